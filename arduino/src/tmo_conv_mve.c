@@ -18,13 +18,13 @@ static void copy(int8_t *to, const int8_t *const *first, uint32_t n, uint32_t of
 static void gather(const tmo_kernel *k, const tmo_window *w, int8_t *to) {
   const tmo_op *op = k->op;
   const uint32_t pixel = k->in_channels, row = op->kernel_w * pixel, columns = w->columns;
-  const uint32_t rows = columns == 0 ? 0 : op->tile == 0 ? w->count : w->count / columns;
+  const uint32_t rows = columns == 0 ? 0 : tmo_by_row(op) ? w->count : w->count / columns;
   if (rows < op->kernel_h || columns < op->kernel_w) tmo_mve_fill(to, op->input_zero_point[0], values_of(k));
   if (rows == 0) return;
   to += w->first_row * row + w->first_column * pixel;
-  if (op->tile != 0 && columns == op->kernel_w) {
+  if (!tmo_by_row(op) && columns == op->kernel_w) {
     copy(to, w->pixels, w->count, 0, pixel, pixel);
-  } else if (op->tile != 0) {
+  } else if (!tmo_by_row(op)) {
     for (uint32_t r = 0; r < rows; ++r) copy(to + r * row, w->pixels + r * columns, columns, 0, pixel, pixel);
   } else if (op->dilation_w == 1) {
     copy(to, w->pixels, rows, w->offset, columns * pixel, row);

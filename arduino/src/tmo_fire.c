@@ -256,6 +256,16 @@ TMO_OWN_FRAME static tmo_window read_by_window(const firing *f, uint32_t x, cons
   return window;
 }
 
+/* Of operands, where there is no window. Field by field: an initializer calls for memset(). */
+static tmo_window window_of(const int8_t *const *pixels, uint32_t n) {
+  tmo_window window;
+  window.pixels = pixels;
+  window.count = (uint16_t)n;
+  window.columns = window.first_row = window.first_column = 0;
+  window.offset = window.area = 0;
+  return window;
+}
+
 /* What output column x, or in a row block the output row, is made of: a pixel or a row of each operand. */
 TMO_OWN_FRAME static tmo_window read_operands(const firing *f, uint32_t x, const int8_t *pixels[]) {
   const tmo_op *op = f->kernel.op;
@@ -267,8 +277,7 @@ TMO_OWN_FRAME static tmo_window read_operands(const firing *f, uint32_t x, const
     pixels[k] = pixel_at(f, &v, in->height > 1 ? f->run->unit.row : 0, in->width > 1 ? x : 0);
     converted = make_int8(f, in, &pixels[k], 1, tmo_by_row(op) ? tmo_row_bytes(in) : v.pixel, converted);
   }
-  const tmo_window window = {.pixels = pixels, .count = op->n_inputs};
-  return window;
+  return window_of(pixels, op->n_inputs);
 }
 
 /* The rows of all operands that an operator with an access of its own reads; NULL where there is none. */
@@ -292,8 +301,7 @@ TMO_OWN_FRAME static tmo_window read_by_access(const firing *f, const int8_t *ro
       ++n;
     }
   }
-  const tmo_window window = {.pixels = rows, .count = (uint16_t)n};
-  return window;
+  return window_of(rows, n);
 }
 
 static tmo_window read_under(const firing *f, uint32_t x, const int8_t *pixels[]) {

@@ -31,7 +31,7 @@ static bool check_conv(tmo_checker *c, const tmo_operation *o) {
   const tmo_op *op = o->op;
   const bool dsp = is_dsp(op), dense = tmo_is_packed_as(op, TMO_PACKING_DSP_DENSE);
   const uint32_t at_once = dsp ? 2 : 4, words = dsp ? TMO_PACKED_SCALES : 3 * 4, groups = ceil_div(o->out->channels, at_once);
-  const bool direct = tmo_packed_direct(op, o->in->channels, o->out->channels, op->tile == 0 || dense ? o->out->width : op->tile);
+  const bool direct = tmo_packed_direct(op, o->in->channels, o->out->channels, tmo_by_row(op) || dense ? o->out->width : op->tile);
   if (op->kind != TMO_OP_CONV && (op->kind != TMO_OP_DEPTHWISE || o->in->channels != 1)) return false;
   if (tmo_times((uint32_t)op->kernel_h * op->kernel_w, o->in->channels) >= TMO_MAX_EXTENT) return false; /* what is more has no weights */
   const uint32_t values = tmo_packed_values(op, o->in->channels);
@@ -63,7 +63,7 @@ static bool check_rvv(tmo_checker *c, const tmo_operation *o) {
                 : op->kind != TMO_OP_CONV && (op->kind != TMO_OP_DEPTHWISE || !of_one)) {
     return false;
   }
-  const bool direct = !depthwise && tmo_packed_direct(op, o->in->channels, channels, op->tile == 0 ? o->out->width : op->tile);
+  const bool direct = !depthwise && tmo_packed_direct(op, o->in->channels, channels, tmo_by_row(op) ? o->out->width : op->tile);
   if (values > TMO_MVE_TILE && !direct) return false;
   if (!tmo_has_constant(c, op->weights, tmo_times(values, channels), 1)) return false;
   if (!tmo_has_words(c, op->bias, tmo_times(2, channels) + ceil_div(channels, 2)) || !tmo_may_read(c, channels)) return false;

@@ -59,12 +59,12 @@ static void fill(const column *c, uint32_t k, int8_t x, uint32_t n) {
 /* The taps of kernel row r of the window's rows. */
 static void put_taps(const tmo_kernel *k, const tmo_window *w, uint32_t r, const column *c, uint32_t at) {
   const tmo_op *op = k->op;
-  if (op->tile == 0 && op->dilation_w == 1) {
+  if (tmo_by_row(op) && op->dilation_w == 1) {
     put(c, at, w->pixels[r] + w->offset, w->columns * k->in_channels);
     return;
   }
   for (uint32_t x = 0; x < w->columns; ++x, at += k->in_channels) {
-    const int8_t *tap = op->tile == 0 ? w->pixels[r] + w->offset + x * op->dilation_w * k->in_channels : w->pixels[r * w->columns + x];
+    const int8_t *tap = tmo_by_row(op) ? w->pixels[r] + w->offset + x * op->dilation_w * k->in_channels : w->pixels[r * w->columns + x];
     put(c, at, tap, k->in_channels);
   }
 }
@@ -74,7 +74,7 @@ void tmo_conv_dsp_gather(const tmo_kernel *k, const tmo_window *w, uint32_t pixe
   const column c = {(int16_t *)k->scratch + 2 * pixel, 2 * pixels};
   const int8_t zero = op->input_zero_point[0];
   const uint32_t row = (op->kernel_w * k->in_channels + 3) / 4 * 4;
-  const uint32_t rows = op->tile == 0 ? w->count : w->columns > 0 ? w->count / w->columns : 0;
+  const uint32_t rows = tmo_by_row(op) ? w->count : w->columns > 0 ? w->count / w->columns : 0;
   const uint32_t left = w->first_column * k->in_channels, taps = w->columns * k->in_channels, all = op->kernel_w * k->in_channels;
   for (uint32_t ky = 0, at = 0; ky < op->kernel_h; ++ky, at += row) {
     const uint32_t r = ky - w->first_row;

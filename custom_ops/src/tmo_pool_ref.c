@@ -6,7 +6,10 @@ static bool is_extreme(const tmo_op *op) { return tmo_has_kind(TMO_OP_MAX_POOL) 
 
 static bool is_mean(const tmo_op *op) { return tmo_has_kind(TMO_OP_MEAN) && op->kind == TMO_OP_MEAN; }
 
-static tmo_make_pixel *pool_of(const tmo_op *op) { return is_extreme(op) ? tmo_max_pool : is_mean(op) ? tmo_mean : tmo_average_pool; }
+static tmo_make_pixel *pool_of(const tmo_op *op) {
+  if (is_extreme(op)) return tmo_max_pool;
+  return is_mean(op) || !tmo_has_kind(TMO_OP_AVERAGE_POOL) ? tmo_mean : tmo_average_pool;
+}
 
 /* One output pixel; its channels are outputs i, i + 1, ..
  * TFLM: kernels/internal/reference/integer_ops/pooling.h; MEAN: QuantizedMeanOrSum, kernels/internal/reference/reduce.h. */

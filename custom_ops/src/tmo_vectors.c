@@ -21,7 +21,7 @@ typedef struct {
 static grid grid_of(const tmo_kernel *k, const tmo_window *v) {
   const grid rows = {v->count, v->columns, 1, 0, (int32_t)(k->op->dilation_w * k->in_channels)};
   const grid pixels = {v->columns > 0 ? v->count / v->columns : 0, v->columns, v->columns, 1, 0};
-  return k->op->tile == 0 ? rows : pixels;
+  return tmo_by_row(k->op) ? rows : pixels;
 }
 
 /* Sums that go on in another call are not for vectors. */
@@ -31,7 +31,7 @@ static bool at_once(const tmo_kernel *k) { return k->sums == NULL; }
 static TMO_ALWAYS_INLINE void conv_pixels(const tmo_kernel *k, const tmo_window *v, int8_t *out, uint32_t n, uint32_t step) {
   grid g = grid_of(k, v);
   uint32_t channels = k->in_channels;
-  if (k->op->tile == 0 && k->op->dilation_w == 1 && k->tap_step == channels) { /* a row's bytes lie side by side, and so do its weights */
+  if (tmo_by_row(k->op) && k->op->dilation_w == 1 && k->tap_step == channels) { /* a row's bytes lie side by side, and so do its weights */
     channels *= g.columns;
     g.columns = 1;
   }
@@ -56,7 +56,7 @@ bool tmo_conv_vectors(const tmo_kernel *k, const tmo_window *v, uint32_t i, int8
 bool tmo_conv_row_vectors(const tmo_kernel *k, const tmo_window *rows, int8_t *out) {
   const tmo_op *op = k->op;
   const bool whole = op->kernel_w == 1 && op->pad_left == 0 && (k->out_width - 1u) * op->stride_w < k->in_width;
-  if (!at_once(k) || op->tile != 0 || !whole) return false; /* !whole: some windows are clipped */
+  if (!at_once(k) || !tmo_by_row(op) || !whole) return false; /* !whole: some windows are clipped */
   const tmo_window first = tmo_column(k, rows, 0);
   conv_pixels(k, &first, out, k->out_width, op->stride_w * k->in_channels);
   return true;
@@ -144,16 +144,16 @@ static void take_pixels(const tmo_kernel *k, const int8_t *const *at, uint32_t n
 static void take(const tmo_kernel *k, const tmo_window *w, int8_t *to) {
   const tmo_op *op = k->op;
   const uint32_t pixel = k->in_channels, row = op->kernel_w * pixel, columns = w->columns;
-  const uint32_t rows = columns == 0 ? 0 : op->tile == 0 ? w->count : w->count / columns;
+  const uint32_t rows = columns == 0 ? 0 : tmo_by_row(op) ? w->count : w->count / columns;
   if (rows < op->kernel_h || columns < op->kernel_w) memset(to, op->input_zero_point[0], values_of(k));
   if (rows == 0) return;
   to += w->first_row * row + w->first_column * pixel;
-  if (op->tile == 0 && op->dilation_w == 1) {
+  if (tmo_by_row(op) && op->dilation_w == 1) {
     take_rows(k, w, 1, w->offset, columns * pixel, to);
     return;
   }
   for (uint32_t r = 0; r < rows; ++r, to += row) {
-    if (op->tile != 0) {
+    if (!tmo_by_row(op)) {
       take_pixels(k, w->pixels + r * columns, columns, 0, to);
       continue;
     }

@@ -58,7 +58,7 @@ static TMO_ALWAYS_INLINE bool tmo_packs_depthwise(const tmo_op *op) {
 
 /* Scratch of an operator that makes pixels of `out` from those of `in`. */
 static inline uint32_t tmo_scratch_bytes(const tmo_op *op, const tmo_tensor *in, const tmo_tensor *out) {
-  const uint32_t values = tmo_packed_values(op, in->channels), columns = op->tile == 0 ? out->width : op->tile;
+  const uint32_t values = tmo_packed_values(op, in->channels), columns = tmo_by_row(op) ? out->width : op->tile;
   if (tmo_packs_depthwise(op)) return in->channels;
   if (!tmo_is_packed_as(op, TMO_PACKING_DSP_CONV) && !tmo_packs_bytes(op)) return 0;
   if (tmo_packed_direct(op, in->channels, out->channels, columns)) return 0;
