@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 import pytest
 from models import Net
+from moving import transpose_conv
+from numpy.typing import NDArray
 
 from tflm_memopt.kernels.descriptions.dense import dense
 from tflm_memopt.kernels.meaning import run
 from tflm_memopt.model.reader import read
 from tflm_memopt.ops.bound import bound_of
 from tflm_memopt.ops.rowop import RowOp
+from tflm_memopt.rewrite.canonicalise import canonicalise
 from tflm_memopt.rowgraph.supported import to_row_ops
 from tflm_memopt.runtime.process import run_model
 
@@ -32,8 +36,25 @@ MODELS: dict[str, Build] = {
     "softmax": lambda net: net.softmax(net.input((1, 40))),
     "softmax, rows": lambda net: net.softmax(net.input((1, 3, 4, 9), (0.4, 5)), beta=0.7),
     "lookup": lambda net: net.unary("TANH", net.input(IMAGE)),
+    "transposed conv": lambda net: transpose_conv(net, net.input(IMAGE), 4, kernel=(3, 3), stride=(2, 2)),
+    "transposed conv, gaps": lambda net: transpose_conv(
+        net, net.input(IMAGE), 3, kernel=(2, 4), stride=(3, 2), padding="VALID"
+    ),
+    "matrices": lambda net: net.batch_matmul(net.input((1, 5, 7)), net.input((1, 7, 4)), adjoint=False, out=(0.02, 3)),
+    "matrices, transposed": lambda net: net.batch_matmul(
+        net.input((1, 5, 7)), net.input((1, 4, 7), (0.07, 11)), adjoint=True, out=(0.02, 3)
+    ),
+    "gather": lambda net: net.gather(net.input((1, 9), None, dtype="INT32"), 7, 5),
+    "quantize": lambda net: net.unary("QUANTIZE", net.input(IMAGE, None, dtype="FLOAT32"), out=(0.02, 3)),
+    "dequantize": lambda net: net.unary("DEQUANTIZE", net.input(IMAGE), dtype="FLOAT32", out=None),
     "add": lambda net: net.add(net.input(IMAGE), net.input(IMAGE, (0.07, 11))),
 }
+DRAWN: dict[str, Callable[[np.random.Generator, tuple[int, ...]], NDArray[Any]]] = {
+    "INT8": lambda rng, shape: rng.integers(-128, 128, shape, dtype=np.int8),
+    "INT32": lambda rng, shape: rng.integers(0, 7, shape, dtype=np.int32),
+    "FLOAT32": lambda rng, shape: rng.normal(0, 2, shape).astype(np.float32),
+}
+"""By types of inputs: indices are those of a table of 7 rows."""
 
 
 @pytest.mark.parametrize("name", MODELS)
@@ -41,11 +62,11 @@ def test_it_has_the_bytes_of_tflm(name: str) -> None:
     for seed in range(3):
         net = Net(seed)
         model = net.model(MODELS[name](net))
-        graph = read(model).graph
+        graph = canonicalise(read(model).graph).graph
         (op,) = to_row_ops(graph).values()
         assert isinstance(op, RowOp)
         rng = np.random.default_rng(seed)
-        inputs = [rng.integers(-128, 128, graph.tensors[t].shape, dtype=np.int8) for t in graph.inputs]
+        inputs = [DRAWN[graph.tensors[t].dtype](rng, graph.tensors[t].shape) for t in graph.inputs]
         expected = run_model(model, [x[None] for x in inputs], 1, 1).outputs[0].reshape(-1)
         bound = bound_of(op)
         assert bound

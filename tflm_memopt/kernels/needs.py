@@ -8,7 +8,7 @@ value outlives stands for all of the loop's turns.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import NamedTuple, TypeAlias, TypeVar
 
 import numpy as np
@@ -42,37 +42,53 @@ ACCUMULATING = frozenset({"dot", "dot_across", "sum_across"})
 
 @dataclass(frozen=True, slots=True)
 class AxisRange:
-    """Indices [first, first + extent) of an input along one axis, those inside of it."""
+    """Indices of an input along one axis, those inside of it: [first, first + extent), or, where they are taken `per`
+    times, all whose products lie there.
+    """
 
     axis: int | None
     """The output's axis that they follow; None: they are the same for all of the output."""
     first: Index
     """In AT and parameters."""
     extent: Index
+    per: Index = field(default=Index.of(1))
 
     def steps(self, values: Mapping[str, int]) -> AxisSteps:
         """For certain parameters."""
-        return AxisSteps(*(index.at(values) for index in (self.first.slope(AT), self.first.put(AT, 0), self.extent)))
+        numbers = self.first.slope(AT), self.first.put(AT, 0), self.extent, self.per
+        return AxisSteps(*(index.at(values) for index in numbers))
 
 
 class AxisSteps(NamedTuple):
-    """The same in numbers: for the output's index y, [y * step + begin, y * step + begin + extent)."""
+    """The same in numbers: for the output's index y, [y * step + begin, y * step + begin + extent), or all whose
+    products with `per` lie there.
+    """
 
     step: int
     begin: int
     extent: int
+    per: int = 1
 
     def first(self, y: _Number) -> _Number:
         """The first one."""
-        return y * self.step + self.begin
+        return self._index(y * self.step + self.begin)
 
     def end(self, y: _Number) -> _Number:
         """Behind the last one."""
-        return self.first(y) + self.extent
+        return self._index(y * self.step + self.begin + self.extent)
+
+    @property
+    def most(self) -> int:
+        """As many as there may be for one element of the output."""
+        return self._index(self.extent)
 
     def reach(self, count: int) -> int:
         """From the first to the last one that so many elements of the output need, one behind the other."""
         return (count - 1) * self.step + self.extent
+
+    def _index(self, product: _Number) -> _Number:
+        """The first one whose product is no less."""
+        return product if self.per == 1 else -(-product // self.per)
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,8 +105,7 @@ class InputNeed:
     @property
     def own(self) -> tuple[bool, ...]:
         """AxisRange each axis: whether it is the output's own index alone."""
-        here = Index.name(AT), Index.of(1)
-        return tuple(a.axis == k and (a.first, a.extent) == here for k, a in enumerate(self.along))
+        return tuple(a == AxisRange(k, Index.name(AT), Index.of(1)) for k, a in enumerate(self.along))
 
     def is_all(self, axis: int) -> bool:
         """Whether that is all along an axis."""
@@ -110,7 +125,12 @@ class _Place(NamedTuple):
 
     one: Load | Compute | Store
     loops: tuple[For, ...]
-    conditions: tuple[Reg, ...]
+    conditions: tuple[When, ...]
+
+    @property
+    def registers(self) -> Iterator[Reg]:
+        """That say whether it runs."""
+        return (when.at for when in self.conditions if isinstance(when.at, Reg))
 
 
 class _Source(NamedTuple):
@@ -118,6 +138,8 @@ class _Source(NamedTuple):
 
     tensor: Array
     at: tuple[Index, ...]
+    inside: tuple[tuple[Index, Index], ...] = ()
+    """What is not below 0, and below what it is, where it is loaded."""
     through: frozenset[str] = frozenset()
     anywhere: bool = False
     """A register says how many elements further."""
@@ -151,13 +173,13 @@ def needs(kernel: KernelProgram) -> OutputNeeds:
 
 
 def _places(
-    body: Sequence[Statement], loops: tuple[For, ...] = (), conditions: tuple[Reg, ...] = ()
+    body: Sequence[Statement], loops: tuple[For, ...] = (), conditions: tuple[When, ...] = ()
 ) -> Iterator[_Place]:
     for one in body:
         if isinstance(one, For):
             yield from _places(one.body, (*loops, one), conditions)
         elif isinstance(one, When):
-            yield from _places(one.body, loops, (*conditions, *([one.at] if isinstance(one.at, Reg) else [])))
+            yield from _places(one.body, loops, (*conditions, one))
         elif not isinstance(one, Free):
             yield _Place(one, loops, conditions)
 
@@ -187,12 +209,14 @@ def _sources_of(store: Store, around: _Place, places: Sequence[_Place]) -> Sourc
 
     while True:
         before = dict(held)
-        for one, loops, conditions in places:
+        for place in places:
+            one, loops = place.one, place.loops
             if isinstance(one, Store):
                 continue
-            found = value(conditions, loops)
+            found = value(place.registers, loops)
             if isinstance(one, Load):
-                found |= {_Source(one.tensor, one.at, anywhere=one.by is not None)} | value((one.by,), loops)
+                inside = tuple((when.at, when.extent) for when in place.conditions if isinstance(when.at, Index))
+                found |= {_Source(one.tensor, one.at, inside, anywhere=one.by is not None)} | value((one.by,), loops)
             else:
                 others = value((r for r in one.operands if r != one.to), loops)
                 if one.to in one.operands or one.op in ACCUMULATING:
@@ -200,7 +224,7 @@ def _sources_of(store: Store, around: _Place, places: Sequence[_Place]) -> Sourc
                 found |= others
             held[one.to.name] = held.get(one.to.name, _NONE) | _turned(found, loops, home[one.to.name])
         if held == before:
-            return value((store.value, *around.conditions), around.loops)
+            return value((store.value, *around.registers), around.loops)
 
 
 def _turned(sources: Sources, loops: Sequence[For], kept: Sequence[For]) -> Sources:
@@ -208,7 +232,13 @@ def _turned(sources: Sources, loops: Sequence[For], kept: Sequence[For]) -> Sour
     left = [loop.var for loop in loops[len(_common(loops, kept)) :]]
     if not left:
         return sources
-    return frozenset(s._replace(at=tuple(_of_all(at, left) for at in s.at)) for s in sources)
+    return frozenset(
+        s._replace(
+            at=tuple(_of_all(at, left) for at in s.at),
+            inside=tuple((_of_all(at, left), extent) for at, extent in s.inside),
+        )
+        for s in sources
+    )
 
 
 def _of_all(at: Index, left: Iterable[str]) -> Index:
@@ -221,7 +251,7 @@ def _along(kernel: str, source: _Source, store: Store, axis: int, extents: Mappi
     """Which indices along one axis a source has, for an element that is stored."""
     if source.anywhere:
         return _all(source.tensor, axis)
-    at, follows, extent = source.at[axis], None, Index.of(1)
+    (at, extent, per), follows = _product(source, axis, store), None
     for name in sorted(at.names):
         turns = extents.get(name.removesuffix(ALL))
         if turns is None:
@@ -233,7 +263,20 @@ def _along(kernel: str, source: _Source, store: Store, axis: int, extents: Mappi
         if Index.name(name) in store.at or any(factor < 0 for factor, _ in slope.terms):
             raise _unclear(kernel, source.tensor, axis)
         extent, at = extent + slope * (turns - 1), at.put(name, 0)
-    return AxisRange(follows, at, extent)
+    return AxisRange(follows, at, extent, per)
+
+
+def _product(source: _Source, axis: int, store: Store) -> tuple[Index, Index, Index]:
+    """What an index is, how many there are of it, and how many times it is taken: of a turn's own index i that a
+    condition keeps near, 0 <= a - s * i < n, the products s * i, which are a - n + 1 to a.
+    """
+    at = source.at[axis]
+    turns = [name for name in at.names if at == Index.name(name) and at not in store.at]
+    for inside, extent in source.inside:
+        for slope in map(inside.slope, turns):
+            if slope.terms and all(factor < 0 for factor, _ in slope.terms):
+                return inside.put(turns[0], 0) - extent + 1, extent, slope * -1
+    return at, Index.of(1), Index.of(1)
 
 
 def _joined(kernel: str, tensor: Array, axis: int, ranges: Sequence[AxisRange]) -> AxisRange:

@@ -10,8 +10,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tflm_memopt.kernels.descriptions.activations import lookup, softmax
-from tflm_memopt.kernels.descriptions.elementwise import add
-from tflm_memopt.kernels.descriptions.windows import average_pool, conv, depthwise, max_pool, mean
+from tflm_memopt.kernels.descriptions.elementwise import add, dequantize, quantize
+from tflm_memopt.kernels.descriptions.rows import batch_matmul, gather
+from tflm_memopt.kernels.descriptions.windows import average_pool, conv, depthwise, max_pool, mean, transpose_conv
 from tflm_memopt.kernels.language import KernelProgram
 from tflm_memopt.kernels.rewrites import Rewrite, distribute, jam, reduce, relayout, vectorise
 from tflm_memopt.ops.rowop import RowOp
@@ -80,8 +81,30 @@ def _softmax(op: RowOp) -> Given:
 
 
 def _lookup(op: RowOp) -> Given:
-    table = np.zeros(0, np.int8) if op.weights is None else op.weights
-    return {"n": op.writes.h * op.writes.w * op.writes.c}, {"table": table}
+    return {"n": op.writes.h * op.writes.w * op.writes.c}, _table(op)
+
+
+def _table(op: RowOp) -> dict[str, NDArray[Any]]:
+    return {"table": np.zeros(0, np.int8) if op.weights is None else op.weights}
+
+
+def _gather(op: RowOp) -> Given:
+    return {"pixels": op.writes.h * op.writes.w, "rows": op.param, "channels": op.writes.c}, _table(op)
+
+
+def _converted(op: RowOp) -> Given:
+    zeros = {"zero_x": op.input_zero_points[0], "zero_out": op.output_zero_point}
+    return {"n": op.reads[0].nbytes // op.traits.reads, "scale": op.param} | zeros, {}
+
+
+def _batch_matmul(op: RowOp) -> Given:
+    """One matrix by another."""
+    multipliers, shifts = _scales(op)
+    zeros = dict(zip(("zero_left", "zero_right"), op.input_zero_points, strict=True))
+    return {
+        "rows": op.writes.h, "depth": op.reads[0].c, "columns": op.writes.c, "down": 1 - op.param, "across": op.param,
+        "zero_out": op.output_zero_point, "multiplier": int(multipliers[0]), "shift": int(shifts[0]),
+    } | zeros, {}  # fmt: skip
 
 
 BOUND = (
@@ -93,9 +116,14 @@ BOUND = (
     Bound(softmax, ("x",), _softmax),
     Bound(lookup, ("x",), _lookup),
     Bound(add, ("x", "other"), _add),
+    Bound(transpose_conv, ("x",), _weighted),
+    Bound(batch_matmul, ("left", "right"), _batch_matmul),
+    Bound(gather, ("index",), _gather),
+    Bound(quantize, ("x",), _converted),
+    Bound(dequantize, ("x",), _converted),
 )
 """What is described so far, under the names of the kinds. Depthwise layers have as many channels out as in, operands of
-ADD one shape."""
+ADD one shape, and operands of BATCH_MATMUL are one matrix each."""
 SIDE_BY_SIDE: Mapping[str, tuple[Rewrite, ...]] = {
     "dense": (vectorise("n"), relayout("w", (1, 0))),
     "conv": (vectorise("k"), relayout("w", (1, 2, 3, 0))),

@@ -161,9 +161,11 @@ def _described(
     elementwise, slides = (all(map(what, inputs)) for what in (_is_elementwise, _slides))
     channels = _channels(inputs[0]) if slides else Channels.OWN if elementwise and reads == writes else Channels.ANY
     pools = slides and channels is Channels.OWN and inputs[0].through <= {"add", "max"}
+    has_access = not slides and not all(need.own[0] for need in inputs)
     return Traits(
-        reads, writes, constants, channels, elementwise, len(inputs), False, slides, pools, scales=scales, biased=biased
-    )
+        reads, writes, constants, channels, elementwise, len(inputs), has_access, slides, pools, scales=scales,
+        biased=biased,
+    )  # fmt: skip
 
 
 def _is_elementwise(need: InputNeed) -> bool:
@@ -187,7 +189,7 @@ def _wide(narrow: Traits) -> Traits:
 
 _CONV = _described(windows.conv, None, Constants.FILTER, biased=True)
 _DEPTHWISE = _described(windows.depthwise, None, Constants.DEPTHWISE_FILTER, biased=True)
-_TRANSPOSED = Traits(constants=Constants.FILTER, has_access=True, scales=None, biased=True)
+_TRANSPOSED = _described(windows.transpose_conv, None, Constants.FILTER, biased=True)
 
 KINDS: Mapping[Kind, Traits] = {
     Kind.CONV: _CONV,
@@ -196,7 +198,7 @@ KINDS: Mapping[Kind, Traits] = {
     Kind.CONV_S16: _wide(_CONV),
     Kind.DEPTHWISE_S16: _wide(_DEPTHWISE),
     Kind.TRANSPOSE_CONV_S16: _wide(_TRANSPOSED),
-    Kind.BATCH_MATMUL: Traits(operands=2, has_access=True),
+    Kind.BATCH_MATMUL: _described(rows.batch_matmul, 1),
     Kind.ADD: _described(elementwise.add_each, OPERAND_SCALES),
     Kind.SUB: _described(elementwise.add_each, OPERAND_SCALES),
     Kind.MUL: _described(elementwise.multiply, 1),
@@ -214,7 +216,7 @@ KINDS: Mapping[Kind, Traits] = {
     Kind.SOFTMAX: _described(activations.softmax, 1),
     Kind.LOG_SOFTMAX: _described(activations.log_softmax, 2),
     Kind.ARG_MAX: _described(rows.arg_max),
-    Kind.GATHER: Traits(reads=4, constants=Constants.ROWS, scales=0),
+    Kind.GATHER: _described(rows.gather, constants=Constants.ROWS),
     Kind.LSTM: Traits(constants=Constants.GATES, operands=3, has_access=True, scales=GATE_SCALES),
     Kind.SLIDING_SUM: Traits(operands=None, has_access=True, runs_along=True),
     Kind.SUMS: Traits(constants=Constants.FILTER, slides=True, scales=0),

@@ -4,23 +4,28 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import asdict, replace
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from tflm_memopt.kernels.descriptions import rows as of_rows
+from tflm_memopt.kernels.descriptions import windows
+from tflm_memopt.kernels.needs import needs
 from tflm_memopt.model.graph import Tensor
 from tflm_memopt.ops import lookup, quant
 from tflm_memopt.ops.constraints.base import quantization
 from tflm_memopt.ops.described import DESCRIBED
 from tflm_memopt.ops.kinds import WIDE, Kind
 from tflm_memopt.ops.quant import Multiplier
-from tflm_memopt.ops.rowop import Access, RowOp, Rows, Window
+from tflm_memopt.ops.rowop import Access, RowOp, Rows, Window, accesses
 from tflm_memopt.ops.site import ONE_PIXEL, Site, natural_rows
 
 INDEX_BYTES = 4
 """Bytes of an int32 index: TMO_INDEX_BYTES."""
+TRANSPOSED, PRODUCT = needs(windows.transpose_conv), needs(of_rows.batch_matmul)
+"""Those that read rows by no window."""
 
 
 def conv(site: Site) -> RowOp:
@@ -119,17 +124,15 @@ def transpose_conv(site: Site) -> RowOp:
     (_, h, w, c), (_, h_out, w_out, c_out) = site.input().shape, site.output.shape
     (kernel_h, kernel_w), (stride_h, stride_w) = site.kernel(), site.strides()
     vertical, horizontal = site.output_spans()
-    extent = -(-kernel_h // stride_h)
     window = Window(kernel_h, kernel_w, stride_h, stride_w, 1, 1, vertical.before, horizontal.before)
     geometry = Geometry(window, Rows(h, w, c), Rows(h_out, w_out, c_out))
-    access = Access(vertical.before - stride_h * (extent - 1), 1, stride_h, extent)
     macs = h * w * c * kernel_h * kernel_w * c_out
     op = _weighted(site, Kind.TRANSPOSE_CONV, geometry, _values(site.input(1)))
-    return replace(op, access=(access,), macs=macs)
+    return replace(op, access=accesses(TRANSPOSED, asdict(window)), macs=macs)
 
 
 def batch_matmul(site: Site) -> RowOp:
-    """BATCH_MATMUL: a row of the left matrix, and of the right one all rows, which are resident."""
+    """BATCH_MATMUL: the rows of the right matrix are resident. Matrices of several lie one below the other."""
     left, right, out = site.input(0).shape, site.input(1).shape, site.output.shape
     matrices, transposed = math.prod(left[:-2]), int(bool(site.op.options["adjY"]))
     first = np.repeat(np.arange(matrices) * right[-2], out[-2])
@@ -138,13 +141,14 @@ def batch_matmul(site: Site) -> RowOp:
         quantization(site.input(1)).scale,
         quantization(site.output).scale[0],
     )
-    one = Access(mul=0, extent=right[-2])
+    sizes = {"depth": left[-1], "columns": out[-1], "down": 1 - transposed, "across": transposed}
+    of_left, of_right = accesses(PRODUCT, sizes)
     return _row_op(
         site,
         Kind.BATCH_MATMUL,
         (Rows(matrices * left[-2], 1, left[-1]), Rows(matrices * right[-2], 1, right[-1])),
         Rows(matrices * out[-2], 1, out[-1]),
-        access=(Access(), one if matrices == 1 else replace(one, table=tuple(map(int, first)))),
+        access=(of_left, of_right if matrices == 1 else replace(of_right, table=tuple(map(int, first)))),
         multipliers=product,
         param=transposed,
         macs=matrices * out[-2] * out[-1] * left[-1],

@@ -15,7 +15,8 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
-from tflm_memopt.kernels.needs import AxisSteps
+from tflm_memopt.kernels.language import Extents
+from tflm_memopt.kernels.needs import AxisRange, AxisSteps, OutputNeeds
 from tflm_memopt.model.graph import TensorId
 from tflm_memopt.ops.kinds import KINDS, WINDOW, Channels, Constants, Kind, Traits
 from tflm_memopt.ops.packing import Packing, is_direct, packed_values, tile_bytes
@@ -120,6 +121,20 @@ class Access:
             return (y * self.mul + self.add) // self.div
         rows = np.array(self.table, np.int64)[y]
         return np.where(rows == NO_ROW, height, rows)
+
+
+def accesses(found: OutputNeeds, values: Extents) -> tuple[Access, ...]:
+    """Which rows of each input an output row needs, as a description says it: rows are the first axis."""
+    return tuple(_access(need.along[0], found, values) for need in found.inputs.values())
+
+
+def _access(rows: AxisRange, found: OutputNeeds, values: Extents) -> Access:
+    steps = rows.steps(values)
+    if rows.axis == 0:
+        end = steps.begin + steps.extent
+        return Access(end - 1 - steps.per * (steps.most - 1), steps.step, steps.per, steps.most)
+    turns = 1 if rows.axis is None else found.output.shape[rows.axis].at(values)
+    return Access(steps.begin, 0, 1, steps.reach(turns))
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,7 +14,7 @@ from tflm_memopt.errors import KernelError
 from tflm_memopt.kernels.build import Builder, kernel
 from tflm_memopt.kernels.descriptions import activations, elementwise, rows, windows
 from tflm_memopt.kernels.descriptions.dense import dense
-from tflm_memopt.kernels.language import Index, KernelProgram, Load, Memory, Store, Type
+from tflm_memopt.kernels.language import Array, Index, KernelProgram, Load, Memory, Store, Type
 from tflm_memopt.kernels.meaning import run
 from tflm_memopt.kernels.needs import AT, AxisRange, AxisSteps, InputNeed, needs
 from tflm_memopt.kernels.walk import Addresses, walk
@@ -23,9 +23,11 @@ WINDOWS = windows.conv, windows.depthwise, windows.max_pool, windows.average_poo
 ELEMENTWISE = (
     elementwise.add, elementwise.add_each, elementwise.add_s16, elementwise.multiply, elementwise.square_difference,
     elementwise.greater, elementwise.prelu, elementwise.leaky_relu_s16, elementwise.widen, elementwise.narrow,
-    elementwise.rescale_s16, activations.lookup,
+    elementwise.rescale_s16, elementwise.quantize, elementwise.quantize_s16, elementwise.dequantize,
+    elementwise.dequantize_s16, activations.lookup,
 )  # fmt: skip
-ROWS = dense, rows.arg_max, activations.softmax, activations.log_softmax
+WEIGHTED = *WINDOWS, windows.transpose_conv
+ROWS = dense, rows.arg_max, rows.batch_matmul, rows.gather, activations.softmax, activations.log_softmax
 
 
 def drawn(described: KernelProgram, rng: np.random.Generator) -> tuple[dict[str, int], dict[str, NDArray[Any]]]:
@@ -34,12 +36,15 @@ def drawn(described: KernelProgram, rng: np.random.Generator) -> tuple[dict[str,
     values |= {name: 0 for name in values if name.startswith("pad_")}
     if "kernel_h" in values:
         for axis, size, pad in (("h", "height", "pad_top"), ("w", "width", "pad_left")):
-            reach = (values[f"kernel_{axis}"] - 1) * values[f"dilation_{axis}"] + 1
             values[pad] = int(rng.integers(0, values[f"kernel_{axis}"]))
-            values[size] = (values[f"out_{axis}"] - 1) * values[f"stride_{axis}"] + reach
+            if f"dilation_{axis}" in values:
+                reach = (values[f"kernel_{axis}"] - 1) * values[f"dilation_{axis}"] + 1
+                values[size] = (values[f"out_{axis}"] - 1) * values[f"stride_{axis}"] + reach
     values |= {name: 1 << 30 for name in values if name.startswith(("scale_", "multiplier")) and name != "scale_step"}
     values |= {name: -int(rng.integers(0, 4)) for name in values if "shift" in name}
-    values |= {"low": -128, "high": 127, "diff_min": -100, "sign": 1, "left": 5, "scale_step": 1}
+    values |= {"low": -128, "high": 127, "diff_min": -100, "sign": 1, "left": 5, "scale_step": 1, "scale": 1 << 30}
+    values |= {"across": int(rng.integers(0, 2))}
+    values |= {"down": 1 - values["across"]}
     for name in ("x", "other"):
         if f"{name}_pixel" in values:
             values |= {f"{name}_pixel": values["channels"], f"{name}_channel": 1}
@@ -47,9 +52,14 @@ def drawn(described: KernelProgram, rng: np.random.Generator) -> tuple[dict[str,
     for tensor in described.tensors:
         if not tensor.written and not tensor.values:
             shape = tuple(extent.at(values) for extent in tensor.shape)
-            low, high = {"multipliers": (1 << 29, 1 << 30), "shifts": (-7, -3)}.get(tensor.name, (-100, 100))
-            arrays[tensor.name] = rng.integers(low, high, shape)
+            arrays[tensor.name] = rng.integers(*limits(tensor, values), shape)
     return {name: values[name] for name in (*described.extents, *described.parameters)}, arrays
+
+
+def limits(tensor: Array, values: Mapping[str, int]) -> tuple[int, int]:
+    """Of its values."""
+    special = {"multipliers": (1 << 29, 1 << 30), "shifts": (-7, -3), "index": (0, values.get("rows", 0))}
+    return special.get(tensor.name, (-100, 100))
 
 
 def needed(need: InputNeed, at: tuple[int, ...], values: Mapping[str, int]) -> list[range]:
@@ -67,7 +77,7 @@ def elements(described: KernelProgram, values: Mapping[str, int]) -> list[tuple[
     return [*itertools.product(*(range(extent.at(values)) for extent in output.shape))]
 
 
-@pytest.mark.parametrize("described", [*WINDOWS, *ELEMENTWISE, *ROWS], ids=lambda k: k.name)
+@pytest.mark.parametrize("described", [*WEIGHTED, *ELEMENTWISE, *ROWS], ids=lambda k: k.name)
 def test_nothing_else_changes_an_element(described: KernelProgram) -> None:
     for seed in range(4):
         rng = np.random.default_rng(seed)
@@ -78,13 +88,15 @@ def test_nothing_else_changes_an_element(described: KernelProgram) -> None:
         for k in rng.choice(len(every), min(4, len(every)), replace=False):
             others = dict(arrays)
             for name, need in found.inputs.items():
-                others[name] = rng.integers(-100, 100, arrays[name].shape)
+                others[name] = rng.integers(*limits(need.tensor, values), arrays[name].shape)
                 inside = np.ix_(*needed(need, every[k], values))
                 others[name][inside] = arrays[name][inside]
             assert run(described, values, others)["y"][k] == known[k], f"seed {seed}, element {every[k]}"
 
 
-@pytest.mark.parametrize("described", [*WINDOWS, *ELEMENTWISE, dense, rows.arg_max], ids=lambda k: k.name)
+@pytest.mark.parametrize(
+    "described", [*WEIGHTED, *ELEMENTWISE, dense, rows.arg_max, rows.batch_matmul], ids=lambda k: k.name
+)
 def test_the_first_and_the_last_of_it_are_loaded(described: KernelProgram) -> None:
     """Of those whose loads come before the store of the one element that they are for, without gaps."""
     for seed in range(4):
@@ -100,8 +112,11 @@ def test_the_first_and_the_last_of_it_are_loaded(described: KernelProgram) -> No
                 at = next(every)
                 for name, need in found.inputs.items():
                     shape = [extent.at(values) for extent in need.tensor.shape]
-                    places = np.unravel_index(sorted(loaded[name]), shape)
-                    assert [(r[0], r[-1]) for r in needed(need, at, values)] == [(p.min(), p.max()) for p in places]
+                    places = np.unravel_index(np.array(sorted(loaded[name]), np.intp), shape)
+                    ranges = needed(need, at, values)
+                    assert all(ranges) == bool(loaded[name])
+                    if loaded[name]:
+                        assert [(r[0], r[-1]) for r in ranges] == [(p.min(), p.max()) for p in places]
                     loaded[name] = set()
 
 
@@ -201,3 +216,20 @@ def test_one_store() -> None:
         needs(windows.inverted_bottleneck)
     assert refused.value.code == "kernel_stores"
     assert AxisRange(None, Index(()), Index.name(AT)).steps({AT: 3}) == AxisSteps(0, 0, 3)
+
+
+@pytest.mark.parametrize(
+    ("kernel_h", "stride", "pad"), [(3, 2, 0), (3, 2, 1), (2, 2, 0), (1, 3, 0), (5, 1, 2), (4, 3, 2)]
+)
+def test_a_window_over_the_output_needs_rows_by_division(kernel_h: int, stride: int, pad: int) -> None:
+    """Rows y with which y * stride + r - pad is the output's."""
+    steps = (
+        needs(windows.transpose_conv)
+        .inputs["x"]
+        .along[0]
+        .steps({"kernel_h": kernel_h, "stride_h": stride, "pad_top": pad})
+    )
+    for out in range(20):
+        rows_of = [y for y in range(-9, 30) if 0 <= out + pad - y * stride < kernel_h]
+        assert [*range(steps.first(out), steps.end(out))] == rows_of
+        assert len(rows_of) <= steps.most

@@ -1,17 +1,19 @@
 """Kernels over windows: vMCU, Figure 5, with strides and padding.
 
-TFLM: ConvPerChannel, DepthwiseConvPerChannel, MaxPool, AveragePool (kernels/internal/reference/integer_ops).
+TFLM: ConvPerChannel, DepthwiseConvPerChannel, TransposeConv, MaxPool, AveragePool
+(kernels/internal/reference/integer_ops).
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 
 from tflm_memopt.kernels.build import Builder, kernel
 from tflm_memopt.kernels.language import Index, Type
 
 Limits = tuple[Index, Index]
+Taps = AbstractContextManager[tuple[Index, Index, Index, Index]]
 
 
 @contextmanager
@@ -28,7 +30,20 @@ def taps(b: Builder, height: Index, width: Index, at: Limits) -> Iterator[tuple[
                 yield r, s, y, x
 
 
-def _weighted(b: Builder, *, depthwise: bool) -> None:
+@contextmanager
+def transposed_taps(b: Builder, height: Index, width: Index, at: Limits) -> Iterator[tuple[Index, Index, Index, Index]]:
+    """The same of a window that slides over the output: of each input pixel, the tap that adds to output pixel `at`."""
+    kernel_h, kernel_w = b.extents("kernel_h", "kernel_w")
+    stride_h, stride_w, pad_top, pad_left = b.parameters("stride_h", "stride_w", "pad_top", "pad_left")
+    with b.loop("row", height) as y:
+        r = at[0] + pad_top - y * stride_h
+        with b.inside(r, kernel_h), b.loop("column", width) as x:
+            s = at[1] + pad_left - x * stride_w
+            with b.inside(s, kernel_w):
+                yield r, s, y, x
+
+
+def _weighted(b: Builder, under: Callable[[Builder, Index, Index, Limits], Taps], *, depthwise: bool = False) -> None:
     height, width, channels, out_h, out_w = b.extents("height", "width", "channels", "out_h", "out_w")
     filters = channels if depthwise else b.extents("filters")[0]
     zero_in, zero_out, low, high, step = b.parameters("zero_in", "zero_out", "low", "high", "scale_step")
@@ -40,7 +55,7 @@ def _weighted(b: Builder, *, depthwise: bool) -> None:
     shifts = b.flash("shifts", Type.INT8, filters, stride=step)
     with b.loop("p", out_h) as p, b.loop("q", out_w) as q, b.loop("k", filters) as k:
         total = b.flash_load(bias, k)
-        with taps(b, height, width, (p, q)) as (r, s, row, column):
+        with under(b, height, width, (p, q)) as (r, s, row, column):
             if depthwise:
                 value = b.compute("sub", Type.INT16, b.ram_load(x, row, column, k), zero_in)
                 b.dot(total, value, b.flash_load(w, r, s, k))
@@ -54,12 +69,19 @@ def _weighted(b: Builder, *, depthwise: bool) -> None:
 
 @kernel("out[p, q, k] = requantise(bias[k] + sum over taps and c of (in[y, x, c] - zero point) * w[k, r, s, c])")
 def conv(b: Builder) -> None:
-    _weighted(b, depthwise=False)
+    _weighted(b, taps)
+
+
+@kernel(
+    "out[p, q, k] = requantise(bias[k] + sum of (in[y, x, c] - zero point) * w[k, r, s, c], r = p + pad - y * stride)"
+)
+def transpose_conv(b: Builder) -> None:
+    _weighted(b, transposed_taps)
 
 
 @kernel("out[p, q, c] = requantise(bias[c] + sum over taps of (in[y, x, c] - zero point) * w[r, s, c])")
 def depthwise(b: Builder) -> None:
-    _weighted(b, depthwise=True)
+    _weighted(b, taps, depthwise=True)
 
 
 @kernel("out[p, q, c] = the mean of in[y, x, c] over the taps inside, halves away from zero, clamped")
