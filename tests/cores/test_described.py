@@ -102,7 +102,7 @@ LIBRARY = (
     max_pool_pixel, average_pool_pixel, mean_pixel, conv_wide,
     scheduled(conv_sums, [unroll("b", 8, 4, 3), inward("c")]), scheduled(depthwise_sums, [jam("c", 8, 4)]),
 )  # fmt: skip
-"""Those of the library that are not in BOUND."""
+"""Of the library, besides."""
 
 
 def small(kernel: KernelProgram) -> dict[str, int]:
@@ -157,8 +157,8 @@ IN_SPIKE = pytest.mark.skipif(
 
 @pytest.mark.parametrize("vlen", [pytest.param(SHORT, marks=IN_SPIKE), *VLENS])
 def test_the_librarys_schedules_have_the_same_bytes(vlen: int) -> None:
-    """What scripts/kernels.py writes, with any number of pixels, taps and values left over, and room behind a pixel."""
-    packed = runpy.run_path(str(ROOT / "scripts/kernels.py"))["PACKED"]
+    """What the library has, with any number of pixels, taps and values left over, and room behind a pixel."""
+    packed = runpy.run_path(str(ROOT / "scripts/library_kernels.py"))["PACKED"]
     for _, wide in packed:
         made = []
         for seed in range(8):
@@ -252,7 +252,7 @@ def one_word(number: int, row: Instruction, *, lanes: bool) -> KernelProgram:
 
 
 def test_packed_additions_have_the_same_bytes() -> None:
-    """What scripts/kernels.py writes for Cortex-M, with any number of bytes left over."""
+    """What the library has for Cortex-M, with any number of bytes left over."""
     for one, step, table in ((packed_add, jam("i", 4), DSP), (packed_add_within, vectorise("i"), MVE)):
         made = []
         for seed in range(12):

@@ -1,0 +1,297 @@
+"""Which kernels the library takes from descriptions, by which schedules, and what it calls them with.
+
+kernels.py writes them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import NamedTuple
+
+from tflm_memopt.kernels.descriptions import elementwise, packed_arm
+from tflm_memopt.kernels.descriptions.activations import log_softmax, lookup, softmax
+from tflm_memopt.kernels.descriptions.elementwise import add, packed_add, packed_add_within
+from tflm_memopt.kernels.descriptions.packed import packed_conv, packed_depthwise, windows
+from tflm_memopt.kernels.descriptions.pixels import (
+    average_pool_pixel,
+    conv_pixel,
+    conv_sums,
+    conv_wide,
+    depthwise_pixel,
+    depthwise_sums,
+    max_pool_pixel,
+    mean_pixel,
+)
+from tflm_memopt.kernels.descriptions.rows import arg_max, batch_matmul, gather, resize_bilinear
+from tflm_memopt.kernels.language import KernelProgram
+from tflm_memopt.kernels.rewrites import bind, inward, jam, scheduled, unroll, vectorise
+
+PIXELS = tuple(scheduled(one, [vectorise(var)]) for one, var in ((conv_pixel, "k"), (depthwise_pixel, "k"), (add, "i")))
+"""Vectorised along their outputs: of programs for any core."""
+PACKED = (
+    ("", scheduled(packed_conv, [vectorise("k"), jam("p", 2, apart=True), unroll("i", 4)])),
+    ("_narrow", scheduled(packed_conv, [vectorise("k", group=4), jam("p", 4, apart=True), unroll("i", 4)])),
+    ("", scheduled(packed_depthwise, [vectorise("k"), jam("p", 2, apart=True)])),
+    ("", scheduled(windows, [vectorise("i")])),
+)
+"""Of programs that are packed for vectors, with what their names end with. Hosts have them as they are described."""
+PLAIN = (packed_conv, packed_depthwise, windows)
+Given = dict[str, str]
+"""Expressions in C, of what a kernel is called with."""
+HEAD = "void {}(const tmo_kernel *k, const tmo_window *window, int8_t *out)"
+PIXELS_OF = {"pixels": "k->out_width", "x": "window->pixels[0]", "y": "out"}
+RANGE = {"zero_out": "k->op->output_zero_point", "low": "k->op->act_min", "high": "k->op->act_max"}
+RANGE_S16 = {"low": "(int16_t)(k->op->param & 0xFFFF)", "high": "k->op->param >> 16"}
+
+
+class LibraryKernel(NamedTuple):
+    """A function of the library that is written from a description."""
+
+    name: str
+    kernel: KernelProgram
+    given: Given
+    """The extents, parameters and tensors that are not there are arguments of their names."""
+    head: str = HEAD
+    many: KernelProgram | None = None
+    """With another schedule, for cores with many registers."""
+    ends: str = ""
+    """A statement behind it all."""
+
+
+def _scales(*names: str) -> Given:
+    """Multipliers and shifts, in their order."""
+    rows = (("scale", "k->multipliers[{}]"), ("shift", "k->shifts[{}]"))
+    return {f"{what}_{name}": text.format(i) for i, name in enumerate(names) for what, text in rows}
+
+
+def _sign(negative: str) -> Given:
+    """-1 for the second of two kinds that a kernel is for."""
+    return {"sign": f"tmo_is_kind(k->op, TMO_OP_{negative}) ? -1 : 1"}
+
+
+def _operands(element: int) -> Given:
+    """What two operands are, in the order that the operator says, of elements of so many bytes."""
+    given = {"channels": f"k->out_channels / {element}" if element > 1 else "k->out_channels"}
+    for name, at in (("x", "tmo_first_operand(k)"), ("other", "1 - tmo_first_operand(k)")):
+        pixel = f"k->pixel_step[{at}]"
+        given |= {
+            name: f"window->pixels[{at}]", f"zero_{name}": f"k->op->input_zero_point[{at}]",
+            f"{name}_pixel": f"(int32_t)({pixel} / {element})" if element > 1 else f"(int32_t){pixel}",
+            f"{name}_channel": f"(int32_t)k->channel_step[{at}]",
+            f"scale_{name}": f"k->multipliers[{at}]", f"shift_{name}": f"k->shifts[{at}]",
+        }  # fmt: skip
+    return PIXELS_OF | given
+
+
+BINARY = _operands(1) | RANGE | {"left": "k->op->param", "scale_out": "k->multipliers[2]", "shift_out": "k->shifts[2]"}
+BINARY_S16 = {**BINARY, **_operands(2), **RANGE_S16}
+SOFTMAX = PIXELS_OF | {
+    "rows": "k->out_width", "channels": "k->out_channels", "multiplier": "k->multipliers[0]", "shift": "k->shifts[0]",
+    "diff_min": "k->op->param", "back": "k->multipliers[1]", "back_shift": "k->shifts[1]",
+}  # fmt: skip
+RESIZE = PIXELS_OF | {
+    "width": "k->in_width", "channels": "k->out_channels", "row": "k->row",
+    "down_step": "k->op->stride_h", "down_first": "k->op->param ? k->op->stride_h / 2 - 512 : 0",
+    "across_step": "k->op->stride_w", "across_first": "k->op->param ? k->op->stride_w / 2 - 512 : 0",
+    "top": "window->pixels[0] ? window->pixels[0] : window->pixels[1]",
+    "bottom": "window->pixels[1] ? window->pixels[1] : window->pixels[0]",
+}  # fmt: skip
+
+GATHER = "void {}(const tmo_kernel *k, int32_t row, int8_t *y)"
+MATMUL = PIXELS_OF | {
+    "zero_out": "k->op->output_zero_point",
+    "depth": "k->in_channels", "columns": "k->out_channels",
+    "left": "window->pixels[0]", "right": "window->pixels + 1", "down": "!k->op->param", "across": "k->op->param",
+    "zero_left": "k->op->input_zero_point[0]", "zero_right": "k->op->input_zero_point[1]",
+    "multiplier": "k->multipliers[0]", "shift": "k->shifts[0]",
+}  # fmt: skip
+PIXEL = "void {}(const tmo_kernel *k, const tmo_window *window, uint32_t i, int8_t *out)"
+POOL = RANGE | {
+    "x": "window->pixels", "y": "out + i", "sums": "k->sums ? k->sums + i : NULL", "pointers": "window->count",
+    "run": "k->op->tile == 0 ? window->columns : 1", "channels": "k->out_channels", "area": "window->area",
+    "offset": "(int32_t)window->offset", "first": "k->first && (window->pixels || !k->last)", "last": "k->last",
+    "sign": "k->op->param ? -1 : 1", "zero_in": "k->op->input_zero_point[0]",
+    "multiplier": "k->multipliers[0]", "shift": "k->shifts[0]",
+}  # fmt: skip
+
+
+RUNS = "void {}(const tmo_runs *r, const int8_t *weights, uint32_t channels, uint32_t *totals)"
+CONV = {
+    "x": "r->at", "w": "weights", "parts": "r->parts", "count": "r->count", "run": "r->bytes", "filters": "channels",
+    "next_at": "r->next_at", "stride": "r->stride", "next_offset": "(int32_t)r->next_offset",
+    "offset": "(int32_t)r->offset", "step": "(int32_t)r->step", "filter_weights": "(int32_t)r->filter",
+    "part_weights": "(int32_t)r->next_row", "run_weights": "(int32_t)r->row", "zero_in": "r->zero_point",
+    "sums": "(int32_t *)totals",
+}  # fmt: skip
+SUMS = (
+    "void {}(const tmo_kernel *k, const tmo_window *window, uint32_t from, uint32_t to, uint32_t n, uint32_t *totals)"
+)
+WINDOW = {
+    "x": "window->pixels", "offset": "(int32_t)(window->offset + from)", "zero_in": "k->op->input_zero_point[0]",
+    "rows": "k->op->tile == 0 ? window->count : window->columns > 0 ? window->count / window->columns : 0u",
+    "columns": "window->columns", "next_row": "k->op->tile == 0 ? 1 : window->columns",
+    "next_column": "k->op->tile == 0 ? 0 : 1",
+    "apart": "k->op->tile == 0 ? (int32_t)(k->op->dilation_w * k->in_channels) : 0",
+    "w": "k->weights + tmo_first_tap(k, window) + to", "tap_weights": "(int32_t)k->tap_step",
+    "row_weights": "(int32_t)(k->op->kernel_w * k->tap_step)", "channels": "n", "sums": "(int32_t *)totals",
+}  # fmt: skip
+DEPTHWISE_S16 = "tmo_is_kind(k->op, TMO_OP_DEPTHWISE_S16)"
+WIDE = WINDOW | RANGE_S16 | {
+    "y": "out + i", "offset": "(int32_t)(window->offset / 2)", "w": "k->weights + tmo_first_tap(k, window)",
+    "apart": "k->op->tile == 0 ? (int32_t)(k->op->dilation_w * k->in_channels / 2) : 0",
+    "groups": f"{DEPTHWISE_S16} ? k->in_channels / 2 : 1u", "channels": f"{DEPTHWISE_S16} ? 1u : k->in_channels / 2",
+    "each": f"{DEPTHWISE_S16} ? k->out_channels / k->in_channels : k->out_channels / 2",
+    "filter_weights": f"{DEPTHWISE_S16} ? 1 : (int32_t)(k->op->kernel_h * k->op->kernel_w * k->tap_step)",
+    "bias": "k->bias ? k->bias : (const int32_t[2]){0}", "bias_step": "k->bias ? 2 : 0",
+    "multipliers": "k->multipliers", "shifts": "k->shifts", "scale_step": "k->op->flags & TMO_FLAG_PER_CHANNEL ? 1 : 0",
+}  # fmt: skip
+WIDE_RUNS = WIDE | CONV | {
+    "y": "out", "rows": "r->count", "columns": "r->parts", "next_row": "r->stride", "next_column": "r->next_at",
+    "apart": "(int32_t)r->next_offset", "groups": "1u", "channels": "r->bytes", "each": "k->out_channels / 2",
+    "row_weights": "(int32_t)r->row", "tap_weights": "(int32_t)r->next_row",
+}  # fmt: skip
+RUNS_S16 = "void {}(const tmo_kernel *k, const tmo_runs *r, const int8_t *weights, int8_t *out)"
+
+
+def _elements(element: int) -> Given:
+    """What one operand is, made to elements of so many bytes."""
+    n = "k->out_width * k->out_channels" + (f" / {element}" if element > 1 else "")
+    zero, scale = "k->op->input_zero_point[0]", "k->op->param"
+    return PIXELS_OF | RANGE | _scales("out") | {"n": n, "zero_x": zero, "scale": scale, "table": "k->weights"}
+
+
+FILES: Mapping[str, tuple[LibraryKernel, ...]] = {
+    "binary": (
+        LibraryKernel("tmo_add_scalars_s8", elementwise.add_each, BINARY | _sign("SUB")),
+        LibraryKernel("tmo_squared_difference_s8", elementwise.square_difference, BINARY),
+        LibraryKernel("tmo_mul_s8", elementwise.multiply, BINARY | _scales("out")),
+        LibraryKernel("tmo_prelu_s8", elementwise.prelu, BINARY | _scales("positive", "negative")),
+        LibraryKernel("tmo_greater_s8", elementwise.greater, BINARY | _sign("MINIMUM")),
+        LibraryKernel("tmo_add_s16", elementwise.add_s16, BINARY_S16 | _sign("SUB_S16")),
+    ),
+    "softmax": (
+        LibraryKernel("tmo_softmax_s8", softmax, SOFTMAX),
+        LibraryKernel("tmo_log_softmax_s8", log_softmax, SOFTMAX),
+    ),
+    "lookup": (LibraryKernel("tmo_lookup_s8", lookup, _elements(1)),),
+    "convert": (
+        LibraryKernel("tmo_quantize", elementwise.quantize, _elements(1)),
+        LibraryKernel("tmo_quantize_s16", elementwise.quantize_s16, _elements(2)),
+        LibraryKernel("tmo_dequantize", elementwise.dequantize, _elements(4)),
+        LibraryKernel("tmo_dequantize_s16", elementwise.dequantize_s16, _elements(4)),
+        LibraryKernel("tmo_widen", elementwise.widen, _elements(2)),
+        LibraryKernel("tmo_narrow", elementwise.narrow, _elements(1)),
+        LibraryKernel("tmo_rescale_s16", elementwise.rescale_s16, _elements(2)),
+    ),
+    "ref": (
+        LibraryKernel("tmo_leaky_relu_s16", elementwise.leaky_relu_s16, _elements(2) | _scales("positive", "negative")),
+        LibraryKernel(
+            "tmo_arg_max_s8", arg_max, PIXELS_OF | {"channels": "k->in_channels", "sign": "k->op->param ? -1 : 1"}
+        ),
+        LibraryKernel("tmo_resize_bilinear_row_s8", resize_bilinear, RESIZE),
+        LibraryKernel("tmo_batch_matmul_row_s8", scheduled(batch_matmul, [bind({"rows": 1})]), MATMUL),
+        LibraryKernel(
+            "tmo_gather_pixel_s8",
+            scheduled(gather, [bind({"pixels": 1}), vectorise("c")]),
+            {"index": "(const int8_t *)&row", "y": "y", "channels": "k->out_channels", "table": "k->weights"},
+            GATHER,
+        ),
+    ),
+    "conv": (
+        LibraryKernel(
+            "tmo_conv_sums",
+            scheduled(conv_sums, [unroll("b", 8, 4, 3), inward("c")]),
+            CONV,
+            RUNS,
+            many=scheduled(conv_sums, [unroll("b", 16, 4, 3), inward("c")]),
+        ),
+    ),
+    "conv16": (LibraryKernel("tmo_conv_s16", conv_wide, WIDE, PIXEL),),
+    "runs16": (LibraryKernel("tmo_conv_runs_s16", scheduled(conv_wide, [bind({"groups": 1})]), WIDE_RUNS, RUNS_S16),),
+    "depthwise": (
+        LibraryKernel(
+            "tmo_depthwise_sums",
+            scheduled(depthwise_sums, [bind({"spread": 1}), jam("c", 4)]),
+            WINDOW,
+            SUMS,
+            many=scheduled(depthwise_sums, [bind({"spread": 1}), jam("c", 8, 4)]),
+        ),
+        LibraryKernel("tmo_depthwise_repeated", scheduled(depthwise_sums, [bind({"spread": 0})]), WINDOW, SUMS),
+    ),
+    "pool": (
+        LibraryKernel("tmo_max_pool", scheduled(max_pool_pixel, [jam("c", 4)]), POOL, PIXEL),
+        LibraryKernel("tmo_average_pool", scheduled(average_pool_pixel, [jam("c", 4)]), POOL, PIXEL),
+        LibraryKernel("tmo_mean", scheduled(mean_pixel, [jam("c", 4)]), POOL, PIXEL),
+    ),
+}
+"""tmo_described_NAME.c, and the kernels in it."""
+ADDENDS = {
+    "n": "n", "y": "out", "half": "tmo_half(scales) ? b : a", "other": "tmo_half(scales) ? a : b",
+    "factor_half": "1 << tmo_half_shift(scales + 4 * tmo_half(scales))",
+    "offset_half": "-op->input_zero_point[tmo_half(scales)] * factor_half",
+    "factor_other": "1 << scales[4 - 4 * tmo_half(scales)]",
+    "offset_other": "-op->input_zero_point[1 - tmo_half(scales)] * factor_other",
+    "scale_other": "(int32_t)((uint32_t)scales[5 - 4 * tmo_half(scales)] >> 1)",
+    "right_other": "scales[7 - 4 * tmo_half(scales)]",
+    "scale_out": "(int32_t)((uint32_t)scales[8] >> 1)", "right_out": "scales[10]",
+    "zero_out": "op->output_zero_point", "low": "op->act_min", "high": "op->act_max",
+}  # fmt: skip
+"""Of a packed addition: left shift, m2, c, e of both operands, m2, c, e of the output."""
+ADDITION = "void {}(const int8_t *a, const int8_t *b, int8_t *out, uint32_t n, const int32_t *scales, const tmo_op *op)"
+ADD_BY_LANES = LibraryKernel("tmo_packed_add", scheduled(packed_add_within, [vectorise("i")]), ADDENDS, ADDITION)
+ADD_BY_FOURS = LibraryKernel(
+    "tmo_packed_add", scheduled(packed_add, [jam("i", 4)]), ADDENDS, ADDITION, ends="tmo_packed_clamp(op, out, n);"
+)
+ADD_PIXELS = LibraryKernel(
+    "tmo_mve_add_pixels",
+    scheduled(packed_arm.add_pixels, [vectorise("c", group=4)]),
+    {},
+    "void {}(int32_t *sums, const int8_t *x, uint32_t channels, uint32_t n)",
+)
+"""Of programs that are packed for Cortex-M: for Helium, for the DSP extension, and Helium's pools."""
+MVE_CONV_HEAD = "void {}(const int8_t *bytes, uint32_t step, const int8_t *weights, const tmo_mve_job *job)"
+DIRECT_HEAD = (
+    "void {}(const int8_t *bytes, const int8_t *weights, const int32_t *scales, int8_t *out, uint32_t values, uint32_t "
+)
+MVE_CONV = {
+    "x": "bytes", "y": "job->out", "w": "weights", "scales": "job->scales",
+    "fours": "job->channels / 4", "turns": "job->turns", "apart": "(int32_t)step", "next_out": "(int32_t)job->step",
+    "zero_out": "job->zero", "low": "job->least", "high": "job->most",
+}  # fmt: skip
+WORDS = "(const int16_t *)(const void *)"
+DIRECT = {"x": "bytes", "y": "out", "w": f"{WORDS}weights", "fours": "values / 4"}
+FOURS = {
+    "bias": "constants", "both": f"{WORDS}(constants + 4)", "third": f"{WORDS}(constants + 8)",
+    "scales": "constants + 4 + 6 * turns", "words": "(int32_t)(16 + 6 * turns)",
+}  # fmt: skip
+SIXTEENS = {
+    "bias": "constants", "w": "(const int8_t *)(constants + 16)", "words": "(int32_t)(48 + (taps + 1) / 2 * 8)",
+    "multipliers": "constants + 16 + (taps + 1) / 2 * 8", "shifts": "multipliers + 16",
+    "zero_out": "range[0]", "low": "range[1]", "high": "range[2]",
+}  # fmt: skip
+IN_C = (
+    LibraryKernel(
+        "tmo_dsp_pairs_in_c", packed_arm.dsp_pairs, {"w": f"{WORDS}weights", "twos": "values / 2"},
+        "void {}(uint32_t pixels, const int16_t *tile, const int8_t *weights, const int32_t *scales, int8_t *y, "
+        "uint32_t values, uint32_t pairs, int32_t step)",
+    ),
+    LibraryKernel(
+        "tmo_dsp_direct", packed_arm.dsp_direct, DIRECT | {"groups": "pairs", "ways": "1"}, DIRECT_HEAD + "pairs)"
+    ),
+    LibraryKernel(
+        "tmo_dsp_dense", packed_arm.dsp_direct, DIRECT | {"groups": "triples", "ways": "3"}, DIRECT_HEAD + "triples)"
+    ),
+    LibraryKernel(
+        "tmo_dsp_depthwise_in_c", packed_arm.dsp_depthwise, FOURS,
+        "void {}(const int8_t *const *x, const int32_t *constants, int8_t *y, uint32_t turns, uint32_t fours, "
+        "int32_t first)",
+    ),
+    LibraryKernel("tmo_mve_conv_1", packed_arm.mve_conv, MVE_CONV | {"pixels": "1"}, MVE_CONV_HEAD),
+    LibraryKernel("tmo_mve_conv_2", packed_arm.mve_conv, MVE_CONV | {"pixels": "2 * job->pairs"}, MVE_CONV_HEAD),
+    LibraryKernel(
+        "tmo_mve_depthwise_in_c", packed_arm.mve_depthwise, SIXTEENS,
+        "void {}(const int8_t *const *x, const int32_t *constants, int8_t *y, uint32_t taps, uint32_t sixteens, "
+        "uint32_t fours, int32_t first, const int8_t *range)",
+    ),
+)  # fmt: skip
+"""Of hosts, what the cores have in assembly."""
