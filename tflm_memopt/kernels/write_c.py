@@ -250,7 +250,7 @@ class Writer:
             case _:
                 raise KernelError(
                     f"{self.table.name} has no vectors for the loop over '{one.var}'",
-                    code="kernel_lanes",
+                    code="kernel_moves",
                     hint="a loop that moves elements side by side, or a core that has vectors",
                 )
 

@@ -375,7 +375,7 @@ def test_a_core_without_vectors_moves_elements_side_by_side_at_once() -> None:
     index, table = np.array([2, 0]), np.arange(12, dtype=np.int8)
     made = run(moved, {"pixels": 2, "rows": 3, "channels": 4}, {"index": index, "table": table})["y"]
     assert made.tolist() == [8, 9, 10, 11, 0, 1, 2, 3]
-    assert "no vectors" in refused("kernel_lanes", lambda: function(vectorise("i")(add), REF))
+    assert "no vectors" in refused("kernel_moves", lambda: function(vectorise("i")(add), REF))
 
 
 def test_floats_are_rounded_as_tflm_does() -> None:
