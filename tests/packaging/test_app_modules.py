@@ -250,6 +250,7 @@ def test_models_rewritten_alone_lose_bytes(tmp_path: Path) -> None:
         ran(swapped, tmp_path)
 
 
+@pytest.mark.slow
 def test_all_bytes_are_in_one_arena() -> None:
     """Of the interpreter's tail only the states are left."""
     result = several()

@@ -261,6 +261,7 @@ def values(header: bytes, name: str) -> bytes:
     return header.partition(name.encode())[2].partition(b"};")[0]
 
 
+@pytest.mark.slow
 def test_the_frame_is_set_in_prepared_interpreters() -> None:
     """Before AllocateTensors(), TFLM of September 2023 to June 2025 aborts in debug builds."""
     emitted = {name: text.decode() for name, text in written("external").items() if name.endswith((".ino", "main.cpp"))}

@@ -131,6 +131,7 @@ def examine_devices(recipe: Recipe) -> None:
         assert sent == [d.sent for d in made.report.devices]
 
 
+@pytest.mark.slow
 @QUICK
 @given(recipes(most=4))
 def test_random_networks(recipe: Recipe) -> None:

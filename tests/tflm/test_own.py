@@ -200,6 +200,7 @@ def test_a_file_that_describes_nothing(
     assert says in capsys.readouterr().err
 
 
+@pytest.mark.slow
 def test_a_c_module_runs_it(tmp_path: Path) -> None:
     """Of both examples; the library is built with the flags that the module names."""
     for name, text, model in (("steps", DESCRIPTION, steps()), ("added", TWO, added())):

@@ -84,6 +84,7 @@ def test_strips_give_the_same_bytes(build: Callable[[Net, int], int], activation
             assert_same_bytes(data, in_parts(data, Tiling(ops[:count], parts)), seed=parts)
 
 
+@pytest.mark.slow
 def test_channel_groups_give_the_same_bytes() -> None:
     net = Net(seed=5)
     x = net.conv2d(net.input((1, 9, 7, 5)), 11, kernel=(3, 3), padding="SAME")
@@ -153,6 +154,7 @@ def test_what_is_left_out(without: tuple[str, ...], channels: bool | None) -> No
     assert all(tiling.channels for tiling in strips.report.in_parts)
 
 
+@pytest.mark.slow
 def test_an_embedding_and_its_mean(tmp_path: Path) -> None:
     """The text model of the thesis, which no tiling of feature maps can shrink."""
     net = Net(seed=8)

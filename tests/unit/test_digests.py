@@ -37,6 +37,7 @@ def test_two_runs_have_the_same_digests() -> None:
     assert once[name] == again
 
 
+@pytest.mark.slow
 def test_a_change_is_named(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     file = tmp_path / "digests.json"
     assert main("record", file) == 0

@@ -115,6 +115,7 @@ def test_operators_that_stay_builtin_say_what_to_do(kind: str) -> None:
     assert all(op.hint for op in refused)
 
 
+@pytest.mark.slow
 def test_both_commands_say_it(folder: Path, run: Run) -> None:
     (folder / "float.tflite").write_bytes(float_io())
     says = KINDS["int8_io"][1]

@@ -258,6 +258,7 @@ def test_verify_no(folder: Path, run: Run) -> None:
 # --- the process
 
 
+@pytest.mark.slow
 def test_json_in_a_process_of_its_own(folder: Path) -> None:
     done = subprocess.run([*MAIN, "inspect", "small.tflite", "--json"], capture_output=True, text=True, check=True)
     assert json.loads(done.stdout)["model"] == "small.tflite"

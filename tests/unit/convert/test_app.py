@@ -305,6 +305,7 @@ def test_explore_prints_and_plots(door: Path, run: Run) -> None:
     assert run("explore", "door.toml", "--plans", "plans").code == 2
 
 
+@pytest.mark.slow
 def test_the_longer_model_pauses_for_the_shorter_one() -> None:
     result = optimize(pausing(0.2))
     (one,) = result.report.pausing
@@ -329,6 +330,7 @@ def test_no_choice_of_pauses_takes_less_than_the_bound() -> None:
     assert max(alone) < result.report.lower_bound_head <= result.report.arena.head
 
 
+@pytest.mark.slow
 def test_with_one_pause_there_is_less() -> None:
     """A model that pauses where little is alive shares nearly all of its bytes."""
     often, seldom = (optimize(pausing(share)).report for share in (0.1, 0.9))

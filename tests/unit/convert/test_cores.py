@@ -49,6 +49,7 @@ def test_the_report_has_cores_and_barriers() -> None:
     assert 1000 < second["stack"] < first["stack"] < 2048
 
 
+@pytest.mark.slow
 def test_a_program_says_how_it_is_shared() -> None:
     for region in regions(read(on_two_cores().model)):
         program = unpack(region.program)

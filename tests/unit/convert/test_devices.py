@@ -267,6 +267,7 @@ def test_boards_of_unknown_time_are_refused_by_their_core() -> None:
     assert caught.value.code == "cycles_unknown"
 
 
+@pytest.mark.slow
 def test_ways_that_leave_a_device_idle_are_not_tried() -> None:
     """The last layer has channels for two devices alone."""
     net = Net()

@@ -261,6 +261,7 @@ def without_own_operator() -> bytes:
     return net.model(net.conv2d(y, 4))
 
 
+@pytest.mark.slow
 @needs_tflm2023
 @pytest.mark.parametrize("tflm", thinned(TFLM["AGES"], 1), ids=lambda tflm: tflm.name)
 def test_two_models_side_by_side_compile_against_tflm_of_2023(tmp_path: Path, tflm: Any, converted: Optimized) -> None:

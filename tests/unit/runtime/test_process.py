@@ -73,6 +73,7 @@ def test_a_worker_stays_for_the_next_model_and_a_crash_does_not_end_it() -> None
     assert idle() == before
 
 
+@pytest.mark.slow
 def test_another_worker_takes_the_place_of_one_that_ended() -> None:
     run_well()
     for ended in process._idle[os.getpid()]:
