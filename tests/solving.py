@@ -10,6 +10,7 @@ A module of its own: tests that import conftest get another copy of it than pyte
 from __future__ import annotations
 
 import contextlib
+import gc
 import hashlib
 import runpy
 import sys
@@ -95,6 +96,7 @@ def afresh() -> Iterator[None]:
 
 if __name__ == "__main__":
     install()
+    gc.set_threshold(50_000, 20, 20)  # as the command has it
     sys.argv = sys.argv[1:]
     sys.path[0] = str(Path(sys.argv[0]).parent)
     runpy.run_path(sys.argv[0], run_name="__main__")

@@ -7,6 +7,7 @@ Exit codes: 0 done, 1 the answer is no, 2 bad usage or bad input.
 from __future__ import annotations
 
 import argparse
+import gc
 import os
 import re
 import sys
@@ -63,6 +64,8 @@ tab completion: eval "$(register-python-argcomplete {PROGRAM})"
 def main(arguments: Sequence[str] | None = None) -> int:
     """Runs one command and gives its exit code; --help and --version leave through SystemExit."""
     console.escape_unprintable()
+    gc.freeze()  # modules stay, and few of the objects that conversions make are circles: it need not look often
+    gc.set_threshold(50_000, 20, 20)
     try:
         root = parser()
         argcomplete.autocomplete(root)
