@@ -62,7 +62,7 @@ class Row:
 def modules(model: bytes, name: str) -> tuple[Files, ...]:
     """The files of both, of one plan."""
     result = tflm_memopt.optimize(model, target=CORE.target, without=["tiles"], if_worthwhile=False)
-    given = bundle.Given(partial(sample, model, result.model))
+    given = bundle.Extras(partial(sample, model, result.model))
     return tuple(bundle.files(result, name, (kind,), given) for kind in KINDS)
 
 

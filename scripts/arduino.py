@@ -79,7 +79,7 @@ def sketches(*, replan: bool) -> Mapping[str, bytes]:
     written = {f"arduino/examples/{name}/shapes_image.h": image for name in WITH_IMAGE}
     for sketch in SKETCHES:
         converted = _converted(sketch, model, replan=replan)
-        given = bundle.Given(partial(sample, model, converted.model), model)
+        given = bundle.Extras(partial(sample, model, converted.model), model)
         files = bundle.files(converted, "shapes_int8", (sketch.emit,), given)
         sources = {name: data for name, data in files.items() if name.endswith((".h", ".c", ".cpp"))}
         written |= {f"{sketch.folder}/{name}": data for name, data in sources.items()}

@@ -157,7 +157,7 @@ def emitted(done: Optimized, original: bytes, kind: str) -> str:
     seen = interface.with_whole_input(read(original).graph, graph, changes)
     inputs, outputs = (tuple(bytes(seen.tensors[t].nbytes) for t in ts) for ts in (seen.inputs, seen.outputs))
     try:
-        files = bundle.files(done, "m", (kind,), bundle.Given(lambda: Sample(inputs, outputs), original))
+        files = bundle.files(done, "m", (kind,), bundle.Extras(lambda: Sample(inputs, outputs), original))
     except MemoptError as error:
         return digest(str(error))
     skipped = ("m.report.json",)

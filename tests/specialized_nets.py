@@ -68,7 +68,7 @@ NETS: Mapping[str, Callable[[], bytes]] = {"odd": odd, "residual": residual, "de
 def written(model: bytes, name: str, kind: str = KIND, **settings: object) -> Mapping[str, bytes]:
     """The files of a module."""
     result = tflm_memopt.optimize(model, if_worthwhile=False, **settings)  # type: ignore[arg-type]
-    return bundle.files(result, name, (kind,), bundle.Given(lambda: sample(model, result.model)))
+    return bundle.files(result, name, (kind,), bundle.Extras(lambda: sample(model, result.model)))
 
 
 def saved(folder: Path, *module: object, **settings: object) -> None:

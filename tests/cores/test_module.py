@@ -47,7 +47,7 @@ def modules() -> Mapping[str, tuple[str, Mapping[str, bytes]]]:
     written = {}
     for name, model, settings in models():
         result = tflm_memopt.optimize(model, **settings)
-        written[name] = name, bundle.files(result, name, ("c",), bundle.Given(partial(sample, model, result.model)))
+        written[name] = name, bundle.files(result, name, ("c",), bundle.Extras(partial(sample, model, result.model)))
     return written
 
 

@@ -50,7 +50,7 @@ OV7675, ESP32 = 1, 2
 def written(where: str, cores: int = 1) -> Mapping[str, bytes]:
     model = EXAMPLE.read_bytes()
     result = tflm_memopt.optimize(model, input=where, cores=cores)
-    return bundle.files(result, "shapes v1", PROJECTS, bundle.Given(lambda: sample(model, result.model), model))
+    return bundle.files(result, "shapes v1", PROJECTS, bundle.Extras(lambda: sample(model, result.model), model))
 
 
 @pytest.mark.slow
@@ -88,7 +88,7 @@ def test_a_project_of_builtin_operators_runs(project: str, tflm: str, tmp_path: 
     arenas = []
     for name, rewritten in {"planned": result.model, "unplanned": without_plan(result.model)}.items():
         other = replace(result, model=rewritten)
-        files = bundle.files(other, "shapes v1", PROJECTS, bundle.Given(lambda: sample(model, result.model), model))
+        files = bundle.files(other, "shapes v1", PROJECTS, bundle.Extras(lambda: sample(model, result.model), model))
         assert not any(b"TMO_" in data or "tmo_" in file for file, data in files.items() if file.endswith(".cpp"))
         said = told(project, files, TFLM[tflm], tmp_path / name, arena=160_000)
         assert re.fullmatch(SAME, said)
@@ -104,7 +104,7 @@ def sliding(rows: int) -> Mapping[str, bytes]:
     x = net.conv2d(net.input((1, 17, 1, 6)), 8, kernel=(3, 1), padding="VALID", activation="RELU")
     model = net.model(net.softmax(net.fully_connected(net.conv2d(x, 4, kernel=(4, 1), padding="VALID"), 3)))
     result = tflm_memopt.optimize(model, input=f"sliding:{rows}")
-    return bundle.files(result, "heard", PROJECTS, bundle.Given(lambda: sample(model, result.model), model))
+    return bundle.files(result, "heard", PROJECTS, bundle.Extras(lambda: sample(model, result.model), model))
 
 
 @pytest.mark.slow
@@ -169,7 +169,7 @@ def test_a_project_has_the_models_ports(project: str, name: str, exchange: str, 
     tflm = TFLM["AUTUMN" if project == "esp-idf" else "SPRING"]
     model = MADE[name]()
     result = tflm_memopt.optimize(model)
-    files = bundle.files(result, name, PROJECTS, bundle.Given(lambda: sample(model, result.model), model))
+    files = bundle.files(result, name, PROJECTS, bundle.Extras(lambda: sample(model, result.model), model))
     assert re.fullmatch(SAME, told(project, files, tflm, tmp_path / "right"))
     if exchange:  # the stored values of two ports
         wrong = {
@@ -188,7 +188,7 @@ def classifier(where: str) -> tuple[bytes, Mapping[str, bytes]]:
     x = net.conv2d(net.input((1, 24, 32, 3), (1 / 255, -128)), 8, kernel=(3, 3), stride=(2, 2), activation="RELU")
     model = net.model(net.softmax(net.fully_connected(net.mean(net.conv2d(x, 8), (1, 2)), len(LABELS))))
     result = tflm_memopt.optimize(model, input=where)
-    given = bundle.Given(lambda: sample(model, result.model), model, LABELS)
+    given = bundle.Extras(lambda: sample(model, result.model), model, LABELS)
     return model, bundle.files(result, "net", PROJECTS, given)
 
 
@@ -243,7 +243,7 @@ def test_a_model_with_resource_variables_starts(tmp_path: Path) -> None:
     """It keeps a state: the self-test is its first inference. In spring's TFLM: autumn's cannot assign variables."""
     model = resource_variables()
     result = tflm_memopt.optimize(model)
-    files = bundle.files(result, "state", PROJECTS, bundle.Given(lambda: sample(model, result.model), model))
+    files = bundle.files(result, "state", PROJECTS, bundle.Extras(lambda: sample(model, result.model), model))
     assert b"constexpr int state_resource_variables = 2;" in files["arduino/state/state_ops.h"]
     assert re.fullmatch(f"(?:{SAME}){{3}}", told("arduino", files, TFLM["SPRING"], tmp_path, loops=3))
 
@@ -381,7 +381,7 @@ def test_it_answers_the_runner(task: BenchmarkTask, where: str, tmp_path: Path) 
     result = tflm_memopt.optimize(model, input=where)
     assert regions(read(result.model))
     files = bundle.files(
-        result, "net", ("arduino", "platformio"), bundle.Given(lambda: sample(model, result.model), model)
+        result, "net", ("arduino", "platformio"), bundle.Extras(lambda: sample(model, result.model), model)
     )
     rng = np.random.default_rng(7)
     sent: NDArray[np.generic] = rng.integers(0, 256, int(np.prod(task.shape))).astype(np.uint8)
@@ -415,7 +415,7 @@ def test_only_models_of_the_benchmark_have_it() -> None:
     assert task_of(border(read(net.model(net.fully_connected(net.input((1, 640)), 12))))) is None
     files = bundle.files(
         result := tflm_memopt.optimize(model := network(TASKS[3])), "ad", ("platformio", "arduino"),
-        bundle.Given(lambda: sample(model, result.model), model),
+        bundle.Extras(lambda: sample(model, result.model), model),
     )  # fmt: skip
     names = [name for name in files if name.endswith("_mlperf.h")]
     assert names == ["platformio/src/ad_mlperf.h"]

@@ -86,7 +86,7 @@ class Build:
 def emitted(board: str) -> Mapping[str, bytes]:
     model = EXAMPLE.read_bytes()
     result = tflm_memopt.optimize(model, board=board)
-    given = bundle.Given(lambda: sample(model, result.model), model)
+    given = bundle.Extras(lambda: sample(model, result.model), model)
     return bundle.files(result, "shapes v1", ("stm32cube",), given)
 
 
@@ -223,6 +223,6 @@ def test_a_model_without_a_scale_has_a_program() -> None:
     net = Net(1)
     model = net.model(net.fully_connected(net.input((1, 8)), 3))
     result = tflm_memopt.optimize(model, board="nucleo_f411re")
-    given = bundle.Given(lambda: Sample((b"12345678",), (b"123",)), model)
+    given = bundle.Extras(lambda: Sample((b"12345678",), (b"123",)), model)
     main = bundle.files(result, "net", ("stm32cube",), given)["stm32cube/Core/main.cpp"].decode()
     assert "%lu cycles, arena" in main and "camera" not in main

@@ -44,7 +44,7 @@ def test_the_programs_run(tmp_path: Path) -> None:
     """In a TFLM of 2023; only the arena is larger here, with 64-bit pointers."""
     model = EXAMPLE.read_bytes()
     converted = tflm_memopt.optimize(model, cores=2, abi="lp64")
-    given = bundle.Given(lambda: sample(model, converted.model), model)
+    given = bundle.Extras(lambda: sample(model, converted.model), model)
     for name, data in bundle.files(converted, EXAMPLE.stem, ("cpp",), given).items():
         (tmp_path / name).write_bytes(data)
     for name, text in STUBS.items():

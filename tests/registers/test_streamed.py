@@ -38,7 +38,7 @@ def module(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The model's C module, in a folder."""
     folder = tmp_path_factory.mktemp("module")
     result = tflm_memopt.optimize(EXAMPLE.read_bytes(), name=EXAMPLE.name, input="stream")
-    given = bundle.Given(partial(sample, EXAMPLE.read_bytes(), result.model))
+    given = bundle.Extras(partial(sample, EXAMPLE.read_bytes(), result.model))
     for name, data in bundle.files(result, EXAMPLE.stem, ("c",), given).items():
         (folder / name).write_bytes(data)
     return folder

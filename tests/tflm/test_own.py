@@ -208,7 +208,7 @@ def test_a_c_module_runs_it(tmp_path: Path) -> None:
         folder = tmp_path / name
         folder.mkdir()
         result = tflm_memopt.optimize(model)
-        files = bundle.files(result, name, ("c",), bundle.Given(lambda m=model, r=result: sample(m, r.model)))  # type: ignore[misc]
+        files = bundle.files(result, name, ("c",), bundle.Extras(lambda m=model, r=result: sample(m, r.model)))  # type: ignore[misc]
         for file, data in files.items():
             (folder / file).write_bytes(data)
         flags = re.findall(r"'?-D([^' ]+)'?", files[f"{name}.h"].decode().split("the library has nothing")[0])
@@ -359,6 +359,6 @@ def test_threads_wait_for_the_compiler(tmp_path: Path) -> None:
 def test_a_project_runs_it(tmp_path: Path) -> None:
     model = steps()
     result = converted(model)
-    given = bundle.Given(lambda: sample(model, result.model), model)
+    given = bundle.Extras(lambda: sample(model, result.model), model)
     said = told("platformio", bundle.files(result, "steps", PROJECTS, given), TFLM["SPRING"], tmp_path)
     assert said.endswith("self-test: the same outputs as on a PC\n")

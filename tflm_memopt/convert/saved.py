@@ -28,7 +28,7 @@ def files(
     original, folder: the original's file, and where these are written, as the page names them.
     """
     name = stem(result.report.model)
-    given = bundle.Given(lambda: sample(result.original, result.model), result.original, tuple(labels))
+    given = bundle.Extras(lambda: sample(result.original, result.model), result.original, tuple(labels))
     made = bundle.files(result, name, bundle.kinds(kinds), given)
     file = original or result.source
     page = html.optimized(result, file and printable(file), printable(folder))

@@ -49,7 +49,7 @@ def files(result: AppOptimized, kinds: str | Collection[str], labels: Sequence[s
     }
     taken = {identifier(result.app.name)}
     for name, done in result.models.items():
-        own = bundle.files(replace(done, frontier=None), name, own_kinds, bundle.Given(original=done.original))
+        own = bundle.files(replace(done, frontier=None), name, own_kinds, bundle.Extras(original=done.original))
         if (c := identifier(file_stem(name))) in taken | OWN_NAMES or own.keys() & made.keys():
             what = f"files and identifiers of '{name}' would be of two models, or of the application"
             raise UsageError(what, code="app_same_name", where=f"models.{name}", hint="another name")
@@ -74,7 +74,7 @@ def _project(result: AppOptimized, samples: Mapping[str, Callable[[], Sample]]) 
     """What projects of it are made around."""
     subjects, models = {}, dict[str, str]()
     for name, done in result.models.items():
-        given = bundle.Given(samples[name], done.original)
+        given = bundle.Extras(samples[name], done.original)
         subjects[name] = bundle.subject(file_stem(name), read(done.model), done, given)
         models |= bundle.cpp(file_stem(name), read(done.model), done, given)
     fitting = [row.board.id for row in fit_app(result).boards if row.rewritten.fits]

@@ -34,7 +34,7 @@ Sampler = Callable[[], Sample] | None
 
 
 @dataclass(frozen=True, slots=True)
-class Given:
+class Extras:
     """What is known about a model besides its rewrite."""
 
     sample: Sampler = None
@@ -45,13 +45,13 @@ class Given:
     """Labels of output 0, instead of those that the original's metadata has."""
 
 
-Emitter = Callable[[str, Model, Optimized, Given], Mapping[str, str]]
-NOTHING_GIVEN = Given()
+Emitter = Callable[[str, Model, Optimized, Extras], Mapping[str, str]]
+NO_EXTRAS = Extras()
 NOTHING_PLANNED = Plan(steps=(), buffers=(), offsets=(), head=0, lower_bound=0, proven=True)
 """The plan of a model that stays as it is."""
 
 
-def files(result: Optimized, name: str, kinds: Collection[str] = ("cpp",), given: Given = NOTHING_GIVEN) -> Files:
+def files(result: Optimized, name: str, kinds: Collection[str] = ("cpp",), given: Extras = NO_EXTRAS) -> Files:
     """File name -> content of everything about the model NAME, the model itself first.
 
     kinds: of EMITTERS. Raises UsageError for a model that cannot be written so, and for labels that are not its.
@@ -70,7 +70,7 @@ def files(result: Optimized, name: str, kinds: Collection[str] = ("cpp",), given
     return {f"{stem}.tflite": result.model} | {file: text.encode() for file, text in texts.items()}
 
 
-def cpp(stem: str, model: Model, result: Optimized, given: Given) -> Mapping[str, str]:
+def cpp(stem: str, model: Model, result: Optimized, given: Extras) -> Mapping[str, str]:
     """Model and resolver for TensorFlow Lite Micro."""
     return {
         f"{stem}_model.h": model_header(stem, len(result.model)),
@@ -83,7 +83,7 @@ def cpp(stem: str, model: Model, result: Optimized, given: Given) -> Mapping[str
 def _module(run: Callable[[Module], str] | None = None) -> Emitter:
     """The emitter of a C module. run: what runs it; None: the library's executor, kernels of a user's own as well."""
 
-    def emit(stem: str, model: Model, result: Optimized, given: Given) -> Mapping[str, str]:
+    def emit(stem: str, model: Model, result: Optimized, given: Extras) -> Mapping[str, str]:
         if run:
             no_own("c-specialized", model)
         kept = ", ".join(f"operator {k.index} {k.operator}" for k in result.report.kept_builtin)
@@ -102,21 +102,21 @@ ONE_CORE = (*MODULES, "stm32cube")
 """Emitters whose programs have no second core."""
 
 
-def _border(model: Model, given: Given) -> Border:
+def _border(model: Model, given: Extras) -> Border:
     return border(model, read(given.original) if given.original else None)
 
 
 def _project(kind: str, write: Callable[[Project], Mapping[str, str]]) -> Emitter:
     """The emitter of a project, in a folder of its own."""
 
-    def emit(stem: str, model: Model, result: Optimized, given: Given) -> Mapping[str, str]:
+    def emit(stem: str, model: Model, result: Optimized, given: Extras) -> Mapping[str, str]:
         project = of_model(subject(stem, model, result, given), cpp(stem, model, result, given), result)
         return below(kind, write(project))
 
     return emit
 
 
-def subject(stem: str, model: Model, result: Optimized, given: Given) -> Subject:
+def subject(stem: str, model: Model, result: Optimized, given: Extras) -> Subject:
     """The model as a program has it. Raises UsageError for labels that are not its."""
     if given.sample is None or given.original is None:
         raise ValueError("a project has a stored input and the original's scales: it needs a sample and the original")

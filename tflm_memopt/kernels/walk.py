@@ -27,10 +27,10 @@ Ints: TypeAlias = NDArray[np.int64]
 Moment: TypeAlias = tuple[Load | Compute | Store | Free, dict[str, int], int]
 """A statement, the values of all names, and how many lanes of a vectorised loop run at once (1 outside of one)."""
 
-Held: TypeAlias = Callable[[Reg], int]
+RegisterValue: TypeAlias = Callable[[Reg], int]
 
 
-def walk(kernel: KernelProgram, values: Extents, lanes: int = 1, held: Held | None = None) -> Iterator[Moment]:
+def walk(kernel: KernelProgram, values: Extents, lanes: int = 1, held: RegisterValue | None = None) -> Iterator[Moment]:
     """All statements but loops and conditions. lanes: what the core has; held: what a register holds, for conditions,
     without which all that depend on registers hold. The values change from moment to moment.
     """
@@ -38,7 +38,7 @@ def walk(kernel: KernelProgram, values: Extents, lanes: int = 1, held: Held | No
 
 
 def _walk(
-    body: Sequence[Statement], values: dict[str, int], count: int, lanes: int, held: Held | None
+    body: Sequence[Statement], values: dict[str, int], count: int, lanes: int, held: RegisterValue | None
 ) -> Iterator[Moment]:
     for one in body:
         if isinstance(one, When):
@@ -53,7 +53,9 @@ def _walk(
         values.pop(one.var, None)
 
 
-def _turns(one: For, begin: int, values: dict[str, int], count: int, lanes: int, held: Held | None) -> Iterator[Moment]:
+def _turns(
+    one: For, begin: int, values: dict[str, int], count: int, lanes: int, held: RegisterValue | None
+) -> Iterator[Moment]:
     extent = one.extent.at(values)
     step = (one.segment or lanes) if one.vector else one.step
     whole = extent if one.vector else begin + (extent - begin) // step * step

@@ -39,7 +39,7 @@ class Phase:
 
 
 @dataclass(frozen=True, slots=True)
-class Held:
+class MappedBuffer:
     """A buffer: a rectangle of the map. It is reserved for the moments [first, last), and filled in `stretches`."""
 
     name: str
@@ -61,7 +61,7 @@ class MemoryMap:
 
     title: str
     phases: tuple[Phase, ...]
-    buffers: tuple[Held, ...]
+    buffers: tuple[MappedBuffer, ...]
     live: tuple[int, ...]
     """Bytes that hold something, at each moment."""
     head: int
@@ -88,7 +88,7 @@ def of_tflm(model: Model, abi: Abi, arena: Arena | None = None, library: Library
     return MemoryMap(title, phases, buffers, tuple(live), arena.head, arena.tail, bound)
 
 
-def _tflm_buffers(graphs: Sequence[Graph], head: Head, phases: int) -> Iterator[Held]:
+def _tflm_buffers(graphs: Sequence[Graph], head: Head, phases: int) -> Iterator[MappedBuffer]:
     for request, whom, offset in zip(head.wanted.requests, head.wanted.whom, head.offsets, strict=True):
         first, last = max(0, request.first - 1), min(max(1, request.last), phases)
         if request.last < 0 or first >= last:
@@ -99,7 +99,7 @@ def _tflm_buffers(graphs: Sequence[Graph], head: Head, phases: int) -> Iterator[
         else:
             graph, tensor = graphs[whom[0]], graphs[whom[0]].tensors[whom[1]]
             name, role, maker, nbytes = tensor.name, _role(graph, tensor.id), _maker(graph, tensor.id), tensor.nbytes
-        yield Held(name, role, maker, nbytes, offset, first, last, "whole", (Stretch(first, last, 0, nbytes),))
+        yield MappedBuffer(name, role, maker, nbytes, offset, first, last, "whole", (Stretch(first, last, 0, nbytes),))
 
 
 def of_plan(planned: Planned, arena: Arena, title: str = "Rewritten") -> MemoryMap:
@@ -120,7 +120,7 @@ def of_plan(planned: Planned, arena: Arena, title: str = "Rewritten") -> MemoryM
             phases.append(Phase(f"{step.op} {types[step.op]}", (step.op,), (types[step.op],), moments))
     rows = {op.output: op.writes.h for op in ops.values()} | ({frame.tensor: frame.height} if frame else {})
     buffers = tuple(
-        Held(
+        MappedBuffer(
             _name(graph, b),
             _role(graph, b.key) if b.role is Role.TENSOR else b.role.value,
             "" if b.role in UNNAMED else _maker(graph, b.key),
@@ -139,7 +139,7 @@ def of_plan(planned: Planned, arena: Arena, title: str = "Rewritten") -> MemoryM
 def together(maps: Mapping[str, MemoryMap], title: str, arena: Arena) -> MemoryMap:
     """Several models in one arena, one after the other, each over its own steps."""
     phases: list[Phase] = []
-    buffers: list[Held] = []
+    buffers: list[MappedBuffer] = []
     live: list[int] = []
     for name, one in maps.items():
         at = len(live)
@@ -162,7 +162,7 @@ def of_bare_plan(plan: Plan) -> MemoryMap:
         for n, step in enumerate(plan.steps)
     )
     buffers = tuple(
-        Held(
+        MappedBuffer(
             f"{b.role.value} {b.key}", b.role.value, "", b.nbytes, offset, b.first, b.last, "reserved",
             (Stretch(b.first, b.last, 0, b.nbytes),),
         )

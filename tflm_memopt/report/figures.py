@@ -10,7 +10,7 @@ import math
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
-from tflm_memopt.plan.memory_map import Held, MemoryMap
+from tflm_memopt.plan.memory_map import MappedBuffer, MemoryMap
 from tflm_memopt.report.drawing import (
     DARK_ROLES,
     ROLES,
@@ -138,7 +138,7 @@ def _times(memory: MemoryMap, left: float, right: float) -> list[float]:
     return result
 
 
-def _filled(buffer: Held, x: Sequence[float], y: Height) -> Iterator[tuple[Point, ...]]:
+def _filled(buffer: MappedBuffer, x: Sequence[float], y: Height) -> Iterator[tuple[Point, ...]]:
     """The outline of each run of stretches that touch."""
     run: list[tuple[float, float, float, float]] = []
     for s in buffer.stretches:
@@ -157,7 +157,7 @@ def _outline(run: Sequence[tuple[float, float, float, float]]) -> tuple[Point, .
     return tuple(point for point, _ in itertools.groupby((*above, *below)))
 
 
-def _tip(buffer: Held) -> str:
+def _tip(buffer: MappedBuffer) -> str:
     what = ROLES[buffer.role][2]
     until = buffer.offset + buffer.nbytes
     return f"{buffer.name}\n{what}, {buffer.nbytes:,} B ({buffer.kept})\naddress {buffer.offset:,} to {until:,}" + (

@@ -29,7 +29,7 @@ needs_compiler = pytest.mark.skipif(not shutil.which("gcc") or not shutil.which(
 
 def written(model: bytes, name: str, **settings: object) -> Mapping[str, bytes]:
     result = tflm_memopt.optimize(model, **settings)  # type: ignore[arg-type]
-    return bundle.files(result, name, ("c",), bundle.Given(lambda: sample(model, result.model)))
+    return bundle.files(result, name, ("c",), bundle.Extras(lambda: sample(model, result.model)))
 
 
 def small() -> bytes:

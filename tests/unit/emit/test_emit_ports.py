@@ -33,7 +33,7 @@ def written(model: bytes, folder: Path, **settings: object) -> bytes:
     """Writes the module `net` into the folder: the rewritten model."""
     result = tflm_memopt.optimize(model, **settings)  # type: ignore[arg-type]
     assert result.report.changed
-    for name, data in bundle.files(result, "net", ("c",), bundle.Given(lambda: sample(model, result.model))).items():
+    for name, data in bundle.files(result, "net", ("c",), bundle.Extras(lambda: sample(model, result.model))).items():
         (folder / name).write_bytes(data)
     return result.model
 
@@ -101,7 +101,7 @@ def test_a_port_that_c_has_no_type_for_is_refused(tmp_path: Path) -> None:
     (tmp_path / "net.tflite").write_bytes(net.model(y))
     result = tflm_memopt.optimize(net.model(y))
     with pytest.raises(UsageError, match=r"no such input or output: 'input0' is complex64 \[1, 2\]") as refusal:
-        bundle.files(result, "net", ("c",), bundle.Given(lambda: sample(net.model(y), result.model)))
+        bundle.files(result, "net", ("c",), bundle.Extras(lambda: sample(net.model(y), result.model)))
     assert refusal.value.code == "module_port"
 
 

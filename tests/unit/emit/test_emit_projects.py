@@ -111,7 +111,7 @@ def test_labels_of_the_metadata_are_taken_if_they_fit() -> None:
     """Three labels: for an output of three values, not for one of four."""
     for values in (3, 4):
         model = with_metadata(packed(), values=values)
-        given = bundle.Given(lambda: Sample((b"12345678",), (b"123",)), model)
+        given = bundle.Extras(lambda: Sample((b"12345678",), (b"123",)), model)
         files = bundle.files(tflm_memopt.optimize(model), "net", ("arduino",), given)
         assert (b'"dog",' in files["arduino/net/net.ino"]) == (values == 3)
 

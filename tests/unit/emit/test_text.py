@@ -39,7 +39,7 @@ def emitted(kind: str, where: str) -> Mapping[str, bytes]:
     """A model of 24 rows, its input wherever it may be."""
     model = small()
     done = tflm_memopt.optimize(model, input=where)
-    return bundle.files(done, "net", (kind,), bundle.Given(lambda: sample(model, done.model), model))
+    return bundle.files(done, "net", (kind,), bundle.Extras(lambda: sample(model, done.model), model))
 
 
 def text(kind: str, where: str, file: str) -> str:
