@@ -97,7 +97,6 @@ def test_what_is_kept_is_a_choice() -> None:
     assert tflm_memopt.optimize(data, **ways, plan=small.plan.to_json()).model == small.model
 
 
-@pytest.mark.slow
 def test_what_is_kept_is_a_choice_within_a_time() -> None:
     """As long as instructions, or milliseconds, are left, rows are made again where that takes less RAM."""
     data, ways = wide(), {"input": "sliding", "seconds": 0.05, "target": "cortex-m4"}

@@ -122,7 +122,6 @@ def test_sums_that_would_not_save_additions_do_not_run_along(height: int, rows: 
     assert not summed(net, rows)
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("readers", thinned([5, 8, 3, 4], 1))
 def test_what_keeps_a_tensor_waits_for_all_that_read_it(readers: int) -> None:
     net = Net()
