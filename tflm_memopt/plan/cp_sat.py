@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import contextlib
 import importlib
 import os
 import sys
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
+from types import ModuleType
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from ortools.sat.python import cp_model
@@ -15,18 +18,51 @@ WORKERS = 1
 """Threads of a search. With deterministic time and a fixed seed, the same version gives the same plans everywhere."""
 
 
-def load() -> None:
-    """Before `from ortools.sat.python import cp_model`.
-
-    Behind TensorFlow, CP-SAT must be bound to its own symbols: with those of TensorFlow it crashes.
+class _Pandas(ModuleType):
+    """Stands in for pandas while CP-SAT is loaded, which takes five times as long with it, and needs two names of it in
+    signatures. It leads to the real one, which is loaded when somebody gives CP-SAT a series.
     """
-    deep = getattr(os, "RTLD_DEEPBIND", 0) if "tensorflow" in sys.modules and MODULE not in sys.modules else 0
-    if not deep:
+
+    def __getattr__(self, name: str) -> Any:
+        self.leave()
+        return getattr(importlib.import_module(self.__name__), name)
+
+    def leave(self) -> None:
+        """Makes room for the real one."""
+        if sys.modules.get(self.__name__) is self:
+            del sys.modules[self.__name__]
+
+
+def load() -> None:
+    """Before `from ortools.sat.python import cp_model`."""
+    if MODULE not in sys.modules:
+        with _without_pandas(), _bound_to_itself():
+            importlib.import_module(MODULE)
+
+
+@contextlib.contextmanager
+def _without_pandas() -> Iterator[None]:
+    pandas = _Pandas("pandas")
+    vars(pandas).update(named := dict.fromkeys(("Index", "Series"), object))
+    sys.modules.setdefault(pandas.__name__, pandas)
+    try:
+        yield
+    finally:
+        pandas.leave()
+        for name in named:
+            delattr(pandas, name)
+
+
+@contextlib.contextmanager
+def _bound_to_itself() -> Iterator[None]:
+    """Behind TensorFlow, CP-SAT must be bound to its own symbols: with those of TensorFlow it crashes."""
+    if "tensorflow" not in sys.modules or not hasattr(os, "RTLD_DEEPBIND"):
+        yield
         return
     flags = sys.getdlopenflags()
-    sys.setdlopenflags(flags | deep)
+    sys.setdlopenflags(flags | os.RTLD_DEEPBIND)
     try:
-        importlib.import_module(MODULE)
+        yield
     finally:
         sys.setdlopenflags(flags)
 
