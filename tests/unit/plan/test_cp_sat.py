@@ -46,5 +46,10 @@ def test_pandas_that_is_there_stays() -> None:
 
 @pytest.mark.slow
 def test_a_version_that_needs_more_of_pandas_has_it() -> None:
-    taken = "from tflm_memopt.plan import cp_sat\nwith cp_sat._without_pandas():\n import pandas\n print(pandas.DataFrame.__name__)"
+    taken = """
+from tflm_memopt.plan import cp_sat
+with cp_sat._without_pandas():
+    import pandas
+    print(pandas.DataFrame.__name__)
+"""
     assert said(taken) == ["DataFrame"]
