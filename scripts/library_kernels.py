@@ -22,7 +22,7 @@ from tflm_memopt.kernels.descriptions.pixels import (
     max_pool_pixel,
     mean_pixel,
 )
-from tflm_memopt.kernels.descriptions.rows import arg_max, batch_matmul, gather, resize_bilinear
+from tflm_memopt.kernels.descriptions.rows import arg_max, batch_matmul, gather, move, resize_bilinear
 from tflm_memopt.kernels.language import KernelProgram
 from tflm_memopt.kernels.rewrites import bind, inward, jam, scheduled, unroll, vectorise
 
@@ -97,6 +97,10 @@ RESIZE = PIXELS_OF | {
     "bottom": "window->pixels[1] ? window->pixels[1] : window->pixels[0]",
 }  # fmt: skip
 
+MOVE = {
+    "x": "from", "y": "to", "runs": "m->count", "run": "m->bytes",
+    "source_step": "m->source_step", "target_step": "(int32_t)m->target_step",
+}  # fmt: skip
 GATHER = "void {}(const tmo_kernel *k, int32_t row, int8_t *y)"
 MATMUL = PIXELS_OF | {
     "zero_out": "k->op->output_zero_point",
@@ -190,6 +194,12 @@ FILES: Mapping[str, tuple[LibraryKernel, ...]] = {
         ),
         LibraryKernel("tmo_resize_bilinear_row_s8", resize_bilinear, RESIZE),
         LibraryKernel("tmo_batch_matmul_row_s8", scheduled(batch_matmul, [bind({"rows": 1})]), MATMUL),
+        LibraryKernel(
+            "tmo_move_bytes",
+            scheduled(move, [vectorise("i")]),
+            MOVE,
+            "void {}(const tmo_move *m, const int8_t *from, int8_t *to)",
+        ),
         LibraryKernel(
             "tmo_gather_pixel_s8",
             scheduled(gather, [bind({"pixels": 1}), vectorise("c")]),

@@ -2,12 +2,6 @@
 
 #include "tmo/kernels.h"
 
-static void move(const tmo_move *m, const int8_t *from, int8_t *to) {
-  for (uint32_t i = 0; i < m->count; ++i) {
-    memmove(to + i * m->target_step, from + (int32_t)i * m->source_step, m->bytes);
-  }
-}
-
 /* TFLM: nothing but the places of bytes: kernels/internal/reference/{pad,concatenation,strided_slice,depth_to_space,..}.h. */
 void tmo_copy_s8(const tmo_kernel *k, const tmo_window *window, int8_t *out) {
   const tmo_copy *copy = (const tmo_copy *)(const void *)k->weights;
@@ -17,6 +11,6 @@ void tmo_copy_s8(const tmo_kernel *k, const tmo_window *window, int8_t *out) {
   for (uint32_t i = 0; i < copy->n_moves; ++i) {
     const tmo_move *m = &moves[i];
     const int8_t *row = window->pixels[m->row];
-    if (row != NULL) move(m, row + m->source + phase * m->phase_step, out + m->target);
+    if (row != NULL) tmo_move_bytes(m, row + m->source + phase * m->phase_step, out + m->target);
   }
 }

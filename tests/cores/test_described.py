@@ -27,7 +27,7 @@ from tflm_memopt.kernels.descriptions.pixels import (
     max_pool_pixel,
     mean_pixel,
 )
-from tflm_memopt.kernels.descriptions.rows import arg_max, batch_matmul, gather, resize_bilinear
+from tflm_memopt.kernels.descriptions.rows import arg_max, batch_matmul, gather, move, resize_bilinear
 from tflm_memopt.kernels.instructions import DSP, MVE, REF, RVV, RVV_INSTRUCTIONS, Instruction, InstructionTable
 from tflm_memopt.kernels.language import (
     Array,
@@ -98,7 +98,7 @@ LIBRARY = (
     elementwise.add_each, elementwise.square_difference, elementwise.multiply, elementwise.prelu, elementwise.greater,
     elementwise.add_s16, elementwise.leaky_relu_s16, elementwise.widen, elementwise.narrow, elementwise.rescale_s16,
     elementwise.quantize, elementwise.quantize_s16, elementwise.dequantize, elementwise.dequantize_s16,
-    arg_max, resize_bilinear, batch_matmul, scheduled(gather, [vectorise("c")]),
+    arg_max, resize_bilinear, batch_matmul, scheduled(gather, [vectorise("c")]), scheduled(move, [vectorise("i")]),
     max_pool_pixel, average_pool_pixel, mean_pixel, conv_wide,
     scheduled(conv_sums, [unroll("b", 8, 4, 3), inward("c")]), scheduled(depthwise_sums, [jam("c", 8, 4)]),
 )  # fmt: skip
@@ -114,7 +114,16 @@ def small(kernel: KernelProgram) -> dict[str, int]:
     given |= {"parts": 2, "count": 2, "filters": 5, "apart": 5, "filter_weights": 150, "part_weights": 70}
     given |= {"run_weights": 30, "row_weights": 40, "tap_weights": 13, "bias_step": 2, "scale_step": 1}
     given |= {"depthwise_sums": {"channels": 13}, "conv_sums": {"run": 23}}.get(kernel.name, {})
-    given |= {"down": 1, "across": 0, "depth": 6, "columns": 5, "scale": 1 << 30}  # of 2
+    given |= {
+        "source_step": 7,
+        "target_step": 9,
+        "runs": 4,
+        "down": 1,
+        "across": 0,
+        "depth": 6,
+        "columns": 5,
+        "scale": 1 << 30,
+    }  # of 2
     given |= {"reach": 60, "area": 9, "first": 1, "last": 1, "multiplier": 1 << 30, "shift": -3}
     values = {name: given.get(name, 3) for name in (*kernel.extents, *kernel.parameters)}
     values |= {name: 1600000000 + len(name) for name in values if name.startswith("scale_") and name != "scale_step"}

@@ -90,6 +90,8 @@ const tmo_own_kernel *tmo_own_of(const tmo_op *op);
 
 /* GATHER: a row of the table, which has to be there. */
 void tmo_gather_pixel_s8(const tmo_kernel *k, int32_t row, int8_t *y);
+/* COPY: the runs of bytes of a move. */
+void tmo_move_bytes(const tmo_move *m, const int8_t *from, int8_t *to);
 /* Row forms alone. pixels[]: all rows that are accessed, operand after operand; NULL where the operand has no such row. */
 tmo_kernel_s8 tmo_copy_s8;                /* COPY */
 tmo_kernel_s8 tmo_resize_bilinear_row_s8; /* RESIZE_BILINEAR */

@@ -40,6 +40,16 @@ def gather(b: Builder) -> None:
             b.ram_store(y, b.flash_load(table, 0, c, by=row), p, c)
 
 
+@kernel("y[r, i] = x[r, i]")
+def move(b: Builder) -> None:
+    """Runs of bytes, so far from one another as the steps say."""
+    runs, run = b.extents("runs", "run")
+    x = b.ram("x", Type.INT8, runs, run, strides=b.parameters("source_step"))
+    y = b.output("y", Type.INT8, runs, run, strides=b.parameters("target_step"))
+    with b.loop("r", runs) as r, b.loop("i", run) as i:
+        b.ram_store(y, b.ram_load(x, r, i), r, i)
+
+
 @kernel("y[m, n] = requantise(sum over i of (left[m, i] - zero_left) * (right[i, n] - zero_right))")
 def batch_matmul(b: Builder) -> None:
     """One matrix by another. down, across: 1 and 0, or 0 and 1 of a right one that is transposed."""
