@@ -8,9 +8,9 @@ from typing import Any
 from tflm_memopt.lower.shares import device_models
 from tflm_memopt.model.graph import Graph, Op, TensorId
 from tflm_memopt.model.reader import read
+from tflm_memopt.ops.context import OperatorContext
 from tflm_memopt.ops.opset import row_op
 from tflm_memopt.ops.rowop import RowOp
-from tflm_memopt.ops.site import Site
 from tflm_memopt.rewrite.shares import DeviceGraphs, Way, _Sharer, ways
 
 
@@ -38,7 +38,7 @@ def in_parts(data: bytes, parts: int) -> bytes:
     source = read(data)
     how = fan_in(source.graph)
     for op in source.graph.ops:
-        if not isinstance(row_op(Site(source.graph, op)), RowOp):
+        if not isinstance(row_op(OperatorContext(source.graph, op)), RowOp):
             how[op.index] = Way.WHOLE
     shared = _Alone(source.graph, how, parts, 0, (), {}).shared()
     (one,) = device_models(source, DeviceGraphs(shared.graphs[:1], (), shared.outputs, 0))

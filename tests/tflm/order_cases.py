@@ -12,7 +12,7 @@ from ai_edge_litert import schema_py_generated as schema
 from models import Net
 
 from tflm_memopt.model.graph import Op, Tensor
-from tflm_memopt.ops.site import span
+from tflm_memopt.ops.context import span
 from tflm_memopt.tflm.builtin_memory import Node
 from tflm_memopt.tflm.orders import REFERENCE
 

@@ -13,10 +13,10 @@ from tflm_memopt.model.graph import ABSENT, Graph
 from tflm_memopt.model.prepared import other_shape
 from tflm_memopt.model.reader import Model
 from tflm_memopt.ops.constraints.base import FREEZE, RECONVERT
+from tflm_memopt.ops.context import PIECE
 from tflm_memopt.ops.opset import Unsupported
 from tflm_memopt.ops.packings import family, packing
 from tflm_memopt.ops.rowop import RowOp
-from tflm_memopt.ops.site import PIECE
 from tflm_memopt.plan.plan import Plan
 from tflm_memopt.plan.planned import Planned
 from tflm_memopt.plan.planner import BUILTIN, PER_BLOCK, Ops, Options, plan, tensor_sizes

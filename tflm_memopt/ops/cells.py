@@ -27,10 +27,10 @@ from tflm_memopt.ops.constraints.memory import (
     INPUT_WEIGHTS,
     svdf_sizes,
 )
+from tflm_memopt.ops.context import OperatorContext
 from tflm_memopt.ops.kinds import Kind
 from tflm_memopt.ops.quant import Multiplier
 from tflm_memopt.ops.rowop import Access, RowOp, Rows, StateRing, Window
-from tflm_memopt.ops.site import Site
 
 GATE_SCALE, CURVE_SCALE = 2.0**-12, 2.0**-15
 """What goes into the curves of gates, and what comes out of them."""
@@ -41,17 +41,17 @@ ONE_MORE = (
 """Where TFLM's sigmoid is one more than the nearest integer. A test compares it with every int16 that TFLM computes."""
 
 
-def svdf_features(site: Site) -> RowOp:
+def svdf_features(context: OperatorContext) -> RowOp:
     """SVDF's dense layer, a step: int8 of the state's scale, [1, rank, units]. Factors are taken in float32."""
-    size, (x, features, state) = svdf_sizes(site), (site.input(k) for k in (0, 1, 4))
-    weights = _values(site, 1).reshape(size.units, size.rank, size.inputs).transpose(1, 0, 2)
+    size, (x, features, state) = svdf_sizes(context), (context.input(k) for k in (0, 1, 4))
+    weights = _values(context, 1).reshape(size.units, size.rank, size.inputs).transpose(1, 0, 2)
     scale = _scale(x) * _scale(features) / _scale(state)
     return RowOp(
         kind=Kind.CONV,
-        name=site.op.type,
-        sources=site.op.stands_for,
-        inputs=(site.storage(),),
-        output=site.output.id,
+        name=context.op.type,
+        sources=context.op.stands_for,
+        inputs=(context.storage(),),
+        output=context.output.id,
         reads=(Rows(1, 1, size.inputs),),
         writes=Rows(1, 1, size.filters),
         input_zero_points=(_zero_point(x),),
@@ -62,43 +62,43 @@ def svdf_features(site: Site) -> RowOp:
     )
 
 
-def svdf_time(site: Site) -> RowOp:
+def svdf_time(context: OperatorContext) -> RowOp:
     """SVDF's sums along time: of this step's features and, in the state, of those before."""
-    size, (time, state) = svdf_sizes(site), (site.input(k) for k in (2, 4))
-    weights = _values(site, 2).reshape(size.units, size.rank, size.memory).transpose(2, 1, 0)
-    scale = _scale(state) * _scale(time) / _scale(site.output)
+    size, (time, state) = svdf_sizes(context), (context.input(k) for k in (2, 4))
+    weights = _values(context, 2).reshape(size.units, size.rank, size.memory).transpose(2, 1, 0)
+    scale = _scale(state) * _scale(time) / _scale(context.output)
     return RowOp(
         kind=Kind.DEPTHWISE,
-        name=site.op.type,
-        sources=site.op.stands_for,
-        inputs=(site.storage(),),
-        output=site.output.id,
+        name=context.op.type,
+        sources=context.op.stands_for,
+        inputs=(context.storage(),),
+        output=context.output.id,
         reads=(Rows(1, size.rank, size.units),),
         writes=Rows(1, 1, size.units),
         input_zero_points=(_zero_point(state),),
-        output_zero_point=_zero_point(site.output),
+        output_zero_point=_zero_point(context.output),
         window=Window(size.memory, size.rank, pad_top=size.memory - 1),
         weights=np.ascontiguousarray(weights),
-        bias=_values(site, 3).astype(np.int32),
+        bias=_values(context, 3).astype(np.int32),
         macs=size.filters * size.memory,
         older=state.id,
         **_scaled(float(scale)),
     )
 
 
-def lstm(site: Site) -> RowOp:
+def lstm(context: OperatorContext) -> RowOp:
     """UNIDIRECTIONAL_SEQUENCE_LSTM: weights [out][gate][in, then out]; the curve of its gates before their biases."""
-    x, hidden, cells = (site.input(k) for k in (0, HIDDEN, CELLS))
-    steps, units = _steps(site), hidden.elements
+    x, hidden, cells = (context.input(k) for k in (0, HIDDEN, CELLS))
+    steps, units = _steps(context), hidden.elements
     zero_points = _zero_point(x), _zero_point(hidden)
-    weights, biases = _gates(site, *zero_points)
-    scales = _gate_scales(site)
+    weights, biases = _gates(context, *zero_points)
+    scales = _gate_scales(context)
     return RowOp(
         kind=Kind.LSTM,
-        name=site.op.type,
-        sources=site.op.stands_for,
-        inputs=(site.storage(), hidden.id, cells.id),
-        output=site.output.id,
+        name=context.op.type,
+        sources=context.op.stands_for,
+        inputs=(context.storage(), hidden.id, cells.id),
+        output=context.output.id,
         reads=(Rows(steps, 1, x.shape[-1]), Rows(1, 1, units), Rows(1, 1, 2 * units)),
         writes=Rows(steps, 1, units),
         input_zero_points=(*zero_points, 0),
@@ -107,7 +107,7 @@ def lstm(site: Site) -> RowOp:
         bias=np.concatenate([sigmoid_curve().view(np.int32), biases.reshape(-1)]),
         multipliers=np.array([m.value for m in scales], np.int32),
         shifts=np.array([min(m.shift, 127) for m in scales], np.int8),
-        param=_cell_range(site, float(_scale(cells))),
+        param=_cell_range(context, float(_scale(cells))),
         access=(Access(), Access(mul=0), Access(mul=0)),
         macs=steps * weights.size,
         recalls=True,
@@ -125,37 +125,37 @@ def sigmoid_curve() -> NDArray[np.uint16]:
     return curve
 
 
-def _steps(site: Site) -> int:
+def _steps(context: OperatorContext) -> int:
     """Rows: a batch of one, whichever of the first two dimensions is that of time."""
-    return site.input().shape[0] * site.input().shape[1]
+    return context.input().shape[0] * context.input().shape[1]
 
 
-def _gates(site: Site, x_zero: int, hidden_zero: int) -> tuple[NDArray[np.int8], NDArray[np.int32]]:
+def _gates(context: OperatorContext, x_zero: int, hidden_zero: int) -> tuple[NDArray[np.int8], NDArray[np.int32]]:
     """Weights [out][gate][in, then out] and biases [out][gate][of the input, of what was made before]."""
-    of_input = np.stack([_values(site, k) for k in INPUT_WEIGHTS], 1)
-    of_hidden = np.stack([_values(site, k) for k in HIDDEN_WEIGHTS], 1)
-    biases = np.stack([_values(site, k) for k in BIASES], 1).astype(np.int64)
+    of_input = np.stack([_values(context, k) for k in INPUT_WEIGHTS], 1)
+    of_hidden = np.stack([_values(context, k) for k in HIDDEN_WEIGHTS], 1)
+    biases = np.stack([_values(context, k) for k in BIASES], 1).astype(np.int64)
     beside = biases - x_zero * of_input.sum(-1, np.int64), -hidden_zero * of_hidden.sum(-1, np.int64)
     wrapped = np.stack(beside, -1).astype(np.uint32).view(np.int32)
     return np.ascontiguousarray(np.concatenate([of_input, of_hidden], -1)), wrapped
 
 
-def _gate_scales(site: Site) -> list[Multiplier]:
+def _gate_scales(context: OperatorContext) -> list[Multiplier]:
     """PrepareGateParametersInteger, micro/kernels/lstm_eval_common.cc."""
-    x, hidden, cells = (float(_scale(site.input(k))) for k in (0, HIDDEN, CELLS))
+    x, hidden, cells = (float(_scale(context.input(k))) for k in (0, HIDDEN, CELLS))
     found: list[Multiplier] = []
     for of_input, of_hidden in zip(INPUT_WEIGHTS, HIDDEN_WEIGHTS, strict=True):
         for scale, weights in ((x, of_input), (hidden, of_hidden)):
-            found += quant.weighted(scale, [float(_scale(site.input(weights)))], GATE_SCALE)
+            found += quant.weighted(scale, [float(_scale(context.input(weights)))], GATE_SCALE)
     made = CURVE_SCALE * cells / cells, CURVE_SCALE * CURVE_SCALE / cells, CURVE_SCALE * CURVE_SCALE / hidden
     shift = round(math.log2(cells)) + CURVE_POWER
     curved = Multiplier(3 << max(shift, 0), max(-shift, 0))
     return [*found, *(quant.quantize_multiplier(factor) for factor in made), curved]
 
 
-def _cell_range(site: Site, scale: float) -> int:
+def _cell_range(context: OperatorContext, scale: float) -> int:
     """The range of cells, in units of their scale (CreateLstmCellStateInfo), as `param` has it."""
-    clip, most = float(site.op.options.get("cellClip", 0.0)), (1 << 15) - 1
+    clip, most = float(context.op.options.get("cellClip", 0.0)), (1 << 15) - 1
     high = int(min(clip / scale, most)) if clip > 0 else most
     low = -high if clip > 0 else -high - 1
     return high << 16 | low & 0xFFFF
@@ -167,10 +167,10 @@ def _scaled(factor: float) -> dict[str, Any]:
     return {"multipliers": np.array([value], np.int32), "shifts": np.array([min(shift, 127)], np.int8)}
 
 
-def _values(site: Site, k: int) -> NDArray[Any]:
-    data = site.input(k).data
+def _values(context: OperatorContext, k: int) -> NDArray[Any]:
+    data = context.input(k).data
     if data is None:
-        raise ValueError(f"operand {k} of {site.op.type} is no constant")
+        raise ValueError(f"operand {k} of {context.op.type} is no constant")
     return data
 
 

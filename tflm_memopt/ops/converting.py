@@ -12,9 +12,9 @@ import numpy as np
 
 from tflm_memopt.model.graph import Tensor
 from tflm_memopt.ops import lookup, quant
+from tflm_memopt.ops.context import OperatorContext
 from tflm_memopt.ops.kinds import KINDS, Kind
 from tflm_memopt.ops.rowop import RowOp
-from tflm_memopt.ops.site import Site
 
 Types = tuple[str, str]
 """Names of the types of an element before and after."""
@@ -44,16 +44,16 @@ def is_table(types: Types) -> bool:
     return QUANTIZES.get(types) is Kind.LOOKUP
 
 
-def converted(site: Site) -> RowOp:
+def converted(context: OperatorContext) -> RowOp:
     """QUANTIZE or DEQUANTIZE."""
-    source, target = site.input(), site.output
-    types, reads = (source.dtype, target.dtype), site.producer_rows()
+    source, target = context.input(), context.output
+    types, reads = (source.dtype, target.dtype), context.producer_rows()
     kind = QUANTIZES.get(types) or DEQUANTIZES[types]
     op = RowOp(
         kind=kind,
-        name=site.op.type,
-        sources=site.op.stands_for,
-        inputs=(site.storage(),),
+        name=context.op.type,
+        sources=context.op.stands_for,
+        inputs=(context.storage(),),
         output=target.id,
         reads=(reads,),
         writes=replace(reads, c=reads.c // KINDS[kind].reads * KINDS[kind].writes),

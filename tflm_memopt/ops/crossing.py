@@ -9,9 +9,9 @@ from __future__ import annotations
 import struct
 
 from tflm_memopt.model.graph import Op, Tensor
+from tflm_memopt.ops.context import OperatorContext, any_rows, byte_shape
 from tflm_memopt.ops.kinds import Kind
 from tflm_memopt.ops.rowop import Crossing, RowOp, Rows
-from tflm_memopt.ops.site import Site, any_rows, byte_shape
 
 SEND, RECEIVE = "TMO_SEND", "TMO_RECEIVE"
 """Custom codes."""
@@ -46,21 +46,21 @@ def rows_of(tensor: Tensor) -> Rows:
     return Rows(*shape[1:]) if len(shape) == 4 and shape[0] == 1 else any_rows(shape)
 
 
-def crossed(site: Site) -> RowOp | None:
+def crossed(context: OperatorContext) -> RowOp | None:
     """The operator as rows; None: it is neither SEND nor RECEIVE."""
-    crossing = crossing_of(site.op)
+    crossing = crossing_of(context.op)
     if crossing is None:
         return None
-    sends = site.op.options["custom_code"] == SEND
-    rows = rows_of(site.input() if sends else site.output)
+    sends = context.op.options["custom_code"] == SEND
+    rows = rows_of(context.input() if sends else context.output)
     if rows.row_bytes > MOST_ROW_BYTES:
         return None
     return RowOp(
         kind=Kind.SEND if sends else Kind.RECEIVE,
-        name=site.op.options["custom_code"],
-        sources=site.op.stands_for,
-        inputs=(site.storage() if sends else site.op.inputs[0],),
-        output=site.op.outputs[0],
+        name=context.op.options["custom_code"],
+        sources=context.op.stands_for,
+        inputs=(context.storage() if sends else context.op.inputs[0],),
+        output=context.op.outputs[0],
         reads=(rows,),
         writes=Rows(rows.h, rows.w, 0) if sends else rows,
         input_zero_points=(0,),

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 Numbers = Callable[[Any], Mapping[str, int] | None]
-"""The parameters of a description, for an operator of a model (a Site); None: the operator has another form."""
+"""The parameters of a description, for an operator of a model (an OperatorContext); None: it has another form."""
 
 
 class OwnOperator(NamedTuple):

@@ -11,10 +11,10 @@ import numpy as np
 from tflm_memopt.model.graph import ITEM_BYTES
 from tflm_memopt.ops import quant
 from tflm_memopt.ops.constraints.base import quantization
+from tflm_memopt.ops.context import OperatorContext, broadcast_rows
 from tflm_memopt.ops.kinds import Kind
 from tflm_memopt.ops.quant import Multiplier
 from tflm_memopt.ops.rowop import Constant, RowOp, Rows
-from tflm_memopt.ops.site import Site, broadcast_rows
 
 Factors = tuple[Multiplier, ...]
 
@@ -60,24 +60,24 @@ INT16: Mapping[str, Kind] = {"ADD": Kind.ADD_S16, "SUB": Kind.SUB_S16}
 WHOLE = (quant.INT8_MIN, quant.INT8_MAX)
 
 
-def binary(site: Site) -> RowOp:
+def binary(context: OperatorContext) -> RowOp:
     """An operator of ARITHMETIC."""
-    kind, factors, param = ARITHMETIC[site.op.type]
-    reads, writes = _rows(site)
-    read = [k for k in range(2) if not site.input(k).constant]
-    a, b, out = (quantization(t) for t in (site.input(0), site.input(1), site.output))
+    kind, factors, param = ARITHMETIC[context.op.type]
+    reads, writes = _rows(context)
+    read = [k for k in range(2) if not context.input(k).constant]
+    a, b, out = (quantization(t) for t in (context.input(0), context.input(1), context.output))
     multipliers = factors(a.scale[0], b.scale[0], out.scale[0])
-    activation = site.op.options.get("fusedActivationFunction", "NONE")
+    activation = context.op.options.get("fusedActivationFunction", "NONE")
     limits = quant.activation_range(activation, out.scale[0], out.zero_point[0])
-    if site.output.dtype == "INT16":
+    if context.output.dtype == "INT16":
         multipliers = quant.add(a.scale[0], b.scale[0], out.scale[0], quant.INT16_ADD_LEFT_SHIFT)
-        kind, param, limits = INT16[site.op.type], quant.int16_activation(activation, out.scale[0]), WHOLE
+        kind, param, limits = INT16[context.op.type], quant.int16_activation(activation, out.scale[0]), WHOLE
     return RowOp(
         kind=kind,
-        name=site.op.type,
-        sources=site.op.stands_for,
-        inputs=tuple(site.storage(k) for k in read),
-        output=site.output.id,
+        name=context.op.type,
+        sources=context.op.stands_for,
+        inputs=tuple(context.storage(k) for k in read),
+        output=context.output.id,
         reads=tuple(reads[k] for k in read),
         writes=writes,
         input_zero_points=(a.zero_point[0], b.zero_point[0]),
@@ -86,25 +86,25 @@ def binary(site: Site) -> RowOp:
         multipliers=np.array([m.value for m in multipliers], np.int32) if multipliers else None,
         shifts=np.array([min(m.shift, 127) for m in multipliers], np.int8) if multipliers else None,
         param=param,
-        constant=next((_constant(site, k, reads[k]) for k in range(2) if k not in read), None),
+        constant=next((_constant(context, k, reads[k]) for k in range(2) if k not in read), None),
     )
 
 
-def _rows(site: Site) -> tuple[tuple[Rows, Rows], Rows]:
+def _rows(context: OperatorContext) -> tuple[tuple[Rows, Rows], Rows]:
     """Operands of one shape lie in memory as the first one's producer writes it; else shapes decide."""
-    shapes, item = [site.input(k).shape for k in range(2)], ITEM_BYTES[site.output.dtype]
+    shapes, item = [context.input(k).shape for k in range(2)], ITEM_BYTES[context.output.dtype]
     if shapes[0] == shapes[1]:
-        rows = site.producer_rows(next(k for k in range(2) if not site.input(k).constant))
+        rows = context.producer_rows(next(k for k in range(2) if not context.input(k).constant))
         return (rows, rows), rows
-    out = site.output.shape
+    out = context.output.shape
     a, b, whole = (broadcast_rows(shape, out) for shape in (*shapes, out))
     a, b, whole = (replace(rows, c=rows.c * item) for rows in (a, b, whole))
     return (a, b), whole
 
 
-def _constant(site: Site, k: int, rows: Rows) -> Constant:
-    data = site.input(k).data
+def _constant(context: OperatorContext, k: int, rows: Rows) -> Constant:
+    data = context.input(k).data
     if data is None:
-        raise ValueError(f"tensor {site.input(k).id} is no constant")
-    stored = np.ascontiguousarray(data, "<i2" if site.output.dtype == "INT16" else np.int8)
+        raise ValueError(f"tensor {context.input(k).id} is no constant")
+    stored = np.ascontiguousarray(data, "<i2" if context.output.dtype == "INT16" else np.int8)
     return Constant(k, rows, stored.reshape(-1).view(np.int8).reshape(rows.h, rows.w, rows.c))

@@ -13,41 +13,45 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tflm_memopt.model.graph import ITEM_BYTES, Tensor, TensorId
+from tflm_memopt.ops.context import PIECE, STEPS, OperatorContext, any_rows, byte_shape
 from tflm_memopt.ops.kinds import Kind
 from tflm_memopt.ops.moves import FILL, Indices, Irregular, by_rows, in_bytes, numbered
 from tflm_memopt.ops.rowop import Access, Move, Moves, RowOp, Rows, StateRing
-from tflm_memopt.ops.site import PIECE, STEPS, Site, any_rows, byte_shape
 
-Transform = Callable[[Site, Sequence[Indices]], Indices]
+Transform = Callable[[OperatorContext, Sequence[Indices]], Indices]
 """The numbers of the elements of an operator's inputs -> those of its output."""
 
 
-def moved(site: Site, transform: Transform) -> RowOp:
+def moved(context: OperatorContext, transform: Transform) -> RowOp:
     """The operator as a COPY; raises Irregular."""
-    inputs = site.activations
-    reads = tuple(site.producer_rows(k) for k in range(len(inputs)))
+    inputs = context.activations
+    reads = tuple(context.producer_rows(k) for k in range(len(inputs)))
     try:
-        index = _in_steps(site, transform, numbered([t.shape for t in inputs]))
-        index = in_bytes(index, ITEM_BYTES[site.output.dtype])
-        fill = pad_value(site) if (index == FILL).any() else None
+        index = _in_steps(context, transform, numbered([t.shape for t in inputs]))
+        index = in_bytes(index, ITEM_BYTES[context.output.dtype])
+        fill = pad_value(context) if (index == FILL).any() else None
     except (ValueError, IndexError) as cause:
         raise Irregular(f"its operands and shapes do not fit ({cause})") from cause
-    writes = any_rows(byte_shape(site.output), reads[0].h)
+    writes = any_rows(byte_shape(context.output), reads[0].h)
     try:
         access, moves = by_rows(index, reads, writes, fill)
     except Irregular:  # as one long row
         writes = Rows(1, writes.h * writes.w, writes.c)
         access, moves = by_rows(index, reads, writes, fill)
-    stored = tuple(site.storage(k) for k in range(len(inputs)))
-    return _copy(site.op.type, site.op.stands_for, stored, site.output.id, reads, writes, access, moves)
+    stored = tuple(context.storage(k) for k in range(len(inputs)))
+    return _copy(context.op.type, context.op.stands_for, stored, context.output.id, reads, writes, access, moves)
 
 
-def kept(site: Site, state: TensorId, fill: int) -> RowOp:
+def kept(context: OperatorContext, state: TensorId, fill: int) -> RowOp:
     """KEEP: all rows of a tensor, which take the place of as many rows of a state."""
-    rows = site.producer_rows()
-    depth = site.graph.tensors[state].nbytes // rows.row_bytes
+    rows = context.producer_rows()
+    depth = context.graph.tensors[state].nbytes // rows.row_bytes
     return keeping(
-        site.op.stands_for, site.storage(), rows, StateRing(state, replace(rows, h=depth), fill), site.output.id
+        context.op.stands_for,
+        context.storage(),
+        rows,
+        StateRing(state, replace(rows, h=depth), fill),
+        context.output.id,
     )
 
 
@@ -142,31 +146,31 @@ def _copy(
     )
 
 
-def _in_steps(site: Site, transform: Transform, x: Sequence[Indices]) -> Indices:
-    if STEPS not in site.op.options:
-        return _shaped(site, transform(site, x))
+def _in_steps(context: OperatorContext, transform: Transform, x: Sequence[Indices]) -> Indices:
+    if STEPS not in context.op.options:
+        return _shaped(context, transform(context, x))
     (index,) = x
-    for op in site.op.options[STEPS]:
-        step = Site(site.graph, op)
+    for op in context.op.options[STEPS]:
+        step = OperatorContext(context.graph, op)
         made = _shaped(step, STEP[op.type](step, [index])) if op.type in STEP else index
         index = made.reshape(step.output.shape)
     return index
 
 
-def _shaped(site: Site, index: Indices) -> Indices:
+def _shaped(context: OperatorContext, index: Indices) -> Indices:
     """The indices, if they have the output's shape; Irregular if not."""
-    if index.shape != site.output.shape:
-        raise Irregular(f"it makes {list(index.shape)}, its output has shape {list(site.output.shape)}")
+    if index.shape != context.output.shape:
+        raise Irregular(f"it makes {list(index.shape)}, its output has shape {list(context.output.shape)}")
     return index
 
 
-def pad_value(site: Site) -> int:
+def pad_value(context: OperatorContext) -> int:
     """The byte that the padding is made of: of the output's zero point, unless an operand says otherwise
     (micro/kernels/pad.cc). Of int16, both bytes must be the same.
     """
-    operand, q = site.tensor(2), site.output.quantization
+    operand, q = context.tensor(2), context.output.quantization
     value = int(_data(operand).flatten()[0]) if operand is not None else q.zero_point[0] if q else 0
-    stored = np.array([value]).astype(f"<{np.dtype(site.output.dtype.lower()).str[1:]}")
+    stored = np.array([value]).astype(f"<{np.dtype(context.output.dtype.lower()).str[1:]}")
     different: set[int] = set(stored.view(np.int8).tolist())
     if stored[0] != value or len(different) > 1:
         raise ValueError(f"it pads with {value}")
@@ -176,43 +180,43 @@ def pad_value(site: Site) -> int:
 # ---- one transform per operator ----
 
 
-def pad(site: Site, x: Sequence[Indices]) -> Indices:
-    amounts = _pairs(site)
+def pad(context: OperatorContext, x: Sequence[Indices]) -> Indices:
+    amounts = _pairs(context)
     padded = tuple(d + a + b for d, (a, b) in zip(x[0].shape, amounts, strict=True))
-    if padded != site.output.shape:
+    if padded != context.output.shape:
         raise ValueError(f"{list(x[0].shape)} becomes {list(padded)}")
     return np.pad(x[0], amounts, constant_values=FILL)
 
 
-def mirror_pad(site: Site, x: Sequence[Indices]) -> Indices:
-    reflect = site.op.options["mode"] == 0
-    amounts = _pairs(site)
+def mirror_pad(context: OperatorContext, x: Sequence[Indices]) -> Indices:
+    reflect = context.op.options["mode"] == 0
+    amounts = _pairs(context)
     if any(max(pair) > d - reflect for d, pair in zip(x[0].shape, amounts, strict=True)):
         raise ValueError("it mirrors more than there is")
     return np.pad(x[0], amounts, mode="reflect" if reflect else "symmetric")
 
 
-def concatenation(site: Site, x: Sequence[Indices]) -> Indices:
-    return np.concatenate(x, int(site.op.options["axis"]))
+def concatenation(context: OperatorContext, x: Sequence[Indices]) -> Indices:
+    return np.concatenate(x, int(context.op.options["axis"]))
 
 
-def pack(site: Site, x: Sequence[Indices]) -> Indices:
-    axis, count = (int(site.op.options[n]) for n in ("axis", "valuesCount"))
+def pack(context: OperatorContext, x: Sequence[Indices]) -> Indices:
+    axis, count = (int(context.op.options[n]) for n in ("axis", "valuesCount"))
     if count != len(x):
         raise ValueError(f"{count} values, {len(x)} inputs")
     return np.stack(x, axis)
 
 
-def piece(site: Site, x: Sequence[Indices]) -> Indices:
+def piece(context: OperatorContext, x: Sequence[Indices]) -> Indices:
     """One output of SPLIT, SPLIT_V or UNPACK (rules/split.py)."""
-    axis, begin, end = site.op.options[PIECE]
-    which = begin if site.op.type == "UNPACK" else slice(begin, end)
+    axis, begin, end = context.op.options[PIECE]
+    which = begin if context.op.type == "UNPACK" else slice(begin, end)
     result: Indices = x[0][(slice(None),) * axis + (which,)]
     return result
 
 
-def slice_(site: Site, x: Sequence[Indices]) -> Indices:
-    begin, size = (_ints(site, k) for k in (1, 2))
+def slice_(context: OperatorContext, x: Sequence[Indices]) -> Indices:
+    begin, size = (_ints(context, k) for k in (1, 2))
     ends = [d if s == -1 else b + s for d, b, s in zip(x[0].shape, begin, size, strict=True)]
     if any(not 0 <= b <= e <= d for b, e, d in zip(begin, ends, x[0].shape, strict=True)):
         raise ValueError(f"it begins at {begin} and takes {size}")
@@ -220,12 +224,12 @@ def slice_(site: Site, x: Sequence[Indices]) -> Indices:
     return result
 
 
-def strided_slice(site: Site, x: Sequence[Indices]) -> Indices:
+def strided_slice(context: OperatorContext, x: Sequence[Indices]) -> Indices:
     """StartForAxis and StopForAxis, kernels/internal/strided_slice_logic.h."""
-    options = site.op.options
+    options = context.op.options
     chosen, shrunk = [], []
     for axis, (size, begin, end, stride) in enumerate(
-        zip(x[0].shape, _ints(site, 1), _ints(site, 2), _ints(site, 3), strict=True)
+        zip(x[0].shape, _ints(context, 1), _ints(context, 2), _ints(context, 3), strict=True)
     ):
         if stride == 0:
             raise ValueError("a stride of 0")
@@ -249,57 +253,60 @@ def _bound(stated: int, size: int, stride: int, default: int, masked: bool) -> i
     return min(max(stated + size if stated < 0 else stated, low), high)
 
 
-def depth_to_space(site: Site, x: Sequence[Indices]) -> Indices:
+def depth_to_space(context: OperatorContext, x: Sequence[Indices]) -> Indices:
     n, h, w, c = x[0].shape
-    b = int(site.op.options["blockSize"])
+    b = int(context.op.options["blockSize"])
     blocks = x[0].reshape(n, h, w, b, b, c // (b * b))
     result: Indices = blocks.transpose(0, 1, 3, 2, 4, 5).reshape(n, h * b, w * b, c // (b * b))
     return result
 
 
-def space_to_depth(site: Site, x: Sequence[Indices]) -> Indices:
+def space_to_depth(context: OperatorContext, x: Sequence[Indices]) -> Indices:
     n, h, w, c = x[0].shape
-    b = int(site.op.options["blockSize"])
+    b = int(context.op.options["blockSize"])
     blocks = x[0].reshape(n, h // b, b, w // b, b, c)
     result: Indices = blocks.transpose(0, 1, 3, 2, 4, 5).reshape(n, h // b, w // b, b * b * c)
     return result
 
 
-def transpose(site: Site, x: Sequence[Indices]) -> Indices:
-    result: Indices = x[0].transpose(_ints(site, 1))
+def transpose(context: OperatorContext, x: Sequence[Indices]) -> Indices:
+    result: Indices = x[0].transpose(_ints(context, 1))
     return result
 
 
-def broadcast_to(site: Site, x: Sequence[Indices]) -> Indices:
-    return np.broadcast_to(x[0], site.output.shape)
+def broadcast_to(context: OperatorContext, x: Sequence[Indices]) -> Indices:
+    return np.broadcast_to(x[0], context.output.shape)
 
 
-def tile(site: Site, x: Sequence[Indices]) -> Indices:
-    multiples = _ints(site, 1)
+def tile(context: OperatorContext, x: Sequence[Indices]) -> Indices:
+    multiples = _ints(context, 1)
     tiled = tuple(d * m for d, m in zip(x[0].shape, multiples, strict=True))
-    if tiled != site.output.shape:
+    if tiled != context.output.shape:
         raise ValueError(f"{list(x[0].shape)} becomes {list(tiled)}")
     return np.tile(x[0], multiples)
 
 
-def reverse(site: Site, x: Sequence[Indices]) -> Indices:
+def reverse(context: OperatorContext, x: Sequence[Indices]) -> Indices:
     """Along axes that are side by side: TFLM takes no others (kernels/internal/reference/reverse.h)."""
-    axes = sorted(axis % x[0].ndim for axis in _ints(site, 1))
+    axes = sorted(axis % x[0].ndim for axis in _ints(context, 1))
     if axes != list(range(axes[0], axes[0] + len(axes))):
         raise ValueError(f"it reverses axes {axes}")
     return np.flip(x[0], tuple(axes))
 
 
-def resize_nearest(site: Site, x: Sequence[Indices]) -> Indices:
-    (_, h, w, _), (_, h_out, w_out, _) = x[0].shape, site.output.shape
-    rows, columns = (_nearest(site, *sizes) for sizes in ((h, h_out), (w, w_out)))
+def resize_nearest(context: OperatorContext, x: Sequence[Indices]) -> Indices:
+    (_, h, w, _), (_, h_out, w_out, _) = x[0].shape, context.output.shape
+    rows, columns = (_nearest(context, *sizes) for sizes in ((h, h_out), (w, w_out)))
     result: Indices = x[0][:, rows][:, :, columns]
     return result
 
 
-def _nearest(site: Site, size: int, output: int) -> NDArray[np.int64]:
+def _nearest(context: OperatorContext, size: int, output: int) -> NDArray[np.int64]:
     """GetNearestNeighbor, kernels/internal/reference/resize_nearest_neighbor.h, in float32."""
-    corners, half = bool(site.op.options["alignCorners"]), np.float32(0.5 if site.op.options["halfPixelCenters"] else 0)
+    corners, half = (
+        bool(context.op.options["alignCorners"]),
+        np.float32(0.5 if context.op.options["halfPixelCenters"] else 0),
+    )
     less = int(corners and output > 1)
     scale = np.float32(size - less) / np.float32(output - less)
     at = (np.arange(output, dtype=np.float32) + half) * scale
@@ -327,14 +334,14 @@ def _data(tensor: Tensor | None) -> NDArray[np.int64]:
     return tensor.data.astype(np.int64)
 
 
-def _ints(site: Site, k: int) -> list[int]:
+def _ints(context: OperatorContext, k: int) -> list[int]:
     """Operand k, a constant vector."""
-    return [int(v) for v in _data(site.tensor(k)).flatten()]
+    return [int(v) for v in _data(context.tensor(k)).flatten()]
 
 
-def _pairs(site: Site) -> list[tuple[int, int]]:
+def _pairs(context: OperatorContext) -> list[tuple[int, int]]:
     """Before and after of each dimension."""
-    flat = _ints(site, 1)
+    flat = _ints(context, 1)
     if min(flat, default=0) < 0:
         raise ValueError("a negative padding")
     return list(zip(flat[::2], flat[1::2], strict=True))

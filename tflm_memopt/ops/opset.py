@@ -11,10 +11,10 @@ from dataclasses import dataclass
 from tflm_memopt.ops import cells, converting, elementwise, movement, parse
 from tflm_memopt.ops.constraints import arithmetic, common, conversion, limits, memory, moving, weighted
 from tflm_memopt.ops.constraints.base import HINTS, Constraint
+from tflm_memopt.ops.context import OperatorContext
 from tflm_memopt.ops.described import DESCRIBED
 from tflm_memopt.ops.moves import Irregular
 from tflm_memopt.ops.rowop import RowOp
-from tflm_memopt.ops.site import Site
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,7 +23,7 @@ class Row:
 
     constraints: tuple[Constraint, ...]
     """Asked in this order, up to the first that does not hold."""
-    parse: Callable[[Site], RowOp]
+    parse: Callable[[OperatorContext], RowOp]
 
 
 SMALLER = "split it into two layers of smaller kernels, strides or tensors"
@@ -91,8 +91,8 @@ def _moving(
 ) -> Row:
     """An operator that only moves bytes; TFLM has it for these types."""
 
-    def to_copy(site: Site) -> RowOp:
-        return movement.moved(site, transform)
+    def to_copy(context: OperatorContext) -> RowOp:
+        return movement.moved(context, transform)
 
     every = (common.static_shapes, types, common.runtime_values, common.stateless, moving.movable)
     return Row((common.operands(least=least, most=most), *every, *constraints, moving.regular_moves), to_copy)
@@ -321,42 +321,42 @@ def row_of(operator: str) -> Row | None:
     return OPSET.get(operator) or (OWN if operator in DESCRIBED else None)
 
 
-def refusal(site: Site) -> Unsupported | None:
+def refusal(context: OperatorContext) -> Unsupported | None:
     """The first reason why the operator cannot run row by row, None when it can."""
-    row = row_of(site.op.type)
+    row = row_of(context.op.type)
     if row is None:
-        return _no_kernel(site)
+        return _no_kernel(context)
     for constraint in row.constraints:
-        detail = constraint(site)
+        detail = constraint(context)
         if detail is not None:
             return _refused(constraint, detail)
-    if row is OWN and DESCRIBED[site.op.type].numbers(site) is None:
-        detail, hint = f"its numbers() has none for {site.op.type}", "describe that form, too"
+    if row is OWN and DESCRIBED[context.op.type].numbers(context) is None:
+        detail, hint = f"its numbers() has none for {context.op.type}", "describe that form, too"
         return Unsupported("own_form", "It must have the form that its own description is for", detail, hint)
     return None
 
 
-def row_op(site: Site) -> RowOp | Unsupported:
+def row_op(context: OperatorContext) -> RowOp | Unsupported:
     """The operator in the form that planner and executor know, or the reason why it stays builtin."""
-    row, reason = row_of(site.op.type), refusal(site)
+    row, reason = row_of(context.op.type), refusal(context)
     if reason is not None or row is None:
-        return reason or _no_kernel(site)
+        return reason or _no_kernel(context)
     try:
-        op = row.parse(site)
+        op = row.parse(context)
     except Irregular as why:
         return _refused(moving.regular_moves, str(why))
     detail = limits.executable(op)
     return op if detail is None else Unsupported("executable", limits.executable.__doc__ or "", detail, SMALLER)
 
 
-def _no_kernel(site: Site) -> Unsupported:
-    return Unsupported("no_kernel", f"There is no row kernel for {_label(site)} yet", "", NO_KERNEL_HINT)
+def _no_kernel(context: OperatorContext) -> Unsupported:
+    return Unsupported("no_kernel", f"There is no row kernel for {_label(context)} yet", "", NO_KERNEL_HINT)
 
 
 def _refused(constraint: Constraint, detail: str) -> Unsupported:
     return Unsupported(constraint.__name__, constraint.__doc__ or "", detail, HINTS[constraint])
 
 
-def _label(site: Site) -> str:
-    code = site.op.options.get("custom_code")
-    return f"{site.op.type} '{code}'" if code else site.op.type
+def _label(context: OperatorContext) -> str:
+    code = context.op.options.get("custom_code")
+    return f"{context.op.type} '{code}'" if code else context.op.type

@@ -26,18 +26,26 @@ from tflm_memopt.kernels.language import Index, KernelProgram, Memory, Operand, 
 from tflm_memopt.kernels.rewrites import bind
 from tflm_memopt.kernels.write_c import lines
 from tflm_memopt.ops import quant
+from tflm_memopt.ops.context import OperatorContext
 from tflm_memopt.ops.described import DESCRIBED, MADE, Numbers, OwnKernel, OwnOperator
 from tflm_memopt.ops.opset import OPSET
-from tflm_memopt.ops.site import Site
 
 __all__ = [
-    "Builder", "Index", "Operand", "Reg", "Site", "Type", "last_dimension", "operator", "quant",
+    "Builder",
+    "Index",
+    "Operand",
+    "OperatorContext",
+    "Reg",
+    "Type",
+    "last_dimension",
+    "operator",
+    "quant",
 ]  # fmt: skip
 
 TENSORS = (("x", "y"), ("x", "other", "y"))
 
 
-def operator(name: str, numbers: Numbers = lambda site: {}) -> Callable[[Callable[[Builder], None]], KernelProgram]:
+def operator(name: str, numbers: Numbers = lambda context: {}) -> Callable[[Callable[[Builder], None]], KernelProgram]:
     """Runs all operators of a TFLite name by a description, from now on. numbers: its parameters for one of them."""
 
     def described(describe: Callable[[Builder], None]) -> KernelProgram:
@@ -51,9 +59,9 @@ def operator(name: str, numbers: Numbers = lambda site: {}) -> Callable[[Callabl
     return described
 
 
-def last_dimension(site: Site, k: int) -> bool:
+def last_dimension(context: OperatorContext, k: int) -> bool:
     """Whether operand k, a constant, is the number of the last dimension."""
-    operand, rank = site.tensor(k), len(site.input().shape)
+    operand, rank = context.tensor(k), len(context.input().shape)
     stated = [] if operand is None or operand.data is None else operand.data.reshape(-1).tolist()
     return len(stated) == 1 and stated[0] % rank == rank - 1
 

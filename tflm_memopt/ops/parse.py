@@ -16,11 +16,11 @@ from tflm_memopt.kernels.needs import needs
 from tflm_memopt.model.graph import Tensor
 from tflm_memopt.ops import lookup, quant
 from tflm_memopt.ops.constraints.base import quantization
+from tflm_memopt.ops.context import ONE_PIXEL, OperatorContext, natural_rows
 from tflm_memopt.ops.described import DESCRIBED
 from tflm_memopt.ops.kinds import WIDE, Kind
 from tflm_memopt.ops.quant import Multiplier
 from tflm_memopt.ops.rowop import Access, RowOp, Rows, Window, accesses
-from tflm_memopt.ops.site import ONE_PIXEL, Site, natural_rows
 
 INDEX_BYTES = 4
 """Bytes of an int32 index: TMO_INDEX_BYTES."""
@@ -28,72 +28,72 @@ TRANSPOSED, PRODUCT = needs(windows.transpose_conv), needs(of_rows.batch_matmul)
 """Those that read rows by no window."""
 
 
-def conv(site: Site) -> RowOp:
+def conv(context: OperatorContext) -> RowOp:
     """CONV_2D: weights [out][kernel_h][kernel_w][in]."""
-    geometry, filter_ = slide(site), _values(site.input(1))
+    geometry, filter_ = slide(context), _values(context.input(1))
     weights = filter_.transpose(0, 2, 1, 3) if geometry.swapped else filter_
-    return _weighted(site, Kind.CONV, geometry, weights)
+    return _weighted(context, Kind.CONV, geometry, weights)
 
 
-def depthwise(site: Site) -> RowOp:
+def depthwise(context: OperatorContext) -> RowOp:
     """DEPTHWISE_CONV_2D: weights [kernel_h][kernel_w][out]."""
-    geometry, filter_ = slide(site), _values(site.input(1))[0]
+    geometry, filter_ = slide(context), _values(context.input(1))[0]
     weights = filter_.transpose(1, 0, 2) if geometry.swapped else filter_
-    return _weighted(site, Kind.DEPTHWISE, geometry, weights)
+    return _weighted(context, Kind.DEPTHWISE, geometry, weights)
 
 
-def fully_connected(site: Site) -> RowOp:
+def fully_connected(context: OperatorContext) -> RowOp:
     """FULLY_CONNECTED as a convolution: over the whole of what the producer wrote; several rows as pointwise."""
-    filter_ = _values(site.input(1))
+    filter_ = _values(context.input(1))
     units, depth = filter_.shape
-    rows, batches = _channels(site, site.producer_rows()), site.output.elements // units
+    rows, batches = _channels(context, context.producer_rows()), context.output.elements // units
     if batches == 1:
         geometry = Geometry(Window(rows.h, rows.w), rows, Rows(1, 1, units))
     else:
         reads = rows if rows.c == depth else Rows(batches, 1, depth)
         geometry = Geometry(Window(), reads, Rows(reads.h, reads.w, units))
     weights = filter_.reshape(units, geometry.window.kernel_h, geometry.window.kernel_w, geometry.reads.c)
-    return _weighted(site, Kind.CONV, geometry, weights)
+    return _weighted(context, Kind.CONV, geometry, weights)
 
 
-def average_pool(site: Site) -> RowOp:
-    return _pool(site, Kind.AVERAGE_POOL)
+def average_pool(context: OperatorContext) -> RowOp:
+    return _pool(context, Kind.AVERAGE_POOL)
 
 
-def max_pool(site: Site) -> RowOp:
-    return _pool(site, Kind.MAX_POOL)
+def max_pool(context: OperatorContext) -> RowOp:
+    return _pool(context, Kind.MAX_POOL)
 
 
-def mean(site: Site) -> RowOp:
+def mean(context: OperatorContext) -> RowOp:
     """MEAN over any of height, width, channels."""
-    g = _reduction(site)
-    scales = quantization(site.input()).scale[0], quantization(site.output).scale[0]
-    return _reduced(site, Kind.MEAN, g, [quant.mean(*scales, g.window.kernel_h * g.window.kernel_w)])
+    g = _reduction(context)
+    scales = quantization(context.input()).scale[0], quantization(context.output).scale[0]
+    return _reduced(context, Kind.MEAN, g, [quant.mean(*scales, g.window.kernel_h * g.window.kernel_w)])
 
 
-def sum_(site: Site) -> RowOp:
+def sum_(context: OperatorContext) -> RowOp:
     """SUM: a MEAN that does not divide."""
-    scales = quantization(site.input()).scale[0], quantization(site.output).scale[0]
-    return _reduced(site, Kind.MEAN, _reduction(site), [quant.rescale(*scales)])
+    scales = quantization(context.input()).scale[0], quantization(context.output).scale[0]
+    return _reduced(context, Kind.MEAN, _reduction(context), [quant.rescale(*scales)])
 
 
-def reduce_extreme(site: Site) -> RowOp:
+def reduce_extreme(context: OperatorContext) -> RowOp:
     """REDUCE_MAX and REDUCE_MIN: a pool over all that is reduced."""
-    pool = _reduced(site, Kind.MAX_POOL, _reduction(site), [])
-    return replace(pool, param=int(site.op.type == "REDUCE_MIN"))
+    pool = _reduced(context, Kind.MAX_POOL, _reduction(context), [])
+    return replace(pool, param=int(context.op.type == "REDUCE_MIN"))
 
 
-def gather(site: Site) -> RowOp:
+def gather(context: OperatorContext) -> RowOp:
     """GATHER of rows of a constant table: an index is a pixel of four bytes."""
-    table, rows = _values(site.input()), natural_rows(site.output.shape)
+    table, rows = _values(context.input()), natural_rows(context.output.shape)
     if rows is None:
-        raise ValueError(f"tensor {site.output.id} has shape {site.output.shape}")
+        raise ValueError(f"tensor {context.output.id} has shape {context.output.shape}")
     return RowOp(
         kind=Kind.GATHER,
-        name=site.op.type,
-        sources=site.op.stands_for,
-        inputs=(site.storage(1),),
-        output=site.output.id,
+        name=context.op.type,
+        sources=context.op.stands_for,
+        inputs=(context.storage(1),),
+        output=context.output.id,
         reads=(Rows(rows.h, rows.w, INDEX_BYTES),),
         writes=rows,
         input_zero_points=(0,),
@@ -103,13 +103,13 @@ def gather(site: Site) -> RowOp:
     )
 
 
-def resize_bilinear(site: Site) -> RowOp:
+def resize_bilinear(context: OperatorContext) -> RowOp:
     """RESIZE_BILINEAR in TFLM's fixed point: positions in 1/1024 of a pixel."""
-    (_, h, w, c), (_, h_out, w_out, _) = site.input().shape, site.output.shape
-    half = int(bool(site.op.options["halfPixelCenters"]))
-    scale_h, scale_w = site.resize_scales()
+    (_, h, w, c), (_, h_out, w_out, _) = context.input().shape, context.output.shape
+    half = int(bool(context.op.options["halfPixelCenters"]))
+    scale_h, scale_w = context.resize_scales()
     return _row_op(
-        site,
+        context,
         Kind.RESIZE_BILINEAR,
         (Rows(h, w, c),),
         Rows(h_out, w_out, c),
@@ -119,32 +119,32 @@ def resize_bilinear(site: Site) -> RowOp:
     )
 
 
-def transpose_conv(site: Site) -> RowOp:
+def transpose_conv(context: OperatorContext) -> RowOp:
     """TRANSPOSE_CONV, its output's shape no longer an operand (rules/transpose_conv.py): weights as CONV_2D."""
-    (_, h, w, c), (_, h_out, w_out, c_out) = site.input().shape, site.output.shape
-    (kernel_h, kernel_w), (stride_h, stride_w) = site.kernel(), site.strides()
-    vertical, horizontal = site.output_spans()
+    (_, h, w, c), (_, h_out, w_out, c_out) = context.input().shape, context.output.shape
+    (kernel_h, kernel_w), (stride_h, stride_w) = context.kernel(), context.strides()
+    vertical, horizontal = context.output_spans()
     window = Window(kernel_h, kernel_w, stride_h, stride_w, 1, 1, vertical.before, horizontal.before)
     geometry = Geometry(window, Rows(h, w, c), Rows(h_out, w_out, c_out))
     macs = h * w * c * kernel_h * kernel_w * c_out
-    op = _weighted(site, Kind.TRANSPOSE_CONV, geometry, _values(site.input(1)))
+    op = _weighted(context, Kind.TRANSPOSE_CONV, geometry, _values(context.input(1)))
     return replace(op, access=accesses(TRANSPOSED, asdict(window)), macs=macs)
 
 
-def batch_matmul(site: Site) -> RowOp:
+def batch_matmul(context: OperatorContext) -> RowOp:
     """BATCH_MATMUL: the rows of the right matrix are resident. Matrices of several lie one below the other."""
-    left, right, out = site.input(0).shape, site.input(1).shape, site.output.shape
-    matrices, transposed = math.prod(left[:-2]), int(bool(site.op.options["adjY"]))
+    left, right, out = context.input(0).shape, context.input(1).shape, context.output.shape
+    matrices, transposed = math.prod(left[:-2]), int(bool(context.op.options["adjY"]))
     first = np.repeat(np.arange(matrices) * right[-2], out[-2])
     product = quant.weighted(
-        quantization(site.input(0)).scale[0],
-        quantization(site.input(1)).scale,
-        quantization(site.output).scale[0],
+        quantization(context.input(0)).scale[0],
+        quantization(context.input(1)).scale,
+        quantization(context.output).scale[0],
     )
     sizes = {"depth": left[-1], "columns": out[-1], "down": 1 - transposed, "across": transposed}
     of_left, of_right = accesses(PRODUCT, sizes)
     return _row_op(
-        site,
+        context,
         Kind.BATCH_MATMUL,
         (Rows(matrices * left[-2], 1, left[-1]), Rows(matrices * right[-2], 1, right[-1])),
         Rows(matrices * out[-2], 1, out[-1]),
@@ -155,64 +155,67 @@ def batch_matmul(site: Site) -> RowOp:
     )
 
 
-def softmax(site: Site) -> RowOp:
+def softmax(context: OperatorContext) -> RowOp:
     """SOFTMAX over the last dimension."""
-    rows = _last_dimension(site)
-    multiplier, diff_min = quant.softmax(float(site.op.options["beta"]), quantization(site.input()).scale[0])
-    return _row_op(site, Kind.SOFTMAX, (rows,), rows, multipliers=[multiplier], param=diff_min)
+    rows = _last_dimension(context)
+    multiplier, diff_min = quant.softmax(float(context.op.options["beta"]), quantization(context.input()).scale[0])
+    return _row_op(context, Kind.SOFTMAX, (rows,), rows, multipliers=[multiplier], param=diff_min)
 
 
-def log_softmax(site: Site) -> RowOp:
+def log_softmax(context: OperatorContext) -> RowOp:
     """LOG_SOFTMAX over the last dimension."""
-    rows = _last_dimension(site)
-    multiplier, inverse, diff_min = quant.log_softmax(quantization(site.input()).scale[0])
-    return _row_op(site, Kind.LOG_SOFTMAX, (rows,), rows, multipliers=[multiplier, inverse], param=diff_min)
+    rows = _last_dimension(context)
+    multiplier, inverse, diff_min = quant.log_softmax(quantization(context.input()).scale[0])
+    return _row_op(context, Kind.LOG_SOFTMAX, (rows,), rows, multipliers=[multiplier, inverse], param=diff_min)
 
 
-def own(site: Site) -> RowOp:
+def own(context: OperatorContext) -> RowOp:
     """An operator of described.DESCRIBED, over the last dimension."""
-    rows, described = _last_dimension(site), DESCRIBED[site.op.type]
-    numbers = {"channels": rows.c, **(described.numbers(site) or {})}
-    return _row_op(site, Kind.OWN, (rows,) * described.operands, rows, param=described.identify(numbers))
+    rows, described = _last_dimension(context), DESCRIBED[context.op.type]
+    numbers = {"channels": rows.c, **(described.numbers(context) or {})}
+    return _row_op(context, Kind.OWN, (rows,) * described.operands, rows, param=described.identify(numbers))
 
 
-def arg_max(site: Site) -> RowOp:
+def arg_max(context: OperatorContext) -> RowOp:
     """ARG_MAX and ARG_MIN over the last dimension: a pixel becomes an index."""
-    rows = _last_dimension(site)
+    rows = _last_dimension(context)
     return RowOp(
         kind=Kind.ARG_MAX,
-        name=site.op.type,
-        sources=site.op.stands_for,
-        inputs=(site.storage(),),
-        output=site.output.id,
+        name=context.op.type,
+        sources=context.op.stands_for,
+        inputs=(context.storage(),),
+        output=context.output.id,
         reads=(rows,),
         writes=replace(rows, c=INDEX_BYTES),
         input_zero_points=(0,),
         output_zero_point=0,
-        param=int(site.op.type == "ARG_MIN"),
+        param=int(context.op.type == "ARG_MIN"),
     )
 
 
-def table(site: Site) -> RowOp:
+def table(context: OperatorContext) -> RowOp:
     """An operator that computes byte by byte."""
-    rows, values = site.producer_rows(), lookup.table(site.op, quantization(site.input()), quantization(site.output))
-    return _row_op(site, Kind.LOOKUP, (rows,), rows, weights=values)
+    rows, values = (
+        context.producer_rows(),
+        lookup.table(context.op, quantization(context.input()), quantization(context.output)),
+    )
+    return _row_op(context, Kind.LOOKUP, (rows,), rows, weights=values)
 
 
-def leaky_relu(site: Site) -> RowOp:
+def leaky_relu(context: OperatorContext) -> RowOp:
     """LEAKY_RELU: of int8 a table, of int16 a factor for each sign (kernels/internal/reference/leaky_relu.h)."""
-    if not _is_int16(site):
-        return table(site)
-    scale, out = quantization(site.input()).scale[0], quantization(site.output).scale[0]
-    factors = quant.rescale(scale, out), quant.quantize_multiplier(scale * float(site.op.options["alpha"]) / out)
-    rows = site.producer_rows()
-    return _row_op(site, Kind.LEAKY_RELU_S16, (rows,), rows, multipliers=factors)
+    if not _is_int16(context):
+        return table(context)
+    scale, out = quantization(context.input()).scale[0], quantization(context.output).scale[0]
+    factors = quant.rescale(scale, out), quant.quantize_multiplier(scale * float(context.op.options["alpha"]) / out)
+    rows = context.producer_rows()
+    return _row_op(context, Kind.LEAKY_RELU_S16, (rows,), rows, multipliers=factors)
 
 
-def _last_dimension(site: Site) -> Rows:
+def _last_dimension(context: OperatorContext) -> Rows:
     """The input, a pixel being its last dimension."""
-    channels, rows = site.input().shape[-1], site.producer_rows()
-    return rows if rows.c == channels else Rows(site.input().elements // channels, 1, channels)
+    channels, rows = context.input().shape[-1], context.producer_rows()
+    return rows if rows.c == channels else Rows(context.input().elements // channels, 1, channels)
 
 
 class Geometry(NamedTuple):
@@ -223,15 +226,15 @@ class Geometry(NamedTuple):
     """Seen with height and width exchanged: the columns of a one-row tensor are its rows."""
 
 
-def slide(site: Site) -> Geometry:
-    (_, h_in, w_in, c_in), (_, h_out, w_out, c_out) = site.input().shape, site.output.shape
+def slide(context: OperatorContext) -> Geometry:
+    (_, h_in, w_in, c_in), (_, h_out, w_out, c_out) = context.input().shape, context.output.shape
     swapped = h_in == h_out == 1 and max(w_in, w_out) > 1
     (kernel_h, kernel_w), (stride_h, stride_w), (dilation_h, dilation_w) = (
-        site.kernel(),
-        site.strides(),
-        site.dilations(),
+        context.kernel(),
+        context.strides(),
+        context.dilations(),
     )
-    vertical, horizontal = site.spans()
+    vertical, horizontal = context.spans()
     window = Window(kernel_h, kernel_w, stride_h, stride_w, dilation_h, dilation_w, vertical.before, horizontal.before)
     if swapped:
         return Geometry(_exchanged(window), Rows(w_in, h_in, c_in), Rows(w_out, h_out, c_out), True)
@@ -243,49 +246,51 @@ def _exchanged(w: Window) -> Window:
     return Window(w.kernel_w, w.kernel_h, w.stride_w, w.stride_h, w.dilation_w, w.dilation_h, w.pad_left, w.pad_top)
 
 
-def _weighted(site: Site, kind: Kind, g: Geometry, weights: NDArray[Any]) -> RowOp:
-    bias, scales = site.tensor(2), quantization(site.input(1)).scale
+def _weighted(context: OperatorContext, kind: Kind, g: Geometry, weights: NDArray[Any]) -> RowOp:
+    bias, scales = context.tensor(2), quantization(context.input(1)).scale
     taps = g.window.kernel_h * g.window.kernel_w * (1 if kind is Kind.DEPTHWISE else g.reads.c)
     common: dict[str, Any] = {
         "window": g.window,
-        "multipliers": quant.weighted(quantization(site.input()).scale[0], scales, quantization(site.output).scale[0]),
+        "multipliers": quant.weighted(
+            quantization(context.input()).scale[0], scales, quantization(context.output).scale[0]
+        ),
         "weights": np.ascontiguousarray(weights),
         "macs": g.writes.nbytes * taps,
     }
-    if _is_int16(site):
+    if _is_int16(context):
         return _row_op(
-            site,
+            context,
             WIDE[kind],
             (replace(g.reads, c=2 * g.reads.c),),
             replace(g.writes, c=2 * g.writes.c),
             param=quant.int16_activation(
-                site.op.options["fusedActivationFunction"], quantization(site.output).scale[0]
+                context.op.options["fusedActivationFunction"], quantization(context.output).scale[0]
             ),
             bias=None if bias is None else _values(bias).reshape(-1).astype("<i8").view("<i4"),
             **common,
         )
     values = None if bias is None else _values(bias).reshape(-1).astype(np.int32)
-    return _row_op(site, kind, (g.reads,), g.writes, activation=_fused(site), bias=values, **common)
+    return _row_op(context, kind, (g.reads,), g.writes, activation=_fused(context), bias=values, **common)
 
 
-def _is_int16(site: Site) -> bool:
-    return site.output.dtype == "INT16"
+def _is_int16(context: OperatorContext) -> bool:
+    return context.output.dtype == "INT16"
 
 
-def _channels(site: Site, rows: Rows) -> Rows:
+def _channels(context: OperatorContext, rows: Rows) -> Rows:
     """What lies in memory, counted in channels."""
-    return replace(rows, c=rows.c // 2) if _is_int16(site) else rows
+    return replace(rows, c=rows.c // 2) if _is_int16(context) else rows
 
 
-def _reduction(site: Site) -> Geometry:
+def _reduction(context: OperatorContext) -> Geometry:
     """A window as high and wide as what is reduced; over channels, every channel is a pixel of its own."""
-    run = None if site.is_image() else site.run()
+    run = None if context.is_image() else context.run()
     if run is not None:  # of batches: what comes before is rows, what comes behind is channels
         before, along, behind = run
         return Geometry(Window(1, along, 1, along), Rows(before, along, behind), Rows(before, 1, behind))
-    h, w, c = (1, 1, 1, *site.input().shape)[-3:]
-    over_h, over_w, over_c = (False, False, False, *site.reduced())[-3:]
-    if h == 1 and site.producer_rows() != Rows(h, w, c):  # rows of one pixel
+    h, w, c = (1, 1, 1, *context.input().shape)[-3:]
+    over_h, over_w, over_c = (False, False, False, *context.reduced())[-3:]
+    if h == 1 and context.producer_rows() != Rows(h, w, c):  # rows of one pixel
         h, w, over_h, over_w = w, 1, over_w, False
     kernel_h, kernel_w = h if over_h else 1, w if over_w else 1
     reads, writes = Rows(h, w, c), Rows(h // kernel_h, w // kernel_w, c)
@@ -295,17 +300,17 @@ def _reduction(site: Site) -> Geometry:
     return Geometry(Window(kernel_h, kernel_w, kernel_h, kernel_w), reads, writes)
 
 
-def _reduced(site: Site, kind: Kind, g: Geometry, multipliers: Sequence[Multiplier]) -> RowOp:
-    return _row_op(site, kind, (g.reads,), g.writes, window=g.window, multipliers=multipliers)
+def _reduced(context: OperatorContext, kind: Kind, g: Geometry, multipliers: Sequence[Multiplier]) -> RowOp:
+    return _row_op(context, kind, (g.reads,), g.writes, window=g.window, multipliers=multipliers)
 
 
-def _pool(site: Site, kind: Kind) -> RowOp:
-    g = slide(site)
-    return _row_op(site, kind, (g.reads,), g.writes, window=g.window, activation=_fused(site))
+def _pool(context: OperatorContext, kind: Kind) -> RowOp:
+    g = slide(context)
+    return _row_op(context, kind, (g.reads,), g.writes, window=g.window, activation=_fused(context))
 
 
 def _row_op(
-    site: Site,
+    context: OperatorContext,
     kind: Kind,
     reads: tuple[Rows, ...],
     writes: Rows,
@@ -316,23 +321,23 @@ def _row_op(
     """A RowOp with what all of them take from the model."""
     return RowOp(
         kind=kind,
-        name=site.op.type,
-        sources=site.op.stands_for,
-        inputs=tuple(site.storage(k) for k in range(len(reads))),
-        output=site.output.id,
+        name=context.op.type,
+        sources=context.op.stands_for,
+        inputs=tuple(context.storage(k) for k in range(len(reads))),
+        output=context.output.id,
         reads=reads,
         writes=writes,
-        input_zero_points=tuple(quantization(site.input(k)).zero_point[0] for k in range(len(reads))),
-        output_zero_point=quantization(site.output).zero_point[0],
+        input_zero_points=tuple(quantization(context.input(k)).zero_point[0] for k in range(len(reads))),
+        output_zero_point=quantization(context.output).zero_point[0],
         multipliers=np.array([m.value for m in multipliers], np.int32) if multipliers else None,
         shifts=np.array([min(m.shift, 127) for m in multipliers], np.int8) if multipliers else None,
         **fields,
     )
 
 
-def _fused(site: Site) -> tuple[int, int]:
-    q = quantization(site.output)
-    return quant.activation_range(site.op.options["fusedActivationFunction"], q.scale[0], q.zero_point[0])
+def _fused(context: OperatorContext) -> tuple[int, int]:
+    q = quantization(context.output)
+    return quant.activation_range(context.op.options["fusedActivationFunction"], q.scale[0], q.zero_point[0])
 
 
 def _values(tensor: Tensor) -> NDArray[Any]:

@@ -18,10 +18,10 @@ from numpy.typing import NDArray
 
 from tflm_memopt.model.graph import Op, Tensor, TensorId
 from tflm_memopt.ops.constraints import limits
+from tflm_memopt.ops.context import EXPLICIT_PADDING, OperatorContext
 from tflm_memopt.ops.kinds import Kind
 from tflm_memopt.ops.parse import slide
 from tflm_memopt.ops.rowop import Access, RowOp, Rows, Window
-from tflm_memopt.ops.site import EXPLICIT_PADDING, Site
 
 SUMS, ADD_SUMS = "TMO_SUMS", "TMO_ADD_SUMS"
 """Custom codes."""
@@ -97,39 +97,39 @@ def in_order(param: int, order: Sequence[int]) -> int:
     return _param([*(nbytes[k] for k in order), *nbytes[len(order) :]])
 
 
-def partial(site: Site) -> RowOp | None:
+def partial(context: OperatorContext) -> RowOp | None:
     """The operator as rows; None: it is neither SUMS nor ADD_SUMS, or nothing that can run."""
-    op = _parsed(site)
+    op = _parsed(context)
     return op if op and limits.executable(op) is None else None
 
 
-def _parsed(site: Site) -> RowOp | None:
-    said, code = site.op.options.get("custom_options", b""), site.op.options.get("custom_code")
-    if code == SUMS and len(said) == _SUMS.size and len(site.op.inputs) == 2:
-        return _sums(site, *_SUMS.unpack(said))
+def _parsed(context: OperatorContext) -> RowOp | None:
+    said, code = context.op.options.get("custom_options", b""), context.op.options.get("custom_code")
+    if code == SUMS and len(said) == _SUMS.size and len(context.op.inputs) == 2:
+        return _sums(context, *_SUMS.unpack(said))
     if code == ADD_SUMS and len(said) == _ADD_SUMS.size:
-        return _add_sums(site, *_ADD_SUMS.unpack(said))
+        return _add_sums(context, *_ADD_SUMS.unpack(said))
     return None
 
 
-def _sums(site: Site, nbytes: int, *numbers: int) -> RowOp | None:
+def _sums(context: OperatorContext, nbytes: int, *numbers: int) -> RowOp | None:
     """A convolution; of single pixels, whatever rows they are in, as a dense layer's are."""
-    x, weights, made = site.input(0), site.input(1).data, site.output
+    x, weights, made = context.input(0), context.input(1).data, context.output
     if weights is None or weights.ndim != 4 or weights.dtype != np.int8 or x.quantization is None:
         return None
     strides, margins = numbers[: len(_WINDOW)], numbers[len(_WINDOW) :]
     if not _int8(x, made) or x.shape[-1] != weights.shape[3] or made.shape[-1] != nbytes * len(weights) or 0 in strides:
         return None
     if {*weights.shape[1:3], *strides} == {1} and not any(margins):
-        reads = site.producer_rows()
+        reads = context.producer_rows()
         reads = reads if reads.c == x.shape[-1] else Rows(x.elements // x.shape[-1], 1, x.shape[-1])
         window, rows = Window(), reads
     elif len(x.shape) == len(made.shape) == 4:
         options = {**dict(zip(_WINDOW, strides, strict=True)), EXPLICIT_PADDING: margins}
-        site = replace(site, op=replace(site.op, options=options))
-        if tuple(span.output for span in site.spans()) != made.shape[1:3]:
+        context = replace(context, op=replace(context.op, options=options))
+        if tuple(span.output for span in context.spans()) != made.shape[1:3]:
             return None
-        window, reads, rows, swapped = slide(site)
+        window, reads, rows, swapped = slide(context)
         weights = weights.transpose(0, 2, 1, 3) if swapped else weights
     else:
         return None
@@ -138,8 +138,8 @@ def _sums(site: Site, nbytes: int, *numbers: int) -> RowOp | None:
     return RowOp(
         kind=Kind.SUMS,
         name=SUMS,
-        sources=site.op.stands_for,
-        inputs=(site.storage(),),
+        sources=context.op.stands_for,
+        inputs=(context.storage(),),
         output=made.id,
         reads=(reads,),
         writes=replace(rows, c=made.shape[-1]),
@@ -152,18 +152,21 @@ def _sums(site: Site, nbytes: int, *numbers: int) -> RowOp | None:
     )
 
 
-def _add_sums(site: Site, parts: int, param: int, zero_point: int, low: int, high: int) -> RowOp | None:
+def _add_sums(context: OperatorContext, parts: int, param: int, zero_point: int, low: int, high: int) -> RowOp | None:
     """Rows as they cross: of tensors with a height of 1, all in one."""
     *nbytes, made = _bytes(param)
-    if not 2 <= parts <= min(MOST_SUMS, len(site.op.inputs)) or not all(nbytes[:parts]):
+    if not 2 <= parts <= min(MOST_SUMS, len(context.op.inputs)) or not all(nbytes[:parts]):
         return None
-    tensors = [site.input(k) for k in range(len(site.op.inputs))]
+    tensors = [context.input(k) for k in range(len(context.op.inputs))]
     operands, constants = tensors[:parts], tensors[parts:]
-    values, rows = site.output.elements // (made or 1), min(map(site.producer_rows, range(parts)), key=lambda r: r.h)
+    values, rows = (
+        context.output.elements // (made or 1),
+        min(map(context.producer_rows, range(parts)), key=lambda r: r.h),
+    )
     sizes = [n * values for n in nbytes[:parts]]
-    if not _int8(*operands, site.output) or [t.elements for t in operands] != sizes:
+    if not _int8(*operands, context.output) or [t.elements for t in operands] != sizes:
         return None
-    channels = site.output.shape[-1] // (made or 1)
+    channels = context.output.shape[-1] // (made or 1)
     if len(constants) not in ((0,) if made else (2, 3)) or values % (rows.h * channels):
         return None
     if any(t.data is None or t.data.shape not in ((channels,), (1,)) for t in constants):
@@ -173,11 +176,11 @@ def _add_sums(site: Site, parts: int, param: int, zero_point: int, low: int, hig
     return RowOp(
         kind=Kind.ADD_SUMS,
         name=ADD_SUMS,
-        sources=site.op.stands_for,
-        inputs=tuple(site.storage(k) for k in range(parts)),
-        output=site.output.id,
+        sources=context.op.stands_for,
+        inputs=tuple(context.storage(k) for k in range(parts)),
+        output=context.output.id,
         reads=tuple(replace(seen, c=channels * n) for n in nbytes[:parts]),
-        writes=replace(seen, c=site.output.shape[-1]),
+        writes=replace(seen, c=context.output.shape[-1]),
         input_zero_points=(0,) * parts,
         output_zero_point=zero_point,
         activation=(low, high),

@@ -12,15 +12,15 @@ from dataclasses import replace
 
 from tflm_memopt.model.graph import FEATURES, KEEP, STATE, TIME, Graph, Op, StateTensor, Tensor
 from tflm_memopt.ops.constraints.memory import svdf_sizes
+from tflm_memopt.ops.context import VARIABLES, OperatorContext
 from tflm_memopt.ops.opset import refusal
-from tflm_memopt.ops.site import VARIABLES, Site
 
 
 def with_cells(graph: Graph, left_alone: Collection[int] = ()) -> Graph:
     """The graph with the variables of such operators as states, but those of the operators `left_alone`."""
     for op in [op for op in graph.ops if op.type in VARIABLES and op.index not in left_alone]:
         found = replace(graph, states=(*graph.states, *_states(graph, op)))
-        if refusal(Site(found, op)) is None:
+        if refusal(OperatorContext(found, op)) is None:
             graph = _in_parts(found, op) if op.type == "SVDF" else found
     return graph
 
@@ -37,7 +37,7 @@ def _fill(variable: Tensor) -> int:
 
 def _in_parts(graph: Graph, op: Op) -> Graph:
     """An SVDF as three operators. Its state has a row for each step that it remembers, but not for the newest."""
-    size, state = svdf_sizes(Site(graph, op)), graph.tensors[op.inputs[4]]
+    size, state = svdf_sizes(OperatorContext(graph, op)), graph.tensors[op.inputs[4]]
     made, token, key = max(graph.tensors) + 1, max(graph.tensors) + 2, max(o.index for o in graph.ops) + 1
     step = (1, 1, size.rank, size.units)
     tensors = {

@@ -15,10 +15,10 @@ from numpy.typing import NDArray
 
 from tflm_memopt.model.graph import ABSENT, Graph, Op, Tensor, TensorId
 from tflm_memopt.ops import movement
-from tflm_memopt.ops.site import Site
+from tflm_memopt.ops.context import OperatorContext
 
 Values = NDArray[Any]
-Evaluate = Callable[[Site, Sequence[Values]], Values]
+Evaluate = Callable[[OperatorContext, Sequence[Values]], Values]
 """What an operator makes of the values of all its operands. Raises what NumPy raises when they do not fit."""
 
 INTEGERS: Mapping[str, Any] = {"INT32": np.iinfo(np.int32), "INT64": np.iinfo(np.int64)}
@@ -64,14 +64,14 @@ def _value(graph: Graph, op: Op, known: Mapping[TensorId, Values]) -> Values | N
     if not _static(target) or target.dtype not in INTEGERS or target.constant:
         return None
     operands = [_operand(graph.tensors[t], known) for t in op.inputs]
-    site = Site(graph, op)
+    context = OperatorContext(graph, op)
     try:
         if op.type == "SHAPE":
-            result = _shape(site)
+            result = _shape(context)
         elif any(v is None for v in operands):
             return None
         else:
-            result = EVALUATED[op.type](site, [v.astype(np.int64) for v in operands if v is not None])
+            result = EVALUATED[op.type](context, [v.astype(np.int64) for v in operands if v is not None])
     except (ValueError, IndexError, KeyError, TypeError):
         return None
     limits = INTEGERS[target.dtype]
@@ -106,41 +106,41 @@ def _without_unread(ops: Sequence[Op], makers: Collection[int], outputs: Sequenc
 # ---- operators, as TFLM computes them ----
 
 
-def _shape(site: Site) -> Values:
-    source = site.input()
+def _shape(context: OperatorContext) -> Values:
+    source = context.input()
     if source.dynamic:
         raise ValueError(f"tensor {source.id} has no shape yet")
     return np.array(source.shape, np.int64)
 
 
-def _reshaped(site: Site, x: Sequence[Values]) -> Values:
-    return x[0].reshape(site.output.shape)
+def _reshaped(context: OperatorContext, x: Sequence[Values]) -> Values:
+    return x[0].reshape(context.output.shape)
 
 
 def _plain(compute: Callable[[Values, Values], Values]) -> Evaluate:
     """Element by element; a result that does not fit is not known."""
 
-    def evaluate(site: Site, x: Sequence[Values]) -> Values:
+    def evaluate(context: OperatorContext, x: Sequence[Values]) -> Values:
         a, b = x
         small = all(np.abs(v).max(initial=0) < 1 << 31 for v in x)
-        if not small or site.op.options.get("fusedActivationFunction", "NONE") != "NONE":
+        if not small or context.op.options.get("fusedActivationFunction", "NONE") != "NONE":
             raise ValueError("beyond the arithmetic of shapes")
         return compute(a, b)
 
     return evaluate
 
 
-def _sliced(site: Site, x: Sequence[Values]) -> Values:
-    options = site.op.options
+def _sliced(context: OperatorContext, x: Sequence[Values]) -> Values:
+    options = context.op.options
     if any(options.get(n) for n in ("ellipsisMask", "newAxisMask", "offset")):
         raise ValueError("TFLM does not look at it")
-    return movement.strided_slice(site, x[:1])
+    return movement.strided_slice(context, x[:1])
 
 
 EVALUATED: Mapping[str, Evaluate] = {
-    "SHAPE": lambda site, _: _shape(site),
+    "SHAPE": lambda context, _: _shape(context),
     "STRIDED_SLICE": _sliced,
-    "SLICE": lambda site, x: movement.slice_(site, x[:1]),
+    "SLICE": lambda context, x: movement.slice_(context, x[:1]),
     "PACK": movement.pack,
     "CONCATENATION": movement.concatenation,
     "RESHAPE": _reshaped,

@@ -25,11 +25,11 @@ from tflm_memopt.errors import UsageError
 from tflm_memopt.model.graph import Graph, Op, Tensor, TensorId, without_dead
 from tflm_memopt.ops.constraints.base import quantization
 from tflm_memopt.ops.constraints.limits import MAX_KERNEL_H
+from tflm_memopt.ops.context import OperatorContext, span
 from tflm_memopt.ops.crossing import RECEIVE, SEND, options
 from tflm_memopt.ops.opset import row_op
 from tflm_memopt.ops.partial import ADD_SUMS, MOST_SUMS, SUMS, add_options, bytes_of, sum_range, sums_options
 from tflm_memopt.ops.rowop import Crossing, RowOp
-from tflm_memopt.ops.site import Site, span
 from tflm_memopt.rewrite.parts import data_of
 from tflm_memopt.rewrite.tiling import POINTWISE, POOLS, Strips, along, can_tile, filter_axis
 
@@ -321,7 +321,7 @@ class _Sharer(Strips):
         self.pieces[output] = made
 
     def _run_inputs(self, op: Op) -> None:
-        row = row_op(Site(self.graph, op))
+        row = row_op(OperatorContext(self.graph, op))
         if not isinstance(row, RowOp):  # it stays builtin, however it is shared
             self._run_channels(op)
             return

@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 from itertools import pairwise
 
 from tflm_memopt.model.graph import ABSENT, Graph, Op, Tensor, TensorId
-from tflm_memopt.ops.site import span
+from tflm_memopt.ops.context import span
 from tflm_memopt.rewrite.parts import Parts, data_of
 
 MOST_PARTS = 10

@@ -7,12 +7,12 @@ from dataclasses import dataclass
 
 from tflm_memopt.model.graph import FEATURES, KEEP, STATE, TIME, VIEW, Graph, TensorId
 from tflm_memopt.ops import cells
+from tflm_memopt.ops.context import OperatorContext
 from tflm_memopt.ops.crossing import crossed
 from tflm_memopt.ops.movement import kept
 from tflm_memopt.ops.opset import Unsupported, row_op
 from tflm_memopt.ops.partial import partial
 from tflm_memopt.ops.rowop import RowOp, Rows
-from tflm_memopt.ops.site import Site
 from tflm_memopt.rewrite.canonicalise import views
 
 
@@ -53,19 +53,19 @@ def to_row_ops(graph: Graph) -> Mapping[int, Support]:
         if op.type == VIEW:
             support[op.index] = View(op.outputs[0], aliases[op.outputs[0]])
             continue
-        site = Site(graph, op, aliases, written)
-        result = _own_form(site, fills) or crossed(site) or partial(site) or row_op(site)
+        context = OperatorContext(graph, op, aliases, written)
+        result = _own_form(context, fills) or crossed(context) or partial(context) or row_op(context)
         if isinstance(result, RowOp):
             written[result.output] = result.writes
         support[op.index] = result
     return support
 
 
-def _own_form(site: Site, fills: Mapping[TensorId, int]) -> RowOp | None:
+def _own_form(context: OperatorContext, fills: Mapping[TensorId, int]) -> RowOp | None:
     """An operator that only canonicalisation makes."""
-    op = site.op
+    op = context.op
     if op.type == FEATURES:
-        return cells.svdf_features(site)
+        return cells.svdf_features(context)
     if op.type == TIME:
-        return cells.svdf_time(site)
-    return kept(site, op.options[STATE], fills[op.options[STATE]]) if op.type == KEEP else None
+        return cells.svdf_time(context)
+    return kept(context, op.options[STATE], fills[op.options[STATE]]) if op.type == KEEP else None

@@ -13,7 +13,7 @@ from typing import Any
 
 from tflm_memopt.model.graph import ABSENT, Graph, Op, Tensor
 from tflm_memopt.model.reader import CUSTOM
-from tflm_memopt.ops.site import span
+from tflm_memopt.ops.context import span
 from tflm_memopt.tflm.structs import STRUCTS, Abi
 
 

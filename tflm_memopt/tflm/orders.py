@@ -20,8 +20,8 @@ from numpy.typing import NDArray
 
 from tflm_memopt.model.graph import Graph, Op, Tensor, TensorId
 from tflm_memopt.ops import movement
+from tflm_memopt.ops.context import OperatorContext, span
 from tflm_memopt.ops.moves import Indices, numbered
-from tflm_memopt.ops.site import Site, span
 from tflm_memopt.rowgraph.graph import AccessOrder, StoredIn
 from tflm_memopt.tflm.builtin_memory import ConvShape, Node, conv_shape, node_of
 from tflm_memopt.tflm.lifetimes import ALIGNMENT
@@ -186,7 +186,7 @@ def _in_bytes(order: Order, node: Node, k: int, tensor: Tensor, output: Tensor) 
 
 VIEWS = frozenset(("RESHAPE", "SQUEEZE", "EXPAND_DIMS"))
 """Their kernels leave bytes alone that are in their place already (reshape.cc, squeeze.cc), or write what is there."""
-SLICES: Mapping[str, Callable[[Site, Sequence[Indices]], Indices]] = {
+SLICES: Mapping[str, Callable[[OperatorContext, Sequence[Indices]], Indices]] = {
     "SLICE": movement.slice_, "STRIDED_SLICE": movement.strided_slice,
 }  # fmt: skip
 """Which elements of the input they take."""
@@ -231,7 +231,7 @@ def _sliced(graph: Graph, op: Op, node: Node) -> Iterator[tuple[TensorId, Stored
     item = source.nbytes // max(1, source.elements)
     try:
         (elements,) = numbered([source.shape])
-        taken = SLICES[op.type](Site(graph, op), [elements]).ravel()
+        taken = SLICES[op.type](OperatorContext(graph, op), [elements]).ravel()
     except (ValueError, KeyError):  # TFLM refuses it, or its operands are known at run time alone
         return
     first = int(taken[0]) if len(taken) else 0

@@ -13,7 +13,7 @@ from moving import computed_shape, reshape_by, strided_slice, tile, unpack, upsa
 from tflm_memopt.convert.pipeline import annotate
 from tflm_memopt.model.graph import VIEW
 from tflm_memopt.model.reader import read
-from tflm_memopt.ops.site import AXES, EXPLICIT_PADDING, STEPS
+from tflm_memopt.ops.context import AXES, EXPLICIT_PADDING, STEPS
 from tflm_memopt.rewrite.canonicalise import Canonical, canonicalise, views
 from tflm_memopt.rowgraph.supported import to_row_ops
 

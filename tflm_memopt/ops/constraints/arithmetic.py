@@ -6,7 +6,7 @@ import math
 
 from tflm_memopt.ops import lookup, quant
 from tflm_memopt.ops.constraints.base import QUANTIZE, RECONVERT, hint, name, quantization, scale_fault
-from tflm_memopt.ops.site import AXES, Site
+from tflm_memopt.ops.context import AXES, OperatorContext
 
 MAX_SOFTMAX_CHANNELS = 4095
 """The sum of exponentials has 12 integer bits (kernels/internal/reference/softmax.h)."""
@@ -16,10 +16,10 @@ MAX_INT16_FACTOR = 1 << 15
 
 
 @hint(QUANTIZE)
-def constant_operand(site: Site) -> str | None:
+def constant_operand(context: OperatorContext) -> str | None:
     """A constant operand must be of the output's type, with one positive scale and a zero point in [-128, 127]"""
-    for t in (site.input(0), site.input(1)):
-        if t.constant and (t.data is None or t.dtype != site.output.dtype or t.data.shape != t.shape):
+    for t in (context.input(0), context.input(1)):
+        if t.constant and (t.data is None or t.dtype != context.output.dtype or t.data.shape != t.shape):
             return f"{name(t)} is {t.dtype} {list(t.shape)}"
         if t.constant and (fault := scale_fault(t)):
             return fault
@@ -29,9 +29,9 @@ def constant_operand(site: Site) -> str | None:
 
 
 @hint("expand the smaller operand before the conversion: at most four dimensions, batch size 1")
-def broadcast(site: Site) -> str | None:
+def broadcast(context: OperatorContext) -> str | None:
     """Operands must have the output's shape, or 1 in some of its dimensions: at most four, the first of four is 1"""
-    shapes = [site.input(0).shape, site.input(1).shape, site.output.shape]
+    shapes = [context.input(0).shape, context.input(1).shape, context.output.shape]
     padded = [(1,) * (4 - len(shape)) + shape for shape in shapes if len(shape) <= 4]
     dimensions = list(zip(*padded, strict=True)) if len(padded) == len(shapes) else [(0, 0, 0)]
     fits = all(out == max(a, b) and a in (1, out) and b in (1, out) for a, b, out in dimensions)
@@ -39,34 +39,34 @@ def broadcast(site: Site) -> str | None:
 
 
 @hint(QUANTIZE)
-def add_scales(site: Site) -> str | None:
+def add_scales(context: OperatorContext) -> str | None:
     """The output scale of ADD and SUB must not be far below the input scales"""
-    a, b, out = (quantization(t).scale[0] for t in (site.input(0), site.input(1), site.output))
-    left_shift = quant.INT16_ADD_LEFT_SHIFT if site.output.dtype == "INT16" else quant.ADD_LEFT_SHIFT
+    a, b, out = (quantization(t).scale[0] for t in (context.input(0), context.input(1), context.output))
+    left_shift = quant.INT16_ADD_LEFT_SHIFT if context.output.dtype == "INT16" else quant.ADD_LEFT_SHIFT
     if quant.add_output_factor(2 * max(a, b), out, left_shift) < 1.0:
         return None
     return f"inputs {a:g} and {b:g}, output {out:g}"
 
 
 @hint("reduce height, width or channels, by axes that are written in the model: axis=(1, 2)")
-def reduced_axes(site: Site) -> str | None:
+def reduced_axes(context: OperatorContext) -> str | None:
     """It must reduce constant axes: any of height, width and channels, or dimensions side by side"""
-    given = site.tensor(1)
-    if AXES not in site.op.options and (given is None or given.data is None or given.dtype != "INT32"):
+    given = context.tensor(1)
+    if AXES not in context.op.options and (given is None or given.data is None or given.dtype != "INT32"):
         return "its axes are not a constant int32 tensor"
-    axes, shape = site.axes(), site.input().shape
-    if not axes or not axes <= set(range(len(shape))) or not (site.is_image() or site.run()):
+    axes, shape = context.axes(), context.input().shape
+    if not axes or not axes <= set(range(len(shape))) or not (context.is_image() or context.run()):
         return f"axes {sorted(axes)} of shape {list(shape)}"
-    kept = [d for d, gone in zip(shape, site.reduced(), strict=True) if not gone and d != 1]
-    if kept == [d for d in site.output.shape if d != 1]:
+    kept = [d for d, gone in zip(shape, context.reduced(), strict=True) if not gone and d != 1]
+    if kept == [d for d in context.output.shape if d != 1]:
         return None
-    return f"{list(shape)} to {list(site.output.shape)} over axes {sorted(axes)}"
+    return f"{list(shape)} to {list(context.output.shape)} over axes {sorted(axes)}"
 
 
 @hint("transpose the left matrix before; give both matrices the same batch")
-def plain_matrices(site: Site) -> str | None:
+def plain_matrices(context: OperatorContext) -> str | None:
     """Two matrices of int8, or as many pairs of them: the left one not transposed, none of them broadcast"""
-    a, b, out, options = site.input(0).shape, site.input(1).shape, site.output.shape, site.op.options
+    a, b, out, options = context.input(0).shape, context.input(1).shape, context.output.shape, context.op.options
     if options["adjX"]:
         return "adj_x is set"
     if min(len(a), len(b)) < 2:
@@ -77,84 +77,90 @@ def plain_matrices(site: Site) -> str | None:
 
 
 @hint(QUANTIZE)
-def leaky_scales(site: Site) -> str | None:
+def leaky_scales(context: OperatorContext) -> str | None:
     """LEAKY_RELU of int16 must not multiply by less than 0, or by 2^15 or more"""
-    scale, out = quantization(site.input()).scale[0], quantization(site.output).scale[0]
-    alpha = float(site.op.options["alpha"])
-    if site.output.dtype != "INT16" or (0 <= alpha < math.inf and max(scale, scale * alpha) < MAX_INT16_FACTOR * out):
+    scale, out = quantization(context.input()).scale[0], quantization(context.output).scale[0]
+    alpha = float(context.op.options["alpha"])
+    if context.output.dtype != "INT16" or (
+        0 <= alpha < math.inf and max(scale, scale * alpha) < MAX_INT16_FACTOR * out
+    ):
         return None
     return f"alpha {alpha:g}, scales {scale:g} and {out:g}"
 
 
 @hint("leave it out where the largest class is all that counts; or have at most 4095 classes")
-def softmax_input(site: Site) -> str | None:
+def softmax_input(context: OperatorContext) -> str | None:
     """SOFTMAX must have at most 4095 classes and an input scale that is not tiny"""
-    classes, scale, beta = site.input().shape[-1], quantization(site.input()).scale[0], float(site.op.options["beta"])
+    classes, scale, beta = (
+        context.input().shape[-1],
+        quantization(context.input()).scale[0],
+        float(context.op.options["beta"]),
+    )
     if classes <= MAX_SOFTMAX_CHANNELS and beta > 0 and quant.softmax_factor(beta, scale) > 1.0:
         return None
     return f"{classes} classes, scale {scale:g}, beta {beta:g}"
 
 
 @hint(RECONVERT)
-def softmax_output(site: Site) -> str | None:
+def softmax_output(context: OperatorContext) -> str | None:
     """The output of SOFTMAX must have scale 1/256 and zero point -128"""
-    q = quantization(site.output)
+    q = quantization(context.output)
     if q.scale[0] == 1 / 256 and q.zero_point[0] == -128:
         return None
     return f"scale {q.scale[0]:g}, zero point {q.zero_point[0]}"
 
 
 @hint(RECONVERT)
-def log_softmax_output(site: Site) -> str | None:
+def log_softmax_output(context: OperatorContext) -> str | None:
     """The output of LOG_SOFTMAX must have scale 1/16 and zero point 127"""
-    q = quantization(site.output)
+    q = quantization(context.output)
     if q.scale[0] == 1 / 16 and q.zero_point[0] == 127:
         return None
     return f"scale {q.scale[0]:g}, zero point {q.zero_point[0]}"
 
 
 @hint("leave it out where the largest class is all that counts; or have at most 4095 classes")
-def log_softmax_input(site: Site) -> str | None:
+def log_softmax_input(context: OperatorContext) -> str | None:
     """LOG_SOFTMAX must have at most 4095 classes and an input scale that is not tiny"""
-    classes, scale = site.input().shape[-1], quantization(site.input()).scale[0]
+    classes, scale = context.input().shape[-1], quantization(context.input()).scale[0]
     if classes <= MAX_SOFTMAX_CHANNELS and quant.softmax_factor(1.0, scale) > 1.0 > quant.log_softmax_inverse(scale):
         return None
     return f"{classes} classes, scale {scale:g}"
 
 
 @hint("tf.argmax(x, output_type=tf.int32), and a fully quantized model")
-def indices_of_int8(site: Site) -> str | None:
+def indices_of_int8(context: OperatorContext) -> str | None:
     """ARG_MAX and ARG_MIN must find int32 indices of int8 values"""
-    source, found = site.input(), site.output
+    source, found = context.input(), context.output
     return None if (source.dtype, found.dtype) == ("INT8", "INT32") else f"{found.dtype} of {source.dtype}"
 
 
 @hint("tf.argmax(x, axis=-1); transpose x before, if it is along another one")
-def last_axis(site: Site) -> str | None:
+def last_axis(context: OperatorContext) -> str | None:
     """ARG_MAX and ARG_MIN must look along the last dimension, which is an int32 constant"""
-    axis, shape = site.tensor(1), site.input().shape
+    axis, shape = context.tensor(1), context.input().shape
     if axis is None or axis.data is None or axis.dtype != "INT32" or axis.elements != 1:
         return "its axis is not known before run time"
     along = int(axis.data.flatten()[0])
-    if along in (-1, len(shape) - 1) and site.output.shape == shape[:-1]:
+    if along in (-1, len(shape) - 1) and context.output.shape == shape[:-1]:
         return None
-    return f"axis {along}, {list(shape)} to {list(site.output.shape)}"
+    return f"axis {along}, {list(shape)} to {list(context.output.shape)}"
 
 
 @hint(RECONVERT)
-def logistic_output(site: Site) -> str | None:
+def logistic_output(context: OperatorContext) -> str | None:
     """The output of LOGISTIC must have zero point -128"""
-    zero_point = quantization(site.output).zero_point[0]
+    zero_point = quantization(context.output).zero_point[0]
     return None if zero_point == quant.INT8_MIN else f"zero point {zero_point}"
 
 
 @hint("compute it from other operators in the model")
-def tabulated(site: Site) -> str | None:
+def tabulated(context: OperatorContext) -> str | None:
     """Scales must be within TFLM's fixed point, and no byte up to the last bits of a C library's exponential"""
-    if site.output.dtype == "INT16":
+    if context.output.dtype == "INT16":
         return None
     try:
-        lookup.table(site.op, quantization(site.input()), quantization(site.output))
+        lookup.table(context.op, quantization(context.input()), quantization(context.output))
     except lookup.OutOfRange as why:
         return str(why)
     return None

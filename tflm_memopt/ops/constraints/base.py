@@ -11,9 +11,9 @@ from collections.abc import Callable
 
 from tflm_memopt.model.graph import Quantization, Tensor
 from tflm_memopt.ops import quant
-from tflm_memopt.ops.site import Site
+from tflm_memopt.ops.context import OperatorContext
 
-Constraint = Callable[[Site], str | None]
+Constraint = Callable[[OperatorContext], str | None]
 
 QUANTIZE = "full-integer quantization: tf.lite.Optimize.DEFAULT, a representative_dataset and TFLITE_BUILTINS_INT8"
 RECONVERT = "convert again with a current TensorFlow Lite converter"
@@ -35,9 +35,9 @@ def name(tensor: Tensor) -> str:
     return f"tensor {tensor.id} '{tensor.label}'"
 
 
-def activations(site: Site) -> tuple[Tensor, ...]:
+def activations(context: OperatorContext) -> tuple[Tensor, ...]:
     """What is read and written at run time."""
-    return (*site.activations, site.output)
+    return (*context.activations, context.output)
 
 
 def quantization(tensor: Tensor) -> Quantization:
@@ -59,9 +59,9 @@ def scale_fault(tensor: Tensor) -> str | None:
     return None
 
 
-def two_scales(site: Site) -> str:
+def two_scales(context: OperatorContext) -> str:
     """Scales and zero points of input and output, for people."""
-    a, b = quantization(site.input()), quantization(site.output)
+    a, b = quantization(context.input()), quantization(context.output)
     return f"scales {a.scale[0]:g} and {b.scale[0]:g}, zero points {a.zero_point[0]} and {b.zero_point[0]}"
 
 

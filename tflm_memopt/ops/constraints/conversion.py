@@ -5,43 +5,43 @@ from __future__ import annotations
 from tflm_memopt.ops import converting, lookup, quant
 from tflm_memopt.ops.constraints.base import QUANTIZE, activations, hint, name, quantization, scale_fault
 from tflm_memopt.ops.constraints.limits import MAX_SHIFT
-from tflm_memopt.ops.site import Site
+from tflm_memopt.ops.context import OperatorContext
 
 
 @hint(QUANTIZE)
-def quantize_types(site: Site) -> str | None:
+def quantize_types(context: OperatorContext) -> str | None:
     """QUANTIZE must convert float32, int8 or int16 to int8 or int16, int8 to uint8, or uint8 to int8"""
-    types = site.input().dtype, site.output.dtype
+    types = context.input().dtype, context.output.dtype
     return None if types in converting.QUANTIZES else f"{types[0]} to {types[1]}"
 
 
 @hint(QUANTIZE)
-def dequantize_types(site: Site) -> str | None:
+def dequantize_types(context: OperatorContext) -> str | None:
     """DEQUANTIZE must convert int8 or int16 to float32"""
-    types = site.input().dtype, site.output.dtype
+    types = context.input().dtype, context.output.dtype
     return None if types in converting.DEQUANTIZES else f"{types[0]} to {types[1]}"
 
 
 @hint(QUANTIZE)
-def one_scale(site: Site) -> str | None:
+def one_scale(context: OperatorContext) -> str | None:
     """Integers must have one positive scale and a zero point in the range of their type; int16 has zero point 0"""
-    integers = [t for t in activations(site) if t.dtype != "FLOAT32"]
+    integers = [t for t in activations(context) if t.dtype != "FLOAT32"]
     fault = next((fault for t in integers if (fault := scale_fault(t))), None)
     shifted = [t for t in integers if not fault and t.dtype == "INT16" and quantization(t).zero_point[0] != 0]
     return fault or next((f"{name(t)} has zero point {quantization(t).zero_point[0]}" for t in shifted), None)
 
 
 @hint(QUANTIZE)
-def rescalable(site: Site) -> str | None:
+def rescalable(context: OperatorContext) -> str | None:
     """Scales must be so close to one another that TFLM's fixed point rescales without overflow"""
-    if site.input().dtype == "FLOAT32":
+    if context.input().dtype == "FLOAT32":
         return None
-    if converting.is_table((site.input().dtype, site.output.dtype)):
+    if converting.is_table((context.input().dtype, context.output.dtype)):
         try:
-            lookup.requantized(site.input(), site.output)
+            lookup.requantized(context.input(), context.output)
         except lookup.OutOfRange as why:
             return str(why)
         return None
-    ratio = quant.rescale(quantization(site.input()).scale[0], quantization(site.output).scale[0])
-    bits = converting.INTEGER_BITS[site.input().dtype]
+    ratio = quant.rescale(quantization(context.input()).scale[0], quantization(context.output).scale[0])
+    bits = converting.INTEGER_BITS[context.input().dtype]
     return None if ratio.shift <= MAX_SHIFT - bits else f"a rescaling by 2^{ratio.shift}"

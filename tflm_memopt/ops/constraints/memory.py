@@ -11,7 +11,7 @@ import numpy as np
 from tflm_memopt.model.graph import Tensor
 from tflm_memopt.ops.constraints.base import QUANTIZE, RECONVERT, hint, name, quantization, scale_fault
 from tflm_memopt.ops.constraints.limits import MAX_KERNEL_H
-from tflm_memopt.ops.site import VARIABLES, Site
+from tflm_memopt.ops.context import VARIABLES, OperatorContext
 
 INPUT_WEIGHTS, HIDDEN_WEIGHTS, BIASES = (2, 1, 3, 4), (6, 5, 7, 8), (13, 12, 14, 15)
 """Operands of an LSTM, of each gate: to forget, to let in, what is new, to let out (micro/kernels/lstm_shared.h)."""
@@ -41,19 +41,19 @@ class SvdfSizes:
         return self.units * self.rank
 
 
-def svdf_sizes(site: Site) -> SvdfSizes:
+def svdf_sizes(context: OperatorContext) -> SvdfSizes:
     """As its weights say them."""
-    (filters, inputs), (_, memory) = site.input(1).shape, site.input(2).shape
-    rank = int(site.op.options["rank"])
+    (filters, inputs), (_, memory) = context.input(1).shape, context.input(2).shape
+    rank = int(context.op.options["rank"])
     return SvdfSizes(inputs, filters // rank, rank, memory)
 
 
 @hint("leave the variable to one operator, and out of the model's inputs and outputs")
-def own_variables(site: Site) -> str | None:
+def own_variables(context: OperatorContext) -> str | None:
     """Its variables must be its own, with room for one batch"""
-    graph = site.graph
-    for k in VARIABLES[site.op.type]:
-        t = site.input(k)
+    graph = context.graph
+    for k in VARIABLES[context.op.type]:
+        t = context.input(k)
         users = [op.index for op in graph.ops for used in (*op.inputs, *op.outputs) if used == t.id]
         if not t.variable or t.constant:
             return f"{name(t)} is no variable"
@@ -63,21 +63,21 @@ def own_variables(site: Site) -> str | None:
 
 
 @hint("fewer inputs and outputs of the model, so that one operator can have them all")
-def one_region(site: Site) -> str | None:
+def one_region(context: OperatorContext) -> str | None:
     """What reads its variables and what writes them must run in one region"""
-    known = {state.tensor for state in site.graph.states}
-    return None if all(site.op.inputs[k] in known for k in VARIABLES[site.op.type]) else ""
+    known = {state.tensor for state in context.graph.states}
+    return None if all(context.op.inputs[k] in known for k in VARIABLES[context.op.type]) else ""
 
 
-def _types(site: Site, wanted: dict[int, str]) -> Iterator[str]:
+def _types(context: OperatorContext, wanted: dict[int, str]) -> Iterator[str]:
     for k, dtype in wanted.items():
-        t = site.input(k)
+        t = context.input(k)
         if t.dtype != dtype:
             yield f"{name(t)} is {t.dtype}, not {dtype}"
 
 
-def _constants(site: Site, wanted: tuple[int, ...]) -> Iterator[str]:
-    for t in (site.input(k) for k in wanted):
+def _constants(context: OperatorContext, wanted: tuple[int, ...]) -> Iterator[str]:
+    for t in (context.input(k) for k in wanted):
         if t.data is None or t.data.shape != t.shape:
             yield f"{name(t)} is no constant"
 
@@ -87,37 +87,37 @@ def _scales(tensors: Iterator[Tensor]) -> Iterator[str]:
 
 
 @hint(QUANTIZE)
-def int8_svdf(site: Site) -> str | None:
+def int8_svdf(context: OperatorContext) -> str | None:
     """An SVDF's weights and state must be int8 with one scale, the state's zero point 0, its bias int32"""
     dtypes = {1: "INT8", 2: "INT8", 3: "INT32", 4: "INT8"}
     faults = (
-        *_types(site, dtypes),
-        *_constants(site, (1, 2, 3)),
-        *_scales(site.input(k) for k in (1, 2, 4)),
+        *_types(context, dtypes),
+        *_constants(context, (1, 2, 3)),
+        *_scales(context.input(k) for k in (1, 2, 4)),
     )
     if faults:
         return faults[0]
-    state = site.input(4)  # with another zero point, versions of TFLM saturate in different places
+    state = context.input(4)  # with another zero point, versions of TFLM saturate in different places
     shift = quantization(state).zero_point[0]
     return f"{name(state)} has zero point {shift}" if shift else None
 
 
 @hint(RECONVERT)
-def svdf_shapes(site: Site) -> str | None:
+def svdf_shapes(context: OperatorContext) -> str | None:
     """An SVDF's operands must have the shapes of one batch, and remember more than one step"""
-    x, features, time, bias, state = (site.input(k) for k in range(5))
-    if any(len(t.shape) != 2 for t in (x, features, time, state, site.output)):
-        return " and ".join(f"{name(t)} has shape {list(t.shape)}" for t in (x, features, time, state, site.output))
-    rank = int(site.op.options["rank"])
+    x, features, time, bias, state = (context.input(k) for k in range(5))
+    if any(len(t.shape) != 2 for t in (x, features, time, state, context.output)):
+        return " and ".join(f"{name(t)} has shape {list(t.shape)}" for t in (x, features, time, state, context.output))
+    rank = int(context.op.options["rank"])
     if rank < 1 or features.shape[0] % rank:
         return f"{features.shape[0]} filters of rank {rank}"
-    size = svdf_sizes(site)
+    size = svdf_sizes(context)
     wanted = (
         (x, (1, size.inputs)),
         (time, (size.filters, size.memory)),
         (bias, (size.units,)),
         (state, (1, size.filters * size.memory)),
-        (site.output, (1, size.units)),
+        (context.output, (1, size.units)),
     )
     wrong = next((f"{name(t)} has shape {list(t.shape)}" for t, shape in wanted if t.shape != shape), None)
     if wrong is None and not 2 <= size.memory <= MAX_KERNEL_H:
@@ -126,70 +126,70 @@ def svdf_shapes(site: Site) -> str | None:
 
 
 @hint(QUANTIZE)
-def svdf_bias_scale(site: Site) -> str | None:
+def svdf_bias_scale(context: OperatorContext) -> str | None:
     """The scale of an SVDF's bias must be that of its sums: TFLM refuses others"""
-    bias, time, state = (site.input(k) for k in (3, 2, 4))
+    bias, time, state = (context.input(k) for k in (3, 2, 4))
     stated = bias.quantization.scale[0] if bias.quantization and bias.quantization.scale else 0.0
     sums = float(np.float32(quantization(state).scale[0]) * np.float32(quantization(time).scale[0]))
     return None if abs(stated - sums) < BIAS_TOLERANCE else f"{name(bias)} has scale {stated:g}, the sums {sums:g}"
 
 
 @hint("a plain LSTM: input, forget, cell and output gate")
-def lstm_operands(site: Site) -> str | None:
+def lstm_operands(context: OperatorContext) -> str | None:
     """An LSTM must have all four gates, and no peepholes, no projection and no layer normalization"""
     needed = {0, *INPUT_WEIGHTS, *HIDDEN_WEIGHTS, *BIASES, HIDDEN, CELLS}
-    given = {k for k in range(len(site.op.inputs)) if site.tensor(k) is not None}
-    if len(site.op.inputs) == LSTM_OPERANDS and given == needed and len(site.op.outputs) == 1:
+    given = {k for k in range(len(context.op.inputs)) if context.tensor(k) is not None}
+    if len(context.op.inputs) == LSTM_OPERANDS and given == needed and len(context.op.outputs) == 1:
         return None
     if lacking := sorted(needed - given):
         return f"operand {lacking[0]} is not there"
-    return f"{len(given)} inputs, {len(site.op.outputs)} outputs"
+    return f"{len(given)} inputs, {len(context.op.outputs)} outputs"
 
 
 @hint(QUANTIZE)
-def int8_lstm(site: Site) -> str | None:
+def int8_lstm(context: OperatorContext) -> str | None:
     """An LSTM's weights must be int8 with one scale and zero point 0, its biases int32, its cells int16"""
     weights = (*INPUT_WEIGHTS, *HIDDEN_WEIGHTS)
     dtypes = dict.fromkeys(weights, "INT8") | dict.fromkeys(BIASES, "INT32") | {HIDDEN: "INT8", CELLS: "INT16"}
     faults = (
-        *_types(site, dtypes),
-        *_constants(site, (*weights, *BIASES)),
-        *_scales(site.input(k) for k in (*weights, HIDDEN, CELLS)),
+        *_types(context, dtypes),
+        *_constants(context, (*weights, *BIASES)),
+        *_scales(context.input(k) for k in (*weights, HIDDEN, CELLS)),
     )
     if faults:
         return faults[0]
-    shifted = (t for k in (*weights, CELLS) if quantization(t := site.input(k)).zero_point[0])
+    shifted = (t for k in (*weights, CELLS) if quantization(t := context.input(k)).zero_point[0])
     return next((f"{name(t)} has zero point {quantization(t).zero_point[0]}" for t in shifted), None)
 
 
 @hint(RECONVERT)
-def cell_scale(site: Site) -> str | None:
+def cell_scale(context: OperatorContext) -> str | None:
     """The scale of an LSTM's cells must be a power of two that its curve takes"""
-    fraction, power = math.frexp(quantization(site.input(CELLS)).scale[0])
+    fraction, power = math.frexp(quantization(context.input(CELLS)).scale[0])
     if fraction == 0.5 and LEAST_SHIFT <= power - 1 + CURVE_POWER <= MOST_SHIFT:
         return None
-    return f"{name(site.input(CELLS))} has scale {quantization(site.input(CELLS)).scale[0]:g}"
+    return f"{name(context.input(CELLS))} has scale {quantization(context.input(CELLS)).scale[0]:g}"
 
 
 @hint("tanh, as Keras has it")
-def cell_activation(site: Site) -> str | None:
+def cell_activation(context: OperatorContext) -> str | None:
     """An LSTM must let in hyperbolic tangents"""
-    activation = site.op.options["fusedActivationFunction"]
+    activation = context.op.options["fusedActivationFunction"]
     return None if activation == "TANH" else f"it is {activation}"
 
 
 @hint("convert with batch size 1")
-def lstm_shapes(site: Site) -> str | None:
+def lstm_shapes(context: OperatorContext) -> str | None:
     """An LSTM's operands must have the shapes of one batch"""
-    x, hidden, cells = (site.input(k) for k in (0, HIDDEN, CELLS))
-    if len(x.shape) != 3 or x.shape[1 if site.op.options["timeMajor"] else 0] != 1:
+    x, hidden, cells = (context.input(k) for k in (0, HIDDEN, CELLS))
+    if len(x.shape) != 3 or x.shape[1 if context.op.options["timeMajor"] else 0] != 1:
         return f"{name(x)} has shape {list(x.shape)}"
     units = hidden.elements
     wanted = (
-        (site.output, (*x.shape[:2], units)),
-        *((site.input(k), (units, x.shape[2])) for k in INPUT_WEIGHTS),
-        *((site.input(k), (units, units)) for k in HIDDEN_WEIGHTS),
-        *((site.input(k), (units,)) for k in BIASES),
+        (context.output, (*x.shape[:2], units)),
+        *((context.input(k), (units, x.shape[2])) for k in INPUT_WEIGHTS),
+        *((context.input(k), (units, units)) for k in HIDDEN_WEIGHTS),
+        *((context.input(k), (units,)) for k in BIASES),
     )
     wrong = next((f"{name(t)} has shape {list(t.shape)}" for t, shape in wanted if t.shape != shape), None)
     if wrong is None and cells.elements != units:

@@ -7,8 +7,8 @@ from dataclasses import replace
 import numpy as np
 
 from tflm_memopt.model.graph import Graph, Op, Tensor
+from tflm_memopt.ops.context import OperatorContext
 from tflm_memopt.ops.opset import refusal
-from tflm_memopt.ops.site import Site
 from tflm_memopt.rewrite.rules.rule import Ops, Rule, has, replace_ops
 
 
@@ -26,7 +26,7 @@ def match(graph: Graph, op: Op) -> Ops | None:
 
 def check(graph: Graph, ops: Ops) -> str | None:
     extended, op = _depthwise(graph, ops[0])
-    reason = refusal(Site(extended, op))
+    reason = refusal(OperatorContext(extended, op))
     return None if reason is None else f"as DEPTHWISE_CONV_2D it stays builtin: {reason}"
 
 

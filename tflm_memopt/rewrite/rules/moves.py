@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import replace
 
 from tflm_memopt.model.graph import VIEW, Graph, Op
+from tflm_memopt.ops.context import STEPS, OperatorContext, any_rows, byte_shape
 from tflm_memopt.ops.movement import STEP
 from tflm_memopt.ops.opset import Unsupported, refusal, row_op
-from tflm_memopt.ops.site import STEPS, Site, any_rows, byte_shape
 from tflm_memopt.rewrite.rules.rule import Ops, Rule, replace_ops, sole_readers
 
 
@@ -25,10 +25,10 @@ def match(graph: Graph, op: Op) -> Ops | None:
 
 def check(graph: Graph, ops: Ops) -> str | None:
     for op in ops:
-        reason = None if op.type == VIEW else refusal(Site(graph, op))
+        reason = None if op.type == VIEW else refusal(OperatorContext(graph, op))
         if reason is not None:
             return f"operator {op.index} {op.type} stays builtin: {reason}"
-    moved = row_op(Site(graph, _as_one(ops)))
+    moved = row_op(OperatorContext(graph, _as_one(ops)))
     if isinstance(moved, Unsupported):
         return f"they are not regular enough for one operator: {moved}"
     return None if moved.writes == any_rows(byte_shape(graph.tensors[moved.output])) else "they would make one long row"

@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import replace
 
 from tflm_memopt.model.graph import Graph, Op
+from tflm_memopt.ops.context import EXPLICIT_PADDING, OperatorContext
 from tflm_memopt.ops.opset import Unsupported, refusal, row_op
-from tflm_memopt.ops.site import EXPLICIT_PADDING, Site
 from tflm_memopt.rewrite.rules.rule import Ops, Rule, has, replace_ops, same_numbers
 
 
@@ -35,7 +35,7 @@ def check(graph: Graph, ops: Ops) -> str | None:
     for reader in readers:
         if reader.type not in _CONVOLUTIONS or reader.inputs.count(padded.id) != 1 or reader.inputs[0] != padded.id:
             return f"operator {reader.index} {reader.type} reads it, too"
-        reason = refusal(Site(graph, reader)) or row_op(Site(graph, _padded(graph, pad, reader)))
+        reason = refusal(OperatorContext(graph, reader)) or row_op(OperatorContext(graph, _padded(graph, pad, reader)))
         if isinstance(reason, Unsupported):
             return f"operator {reader.index} {reader.type} stays builtin: {reason}"
     return None
@@ -50,7 +50,7 @@ def rewrite(graph: Graph, ops: Ops) -> Graph:
 def _padded(graph: Graph, pad: Op, op: Op) -> Op:
     """The convolution with the PAD in it. Its own SAME padding, computed on the padded size, comes on top."""
     _, _, top, bottom, left, right, _, _ = _amounts(graph, pad) or (0,) * 8
-    vertical, horizontal = Site(graph, op).spans()
+    vertical, horizontal = OperatorContext(graph, op).spans()
     padding = (top + vertical.before, bottom + vertical.after, left + horizontal.before, right + horizontal.after)
     return replace(
         op,

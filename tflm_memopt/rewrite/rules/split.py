@@ -7,8 +7,8 @@ from dataclasses import replace
 
 from tflm_memopt.model.graph import Graph, Op
 from tflm_memopt.ops.constraints.moving import MAX_MOVED
+from tflm_memopt.ops.context import PIECE, OperatorContext
 from tflm_memopt.ops.opset import Unsupported, row_op
-from tflm_memopt.ops.site import PIECE, Site
 from tflm_memopt.rewrite.rules.rule import Ops, Rule, has, replace_ops
 
 
@@ -25,7 +25,7 @@ def check(graph: Graph, ops: Ops) -> str | None:
     if len(parts) * sum(graph.tensors[t].elements for t in op.outputs) > MAX_MOVED:
         return f"it has {len(parts)} outputs, too many for their size"
     for piece in _pieces(graph, op):
-        reason = row_op(Site(graph, piece))
+        reason = row_op(OperatorContext(graph, piece))
         if isinstance(reason, Unsupported):
             return f"output {op.outputs.index(piece.outputs[0])} cannot be made row by row: {reason}"
     return None

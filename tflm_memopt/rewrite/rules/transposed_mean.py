@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from tflm_memopt.model.graph import Graph, Op
+from tflm_memopt.ops.context import AXES, OperatorContext
 from tflm_memopt.ops.opset import refusal
-from tflm_memopt.ops.site import AXES, Site
 from tflm_memopt.rewrite.rules.rule import Ops, Rule, has, replace_ops, same_numbers, sole_readers
 
 NHWC_TO_NCHW = (0, 3, 1, 2)
@@ -33,7 +33,7 @@ def check(graph: Graph, ops: Ops) -> str | None:
         return "they are not a mean over height and width, each once"
     extended = _with_middle(graph, ops, steps)
     for op in _mean_ops(graph, ops, steps):
-        reason = refusal(Site(extended, op))
+        reason = refusal(OperatorContext(extended, op))
         if reason is not None:
             return f"operator {op.index} MEAN stays builtin: {reason}"
     return None
@@ -58,18 +58,18 @@ def _steps(graph: Graph, ops: Ops) -> tuple[tuple[int, ...], ...] | None:
         return None
     steps = []
     for op in means:
-        site = Site(graph, op)
-        axis = site.tensor(1)
+        context = OperatorContext(graph, op)
+        axis = context.tensor(1)
         if axis is None or axis.data is None or axis.data.dtype.kind != "i":
             return None
-        axes = site.axes()
+        axes = context.axes()
         if not axes <= set(range(len(left))):
             return None
         steps.append(tuple(sorted(left[a] for a in axes)))
         for n in steps[-1]:
             sizes[n] = 1
         left = [n for a, n in enumerate(left) if a not in axes] if not op.options.get("keepDims") else left
-        if site.output.shape != tuple(sizes[n] for n in left):
+        if context.output.shape != tuple(sizes[n] for n in left):
             return None
     return tuple(steps)
 

@@ -6,8 +6,8 @@ from dataclasses import replace
 
 from tflm_memopt.model.graph import ABSENT, Graph, Op
 from tflm_memopt.ops.constraints.moving import MAX_OPERANDS
+from tflm_memopt.ops.context import OperatorContext
 from tflm_memopt.ops.opset import refusal
-from tflm_memopt.ops.site import Site
 from tflm_memopt.rewrite.rules.rule import Ops, Rule, replace_ops
 
 
@@ -20,7 +20,7 @@ def check(graph: Graph, ops: Ops) -> str | None:
     (op,) = ops
     extended, chain = _chained(graph, op)
     for part in chain:
-        reason = refusal(Site(extended, part))
+        reason = refusal(OperatorContext(extended, part))
         if reason is not None:
             return f"it cannot be made row by row: {reason}"
     return None

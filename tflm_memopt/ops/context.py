@@ -109,7 +109,7 @@ def span(size: int, kernel: int, stride: int, dilation: int, padding: str | tupl
 
 
 @dataclass(frozen=True, slots=True)
-class Site:
+class OperatorContext:
     """One operator of a graph, with what its neighbours decided."""
 
     graph: Graph
