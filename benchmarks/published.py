@@ -19,6 +19,7 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
 import devices_speed
+import kernels_before
 import size
 from cores.core import MEASURED, Core, runner, sources
 from papers import schedules, tiling_tables
@@ -106,6 +107,12 @@ def before(paths: Sequence[Path]) -> Iterator[bytes]:
         yield from counted(core)(paths)
 
 
+def on_any_core(_: Sequence[Path]) -> Iterator[bytes]:
+    """The library, on the cores where single layers are compared with an older one."""
+    for name in kernels_before.ANY_CORE:
+        yield code(MEASURED[name])
+
+
 def along_frontier(core: Core, most: float) -> Digested:
     """The same of several plans each."""
 
@@ -178,6 +185,7 @@ TABLES = (
     Table("docs/kernel-language.md", "kernels-lines", "generated_kernels.py --lines"),
     Table("docs/kernel-language.md", "kernels-vmcu", "vector_kernels.py"),
     Table("docs/kernel-language.md", "kernels-before", "kernels_before.py --models {models}", MLPERF_TINY, before),
+    Table("docs/kernel-language.md", "kernels-layers", "kernels_before.py --layers", (), on_any_core),
     Table("docs/kernel-language.md", "vectors", "vectors.py {models}"),
     Table("docs/bare-metal.md", "specialized", "specialized.py --models {models}"),
     Table(BENCHMARKS, "executed", "executed.py --nets {nets} --input external"),
