@@ -216,7 +216,7 @@ FILES: Mapping[str, tuple[LibraryKernel, ...]] = {
             many=scheduled(conv_sums, [unroll("b", 16, 4, 3), inward("c")]),
         ),
     ),
-    "conv16": (LibraryKernel("tmo_conv_s16", conv_wide, WIDE, PIXEL),),
+    "conv16": (LibraryKernel("tmo_conv_s16", scheduled(conv_wide, [jam("j", 2)]), WIDE, PIXEL),),
     "runs16": (LibraryKernel("tmo_conv_runs_s16", scheduled(conv_wide, [bind({"groups": 1})]), WIDE_RUNS, RUNS_S16),),
     "depthwise": (
         LibraryKernel(
@@ -226,7 +226,9 @@ FILES: Mapping[str, tuple[LibraryKernel, ...]] = {
             SUMS,
             many=scheduled(depthwise_sums, [bind({"spread": 1}), jam("c", 8, 4)]),
         ),
-        LibraryKernel("tmo_depthwise_repeated", scheduled(depthwise_sums, [bind({"spread": 0})]), WINDOW, SUMS),
+        LibraryKernel(
+            "tmo_depthwise_repeated", scheduled(depthwise_sums, [bind({"spread": 0}), jam("c", 2)]), WINDOW, SUMS
+        ),
     ),
     "pool": (
         LibraryKernel("tmo_max_pool", scheduled(max_pool_pixel, [jam("c", 4)]), POOL, PIXEL),

@@ -29,10 +29,48 @@ void tmo_conv_s16(const tmo_kernel *k, const tmo_window *window, uint32_t i, int
   const int32_t row_weights = (int32_t)(k->op->kernel_w * k->tap_step);
   const int32_t tap_weights = (int32_t)k->tap_step;
   for (uint32_t g = 0; g < groups; ++g) {
-    for (uint32_t j = 0; j < each; ++j) {
+    uint32_t j = 0;
+    for (; j + 2 <= each; j += 2) {
       const int32_t *const at0 = &bias[(int32_t)(bias_step * each * g + bias_step * j)];
-      int32_t r1 = at0[0];
-      int32_t r2 = at0[1];
+      int32_t r1_0 = at0[0];
+      int32_t r1_1 = at0[bias_step];
+      int32_t r2_0 = at0[1];
+      int32_t r2_1 = at0[(int32_t)(1 + bias_step)];
+      int64_t r3_0 = (int64_t)((uint64_t)(uint32_t)r1_0 | (uint64_t)(uint32_t)r2_0 << 32);
+      int64_t r3_1 = (int64_t)((uint64_t)(uint32_t)r1_1 | (uint64_t)(uint32_t)r2_1 << 32);
+      for (uint32_t r = 0; r < rows; ++r) {
+        for (uint32_t s = 0; s < columns; ++s) {
+          for (uint32_t c = 0; c < channels; ++c) {
+            const int8_t *const at1 = &w[(int32_t)(c + each * filter_weights * g + filter_weights * j + r * row_weights + s * tap_weights)];
+            int32_t r4 = tmo_int16_at(&x[next_column * s + next_row * r][(int32_t)(2 * (apart * s + c + g + offset))]);
+            int32_t r5_0 = at1[0];
+            int32_t r5_1 = at1[filter_weights];
+            r3_0 = (int64_t)((uint64_t)r3_0 + (uint64_t)(r4 * r5_0));
+            r3_1 = (int64_t)((uint64_t)r3_1 + (uint64_t)(r4 * r5_1));
+          }
+        }
+      }
+      const int32_t *const at2 = &multipliers[(int32_t)(each * g * scale_step + j * scale_step)];
+      const int8_t *const at3 = &shifts[(int32_t)(each * g * scale_step + j * scale_step)];
+      int32_t r6_0 = at2[0];
+      int32_t r6_1 = at2[scale_step];
+      int32_t r7_0 = at3[0];
+      int32_t r7_1 = at3[scale_step];
+      int32_t r8_0 = tmo_rescale_wide(r3_0, r6_0, r7_0);
+      int32_t r8_1 = tmo_rescale_wide(r3_1, r6_1, r7_1);
+      int32_t r9_0 = (r8_0 > (int32_t)(low) ? r8_0 : (int32_t)(low));
+      int32_t r9_1 = (r8_1 > (int32_t)(low) ? r8_1 : (int32_t)(low));
+      int32_t r10_0 = (r9_0 < (int32_t)(high) ? r9_0 : (int32_t)(high));
+      int32_t r10_1 = (r9_1 < (int32_t)(high) ? r9_1 : (int32_t)(high));
+      int32_t r11_0 = r10_0;
+      int32_t r11_1 = r10_1;
+      tmo_put_int16(&y[(int32_t)(2 * (each * g + j))], r11_0);
+      tmo_put_int16(&y[(int32_t)(2 * (1 + each * g + j))], r11_1);
+    }
+    for (; j < each; ++j) {
+      const int32_t *const at4 = &bias[(int32_t)(bias_step * each * g + bias_step * j)];
+      int32_t r1 = at4[0];
+      int32_t r2 = at4[1];
       int64_t r3 = (int64_t)((uint64_t)(uint32_t)r1 | (uint64_t)(uint32_t)r2 << 32);
       for (uint32_t r = 0; r < rows; ++r) {
         for (uint32_t s = 0; s < columns; ++s) {

@@ -206,7 +206,26 @@ void tmo_depthwise_repeated(const tmo_kernel *k, const tmo_window *window, uint3
   const int32_t offset = (int32_t)(window->offset + from);
   const int32_t row_weights = (int32_t)(k->op->kernel_w * k->tap_step);
   const int32_t tap_weights = (int32_t)k->tap_step;
-  for (uint32_t c = 0; c < channels; ++c) {
+  uint32_t c = 0;
+  for (; c + 2 <= channels; c += 2) {
+    const int32_t *const at0 = &sums[c];
+    int32_t r1_0 = at0[0];
+    int32_t r1_1 = at0[1];
+    for (uint32_t r = 0; r < rows; ++r) {
+      for (uint32_t s = 0; s < columns; ++s) {
+        const int8_t *const at1 = &w[(int32_t)(c + r * row_weights + s * tap_weights)];
+        int32_t r2 = x[next_column * s + next_row * r][(int32_t)(apart * s + offset)];
+        int32_t r3 = (int32_t)((uint32_t)r2 - (uint32_t)(int32_t)(zero_in));
+        int32_t r4_0 = at1[0];
+        int32_t r4_1 = at1[1];
+        r1_0 = (int32_t)((uint32_t)r1_0 + (uint32_t)r3 * (uint32_t)r4_0);
+        r1_1 = (int32_t)((uint32_t)r1_1 + (uint32_t)r3 * (uint32_t)r4_1);
+      }
+    }
+    sums[c] = (int32_t)r1_0;
+    sums[(int32_t)(1 + c)] = (int32_t)r1_1;
+  }
+  for (; c < channels; ++c) {
     int32_t r1 = sums[c];
     for (uint32_t r = 0; r < rows; ++r) {
       for (uint32_t s = 0; s < columns; ++s) {
