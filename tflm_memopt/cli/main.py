@@ -64,8 +64,7 @@ tab completion: eval "$(register-python-argcomplete {PROGRAM})"
 def main(arguments: Sequence[str] | None = None) -> int:
     """Runs one command and gives its exit code; --help and --version leave through SystemExit."""
     console.escape_unprintable()
-    gc.freeze()  # modules stay, and few of the objects that conversions make are circles: it need not look often
-    gc.set_threshold(50_000, 20, 20)
+    gc.set_threshold(50_000, 20, 20)  # few of the objects that conversions make are circles
     try:
         root = parser()
         argcomplete.autocomplete(root)
