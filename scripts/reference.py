@@ -171,7 +171,7 @@ of flash waits at that clock, and its bytes, where the flash is described; [cycl
 - the model: the bytes of its file, exactly;
 - the C library, for a rewritten model: the sum of what its kernels and parts add to a program, measured one by
   one on Cortex-M0, M3, M4, M55 and RV32 at `-Os` (`benchmarks/flash.py`), with the adapter for TFLM. What two
-  of them share is counted twice: 13,056 B are said without the adapter for the 11,240 that a program with MLPerf
+  of them share is counted twice: 11,972 B are said without the adapter for the 10,676 that a program with MLPerf
   Tiny's `kws` links on Cortex-M4. It is that of a build with what the model needs, as emitted projects
   have it, not [with all kernels](benchmarks.md#size). M7 and M33 are taken for M4, Xtensa for RV32;
 - TFLM, an estimate: {interpreter:,} B for its interpreter, and those of its kernels that the model needs
