@@ -19,7 +19,7 @@ WALK, SET_UP, MEETING = 220, 250, 20
 """Instructions: to get to a firing, which each core does for all of them; to begin a share of one; to wake and to wait.
 Counted on Cortex-M33; a meeting by benchmarks/two_cores.py, with the counters of tmo/spin.h.
 """
-STACKS = 1456, 1256
+STACKS = 1456, 1264
 """Bytes of each core's stack, of core 0's inside Invoke(): the most of docs/two-cores.md's models, on Cortex-M33."""
 LEAST_SHARE = 0.2
 """The least part of a core's time: with less, the other one is better off alone."""
