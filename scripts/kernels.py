@@ -6,10 +6,8 @@ python scripts/kernels.py
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
 
-sys.path.append(str(Path(__file__).parent))
 from library_kernels import (
     ADD_BY_FOURS,
     ADD_BY_LANES,

@@ -500,7 +500,8 @@ def test_loops_that_cannot_go_inside() -> None:
 # ---- what the library takes ----
 
 
-def test_the_librarys_generated_c_is_current() -> None:
+def test_the_librarys_generated_c_is_current(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.syspath_prepend(ROOT / "scripts")
     written = runpy.run_path(str(ROOT / "scripts/kernels.py"))["written"]()
     stale = [path.name for path, text in written.items() if path.read_text() != text]
     assert len(written) == 13 and not stale, "python scripts/kernels.py writes them anew"
