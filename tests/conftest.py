@@ -117,6 +117,8 @@ def pytest_configure(config: pytest.Config) -> None:
     gc.disable()  # until all is collected: see pytest_collection_finish
     if config.option.markexpr == "not slow":
         os.environ[QUICK] = "1"
+        settings.register_profile("quick", settings.default, max_examples=25)
+        settings.load_profile("quick")
 
 
 @pytest.hookimpl(trylast=True)

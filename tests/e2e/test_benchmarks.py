@@ -273,6 +273,7 @@ def test_stale_tables_end_the_check_with_1(monkeypatch: pytest.MonkeyPatch, caps
     assert tables.main(["--check", "--only", "docs/benchmarks.md:vmcu-headroom"]) == 0
 
 
+@pytest.mark.slow
 def test_a_model_s_digest_follows_its_conversion(tmp_path: Path) -> None:
     """Of tables of models alone; the file's name has no part in it."""
     table = next(t for t in published.TABLES if t.name == "seconds")

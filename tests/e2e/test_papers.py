@@ -38,6 +38,7 @@ def example() -> dict[str, Any]:
 # ---- joint memory of several CNNs ----
 
 
+@pytest.mark.slow
 def test_naive_buffers(example: dict[str, Any]) -> None:
     """The text prints 51,446; its own Table 6.1 sums up to this."""
     assert example["naive"] == 51_466
@@ -175,6 +176,7 @@ def test_what_partial_sums_would_save() -> None:
     assert all(line in page for line in [*partial_sums.text(rows)][2:])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("script", thinned([joint, devices, tiled_paths], 1), ids=["joint", "devices", "tiled_paths"])
 def test_figures_as_json(script: Any, capsys: pytest.CaptureFixture[str]) -> None:
     assert script.main(["--json", *(["--example"] if script is joint else [])]) == 0

@@ -39,6 +39,7 @@ def main(*arguments: object) -> Any:
     return RAM["main"]([str(a) for a in arguments])
 
 
+@pytest.mark.slow
 def test_a_row_for_each_model_for_int8_io_and_for_a_streamed_input(
     folder: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -72,6 +73,7 @@ def test_the_table_has_its_convention(folder: Path, tmp_path: Path, capsys: pyte
     assert "ilp32, input in the arena, TFLM reference kernels" in table
 
 
+@pytest.mark.slow
 def test_tables_between_markers_are_rewritten(folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     pages = [tmp_path / "a.md", tmp_path / "b.md"]
     for page in pages:

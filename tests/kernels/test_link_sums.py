@@ -131,6 +131,7 @@ def drawn(device: Computing) -> Any:
     return device.rng.choice(examples())
 
 
+@pytest.mark.slow
 def test_partial_sums_arrive(library: ctypes.CDLL) -> None:
     first, second = devices(library, 0)
     for x, expected in examples():

@@ -139,6 +139,7 @@ def test_drivers_are_valid_c_before_they_are_rewritten(tmp_path: Path) -> None:
 # --- the oracle
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seeds", thinned([range(8), range(8, 25)], 1), ids=str)
 def test_random_drivers(seeds: range, tmp_path: Path) -> None:
     """`make soak KIND=registers N=10000` has more of them."""

@@ -15,6 +15,7 @@ MOST = {"gpio": 0.62, "spi": 0.72, "camera": 0.70}
 MODES = {"fixed": FIXED, "layout": LAYOUT}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("mode", MODES)
 @pytest.mark.parametrize("name", thinned(DRIVERS, 1))
 def test_generated_drivers_do_what_the_plain_ones_do(name: str, mode: str, tmp_path: Path) -> None:
@@ -28,6 +29,7 @@ def test_generated_drivers_do_what_the_plain_ones_do(name: str, mode: str, tmp_p
         assert found.accesses <= MOST[name] * expected.accesses, (found.counts, expected.counts)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("language", LANGUAGES)
 @pytest.mark.parametrize("mode", thinned(MODES, 1))
 def test_generated_drivers_compile(mode: str, language: str, tmp_path: Path) -> None:

@@ -122,6 +122,7 @@ def floats() -> bytes:
 BUILT = {"int8": chain(), "int16": chain("INT16"), "joined": joined(), "floats": floats()}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", thinned(BUILT, 2))
 def test_what_is_built_gains(name: str, tmp_path: Path) -> None:
     done = tflm_memopt.optimize(BUILT[name], ops="builtin", kernels="reference")
@@ -144,6 +145,7 @@ def unread() -> bytes:
     return net.model(net.int4(net.conv2d(x, 2, stride=(2, 1), padding="VALID")))
 
 
+@pytest.mark.slow
 def test_scratch_keeps_off_what_no_kernel_reads(tmp_path: Path) -> None:
     """TFLM places it, and does not know that the input's last row is never read."""
     done = tflm_memopt.optimize(unread(), ops="builtin", kernels="reference")

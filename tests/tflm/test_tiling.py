@@ -71,6 +71,7 @@ def in_parts(data: bytes, tiling: Tiling) -> bytes:
     return pipeline.lower(source, Int8Interface(source.graph, Changes(), {}, ()), planned, options)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("build", "activations"), thinned([*((b, "INT8") for b in CHAINS), *((b, "INT16") for b in (strided, dilated))], 3)
 )
@@ -112,6 +113,7 @@ def averaged(net: Net) -> int:
     return net.mean(net.pool(x, kernel=(3, 3), stride=(1, 1), padding="SAME"), (1, 2), keep=True)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("build", thinned([hidden, words, averaged], 1))
 def test_other_operators_in_channel_groups(build: Callable[[Net], int]) -> None:
     net = Net(seed=6)
@@ -140,6 +142,7 @@ def test_what_cannot_go_through_channel_groups() -> None:
     assert fan_out(graph, graph.ops[1]) == ()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("without", "channels"), thinned([((), True), (("groups",), False), (("tiles",), None)], 1))
 def test_what_is_left_out(without: tuple[str, ...], channels: bool | None) -> None:
     done = tflm_memopt.optimize(
@@ -177,6 +180,7 @@ def test_strips_halve_the_arena(tmp_path: Path) -> None:
     assert again.model == done.model
 
 
+@pytest.mark.slow
 def test_channel_groups_make_nothing_twice() -> None:
     done = tflm_memopt.optimize(wide(), ops="builtin", kernels="reference", allow_ops=MOVES)
     assert done.report.overhead == 1 and done.report.in_parts[0].channels

@@ -55,6 +55,7 @@ def test_a_change_is_named(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -
     assert main("compare", file, "--parts", "model") == 0
 
 
+@pytest.mark.slow
 def test_other_versions_are_refused(tmp_path: Path) -> None:
     file = tmp_path / "digests.json"
     main("record", file)

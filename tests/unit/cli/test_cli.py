@@ -156,6 +156,7 @@ def several(folder: Path) -> Path:
     return folder / "in"
 
 
+@pytest.mark.slow
 def test_a_bad_file_in_a_folder_ends_none_of_the_others(several: Path, run: Run) -> None:
     answer = run("optimize", "in", "-o", "out", "--json")
     assert answer.code == cli.BAD

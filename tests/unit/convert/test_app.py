@@ -323,6 +323,7 @@ def test_the_longer_model_pauses_for_the_shorter_one() -> None:
     assert saved.pauses == one.pauses
 
 
+@pytest.mark.slow
 def test_no_choice_of_pauses_takes_less_than_the_bound() -> None:
     """What is held at a moment of every span takes bytes that the shorter model does not write."""
     result = optimize(pausing(0.2))

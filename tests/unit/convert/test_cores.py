@@ -39,6 +39,7 @@ def test_refusals(options: dict[str, Any], code: str) -> None:
     assert raised.value.hint
 
 
+@pytest.mark.slow
 def test_the_report_has_cores_and_barriers() -> None:
     result = tflm_memopt.optimize(EXAMPLE.read_bytes(), cores=2, share="0.8,1", target="cortex-m33")
     report = result.report.to_json()

@@ -363,6 +363,7 @@ def two_others(folder: Path) -> None:
 SWAPPED = (("device0", "x"), ("device1", "device0"), ("x", "device1"))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("code", "change", "said"),
     [

@@ -214,6 +214,7 @@ def test_a_plan_of_another_model(frontier: Exploration, example: bytes) -> None:
 # --- the command
 
 
+@pytest.mark.slow
 def test_explore_writes_what_it_says(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -165,6 +165,7 @@ def test_unless_it_is_wanted(folder: Path, run: Run, flags: tuple[str, ...]) -> 
     assert not report["balance"]["worthwhile"]
 
 
+@pytest.mark.slow
 def test_a_rewrite_that_saves_more_is_made(example: bytes) -> None:
     report = tflm_memopt.optimize(example, if_worthwhile=True).report
     assert report.changed

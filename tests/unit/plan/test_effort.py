@@ -161,6 +161,7 @@ def heard(model: bytes, **settings: Any) -> list[str]:
     return lines
 
 
+@pytest.mark.slow
 def test_who_waits_is_told_when_blocks_are_found(example: bytes, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(waiting, "LEAST", 0.0)
     reading, searching, left, *_ = heard(example)

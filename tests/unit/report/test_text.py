@@ -217,6 +217,7 @@ def test_a_model_that_stays_has_one_time(report: Report) -> None:
     assert "instructions 8.00 M estimated" in said
 
 
+@pytest.mark.slow
 def test_two_cores_are_told_with_the_stack_of_the_second(tmp_path: Path) -> None:
     result = on_two_cores(target="generic")
     said = " ".join(shown(text.optimized(result.report, tmp_path, ()), 400).split())

@@ -85,6 +85,7 @@ def test_another_worker_takes_the_place_of_one_that_ended() -> None:
     assert idle()[0] not in before
 
 
+@pytest.mark.slow
 def test_a_fork_has_workers_of_its_own() -> None:
     run_well()
     child = os.fork()
