@@ -33,6 +33,7 @@ REFUSED: list[tuple[str, Change, Status]] = [
     ("tensor outside of the workspace", tensor(1, offset=116 - 35), Status.TABLE),
     ("offset and size that overflow 32 bits", tensor(1, offset=0xFFFFFFFF), Status.TABLE),
     ("size of 64 bits", tensor(1, channels=0xFFFFFFFF, width=0xFFFF, height=0xFFFF, depth=0xFFFF), Status.TABLE),
+    ("rows of 2**32 bytes", tensor(1, channels=1 << 28, width=16), Status.TABLE),
     ("input larger than given", tensor(0, offset=1), Status.IO),
     ("output larger than given", tensor(3, channels=4), Status.IO),
     ("no such base", tensor(1, base=3), Status.TABLE),

@@ -19,6 +19,7 @@ from tflm_memopt.kernels.descriptions.activations import lookup, softmax
 from tflm_memopt.kernels.descriptions.dense import dense
 from tflm_memopt.kernels.descriptions.elementwise import add, packed_add, packed_add_within, quantize
 from tflm_memopt.kernels.descriptions.packed import packed_conv, packed_depthwise, windows
+from tflm_memopt.kernels.descriptions.packed_arm import add_pixels
 from tflm_memopt.kernels.descriptions.pixels import conv_pixel, conv_sums, depthwise_pixel, depthwise_sums
 from tflm_memopt.kernels.descriptions.rows import gather
 from tflm_memopt.kernels.descriptions.windows import bottleneck_without_add, conv, inverted_bottleneck
@@ -495,6 +496,11 @@ def test_loops_that_cannot_go_inside() -> None:
 
     assert "'r2' is taken along" in refused("kernel_inward", lambda: scheduled(described(along), [inward("i")]))
     assert "more than sums" in refused("kernel_inward", lambda: scheduled(dense, [inward("n")]))
+
+
+def test_lanes_that_are_not_there_are_neither_loaded_nor_stored() -> None:
+    _, _, last = function(scheduled(add_pixels, [vectorise("c", group=4)]), MVE).rpartition("for (uint32_t c_left")
+    assert re.findall(r"\bv(?:ldr|str)\w+", last) == ["vldrwq_z_s32", "vldrbq_z_s32", "vstrwq_p_s32"]
 
 
 # ---- what the library takes ----
