@@ -152,6 +152,7 @@ FIGURES = {
 """What the papers number."""
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("paper", FIGURES)
 def test_every_figure_of_a_paper_has_its_line(paper: str) -> None:
     """Each line names files or commands that there are."""

@@ -20,6 +20,7 @@ pytest.importorskip("tflite_micro", reason="the official TFLM wheel is not insta
 Shape = tuple[int, ...]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("number", thinned(range(len(networks()) - 1, -1, -1), 1))
 @pytest.mark.parametrize("change", thinned(["variables", "shapes"], 1))
 def test_one_tensor_at_a_time(number: int, change: str) -> None:

@@ -151,5 +151,6 @@ def test_ranges_are_no_wider_than_what_happens(kind: str) -> None:
             assert result.reshape(-1)[c] == bound[c]
 
 
+@pytest.mark.slow
 def test_ranges_of_real_models_hold(real_model: Path) -> None:
     assert_ranges_hold(real_model.read_bytes(), 0)

@@ -9,6 +9,7 @@ from property.sequences import examine
 pytest.importorskip("tflite_micro", reason="the official TFLM wheel is not installed")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", thinned(range(60), 6))
 def test_every_step_gives_the_original_outputs(seed: int) -> None:
     examine(seed)

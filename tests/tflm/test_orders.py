@@ -84,6 +84,7 @@ def test_reference_kernels_go_in_the_order_that_the_table_says(logged: dict[Orde
 SOME = [case for n, case in enumerate(CASES) if n % 3 == 0 or case.windows]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("case", SOME, ids=str)
 def test_one_pixel_more_than_proved_is_wrong(case: OrderCase) -> None:
     net, x, y = case.model()

@@ -47,6 +47,7 @@ def test_estimates_are_as_good_as_promised(table: Table) -> None:
     assert table.low <= 0.05
 
 
+@pytest.mark.slow
 @TABLES
 def test_more_work_is_never_estimated_to_take_less(table: Table) -> None:
     assert tuple(f.name for f in fields(Work))[1:] == AMOUNTS

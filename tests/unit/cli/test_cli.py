@@ -303,6 +303,7 @@ def test_output_that_the_terminal_cannot_encode(folder: Path) -> None:
 LINES = [("optimize --ops ", ["region", "block", "builtin"]), ("ver", ["verify"])]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("line", "offers"), thinned(LINES, 1))
 def test_completion(folder: Path, line: str, offers: list[str]) -> None:
     line = f"tflm-memopt {line}"
