@@ -36,7 +36,7 @@ PACKED = (
 )
 """Of programs that are packed for vectors, with what their names end with. Hosts have them as they are described."""
 PLAIN = (packed_conv, packed_depthwise, windows)
-Given = dict[str, str]
+Expressions = dict[str, str]
 """Expressions in C, of what a kernel is called with."""
 HEAD = "void {}(const tmo_kernel *k, const tmo_window *window, int8_t *out)"
 PIXELS_OF = {"pixels": "k->out_width", "x": "window->pixels[0]", "y": "out"}
@@ -49,7 +49,7 @@ class LibraryKernel(NamedTuple):
 
     name: str
     kernel: KernelProgram
-    given: Given
+    given: Expressions
     """The extents, parameters and tensors that are not there are arguments of their names."""
     head: str = HEAD
     many: KernelProgram | None = None
@@ -58,18 +58,18 @@ class LibraryKernel(NamedTuple):
     """A statement behind it all."""
 
 
-def _scales(*names: str) -> Given:
+def _scales(*names: str) -> Expressions:
     """Multipliers and shifts, in their order."""
     rows = (("scale", "k->multipliers[{}]"), ("shift", "k->shifts[{}]"))
     return {f"{what}_{name}": text.format(i) for i, name in enumerate(names) for what, text in rows}
 
 
-def _sign(negative: str) -> Given:
+def _sign(negative: str) -> Expressions:
     """-1 for the second of two kinds that a kernel is for."""
     return {"sign": f"tmo_is_kind(k->op, TMO_OP_{negative}) ? -1 : 1"}
 
 
-def _operands(element: int) -> Given:
+def _operands(element: int) -> Expressions:
     """What two operands are, in the order that the operator says, of elements of so many bytes."""
     given = {"channels": f"k->out_channels / {element}" if element > 1 else "k->out_channels"}
     for name, at in (("x", "tmo_first_operand(k)"), ("other", "1 - tmo_first_operand(k)")):
@@ -157,7 +157,7 @@ WIDE_RUNS = WIDE | CONV | {
 RUNS_S16 = "void {}(const tmo_kernel *k, const tmo_runs *r, const int8_t *weights, int8_t *out)"
 
 
-def _elements(element: int) -> Given:
+def _elements(element: int) -> Expressions:
     """What one operand is, made to elements of so many bytes."""
     n = "k->out_width * k->out_channels" + (f" / {element}" if element > 1 else "")
     zero, scale = "k->op->input_zero_point[0]", "k->op->param"

@@ -51,7 +51,7 @@ NOTHING_PLANNED = Plan(steps=(), buffers=(), offsets=(), head=0, lower_bound=0, 
 """The plan of a model that stays as it is."""
 
 
-def files(result: Optimized, name: str, kinds: Collection[str] = ("cpp",), given: Extras = NO_EXTRAS) -> Files:
+def files(result: Optimized, name: str, kinds: Collection[str] = ("cpp",), extras: Extras = NO_EXTRAS) -> Files:
     """File name -> content of everything about the model NAME, the model itself first.
 
     kinds: of EMITTERS. Raises UsageError for a model that cannot be written so, and for labels that are not its.
@@ -64,18 +64,18 @@ def files(result: Optimized, name: str, kinds: Collection[str] = ("cpp",), given
         f"{stem}.plan.json": to_json((result.plan or NOTHING_PLANNED).to_json()),
         f"{stem}.report.json": to_json(result.report.to_json()),
     }
-    model, once = read(result.model), replace(given, sample=functools.cache(given.sample) if given.sample else None)
+    model, once = read(result.model), replace(extras, sample=functools.cache(extras.sample) if extras.sample else None)
     for kind in kinds:
         texts |= EMITTERS[kind](stem, model, result, once)
     return {f"{stem}.tflite": result.model} | {file: text.encode() for file, text in texts.items()}
 
 
-def cpp(stem: str, model: Model, result: Optimized, given: Extras) -> Mapping[str, str]:
+def cpp(stem: str, model: Model, result: Optimized, extras: Extras) -> Mapping[str, str]:
     """Model and resolver for TensorFlow Lite Micro."""
     return {
         f"{stem}_model.h": model_header(stem, len(result.model)),
         f"{stem}_model.cpp": model_source(stem, result.model),
-        f"{stem}_ops.h": ops_header(stem, model, result.report, _border(model, given)),
+        f"{stem}_ops.h": ops_header(stem, model, result.report, _border(model, extras)),
         **own_file(stem, model, "cpp"),
     }
 
@@ -83,14 +83,14 @@ def cpp(stem: str, model: Model, result: Optimized, given: Extras) -> Mapping[st
 def _module(run: Callable[[Module], str] | None = None) -> Emitter:
     """The emitter of a C module. run: what runs it; None: the library's executor, kernels of a user's own as well."""
 
-    def emit(stem: str, model: Model, result: Optimized, given: Extras) -> Mapping[str, str]:
+    def emit(stem: str, model: Model, result: Optimized, extras: Extras) -> Mapping[str, str]:
         if run:
             no_own("c-specialized", model)
         kept = ", ".join(f"operator {k.index} {k.operator}" for k in result.report.kept_builtin)
         whole = module(stem, model, result.report.frame, kept or result.report.why_unchanged, result.report.window)
-        if given.sample is None:
+        if extras.sample is None:
             raise ValueError("a C module has a self-test: it needs a sample")
-        source = module_source(whole, given.sample(), run(whole) if run else "")
+        source = module_source(whole, extras.sample(), run(whole) if run else "")
         return {f"{stem}.h": module_header(whole), f"{stem}.c": source, **own_file(stem, model, "c")}
 
     return emit
@@ -102,36 +102,36 @@ ONE_CORE = (*MODULES, "stm32cube")
 """Emitters whose programs have no second core."""
 
 
-def _border(model: Model, given: Extras) -> Border:
-    return border(model, read(given.original) if given.original else None)
+def _border(model: Model, extras: Extras) -> Border:
+    return border(model, read(extras.original) if extras.original else None)
 
 
 def _project(kind: str, write: Callable[[Project], Mapping[str, str]]) -> Emitter:
     """The emitter of a project, in a folder of its own."""
 
-    def emit(stem: str, model: Model, result: Optimized, given: Extras) -> Mapping[str, str]:
-        project = of_model(subject(stem, model, result, given), cpp(stem, model, result, given), result)
+    def emit(stem: str, model: Model, result: Optimized, extras: Extras) -> Mapping[str, str]:
+        project = of_model(subject(stem, model, result, extras), cpp(stem, model, result, extras), result)
         return below(kind, write(project))
 
     return emit
 
 
-def subject(stem: str, model: Model, result: Optimized, given: Extras) -> Subject:
+def subject(stem: str, model: Model, result: Optimized, extras: Extras) -> Subject:
     """The model as a program has it. Raises UsageError for labels that are not its."""
-    if given.sample is None or given.original is None:
+    if extras.sample is None or extras.original is None:
         raise ValueError("a project has a stored input and the original's scales: it needs a sample and the original")
-    original = read(given.original)
-    known, borders = described(original, given.original), border(model, original)
+    original = read(extras.original)
+    known, borders = described(original, extras.original), border(model, original)
     count = labels_count(borders)
-    if given.labels and len(given.labels) != count:
+    if extras.labels and len(extras.labels) != count:
         raise UsageError(
-            f"{len(given.labels)} labels for {count} values of the first output",
+            f"{len(extras.labels)} labels for {count} values of the first output",
             code="labels_of_output",
             where="--labels",
             hint="a label a line, in the order of the output's values",
         )
-    labels = given.labels or (known.labels if len(known.labels) == count else ())
-    return Subject(stem, result.report, borders, given.sample(), labels, known.pixels)
+    labels = extras.labels or (known.labels if len(known.labels) == count else ())
+    return Subject(stem, result.report, borders, extras.sample(), labels, known.pixels)
 
 
 PROJECTS = {"arduino": arduino, "platformio": platformio, "esp-idf": esp_idf, "stm32cube": stm32cube}

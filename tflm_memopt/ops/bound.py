@@ -17,7 +17,7 @@ from tflm_memopt.kernels.language import KernelProgram
 from tflm_memopt.kernels.rewrites import Rewrite, distribute, jam, reduce, relayout, vectorise
 from tflm_memopt.ops.rowop import RowOp
 
-Given: TypeAlias = tuple[dict[str, int], dict[str, NDArray[Any]]]
+KernelArguments: TypeAlias = tuple[dict[str, int], dict[str, NDArray[Any]]]
 """Extents and parameters; arrays in the description's own layout."""
 
 
@@ -28,7 +28,7 @@ class Bound:
     kernel: KernelProgram
     inputs: tuple[str, ...]
     """The tensors that hold the operands, whole, NHWC."""
-    give: Callable[[RowOp], Given]
+    give: Callable[[RowOp], KernelArguments]
 
 
 def _window(op: RowOp) -> dict[str, int]:
@@ -41,7 +41,7 @@ def _window(op: RowOp) -> dict[str, int]:
     }  # fmt: skip
 
 
-def _weighted(op: RowOp) -> Given:
+def _weighted(op: RowOp) -> KernelArguments:
     multipliers, shifts = _scales(op)
     values = _window(op) | {
         "filters": op.writes.c, "zero_in": op.input_zero_points[0], "zero_out": op.output_zero_point,
@@ -52,13 +52,13 @@ def _weighted(op: RowOp) -> Given:
     return values, {"w": weights, "bias": bias, "multipliers": multipliers, "shifts": shifts}
 
 
-def _mean(op: RowOp) -> Given:
+def _mean(op: RowOp) -> KernelArguments:
     multipliers, shifts = _scales(op)
     values = {"zero_in": op.input_zero_points[0], "zero_out": op.output_zero_point}
     return _window(op) | values | {"multiplier": int(multipliers[0]), "shift": int(shifts[0])}, {}
 
 
-def _add(op: RowOp) -> Given:
+def _add(op: RowOp) -> KernelArguments:
     multipliers, shifts = _scales(op)
     names = ("a", "b", "out")
     zeros = (*op.input_zero_points, op.output_zero_point)
@@ -73,14 +73,14 @@ def _scales(op: RowOp) -> tuple[NDArray[np.int32], NDArray[np.int8]]:
     return none if op.multipliers is None or op.shifts is None else (op.multipliers, op.shifts)
 
 
-def _softmax(op: RowOp) -> Given:
+def _softmax(op: RowOp) -> KernelArguments:
     multipliers, shifts = _scales(op)
     rows = op.writes.h * op.writes.w
     numbers = {"multiplier": int(multipliers[0]), "shift": int(shifts[0]), "diff_min": op.param}
     return {"rows": rows, "channels": op.writes.c, **numbers}, {}
 
 
-def _lookup(op: RowOp) -> Given:
+def _lookup(op: RowOp) -> KernelArguments:
     return {"n": op.writes.h * op.writes.w * op.writes.c}, _table(op)
 
 
@@ -88,16 +88,16 @@ def _table(op: RowOp) -> dict[str, NDArray[Any]]:
     return {"table": np.zeros(0, np.int8) if op.weights is None else op.weights}
 
 
-def _gather(op: RowOp) -> Given:
+def _gather(op: RowOp) -> KernelArguments:
     return {"pixels": op.writes.h * op.writes.w, "rows": op.param, "channels": op.writes.c}, _table(op)
 
 
-def _converted(op: RowOp) -> Given:
+def _converted(op: RowOp) -> KernelArguments:
     zeros = {"zero_x": op.input_zero_points[0], "zero_out": op.output_zero_point}
     return {"n": op.reads[0].nbytes // op.traits.reads, "scale": op.param} | zeros, {}
 
 
-def _batch_matmul(op: RowOp) -> Given:
+def _batch_matmul(op: RowOp) -> KernelArguments:
     """One matrix by another."""
     multipliers, shifts = _scales(op)
     zeros = dict(zip(("zero_left", "zero_right"), op.input_zero_points, strict=True))

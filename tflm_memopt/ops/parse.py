@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import asdict, replace
+from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -128,7 +128,7 @@ def transpose_conv(context: OperatorContext) -> RowOp:
     geometry = Geometry(window, Rows(h, w, c), Rows(h_out, w_out, c_out))
     macs = h * w * c * kernel_h * kernel_w * c_out
     op = _weighted(context, Kind.TRANSPOSE_CONV, geometry, _values(context.input(1)))
-    return replace(op, access=accesses(TRANSPOSED, asdict(window)), macs=macs)
+    return replace(op, access=accesses(TRANSPOSED, window.parameters), macs=macs)
 
 
 def batch_matmul(context: OperatorContext) -> RowOp:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import dataclasses
 import functools
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -68,6 +68,11 @@ class Window:
             object.__setattr__(self, name, steps)
 
     @property
+    def parameters(self) -> Mapping[str, int]:
+        """By the names that descriptions give them."""
+        return {f.name: getattr(self, f.name) for f in dataclasses.fields(self) if f.init}
+
+    @property
     def extent_h(self) -> int:
         """Input rows between the first and the last that a firing reads, both included."""
         return self.rows.extent
@@ -93,8 +98,7 @@ class Window:
 @functools.cache
 def _steps(window: Window) -> tuple[AxisSteps, AxisSteps]:
     """As descriptions of windows say it."""
-    parameters = {f.name: getattr(window, f.name) for f in dataclasses.fields(window) if f.init}
-    rows, columns = (along.steps(parameters) for along in WINDOW)
+    rows, columns = (along.steps(window.parameters) for along in WINDOW)
     return rows, columns
 
 

@@ -442,8 +442,7 @@ def _passed_over(ops: Sequence[RowOp], outside: Collection[TensorId]) -> set[Ten
     """Tensors from other devices whose last rows no firing asks for: they are sent, and have to be received, too."""
     if not any(op.receives for op in ops):
         return set()
-    asked: dict[TensorId, int] = {}
-    """Bytes from the start of each tensor: who reads a view of it sees other rows."""
+    asked: dict[TensorId, int] = {}  # bytes from each tensor's start: who reads a view of it sees other rows
     for op in reversed(ops):
         whole = op.output in outside or op.leaves
         rows = op.writes.h if whole else -(-asked.get(op.output, 0) // op.writes.row_bytes)
