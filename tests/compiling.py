@@ -1,25 +1,36 @@
-"""Object files for tests, each compiled once: by the next test or worker, or in the next run, it is only copied.
+"""Object files for tests, each compiled once: the next test or worker, or the next run, has it from ccache.
 
-What is kept (kept.py) is found by a digest of the compiler's version, its flags, and all that it reads: the source with
-every header in its place, and its comments, which some warnings look at. A line's number counts, the file's folder does
-not.
+ccache finds an object by its compiler, flags, source and all headers that were read, comments included, at which some
+warnings look. Paths below the folder of temporary files count as they are seen from where the compiler runs, so that
+equal files of two tests are one.
 """
 
 from __future__ import annotations
 
-import functools
-import hashlib
 import os
-import re
-import shutil
 import subprocess
+import tempfile
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
-import kept
+LINKS = Path("/usr/lib/ccache")
+"""Where Debian's ccache has the names of all compilers."""
+SETTINGS = {
+    "CCACHE_DIR": str(Path(tempfile.gettempdir()) / f"tmo_ccache_{os.getuid()}"),
+    "CCACHE_BASEDIR": str(Path(tempfile.gettempdir()).resolve()),
+    "CCACHE_NOHASHDIR": "1",
+    "CCACHE_COMMENTS": "1",
+    "CCACHE_DEPEND": "1",  # with -MD
+    "CCACHE_SLOPPINESS": "include_file_mtime,include_file_ctime",  # tests write headers just before they are read
+    "CCACHE_MAXSIZE": "1G",
+}
 
-_MARKER = re.compile(rb'^(# \d+ ")(?:[^"\n]*/)?([^"/\n]*")', re.MULTILINE)
-"""The preprocessor's line numbers, up to the name of the file."""
+
+def install() -> None:
+    """Whoever calls a compiler by its name, in this process or one that it starts, calls ccache, where that is."""
+    path = os.environ.get("PATH", os.defpath)
+    if LINKS.is_dir() and str(LINKS) not in path.split(os.pathsep):
+        os.environ.update(SETTINGS, PATH=f"{LINKS}{os.pathsep}{path}")
 
 
 def objects(command: Sequence[str | Path], sources: Iterable[Path], folder: Path) -> list[Path]:
@@ -32,32 +43,9 @@ def objects(command: Sequence[str | Path], sources: Iterable[Path], folder: Path
 
 def _object(command: list[str], source: Path, folder: Path) -> Path:
     made = folder / f"{source.stem}.o"
-    name = f"{digest(command, source, folder)}.o"
-    if found := kept.find(name):
-        made.write_bytes(found)
-    else:
-        _run([*command, "-c", str(source), "-o", str(made)], folder)
-        kept.keep(name, made.read_bytes())
+    # TFLM's headers take half a second to preprocess: with -MD ccache learns from the compiler which ones it read.
+    listing = ["-MD"] if "++" in command[0] else []
+    whole = [*command, *listing, "-c", str(source), "-o", str(made)]
+    done = subprocess.run(whole, cwd=folder, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, f"{' '.join(command)}\n{done.stderr}"
     return made
-
-
-def digest(command: Sequence[str], source: Path, folder: Path) -> str:
-    """Of all that an object file depends on."""
-    read = _run([*command, "-E", "-C", str(source)], folder)
-    flags = [word for word in command[1:] if not word.startswith(("-I", "-D"))]  # what they lead to has been read
-    key = hashlib.sha256(repr((_version(command[0]), flags, source.suffix)).encode())
-    key.update(_MARKER.sub(rb"\1\2", read))
-    return key.hexdigest()
-
-
-def _run(command: Sequence[str], folder: Path) -> bytes:
-    done = subprocess.run(command, cwd=folder, capture_output=True, check=False)
-    assert done.returncode == 0, f"{' '.join(command)}\n{done.stderr.decode(errors='replace')}"
-    return done.stdout
-
-
-@functools.cache
-def _version(compiler: str) -> tuple[str, str]:
-    """Two compilers may say the same version."""
-    path = os.path.realpath(shutil.which(compiler) or compiler)
-    return path, subprocess.run([compiler, "--version"], capture_output=True, text=True, check=True).stdout

@@ -11,6 +11,7 @@ from collections.abc import Generator, Iterable
 from pathlib import Path
 from typing import Any
 
+import compiling
 import pytest
 import solving
 from hypothesis import settings
@@ -58,6 +59,7 @@ MemoptError.__init__ = _remember  # type: ignore[method-assign]
 
 
 solving.install()
+compiling.install()
 
 
 def heard(stderr: str) -> None:
