@@ -199,6 +199,11 @@ def networks_to_plan() -> Iterator[tuple[bytes, Options]]:
 FILTERS = Needs(kinds=1 << Kind.CONV | 1 << Kind.DEPTHWISE | 1 << Kind.ADD)
 
 
+@pytest.fixture(scope="module")
+def samples(tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
+    return write_samples(tmp_path_factory.mktemp("samples"))
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize(
     "flags",
@@ -210,10 +215,10 @@ FILTERS = Needs(kinds=1 << Kind.CONV | 1 << Kind.DEPTHWISE | 1 << Kind.ADD)
     ],
     ids=["everything", "filters", "streamed", "tiles"],
 )
-def test_damaged_programs(flags: tuple[str, ...], sanitized: Build, tmp_path: Path) -> None:
+def test_damaged_programs(flags: tuple[str, ...], sanitized: Build, samples: list[Path]) -> None:
     """Without the guidance of libFuzzer, which needs clang: `make soak KIND=programs`."""
     seed, count = 1, 20_000 if flags else 100_000
-    command = [sanitized("fuzz.c", flags=flags), str(seed), str(count), *write_samples(tmp_path)]
+    command = [sanitized("fuzz.c", flags=flags), str(seed), str(count), *samples]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     assert done.returncode == 0, f"seed {seed}: {done.stderr}"
     refused, unfinished, finished, right = map(int, re.findall(r"\d+", done.stdout))
