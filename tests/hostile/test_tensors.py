@@ -11,7 +11,7 @@ import pytest
 from conftest import thinned
 from hostile.judge import Outcome
 from hostile.mutants import networks
-from hostile.server import SECONDS, examine, in_children
+from hostile.server import SECONDS, examine, in_children, warm
 
 from tflm_memopt.model import writer
 from tflm_memopt.model.reader import read
@@ -25,6 +25,7 @@ Shape = tuple[int, ...]
 @pytest.mark.parametrize("change", thinned(["variables", "shapes"], 1))
 def test_one_tensor_at_a_time(number: int, change: str) -> None:
     cases = [*{"shapes": shapes, "variables": variables}[change](networks()[number])]
+    warm()
     verdicts = [*in_children([partial(examine, data) for _, data in cases], SECONDS)]
     for (what, _), (answer, failure) in zip(cases, verdicts, strict=True):
         assert answer is not None, (what, failure)
