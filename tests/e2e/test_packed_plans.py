@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import importlib.util
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
+import ready
 from conftest import ROOT, real_models, thinned
 
 import tflm_memopt
@@ -40,8 +39,7 @@ def test_a_generic_plan_needs_no_more_than_a_packed_one_without_its_scratch(path
 def test_nor_do_those_of_keras_networks(tmp_path: Path) -> None:
     if importlib.util.find_spec("tensorflow") is None:
         pytest.skip("TensorFlow is not installed: pip install -e '.[train]'")
-    command = [sys.executable, str(ROOT / "benchmarks/zoo_models.py"), str(tmp_path)]
-    subprocess.run(command, check=True, capture_output=True)
+    ready.tensorflow(ROOT / "benchmarks/zoo_models.py", tmp_path, folder=tmp_path).check_returncode()
     found = {path.stem: headroom(path) for path in tmp_path.glob("*.tflite")}
     assert len(found) > 10
     assert {name: left for name, left in found.items() if left is None or left < 0} == {}

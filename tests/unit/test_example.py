@@ -12,6 +12,7 @@ from types import ModuleType
 
 import numpy as np
 import pytest
+import ready
 from ai_edge_litert import schema_py_generated as schema
 
 ROOT = Path(__file__).parents[2]
@@ -106,8 +107,7 @@ def test_training_script_makes_the_same_network(tmp_path: Path) -> None:
     if importlib.util.find_spec("tensorflow") is None:
         pytest.skip("TensorFlow is not installed: pip install -e '.[train]'")
     small = ["--train-images", "128", "--test-images", "120", "--epochs", "1", "--output", str(tmp_path)]
-    script = [sys.executable, str(SHAPES / "train.py")]
-    done = subprocess.run([*script, *small], capture_output=True, text=True, check=False)
+    done = ready.tensorflow(SHAPES / "train.py", *small, folder=tmp_path)
     assert done.returncode == 0, done.stderr
     assert "int8  0." in done.stdout
     trained = (tmp_path / MODEL.name).read_bytes()

@@ -8,12 +8,14 @@ import os
 import re
 import subprocess
 import sys
-from collections.abc import Mapping
+import sysconfig
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
+import ready
 from conftest import ROOT, heard
 from models import Net
 
@@ -49,7 +51,7 @@ model(open_sizes)
 tf.keras.Sequential([open_sizes, *model.layers]).save("open.keras")
 fours = tf.keras.Input(batch_shape=(4, 16, 16, 2))
 tf.keras.Model(fours, model(fours)).save("fours.keras")
-steps = tf.keras.Input((8, 4))
+steps = tf.keras.Input((4, 4))
 for unroll in (False, True):
     recurrent = tf.keras.layers.LSTM(5, unroll=unroll)(steps)
     tf.keras.Model(steps, tf.keras.layers.Dense(2)(recurrent)).save(f"lstm_{'unrolled' if unroll else 'loop'}.keras")
@@ -58,12 +60,12 @@ class Mine(tf.keras.layers.Layer):
         return 2 * x
 tf.keras.Sequential([steps, Mine(), tf.keras.layers.Dense(2)]).save("mine.keras")
 tf.keras.Sequential([steps, tf.keras.layers.Lambda(lambda x: 2 * x)]).save("lambda.keras")
-np.save("x_steps.npy", random.normal(size=(20, 8, 4)).astype(np.float32))
+np.save("x_steps.npy", random.normal(size=(20, 4, 4)).astype(np.float32))
 np.save("x_small.npy", images[:60, :12, :12])
 np.save("x_test.npy", images[300:])
 np.save("y_test.npy", labels[300:])
 """
-COMMAND = [sys.executable, "-c", "import sys; from tflm_memopt.cli.main import main; sys.exit(main())"]
+COMMAND = "import sys; from tflm_memopt.cli.main import main; sys.exit(main())"
 
 
 @pytest.fixture(scope="module")
@@ -72,18 +74,25 @@ def trained(tmp_path_factory: pytest.TempPathFactory) -> Path:
     if importlib.util.find_spec("tensorflow") is None:
         pytest.skip("TensorFlow is not installed: pip install -e '.[train]'")
     folder = tmp_path_factory.mktemp("keras")
-    subprocess.run([sys.executable, "-c", TRAIN], cwd=folder, check=True, capture_output=True)
+    ready.tensorflow(TRAIN, folder=folder).check_returncode()
     return folder
 
 
 def run(folder: Path, *arguments: str) -> tuple[int, str, str]:
-    done = subprocess.run([*COMMAND, *arguments], cwd=folder, capture_output=True, text=True, check=False)
+    done = ready.tensorflow(COMMAND, *arguments, folder=folder)
+    return done.returncode, done.stdout, done.stderr
+
+
+def run_afresh(folder: Path, *arguments: str) -> tuple[int, str, str]:
+    """By the installed command."""
+    command = [Path(sysconfig.get_path("scripts")) / "tflm-memopt", *arguments]
+    done = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
     return done.returncode, done.stdout, done.stderr
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("model", ["net.keras", "saved"])
-def test_in_one_step(trained: Path, model: str) -> None:
+@pytest.mark.parametrize(("model", "run"), [("net.keras", run_afresh), ("saved", run)])
+def test_in_one_step(trained: Path, model: str, run: Callable[..., tuple[int, str, str]]) -> None:
     data = ["--calibrate", "x.npy", "--test", "x_test.npy", "y_test.npy"]
     code, out, err = run(trained, "optimize", model, *data, "--board", "uno_r4", "-o", "out", "--json")
     assert code == cli.DONE, err
@@ -127,7 +136,7 @@ def test_data_that_does_not_fit(trained: Path) -> None:
     (trained / "broken.keras").write_bytes(b"PK nothing")
     np.save(trained / "none.npy", np.zeros((0, 16, 16, 2)))
     script = ALL_BAD % [[code, *arguments] for code, arguments in BAD.items()]
-    done = subprocess.run([sys.executable, "-c", script], cwd=trained, capture_output=True, text=True, check=False)
+    done = ready.tensorflow(script, folder=trained)
     heard(done.stderr)
     for code in BAD:
         assert f"  code {code}\n{code} {cli.BAD}\n" in done.stderr
@@ -196,7 +205,7 @@ def test_the_way_that_a_recurrent_layer_is_told_works(trained: Path) -> None:
     code, _, err = run(trained, "optimize", "lstm_unrolled.keras", "--calibrate", "x_steps.npy", "-o", "lstm")
     assert code == cli.DONE, err
     graph = read((trained / "lstm/lstm_unrolled.int8.tflite").read_bytes()).graph
-    assert graph.tensors[graph.inputs[0]].shape == (1, 8, 4)
+    assert graph.tensors[graph.inputs[0]].shape == (1, 4, 4)
 
 
 @pytest.mark.slow
@@ -208,11 +217,10 @@ def test_tensorflow_is_heard_when_asked(trained: Path) -> None:
 
 ILLEGAL = "error: failed to legalize operation 'tf.FFT' that was explicitly marked illegal"
 QUANTIZED = """
-import sys
 import numpy as np
 import tensorflow as tf
 model, images = tf.keras.models.load_model("net.keras"), np.load("x.npy").astype(np.float32)
-exec(sys.stdin.read())
+%s
 open("page.tflite", "wb").write(int8_model)
 """
 
@@ -221,8 +229,7 @@ open("page.tflite", "wb").write(int8_model)
 def test_the_conversion_of_the_page_makes_int8(trained: Path) -> None:
     page = (ROOT / "docs/models.md").read_text(encoding="utf-8")
     (example,) = re.findall(r"^```python\n(.*?)^```$", page, re.DOTALL | re.MULTILINE)
-    command = [sys.executable, "-c", QUANTIZED]
-    subprocess.run(command, cwd=trained, input=example, text=True, check=True, capture_output=True)
+    ready.tensorflow(QUANTIZED % example, folder=trained).check_returncode()
     assert diagnose(read((trained / "page.tflite").read_bytes())).kind == "int8"
 
 
