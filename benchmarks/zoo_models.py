@@ -195,7 +195,9 @@ def to_int8(model: Any) -> bytes:
 
     _normalise(model, examples())
 
-    converter = tf.lite.TFLiteConverter.from_keras_model(model)
+    function = tf.function(model).get_concrete_function(tf.TensorSpec(shape, tf.float32))
+    converter = tf.lite.TFLiteConverter.from_concrete_functions([function], model)
+    converter.experimental_lower_to_saved_model = False  # it would take longer than all else
     converter.optimizations = [tf.lite.Optimize.DEFAULT]
     converter.representative_dataset = examples
     converter.target_spec.supported_ops = [tf.lite.OpsSet.TFLITE_BUILTINS_INT8]
