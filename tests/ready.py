@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import atexit
 import functools
+import gc
 import json
 import os
 import runpy
@@ -50,6 +51,7 @@ def _serve() -> None:
     import tflm_memopt.cli.main  # noqa: F401, PLC0415
 
     _ = tf.keras, tf.lite.TFLiteConverter  # imported late
+    gc.freeze()  # what is here stays shared with the children
     for line in sys.stdin:
         if (child := os.fork()) == 0:
             request = json.loads(line)
