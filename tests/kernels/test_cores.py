@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import os
 import subprocess
 from collections.abc import Callable
 from dataclasses import replace
@@ -119,7 +120,8 @@ def raced(case: Case, runs: int, folder: Path, seed: int = 1) -> subprocess.Comp
     path = folder / "case.bin"
     path.write_bytes(blob([case]))
     command = [str(race(folder)), str(path), str(runs), str(seed)]
-    return subprocess.run(command, capture_output=True, text=True, timeout=3600, check=False)
+    watched = {**os.environ, "TSAN_OPTIONS": "halt_on_error=1"}
+    return subprocess.run(command, env=watched, capture_output=True, text=True, timeout=3600, check=False)
 
 
 @pytest.mark.slow
