@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import importlib.util
-import subprocess
 import sys
 from collections import Counter
 from collections.abc import Iterator
@@ -14,6 +13,8 @@ import numpy as np
 import pytest
 import ready
 from ai_edge_litert import schema_py_generated as schema
+
+from tflm_memopt.cli import main as cli
 
 ROOT = Path(__file__).parents[2]
 SHAPES = ROOT / "examples/shapes"
@@ -91,8 +92,7 @@ def test_stored_model_is_small_int8_and_plain() -> None:
 @pytest.mark.slow
 def test_accuracy_is_the_same_after_optimizing(tmp_path: Path) -> None:
     pytest.importorskip("tflite_micro", reason="the official TFLM wheel exists for Linux on x86-64 only")
-    run_main = "import sys; from tflm_memopt.cli.main import main; sys.exit(main())"
-    subprocess.run([sys.executable, "-c", run_main, "optimize", str(MODEL), "-o", str(tmp_path)], check=True, cwd=ROOT)
+    assert cli.main(["optimize", str(MODEL), "-o", str(tmp_path)]) == cli.DONE
     evaluate = load("evaluate")
     images, labels = evaluate.load()
     before = evaluate.outputs(MODEL.read_bytes(), images)
