@@ -204,7 +204,9 @@ def build(
     rom_bytes: int = IMAGE_BYTES,
     library: Path = LIBRARY,
 ) -> None:
-    """Compile and link for a bare machine, without a C library's start-up code."""
+    """Compile and link for a bare machine, without a C library's start-up code. The library's own files get no headers
+    and no names of the program's but TMO_..., so that those of many programs are the same.
+    """
     image.parent.mkdir(parents=True, exist_ok=True)
     places = {
         "core_rom": core.rom, "core_rom_bytes": rom_bytes, "core_ram": core.ram, "core_ram_bytes": core.ram_bytes,
@@ -213,11 +215,15 @@ def build(
     linker = [f"-Wl,--defsym={name}={value:#x}" for name, value in places.items()]
     linker += ["-nostartfiles", "-Wl,--gc-sections", f"-T{HERE / 'image.ld'}"]
     specs = ["--specs=nano.specs"] if core.is_arm else []
-    command = [core.prefix + "gcc", *compile_flags(core, library), *flags, *specs]
+    command = [core.prefix + "gcc", *compile_flags(core, library), *specs]
+    of_library = [flag for flag in flags if flag.startswith("-DTMO_") or not flag.startswith(("-D", "-I"))]
     partial = image.with_suffix(f".{os.getpid()}")  # others may build the same one
     with tempfile.TemporaryDirectory() as folder:
-        made = [file if file.suffix == ".o" else objects(command, [file], Path(folder))[0] for file in files]
-        _run([*command, *map(str, made), *linker, "-o", str(partial)])
+        made = []
+        for file in files:
+            given = of_library if file.parent == library / "src" else flags
+            made += [file] if file.suffix == ".o" else objects([*command, *given], [file], Path(folder))
+        _run([*command, *flags, *map(str, made), *linker, "-o", str(partial)])
     partial.replace(image)
 
 
