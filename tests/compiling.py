@@ -23,6 +23,7 @@ SETTINGS = {
     "CCACHE_DEPEND": "1",  # with -MD
     "CCACHE_SLOPPINESS": "include_file_mtime,include_file_ctime",  # tests write headers just before they are read
     "CCACHE_MAXSIZE": "1G",
+    "SKBUILD_BUILD_DIR": "build/native",  # from there, the sources of all checkouts have the same names
 }
 
 
@@ -43,9 +44,10 @@ def objects(command: Sequence[str | Path], sources: Iterable[Path], folder: Path
 
 def _object(command: list[str], source: Path, folder: Path) -> Path:
     made = folder / f"{source.stem}.o"
-    # TFLM's headers take half a second to preprocess: with -MD ccache learns from the compiler which ones it read.
-    listing = ["-MD"] if "++" in command[0] else []
-    whole = [*command, *listing, "-c", str(source), "-o", str(made)]
+    # TFLM's headers take half a second to preprocess: with -MD ccache learns from the compiler which ones it read. They
+    # fill 400 MB, which GCC would go through for garbage again and again.
+    large = ["-MD", "--param=ggc-min-heapsize=600000"] if "++" in command[0] else []
+    whole = [*command, *large, "-c", str(source), "-o", str(made)]
     done = subprocess.run(whole, cwd=folder, capture_output=True, text=True, check=False)
     assert done.returncode == 0, f"{' '.join(command)}\n{done.stderr}"
     return made
