@@ -22,12 +22,10 @@ PROJECTS = ("arduino", "platformio", "esp-idf")
 
 ESP_HEADERS = {
     "esp_cpu.h": """\
-#ifndef ESP_CYCLES
-#define ESP_CYCLES 0
-#endif
+#include <stdlib.h>
 inline unsigned esp_cpu_get_cycle_count() {
   static unsigned n = 0;
-  return n += ESP_CYCLES;
+  return n += getenv("CYCLES") ? atoi(getenv("CYCLES")) : 0;
 }
 """,
     "esp_timer.h": "inline long long esp_timer_get_time() { return 0; }\n",
@@ -91,8 +89,6 @@ def unpack(files: Mapping[str, bytes], folder: Path, arena: int = 40_000) -> Non
 def compile_library(folder: Path, *flags: str) -> list[Path]:
     """Objects of the C library of the Arduino project, which has what the model needs; none for builtin operators."""
     source = folder / "arduino/libraries/tflm-memopt/src"
-    if not source.exists():
-        return []
     return objects(["gcc", "-std=c11", *STRICT, *flags, f"-I{source}"], sorted(source.glob("*.c")), source)
 
 
@@ -102,7 +98,11 @@ def told(
     """What a project prints in its first rounds, in one of the TFLMs. The library is that of the Arduino project."""
     unpack(files, folder, arena)
     guards = [flag for flag in flags if flag.startswith("-fsanitize")]
-    library = compile_library(folder, *guards)
+    source = folder / "arduino/libraries/tflm-memopt/src"
+    cpp = ["g++", "-std=gnu++17", *STRICT, f"-I{source}", *tflm.flags]
+    shared = any(b"RegisterRegionShared" in data for name, data in files.items() if name.endswith("_ops.h"))
+    adapter = source.glob(f"tmo_tflm{'_cores' * shared}.cpp")  # of all projects the same
+    library = compile_library(folder, *guards) + objects([*cpp, *guards], adapter, source)
     (sketch,) = folder.glob("arduino/*/*.ino")
     main = {"arduino": sketch.parent, "platformio": folder / "platformio/src", "esp-idf": folder / "esp-idf/main"}[
         project
@@ -114,10 +114,8 @@ def told(
     if project != "esp-idf":
         shutil.copy(CORE / "main.cpp", main / "start.cpp")
         platform += [f"-I{CORE}", "-include", "Arduino.h"]
-    source = folder / "arduino/libraries/tflm-memopt/src"
-    shared = any(b"RegisterRegionShared" in data for name, data in files.items() if name.endswith("_ops.h"))
-    cpp = [*sorted(main.glob("*.cpp")), *([source / f"tmo_tflm{'_cores' * shared}.cpp"] if library else [])]
-    command = ["g++", "-std=gnu++17", *STRICT, *flags, f"-I{source}", *tflm.flags, *platform]
-    made = objects(command, cpp, main) + objects([*command, "-x", "c++"], main.glob("*.ino"), main)
+    command = [*cpp, *flags, *platform]
+    made = objects(command, sorted(main.glob("*.cpp")), main)
+    made += objects([*command, "-x", "c++"], main.glob("*.ino"), main)
     run("g++", *guards, *made, *library, *tflm.link, "-pthread", "-o", "program", cwd=main)
     return run(main / "program", cwd=main, LOOPS=str(loops))

@@ -89,7 +89,7 @@ def test_models_rewritten_alone_differ(tmp_path: Path) -> None:
     result = in_pauses()
     alone = optimize(small(), **CLOCKED)
     swapped = replace(result, models={**result.models, "short": alone})
-    assert "the outputs DIFFER" in told("platformio", swapped.files(PROJECTS), TFLM["SPRING"], tmp_path)
+    assert "the outputs DIFFER" in told("platformio", swapped.files(PROJECTS), TFLM["SPRING"], tmp_path, *GUARDED)
 
 
 @pytest.mark.slow
