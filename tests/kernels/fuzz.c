@@ -177,10 +177,12 @@ static bool run(const sample *s, void *const *io, void *workspace) {
     if (status == TMO_WAIT) {
       push(s, io, ++pushes);
       tmo_more_rows(&state_of_run);
-    } else if (status != TMO_MORE) {
+      ++spent; /* nobody fired */
+    } else if (status == TMO_MORE) {
+      spent += 1 + cost(s, &ops[state_of_run.op]);
+    } else {
       return status == TMO_OK;
     }
-    spent += 1 + cost(s, &ops[state_of_run.op]);
   }
   return false;
 }
