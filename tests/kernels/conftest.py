@@ -22,10 +22,10 @@ from tflm_memopt.runtime.native import native_library
 ROOT = Path(__file__).parents[2]
 LIBRARY = ROOT / "custom_ops"
 FLAGS = (
-    "-std=c11 -Wall -Wextra -Wpedantic -Werror -g -O1 -fsanitize=address,undefined -fno-sanitize-recover=all "
+    "-std=c11 -Wall -Wextra -Wpedantic -Werror -g1 -O1 -fsanitize=address,undefined -fno-sanitize-recover=all "
     "-fno-omit-frame-pointer"
 )
-WATCHED = "gcc -std=gnu11 -Wall -Wextra -Werror -O1 -g -fsanitize=thread -pthread"
+WATCHED = "gcc -std=gnu11 -Wall -Wextra -Werror -O1 -g1 -fsanitize=thread -pthread"
 """By ThreadSanitizer."""
 
 Build = Callable[..., Path]
