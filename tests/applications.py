@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from compiling import objects
+from adapter import linked
 from conftest import ROOT
 from numpy.typing import NDArray
 
@@ -21,7 +21,6 @@ from tflm_memopt.emit.app import excluded
 from tflm_memopt.model.reader import read
 from tflm_memopt.runtime.process import run_model
 
-CUSTOM_OPS = ROOT / "custom_ops"
 TFLM = runpy.run_path(str(ROOT / "scripts/tflm2023.py"))
 MISSING = TFLM["missing"]() or ("" if shutil.which("g++") else "g++ is missing: apt-get install g++")
 SEED = 23
@@ -62,15 +61,7 @@ class Machine:
 
 def built(build: Path, tflm: Any) -> Machine:
     """The program for one of the TFLMs, in this folder."""
-    tmo = [f"-I{CUSTOM_OPS}/include", f"-I{CUSTOM_OPS}/tflm"]
-    main = [ROOT / "tests/tflm/apps_main.cpp", CUSTOM_OPS / "tflm/tmo_tflm.cpp"]
-    strict = ["-Wall", "-Wextra", "-Wpedantic", "-Werror", *tmo]
-    library = objects(["gcc", "-std=c11", "-O2", *strict], (CUSTOM_OPS / "src").glob("*.c"), build)
-    adapter = objects(["g++", "-std=c++17", "-O1", *strict, *tflm.flags], main, build)
-    link = ["g++", *library, *adapter, *tflm.link, "-pthread", "-o", "apps_main"]
-    done = subprocess.run(link, cwd=build, capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stderr
-    return Machine(build / "apps_main", build)
+    return Machine(linked(ROOT / "tests/tflm/apps_main.cpp", tflm, build), build)
 
 
 def original(entry: AppModel) -> bytes:

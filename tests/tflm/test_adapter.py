@@ -17,7 +17,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from compiling import objects
+from adapter import linked
 from conftest import optimized, real_models
 from numpy.typing import NDArray
 from tflm.region_model import IN, OUT, expected, misaligned_model, program, region_model
@@ -28,9 +28,7 @@ from tflm_memopt.runtime.process import run_model
 from tflm_memopt.runtime.stimuli import stimuli
 
 ROOT = Path(__file__).parents[2]
-CUSTOM_OPS = ROOT / "custom_ops"
 TFLM = runpy.run_path(str(ROOT / "scripts/tflm2023.py"))
-WARNINGS = ["-Wall", "-Wextra", "-Wpedantic", "-Werror"]
 SEED = 11
 
 MISSING = TFLM["missing"]() or ("" if shutil.which("g++") else "g++ is missing: apt-get install g++")
@@ -77,16 +75,7 @@ class Adapter:
 @pytest.fixture(scope="session", params=TFLM["AGES"], ids=lambda tflm: tflm.name)
 def adapter(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Adapter:
     build = tmp_path_factory.mktemp("adapter")
-    tflm = request.param
-    tmo = [f"-I{CUSTOM_OPS}/include", f"-I{CUSTOM_OPS}/tflm"]
-    library = objects(["gcc", "-std=c11", "-O2", *WARNINGS, *tmo], (CUSTOM_OPS / "src").glob("*.c"), build)
-    cpp = [*tmo, *tflm.flags]
-    adapter = objects(["g++", "-std=c++11", "-O2", *WARNINGS, *cpp], [CUSTOM_OPS / "tflm/tmo_tflm.cpp"], build)
-    main = objects(["g++", "-std=c++17", "-O1", *cpp], [Path(__file__).with_name("adapter_main.cpp")], build)
-    link = ["g++", *main, *library, *adapter, *tflm.link, "-o", "adapter_main"]
-    done = subprocess.run(link, cwd=build, capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stderr
-    return Adapter(build / "adapter_main", build, tflm)
+    return Adapter(linked(Path(__file__).with_name("adapter_main.cpp"), request.param, build), build, request.param)
 
 
 def test_same_bytes_as_in_the_wheel(adapter: Adapter) -> None:

@@ -16,14 +16,13 @@ import memories
 import numpy as np
 import pytest
 import streaming
-from compiling import objects
+from adapter import linked
 from conftest import ROOT
 
 import tflm_memopt
 from tflm_memopt.model.reader import read
 from tflm_memopt.runtime.process import run_model
 
-CUSTOM_OPS = ROOT / "custom_ops"
 TFLM = runpy.run_path(str(ROOT / "scripts/tflm2023.py"))
 MISSING = TFLM["missing"]() or ("" if shutil.which("g++") else "g++ is missing: apt-get install g++")
 pytestmark = [pytest.mark.slow, pytest.mark.skipif(bool(MISSING), reason=MISSING)]
@@ -31,17 +30,8 @@ BEFORE, RUNS, ARENA = 40, 100, 1 << 16
 
 
 @pytest.fixture(scope="session", params=TFLM["AGES"], ids=lambda tflm: tflm.name)
-def program(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    build, tflm = tmp_path_factory.mktemp("late"), request.param
-    tmo = [f"-I{CUSTOM_OPS}/include", f"-I{CUSTOM_OPS}/tflm"]
-    main = [Path(__file__).with_name("late_main.cpp"), CUSTOM_OPS / "tflm/tmo_tflm.cpp"]
-    strict = ["-Wall", "-Wextra", "-Wpedantic", "-Werror", *tmo]
-    library = objects(["gcc", "-std=c11", "-O2", *strict], (CUSTOM_OPS / "src").glob("*.c"), build)
-    adapter = objects(["g++", "-std=c++17", "-O1", *strict, *tflm.flags], main, build)
-    link = ["g++", *library, *adapter, *tflm.link, "-o", "late"]
-    done = subprocess.run(link, cwd=build, capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stderr
-    return build / "late"
+def late(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return linked(Path(__file__).with_name("late_main.cpp"), request.param, tmp_path_factory.mktemp("late"))
 
 
 @pytest.mark.parametrize(
@@ -50,9 +40,9 @@ def program(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFac
     ids=["rings", "cells"],
 )
 def test_a_model_goes_on_beside_one_that_comes_later(
-    program: Path, first: Callable[[], bytes], second: Callable[[], bytes], tmp_path: Path
+    late: Path, first: Callable[[], bytes], second: Callable[[], bytes], tmp_path: Path
 ) -> None:
-    rng, expected, command = np.random.default_rng(5), [], [str(program), str(ARENA), str(BEFORE)]
+    rng, expected, command = np.random.default_rng(5), [], [str(late), str(ARENA), str(BEFORE)]
     for number, build in enumerate((first, second)):
         data = build()
         graph = read(data).graph

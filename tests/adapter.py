@@ -1,0 +1,24 @@
+"""Programs of tests that link the library and its operator, as users compile them, in a TFLM of 2023."""
+
+from __future__ import annotations
+
+import subprocess
+from pathlib import Path
+from typing import Any
+
+from compiling import objects
+from conftest import ROOT
+
+CUSTOM_OPS = ROOT / "custom_ops"
+STRICT = ["-Wall", "-Wextra", "-Wpedantic", "-Werror", f"-I{CUSTOM_OPS}/include", f"-I{CUSTOM_OPS}/tflm"]
+
+
+def linked(main: Path, tflm: Any, folder: Path) -> Path:
+    """The program of one source, made in this folder. tflm: of scripts/tflm2023.py."""
+    made = objects(["gcc", "-std=c11", "-O2", *STRICT], (CUSTOM_OPS / "src").glob("*.c"), folder)
+    made += objects(["g++", "-std=c++11", "-O2", *STRICT, *tflm.flags], [CUSTOM_OPS / "tflm/tmo_tflm.cpp"], folder)
+    made += objects(["g++", "-std=c++17", "-O1", *STRICT, *tflm.flags], [main], folder)
+    link = ["g++", *made, *tflm.link, "-pthread", "-o", main.stem]
+    done = subprocess.run(link, cwd=folder, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    return folder / main.stem
