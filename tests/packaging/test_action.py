@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import solving
 import yaml
 from conftest import EXAMPLE, MEDIUM, ROOT, heard, real_models
 
@@ -47,20 +48,10 @@ class Step:
     outputs: dict[str, str]
 
 
-INSTALLED = f"""
-import sys
-if "tflm_memopt" in sys.orig_argv:
-    sys.path.append({str(ROOT / "tests")!r})
-    import solving
-    solving.install()
-"""
-"""Run when Python starts, where the action installs the package: this one has what tests keep of CP-SAT's answers."""
-
-
 def step(folder: Path, **inputs: str) -> Step:
     """Runs it with these inputs and the defaults of the others, in `folder`."""
     (folder / "tflm-memopt").mkdir()
-    (folder / "tflm-memopt/sitecustomize.py").write_text(INSTALLED)
+    (folder / "tflm-memopt/sitecustomize.py").write_text(solving.SITE)
     described = action()
     last = described["runs"]["steps"][-1]
     values = {
