@@ -28,9 +28,10 @@ from tables import markdown, require, update
 
 import tflm_memopt
 from tflm_memopt.analysis.lines import LineSpeed
+from tflm_memopt.check.checker import check
 from tflm_memopt.check.together import HEAD_BYTES, RowCrosses
 from tflm_memopt.cli.devices import device_files
-from tflm_memopt.convert.devices import computed, crossing, together
+from tflm_memopt.convert.devices import computed, together
 from tflm_memopt.convert.request import request
 from tflm_memopt.options import DEFAULTS, OptimizeOptions
 
@@ -52,8 +53,8 @@ def shares(model: Path, devices: int, without: Sequence[str]) -> Sequence[tflm_m
 def crossings(models: Sequence[tflm_memopt.Optimized]) -> tuple[Computing, Crossing]:
     """Milliseconds that each device computes before each of its rows that cross and behind the last, and the rows."""
     asked = request(OptimizeOptions(**{**DEFAULTS, "core": CORE, "clock": MHZ}))
-    found = [crossing(asked, one) for one in models]
-    return [computed(asked, planned) for planned, _ in found], [rows for _, rows in found]
+    found = [asked.conversion(one.original).of(one.plan).planned for one in models if one.plan]
+    return [computed(asked, planned) for planned in found], [check(p.plan, p.graph) for p in found]
 
 
 def lines_alone(crosses: Crossing, speed: LineSpeed) -> float:

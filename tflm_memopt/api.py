@@ -33,6 +33,7 @@ from tflm_memopt.ops.packing import GENERIC
 from tflm_memopt.ops.packings import family
 from tflm_memopt.options import ExploreOptions, OptimizeOptions, complete
 from tflm_memopt.plan import waiting
+from tflm_memopt.plan.planned import Planned
 from tflm_memopt.plan.waiting import Progress
 from tflm_memopt.results import (
     BoardReport,
@@ -127,6 +128,18 @@ def optimize(
     """
     if isinstance(model, App):
         return optimize_app(replace(model, options={**options, **model.options}), progress)
+    return optimize_planned(model, name=name, frontier=frontier, progress=progress, **options)[0]
+
+
+def optimize_planned(
+    model: GivenModel,
+    *,
+    name: str = "",
+    frontier: bool = False,
+    progress: Progress = nothing,
+    **options: Unpack[OptimizeOptions],
+) -> tuple[Optimized, Planned | None]:
+    """optimize() for those who go on with the checked plan, too; None for a model that comes back as it is."""
     started = time.monotonic()
     progress("reading", 0, 0)
     data, name, path = loaded(model, name)
@@ -141,7 +154,7 @@ def optimize(
     made = decide(asked, conversion, original, partial(progress, "planning points"))
     done = describe.optimized(data, asked, made, original, started)
     explored = _explored(data, name, asked.exploring(), "macs", progress) if frontier else None
-    return replace(done, source=path, frontier=explored)
+    return replace(done, source=path, frontier=explored), made.chosen.planned if made.chosen else None
 
 
 def optimize_devices(
@@ -213,8 +226,8 @@ def _network(model: GivenModel, name: str, link: Link | None, progress: Progress
         target = options.get("target") or on.target
         own = OptimizeOptions(**{**own, "board": None, "clock": None, "target": target, "abi": on.abi})
 
-    def one(data: bytes, name: str) -> Optimized:
-        return optimize(data, name=name, progress=progress, **own)
+    def one(data: bytes, name: str) -> tuple[Optimized, Planned | None]:
+        return optimize_planned(data, name=name, progress=progress, **own)
 
     return Network(data, name, asked, one, line)
 

@@ -28,11 +28,13 @@ sys.path.insert(0, str(Path(__file__).parents[1]))
 import int8_models
 
 import tflm_memopt
+from tflm_memopt.api import optimize_planned
 from tflm_memopt.cli.devices import device_files
 from tflm_memopt.convert.devices import Network, cut
 from tflm_memopt.convert.request import request
 from tflm_memopt.model.reader import read
 from tflm_memopt.options import DEFAULTS
+from tflm_memopt.plan.planned import Planned
 
 BLOCKS = ((1, 16, 1, 1), (6, 24, 2, 2), (6, 32, 3, 2), (6, 64, 4, 2), (6, 96, 3, 1), (6, 160, 3, 2), (6, 320, 1, 1))
 """Expansion, channels, how often, stride of the first: Sandler et al., Table 2."""
@@ -128,8 +130,8 @@ def by_kernels(width: float = 1.0, side: int = 224, devices: int = 3, runs: int 
     return verified(model, shared, runs) | {"network": f"MobileNetV2 {width:g}, {side}"}
 
 
-def optimized(data: bytes, name: str) -> tflm_memopt.Optimized:
-    return tflm_memopt.optimize(data, name=name, if_worthwhile=False)
+def optimized(data: bytes, name: str) -> tuple[tflm_memopt.Optimized, Planned | None]:
+    return optimize_planned(data, name=name, if_worthwhile=False)
 
 
 def text(rows: Iterator[dict[str, Any]]) -> Iterator[str]:

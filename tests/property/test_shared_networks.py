@@ -16,6 +16,7 @@ from property.oracle import Inputs, draw_inputs, run
 from property.test_random_models import QUICK, SOME, running
 
 import tflm_memopt
+from tflm_memopt.api import optimize_planned
 from tflm_memopt.check.together import HEAD_BYTES
 from tflm_memopt.convert.devices import Network
 from tflm_memopt.convert.request import request
@@ -24,6 +25,7 @@ from tflm_memopt.lower.records import ALIGNMENT, CROSSING
 from tflm_memopt.lower.serialise import unpack
 from tflm_memopt.model.reader import read
 from tflm_memopt.options import DEFAULTS
+from tflm_memopt.plan.planned import Planned
 from tflm_memopt.results import OptimizedDevices
 from tflm_memopt.rewrite.shares import ways
 from tflm_memopt.runtime.native import native_library
@@ -108,8 +110,8 @@ def together(made: OptimizedDevices, inputs: Inputs) -> tuple[list[NDArray[np.in
     raise AssertionError("they wait for one another")
 
 
-def optimized(data: bytes, name: str) -> tflm_memopt.Optimized:
-    return tflm_memopt.optimize(data, name=name, if_worthwhile=False, seconds=0.05)
+def optimized(data: bytes, name: str) -> tuple[tflm_memopt.Optimized, Planned | None]:
+    return optimize_planned(data, name=name, if_worthwhile=False, seconds=0.05)
 
 
 def examine_devices(recipe: Recipe) -> None:

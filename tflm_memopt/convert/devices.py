@@ -73,8 +73,8 @@ class Network:
     data: bytes
     name: str
     asked: Request
-    optimize: Callable[[bytes, str], Optimized]
-    """Converts the model of one device, which gets a name."""
+    optimize: Callable[[bytes, str], tuple[Optimized, Planned | None]]
+    """Converts the model of one device, which gets a name; None: it has no plan, and stays as it is."""
     line: LineSpeed | None = None
     """Between two devices; None: nobody said, and no time is told."""
 
@@ -122,10 +122,12 @@ class Network:
         shared = self.shared(how, devices, portions, at)
         _demand_work(shared)
         models = device_models(self.source, shared)
-        done = tuple(self.optimize(model, f"device{n}/{self.name}") for n, model in enumerate(models))
-        found = [crossing(self.asked, one) for one in done]
-        traffic = check_together([rows for _, rows in found])
-        computing = [computed(self.asked, planned) for planned, _ in found] if self.line else []
+        made = [self.optimize(model, f"device{n}/{self.name}") for n, model in enumerate(models)]
+        done = tuple(one for one, _ in made)
+        plans = [demand_whole(one, planned) for one, planned in made]
+        crossing = [check(planned.plan, planned.graph) for planned in plans]
+        traffic = check_together(crossing)
+        computing = [computed(self.asked, planned) for planned in plans] if self.line else []
         by_way = {way: tuple(op.index for op in self.graph.ops if how[op.index] is way) for way in Way}
         split = by_way[Way.CHANNELS] + by_way[Way.INPUTS]
         each = zip(done, shared.graphs, traffic.sent, traffic.received, strict=True)
@@ -150,7 +152,7 @@ class Network:
             room=traffic.room,
             identity=shared.identity,
             seconds=round(time.monotonic() - started, 3),
-            time=together(self.line, computing, [rows for _, rows in found]) if self.line else None,
+            time=together(self.line, computing, crossing) if self.line else None,
         )
         return OptimizedDevices(done, report)
 
@@ -286,15 +288,13 @@ def _weights(graph: Graph, of: Sequence[int] | None = None) -> int:
     return sum(_filter_bytes(graph, op) for op in graph.ops if of is None or not set(of).isdisjoint(op.stands_for))
 
 
-def crossing(asked: Request, one: Optimized) -> tuple[Planned, Sequence[RowCrosses]]:
-    """The plan, and the rows that cross, as the checker replays them.
+def demand_whole(one: Optimized, planned: Planned | None) -> Planned:
+    """The plan of a device whose operators all run in one region.
 
     Raises UsageError where builtin operators are left: TFLM would run them again whenever it goes on after a wait.
     """
-    conversion = asked.conversion(one.original)
-    planned = conversion.of(one.plan).planned if one.plan else None
     if planned is None or planned.graph.kept or len(planned.graph.regions) > 1:
         kept = one.report.kept_builtin
         where = f"operator {kept[0].index} {kept[0].operator}: {kept[0].reason}" if kept else one.report.model
         raise kept_with_devices(where)
-    return planned, check(planned.plan, planned.graph)
+    return planned

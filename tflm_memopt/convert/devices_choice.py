@@ -150,9 +150,8 @@ def frontier(network: Network, devices: int, planning: Planning) -> DevicesExplo
 
 def _alone(network: Network) -> DevicesPoint:
     """One device runs all of it."""
-    one = network.optimize(network.data, network.name)
-    conversion = network.asked.conversion(network.data)
-    spent = sum(computed(network.asked, conversion.of(one.plan).planned)) if one.plan else math.inf
+    one, planned = network.optimize(network.data, network.name)
+    spent = sum(computed(network.asked, planned)) if planned else math.inf
     whole = tuple(op.index for op in network.graph.ops)
     left = _left((one,), network.asked.limits.board)
     return DevicesPoint(1, (), (), (), whole, one.report.arena.total, len(one.model), 0, round(spent, 3), left)

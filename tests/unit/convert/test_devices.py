@@ -18,6 +18,7 @@ from memories import svdf_network
 from models import Net
 
 import tflm_memopt
+from tflm_memopt.api import optimize_planned
 from tflm_memopt.check.checker import check
 from tflm_memopt.check.together import HEAD_BYTES
 from tflm_memopt.cli.devices import device_files
@@ -28,6 +29,7 @@ from tflm_memopt.errors import DoesNotFit, MemoptError, PlanError, UsageError
 from tflm_memopt.model.reader import read
 from tflm_memopt.options import DEFAULTS
 from tflm_memopt.plan.plan import Block
+from tflm_memopt.plan.planned import Planned
 from tflm_memopt.rewrite.shares import Way, share
 from tflm_memopt.targets.boards import board
 
@@ -322,8 +324,8 @@ def test_rows_that_an_operator_has_no_use_for_are_received(rows: int) -> None:
     assert [device.sent for device in made.report.devices] == [2 * (HEAD_BYTES + 64)] * 2
 
 
-def _small(data: bytes, name: str) -> tflm_memopt.Optimized:
-    return tflm_memopt.optimize(data, name=name, if_worthwhile=False)
+def _small(data: bytes, name: str) -> tuple[tflm_memopt.Optimized, Planned | None]:
+    return optimize_planned(data, name=name, if_worthwhile=False)
 
 
 def test_operators_that_nobody_reads_are_left_out() -> None:

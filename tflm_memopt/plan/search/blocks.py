@@ -7,6 +7,7 @@ its cost is independent of how the rest of the region is cut: that is what makes
 from __future__ import annotations
 
 import itertools
+from bisect import bisect_left
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -94,7 +95,10 @@ class Chain:
         """Whether a block exchanges rows in an order that all devices know: one tensor with each of them in each
         direction, and nothing that may answer to what it sends, for which it would wait before it sends it.
         """
-        seen = [(i, op) for i, op in self._crossing if first <= i < last]
+        at = self._crossing_at
+        seen = self._crossing[bisect_left(at, first) : bisect_left(at, last)]
+        if not seen:
+            return True
         lines = {(op.crossing.sender, op.crossing.receiver) for _, op in seen if op.crossing}
         sent = min((i for i, op in seen if op.sends), default=last)
         return len(lines) == len(seen) and all(i < sent for i, op in seen if op.receives)
@@ -102,6 +106,10 @@ class Chain:
     @cached_property
     def _crossing(self) -> Sequence[tuple[int, RowOp]]:
         return [(i, op) for i, op in enumerate(self.ops) if op.crossing]
+
+    @cached_property
+    def _crossing_at(self) -> Sequence[int]:
+        return [i for i, _ in self._crossing]
 
     @cached_property
     def streamed(self) -> int:
