@@ -14,8 +14,8 @@ from property.networks import Recipe
 
 from tflm_memopt.plan.layout import offsets as layout
 from tflm_memopt.plan.layout.offsets import Layout, LayoutProblem, Turn
-from tflm_memopt.plan.search.blocks import Candidate, Chain, candidates
-from tflm_memopt.plan.search.cuts import UNLIMITED, CutLabel, Cuts
+from tflm_memopt.plan.search.blocks import UNLIMITED, Candidate, Chain, candidates
+from tflm_memopt.plan.search.cuts import CutLabel, Cuts
 from tflm_memopt.plan.search.tiles import tiled_candidates
 from tflm_memopt.plan.search.tiles_any import walked
 from tflm_memopt.plan.search.tiles_plan import Settings

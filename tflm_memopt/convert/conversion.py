@@ -25,7 +25,7 @@ from tflm_memopt.plan.layout.drafts import TFLM_ALIGN
 from tflm_memopt.plan.plan import SCHEMA_VERSION, Block, Buffer, Plan, Role
 from tflm_memopt.plan.planned import Planned
 from tflm_memopt.plan.planner import BUILTIN, PER_BLOCK, Options, tensor_sizes
-from tflm_memopt.plan.search.cuts import UNLIMITED
+from tflm_memopt.plan.search.blocks import UNLIMITED
 from tflm_memopt.plan.search.tiles_plan import Settings
 from tflm_memopt.rewrite.int8_io import Int8Interface
 from tflm_memopt.rewrite.int8_io import int8_io as to_int8_io

@@ -21,8 +21,8 @@ from tflm_memopt.plan.layout.drafts import TFLM_ALIGN, Draft, Placer, drafted
 from tflm_memopt.plan.plan import INDEX_BYTES, WINDOW, Block, Builtin, PlacedState, Plan, Role, calls
 from tflm_memopt.plan.schedule.orders import orders
 from tflm_memopt.plan.search import blocks
-from tflm_memopt.plan.search.blocks import Candidate, Chain
-from tflm_memopt.plan.search.cuts import UNLIMITED, Cuts, Joint, Place, RowBlocks, Turn, front, least_bytes, never
+from tflm_memopt.plan.search.blocks import UNLIMITED, Candidate, Chain
+from tflm_memopt.plan.search.cuts import Cuts, Joint, Place, RowBlocks, Turn, front, least_bytes, never
 from tflm_memopt.plan.search.tiles_plan import NO_RECOMPUTE, Input, Settings
 from tflm_memopt.plan.search.turn import Turned, turned_chain
 from tflm_memopt.rowgraph.graph import Kept, Node, Region, RowGraph

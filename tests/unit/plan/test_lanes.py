@@ -17,8 +17,7 @@ from tflm_memopt.ops.rowop import UNIT, RowOp, Rows, Window
 from tflm_memopt.plan.firing.liveness import Ring
 from tflm_memopt.plan.firing.trace import Member, Trace
 from tflm_memopt.plan.plan import Lane, Role
-from tflm_memopt.plan.search.blocks import Chain, rebuild
-from tflm_memopt.plan.search.cuts import UNLIMITED
+from tflm_memopt.plan.search.blocks import UNLIMITED, Chain, rebuild
 from tflm_memopt.plan.search.tiles import tiled_candidates
 from tflm_memopt.plan.search.tiles_plan import Settings
 

@@ -308,8 +308,7 @@ def prepend(trace: Trace, member: Member) -> Trace:
     """Put a producer in front: its firings happen just before the demands that need them."""
     demands, need = _demands(trace, member)
     produced = np.maximum.accumulate(need)
-    before = np.zeros_like(produced)
-    before[1:] = produced[:-1]
+    before = _shifted(produced)
     if member.walk.recomputes:  # it goes straight to the strip that is wanted
         u = member.units
         before = np.where(produced > before, np.maximum(before, u.start[u.strip[produced - 1]]), before)
@@ -320,14 +319,16 @@ def prepend(trace: Trace, member: Member) -> Trace:
 
     # The demands are met: the producer's entries take their place, of each firing its demands and the firing itself.
     pattern = [_entry(member.key, slot) for slot in (*member.operands, FIRE)]
-    room = np.ones(len(trace), dtype=np.int64)
+    room = np.empty(len(trace), dtype=np.int64)
+    room.fill(1)
     room[demands] = counts * len(pattern)
     place = (demands - np.arange(len(demands))).repeat(counts) + number * len(pattern)
     entries, firings = trace.entry.repeat(room), trace.firing.repeat(room)
     for step, entry in enumerate(pattern):
-        entries[place + step], firings[place + step] = entry, firing
+        at = place + step if step else place
+        entries[at], firings[at] = entry, firing
     longer = Trace((member, *trace.members), entries, firings, trace.wanted, trace.readers_with(member))
-    longer.fired_at(member.key, place + len(pattern) - 1, firing)
+    longer.fired_at(member.key, at, firing)
     return longer
 
 
@@ -366,7 +367,7 @@ def ring_depth(trace: Trace, producer: Member) -> int:
     rows = producer.bytes_written(firing) // row_bytes
     dead = dead_bytes(trace, producer.op.output, producer.op.writes.nbytes)
     needed = dead[trace.order(producer.key)] // row_bytes
-    return int(np.max(np.maximum(rows - np.minimum(needed, rows - 1), 1), initial=0))
+    return max(1, int((rows - needed).max())) if len(rows) else 0
 
 
 def dead_bytes(trace: Trace, tensor: TensorId, nbytes: int) -> Ints:
@@ -387,9 +388,14 @@ def written_bytes(trace: Trace, member: Member) -> tuple[Ints, Ints]:
     written = np.zeros(len(firing) + 1, dtype=np.int64)
     np.maximum.accumulate(member.bytes_written(firing), out=written[1:])
     after = _changing(written, trace.order(member.key), len(trace.end))
-    before = np.zeros_like(after)
-    before[1:] = after[:-1]
-    return before, after
+    return _shifted(after), after
+
+
+def _shifted(values: Ints) -> Ints:
+    """At each place the value before it; 0 at the first."""
+    before = np.empty(len(values), dtype=np.int64)
+    before[:1], before[1:] = 0, values[:-1]
+    return before
 
 
 def _changing(values: Ints, at: Ints, length: int) -> Ints:

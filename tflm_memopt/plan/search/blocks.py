@@ -33,6 +33,7 @@ from tflm_memopt.plan.plan import Stage
 from tflm_memopt.plan.walk import Ints
 from tflm_memopt.rowgraph.graph import MAX_IO, InputSource
 
+UNLIMITED = 1 << 62
 MAX_KERNEL_H = 64
 """Rows of a window that a kernel takes at once: TMO_MAX_KERNEL_H."""
 COUNTER_BYTES = 2
@@ -260,7 +261,8 @@ def _orders(op: RowOp) -> Iterator[tuple[int, ...]]:
 
 def _with(block: Growing, trace: Trace, member: Member, ring: Ring | None, frame: InputSource | None) -> Growing:
     """The extended block: the new firings find what lay in the gaps of the old; the new buffers come on top."""
-    is_old = np.ones(len(trace.end), dtype=np.bool_)
+    is_old = np.empty(len(trace.end), dtype=np.bool_)
+    is_old.fill(True)
     is_old[trace.order(member.key)] = False
     gaps = block.gaps[is_old.cumsum() - is_old]
     alive = gaps.copy()
@@ -348,23 +350,33 @@ def candidates(
         if len(read.intersection(at_border.dying + at_border.through)) + len(at_border.born) + framed > MAX_IO:
             continue  # it may have to become a custom operator of its own
         cuttable = True
-        settled = (settle(g, chain.frame) for g in growing)
         through = chain.across + sum(sizes[t] for t in at_border.through)
-        needs = [(through + worst_bytes(g, at_border, sizes, chain.frame), g) for g in settled]
-        nbytes, best = min(needs, key=lambda need: need[0])
-        if nbytes <= limit:
-            yield Candidate(first, last, nbytes, best.macs, stages(best.trace))
+        least, best = limit + 1, None
+        for settled in (settle(g, chain.frame) for g in growing):
+            nbytes = through + worst_bytes(settled, at_border, sizes, chain.frame, least - through)
+            if nbytes < least:
+                least, best = nbytes, settled
+        if best:
+            yield Candidate(first, last, least, best.macs, stages(best.trace))
 
 
 def worst_bytes(
-    block: Growing, at_border: BlockBorder, sizes: Mapping[TensorId, int], frame: InputSource | None = None
+    block: Growing,
+    at_border: BlockBorder,
+    sizes: Mapping[TensorId, int],
+    frame: InputSource | None = None,
+    enough: int = UNLIMITED,
 ) -> int:
     """Bytes of a settled block at its worst moment, without whole tensors that only live through it.
 
-    No layout of it can be lower.
+    No layout of it can be lower. enough: from here on any figure is as good as another.
     """
-    alive = sum((sizes[t] - dead_bytes(block.trace, t, sizes[t]) for t in at_border.dying), block.alive)
-    return int(sum((c.top - c.bottom for c in frame_contents(block.trace, frame)), alive).max())
+    alive = sum((c.top - c.bottom for c in frame_contents(block.trace, frame)), block.alive)
+    for t in at_border.dying:
+        if alive.max() >= enough:
+            break
+        alive = alive + (sizes[t] - dead_bytes(block.trace, t, sizes[t]))
+    return int(alive.max())
 
 
 def rebuild(chain: Chain, candidate: Candidate) -> TracedBlock:

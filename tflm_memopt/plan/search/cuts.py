@@ -23,12 +23,11 @@ from typing import NamedTuple, TypeVar
 
 from tflm_memopt.errors import UsageError
 from tflm_memopt.plan.effort import Meter, SearchPart
-from tflm_memopt.plan.search.blocks import MAX_OPERATORS, MAX_ORDERS, Candidate, Chain, candidates
+from tflm_memopt.plan.search.blocks import MAX_OPERATORS, MAX_ORDERS, UNLIMITED, Candidate, Chain, candidates
 from tflm_memopt.plan.search.tiles import tiled_candidates
 from tflm_memopt.plan.search.tiles_any import walked
 from tflm_memopt.plan.search.tiles_plan import Settings
 
-UNLIMITED = 1 << 62
 SHORT = 16
 """Operators of a row block that is tried everywhere, at the most."""
 SLACK = 16
