@@ -10,9 +10,11 @@ writes those anew. Tables whose folder is not given are left out, and named. Wha
 from __future__ import annotations
 
 import argparse
+import contextlib
+import importlib
+import io
 import re
 import shutil
-import subprocess
 import sys
 import tempfile
 from collections.abc import Iterable, Mapping, Sequence
@@ -79,8 +81,6 @@ def update(page: Path, name: str, table: str) -> None:
 # ---- all of them ----
 
 
-PYTHON = [sys.executable]
-"""What runs the commands of tables."""
 Pages = dict[tuple[str, str, tuple[str, ...]], str]
 """By page, command and models what that makes of the page: it may make several tables."""
 
@@ -117,11 +117,19 @@ def write(table: Table, root: Path, folders: Mapping[str, Path]) -> None:
 
 
 def _run(table: Table, page: Path, folders: Mapping[str, Path]) -> None:
+    """Runs its command here: tables of the same models are made without reading and converting them twice."""
     script, *arguments = (word.format(**folders) for word in table.command.split())
-    command = [str(Path(__file__).parent / script), *arguments, *(["--only", *table.only] if table.only else [])]
-    done = subprocess.run([*PYTHON, *command, "--update", str(page)], capture_output=True, text=True, check=False)
-    if done.returncode:
-        raise ValueError(f"{' '.join(command)}: exit code {done.returncode}\n{done.stderr}")
+    command = [script, *arguments, *(["--only", *table.only] if table.only else []), "--update", str(page)]
+    before, sys.argv = sys.argv, command
+    try:
+        with contextlib.redirect_stdout(io.StringIO()):
+            code = importlib.import_module(script.removesuffix(".py").replace("/", ".")).main()
+    except SystemExit as left:  # a parser says why
+        code = left.code
+    finally:
+        sys.argv = before
+    if code:
+        raise ValueError(f"{' '.join(command)}: exit code {code}")
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

@@ -2,7 +2,7 @@
 
 With one thread, a seed and deterministic time, an answer depends on CP-SAT's version, the program and the parameters
 alone: it is kept under a digest of these (kept.py), for other workers and runs, too. A test that asks whether CP-SAT
-says the same twice does so `afresh()`. `python tests/solving.py SCRIPT [ARGUMENT...]` runs a script like that.
+says the same twice does so `afresh()`.
 
 A module of its own: tests that import conftest get another copy of it than pytest has.
 """
@@ -10,12 +10,8 @@ A module of its own: tests that import conftest get another copy of it than pyte
 from __future__ import annotations
 
 import contextlib
-import gc
 import hashlib
-import runpy
-import sys
 from collections.abc import Iterator
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import kept
@@ -100,11 +96,3 @@ def afresh() -> Iterator[None]:
     finally:
         install()
         offsets.forget()
-
-
-if __name__ == "__main__":
-    install()
-    gc.set_threshold(50_000, 20, 20)  # as the command has it
-    sys.argv = sys.argv[1:]
-    sys.path[0] = str(Path(sys.argv[0]).parent)
-    runpy.run_path(sys.argv[0], run_name="__main__")

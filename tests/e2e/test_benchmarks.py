@@ -6,6 +6,7 @@ import json
 import re
 import sys
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -14,6 +15,7 @@ from cores.core import CORES, missing_tools
 from e2e.test_msf_cnn import LAYERS, layer
 
 import tflm_memopt
+from tflm_memopt.options import DEFAULTS
 from tflm_memopt.runtime.process import run_model
 
 sys.path.insert(0, str(ROOT / "benchmarks"))
@@ -30,7 +32,6 @@ import vmcu
 from papers import tiled_paths
 
 NETS = MODELS / "paper_nets"
-tables.PYTHON.append(str(ROOT / "tests/solving.py"))  # models are converted elsewhere as well
 FOLDERS = {"models": MODELS.resolve(), "nets": NETS.resolve()}
 MARK = re.compile(r"<!-- ([\w-]+):begin")
 RESIDUAL = [
@@ -215,10 +216,26 @@ AGAIN = sorted((t for t in published.TABLES if not t.of and can_be_made(t)), key
 MADE: tables.Pages = {}
 
 
+CONVERTED: dict[str, tflm_memopt.Optimized] = {}
+"""What tables made of models, by these and the options: they have many in common."""
+_OPTIMIZE = tflm_memopt.optimize
+
+
+def converted(model: bytes, *, name: str = "", **options: Any) -> tflm_memopt.Optimized:
+    """optimize(), once for all tables of this process; the first one says the name."""
+    key = repr((model, sorted({**DEFAULTS, **options}.items())))
+    if key not in CONVERTED:
+        CONVERTED[key] = _OPTIMIZE(model, name=name, **options)
+    return CONVERTED[key]
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("table", AGAIN, ids=lambda t: f"{t.page}:{t.name}")
-def test_tables_that_are_quick_to_make_are_those_of_the_tree(table: published.Table) -> None:
+def test_tables_that_are_quick_to_make_are_those_of_the_tree(
+    table: published.Table, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """`python benchmarks/tables.py --write` makes them again; --check looks at the others as well."""
+    monkeypatch.setattr(tflm_memopt, "optimize", converted)
     assert tables.stale(table, ROOT, FOLDERS, MADE) == ""
 
 
