@@ -12,7 +12,7 @@ from pathlib import Path
 from unittest import mock
 
 from conftest import ROOT
-from property.oracle import original
+from property.oracle import EFFORTS, original
 from property.ports import ported, ports_of
 
 from tflm_memopt.convert import pipeline
@@ -74,6 +74,7 @@ def written(data: bytes, folder: Path, rng: random.Random) -> bytes:
         fold=rng.random() < 0.8,
         target=rng.choice(("generic", *sorted(TARGETS))),
         tiles=rng.choice((None, NO_RECOMPUTE)),
+        effort=rng.choice(EFFORTS),
     )
     annotated, planned = pipeline.annotate(border.graph), None
     for mode in _modes(source.graph.tensors[source.graph.inputs[0]].shape, rng):

@@ -19,6 +19,7 @@ from tflm_memopt.convert import pipeline
 from tflm_memopt.model.graph import Graph
 from tflm_memopt.model.interface import Changes
 from tflm_memopt.model.reader import read
+from tflm_memopt.plan.effort import LEVELS, NORMAL
 from tflm_memopt.plan.planned import Planned
 from tflm_memopt.plan.planner import Options
 from tflm_memopt.rewrite.int8_io import Int8Interface
@@ -29,6 +30,8 @@ from tflm_memopt.tflm.arena import predict
 ARENA = 1 << 21
 FIGURE = re.compile(r"Arena allocation (head|tail|total) (\d+) bytes")
 Inputs = Sequence[NDArray[Any]]
+EFFORTS = (LEVELS[NORMAL], *[LEVELS["low"]] * 3)
+"""Of random conversions: what is compared are bytes, which long searches find no more of."""
 ANY = (-128, 127)
 LIMITS = {"INT8": ANY, "UINT8": (0, 255), "INT16": (-32768, 32767)}
 """Of extreme inputs, by type; ANY of other types."""

@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from property.forced import forced, mobile, random_settings
 from property.layers import Layer
 from property.networks import Recipe, build, layers
-from property.oracle import assert_same_bytes, convert, draw_inputs, original, run
+from property.oracle import EFFORTS, assert_same_bytes, convert, draw_inputs, original, run
 from property.planted import plant
 
 from tflm_memopt.convert import pipeline
@@ -65,9 +65,10 @@ def examine(recipe: Recipe) -> None:
     except RuntimeError:
         assume(False)
     assert_ranges_hold(data, recipe.seed)
+    effort = EFFORTS[recipe.seed % len(EFFORTS)]
     for op_per_block in (False, True):
         for fold in (True, False):
-            converted = convert(data, Options("block" if op_per_block else "region", SECONDS, fold=fold))
+            converted = convert(data, Options("block" if op_per_block else "region", SECONDS, effort=effort, fold=fold))
             if converted is not None:
                 assert_same_bytes(data, converted[0], seed=recipe.seed, before=before)
 

@@ -14,7 +14,7 @@ import pytest
 from conftest import thinned
 from property.forced import bordered, mobile, random_settings, squeezed
 from property.networks import build
-from property.oracle import assert_arena_as_predicted, draw_inputs, original, rewritten, run
+from property.oracle import EFFORTS, assert_arena_as_predicted, draw_inputs, original, rewritten, run
 
 from tflm_memopt.convert import pipeline
 from tflm_memopt.errors import UsageError
@@ -50,7 +50,8 @@ def converted(data: bytes, seed: int) -> tuple[bytes, Planned]:
     tiles = rng.choice((None, NO_RECOMPUTE, random_settings(rng), random_settings(rng)))
     if tiles and tiles.max_overhead > 4:
         tiles = replace(tiles, max_overhead=4.0)
-    options = Options("block" if rng.random() < 0.3 else "region", seconds=SECONDS, input=mode, tiles=tiles)
+    op_per, effort = "block" if rng.random() < 0.3 else "region", EFFORTS[seed % len(EFFORTS)]
+    options = Options(op_per, seconds=SECONDS, effort=effort, input=mode, tiles=tiles)
     planner = Planner(parts, options)
     plan = planner.plan(rng.choice([planner.macs, *(point.macs for point in planner.points())]))
     planned = pipeline.checked(parts, plan)

@@ -19,7 +19,7 @@ from models import Net
 from property.forced import bordered, forced, mobile, random_settings, squeezed
 from property.layers import KINDS, Layer
 from property.networks import Recipe, build, recipes
-from property.oracle import assert_arena_as_predicted, assert_same_bytes, convert, original
+from property.oracle import EFFORTS, assert_arena_as_predicted, assert_same_bytes, convert, original
 
 import tflm_memopt
 from tflm_memopt.check.checker import check
@@ -66,6 +66,7 @@ def drawn(seed: int) -> Options:
         target=rng.choice(sorted(TARGETS)),
         turn=rng.random() < 0.8,
         tiles=rng.choice((None, NO_RECOMPUTE)),
+        effort=rng.choice(EFFORTS),
     )
 
 
@@ -150,7 +151,9 @@ def test_every_point_of_a_frontier_runs(seed: int) -> None:
 def test_second_passes_within_any_budget(seed: int) -> None:
     """Every point of the frontier of a network with gates, and by way of its file."""
     data = build(squeezed(seed))
-    once, *points = tflm_memopt.explore(data, op_per="block" if seed % 5 == 0 else "region").points
+    once, *points = tflm_memopt.explore(
+        data, op_per="block" if seed % 5 == 0 else "region", effort=EFFORTS[seed % len(EFFORTS)]
+    ).points
     assert once.second_passes == 0
     for point in points:
         saved = json.loads(json.dumps(point.plan.to_json()))
