@@ -48,6 +48,25 @@ RESIDUAL = [
 ]
 
 
+CONVERTED: dict[str, tflm_memopt.Optimized] = {}
+"""What tables and tests made of models, by these and the options: they have many in common."""
+_OPTIMIZE = tflm_memopt.optimize
+
+
+def converted(model: bytes, *, name: str = "", **options: Any) -> tflm_memopt.Optimized:
+    """optimize(), once for each model and options; the first one says the name."""
+    key = repr((model, sorted({**DEFAULTS, **options}.items())))
+    if key not in CONVERTED:
+        CONVERTED[key] = _OPTIMIZE(model, name=name, **options)
+    return CONVERTED[key]
+
+
+@pytest.fixture
+def once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Models are converted once for all tests that ask for this."""
+    monkeypatch.setattr(tflm_memopt, "optimize", converted)
+
+
 # ---- int8 models of layer lists ----
 
 
@@ -99,6 +118,7 @@ def test_executed(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
 @pytest.mark.parametrize(
     ("net", "overhead", "most"), [("mn2-vww5", 1.1, 8_800), ("mbv2-w035", 1.1, 7_400), ("mbv2-w035", 4.0, 5_900)]
 )
+@pytest.mark.usefixtures("once")
 def test_plans_of_the_frontier_are_executed(net: str, overhead: float, most: int) -> None:
     """In as many bytes as a search over the geometry can give, msf-CNN's convention: 1 % more at the most."""
     (row,) = executed.rows(NETS / f"{net}_residual_tail.json", (overhead,), "external", runs=1)
@@ -216,26 +236,11 @@ AGAIN = sorted((t for t in published.TABLES if not t.of and can_be_made(t)), key
 MADE: tables.Pages = {}
 
 
-CONVERTED: dict[str, tflm_memopt.Optimized] = {}
-"""What tables made of models, by these and the options: they have many in common."""
-_OPTIMIZE = tflm_memopt.optimize
-
-
-def converted(model: bytes, *, name: str = "", **options: Any) -> tflm_memopt.Optimized:
-    """optimize(), once for all tables of this process; the first one says the name."""
-    key = repr((model, sorted({**DEFAULTS, **options}.items())))
-    if key not in CONVERTED:
-        CONVERTED[key] = _OPTIMIZE(model, name=name, **options)
-    return CONVERTED[key]
-
-
 @pytest.mark.slow
 @pytest.mark.parametrize("table", AGAIN, ids=lambda t: f"{t.page}:{t.name}")
-def test_tables_that_are_quick_to_make_are_those_of_the_tree(
-    table: published.Table, monkeypatch: pytest.MonkeyPatch
-) -> None:
+@pytest.mark.usefixtures("once")
+def test_tables_that_are_quick_to_make_are_those_of_the_tree(table: published.Table) -> None:
     """`python benchmarks/tables.py --write` makes them again; --check looks at the others as well."""
-    monkeypatch.setattr(tflm_memopt, "optimize", converted)
     assert tables.stale(table, ROOT, FOLDERS, MADE) == ""
 
 
