@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import os
-import subprocess
-import sys
+import signal
 from collections import Counter
+from collections.abc import Callable
 from functools import partial
 
 import numpy as np
 import pytest
 from conftest import thinned
-from hostile.judge import TESTS, Outcome, judge
+from hostile.judge import Outcome, judge
 from hostile.mutants import corpus, few, mutant, networks
 from hostile.server import PATIENCE, in_children
 from hostile.witness import outputs_anywhere
@@ -34,32 +34,30 @@ def test_a_seed_is_one_file() -> None:
     assert mutant(7) == mutant(7) != mutant(8)
 
 
-ENDS = """
-import os, signal
-from hostile.server import in_children
-
-def hang():
-    while True: pass
-
-work = [lambda: 1, lambda: os.kill(os.getpid(), signal.SIGSEGV), lambda: 2, hang, lambda: os._exit(3),
-        lambda: len(bytearray(3 * 10**9)), lambda: [3]]
-for answer, failure in in_children(work, 1):
-    print(answer, failure.strip().splitlines()[-1:])
-"""
+def hang() -> None:
+    while True:
+        pass
 
 
 @pytest.mark.slow
 def test_what_ends_a_process_is_told_and_the_others_are_judged() -> None:
-    environment = {**os.environ, "PYTHONPATH": os.pathsep.join([str(TESTS), *sys.path])}
-    said = subprocess.run([sys.executable, "-c", ENDS], env=environment, capture_output=True, text=True, check=True)
-    assert said.stdout.splitlines() == [
-        "1 []",
-        "None ['crashed with SIGSEGV']",
-        "2 []",
-        "None ['over 1 s']",
-        "None ['ended with exit code 3']",
-        "None ['MemoryError']",
-        "[3] []",
+    work: list[Callable[[], object]] = [
+        lambda: 1,
+        lambda: os.kill(os.getpid(), signal.SIGSEGV),
+        lambda: 2,
+        hang,
+        lambda: os._exit(3),
+        lambda: len(bytearray(3 * 10**9)),
+        lambda: [3],
+    ]
+    assert [(answer, failure.strip().splitlines()[-1:]) for answer, failure in in_children(work, 1)] == [
+        (1, []),
+        (None, ["crashed with SIGSEGV"]),
+        (2, []),
+        (None, ["over 1 s"]),
+        (None, ["ended with exit code 3"]),
+        (None, ["MemoryError"]),
+        ([3], []),
     ]
 
 
