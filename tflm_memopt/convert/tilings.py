@@ -67,10 +67,7 @@ class Tilings:
         return best
 
     def _total(self, found: Plan) -> int:
-        return found.head + self._tail(found.tilings)
-
-    def _tail(self, tilings: Sequence[Tiling]) -> int:
-        return tail(self._parts(tilings).model, self.library, self.abi)
+        return found.head + self._weight(found.tilings).tail
 
     def _parts(self, tilings: Sequence[Tiling]) -> RowGraph:
         return pipeline.in_parts(self.whole, tilings, self.library, self.abi)
@@ -86,15 +83,18 @@ class Tilings:
         found: list[tuple[int, int, tuple[Tiling, ...]]] = []
         for tiling in self._candidates(before, kinds) if JOIN in known else ():
             tilings = (*before, tiling)
-            weight = self.weighed.get(tilings) or self.weighed.setdefault(tilings, self._weigh(tilings))
+            weight = self._weight(tilings)
             if weight.macs <= macs and known >= weight.ops:
-                found.append((weight.nbytes, len(found), tilings))
+                found.append((weight.live + weight.tail, len(found), tilings))
         return [tilings for _, _, tilings in sorted(found)[:PLANNED]]
+
+    def _weight(self, tilings: tuple[Tiling, ...]) -> _Weight:
+        return self.weighed.get(tilings) or self.weighed.setdefault(tilings, self._weigh(tilings))
 
     def _weigh(self, tilings: tuple[Tiling, ...]) -> _Weight:
         graph = self._parts(tilings)
-        nbytes = max(live_bytes(graph)) + tail(graph.model, self.library, self.abi)
-        return _Weight(nbytes, graph.macs, frozenset(op.type for op in graph.model.ops))
+        after = tail(graph.model, self.library, self.abi)
+        return _Weight(max(live_bytes(graph)), after, graph.macs, frozenset(op.type for op in graph.model.ops))
 
     def _candidates(self, before: tuple[Tiling, ...], kinds: Sequence[_Kind]) -> Iterator[Tiling]:
         """Chains of operators that are whole yet, through one that needs most."""
@@ -123,8 +123,10 @@ class Tilings:
 class _Weight:
     """Chains in parts, before they are planned."""
 
-    nbytes: int
-    """Live tensors at the worst moment, and the tail."""
+    live: int
+    """Bytes of live tensors at the worst moment."""
+    tail: int
+    """Bytes that stay for tensors and operators."""
     macs: int
     ops: frozenset[str]
     """Kinds of operators."""
