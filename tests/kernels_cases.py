@@ -1,15 +1,19 @@
-"""Random calls of described kernels: extents, parameters and arrays, with what NumPy makes of them."""
+"""Described kernels for tests: random calls of the package's own, and small ones that break a rule."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
+import pytest
 from numpy.typing import NDArray
 
+from tflm_memopt.errors import KernelError
+from tflm_memopt.kernels.build import Builder, kernel
 from tflm_memopt.kernels.descriptions.dense import dense
-from tflm_memopt.kernels.language import KernelProgram, Memory
+from tflm_memopt.kernels.language import Index, KernelProgram, Memory, Type
+from tflm_memopt.kernels.meaning import run
 from tflm_memopt.kernels.rewrites import Rewrite, scheduled
 from tflm_memopt.ops.bound import BOUND, SIDE_BY_SIDE
 
@@ -118,3 +122,39 @@ def laid_out(
             axes = sorted(range(len(strides)), key=lambda axis: (-strides[axis], axis))
             out[tensor.name] = np.ascontiguousarray(arrays[tensor.name].transpose(axes))
     return out
+
+
+def described(write: Callable[[Builder, Index], None]) -> KernelProgram:
+    """A kernel over n bytes."""
+
+    @kernel("a test")
+    def small(b: Builder) -> None:
+        (n,) = b.extents("n")
+        write(b, n)
+
+    return small
+
+
+def refused(code: str, act: Callable[[], object]) -> str:
+    with pytest.raises(KernelError) as caught:
+        act()
+    assert caught.value.code == code and caught.value.hint
+    return str(caught.value)
+
+
+def executed(write: Callable[[Builder, Index], None]) -> Callable[[], object]:
+    small = described(write)
+    given = {t.name: np.arange(5, dtype=np.int8) for t in small.tensors if not t.written and t.name != "work"}
+    return lambda: run(small, {"n": 5}, given)
+
+
+@kernel("y = the sum of squares")
+def squared(b: Builder) -> None:
+    (n,) = b.extents("n")
+    (zero,) = b.parameters("zero")
+    x, y = b.ram("x", Type.INT8, n), b.output("y", Type.INT32, 1)
+    total = b.broadcast(Type.INT32, Index.of(0))
+    with b.loop("i", n) as i:
+        value = b.compute("sub", Type.INT16, b.ram_load(x, i), zero)
+        b.dot(total, value, value)
+    b.ram_store(y, total, 0)

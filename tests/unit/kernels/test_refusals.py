@@ -1,0 +1,175 @@
+"""Described kernels that are refused, and what is said of them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+from kernels_cases import (
+    described,
+    executed,
+    refused,
+    squared,
+)
+
+from tflm_memopt.kernels.build import Builder, kernel
+from tflm_memopt.kernels.descriptions.activations import lookup
+from tflm_memopt.kernels.descriptions.dense import dense
+from tflm_memopt.kernels.descriptions.windows import conv
+from tflm_memopt.kernels.instructions import ESP32S3, MVE, REF
+from tflm_memopt.kernels.language import Index, KernelProgram, Type
+from tflm_memopt.kernels.meaning import run
+from tflm_memopt.kernels.rewrites import (
+    Rewrite,
+    distribute,
+    jam,
+    reduce,
+    relayout,
+    scheduled,
+    vectorise,
+)
+from tflm_memopt.kernels.write_c import function
+from tflm_memopt.ops.bound import SUMMED
+
+
+def test_an_element_outside() -> None:
+    def write(b: Builder, n: Index) -> None:
+        x, y = b.ram("x", Type.INT8, n), b.output("y", Type.INT8, n)
+        with b.loop("i", n) as i:
+            b.ram_store(y, b.ram_load(x, i + 1), i)
+
+    assert "'x' has 5 elements, and element 5" in refused("kernel_bounds", executed(write))
+
+
+def test_a_read_of_what_was_freed_or_never_stored() -> None:
+    def freed(b: Builder, n: Index) -> None:
+        x, y = b.ram("x", Type.INT8, n), b.output("y", Type.INT8, n)
+        with b.loop("i", n) as i:
+            b.ram_free(x, i)
+            b.ram_store(y, b.ram_load(x, i), i)
+
+    def never(b: Builder, n: Index) -> None:
+        x, y = b.ram("work", Type.INT8, n), b.output("y", Type.INT8, n)
+        with b.loop("i", n) as i:
+            b.ram_store(y, b.ram_load(x, i), i)
+
+    refused("kernel_freed", executed(freed))
+    refused("kernel_freed", executed(never))
+
+
+def test_an_output_that_is_stored_twice_or_not_everywhere() -> None:
+    def twice(b: Builder, n: Index) -> None:
+        x, y = b.ram("x", Type.INT8, n), b.output("y", Type.INT8, n)
+        with b.loop("i", n) as i:
+            b.ram_store(y, b.ram_load(x, i), 0)
+
+    def once(b: Builder, n: Index) -> None:
+        x, y = b.ram("x", Type.INT8, n), b.output("y", Type.INT8, n)
+        b.ram_store(y, b.ram_load(x, 0), 0)
+
+    refused("kernel_stored_twice", executed(twice))
+    refused("kernel_not_stored", executed(once))
+
+
+def test_a_value_that_its_register_cannot_hold() -> None:
+    def write(b: Builder, n: Index) -> None:
+        x, y = b.ram("x", Type.INT8, n), b.output("y", Type.INT8, n)
+        with b.loop("i", n) as i:
+            b.ram_store(y, b.compute("mul", Type.INT8, b.ram_load(x, i), Index.of(100)), i)
+
+    assert "and r2 is int8_t" in refused("kernel_range", executed(write))
+
+
+def test_a_register_that_holds_nothing() -> None:
+    def write(b: Builder, n: Index) -> None:
+        y = b.output("y", Type.INT8, n)
+        with b.loop("i", n) as i:
+            b.ram_store(y, b.reg_alloc(Type.INT8, "empty"), i)
+
+    assert "register empty" in refused("kernel_undefined", executed(write))
+
+
+def test_a_load_from_the_other_memory() -> None:
+    def write(b: Builder, n: Index) -> None:
+        b.flash_load(b.ram("x", Type.INT8, n), 0)
+
+    assert "flash" in refused("kernel_memory", lambda: described(write))
+
+
+def test_loops_that_cannot_be_vectorised() -> None:
+    def rewritten(var: str) -> Callable[[], object]:
+        return lambda: scheduled(dense, [vectorise(var)])
+
+    assert "'r1' goes from turn to turn" in refused("kernel_vectorise", rewritten("k"))
+    assert "whether dilation_h * r + p * stride_h - pad_top lies inside" in refused(
+        "kernel_vectorise", lambda: scheduled(conv, [vectorise("p")])
+    )
+    assert "has 0 loops over 'z'" in refused("kernel_loop", rewritten("z"))
+    refused("kernel_relayout", lambda: scheduled(dense, [relayout("x", (1, 0))]))
+    refused("kernel_relayout", lambda: scheduled(dense, [relayout("w", (0, 0))]))
+
+
+def test_a_target_without_an_instruction() -> None:
+    def write(b: Builder, n: Index) -> None:
+        x, y = b.ram("x", Type.INT8, n), b.output("y", Type.INT8, n)
+        with b.loop("i", n) as i:
+            b.ram_store(y, b.compute("shift_right_rounded", Type.INT8, b.ram_load(x, i), Index.of(3)), i)
+
+    assert "ref has no instruction for shift_right_rounded: s of s, s" in refused(
+        "kernel_instruction", lambda: function(described(write), REF)
+    )
+
+
+def test_loops_that_cannot_be_summed_up() -> None:
+    def rewritten(*steps: Rewrite, of: KernelProgram = dense) -> Callable[[], object]:
+        return lambda: scheduled(of, steps)
+
+    assert "elements of 'x' do not lie side by side" in refused("kernel_reduce", rewritten(reduce("r"), of=pooled))
+    assert "differences, dots and sums" in refused("kernel_reduce", rewritten(reduce("n")))
+    assert "more than loads, a difference" in refused("kernel_reduce", rewritten(distribute("k"), distribute("k")))
+    assert "the dot is not of it" in refused("kernel_reduce", rewritten(distribute("i"), of=squared))
+    assert "'r1' goes from turn to turn" in refused("kernel_vectorise", rewritten(jam("k", 2)))
+
+
+@kernel("y = the sum of a column")
+def pooled(b: Builder) -> None:
+    n, width = b.extents("n", "width")
+    x, y = b.ram("x", Type.INT8, n, width), b.output("y", Type.INT32, 1)
+    total = b.broadcast(Type.INT32, Index.of(0))
+    with b.loop("r", n) as r:
+        b.update("add", total, b.ram_load(x, r, 0))
+    b.ram_store(y, total, 0)
+
+
+def test_lanes_that_a_table_has_no_loop_for() -> None:
+    def describe(b: Builder, n: Index) -> None:
+        x, y = b.ram("x", Type.INT8, n), b.output("y", Type.INT8, n)
+        with b.loop("i", n) as i:
+            b.ram_store(y, b.compute("max", Type.INT8, b.ram_load(x, i), i), i)
+
+    refused("kernel_lanes", lambda: function(vectorise("i")(described(describe)), MVE))
+
+
+def test_a_target_of_which_no_c_is_written() -> None:
+    summed = scheduled(dense, SUMMED["esp32s3"]["dense"])
+    assert "no compiler" in refused("kernel_unwritten", lambda: function(summed, ESP32S3))
+
+
+def test_a_table_is_looked_up_by_scalars() -> None:
+    assert "'table' is looked up" in refused("kernel_vectorise", lambda: scheduled(lookup, [vectorise("i")]))
+    short = np.zeros(200, np.int8)
+    x = np.full(3, 100, np.int8)
+    assert "element 228" in refused("kernel_bounds", lambda: run(lookup, {"n": 3}, {"x": x, "table": short}))
+
+
+def test_registers_that_would_say_what_is_accessed() -> None:
+    """Which elements a kernel reads depends on no values: planner and checker would not know."""
+
+    def describe(b: Builder, n: Index) -> None:
+        x, y = b.ram("x", Type.INT8, n), b.output("y", Type.INT8, n)
+        with b.loop("i", n) as i:
+            value = b.ram_load(x, i)
+            with b.inside(value, 3):
+                b.ram_store(y, value, i)
+
+    refused("kernel_condition", lambda: described(describe))

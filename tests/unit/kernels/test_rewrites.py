@@ -1,0 +1,168 @@
+"""What rewrites of a described kernel leave as it was, what they change, and which ones are refused."""
+
+from __future__ import annotations
+
+import re
+
+import numpy as np
+import pytest
+from kernels_cases import (
+    described,
+    draw_packed,
+    refused,
+    squared,
+)
+
+from tflm_memopt.kernels.build import Builder, kernel
+from tflm_memopt.kernels.descriptions.dense import dense
+from tflm_memopt.kernels.descriptions.elementwise import add
+from tflm_memopt.kernels.descriptions.packed import packed_conv, packed_depthwise, windows
+from tflm_memopt.kernels.descriptions.packed_arm import add_pixels
+from tflm_memopt.kernels.descriptions.pixels import conv_sums, depthwise_sums
+from tflm_memopt.kernels.descriptions.rows import gather
+from tflm_memopt.kernels.instructions import MVE, REF, RVV
+from tflm_memopt.kernels.language import Index, Type
+from tflm_memopt.kernels.meaning import run
+from tflm_memopt.kernels.rewrites import (
+    Rewrite,
+    inward,
+    jam,
+    reduce,
+    scheduled,
+    unroll,
+    vectorise,
+)
+from tflm_memopt.kernels.write_c import function
+
+# ---- several turns at once ----
+
+
+def test_several_turns_at_once_of_what_is_left_over() -> None:
+    rng = np.random.default_rng(2)
+    for channels in range(1, 20):
+        values = {"pointers": 3, "reach": 2 * channels, "rows": 3, "columns": 2, "channels": channels, "zero_in": 5}
+        values |= {"next_row": 1, "next_column": 0, "apart": channels, "offset": 0, "spread": 1}
+        values |= {"row_weights": 2 * channels, "tap_weights": channels}
+        given = {t.name: rng.integers(-128, 128, t.elements.at(values)) for t in depthwise_sums.tensors}
+        jammed = scheduled(depthwise_sums, [jam("c", 8, 4)])
+        assert (run(jammed, values, given)["sums"] == run(depthwise_sums, values, given)["sums"]).all()
+    assert function(jammed, REF).count("for (") == 3 * 3  # of eight channels, of four, and of one
+
+
+@pytest.mark.parametrize("turns", [1, 2, 3, 5])
+@pytest.mark.parametrize("lanes", [2, 4, 16])
+def test_jammed_and_unrolled_loops_change_nothing(turns: int, lanes: int) -> None:
+    """Whatever is left over; 2 lanes are what a register of 64 bits has of int32."""
+    loops = {packed_conv: ("k", "i"), packed_depthwise: ("k", "t"), windows: ("i", "r")}
+    for program, (along, inner) in loops.items():
+        for seed in range(4):
+            values, arrays = draw_packed(program, seed)
+            expected = run(program, values, arrays)["y"]
+            for steps in (
+                [vectorise(along), jam("p", turns, apart=True)],
+                [vectorise(along), unroll(inner, turns)] if inner != "r" else [jam("r", turns, apart=True)],
+                [vectorise(along), jam("p", turns, apart=True), unroll(inner, 3)]
+                if inner != "r"
+                else [unroll("r", turns)],
+            ):
+                changed = scheduled(program, steps)
+                np.testing.assert_array_equal(run(changed, values, arrays, lanes)["y"], expected)
+
+
+def test_jammed_turns_load_what_is_the_same_for_its_turns_once() -> None:
+    plain = scheduled(packed_conv, [vectorise("k")])
+    loads = function(plain, RVV).count("(&w[")
+    jammed = scheduled(plain, [jam("p", 2, apart=True)])
+    assert function(jammed, RVV).count("(&w[") == 2 * loads  # of two turns, and of one
+    assert function(scheduled(plain, [unroll("i", 3)]), RVV).count("(&w[") == 4 * loads
+
+
+def test_jams_of_turns_that_depend_on_each_other_are_refused() -> None:
+    assert "'r1' goes from turn to turn" in refused("kernel_vectorise", lambda: scheduled(packed_conv, [jam("i", 2)]))
+    wide = scheduled(packed_conv, [vectorise("k")])
+    assert "several turns at once already" in refused("kernel_turns", lambda: scheduled(wide, [jam("k", 2)]))
+    assert "several turns at once already" in refused(
+        "kernel_turns", lambda: scheduled(packed_conv, [jam("p", 2, apart=True), unroll("p", 2)])
+    )
+
+    @kernel("y[p] = x[p] + the greater of two weights")
+    def changing(b: Builder) -> None:
+        (n,) = b.extents("n")
+        x, y = b.ram("x", Type.INT8, n), b.output("y", Type.INT8, n)
+        w = b.flash("w", Type.INT8, n)
+        with b.loop("p", n) as p:
+            weight = b.broadcast(Type.INT32, b.flash_load(w, 0))
+            b.update("max", weight, b.flash_load(w, 1))
+            b.ram_store(y, b.compute("add", Type.INT8, b.ram_load(x, p), weight), p)
+
+    both = [jam("p", 2, apart=True)]
+    assert "cannot share 'r2', which changes" in refused("kernel_shared", lambda: scheduled(changing, both))
+
+
+# ---- loops that go inside ----
+
+
+@pytest.mark.parametrize("steps", [[unroll("b", 8, 3)], [unroll("b", 4)], []])
+@pytest.mark.parametrize("run_of", [1, 7, 23])
+def test_a_loop_that_goes_inside_changes_nothing(steps: list[Rewrite], run_of: int) -> None:
+    rng = np.random.default_rng(run_of)
+    values = {
+        "pointers": 4,
+        "reach": 40,
+        "parts": 2,
+        "count": 2,
+        "run": run_of,
+        "filters": 5,
+        "next_at": 2,
+        "stride": 1,
+    }
+    values |= {"next_offset": 3, "offset": 1, "step": 1, "zero_in": -7}
+    values |= {"filter_weights": 4 * run_of, "part_weights": 2 * run_of, "run_weights": run_of}
+    given = {t.name: rng.integers(-128, 128, t.elements.at(values)) for t in conv_sums.tensors}
+    plain = run(conv_sums, values, given)["sums"]
+    moved = scheduled(conv_sums, [*steps, inward("c")])
+    assert (run(moved, values, given)["sums"] == plain).all()
+    text = function(moved, REF)
+    assert text.index("int32_t r2") < text.index("for (uint32_t c = 0; c < filters; ++c)")
+
+
+def test_loops_that_cannot_go_inside() -> None:
+    """What is no sum in a workspace, what is more than one loop, and what turns take along from loop to loop."""
+
+    def along(b: Builder, n: Index) -> None:
+        (m,) = b.extents("m")
+        x, sums = b.ram("x", Type.INT8, n, m), b.workspace("sums", Type.INT32, n)
+        w = b.flash("w", Type.INT8, n)
+        with b.loop("i", n) as i:
+            total = b.ram_load(sums, i)
+            with b.loop("j", m) as j:
+                factor = b.flash_load(w, i)
+                with b.loop("k", 2):
+                    b.dot(total, factor, b.ram_load(x, i, j))
+            b.ram_store(sums, total, i)
+
+    assert "'r2' is taken along" in refused("kernel_inward", lambda: scheduled(described(along), [inward("i")]))
+    assert "more than sums" in refused("kernel_inward", lambda: scheduled(dense, [inward("n")]))
+
+
+# ---- lanes ----
+
+
+def test_lanes_that_are_not_there_are_neither_loaded_nor_stored() -> None:
+    _, _, last = function(scheduled(add_pixels, [vectorise("c", group=4)]), MVE).rpartition("for (uint32_t c_left")
+    assert re.findall(r"\bv(?:ldr|str)\w+", last) == ["vldrwq_z_s32", "vldrbq_z_s32", "vstrwq_p_s32"]
+
+
+def test_squares_may_be_summed_up_across_lanes() -> None:
+    given = {"x": np.arange(-5, 6, dtype=np.int8)}
+    for lanes in (1, 4, 16):
+        assert run(scheduled(squared, [reduce("i")]), {"n": 11, "zero": 2}, given, lanes)["y"] == 154
+
+
+def test_a_core_without_vectors_moves_elements_side_by_side_at_once() -> None:
+    moved = scheduled(gather, [vectorise("c")])
+    assert "memcpy(&y[(int32_t)(channels * p)], &table[0 + r2], channels);" in function(moved, REF)
+    index, table = np.array([2, 0]), np.arange(12, dtype=np.int8)
+    made = run(moved, {"pixels": 2, "rows": 3, "channels": 4}, {"index": index, "table": table})["y"]
+    assert made.tolist() == [8, 9, 10, 11, 0, 1, 2, 3]
+    assert "no vectors" in refused("kernel_moves", lambda: function(vectorise("i")(add), REF))
