@@ -10,11 +10,9 @@ writes those anew. Tables whose folder is not given are left out, and named. Wha
 from __future__ import annotations
 
 import argparse
-import contextlib
-import importlib
-import io
 import re
 import shutil
+import subprocess
 import sys
 import tempfile
 from collections.abc import Iterable, Mapping, Sequence
@@ -116,20 +114,19 @@ def write(table: Table, root: Path, folders: Mapping[str, Path]) -> None:
     page.write_text(updated(text, table.name, between(text, table.name)[0], of), encoding="utf-8")
 
 
+def command(table: Table, page: Path, folders: Mapping[str, Path]) -> list[str]:
+    """The script in benchmarks/ that writes a table into `page`, and its arguments."""
+    words = (word.format(**folders) for word in table.command.split())
+    return [*words, *(["--only", *table.only] if table.only else []), "--update", str(page)]
+
+
 def _run(table: Table, page: Path, folders: Mapping[str, Path]) -> None:
-    """Runs its command here: tables of the same models are made without reading and converting them twice."""
-    script, *arguments = (word.format(**folders) for word in table.command.split())
-    command = [script, *arguments, *(["--only", *table.only] if table.only else []), "--update", str(page)]
-    before, sys.argv = sys.argv, command
-    try:
-        with contextlib.redirect_stdout(io.StringIO()):
-            code = importlib.import_module(script.removesuffix(".py").replace("/", ".")).main()
-    except SystemExit as left:  # a parser says why
-        code = left.code
-    finally:
-        sys.argv = before
-    if code:
-        raise ValueError(f"{' '.join(command)}: exit code {code}")
+    """In a process of its own: no table's seconds are those of caches that another one filled."""
+    script, *arguments = command(table, page, folders)
+    path = Path(__file__).parent / script
+    done = subprocess.run([sys.executable, path, *arguments], capture_output=True, text=True, check=False)
+    if done.returncode:
+        raise ValueError(f"{script} {' '.join(arguments)}: exit code {done.returncode}\n{done.stderr}")
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

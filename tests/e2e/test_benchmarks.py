@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import importlib
 import json
 import re
 import sys
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -48,23 +50,33 @@ RESIDUAL = [
 ]
 
 
-CONVERTED: dict[str, tflm_memopt.Optimized] = {}
+CONVERTED: dict[tuple[bytes, str], tflm_memopt.Optimized] = {}
 """What tables and tests made of models, by these and the options: they have many in common."""
 _OPTIMIZE = tflm_memopt.optimize
 
 
 def converted(model: bytes, *, name: str = "", **options: Any) -> tflm_memopt.Optimized:
     """optimize(), once for each model and options; the first one says the name."""
-    key = repr((model, sorted({**DEFAULTS, **options}.items())))
+    key = model, repr(sorted({**DEFAULTS, **options}.items()))
     if key not in CONVERTED:
         CONVERTED[key] = _OPTIMIZE(model, name=name, **options)
     return CONVERTED[key]
+
+
+def run_here(table: published.Table, page: Path, folders: Mapping[str, Path]) -> None:
+    """A table's command in this process, so that no model is converted twice."""
+    script, *arguments = tables.command(table, page, folders)
+    module = importlib.import_module(script.removesuffix(".py").replace("/", "."))
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(sys, "argv", [script, *arguments])
+        assert not module.main()
 
 
 @pytest.fixture
 def once(monkeypatch: pytest.MonkeyPatch) -> None:
     """Models are converted once for all tests that ask for this."""
     monkeypatch.setattr(tflm_memopt, "optimize", converted)
+    monkeypatch.setattr(tables, "_run", run_here)
 
 
 # ---- int8 models of layer lists ----
