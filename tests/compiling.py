@@ -25,6 +25,7 @@ SETTINGS = {
     "CCACHE_MAXSIZE": "1G",
     "SKBUILD_BUILD_DIR": "build/native",  # from there, the sources of all checkouts have the same names
 }
+"""What ccache reads from the environment, and where packages are built."""
 
 
 def install() -> None:

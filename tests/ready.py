@@ -1,7 +1,7 @@
 """Python with TensorFlow, which takes seconds to import: a process that has done so forks for each script.
 
-A module of its own, so that all tests of a worker have one such process. What a user meets, who has a fresh one, some
-test asks, too.
+All tests of a worker share one such process. That a fresh Python does the same, as users start it, is a test of its
+own (tests/unit/cli/test_keras.py).
 """
 
 from __future__ import annotations

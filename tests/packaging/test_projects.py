@@ -72,7 +72,7 @@ def test_a_project_runs_as_it_is(project: str, where: str, tflm: str, tmp_path: 
 
 
 def without_plan(model: bytes) -> bytes:
-    """The model without its offline memory plan, which has another name, and so many bytes as before."""
+    """The model with its offline memory plan under a name that TFLM does not know; its size stays."""
     tree = writer.edit(read(model))
     for metadata in tree.metadata:
         if decoded(metadata.name) == OFFLINE_PLAN:

@@ -31,7 +31,7 @@ ARENA = 1 << 21
 FIGURE = re.compile(r"Arena allocation (head|tail|total) (\d+) bytes")
 Inputs = Sequence[NDArray[Any]]
 EFFORTS = (LEVELS[NORMAL], *[LEVELS["low"]] * 3)
-"""Of random conversions: what is compared are bytes, which long searches find no more of."""
+"""How long the plans of random conversions are searched: mostly not long, since any plan must give the same bytes."""
 ANY = (-128, 127)
 LIMITS = {"INT8": ANY, "UINT8": (0, 255), "INT16": (-32768, 32767)}
 """Of extreme inputs, by type; ANY of other types."""

@@ -124,7 +124,7 @@ class Network:
         models = device_models(self.source, shared)
         made = [self.optimize(model, f"device{n}/{self.name}") for n, model in enumerate(models)]
         done = tuple(one for one, _ in made)
-        plans = [demand_whole(one, planned) for one, planned in made]
+        plans = [_demand_whole(one, planned) for one, planned in made]
         crossing = [check(planned.plan, planned.graph) for planned in plans]
         traffic = check_together(crossing)
         computing = [computed(self.asked, planned) for planned in plans] if self.line else []
@@ -288,7 +288,7 @@ def _weights(graph: Graph, of: Sequence[int] | None = None) -> int:
     return sum(_filter_bytes(graph, op) for op in graph.ops if of is None or not set(of).isdisjoint(op.stands_for))
 
 
-def demand_whole(one: Optimized, planned: Planned | None) -> Planned:
+def _demand_whole(one: Optimized, planned: Planned | None) -> Planned:
     """The plan of a device whose operators all run in one region.
 
     Raises UsageError where builtin operators are left: TFLM would run them again whenever it goes on after a wait.

@@ -319,16 +319,14 @@ def prepend(trace: Trace, member: Member) -> Trace:
 
     # The demands are met: the producer's entries take their place, of each firing its demands and the firing itself.
     pattern = [_entry(member.key, slot) for slot in (*member.operands, FIRE)]
-    room = np.empty(len(trace), dtype=np.int64)
-    room.fill(1)
+    room = np.ones(len(trace), dtype=np.int64)
     room[demands] = counts * len(pattern)
     place = (demands - np.arange(len(demands))).repeat(counts) + number * len(pattern)
     entries, firings = trace.entry.repeat(room), trace.firing.repeat(room)
     for step, entry in enumerate(pattern):
-        at = place + step if step else place
-        entries[at], firings[at] = entry, firing
+        entries[place + step], firings[place + step] = entry, firing
     longer = Trace((member, *trace.members), entries, firings, trace.wanted, trace.readers_with(member))
-    longer.fired_at(member.key, at, firing)
+    longer.fired_at(member.key, place + len(pattern) - 1, firing)
     return longer
 
 

@@ -34,6 +34,7 @@ from tflm_memopt.plan.walk import Ints
 from tflm_memopt.rowgraph.graph import MAX_IO, InputSource
 
 UNLIMITED = 1 << 62
+"""More bytes, or multiplications, than any plan takes."""
 MAX_KERNEL_H = 64
 """Rows of a window that a kernel takes at once: TMO_MAX_KERNEL_H."""
 COUNTER_BYTES = 2
@@ -261,8 +262,7 @@ def _orders(op: RowOp) -> Iterator[tuple[int, ...]]:
 
 def _with(block: Growing, trace: Trace, member: Member, ring: Ring | None, frame: InputSource | None) -> Growing:
     """The extended block: the new firings find what lay in the gaps of the old; the new buffers come on top."""
-    is_old = np.empty(len(trace.end), dtype=np.bool_)
-    is_old.fill(True)
+    is_old = np.ones(len(trace.end), dtype=np.bool_)
     is_old[trace.order(member.key)] = False
     gaps = block.gaps[is_old.cumsum() - is_old]
     alive = gaps.copy()
