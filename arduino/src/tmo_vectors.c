@@ -180,12 +180,12 @@ static void take_columns(const tmo_kernel *k, const tmo_window *rows, tmo_run_of
 void tmo_conv_rvv_row(const tmo_kernel *k, const tmo_window *rows, int8_t *out) {
   const tmo_op *op = k->op;
   const uint32_t values = values_of(k), width = k->out_width;
-  tmo_run_of_columns inside = tmo_inside(k);
-  if (rows->count < op->kernel_h || op->dilation_w > 1) inside.count = 0;
-  if (values == k->in_channels && inside.count == width) { /* single pixels, as they lie there */
+  if (values == k->in_channels) { /* single pixels, as they lie there: none is padding */
     tmo_conv_rvv_multiply(k, rows->pixels[0], op->stride_w * k->in_channels, width, out, k->out_channels);
     return;
   }
+  tmo_run_of_columns inside = tmo_inside(k);
+  if (rows->count < op->kernel_h || op->dilation_w > 1) inside.count = 0;
   for (uint32_t x = 0, n; x < width; x += n, out += n * k->out_channels) {
     n = tmo_packed_pixels(op, values, width - x);
     take_columns(k, rows, inside, x, n);

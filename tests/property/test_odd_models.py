@@ -81,6 +81,19 @@ def one_pixel_of_one_channel(net: Net) -> bytes:
     return net.model(net.conv2d(net.input((1, 1, 1, 1)), 1))
 
 
+@pytest.mark.parametrize("target", sorted(TARGETS))
+def test_windows_of_one_pixel_may_be_dilated(target: str) -> None:
+    """Which kernels that take pixels as they lie have no scratch for."""
+    net = Net(seed=1)
+    y = net.input((1, 8, 1, 1))
+    for _ in range(4):
+        y = net.conv2d(y, 1)
+    data = net.model(net.conv2d(y, 2, dilation=(1, 2)))
+    converted = convert(data, Options("block", seconds=0, target=target))
+    assert converted is not None
+    assert_same_bytes(data, converted[0])
+
+
 @odd
 def windows_far_larger_than_the_map(net: Net) -> bytes:
     y = net.depthwise_conv2d(net.conv2d(net.input((1, 1, 1, 3)), 5, kernel=(7, 7)), kernel=(7, 7), dilation=(2, 2))

@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 from applications import MISSING, TFLM, built
 from conftest import ROOT
-from cores.cases import run
+from cores.cases import TOO_LARGE, run
 from cores.core import CORES, missing_tools
 from cores.draws import DRAWS, converted_cases
 from hostile.judge import Outcome, judge
@@ -111,7 +111,7 @@ def programs(cases: range) -> list[Failure]:
 
 
 def cores(cases: range) -> list[Failure]:
-    """Random programs and converted networks on all cores that QEMU emulates, in the packings that these run."""
+    """Random programs and converted networks on cores that QEMU emulates, in their packings, where there is room."""
     failures = []
     for core in CORES.values():
         if reason := missing_tools(core):
@@ -123,7 +123,7 @@ def cores(cases: range) -> list[Failure]:
         drawn += [(case, "converted", program) for case in cases for program in converted_cases(case, core.target)]
         outcomes = run(core, [program for *_, program in drawn])
         for (case, what, _), outcome in zip(drawn, outcomes, strict=True):
-            if not outcome.right:
+            if outcome.status != TOO_LARGE and not outcome.right:
                 failures.append(Failure(range(case, case + 1), f"{core.name}, {what}: {outcome}"))
     return failures
 
