@@ -106,6 +106,11 @@ def test_a_fixed_set_of_forced_plans(seed: int) -> None:
     examine_forced(seed)
 
 
+def test_a_narrower_pixel_is_not_written_into_the_middle_of_the_one_that_is_read() -> None:
+    """Floats that become int8 in place, the first of them to the middle of its lane: its rows begin above the map."""
+    examine_forced(1263000731)
+
+
 @pytest.mark.slow
 def test_a_tiled_block_may_begin_with_what_it_adds_up() -> None:
     """A pool over more pixels than a tiled block reads at once, of a tensor that lies whole in the arena."""

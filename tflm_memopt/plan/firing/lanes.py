@@ -10,6 +10,7 @@ share a slot.
 from __future__ import annotations
 
 import itertools
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -64,19 +65,38 @@ def lanes_of(producer: Member, life: Lives) -> tuple[Lane, ...]:
     """The lanes of an inner tensor, with the least depths."""
     if producer.iterative:
         return (Lane(1, producer.op.writes.w),)
-    walk, u = producer.walk, producer.units
-    period = walk.rows if walk.recomputes else walk.advance
-    row, strip = u.row[life.unit], u.strip[life.unit]
-    origin = strip * walk.advance + walk.end - walk.rows if walk.recomputes else walk.origin
-    turn, residue = np.divmod(row - origin, period)
+    turn, residue, period = _turns(producer, life)
     kept = np.zeros(period, dtype=np.int64)
     np.maximum.at(kept, residue, life.strips)
     result = []
     for first, rows in _runs(kept):
         mine = np.flatnonzero((residue >= first) & (residue < first + rows))
-        index, written, read = _pixels(producer, life, turn * producer.op.writes.w * rows + residue - first, rows, mine)
+        base = turn * producer.op.writes.w * rows + residue - first
+        index, written, read = _pixels(producer, life, base, rows, mine)
         result.append(Lane(rows, _depth(index, written, read)))
     return tuple(result)
+
+
+def slots(producer: Member, life: Lives, lanes: Sequence[Lane]) -> Ints:
+    """Where in its lanes, one behind the other, each unit that fires writes its first pixel, in pixels."""
+    turn, residue, _ = _turns(producer, life)
+    result, first, start = np.zeros(len(life.unit), dtype=np.int64), 0, 0
+    for lane in lanes:
+        index = (turn * producer.op.writes.w + producer.units.x0[life.unit]) * lane.rows + residue - first
+        mine = (residue >= first) & (residue < first + lane.rows)
+        result[mine] = start + index[mine] % lane.depth
+        first, start = first + lane.rows, start + lane.depth
+    return result
+
+
+def _turns(producer: Member, life: Lives) -> tuple[Ints, Ints, int]:
+    """How often each unit that fires has gone through all lanes, and its row in them; rows of all lanes."""
+    walk, u = producer.walk, producer.units
+    period = walk.rows if walk.recomputes else walk.advance
+    row, strip = u.row[life.unit], u.strip[life.unit]
+    origin = strip * walk.advance + walk.end - walk.rows if walk.recomputes else walk.origin
+    turn, residue = np.divmod(row - origin, period)
+    return turn, residue, period
 
 
 def _runs(values: Ints) -> list[tuple[int, int]]:

@@ -16,7 +16,7 @@ import numpy as np
 
 from tflm_memopt.model.graph import TensorId
 from tflm_memopt.plan.firing.arrivals import arrivals, converted_bytes
-from tflm_memopt.plan.firing.lanes import Lives, lanes_of, lives
+from tflm_memopt.plan.firing.lanes import Lives, lanes_of, lives, slots
 from tflm_memopt.plan.firing.trace import Member, Trace, dead_bytes, ring_depth, written_bytes
 from tflm_memopt.plan.plan import Lane, Role
 from tflm_memopt.plan.walk import Ints
@@ -33,7 +33,9 @@ class Content:
     bottom: Ints
     top: Ints
     before: Ints
-    """`top` when the firing itself reads for the last time: before its writes if it works in place."""
+    """`top` when the firing itself reads for the last time: before its writes if it works in place, but not below where
+    it writes.
+    """
     replaces: frozenset[TensorId] = frozenset()
     """Tensors whose rows the buffer's writer may overwrite in place."""
     ends_on: frozenset[TensorId] = frozenset()
@@ -109,6 +111,7 @@ def contents(
         result.append(Content(Role.TENSOR, t, sizes[t], zero, top, before, replaces, ends_on))
     for t, ring in rings.items():
         top, before = (used * ring.nbytes for used in _in_use(trace, writers[t], ring, moments))
+        before = np.maximum(before, _below_pixels(writers[t], ring, moments))
         replaces = _replaces(writers[t], rings.keys(), frame)
         nothing = frozenset[TensorId]()
         result.append(Content(Role.RING, t, ring.nbytes, zero, top, before, replaces, nothing, ring.depth, ring.lanes))
@@ -197,6 +200,18 @@ def _in_use(trace: Trace, writer: Member, ring: Ring, moments: Ints) -> tuple[In
     ]
     top, before = ((c[moments] > 0).astype(np.int64) for c in counts)
     return top, before
+
+
+def _below_pixels(writer: Member, ring: Ring, moments: Ints) -> Ints:
+    """Bytes of a ring in lanes below the pixel that an in-place writer writes at each moment.
+
+    They lie below what it reads then: where the ring is empty before, nothing else keeps the pixel from the middle of
+    the one that is read.
+    """
+    result = np.zeros(len(moments), dtype=np.int64)
+    if ring.life and writer.op.in_place:
+        result[moments.searchsorted(ring.life.written)] = slots(writer, ring.life, ring.lanes) * writer.pixel_bytes
+    return result
 
 
 def _growth(trace: Trace, writer: Member) -> tuple[Ints, Ints]:
