@@ -62,7 +62,17 @@ def tall() -> bytes:
     return net.model(net.conv2d(x, 8, kernel=(3, 2), padding="VALID"))
 
 
-NETS: Mapping[str, Callable[[], bytes]] = {"odd": odd, "residual": residual, "deep": deep, "tall": tall}
+def narrow() -> bytes:
+    """Additions of three values, which are too few for a core: they stay with the library, with code around them."""
+    net = Net(5)
+    x = net.depthwise_conv2d(net.input((1, 9, 1, 4)), kernel=(3, 1))
+    y = net.conv2d(x, 3)
+    return net.model(net.add(net.conv2d(y, 3), y))
+
+
+NETS: Mapping[str, Callable[[], bytes]] = {
+    "odd": odd, "residual": residual, "deep": deep, "tall": tall, "narrow": narrow,
+}  # fmt: skip
 
 
 def written(model: bytes, name: str, kind: str = KIND, **settings: object) -> Mapping[str, bytes]:

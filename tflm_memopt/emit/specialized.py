@@ -173,8 +173,7 @@ static void {o.name}(uint32_t y) {{
             for k, zero in enumerate(o.op["input_zero_point"][:2].tolist())
         )
         core = self.core(Adding(e, o.rounding))
-        fours = f"    {core}(a, b, a + {count // 4 * 4}, out, scaled, scale);\n" if count >= 4 else ""
-        rest = count % 4
+        rest = count % QUAD
         more = f"  add(a + {count - rest}, b + {count - rest}, a + {count}, out + {count - rest}, scaled, scale);\n"
         return f"""\
 static void {o.name}(uint32_t y) {{
@@ -184,7 +183,8 @@ static void {o.name}(uint32_t y) {{
   const int8_t *const a = (const int8_t *)arena + {_row(o.source, o.at[0])};
   const int8_t *const b = (const int8_t *)arena + {_row(o.last, o.at[1])};
 {o.out}
-{fours}{more if rest else ""}{o.end}
+    {core}(a, b, a + {count - rest}, out, scaled, scale);
+{more if rest else ""}{o.end}
 }}
 """
 
@@ -318,7 +318,7 @@ def _writer(op: np.void, near: Sequence[np.void]) -> Writer | None:
     match op["packing"]:
         case Packing.DSP_DEPTHWISE:
             return Written.depthwise
-        case Packing.DSP_ADD:
+        case Packing.DSP_ADD if int(target["width"]) * int(target["channels"]) >= QUAD:
             return Written.addition
         case Packing.DSP_CONV if int(op["kernel_w"]) * int(source["channels"]) >= QUAD and target["width"] > 1:
             return Written.convolution if op["dilation_w"] == 1 else None
