@@ -8,13 +8,14 @@ from typing import Any
 from applications import Machine, compare, interleaved
 from models import Net
 from property import sequences
+from property.modules import ELSEWHERE
 
 from tflm_memopt import App, AppModel, optimize
 from tflm_memopt.application.results import AppOptimized
 from tflm_memopt.errors import DoesNotFit, UsageError
 
 OPTIONS: dict[str, Any] = {"effort": "low", "seconds": 0.05, "core": "cortex-m4", "clock": 64, "target": "cortex-m4"}
-IMPOSSIBLE = ("app_online", "app_yield", "app_yield_clock", "app_yield_firing", "input_impossible", "input_push")
+IMPOSSIBLE = ("app_online", "app_yield", "app_yield_clock", "app_yield_firing", *ELSEWHERE)
 """Codes of refusals that are right: of what was drawn, something cannot be with these models."""
 STEPS = 40
 """Turns of one application."""

@@ -37,8 +37,10 @@ NAME = "net"
 SECONDS = 0.05
 RUNS = 3
 """Random inferences, beside extreme ones."""
+ELSEWHERE = ("input_impossible", "input_not_streamable", "input_push")
+"""Codes of refusals that are right: of an input in one place, after which another place is tried,"""
 IMPOSSIBLE = ("input_impossible", "module_builtin")
-"""Codes of refusals that are right: the input cannot be elsewhere; operators stay builtin."""
+"""and of a model."""
 
 
 @cache
@@ -83,7 +85,7 @@ def written(data: bytes, folder: Path, rng: random.Random) -> bytes:
             planned = pipeline.make_plan(annotated, options)
             break
         except UsageError as refusal:
-            if mode.where == "arena" or refusal.code not in ("input_impossible", "input_push"):
+            if mode.where == "arena" or refusal.code not in ELSEWHERE:
                 raise
     if planned is None:
         raise UsageError("nothing to convert", code="module_builtin")

@@ -59,7 +59,7 @@ class Drawn:
 
     @property
     def base(self) -> int:
-        return 0x40000000 + 0x1000 * self.seed
+        return 0x40000000 + 0x1000 * (self.seed % 0x40000)
 
 
 def draw(seed: int) -> Drawn:
