@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 from collections.abc import Callable, Iterator
 from dataclasses import replace
+from random import Random
 from unittest import mock
 
 import pytest
@@ -13,6 +14,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from unit.plan.sketch import Sketch, random_sketch
 
+from tflm_memopt.ops.kinds import Kind
+from tflm_memopt.ops.rowop import Crossing
 from tflm_memopt.plan.planner import Planner
 from tflm_memopt.plan.search.blocks import MAX_OPERATORS, Candidate, Chain, candidates
 from tflm_memopt.plan.search.cuts import SHORT, CutLabel, Cuts, Place, RowBlocks, least_bytes, pareto
@@ -172,6 +175,28 @@ def test_recompute_is_looked_for_beside_other_settings() -> None:
     with mock.patch("tflm_memopt.plan.search.cuts.tiled_candidates", side_effect=tiled_candidates) as search:
         Cuts(RowBlocks(chain), alive, Settings(tile=4), like=once)
     assert search.call_count == 1
+
+
+@settings(max_examples=examples(100), deadline=None, derandomize=True)
+@given(SEEDS, st.randoms(use_true_random=False))
+def test_the_search_ends_where_no_longer_block_may_be(number: int, random: Random) -> None:
+    """Rows cross in no order that all devices know, or a streamed input would pass by again."""
+    s = random_sketch(number, most=9)
+    chain = s.chain(*s.unread())
+    lines = [(0, 1), (1, 0), (1, 2)]
+    ops = [
+        replace(op, kind=random.choice([Kind.SEND, Kind.RECEIVE]), crossing=Crossing(1, step, *random.choice(lines)))
+        if random.random() < 0.4
+        else op
+        for step, op in enumerate(chain.ops)
+    ]
+    frame = InputSource(s.inputs[0], 4, 4, pushed=1) if random.random() < 0.3 else None
+    chain = replace(chain, ops=tuple(ops), frame=frame)
+    for last in range(1, len(ops) + 1):
+        longest = min((first for first in range(last) if chain.can_cut(first, last)), default=last)
+        ended = [first for first in range(last) if chain.rules_out(first, last)]
+        assert ended == list(range(len(ended)))
+        assert len(ended) == longest or (frame and len(ended) < longest)
 
 
 @pytest.mark.slow

@@ -313,9 +313,9 @@ def prepend(trace: Trace, member: Member) -> Trace:
         u = member.units
         before = np.where(produced > before, np.maximum(before, u.start[u.strip[produced - 1]]), before)
     counts = produced - before
-    done = counts.cumsum()
-    number = np.arange(int(done[-1]) if len(done) else 0, dtype=np.int64)
-    firing = (before - done + counts).repeat(counts) + number
+    number = firing = np.arange(int(counts.sum()), dtype=np.int64)
+    if member.walk.recomputes:
+        firing = (produced - counts.cumsum()).repeat(counts) + number
 
     # The demands are met: the producer's entries take their place, of each firing its demands and the firing itself.
     pattern = [_entry(member.key, slot) for slot in (*member.operands, FIRE)]

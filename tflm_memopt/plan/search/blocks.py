@@ -93,9 +93,14 @@ class Chain:
         """
         return (first >= self.streamed or (first == 0 and last >= self.streamed)) and self._in_order(first, last)
 
+    def rules_out(self, first: int, last: int) -> bool:
+        """Whether neither operators [first, last) nor more in front of them may be a block."""
+        return last < self.streamed or not self._in_order(first, last)
+
     def _in_order(self, first: int, last: int) -> bool:
         """Whether a block exchanges rows in an order that all devices know: one tensor with each of them in each
-        direction, and nothing that may answer to what it sends, for which it would wait before it sends it.
+        direction, and nothing that may answer to what it sends, for which it would wait before it sends it. Where it
+        does not, no longer one does.
         """
         at = self._crossing_at
         seen = self._crossing[bisect_left(at, first) : bisect_left(at, last)]
@@ -330,7 +335,7 @@ def candidates(
     last_read, sizes, cuttable = chain.last_read(), chain.rows(), False
     growing: Sequence[Growing] = [seed(chain, last, last_read)]
     for first in range(last - 1, -1, -1):
-        if last - first > length and chain.can_cut(first + 1, last):
+        if chain.rules_out(first, last) or (last - first > length and chain.can_cut(first + 1, last)):
             return
         if cuttable and not meter.allows(SearchPart.ROW_BLOCKS):
             return

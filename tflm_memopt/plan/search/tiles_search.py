@@ -106,12 +106,13 @@ class Search:
                 return
 
     def _escapes(self, position: int) -> bool:
-        """What the operator before this one makes is read after the block, or repeated in it: no longer block is
-        possible.
+        """No longer block is possible: what the operator before this one makes is read after the block, or repeated in
+        it, or the block must not have it.
         """
         before = self.chain.ops[position - 1].output
         late, again = self.links.last_read.get(before, -1), self.links.repeated.get(before, self.last)
-        return position == 0 or late >= self.last or again < self.last
+        never = self.chain.rules_out(position - 1, self.last)
+        return position == 0 or late >= self.last or again < self.last or never
 
     def _pay(self, labels: Sequence[Label], demand: Demand, position: int) -> list[Label]:
         """The labels with the cost of the operators that demand."""
