@@ -44,6 +44,8 @@ class Tilings:
     options: Options
     weighed: dict[tuple[Tiling, ...], _Weight] = field(default_factory=dict, compare=False, repr=False)
     """What was found of chains in parts; by all of them."""
+    planned: dict[tuple[Tiling, ...], Plan] = field(default_factory=dict, compare=False, repr=False)
+    """Their plans, made quickly."""
 
     def least(self, macs: int, start: Plan) -> Plan:
         """The plan of the least arena with at most so many multiply-accumulates; `start`: without parts.
@@ -54,7 +56,7 @@ class Tilings:
         kinds = tuple(self._kinds())
         alone = [(kind,) for kind in kinds] if len(kinds) > 1 else []
         found = min((self._greedy(macs, start, some) for some in (kinds, *alone)), key=self._total)
-        return found if found is start else self._planned(found.tilings, final=True)
+        return found if found is start else self._plan(found.tilings, self.options)
 
     def _greedy(self, macs: int, start: Plan, kinds: Sequence[_Kind]) -> Plan:
         best = start
@@ -72,10 +74,13 @@ class Tilings:
     def _parts(self, tilings: Sequence[Tiling]) -> RowGraph:
         return pipeline.in_parts(self.whole, tilings, self.library, self.abi)
 
-    def _planned(self, tilings: Sequence[Tiling], *, final: bool = False) -> Plan:
-        quick = replace(self.options, seconds=0.0, reorder=False)
-        found = plan(self._parts(tilings), self.options if final else quick)
-        return replace(found, tilings=tuple(tilings))
+    def _planned(self, tilings: tuple[Tiling, ...]) -> Plan:
+        if tilings not in self.planned:
+            self.planned[tilings] = self._plan(tilings, replace(self.options, seconds=0.0, reorder=False))
+        return self.planned[tilings]
+
+    def _plan(self, tilings: tuple[Tiling, ...], options: Options) -> Plan:
+        return replace(plan(self._parts(tilings), options), tilings=tilings)
 
     def _ranked(self, macs: int, before: tuple[Tiling, ...], kinds: Sequence[_Kind]) -> list[tuple[Tiling, ...]]:
         """One more chain in parts, the best first."""
