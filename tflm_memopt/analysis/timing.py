@@ -191,6 +191,20 @@ class Time:
     rewritten: Inference | None
     """None: not known, since operators stay builtin that nobody counted."""
 
+    @property
+    def change(self) -> Span | None:
+        """Relative change of the time, least and most, or of instructions if times are unknown; None: both unknown.
+
+        The cycle model's error is taken to be the same before and after, so equal ends of the two ranges are compared.
+        """
+        before, after = self.original, self.rewritten
+        if not (before and after and before.instructions):
+            return None
+        if before.milliseconds and after.milliseconds and min(before.milliseconds) > 0:
+            low, high = sorted(b / a - 1 for a, b in zip(before.milliseconds, after.milliseconds, strict=True))
+            return low, high
+        return (after.instructions / before.instructions - 1,) * 2
+
 
 def time_of(
     clock: Clock | None, core: str, original: int | None, rewritten: int | None, cycles: Span | None = None

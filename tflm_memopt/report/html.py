@@ -76,7 +76,7 @@ def optimized(result: Optimized, model: Path | None = None, folder: Path = Path(
         report=report,
         data=data,
         convention=report.convention,
-        verdict="rewritten" if report.changed else f"unchanged: {report.why_unchanged}",
+        verdict=times.verdict(report),
         cards=summary.cards(report, original.channels),
         steps=summary.steps(report, model or Path(report.model), folder),
         head=summary.head(report) if report.changed else "",

@@ -13,7 +13,7 @@ from tflm_memopt.application.results import AppExploration
 from tflm_memopt.files import write_file
 from tflm_memopt.plan import memory_map
 from tflm_memopt.plan.plan import Plan
-from tflm_memopt.report import app, figures, plot, svg
+from tflm_memopt.report import app, figures, plot, svg, times
 from tflm_memopt.report.drawing import Drawing
 from tflm_memopt.report.figures import change
 from tflm_memopt.results import Exploration, Optimized
@@ -65,7 +65,7 @@ def plan(result: Plan) -> Figure:
 def summary(result: Optimized) -> str:
     """The three numbers and the memory maps, as HTML."""
     r = result.report
-    state = "rewritten" if r.changed else f"unchanged: {r.why_unchanged}"
+    state = times.verdict(r)
     old, new, flash = r.original_arena, r.arena, r.flash
     less_ram = change(old.total, new.total) if old.exact else ""
     less_flash = change(flash.original, flash.rewritten)

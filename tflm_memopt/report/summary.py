@@ -65,7 +65,7 @@ def _time(report: Report) -> list[Card]:
     if time is None:
         return []
     before, after = time.original, time.rewritten
-    less = change(before.instructions, after.instructions) if before and after and before.instructions else ""
+    less = times.percent(time.change).replace("-", "−")
     if after and after.milliseconds:
         was = times.span(before.milliseconds) if before and before.milliseconds else ""
         return [Card("Time", was, times.span(after.milliseconds), less, times.place(time))]

@@ -92,7 +92,8 @@ def batch(result: Batch, folder: Path) -> RenderableType:
         before, after, flash = r.original_arena, r.arena, _percent(r.flash.original, r.flash.rewritten)
         totals = before.figure(before.total), after.figure(after.total), _arena_percent(before, after)
         figures = (*totals, flash, f"{r.overhead:.2f}")
-        table.add_row(printable(m.model), *figures, "" if r.changed else f"unchanged, {printable(r.why_unchanged)}")
+        remark = times.verdict(r).removeprefix("rewritten").removeprefix(", ")
+        table.add_row(printable(m.model), *figures, printable(remark))
     return page(
         Group(title, Text(f"  arenas in B, {convention}", "dim")) if convention else title,
         table,
@@ -232,12 +233,9 @@ def lines(lines: Iterable[str]) -> Text:
 
 
 def _title(report: Report) -> Text:
-    state = (
-        Text(": rewritten", "green")
-        if report.changed
-        else Text(f": unchanged, {printable(report.why_unchanged)}", "yellow")
-    )
-    return Text(printable(report.model), "bold").append_text(state)
+    verdict = times.verdict(report)
+    style = "green" if verdict == "rewritten" else "yellow"
+    return Text(printable(report.model), "bold").append_text(Text(f": {printable(verdict)}", style))
 
 
 def _diagnosis(found: Diagnosis) -> Text:

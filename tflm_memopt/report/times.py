@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from tflm_memopt.analysis.timing import Inference, Time
+from tflm_memopt.analysis.timing import Inference, Span, Time
 from tflm_memopt.results import Report
 
+VISIBLE = 0.005
+"""Smaller relative changes are not reported as slower: they round to 0 %."""
 UPPER = "ms: of one inference, at most, estimated"
 
 
@@ -30,14 +32,41 @@ def milliseconds(inference: Inference | None) -> str:
 def change(time: Time, *, changed: bool) -> str:
     """Milliseconds before and after; of a model that stays as it is, its own."""
     before, after = milliseconds(time.original), milliseconds(time.rewritten)
-    return f"{before} -> {after}{_less(time)}" if changed else before
+    less = percent(time.change) if time.rewritten and time.rewritten.milliseconds else ""
+    return f"{before} -> {after}{f' ({less})' if less else ''}" if changed else before
 
 
-def _less(time: Time) -> str:
-    if not (time.original and time.rewritten and time.original.instructions):
+def percent(change: Span | None) -> str:
+    """Relative change in percent; empty if unknown.
+
+    >>> percent((0.12, 0.244)), percent((-0.39, -0.33)), percent((-0.021, -0.019)), percent(None)
+    ('+12 to +24 %', '-39 to -33 %', '-2 %', '')
+    """
+    ends = dict.fromkeys(f"{100 * end:+.0f}" for end in change or ())
+    return f"{' to '.join(ends)} %" if ends else ""
+
+
+def verdict(report: Report) -> str:
+    """What became of the model, for the first line: rewritten or not and, if it takes longer, by how much."""
+    if not report.changed:
+        return f"unchanged, {report.why_unchanged}"
+    slower = _slower(report.time)
+    return f"rewritten, {slower}" if slower else "rewritten"
+
+
+def _slower(time: Time | None) -> str:
+    """Empty for a model that is not slower, or if that is unknown.
+
+    >>> before, after = Inference(100, (1.0, 2.0)), Inference(90, (1.12, 2.48))
+    >>> _slower(Time("cortex-m4", "", 64.0, None, before, after))
+    'slower: +12 to +24 % time'
+    >>> _slower(Time("cortex-m4", "", None, None, Inference(100, None), Inference(169, None)))
+    'slower: +69 % instructions'
+    """
+    if time is None or time.change is None or time.change[1] < VISIBLE:
         return ""
-    before, after = time.original.instructions, time.rewritten.instructions
-    return f" ({100 * (after - before) / before:+.0f} %)"
+    what = "time" if time.original and time.original.milliseconds else "instructions"
+    return f"{'slower' if time.change[0] >= 0 else 'may be slower'}: {percent(time.change)} {what}"
 
 
 def both(time: Time | None) -> str:
@@ -103,7 +132,8 @@ def _instructions(report: Report, time: Time) -> list[tuple[str, str, str]]:
             else []
         )
     if before and after:
-        count = f"{millions(before.instructions)} -> {millions(after.instructions)}{_less(time)}"
+        less = percent((after.instructions / before.instructions - 1,) * 2) if before.instructions else ""
+        count = f"{millions(before.instructions)} -> {millions(after.instructions)}{f' ({less})' if less else ''}"
         return [("instructions", count, f"estimated, {time.core}; original with CMSIS-NN")]
     estimates = {time.core: after.instructions} if time.mhz and after else {} if time.mhz else report.instructions
     if not estimates:

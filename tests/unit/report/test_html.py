@@ -14,7 +14,7 @@ import pytest
 from models import Net
 
 import tflm_memopt
-from tflm_memopt.analysis.timing import Clock, time_of
+from tflm_memopt.analysis.timing import Clock, Inference, Time, time_of
 from tflm_memopt.emit import bundle
 from tflm_memopt.report import html, summary
 from tflm_memopt.results import InterfaceReport, KeptBuiltin, Optimized
@@ -148,7 +148,7 @@ def test_a_model_that_stays(result: Optimized) -> None:
     page = Page(
         html.optimized(replace(result, report=report, memory=result.inspection.memory, plan=None, frontier=None))
     )
-    assert "unchanged: no less arena" in page.text
+    assert "unchanged, no less arena" in page.text
     assert "Rewritten:" not in page.text
     assert [tag for tag, _ in page.tags if tag == "s"] == [], "nothing became another figure"
 
@@ -162,6 +162,11 @@ def test_time_in_milliseconds_where_it_is_known(result: Optimized) -> None:
     assert "75 to 100 ms" in page.text
     assert "nano33ble at 64 MHz, estimated; original with CMSIS-NN" in page.text
     assert missing(json.loads(json.dumps(timed.to_json())), page.text) == []
+    both = Inference(8_000_000, (100.0, 200.0)), Inference(4_000_000, (112.0, 248.0))
+    slower = replace(result.report, time=Time("cortex-m4", "nano33ble", 64.0, (1.5, 3.1), *both))
+    page = Page(html.optimized(replace(result, report=slower)))
+    assert "rewritten, slower: +12 to +24 % time" in page.text
+    assert "+12 to +24 %" in page.text.split("nano33ble at 64 MHz")[0].rsplit("Time", 1)[-1]
     unknown = replace(result.report, time=time_of(Clock("Xtensa LX6", 240.0, "esp32"), "x", None, None))
     assert (
         "how many cycles an instruction takes there is not known"

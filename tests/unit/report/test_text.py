@@ -13,7 +13,7 @@ from models import Net
 from rich.console import Console, RenderableType
 
 import tflm_memopt
-from tflm_memopt.analysis.timing import Clock, time_of
+from tflm_memopt.analysis.timing import Clock, Inference, Span, Time, time_of
 from tflm_memopt.report import text
 from tflm_memopt.results import InterfaceReport, KeptBuiltin, Macs, Report
 from tflm_memopt.runtime.process import RecordedArena
@@ -184,10 +184,39 @@ def timed(report: Report, clock: Clock | None, original: int | None, rewritten: 
 def test_time_before_and_after_with_what_it_rests_on(report: Report) -> None:
     said = " ".join(timed(report, M4, 8_000_000, 4_000_000).split())
     assert re.search(
-        r"time \d+ to \d+ ms -> 75 to 100 ms \(-50 %\) nano33ble, cortex-m4, 64 MHz, 1\.2 to 1\.6 cycles an", said
+        r"time \d+ to \d+ ms -> 75 to 100 ms \(-\d+ to -\d+ %\) nano33ble, cortex-m4, 64 MHz, 1\.2 to 1\.6 cycles an",
+        said,
     )
     assert "original with CMSIS-NN" in said
     assert "instructions 8.00 M -> 4.00 M (-50 %)" in said
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "first", "change"),
+    [
+        ((439, 808), (492, 1005), "rewritten, slower: +12 to +24 % time", "(+12 to +24 %)"),
+        ((100, 200), (98, 210), "rewritten, may be slower: -2 to +5 % time", "(-2 to +5 %)"),
+        ((100, 200), (61, 134), "rewritten", "(-39 to -33 %)"),
+        ((100, 200), (100.1, 200.2), "rewritten", "(+0 %)"),
+    ],
+)
+def test_the_change_of_time_follows_from_times(
+    report: Report, before: Span, after: Span, first: str, change: str
+) -> None:
+    """Fewer instructions that each take longer make a model slower."""
+    both = Inference(23_900_000, before), Inference(20_600_000, after)
+    said = optimized(replace(report, time=Time("cortex-m4", "nano33ble", 64.0, (1.5, 3.1), *both)))
+    assert said.splitlines()[0].rstrip() == f"small.tflite: {first}"
+    time, counted = (
+        next(line for line in said.splitlines() if name in line) for name in ("  time ", "  instructions ")
+    )
+    assert change in time
+    assert "(-14 %)" in counted
+
+
+def test_more_instructions_are_slower_where_no_clock_is_known(report: Report) -> None:
+    said = timed(report, None, 1_000_000, 1_690_000)
+    assert said.splitlines()[0].rstrip() == "small.tflite: rewritten, slower: +69 % instructions"
 
 
 def test_what_is_not_known_of_a_time_is_not_said(report: Report) -> None:
