@@ -6,14 +6,27 @@ import contextlib
 import errno
 import os
 import re
+import signal
 import stat
 import tempfile
+import threading
+import unicodedata
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path, PurePath
-from typing import NamedTuple
+from types import FrameType
+from typing import NamedTuple, TypeVar
 
 from tflm_memopt.errors import ModelError, UsageError, about
 from tflm_memopt.model import c_array, flatbuffer, formats
+
+T = TypeVar("T")
+NOT_IN_NAMES = frozenset('<>:"/\\|?*')
+"""Characters that no file name has on Windows; the slashes separate folders."""
+DEVICES = frozenset({"con", "prn", "aux", "nul", "conin$", "conout$"}) | {
+    f"{port}{number}" for port in ("com", "lpt") for number in "0123456789¹²³"
+}
+"""Windows opens a device under these names, whatever extension follows."""
+NAME_HINT = "a name of letters, digits, '_', '-' and '.'"
 
 
 def read_file(path: Path) -> bytes:
@@ -66,6 +79,7 @@ class Loaded(NamedTuple):
 
 def loaded(model: GivenModel, name: str = "") -> Loaded:
     """The bytes of a model, and its name: the one given, else the file's. Raises as read_model()."""
+    name = name.encode("utf-8", "surrogatepass").decode("utf-8", "replace")
     if isinstance(model, (bytes, bytearray, memoryview)):
         return Loaded(bytes(model), name or "model")
     path = Path(model)
@@ -82,12 +96,63 @@ def stem(name: str) -> str:
     return re.sub(r"(?<=.)\.[A-Za-z]\w*$", "", PurePath(name).name)
 
 
+def name_fault(name: str) -> str:
+    """Why no file can have this name on every system; empty for a name that works everywhere.
+
+    >>> name_fault("kws v2.1.tflite"), name_fault("../evil"), name_fault("nul.txt")
+    ('', "it contains '/'", 'Windows reserves it for a device')
+    """
+    if name in ("", ".", ".."):
+        return "it is empty" if not name else "it is the name of a folder"
+    if bad := next((c for c in name if c in NOT_IN_NAMES or not c.isprintable()), ""):
+        return f"it contains {bad!r}"
+    if name[-1] in ". ":
+        return f"it ends with {name[-1]!r}"
+    return "Windows reserves it for a device" if is_device(name) else ""
+
+
+def is_device(name: str) -> bool:
+    """Whether Windows opens a device under this name."""
+    return name.partition(".")[0].rstrip(" ").casefold() in DEVICES
+
+
+def same_on_disk(name: str) -> str:
+    """A key that is equal for names that macOS or Windows cannot tell apart."""
+    return unicodedata.normalize("NFC", unicodedata.normalize("NFC", name).casefold())
+
+
+def paths_below(folder: Path, contents: Mapping[str, T]) -> dict[Path, T]:
+    """The path of each file that is written below `folder`, by its name there; '/' separates folders.
+
+    Raises UsageError for a name that leads elsewhere, that not every system can have, or that another one equals but
+    for upper and lower case. All generated files get their paths here.
+    """
+    known: dict[str, str] = {}
+    for name in contents:
+        if fault := next(filter(None, map(name_fault, name.split("/"))), ""):
+            raise UsageError(f"no file can be called {name!r}: {fault}", code="file_name", hint=NAME_HINT)
+        if (other := known.setdefault(same_on_disk(name), name)) != name:
+            raise UsageError(
+                f"'{name}' and '{other}' would be one file on Windows and macOS",
+                code="names_collide",
+                hint="another name",
+            )
+    return {folder / name: content for name, content in contents.items()}
+
+
 @contextlib.contextmanager
 def _reading(path: Path) -> Iterator[None]:
     try:
+        _demand_no_nul(path)
         yield
     except OSError as error:
         raise UsageError(f"cannot read {path}: {error.strerror}", code="cannot_read", hint="check the path") from error
+
+
+def _demand_no_nul(path: Path) -> None:
+    """Raises OSError, as the system would; Python raises ValueError."""
+    if "\0" in str(path):
+        raise OSError(errno.EINVAL, "a path cannot contain a NUL character")
 
 
 def shown(path: Path) -> str:
@@ -115,10 +180,10 @@ def write_file(path: Path, data: bytes) -> None:
 def write_files(contents: Mapping[Path, bytes]) -> None:
     """Writes several files, all or none: each is complete beside its place before the first takes its place.
 
-    Makes missing folders. A failure leaves neither files nor folders behind. Raises UsageError when a place is not
-    writable.
+    Makes missing folders. A failure leaves neither files nor folders behind; an interrupt waits until all is written.
+    Raises UsageError when a place is not writable.
     """
-    with contextlib.ExitStack() as undo:
+    with _uninterrupted(), contextlib.ExitStack() as undo:
         written = [(path, _write_temporary(path, data, undo)) for path, data in contents.items()]
         for path in contents:
             with _writing(path):
@@ -145,6 +210,23 @@ def _write_temporary(path: Path, data: bytes, undo: contextlib.ExitStack) -> Pat
         return temporary
 
 
+@contextlib.contextmanager
+def _uninterrupted() -> Iterator[None]:
+    """Delays Ctrl-C. Only the main thread gets it, and only the main thread can delay it."""
+    before = signal.getsignal(signal.SIGINT)
+    if threading.current_thread() is not threading.main_thread() or not callable(before):
+        yield
+        return
+    pending: list[tuple[int, FrameType | None]] = []
+    signal.signal(signal.SIGINT, lambda *interrupt: pending.append(interrupt))
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, before)
+        if pending:
+            before(*pending[0])
+
+
 def _remove_empty(folder: Path) -> None:
     with contextlib.suppress(OSError):
         folder.rmdir()
@@ -153,6 +235,7 @@ def _remove_empty(folder: Path) -> None:
 @contextlib.contextmanager
 def _writing(path: Path) -> Iterator[None]:
     try:
+        _demand_no_nul(path)
         yield
     except OSError as error:
         raise UsageError(

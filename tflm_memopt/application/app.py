@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import combinations
 from pathlib import Path
 from typing import Any
 
 from tflm_memopt.errors import UsageError, one_of
-from tflm_memopt.files import GivenModel
+from tflm_memopt.files import NAME_HINT, GivenModel, name_fault, same_on_disk
 
 Options = Mapping[str, Any]
 """Names and values of OptimizeOptions (options.py)."""
@@ -60,7 +60,7 @@ class App:
     """The file that says all this."""
 
     def __post_init__(self) -> None:
-        """Raises UsageError for names that are no model's, and for too many models."""
+        """Raises UsageError for names that no file can have, unknown names, and for too many models."""
         if not self.models:
             raise UsageError(
                 "the application has no models", code="app_no_models", hint='[models.NAME] with file = "NAME.tflite"'
@@ -72,6 +72,7 @@ class App:
                 where="models",
                 hint=f"{MOST_MODELS} at most",
             )
+        _demand_file_names(self.models)
         for name in (name for group in self.concurrent for name in group):
             if name not in self.models:
                 raise UsageError(
@@ -97,3 +98,15 @@ class App:
         graph.add_edges_from(self.beside)
         order = list(self.models)
         return sorted(tuple(sorted(clique, key=order.index)) for clique in nx.find_cliques(graph))
+
+
+def _demand_file_names(names: Iterable[str]) -> None:
+    """Raises UsageError for names that no file can have, and for two that are one on some systems."""
+    known: dict[str, str] = {}
+    for name in names:
+        if fault := name_fault(name):
+            what = f"a model cannot be called {name!r}: {fault}"
+            raise UsageError(what, code="app_model_name", where="models", hint=NAME_HINT)
+        if (other := known.setdefault(same_on_disk(name), name)) != name:
+            what = f"the files of '{name}' and '{other}' would be the same on Windows and macOS"
+            raise UsageError(what, code="app_names_collide", where="models", hint="names that differ in more than case")

@@ -14,7 +14,7 @@ from tflm_memopt.cli.explored import Forms, explored
 from tflm_memopt.convert import saved_app
 from tflm_memopt.convert.app_verify import verify_app
 from tflm_memopt.errors import UsageError, about
-from tflm_memopt.files import keep, write_files
+from tflm_memopt.files import keep, paths_below, write_files
 from tflm_memopt.report import app as pages
 from tflm_memopt.report import markdown, text
 from tflm_memopt.targets.boards import board
@@ -35,7 +35,7 @@ def optimize(args: argparse.Namespace, settings: dict[str, Any]) -> int:
     app = read_app(args.model)
     with about(args.model), console.busy(args, f"optimizing {args.model.name}", lines=True) as progress:
         result = tflm_memopt.optimize(app, progress=progress, **settings)
-        files = {folder / name: content for name, content in saved_app.files(result, args.emit).items()}
+        files = paths_below(folder, saved_app.files(result, args.emit))
     for entry in app.models.values():
         keep(Path(str(entry.model)), files)
     keep(args.model, files)

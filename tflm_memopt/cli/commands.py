@@ -20,7 +20,7 @@ from tflm_memopt.emit import bundle
 from tflm_memopt.emit.manifest import manifest
 from tflm_memopt.emit.names import file_stem
 from tflm_memopt.errors import DoesNotFit, UsageError, about
-from tflm_memopt.files import keep, read_file, read_model, shown, stem, write_files
+from tflm_memopt.files import keep, paths_below, read_file, read_model, same_on_disk, shown, stem, write_files
 from tflm_memopt.model.described import label_lines
 from tflm_memopt.model.reader import read
 from tflm_memopt.ops.packings import family
@@ -74,11 +74,11 @@ def _optimize_all(args: argparse.Namespace, folder: Path) -> int:
             hint="one model, or a folder with .tflite files in it",
         )
     entries, worst = [], console.DONE
-    written: set[Path] = set()
+    written: set[str] = set()
     for path in paths:
         try:
             report, files = _optimize_one(args, path, folder, written)
-            written.update(files)
+            written.update(same_on_disk(str(file)) for file in files)
             entries.append(Entry(shown(path), report))
         except Exception as error:
             known = console.typed(error)
@@ -91,9 +91,9 @@ def _optimize_all(args: argparse.Namespace, folder: Path) -> int:
 
 
 def _optimize_one(
-    args: argparse.Namespace, model: Path, folder: Path, taken: Collection[Path] = ()
+    args: argparse.Namespace, model: Path, folder: Path, taken: Collection[str] = ()
 ) -> tuple[Report, list[Path]]:
-    """The report of a model, and the files that are written now; none of them may be `taken`."""
+    """The report of a model, and the files that are written now. taken: keys (same_on_disk) of files to keep."""
     plan = _saved(args.plan) if args.plan else None
     draw = plot.of_form(args.plot) if args.plot else None
     with about(model), console.busy(args, f"optimizing {model.name}") as progress:
@@ -111,13 +111,13 @@ def _optimize_one(
             **_manifest(args, result),
             **made,
         }
-    files = {folder / file: content for file, content in contents.items()}
+    files = paths_below(folder, contents)
     if draw:
         files[args.plot] = draw(plot.optimized(result))
     keep(model, files)
     if args.manifest:
         keep(args.manifest, files, "manifest")
-    if twice := [path for path in files if path in taken]:
+    if twice := [path for path in files if same_on_disk(str(path)) in taken]:
         what = f"{twice[0]} was written for another model of this name"
         raise UsageError(what, code="same_name", hint="another name, or a folder of its own")
     write_files(files)
@@ -186,8 +186,7 @@ def explore(args: argparse.Namespace) -> int:
         )  # fmt: skip
 
     def plans(result: Exploration) -> dict[Path, bytes]:
-        found = bundle.plans(result, args.model.stem) if args.plans else {}
-        return {args.plans / file: content for file, content in found.items()}
+        return paths_below(args.plans, bundle.plans(result, args.model.stem)) if args.plans else {}
 
     return explored(args, explore_model, Forms(table.csv, plot.exploration, text.exploration, plans))
 
@@ -217,7 +216,7 @@ def _saved(path: Path) -> Mapping[str, Any]:
 
 
 def _pages(folder: Path, name: str, page: str) -> dict[Path, bytes]:
-    return {folder / f"{file_stem(name)}.report.html": page.encode()}
+    return paths_below(folder, {f"{file_stem(name)}.report.html": page.encode()})
 
 
 def verify(args: argparse.Namespace) -> int:

@@ -15,7 +15,7 @@ from tflm_memopt.convert import devices, saved
 from tflm_memopt.emit import bundle
 from tflm_memopt.emit.names import file_stem
 from tflm_memopt.errors import UsageError, about
-from tflm_memopt.files import keep, read_model, shown, stem, write_files
+from tflm_memopt.files import keep, paths_below, read_model, shown, stem, write_files
 from tflm_memopt.plan.waiting import Progress
 from tflm_memopt.report import devices as pages
 from tflm_memopt.results import DevicesExploration
@@ -88,11 +88,12 @@ def _together(args: argparse.Namespace, flags: Sequence[str]) -> None:
 
 def _files(result: tflm_memopt.OptimizedDevices, args: argparse.Namespace, folder: Path) -> dict[Path, bytes]:
     report = result.report.to_json()
-    made = {folder / f"{file_stem(stem(shown(args.model)))}.report.json": bundle.to_json(report).encode()}
+    made = {f"{file_stem(stem(shown(args.model)))}.report.json": bundle.to_json(report).encode()}
     for number, one in enumerate(result.models):
-        own = folder / f"device{number}"
-        made |= {own / name: content for name, content in saved.files(one, args.emit, (), args.model, own).items()}
-    return made
+        own = f"device{number}"
+        files = saved.files(one, args.emit, (), args.model, folder / own)
+        made |= {f"{own}/{name}": content for name, content in files.items()}
+    return paths_below(folder, made)
 
 
 def _folders(files: dict[Path, Any], folder: Path) -> list[str]:

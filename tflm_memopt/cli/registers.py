@@ -11,7 +11,7 @@ from rich.table import Table
 
 from tflm_memopt.cli import console
 from tflm_memopt.errors import RuntimeUnavailable, about
-from tflm_memopt.files import keep, printable, read_file, write_files
+from tflm_memopt.files import keep, paths_below, printable, read_file, write_files
 
 if TYPE_CHECKING:
     from tflm_memopt.registers.generate import Generated
@@ -56,7 +56,7 @@ def registers(args: argparse.Namespace) -> int:
         made = generate.generate(
             args.driver, texts[0], args.description, texts[1], place=args.place, folders=args.folders, compiler=args.cc
         )
-    files = {folder / name: text.encode() for name, text in made.files.items()}
+    files = paths_below(folder, {name: text.encode() for name, text in made.files.items()})
     for path in (args.driver, args.description):
         keep(path, files)
     write_files(files)

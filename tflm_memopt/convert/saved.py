@@ -9,7 +9,7 @@ from pathlib import Path
 from tflm_memopt import generic
 from tflm_memopt.emit import bundle
 from tflm_memopt.emit.names import file_stem
-from tflm_memopt.files import keep, printable, stem, write_files
+from tflm_memopt.files import keep, paths_below, printable, stem, write_files
 from tflm_memopt.report import html
 from tflm_memopt.results import Optimized
 from tflm_memopt.runtime.verify import sample
@@ -40,8 +40,7 @@ def save(
     result: Optimized, folder: str | os.PathLike[str], kinds: str | Collection[str], labels: Sequence[str] = ()
 ) -> list[Path]:
     """Writes them, all or none."""
-    made = files(result, kinds, labels, folder=Path(folder))
-    contents = {Path(folder) / name: content for name, content in made.items()}
+    contents = paths_below(Path(folder), files(result, kinds, labels, folder=Path(folder)))
     if result.source is not None and result.source.exists():
         keep(result.source, contents)
     write_files(contents)

@@ -18,7 +18,7 @@ from tflm_memopt.emit.app_project import of_app
 from tflm_memopt.emit.names import file_stem, identifier
 from tflm_memopt.emit.project import Project
 from tflm_memopt.errors import UsageError
-from tflm_memopt.files import keep, write_files
+from tflm_memopt.files import keep, paths_below, write_files
 from tflm_memopt.model.reader import read
 from tflm_memopt.report import app as pages
 from tflm_memopt.results import Sample
@@ -86,7 +86,7 @@ def save(
     result: AppOptimized, folder: str | os.PathLike[str], kinds: str | Collection[str], labels: Sequence[str] = ()
 ) -> list[Path]:
     """Writes them, all or none; no model that was read is overwritten."""
-    contents = {Path(folder) / name: content for name, content in files(result, kinds, labels).items()}
+    contents = paths_below(Path(folder), files(result, kinds, labels))
     for entry in result.app.models.values():
         if isinstance(entry.model, (str, os.PathLike)):
             keep(Path(entry.model), contents)

@@ -3,20 +3,21 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Container
+
+from tflm_memopt.files import NOT_IN_NAMES, is_device
 
 NAMELESS = "model"
 
 
 def file_stem(name: str) -> str:
-    """`name` as the stem of files that `#include "..."` can name; what was no text in it (U+FFFD) is left out.
+    """`name` as the stem of files that every system can have; '_' stands for what was no text in it (U+FFFD).
 
-    >>> file_stem('kws v2.1'), file_stem('a"b')
-    ('kws v2.1', 'a_b')
+    >>> file_stem('kws v2.1'), file_stem('a"b'), file_stem("../con"), file_stem("aux")
+    ('kws v2.1', 'a_b', '.._con', '_aux')
     """
-    return (
-        "".join("_" if character in '"\\\ufffd' or not character.isprintable() else character for character in name)
-        or NAMELESS
-    )
+    stem = _without(NOT_IN_NAMES, name) or NAMELESS
+    return f"_{stem}" if is_device(stem) else stem
 
 
 def comment(text: str) -> str:
@@ -25,7 +26,12 @@ def comment(text: str) -> str:
     >>> comment('a*/b')
     'a* /b'
     """
-    return file_stem(text).replace("*/", "* /").replace("/*", "/ *")
+    return _without('"\\', text).replace("*/", "* /").replace("/*", "/ *")
+
+
+def _without(unwanted: Container[str], text: str) -> str:
+    """The text with '_' for unwanted and unprintable characters."""
+    return "".join("_" if c in unwanted or c == "\ufffd" or not c.isprintable() else c for c in text)
 
 
 def identifier(name: str) -> str:

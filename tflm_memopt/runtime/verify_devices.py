@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from tflm_memopt.analysis.lines import LineSpeed
 from tflm_memopt.errors import UsageError
-from tflm_memopt.files import GivenModel, loaded
+from tflm_memopt.files import GivenModel, loaded, read_model
 from tflm_memopt.lower.program import ProgramOp
 from tflm_memopt.model.reader import read
 from tflm_memopt.runtime import stand_in
@@ -56,7 +56,7 @@ def verify_devices(
     Raises what verify() raises, and UsageError unless they are all models of one conversion.
     """
     data, *_ = loaded(original)
-    before, devices = read(data), [read(model.read_bytes()) for model in models]
+    before, devices = read(data), [read(read_model(model)) for model in models]
     _demand_together([crossing(one) for one in devices])
     after = devices[0]
     seen, changes = interfaces(before, after)

@@ -1,0 +1,161 @@
+"""Tests that names in any input cannot lead a path out of the output folder."""
+
+from __future__ import annotations
+
+import itertools
+import json
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from registers.drivers import FIXED
+from registers.plain import PLAIN
+from unit.command import small
+
+import tflm_memopt
+from tflm_memopt import App, AppModel
+from tflm_memopt.cli import main as cli
+from tflm_memopt.emit.names import file_stem
+from tflm_memopt.errors import UsageError
+from tflm_memopt.files import name_fault, paths_below, read_model, write_file
+
+BAD = {
+    "above": "../../evil",
+    "absolute": "/tmp/evil",
+    "a folder": "a/b",
+    "Windows folder": "..\\evil",
+    "drive": "c:evil",
+    "stream": "evil:hidden",
+    "parent": "..",
+    "here": ".",
+    "empty": "",
+    "NUL": "a\0b",
+    "newline": "a\nb",
+    "escape": "a\x1b[2Jb",
+    "right to left": "a\u202egnp.exe",
+    "no text": "a\udcff",
+    "device": "con",
+    "device with extension": "LPT1.old",
+    "device with a superscript": "com¹",
+    "ends with a dot": "kws.",
+    "ends with a space": "kws ",
+    "wildcard": "a*",
+}
+GOOD = ("kws", "kws v2.1", "日本", ".hidden", "console", "com10", "-o", "a'b")
+
+
+@pytest.mark.parametrize("name", BAD.values(), ids=BAD)
+def test_bad_names_are_refused(name: str, tmp_path: Path) -> None:
+    """In app.toml, in an App of Python, and wherever generated files get their paths."""
+    assert name_fault(name)
+    with pytest.raises(UsageError, match="a model cannot be called") as refused:
+        App({name: AppModel(b"")})
+    assert refused.value.code == "app_model_name"
+    if name != BAD["a folder"]:  # which generated files may be in
+        with pytest.raises(UsageError, match="no file can be called"):
+            paths_below(tmp_path, {f"project/{name}": b""})
+    if name.isprintable():
+        (tmp_path / "in").mkdir()
+        (tmp_path / "in" / "small.tflite").write_bytes(small())
+        text = f'[models.{json.dumps(name)}]\nfile = "small.tflite"\n'
+        (tmp_path / "in" / "app.toml").write_text(text, encoding="utf-8")
+        before = sorted(tmp_path.rglob("*"))
+        assert cli.main(["optimize", str(tmp_path / "in/app.toml"), "-o", str(tmp_path / "in/out")]) == cli.BAD
+        assert sorted(tmp_path.rglob("*")) == before
+
+
+@pytest.mark.parametrize("name", GOOD)
+def test_good_names_stay(name: str, tmp_path: Path) -> None:
+    assert not name_fault(name)
+    assert file_stem(name) == name
+    assert paths_below(tmp_path, {f"{name}.tflite": 1}) == {tmp_path / f"{name}.tflite": 1}
+
+
+@given(st.text())
+def test_a_model_of_any_name_gets_good_names(name: str) -> None:
+    assert not name_fault(f"{file_stem(name)}.tflite")
+    assert not name_fault(f"{file_stem(name)}_model.h")
+
+
+@pytest.mark.parametrize(("one", "other"), [("wake", "WAKE"), ("straße", "STRASSE"), ("é", "e\u0301")])
+def test_names_that_are_one_file_elsewhere(one: str, other: str, tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match="Windows and macOS") as refused:
+        App({one: AppModel(b""), other: AppModel(b"")})
+    assert refused.value.code == "app_names_collide"
+    with pytest.raises(UsageError, match="Windows and macOS"):
+        paths_below(tmp_path, {f"{one}.h": 0, f"{other}.h": 0})
+
+
+def test_models_of_a_folder_that_are_one_file_elsewhere(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "in").mkdir()
+    for name in ("kws", "KWS"):
+        (tmp_path / f"in/{name}.tflite").write_bytes(small())
+    assert cli.main(["optimize", str(tmp_path / "in"), "-o", str(tmp_path / "out")]) == cli.BAD
+    assert "same_name" in capsys.readouterr().err
+    assert len([*(tmp_path / "out").glob("*.tflite")]) == 1
+
+
+NAMES = ("a\nb", 'a"b', "con", "c:x", "..", "a\\b", "\udcff")
+
+
+@pytest.mark.parametrize(("name", "kind"), [*itertools.product(NAMES, ("cpp", "platformio"))])
+def test_a_model_file_of_any_name(name: str, kind: str, tmp_path: Path) -> None:
+    """Linux allows these names; the files made of them have names that every system allows."""
+    result = tflm_memopt.optimize(small(), name=f"{name}.tflite")
+    written = result.save(tmp_path / "out", emit=kind)
+    assert written
+    assert [*tmp_path.iterdir()] == [tmp_path / "out"]
+    for path in written:
+        assert path.is_file()
+        assert not any(map(name_fault, path.relative_to(tmp_path / "out").parts))
+
+
+def test_the_command_with_a_model_file_of_a_strange_name(tmp_path: Path) -> None:
+    (tmp_path / "in").mkdir()
+    model = tmp_path / "in" / 'a\n"nul:.tflite'
+    model.write_bytes(small())
+    assert cli.main(["optimize", str(model), "-o", str(tmp_path / "out")]) == cli.DONE
+    assert sorted(path.name for path in (tmp_path / "out").iterdir())[0] == "a__nul_.plan.json"
+    plans = ["explore", str(model), "--plans", str(tmp_path / "plans"), "--effort", "low"]
+    assert cli.main(plans) == cli.DONE
+    assert all(path.name.startswith("a__nul_.") for path in (tmp_path / "plans").iterdir())
+
+
+def test_a_nul_character_in_a_path(tmp_path: Path) -> None:
+    for use in (read_model, lambda path: write_file(path, b"")):
+        with pytest.raises(UsageError, match="cannot contain a NUL"):
+            use(tmp_path / "a\0b")
+    (tmp_path / "app.toml").write_text('[models.a]\nfile = "a\\u0000b.tflite"\n')
+    assert cli.main(["optimize", str(tmp_path / "app.toml")]) == cli.BAD
+
+
+def test_a_manifest_names_no_file(tmp_path: Path) -> None:
+    """The manifest's own "model" is replaced, whatever it says."""
+    (tmp_path / "in").mkdir()
+    (tmp_path / "in/small.tflite").write_bytes(small())
+    manifest = {"type": "micro", "model": "../../evil", "micro": {"tensor_arena_size": 1}}
+    (tmp_path / "in/m.json").write_text(json.dumps(manifest))
+    command = ["optimize", str(tmp_path / "in/small.tflite"), "--manifest", str(tmp_path / "in/m.json")]
+    assert cli.main([*command, "-o", str(tmp_path / "out")]) == cli.DONE
+    assert json.loads((tmp_path / "out/small.json").read_text())["model"] == "small.tflite"
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["in", "out"]
+
+
+def test_a_device_folder_with_something_else_than_files(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "small.tflite").write_bytes(small())
+    (tmp_path / "out/device0/small.tflite").mkdir(parents=True)
+    assert cli.main(["verify", str(tmp_path / "small.tflite"), str(tmp_path / "out")]) == cli.BAD
+    assert "cannot read" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("name", ["con.c", "a\nb.c"])
+def test_registers_of_a_driver_of_a_strange_name(name: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """They would be called as the driver."""
+    pytest.importorskip("clang.cindex", reason="registers need libclang")
+    spi = FIXED["spi"]
+    (tmp_path / name).write_text(spi.driver.read_text())
+    command = ["registers", str(tmp_path / name), str(spi.description), "-I", str(PLAIN)]
+    assert cli.main([*command, "-o", str(tmp_path / "out")]) == cli.BAD
+    assert "no file can be called" in capsys.readouterr().err
+    assert not (tmp_path / "out").exists()
