@@ -2,6 +2,7 @@
 # make test    run every test that this machine can run
 # make check   style and types
 # make docs    the documentation as a site, in build/site
+# make arduino the Arduino library and its zip, in build/arduino
 # make dist    what is published, in dist/, each package checked as its registry does
 # make soak    N random cases (KIND=networks, builtin, modules, windows, sequences, apps, plans, files, programs, cores, races, devices, sums or registers)
 # make build   build the native libraries again, after a change in custom_ops/
@@ -15,7 +16,7 @@ NATIVE := pyproject.toml $(shell find custom_ops -name '*.[ch]' -o -name '*.def'
 
 export VENV
 
-.PHONY: demo test check docs dist format soak build clean
+.PHONY: demo test check docs arduino dist format soak build clean
 
 demo: $(VENV)/.demo
 	$(VENV)/bin/tflm-memopt optimize $(MODEL) -o $(OUT)
@@ -31,6 +32,9 @@ check: $(VENV)/.test
 
 docs: $(VENV)/.test
 	$(VENV)/bin/python -m mkdocs build --strict
+
+arduino: $(VENV)/.demo
+	$(VENV)/bin/python scripts/arduino.py
 
 dist: $(VENV)/.test
 	rm -rf dist

@@ -1,166 +1,121 @@
-"""Makes the Arduino library in arduino/ from custom_ops/, and the models of its sketches and of examples/esp_idf.
+"""Builds the Arduino library from arduino/, custom_ops/ and examples/shapes.
 
-    python scripts/arduino.py            writes what has changed
-    python scripts/arduino.py --replan   plans the sketches' models anew, too
-    python scripts/arduino.py --check    writes nothing; exits 1 when something is stale
+    python scripts/arduino.py [-o FOLDER]     default: build/arduino
 
-Arduino compiles what is below src/, all of it, with src/ as the only include folder, and follows no symbolic links:
-hence copies. Sketches (.ino) and README.md are written by hand. The plans of the sketches' models are kept in extras/,
-so that the same library and converter always write the same bytes.
+FOLDER/tflm-memopt is the library as it belongs into a sketchbook's `libraries` folder; FOLDER/tflm-memopt-VERSION.zip
+is the same for "Add .ZIP Library". Arduino compiles everything below src/, which is the only include folder, and
+follows no symbolic links: the build copies the C library there. It also converts the sketches' models.
 """
 
 from __future__ import annotations
 
 import argparse
-import json
+import os
 import sys
+import time
+import zipfile
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
-
-import numpy as np
+from typing import Any
 
 import tflm_memopt
 from tflm_memopt.emit import bundle
 from tflm_memopt.emit import library as c_library
-from tflm_memopt.errors import MemoptError
-from tflm_memopt.results import Optimized
-from tflm_memopt.runtime import interpreter
 from tflm_memopt.runtime.verify import sample
 
 ROOT = Path(__file__).parents[1]
-GENERATED = "arduino/src"
-"""A folder in which nothing is written by hand."""
-
+BY_HAND = ROOT / "arduino"
 SHAPES = ROOT / "examples/shapes"
-IMAGE = 22
-"""Of the stored test images: a star."""
-ARENA = 1_000_000
+OUTPUT = ROOT / "build/arduino"
+NAME = "tflm-memopt"
+EPOCH = int(os.environ.get("SOURCE_DATE_EPOCH", "315532800"))
+"""Date of files in archives, in seconds. The default is 1980-01-01: zip has no earlier dates."""
 
 
 @dataclass(frozen=True)
 class Sketch:
-    """A program, and how its model, the one of examples/shapes, is made."""
+    """How the model of a sketch is converted."""
 
-    name: str
-    folder: str
-    emit: str
-    max_macs: float = 1.0
-    input: str = "arena"
-    cores: int = 1
-
-    @property
-    def plan(self) -> str:
-        return f"arduino/extras/{self.name}.plan.json"
+    emit: str = "cpp"
+    options: Mapping[str, Any] = field(default_factory=dict)
+    image: bool = False
+    """Whether the sketch includes shapes_image.h."""
 
 
-SKETCHES = (
-    Sketch("shapes", "arduino/examples/shapes", "cpp"),
-    Sketch("camera", "arduino/examples/camera", "cpp", input="stream"),
-    Sketch("two_cores", "arduino/examples/two_cores", "cpp", cores=2),
-    Sketch("no_interpreter", "arduino/examples/no_interpreter", "c", max_macs=1.1),  # fits 16 KB of RAM
-    Sketch("esp_idf", "examples/esp_idf/main", "cpp", input="external"),
-)
-WITH_IMAGE = ("shapes", "two_cores")
-"""Sketches that look at the stored image."""
+SKETCHES = {
+    "shapes": Sketch(image=True),
+    "camera": Sketch(options={"input": "stream"}),
+    "two_cores": Sketch(options={"cores": 2}, image=True),
+    "no_interpreter": Sketch("c", {"max_macs": 1.1}),  # fits into 16 KB of RAM
+}
+"""Every sketch in arduino/examples."""
 
 
-def library() -> Mapping[str, bytes]:
-    """The library itself, by path."""
-    files = {"LICENSE": (ROOT / "LICENSE").read_text(encoding="utf-8"), **c_library.arduino()}
-    return {f"arduino/{name}": text.encode() for name, text in files.items()}
+def files() -> dict[str, bytes]:
+    """Contents of the library, by path."""
+    texts = {"LICENSE": (ROOT / "LICENSE").read_text(encoding="utf-8"), **c_library.arduino()}
+    return {**{name: text.encode() for name, text in texts.items()}, **dict(_by_hand()), **dict(_models())}
 
 
-def sketches(*, replan: bool) -> Mapping[str, bytes]:
-    """The models of the sketches, by path."""
+def _by_hand() -> Iterator[tuple[str, bytes]]:
+    for path in BY_HAND.rglob("*"):
+        if path.is_file() and not path.name.startswith("."):
+            yield path.relative_to(BY_HAND).as_posix(), path.read_bytes()
+
+
+def _models() -> Iterator[tuple[str, bytes]]:
+    """The sources of the sketches' models."""
     model = (SHAPES / "shapes_int8.tflite").read_bytes()
-    image = shapes_image(model).encode()
-    written = {f"arduino/examples/{name}/shapes_image.h": image for name in WITH_IMAGE}
-    for sketch in SKETCHES:
-        converted = _converted(sketch, model, replan=replan)
-        given = bundle.Extras(partial(sample, model, converted.model), model)
-        files = bundle.files(converted, "shapes_int8", (sketch.emit,), given)
-        sources = {name: data for name, data in files.items() if name.endswith((".h", ".c", ".cpp"))}
-        written |= {f"{sketch.folder}/{name}": data for name, data in sources.items()}
-        written[sketch.plan] = files["shapes_int8.plan.json"]
-    return written
+    for name, sketch in SKETCHES.items():
+        converted = tflm_memopt.optimize(model, **sketch.options)
+        extras = bundle.Extras(partial(sample, model, converted.model), model)
+        for file, data in bundle.files(converted, "shapes_int8", (sketch.emit,), extras).items():
+            if file.endswith((".h", ".c", ".cpp")):
+                yield f"examples/{name}/{file}", data
+        if sketch.image:
+            yield f"examples/{name}/shapes_image.h", (SHAPES / "shapes_image.h").read_bytes()
 
 
-def _converted(sketch: Sketch, model: bytes, *, replan: bool) -> Optimized:
-    """With the plan that is kept, if there is one that can still be used."""
-    plan = ROOT / sketch.plan
-    if plan.is_file() and not replan:
-        try:
-            kept = json.loads(plan.read_bytes())
-            return tflm_memopt.optimize(model, input=sketch.input, cores=sketch.cores, plan=kept)
-        except MemoptError as error:
-            print(f"{sketch.plan} is of no use any more, planning anew: {error.what}", file=sys.stderr)
-    asked = {"max_macs": sketch.max_macs} if sketch.cores == 1 else {"cores": sketch.cores}
-    return tflm_memopt.optimize(model, input=sketch.input, **asked)
+def build(output: Path) -> tuple[Path, Path]:
+    """Writes the library's folder and its zip below `output`; returns both paths.
+
+    Files with the right content stay untouched, so that builds that use them stay current. Files that do not belong to
+    the library are removed.
+    """
+    folder, contents = output / NAME, files()
+    for name, data in contents.items():
+        path = folder / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        if not path.is_file() or path.read_bytes() != data:
+            path.write_bytes(data)
+    for path in folder.rglob("*"):
+        if path.is_file() and path.relative_to(folder).as_posix() not in contents:
+            path.unlink()
+    archive = output / f"{NAME}-{tflm_memopt.__version__}.zip"
+    return folder, write_zip(archive, {f"{NAME}/{name}": data for name, data in contents.items()})
 
 
-def shapes_image(model: bytes) -> str:
-    """shapes_image.h: a test image as the model's input, and the scores that TFLM gives it."""
-    with np.load(SHAPES / "shapes_test.npz") as stored:
-        image, label = stored["images"][IMAGE], int(stored["labels"][IMAGE])
-    tflm = interpreter(model, ARENA)
-    border = tflm.get_input_details(0)["quantization_parameters"]
-    # Grey values 0..15 stand for 0.0..1.0 (examples/shapes/dataset.py).
-    levels = np.rint(image / (15 * float(border["scales"][0]))) + int(border["zero_points"][0])
-    pixels = np.clip(levels, -128, 127).astype(np.int8)
-    tflm.set_input(pixels[None], 0)
-    tflm.invoke()
-    scores = tflm.get_output(0)[0]
-    return f"""\
-// Image {IMAGE} of examples/shapes as the model's int8 input, 96x96 grey, and the scores that TFLM gives it.
-#pragma once
-
-#include <stdint.h>
-
-constexpr int shapes_label = {label};
-constexpr int8_t shapes_scores[] = {{{", ".join(map(str, scores))}}};
-constexpr int8_t shapes_image[{pixels.size}] = {{
-{chr(10).join(_rows(pixels))}
-}};
-"""
-
-
-def _rows(pixels: np.ndarray) -> Iterator[str]:
-    flat = pixels.reshape(-1)
-    for first in range(0, flat.size, 24):
-        yield "  " + "".join(f"{value}," for value in flat[first : first + 24])
-
-
-def stale(files: Mapping[str, bytes]) -> list[str]:
-    """What differs from `files`, as sentences."""
-    differs = [n for n, data in files.items() if not (ROOT / n).is_file() or (ROOT / n).read_bytes() != data]
-    return [*(f"{name} is stale" for name in differs), *(f"{name} has no source" for name in strays(files))]
-
-
-def strays(files: Mapping[str, bytes]) -> list[str]:
-    """What is in GENERATED and comes from nowhere."""
-    there = (path.relative_to(ROOT).as_posix() for path in (ROOT / GENERATED).rglob("*") if path.is_file())
-    return sorted(name for name in there if name not in files)
+def write_zip(path: Path, contents: Mapping[str, bytes]) -> Path:
+    """Writes an archive whose bytes depend on the contents only."""
+    date = time.gmtime(EPOCH)[:6]
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
+        for name in sorted(contents):
+            entry = zipfile.ZipInfo(name, date)
+            entry.compress_type = zipfile.ZIP_DEFLATED
+            entry.create_system = 3  # Unix, whose modes these are
+            entry.external_attr = 0o644 << 16
+            archive.writestr(entry, contents[name])
+    return path
 
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--check", action="store_true", help="write nothing; exit 1 when something is stale")
-    parser.add_argument("--replan", action="store_true", help="plan the sketches' models anew")
-    args = parser.parse_args()
-    files = {**library(), **sketches(replan=args.replan)}
-    if args.check:
-        problems = stale(files)
-        print("\n".join([*problems, "try: python scripts/arduino.py"] if problems else ["arduino/ is up to date"]))
-        return 1 if problems else 0
-    for name in strays(files):
-        (ROOT / name).unlink()
-    for name, data in files.items():
-        path = ROOT / name
-        path.parent.mkdir(parents=True, exist_ok=True)
-        if not path.is_file() or path.read_bytes() != data:
-            path.write_bytes(data)
+    parser.add_argument("-o", "--output", type=Path, default=OUTPUT, help="folder for the library and its zip")
+    folder, archive = build(parser.parse_args().output)
+    print(f"{folder}: copy this folder into your sketchbook's libraries folder, or")
+    print(f"{archive}: choose this file in the IDE's Sketch > Include Library > Add .ZIP Library")
     return 0
 
 

@@ -21,20 +21,18 @@ import subprocess
 import sys
 import tarfile
 import tempfile
-import time
-import zipfile
 from collections.abc import Mapping
 from pathlib import Path
 
 import arduino_rules
 
+import arduino as arduino_library
 import tflm_memopt
 
 ROOT = Path(__file__).parents[1]
 LIBRARY = ROOT / "custom_ops"
 NAME, VERSION = "tflm-memopt", tflm_memopt.__version__
-EPOCH = int(os.environ.get("SOURCE_DATE_EPOCH", "315532800"))
-"""Default: 1980-01-01, before which zip has no dates."""
+EPOCH = arduino_library.EPOCH
 BACKEND = "import sys; from scikit_build_core import build; getattr(build, 'build_' + sys.argv[1])(sys.argv[2])"
 
 Files = Mapping[str, bytes]
@@ -68,13 +66,11 @@ def _built(kind: str, source: Path, scratch: Path) -> Path:
 
 
 def arduino(out: Path, scratch: Path) -> list[Path]:
-    """What the IDE installs with "Add .ZIP library": the folder arduino/ under the library's name."""
-    folder = scratch / NAME
-    shutil.copytree(ROOT / "arduino", folder, symlinks=True, ignore=shutil.ignore_patterns(".*"))
+    """The zip of `make arduino`, which the IDE installs with "Add .ZIP Library"."""
+    folder, archive = arduino_library.build(scratch / "arduino")
     if wrong := arduino_rules.broken(folder):
         raise Refused("\n".join(wrong))
-    files = {f"{NAME}/{name}": data for name, data in tree(folder).items()}
-    return [write_zip(out / f"{NAME}-{VERSION}-arduino.zip", files)]
+    return [Path(shutil.copy(archive, out / f"{NAME}-{VERSION}-arduino.zip"))]
 
 
 def platformio(out: Path, scratch: Path) -> list[Path]:
@@ -105,26 +101,10 @@ def staged(folder: Path) -> Path:
 # --- archives
 
 
-def tree(folder: Path) -> Files:
-    return {p.relative_to(folder).as_posix(): p.read_bytes() for p in folder.rglob("*") if p.is_file()}
-
-
 def unpacked(archive: Path) -> Files:
     with tarfile.open(archive) as tar:
         streams = {member.name.removeprefix("./"): tar.extractfile(member) for member in tar if member.isfile()}
         return {name: stream.read() for name, stream in streams.items() if stream}
-
-
-def write_zip(path: Path, files: Files) -> Path:
-    date = time.gmtime(EPOCH)[:6]
-    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
-        for name in sorted(files):
-            entry = zipfile.ZipInfo(name, date)
-            entry.compress_type = zipfile.ZIP_DEFLATED
-            entry.create_system = 3  # Unix, whose modes these are
-            entry.external_attr = 0o644 << 16
-            archive.writestr(entry, files[name])
-    return path
 
 
 def write_tar(path: Path, files: Files) -> Path:

@@ -139,9 +139,7 @@ class Copy:
         path = self.tree / file
         path.write_text(text, encoding="utf-8")
         Path(cache_from_source(str(path))).unlink(missing_ok=True)  # its time stamp has whole seconds only
-        if path.is_relative_to(library := self.tree / "custom_ops"):
-            mirror = Path(*path.relative_to(library).parts[1:])
-            (self.tree / "arduino/src" / mirror).write_text(text, encoding="utf-8")  # it is no witness
+        if path.is_relative_to(self.tree / "custom_ops"):
             self.build()
 
     def failing(self, marked: str, *tests: str) -> str:

@@ -4,7 +4,7 @@
     python scripts/version.py --tag v1.2.3   exits 1 as well when that is not its tag
     python scripts/version.py 1.2.3          sets it
 
-arduino/library.properties comes from scripts/arduino.py, which is run afterwards.
+CHANGELOG.md is edited by hand.
 """
 
 from __future__ import annotations
@@ -20,18 +20,16 @@ PLACES = {
     "tflm_memopt/__init__.py": rf'^__version__ = "({SEMANTIC})"$',
     "custom_ops/library.json": rf'^  "version": "({SEMANTIC})",$',
     "custom_ops/idf_component.yml": rf'^version: "({SEMANTIC})"$',
+    "arduino/library.properties": rf"^version=({SEMANTIC})$",
 }
 """File -> the line that states it. pyproject.toml reads the first."""
-DERIVED = {
-    "arduino/library.properties": rf"^version=({SEMANTIC})$",
-    "CHANGELOG.md": rf"^## ({SEMANTIC})\b",
-}
-"""Generated, and written by hand when a version's changes are."""
+BY_HAND = {"CHANGELOG.md": rf"^## ({SEMANTIC})\b"}
+"""Edited by hand with the version's changes."""
 
 
 def stated() -> dict[str, str]:
     """File -> the version that it states, empty when it states none or several; the newest in CHANGELOG.md."""
-    found = {name: re.findall(line, _text(name), re.MULTILINE) for name, line in {**PLACES, **DERIVED}.items()}
+    found = {name: re.findall(line, _text(name), re.MULTILINE) for name, line in {**PLACES, **BY_HAND}.items()}
     return {name: vs[0] if len(vs) == 1 or (vs and name == "CHANGELOG.md") else "" for name, vs in found.items()}
 
 
@@ -55,7 +53,7 @@ def main() -> int:
         if not re.fullmatch(SEMANTIC, args.version):
             parser.error(f"'{args.version}' is no MAJOR.MINOR.PATCH")
         set_to(args.version)
-        print("next: python scripts/arduino.py, and a heading in CHANGELOG.md")
+        print("next: a heading in CHANGELOG.md")
         return 0
     found = stated()
     versions = set(found.values())

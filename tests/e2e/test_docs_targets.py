@@ -68,7 +68,7 @@ def test_arduino(scratch: Path) -> None:
     assert run_commands("arduino.md") == 2
     assert (scratch / "out/arduino/shapes_int8/shapes_int8.ino").is_file()
     assert "#ifndef TMO_CAMERA\n" in (scratch / "out/arduino/shapes_int8/shapes_int8_camera.h").read_text()
-    core = [f"-I{ROOT / 'tests/packaging/arduino/core'}", f"-I{ROOT / 'arduino/src'}", "-include", "Arduino.h"]
+    core = [f"-I{ROOT / 'tests/packaging/arduino/core'}", *INCLUDE, "-include", "Arduino.h"]
     sketch, camera = blocks("arduino.md", "cpp")
     for program in (sketch, camera):
         (scratch / "shapes/sketch.cpp").write_text(program)

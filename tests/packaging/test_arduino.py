@@ -1,4 +1,4 @@
-"""The Arduino library: up to date, built as Arduino builds it, its sketches compiled with a stub core and run."""
+"""The Arduino library that `make arduino` builds: Arduino's own build takes it, its sketches run with a stub core."""
 
 from __future__ import annotations
 
@@ -8,7 +8,6 @@ import re
 import runpy
 import shutil
 import subprocess
-import sys
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from pathlib import Path
@@ -16,15 +15,17 @@ from typing import Any
 
 import numpy as np
 import pytest
+from built import arduino_library
 from compiling import objects
 from conftest import ROOT
 from kernels import camera
 
+from tflm_memopt.runtime import wheel
 from tflm_memopt.runtime.process import run_model
 
-LIBRARY = ROOT / "arduino"
 HERE = Path(__file__).parent / "arduino"
-SKETCHES = sorted((LIBRARY / "examples").glob("*/*.ino"))
+SKETCHES = sorted((ROOT / "arduino/examples").glob("*/*.ino"))
+C_LIBRARY = ROOT / "custom_ops"
 TFLM = runpy.run_path(str(ROOT / "scripts/tflm2023.py"))
 
 STRICT = ["-Wall", "-Wextra", "-Werror"]
@@ -45,35 +46,42 @@ def run(*command: str | Path, cwd: Path) -> str:
     return done.stdout + done.stderr
 
 
-# --- what is in the folder
+# --- what is in it
 
 
-@pytest.mark.slow
-def test_it_is_what_the_script_makes_of_the_sources() -> None:
-    done = subprocess.run(
-        [sys.executable, ROOT / "scripts/arduino.py", "--check"], capture_output=True, text=True, check=False
-    )
-    assert done.returncode == 0, done.stdout + done.stderr
+def test_git_has_only_what_is_written_by_hand() -> None:
+    listed = subprocess.run(["git", "ls-files", "arduino"], cwd=ROOT, capture_output=True, text=True, check=True).stdout
+    by_hand = {"README.md", "keywords.txt", "library.properties"}
+    assert {name for name in listed.split() if not name.endswith(".ino")} == {f"arduino/{name}" for name in by_hand}
 
 
-def test_the_check_finds_what_is_stale(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    script = runpy.run_path(str(ROOT / "scripts/arduino.py"))
-    files = script["library"]()
-    shutil.copytree(LIBRARY, tmp_path / "arduino")
-    monkeypatch.setitem(script["stale"].__globals__, "ROOT", tmp_path)
-    assert script["stale"](files) == []
-    (tmp_path / "arduino/src/tmo_run.c").write_text("/* edited */")
-    (tmp_path / "arduino/src/gone.c").write_text("")
-    (tmp_path / "arduino/src/tmo/tmo.h").unlink()
-    assert sorted(script["stale"](files)) == [
-        "arduino/src/gone.c has no source",
-        "arduino/src/tmo/tmo.h is stale",
-        "arduino/src/tmo_run.c is stale",
-    ]
+def test_a_build_removes_what_is_no_longer_in_the_library(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    build = runpy.run_path(str(ROOT / "scripts/arduino.py"))["build"]
+    monkeypatch.setitem(build.__globals__, "_models", list)
+    folder, _ = build(tmp_path)
+    run_c = (folder / "src/tmo_run.c").read_bytes()
+    (folder / "src/tmo_run.c").write_text("/* edited */")
+    (folder / "src/gone.c").write_text("")
+    (folder / "src/tmo/tmo.h").unlink()
+    build(tmp_path)
+    assert (folder / "src/tmo_run.c").read_bytes() == run_c
+    assert not (folder / "src/gone.c").exists() and (folder / "src/tmo/tmo.h").is_file()
+
+
+def test_every_sketch_has_its_model() -> None:
+    sketches = runpy.run_path(str(ROOT / "scripts/arduino.py"))["SKETCHES"]
+    assert {sketch.stem for sketch in SKETCHES} == set(sketches)
+
+
+@pytest.mark.skipif(not wheel.exists_here(), reason="TFLM's wheel does not exist for this platform")
+def test_the_stored_image_is_current(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.syspath_prepend(str(ROOT / "examples/shapes"))
+    header = runpy.run_path(str(ROOT / "examples/shapes/image.py"))["header"]
+    assert (ROOT / "examples/shapes/shapes_image.h").read_text() == header(), "run: python examples/shapes/image.py"
 
 
 def test_the_keywords_are_words_of_the_headers() -> None:
-    lines = (LIBRARY / "keywords.txt").read_text().splitlines()
+    lines = (ROOT / "arduino/keywords.txt").read_text().splitlines()
     words = {}
     for line in lines:
         word, kind = line.split("\t")  # a tab: the IDE takes nothing else
@@ -82,14 +90,22 @@ def test_the_keywords_are_words_of_the_headers() -> None:
     assert words["tmo_run"] == words["AddOps"] == "KEYWORD2"
     assert words["tmo_status"] == words["tmo_camera"] == "KEYWORD1"
     assert words["TMO_OK"] == "LITERAL1"
-    headers = "".join(path.read_text() for path in (LIBRARY / "src").rglob("*.h"))
-    assert all(re.search(rf"\b{word}\b", headers) for word in words)
+    headers = "".join(path.read_text() for part in ("include", "tflm") for path in (C_LIBRARY / part).rglob("*.h"))
+    assert [word for word in words if not re.search(rf"\b{word}\b", headers)] == []
 
 
+@pytest.mark.parametrize("header", ["tmo", "camera", "turns"])
+def test_the_keywords_have_every_function_that_sketches_call(header: str) -> None:
+    text = (C_LIBRARY / f"include/tmo/{header}.h").read_text()
+    declared = re.findall(r"^[\w *]+?\b\*?(tmo_\w+)\(", re.sub(r"/\*.*?\*/", "", text, flags=re.DOTALL), re.MULTILINE)
+    words = (ROOT / "arduino/keywords.txt").read_text().split()
+    assert declared and set(declared) <= set(words)
+
+
+@pytest.mark.slow
 def test_arduino_would_take_every_file() -> None:
     """Symbolic links break in zip files and on Windows; arduino-builder skips .cc without a word."""
-    files = list(LIBRARY.rglob("*"))
-    assert not [path for path in files if path.is_symlink() or path.suffix in (".cc", ".cxx")]
+    assert not [path for path in arduino_library().rglob("*") if path.is_symlink() or path.suffix in (".cc", ".cxx")]
     assert all(sketch.stem == sketch.parent.name for sketch in SKETCHES)
 
 
@@ -104,7 +120,7 @@ def test_arduino_would_take_every_file() -> None:
 def test_kernels_and_layout_in_arduinos_own_build(tmp_path: Path) -> None:
     """AVR has no C++ standard library: the library's C part, and that Arduino finds and compiles all of it."""
     libraries, build = tmp_path / "libraries", tmp_path / "build"
-    shutil.copytree(LIBRARY, libraries / "tflm_memopt")
+    shutil.copytree(arduino_library(), libraries / "tflm_memopt")
     build.mkdir()
     said = run(
         "arduino-builder", "-compile", "-warnings", "all",
@@ -114,7 +130,7 @@ def test_kernels_and_layout_in_arduinos_own_build(tmp_path: Path) -> None:
         cwd=tmp_path,
     )  # fmt: skip
     assert "tmo" not in said  # no warning is about our files
-    sources = {path.name for path in (LIBRARY / "src").rglob("*") if path.suffix in (".c", ".cpp", ".S")}
+    sources = {path.name for path in (arduino_library() / "src").rglob("*") if path.suffix in (".c", ".cpp", ".S")}
     assert {path.stem for path in (build / "libraries/tflm_memopt").rglob("*.o")} == sources
     linked = run("avr-nm", build / "kernels.ino.elf", cwd=tmp_path)
     assert " tmo_" in linked
@@ -134,7 +150,7 @@ class Toolchain:
 
     def compile(self, folder: Path, sources: Iterable[Path], *flags: str) -> list[Path]:
         """Object files in `folder`, which is empty."""
-        common = [*self.machine, "-O1", *STRICT, f"-I{HERE / 'core'}", f"-I{LIBRARY / 'src'}"]
+        common = [*self.machine, "-O1", *STRICT, f"-I{HERE / 'core'}", f"-I{arduino_library() / 'src'}"]
         c, cpp = [], []
         for path in sorted(sources):
             (c if path.suffix in (".c", ".S") else cpp).append(path)
@@ -153,7 +169,7 @@ def library(tmp_path_factory: pytest.TempPathFactory) -> Callable[[Toolchain], l
 
     @functools.cache
     def compiled(tools: Toolchain) -> list[Path]:
-        sources = [path for path in (LIBRARY / "src").rglob("*") if path.suffix in (".c", ".cpp", ".S")]
+        sources = [path for path in (arduino_library() / "src").rglob("*") if path.suffix in (".c", ".cpp", ".S")]
         return tools.compile(tmp_path_factory.mktemp("library"), sources)
 
     return compiled
@@ -172,7 +188,7 @@ def compile_sketch(tools: Toolchain, sketch: Path, out: Path, *defines: str) -> 
 def test_sketches_compile_for_a_cortex_m4(
     tmp_path: Path, tools: Toolchain, sketch: Path, library: Callable[[Toolchain], list[Path]]
 ) -> None:
-    compile_sketch(tools, sketch, tmp_path)
+    compile_sketch(tools, arduino_library() / sketch.relative_to(ROOT / "arduino"), tmp_path)
     symbols = run("arm-none-eabi-nm", "-C", *library(tools), cwd=tmp_path)
     assert "tmo::RegisterRegion()" in symbols  # the adapter is not compiled to nothing
 
@@ -193,7 +209,7 @@ def test_the_program_of_platformio_compiles(tmp_path: Path, tools: Toolchain) ->
 def run_sketch(tools: Toolchain, sketch: str, folder: Path, library: list[Path], *defines: str) -> str:
     """What a sketch prints in one loop, on this machine."""
     source, out = folder / sketch, folder / "out"
-    shutil.copytree(LIBRARY / "examples" / sketch, source)
+    shutil.copytree(arduino_library() / "examples" / sketch, source)
     out.mkdir()
     for ops in source.glob("*_ops.h"):  # its arena is that of 32-bit builds: a PC needs more
         ops.write_text(re.sub(r"(?<=arena_size = )\d+", str(PC_ARENA), ops.read_text()))

@@ -63,6 +63,7 @@ def tree(folder: str, pattern: str) -> set[str]:
 def python_package() -> set[str]:
     data = {name for suffix in ("json", "html", "jinja", "h") for name in tree("tflm_memopt", f"*.{suffix}")}
     sources = {name for name in tree("custom_ops", "*") if not name.startswith("custom_ops/host/")}
+    sources |= {"arduino/library.properties", "arduino/keywords.txt"}
     return {"tflm_memopt/py.typed", *tree("tflm_memopt", "*.py"), *data, *(f"tflm_memopt/{name}" for name in sources)}
 
 
@@ -107,8 +108,10 @@ def pure_wheel(source: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def test_sdist_holds_what_a_source_build_needs_and_no_build_products(sdist: Path) -> None:
     files = sdist_files(sdist)
-    own = {name for name in python_package() if not name.startswith("tflm_memopt/custom_ops/")}
-    needed = {"pyproject.toml", "README.md", "LICENSE", *own, *tree("custom_ops", "*")}
+    own = {
+        name for name in python_package() if not name.startswith(("tflm_memopt/custom_ops/", "tflm_memopt/arduino/"))
+    }
+    needed = {"pyproject.toml", "README.md", "LICENSE", *own, *tree("custom_ops", "*"), *tree("arduino", "*")}
     assert needed <= set(files)
     assert not [name for name in files if name.endswith((".so", ".o", ".a", ".pyc", ".whl"))]
     assert not [name for name in files if name.startswith((".venv", "build/", ".git/"))]

@@ -9,6 +9,7 @@ import re
 import runpy
 import shutil
 import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -32,6 +33,17 @@ function(idf_component_register)
   message(STATUS "registered;${CMAKE_CURRENT_LIST_DIR}|${IDF_SRCS}|${IDF_INCLUDE_DIRS}|${rest}")
 endfunction()
 """
+
+
+def example(folder: Path) -> Path:
+    """A copy of the example, its model converted as its README.md says, and of examples/shapes beside it."""
+    copy = folder / "examples/esp_idf"
+    shutil.copytree(EXAMPLE, copy, ignore=shutil.ignore_patterns("model"))
+    (folder / "examples/shapes").symlink_to(ROOT / "examples/shapes")
+    (line,) = re.findall(r"^tflm-memopt (.*)$", (EXAMPLE / "README.md").read_text(encoding="utf-8"), re.MULTILINE)
+    run = [sys.executable, "-m", "tflm_memopt", *line.split()]
+    subprocess.run(run, cwd=copy, check=True, capture_output=True)
+    return copy
 
 
 def registered(folder: Path, tmp_path: Path, *, script: bool) -> tuple[list[Path], list[Path]]:
@@ -73,9 +85,17 @@ def test_the_setting_reaches_the_sources(tmp_path: Path) -> None:
     assert "config TMO_ESP_NN" in (COMPONENT / "Kconfig").read_text()
 
 
+def test_an_example_without_its_model_says_how_to_make_it(tmp_path: Path) -> None:
+    shutil.copy(EXAMPLE / "main/CMakeLists.txt", tmp_path)
+    (tmp_path / "record.cmake").write_text(f"{RECORD}include(CMakeLists.txt)\n")
+    done = subprocess.run(["cmake", "-P", "record.cmake"], cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert done.returncode and "tflm-memopt optimize" in done.stderr
+
+
+@pytest.mark.slow
 @pytest.mark.parametrize("script", [True, False], ids=["script", "project"])
 def test_example_registers_what_exists(tmp_path: Path, script: bool) -> None:
-    sources, include = registered(EXAMPLE / "main", tmp_path, script=script)
+    sources, include = registered(example(tmp_path) / "main", tmp_path, script=script)
     assert {path.name for path in sources} == {"main.cpp", "shapes_int8_model.cpp"}
     assert all(path.is_file() for path in sources)
     assert all(path.is_dir() for path in include)
@@ -106,18 +126,17 @@ inline void *heap_caps_malloc(size_t bytes, unsigned) { return malloc(bytes); }
 @pytest.mark.skipif(bool(TFLM["missing"]()) or not shutil.which("g++"), reason=TFLM["missing"]() or "no g++")
 def test_example_runs(tmp_path: Path) -> None:
     """On this machine, in a TFLM of 2023; only the arena is larger here, with 64-bit pointers."""
-    shutil.copytree(EXAMPLE / "main", tmp_path, dirs_exist_ok=True)
-    (tmp_path / "esp_heap_caps.h").write_text(HEAP)
-    (tmp_path / "start.cpp").write_text('extern "C" void app_main();\nint main() { app_main(); }\n')
-    ops = tmp_path / "shapes_int8_ops.h"
+    main = example(tmp_path) / "main"
+    model = main / "model"
+    (main / "esp_heap_caps.h").write_text(HEAP)
+    (main / "start.cpp").write_text('extern "C" void app_main();\nint main() { app_main(); }\n')
+    ops = model / "shapes_int8_ops.h"
     ops.write_text(re.sub(r"(?<=arena_size = )\d+", "40000", ops.read_text()))
-    include = [
-        f"-I{folder}"
-        for folder in (tmp_path, COMPONENT / "include", COMPONENT / "tflm", ROOT / "arduino/examples/shapes")
-    ]
+    folders = (main, model, COMPONENT / "include", COMPONENT / "tflm", ROOT / "examples/shapes")
+    include = [f"-I{folder}" for folder in folders]
     tflm = TFLM["AUTUMN"]
     strict = ["-Wall", "-Wextra", "-Werror", "-O1", *include]
-    cpp = [*sorted(tmp_path.glob("*.cpp")), COMPONENT / "tflm/tmo_tflm.cpp"]
+    cpp = [*sorted(main.glob("*.cpp")), *model.glob("*.cpp"), COMPONENT / "tflm/tmo_tflm.cpp"]
     plain = ["-std=gnu++17", "-fno-rtti", "-fno-exceptions", *strict, *tflm.flags]
     made = objects(["gcc", "-std=gnu17", *strict], (COMPONENT / "src").glob("*.c"), tmp_path)
     made += objects(["g++", *plain], cpp, tmp_path)

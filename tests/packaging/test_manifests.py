@@ -55,18 +55,18 @@ def test_no_other_file_states_the_version() -> None:
     files = [name for name in listed.split("\0") if (ROOT / name).is_file()]
     stating = {name for name in files if number.search((ROOT / name).read_bytes())}
     measured = "tflm_memopt/analysis/costs.json"  # says of which version its figures are
-    assert stating - {measured} == {*VERSION["PLACES"], *VERSION["DERIVED"]}
+    assert stating - {measured} == {*VERSION["PLACES"], *VERSION["BY_HAND"]}
 
 
 def test_the_version_is_set_everywhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    for name in (*VERSION["PLACES"], *VERSION["DERIVED"]):
+    for name in (*VERSION["PLACES"], *VERSION["BY_HAND"]):
         (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
         shutil.copy(ROOT / name, tmp_path / name)
     monkeypatch.setitem(VERSION["set_to"].__globals__, "ROOT", tmp_path)
     VERSION["set_to"]("98.7.6")
     stated = VERSION["stated"]()
     assert {stated[name] for name in VERSION["PLACES"]} == {"98.7.6"}
-    assert {stated[name] for name in VERSION["DERIVED"]} == {tflm_memopt.__version__}
+    assert {stated[name] for name in VERSION["BY_HAND"]} == {tflm_memopt.__version__}
     assert json.loads((tmp_path / "custom_ops/library.json").read_bytes())["version"] == "98.7.6"
 
 

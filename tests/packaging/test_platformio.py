@@ -10,6 +10,7 @@ import subprocess
 from pathlib import Path
 
 import pytest
+from built import arduino_library
 from conftest import ROOT
 
 PIO = runpy.run_path(str(ROOT / "scripts/platformio.py"))
@@ -20,6 +21,7 @@ pytestmark = [pytest.mark.slow, pytest.mark.skipif(bool(MISSING), reason=MISSING
 
 
 def pio(workspace: Path, *arguments: str, **settings: str) -> subprocess.CompletedProcess[str]:
+    arduino_library()  # the programs include its models
     command, environment = PIO["command"](arguments)
     environment = {**environment, "PLATFORMIO_WORKSPACE_DIR": str(workspace), **settings}
     return subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True, check=False)

@@ -50,7 +50,7 @@ def test_the_programs_run(tmp_path: Path) -> None:
     for name, text in STUBS.items():
         (tmp_path / name).parent.mkdir(exist_ok=True)
         (tmp_path / name).write_text(text)
-    folders = (tmp_path, PROGRAMS, LIBRARY / "include", LIBRARY / "tflm", ROOT / "arduino/examples/shapes")
+    folders = (tmp_path, PROGRAMS, LIBRARY / "include", LIBRARY / "tflm", EXAMPLE.parent)
     tflm, strict = TFLM["AUTUMN"], ["-Wall", "-Wextra", "-Werror", "-O1", *(f"-I{f}" for f in folders)]
     shared = [PROGRAMS / "classify.cpp", tmp_path / "shapes_int8_model.cpp", *(LIBRARY / "tflm").glob("*.cpp")]
     programs = {"host": [PROGRAMS / "host.cpp"], "pico": [PROGRAMS / "pico/main.cpp"],

@@ -21,6 +21,8 @@ from conftest import ROOT
 
 HERE = Path(__file__).parent
 EXAMPLE = ROOT / "examples/two_devices"
+LIBRARY = ROOT / "custom_ops"
+INCLUDE = (LIBRARY / "include", LIBRARY / "tflm")
 TFLM = runpy.run_path(str(ROOT / "scripts/tflm2023.py"))
 WATCHED = "-fsanitize=thread"
 PC_ARENA = 80_000
@@ -30,7 +32,7 @@ def boards(folder: Path) -> Path:
     """What README.md's lines make, in a copy of the example: where they are."""
     here = folder / "examples/two_devices"
     shutil.copytree(EXAMPLE, here)
-    for name in ("custom_ops", "arduino", "examples/shapes"):
+    for name in ("custom_ops", "examples/shapes"):
         (folder / name).symlink_to(ROOT / name)
     (lines,) = re.findall(r"```sh\n(.*?)```", (EXAMPLE / "README.md").read_text(encoding="utf-8"), re.DOTALL)
     path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
@@ -45,7 +47,7 @@ def compiled(folder: Path, device: int, age: str, library: list[Path]) -> Path:
     for ops in folder.glob("*_ops.h"):  # its arena is that of 32-bit builds
         ops.write_text(re.sub(r"(?<=arena_size = )\d+", str(PC_ARENA), ops.read_text()))
     tflm = TFLM["AGES"][0]
-    places = (HERE / "radio", HERE / "arduino/core", ROOT / "arduino/src", folder)
+    places = (HERE / "radio", HERE / "arduino/core", *INCLUDE, folder)
     common = ["-O1", "-g", "-Wall", "-Wextra", "-Werror", WATCHED, *(f"-I{place}" for place in places)]
     cpp = ["g++", "-std=gnu++17", *common, f"-DDEVICE={device}", *([f"-D{age}"] if age else []), *tflm.flags]
     mine = [
@@ -60,12 +62,12 @@ def compiled(folder: Path, device: int, age: str, library: list[Path]) -> Path:
 
 
 def built_library(folder: Path) -> list[Path]:
-    """The Arduino library's objects that are for one core, watched as well."""
+    """Objects of the C library and of its adapter for one core, watched as well."""
     folder.mkdir()
-    tflm, sources = TFLM["AGES"][0], ROOT / "arduino/src"
-    common = ["-O1", "-g", WATCHED, f"-I{sources}"]
-    c = objects(["gcc", "-std=gnu11", *common], sources.glob("*.c"), folder)
-    return c + objects(["g++", "-std=gnu++17", *common, *tflm.flags], [sources / "tmo_tflm.cpp"], folder)
+    common = ["-O1", "-g", WATCHED, *(f"-I{place}" for place in INCLUDE)]
+    c = objects(["gcc", "-std=gnu11", *common], (LIBRARY / "src").glob("*.c"), folder)
+    adapter = ["g++", "-std=gnu++17", *common, *TFLM["AGES"][0].flags]
+    return c + objects(adapter, [LIBRARY / "tflm/tmo_tflm.cpp"], folder)
 
 
 @pytest.mark.slow

@@ -1,5 +1,5 @@
 /* What the library promises, on the machine that it is built for: a number other than 0 says what went wrong. */
-#include "../../../../arduino/examples/no_interpreter/shapes_int8.c"
+#include "../../../../build/arduino/tflm-memopt/examples/no_interpreter/shapes_int8.c" /* written by `make arduino` */
 #include "tmo/camera.h"
 
 enum { SCORES = 70, REFUSAL = 71, CAMERA = 72 };

@@ -1,5 +1,0 @@
-#include "tmo/kernels.h"
-
-void tmo_conv_row_s16(const tmo_kernel *k, const tmo_window *window, int8_t *out) { tmo_make_row(k, window, out, tmo_conv_s16); }
-
-void tmo_conv_pixel_s16(const tmo_kernel *k, const tmo_window *window, int8_t *out) { tmo_conv_s16(k, window, 0, out); }

@@ -1,0 +1,28 @@
+"""The Arduino library, built once for all tests of a run, where `make arduino` builds it."""
+
+from __future__ import annotations
+
+import fcntl
+import functools
+import os
+import runpy
+from pathlib import Path
+
+ROOT = Path(__file__).parents[1]
+
+
+@functools.cache
+def arduino_library() -> Path:
+    """The library's folder. The first worker of a run builds it; examples/platformio includes files from there."""
+    script = runpy.run_path(str(ROOT / "scripts/arduino.py"))
+    output: Path = script["OUTPUT"]
+    output.mkdir(parents=True, exist_ok=True)
+    run = os.environ.get("PYTEST_XDIST_TESTRUNUID", f"process {os.getpid()}")
+    with (output / "tests.lock").open("a+") as stamp:
+        fcntl.flock(stamp, fcntl.LOCK_EX)
+        stamp.seek(0)
+        if stamp.read() != run:
+            script["build"](output)
+            stamp.truncate(0)
+            stamp.write(run)
+    return output / script["NAME"]
