@@ -39,7 +39,7 @@ INTERRUPTED = 130
 """As shells have it: 128 + SIGINT."""
 
 T = TypeVar("T")
-ABOUT = (tflm_memopt.__doc__ or "").splitlines()[0]
+ABOUT = "Rewrites .tflite models so that TensorFlow Lite Micro needs a fraction of the RAM, with the same output bits."
 EXAMPLES = f"""\
 examples:
   {PROGRAM} inspect  person.tflite

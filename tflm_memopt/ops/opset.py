@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 from tflm_memopt.ops import cells, converting, elementwise, movement, parse
 from tflm_memopt.ops.constraints import arithmetic, common, conversion, limits, memory, moving, weighted
-from tflm_memopt.ops.constraints.base import HINTS, Constraint
+from tflm_memopt.ops.constraints.base import HINTS, Constraint, message
 from tflm_memopt.ops.context import OperatorContext
 from tflm_memopt.ops.described import DESCRIBED
 from tflm_memopt.ops.moves import Irregular
@@ -346,7 +346,7 @@ def row_op(context: OperatorContext) -> RowOp | Unsupported:
     except Irregular as why:
         return _refused(moving.regular_moves, str(why))
     detail = limits.executable(op)
-    return op if detail is None else Unsupported("executable", limits.executable.__doc__ or "", detail, SMALLER)
+    return op if detail is None else Unsupported("executable", message(limits.executable), detail, SMALLER)
 
 
 def _no_kernel(context: OperatorContext) -> Unsupported:
@@ -354,7 +354,7 @@ def _no_kernel(context: OperatorContext) -> Unsupported:
 
 
 def _refused(constraint: Constraint, detail: str) -> Unsupported:
-    return Unsupported(constraint.__name__, constraint.__doc__ or "", detail, HINTS[constraint])
+    return Unsupported(constraint.__name__, message(constraint), detail, HINTS[constraint])
 
 
 def _label(context: OperatorContext) -> str:

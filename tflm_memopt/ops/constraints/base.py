@@ -6,7 +6,10 @@ asked in order, so each may rely on the ones before it.
 
 from __future__ import annotations
 
+import ast
+import inspect
 import math
+import textwrap
 from collections.abc import Callable
 
 from tflm_memopt.model.graph import Quantization, Tensor
@@ -29,6 +32,14 @@ def hint(text: str) -> Callable[[Constraint], Constraint]:
         return constraint
 
     return register
+
+
+def message(constraint: Callable[..., str | None]) -> str:
+    """The docstring of a constraint. `python -OO` drops docstrings: then it is read from the source file."""
+    if constraint.__doc__ is None:
+        function = ast.parse(textwrap.dedent(inspect.getsource(constraint))).body[0]
+        return ast.get_docstring(function) or "" if isinstance(function, ast.FunctionDef) else ""
+    return constraint.__doc__
 
 
 def name(tensor: Tensor) -> str:
