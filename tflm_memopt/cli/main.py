@@ -7,12 +7,16 @@ Exit codes: 0 done, 1 the answer is no, 2 bad usage or bad input.
 from __future__ import annotations
 
 import argparse
+import contextlib
 import gc
 import os
 import re
+import signal
 import sys
-from collections.abc import Callable, Sequence
+import threading
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
+from types import FrameType
 from typing import Any, NoReturn, TypeVar
 
 import argcomplete
@@ -65,20 +69,40 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Runs one command and gives its exit code; --help and --version leave through SystemExit."""
     console.escape_unprintable()
     gc.set_threshold(50_000, 20, 20)  # few of the objects that conversions make are circles
+    with _interrupts() as interrupts:
+        try:
+            root = parser()
+            argcomplete.autocomplete(root)
+            args = root.parse_args(arguments)
+            for file in getattr(args, "describe", ()):
+                described.run(file)
+            return int(args.run(args))
+        except BrokenPipeError:  # the reader of stdout has seen enough
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+            return BAD
+        except KeyboardInterrupt:
+            return INTERRUPTED
+        except Exception as error:
+            return INTERRUPTED if interrupts else console.say(console.typed(error))
+
+
+@contextlib.contextmanager
+def _interrupts() -> Iterator[list[int]]:
+    """Raises KeyboardInterrupt on Ctrl-C as usual, and lists it: extension modules may make another error of it."""
+    seen: list[int] = []
+    if threading.current_thread() is not threading.main_thread():
+        yield seen
+        return
+
+    def interrupt(number: int, _: FrameType | None) -> None:
+        seen.append(number)
+        raise KeyboardInterrupt
+
+    before = signal.signal(signal.SIGINT, interrupt)
     try:
-        root = parser()
-        argcomplete.autocomplete(root)
-        args = root.parse_args(arguments)
-        for file in getattr(args, "describe", ()):
-            described.run(file)
-        return int(args.run(args))
-    except BrokenPipeError:  # the reader of stdout has seen enough
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return BAD
-    except KeyboardInterrupt:
-        return INTERRUPTED
-    except Exception as error:
-        return console.say(console.typed(error))
+        yield seen
+    finally:
+        signal.signal(signal.SIGINT, before)
 
 
 def parser() -> argparse.ArgumentParser:

@@ -117,8 +117,9 @@ def _take() -> Worker:
             _end(process)
     command = [sys.executable, "-m", worker.__name__]
     return subprocess.Popen(
-        command, cwd=os.sep, env=environment(), stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
-    )
+        command, cwd=os.sep, env=environment(), stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
+        start_new_session=True,  # Ctrl-C is for its caller, which ends it
+    )  # fmt: skip
 
 
 def _end(process: Worker) -> int:

@@ -132,7 +132,6 @@ def _logged(directory: Path, runs: int, outputs: int, where: str, resets: Sequen
 
 def serve() -> None:
     """Answers until standard input ends."""
-    signal.signal(signal.SIGINT, signal.SIG_DFL)  # it goes with its caller, without a word
     with contextlib.suppress(RuntimeUnavailable):  # said in the log of each model
         wheel.require()
     gc.freeze()  # what is here stays shared with the forks

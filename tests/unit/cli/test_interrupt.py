@@ -1,0 +1,80 @@
+"""Ctrl-C: no traceback, and neither hidden files nor half of the files are left."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
+from pathlib import Path
+
+import pytest
+from unit.command import Run
+
+import tflm_memopt
+from tflm_memopt.cli import main as cli
+from tflm_memopt.files import write_files
+
+START = "import sys; from tflm_memopt.__main__ import run; print('started', flush=True); sys.exit(run())"
+
+
+@pytest.mark.parametrize("seconds", [0.01, 0.8, 1.6])
+@pytest.mark.parametrize("line", ["optimize small.tflite -qo out --emit cpp,c", "verify small.tflite small.tflite -q"])
+def test_interrupted_in_a_terminal(folder: Path, line: str, seconds: float) -> None:
+    """The signal goes to all processes of the group, as a terminal sends it."""
+    (folder / "tmp").mkdir()
+    with subprocess.Popen(
+        [sys.executable, "-c", START, *line.split()], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+        start_new_session=True, env={**os.environ, "TMPDIR": str(folder / "tmp")},
+    ) as process:  # fmt: skip
+        assert process.stdout is not None
+        process.stdout.readline()
+        time.sleep(seconds)
+        if process.poll() is None:
+            os.killpg(process.pid, signal.SIGINT)
+        _, said = process.communicate(timeout=60)
+    assert said == ""
+    assert process.returncode in (0, cli.INTERRUPTED, -signal.SIGINT)
+    assert not any((folder / "tmp").iterdir())
+    assert process.returncode == 0 or not (folder / "out").exists()
+
+
+def test_files_are_replaced_before_the_interrupt(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It comes when the first of three files has its place."""
+    replace = Path.replace
+
+    def interrupted(self: Path, target: Path) -> Path:
+        moved = replace(self, target)
+        if target.name == "a":
+            os.kill(os.getpid(), signal.SIGINT)
+        return moved
+
+    monkeypatch.setattr(Path, "replace", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        write_files({tmp_path / name: b"new" for name in "abc"})
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["a", "b", "c"]
+    assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
+
+
+def test_threads_write_without_handling_signals(tmp_path: Path) -> None:
+    thread = threading.Thread(target=write_files, args=({tmp_path / "a": b""},))
+    thread.start()
+    thread.join()
+    assert (tmp_path / "a").is_file()
+
+
+def test_an_interrupt_that_becomes_another_error(folder: Path, run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    """As in the initialisation of an extension module."""
+
+    def interrupted(*_: object, **__: object) -> None:
+        try:
+            signal.raise_signal(signal.SIGINT)
+        except KeyboardInterrupt:
+            raise ImportError("initialization failed") from None
+
+    monkeypatch.setattr(tflm_memopt, "inspect", interrupted, raising=False)
+    answer = run("inspect", "small.tflite")
+    assert (answer.code, answer.err) == (cli.INTERRUPTED, "")
+    assert (folder / "small.tflite").is_file()
