@@ -136,14 +136,14 @@ class Net:
         groups: int = 1,
         out: Affine | None = None,
     ) -> int:
-        """CONV_2D of a [1, H, W, C] tensor."""
-        _, h, w, c = self.shape(x)
+        """CONV_2D of an [N, H, W, C] tensor."""
+        n, h, w, c = self.shape(x)
         filter_, product = self._filter(x, (channels, *kernel, c // groups), 0, per_channel)
         size = (
             out_size(h, kernel[0], stride[0], dilation[0], padding),
             out_size(w, kernel[1], stride[1], dilation[1], padding),
         )
-        y = self._sum_output((1, *size, channels), product, math.prod(kernel) * c // groups, out)
+        y = self._sum_output((n, *size, channels), product, math.prod(kernel) * c // groups, out)
         options = schema.Conv2DOptionsT(**_window(padding, stride, activation), **_dilation(dilation))
         return self.op("CONV_2D", [x, filter_, *self._bias(product, channels, bias)], [y], options)
 
@@ -161,15 +161,15 @@ class Net:
         bias: bool = True,
         out: Affine | None = None,
     ) -> int:
-        """DEPTHWISE_CONV_2D of a [1, H, W, C] tensor."""
-        _, h, w, c = self.shape(x)
+        """DEPTHWISE_CONV_2D of an [N, H, W, C] tensor."""
+        n, h, w, c = self.shape(x)
         channels = c * multiplier
         filter_, product = self._filter(x, (1, *kernel, channels), 3, per_channel)
         size = (
             out_size(h, kernel[0], stride[0], dilation[0], padding),
             out_size(w, kernel[1], stride[1], dilation[1], padding),
         )
-        y = self._sum_output((1, *size, channels), product, math.prod(kernel), out)
+        y = self._sum_output((n, *size, channels), product, math.prod(kernel), out)
         options = schema.DepthwiseConv2DOptionsT(
             **_window(padding, stride, activation), **_dilation(dilation), depthMultiplier=multiplier
         )
@@ -227,10 +227,10 @@ class Net:
         padding: str = "VALID",
         activation: str = "NONE",
     ) -> int:
-        """AVERAGE_POOL_2D or MAX_POOL_2D."""
-        _, h, w, c = self.shape(x)
+        """AVERAGE_POOL_2D or MAX_POOL_2D of an [N, H, W, C] tensor."""
+        n, h, w, c = self.shape(x)
         size = (out_size(h, kernel[0], stride[0], 1, padding), out_size(w, kernel[1], stride[1], 1, padding))
-        y = self.tensor((1, *size, c), self.dtype(x), self.affine(x))
+        y = self.tensor((n, *size, c), self.dtype(x), self.affine(x))
         options = schema.Pool2DOptionsT(
             **_window(padding, stride, activation), filterHeight=kernel[0], filterWidth=kernel[1]
         )

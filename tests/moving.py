@@ -133,6 +133,20 @@ def space_to_depth(net: Net, x: int, block: int) -> int:
     return net.op("SPACE_TO_DEPTH", [x], [y], schema.SpaceToDepthOptionsT(blockSize=block))
 
 
+def space_to_batch(net: Net, x: int, blocks: Pair, pads: Sequence[Pair]) -> int:
+    n, *image, c = net.shape(x)
+    size = [(d + sum(pad)) // b for d, b, pad in zip(image, blocks, pads, strict=True)]
+    operands = [x, constant(net, blocks), constant(net, pads)]
+    return net.op("SPACE_TO_BATCH_ND", operands, [like(net, x, (n * math.prod(blocks), *size, c))])
+
+
+def batch_to_space(net: Net, x: int, blocks: Pair, crops: Sequence[Pair]) -> int:
+    n, *image, c = net.shape(x)
+    size = [d * b - sum(crop) for d, b, crop in zip(image, blocks, crops, strict=True)]
+    operands = [x, constant(net, blocks), constant(net, crops)]
+    return net.op("BATCH_TO_SPACE_ND", operands, [like(net, x, (n // math.prod(blocks), *size, c))])
+
+
 def broadcast_to(net: Net, x: int, shape: Sequence[int]) -> int:
     return net.op("BROADCAST_TO", [x, constant(net, shape)], [like(net, x, shape)], schema.BroadcastToOptionsT())
 

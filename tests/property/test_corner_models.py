@@ -18,7 +18,7 @@ from property.oracle import assert_arena_as_predicted, assert_same_bytes, conver
 from unit.analysis.arena_zoo import ZOO, with_subgraphs
 
 import tflm_memopt
-from tflm_memopt.convert.pipeline import CONSTANT_INPUT, DYNAMIC, SEVERAL_SUBGRAPHS
+from tflm_memopt.convert.pipeline import CONSTANT_INPUT, DYNAMIC, SEVERAL_SUBGRAPHS, LeftWhole
 from tflm_memopt.plan.planner import Options
 from tflm_memopt.rowgraph.graph import MAX_IO
 from tflm_memopt.tflm.libraries import KERNELS, Kernels
@@ -123,10 +123,10 @@ def an_input_that_is_a_constant(net: Net) -> bytes:
     ],
     ids=["if", "while", "call once", "dynamic", "constant input"],
 )
-def test_left_whole(build: Build, why: str) -> None:
+def test_left_whole(build: Build, why: LeftWhole) -> None:
     data = build(Net(seed=1))
     done = tflm_memopt.optimize(data)
-    assert (done.model, done.report.changed, done.report.why_unchanged) == (data, False, why)
+    assert (done.model, done.report.changed, done.report.why_unchanged) == (data, False, str(why))
 
 
 # ---- what comes in and what goes out ----

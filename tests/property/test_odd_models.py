@@ -29,7 +29,7 @@ from moving import (
 from property.oracle import assert_arena_as_predicted, assert_same_bytes, convert, original
 
 import tflm_memopt
-from tflm_memopt.convert.pipeline import SEVERAL_SUBGRAPHS, UNWRITTEN
+from tflm_memopt.convert.pipeline import UNWRITTEN
 from tflm_memopt.model import writer
 from tflm_memopt.ops.packing import TARGETS
 from tflm_memopt.plan.planner import Options
@@ -443,9 +443,9 @@ def a_subgraph_that_nobody_calls(net: Net) -> bytes:
 @pytest.mark.parametrize(
     ("build", "why"),
     [
-        pytest.param(a_subgraph_that_nobody_calls, SEVERAL_SUBGRAPHS, id="a subgraph that nobody calls"),
-        pytest.param(a_tensor_that_nothing_writes, UNWRITTEN, id="a tensor that nothing writes"),
-        pytest.param(an_output_that_nothing_writes, UNWRITTEN, id="an output that nothing writes"),
+        pytest.param(a_subgraph_that_nobody_calls, "no operator calls subgraph 1", id="a subgraph that nobody calls"),
+        pytest.param(a_tensor_that_nothing_writes, UNWRITTEN.why, id="a tensor that nothing writes"),
+        pytest.param(an_output_that_nothing_writes, UNWRITTEN.why, id="an output that nothing writes"),
         pytest.param(lambda net: net.model(net.input(IMAGE)), "", id="no operator"),
         pytest.param(lambda net: net.model() if first(net) else b"", "", id="no output"),
         pytest.param(lambda net: net.model(net.conv2d(net.input((1, 0, 8, 4)), 5)), "", id="no rows"),

@@ -23,6 +23,7 @@ from property.modules import archive
 from property.modules import examine as examine_module
 from property.networks import Recipe, recipes
 from property.sequences import examine as examine_sequence
+from property.shapes import examine as examine_shapes
 from property.sliding import examine as examine_window
 from property.test_builtin_models import examine_builtin
 from property.test_partial_sums import examine_parts
@@ -77,13 +78,7 @@ def sums(cases: range) -> list[Failure]:
 
 def plans(cases: range) -> list[Failure]:
     """Plans that no planner would choose, each on a random network."""
-    failures = []
-    for case in cases:
-        try:
-            examine_forced(case)
-        except Exception:
-            failures.append(Failure(range(case, case + 1), traceback.format_exc()))
-    return failures
+    return each(cases, examine_forced)
 
 
 def files(cases: range) -> list[Failure]:
@@ -142,13 +137,8 @@ def races(cases: range) -> list[Failure]:
 
 def modules(cases: range) -> list[Failure]:
     """C modules of random networks with any ports, under sanitizers, against TFLM."""
-    library, failures = archive(FOLDER), []
-    for case in cases:
-        try:
-            examine_module(case, library)
-        except Exception:
-            failures.append(Failure(range(case, case + 1), traceback.format_exc()))
-    return failures
+    library = archive(FOLDER)
+    return each(cases, lambda case: examine_module(case, library))
 
 
 def registers(cases: range) -> list[Failure]:
@@ -169,21 +159,25 @@ def registers(cases: range) -> list[Failure]:
 
 def windows(cases: range) -> list[Failure]:
     """Random networks over a window that slides, under TFLM."""
-    failures = []
-    for case in cases:
-        try:
-            examine_window(case)
-        except Exception:
-            failures.append(Failure(range(case, case + 1), traceback.format_exc()))
-    return failures
+    return each(cases, examine_window)
 
 
 def sequences(cases: range) -> list[Failure]:
     """Random networks that remember, step by step, under TFLM."""
+    return each(cases, examine_sequence)
+
+
+def shapes(cases: range) -> list[Failure]:
+    """Random networks with batches, free dimensions and shapes that contradict each other, under TFLM."""
+    return each(cases, examine_shapes)
+
+
+def each(cases: range, examine: Callable[[int], object]) -> list[Failure]:
+    """Cases that are drawn and examined one by one."""
     failures = []
     for case in cases:
         try:
-            examine_sequence(case)
+            examine(case)
         except Exception:
             failures.append(Failure(range(case, case + 1), traceback.format_exc()))
     return failures
@@ -193,14 +187,10 @@ def apps(cases: range) -> list[Failure]:
     """Random applications, their models in random order on one allocator of TFLM of autumn 2023."""
     if MISSING:
         raise RuntimeError(MISSING)
-    folder, failures = FOLDER / f"apps{cases.start}", []
+    folder = FOLDER / f"apps{cases.start}"
     folder.mkdir(parents=True, exist_ok=True)
     machine = built(folder, TFLM["AUTUMN"])
-    for case in cases:
-        try:
-            examine_application(case, machine)
-        except Exception:
-            failures.append(Failure(range(case, case + 1), traceback.format_exc()))
+    failures = each(cases, lambda case: examine_application(case, machine))
     shutil.rmtree(folder)
     return failures
 
@@ -211,5 +201,6 @@ KINDS: dict[str, tuple[Work, int]] = {
     "programs": (programs, 50_000), "cores": (cores, 50), "modules": (modules, 100), "windows": (windows, 100),
     "registers": (registers, 100), "sequences": (sequences, 100), "races": (races, 1000),
     "apps": (apps, 250), "devices": (devices, 50), "sums": (sums, 50),
+    "shapes": (shapes, 25),
 }  # fmt: skip
 """What a task does with its cases, and how many it gets at most."""

@@ -9,8 +9,9 @@ from tflm_memopt.model.graph import Graph, Op, Tensor, TensorId
 from tflm_memopt.model.names import OURS
 from tflm_memopt.model.reader import CUSTOM, Model
 from tflm_memopt.rewrite.int8_io import int8_io
-from tflm_memopt.tflm.lifetimes import VAR_HANDLE
+from tflm_memopt.tflm.lifetimes import VAR_HANDLE, variable
 from tflm_memopt.tflm.refused import WEIGHTS
+from tflm_memopt.tflm.shapes import undefined
 
 PAGE = "https://github.com/tflm-memopt/tflm-memopt/blob/main/docs/models.md"
 ETHOS_U = "ethos-u"
@@ -34,10 +35,10 @@ class Diagnosis:
         return f"{self.what}: {self.advice}" if self.advice else self.what
 
 
-def diagnose(model: Model, whole: str = "", *, int8_interface: bool = False) -> Diagnosis:
+def diagnose(model: Model, *, whole: bool = False, int8_interface: bool = False) -> Diagnosis:
     """The diagnosis of a model.
 
-    whole: why no part of it can be converted (pipeline.left_whole()). int8_interface: it gets one already.
+    whole: no part of it can be converted. int8_interface: it gets one already.
     """
     graphs = model.graphs
     custom = {str(op.options["custom_code"]) for graph in graphs for op in graph.ops if op.type == CUSTOM}
@@ -45,6 +46,8 @@ def diagnose(model: Model, whole: str = "", *, int8_interface: bool = False) -> 
         return Diagnosis("ethos_u", "compiled for Arm's Ethos-U", f"Vela has planned its memory; {_see('ethos_u')}")
     if custom & OURS:
         return Diagnosis("rewritten", "rewritten by tflm-memopt", "optimize the original instead")
+    if broken := undefined(model):
+        return Diagnosis("undefined", broken.why, f"{broken.hint}; {_see('undefined')}")
     kind, words = _precision(graphs)
     state = _state(graphs)
     several = f"in {len(graphs)} subgraphs" if len(graphs) > 1 else ""
@@ -119,8 +122,7 @@ def _stored(graph: Graph, op: Op) -> Iterator[str]:
 
 def _state(graphs: Sequence[Graph]) -> str:
     """Where a model keeps what outlives an inference, in words."""
-    handles = (op.options for graph in graphs for op in graph.ops if op.type == VAR_HANDLE)
-    resources = len({(bytes(o.get("container") or b""), bytes(o.get("sharedName") or b"")) for o in handles})
+    resources = len({variable(op) for graph in graphs for op in graph.ops if op.type == VAR_HANDLE})
     tensors = sum(t.variable for graph in graphs for t in graph.tensors.values())
     parts = ((resources, "resource variable"), (tensors, "variable tensor"))
     return " and ".join(f"{n} {name}{'s' * (n > 1)}" for n, name in parts if n)

@@ -75,7 +75,7 @@ def inspection(
     operators = tuple(_operators(graph, annotated, rows, dead, live))
     return Inspection(
         model=name,
-        diagnosis=diagnose(source, pipeline.left_whole(source), int8_interface=int8_interface),
+        diagnosis=diagnose(source, whole=pipeline.left_whole(source) is not None, int8_interface=int8_interface),
         flash=nbytes,
         operators=operators,
         tensors=tuple(

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import lru_cache
 
 from tflm_memopt.check.checker import check
 from tflm_memopt.lower.rewrite import rewrite
 from tflm_memopt.model import writer
+from tflm_memopt.model.calls import called_from
 from tflm_memopt.model.graph import ABSENT, Graph
-from tflm_memopt.model.prepared import other_shape
 from tflm_memopt.model.reader import Model
 from tflm_memopt.ops.constraints.base import FREEZE, RECONVERT
 from tflm_memopt.ops.context import PIECE
@@ -38,29 +38,39 @@ from tflm_memopt.rowgraph.verify import verify
 from tflm_memopt.tflm import only_builtin as kernels
 from tflm_memopt.tflm.libraries import Library
 from tflm_memopt.tflm.lifetimes import plans_others
+from tflm_memopt.tflm.shapes import undefined
 from tflm_memopt.tflm.structs import Abi
 
-CONSTANT_INPUT = "an input of the model is a constant"
-SEVERAL_SUBGRAPHS = "TFLM plans tensors of other subgraphs (IF, WHILE): such models are left whole"
-DYNAMIC = "tensors have shapes that are known only at run time: such models are left whole"
+
+@dataclass(frozen=True, slots=True)
+class LeftWhole:
+    """Why no part of a model is converted, and what its owner can do about it."""
+
+    why: str
+    hint: str = RECONVERT
+
+    def __str__(self) -> str:
+        return f"{self.why}: the model is left whole; {self.hint}"
+
+
+CONSTANT_INPUT = LeftWhole("an input of the model is a constant", "leave the constant out of the model's inputs")
+SEVERAL_SUBGRAPHS = LeftWhole(
+    "TFLM plans memory for the subgraphs of IF and WHILE by itself",
+    "unroll loops (unroll=True), take branches before the conversion, or make two models of it",
+)
+DYNAMIC = LeftWhole("tensors have shapes that are known only at run time", FREEZE)
+UNWRITTEN = LeftWhole("an operator, or the caller, reads a tensor that nothing writes")
 BUILTIN_ONLY = "only builtin operators are wanted"
-UNWRITTEN = "an operator or the caller reads what nothing writes, whatever lies there: such models are left whole"
-
-HOW_TO_CONVERT: Mapping[str, str] = {
-    CONSTANT_INPUT: "leave the constant out of the model's inputs",
-    SEVERAL_SUBGRAPHS: "unroll loops (unroll=True), take branches before the conversion, or make two models of it",
-    DYNAMIC: FREEZE,
-}
-"""What a user can do about a model that is left whole; where nothing stands here, convert it again."""
+ONE_SIGNATURE = "convert one function only, or remove the subgraph from the file"
 
 
-def annotate(graph: Graph, whole: str = "") -> AnnotatedGraph:
+def annotate(graph: Graph, whole: LeftWhole | None = None) -> AnnotatedGraph:
     """Canonical form. What canonicalisation made of operators that stay builtin is undone: they stay byte for byte.
 
     whole: why all of them do (left_whole()).
     """
     if whole:
-        kept = Unsupported("left_whole", whole, "", HOW_TO_CONVERT.get(whole, RECONVERT))
+        kept = Unsupported("left_whole", whole.why, "", whole.hint)
         return AnnotatedGraph(_activations_only(graph), {op.index: kept for op in graph.ops})
     left_alone: frozenset[int] = frozenset()
     while True:
@@ -119,15 +129,26 @@ def row_graph(annotated: AnnotatedGraph, options: Options) -> RowGraph | None:
     return graph
 
 
-def left_whole(model: Model, ops: Ops = "region") -> str:
-    """Why no part of a model can be converted; "" when nothing speaks against it. ops: of the rewritten model."""
+def left_whole(model: Model, ops: Ops = "region") -> LeftWhole | None:
+    """Why no part of a model can be converted, if so. ops: of the rewritten model."""
     if plans_others(model.graph.subgraphs) and (ops == BUILTIN or not is_setup(model.graph)):
-        return SEVERAL_SUBGRAPHS
+        return _uncalled(model) or SEVERAL_SUBGRAPHS
     if any(t.dynamic for t in model.graph.tensors.values() if not t.constant):
         return DYNAMIC
     if any(model.graph.tensors[t].constant for t in model.graph.inputs):
         return CONSTANT_INPUT
-    return UNWRITTEN if _reads_unwritten(model.graph) or reads_unassigned(model.graph) else other_shape(model.graph)
+    if _reads_unwritten(model.graph) or reads_unassigned(model.graph):
+        return UNWRITTEN
+    found = undefined(model)
+    return LeftWhole(found.why, found.hint) if found else None
+
+
+def _uncalled(model: Model) -> LeftWhole | None:
+    numbers = sorted(set(range(1, model.subgraphs)) - called_from(model.graphs))
+    if not numbers:
+        return None
+    which = f"subgraph{'s' * (len(numbers) > 1)} {', '.join(map(str, numbers))}"
+    return LeftWhole(f"no operator calls {which} of the file, but TFLM plans memory for it", ONE_SIGNATURE)
 
 
 def _reads_unwritten(graph: Graph) -> bool:
@@ -142,15 +163,15 @@ def _reads_unwritten(graph: Graph) -> bool:
     return any(t.elements and not (t.constant or t.variable) for t in map(graph.tensors.__getitem__, read))
 
 
-def interpret(graph: Graph, ops: Ops, whole: str = "") -> AnnotatedGraph:
+def interpret(graph: Graph, ops: Ops, whole: LeftWhole | None = None) -> AnnotatedGraph:
     """The graph as it is planned when the rewritten model has such operators. whole: see annotate()."""
     return builtin_alone(graph, whole) if ops == BUILTIN else annotate(graph, whole)
 
 
-def builtin_alone(graph: Graph, whole: str = "") -> AnnotatedGraph:
+def builtin_alone(graph: Graph, whole: LeftWhole | None = None) -> AnnotatedGraph:
     """The graph as it is: all its operators stay builtin. whole: see annotate()."""
     rows = annotate(graph, whole).support
-    stays = Unsupported("left_whole", whole or BUILTIN_ONLY, "", "--ops region")
+    stays = Unsupported("left_whole", whole.why if whole else BUILTIN_ONLY, "", "--ops region")
     plain = {i: s for i, s in rows.items() if isinstance(s, RowOp) and not s.stateful}
     support = {op.index: plain.get(op.index, stays) for op in graph.ops}
     return AnnotatedGraph(_activations_only(graph), support)

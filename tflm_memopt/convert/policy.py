@@ -51,7 +51,8 @@ def decide(asked: Request, start: Conversion, original: Inspection, planning: Ca
     slow = not in_time.holds(limits.time, today)
     plan = None if conversion.rows is None else _plan(asked, conversion, limits, planning)
     if plan is None:
-        why, weighed = pipeline.left_whole(conversion.source, conversion.options.ops) or NOTHING_SUPPORTED, None
+        whole = pipeline.left_whole(conversion.source, conversion.options.ops)
+        why, weighed = str(whole or NOTHING_SUPPORTED), None
         if asked.saved is not None:
             raise UsageError(
                 "there is nothing to plan in this model", code="nothing_to_plan", where=why, hint="no --plan"

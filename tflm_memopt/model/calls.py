@@ -25,6 +25,16 @@ def called(op: Op) -> tuple[int, ...]:
     return tuple(int(op.options.get(option, 0)) for option in _OPTIONS.get(op.type, ()))
 
 
+def called_from(graphs: Sequence[Graph], start: int = 0) -> set[int]:
+    """The subgraphs that run when subgraph `start` runs, itself included."""
+    found, waiting = {start}, [start]
+    while waiting:
+        new = {number for op in graphs[waiting.pop()].ops for number in called(op)} - found
+        found |= new
+        waiting += new
+    return found
+
+
 def check(graphs: Sequence[Graph]) -> None:
     """Raises ModelError where a subgraph ends up in itself, or where more run than TFLM could plan."""
     waiting = {number: [other for op in graph.ops for other in called(op)] for number, graph in enumerate(graphs)}

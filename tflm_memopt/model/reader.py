@@ -61,6 +61,12 @@ class Model:
         """All subgraphs."""
         return self.graph.subgraphs
 
+    @property
+    def free_batch(self) -> bool:
+        """Whether the first dimension of an input is free: converters then write 1 into its shape."""
+        signatures = (_ints(self.tree.subgraphs[0].tensors[t].shapeSignature) for t in self.graph.inputs)
+        return any(signature and signature[0] < 0 for signature in signatures)
+
 
 @functools.lru_cache(maxsize=MOST_READ)
 def read(data: bytes) -> Model:

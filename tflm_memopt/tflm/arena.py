@@ -36,12 +36,14 @@ from tflm_memopt.tflm.lifetimes import (
     ONLINE,
     VAR_HANDLE,
     ScratchRequest,
+    Variable,
     Wanted,
     aligned,
     nbytes,
     offline_offsets,
     planned_at_tail,
     requests,
+    variable,
 )
 from tflm_memopt.tflm.structs import PLANNER_BYTES_PER_BUFFER, STRUCTS, Abi
 
@@ -165,8 +167,6 @@ class _Where(enum.Enum):
 
 _Event = tuple[_Where, int, int]
 """Where, bytes, alignment."""
-_Variable = tuple[bytes, bytes]
-"""A resource variable: its container and its name in there."""
 
 
 @dataclass(slots=True)
@@ -182,7 +182,7 @@ class _Replay:
     scratch: list[ScratchRequest] = field(default_factory=list)
     unknown: set[str] = field(default_factory=set)
     variables: int = 0
-    filled: set[_Variable] = field(default_factory=set)
+    filled: set[Variable] = field(default_factory=set)
     """Variables that have their bytes."""
     variable_bytes: int = 0
     floor: int = 0
@@ -236,14 +236,10 @@ def _create_variables(replay: _Replay) -> None:
     """MicroResourceVariables::Create, for as many variables as the model has: the application calls it, with the
     allocator that it gives to the interpreter.
     """
-    replay.variables = len({_variable(op) for graph in replay.graphs for op in graph.ops if op.type == VAR_HANDLE})
+    replay.variables = len({variable(op) for graph in replay.graphs for op in graph.ops if op.type == VAR_HANDLE})
     if replay.variables:
         replay.add_variable(STRUCTS["MicroResourceVariables"].of(replay.abi).size)
         replay.add_variable(STRUCTS["MicroResourceVariable"].of(replay.abi).size * replay.variables)
-
-
-def _variable(handle: Op) -> _Variable:
-    return bytes(handle.options.get("container") or b""), bytes(handle.options.get("sharedName") or b"")
 
 
 def _start(replay: _Replay) -> None:
@@ -276,7 +272,7 @@ def _parse_and_init(replay: _Replay) -> None:
 def _prepare(replay: _Replay) -> None:
     """MicroInterpreterGraph::PrepareSubgraphs: what each kernel's Prepare allocates, and the clean-up after it."""
     for number, graph in enumerate(replay.graphs):
-        handles = {op.outputs[0]: _variable(op) for op in graph.ops if op.type == VAR_HANDLE and op.outputs}
+        handles = {op.outputs[0]: variable(op) for op in graph.ops if op.type == VAR_HANDLE and op.outputs}
         for position, op in enumerate(graph.ops):
             for step in replay.kernel(op).prepare(node_of(graph, op), replay.abi):
                 match step:
@@ -285,8 +281,8 @@ def _prepare(replay: _Replay) -> None:
                     case TempTensor(tensor):
                         replay.add_tensor(_Where.TEMP, number, tensor.id)
                     case ResourceBuffer(handle, size):
-                        if (variable := handles.get(handle.id)) and variable not in replay.filled:
-                            replay.filled.add(variable)
+                        if (name := handles.get(handle.id)) and name not in replay.filled:
+                            replay.filled.add(name)
                             replay.add_variable(size)
                     case Scratch(size):
                         replay.scratch.append(ScratchRequest(number, position, size))

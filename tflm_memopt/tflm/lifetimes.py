@@ -13,7 +13,7 @@ from typing import Any
 
 from tflm_memopt.errors import ModelError
 from tflm_memopt.model.calls import called
-from tflm_memopt.model.graph import ABSENT, Graph, Tensor, TensorId
+from tflm_memopt.model.graph import ABSENT, Graph, Op, Tensor, TensorId
 from tflm_memopt.model.reader import text
 from tflm_memopt.tflm.greedy_planner import Need
 
@@ -26,8 +26,16 @@ ONLINE = -1
 VAR_HANDLE = "VAR_HANDLE"
 """Its Prepare points its output, a handle, to its own state: nothing is planned for it (kernels/var_handle.cc)."""
 
+Variable = tuple[bytes, bytes]
+"""A resource variable: its container and its name in there."""
+
 _UNUSED = (-1, -1)
 """TFLM's lifetime for what nothing uses: it is planned all the same."""
+
+
+def variable(handle: Op) -> Variable:
+    """The resource variable of a VAR_HANDLE."""
+    return bytes(handle.options.get("container") or b""), bytes(handle.options.get("sharedName") or b"")
 
 
 @dataclass(frozen=True, slots=True)

@@ -463,7 +463,7 @@ ZOO: Mapping[str, Callable[[], bytes]] = {
     "gather_nd": _shaped("GATHER_ND", [((0, 1), (0, 3))], (2, 5, 4), schema.GatherNdOptionsT()),
     "mirror_pad": _shaped("MIRROR_PAD", [((0, 0), (1, 1), (1, 1), (0, 0))], (1, 8, 7, 4), schema.MirrorPadOptionsT()),
     "space_to_batch": _shaped("SPACE_TO_BATCH_ND", [(2, 1), ((0, 0), (0, 0))], (2, 3, 5, 4)),
-    "space_to_depth": _shaped("SPACE_TO_DEPTH", [], (1, 3, 5, 8), schema.SpaceToDepthOptionsT(blockSize=1)),
+    "space_to_depth": _shaped("SPACE_TO_DEPTH", [], IMAGE, schema.SpaceToDepthOptionsT(blockSize=1)),
     "batch_to_space": _shaped("BATCH_TO_SPACE_ND", [(1, 1), ((0, 0), (0, 0))], IMAGE),
     "dynamic_update_slice": _dynamic_update_slice,
     "depth_to_space": _shaped("DEPTH_TO_SPACE", [], (1, 12, 10, 1), schema.DepthToSpaceOptionsT(blockSize=2)),

@@ -66,6 +66,13 @@ def copies() -> bytes:
     return net.model(net.op("CAST", [x], [net.tensor((1, 4), "INT64", None)], schema.CastOptionsT()))
 
 
+def wrong_shape() -> bytes:
+    net = Net(7)
+    y = net.conv2d(net.input((1, 8, 8, 3)), 4)
+    net.graph.tensors[y].shape = np.array([1, 9, 8, 4], np.int32)
+    return net.model(y)
+
+
 KINDS: Mapping[str, tuple[Callable[[], bytes], str]] = {
     "int8": (small, "int8 from input to output"),
     "int8_io": (float_io, "int8 with float32 input and output: --int8-io saves 12,096 of the 16,128 B that these take"),
@@ -77,6 +84,10 @@ KINDS: Mapping[str, tuple[Callable[[], bytes], str]] = {
     "mixed": (mixed, "int8 and float32 (ABS): quantize all of it"),
     "state": (with_variable, "int8 from input to output, with state in 1 variable tensor: "),
     "subgraphs": (several_subgraphs, "int8 from input to output, in 2 subgraphs: it stays as it is"),
+    "undefined": (
+        wrong_shape,
+        "the file has a wrong shape, operator 0 CONV_2D: its inputs give [1, 8, 8, 4], the file says [1, 9, 8, 4]",
+    ),
     "ethos_u": (ethos_u, "compiled for Arm's Ethos-U: Vela has planned its memory"),
     "rewritten": (lambda: tflm_memopt.optimize(small()).model, "rewritten by tflm-memopt: optimize the original"),
     "other": (copies, "no operators that compute"),

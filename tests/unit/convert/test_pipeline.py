@@ -132,13 +132,14 @@ def test_the_same_model_gives_the_same_bytes() -> None:
     ("model", "why"),
     [
         (float_network, policy.NOTHING_SUPPORTED),
-        (two_subgraphs, pipeline.SEVERAL_SUBGRAPHS),
-        (unknown_shape, pipeline.DYNAMIC),
+        (two_subgraphs, "no operator calls subgraph 1"),
+        (unknown_shape, str(pipeline.DYNAMIC)),
     ],
 )
 def test_a_model_that_cannot_be_converted_comes_back(model, why: str) -> None:
     done = tflm_memopt.optimize(model(), seconds=SECONDS)
-    assert (done.model, done.plan, done.report.changed, done.report.why_unchanged) == (model(), None, False, why)
+    assert (done.model, done.plan, done.report.changed) == (model(), None, False)
+    assert done.report.why_unchanged.startswith(why)
     assert done.report.arena == done.report.original_arena
     assert done.report.blocks == ()
 
@@ -221,8 +222,9 @@ def test_inspect_and_optimize_know_the_same_of_a_model_that_is_left_whole() -> N
     """Its operators could run row by row, but for the subgraphs."""
     model = two_subgraphs()
     seen, result = tflm_memopt.inspect(model), tflm_memopt.optimize(model)
-    assert result.report.why_unchanged == pipeline.SEVERAL_SUBGRAPHS
     assert not any(op.supported for op in seen.operators)
-    assert {(op.code, op.reason) for op in seen.operators} == {("left_whole", pipeline.SEVERAL_SUBGRAPHS)}
+    ((code, reason, hint),) = {(op.code, op.reason, op.hint) for op in seen.operators}
+    assert (code, hint) == ("left_whole", pipeline.ONE_SIGNATURE)
+    assert result.report.why_unchanged.startswith(reason)
     assert [k.index for k in result.report.kept_builtin] == [op.index for op in seen.operators]
     assert seen.macs == result.report.macs.original == 0

@@ -1,4 +1,4 @@
-"""Shapes that TFLM gives outputs, whatever the file says: the wheel shows them."""
+"""Shapes that the file says and that follow from inputs: the wheel shows what TFLM does where they differ."""
 
 from __future__ import annotations
 
@@ -8,25 +8,28 @@ from typing import Any
 
 import numpy as np
 import pytest
+import streaming
 from ai_edge_litert import schema_py_generated as schema
 from conftest import thinned
 from models import Net
+from moving import batch_to_space, space_to_batch
 from property import oracle
 from unit.analysis.arena_zoo import ZOO
 
 import tflm_memopt
 from tflm_memopt.model import writer
 from tflm_memopt.model.graph import Op
-from tflm_memopt.model.prepared import PREPARED, other_shape
 from tflm_memopt.model.reader import Model, read
+from tflm_memopt.tflm.builtin_memory import KERNELS
+from tflm_memopt.tflm.shapes import RULES, wrong_shape
 
 pytest.importorskip("tflite_micro", reason="the official TFLM wheel is not installed")
 Shape = tuple[int, ...]
-STRICT = frozenset({
-    "BROADCAST_TO", "CEIL", "CUMSUM", "EXP", "EXPAND_DIMS", "FILL", "LOG_SOFTMAX", "PAD", "PADV2", "ROUND",
-    "STRIDED_SLICE", "SVDF", "UNIDIRECTIONAL_SEQUENCE_LSTM",
+NO_RULE = frozenset({
+    "ASSIGN_VARIABLE", "CALL_ONCE", "CIRCULAR_BUFFER", "IF", "READ_VARIABLE", "VAR_HANDLE", "WHILE",
+    "TMO_BLOCK", "TMO_CONV_2D", "TMO_FULLY_CONNECTED", "TMO_REGION",
 })  # fmt: skip
-"""Whose outputs TFLM refuses in any shape but their own."""
+"""Operators whose outputs may have any shape, and ours, which check theirs."""
 
 
 def other_shapes(shape: Shape) -> list[Shape]:
@@ -54,17 +57,22 @@ def prepared(data: bytes) -> Shape | None:
         return None
 
 
+def test_every_operator_has_a_rule() -> None:
+    assert KERNELS.keys() - RULES.keys() == NO_RULE
+
+
 @pytest.mark.parametrize("name", thinned(sorted(ZOO), 12))
-def test_no_other_operator_gives_its_output_another_shape(name: str) -> None:
+def test_other_shapes_are_found(name: str) -> None:
+    """Where they have another number of elements, or TFLM replaces them."""
     model = read(ZOO[name]())
+    assert wrong_shape((model.graph,)) == ""
     for op in model.graph.ops:
-        for tensor in op.outputs if op.type not in PREPARED else ():
-            if model.graph.tensors[tensor].dtype == "RESOURCE":
-                continue  # no output of a model: it has no shape that anybody could ask for
-            shapes = other_shapes(model.graph.tensors[tensor].shape)
-            given = [prepared(up_to(model, op, tensor, shape)) for shape in shapes]
-            assert all(one in (None, shape) for one, shape in zip(given, shapes, strict=True)), op
-            assert any(given) == (op.type not in STRICT), op
+        for tensor in op.outputs if op.type in RULES else ():
+            right = model.graph.tensors[tensor]
+            for shape in other_shapes(right.shape):
+                data = up_to(model, op, tensor, shape)
+                if math.prod(shape) != right.elements or prepared(data) not in (None, shape):
+                    assert wrong_shape(read(data).graphs).startswith(f"operator {op.index} {op.type}"), shape
 
 
 def depth_to_space(net: Net) -> int:
@@ -134,7 +142,7 @@ def l2_pool(padding: int, output: Shape) -> Callable[[Net], int]:
 def test_models_that_contradict_tflm_are_left_whole(build: Callable[[Net], Any]) -> None:
     net = Net()
     data = net.model(net.conv2d(net.input((1, 6, 5, 4)), 4), build(net))
-    assert other_shape(read(data).graph) == ""
+    assert wrong_shape(read(data).graphs) == ""
     tree = writer.edit(read(data))
     output = tree.subgraphs[0].tensors[tree.subgraphs[0].outputs[1]]
     right = tuple(output.shape.tolist())
@@ -143,4 +151,46 @@ def test_models_that_contradict_tflm_are_left_whole(build: Callable[[Net], Any])
     assert tuple(oracle.interpreter(wrong).get_output(1).shape) == right
     done = tflm_memopt.optimize(wrong, seconds=0)
     assert not done.report.changed
-    assert f"makes {[*right]}, the model says {[*right[::-1]]}" in done.report.why_unchanged
+    assert f"its inputs give {[*right]}, the file says {[*right[::-1]]}" in done.report.why_unchanged
+
+
+def dilated(batch: int, pads: int = 0) -> bytes:
+    """A dilated convolution as Keras converts it: with a free batch, the file says 1 behind SPACE_TO_BATCH_ND."""
+    net = Net(1)
+    x = net.input((1, 8, 8, 2))
+    net.graph.tensors[x].shapeSignature = np.array([-1, 8, 8, 2], np.int32)
+    y = space_to_batch(net, x, (2, 2), ((pads, 0), (pads, 0)))
+    net.graph.tensors[y].shape = np.array([batch, *net.shape(y)[1:]], np.int32)
+    y = net.conv2d(y, 3, kernel=(2, 2), padding="VALID")
+    return net.model(batch_to_space(net, y, (2, 2), ((0, 0), (0, 0))) if batch == 4 else y)
+
+
+@pytest.mark.parametrize("ops", ["region", "builtin"])
+def test_dilated_convolutions_of_a_free_batch(ops: Any) -> None:
+    right, wrong, padded = (
+        tflm_memopt.optimize(data, seconds=0, ops=ops).report.why_unchanged
+        for data in (dilated(4), dilated(1), dilated(4, 2))
+    )
+    assert "SPACE_TO_BATCH_ND" not in right
+    assert "its inputs give [4, 4, 4, 2], the file says [1, 4, 4, 2]" in wrong
+    assert "SPACE_TO_BATCH_ND pads with a value that TFLM never sets" in padded
+    assert "batch_size=1" in wrong and "batch_size=1" in padded
+
+
+def test_inputs_that_do_not_fit_together() -> None:
+    net = Net(1)
+    y = net.conv2d(net.input((1, 8, 8, 2)), 3)
+    net.graph.tensors[0].shape = np.array([1, 8, 8, 3], np.int32)
+    assert wrong_shape(read(net.model(y)).graphs).endswith("the input has 3 channels, the filter is for 2")
+
+
+def test_sizes_of_a_resource_variable() -> None:
+    """TFLM copies as many bytes as the reader says."""
+    net = Net(1)
+    stream = streaming.Streaming(net)
+    x = net.input((1, 4))
+    read_back = stream.read("a", (1, 4))
+    stream.assign("a", x)
+    assert wrong_shape(read(net.model(read_back)).graphs) == ""
+    net.graph.tensors[read_back].shape = np.array([1, 5], np.int32)
+    assert "its value has 4 B, the same variable's elsewhere 5 B" in wrong_shape(read(net.model(read_back)).graphs)

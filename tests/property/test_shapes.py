@@ -1,0 +1,30 @@
+"""Networks with batches, free dimensions and contradictory shapes: TFLM's bytes, or left whole."""
+
+from __future__ import annotations
+
+import random
+
+import pytest
+from conftest import thinned
+from property.shapes import WRONG, examine, network, with_wrong_shapes
+
+import tflm_memopt
+
+pytest.importorskip("tflite_micro", reason="the official TFLM wheel is not installed")
+
+
+@pytest.mark.parametrize("seeds", thinned([range(s, s + 5) for s in range(0, 60, 5)], 1), ids=str)
+def test_shapes_that_do_not_follow_change_no_byte(seeds: range) -> None:
+    for seed in seeds:
+        examine(seed)
+
+
+def test_consistent_networks_are_rewritten_and_others_are_not() -> None:
+    """Otherwise the comparison shows nothing."""
+    rewritten = refused = 0
+    for seed in range(20):
+        data = network(seed)
+        rewritten += tflm_memopt.optimize(data, effort="low", seconds=0.02).report.changed
+        wrong = with_wrong_shapes(data, random.Random(seed))
+        refused += WRONG in tflm_memopt.optimize(wrong, effort="low", seconds=0.02).report.why_unchanged
+    assert rewritten > 10 and refused > 10
