@@ -227,7 +227,10 @@ static tmo_status run_core(const tmo_team *team, uint16_t core) {
   tmo_status status = TMO_MORE;
   tmo_cores_begin(&c.run, team->program, team->io, c.workspace + (core > 0 ? c.cores->counters : 0));
   for (uint32_t i = 0; i < firings; ++i) {
-    if (bit_of(team->program, c.cores->meetings, i)) meet(team, core);
+    if (bit_of(team->program, c.cores->meetings, i)) {
+      if (status == TMO_MORE && !wants_units(&c.run)) leave_block(&c.run); /* from now on, the other core may write over its counters */
+      meet(team, core);
+    }
     if (status == TMO_MORE) status = tmo_cores_step(&c.run);
   }
   return status;
@@ -260,17 +263,26 @@ void tmo_run_worker(tmo_team *team) {
 
 #include "tmo/check.h" /* from here on: it is compiled for size */
 
-/* Whether both have something, and a kernel can make it. */
+/* Channels are cut at a multiple of so many; 0: not at all. */
+static uint32_t granule_of(const tmo_op *op) {
+  if (op->packing == TMO_PACKING_NONE) return 1;
+  if (tmo_is_packed_as(op, TMO_PACKING_DSP_DENSE)) return 6;
+  return tmo_is_packed_as(op, TMO_PACKING_DSP_CONV) || tmo_is_packed_as(op, TMO_PACKING_DSP_DEPTHWISE) ? 4 : 0;
+}
+
+/* Whether both cores get a part of the operator that they share, and a kernel can make it. An operator without a window makes some columns
+ * from the same columns of its input, or of each of several operands: one input may have another width. */
 static bool check_both(const tmo_operation *o, const tmo_share *share) {
   const tmo_op *op = o->op;
   if (tmo_iterative(op) || op->access != 0 || op->kind == TMO_OP_GATHER || share->cut == 0) return false;
   if (share->how == TMO_SHARE_COLUMNS) {
-    return share->cut < o->out->width && (op->n_inputs > 1 || share->cut * (uint32_t)op->stride_w < (uint32_t)op->pad_left + o->in->width);
+    const bool same_columns = tmo_is_in(TMO_WINDOWED_KINDS, op->kind) || op->n_inputs > 1 || o->in->width == o->out->width;
+    return same_columns && share->cut < o->out->width;
   }
   const bool depthwise = op->kind == TMO_OP_DEPTHWISE && o->in->channels == o->out->channels;
-  const uint32_t least = op->packing == TMO_PACKING_NONE ? 1 : 4, granule = tmo_is_packed_as(op, TMO_PACKING_DSP_DENSE) ? 6 : least;
+  const uint32_t granule = granule_of(op), least = granule > 1 ? 4 : 1;
   if (op->kind != TMO_OP_CONV && !(depthwise && (uint32_t)op->kernel_h * op->kernel_w <= TMO_MAX_TAPS)) return false;
-  return share->cut < o->out->channels && share->cut % granule == 0 && share->cut >= least && o->out->channels - share->cut >= least;
+  return granule > 0 && share->cut % granule == 0 && share->cut < o->out->channels && o->out->channels - share->cut >= least;
 }
 
 /* Scratch of both, for as many columns as are theirs. */
@@ -311,7 +323,7 @@ tmo_status tmo_check_cores(const void *program) {
   for (uint32_t i = 0; i < h->n_blocks; ++i) {
     const tmo_block *block = &tmo_blocks(program)[i];
     const uint32_t bytes = (uint32_t)sizeof(uint16_t) * block->n_ops;
-    if (tmo_is_tiled(block) || cores->counters > h->workspace || cores->counters < bytes) return TMO_ERROR_TABLE;
+    if (tmo_is_tiled(block) || cores->counters > h->workspace || cores->counters < bytes || cores->counters % 2 != 0) return TMO_ERROR_TABLE;
     if (!tmo_in_workspace(&c, block->counters, cores->counters + bytes, 2)) return TMO_ERROR_TABLE;
     if (!check_shares(&c, block, shares)) return TMO_ERROR_OP;
   }

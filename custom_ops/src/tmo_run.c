@@ -35,21 +35,34 @@ static bool is_streamed(const tmo_run_state *run) { return tmo_has_part(TMO_PART
 /* Rows of the streamed input that are still to come. */
 static bool expects_rows(const tmo_run_state *run) { return is_streamed(run) && run->rows < run->stream->height; }
 
-/* Go to the next sink, of this block or a later one, that wants units. A block's sinks come last operator first. TMO_MORE: found; TMO_OK:
- * there is none; TMO_WAIT: none in the first block, and the others must not start before all rows of the input have come. */
-static tmo_status find_sink(tmo_run_state *run) {
-  const tmo_block *const first = tmo_blocks(run->program), *const last = first + tmo_header_of(run->program)->n_blocks - 1;
-  for (;; ++run->block, run->sink = TMO_NONE) {
-    const tmo_block *const block = run->block;
-    if (block != first && expects_rows(run)) break;
-    if (run->sink == TMO_NONE) enter_block(run, block);
-    for (;; --run->sink) {
-      const bool is_sink = (tmo_ops(run->program)[run->sink].flags & TMO_FLAG_SINK) != 0;
-      if (is_sink && has_units_left(run, block, run->sink)) return TMO_MORE;
-      if (run->sink == block->first_op) break;
-    }
-    if (block == last) break;
+/* Whether a sink of the block wants units: run->sink. Sinks come last operator first. A block that nobody has entered wants some. */
+static bool wants_units(tmo_run_state *run) {
+  if (run->sink == TMO_NONE) return true;
+  for (;; --run->sink) {
+    const bool is_sink = (tmo_ops(run->program)[run->sink].flags & TMO_FLAG_SINK) != 0;
+    if (is_sink && has_units_left(run, run->block, run->sink)) return true;
+    if (run->sink == run->block->first_op) return false;
   }
+}
+
+/* Leaves a block that is complete: nobody waits, and its counters are not read again. False: there is no other block. */
+static bool leave_block(tmo_run_state *run) {
+  const tmo_header *h = tmo_header_of(run->program);
+  if (run->block == tmo_blocks(h) + h->n_blocks - 1) return false;
+  ++run->block;
+  run->sink = TMO_NONE;
+  run->n_waiting = 0;
+  return true;
+}
+
+/* Goes to the next sink, of this block or a later one, that wants units. TMO_MORE: found; TMO_OK: there is none; TMO_WAIT: none in the first
+ * block, and the others must not start before all rows of the input have come. */
+static tmo_status find_sink(tmo_run_state *run) {
+  do {
+    if (run->block != tmo_blocks(run->program) && expects_rows(run)) break;
+    if (run->sink == TMO_NONE) enter_block(run, run->block);
+    if (wants_units(run)) return TMO_MORE;
+  } while (leave_block(run));
   return expects_rows(run) ? TMO_WAIT : TMO_OK;
 }
 

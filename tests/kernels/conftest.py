@@ -25,6 +25,8 @@ FLAGS = (
     "-std=c11 -Wall -Wextra -Wpedantic -Werror -g1 -O1 -fsanitize=address,undefined -fno-sanitize-recover=all "
     "-fno-omit-frame-pointer"
 )
+SANITIZED = f"gcc {FLAGS}"
+PLAIN = "gcc -std=gnu11 -O2 -pthread"
 WATCHED = "gcc -std=gnu11 -Wall -Wextra -Werror -O1 -g1 -fsanitize=thread -pthread"
 """By ThreadSanitizer."""
 
@@ -38,6 +40,8 @@ def sample(program: Program | bytes, inputs: Sequence[NDArray[Any]], outputs: Se
     return b"".join([sizes, *data, program if isinstance(program, bytes) else pack(program)])
 
 
+THREADS = LIBRARY / "host/tmo_threads.c"
+"""Two cores as two threads."""
 SOURCES = tuple(sorted((LIBRARY / "src").glob("*.c")))
 
 

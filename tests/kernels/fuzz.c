@@ -1,5 +1,7 @@
-/* Damages good programs and runs what tmo_check() still accepts. Built with AddressSanitizer and UndefinedBehaviorSanitizer: a byte read
- * or written outside of the exactly allocated buffers, or undefined arithmetic, ends the process.
+/* Damages good programs and runs what tmo_check() still accepts; those for two cores on two threads, if tmo_check_cores() accepts them, too.
+ * Built with AddressSanitizer and UndefinedBehaviorSanitizer: a byte read or written outside of the exactly allocated buffers, or undefined
+ * arithmetic, ends the process. Built with ThreadSanitizer: a race on anything but the buffers that a damaged program makes both cores use. A
+ * run that does not end ends the process, too.
  *
  * A case is the number of a good program and what is done to it: a few edits of its fields, or of the buffers around it.
  *
@@ -11,13 +13,21 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h> /* alarm() */
 
 #include "tmo/access.h"
-#include "tmo/tmo.h"
+#include "tmo_threads.h"
+
+#ifdef __SANITIZE_THREAD__
+void AnnotateBenignRaceSized(const char *file, int line, const volatile void *address, size_t size, const char *why);
+#else
+#define AnnotateBenignRaceSized(file, line, address, size, why) (void)(size)
+#endif
 
 #define MAX_IO 8
 #define MAX_FILES 256
 #define MAX_EDITS 16
+#define SECONDS 20 /* that a run takes at most */
 
 typedef struct {
   uint32_t n_inputs, n_outputs;
@@ -28,6 +38,7 @@ typedef struct {
   uint8_t *program;
   size_t size;
   size_t tables; /* bytes before the constants */
+  uint32_t shares, n_shares; /* tmo_share[], of two cores */
 } sample;
 
 typedef struct { /* what is done to a program; whatever these are, something is */
@@ -68,6 +79,19 @@ static size_t tables_end(const sample *s, const tmo_op *op) {
   return end;
 }
 
+/* The end of the tables of two cores. */
+static size_t cores_end(const sample *s) {
+  const tmo_cores *cores = tmo_cores_of(s->program);
+  if (cores == NULL) return 0;
+  const tmo_header *h = tmo_header_of(s->program);
+  const size_t bits = h->firings / 8 + 1;
+  const size_t ends[] = {(size_t)((const uint8_t *)(cores + 1) - s->program), cores->shares + h->n_ops * sizeof(tmo_share), cores->meetings + bits,
+                         cores->alone > 0 ? cores->alone + bits : 0};
+  size_t end = 0;
+  for (int i = 0; i < 4; ++i) end = ends[i] > end ? ends[i] : end;
+  return end;
+}
+
 static sample load(const char *path) {
   sample s = {0};
   FILE *file = must(fopen(path, "rb"));
@@ -99,6 +123,11 @@ static sample load(const char *path) {
     if (end > s.tables) s.tables = end;
     if (all > s.tables) s.tables = all;
   }
+  if (cores_end(&s) > s.tables) s.tables = cores_end(&s);
+  if (tmo_cores_of(s.program) != NULL) {
+    s.shares = tmo_cores_of(s.program)->shares;
+    s.n_shares = h->n_ops;
+  }
   for (const tmo_ring *ring = tmo_rings(s.program); h->rings > 0; ++ring) {
     const size_t end = (size_t)((const uint8_t *)(ring + 1) - s.program);
     if (end > s.tables) s.tables = end;
@@ -115,7 +144,7 @@ static uint32_t resized(uint32_t size, const edit *e) {
 static void apply(sample *s, const edit *e) {
   const size_t tables = s->tables < s->size ? s->tables : s->size;
   if (tables < 4) return; /* cut again and again */
-  switch (e->kind % 9) {
+  switch (e->kind % 11) {
     case 0: s->program[e->at % tables] = (uint8_t)e->value; break;
     case 1: s->program[e->at % tables] ^= (uint8_t)(1u << e->value % 8); break;
     case 2:
@@ -128,6 +157,25 @@ static void apply(sample *s, const edit *e) {
       break;
     }
     case 7: s->program[e->at % s->size] = (uint8_t)e->value; break;
+    case 8: { /* a tensor's rows as other columns of as many bytes */
+      if (s->size < sizeof(tmo_header)) break;
+      const tmo_header *h = tmo_header_of(s->program);
+      const size_t at = h->tensors + (size_t)(e->at % (h->n_tensors + 1u)) * sizeof(tmo_tensor);
+      tmo_tensor t;
+      if (at > s->size || s->size - at < sizeof t) break;
+      memcpy(&t, s->program + at, sizeof t);
+      const uint32_t by = 2u + e->length % 3u, bytes = t.width * t.channels;
+      t.channels = e->from % 2 ? t.channels * by : t.channels / by;
+      t.width = (uint16_t)(t.channels > 0 ? bytes / t.channels : t.width);
+      memcpy(s->program + at, &t, sizeof t);
+      break;
+    }
+    case 9: { /* both cores share an operator in some way */
+      const tmo_share share = {(uint16_t)(TMO_SHARE_COLUMNS + e->length % 2), (uint16_t)(e->value % 48), e->from % 4u * 4u};
+      const size_t at = s->shares + (s->n_shares > 0 ? e->at % s->n_shares : 0) * sizeof share;
+      if (s->n_shares > 0 && at + sizeof share <= s->size) memcpy(s->program + at, &share, e->from % 2 ? 4 : sizeof share);
+      break;
+    }
     default: { /* the world around */
       const uint32_t n_io = s->n_inputs + s->n_outputs + 1, i = e->at % (n_io + 2);
       if (i < n_io) s->io_bytes[i] = resized(s->io_bytes[i], e);
@@ -161,14 +209,28 @@ static void push(const sample *s, void *const *io, uint32_t n) {
   memcpy(io[0], s->io[0] + (left > 0 ? at : 0), left < s->io_bytes[0] ? left : s->io_bytes[0]);
 }
 
-/* Steps until the end or until it gets too slow: true at the end. */
-static bool run(const sample *s, void *const *io, void *workspace) {
+/* At most, of any firing. */
+static uint64_t dearest_firing(const sample *s) {
   const tmo_op *ops = tmo_ops(s->program);
-  uint64_t dearest = 1, spent = 0;
-  uint32_t pushes = 0;
+  uint64_t dearest = 1;
   for (uint32_t i = 0; i < tmo_header_of(s->program)->n_ops; ++i) {
     if (cost(s, &ops[i]) > dearest) dearest = cost(s, &ops[i]);
   }
+  return dearest;
+}
+
+/* On two threads, if that is not too slow: true at a good end. */
+static bool run_shared(const sample *s, void *const *io, void *workspace) {
+  if (tmo_header_of(s->program)->firings > most_cost / dearest_firing(s)) return false;
+  return tmo_run_threads(s->program, io, workspace, 0) == TMO_OK;
+}
+
+/* Steps until the end or until it gets too slow: true at the end. */
+static bool run(const sample *s, void *const *io, void *workspace) {
+  const tmo_op *ops = tmo_ops(s->program);
+  const uint64_t dearest = dearest_firing(s);
+  uint64_t spent = 0;
+  uint32_t pushes = 0;
   tmo_run_state state_of_run;
   tmo_begin(&state_of_run, s->program, io, workspace);
   while (spent + dearest < most_cost) {
@@ -189,11 +251,16 @@ static bool run(const sample *s, void *const *io, void *workspace) {
 
 typedef enum { REFUSED, ACCEPTED, ENDED, RIGHT } outcome;
 
-static void *noise(uint32_t n) { return memset(must(malloc(n > 0 ? n : 1)), 0x5C, n); }
+static void *noise(uint32_t n) {
+  void *bytes = memset(must(malloc(n > 0 ? n : 1)), 0x5C, n);
+  AnnotateBenignRaceSized(__FILE__, __LINE__, bytes, n, "a damaged program may make both cores use them");
+  return bytes;
+}
 
 /* Runs a program in buffers that are as small as allowed. RIGHT: with the original's inputs it gave the original's outputs. */
 static outcome try_program(const sample *s, const sample *original) {
   if (tmo_check(s->program, s->size, s->io_bytes, s->n_inputs, s->n_outputs, s->workspace) != TMO_OK) return REFUSED;
+  if (tmo_check_cores(s->program) != TMO_OK) return REFUSED;
   const uint32_t n = s->n_inputs + s->n_outputs;
   void *io[MAX_IO + 1], *workspace = noise(s->workspace);
   for (uint32_t i = 0; i <= n; ++i) io[i] = noise(s->io_bytes[i]);
@@ -209,7 +276,7 @@ static outcome try_program(const sample *s, const sample *original) {
   }
   void *const in_arena = io[0];
   if (input == TMO_INPUT_EXTERNAL) io[0] = &frame;
-  outcome result = run(s, io, workspace) ? RIGHT : ACCEPTED;
+  outcome result = (tmo_cores_of(s->program) != NULL ? run_shared : run)(s, io, workspace) ? RIGHT : ACCEPTED;
   for (uint32_t i = s->n_inputs; i < n && result == RIGHT; ++i) {
     if (s->io_bytes[i] != original->io_bytes[i] || memcmp(io[i], s->io[i], s->io_bytes[i]) != 0) result = ENDED;
   }
@@ -290,8 +357,8 @@ static uint32_t interesting(void) {
 }
 
 static edit random_edit(void) {
-  edit e = {(uint8_t)random_below(9), (uint8_t)random_below(256), (uint16_t)random_below(1 << 16), random_below(1 << 30), 0};
-  e.value = e.kind == 7 || e.kind == 8 ? random_below(1 << 16) : interesting();
+  edit e = {(uint8_t)random_below(11), (uint8_t)random_below(256), (uint16_t)random_below(1 << 16), random_below(1 << 30), 0};
+  e.value = e.kind >= 7 ? random_below(1 << 16) : interesting();
   return e;
 }
 
@@ -344,6 +411,7 @@ int main(int argc, char **argv) {
       const edit e = random_edit();
       memcpy(data + 2 + k * sizeof e, &e, sizeof e);
     }
+    alarm(SECONDS);
     ++outcomes[try_case(data, 2 + n * sizeof(edit))];
   }
   printf("%llu refused, %llu unfinished, %llu finished, %llu of these with the right outputs\n",

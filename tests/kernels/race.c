@@ -1,4 +1,4 @@
-/* Runs one case of tests/cores/cases.py on two threads, over and over, with other delays each time: for ThreadSanitizer.
+/* Runs the cases of tests/cores/cases.py on two threads, each RUNS times with different delays. Exit code 1: wrong bytes, or an error.
  *
  *   race CASES RUNS SEED */
 #include <stdio.h>
@@ -27,36 +27,47 @@ static uint8_t *loaded(const char *path) {
   return bytes;
 }
 
-int main(int argc, char **argv) {
-  if (argc != 4) return 2;
-  const uint8_t *blob = loaded(argv[1]);
-  const uint32_t runs = (uint32_t)strtoul(argv[2], NULL, 10), seed = (uint32_t)strtoul(argv[3], NULL, 10);
-  uint32_t words[3];
-  memcpy(words, blob, sizeof words);
-  const blob_case *c = (const blob_case *)(const void *)(blob + words[2]);
+/* Whether all runs of a case give the expected outputs. */
+static bool runs_right(const uint8_t *blob, const blob_case *c, uint32_t runs, uint32_t seed) {
   const blob_io *io = (const blob_io *)(const void *)(blob + c->io);
   const void *program = blob + c->program;
   uint8_t *arena = aligned_alloc(16, (c->arena_bytes + 15) / 16 * 16);
   uint32_t bytes[TMO_MAX_IO];
   void *buffers[TMO_MAX_IO];
-  if (arena == NULL || c->n_inputs + c->n_outputs > TMO_MAX_IO) return 2;
+  if (arena == NULL || c->n_inputs + c->n_outputs > TMO_MAX_IO) exit(2);
   for (uint32_t i = 0; i < c->n_inputs + c->n_outputs; ++i) {
     bytes[i] = io[i].bytes;
     buffers[i] = arena + io[i].arena;
   }
   tmo_status status = tmo_check(program, c->program_bytes, bytes, c->n_inputs, c->n_outputs, tmo_header_of(program)->workspace);
   if (status == TMO_OK) status = tmo_check_cores(program);
-  for (uint32_t run = 0; status == TMO_OK && run < runs; ++run) {
+  bool right = status == TMO_OK;
+  if (!right) printf("refused with status %d\n", status);
+  for (uint32_t run = 0; right && run < runs; ++run) {
     memset(arena, (int)run, c->arena_bytes);
     for (uint32_t i = 0; i < c->n_inputs; ++i) memcpy(buffers[i], blob + io[i].data, io[i].bytes);
     status = tmo_run_threads(program, buffers, arena + c->workspace, seed + run);
-    for (uint32_t i = c->n_inputs; i < c->n_inputs + c->n_outputs; ++i) {
-      if (memcmp(buffers[i], blob + io[i].data, io[i].bytes) != 0) {
-        printf("run %u of seed %u differs\n", run, seed);
-        return 1;
-      }
+    right = status == TMO_OK;
+    for (uint32_t i = c->n_inputs; i < c->n_inputs + c->n_outputs; ++i) right = right && memcmp(buffers[i], blob + io[i].data, io[i].bytes) == 0;
+    if (!right) printf("status %d, or other outputs, in the run with seed %u\n", status, seed + run);
+  }
+  free(arena);
+  return right;
+}
+
+int main(int argc, char **argv) {
+  if (argc != 4) return 2;
+  const uint8_t *blob = loaded(argv[1]);
+  const uint32_t runs = (uint32_t)strtoul(argv[2], NULL, 10), seed = (uint32_t)strtoul(argv[3], NULL, 10);
+  uint32_t words[3];
+  memcpy(words, blob, sizeof words);
+  const blob_case *cases = (const blob_case *)(const void *)(blob + words[2]);
+  for (uint32_t i = 0; i < words[1]; ++i) {
+    if (!runs_right(blob, &cases[i], runs, seed)) {
+      printf("case %u of %u differs\n", i, words[1]);
+      return 1;
     }
   }
-  printf("status %d after %u runs\n", status, runs);
-  return status != TMO_OK;
+  printf("%u cases, %u runs each\n", words[1], runs);
+  return 0;
 }

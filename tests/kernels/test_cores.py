@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import os
 import subprocess
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -13,18 +13,23 @@ import numpy as np
 import pytest
 from conftest import EXAMPLE, MODELS, examples, on_two_cores, thinned
 from cores.cases import Case, blob, model_cases
-from kernels.conftest import LIBRARY, WATCHED, compiled
+from kernels.conftest import THREADS, WATCHED, compiled
+from property import two_cores
+from property.forced import mobile
 
 import tflm_memopt
 from tflm_memopt.errors import UsageError
-from tflm_memopt.lower.program import Program, ProgramCores
+from tflm_memopt.lower.program import Program, ProgramBlock, ProgramCores, ProgramOp, ProgramShare, ProgramTensor
 from tflm_memopt.lower.serialise import pack, unpack
+from tflm_memopt.ops.kinds import Kind
 from tflm_memopt.plan.plan import How
 from tflm_memopt.runtime import host
 from tflm_memopt.runtime.host import Status
 
 TARGETS = ("cortex-m33", "generic")
 RACE_RUNS = 500
+NETWORKS, RUNS = 12, 10
+"""Random networks, and how often each of them runs under ThreadSanitizer."""
 TSAN_FOUND = 66
 """ThreadSanitizer's exit code."""
 
@@ -95,6 +100,7 @@ def one_share(program: Program, how: int, cut: int, accumulator: int | None = No
         (lambda p, _: one_share(p, How.FIRST, 0, accumulator=p.workspace), Status.OP),
         (lambda p, c: replace(p, cores=replace(c, counters=1)), Status.TABLE),
         (lambda p, c: replace(p, cores=replace(c, counters=1 << 31)), Status.TABLE),
+        (lambda p, c: replace(p, cores=replace(c, counters=c.counters + 1)), Status.TABLE),
         (lambda p, _: replace(p, state=4), Status.TABLE),
     ],
 )
@@ -104,37 +110,63 @@ def test_what_would_leave_the_buffers_is_refused(
     assert damaged(change) is status
 
 
+def lookup_by_columns(width: int) -> Status:
+    """What the validator says of a LOOKUP of a row of 6 columns whose output, the same bytes in `width` columns, two
+    cores share by columns.
+    """
+    given, made = (ProgramTensor(0, 1, w, 12 // w, 1, base) for w, base in ((6, 1), (width, 2)))
+    op = ProgramOp(Kind.LOOKUP, (0,), (None,), 1, (0,), 0, sink=True, weights=np.zeros(256, np.int8))
+    cores = ProgramCores((ProgramShare(How.COLUMNS, 3, 0),), (0,), (), 2)
+    program = Program(1, 1, 4, 1, (given, made), (op,), (ProgramBlock(0, 1, 0),), cores=cores)
+    assert host.check(pack(program), [12], [12]) is Status.OK
+    return host.check_cores(pack(program))
+
+
+def test_columns_are_shared_where_input_and_output_have_the_same() -> None:
+    assert [lookup_by_columns(width) for width in (6, 4, 12)] == [Status.OK, Status.OP, Status.OP]
+
+
 def test_the_program_runs_on_one_core_too() -> None:
     for case in cases():
         got = host.run(case.program, case.inputs, [e.nbytes for e in case.expected])
         assert all((a == b.ravel().view(np.int8)).all() for a, b in zip(got, case.expected, strict=True))
 
 
-@functools.cache
-def race(folder: Path) -> Path:
-    program = folder / "race"
-    return compiled(WATCHED, "race.c", program, LIBRARY / "host/tmo_threads.c")
+def race(folder: Path, command: str = WATCHED) -> Path:
+    """race.c, built by this compiler in an empty folder."""
+    return compiled(command, "race.c", folder / "race", THREADS)
 
 
-def raced(case: Case, runs: int, folder: Path, seed: int = 1) -> subprocess.CompletedProcess[str]:
-    path = folder / "case.bin"
-    path.write_bytes(blob([case]))
-    command = [str(race(folder)), str(path), str(runs), str(seed)]
+def raced(program: Path, given: Sequence[Case], runs: int, seed: int = 1) -> subprocess.CompletedProcess[str]:
+    """Runs each of these cases so many times on two threads."""
+    path = program.with_suffix(".bin")
+    path.write_bytes(blob(given))
+    command = [program, path, str(runs), str(seed)]
     watched = {**os.environ, "TSAN_OPTIONS": "halt_on_error=1"}
     return subprocess.run(command, env=watched, capture_output=True, text=True, timeout=3600, check=False)
 
 
-@pytest.mark.slow
-def test_no_race_under_thread_sanitizer(tmp_path_factory: pytest.TempPathFactory) -> None:
-    """With random delays. `make soak KIND=races` has as many runs as you like."""
-    folder = tmp_path_factory.mktemp("race")
-    for case in racing():
-        done = raced(case, examples(RACE_RUNS), folder)
-        assert done.returncode == 0, done.stdout + done.stderr[-4000:]
+@pytest.fixture(scope="module")
+def watched(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return race(tmp_path_factory.mktemp("race"))
 
 
 @pytest.mark.slow
-def test_a_missing_meeting_is_seen_by_thread_sanitizer(tmp_path_factory: pytest.TempPathFactory) -> None:
+def test_no_race_under_thread_sanitizer(watched: Path) -> None:
+    done = raced(watched, racing(), examples(RACE_RUNS))
+    assert done.returncode == 0, done.stdout + done.stderr[-4000:]
+
+
+@pytest.mark.slow
+def test_random_networks_have_no_race(watched: Path) -> None:
+    """`make soak KIND=races` draws as many as you like."""
+    given = [case for seed in range(NETWORKS) for case in two_cores.random_cases(mobile(seed))]
+    done = raced(watched, given, RUNS)
+    assert done.returncode == 0, done.stdout + done.stderr[-4000:]
+
+
+@pytest.mark.slow
+def test_a_missing_meeting_is_seen_by_thread_sanitizer(watched: Path) -> None:
     """The case from which one meeting is taken that the checker wants."""
     case = max(cases(), key=lambda case: len(case.program))
     program = unpack(case.program)
@@ -142,6 +174,6 @@ def test_a_missing_meeting_is_seen_by_thread_sanitizer(tmp_path_factory: pytest.
     meetings = program.cores.meetings
     less = replace(program.cores, meetings=meetings[: len(meetings) // 2] + meetings[len(meetings) // 2 + 1 :])
     planted = replace(case, program=pack(replace(program, cores=less)))
-    done = raced(planted, 50, tmp_path_factory.mktemp("planted"))
+    done = raced(watched, [planted], 50)
     assert done.returncode == TSAN_FOUND
     assert "data race" in done.stderr

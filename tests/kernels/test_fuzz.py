@@ -16,7 +16,7 @@ import streaming
 from ai_edge_litert import schema_py_generated as schema
 from in_sums import in_parts
 from kernels import networks, tile_plans
-from kernels.conftest import Build, sample
+from kernels.conftest import THREADS, WATCHED, Build, compiled, sample
 from kernels.frames import external, streamed
 from kernels.networks import Network
 from kernels.orders import ordered
@@ -33,6 +33,8 @@ from moving import (
     space_to_depth,
     transpose_conv,
 )
+from property import two_cores
+from property.forced import mobile
 
 from tflm_memopt.convert import pipeline
 from tflm_memopt.emit.kernels import Needs, Part
@@ -42,9 +44,10 @@ from tflm_memopt.model.interface import Changes
 from tflm_memopt.model.reader import read
 from tflm_memopt.ops.kinds import Kind
 from tflm_memopt.ops.packing import Family
+from tflm_memopt.ops.packings import family
 from tflm_memopt.plan.planner import Options
 from tflm_memopt.rewrite.int8_io import Int8Interface
-from tflm_memopt.rowgraph.inputs import SLIDING, InputMode
+from tflm_memopt.rowgraph.inputs import IN_ARENA, SLIDING, InputMode
 from tflm_memopt.runtime import host
 from tflm_memopt.runtime.regions import regions
 
@@ -90,6 +93,19 @@ def write_samples(folder: Path) -> list[Path]:
         for n, region in enumerate(data):
             paths.append(folder / f"planned{k}_{n}.bin")
             paths[-1].write_bytes(region)
+    return [*paths, *write_shared(folder)]
+
+
+def write_shared(folder: Path) -> list[Path]:
+    """The same for two cores: all kinds of operators that they can share."""
+    found = [two_cores.random_cases(mobile(seed)) for seed in range(SAMPLES)]
+    for data, options in networks_to_plan():
+        if options.input == IN_ARENA and family(options.target) in (Family.GENERIC, Family.DSP):
+            found.append(two_cores.cases(data, options))
+    paths = []
+    for n, case in enumerate(itertools.chain(*found)):
+        paths.append(folder / f"shared{n}.bin")
+        paths[-1].write_bytes(sample(case.program, case.inputs, case.expected))
     return paths
 
 
@@ -218,9 +234,17 @@ def samples(tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
 def test_damaged_programs(flags: tuple[str, ...], sanitized: Build, samples: list[Path]) -> None:
     """Without the guidance of libFuzzer, which needs clang: `make soak KIND=programs`."""
     seed, count = 1, 20_000 if flags else 100_000
-    command = [sanitized("fuzz.c", flags=flags), str(seed), str(count), *samples]
+    command = [sanitized("fuzz.c", THREADS, flags=flags), str(seed), str(count), *samples]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     assert done.returncode == 0, f"seed {seed}: {done.stderr}"
     refused, unfinished, finished, right = map(int, re.findall(r"\d+", done.stdout))
     assert refused + unfinished + finished == count
     assert min(refused, finished, right, finished - right) > count // 50, done.stdout  # damage of all kinds was tried
+
+
+@pytest.mark.slow
+def test_damaged_programs_on_two_threads(tmp_path: Path) -> None:
+    """Cores share nothing but buffers: `make soak KIND=shared`."""
+    fuzzer = compiled(WATCHED, "fuzz.c", tmp_path / "fuzz", THREADS)
+    done = subprocess.run([fuzzer, "1", "5000", *write_shared(tmp_path)], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr[-4000:]

@@ -15,7 +15,7 @@ import numpy as np
 import pytest
 from conftest import examples, thinned
 from kernels import networks, tile_plans
-from kernels.conftest import Build, sample
+from kernels.conftest import THREADS, Build, sample
 from kernels.families import BINARY_INT8
 from kernels.networks import CHANNELWISE, Network, random_inputs
 from kernels.tile_plans import Lowered
@@ -141,5 +141,5 @@ def test_sanitized(sanitized: Build, tmp_path: Path) -> None:
             expected = network.run(inputs)[-1]
             paths.append(tmp_path / f"{len(paths)}.bin")
             paths[-1].write_bytes(sample(lowered.program, inputs[:1], [expected]))
-    done = subprocess.run([sanitized("fuzz.c"), "1", "0", *paths], capture_output=True, text=True, check=False)
+    done = subprocess.run([sanitized("fuzz.c", THREADS), "1", "0", *paths], capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr

@@ -6,6 +6,7 @@ import shutil
 import subprocess
 import traceback
 from collections.abc import Callable
+from pathlib import Path
 from typing import NamedTuple
 
 from applications import MISSING, TFLM, built
@@ -16,9 +17,11 @@ from cores.draws import DRAWS, converted_cases
 from hostile.judge import Outcome, judge
 from hypothesis import HealthCheck, given, seed, settings
 from kernels import test_cores
-from kernels.conftest import compiled
-from kernels.test_fuzz import write_samples
+from kernels.conftest import PLAIN, SANITIZED, THREADS, WATCHED, compiled
+from kernels.test_fuzz import write_samples, write_shared
+from property import two_cores
 from property.applications import examine as examine_application
+from property.forced import mobile
 from property.modules import archive
 from property.modules import examine as examine_module
 from property.networks import Recipe, recipes
@@ -33,6 +36,8 @@ from registers.randomly import run as run_drivers
 
 FOLDER = ROOT / "build/soak"
 FUZZER = "clang -DTMO_LIBFUZZER -std=c11 -O1 -g -fsanitize=fuzzer,address,undefined -fno-sanitize-recover=all"
+RACES = 10
+"""Runs of each random network on two threads."""
 LIMITS = ("-timeout=10", "-rss_limit_mb=2000", "-max_len=194", "-len_control=0")
 """Of one program: seconds, and MB of everything; and bytes of a case: 16 edits."""
 
@@ -86,6 +91,31 @@ def files(cases: range) -> list[Failure]:
     return [Failure(range(v.seed, v.seed + 1), v.detail) for v in judge(cases) if v.outcome is Outcome.DEFECT]
 
 
+def shared(cases: range) -> list[Failure]:
+    """Damaged programs for two cores, under AddressSanitizer and UndefinedBehaviorSanitizer.
+
+    A tenth of them run under ThreadSanitizer, too.
+    """
+    folder = emptied(FOLDER / f"shared{cases.start}")
+    good, failures = write_shared(folder), []
+    for compiler, count in ((SANITIZED, len(cases)), (WATCHED, len(cases) // 10)):
+        fuzzer = compiled(compiler, "fuzz.c", emptied(folder / f"{count}") / "fuzz", THREADS)
+        command = [fuzzer, str(cases.start + 1), str(count), *good]
+        done = subprocess.run(command, capture_output=True, text=True, errors="replace", check=False)
+        if done.returncode:
+            failures.append(Failure(cases, f"kept in {folder}: exit code {done.returncode}\n{done.stderr[-4000:]}"))
+    if not failures:
+        shutil.rmtree(folder)
+    return failures
+
+
+def emptied(folder: Path) -> Path:
+    """The folder without what an earlier soak left in it."""
+    shutil.rmtree(folder, ignore_errors=True)
+    folder.mkdir(parents=True)
+    return folder
+
+
 def programs(cases: range) -> list[Failure]:
     """Damaged programs in the C executor, under AddressSanitizer and UndefinedBehaviorSanitizer (kernels/fuzz.c)."""
     folder = FOLDER / f"programs{cases.start}"
@@ -94,7 +124,7 @@ def programs(cases: range) -> list[Failure]:
     good = write_samples(folder)
     for number in range(len(good)):
         (corpus / f"good{number}").write_bytes(number.to_bytes(2, "little"))
-    fuzzer = compiled(FUZZER, "fuzz.c", folder / "fuzz")
+    fuzzer = compiled(FUZZER, "fuzz.c", folder / "fuzz", THREADS)
     flags = [f"-runs={len(cases)}", f"-seed={cases.start + 1}", f"-artifact_prefix={folder}/", *LIMITS]
     command = [fuzzer, *flags, corpus, "-ignore_remaining_args=1", *good]
     done = subprocess.run(command, capture_output=True, text=True, errors="replace", check=False)
@@ -124,15 +154,19 @@ def cores(cases: range) -> list[Failure]:
 
 
 def races(cases: range) -> list[Failure]:
-    """One model on two threads under ThreadSanitizer, with other delays in each run."""
-    folder = FOLDER / f"races{cases.start}"
-    folder.mkdir(parents=True, exist_ok=True)
-    for case in test_cores.racing():
-        done = test_cores.raced(case, len(cases), folder, cases.start + 1)
-        if done.returncode:
-            return [Failure(cases, f"kept in {folder}:\n{done.stdout}{done.stderr[-4000:]}")]
+    """Random networks on two threads with random delays, plainly and under ThreadSanitizer."""
+    folder = emptied(FOLDER / f"races{cases.start}")
+    programs = [test_cores.race(emptied(folder / f"{n}"), command) for n, command in enumerate((PLAIN, WATCHED))]
+
+    def examine_races(recipe: Recipe) -> None:
+        given = two_cores.random_cases(recipe)
+        for program in programs:
+            done = test_cores.raced(program, given, RACES, cases.start + 1)
+            assert done.returncode == 0, f"{recipe}\n{done.stdout}{done.stderr[-4000:]}"
+
+    failures = each(cases, lambda case: examine_races(mobile(case))) + drawn(cases, examine_races)
     shutil.rmtree(folder)
-    return []
+    return failures
 
 
 def modules(cases: range) -> list[Failure]:
@@ -199,7 +233,7 @@ Work = Callable[[range], list[Failure]]
 KINDS: dict[str, tuple[Work, int]] = {
     "networks": (networks, 50), "builtin": (builtin, 25), "plans": (plans, 50), "files": (files, 500),
     "programs": (programs, 50_000), "cores": (cores, 50), "modules": (modules, 100), "windows": (windows, 100),
-    "registers": (registers, 100), "sequences": (sequences, 100), "races": (races, 1000),
+    "registers": (registers, 100), "sequences": (sequences, 100), "races": (races, 50), "shared": (shared, 100_000),
     "apps": (apps, 250), "devices": (devices, 50), "sums": (sums, 50),
     "shapes": (shapes, 25),
 }  # fmt: skip

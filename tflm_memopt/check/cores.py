@@ -138,12 +138,14 @@ def _own(share: Share, core: int, op: RowOp) -> tuple[int, int, int, int]:
 
 
 def _columns(op: RowOp, k: int, x0: int, x1: int, iterative: bool) -> tuple[int, int]:
-    """Columns of input k under these columns of the output; all where it is not read by a window."""
+    """Columns of input k that make these columns of the output."""
     width, w = op.reads[k].w, op.window
-    if iterative or op.access or (x0, x1) == (0, op.writes.w):
+    if iterative or op.access:
         return 0, width
     if op.is_binary:
         return (x0, x1) if width > 1 else (0, 1)
+    if not op.has_window:  # pixel by pixel, or a whole row of as many values
+        return (x0, x1) if width == op.writes.w else (0, width)
     left = x0 * w.stride_w - w.pad_left
     right = (x1 - 1) * w.stride_w - w.pad_left + (w.kernel_w - 1) * w.dilation_w + 1
     return max(left, 0), min(right, width)

@@ -328,8 +328,10 @@ class RowOp:
 
     @property
     def cuts_columns(self) -> bool:
-        """Whether the executor can make some columns of a row alone."""
-        return not self.access and self.traits.constants is not Constants.ROWS
+        """Whether the executor can make some columns of a row alone: from the pixels under them."""
+        if self.access or self.traits.constants is Constants.ROWS:
+            return False
+        return self.has_window or self.is_binary or all(rows.w == self.writes.w for rows in self.reads)
 
     @property
     def cuts_channels(self) -> bool:

@@ -173,10 +173,12 @@ def part(share: Share, core: int, writes: Rows) -> tuple[tuple[int, int], tuple[
 def columns_under(op: RowOp, k: int, columns: tuple[int, int]) -> tuple[int, int]:
     """Columns of input k that these columns of the output are made of."""
     width, w = op.reads[k].w, op.window
-    if op.access or (op.reducible and op.writes.w == 1):
+    if op.access:
         return 0, width
-    if op.is_binary:
-        return (0, 1) if width == 1 else columns
+    if op.is_binary and width == 1:
+        return 0, 1
+    if not op.has_window:
+        return columns if width == op.writes.w else (0, width)
     return max(0, w.columns.first(columns[0])), min(width, w.columns.end(columns[1] - 1))
 
 

@@ -40,6 +40,8 @@ enum { TMO_CHANNELS_OWN, TMO_CHANNELS_FILTERED, TMO_CHANNELS_SUMMED, TMO_CHANNEL
 #define TMO_BIT(value, is) | (uint64_t)(is) << (value)
 #define TMO_IF_BINARY(name, value, reads, writes, operands, scales, family, channels, row, pixel) \
   TMO_BIT(value, tmo_family_##family == tmo_family_binary)
+#define TMO_IF_WINDOWED(name, value, reads, writes, operands, scales, family, channels, row, pixel) \
+  TMO_BIT(value, tmo_family_##family <= tmo_family_pool)
 #define TMO_IF_POOL(name, value, reads, writes, operands, scales, family, channels, row, pixel) \
   TMO_BIT(value, tmo_family_##family == tmo_family_pool)
 #define TMO_IF_SOFTMAX(name, value, reads, writes, operands, scales, family, channels, row, pixel) \
@@ -70,6 +72,7 @@ enum { TMO_CHANNELS_OWN, TMO_CHANNELS_FILTERED, TMO_CHANNELS_SUMMED, TMO_CHANNEL
   TMO_BIT(value, (operands) == TMO_ANY_NUMBER)
 
 #define TMO_BINARY_KINDS (0 TMO_EACH_KIND(TMO_IF_BINARY))         /* two operands, element by element */
+#define TMO_WINDOWED_KINDS (0 TMO_EACH_KIND(TMO_IF_WINDOWED))     /* read by a window */
 #define TMO_POOL_KINDS (0 TMO_EACH_KIND(TMO_IF_POOL))
 #define TMO_SOFTMAX_KINDS (0 TMO_EACH_KIND(TMO_IF_SOFTMAX))
 #define TMO_CONVERTING_KINDS (0 TMO_EACH_KIND(TMO_IF_CONVERTING)) /* elements of the output have another type */

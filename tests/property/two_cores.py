@@ -1,0 +1,58 @@
+"""Networks planned for two cores, and their programs with inputs and the outputs of one core."""
+
+from __future__ import annotations
+
+import random
+from dataclasses import replace
+
+from cores.cases import Case, model_cases
+from property.networks import Recipe, build
+
+from tflm_memopt.convert import pipeline
+from tflm_memopt.model.interface import Changes
+from tflm_memopt.model.reader import read
+from tflm_memopt.plan.cores import EVEN, share_out
+from tflm_memopt.plan.planned import Planned
+from tflm_memopt.plan.planner import Options
+from tflm_memopt.rewrite.int8_io import Int8Interface
+
+TARGETS = ("generic", "cortex-m4", "cortex-m33")
+"""Those that two cores can have."""
+SPEEDS = (EVEN, (0.8, 1.0), (1.0, 0.3))
+
+
+def drawn(seed: int) -> Options:
+    """Random settings of a conversion for two cores."""
+    rng = random.Random(seed)
+    return Options(
+        seconds=0,
+        fold=rng.random() < 0.8,
+        overlap=rng.random() < 0.8,
+        reorder=rng.random() < 0.5,
+        target=rng.choice(TARGETS),
+        second_pass=False,
+        turn=rng.random() < 0.8,
+        tiles=None,
+        speeds=rng.choice(SPEEDS),
+    )
+
+
+def planned(data: bytes, options: Options) -> tuple[Planned, bytes] | None:
+    """A model's checked plan for two cores, and the rewritten model; None if two cores cannot run any of it."""
+    source, options = read(data), replace(options, tiles=None, second_pass=False, speeds=options.speeds or EVEN)
+    found = pipeline.make_plan(pipeline.annotate(source.graph), options)
+    if found is None or any(op.stateful for op in found.graph.ops.values()):
+        return None
+    shared = pipeline.checked(found.graph, share_out(found.plan, found.graph.ops, options.speeds or EVEN))
+    return shared, pipeline.lower(source, Int8Interface(source.graph, Changes(), {}, ()), shared, options)
+
+
+def cases(data: bytes, options: Options) -> list[Case]:
+    """The programs of a model for two cores; none if two cores cannot run any of it."""
+    found = planned(data, options)
+    return model_cases(found[1]) if found else []
+
+
+def random_cases(recipe: Recipe) -> list[Case]:
+    """The same of a random network, with random settings."""
+    return cases(build(recipe), drawn(recipe.seed))
