@@ -42,7 +42,7 @@ if TYPE_CHECKING:
         OptimizedDevices,
         Report,
     )
-    from tflm_memopt.runtime.verify import Verification
+    from tflm_memopt.runtime.verification import Verification
 
 __version__ = "0.1.0"
 __all__ = [

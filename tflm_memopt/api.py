@@ -45,7 +45,8 @@ from tflm_memopt.results import (
     OptimizedDevices,
     Report,
 )
-from tflm_memopt.runtime.verify import Verification, verify
+from tflm_memopt.runtime.verification import Verification
+from tflm_memopt.runtime.verify import verify
 from tflm_memopt.runtime.verify_devices import DevicesVerification, verify_devices
 from tflm_memopt.targets.boards import board as board_named
 from tflm_memopt.targets.boards import boards

@@ -31,7 +31,8 @@ from tflm_memopt.results import FrameReport
 from tflm_memopt.rewrite.int8_io import Int8Interface, int8_io
 from tflm_memopt.rowgraph.inputs import InputMode
 from tflm_memopt.runtime import c_module
-from tflm_memopt.runtime.verify import Verification, sample, verify
+from tflm_memopt.runtime.verification import Verification
+from tflm_memopt.runtime.verify import sample, verify
 
 NAME = "net"
 SECONDS = 0.05

@@ -16,7 +16,8 @@ from tflm_memopt.lower.records import HEADER, RING
 from tflm_memopt.lower.rewrite import programs
 from tflm_memopt.model.reader import read
 from tflm_memopt.runtime.stimuli import Steps
-from tflm_memopt.runtime.verify import HOST_REFERENCE, TFLM_WHEEL, How, verify
+from tflm_memopt.runtime.verification import HOST_REFERENCE, TFLM_WHEEL, How
+from tflm_memopt.runtime.verify import verify
 
 needs_compiler = pytest.mark.skipif(not shutil.which("gcc"), reason="no gcc")
 

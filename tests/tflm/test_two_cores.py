@@ -14,6 +14,12 @@ def verified(model: bytes, runs: int, **options: object) -> bool:
     return tflm_memopt.verify(model, rewritten, runs=runs, steps=Steps(cores=2)).bit_exact
 
 
+def test_a_model_for_two_cores_is_verified_on_one_and_on_two() -> None:
+    model = EXAMPLE.read_bytes()
+    found = tflm_memopt.verify(model, tflm_memopt.optimize(model, cores=2, effort="low").model, runs=2)
+    assert (found.bit_exact, found.threads) == (True, (1, 2))
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("target", ["generic", "cortex-m33"])
 def test_the_example(target: str) -> None:

@@ -16,13 +16,17 @@ from tflm.region_model import IN, INT8, OUT, WORKSPACE, float_io, program, regio
 
 from tflm_memopt import optimize
 from tflm_memopt.errors import InterfaceError, ModelError, RuntimeUnavailable, UsageError
+from tflm_memopt.lower.records import HEADER, OP
 from tflm_memopt.model import writer
 from tflm_memopt.model.interface import METADATA, Change, Changes, Format
 from tflm_memopt.model.reader import read
 from tflm_memopt.runtime import host_model
+from tflm_memopt.runtime.cases import further_cases
 from tflm_memopt.runtime.process import run_model
+from tflm_memopt.runtime.regions import regions
 from tflm_memopt.runtime.stimuli import stimuli
-from tflm_memopt.runtime.verify import HOST_REFERENCE, TFLM_WHEEL, How, verify
+from tflm_memopt.runtime.verification import HOST_REFERENCE, TFLM_WHEEL, How
+from tflm_memopt.runtime.verify import MOST_CASES, verify
 
 HOWS: tuple[How, How] = (TFLM_WHEEL, HOST_REFERENCE)
 
@@ -79,7 +83,9 @@ def test_a_refused_program_is_an_answer() -> None:
     result = verify(region_model(), region_model(program(version=2)), runs=1)
     assert not result.bit_exact
     assert result.measured is None
-    assert result.failure.startswith("failed: TMO_REGION: the program is of another format version")
+    assert result.failure.startswith(
+        "the rewritten model does not run in TFLM: TMO_REGION: the program is of another format version"
+    )
 
 
 def test_a_crash_is_an_answer() -> None:
@@ -87,11 +93,17 @@ def test_a_crash_is_an_answer() -> None:
     before_the_arena = region_model(workspace=far, offsets=(16, 64, 16 - far))  # TFLM does not check offsets
     result = verify(region_model(), before_the_arena, runs=1)
     assert not result.bit_exact
-    assert result.failure.startswith("crashed with SIGSEGV")
+    assert result.failure.startswith("the rewritten model crashed in TFLM (SIGSEGV)")
+
+
+def test_an_original_that_crashes_is_an_error_that_says_so() -> None:
+    far = 1 << 26
+    with pytest.raises(ModelError, match=r"^the original crashed in TFLM \(SIGSEGV\)"):
+        verify(region_model(workspace=far, offsets=(16, 64, 16 - far)), region_model(), runs=1)
 
 
 def test_an_original_that_does_not_run_is_an_error() -> None:
-    with pytest.raises(ModelError, match="the original model does not run: failed: TMO_REGION"):
+    with pytest.raises(ModelError, match="the original does not run in TFLM: TMO_REGION"):
         verify(region_model(program(magic=0)), region_model(), runs=1)
 
 
@@ -120,6 +132,63 @@ def test_files_of_the_user() -> None:
     assert result.files == 6
     with pytest.raises(UsageError, match="type float64, the input is INT8"):
         verify(region_model(), region_model(), inputs=[np.zeros(IN)])
+
+
+# ---- how much is tried ----
+
+
+def _a_table() -> bytes:
+    net = Net()
+    return net.model(net.unary("LOGISTIC", net.input((1, 2, 2, 1)), out=(1 / 256, -128)))
+
+
+def _with_another_entry(model: bytes, entry: int) -> bytes:
+    """The model with one byte of its LOOKUP's table changed."""
+    region, *_ = regions(read(model))
+    header = np.frombuffer(region.program, HEADER, 1)[0]
+    at = int(np.frombuffer(region.program, OP, 1, header["ops"])[0]["weights"]) + entry
+    position = model.index(region.program) + at
+    return model[:position] + bytes([model[position] ^ 1]) + model[position + 1 :]
+
+
+@pytest.mark.parametrize("how", HOWS)
+def test_one_wrong_value_in_256_is_found(how: How) -> None:
+    """A few inputs do not show it; the inputs that fit into two seconds do."""
+    original = _a_table()
+    rewritten = optimize(original, if_worthwhile=False).model
+    other = _with_another_entry(rewritten, 77)
+    assert verify(original, other, runs=2, how=how).bit_exact
+    found = verify(original, other, how=how)
+    assert found.difference is not None
+    assert found.difference.run >= 13
+    assert found.answer == "DIFFERENT"
+
+
+def test_as_many_inputs_as_there_is_time_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    model = _a_table()
+    found = verify(model, model)
+    assert found.every_value == 256
+    assert (found.extremes, found.tried) == (3, found.runs + 3 + 256)
+    assert found.answer == f"no difference in {found.tried:,} runs"
+    assert found.to_json()["answer"] == found.answer
+    assert found.tried <= MOST_CASES
+    monkeypatch.setattr("tflm_memopt.runtime.verify.MOST_BYTES", 8 * 100)  # 4 bytes in, 4 out
+    found = verify(model, model)
+    assert (found.every_value, found.tried) == (0, 100)
+    monkeypatch.setattr("tflm_memopt.runtime.verify.SECONDS", 0)
+    assert (verify(model, model).runs, verify(model, model, runs=4).runs) == (10, 4)
+
+
+def test_more_runs_go_on_where_fewer_end() -> None:
+    """What the default finds can be found again with --runs."""
+    graph = read(_a_table()).graph
+    cases, every = further_cases(graph, graph, Changes(), done=10, count=5, seed=3)
+    inputs = [graph.tensors[t] for t in graph.inputs]
+    same = stimuli(graph, inputs, 15, seed=3)[10:15]
+    assert every == 0
+    assert [case.original.label for case in cases] == [f"random {r}" for r in range(10, 15)]
+    for case, run in zip(cases, same, strict=True):
+        np.testing.assert_array_equal(case.original.values[0], run.values[0])
 
 
 # ---- a rewrite that took QUANTIZE and DEQUANTIZE away ----

@@ -253,7 +253,11 @@ def _verify(group: Any) -> None:
     _model(verify, "original", "the .tflite file as it was; or app.toml, for all its models")
     _model(verify, "rewritten", "the .tflite file that optimize wrote; of app.toml, or of several devices, the folder")
     _describe(verify)
-    verify.add_argument("--runs", type=count, default=10, metavar="N", help="random inputs (default: 10)")
+    verify.add_argument(
+        "--runs", type=count, metavar="N",
+        help="random inputs (default: as many inputs as run in about two seconds, at least 10; in 256 of them each "
+        "input byte takes every value)",
+    )  # fmt: skip
     verify.add_argument(
         "--steps",
         type=count,
@@ -269,8 +273,8 @@ def _verify(group: Any) -> None:
         help="of these, from one reset to the next (default: never)",
     )
     verify.add_argument(
-        "--cores", type=int, choices=(1, 2), default=1,
-        help="on how many threads the rewritten model runs; 2 if it was optimized with --cores 2 (default: 1)",
+        "--cores", type=int, choices=(1, 2),
+        help="threads that run the rewritten model (default: one and, if it was optimized with --cores 2, two as well)",
     )  # fmt: skip
     verify.add_argument("--seed", type=count, default=0, metavar="S", help="of the random inputs (default: 0)")
     verify.add_argument(

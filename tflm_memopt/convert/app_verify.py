@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +17,8 @@ from tflm_memopt.emit.names import file_stem
 from tflm_memopt.errors import InterfaceError, PlanError, UsageError, about
 from tflm_memopt.files import read_file, read_model
 from tflm_memopt.plan.waiting import Progress
-from tflm_memopt.runtime.verify import Verification, verify
+from tflm_memopt.runtime.verification import Verification
+from tflm_memopt.runtime.verify import verify
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,10 +32,12 @@ class AppVerification:
         return all(one.bit_exact for one in self.models.values())
 
     def to_json(self) -> dict[str, Any]:
-        return {"bit_exact": self.bit_exact, "models": {name: asdict(one) for name, one in self.models.items()}}
+        return {"bit_exact": self.bit_exact, "models": {name: one.to_json() for name, one in self.models.items()}}
 
 
-def verify_app(app: App, folder: Path, progress: Progress, *, runs: int = 10, seed: int = 0) -> AppVerification:
+def verify_app(
+    app: App, folder: Path, progress: Progress, *, runs: int | None = None, seed: int = 0
+) -> AppVerification:
     """Runs each model of an application and what optimize() wrote for it into `folder`, and compares every byte; all
     plans together are replayed in any order that the application allows.
 

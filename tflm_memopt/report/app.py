@@ -18,7 +18,7 @@ from tflm_memopt.report.parts import page as joined
 from tflm_memopt.report.parts import section, table_of
 from tflm_memopt.report.table import separated
 from tflm_memopt.results import convention
-from tflm_memopt.runtime.verify import Verification
+from tflm_memopt.runtime.verification import Verification
 from tflm_memopt.tflm.arena import Arena
 
 WIDTH = 1100

@@ -49,7 +49,7 @@ def optimized(report: DevicesReport, folder: Path, files: Iterable[str]) -> Rend
 
 def verified(result: DevicesVerification) -> RenderableType:
     """The answer of `verify` for several devices."""
-    answer = Text("bit-exact", "bold green") if result.bit_exact else Text("DIFFERENT", "bold red")
+    answer = Text(result.answer, "bold green" if result.bit_exact else "bold red")
     said = [f"{result.runs} inferences (seed {result.seed}) on {len(result.devices)} processes, linked over loopback"]
     for number, device in enumerate(result.devices):
         said.append(f"device {number} sent {device.sent:,} B and received {device.received:,} B of messages in all")

@@ -34,7 +34,7 @@ from tflm_memopt.results import (
     WindowReport,
 )
 from tflm_memopt.runtime.cases import Difference
-from tflm_memopt.runtime.verify import Measured, ModuleRuns, Verification
+from tflm_memopt.runtime.verification import Measured, ModuleRuns, Verification
 from tflm_memopt.targets.boards import BoardFit
 from tflm_memopt.tflm.arena import Arena
 from tflm_memopt.tflm.libraries import REFERENCE
@@ -188,11 +188,13 @@ def _on(fit: BoardFit) -> Text:
 
 def verification(result: Verification) -> RenderableType:
     """The answer of `verify`."""
-    answer = Text("bit-exact", "bold green") if result.bit_exact else Text("DIFFERENT", "bold red")
-    said = [
-        f"{result.runs} random (seed {result.seed}), {result.extremes} extreme and {result.files} given inputs",
-        HOW[result.how],
-    ]
+    answer = Text(result.answer, "bold green" if result.bit_exact else "bold red")
+    inputs = [f"{result.runs:,} random (seed {result.seed})", f"{result.extremes} extreme"]
+    if result.every_value:
+        inputs.append(f"{result.every_value} in which each input byte takes every value")
+    said = [f"inputs: {', '.join(inputs)}, {result.files} given", HOW[result.how]]
+    if result.threads != (1,):
+        said.append(f"the rewritten model on {' and on '.join(map(_threads, result.threads))}")
     if result.planned_for:
         said.append(f"planned for {PLANNED_FOR.get(result.planned_for, result.planned_for)}")
     if result.planned_for not in ("", ANY, REFERENCE.name):
@@ -202,7 +204,7 @@ def verification(result: Verification) -> RenderableType:
     if result.guarded:
         said.append(f"the rewritten model's programs also ran {result.guarded} times between canaries")
     if result.failure:
-        said.append(f"the rewritten model: {result.failure}")
+        said.append(result.failure)
     if result.difference:
         said.append(difference(result.difference))
     if result.module:
@@ -213,6 +215,10 @@ def verification(result: Verification) -> RenderableType:
 
 
 # --- parts
+
+
+def _threads(count: int) -> str:
+    return "one thread" if count == 1 else f"{count} threads"
 
 
 def _module(module: ModuleRuns) -> Iterator[str]:

@@ -25,6 +25,7 @@ from tflm_memopt.runtime import own, worker
 
 ARENA_LINE = re.compile(r"Arena allocation (total|head|tail) (\d+) bytes")
 """What RecordingMicroAllocator::PrintAllocations writes (TFLM, recording_micro_allocator.cc)."""
+TOOK_LINE = re.compile(re.escape(worker.TOOK) + r" (\S+)")
 LOG_LINES = 6
 """Lines of what TFLM printed last that go into a message."""
 
@@ -45,7 +46,9 @@ class Outcome:
     outputs: tuple[NDArray[Any], ...] = ()
     arena: RecordedArena | None = None
     failure: str = ""
-    """Empty when every run was done; else what happened and what TFLM said."""
+    """Empty when every run was done; else what happened and what TFLM said, a clause without its subject."""
+    seconds: float = 0.0
+    """Time of all runs, without the start of the interpreter."""
 
 
 def run_model(
@@ -74,7 +77,9 @@ def run_model(
         said = log.read_text("utf-8", "replace") if log.exists() else ""
         if returncode:
             return Outcome(failure=_failure(returncode, said))
-        return Outcome(tuple(worker.load(directory / worker.OUTPUTS)), recorded(said))
+        took = TOOK_LINE.search(said)
+        outputs_of_all = tuple(worker.load(directory / worker.OUTPUTS))
+        return Outcome(outputs_of_all, recorded(said), seconds=float(took[1]) if took else 0.0)
 
 
 Worker = subprocess.Popen[str]
@@ -148,5 +153,12 @@ def _failure(returncode: int, log: str) -> str:
     """One line: how the process ended, then what TFLM said in its last attempt."""
     attempt = log.rpartition(worker.ATTEMPT)[2].splitlines()[1:]
     said = "; ".join(line.strip() for line in attempt[-LOG_LINES:] if line.strip())
-    how = f"crashed with {signal.Signals(-returncode).name}" if returncode < 0 else "failed"
+    how = f"crashed in TFLM ({_signal(-returncode)})" if returncode < 0 else "does not run in TFLM"
     return f"{how}: {said}" if said else how
+
+
+def _signal(number: int) -> str:
+    """Its name; real-time signals have none."""
+    with contextlib.suppress(ValueError):
+        return signal.Signals(number).name
+    return f"signal {number}"

@@ -42,21 +42,21 @@ def stimuli(graph: Graph, inputs: Sequence[Tensor], runs: int, seed: int) -> lis
     `graph` is the original model; who reads an input there says what it can take. The same seed gives the same
     values, and the first n of more runs are the n of fewer.
     """
-    limits = [_limits(graph, tensor) for tensor in inputs]
+    ranges = [limits(graph, tensor) for tensor in inputs]
     random = np.random.default_rng(seed)
     drawn = [
-        Run(f"random {r}", tuple(_draw(random, t, *lim) for t, lim in zip(inputs, limits, strict=True)))
+        Run(f"random {r}", tuple(_draw(random, t, *lim) for t, lim in zip(inputs, ranges, strict=True)))
         for r in range(runs)
     ]
     return drawn + [
-        Run(label, tuple(pattern(t, *lim) for t, lim in zip(inputs, limits, strict=True)))
+        Run(label, tuple(pattern(t, *lim) for t, lim in zip(inputs, ranges, strict=True)))
         for label, pattern in EXTREMES.items()
     ]
 
 
 def parts_of_range(graph: Graph, inputs: Sequence[Tensor], runs: int, seed: int) -> list[Run]:
     """Random inferences in which every input has a level and a contrast of its own: a random part of its range."""
-    limits = [_limits(graph, tensor) for tensor in inputs]
+    ranges = [limits(graph, tensor) for tensor in inputs]
     random = np.random.default_rng([seed, runs])
 
     def drawn(tensor: Tensor, low: float, high: float) -> Array:
@@ -64,7 +64,7 @@ def parts_of_range(graph: Graph, inputs: Sequence[Tensor], runs: int, seed: int)
         return _draw(random, tensor, *(part if tensor.dtype == "FLOAT32" else np.rint(part)))
 
     return [
-        Run(f"parts {r}", tuple(drawn(t, *lim) for t, lim in zip(inputs, limits, strict=True))) for r in range(runs)
+        Run(f"parts {r}", tuple(drawn(t, *lim) for t, lim in zip(inputs, ranges, strict=True))) for r in range(runs)
     ]
 
 
@@ -74,8 +74,8 @@ class Steps:
 
     count: int = 0
     reset_every: int = 0
-    cores: int = 1
-    """Threads on which a model runs that is made for two cores."""
+    cores: int | None = None
+    """Threads that run the rewritten model; None: one and, if it is made for two cores, two as well."""
 
 
 NO_STEPS = Steps()
@@ -86,13 +86,13 @@ def sequence(graph: Graph, inputs: Sequence[Tensor], steps: Steps, seed: int) ->
 
     A reset comes before the first one, too.
     """
-    limits, extremes = [_limits(graph, tensor) for tensor in inputs], [*EXTREMES.values()]
+    ranges, extremes = [limits(graph, tensor) for tensor in inputs], [*EXTREMES.values()]
     found = []
     for step, run in enumerate(parts_of_range(graph, inputs, steps.count, seed)):
         values = run.values
         if step % EXTREME_EVERY == EXTREME_EVERY - 1:
             pattern = extremes[step // EXTREME_EVERY % len(extremes)]
-            values = tuple(pattern(t, *lim) for t, lim in zip(inputs, limits, strict=True))
+            values = tuple(pattern(t, *lim) for t, lim in zip(inputs, ranges, strict=True))
         found.append(Run(f"step {step}", values, step % (steps.reset_every or steps.count) == 0))
     return found
 
@@ -131,7 +131,7 @@ def from_files(inputs: Sequence[Tensor], files: Sequence[Array]) -> list[Run]:
 
 def matches(inputs: Sequence[Tensor], files: Sequence[Array]) -> bool:
     """Whether the arrays have the types of these inputs."""
-    return bool(inputs) and all(array.dtype == _dtype(inputs[k % len(inputs)]) for k, array in enumerate(files))
+    return bool(inputs) and all(array.dtype == dtype_of(inputs[k % len(inputs)]) for k, array in enumerate(files))
 
 
 def load(paths: Sequence[Path]) -> list[Array]:
@@ -152,7 +152,7 @@ def load(paths: Sequence[Path]) -> list[Array]:
     return arrays
 
 
-def _limits(graph: Graph, tensor: Tensor) -> tuple[float, float]:
+def limits(graph: Graph, tensor: Tensor) -> tuple[float, float]:
     """Lowest and highest value worth feeding: the whole type where every value is legal, else what the reader of the
     tensor can take.
     """
@@ -195,22 +195,23 @@ def _last_index(graph: Graph, reader: Op | None) -> int:
     return graph.tensors[table].shape[axis] - 1
 
 
-def _dtype(tensor: Tensor) -> Any:
+def dtype_of(tensor: Tensor) -> Any:
+    """NumPy's type of its elements."""
     return np.dtype(tensor.dtype.lower())
 
 
 def _draw(random: np.random.Generator, tensor: Tensor, low: float, high: float) -> Array:
     if tensor.dtype == "FLOAT32":
         return random.uniform(low, high, tensor.shape).astype(np.float32)
-    return random.integers(int(low), int(high), tensor.shape, dtype=np.int64, endpoint=True).astype(_dtype(tensor))
+    return random.integers(int(low), int(high), tensor.shape, dtype=np.int64, endpoint=True).astype(dtype_of(tensor))
 
 
 def _all(which: int) -> Callable[[Tensor, float, float], Array]:
-    return lambda tensor, *limits: np.full(tensor.shape, limits[which]).astype(_dtype(tensor))
+    return lambda tensor, *limits: np.full(tensor.shape, limits[which]).astype(dtype_of(tensor))
 
 
 def _alternating(tensor: Tensor, low: float, high: float) -> Array:
-    return np.where(np.arange(tensor.elements) % 2, high, low).reshape(tensor.shape).astype(_dtype(tensor))
+    return np.where(np.arange(tensor.elements) % 2, high, low).reshape(tensor.shape).astype(dtype_of(tensor))
 
 
 EXTREMES = {"all lowest": _all(0), "all highest": _all(1), "alternating": _alternating}
@@ -219,12 +220,12 @@ EXTREMES = {"all lowest": _all(0), "all highest": _all(1), "alternating": _alter
 def _stacked(tensor: Tensor, array: Array, number: int) -> Array:
     """`array` as [runs, *shape]."""
     where = f"input array {number}, for input '{tensor.label}'"
-    if array.dtype != _dtype(tensor):
+    if array.dtype != dtype_of(tensor):
         raise UsageError(
             f"type {array.dtype}, the input is {tensor.dtype}",
             code="input_type",
             where=where,
-            hint=f"save it as {_dtype(tensor)}",
+            hint=f"save it as {dtype_of(tensor)}",
         )
     if array.shape == tensor.shape:
         return array[None]

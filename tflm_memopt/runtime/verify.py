@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -27,166 +27,188 @@ from tflm_memopt.runtime.cases import (
     cases_of,
     each,
     first_difference,
+    further_cases,
     inputs_of,
     of_rewritten,
     on_host,
     under_tflm,
 )
 from tflm_memopt.runtime.guard import guarded_runs
-from tflm_memopt.runtime.process import Outcome, RecordedArena
+from tflm_memopt.runtime.process import Outcome
 from tflm_memopt.runtime.regions import regions
-from tflm_memopt.runtime.stimuli import EXTREMES, NO_STEPS, Run, Steps
+from tflm_memopt.runtime.stimuli import EXTREMES, NO_STEPS, Steps
+from tflm_memopt.runtime.verification import (
+    HOST_REFERENCE,
+    TFLM_WHEEL,
+    How,
+    Measured,
+    ModuleRuns,
+    PortBytes,
+    Verification,
+)
 from tflm_memopt.runtime.windows import step_elements
 
 Array = NDArray[Any]
 
-How = Literal["tflm-wheel", "host-reference"]
-TFLM_WHEEL: How = "tflm-wheel"
-HOST_REFERENCE: How = "host-reference"
-
-
-@dataclass(frozen=True, slots=True)
-class Measured:
-    """What the interpreters took, in bytes. Not what a 32-bit device takes: pointers have 64 bits here, and recording
-    costs some.
-    """
-
-    original: RecordedArena
-    rewritten: RecordedArena
-    abi: str = "lp64"
-    recording: bool = True
-
-
-@dataclass(frozen=True, slots=True)
-class PortBytes:
-    """An output of the original model and the same of a C module, over all runs."""
-
-    output: int
-    name: str
-    bytes: int
-    different: int
-    """How many of these bytes differ."""
-
-
-@dataclass(frozen=True, slots=True)
-class ModuleRuns:
-    """What a C module of `optimize --emit c` did on this machine."""
-
-    source: str
-    sanitized: bool
-    """Compiled with AddressSanitizer and UndefinedBehaviorSanitizer."""
-    runs: int
-    ports: tuple[PortBytes, ...]
-    """Every output of the model, in its order; none if the module did not run."""
-    selftest: int
-    """How many bytes its own stored inference gets wrong."""
-    failure: str = ""
-    """Why it did not run to its end."""
-
-    @property
-    def bit_exact(self) -> bool:
-        return not self.failure and not self.selftest and not any(port.different for port in self.ports)
-
-
-@dataclass(frozen=True, slots=True)
-class Verification:
-    """The answer of `verify`."""
-
-    bit_exact: bool
-    runs: int
-    """Random inputs that were tried."""
-    extremes: int
-    """And all lowest, all highest, alternating."""
-    files: int
-    """And the user's own."""
-    seed: int
-    guarded: int
-    """Runs of the rewritten model's programs in the watched executor, canaries around everything."""
-    how: How
-    """What ran the original: "tflm-wheel", or "host-reference", this package's own kernels where the wheel does not
-    exist.
-    """
-    measured: Measured | None = None
-    difference: Difference | None = None
-    failure: str = ""
-    """Why the rewritten model did not run, or what its programs did wrong in the watched executor."""
-    module: ModuleRuns | None = None
-    """When a C module was to be verified as well."""
-    planned_for: str = ""
-    """Whose kernels a rewritten model of builtin operators relies on, as its metadata say; "any" for all."""
-    steps: int = 0
-    """Inferences one after the other, with resets."""
-    cores: int = 1
-    """Threads that ran the rewritten model."""
-
-    def __repr__(self) -> str:
-        tried = f"{self.runs} random, {self.extremes} extreme and {self.files} given inputs"
-        return f"<Verification: {'bit-exact' if self.bit_exact else 'DIFFERENT'}, {tried}, {self.how}>"
-
-    def to_json(self) -> dict[str, Any]:
-        return asdict(self)
+SECONDS = 2.0
+"""How long all runs of a model take, if the number of runs is not given."""
+LEAST_RUNS = 10
+"""Random inputs that are tried however long they take."""
+MOST_CASES = 10_000
+MOST_BYTES = 64_000_000
+"""Inputs and outputs of all cases of one model, together."""
 
 
 def verify(
     original: GivenModel,
     rewritten: GivenModel,
     *,
-    runs: int = 10,
+    runs: int | None = None,
     seed: int = 0,
     inputs: Sequence[Array] = (),
     steps: Steps = NO_STEPS,
     how: How | None = None,
     c: Path | None = None,
 ) -> Verification:
-    """Runs both models on `runs` random inputs, three extreme ones and the user's `inputs`, compares every byte.
+    """Runs both models on random inputs, three extreme ones and the user's `inputs`, and compares every byte.
 
-    `inputs`: one array per model input and inference (stimuli.from_files). `steps`: more inferences, in a row, with
-    resets, for models with state; a window slides in each. `how`: for tests; by default the official wheel where it
-    exists, else our own kernels. `c`: the folder, or NAME.c, of a C module of the rewritten model, compared, too.
+    runs: how many random inputs. None: as many inputs as take about two seconds, at least ten random ones; if there is
+    time for 256 more, each byte of the input takes every value in them.
+    inputs: one array per model input and inference (stimuli.from_files). steps: more inferences, in a row, with
+    resets, for models with state; a window slides in each. how: the official wheel (default where it exists) or our
+    own kernels. c: the folder, or NAME.c, of a C module of the rewritten model, to compare as well.
 
     Raises InterfaceError when the two cannot be compared, ModelError when one cannot be read or the original does not
     run, RuntimeUnavailable when something has to be installed first, UsageError for arrays that do not fit.
     """
-    how, module = how or (TFLM_WHEEL if wheel.exists_here() else HOST_REFERENCE), c_module.find(c) if c else None
+    how, module = how or _usual(), c_module.find(c) if c else None
     (original, *_), (rewritten, *_) = loaded(original), loaded(rewritten)
     before, after = read(original), _alone(read(rewritten))
     seen, changes = interfaces(before, after, steps.cores)
-    new = step_elements(after.graph, changes.input)
-    cases = cases_of(before.graph, seen, changes, runs=runs, seed=seed, files=inputs, steps=steps, new=new)
     asked = stand_in.runnable(original), stand_in.runnable(rewritten)
-    old, fed = [case.original for case in cases], [case.rewritten for case in cases]
-    jobs = Job(asked[0], before.graph, old), Job(asked[1], seen, fed, changes.input, steps.cores)
-    expected, got = _execute(how, *jobs)
-    ran = not got.failure
-    guarded, failure = guarded_runs(after, _watched(fed, runs), seed) if ran else (0, got.failure)
-    difference = first_difference(before.graph, changes, cases, expected, got) if ran else None
-    in_c = _run_module(module, after, before.graph, changes, cases, expected) if module else None
+    pair = _Pair(how, *asked, before.graph, seen, changes, _threads(after, steps.cores))
+    drawn, new = LEAST_RUNS if runs is None else runs, step_elements(after.graph, changes.input)
+    cases = cases_of(before.graph, seen, changes, runs=drawn, seed=seed, files=inputs, steps=steps, new=new)
+    first = pair.run(cases)
+    guarded, failure = (0, first.failure) if first.failure else guarded_runs(after, _watched(cases, drawn), seed)
+    wrong = failure or first.difference
+    more = pair.go_on(first, drawn, seed) if runs is None and not wrong else NO_MORE
     return Verification(
-        bit_exact=not failure and difference is None and (in_c is None or in_c.bit_exact),
-        runs=runs,
+        runs=drawn + more.random,
+        every_value=more.every_value,
         extremes=len(EXTREMES),
-        files=len(cases) - runs - len(EXTREMES) - steps.count,
+        files=len(cases) - drawn - len(EXTREMES) - steps.count,
         steps=steps.count,
         guarded=guarded,
         seed=seed,
         how=how,
-        measured=_measured(expected, got, as_they_are=asked == (original, rewritten)),
-        difference=difference,
-        failure=failure,
-        module=in_c,
+        measured=first.measured if asked == (original, rewritten) else None,
+        difference=first.difference or more.difference,
+        failure=failure or more.failure,
+        module=_run_module(module, after, before.graph, changes, cases, first.expected) if module else None,
         planned_for=changes.kernels,
-        cores=steps.cores,
+        threads=pair.threads,
     )
 
 
-def _measured(expected: Outcome, got: Outcome, *, as_they_are: bool) -> Measured | None:
-    """Both arenas, where both were counted and the models that ran are those that were given."""
-    return Measured(expected.arena, got.arena) if expected.arena and got.arena and as_they_are else None
+@dataclass(frozen=True, slots=True)
+class _Ran:
+    """What both models did with the same cases."""
+
+    count: int
+    """Cases."""
+    expected: Outcome
+    got: tuple[Outcome, ...]
+    """What the rewritten model did on each number of threads."""
+    difference: Difference | None
+    nbytes: int
+    """What the original was fed and put out."""
+
+    @property
+    def failure(self) -> str:
+        """Why the rewritten model did not run."""
+        return next((f"the rewritten model {outcome.failure}" for outcome in self.got if outcome.failure), "")
+
+    @property
+    def seconds(self) -> float:
+        """The longest time that a model took; they run at the same time."""
+        return max(outcome.seconds for outcome in (self.expected, *self.got))
+
+    @property
+    def left(self) -> int:
+        """How many more cases there is time and memory for."""
+        most = min(SECONDS / max(self.seconds, 1e-9), MOST_BYTES / max(self.nbytes, 1)) * self.count
+        return max(0, min(int(most), MOST_CASES) - self.count)
+
+    @property
+    def measured(self) -> Measured | None:
+        """Both arenas, if both were counted."""
+        before, after = self.expected.arena, self.got[0].arena
+        return Measured(before, after) if before and after else None
 
 
-def _watched(runs: Sequence[Run], drawn: int) -> list[Sequence[Array]]:
+@dataclass(frozen=True, slots=True)
+class _Pair:
+    """Two models that should be the same function."""
+
+    how: How
+    original: bytes
+    rewritten: bytes
+    before: Graph
+    seen: Graph
+    """The rewritten one with its input whole."""
+    changes: Changes
+    threads: tuple[int, ...]
+
+    def run(self, cases: Sequence[Case]) -> _Ran:
+        """Runs both. Raises ModelError when the original does not run."""
+        execute = under_tflm if self.how == TFLM_WHEEL else on_host
+        fed = [case.rewritten for case in cases]
+        jobs = [Job(self.rewritten, self.seen, fed, self.changes.input, count) for count in self.threads]
+        given = [case.original for case in cases]
+        expected, *got = execute(Job(self.original, self.before, given), *jobs)
+        demand(expected)
+        nbytes = sum(value.nbytes for run in given for value in run.values) + sum(v.nbytes for v in expected.outputs)
+        differences = (first_difference(self.before, self.changes, cases, expected, g) for g in got if not g.failure)
+        return _Ran(len(cases), expected, tuple(got), next(filter(None, differences), None), nbytes)
+
+    def go_on(self, first: _Ran, drawn: int, seed: int) -> _More:
+        """Runs as many more cases as there is time for, after those of `first`, of which so many were drawn."""
+        cases, every = further_cases(self.before, self.seen, self.changes, done=drawn, count=first.left, seed=seed)
+        if not cases:
+            return NO_MORE
+        ran = self.run(cases)
+        difference = ran.difference and replace(ran.difference, run=first.count + ran.difference.run)
+        return _More(len(cases) - every, every, ran.failure, difference)
+
+
+@dataclass(frozen=True, slots=True)
+class _More:
+    """What further cases have shown."""
+
+    random: int = 0
+    every_value: int = 0
+    failure: str = ""
+    difference: Difference | None = None
+
+
+NO_MORE = _More()
+
+
+def _usual() -> How:
+    return TFLM_WHEEL if wheel.exists_here() else HOST_REFERENCE
+
+
+def _threads(after: Model, wanted: int | None) -> tuple[int, ...]:
+    """Numbers of threads that run the rewritten model. wanted: Steps.cores."""
+    if wanted is not None:
+        return (wanted,)
+    return (1, 2) if _is_for_two_cores(after) else (1,)
+
+
+def _watched(cases: Sequence[Case], drawn: int) -> list[Sequence[Array]]:
     """What the watched executor gets: the last random input, and the extreme ones."""
-    return [run.values for run in runs[max(drawn - 1, 0) :][: 1 + len(EXTREMES)]]
+    return [case.rewritten.values for case in cases[max(drawn - 1, 0) :][: 1 + len(EXTREMES)]]
 
 
 def crossing(model: Model) -> list[ProgramOp]:
@@ -206,14 +228,21 @@ def _alone(model: Model) -> Model:
     return model
 
 
-def _runs_on(after: Model, cores: int) -> None:
+def _is_for_two_cores(after: Model) -> bool:
+    try:
+        return any(unpack(region.program).cores for region in regions(after))
+    except ModelError:  # a program that TFLM's operator refuses, and says why
+        return False
+
+
+def _runs_on(after: Model, cores: int | None) -> None:
     """Raises UsageError for two cores and a model that is made for one."""
-    if cores > 1 and not any(unpack(region.program).cores for region in regions(after)):
+    if cores == 2 and not _is_for_two_cores(after):
         hint = "optimize --cores 2, or verify without --cores"
         raise UsageError("no part of the rewritten model is made for two cores", code="verify_cores", hint=hint)
 
 
-def interfaces(before: Model, after: Model, cores: int = 1) -> tuple[Graph, Changes]:
+def interfaces(before: Model, after: Model, cores: int | None = None) -> tuple[Graph, Changes]:
     """The rewritten model with its input whole, and how its interface differs. Raises InterfaceError, and UsageError as
     _runs_on().
     """
@@ -224,21 +253,13 @@ def interfaces(before: Model, after: Model, cores: int = 1) -> tuple[Graph, Chan
     return seen, changes
 
 
-def _execute(how: How, original: Job, rewritten: Job) -> tuple[Outcome, Outcome]:
-    """Run both. Raises ModelError when the original does not run."""
-    execute = under_tflm if how == TFLM_WHEEL else on_host
-    expected, got = execute(original, rewritten)
-    demand(expected)
-    return expected, got
-
-
 def demand(expected: Outcome) -> None:
-    """The original has to run."""
+    """Raises ModelError unless the original ran."""
     if expected.failure:
         raise ModelError(
-            f"the original model does not run: {expected.failure}",
+            f"the original {expected.failure}",
             code="original_does_not_run",
-            hint="inspect says what TFLM refuses; else it lacks an operator of the model, or its kernel some type",
+            hint="inspect names operators and types that TFLM refuses; convert the model again without them",
         )
 
 
@@ -272,10 +293,11 @@ def sample(original: bytes, rewritten: bytes, *, seed: int = 0) -> Sample:
         Job(stand_in.runnable(original), before.graph, [case.original for case in cases]),
         Job(stand_in.runnable(rewritten), seen, [case.rewritten for case in cases], changes.input),
     )
-    failure = expected.failure or got.failure
-    if failure or first_difference(before.graph, changes, cases, expected, got):
-        hint = "verify both models; please report it if they differ"
-        raise ModelError(f"no inference to store: {failure or 'the outputs differ'}", code="no_sample", hint=hint)
+    demand(expected)
+    if got.failure or first_difference(before.graph, changes, cases, expected, got):
+        hint = "please report it, with the model if you can"
+        what = f"the rewritten model {got.failure or 'puts out other bytes than the original'}"
+        raise ModelError(what, code="no_sample", hint=hint)
     best = 0 if telling.keeps_state(before) else telling.best(swaps, seen.outputs, got.outputs)
     inputs, outputs = cases[best].rewritten.values, [output[best] for output in got.outputs]
     return Sample(tuple(v.tobytes() for v in inputs), tuple(v.tobytes() for v in outputs))

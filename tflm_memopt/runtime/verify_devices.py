@@ -34,8 +34,14 @@ class DevicesVerification:
     difference: Difference | None = None
     failure: str = ""
 
+    @property
+    def answer(self) -> str:
+        """The answer in a few words."""
+        return f"no difference in {self.runs:,} runs" if self.bit_exact else "DIFFERENT"
+
     def to_json(self) -> dict[str, Any]:
-        return asdict(self)
+        """All of it, for programs."""
+        return {"answer": self.answer, **asdict(self)}
 
 
 def verify_devices(

@@ -16,6 +16,7 @@ import json
 import os
 import signal
 import sys
+import time
 import traceback
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -36,6 +37,8 @@ LOG = "log.txt"
 
 ATTEMPT = "tflm-memopt: trying an arena of"
 """Marks, in the log, where an attempt at AllocateTensors starts."""
+TOOK = "tflm-memopt: seconds of all runs:"
+"""Precedes, in the log, how long they took."""
 SMALLEST_ARENA = 1 << 16
 LARGEST_ARENA = 1 << 30
 
@@ -93,6 +96,7 @@ def run(directory: Path, runs: int, outputs: int, where: str, resets: Sequence[i
     tflm = allocate(model)
     feed = feeds.feeder(tflm, model, where, resets)
     results: list[list[NDArray[Any]]] = [[] for _ in range(outputs)]
+    began = time.perf_counter()
     for r in range(runs):
         if r in resets:
             tflm.reset()
@@ -102,6 +106,7 @@ def run(directory: Path, runs: int, outputs: int, where: str, resets: Sequence[i
             raise RuntimeError(f"Invoke of run {r} returned status {status}")
         for k, result in enumerate(results):
             result.append(tflm.get_output(k))
+    print(TOOK, time.perf_counter() - began, file=sys.stderr, flush=True)
     tflm.print_allocations()
     save(directory / OUTPUTS, [np.stack(result) for result in results])
 

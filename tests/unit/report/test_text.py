@@ -16,11 +16,12 @@ import tflm_memopt
 from tflm_memopt.analysis.timing import Clock, Inference, Span, Time, time_of
 from tflm_memopt.report import text
 from tflm_memopt.results import InterfaceReport, KeptBuiltin, Macs, Report
+from tflm_memopt.runtime.cases import Difference
 from tflm_memopt.runtime.process import RecordedArena
-from tflm_memopt.runtime.verify import Difference, Measured, Verification
+from tflm_memopt.runtime.verification import Measured, Verification
 
 CONVENTION = "ilp32, input in the arena, TFLM reference kernels"
-EXACT = Verification(bit_exact=True, runs=10, extremes=3, files=2, seed=7, guarded=4, how="tflm-wheel")
+EXACT = Verification(runs=10, extremes=3, files=2, seed=7, guarded=4, how="tflm-wheel")
 
 
 def shown(page: RenderableType, width: int = 120) -> str:
@@ -135,8 +136,8 @@ def test_names_are_one_harmless_line(report: Report) -> None:
 
 def test_bit_exact() -> None:
     said = shown(text.verification(EXACT))
-    assert said.startswith("bit-exact")
-    assert "10 random (seed 7), 3 extreme and 2 given inputs" in said
+    assert said.startswith("no difference in 15 runs")
+    assert "10 random (seed 7), 3 extreme, 2 given" in said
     assert "official TFLM" in said
     assert "4 times between canaries" in said
     assert "measured" not in said
@@ -156,11 +157,11 @@ def test_the_reference_kernels_are_named() -> None:
 
 def test_a_difference_is_shown_where_it_is() -> None:
     difference = Difference(3, "random 3", 1, "scores", (0, 4), -3, 7, 12)
-    said = shown(text.verification(replace(EXACT, bit_exact=False, difference=difference)), width=200)
+    said = shown(text.verification(replace(EXACT, difference=difference)), width=200)
     assert said.startswith("DIFFERENT")
     assert "run 3 (random 3), output 1 'scores' at [0, 4]: original -3, rewritten 7; 12 elements" in said
-    said = shown(text.verification(replace(EXACT, bit_exact=False, failure="crashed with SIGSEGV")))
-    assert "crashed with SIGSEGV" in said
+    said = shown(text.verification(replace(EXACT, failure="the rewritten model crashed in TFLM (SIGSEGV)")))
+    assert "\n  the rewritten model crashed in TFLM (SIGSEGV)" in said
 
 
 def test_inspection_on_a_narrow_terminal(example: bytes) -> None:

@@ -22,13 +22,13 @@ Node TMO_REGION (number 0) failed to prepare with status 1
 
 def test_a_failure_tells_the_last_attempt_only() -> None:
     assert process._failure(1, LOG) == (
-        "failed: TMO_REGION: the program is truncated: copy the whole model; "
+        "does not run in TFLM: TMO_REGION: the program is truncated: copy the whole model; "
         "Node TMO_REGION (number 0) failed to prepare with status 1"
     )
 
 
 def test_a_signal_has_a_name() -> None:
-    assert process._failure(-11, "") == "crashed with SIGSEGV"
+    assert process._failure(-11, "") == "crashed in TFLM (SIGSEGV)"
 
 
 def test_arena_figures_are_those_of_print_allocations() -> None:
@@ -68,7 +68,7 @@ def test_a_worker_stays_for_the_next_model_and_a_crash_does_not_end_it() -> None
     before = idle()
     far = 1 << 26
     crash = region_model(workspace=far, offsets=(16, 64, 16 - far))  # before the arena: TFLM does not check offsets
-    assert run_model(crash, [np.zeros((1, *IN), np.int8)], 1, 1).failure.startswith("crashed with SIGSEGV")
+    assert run_model(crash, [np.zeros((1, *IN), np.int8)], 1, 1).failure.startswith("crashed in TFLM (SIGSEGV)")
     run_well()
     assert idle() == before
 

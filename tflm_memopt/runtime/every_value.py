@@ -1,0 +1,73 @@
+"""Inputs in which each element takes every value: 256 inferences for int8 inputs of any size."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tflm_memopt.model.graph import Graph, Tensor
+from tflm_memopt.runtime.stimuli import Run, dtype_of, limits
+
+Array = NDArray[Any]
+
+RUNS = 256
+"""Inferences in which a byte takes every value."""
+WHOLE = ("INT8", "UINT8", "INT16", "UINT16")
+"""Types whose bytes may have any value."""
+SIDES = 3
+"""A float at the border of two quantized values, and its neighbours on both sides."""
+
+
+def every_value(graph: Graph, inputs: Sequence[Tensor], seed: int) -> list[Run]:
+    """Inferences in which each byte of each integer input takes every value.
+
+    Larger integers take 256 values spread over their range, or every value of a smaller range. Floats take the value
+    of each int8 number that the QUANTIZE behind them makes; of others, 256 values spread over their range. If there
+    are floats, as many inferences follow in which they lie on the borders between these values, or right beside them.
+
+    graph: the original model, whose operators limit what its inputs may be.
+    """
+    values = [_levels(graph, tensor, seed, k) for k, tensor in enumerate(inputs)]
+    runs = [Run(f"every value {r}", tuple(value(r, 0) for value in values)) for r in range(RUNS)]
+    if any(tensor.dtype == "FLOAT32" for tensor in inputs):
+        runs += [Run(f"border {r}", tuple(value(r, 1) for value in values)) for r in range(RUNS)]
+    return runs
+
+
+def _levels(graph: Graph, tensor: Tensor, seed: int, number: int) -> Callable[[int, int], Array]:
+    """What an input is in run r, off the borders (0) or on them (1).
+
+    Each element starts anywhere and takes steps of its own, odd ones: these reach all of 256 values.
+    """
+    random = np.random.default_rng([seed, number])
+    low, high = limits(graph, tensor)
+    nbytes = tensor.nbytes if tensor.dtype in WHOLE else tensor.elements
+    start, step = (random.integers(0, RUNS, nbytes, dtype=np.uint8) for _ in range(2))
+
+    def index(r: int) -> NDArray[np.uint8]:
+        rotated: NDArray[np.uint8] = start + np.uint8(r) * (step | np.uint8(1))
+        return rotated
+
+    def whole(r: int, _: int) -> Array:
+        values: Array = index(r).view(dtype_of(tensor)).reshape(tensor.shape)
+        return values
+
+    def number_of_range(r: int, _: int) -> Array:
+        count = int(high) - int(low) + 1
+        spread = (start.astype(np.int64) + r) % count if count <= RUNS else index(r).astype(np.int64) * count // RUNS
+        return (int(low) + spread).astype(dtype_of(tensor)).reshape(tensor.shape)
+
+    def real(r: int, border: int) -> Array:
+        unit = (high - low) / (RUNS + 1)  # `limits` lie one quantized value beyond the first and the last
+        values = (low + unit * (index(r) + 1.0 - border / 2)).astype(np.float32)
+        if border:
+            beside = np.stack([values, np.nextafter(values, np.float32(low)), np.nextafter(values, np.float32(high))])
+            values = beside[(start + r) % SIDES, np.arange(len(values))]
+        return values.reshape(tensor.shape)
+
+    if tensor.dtype in WHOLE:
+        return whole
+    return real if tensor.dtype == "FLOAT32" else number_of_range
