@@ -97,8 +97,8 @@ def helper(module: str) -> Any:
 def cases(networks: int) -> Iterator[Case]:
     """All of them; those for a quick comparison are marked."""
     shared = helper("conftest")
-    for path in (shared.EXAMPLE, *sorted(shared.MODELS.resolve().rglob("*.tflite"))):
-        small = path in shared.real_models() and path.stat().st_size <= QUICK_MODEL
+    for path in (*shared.OWN_MODELS, *sorted(shared.OUTSIDE.resolve().rglob("*.tflite"))):
+        small = path.parent != shared.OUTSIDE.resolve() / "cases" and path.stat().st_size <= QUICK_MODEL
         for settings in REAL_SETTINGS:
             yield Case(str(path), {"effort": "low", **settings}, quick=small)
         yield Case(str(path))

@@ -1,4 +1,4 @@
-"""What all tests share: the real models to run on, and the rule that CI skips nothing."""
+"""What all tests share: the models to run on, files from outside the repository, and the rule that CI skips nothing."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import gc
 import os
 import re
 import sys
-from collections.abc import Generator, Iterable
+from collections.abc import Callable, Generator, Iterable
 from pathlib import Path
 from typing import Any
 
@@ -23,9 +23,22 @@ from tflm_memopt.results import Optimized
 
 ROOT = Path(__file__).parents[1]
 EXAMPLE = ROOT / "examples/shapes/shapes_int8.tflite"
-MODELS = ROOT / "../shared/models"  # public models, unchanged; not part of the repository, so a checkout may lack them
-LARGE, MEDIUM = 1_000_000, 100_000
-"""Bytes of a model that takes minutes on an emulated core, and seconds elsewhere; and of one that runs in a moment."""
+NETWORKS = ROOT / "examples/networks"
+KEYWORDS = NETWORKS / "keywords_dscnn_int8.tflite"
+RESNET = NETWORKS / "textures_resnet8_int8.tflite"
+MOBILENET = NETWORKS / "figures_mobilenet_int8.tflite"
+FLOAT_IO = NETWORKS / "textures_mobilenetv2_float_io.tflite"
+AUTOENCODER = NETWORKS / "machine_autoencoder_int8.tflite"
+WAKE_WORD = NETWORKS / "wakeword_stream_int8.tflite"
+WINDOW = NETWORKS / "wakeword_window_int8.tflite"
+OWN_MODELS = (EXAMPLE, KEYWORDS, RESNET, MOBILENET, FLOAT_IO, AUTOENCODER, WAKE_WORD, WINDOW)
+"""Trained models of the repository, each of which runs in a moment."""
+HIDDEN = os.environ.get("TMO_NO_OUTSIDE", "") not in ("", "0")
+"""Whether tests run as in a clone that has nothing beside it."""
+OUTSIDE = ROOT / ("nowhere" if HIDDEN else "../shared/models")
+"""Public models and layer lists, unchanged. They are not part of the repository: tests ask the fixture `outside`."""
+OUTSIDE_MISSING = "not in this clone, and not beside it:"
+"""What the reason of a skip begins with when a test asks for a file that is not there."""
 QUICK = "TMO_QUICK"
 """Set in the environment when slow tests are left out: test modules import another copy of this one than pytest has."""
 LONGEST = (
@@ -74,9 +87,24 @@ def pytest_sessionfinish() -> None:
 
 
 @functools.cache
-def real_models() -> list[Path]:
-    """The example, and the public models where they are: never empty, so that a test over them is never skipped."""
-    return [EXAMPLE, *sorted(MODELS.resolve().glob("*.tflite"))]
+def outside_models() -> list[Path]:
+    """The public models, where they are: for parameters. A test that needs one by its name asks `outside`."""
+    return sorted(OUTSIDE.resolve().glob("*.tflite"))
+
+
+def _outside(name: str) -> Path:
+    path = OUTSIDE.resolve() / name
+    if not path.exists():
+        pytest.skip(f"{OUTSIDE_MISSING} {name}")
+    return path
+
+
+@pytest.fixture(scope="session")
+def outside() -> Callable[[str], Path]:
+    """The path of a file or folder that is not part of the repository, by its name. Where it is absent, the test is
+    skipped with a reason. Tests with this fixture have the marker `outside`.
+    """
+    return _outside
 
 
 @functools.cache
@@ -103,16 +131,20 @@ def thinned(values: Iterable[Any], quick: int) -> list[Any]:
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
-    """A test with an argument `real_model` (a path) runs once for each real model, slowly for a large one; with
-    `running_model` slowly for one of medium size, too; with `small_model` only for those that are not large.
+    """A test with an argument `own_model` (a path) runs once for each trained model of the repository; with
+    `real_model` also for each public model, slowly.
     """
-    small = [pytest.param(p, id=p.stem) for p in real_models() if p.stat().st_size <= LARGE]
-    large = [pytest.param(p, id=p.stem, marks=pytest.mark.slow) for p in real_models() if p.stat().st_size > LARGE]
-    sizes = [(p, () if p.stat().st_size <= MEDIUM else pytest.mark.slow) for p in real_models()]
-    run = [pytest.param(p, id=p.stem, marks=marks) for p, marks in sizes]
-    for name, models in (("small_model", small), ("real_model", small + large), ("running_model", run)):
+    own = [pytest.param(path, id=path.stem) for path in OWN_MODELS]
+    slow = [pytest.mark.slow, pytest.mark.outside]
+    public = [pytest.param(path, id=path.stem, marks=slow) for path in outside_models()]
+    for name, models in (("own_model", own), ("real_model", own + public)):
         if name in metafunc.fixturenames:
             metafunc.parametrize(name, models)
+
+
+def pytest_itemcollected(item: pytest.Item) -> None:
+    if "outside" in getattr(item, "fixturenames", ()):
+        item.add_marker("outside")
 
 
 def pytest_configure(config: pytest.Config) -> None:
@@ -146,7 +178,7 @@ def pytest_collection_finish() -> None:
 
 def pytest_report_header() -> list[str]:
     return [
-        f"real models: {', '.join(path.stem for path in real_models())}",
+        f"public models: {', '.join(path.stem for path in outside_models()) or f'none, {OUTSIDE} is not there'}",
         f"a skip is {'a failure (TMO_NO_SKIP)' if NO_SKIP else 'allowed; TMO_NO_SKIP=1 makes it a failure'}",
     ]
 
@@ -158,9 +190,13 @@ def example() -> bytes:
 
 
 def _refuse_skip(report: pytest.TestReport | pytest.CollectReport) -> None:
-    """Turns a skip into a failure that says why it would have been skipped. An expected failure is no skip."""
+    """Turns a skip into a failure that says why it would have been skipped. An expected failure is no skip, and files
+    that are hidden may be absent.
+    """
     if NO_SKIP and report.skipped and not hasattr(report, "wasxfail"):
         reason = report.longrepr[2] if isinstance(report.longrepr, tuple) else str(report.longrepr)
+        if HIDDEN and OUTSIDE_MISSING in reason:
+            return
         report.outcome = "failed"
         report.longrepr = f"nothing may be skipped here (TMO_NO_SKIP=1), but: {reason}"
 

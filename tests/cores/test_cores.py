@@ -72,8 +72,8 @@ def test_a_wrong_byte_is_seen(core: Core) -> None:
 
 
 @pytest.mark.slow
-def test_whole_models(core: Core, small_model: Path) -> None:
-    rewritten = optimized(small_model)
+def test_whole_models(core: Core, own_model: Path) -> None:
+    rewritten = optimized(own_model)
     cases = model_cases(rewritten)
     if not cases or len(rewritten) > core.blob_bytes or len(blob(cases)) > core.blob_bytes:
         return  # TFLM runs all of it, or the machine has no room for its weights, inputs and outputs

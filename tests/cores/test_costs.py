@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from pathlib import Path
 from typing import Any
 
 import pytest
-from conftest import EXAMPLE, MODELS
+from conftest import EXAMPLE
 from cores.cases import model_cases, run
 from cores.core import MEASURED, Core, missing_tools
 from models import Net
@@ -55,15 +56,12 @@ def test_every_core_has_a_machine() -> None:
 
 
 @pytest.mark.slow
-def test_a_step_of_a_window() -> None:
+def test_a_step_of_a_window(outside: Callable[[str], Path]) -> None:
     """The first one after a reset, which fills the rings, too; the figures of docs/endless-input.md."""
-    path = MODELS / "str_ww_ref_model.tflite"
-    if not path.is_file():
-        pytest.skip(f"{path.name} is not here")
     core = CORES["cortex-m4"]
     if reason := missing_tools(core):
         pytest.skip(reason)
-    result = tflm_memopt.optimize(path.read_bytes(), target="cortex-m4", input="sliding:1")
+    result = tflm_memopt.optimize(outside("str_ww_ref_model.tflite"), target="cortex-m4", input="sliding:1")
     assert (result.report.macs.rewritten, result.report.arena.total) == (46_040, 4_308)
     (outcome,) = run(core, model_cases(result.model))
     print(outcome.instructions)

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 import streaming
-from conftest import EXAMPLE, MODELS, ROOT
+from conftest import EXAMPLE, ROOT
 from cores.core import CORES, Core, missing_tools, sources
 from models import Net
 
@@ -41,19 +41,16 @@ def test_sizes(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[st
     assert page.read_text().count("| m3 |") == 2
 
 
-@pytest.mark.skipif(not MODELS.exists(), reason="the models of README's table are not there")
-@pytest.mark.parametrize("pattern", ["mlperf_tiny_*.tflite", "mcunet_vww_80_*.tflite"])
-def test_of_one_model(pattern: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_of_one_model(own_model: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     """What a model's kernels, the executor and the proof take on the core that has most of them."""
     core = CORES["m55"]
     if reason := missing_tools(core):
         pytest.skip(reason)
     monkeypatch.syspath_prepend(str(ROOT / "benchmarks"))
     size = importlib.import_module("size")
-    for path in MODELS.glob(pattern):
-        model = tflm_memopt.optimize(path.read_bytes(), int8_io=True, target=core.target).model
-        text, _ = image(core, needs(programs(read(model).graph)), tmp_path, size)
-        assert text <= 12_000, path.stem
+    model = tflm_memopt.optimize(own_model.read_bytes(), int8_io=True, target=core.target).model
+    text, _ = image(core, needs(programs(read(model).graph)), tmp_path, size)
+    assert text <= 12_000
 
 
 def window() -> bytes:

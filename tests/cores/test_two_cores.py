@@ -10,7 +10,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from conftest import EXAMPLE, MODELS, ROOT
+from conftest import EXAMPLE, FLOAT_IO, KEYWORDS, MOBILENET, RESNET, ROOT
 from cores.cases import Case, RunAs, model_cases, run
 from cores.core import CORES, HERE, PAIR, Core, compile_flags, missing_tools
 
@@ -20,7 +20,6 @@ from tflm_memopt.convert.cores import MEETING
 sys.path.insert(0, str(ROOT / "benchmarks"))
 import two_cores
 
-NAMES = ("kws_dscnn", "ic_resnet8", "vww_96", "mcunet_vww")
 ESTIMATE = 0.05
 """By so much of one core's work an estimate of a share may be wrong."""
 
@@ -42,10 +41,8 @@ def both(given: list[Case]) -> list[Case]:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("share", ["1,1", "0.8,1"])
-@pytest.mark.parametrize("name", NAMES)
-def test_public_models(name: str, share: str) -> None:
-    """Where the public models are not, the example has to do."""
-    path = next(iter(sorted(MODELS.glob(f"*{name}*.tflite"))), EXAMPLE)
+@pytest.mark.parametrize("path", [KEYWORDS, RESNET, MOBILENET, FLOAT_IO], ids=lambda path: path.stem)
+def test_trained_models(path: Path, share: str) -> None:
     assert all(outcome.right for outcome in run(PAIR, both(cases(path, share))))
 
 

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
+from pathlib import Path
 
 import pytest
-from conftest import MODELS
 
 from tflm_memopt import App, AppModel, optimize
 from tflm_memopt.application.results import AppOptimized
@@ -44,17 +44,16 @@ ROWS = (
 
 
 @cache
-def application(row: int) -> AppOptimized:
+def application(row: int, outside: Callable[[str], Path]) -> AppOptimized:
     names, groups, options = ROWS[row].names, ROWS[row].concurrent, {"target": ROWS[row].target}
-    if not all((MODELS / f"{FILES[name]}.tflite").exists() for name in names):
-        pytest.skip("the public models are not there")
-    return optimize(App({name: AppModel(MODELS / f"{FILES[name]}.tflite") for name in names}, groups, options=options))
+    models = {name: AppModel(outside(f"{FILES[name]}.tflite")) for name in names}
+    return optimize(App(models, groups, options=options))
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("row", range(len(ROWS)))
-def test_what_several_models_take(row: int) -> None:
-    report, said = application(row).report, ROWS[row]
+def test_what_several_models_take(row: int, outside: Callable[[str], Path]) -> None:
+    report, said = application(row, outside).report, ROWS[row]
     assert report.apart == said.apart
     assert report.alone == said.alone
     assert report.arena.total == said.together <= said.limit
@@ -63,10 +62,12 @@ def test_what_several_models_take(row: int) -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize(("row", "heads", "saved"), [(2, [160, 160, 4_240], 552), (3, [848, 560, 5_584], 1_640)])
-def test_sharing_saves_all_smaller_heads_and_the_allocator(row: int, heads: list[int], saved: int) -> None:
+def test_sharing_saves_all_smaller_heads_and_the_allocator(
+    row: int, heads: list[int], saved: int, outside: Callable[[str], Path]
+) -> None:
     """okay_nabu, vad and kws: tails stay apart, and the largest head is there, so that nothing lies lower."""
-    report, target = application(row).report, ROWS[row].target
-    alone = [optimize(MODELS / f"{FILES[name]}.tflite", target=target).report.arena for name in ROWS[row].names]
+    report, target = application(row, outside).report, ROWS[row].target
+    alone = [optimize(outside(f"{FILES[name]}.tflite"), target=target).report.arena for name in ROWS[row].names]
     assert [one.head for one in alone] == heads
     assert sum(one.tail for one in alone) - report.arena.tail == 232
     assert report.alone - report.arena.total == saved == sum(heads) - max(heads) + 232

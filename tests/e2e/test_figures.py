@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
-from conftest import MODELS, ROOT
+from conftest import ROOT
 
 import tflm_memopt
 
@@ -130,39 +130,35 @@ class Claim:
     page: str
     said: str
     """Regular expression, a group for each figure; any space matches any other."""
-    figures: Callable[[], Sequence[int]]
+    figures: Callable[[Outside], Sequence[int]]
 
 
-def model(name: str) -> bytes:
-    path = MODELS / f"{name}.tflite"
-    if not path.exists():
-        pytest.skip(f"{path.name} is not there")
-    return path.read_bytes()
+Outside = Callable[[str], Path]
 
 
-def dead_channels() -> Sequence[int]:
+def dead_channels(outside: Outside) -> Sequence[int]:
     """Of all operators with weights."""
-    operators = tflm_memopt.inspect(model("mlperf_tiny_vww_96_int8")).operators
+    operators = tflm_memopt.inspect(outside("mlperf_tiny_vww_96_int8.tflite")).operators
     return sum(op.channels for op in operators), sum(op.dead_channels for op in operators)
 
 
-def balance() -> Sequence[int]:
-    report = tflm_memopt.optimize(model("mlperf_tiny_ad_autoencoder_int8")).report
+def balance(outside: Outside) -> Sequence[int]:
+    report = tflm_memopt.optimize(outside("mlperf_tiny_ad_autoencoder_int8.tflite")).report
     assert report.balance is not None and report.balance.worthwhile
     return report.balance.ram_saved, report.original_arena.total, report.balance.flash_added, report.balance.tflm
 
 
-def library() -> Sequence[int]:
+def library(outside: Outside) -> Sequence[int]:
     """Estimated without the adapter, and linked."""
-    report = tflm_memopt.optimize(model("mlperf_tiny_kws_dscnn_int8"), int8_io=True, target="cortex-m4").report
+    report = tflm_memopt.optimize(outside("mlperf_tiny_kws_dscnn_int8.tflite"), int8_io=True, target="cortex-m4").report
     measured = json.loads((ROOT / "tflm_memopt/analysis/flash.json").read_text(encoding="utf-8"))
     linked = re.search(r"^\| mlperf_tiny_kws_dscnn_int8 \| m4 \| ([\d,]+) \|", text("benchmarks.md"), re.MULTILINE)
     assert report.balance is not None and linked is not None
     return report.balance.library - measured["tflm"]["adapter"], number(linked[1])
 
 
-def window() -> Sequence[int]:
-    report = tflm_memopt.optimize(model("str_ww_ref_model"), input="sliding").report
+def window(outside: Outside) -> Sequence[int]:
+    report = tflm_memopt.optimize(outside("str_ww_ref_model.tflite"), input="sliding").report
     return report.macs.rewritten, report.macs.original, report.arena.total, report.original_arena.total
 
 
@@ -213,7 +209,7 @@ def test_figures_from_elsewhere_are_still_said(page: str) -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("claim", CLAIMS, ids=lambda c: c.figures.__name__)
-def test_figures_that_are_computed(claim: Claim) -> None:
+def test_figures_that_are_computed(claim: Claim, outside: Outside) -> None:
     found = pattern(claim).findall(text(claim.page))
     assert len(found) == 1
-    assert tuple(map(number, found[0])) == tuple(claim.figures())
+    assert tuple(map(number, found[0])) == tuple(claim.figures(outside))

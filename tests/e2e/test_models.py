@@ -1,17 +1,15 @@
-"""Real models through the command line: rewritten, bit-exact under TFLM, and as small as promised.
-
-The public models are no part of the repository: without them the example alone is run.
-"""
+"""Trained models through the command line: rewritten, bit-exact under TFLM, and as small as promised."""
 
 from __future__ import annotations
 
 import json
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import pytest
-from conftest import EXAMPLE, MODELS
+from conftest import AUTOENCODER, EXAMPLE, FLOAT_IO, KEYWORDS, MOBILENET, RESNET, WINDOW
 
 from tflm_memopt.cli import main as cli
 
@@ -27,7 +25,8 @@ BLOCK_OVERHEAD = 1_000
 class Case:
     """A conversion, and the whole arena (`total`, ilp32, by the convention of `input`) that it must not exceed."""
 
-    model: str
+    model: Path | str
+    """One of the repository, or the name of a public one."""
     total: int
     int8_io: bool = False
     runs: int = 100
@@ -37,51 +36,43 @@ class Case:
     max_macs: float | None = None
     """What may be computed again; None: nothing."""
 
-    @property
-    def blocks(self) -> bool:
-        """Whether one operator for each block is tried as well."""
-        return self.input == "arena"
-
-    @property
-    def path(self) -> Path:
-        return EXAMPLE if self.model == EXAMPLE.stem else MODELS.resolve() / f"{self.model}.tflite"
+    def __str__(self) -> str:
+        parts = [self.model if isinstance(self.model, str) else self.model.stem]
+        parts += ["int8-io"] * self.int8_io + [self.input] * (self.input != "arena") + ["again"] * bool(self.max_macs)
+        return "-".join(parts)
 
 
-CASES = (
-    Case(EXAMPLE.stem, 24_700),
+OWN = (
+    Case(AUTOENCODER, 700),
+    Case(EXAMPLE, 24_700),
+    Case(KEYWORDS, 3_700),
+    Case(RESNET, 6_500),
+    Case(MOBILENET, 28_100),
+    Case(FLOAT_IO, 7_400, int8_io=True),
+    Case(FLOAT_IO, 28_000),
+    Case(WINDOW, 2_700),
+)
+OTHER_INPUTS = (
+    Case(EXAMPLE, 14_400, input="stream:2", runs=10),
+    Case(EXAMPLE, 12_700, input="external", runs=10),
+    Case(KEYWORDS, 3_400, input="stream", runs=10),
+    Case(AUTOENCODER, 700, input="stream", runs=10),
+    Case(MOBILENET, 5_400, input="external", runs=10),
+    Case(FLOAT_IO, 6_200, int8_io=True, input="stream", runs=10),
+)
+PUBLIC = (
     Case("mlperf_tiny_ad_autoencoder_int8", 1_400),
     Case("mlperf_tiny_kws_dscnn_int8", 5_700),
     Case("mlperf_tiny_ic_resnet8_int8", 10_300),
-    Case("mlperf_tiny_vww_96_int8", 29_500, overhead=0.5),
-    Case("mcunet_vww_80_float_io", 22_000, int8_io=True, overhead=0.95),
-    Case("mcunet_vww_80_float_io", 79_400, overhead=0.95, runs=10),
-    Case(EXAMPLE.stem, 14_400, input="stream:2", runs=10),
-    Case(EXAMPLE.stem, 12_700, input="external", runs=10),
-    Case("mlperf_tiny_kws_dscnn_int8", 5_300, input="stream", runs=10),
-    Case("mlperf_tiny_ad_autoencoder_int8", 1_400, input="stream", runs=10),
-    Case("mlperf_tiny_vww_96_int8", 11_200, overhead=0.5, input="stream", runs=10),
-    Case("mlperf_tiny_vww_96_int8", 11_200, overhead=0.5, input="external", runs=10),
-    Case("mcunet_vww_80_float_io", 12_600, int8_io=True, overhead=0.95, input="stream", runs=10),
+    Case("mlperf_tiny_vww_96_int8", 29_500, overhead=0.5, runs=10),
+    Case("mcunet_vww_80_float_io", 22_000, int8_io=True, overhead=0.95, runs=10),
     Case("mcunetv2_large_224_float_io", 222_000, int8_io=True, runs=3),
     Case("mcunetv2_large_224_float_io", 63_000, int8_io=True, overhead=1.3, input="stream", max_macs=1.3, runs=2),
 )
-QUICK = {"mlperf_tiny_ad_autoencoder_int8"}
 
 
-def params(op_per: str) -> list[Any]:
-    """The cases whose models are there."""
-    return [
-        pytest.param(
-            case,
-            id=case.model
-            + "-int8-io" * case.int8_io
-            + f"-{case.input}" * (case.input != "arena")
-            + "-again" * bool(case.max_macs),
-            marks=[] if case.model in QUICK and case.input == "arena" and op_per == "region" else [pytest.mark.slow],
-        )
-        for case in CASES
-        if case.path.is_file() and (op_per == "region" or case.blocks)
-    ]
+def slow(cases: Sequence[Case], quick: int = 0) -> list[Any]:
+    return [pytest.param(c, id=str(c), marks=() if n < quick else pytest.mark.slow) for n, c in enumerate(cases)]
 
 
 def run(capsys: pytest.CaptureFixture[str], *arguments: object) -> Any:
@@ -92,11 +83,11 @@ def run(capsys: pytest.CaptureFixture[str], *arguments: object) -> Any:
     return json.loads(out)
 
 
-def converted(case: Case, op_per: str, folder: Path, capsys: pytest.CaptureFixture[str]) -> Any:
+def converted(case: Case, path: Path, op_per: str, folder: Path, capsys: pytest.CaptureFixture[str]) -> Any:
     """The report of a conversion that is bit-exact and counts consistently."""
     flags = ["--input", case.input, *(["--int8-io"] if case.int8_io else [])]
     flags += ["--max-macs", str(case.max_macs)] if case.max_macs else []
-    report = run(capsys, "optimize", case.path, "-o", folder, "--op-per", op_per, *flags)
+    report = run(capsys, "optimize", path, "-o", folder, "--op-per", op_per, *flags)
     arena = report["arena"]
     assert report["changed"]
     assert report["overhead"] <= case.overhead
@@ -109,7 +100,7 @@ def converted(case: Case, op_per: str, folder: Path, capsys: pytest.CaptureFixtu
     assert report["flash"]["rewritten"] <= FLASH * report["flash"]["original"]
 
     runs = case.runs if op_per == "region" else min(case.runs, 10)
-    verified = run(capsys, "verify", case.path, folder / case.path.name, "--runs", runs, "--seed", 1)
+    verified = run(capsys, "verify", path, folder / path.name, "--runs", runs, "--seed", 1)
     assert verified["bit_exact"]
     assert verified["runs"] == runs
     if verified["measured"]:
@@ -119,14 +110,27 @@ def converted(case: Case, op_per: str, folder: Path, capsys: pytest.CaptureFixtu
     return report
 
 
-@pytest.mark.parametrize("case", params("region"))
-def test_one_operator_for_each_region(case: Case, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    report = converted(case, "region", tmp_path, capsys)
+def one_operator_for_each_region(case: Case, path: Path, folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    report = converted(case, path, "region", folder, capsys)
     assert report["arena"]["total"] <= case.total
     assert report["arena"]["tail"] <= ONE_REGION_TAIL
 
 
-@pytest.mark.parametrize("case", params("block"))
+@pytest.mark.parametrize("case", slow([*OWN, *OTHER_INPUTS], 1))
+def test_one_operator_for_each_region(case: Case, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert isinstance(case.model, Path)
+    one_operator_for_each_region(case, case.model, tmp_path, capsys)
+
+
+@pytest.mark.parametrize("case", slow(PUBLIC))
+def test_public_models(
+    case: Case, outside: Callable[[str], Path], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    one_operator_for_each_region(case, outside(f"{case.model}.tflite"), tmp_path, capsys)
+
+
+@pytest.mark.parametrize("case", slow(OWN))
 def test_one_operator_for_each_block(case: Case, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    report = converted(case, "block", tmp_path, capsys)
+    assert isinstance(case.model, Path)
+    report = converted(case, case.model, "block", tmp_path, capsys)
     assert report["arena"]["total"] <= case.total + BLOCK_OVERHEAD

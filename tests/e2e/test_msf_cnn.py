@@ -4,17 +4,16 @@ from __future__ import annotations
 
 import json
 import sys
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
-from conftest import MODELS, ROOT
+from conftest import ROOT
 
 sys.path.insert(0, str(ROOT / "benchmarks"))
 import ablation
 import msf_cnn
-
-NETS = MODELS / "paper_nets"
 
 
 def layer(kind: str, size: int, cin: int, cout: int, k: int = 1, s: int = 1) -> dict[str, Any]:
@@ -65,10 +64,9 @@ def test_ablation(nets: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert all(row["tiny_chain"] is None or row["tiny_chain"] >= everything for row in rows.values())
 
 
-@pytest.mark.skipif(not NETS.exists(), reason="the layer lists of msf-CNN's networks are not there")
 @pytest.mark.parametrize("name", msf_cnn.PUBLISHED)
-def test_table_1_again(name: str) -> None:
-    rows = msf_cnn.table1(json.loads((NETS / f"{name}.json").read_text()))
+def test_table_1_again(name: str, outside: Callable[[str], Path]) -> None:
+    rows = msf_cnn.table1(json.loads(outside(f"paper_nets/{name}.json").read_text()))
     for row, known in msf_cnn.PUBLISHED[name].items():
         found = rows[row]
         if known is None:

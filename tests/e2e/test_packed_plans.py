@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 import ready
-from conftest import ROOT, real_models, thinned
+from conftest import OWN_MODELS, ROOT, thinned
 
 import tflm_memopt
 from tflm_memopt.plan.layout.drafts import TFLM_ALIGN
@@ -29,7 +29,7 @@ def headroom(path: Path) -> int | None:
     return -(-top // TFLM_ALIGN) * TFLM_ALIGN - generic.head
 
 
-@pytest.mark.parametrize("path", thinned(real_models(), 1), ids=lambda path: path.stem)
+@pytest.mark.parametrize("path", thinned(OWN_MODELS, 1), ids=lambda path: path.stem)
 def test_a_generic_plan_needs_no_more_than_a_packed_one_without_its_scratch(path: Path) -> None:
     found = headroom(path)
     assert found is None or found >= 0

@@ -11,13 +11,11 @@ from pathlib import Path
 
 import pytest
 from browser import PROGRAM, Browser, browsing
-from conftest import EXAMPLE, MODELS, ROOT
+from conftest import EXAMPLE, FLOAT_IO, KEYWORDS, ROOT
 
 from tflm_memopt.cli import main as cli
 
 PAGE = runpy.run_path(str(ROOT / "tests/unit/report/test_html.py"))
-NAMES = ("mlperf_tiny_vww_96_int8", "mcunet_vww_80_float_io")
-REAL = [EXAMPLE, *(MODELS.resolve() / f"{name}.tflite" for name in NAMES if (MODELS / f"{name}.tflite").exists())]
 MOST_BYTES = 1_000_000
 OPEN = "document.querySelectorAll('details').forEach(d => { d.open = true })"
 BEYOND = """[...document.querySelectorAll('body *')]
@@ -36,7 +34,7 @@ def browser() -> Iterator[Browser]:
         yield running
 
 
-@pytest.fixture(scope="module", params=REAL, ids=lambda path: path.stem)
+@pytest.fixture(scope="module", params=[EXAMPLE, KEYWORDS, FLOAT_IO], ids=lambda path: path.stem)
 def page(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("report")
     flags = ["--int8-io"] if "float_io" in request.param.stem else []

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from conftest import EXAMPLE, MODELS, examples, on_two_cores, thinned
+from conftest import EXAMPLE, KEYWORDS, WAKE_WORD, examples, on_two_cores, thinned
 from cores.cases import Case, blob, model_cases
 from kernels.conftest import THREADS, WATCHED, compiled
 from property import two_cores
@@ -39,12 +39,6 @@ def cases(path: Path = EXAMPLE, target: str = "cortex-m33") -> list[Case]:
     return model_cases(on_two_cores(path, target).model)
 
 
-def racing() -> list[Case]:
-    """The programs of kws or, where the public models are not, of the example."""
-    kws = MODELS / "mlperf_tiny_kws_dscnn_int8.tflite"
-    return cases(kws if kws.exists() else EXAMPLE)
-
-
 def runs_right(case: Case, seed: int) -> bool:
     got = host.run_shared(case.program, case.arena, case.inputs, [e.nbytes for e in case.expected], seed)
     return all((a == b.ravel().view(np.int8)).all() for a, b in zip(got, case.expected, strict=True))
@@ -59,12 +53,12 @@ def test_two_threads_give_the_bytes_of_one(target: str) -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize("target", TARGETS)
 @pytest.mark.parametrize("share", ["1,1", "0.8,1", "1,0.3"])
-def test_real_models(small_model: Path, target: str, share: str) -> None:
-    if small_model.stem.startswith("mww"):
+def test_trained_models(own_model: Path, target: str, share: str) -> None:
+    if own_model == WAKE_WORD:
         with pytest.raises(UsageError, match="one core"):
-            tflm_memopt.optimize(small_model.read_bytes(), cores=2, target=target, share=share)
+            tflm_memopt.optimize(own_model.read_bytes(), cores=2, target=target, share=share)
         return
-    model = tflm_memopt.optimize(small_model.read_bytes(), cores=2, target=target, share=share, int8_io=True).model
+    model = tflm_memopt.optimize(own_model.read_bytes(), cores=2, target=target, share=share, int8_io=True).model
     for case in model_cases(model):
         assert [seed for seed in range(5) if not runs_right(case, seed)] == []
 
@@ -153,7 +147,7 @@ def watched(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.mark.slow
 def test_no_race_under_thread_sanitizer(watched: Path) -> None:
-    done = raced(watched, racing(), examples(RACE_RUNS))
+    done = raced(watched, cases(KEYWORDS), examples(RACE_RUNS))
     assert done.returncode == 0, done.stdout + done.stderr[-4000:]
 
 

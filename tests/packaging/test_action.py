@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 import solving
 import yaml
-from conftest import EXAMPLE, MEDIUM, ROOT, heard, real_models
+from conftest import EXAMPLE, OWN_MODELS, ROOT, heard
 
 ACTION = ROOT / "action.yml"
 PAGE = ROOT / "docs/github-action.md"
@@ -103,13 +103,12 @@ def test_a_name_beyond_ascii(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
 
 
 @pytest.mark.slow
-def test_models_that_others_trained(tmp_path: Path) -> None:
-    paths = [path for path in real_models() if path.stat().st_size <= MEDIUM]
-    done = step(tmp_path, model="\n".join(map(str, paths)), board="nano33ble,esp32s3")
+def test_several_models(tmp_path: Path) -> None:
+    done = step(tmp_path, model="\n".join(map(str, OWN_MODELS)), board="nano33ble,esp32s3")
     assert done.code == 0, done.said
     assert [
         name.replace("\\", "") for name in re.findall(r"^\*\*(.+?)\*\* fits on 2 of 2 ", done.said, re.MULTILINE)
-    ] == [path.name for path in paths]
+    ] == [path.name for path in OWN_MODELS]
 
 
 @pytest.mark.slow

@@ -153,5 +153,5 @@ def test_ranges_are_no_wider_than_what_happens(kind: str) -> None:
 
 
 @pytest.mark.slow
-def test_ranges_of_real_models_hold(real_model: Path) -> None:
-    assert_ranges_hold(real_model.read_bytes(), 0)
+def test_ranges_of_trained_models_hold(own_model: Path) -> None:
+    assert_ranges_hold(own_model.read_bytes(), 0)

@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 import pytest
 from adapter import linked
-from conftest import optimized, real_models
+from conftest import OWN_MODELS, optimized
 from numpy.typing import NDArray
 from tflm.region_model import IN, OUT, expected, misaligned_model, program, region_model
 
@@ -42,7 +42,7 @@ def has_variables(path: Path) -> bool:
 RUNNABLE = [
     pytest.param(tflm, path, id=f"{tflm.name}-{path.stem}")
     for tflm in TFLM["AGES"]
-    for path in real_models()
+    for path in OWN_MODELS
     if tflm is not TFLM["AUTUMN"] or not has_variables(path)
 ]
 """Each library with the models that it runs: autumn's ASSIGN_VARIABLE reads a null pointer, whatever model it is of."""

@@ -6,7 +6,7 @@ and nobody writes between their buffers.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from functools import cache
 from pathlib import Path
@@ -16,7 +16,7 @@ import numpy as np
 import pytest
 import streaming
 from applications import MISSING, SEED, TFLM, Machine, built, compare, interleaved, original, random_inputs
-from conftest import MODELS
+from conftest import KEYWORDS, MOBILENET, WAKE_WORD, WINDOW
 from unit.command import CLOCKED, long, pausing, small
 
 from tflm_memopt import App, AppModel, optimize
@@ -98,17 +98,9 @@ def test_models_rewritten_alone_lose_bytes(machine: Machine) -> None:
         compare(machine, replace(together, models=each), order, runs)
 
 
-def public() -> Iterator[AppModel]:
-    for name in ("mlperf_tiny_kws_dscnn_int8", "mww_okay_nabu_v2", "mww_vad_v2"):
-        path = MODELS / f"{name}.tflite"
-        if not path.exists():
-            pytest.skip("the public models are not there")
-        yield AppModel(path)
-
-
-def test_public_models(machine: Machine) -> None:
-    models = dict(zip(("kws", "nabu", "vad"), public(), strict=True))
-    result = optimize(App(models, (("nabu", "vad"),)))
+def test_trained_models(machine: Machine) -> None:
+    models = {"words": AppModel(KEYWORDS), "wake": AppModel(WAKE_WORD), "window": AppModel(WINDOW)}
+    result = optimize(App(models, (("wake", "window"),)))
     order, runs = interleaved(result, 120)
     compare(machine, result, order, runs)
 
@@ -116,13 +108,13 @@ def test_public_models(machine: Machine) -> None:
 IN_TIME = {"clock": "180MHz", "core": "cortex-m4", "target": "cortex-m4"}
 
 
+FILES = {"vww": "mlperf_tiny_vww_96_int8", "kws": "mlperf_tiny_kws_dscnn_int8", "okay_nabu": "mww_okay_nabu_v2"}
+
+
 @cache
-def of_vww(short: str, yields: float | None) -> AppOptimized:
+def of_vww(short: str, yields: float | None, outside: Callable[[str], Path]) -> AppOptimized:
     """Vww and a shorter model that may run at the same time."""
-    files = {"vww": "mlperf_tiny_vww_96_int8", "kws": "mlperf_tiny_kws_dscnn_int8", "okay_nabu": "mww_okay_nabu_v2"}
-    models = {name: AppModel(MODELS / f"{files[name]}.tflite") for name in ("vww", short)}
-    if not all(Path(str(entry.model)).exists() for entry in models.values()):
-        pytest.skip("the public models are not there")
+    models = {name: AppModel(outside(f"{FILES[name]}.tflite")) for name in ("vww", short)}
     return optimize(App(models, (("vww", short),), yields, options=IN_TIME))
 
 
@@ -130,9 +122,11 @@ def of_vww(short: str, yields: float | None) -> AppOptimized:
     ("short", "side_by_side", "paused", "least"),
     [("kws", 34_500, 28_980, 28_966), ("okay_nabu", 32_948, 32_164, 32_150)],
 )
-def test_vww_pauses_every_20_ms(machine: Machine, short: str, side_by_side: int, paused: int, least: int) -> None:
+def test_vww_pauses_every_20_ms(
+    machine: Machine, short: str, side_by_side: int, paused: int, least: int, outside: Callable[[str], Path]
+) -> None:
     """As few bytes as in turn: with kws a tenth less than side by side, and okay_nabu has less of a head than that."""
-    apart, result = of_vww(short, None).report, of_vww(short, 20.0)
+    apart, result = of_vww(short, None, outside).report, of_vww(short, 20.0, outside)
     report = result.report
     assert (apart.arena.total, report.arena.total) == (side_by_side, paused)
     assert report.lower_bound_head + report.arena.tail == least
@@ -166,8 +160,5 @@ def test_frames_one_behind_the_other(machine: Machine, starts: tuple[int, ...]) 
     through(machine, long(), starts, 50)
 
 
-def test_a_frame_of_vww_enters_while_the_one_before_leaves(machine: Machine) -> None:
-    path = MODELS / "mlperf_tiny_vww_96_int8.tflite"
-    if not path.exists():
-        pytest.skip("the public models are not there")
-    through(machine, path.read_bytes(), (12,), 8)
+def test_a_frame_enters_while_the_one_before_leaves(machine: Machine) -> None:
+    through(machine, MOBILENET.read_bytes(), (12,), 8)

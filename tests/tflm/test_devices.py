@@ -4,17 +4,16 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import pytest
-from conftest import EXAMPLE, MODELS, ROOT
+from conftest import AUTOENCODER, EXAMPLE, FLOAT_IO, KEYWORDS, MOBILENET, ROOT
 from models import Net
 
 sys.path.insert(0, str(ROOT / "benchmarks"))
 
 import devices_speed
-from int8_models import from_layers
 from papers import split_networks, weight_partition
 
 import tflm_memopt
@@ -78,21 +77,11 @@ def test_strips_exchange_halos(devices: int, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("devices", [2, 3, 4])
-@pytest.mark.parametrize(
-    "name",
-    [
-        "mlperf_tiny_ad_autoencoder_int8",
-        "mlperf_tiny_kws_dscnn_int8",
-        "mlperf_tiny_vww_96_int8",
-        "mcunet_vww_80_float_io",
-    ],
-)
-def test_public_models(name: str, devices: int, tmp_path: Path) -> None:
-    path = MODELS / f"{name}.tflite"
-    if not path.exists():
-        pytest.skip(f"{path.name} is not there")
+@pytest.mark.parametrize("path", [AUTOENCODER, KEYWORDS, MOBILENET, FLOAT_IO], ids=lambda path: path.stem)
+def test_trained_models(path: Path, devices: int, tmp_path: Path) -> None:
+    """Channels of narrow networks do not come out even: a device has up to 15 % more than its part of the weights."""
     shared, _ = agree(path.read_bytes(), devices, tmp_path)
-    assert max(shared.report.split_weights) <= 1.1 / devices * shared.report.original_split_weights
+    assert max(shared.report.split_weights) <= 1.15 / devices * shared.report.original_split_weights
     assert max(device.flash for device in shared.report.devices) < len(path.read_bytes())
 
 
@@ -112,7 +101,7 @@ def test_one_behind_the_other(cut: list[int], tmp_path: Path) -> None:
 @pytest.mark.parametrize(("devices", "most"), [(4, 0.35)])
 def test_mobilenet_on_four(devices: int, most: float) -> None:
     """Arena and model of the largest device, as a part of what one takes."""
-    model = from_layers(json.loads((MODELS / "paper_nets/mbv2-w035_residual_tail.json").read_text()))
+    model, _, _ = split_networks.cut_network(0.35, 144)
     shared, one = tflm_memopt.optimize_devices(model, devices).report, tflm_memopt.optimize(model).report
     assert max(d.arena.total + d.flash for d in shared.devices) <= most * (one.arena.total + one.flash.rewritten)
     assert max(shared.split_weights) <= 1.1 / devices * shared.original_split_weights
@@ -199,11 +188,9 @@ def test_the_grid_of_lines(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -
 SAID = ("sent", "estimated")
 
 
-def test_the_frontier_of_the_page() -> None:
-    path, page = MODELS / "mlperf_tiny_kws_dscnn_int8.tflite", (ROOT / "docs/several-devices.md").read_text()
-    if not path.exists():
-        pytest.skip(f"{path.name} is not there")
-    found = tflm_memopt.explore_devices(path, 3, link="10kB/s,2ms", clock="80MHz", core="cortex-m4")
+def test_the_frontier_of_the_page(outside: Callable[[str], Path]) -> None:
+    kws, page = outside("mlperf_tiny_kws_dscnn_int8.tflite"), (ROOT / "docs/several-devices.md").read_text()
+    found = tflm_memopt.explore_devices(kws, 3, link="10kB/s,2ms", clock="80MHz", core="cortex-m4")
     for p in found.points:
         row = (round(p.milliseconds), p.ram, p.flash, p.sent, p.devices, len(p.channels), len(p.inputs))
         assert f"| {' | '.join(f'{n:,}' for n in row)} |" in page

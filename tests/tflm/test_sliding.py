@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import shutil
+from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
 import pytest
 import streaming
-from conftest import MODELS, thinned
+from conftest import WINDOW, thinned
 from models import Net
 
 import tflm_memopt
@@ -40,12 +41,9 @@ def test_each_step_is_compared(rows: int, how: How) -> None:
 
 
 @pytest.mark.slow
-def test_layers_that_pad_in_time() -> None:
+def test_layers_that_pad_in_time(outside: Callable[[str], Path]) -> None:
     """The figures of docs/endless-input.md."""
-    path = MODELS / "mlperf_tiny_kws_dscnn_int8.tflite"
-    if not path.is_file():
-        pytest.skip(f"{path.name} is not here")
-    data = path.read_bytes()
+    data = outside("mlperf_tiny_kws_dscnn_int8.tflite").read_bytes()
     done = tflm_memopt.optimize(data, input="sliding:2")
     assert (done.report.macs.rewritten, done.report.macs.original) == (1_488_128, 2_656_768)
     assert done.report.arena.total == 13_092
@@ -154,8 +152,6 @@ def test_a_c_module_goes_the_same_steps(where: str, tmp_path: Path) -> None:
 @pytest.mark.slow
 def test_every_window_of_sequences() -> None:
     """500 of them with `verify --steps 15000 --reset-every 30`."""
-    path = MODELS / "str_ww_ref_model.tflite"
-    if not path.is_file():
-        pytest.skip(f"{path.name} is not here")
-    result = tflm_memopt.optimize(path.read_bytes(), target="cortex-m4", input="sliding:1")
-    assert verify(path.read_bytes(), result.model, runs=1, steps=Steps(300, 30)).bit_exact
+    data = WINDOW.read_bytes()
+    result = tflm_memopt.optimize(data, target="cortex-m4", input="sliding:3")
+    assert verify(data, result.model, runs=1, steps=Steps(300, 30)).bit_exact

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
-from conftest import EXAMPLE, MODELS
+from conftest import EXAMPLE, FLOAT_IO, KEYWORDS, MOBILENET, RESNET
 
 import tflm_memopt
 from tflm_memopt.runtime.stimuli import Steps
@@ -27,9 +29,8 @@ def test_the_example(target: str) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", ["kws_dscnn", "ic_resnet8", "vww_96", "mcunet_vww"])
+@pytest.mark.parametrize("path", [KEYWORDS, RESNET, MOBILENET, FLOAT_IO], ids=lambda path: path.stem)
 @pytest.mark.parametrize("share", ["1,1", "0.8,1"])
-def test_public_models(name: str, share: str) -> None:
-    """100 runs, each with other delays. Where the public models are not, the example has to do."""
-    model = next(iter(sorted(MODELS.glob(f"*{name}*.tflite"))), EXAMPLE)
-    assert verified(model.read_bytes(), 100, target="cortex-m33", share=share)
+def test_trained_models(path: Path, share: str) -> None:
+    """100 runs, each with other delays."""
+    assert verified(path.read_bytes(), 100, target="cortex-m33", share=share)

@@ -17,8 +17,8 @@ pytest.importorskip("tflite_micro", reason="the official TFLM wheel is not insta
 RUNS = 3
 
 
-def test_same_outputs_from_the_same_arena(running_model: Path) -> None:
-    data = running_model.read_bytes()
+def test_same_outputs_from_the_same_arena(own_model: Path) -> None:
+    data = own_model.read_bytes()
     model = read(data)
     rng = np.random.default_rng(1)
     inputs = []

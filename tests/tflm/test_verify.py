@@ -261,8 +261,8 @@ def test_int8_io_of_whole_models(kind: str, how: How) -> None:
 # ---- the other way to run the original ----
 
 
-def test_the_host_reference_equals_tflm(running_model: Path) -> None:
-    data = running_model.read_bytes()
+def test_the_host_reference_equals_tflm(own_model: Path) -> None:
+    data = own_model.read_bytes()
     graph = read(data).graph
     runs = stimuli(graph, [graph.tensors[t] for t in graph.inputs], 2, seed=0)
     inputs = [np.stack(values) for values in zip(*(run.values for run in runs), strict=True)]

@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from ai_edge_litert import schema_py_generated as schema
-from conftest import ROOT, real_models
+from conftest import FLOAT_IO, ROOT, WAKE_WORD
 from models import Net
 from unit.cli.test_cli_refusals import dynamic_range
 from unit.command import Run, float_io, small, unsupported
@@ -146,14 +146,6 @@ def test_the_saving_is_the_one_of_the_tensors() -> None:
     assert (saved, before) == (3 * elements, 4 * elements)
 
 
-REAL: Mapping[str, str] = {
-    "mcunet_vww_80_float_io": "int8_io",
-    "mcunetv2_large_224_float_io": "int8_io",
-    "mww_okay_nabu_v2": "state",
-    "mww_vad_v2": "state",
-}
-
-
-@pytest.mark.parametrize("path", real_models(), ids=lambda path: path.stem)
-def test_real_models(path: Path) -> None:
-    assert diagnose(read(path.read_bytes())).kind == REAL.get(path.stem, "int8")
+def test_trained_models(own_model: Path) -> None:
+    expected = {FLOAT_IO: "int8_io", WAKE_WORD: "state"}.get(own_model, "int8")
+    assert diagnose(read(own_model.read_bytes())).kind == expected

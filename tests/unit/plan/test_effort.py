@@ -147,9 +147,9 @@ def test_what_is_left_is_right_within_a_factor_of_two(size: int, kinds: int, mon
 
 @pytest.mark.slow
 @pytest.mark.parametrize("target", ["generic", "cortex-m4"])
-def test_what_is_left_of_real_models(running_model: Path, target: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_is_left_of_trained_models(own_model: Path, target: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """Packed programs are planned twice, for speed and for RAM."""
-    said, total = told(running_model.read_bytes(), monkeypatch, target=target)
+    said, total = told(own_model.read_bytes(), monkeypatch, target=target)
     if total > waiting.LEAST:
         assert len(said) == (1 if target == "generic" else 2)
         assert all(total / 2 <= each <= 2 * total for each in said)

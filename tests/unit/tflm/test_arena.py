@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from conftest import MODELS, thinned
+from conftest import thinned
 from models import Net
 from tflm.region_model import region_model
 from unit.analysis.arena_zoo import REGION, ZOO, lstm
@@ -36,22 +36,21 @@ def _built(name: str) -> bytes:
     return REGION() if name == "region" else ZOO[name]()
 
 
-CORTEX_M4 = [
-    *(pytest.param(lambda name=name: _built(name), figures, id=name) for name, figures in cortex_m4.ZOO.items()),
-    *(
-        pytest.param((MODELS / f"{name}.tflite").read_bytes, figures, id=name)
-        for name, figures in cortex_m4.REAL_MODELS.items()
-        if (MODELS / f"{name}.tflite").exists()
-    ),
-]
-
-
-@pytest.mark.parametrize(("model", "figures"), CORTEX_M4)
-def test_as_measured_on_a_cortex_m4(model: Callable[[], bytes], figures: cortex_m4.Measured) -> None:
-    arena = predict(model())
+def assert_measured(model: bytes, figures: cortex_m4.Measured) -> None:
+    arena = predict(model)
     assert (arena.head, arena.total, arena.min) == figures
     assert arena.exact
     assert arena.tail == arena.total - arena.head
+
+
+@pytest.mark.parametrize("name", cortex_m4.ZOO)
+def test_as_measured_on_a_cortex_m4(name: str) -> None:
+    assert_measured(_built(name), cortex_m4.ZOO[name])
+
+
+@pytest.mark.parametrize("name", cortex_m4.REAL_MODELS)
+def test_public_models_as_measured_on_a_cortex_m4(name: str, outside: Callable[[str], Path]) -> None:
+    assert_measured(outside(f"{name}.tflite").read_bytes(), cortex_m4.REAL_MODELS[name])
 
 
 @pytest.mark.parametrize("name", cortex_m4.FULL_BUILD)
@@ -163,12 +162,11 @@ def test_a_known_figure_is_one() -> None:
 @pytest.mark.parametrize(
     ("name", "variables", "total"), [("mww_okay_nabu_v2", 6, 18_708), ("mww_vad_v2", 4, 9_332)], ids=["nabu", "vad"]
 )
-def test_resource_variables_as_measured_on_a_cortex_m4(name: str, variables: int, total: int) -> None:
+def test_resource_variables_as_measured_on_a_cortex_m4(
+    name: str, variables: int, total: int, outside: Callable[[str], Path]
+) -> None:
     """Measured with MicroResourceVariables for 16, of 20 B each; predicted are as many as the model has."""
-    path = MODELS / f"{name}.tflite"
-    if not path.exists():
-        pytest.skip(f"{path} is not here")
-    arena = predict(path.read_bytes())
+    arena = predict(outside(f"{name}.tflite").read_bytes())
     assert arena.exact
     assert arena.variables == variables
     assert arena.total == total - (16 * 20 - -(-variables * 20 // 16) * 16)

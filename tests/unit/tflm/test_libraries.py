@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
-from conftest import MODELS, thinned
+from conftest import thinned
 from models import Net
 from unit.analysis.arena_zoo import ZOO, lstm
 
@@ -30,12 +32,9 @@ DSP, MVE, ESP = library("cmsis-nn"), library("cmsis-nn", mve=True), library("esp
         ("mlperf_tiny_ad_autoencoder_int8", 2_580),
     ],
 )
-def test_cmsis_nn_as_measured_on_a_cortex_m4(name: str, total: int) -> None:
+def test_cmsis_nn_as_measured_on_a_cortex_m4(name: str, total: int, outside: Callable[[str], Path]) -> None:
     """arena_used_bytes(), built as cortex_m4.py says, but with OPTIMIZED_KERNEL_DIR=cmsis_nn."""
-    path = MODELS / f"{name}.tflite"
-    if not path.exists():
-        pytest.skip(f"{path} is not here")
-    arena = predict(path.read_bytes(), library=DSP)
+    arena = predict(outside(f"{name}.tflite").read_bytes(), library=DSP)
     assert arena.total == total
     assert (arena.kernels, arena.exact) == ("cmsis-nn", True)
 

@@ -1,0 +1,63 @@
+"""examples/networks: small files, the same samples for the same seed, and a script that makes the same networks."""
+
+from __future__ import annotations
+
+import importlib.util
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+import ready
+from conftest import NETWORKS, OWN_MODELS, WAKE_WORD, WINDOW
+
+from tflm_memopt.model.reader import read
+
+LARGEST = 62_000
+"""Bytes of a file."""
+
+
+def operators(path: Path) -> list[list[str]]:
+    return [[op.type for op in graph.ops] for graph in read(path.read_bytes()).graphs]
+
+
+def test_every_file_is_small_and_has_a_name_in_tests() -> None:
+    files = sorted(NETWORKS.glob("*.tflite"))
+    assert {*files} == {path for path in OWN_MODELS if path.parent == NETWORKS}
+    assert [path.name for path in files if path.stat().st_size > LARGEST] == []
+
+
+@pytest.mark.parametrize(
+    ("name", "shape"),
+    [
+        ("keywords", (49, 10, 1)),
+        ("wake_words", (30, 1, 40)),
+        ("textures", (30, 30, 3)),
+        ("figures", (96, 96, 3)),
+        ("machine_sounds", (256,)),
+    ],
+)
+def test_samples_are_repeatable(name: str, shape: tuple[int, ...], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.syspath_prepend(str(NETWORKS))
+    synthetic = importlib.import_module("synthetic")
+    size = (30,) if name in ("wake_words", "textures") else ()
+    samples, labels = getattr(synthetic, name)(24, 7, *size)
+    again, _ = getattr(synthetic, name)(24, 7, *size)
+    other, _ = getattr(synthetic, name)(24, 8, *size)
+    assert samples.shape == (24, *shape) and samples.dtype == np.float32
+    assert len(set(labels)) > 1
+    assert np.array_equal(samples, again) and not np.array_equal(samples, other)
+    sys.modules.pop("synthetic")
+
+
+@pytest.mark.slow
+def test_the_training_script_makes_the_same_networks(tmp_path: Path) -> None:
+    """The wake word's, which it writes as a window and in steps with state."""
+    if importlib.util.find_spec("tensorflow") is None:
+        pytest.skip("TensorFlow is not installed: pip install -e '.[train]'")
+    arguments = ["--only", WINDOW.stem, "--samples", "60", "--epochs", "1", "--tests", "6", "-o", str(tmp_path)]
+    done = ready.tensorflow(NETWORKS / "train_networks.py", *arguments, folder=tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert f"{WINDOW.stem}: " in done.stdout
+    for path in (WINDOW, WAKE_WORD):
+        assert operators(tmp_path / path.name) == operators(path)
