@@ -5,6 +5,9 @@ in between, every order of their steps gives the same bytes as one after the oth
 (checker.py) has found to be right. So every byte that a core reads or writes carries the number of the stretch between
 two meetings in which it was; a byte that both touch in one stretch, and one of them writes, is a race.
 
+Each core goes through all firings of a block, with counters of its own, and reads them for the last time before the
+meeting at which the next block begins.
+
 Naive, and written anew (checker.py): it shares nothing with plan/cores.py, which put the meetings there.
 """
 
@@ -63,12 +66,17 @@ class CoresReplay:
         share = Share(key, How.FIRST) if alone else self.shares[key]
         self.fired += 1
         for core in range(2):
-            self._touch(core, self.written, self._counters(core), key, y)
-        for core in (0, 1):
-            if share.how > How.SECOND or share.how == core:
-                self._make(core, share, y, rows)
+            for marks, where in self._accesses(core, share, y, rows):
+                self._touch(core, marks, where, key, y)
 
-    def _make(self, core: int, share: Share, y: int, rows: Sequence[range]) -> None:
+    def _accesses(self, core: int, share: Share, y: int, rows: Sequence[range]) -> Iterator[tuple[Ints, Bytes]]:
+        """All that a core touches in a firing: its counters, and of its share the inputs, the output, sums and scratch.
+
+        A test compares this with what the executor touches.
+        """
+        yield self.written, self._counters(core)
+        if share.how <= How.SECOND and share.how != core:
+            return
         op, stage = self.ops[share.op], self.stages[share.op]
         x0, x1, c0, c1 = _own(share, core, op)
         for k, window in enumerate(rows):
@@ -77,11 +85,11 @@ class CoresReplay:
             low, high = (c0, c1) if share.how is How.CHANNELS and op.is_depthwise else (0, seen.c)
             for row in window:
                 at = self.arena.span(op.inputs[k], row, seen.row_bytes)
-                self._touch(core, self.read, (at + left * seen.c + low, right - left, high - low, seen.c), share.op, y)
+                yield self.read, (at + left * seen.c + low, right - left, high - low, seen.c)
         at = self.arena.span(op.output, 0 if stage.iterative else y, op.writes.row_bytes)
-        self._touch(core, self.written, (at + x0 * op.writes.c + c0, x1 - x0, c1 - c0, op.writes.c), share.op, y)
+        yield self.written, (at + x0 * op.writes.c + c0, x1 - x0, c1 - c0, op.writes.c)
         for private in self._private(core, share.op):
-            self._touch(core, self.written, private, share.op, y)
+            yield self.written, private
 
     def _private(self, core: int, key: int) -> Iterator[Bytes]:
         """Sums and scratch."""

@@ -89,7 +89,9 @@ class BlockReplay(ABC):
         op, arena = step.op, self.arena
         scratch = step.scratch + (self._take_frame(step) if self.frame.frame else 0)
         arena.write_scratch(self.number, scratch)
-        if step.sums and step.opens[step.done]:
+        if step.sums:
+            if not step.opens[step.done]:
+                arena.read_private(Role.ACCUMULATOR, op.output, step)
             arena.write_private(Role.ACCUMULATOR, op.output, step.sum_bytes)
         output = self._output(step)
         if step.in_place:

@@ -1,0 +1,106 @@
+"""Every byte of the arena that the C executor touches is one that the checker expects: in each firing on one core, and
+between two meetings on two.
+"""
+
+from __future__ import annotations
+
+import random
+import subprocess
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+from unittest import mock
+
+import memories
+import pytest
+import streaming
+from compiling import objects
+from conftest import thinned
+from kernels.conftest import LIBRARY, ROOT, SOURCES
+from kernels.touched import block_at, by_executor, by_one_core, by_two_cores, counters_of, surprises
+from property import two_cores
+from property.forced import forced, mobile, random_settings, squeezed
+from property.networks import build
+from property.oracle import convert
+
+from tflm_memopt.check import checker
+from tflm_memopt.check.arena import Ints
+from tflm_memopt.check.cores import Bytes, CoresReplay
+from tflm_memopt.errors import PlanError
+from tflm_memopt.plan.planner import Options
+from tflm_memopt.rowgraph.inputs import InputMode
+
+HOOKED = "gcc -std=gnu11 -O1 -g1 -fno-builtin -fsanitize=thread"
+"""The compiler calls a function before each access."""
+WRAPPED = ("-Wl,--wrap=memcpy", "-Wl,--wrap=memmove", "-Wl,--wrap=memset", "-pthread")
+SEEDS = range(24)
+STATES = (
+    streaming.mixed, streaming.pooled, streaming.recurrent, streaming.joined, memories.svdf_network,
+    memories.lstm_network,
+)  # fmt: skip
+MODES = (InputMode("stream", 1), InputMode("external"))
+
+
+@pytest.fixture(scope="module")
+def executor(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """touches.c and the library."""
+    folder = tmp_path_factory.mktemp("touches")
+    include = [f"-I{LIBRARY / name}" for name in ("include", "src")]
+    made = objects([*HOOKED.split(), *include], SOURCES, folder)
+    made += objects(["gcc", "-std=gnu11", "-O1", *include], [ROOT / "tests/kernels/touches.c"], folder)
+    subprocess.run(["gcc", *made, *WRAPPED, "-o", folder / "touches"], check=True)
+    return folder / "touches"
+
+
+@pytest.mark.parametrize("seed", thinned(SEEDS, 3))
+def test_two_cores(executor: Path, seed: int) -> None:
+    found = two_cores.planned(build(mobile(seed)), two_cores.drawn(seed))
+    assert found
+    assert not surprises(by_executor(executor, *found, 2), by_two_cores(found[0]))
+
+
+def test_a_counter_read_after_its_block_is_a_race() -> None:
+    """What find_sink() did once: the first firing of a block read the counters of the block before."""
+    found = two_cores.planned(build(mobile(0)), two_cores.drawn(0))
+    assert found
+    plan, graph = found[0].plan, found[0].graph
+    accesses = CoresReplay._accesses
+
+    def late(self: CoresReplay, core: int, *firing: Any) -> Iterator[tuple[Ints, Bytes]]:
+        if self.number > 0 and self.fired == 1:
+            at, both = counters_of(plan, self.number - 1)
+            own = 2 * len(block_at(plan, self.number - 1).stages)
+            yield self.read, (at + core * (both - own), 1, own, own)
+        yield from accesses(self, core, *firing)
+
+    with mock.patch.object(CoresReplay, "_accesses", late), pytest.raises(PlanError, match="since they met last"):
+        checker.check(plan, graph)
+
+
+def on_one_core(executor: Path, data: bytes, options: Options) -> None:
+    found = convert(data, options)
+    assert found
+    model, planned = found
+    assert not surprises(by_executor(executor, planned, model, 1), by_one_core(planned))
+
+
+@pytest.mark.parametrize("seed", thinned(SEEDS, 2))
+def test_one_core(executor: Path, seed: int) -> None:
+    data = build((squeezed if seed % 2 else mobile)(seed))
+    on_one_core(executor, data, Options(seconds=0, target=random.Random(seed).choice(two_cores.TARGETS)))
+
+
+@pytest.mark.parametrize("seed", thinned(SEEDS, 2))
+def test_tiled_blocks(executor: Path, seed: int) -> None:
+    with forced(random_settings(random.Random(seed)), seed):
+        on_one_core(executor, build(mobile(seed)), Options(seconds=0))
+
+
+@pytest.mark.parametrize(("seed", "mode"), thinned([(seed, mode) for seed in SEEDS for mode in MODES], 2))
+def test_inputs_outside_of_the_arena(executor: Path, seed: int, mode: InputMode) -> None:
+    on_one_core(executor, build(mobile(seed)), Options(seconds=0, input=mode))
+
+
+@pytest.mark.parametrize("network", thinned(STATES, 2))
+def test_states(executor: Path, network: Callable[[], bytes]) -> None:
+    on_one_core(executor, network(), Options(seconds=0, tiles=None))

@@ -1,0 +1,194 @@
+"""Which bytes of the arena the C executor touches, and which ones the checker expects."""
+
+from __future__ import annotations
+
+import subprocess
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+from unittest import mock
+
+import numpy as np
+from cores.cases import Case, blob
+from numpy.typing import NDArray
+
+from tflm_memopt.check.arena import TaggedArena
+from tflm_memopt.check.checker import check
+from tflm_memopt.check.cores import Bytes, CoresReplay
+from tflm_memopt.check.replay import BlockReplay
+from tflm_memopt.model.graph import Graph
+from tflm_memopt.model.reader import read
+from tflm_memopt.plan.plan import Block, Plan, Role
+from tflm_memopt.plan.planned import Planned
+from tflm_memopt.runtime import regions
+
+
+@dataclass
+class Touched:
+    """Bytes of the arena, by address."""
+
+    nbytes: int
+    read: NDArray[np.bool_] = field(init=False)
+    written: NDArray[np.bool_] = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.read, self.written = np.zeros((2, self.nbytes), np.bool_)
+
+    def add(self, first: int, nbytes: int, *, written: bool) -> None:
+        (self.written if written else self.read)[first : first + nbytes] = True
+
+    def beyond(self, expected: Touched) -> str:
+        """Bytes that are not expected, in words. A byte that may be written may be read, too."""
+        reads = np.flatnonzero(self.read & ~(expected.read | expected.written)).tolist()
+        writes = np.flatnonzero(self.written & ~expected.written).tolist()
+        return f"reads {reads}, writes {writes}" if reads or writes else ""
+
+
+Key = tuple[int, int, int]
+"""A custom operator; its firing, or its stretch between two meetings; and the core."""
+Touches = Mapping[Key, Touched]
+
+
+def surprises(touches: Touches, expected: Touches) -> dict[Key, str]:
+    """What the executor touches and the checker does not expect."""
+    found = {key: here.beyond(expected.get(key, Touched(here.nbytes))) for key, here in touches.items()}
+    return {key: said for key, said in found.items() if said}
+
+
+def by_executor(executor: Path, planned: Planned, model: bytes, cores: int) -> Touches:
+    """The bytes of the arena that the C executor touches in an inference. executor: touches.c. States lie elsewhere."""
+    graph = read(model).graph
+    found = regions.regions(read(model))
+    cases = [_case(model, region, graph) for region in found]
+    path = executor.with_suffix(".bin")
+    path.write_bytes(blob(cases))
+    said = subprocess.run([executor, path, str(cores)], capture_output=True, check=True, timeout=60).stdout
+    lowest = [_lowest(model, region) for region in found]
+    touches: dict[Key, Touched] = {}
+    for call, step, core, written, first, end in np.frombuffer(said, "<u4").reshape(-1, 6).tolist():
+        state = cases[call].arena.state
+        here = touches.setdefault((call, step, core), Touched(planned.plan.head))
+        if state is None or first < state:
+            if end + lowest[call] > planned.plan.head:
+                raise ValueError(f"byte {end + lowest[call] - 1} is outside of the plan's {planned.plan.head}")
+            here.add(first + lowest[call], end - first, written=bool(written))
+    return touches
+
+
+def _case(model: bytes, region: regions.CustomOperator, graph: Graph) -> Case:
+    inputs, outputs = (
+        [np.zeros(graph.tensors[t].nbytes, np.int8) for t in ts] for ts in (region.inputs, region.outputs)
+    )
+    return Case(region.program, regions.placement(read(model), region), inputs, outputs)
+
+
+def _lowest(model: bytes, region: regions.CustomOperator) -> int:
+    """Where the region's lowest buffer lies, which its case has at 0."""
+    return min(regions.planned(read(model), (*region.inputs, *region.outputs, *region.own)).values(), default=0)
+
+
+def by_two_cores(planned: Planned) -> Touches:
+    """What check/cores.py expects between two meetings."""
+    calls = planned.plan.calls()
+    begun: dict[int, int] = {}
+    touches: dict[Key, Touched] = {}
+    touch = CoresReplay._touch
+
+    def record(self: CoresReplay, core: int, marks: Any, where: Bytes, *rest: int) -> None:
+        call = next(i for i, steps in enumerate(calls) if self.number in steps)
+        stretch = self.stretch - begun.setdefault(call, self.stretch)
+        here = touches.setdefault((call, stretch, core), Touched(planned.plan.head))
+        start, count, nbytes, step = where
+        for i in range(count):
+            here.add(start + i * step, nbytes, written=marks is self.written)
+        touch(self, core, marks, where, *rest)
+
+    with mock.patch.object(CoresReplay, "_touch", record):
+        check(planned.plan, planned.graph)
+    return touches
+
+
+def by_one_core(planned: Planned) -> Touches:
+    """What the checker's replay expects of each firing. A block's counters live until the next block has begun."""
+    plan = planned.plan
+    touches: dict[Key, Touched] = {}
+    with _recorded(plan.head) as firings:
+        check(plan, planned.graph)
+    left = iter(firings)
+    for call, steps in enumerate(plan.calls()):
+        counters = [counters_of(plan, number) for number in steps]
+        starts = [(n, k) for n, number in enumerate(steps) for k in range(block_at(plan, number).firings)]
+        for number, (n, k) in enumerate(starts):
+            here = touches[call, number, 0] = next(left)
+            here.add(*counters[n], written=True)
+            if n and k == 0:
+                here.add(*counters[n - 1], written=False)
+    return touches
+
+
+def block_at(plan: Plan, number: int) -> Block:
+    """A step of the plan, which is a block."""
+    block = plan.steps[number]
+    if not isinstance(block, Block):
+        raise TypeError(f"step {number} is not a block")
+    return block
+
+
+def counters_of(plan: Plan, number: int) -> tuple[int, int]:
+    """The address of a block's counters, and how many bytes they are."""
+    return next((at, b.nbytes) for b, at in plan.placed() if (b.role, b.key) == (Role.COUNTERS, number))
+
+
+@contextmanager
+def _recorded(head: int) -> Iterator[Sequence[Touched]]:
+    """What the replay touches, firing by firing, of all blocks: none is proved without a replay."""
+    firings: list[Touched] = []
+    fire = BlockReplay._fire
+
+    def fires(self: BlockReplay, step: Any) -> None:
+        firings.append(Touched(head))
+        fire(self, step)
+
+    def add(first: int, nbytes: int, *, written: bool) -> None:
+        if firings:
+            firings[-1].add(first, nbytes, written=written)
+
+    def runs(written: bool) -> Callable[..., None]:
+        return lambda _self, _content, at, _first, nbytes, *_: add(at, nbytes, written=written)
+
+    def write_pixels(_self: TaggedArena, at: Any, _marks: Any, nbytes: int) -> None:
+        for first in at.ravel().tolist():
+            add(first, nbytes, written=True)
+
+    def read_pixels(_self: TaggedArena, _tensor: int, at: Any, _marks: Any, nbytes: int, _who: object) -> None:
+        for first in at.ravel().tolist():
+            add(first, nbytes, written=False)
+
+    def read_rows(self: TaggedArena, tensor: int, first: int, end: int, row_bytes: int, _who: object) -> None:
+        for row in range(first, end):
+            add(self.span(tensor, row, row_bytes), row_bytes, written=False)
+
+    def copy(_self: TaggedArena, source: int, target: int, nbytes: int) -> None:
+        add(source, nbytes, written=False)
+        add(target, nbytes, written=True)
+
+    watched = {
+        "write_run": runs(written=True), "read_run": runs(written=False), "write_pixels": write_pixels,
+        "read_pixels": read_pixels, "read_rows": read_rows, "copy": copy,
+    }  # fmt: skip
+    with ExitStack() as patches:
+        patches.enter_context(mock.patch.object(BlockReplay, "_fire", fires))
+        patches.enter_context(mock.patch("tflm_memopt.check.checker.proved", return_value=False))
+        for name, note in watched.items():
+            patches.enter_context(mock.patch.object(TaggedArena, name, _noting(getattr(TaggedArena, name), note)))
+        yield firings
+
+
+def _noting(method: Callable[..., None], note: Callable[..., None]) -> Callable[..., None]:
+    def noting(*given: Any) -> None:
+        note(*given)
+        method(*given)
+
+    return noting
