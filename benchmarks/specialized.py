@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import argparse
 import json
-import re
 import subprocess
 import sys
 import tempfile
@@ -25,7 +24,8 @@ import tables
 from cycles_rules import M4
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
-from cores.core import CORES, HERE, build, missing_tools, sources
+from cores.core import CORES, HERE, build, missing_tools
+from cores.core import sources as library_sources
 
 import tflm_memopt
 from tflm_memopt.analysis.timing import NO_WAIT
@@ -78,14 +78,14 @@ def measure(files: Files, name: str) -> Ran:
 
 def image(files: Files, name: str, folder: Path, selftest: int = 1) -> Path:
     """A program that runs it once, and before that its self-test."""
-    for file in (f"{name}.c", f"{name}.h"):
+    sources = (f"{name}.c", f"{name}_library.c")
+    for file in (*sources, f"{name}.h"):
         (folder / file).write_bytes(files[file])
     (folder / "module.h").write_text(f'#include "{name}.h"\n')
     flags = [f"-I{folder}", f"-I{HERE}", f"-DMODULE={identifier(name)}", f"-DSELFTEST={selftest}"]
-    flags += re.findall(r"-DTMO_[A-Z]+=\w+", files[f"{name}.h"].decode())
-    own = [HERE / "module_count.c", *(HERE / start for start in CORE.start), folder / f"{name}.c"]
+    own = [HERE / "module_count.c", *(HERE / start for start in CORE.start), *(folder / file for file in sources)]
     made = folder / f"{selftest}.elf"
-    build(CORE, [*own, *sources()], made, flags, rom_bytes=ROM)
+    build(CORE, [*own, *library_sources()], made, flags, rom_bytes=ROM)
     return made
 
 

@@ -13,6 +13,8 @@ import tempfile
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
+from tflm_memopt.emit.kernels import Needs
+
 LINKS = Path("/usr/lib/ccache")
 """Where Debian's ccache has the names of all compilers."""
 SETTINGS = {
@@ -33,6 +35,12 @@ def install() -> None:
     path = os.environ.get("PATH", os.defpath)
     if LINKS.is_dir() and str(LINKS) not in path.split(os.pathsep):
         os.environ.update(SETTINGS, PATH=f"{LINKS}{os.pathsep}{path}")
+
+
+def part_of(needed: Needs) -> tuple[str, ...]:
+    """Flags that compile the library's files with these kernels and parts only."""
+    masks = {"KINDS": needed.kinds, "PACKINGS": needed.packings, "PARTS": needed.parts}
+    return tuple(f"-DTMO_{name}={mask:#x}ull" for name, mask in masks.items())
 
 
 def objects(command: Sequence[str | Path], sources: Iterable[Path], folder: Path) -> list[Path]:

@@ -87,7 +87,7 @@ def unpack(files: Mapping[str, bytes], folder: Path, arena: int = 40_000) -> Non
 
 
 def compile_library(folder: Path, *flags: str) -> list[Path]:
-    """Objects of the C library of the Arduino project, which has what the model needs; none for builtin operators."""
+    """Objects of the C library of the Arduino project; none for builtin operators."""
     source = folder / "arduino/libraries/tflm-memopt/src"
     return objects(["gcc", "-std=c11", *STRICT, *flags, f"-I{source}"], sorted(source.glob("*.c")), source)
 
@@ -100,9 +100,7 @@ def told(
     guards = [flag for flag in flags if flag.startswith("-fsanitize")]
     source = folder / "arduino/libraries/tflm-memopt/src"
     cpp = ["g++", "-std=gnu++17", *STRICT, f"-I{source}", *tflm.flags]
-    shared = any(b"RegisterRegionShared" in data for name, data in files.items() if name.endswith("_ops.h"))
-    adapter = source.glob(f"tmo_tflm{'_cores' * shared}.cpp")  # of all projects the same
-    library = compile_library(folder, *guards) + objects([*cpp, *guards], adapter, source)
+    library = compile_library(folder, *guards) + objects([*cpp, *guards], source.glob("tmo_tflm.cpp"), source)
     (sketch,) = folder.glob("arduino/*/*.ino")
     main = {"arduino": sketch.parent, "platformio": folder / "platformio/src", "esp-idf": folder / "esp-idf/main"}[
         project
@@ -117,5 +115,6 @@ def told(
     command = [*cpp, *flags, *platform]
     made = objects(command, sorted(main.glob("*.cpp")), main)
     made += objects([*command, "-x", "c++"], main.glob("*.ino"), main)
+    made += objects(["gcc", "-std=gnu17", *STRICT, *guards, f"-I{source}"], sorted(main.glob("*.c")), main)
     run("g++", *guards, *made, *library, *tflm.link, "-pthread", "-o", "program", cwd=main)
     return run(main / "program", cwd=main, LOOPS=str(loops))

@@ -43,8 +43,7 @@ TfLiteEvalTensor *GetEvalOutput(const TfLiteContext *context, const TfLiteNode *
 }  // namespace micro
 }  // namespace tflite
 
-#include "tmo/cores.h"
-#include "tmo/tmo.h"
+#include "tmo/library.h"
 #include "tmo_link_socket.h"
 #include "tmo_threads.h"
 
@@ -61,8 +60,6 @@ void *FrameOf(tflite::micro::TfLiteContext *) { return &frame; }
 /* Two threads, with these delays, for programs that are made for two cores. */
 bool threads = false;
 uint32_t jitter = 0;
-
-tmo_status CheckRun(const void *program) { return tmo_check_cores(program); }
 
 tmo_status RunWhole(const void *program, void *const *io, void *workspace) {
   return threads ? tmo_run_threads(program, io, workspace, jitter) : tmo_run(program, io, workspace);
@@ -113,6 +110,17 @@ extern "C" void TmoLinkBytes(unsigned *sent, unsigned *received) {
 
 #include "../tflm/tmo_names.h"
 #include "../tflm/tmo_region_op.h"
+
+namespace tmo {
+namespace {
+
+const tmo_library kLibrary = {tmo_whole_library_for_two.check, RunWhole, nullptr, tmo_push, tmo_run_paused, nullptr, nullptr};
+
+TfLiteStatus PrepareAny(TfLiteContext *context, TfLiteNode *node) { return Prepare(kLibrary, context, node); }
+TfLiteStatus InvokeAny(TfLiteContext *context, TfLiteNode *node) { return Invoke(kLibrary, nullptr, context, node); }
+
+}  // namespace
+}  // namespace tmo
 
 namespace {
 
@@ -167,7 +175,7 @@ extern "C" bool TmoRegisterOps(tflite::PythonOpsResolver *opaque) {
     return false;
   }
   for (const char *name : tmo::kNames) {
-    resolver.records[resolver.count++] = {nullptr, nullptr, tmo::Prepare, tmo::Invoke, nullptr, kCustom, name};
+    resolver.records[resolver.count++] = {nullptr, nullptr, tmo::PrepareAny, tmo::InvokeAny, nullptr, kCustom, name};
   }
   return true;
 }

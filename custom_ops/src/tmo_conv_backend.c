@@ -19,10 +19,10 @@
 #endif
 
 /* Channels of a call: few, their shifts become int32 on the stack. */
-enum { CHANNELS = 8 };
+enum { BACKEND_CHANNELS = 8 };
 
 typedef struct {
-  int32_t multipliers[CHANNELS], shifts[CHANNELS];
+  int32_t multipliers[BACKEND_CHANNELS], shifts[BACKEND_CHANNELS];
 } scalings;
 
 static void set_scalings(const tmo_kernel *k, uint32_t first, uint32_t n, scalings *s) {
@@ -47,9 +47,9 @@ static void run_dot(const tmo_op *op, const int8_t *in, uint32_t taps, const int
 
 void tmo_conv_backend(const tmo_kernel *k, const int8_t *pixel, int8_t *out) {
   const uint32_t taps = k->op->kernel_w * k->in_channels;
-  for (uint32_t c = 0; c < k->out_channels; c += CHANNELS) {
+  for (uint32_t c = 0; c < k->out_channels; c += BACKEND_CHANNELS) {
     scalings s;
-    const uint32_t n = k->out_channels - c < CHANNELS ? k->out_channels - c : CHANNELS;
+    const uint32_t n = k->out_channels - c < BACKEND_CHANNELS ? k->out_channels - c : BACKEND_CHANNELS;
     set_scalings(k, c, n, &s);
     run_dot(k->op, pixel, taps, k->weights + c * taps, k->bias ? k->bias + c : NULL, &s, n, out + c);
   }

@@ -7,7 +7,7 @@
 
 enum { VECTOR = 16, FOUR = 4, EIGHT = 8 }; /* bytes of a vector; channels that a core takes at once, of two pixels and of one */
 
-static uint32_t values_of(const tmo_kernel *k) { return VECTOR * tmo_mve_turns(k->op, k->in_channels); }
+static uint32_t gathered_bytes(const tmo_kernel *k) { return VECTOR * tmo_mve_turns(k->op, k->in_channels); }
 
 static void copy(int8_t *to, const int8_t *const *first, uint32_t n, uint32_t offset, uint32_t bytes, uint32_t step) {
   const tmo_mve_rows rows = {first, n, bytes, step, 0};
@@ -15,11 +15,11 @@ static void copy(int8_t *to, const int8_t *const *first, uint32_t n, uint32_t of
 }
 
 /* The values under a window, to `to`. Pixels that follow each other in the tile, too, are copied at once. */
-static void gather(const tmo_kernel *k, const tmo_window *w, int8_t *to) {
+static void gather_bytes(const tmo_kernel *k, const tmo_window *w, int8_t *to) {
   const tmo_op *op = k->op;
   const uint32_t pixel = k->in_channels, row = op->kernel_w * pixel, columns = w->columns;
   const uint32_t rows = columns == 0 ? 0 : tmo_by_row(op) ? w->count : w->count / columns;
-  if (rows < op->kernel_h || columns < op->kernel_w) tmo_mve_fill(to, op->input_zero_point[0], values_of(k));
+  if (rows < op->kernel_h || columns < op->kernel_w) tmo_mve_fill(to, op->input_zero_point[0], gathered_bytes(k));
   if (rows == 0) return;
   to += w->first_row * row + w->first_column * pixel;
   if (!tmo_by_row(op) && columns == op->kernel_w) {
@@ -33,7 +33,7 @@ static void gather(const tmo_kernel *k, const tmo_window *w, int8_t *to) {
   }
 }
 
-void tmo_conv_mve_gather(const tmo_kernel *k, const tmo_window *w, uint32_t pixel) { gather(k, w, (int8_t *)k->scratch + pixel * values_of(k)); }
+void tmo_conv_mve_gather(const tmo_kernel *k, const tmo_window *w, uint32_t pixel) { gather_bytes(k, w, (int8_t *)k->scratch + pixel * gathered_bytes(k)); }
 
 static tmo_mve_job job_of(const tmo_kernel *k, int8_t *out, uint32_t step) {
   return tmo_mve_job_of(k->op, k->bias, k->in_channels, k->out_channels, out, step);
@@ -88,7 +88,7 @@ void tmo_conv_mve_multiply(const tmo_kernel *k, const int8_t *bytes, uint32_t by
 
 /* The first pixels of a row that are multiplied as they lie, with what comes behind them in the row, up to a multiple of 16, where weights are 0. Gives
  * their number. */
-static uint32_t pointwise(const tmo_kernel *k, const int8_t *bytes, tmo_mve_job *job) {
+static uint32_t multiply_in_place(const tmo_kernel *k, const int8_t *bytes, tmo_mve_job *job) {
   const uint32_t step = k->op->stride_w * k->in_channels, all = (uint32_t)k->in_width * k->in_channels, values = job->turns * VECTOR;
   const uint32_t inside = all < values ? 0 : (all - values) / step + 1, most = inside < k->out_width ? inside : k->out_width;
   tmo_mve_conv *const two = two_for(job); /* a core takes all pairs at once */
@@ -105,7 +105,7 @@ static uint32_t pointwise(const tmo_kernel *k, const int8_t *bytes, tmo_mve_job 
 
 static void gather_column(const tmo_kernel *k, const tmo_window *rows, uint32_t x, int8_t *to) {
   const tmo_window window = tmo_column(k, rows, (uint16_t)x);
-  gather(k, &window, to);
+  gather_bytes(k, &window, to);
 }
 
 /* Other pixels, from column x on: two at a time, if there is room for them. Of two windows that lie inside, what is read behind the first one's
@@ -144,7 +144,7 @@ void tmo_conv_mve_row(const tmo_kernel *k, const tmo_window *rows, int8_t *out) 
   const tmo_op *op = k->op;
   tmo_mve_job job = job_of(k, out, k->out_channels);
   uint32_t x = 0;
-  if (op->kernel_h == 1 && op->kernel_w == 1 && op->pad_left == 0 && rows->count == 1) x = pointwise(k, rows->pixels[0], &job);
+  if (op->kernel_h == 1 && op->kernel_w == 1 && op->pad_left == 0 && rows->count == 1) x = multiply_in_place(k, rows->pixels[0], &job);
   if (x < k->out_width) gathered(k, rows, &job, x);
 }
 

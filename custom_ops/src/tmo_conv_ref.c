@@ -5,15 +5,15 @@
 
 #if TMO_EIGHT_REGISTERS
 
-enum { CHANNELS = 4 }; /* at once */
+enum { FILTERS = 4 }; /* at once */
 
 /* The last of `channels` stands in for those that are missing. */
 static void add_products(const tmo_runs *r, const int8_t *w, uint32_t channels, uint32_t *sums) {
   for (uint32_t part = 0; part < r->parts; ++part) {
     const int8_t *const *at = r->at + part * r->next_at, *tap = w + part * r->next_row;
     for (uint32_t left = r->count; left > 0; --left, at += r->stride, tap += r->row) {
-      const int8_t *of[CHANNELS] = {tap, tap, tap, tap};
-      for (uint32_t c = 1; c < CHANNELS; ++c) of[c] = of[c - 1] + (c < channels ? r->filter : 0);
+      const int8_t *of[FILTERS] = {tap, tap, tap, tap};
+      for (uint32_t c = 1; c < FILTERS; ++c) of[c] = of[c - 1] + (c < channels ? r->filter : 0);
       tmo_thumb_four(*at + r->offset + part * r->next_offset, of, r->bytes, r->zero_point, (int32_t)r->step, sums);
     }
   }
@@ -21,7 +21,7 @@ static void add_products(const tmo_runs *r, const int8_t *w, uint32_t channels, 
 
 #else
 
-enum { CHANNELS = 32 }; /* sums on the stack */
+enum { FILTERS = TMO_STACK_SUMS }; /* at once */
 #define add_products tmo_conv_sums
 
 #endif
@@ -81,9 +81,9 @@ static void conv(const tmo_kernel *k, const tmo_window *v, uint32_t i, int8_t *o
   if (tmo_conv_vectors(k, v, i, out)) return;
   const int8_t *w = k->weights + tmo_first_tap(k, v);
   const tmo_runs r = find_runs(k, v);
-  for (uint32_t oc = 0; oc < k->out_channels; oc += CHANNELS, w += CHANNELS * r.filter) {
-    const uint32_t left = k->out_channels - oc, n = left < CHANNELS ? left : CHANNELS;
-    uint32_t sums[CHANNELS];
+  for (uint32_t oc = 0; oc < k->out_channels; oc += FILTERS, w += FILTERS * r.filter) {
+    const uint32_t left = k->out_channels - oc, n = left < FILTERS ? left : FILTERS;
+    uint32_t sums[FILTERS];
     tmo_begin_sums(k, sums, n, oc, i + oc);
     add_products(&r, w, n, sums);
     tmo_end_sums(k, sums, n, oc, i + oc, out);

@@ -4,6 +4,7 @@
  * core have not a byte of it, and those for two have them once, since tmo_run() is not linked beside. */
 #include "tmo/cores.h"
 
+#define tmo_fire_any tmo_cores_fire_any
 #include "tmo/fire.h"
 #include "tmo/frame.h"
 #include "tmo/packed.h"
@@ -18,6 +19,8 @@ typedef struct {
 } core_run;
 
 static tmo_status fire_share(const tmo_run_state *run, const tmo_op *op);
+static void tmo_cores_begin(tmo_run_state *run, const void *program, void *const *io, void *workspace);
+static tmo_status tmo_cores_step(tmo_run_state *run);
 
 #define TMO_WITHIN_CORES
 #define tmo_begin tmo_cores_begin
@@ -25,7 +28,6 @@ static tmo_status fire_share(const tmo_run_state *run, const tmo_op *op);
 #define tmo_fire fire_share
 #include "tmo_run.c"
 #undef tmo_fire
-#define tmo_fire_any tmo_cores_fire_any
 #include "tmo_fire.c"
 
 const tmo_cores *tmo_cores_of(const void *program) {
@@ -244,21 +246,18 @@ static tmo_status run_alone(const void *program, void *const *io, void *workspac
   return status;
 }
 
+static tmo_status help(tmo_team *team) { return run_core(team, 1); }
+
 tmo_status tmo_run_shared(tmo_team *team, const void *program, void *const *io, void *workspace) {
   if (team == NULL || tmo_cores_of(program) == NULL) return run_alone(program, io, workspace);
   team->program = program;
   team->io = io;
   team->workspace = workspace;
+  team->help = help;
   team->wake(team->context, 1);
   const tmo_status status = run_core(team, 0);
   team->wait(team->context, 0);
   return status == TMO_OK ? team->status : status;
-}
-
-void tmo_run_worker(tmo_team *team) {
-  team->wait(team->context, 1);
-  team->status = run_core(team, 1);
-  team->wake(team->context, 0);
 }
 
 #include "tmo/check.h" /* from here on: it is compiled for size */

@@ -6,7 +6,7 @@
 #if TMO_RUNS_PACKED
 
 enum { CHANNELS_AT_ONCE = 4 };                             /* of the core for the DSP extension */
-enum { VECTOR = 16, NINE_CONSTANTS = VECTOR * (4 + 10 + 8) }; /* bytes of one, and of its constants: biases, ten taps, scales */
+enum { LANES = 16, NINE_CONSTANTS = LANES * (4 + 10 + 8) }; /* bytes of one, and of its constants: biases, ten taps, scales */
 
 /* Taps that a core takes at once. */
 static uint32_t turn_of(const tmo_op *op) {
@@ -53,7 +53,7 @@ static void fill_up(const tmo_op *op, const int8_t **taps, uint32_t all) {
 }
 
 /* The taps of a window whose pixels are listed already, and what fills them up. */
-TMO_OWN_FRAME static void list_pixels(const tmo_kernel *k, const tmo_window *w, const int8_t **taps, uint32_t all) {
+TMO_OWN_FRAME static void list_taps(const tmo_kernel *k, const tmo_window *w, const int8_t **taps, uint32_t all) {
   const uint32_t wide = k->op->kernel_w;
   const int8_t *const *pixel = w->pixels, *const *const end = pixel + w->count;
   clear(k, taps, all);
@@ -65,11 +65,11 @@ TMO_OWN_FRAME static void list_pixels(const tmo_kernel *k, const tmo_window *w, 
 #if TMO_RUNS_MVE
 /* What a pixel wants, field by field: an initializer sets all to 0 first. */
 static void nine_channels(const tmo_kernel *k, tmo_mve_nine *job) {
-  const uint32_t channels = k->out_channels, more = channels < VECTOR ? 0 : channels % VECTOR;
+  const uint32_t channels = k->out_channels, more = channels < LANES ? 0 : channels % LANES;
   job->constants = k->weights;
   job->first = channels - more;
-  job->end = job->constants + (channels + VECTOR - 1) / VECTOR * NINE_CONSTANTS;
-  job->beyond = channels < VECTOR ? VECTOR - channels : 0;
+  job->end = job->constants + (channels + LANES - 1) / LANES * NINE_CONSTANTS;
+  job->beyond = channels < LANES ? LANES - channels : 0;
   job->more = more;
 }
 
@@ -110,12 +110,12 @@ TMO_OWN_FRAME static void nine_row(const tmo_kernel *k, const tmo_window *rows, 
   uint32_t x = 0;
   if (whole && stride == 1 && channels <= 8) {
     const tmo_run_of_columns inside = tmo_inside(k);
-    const uint32_t at_once = VECTOR / channels, runs = inside.count / at_once;
+    const uint32_t at_once = LANES / channels, runs = inside.count / at_once;
     if (runs > 0) {
       out = nine_pixels(&job, -op->pad_left, inside.first, out);
       job.stride = at_once;
       job.apart = job.beyond = 0;
-      job.first = VECTOR;
+      job.first = LANES;
       out = nine_pixels(&job, (int32_t)inside.first - op->pad_left, runs, out);
       nine_channels(k, &job);
       job.stride = 1;
@@ -168,7 +168,7 @@ TMO_OWN_FRAME void tmo_depthwise_packed_pixel(const tmo_kernel *k, const tmo_win
   const uint32_t all = nine ? 9 : turns_of(k->op) * turn_of(k->op);
   if (window->count != all) { /* some are missing */
     fill_zero(k);
-    list_pixels(k, window, taps, all);
+    list_taps(k, window, taps, all);
     pixels = taps;
   }
 #if TMO_RUNS_MVE

@@ -7,7 +7,7 @@
 #if TMO_RUNS_MVE
 
 /* Pixel (x, y) of a tensor that is no frame. */
-static TMO_ALWAYS_INLINE const int8_t *pixel_at(const tmo_run_state *run, const tmo_view *v, uint32_t y, uint32_t x) {
+static TMO_ALWAYS_INLINE const int8_t *pixel_in_lanes(const tmo_run_state *run, const tmo_view *v, uint32_t y, uint32_t x) {
   const tmo_line line = tmo_line_of(run->program, v->tensor, v->pixel, run->unit.strip, (uint16_t)y);
   return v->base + tmo_pixel_offset(&line, x);
 }
@@ -15,7 +15,7 @@ static TMO_ALWAYS_INLINE const int8_t *pixel_at(const tmo_run_state *run, const 
 /* The pixel that is made. */
 TMO_OWN_FRAME static int8_t *output_of(const tmo_run_state *run, const tmo_tensor *t) {
   const tmo_view v = {t, tmo_base_of(run, t), t->channels};
-  return (int8_t *)(uintptr_t)pixel_at(run, &v, run->unit.row, run->unit.tile);
+  return (int8_t *)(uintptr_t)pixel_in_lanes(run, &v, run->unit.row, run->unit.tile);
 }
 
 /* Copies the pixels of a window to where they are multiplied. A tensor without lanes is one whose only row is in one lane, again and again. */
@@ -52,11 +52,11 @@ static void take_window(const tmo_run_state *run, const tmo_op *op, const tmo_vi
 }
 
 /* The bytes of a window: where they are copied to, or where they lie. */
-static TMO_ALWAYS_INLINE const int8_t *window_of(const tmo_run_state *run, const tmo_op *op, const tmo_view *in, uint32_t out_channels) {
+static TMO_ALWAYS_INLINE const int8_t *gathered_window(const tmo_run_state *run, const tmo_op *op, const tmo_view *in, uint32_t out_channels) {
   const uint32_t x = run->unit.tile, y = run->unit.row;
   const tmo_taps rows = tmo_clip((int32_t)(y * op->stride_h) - op->pad_top, op->kernel_h, op->dilation_h, in->tensor->height);
   const tmo_taps columns = tmo_clip((int32_t)(x * op->stride_w) - op->pad_left, op->kernel_w, op->dilation_w, in->tensor->width);
-  if (tmo_packed_direct(op, in->pixel, out_channels, 1)) return pixel_at(run, in, rows.start, columns.start);
+  if (tmo_packed_direct(op, in->pixel, out_channels, 1)) return pixel_in_lanes(run, in, rows.start, columns.start);
   int8_t *const to = (int8_t *)run->workspace + op->accumulator;
   const bool clipped = rows.count < op->kernel_h || columns.count < op->kernel_w;
   if (clipped) tmo_mve_fill(to, op->input_zero_point[0], 16 * tmo_mve_turns(op, in->pixel));
@@ -71,7 +71,7 @@ tmo_status tmo_fire_mve_conv(const tmo_run_state *run, const tmo_op *op) {
   int8_t *const pixel = output_of(run, out);
   const int32_t *const scales = (const int32_t *)tmo_constant(run->program, op->bias);
   const tmo_mve_job job = tmo_mve_job_of(op, scales, in.pixel, out->channels, pixel, 0);
-  const int8_t *const bytes = window_of(run, op, &in, out->channels);
+  const int8_t *const bytes = gathered_window(run, op, &in, out->channels);
   tmo_mve_one_for(&job)(bytes, 0, (const int8_t *)tmo_constant(run->program, op->weights), &job);
   return TMO_OK;
 }
@@ -83,7 +83,7 @@ tmo_status tmo_fire_mve_add(const tmo_run_state *run, const tmo_op *op) {
   const tmo_tensor *const out = &tmo_tensors(run->program)[op->output];
   int8_t *const pixel = output_of(run, out);
   const int32_t *const scales = (const int32_t *)tmo_constant(run->program, op->bias);
-  tmo_packed_add(pixel_at(run, &first, y, x), pixel_at(run, &second, y, x), pixel, out->channels, scales, op);
+  tmo_packed_add(pixel_in_lanes(run, &first, y, x), pixel_in_lanes(run, &second, y, x), pixel, out->channels, scales, op);
   return TMO_OK;
 }
 

@@ -7,6 +7,14 @@
 #include "tmo/kernels.h"
 
 #if TMO_OWN
+#ifdef TMO_OWN_KERNELS
+const tmo_own_kernel *tmo_own_of(const tmo_op *op) {
+  for (uint32_t i = 0; i < sizeof TMO_OWN_KERNELS / sizeof TMO_OWN_KERNELS[0]; ++i) {
+    if (TMO_OWN_KERNELS[i].identity == (uint32_t)op->param) return &TMO_OWN_KERNELS[i];
+  }
+  return NULL;
+}
+#else
 static const tmo_own_table *tables;
 
 void tmo_own_use(tmo_own_table *table) {
@@ -25,6 +33,7 @@ const tmo_own_kernel *tmo_own_of(const tmo_op *op) {
   }
   return NULL;
 }
+#endif
 
 void tmo_own_s8(const tmo_kernel *k, const tmo_window *window, int8_t *out) {
   const tmo_own_kernel *const own = tmo_own_of(k->op);

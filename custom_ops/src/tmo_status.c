@@ -14,7 +14,7 @@ const char *tmo_status_text(tmo_status status) {
     case TMO_ERROR_TABLE: return "the program is damaged: a table, tensor or block points outside";
     case TMO_ERROR_OP: return "the program is damaged: an operator has impossible geometry, operands or constants";
     case TMO_ERROR_FIRINGS: return "the program is damaged: the run does not end after the declared number of firings";
-    case TMO_ERROR_KERNEL: return "this build lacks what the program needs: build the library with the TMO_KINDS, TMO_PACKINGS and TMO_PARTS of this model, and tmo_own_use() its own kernels";
+    case TMO_ERROR_KERNEL: return "this build lacks a kernel that the program needs: compile the NAME_library.c that was written with this model";
     case TMO_ERROR_INDEX: return "an index in the input is outside of its table: feed indices from 0 to the table's last row";
     case TMO_ERROR_FRAME: return "the frame is missing or too small: tmo_frame must hold all rows and columns that the model reads";
     case TMO_ERROR_LINK: return "rows of another device are missing, late or damaged: repeat the inference";

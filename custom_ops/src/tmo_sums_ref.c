@@ -3,8 +3,6 @@
 
 #include "tmo/kernels.h"
 
-enum { CHANNELS = 32 }; /* sums on the stack */
-
 static int8_t *put_sum(int8_t *out, uint32_t sum, uint32_t bytes) {
   for (; bytes > 0; --bytes, sum >>= 8) *out++ = (int8_t)sum;
   return out;
@@ -19,14 +17,14 @@ static uint32_t get_sum(const int8_t *in, uint32_t bytes) {
 
 /* One output pixel, from byte i of the output on: a CONV whose sums go no further. */
 static void make_sums(const tmo_kernel *k, const tmo_window *window, uint32_t i, int8_t *out) {
-  int32_t sums[CHANNELS];
+  int32_t sums[TMO_STACK_SUMS];
   tmo_kernel part = *k;
   const uint32_t bytes = (uint32_t)k->op->param, filter = (uint32_t)k->op->kernel_h * k->op->kernel_w * k->tap_step;
   part.sums = sums;
   part.last = false;
   out += i;
   for (uint32_t left = k->out_channels / bytes; left > 0; left -= part.out_channels) {
-    part.out_channels = left < CHANNELS ? left : CHANNELS;
+    part.out_channels = left < TMO_STACK_SUMS ? left : TMO_STACK_SUMS;
     tmo_conv_pixel_s8(&part, window, NULL);
     for (uint32_t c = 0; c < part.out_channels; ++c) out = put_sum(out, (uint32_t)sums[c], bytes);
     part.weights += part.out_channels * filter;

@@ -3,8 +3,6 @@
 
 #include "tmo/kernels.h"
 
-enum { CHANNELS = 32 }; /* sums on the stack */
-
 /* What lies under output column x: a part is a tap, and has a run of each row. Elements have so many bytes. *w: of a channel, those of the first. */
 static tmo_runs runs_under(const tmo_kernel *k, const tmo_window *rows, uint32_t x, uint32_t bytes, const int8_t **w) {
   const tmo_op *op = k->op;
@@ -25,8 +23,8 @@ void tmo_transpose_conv_row_s8(const tmo_kernel *k, const tmo_window *window, in
     const int8_t *w;
     const tmo_runs r = runs_under(k, window, x, 1, &w);
     for (uint32_t n, c = 0; c < k->out_channels; c += n, w += n * r.filter) {
-      uint32_t sums[CHANNELS];
-      n = k->out_channels - c < CHANNELS ? k->out_channels - c : CHANNELS;
+      uint32_t sums[TMO_STACK_SUMS];
+      n = k->out_channels - c < TMO_STACK_SUMS ? k->out_channels - c : TMO_STACK_SUMS;
       tmo_begin_sums(k, sums, n, c, 0);
       tmo_conv_sums(&r, w, n, sums);
       tmo_end_sums(k, sums, n, c, c, out);

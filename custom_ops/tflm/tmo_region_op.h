@@ -2,10 +2,9 @@
  *
  * For the translation units that register it (tmo_tflm.cpp, host/wheel_shim.cpp), never for users. The includer has
  * declared TfLiteContext, TfLiteNode, TfLiteEvalTensor, GetEvalInput(), GetEvalOutput() and MicroPrintf() before, where
- * its TFLM has them: in the global namespace or in tflite::micro. The using-directive below finds them in either. And five
- * functions in namespace tmo: kTfLiteAbort is what Abort() returns, a tmo_frame, or NULL, what FrameOf(context) does, a tmo_crosser, or NULL,
- * what LinkOf(context) does; CheckRun(program) says whether RunWhole(program, io, workspace), which is tmo_run() or what takes its place, runs a
- * program that has passed tmo_check().
+ * its TFLM has them: in the global namespace or in tflite::micro. The using-directive below finds them in either. And three
+ * functions in namespace tmo: Abort() returns kTfLiteAbort, FrameOf(context) a tmo_frame or NULL, LinkOf(context) a tmo_crosser or NULL.
+ * Prepare and Invoke run the code of the tmo_library that they are given. team: the second core's, or NULL.
  *
  * Inputs: the region's inputs, then, of a program that pauses, a constant int32 list of firings, then, of it and when inputs are streamed, a variable of two int32, or of uint8 for a program with a
  * state, then the program, a constant uint8 tensor. Outputs: the region's outputs, then, when the program wants one, a uint8 workspace tensor. The operator keeps no
@@ -18,7 +17,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "tmo/tmo.h"
+#include "tmo/library.h"
 
 namespace tmo {
 namespace {
@@ -126,7 +125,7 @@ TfLiteStatus Refuse(const char *why) {
 }
 
 /* Validates the program against the tensors that the model gives the operator; Invoke relies on it. */
-TfLiteStatus Prepare(TfLiteContext *context, TfLiteNode *node) {
+TfLiteStatus Prepare(const tmo_library &library, TfLiteContext *context, TfLiteNode *node) {
   if (node->inputs->size < 1 || node->outputs->size < 1) {
     return Refuse("needs a region's inputs, its program and its outputs; convert the model again");
   }
@@ -164,22 +163,25 @@ TfLiteStatus Prepare(TfLiteContext *context, TfLiteNode *node) {
   }
 
   const size_t inputs = static_cast<size_t>(s.external + s.inputs), outputs = static_cast<size_t>(s.outputs);
-  tmo_status status = tmo_check(program, program_bytes, bytes, inputs, outputs, workspace_bytes);
-  if (status == TMO_OK) status = CheckRun(program);
+  tmo_status status = library.check(program, program_bytes, bytes, inputs, outputs, workspace_bytes);
+  if (status == TMO_OK && (s.paused ? library.run_paused == nullptr : s.streamed && library.push == nullptr)) status = TMO_ERROR_KERNEL;
   return status == TMO_OK ? kTfLiteOk : Refuse(tmo_status_text(status));
 }
 
-tmo_status Run(const TfLiteContext *context, const TfLiteNode *node, const Signature &s, void *const *io, void *workspace) {
+tmo_status Run(const tmo_library &library, tmo_team *team, const TfLiteContext *context, const TfLiteNode *node, const Signature &s, void *const *io,
+               void *workspace) {
   const void *program = Program(context, node)->data.data;
-  if (!s.streamed && !s.paused) return RunWhole(program, io, workspace);
+  if (!s.streamed && !s.paused) {
+    return library.run_shared != nullptr ? library.run_shared(team, program, io, workspace) : library.run(program, io, workspace);
+  }
   tmo_stream *at = static_cast<tmo_stream *>(Variable(context, node)->data.data);
-  if (s.streamed) return tmo_push(program, io, workspace, at);
+  if (s.streamed) return library.push(program, io, workspace, at);
   const TfLiteEvalTensor *pauses = Pauses(context, node);
   const uint32_t *firings = static_cast<const uint32_t *>(pauses->data.data);
-  return tmo_run_paused(program, io, workspace, firings, static_cast<uint32_t>(pauses->dims->data[0]), at);
+  return library.run_paused(program, io, workspace, firings, static_cast<uint32_t>(pauses->dims->data[0]), at);
 }
 
-TfLiteStatus Invoke(TfLiteContext *context, TfLiteNode *node) {
+TfLiteStatus Invoke(const tmo_library &library, tmo_team *team, TfLiteContext *context, TfLiteNode *node) {
   const void *program = Program(context, node)->data.data;
   const Signature s = SignatureOf(node, static_cast<const tmo_header *>(program));
 
@@ -196,7 +198,7 @@ TfLiteStatus Invoke(TfLiteContext *context, TfLiteNode *node) {
     return Refuse("the workspace is not 16-byte aligned; keep the model's OfflineMemoryAllocation metadata as written");
   }
 
-  const tmo_status status = Run(context, node, s, io, workspace);
+  const tmo_status status = Run(library, team, context, node, s, io, workspace);
   if (status == TMO_WAIT) return Abort();
   return status == TMO_OK ? kTfLiteOk : Refuse(tmo_status_text(status));
 }

@@ -20,10 +20,6 @@ TfLiteStatus Abort() { return kTfLiteAbort; }
 
 void *FrameOf(TfLiteContext *context) { return GetMicroContext(context)->external_context(); }
 
-tmo_status CheckRun(const void *) { return TMO_OK; }
-
-tmo_status RunWhole(const void *program, void *const *io, void *workspace) { return tmo_run(program, io, workspace); }
-
 void *LinkOf(TfLiteContext *context) { return GetMicroContext(context)->external_context(); }
 
 }  // namespace
@@ -32,12 +28,15 @@ void *LinkOf(TfLiteContext *context) { return GetMicroContext(context)->external
 #include "tmo_region_op.h"
 
 namespace tmo {
+namespace region {
 
-Registration *RegisterRegion() {
-  static Registration registration = ::tflite::micro::RegisterOp(nullptr, Prepare, Invoke);
-  return &registration;
+TfLiteStatus Prepare(const tmo_library &library, TfLiteContext *context, TfLiteNode *node) { return tmo::Prepare(library, context, node); }
+
+TfLiteStatus Invoke(const tmo_library &library, tmo_team *team, TfLiteContext *context, TfLiteNode *node) {
+  return tmo::Invoke(library, team, context, node);
 }
 
+}  // namespace region
 }  // namespace tmo
 
 #endif

@@ -18,7 +18,7 @@
 #if __has_include("tensorflow/lite/micro/kernels/circular_buffer.h")
 #include "tensorflow/lite/micro/kernels/circular_buffer.h" /* has kTfLiteAbort until July 2023, micro_context.h since */
 #endif
-#include "tmo/tmo.h"
+#include "tmo/library.h"
 #include "tmo/turns.h"
 #include "tmo_names.h"
 
@@ -34,8 +34,35 @@ using namespace ::tflite;
 using namespace ::tflite::micro;
 }  // namespace status
 
-/* The registration behind all names. Not const: TFLM versions differ in what AddCustom() takes. */
-Registration *RegisterRegion();
+namespace region {
+using namespace ::tflite;
+using namespace ::tflite::micro;
+
+/* The operator, by the code of a library. team: the second core's, or NULL. */
+TfLiteStatus Prepare(const tmo_library &library, TfLiteContext *context, TfLiteNode *node);
+TfLiteStatus Invoke(const tmo_library &library, tmo_team *team, TfLiteContext *context, TfLiteNode *node);
+
+template <const tmo_library *library>
+TfLiteStatus PrepareBy(TfLiteContext *context, TfLiteNode *node) {
+  return Prepare(*library, context, node);
+}
+
+template <const tmo_library *library>
+TfLiteStatus InvokeBy(TfLiteContext *context, TfLiteNode *node) {
+  return Invoke(*library, nullptr, context, node);
+}
+}  // namespace region
+
+/* The registration behind all names, with the code that NAME_library.c has for a model: RegisterRegion<&NAME_library>(). Nothing else is linked
+ * then. Not const: TFLM versions differ in what AddCustom() takes. */
+template <const tmo_library *library>
+Registration *RegisterRegion() {
+  static Registration registration = ::tflite::micro::RegisterOp(nullptr, region::PrepareBy<library>, region::InvokeBy<library>);
+  return &registration;
+}
+
+/* The same with all kernels, for any model. */
+inline Registration *RegisterRegion() { return RegisterRegion<&tmo_whole_library>(); }
 
 /* Adds the operator under all its names: kNameCount places of a MicroMutableOpResolver. Returns the status of the first
  * AddCustom() that fails, else kTfLiteOk. The generated NAME_ops.h adds only the names that its model needs. */

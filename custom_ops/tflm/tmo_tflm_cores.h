@@ -13,8 +13,30 @@
 
 namespace tmo {
 
-/* team: NULL, and core 0 runs everything. It has to live as long as interpreters; there is one for all of them, which may not run at once. */
-Registration *RegisterRegionShared(tmo_team *team);
+namespace region {
+/* TFLM hands nothing of the caller's to an operator but the external context, which is the frame. */
+inline tmo_team *&Team() {
+  static tmo_team *team = nullptr;
+  return team;
+}
+
+template <const tmo_library *library>
+TfLiteStatus InvokeShared(TfLiteContext *context, TfLiteNode *node) {
+  return Invoke(*library, Team(), context, node);
+}
+}  // namespace region
+
+/* team: NULL, and core 0 runs everything. It has to live as long as interpreters; there is one for all of them, which may not run at once. The
+ * library's table has run_shared. */
+template <const tmo_library *library>
+Registration *RegisterRegionShared(tmo_team *team) {
+  static Registration registration = ::tflite::micro::RegisterOp(nullptr, region::PrepareBy<library>, region::InvokeShared<library>);
+  region::Team() = team;
+  return &registration;
+}
+
+/* The same with all kernels, for any model. */
+inline Registration *RegisterRegionShared(tmo_team *team) { return RegisterRegionShared<&tmo_whole_library_for_two>(team); }
 
 }  // namespace tmo
 

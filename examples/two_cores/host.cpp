@@ -15,7 +15,7 @@ void wait(void *, int core) {
   }
 }
 
-tmo_team team = {wake, wait, nullptr, nullptr, nullptr, nullptr, TMO_OK};
+tmo_team team = {wake, wait, nullptr, nullptr, nullptr, nullptr, TMO_OK, nullptr};
 
 void *second_core(void *) {
   for (;;) tmo_run_worker(&team);

@@ -83,7 +83,7 @@ static uint32_t *stack_here(void) {
 }
 
 static tmo_spin spin;
-static tmo_team team = {tmo_spin_wake, tmo_spin_wait, &spin, NULL, NULL, NULL, TMO_OK};
+static tmo_team team = {tmo_spin_wake, tmo_spin_wait, &spin, NULL, NULL, NULL, TMO_OK, NULL};
 
 #ifdef CORE_PAIR
 static void help(void) { tmo_run_worker(&team); }

@@ -14,6 +14,7 @@ import numpy as np
 import pytest
 import streaming
 from ai_edge_litert import schema_py_generated as schema
+from compiling import part_of
 from in_sums import in_parts
 from kernels import networks, tile_plans
 from kernels.conftest import THREADS, WATCHED, Build, compiled, sample
@@ -225,9 +226,9 @@ def samples(tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
     "flags",
     [
         (),
-        FILTERS.flags,
-        replace(FILTERS, packings=(1 << 64) - 1, parts=1 << Part.ITERATIVE | 1 << Part.STREAM).flags,
-        Needs((1 << 64) - 1, parts=1 << Part.TILES).flags,
+        part_of(FILTERS),
+        part_of(replace(FILTERS, packings=(1 << 64) - 1, parts=1 << Part.ITERATIVE | 1 << Part.STREAM)),
+        part_of(Needs((1 << 64) - 1, parts=1 << Part.TILES)),
     ],
     ids=["everything", "filters", "streamed", "tiles"],
 )

@@ -186,13 +186,8 @@ def built(result: AppOptimized, folder: Path) -> None:
     texts = {name: text.decode() for name, text in result.files("c").items() if name.endswith((".c", ".h"))}
     for name, text in {**texts, "main.c": main(result)}.items():
         (folder / name).write_text(text)
-    flags = re.findall(
-        r"-DTMO_[A-Z]+=0x[0-9a-f]+u(?:ll)?\b",
-        next(text for name, text in texts.items() if "models in one arena" in text),
-    )
-    command = ["gcc", *STRICT, *WATCHED, f"-I{LIBRARY}/include", "-I."]
-    needed = flags if len(result.models) == MOST else []
-    library = objects([*command, *needed], LIBRARY.glob("src/*.c"), folder)
+    command = ["gcc", *STRICT, *WATCHED, f"-I{LIBRARY}/include", f"-I{LIBRARY}/src", "-I."]
+    library = objects(command, [LIBRARY / "src/tmo_status.c"], folder)
     done = subprocess.run(
         [*command, *folder.glob("*.c"), *library, "-o", "program"],
         cwd=folder, capture_output=True, text=True, check=False,

@@ -34,5 +34,5 @@ def test_what_users_include_includes_nothing_private() -> None:
     adapter = "".join(path.read_text(encoding="utf-8") for path in (LIBRARY / "tflm").glob("*.*"))
     outermost = {"spin.h", "own.h"}
     included = re.findall(r'#include "tmo/(.*)"', adapter + "".join(public.values()))
-    users = {"tmo.h", "program.h", "kinds.def", "camera.h", "cores.h", "turns.h"}
+    users = {"tmo.h", "program.h", "kinds.def", "camera.h", "cores.h", "turns.h", "library.h", "linkage.h"}
     assert set(included) == set(public) - outermost == users

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import configparser
 import re
-import shutil
 import subprocess
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
@@ -19,14 +18,13 @@ from kernels import camera
 from models import Net
 from numpy.typing import NDArray
 from ported import MADE
-from projects import PROJECTS, TFLM, compile_library, needs_host, run, told, unpack
+from projects import PROJECTS, TFLM, needs_host, run, told
 from unit.analysis.arena_zoo import resource_variables
 
 import tflm_memopt
 from tflm_memopt.cli import main as cli
 from tflm_memopt.emit import bundle, library
 from tflm_memopt.emit.border import border
-from tflm_memopt.emit.kernels import needs
 from tflm_memopt.emit.mlperf import TASKS, BenchmarkTask, task_of
 from tflm_memopt.errors import RuntimeUnavailable
 from tflm_memopt.model import writer
@@ -146,8 +144,8 @@ def test_a_project_runs_on_both_cores(
 ) -> None:
     """A thread stands for the other core, where there is one. The worker says that it was there."""
     files = written("arena", cores=2)
-    library = "arduino/libraries/tflm-memopt/src/tmo_cores.c"
-    before, found, behind = files[library].partition(b"  team->status = run_core(team, 1);")
+    library = "arduino/libraries/tflm-memopt/src/tmo_worker.c"
+    before, found, behind = files[library].partition(b"  team->status = team->help(team);")
     assert found
     files = {**files, library: b"#include <stdio.h>\n" + before + b'  puts("core 1 helps");\n' + found + behind}
     said = told(project, files, TFLM[tflm], tmp_path, *platform)
@@ -291,21 +289,6 @@ def test_projects_bring_the_library() -> None:
     assert {"platformio/lib/tflm-memopt/library.json", "esp-idf/components/tflm-memopt/idf_component.yml"} <= set(files)
     assert b"name=tflm-memopt" in files["arduino/libraries/tflm-memopt/library.properties"]
     assert not [name for name in files if "/host/" in name]
-
-
-@pytest.mark.slow
-def test_their_library_has_what_the_model_needs(tmp_path: Path) -> None:
-    if not shutil.which("gcc"):
-        pytest.skip("no gcc")
-    folders = ("arduino/libraries/tflm-memopt", "platformio/lib/tflm-memopt", "esp-idf/components/tflm-memopt")
-    for where in ("arena", "stream:4"):
-        unpack(written(where), tmp_path)
-        programs = [region.program for region in regions(read(written(where)["shapes v1.tflite"]))]
-        for folder in folders:
-            said = run("gcc", "-dM", "-E", "src/tmo/build.h", "-Iinclude", "-Isrc", cwd=tmp_path / folder)
-            defined = dict(re.findall(r"#define (TMO_[KP]\w+) (0x\S+)", said))
-            assert defined == needs(programs).defines
-        assert any(path.name == "tmo_run.o" for path in compile_library(tmp_path))
 
 
 @pytest.mark.slow

@@ -2,14 +2,10 @@
 
 from __future__ import annotations
 
-import hashlib
 import random
-import subprocess
 import tempfile
 from dataclasses import replace
-from functools import cache
 from pathlib import Path
-from unittest import mock
 
 from conftest import ROOT
 from property.oracle import EFFORTS, original
@@ -17,7 +13,6 @@ from property.ports import ported, ports_of
 
 from tflm_memopt.convert import pipeline
 from tflm_memopt.emit import specialized
-from tflm_memopt.emit.library import folder as library_folder
 from tflm_memopt.emit.module import Module, module
 from tflm_memopt.emit.module_text import module_header, module_source
 from tflm_memopt.errors import UsageError
@@ -30,7 +25,6 @@ from tflm_memopt.plan.search.tiles_plan import NO_RECOMPUTE
 from tflm_memopt.results import FrameReport
 from tflm_memopt.rewrite.int8_io import Int8Interface, int8_io
 from tflm_memopt.rowgraph.inputs import InputMode
-from tflm_memopt.runtime import c_module
 from tflm_memopt.runtime.verification import Verification
 from tflm_memopt.runtime.verify import sample, verify
 
@@ -42,24 +36,6 @@ ELSEWHERE = ("input_impossible", "input_not_streamable", "input_push")
 """Codes of refusals that are right: of an input in one place, after which another place is tried,"""
 IMPOSSIBLE = ("input_impossible", "module_builtin")
 """and of a model."""
-
-
-@cache
-def archive(folder: Path) -> Path:
-    """The C library with everything in it, under sanitizers; compiled unless the folder has that of these sources."""
-    root = library_folder()
-    sources = (path for part in ("src", "include") for path in sorted((root / part).rglob("*")) if path.is_file())
-    compiler = c_module.toolchain()
-    version = subprocess.run([*compiler.command, "--version"], capture_output=True, check=True).stdout
-    digest = hashlib.sha256(b"".join([version, *(path.read_bytes() for path in sources)])).hexdigest()[:16]
-    archived = folder / f"tmo-{digest}.a"
-    if not archived.is_file():
-        folder.mkdir(parents=True, exist_ok=True)
-        with tempfile.TemporaryDirectory(dir=folder) as own:
-            objects = c_module.compile_library(compiler, Path(own))
-            subprocess.run(["ar", "rcs", f"{own}/tmo.a", *map(str, objects)], check=True)
-            Path(own, "tmo.a").replace(archived)
-    return archived
 
 
 def written(data: bytes, folder: Path, rng: random.Random) -> bytes:
@@ -118,13 +94,12 @@ def _frame(planned: Planned) -> FrameReport | None:
     return FrameReport(frame.height, frame.row_bytes, frame.pushed) if frame else None
 
 
-def verified(data: bytes, new: bytes, folder: Path, library: Path) -> Verification:
-    """What `verify --c` says of the module in the folder. library: compiled."""
-    with mock.patch.object(c_module, "compile_library", return_value=[library]):
-        return verify(data, new, runs=RUNS, c=folder)
+def verified(data: bytes, new: bytes, folder: Path) -> Verification:
+    """What `verify --c` says of the module in the folder."""
+    return verify(data, new, runs=RUNS, c=folder)
 
 
-def examine(seed: int, library: Path) -> str:
+def examine(seed: int) -> str:
     """One random network: where its input is, or why there is no module. Raises AssertionError when a byte differs."""
     rng = random.Random(seed)
     data = ported(rng)
@@ -140,7 +115,7 @@ def examine(seed: int, library: Path) -> str:
             if refusal.code not in IMPOSSIBLE:
                 raise
             return refusal.code
-        found = verified(data, new, folder, library)
+        found = verified(data, new, folder)
         if not found.bit_exact:
             kept = ROOT / f"build/soak/module{seed}"
             kept.mkdir(parents=True, exist_ok=True)

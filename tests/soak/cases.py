@@ -22,7 +22,6 @@ from kernels.test_fuzz import write_samples, write_shared
 from property import two_cores
 from property.applications import examine as examine_application
 from property.forced import mobile
-from property.modules import archive
 from property.modules import examine as examine_module
 from property.networks import Recipe, recipes
 from property.sequences import examine as examine_sequence
@@ -171,8 +170,7 @@ def races(cases: range) -> list[Failure]:
 
 def modules(cases: range) -> list[Failure]:
     """C modules of random networks with any ports, under sanitizers, against TFLM."""
-    library = archive(FOLDER)
-    return each(cases, lambda case: examine_module(case, library))
+    return each(cases, examine_module)
 
 
 def registers(cases: range) -> list[Failure]:

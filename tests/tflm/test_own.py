@@ -20,7 +20,7 @@ from projects import PROJECTS, TFLM, needs_host, told
 
 import tflm_memopt
 from tflm_memopt.cli.main import main as command
-from tflm_memopt.emit import bundle, own_text
+from tflm_memopt.emit import bundle
 from tflm_memopt.errors import KernelError, UsageError
 from tflm_memopt.kernels.instructions import SCALAR
 from tflm_memopt.lower.reference import reference_program
@@ -90,7 +90,7 @@ def test_the_page_runs_as_it_stands(
     (said,) = re.findall(r"```text\n(.*?)```", PAGE, re.DOTALL)
     assert capsys.readouterr().out == said
     assert f"`{without}`" in PAGE
-    assert "steps_own_kernels()" in Path("build/platformio/src/steps_ops.h").read_text()
+    assert "#define TMO_OWN_KERNELS kernels" in Path("build/platformio/src/steps_library.c").read_text()
     assert len(CODE.splitlines()) <= 40 and len([line for line in CODE.splitlines() if line.strip()]) <= 31
 
 
@@ -202,7 +202,7 @@ def test_a_file_that_describes_nothing(
 
 @pytest.mark.slow
 def test_a_c_module_runs_it(tmp_path: Path) -> None:
-    """Of both examples; the library is built with the flags that the module names."""
+    """Of both examples."""
     for name, text, model in (("steps", DESCRIPTION, steps()), ("added", TWO, added())):
         described(text)
         folder = tmp_path / name
@@ -211,11 +211,10 @@ def test_a_c_module_runs_it(tmp_path: Path) -> None:
         files = bundle.files(result, name, ("c",), bundle.Extras(lambda m=model, r=result: sample(m, r.model)))  # type: ignore[misc]
         for file, data in files.items():
             (folder / file).write_bytes(data)
-        flags = re.findall(r"'?-D([^' ]+)'?", files[f"{name}.h"].decode().split("the library has nothing")[0])
         (folder / "main.c").write_text(f'#include "{name}.h"\nint main(void) {{ return {name}_selftest(); }}\n')
-        options = ["gcc", "-std=c11", "-O1", *STRICT, *(f"-D{flag}" for flag in flags), f"-I{LIBRARY / 'include'}"]
-        library = objects(options, (LIBRARY / "src").glob("*.c"), folder)
-        sources = ["main.c", f"{name}.c", f"{name}_own.c"]
+        options = ["gcc", "-std=c11", "-O1", *STRICT, f"-I{LIBRARY / 'include'}", f"-I{LIBRARY / 'src'}"]
+        library = objects(options, [LIBRARY / "src/tmo_status.c"], folder)
+        sources = ["main.c", f"{name}.c", f"{name}_library.c"]
         subprocess.run([*options, *sources, *map(str, library), "-o", "main"], cwd=folder, check=True)
         subprocess.run([folder / "main"], check=True)
 
@@ -291,7 +290,9 @@ def test_numbers_that_are_not_the_descriptions() -> None:
 
 @pytest.mark.parametrize("called", sorted({f for i in SCALAR for f in re.findall(r"tmo_\w+", i.text)}))
 def test_its_c_has_what_instructions_call(called: str) -> None:
-    assert re.search(rf"static inline \w+ {called}\(", own_text.source("kernels", {}))
+    headers = ("compiler.h", "fixed.h")
+    text = "".join((LIBRARY / "src/tmo" / name).read_text(encoding="utf-8") for name in headers)
+    assert re.search(rf"inline \w+ {called}\(", text)
 
 
 def test_sums_are_saturated_as_packed_kernels_do(tmp_path: Path) -> None:

@@ -47,15 +47,16 @@ def files(result: AppOptimized, kinds: str | Collection[str], labels: Sequence[s
     samples = {
         name: functools.cache(partial(sample, done.original, done.model)) for name, done in result.models.items()
     }
-    taken = {identifier(result.app.name)}
+    stem, taken = file_stem(result.app.name), {identifier(result.app.name)}
     for name, done in result.models.items():
-        own = bundle.files(replace(done, frontier=None), name, own_kinds, bundle.Extras(original=done.original))
+        own = bundle.files(
+            replace(done, frontier=None), name, own_kinds, bundle.Extras(original=done.original, library=stem)
+        )
         if (c := identifier(file_stem(name))) in taken | OWN_NAMES or own.keys() & made.keys():
             what = f"files and identifiers of '{name}' would be of two models, or of the application"
             raise UsageError(what, code="app_same_name", where=f"models.{name}", hint="another name")
         taken.add(c)
         made |= own
-    stem = file_stem(result.app.name)
     if "cpp" in wanted:
         made |= {name: text.encode() for name, text in header.files(result).items()}
     if C in wanted:
@@ -74,7 +75,7 @@ def _project(result: AppOptimized, samples: Mapping[str, Callable[[], Sample]]) 
     """What projects of it are made around."""
     subjects, models = {}, dict[str, str]()
     for name, done in result.models.items():
-        given = bundle.Extras(samples[name], done.original)
+        given = bundle.Extras(samples[name], done.original, library=file_stem(result.app.name))
         subjects[name] = bundle.subject(file_stem(name), read(done.model), done, given)
         models |= bundle.cpp(file_stem(name), read(done.model), done, given)
     fitting = [row.board.id for row in fit_app(result).boards if row.rewritten.fits]

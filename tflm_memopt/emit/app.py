@@ -5,12 +5,14 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Mapping, Sequence
 
 from tflm_memopt.application.results import AppOptimized
+from tflm_memopt.emit.embedded import embedded, entries, file_name, symbol
 from tflm_memopt.emit.names import comment, file_stem, guard, identifier
-from tflm_memopt.emit.own import own_call
+from tflm_memopt.emit.own import own_kernels
 from tflm_memopt.emit.resolver import ARENA_ALIGNMENT, Needed, needed
 from tflm_memopt.model.names import OURS
 from tflm_memopt.model.reader import read
 from tflm_memopt.results import Optimized
+from tflm_memopt.runtime.regions import regions
 from tflm_memopt.tflm.arena import Arena, predict_together
 from tflm_memopt.tflm.libraries import EARLY_2023, Library
 from tflm_memopt.tflm.structs import Abi
@@ -36,7 +38,12 @@ def app_header(result: AppOptimized) -> str:
     c, include_guard = identifier(app.name), guard(app.name, "app")
     includes = "".join(f'#include "{file_stem(n)}_{kind}.h"\n' for n in names for kind in ("model", "ops"))
     enum = "".join(f"  {c}_{identifier(n)} = {i},{NEWLINE}" for i, n in enumerate(names))
-    own = "".join(own_call(file_stem(n), read(done.model))[1] for n, done in result.models.items())
+    table = symbol(app.name)
+    declared = (
+        f'extern "C" const tmo_library {table}; /* {comment(file_name(app.name))} */\n\n'
+        if library_file(result)
+        else ""
+    )
     return f"""\
 // {len(names)} models in one arena. Written by tflm-memopt.
 //
@@ -55,15 +62,15 @@ def app_header(result: AppOptimized) -> str:
 enum {c}_model : unsigned {{
 {enum}}};
 
-{_resolver(c, list(_operators(result)), own)}
+{declared}{_resolver(c, list(_operators(result)))}
 {_turns(c, *excluded(result))}
 #endif  // {include_guard}
 """
 
 
-def _resolver(c: str, operators: Sequence[Needed], own: str) -> str:
-    """The operators of all models. own: statements before."""
-    adds = own + "\n".join(
+def _resolver(c: str, operators: Sequence[Needed]) -> str:
+    """The operators of all models."""
+    adds = "\n".join(
         f"    resolver.{n.add};" if n.add else f"    // {comment(n.operator)}: {n.note}" for n in operators
     )
     return f"""\
@@ -104,7 +111,7 @@ inline tmo_turns &{c}_turns() {{
 
 def _operators(result: AppOptimized) -> Iterator[Needed]:
     """Each once."""
-    every = (n for done in result.models.values() for n in needed(read(done.model)))
+    every = (n for done in result.models.values() for n in needed(read(done.model), symbol(result.app.name)))
     yield from {(n.operator, n.operator in OURS): n for n in every}.values()
 
 
@@ -139,6 +146,16 @@ def excluded(result: AppOptimized) -> tuple[list[int], list[int]]:
     return masks(beside, ()), masks(beside, yields)
 
 
+def library_file(result: AppOptimized) -> Mapping[str, str]:
+    """APP_library.c by its name; nothing if no model has an operator of ours."""
+    models = [read(done.model) for done in result.models.values()]
+    found = [region for model in models for region in regions(model)]
+    if not found:
+        return {}
+    own = {identity: kernel for model in models for identity, kernel in own_kernels(model).items()}
+    return embedded(result.app.name, [region.program for region in found], entries(found), own)
+
+
 def files(result: AppOptimized) -> Mapping[str, str]:
-    """APP_app.h by its name."""
-    return {f"{file_stem(result.app.name)}_app.h": app_header(result)}
+    """APP_app.h and APP_library.c by their names."""
+    return {f"{file_stem(result.app.name)}_app.h": app_header(result), **library_file(result)}

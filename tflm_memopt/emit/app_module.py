@@ -6,13 +6,12 @@ from collections.abc import Mapping
 from dataclasses import replace
 
 from tflm_memopt.application.results import AppOptimized
-from tflm_memopt.emit.app import excluded
+from tflm_memopt.emit.app import excluded, library_file
 from tflm_memopt.emit.array import ALIGNMENT
-from tflm_memopt.emit.kernels import needs
+from tflm_memopt.emit.embedded import file_name
 from tflm_memopt.emit.module import InApp, Module, module
 from tflm_memopt.emit.module_text import LIMIT, NEWLINE, module_header, module_source, ram_limit
 from tflm_memopt.emit.names import comment, file_stem, guard, identifier
-from tflm_memopt.emit.own import own_file
 from tflm_memopt.model.graph import TensorId
 from tflm_memopt.model.reader import Model, read
 from tflm_memopt.results import Optimized, Sample
@@ -28,8 +27,7 @@ def files(result: AppOptimized, samples: Mapping[str, Sample]) -> Mapping[str, s
     texts = {f"{name}.h": _header(result, found), f"{name}.c": _source(result, found)}
     for model, m in found.items():
         texts |= {f"{m.name}.h": module_header(m), f"{m.name}.c": module_source(m, samples[model])}
-        texts |= own_file(m.name, read(result.models[model].model), "c")
-    return texts
+    return {**texts, **library_file(result)}
 
 
 def modules(result: AppOptimized) -> Mapping[str, Module]:
@@ -78,10 +76,9 @@ def _sharing(result: AppOptimized, name: str) -> InApp:
 def _header(result: AppOptimized, found: Mapping[str, Module]) -> str:
     """APP.h."""
     c, include_guard = identifier(result.app.name), guard(result.app.name, "module")
-    programs = [region.program for m in found.values() for region in m.regions]
     names = [f"{c}_{identifier(name)}" for name in found]
     return f"""\
-/* {len(found)} models in one arena, without an interpreter: C11, for tflm-memopt's custom_ops/src.
+/* {len(found)} models in one arena, without an interpreter: C11, for tflm-memopt's custom_ops.
  * Written by tflm-memopt.
  *
  *   if (tmo_enter(&{c}_turns, {names[0]}) == TMO_OK) {{  // else the bytes are another model's now
@@ -91,7 +88,7 @@ def _header(result: AppOptimized, found: Mapping[str, Module]) -> str:
  *
  * Each model has a header of its own. What runs out of turn runs nothing and says TMO_OUT_OF_TURN. Where tasks
  * take each other's turn, all of these calls belong inside a lock.
- * With {" ".join(needs(programs).flags)} the library has nothing but what these models need. */
+ * Compile {comment(file_name(result.app.name))} as well: it has the part of the library that these models need. */
 #ifndef {include_guard}
 #define {include_guard}
 

@@ -8,12 +8,12 @@ from typing import Any
 
 from tflm_memopt.application.results import AppOptimized
 from tflm_memopt.emit.app import files as header
+from tflm_memopt.emit.app import library_file
 from tflm_memopt.emit.array import ALIGNMENT
 from tflm_memopt.emit.names import comment, file_stem, identifier
 from tflm_memopt.emit.program import INVOKE, Platform, Subject, Texts, escaped, inference, printed, rendered, stored
 from tflm_memopt.emit.project import Project
 from tflm_memopt.model.reader import read
-from tflm_memopt.runtime.regions import regions
 from tflm_memopt.runtime.telling import keeps_state
 
 
@@ -29,7 +29,7 @@ def of_app(result: AppOptimized, subjects: Mapping[str, Subject], models: Texts,
         name=name,
         main=main,
         files={**header(result), **models, **inputs},
-        programs=[region.program for done in each for region in regions(read(done.model))],
+        library=bool(library_file(result)),
         boards=boards,
         board=next((done.report.board.board for done in each if done.report.board), ""),
     )

@@ -15,10 +15,11 @@ from typing import Any
 from tflm_memopt.emit import specialized
 from tflm_memopt.emit.array import model_header, model_source
 from tflm_memopt.emit.border import Border, border
+from tflm_memopt.emit.embedded import STEPPED, embedded, entries
 from tflm_memopt.emit.module import Module, module
 from tflm_memopt.emit.module_text import module_header, module_source
 from tflm_memopt.emit.names import file_stem
-from tflm_memopt.emit.own import no_own, own_file
+from tflm_memopt.emit.own import no_own, own_kernels
 from tflm_memopt.emit.program import Subject, labels_count
 from tflm_memopt.emit.project import Project, arduino, below, esp_idf, of_model, platformio
 from tflm_memopt.emit.resolver import ops_header
@@ -28,6 +29,7 @@ from tflm_memopt.model.described import described
 from tflm_memopt.model.reader import Model, read
 from tflm_memopt.plan.plan import Plan
 from tflm_memopt.results import Exploration, Optimized, Sample
+from tflm_memopt.runtime.regions import regions
 
 Files = Mapping[str, bytes]
 Sampler = Callable[[], Sample] | None
@@ -43,6 +45,10 @@ class Extras:
     """As it was: its metadata, and the scale of an input that is external now."""
     labels: tuple[str, ...] = ()
     """Labels of output 0, instead of those that the original's metadata has."""
+    kinds: frozenset[str] = frozenset()
+    """All that is written of it; files() says so."""
+    library: str = ""
+    """Stem of the *_library.c that another one writes; empty: the model has its own."""
 
 
 Emitter = Callable[[str, Model, Optimized, Extras], Mapping[str, str]]
@@ -64,20 +70,33 @@ def files(result: Optimized, name: str, kinds: Collection[str] = ("cpp",), extra
         f"{stem}.plan.json": to_json((result.plan or NOTHING_PLANNED).to_json()),
         f"{stem}.report.json": to_json(result.report.to_json()),
     }
-    model, once = read(result.model), replace(extras, sample=functools.cache(extras.sample) if extras.sample else None)
+    model, once = (
+        read(result.model),
+        replace(extras, sample=functools.cache(extras.sample) if extras.sample else None, kinds=frozenset(kinds)),
+    )
     for kind in kinds:
         texts |= EMITTERS[kind](stem, model, result, once)
     return {f"{stem}.tflite": result.model} | {file: text.encode() for file, text in texts.items()}
 
 
 def cpp(stem: str, model: Model, result: Optimized, extras: Extras) -> Mapping[str, str]:
-    """Model and resolver for TensorFlow Lite Micro."""
+    """Model, resolver and library for TensorFlow Lite Micro."""
     return {
         f"{stem}_model.h": model_header(stem, len(result.model)),
         f"{stem}_model.cpp": model_source(stem, result.model),
-        f"{stem}_ops.h": ops_header(stem, model, result.report, _border(model, extras)),
-        **own_file(stem, model, "cpp"),
+        f"{stem}_ops.h": ops_header(stem, model, result.report, _border(model, extras), extras.library),
+        **({} if extras.library else _library(stem, model, result, extras)),
     }
+
+
+def _library(stem: str, model: Model, result: Optimized, extras: Extras) -> Mapping[str, str]:
+    """NAME_library.c, the same for all kinds that are written together; nothing for a model without our operators."""
+    if not (found := list(regions(model))):
+        return {}
+    called = STEPPED if extras.kinds == {"c-specialized"} else entries(found, shared=bool(result.report.cores))
+    if "c-specialized" in extras.kinds:
+        called |= STEPPED
+    return embedded(stem, [region.program for region in found], called, own_kernels(model))
 
 
 def _module(run: Callable[[Module], str] | None = None) -> Emitter:
@@ -91,7 +110,8 @@ def _module(run: Callable[[Module], str] | None = None) -> Emitter:
         if extras.sample is None:
             raise ValueError("a C module has a self-test: it needs a sample")
         source = module_source(whole, extras.sample(), run(whole) if run else "")
-        return {f"{stem}.h": module_header(whole), f"{stem}.c": source, **own_file(stem, model, "c")}
+        library = _library(stem, model, result, extras)
+        return {f"{stem}.h": module_header(whole), f"{stem}.c": source, **library}
 
     return emit
 

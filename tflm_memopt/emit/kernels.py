@@ -1,4 +1,4 @@
-"""What a model needs of the C library: the flags, or the header, of a build that has nothing else (tmo/build.h)."""
+"""What programs need of the C library: kernels, and parts of the executor (tmo/build.h)."""
 
 from __future__ import annotations
 
@@ -12,9 +12,6 @@ from numpy.typing import NDArray
 from tflm_memopt.lower.program import INPUT_EXTERNAL, INPUT_LINK, INPUT_STREAM, LAYOUT_HWC, LAYOUT_STATE
 from tflm_memopt.lower.records import BLOCK, FLAG_ITERATIVE, FLAG_SUMS, HEADER, OP, TENSOR
 from tflm_memopt.ops.packing import Packing
-
-CONFIG = "tmo/config.h"
-"""The header that the library includes when it is there."""
 
 
 class Part(IntEnum):
@@ -41,24 +38,6 @@ class Needs:
     """TMO_PACKING_* of those that are."""
     parts: int = 0
     """TMO_PART_*."""
-
-    @property
-    def defines(self) -> dict[str, str]:
-        """Macro -> value.
-
-        >>> Needs(kinds=0x12, parts=1).defines
-        {'TMO_KINDS': '0x12ull', 'TMO_PACKINGS': '0x0ull', 'TMO_PARTS': '0x1u'}
-        """
-        return {
-            "TMO_KINDS": f"{self.kinds:#x}ull",
-            "TMO_PACKINGS": f"{self.packings:#x}ull",
-            "TMO_PARTS": f"{self.parts:#x}u",
-        }
-
-    @property
-    def flags(self) -> tuple[str, ...]:
-        """What defines them for a compiler."""
-        return tuple(f"-D{name}={value}" for name, value in self.defines.items())
 
 
 def needs(programs: Iterable[bytes]) -> Needs:
@@ -99,17 +78,3 @@ def _has_nine(ops: np.ndarray) -> NDArray[np.bool_]:
 
 def _mask(values: Iterable[int]) -> int:
     return sum(1 << int(value) for value in set(values))
-
-
-def config_header(model: str, needed: Needs) -> str:
-    """CONFIG. model: what it is for, as a comment can say it."""
-    defines = "\n".join(f"#ifndef {name}\n#define {name} {value}\n#endif" for name, value in needed.defines.items())
-    return f"""\
-/* What {model} needs of this library, which has everything without this file. Written by tflm-memopt. */
-#ifndef TMO_CONFIG_H_
-#define TMO_CONFIG_H_
-
-{defines}
-
-#endif /* TMO_CONFIG_H_ */
-"""

@@ -11,6 +11,8 @@ PACKAGE = Path(__file__).parents[1]
 PLACES = (PACKAGE, PACKAGE.parent)
 """Folders that have custom_ops/ and arduino/: the installed package, or the checkout."""
 FOLDERS = ("include", "src", "tflm")
+INCLUDED = ("include", "src")
+"""Folders in which headers are found."""
 SUFFIXES = {".h", ".def", ".c", ".cpp", ".S"}
 
 
@@ -25,6 +27,11 @@ def folder() -> Path:
         where=str(PLACES[0] / "custom_ops"),
         hint="install tflm-memopt again, from its wheel or a checkout",
     )
+
+
+def include_flags() -> tuple[str, ...]:
+    """What lets a compiler find the public headers, and the sources that an emitted NAME_library.c includes."""
+    return tuple(f"-I{folder() / part}" for part in INCLUDED)
 
 
 def sources(*manifests: str) -> Mapping[str, str]:

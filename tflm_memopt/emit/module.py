@@ -7,8 +7,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from tflm_memopt.emit.embedded import symbol
 from tflm_memopt.emit.names import identifier
-from tflm_memopt.emit.own import own_c_call
 from tflm_memopt.emit.ports import Ports, ports
 from tflm_memopt.errors import UsageError
 from tflm_memopt.model.graph import TensorId
@@ -60,8 +60,6 @@ class Module:
     """The input, if it is not in the arena as a whole."""
     window: WindowReport | None
     """What the input is a part of, if a window slides."""
-    own: str = ""
-    """Statements that make kernels of the user's own known, in C."""
     shared: InApp | None = None
     """None: the arena is the module's own."""
 
@@ -69,6 +67,16 @@ class Module:
     def macro(self) -> str:
         """The first part of its constants."""
         return self.prefix.upper()
+
+    @property
+    def library_stem(self) -> str:
+        """Of the *_library.c whose code runs it."""
+        return self.shared.header if self.shared else self.name
+
+    @property
+    def library(self) -> str:
+        """The table of that file."""
+        return symbol(self.library_stem)
 
     @property
     def external(self) -> bool:
@@ -114,5 +122,4 @@ def module(
         constants,
         frame,
         window,
-        own_c_call(name, model),
     )

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from tflm_memopt.emit.array import ALIGNMENT, byte_lines
-from tflm_memopt.emit.kernels import needs
+from tflm_memopt.emit.embedded import file_name
 from tflm_memopt.emit.module import InApp, Module
 from tflm_memopt.emit.names import comment, guard
 from tflm_memopt.emit.ports import Port
@@ -24,10 +24,11 @@ def module_header(m: Module) -> str:
     constants = "\n".join(f"#define {p.constant} {p.nbytes}u /* {p.about}{note} */" for p, note in _noted(m))
     outputs = "\n".join(f"const {p.type} *{p.function}(void);" for p in m.ports.outputs)
     return f"""\
-/* {comment(m.name)}.tflite without an interpreter: C11, for tflm-memopt's custom_ops/src. Written by tflm-memopt.
+/* {comment(m.name)}.tflite without an interpreter: C11, for tflm-memopt's custom_ops. Written by tflm-memopt.
  *
- * Inputs and outputs are the model's, in its order. The weights stay in flash; {_ram(m)}
- * With TMO_SKIP_PROOF this file does not prove again that the program stays inside its buffers: tflm-memopt did. */
+ * Compile {comment(m.name)}.c and {comment(file_name(m.library_stem))}, which has the kernels that it needs.
+ *
+ * Inputs and outputs are the model's, in its order. The weights stay in flash; {_ram(m)} */
 #ifndef {include_guard}
 #define {include_guard}
 
@@ -67,9 +68,8 @@ def _ram(m: Module) -> str:
  * {m.shared.header}.h, and other models' when it is not its turn:
  * tmo_enter({m.shared.turn}) before its inputs are filled, tmo_leave() when its outputs are read. Out of turn its
  * functions run nothing and return TMO_OUT_OF_TURN."""
-    return f"""all RAM is one static arena, and the
- * stack of an invocation.
- * With {" ".join(needs([r.program for r in m.regions]).flags)} the library has nothing but what this model needs."""
+    return """all RAM is one static arena, and the
+ * stack of an invocation."""
 
 
 def _noted(m: Module) -> Iterator[tuple[Port, str]]:
@@ -168,6 +168,10 @@ def module_source(m: Module, sample: Sample, own: str = "") -> str:
 
 #include <string.h>
 
+#include "tmo/library.h"
+
+extern const tmo_library {m.library}; /* {comment(file_name(m.library_stem))} */
+
 {"" if m.shared else ram_limit(m.prefix, m.arena) + NEWLINE * 2}{_programs(m)}
 
 {_arena(m)}
@@ -175,7 +179,7 @@ def module_source(m: Module, sample: Sample, own: str = "") -> str:
 {_io(m)}
 
 tmo_status {m.prefix}_init(void) {{
-{m.own}{_init(m)}
+{_init(m)}
 }}
 
 {own or _run(m)}
@@ -260,21 +264,14 @@ def _place(m: Module, tensor: TensorId) -> str:
 
 
 def _init(m: Module) -> str:
-    builds, proofs, tables = [], [], []
+    proofs, tables = [], []
     for k, (region, workspace) in enumerate(zip(m.regions, m.workspaces, strict=True)):
         n, external = _number(m, k), region.input == INPUT_EXTERNAL
         sizes = [*([0] if external else []), *(m.sizes[t] for t in _handed(region))]
         rest = f"{len(region.inputs) + external}, {len(region.outputs)}, {workspace}"
         tables.append(f"  static const uint32_t io_bytes{n}[] = {{{', '.join(map(str, sizes))}}};")
-        builds.append(f"tmo_check_build(program{n}, sizeof program{n}, {rest})")
-        proofs.append(f"tmo_check(program{n}, sizeof program{n}, io_bytes{n}, {rest})")
-    return f"""\
-#ifdef TMO_SKIP_PROOF
-{_until_wrong(builds)}
-#else
-{NEWLINE.join(tables)}
-{_until_wrong(proofs)}
-#endif"""
+        proofs.append(f"{m.library}.check(program{n}, sizeof program{n}, io_bytes{n}, {rest})")
+    return f"{NEWLINE.join(tables)}\n{_until_wrong(proofs)}"
 
 
 def _until_wrong(calls: Sequence[str]) -> str:
@@ -298,7 +295,7 @@ static tmo_status run_frame(const void *program, const tmo_frame *frame, void *c
   void *all[{max(len(r.inputs) + len(r.outputs) for r in m.regions) + 1}];
   all[0] = (void *)(uintptr_t)frame;
   memcpy(all + 1, io, n * sizeof io[0]);
-  return tmo_run(program, all, workspace);
+  return {m.library}.run(program, all, workspace);
 }}
 
 {run}"""
@@ -326,10 +323,10 @@ def _call(m: Module, k: int) -> str:
     if region.input == INPUT_EXTERNAL:
         return f"run_frame(program{n}, frame, io{n}, sizeof io{n} / sizeof io{n}[0], {workspace})"
     if region.input == INPUT_STREAM:
-        return f"tmo_push(program{n}, io{n}, {workspace}, &stream)"
+        return f"{m.library}.push(program{n}, io{n}, {workspace}, &stream)"
     if m.shared and m.shared.pauses:
-        return f"tmo_run_paused(program{n}, io{n}, {workspace}, pauses, {len(m.shared.pauses)}, &at)"
-    return f"tmo_run(program{n}, io{n}, {workspace})"
+        return f"{m.library}.run_paused(program{n}, io{n}, {workspace}, pauses, {len(m.shared.pauses)}, &at)"
+    return f"{m.library}.run(program{n}, io{n}, {workspace})"
 
 
 def _pauses(m: Module) -> str:

@@ -6,18 +6,15 @@ out, of a camera's pictures or of the stored input; another sensor, and an actio
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection
 from dataclasses import dataclass, field, replace
 from functools import partial
 
 from tflm_memopt.emit import library
-from tflm_memopt.emit.kernels import CONFIG, config_header, needs
 from tflm_memopt.emit.mlperf import runner
-from tflm_memopt.emit.names import comment, identifier
+from tflm_memopt.emit.names import identifier
 from tflm_memopt.emit.program import HEADER, Platform, Subject, Texts, camera, program, stored
-from tflm_memopt.model.reader import read
 from tflm_memopt.results import Optimized
-from tflm_memopt.runtime.regions import regions
 from tflm_memopt.targets.boards import boards
 
 LIBRARY = "tflm-memopt"
@@ -52,7 +49,7 @@ static void wait_on_core(void *, int) {
   }
 }
 
-static tmo_team team = {wake_core, wait_on_core, nullptr, nullptr, nullptr, nullptr, TMO_OK};
+static tmo_team team = {wake_core, wait_on_core, nullptr, nullptr, nullptr, nullptr, TMO_OK, nullptr};
 
 static void help(void *) {
   for (;;) tmo_run_worker(&team);
@@ -73,7 +70,7 @@ _ON_ARDUINO = f"""\
 #include <tmo/spin.h>
 
 static tmo_spin spin;
-static tmo_team team = {{tmo_spin_wake, tmo_spin_wait, &spin, nullptr, nullptr, nullptr, TMO_OK}};
+static tmo_team team = {{tmo_spin_wake, tmo_spin_wait, &spin, nullptr, nullptr, nullptr, TMO_OK, nullptr}};
 
 static tmo_team *second_core() {{ return &team; }}
 
@@ -152,8 +149,8 @@ class Project:
     """The program for a platform; it can be a device under a runner whose header this is."""
     files: Texts
     """Models, operators and stored inputs, beside the program."""
-    programs: Sequence[bytes] | None
-    """What the C library runs; None: the project does without it."""
+    library: bool
+    """It needs the C library."""
     boards: Collection[str]
     """Boards on which it fits."""
     board: str = ""
@@ -170,7 +167,7 @@ def of_model(subject: Subject, model: Texts, result: Optimized) -> Project:
         name=subject.name,
         main=partial(program, subject),
         files={**model, **stored(subject)},
-        programs=None if subject.builtin_only else [region.program for region in regions(read(result.model))],
+        library=not subject.builtin_only,
         boards=result.report.boards,
         board=result.report.board.board if result.report.board else "",
         camera=camera(subject),
@@ -184,7 +181,7 @@ def arduino(project: Project) -> Texts:
     files = {f"{sketch}.ino": project.main(_ARDUINO, ""), **project.files, **project.camera}
     return {
         **below(sketch, files),
-        **beside(project, f"libraries/{LIBRARY}", library.arduino, "src"),
+        **beside(project, f"libraries/{LIBRARY}", library.arduino),
     }
 
 
@@ -208,12 +205,12 @@ cmake_minimum_required(VERSION 3.16)
 include($ENV{{IDF_PATH}}/tools/cmake/project.cmake)
 project({identifier(project.name)})
 """
-    models = " ".join(f'"{name}"' for name in project.files if name.endswith(".cpp"))
+    models = " ".join(f'"{name}"' for name in project.files if name.endswith((".c", ".cpp")))
     main = {
         "CMakeLists.txt": f"idf_component_register(SRCS main.cpp {models} INCLUDE_DIRS .)\n",
         "main.cpp": project.main(_ESP_IDF, ""),
         **({"idf_component.yml": _ESP_CAMERA} if project.camera else {}),
-        **({"idf_component.yml": _ESP_TFLM} if project.programs is None else {}),
+        **({"idf_component.yml": _ESP_TFLM} if not project.library else {}),
     }
     component = partial(library.sources, "CMakeLists.txt", "Kconfig", "idf_component.yml")
     return {
@@ -225,12 +222,9 @@ project({identifier(project.name)})
     }
 
 
-def beside(project: Project, folder: str, sources: Callable[[], Texts], include: str = "include") -> Texts:
-    """The C library in its folder, as small as the programs let it be; nothing where there are none of it."""
-    if project.programs is None:
-        return {}
-    config = config_header(comment(project.name), needs(project.programs))
-    return below(folder, {**sources(), f"{include}/{CONFIG}": config})
+def beside(project: Project, folder: str, sources: Callable[[], Texts]) -> Texts:
+    """The C library in its folder; nothing for a project that does without it."""
+    return below(folder, sources()) if project.library else {}
 
 
 def below(folder: str, files: Texts) -> Texts:

@@ -6,10 +6,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from tflm_memopt.emit.border import Border, border, scales
+from tflm_memopt.emit.embedded import file_name, symbol
 from tflm_memopt.emit.kernels import Part, needs
 from tflm_memopt.emit.methods import AFTER_2023, BUILTIN, CUSTOM
 from tflm_memopt.emit.names import comment, guard, identifier
-from tflm_memopt.emit.own import own_call
 from tflm_memopt.model.names import OURS
 from tflm_memopt.model.reader import CUSTOM as CUSTOM_OP
 from tflm_memopt.model.reader import Model
@@ -39,18 +39,21 @@ class Needed:
     note: str = ""
 
 
-def needed(model: Model, *, shared: bool = False) -> tuple[Needed, ...]:
-    """Each operator of all subgraphs once, in the order in which the model runs them. shared: ours, by two cores."""
+def needed(model: Model, library: str, *, shared: bool = False) -> tuple[Needed, ...]:
+    """Each operator of all subgraphs once, in the order in which the model runs them.
+
+    library: the table that has the code of our operators (emit/embedded.py). shared: they run on two cores.
+    """
     ops = (op for graph in model.graphs for op in graph.ops)
     names = dict.fromkeys(
         (op.type == CUSTOM_OP, str(op.options["custom_code"]) if op.type == CUSTOM_OP else op.type) for op in ops
     )
-    return tuple(_needed(name, custom=custom, shared=shared) for custom, name in names)
+    return tuple(_needed(name, library, custom=custom, shared=shared) for custom, name in names)
 
 
-def _needed(name: str, *, custom: bool, shared: bool) -> Needed:
+def _needed(name: str, library: str, *, custom: bool, shared: bool) -> Needed:
     if custom and name in OURS:
-        registration = "tmo::RegisterRegionShared(team)" if shared else "tmo::RegisterRegion()"
+        registration = f"tmo::RegisterRegion{'Shared' * shared}<&{library}>({'team' * shared})"
         return Needed(name, f'AddCustom("{name}", {registration})')
     method = (CUSTOM if custom else BUILTIN).get(name)
     if method is None:
@@ -78,21 +81,27 @@ def builds(model: Model, report: Report) -> Mapping[str, int]:
     return {build: max(arena.min, arena.total) for build, arena in arenas.items()}
 
 
-def ops_header(name: str, model: Model, report: Report, ports: Border | None = None) -> str:
-    """NAME_ops.h. ports: the model's inputs and outputs, if its own graph does not have all of them."""
+def ops_header(name: str, model: Model, report: Report, ports: Border | None = None, library: str = "") -> str:
+    """NAME_ops.h.
+
+    ports: the model's inputs and outputs, if its own graph does not have all of them. library: stem of the
+    *_library.c that has the code of our operators, if it is not NAME.
+    """
     c, include_guard, shared = identifier(name), guard(name, "ops"), bool(report.cores)
-    operators = needed(model, shared=shared)
+    table, source = symbol(library or name), file_name(library or name)
+    operators = needed(model, table, shared=shared)
     nbytes = arena_bytes(model, report)
     at_least = "" if report.arena.exact else "at least "
     team = TEAM if shared else ""
     header = "tmo_tflm_cores.h" if shared else "tmo_tflm.h"
-    adapter = f'#include "{header}"\n' if any(n.operator in OURS for n in operators) else ""
+    ours = any(n.operator in OURS for n in operators)
+    adapter = f'#include "{header}"\n' if ours else ""
+    declared = f'\nextern "C" const tmo_library {table}; /* {comment(source)} */\n' if ours else ""
     arena_comment = "\n".join(f" * {line}" for line in _arena_comment(report, operators, builds(model, report)))
-    declared, called = own_call(name, model)
-    adds = called + "\n".join(_statement(n) for n in operators)
+    adds = "\n".join(_statement(n) for n in operators)
     return f"""\
 // What {name}.tflite needs of TensorFlow Lite Micro: operators and arena. Written by tflm-memopt.
-{_library_comment(model)}#ifndef {include_guard}
+#ifndef {include_guard}
 #define {include_guard}
 
 #include <stddef.h>
@@ -128,11 +137,6 @@ inline {c}_ops::Resolver &{c}_op_resolver({"tmo_team *team = nullptr" * shared})
 
 #endif  // {include_guard}
 """
-
-
-def _library_comment(model: Model) -> str:
-    programs = [region.program for region in regions(model)]
-    return f"// And of tflm-memopt's library: {' '.join(needs(programs).flags)}\n" if programs else ""
 
 
 def _limit(model: Model) -> str:

@@ -254,11 +254,11 @@ def _region(m: Module, k: int, data: bytes, written: Written) -> str:
     number = f"_{k}" if len(m.regions) > 1 else ""
     region = m.regions[k]
     workspace = f"arena + {0 if region.workspace is None else m.at[region.workspace]}"
-    calls = "\n".join(_called(loop, names) for loop in looped(list(firings(program))))
+    calls = "\n".join(_called(loop, names, m.library) for loop in looped(list(firings(program))))
     others = f"""\
   tmo_run_state run;
   tmo_status status;
-  tmo_begin(&run, program{number}, io{number}, {workspace});
+  {m.library}.begin(&run, program{number}, io{number}, {workspace});
 """
     return f"""\
 static tmo_status run_{k}(void) {{
@@ -268,8 +268,8 @@ static tmo_status run_{k}(void) {{
 """
 
 
-def _called(loop: Loop, names: Mapping[int, str]) -> str:
-    """A firing, or some that repeat themselves."""
+def _called(loop: Loop, names: Mapping[int, str], library: str) -> str:
+    """A firing, or some that repeat themselves. library: the table that has the other operators' code."""
     once = loop.times == 1
     lines = []
     for (op, row), step in zip(loop.firings, loop.steps, strict=True):
@@ -278,7 +278,7 @@ def _called(loop: Loop, names: Mapping[int, str]) -> str:
             lines.append(f"{names[op]}({y});")
         else:
             cast = y if once or not step else f"(uint16_t)({y})"
-            lines.append(f"if ((status = tmo_fire_row(&run, {op}, {cast})) != TMO_OK) return status;")
+            lines.append(f"if ((status = {library}.fire_row(&run, {op}, {cast})) != TMO_OK) return status;")
     if once:
         return "\n".join(f"  {line}" for line in lines)
     inside = "\n".join(f"    {line}" for line in lines)

@@ -87,6 +87,7 @@ SOURCES = ("Core", LIBRARY, "tflm")
 INCLUDES = (
     "Core",
     f"{LIBRARY}/include",
+    f"{LIBRARY}/src",
     f"{LIBRARY}/tflm",
     "tflm",
     *(f"tflm/third_party/{name}" for name in ("flatbuffers/include", "gemmlowp", "ruy", "kissfft", "kissfft/tools")),
@@ -132,7 +133,7 @@ and the symbol `CMSIS_NN` in Properties, C/C++ Build, Settings, for the C and th
 def stm32cube(project: Project) -> Texts:
     """The project. Raises UsageError unless it was optimized for a board whose chip CubeIDE knows."""
     on, chip = _chip(project.board)
-    name, ours = identifier(project.name), project.programs is not None
+    name, ours = identifier(project.name), project.library
     script = f"{chip.mcu.upper()}_FLASH.ld"
     core = {
         "main.cpp": project.main(_BARE, ""),

@@ -8,7 +8,6 @@ import re
 import subprocess
 import tempfile
 from collections.abc import Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -17,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tflm_memopt.emit import library
+from tflm_memopt.emit.embedded import file_name
 from tflm_memopt.emit.harness import OTHER_MODULE, harness
 from tflm_memopt.emit.ports import ports
 from tflm_memopt.errors import UsageError
@@ -42,7 +42,6 @@ SECONDS = 600
 """For all runs of a module."""
 SELFTEST = re.compile(r"^int32_t (\w+)_selftest\(void\);$", re.MULTILINE)
 """In a module's header: the first part of its names."""
-FLAG = re.compile(r"-DTMO_[A-Z]+=0x[0-9a-f]+u(?:ll)?\b")
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,8 +51,11 @@ class Sources:
     header: Path
     source: Path
     prefix: str
-    flags: tuple[str, ...]
-    """What its header says that the library may be compiled with."""
+
+    @property
+    def library(self) -> Path:
+        """What it needs of the C library."""
+        return self.source.with_name(file_name(self.source.stem))
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,7 +112,7 @@ def _module(source: Path) -> Sources | None:
         return None
     text = header.read_text("utf-8", "replace")
     named = SELFTEST.search(text)
-    return Sources(header, source, named[1], tuple(FLAG.findall(text))) if named else None
+    return Sources(header, source, named[1]) if named else None
 
 
 def toolchain() -> Toolchain:
@@ -130,29 +132,11 @@ def _toolchain(command: tuple[str, ...]) -> Toolchain:
         return Toolchain(command, sanitized=runs.returncode == 0)
 
 
-def compile_library(compiler: Toolchain, folder: Path, flags: Sequence[str] = ()) -> list[Path]:
-    """Object files of the C library. flags: what is left out of it."""
-    root = library.folder()
-    sources = sorted((root / "src").glob("*.c"))
-    workers = os.cpu_count() or 1
-
-    def compile_some(some: Sequence[Path]) -> None:
-        done = compiler(*flags, f"-I{root / 'include'}", "-c", *some, cwd=folder)
-        if done.returncode:
-            raise _does_not_compile(done.stderr, "the C library")
-
-    with ThreadPoolExecutor(workers) as pool:
-        for _ in pool.map(compile_some, (sources[k::workers] for k in range(workers))):
-            pass
-    return [folder / f"{source.stem}.o" for source in sources]
-
-
-def run(module: Sources, model: Model, where: str, runs: Sequence[Run], objects: Sequence[Path] = ()) -> Ran:
+def run(module: Sources, model: Model, where: str, runs: Sequence[Run]) -> Ran:
     """All outputs of all runs, or why there are none.
 
     model: the rewritten model that the module must have been written for. where: interface.Changes.input. runs: of a
-    streamed or external input the whole frame, of one that slides the window. objects: those of the library, if they
-    are compiled.
+    streamed or external input the whole frame, of one that slides the window.
     """
     compiler, new = toolchain(), step_elements(model.graph, where)
     frame = None if new else _frame(model, where, [run.values for run in runs])
@@ -163,9 +147,9 @@ def run(module: Sources, model: Model, where: str, runs: Sequence[Run], objects:
         expected = ports(module.prefix, model.graph)
         main = harness(module.header.name, module.prefix, expected, frame.report if frame else None, keeps=keeps)
         (folder / "main.c").write_text(main, encoding="utf-8")
-        linked = list(objects) or compile_library(compiler, folder, module.flags)
-        include = f"-I{module.header.parent.resolve()}", f"-I{library.folder() / 'include'}"
-        done = compiler(*WARNINGS, *include, module.source.resolve(), "main.c", *linked, "-o", "program", cwd=folder)
+        include = f"-I{module.header.parent.resolve()}", *library.include_flags()
+        sources = (module.source.resolve(), module.library.resolve(), library.folder() / "src/tmo_status.c", "main.c")
+        done = compiler(*WARNINGS, *include, *sources, "-o", "program", cwd=folder)
         if done.returncode:
             raise _does_not_compile(done.stderr, str(module.source))
         (folder / "inputs").write_bytes(b"".join(fed))

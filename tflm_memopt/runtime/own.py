@@ -64,7 +64,7 @@ def _compiled(kernels: str) -> Path:
     target = _folder() / f"{hashlib.sha256(kernels.encode()).hexdigest()[:16]}.so"
     written = target.with_suffix(".c")
     written.write_text(HOST.format(kernels=kernels), encoding="utf-8")
-    command = [*compiler(), *FLAGS, f"-I{library.folder() / 'include'}", str(written), "-o", str(target)]
+    command = [*compiler(), *FLAGS, *library.include_flags(), str(written), "-o", str(target)]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     if done.returncode:
         raise RuntimeUnavailable(

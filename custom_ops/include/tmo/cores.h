@@ -23,7 +23,8 @@ extern "C" {
  *   wake(): an acquire, a DMB after the signal. Not before: that would be a race, which nothing finds.
  *
  * Caches: none, or coherent ones, or a workspace, io and team in memory that is not cached. */
-typedef struct {
+typedef struct tmo_team tmo_team;
+struct tmo_team {
   void (*wake)(void *context, int core);
   void (*wait)(void *context, int core);
   void *context;
@@ -32,17 +33,18 @@ typedef struct {
   void *const *io;
   void *workspace;
   tmo_status status;
-} tmo_team;
+  tmo_status (*help)(tmo_team *self); /* core 1's share of the run */
+};
 
 /* How two cores share a program; NULL: it is for one. */
-const tmo_cores *tmo_cores_of(const void *program);
+TMO_LINKAGE const tmo_cores *tmo_cores_of(const void *program);
 
 /* What tmo_check() does not look at: the shares of a program that has passed it. TMO_OK for programs without. */
-tmo_status tmo_check_cores(const void *program);
+TMO_LINKAGE tmo_status tmo_check_cores(const void *program);
 
 /* Core 0: tmo_run() with core 1's help, of a program that has passed tmo_check() and tmo_check_cores(). It wakes core 1, returns when that one is done
  * as well, and is not called again before. team NULL, or a program for one core: core 0 does it all, core 1 is not woken. */
-tmo_status tmo_run_shared(tmo_team *team, const void *program, void *const *io, void *workspace);
+TMO_LINKAGE tmo_status tmo_run_shared(tmo_team *team, const void *program, void *const *io, void *workspace);
 
 /* Core 1: waits for one call of tmo_run_shared(), helps with it, returns. */
 void tmo_run_worker(tmo_team *team);

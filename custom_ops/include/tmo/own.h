@@ -25,8 +25,8 @@ typedef struct tmo_own_table {
   const struct tmo_own_table *next;
 } tmo_own_table;
 
-/* Programs may name those of a table from now on; it stays where it is. Call it before a model is prepared. The library
- * has it where TMO_KINDS has TMO_OP_OWN, as in what is emitted for such a model. */
+/* Programs may name the kernels of a table from now on; it stays where it is. Call it before a model is prepared. The
+ * library has this function if it is built with TMO_OWN=1. */
 void tmo_own_use(tmo_own_table *table);
 
 #ifdef __cplusplus

@@ -1,7 +1,7 @@
 /* How two cores meet without an operating system: the callbacks of a tmo_team (tmo/cores.h) on counters in the memory that they share.
  *
  *   static tmo_spin spin;
- *   static tmo_team team = {tmo_spin_wake, tmo_spin_wait, &spin, NULL, NULL, NULL, TMO_OK};
+ *   static tmo_team team = {tmo_spin_wake, tmo_spin_wait, &spin, NULL, NULL, NULL, TMO_OK, NULL};
  *
  * Each counter has one writer, so that loads and stores are enough, also on cores without atomic additions: a Cortex-M0+, or Xtensa. Memory is ordered
  * by a release and an acquire: DMB, on Armv8-M STL and LDA, on Xtensa MEMW, on RISC-V FENCE. Who waits looks again and again, which costs time that

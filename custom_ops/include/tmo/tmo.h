@@ -6,6 +6,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "tmo/linkage.h"
 #include "tmo/program.h"
 
 #ifdef __cplusplus
@@ -26,7 +27,7 @@ typedef enum {
   TMO_ERROR_OP = -8,        /* an operator has impossible geometry, operands or constants */
   TMO_ERROR_FIRINGS = -9,   /* the run does not end after the firings that the program declares */
   TMO_ERROR_FRAME = -10,    /* an external frame has no data, or is too small for what the program reads */
-  TMO_ERROR_KERNEL = -11,   /* this build left out what the program needs: TMO_KINDS, TMO_PACKINGS, TMO_PARTS; or nobody said tmo_own_use() */
+  TMO_ERROR_KERNEL = -11,   /* this build lacks a kernel that the program needs: compile the NAME_library.c that was written with the model */
   TMO_ERROR_LINK = -12,     /* rows of another device are missing, late or damaged, or it began again */
   TMO_ERROR_PEER = -13,     /* another device runs a program of another conversion */
   TMO_ERROR_STATE = -14,    /* the state is that of another program: set all its bytes to 0 */
@@ -39,12 +40,12 @@ const char *tmo_status_text(tmo_status status);
 /* Proves that tmo_run() with buffers of these sizes reads and writes inside them, whatever the data.
  * io_bytes: sizes of the inputs, then of the outputs, then of the state, if the program has one; of a streamed input that of the rows of one push, of an external one it does not
  * matter. Call it once, before the first run (the TFLM adapter: in Prepare). */
-tmo_status tmo_check(const void *program, size_t program_bytes, const uint32_t *io_bytes, size_t n_inputs, size_t n_outputs,
+TMO_LINKAGE tmo_status tmo_check(const void *program, size_t program_bytes, const uint32_t *io_bytes, size_t n_inputs, size_t n_outputs,
                      size_t workspace_bytes);
 
 /* The part of it that is left to do for a program that is a constant of the same firmware, as the converter wrote and proved it: whether this
  * build runs it. Looks at alignment, version, core, sizes, and at the kernels that a build may lack; it does not look for damage. */
-tmo_status tmo_check_build(const void *program, size_t program_bytes, size_t n_inputs, size_t n_outputs, size_t workspace_bytes);
+TMO_LINKAGE tmo_status tmo_check_build(const void *program, size_t program_bytes, size_t n_inputs, size_t n_outputs, size_t workspace_bytes);
 
 enum {
   TMO_FORMAT_INT8 = 0, /* as the model's input has them, be it int8, uint8, int16 or float32 */
@@ -63,11 +64,11 @@ typedef struct {
 
 /* Rows y, y + 1, ... of a frame, from pixel x on, as the model's input has them, one behind the other: what a streamed input wants.
  * TMO_ERROR_FRAME when the frame does not hold them. */
-tmo_status tmo_take_rows(const tmo_frame *frame, uint32_t pixel_bytes, uint32_t row_bytes, uint32_t rows, int8_t *to);
+TMO_LINKAGE tmo_status tmo_take_rows(const tmo_frame *frame, uint32_t pixel_bytes, uint32_t row_bytes, uint32_t rows, int8_t *to);
 
 /* One inference, of a program whose input is not streamed. io: the inputs, then the outputs, then the state, if the program has one. workspace: 16-byte aligned, header.workspace bytes, needs no initialisation.
  * The program must have passed tmo_check(), or tmo_check_build(). Inputs and outputs may overlap the workspace where the planner says so. */
-tmo_status tmo_run(const void *program, void *const *io, void *workspace);
+TMO_LINKAGE tmo_status tmo_run(const void *program, void *const *io, void *workspace);
 
 #define TMO_WAITING 16 /* operators, each waiting for the next, that are remembered between steps; any number of at least 1 would do */
 
@@ -89,12 +90,12 @@ struct tmo_crosser {
 /* Runs a program with TMO_INPUT_STREAM as far as the next rows of its input, in io[0], let it. TMO_WAIT: push the rows after them.
  * TMO_OK: these were the last, the outputs are there, and the next push begins a new frame. A program with TMO_INPUT_LINK goes as far as rows
  * of other devices are there; TMO_WAIT: call it again when more may have come. Where it ends with an error, the next call begins again. */
-tmo_status tmo_push(const void *program, void *const *io, void *workspace, tmo_stream *stream);
+TMO_LINKAGE tmo_status tmo_push(const void *program, void *const *io, void *workspace, tmo_stream *stream);
 
 /* tmo_run() that pauses, so that something else can run meanwhile and use all of the workspace and of io but what is alive then: after each of
  * these numbers of firings, which rise. TMO_WAIT: it paused, call it again with the same arguments to go on. at: all zero before the first
  * call, and again when the run has ended. For programs without a state whose input is not streamed. */
-tmo_status tmo_run_paused(const void *program, void *const *io, void *workspace, const uint32_t *pauses, uint32_t n_pauses, tmo_stream *at);
+TMO_LINKAGE tmo_status tmo_run_paused(const void *program, void *const *io, void *workspace, const uint32_t *pauses, uint32_t n_pauses, tmo_stream *at);
 
 /* The same, a firing at a time: tmo_begin(), then tmo_step() until it returns neither TMO_MORE nor TMO_WAIT. After TMO_WAIT the next rows
  * have to be put into io[0], and tmo_more_rows() called. */
@@ -115,13 +116,13 @@ typedef struct {
   uint8_t top, n_waiting;
 } tmo_run_state;
 
-void tmo_begin(tmo_run_state *run, const void *program, void *const *io, void *workspace);
-tmo_status tmo_step(tmo_run_state *run);
-void tmo_more_rows(tmo_run_state *run);
+TMO_LINKAGE void tmo_begin(tmo_run_state *run, const void *program, void *const *io, void *workspace);
+TMO_LINKAGE tmo_status tmo_step(tmo_run_state *run);
+TMO_LINKAGE void tmo_more_rows(tmo_run_state *run);
 
 /* After tmo_begin(), for code that knows the order of a program, instead of tmo_step(): a row of an operator of a row block, of its output, or of its
  * input when it is iterative. All that it reads has been made. TMO_OK, or TMO_ERROR_INDEX. */
-tmo_status tmo_fire_row(tmo_run_state *run, uint16_t op, uint16_t row);
+TMO_LINKAGE tmo_status tmo_fire_row(tmo_run_state *run, uint16_t op, uint16_t row);
 
 #ifdef __cplusplus
 }

@@ -19,7 +19,7 @@ extern "C" {
 #endif
 
 /* One pixel of a 1x1 convolution or a fully connected layer: all channels in, all channels out, no sums. */
-void tmo_conv_backend(const tmo_kernel *k, const int8_t *pixel, int8_t *out);
+TMO_LINKAGE void tmo_conv_backend(const tmo_kernel *k, const int8_t *pixel, int8_t *out);
 
 /* Whether the taps under all output channels are one run of bytes with weights to match. */
 static inline bool tmo_is_run(const tmo_kernel *k, const tmo_window *v) {

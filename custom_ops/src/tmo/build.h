@@ -1,13 +1,12 @@
-/* What a build has: all kernels and all of the executor, unless its flags, or a header tmo/config.h beside tmo.h, name what its programs need. Internal.
+/* What is compiled: all kernels and all of the executor, or, in a file that embeds the library (tmo/embed.h), what its programs need. Internal.
  *
  * TMO_KINDS     a bit for each tmo_op_kind of operators that are not packed
  * TMO_PACKINGS  a bit for each TMO_PACKING_* of those that are
  * TMO_PARTS     a bit for each TMO_PART_*
+ * TMO_OWN       1: TMO_OP_OWN as well, whose kernels the application brings along. They are in the array TMO_OWN_KERNELS, or given to
+ *               tmo_own_use(), which takes the library's one variable.
  *
- * TMO_OP_OWN, whose kernels the application brings along, is there only if TMO_KINDS says so: it takes the library's one variable.
- *
- * The converter writes them into what it emits for a model; for several models, "or" them. Programs that need more are refused:
- * tmo_check_build(). */
+ * Programs that need more are refused: tmo_check_build(). */
 #ifndef TMO_BUILD_H_
 #define TMO_BUILD_H_
 
@@ -16,19 +15,11 @@
 
 #include "kinds.h"
 
-#if defined(__has_include)
-#if __has_include("tmo/config.h")
-#include "tmo/config.h"
-#endif
-#endif
-
-#define TMO_OWN_BIT 59 /* TMO_OP_OWN, for the preprocessor */
-
-#ifndef TMO_KINDS
-#define TMO_KINDS (UINT64_MAX ^ ((uint64_t)1 << TMO_OWN_BIT))
+#ifndef TMO_OWN
 #define TMO_OWN 0
-#else
-#define TMO_OWN ((TMO_KINDS) >> TMO_OWN_BIT & 1)
+#endif
+#ifndef TMO_KINDS
+#define TMO_KINDS (UINT64_MAX ^ (TMO_OWN ? 0 : 1ull << TMO_OP_OWN))
 #endif
 #ifndef TMO_PACKINGS
 #define TMO_PACKINGS UINT64_MAX
@@ -115,7 +106,5 @@ static inline bool tmo_is_packed_as(const tmo_op *op, uint16_t packing) { return
   case packing:                          \
     if (tmo_has_packing(packing)) call;  \
     break
-
-typedef char tmo_own_bit_is_that_of_its_kind[TMO_OWN_BIT == TMO_OP_OWN ? 1 : -1];
 
 #endif /* TMO_BUILD_H_ */

@@ -42,18 +42,18 @@ typedef struct {
 } tmo_operation;
 
 /* a * b, or TMO_TOO_MANY; which only 0 makes less. */
-uint32_t tmo_times(uint32_t a, uint32_t b);
+TMO_LINKAGE uint32_t tmo_times(uint32_t a, uint32_t b);
 
 /* Whether `bytes` from `offset` on are inside of `size`. alignment: a power of two. */
-bool tmo_lies_in(uint32_t size, uint32_t offset, uint32_t bytes, uint32_t alignment);
+TMO_LINKAGE bool tmo_lies_in(uint32_t size, uint32_t offset, uint32_t bytes, uint32_t alignment);
 
-bool tmo_in_workspace(const tmo_checker *c, uint32_t offset, uint32_t bytes, uint32_t alignment);
+TMO_LINKAGE bool tmo_in_workspace(const tmo_checker *c, uint32_t offset, uint32_t bytes, uint32_t alignment);
 
 /* Of the program; at 0 there is none. */
-bool tmo_has_constant(const tmo_checker *c, uint32_t offset, uint32_t bytes, uint32_t alignment);
+TMO_LINKAGE bool tmo_has_constant(const tmo_checker *c, uint32_t offset, uint32_t bytes, uint32_t alignment);
 
 /* The same of n words. */
-bool tmo_has_words(const tmo_checker *c, uint32_t offset, uint32_t n);
+TMO_LINKAGE bool tmo_has_words(const tmo_checker *c, uint32_t offset, uint32_t n);
 
 /* Counts the reading of n elements. */
 static inline bool tmo_may_read(tmo_checker *c, uint32_t n) {
@@ -66,11 +66,11 @@ static inline bool tmo_may_read(tmo_checker *c, uint32_t n) {
 static inline bool tmo_same_size(const tmo_tensor *a, const tmo_tensor *b) { return a->height == b->height && a->width == b->width; }
 
 /* What an operator of this kind reads and writes, and its constants; what it is in its block has been looked at. */
-bool tmo_check_kind(tmo_checker *c, const tmo_operation *o);
+TMO_LINKAGE bool tmo_check_kind(tmo_checker *c, const tmo_operation *o);
 
 /* Constants of a packed operator, and its scratch: of an ADD, or of one with weights. */
-bool tmo_check_packed_add(const tmo_checker *c, const tmo_operation *o);
-bool tmo_check_packed_filter(tmo_checker *c, const tmo_operation *o);
+TMO_LINKAGE bool tmo_check_packed_add(const tmo_checker *c, const tmo_operation *o);
+TMO_LINKAGE bool tmo_check_packed_filter(tmo_checker *c, const tmo_operation *o);
 
 #ifdef __cplusplus
 }

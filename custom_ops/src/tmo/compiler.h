@@ -2,6 +2,8 @@
 #ifndef TMO_COMPILER_H_
 #define TMO_COMPILER_H_
 
+#include "tmo/linkage.h"
+
 /* Own frame: of functions with large arrays, two of which must not share a frame, of what is to be gone when a kernel runs, and of inner loops that
  * want all registers for themselves. Always inline: inner loops that are compiled once for each constant, and functions that give a struct, whose
  * fields stay in registers so. */

@@ -75,16 +75,16 @@ typedef struct {
   int32_t first, apart, step, next_row;
 } tmo_windows_operands;
 
-void tmo_conv_pixel_rvv(const tmo_conv_pixel_operands *o);
-void tmo_depthwise_pixel_rvv(const tmo_depthwise_pixel_operands *o);
-void tmo_add_rvv(const tmo_add_operands *o);
-void tmo_packed_conv_rvv(const tmo_packed_conv_operands *o);
-void tmo_packed_conv_narrow_rvv(const tmo_packed_conv_operands *o);
-void tmo_packed_depthwise_rvv(const tmo_packed_depthwise_operands *o);
-void tmo_windows_rvv(const tmo_windows_operands *o);
-void tmo_packed_conv_ref(const tmo_packed_conv_operands *o);
-void tmo_packed_depthwise_ref(const tmo_packed_depthwise_operands *o);
-void tmo_windows_ref(const tmo_windows_operands *o);
+TMO_LINKAGE void tmo_conv_pixel_rvv(const tmo_conv_pixel_operands *o);
+TMO_LINKAGE void tmo_depthwise_pixel_rvv(const tmo_depthwise_pixel_operands *o);
+TMO_LINKAGE void tmo_add_rvv(const tmo_add_operands *o);
+TMO_LINKAGE void tmo_packed_conv_rvv(const tmo_packed_conv_operands *o);
+TMO_LINKAGE void tmo_packed_conv_narrow_rvv(const tmo_packed_conv_operands *o);
+TMO_LINKAGE void tmo_packed_depthwise_rvv(const tmo_packed_depthwise_operands *o);
+TMO_LINKAGE void tmo_windows_rvv(const tmo_windows_operands *o);
+TMO_LINKAGE void tmo_packed_conv_ref(const tmo_packed_conv_operands *o);
+TMO_LINKAGE void tmo_packed_depthwise_ref(const tmo_packed_depthwise_operands *o);
+TMO_LINKAGE void tmo_windows_ref(const tmo_windows_operands *o);
 
 #ifdef __cplusplus
 }

@@ -10,11 +10,11 @@ extern "C" {
 #endif
 
 /* Makes run->unit of the operator: all that it reads exists. TMO_OK, or TMO_ERROR_INDEX. */
-tmo_status tmo_fire_any(const tmo_run_state *run, const tmo_op *op);
+TMO_LINKAGE tmo_status tmo_fire_any(const tmo_run_state *run, const tmo_op *op);
 
 #if TMO_RUNS_MVE
 /* The same of operators that are packed for it, whose tiles are single pixels. */
-tmo_status tmo_fire_mve_conv(const tmo_run_state *run, const tmo_op *op), tmo_fire_mve_add(const tmo_run_state *run, const tmo_op *op);
+TMO_LINKAGE tmo_status tmo_fire_mve_conv(const tmo_run_state *run, const tmo_op *op), tmo_fire_mve_add(const tmo_run_state *run, const tmo_op *op);
 #endif
 
 /* The same, by the quickest of them that can. */

@@ -29,10 +29,10 @@ extern "C" {
 #endif
 
 /* a + b modulo 2^32. */
-inline int32_t tmo_wrapping_add(int32_t a, int32_t b) { return (int32_t)((uint32_t)a + (uint32_t)b); }
+TMO_LINKAGE inline int32_t tmo_wrapping_add(int32_t a, int32_t b) { return (int32_t)((uint32_t)a + (uint32_t)b); }
 
 /* round(a * b / 2^31), halves up, saturated: the "doubling high multiplication" of Arm's VQRDMULH. */
-inline int32_t tmo_high_mul(int32_t a, int32_t b) {
+TMO_LINKAGE inline int32_t tmo_high_mul(int32_t a, int32_t b) {
   if (a == INT32_MIN && b == INT32_MIN) return INT32_MAX;
 #if TMO_WIDE_MULTIPLY
   return (int32_t)(((int64_t)a * b + ((int64_t)1 << 30)) >> 31);
@@ -48,7 +48,7 @@ inline int32_t tmo_high_mul(int32_t a, int32_t b) {
 }
 
 /* round(x * multiplier / 2^31), halves up; multiplier >= 0: nothing saturates, and INT32_MIN cannot be. */
-inline int32_t tmo_high_scale(int32_t x, int32_t multiplier) {
+TMO_LINKAGE inline int32_t tmo_high_scale(int32_t x, int32_t multiplier) {
 #if TMO_MIXED_MULTIPLY
   const uint64_t twice = (uint64_t)((int64_t)x * (int64_t)((uint32_t)multiplier << 1));
   return (int32_t)((uint32_t)(twice >> 32) + ((uint32_t)twice >> 31));
@@ -60,13 +60,13 @@ inline int32_t tmo_high_scale(int32_t x, int32_t multiplier) {
 }
 
 /* round(x / 2^exponent), halves away from zero; exponent in [0, 31]; x is INT32_MIN or INT32_MAX only if exponent is 0, or the program damaged. */
-inline int32_t tmo_round_shift(int32_t x, uint32_t exponent) {
+TMO_LINKAGE inline int32_t tmo_round_shift(int32_t x, uint32_t exponent) {
   if (exponent == 0) return x;
   return tmo_wrapping_add(tmo_wrapping_add(x, x >> 31) >> (exponent - 1), 1) >> 1;
 }
 
 /* x * multiplier * 2^(shift - 31); multiplier >= 0, shift in [-31, 30]. TFLM: MultiplyByQuantizedMultiplier, kernels/internal/common.cc. */
-inline int32_t tmo_rescale(int32_t x, int32_t multiplier, int32_t shift) {
+TMO_LINKAGE inline int32_t tmo_rescale(int32_t x, int32_t multiplier, int32_t shift) {
 #if TMO_WIDE_MULTIPLY
   if (TMO_RARELY(shift >= 0)) return tmo_high_scale((int32_t)((uint32_t)x << shift), multiplier);
   return tmo_round_shift(tmo_high_scale(x, multiplier), (uint32_t)-shift);

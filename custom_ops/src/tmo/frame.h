@@ -12,14 +12,14 @@ extern "C" {
 #endif
 
 /* Whether so many rows are there, from the frame's x and y on. */
-bool tmo_frame_holds(const tmo_frame *frame, uint32_t pixel_bytes, uint32_t row_bytes, uint32_t rows);
+TMO_LINKAGE bool tmo_frame_holds(const tmo_frame *frame, uint32_t pixel_bytes, uint32_t row_bytes, uint32_t rows);
 
 /* Row y, counted from the frame's y, from its x on. */
 static inline const int8_t *tmo_frame_row(const tmo_frame *frame, uint32_t pixel_bytes, uint32_t y) {
   return (const int8_t *)frame->data + ((size_t)frame->y + y) * frame->pitch + (size_t)frame->x * pixel_bytes;
 }
 
-void tmo_to_int8(const tmo_frame *frame, const int8_t *from, uint32_t bytes, int8_t *to);
+TMO_LINKAGE void tmo_to_int8(const tmo_frame *frame, const int8_t *from, uint32_t bytes, int8_t *to);
 
 #ifdef __cplusplus
 }

@@ -69,38 +69,38 @@ typedef struct {
  * pixel. Those without windows have one form: pixels[k] is the first byte of operand k. */
 typedef void tmo_kernel_s8(const tmo_kernel *k, const tmo_window *window, int8_t *out);
 
-tmo_kernel_s8 tmo_conv_row_s8, tmo_conv_pixel_s8;           /* CONV */
-tmo_kernel_s8 tmo_depthwise_row_s8, tmo_depthwise_pixel_s8; /* DEPTHWISE */
-tmo_kernel_s8 tmo_conv_row_s16, tmo_conv_pixel_s16;         /* CONV_S16, DEPTHWISE_S16 */
-tmo_kernel_s8 tmo_sums_row_s8, tmo_sums_pixel_s8;           /* SUMS */
-tmo_kernel_s8 tmo_pool_row_s8, tmo_pool_pixel_s8;           /* AVERAGE_POOL, MAX_POOL, MEAN */
-tmo_kernel_s8 tmo_add_scalars_s8, tmo_mul_s8, tmo_greater_s8, tmo_squared_difference_s8, tmo_prelu_s8;
-tmo_kernel_s8 tmo_add_s16;                                  /* two operands, element by element */
-tmo_kernel_s8 tmo_softmax_s8;                               /* SOFTMAX */
-tmo_kernel_s8 tmo_log_softmax_s8;                           /* LOG_SOFTMAX */
-tmo_kernel_s8 tmo_arg_max_s8;                               /* ARG_MAX */
-tmo_kernel_s8 tmo_lookup_s8;                                /* LOOKUP */
-tmo_kernel_s8 tmo_own_s8;                                   /* OWN */
-tmo_kernel_s8 tmo_leaky_relu_s16;                           /* LEAKY_RELU_S16 */
-tmo_kernel_s8 tmo_quantize, tmo_quantize_s16, tmo_dequantize, tmo_dequantize_s16;
-tmo_kernel_s8 tmo_widen, tmo_narrow, tmo_rescale_s16;       /* those whose output has another type */
+TMO_LINKAGE tmo_kernel_s8 tmo_conv_row_s8, tmo_conv_pixel_s8;           /* CONV */
+TMO_LINKAGE tmo_kernel_s8 tmo_depthwise_row_s8, tmo_depthwise_pixel_s8; /* DEPTHWISE */
+TMO_LINKAGE tmo_kernel_s8 tmo_conv_row_s16, tmo_conv_pixel_s16;         /* CONV_S16, DEPTHWISE_S16 */
+TMO_LINKAGE tmo_kernel_s8 tmo_sums_row_s8, tmo_sums_pixel_s8;           /* SUMS */
+TMO_LINKAGE tmo_kernel_s8 tmo_pool_row_s8, tmo_pool_pixel_s8;           /* AVERAGE_POOL, MAX_POOL, MEAN */
+TMO_LINKAGE tmo_kernel_s8 tmo_add_scalars_s8, tmo_mul_s8, tmo_greater_s8, tmo_squared_difference_s8, tmo_prelu_s8;
+TMO_LINKAGE tmo_kernel_s8 tmo_add_s16;                                  /* two operands, element by element */
+TMO_LINKAGE tmo_kernel_s8 tmo_softmax_s8;                               /* SOFTMAX */
+TMO_LINKAGE tmo_kernel_s8 tmo_log_softmax_s8;                           /* LOG_SOFTMAX */
+TMO_LINKAGE tmo_kernel_s8 tmo_arg_max_s8;                               /* ARG_MAX */
+TMO_LINKAGE tmo_kernel_s8 tmo_lookup_s8;                                /* LOOKUP */
+TMO_LINKAGE tmo_kernel_s8 tmo_own_s8;                                   /* OWN */
+TMO_LINKAGE tmo_kernel_s8 tmo_leaky_relu_s16;                           /* LEAKY_RELU_S16 */
+TMO_LINKAGE tmo_kernel_s8 tmo_quantize, tmo_quantize_s16, tmo_dequantize, tmo_dequantize_s16;
+TMO_LINKAGE tmo_kernel_s8 tmo_widen, tmo_narrow, tmo_rescale_s16;       /* those whose output has another type */
 
 /* OWN: what the application said that the operator is; NULL: nothing. */
-const tmo_own_kernel *tmo_own_of(const tmo_op *op);
+TMO_LINKAGE const tmo_own_kernel *tmo_own_of(const tmo_op *op);
 
 /* GATHER: a row of the table, which has to be there. */
-void tmo_gather_pixel_s8(const tmo_kernel *k, int32_t row, int8_t *y);
+TMO_LINKAGE void tmo_gather_pixel_s8(const tmo_kernel *k, int32_t row, int8_t *y);
 /* COPY: the runs of bytes of a move. */
-void tmo_move_bytes(const tmo_move *m, const int8_t *from, int8_t *to);
+TMO_LINKAGE void tmo_move_bytes(const tmo_move *m, const int8_t *from, int8_t *to);
 /* Row forms alone. pixels[]: all rows that are accessed, operand after operand; NULL where the operand has no such row. */
-tmo_kernel_s8 tmo_copy_s8;                /* COPY */
-tmo_kernel_s8 tmo_resize_bilinear_row_s8; /* RESIZE_BILINEAR */
-tmo_kernel_s8 tmo_transpose_conv_row_s8;  /* TRANSPOSE_CONV */
-tmo_kernel_s8 tmo_transpose_conv_row_s16; /* TRANSPOSE_CONV_S16 */
-tmo_kernel_s8 tmo_batch_matmul_row_s8;    /* BATCH_MATMUL */
-tmo_kernel_s8 tmo_lstm_row_s8;            /* LSTM: it writes operands 1 and 2, too */
-tmo_kernel_s8 tmo_sliding_sum_row_s8;     /* SLIDING_SUM: it writes the last operand, too */
-tmo_kernel_s8 tmo_add_sums_row_s8;        /* ADD_SUMS */
+TMO_LINKAGE tmo_kernel_s8 tmo_copy_s8;                /* COPY */
+TMO_LINKAGE tmo_kernel_s8 tmo_resize_bilinear_row_s8; /* RESIZE_BILINEAR */
+TMO_LINKAGE tmo_kernel_s8 tmo_transpose_conv_row_s8;  /* TRANSPOSE_CONV */
+TMO_LINKAGE tmo_kernel_s8 tmo_transpose_conv_row_s16; /* TRANSPOSE_CONV_S16 */
+TMO_LINKAGE tmo_kernel_s8 tmo_batch_matmul_row_s8;    /* BATCH_MATMUL */
+TMO_LINKAGE tmo_kernel_s8 tmo_lstm_row_s8;            /* LSTM: it writes operands 1 and 2, too */
+TMO_LINKAGE tmo_kernel_s8 tmo_sliding_sum_row_s8;     /* SLIDING_SUM: it writes the last operand, too */
+TMO_LINKAGE tmo_kernel_s8 tmo_add_sums_row_s8;        /* ADD_SUMS */
 
 /* ADD_SUMS: bytes of a sum of operand n; n = TMO_MAX_INPUTS: of the output, 0 where it has scaled values. */
 static inline uint32_t tmo_sum_bytes(const tmo_op *op, uint32_t n) { return (uint32_t)op->param >> 4 * n & 15; }
@@ -116,25 +116,25 @@ typedef struct {
 } tmo_taps;
 
 /* Clip a window that starts at `start` (negative: in the padding) to an input of `size`. Most lie inside. */
-tmo_taps tmo_clip_at_border(int32_t start, uint16_t kernel, uint16_t dilation, uint16_t size);
+TMO_LINKAGE tmo_taps tmo_clip_at_border(int32_t start, uint16_t kernel, uint16_t dilation, uint16_t size);
 static inline tmo_taps tmo_clip(int32_t start, uint16_t kernel, uint16_t dilation, uint16_t size) {
   const tmo_taps inside = {0, kernel, (uint32_t)start};
   return start >= 0 && start + (kernel - 1) * (int32_t)dilation < size ? inside : tmo_clip_at_border(start, kernel, dilation, size);
 }
 
 /* The taps of output column x. */
-tmo_taps tmo_columns(const tmo_kernel *k, uint16_t x);
+TMO_LINKAGE tmo_taps tmo_columns(const tmo_kernel *k, uint16_t x);
 
 /* Of a window over whole rows: the part under output column x. */
-tmo_window tmo_column(const tmo_kernel *k, const tmo_window *rows, uint16_t x);
+TMO_LINKAGE tmo_window tmo_column(const tmo_kernel *k, const tmo_window *rows, uint16_t x);
 
 /* Makes one output pixel; its channels are outputs i, i + 1, .. */
 typedef void tmo_make_pixel(const tmo_kernel *k, const tmo_window *window, uint32_t i, int8_t *out);
 
-tmo_make_pixel tmo_max_pool, tmo_average_pool, tmo_mean, tmo_conv_s16;
+TMO_LINKAGE tmo_make_pixel tmo_max_pool, tmo_average_pool, tmo_mean, tmo_conv_s16;
 
 /* A row, each of its pixels from the part of the rows that is under it. */
-void tmo_make_row(const tmo_kernel *k, const tmo_window *rows, int8_t *out, tmo_make_pixel *make);
+TMO_LINKAGE void tmo_make_row(const tmo_kernel *k, const tmo_window *rows, int8_t *out, tmo_make_pixel *make);
 
 /* From a channel's first weight to the one at the window's first tap. */
 static inline uint32_t tmo_first_tap(const tmo_kernel *k, const tmo_window *w) {
@@ -159,15 +159,15 @@ typedef struct {
 } tmo_runs;
 
 /* Makes one output pixel of runs of int16, all of whose figures count elements. */
-void tmo_conv_runs_s16(const tmo_kernel *k, const tmo_runs *r, const int8_t *weights, int8_t *out);
+TMO_LINKAGE void tmo_conv_runs_s16(const tmo_kernel *k, const tmo_runs *r, const int8_t *weights, int8_t *out);
 
 /* Adds the products of runs, with the weights of so many channels, to their sums. */
-void tmo_conv_sums(const tmo_runs *r, const int8_t *weights, uint32_t channels, uint32_t *totals);
+TMO_LINKAGE void tmo_conv_sums(const tmo_runs *r, const int8_t *weights, uint32_t channels, uint32_t *totals);
 
 /* Adds the products of a window, with the weights of outputs to, to + 1, .., to the sums of n of them: channels from, from + 1, .., or one channel
  * for all of them. */
 typedef void tmo_add_window(const tmo_kernel *k, const tmo_window *window, uint32_t from, uint32_t to, uint32_t n, uint32_t *totals);
-tmo_add_window tmo_depthwise_sums, tmo_depthwise_repeated;
+TMO_LINKAGE tmo_add_window tmo_depthwise_sums, tmo_depthwise_repeated;
 
 /* Sum i of the output, to go on from: `initial` in the first call. */
 static inline uint32_t tmo_sum_begin(const tmo_kernel *k, uint32_t i, uint32_t initial) {
@@ -181,18 +181,20 @@ static inline bool tmo_sum_end(const tmo_kernel *k, uint32_t i, uint32_t sum) {
 }
 
 /* An output of a value, and of a sum that is to be scaled for its channel, where nothing depends on speed. */
-int8_t tmo_output(const tmo_kernel *k, int32_t value);
-int8_t tmo_channel_output(const tmo_kernel *k, uint32_t channel, uint32_t sum);
+TMO_LINKAGE int8_t tmo_output(const tmo_kernel *k, int32_t value);
+TMO_LINKAGE int8_t tmo_channel_output(const tmo_kernel *k, uint32_t channel, uint32_t sum);
 
 #if TMO_EIGHT_REGISTERS
 /* Adds n products (x[i * step] - zero_point) * w[c][i] to each sums[c]; n > 0. */
 void tmo_thumb_four(const int8_t *x, const int8_t *const w[4], uint32_t n, int32_t zero_point, int32_t step, uint32_t sums[4]);
 #endif
 
+enum { TMO_STACK_SUMS = 32 }; /* that a kernel keeps on its stack */
+
 /* The sums of n channels of a pixel, from `channel` on, which are outputs i, i + 1, ..: what they begin with in this call, and what becomes of
  * them when the products are added: outputs, or sums that are kept for the next call. */
-void tmo_begin_sums(const tmo_kernel *k, uint32_t *sums, uint32_t n, uint32_t channel, uint32_t i);
-void tmo_end_sums(const tmo_kernel *k, const uint32_t *sums, uint32_t n, uint32_t channel, uint32_t i, int8_t *out);
+TMO_LINKAGE void tmo_begin_sums(const tmo_kernel *k, uint32_t *sums, uint32_t n, uint32_t channel, uint32_t i);
+TMO_LINKAGE void tmo_end_sums(const tmo_kernel *k, const uint32_t *sums, uint32_t n, uint32_t channel, uint32_t i, int8_t *out);
 
 #ifdef __cplusplus
 }

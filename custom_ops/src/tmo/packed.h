@@ -8,6 +8,13 @@
 #include "access.h"
 #include "kernels.h"
 
+/* Linkage of cores: those in assembly are never embedded. */
+#if TMO_TWINS
+#define TMO_CORE TMO_LINKAGE
+#else
+#define TMO_CORE
+#endif
+
 #ifdef __cplusplus
 extern "C" {
 #endif
@@ -88,11 +95,11 @@ static inline tmo_run_of_columns tmo_inside(const tmo_kernel *k) {
 
 /* CONV, TMO_PACKING_DSP_CONV. gather() takes the values under a window, for pixel `pixel` of the `pixels` that multiply() computes at once:
  * output pixel p at out + p * step. */
-void tmo_conv_dsp_gather(const tmo_kernel *k, const tmo_window *window, uint32_t pixel, uint32_t pixels);
-void tmo_conv_dsp_multiply(const tmo_kernel *k, uint32_t pixels, int8_t *out, uint32_t step);
-tmo_kernel_s8 tmo_conv_dsp_row;    /* what both are for a row of pixels */
-tmo_kernel_s8 tmo_conv_dsp_direct; /* a pixel, where tmo_packed_direct() */
-tmo_kernel_s8 tmo_conv_dsp_dense;  /* CONV, TMO_PACKING_DSP_DENSE */
+TMO_LINKAGE void tmo_conv_dsp_gather(const tmo_kernel *k, const tmo_window *window, uint32_t pixel, uint32_t pixels);
+TMO_LINKAGE void tmo_conv_dsp_multiply(const tmo_kernel *k, uint32_t pixels, int8_t *out, uint32_t step);
+TMO_LINKAGE tmo_kernel_s8 tmo_conv_dsp_row;    /* what both are for a row of pixels */
+TMO_LINKAGE tmo_kernel_s8 tmo_conv_dsp_direct; /* a pixel, where tmo_packed_direct() */
+TMO_LINKAGE tmo_kernel_s8 tmo_conv_dsp_dense;  /* CONV, TMO_PACKING_DSP_DENSE */
 
 /* What tmo_mve_conv wants beside pixels and weights. */
 typedef struct {
@@ -116,69 +123,71 @@ static inline tmo_mve_job tmo_mve_job_of(const tmo_op *op, const int32_t *scales
 
 /* The same for TMO_PACKING_MVE_CONV. The values of pixel p that are multiplied are at bytes + p * bytes_step: what was gathered, NULL, or
  * pixels as they lie. */
-void tmo_conv_mve_gather(const tmo_kernel *k, const tmo_window *window, uint32_t pixel);
-void tmo_conv_mve_multiply(const tmo_kernel *k, const int8_t *bytes, uint32_t bytes_step, uint32_t pixels, int8_t *out, uint32_t step);
-tmo_kernel_s8 tmo_conv_mve_row;
+TMO_LINKAGE void tmo_conv_mve_gather(const tmo_kernel *k, const tmo_window *window, uint32_t pixel);
+TMO_LINKAGE void tmo_conv_mve_multiply(const tmo_kernel *k, const int8_t *bytes, uint32_t bytes_step, uint32_t pixels, int8_t *out, uint32_t step);
+TMO_LINKAGE tmo_kernel_s8 tmo_conv_mve_row;
 
 /* And for TMO_PACKING_RVV_CONV. */
-void tmo_conv_rvv_gather(const tmo_kernel *k, const tmo_window *window, uint32_t pixel);
-void tmo_conv_rvv_multiply(const tmo_kernel *k, const int8_t *bytes, uint32_t bytes_step, uint32_t pixels, int8_t *out, uint32_t step);
-tmo_kernel_s8 tmo_conv_rvv_row;
+TMO_LINKAGE void tmo_conv_rvv_gather(const tmo_kernel *k, const tmo_window *window, uint32_t pixel);
+TMO_LINKAGE void tmo_conv_rvv_multiply(const tmo_kernel *k, const int8_t *bytes, uint32_t bytes_step, uint32_t pixels, int8_t *out, uint32_t step);
+TMO_LINKAGE tmo_kernel_s8 tmo_conv_rvv_row;
 
 /* DEPTHWISE, TMO_PACKING_RVV_DEPTHWISE: output pixels side by side; the taps of pixel p at taps[i] + p * step. */
-void tmo_depthwise_rvv(const tmo_kernel *k, const int8_t *const *taps, int8_t *out, uint32_t pixels, uint32_t step);
+TMO_LINKAGE void tmo_depthwise_rvv(const tmo_kernel *k, const int8_t *const *taps, int8_t *out, uint32_t pixels, uint32_t step);
 
 /* ADD, TMO_PACKING_DSP_ADD: n elements, each of which is written when it has been read. */
-void tmo_packed_add(const int8_t *a, const int8_t *b, int8_t *out, uint32_t n, const int32_t *scales, const tmo_op *op);
-tmo_kernel_s8 tmo_add_packed;
+TMO_LINKAGE void tmo_packed_add(const int8_t *a, const int8_t *b, int8_t *out, uint32_t n, const int32_t *scales, const tmo_op *op);
+TMO_LINKAGE tmo_kernel_s8 tmo_add_packed;
 
 /* The operand whose scale is a shift alone, as 1/2 is: that with the greater scale, or any of two that are alike; and its bits, to the left. */
 static inline uint32_t tmo_half(const int32_t *scales) { return scales[1] == INT32_MIN ? 0 : 1; }
 static inline int32_t tmo_half_shift(const int32_t *scale) { return scale[0] - scale[3] - 1; }
 
 /* DEPTHWISE, packed for any of them. */
-tmo_kernel_s8 tmo_depthwise_packed_row, tmo_depthwise_packed_pixel;
+TMO_LINKAGE tmo_kernel_s8 tmo_depthwise_packed_row, tmo_depthwise_packed_pixel;
 
 /* The bytes, 4 at least, of four pixels, those of pixel p at from + p * step, to a tile of four; gives its next column. Values that fill up a
  * quad are any. */
-int16_t *tmo_dsp_widen_4(const int8_t *from, uint32_t step, int16_t *tile, uint32_t bytes);
+TMO_CORE int16_t *tmo_dsp_widen_4(const int8_t *from, uint32_t step, int16_t *tile, uint32_t bytes);
 
 /* The core: `pairs` pairs of output channels of 1..4 pixels. tile: value i of pixel p, in the packing's order, at
  * tile[(i / 2 * pixels + p) * 2 + i % 2]; values: a multiple of 8. */
 typedef void tmo_dsp_pairs(const int16_t *tile, const int8_t *weights, const int32_t *scales, int8_t *out, uint32_t values, uint32_t pairs,
                            uint32_t step);
-tmo_dsp_pairs tmo_dsp_pairs_1, tmo_dsp_pairs_2, tmo_dsp_pairs_3, tmo_dsp_pairs_4;
+TMO_CORE tmo_dsp_pairs tmo_dsp_pairs_1, tmo_dsp_pairs_2, tmo_dsp_pairs_3, tmo_dsp_pairs_4;
 
 /* The same of one pixel, whose `values` bytes are at `bytes`; at least two pairs. */
-void tmo_dsp_direct(const int8_t *bytes, const int8_t *weights, const int32_t *scales, int8_t *out, uint32_t values, uint32_t pairs);
+TMO_CORE void tmo_dsp_direct(const int8_t *bytes, const int8_t *weights, const int32_t *scales, int8_t *out, uint32_t values, uint32_t pairs);
 
 /* The same of three pairs at once, whose weights are interleaved. */
-void tmo_dsp_dense(const int8_t *bytes, const int8_t *weights, const int32_t *scales, int8_t *out, uint32_t values, uint32_t triples);
+TMO_CORE void tmo_dsp_dense(const int8_t *bytes, const int8_t *weights, const int32_t *scales, int8_t *out, uint32_t values, uint32_t triples);
 
 /* All channels of output pixels side by side. Taps come in `turns` of three; those of pixel p at taps[i] + p * step. */
-void tmo_dsp_depthwise(const int8_t *const *taps, const int8_t *constants, int8_t *out, uint32_t pixels, uint32_t turns, uint32_t channels,
+TMO_CORE void tmo_dsp_depthwise(const int8_t *const *taps, const int8_t *constants, int8_t *out, uint32_t pixels, uint32_t turns, uint32_t channels,
                        uint32_t step);
 
 /* All output channels, a multiple of 4 of pairs of pixels, of 8 of one, from 16 * turns bytes of each: those of pixel p at bytes + p * step. Outputs
  * of two pixels are less than 65,531 bytes apart. */
 typedef void tmo_mve_conv(const int8_t *bytes, uint32_t step, const int8_t *weights, const tmo_mve_job *job);
-tmo_mve_conv tmo_mve_conv_1, tmo_mve_conv_2;
+TMO_CORE tmo_mve_conv tmo_mve_conv_1, tmo_mve_conv_2;
 
 /* The same where the output is a ReLU's, with the zero point -128 and the whole range: twins make no difference. */
 #if TMO_TWINS
 #define tmo_mve_relu_1 tmo_mve_conv_1
 #define tmo_mve_relu_2 tmo_mve_conv_2
 #else
-tmo_mve_conv tmo_mve_relu_1, tmo_mve_relu_2;
+TMO_CORE tmo_mve_conv tmo_mve_relu_1, tmo_mve_relu_2;
 #endif
 
 static inline bool tmo_mve_is_relu(const tmo_mve_job *job) { return job->zero == INT8_MIN && job->least == INT8_MIN && job->most == INT8_MAX; }
 
+#if TMO_RUNS_MVE
 /* What makes one pixel of so many channels. */
-tmo_mve_conv tmo_mve_one_of_any;
+TMO_LINKAGE tmo_mve_conv tmo_mve_one_of_any;
 static inline tmo_mve_conv *tmo_mve_one_for(const tmo_mve_job *job) {
   return job->channels % 8 != 0 ? tmo_mve_one_of_any : tmo_mve_is_relu(job) ? tmo_mve_relu_1 : tmo_mve_conv_1;
 }
+#endif
 
 /* Parts of rows, and windows of them. */
 typedef struct {
@@ -190,7 +199,7 @@ typedef struct {
 } tmo_mve_rows;
 
 /* The rows of some windows, one behind the other; the first window's from first[r] + offset. */
-void tmo_mve_copy(int8_t *to, const tmo_mve_rows *rows, uint32_t offset, uint32_t windows);
+TMO_CORE void tmo_mve_copy(int8_t *to, const tmo_mve_rows *rows, uint32_t offset, uint32_t windows);
 
 /* The pixels of a window in lanes. */
 typedef struct {
@@ -208,16 +217,16 @@ typedef struct {
   uint32_t width;
 } tmo_mve_window;
 
-void tmo_mve_take(int8_t *to, const tmo_mve_window *window);
+TMO_CORE void tmo_mve_take(int8_t *to, const tmo_mve_window *window);
 
 /* n bytes, at least one. */
-void tmo_mve_fill(int8_t *to, int8_t value, uint32_t n);
+TMO_CORE void tmo_mve_fill(int8_t *to, int8_t value, uint32_t n);
 
 /* Adds n pixels side by side to sums of their channels: what pooling does in C elsewhere. */
-void tmo_mve_add_pixels(int32_t *sums, const int8_t *pixels, uint32_t channels, uint32_t n);
+TMO_LINKAGE void tmo_mve_add_pixels(int32_t *sums, const int8_t *pixels, uint32_t channels, uint32_t n);
 
 /* As tmo_dsp_depthwise; taps come in turns of two. range: zero point of the output, its least and its greatest value. */
-void tmo_mve_depthwise(const int8_t *const *taps, const int8_t *constants, int8_t *out, uint32_t pixels, uint32_t turns, uint32_t channels,
+TMO_CORE void tmo_mve_depthwise(const int8_t *const *taps, const int8_t *constants, int8_t *out, uint32_t pixels, uint32_t turns, uint32_t channels,
                        uint32_t step, const int8_t *range);
 
 /* Windows of 3x3 taps, side by side. */
@@ -247,14 +256,14 @@ static inline bool tmo_mve_has_nine(const tmo_op *op) {
 }
 
 /* This one: of one pixel, whose taps are listed; or, NULL, of as many as there are. */
-void tmo_mve_depthwise_9(tmo_mve_nine *job, const int8_t *const *taps, int8_t *out);
+TMO_CORE void tmo_mve_depthwise_9(tmo_mve_nine *job, const int8_t *const *taps, int8_t *out);
 
 #if TMO_TWINS
 /* What hosts have instead, from descriptions. */
-void tmo_dsp_pairs_in_c(uint32_t pixels, const int16_t *tile, const int8_t *weights, const int32_t *scales, int8_t *y, uint32_t values,
+TMO_LINKAGE void tmo_dsp_pairs_in_c(uint32_t pixels, const int16_t *tile, const int8_t *weights, const int32_t *scales, int8_t *y, uint32_t values,
                         uint32_t pairs, int32_t step);
-void tmo_dsp_depthwise_in_c(const int8_t *const *x, const int32_t *constants, int8_t *y, uint32_t turns, uint32_t fours, int32_t first);
-void tmo_mve_depthwise_in_c(const int8_t *const *x, const int32_t *constants, int8_t *y, uint32_t taps, uint32_t sixteens, uint32_t fours,
+TMO_LINKAGE void tmo_dsp_depthwise_in_c(const int8_t *const *x, const int32_t *constants, int8_t *y, uint32_t turns, uint32_t fours, int32_t first);
+TMO_LINKAGE void tmo_mve_depthwise_in_c(const int8_t *const *x, const int32_t *constants, int8_t *y, uint32_t taps, uint32_t sixteens, uint32_t fours,
                             int32_t first, const int8_t *range);
 #endif
 

@@ -11,12 +11,12 @@ extern "C" {
 
 /* One output pixel, at out + i (out: NULL where sums go on); false: not by vectors, and nothing was done. */
 #if TMO_RVV
-bool tmo_conv_vectors(const tmo_kernel *k, const tmo_window *v, uint32_t i, int8_t *out);
+TMO_LINKAGE bool tmo_conv_vectors(const tmo_kernel *k, const tmo_window *v, uint32_t i, int8_t *out);
 /* A row of them, whose windows are one column wide. */
-bool tmo_conv_row_vectors(const tmo_kernel *k, const tmo_window *rows, int8_t *out);
-bool tmo_depthwise_vectors(const tmo_kernel *k, const tmo_window *v, uint32_t i, int8_t *out);
+TMO_LINKAGE bool tmo_conv_row_vectors(const tmo_kernel *k, const tmo_window *rows, int8_t *out);
+TMO_LINKAGE bool tmo_depthwise_vectors(const tmo_kernel *k, const tmo_window *v, uint32_t i, int8_t *out);
 /* All elements of a call. */
-bool tmo_add_vectors(const tmo_kernel *k, const int8_t *a, const int8_t *b, int8_t *out);
+TMO_LINKAGE bool tmo_add_vectors(const tmo_kernel *k, const int8_t *a, const int8_t *b, int8_t *out);
 #else
 static inline bool tmo_conv_vectors(const tmo_kernel *k, const tmo_window *v, uint32_t i, int8_t *out) {
   (void)k, (void)v, (void)i, (void)out;

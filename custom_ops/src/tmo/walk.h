@@ -35,8 +35,8 @@ static inline tmo_walk tmo_walk_of(const void *program, const tmo_block *block, 
 static inline bool tmo_recomputes(const tmo_tensor *t) { return t->rows > t->advance; }
 
 /* Of a tiled block: rows [first, end) of a strip. */
-int32_t tmo_strip_first(const tmo_tensor *t, uint16_t strip);
-int32_t tmo_strip_end(const tmo_tensor *t, uint16_t strip);
+TMO_LINKAGE int32_t tmo_strip_first(const tmo_tensor *t, uint16_t strip);
+TMO_LINKAGE int32_t tmo_strip_end(const tmo_tensor *t, uint16_t strip);
 
 /* Columns [first, end) of a unit, in a tensor that is walked by tiles of op->tile columns; of a row block, all. */
 static inline uint32_t tmo_unit_column(const tmo_op *op, const tmo_unit *unit) { return (uint32_t)unit->tile * op->tile; }
@@ -46,7 +46,7 @@ static inline uint32_t tmo_unit_column_end(const tmo_op *op, const tmo_tensor *t
 }
 
 /* Units of a tiled block: to the first one of the unit's strip, or of the next strip that has rows; after the last strip there is none. */
-void tmo_enter_strip(const tmo_tensor *t, uint16_t strips, tmo_unit *unit);
+TMO_LINKAGE void tmo_enter_strip(const tmo_tensor *t, uint16_t strips, tmo_unit *unit);
 
 /* The unit after it; after the last one comes one in strip w->strips. */
 static inline void tmo_unit_next(const tmo_walk *w, tmo_unit *unit) {
@@ -147,7 +147,7 @@ static inline int32_t tmo_units_ahead(const tmo_walk *reader, const tmo_unit *un
 
 /* Bytes that the operands of an operator take which are made int8 for one window: those that come from an external frame. Not more than
  * UINT32_MAX. */
-uint32_t tmo_converted_bytes(const void *program, const tmo_block *block, const tmo_op *op);
+TMO_LINKAGE uint32_t tmo_converted_bytes(const void *program, const tmo_block *block, const tmo_op *op);
 
 /* Of an operator that adds up groups: which of its int32 sums is the first of this unit. */
 static inline uint32_t tmo_group_sum(const tmo_op *op, const tmo_tensor *t, const tmo_unit *unit) {

@@ -6,7 +6,7 @@
 #include "tmo/spin.h"
 
 static tmo_spin spin;
-static tmo_team team = {tmo_spin_wake, tmo_spin_wait, &spin, nullptr, nullptr, nullptr, TMO_OK};
+static tmo_team team = {tmo_spin_wake, tmo_spin_wait, &spin, nullptr, nullptr, nullptr, TMO_OK, nullptr};
 
 static void second_core() {
   for (;;) tmo_run_worker(&team);

@@ -86,7 +86,7 @@ def test_plain_names_stay() -> None:
 
 def test_files_of_a_rewritten_model(converted: Optimized) -> None:
     files = bundle.files(converted, "mixed")
-    suffixes = (".tflite", ".plan.json", ".report.json", "_model.h", "_model.cpp", "_ops.h")
+    suffixes = (".tflite", ".plan.json", ".report.json", "_model.h", "_model.cpp", "_ops.h", "_library.c")
     assert list(files) == [f"mixed{suffix}" for suffix in suffixes]
     assert files["mixed.tflite"] == converted.model
     assert Plan.from_json(json.loads(files["mixed.plan.json"])) == converted.plan
@@ -139,7 +139,7 @@ def names_of(model: Model) -> set[str]:
 
 def test_each_operator_once(converted: Optimized) -> None:
     model = read(converted.model)
-    operators = [n.operator for n in needed(model)]
+    operators = [n.operator for n in needed(model, "table")]
     assert len(operators) == len(set(operators))
     assert set(operators) == names_of(model)
     assert set(operators) >= {"L2_NORMALIZATION", "ADD_N", "TMO_BLOCK", "TMO_CONV_2D"}
@@ -150,7 +150,7 @@ def test_what_the_user_must_bring_is_said(converted: Optimized) -> None:
     line = next(line for line in header.splitlines() if "Mine" in line and "//" in line)
     assert "a custom operator of yours" in line
     assert "#error" not in [line.strip() for line in header.splitlines()]
-    (relu,) = needed(read(unary_model("GELU")))
+    (relu,) = needed(read(unary_model("GELU")), "table")
     assert (relu.add, relu.note) == ("", "TFLM has no kernel for it")
 
 
@@ -223,7 +223,13 @@ template <unsigned N> struct MicroMutableOpResolver {{
 }};
 }}
 """
-ADAPTER = "#pragma once\nnamespace tmo { inline void *RegisterRegion() { return nullptr; } }\n"
+ADAPTER = """\
+#pragma once
+struct tmo_library;
+namespace tmo {
+template <const tmo_library *> void *RegisterRegion() { return nullptr; }
+}
+"""
 ASK_TWICE = """
 #include "{stem}_ops.h"
 #include "{stem}_ops.h"

@@ -1,4 +1,4 @@
-"""The flags, and the header, of a build of the library that has what a model needs."""
+"""What a model needs of the library, and the file that compiles it."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from compiling import part_of
 from conftest import EXAMPLE, ROOT, optimized
 from kernels import networks
 from kernels.packings import packed
@@ -20,7 +21,8 @@ from kernels.samples import good, tiled
 from unit.command import small
 
 import tflm_memopt
-from tflm_memopt.emit.kernels import Needs, Part, config_header, needs
+from tflm_memopt.emit.embedded import embedded
+from tflm_memopt.emit.kernels import Needs, Part, needs
 from tflm_memopt.lower.serialise import pack, unpack
 from tflm_memopt.model.reader import read
 from tflm_memopt.ops.kinds import Kind
@@ -74,7 +76,7 @@ def build_without(part: Part, folder: Path) -> Callable[[bytes], host.Status]:
         pytest.skip("needs gcc or clang")
     sources, built = ROOT / "custom_ops", folder / "check_build.so"
     every = (1 << 64) - 1
-    flags = Needs(every ^ 1 << Kind.OWN, every, sum(1 << other for other in Part if other is not part)).flags
+    flags = part_of(Needs(every ^ 1 << Kind.OWN, every, sum(1 << other for other in Part if other is not part)))
     command = [compiler, "-shared", "-fPIC", *flags, f"-I{sources / 'include'}"]
     subprocess.run([*command, str(sources / "src/tmo_check_build.c"), "-o", str(built)], check=True)
     check = ctypes.CDLL(str(built)).tmo_check_build
@@ -118,5 +120,42 @@ def test_a_build_refuses_what_needs_more_taps_than_it_has(tmp_path: Path) -> Non
 
 def test_programs_that_share_a_build() -> None:
     assert needs([]) == Needs()
-    text = config_header("two", Needs(0x96, 0, 5))
-    assert re.findall(r"#define (TMO_[KP]\w+) (\S+)", text) == list(Needs(0x96, 0, 5).defines.items())
+
+
+def test_every_file_of_the_library_is_embedded_or_linked() -> None:
+    """The list in tmo/embed.h is complete. The others have no kernels, and come from the library."""
+    header = (ROOT / "custom_ops/src/tmo/embed.h").read_text(encoding="utf-8")
+    linked = {"tmo_camera.c", "tmo_fixed.c", "tmo_library.c", "tmo_status.c", "tmo_worker.c"}
+    embeds = set(re.findall(r'#include "\.\./(\w+\.c)"', header))
+    assert embeds | linked == {path.name for path in (ROOT / "custom_ops/src").glob("*.c")}
+    assert not embeds & linked
+
+
+def test_a_library_file_names_its_kernels_and_entries() -> None:
+    program = pack(good())
+    found = needs([program])
+    ((name, text),) = embedded("my net", [program], {"run"}).items()
+    assert name == "my net_library.c"
+    assert set(re.findall(r"TMO_OP_(\w+)", text)) == {Kind(bit).name for bit in bits(found.kinds)}
+    assert "const tmo_library my_net_library = {.check = tmo_check_embedded, .run = tmo_run};" in text
+
+
+WARNINGS = ("-Wall", "-Wextra", "-Wpedantic", "-Werror")
+
+
+@pytest.mark.parametrize("shared", [False, True])
+def test_several_library_files_are_one_program(shared: bool, tmp_path: Path) -> None:
+    """All of their functions are their own, and no file of the library has to be there, but for texts and threads."""
+    if (compiler := shutil.which("gcc")) is None:
+        pytest.skip("needs gcc")
+    library, names = ROOT / "custom_ops", ("one", "two")
+    called = {"run_shared"} if shared else {"run", "push", "run_paused", "begin", "fire_row"}
+    for name in names:
+        ((file, text),) = embedded(name, [pack(good())], called).items()
+        (tmp_path / file).write_text(text)
+    externs = "".join(f"extern const tmo_library {name}_library;\n" for name in names)
+    used = " || ".join(f"!{name}_library.check" for name in names)
+    (tmp_path / "main.c").write_text(f'#include "tmo/library.h"\n{externs}int main(void) {{ return {used}; }}\n')
+    command = [compiler, "-std=c11", *WARNINGS, f"-I{library / 'include'}", f"-I{library / 'src'}"]
+    subprocess.run([*command, *tmp_path.glob("*.c"), "-o", tmp_path / "program"], check=True)
+    subprocess.run([tmp_path / "program"], check=True)

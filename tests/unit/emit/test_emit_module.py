@@ -22,7 +22,7 @@ from tflm_memopt.runtime.verify import sample
 
 LIBRARY = ROOT / "custom_ops"
 STRICT = ["-Wall", "-Wextra", "-Wpedantic", "-Werror"]
-OPTIONS = ["-O0", f"-I{LIBRARY / 'include'}"]
+OPTIONS = ["-O0", f"-I{LIBRARY / 'include'}", f"-I{LIBRARY / 'src'}"]
 
 needs_compiler = pytest.mark.skipif(not shutil.which("gcc") or not shutil.which("g++"), reason="no gcc and g++")
 
@@ -59,7 +59,7 @@ def built(library: Sequence[Path], folder: Path, files: Mapping[str, bytes], nam
         (folder / file).write_bytes(data)
     (folder / "main.cpp").write_text(f'#include <stdio.h>\n#include "{name}.h"\n#include "{name}.h"\n{main}')
     for command in (
-        ["gcc", "-std=c11", *STRICT, *OPTIONS, "-c", f"{name}.c"],
+        ["gcc", "-std=c11", *STRICT, *OPTIONS, "-c", f"{name}.c", f"{name}_library.c"],
         ["g++", "-std=c++11", *STRICT, *OPTIONS, "-c", "main.cpp"],
     ):
         done = run(folder, *command)
@@ -71,9 +71,9 @@ def built(library: Sequence[Path], folder: Path, files: Mapping[str, bytes], nam
 
 @pytest.fixture(scope="module")
 def library(tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
-    """The library's object files."""
+    """What is linked of the library."""
     folder = tmp_path_factory.mktemp("library")
-    return objects(["gcc", "-std=c11", *OPTIONS], (LIBRARY / "src").glob("*.c"), folder)
+    return objects(["gcc", "-std=c11", *OPTIONS], [LIBRARY / "src/tmo_status.c"], folder)
 
 
 @needs_compiler
@@ -185,7 +185,8 @@ def test_operators_that_stay_builtin_are_named() -> None:
 def test_the_command_writes_what_is_asked_for(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     model = tmp_path / "plain.tflite"
     model.write_bytes(small())
-    for kinds, suffixes in (("c", {".c", ".h"}), ("cpp,c", {".c", ".h", "_ops.h", "_model.h", "_model.cpp"})):
+    c = {".c", ".h", "_library.c"}
+    for kinds, suffixes in (("c", c), ("cpp,c", c | {"_ops.h", "_model.h", "_model.cpp"})):
         out = tmp_path / kinds
         assert cli.main(["optimize", str(model), "-o", str(out), "--emit", kinds, "--json"]) == cli.DONE
         always = {".tflite", ".plan.json", ".report.html", ".report.json"}

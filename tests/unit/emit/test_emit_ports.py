@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from models import Net
 from ported import MADE, repeated, reversed_outputs, swapped, unread
-from property.modules import archive, verified
+from property.modules import verified
 
 import tflm_memopt
 from tflm_memopt.cli import main as cli
@@ -108,9 +108,9 @@ def test_a_port_that_c_has_no_type_for_is_refused(tmp_path: Path) -> None:
 @needs_compiler
 @pytest.mark.slow
 @pytest.mark.parametrize(("name", "where"), PLACES)
-def test_every_port_has_the_bytes_of_tflm(name: str, where: str, tmp_path: Path, library: Path) -> None:
+def test_every_port_has_the_bytes_of_tflm(name: str, where: str, tmp_path: Path) -> None:
     model = MADE[name]()
-    found = verified(model, written(model, tmp_path, input=where), tmp_path, library)
+    found = verified(model, written(model, tmp_path, input=where), tmp_path)
     assert found.bit_exact and found.module, found
     assert [port.different for port in found.module.ports] == [0] * len(found.module.ports)
     assert found.module.selftest == 0
@@ -118,26 +118,21 @@ def test_every_port_has_the_bytes_of_tflm(name: str, where: str, tmp_path: Path,
 
 @needs_compiler
 @pytest.mark.slow
-def test_an_operator_for_each_block(tmp_path: Path, library: Path) -> None:
+def test_an_operator_for_each_block(tmp_path: Path) -> None:
     for name in ("swapped", "repeated"):
         model = MADE[name]()
         new = written(model, tmp_path, op_per="block", without=("tiles",))
         assert "io_1[]" in (tmp_path / "net.c").read_text() or name == "swapped"
-        assert verified(model, new, tmp_path, library).bit_exact
+        assert verified(model, new, tmp_path).bit_exact
 
 
 @needs_compiler
 @pytest.mark.slow
-def test_the_cases_from_elsewhere(tmp_path: Path, library: Path, outside: Callable[[str], Path]) -> None:
+def test_the_cases_from_elsewhere(tmp_path: Path, outside: Callable[[str], Path]) -> None:
     """Models that came out wrong once; a checkout lacks them, and has their like above."""
     for name in CASES:
         model = outside(f"cases/{name}.tflite").read_bytes()
-        assert verified(model, written(model, tmp_path), tmp_path, library).bit_exact, name
-
-
-@pytest.fixture(scope="session")
-def library(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return archive(tmp_path_factory.mktemp("library"))
+        assert verified(model, written(model, tmp_path), tmp_path).bit_exact, name
 
 
 def exchanged(source: str, a: str, b: str) -> str:
@@ -149,20 +144,16 @@ def exchanged(source: str, a: str, b: str) -> str:
 @needs_compiler
 @pytest.mark.slow
 @pytest.mark.parametrize("name", ["swapped", "siamese"])
-def test_swapped_ports_are_found(
-    name: str, tmp_path: Path, library: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_swapped_ports_are_found(name: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """By `verify --c`, which says where and how much, and by the self-test alone."""
     model = MADE[name]()
     (tmp_path / "original.tflite").write_bytes(model)
     new = written(model, tmp_path)
     source = tmp_path / "net.c"
     source.write_text(exchanged(source.read_text(), "net_input_0", "net_input_1"))
-    found = verified(model, new, tmp_path, library).module
+    found = verified(model, new, tmp_path).module
     assert found and not found.bit_exact and found.selftest > 0
     assert found.ports[0].different > 0
-    if name == "siamese":  # one of them compiles the library with what the model needs, as users do
-        monkeypatch.setattr(c_module, "compile_library", lambda *_: [library])
     command = ["verify", str(tmp_path / "original.tflite"), str(tmp_path / "net.tflite"), "--c", str(tmp_path)]
     assert cli.main([*command, "--runs", "2"]) == cli.NO
     said = capsys.readouterr().out
@@ -171,25 +162,25 @@ def test_swapped_ports_are_found(
 
 @needs_compiler
 @pytest.mark.slow
-def test_a_write_outside_of_the_arena_is_found(tmp_path: Path, library: Path) -> None:
+def test_a_write_outside_of_the_arena_is_found(tmp_path: Path) -> None:
     model = reversed_outputs()
     new = written(model, tmp_path)
     source = tmp_path / "net.c"
     source.write_text(source.read_text().replace("arena[NET_ARENA_BYTES]", "arena[NET_ARENA_BYTES - 200]"))
-    found = verified(model, new, tmp_path, library).module
+    found = verified(model, new, tmp_path).module
     assert found and found.sanitized and not found.ports
     assert "insufficient space" in found.failure or "AddressSanitizer" in found.failure
 
 
 @needs_compiler
 @pytest.mark.slow
-def test_another_models_module_is_refused(tmp_path: Path, library: Path) -> None:
+def test_another_models_module_is_refused(tmp_path: Path) -> None:
     written(unread(12), tmp_path)
     large, alike = unread(64), swapped()  # other ports, and the same ones
     with pytest.raises(UsageError, match="not a module of this model") as refusal:
-        verified(large, tflm_memopt.optimize(large).model, tmp_path, library)
+        verified(large, tflm_memopt.optimize(large).model, tmp_path)
     assert refusal.value.code == "module_does_not_compile"
-    assert not verified(alike, tflm_memopt.optimize(alike).model, tmp_path, library).bit_exact
+    assert not verified(alike, tflm_memopt.optimize(alike).model, tmp_path).bit_exact
 
 
 def test_one_module_is_asked_for(tmp_path: Path) -> None:

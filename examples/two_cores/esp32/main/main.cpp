@@ -12,7 +12,7 @@ static void wait(void *, int) {
   }
 }
 
-static tmo_team team = {wake, wait, nullptr, nullptr, nullptr, nullptr, TMO_OK};
+static tmo_team team = {wake, wait, nullptr, nullptr, nullptr, nullptr, TMO_OK, nullptr};
 
 static void second_core(void *) {
   for (;;) tmo_run_worker(&team);

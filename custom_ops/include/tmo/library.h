@@ -1,0 +1,34 @@
+/* The entry points of the library as a table, so that an application can name the code that its models need.
+ *
+ * The converter emits a NAME_library.c, which compiles that code (tmo/embed.h) and exports its table as NAME_library. A linker that collects garbage
+ * then drops the library's own copy of everything. */
+#ifndef TMO_LIBRARY_H_
+#define TMO_LIBRARY_H_
+
+#include "tmo/cores.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* Each entry is the function of tmo.h or cores.h that its comment names; NULL if no model of the table's owner needs it. */
+typedef struct {
+  /* tmo_check(); of a table with run_shared, tmo_check_cores() as well */
+  tmo_status (*check)(const void *program, size_t program_bytes, const uint32_t *io_bytes, size_t n_inputs, size_t n_outputs, size_t workspace_bytes);
+  tmo_status (*run)(const void *program, void *const *io, void *workspace);                                        /* tmo_run() */
+  tmo_status (*run_shared)(tmo_team *team, const void *program, void *const *io, void *workspace);                 /* tmo_run_shared() */
+  tmo_status (*push)(const void *program, void *const *io, void *workspace, tmo_stream *stream);                   /* tmo_push() */
+  tmo_status (*run_paused)(const void *program, void *const *io, void *workspace, const uint32_t *pauses, uint32_t n_pauses,
+                           tmo_stream *at);                                                                        /* tmo_run_paused() */
+  void (*begin)(tmo_run_state *run, const void *program, void *const *io, void *workspace);                        /* tmo_begin() */
+  tmo_status (*fire_row)(tmo_run_state *run, uint16_t op, uint16_t row);                                           /* tmo_fire_row() */
+} tmo_library;
+
+/* All kernels, for one core and for two. */
+extern const tmo_library tmo_whole_library, tmo_whole_library_for_two;
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif /* TMO_LIBRARY_H_ */

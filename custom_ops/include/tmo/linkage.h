@@ -1,0 +1,9 @@
+/* Linkage of the library's functions: external, or internal to a file that embeds them (tmo/embed.h). */
+#ifndef TMO_LINKAGE_H_
+#define TMO_LINKAGE_H_
+
+#ifndef TMO_LINKAGE
+#define TMO_LINKAGE
+#endif
+
+#endif /* TMO_LINKAGE_H_ */

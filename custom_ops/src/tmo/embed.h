@@ -1,0 +1,104 @@
+/* Compiles the part of the library that an application needs into the file that includes this: the converter's NAME_library.c.
+ *
+ *   #define TMO_KINDS (1ull << TMO_OP_CONV | 1ull << TMO_OP_ADD)      kernels of operators that are not packed,
+ *   #define TMO_PACKINGS 0ull                                         of those that are,
+ *   #define TMO_PARTS (1u << TMO_PART_TILES)                          and parts of the executor: build.h
+ *   #include "tmo/embed.h"
+ *   const tmo_library net_library = {.check = tmo_check_embedded, .run = tmo_run};
+ *
+ * All functions are static, so what the table does not reach is not compiled, and several such files can be part of one program. Cores in assembly
+ * come from the library. TMO_TWO_CORES: for tmo_run_shared() instead of tmo_run(). With TMO_SKIP_PROOF, programs are trusted as the converter wrote
+ * them, and the validator is left out. */
+#ifndef TMO_EMBED_H_
+#define TMO_EMBED_H_
+
+#ifndef TMO_LINKAGE
+#define TMO_LINKAGE static
+#endif
+
+#include "tmo/library.h"
+
+#if defined(__GNUC__)
+#pragma GCC diagnostic ignored "-Wunused-function"
+#endif
+
+#include "../tmo_conv16_ref.c"
+#include "../tmo_conv_backend.c"
+#include "../tmo_conv_dsp.c"
+#include "../tmo_conv_mve.c"
+#include "../tmo_conv_ref.c"
+#include "../tmo_copy_ref.c"
+#include "../tmo_depthwise_packed.c"
+#include "../tmo_depthwise_ref.c"
+#include "../tmo_described.c"
+#include "../tmo_described_arm.c"
+#include "../tmo_described_binary.c"
+#include "../tmo_described_conv16.c"
+#include "../tmo_described_convert.c"
+#include "../tmo_described_lookup.c"
+#include "../tmo_described_pool.c"
+#include "../tmo_described_ref.c"
+#include "../tmo_described_runs16.c"
+#include "../tmo_described_softmax.c"
+#include "../tmo_frame.c"
+#include "../tmo_lstm_ref.c"
+#include "../tmo_own.c"
+#include "../tmo_pool_ref.c"
+#include "../tmo_sliding_sum_ref.c"
+#include "../tmo_sums_ref.c"
+#include "../tmo_transpose_conv_ref.c"
+#include "../tmo_vectors.c"
+#include "../tmo_walk.c"
+#include "../tmo_window.c"
+
+#ifndef TMO_TWO_CORES
+#include "../tmo_fire.c"
+#include "../tmo_fire_mve.c"
+#include "../tmo_run.c"
+#endif
+
+/* From here on, files set options of the compiler. */
+#if defined(__GNUC__) && !defined(__clang__)
+#define TMO_PUSH_OPTIONS _Pragma("GCC push_options")
+#define TMO_POP_OPTIONS _Pragma("GCC pop_options")
+#else
+#define TMO_PUSH_OPTIONS
+#define TMO_POP_OPTIONS
+#endif
+
+TMO_PUSH_OPTIONS
+#include "../tmo_described_conv.c"
+TMO_POP_OPTIONS
+TMO_PUSH_OPTIONS
+#include "../tmo_described_depthwise.c"
+TMO_POP_OPTIONS
+TMO_PUSH_OPTIONS
+#include "../tmo_check_build.c"
+TMO_POP_OPTIONS
+TMO_PUSH_OPTIONS
+#ifdef TMO_TWO_CORES
+#include "../tmo_cores.c"
+#include "../tmo_fire_mve.c"
+#endif
+#include "../tmo_check.c"
+#include "../tmo_check_bytes.c"
+#include "../tmo_check_kind.c"
+#include "../tmo_check_packed.c"
+TMO_POP_OPTIONS
+
+/* What a table has as `check`. */
+static tmo_status tmo_check_embedded(const void *program, size_t program_bytes, const uint32_t *io_bytes, size_t n_inputs, size_t n_outputs,
+                                     size_t workspace_bytes) {
+#ifdef TMO_SKIP_PROOF
+  (void)io_bytes;
+  return tmo_check_build(program, program_bytes, n_inputs, n_outputs, workspace_bytes);
+#else
+  const tmo_status status = tmo_check(program, program_bytes, io_bytes, n_inputs, n_outputs, workspace_bytes);
+#ifdef TMO_TWO_CORES
+  if (status == TMO_OK) return tmo_check_cores(program);
+#endif
+  return status;
+#endif
+}
+
+#endif /* TMO_EMBED_H_ */

@@ -1,0 +1,8 @@
+/* The second core's side of a run, which is the same for every table of kernels. */
+#include "tmo/cores.h"
+
+void tmo_run_worker(tmo_team *team) {
+  team->wait(team->context, 1);
+  team->status = team->help(team);
+  team->wake(team->context, 0);
+}

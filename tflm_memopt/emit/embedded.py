@@ -1,0 +1,90 @@
+"""NAME_library.c: the part of the C library that a model needs, compiled without flags (tmo/embed.h)."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from enum import IntEnum
+
+from tflm_memopt.emit.kernels import Part, needs
+from tflm_memopt.emit.names import comment, file_stem, identifier
+from tflm_memopt.emit.own_text import definitions
+from tflm_memopt.lower.program import INPUT_LINK, INPUT_STREAM
+from tflm_memopt.ops.described import OwnKernel
+from tflm_memopt.ops.kinds import Kind
+from tflm_memopt.ops.packing import Packing
+from tflm_memopt.runtime.regions import CustomOperator
+
+NEWLINE = "\n"
+FUNCTIONS = {
+    "check": "tmo_check_embedded",
+    "run": "tmo_run",
+    "run_shared": "tmo_run_shared",
+    "push": "tmo_push",
+    "run_paused": "tmo_run_paused",
+    "begin": "tmo_begin",
+    "fire_row": "tmo_fire_row",
+}
+"""Entry of a tmo_library -> the function that it points to."""
+STEPPED = frozenset({"begin", "fire_row"})
+"""Entries for code that knows the order of a program."""
+
+
+def symbol(name: str) -> str:
+    """The table of NAME_library.c."""
+    return f"{identifier(name)}_library"
+
+
+def file_name(name: str) -> str:
+    """The file that has the table."""
+    return f"{file_stem(name)}_library.c"
+
+
+def entries(regions: Iterable[CustomOperator], *, shared: bool = False) -> frozenset[str]:
+    """What runs these operators. shared: on two cores."""
+    return frozenset(_entry(region, shared=shared) for region in regions)
+
+
+def _entry(region: CustomOperator, *, shared: bool) -> str:
+    if region.input in (INPUT_STREAM, INPUT_LINK):
+        return "push"
+    return "run_paused" if region.pauses else "run_shared" if shared else "run"
+
+
+def embedded(
+    name: str, programs: Sequence[bytes], called: Collection[str], own: Mapping[int, OwnKernel] | None = None
+) -> Mapping[str, str]:
+    """NAME_library.c by its name. called: entries besides `check`. own: kernels of the user's own, by identity."""
+    table, needed = symbol(name), needs(programs)
+    points = ", ".join(f".{e} = {function}" for e, function in FUNCTIONS.items() if e == "check" or e in called)
+    masks = NEWLINE.join(
+        (
+            f"#define TMO_KINDS {_mask(needed.kinds, Kind, 'TMO_OP_', '1ull')}",
+            f"#define TMO_PACKINGS {_mask(needed.packings, Packing, 'TMO_PACKING_', '1ull')}",
+            f"#define TMO_PARTS {_mask(needed.parts, Part, 'TMO_PART_', '1u')}",
+        )
+    )
+    text = f"""\
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * The part of tflm-memopt's library that {comment(name)} needs. Written by tflm-memopt.
+ *
+ * Compile it as C11 with the library's folders include/ and src/ as include folders. It needs no flags; with
+ * -DTMO_SKIP_PROOF it leaves out the validator, which proves when a model starts that its program is intact. */
+{definitions(own) if own else ""}{masks}
+{"#define TMO_TWO_CORES" + NEWLINE if "run_shared" in called else ""}#include "tmo/embed.h"
+
+extern const tmo_library {table};
+const tmo_library {table} = {{{points}}};
+"""
+    return {file_name(name): text}
+
+
+def _mask(bits: int, names: type[IntEnum], prefix: str, one: str) -> str:
+    found = list(_bits(bits, names, prefix, one))
+    if len(found) < 2:
+        return f"({found[0]})" if found else f"0{one[1:]}"
+    return "\\\n  (" + " | \\\n   ".join(found) + ")"
+
+
+def _bits(bits: int, names: type[IntEnum], prefix: str, one: str) -> Iterator[str]:
+    return (f"{one} << {prefix}{names(bit).name}" for bit in range(bits.bit_length()) if bits >> bit & 1)
