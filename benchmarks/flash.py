@@ -24,10 +24,10 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from size import compiled, linked
+from size import linked
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
-from cores.core import LIBRARY, MEASURED, Core, missing_tools, sources
+from cores.core import LIBRARY, MEASURED, Core, missing_tools
 
 from tflm_memopt.emit.kernels import Needs, Part
 from tflm_memopt.emit.methods import BUILTIN
@@ -77,10 +77,7 @@ def of_library(core: Core) -> dict[str, Any]:
 
 
 def _library(core: Core, needs: Needs) -> int:
-    with tempfile.TemporaryDirectory() as folder:
-        objects = [compiled(core, LEVEL, needs.flags, source, Path(folder)) for source in sources()]
-        tables = 8 * (needs.kinds >> Kind.OWN & 1)  # where those of the application are
-        size = linked("", core, LEVEL, needs.flags, objects, Path(folder), variables=tables)
+    size = linked("", core, LEVEL, needs)
     return size.text + size.rodata
 
 

@@ -129,7 +129,7 @@ def written() -> dict[Path, str]:
     vectors = [*(("", one) for one in PIXELS), *PACKED]
     structs = "\n".join(operands_struct(one) for one in (*PIXELS, *PLAIN))
     names = "\n".join(
-        f"void tmo_{one.name}{ending}_{table.name}(const tmo_{one.name}_operands *o);"
+        f"TMO_LINKAGE void tmo_{one.name}{ending}_{table.name}(const tmo_{one.name}_operands *o);"
         for table, kernels in ((RVV, vectors), (REF, [("", one) for one in PLAIN]))
         for ending, one in kernels
     )

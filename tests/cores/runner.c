@@ -94,7 +94,7 @@ static int run_as(uint32_t core, const void *program, void *const *io, void *wor
   if (core == RUN_ALL) return tmo_run(program, io, workspace);
   if (core == RUN_BOTH) return tmo_run_shared(&team, program, io, workspace);
   tmo_spin always = {{UINT32_MAX, UINT32_MAX}, {0, 0}};
-  tmo_team alone = {tmo_spin_wake, tmo_spin_wait, &always, program, io, workspace, TMO_OK};
+  tmo_team alone = {tmo_spin_wake, tmo_spin_wait, &always, program, io, workspace, TMO_OK, NULL};
   if (core == RUN_FIRST) return tmo_run_shared(&alone, program, io, workspace);
   tmo_run_worker(&alone);
   return alone.status;

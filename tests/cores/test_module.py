@@ -17,9 +17,7 @@ from cores.core import CORES, HERE, HIFIVE1, Core, build, emulate, missing_tools
 
 import tflm_memopt
 from tflm_memopt.emit import bundle
-from tflm_memopt.emit.kernels import Part
 from tflm_memopt.emit.names import identifier
-from tflm_memopt.ops.kinds import Kind
 from tflm_memopt.runtime import host
 from tflm_memopt.runtime.verify import sample
 
@@ -54,16 +52,22 @@ def modules() -> Mapping[str, tuple[str, Mapping[str, bytes]]]:
     }
 
 
-def execute(core: Core, name: str, files: Mapping[str, bytes], folder: Path, kernels: Sequence[str] = ()) -> Ran:
-    """With the kernels that the module's header names, or others."""
-    for file in (f"{name}.c", f"{name}.h"):
+def execute(core: Core, name: str, files: Mapping[str, bytes], folder: Path, more: Sequence[str] = ()) -> Ran:
+    """more: flags."""
+    code = (f"{name}.c", f"{name}_library.c")
+    for file in (*code, f"{name}.h"):
         (folder / file).write_bytes(files[file])
     (folder / "module.h").write_text(f'#include "{name}.h"\n')
     start = [HERE / name for name in core.start]
     image = folder / "module.elf"
-    flags = [f"-I{folder}", f"-I{HERE}", f"-DMODULE={identifier(name)}", f"-DTMO_RAM_LIMIT={core.ram_bytes - STACK}"]
-    flags += kernels or re.findall(r"-DTMO_[A-Z]+=\w+", files[f"{name}.h"].decode())
-    own = [HERE / "module_main.c", *start, folder / f"{name}.c"]
+    flags = [
+        f"-I{folder}",
+        f"-I{HERE}",
+        f"-DMODULE={identifier(name)}",
+        f"-DTMO_RAM_LIMIT={core.ram_bytes - STACK}",
+        *more,
+    ]
+    own = [HERE / "module_main.c", *start, *(folder / file for file in code)]
     build(replace(core, stack=STACK), [*own, *sources()], image, flags, rom_bytes=FLASH[core.name])
     said = re.fullmatch(r"wrong (-?\d+) static (\d+) stack (\d+)\n", emulate(core, image))
     assert said
@@ -114,13 +118,13 @@ def test_a_build_without_a_kernel_refuses(
     if reason := missing_tools(HIFIVE1):
         pytest.skip(reason)
     name, files = modules[EXAMPLE.stem]
-    named = dict(re.findall(r"-D(TMO_[KP]\w+)=0x(\w+)u", files[f"{name}.h"].decode()))
-    for mask, bit in (("TMO_KINDS", Kind.CONV), ("TMO_PARTS", Part.TILES)):
-        without = int(named[mask], 16) & ~(1 << bit)
-        assert without != int(named[mask], 16)
+    library = files[f"{name}_library.c"].decode()
+    for bit in ("1ull << TMO_OP_CONV", "1u << TMO_PART_TILES"):
+        assert bit in library
+        without = {**files, f"{name}_library.c": library.replace(bit, "0", 1).encode()}
         for more in ([], ["-DTMO_SKIP_PROOF"]):
             with pytest.raises(RuntimeError, match=rf"wrong {int(host.Status.KERNEL)} "):
-                execute(HIFIVE1, name, files, tmp_path, [f"-D{mask}={without:#x}ull", *more])
+                execute(HIFIVE1, name, without, tmp_path, more)
 
 
 def test_without_proof(modules: Mapping[str, tuple[str, Mapping[str, bytes]]], tmp_path: Path) -> None:

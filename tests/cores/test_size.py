@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 import streaming
 from conftest import EXAMPLE, ROOT
-from cores.core import CORES, Core, missing_tools, sources
+from cores.core import CORES, Core, missing_tools
 from models import Net
 
 import tflm_memopt
@@ -67,9 +67,9 @@ def wanted(data: bytes, where: str = "arena") -> Needs:
 
 def image(core: Core, parts: Needs, folder: Path, size: Any) -> tuple[int, set[str]]:
     """Bytes of code of a program that proves and runs such programs, and its functions that know of states."""
-    objects = [size.compiled(core, "-Os", parts.flags, source, folder) for source in sources()]
-    text = int(size.linked("", core, "-Os", parts.flags, objects, folder).text)
-    said = subprocess.run([f"{core.prefix}nm", folder / "image.elf"], capture_output=True, text=True, check=True)
+    text = int(size.linked("", core, "-Os", parts).text)
+    made = size.image(core, "-Os", parts, folder)
+    said = subprocess.run([f"{core.prefix}nm", made], capture_output=True, text=True, check=True)
     return text, STATE & {line.split()[-1].split(".")[0] for line in said.stdout.splitlines()}
 
 

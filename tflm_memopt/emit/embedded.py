@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from enum import IntEnum
 
-from tflm_memopt.emit.kernels import Part, needs
+from tflm_memopt.emit.kernels import Needs, Part, needs
 from tflm_memopt.emit.names import comment, file_stem, identifier
 from tflm_memopt.emit.own_text import definitions
 from tflm_memopt.lower.program import INPUT_LINK, INPUT_STREAM
@@ -54,7 +54,12 @@ def embedded(
     name: str, programs: Sequence[bytes], called: Collection[str], own: Mapping[int, OwnKernel] | None = None
 ) -> Mapping[str, str]:
     """NAME_library.c by its name. called: entries besides `check`. own: kernels of the user's own, by identity."""
-    table, needed = symbol(name), needs(programs)
+    return {file_name(name): source(name, needs(programs), called, own)}
+
+
+def source(name: str, needed: Needs, called: Collection[str], own: Mapping[int, OwnKernel] | None = None) -> str:
+    """Its text, for programs that need this."""
+    table = symbol(name)
     points = ", ".join(f".{e} = {function}" for e, function in FUNCTIONS.items() if e == "check" or e in called)
     masks = NEWLINE.join(
         (
@@ -63,7 +68,7 @@ def embedded(
             f"#define TMO_PARTS {_mask(needed.parts, Part, 'TMO_PART_', '1u')}",
         )
     )
-    text = f"""\
+    return f"""\
 /* SPDX-License-Identifier: Apache-2.0
  *
  * The part of tflm-memopt's library that {comment(name)} needs. Written by tflm-memopt.
@@ -76,7 +81,6 @@ def embedded(
 extern const tmo_library {table};
 const tmo_library {table} = {{{points}}};
 """
-    return {file_name(name): text}
 
 
 def _mask(bits: int, names: type[IntEnum], prefix: str, one: str) -> str:
@@ -87,4 +91,4 @@ def _mask(bits: int, names: type[IntEnum], prefix: str, one: str) -> str:
 
 
 def _bits(bits: int, names: type[IntEnum], prefix: str, one: str) -> Iterator[str]:
-    return (f"{one} << {prefix}{names(bit).name}" for bit in range(bits.bit_length()) if bits >> bit & 1)
+    return (f"{one} << {prefix}{bit.name}" for bit in names if bits >> bit & 1)
