@@ -30,7 +30,6 @@ from tflm_memopt.errors import UsageError, one_of
 from tflm_memopt.files import GivenModel, loaded
 from tflm_memopt.model.reader import read
 from tflm_memopt.ops.packing import GENERIC
-from tflm_memopt.ops.packings import family
 from tflm_memopt.options import ExploreOptions, OptimizeOptions, complete
 from tflm_memopt.plan import waiting
 from tflm_memopt.plan.planned import Planned
@@ -311,7 +310,7 @@ def fit(optimized: Optimized | AppOptimized, names: Collection[str] = (), packed
 
     optimized: also an application, whose models share RAM and flash.
     packed: the same model for a target; boards whose core runs such programs take it, unless it only fits without.
-    A model for another target fits on no board. Raises UsageError for a board that is not known.
+    Raises UsageError for a board that is not known.
     """
     if isinstance(optimized, AppOptimized):
         return fit_app(optimized, names)
@@ -319,10 +318,7 @@ def fit(optimized: Optimized | AppOptimized, names: Collection[str] = (), packed
     each = [(one, firmware(one.model)) for one in (packed, optimized) if one]
     rows = []
     for on in [board_named(name) for name in names] or list(boards().values()):
-        there = [
-            (one, board_fit(on, one.report.arena, needs, runs=family(on.target) >= family(one.report.target)))
-            for one, needs in each
-        ]
+        there = [(one, board_fit(on, one.report.arena, needs)) for one, needs in each]
         rewritten, fitting = next((found for found in there if found[1].fits), there[-1])
         before = board_fit(on, report.original_arena, original)
         rows.append(BoardReport(on, before, fitting, speed.on_board(rewritten, on)))

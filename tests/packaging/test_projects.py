@@ -310,6 +310,7 @@ def test_every_board_of_the_repository_is_known() -> None:
     for environment in real:
         place = f"{environment['platform']}/{environment['board']}"
         assert place in known, f"boards.json has no {place}, which {environment.name} of platformio.ini builds for"
+        assert environment.name == f"env:{known[place].id}"
         assert known[place].arduino == (environment.get("extends") == "tflm")
 
 

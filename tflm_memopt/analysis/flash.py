@@ -13,6 +13,8 @@ from functools import cache
 from importlib import resources
 from typing import Any
 
+from tflm_memopt.ops.packing import Family
+
 LIKE = {"cortex-m7": "cortex-m4", "cortex-m33": "cortex-m4"}
 """Cores that run the code of another one."""
 OTHERS = "rv32"
@@ -49,6 +51,8 @@ class Firmware:
     """What it needs of the C library: kernels, packings and parts of the executor, as flash.json names them."""
     rewritten: bool = False
     """Whether it needs the C library at all."""
+    packed: frozenset[Family] = frozenset()
+    """Cores that its programs are packed for; a board has to run them all."""
 
     def on(self, core: str) -> Footprint:
         """core: one of analysis/costs.py; another one is taken for OTHERS."""

@@ -7,7 +7,6 @@ from collections.abc import Collection, Sequence
 from tflm_memopt.analysis.flash import Firmware
 from tflm_memopt.application.results import AppOptimized
 from tflm_memopt.emit.firmware import firmware
-from tflm_memopt.ops.packings import family
 from tflm_memopt.results import BoardReport, Fits, Flash
 from tflm_memopt.targets.boards import board as board_named
 from tflm_memopt.targets.boards import boards
@@ -26,11 +25,9 @@ def fit_app(optimized: AppOptimized, names: Collection[str] = ()) -> Fits:
     today = predict_together([done.original for done in each], report.arena.abi, libraries=kernels)
     before = _together([firmware(data) for data in _originals(optimized)])
     after = _together([firmware(data) for data in _models(optimized)])
-    target = max((done.report.target for done in each), key=family)
     rows = []
     for on in [board_named(name) for name in names] or list(boards().values()):
-        runs = family(on.target) >= family(target)
-        rewritten = board_fit(on, report.arena, after, runs=runs)
+        rewritten = board_fit(on, report.arena, after)
         rows.append(BoardReport(on, board_fit(on, today, before), rewritten))
     flash = Flash(sum(map(len, _originals(optimized))), sum(map(len, _models(optimized))))
     return Fits(report.app, each[0].report.convention, today, report.arena, flash, tuple(rows))
@@ -49,4 +46,5 @@ def _together(each: Sequence[Firmware]) -> Firmware:
     operators = dict.fromkeys(name for one in each for name in one.operators)
     parts = dict.fromkeys(name for one in each for name in one.parts)
     rewritten = any(one.rewritten for one in each)
-    return Firmware(sum(one.model for one in each), tuple(operators), tuple(parts), rewritten=rewritten)
+    packed = frozenset(family for one in each for family in one.packed)
+    return Firmware(sum(one.model for one in each), tuple(operators), tuple(parts), rewritten=rewritten, packed=packed)

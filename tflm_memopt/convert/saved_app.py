@@ -16,7 +16,7 @@ from tflm_memopt.emit import app as header
 from tflm_memopt.emit import app_module, bundle
 from tflm_memopt.emit.app_project import of_app
 from tflm_memopt.emit.names import file_stem, identifier
-from tflm_memopt.emit.project import Project
+from tflm_memopt.emit.project import Project, suited
 from tflm_memopt.errors import UsageError
 from tflm_memopt.files import keep, paths_below, write_files
 from tflm_memopt.model.reader import read
@@ -78,7 +78,7 @@ def _project(result: AppOptimized, samples: Mapping[str, Callable[[], Sample]]) 
         given = bundle.Extras(samples[name], done.original, library=file_stem(result.app.name))
         subjects[name] = bundle.subject(file_stem(name), read(done.model), done, given)
         models |= bundle.cpp(file_stem(name), read(done.model), done, given)
-    fitting = [row.board.id for row in fit_app(result).boards if row.rewritten.fits]
+    fitting = suited([row.rewritten for row in fit_app(result).boards])
     return of_app(result, subjects, models, fitting)
 
 

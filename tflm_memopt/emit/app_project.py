@@ -10,6 +10,7 @@ from tflm_memopt.application.results import AppOptimized
 from tflm_memopt.emit.app import files as header
 from tflm_memopt.emit.app import library_file
 from tflm_memopt.emit.array import ALIGNMENT
+from tflm_memopt.emit.firmware import firmware
 from tflm_memopt.emit.names import comment, file_stem, identifier
 from tflm_memopt.emit.program import INVOKE, Platform, Subject, Texts, escaped, inference, printed, rendered, stored
 from tflm_memopt.emit.project import Project
@@ -18,7 +19,7 @@ from tflm_memopt.runtime.telling import keeps_state
 
 
 def of_app(result: AppOptimized, subjects: Mapping[str, Subject], models: Texts, boards: Collection[str]) -> Project:
-    """subjects: of each model. models: their files. boards: on which all of them fit together."""
+    """subjects: of each model. models: their files. boards: as of Project, of all models together."""
     name, each = file_stem(result.app.name), list(result.models.values())
     inputs = {file: text for subject in subjects.values() for file, text in stored(subject).items()}
 
@@ -31,6 +32,7 @@ def of_app(result: AppOptimized, subjects: Mapping[str, Subject], models: Texts,
         files={**header(result), **models, **inputs},
         library=bool(library_file(result)),
         boards=boards,
+        packed=frozenset(family for done in each for family in firmware(done.model).packed),
         board=next((done.report.board.board for done in each if done.report.board), ""),
     )
 

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import numpy as np
+
 from tflm_memopt.analysis.flash import Firmware
 from tflm_memopt.emit.kernels import Needs, Part, needs
+from tflm_memopt.lower.records import HEADER
 from tflm_memopt.model.names import OURS
 from tflm_memopt.model.reader import CUSTOM, Model, read
 from tflm_memopt.ops.kinds import Kind
-from tflm_memopt.ops.packing import Packing
+from tflm_memopt.ops.packing import Family, Packing
 
 
 def firmware(data: bytes) -> Firmware:
@@ -23,7 +26,8 @@ def firmware_of(model: Model, nbytes: int) -> Firmware:
     programs = [constant.tobytes() for constant in constants if constant is not None]
     others = (op for g in graphs for op in g.ops if all(op is not ours for _, ours in mine))
     operators = dict.fromkeys(str(op.options["custom_code"]) if op.type == CUSTOM else op.type for op in others)
-    return Firmware(nbytes, tuple(operators), _parts(needs(programs)), rewritten=bool(mine))
+    packed = frozenset(Family(int(np.frombuffer(program, HEADER, 1)[0]["target"])) for program in programs)
+    return Firmware(nbytes, tuple(operators), _parts(needs(programs)), rewritten=bool(mine), packed=packed)
 
 
 def _parts(needed: Needs) -> tuple[str, ...]:

@@ -11,11 +11,14 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 
 from tflm_memopt.emit import library
+from tflm_memopt.emit.firmware import firmware
 from tflm_memopt.emit.mlperf import runner
 from tflm_memopt.emit.names import identifier
 from tflm_memopt.emit.program import HEADER, Platform, Subject, Texts, camera, program, stored
+from tflm_memopt.errors import UsageError
+from tflm_memopt.ops.packing import Family
 from tflm_memopt.results import Optimized
-from tflm_memopt.targets.boards import boards
+from tflm_memopt.targets.boards import BoardFit, boards, runs
 
 LIBRARY = "tflm-memopt"
 """The C library's folder."""
@@ -152,11 +155,13 @@ class Project:
     library: bool
     """It needs the C library."""
     boards: Collection[str]
-    """Boards on which it fits."""
+    """Boards on which it fits; if there are none, those that run it."""
     board: str = ""
     """The one that was asked for."""
     camera: Texts = field(default_factory=dict)
     """Beside the program where there are cameras."""
+    packed: frozenset[Family] = frozenset()
+    """Cores that its programs are packed for."""
     runner: Texts = field(default_factory=dict)
     """The interface of a benchmark's runner."""
 
@@ -168,7 +173,8 @@ def of_model(subject: Subject, model: Texts, result: Optimized) -> Project:
         main=partial(program, subject),
         files={**model, **stored(subject)},
         library=not subject.builtin_only,
-        boards=result.report.boards,
+        boards=suited(result.fits),
+        packed=firmware(result.model).packed,
         board=result.report.board.board if result.report.board else "",
         camera=camera(subject),
         runner=runner(subject),
@@ -186,7 +192,7 @@ def arduino(project: Project) -> Texts:
 
 
 def platformio(project: Project) -> Texts:
-    """A project with an environment for each board that PlatformIO knows and it fits on; if none, for each.
+    """A project with an environment for each board that PlatformIO knows and it fits on; if none, that runs it.
 
     With MLPerf Tiny's runner interface, where the model is one of that benchmark.
     """
@@ -199,7 +205,17 @@ def platformio(project: Project) -> Texts:
 
 
 def esp_idf(project: Project) -> Texts:
-    """A project with the library as a component; the component manager fetches TensorFlow Lite Micro."""
+    """A project with the library as a component; the component manager fetches TensorFlow Lite Micro.
+
+    Raises UsageError for programs that no ESP32 runs.
+    """
+    chips = [board for board in boards().values() if board.platformio.startswith("espressif32/")]
+    if not any(runs(chip, project.packed) for chip in chips):
+        raise UsageError(
+            "no ESP32 runs this program: it is packed for other cores",
+            code="esp_idf_target",
+            hint="no --target, or --board esp32s3, for example",
+        )
     cmake = f"""\
 cmake_minimum_required(VERSION 3.16)
 include($ENV{{IDF_PATH}}/tools/cmake/project.cmake)
@@ -232,20 +248,33 @@ def below(folder: str, files: Texts) -> Texts:
     return {f"{folder}/{name}": text for name, text in files.items()}
 
 
+def suited(fits: Collection[BoardFit]) -> tuple[str, ...]:
+    """Ids of the boards on which a model fits; if there are none, of those whose core runs it."""
+    fitting = tuple(one.board for one in fits if one.fits)
+    return fitting or tuple(one.board for one in fits if one.runs)
+
+
 def _environments(project: Project) -> str:
-    """platformio.ini."""
+    """platformio.ini. Raises UsageError for a board that PlatformIO has no Arduino core for."""
     known = [board for board in boards().values() if board.platformio and board.arduino]
-    chosen = [board for board in known if board.id in project.boards] or known
+    chosen = [board for board in known if board.id in project.boards or board.id == project.board]
     environments = "\n".join(
         f"[env:{board.id}]\nplatform = {platform}\nboard = {place}\n"
         for board in chosen
         for platform, _, place in [board.platformio.partition("/")]
     )
+    if project.board and project.board not in {board.id for board in chosen}:
+        raise UsageError(
+            f"PlatformIO has no Arduino core for {project.board}",
+            code="platformio_board",
+            hint="--emit cpp or c, or another board: docs/boards.md lists them",
+        )
+    default = f"[platformio]\ndefault_envs = {project.board}\n\n" if project.board else ""
     seen = f"; with an OV7675, one more library: {OV767X}\n" if project.camera else ""
     runs = "; for the runner of MLPerf Tiny: build_flags = -std=gnu++17 -DTMO_MLPERF=1\n" if project.runner else ""
     return f"""\
-; pio run -e BOARD -t upload, then pio device monitor. Written by tflm-memopt.
-[env]
+; pio run{"" if project.board else " -e BOARD"} -t upload, then pio device monitor. Written by tflm-memopt.
+{default}[env]
 framework = arduino
 monitor_speed = 115200
 build_unflags = -std=gnu++11 -std=gnu++14

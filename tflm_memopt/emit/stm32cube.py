@@ -14,7 +14,7 @@ from tflm_memopt.emit.names import identifier
 from tflm_memopt.emit.program import Platform, Texts, rendered
 from tflm_memopt.emit.project import LIBRARY, Project, below, beside
 from tflm_memopt.errors import UsageError
-from tflm_memopt.targets.boards import Board, boards
+from tflm_memopt.targets.boards import Board, boards, runs
 
 SRAM, AXI_SRAM = 0x20000000, 0x24000000
 STACK = 4096
@@ -131,8 +131,14 @@ and the symbol `CMSIS_NN` in Properties, C/C++ Build, Settings, for the C and th
 
 
 def stm32cube(project: Project) -> Texts:
-    """The project. Raises UsageError unless it was optimized for a board whose chip CubeIDE knows."""
+    """The project. Raises UsageError unless CubeIDE knows the chip of the board, and it runs the program."""
     on, chip = _chip(project.board)
+    if not runs(on, project.packed):
+        raise UsageError(
+            f"{on.id} does not run this program: it is packed for other cores",
+            code="stm32cube_target",
+            hint=f"--board {on.id} without --target",
+        )
     name, ours = identifier(project.name), project.library
     script = f"{chip.mcu.upper()}_FLASH.ld"
     core = {

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from functools import cache
 from importlib import resources
@@ -13,6 +13,7 @@ from tflm_memopt.analysis.costs import tables
 from tflm_memopt.analysis.flash import OTHERS, Firmware, Footprint
 from tflm_memopt.analysis.timing import FlashTiming
 from tflm_memopt.errors import UsageError, near
+from tflm_memopt.ops.packing import TARGETS, Family
 from tflm_memopt.tflm.arena import Arena
 from tflm_memopt.tflm.structs import Abi
 
@@ -99,17 +100,20 @@ class BoardFit:
     """False: some operators' share of the arena is not known. Then less RAM is left than `ram_left`, and the model is
     not said to fit."""
 
+    runs: bool = True
+    """Its core runs the programs as they are packed."""
+
     @property
     def undecided(self) -> bool:
         """Whether it fits depends on what is not known."""
-        return not self.known and self.ram_left >= 0 and self.flash_left >= 0
+        return self.runs and not self.known and self.ram_left >= 0 and self.flash_left >= 0
 
     @property
     def missed(self) -> str:
         """Why it does not fit, in two words."""
         if self.ram_left < 0 or self.flash_left < 0:
             return "too large"
-        return "other target" if self.known else "not known"
+        return "not known" if self.runs else "other target"
 
     @property
     def ram_said(self) -> str:
@@ -139,16 +143,22 @@ def board(name: str) -> Board:
     return boards()[name]
 
 
-def fit(on: Board, arena: Arena, model: Firmware, *, runs: bool = True) -> BoardFit:
-    """A model beside the board's core, and beside its radio, too. runs: its core can, whatever the model takes."""
+def runs(on: Board, packed: Collection[Family]) -> bool:
+    """Whether its core runs programs that are packed for these."""
+    return set(packed) <= set(TARGETS[on.target].runs)
+
+
+def fit(on: Board, arena: Arena, model: Firmware) -> BoardFit:
+    """A model beside the board's core, and beside its radio, too."""
+    can = runs(on, model.packed)
     need, flash = arena.needed, model.on(on.flash_core)
     ram_left = min(on.ram - on.core_ram - STACK, on.largest_block) - need
     flash_left = on.flash - on.core_flash - flash.total
     radio = on.ram - on.core_ram - on.radio_ram - STACK - need
-    fits = runs and arena.exact and ram_left >= 0 and flash_left >= 0
+    fits = can and arena.exact and ram_left >= 0 and flash_left >= 0
     beside = fits and radio >= 0 and flash_left >= on.radio_flash
-    external = runs and arena.exact and ram_left < 0 <= flash_left and need <= on.external_ram
-    return BoardFit(on.id, on.name, fits, beside, ram_left, flash_left, flash, external, arena.exact)
+    external = can and arena.exact and ram_left < 0 <= flash_left and need <= on.external_ram
+    return BoardFit(on.id, on.name, fits, beside, ram_left, flash_left, flash, external, arena.exact, can)
 
 
 def fits(arena: Arena, model: Firmware) -> tuple[BoardFit, ...]:

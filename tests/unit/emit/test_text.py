@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import re
 from collections.abc import Mapping
 from functools import cache
 from types import SimpleNamespace
@@ -18,20 +19,24 @@ from unit.analysis.arena_zoo import ZOO
 from unit.command import small
 
 import tflm_memopt
+from tflm_memopt.analysis.flash import Firmware
 from tflm_memopt.emit import bundle
 from tflm_memopt.emit.border import Border, border, image_of
 from tflm_memopt.emit.kernels import Part, needs
 from tflm_memopt.emit.module_text import _until_wrong
 from tflm_memopt.emit.program import camera
-from tflm_memopt.emit.project import Project, _environments
+from tflm_memopt.emit.project import Project, _environments, esp_idf, suited
 from tflm_memopt.emit.resolver import needed
 from tflm_memopt.emit.stm32cube import AXI_SRAM, CHIPS
+from tflm_memopt.errors import UsageError
 from tflm_memopt.lower.program import LAYOUT_ROWS_TURNED, Program
 from tflm_memopt.lower.serialise import pack
 from tflm_memopt.model.reader import read
 from tflm_memopt.ops.kinds import Kind
-from tflm_memopt.ops.packing import Family
+from tflm_memopt.ops.packing import TARGETS, Family
 from tflm_memopt.runtime.verify import sample
+from tflm_memopt.targets.boards import boards, fits
+from tflm_memopt.tflm.arena import predict
 
 
 @cache
@@ -88,10 +93,33 @@ def test_a_project_has_the_part_of_the_library_that_its_model_needs() -> None:
 
 
 def test_environments_are_of_boards_that_hold_the_model() -> None:
-    content = Project("net", lambda *_: "", {}, library=False, boards=("nano33ble",))
-    assert _environments(content).count("[env:") == 1
-    assert "[env:nano33ble]" in _environments(content)
-    assert _environments(dataclasses.replace(content, boards=())).count("[env:") > 5
+    content = Project("net", lambda *_: "", {}, library=False, boards=("nano33ble", "pico"))
+    assert re.findall(r"\[env:(\w+)\]", _environments(content)) == ["nano33ble", "pico"]
+    assert "default_envs" not in _environments(content)
+    chosen = _environments(dataclasses.replace(content, board="nano33ble"))
+    assert "[platformio]\ndefault_envs = nano33ble\n" in chosen
+
+
+def test_a_board_without_an_arduino_core_is_refused() -> None:
+    content = Project("net", lambda *_: "", {}, library=False, boards=("nucleo_f412zg",), board="nucleo_f412zg")
+    with pytest.raises(UsageError, match="no Arduino core for nucleo_f412zg"):
+        _environments(content)
+
+
+@pytest.mark.parametrize("packed", list(Family))
+def test_a_project_is_for_boards_that_run_the_program(packed: Family) -> None:
+    """No other board is listed, even where none of them has room, and chips that cannot run it are refused."""
+    arena = predict(read(small()))
+    model = Firmware(1 << 40, (), rewritten=True, packed=frozenset({packed}))
+    listed = suited(fits(arena, model))
+    assert set(listed) == {name for name, on in boards().items() if packed in TARGETS[on.target].runs}
+    assert {"pico", "esp32s3", "bluepill"} <= set(listed) or packed is not Family.GENERIC
+    content = Project("net", lambda *_: "", {}, library=True, boards=listed, packed=model.packed)
+    if packed is Family.GENERIC:
+        assert "CMakeLists.txt" in esp_idf(content)
+    else:
+        with pytest.raises(UsageError, match="packed for other cores"):
+            esp_idf(content)
 
 
 def test_the_large_ram_of_stm32h7_is_on_another_bus() -> None:
