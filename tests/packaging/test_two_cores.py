@@ -50,7 +50,7 @@ def test_the_programs_run(tmp_path: Path) -> None:
     for name, text in STUBS.items():
         (tmp_path / name).parent.mkdir(exist_ok=True)
         (tmp_path / name).write_text(text)
-    folders = (tmp_path, PROGRAMS, LIBRARY / "include", LIBRARY / "tflm", EXAMPLE.parent)
+    folders = (tmp_path, PROGRAMS, LIBRARY / "include", LIBRARY / "src", LIBRARY / "tflm", EXAMPLE.parent)
     tflm, strict = TFLM["AUTUMN"], ["-Wall", "-Wextra", "-Werror", "-O1", *(f"-I{f}" for f in folders)]
     shared = [PROGRAMS / "classify.cpp", tmp_path / "shapes_int8_model.cpp", *(LIBRARY / "tflm").glob("*.cpp")]
     programs = {"host": [PROGRAMS / "host.cpp"], "pico": [PROGRAMS / "pico/main.cpp"],
@@ -62,7 +62,9 @@ def test_the_programs_run(tmp_path: Path) -> None:
         return objects(command, files, folder)
 
     cpp = ["g++", "-std=gnu++17", *strict, *tflm.flags]
-    library = compiled("shared", ["gcc", "-std=gnu17", *strict], (LIBRARY / "src").glob("*.c"))
+    library = compiled(
+        "shared", ["gcc", "-std=gnu17", *strict], [tmp_path / "shapes_int8_library.c", *(LIBRARY / "src").glob("*.c")]
+    )
     library += compiled("shared", cpp, shared)
     for name, files in programs.items():
         mine = compiled(name, cpp, files)

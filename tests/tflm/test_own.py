@@ -183,7 +183,7 @@ def test_the_command_line_runs_a_file(tmp_path: Path, capsys: pytest.CaptureFixt
     file.write_text(DESCRIPTION + '\n\nif __name__ == "__main__":\n    raise RuntimeError\n', encoding="utf-8")
     given = ["--describe", str(file)]
     assert command(["optimize", str(model), "-o", str(tmp_path / "out"), "--emit", "c", *given]) == 0
-    assert (tmp_path / "out/steps_own.c").is_file()
+    assert (tmp_path / "out/steps_library.c").is_file()
     assert command(["verify", str(model), str(tmp_path / "out/steps.tflite"), "--runs", "2", *given]) == 0
     capsys.readouterr()
 
