@@ -70,7 +70,7 @@ class Module:
 
     @property
     def library_stem(self) -> str:
-        """Of the *_library.c whose code runs it."""
+        """Stem of the *_library.c whose code runs it."""
         return self.shared.header if self.shared else self.name
 
     @property

@@ -88,17 +88,15 @@ def ops_header(name: str, model: Model, report: Report, ports: Border | None = N
     *_library.c that has the code of our operators, if it is not NAME.
     """
     c, include_guard, shared = identifier(name), guard(name, "ops"), bool(report.cores)
-    table, source = symbol(library or name), file_name(library or name)
-    operators = needed(model, table, shared=shared)
+    source = comment(file_name(library or name))
+    operators = needed(model, symbol(library or name), shared=shared)
     nbytes = arena_bytes(model, report)
     at_least = "" if report.arena.exact else "at least "
-    team = TEAM if shared else ""
     header = "tmo_tflm_cores.h" if shared else "tmo_tflm.h"
     ours = any(n.operator in OURS for n in operators)
     adapter = f'#include "{header}"\n' if ours else ""
-    declared = f'\nextern "C" const tmo_library {table}; /* {comment(source)} */\n' if ours else ""
+    table = f'\nextern "C" const tmo_library {symbol(library or name)}; /* {source} */\n' if ours else ""
     arena_comment = "\n".join(f" * {line}" for line in _arena_comment(report, operators, builds(model, report)))
-    adds = "\n".join(_statement(n) for n in operators)
     return f"""\
 // What {name}.tflite needs of TensorFlow Lite Micro: operators and arena. Written by tflm-memopt.
 #ifndef {include_guard}
@@ -117,14 +115,23 @@ static_assert({c}_arena_size <= TMO_RAM_LIMIT,
               "{c} needs an arena of {at_least}{nbytes} B, TMO_RAM_LIMIT is less: convert it with {_limit(model)}");
 #endif
 {"".join(f"{line}{NEWLINE}" for line in _constants(c, report, ports or border(model)))}
+{_resolver(c, operators, table, shared=shared)}
+#endif  // {include_guard}
+"""
+
+
+def _resolver(c: str, operators: Sequence[Needed], table: str, *, shared: bool) -> str:
+    """The function that makes it. table: the declaration of the library's."""
+    adds = "\n".join(_statement(n) for n in operators)
+    return f"""\
 namespace {c}_ops {{
 /* TFLM's classes are in tflite::micro in versions after August 2026, in tflite before. */
 using namespace ::tflite;
 using namespace ::tflite::micro;
 using Resolver = MicroMutableOpResolver<{max(len(operators), 1)}>;
 }}  // namespace {c}_ops
-{declared}
-/* The model's operators and no others. The resolver lives as long as the program, as the interpreter asks.{team} */
+{table}
+/* The model's operators and no others. The resolver lives as long as the program.{TEAM * shared} */
 inline {c}_ops::Resolver &{c}_op_resolver({"tmo_team *team = nullptr" * shared}) {{
   static {c}_ops::Resolver resolver;
   static bool filled = false;
@@ -134,8 +141,6 @@ inline {c}_ops::Resolver &{c}_op_resolver({"tmo_team *team = nullptr" * shared})
   }}
   return resolver;
 }}
-
-#endif  // {include_guard}
 """
 
 
