@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 import streaming
-from conftest import EXAMPLE, ROOT
+from conftest import EXAMPLE, OWN_MODELS, ROOT
 from cores.core import CORES, Core, missing_tools
 from models import Net
 
@@ -41,14 +41,15 @@ def test_sizes(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[st
     assert page.read_text().count("| m3 |") == 2
 
 
-def test_of_one_model(own_model: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+@pytest.mark.parametrize("path", [p for p in OWN_MODELS if p != EXAMPLE], ids=lambda p: p.stem)
+def test_of_one_model(path: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     """What a model's kernels, the executor and the proof take on the core that has most of them."""
     core = CORES["m55"]
     if reason := missing_tools(core):
         pytest.skip(reason)
     monkeypatch.syspath_prepend(str(ROOT / "benchmarks"))
     size = importlib.import_module("size")
-    model = tflm_memopt.optimize(own_model.read_bytes(), int8_io=True, target=core.target).model
+    model = tflm_memopt.optimize(path.read_bytes(), int8_io=True, target=core.target).model
     text, _ = image(core, needs(programs(read(model).graph)), tmp_path, size)
     assert text <= 12_000
 

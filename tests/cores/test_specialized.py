@@ -6,7 +6,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from conftest import AUTOENCODER, KEYWORDS, MOBILENET, RESNET, ROOT, examples
+from conftest import KEYWORDS, MOBILENET, RESNET, ROOT, examples
 from cores.core import emulate, missing_tools
 from property.forced import mobile
 from property.networks import build
@@ -21,8 +21,10 @@ pytestmark = [
     pytest.mark.slow,
     pytest.mark.skipif(bool(missing_tools(specialized.CORE)), reason=missing_tools(specialized.CORE)),
 ]
-INSTRUCTIONS, FLASH = 0.85, 1.3
-"""Of what a module takes that the library runs, at most."""
+INSTRUCTIONS = 0.85
+"""Specialized instructions divided by those of a module that the library runs, at most."""
+MORE_FLASH = 24_000
+"""Bytes of code that a model's own kernels add at most; its weights take the same."""
 
 
 @pytest.mark.parametrize("name", NETS)
@@ -43,9 +45,9 @@ def test_random_networks_have_tflm_s_bytes(tmp_path: Path) -> None:
     assert ran >= examples(6)
 
 
-@pytest.mark.parametrize("path", [KEYWORDS, RESNET, MOBILENET, AUTOENCODER], ids=lambda path: path.stem)
+@pytest.mark.parametrize("path", [KEYWORDS, RESNET, MOBILENET], ids=lambda path: path.stem)
 def test_models_take_fewer_instructions_and_little_more_flash(path: Path) -> None:
     row = specialized.row(path)
     assert row.specialized.instructions <= INSTRUCTIONS * row.plain.instructions
     assert row.specialized.cycles < row.plain.cycles
-    assert row.specialized.flash <= FLASH * row.plain.flash
+    assert row.specialized.flash <= row.plain.flash + MORE_FLASH
