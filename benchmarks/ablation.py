@@ -15,7 +15,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from paper_nets import chain, settings
+from paper_nets import Layers, chain, read, settings
 from rich.console import Console
 from rich.progress import track
 from tables import markdown, require, update
@@ -46,9 +46,9 @@ def variants() -> dict[str, Mapping[str, Any]]:
     return {"everything": {}, **{f"without {name}": off for name, off in OFF.items()}, **steps}
 
 
-def least(path: Path, chosen: Settings, overhead: float) -> int | None:
+def least(layers: Layers, chosen: Settings, overhead: float) -> int | None:
     """Bytes within a compute budget; None when nothing computes so little."""
-    net = chain(json.loads(path.read_text(encoding="utf-8")))
+    net = chain(layers)
     macs = sum(op.macs for op in net.ops)
     return next((point.nbytes for point in tiled_front(net, chosen) if point.macs <= overhead * macs), None)
 
@@ -60,8 +60,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--json", action="store_true", help="{variant: {file stem: bytes}} instead of the table")
     parser.add_argument("--update", type=Path, metavar="FILE.md", help="write the table between its marks in a page")
     args = parser.parse_args(arguments)
-    paths = sorted(args.nets.glob("*_chain.json"))
-    if not paths:
+    nets = {name: layers for name, layers in read(args.nets).items() if name.endswith("_chain")}
+    if not nets:
         parser.error(f"no *_chain.json files in {args.nets}")
     if args.update:
         require(args.update, "ablation")
@@ -69,10 +69,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
     result: dict[str, dict[str, int | None]] = {}
     for name, off in track(variants().items(), "searching", console=console, disable=not console.is_terminal):
         result[name] = {}
-        for path in paths:
-            base = replace(settings(path), max_overhead=args.max_macs)
-            result[name][path.stem] = least(path, replace(base, **off), args.max_macs)
-    titles = [f"bytes at F ≤ {args.max_macs:g}", *(path.stem for path in paths)]
+        for net, layers in nets.items():
+            base = replace(settings(net), max_overhead=args.max_macs)
+            result[name][net] = least(layers, replace(base, **off), args.max_macs)
+    titles = [f"bytes at F ≤ {args.max_macs:g}", *nets]
     cells = ([name, *("-" if n is None else f"{n:,}" for n in row.values())] for name, row in result.items())
     table = markdown(titles, cells)
     print(json.dumps(result, indent=2) if args.json else table)

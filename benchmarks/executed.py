@@ -1,6 +1,6 @@
 """The plans behind the frontier, executed: int8 models of the layer lists, rewritten and run under TFLM, byte for byte.
 
-    python benchmarks/executed.py --nets ../shared/models/paper_nets [--input arena] [--max-macs 1 1.1 4] [--json]
+    python benchmarks/executed.py --nets ../shared/models/paper_nets [--input external] [--max-macs 1 1.1 4] [--json]
 
 "counted" is msf-CNN's convention: the bytes from the lowest to the highest that anything but the network's input and
 final output uses. "searched" is what benchmarks/paper_nets.py says for the same budget from the geometry alone. The
@@ -17,7 +17,8 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 
 from int8_models import from_layers
-from paper_nets import at, chain, settings
+from paper_nets import Layers, at, chain, settings
+from paper_nets import read as read_nets
 from rich.console import Console
 from tables import markdown, require, update
 
@@ -56,20 +57,19 @@ COLUMNS: Mapping[str, str] = {
 }  # fmt: skip
 
 
-def rows(path: Path, budgets: Sequence[float], mode: str, runs: int) -> Iterator[Row]:
+def rows(name: str, layers: Layers, budgets: Sequence[float], mode: str, runs: int) -> Iterator[Row]:
     """A net's rows, one for each compute budget."""
-    layers = json.loads(path.read_text(encoding="utf-8"))
     net, data = chain(layers), from_layers(layers)
     macs, graph = sum(op.macs for op in net.ops), read(data).graph
-    points = tiled_front(net, settings(path))
+    points = tiled_front(net, settings(name))
     for budget in budgets:
-        result = tflm_memopt.optimize(data, name=path.stem, input=mode, max_macs=budget)
+        result = tflm_memopt.optimize(data, name=name, input=mode, max_macs=budget)
         if result.plan is None:
-            raise ValueError(f"{path.stem} comes back unchanged: {result.report.why_unchanged}")
+            raise ValueError(f"{name} comes back unchanged: {result.report.why_unchanged}")
         verification = tflm_memopt.verify(data, result.model, runs=runs)
         arena, found = result.report.arena, at(points, macs, budget)
         yield Row(
-            net=path.stem,
+            net=name,
             budget=budget,
             overhead=result.report.overhead,
             searched=found.nbytes if found else None,
@@ -111,23 +111,25 @@ def _cell(row: Row, name: str) -> str:
 
 def main(arguments: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--nets", type=Path, required=True, metavar="DIR", help="the folder of layer lists, or one")
-    parser.add_argument("--only", default="residual", metavar="TEXT", help="in the names (default: residual)")
-    parser.add_argument("--input", default="arena", metavar="MODE", help="as of tflm-memopt (default: arena)")
+    parser.add_argument("--nets", type=Path, required=True, metavar="DIR", help="the folder of layer lists")
+    parser.add_argument("--only", default="", metavar="TEXT", help="networks with this in their names")
+    parser.add_argument(
+        "--input", default="external", metavar="MODE", help="as of tflm-memopt (default: external, not in the arena)"
+    )
     parser.add_argument("--max-macs", type=float, nargs="+", default=BUDGETS, metavar="F", help="compute budgets")
     parser.add_argument("--runs", type=int, default=3, metavar="N", help="random inputs, besides three extreme ones")
     parser.add_argument("--json", action="store_true", help="a JSON array on standard output instead of the table")
     parser.add_argument("--update", type=Path, metavar="FILE.md", help="write the table between its marks in a page")
     args = parser.parse_args(arguments)
-    paths = sorted(p for p in args.nets.glob("*.json") if args.only in p.stem)
-    if not paths:
-        parser.error(f"no *{args.only}*.json files in {args.nets}")
+    nets = {n: layers for n, layers in read_nets(args.nets).items() if args.only in n and "chain" not in n}
+    if not nets:
+        parser.error(f"no network in {args.nets} has '{args.only}' in its name")
     if args.update:
         require(args.update, "executed")
     found, console = [], Console(stderr=True)
-    for path in paths:
-        with console.status(f"{path.stem}: searching, rewriting, executing"):
-            found += rows(path, args.max_macs, args.input, args.runs)
+    for name, layers in nets.items():
+        with console.status(f"{name}: searching, rewriting, executing"):
+            found += rows(name, layers, args.max_macs, args.input, args.runs)
     print(json.dumps([asdict(row) for row in found], indent=2) if args.json else table(found))
     if args.update:
         update(args.update, "executed", table(found))

@@ -20,7 +20,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from paper_nets import BUDGETS, chain, settings
+from paper_nets import BUDGETS, Layers, chain, read, settings
 from tables import markdown, require, update
 
 from tflm_memopt.plan.search.cuts import tiled_front
@@ -125,11 +125,11 @@ def table1(layers: Sequence[Layer]) -> dict[str, tuple[int, float] | None]:
     return {name: (cost.nbytes, cost.macs / original) if cost else None for name, cost in rows.items()}
 
 
-def ours(path: Path) -> list[tuple[int, float]]:
+def ours(name: str, layers: Layers) -> list[tuple[int, float]]:
     """Our frontier of a net, (bytes, F), fewest bytes first."""
-    net = chain(json.loads(path.read_text(encoding="utf-8")))
+    net = chain(layers)
     macs = sum(op.macs for op in net.ops)
-    return [(point.nbytes, point.macs / macs) for point in tiled_front(net, settings(path))]
+    return [(point.nbytes, point.macs / macs) for point in tiled_front(net, settings(name))]
 
 
 def least(points: Sequence[tuple[int, float]], overhead: float) -> str:
@@ -170,13 +170,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--plot", type=Path, metavar="FILE.svg|.png", help="draw MobileNetV2-0.35")
     parser.add_argument("--update", type=Path, metavar="FILE.md", help="write the frontier between its marks in a page")
     args = parser.parse_args(arguments)
-    paths = sorted(args.nets.glob("*.json"))
-    if not paths:
+    if not any(args.nets.glob("*.json")):
         parser.error(f"no .json files in {args.nets}")
+    nets = read(args.nets)
     if args.update:
         require(args.update, "msf-cnn")
-    tables = {path.stem: table1(json.loads(path.read_text(encoding="utf-8"))) for path in paths if "chain" in path.stem}
-    points = {path.stem: ours(path) for path in paths}
+    tables = {name: table1(layers) for name, layers in nets.items() if "chain" in name}
+    points = {name: ours(name, layers) for name, layers in nets.items()}
     if args.json:
         print(json.dumps({"table1": tables, "frontier": points}, indent=2))
     else:

@@ -17,6 +17,8 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from keras_nets import mobilenet_v2
+
 from tflm_memopt.ops.kinds import Kind
 from tflm_memopt.ops.rowop import RowOp, Rows, Window
 from tflm_memopt.plan.search.blocks import Chain
@@ -30,7 +32,16 @@ KINDS = {
 }  # fmt: skip
 
 
-def chain(layers: Sequence[Mapping[str, Any]]) -> Chain:
+Layers = Sequence[Mapping[str, Any]]
+
+
+def read(folder: Path) -> dict[str, Layers]:
+    """Layer lists by name: those of msf-CNN's networks in `folder`, and Keras' own MobileNetV2-0.35."""
+    found = {path.stem: json.loads(path.read_text(encoding="utf-8")) for path in sorted(folder.glob("*.json"))}
+    return {**found, "keras-mbv2-w035": mobilenet_v2(144, 0.35)}
+
+
+def chain(layers: Layers) -> Chain:
     """The layers as row operators; tensor i is the input of layer i."""
     ops = tuple(_row_op(i, layer) for i, layer in enumerate(layers))
     return Chain(tuple(range(len(ops))), ops, frozenset({len(ops)}), 0)
@@ -60,9 +71,9 @@ def _row_op(index: int, layer: Mapping[str, Any]) -> RowOp:
     )
 
 
-def settings(path: Path) -> Settings:
+def settings(name: str) -> Settings:
     """msf-CNN's convention."""
-    return Settings(input=Input.FREE, count_output="chain" not in path.stem, counter_bytes=0)
+    return Settings(input=Input.FREE, count_output="chain" not in name, counter_bytes=0)
 
 
 def at(points: Sequence[CutLabel], macs: int, overhead: float) -> CutLabel | None:
@@ -73,20 +84,20 @@ def at(points: Sequence[CutLabel], macs: int, overhead: float) -> CutLabel | Non
 def main(arguments: Sequence[str] | None = None) -> int:
     """Print, per net, the least bytes at msf-CNN's budgets."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("nets", type=Path, help="folder of layer lists, or one of them")
+    parser.add_argument("nets", type=Path, help="folder of layer lists")
     parser.add_argument("--json", action="store_true", help="print {file stem: [[bytes, F], ...]}")
     args = parser.parse_args(arguments)
     result: dict[str, list[tuple[int, float]]] = {}
-    for path in sorted(args.nets.glob("*.json")) if args.nets.is_dir() else [args.nets]:
-        net = chain(json.loads(path.read_text()))
+    for name, layers in read(args.nets).items():
+        net = chain(layers)
         macs = sum(op.macs for op in net.ops)
         began = time.perf_counter()
-        points = tiled_front(net, settings(path))
+        points = tiled_front(net, settings(name))
         seconds = time.perf_counter() - began
-        result[path.stem] = [(p.nbytes, p.macs / macs) for p in points]
+        result[name] = [(p.nbytes, p.macs / macs) for p in points]
         if not args.json:
             cells = [f"{p.nbytes:6d}" if (p := at(points, macs, f)) else "     -" for f in BUDGETS]
-            print(f"{path.stem:24} {' '.join(cells)}   {len(points):4d} points {seconds:6.1f} s")
+            print(f"{name:24} {' '.join(cells)}   {len(points):4d} points {seconds:6.1f} s")
     if args.json:
         json.dump(result, sys.stdout)
     return 0

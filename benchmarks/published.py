@@ -188,7 +188,7 @@ TABLES = (
     Table("docs/kernel-language.md", "kernels-layers", "kernels_before.py --layers", (), on_any_core),
     Table("docs/kernel-language.md", "vectors", "vectors.py {models}"),
     Table("docs/bare-metal.md", "specialized", "specialized.py --models {models}"),
-    Table(BENCHMARKS, "executed", "executed.py --nets {nets} --input external"),
+    Table(BENCHMARKS, "executed", "executed.py --nets {nets}"),
     Table(BENCHMARKS, "vmcu-layers", "vmcu.py"),
     Table(BENCHMARKS, "vmcu-bottlenecks", "vmcu.py"),
     Table(BENCHMARKS, "vmcu-headroom", "vmcu.py"),
