@@ -23,7 +23,7 @@ from typing import Any
 
 sys.path.insert(0, str(Path(__file__).parent))
 
-from papers.devices import LINKS
+from papers.fused_tiling.devices import LINKS
 from tables import markdown, require, update
 
 import tflm_memopt

@@ -3,7 +3,7 @@
     python benchmarks/int8_models.py ../shared/models/paper_nets/mbv2-w035_residual_tail.json model.tflite
 
 Nothing is clamped to a constant: no channel is dead, so that a model computes exactly what its layer list says. A layer
-is as in benchmarks/paper_nets.py; where a convolution's padding is not TFLite's SAME, a PAD goes before it.
+is as in benchmarks/papers/msf_cnn/nets.py; where a convolution's padding is not TFLite's SAME, a PAD goes before it.
 """
 
 from __future__ import annotations

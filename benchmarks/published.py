@@ -22,7 +22,7 @@ import devices_speed
 import kernels_before
 import size
 from cores.core import MEASURED, Core, runner, sources
-from papers import schedules, tiling_tables
+from papers.fused_tiling import schedules, tiling_tables
 
 import tflm_memopt
 
@@ -177,8 +177,8 @@ TABLES = (
     Table("docs/two-cores.md", "cores-generic", "two_cores.py --models {models} --target generic"),
     Table("docs/zoo.md", "zoo", "zoo.py {zoo}"),
     Table("docs/zoo.md", "others", "zoo.py {public} --mark others"),
-    Table(FRONTIER, "msf-cnn", "msf_cnn.py --nets {nets}"),
-    Table(FRONTIER, "ablation", "ablation.py --nets {nets}"),
+    Table(FRONTIER, "msf-cnn", "papers/msf_cnn/frontier.py --nets {nets}"),
+    Table(FRONTIER, "ablation", "papers/msf_cnn/ablation.py --nets {nets}"),
     Table(FRONTIER, "costs", "costs.py --models {models}", SMALL, estimates),
     Table("docs/kernel-language.md", "kernels-rvv", "vector_kernels.py"),
     Table("docs/kernel-language.md", "kernels-by-hand", "generated_kernels.py"),
@@ -188,11 +188,11 @@ TABLES = (
     Table("docs/kernel-language.md", "kernels-layers", "kernels_before.py --layers", (), on_any_core),
     Table("docs/kernel-language.md", "vectors", "vectors.py {models}"),
     Table("docs/bare-metal.md", "specialized", "specialized.py --models {models}"),
-    Table(BENCHMARKS, "executed", "executed.py --nets {nets}"),
-    Table(BENCHMARKS, "vmcu-layers", "vmcu.py"),
-    Table(BENCHMARKS, "vmcu-bottlenecks", "vmcu.py"),
-    Table(BENCHMARKS, "vmcu-headroom", "vmcu.py"),
-    Table(BENCHMARKS, "fused-tiling", "fused_tiling.py"),
+    Table(BENCHMARKS, "executed", "papers/msf_cnn/executed.py --nets {nets}"),
+    Table(BENCHMARKS, "vmcu-layers", "papers/vmcu/vmcu.py"),
+    Table(BENCHMARKS, "vmcu-bottlenecks", "papers/vmcu/vmcu.py"),
+    Table(BENCHMARKS, "vmcu-headroom", "papers/vmcu/vmcu.py"),
+    Table(BENCHMARKS, "fused-tiling", "papers/fused_tiling/examples.py"),
     *(
         Table(BENCHMARKS, f"speed-{c}", f"speed.py --core {c} --models {{models}}", models, counted(MEASURED[c]))
         for c, models in {"m4": LARGE, "m55": LARGE, "m3": SMALL, "rv32": SMALL, "m0": SMALL}.items()
@@ -213,11 +213,11 @@ TABLES = (
         for name in ("offsets", "states", "parts")
     ),
     *(
-        Table("docs/tiling.md", f"tiling-{name}", f"papers/tiling_tables.py --models {{models}} --table {name}",
-              of=tilings)
+        Table("docs/tiling.md", f"tiling-{name}",
+              f"papers/fused_tiling/tiling_tables.py --models {{models}} --table {name}", of=tilings)
         for name in tiling_tables.TABLES
     ),
-    Table("docs/order-and-layout.md", "schedules", "papers/schedules.py", of=orders),
+    Table("docs/order-and-layout.md", "schedules", "papers/fused_tiling/schedules.py", of=orders),
     *(
         Table("docs/several-devices.md", name, f"devices_speed.py --models {{models}} --table {name}",
               ("mlperf_tiny_kws_dscnn_int8", "mlperf_tiny_vww_96_int8"), on_devices)

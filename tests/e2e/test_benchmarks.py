@@ -22,17 +22,16 @@ from tflm_memopt.runtime.process import run_model
 
 sys.path.insert(0, str(ROOT / "benchmarks"))
 import costs
-import executed
 import fit_networks
-import fused_tiling
 import int8_models
 import published
 import seconds
 import speed
 import tables
-import vmcu
-from paper_nets import read as read_nets
-from papers import tiled_paths
+from papers.fused_tiling import examples, tiled_paths
+from papers.msf_cnn import executed
+from papers.msf_cnn.nets import read as read_nets
+from papers.vmcu import vmcu
 
 MARK = re.compile(r"<!-- ([\w-]+):begin")
 RESIDUAL = [
@@ -193,7 +192,7 @@ def test_vmcu_tables(tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeyp
 
 @pytest.mark.slow
 def test_fused_tiling_s_examples(capsys: pytest.CaptureFixture[str]) -> None:
-    assert fused_tiling.main(["--json"]) == 0
+    assert examples.main(["--json"]) == 0
     example, text = json.loads(capsys.readouterr().out)
     assert example["head_before"] == example["thesis_before"] == 6144
     assert example["head"] < example["thesis_after"] == 4096
@@ -201,7 +200,7 @@ def test_fused_tiling_s_examples(capsys: pytest.CaptureFixture[str]) -> None:
     assert text["saved"] >= 0.76
     assert text["total"] <= (1 - 0.76) * text["total_before"]
     assert example["bit_exact"] and text["bit_exact"]
-    assert not tflm_memopt.optimize(fused_tiling.text_model()).report.kept_builtin
+    assert not tflm_memopt.optimize(examples.text_model()).report.kept_builtin
 
 
 @pytest.mark.slow

@@ -32,13 +32,13 @@ OTHERS: Mapping[str, Mapping[str, str]] = {
     },
     "benchmarks.md": {
         "24,576": "the thesis", "16,384": "the thesis",
-        **dict.fromkeys(("6,564", "6,884"), "tests/unit/plan/test_paths.py"), "1,024": "256 indices of int32",
+        **dict.fromkeys(("6,564", "6,884"), "tests/unit/papers/test_paths.py"), "1,024": "256 indices of int32",
         "1,954,502": "benchmarks/speed.py", "264,192": "multiply-accumulates of ad",
         "18,092": "benchmarks/size.py --only", "10,864": "benchmarks/size.py --only",
     },
     "builtin.md": {"1,000": "steps"},
     "own-operator.md": {"18,948": "tests/tflm/test_own.py"},
-    "tiling.md": {"1,024": "hidden values", "2,144": "benchmarks/papers/tiling_tables.py --json"},
+    "tiling.md": {"1,024": "hidden values", "2,144": "benchmarks/papers/fused_tiling/tiling_tables.py --json"},
     "c-files.md": {"100,708": "measured on a Cortex-M4", "2,580": "measured on a Cortex-M4"},
     "endless-input.md": {
         **dict.fromkeys(("4,180", "46,040", "826,368"), "input.md says them, and a claim checks them"),
@@ -83,7 +83,7 @@ OTHERS: Mapping[str, Mapping[str, str]] = {
             ("4,259,662", "4,259,863", "4,259,487", "2,085,882", "2,125,773", "2,112,298", "5,656", "1,024", "154,564",
              "12,000", "2,920", "64,964", "9,312", "2,152,904", "2,072,049", "2,099,000", "197,508", "197,344",
              "602,113", "5,488", "2,800"),
-            "benchmarks/papers/split_networks.py",
+            "benchmarks/papers/fused_tiling/split_networks.py",
         ),
         **dict.fromkeys(
             ("1,888", "1,992", "2,368", "2,472", "3,477", "3,770", "4,896", "4,955", "5,163", "5,496", "7,918",
@@ -93,7 +93,7 @@ OTHERS: Mapping[str, Mapping[str, str]] = {
              "273,994", "282,117", "324,271", "383,364", "383,812", "404,560", "407,826", "420,269", "427,705",
              "459,158", "502,945", "560,555", "575,718", "579,741", "606,591", "641,557", "709,844", "775,590",
              "776,956"),
-            "benchmarks/partial_sums.py",
+            "benchmarks/papers/fused_tiling/partial_sums.py",
         ),
         "921,600": "baud",
         "1,000": "tests/cores/test_link.py", "303,120": "benchmarks/devices.py", "867,556": "benchmarks/devices.py",
@@ -112,11 +112,11 @@ OTHERS: Mapping[str, Mapping[str, str]] = {
     },
     "two-cores.md": {"10,000": "make soak KIND=races, in trust.md"},
     "papers.md": {
-        **dict.fromkeys(("24,576", "16,384", "6,564"), "tests/unit/plan/test_paths.py"),
+        **dict.fromkeys(("24,576", "16,384", "6,564"), "tests/unit/papers/test_paths.py"),
         **dict.fromkeys(("51,466", "24,586", "19,712", "13,824", "13,034"), "test_papers.py"),
     },
     "papers-figures.md": {
-        **dict.fromkeys(("24,576", "16,384"), "tests/unit/plan/test_paths.py"),
+        **dict.fromkeys(("24,576", "16,384"), "tests/unit/papers/test_paths.py"),
         **dict.fromkeys(("51,466", "24,586", "19,456", "19,712", "13,034"), "test_papers.py"),
     },
 }  # fmt: skip

@@ -1,4 +1,4 @@
-"""benchmarks/msf_cnn.py and benchmarks/ablation.py, on a small net of the same kind."""
+"""benchmarks/papers/msf_cnn: the frontier and the ablation, on a small net of the same kind."""
 
 from __future__ import annotations
 
@@ -12,8 +12,7 @@ import pytest
 from conftest import ROOT
 
 sys.path.insert(0, str(ROOT / "benchmarks"))
-import ablation
-import msf_cnn
+from papers.msf_cnn import ablation, frontier
 
 
 def layer(kind: str, size: int, cin: int, cout: int, k: int = 1, s: int = 1) -> dict[str, Any]:
@@ -34,17 +33,17 @@ def nets(tmp_path: Path) -> Path:
 
 
 def test_the_formulas_by_hand() -> None:
-    assert msf_cnn.single(LAYERS, 1) == (64 * 8 + 64 * 24, 64 * 24 * 8)
+    assert frontier.single(LAYERS, 1) == (64 * 8 + 64 * 24, 64 * 24 * 8)
     # depthwise and project: tiles of 3 and 1 rows; caches 3*3*24 + 1*1*24; the final output is not counted
-    assert msf_cnn.block(LAYERS, 2, 4) == (64 * 24 + 216 + 24, 64 * 24 * 9 + 64 * 24 * 8)
+    assert frontier.block(LAYERS, 2, 4) == (64 * 24 + 216 + 24, 64 * 24 * 9 + 64 * 24 * 8)
     # expand, depthwise, project: expand's tiles have 3 rows, 6 of them in a map of 8 without padding
-    fused = msf_cnn.block(LAYERS, 1, 4)
+    fused = frontier.block(LAYERS, 1, 4)
     assert fused is not None
     assert fused.macs == 6 * 8 * (3 * 24) * 8 + 64 * 24 * 9 + 64 * 24 * 8
 
 
 def test_json(nets: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert msf_cnn.main(["--nets", str(nets), "--json"]) == 0
+    assert frontier.main(["--nets", str(nets), "--json"]) == 0
     result = json.loads(capsys.readouterr().out)
     assert set(result) == {"table1", "frontier"}
     rows, points = result["table1"]["tiny_chain"], result["frontier"]["tiny_chain"]
@@ -64,10 +63,10 @@ def test_ablation(nets: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert all(row["tiny_chain"] is None or row["tiny_chain"] >= everything for row in rows.values())
 
 
-@pytest.mark.parametrize("name", msf_cnn.PUBLISHED)
+@pytest.mark.parametrize("name", frontier.PUBLISHED)
 def test_table_1_again(name: str, outside: Callable[[str], Path]) -> None:
-    rows = msf_cnn.table1(json.loads(outside(f"paper_nets/{name}.json").read_text()))
-    for row, known in msf_cnn.PUBLISHED[name].items():
+    rows = frontier.table1(json.loads(outside(f"paper_nets/{name}.json").read_text()))
+    for row, known in frontier.PUBLISHED[name].items():
         found = rows[row]
         if known is None:
             assert found is None

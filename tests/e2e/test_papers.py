@@ -19,8 +19,9 @@ from tflm_memopt.model.reader import read
 from tflm_memopt.rewrite.parts import data_of
 
 sys.path.insert(0, str(ROOT / "benchmarks"))
-import partial_sums
-from papers import classifiers, devices, joint, lifetimes, tiled_paths, tiling_tables
+from papers import lifetimes
+from papers.fused_tiling import devices, partial_sums, tiled_paths, tiling_tables
+from papers.joint_memory import classifiers, joint
 
 WEIGHTS = {
     "MobileNet V1 0.25": 0.47, "MobileNet V1 1.0": 4.23, "MobileNet V2 1.0": 3.5, "EfficientNet B0": 5.29,

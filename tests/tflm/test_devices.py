@@ -14,7 +14,7 @@ from models import Net
 sys.path.insert(0, str(ROOT / "benchmarks"))
 
 import devices_speed
-from papers import split_networks, weight_partition
+from papers.fused_tiling import split_networks, weight_partition
 
 import tflm_memopt
 from tflm_memopt.analysis.lines import LineSpeed

@@ -1,23 +1,14 @@
-"""Layers split over devices, with the least memory per device, then the least communication.
+"""Where layers that several devices share switch from split feature maps to split weights.
 
-The two integer programs of the fused tiling thesis (Stahl, chapter 5), as data in, data out:
-
-    switch = least_memory(layers, devices)                # layers[:switch] split their feature maps (FFMT),
-    splits = least_sent(layers[switch:], devices)         # the others their weights, each in one of four ways
-    footprint(layers, switch, devices), sent(layers[switch:], splits, devices)
-
-What sizes count is up to the caller: elements, as in the thesis, or bytes. In bytes an int8 value counts one and a
-partial sum as many as its bound needs (SplitLayer.sum_size). Device 0 has the input, and gets the output. Shares are
-those of layers that divide evenly.
+The first integer program of the fused tiling thesis (Stahl, chapter 5). Sizes are in bytes, or in whatever unit the
+caller counts; shares are those of layers that divide evenly.
 """
 
 from __future__ import annotations
 
-import enum
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from fractions import Fraction
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
@@ -29,53 +20,19 @@ if TYPE_CHECKING:
 SEED = 1
 
 
-class LayerSplit(enum.Enum):
-    """How a layer's weights are split."""
-
-    FAN_OUT = "FDTO"
-    """Each device makes some outputs from all inputs."""
-    FAN_IN = "FDTI"
-    """Each device makes partial sums of all outputs from some inputs."""
-    FUSED_OUT = "FDT1"
-    """A fan-out whose outputs stay where they are made."""
-    FUSED_IN = "FDT2"
-    """A fan-in of them: the layer behind FUSED_OUT."""
-
-
 @dataclass(frozen=True, slots=True)
 class SplitLayer:
-    """A layer as its sizes."""
+    """Sizes of a layer: input, output and weights."""
 
     reads: int
     makes: int
     weights: int = 0
-    sum_size: int = 1
-    """How many times as much a partial sum takes on the way as a value."""
-    sums: int | None = None
-    """Partial sums of a device, where the next layer does not read as many values: a pool in between, say, which runs
-    on values that are scaled. None: as many as `makes`.
-    """
-
-    @property
-    def all_sums(self) -> int:
-        """What all partial sums of a device take on the way."""
-        return self.sum_size * (self.makes if self.sums is None else self.sums)
-
-
-# ---- memory ----
-
-
-def footprint(layers: Sequence[SplitLayer], switch: int, devices: int) -> Fraction:
-    """What a device holds when layers[:switch] split feature maps and the others weights: the largest pair of input
-    and output, and all its weights (Eq. 5.12 and 5.13).
-    """
-    shares = [devices if i < switch else 1 for i in range(len(layers))]
-    maps = max((Fraction(a.reads + a.makes, n) for a, n in zip(layers, shares, strict=True)), default=Fraction(0))
-    return maps + sum(Fraction(a.weights * n, devices) for a, n in zip(layers, shares, strict=True))
 
 
 def least_memory(layers: Sequence[SplitLayer], devices: int) -> int:
-    """The number of layers in front that split feature maps, such that the footprint is least (Eq. 5.12-5.15)."""
+    """The number of layers in front that split feature maps, such that a device holds least: the largest pair
+    of input and output, and all its weights (Eq. 5.12-5.15).
+    """
     cp_sat.load()
     from ortools.sat.python import cp_model  # noqa: PLC0415 (see cp_sat.load)
 
@@ -89,76 +46,12 @@ def least_memory(layers: Sequence[SplitLayer], devices: int) -> int:
         model.add(maps >= (a.reads + a.makes) * (1 + (devices - 1) * b))
     kept = [a.weights * (devices - (devices - 1) * b) for a, b in zip(layers, weighted, strict=True)]
     model.minimize(maps + sum(kept))
-    solver = _solved(model)
+    solver = solved(model)
     return sum(not solver.boolean_value(b) for b in weighted)
 
 
-# ---- communication ----
-
-
-def possible(splits: Sequence[LayerSplit]) -> bool:
-    """Whether fused layers stand in pairs."""
-    followed = (*splits[1:], None)
-    return splits[:1] != (LayerSplit.FUSED_IN,) and all(
-        (a is LayerSplit.FUSED_OUT) == (b is LayerSplit.FUSED_IN) for a, b in zip(splits, followed, strict=True)
-    )
-
-
-def sent(layers: Sequence[SplitLayer], splits: Sequence[LayerSplit], devices: int) -> Fraction:
-    """What all devices send together (Eq. 5.8, 5.9, 5.11 and 5.16)."""
-    others, total = devices - 1, Fraction(0)
-    for i, (a, split) in enumerate(zip(layers, splits, strict=True)):
-        spread = i > 0 and _stays(splits, i - 1)
-        if split in (LayerSplit.FAN_OUT, LayerSplit.FUSED_OUT) and not spread:
-            total += a.reads * others
-        if split is LayerSplit.FAN_OUT:
-            total += a.makes * others * (1 if _stays(splits, i) else Fraction(1, devices))
-        if split is LayerSplit.FAN_IN:
-            total += Fraction(a.reads * others, devices)
-        if split in (LayerSplit.FAN_IN, LayerSplit.FUSED_IN):
-            total += a.all_sums * others
-    return total
-
-
-def _stays(splits: Sequence[LayerSplit], i: int) -> bool:
-    """Whether every device gets the output of a layer at once, because the next one reads all of it: r of Eq. 5.20."""
-    wide = (LayerSplit.FAN_OUT, LayerSplit.FUSED_OUT)
-    return splits[i] is LayerSplit.FAN_OUT and i + 1 < len(splits) and splits[i + 1] in wide
-
-
-def least_sent(layers: Sequence[SplitLayer], devices: int) -> tuple[LayerSplit, ...]:
-    """The splits with which the devices send least (Eq. 5.17-5.23)."""
-    cp_sat.load()
-    from ortools.sat.python import cp_model  # noqa: PLC0415 (see cp_sat.load)
-
-    model, count, others = cp_model.CpModel(), len(layers), devices - 1
-    chosen = [{split: model.new_bool_var(f"{split.value}{i}") for split in LayerSplit} for i in range(count)]
-    stays = [model.new_bool_var(f"r{i}") for i in range(count)]
-    for i, of in enumerate(chosen):
-        model.add_exactly_one(of.values())
-        behind = chosen[i + 1] if i + 1 < count else {}
-        model.add(of[LayerSplit.FUSED_OUT] == behind.get(LayerSplit.FUSED_IN, 0))
-        wide = behind.get(LayerSplit.FAN_OUT, 0) + behind.get(LayerSplit.FUSED_OUT, 0)
-        model.add(stays[i] <= of[LayerSplit.FAN_OUT])
-        model.add(stays[i] <= wide)
-        model.add(stays[i] >= of[LayerSplit.FAN_OUT] + wide - 1)
-    if chosen:
-        model.add(chosen[0][LayerSplit.FUSED_IN] == 0)
-    terms = []  # all times the devices
-    for i, (a, of) in enumerate(zip(layers, chosen, strict=True)):
-        wide = of[LayerSplit.FAN_OUT] + of[LayerSplit.FUSED_OUT]
-        # Products of r with o and f are r itself: it is 1 behind a fan-out and in front of a wide layer only.
-        terms.append(devices * others * a.reads * (wide - (stays[i - 1] if i else 0)))
-        terms.append(others * a.makes * (of[LayerSplit.FAN_OUT] + (devices - 1) * stays[i]))
-        terms.append(others * a.reads * of[LayerSplit.FAN_IN])
-        terms.append(devices * others * a.all_sums * (of[LayerSplit.FAN_IN] + of[LayerSplit.FUSED_IN]))
-    model.minimize(sum(terms))
-    solver = _solved(model)
-    return tuple(next(split for split, taken in of.items() if solver.boolean_value(taken)) for of in chosen)
-
-
-def _solved(model: cp_model.CpModel) -> cp_model.CpSolver:
-    """A solver that has the optimum of a program. Without a limit: a layer knows its neighbours only."""
+def solved(model: cp_model.CpModel) -> cp_model.CpSolver:
+    """Solves a program to its optimum. There is no limit, because each layer depends on its neighbours only."""
     solver = cp_sat.solver(math.inf, SEED)
     solver.solve(model)
     return solver

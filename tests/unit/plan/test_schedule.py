@@ -17,7 +17,7 @@ from tflm_memopt.plan.schedule.problem import OrderProblem, Task, lower_bound, p
 from tflm_memopt.plan.schedule.series_parallel import Prime, Tree, decompose
 
 sys.path.insert(0, str(ROOT / "benchmarks"))
-from papers import schedules
+from papers.fused_tiling import schedules
 
 SEEDS = st.integers(0, 1 << 32)
 SECONDS = 2.0

@@ -124,7 +124,7 @@ class Cuts:
         """
         self.chain, self._rows, self._place, self._settings = rows.chain, rows, place, settings
         self._turn, self._meter, self._low = turn, meter or Meter(), low
-        roughly = _front(self.chain, rows.by_end, low=low)
+        roughly = chain_front(self.chain, rows.by_end, low=low)
         if not roughly:
             why = "the operators that read it cannot run row by row together"
             raise UsageError(
@@ -221,7 +221,7 @@ class Cuts:
 
     def front(self) -> list[CutLabel]:
         """The Pareto front of (bytes, multiply-accumulates), fewest bytes first."""
-        return _front(self.chain, self._table, low=self._low) or [self._rough]
+        return chain_front(self.chain, self._table, low=self._low) or [self._rough]
 
     def settle(self, label: CutLabel, enough: int, *, hasty: bool = False) -> bool:
         """Places the blocks of a partition; False when all of them were placed before, so that its bytes are true.
@@ -300,18 +300,7 @@ class Joint(NamedTuple):
     labels: tuple[CutLabel, ...]
 
 
-def tiled_front(chain: Chain, settings: Settings) -> list[CutLabel]:
-    """The Pareto front of a chain that is cut into tiled blocks alone, as msf-CNN's figures count it (section 6).
-
-    What computes nothing twice bounds the bytes of everything else, so it is searched first.
-    """
-    cheap = _front(chain, tiled_candidates(chain, settings.once, UNLIMITED))
-    if not settings.recompute or not cheap:
-        return cheap
-    return pareto([*cheap, *_front(chain, tiled_candidates(chain, settings, cheap[0].nbytes))])
-
-
-def _front(chain: Chain, table: Mapping[int, Sequence[Candidate]], *, low: bool = False) -> list[CutLabel]:
+def chain_front(chain: Chain, table: Mapping[int, Sequence[Candidate]], *, low: bool = False) -> list[CutLabel]:
     """The Pareto front of (bytes, multiply-accumulates) over all partitions of the chain. `low`: see Cuts."""
     fronts: list[list[CutLabel]] = [[CutLabel(0, 0)]]
     for last in range(1, len(chain.ops) + 1):

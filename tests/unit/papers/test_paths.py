@@ -10,10 +10,10 @@ from conftest import ROOT
 
 from tflm_memopt.ops.kinds import Kind
 from tflm_memopt.ops.rowop import UNIT, RowOp, Rows, Window
-from tflm_memopt.plan.search.paths import Cut, PathBlock, TiledPath, cuts, discover, parts, straight
 
 sys.path.insert(0, str(ROOT / "benchmarks"))
-from papers import tiled_paths
+from papers.fused_tiling import tiled_paths
+from papers.fused_tiling.paths import Cut, PathBlock, TiledPath, cuts, discover, parts, straight
 
 CHAIN = tiled_paths.running_example()
 SAME_3X3 = Window(3, 3, pad_top=1, pad_left=1)

@@ -1,6 +1,6 @@
 """Inference split over devices (Stahl, chapter 5): its example, Table 5.1, and Figure 5.9 as its formulas predict it.
 
-    python benchmarks/papers/devices.py [--json]
+    python benchmarks/papers/fused_tiling/devices.py [--json]
 
 Table 5.1: float32, MB = 10^6 B, from darknet's layer lists. The weights of dense layers are left out, input and output
 count of convolutions and dense layers only, and layers are numbered from 1, with darknet's [crop] in front of VGG-16:
@@ -22,9 +22,8 @@ from itertools import product
 from pathlib import Path
 from typing import Any
 
-sys.path.insert(0, str(Path(__file__).parents[1]))
-
-from tflm_memopt.plan.devices import (
+sys.path.insert(0, str(Path(__file__).parents[2]))
+from papers.fused_tiling.splits import (
     LayerSplit,
     SplitLayer,
     footprint,

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import random
+import sys
 from itertools import product
 
 import pytest
-from conftest import thinned
+from conftest import ROOT, thinned
 
-from tflm_memopt.plan.devices import LayerSplit, SplitLayer, footprint, least_memory, least_sent, possible, sent
+sys.path.insert(0, str(ROOT / "benchmarks"))
+from papers.fused_tiling.splits import LayerSplit, SplitLayer, footprint, least_memory, least_sent, possible, sent
 
 
 def drawn(seed: int) -> list[SplitLayer]:

@@ -1,10 +1,9 @@
 """Fused tiling's examples as int8 models, rewritten and executed under TFLM, byte for byte.
 
-    python benchmarks/fused_tiling.py [--json] [--update docs/benchmarks.md]
+    python benchmarks/papers/fused_tiling/examples.py [--json] [--update docs/benchmarks.md]
 
 The running example of chapter 4 of the thesis, as its Relay states it: float32 needs 24,576 B, tiled by depth 16,384 B;
-a quarter of each in int8. benchmarks/papers/tiled_paths.py finds its tiling. The text model is what its TXT is: an
-embedding looked up for each word, and the mean of all of them, which no tiling of feature maps can shrink.
+a quarter of each in int8. tiled_paths.py finds its tiling. The text model is what its TXT is: an embedding looked up for each word, and the mean of all of them, which no tiling of feature maps can shrink.
 """
 
 from __future__ import annotations
@@ -16,8 +15,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
+sys.path.insert(0, str(Path(__file__).parents[2]))
 from int8_models import Builder
-from papers import tiled_paths
+from papers.fused_tiling import tiled_paths
 from tables import markdown, update
 
 import tflm_memopt

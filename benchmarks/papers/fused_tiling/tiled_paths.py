@@ -1,6 +1,6 @@
 """Path discovery on the running example of the fused tiling thesis (Stahl, section 4.3), with every figure of its text.
 
-    python benchmarks/papers/tiled_paths.py [--json]
+    python benchmarks/papers/fused_tiling/tiled_paths.py [--json]
 
 The network is the one that its Relay states: a convolution 6x2 with stride 2, a depthwise one 3x3, one 1x1 to 64
 channels, average pooling, flatten, dense 6. Float32 bytes of whole tensors are what the thesis counts: the least peak
@@ -20,16 +20,16 @@ from typing import Any
 
 import numpy as np
 
-sys.path.insert(0, str(Path(__file__).parents[1]))
+sys.path.insert(0, str(Path(__file__).parents[2]))
 from int8_models import Builder
 from papers import lifetimes
+from papers.fused_tiling.paths import Cut, PathBlock, TiledPath, cuts, discover, parts, upward
 
 from tflm_memopt.model.reader import read
 from tflm_memopt.ops.kinds import Kind
 from tflm_memopt.ops.rowop import UNIT, RowOp, Rows, Window
 from tflm_memopt.plan.schedule.least_peak import schedule
 from tflm_memopt.plan.schedule.problem import OrderProblem, Task
-from tflm_memopt.plan.search.paths import Cut, PathBlock, TiledPath, cuts, discover, parts, upward
 from tflm_memopt.tflm.arena import predict
 
 FLOAT = 4

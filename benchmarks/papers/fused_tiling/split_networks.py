@@ -1,6 +1,6 @@
 """MobileNetV2 split over microcontrollers as others have published it, beside the same split here.
 
-    python benchmarks/papers/split_networks.py [--runs N] [--json]
+    python benchmarks/papers/fused_tiling/split_networks.py [--runs N] [--json]
 
 - ESP32-S3: arXiv 2507.16594 cuts MobileNetV2 behind block_16_project_BN, and sends a tensor of 5.66 kB (abstract). Its
   width is not said there: 0.35 at 224 x 224, whose tensor has 7 x 7 x 112 bytes there, is the one of that size.
@@ -23,7 +23,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-sys.path.insert(0, str(Path(__file__).parents[1]))
+sys.path.insert(0, str(Path(__file__).parents[2]))
 
 import int8_models
 

@@ -1,6 +1,6 @@
 """Orders of least peak on irregular graphs, beside the thesis' program for them in CP-SAT.
 
-    python benchmarks/papers/schedules.py [--json] [--update docs/order-and-layout.md]
+    python benchmarks/papers/fused_tiling/schedules.py [--json] [--update docs/order-and-layout.md]
 
 The graphs are RandWire's (Watts-Strogatz, tensors of 4 units), and networks like SwiftNet: 62 operators in cells of 21,
 19 and 22, with edges drawn from seeds: the network itself is not at hand. "one cell" has as many operators without a
@@ -21,7 +21,7 @@ from pathlib import Path
 
 import networkx as nx
 
-sys.path.insert(0, str(Path(__file__).parents[1]))
+sys.path.insert(0, str(Path(__file__).parents[2]))
 import random_networks
 from tables import markdown, update
 

@@ -1,9 +1,9 @@
 """The plans behind the frontier, executed: int8 models of the layer lists, rewritten and run under TFLM, byte for byte.
 
-    python benchmarks/executed.py --nets ../shared/models/paper_nets [--input external] [--max-macs 1 1.1 4] [--json]
+    python benchmarks/papers/msf_cnn/executed.py --nets DIR [--input external] [--max-macs 1 1.1 4] [--json]
 
 "counted" is msf-CNN's convention: the bytes from the lowest to the highest that anything but the network's input and
-final output uses. "searched" is what benchmarks/paper_nets.py says for the same budget from the geometry alone. The
+final output uses. "searched" is what nets.py says for the same budget from the geometry alone. The
 rest is the arena as TFLM has it, 32-bit pointers.
 """
 
@@ -16,16 +16,17 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
+sys.path.insert(0, str(Path(__file__).parents[2]))
 from int8_models import from_layers
-from paper_nets import Layers, at, chain, settings
-from paper_nets import read as read_nets
+from papers.msf_cnn.nets import Layers, at, chain, settings
+from papers.msf_cnn.nets import read as read_nets
+from papers.msf_cnn.tiled_front import tiled_front
 from rich.console import Console
 from tables import markdown, require, update
 
 import tflm_memopt
 from tflm_memopt.model.reader import read
 from tflm_memopt.plan.plan import Plan, Role
-from tflm_memopt.plan.search.cuts import tiled_front
 
 BUDGETS = (1.0, 1.1, 4.0)
 

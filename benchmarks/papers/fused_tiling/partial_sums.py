@@ -1,9 +1,9 @@
 """What partial sums save, in bytes: all layers with weights by fan-out, beside those that send less by fan-in.
 
-    python benchmarks/partial_sums.py MODEL.tflite... [--devices 2 3 4] [--json]
+    python benchmarks/papers/fused_tiling/partial_sums.py MODEL.tflite... [--devices 2 3 4] [--json]
 
 A partial sum takes as many bytes on the way as its bound needs: what the weights of a device's channels can make of any
-int8 input. First as planned by the second integer program (tflm_memopt/plan/devices.py), without heads: layers are
+int8 input. First as planned by the second integer program (splits.py), without heads: layers are
 convolutions and dense layers one behind the other; what lies between two of them runs where its channels are. The
 layers in front that share rows are left out: neither plan splits their weights. Then all messages, heads included, as
 optimize --devices has them: benchmarks/devices.py has them sent.
@@ -18,11 +18,13 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
+sys.path.insert(0, str(Path(__file__).parents[2]))
+from papers.fused_tiling.splits import LayerSplit, SplitLayer, least_sent, sent
+
 from tflm_memopt.convert.devices import bytes_sent, chosen, layer, with_fan_in
 from tflm_memopt.model.graph import Graph, Op
 from tflm_memopt.model.reader import read
 from tflm_memopt.ops.partial import bytes_of, sum_range
-from tflm_memopt.plan.devices import LayerSplit, SplitLayer, least_sent, sent
 from tflm_memopt.rewrite.parts import data_of
 from tflm_memopt.rewrite.shares import OUTPUTS_SPLIT, Way, bounds
 

@@ -1,8 +1,8 @@
 """What each ingredient of the search is worth: bytes of msf-CNN's networks without it, and with nothing but it.
 
-    python benchmarks/ablation.py --nets ../shared/models/paper_nets [--max-macs 1.1] [--json] [--update FILE.md]
+    python benchmarks/papers/msf_cnn/ablation.py --nets DIR [--max-macs 1.1] [--json] [--update FILE.md]
 
-Bytes in msf-CNN's convention (benchmarks/paper_nets.py), F exact.
+Bytes in msf-CNN's convention (nets.py), F exact.
 """
 
 from __future__ import annotations
@@ -15,13 +15,14 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from paper_nets import Layers, chain, read, settings
+sys.path.insert(0, str(Path(__file__).parents[2]))
+from papers.msf_cnn.nets import Layers, chain, read, settings
+from papers.msf_cnn.tiled_front import tiled_front
 from rich.console import Console
 from rich.progress import track
 from tables import markdown, require, update
 
 from tflm_memopt.convert.frontier import FULL_WIDTH
-from tflm_memopt.plan.search.cuts import tiled_front
 from tflm_memopt.plan.search.tiles_plan import Settings
 
 OFF: Mapping[str, Mapping[str, Any]] = {

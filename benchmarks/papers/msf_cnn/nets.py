@@ -1,6 +1,6 @@
 """The frontier of msf-CNN's networks, read from layer lists: geometry only, no weights.
 
-    python benchmarks/paper_nets.py ../shared/models/paper_nets [--json]
+    python benchmarks/papers/msf_cnn/nets.py ../shared/models/paper_nets [--json]
 
 Bytes in msf-CNN's convention: the network's input is not counted, nor its final output where the list is a pure chain
 (`*_chain.json`); F is exact. A layer is {"name", "type", "k", "s", "p", "h", "w", "cin", "ho", "wo", "cout"}: kernel,
@@ -17,12 +17,14 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from keras_nets import mobilenet_v2
+sys.path.insert(0, str(Path(__file__).parents[2]))
+from papers.msf_cnn.keras_nets import mobilenet_v2
+from papers.msf_cnn.tiled_front import tiled_front
 
 from tflm_memopt.ops.kinds import Kind
 from tflm_memopt.ops.rowop import RowOp, Rows, Window
 from tflm_memopt.plan.search.blocks import Chain
-from tflm_memopt.plan.search.cuts import CutLabel, tiled_front
+from tflm_memopt.plan.search.cuts import CutLabel
 from tflm_memopt.plan.search.tiles_plan import Input, Settings
 
 BUDGETS = (1.0, 1.05, 1.1, 1.2, 1.3, 1.5, float("inf"))

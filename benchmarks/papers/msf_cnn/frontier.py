@@ -1,9 +1,9 @@
 """msf-CNN's own formulas on its networks, its Table 1 again, and our frontier beside it in the same convention.
 
-    python benchmarks/msf_cnn.py --nets ../shared/models/paper_nets [--json] [--plot docs/frontier.svg]
+    python benchmarks/papers/msf_cnn/frontier.py --nets DIR [--json] [--plot docs/frontier.svg]
                                  [--update docs/frontier.md]
 
-`--update` writes the frontier at a few budgets between its marks in a page. benchmarks/executed.py runs such plans.
+`--update` writes the frontier at a few budgets between its marks in a page. executed.py runs such plans.
 
 msf-CNN (Huang and Baccelli): Equations 5 to 15, section 6.3. RAM of a fusion block = input + output +
 sum(t*k*c_in), with t the rows of a layer's tile that one output element of the block needs; the network's input and
@@ -20,10 +20,10 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from paper_nets import BUDGETS, Layers, chain, read, settings
+sys.path.insert(0, str(Path(__file__).parents[2]))
+from papers.msf_cnn.nets import BUDGETS, Layers, chain, read, settings
+from papers.msf_cnn.tiled_front import tiled_front
 from tables import markdown, require, update
-
-from tflm_memopt.plan.search.cuts import tiled_front
 
 Layer = Mapping[str, Any]
 P1 = (1.1, 1.2, 1.3, 1.4, 1.5, float("inf"))

@@ -1,6 +1,6 @@
 """Joint memory of several CNNs (Minakova, chapter 6): every figure of its example, and offsets on the same lifetimes.
 
-    python benchmarks/papers/joint.py [--json] [--example]
+    python benchmarks/papers/joint_memory/joint.py [--json] [--example]
 
 Sizes are tokens, as in the chapter. Figure 6.1 is not in the text: what follows from the sizes of Table 6.1 is that
 CNN 1 has feature maps of 32 rows of 256, l4 adds two of them, and l5 takes them row by row; kernels of 3 x 3 (5 x 5 in
@@ -22,8 +22,9 @@ from itertools import combinations, product
 from pathlib import Path
 from typing import Any
 
-sys.path.insert(0, str(Path(__file__).parents[1]))
-from papers import classifiers, lifetimes
+sys.path.insert(0, str(Path(__file__).parents[2]))
+from papers import lifetimes
+from papers.joint_memory import classifiers
 
 import tflm_memopt
 from tflm_memopt.model.reader import read

@@ -1,6 +1,6 @@
 """The fused tiling thesis' best weight partition (Stahl, Figure 5.6), executed: dense layers 4-8-16-4-4 on two devices.
 
-    python benchmarks/papers/weight_partition.py [--json]
+    python benchmarks/papers/fused_tiling/weight_partition.py [--json]
 
 Fan-out, a fused pair of fan-out and fan-in, fan-out again; beside it fan-out alone. Bytes that both devices send
 together, without the heads of messages, as the thesis counts them (Eq. 5.17, in bytes), and as processes sent them: a
@@ -21,10 +21,11 @@ from typing import Any
 
 import numpy as np
 
-sys.path.insert(0, str(Path(__file__).parents[1]))
-sys.path.insert(0, str(Path(__file__).parents[2] / "tests"))
+sys.path.insert(0, str(Path(__file__).parents[2]))
+sys.path.insert(0, str(Path(__file__).parents[3] / "tests"))
 from models import Net
-from papers.split_networks import optimized
+from papers.fused_tiling.split_networks import optimized
+from papers.fused_tiling.splits import LayerSplit, SplitLayer, least_sent, sent
 
 import tflm_memopt
 from tflm_memopt.check.together import HEAD_BYTES
@@ -33,7 +34,6 @@ from tflm_memopt.convert.devices import Network
 from tflm_memopt.convert.request import request
 from tflm_memopt.ops.crossing import rows_of
 from tflm_memopt.options import DEFAULTS
-from tflm_memopt.plan.devices import LayerSplit, SplitLayer, least_sent, sent
 from tflm_memopt.rewrite.shares import Way
 
 UNITS = (4, 8, 16, 4, 4)

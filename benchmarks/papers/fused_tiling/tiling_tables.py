@@ -1,6 +1,6 @@
 """Fused tiling's Tables 4.1, 4.2 and 4.3 on networks of the same kinds, with builtin operators and with our operator.
 
-    python benchmarks/papers/tiling_tables.py --models DIR [--json] [--only NAME ...] [--update docs/tiling.md]
+    python benchmarks/papers/fused_tiling/tiling_tables.py --models DIR [--json] [--only NAME ...] [--update FILE.md]
 
 The thesis' networks are float32 in code that TVM generates; two are its author's own. Here all are int8 under TFLM:
 the keyword spotter is MLPerf Tiny's, the others have the published or a like geometry and random weights.
@@ -18,10 +18,10 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-sys.path.insert(0, str(Path(__file__).parents[1]))
-import fused_tiling
+sys.path.insert(0, str(Path(__file__).parents[2]))
 from int8_models import Builder
-from papers.classifiers import inverted, same, separable
+from papers.fused_tiling import examples
+from papers.joint_memory.classifiers import inverted, same, separable
 from tables import markdown, update
 
 import tflm_memopt
@@ -152,7 +152,7 @@ def keywords(models: Path) -> bytes:
 
 
 NETWORKS: Mapping[str, Callable[[], bytes]] = {
-    "TXT": fused_tiling.text_model, "MW": magic_wand, "POS": pose, "SSD": detector, "CIF": cifar, "RAD": radar,
+    "TXT": examples.text_model, "MW": magic_wand, "POS": pose, "SSD": detector, "CIF": cifar, "RAD": radar,
 }  # fmt: skip
 
 
@@ -189,7 +189,7 @@ def _outputs(model: bytes, inputs: Sequence[Any]) -> list[bytes]:
 
 def layouts() -> dict[str, int]:
     """Heads of the text model in channel groups: by TFLM's own planner, by hill climbing, and with CP-SAT behind it."""
-    data, settings = fused_tiling.text_model(), WAYS["FDT"]
+    data, settings = examples.text_model(), WAYS["FDT"]
     climbing, exact = (tflm_memopt.optimize(data, **settings, seconds=s) for s in (0.0, None))
     source = read(exact.model)
     tree = writer.edit(source)

@@ -1,4 +1,4 @@
-"""Layer lists of networks of Keras, as benchmarks/paper_nets.py reads them."""
+"""Layer lists of networks of Keras, as benchmarks/papers/msf_cnn/nets.py reads them."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
 """vMCU's evaluation, planned here: single layers, inverted bottlenecks, and how much larger they may grow.
 
-    python benchmarks/vmcu.py [--json] [--update docs/benchmarks.md]
+    python benchmarks/papers/vmcu/vmcu.py [--json] [--update docs/benchmarks.md]
 
 Bytes in vMCU's convention: input, output and workspace of one layer or module; kB = 1000. What this planner takes for
 loop counters is left out, as it is there. "Formula" is the paper's closed form (section 4), "paper" a figure that its
@@ -18,6 +18,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
+sys.path.insert(0, str(Path(__file__).parents[2]))
 from tables import markdown, update
 
 from tflm_memopt.ops.kinds import Kind

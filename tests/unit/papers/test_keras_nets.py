@@ -1,4 +1,4 @@
-"""benchmarks/keras_nets.py: the layer list against published properties of the network."""
+"""benchmarks/papers/msf_cnn/keras_nets.py: the layer list against published properties of the network."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import pytest
 from conftest import ROOT
 
 sys.path.insert(0, str(ROOT / "benchmarks"))
-import keras_nets
+from papers.msf_cnn import keras_nets
 
 
 def test_mobilenet_v2_has_the_parameters_of_keras() -> None:
