@@ -8,11 +8,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import NamedTuple
 
-from tflm_memopt.kernels.descriptions import elementwise, packed_arm
-from tflm_memopt.kernels.descriptions.activations import log_softmax, lookup, softmax
-from tflm_memopt.kernels.descriptions.elementwise import add, packed_add, packed_add_within
-from tflm_memopt.kernels.descriptions.packed import packed_conv, packed_depthwise, windows
-from tflm_memopt.kernels.descriptions.pixels import (
+from descriptions import packed_arm
+from descriptions.packed import packed_conv, packed_depthwise, windows
+from descriptions.pixels import (
     average_pool_pixel,
     conv_pixel,
     conv_sums,
@@ -22,6 +20,10 @@ from tflm_memopt.kernels.descriptions.pixels import (
     max_pool_pixel,
     mean_pixel,
 )
+
+from tflm_memopt.kernels.descriptions import elementwise
+from tflm_memopt.kernels.descriptions.activations import log_softmax, lookup, softmax
+from tflm_memopt.kernels.descriptions.elementwise import add, packed_add, packed_add_within
 from tflm_memopt.kernels.descriptions.rows import arg_max, batch_matmul, gather, move, resize_bilinear
 from tflm_memopt.kernels.language import KernelProgram
 from tflm_memopt.kernels.rewrites import bind, inward, jam, scheduled, unroll, vectorise

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import runpy
+import sys
 from collections.abc import Mapping
 from functools import cache
 
@@ -14,12 +15,9 @@ from cores.core import CORES, in_spike, missing_tools
 from cores.described import Call, run
 from kernels_cases import SCHEDULES, draw, draw_addition, draw_packed, laid_out, vectorised
 
-from tflm_memopt.kernels import meaning
-from tflm_memopt.kernels.build import Builder, kernel
-from tflm_memopt.kernels.descriptions import elementwise, packed_arm
-from tflm_memopt.kernels.descriptions.activations import log_softmax
-from tflm_memopt.kernels.descriptions.elementwise import packed_add, packed_add_within
-from tflm_memopt.kernels.descriptions.pixels import (
+sys.path.insert(0, str(ROOT / "scripts"))
+from descriptions import packed_arm
+from descriptions.pixels import (
     average_pool_pixel,
     conv_sums,
     conv_wide,
@@ -27,6 +25,12 @@ from tflm_memopt.kernels.descriptions.pixels import (
     max_pool_pixel,
     mean_pixel,
 )
+
+from tflm_memopt.kernels import meaning
+from tflm_memopt.kernels.build import Builder, kernel
+from tflm_memopt.kernels.descriptions import elementwise
+from tflm_memopt.kernels.descriptions.activations import log_softmax
+from tflm_memopt.kernels.descriptions.elementwise import packed_add, packed_add_within
 from tflm_memopt.kernels.descriptions.rows import arg_max, batch_matmul, gather, move, resize_bilinear
 from tflm_memopt.kernels.instructions import DSP, MVE, REF, RVV, RVV_INSTRUCTIONS, Instruction, InstructionTable
 from tflm_memopt.kernels.language import (

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import runpy
+import sys
 from itertools import product
 
 import numpy as np
@@ -18,11 +19,13 @@ from kernels_cases import (
     vectorised,
 )
 
+sys.path.insert(0, str(ROOT / "scripts"))
+from descriptions.pixels import conv_pixel, depthwise_pixel
+
 from tflm_memopt.kernels.access import accesses, distance, footprint, segments, survives
 from tflm_memopt.kernels.descriptions.activations import lookup, softmax
 from tflm_memopt.kernels.descriptions.dense import dense
 from tflm_memopt.kernels.descriptions.elementwise import packed_add, packed_add_within, quantize
-from tflm_memopt.kernels.descriptions.pixels import conv_pixel, depthwise_pixel
 from tflm_memopt.kernels.descriptions.windows import bottleneck_without_add, conv, inverted_bottleneck
 from tflm_memopt.kernels.instructions import DSP, ESP32S3, MVE, RVV, InstructionTable, VectorUnit
 from tflm_memopt.kernels.language import Compute, For, Index, KernelProgram, Reg, Type, statements

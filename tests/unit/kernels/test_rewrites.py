@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import re
+import sys
 
 import numpy as np
 import pytest
+from conftest import ROOT
 from kernels_cases import (
     described,
     draw_packed,
@@ -13,12 +15,14 @@ from kernels_cases import (
     squared,
 )
 
+sys.path.insert(0, str(ROOT / "scripts"))
+from descriptions.packed import packed_conv, packed_depthwise, windows
+from descriptions.packed_arm import add_pixels
+from descriptions.pixels import conv_sums, depthwise_sums
+
 from tflm_memopt.kernels.build import Builder, kernel
 from tflm_memopt.kernels.descriptions.dense import dense
 from tflm_memopt.kernels.descriptions.elementwise import add
-from tflm_memopt.kernels.descriptions.packed import packed_conv, packed_depthwise, windows
-from tflm_memopt.kernels.descriptions.packed_arm import add_pixels
-from tflm_memopt.kernels.descriptions.pixels import conv_sums, depthwise_sums
 from tflm_memopt.kernels.descriptions.rows import gather
 from tflm_memopt.kernels.instructions import MVE, REF, RVV
 from tflm_memopt.kernels.language import Index, Type

@@ -1,0 +1,1 @@
+"""Kernels of the C library that no operator of the package needs: sources of scripts/kernels.py."""
