@@ -171,7 +171,8 @@ def tiled(name: str) -> bytes:
 
 BENCHMARKS, FRONTIER, CYCLES = "docs/benchmarks.md", "docs/frontier.md", "docs/cycles.md"
 TABLES = (
-    Table("README.md", "ram", "ram.py {models}"),
+    Table("README.md", "board", "on_board.py --models {models}"),
+    Table(BENCHMARKS, "ram", "ram.py {models}"),
     Table("docs/two-cores.md", "cores", "two_cores.py --models {models}"),
     Table("docs/two-cores.md", "cores-share", "two_cores.py --models {models} --share 0.8,1"),
     Table("docs/two-cores.md", "cores-generic", "two_cores.py --models {models} --target generic"),

@@ -1,7 +1,7 @@
 """The RAM of every .tflite file of a folder, before and after, in one table.
 
     python benchmarks/ram.py ../shared/models
-    python benchmarks/ram.py ../shared/models --update README.md
+    python benchmarks/ram.py ../shared/models --update docs/benchmarks.md
 
 `--update` rewrites what stands between `<!-- ram:begin -->` and `<!-- ram:end -->`.
 """

@@ -312,7 +312,7 @@ def test_stale_tables_end_the_check_with_1(monkeypatch: pytest.MonkeyPatch, caps
     assert tables.main(["--check"]) == 1
     said = capsys.readouterr().out
     assert "docs/benchmarks.md:vmcu-layers: old\n" in said
-    assert "README.md:ram: not looked at, needs --models\n" in said
+    assert "README.md:board: not looked at, needs --models\n" in said
     assert tables.main(["--check", "--only", "docs/benchmarks.md:vmcu-headroom"]) == 0
 
 

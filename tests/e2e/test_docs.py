@@ -7,13 +7,11 @@ import re
 import runpy
 import shutil
 import subprocess
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 from conftest import EXAMPLE, ROOT
 
-import tflm_memopt
 from tflm_memopt.cli import main as cli
 
 SNIPPETS = runpy.run_path(str(ROOT / "scripts/snippets.py"))
@@ -72,26 +70,3 @@ def test_the_program_of_the_page_compiles(
         command = [*strict, *own, *tflm.flags, source]
         done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
         assert done.returncode == 0, done.stderr
-
-
-def test_the_readme_states_the_speed_that_was_counted() -> None:
-    """Of all models and cores of which CMSIS-NN's instructions are known."""
-    page = (DOCS / "benchmarks.md").read_text(encoding="utf-8")
-    ratios = []
-    for core in ("m4", "m55"):
-        table = page.split(f"<!-- speed-{core}:begin -->")[1].split(f"<!-- speed-{core}:end -->")[0]
-        titles, _, *rows = [[cell.strip() for cell in line.split("|")] for line in table.strip().splitlines()]
-        ratios += [float(row[titles.index("x CMSIS-NN")]) for row in rows if row[titles.index("x CMSIS-NN")]]
-    assert len(ratios) == 9
-    said = f"take {min(ratios):.2f} to {max(ratios):.2f} of the instructions of TFLM with CMSIS-NN"
-    assert said in " ".join((ROOT / "README.md").read_text(encoding="utf-8").split())
-
-
-@pytest.mark.slow
-def test_the_readme_states_the_milliseconds_of_today(outside: Callable[[str], Path]) -> None:
-    """Of kws."""
-    said = " ".join((ROOT / "README.md").read_text(encoding="utf-8").split())
-    time = tflm_memopt.optimize(outside("mlperf_tiny_kws_dscnn_int8.tflite"), board="nano33ble").report.time
-    each = [one.milliseconds if one else None for one in ((time.original, time.rewritten) if time else ())]
-    before, after = (f"{span[0]:.0f} to {span[1]:.0f}" for span in each if span)
-    assert f"(kws on a Nano 33 BLE: {before} before, {after} after, estimated)" in said
