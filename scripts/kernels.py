@@ -24,6 +24,7 @@ from tflm_memopt.kernels.instructions import DSP, MVE, REF, RVV, InstructionTabl
 from tflm_memopt.kernels.write_c import function, library_function, operands_struct
 
 LIBRARY = Path(__file__).parents[1] / "custom_ops"
+LICENSE_LINE = "/* SPDX-License-Identifier: Apache-2.0 */\n"
 ANY_CORE = """\
 /* Kernels from descriptions (docs/kernel-language.md), for any core. Written by scripts/kernels.py. */
 #include <stddef.h>
@@ -141,7 +142,7 @@ def written() -> dict[Path, str]:
         begin = IN_ORDER if name in SUMMED_UP else ""
         files[f"src/tmo_described_{name}.c"] = begin + ANY_CORE + "\n".join(map(_definition, kernels))
     files["src/tmo_described_arm.c"] = _arm()
-    return {LIBRARY / name: text for name, text in files.items()}
+    return {LIBRARY / name: f"{LICENSE_LINE}{text}" for name, text in files.items()}
 
 
 if __name__ == "__main__":

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Runs a program under watch: after every firing, the only bytes of the arena that changed are those that the firing may write. Host only. */
 #ifndef TMO_GUARD_H_
 #define TMO_GUARD_H_

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 #include "tmo_layout.h"
 
 #include "tmo/program.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Sizes and offsets of the program's structs, for the converter's tests. Host only. */
 #ifndef TMO_LAYOUT_H_
 #define TMO_LAYOUT_H_

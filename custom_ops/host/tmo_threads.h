@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Two cores as two threads of this machine: wake and wait with a mutex and a condition. Host only, where there are POSIX threads. */
 #ifndef TMO_THREADS_H_
 #define TMO_THREADS_H_

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Registers the operator with the official tflite-micro wheel, which exports its C++ symbols but has no headers.
  *
  * The declarations below restate what the pinned wheel (tflite-micro==0.dev20261023182759, x86-64) exports and how it

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Messages between devices: a head, then a row. See links/tmo_link.h. */
 #include "tmo_link.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Messages between devices that run one network together. For those alone: nothing else of the library calls it.
  *
  * A message is a row of a tensor behind a head that says which: whose program, inference, tensor and row. Both sides know from their programs

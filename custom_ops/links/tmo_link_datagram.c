@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 #include "tmo_link_datagram.h"
 
 #include <stddef.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Devices linked by datagrams: ESP-NOW and other radios, whose frames hold few bytes, come whole or not at all, and are acknowledged.
  *
  * A line has one frame on its way at a time. It is sent again until it is acknowledged; one that came twice is taken once, by the two bytes in

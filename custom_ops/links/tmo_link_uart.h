@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Devices linked by UARTs, or by whatever else carries a stream of bytes: two callbacks for each line.
  *
  * No framing beside that of the messages: each begins with a head that has a CRC of its own, so that a receiver finds the next one behind bytes

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 #include "tmo/camera.h"
 
 /* Index, of `size`, of the source pixel whose place the middle of pixel i of n falls on. */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The validator's walk: tensors, operands, blocks, and the orders of their firings. */
 #include "tmo/check.h"
 

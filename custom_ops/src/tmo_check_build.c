@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Whether a build of the library, which may lack kernels and parts, runs a program. */
 #if defined(__GNUC__) && !defined(__clang__)
 #pragma GCC optimize("Os") /* it runs once */

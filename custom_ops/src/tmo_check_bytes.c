@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The bytes that a program, its workspace and its buffers have. */
 #include "tmo/check.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* What each kind of operator reads and writes: its window or its accesses, its constants, and the sizes that its operands have. */
 #include "tmo/check.h"
 #include "tmo/kernels.h"

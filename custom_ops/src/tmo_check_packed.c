@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The constants of operators that are packed for a core, and their scratch. */
 #include "tmo/check.h"
 

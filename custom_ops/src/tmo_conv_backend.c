@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 #include "tmo/backend.h"
 
 #if TMO_HAS_BACKEND

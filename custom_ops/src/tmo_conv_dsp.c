@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Packed convolutions for the DSP extension: gather the values of a few pixels as int16, then multiply them with pairs of channels. */
 #include <string.h>
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Packed convolutions for Helium: gather the bytes of a few pixels, multiply them with four channels, scale the sums. */
 #include <string.h>
 

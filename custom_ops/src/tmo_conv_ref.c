@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Convolutions, and fully connected layers, on any core: output channels of a pixel share the bytes that are read. */
 #include "tmo/backend.h"
 #include "tmo/kernels.h"

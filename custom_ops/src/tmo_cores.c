@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Two cores: the executor once more, for firings of which each core makes its share.
  *
  * Both walk, so that nobody has to tell the other what comes next. The executor's files are part of this one under other names: programs for one

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Packed depthwise convolutions: a list of taps, and a core that goes through the channels of a pixel. */
 #include <string.h>
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 #include "tmo/vectors.h"
 
 /* One output pixel; its channels are outputs i, i + 1, .. Channel ic * multiplier + m reads channel ic. */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Kernels from descriptions (docs/kernel-language.md), for Cortex-M's DSP extension and for Helium. Written by
  * scripts/kernels.py. */
 #include "tmo/packed.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Kernels from descriptions (docs/kernel-language.md), for any core. Written by scripts/kernels.py. */
 #include <stddef.h>
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The core of dense layers: tmo_dsp_dense of tmo/packed.h, bit for bit its twin in C. As tmo_dsp_direct.S, but three pairs of channels at once,
  * whose weights come in the order in which they are used.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The core of packed depthwise convolutions: tmo_dsp_depthwise of tmo/packed.h, bit for bit its twin in C.
  *
  * Four channels of one pixel at a time, three taps in a turn: two as pairs of the same channel for SMLAD, the third by itself. All constants

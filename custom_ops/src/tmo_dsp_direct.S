@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The core of packed convolutions of one pixel: tmo_dsp_direct of tmo/packed.h, bit for bit its twin in C. As tmo_dsp_pairs.S, but from the
  * bytes of the pixel, which are widened for two pairs of channels at once.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* What packed convolutions multiply: tmo_dsp_widen_4 of tmo/packed.h, bit for bit its twin in C.
  *
  *   r0..r3   next bytes of each pixel     r4..r11   four of each, and bytes 0 and 2, 1 and 3 as int16     r12   next values     lr   bytes left */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* A firing: finds the operands of a unit, its constants and sums, and calls the kernel. Knows no order. */
 #include "tmo/fire.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Firings for Helium that make a single pixel, which takes no longer than to find out where everything is. So only what the kernels look at is set up,
  * and a core copies windows out of their lanes. All else is as in tmo_fire.c. */
 #include "tmo/fire.h"

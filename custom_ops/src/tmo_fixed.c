@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The arithmetic for compilers that do not put it in line. */
 #include "tmo/fixed.h"
 

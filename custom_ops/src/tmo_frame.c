@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Pixels of a caller's buffer. */
 #include "tmo/frame.h"
 

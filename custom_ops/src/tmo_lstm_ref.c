@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* A step of an LSTM of int8, whose cells are int16. TFLM: LstmStep, micro/kernels/lstm_eval.h. */
 #include <stddef.h>
 #include <string.h>

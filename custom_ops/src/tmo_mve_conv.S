@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The cores of packed convolutions for Helium: tmo_mve_conv_1 and _2, tmo_mve_relu_1 and _2, tmo_mve_copy and tmo_mve_fill of tmo/packed.h, bit for
  * bit their twins in C.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The cores of packed depthwise convolutions for Helium: tmo_mve_depthwise and tmo_mve_depthwise_9 of tmo/packed.h, bit for bit their twin in C.
  *
  * Sixteen channels of one pixel at a time, two taps in a turn: their products add up in int16, as long as no weight is -128. Even and odd

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* OWN: kernels that the application brings along. */
 #include "tmo/own.h"
 

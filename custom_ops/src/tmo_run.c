@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The executor: which operator fires next. Knows the order of units, nothing of what a firing reads, writes or computes. */
 #include <string.h>
 

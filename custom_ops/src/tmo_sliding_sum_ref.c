@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Sums over a window that slides: they outlive the run, new rows are added, and those that leave are taken off. */
 #include <stddef.h>
 #include <string.h>

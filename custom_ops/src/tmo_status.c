@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 #include "tmo/tmo.h"
 
 const char *tmo_status_text(tmo_status status) {

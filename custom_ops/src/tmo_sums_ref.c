@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Partial sums: of the input channels that one device has, and of those of all devices added up. A sum takes as many bytes as its bound needs. */
 #include <stddef.h>
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Transposed convolutions, gathered; TFLM scatters: TransposeConv, kernels/internal/reference/integer_ops/transpose_conv.h. */
 #include <stddef.h>
 

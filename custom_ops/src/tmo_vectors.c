@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Calls of kernels from descriptions: what a window and an operator are in their words. */
 #include <string.h>
 

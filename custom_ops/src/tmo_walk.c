@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 #include "tmo/walk.h"
 
 static int32_t clamp(int32_t x, int32_t most) { return x < 0 ? 0 : x > most ? most : x; }

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The second core's side of a run, which is the same for every table of kernels. */
 #include "tmo/cores.h"
 

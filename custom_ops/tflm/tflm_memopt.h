@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The library's one header for sketches. TensorFlow Lite Micro comes first, where it is used:
  *
  *   #include <Chirale_TensorFlowLite.h>

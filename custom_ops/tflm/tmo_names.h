@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The names under which a converted model asks for the operator: one for a whole region (the default), three more that
  * say what a block is, for `--op-per block`. One registration serves them all. */
 #ifndef TMO_NAMES_H_

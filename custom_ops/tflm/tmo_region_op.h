@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The operator itself, in terms of TFLM's own names: Prepare and Invoke of TMO_REGION.
  *
  * For the translation units that register it (tmo_tflm.cpp, host/wheel_shim.cpp), never for users. The includer has

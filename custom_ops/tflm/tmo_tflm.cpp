@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* A build without TFLM (kernels alone, tmo_run() bare-metal) compiles this file to nothing. */
 #if __has_include("tensorflow/lite/micro/kernels/kernel_util.h")
 

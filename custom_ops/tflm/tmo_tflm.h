@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* tflm-memopt's operator for TensorFlow Lite Micro, from its 2023 versions to today's. C++11; the headers of TFLM since
  * July 2026 (types/half.h) want C++14.
  *

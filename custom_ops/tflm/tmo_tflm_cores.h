@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The operator of tmo_tflm.h on two cores: the second one helps inside Invoke(), TFLM's interpreter stays the caller.
  *
  *   tmo_team team = {wake, wait, &context};                       both cores see it: tmo/cores.h says what the callbacks promise

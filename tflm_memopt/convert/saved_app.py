@@ -15,6 +15,7 @@ from tflm_memopt.convert.app_fit import fit_app
 from tflm_memopt.emit import app as header
 from tflm_memopt.emit import app_module, bundle
 from tflm_memopt.emit.app_project import of_app
+from tflm_memopt.emit.license import marked
 from tflm_memopt.emit.names import file_stem, identifier
 from tflm_memopt.emit.project import Project, suited
 from tflm_memopt.errors import UsageError
@@ -58,14 +59,15 @@ def files(result: AppOptimized, kinds: str | Collection[str], labels: Sequence[s
         taken.add(c)
         made |= own
     if "cpp" in wanted:
-        made |= {name: text.encode() for name, text in header.files(result).items()}
+        made |= {name: text.encode() for name, text in marked(header.files(result)).items()}
     if C in wanted:
         stored = {name: once() for name, once in samples.items()}
-        made |= {name: text.encode() for name, text in app_module.files(result, stored).items()}
+        made |= {name: text.encode() for name, text in marked(app_module.files(result, stored)).items()}
     if projects:
         project = _project(result, samples)
         for kind in projects:
-            made |= {f"{kind}/{name}": text.encode() for name, text in bundle.PROJECTS[kind](project).items()}
+            texts = marked(bundle.PROJECTS[kind](project))
+            made |= {f"{kind}/{name}": text.encode() for name, text in texts.items()}
     made[f"{stem}.report.json"] = bundle.to_json(result.to_json()).encode()
     made[f"{stem}.report.html"] = pages.page(result).encode()
     return made

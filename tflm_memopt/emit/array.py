@@ -16,7 +16,7 @@ def model_header(name: str, nbytes: int) -> str:
     """NAME_model.h."""
     c = identifier(name)
     return f"""\
-// {name}.tflite, {nbytes:,} B, for flash. Written by tflm-memopt.
+// {name}.tflite, {nbytes:,} B, for flash. Written by tflm-memopt. The model's own licence holds for its data.
 #ifndef {guard(name, "model")}
 #define {guard(name, "model")}
 
@@ -34,7 +34,7 @@ def model_source(name: str, data: bytes) -> str:
     c = identifier(name)
     lines = "\n".join(byte_lines(data))
     return f"""\
-// {name}.tflite, {len(data):,} B. Written by tflm-memopt.
+// {name}.tflite, {len(data):,} B. Written by tflm-memopt. The model's own licence holds for its data.
 #include "{name}_model.h"
 
 alignas({ALIGNMENT}) const unsigned char {c}_model[{c}_model_len] = {{

@@ -16,6 +16,7 @@ from tflm_memopt.emit import specialized
 from tflm_memopt.emit.array import model_header, model_source
 from tflm_memopt.emit.border import Border, border
 from tflm_memopt.emit.embedded import STEPPED, embedded, entries
+from tflm_memopt.emit.license import marked
 from tflm_memopt.emit.module import Module, module
 from tflm_memopt.emit.module_text import module_header, module_source
 from tflm_memopt.emit.names import file_stem
@@ -76,7 +77,7 @@ def files(result: Optimized, name: str, kinds: Collection[str] = ("cpp",), extra
     )
     for kind in kinds:
         texts |= EMITTERS[kind](stem, model, result, once)
-    return {f"{stem}.tflite": result.model} | {file: text.encode() for file, text in texts.items()}
+    return {f"{stem}.tflite": result.model} | {file: text.encode() for file, text in marked(texts).items()}
 
 
 def cpp(stem: str, model: Model, result: Optimized, extras: Extras) -> Mapping[str, str]:

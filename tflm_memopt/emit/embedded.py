@@ -69,9 +69,7 @@ def source(name: str, needed: Needs, called: Collection[str], own: Mapping[int, 
         )
     )
     return f"""\
-/* SPDX-License-Identifier: Apache-2.0
- *
- * The part of tflm-memopt's library that {comment(name)} needs. Written by tflm-memopt.
+/* The part of tflm-memopt's library that {comment(name)} needs. Written by tflm-memopt.
  *
  * Compile it as C11 with the library's folders include/ and src/ as include folders. It needs no flags; with
  * -DTMO_SKIP_PROOF it leaves out the validator, which proves when a model starts that its program is intact. */

@@ -12,6 +12,7 @@ from functools import partial
 
 from tflm_memopt.emit import library
 from tflm_memopt.emit.firmware import firmware
+from tflm_memopt.emit.license import FILE, license_text
 from tflm_memopt.emit.mlperf import runner
 from tflm_memopt.emit.names import identifier
 from tflm_memopt.emit.program import HEADER, Platform, Subject, Texts, camera, program, stored
@@ -239,8 +240,8 @@ project({identifier(project.name)})
 
 
 def beside(project: Project, folder: str, sources: Callable[[], Texts]) -> Texts:
-    """The C library in its folder; nothing for a project that does without it."""
-    return below(folder, sources()) if project.library else {}
+    """The C library in its folder, with its licence; nothing for a project that does without it."""
+    return below(folder, {FILE: license_text(), **sources()}) if project.library else {}
 
 
 def below(folder: str, files: Texts) -> Texts:

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Camera frames as a model's input, a row at a time: no converted copy of the frame has to exist. */
 #ifndef TMO_CAMERA_H_
 #define TMO_CAMERA_H_

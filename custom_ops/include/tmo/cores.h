@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* One inference on two cores that share the memory: core 0 is the caller, core 1 helps inside. What is not used is not linked.
  *
  *   core 0                                        core 1

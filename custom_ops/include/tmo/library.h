@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The entry points of the library as a table, so that an application can name the code that its models need.
  *
  * The converter emits a NAME_library.c, which compiles that code (tmo/embed.h) and exports its table as NAME_library. A linker that collects garbage

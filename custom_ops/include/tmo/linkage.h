@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Linkage of the library's functions: external, or internal to a file that embeds them (tmo/embed.h). */
 #ifndef TMO_LINKAGE_H_
 #define TMO_LINKAGE_H_

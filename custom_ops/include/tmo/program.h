@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The program: what the converter writes and tmo_run() executes in place, from flash.
  *
  * Little-endian, 16-byte aligned. A header, then three tables (tensors, operators, blocks), then constants. Every offset that names a

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* How two cores meet without an operating system: the callbacks of a tmo_team (tmo/cores.h) on counters in the memory that they share.
  *
  *   static tmo_spin spin;

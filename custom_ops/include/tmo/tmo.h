@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* tflm-memopt's executor: runs a program row by row, or tile by tile, in a caller's workspace. C11, no allocation, no globals, bounded stack. */
 #ifndef TMO_TMO_H_
 #define TMO_TMO_H_

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Several models in one arena: whose turn it is. All in this header, so that a program of one model has nothing of it.
  *
  *   if (tmo_enter(&turns, MODEL) == TMO_OK) {  // else nothing is written: the bytes are another model's now

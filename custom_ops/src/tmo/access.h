@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The tables of a program, and where its rows and pixels live. Internal. */
 #ifndef TMO_ACCESS_H_
 #define TMO_ACCESS_H_

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* What is compiled: all kernels and all of the executor, or, in a file that embeds the library (tmo/embed.h), what its programs need. Internal.
  *
  * TMO_KINDS     a bit for each tmo_op_kind of operators that are not packed

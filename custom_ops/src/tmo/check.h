@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The validator: what it lets through, the executor runs without ever leaving its buffers. Its files include this first. Internal.
  *
  * tmo_check.c goes through the tables, tmo_check_kind.c knows what each kind of operator reads and writes, tmo_check_packed.c the constants of

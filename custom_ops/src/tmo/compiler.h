@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* What is asked of a compiler beyond the language, where it understands: the results are the same without. Internal. */
 #ifndef TMO_COMPILER_H_
 #define TMO_COMPILER_H_

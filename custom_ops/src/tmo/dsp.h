@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* What Cortex-M's DSP extension does in one instruction, and the same in C. Internal. */
 #ifndef TMO_DSP_H_
 #define TMO_DSP_H_

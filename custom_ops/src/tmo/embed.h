@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Compiles the part of the library that an application needs into the file that includes this: the converter's NAME_library.c.
  *
  *   #define TMO_KINDS (1ull << TMO_OP_CONV | 1ull << TMO_OP_ADD)      kernels of operators that are not packed,

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* One firing. Internal. */
 #ifndef TMO_FIRE_H_
 #define TMO_FIRE_H_

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* TFLM's fixed point arithmetic, restated: Q0.31 multipliers, two roundings (TFLITE_SINGLE_ROUNDING off); and how float32 comes in.
  *
  * Intermediate sums and left shifts wrap modulo 2^32 instead of being undefined, so that no program and no data can make it misbehave. */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Where the pixels of a caller's buffer are. Internal. */
 #ifndef TMO_FRAME_H_
 #define TMO_FRAME_H_

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The rows of kinds.def as sets of kinds. Internal. */
 #ifndef TMO_KINDS_H_
 #define TMO_KINDS_H_

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Kernels for operators that the converter packed (TMO_PACKING_*): what this library has of them, and their cores. Internal.
  *
  * A core is the inner loop of a kernel: in assembly for its instruction set, and as a portable twin in C that computes the same bits. Hosts,

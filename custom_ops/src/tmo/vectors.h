@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Whole windows on a core's vectors, by kernels from descriptions. Internal. */
 #ifndef TMO_VECTORS_H_
 #define TMO_VECTORS_H_

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Where an operand or the output of a firing begins. Internal. */
 #ifndef TMO_VIEW_H_
 #define TMO_VIEW_H_

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* In which order an operator makes its pixels, when a pixel exists, and where it lives. Internal.
  *
  * Row blocks and tiled blocks are one: in a row block each row is a strip of its own, one tile wide. */

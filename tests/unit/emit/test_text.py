@@ -6,11 +6,13 @@ import dataclasses
 import re
 from collections.abc import Mapping
 from functools import cache
+from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
 import pytest
+from conftest import ROOT
 from kernels import networks
 from kernels.packings import packed
 from kernels.programs import lower
@@ -90,6 +92,28 @@ def test_a_sketch_goes_through_rows_and_classes() -> None:
 def test_a_project_has_the_part_of_the_library_that_its_model_needs() -> None:
     for kind, folder in (("esp-idf", "main"), ("platformio", "src"), ("arduino", "net")):
         assert f"{kind}/{folder}/net_library.c" in emitted(kind, "arena")
+
+
+def test_every_c_file_names_its_licence_and_every_copy_of_the_library_has_it() -> None:
+    licence = (ROOT / "LICENSE").read_bytes()
+    for kind, folder in (
+        ("arduino", "arduino/libraries/tflm-memopt"),
+        ("platformio", "platformio/lib/tflm-memopt"),
+        ("esp-idf", "esp-idf/components/tflm-memopt"),
+        ("c", ""),
+        ("cpp", ""),
+    ):
+        files = emitted(kind, "arena")
+        code = {name: data for name, data in files.items() if Path(name).suffix in {".c", ".cpp", ".h", ".ino", ".S"}}
+        assert len(code) >= 3
+        assert not [name for name, data in code.items() if b"SPDX-License-Identifier: Apache-2.0" not in data[:80]]
+        assert not folder or files[f"{folder}/LICENSE"] == licence
+
+
+def test_every_source_of_the_library_names_its_licence() -> None:
+    sources = [p for p in (ROOT / "custom_ops").rglob("*") if p.suffix in {".c", ".cpp", ".h", ".S", ".def"}]
+    assert len(sources) > 80
+    assert not [p for p in sources if b"SPDX-License-Identifier: Apache-2.0" not in p.read_bytes()[:80]]
 
 
 def test_environments_are_of_boards_that_hold_the_model() -> None:

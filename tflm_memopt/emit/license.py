@@ -1,0 +1,30 @@
+"""The licence of what is written: the library's text, and a line in every C and C++ file."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from tflm_memopt.emit import library
+
+FILE = "LICENSE"
+LINE = "// SPDX-License-Identifier: Apache-2.0\n"
+SUFFIXES = (".c", ".cpp", ".h", ".ino")
+
+
+def license_text() -> str:
+    """The licence of the library, which goes with every copy of it (Apache-2.0, section 4)."""
+    places = (library.folder(), library.folder().parent)
+    return next(place / FILE for place in places if (place / FILE).is_file()).read_text(encoding="utf-8")
+
+
+def marked(texts: Mapping[str, str]) -> dict[str, str]:
+    r"""The files, with the line in front of each C and C++ file that lacks it.
+
+    >>> marked({"net.c": "int x;", "net.json": "{}"})
+    {'net.c': '// SPDX-License-Identifier: Apache-2.0\nint x;', 'net.json': '{}'}
+    """
+    return {name: LINE + text if _lacks(name, text) else text for name, text in texts.items()}
+
+
+def _lacks(name: str, text: str) -> bool:
+    return name.endswith(SUFFIXES) and "SPDX-License-Identifier" not in text.partition("\n")[0]
