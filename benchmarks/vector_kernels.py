@@ -19,10 +19,10 @@ from tables import markdown, update
 sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
 from cores.described import Call, run
 from kernels_cases import SCHEDULES, draw, laid_out, vectorised
+from papers.vmcu.bottleneck import bottleneck_without_add, inverted_bottleneck
 
 from tflm_memopt.kernels import meaning
 from tflm_memopt.kernels.access import accesses, footprint, segments
-from tflm_memopt.kernels.descriptions.windows import bottleneck_without_add, inverted_bottleneck
 from tflm_memopt.kernels.instructions import REF, RVV
 
 VLENS = (128, 256, 512)

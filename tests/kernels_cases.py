@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Mapping
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 from numpy.typing import NDArray
 
+sys.path.insert(0, str(Path(__file__).parents[1] / "benchmarks"))
+from papers.vmcu.dense import dense
+
 from tflm_memopt.errors import KernelError
 from tflm_memopt.kernels.build import Builder, kernel
-from tflm_memopt.kernels.descriptions.dense import dense
 from tflm_memopt.kernels.language import Index, KernelProgram, Memory, Type
 from tflm_memopt.kernels.meaning import run
 from tflm_memopt.kernels.rewrites import Rewrite, scheduled

@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 import pytest
+from conftest import ROOT
 from models import Net
 from moving import transpose_conv
 from numpy.typing import NDArray
 
-from tflm_memopt.kernels.descriptions.dense import dense
+sys.path.insert(0, str(ROOT / "benchmarks"))
+from papers.vmcu.dense import dense
+
 from tflm_memopt.kernels.meaning import run
 from tflm_memopt.model.reader import read
 from tflm_memopt.ops.bound import bound_of

@@ -19,14 +19,16 @@ from kernels_cases import (
     vectorised,
 )
 
+sys.path.insert(0, str(ROOT / "benchmarks"))
 sys.path.insert(0, str(ROOT / "scripts"))
 from descriptions.pixels import conv_pixel, depthwise_pixel
+from papers.vmcu.bottleneck import bottleneck_without_add, inverted_bottleneck
+from papers.vmcu.dense import dense
 
 from tflm_memopt.kernels.access import accesses, distance, footprint, segments, survives
 from tflm_memopt.kernels.descriptions.activations import lookup, softmax
-from tflm_memopt.kernels.descriptions.dense import dense
 from tflm_memopt.kernels.descriptions.elementwise import packed_add, packed_add_within, quantize
-from tflm_memopt.kernels.descriptions.windows import bottleneck_without_add, conv, inverted_bottleneck
+from tflm_memopt.kernels.descriptions.windows import conv
 from tflm_memopt.kernels.instructions import DSP, ESP32S3, MVE, RVV, InstructionTable, VectorUnit
 from tflm_memopt.kernels.language import Compute, For, Index, KernelProgram, Reg, Type, statements
 from tflm_memopt.kernels.meaning import nearest, rescale, run, scale_right
@@ -241,7 +243,7 @@ def test_the_page_shows_what_is_there() -> None:
     """Its description is the package's, and its C is what it writes."""
     page = (ROOT / "docs/kernel-language.md").read_text()
     described_there, scheduled_there, packed_there, inward_there = re.findall(r"```python\n(.*?)```", page, re.DOTALL)
-    source = (ROOT / "tflm_memopt/kernels/descriptions/dense.py").read_text()
+    source = (ROOT / "benchmarks/papers/vmcu/dense.py").read_text()
     assert described_there.partition("@kernel")[2].rstrip() == source.partition("@kernel")[2].rstrip()
     names: dict[str, object] = {}
     exec(described_there, names)

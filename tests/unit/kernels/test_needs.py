@@ -3,17 +3,22 @@
 from __future__ import annotations
 
 import itertools
+import sys
 from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 import pytest
+from conftest import ROOT
 from numpy.typing import NDArray
+
+sys.path.insert(0, str(ROOT / "benchmarks"))
+from papers.vmcu.bottleneck import inverted_bottleneck
+from papers.vmcu.dense import dense
 
 from tflm_memopt.errors import KernelError
 from tflm_memopt.kernels.build import Builder, kernel
 from tflm_memopt.kernels.descriptions import activations, elementwise, rows, windows
-from tflm_memopt.kernels.descriptions.dense import dense
 from tflm_memopt.kernels.language import Array, Index, KernelProgram, Load, Memory, Store, Type
 from tflm_memopt.kernels.meaning import run
 from tflm_memopt.kernels.needs import AT, AxisRange, AxisSteps, InputNeed, needs
@@ -213,7 +218,7 @@ def test_what_goes_on_from_turn_to_turn_may_be_all(describe: Any) -> None:
 
 def test_one_store() -> None:
     with pytest.raises(KernelError, match="has 4 stores") as refused:
-        needs(windows.inverted_bottleneck)
+        needs(inverted_bottleneck)
     assert refused.value.code == "kernel_stores"
     assert AxisRange(None, Index(()), Index.name(AT)).steps({AT: 3}) == AxisSteps(0, 0, 3)
 

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable
 
 import numpy as np
+from conftest import ROOT
 from kernels_cases import (
     described,
     executed,
@@ -12,9 +14,11 @@ from kernels_cases import (
     squared,
 )
 
+sys.path.insert(0, str(ROOT / "benchmarks"))
+from papers.vmcu.dense import dense
+
 from tflm_memopt.kernels.build import Builder, kernel
 from tflm_memopt.kernels.descriptions.activations import lookup
-from tflm_memopt.kernels.descriptions.dense import dense
 from tflm_memopt.kernels.descriptions.windows import conv
 from tflm_memopt.kernels.instructions import ESP32S3, MVE, REF
 from tflm_memopt.kernels.language import Index, KernelProgram, Type

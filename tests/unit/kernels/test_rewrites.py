@@ -15,13 +15,14 @@ from kernels_cases import (
     squared,
 )
 
+sys.path.insert(0, str(ROOT / "benchmarks"))
 sys.path.insert(0, str(ROOT / "scripts"))
 from descriptions.packed import packed_conv, packed_depthwise, windows
 from descriptions.packed_arm import add_pixels
 from descriptions.pixels import conv_sums, depthwise_sums
+from papers.vmcu.dense import dense
 
 from tflm_memopt.kernels.build import Builder, kernel
-from tflm_memopt.kernels.descriptions.dense import dense
 from tflm_memopt.kernels.descriptions.elementwise import add
 from tflm_memopt.kernels.descriptions.rows import gather
 from tflm_memopt.kernels.instructions import MVE, REF, RVV
