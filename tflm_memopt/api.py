@@ -25,6 +25,7 @@ from tflm_memopt.convert.devices import Network, checked_count
 from tflm_memopt.convert.instructions import Costed
 from tflm_memopt.convert.policy import decide
 from tflm_memopt.convert.request import Request, request, whose_kernels
+from tflm_memopt.convert.verify import verify
 from tflm_memopt.emit.firmware import firmware
 from tflm_memopt.errors import UsageError, one_of
 from tflm_memopt.files import GivenModel, loaded
@@ -45,7 +46,6 @@ from tflm_memopt.results import (
     Report,
 )
 from tflm_memopt.runtime.verification import Verification
-from tflm_memopt.runtime.verify import verify
 from tflm_memopt.runtime.verify_devices import DevicesVerification, verify_devices
 from tflm_memopt.targets.boards import board as board_named
 from tflm_memopt.targets.boards import boards

@@ -13,12 +13,12 @@ from tflm_memopt.convert.app import check_app
 from tflm_memopt.convert.app_member import AppMember, members_of
 from tflm_memopt.convert.app_pipeline import expanded
 from tflm_memopt.convert.conversion import Converted
+from tflm_memopt.convert.verify import verify
 from tflm_memopt.emit.names import file_stem
 from tflm_memopt.errors import InterfaceError, PlanError, UsageError, about
 from tflm_memopt.files import read_file, read_model
 from tflm_memopt.plan.waiting import Progress
 from tflm_memopt.runtime.verification import Verification
-from tflm_memopt.runtime.verify import verify
 
 
 @dataclass(frozen=True, slots=True)

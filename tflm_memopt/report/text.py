@@ -34,11 +34,13 @@ from tflm_memopt.results import (
     WindowReport,
 )
 from tflm_memopt.runtime.cases import Difference
-from tflm_memopt.runtime.verification import Measured, ModuleRuns, Verification
+from tflm_memopt.runtime.verification import ComparedConstants, Measured, ModuleRuns, Verification
 from tflm_memopt.targets.boards import BoardFit
 from tflm_memopt.tflm.arena import Arena
 from tflm_memopt.tflm.libraries import REFERENCE
 
+MOST_DIFFERENT = 5
+"""Differences of constants that are told."""
 HOW: Mapping[str, str] = {
     "tflm-wheel": "under the official TFLM interpreter",
     "host-reference": "in this package's reference kernels: no official TFLM wheel exists for this platform",
@@ -207,6 +209,8 @@ def verification(result: Verification) -> RenderableType:
         said.append(result.failure)
     if result.difference:
         said.append(difference(result.difference))
+    if result.constants:
+        said += _constants(result.constants)
     if result.module:
         said += _module(result.module)
     return page(
@@ -215,6 +219,16 @@ def verification(result: Verification) -> RenderableType:
 
 
 # --- parts
+
+
+def _constants(found: ComparedConstants) -> Iterator[str]:
+    """What was compared without running."""
+    yield f"weights, biases and scales of {found.equal:,} operators equal the original's"
+    if found.unknown:
+        yield f"{found.unknown:,} operators have nothing in the original to compare with"
+    yield from found.different[:MOST_DIFFERENT]
+    if len(found.different) > MOST_DIFFERENT:
+        yield f"and {len(found.different) - MOST_DIFFERENT:,} more"
 
 
 def _threads(count: int) -> str:

@@ -57,6 +57,18 @@ class ModuleRuns:
 
 
 @dataclass(frozen=True, slots=True)
+class ComparedConstants:
+    """What a comparison of constants found that runs no model: weights, biases, multipliers, shifts, tables."""
+
+    equal: int = 0
+    """Operators of the rewritten model with the original's constants."""
+    unknown: int = 0
+    """Operators for which the original has none to compare with."""
+    different: tuple[str, ...] = ()
+    """What differs, a sentence each."""
+
+
+@dataclass(frozen=True, slots=True)
 class Verification:
     """The answer of `verify`."""
 
@@ -85,13 +97,16 @@ class Verification:
     """Inferences one after the other, with resets."""
     every_value: int = 0
     """Inputs of a set in which each input byte takes every value."""
+    constants: ComparedConstants | None = None
+    """What was found without running; None: not compared."""
     threads: tuple[int, ...] = (1,)
     """Numbers of threads that ran the rewritten model: a model for two cores runs on one and on two."""
 
     @property
     def bit_exact(self) -> bool:
         """Whether nothing differed in all that was tried."""
-        return not self.failure and self.difference is None and (self.module is None or self.module.bit_exact)
+        same = self.difference is None and (self.module is None or self.module.bit_exact)
+        return same and not self.failure and not (self.constants and self.constants.different)
 
     @property
     def tried(self) -> int:

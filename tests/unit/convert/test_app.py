@@ -371,7 +371,7 @@ def test_an_application_fits_on_a_board_or_not(door: Path, run: Run) -> None:
 
 
 def test_two_models_of_one_file_name_are_refused() -> None:
-    result = optimize(App({'a"': AppModel(small(1)), "a_": AppModel(small(2))}, options=LOW))
+    result = optimize(App({"a b": AppModel(small(1)), "a_b": AppModel(small(2))}, options=LOW))
     with pytest.raises(UsageError) as caught:
         result.files("tflite")
     assert caught.value.code == "app_same_name"

@@ -18,7 +18,7 @@ from tflm_memopt.report import text
 from tflm_memopt.results import InterfaceReport, KeptBuiltin, Macs, Report
 from tflm_memopt.runtime.cases import Difference
 from tflm_memopt.runtime.process import RecordedArena
-from tflm_memopt.runtime.verification import Measured, Verification
+from tflm_memopt.runtime.verification import ComparedConstants, Measured, Verification
 
 CONVENTION = "ilp32, input in the arena, TFLM reference kernels"
 EXACT = Verification(runs=10, extremes=3, files=2, seed=7, guarded=4, how="tflm-wheel")
@@ -141,6 +141,15 @@ def test_bit_exact() -> None:
     assert "official TFLM" in said
     assert "4 times between canaries" in said
     assert "measured" not in said
+
+
+def test_constants_that_differ_are_told() -> None:
+    found = ComparedConstants(3, 1, tuple(f"operator {n} differs" for n in range(7)))
+    said = shown(text.verification(replace(EXACT, constants=found)))
+    assert said.startswith("DIFFERENT")
+    assert "weights, biases and scales of 3 operators equal the original's" in said
+    assert "1 operators have nothing in the original to compare with" in said
+    assert "operator 4 differs" in said and "operator 5" not in said and "and 2 more" in said
 
 
 def test_measured_with_its_convention() -> None:

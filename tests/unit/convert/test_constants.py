@@ -1,0 +1,158 @@
+"""A single wrong number in a program is found without running it, however its constants are packed."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import cache
+from typing import Any
+
+import numpy as np
+import pytest
+from models import Net
+from unit.command import partly_dead
+
+import tflm_memopt
+from tflm_memopt.convert.constants import compare_constants, compare_programs, nearest_form
+from tflm_memopt.lower.program import Program
+from tflm_memopt.lower.records import HEADER, OP
+from tflm_memopt.lower.serialise import unpack
+from tflm_memopt.model import writer
+from tflm_memopt.model.interface import Changes
+from tflm_memopt.model.reader import read
+from tflm_memopt.ops.packing import Packing
+from tflm_memopt.runtime.regions import regions
+from tflm_memopt.runtime.verification import ComparedConstants
+
+FLIPS = 4
+"""Flipped bits of each constant."""
+BESIDE = ("input_zero_point", "output_zero_point", "act_min", "act_max", "param")
+
+
+@cache
+def network() -> bytes:
+    """Operators of every packing, some of them with numbers of channels that leave something over."""
+    net = Net(7)
+    x = net.conv2d(net.input((1, 12, 12, 3)), 18, kernel=(3, 3), stride=(2, 2), activation="RELU", out=(0.4, -128))
+    y = net.depthwise_conv2d(x, activation="RELU", out=(0.4, -128))
+    y = net.add(net.conv2d(y, 18, out=(0.5, 3)), net.conv2d(x, 18, out=(0.5, 3)), out=(0.9, 2))
+    y = net.conv2d(net.unary("LOGISTIC", y, out=(1 / 256, -128)), 8, out=(0.3, 4))
+    y = net.fully_connected(net.mean(y, (1, 2), keep=False), 16)
+    return net.model(net.softmax(net.fully_connected(y, 14)))
+
+
+MODELS: dict[str, tuple[Any, dict[str, Any]]] = {
+    **{target: (network, {"target": target}) for target in ("generic", "cortex-m4", "cortex-m55", "rv32-v")},
+    "two cores": (network, {"cores": 2, "target": "cortex-m33"}),
+    "blocks": (network, {"op_per": "block"}),
+    "dead channels": (partly_dead, {}),
+    "dead channels, packed": (partly_dead, {"target": "cortex-m4"}),
+    "dead channels, not folded": (partly_dead, {"fold": False, "target": "rv32-v"}),
+}
+
+
+@cache
+def converted(name: str) -> tuple[bytes, bytes]:
+    make, options = MODELS[name]
+    model: bytes = make()
+    return model, tflm_memopt.optimize(model, effort="low", **options).model
+
+
+def compared(original: bytes, rewritten: bytes) -> ComparedConstants:
+    return compare_constants(read(original), read(rewritten), Changes())
+
+
+def places(program: bytes) -> Iterator[tuple[str, int, int]]:
+    """Every constant of each operator: its name, where it begins, and its bytes."""
+    found: Program = unpack(program)
+    header = np.frombuffer(program, HEADER, 1)[0]
+    for n, op in enumerate(found.ops):
+        at = int(header["ops"]) + n * OP.itemsize
+        record = np.frombuffer(program, OP, 1, at)[0]
+        arrays = {"weights": op.weights, "bias": op.bias, "multipliers": op.multipliers, "shifts": op.shifts}
+        if op.packed:
+            arrays = {"weights": op.packed.weights, "bias": op.packed.scales}
+        for name, values in arrays.items():
+            if values is not None and values.size and record[name]:
+                yield f"{n} {op.kind.name} {name}", int(record[name]), values.nbytes
+        for name in BESIDE:
+            field = OP.fields[name] if OP.fields else None
+            if field and name != "input_zero_point":
+                yield f"{n} {op.kind.name} {name}", at + field[1], field[0].itemsize
+            elif field:
+                yield f"{n} {op.kind.name} {name}", at + field[1], len(op.inputs)
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_every_flipped_bit_is_found(name: str) -> None:
+    original, rewritten = (read(model) for model in converted(name))
+    programs = [region.program for region in regions(rewritten)]
+    form = nearest_form([unpack(program) for program in programs], original, Changes())
+    random, missed = np.random.default_rng(3), []
+    for number, program in enumerate(programs):
+        for what, at, nbytes in places(program):
+            for byte in {0, nbytes - 1, *random.integers(0, nbytes, FLIPS - 2).tolist()}:
+                damaged = bytearray(program)
+                damaged[at + byte] ^= 1 << int(random.integers(8))
+                others = [bytes(damaged) if k == number else one for k, one in enumerate(programs)]
+                if not compare_programs([unpack(one) for one in others], form).different:
+                    missed.append(f"{what}, byte {byte}")
+    assert missed == []
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_equal_constants_are_equal(name: str) -> None:
+    found = compared(*converted(name))
+    assert (found.different, found.unknown) == ((), 0)
+    assert found.equal == (2 if name.startswith("dead") else 11)
+
+
+def test_every_packing_is_tried() -> None:
+    seen = {
+        op.packed.packing if op.packed else Packing.NONE
+        for name in MODELS
+        for region in regions(read(converted(name)[1]))
+        for op in unpack(region.program).ops
+    }
+    assert seen == set(Packing)
+
+
+def test_exchanged_constants_are_found() -> None:
+    """Two layers of one shape have each other's weights, so that each equals one of the original's."""
+
+    def net(first: int, second: int) -> bytes:
+        made, filters = Net(1), np.random.default_rng(5).integers(-99, 99, (3, 8, 1, 1, 8), dtype=np.int8)
+        x = made.conv2d(made.conv2d(made.input((1, 9, 9, 8)), 8), 8)
+        model = made.model(made.conv2d(x, 8))
+        tree = writer.edit(read(model))
+        for op, number in zip(tree.subgraphs[0].operators, (first, second, 2), strict=True):
+            tree.buffers[tree.subgraphs[0].tensors[op.inputs[1]].buffer].data = filters[number].view(np.uint8).ravel()
+        return writer.write(tree)
+
+    straight, crossed = (tflm_memopt.optimize(net(*order), effort="low").model for order in ((0, 1), (1, 0)))
+    assert compared(net(0, 1), straight).different == ()
+    assert compared(net(0, 1), crossed).different
+
+
+def test_constants_of_builtin_operators() -> None:
+    original, rewritten = network(), tflm_memopt.optimize(network(), ops="builtin").model
+    assert compared(original, rewritten).equal >= 5
+    tree = writer.edit(read(rewritten))
+    tensor = next(op.inputs[1] for op in tree.subgraphs[0].operators if len(op.inputs) == 3)
+    buffer = tree.buffers[tree.subgraphs[0].tensors[tensor].buffer]
+    buffer.data = np.array([buffer.data[0] ^ 1, *buffer.data[1:]], np.uint8)
+    (said,) = compared(original, writer.write(tree)).different
+    assert said.startswith("builtin operator")
+
+
+def test_verify_says_what_was_compared_and_what_differs() -> None:
+    original, rewritten = converted("generic")
+    region, *_ = regions(read(rewritten))
+    _, at, _ = next(place for place in places(region.program) if place[0].endswith("weights"))
+    damaged = bytearray(rewritten)
+    damaged[rewritten.index(region.program) + at] ^= 1
+    found = tflm_memopt.verify(original, bytes(damaged), runs=0)
+    assert not found.bit_exact
+    assert found.constants is not None
+    (said,) = found.constants.different
+    assert "1 weights differ" in said
+    assert found.to_json()["constants"]["different"] == (said,)

@@ -1,0 +1,226 @@
+"""Are the constants of a rewritten model those of the original? No model runs for that.
+
+Each operator of a program is unpacked and compared with the original's operators in the planner's form (RowOp). A
+program does not say which operators it stands for. So each of its operators has to equal one of the original's; the
+operator that makes its input has to equal the one that makes it in the original; and each one of the original has to be
+there. Constants of builtin operators have to be the same bytes.
+
+Programs have the same constants in several forms: without dead channels, in halves of a reduction, or with rows counted
+from the last to the first.
+"""
+
+from __future__ import annotations
+
+import contextlib
+from collections import defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+import numpy as np
+
+from tflm_memopt.convert import pipeline
+from tflm_memopt.errors import UsageError
+from tflm_memopt.lower import numbers
+from tflm_memopt.lower.numbers import Numbers
+from tflm_memopt.lower.program import Program, ProgramOp
+from tflm_memopt.lower.serialise import unpack
+from tflm_memopt.model.graph import ABSENT, Graph, Quantization, Tensor
+from tflm_memopt.model.interface import Changes
+from tflm_memopt.model.reader import Model, describe
+from tflm_memopt.ops.rowop import RowOp
+from tflm_memopt.rewrite.int8_io import int8_io
+from tflm_memopt.rowgraph.fold import narrowed
+from tflm_memopt.rowgraph.inputs import SLIDING, input_mode
+from tflm_memopt.runtime.regions import is_region, regions
+from tflm_memopt.runtime.verification import ComparedConstants
+
+
+def compare_constants(original: Model, rewritten: Model, changes: Changes) -> ComparedConstants:
+    """Compares all operators of the rewritten model that have constants. changes: of the model's interface."""
+    known = {region.program for region in regions(original)}
+    programs = [unpack(region.program) for region in regions(rewritten) if region.program not in known]
+    found = compare_programs(programs, nearest_form(programs, original, changes)) if programs else ComparedConstants()
+    equal, different = _builtin(original.graph, rewritten.graph)
+    return replace(found, equal=found.equal + equal, different=(*found.different, *different))
+
+
+def nearest_form(programs: Sequence[Program], original: Model, changes: Changes) -> Originals:
+    """The form of the original that most operators of the programs equal."""
+    best, most = Originals(()), -1
+    for ops in _originals(original, changes):
+        tried = Originals(ops)
+        found = [tried.equal(op, numbers.of_program(op, program)) for program in programs for op in _compared(program)]
+        if (count := sum(map(bool, found))) > most:
+            best, most = tried, count
+        if count == len(found):
+            break
+    return best
+
+
+def _compared(program: Program) -> Iterator[ProgramOp]:
+    return (op for op in program.ops if op.kind not in numbers.NOT_COMPARED)
+
+
+def _originals(model: Model, changes: Changes) -> Iterator[Sequence[RowOp]]:
+    """The original's operators as programs may have them: without dead channels, or with them."""
+    graph = int8_io(model.graph).graph if changes.inputs or changes.outputs else model.graph
+    annotated = pipeline.annotate(graph, pipeline.left_whole(model))
+    forms = [annotated]
+    mode = input_mode(changes.input or "arena")
+    if mode.where == SLIDING:
+        with contextlib.suppress(UsageError):  # the rewritten model is that of another original
+            forms.insert(0, pipeline.slide(annotated, mode)[0])
+    for form in forms:
+        for fold in (True, False):
+            rows = pipeline.find_regions(form, fold=fold)
+            if rows is not None:
+                yield [rows.ops[key] for region in rows.regions for key in region.ops]
+
+
+@dataclass(frozen=True)
+class Originals:
+    """Operators to compare with."""
+
+    ops: Sequence[RowOp]
+
+    @cached_property
+    def forms(self) -> Sequence[tuple[int, RowOp]]:
+        """Each operator by its number, as it is and with its rows counted the other way."""
+        return [(number, form) for number, op in enumerate(self.ops) for form in _forms(op)]
+
+    @cached_property
+    def plain(self) -> Mapping[bytes, Sequence[tuple[int, RowOp]]]:
+        """By the digest of their numbers."""
+        found = defaultdict(list)
+        for number, form in self.forms:
+            found[numbers.digest(form.kind, numbers.of_original(form))].append((number, form))
+        return found
+
+    @cached_property
+    def packed(self) -> Mapping[bytes, Sequence[tuple[int, RowOp]]]:
+        """By the digest of their numbers as packings have them."""
+        found = defaultdict(list)
+        for number, form in self.forms:
+            found[numbers.digest(form.kind, numbers.of_packed_original(form))].append((number, form))
+        return found
+
+    def equal(self, op: ProgramOp, found: Numbers) -> Sequence[tuple[int, RowOp]]:
+        """Those that a program's operator with these numbers equals."""
+        return (self.packed if op.packed else self.plain).get(numbers.digest(op.kind, found), ())
+
+    def halves(self, op: ProgramOp, found: Numbers, channels: int) -> Sequence[tuple[int, RowOp]]:
+        """Halves of operators that it equals. channels: of its output."""
+        return [
+            (number, half)
+            for number, form in self.forms
+            if form.kind is op.kind and form.writes.c > channels
+            for half in _halves(form, channels)
+            if numbers.differences(found, _expected(op, half)) == {}
+        ]
+
+    def nearest(self, op: ProgramOp, found: Numbers) -> tuple[RowOp, Mapping[str, int]] | None:
+        """The one of the same shape that differs in the fewest numbers, and in how many."""
+        compared = (
+            (form, numbers.differences(found, _expected(op, form))) for _, form in self.forms if form.kind is op.kind
+        )
+        alike = [(form, counts) for form, counts in compared if counts is not None]
+        return min(alike, key=lambda one: sum(one[1].values()), default=None)
+
+
+def _expected(op: ProgramOp, form: RowOp) -> Numbers:
+    return numbers.of_packed_original(form) if op.packed else numbers.of_original(form)
+
+
+def _forms(op: RowOp) -> Iterator[RowOp]:
+    """The operator, and the same with rows, or rows and pixels, from the last to the first."""
+    yield op
+    axes = op.traits.constants.kernel_axes
+    if op.weights is not None and axes:
+        for turned in (axes[:1], axes):
+            yield replace(op, weights=np.flip(op.weights, turned))
+    elif op.constant:
+        for turned in ((0,), (0, 1)):
+            yield replace(op, constant=replace(op.constant, values=np.flip(op.constant.values, turned)))
+
+
+def _halves(op: RowOp, channels: int) -> Iterator[RowOp]:
+    """The first so many channels of an operator, and the last."""
+    if not (op.is_convolution or op.is_depthwise or op.is_channelwise):
+        return
+    every = np.arange(op.writes.c)
+    for written in (every < channels, every >= op.writes.c - channels):
+        read = [np.ones(rows.c, np.bool_) if op.is_convolution else written for rows in op.reads]
+        if all(len(mask) == rows.c for mask, rows in zip(read, op.reads, strict=True)):
+            yield narrowed(op, read, written, op.bias)
+
+
+def compare_programs(programs: Sequence[Program], originals: Originals) -> ComparedConstants:
+    """Compares programs with the original's operators."""
+    ops, different, seen, count, unknown = originals.ops, list[str](), set[int](), 0, 0
+    for p, program in enumerate(programs):
+        equal: dict[int, set[int]] = {}
+        for n, op in enumerate(program.ops):
+            if op.kind in numbers.NOT_COMPARED:
+                continue
+            found, where = numbers.of_program(op, program), f"operator {n} of program {p}, {op.kind.name},"
+            channels = program.tensors[op.output].channels
+            matches = originals.equal(op, found) or originals.halves(op, found, channels)
+            if not matches:
+                near = originals.nearest(op, found)
+                unknown += near is None
+                different += [f"{where} is not '{near[0].name}' of the original: {_told(near[1])}"] if near else []
+                continue
+            if op.packed and not any(numbers.filled(form, op.packed, swapped=op.swapped) for _, form in matches):
+                different.append(f"{where} differs in what fills up its packing, or in its rounding constants")
+            equal[n] = {number for number, _ in matches}
+            seen |= equal[n]
+            count += bool(found.keys() & numbers.CONSTANTS)
+        different += _elsewhere(p, program, equal, ops)
+    missing = [op for number, op in enumerate(ops) if number not in seen and op.kind not in numbers.NOT_COMPARED]
+    if not different and not unknown:
+        different += [f"{op.name} of the original is in no program" for op in missing]
+    return ComparedConstants(count, unknown, tuple(different))
+
+
+def _told(counts: Mapping[str, int]) -> str:
+    """Which numbers differ.
+
+    >>> _told({"weights": 3, "biases": 1})
+    '3 weights and 1 biases differ'
+    """
+    return " and ".join(f"{count:,} {name}" for name, count in counts.items()) + " differ"
+
+
+def _elsewhere(p: int, program: Program, equal: Mapping[int, set[int]], ops: Sequence[RowOp]) -> Iterator[str]:
+    """Operators that equal one of the original's which has another one in front of it."""
+    for n, numbers_of_equal in equal.items():
+        for maker in program.ops[n].producers:
+            if maker not in equal or maker is None:
+                continue
+            made = {ops[number].output for number in equal[maker]}
+            if not any(made & set(ops[number].inputs) for number in numbers_of_equal):
+                yield f"operators {maker} and {n} of program {p} are not one behind the other in the original"
+
+
+def _builtin(before: Graph, after: Graph) -> tuple[int, list[str]]:
+    """How many builtin operators have the constants that they had in the original, and which have others."""
+    known = {(op.type, before.tensors[op.outputs[0]].name): op for op in before.ops if op.outputs}
+    equal, different = 0, []
+    for op in after.ops:
+        old = None if is_region(op) or not op.outputs else known.get((op.type, after.tensors[op.outputs[0]].name))
+        if old is None or len(old.inputs) != len(op.inputs):
+            continue
+        pairs = [
+            (before.tensors[a], after.tensors[b])
+            for a, b in zip(old.inputs, op.inputs, strict=True)
+            if ABSENT not in (a, b) and after.tensors[b].constant and before.tensors[a].constant
+        ]
+        wrong = [new for kept, new in pairs if _constant(kept) != _constant(new)]
+        different += [f"builtin {describe(op)}: constant '{new.label}' differs" for new in wrong]
+        equal += bool(pairs) and not wrong
+    return equal, different
+
+
+def _constant(tensor: Tensor) -> tuple[bytes, Quantization | None]:
+    return b"" if tensor.data is None else tensor.data.tobytes(), tensor.quantization

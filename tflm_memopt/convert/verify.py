@@ -1,0 +1,57 @@
+"""Are two models the same function? Both run, and their constants are compared without running."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from numpy.typing import NDArray
+
+from tflm_memopt.convert.constants import compare_constants
+from tflm_memopt.errors import ModelError
+from tflm_memopt.files import GivenModel, loaded
+from tflm_memopt.model import interface
+from tflm_memopt.model.reader import read
+from tflm_memopt.runtime import verify as runs_of_both
+from tflm_memopt.runtime.stimuli import NO_STEPS, Steps
+from tflm_memopt.runtime.verification import ComparedConstants, How, Verification
+
+
+def verify(
+    original: GivenModel,
+    rewritten: GivenModel,
+    *,
+    runs: int | None = None,
+    seed: int = 0,
+    inputs: Sequence[NDArray[Any]] = (),
+    steps: Steps = NO_STEPS,
+    how: How | None = None,
+    c: Path | None = None,
+) -> Verification:
+    """Runs both models and compares every output byte; compares weights, biases and scales of all operators, too.
+
+    runs: how many random inputs. None: as many inputs as take about two seconds, at least ten random ones; if there is
+    time for 256 more, each byte of the input takes every value in them. seed: for random inputs.
+    inputs: one array for each model input and inference; several inferences may be stacked along the first axis.
+    steps: more inferences, one after the other, with resets, for models with state.
+    how: the official wheel (default where it exists) or this package's kernels.
+    c: the folder, or NAME.c, of a C module of the rewritten model, to compare as well.
+
+    Raises InterfaceError when the two cannot be compared, ModelError when one cannot be read or the original does not
+    run, RuntimeUnavailable when something has to be installed first, UsageError for arrays that do not fit.
+    """
+    before, after = loaded(original).data, loaded(rewritten).data
+    found = runs_of_both.verify(before, after, runs=runs, seed=seed, inputs=inputs, steps=steps, how=how, c=c)
+    return replace(found, constants=_constants(before, after))
+
+
+def _constants(original: bytes, rewritten: bytes) -> ComparedConstants | None:
+    """None for a model with a damaged program, which its operator has refused."""
+    before, after = read(original), read(rewritten)
+    changes = interface.changes_of(interface.metadata(after.tree, interface.METADATA))
+    try:
+        return compare_constants(before, after, changes)
+    except ModelError:
+        return None

@@ -1,0 +1,138 @@
+"""What an operator computes with, in one form for the original's operators and for those of a program.
+
+Weights, biases, multipliers, shifts and tables, and the zero points, the activation and the parameter beside them.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tflm_memopt.lower.pack import Packed, pack
+from tflm_memopt.lower.program import PROGRAM_BASE, Program, ProgramOp
+from tflm_memopt.lower.unpack import add_scales, packed_sums
+from tflm_memopt.ops.kinds import KINDS, OPERAND_SCALES, Kind
+from tflm_memopt.ops.packing import Packing
+from tflm_memopt.ops.packings import filters, folded_bias
+from tflm_memopt.ops.rowop import RowOp
+
+Array = NDArray[Any]
+Numbers = Mapping[str, Array]
+"""By name; what an operator does not have, or has zeros in, is missing."""
+CONSTANTS = frozenset({"weights", "multipliers", "values"})
+"""Names of what is stored for an operator alone."""
+NOT_COMPARED = frozenset({Kind.COPY, Kind.SEND, Kind.RECEIVE, Kind.SUMS, Kind.ADD_SUMS})
+"""Kinds without constants, and parts of operators that several devices share."""
+
+
+def of_original(op: RowOp) -> Numbers:
+    """The numbers of an operator as the original model has them."""
+    return _numbers(
+        weights=op.weights, biases=op.bias, multipliers=op.multipliers, shifts=op.shifts,
+        values=op.constant.values if op.constant else None, **_beside(op),
+    )  # fmt: skip
+
+
+def of_packed_original(op: RowOp) -> Numbers:
+    """The same as packings have it: the zero point is in the bias, and channels that a 0 multiplies have zeros."""
+    if op.multipliers is None or op.shifts is None or not (op.is_convolution or op.is_depthwise):
+        return of_original(op)
+    multipliers, shifts = (np.broadcast_to(scales, op.writes.c) for scales in (op.multipliers, op.shifts))
+    alive = (multipliers != 0).astype(np.int64)
+    return _numbers(
+        weights=filters(op) * alive[:, None, None, None], biases=folded_bias(op) * alive, multipliers=multipliers,
+        shifts=shifts * alive, **_beside(op),
+    )  # fmt: skip
+
+
+def of_program(op: ProgramOp, program: Program) -> Numbers:
+    """The numbers of a program's operator, unpacked, its operands in the original's order."""
+    order = [1, 0] if op.swapped else [0, 1]
+    zeros = op.input_zero_points
+    multipliers: Array | None = op.multipliers
+    shifts: Array | None = op.shifts
+    if op.packed and op.packed.packing is Packing.DSP_ADD and op.packed.scales is not None:
+        multipliers, shifts = add_scales(op.packed.scales, op.param)
+    elif op.packed:
+        return _sums(op, op.packed, program)
+    if KINDS[op.kind].scales == OPERAND_SCALES and multipliers is not None and shifts is not None:
+        multipliers, shifts = multipliers[[*order, 2]], shifts[[*order, 2]]
+    constants = [program.tensors[t].constant for t in op.inputs if program.tensors[t].base == PROGRAM_BASE]
+    return _numbers(
+        weights=op.weights, biases=op.bias, multipliers=multipliers, shifts=shifts,
+        values=np.frombuffer(constants[0], np.int8) if constants else None,
+        **_beside(replace(op, input_zero_points=tuple(zeros[k] for k in order) if len(zeros) == len(order) else zeros)),
+    )  # fmt: skip
+
+
+def _sums(op: ProgramOp, packed: Packed, program: Program) -> Numbers:
+    if packed.weights is None:
+        raise ValueError(f"{op.kind.name} is packed without weights")
+    kernel = op.window.kernel_h, op.window.kernel_w, program.tensors[op.inputs[0]].channels
+    channels = program.tensors[op.output].channels
+    if packed.packing in (Packing.DSP_DEPTHWISE, Packing.MVE_DEPTHWISE, Packing.RVV_DEPTHWISE):
+        kernel = *kernel[:2], 1
+    found = packed_sums(packed.packing, packed.weights, packed.scales, kernel, channels)
+    alive = (found.multipliers != 0).astype(np.int64)
+    each = {"weights": found.filters, "biases": found.bias, "multipliers": found.multipliers,
+            "shifts": found.shifts * alive}  # fmt: skip
+    first = {name: np.zeros((channels, *values.shape[1:]), np.int64) for name, values in each.items()}
+    for name, values in each.items():
+        first[name][found.channels] = values
+    again = {f"{name} again": values - first[name][found.channels] for name, values in each.items()}
+    return _numbers(**first, **again, **_beside(op))
+
+
+def filled(op: RowOp, found: Packed, *, swapped: bool) -> bool:
+    """Whether the bytes that fill up a packing, and its rounding constants, are those of an operator that is equal."""
+    wanted = replace(op, packing=found.packing)
+    if swapped and op.multipliers is not None and op.shifts is not None:
+        wanted = replace(wanted, multipliers=op.multipliers[[1, 0, 2]], shifts=op.shifts[[1, 0, 2]])
+    packed = pack(wanted)
+    pairs = (found.weights, packed.weights), (found.scales, packed.scales)
+    return all(a is b is None or (a is not None and b is not None and a.tobytes() == b.tobytes()) for a, b in pairs)
+
+
+def digest(kind: Kind, numbers: Numbers) -> bytes:
+    """Equal for operators of one kind with the same numbers."""
+    found = hashlib.sha256(kind.name.encode())
+    for name, values in sorted(numbers.items()):
+        found.update(f"{name} {values.size} ".encode())
+        found.update(values.tobytes())
+    return found.digest()
+
+
+def differences(found: Numbers, expected: Numbers) -> Mapping[str, int] | None:
+    """How many numbers of each name differ; None for operators of other shapes."""
+    counts = {}
+    for name in found.keys() | expected.keys():
+        a, b = found.get(name), expected.get(name)
+        if a is None or b is None:
+            some = a if b is None else b
+            if name == "weights" or some is None:
+                return None
+            counts[name] = int(np.count_nonzero(some))
+        elif a.size != b.size:
+            return None
+        else:
+            counts[name] = int(np.count_nonzero(a != b))
+    return {name: count for name, count in counts.items() if count}
+
+
+def _beside(op: RowOp | ProgramOp) -> dict[str, Any]:
+    return {
+        "zero points": (*op.input_zero_points, op.output_zero_point),
+        "activation": op.activation,
+        "parameter": (op.param,),
+    }
+
+
+def _numbers(**named: Any) -> Numbers:
+    """Flat, of one type."""
+    arrays = {name: np.asarray(values, np.int64).reshape(-1) for name, values in named.items() if values is not None}
+    return {name: values for name, values in arrays.items() if values.any() or name == "weights"}
