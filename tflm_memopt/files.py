@@ -169,6 +169,15 @@ def printable(path: Path) -> Path:
     return Path(os.fsencode(path).decode("utf-8", "replace"))
 
 
+def for_reports(path: Path) -> Path:
+    """The path as reports show it: of an absolute one, whose folders are of this machine alone, the last part.
+
+    >>> for_reports(Path("/home/me/out")).as_posix(), for_reports(Path("out/kws.tflite")).as_posix()
+    ('out', 'out/kws.tflite')
+    """
+    return printable(Path(path.name) if path.is_absolute() else path)
+
+
 def write_file(path: Path, data: bytes) -> None:
     """Writes `path` atomically: a reader sees the old file or the new one, and a failure leaves nothing behind.
 

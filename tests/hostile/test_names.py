@@ -159,3 +159,30 @@ def test_registers_of_a_driver_of_a_strange_name(name: str, tmp_path: Path, caps
     assert cli.main([*command, "-o", str(tmp_path / "out")]) == cli.BAD
     assert "no file can be called" in capsys.readouterr().err
     assert not (tmp_path / "out").exists()
+
+
+def test_no_absolute_path_gets_into_what_is_written_or_answered(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Files and JSON are given to others."""
+    secret = tmp_path / "secret"
+    (secret / "in").mkdir(parents=True)
+    model = secret / "in/small.tflite"
+    model.write_bytes(small())
+    (secret / "in/app.toml").write_text('effort = "low"\n[models.small]\nfile = "small.tflite"\n')
+    answers = ""
+    for line in (
+        f"inspect {model} -o {secret}/page --json",
+        f"optimize {model} -o {secret}/out --emit cpp,c,platformio --json",
+        f"optimize {model} -o {secret}/two --devices 2 --effort low --json",
+        f"optimize {secret}/in -o {secret}/all --json",
+        f"optimize {secret}/in/app.toml -o {secret}/app --json",
+        f"explore {model} --plans {secret}/plans --csv {secret}/x.csv --plot {secret}/x.svg --effort low --json",
+        f"verify {model} {secret}/out/small.tflite --runs 1 --c {secret}/out --json",
+    ):
+        assert cli.main(line.split()) == cli.DONE
+        answers += capsys.readouterr().out
+    assert "secret" not in answers
+    written = [path for path in secret.rglob("*") if path.is_file() and path.parent != secret / "in"]
+    assert len(written) > 50
+    assert [path for path in written if b"secret" in path.read_bytes()] == []

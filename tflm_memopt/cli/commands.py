@@ -20,7 +20,17 @@ from tflm_memopt.emit import bundle
 from tflm_memopt.emit.manifest import manifest
 from tflm_memopt.emit.names import file_stem
 from tflm_memopt.errors import DoesNotFit, UsageError, about
-from tflm_memopt.files import keep, paths_below, read_file, read_model, same_on_disk, shown, stem, write_files
+from tflm_memopt.files import (
+    for_reports,
+    keep,
+    paths_below,
+    read_file,
+    read_model,
+    same_on_disk,
+    shown,
+    stem,
+    write_files,
+)
 from tflm_memopt.model.described import label_lines
 from tflm_memopt.model.reader import read
 from tflm_memopt.ops.packings import family
@@ -85,7 +95,7 @@ def _optimize_all(args: argparse.Namespace, folder: Path) -> int:
             known.file = known.file or str(path)
             worst = max(worst, console.say(known))
             entries.append(Entry(shown(path), error=known))
-    found = Batch(str(args.model), tuple(entries))
+    found = Batch(str(for_reports(args.model)), tuple(entries))
     console.answer(args, found.to_json(), text.batch(found, folder))
     return worst
 

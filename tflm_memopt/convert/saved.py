@@ -9,7 +9,7 @@ from pathlib import Path
 from tflm_memopt import generic
 from tflm_memopt.emit import bundle
 from tflm_memopt.emit.names import file_stem
-from tflm_memopt.files import keep, paths_below, printable, stem, write_files
+from tflm_memopt.files import for_reports, keep, paths_below, stem, write_files
 from tflm_memopt.report import html
 from tflm_memopt.results import Optimized
 from tflm_memopt.runtime.verify import sample
@@ -31,7 +31,7 @@ def files(
     given = bundle.Extras(lambda: sample(result.original, result.model), result.original, tuple(labels))
     made = bundle.files(result, name, bundle.kinds(kinds), given)
     file = original or result.source
-    page = html.optimized(result, file and printable(file), printable(folder))
+    page = html.optimized(result, file and for_reports(file), for_reports(folder))
     return {**made, f"{file_stem(name)}.report.html": page.encode()}
 
 

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tflm_memopt.errors import ModelError, UsageError
-from tflm_memopt.files import GivenModel, loaded
+from tflm_memopt.files import GivenModel, for_reports, loaded
 from tflm_memopt.lower.program import ProgramOp
 from tflm_memopt.lower.serialise import unpack
 from tflm_memopt.model import interface
@@ -275,7 +275,9 @@ def _run_module(
             np.ascontiguousarray(v).view(np.uint8) for v in (expected.outputs[k], back[k](b) if k in back else b)
         )
         ports.append(PortBytes(k, graph.tensors[graph.outputs[k]].name, before.size, int((before != now).sum())))
-    return ModuleRuns(str(module.source), got.sanitized, len(cases), tuple(ports), got.selftest, got.failure)
+    return ModuleRuns(
+        str(for_reports(module.source)), got.sanitized, len(cases), tuple(ports), got.selftest, got.failure
+    )
 
 
 def sample(original: bytes, rewritten: bytes, *, seed: int = 0) -> Sample:
