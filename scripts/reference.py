@@ -216,7 +216,7 @@ def program_page() -> str:
         "",
         NOTE,
         "What a custom operator's constant input holds, and what `tmo_run` executes in place: little-endian, 16-byte",
-        "aligned; a header, the tables of tensors, operators, blocks, lanes, orders and rings, then constants",
+        "aligned; a header, the tables of tensors, operators, blocks, lanes and rings, then loops and constants",
         "(weights, biases, multipliers, shifts). An offset of a table or a constant counts bytes from the program's",
         "start; 0 means none.",
         "",
@@ -251,7 +251,7 @@ def plan_schema() -> Mapping[str, Any]:
     stage = record(op=natural, operands=several(natural), iterative=flag, walk=walk)
     block = record(
         type={"const": "block"}, region=natural, stages=several(stage), sinks=several(natural), firings=natural,
-        macs=natural, strips=natural, turned=flag,
+        macs=natural, strips=natural, turned=flag, loops={"$ref": "#/$defs/loops"},
     )  # fmt: skip
     builtin = record(type={"const": "builtin"}, op=natural, macs=natural)
     buffer = record(
@@ -265,7 +265,10 @@ def plan_schema() -> Mapping[str, Any]:
         tilings=several(record(ops=several(natural), parts=natural, channels=flag)),
         steps=several({"oneOf": [block, builtin]}), buffers=several(buffer),
     )  # fmt: skip
-    return {"$schema": "https://json-schema.org/draft/2020-12/schema", "title": "A plan of tflm-memopt", **document}
+    repeat = record(times=natural, body={"$ref": "#/$defs/loops"})
+    skipping = {"type": "array", "items": natural, "minItems": 2, "maxItems": 2}
+    head = {"$schema": "https://json-schema.org/draft/2020-12/schema", "title": "A plan of tflm-memopt"}
+    return {**head, "$defs": {"loops": several({"oneOf": [natural, skipping, repeat]})}, **document}
 
 
 FILES: Mapping[str, Callable[[], str]] = {

@@ -1,16 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The validator's walk: tensors, operands, blocks, and the orders of their firings. */
+/* The validator's walk: tensors, operands, blocks, and their loops. */
 #include "tmo/check.h"
 
+#include "tmo/loops.h"
 #include "tmo/walk.h"
 
 #define MAX_READS 16 /* elements read per byte of the program: checking stays linear when arrays are shared */
 
 /* The same on every ABI: the converter packs these from a table. */
 _Static_assert(TMO_MAX_KERNEL_H <= TMO_MAX_TAPS, "one array of pointers holds either");
-_Static_assert(sizeof(tmo_header) == 56 && sizeof(tmo_tensor) == 28 && sizeof(tmo_lane) == 12 && sizeof(tmo_op) == 80 &&
-                   sizeof(tmo_block) == 12 && sizeof(tmo_unit) == 8 && sizeof(tmo_access) == 16 && sizeof(tmo_copy) == 8 &&
-                   sizeof(tmo_move) == 28 && sizeof(tmo_order) == 16 && sizeof(tmo_ring) == 16,
+_Static_assert(sizeof(tmo_header) == 56 && sizeof(tmo_tensor) == 28 && sizeof(tmo_lane) == 12 && sizeof(tmo_op) == 72 &&
+                   sizeof(tmo_block) == 16 && sizeof(tmo_unit) == 8 && sizeof(tmo_access) == 16 && sizeof(tmo_copy) == 8 &&
+                   sizeof(tmo_move) == 28 && sizeof(tmo_ring) == 16,
                "packed layout");
 
 /* Of the buffer that a tensor lies in. */
@@ -99,25 +100,29 @@ static bool check_lanes(tmo_checker *c, const tmo_tensor *t, uint32_t pixel) {
   return rows == t->rows;
 }
 
-static bool same_rows(const tmo_tensor *a, const tmo_tensor *b) {
-  return a->base == b->base && a->offset == b->offset && a->height == b->height && a->depth == b->depth && tmo_row_bytes(a) == tmo_row_bytes(b);
+/* The earlier operator of the block that makes tensor `tensor`; NULL: there is none. */
+static const tmo_op *maker_of(tmo_checker *c, const tmo_block *block, uint32_t index, uint32_t tensor) {
+  if (!tmo_may_read(c, index - block->first_op)) return NULL;
+  for (uint32_t i = block->first_op; i < index; ++i) {
+    if (c->ops[i].output == tensor) return &c->ops[i];
+  }
+  return NULL;
 }
 
-/* An operand is resident, or the output of an operator that comes earlier in the block. */
-static bool check_operand(const tmo_checker *c, const tmo_block *block, uint32_t index, uint32_t k) {
+/* An operand in lanes, or in channel groups, is laid out by an operator that comes earlier in the block. Any other lies where its record says. */
+static bool check_operand(tmo_checker *c, const tmo_block *block, uint32_t index, uint32_t k) {
   const tmo_op *op = &c->ops[index];
   if (op->input[k] >= tmo_header_of(c->program)->n_tensors) return false;
   const tmo_tensor *in = &c->tensors[op->input[k]];
-  const bool frame = tmo_is_frame(c->program, in), streamed = tmo_input_of(c->program) == TMO_INPUT_STREAM;
-  if (frame && (op->producer[k] != TMO_NONE || tmo_reads_group(op))) return false;
-  if (frame) return !streamed || block->first_op == 0; /* later blocks find nothing of it */
-  if (tmo_on_link(c->program, in)) return op->kind == TMO_OP_RECEIVE && op->producer[k] == TMO_NONE;
-  if (op->producer[k] == TMO_NONE) return !tmo_has_lanes(in) && in->depth == in->height && !tmo_reads_group(op);
-  if (op->producer[k] < block->first_op || op->producer[k] >= index) return false;
-  const tmo_op *producer = &c->ops[op->producer[k]];
-  if (!tmo_is_tiled(block)) return !tmo_has_lanes(in) && same_rows(in, &c->tensors[producer->output]);
-  if (op->input[k] != producer->output || tmo_reads_group(op) != tmo_writes_group(producer)) return false;
-  return !tmo_reads_group(op) || op->group_channels == producer->group_channels; /* of the same channels: as many groups, too */
+  if (tmo_is_frame(c->program, in)) {
+    const bool streamed = tmo_input_of(c->program) == TMO_INPUT_STREAM;
+    return !tmo_reads_group(op) && (!streamed || block->first_op == 0); /* later blocks find nothing of a stream */
+  }
+  if (tmo_on_link(c->program, in)) return op->kind == TMO_OP_RECEIVE;
+  if (!tmo_has_lanes(in) && !tmo_reads_group(op)) return true;
+  const tmo_op *maker = tmo_is_tiled(block) ? maker_of(c, block, index, op->input[k]) : NULL;
+  if (maker == NULL || tmo_reads_group(op) != tmo_writes_group(maker)) return false;
+  return !tmo_reads_group(op) || op->group_channels == maker->group_channels; /* of the same channels: as many groups, too */
 }
 
 /* Where pixels of an external frame become int8. Looks at accesses that tmo_check_kind() has found to exist. */
@@ -179,7 +184,7 @@ static bool has_turned_pixels(const tmo_checker *c, const tmo_operation *o) {
 
 static bool check_op(tmo_checker *c, const tmo_block *block, uint32_t index) {
   const tmo_op *op = &c->ops[index];
-  const uint8_t known = TMO_FLAG_SINK | TMO_FLAG_ITERATIVE | TMO_FLAG_PER_CHANNEL | TMO_FLAG_SUMS | TMO_FLAG_SWAPPED;
+  const uint8_t known = TMO_FLAG_ITERATIVE | TMO_FLAG_PER_CHANNEL | TMO_FLAG_SUMS | TMO_FLAG_SWAPPED;
   if ((op->flags & ~known) != 0 || op->act_min > op->act_max) return false;
   if ((op->flags & TMO_FLAG_PER_CHANNEL) != 0 && !tmo_is_in(TMO_TAKEN(TMO_PER_CHANNEL_KINDS), op->kind)) return false;
   if (!check_arity(op) || op->output >= tmo_header_of(c->program)->n_tensors) return false;
@@ -205,17 +210,20 @@ static tmo_status check_block(tmo_checker *c, const tmo_block *block, uint32_t f
   return TMO_OK;
 }
 
-/* They are there. What they say is harmless: who fires stays inside his buffers, whatever his unit. */
-TMO_OWN_FRAME static bool check_orders(const tmo_checker *c) {
-  uint32_t at = tmo_header_of(c->program)->orders;
-  if (at == 0) return true;
-  for (;; at += sizeof(tmo_order)) {
-    if (!tmo_has_constant(c, at, sizeof(tmo_order), 4)) return false;
-    const tmo_order *order = (const tmo_order *)tmo_constant(c->program, at);
-    if (order->count > order->first) return false;
-    if (order->first == 0) return true;
-    if (order->period == 0 || !tmo_has_constant(c, order->ops, order->period, 1)) return false;
+/* The loops of all blocks fire as often as the header says. Any order is harmless: a firing stays inside its buffers, whatever its unit. */
+TMO_OWN_FRAME static tmo_status check_loops(tmo_checker *c) {
+  const tmo_header *h = tmo_header_of(c->program);
+  uint32_t firings = 0;
+  for (uint32_t i = 0; i < h->n_blocks; ++i) {
+    const tmo_block *block = &tmo_blocks(c->program)[i];
+    if (!tmo_has_constant(c, block->loops, 1, 1)) return TMO_ERROR_TABLE;
+    const uint8_t *const first = tmo_loops(c->program, block);
+    const tmo_loop_body body = tmo_read_loop(first, c->program + h->size, block->n_ops);
+    if (body.firings == 0 || !tmo_may_read(c, (uint32_t)(body.end - first))) return TMO_ERROR_TABLE;
+    if (body.firings > h->firings - firings) return TMO_ERROR_FIRINGS;
+    firings += body.firings;
   }
+  return firings == h->firings ? TMO_OK : TMO_ERROR_FIRINGS;
 }
 
 tmo_status tmo_check(const void *program, size_t program_bytes, const uint32_t *io_bytes, size_t n_inputs, size_t n_outputs,
@@ -242,6 +250,6 @@ tmo_status tmo_check(const void *program, size_t program_bytes, const uint32_t *
     if (status != TMO_OK) return status;
     first += block->n_ops;
   }
-  if (first == 0 || first != h->n_ops || !check_orders(&c)) return TMO_ERROR_TABLE;
-  return h->firings > 0 ? TMO_OK : TMO_ERROR_FIRINGS;
+  if (first == 0 || first != h->n_ops) return TMO_ERROR_TABLE;
+  return check_loops(&c);
 }

@@ -32,10 +32,8 @@ static tmo_status tmo_cores_step(tmo_run_state *run);
 #include "tmo_fire.c"
 
 const tmo_cores *tmo_cores_of(const void *program) {
-  const tmo_order *order = tmo_orders(program);
-  if (order == NULL) return NULL;
-  while (order->first != 0) ++order;
-  return order->ops == 0 ? NULL : (const tmo_cores *)tmo_constant(program, order->ops);
+  const uint32_t cores = tmo_header_of(program)->cores;
+  return cores == 0 ? NULL : (const tmo_cores *)tmo_constant(program, cores);
 }
 
 /* Columns or channels [first, end). */
@@ -230,10 +228,7 @@ static tmo_status run_core(const tmo_team *team, uint16_t core) {
   tmo_status status = TMO_MORE;
   tmo_cores_begin(&c.run, team->program, team->io, c.workspace + (core > 0 ? c.cores->counters : 0));
   for (uint32_t i = 0; i < firings; ++i) {
-    if (bit_of(team->program, c.cores->meetings, i)) {
-      if (status == TMO_MORE && !wants_units(&c.run)) leave_block(&c.run); /* from now on, the other core may write over its counters */
-      meet(team, core);
-    }
+    if (bit_of(team->program, c.cores->meetings, i)) meet(team, core);
     if (status == TMO_MORE) status = tmo_cores_step(&c.run);
   }
   return status;
@@ -310,12 +305,10 @@ static bool check_shares(const tmo_checker *c, const tmo_block *block, const tmo
 
 tmo_status tmo_check_cores(const void *program) {
   const tmo_header *h = tmo_header_of(program);
-  const tmo_order *last = tmo_orders(program);
   if (tmo_cores_of(program) == NULL) return TMO_OK;
   const tmo_checker c = {(const uint8_t *)program, tmo_tensors(program), tmo_ops(program), NULL, 0, 0, 0};
-  while (last->first != 0) ++last;
   const tmo_cores *cores = tmo_cores_of(program);
-  if (h->input != TMO_INPUT_ARENA || h->state > 0 || !tmo_has_constant(&c, last->ops, sizeof *cores, 4)) return TMO_ERROR_TABLE;
+  if (h->input != TMO_INPUT_ARENA || h->state > 0 || !tmo_has_constant(&c, h->cores, sizeof *cores, 4)) return TMO_ERROR_TABLE;
   if (!tmo_has_constant(&c, cores->shares, tmo_times(sizeof(tmo_share), h->n_ops), 4)) return TMO_ERROR_TABLE;
   if (!tmo_has_constant(&c, cores->meetings, h->firings / 8 + 1, 1)) return TMO_ERROR_TABLE;
   if (cores->alone > 0 && !tmo_has_constant(&c, cores->alone, h->firings / 8 + 1, 1)) return TMO_ERROR_TABLE;

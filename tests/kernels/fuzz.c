@@ -16,6 +16,7 @@
 #include <unistd.h> /* alarm() */
 
 #include "tmo/access.h"
+#include "tmo/loops.h"
 #include "tmo_threads.h"
 
 #ifdef __SANITIZE_THREAD__
@@ -118,10 +119,11 @@ static sample load(const char *path) {
     const size_t end = tables_end(&s, &tmo_ops(s.program)[i]);
     if (end > s.tables) s.tables = end;
   }
-  for (const tmo_order *order = tmo_orders(s.program); order != NULL; order = order->first != 0 ? order + 1 : NULL) {
-    const size_t end = order->ops + order->period, all = (size_t)((const uint8_t *)(order + 1) - s.program);
+  for (uint32_t i = 0; i < h->n_blocks; ++i) {
+    const tmo_block *block = &tmo_blocks(s.program)[i];
+    const tmo_loop_body loops = tmo_read_loop(tmo_loops(s.program, block), s.program + s.size, block->n_ops);
+    const size_t end = (size_t)(loops.end + 1 - s.program);
     if (end > s.tables) s.tables = end;
-    if (all > s.tables) s.tables = all;
   }
   if (cores_end(&s) > s.tables) s.tables = cores_end(&s);
   if (tmo_cores_of(s.program) != NULL) {

@@ -15,6 +15,7 @@
 #define OPS (TENSORS + 2 * sizeof(tmo_tensor))
 #define BLOCKS (OPS + sizeof(tmo_op))
 #define CONSTANTS (BLOCKS + sizeof(tmo_block))
+#define LOOPS (CONSTANTS + TMO_TABLE_BYTES)
 
 static int calls;
 
@@ -29,16 +30,18 @@ static struct {
   tmo_op op;
   tmo_block block;
   int8_t table[TMO_TABLE_BYTES];
+  uint8_t loops[6];
 } program = {
     .header = {.magic = TMO_MAGIC, .version = TMO_VERSION, .target = TMO_TARGET_GENERIC, .size = sizeof program, .firings = ROWS,
                .workspace = sizeof(tmo_unit), .n_inputs = 1, .n_outputs = 1, .n_tensors = 2, .n_ops = 1, .n_blocks = 1, .tensors = TENSORS, .ops = OPS,
                .blocks = BLOCKS},
     .tensors = {{.channels = PIXEL, .width = ROW / PIXEL, .height = ROWS, .depth = ROWS, .base = 1},
                 {.channels = PIXEL, .width = ROW / PIXEL, .height = ROWS, .depth = ROWS, .base = 2}},
-    .op = {.kind = TMO_OP_LOOKUP, .flags = TMO_FLAG_SINK, .act_min = -128, .act_max = 127, .n_inputs = 1, .input = {0}, .producer = {TMO_NONE},
+    .op = {.kind = TMO_OP_LOOKUP, .act_min = -128, .act_max = 127, .n_inputs = 1, .input = {0},
            .output = 1, .kernel_h = 1, .kernel_w = 1, .stride_h = 1, .stride_w = 1, .dilation_h = 1, .dilation_w = 1,
            .weights = CONSTANTS},
-    .block = {.n_ops = 1},
+    .block = {.n_ops = 1, .loops = LOOPS},
+    .loops = {TMO_LOOP_REPEAT, ROWS, 0, 0, TMO_LOOP_END, TMO_LOOP_END},
 };
 
 static bool caught_at(int32_t byte) {
@@ -56,6 +59,7 @@ static bool caught_at(int32_t byte) {
 
 int main(void) {
   const bool by_row = caught_at(64 + (FAULTY_ROW + 1) * ROW);
+  program.loops[1] = ROWS * ROW / PIXEL;
   program.header.firings = ROWS * ROW / PIXEL; /* one strip, tiles of one column: the rows of the first column come first */
   program.tensors[1].advance = program.tensors[1].rows = program.tensors[1].end = ROWS;
   program.op.tile = 1;

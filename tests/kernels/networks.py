@@ -82,7 +82,6 @@ def operator(rng: Generator, kind: Kind, inputs: tuple[int, ...], shape: Shape, 
     op = ProgramOp(
         kind=kind,
         inputs=inputs,
-        producers=(None,) * len(inputs),
         output=output,
         input_zero_points=zeros,
         output_zero_point=int(rng.integers(-128, 128)),

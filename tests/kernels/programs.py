@@ -9,10 +9,12 @@ from dataclasses import dataclass
 
 import numpy as np
 from kernels.families import BINARY_INT8
+from kernels.loops import nested
 from kernels.networks import WINDOWED, Network
 from numpy.random import Generator
 
 from tflm_memopt.lower.program import Program, ProgramBlock, ProgramOp, ProgramTensor
+from tflm_memopt.plan.loops import Iteration
 from tflm_memopt.runtime.host import DeviceArena
 
 Firing = tuple[int, int]
@@ -123,7 +125,8 @@ def lower(network: Network, cuts: Sequence[int], iterative: set[int], rng: Gener
         block = Block(network, range(first, end), sinks, frozenset(iterative))
         own_order = list(block.order())
         order += own_order
-        blocks.append(ProgramBlock(first, end - first, bump.place(2 * (end - first), 2)))
+        loops = nested([Iteration(i - first) for i, _ in own_order], rng)
+        blocks.append(ProgramBlock(first, end - first, bump.place(2 * (end - first), 2), loops))
         for i in block.members:
             ops.append(_member(block, i, bump))
             if i not in sinks:
@@ -147,12 +150,10 @@ def last_reader(network: Network, i: int) -> int:
 
 
 def _member(block: Block, i: int, bump: Bump) -> ProgramOp:
-    op, n_inputs = block.network.ops[i], block.network.n_inputs
+    op = block.network.ops[i]
     _, w, c = block.network.shapes[op.output]
     return dataclasses.replace(
         op,
-        producers=tuple(t - n_inputs if t - n_inputs in block.members else None for t in op.inputs),
-        sink=i in block.sinks,
         iterative=i in block.iterative,
         accumulator=bump.place(4 * w * c, 4) if i in block.iterative else 0,
     )

@@ -14,7 +14,7 @@ from tflm_memopt.lower.records import HEADER, TENSOR
 from tflm_memopt.lower.serialise import pack
 from tflm_memopt.ops.kinds import Kind
 from tflm_memopt.ops.rowop import Window
-from tflm_memopt.plan.firing.order import Order
+from tflm_memopt.plan.loops import Iteration, Loops, Repeat
 
 Change = Callable[[Program], Program]
 
@@ -26,13 +26,31 @@ TILED_OP = HEADER.itemsize + 5 * TENSOR.itemsize
 """In tiled()."""
 
 
+def _looped(*items: int | tuple[int, str]) -> Loops:
+    """Stages, and stages that run several times, one after the other in each of them."""
+    return tuple(
+        Iteration(item) if isinstance(item, int) else Repeat(item[0], tuple(Iteration(int(c)) for c in item[1]))
+        for item in items
+    )
+
+
+GOOD_LOOPS = _looped((8, "012"))
+"""Of good()."""
+TILED_LOOPS: Loops = (
+    Repeat(2, _looped((7, "0"), (3, "120"), (5, "12"))),
+    *_looped((8, "23")),
+    Repeat(2, _looped((8, "0"), (2, "120"), (6, "12"))),
+    *_looped((8, "23")),
+)
+"""Of tiled()."""
+
+
 def good() -> Program:
     """CONV 3x3 into a ring, ADD of the ring with itself, iterative MEAN-like convolution over all that."""
     scale = {"multipliers": np.full(3, 1 << 30, np.int32), "shifts": np.full(3, -7, np.int8)}
     conv = ProgramOp(
         kind=Kind.CONV,
         inputs=(0,),
-        producers=(None,),
         output=1,
         input_zero_points=(0,),
         output_zero_point=0,
@@ -42,11 +60,11 @@ def good() -> Program:
         **scale,
     )
     add = dataclasses.replace(
-        conv, kind=Kind.ADD, inputs=(1, 1), producers=(0, 0), output=2, input_zero_points=(0, 0), param=20,
+        conv, kind=Kind.ADD, inputs=(1, 1), output=2, input_zero_points=(0, 0), param=20,
         window=Window(), weights=None, bias=None,
     )  # fmt: skip
     whole = dataclasses.replace(
-        conv, inputs=(2,), producers=(1,), output=3, window=Window(kernel_h=8, kernel_w=6), iterative=True, sink=True,
+        conv, inputs=(2,), output=3, window=Window(kernel_h=8, kernel_w=6), iterative=True,
         accumulator=104, weights=np.ones((3, 8, 6, 3), np.int8),
     )  # fmt: skip
     tensors = (
@@ -55,7 +73,7 @@ def good() -> Program:
         ProgramTensor(44, 8, 6, 3, 3),
         ProgramTensor(0, 1, 1, 3, 1, base=2),
     )
-    return Program(1, 1, 116, 24, tensors, (conv, add, whole), (ProgramBlock(0, 3, 0),))
+    return Program(1, 1, 116, 24, tensors, (conv, add, whole), (ProgramBlock(0, 3, 0, GOOD_LOOPS),))
 
 
 def tiled() -> Program:
@@ -66,13 +84,13 @@ def tiled() -> Program:
         multipliers=np.full(1, 1 << 30, np.int32), shifts=np.full(1, -7, np.int8),
     )  # fmt: skip
     depthwise = dataclasses.replace(
-        expand, kind=Kind.DEPTHWISE, inputs=(1,), producers=(0,), output=2, window=conv.window,
+        expand, kind=Kind.DEPTHWISE, inputs=(1,), output=2, window=conv.window,
         weights=np.ones((3, 3, 4), np.int8),
     )  # fmt: skip
     project = dataclasses.replace(
-        expand, inputs=(2,), producers=(1,), output=3, weights=np.ones((3, 1, 1, 4), np.int8), accumulator=32,
+        expand, inputs=(2,), output=3, weights=np.ones((3, 1, 1, 4), np.int8), accumulator=32, sums=True,
     )  # fmt: skip
-    whole = dataclasses.replace(whole, inputs=(3,), producers=(2,), output=4, accumulator=320, tile=4)
+    whole = dataclasses.replace(whole, inputs=(3,), output=4, accumulator=320, tile=4)
     tensors = (
         ProgramTensor(0, 8, 6, 2, 8, base=1),
         ProgramTensor(0, 8, 6, 4, 8, 0, (PixelRing(332, 12, 2), PixelRing(356, 24, 4)), WalkRecord(4, 5, 6)),
@@ -81,7 +99,7 @@ def tiled() -> Program:
         ProgramTensor(0, 1, 1, 3, 1, 2, (), WalkRecord(1, 0, 1)),
     )
     ops = (expand, depthwise, project, whole)
-    return Program(1, 1, 524, 40 + 32 + 48 + 16, tensors, ops, (ProgramBlock(0, 4, 0, 2),))
+    return Program(1, 1, 524, 40 + 32 + 48 + 16, tensors, ops, (ProgramBlock(0, 4, 0, TILED_LOOPS, 2),))
 
 
 def tensor(i: int, **changes: Any) -> Change:
@@ -108,12 +126,8 @@ def whole(**changes: Any) -> Change:
     return lambda p: dataclasses.replace(p, **changes)
 
 
-def order(ops: tuple[int, ...]) -> Change:
-    return whole(orders=(Order(1, 5, ops),))
-
-
 def softmax(**changes: Any) -> Change:
-    return op(1, kind=Kind.SOFTMAX, inputs=(1,), producers=(0,), input_zero_points=(0,), **changes)
+    return op(1, kind=Kind.SOFTMAX, inputs=(1,), input_zero_points=(0,), **changes)
 
 
 def lane(i: int, **changes: int) -> Change:
@@ -127,7 +141,7 @@ def walk(i: int, **changes: int) -> Change:
 
 
 def strips(n: int) -> Change:
-    return whole(blocks=(ProgramBlock(0, 4, 0, n),))
+    return whole(blocks=(ProgramBlock(0, 4, 0, TILED_LOOPS, n),))
 
 
 def grouped(groups: int, channels: int) -> Change:

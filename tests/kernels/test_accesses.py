@@ -60,7 +60,7 @@ def test_two_cores(executor: Path, seed: int) -> None:
 
 
 def test_a_counter_read_after_its_block_is_a_race() -> None:
-    """What find_sink() did once: the first firing of a block read the counters of the block before."""
+    """An executor whose first firing of a block reads the counters of the block before has a race."""
     found = two_cores.planned(build(mobile(0)), two_cores.drawn(0))
     assert found
     plan, graph = found[0].plan, found[0].graph

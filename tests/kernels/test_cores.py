@@ -14,6 +14,7 @@ import pytest
 from conftest import EXAMPLE, KEYWORDS, WAKE_WORD, examples, on_two_cores, thinned
 from cores.cases import Case, blob, model_cases
 from kernels.conftest import THREADS, WATCHED, compiled
+from kernels.loops import times
 from property import two_cores
 from property.forced import mobile
 
@@ -109,9 +110,9 @@ def lookup_by_columns(width: int) -> Status:
     cores share by columns.
     """
     given, made = (ProgramTensor(0, 1, w, 12 // w, 1, base) for w, base in ((6, 1), (width, 2)))
-    op = ProgramOp(Kind.LOOKUP, (0,), (None,), 1, (0,), 0, sink=True, weights=np.zeros(256, np.int8))
+    op = ProgramOp(Kind.LOOKUP, (0,), 1, (0,), 0, weights=np.zeros(256, np.int8))
     cores = ProgramCores((ProgramShare(How.COLUMNS, 3, 0),), (0,), (), 2)
-    program = Program(1, 1, 4, 1, (given, made), (op,), (ProgramBlock(0, 1, 0),), cores=cores)
+    program = Program(1, 1, 4, 1, (given, made), (op,), (ProgramBlock(0, 1, 0, times(1)),), cores=cores)
     assert host.check(pack(program), [12], [12]) is Status.OK
     return host.check_cores(pack(program))
 

@@ -199,7 +199,7 @@ def test_a_later_block_finds_nothing_of_a_stream() -> None:
     program = streamed(lower(network, [1], set(), rng).program, rng)
     assert program.input == INPUT_STREAM
     view = next(t for t in program.tensors if t.base == 1)
-    second = replace(program.ops[1], inputs=program.ops[0].inputs, producers=(None,))
+    second = replace(program.ops[1], inputs=program.ops[0].inputs)
     wrong = replace(program, ops=(program.ops[0], second, *program.ops[2:]))
     sizes = [view.pushed * view.width * view.channels], [view_bytes(program, 2)]
     assert host.check(pack(program), *sizes) is Status.OK

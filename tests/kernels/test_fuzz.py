@@ -20,7 +20,6 @@ from kernels import networks, tile_plans
 from kernels.conftest import THREADS, WATCHED, Build, compiled, sample
 from kernels.frames import external, streamed
 from kernels.networks import Network
-from kernels.orders import ordered
 from kernels.packings import packed
 from kernels.programs import can_iterate, lower
 from models import Net
@@ -40,7 +39,6 @@ from property.forced import mobile
 from tflm_memopt.convert import pipeline
 from tflm_memopt.emit.kernels import Needs, Part
 from tflm_memopt.lower.program import Program
-from tflm_memopt.lower.serialise import pack
 from tflm_memopt.model.interface import Changes
 from tflm_memopt.model.reader import read
 from tflm_memopt.ops.kinds import Kind
@@ -73,18 +71,11 @@ def tiled(seed: int) -> tuple[Network, Program, np.random.Generator]:
     return network, (packed(lowered, Family.DSP) if seed % 8 == 1 else lowered).program, rng
 
 
-def told(network: Network, program: Program, rng: np.random.Generator) -> Program:
-    """It says in which order it fires."""
-    inputs = networks.random_inputs(rng, network)
-    return ordered(program, host.firing_order(pack(program), inputs, [int(np.prod(network.shapes[-1]))]), rng)
-
-
 def write_samples(folder: Path) -> list[Path]:
     """Good programs of all kinds, with rings, lanes, branches, groups and sums, their inputs and outputs."""
     paths = []
     for seed in range(SAMPLES):
         network, program, rng = (tiled if seed % 2 else by_row)(seed)
-        program = told(network, program, rng) if seed % 3 == 0 else program
         program = {2: external, 3: streamed}.get(seed % 4, lambda p, _: p)(program, rng)
         inputs = networks.random_inputs(rng, network)
         expected = network.run(inputs)[-1]

@@ -50,12 +50,11 @@ def test_any_pauses(data: bytes) -> None:
             np.testing.assert_array_equal(one, other, err_msg=f"seed {SEED}, {count} pauses")
 
 
-@pytest.mark.parametrize(("rows", "firings"), [(99, 1), (1, 1 << 30)])
-def test_a_damaged_pause_is_refused(rows: int, firings: int) -> None:
+def test_a_damaged_pause_is_refused() -> None:
     (program,) = programs(read(optimize(small(), effort=0.01, seconds=0.1).model).graph)
     graph = read(small()).graph
     inputs = [np.zeros(graph.tensors[t].shape, np.int8) for t in graph.inputs]
     buffers = host._Buffers(program, inputs, [graph.tensors[t].nbytes for t in graph.outputs])
     arguments = buffers.image.ctypes.data, buffers.io, buffers.workspace.ctypes.data, None, 0
-    at = host._Stream(rows, firings)
+    at = host._Stream(1, 1 << 30)
     assert host._library().tmo_run_paused(*arguments, ctypes.byref(at)) == Status.FIRINGS

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 from kernels import naive, networks
+from kernels.loops import times
 from kernels.programs import lower
 
 from tflm_memopt.lower.program import Program, ProgramBlock, ProgramOp, ProgramTensor, WalkRecord
@@ -19,10 +20,10 @@ from tflm_memopt.runtime.host import Status
 
 SCALES: dict[str, Any] = {"multipliers": np.full(5, 1 << 30, np.int32), "shifts": np.zeros(5, np.int8)}
 MAKING = ProgramOp(
-    Kind.SUMS, (0,), (None,), 1, (0,), 0, sink=True, param=3, weights=np.ones((5, 1, 1, 2), np.int8)
+    Kind.SUMS, (0,), 1, (0,), 0, param=3, weights=np.ones((5, 1, 1, 2), np.int8)
 )  # fmt: skip
 ADDING = ProgramOp(
-    Kind.ADD_SUMS, (0, 1), (None, None), 2, (0, 0), 0, sink=True, access=(Access(), Access()), param=0x23, **SCALES
+    Kind.ADD_SUMS, (0, 1), 2, (0, 0), 0, access=(Access(), Access()), param=0x23, **SCALES
 )  # fmt: skip
 """Of three bytes each, and of two."""
 
@@ -32,7 +33,7 @@ def rows(channels: int, base: int) -> ProgramTensor:
 
 
 def checked(tensors: tuple[ProgramTensor, ...], op: ProgramOp, inputs: int) -> Status:
-    program = Program(inputs, 1, 2, 4, tensors, (op,), (ProgramBlock(0, 1, 0),))
+    program = Program(inputs, 1, 2, 4, tensors, (op,), (ProgramBlock(0, 1, 0, times(4)),))
     return host.check(pack(program), [12 * 16] * inputs, [12 * 16])
 
 
@@ -58,7 +59,7 @@ def test_sums_run_in_tiles() -> None:
     tensors = (rows(2, 1), dataclasses.replace(rows(15, 2), walk=WalkRecord(4, 4, 4)))
     for groups, status in ((0, Status.OK), (2, Status.OP)):
         op = dataclasses.replace(MAKING, tile=1, groups=groups, group_channels=8)
-        program = Program(1, 1, 8, 12, tensors, (op,), (ProgramBlock(0, 1, 0, 1),))
+        program = Program(1, 1, 8, 12, tensors, (op,), (ProgramBlock(0, 1, 0, times(12), 1),))
         assert host.check(pack(program), [12 * 16], [12 * 16]) is status
         if status is Status.OK:
             x = np.arange(24, dtype=np.int8)
@@ -95,7 +96,9 @@ def test_more_channels_than_the_kernel_makes_at_once(tile: int) -> None:
     walk = WalkRecord(4, 4, 4) if tile else None
     tensors = (rows(2, 1), dataclasses.replace(rows(210, 2), walk=walk))
     op = dataclasses.replace(MAKING, weights=weights, tile=tile)
-    program = Program(1, 1, 8 if tile else 2, 8 if tile else 4, tensors, (op,), (ProgramBlock(0, 1, 0, int(tile > 0)),))
+    firings = 8 if tile else 4
+    block = ProgramBlock(0, 1, 0, times(firings), int(tile > 0))
+    program = Program(1, 1, 8 if tile else 2, firings, tensors, (op,), (block,))
     x = rng.integers(-128, 128, (4, 3, 2), np.int8)
     (made,) = host.run(pack(program), [x.ravel()], [12 * 210])
     np.testing.assert_array_equal(made.reshape(4, 3, 210), naive.output(op, [x], (4, 3, 210)))

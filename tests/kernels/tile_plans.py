@@ -11,12 +11,14 @@ from dataclasses import dataclass
 import numpy as np
 from kernels import networks
 from kernels.families import BINARY_INT8
+from kernels.loops import nested
 from kernels.networks import Network
 from kernels.programs import Bump, can_iterate, last_reader
 from kernels.tiles import Stage, Strips, Tiling, Untileable
 from numpy.random import Generator
 
 from tflm_memopt.lower.program import PixelRing, Program, ProgramBlock, ProgramOp, ProgramTensor, WalkRecord
+from tflm_memopt.plan.loops import Iteration
 from tflm_memopt.runtime.host import DeviceArena, Firing
 
 MAX_TAPS = 64
@@ -184,7 +186,9 @@ class Lowering:
         tiling, members = planner.tiling(), planner.members
         self.order += tiling.order
         strips = tiling.stages[members[0]].walked.count
-        self.blocks.append(ProgramBlock(members[0], len(members), self.bump.place(8 * len(members), 2), strips))
+        counters = self.bump.place(8 * len(members), 2)
+        loops = nested(_iterations(tiling, members[0]), self.bump.rng)
+        self.blocks.append(ProgramBlock(members[0], len(members), counters, loops, strips))
         for i, stage in tiling.stages.items():
             group = planner.group_of.get(i)
             pixel = group.channels if group and stage.partial else self.tensors[stage.op.output].channels
@@ -193,9 +197,8 @@ class Lowering:
                 dataclasses.replace(
                     stage.op,
                     inputs=self._inputs(stage, members),
-                    producers=tuple(self._producer(t, members) for t in stage.op.inputs),
-                    sink=i in planner.sinks,
                     iterative=stage.iterative,
+                    sums=stage.passes > stage.groups,
                     accumulator=self.bump.place(_sum_bytes(stage), 4),
                     tile=stage.tile,
                     groups=group.count if group else 0,
@@ -238,6 +241,17 @@ class Lowering:
         self.views[view] = stage.op.inputs[0]
         self.tensors.append(dataclasses.replace(self.tensors[stage.op.inputs[0]], walk=_walk(stage.walked)))
         return (view,)
+
+
+def _iterations(tiling: Tiling, first: int) -> list[Iteration]:
+    """The order of a tiling, with the strips that operators leave out."""
+    fired = dict.fromkeys(tiling.stages, 0)
+    found = []
+    for unit in tiling.order:
+        units = tiling.stages[unit.op].units
+        found.append(Iteration(unit.op - first, unit.strip - units[fired[unit.op]].strip))
+        fired[unit.op] = units.index(unit, fired[unit.op]) + 1
+    return found
 
 
 def _walk(strips: Strips) -> WalkRecord:

@@ -111,7 +111,7 @@ def by_two_cores(planned: Planned) -> Touches:
 
 
 def by_one_core(planned: Planned) -> Touches:
-    """What the checker's replay expects of each firing. A block's counters live until the next block has begun."""
+    """What the checker's replay expects of each firing. Any firing may touch its block's counters."""
     plan = planned.plan
     touches: dict[Key, Touched] = {}
     with _recorded(plan.head) as firings:
@@ -119,12 +119,10 @@ def by_one_core(planned: Planned) -> Touches:
     left = iter(firings)
     for call, steps in enumerate(plan.calls()):
         counters = [counters_of(plan, number) for number in steps]
-        starts = [(n, k) for n, number in enumerate(steps) for k in range(block_at(plan, number).firings)]
-        for number, (n, k) in enumerate(starts):
+        of_block = [n for n, number in enumerate(steps) for _ in range(block_at(plan, number).firings)]
+        for number, n in enumerate(of_block):
             here = touches[call, number, 0] = next(left)
             here.add(*counters[n], written=True)
-            if n and k == 0:
-                here.add(*counters[n - 1], written=False)
     return touches
 
 

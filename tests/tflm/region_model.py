@@ -30,17 +30,18 @@ INPUT_AT, OUTPUT_AT = 16, 64
 INT8 = Format("INT8", 0.5, 0)
 
 MAX_POOL, LOOKUP = 5, 8
-SINK, NONE = 1, 0xFFFF
-HEADER, TENSOR, OP, BLOCK = "<IHHIIIHHHHHHIIIIII", "<IIHHHBBIHHhH", "<BB4bbbbB4H4HHH9HiIIIIIHHI", "<HHIHH"
+HEADER, TENSOR, OP, BLOCK = "<IHHIIIHHHHHHIIIIII", "<IIHHHBBIHHhH", "<BB4bbbbB4HHH9HiIIIIIHHI", "<HHIHHI"
 
 
-def program(*, version: int = 1, magic: int = 0x314F4D54, relu_from: int = 0) -> bytes:
-    """Header, tables, then what RELU makes of each byte."""
+def program(*, version: int = 2, magic: int = 0x314F4D54, relu_from: int = 0) -> bytes:
+    """Header, tables, what RELU makes of each byte, then the loops of both blocks."""
     tables = struct.calcsize(HEADER)
     ops_at = tables + 3 * struct.calcsize(TENSOR)
     blocks_at = ops_at + 2 * struct.calcsize(OP)
     table_at = blocks_at + 2 * struct.calcsize(BLOCK)
-    size = table_at + 256
+    loops_at = table_at + 256
+    loops = struct.pack("<BHBBB", 0xFE, OUT[1], 0, 0xFF, 0xFF)
+    size = loops_at + len(loops)
     rows, by_row = OUT[1], (0,) * 6
     tensors = [  # offset, channels, width, height, depth, base, layout, then what only tiled blocks need
         (0, IN[3], IN[2], IN[1], IN[1], 1, *by_row),
@@ -51,9 +52,9 @@ def program(*, version: int = 1, magic: int = 0x314F4D54, relu_from: int = 0) ->
     relu = _op(LOOKUP, tensors=(1, 2), window=(1, 1, 1, 1), table=table_at)
     counts, places = (1, 1, 3, 2, 2, 0), (tables, ops_at, blocks_at, 0, 0, 0)
     header = struct.pack(HEADER, magic, version, 0, size, 2 * rows, WORKSPACE, *counts, *places)
-    blocks = struct.pack(BLOCK, 0, 1, COUNTERS_AT, 0, 0) + struct.pack(BLOCK, 1, 1, COUNTERS_AT + 2, 0, 0)
+    blocks = b"".join(struct.pack(BLOCK, i, 1, COUNTERS_AT + 2 * i, 0, 0, loops_at) for i in range(2))
     constants = struct.pack("<256b", *(max(x, relu_from) for x in range(-128, 128)))
-    return header + b"".join(struct.pack(TENSOR, *t) for t in tensors) + pool + relu + blocks + constants
+    return header + b"".join(struct.pack(TENSOR, *t) for t in tensors) + pool + relu + blocks + constants + loops
 
 
 def _op(
@@ -64,9 +65,9 @@ def _op(
     table: int = 0,
 ) -> bytes:
     zero_points, activation = (0,) * 5, (-128, 127)
-    operands = (tensors[0], 0, 0, 0, *(NONE,) * 4, tensors[1], 0)
+    operands = (tensors[0], 0, 0, 0, tensors[1], 0)
     constants = (table, 0, 0, 0, 0, 0, 0, 0)  # weights, bias, multipliers, shifts, accumulator, groups, access
-    return struct.pack(OP, kind, SINK, *zero_points, *activation, 1, *operands, *window, 1, 1, 0, 0, 0, 0, *constants)
+    return struct.pack(OP, kind, 0, *zero_points, *activation, 1, *operands, *window, 1, 1, 0, 0, 0, 0, *constants)
 
 
 def expected(x: NDArray[np.int8]) -> NDArray[np.int8]:

@@ -80,7 +80,7 @@ def test_a_write_outside_of_the_rows_is_found_by_the_guard() -> None:
 
 
 def test_a_refused_program_is_an_answer() -> None:
-    result = verify(region_model(), region_model(program(version=2)), runs=1)
+    result = verify(region_model(), region_model(program(version=3)), runs=1)
     assert not result.bit_exact
     assert result.measured is None
     assert result.failure.startswith(

@@ -1,7 +1,7 @@
 """Instructions of a plan on a core: what its operators do, times what that costs there.
 
 Multiply-accumulates alone mislead (msf-CNN, section 8.3): a plan also pays for every byte that it reads and writes, for
-weights that it fetches again, for each pixel, and for finding out whose turn it is. costs.json has what each of these
+weights that it fetches again, for each pixel, and for each firing. costs.json has what each of these
 costs in each kernel, fitted to counted instructions (benchmarks/costs.py).
 """
 
@@ -36,8 +36,6 @@ class Work:
     taps: float = 0
     """Pixels under its windows."""
     firings: float = 0
-    searched: float = 0
-    """Firings that no order tells: the executor finds out by the demands whose turn it is."""
     rows: float = 0
     """Rows of its windows, each as often as it is looked up; of what is summed up, outputs."""
     loops: float = 0

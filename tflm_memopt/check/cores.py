@@ -5,8 +5,8 @@ in between, every order of their steps gives the same bytes as one after the oth
 (checker.py) has found to be right. So every byte that a core reads or writes carries the number of the stretch between
 two meetings in which it was; a byte that both touch in one stretch, and one of them writes, is a race.
 
-Each core goes through all firings of a block, with counters of its own, and reads them for the last time before the
-meeting at which the next block begins.
+Each core goes through all firings of a block, with counters of its own. It reads them for the last time in the last
+firing of the block.
 
 Naive, and written anew (checker.py): it shares nothing with plan/cores.py, which put the meetings there.
 """

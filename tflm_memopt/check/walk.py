@@ -18,10 +18,8 @@ from tflm_memopt.check.orders import ends_last, reads_first
 from tflm_memopt.check.packed import kernel_scratch
 from tflm_memopt.errors import PlanError
 from tflm_memopt.ops.rowop import RowOp, Rows
+from tflm_memopt.plan.loops import iterations
 from tflm_memopt.plan.plan import Block, Stage
-
-NOTHING, UNMADE = -1, -2
-"""In place of the number of a unit: none is wanted; one that nobody makes is."""
 
 MOMENTS = 8
 """Moments of a firing, one after the other."""
@@ -78,10 +76,6 @@ class StageWalk:
         """The number of the unit that is next."""
         self.pixels = 0
         """Walked so far, those of each group."""
-        self.demands: Sequence[tuple[StageWalk, Sequence[int]]] = ()
-        """Makers of its operands in the order of demand, and by unit: which of theirs must be done before."""
-        self.unmade: Mapping[int, tuple[StageWalk, int]] = {}
-        """Units that want what nobody makes: who should, and which operand it is."""
 
     def _lay_out(self, strips: int) -> None:
         """Strip after strip, group after group, tile after tile, row after row."""
@@ -102,9 +96,6 @@ class StageWalk:
         self.row = self.lo[self.strip] + rest % made
         self.x0 = rest // made * self.tile
         self.x1 = np.minimum(self.x0 + self.tile, self.walked.w)
-        self._strip_of = np.full(self.walked.h, -1, dtype=np.int64)
-        for m in np.flatnonzero(self.made):
-            self._strip_of[self.lo[m] : self.hi[m]] = m
 
     def __len__(self) -> int:
         """Units."""
@@ -213,91 +204,44 @@ class StageWalk:
         inputs = ([*zip(map(range, top, end), map(range, left, right), strict=True)] for top, end, left, right in edges)
         return [*zip(*inputs, strict=True)]
 
-    def link(self, maker: Mapping[int, StageWalk]) -> None:
-        """Tells it who makes its operands, by tensor, and so what its units demand."""
-        makers = [(maker[self.op.inputs[k]], k) for k in self.stage.operands if self.op.inputs[k] in maker]
-        units = [step.making(self, k) for step, k in makers]
-        self.demands = [(step, found.tolist()) for (step, _), found in zip(makers, units, strict=True)]
-        self.unmade = {
-            int(i): missing
-            for missing, found in reversed([*zip(makers, units, strict=True)])
-            for i in np.flatnonzero(found == UNMADE)
-        }
-
-    def making(self, reader: StageWalk, k: int) -> Ints:
-        """Which unit makes the last pixel that each unit of a reader reads of input k."""
-        window = reader.windows[k]
-        if self.stage.iterative:
-            return np.where(window.some, len(self) - 1, NOTHING)
-        row = window.bottom - 1
-        tile = (window.right - 1) // self.tile if self.tiled else 0 * row  # a reader may see rows of another width
-        strip, group = self.maker_of(reader, row)
-        number = self.number(strip, group, row, tile)
-        return np.where(window.some, number, NOTHING)
-
-    def maker_of(self, reader: StageWalk, row: Ints) -> tuple[Ints, Ints]:
-        """Strip and group in which it makes a row for each unit of a reader; strip -1: in none."""
-        inside = (row >= 0) & (row < len(self._strip_of))
-        strip = reader.strip if self.makes_again else np.where(inside, self._strip_of[np.where(inside, row, 0)], -1)
-        group = reader.group if self.splits else np.full_like(row, self.walk.groups - 1)
-        return strip, group
-
-    def number(self, strip: Ints, group: Ints, row: Ints, column: Ints) -> Ints:
-        """Numbers of the units that make these tiles; UNMADE where none does. `column` counts tiles."""
-        some = (strip >= 0) & (group >= 0) & (group < self.walk.groups) & (column >= 0) & (column < self._tiles)
-        m = np.where(some, strip, 0)
-        some &= (row >= self.lo[m]) & (row < self.hi[m])
-        return np.where(some, self._start[m] + (group * self._tiles + column) * self.made[m] + row - self.lo[m], UNMADE)
-
-    def _refuse(self, maker: StageWalk, k: int) -> None:
-        """Raises PlanError for what the next unit demands of an operand and nobody makes."""
-        rows = self.windows[k].bottom - 1
-        row, strip, group = (int(x[self.done]) for x in (rows, *maker.maker_of(self, rows)))
-        raise PlanError(
-            f"operator {maker.stage.op}: row {row} is not made in strip {strip}, group {group}", code="plan_unmade_row"
-        )
-
-    def demand(self) -> Iterator[StageWalk]:
-        """Fires its next unit, after those of its producers that it needs: who fires, one after the other. Each is
-        done when the next one is asked for.
-        """
-        waiting = [self]
-        while waiting:
-            step = waiting[-1]
-            number = step.done
-            if number in step.unmade:
-                step._refuse(*step.unmade[number])
-            for maker, units in step.demands:
-                if maker.done <= units[number]:
-                    maker.skip_to(units[number])
-                    waiting.append(maker)
-                    break
-            else:
-                yield waiting.pop()
-                step.done += 1
-
-    def skip_to(self, wanted: int) -> None:
-        """Where the overlap is made again, strips that nobody asked for are not made."""
-        if self.makes_again:
-            self.done = max(self.done, int(self._start[self.strip[wanted]]))
+    def skip(self, strips: int) -> None:
+        """Leaves out the rest of the next unit's strip, and strips - 1 more. There is no unit behind the last strip."""
+        wanted = int(self.strip[self.done]) + strips if self.done < len(self) else len(self.made)
+        there = self.makes_again and wanted < len(self.made) and self.made[wanted]
+        self.done = int(self._start[wanted]) if there else len(self)
 
 
 def steps_of(block: Block, ops: Mapping[int, RowOp]) -> dict[int, StageWalk]:
     """The steps of a block that has not begun, by operator."""
-    steps = {s.op: StageWalk(s, ops[s.op], block.strips, turned=block.turned) for s in block.stages}
-    maker = {step.op.output: step for step in steps.values()}
-    for step in steps.values():
-        step.link(maker)
-    return steps
+    return {s.op: StageWalk(s, ops[s.op], block.strips, turned=block.turned) for s in block.stages}
 
 
 def firings(number: int, block: Block, steps: Mapping[int, StageWalk]) -> Iterator[StageWalk]:
-    """Who fires in block `number`, one after the other: each sink, as long as it has units."""
-    for sink in block.sinks:
-        if sink not in steps:
-            raise PlanError(f"block {number} wants all rows of operator {sink}, which is not in it", code="plan_sink")
-        while steps[sink].done < len(steps[sink]):
-            yield from steps[sink].demand()
+    """Who fires in block `number`, one after the other, as its loops say. Each is done when the next one is asked for.
+
+    Whether its operands exist is seen from the bytes. Raises PlanError where the loops fire units that are not there,
+    or end before all rows that are wanted are made.
+    """
+    order = [steps[stage.op] for stage in block.stages]
+    for iteration in iterations(block.loops):
+        if iteration.stage >= len(order):
+            raise _refused(number, f"its loops fire operator {iteration.stage} of {len(order)}")
+        step = order[iteration.stage]
+        if iteration.skips:
+            step.skip(iteration.skips)
+        if step.done >= len(step):
+            raise _refused(number, f"operator {step.stage.op} fires too often")
+        yield step
+        step.done += 1
+    for key in block.sinks:
+        if key not in steps:
+            raise PlanError(f"block {number} wants all rows of operator {key}, which is not in it", code="plan_sink")
+        if steps[key].done < len(steps[key]):
+            raise _refused(number, f"its loops end before operator {key} has made all rows")
+
+
+def _refused(number: int, why: str) -> PlanError:
+    return PlanError(f"block {number}: {why}", code="plan_loops")
 
 
 def check_walk(step: StageWalk) -> None:

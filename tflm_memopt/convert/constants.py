@@ -194,13 +194,22 @@ def _told(counts: Mapping[str, int]) -> str:
 
 def _elsewhere(p: int, program: Program, equal: Mapping[int, set[int]], ops: Sequence[RowOp]) -> Iterator[str]:
     """Operators that equal one of the original's which has another one in front of it."""
+    makers = dict(_makers(program))
     for n, numbers_of_equal in equal.items():
-        for maker in program.ops[n].producers:
-            if maker not in equal or maker is None:
-                continue
+        for maker in makers[n] & equal.keys():
             made = {ops[number].output for number in equal[maker]}
             if not any(made & set(ops[number].inputs) for number in numbers_of_equal):
                 yield f"operators {maker} and {n} of program {p} are not one behind the other in the original"
+
+
+def _makers(program: Program) -> Iterator[tuple[int, set[int]]]:
+    """Each operator with the operators of its block that make its inputs: the last ones before it that write there."""
+    places = [(t.base, t.offset, t.lanes, t.height * t.width * t.channels) for t in program.tensors]
+    for block in program.blocks:
+        last: dict[object, int] = {}
+        for n in range(block.first_op, block.first_op + block.n_ops):
+            yield n, {last[places[t]] for t in program.ops[n].inputs if places[t] in last}
+            last[places[program.ops[n].output]] = n
 
 
 def _builtin(before: Graph, after: Graph) -> tuple[int, list[str]]:

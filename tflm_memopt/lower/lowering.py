@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping, Sequence, Set
 from dataclasses import dataclass, replace
 from typing import Any
-
-import numpy as np
 
 from tflm_memopt.lower import operands
 from tflm_memopt.lower.pack import pack
@@ -34,7 +32,6 @@ from tflm_memopt.model.graph import TensorId
 from tflm_memopt.ops.packing import TARGETS
 from tflm_memopt.ops.rowop import UNIT, RowOp, Rows, StateRing
 from tflm_memopt.plan.firing.occupancy import trace_of
-from tflm_memopt.plan.firing.order import Order, orders_of
 from tflm_memopt.plan.firing.turned import as_counted
 from tflm_memopt.plan.layout.drafts import TFLM_ALIGN
 from tflm_memopt.plan.plan import WINDOW, Block, Buffer, PlacedState, Plan, Role, Stage
@@ -113,17 +110,16 @@ class _Lowering:
     def program(self) -> Program:
         table: list[ProgramOp] = []
         blocks: list[ProgramBlock] = []
-        orders: list[Order] = []
         firings = 0
         for step in self.unit.steps:
             self.step = step
             block = _block(self.plan, step)
             self.layout = _layout(block)
-            numbers = {stage.op: len(table) + i for i, stage in enumerate(block.stages)}
-            blocks.append(ProgramBlock(len(table), len(numbers), self._offset(Role.COUNTERS, step), block.strips))
-            orders += self._orders(block, firings)
+            made = {self.ops[stage.op].output for stage in block.stages}
+            counters = self._offset(Role.COUNTERS, step)
+            blocks.append(ProgramBlock(len(table), len(block.stages), counters, block.loops, block.strips))
             walks = {self.ops[stage.op].output: _output_walk(stage, block) for stage in block.stages if block.strips}
-            table += [self._op(stage, block, numbers, walks, stage.op in block.sinks) for stage in block.stages]
+            table += [self._op(stage, block, made, walks) for stage in block.stages]
             firings += block.firings
         return Program(
             target=TARGETS[self.plan.target],
@@ -134,7 +130,6 @@ class _Lowering:
             tensors=tuple(self.tensors),
             ops=tuple(table),
             blocks=tuple(blocks),
-            orders=tuple(orders),
             state=max((state.offset + state.nbytes for _, state in self.states.values()), default=0),
             rings=tuple(_ring(state) for _, state in self.states.values()),
             cores=self._cores(table),
@@ -169,19 +164,10 @@ class _Lowering:
         crosses = any(self.ops[stage.op].crossing for block in steps for stage in block.stages)
         return INPUT_LINK if crosses else INPUT_ARENA
 
-    def _orders(self, block: Block, before: int) -> tuple[Order, ...]:
-        """Orders of the block's firings, which begin after `before` firings of the run."""
-        trace = trace_of(block, self.ops)
-        number = {stage.op: i for i, stage in enumerate(block.stages)}
-        ops = np.array([number[key] for key in trace.fired.tolist()])
-        return orders_of(ops, trace.firing[trace.moments], before)
-
-    def _op(
-        self, stage: Stage, block: Block, numbers: Mapping[int, int], walks: Mapping[TensorId, Walk], sink: bool
-    ) -> ProgramOp:
-        makers = {self.ops[key].output: number for key, number in numbers.items()}
+    def _op(self, stage: Stage, block: Block, made: Set[TensorId], walks: Mapping[TensorId, Walk]) -> ProgramOp:
+        """made: tensors that the block makes."""
         op = self.ops[stage.op]
-        flat = op.inputs[0] not in makers and not self._is_frame(op.inputs[0]) and _reads_flat(op, stage)
+        flat = op.inputs[0] not in made and not self._is_frame(op.inputs[0]) and _reads_flat(op, stage)
         op = _flat(op) if flat else as_counted(op, block)
         scales = operands.scales_in_order(op, stage.operands)
         packed = pack(replace(op, **scales)) if stage.runs_packed(op) else None
@@ -196,13 +182,12 @@ class _Lowering:
         return ProgramOp(
             kind=op.kind,
             inputs=(*(self._operand(op, k, seen) for k in stage.operands), *constants),
-            producers=(*(makers.get(op.inputs[k]) for k in stage.operands), *(None for _ in constants)),
             output=self._output(op, walks),
             output_zero_point=op.output_zero_point,
             window=op.window,
             activation=op.activation,
-            sink=sink,
             iterative=stage.iterative,
+            sums=stage.walk.sums,
             weights=None if packed else op.weights,
             bias=None if packed else op.bias,
             packed=packed,

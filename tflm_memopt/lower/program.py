@@ -14,7 +14,7 @@ from tflm_memopt.lower.pack import Packed
 from tflm_memopt.ops.kinds import Kind
 from tflm_memopt.ops.packing import Family
 from tflm_memopt.ops.rowop import UNIT, Access, Crossing, Moves, Window
-from tflm_memopt.plan.firing.order import Order
+from tflm_memopt.plan.loops import Loops
 
 INPUT_ARENA, INPUT_STREAM, INPUT_EXTERNAL, INPUT_LINK = 0, 1, 2, 3
 """Where input 0 is; INPUT_LINK: in the arena, and other tensors come from other devices."""
@@ -84,9 +84,7 @@ class ProgramOp:
 
     kind: Kind
     inputs: tuple[int, ...]
-    """Tensors, in the order in which their rows are demanded."""
-    producers: tuple[int | None, ...]
-    """The operator of the same block that makes each input; None: it is complete before the block starts."""
+    """Numbers of tensors."""
     output: int
     input_zero_points: tuple[int, ...]
     output_zero_point: int
@@ -94,8 +92,9 @@ class ProgramOp:
     activation: tuple[int, int] = (-128, 127)
     swapped: bool = False
     """Whether the second of two operands comes first in the formula."""
-    sink: bool = False
     iterative: bool = False
+    sums: bool = False
+    """It adds up channel groups, and writes its output in one more pass."""
     param: int = 0
     weights: NDArray[np.int8] | None = field(default=None, compare=False)
     bias: NDArray[np.int32] | None = field(default=None, compare=False)
@@ -147,12 +146,14 @@ class ProgramRing:
 
 @dataclass(frozen=True, slots=True)
 class ProgramBlock:
-    """Operators [first_op, first_op + n_ops), fired on demand of its sinks."""
+    """Operators [first_op, first_op + n_ops), whose iterations are interleaved."""
 
     first_op: int
     n_ops: int
     counters: int
     """Bytes from the workspace's start: uint16 per operator, in a tiled block four of them."""
+    loops: Loops
+    """The order of its iterations."""
     strips: int = 0
     """0: row block."""
 
@@ -194,8 +195,6 @@ class Program:
     tensors: tuple[ProgramTensor, ...]
     ops: tuple[ProgramOp, ...]
     blocks: tuple[ProgramBlock, ...]
-    orders: tuple[Order, ...] = ()
-    """Where firings repeat themselves, one after the other."""
     target: int = Family.GENERIC
     input: int = INPUT_ARENA
     state: int = 0

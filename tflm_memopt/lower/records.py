@@ -9,12 +9,8 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from tflm_memopt.plan.firing.order import ORDER
-
 MAGIC = 0x314F4D54
-VERSION = 1
-NONE = 0xFFFF
-"""In the operator table: the operand has no producer inside the block."""
+VERSION = 2
 MAX_INPUTS = 4
 TABLE_BYTES = 256
 CURVE_WORDS = 128
@@ -22,17 +18,19 @@ CURVE_WORDS = 128
 ALIGNMENT = 16
 """Alignment of the program's first byte. Inside, tables and int32 constants are 4-aligned."""
 
-FLAG_SINK = 1
-FLAG_ITERATIVE = 2
-FLAG_PER_CHANNEL = 4
-FLAG_SUMS = 8
-FLAG_SWAPPED = 16
+FLAG_ITERATIVE = 1
+FLAG_PER_CHANNEL = 2
+FLAG_SUMS = 4
+FLAG_SWAPPED = 8
+
+LOOP_NEAR, LOOP_FAR, LOOP_SKIP, LOOP_REPEAT, LOOP_END = 0xFC, 0xFC, 0xFD, 0xFE, 0xFF
+"""Codes of a block's loops; below LOOP_NEAR: an operator fires."""
 
 HEADER = np.dtype([
     ("magic", "<u4"), ("version", "<u2"), ("target", "<u2"), ("size", "<u4"), ("firings", "<u4"), ("workspace", "<u4"),
     ("n_inputs", "<u2"), ("n_outputs", "<u2"), ("n_tensors", "<u2"), ("n_ops", "<u2"), ("n_blocks", "<u2"),
     ("input", "<u2"),
-    ("tensors", "<u4"), ("ops", "<u4"), ("blocks", "<u4"), ("orders", "<u4"), ("state", "<u4"), ("rings", "<u4"),
+    ("tensors", "<u4"), ("ops", "<u4"), ("blocks", "<u4"), ("cores", "<u4"), ("state", "<u4"), ("rings", "<u4"),
 ])  # fmt: skip
 TENSOR = np.dtype([
     ("offset", "<u4"), ("channels", "<u4"), ("width", "<u2"), ("height", "<u2"), ("depth", "<u2"), ("base", "u1"),
@@ -47,7 +45,7 @@ LANE = np.dtype([("offset", "<u4"), ("depth", "<u4"), ("rows", "<u2"), ("reserve
 OP = np.dtype([
     ("kind", "u1"), ("flags", "u1"), ("input_zero_point", "i1", (MAX_INPUTS,)), ("output_zero_point", "i1"),
     ("act_min", "i1"), ("act_max", "i1"), ("n_inputs", "u1"),
-    ("input", "<u2", (MAX_INPUTS,)), ("producer", "<u2", (MAX_INPUTS,)), ("output", "<u2"), ("tile", "<u2"),
+    ("input", "<u2", (MAX_INPUTS,)), ("output", "<u2"), ("tile", "<u2"),
     ("kernel_h", "<u2"), ("kernel_w", "<u2"), ("stride_h", "<u2"), ("stride_w", "<u2"),
     ("dilation_h", "<u2"), ("dilation_w", "<u2"), ("pad_top", "<u2"), ("pad_left", "<u2"),
     ("packing", "<u2"),
@@ -65,6 +63,7 @@ MOVE = np.dtype([
 ])  # fmt: skip
 BLOCK = np.dtype([
     ("first_op", "<u2"), ("n_ops", "<u2"), ("counters", "<u4"), ("strips", "<u2"), ("reserved", "<u2"),
+    ("loops", "<u4"),
 ])  # fmt: skip
 
 SHARE = np.dtype([("how", "<u2"), ("cut", "<u2"), ("accumulator", "<u4")])
@@ -83,7 +82,6 @@ TABLES: Mapping[str, np.dtype[np.void]] = {
     "tmo_copy": COPY,
     "tmo_move": MOVE,
     "tmo_block": BLOCK,
-    "tmo_order": ORDER,
     "tmo_share": SHARE,
     "tmo_cores": CORES,
 }

@@ -8,6 +8,7 @@ from tflm_memopt.lower import operands
 from tflm_memopt.lower.program import Program, ProgramBlock, ProgramOp, ProgramTensor
 from tflm_memopt.lower.serialise import pack
 from tflm_memopt.ops.rowop import RowOp, Rows
+from tflm_memopt.plan.loops import Iteration, Repeat
 
 
 def reference_program(op: RowOp) -> bytes:
@@ -19,19 +20,18 @@ def reference_program(op: RowOp) -> bytes:
     lone = ProgramOp(
         kind=op.kind,
         inputs=inputs,
-        producers=(None,) * len(inputs),
         output=n,
         output_zero_point=op.output_zero_point,
         window=op.window,
         activation=op.activation,
-        sink=True,
         weights=op.weights,
         bias=op.bias,
         **operands.in_order(op, range(n)),
     )
+    loops = (Repeat(op.writes.h, (Iteration(0),)),)
     tensors = tuple(_whole(rows, base) for base, rows in enumerate((*op.reads, op.writes), start=1))
     tensors += () if constant is None else (constant,)
-    return pack(Program(n, 1, COUNTER_BYTES, op.writes.h, tensors, (lone,), (ProgramBlock(0, 1, 0),)))
+    return pack(Program(n, 1, COUNTER_BYTES, op.writes.h, tensors, (lone,), (ProgramBlock(0, 1, 0, loops),)))
 
 
 COUNTER_BYTES = 2

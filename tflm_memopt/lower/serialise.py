@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import itertools
+import struct
 from collections.abc import Iterator, Mapping
 from dataclasses import asdict, fields
 from functools import cache
@@ -40,15 +41,18 @@ from tflm_memopt.lower.records import (
     CURVE_WORDS,
     FLAG_ITERATIVE,
     FLAG_PER_CHANNEL,
-    FLAG_SINK,
     FLAG_SUMS,
     FLAG_SWAPPED,
     HEADER,
     LANE,
+    LOOP_END,
+    LOOP_FAR,
+    LOOP_NEAR,
+    LOOP_REPEAT,
+    LOOP_SKIP,
     MAGIC,
     MAX_INPUTS,
     MOVE,
-    NONE,
     OP,
     RING,
     SHARE,
@@ -56,11 +60,11 @@ from tflm_memopt.lower.records import (
     TENSOR,
     VERSION,
 )
-from tflm_memopt.ops.kinds import GATES, KINDS, Channels, Kind
+from tflm_memopt.ops.kinds import GATES, KINDS, Kind
 from tflm_memopt.ops.packing import Packing
 from tflm_memopt.ops.partial import bytes_made
 from tflm_memopt.ops.rowop import Access, Crossing, Move, Moves, Window
-from tflm_memopt.plan.firing.order import ORDER, Order
+from tflm_memopt.plan.loops import MAX_TIMES, Iteration, Loops, Repeat
 
 Array = NDArray[Any]
 _WHOLE = ("offset", "height", "width", "channels", "depth", "base", "layout")
@@ -79,7 +83,7 @@ def pack(program: Program) -> bytes:
     known = ConstantPool(start)
     identity = crc32(b"".join((*_tables(program, known), bytes(known.data))))
     constants = ConstantPool(start, known.stored)
-    orders, rings = _orders(program, constants), _rings(program, identity, constants)
+    cores, rings = _cores(program, constants), _rings(program, identity, constants)
     tensors, ops, blocks = _tables(program, constants)
     at = HEADER.itemsize
     header = _record(HEADER, "header", {
@@ -88,19 +92,17 @@ def pack(program: Program) -> bytes:
         "input": program.input, "n_inputs": program.n_inputs, "n_outputs": program.n_outputs,
         "n_tensors": len(program.tensors), "n_ops": len(program.ops), "n_blocks": len(program.blocks),
         "state": program.state, "rings": rings,
-        "tensors": at, "ops": at + len(tensors), "blocks": at + len(tensors) + len(ops), "orders": orders,
+        "tensors": at, "ops": at + len(tensors), "blocks": at + len(tensors) + len(ops), "cores": cores,
     })  # fmt: skip
     return header + tensors + ops + blocks + bytes(constants.data)
 
 
 def _tables(program: Program, constants: ConstantPool) -> tuple[bytes, bytes, bytes]:
-    """The records of tensors, operators and blocks; their constants are added."""
-    sums = _group_sums(program.ops)
+    """The records of tensors, operators and blocks; their constants are added, loops first."""
+    blocks = b"".join(_block_record(b, f"block {i}", constants) for i, b in enumerate(program.blocks))
     tensors = b"".join(_tensor_record(t, f"tensor {i}", constants) for i, t in enumerate(program.tensors))
-    ops = b"".join(
-        _record(OP, f"operator {i}", _op_fields(op, i in sums, constants)) for i, op in enumerate(program.ops)
-    )
-    return tensors, ops, b"".join(_block_record(b, f"block {i}") for i, b in enumerate(program.blocks))
+    ops = b"".join(_record(OP, f"operator {i}", _op_fields(op, constants)) for i, op in enumerate(program.ops))
+    return tensors, ops, blocks
 
 
 def _constants_start(program: Program) -> int:
@@ -126,23 +128,52 @@ def _limits(field: np.dtype[Any]) -> tuple[int, int]:
     return int(limits.min), int(limits.max)
 
 
-def _block_record(block: ProgramBlock, where: str) -> bytes:
-    return _record(BLOCK, where, {name: getattr(block, name) for name in _BLOCK})
+def _block_record(block: ProgramBlock, where: str, constants: ConstantPool) -> bytes:
+    loops = np.frombuffer(_loop_codes(block.loops) + bytes([LOOP_END]), "u1")
+    return _record(BLOCK, where, {
+        **{name: getattr(block, name) for name in _BLOCK}, "loops": constants.add(loops, "u1"),
+    })  # fmt: skip
 
 
-def _orders(program: Program, constants: ConstantPool) -> int:
-    """Where the orders are, behind them a record that says where two cores' shares are; 0 where there is nothing."""
-    if not program.orders and not program.cores:
-        return 0
-    last = _record(ORDER, "shares", {"ops": _cores(program, constants)})
-    records = [
-        _record(ORDER, f"order {i}", {
-            "first": program.firings - o.start, "count": o.count, "period": len(o.ops),
-            "ops": constants.add(np.array(o.ops), "u1"),
-        })
-        for i, o in enumerate(program.orders)
-    ]  # fmt: skip
-    return constants.add(np.frombuffer(b"".join([*records, last]), "<u4"), "<u4")
+def _loop_codes(loops: Loops) -> bytes:
+    """The codes of program.h, without the one that ends them."""
+    codes = bytearray()
+    for item in loops:
+        if isinstance(item, Repeat):
+            codes += _code(LOOP_REPEAT, item.times) + _loop_codes(item.body) + bytes([LOOP_END])
+        elif item.skips:
+            codes += _code(LOOP_SKIP, item.stage, item.skips)
+        elif item.stage < LOOP_NEAR:
+            codes.append(item.stage)
+        else:
+            codes += _code(LOOP_FAR, item.stage)
+    return bytes(codes)
+
+
+def _code(code: int, *numbers: int) -> bytes:
+    if any(not 0 <= number <= MAX_TIMES for number in numbers):
+        raise PlanError(f"a loop has the number {max(numbers)}, a program holds 0..{MAX_TIMES}", code="program_loops")
+    return struct.pack(f"<B{len(numbers)}H", code, *numbers)
+
+
+def _unpacked_loops(data: bytes, at: int) -> tuple[Loops, int]:
+    """The codes from `at` on up to the one that ends them, and where the next ones are."""
+    items: list[Iteration | Repeat] = []
+    while (code := data[at]) != LOOP_END:
+        if code == LOOP_REPEAT:
+            body, after = _unpacked_loops(data, at + 3)
+            items.append(Repeat(struct.unpack_from("<H", data, at + 1)[0], body))
+            at = after
+        elif code == LOOP_SKIP:
+            items.append(Iteration(*struct.unpack_from("<HH", data, at + 1)))
+            at += 5
+        elif code == LOOP_FAR:
+            items.append(Iteration(*struct.unpack_from("<H", data, at + 1)))
+            at += 3
+        else:
+            items.append(Iteration(code))
+            at += 1
+    return tuple(items), at + 1
 
 
 def _cores(program: Program, constants: ConstantPool) -> int:
@@ -179,16 +210,6 @@ def _rings(program: Program, identity: int, constants: ConstantPool) -> int:
     return constants.add(np.frombuffer(b"".join([*records, bytes(RING.itemsize)]), "<u4"), "<u4")
 
 
-def _group_sums(ops: tuple[ProgramOp, ...]) -> set[int]:
-    """Operators that add up channel groups: convolutions of what is made in groups and not added up yet."""
-    sums: set[int] = set()
-    for i, op in enumerate(ops):
-        p, adds = op.producers[0], KINDS[op.kind].channels is Channels.SUMMED
-        if op.groups > 1 and adds and p is not None and ops[p].groups > 1 and p not in sums:
-            sums.add(i)
-    return sums
-
-
 def _tensor_record(t: ProgramTensor, where: str, constants: ConstantPool) -> bytes:
     lanes = b"".join(_record(LANE, where, asdict(lane)) for lane in t.lanes)
     return _record(TENSOR, where, {
@@ -200,24 +221,21 @@ def _tensor_record(t: ProgramTensor, where: str, constants: ConstantPool) -> byt
     })  # fmt: skip
 
 
-def _op_fields(op: ProgramOp, sums: bool, constants: ConstantPool) -> Mapping[str, Any]:
+def _op_fields(op: ProgramOp, constants: ConstantPool) -> Mapping[str, Any]:
     per_channel = KINDS[op.kind].scales is None and op.multipliers is not None and op.multipliers.size > 1
-    producers = tuple(NONE if p is None else p for p in op.producers)
     return {
         "kind": op.kind,
         "flags": sum(
             (
-                FLAG_SINK * op.sink,
                 FLAG_ITERATIVE * op.iterative,
                 FLAG_PER_CHANNEL * per_channel,
-                FLAG_SUMS * sums,
+                FLAG_SUMS * op.sums,
                 FLAG_SWAPPED * op.swapped,
             )
         ),
         "n_inputs": len(op.inputs),
-        "input": _operands(op.inputs, 0),
-        "producer": _operands(producers, NONE),
-        "input_zero_point": _operands(op.input_zero_points, 0),
+        "input": _operands(op.inputs),
+        "input_zero_point": _operands(op.input_zero_points),
         "output": op.output,
         "output_zero_point": op.output_zero_point,
         "act_min": op.activation[0],
@@ -273,9 +291,9 @@ def _moves_record(op: ProgramOp, copied: Moves) -> Array:
     return np.frombuffer(_record(COPY, "moves", head) + b"".join(records), "i1")
 
 
-def _operands(values: tuple[int, ...], missing: int) -> tuple[int, ...]:
+def _operands(values: tuple[int, ...]) -> tuple[int, ...]:
     """One value for each of the operands that the record has room for."""
-    return (*values, *[missing] * (MAX_INPUTS - len(values)))
+    return (*values, *[0] * (MAX_INPUTS - len(values)))
 
 
 def unpack(data: bytes) -> Program:
@@ -297,15 +315,14 @@ def unpack(data: bytes) -> Program:
             firings=int(header["firings"]),
             tensors=tensors,
             ops=tuple(_op(r, data, tensors) for r in np.frombuffer(data, OP, header["n_ops"], header["ops"])),
-            blocks=tuple(_block(r) for r in blocks),
-            orders=tuple(_unpacked_orders(header, data)),
+            blocks=tuple(_block(r, data) for r in blocks),
             target=int(header["target"]),
             input=int(header["input"]),
             state=int(header["state"]),
             rings=tuple(_unpacked_rings(header, data)),
             cores=_unpacked_cores(header, data),
         )
-    except (ValueError, IndexError) as cause:
+    except (ValueError, IndexError, struct.error, RecursionError) as cause:
         raise ModelError(
             "the program is truncated or damaged", code="program_damaged", hint="convert the model again"
         ) from cause
@@ -336,27 +353,14 @@ def _fields(record: type[_Record], r: np.void) -> _Record:
     return record(**{f.name: int(r[f.name]) for f in fields(record)})
 
 
-def _block(r: np.void) -> ProgramBlock:
-    return ProgramBlock(*(int(r[name]) for name in _BLOCK))
-
-
-def _unpacked_orders(header: np.void, data: bytes) -> Iterator[Order]:
-    for at in itertools.count(int(header["orders"]), ORDER.itemsize):
-        o = np.frombuffer(data, ORDER, 1, at)[0]
-        if not header["orders"] or not o["first"]:
-            return
-        ops = np.frombuffer(data, "u1", int(o["period"]), int(o["ops"]))
-        yield Order(int(header["firings"]) - int(o["first"]), int(o["count"]), tuple(ops.tolist()))
+def _block(r: np.void, data: bytes) -> ProgramBlock:
+    return ProgramBlock(**{name: int(r[name]) for name in _BLOCK}, loops=_unpacked_loops(data, int(r["loops"]))[0])
 
 
 def _unpacked_cores(header: np.void, data: bytes) -> ProgramCores | None:
-    if not header["orders"]:
+    if not header["cores"]:
         return None
-    at = itertools.count(int(header["orders"]), ORDER.itemsize)
-    last = next(o for o in (np.frombuffer(data, ORDER, 1, i)[0] for i in at) if not o["first"])
-    if not last["ops"]:
-        return None
-    cores = np.frombuffer(data, CORES, 1, last["ops"])[0]
+    cores = np.frombuffer(data, CORES, 1, header["cores"])[0]
     shares = np.frombuffer(data, SHARE, header["n_ops"], cores["shares"])
 
     def firings(at: int) -> tuple[int, ...]:
@@ -405,15 +409,14 @@ def _op(r: np.void, data: bytes, tensors: tuple[ProgramTensor, ...]) -> ProgramO
     return ProgramOp(
         kind=kind,
         inputs=tuple(int(i) for i in r["input"][:n]),
-        producers=tuple(None if p == NONE else int(p) for p in r["producer"][:n]),
         output=int(r["output"]),
         input_zero_points=tuple(int(z) for z in r["input_zero_point"][:n]),
         output_zero_point=int(r["output_zero_point"]),
         window=Window(**{name: int(r[name]) for name in _WINDOW}),
         activation=(int(r["act_min"]), int(r["act_max"])),
         swapped=bool(flags & FLAG_SWAPPED),
-        sink=bool(flags & FLAG_SINK),
         iterative=bool(flags & FLAG_ITERATIVE),
+        sums=bool(flags & FLAG_SUMS),
         param=int(r["param"]),
         weights=constant("weights", "i1", *shape) if plain and shape else None,
         bias=constant("bias", "<i4", biases) if plain and (traits.biased or kind is Kind.LSTM) else None,

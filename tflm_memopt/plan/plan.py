@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import enum
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 from tflm_memopt import generic
@@ -12,11 +12,13 @@ from tflm_memopt.generic import Picture
 from tflm_memopt.model.graph import TensorId
 from tflm_memopt.ops.packing import GENERIC, LAYOUT, Packing
 from tflm_memopt.ops.rowop import RowOp
+from tflm_memopt.plan import loops as loop_nests
+from tflm_memopt.plan.loops import Loops
 from tflm_memopt.plan.walk import BY_ROWS, Walk
 from tflm_memopt.rewrite.tiling import Tiling
 from tflm_memopt.rowgraph.graph import SecondPass
 
-SCHEMA_VERSION = 1
+SCHEMA_VERSION = 2
 
 
 class Role(str, enum.Enum):
@@ -110,7 +112,7 @@ class Stage:
 
 @dataclass(frozen=True, slots=True)
 class Block:
-    """Consecutive operators fired on demand of the sinks: the last first, then what is left of others."""
+    """Consecutive operators whose iterations are interleaved."""
 
     region: int
     """Its number; consecutive blocks of one region share a custom operator."""
@@ -123,6 +125,8 @@ class Block:
     """0: row by row."""
     turned: bool = False
     """It counts the rows of all its tensors from the last to the first (plan/search/turn.py)."""
+    loops: Loops = ()
+    """The order of its iterations; a finished plan has it."""
 
 
 class How(enum.IntEnum):
@@ -255,7 +259,7 @@ class Plan:
             "layout": LAYOUT,
             "second_passes": [asdict(second) for second in self.passes],
             "tilings": [asdict(tiling) for tiling in self.tilings],
-            "steps": [{"type": type(step).__name__.lower()} | asdict(step) for step in self.steps],
+            "steps": [_step_to_json(step) for step in self.steps],
             **({"pauses": list(self.pauses)} if self.pauses else {}),
             **({"sharing": [asdict(sharing) for sharing in self.sharing]} if self.sharing else {}),
             **({"states": [{"role": "state"} | asdict(state) for state in self.states]} if self.states else {}),
@@ -268,7 +272,10 @@ class Plan:
             if d["type"] == "builtin":
                 return Builtin(d["op"], d.get("macs", 0))
             stages = tuple(Stage(s["op"], tuple(s["operands"]), s["iterative"], Walk(**s["walk"])) for s in d["stages"])
-            return Block(d["region"], stages, tuple(d["sinks"]), d["firings"], d["macs"], d["strips"], d["turned"])
+            loops = loop_nests.from_json(d["loops"])
+            return Block(
+                d["region"], stages, tuple(d["sinks"]), d["firings"], d["macs"], d["strips"], d["turned"], loops
+            )
 
         def buffer(d: Mapping[str, Any]) -> Buffer:
             lanes = tuple(Lane(**lane) for lane in d["lanes"])
@@ -293,3 +300,11 @@ class Plan:
             passes=tuple(SecondPass(p["reader"], tuple(p["ops"])) for p in data.get("second_passes", ())),
             tilings=tuple(Tiling(tuple(t["ops"]), t["parts"], t["channels"]) for t in data.get("tilings", ())),
         )
+
+
+def _step_to_json(step: Step) -> dict[str, Any]:
+    if isinstance(step, Block):
+        fields = asdict(replace(step, loops=())) | {"loops": loop_nests.to_json(step.loops)}
+    else:
+        fields = asdict(step)
+    return {"type": type(step).__name__.lower()} | fields

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cache, partial
+from functools import cache, cached_property, partial
 from typing import Literal, get_args
 
 import numpy as np
@@ -15,10 +15,13 @@ from tflm_memopt.ops.packing import GENERIC
 from tflm_memopt.ops.rowop import RowOp
 from tflm_memopt.plan.effort import EXACT, ORDERING, PLACING, SEARCH, Log, Meter, SearchPart, allowance
 from tflm_memopt.plan.firing.kernel import kernel_contents
+from tflm_memopt.plan.firing.looped import looped
+from tflm_memopt.plan.firing.occupancy import trace_of
 from tflm_memopt.plan.firing.turned import in_units, unit_bytes
 from tflm_memopt.plan.layout import offsets as layout
 from tflm_memopt.plan.layout.drafts import TFLM_ALIGN, Draft, Placer, drafted
-from tflm_memopt.plan.plan import INDEX_BYTES, WINDOW, Block, Builtin, PlacedState, Plan, Role, calls
+from tflm_memopt.plan.loops import Loops
+from tflm_memopt.plan.plan import INDEX_BYTES, WINDOW, Block, Builtin, PlacedState, Plan, Role, Step, calls
 from tflm_memopt.plan.schedule.orders import orders
 from tflm_memopt.plan.search import blocks
 from tflm_memopt.plan.search.blocks import UNLIMITED, Candidate, Chain
@@ -215,7 +218,20 @@ class Planner:
         found = self._laid_out(drafts, {}, budget)
         if self._options.turn and self._may_be_lower(found.head, drafts, blocks):
             found = _lower(found, self._laid_out(drafts, self._turns(blocks), budget))
-        return found
+        return replace(found, steps=tuple(self._with_loops(step) for step in found.steps))
+
+    @cached_property
+    def _loops(self) -> dict[Block, Loops]:
+        """Loops of the blocks of finished plans."""
+        return {}
+
+    def _with_loops(self, step: Step) -> Step:
+        """The step of a finished plan."""
+        if isinstance(step, Builtin):
+            return step
+        if step not in self._loops:
+            self._loops[step] = looped(trace_of(step, self._graph.ops))
+        return replace(step, loops=self._loops[step])
 
     def _may_be_lower(self, top: int, drafts: Sequence[Draft], blocks: Mapping[int, tuple[int, Candidate]]) -> bool:
         """Whether turned blocks might lead below: no step needs as much in both its forms."""

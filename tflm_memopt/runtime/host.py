@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from tflm_memopt.errors import ModelError, PlanError
 from tflm_memopt.lower.program import INPUT_ARENA, INPUT_EXTERNAL, INPUT_STREAM
 from tflm_memopt.lower.records import ALIGNMENT, HEADER, TENSOR
+from tflm_memopt.plan.loops import MAX_DEPTH
 from tflm_memopt.runtime import own
 from tflm_memopt.runtime.native import native_library
 
@@ -49,8 +50,6 @@ WAIT = 2
 MORE = 1
 INT8, UINT8 = 0, 1
 """Formats of an external frame."""
-WAITING = 16
-"""TMO_WAITING of tmo.h: places in tmo_run_state."""
 GUARD_VIOLATION = -100
 GUARD_MEMORY = -101
 
@@ -109,17 +108,15 @@ class _RunState(ctypes.Structure):
         ("io", ctypes.c_void_p),
         ("workspace", ctypes.c_void_p),
         ("stream", ctypes.c_void_p),
-        ("order", ctypes.c_void_p),
         ("block", ctypes.c_void_p),
+        ("at", ctypes.c_void_p),
+        ("body", ctypes.c_void_p * MAX_DEPTH),
+        ("left", ctypes.c_uint16 * MAX_DEPTH),
         ("rows", ctypes.c_uint32),
         ("firings", ctypes.c_uint32),
-        ("sink", ctypes.c_uint16),
+        ("depth", ctypes.c_uint16),
         ("op", ctypes.c_uint16),
         ("unit", _Unit),
-        ("waiting", ctypes.c_uint16 * WAITING),
-        ("served", ctypes.c_uint16),
-        ("top", ctypes.c_uint8),
-        ("n_waiting", ctypes.c_uint8),
     ]
 
 

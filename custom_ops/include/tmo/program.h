@@ -12,9 +12,9 @@
 #include "tmo/kinds.def"
 
 #define TMO_MAGIC 0x314F4D54u /* "TMO1" */
-#define TMO_VERSION 1u
+#define TMO_VERSION 2u
 
-#define TMO_NONE 0xFFFFu     /* no producer inside the block: the rows are there already */
+#define TMO_NONE 0xFFFFu     /* in the table of a tmo_access: no row at all */
 #define TMO_MAX_INPUTS 4     /* operands that an operator reads row by row */
 #define TMO_MAX_IO 16        /* inputs and outputs of a program, together */
 #define TMO_MAX_KERNEL_H 64  /* rows that are read at once, of all operands together */
@@ -208,11 +208,10 @@ typedef enum {
 } tmo_op_kind;
 
 enum {
-  TMO_FLAG_SINK = 1,        /* all rows of the output are wanted: it is read after the block */
-  TMO_FLAG_ITERATIVE = 2,   /* one input row (or tile) a firing, into int32 accumulators; the last firing writes the output row */
-  TMO_FLAG_PER_CHANNEL = 4, /* a multiplier and shift per output channel, else one for all */
-  TMO_FLAG_SUMS = 8,        /* reads channel groups, adds them up in int32 accumulators; one more pass writes the output */
-  TMO_FLAG_SWAPPED = 16,    /* of two operands: the second of the table comes first in the formula */
+  TMO_FLAG_ITERATIVE = 1,   /* one input row (or tile) a firing, into int32 accumulators; the last firing writes the output row */
+  TMO_FLAG_PER_CHANNEL = 2, /* a multiplier and shift per output channel, else one for all */
+  TMO_FLAG_SUMS = 4,        /* reads channel groups, adds them up in int32 accumulators; one more pass writes the output */
+  TMO_FLAG_SWAPPED = 8,     /* of two operands: the second of the table comes first in the formula */
 };
 
 typedef struct {
@@ -231,7 +230,7 @@ typedef struct {
   uint32_t tensors; /* tmo_tensor[n_tensors] */
   uint32_t ops;     /* tmo_op[n_ops] */
   uint32_t blocks;  /* tmo_block[n_blocks] */
-  uint32_t orders;  /* tmo_order[], the last one's `first` is 0, or none */
+  uint32_t cores;   /* tmo_cores, how two cores share a run; 0: the program is for one core */
   uint32_t state;   /* bytes that outlive the run; 0: none */
   uint32_t rings;   /* tmo_ring[], the last one's `depth` is 0; none without state */
 } tmo_header;
@@ -341,7 +340,6 @@ typedef struct {
   int8_t act_max;
   uint8_t n_inputs;
   uint16_t input[TMO_MAX_INPUTS];    /* tensor table */
-  uint16_t producer[TMO_MAX_INPUTS]; /* operator of the same block, before this one, or TMO_NONE. Operands are demanded in this order */
   uint16_t output;                   /* tensor table */
   uint16_t tile;                     /* columns of a firing in a tiled block, else 0 */
   uint16_t kernel_h, kernel_w;
@@ -361,14 +359,12 @@ typedef struct {
   uint32_t access;         /* tmo_access[n_inputs]; none: the operands are read by the window */
 } tmo_op;
 
-/* Consecutive operators that fire on demand: the last sink wants all its units, one after the other, then the sink before it. A firing
- * first demands the pixels that it reads, operand after operand; who lacks none fires. The block ends when its sinks are complete.
+/* Consecutive operators whose firings are interleaved as the block's loops say.
  *
  * A unit is what one firing makes (an iterative operator: reads). In a row block, one row. In a tiled block, a segment of `tile` columns
  * of one row; an operator's units come strip after strip (those of its output, of its input when iterative), inside a strip group after
- * group, inside a group tile after tile, inside a tile row after row. All operators of a block have the same strips: who reads in strip m
- * demands strip m of a tensor that is recomputed, of a tensor that is cached the strip in which the row was new. An operator that recomputes
- * goes straight to the strip that is demanded.
+ * group, inside a group tile after tile, inside a tile row after row. All operators of a block have the same strips. A reader in strip m finds
+ * strip m of a tensor that is recomputed, and the strip in which a row was new of a tensor that is cached.
  *
  * Channel groups: a CONV that reads all channels and writes one group of them at a time, operators that work channel by channel on what
  * it writes, and a CONV that adds it all up (TMO_FLAG_SUMS). All have the same groups; they go through all of them in each strip, and the
@@ -379,27 +375,28 @@ typedef struct {
   uint32_t counters; /* bytes from the workspace's start, 2-aligned: the next unit; uint16_t[n_ops], tiled: tmo_unit[n_ops] */
   uint16_t strips;   /* 0: row block */
   uint16_t reserved;
+  uint32_t loops;    /* uint8_t[]: TMO_LOOP_* */
 } tmo_block;
 
-/* Which operators fire, one after the other, in a part of the run, inside a block; they may repeat themselves. It is what demands lead to, which are
- * not asked there. The firing that leaves n of the run's firings, itself among them, is that of operator ops[(first - n) % period] of the block, if
- * first - n is less than `count`. Each makes its next unit; the block's first firing is none of them. Those parts come one after the other. Of the last
- * record, whose `first` is 0, `ops` is where tmo_cores is, or 0. */
-typedef struct {
-  uint32_t first;
-  uint32_t count; /* not more than `first` */
-  uint32_t ops;   /* uint8_t[period], counted from the block's first operator */
-  uint16_t period;
-  uint16_t reserved;
-} tmo_order;
+/* The order of a block's firings, as a sequence of codes. Each fires the next unit of an operator, or opens or closes a loop; numbers are
+ * little-endian, operators count from the block's first. */
+enum {
+  /* n < TMO_LOOP_NEAR: operator n fires */
+  TMO_LOOP_NEAR = 0xFC,
+  TMO_LOOP_FAR = 0xFC,    /* uint16_t op: it fires */
+  TMO_LOOP_SKIP = 0xFD,   /* uint16_t op, strips: it leaves the rest of its strip out, and the next strips - 1, and fires */
+  TMO_LOOP_REPEAT = 0xFE, /* uint16_t times: the codes up to the matching TMO_LOOP_END run so often, at least once */
+  TMO_LOOP_END = 0xFF     /* ends a loop, or the block */
+};
+#define TMO_LOOP_DEPTH 4 /* loops inside one another */
 
 typedef struct {
   uint16_t strip, group, tile, row;
 } tmo_unit;
 
 /* A run by two cores. Both walk through all firings, each with counters of its own, and of each firing make the share that is theirs, or none. They
- * meet before some of them; between two meetings neither reads what the other writes, nor writes what it reads: the converter's checker proves it. A
- * program that has shares says where its tmo_cores is in `ops` of the last tmo_order, whose `first` is 0; for one core they mean nothing. */
+ * meet before some of them; between two meetings neither reads what the other writes, nor writes what it reads: the converter's checker proves it.
+ * For one core shares mean nothing. */
 enum {
   TMO_SHARE_FIRST = 0,   /* all of it is made by core 0, */
   TMO_SHARE_SECOND = 1,  /* by core 1, */

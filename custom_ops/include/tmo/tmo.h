@@ -71,12 +71,9 @@ TMO_LINKAGE tmo_status tmo_take_rows(const tmo_frame *frame, uint32_t pixel_byte
  * The program must have passed tmo_check(), or tmo_check_build(). Inputs and outputs may overlap the workspace where the planner says so. */
 TMO_LINKAGE tmo_status tmo_run(const void *program, void *const *io, void *workspace);
 
-#define TMO_WAITING 16 /* operators, each waiting for the next, that are remembered between steps; any number of at least 1 would do */
-
-/* What is kept from one push of rows to the next, together with the workspace and io[0]. All zero: a new frame begins. Of a run that pauses,
- * `rows` is 1 + the number of its block. */
+/* State of a run between two pushes or pauses, beside the workspace and io[0]. All zero: a new run begins. */
 typedef struct {
-  uint32_t rows;    /* pushed so far; of a program with TMO_INPUT_LINK: 1 + the block that waits */
+  uint32_t rows;    /* pushed so far; where nothing is pushed, 1: the run has begun */
   uint32_t firings; /* left to do */
 } tmo_stream;
 
@@ -105,16 +102,15 @@ typedef struct {
   void *const *io;
   uint8_t *workspace;
   const tmo_tensor *stream; /* the streamed input, or NULL */
-  const tmo_order *order;   /* the present one, or the next; NULL: the program has none */
   const tmo_block *block;
-  uint32_t rows;            /* of it that came */
-  uint32_t firings;         /* left to do */
-  uint16_t sink; /* operator whose units are being demanded */
-  uint16_t op;   /* operator that the last step fired */
-  tmo_unit unit; /* and which of its units that was; in a row block `row` says it */
-  uint16_t waiting[TMO_WAITING]; /* the operators that wait for units, a ring that ends at `top` */
-  uint16_t served; /* a bit for each of these places: its operator lacks nothing once the one that it waits for has fired */
-  uint8_t top, n_waiting;
+  const uint8_t *at;                   /* the next code of its loops; NULL: it has not begun */
+  const uint8_t *body[TMO_LOOP_DEPTH]; /* first code of each loop that is open, the innermost one last */
+  uint16_t left[TMO_LOOP_DEPTH];       /* how often each of them still runs, this time included */
+  uint32_t rows;    /* of the streamed input that came */
+  uint32_t firings; /* left to do */
+  uint16_t depth;   /* loops that are open */
+  uint16_t op;      /* operator that the last step fired */
+  tmo_unit unit;    /* and which of its units that was; in a row block `row` says it */
 } tmo_run_state;
 
 TMO_LINKAGE void tmo_begin(tmo_run_state *run, const void *program, void *const *io, void *workspace);

@@ -30,12 +30,6 @@ static inline const tmo_block *tmo_blocks(const void *program) {
   return (const tmo_block *)tmo_constant(program, tmo_header_of(program)->blocks);
 }
 
-/* The first one, of which there is always another behind it as long as its `first` is not 0; NULL: there is none. */
-static inline const tmo_order *tmo_orders(const void *program) {
-  const uint32_t orders = tmo_header_of(program)->orders;
-  return orders == 0 ? NULL : (const tmo_order *)tmo_constant(program, orders);
-}
-
 /* TMO_INPUT_*. What a build leaves out no program has: tmo_check_build(). The same is true of all that asks tmo_has_part(). */
 static inline uint16_t tmo_input_of(const void *program) {
   const uint16_t input = tmo_header_of(program)->input;

@@ -85,6 +85,7 @@ TMO_PUSH_OPTIONS
 #include "../tmo_check_bytes.c"
 #include "../tmo_check_kind.c"
 #include "../tmo_check_packed.c"
+#include "../tmo_loops.c"
 TMO_POP_OPTIONS
 
 /* What a table has as `check`. */

@@ -65,13 +65,6 @@ static inline void tmo_unit_next(const tmo_walk *w, tmo_unit *unit) {
   tmo_enter_strip(w->tensor, w->strips, unit);
 }
 
-/* Rows that are computed again in every strip are not computed in strips that nobody asks for: go on to the one that is asked for. */
-static inline void tmo_unit_skip(const tmo_walk *w, tmo_unit *next, uint16_t strip) {
-  if (!tmo_recomputes(w->tensor) || next->strip >= strip) return;
-  next->strip = strip;
-  tmo_enter_strip(w->tensor, w->strips, next);
-}
-
 /* Whether what a unit says lies inside the tensor, and its sums where they are: whoever believes it stays inside his buffers. */
 static inline bool tmo_unit_fits(const tmo_walk *w, const tmo_unit *unit) {
   const tmo_tensor *t = w->tensor;
@@ -104,46 +97,6 @@ static inline int32_t tmo_last_row(const void *program, const tmo_op *op, const 
     return end > rows.first ? end - 1 : -1;
   }
   return tmo_last_under(unit->row, op->stride_h, op->pad_top, op->kernel_h, op->dilation_h, in->height);
-}
-
-/* How far a producer is ahead of the last row that a unit of a row block reads of operand k, now that it has made so many units: above 0, it
- * has made that row; 0, it makes it next. */
-static inline int32_t tmo_rows_ahead(const void *program, const tmo_op *op, const tmo_unit *unit, uint8_t k, const tmo_walk *producer, uint16_t made) {
-  const int32_t row = tmo_last_row(program, op, unit, k);
-  if (row < 0) return 1;
-  return made - (tmo_iterative(producer->op) ? producer->tensor->height - 1 : row);
-}
-
-/* The strip in which a row is new, of a tensor that is cached. */
-static inline uint16_t tmo_strip_of(const tmo_tensor *t, int32_t row) {
-  return row < t->end ? 0 : (uint16_t)(tmo_quotient((uint32_t)(row - t->end), t->advance) + 1);
-}
-
-/* The same of the last pixel that a unit of a tiled block reads, now that the producer's next unit is `next`: how far that one comes after the
- * unit which makes the pixel. */
-static inline int32_t tmo_units_ahead(const tmo_walk *reader, const tmo_unit *unit, const tmo_walk *producer, const tmo_unit *next) {
-  const tmo_op *op = reader->op;
-  const tmo_tensor *t = producer->tensor;
-  if (next->strip >= producer->strips) return 1;
-  int32_t row = unit->row;
-  uint32_t column = tmo_unit_column_end(op, reader->tensor, unit) - 1;
-  if (!tmo_iterative(op)) {
-    row = tmo_last_under(unit->row, op->stride_h, op->pad_top, op->kernel_h, op->dilation_h, t->height);
-    column = (uint32_t)tmo_last_under(column, op->stride_w, op->pad_left, op->kernel_w, op->dilation_w, t->width);
-    if (row < 0 || tmo_writes_sums(op, unit->group)) return 1;
-  }
-  if (tmo_iterative(producer->op)) { /* its only row is complete after the last pixel that it reads itself */
-    row = t->height - 1;
-    column = t->width - 1u;
-  }
-  const uint16_t strip = tmo_recomputes(t) ? unit->strip : tmo_strip_of(t, row);
-  if (next->strip != strip) return next->strip - strip;
-  if (tmo_groups(producer->op) > 1) { /* or it makes all channels in one pass, which may be the last */
-    const uint16_t pass = tmo_writes_group(producer->op) ? unit->group : tmo_groups(producer->op);
-    if (next->group != pass) return next->group - pass;
-  }
-  const uint16_t tile = (uint16_t)tmo_quotient(column, producer->op->tile);
-  return next->tile != tile ? next->tile - tile : next->row - row;
 }
 
 /* Bytes that the operands of an operator take which are made int8 for one window: those that come from an external frame. Not more than

@@ -21,6 +21,8 @@ from tflm_memopt.errors import PlanError
 from tflm_memopt.ops.opset import Unsupported
 from tflm_memopt.ops.packing import Packing
 from tflm_memopt.ops.rowop import Rows, Window
+from tflm_memopt.plan.firing.looped import looped
+from tflm_memopt.plan.firing.occupancy import trace_of
 from tflm_memopt.plan.plan import Block, Buffer, Plan, Role, Stage
 from tflm_memopt.plan.planner import Options, plan
 from tflm_memopt.plan.walk import Walk
@@ -160,6 +162,7 @@ def test_a_row_is_one_unit_however_wide_its_reader_sees_it() -> None:
     seen = Rows(8, 4, 1)
     s.rows[y], s.ops[1] = seen, replace(s.ops[1], reads=(seen,), writes=seen)
     block = Block(0, (Stage(0, (0,)), Stage(1, (0,))), (1,), 16, 0)
+    block = replace(block, loops=looped(trace_of(block, dict(enumerate(s.ops)))))
     steps = steps_of(block, dict(enumerate(s.ops)))
     assert [step.stage.op for step in firings(0, block, steps)] == [0, 1] * 8
 

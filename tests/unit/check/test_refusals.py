@@ -85,7 +85,7 @@ def test_an_operator_that_is_wanted_to_make_more_rows_than_it_has() -> None:
     mutant = with_buffer(found, counters, replace(found.buffers[counters], nbytes=4))
     both = replace(second, stages=(*first.stages, *second.stages))
     apart = replace(mutant, steps=(both,), offsets=tuple(range(0, 64 * len(mutant.buffers), 64)), head=1024)
-    assert "operator 0: row 8 is not made in strip -1, group 0" in refusal(s, apart, y)
+    assert "block 0: operator 0 fires too often" in refusal(s, apart, y)
 
 
 @pytest.mark.parametrize(
@@ -97,7 +97,7 @@ def test_an_operator_that_is_wanted_to_make_more_rows_than_it_has() -> None:
         (smaller_buffers, r"tensor 0 needs 128 bytes, the plan gives it 127"),
         (missing_buffers, r"no tensor buffer for 0"),
         (lower_heads, r"is misaligned or outside of the head of \d+ bytes"),
-        (missing_stages, r"block 0 wants all rows of operator 0, which is not in it"),
+        (missing_stages, r"block 0: its loops fire operator 0 of 0"),
     ],
 )
 def test_other_refusals_say_what_and_where(damage: Callable[[Plan], Mutants], text: str) -> None:

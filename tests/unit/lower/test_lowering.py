@@ -7,6 +7,7 @@ from functools import cache
 
 import numpy as np
 import pytest
+from kernels.loops import times
 from models import Net
 from unit.plan.sketch import Actor, simulate
 
@@ -123,22 +124,6 @@ def test_tensors_of_tflm_have_a_base_of_their_own() -> None:
     assert (program.n_inputs, program.n_outputs) == (1, 1)
 
 
-def test_producers_are_those_inside_the_block() -> None:
-    found = planned(line_buffers())
-    program = program_of(found)
-    for block in program.blocks:
-        for number in range(block.first_op, block.first_op + block.n_ops):
-            for producer in program.ops[number].producers:
-                assert producer is None or block.first_op <= producer < number
-
-
-def test_sinks_are_marked() -> None:
-    found = planned(two_blocks())
-    program = program_of(found)
-    stages = [(stage.op in block.sinks) for block in blocks(found.plan) for stage in block.stages]
-    assert [op.sink for op in program.ops] == stages
-
-
 def add_of(found: Planned) -> RowOp:
     return next(op for op in found.graph.ops.values() if op.kind is Kind.ADD)
 
@@ -190,7 +175,7 @@ def test_a_dense_layer_reads_rows_that_its_own_block_makes() -> None:
     x = net.conv2d(net.input((1, 4, 4, 2)), 3, kernel=(3, 3))
     found = planned(net.model(net.fully_connected(x, 60), x))
     conv, fc = sorted(found.graph.ops)
-    together = Block(0, (Stage(conv, (0,)), Stage(fc, (0,))), (fc, conv), 5, 0)
+    together = Block(0, (Stage(conv, (0,)), Stage(fc, (0,))), (fc, conv), 5, 0, loops=(*times(4), *times(1, stage=1)))
     counters = next(b for b in found.plan.buffers if b.role is Role.COUNTERS)
     tensors = tuple(b for b in found.plan.buffers if b.role is Role.TENSOR)
     offsets = tuple(64 * i for i in range(len(tensors) + 1))

@@ -13,10 +13,11 @@ from tflm_memopt.lower.records import FLAG_SUMS, HEADER, TABLES
 from tflm_memopt.lower.serialise import pack, unpack
 from tflm_memopt.ops.kinds import Kind
 from tflm_memopt.ops.rowop import UNIT, Window
-from tflm_memopt.plan.firing.order import Order
+from tflm_memopt.plan.loops import Iteration, Loops, Repeat
 from tflm_memopt.runtime import host
 
 ARRAYS = ("weights", "bias", "multipliers", "shifts")
+LOOPS: Loops = (Repeat(2, (Iteration(0), Iteration(0), Iteration(1))),)
 
 
 def example() -> Program:
@@ -25,7 +26,6 @@ def example() -> Program:
     conv = ProgramOp(
         kind=Kind.CONV,
         inputs=(0,),
-        producers=(None,),
         output=1,
         input_zero_points=(-3,),
         output_zero_point=5,
@@ -36,14 +36,14 @@ def example() -> Program:
         **scaling,
     )
     depthwise = dataclasses.replace(
-        conv, kind=Kind.DEPTHWISE, inputs=(1,), producers=(0,), output=2, sink=True, weights=np.ones((3, 3, 4), np.int8)
+        conv, kind=Kind.DEPTHWISE, inputs=(1,), output=2, weights=np.ones((3, 3, 4), np.int8)
     )
     tensors = (
         ProgramTensor(0, 8, 6, 2, 8, base=1),
         ProgramTensor(16, 4, 3, 4, 3),
         ProgramTensor(0, 2, 2, 4, 2, base=2),
     )
-    return Program(1, 1, 64, 6, tensors, (conv, depthwise), (ProgramBlock(0, 2, 0),))
+    return Program(1, 1, 64, 6, tensors, (conv, depthwise), (ProgramBlock(0, 2, 0, LOOPS),))
 
 
 def test_table_is_the_compilers_layout() -> None:
@@ -65,10 +65,10 @@ def test_round_trip() -> None:
 def grouped() -> Program:
     """The same two convolutions and a third that adds up what they make in two groups, in two strips."""
     program = example()
-    conv, depthwise = (dataclasses.replace(op, sink=False, tile=3, groups=2, group_channels=3) for op in program.ops)
+    conv, depthwise = (dataclasses.replace(op, tile=3, groups=2, group_channels=3) for op in program.ops)
     total = dataclasses.replace(
-        conv, inputs=(2,), producers=(1,), output=3, window=UNIT, sink=True, weights=np.ones((4, 1, 1, 4), np.int8),
-        accumulator=16,
+        conv, inputs=(2,), output=3, window=UNIT, weights=np.ones((4, 1, 1, 4), np.int8),
+        accumulator=16, sums=True,
     )  # fmt: skip
     source, first, second = program.tensors
     tensors = (
@@ -77,18 +77,28 @@ def grouped() -> Program:
         dataclasses.replace(second, base=0, lanes=(PixelRing(100, 2, 1),), walk=WalkRecord(1, 1, 1)),
         dataclasses.replace(second, walk=WalkRecord(1, -1, 1)),
     )
-    return Program(1, 1, 128, 6, tensors, (conv, depthwise, total), (ProgramBlock(0, 3, 0, strips=2),))
+    return Program(1, 1, 128, 6, tensors, (conv, depthwise, total), (ProgramBlock(0, 3, 0, LOOPS, strips=2),))
 
 
 def test_tiles_and_groups_survive() -> None:
     assert unpack(pack(grouped())) == grouped()
 
 
-def test_orders_survive() -> None:
+@pytest.mark.parametrize(
+    "loops", [(Iteration(0xFB), Iteration(0xFC)), (Iteration(1, 300), Iteration(0x102)), (Repeat(3, LOOPS), *LOOPS)]
+)
+def test_loops_survive(loops: Loops) -> None:
     program = example()
-    told = dataclasses.replace(program, orders=(Order(2, 3, (0,)), Order(5, 1, (0,))))
-    assert unpack(pack(told)) == told
-    assert np.frombuffer(pack(program), HEADER, 1)[0]["orders"] == 0
+    other = dataclasses.replace(program, blocks=(dataclasses.replace(program.blocks[0], loops=loops),))
+    assert unpack(pack(other)) == other
+
+
+@pytest.mark.parametrize("item", [Repeat(1 << 16, LOOPS), Iteration(1 << 16), Iteration(0, 1 << 16)])
+def test_a_loop_beyond_its_field_is_refused(item: Iteration | Repeat) -> None:
+    program = example()
+    other = dataclasses.replace(program, blocks=(dataclasses.replace(program.blocks[0], loops=(item,)),))
+    with pytest.raises(PlanError, match=r"a program holds 0\.\.65535"):
+        pack(other)
 
 
 def test_who_adds_up_groups_is_marked() -> None:

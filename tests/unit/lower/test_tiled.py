@@ -14,11 +14,8 @@ from unit.plan.tiled import OPTIONS
 
 from tflm_memopt.convert import pipeline
 from tflm_memopt.lower.lowering import _tiles
-from tflm_memopt.lower.program import ProgramOp
-from tflm_memopt.lower.serialise import _group_sums
 from tflm_memopt.model.interface import Changes
 from tflm_memopt.model.reader import Model, read
-from tflm_memopt.ops.kinds import Kind
 from tflm_memopt.plan.plan import Block, Plan, Role, Stage
 from tflm_memopt.plan.planned import Planned
 from tflm_memopt.plan.search.tiles_plan import Settings
@@ -99,14 +96,3 @@ def test_no_channel_is_without_a_group(channels: int, groups: int, each: int) ->
         "groups": groups,
         "group_channels": each,
     }
-
-
-def test_groups_are_added_up_once() -> None:
-    """What reads sums reads all channels."""
-
-    def op(kind: Kind, producer: int | None, groups: int) -> ProgramOp:
-        return ProgramOp(kind, (0,), (producer,), 0, (0,), 0, groups=groups)
-
-    ops = (op(Kind.CONV, None, 2), op(Kind.DEPTHWISE, 0, 2), op(Kind.CONV, 1, 2), op(Kind.CONV, 2, 2))
-    assert _group_sums(ops) == {2}
-    assert _group_sums((*ops[:3], op(Kind.CONV, 2, 1))) == {2}

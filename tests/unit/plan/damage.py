@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 
+from tflm_memopt.plan.loops import iterations
 from tflm_memopt.plan.plan import Block, Buffer, Plan, Role, Stage
 
 Mutants = Iterator[tuple[str, Plan]]
@@ -91,10 +92,17 @@ def missing_stages(plan: Plan) -> Mutants:
             yield f"step {n}", with_step(plan, n, replace(block, stages=block.stages[:s] + block.stages[s + 1 :]))
 
 
-def missing_sinks(plan: Plan) -> Mutants:
+def missing_iterations(plan: Plan) -> Mutants:
     for n, block in blocks(plan):
-        if len(block.sinks) == 1:
-            yield f"step {n}", with_step(plan, n, replace(block, sinks=()))
+        order = tuple(iterations(block.loops))
+        yield f"step {n}", with_step(plan, n, replace(block, loops=order[:-1], firings=len(order) - 1))
+
+
+def other_orders(plan: Plan) -> Mutants:
+    """Each block's first iteration comes last."""
+    for n, block in blocks(plan):
+        first, *others = iterations(block.loops)
+        yield f"step {n}", with_step(plan, n, replace(block, loops=(*others, first)))
 
 
 def other_ways_to_sum(plan: Plan) -> Mutants:
@@ -133,7 +141,7 @@ ALWAYS_WRONG: tuple[Callable[[Plan], Mutants], ...] = (
     repeated_steps,
     swapped_steps,
     missing_stages,
-    missing_sinks,
+    missing_iterations,
     other_ways_to_sum,
     lower_heads,
     negative_offsets,
@@ -167,13 +175,4 @@ def other_operand_orders(plan: Plan) -> Mutants:
                 yield f"operator {stage.op}", with_stage(plan, n, block, s, turned)
 
 
-def fewer_sinks(plan: Plan) -> Mutants:
-    """Harmless where another sink demands all rows anyway."""
-    for n, block in blocks(plan):
-        if len(block.sinks) > 1:
-            for i, sink in enumerate(block.sinks):
-                rest = block.sinks[:i] + block.sinks[i + 1 :]
-                yield f"operator {sink}", with_step(plan, n, replace(block, sinks=rest))
-
-
-MAY_BE_HARMLESS = (moved_buffers, exchanged_buffers, other_operand_orders, fewer_sinks)
+MAY_BE_HARMLESS = (moved_buffers, exchanged_buffers, other_operand_orders, other_orders)

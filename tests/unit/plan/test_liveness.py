@@ -14,6 +14,7 @@ from tflm_memopt.check.checker import check
 from tflm_memopt.errors import PlanError
 from tflm_memopt.model.graph import TensorId
 from tflm_memopt.plan.firing.liveness import Content, separations
+from tflm_memopt.plan.firing.looped import looped
 from tflm_memopt.plan.plan import Block, Buffer, Plan, Role, Stage
 from tflm_memopt.plan.search.blocks import Candidate, Chain, border, candidates, rebuild
 from tflm_memopt.plan.walk import Walk
@@ -121,7 +122,7 @@ def judge(s: Sketch, chain: Chain, block: Candidate, low: int, high: int, distan
     wanted = [c.key for c in contents if c.role is Role.TENSOR and c.key in chain.outside and c.key in ops]
     trace = rebuild(chain, block).trace
     sinks = tuple(sorted((ops[t] for t in wanted), reverse=True))
-    step = Block(0, block.stages, sinks, len(trace.moments), block.macs, block.strips)
+    step = Block(0, block.stages, sinks, len(trace.moments), block.macs, block.strips, loops=looped(trace))
     plan = Plan((step,), buffers, tuple(offsets), at, 0, proven=False)
     unaligned = mock.patch.dict("tflm_memopt.check.arena.LEAST_ALIGN", clear=True)
     with mock.patch("tflm_memopt.check.checker.ARENA_ALIGN", 1), unaligned:

@@ -8,12 +8,14 @@ import pytest
 from conftest import thinned
 from unit.plan.sketch import Sketch, random_sketch
 
+from tflm_memopt.plan.loops import Iteration, Loops, Repeat
 from tflm_memopt.plan.plan import SCHEMA_VERSION, Block, Buffer, Builtin, Lane, Plan, Role, Stage
 from tflm_memopt.plan.planner import Options, plan
 from tflm_memopt.plan.walk import Walk
 
+LOOPS: Loops = (Iteration(0), Repeat(5, (Iteration(1), Repeat(2, (Iteration(0),)))))
 MIXED = Plan(
-    steps=(Block(0, (Stage(3, (1, 0)), Stage(4, (0,), iterative=True)), (4,), 12, 345), Builtin(7)),
+    steps=(Block(0, (Stage(3, (1, 0)), Stage(4, (0,), iterative=True)), (4,), 12, 345, loops=LOOPS), Builtin(7)),
     buffers=(
         Buffer(Role.TENSOR, 5, 64, 0, 2, 16),
         Buffer(Role.RING, 6, 24, 0, 1, 1, 3),
@@ -37,6 +39,7 @@ TILED = Plan(
             99,
             1234,
             strips=5,
+            loops=(Repeat(2, (Iteration(0, skips=3), *LOOPS)), Iteration(2)),
         ),
     ),
     buffers=(Buffer(Role.TENSOR, 1, 64, 0, 1, 16), Buffer(Role.RING, 2, 24, 0, 1, lanes=(Lane(1, 4), Lane(3, 8)))),

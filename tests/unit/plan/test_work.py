@@ -14,7 +14,6 @@ from unit.plan.tiled import planned
 import tflm_memopt
 from tflm_memopt.analysis.costs import Work
 from tflm_memopt.convert import pipeline
-from tflm_memopt.lower.lowering import BlockGroup, lower
 from tflm_memopt.model.reader import read
 from tflm_memopt.plan.firing.occupancy import trace_of
 from tflm_memopt.plan.firing.trace import Member
@@ -82,18 +81,6 @@ def test_single_pixels_are_told_apart(example: bytes) -> None:
     assert "pixels" in ways[0]
     assert "pixels" not in ways[1]
     assert ways[2] == {"rows"}
-
-
-@pytest.mark.parametrize("seed", range(4))
-def test_firings_that_are_searched_for(seed: int) -> None:
-    """As many as the orders of the program leave."""
-    _, found = planned(seed)
-    plan, ops = found.plan, found.graph.ops
-    left = 0
-    for call in plan.calls():
-        program = lower(plan, BlockGroup(call, (), ()), ops)
-        left += program.firings - sum(order.count for order in program.orders)
-    assert sum(done.searched for done in work(plan, ops)) == left
 
 
 @pytest.mark.parametrize("new", [1, 2])

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import replace
 
 import numpy as np
 
@@ -12,7 +11,6 @@ from tflm_memopt.ops.kinds import GATES, Channels
 from tflm_memopt.ops.packing import Packing
 from tflm_memopt.ops.rowop import RowOp
 from tflm_memopt.plan.firing.occupancy import trace_of
-from tflm_memopt.plan.firing.order import orders_of
 from tflm_memopt.plan.firing.trace import Member, Trace
 from tflm_memopt.plan.firing.work_loops import Windows, as_its_kernel_does
 from tflm_memopt.plan.plan import Block, Plan
@@ -31,20 +29,8 @@ def work(plan: Plan, ops: Mapping[int, RowOp]) -> Iterator[Work]:
         if isinstance(step, Block):
             trace = trace_of(step, ops)
             made = {m.op.output for m in trace.members}
-            for member, searched in zip(trace.members, _searched(trace), strict=True):
-                border = member.op.inputs[0] not in made
-                yield replace(_of(trace, member, border=border, turned=step.turned), searched=searched)
-
-
-def _searched(trace: Trace) -> list[int]:
-    """Firings of each member that no order tells: the executor finds them by the demands."""
-    number = {m.key: i for i, m in enumerate(trace.members)}
-    fired = np.array([number[key] for key in trace.fired.tolist()], dtype=np.int64)
-    told = np.zeros(len(fired), dtype=np.bool_)
-    for order in orders_of(fired, trace.firing[trace.moments]):
-        told[order.start : order.start + order.count] = True
-    found: list[int] = np.bincount(fired[~told], minlength=len(number)).tolist()
-    return found
+            for member in trace.members:
+                yield _of(trace, member, border=member.op.inputs[0] not in made, turned=step.turned)
 
 
 def _of(trace: Trace, m: Member, *, border: bool, turned: bool) -> Work:

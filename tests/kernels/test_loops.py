@@ -1,0 +1,136 @@
+"""Programs run in the order of their loops, however these are nested; no loops make the executor leave its buffers."""
+
+from __future__ import annotations
+
+import contextlib
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from conftest import thinned
+from kernels import networks, tile_plans
+from kernels.frames import streamed
+from kernels.loops import nested, nested_otherwise, times
+from kernels.networks import Network
+from kernels.programs import can_iterate, lower
+from kernels.samples import IN, OUT, good, patched
+
+from tflm_memopt.errors import ModelError
+from tflm_memopt.lower.program import Program
+from tflm_memopt.lower.records import BLOCK, HEADER, OP, TENSOR
+from tflm_memopt.lower.serialise import pack, unpack
+from tflm_memopt.plan.loops import MAX_DEPTH, Iteration, Loops, Repeat
+from tflm_memopt.runtime import host
+from tflm_memopt.runtime.host import Status
+
+SEEDS = range(60)
+BLOCK_AT = HEADER.itemsize + 4 * TENSOR.itemsize + 3 * OP.itemsize
+"""Where the block's record is in good()."""
+
+
+def drawn(seed: int) -> tuple[Network, Program, host.DeviceArena, np.random.Generator]:
+    """Row blocks or tiled ones, one or several."""
+    if seed % 2:
+        network, tiled, rng = (tile_plans.draw_groups if seed % 3 == 0 else tile_plans.draw)(seed)
+        return network, tiled.program, tiled.arena, rng
+    rng = np.random.default_rng(seed)
+    network = networks.draw(rng, int(rng.integers(1, 7)))
+    cuts = [len(network.ops) // 2] if len(network.ops) > 3 and rng.random() < 0.5 else []
+    rows = lower(network, cuts, {i for i, op in enumerate(network.ops) if can_iterate(network, op)}, rng)
+    return network, rows.program, rows.arena, rng
+
+
+@pytest.mark.parametrize("seed", thinned(SEEDS, 12))
+def test_any_nesting_runs_the_same_order(seed: int) -> None:
+    network, program, arena, rng = drawn(seed)
+    inputs = networks.random_inputs(rng, network)
+    expected = network.run(inputs)[-1].ravel()
+    firings = host.firing_order(pack(program), inputs, [expected.size])
+    assert len(firings) == program.firings
+    other = nested_otherwise(program, rng)
+    assert unpack(pack(other)) == other
+    assert host.firing_order(pack(other), inputs, [expected.size]) == firings
+    (watched,) = host.run_guarded(pack(other), arena, inputs, [expected.size])
+    np.testing.assert_array_equal(watched, expected)
+    pushed = pack(streamed(other, rng))  # each push finds its place in the loops again
+    assert host.firing_order(pushed, inputs, [expected.size]) == firings
+    (got,) = host.run(pushed, inputs, [expected.size])
+    np.testing.assert_array_equal(got, expected)
+
+
+def hostile(program: Program, rng: np.random.Generator) -> Program:
+    """Any operators of each block in any order, as often as the program says."""
+    blocks, left = [], program.firings
+    for n, block in enumerate(program.blocks):
+        last = n + 1 == len(program.blocks)
+        count = left if last else int(rng.integers(1, left - (len(program.blocks) - 1 - n) + 1))
+        left -= count
+        stages = rng.integers(0, block.n_ops, count).tolist()
+        skips = (rng.random(count) < 0.05) * rng.integers(0, 4, count)
+        order = [Iteration(stage, int(skip)) for stage, skip in zip(stages, skips, strict=True)]
+        blocks.append(replace(block, loops=nested(order, rng)))
+    return replace(program, blocks=tuple(blocks))
+
+
+@pytest.mark.parametrize("seed", thinned(SEEDS, 12))
+def test_a_wrong_order_does_no_harm(seed: int) -> None:
+    """Each firing writes its own pixels, and the run ends; what the pixels hold is another matter."""
+    network, program, arena, rng = drawn(seed)
+    inputs = networks.random_inputs(rng, network)
+    size = int(np.prod(network.shapes[-1]))
+    damaged = pack(hostile(program, rng))
+    assert host.check(damaged, [values.nbytes for values in inputs], [size]) is Status.OK
+    with contextlib.suppress(ModelError):  # an operator fires too often
+        host.run_guarded(damaged, arena, inputs, [size])
+
+
+def test_wrong_orders_are_noticed() -> None:
+    """The orders above matter: an operator that fires too soon, or too often, spoils the output or ends the run."""
+    spoilt = 0
+    for seed in range(20):
+        network, program, _, rng = drawn(seed)
+        inputs = networks.random_inputs(rng, network)
+        expected = network.run(inputs)[-1].ravel()
+        try:
+            (got,) = host.run(pack(hostile(program, rng)), inputs, [expected.size])
+            spoilt += not np.array_equal(got, expected)
+        except ModelError:
+            spoilt += 1
+    assert spoilt > 5
+
+
+def _deep(levels: int) -> Loops:
+    """Eight rows of good(), inside so many loops."""
+    loops: Loops = (Iteration(0), Iteration(1), Iteration(2))
+    for level in range(levels):
+        loops = (Repeat(8 if level == 0 else 1, loops),)
+    return loops
+
+
+@pytest.mark.parametrize(
+    ("loops", "status"),
+    [
+        pytest.param(_deep(MAX_DEPTH), Status.OK, id="as deep as may be"),
+        pytest.param(_deep(MAX_DEPTH + 1), Status.TABLE, id="too deep"),
+        pytest.param(times(24, stage=3), Status.TABLE, id="operator of another block"),
+        pytest.param(times(23), Status.FIRINGS, id="too few firings"),
+        pytest.param(times(25), Status.FIRINGS, id="too many firings"),
+        pytest.param((Repeat(3, ()), *times(24)), Status.TABLE, id="loop without a body"),
+        pytest.param((Repeat(0, (Iteration(0),)), *times(24)), Status.TABLE, id="loop that never runs"),
+        pytest.param((Repeat(65535, times(65535)), *times(24)), Status.FIRINGS, id="four thousand million firings"),
+        pytest.param((Repeat(65535, (Repeat(65535, times(2)),)),), Status.TABLE, id="more than a number holds"),
+        pytest.param((), Status.TABLE, id="none"),
+    ],
+)
+def test_loops_are_validated(loops: Loops, status: Status) -> None:
+    program = good()
+    damaged = replace(program, blocks=(replace(program.blocks[0], loops=loops),))
+    assert host.check(pack(damaged), [IN], [OUT]) is status
+
+
+def test_loops_end_inside_the_program() -> None:
+    image = pack(good())
+    for end in (b"\xfe", b"\xfe\x01", b"\xfd\x00\x00", b"\xfc\x00", b"\x00"):
+        cut = patched(BLOCK, BLOCK_AT, loops=len(image) - len(end))
+        assert host.check(cut[: -len(end)] + end, [IN], [OUT]) is Status.TABLE, end
+    assert host.check(patched(BLOCK, BLOCK_AT, loops=len(image)), [IN], [OUT]) is Status.TABLE

@@ -1,0 +1,22 @@
+"""The iterations of a traced block as the loops that the program stores (plan/loops.py)."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from tflm_memopt.plan.firing.trace import Trace
+from tflm_memopt.plan.loops import Loops, loops_of
+
+
+def looped(trace: Trace) -> Loops:
+    """All iterations of the block, in order."""
+    number = {member.key: i for i, member in enumerate(trace.members)}
+    stages = np.array([number[key] for key in trace.fired.tolist()], dtype=np.int64)
+    skips = np.zeros(len(stages), dtype=np.int64)
+    for member in trace.members:
+        if member.walk.recomputes:
+            at, unit = trace.order(member.key), trace.fires(member.key)[1]
+            expected = np.append(0, unit[:-1] + 1)
+            strip = member.units.strip
+            skips[at] = strip[unit] - strip[expected]
+    return loops_of(stages, skips)

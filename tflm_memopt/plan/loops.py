@@ -1,0 +1,156 @@
+"""The order of a block's iterations as nested loops, which the program stores and the executor runs.
+
+The converter simulates every iteration of a block; what it finds repeats itself from strip to strip, and in a strip
+from column to column. `loops_of` writes such a sequence as loops: the smallest period first, again and again, until
+nothing repeats. A few hundred bytes describe a hundred thousand iterations.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from tflm_memopt.plan.walk import Ints
+
+MAX_DEPTH = 4
+"""Loops inside one another. TMO_LOOP_DEPTH in program.h."""
+MAX_TIMES = 0xFFFF
+"""Repetitions of one loop."""
+LONGEST_PERIOD = 1024
+"""Longest sequence that is looked for again right after itself."""
+REPEAT_BYTES = 4
+"""Size of a loop in the program, without its body."""
+SKIP_BYTES = 5
+"""Size of an iteration that leaves out strips; any other takes one byte."""
+
+
+@dataclass(frozen=True, slots=True)
+class Iteration:
+    """The next iteration of a stage of the block."""
+
+    stage: int
+    """Its position in the block."""
+    skips: int = 0
+    """Strips that the stage leaves out first: those that it makes again when they are wanted, and nobody wants."""
+
+
+@dataclass(frozen=True, slots=True)
+class Repeat:
+    """A sequence of iterations that is run several times."""
+
+    times: int
+    body: Loops
+
+
+Loops = tuple[Iteration | Repeat, ...]
+
+
+def iterations(loops: Loops) -> Iterator[Iteration]:
+    """Every iteration, in order.
+
+    >>> [i.stage for i in iterations((Iteration(0), Repeat(2, (Iteration(0), Iteration(1)))))]
+    [0, 0, 1, 0, 1]
+    """
+    for item in loops:
+        if isinstance(item, Repeat):
+            body = [*iterations(item.body)]
+            for _ in range(item.times):
+                yield from body
+        else:
+            yield item
+
+
+def to_json(loops: Loops) -> list[Any]:
+    """A stage is a number, `[stage, strips]` skips strips, and a loop is `{"times": ..., "body": [...]}`."""
+    return [
+        {"times": item.times, "body": to_json(item.body)}
+        if isinstance(item, Repeat)
+        else [item.stage, item.skips]
+        if item.skips
+        else item.stage
+        for item in loops
+    ]
+
+
+def from_json(data: Sequence[Any]) -> Loops:
+    """The inverse of `to_json`."""
+    return tuple(
+        Repeat(item["times"], from_json(item["body"]))
+        if isinstance(item, dict)
+        else Iteration(*item)
+        if isinstance(item, list)
+        else Iteration(item)
+        for item in data
+    )
+
+
+def loops_of(stages: Ints, skips: Ints) -> Loops:
+    """Loops that run these iterations, found by their smallest period first.
+
+    stages, skips: `Iteration.stage` and `Iteration.skips` of each iteration, in order.
+
+    >>> loops_of(np.array([0, 0, 1, 0, 1, 0, 1, 1]), np.zeros(8, dtype=np.int64))[1:]
+    (Repeat(times=3, body=(Iteration(stage=0, skips=0), Iteration(stage=1, skips=0))), Iteration(stage=1, skips=0))
+    """
+    finder = _Finder()
+    codes, of = np.unique(stages << 32 | skips, return_inverse=True)
+    for code in codes.tolist():
+        finder.add(Iteration(code >> 32, code & 0xFFFFFFFF))
+    return tuple(finder.items[code] for code in finder.shortened(of.astype(np.int64)).tolist())
+
+
+class _Finder:
+    """Iterations and loops by number, and what each takes in the program."""
+
+    def __init__(self) -> None:
+        self.items: list[Iteration | Repeat] = []
+        self._nbytes: list[int] = []
+        self._depth: list[int] = []
+        self._repeats: dict[tuple[int, tuple[int, ...]], int] = {}
+
+    def add(self, item: Iteration) -> int:
+        self.items.append(item)
+        self._nbytes.append(SKIP_BYTES if item.skips else 1)
+        self._depth.append(0)
+        return len(self.items) - 1
+
+    def shortened(self, left: Ints) -> Ints:
+        """Numbers of items that run the same iterations."""
+        period = 1
+        while period <= min(LONGEST_PERIOD, len(left) // 2):
+            shorter = self._folded(left, period)
+            period = 1 if len(shorter) < len(left) else period + 1
+            left = shorter
+        return left
+
+    def _folded(self, left: Ints, period: int) -> Ints:
+        """The same with what repeats itself after `period` items as loops, where that takes fewer bytes."""
+        same = left[period:] == left[:-period]
+        edges = np.flatnonzero(np.diff(same, prepend=False, append=False))
+        parts: list[Ints] = []
+        done = 0
+        for start, end in zip(edges[::2].tolist(), edges[1::2].tolist(), strict=True):
+            first = max(start, done)
+            times = min((end - first) // period + 1, MAX_TIMES)
+            if end - first < period:
+                continue
+            number = self._repeat(times, tuple(left[first : first + period].tolist()))
+            if number is not None:
+                parts += [left[done:first], np.array([number])]
+                done = first + times * period
+        return np.concatenate([*parts, left[done:]]) if parts else left
+
+    def _repeat(self, times: int, body: tuple[int, ...]) -> int | None:
+        """The number of a loop; None where it would be too deep, or take no fewer bytes than its iterations."""
+        nbytes, depth = sum(self._nbytes[i] for i in body), 1 + max(self._depth[i] for i in body)
+        if depth > MAX_DEPTH or times * nbytes <= nbytes + REPEAT_BYTES:
+            return None
+        if (times, body) not in self._repeats:
+            self._repeats[times, body] = len(self.items)
+            self.items.append(Repeat(times, tuple(self.items[i] for i in body)))
+            self._nbytes.append(nbytes + REPEAT_BYTES)
+            self._depth.append(depth)
+        return self._repeats[times, body]
