@@ -35,6 +35,14 @@ def read_file(path: Path) -> bytes:
         return path.read_bytes()
 
 
+def start_of(path: Path, nbytes: int) -> bytes:
+    """The first bytes of a file; UsageError when it cannot be read, or has no end."""
+    with _reading(path):
+        _demand_regular(path, "a file on disk")
+        with path.open("rb") as file:
+            return file.read(nbytes)
+
+
 def read_model(path: Path) -> bytes:
     """The bytes of a .tflite file, or of the one model in a C or C++ source (c_array.SUFFIXES).
 
@@ -44,10 +52,7 @@ def read_model(path: Path) -> bytes:
     with _reading(path):
         if (path / "saved_model.pb").is_file():
             raise formats.SAVED_MODEL.refused()
-        if not stat.S_ISREG(path.stat().st_mode) and not path.is_dir():  # opening a pipe would wait for a writer
-            raise UsageError(
-                f"{path} is no regular file", code="no_regular_file", hint="a .tflite file: cat PIPE > model.tflite"
-            )
+        _demand_regular(path, "a .tflite file: cat PIPE > model.tflite")
         with path.open("rb") as file:
             start, in_source = file.read(flatbuffer.START), path.suffix.lower() in c_array.SUFFIXES
             in_source = in_source and not start.startswith(flatbuffer.GIT_LFS) and start[4:8] != flatbuffer.IDENTIFIER
@@ -147,6 +152,12 @@ def _reading(path: Path) -> Iterator[None]:
         yield
     except OSError as error:
         raise UsageError(f"cannot read {path}: {error.strerror}", code="cannot_read", hint="check the path") from error
+
+
+def _demand_regular(path: Path, hint: str) -> None:
+    """Raises UsageError for a pipe or a device: opening it would wait for a writer."""
+    if not stat.S_ISREG(path.stat().st_mode) and not path.is_dir():
+        raise UsageError(f"{path} is no regular file", code="no_regular_file", hint=hint)
 
 
 def _demand_no_nul(path: Path) -> None:

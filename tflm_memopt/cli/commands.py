@@ -37,7 +37,7 @@ from tflm_memopt.ops.packings import family
 from tflm_memopt.plan.waiting import Progress
 from tflm_memopt.report import html, markdown, plot, table, text
 from tflm_memopt.results import Batch, Entry, Exploration, Optimized, Report
-from tflm_memopt.runtime import stimuli
+from tflm_memopt.runtime import arrays, stimuli
 from tflm_memopt.targets.boards import board, boards
 
 PACKED = "cortex-m4"
@@ -239,7 +239,7 @@ def verify(args: argparse.Namespace) -> int:
     for path, data in ((args.original, original), (args.rewritten, rewritten)):
         with about(path):
             read(data)
-    arrays = stimuli.load(args.inputs)
+    given = arrays.load(args.inputs)
     with (
         about(args.original, args.rewritten),
         console.busy(args, f"running {args.original.name} and {args.rewritten.name}"),
@@ -249,7 +249,7 @@ def verify(args: argparse.Namespace) -> int:
             rewritten,
             runs=args.runs,
             seed=args.seed,
-            inputs=arrays,
+            inputs=given,
             steps=stimuli.Steps(args.steps, args.reset_every, args.cores),
             c=_module(args.c, args.rewritten),
         )

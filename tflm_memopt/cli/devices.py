@@ -19,7 +19,7 @@ from tflm_memopt.files import keep, paths_below, read_model, shown, stem, write_
 from tflm_memopt.plan.waiting import Progress
 from tflm_memopt.report import devices as pages
 from tflm_memopt.results import DevicesExploration
-from tflm_memopt.runtime import stimuli
+from tflm_memopt.runtime import arrays
 
 ALONE = ("plan", "plot", "calibrate", "test", "labels", "manifest", "frontier")
 """Flags that are for one device."""
@@ -112,7 +112,7 @@ def verify(args: argparse.Namespace) -> int:
     models = device_files(args.rewritten, args.original.name)
     with about(args.rewritten), console.busy(args, f"running {len(models)} devices"):
         result = tflm_memopt.verify_devices(
-            original, models, runs=args.runs, seed=args.seed, inputs=stimuli.load(args.inputs)
+            original, models, runs=args.runs, seed=args.seed, inputs=arrays.load(args.inputs)
         )
     console.answer(args, result.to_json(), pages.verified(result))
     return console.DONE if result.bit_exact else console.NO

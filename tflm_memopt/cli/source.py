@@ -15,7 +15,7 @@ from tflm_memopt.errors import UsageError
 from tflm_memopt.files import read_model
 from tflm_memopt.plan.waiting import Progress
 from tflm_memopt.results import Optimized
-from tflm_memopt.runtime import stimuli
+from tflm_memopt.runtime import arrays
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,11 +48,11 @@ class Source:
                 where=str(path),
                 hint="--calibrate X.npy, some hundred typical inputs: numpy.save('X.npy', images[:300])",
             )
-        arrays, tests = stimuli.load(calibrate), tuple(stimuli.load(test))
+        examples, tests = arrays.load(calibrate), tuple(arrays.load(test))
         progress("loading TensorFlow", 0, 0)
         with unheard(verbose=verbose):
             model = FloatModel(path)
-        progress(f"converting to int8, calibrated on {len(arrays[0]):,} examples", 0, 0)
+        progress(f"converting to int8, calibrated on {len(examples[0]):,} examples", 0, 0)
         if tests and len(tests) != len(model.shapes) + 1:
             raise UsageError(
                 f"--test takes {len(model.shapes)} inputs and labels, not {len(tests)} files",
@@ -60,7 +60,7 @@ class Source:
                 hint="X.npy Y.npy",
             )
         with unheard(verbose=verbose):
-            return Source(model.to_int8(arrays), model, tests, verbose)
+            return Source(model.to_int8(examples), model, tests, verbose)
 
     def tested(self, result: Optimized, progress: Progress) -> Optimized:
         """With the accuracy before and after, if there is test data."""

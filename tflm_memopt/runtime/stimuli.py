@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -134,24 +133,6 @@ def matches(inputs: Sequence[Tensor], files: Sequence[Array]) -> bool:
     return bool(inputs) and all(array.dtype == dtype_of(inputs[k % len(inputs)]) for k, array in enumerate(files))
 
 
-def load(paths: Sequence[Path]) -> list[Array]:
-    """The arrays of .npy files. Raises UsageError for what is no such file."""
-    arrays = []
-    for path in paths:
-        try:
-            array = np.load(path, allow_pickle=False)
-        except (OSError, ValueError, EOFError) as error:
-            raise UsageError(
-                f"not a readable .npy file: {error}", code="no_npy", where=str(path), hint="write it with numpy.save"
-            ) from error
-        if not isinstance(array, np.ndarray):
-            raise UsageError(
-                "an archive of several arrays", code="npz", where=str(path), hint="give one .npy file per input"
-            )
-        arrays.append(array)
-    return arrays
-
-
 def limits(graph: Graph, tensor: Tensor) -> tuple[float, float]:
     """Lowest and highest value worth feeding: the whole type where every value is legal, else what the reader of the
     tensor can take.
@@ -225,7 +206,7 @@ def _stacked(tensor: Tensor, array: Array, number: int) -> Array:
             f"type {array.dtype}, the input is {tensor.dtype}",
             code="input_type",
             where=where,
-            hint=f"save it as {dtype_of(tensor)}",
+            hint=_how_to_save(tensor),
         )
     if array.shape == tensor.shape:
         return array[None]
@@ -237,5 +218,23 @@ def _stacked(tensor: Tensor, array: Array, number: int) -> Array:
         f"shape {list(array.shape)}, the input is {list(tensor.shape)}",
         code="input_shape",
         where=where,
-        hint="runs may be stacked along the first axis",
+        hint=_how_to_shape(tensor, array),
     )
+
+
+def _how_to_shape(tensor: Tensor, array: Array) -> str:
+    """How an array of another shape is saved for an input."""
+    one = tensor.shape[1:] if tensor.shape[:1] == (1,) else tensor.shape
+    if array.size % max(1, tensor.elements):
+        return f"numpy.save('X.npy', numpy.stack(RUNS)), each run of shape {list(one)}"
+    return f"numpy.save('X.npy', X.reshape({[-1, *one]})) if its values are in that order"
+
+
+def _how_to_save(tensor: Tensor) -> str:
+    """How an array of real values is saved for an input."""
+    dtype, q = dtype_of(tensor), tensor.quantization
+    if tensor.dtype == "FLOAT32" or q is None or len(q.scale) != 1:
+        return f"numpy.save('X.npy', X.astype('{dtype}'))"
+    info = np.iinfo(dtype)
+    quantized = f"numpy.round(X / {q.scale[0]:.9g}) + {q.zero_point[0]}"
+    return f"of real values: numpy.save('X.npy', numpy.clip({quantized}, {info.min}, {info.max}).astype('{dtype}'))"

@@ -112,7 +112,10 @@ REFUSED: dict[str, tuple[Sequence[str], str]] = {
     "a folder without models": (("optimize", "/dev"), "/dev has no .tflite files"),
     "one plan for a folder": (("optimize", ".", "--plan", "empty.json"), "--plan is for one model"),
     "missing npy": (("verify", "small.tflite", "small.tflite", "--inputs", "x.npy"), "x.npy"),
-    "npy that is none": (("verify", "small.tflite", "small.tflite", "--inputs", "small.tflite"), "not a readable .npy"),
+    "npy that is none": (
+        ("verify", "small.tflite", "small.tflite", "--inputs", "small.tflite"),
+        "this is a .tflite model; a .npy file is needed",
+    ),
     "interfaces": (("verify", "small.tflite", "other.tflite"), "(small.tflite, other.tflite)"),
 }
 

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import numpy as np
 import pytest
 
 from tflm_memopt.errors import UsageError
 from tflm_memopt.model.graph import Graph, Op, Quantization, Tensor
-from tflm_memopt.runtime.stimuli import from_files, load, matches, stimuli
+from tflm_memopt.runtime.stimuli import from_files, matches, stimuli
 
 IMAGE = Tensor(0, "image", (1, 2, 3, 4), "INT8", Quantization((0.5,), (0,)))
 FLOATS = Tensor(0, "floats", (1, 200), "FLOAT32")
@@ -94,19 +92,3 @@ def test_files_that_do_not_fit_are_errors(array: np.ndarray, says: str) -> None:
 def test_types_tell_which_models_format_a_file_has() -> None:
     assert matches([FLOATS], [np.zeros((1, 200), np.float32)])
     assert not matches([FLOATS], [np.zeros((1, 200), np.int8)])
-
-
-def test_load_refuses_what_is_no_array(tmp_path: Path) -> None:
-    good, text, archive = tmp_path / "good.npy", tmp_path / "text.npy", tmp_path / "archive.npy"
-    np.save(good, np.ones(3))
-    text.write_text("1 2 3")
-    with archive.open("wb") as file:
-        np.savez(file, np.ones(3))
-    assert load([good])[0].tolist() == [1, 1, 1]
-    for path, says in (
-        (text, "not a readable .npy file"),
-        (archive, "several arrays"),
-        (tmp_path / "none", "No such file"),
-    ):
-        with pytest.raises(UsageError, match=says):
-            load([path])

@@ -1,0 +1,96 @@
+"""Arrays that users give as .npy files; any other file is refused with what it is and how to make one of it."""
+
+from __future__ import annotations
+
+import zipfile
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.lib import format as npy
+from numpy.typing import NDArray
+
+from tflm_memopt.errors import UsageError
+from tflm_memopt.files import start_of
+
+Array = NDArray[Any]
+
+START = 512
+"""Bytes of a file that tell what it is."""
+IMAGES = "numpy.save('X.npy', numpy.stack([numpy.asarray(PIL.Image.open(f)) for f in FILES])), scaled as for training"
+FORMATS: Sequence[tuple[bytes, str, str]] = (
+    (b"\x89PNG", "an image", IMAGES),
+    (b"\xff\xd8\xff", "an image", IMAGES),
+    (b"GIF8", "an image", IMAGES),
+    (b"BM", "an image", IMAGES),
+    (b"RIFF", "a sound", "numpy.save('X.npy', FEATURES): what the model gets, computed as for training"),
+    (b"\x89HDF", "an HDF5 file", "numpy.save('X.npy', h5py.File('FILE')['NAME'][:])"),
+    (b"\x80", "a pickle", "numpy.save('X.npy', numpy.array(pickle.load(open('FILE', 'rb'))))"),
+)
+"""How a file begins, what it is, and how an array is made of it."""
+SAVE = "numpy.save('X.npy', X): numbers, examples stacked along the first axis"
+TEXT = "numpy.save('X.npy', numpy.loadtxt('FILE', delimiter=','))"
+
+
+def load(paths: Sequence[Path]) -> list[Array]:
+    """The arrays of .npy files, or of .npz files with one array. Raises UsageError for anything else."""
+    return [_load(path) for path in paths]
+
+
+def _load(path: Path) -> Array:
+    start = start_of(path, START)
+    if start.startswith(b"PK\x03\x04"):
+        return _from_archive(path)
+    if not start.startswith(npy.MAGIC_PREFIX):
+        raise _refused(path, *_found(start))
+    try:
+        with path.open("rb") as file:
+            array: Array = np.load(file, allow_pickle=False)
+    except (OSError, ValueError, EOFError) as error:
+        objects = "Object arrays" in str(error)
+        found = "an array of Python objects, lists of different lengths perhaps" if objects else "a damaged .npy file"
+        raise _refused(path, found, SAVE if objects else "write or download it again") from error
+    return _of_numbers(path, array)
+
+
+def _from_archive(path: Path) -> Array:
+    """The only array of an .npz file."""
+    try:
+        with path.open("rb") as file, np.load(file, allow_pickle=False) as archive:
+            names = list(archive.files)
+            if len(names) == 1:
+                return _of_numbers(path, archive[names[0]])
+    except (OSError, ValueError, EOFError, zipfile.BadZipFile) as error:
+        raise _refused(path, "a zip archive that NumPy cannot read", SAVE) from error
+    save = f"numpy.save('X.npy', numpy.load('{path.name}')['{names[0] if names else 'NAME'}']), a file for each input"
+    raise _refused(path, f"an archive of {len(names)} arrays: {', '.join(names)}", save)
+
+
+def _of_numbers(path: Path, array: Array) -> Array:
+    if array.dtype.kind not in "biuf":
+        raise _refused(path, f"an array of type {array.dtype}", "numpy.save('X.npy', X.astype('float32'))")
+    if not array.ndim or not array.size:
+        raise _refused(path, f"an array of shape {list(array.shape)}", SAVE)
+    return array
+
+
+def _found(start: bytes) -> tuple[str, str]:
+    """What a file is that begins so, and how an array is made of it."""
+    if not start:
+        return "an empty file", SAVE
+    if start[4:8] == b"TFL3":
+        return "a .tflite model", SAVE
+    for begin, name, hint in FORMATS:
+        if start.startswith(begin):
+            return name, hint
+    try:
+        text = start.decode("utf-8")
+    except UnicodeDecodeError as error:
+        text = start[: error.start].decode("utf-8") if error.start > START - 4 else "\0"  # cut inside of a character
+    is_text = all(c.isprintable() or c.isspace() for c in text)
+    return ("a text file", TEXT) if is_text else ("a file of an unknown format", SAVE)
+
+
+def _refused(path: Path, found: str, hint: str) -> UsageError:
+    return UsageError(f"this is {found}; a .npy file is needed", code="no_npy", where=str(path), hint=hint)
