@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import re
+import shutil
 import sys
 from pathlib import Path
 from typing import Any
@@ -80,6 +82,24 @@ def test_a_compiler_that_fails(compiler: str, tmp_path: Path, capsys: pytest.Cap
     assert call(SPI.driver, SPI.description, "-o", tmp_path / "out", "--cc", compiler) == cli.BAD
     assert "code not_compiled" in capsys.readouterr().err
     assert not (tmp_path / "out").exists()
+
+
+def test_the_page_s_compiler_needs_no_c_library(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    page = (ROOT / "docs/registers.md").read_text(encoding="utf-8")
+    (compiler,) = re.findall(r'`--cc "(.*?)"`', page)
+    if not shutil.which(compiler.split()[0]):
+        pytest.skip(f"{compiler.split()[0]} is not installed")
+    assert call(SPI.driver, SPI.description, "-o", tmp_path / "out", "--cc", compiler) == cli.DONE
+    assert re.search(r"code +[\d,]+ B -> [\d,]+ B", capsys.readouterr().out)
+
+
+def test_a_compiler_that_lacks_a_header_says_which(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    driver = tmp_path / "spi.c"
+    missing = "#ifndef __clang__\n#include <none.h>\n#endif\n#include"
+    driver.write_text(SPI.driver.read_text().replace("#include", missing, 1))
+    assert call(driver, SPI.description, "-o", tmp_path / "out", "-I", SPI.driver.parent, "--cc", "gcc") == cli.BAD
+    said = capsys.readouterr().err
+    assert "none.h" in said and "-I with the folders of missing headers" in said
 
 
 def test_without_the_extra(tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:

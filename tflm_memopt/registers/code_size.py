@@ -14,6 +14,9 @@ from tflm_memopt.errors import RegisterError
 _ELF, _EXECUTABLE, _NO_BYTES = b"\x7fELF", 0x4, 8
 """The magic number, the flag of sections with code, and the type of those that take no room in a file."""
 
+FLAGS = ("-Os", "-ffreestanding")
+"""A driver needs no C library, and cross compilers may come without one: then <stdint.h> is there only so."""
+
 
 def measure(compiler: str, driver: str, files: Mapping[str, str], folders: Iterable[Path]) -> int:
     """Code of one driver at -Os; `compiler` may have flags. Raises RegisterError when it cannot be compiled."""
@@ -22,21 +25,27 @@ def measure(compiler: str, driver: str, files: Mapping[str, str], folders: Itera
         for file, text in files.items():
             (folder / file).write_text(text, encoding="utf-8")
         made = folder / "driver.o"
-        command = [*shlex.split(compiler), "-Os", *(f"-I{path}" for path in folders), "-c", str(folder / driver)]
+        command = [*shlex.split(compiler), *FLAGS, *(f"-I{path}" for path in folders), "-c", str(folder / driver)]
         try:
             done = subprocess.run([*command, "-o", str(made)], capture_output=True, text=True, check=False)
-            said = (
-                "" if done.returncode == 0 else done.stderr.strip().partition("\n")[0] or f"exit code {done.returncode}"
-            )
+            said = _complaint(done.stderr) or f"exit code {done.returncode}" if done.returncode else ""
         except OSError as error:
             said = str(error.strerror)
         data = made.read_bytes() if made.exists() else b""
     if said or not data.startswith(_ELF):
         raise RegisterError(
             f"the compiler makes no ELF file of the driver: {said or 'another format'}",
-            code="not_compiled", where=compiler, hint='--cc "riscv64-unknown-elf-gcc -march=rv32imac -mabi=ilp32"',
-        )  # fmt: skip
+            code="not_compiled",
+            where=compiler,
+            hint="-I with the folders of missing headers, or a compiler that has them",
+        )
     return sum(_sections(data))
+
+
+def _complaint(said: str) -> str:
+    """The line that says what is wrong, without the lines that say where it was included."""
+    lines = [line.strip() for line in said.splitlines() if line.strip()]
+    return next((line for line in lines if "error:" in line), lines[0] if lines else "")
 
 
 def _sections(data: bytes) -> Iterator[int]:
