@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 import streaming
-from projects import PROJECTS, TFLM, needs_host, told
+from projects import TFLM, needs_host, told
 from unit.analysis.arena_zoo import resource_variables
 from unit.command import CLOCKED, long, pausing, small, unsupported
 
@@ -66,14 +66,14 @@ APPS = {"partitions": partitions, "several": several, "in_pauses": in_pauses, "i
         ("platformio", "in_pauses", "SPRING"),
         ("platformio", "in_turn", "SPRING"),
         ("esp-idf", "several", "AUTUMN"),
-        ("esp-idf", "in_pauses", "AUTUMN"),
+        ("platformio", "in_pauses", "AUTUMN"),
         ("platformio", "partitions", "AUTUMN"),
     ],
 )
 def test_all_models_run_in_turn(project: str, app: str, tflm: str, tmp_path: Path) -> None:
     """Round after round each gives the outputs that it gives alone, and none writes outside of the arena."""
     result = APPS[app]()
-    said = told(project, result.files(PROJECTS), TFLM[tflm], tmp_path, *GUARDED, loops=3)
+    said = told(project, result.files({"arduino", project}), TFLM[tflm], tmp_path, *GUARDED, loops=3)
     assert re.fullmatch(f"({LINE})+", said), said
     assert re.findall(LINE, said) == 3 * list(result.models)
 
@@ -85,7 +85,9 @@ def test_models_rewritten_alone_differ(tmp_path: Path) -> None:
     result = in_pauses()
     alone = optimize(small(), **CLOCKED)
     swapped = replace(result, models={**result.models, "short": alone})
-    assert "the outputs DIFFER" in told("platformio", swapped.files(PROJECTS), TFLM["SPRING"], tmp_path, *GUARDED)
+    assert "the outputs DIFFER" in told(
+        "platformio", swapped.files(("arduino", "platformio")), TFLM["SPRING"], tmp_path, *GUARDED
+    )
 
 
 @pytest.mark.slow

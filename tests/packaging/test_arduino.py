@@ -190,7 +190,7 @@ def test_sketches_compile_for_a_cortex_m4(
 ) -> None:
     compile_sketch(tools, arduino_library() / sketch.relative_to(ROOT / "arduino"), tmp_path)
     symbols = run("arm-none-eabi-nm", "-C", *library(tools), cwd=tmp_path)
-    assert "tmo::RegisterRegion()" in symbols  # the adapter is not compiled to nothing
+    assert "tmo::region::Prepare(" in symbols  # the adapter is not compiled to nothing
 
 
 @pytest.mark.slow

@@ -9,6 +9,11 @@ import subprocess
 from pathlib import Path
 
 import pytest
+from models import Net
+
+import tflm_memopt
+from tflm_memopt.emit import bundle
+from tflm_memopt.runtime.verify import sample
 
 ROOT = Path(__file__).parents[2]
 LIBRARY = ROOT / "custom_ops"
@@ -36,3 +41,37 @@ def test_what_users_include_includes_nothing_private() -> None:
     included = re.findall(r'#include "tmo/(.*)"', adapter + "".join(public.values()))
     users = {"tmo.h", "program.h", "kinds.def", "camera.h", "cores.h", "turns.h", "library.h", "linkage.h"}
     assert set(included) == set(public) - outermost == users
+
+
+CONSUMER = """\
+cmake_minimum_required(VERSION 3.20)
+project(consumer C CXX)
+add_subdirectory({library} tmo)
+add_executable(program main.c net.c net_library.c)
+target_link_libraries(program PRIVATE tmo)
+get_target_property(adapter tmo_tflm INTERFACE_SOURCES)
+get_target_property(links tmo_tflm INTERFACE_LINK_LIBRARIES)
+get_target_property(options tmo COMPILE_OPTIONS)
+message(STATUS "adapter;${{adapter}};${{links}};${{options}}")
+"""
+
+
+@pytest.mark.slow
+def test_cmake_s_targets_build_an_emitted_module(tmp_path: Path) -> None:
+    """In a project of a user's, whose warnings are not errors, with no flag for the model."""
+    if not shutil.which("cmake") or not shutil.which("cc"):
+        pytest.skip("no cmake, or no C compiler")
+    net = Net(2)
+    model = net.model(net.conv2d(net.conv2d(net.input((1, 12, 12, 2)), 4, kernel=(3, 3)), 2))
+    result = tflm_memopt.optimize(model)
+    given = bundle.Extras(lambda: sample(model, result.model), model)
+    for name, data in bundle.files(result, "net", ("c",), given).items():
+        (tmp_path / name).write_bytes(data)
+    (tmp_path / "main.c").write_text('#include "net.h"\nint main(void) { return (int)net_selftest(); }\n')
+    (tmp_path / "CMakeLists.txt").write_text(CONSUMER.format(library=LIBRARY))
+    build = tmp_path / "build"
+    said = subprocess.run(["cmake", "-S", tmp_path, "-B", build], capture_output=True, text=True, check=True).stdout
+    adapter, links, options = re.findall(r"adapter;(.*?);(.*?);(.*)", said)[0]
+    assert (Path(adapter), links) == (LIBRARY / "tflm/tmo_tflm.cpp", "tmo") and "-Werror" not in options
+    subprocess.run(["cmake", "--build", build, "--parallel", "2"], capture_output=True, check=True)
+    subprocess.run([build / "program"], check=True)

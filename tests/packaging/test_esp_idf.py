@@ -68,7 +68,7 @@ def test_component_registers_every_source(tmp_path: Path, script: bool) -> None:
     sources, include = registered(COMPONENT, tmp_path, script=script)
     shipped = {path for folder in ("src", "tflm") for path in (COMPONENT / folder).iterdir()}
     assert set(sources) == {path for path in shipped if path.suffix in (".c", ".cpp", ".S")}
-    assert include == [COMPONENT / "include", COMPONENT / "tflm"]
+    assert include == [COMPONENT / name for name in ("include", "src", "tflm")]
 
 
 def test_the_setting_reaches_the_sources(tmp_path: Path) -> None:
@@ -81,7 +81,7 @@ def test_the_setting_reaches_the_sources(tmp_path: Path) -> None:
     )
     command = ["cmake", "-S", str(tmp_path), "-B", str(tmp_path / "build")]
     done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=True)
-    assert "defined;idf;PRIVATE;TMO_ESP_NN" in done.stdout
+    assert "defined;idf;PUBLIC;TMO_ESP_NN" in done.stdout
     assert "config TMO_ESP_NN" in (COMPONENT / "Kconfig").read_text()
 
 
@@ -96,7 +96,7 @@ def test_an_example_without_its_model_says_how_to_make_it(tmp_path: Path) -> Non
 @pytest.mark.parametrize("script", [True, False], ids=["script", "project"])
 def test_example_registers_what_exists(tmp_path: Path, script: bool) -> None:
     sources, include = registered(example(tmp_path) / "main", tmp_path, script=script)
-    assert {path.name for path in sources} == {"main.cpp", "shapes_int8_model.cpp"}
+    assert {path.name for path in sources} == {"main.cpp", "shapes_int8_model.cpp", "shapes_int8_library.c"}
     assert all(path.is_file() for path in sources)
     assert all(path.is_dir() for path in include)
 
@@ -132,13 +132,13 @@ def test_example_runs(tmp_path: Path) -> None:
     (main / "start.cpp").write_text('extern "C" void app_main();\nint main() { app_main(); }\n')
     ops = model / "shapes_int8_ops.h"
     ops.write_text(re.sub(r"(?<=arena_size = )\d+", "40000", ops.read_text()))
-    folders = (main, model, COMPONENT / "include", COMPONENT / "tflm", ROOT / "examples/shapes")
+    folders = (main, model, COMPONENT / "include", COMPONENT / "src", COMPONENT / "tflm", ROOT / "examples/shapes")
     include = [f"-I{folder}" for folder in folders]
     tflm = TFLM["AUTUMN"]
     strict = ["-Wall", "-Wextra", "-Werror", "-O1", *include]
     cpp = [*sorted(main.glob("*.cpp")), *model.glob("*.cpp"), COMPONENT / "tflm/tmo_tflm.cpp"]
     plain = ["-std=gnu++17", "-fno-rtti", "-fno-exceptions", *strict, *tflm.flags]
-    made = objects(["gcc", "-std=gnu17", *strict], (COMPONENT / "src").glob("*.c"), tmp_path)
+    made = objects(["gcc", "-std=gnu17", *strict], [*model.glob("*.c"), *(COMPONENT / "src").glob("*.c")], tmp_path)
     made += objects(["g++", *plain], cpp, tmp_path)
     subprocess.run(["g++", *made, *tflm.link, "-o", "program"], cwd=tmp_path, check=True)
     said = subprocess.run([tmp_path / "program"], capture_output=True, text=True, check=True).stdout

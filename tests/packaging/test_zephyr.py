@@ -133,10 +133,10 @@ def test_the_executor_is_built_from_every_source(tmp_path: Path) -> None:
     told = built(tmp_path, "TFLM_MEMOPT")
     assert told["library"] == ["tflm_memopt"]
     assert set(told["sources"]) == shipped("src")
-    assert told["include"] == [str(MODULE / "include")]
+    assert told["include"] == [str(MODULE / "include"), str(MODULE / "src")]
 
 
 def test_the_operator_adds_the_adapter(tmp_path: Path) -> None:
     told = built(tmp_path, "TFLM_MEMOPT", "TFLM_MEMOPT_OPERATOR")
     assert set(told["sources"]) == shipped("src") | shipped("tflm")
-    assert told["include"] == [str(MODULE / "include"), str(MODULE / "tflm")]
+    assert told["include"] == [str(MODULE / name) for name in ("include", "src", "tflm")]

@@ -24,6 +24,8 @@ class Sample:
 
     inputs: tuple[bytes, ...]
     outputs: tuple[bytes, ...]
+    real: bool = False
+    """The inputs are an example of the user's, not random numbers."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,6 +14,7 @@ from tflm_memopt.emit.firmware import firmware
 from tflm_memopt.emit.names import comment, file_stem, identifier
 from tflm_memopt.emit.program import INVOKE, Platform, Subject, Texts, escaped, inference, printed, rendered, stored
 from tflm_memopt.emit.project import Project
+from tflm_memopt.emit.readme import About
 from tflm_memopt.model.reader import read
 from tflm_memopt.runtime.telling import keeps_state
 
@@ -32,6 +33,12 @@ def of_app(result: AppOptimized, subjects: Mapping[str, Subject], models: Texts,
         files={**header(result), **models, **inputs},
         library=bool(library_file(result)),
         boards=boards,
+        about=About(
+            name,
+            tuple(subject.name for subject in subjects.values()),
+            f"{result.report.arena_size:,}" if result.report.arena_size else "an unknown number of",
+            all(subject.sample.real for subject in subjects.values()),
+        ),
         packed=frozenset(family for done in each for family in firmware(done.model).packed),
         board=next((done.report.board.board for done in each if done.report.board), ""),
     )

@@ -6,7 +6,7 @@ import math
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
-from tflm_memopt.emit.ports import C_TYPES
+from tflm_memopt.emit.quantizers import C_TYPES, dequantizer, quantizer
 from tflm_memopt.model.graph import Tensor
 from tflm_memopt.model.interface import METADATA, changes_of, format_of, metadata, with_whole_input
 from tflm_memopt.model.reader import Model
@@ -42,6 +42,7 @@ def scales(c: str, of: Border) -> Iterator[str]:
             if form.scale is not None and math.isfinite(form.scale):
                 yield f"constexpr float {c}_{side}_{k}_scale = {literal(form.scale)};"
                 yield f"constexpr int32_t {c}_{side}_{k}_zero_point = {form.zero_point};"
+                yield from (quantizer if side == "input" else dequantizer)(f"{c}_{side}_{k}", tensor)
 
 
 def literal(value: float) -> str:

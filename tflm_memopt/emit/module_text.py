@@ -23,6 +23,7 @@ def module_header(m: Module) -> str:
     include_guard = guard(m.name, "module")
     constants = "\n".join(f"#define {p.constant} {p.nbytes}u /* {p.about}{note} */" for p, note in _noted(m))
     outputs = "\n".join(f"const {p.type} *{p.function}(void);" for p in m.ports.outputs)
+    conversions = "".join(f"{p.conversion}\n" for p in m.ports.all if p.conversion)
     return f"""\
 /* {comment(m.name)}.tflite without an interpreter: C11, for tflm-memopt's custom_ops. Written by tflm-memopt.
  *
@@ -50,6 +51,7 @@ tmo_status {m.prefix}_init(void);
 /* Valid until an input is filled again, or the model runs again{_until_left(m)}. */
 {outputs}
 
+{conversions}
 /* Runs a stored input: how many bytes of the output differ from what TFLM gives on a PC; negative: a tmo_status. */
 int32_t {m.prefix}_selftest(void);
 

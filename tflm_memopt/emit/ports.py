@@ -2,19 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
 from tflm_memopt.emit.names import comment
+from tflm_memopt.emit.quantizers import C_TYPES, dequantizer, quantizer
 from tflm_memopt.errors import UsageError
 from tflm_memopt.model.graph import Graph, Tensor, TensorId
-
-C_TYPES: Mapping[str, str] = {
-    "INT8": "int8_t", "UINT8": "uint8_t", "INT16": "int16_t", "UINT16": "uint16_t", "INT32": "int32_t",
-    "UINT32": "uint32_t", "INT64": "int64_t", "UINT64": "uint64_t", "FLOAT32": "float", "FLOAT64": "double",
-    "FLOAT16": "uint16_t", "BOOL": "uint8_t",
-}  # fmt: skip
-"""By element type. C11 has no type for half-precision floats: their bits."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,6 +20,8 @@ class Port:
     type: str
     nbytes: int
     tensor: TensorId
+    conversion: str
+    """A C function from real values, of an output to them; empty: it has no scale."""
     about: str
     """Element type, shape, scale and name, for a comment."""
 
@@ -51,10 +47,11 @@ def ports(prefix: str, graph: Graph) -> Ports:
 
 def _side(prefix: str, side: str, tensors: Sequence[Tensor]) -> tuple[Port, ...]:
     stems = [side] if len(tensors) == 1 else [f"{side}_{k}" for k in range(len(tensors))]
-    return tuple(_port(f"{prefix}_{stem}", tensor) for stem, tensor in zip(stems, tensors, strict=True))
+    convert = quantizer if side == "input" else dequantizer
+    return tuple(_port(f"{prefix}_{stem}", tensor, convert) for stem, tensor in zip(stems, tensors, strict=True))
 
 
-def _port(function: str, tensor: Tensor) -> Port:
+def _port(function: str, tensor: Tensor, convert: Callable[[str, Tensor], Iterator[str]]) -> Port:
     if tensor.dtype not in C_TYPES or tensor.variable or not tensor.nbytes:
         what = "a variable" if tensor.variable else f"{tensor.dtype.lower()} {list(tensor.shape)}"
         raise UsageError(
@@ -64,7 +61,15 @@ def _port(function: str, tensor: Tensor) -> Port:
             hint="--emit cpp, under TensorFlow Lite Micro",
         )
     constant = f"{function}_bytes".upper()
-    return Port(function, constant, C_TYPES[tensor.dtype], tensor.nbytes, tensor.id, _about(tensor))
+    return Port(
+        function,
+        constant,
+        C_TYPES[tensor.dtype],
+        tensor.nbytes,
+        tensor.id,
+        "\n".join(convert(function, tensor)),
+        _about(tensor),
+    )
 
 
 def _about(tensor: Tensor) -> str:

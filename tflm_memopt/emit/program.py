@@ -13,7 +13,7 @@ from jinja2 import Environment, StrictUndefined
 from tflm_memopt.emit.array import ALIGNMENT, byte_lines
 from tflm_memopt.emit.border import Border, Image, image_of, literal
 from tflm_memopt.emit.names import comment, guard, identifier
-from tflm_memopt.emit.ports import C_TYPES
+from tflm_memopt.emit.quantizers import C_TYPES
 from tflm_memopt.model.graph import Tensor
 from tflm_memopt.model.interface import format_of
 from tflm_memopt.results import Report, Sample
@@ -132,7 +132,7 @@ def inference(subject: Subject, platform: Platform, invoke: str, prefix: str = "
     return rendered(
         "model.cpp.jinja",
         c=c, counted=printed(subject.name), platform=platform, invoke=invoke, prefix=prefix,
-        result=result_of(border.outputs[0], subject.labels) if border.outputs else None,
+        result=result_of(border.outputs[0], subject.labels) if border.outputs else None, real=subject.sample.real,
         labels=[escaped(label) for label in subject.labels],
         frame=subject.report.frame, window=subject.report.window, image=subject.image if platform.cameras else None,
         inputs=len(subject.sample.inputs), outputs=len(subject.sample.outputs),
@@ -171,7 +171,7 @@ def stored(subject: Subject) -> Texts:
     include_guard = guard(name, "sample")
     return {
         f"{name}_sample.h": f"""\
-// A random input of {comment(name)}, and the output that TensorFlow Lite Micro gives it on a PC.
+// {"An" if subject.sample.real else "A random"} input of {comment(name)}, and the output that TFLM gives it on a PC.
 // Written by tflm-memopt.
 #ifndef {include_guard}
 #define {include_guard}

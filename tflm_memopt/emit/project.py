@@ -16,7 +16,10 @@ from tflm_memopt.emit.license import FILE, license_text
 from tflm_memopt.emit.mlperf import runner
 from tflm_memopt.emit.names import identifier
 from tflm_memopt.emit.program import HEADER, Platform, Subject, Texts, camera, program, stored
+from tflm_memopt.emit.readme import About, about, readme
+from tflm_memopt.emit.resolver import arena_bytes
 from tflm_memopt.errors import UsageError
+from tflm_memopt.model.reader import read
 from tflm_memopt.ops.packing import Family
 from tflm_memopt.results import Optimized
 from tflm_memopt.targets.boards import BoardFit, boards, runs
@@ -163,6 +166,8 @@ class Project:
     """Beside the program where there are cameras."""
     packed: frozenset[Family] = frozenset()
     """Cores that its programs are packed for."""
+    about: About | None = None
+    """None: there is no README.md."""
     runner: Texts = field(default_factory=dict)
     """The interface of a benchmark's runner."""
 
@@ -176,6 +181,7 @@ def of_model(subject: Subject, model: Texts, result: Optimized) -> Project:
         library=not subject.builtin_only,
         boards=suited(result.fits),
         packed=firmware(result.model).packed,
+        about=about(subject, arena_bytes(read(result.model), result.report)),
         board=result.report.board.board if result.report.board else "",
         camera=camera(subject),
         runner=runner(subject),
@@ -186,7 +192,13 @@ def arduino(project: Project) -> Texts:
     """A sketchbook: a sketch with the model's files, and the library that it needs beside TensorFlow Lite Micro."""
     sketch = identifier(project.name)
     files = {f"{sketch}.ino": project.main(_ARDUINO, ""), **project.files, **project.camera}
+    steps = (
+        "Open Arduino's IDE, choose this folder in File, Preferences, Sketchbook location, and open the sketch\n"
+        f"`{sketch}`. Install Chirale_TensorFLowLite from the library manager, choose the board, upload, and open\n"
+        "the serial monitor at 115,200 baud."
+    )
     return {
+        **readme(project.about, "Arduino", steps, f"{sketch}/{sketch}.ino", library=project.library),
         **below(sketch, files),
         **beside(project, f"libraries/{LIBRARY}", library.arduino),
     }
@@ -198,7 +210,13 @@ def platformio(project: Project) -> Texts:
     With MLPerf Tiny's runner interface, where the model is one of that benchmark.
     """
     main = project.main(_PLATFORMIO, next(iter(project.runner), ""))
+    board = "" if project.board else " -e BOARD"
+    steps = (
+        f"Open this folder in PlatformIO, or run `pio run{board} -t upload`, then `pio device monitor`.\n"
+        "`platformio.ini` lists the boards."
+    )
     return {
+        **readme(project.about, "PlatformIO", steps, "src/main.cpp", library=project.library),
         "platformio.ini": _environments(project),
         **below("src", {"main.cpp": main, **project.files, **project.camera, **project.runner}),
         **beside(project, f"lib/{LIBRARY}", partial(library.sources, "library.json")),
@@ -230,7 +248,9 @@ project({identifier(project.name)})
         **({"idf_component.yml": _ESP_TFLM} if not project.library else {}),
     }
     component = partial(library.sources, "CMakeLists.txt", "Kconfig", "idf_component.yml")
+    steps = "Run `idf.py set-target esp32s3 build flash monitor` in this folder, with the name of your chip."
     return {
+        **readme(project.about, "ESP-IDF", steps, "main/main.cpp", library=project.library),
         "CMakeLists.txt": cmake,
         "sdkconfig.defaults": _SDKCONFIG,
         **{f"sdkconfig.defaults.{target}": text for target, text in _SDKCONFIG_OF.items()},

@@ -13,6 +13,7 @@ from tflm_memopt.emit import library
 from tflm_memopt.emit.names import identifier
 from tflm_memopt.emit.program import Platform, Texts, rendered
 from tflm_memopt.emit.project import LIBRARY, Project, below, beside
+from tflm_memopt.emit.readme import readme
 from tflm_memopt.errors import UsageError
 from tflm_memopt.targets.boards import Board, boards, runs
 
@@ -147,7 +148,12 @@ def stm32cube(project: Project) -> Texts:
         "bare.c": rendered("bare.c.jinja"),
         **project.files,
     }
+    steps = (
+        "Put TensorFlow Lite Micro into `tflm/` (`tflm/README.md` says how). In STM32CubeIDE choose File, Import,\n"
+        "Existing Projects into Workspace, and this folder; then build, and run it on the board."
+    )
     return {
+        **readme(project.about, f"STM32CubeIDE, {on.id}", steps, "Core/main.cpp", library=project.library),
         ".project": rendered("project.xml.jinja", project=name, natures=NATURES),
         ".cproject": rendered(
             "cproject.xml.jinja",

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import dataclasses
 import re
+import shutil
+import subprocess
 from collections.abc import Mapping
 from functools import cache
 from pathlib import Path
@@ -28,6 +30,7 @@ from tflm_memopt.emit.kernels import Part, needs
 from tflm_memopt.emit.module_text import _until_wrong
 from tflm_memopt.emit.program import camera
 from tflm_memopt.emit.project import Project, _environments, esp_idf, suited
+from tflm_memopt.emit.quantizers import dequantizer, quantizer
 from tflm_memopt.emit.resolver import needed
 from tflm_memopt.emit.stm32cube import AXI_SRAM, CHIPS
 from tflm_memopt.errors import UsageError
@@ -92,6 +95,60 @@ def test_a_sketch_goes_through_rows_and_classes() -> None:
 def test_a_project_has_the_part_of_the_library_that_its_model_needs() -> None:
     for kind, folder in (("esp-idf", "main"), ("platformio", "src"), ("arduino", "net")):
         assert f"{kind}/{folder}/net_library.c" in emitted(kind, "arena")
+
+
+@pytest.mark.parametrize(
+    ("kind", "main"), [("arduino", "net/net.ino"), ("platformio", "src/main.cpp"), ("esp-idf", "main/main.cpp")]
+)
+def test_a_project_says_what_to_run_and_where_values_go(kind: str, main: str) -> None:
+    files = emitted(kind, "arena")
+    said = files[f"{kind}/README.md"].decode()
+    arena = re.findall(r"net_arena_size = (\d+)", b"".join(files.values()).decode("utf-8", "replace"))[0]
+    assert main in said and f"{int(arena):,} B" in said and f"{kind}/{main}" in files
+    assert "`net_input_0_quantize()`" in said and "random_input" in said
+    program = files[f"{kind}/{main}"].decode()
+    assert "static const bool random_input = true;" in program
+
+
+def test_a_real_example_is_said_as_an_answer() -> None:
+    model = small()
+    done = tflm_memopt.optimize(model)
+    given = bundle.Extras(lambda: dataclasses.replace(sample(model, done.model), real=True), model)
+    files = bundle.files(done, "net", ("esp-idf",), given)
+    assert b"random_input" not in files["esp-idf/main/main.cpp"] and b"random" not in files["esp-idf/README.md"]
+
+
+@pytest.mark.parametrize(("dtype", "zero"), [("INT8", -128), ("INT8", 3), ("UINT8", 128), ("INT16", 0)])
+@pytest.mark.parametrize("compiler", ["gcc", "g++"])
+def test_values_are_quantized_as_tflm_does(dtype: str, zero: int, compiler: str, tmp_path: Path) -> None:
+    """Rounded to the nearest, halves away from zero, and limited; and back."""
+    if not shutil.which(compiler):
+        pytest.skip(f"no {compiler}")
+    net, scale = Net(1), 0.0625
+    tensor = read(net.model(net.unary("RELU", net.input((1, 4), (scale, zero), dtype=dtype)))).graph.tensors[0]
+    text = "\n".join([*quantizer("net", tensor), *dequantizer("net", tensor)])
+    values = [-1e9, -4000.0, -8.0, -0.21875, -0.03125, 0.0, 0.03125, 0.09375, 7.9, 8.1, 5000.0, 1e9, float("nan")]
+    numbers = ", ".join("0.0f / zero" if np.isnan(v) else f"{v!r}f" for v in values)
+    main = f"""#include <stdint.h>
+#include <stdio.h>
+{text}
+int main(int n, char **args) {{
+  const float zero = (float)(n - 1), values[] = {{{numbers}}};
+  (void)args;
+  for (unsigned i = 0; i < sizeof values / sizeof *values; ++i) printf("%d ", net_quantize(values[i]));
+  printf("%.4f", (double)net_real(1));
+}}
+"""
+    source = tmp_path / ("main.c" if compiler == "gcc" else "main.cpp")
+    source.write_text(main)
+    strict = ["-Wall", "-Wextra", "-Werror"]
+    subprocess.run([compiler, *strict, source, "-o", tmp_path / "main"], check=True)
+    *said, real = subprocess.run([tmp_path / "main"], capture_output=True, text=True, check=True).stdout.split()
+    low, high = np.iinfo(dtype.lower()).min, np.iinfo(dtype.lower()).max
+    scaled = np.array(values[:-1]) / scale
+    rounded = np.trunc(scaled + np.copysign(0.5, scaled)) + zero
+    assert list(map(int, said[:-1])) == np.clip(rounded, low, high).astype(int).tolist()
+    assert int(said[-1]) == low and float(real) == scale * (1 - zero)
 
 
 def test_every_c_file_names_its_licence_and_every_copy_of_the_library_has_it() -> None:

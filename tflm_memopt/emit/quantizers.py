@@ -1,0 +1,58 @@
+"""Functions that make a quantized value of a real one, and back: in the emitted headers, in C and in C++."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping
+
+from tflm_memopt.model.graph import Tensor
+from tflm_memopt.model.interface import format_of
+
+C_TYPES: Mapping[str, str] = {
+    "INT8": "int8_t", "UINT8": "uint8_t", "INT16": "int16_t", "UINT16": "uint16_t", "INT32": "int32_t",
+    "UINT32": "uint32_t", "INT64": "int64_t", "UINT64": "uint64_t", "FLOAT32": "float", "FLOAT64": "double",
+    "FLOAT16": "uint16_t", "BOOL": "uint8_t",
+}  # fmt: skip
+"""By element type. C11 has no type for half-precision floats: their bits."""
+LIMITS = {"INT8": (-128, 127), "UINT8": (0, 255), "INT16": (-32768, 32767)}
+"""By element type: the values that it holds."""
+
+
+def quantizer(name: str, tensor: Tensor) -> Iterator[str]:
+    """NAME_quantize(), for an input with a scale: from what a sensor measures to what the model reads."""
+    if not (found := _scale(tensor)):
+        return
+    scale, zero = found
+    low, high = LIMITS[tensor.dtype]
+    kind = C_TYPES[tensor.dtype]
+    yield "/* From a real value, as in training, to an element of the input. */"
+    yield f"static inline {kind} {name}_quantize(float real) {{"
+    yield f"  const float x = real / {scale};"
+    yield f"  if (!(x > {low - zero}.0f)) return {_literal(low, kind)};"
+    yield f"  if (x >= {high - zero}.0f) return {high};"
+    yield f"  return ({kind})((int)(x < 0 ? x - 0.5f : x + 0.5f) + {zero});"
+    yield "}"
+
+
+def dequantizer(name: str, tensor: Tensor) -> Iterator[str]:
+    """NAME_real(), for an output with a scale."""
+    if not (found := _scale(tensor)):
+        return
+    scale, zero = found
+    kind = C_TYPES[tensor.dtype]
+    yield "/* From an element of the output to its real value. */"
+    yield f"static inline float {name}_real({kind} value) {{ return {scale} * (float)(value - {zero}); }}"
+
+
+def _literal(value: int, kind: str) -> str:
+    return f"({kind})({value})" if value < 0 else str(value)
+
+
+def _scale(tensor: Tensor) -> tuple[str, int] | None:
+    form = format_of(tensor)
+    if tensor.dtype not in LIMITS or form.scale is None or form.zero_point is None:
+        return None
+    if not math.isfinite(form.scale) or form.scale <= 0:
+        return None
+    text = f"{form.scale:.9g}"
+    return (f"{text}f" if "." in text or "e" in text else f"{text}.0f"), form.zero_point

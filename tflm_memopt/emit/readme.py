@@ -1,0 +1,57 @@
+"""README.md of a project: what to open, what to run, and where the sensor's values go."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from tflm_memopt.emit.names import identifier
+from tflm_memopt.emit.program import Subject, Texts, rendered
+from tflm_memopt.emit.quantizers import dequantizer, quantizer
+from tflm_memopt.model.graph import Tensor
+
+
+@dataclass(frozen=True, slots=True)
+class About:
+    """What README.md says of a project's models."""
+
+    name: str
+    models: tuple[str, ...]
+    arena: str
+    """Bytes, for people."""
+    real: bool
+    """The stored inputs are examples of the user's, not random numbers."""
+    inputs: tuple[str, ...] = ()
+    outputs: tuple[str, ...] = ()
+    """Sentences about the ports, each of which names what converts its values."""
+
+
+def about(subject: Subject, arena: int) -> About:
+    """What README.md says of one model."""
+    c, border = identifier(subject.name), subject.border
+    inputs = (_port(f"{c}_input_{k}", t, "quantize", "input") for k, t in enumerate(border.inputs))
+    outputs = (_port(f"{c}_output_{k}", t, "real", "output") for k, t in enumerate(border.outputs))
+    exact = "" if subject.report.arena.exact else "at least "
+    return About(subject.name, (subject.name,), f"{exact}{arena:,}", subject.sample.real, tuple(inputs), tuple(outputs))
+
+
+def _port(name: str, tensor: Tensor, function: str, side: str) -> str:
+    shape = " x ".join(map(str, tensor.shape))
+    how = quantizer if side == "input" else dequantizer
+    converts = f"; `{name}_{function}()` in `*_ops.h` converts a value" if list(how(name, tensor)) else ""
+    return f"{side.capitalize()} `{tensor.name}`: {shape} of {tensor.dtype.lower()}{converts}."
+
+
+def readme(told: About | None, kind: str, steps: str, main: str, *, library: bool) -> Texts:
+    """README.md of a project; nothing where nothing is told.
+
+    kind: of the project. steps: how to build and run it. main: the file with the program. library: it has the C
+    library.
+    """
+    if told is None:
+        return {}
+    text = rendered(
+        "readme.md.jinja",
+        name=told.name, kind=kind, steps=steps, main=main, models=told.models, arena=told.arena, real=told.real,
+        inputs=told.inputs, outputs=told.outputs, library=library,
+    )  # fmt: skip
+    return {"README.md": text}
