@@ -171,7 +171,7 @@ def compare_programs(programs: Sequence[Program], originals: Originals) -> Compa
                 unknown += near is None
                 different += [f"{where} is not '{near[0].name}' of the original: {_told(near[1])}"] if near else []
                 continue
-            if op.packed and not any(numbers.filled(form, op.packed, swapped=op.swapped) for _, form in matches):
+            if not any(numbers.filled(form, op, program) for _, form in matches):
                 different.append(f"{where} differs in what fills up its packing, or in its rounding constants")
             equal[n] = {number for number, _ in matches}
             seen |= equal[n]
@@ -193,23 +193,25 @@ def _told(counts: Mapping[str, int]) -> str:
 
 
 def _elsewhere(p: int, program: Program, equal: Mapping[int, set[int]], ops: Sequence[RowOp]) -> Iterator[str]:
-    """Operators that equal one of the original's which has another one in front of it."""
-    makers = dict(_makers(program))
-    for n, numbers_of_equal in equal.items():
-        for maker in makers[n] & equal.keys():
-            made = {ops[number].output for number in equal[maker]}
-            if not any(made & set(ops[number].inputs) for number in numbers_of_equal):
-                yield f"operators {maker} and {n} of program {p} are not one behind the other in the original"
+    """Operators that equal one of the original's which reads what none of the possible makers puts out."""
+    for n, makers in _makers(program):
+        if n in equal and makers and makers <= equal.keys():
+            made = {ops[number].output for maker in makers for number in equal[maker]}
+            if not any(made & set(ops[number].inputs) for number in equal[n]):
+                yield f"operator {n} of program {p} does not read what it reads in the original"
 
 
 def _makers(program: Program) -> Iterator[tuple[int, set[int]]]:
-    """Each operator with the operators of its block that make its inputs: the last ones before it that write there."""
+    """For each input of each operator, the operators before it in its block that write where it reads.
+
+    There may be several: buffers share bytes.
+    """
     places = [(t.base, t.offset, t.lanes, t.height * t.width * t.channels) for t in program.tensors]
     for block in program.blocks:
-        last: dict[object, int] = {}
+        written = defaultdict[object, set[int]](set)
         for n in range(block.first_op, block.first_op + block.n_ops):
-            yield n, {last[places[t]] for t in program.ops[n].inputs if places[t] in last}
-            last[places[program.ops[n].output]] = n
+            yield from ((n, set(written[places[t]])) for t in program.ops[n].inputs)
+            written[places[program.ops[n].output]].add(n)
 
 
 def _builtin(before: Graph, after: Graph) -> tuple[int, list[str]]:

@@ -88,13 +88,18 @@ def _sums(op: ProgramOp, packed: Packed, program: Program) -> Numbers:
     return _numbers(**first, **again, **_beside(op))
 
 
-def filled(op: RowOp, found: Packed, *, swapped: bool) -> bool:
-    """Whether the bytes that fill up a packing, and its rounding constants, are those of an operator that is equal."""
-    wanted = replace(op, packing=found.packing)
-    if swapped and op.multipliers is not None and op.shifts is not None:
+def filled(op: RowOp, found: ProgramOp, program: Program) -> bool:
+    """Whether a packing is filled up, and its rounding constants are, as for an operator with the same numbers."""
+    if found.packed is None:
+        return True
+    wanted = replace(op, packing=found.packed.packing)
+    if found.swapped and op.multipliers is not None and op.shifts is not None:
         wanted = replace(wanted, multipliers=op.multipliers[[1, 0, 2]], shifts=op.shifts[[1, 0, 2]])
+    if op.weights is not None and op.is_convolution:  # a dense layer may read its input as one pixel
+        kernel = found.window.kernel_h, found.window.kernel_w, program.tensors[found.inputs[0]].channels
+        wanted = replace(wanted, weights=op.weights.reshape(len(op.weights), *kernel))
     packed = pack(wanted)
-    pairs = (found.weights, packed.weights), (found.scales, packed.scales)
+    pairs = (found.packed.weights, packed.weights), (found.packed.scales, packed.scales)
     return all(a is b is None or (a is not None and b is not None and a.tobytes() == b.tobytes()) for a, b in pairs)
 
 

@@ -19,7 +19,7 @@ from tflm_memopt.runtime import stand_in
 from tflm_memopt.runtime.cases import Difference, Job, cases_of, first_difference, under_tflm
 from tflm_memopt.runtime.devices import PATIENCE, DeviceRun, run_devices
 from tflm_memopt.runtime.process import Outcome
-from tflm_memopt.runtime.verify import crossing, demand, interfaces
+from tflm_memopt.runtime.verify import LEAST_RUNS, crossing, demand, interfaces
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,7 +48,7 @@ def verify_devices(
     original: GivenModel,
     models: Sequence[Path],
     *,
-    runs: int = 10,
+    runs: int | None = None,
     seed: int = 0,
     inputs: Sequence[NDArray[Any]] = (),
     patience: int = PATIENCE,
@@ -56,7 +56,8 @@ def verify_devices(
 ) -> DevicesVerification:
     """Runs the original, and the models of all devices, each in a process that has its own file alone.
 
-    models: the files, by the devices' numbers. runs, seed, inputs: as verify() has them. patience: milliseconds that a
+    models: the files, by the devices' numbers. runs: how many random inputs; None: 10. seed, inputs: as verify() has
+    them. patience: milliseconds that a
     row may take from one device to another. line: how fast each line between two of them is; None: as loopback is.
 
     Raises what verify() raises, and UsageError unless they are all models of one conversion.
@@ -66,7 +67,8 @@ def verify_devices(
     _demand_together([crossing(one) for one in devices])
     after = devices[0]
     seen, changes = interfaces(before, after)
-    cases = cases_of(before.graph, seen, changes, runs=runs, seed=seed, files=inputs)
+    drawn = LEAST_RUNS if runs is None else runs
+    cases = cases_of(before.graph, seen, changes, runs=drawn, seed=seed, files=inputs)
     (expected,) = under_tflm(Job(stand_in.runnable(data), before.graph, [case.original for case in cases]))
     demand(expected)
     fed = [np.stack(values) for values in zip(*(case.rewritten.values for case in cases), strict=True)]

@@ -116,6 +116,15 @@ def test_every_packing_is_tried() -> None:
     assert seen == set(Packing)
 
 
+@pytest.mark.parametrize("target", ["cortex-m4", "cortex-m55", "rv32-v"])
+def test_a_dense_layer_that_reads_its_input_as_one_pixel(target: str) -> None:
+    net = Net(4)
+    x = net.conv2d(net.input((1, 3, 9, 1)), 24, kernel=(3, 9))
+    original = net.model(x)
+    found = compared(original, tflm_memopt.optimize(original, target=target, if_worthwhile=False).model)
+    assert (found.different, found.unknown) == ((), 0)
+
+
 def test_exchanged_constants_are_found() -> None:
     """Two layers of one shape have each other's weights, so that each equals one of the original's."""
 
