@@ -1,15 +1,15 @@
 """What kernels cost on a core, fitted to counted instructions: writes tflm_memopt/analysis/costs.json.
 
-    python benchmarks/costs.py --models ../shared/models [--update docs/frontier.md]
-    python benchmarks/costs.py --models ../shared/models --cores m4 m55
-    python benchmarks/costs.py --models ../shared/models --keep
+    python benchmarks/costs.py [--cores m4 m55] [--update docs/frontier.md]
+    python benchmarks/costs.py --keep
     python benchmarks/costs.py --missing
 
-Random plans of drawn networks (fit_networks.py) run under QEMU, operator by operator; for each kernel, non-negative
-least squares of relative errors fit what one of each amount of its work (analysis/costs.py) takes. Plans of the models
-in the folder are held out, and none of them may be one of those networks: how far off their estimates are is written
-beside the fit. Other cores' tables stay. With --missing only kernels that a table lacks are measured, in networks of
-rare operators; all others stay. With --keep all stay, and errors are counted anew.
+Plans of drawn networks (fit_networks.py) run under QEMU, operator by operator: each network in whole rows, and in a way
+that is drawn. For each kernel, non-negative least squares of relative errors fit what one of each amount of its work
+(analysis/costs.py) takes. The networks of tests/unseen.py are held out: how far off the estimates of their plans are is
+written beside the fit, with a digest of the library's code that they were counted with. Other cores' tables stay. With
+--missing only kernels that a table lacks are measured, in networks of rare operators; all others stay. With --keep all
+stay, and errors are counted anew: that is enough after a change to the library that costs few instructions.
 """
 
 from __future__ import annotations
@@ -19,7 +19,9 @@ import hashlib
 import json
 import random
 import re
+import struct
 import sys
+import tempfile
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -31,8 +33,10 @@ import numpy as np
 import tables
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
+import unseen
+from compiling import objects
 from cores.cases import TOO_LARGE, Case, Outcome, blob, model_cases, run
-from cores.core import MEASURED, Core, missing_tools
+from cores.core import LIBRARY, MEASURED, Core, compile_flags, missing_tools, sources
 from property.forced import forced, random_settings
 from property.oracle import convert
 
@@ -55,12 +59,8 @@ DIGITS = 4
 """Of a coefficient."""
 CARE = 0.75
 """0: absolute errors are made small, 1: relative ones; in between, those of large operators count more."""
-TOO_LOW = 1.5
-"""Times that an error counts which is too low: it breaks budgets."""
-ROUNDS = 8
-"""A fit has so many, each of which weighs errors as the one before left them."""
-HELD_OUT: Sequence[Mapping[str, Any]] = ({}, {"max_macs": 1.0}, {"max_macs": 1.3})
-"""Settings of optimize() for each held out model."""
+MORE = 4
+"""Of so many networks one more is drawn from the families that fit_networks.py has for what others lack."""
 WAYS = ("rows", "any", "pixels", "pixels", "wide")
 """How plans are drawn: blocks of whole rows; any settings; single pixels; tiles as wide as the map."""
 
@@ -90,22 +90,22 @@ def random_plans(target: str, seeds: Iterable[int]) -> Iterator[Sample]:
     """Of the networks of these seeds, without plans that a checker refuses: some cannot be laid out."""
     for seed in seeds:
         rng = random.Random(seed)
-        data, way, new = fit_networks.network(seed), rng.choice(WAYS), fit_networks.steps(seed)
-        way = "rows" if new else way
-        tiles, where = None if way == "rows" else NO_RECOMPUTE, InputMode(SLIDING, new) if new else IN_ARENA
-        options = Options(seconds=0, fold=False, target=target, reorder=False, tiles=tiles, input=where)
-        try:
-            if way == "rows":
-                converted = convert(data, options)
-            else:
-                with forced(_settings(way, rng), seed):
+        data, drawn, new = fit_networks.network(seed), rng.choice(WAYS), fit_networks.steps(seed)
+        for way in ("rows",) if new else dict.fromkeys((drawn, "rows")):
+            tiles, where = None if way == "rows" else NO_RECOMPUTE, InputMode(SLIDING, new) if new else IN_ARENA
+            options = Options(seconds=0, fold=False, target=target, reorder=False, tiles=tiles, input=where)
+            try:
+                if way == "rows":
                     converted = convert(data, options)
-            if converted is not None:
-                model, planned = converted
-                done = tuple(work(planned.plan, planned.graph.ops))
-                yield Sample(f"seed {seed}", model_cases(model, by_operator=True), done)
-        except MemoptError:
-            continue
+                else:
+                    with forced(_settings(way, rng), seed):
+                        converted = convert(data, options)
+                if converted is not None:
+                    model, planned = converted
+                    done = tuple(work(planned.plan, planned.graph.ops))
+                    yield Sample(f"seed {seed}", model_cases(model, by_operator=True), done)
+            except MemoptError:
+                continue
 
 
 def _settings(way: str, rng: random.Random) -> Settings:
@@ -118,29 +118,17 @@ def _settings(way: str, rng: random.Random) -> Settings:
     return drawn
 
 
-def plans_of(path: Path, target: str) -> Iterator[Sample]:
-    """Plans of a model within several limits, those that differ; none of one that is left whole."""
-    seen = set()
-    for settings in HELD_OUT:
-        result = tflm_memopt.optimize(path.read_bytes(), name=path.name, int8_io=True, target=target, **settings)
-        if result.plan and result.model not in seen:
-            seen.add(result.model)
-            cases = model_cases(result.model, by_operator=True)
-            yield Sample(f"{path.stem} {target} {dict(settings)}", cases, result.work)
+def held_out(target: str, names: Iterable[str]) -> Iterator[Sample]:
+    """The plans that optimize() gives for networks of tests/unseen.py; none of one that is left whole."""
+    for name in names:
+        result = tflm_memopt.optimize(unseen.network(name), name=name, target=target)
+        if result.plan:
+            yield Sample(f"{name} {target}", model_cases(result.model, by_operator=True), result.work)
 
 
-def digest(model: bytes) -> str:
-    """By which models are told apart."""
-    return hashlib.sha256(model).hexdigest()[:16]
-
-
-def held_out(paths: Iterable[Path], networks: int) -> dict[str, str]:
-    """Digests of the models by name. Raises RuntimeError for one that the fit is made of."""
-    found = {path.stem: digest(path.read_bytes()) for path in paths}
-    fitted_to = {digest(fit_networks.network(seed)) for seed in range(networks)}
-    if both := [name for name, each in found.items() if each in fitted_to]:
-        raise RuntimeError(f"{', '.join(both)}: the fit is made of what is held out")
-    return found
+def seeds_of(networks: int) -> list[int]:
+    """Seeds of the networks that a fit is made of."""
+    return [*range(networks), *range(fit_networks.MORE_FROM, fit_networks.MORE_FROM + networks // MORE)]
 
 
 # ---- counts ----
@@ -163,7 +151,7 @@ def count(core: Core, samples: Sequence[Sample]) -> Iterator[Counted]:
 
 def _keeps(sample: Sample) -> bool:
     """Whether it has a state, whose rings the first inference fills: later ones do not."""
-    return any("kept" in done.kernel.split() for done in sample.work)
+    return any(done.kept for done in sample.work)
 
 
 def _waits(outcome: Outcome) -> bool:
@@ -185,11 +173,8 @@ def fitted(counted: Sequence[Counted]) -> dict[str, list[float]]:
     found = {}
     for kernel, seen in sorted(rows.items()):
         amounts, counts = np.array([a for a, _ in seen], float), np.array([n for _, n in seen], float)
-        largest = np.maximum(amounts.max(axis=0), 1)
-        weight, each = np.maximum(counts, 1) ** -CARE, np.zeros(len(AMOUNTS))
-        for turn in range(ROUNDS):
-            care = weight * np.where((turn > 0) & (amounts @ each < counts), TOO_LOW, 1)
-            each = nnls(amounts / largest * care[:, None], counts * care)[0] / largest
+        largest, care = np.maximum(amounts.max(axis=0), 1), np.maximum(counts, 1) ** -CARE
+        each = nnls(amounts / largest * care[:, None], counts * care)[0] / largest
         found[kernel] = [float(f"{value:.{DIGITS}g}") for value in each]
     return found
 
@@ -220,20 +205,17 @@ def table(tables_of: Mapping[str, Mapping[str, Any]]) -> str:
 def main(arguments: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--cores", nargs="+", choices=tuple(MEASURED), default=tuple(MEASURED))
-    what = parser.add_mutually_exclusive_group(required=True)
-    what.add_argument("--models", type=Path, metavar="DIR", help="with .tflite files to hold out")
+    what = parser.add_mutually_exclusive_group()
     what.add_argument("--missing", action="store_true", help="measure what the table lacks, and nothing else")
-    parser.add_argument("--keep", action="store_true", help="with --models: fit nothing, count the errors anew")
+    what.add_argument("--keep", action="store_true", help="fit nothing, count the errors anew")
+    parser.add_argument("--held-out", nargs="+", choices=tuple(unseen.NETWORKS), default=tuple(unseen.NETWORKS))
     parser.add_argument("--networks", type=int, default=420, metavar="N", help="to fit to, for each target")
     parser.add_argument("--output", type=Path, default=TABLE, metavar="FILE", help="instead of the package's")
     parser.add_argument("--update", type=Path, metavar="FILE", help="rewrite the table of errors in this document")
     args = parser.parse_args(arguments)
     chosen = {core.known_as: core for core in (MEASURED[name] for name in args.cores)}
-    paths = [] if args.missing else sorted(args.models.glob("*.tflite"))
     if reason := next(filter(None, map(missing_tools, chosen.values())), ""):
         parser.error(reason)
-    if not paths and not args.missing:
-        parser.error(f"no .tflite files in {args.models}")
     try:
         if args.update:
             tables.require(args.update, "costs")
@@ -241,14 +223,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
         if args.missing:
             seeds = [seed for seed in range(args.networks) if fit_networks.is_rare(seed)]
             found = old["cores"] | _with_missing(old["cores"], _fits(chosen, seeds, old["cores"]))
-            known = {key: old[key] for key in ("networks", "held_out")}
         else:
-            networks = old["networks"] if args.keep else args.networks
-            known = {"networks": networks, "held_out": held_out(paths, networks)}
-            fits = old["cores"] if args.keep else _fits(chosen, range(networks))
-            found = old["cores"] | _with_errors(chosen, fits, paths)
+            fits = old["cores"] if args.keep else _fits(chosen, seeds_of(args.networks))
+            found = old["cores"] | _with_errors(chosen, fits, args.held_out)
         ordered = {name: found[name] for name in (core.known_as for core in MEASURED.values()) if name in found}
-        args.output.write_text(written({**known, "cores": ordered}))
+        args.output.write_text(written({"cores": ordered}))
     except (MemoptError, OSError, RuntimeError, ValueError) as error:
         parser.error(str(error))
     print(table(ordered))
@@ -268,8 +247,42 @@ def _fits(
         wanted = {t: [p for p in plans[t] if {w.kernel for w in p.work} - known.keys()] for t in _programs([core])}
         kernels = fitted([c for target, samples in wanted.items() for c in count(core, samples)])
         print(f"{name}: {len(kernels)} kernels", file=sys.stderr)
-        found[name] = {"target": core.target, "plans": 0, "median": 0, "high": 0, "low": 0, "kernels": kernels}
+        found[name] = {
+            "target": core.target,
+            "library": "",
+            "plans": 0,
+            "median": 0,
+            "high": 0,
+            "low": 0,
+            "kernels": kernels,
+        }
     return found
+
+
+def kernel_digest(core: Core, library: Path = LIBRARY) -> str:
+    """Digest of the machine code that counts on a core depend on: kernels and executor, without names."""
+    files = [path for path in sources(library) if not set(path.stem.split("_")) & NOT_COUNTED]
+    command = [f"{core.prefix}gcc", *compile_flags(core, library)]
+    with tempfile.TemporaryDirectory() as folder:
+        code = sorted(one for path in objects(command, files, Path(folder)) for one in _code(Path(path).read_bytes()))
+    return hashlib.sha256(b"".join(code)).hexdigest()[:16]
+
+
+NOT_COUNTED = frozenset(("camera", "check", "cores", "frame", "library", "link", "own", "status", "worker"))
+"""Words in names of files whose code no counted inference runs."""
+
+
+def _code(elf: bytes) -> Iterator[bytes]:
+    """The sections with machine code of a 32-bit object file."""
+    (start,), (size, count) = struct.unpack_from("<I", elf, 32), struct.unpack_from("<HH", elf, 46)
+    for n in range(count):
+        _, kind, flags, _, offset, nbytes = struct.unpack_from("<6I", elf, start + n * size)
+        if kind == PROGBITS and flags & EXECUTABLE:
+            yield elf[offset : offset + nbytes]
+
+
+PROGBITS, EXECUTABLE = 1, 4
+"""Of ELF: sections with contents, and those that are executed."""
 
 
 def _with_missing(
@@ -283,21 +296,20 @@ def _with_missing(
 
 
 def _with_errors(
-    chosen: Mapping[str, Core], found: Mapping[str, dict[str, Any]], paths: Sequence[Path]
+    chosen: Mapping[str, Core], found: Mapping[str, dict[str, Any]], names: Sequence[str]
 ) -> dict[str, dict[str, Any]]:
-    """The same, with how far off the estimates for these models are: for the programs that the core runs best."""
-    best = {name: _programs([core])[-1] for name, core in chosen.items()}
-    plans = {t: [plan for path in paths for plan in plans_of(path, t)] for t in set(best.values())}
+    """The same, with how far off the estimates for these networks are: for all programs that the core runs."""
+    plans = {target: list(held_out(target, names)) for target in _programs(chosen.values())}
     done = {}
     for name, core in chosen.items():
-        counted = list(count(core, plans[best[name]]))
+        counted = list(count(core, [sample for target in _programs([core]) for sample in plans[target]]))
         off = errors(found[name]["kernels"], counted)
         for c, error in zip(counted, off, strict=True):
             print(f"{name}: {c.sample.name}: {c.total:,}, {error:+.1%}", file=sys.stderr)
-        done[name] = found[name] | {
-            "plans": len(off), "median": round(float(np.median(np.abs(off))), 4), "high": round(max(0, *off), 4),
-            "low": round(-min(0, *off), 4),
-        }  # fmt: skip
+        median = round(float(np.median(np.abs(off))), 4)
+        high, low = round(max(0, *off), 4), round(-min(0, *off), 4)
+        library = kernel_digest(core)
+        done[name] = found[name] | {"library": library, "plans": len(off), "median": median, "high": high, "low": low}
     return done
 
 

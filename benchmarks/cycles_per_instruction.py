@@ -135,8 +135,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     if reason := next(filter(None, (missing_tools(MEASURED[name]) for name in args.cores)), ""):
         parser.error(reason)
     old = json.loads(TABLE.read_text()) if TABLE.exists() else {"cores": {}}
-    published = json.loads(cycles.PUBLISHED.read_text())["rows"]
-    off = [row["published"] / row["modelled"] for row in published]
+    told = json.loads(cycles.PUBLISHED.read_text())
+    off = [row["published"] / row["modelled"] for row in told["rows"]]
+    off += [told["others"]["least"], told["others"]["most"]]
     found = dict(old["cores"])
     try:
         for name in args.cores:

@@ -2,6 +2,9 @@
 
 M0: DDI 0432, table 3-1; M0+: DDI 0484, table 3-1; M3: DDI 0337, sections 3.3.1 and 3.3.2 (load/store timings); M4:
 DDI 0439, the same sections. Where a manual has a range, and where it is silent, the constant below says what was taken.
+Two rules of M3 and M4 that the manuals lack were measured by jnk0le (github.com/jnk0le/random, commit 3dfc2ab,
+"pipeline cycle test"): a load waits behind a store, and a load of 32 bits that straddles two words of code is not
+pipelined.
 An instruction's cost depends on the one before it alone, so that pairs of blocks that ran one after the other, and how
 often they did, tell all (cycles_trace.py).
 """
@@ -54,8 +57,18 @@ class Instruction:
         return self.name in LOADS
 
     @property
+    def loads(self) -> bool:
+        """Whether it loads one value or several."""
+        return self.is_load or self.name.startswith(("ldm", "ldrd", "pop", "vldm", "vpop"))
+
+    @property
     def is_memory(self) -> bool:
         return self.words > 0
+
+    @property
+    def straddles(self) -> bool:
+        """Whether its 32 bits lie in two words of code."""
+        return self.size == 4 and self.at % 4 != 0
 
 
 def decode(at: int, code: bytes) -> tuple[Instruction, ...]:
@@ -120,9 +133,12 @@ class Pipeline:
     multiple: int = 1
     """Beside a cycle for each word."""
     paired: bool = True
-    """A load or store behind a load takes a cycle less, unless its address is what was loaded."""
+    """A load or store behind a load takes a cycle less, unless its address is what was loaded, or it is a load of 32
+    bits that straddles two words of code."""
     address: int = 1
     """Cycles that a load or store waits whose address the data processing right before it made."""
+    behind_store: int = 1
+    """Cycles that a load right behind a store waits: these two are not pipelined."""
     straddling: int = 1
     """Of a branch to an instruction of 32 bits that is not at a multiple of 4."""
     folds: bool = True
@@ -139,12 +155,14 @@ class Pipeline:
             return taken
         depends = bool(one.address & before.writes)
         if self.paired and before.is_load and one.words == 1 and not depends and one.name not in TABLE_BRANCHES:
-            return max(1, taken - 1)
+            return taken if one.is_load and one.straddles else max(1, taken - 1)
+        if one.loads and before.name in STORES:
+            return taken + self.behind_store
         return taken + (self.address if depends and not before.is_memory and not before.to_pc else 0)
 
     def branch(self, one: Instruction, target: Instruction) -> int:
         """What it takes beyond the instruction to go on elsewhere."""
-        wide = self.straddling if target.size == 4 and target.at % 4 else 0
+        wide = self.straddling if target.straddles else 0
         return self.refill.get(one.to_pc, self.refill["load"]) + wide
 
     def inside(self, block: Sequence[Instruction]) -> int:
@@ -174,9 +192,10 @@ class Pipeline:
         return 1
 
 
-_REFILL = {"direct": 1, "link": 1, "return": 1, "register": 2, "load": 3}
+_REFILL = {"direct": 2, "link": 2, "return": 2, "register": 2, "load": 3}
 """P of the manuals of M3 and M4, "1 to 3 depending on the alignment and width of the target instruction, and whether
-the processor manages to speculate the address early": 1 where it is known at decoding, 3 as they state for LDR PC."""
+the processor manages to speculate the address early": 2, as fits measured cryptography best (docs/cycles.md), and 3 as
+they state for LDR PC."""
 _DIVISION = {"sdiv": 7, "udiv": 7}
 """2 to 12 in the manuals, by the quotient's leading bits."""
 M4 = Pipeline("m4", _REFILL, others={
@@ -186,7 +205,15 @@ M3 = Pipeline("m3", _REFILL, others={
     **_DIVISION, "mla": 2, "mls": 2, "smull": 5, "umull": 5, "smlal": 7, "umlal": 7,
 })  # fmt: skip
 """Long products take 3 to 5 cycles, with a sum 4 to 7, fewer for small factors: those of scales have 31 bits."""
-_SMALL = {"store": 2, "store_indexed": 2, "paired": False, "address": 0, "straddling": 0, "folds": False}
+_SMALL = {
+    "store": 2,
+    "store_indexed": 2,
+    "paired": False,
+    "address": 0,
+    "behind_store": 0,
+    "straddling": 0,
+    "folds": False,
+}
 M0 = Pipeline("m0", {"direct": 2, "link": 3, "return": 2, "register": 2, "load": 3}, **_SMALL)  # type: ignore[arg-type]
 """MULS: 1 cycle or 32, as the chip's maker chose. One is taken, here and on M0+."""
 M0_PLUS = Pipeline("m0plus", {"direct": 1, "link": 2, "return": 1, "register": 1, "load": 2}, **_SMALL)  # type: ignore[arg-type]

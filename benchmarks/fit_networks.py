@@ -21,7 +21,7 @@ sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
 from in_sums import in_parts
 from memories import lstm
 from models import Net, Pair
-from moving import arg_max, log_softmax, transpose_conv
+from moving import arg_max, concatenation, log_softmax, split, transpose_conv
 from property.layers import INT16, SUPPORTED, Layer
 from property.layers.computing import TWO_OPERANDS
 from property.networks import Recipe, build
@@ -302,24 +302,117 @@ def with_state(seed: int) -> bytes:
     return drawn.net.model(drawn.x)
 
 
+def few(seed: int) -> bytes:
+    """First layers: windows over one to four channels, of images, spectrograms or sensor signals."""
+    rng = random.Random(seed)
+    c, flat = rng.choice((1, 1, 2, 3, 3, 4)), rng.random() < 0.3
+    h, w = (1, rng.randint(30, 300)) if flat else (rng.randint(8, 50), rng.randint(8, 50))
+    drawn = Drawn(seed, (1, h, w, c))
+    image_kernels: Sequence[Pair] = ((3, 3), (3, 3), (5, 5), (7, 7), (2, 2), (10, 8), (10, 4), (9, 9))
+    kernels = [(1, k) for k in (3, 5, 7, 9, 16)] if flat else image_kernels
+    if rng.random() < 0.25:
+        drawn.depthwise(kernels)
+    else:
+        drawn.conv(rng.choice((2, 4, 6, 8, 8, 12, 16, 32)), kernels)
+    for _ in range(rng.randint(0, 2)):
+        rng.choice((drawn.conv, drawn.pool))()
+    drawn.tail()
+    return drawn.net.model(drawn.x)
+
+
+def multiplied(seed: int) -> bytes:
+    """A depthwise layer with several outputs for each channel, and a dense one."""
+    rng = random.Random(seed)
+    h, w, c = rng.randint(6, 49), rng.randint(6, 40), rng.choice((1, 1, 2, 3, 8))
+    drawn = Drawn(seed, (1, h, w, c))
+    kernel, stride = rng.choice(((3, 3), (5, 5), (10, 8), (8, 4), (4, 1))), rng.choice((ONE, (2, 2), (2, 1)))
+    kernel = min(kernel[0], h), min(kernel[1], w)
+    multiplier = rng.choice((2, 3, 4, 8, 8))
+    y = drawn.net.depthwise_conv2d(drawn.x, multiplier=multiplier, kernel=kernel, stride=stride, activation="RELU")
+    drawn.activated(y, "RELU")
+    drawn.tail()
+    return drawn.net.model(drawn.x)
+
+
+def pooled(seed: int) -> bytes:
+    """Pools of many shapes between convolutions, and a softmax of scores that are near each other, or far apart."""
+    rng = random.Random(seed)
+    c, flat = rng.choice((1, 3, 6, 8, 12, 16)), rng.random() < 0.3
+    drawn = Drawn(seed, (1, 1, rng.randint(20, 200), c) if flat else (1, rng.randint(8, 40), rng.randint(8, 40), c))
+    for _ in range(rng.randint(1, 3)):
+        drawn.conv(rng.choice((4, 6, 8, 12, 16, 18, 24, 40)), ((1, 5), (1, 3)) if flat else ((3, 3), (5, 5), ONE))
+        kernel = rng.choice(((1, 2), (1, 4)) if flat else ((2, 2), (2, 2), (3, 3), (2, 1), (4, 3)))
+        kernel = min(kernel[0], drawn.shape[1]), min(kernel[1], drawn.shape[2])
+        kind = rng.choice(("MAX_POOL_2D", "MAX_POOL_2D", "AVERAGE_POOL_2D"))
+        stride = kernel if rng.random() < 0.7 else ONE
+        drawn.x = drawn.net.pool(
+            drawn.x, kind=kind, kernel=kernel, stride=stride, padding=rng.choice(("SAME", "VALID"))
+        )
+    scores = drawn.net.input((1, rng.randint(1, 20), rng.choice((3, 10, 16))), (rng.choice((0.02, 0.1, 0.5)), 0))
+    return drawn.net.model(drawn.x, drawn.net.softmax(scores))
+
+
+def over_frames(seed: int) -> bytes:
+    """Frames that stay in variables, with windows over time and over a second dimension."""
+    rng = random.Random(seed)
+    wide, c = rng.choice((1, 8, 16, 40)), rng.choice((1, 2, 8))
+    drawn = Drawn(seed, (1, rng.choice((1, 1, 2)), wide, c))
+    streaming = Streaming(drawn.net)
+    for layer in range(rng.randint(1, 4)):
+        kernel = rng.choice((3, 5, 7, 9))
+        drawn.x = streaming.window(str(layer), drawn.x, kernel - 1, first=drawn.net.affine(drawn.x)[1])
+        across = min(drawn.shape[2], rng.choice((1, 3, 4)))
+        stride = (1, min(across, rng.choice((1, 2))))
+        if rng.random() < 0.3:
+            drawn.depthwise(((kernel, across),), stride=stride, padding="VALID")
+        else:
+            drawn.conv(rng.choice((6, 8, 12, 16, 24)), ((kernel, across),), stride=stride, padding="VALID")
+    rows = streaming.window("last", drawn.x, rng.choice((3, 8)), first=-128)
+    return drawn.net.model(drawn.net.fully_connected(rows, rng.choice((1, 3, 32))))
+
+
+def enlarged(seed: int) -> bytes:
+    """Transposed convolutions of many and few channels, and rows that are moved: paddings, parts and joins."""
+    rng = random.Random(seed)
+    net = Net(seed)
+    x = net.input((1, rng.randint(3, 16), rng.randint(3, 16), rng.choice((1, 4, 8, 12, 20, 30))))
+    kernel, stride = rng.choice(((2, 2), (3, 3), (5, 5), (4, 4))), rng.choice(((2, 2), (2, 2), ONE))
+    y = transpose_conv(net, x, rng.choice((1, 1, 3, 8, 12)), kernel=kernel, stride=stride)
+    if rng.random() < 0.6:
+        parts = [
+            net.conv2d(x, 2 * rng.randint(1, 12), kernel=rng.choice((ONE, (3, 3))), out=(0.1, 0)) for _ in range(2)
+        ]
+        joined = concatenation(net, parts, 3)
+        first, second = split(net, joined, 3, 2)
+        amounts = [(0, 0), (rng.randint(0, 2), 1), (rng.randint(0, 2), 1), (0, 0)]
+        return net.model(y, net.conv2d(net.pad(first, amounts), 4), net.conv2d(second, 4))
+    return net.model(y)
+
+
 RARE: Sequence[Callable[[int], bytes]] = (rare, rare_int16, converting, resized, over_windows, in_sums, with_state)
 """Families of operators that a table may lack."""
 FAMILIES: Sequence[Callable[[int], bytes]] = (
     image, small, image, over_time, rare, image, partial(small, wide=True), image, dense, rare_int16, image, over_time,
-    converting, resized, over_windows, in_sums, with_state, in_sums,
+    converting, resized, over_windows, in_sums, with_state, in_sums, few, multiplied,
 )  # fmt: skip
+
+
+MORE: Sequence[Callable[[int], bytes]] = (pooled, over_frames, enlarged, few, dense)
+MORE_FROM = 10_000
+"""Seeds from this one on draw networks of these families."""
 
 
 def network(seed: int) -> bytes:
     """The network of a seed, as a .tflite model."""
-    return FAMILIES[seed % len(FAMILIES)](seed)
+    families = FAMILIES if seed < MORE_FROM else MORE
+    return families[seed % len(families)](seed)
 
 
 def is_rare(seed: int) -> bool:
     """Whether the network of a seed is of rare operators."""
-    return FAMILIES[seed % len(FAMILIES)] in RARE
+    return seed < MORE_FROM and FAMILIES[seed % len(FAMILIES)] in RARE
 
 
 def steps(seed: int) -> int:
     """Rows by which the window of a network slides; 0: none does."""
-    return 1 + seed % 3 if FAMILIES[seed % len(FAMILIES)] is over_windows else 0
+    return 1 + seed % 3 if seed < MORE_FROM and FAMILIES[seed % len(FAMILIES)] is over_windows else 0

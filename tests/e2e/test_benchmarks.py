@@ -376,15 +376,14 @@ def test_speed_along_the_frontier(tmp_path: Path, capsys: pytest.CaptureFixture[
 
 
 @pytest.mark.slow
-def test_costs(tmp_path: Path, capsys: pytest.CaptureFixture[str], example: bytes) -> None:
+def test_costs(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """A fit to a few networks has a cost for each kernel that ran; other cores' tables stay."""
     if reason := missing_tools(CORES["m3"]):
         pytest.skip(reason)
-    (tmp_path / "shapes.tflite").write_bytes(example)
     page, output = tmp_path / "page.md", tmp_path / "costs.json"
     page.write_text("<!-- costs:begin -->\n<!-- costs:end -->")
     output.write_text(json.dumps({"cores": {"rv32": json.loads(costs.TABLE.read_text())["cores"]["rv32"]}}))
-    flags = ["--models", str(tmp_path), "--cores", "m3", "--networks", "14"]
+    flags = ["--held-out", "tabular", "gesture", "--cores", "m3", "--networks", "14"]
     assert costs.main([*flags, "--output", str(output), "--update", str(page)]) == 0
     found = json.loads(output.read_text())["cores"]
     assert list(found) == ["cortex-m3", "rv32"]
@@ -395,33 +394,10 @@ def test_costs(tmp_path: Path, capsys: pytest.CaptureFixture[str], example: byte
     assert "cortex-m3" in capsys.readouterr().out and "| cortex-m3 |" in page.read_text()
 
 
-def test_what_a_fit_is_made_of_cannot_be_held_out(tmp_path: Path) -> None:
-    (tmp_path / "seen.tflite").write_bytes(fit_networks.network(3))
-    with pytest.raises(RuntimeError, match="seen: the fit is made of what is held out"):
-        costs.held_out([tmp_path / "seen.tflite"], 4)
-    assert costs.held_out([tmp_path / "seen.tflite"], 3).keys() == {"seen"}
-
-
-@pytest.mark.slow
-def test_the_estimates_are_judged_on_models_that_the_fit_has_not_seen(example: bytes) -> None:
-    table = json.loads(costs.TABLE.read_text())
-    fitted_to = {costs.digest(fit_networks.network(seed)) for seed in range(table["networks"])}
-    assert len(fitted_to) > 100  # some small ones are drawn twice
-    assert "str_ww_ref_model" in table["held_out"]
-    assert len(table["held_out"]) > 4
-    assert fitted_to.isdisjoint(table["held_out"].values())
-    assert costs.digest(example) not in fitted_to
-
-
-@pytest.mark.slow
-def test_held_out_models_are_those_that_are_here(outside: Callable[[str], Path]) -> None:
-    for name, digest in json.loads(costs.TABLE.read_text())["held_out"].items():
-        assert costs.digest(outside(f"{name}.tflite").read_bytes()) == digest
-
-
 def test_every_family_is_drawn_from_its_seed() -> None:
     count = len(fit_networks.FAMILIES)
-    networks = [fit_networks.network(seed) for seed in range(count)]
-    assert networks == [fit_networks.network(seed) for seed in range(count)]
+    seeds = [*range(count), *range(fit_networks.MORE_FROM, fit_networks.MORE_FROM + len(fit_networks.MORE))]
+    networks = [fit_networks.network(seed) for seed in seeds]
+    assert networks == [fit_networks.network(seed) for seed in seeds]
     assert networks[0] != fit_networks.network(count)
     assert {fit_networks.FAMILIES[seed] for seed in range(count) if fit_networks.is_rare(seed)} == {*fit_networks.RARE}

@@ -46,6 +46,22 @@ class Work:
     """Times that channels are left over, which are done apart."""
     clamped: float = 0
     """Bytes that are clamped after they are made."""
+    quads: float = 0
+    """Times that four values are taken, or gathered, at once."""
+    singles: float = 0
+    """Values that are taken, or gathered, one by one."""
+    runs: float = 0
+    """Runs of bytes that several windows or channels share, or that are moved; lists of taps that are made."""
+    swept: float = 0
+    """Pieces of these runs, taps of these lists."""
+    gathers: float = 0
+    """Rows of windows that are gathered one by one; of a pool, taps of channels that are taken one by one."""
+    batches: float = 0
+    """Times that a kernel goes through its weights."""
+    older: float = 0
+    """Rows that are looked up in a state."""
+    kept: float = 0
+    """Firings whose row goes to a state."""
 
     @property
     def amounts(self) -> tuple[float, ...]:
@@ -75,6 +91,8 @@ class Table:
     core: str
     target: str
     """The target whose programs it runs best."""
+    library: str
+    """Digest of the C library's code that was counted (benchmarks/costs.py); empty: of an older one."""
     kernels: Costs
     plans: int
     """Plans of models that the fit has not seen. How far off their estimates are: the median error, and the most that

@@ -15,6 +15,7 @@ from functools import cache
 from importlib import resources
 from typing import Any
 
+from tflm_memopt.analysis.builtin_cost import builtins
 from tflm_memopt.analysis.costs import Work, estimate, tables
 from tflm_memopt.errors import UsageError
 
@@ -110,19 +111,21 @@ class Clock:
         return rates(self.core, self.flash)
 
     def cycles(self, work: Iterable[Work]) -> Span | None:
-        """What a plan takes, by what its operators do; None: not known."""
+        """What a plan takes, by what its operators do, with the error of estimates; None: not known."""
         if self.rates is None:
             return None
-        kernels = tables()[self.core].kernels
-        each = [(estimate(kernels, one), self.rates.of(one.kernel)) for one in work]
-        return sum(n * least for n, (least, _) in each), sum(n * most for n, (_, most) in each)
+        table = tables()[self.core]
+        each = [(estimate(table.kernels, one), self.rates.of(one.kernel)) for one in work]
+        least, most = (sum(n * rate[end] for n, rate in each) for end in (0, 1))
+        return _widened((least, most), table.high, table.low)
 
     def builtin(self, instructions: int | None) -> Span | None:
-        """Cycles of so many in what TFLM runs itself, with CMSIS-NN; None: not known."""
+        """Cycles of estimated instructions that TFLM runs itself, with CMSIS-NN; None: not known."""
         if instructions is None or self.rates is None or self.rates.cmsis_nn is None:
             return None
         least, most = self.rates.cmsis_nn
-        return instructions * least, instructions * most
+        costs = builtins(self.core)
+        return _widened((instructions * least, instructions * most), *((costs.high, costs.low) if costs else (0, 0)))
 
     def milliseconds(self, cycles: Span | None) -> Span | None:
         """At least and at most; None: not known."""
@@ -137,6 +140,11 @@ class Clock:
                 hint=f"a board or --target with one of {', '.join(_known_anywhere())}, or --max-instructions alone",
             )
         return milliseconds * self.mhz * 1000
+
+
+def _widened(span: Span, high: float, low: float) -> Span:
+    """A range by what estimates of instructions were too high and too low at the most."""
+    return span[0] / (1 + high), span[1] / (1 - low)
 
 
 def _known_anywhere() -> list[str]:
@@ -187,7 +195,7 @@ class Time:
     cycles: Span | None
     """Per instruction of the rewritten model or of one that stays, at least and at most, modelled; None: not known."""
     original: Inference | None
-    """Under TFLM with CMSIS-NN (cmsis_nn_cost.py); None: not known."""
+    """Under TFLM with CMSIS-NN (builtin_cost.py); None: not known."""
     rewritten: Inference | None
     """None: not known, since operators stay builtin that nobody counted."""
 

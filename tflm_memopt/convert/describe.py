@@ -131,7 +131,7 @@ def optimized(model: bytes, asked: Request, made: Decision, original: Inspection
         _report(asked, made, original, on_boards, done, started),
         board=fit(board, arena, needs) if board else None,
         in_arena=conversion.in_arena(chosen, made.limits) if chosen else None,
-        time=speed.time(conversion, done, original, asked.table, asked.clock),
+        time=speed.time(conversion, done, asked.table, asked.clock),
         footprint=Footprints(original.firmware.on(core), needs.on(core)),
     )
     source = chosen.read if chosen else conversion.source

@@ -46,8 +46,8 @@ def decide(asked: Request, start: Conversion, original: Inspection, planning: Ca
     """Raises UsageError for limits that cannot be kept whatever the plan, DoesNotFit when nothing keeps to them."""
     _known(asked.limits, original.arena)
     conversion = _keeping(start, asked)
-    limits = speed.beside_builtin(asked.limits, conversion, original)
-    today = speed.instructions_today(conversion, original, asked.clock.core if asked.clock else asked.table.core)
+    limits = speed.beside_builtin(asked.limits, conversion)
+    today = speed.instructions_today(conversion, asked.clock.core if asked.clock else asked.table.core)
     slow = not in_time.holds(limits.time, today)
     plan = None if conversion.rows is None else _plan(asked, conversion, limits, planning)
     if plan is None:

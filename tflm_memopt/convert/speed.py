@@ -6,13 +6,13 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from tflm_memopt import units
-from tflm_memopt.analysis import cmsis_nn_cost, costs, timing
+from tflm_memopt.analysis import builtin_cost, costs, timing
 from tflm_memopt.analysis.costs import Table, Work
 from tflm_memopt.analysis.timing import Clock, Time, TimeLimit
 from tflm_memopt.convert.conversion import Conversion, Limits
 from tflm_memopt.errors import UsageError
 from tflm_memopt.model.graph import Op
-from tflm_memopt.results import Inspection, Optimized
+from tflm_memopt.results import Optimized
 from tflm_memopt.targets.boards import Board
 
 
@@ -37,12 +37,12 @@ def limit(said: float | str | None, clock: Clock | None) -> TimeLimit | None:
     return TimeLimit(units.milliseconds(said), clock)
 
 
-def beside_builtin(limits: Limits, conversion: Conversion, original: Inspection) -> Limits:
+def beside_builtin(limits: Limits, conversion: Conversion) -> Limits:
     """With what operators that stay builtin take of the time. Raises UsageError where that is not known."""
     if limits.time is None:
         return limits
     clock = limits.time.clock
-    counted = builtin(conversion, original, clock.core, round(limits.time.cycles))
+    counted = builtin(conversion, clock.core, round(limits.time.cycles))
     rest = clock.builtin(counted) if counted else (0.0, 0.0) if counted == 0 else None
     if rest is None:
         raise UsageError(
@@ -54,28 +54,27 @@ def beside_builtin(limits: Limits, conversion: Conversion, original: Inspection)
     return replace(limits, time=replace(limits.time, builtin=rest[1]))
 
 
-def builtin(conversion: Conversion, original: Inspection, core: str, ours: int) -> int | None:
+def builtin(conversion: Conversion, core: str, ours: int) -> int | None:
     """Instructions of the operators that stay builtin, beside ours; None where that is not known."""
     kept = _kept(conversion)
     if not kept or conversion.rows is None:
         return 0
-    return cmsis_nn_cost.of_operators(conversion.rows.model, kept, _macs(original), core, ours)
+    return builtin_cost.of_operators(conversion.rows.model, kept, core, ours)
 
 
-def instructions_today(conversion: Conversion, original: Inspection, core: str) -> int | None:
+def instructions_today(conversion: Conversion, core: str) -> int | None:
     """Instructions of the model as it is, under TFLM with CMSIS-NN; None where that is not known."""
-    source = conversion.source
-    return cmsis_nn_cost.instructions(source.graph, _macs(original), core) if source.subgraphs == 1 else None
+    return builtin_cost.instructions(conversion.source.graph, core)
 
 
-def time(conversion: Conversion, done: Sequence[Work], original: Inspection, on: Table, clock: Clock | None) -> Time:
+def time(conversion: Conversion, done: Sequence[Work], on: Table, clock: Clock | None) -> Time:
     """Before and after. done: what the operators of the plan do; none where it is unchanged."""
     core = clock.core if clock else on.core
-    before = after = instructions_today(conversion, original, core)
+    before = after = instructions_today(conversion, core)
     taken = None
     if done:
         ours = on.instructions(done)
-        rest = builtin(conversion, original, core, ours) if core == on.core else None
+        rest = builtin(conversion, core, ours) if core == on.core else None
         after = None if rest is None else ours + rest
         taken = clock.cycles(done) if clock and rest is not None else None
         beside = clock.builtin(rest) if clock and rest else (0.0, 0.0)
@@ -107,8 +106,4 @@ def _kept(conversion: Conversion) -> list[Op]:
     if conversion.rows is None:
         return []
     kept = {node.op for node in conversion.rows.kept}
-    return [op for op in conversion.rows.model.ops if op.index in kept and op.type not in cmsis_nn_cost.FREE]
-
-
-def _macs(original: Inspection) -> dict[int, int]:
-    return {op.index: op.macs for op in original.operators}
+    return [op for op in conversion.rows.model.ops if op.index in kept and op.type not in builtin_cost.FREE]

@@ -276,6 +276,11 @@ class RowOp:
         return self.traits.channels is Channels.SUMMED and self.element_bytes == 1
 
     @property
+    def is_softmax(self) -> bool:
+        """Whether `param` says how far below the largest value others get no exponential."""
+        return self.kind is Kind.SOFTMAX
+
+    @property
     def is_depthwise(self) -> bool:
         """Whether each channel of its output is a sum over a window of one int8 channel."""
         return self.traits.channels is Channels.FILTERED and self.element_bytes == 1

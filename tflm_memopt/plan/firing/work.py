@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 
 import numpy as np
 
@@ -12,7 +13,7 @@ from tflm_memopt.ops.packing import Packing
 from tflm_memopt.ops.rowop import RowOp
 from tflm_memopt.plan.firing.occupancy import trace_of
 from tflm_memopt.plan.firing.trace import Member, Trace
-from tflm_memopt.plan.firing.work_loops import Windows, as_its_kernel_does
+from tflm_memopt.plan.firing.work_loops import SUMS_AT_ONCE, Windows, as_its_kernel_does
 from tflm_memopt.plan.plan import Block, Plan
 from tflm_memopt.plan.walk import Ints
 
@@ -30,7 +31,10 @@ def work(plan: Plan, ops: Mapping[int, RowOp]) -> Iterator[Work]:
             trace = trace_of(step, ops)
             made = {m.op.output for m in trace.members}
             for member in trace.members:
-                yield _of(trace, member, border=member.op.inputs[0] not in made, turned=step.turned)
+                done = _of(trace, member, border=member.op.inputs[0] not in made, turned=step.turned)
+                older = done.rows if member.op.older is not None else 0
+                kept = done.firings if member.op.keeps is not None else 0
+                yield replace(done, older=older, kept=kept)
 
 
 def _of(trace: Trace, m: Member, *, border: bool, turned: bool) -> Work:
@@ -46,8 +50,7 @@ def _of(trace: Trace, m: Member, *, border: bool, turned: bool) -> Work:
 def _name(m: Member, *words: str) -> str:
     kernel = m.op.packing.name if m.stage.runs_packed(m.op) else m.op.kind.name
     way = "rows" if not m.strips else "pixels" if m.walk.tile == 1 else "tiles"
-    state = [word for word, true in (("older", m.op.older is not None), ("kept", m.op.keeps is not None)) if true]
-    return " ".join([kernel, *words, *state, way])
+    return " ".join([kernel, *words, way])
 
 
 def _by_access(m: Member, fired: Ints) -> Work:
@@ -62,17 +65,23 @@ def _by_access(m: Member, fired: Ints) -> Work:
     macs = op.macs * n / op.writes.h
     pixels = n * op.writes.w
     loops = pieces = 0.0
+    runs = swept = quads = singles = 0.0
     if op.moves:
         loops, pieces = n * sum(move.count for move in op.moves.moves), n * len(op.moves.moves)
+        runs, swept = loops, n * sum(move.count * move.nbytes for move in op.moves.moves)
     elif op.traits.runs_along:
         loops = n * op.rows_at_once * op.writes.row_bytes
     elif op.updates:  # LSTM
         loops = n * 2 * GATES * op.writes.c
     elif op.traits.biased:  # TRANSPOSE_CONV
         loops, pieces = macs / op.reads[0].c, looked_up * op.writes.w * op.writes.c
+        c = op.reads[0].c
+        runs = loops / op.writes.c * -(-op.writes.c // SUMS_AT_ONCE)
+        quads, singles = loops * (c // 8 + c % 8 // 4), loops * (c % 4)
+        swept = runs * (c // 8 + c % 8 // 4 + c % 4)
     return Work(
         _name(m), macs, macs, read, pixels * op.writes.c, pixels, n * op.rows_at_once, n, rows=looked_up, loops=loops,
-        pieces=pieces,
+        pieces=pieces, quads=quads, singles=singles, runs=runs, swept=swept,
     )  # fmt: skip
 
 

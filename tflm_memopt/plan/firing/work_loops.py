@@ -9,12 +9,15 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 
 import numpy as np
+from numpy.typing import NDArray
 
 from tflm_memopt.analysis.costs import Work
 from tflm_memopt.ops.packing import PIXELS, VECTOR, Packing, is_direct, packed_pixels, packed_values
 from tflm_memopt.ops.rowop import RowOp
 from tflm_memopt.plan.walk import Ints
 
+SUMS_AT_ONCE = 32
+"""Channels whose sums tmo_conv_sums() makes of the bytes that it reads once."""
 _NINE = 3, 3, 1
 """Kernel and dilation of the window that Helium's depthwise kernel knows by heart."""
 _RANGE = -128, 127
@@ -115,13 +118,60 @@ def _dsp_conv(w: Windows, done: Work) -> Work:
         weights=batches * values * w.out_channels,
         loops=batches * -(-w.out_channels // 2),
         odd=batches * (w.out_channels % 2),
+        batches=batches,
     )
     kernel = (w.op.window.kernel_h, w.op.window.kernel_w)
     if is_direct(Packing.DSP_CONV, kernel, w.in_channels, w.out_channels, w.columns):
         return _named(replace(done, read=0), "direct")
     if not w.rows:
-        return replace(done, pieces=w.taps * w.in_channels)
-    return replace(done, pieces=w.gathered_alone(fours) * kernel[0] * kernel[1] * w.in_channels)
+        quads, singles = _gathered(w, np.zeros(len(w.wide), dtype=np.bool_))
+        gathers = w.pixels * kernel[0]
+        return replace(done, pieces=w.taps * w.in_channels, quads=quads, singles=singles, gathers=gathers)
+    swept = fours.astype(np.bool_) & (kernel[1] * w.in_channels >= 4)
+    quads, singles = _gathered(w, swept)
+    runs = int((w.high == kernel[0]).sum()) * (int(swept.sum()) // PIXELS) * kernel[0]
+    return replace(
+        done, pieces=w.gathered_alone(fours) * kernel[0] * kernel[1] * w.in_channels, quads=quads, singles=singles,
+        runs=runs, swept=runs * -(-kernel[1] * w.in_channels // 4), gathers=w.pixels * kernel[0] - PIXELS * runs,
+    )  # fmt: skip
+
+
+def _gathered(w: Windows, swept: NDArray[np.bool_]) -> tuple[int, int]:
+    """What tmo_conv_dsp_gather() puts into a tile four by four, and one by one, where columns are not `swept`."""
+    c, window = w.in_channels, w.op.window
+    all_ = window.kernel_w * c
+    each = np.array([_of_row(w, x, int(n)) for x, n in enumerate(w.wide)], dtype=np.int64).reshape(-1, 2)
+    outside = -(-all_ // 4)
+    found = [0, 0]
+    for full in (False, True):
+        chosen = (w.high == window.kernel_h) == full
+        alone = ~swept if full else np.ones(len(swept), dtype=np.bool_)
+        high, x0, x1 = w.high[chosen], w.x0[chosen], w.x1[chosen]
+        missing = (window.kernel_h - high) * _between(alone.astype(np.int64), x0, x1)
+        for k in (0, 1):
+            found[k] += int((high * _between(each[:, k] * alone, x0, x1)).sum())
+        found[0] += outside * int(missing.sum())
+    return found[0], found[1]
+
+
+def _of_row(w: Windows, x: int, inside: int) -> tuple[int, int]:
+    """Fours and single values of one row of the window at column x: padding, `inside` taps, padding."""
+    c, window = w.in_channels, w.op.window
+    all_ = window.kernel_w * c
+    if inside == 0:
+        return -(-all_ // 4), 0
+    first = x * window.stride_w - window.pad_left
+    left = -(first // window.dilation_w) * c if first < 0 else 0
+    whole = w.rows and window.dilation_w == 1
+    taps = [inside * c] if whole else [c] * inside
+    at = quads = singles = 0
+    for n in (left, *taps, all_ - left - inside * c):
+        if at % 4 == 0:
+            quads, singles = quads + n // 4, singles + n % 4
+        else:
+            singles += n
+        at += n
+    return quads, singles
 
 
 def _dsp_dense(w: Windows, done: Work) -> Work:
@@ -203,8 +253,10 @@ def _strips(channels: int) -> int:
 
 def _dsp_depthwise(w: Windows, done: Work) -> Work:
     """tmo_dsp_depthwise.S: four channels and three taps at once."""
-    turns = -(-w.op.window.kernel_h * w.op.window.kernel_w // 3)
-    return _packed_depthwise(w, done, 4, turns)
+    taps = w.op.window.kernel_h * w.op.window.kernel_w
+    done = _packed_depthwise(w, done, 4, -(-taps // 3))
+    lists = w.pixels - w.whole + len(w.x0) * w.rows
+    return replace(done, runs=lists, swept=lists * taps)
 
 
 def _mve_depthwise(w: Windows, done: Work) -> Work:
@@ -236,9 +288,16 @@ def _conv(w: Windows, done: Work) -> Work:
     c = w.in_channels
     if c > 1 and (not w.in_one_piece or w.op.window.dilation_w > 1):
         runs, pieces = w.taps, w.taps * int(_pieces(np.array([c]))[0])
+        quads, singles = w.taps * (c // 8 + c % 8 // 4), w.taps * (c % 4)
     else:
-        runs, pieces = w.row_windows, w.over(_pieces(w.wide * c))
-    return replace(done, loops=runs * w.out_channels, pieces=pieces * w.out_channels)
+        values = w.wide * c
+        runs, pieces = w.row_windows, w.over(_pieces(values))
+        quads, singles = w.over(values // 8 + values % 8 // 4), w.over(values % 4)
+    n, shared = w.out_channels, -(-w.out_channels // SUMS_AT_ONCE)
+    return replace(
+        done, loops=runs * n, pieces=pieces * n, quads=quads * n, singles=singles * n, runs=runs * shared,
+        swept=(quads + singles) * shared,
+    )  # fmt: skip
 
 
 def _sums(w: Windows, done: Work) -> Work:
@@ -266,7 +325,16 @@ def _filter16(w: Windows, done: Work) -> Work:
 
 def _pool(w: Windows, done: Work) -> Work:
     """tmo_described_pool.c: four channels at once, tap by tap or row by row."""
-    return replace(done, loops=(w.row_windows if w.rows else w.taps) * w.out_channels)
+    c, rows = w.out_channels, w.row_windows if w.rows else w.taps
+    return replace(
+        done, loops=rows * c, quads=w.pixels * (c // 4), singles=w.pixels * (c % 4), runs=rows * (c // 4 + c % 4),
+        swept=w.taps * (c // 4), gathers=w.taps * (c % 4),
+    )  # fmt: skip
+
+
+def _softmax(w: Windows, done: Work) -> Work:
+    """tmo_described_softmax.c: values far below the largest get no exponential. All int8 values are as likely here."""
+    return replace(done, pieces=done.written * min(1.0, -w.op.param / 256))
 
 
 def _two_operands(w: Windows, done: Work) -> Work:
@@ -292,6 +360,8 @@ def plain(op: RowOp) -> Kernel | None:
         return _two_operands
     if op.traits.pools:
         return _pool
+    if op.is_softmax:
+        return _softmax
     if op.is_convolution:
         return _conv
     if op.makes_sums:

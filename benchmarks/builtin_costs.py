@@ -1,0 +1,127 @@
+"""What TFLM's kernels cost, fitted to operators that were counted: writes tflm_memopt/analysis/builtin_costs.json.
+
+    python benchmarks/builtin_costs.py
+
+builtin_counted.json has the counts: of each model of operator_models.py, the instructions of its operators and of one
+Invoke(). Non-negative least squares of relative errors fit the cost of one of each amount of a kernel's work
+(analysis/builtin_work.py). Estimates are then compared with the networks of tests/unseen.py, which no fit has seen.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import re
+import sys
+from collections import defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import operator_models
+
+sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
+import unseen
+
+from tflm_memopt.analysis import builtin_cost
+from tflm_memopt.analysis.builtin_work import KernelWork, kernel_work
+from tflm_memopt.model.reader import read
+
+HERE = Path(__file__).parent
+COUNTED = HERE / "builtin_counted.json"
+NETWORKS = HERE.parent / "tests/cores/unseen.json"
+TABLE = HERE.parent / "tflm_memopt/analysis/builtin_costs.json"
+CARE = 0.75
+"""0: absolute errors are made small, 1: relative ones; in between, those of large operators count more."""
+DIGITS = 4
+"""Of a coefficient."""
+
+Samples = Mapping[str, Sequence[tuple[KernelWork, int]]]
+
+
+def samples(counted: Mapping[str, Any]) -> Samples:
+    """By kernel: what each operator does, and its instructions."""
+    found: dict[str, list[tuple[KernelWork, int]]] = defaultdict(list)
+    for work, count in _operators(counted):
+        found[work.kernel].append((work, count))
+    return found
+
+
+def _operators(counted: Mapping[str, Any]) -> Iterator[tuple[KernelWork, int]]:
+    for family, models in counted["families"].items():
+        for number, row in models.items():
+            graph = read(operator_models.model(family, int(number))).graph
+            works = [kernel_work(graph, op) for op in graph.ops]
+            yield from zip(works, row["operators"], strict=True)
+
+
+def fitted(each: Sequence[tuple[KernelWork, int]]) -> dict[str, float]:
+    """Instructions of one of each amount of a kernel."""
+    from scipy.optimize import nnls  # noqa: PLC0415 (slow to import)
+
+    names = list(dict.fromkeys(name for work, _ in each for name in work.amounts))
+    amounts = np.array([[work.amounts.get(name, 0) for name in names] for work, _ in each], float)
+    counts = np.array([count for _, count in each], float)
+    largest, care = np.maximum(amounts.max(axis=0), 1), np.maximum(counts, 1) ** -CARE
+    found = nnls(amounts / largest * care[:, None], counts * care)[0] / largest
+    return {name: float(f"{value:.{DIGITS}g}") for name, value in zip(names, found, strict=True) if value > 0}
+
+
+def around(counted: Mapping[str, Any]) -> tuple[float, float]:
+    """Instructions of an Invoke() itself, and around each operator."""
+    rows = [row for models in counted["families"].values() for row in models.values()]
+    amounts = np.array([[1, len(row["operators"])] for row in rows], float)
+    rest = np.array([row["invoke"] - sum(row["operators"]) for row in rows], float)
+    invoke, operator = np.linalg.lstsq(amounts, rest, rcond=None)[0]
+    return float(invoke), float(operator)
+
+
+def errors(core: str) -> dict[str, float]:
+    """By network that was counted and not fitted to: how far off the estimate of the original is."""
+    rows = json.loads(NETWORKS.read_text(encoding="utf-8"))["networks"]
+    found = {}
+    for name, row in rows.items():
+        estimate = builtin_cost.instructions(read(unseen.network(name)).graph, core)
+        found[name] = (estimate or 0) / row["original"] - 1
+    return found
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--kernels", action="store_true", help="print how well the fit of each kernel is")
+    args = parser.parse_args(arguments)
+    counted = json.loads(COUNTED.read_text(encoding="utf-8"))
+    kernels = {}
+    for kernel, each in sorted(samples(counted).items()):
+        kernels[kernel] = fitted(each)
+        if args.kernels:
+            off = [
+                sum(n * kernels[kernel].get(a, 0) for a, n in work.amounts.items()) / max(1, count) - 1
+                for work, count in each
+            ]
+            figures = f"{np.median(np.abs(off)):6.1%} {min(off):+7.1%} {max(off):+7.1%}"
+            print(f"{kernel:44} {len(each):4} {figures} {kernels[kernel]}")
+    invoke, operator = around(counted)
+    core = {"invoke": round(invoke), "operator": round(operator, 1), "kernels": kernels, "high": 0.0, "low": 0.0}
+    _write({"source": counted["source"], "cores": {"cortex-m4": core}})
+    off = errors("cortex-m4")
+    for name, error in off.items():
+        print(f"{name:20} {error:+.1%}")
+    core |= {"high": round(max(0.0, *off.values()), 3), "low": round(-min(0.0, *off.values()), 3)}
+    _write({"source": counted["source"], "cores": {"cortex-m4": core}})
+    print(f"median {np.median(np.abs(list(off.values()))):.1%}, {min(off.values()):+.1%} to {max(off.values()):+.1%}")
+    return 0
+
+
+def _write(whole: Mapping[str, Any]) -> None:
+    """A line for each kernel."""
+    text = json.dumps(whole, indent=1)
+    TABLE.write_text(
+        re.sub(r"\{\s+([^{}]*?)\s+\}", lambda m: f"{{{' '.join(m[1].split())}}}", text) + "\n", encoding="utf-8"
+    )
+    builtin_cost.builtins.cache_clear()
+
+
+if __name__ == "__main__":
+    sys.exit(main())

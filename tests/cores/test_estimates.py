@@ -1,0 +1,124 @@
+"""Estimates of networks that no fit has seen (tests/unseen.py), before and after a rewrite, against counts.
+
+unseen.json has what the originals take under TFLM with CMSIS-NN; rewritten networks are counted here.
+"""
+
+from __future__ import annotations
+
+import functools
+import hashlib
+import json
+import statistics
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+import unseen
+from cores.cases import model_cases, run
+from cores.core import MEASURED, missing_tools
+
+import tflm_memopt
+from tflm_memopt.analysis import costs
+from tflm_memopt.analysis.builtin_cost import builtins, instructions
+from tflm_memopt.analysis.timing import Clock
+from tflm_memopt.model.reader import read
+from tflm_memopt.results import Optimized
+from tflm_memopt.targets.boards import boards
+
+sys.path.insert(0, str(Path(__file__).parents[2] / "benchmarks"))
+import costs as benchmark
+import fit_networks
+
+HERE = Path(__file__).parent
+COUNTED: Mapping[str, Any] = json.loads((HERE / "unseen.json").read_text(encoding="utf-8"))["networks"]
+CORE = MEASURED["m4"]
+BOARD = boards()["nano33ble"]
+CLOCK = Clock("cortex-m4", BOARD.mhz, BOARD.id, BOARD.flash_timing)
+HELD = ("m4", "m7", "m33")
+"""Cores whose costs must be those of the library that is here."""
+SLOW = ("shuffled", "unet", "wide_resnet", "searched", "efficient", "squeezenet")
+"""Networks that take many seconds to convert."""
+MARGIN = 0.02
+"""Beyond the stated error, for plans that have changed since it was measured."""
+
+
+@functools.cache
+def original(name: str) -> bytes:
+    return unseen.network(name)
+
+
+def test_the_networks_are_those_that_were_counted() -> None:
+    assert COUNTED.keys() == unseen.NETWORKS.keys()
+    assert len(COUNTED) >= 30
+    for name, row in COUNTED.items():
+        digest = hashlib.sha256(original(name)).hexdigest()[:16]
+        assert digest == row["digest"], f"{name} changed: count its instructions under TFLM again"
+
+
+def test_no_fit_has_seen_them() -> None:
+    fitted_to = {fit_networks.network(seed) for seed in benchmark.seeds_of(40)}
+    assert fitted_to.isdisjoint(map(original, COUNTED))
+
+
+def test_originals_are_estimated_within_the_stated_error() -> None:
+    stated = builtins("cortex-m4")
+    assert stated
+    off, inside = [], 0
+    for name, row in COUNTED.items():
+        estimate = instructions(read(original(name)).graph, "cortex-m4")
+        assert estimate, name
+        off.append(estimate / row["original"] - 1)
+        span, rates = CLOCK.builtin(estimate), CLOCK.rates
+        assert span
+        assert rates
+        assert rates.cmsis_nn
+        inside += span[0] <= row["original"] * rates.cmsis_nn[0] < row["original"] * rates.cmsis_nn[1] <= span[1]
+    assert statistics.median(map(abs, off)) <= 0.03
+    assert (stated.low, stated.high) == pytest.approx((-min(off), max(off)), abs=0.001)
+    assert max(stated.low, stated.high) <= 0.1
+    assert inside >= len(COUNTED) - 2, "printed ranges do not contain counted instructions times modelled cycles"
+
+
+@pytest.mark.parametrize("short", HELD)
+def test_errors_were_measured_with_this_library(short: str) -> None:
+    core = MEASURED[short]
+    if reason := missing_tools(core):
+        pytest.skip(reason)
+    assert costs.tables()[core.known_as].library == benchmark.kernel_digest(core), (
+        f"kernels or executor have changed since the costs on {core.known_as} were compared with counts: run"
+        f" `python benchmarks/costs.py --cores {' '.join(HELD)} --keep --update docs/frontier.md` and, if errors have"
+        " grown, the same without --keep"
+    )
+
+
+@functools.cache
+def rewritten(name: str, target: str) -> Optimized:
+    return tflm_memopt.optimize(original(name), name=name, target=target)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("target", ["cortex-m4", "generic"])
+def test_rewritten_networks_are_estimated_within_the_stated_error(target: str) -> None:
+    if reason := missing_tools(CORE):
+        pytest.skip(reason)
+    table, rates = costs.tables()["cortex-m4"], CLOCK.rates
+    assert rates
+    off, inside = {}, 0
+    names = [name for name in COUNTED if name not in SLOW]
+    for name in names:
+        result = rewritten(name, target)
+        outcomes = run(CORE, model_cases(result.model, by_operator=True))
+        assert all(outcome.wrong == 0 for outcome in outcomes)
+        operators = [n for outcome in outcomes for n in outcome.operators]
+        off[name] = table.instructions(result.work) / sum(operators) - 1
+        print(f"{name} {target}: {sum(operators):,} counted, estimate {off[name]:+.1%}")
+        span = CLOCK.cycles(result.work)
+        assert span
+        each = [(n, rates.of(done.kernel)) for n, done in zip(operators, result.work, strict=True)]
+        least, most = (sum(n * rate[end] for n, rate in each) for end in (0, 1))
+        inside += span[0] <= least < most <= span[1]
+    assert statistics.median(map(abs, off.values())) <= 0.03
+    assert all(-table.low - MARGIN <= error <= table.high + MARGIN for error in off.values()), off
+    assert inside >= len(names) - 2, "printed ranges do not contain counted instructions times modelled cycles"

@@ -1,0 +1,87 @@
+"""What a model takes as it is, under TFLM with CMSIS-NN: which kernel runs an operator, and what that costs."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+
+import pytest
+from memories import lstm_network, svdf_network
+from models import Net
+from streaming import mixed
+
+from tflm_memopt.analysis.builtin_cost import OTHERS, builtins, instructions, of_operators
+from tflm_memopt.analysis.builtin_work import KernelWork, kernel_work
+from tflm_memopt.model.graph import Op
+from tflm_memopt.model.reader import read
+
+
+def works(data: bytes) -> list[KernelWork]:
+    graph = read(data).graph
+    return [kernel_work(graph, op) for op in graph.ops]
+
+
+def convolutions(then: str = "") -> bytes:
+    net = Net(3)
+    x = net.conv2d(net.input((1, 12, 12, 4)), 8, kernel=(3, 3))
+    return net.model(net.unary(then, x) if then else net.conv2d(x, 8))
+
+
+def test_every_convolution_has_the_kernel_that_cmsis_nn_chooses() -> None:
+    net = Net(1)
+    x = net.input((1, 9, 9, 8))
+    outputs = [
+        net.conv2d(x, 8),
+        net.conv2d(x, 8, stride=(2, 2)),
+        net.conv2d(x, 8, kernel=(3, 3)),
+        net.depthwise_conv2d(x),
+        net.depthwise_conv2d(x, kernel=(5, 5)),
+        net.depthwise_conv2d(x, multiplier=8),
+        net.depthwise_conv2d(x, multiplier=3),
+        net.depthwise_conv2d(x, dilation=(2, 2)),
+    ]
+    assert [work.kernel for work in works(net.model(*outputs))] == [
+        "CONV_2D int8 1x1", "CONV_2D int8 1x1 strided", "CONV_2D int8", "DEPTHWISE_CONV_2D int8 3x3",
+        "DEPTHWISE_CONV_2D int8 gathered", "DEPTHWISE_CONV_2D int8 fours", "DEPTHWISE_CONV_2D int8 one by one",
+        "DEPTHWISE_CONV_2D int8 dilated",
+    ]  # fmt: skip
+
+
+def test_taps_in_the_padding_are_not_counted() -> None:
+    net = Net(1)
+    (work,) = works(net.model(net.depthwise_conv2d(net.input((1, 4, 4, 4)))))
+    assert (work.amounts["four rows"], work.amounts["four taps"]) == (40, 100)
+
+
+@pytest.mark.parametrize("data", [convolutions(), convolutions("ABS"), svdf_network(), lstm_network(), mixed()])
+def test_estimates_are_known_for_operators_that_were_counted(data: bytes) -> None:
+    graph = read(data).graph
+    estimate = instructions(graph, "cortex-m4")
+    assert estimate
+    assert instructions(graph, "cortex-m7") == instructions(graph, "cortex-m33") == estimate
+    assert instructions(graph, "cortex-m0") is None
+    assert builtins("cortex-m55") is None
+
+
+def test_more_work_never_costs_less() -> None:
+    known = builtins("cortex-m4")
+    assert known
+    for kernel, costs in known.kernels.items():
+        assert min(costs.values()) >= 0 < max(costs.values()), kernel
+        assert all(map(math.isfinite, costs.values()))
+
+
+def test_operators_that_nobody_counted_make_it_unknown_where_they_matter() -> None:
+    graph = read(convolutions("ABS")).graph
+    unknown = replace(graph.ops[-1], type="CUMSUM")
+    assert of_operators(graph, [*graph.ops[:-1], unknown], "cortex-m4") is None
+    few = of_operators(graph, [unknown], "cortex-m4", beside=10**9)
+    assert few
+    assert few <= OTHERS * 10**9
+
+
+def test_subgraphs_that_run_again_make_it_unknown() -> None:
+    graph = read(convolutions()).graph
+    branch = Op(2, "IF", graph.inputs, graph.outputs, {"thenSubgraphIndex": 1, "elseSubgraphIndex": 1})
+    assert instructions(replace(graph, ops=(*graph.ops, branch)), "cortex-m4") is None
+    assert instructions(read(mixed()).graph, "cortex-m4"), "CALL_ONCE runs in the first inference alone"

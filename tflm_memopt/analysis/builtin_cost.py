@@ -1,0 +1,92 @@
+"""Instructions of operators that TFLM's own kernels run, with CMSIS-NN where it has a kernel: of models as they are.
+
+builtin_costs.json has the instructions of one of each amount of work (builtin_work.py), for each kernel, fitted to
+operators that were counted one by one (benchmarks/builtin_costs.py).
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass
+from functools import cache
+from importlib import resources
+
+from tflm_memopt.analysis.builtin_work import KernelWork, kernel_work
+from tflm_memopt.model.calls import called
+from tflm_memopt.model.graph import VIEW, Graph, Op
+
+ONCE = ("CALL_ONCE",)
+"""Operators whose subgraph runs in the first inference alone."""
+FREE = (VIEW, *ONCE)
+"""Operators that take nothing: those that the model's file does not have, and those that have run."""
+OTHERS = 0.02
+"""Share of an estimate that operators of which none was counted may have. Each is taken for the slowest of its size."""
+LIKE = {"cortex-m7": "cortex-m4", "cortex-m33": "cortex-m4"}
+"""Cores that run the code of another one."""
+
+
+@dataclass(frozen=True, slots=True)
+class Builtins:
+    """What TFLM's kernels cost on a core."""
+
+    invoke: float
+    """Instructions of an Invoke() without operators."""
+    operator: float
+    """Instructions around each operator."""
+    kernels: Mapping[str, Mapping[str, float]]
+    """Kernel -> amount -> instructions of one."""
+    high: float
+    low: float
+    """The most that estimates of whole models were too high and too low, as shares of what was counted."""
+
+    def instructions(self, work: KernelWork) -> float | None:
+        """Instructions of one operator, without what is around it; None for a kernel that was not counted."""
+        costs = self.kernels.get(work.kernel)
+        return None if costs is None else sum(n * costs.get(name, 0.0) for name, n in work.amounts.items())
+
+    @property
+    def slowest(self) -> float:
+        """Instructions of a value in the slowest kernel that goes element by element."""
+        return max(max(each.get("read", 0.0), each.get("written", 0.0)) for each in self.kernels.values())
+
+
+def instructions(graph: Graph, core: str) -> int | None:
+    """Estimate of one inference of a whole model on a core; None where too little is known."""
+    found = builtins(core)
+    if found is None or any(called(op) for op in graph.ops if op.type not in ONCE):
+        return None
+    inside = of_operators(graph, graph.ops, core)
+    return None if inside is None else round(found.invoke) + inside
+
+
+def of_operators(graph: Graph, ops: Collection[Op], core: str, beside: int = 0) -> int | None:
+    """Estimate of some operators that run `beside` so many other instructions; None where too little is known."""
+    found = builtins(core)
+    if found is None:
+        return None
+    known = other = 0.0
+    for op in ops:
+        if op.type in FREE:
+            continue
+        each = found.instructions(kernel_work(graph, op))
+        known += found.operator + (each or 0.0)
+        if each is None:
+            other += found.slowest * _values(graph, op)
+    return round(known + other) if other <= OTHERS * (known + other + beside) else None
+
+
+def _values(graph: Graph, op: Op) -> int:
+    """Values that an operator reads or writes, whichever are more."""
+    return max(
+        sum(graph.tensors[i].elements for i in side if i >= 0 and not graph.tensors[i].constant)
+        for side in (op.inputs, op.outputs)
+    )
+
+
+@cache
+def builtins(core: str) -> Builtins | None:
+    """The costs on a core; None where nothing was counted."""
+    text = resources.files("tflm_memopt.analysis").joinpath("builtin_costs.json").read_text(encoding="utf-8")
+    found = json.loads(text)["cores"].get(LIKE.get(core, core))
+    return Builtins(**found) if found else None
