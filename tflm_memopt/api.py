@@ -321,8 +321,11 @@ def fit(optimized: Optimized | AppOptimized, names: Collection[str] = (), packed
         there = [(one, board_fit(on, one.report.arena, needs)) for one, needs in each]
         rewritten, fitting = next((found for found in there if found[1].fits), there[-1])
         before = board_fit(on, report.original_arena, original)
+        if report.original_refused:
+            before = replace(before, fits=False, fits_with_radio=False, only_external=False)
         rows.append(BoardReport(on, before, fitting, speed.on_board(rewritten, on)))
-    return Fits(report.model, report.convention, report.original_arena, report.arena, report.flash, tuple(rows))
+    arenas = report.original_arena, report.arena
+    return Fits(report.model, report.convention, *arenas, report.flash, tuple(rows), report.original_refused)
 
 
 def inspect(

@@ -141,7 +141,7 @@ def _subgraphs() -> bytes:
     tree = net.finished(net.conv2d(net.input((1, 5, 5, 1)), 2, kernel=(3, 3)))
     other = Net(seed=6)
     more = other.finished(other.unary("RELU", other.input((1, 4))))
-    more.subgraphs[0].operators[0].opcodeIndex = 0
+    more.subgraphs[0].operators[0].opcodeIndex = writer.add_opcode(tree, "RELU")
     for tensor in more.subgraphs[0].tensors:
         tensor.buffer = 0
     tree.subgraphs.append(more.subgraphs[0])

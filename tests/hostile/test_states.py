@@ -51,16 +51,15 @@ def examine(data: bytes) -> str:
     return "same bytes" if found.bit_exact else "other bytes"
 
 
-@pytest.mark.parametrize(("seed", "stays"), [(15, "STRIDED_SLICE"), (100, "FULLY_CONNECTED")])
-def test_states_beside_operators_that_stay_builtin(seed: int, stays: str) -> None:
-    """A slice by unknown strides, whose rows are kept; a dense layer of an unknown activation between two regions."""
-    done = tflm_memopt.optimize(mutant(seed, keepers()[:6]), seconds=0.02)
-    assert {op.type for op in read(done.model).graph.ops} >= {"CUSTOM", stays}
+def test_states_beside_operators_that_stay_builtin() -> None:
+    """A dense layer of an unknown activation stands between two regions."""
+    done = tflm_memopt.optimize(mutant(100, keepers()[:6]), seconds=0.02)
+    assert {op.type for op in read(done.model).graph.ops} >= {"CUSTOM", "FULLY_CONNECTED"}
 
 
 def test_a_handle_is_no_value() -> None:
     """A concatenation whose state VAR_HANDLE makes, instead of READ_VARIABLE."""
-    assert examine(mutant(2114, keepers()[:6])) == "unchanged"
+    assert examine(mutant(2114, keepers()[:6])) == "refused"
 
 
 @pytest.mark.slow

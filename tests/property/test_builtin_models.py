@@ -6,7 +6,7 @@ import random
 
 import pytest
 from conftest import thinned
-from hypothesis import given
+from hypothesis import assume, given
 from models import Net
 from property.networks import Recipe, build, recipes
 from property.oracle import assert_arena_as_predicted, assert_same_bytes
@@ -15,6 +15,7 @@ from property.test_random_models import MANY, QUICK, running
 import tflm_memopt
 from tflm_memopt.convert.tilings import MOVES
 from tflm_memopt.model.reader import read
+from tflm_memopt.tflm.refused import refusals
 
 pytest.importorskip("tflite_micro", reason="the official TFLM wheel is not installed")
 
@@ -28,6 +29,7 @@ LESS = 0.7
 def examine_builtin(recipe: Recipe) -> None:
     """Rewrites a recipe's model and compares."""
     data, rng = build(recipe), random.Random(recipe.seed)
+    assume(not refusals(read(data)))
     before = running(data)
     allowed = rng.sample(MOVES, rng.randint(0, 3))
     done = tflm_memopt.optimize(

@@ -33,6 +33,8 @@ class Fits:
     arena: Arena
     flash: Flash
     boards: tuple[BoardReport, ...]
+    original_refused: str = ""
+    """Why TFLM refuses the original; then it fits on no board."""
 
     def __repr__(self) -> str:
         fitting = sum(row.rewritten.fits for row in self.boards)

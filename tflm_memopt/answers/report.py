@@ -180,6 +180,8 @@ class Report:
     """Bytes to declare for the arena: enough for every build of TFLM (NAME_ops.h says for which); None: not known."""
     footprint: Footprints | None = None
     """Flash that inference takes, before and after."""
+    original_refused: str = ""
+    """Why TFLM refuses the model as it is; empty: nothing is known that it refuses."""
     planned_for: str = ""
     """Whose kernels tensors may share bytes under, where only builtin operators run: "any", or as `--kernels` has it.
     """

@@ -35,6 +35,7 @@ from tflm_memopt.rowgraph.supported import AnnotatedGraph
 from tflm_memopt.targets.boards import Board
 from tflm_memopt.tflm.arena import Arena, predict
 from tflm_memopt.tflm.libraries import REFERENCE, Library
+from tflm_memopt.tflm.refused import Refusal, refusals
 from tflm_memopt.tflm.structs import Abi
 
 ROLES = {Role.TENSOR: "output of", Role.RING: "ring of", Role.ACCUMULATOR: "sums of", Role.SCRATCH: "scratch of"}
@@ -121,6 +122,11 @@ class Conversion:
         if self.options.ops == BUILTIN:
             return pipeline.only_builtin(self.whole, self.library, self.abi) if self.whole.graph.ops else None
         return pipeline.row_graph(self.whole, self.options)
+
+    @cached_property
+    def refused(self) -> tuple[Refusal, ...]:
+        """What TFLM refuses of the model as it is."""
+        return refusals(self.source)
 
     @cached_property
     def original(self) -> AnnotatedGraph:

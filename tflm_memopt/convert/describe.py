@@ -51,7 +51,7 @@ from tflm_memopt.rowgraph.supported import AnnotatedGraph, View
 from tflm_memopt.targets.boards import Board, BoardFit, fit, fits
 from tflm_memopt.tflm.arena import predict
 from tflm_memopt.tflm.libraries import Library
-from tflm_memopt.tflm.refused import refusal
+from tflm_memopt.tflm.refused import refusals, summary
 from tflm_memopt.tflm.structs import Abi
 
 
@@ -91,8 +91,19 @@ def inspection(
         memory=memory_map.of_tflm(source, abi, arena, whose),
         firmware=needs,
         fits=fits(arena, needs),
-        refused=found.what if (found := refusal(source)) else "",
+        refused=_refused(source, annotated),
     )
+
+
+def _refused(source: Model, annotated: AnnotatedGraph) -> str:
+    """What TFLM refuses of the model as it is, and whether the rewritten model runs."""
+    found = refusals(source)
+    if not found:
+        return ""
+    kept = pipeline.refused(source, annotated)
+    if kept:
+        return f"{summary(kept)}; {kept[0].hint}"
+    return f"{summary(found)}. The rewritten model runs, because this is a part of our operator there."
 
 
 def _operators(
@@ -131,6 +142,7 @@ def optimized(model: bytes, asked: Request, made: Decision, original: Inspection
         _report(asked, made, original, on_boards, done, started),
         board=fit(board, arena, needs) if board else None,
         in_arena=conversion.in_arena(chosen, made.limits) if chosen else None,
+        original_refused=original.refused,
         time=speed.time(conversion, done, asked.table, asked.clock),
         footprint=Footprints(original.firmware.on(core), needs.on(core)),
     )

@@ -19,6 +19,7 @@ from itertools import pairwise
 from tflm_memopt.analysis.lines import Exchange, LineSpeed, done
 from tflm_memopt.check.checker import check
 from tflm_memopt.check.together import HEAD_BYTES, RowCrosses, check_together
+from tflm_memopt.convert.pipeline import annotate, left_whole, refused
 from tflm_memopt.convert.request import Request
 from tflm_memopt.errors import UsageError
 from tflm_memopt.lower.shares import device_models
@@ -38,7 +39,7 @@ from tflm_memopt.rowgraph.inputs import IN_ARENA
 from tflm_memopt.rowgraph.regions import kept_with_devices
 from tflm_memopt.tflm.arena import predict
 from tflm_memopt.tflm.lifetimes import VAR_HANDLE
-from tflm_memopt.tflm.refused import accept
+from tflm_memopt.tflm.refused import refuse
 
 WEIGHTED = ("CONV_2D", "DEPTHWISE_CONV_2D", "FULLY_CONNECTED", "TRANSPOSE_CONV")
 KINDS = ("cpp", "tflite")
@@ -82,7 +83,7 @@ class Network:
     def source(self) -> Model:
         """Raises what reading raises, and UsageError for a model that remembers something."""
         source = read(self.data)
-        accept(source)
+        refuse(refused(source, annotate(source.graph, left_whole(source))))
         _stateless(source.graph)
         return source
 

@@ -38,6 +38,7 @@ from tflm_memopt.rowgraph.verify import verify
 from tflm_memopt.tflm import only_builtin as kernels
 from tflm_memopt.tflm.libraries import Library
 from tflm_memopt.tflm.lifetimes import plans_others
+from tflm_memopt.tflm.refused import Refusal, refusals
 from tflm_memopt.tflm.shapes import undefined
 from tflm_memopt.tflm.structs import Abi
 
@@ -141,6 +142,13 @@ def left_whole(model: Model, ops: Ops = "region") -> LeftWhole | None:
         return UNWRITTEN
     found = undefined(model)
     return LeftWhole(found.why, found.hint) if found else None
+
+
+def refused(model: Model, annotated: AnnotatedGraph) -> tuple[Refusal, ...]:
+    """Operators that TFLM refuses and that would stay builtin in the rewritten model."""
+    supports = ((op, annotated.support[op.index]) for op in annotated.graph.ops)
+    builtin = {i for op, support in supports if isinstance(support, Unsupported) for i in op.stands_for}
+    return tuple(one for one in refusals(model) if one.subgraph or one.op in builtin)
 
 
 def _uncalled(model: Model) -> LeftWhole | None:

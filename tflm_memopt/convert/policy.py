@@ -18,6 +18,7 @@ from tflm_memopt.errors import UsageError
 from tflm_memopt.results import Balance, Inspection
 from tflm_memopt.targets.boards import fit as board_fit
 from tflm_memopt.tflm.arena import Arena
+from tflm_memopt.tflm.refused import refusals, refuse
 
 NOTHING_SUPPORTED = "no operator can run row by row: see kept_builtin"
 NO_GAIN = "the rewritten model would need no less arena"
@@ -59,12 +60,13 @@ def decide(asked: Request, start: Conversion, original: Inspection, planning: Ca
             )
     else:
         parts = plan.planned.graph
-        wanted = bool(conversion.border.replaced or parts.frame or parts.window) or slow
+        wanted = bool(conversion.border.replaced or parts.frame or parts.window or conversion.refused) or slow
         arenas, needs = (original.arena.total, plan.arena.total), plan.firmware
         weighed = balance(arenas, original.firmware, needs, asked.table.core)
         why = _why_left(conversion, limits, original, plan, wanted=wanted)
         if not why and asked.if_worthwhile and not (weighed.worthwhile or wanted or asked.only_rewritten):
             why = NO_BALANCE
+    refuse(refusals(plan.read) if plan is not None and not why else conversion.refused, f", and {why}" if why else "")
     if plan is not None and not why:
         return Decision(conversion, limits, plan, why, weighed)
     fits = limits.board is None or board_fit(limits.board, original.arena, original.firmware).fits

@@ -29,7 +29,7 @@ from tflm_memopt.rowgraph.inputs import IN_ARENA, InputMode, input_mode
 from tflm_memopt.targets.boards import Board
 from tflm_memopt.targets.boards import board as board_named
 from tflm_memopt.tflm.libraries import Kernels, Library, library
-from tflm_memopt.tflm.refused import accept
+from tflm_memopt.tflm.refused import refuse
 from tflm_memopt.tflm.structs import Abi
 
 EXPLORING = 10
@@ -81,9 +81,9 @@ class Request:
     def conversion(self, model: bytes) -> Conversion:
         """The model on its way. Raises ModelError for what is no model, or what TFLM refuses."""
         source = read(model)
-        accept(source)
         border = to_int8_io(source.graph) if self.int8_io else Int8Interface(source.graph, Changes(), {}, ())
         annotated = pipeline.interpret(border.graph, self.options.ops, pipeline.left_whole(source, self.options.ops))
+        refuse(pipeline.refused(source, annotated))
         return Conversion(source, border, annotated, self.options, self.abi, self.tiles(), self.library)
 
 

@@ -173,14 +173,23 @@ def fits(result: Fits) -> RenderableType:
     for row in result.boards:
         left = row.rewritten
         figures = (left.ram_said, f"{left.flash_left:,}", *([times.both(row.time)] if timed else []))
-        table.add_row(row.board.id, row.board.name, f"{row.board.ram:,}", _on(row.original), _on(left), *figures)
+        table.add_row(
+            row.board.id,
+            row.board.name,
+            f"{row.board.ram:,}",
+            _on(row.original, result.original_refused),
+            _on(left),
+            *figures,
+        )
     arena = _arena_change(result.original_arena, result.arena)
     facts = _facts(("arena", arena, ""), ("flash", _change(result.flash.original, result.flash.rewritten), ""))
     return page(Group(title, facts), Group(table, Text(f"  {times.rests_on(timed[0])}", "dim")) if timed else table)
 
 
-def _on(fit: BoardFit) -> Text:
-    """A model on a board, in a word or two."""
+def _on(fit: BoardFit, refused: str = "") -> Text:
+    """A model on a board, in a word or two. refused: why TFLM does not run it."""
+    if refused:
+        return Text("TFLM refuses it", "red")
     if fit.only_external:
         return Text("only in external RAM", "yellow")
     if not fit.fits:
@@ -277,6 +286,7 @@ def _headline(report: Report) -> Table:
         ("arena", _arena_change(report.original_arena, report.arena), report.convention),
         ("flash", _change(flash.original, flash.rewritten), ".tflite file"),
         ("F", f"{report.overhead:.2f}", work + (f", {_dead(dead)} folded away" if dead else "")),
+        *([("original", "does not run", report.original_refused)] if report.original_refused else []),
         *([("planned for", report.planned_for, PLANNED_FOR[report.planned_for])] if report.planned_for else []),
         *([("in parts", ", ".join(map(str, report.in_parts)), "")] if report.in_parts else []),
         *([("to register", ", ".join(report.to_register), "in firmware")] if report.to_register else []),

@@ -1,23 +1,34 @@
-"""Models that TFLM itself refuses: its kernels' Prepare accept some pairs of types only.
+"""Models that TFLM itself refuses: operators that it lacks, types that its kernels do not take, limits of Prepare.
 
-Weights that are stored in a smaller type than activations are computed in (dynamic range quantization, float16) are for
-TFLite. Sources: tensorflow/lite/micro/kernels/{conv_common,depthwise_conv_common,fully_connected,transpose_conv,
-batch_matmul,svdf_common,unidirectional_sequence_lstm,dequantize_common}.cc, the same in all versions since 2023.
+Sources of the limits: tensorflow/lite/micro/kernels/{batch_matmul,concatenation,expand_dims,fill,l2norm,mirror_pad,
+pad_common,resize_bilinear,resize_nearest_neighbor,space_to_batch_nd,batch_to_space_nd,split,split_v,strided_slice_common,
+transpose_common}.cc.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from tflm_memopt.errors import ModelError
-from tflm_memopt.model.graph import ABSENT, Graph, Op
-from tflm_memopt.model.reader import Model, describe
+from tflm_memopt.model.graph import Graph, Op
+from tflm_memopt.model.reader import CUSTOM, Model, describe
+from tflm_memopt.tflm.accepted import FORMS, accepts
+from tflm_memopt.tflm.builtin_memory import Node, node_of
 
-HINT = (
+FULL_INT8 = (
     "full int8: converter.representative_dataset = EXAMPLES, and "
     "converter.target_spec.supported_ops = [tf.lite.OpsSet.TFLITE_BUILTINS_INT8]"
 )
+NO_FLEX = "convert it without SELECT_TF_OPS: TFLM runs none of TensorFlow's own operators"
+OTHERS = "replace it in the network: docs/models.md, section refused, lists the operators of TFLM"
+REPLACED: Mapping[str, str] = {
+    "GELU": "replace it by RELU or HARD_SWISH before training, or write x * sigmoid(1.702 * x)",
+    "SELECT": "convert again with a current converter, which writes SELECT_V2",
+    "WHERE": "replace tf.where(condition) by tf.where(condition, a, b)",
+    "TILE": "replace it by tf.broadcast_to",
+}
+"""What to do about operators that TFLM lacks and that networks often have."""
 WEIGHTS: Mapping[str, tuple[int, tuple[int, ...]]] = {
     "CONV_2D": (0, (1,)),
     "DEPTHWISE_CONV_2D": (0, (1,)),
@@ -28,47 +39,130 @@ WEIGHTS: Mapping[str, tuple[int, tuple[int, ...]]] = {
     "UNIDIRECTIONAL_SEQUENCE_LSTM": (0, tuple(range(1, 9))),
 }
 """Which input of an operator its activations are, and which its weights."""
-WITH_FLOATS = "FLOAT32"
-"""Activations of this type want weights of it."""
-WITH_INTEGERS: Mapping[str, tuple[str, ...]] = {"INT8": ("INT8", "INT4", "INT16"), "INT16": ("INT8", "INT16")}
-"""Weights that at least one kernel accepts for quantized activations, by the activations' type."""
-DEQUANTIZED = ("INT8", "INT16", "UINT8")
-"""What DEQUANTIZE accepts."""
+CONSTANTS: Mapping[str, tuple[int, ...]] = {
+    "EXPAND_DIMS": (1,),
+    "FILL": (0,),
+    "PAD": (1,),
+    "PADV2": (1,),
+    "RESIZE_BILINEAR": (1,),
+    "RESIZE_NEAREST_NEIGHBOR": (1,),
+    "SPLIT": (0,),
+    "SPLIT_V": (2,),
+    "STRIDED_SLICE": (1, 2, 3),
+    "TRANSPOSE": (1,),
+}
+"""Inputs that must be constants."""
+RANKS: Mapping[str, tuple[int, int]] = {
+    "BATCH_MATMUL": (2, 5),
+    "BATCH_TO_SPACE_ND": (3, 4),
+    "L2_NORMALIZATION": (0, 4),
+    "PAD": (0, 5),
+    "PADV2": (0, 5),
+    "RESIZE_BILINEAR": (4, 4),
+    "RESIZE_NEAREST_NEIGHBOR": (4, 4),
+    "SPACE_TO_BATCH_ND": (3, 4),
+    "STRIDED_SLICE": (0, 4),
+    "TRANSPOSE": (0, 5),
+}
+"""Dimensions of the first input, at least and at most."""
+MOST_JOINED = 10
+"""Inputs of a CONCATENATION at most: kMaxInputNum."""
 
 
 @dataclass(frozen=True, slots=True)
 class Refusal:
-    """Why TFLM's AllocateTensors fails."""
+    """An operator of a model because of which TFLM does not run it."""
 
+    subgraph: int
+    op: int
     what: str
     where: str
+    hint: str
 
 
-def refusal(model: Model) -> Refusal | None:
-    """The first reason, or None where the types speak against nothing."""
-    for graph in model.graphs:
-        for op in graph.ops:
-            for tensor, why in _refused(graph, op):
-                return Refusal(f"TFLM refuses this model: {why}", describe(op, graph.tensors[tensor]))
-    return None
+def refusals(model: Model) -> tuple[Refusal, ...]:
+    """Every operator that TFLM refuses."""
+    return tuple(
+        Refusal(number, op.index, what, describe(op), hint)
+        for number, graph in enumerate(model.graphs)
+        for op in graph.ops
+        for what, hint in _refused(graph, op)
+    )
 
 
-def accept(model: Model) -> None:
-    """Raises ModelError for a model that TFLM refuses."""
-    if found := refusal(model):
-        raise ModelError(found.what, code="tflm_refuses", where=found.where, hint=HINT)
+def refuse(found: Sequence[Refusal], because: str = "") -> None:
+    """Raises ModelError if there are any. because: why they were not replaced, if it is not obvious."""
+    if found:
+        raise ModelError(f"{summary(found)}{because}", code="tflm_refuses", where=found[0].where, hint=found[0].hint)
 
 
-def _refused(graph: Graph, op: Op) -> Iterator[tuple[int, str]]:
-    if op.type == "DEQUANTIZE" and op.inputs and op.inputs[0] != ABSENT:
-        dtype = graph.tensors[op.inputs[0]].dtype
-        if dtype not in DEQUANTIZED:
-            yield op.inputs[0], f"its DEQUANTIZE takes integers of 8 and 16 bits, not {dtype}"
-    activations, weights = WEIGHTS.get(op.type, (0, ()))
-    if max((activations, *weights)) >= len(op.inputs) or op.inputs[activations] == ABSENT:
+def summary(found: Sequence[Refusal]) -> str:
+    """A sentence about the first refusal, with the numbers of the other operators."""
+    others = sorted({one.op for one in found} - {found[0].op})
+    more = f"; it refuses {_numbers(others)}, too" if others else ""
+    return f"TFLM refuses this model: {found[0].what}{more}"
+
+
+def _numbers(ops: Sequence[int]) -> str:
+    return f"operator{'s' * (len(ops) > 1)} {', '.join(map(str, ops[:5]))}{', ...' * (len(ops) > 5)}"
+
+
+def _refused(graph: Graph, op: Op) -> Iterator[tuple[str, str]]:
+    """Why, and what to do about it; at most once."""
+    if op.type == CUSTOM:
+        code = str(op.options["custom_code"])
+        if code.startswith("Flex"):
+            yield f"{code} is an operator of TensorFlow", NO_FLEX
         return
-    computed = graph.tensors[op.inputs[activations]].dtype
-    for tensor in (op.inputs[i] for i in weights if op.inputs[i] != ABSENT):
-        stored = graph.tensors[tensor].dtype
-        if stored not in ((WITH_FLOATS,) if computed == WITH_FLOATS else WITH_INTEGERS.get(computed, (stored,))):
-            yield tensor, f"{op.type} of {computed} activations takes no {stored} weights"
+    if op.type not in FORMS:
+        yield f"it has no {op.type}", REPLACED.get(op.type, OTHERS)
+        return
+    node = node_of(graph, op)
+    inputs = ["" if tensor is None else tensor.dtype for tensor in node.inputs]
+    outputs = [tensor.dtype for tensor in node.outputs]
+    if not accepts(op.type, inputs, outputs):
+        forms = "; ".join(form.readable for form in FORMS[op.type])
+        yield (
+            f"its {op.type} does not take {_types(inputs)} -> {_types(outputs)}; it takes {forms}",
+            _types_hint(op, node),
+        )
+    elif limit := _limit(op, node):
+        yield f"its {op.type} {limit}", OTHERS
+
+
+def _types(names: Sequence[str]) -> str:
+    return ", ".join(name.lower() or "none" for name in names) or "nothing"
+
+
+def _types_hint(op: Op, node: Node) -> str:
+    used = {t.dtype for t in (*node.inputs, *node.outputs) if t is not None}
+    if op.type in ("ARG_MAX", "ARG_MIN"):
+        return "give it output_type=tf.int32"
+    if op.type in WEIGHTS or op.type == "DEQUANTIZE" or used & {"UINT8", "FLOAT16"}:
+        return FULL_INT8
+    return "convert its inputs to a type that it takes, or replace it"
+
+
+def _limit(op: Op, node: Node) -> str:
+    """What the kernel's Prepare refuses; "" for nothing."""
+    least, most = RANKS.get(op.type, (0, len(node.inputs[0].shape) if node.inputs and node.inputs[0] else 0))
+    if node.inputs and not least <= node.rank("i0") <= most:
+        return (
+            f"takes {least} to {most} dimensions, not {node.rank('i0')}"
+            if least
+            else f"takes at most {most} dimensions"
+        )
+    for k in CONSTANTS.get(op.type, ()):
+        tensor = node.tensor(f"i{k}")
+        if tensor is not None and not tensor.constant:
+            return f"takes constants only as input {k}"
+    if op.type == "CONCATENATION" and len(node.inputs) > MOST_JOINED:
+        return f"takes at most {MOST_JOINED} inputs, not {len(node.inputs)}"
+    if (
+        op.type in ("CONCATENATION", "L2_NORMALIZATION")
+        and node.options.get("fusedActivationFunction", "NONE") != "NONE"
+    ):
+        return "takes no fused activation"
+    if op.type == "RESIZE_BILINEAR" and node.options.get("alignCorners") and node.options.get("halfPixelCenters"):
+        return "takes align_corners or half_pixel_centers, not both"
+    return ""

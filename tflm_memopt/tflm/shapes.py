@@ -186,9 +186,10 @@ def _wrong_variable(graphs: Sequence[Graph]) -> str:
         handles = {op.outputs[0]: variable(op) for op in graph.ops if op.type == VAR_HANDLE and op.outputs}
         for op in graph.ops:
             value = {"ASSIGN_VARIABLE": op.inputs[1:2], "READ_VARIABLE": op.outputs[:1]}.get(op.type, ())
-            if value and value[0] >= 0 and op.inputs[0] in handles:
+            handle = next((handles[t] for t in op.inputs[:1] if t in handles), None)
+            if value and value[0] >= 0 and handle:
                 nbytes = graph.tensors[value[0]].nbytes
-                known = sizes.setdefault(handles[op.inputs[0]], nbytes)
+                known = sizes.setdefault(handle, nbytes)
                 if nbytes != known:
                     return f"{describe(op)}: its value has {nbytes:,} B, the same variable's elsewhere {known:,} B"
     return ""

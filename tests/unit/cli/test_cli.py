@@ -95,7 +95,7 @@ def gated() -> bytes:
     """An operator that stays builtin, float32 on either side of it."""
     net = Net()
     x = net.unary("QUANTIZE", net.input((1, 4, 4, 2), None, dtype="FLOAT32"))
-    y = net.op("FLOOR_DIV", [x, x], [net.tensor((1, 4, 4, 2))], schema.FloorDivOptionsT())
+    y = net.op("DIV", [x, x], [net.tensor((1, 4, 4, 2))], schema.DivOptionsT())
     return net.model(net.unary("DEQUANTIZE", y, dtype="FLOAT32", out=None))
 
 

@@ -38,7 +38,7 @@ def mostly_builtin() -> bytes:
     """Its arena is what an operator takes that has no row kernel; a dense layer behind it saves next to nothing."""
     net = Net(4)
     x = net.input((1, 32, 32, 8))
-    x = net.op("FLOOR_DIV", [x, x], [net.tensor((1, 32, 32, 8))], schema.FloorDivOptionsT())
+    x = net.op("DIV", [x, x], [net.tensor((1, 32, 32, 8))], schema.DivOptionsT())
     return net.model(net.fully_connected(net.mean(x, (1, 2)), 4))
 
 
@@ -121,7 +121,7 @@ def test_where_no_way_is_enough_without_recompute_the_smallest_is_tried_with_it(
 def test_a_model_whose_rewrite_has_too_much_flash_stays_whole() -> None:
     net = Net(1)
     x = net.input((1, 16, 16, 4))
-    y = net.op("FLOOR_DIV", [x, x], [net.tensor((1, 16, 16, 4))], schema.FloorDivOptionsT())
+    y = net.op("DIV", [x, x], [net.tensor((1, 16, 16, 4))], schema.DivOptionsT())
     for _ in range(4):
         y = net.unary("RELU", y)
     plain = tflm_memopt.inspect(net.model(y))
