@@ -16,6 +16,8 @@ from tflm_memopt.tflm.shapes import undefined
 PAGE = "https://github.com/tflm-memopt/tflm-memopt/blob/main/docs/models.md"
 ETHOS_U = "ethos-u"
 """The custom operator that Vela makes of what runs on Arm's NPU."""
+EDGE_TPU = "edgetpu-custom-op"
+"""The custom operator that edgetpu_compiler makes of what runs on Google's Edge TPU."""
 COMPUTED = ("FLOAT32", "INT8", "INT16", "UINT8")
 """Types in which operators compute; others are indices, shapes and conditions."""
 CONVERSIONS = ("QUANTIZE", "DEQUANTIZE", "CAST")
@@ -44,6 +46,10 @@ def diagnose(model: Model, *, whole: bool = False, int8_interface: bool = False)
     custom = {str(op.options["custom_code"]) for graph in graphs for op in graph.ops if op.type == CUSTOM}
     if ETHOS_U in custom:
         return Diagnosis("ethos_u", "compiled for Arm's Ethos-U", f"Vela has planned its memory; {_see('ethos_u')}")
+    if EDGE_TPU in custom:
+        return Diagnosis(
+            "edge_tpu", "compiled for the Edge TPU", f"optimize what went into its compiler; {_see('edge_tpu')}"
+        )
     if custom & OURS:
         return Diagnosis("rewritten", "rewritten by tflm-memopt", "optimize the original instead")
     if broken := undefined(model):

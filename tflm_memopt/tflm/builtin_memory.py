@@ -11,6 +11,8 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from flatbuffers import flexbuffers
+
 from tflm_memopt.model.graph import ABSENT, Graph, Op, Tensor
 from tflm_memopt.model.reader import CUSTOM
 from tflm_memopt.ops.context import span
@@ -345,6 +347,25 @@ def _mirror_pad(node: Node, abi: Abi) -> Iterator[Step]:
         yield Scratch(4 * node.rank("i0"))
 
 
+def _detection_postprocess(node: Node, abi: Abi) -> Iterator[Step]:
+    """Inputs: boxes, scores, anchors. The sizes are in its custom options (detection_postprocess.cc)."""
+    yield from temps(node, "i0 i1 i2")
+    try:
+        options = flexbuffers.Loads(node.options["custom_options"])
+        detections, classes = int(options["max_detections"]), int(options["num_classes"])
+    except Exception:  # damaged options: flexbuffers raises whatever its reader runs into, and TFLM crashes
+        return
+    boxes = node.dim("i0", 1)
+    several = 4 * detections * boxes
+    yield Scratch(boxes)
+    yield Scratch(16 * boxes)
+    yield Scratch(4 * node.dim("i1", 1) * node.dim("i1", 2))
+    yield from (Scratch(4 * boxes), Scratch(4 * boxes), Scratch(several), Scratch(several), Scratch(4 * boxes))
+    yield Scratch(several)
+    yield Scratch(4 * boxes * max(classes, detections))
+    yield Scratch(4 * boxes * min(boxes, detections))
+
+
 _NOTHING = _reads("")
 
 
@@ -465,6 +486,7 @@ KERNELS: Mapping[str, Kernel] = {
     "VAR_HANDLE": Kernel("TfLiteVarHandleParams", "var_handle::OpData"),
     "WHILE": Kernel("TfLiteWhileParams", "while::OpData"),
     "ZEROS_LIKE": Kernel(prepare=_IO),
+    "TFLite_Detection_PostProcess": Kernel(state="detection_postprocess::OpData", prepare=_detection_postprocess),
     # Ours keep no state: everything is in the program (custom_ops/tflm/tmo_region_op.h).
     "TMO_REGION": Kernel(),
     "TMO_BLOCK": Kernel(),

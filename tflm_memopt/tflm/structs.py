@@ -123,6 +123,7 @@ STRUCTS: Mapping[str, Struct] = {
     "concatenation::OpData": Struct((24, 4), (80, 8), "kernels/concatenation.cc"),
     "OpDataConv": Struct((56, 4), (80, 8), "kernels/conv.h"),
     "cumsum::OpData": Struct((36, 4), (36, 4), "kernels/cumsum.cc"),
+    "detection_postprocess::OpData": Struct((112, 4), (112, 4), "kernels/detection_postprocess.cc"),
     "DequantizeOpData": Struct((32, 8), (32, 8), "kernels/dequantize.h"),
     "OpDataDiv": Struct((28, 4), (28, 4), "kernels/div.cc"),
     "elu::OpData": Struct((256, 1), (256, 1), "kernels/elu.cc"),

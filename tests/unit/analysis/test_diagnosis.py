@@ -21,6 +21,11 @@ from tflm_memopt.model.reader import read
 PAGE = (ROOT / "docs/models.md").read_text(encoding="utf-8")
 
 
+def edge_tpu() -> bytes:
+    net = Net()
+    return net.model(net.op("CUSTOM", [net.input((1, 8))], [net.tensor((1, 4))], custom_code="edgetpu-custom-op"))
+
+
 def ethos_u() -> bytes:
     """As Vela writes it: commands, scratch and weights in one custom operator."""
     net = Net()
@@ -88,6 +93,7 @@ KINDS: Mapping[str, tuple[Callable[[], bytes], str]] = {
         wrong_shape,
         "the file has a wrong shape, operator 0 CONV_2D: its inputs give [1, 8, 8, 4], the file says [1, 9, 8, 4]",
     ),
+    "edge_tpu": (edge_tpu, "compiled for the Edge TPU: optimize what went into its compiler"),
     "ethos_u": (ethos_u, "compiled for Arm's Ethos-U: Vela has planned its memory"),
     "rewritten": (lambda: tflm_memopt.optimize(small()).model, "rewritten by tflm-memopt: optimize the original"),
     "other": (copies, "no operators that compute"),
