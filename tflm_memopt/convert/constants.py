@@ -202,16 +202,12 @@ def _elsewhere(p: int, program: Program, equal: Mapping[int, set[int]], ops: Seq
 
 
 def _makers(program: Program) -> Iterator[tuple[int, set[int]]]:
-    """For each input of each operator, the operators before it in its block that write where it reads.
-
-    There may be several: buffers share bytes.
-    """
+    """For each input of each operator, the operators before it that write where it reads: buffers share bytes."""
     places = [(t.base, t.offset, t.lanes, t.height * t.width * t.channels) for t in program.tensors]
-    for block in program.blocks:
-        written = defaultdict[object, set[int]](set)
-        for n in range(block.first_op, block.first_op + block.n_ops):
-            yield from ((n, set(written[places[t]])) for t in program.ops[n].inputs)
-            written[places[program.ops[n].output]].add(n)
+    written = defaultdict[object, set[int]](set)
+    for n, op in enumerate(program.ops):
+        yield from ((n, set(written[places[t]])) for t in op.inputs)
+        written[places[op.output]].add(n)
 
 
 def _builtin(before: Graph, after: Graph) -> tuple[int, list[str]]:
