@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import accumulate
+
 from tflm_memopt.model.graph import Graph, TensorId
 
 
@@ -20,4 +22,9 @@ def live_bytes(graph: Graph) -> list[int]:
             last[t] = i
     last.update(dict.fromkeys(graph.outputs, len(graph.ops) - 1))
     planned = [t for t in first if t in last and not graph.tensors[t].constant and not graph.tensors[t].variable]
-    return [sum(graph.tensors[t].nbytes for t in planned if first[t] <= i <= last[t]) for i in range(len(graph.ops))]
+    change = [0] * (len(graph.ops) + 1)
+    for t in planned:
+        if first[t] <= last[t]:
+            change[first[t]] += graph.tensors[t].nbytes
+            change[last[t] + 1] -= graph.tensors[t].nbytes
+    return [*accumulate(change[: len(graph.ops)])]

@@ -257,7 +257,7 @@ def _blocks(planned: Planned) -> list[BlockReport]:
     for number, step in enumerate(plan.steps):
         if not isinstance(step, Block):
             continue
-        alive = [(b, o) for b, o in plan.placed() if b.first <= number < b.last]
+        alive = [(plan.buffers[i], plan.offsets[i]) for i in plan.alive[number]]
         rows = {ops[stage.op].output: ops[stage.op].writes.h for stage in step.stages}
         if (frame := planned.graph.frame) is not None:
             rows[frame.tensor] = frame.height

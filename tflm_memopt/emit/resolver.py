@@ -64,7 +64,12 @@ def _needed(name: str, library: str, *, custom: bool, shared: bool) -> Needed:
 
 def arena_bytes(model: Model, report: Report) -> int:
     """The arena to declare, in whole alignment units: enough for any build of TFLM for this width of pointers."""
-    return -(-max(builds(model, report).values()) // ARENA_ALIGNMENT) * ARENA_ALIGNMENT
+    return _enough(builds(model, report))
+
+
+def _enough(arenas: Mapping[str, int]) -> int:
+    """The arena for the largest of these builds."""
+    return -(-max(arenas.values()) // ARENA_ALIGNMENT) * ARENA_ALIGNMENT
 
 
 def builds(model: Model, report: Report) -> Mapping[str, int]:
@@ -90,13 +95,14 @@ def ops_header(name: str, model: Model, report: Report, ports: Border | None = N
     c, include_guard, shared = identifier(name), guard(name, "ops"), bool(report.cores)
     source = comment(file_name(library or name))
     operators = needed(model, symbol(library or name), shared=shared)
-    nbytes = arena_bytes(model, report)
+    arenas = builds(model, report)
+    nbytes = _enough(arenas)
     at_least = "" if report.arena.exact else "at least "
     header = "tmo_tflm_cores.h" if shared else "tmo_tflm.h"
     ours = any(n.operator in OURS for n in operators)
     adapter = f'#include "{header}"\n' if ours else ""
     table = f'\nextern "C" const tmo_library {symbol(library or name)}; /* {source} */\n' if ours else ""
-    arena_comment = "\n".join(f" * {line}" for line in _arena_comment(report, operators, builds(model, report)))
+    arena_comment = "\n".join(f" * {line}" for line in _arena_comment(report, operators, arenas))
     return f"""\
 // What {name}.tflite needs of TensorFlow Lite Micro: operators and arena. Written by tflm-memopt.
 #ifndef {include_guard}

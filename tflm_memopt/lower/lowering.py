@@ -60,13 +60,11 @@ def workspace(plan: Plan, unit: BlockGroup, ops: Mapping[int, RowOp]) -> Workspa
     """From the lowest to the highest byte of the unit's own buffers; others may lie between or overlap as planned."""
     inside = [ops[stage.op] for n in unit.steps for stage in _block(plan, n).stages]
     own = {op.output for op in inside if not op.leaves} - {*unit.inputs, *unit.outputs}
-    spans = [
-        (offset, offset + buffer.nbytes)
-        for buffer, offset in plan.placed()
-        if (buffer.key in own if buffer.role is Role.TENSOR else buffer.first in unit.steps)
-    ]
-    start = min(first for first, _ in spans) // TFLM_ALIGN * TFLM_ALIGN
-    return Workspace(start, max(end for _, end in spans) - start)
+    placed = [found for t in own if (found := plan.find(Role.TENSOR, t))]
+    during = ((n, plan.buffers[i], plan.offsets[i]) for n in unit.steps for i in plan.alive[n])
+    placed += [(b, offset) for n, b, offset in during if b.role is not Role.TENSOR and b.first == n]
+    start = min(offset for _, offset in placed) // TFLM_ALIGN * TFLM_ALIGN
+    return Workspace(start, max(offset + buffer.nbytes for buffer, offset in placed) - start)
 
 
 def _block(plan: Plan, number: int) -> Block:

@@ -23,7 +23,7 @@ from tflm_memopt.model.reader import TENSOR_TYPES
 from tflm_memopt.ops.rowop import RowOp
 from tflm_memopt.plan.plan import Block, Builtin, Plan, Role, Stage
 from tflm_memopt.rowgraph.graph import InputSource, RowGraph
-from tflm_memopt.rowgraph.regions import region_of
+from tflm_memopt.rowgraph.regions import region_of, tensor_use
 
 STREAM_STATE = (2,)
 """int32 that a streamed input's operator keeps from Invoke to Invoke: tmo_stream."""
@@ -83,13 +83,14 @@ class Call:
 def sequence(graph: RowGraph, plan: Plan, *, op_per_block: bool) -> Iterator[Call | Builtin]:
     """The rewritten model's operators in the order in which they run."""
     calls = {call[0]: call for call in plan.calls()}
+    use = tensor_use(graph.model, graph.ops, graph.kept, graph.external)
     for number, step in enumerate(plan.steps):
         if isinstance(step, Builtin):
             yield step
         elif op_per_block and not any(graph.ops[stage.op].stateful for stage in _stages(plan, step.region)):
             yield Call(_block_name(step, graph.ops), _block_unit(plan, number, graph))
         elif number in calls:
-            region = region_of(graph.model, plan.operators(calls[number]), graph.ops, graph.kept, graph.external)
+            region = region_of(plan.operators(calls[number]), graph.ops, use)
             yield Call(REGION, BlockGroup(calls[number], region.inputs, region.outputs))
 
 

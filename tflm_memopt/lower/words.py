@@ -34,7 +34,7 @@ def describe(plan: Plan, step: int, ops: Mapping[int, RowOp]) -> str:
     chain = ", ".join(f"{ops[stage.op].sources[0]} {ops[stage.op].name}" for stage in block.stages)
     rings = [
         f"{buffer.nbytes} B of {_maker(makers.get(buffer.key))}" + (f" ({buffer.depth} rows)" if buffer.depth else "")
-        for buffer in plan.buffers
+        for buffer in (plan.buffers[i] for i in plan.alive[step])
         if buffer.role is Role.RING and buffer.first == step
     ]
     how = f"in {block.strips} strips" if block.strips else "row by row"

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -123,7 +124,7 @@ class StateTensor:
     """The byte that all of it is made of before the first inference, and after a reset."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Graph:
     """One subgraph, operators in a topological order."""
 
@@ -137,10 +138,22 @@ class Graph:
     """All of the model's, in its first one; that one as the file has it among them."""
 
     def producer(self, tensor: TensorId) -> Op | None:
-        return next((op for op in self.ops if tensor in op.outputs), None)
+        return self._producers.get(tensor)
 
     def consumers(self, tensor: TensorId) -> tuple[Op, ...]:
-        return tuple(op for op in self.ops if tensor in op.inputs)
+        return self._consumers.get(tensor, ())
+
+    @cached_property
+    def _producers(self) -> Mapping[TensorId, Op]:
+        return {t: op for op in reversed(self.ops) for t in op.outputs}
+
+    @cached_property
+    def _consumers(self) -> Mapping[TensorId, tuple[Op, ...]]:
+        found: dict[TensorId, list[Op]] = {}
+        for op in self.ops:
+            for t in dict.fromkeys(op.inputs):
+                found.setdefault(t, []).append(op)
+        return {t: tuple(ops) for t, ops in found.items()}
 
 
 def zeros_like(tensor: Tensor) -> NDArray[Any]:

@@ -6,6 +6,7 @@ turns. Bytes from the start of the arena.
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import Any
@@ -83,9 +84,18 @@ def of_tflm(model: Model, abi: Abi, arena: Arena | None = None, library: Library
     opened = [graphs[number].ops[at] for number, at in head.wanted.scopes[1:]]
     phases = tuple(Phase(f"{op.index} {op.type}", (op.index,), (op.type,), 1) for op in opened)
     buffers = tuple(_tflm_buffers(graphs, head, len(phases)))
-    live = [sum(b.stretches[0].top for b in buffers if b.first <= t < b.last) for t in range(len(phases))]
+    live = _live(buffers, len(phases))
     title, bound = _title("TFLM today", arena), max(live, default=0)
     return MemoryMap(title, phases, buffers, tuple(live), arena.head, arena.tail, bound)
+
+
+def _live(buffers: Sequence[MappedBuffer], moments: int) -> list[int]:
+    """Bytes reserved at each moment, of buffers that are full as long as they are reserved."""
+    change = [0] * (moments + 1)
+    for b in buffers:
+        change[b.first] += b.nbytes
+        change[b.last] -= b.nbytes
+    return [*itertools.accumulate(change[:moments])]
 
 
 def _tflm_buffers(graphs: Sequence[Graph], head: Head, phases: int) -> Iterator[MappedBuffer]:
@@ -107,7 +117,7 @@ def of_plan(planned: Planned, arena: Arena, title: str = "Rewritten") -> MemoryM
     plan, ops, graph = planned.plan, planned.graph.ops, planned.graph.model
     frame = planned.graph.frame
     time = occupancy(plan, ops, graph.outputs, frame)
-    starts = [sum(time.moments[:n]) for n in range(len(plan.steps) + 1)]
+    starts = [*itertools.accumulate(time.moments, initial=0)]
     types = {op.index: op.type for op in graph.ops}
     phases, block = [], 0
     for step, moments in zip(plan.steps, time.moments, strict=True):
@@ -168,7 +178,7 @@ def of_bare_plan(plan: Plan) -> MemoryMap:
         )
         for b, offset in plan.placed()
     )  # fmt: skip
-    live = tuple(sum(b.nbytes for b in buffers if b.first <= n < b.last) for n in range(len(phases)))
+    live = tuple(_live(buffers, len(phases)))
     return MemoryMap("Plan", phases, buffers, live, plan.head, 0, plan.lower_bound)
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import enum
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import asdict, dataclass, replace
+from functools import cached_property
 from typing import Any
 
 from tflm_memopt import generic
@@ -192,7 +193,7 @@ def calls(steps: Iterable[Step]) -> list[tuple[int, ...]]:
     return found
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Plan:
     """`offsets[i]`: where `buffers[i]` starts, bytes from the start of the arena's head, which is `head` bytes high."""
 
@@ -227,7 +228,23 @@ class Plan:
 
     def find(self, role: Role, key: int) -> tuple[Buffer, int] | None:
         """The buffer with this role and key, and its offset."""
-        return next(((b, o) for b, o in self.placed() if b.role is role and b.key == key), None)
+        return self._by_key.get((role, key))
+
+    @cached_property
+    def _by_key(self) -> Mapping[tuple[Role, int], tuple[Buffer, int]]:
+        found: dict[tuple[Role, int], tuple[Buffer, int]] = {}
+        for buffer, offset in self.placed():
+            found.setdefault((buffer.role, buffer.key), (buffer, offset))
+        return found
+
+    @cached_property
+    def alive(self) -> tuple[tuple[int, ...], ...]:
+        """Per step: indices of the buffers that exist during it, rising."""
+        found: list[list[int]] = [[] for _ in self.steps]
+        for i, buffer in enumerate(self.buffers):
+            for number in range(max(0, buffer.first), min(buffer.last, len(self.steps))):
+                found[number].append(i)
+        return tuple(map(tuple, found))
 
     def calls(self) -> list[tuple[int, ...]]:
         """Steps that become one custom operator."""

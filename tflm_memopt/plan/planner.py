@@ -107,9 +107,9 @@ class Planner:
         self._placer = Placer(
             sizes, graph.model.inputs, graph.model.outputs, None if options.ops == PER_BLOCK else known
         )
-        self._whole = [_across(graph, number) for number in range(len(graph.nodes))]
+        self._lives, self._whole = (lives := _lives(graph)), _across(graph, lives)
         self._chains = {
-            number: _chain(graph, number, sum(sizes[t] for t in self._whole[number]))
+            number: _chain(graph, number, sum(sizes[t] for t in self._whole[number]), self._lives)
             for number, node in enumerate(graph.nodes)
             if isinstance(node, Region)
         }
@@ -305,12 +305,9 @@ class Planner:
         if not isinstance(node, Kept):
             raise TypeError(f"node {number} is no builtin operator")
         alive, step = self._alive(number), Builtin(node.op, node.macs)
-        before = {*self._graph.model.inputs, *self._whole[number]}.union(
-            *(n.outputs for n in self._graph.nodes[:number])
-        )
-        after = set(self._graph.model.outputs).union(*(n.inputs for n in self._graph.nodes[number + 1 :]))
-        grows = self._options.overlap and len(node.outputs) == 1 and not before.intersection(node.outputs)
-        dying = {t: order() for t, order in node.orders.items() if grows and t not in after}
+        there = any(self._lives.before(t, number) for t in node.outputs)
+        grows = self._options.overlap and len(node.outputs) == 1 and not there
+        dying = {t: order() for t, order in node.orders.items() if grows and not self._lives.after(t, number)}
         found = tuple(
             kernel_contents(dying, node.outputs[0] if grows else -1, -(-node.scratch // TFLM_ALIGN) * TFLM_ALIGN, sizes)
         )
@@ -432,24 +429,54 @@ def tensor_sizes(graph: RowGraph) -> dict[TensorId, int]:
     return sizes | made | dict.fromkeys(graph.states | graph.on_links, 0)
 
 
-def _across(graph: RowGraph, number: int) -> tuple[TensorId, ...]:
-    """Tensors that live through a node untouched; inputs that nobody reads are alive at the start."""
-    nodes = graph.nodes
-    after = set(graph.model.outputs).union(*(n.inputs for n in nodes[number + 1 :]))
-    before = set(graph.model.inputs).union(*(n.outputs for n in nodes[:number]))
-    unread = (
-        set(graph.model.inputs).difference(graph.model.outputs, *(n.inputs for n in nodes)) if number == 0 else set()
-    )
-    return tuple(sorted(((before & after) | unread) - set(nodes[number].inputs)))
+@dataclass(frozen=True, slots=True)
+class _Lives:
+    """Between which nodes of a graph its tensors live."""
+
+    made: Mapping[TensorId, int]
+    """The first node that makes a tensor; -1: it is an input of the model."""
+    read: Mapping[TensorId, int]
+    """The last node that reads a tensor; the number of nodes: it is an output of the model."""
+
+    def before(self, tensor: TensorId, number: int) -> bool:
+        """Whether a tensor is there when a node begins."""
+        return self.made.get(tensor, number) < number
+
+    def after(self, tensor: TensorId, number: int) -> bool:
+        """Whether a tensor is read behind a node."""
+        return self.read.get(tensor, number) > number
 
 
-def _chain(graph: RowGraph, number: int, across: int) -> Chain:
+def _lives(graph: RowGraph) -> _Lives:
+    made = dict.fromkeys(graph.model.inputs, -1)
+    read: dict[TensorId, int] = {}
+    for number, node in enumerate(graph.nodes):
+        for t in node.outputs:
+            made.setdefault(t, number)
+        read |= dict.fromkeys(node.inputs, number)
+    return _Lives(made, read | dict.fromkeys(graph.model.outputs, len(graph.nodes)))
+
+
+def _across(graph: RowGraph, lives: _Lives) -> list[tuple[TensorId, ...]]:
+    """Per node, the tensors that live through it untouched; inputs that nobody reads are alive at the start."""
+    found: list[list[TensorId]] = [[] for _ in graph.nodes]
+    for t, first in lives.made.items():
+        for number in range(first + 1, lives.read.get(t, 0)):
+            if t not in graph.nodes[number].inputs:
+                found[number].append(t)
+    if found:
+        found[0] += [t for t in dict.fromkeys(graph.model.inputs) if t not in lives.read]
+    return [tuple(sorted(tensors)) for tensors in found]
+
+
+def _chain(graph: RowGraph, number: int, across: int, lives: _Lives) -> Chain:
     node = graph.nodes[number]
     keys = node.ops if isinstance(node, Region) else ()
-    after = set(graph.model.outputs).union(*(n.inputs for n in graph.nodes[number + 1 :]))
     ops, frame = tuple(graph.ops[i] for i in keys), graph.frame
     read = frame is not None and any(frame.tensor in op.inputs for op in ops)
     left = {op.output for op in ops if op.leaves}
+    touched = {t for op in ops for t in (*op.inputs, op.output)}
+    after = {t for t in touched if lives.after(t, number)}
     beside = graph.states | graph.on_links | left
     return Chain(keys, ops, frozenset(after | left | _passed_over(ops, after)), across, frame if read else None, beside)
 

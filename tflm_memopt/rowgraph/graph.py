@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
@@ -117,7 +118,7 @@ class Kept:
 Node = Region | Kept
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class RowGraph:
     """The whole model as nodes, in an order in which they can run."""
 
@@ -135,31 +136,31 @@ class RowGraph:
     parts: Mapping[TensorId, StoredIn] = field(default_factory=dict)
     """Tensors whose bytes are those of others: nodes name these."""
 
-    @property
+    @cached_property
     def macs(self) -> int:
         """Multiply-accumulates of all that is planned, each output once."""
         return sum(op.macs for op in self.ops.values()) + sum(node.macs for node in self.kept)
 
-    @property
+    @cached_property
     def external(self) -> frozenset[TensorId]:
         """Tensors that operators read from outside the arena."""
         frame = {self.frame.tensor} if self.frame and not self.frame.pushed else ()
         return self.states.union(frame, self.on_links)
 
-    @property
+    @cached_property
     def on_links(self) -> frozenset[TensorId]:
         """Tensors that stand for rows which come from other devices."""
         return frozenset(op.inputs[0] for op in self.ops.values() if op.receives)
 
-    @property
+    @cached_property
     def states(self) -> frozenset[TensorId]:
         """Tensors that outlive an inference."""
         return frozenset(ring.tensor for op in self.ops.values() for ring in op.rings)
 
-    @property
+    @cached_property
     def kept(self) -> tuple[Kept, ...]:
         return tuple(node for node in self.nodes if isinstance(node, Kept))
 
-    @property
+    @cached_property
     def regions(self) -> tuple[Region, ...]:
         return tuple(node for node in self.nodes if isinstance(node, Region))

@@ -8,7 +8,7 @@ depend on each other through a builtin operator, so that each connected group of
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from itertools import pairwise
 
 from tflm_memopt.errors import UsageError
@@ -140,7 +140,8 @@ def _assemble(
     handles = handles_of(graph).keys()
     kept = [_kept(graph, op, handles) for op in graph.ops if op.index not in absorbed]
     states = {state.tensor for state in graph.states} | {op.inputs[0] for op in ops.values() if op.receives}
-    nodes: list[Node] = [*kept, *(region for group in groups for region in regions_of(graph, group, ops, kept, states))]
+    use = tensor_use(graph, ops, kept, states)
+    nodes: list[Node] = [*kept, *(region for group in groups for region in regions_of(group, ops, use))]
     producer = {t: n for n, node in enumerate(nodes) for t in node.outputs}
     order: nx.DiGraph[int] = nx.DiGraph()
     order.add_nodes_from(range(len(nodes)))
@@ -175,45 +176,56 @@ def handles_of(graph: Graph) -> Mapping[TensorId, Variable]:
     return {t: (bytes(o.get("container") or b""), bytes(o.get("sharedName") or b"")) for t, o in made}
 
 
-def regions_of(
-    graph: Graph,
-    group: Sequence[int],
-    ops: Mapping[int, RowOp],
-    kept: Sequence[Kept],
-    external: Collection[TensorId] = (),
-) -> Iterator[Region]:
+@dataclass(frozen=True, slots=True)
+class TensorUse:
+    """Who reads the tensors of a graph."""
+
+    by_rows: Mapping[TensorId, Sequence[int]]
+    """Keys of the row operators that read each tensor."""
+    by_others: Collection[TensorId]
+    """Tensors that builtin operators or the caller read."""
+    external: Collection[TensorId]
+    """Tensors that nobody hands over."""
+
+
+def tensor_use(
+    graph: Graph, ops: Mapping[int, RowOp], kept: Iterable[Kept], external: Collection[TensorId] = ()
+) -> TensorUse:
+    """Who reads the tensors of `graph`, whose row operators are `ops` and whose builtin operators are `kept`."""
+    by_rows: dict[TensorId, list[int]] = {}
+    for key, op in ops.items():
+        for t in op.inputs:
+            by_rows.setdefault(t, []).append(key)
+    return TensorUse(by_rows, set(graph.outputs).union(*(node.inputs for node in kept)), external)
+
+
+def regions_of(group: Sequence[int], ops: Mapping[int, RowOp], use: TensorUse) -> Iterator[Region]:
     """One region or, where the group has more inputs and outputs than a custom operator takes, one after the other."""
-
-    def region(group: Sequence[int]) -> Region:
-        return region_of(graph, group, ops, kept, external)
-
     piece: list[int] = []
-    if region(group).width > MAX_IO:
+    if region_of(group, ops, use).width > MAX_IO:
         for i in group:
-            if i in ops and region([*piece, i]).width > MAX_IO:
-                yield region(piece)
+            if i in ops and region_of([*piece, i], ops, use).width > MAX_IO:
+                yield region_of(piece, ops, use)
                 piece = []
             piece.append(i)
-    yield region(piece or group)
+    yield region_of(piece or group, ops, use)
 
 
-def region_of(
-    graph: Graph,
-    group: Sequence[int],
-    ops: Mapping[int, RowOp],
-    kept: Iterable[Kept],
-    external: Collection[TensorId] = (),
-) -> Region:
-    """These operators as one, in this order. `external`: tensors that nobody hands over."""
+def region_of(group: Sequence[int], ops: Mapping[int, RowOp], use: TensorUse) -> Region:
+    """These operators as one, in this order."""
     inside = {i: ops[i] for i in group if i in ops}
-    there = {op.output for op in inside.values()}.union(external)
-    needed = set(graph.outputs).union(*(node.inputs for node in kept))
-    needed.update(t for i, op in ops.items() if i not in inside for t in op.inputs)
+    there = {op.output for op in inside.values()}
+
+    def needed(tensor: TensorId) -> bool:
+        return tensor in use.by_others or any(i not in inside for i in use.by_rows.get(tensor, ()))
+
     return Region(
         ops=tuple(inside),
         views=tuple(i for i in group if i not in ops),
-        inputs=tuple(dict.fromkeys(t for op in inside.values() for t in op.inputs if t not in there)),
-        outputs=tuple(op.output for op in inside.values() if op.output in needed),
+        inputs=tuple(
+            dict.fromkeys(t for op in inside.values() for t in op.inputs if t not in there and t not in use.external)
+        ),
+        outputs=tuple(op.output for op in inside.values() if needed(op.output)),
     )
 
 

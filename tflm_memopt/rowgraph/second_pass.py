@@ -23,7 +23,7 @@ from tflm_memopt.model.graph import Op, TensorId
 from tflm_memopt.ops.rowop import RowOp
 from tflm_memopt.rowgraph.graph import Kept, Node, RowGraph, SecondPass
 from tflm_memopt.rowgraph.halves import in_halves
-from tflm_memopt.rowgraph.regions import regions_of
+from tflm_memopt.rowgraph.regions import regions_of, tensor_use
 
 MOST_OPS = 16
 """Operators of one second pass, at most."""
@@ -249,12 +249,13 @@ def _ops(ops: Sequence[Op], reader: int, added: Sequence[Op], copies: Mapping[Te
 
 def _nodes(graph: RowGraph, ops: Mapping[int, RowOp], reader: int, added: Sequence[int]) -> Iterator[Node]:
     """The regions again: they may hand over other tensors."""
+    use = tensor_use(graph.model, ops, graph.kept, graph.external)
     for node in graph.nodes:
         if isinstance(node, Kept):
             yield node
             continue
         keys = [i for key in node.ops for i in ((*added, key) if key == reader else (key,))]
-        yield from regions_of(graph.model, (*keys, *node.views), ops, graph.kept, graph.external)
+        yield from regions_of((*keys, *node.views), ops, use)
 
 
 def _renamed(tensors: Sequence[TensorId], copies: Mapping[TensorId, TensorId]) -> tuple[TensorId, ...]:

@@ -72,10 +72,11 @@ def _same_bytes(graph: RowGraph) -> Broken:
 
 def _handed_over(graph: RowGraph) -> Broken:
     wanted = set(graph.model.outputs).union(*(node.inputs for node in graph.nodes))
+    external = graph.external
     for region in graph.regions:
         ops = [graph.ops[i] for i in region.ops]
         inside = {op.output for op in ops}
-        read = {t for op in ops for t in op.inputs} - inside - graph.external
+        read = {t for op in ops for t in op.inputs} - inside - external
         if set(region.inputs) != read:
             yield f"{_name(region)} has inputs {sorted(region.inputs)}, its operators read {sorted(read)}"
         if set(region.outputs) != inside & wanted:

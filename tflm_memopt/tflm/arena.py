@@ -15,7 +15,7 @@ import bisect
 import enum
 from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass, field
-from typing import Any
+from typing import Any, NamedTuple
 
 from tflm_memopt.model.graph import Graph, Op
 from tflm_memopt.model.reader import Model, read
@@ -126,10 +126,10 @@ def predict_together(
         variables, variable_bytes = variables + replay.variables, variable_bytes + replay.variable_bytes
     ample = _ample(events)
     ends = _ends(events, ample)
-    if ends is None:
+    if ends.missing:
         raise AssertionError("the arena is full, though it has room for everything side by side")
-    head, tail = ends[0], ample - ends[1]
-    smallest = bisect.bisect_left(range(ample), True, key=lambda size: _ends(events, size) is not None)
+    head, tail = ends.head, ample - ends.tail
+    smallest = _smallest(events, head + tail)
     kernels = libraries[0].name
     return Arena(abi, head, tail, head + tail, smallest, tuple(sorted(unknown)), kernels, variables, variable_bytes)
 
@@ -329,8 +329,17 @@ def _length(vector: Any) -> int:
 # --- the two ends of the arena: SingleArenaBufferAllocator (arena_allocator/single_arena_buffer_allocator.cc)
 
 
-def _ends(events: Iterable[_Event], size: int) -> tuple[int, int] | None:
-    """Where head and tail end, from the arena's start, after all events in an arena of `size` bytes; None: it is full.
+class _Ends(NamedTuple):
+    """Where head and tail end, in bytes from the arena's start."""
+
+    head: int
+    tail: int
+    missing: int = 0
+    """Bytes that the first event that does not fit lacks; 0: all events fit."""
+
+
+def _ends(events: Iterable[_Event], size: int) -> _Ends:
+    """The ends after all events in an arena of `size` bytes, or at the first event that does not fit.
 
     Stricter than TFLM in one thing: TFLM compares the tail with the head alone, so that it may run over a temporary
     tensor that Prepare still reads. Rising with `size`, so that a bisection finds the smallest.
@@ -348,11 +357,23 @@ def _ends(events: Iterable[_Event], size: int) -> tuple[int, int] | None:
             case _Where.RESET:
                 temp = head
             case _Where.LENT:
-                if tail // align * align - aligned(temp, align) < needed:
-                    return None
+                if (room := tail // align * align - aligned(temp, align)) < needed:
+                    return _Ends(head, tail, needed - room)
         if temp > tail:
-            return None
-    return head, tail
+            return _Ends(head, tail, temp - tail)
+    return _Ends(head, tail)
+
+
+def _smallest(events: Sequence[_Event], total: int) -> int:
+    """The smallest arena in which all events fit; `total`: what they take in an ample one.
+
+    Room grows with the arena, but for less than the alignment: an arena with `missing` bytes too few cannot become
+    large enough by less than `missing` minus the alignment.
+    """
+    low, high = max(0, total - ALIGNMENT), total
+    while missing := _ends(events, high).missing:
+        low, high = max(high + 1, high + missing - ALIGNMENT), high + missing
+    return bisect.bisect_left(range(high), True, lo=low, key=lambda size: not _ends(events, size).missing)
 
 
 def _ample(events: Sequence[_Event]) -> int:

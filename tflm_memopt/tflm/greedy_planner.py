@@ -7,9 +7,11 @@ checks nothing.
 
 from __future__ import annotations
 
-from bisect import bisect_right
 from collections.abc import Sequence
 from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,13 +33,16 @@ def place(requests: Sequence[Need]) -> tuple[int, ...]:
     (64, 0, 64)
     """
     offsets = [0] * len(requests)
-    placed: list[int] = []
-    """Indices of `requests` by offset; of equal offsets, the one placed first is first."""
-    for i in _order(requests):
+    placed = np.zeros((4, len(requests)), np.int64)
+    """Offset, end, first and last of each buffer so far, by offset; of equal offsets, the one placed first is first."""
+    for count, i in enumerate(_order(requests)):
         request = requests[i]
-        offset = request.offline if request.offline is not None else _first_gap(request, requests, placed, offsets)
+        there = placed[:, :count]
+        offset = request.offline if request.offline is not None else _first_gap(request, there)
         offsets[i] = offset
-        placed.insert(bisect_right(placed, offset, key=offsets.__getitem__), i)
+        at = int(np.searchsorted(there[0], offset, side="right"))
+        placed[:, at + 1 : count + 1] = placed[:, at:count].copy()
+        placed[:, at] = offset, offset + request.nbytes, request.first, request.last
     return tuple(offsets)
 
 
@@ -53,14 +58,10 @@ def _order(requests: Sequence[Need]) -> list[int]:
     return offline + sorted(online, key=lambda i: (requests[i].nbytes, i), reverse=True)
 
 
-def _first_gap(request: Need, requests: Sequence[Need], placed: Sequence[int], offsets: Sequence[int]) -> int:
+def _first_gap(request: Need, placed: NDArray[np.int64]) -> int:
     """The lowest gap between the buffers that are alive with `request`, or the place behind the last of them."""
-    candidate = 0
-    for i in placed:
-        other = requests[i]
-        if other.first > request.last or request.first > other.last:
-            continue
-        if offsets[i] - candidate >= request.nbytes:
-            break
-        candidate = max(candidate, offsets[i] + other.nbytes)
-    return candidate
+    starts, ends, first, last = placed
+    together = (first <= request.last) & (request.first <= last)
+    candidates = np.maximum.accumulate(np.append(0, ends[together]))
+    wide = starts[together] - candidates[:-1] >= request.nbytes
+    return int(candidates[wide.argmax() if wide.any() else -1])

@@ -168,10 +168,7 @@ def by_program(problem: OrderProblem, hint: Sequence[int], bound: int, seconds: 
 
 def program(problem: OrderProblem) -> tuple[int, int]:
     """Peak and bound with the program in place of the product's search, everything else as there."""
-    pieces, done = list[OrderProblem](), list[int]()
-    for tasks in in_series(problem):
-        pieces.append(problem.part(done, tasks))
-        done += tasks
+    pieces = list(problem.parts(list(in_series(problem))))
     quick = [schedule(piece, seconds=0) for piece in pieces]
     peaks, bound = [s.peak for s in quick], max(s.lower_bound for s in quick)
     for i, piece in enumerate(pieces):

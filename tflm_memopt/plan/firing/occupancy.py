@@ -56,7 +56,7 @@ def occupancy(
     live: list[int] = []
     stretches: list[list[Stretch]] = [[] for _ in plan.buffers]
     for number, step in enumerate(plan.steps):
-        alive = [i for i, b in enumerate(plan.buffers) if b.first <= number < b.last]
+        alive = plan.alive[number]
         found = step_contents(plan, number, ops, outputs, frame) if isinstance(step, Block) else ()
         turned = isinstance(step, Block) and step.turned
         inside = {(c.role, c.key): c.from_the_end() if turned and c.role is Role.TENSOR else c for c in found}
@@ -104,17 +104,18 @@ def step_contents(
     if not isinstance(block, Block):
         return ()
     trace = trace_of(block, ops)
-    whole = {b.key: b for b in plan.buffers if b.role is Role.TENSOR and b.first <= number < b.last}
+    alive = [plan.buffers[i] for i in plan.alive[number]]
+    whole = {b.key: b for b in alive if b.role is Role.TENSOR}
     born = {m.op.output for m in trace.members} & whole.keys()
     read = {t for m in trace.members for t in m.op.inputs if not frame or t != frame.tensor} & whole.keys()
     dying = {t for t in read - born if whole[t].last == number + 1 and t not in outputs}
-    rings = {b.key: b for b in plan.buffers if b.role is Role.RING and b.first == number}
+    rings = {b.key: b for b in alive if b.role is Role.RING and b.first == number}
     return contents(
         trace,
         BlockBorder(tuple(dying), tuple(born), ()),
         {m.op.output: _ring(trace, m, rings[m.op.output]) for m in trace.members if m.op.output in rings},
         {t: b.nbytes for t, b in whole.items()},
-        sum(b.nbytes for b in plan.buffers if b.role is Role.COUNTERS and b.first == number),
+        sum(b.nbytes for b in alive if b.role is Role.COUNTERS and b.first == number),
         frame if frame and any(frame.tensor in m.op.inputs for m in trace.members) else None,
     )
 

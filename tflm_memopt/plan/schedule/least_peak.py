@@ -65,10 +65,8 @@ def contiguous(problem: OrderProblem) -> tuple[int, ...]:
 
 def _pieces(problem: OrderProblem) -> Iterator[tuple[Sequence[int], OrderProblem]]:
     """What can be scheduled alone, in order: the tasks of each piece, and its problem."""
-    done: list[int] = []
-    for tasks in in_series(problem):
-        yield tasks, problem.part(done, tasks)
-        done += tasks
+    pieces = list(in_series(problem))
+    yield from zip(pieces, problem.parts(pieces), strict=True)
 
 
 def _polynomial(problem: OrderProblem) -> Schedule:

@@ -18,7 +18,7 @@ from tflm_memopt.plan.effort import Meter
 from tflm_memopt.plan.schedule.least_peak import contiguous, schedule
 from tflm_memopt.plan.schedule.problem import OrderProblem, Task
 from tflm_memopt.rowgraph.graph import Kept, Node, RowGraph
-from tflm_memopt.rowgraph.regions import regions_of, state_order
+from tflm_memopt.rowgraph.regions import regions_of, state_order, tensor_use
 
 SECONDS = 0.4
 """Limit of the work (effort.py) on a schedule that is not solved in polynomial time."""
@@ -68,12 +68,13 @@ def _task(graph: RowGraph, node: Kept | int) -> Task:
 
 
 def _nodes(graph: RowGraph, order: Sequence[Kept | int]) -> Iterator[Node]:
+    use = tensor_use(graph.model, graph.ops, graph.kept, graph.external)
     for builtin, run in groupby(order, key=lambda node: isinstance(node, Kept)):
         if builtin:
             yield from (node for node in run if isinstance(node, Kept))
         else:
             keys = [i for i in run if isinstance(i, int)]
-            yield from regions_of(graph.model, keys, graph.ops, graph.kept, graph.external)
+            yield from regions_of(keys, graph.ops, use)
 
 
 def _bound(graph: Graph, nodes: Sequence[Kept | int]) -> Iterator[tuple[int, int]]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -45,17 +45,31 @@ class OrderProblem:
         return {t: i for i, task in enumerate(self.tasks) for t in task.outputs}
 
     @cached_property
-    def before(self) -> tuple[int, ...]:
-        """Per task: all tasks that must run before it, as a set of bits."""
+    def _direct(self) -> Sequence[Sequence[int]]:
+        """Per task: those that must run before it because of a tensor or of `after`."""
         direct: list[list[int]] = [[self.made[t] for t in task.inputs if t in self.made] for task in self.tasks]
         for first, second in self.after:
             direct[second].append(first)
+        return direct
+
+    @cached_property
+    def before(self) -> tuple[int, ...]:
+        """Per task: all tasks that must run before it, as a set of bits."""
         closure: list[int] = []
-        for tasks in direct:
+        for tasks in self._direct:
             known = 0
             for j in tasks:
                 known |= closure[j] | 1 << j
             closure.append(known)
+        return tuple(closure)
+
+    @cached_property
+    def behind(self) -> tuple[int, ...]:
+        """Per task: all tasks that must run after it, as a set of bits."""
+        closure = [0] * len(self.tasks)
+        for i in reversed(range(len(self.tasks))):
+            for j in self._direct[i]:
+                closure[j] |= closure[i] | 1 << i
         return tuple(closure)
 
     @cached_property
@@ -68,20 +82,35 @@ class OrderProblem:
         unread = (t for t in task.outputs if t not in self.readers)
         return (t for t in dict.fromkeys((*task.inputs, *unread)) if t not in self.outputs)
 
-    def part(self, done: Collection[int], tasks: Sequence[int]) -> OrderProblem:
-        """Some tasks, when all of `done` ran before them and everything else runs later."""
-        inside, number = set(tasks), {task: i for i, task in enumerate(tasks)}
-        past = inside.union(done)
-        later = {t for t, readers in self.readers.items() if not past.issuperset(readers)} | self.outputs
-        touched = {t for i in tasks for t in (*self.tasks[i].inputs, *self.tasks[i].outputs)}
-        there = {*self.given, *(t for i in done for t in self.tasks[i].outputs)} & later
-        return OrderProblem(
-            self.nbytes,
-            tuple(self.tasks[i] for i in tasks),
-            frozenset(touched & later),
-            tuple((number[a], number[b]) for a, b in self.after if {a, b} <= inside),
-            self.across + sum(self.nbytes[t] for t in there - touched),
-        )
+    def parts(self, pieces: Sequence[Sequence[int]]) -> Iterator[OrderProblem]:
+        """The problem of each piece: the tasks of all pieces before it have run, those of all pieces after it have not.
+
+        The pieces cover all tasks.
+        """
+        piece_of = {task: p for p, tasks in enumerate(pieces) for task in tasks}
+        last = {t: max(piece_of[i] for i in readers) for t, readers in self.readers.items()}
+        last |= dict.fromkeys(self.outputs, len(pieces))
+        bound: list[list[tuple[int, int]]] = [[] for _ in pieces]
+        for a, b in self.after:
+            if piece_of[a] == piece_of[b]:
+                bound[piece_of[a]].append((a, b))
+        there = {t for t in self.given if t in last}
+        alive = sum(self.nbytes[t] for t in there)
+        for p, tasks in enumerate(pieces):
+            number = {task: i for i, task in enumerate(tasks)}
+            touched = {t for i in tasks for t in (*self.tasks[i].inputs, *self.tasks[i].outputs)}
+            yield OrderProblem(
+                self.nbytes,
+                tuple(self.tasks[i] for i in tasks),
+                frozenset(t for t in touched if last.get(t, 0) > p),
+                tuple((number[a], number[b]) for a, b in bound[p]),
+                self.across + alive - sum(self.nbytes[t] for t in touched & there),
+            )
+            made = {t for i in tasks for t in self.tasks[i].outputs if last.get(t, 0) > p} - there
+            gone = {t for t in touched & there if last[t] <= p}
+            alive += sum(self.nbytes[t] for t in made) - sum(self.nbytes[t] for t in gone)
+            there |= made
+            there -= gone
 
 
 def peak(problem: OrderProblem, order: Iterable[int]) -> int:
@@ -101,10 +130,7 @@ def peak(problem: OrderProblem, order: Iterable[int]) -> int:
 
 def lower_bound(problem: OrderProblem) -> int:
     """What some task finds alive in every order: its own tensors, those on every way around it."""
-    after = [0] * len(problem.tasks)
-    for i, tasks in enumerate(problem.before):
-        for j in bits(tasks):
-            after[j] |= 1 << i
+    after = problem.behind
     tensors = {*problem.given, *problem.made}
     readers = {t: sum(1 << i for i in problem.readers.get(t, ())) for t in tensors}
     worst = problem.across + sum(problem.nbytes[t] for t in problem.given)

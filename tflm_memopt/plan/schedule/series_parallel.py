@@ -149,11 +149,7 @@ def _joined(segments: Sequence[Segment]) -> Segment:
 
 def _related(problem: OrderProblem) -> list[int]:
     """Per task: those that must run before or after it."""
-    related = list(problem.before)
-    for i, tasks in enumerate(problem.before):
-        for j in bits(tasks):
-            related[j] |= 1 << i
-    return related
+    return [before | behind for before, behind in zip(problem.before, problem.behind, strict=True)]
 
 
 def _components(tasks: int, linked: Sequence[int]) -> Iterator[int]:

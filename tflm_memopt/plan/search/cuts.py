@@ -136,6 +136,10 @@ class Cuts:
         self._tiled = self._tiled_blocks(like)
         several = {last: [c for c in self._tiled.get(last, ()) if last - c.first > 1] for last in rows.by_end}
         self._table = {last: (*found, *several[last]) for last, found in rows.by_end.items()}
+        self.known = sum(map(len, self._table.values()))
+        """Number of blocks."""
+        self._front: Sequence[CutLabel] | None = None
+        """The front of the blocks in the table, where that has not changed since."""
         self._placed: set[Candidate] = set()
         self._hasty: list[tuple[Candidate, Candidate]] = []
         """Blocks that only the heuristic has placed, before and after."""
@@ -171,7 +175,7 @@ class Cuts:
         ends = [last for last in self._table if last not in reached and last <= far]
         new = {last: self._better(last, limit, len(ends) - i) for i, last in enumerate(ends)}
         for last, blocks in new.items():
-            self._table[last] += blocks
+            self._add(last, blocks)
         return any(new.values())
 
     def _is_once(self, block: Candidate) -> bool:
@@ -201,7 +205,7 @@ class Cuts:
         for last, found in self._tiled.items():
             by_row = min((c.nbytes for c in self._table[last] if last - c.first == 1), default=UNLIMITED)
             if by_row >= least:
-                self._table[last] += tuple(c for c in found if last - c.first == 1 and c.nbytes < by_row)
+                self._add(last, tuple(c for c in found if last - c.first == 1 and c.nbytes < by_row))
 
     def add_walks(self) -> None:
         """The row block that needs most, pixel by pixel (tiles_any.py): that needs exact counting, which takes time."""
@@ -212,16 +216,13 @@ class Cuts:
                 return
             tried.add(worst)
             better = [c for c in walked(self.chain, worst, self._settings, self._meter) if c.nbytes < worst.nbytes]
-            self._table[worst.last] += tuple(better)
+            self._add(worst.last, tuple(better))
 
-    @property
-    def known(self) -> int:
-        """Blocks."""
-        return sum(map(len, self._table.values()))
-
-    def front(self) -> list[CutLabel]:
-        """The Pareto front of (bytes, multiply-accumulates), fewest bytes first."""
-        return chain_front(self.chain, self._table, low=self._low) or [self._rough]
+    def front(self) -> Sequence[CutLabel]:
+        """The Pareto front of (bytes, multiply-accumulates), fewest bytes first; the same object until it changes."""
+        if self._front is None:
+            self._front = chain_front(self.chain, self._table, low=self._low) or [self._rough]
+        return self._front
 
     def settle(self, label: CutLabel, enough: int, *, hasty: bool = False) -> bool:
         """Places the blocks of a partition; False when all of them were placed before, so that its bytes are true.
@@ -246,6 +247,14 @@ class Cuts:
 
     def _put(self, old: Candidate, new: Candidate) -> None:
         self._table[old.last] = tuple(new if c is old else c for c in self._table[old.last])
+        self._front = None
+
+    def _add(self, last: int, blocks: tuple[Candidate, ...]) -> None:
+        """More blocks that end there."""
+        if blocks:
+            self._table[last] += blocks
+            self.known += len(blocks)
+            self._front = None
 
 
 def least_bytes(
@@ -267,9 +276,10 @@ def least_bytes(
 
 def _settled(cuts: Sequence[Cuts], macs: int, meter: Meter, bar: int, known: Joint | None = None) -> Joint:
     """The best partitions, their blocks placed: exactly if one is known that must be beaten, else by the heuristic."""
+    joint = _JointFront(cuts)
     while True:
         meter.spend(FRONT_SECONDS * sum(cut.known for cut in cuts))
-        options = front(cuts)
+        options = joint.front()
         best = next((j for j in options if j.macs <= macs), options[-1])
         if known and (best[:2] >= known[:2] or not meter.allows(SearchPart.BLOCK_LAYOUTS)):
             return known
@@ -284,12 +294,7 @@ def _settled(cuts: Sequence[Cuts], macs: int, meter: Meter, bar: int, known: Joi
 
 def front(cuts: Sequence[Cuts]) -> list[Joint]:
     """The Pareto front over the partitions of all chains: bytes combined by max, multiply-accumulates added."""
-    joint = [Joint(0, 0, ())]
-    for cut in cuts:
-        joint = pareto(
-            [Joint(max(j.nbytes, x.nbytes), j.macs + x.macs, (*j.labels, x)) for j in joint for x in cut.front()]
-        )
-    return joint
+    return _JointFront(cuts).front()
 
 
 class Joint(NamedTuple):
@@ -297,7 +302,40 @@ class Joint(NamedTuple):
 
     nbytes: int
     macs: int
-    labels: tuple[CutLabel, ...]
+    before: Joint | None = None
+    """The partitions of all chains but the last; None: there is no chain."""
+    last: CutLabel | None = None
+
+    @property
+    def labels(self) -> tuple[CutLabel, ...]:
+        """The partition of each chain."""
+        found, joint = [], self
+        while joint.before and joint.last:
+            found.append(joint.last)
+            joint = joint.before
+        return tuple(reversed(found))
+
+
+class _JointFront:
+    """The front over all chains, which is made again only from the first chain on whose front has changed."""
+
+    def __init__(self, cuts: Sequence[Cuts]) -> None:
+        self._cuts = cuts
+        self._seen: list[Sequence[CutLabel]] = []
+        self._joints: list[list[Joint]] = [[Joint(0, 0)]]
+        """The fronts over the first chains: of none, of one, and so on."""
+
+    def front(self) -> list[Joint]:
+        fronts = [cut.front() for cut in self._cuts]
+        same = next((n for n, (a, b) in enumerate(zip(fronts, self._seen, strict=False)) if a is not b), None)
+        same = len(self._seen) if same is None else same
+        del self._joints[same + 1 :]
+        for each in fronts[same:]:
+            before = self._joints[-1]
+            pairs = [Joint(max(j.nbytes, x.nbytes), j.macs + x.macs, j, x) for j in before for x in each]
+            self._joints.append(pairs if len(pairs) == 1 else pareto(pairs))
+        self._seen = fronts
+        return self._joints[-1]
 
 
 def chain_front(chain: Chain, table: Mapping[int, Sequence[Candidate]], *, low: bool = False) -> list[CutLabel]:
