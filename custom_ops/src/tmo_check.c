@@ -100,11 +100,11 @@ static bool check_lanes(tmo_checker *c, const tmo_tensor *t, uint32_t pixel) {
   return rows == t->rows;
 }
 
-/* The earlier operator of the block that makes tensor `tensor`; NULL: there is none. */
+/* The last operator of the block, before operator `index`, that makes a tensor; NULL: there is none. Several may share the record of a tensor. */
 static const tmo_op *maker_of(tmo_checker *c, const tmo_block *block, uint32_t index, uint32_t tensor) {
   if (!tmo_may_read(c, index - block->first_op)) return NULL;
-  for (uint32_t i = block->first_op; i < index; ++i) {
-    if (c->ops[i].output == tensor) return &c->ops[i];
+  for (uint32_t i = index; i > block->first_op; --i) {
+    if (c->ops[i - 1].output == tensor) return &c->ops[i - 1];
   }
   return NULL;
 }

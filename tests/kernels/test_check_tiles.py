@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import dataclasses
+
 import numpy as np
 import pytest
 from kernels.loops import times
@@ -66,6 +68,29 @@ def test_the_tiled_one_is_accepted_and_runs() -> None:
     program = pack(tiled())
     assert host.check(program, [IN], [OUT]) is Status.OK
     assert len(host.run(program, [np.zeros(IN, np.int8)], [OUT])[0]) == OUT
+
+
+def test_one_record_for_what_is_made_in_groups_and_then_whole() -> None:
+    """The last operator that makes a tensor says how it is laid out: two of them may lie in the same place."""
+    program = tiled()
+    *front, whole = program.ops
+    again = dataclasses.replace(
+        front[2], inputs=(3,), output=2, groups=0, group_channels=0, sums=False, weights=np.ones((4, 1, 1, 3), np.int8)
+    )
+    lanes = tuple(dataclasses.replace(ring, offset=476) for ring in program.tensors[2].lanes)
+    shared = dataclasses.replace(program.tensors[2], lanes=lanes)
+    ops = (
+        *front,
+        again,
+        dataclasses.replace(whole, inputs=(2,), weights=np.ones((3, 8, 6, 4), np.int8), accumulator=320),
+    )
+    image = pack(
+        dataclasses.replace(
+            program, ops=ops, tensors=(*program.tensors[:2], shared, *program.tensors[3:]), workspace=700,
+            blocks=(ProgramBlock(0, 5, 0, TILED_LOOPS, 2),),
+        )
+    )  # fmt: skip
+    assert host.check(image, [IN], [OUT]) is Status.OK
 
 
 @pytest.mark.parametrize("damage", [pytest.param(d, id=name) for name, d in REFUSED_TILED])
