@@ -21,7 +21,7 @@ def folder(tmp_path: Path) -> Path:
     """One model, of which an operator stays builtin."""
     net = Net(1)
     x = net.conv2d(net.input((1, 16, 16, 3)), 8, kernel=(3, 3))
-    y = net.op("FLOOR_DIV", [x, x], [net.tensor((1, 16, 16, 8))], schema.FloorDivOptionsT())
+    y = net.op("DIV", [x, x], [net.tensor((1, 16, 16, 8))], schema.DivOptionsT())
     (tmp_path / "small.tflite").write_bytes(net.model(x, y))
     return tmp_path
 
@@ -29,7 +29,7 @@ def folder(tmp_path: Path) -> Path:
 def test_the_table_says_what_stays_builtin_and_why(folder: Path) -> None:
     row = ZOO["Row"]("small", 2, ZOO["tflm_memopt"].optimize((folder / "small.tflite").read_bytes()).report, None)
     table = ZOO["markdown"]([row])
-    assert "\n| small | FLOOR_DIV (`no_kernel`) | " in table
+    assert "\n| small | DIV (`no_kernel`) | " in table
     assert " | 2 | 1 |\n" in table
     assert len({line.count("|") for line in table.splitlines() if line.startswith("|")}) == 1
 

@@ -142,7 +142,9 @@ def serve() -> None:
     gc.freeze()  # what is here stays shared with the forks
     for line in sys.stdin:
         directory, *rest = json.loads(line)
-        print(fork(Path(directory), *rest), flush=True)
+        answer = fork(Path(directory), *rest)
+        with contextlib.suppress(BrokenPipeError):  # the parent was interrupted
+            print(answer, flush=True)
     os._exit(0)  # there is nothing to write back
 
 
