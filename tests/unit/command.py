@@ -18,7 +18,10 @@ from tflm_memopt.cli import main as cli
 MAIN = [sys.executable, "-m", "tflm_memopt"]
 """What the installed command does, in a process of its own."""
 
-SUFFIXES = (".tflite", ".plan.json", ".report.json", ".report.html", "_model.h", "_model.cpp", "_ops.h", "_library.c")
+SUFFIXES = (".tflite", ".plan.json", ".report.json", ".report.html", "_model.h", "_model.cpp", "_ops.h")
+"""Of the files of any model."""
+REWRITTEN = (*SUFFIXES, "_library.c")
+"""Of those of a rewritten one."""
 ARENA = {"abi", "head", "tail", "total", "min"}
 
 

@@ -76,4 +76,7 @@ def solver(seconds: float, seed: int) -> cp_model.CpSolver:
     made.parameters.max_deterministic_time = seconds
     made.parameters.num_workers = WORKERS
     made.parameters.random_seed = seed
+    made.parameters.catch_sigint_signal = (
+        False  # it would leave the default action behind: Ctrl-C then cleans up nothing
+    )
     return made

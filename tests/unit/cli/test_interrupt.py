@@ -11,7 +11,7 @@ import time
 from pathlib import Path
 
 import pytest
-from unit.command import SUFFIXES, Run
+from unit.command import REWRITTEN, Run
 
 import tflm_memopt
 from tflm_memopt.cli import main as cli
@@ -37,8 +37,8 @@ def test_interrupted_in_a_terminal(folder: Path, line: str, seconds: float) -> N
         _, said = process.communicate(timeout=60)
     assert said == ""
     assert process.returncode in (0, cli.INTERRUPTED, -signal.SIGINT)
-    assert not any((folder / "tmp").iterdir())
-    complete = {f"small{suffix}" for suffix in (*SUFFIXES, ".c", ".h")}
+    assert [str(p) for p in (folder / "tmp").rglob("*")] == []
+    complete = {f"small{suffix}" for suffix in (*REWRITTEN, ".c", ".h")}
     assert {path.name for path in (folder / "out").glob("*")} in (set(), complete)
 
 
