@@ -40,6 +40,10 @@ class MemoptError(Exception):
         self.what, self.code, self.where, self.hint = what, code, where, hint
         super().__init__(what)
 
+    def to_json(self) -> dict[str, str]:
+        """The same as --json writes it."""
+        return {"what": self.what, "code": self.code, "file": self.file, "where": self.where, "hint": self.hint}
+
     def __str__(self) -> str:
         lines = self.what + (f" ({self.file})" if self.file else ""), self.where, self.hint
         return "\n".join(f"{word}{line}" for word, line in zip(("", "  at ", "  try: "), lines, strict=True) if line)

@@ -7,22 +7,29 @@ from collections.abc import Collection, Mapping, Sequence
 
 from tflm_memopt.errors import UsageError
 
-BYTES = {"": 1, "b": 1, "kb": 10**3, "mb": 10**6, "kib": 2**10, "mib": 2**20}
+BYTES = {"": 1, "b": 1, "kb": 10**3, "mb": 10**6, "k": 2**10, "m": 2**20, "kib": 2**10, "mib": 2**20}
+SMALLEST = 1000
+"""A smaller number without a unit is hardly meant in bytes."""
 PREFIXES = {"": 1, "k": 10**3, "m": 10**6, "g": 10**9}
 MILLISECONDS = {"": 1, "ms": 1, "s": 1000, "us": 0.001}
 MEGAHERTZ = {"": 1, "mhz": 1, "khz": 0.001, "ghz": 1000, "hz": 1e-6}
 
 
 def size(said: int | str) -> int:
-    """Bytes: 20kB is 20,000, 64KiB is 65,536, a number alone is bytes. Raises UsageError for what is no size.
+    """Number of bytes: 20kB is 20,000, 64KiB and 64K are 65,536, a number alone is bytes.
 
-    >>> size("20kB"), size("64KiB"), size("1.5 kB"), size("512"), size(512)
-    (20000, 65536, 1500, 512, 512)
+    Raises UsageError for anything else, and for a text such as "16", which is too small to be meant in bytes.
+
+    >>> size("20kB"), size("64KiB"), size("16K"), size("1.5 kB"), size("20480"), size(512)
+    (20000, 65536, 16384, 1500, 20480, 512)
     """
     value = _amount(said, BYTES)
     if value is None:
-        hint = "20480, 20kB (1,000 B each) or 64KiB (1,024 B each)"
-        raise UsageError(f"'{said}' is no size", code="bad_size", hint=hint)
+        hint = "20480, 20kB (1,000 B each), 64K or 64KiB (1,024 B each)"
+        raise UsageError(f"invalid size '{said}'", code="bad_size", hint=hint)
+    if isinstance(said, str) and said.strip().isdecimal() and value < SMALLEST:
+        hint = f"{said.strip()}K (1,024 B each), {said.strip()}kB (1,000 B each) or {said.strip()}B"
+        raise UsageError(f"the size '{said}' needs a unit", code="size_unit", hint=hint)
     return round(value)
 
 

@@ -99,9 +99,9 @@ def files(folder: Path) -> set[str]:
 
 
 def assert_refused(answer: Answer, says: str) -> None:
-    """One line what, at most one where, at most one what to do; on stderr alone."""
+    """One line what, at most one where, at most one what to do; on stderr and, with --json, as a document."""
     assert answer.code == cli.BAD
-    assert answer.out == ""
+    assert answer.out == "" or answer.json["error"]["code"] in answer.err
     first_words = [line.split(maxsplit=1)[0] for line in answer.err.splitlines()]
     assert first_words.pop() == "code"
     assert first_words in (["error:"], ["error:", "at"], ["error:", "try:"], ["error:", "at", "try:"])

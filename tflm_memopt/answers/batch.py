@@ -18,8 +18,7 @@ class Entry:
     error: MemoptError | None = None
 
     def to_json(self) -> dict[str, Any]:
-        e = self.error
-        error = {"what": e.what, "code": e.code, "where": e.where, "hint": e.hint} if e else None
+        error = self.error and {k: v for k, v in self.error.to_json().items() if k != "file"}
         return {"model": self.model, "report": self.report and self.report.to_json(), "error": error}
 
 

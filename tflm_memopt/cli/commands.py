@@ -68,7 +68,7 @@ def optimize(args: argparse.Namespace) -> int:
     report, files = _optimize_one(args, args.model, folder)
     names = dict.fromkeys(_shown(path, folder) for path in files)
     console.answer(args, report.to_json(), text.optimized(report, folder, names))
-    return console.DONE
+    return console.DONE if report.changed or not args.fail_unchanged else console.NO
 
 
 def _optimize_all(args: argparse.Namespace, folder: Path) -> int:
@@ -97,7 +97,7 @@ def _optimize_all(args: argparse.Namespace, folder: Path) -> int:
             entries.append(Entry(shown(path), error=known))
     found = Batch(str(for_reports(args.model)), tuple(entries))
     console.answer(args, found.to_json(), text.batch(found, folder))
-    return worst
+    return max(worst, console.NO) if found.unchanged and args.fail_unchanged else worst
 
 
 def _optimize_one(

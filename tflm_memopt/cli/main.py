@@ -77,13 +77,18 @@ def main(arguments: Sequence[str] | None = None) -> int:
             for file in getattr(args, "describe", ()):
                 described.run(file)
             return int(args.run(args))
-        except BrokenPipeError:  # the reader of stdout has seen enough
+        except BrokenPipeError:  # `| head` has read enough
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-            return BAD
+            return DONE
         except KeyboardInterrupt:
             return INTERRUPTED
         except Exception as error:
-            return INTERRUPTED if interrupts else console.say(console.typed(error))
+            if interrupts:
+                return INTERRUPTED
+            known = console.typed(error)
+            if "--json" in (sys.argv[1:] if arguments is None else arguments):
+                sys.stdout.write(bundle.to_json({"error": known.to_json()}))
+            return console.say(known)
 
 
 @contextlib.contextmanager
@@ -159,7 +164,7 @@ def _optimize(group: Any) -> None:
     )  # fmt: skip
     optimize.add_argument(
         "--ram-limit", type=size, metavar="SIZE",
-        help="the least compute in an arena of at most SIZE: 20480, 20kB (1,000 B each) or 64KiB (1,024 B each)",
+        help="the least compute in an arena of at most SIZE: 20480, 20kB (1,000 B each), 64K or 64KiB (1,024 B each)",
     )  # fmt: skip
     optimize.add_argument(
         "--max-instructions", type=number, metavar="N",
@@ -205,6 +210,9 @@ def _output(optimize: argparse.ArgumentParser) -> None:
         "--force", action="store_true",
         help="rewrite the model even where that adds more bytes to flash than it saves of RAM",
     )  # fmt: skip
+    optimize.add_argument(
+        "--fail-unchanged", action="store_true", help="exit code 1 where the model, or one of a folder, stays as it is"
+    )
     optimize.add_argument(
         "--frontier",
         action="store_true",

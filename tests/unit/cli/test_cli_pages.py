@@ -36,7 +36,7 @@ def test_quiet_says_nothing_and_writes_the_files(folder: Path, capsys: Output) -
 
 
 def test_quiet_still_says_errors(folder: Path, capsys: Output) -> None:
-    assert cli.main(["optimize", "small.tflite", "--quiet", "--ram-limit", "10"]) == cli.NO
+    assert cli.main(["optimize", "small.tflite", "--quiet", "--ram-limit", "10B"]) == cli.NO
     out, err = capsys.readouterr()
     assert out == ""
     assert err.startswith("error: needs ")

@@ -89,6 +89,7 @@ REFUSED: dict[str, tuple[Sequence[str], str]] = {
         ("optimize", "small.tflite", "--target", "cortex-m4", "--core", "rv32"),
         "--target cortex-m4",
     ),
+    "no unit": (("optimize", "small.tflite", "--ram-limit", "16"), "needs a unit"),
     "no size": (("optimize", "small.tflite", "--ram-limit", "much"), "'much'"),
     "unknown switch": (("optimize", "small.tflite", "--without", "magic"), "'magic'"),
     "recompute without recompute": (
@@ -254,7 +255,7 @@ def test_a_defect_is_never_the_answer_no(folder: Path, run: Run, monkeypatch: py
     monkeypatch.setattr(tflm_memopt, "inspect", lambda *_, **__: 1 // 0)
     answer = run("inspect", "small.tflite", "--json")
     assert answer.code == cli.BAD
-    assert answer.out == ""
+    assert answer.json["error"]["code"] == "defect"
     assert "ZeroDivisionError" in answer.err
     assert "please report it" in answer.err
 

@@ -367,7 +367,7 @@ def test_an_application_fits_on_a_board_or_not(door: Path, run: Run) -> None:
     assert found["flash"]["original"] == sum(map(len, models))
     (row,) = found["boards"]
     assert row["rewritten"]["fits"] and row["rewritten"]["ram_left"] > row["original"]["ram_left"]
-    assert run("fit", "door.toml", "--board", "nano33ble", "--ram-limit", "100").code == 1
+    assert run("fit", "door.toml", "--board", "nano33ble", "--ram-limit", "100B").code == 1
 
 
 def test_two_models_of_one_file_name_are_refused() -> None:

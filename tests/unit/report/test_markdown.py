@@ -38,4 +38,4 @@ def test_the_command_writes_it_as_it_is(
     assert page.startswith("**m.tflite** fits on 1 of 1 board: ") and "; ms: at most, estimated" in page
     assert cli.main([*fit, "--markdown", "--quiet"]) == cli.DONE
     assert capsys.readouterr().out == ""
-    assert cli.main([*fit, "--ram-limit", "100"]) == cli.NO
+    assert cli.main([*fit, "--ram-limit", "100B"]) == cli.NO
