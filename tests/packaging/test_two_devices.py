@@ -22,7 +22,7 @@ from conftest import ROOT
 HERE = Path(__file__).parent
 EXAMPLE = ROOT / "examples/two_devices"
 LIBRARY = ROOT / "custom_ops"
-INCLUDE = (LIBRARY / "include", LIBRARY / "tflm")
+INCLUDE = (LIBRARY / "include", LIBRARY / "src", LIBRARY / "tflm")
 TFLM = runpy.run_path(str(ROOT / "scripts/tflm2023.py"))
 WATCHED = "-fsanitize=thread"
 PC_ARENA = 80_000
