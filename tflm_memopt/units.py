@@ -8,7 +8,7 @@ from collections.abc import Collection, Mapping, Sequence
 from tflm_memopt.errors import UsageError
 
 BYTES = {"": 1, "b": 1, "kb": 10**3, "mb": 10**6, "k": 2**10, "m": 2**20, "kib": 2**10, "mib": 2**20}
-SMALLEST = 1000
+SMALLEST = 100
 """A smaller number without a unit is hardly meant in bytes."""
 PREFIXES = {"": 1, "k": 10**3, "m": 10**6, "g": 10**9}
 MILLISECONDS = {"": 1, "ms": 1, "s": 1000, "us": 0.001}

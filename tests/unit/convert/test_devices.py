@@ -282,7 +282,7 @@ def test_ways_that_leave_a_device_idle_are_not_tried() -> None:
 @pytest.mark.slow
 def test_more_devices_than_channels_are_not_named_for_less_memory() -> None:
     with pytest.raises(DoesNotFit) as caught:
-        tflm_memopt.optimize_devices(dense(4), 4, memory="10")
+        tflm_memopt.optimize_devices(dense(4), 4, memory="10B")
     assert caught.value.hint.startswith("--memory")
 
 
