@@ -1,49 +1,41 @@
-"""Hooks of mkdocs: pages of the navigation that are not written yet are left out of it; links to files of the
-repository that are no pages become their text; a link that is named after a page's file gets the page's title; header
-and footer state the version.
+"""Hooks of mkdocs: generate the pages that follow from the code, replace links to files outside docs/ by their text,
+and show the version in header and footer.
 """
 
 from __future__ import annotations
 
 import re
+import runpy
 from pathlib import Path
 from typing import Any
 
+from mkdocs.structure.files import File
+
 from tflm_memopt import __version__
 
+SCRIPTS = Path(__file__).parent
 OUTSIDE = re.compile(r"\[([^\]]+)\]\((\.\./[^)#]+)(?:#[^)]*)?\)")
-
-NAMED = re.compile(r"\[([\w-]+\.md)\]\(([\w-]+\.md)(#[^)]*)?\)")
-"""A link whose text is the name of a page's file."""
-TITLE = re.compile(r"^# (.+)$", re.MULTILINE)
 
 
 def on_config(config: Any) -> Any:
-    """Called by mkdocs with its configuration."""
+    """Sets the version."""
     config["extra"]["version_said"] = f"version {__version__}"
     config["copyright"] = f"tflm-memopt {__version__}, Apache License 2.0"
-    config["nav"] = _existing(config["nav"], Path(config["docs_dir"]))
     return config
 
 
+def on_files(files: Any, *, config: Any) -> Any:
+    """Adds the generated pages, and the limits to the page of operators."""
+    pages = {name: make() for name, make in runpy.run_path(str(SCRIPTS / "reference.py"))["SITE"].items()}
+    pages["operators.md"] = runpy.run_path(str(SCRIPTS / "operators.py"))["site_page"]()
+    for name, content in pages.items():
+        if written := files.get_file_from_path(name):
+            files.remove(written)
+        files.append(File.generated(config, name, content=content))
+    return files
+
+
 def on_page_markdown(markdown: str, *, config: Any, **_: Any) -> str:
-    """Called by mkdocs with the text of each page."""
+    """Called with the text of each page."""
     docs = Path(config["docs_dir"])
-    inside = OUTSIDE.sub(lambda link: link[1] if (docs / link[2]).exists() else link[0], markdown)
-    return NAMED.sub(lambda link: f"[{_title(docs / link[2])}]({link[2]}{link[3] or ''})", inside)
-
-
-def _title(page: Path) -> str:
-    found = TITLE.search(page.read_text(encoding="utf-8")) if page.exists() else None
-    return found[1] if found else page.name
-
-
-def _existing(nav: list[Any], docs: Path) -> list[Any]:
-    kept = []
-    for entry in nav:
-        ((title, target),) = entry.items()
-        if isinstance(target, list):
-            kept.append({title: _existing(target, docs)})
-        elif (docs / target).exists():
-            kept.append(entry)
-    return kept
+    return OUTSIDE.sub(lambda link: link[1] if (docs / link[2]).exists() else link[0], markdown)

@@ -1,4 +1,4 @@
-"""docs/operators.md from the operator set: `python scripts/operators.py` writes it, a test compares."""
+"""Writes docs/operators.md from the operator set."""
 
 from __future__ import annotations
 
@@ -14,65 +14,74 @@ ALL = (
     "count_of_operands", "complete_options", "static_shapes", "int8_activations", "quantized", "runtime_values",
     "stateless",
 )  # fmt: skip
-"""Constraints of (almost) every operator: said once."""
+"""Constraints of almost every operator, listed in one row."""
+
+INT16 = "int8_or_int16"
 
 HEAD = """# Operators
 
-What runs row by row, bit for bit as TFLM does it, and within which limits. Everything else stays a builtin operator
-between our regions, with the reason in the report (`tflm-memopt inspect`); so does an operator that breaks a limit.
-int4 weights become int8 in the conversion: they take twice the flash, and none of the RAM into which TFLM unpacks them
-at run time.
+These operators run row by row, with the same output bytes as in TFLM:
 
-QUANTIZE and DEQUANTIZE of float32 are bit for bit TFLM's for every number whose quotient by the scale an int32 holds.
-Beyond, and for what is not a number, TFLM's result depends on the core: here the former saturates, the latter becomes
-the zero point.
+"""
+NOTES = """
 
-`python scripts/operators.py` writes this page from the operator set (`tflm_memopt/ops/opset.py`).
+Every other operator stays builtin: TFLM's own kernel runs it between our regions. So does an operator that breaks one
+of its limits. `tflm-memopt inspect` names each such operator, the limit and what to change. int4 weights become int8.
+QUANTIZE and DEQUANTIZE equal TFLM's for each number whose quotient by the scale fits an int32. TFLM's result for larger
+numbers and NaN depends on the core; here, larger numbers saturate and NaN becomes the zero point.
 
-| operator | limits, beside those of all |
+`python scripts/operators.py` writes this page from `tflm_memopt/ops/opset.py`. The documentation's site adds a table of
+all limits.
+
+## Rewrites
+
+The converter rewrites these first. No output byte changes:
+
+| rule | result |
+|---|---|
+"""
+LIMITED = """
+## Limits of each operator
+
+| operator | limits |
 |---|---|
 """
 LIMITS = """
-## Limits
+## The limits
 
-A refusal says the sentence; its code is for programs (`--json`).
-
-| limit | in words | what helps |
+| limit | requirement | what helps |
 |---|---|---|
-"""
-RULES = """
-## Before that
-
-Rewritten on the way, where it changes no byte:
-
-| rule | what becomes of it |
-|---|---|
 """
 KNOWN = "known integers"
 REWRITES = {
-    KNOWN: "shapes, and integers computed from shapes and constants (SHAPE, STRIDED_SLICE, PACK, MUL, ...), "
-    "become constants",
+    KNOWN: "shapes and integers computed from shapes and constants become constants",
     "grouped": "CONV_2D with a group for each input channel becomes DEPTHWISE_CONV_2D",
     "fold-pad": "PAD of height and width before convolutions becomes their padding",
     "transposed-mean": "TRANSPOSE to NCHW and MEAN over what were height and width become MEAN",
-    "split": "SPLIT, SPLIT_V and UNPACK become one operator per output; an output that nobody reads is not made",
-    "wide-concatenation": "CONCATENATION of more than four tensors becomes several, one behind the other",
+    "split": "SPLIT, SPLIT_V and UNPACK become one operator per output; unread outputs are dropped",
+    "wide-concatenation": "CONCATENATION of more than four tensors becomes several, in a row",
     "transpose-conv": "TRANSPOSE_CONV no longer reads its output's shape",
     "view": "RESHAPE, SQUEEZE and EXPAND_DIMS vanish: the same bytes in another shape",
-    "moves": "TILE, BROADCAST_TO, TRANSPOSE, slices in a row, and views between and behind them, become one operator",
+    "moves": "TILE, BROADCAST_TO, TRANSPOSE, slices in a row, and views around them become one operator",
 }
 
 
 def page() -> str:
-    limits: dict[str, Constraint] = {}
-    lines = []
-    for name in sorted(OPSET):
-        limits |= {c.__name__: c for c in OPSET[name].constraints}
-        lines.append(f"| {name} | {_codes(c.__name__ for c in OPSET[name].constraints if c.__name__ not in ALL)} |")
-    lines.insert(0, f"| all | {_codes(ALL)} |")
-    described = [f"| `{code}` | {c.__doc__} | {HINTS[c]} |" for code, c in sorted(limits.items())]
+    """The page in the repository."""
     rules = [f"| {name} | {REWRITES[name]} |" for name in (KNOWN, *(rule.name for rule in canonicalise.RULES))]
-    return "".join((HEAD, _lines(lines), LIMITS, _lines(described), RULES, _lines(rules)))
+    wide = (name for name, row in OPSET.items() if any(c.__name__ == INT16 for c in row.constraints))
+    names = f"{', '.join(sorted(OPSET))}.\n\nThese also run with int16 activations: {', '.join(sorted(wide))}."
+    return "".join((HEAD, names, NOTES, _lines(rules)))
+
+
+def site_page() -> str:
+    """The page of the site, with the limits of each operator."""
+    limits: dict[str, Constraint] = {c.__name__: c for row in OPSET.values() for c in row.constraints}
+    lines = [f"| all | {_codes(ALL)} |"]
+    for name in sorted(OPSET):
+        lines.append(f"| {name} | {_codes(c.__name__ for c in OPSET[name].constraints if c.__name__ not in ALL)} |")
+    described = [f"| `{code}` | {c.__doc__} | {HINTS[c]} |" for code, c in sorted(limits.items())]
+    return "".join((page(), LIMITED, _lines(lines), LIMITS, _lines(described)))
 
 
 def _codes(names: Iterable[str]) -> str:

@@ -1,4 +1,4 @@
-"""Writes the pages of the reference that follow from the code: errors, boards, program format, the plan's schema.
+"""Generates the reference pages that follow from the code: errors, boards, program format, the plan's schema.
 
 python scripts/reference.py
 """
@@ -152,33 +152,27 @@ def _cell(text: str) -> str:
 
 
 BOARDS = """\
-What `fit` and `--board` know, in bytes. *RAM* and *flash*: what a program may use in all. *Largest block*:
-no array is larger. *External*: PSRAM or SDRAM besides. *Core*: what a firmware takes that does nothing
-yet: start-up code, serial port, heap, the Arduino core where there is one; *radio*: its stack on top. Figures
-that are estimates say so below the table.
+This table has what `fit` and `--board` know about each board, in bytes. *RAM* and *flash* are all that a program may
+use. No array is larger than the *largest block*. *External* is PSRAM or SDRAM. *Core* is what an empty firmware takes:
+start-up code, serial port, heap and the Arduino core where there is one. *Radio* is the radio stack on top of it.
 
-**RAM for an arena** is the board's less the core's, less {stack:,} B of stack for one `Invoke()`, and at most the
-largest block. What is not counted: your own variables and buffers, the objects of interpreter and resolver, a
-deeper stack of yours, and the radio, unless it says *without radio*. Measure yours; a `--ram-limit` below the
-board's wins. An arena that only fits in the external RAM does not count as one that fits: `fit` says
-`only in external RAM`, where every access is slower.
+**RAM for an arena** is the board's RAM less the core's and less {stack:,} B of stack for one `Invoke()`, and at most
+the largest block. Your own variables, the objects of interpreter and resolver, and a deeper stack are not counted. The
+radio is counted unless the answer says *without radio*. A `--ram-limit` below the board's RAM wins. A model that only
+fits in the external RAM counts as one that does not fit.
 
-**MHz** is the clock that the board's definition sets, or the chip's highest. *Waits*: cycles that a line
-of flash waits at that clock, and its bytes, where the flash is described; [cycles](cycles.md) follow from them.
+**MHz** is the clock that the board's definition sets, or the chip's highest. *Waits* are the wait states of the flash
+at that clock and the bytes of a line, where they are known. The [modelled cycles](cycles.md) use them.
 
-**Flash** for inference is the board's less the core's. It takes
+**Flash** for inference is the board's flash less the core's. It holds
 
-- the model: the bytes of its file, exactly;
-- the C library, for a rewritten model: the sum of what its kernels and parts add to a program, measured one by
-  one on Cortex-M0, M3, M4, M55 and RV32 at `-Os` (`benchmarks/flash.py`), with the adapter for TFLM. What two
-  of them share is counted twice: 11,972 B are said without the adapter for the 10,676 that a program with MLPerf
-  Tiny's `kws` links on Cortex-M4. It is that of a build with what the model needs, as emitted projects
-  have it, not [with all kernels](benchmarks.md#size). M7 and M33 are taken for M4, Xtensa for RV32;
-- TFLM, an estimate: {interpreter:,} B for its interpreter, and those of its kernels that the model needs
-  ({four:,} B for CONV_2D, DEPTHWISE_CONV_2D, FULLY_CONNECTED and SOFTMAX), measured on one core and taken for
-  all: {source}.
-  Kernels that were not measured are taken for the median. Other versions and CMSIS-NN differ, and a resolver
-  with more operators takes more.
+- the model, which is counted exactly;
+- the C library, for a rewritten model. The estimate adds up the sizes of the parts that the model needs, measured on
+  Cortex-M0, M3, M4, M55 and RV32 at `-Os` (`benchmarks/flash.py`). Code that two parts share is counted twice. The
+  figures of Cortex-M4 stand for M7 and M33, those of RV32 for Xtensa;
+- TFLM. The estimate is {interpreter:,} B for the interpreter plus the kernels that the model needs
+  ({four:,} B for CONV_2D, DEPTHWISE_CONV_2D, FULLY_CONNECTED and SOFTMAX), measured on one core: {source}.
+  Kernels that were not measured count as the median. Other versions of TFLM, CMSIS-NN and larger resolvers differ.
 """
 
 
@@ -215,13 +209,12 @@ def program_page() -> str:
         "# The program's format",
         "",
         NOTE,
-        "What a custom operator's constant input holds, and what `tmo_run` executes in place: little-endian, 16-byte",
-        "aligned; a header, the tables of tensors, operators, blocks, lanes and rings, then loops and constants",
-        "(weights, biases, multipliers, shifts). An offset of a table or a constant counts bytes from the program's",
-        "start; 0 means none.",
+        "The constant input of a custom operator holds the program, and `tmo_run` executes it in place. A program is",
+        "little-endian and 16-byte aligned. It has a header, tables, loops and constants: weights, biases, multipliers",
+        "and shifts. An offset counts bytes from the program's start; 0 means that there is none.",
         "",
-        "What each field means is said once, in `custom_ops/include/tmo/program.h`, and a test compares the sizes and",
-        "offsets below with the C compiler's.",
+        "`custom_ops/include/tmo/program.h` defines each field. A test compares the sizes and offsets below with the C",
+        "compiler's.",
         "",
     ]
     for name, table in TABLES.items():
@@ -273,11 +266,11 @@ def plan_schema() -> Mapping[str, Any]:
 
 FILES: Mapping[str, Callable[[], str]] = {
     "errors.md": error_page,
-    "boards.md": board_page,
-    "program-format.md": program_page,
     "plan.schema.json": lambda: json.dumps(plan_schema(), indent=2) + "\n",
 }
-"""Below docs: file name -> content."""
+"""Committed files of docs/: name -> content."""
+SITE: Mapping[str, Callable[[], str]] = {"boards.md": board_page, "program-format.md": program_page}
+"""Pages that are only generated with the site (scripts/docs_nav.py)."""
 
 
 def main() -> int:

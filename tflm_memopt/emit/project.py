@@ -288,7 +288,7 @@ def _environments(project: Project) -> str:
         raise UsageError(
             f"PlatformIO has no Arduino core for {project.board}",
             code="platformio_board",
-            hint="--emit cpp or c, or another board: docs/boards.md lists them",
+            hint="--emit cpp or c, or another board: `tflm-memopt fit` lists them",
         )
     default = f"[platformio]\ndefault_envs = {project.board}\n\n" if project.board else ""
     seen = f"; with an OV7675, one more library: {OV767X}\n" if project.camera else ""

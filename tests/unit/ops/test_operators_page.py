@@ -16,5 +16,5 @@ def test_the_page_is_up_to_date() -> None:
 
 
 def test_every_operator_has_a_line() -> None:
-    page = SCRIPT["page"]()
+    page = SCRIPT["site_page"]()
     assert all(f"\n| {name} | " in page for name in OPSET)
