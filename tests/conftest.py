@@ -13,7 +13,6 @@ from typing import Any
 
 import compiling
 import pytest
-import solving
 from hypothesis import settings
 from raised import RAISED
 
@@ -41,14 +40,6 @@ OUTSIDE_MISSING = "not in this clone, and not beside it:"
 """What the reason of a skip begins with when a test asks for a file that is not there."""
 QUICK = "TMO_QUICK"
 """Set in the environment when slow tests are left out: test modules import another copy of this one than pytest has."""
-LONGEST = (
-    "e2e/test_benchmarks.py", "tflm/test_devices.py", "property/test_shared_networks.py", "cores/test_specialized.py",
-    "e2e/test_newcomer.py", "e2e/test_packed_plans.py", "tflm/test_apps.py", "hostile/test_mutants.py",
-    "cores/test_module.py", "property/test_fold.py", "kernels/test_cores.py", "property/test_builtin_models.py",
-    "packaging/test_distributions.py", "property/test_random_models.py", "packaging/test_two_devices.py",
-    "packaging/test_arduino.py",
-)  # fmt: skip
-"""Files with tests that take half a minute or more, as `make test` says at its end."""
 NO_SKIP = os.environ.get("TMO_NO_SKIP", "") not in ("", "0")
 
 # Otherwise every worker would rewrite the assertions of all tests again, and the processes that tests start would
@@ -71,7 +62,6 @@ _MAKE = MemoptError.__init__
 MemoptError.__init__ = _remember  # type: ignore[method-assign]
 
 
-solving.install()
 compiling.install()
 
 
@@ -153,18 +143,6 @@ def pytest_configure(config: pytest.Config) -> None:
         os.environ[QUICK] = "1"
         settings.register_profile("quick", settings.default, max_examples=25)
         settings.load_profile("quick")
-
-
-@pytest.hookimpl(trylast=True)
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """What takes long comes first, so that no worker waits for another one's last test: each half of all tests, with
-    which two workers begin, has every other file of LONGEST.
-    """
-    first = {ROOT / "tests" / name: n % 2 for n, name in enumerate(LONGEST)}
-    long = [[item for item in items if first.get(item.path) == half] for half in (0, 1)]
-    rest = [item for item in items if item.path not in first]
-    left = max(0, len(items) // 2 - len(long[0]))
-    items[:] = [*long[0], *rest[:left], *long[1], *rest[left:]]
 
 
 def pytest_collection_finish() -> None:

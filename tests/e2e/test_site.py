@@ -13,7 +13,6 @@ from pathlib import Path
 
 import pytest
 from conftest import EXAMPLE, ROOT
-from soak.cases import KINDS
 
 import tflm_memopt
 from tflm_memopt.cli import main as cli
@@ -31,19 +30,6 @@ def blocks(language: str) -> list[tuple[str, str]]:
     """(page, code) of all blocks of a language."""
     found = [(page, FENCE.findall((DOCS / f"{page}.md").read_text(encoding="utf-8"))) for page in PAGES]
     return [(page, code) for page, fences in found for name, code in fences if name == language]
-
-
-def test_all_languages_are_tested() -> None:
-    known = {
-        "sh",
-        "python",
-        "text",
-        "console",
-        "c",
-        "powershell",
-    }  # the last in packaging/test_workflows.py and on GitHub
-    used = {name for page in PAGES for name, _ in FENCE.findall((DOCS / f"{page}.md").read_text(encoding="utf-8"))}
-    assert used <= known
 
 
 @pytest.mark.slow
@@ -95,12 +81,6 @@ def test_shell_commands_exist(command: str) -> None:
         assert program in ("python3", ".")
 
 
-def test_every_kind_of_random_case_is_described() -> None:
-    page = (DOCS / "trust.md").read_text(encoding="utf-8")
-    assert set(re.findall(r"^    make soak KIND=(\w+) N=\d+$", page, re.MULTILINE)) == KINDS.keys()
-    assert set(re.findall(r"^\| `(\w+)` \|", page, re.MULTILINE)) == KINDS.keys()
-
-
 @pytest.mark.skipif(not shutil.which("gcc"), reason="no gcc")
 @pytest.mark.parametrize("code", [code for _, code in blocks("c")])
 def test_c_compiles(code: str, tmp_path: Path) -> None:
@@ -119,74 +99,3 @@ def test_a_plan_follows_its_schema(tmp_path: Path) -> None:
     plan["buffers"][0]["offset"] = -1
     with pytest.raises(jsonschema.ValidationError):
         jsonschema.validate(plan, schema)
-
-
-def test_every_paper_leads_to_code() -> None:
-    """Each row of the table names files of the package or its benchmarks, and flags that there are."""
-    page = (DOCS / "papers.md").read_text(encoding="utf-8")
-    rows = [line.strip("| ").split(" | ") for line in page.splitlines() if line.startswith("| ")][1:]
-    assert len(rows) >= 5
-    for paper, _, here, code in rows:
-        files = re.findall(r"`([^`]+)`", code)
-        assert files, f"{paper}: no file"
-        assert [f for f in files if not any((ROOT / top / f).exists() for top in ("tflm_memopt", ""))] == [], paper
-        assert set(re.findall(r"`tflm-memopt (\w+)`", here)) <= commands_of_the_parser(), paper
-        flags = re.findall(r"`(--[\w-]+)`", here)
-        assert set(flags) <= parsed_flags(), paper
-    assert "`--max-macs`" in page
-
-
-def numbered(kind: str, chapter: str, last: int) -> set[str]:
-    return {f"{kind} {chapter}{number}" for number in range(1, last + 1)}
-
-
-FIGURES = {
-    "vMCU": numbered("Figure", "", 12) | numbered("Table", "", 3),
-    "msf-CNN": numbered("Figure", "", 4) | numbered("Table", "", 5),
-    "Joint memory": numbered("Figure", "6.", 3) | numbered("Table", "6.", 8) | numbered("Algorithm", "", 10)
-    - numbered("Algorithm", "", 7),
-    "Fused tiling": numbered("Figure", "2.", 5) | numbered("Figure", "3.", 2) | numbered("Figure", "4.", 13)
-    | numbered("Figure", "5.", 9) | numbered("Figure", "6.", 7) | numbered("Table", "3.", 1)
-    | numbered("Table", "4.", 3) | numbered("Table", "5.", 3) | numbered("Table", "6.", 2),
-}  # fmt: skip
-"""What the papers number."""
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("paper", FIGURES)
-def test_every_figure_of_a_paper_has_its_line(paper: str) -> None:
-    """Each line names files or commands that there are."""
-    page = (DOCS / "papers-figures.md").read_text(encoding="utf-8")
-    section = next(part for part in page.split("\n## ")[1:] if part.startswith(paper))
-    rows = [line.strip("| ").split(" | ") for line in section.splitlines() if line.startswith("| ")][1:]
-    assert sorted(row[0] for row in rows) == sorted(FIGURES[paper])
-    for figure, here, where in rows:
-        files = re.findall(r"`([^`]+)`", where)
-        assert files, figure
-        assert [f for f in files if not (ROOT / f).exists()] == [], figure
-        assert set(re.findall(r"`(?:tflm-memopt )?(explore|registers|optimize)", here)) <= commands_of_the_parser()
-        assert set(re.findall(r"`(--[\w-]+)`", here)) <= parsed_flags(), figure
-
-
-@pytest.mark.parametrize("page", [ROOT / "README.md", *sorted(DOCS.glob("*.md"))], ids=lambda p: p.name)
-def test_files_that_a_page_names_exist(page: Path) -> None:
-    named = re.findall(
-        r"\b(?:benchmarks|custom_ops|examples|scripts|tests|tflm_memopt)/[\w./-]*\.\w+\b", page.read_text()
-    )
-    assert [name for name in named if not (ROOT / name).exists()] == []
-
-
-def commands_of_the_parser() -> set[str]:
-    return set(next(a.choices for a in cli.parser()._actions if isinstance(a.choices, dict)))
-
-
-def parsed_flags() -> set[str]:
-    """Of all commands."""
-    commands = next(a.choices for a in cli.parser()._actions if isinstance(a.choices, dict))
-    return {flag for command in commands.values() for action in command._actions for flag in action.option_strings}
-
-
-def test_readme_is_one_screen() -> None:
-    lines = (ROOT / "README.md").read_text(encoding="utf-8").splitlines()
-    assert len(lines) <= 60
-    assert any("docs/memory.svg" in line for line in lines)

@@ -17,7 +17,6 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-import solving
 from conftest import EXAMPLE, heard
 
 from tflm_memopt.runtime.native import file_name
@@ -168,7 +167,6 @@ def installed(wheel: Path, folder: Path) -> Command:
     subprocess.run(pip, check=True, capture_output=True)
     (packages,) = environment.rglob("site-packages")
     (packages / "dependencies.pth").write_text(sysconfig.get_path("purelib"))
-    (packages / "sitecustomize.py").write_text(solving.SITE)
 
     def run(*arguments: str) -> subprocess.CompletedProcess[str]:
         clean = {**{k: v for k, v in os.environ.items() if not k.startswith("PYTHON")}, "PATH": str(scripts)}

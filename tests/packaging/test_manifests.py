@@ -7,7 +7,6 @@ import json
 import re
 import runpy
 import shutil
-import subprocess
 import sys
 from pathlib import Path
 from typing import Any
@@ -48,16 +47,6 @@ def test_versions_agree(library: dict[str, Any], component: dict[str, Any]) -> N
     assert {library["version"], component["version"]} == {tflm_memopt.__version__}  # as a parser reads them
 
 
-def test_no_other_file_states_the_version() -> None:
-    """A file that does has to be in a table of scripts/version.py, or it is forgotten at the next release."""
-    listed = subprocess.run(["git", "ls-files", "-z"], cwd=ROOT, capture_output=True, check=True).stdout.decode()
-    number = re.compile(rb"(?<![\d.])%b(?![\d.]*\d)" % re.escape(tflm_memopt.__version__).encode())
-    files = [name for name in listed.split("\0") if (ROOT / name).is_file()]
-    stating = {name for name in files if number.search((ROOT / name).read_bytes())}
-    measured = "tflm_memopt/analysis/costs.json"  # says of which version its figures are
-    assert stating - {measured} == {*VERSION["PLACES"], *VERSION["BY_HAND"]}
-
-
 def test_the_version_is_set_everywhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     for name in (*VERSION["PLACES"], *VERSION["BY_HAND"]):
         (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
@@ -68,31 +57,6 @@ def test_the_version_is_set_everywhere(tmp_path: Path, monkeypatch: pytest.Monke
     assert {stated[name] for name in VERSION["PLACES"]} == {"98.7.6"}
     assert {stated[name] for name in VERSION["BY_HAND"]} == {tflm_memopt.__version__}
     assert json.loads((tmp_path / "custom_ops/library.json").read_bytes())["version"] == "98.7.6"
-
-
-@pytest.mark.parametrize(
-    ("arguments", "code"),
-    [([], 0), (["--tag", f"v{tflm_memopt.__version__}"], 0), (["--tag", "v98.7.6"], 1), (["1.2"], 2)],
-)
-def test_the_script_answers_for_a_release(arguments: list[str], code: int) -> None:
-    command = [sys.executable, ROOT / "scripts/version.py", *arguments]
-    assert subprocess.run(command, capture_output=True, check=False).returncode == code
-
-
-def test_addresses_agree(pyproject: dict[str, Any], library: dict[str, Any], component: dict[str, Any]) -> None:
-    home = pyproject["project"]["urls"]["Repository"]
-    assert re.fullmatch(r"https://[\w./-]+", home)
-    assert component["url"] == home
-    assert library["repository"]["url"] == f"{home}.git"
-    assert f"\nurl={home}\n" in (ROOT / "arduino/library.properties").read_text()
-    assert f"({home})" in (LIBRARY / "README.md").read_text()
-    links = pyproject["tool"]["hatch"]["metadata"]["hooks"]["fancy-pypi-readme"]["substitutions"]
-    assert f"{home}/blob/main/" in links[1]["replacement"]
-
-
-def test_licences_agree(pyproject: dict[str, Any], library: dict[str, Any], component: dict[str, Any]) -> None:
-    assert {pyproject["project"]["license"], library["license"], component["license"]} == {"Apache-2.0"}
-    assert "Version 2.0, January 2004" in (ROOT / "LICENSE").read_text()
 
 
 def test_pinned_interpreter_is_the_one_that_the_shim_knows(pyproject: dict[str, Any]) -> None:
@@ -157,9 +121,3 @@ def inherited(config: configparser.ConfigParser, section: str, option: str) -> s
     if option in config[section]:
         return config[section][option]
     return inherited(config, config[section]["extends"], option)
-
-
-def test_readme_commands_exist() -> None:
-    targets = set(re.findall(r"^(\w+):", (ROOT / "Makefile").read_text(), re.MULTILINE))
-    commands = re.findall(r"(?:^|`)make (\w+)", (ROOT / "README.md").read_text(), re.MULTILINE)
-    assert commands and set(commands) <= targets

@@ -11,10 +11,9 @@ import tflm_memopt
 from tflm_memopt.analysis.flash import Firmware, kernels, tflm
 from tflm_memopt.analysis.timing import Clock, Time, time_of
 from tflm_memopt.errors import UsageError
-from tflm_memopt.ops.packing import TARGETS
 from tflm_memopt.report import times
 from tflm_memopt.results import Optimized
-from tflm_memopt.targets.boards import STACK, Board, board, boards, fit
+from tflm_memopt.targets.boards import STACK, Board, board, fit
 from tflm_memopt.tflm.arena import Arena
 
 PLAIN = Board(
@@ -30,47 +29,6 @@ def arena(total: int) -> Arena:
 def plain(nbytes: int) -> Firmware:
     """Of a model that stays as it is, with operators that nobody has."""
     return Firmware(nbytes, ())
-
-
-@pytest.mark.parametrize("name", boards())
-def test_every_figure_is_plausible_and_has_a_source(name: str) -> None:
-    b = board(name)
-    wanted = {"ram", "flash", "largest_block", "core", "radio", "clock"}
-    wanted |= {"external_ram"} if b.external_ram else set()
-    wanted |= {"flash_timing"} if b.flash_timing else set()
-    assert wanted == set(b.sources)
-    assert all(url.startswith(("https://", "http://")) for url in b.sources.values())
-    assert 8_000 <= b.ram <= 2**21
-    assert 8 <= b.mhz <= 1_000
-    assert b.target in TARGETS
-    assert b.external_ram % 2**20 == 0
-    assert b.core_ram + b.radio_ram < b.ram
-    assert b.core_flash + b.radio_flash < b.flash
-    assert b.largest_block <= b.ram
-    assert b.abi == "ilp32"
-    assert b.note
-    assert 0 < b.arena_limit < b.ram
-
-
-def test_a_flash_that_is_described_is_plausible() -> None:
-    described = [b for b in boards().values() if b.flash_timing]
-    assert {b.core for b in described} >= {"Cortex-M4F", "Cortex-M3", "Cortex-M0+"}
-    for b in described:
-        flash = b.flash_timing
-        assert flash
-        assert 1_000 / b.mhz * (flash.wait_states + 1) >= 20, "ns that a line takes"
-        assert flash.line_bytes in {4, 8, 16, 32}
-
-
-def test_platformio_builds_each_board_once() -> None:
-    places = [b.platformio for b in boards().values() if b.platformio]
-    assert len(places) == len(set(places))
-    assert all(place.count("/") == 1 for place in places)
-
-
-def test_a_known_board() -> None:
-    assert board("nano33ble").ram == 262_144
-    assert board("nano33ble").flash == 983_040
 
 
 def test_an_unknown_board_is_refused_with_those_there_are() -> None:
