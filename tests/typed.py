@@ -125,7 +125,7 @@ def runs(data: bytes) -> bool:
             interpreter = oracle.interpreter(data, 1 << 18)
             graph = read(data).graph
             for k, tensor in enumerate(graph.tensors[t] for t in graph.inputs):
-                if tensor.dtype in ("FLOAT32", "INT8", "INT16", "INT32"):  # or a division by zero is refused
+                if tensor.dtype in ("FLOAT32", "INT8", "INT16", "INT32", "INT64"):  # or a division by zero is refused
                     interpreter.set_input(np.ones(tensor.shape, tensor.dtype.lower()), k)
             os._exit(int(interpreter.invoke() != 0))
         except BaseException:

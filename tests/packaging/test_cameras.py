@@ -51,10 +51,10 @@ pytestmark = pytest.mark.skipif(
 
 
 def network(shape: tuple[int, ...], dtype: str, affine: tuple[float, int] | None) -> bytes:
-    """Any model with such an input; what it computes is of no interest."""
+    """Build a model with this input. TFLM has no RELU for uint8."""
     net = Net(1)
     x = net.input(shape, affine, dtype=dtype)
-    return net.model(net.unary("RELU", x, dtype=dtype, out=affine))
+    return net.model(net.unary("QUANTIZE", x) if dtype == "UINT8" else net.unary("RELU", x, dtype=dtype, out=affine))
 
 
 def seen(model: bytes, which: int, frame: NDArray[np.uint8], folder: Path) -> bytes:

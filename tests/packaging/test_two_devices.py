@@ -85,7 +85,7 @@ def test_two_boards_find_the_shape_together(tmp_path: Path) -> None:
     air = os.environ | {"RADIO": str(tmp_path), "LOSS": "10", "TSAN_OPTIONS": "exitcode=66"}
     helper = subprocess.Popen([programs[1]], env=air | {"ADDRESS": "1", "LOOPS": "1000000"}, stderr=subprocess.PIPE)
     try:
-        asked = air | {"ADDRESS": "0", "LOOPS": "8"}
+        asked = air | {"ADDRESS": "0", "LOOPS": "16"}
         done = subprocess.run([programs[0]], env=asked, capture_output=True, text=True, timeout=120, check=False)
         assert helper.poll() is None, "the helper ended"
     finally:

@@ -13,6 +13,7 @@ from property.ports import ported, ports_of
 
 from tflm_memopt.convert import pipeline
 from tflm_memopt.emit import specialized
+from tflm_memopt.emit.embedded import STEPPED, embedded, entries
 from tflm_memopt.emit.module import Module, module
 from tflm_memopt.emit.module_text import module_header, module_source
 from tflm_memopt.errors import UsageError
@@ -25,6 +26,7 @@ from tflm_memopt.plan.search.tiles_plan import NO_RECOMPUTE
 from tflm_memopt.results import FrameReport
 from tflm_memopt.rewrite.int8_io import Int8Interface, int8_io
 from tflm_memopt.rowgraph.inputs import InputMode
+from tflm_memopt.runtime.regions import regions
 from tflm_memopt.runtime.verification import Verification
 from tflm_memopt.runtime.verify import sample, verify
 
@@ -69,7 +71,12 @@ def written(data: bytes, folder: Path, rng: random.Random) -> bytes:
     new = pipeline.lower(source, border, planned, options)
     whole = module(NAME, read(new), _frame(planned))
     (folder / f"{NAME}.h").write_text(module_header(whole))
-    (folder / f"{NAME}.c").write_text(module_source(whole, sample(data, new), _own(whole)))
+    straight = _own(whole)
+    (folder / f"{NAME}.c").write_text(module_source(whole, sample(data, new), straight))
+    operators = regions(read(new))
+    called = STEPPED if straight else entries(operators)
+    for name, text in embedded(NAME, [operator.program for operator in operators], called).items():
+        (folder / name).write_text(text)
     return new
 
 

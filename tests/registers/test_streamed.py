@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from conftest import EXAMPLE
-from cores.core import HERE, LIBRARY, build, emulate, missing_tools, sources
+from cores.core import HERE, build, emulate, missing_tools
 from registers.drivers import EXAMPLES, FIXED, fields, seen, written
 from registers.on_core import RV32
 from registers.plain import PLAIN
@@ -18,11 +18,11 @@ from registers.simulated import Ran, parsed, program
 
 import tflm_memopt
 from tflm_memopt.emit import bundle
+from tflm_memopt.emit.library import include_flags
 from tflm_memopt.runtime.process import run_model
 from tflm_memopt.runtime.verify import sample
 
 ROM_BYTES = 4 << 20
-LIBRARY_C = [path for path in sources() if path.suffix == ".c"]
 """Without the assembly of cores with DSP."""
 X, Y = 32, 12
 """The window's corner in examples/registers/stream_main.c."""
@@ -45,15 +45,15 @@ def module(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def on_host(arguments: Sequence[Path | str], folder: Path) -> str:
-    files = [*arguments, Path(__file__).with_name("host.c"), *LIBRARY_C]
-    subprocess.run(["cc", "-std=c11", "-O1", *files, f"-I{LIBRARY / 'include'}", "-o", folder / "program"], check=True)
+    files = [*arguments, Path(__file__).with_name("host.c")]
+    subprocess.run(["cc", "-std=c11", "-O1", *files, *include_flags(), "-o", folder / "program"], check=True)
     return subprocess.run([folder / "program"], check=True, capture_output=True, text=True).stdout
 
 
 def on_core(arguments: Sequence[Path | str], folder: Path) -> str:
     files = [a for a in arguments if isinstance(a, Path)] + [HERE / name for name in RV32.start]
-    files += [Path(__file__).with_name("machine.c"), *LIBRARY_C]
-    flags = [f"-I{HERE}", *(a for a in arguments if isinstance(a, str))]
+    files += [Path(__file__).with_name("machine.c")]
+    flags = [f"-I{HERE}", *include_flags(), *(a for a in arguments if isinstance(a, str))]
     build(RV32, files, folder / "image.elf", flags, rom_bytes=ROM_BYTES)
     return emulate(RV32, folder / "image.elf")
 
@@ -63,7 +63,7 @@ Machine = Callable[[Sequence[Path | str], Path], str]
 
 def run(machine: Machine, driver: Path, module: Path, folder: Path) -> Ran:
     table = fields("camera", FIXED["camera"].description.read_text())
-    files = [driver, EXAMPLES / "stream_main.c", module / f"{EXAMPLE.stem}.c"]
+    files = [driver, EXAMPLES / "stream_main.c", *sorted(module.glob("*.c"))]
     arguments = program(folder, "camera", files, table, [module, driver.parent])
     return parsed(machine(["-DSTREAMED", *arguments], folder))
 

@@ -138,7 +138,7 @@ class FloatModel:
         if len({len(array) for array in arrays}) > 1 or not len(arrays[0]):
             raise UsageError(
                 f"the arrays hold {[len(a) for a in arrays]} examples",
-                code="examples_count",
+                code="arrays_count",
                 hint="the same number, at least one",
             )
         return [array.astype(np.float32) for array in arrays]

@@ -119,7 +119,7 @@ BAD: Mapping[str, list[str]] = {
     "arrays_count": ["net.keras", "--calibrate", "x.npy", "x.npy"],
     "labels_count": ["net.keras", "--calibrate", "x.npy", "--test", "x_test.npy", "x.npy"],
     "test_count": ["net.keras", "--calibrate", "x.npy", "--test", "x_test.npy"],
-    "examples_count": ["net.keras", "--calibrate", "none.npy"],
+    "no_npy": ["net.keras", "--calibrate", "none.npy"],
     "no_keras_model": ["broken.keras", "--calibrate", "x.npy"],
 }
 """Code -> what leads to it."""
