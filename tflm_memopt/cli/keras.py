@@ -135,11 +135,11 @@ class FloatModel:
                     where=f"input '{name}'",
                     hint="examples stacked along the first axis, prepared as for training",
                 )
-        if len({len(array) for array in arrays}) > 1 or not len(arrays[0]):
+        if len({len(array) for array in arrays}) > 1:
             raise UsageError(
                 f"the arrays hold {[len(a) for a in arrays]} examples",
-                code="arrays_count",
-                hint="the same number, at least one",
+                code="examples_count",
+                hint="the same number of examples in each array",
             )
         return [array.astype(np.float32) for array in arrays]
 

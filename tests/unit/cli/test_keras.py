@@ -61,6 +61,9 @@ class Mine(tf.keras.layers.Layer):
 tf.keras.Sequential([steps, Mine(), tf.keras.layers.Dense(2)]).save("mine.keras")
 tf.keras.Sequential([steps, tf.keras.layers.Lambda(lambda x: 2 * x)]).save("lambda.keras")
 np.save("x_steps.npy", random.normal(size=(20, 4, 4)).astype(np.float32))
+others = tf.keras.Input((4, 4))
+tf.keras.Model([steps, others], tf.keras.layers.Dense(2)(steps + others)).save("two.keras")
+np.save("x_fewer.npy", np.zeros((19, 4, 4), np.float32))
 np.save("x_small.npy", images[:60, :12, :12])
 np.save("x_test.npy", images[300:])
 np.save("y_test.npy", labels[300:])
@@ -119,6 +122,7 @@ BAD: Mapping[str, list[str]] = {
     "arrays_count": ["net.keras", "--calibrate", "x.npy", "x.npy"],
     "labels_count": ["net.keras", "--calibrate", "x.npy", "--test", "x_test.npy", "x.npy"],
     "test_count": ["net.keras", "--calibrate", "x.npy", "--test", "x_test.npy"],
+    "examples_count": ["two.keras", "--calibrate", "x_steps.npy", "x_fewer.npy"],
     "no_npy": ["net.keras", "--calibrate", "none.npy"],
     "no_keras_model": ["broken.keras", "--calibrate", "x.npy"],
 }
