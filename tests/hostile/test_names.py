@@ -53,7 +53,7 @@ def test_bad_names_are_refused(name: str, tmp_path: Path) -> None:
         App({name: AppModel(b"")})
     assert refused.value.code == "app_model_name"
     if name != BAD["a folder"]:  # which generated files may be in
-        with pytest.raises(UsageError, match="no file can be called"):
+        with pytest.raises(UsageError, match="invalid file name"):
             paths_below(tmp_path, {f"project/{name}": b""})
     if name.isprintable():
         (tmp_path / "in").mkdir()
@@ -157,7 +157,7 @@ def test_registers_of_a_driver_of_a_strange_name(name: str, tmp_path: Path, caps
     (tmp_path / name).write_text(spi.driver.read_text())
     command = ["registers", str(tmp_path / name), str(spi.description), "-I", str(PLAIN)]
     assert cli.main([*command, "-o", str(tmp_path / "out")]) == cli.BAD
-    assert "no file can be called" in capsys.readouterr().err
+    assert "invalid file name" in capsys.readouterr().err
     assert not (tmp_path / "out").exists()
 
 

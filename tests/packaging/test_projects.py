@@ -236,7 +236,7 @@ def test_a_project_says_what_the_camera_sees(project: str, where: str, tflm: str
 def test_a_model_that_does_not_start_says_so_again_and_again(project: str, tflm: str, tmp_path: Path) -> None:
     """Whoever opens a native USB port late hears it, and TFLM's own reason."""
     said = told(project, classifier("arena")[1], TFLM[tflm], tmp_path, loops=3, arena=800).splitlines()
-    ours = [k for k, line in enumerate(said) if line == "not ready: TFLM says above why the model does not start"]
+    ours = [k for k, line in enumerate(said) if line == "not ready: TFLM printed above why the model does not start"]
     assert len(ours) == 3
     assert said == 3 * ["Too many buffers (max is 0)", said[ours[0]]]  # TFLM's planner has no room for its list
 
@@ -388,7 +388,7 @@ def test_it_answers_the_runner(task: BenchmarkTask, where: str, tmp_path: Path) 
     assert lines.index("m-load-done") < lines.index("m-warmup-start-1") < lines.index("m-infer-start-2")
     assert lines.count("m-ready") == 1 + typed.count("%")
     assert [line[:22] for line in lines if line.startswith("e-[")] == [
-        "e-[Unknown command: no", "e-[db load wants 1 to ", "e-[infer wants at leas",
+        "e-[Unknown command: no", "e-[db load expects 1 t", "e-[infer expects at le",
     ]  # fmt: skip
     results = [line for line in lines if line.startswith("m-results-[")]
     assert len(results) == 2 and results[0] == results[1]

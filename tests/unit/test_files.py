@@ -60,7 +60,7 @@ def _address_space() -> int:
 def test_what_has_no_end_is_not_read(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "pipe")
     for path in (tmp_path / "pipe", Path("/dev/zero")):
-        with pytest.raises(UsageError, match="is no regular file") as raised:
+        with pytest.raises(UsageError, match="is not a regular file") as raised:
             read_model(path)
         assert raised.value.code == "no_regular_file"
     with pytest.raises(UsageError, match="cannot read"):
@@ -75,7 +75,7 @@ def test_readable_like_any_new_file(tmp_path: Path) -> None:
 
 def test_a_failure_leaves_nothing_behind(tmp_path: Path) -> None:
     (tmp_path / "taken").mkdir()
-    with pytest.raises(UsageError, match=r"cannot write .*taken: .*\n  try: another folder"):
+    with pytest.raises(UsageError, match=r"cannot write .*taken: .*\n  try: choose another folder"):
         write_file(tmp_path / "taken", b"data")
     assert [p.name for p in tmp_path.iterdir()] == ["taken"]
 

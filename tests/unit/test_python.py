@@ -123,7 +123,7 @@ def test_the_original_is_never_overwritten(result: Optimized) -> None:
 def test_names_of_files(result: Optimized) -> None:
     ends = ("tflite", "plan.json", "report.json", "report.html")
     assert list(result.files("tflite")) == [f"small.{end}" for end in ends]
-    with pytest.raises(UsageError, match="'arduin' is nothing to emit\n  try: arduino"):
+    with pytest.raises(UsageError, match="unknown emitter 'arduin'\n  try: arduino"):
         result.files("cpp,arduin")
 
 

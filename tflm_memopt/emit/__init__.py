@@ -1,1 +1,1 @@
-"""What is written beside a rewritten model: arrays, resolvers, C modules and projects to compile it in."""
+"""Writes the files that accompany a rewritten model: arrays, op resolvers, C modules and projects that compile them."""

@@ -1,4 +1,4 @@
-"""APP_app.h: what firmware needs of several models in one arena: its size, one resolver, who may run beside whom."""
+"""Writes APP_app.h, the header for firmware with several models in one arena: arena size, op resolver and turns."""
 
 from __future__ import annotations
 
@@ -21,7 +21,9 @@ NEWLINE = "\n"
 
 
 def arena_bytes(abi: Abi, models: Sequence[Optimized], libraries: Sequence[Library], arena: Arena) -> int:
-    """The arena to declare, in whole alignment units: enough for any build of TFLM for this width of pointers."""
+    """Return the arena bytes to declare: enough for any build of TFLM with this pointer width, in whole alignment
+    units.
+    """
     full: Abi = "ilp32-full" if abi.startswith("ilp32") else "lp64-full"
     data = [done.model for done in models]
     others = [
@@ -33,7 +35,7 @@ def arena_bytes(abi: Abi, models: Sequence[Optimized], libraries: Sequence[Libra
 
 
 def app_header(result: AppOptimized) -> str:
-    """APP_app.h."""
+    """Return the text of APP_app.h."""
     app, names = result.app, list(result.models)
     c, include_guard = identifier(app.name), guard(app.name, "app")
     includes = "".join(f'#include "{file_stem(n)}_{kind}.h"\n' for n in names for kind in ("model", "ops"))
@@ -51,8 +53,8 @@ def app_header(result: AppOptimized) -> str:
 //   MicroAllocator *allocator = MicroAllocator::Create(arena, {c}_arena_size);
 //   MicroInterpreter each(GetModel(NAME_model), {c}_op_resolver(), allocator);  // for each model
 //
-// AllocateTensors() of all of them comes before the first inference. A model's inputs are written when it is its turn:
-// what others leave there is theirs.
+// Call AllocateTensors() of all interpreters before the first inference. Write a model's inputs only during its turn:
+// outside its turn, the bytes belong to other models.
 #ifndef {include_guard}
 #define {include_guard}
 
@@ -69,7 +71,7 @@ enum {c}_model : unsigned {{
 
 
 def _resolver(c: str, operators: Sequence[Needed]) -> str:
-    """The operators of all models."""
+    """Return C++ code for the op resolver that all models share."""
     adds = "\n".join(
         f"    resolver.{n.add};" if n.add else f"    // {comment(n.operator)}: {n.note}" for n in operators
     )
@@ -80,7 +82,7 @@ using namespace ::tflite::micro;
 using Resolver = MicroMutableOpResolver<{max(len(operators), 1)}>;
 }}  // namespace {c}_app
 
-/* The operators of all models and no others, for all interpreters. */
+/* The operators that the models need, for all interpreters. */
 inline {c}_app::Resolver &{c}_op_resolver() {{
   static {c}_app::Resolver resolver;
   static bool filled = false;
@@ -94,13 +96,13 @@ inline {c}_app::Resolver &{c}_op_resolver() {{
 
 
 def _turns(c: str, running: Sequence[int], paused: Sequence[int]) -> str:
-    """The C++ function that says which models may run now."""
+    """Return the C++ function that holds which models may run now."""
     rows = ", ".join(f"{{{a:#x}u, {b:#x}u}}" for a, b in zip(running, paused, strict=True))
     return f"""\
-/* Whose turn it is. tmo_enter(&{c}_turns(), MODEL) before a model's inputs are filled, before a push of rows and when
- * a paused model goes on: unless it says TMO_OK, the bytes are another model's. tmo_leave() when the outputs are read.
- * tmo::RunToPause() and tmo::PushRows() take both, and run nothing out of turn. Where tasks take each other's turn, all
- * of these calls belong inside a lock. */
+/* The models' turns. Call tmo_enter(&{c}_turns(), MODEL) before filling a model's inputs, before pushing rows and
+ * before resuming a paused model; unless it returns TMO_OK, another model owns the bytes. Call tmo_leave() after
+ * reading the outputs. tmo::RunToPause() and tmo::PushRows() make both calls and run nothing out of turn. If several
+ * tasks run models, make all of these calls inside a lock. */
 inline tmo_turns &{c}_turns() {{
   static const tmo_excluded excluded[] = {{{rows}}};
   static tmo_turns turns = {{excluded, {len(running)}, 0, 0}};
@@ -110,16 +112,16 @@ inline tmo_turns &{c}_turns() {{
 
 
 def _operators(result: AppOptimized) -> Iterator[Needed]:
-    """Each once."""
+    """Yield each operator that some model needs, once."""
     every = (n for done in result.models.values() for n in needed(read(done.model), symbol(result.app.name)))
     yield from {(n.operator, n.operator in OURS): n for n in every}.values()
 
 
 def _sizes(c: str, result: AppOptimized) -> str:
-    """The arena, and where each model lies in it."""
+    """Return C++ constants for the arena size and for the offset of each model's head."""
     report = result.report
     lines = [
-        f"/* The interpreters take {report.arena.figure(report.arena.total)} B of it ({report.arena.abi}):",
+        f"/* The interpreters use {report.arena.figure(report.arena.total)} B of it ({report.arena.abi}):",
         f" * head {report.arena.figure(report.arena.head)}, tail {report.arena.figure(report.arena.tail)}.",
         " * Heads, in bytes from the arena's start:",
     ]
@@ -131,7 +133,9 @@ def _sizes(c: str, result: AppOptimized) -> str:
 
 
 def excluded(result: AppOptimized) -> tuple[list[int], list[int]]:
-    """For each model, a bit for each one that must not run, and for each that must not be paused, when it begins."""
+    """For each model, return a bit mask of the models that must not run, and one of those that must not be paused, at
+    its start.
+    """
     names = list(result.models)
     yields = {(one.model, other) for one in result.report.pausing for other in one.runs}
     turns = {frozenset(pair) for pair in yields}
@@ -147,7 +151,7 @@ def excluded(result: AppOptimized) -> tuple[list[int], list[int]]:
 
 
 def library_file(result: AppOptimized) -> Mapping[str, str]:
-    """APP_library.c by its name; nothing if no model has an operator of ours."""
+    """Return APP_library.c by name, or nothing if no model has one of our operators."""
     models = [read(done.model) for done in result.models.values()]
     found = [region for model in models for region in regions(model)]
     if not found:
@@ -157,5 +161,5 @@ def library_file(result: AppOptimized) -> Mapping[str, str]:
 
 
 def files(result: AppOptimized) -> Mapping[str, str]:
-    """APP_app.h and APP_library.c by their names."""
+    """Return APP_app.h and APP_library.c by name."""
     return {f"{file_stem(result.app.name)}_app.h": app_header(result), **library_file(result)}

@@ -1,4 +1,4 @@
-"""APP.h and APP.c beside the C modules of an application's models: one arena for all of them, and whose turn it is."""
+"""Writes APP.h and APP.c for an application of C modules: one arena for all models, and their turns."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ from tflm_memopt.runtime.regions import planned
 
 
 def files(result: AppOptimized, samples: Mapping[str, Sample]) -> Mapping[str, str]:
-    """File name -> content. samples: by model, what its self-test runs.
+    """Return the content of each file by name. samples: for each model, what its self-test runs.
 
-    Raises UsageError for a model of which operators stay builtin, or whose inputs or outputs C has no type for.
+    Raises UsageError for a model with builtin operators, or with inputs or outputs of a type that C does not have.
     """
     name, found = file_stem(result.app.name), modules(result)
     texts = {f"{name}.h": _header(result, found), f"{name}.c": _source(result, found)}
@@ -31,7 +31,7 @@ def files(result: AppOptimized, samples: Mapping[str, Sample]) -> Mapping[str, s
 
 
 def modules(result: AppOptimized) -> Mapping[str, Module]:
-    """The models in their one arena: heads as they were laid out, and behind them the state of each."""
+    """Return the models' modules in their shared arena: first the heads as laid out, then the state of each model."""
     alone = {name: _alone(name, done) for name, done in result.models.items()}
     head, at = 0, dict[str, dict[TensorId, int]]()
     for name, done in result.models.items():
@@ -57,8 +57,10 @@ def _states(m: Module) -> list[TensorId]:
 
 
 def _in_head(model: Model, m: Module) -> tuple[dict[TensorId, int], int]:
-    """Where a model's buffers are, its states excepted, and where they end. What TFLM would place lies above the rest:
-    models of which there is such a thing exclude all others, and hold nothing.
+    """Return the offsets of a model's buffers except its states, and the end of the last buffer.
+
+    Buffers that TFLM would place go above the others. A model with such buffers excludes all other models and retains
+    nothing.
     """
     at = planned(model, m.at)
     end = max((offset + model.graph.tensors[t].nbytes for t, offset in at.items()), default=0)
@@ -74,21 +76,21 @@ def _sharing(result: AppOptimized, name: str) -> InApp:
 
 
 def _header(result: AppOptimized, found: Mapping[str, Module]) -> str:
-    """APP.h."""
+    """Return the text of APP.h."""
     c, include_guard = identifier(result.app.name), guard(result.app.name, "module")
     names = [f"{c}_{identifier(name)}" for name in found]
     return f"""\
 /* {len(found)} models in one arena, without an interpreter: C11, for tflm-memopt's custom_ops.
  * Written by tflm-memopt.
  *
- *   if (tmo_enter(&{c}_turns, {names[0]}) == TMO_OK) {{  // else the bytes are another model's now
+ *   if (tmo_enter(&{c}_turns, {names[0]}) == TMO_OK) {{  // otherwise another model owns the bytes
  *     ...                                     // fill the inputs, invoke or push, read the outputs
  *     tmo_leave(&{c}_turns, {names[0]});
  *   }}
  *
- * Each model has a header of its own. What runs out of turn runs nothing and says TMO_OUT_OF_TURN. Where tasks
- * take each other's turn, all of these calls belong inside a lock.
- * Compile {comment(file_name(result.app.name))} as well: it has the part of the library that these models need. */
+ * Each model has its own header. A model out of turn runs nothing and returns TMO_OUT_OF_TURN. If several tasks
+ * run models, make all of these calls inside a lock.
+ * Compile {comment(file_name(result.app.name))} as well: it contains the part of the library that these models need. */
 #ifndef {include_guard}
 #define {include_guard}
 
@@ -104,16 +106,16 @@ extern "C" {{
 
 enum {c}_model {{ {", ".join(names)} }};
 
-/* All bytes of all models. */
+/* The arena of all models. */
 extern uint8_t {c}_arena[{c.upper()}_ARENA_BYTES];
-/* Whose turn it is (tmo/turns.h). */
+/* The models' turns (tmo/turns.h). */
 extern tmo_turns {c}_turns;
 
-/* Once, before everything else: whether this library runs all programs. */
+/* Call it once, first. It checks that this library can run all programs. */
 tmo_status {c}_init(void);
 
-/* Each model's own, one after the other: how many bytes of outputs differ from what TFLM gives on a PC; negative: a
- * tmo_status, of the first that failed. */
+/* Runs the self-tests of all models. Returns the number of output bytes that differ from TFLM on a PC, or the negative
+ * tmo_status of the first test that failed. */
 int32_t {c}_selftest(void);
 
 #ifdef __cplusplus
@@ -129,7 +131,7 @@ def _arena(found: Mapping[str, Module]) -> int:
 
 
 def _source(result: AppOptimized, found: Mapping[str, Module]) -> str:
-    """APP.c."""
+    """Return the text of APP.c."""
     c = identifier(result.app.name)
     rows = ", ".join(f"{{{a:#x}u, {b:#x}u}}" for a, b in zip(*excluded(result), strict=True))
     return f"""\

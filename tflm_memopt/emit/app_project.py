@@ -1,4 +1,4 @@
-"""The program around several models in one arena, which run in turn, for projects (emit/project.py)."""
+"""The program of a project with several models that share an arena and run in turn (emit/project.py)."""
 
 from __future__ import annotations
 
@@ -20,7 +20,10 @@ from tflm_memopt.runtime.telling import keeps_state
 
 
 def of_app(result: AppOptimized, subjects: Mapping[str, Subject], models: Texts, boards: Collection[str]) -> Project:
-    """subjects: of each model. models: their files. boards: as of Project, of all models together."""
+    """Return the project of an application.
+
+    subjects: one per model. models: the models' files. boards: as for Project, for all models together.
+    """
     name, each = file_stem(result.app.name), list(result.models.values())
     inputs = {file: text for subject in subjects.values() for file, text in stored(subject).items()}
 
@@ -60,7 +63,7 @@ def _program(result: AppOptimized, subjects: Mapping[str, Subject], platform: Pl
 
 
 def _model(subject: Subject, platform: Platform, runs: Sequence[str]) -> dict[str, Any]:
-    """What the template says of one model. runs: identifiers of those that run in its pauses."""
+    """Return the template context of one model. runs: identifiers of the models that run in its pauses."""
     said, frame = f"{printed(subject.name)}: ", subject.report.frame
     return {
         "c": identifier(subject.name),

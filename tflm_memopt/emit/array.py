@@ -1,4 +1,4 @@
-"""NAME_model.h and NAME_model.cpp: the model as a constant array for flash."""
+"""Writes NAME_model.h and NAME_model.cpp, the model as a constant array for flash."""
 
 from __future__ import annotations
 
@@ -7,16 +7,16 @@ from collections.abc import Iterator
 from tflm_memopt.emit.names import guard, identifier
 
 ALIGNMENT = 16
-"""What TFLM and the operator ask of the model's address."""
+"""Alignment of the model in bytes, which TFLM and our operator require."""
 BYTES_PER_LINE = 16
 _HEX = tuple(f"0x{byte:02x}," for byte in range(256))
 
 
 def model_header(name: str, nbytes: int) -> str:
-    """NAME_model.h."""
+    """Return the text of NAME_model.h."""
     c = identifier(name)
     return f"""\
-// {name}.tflite, {nbytes:,} B, for flash. Written by tflm-memopt. The model's own licence holds for its data.
+// {name}.tflite, {nbytes:,} B, for flash. Written by tflm-memopt. The model's own licence applies to its data.
 #ifndef {guard(name, "model")}
 #define {guard(name, "model")}
 
@@ -30,11 +30,11 @@ alignas({ALIGNMENT}) extern const unsigned char {c}_model[{c}_model_len];
 
 
 def model_source(name: str, data: bytes) -> str:
-    """NAME_model.cpp. TFLM reads the model in place, and the operator refuses a misaligned program: hence alignas."""
+    """Return the text of NAME_model.cpp. The array is aligned because the model is read in place."""
     c = identifier(name)
     lines = "\n".join(byte_lines(data))
     return f"""\
-// {name}.tflite, {len(data):,} B. Written by tflm-memopt. The model's own licence holds for its data.
+// {name}.tflite, {len(data):,} B. Written by tflm-memopt. The model's own licence applies to its data.
 #include "{name}_model.h"
 
 alignas({ALIGNMENT}) const unsigned char {c}_model[{c}_model_len] = {{
@@ -44,6 +44,6 @@ alignas({ALIGNMENT}) const unsigned char {c}_model[{c}_model_len] = {{
 
 
 def byte_lines(data: bytes) -> Iterator[str]:
-    """The inside of an array's initialiser."""
+    """Yield the lines of an array's initialiser."""
     for first in range(0, len(data), BYTES_PER_LINE):
         yield "  " + "".join(_HEX[byte] for byte in data[first : first + BYTES_PER_LINE])

@@ -1,4 +1,4 @@
-"""A model's inputs and outputs as the C++ around it needs them: types, shapes, scales, and which input is an image."""
+"""A model's inputs and outputs for its C++ program: types, shapes, scales, and whether the input is an image."""
 
 from __future__ import annotations
 
@@ -12,21 +12,25 @@ from tflm_memopt.model.interface import METADATA, changes_of, format_of, metadat
 from tflm_memopt.model.reader import Model
 
 RANGES: Mapping[str, tuple[int, int]] = {"INT8": (-128, 127), "UINT8": (0, 255), "INT16": (-32768, 32767)}
-"""The least and the greatest value of the quantized types that a camera's pixels can become."""
+"""Minimum and maximum of the quantized types to which camera pixels can be converted."""
 SMALLEST_IMAGE, LARGEST_IMAGE = 16, 2048
-"""Pixels of a side."""
+"""Limits of an image's height and width, in pixels."""
 
 
 @dataclass(frozen=True, slots=True)
 class Border:
-    """In the model's order; a streamed or external input as the whole that it stands for."""
+    """A model's inputs and outputs in its own order. A streamed or external input is given as the whole tensor."""
 
     inputs: tuple[Tensor, ...]
     outputs: tuple[Tensor, ...]
 
 
 def border(rewritten: Model, original: Model | None = None) -> Border:
-    """Without the original the rewritten model's own tensors: no external input, and of a streamed one a push."""
+    """Return a model's inputs and outputs.
+
+    Without the original, these are the rewritten model's own tensors: an external input is missing, and a streamed
+    input is one push.
+    """
     graph = rewritten.graph
     if original is not None:
         graph = with_whole_input(original.graph, graph, changes_of(metadata(rewritten.tree, METADATA)))
@@ -35,7 +39,7 @@ def border(rewritten: Model, original: Model | None = None) -> Border:
 
 
 def scales(c: str, of: Border) -> Iterator[str]:
-    """Constants of the quantized inputs and outputs, in C++11."""
+    """Yield C++11 constants for the scales of quantized inputs and outputs."""
     for side, tensors in (("input", of.inputs), ("output", of.outputs)):
         for k, tensor in enumerate(tensors):
             form = format_of(tensor)
@@ -46,7 +50,7 @@ def scales(c: str, of: Border) -> Iterator[str]:
 
 
 def literal(value: float) -> str:
-    """A float constant of C.
+    """Return a float constant of C.
 
     >>> literal(1.0), literal(0.00390625), literal(1e-12)
     ('1.0f', '0.00390625f', '1e-12f')
@@ -63,19 +67,21 @@ class Image:
     width: int
     channels: int
     type: str
-    """In C."""
+    """Element type in C."""
     lowest: int
     highest: int
-    """The least and the greatest quantized value; both 0: it takes real ones."""
+    """Minimum and maximum quantized value; both are 0 if the input takes real values."""
     black: float
     white: float
     """Real values of brightness 0 and 255."""
     why: str
-    """Where these two are from."""
+    """Source of `black` and `white`."""
 
 
 def image_of(of: Border, pixels: tuple[float, float] | None) -> Image | None:
-    """None for a model whose input is none. pixels: mean and standard deviation, if the model's metadata has them."""
+    """Return the image input of a model, or None. pixels: mean and standard deviation from the model's metadata, if
+    any.
+    """
     if len(of.inputs) != 1 or len(of.inputs[0].shape) != 4:
         return None
     (tensor,) = of.inputs
@@ -93,7 +99,7 @@ def image_of(of: Border, pixels: tuple[float, float] | None) -> Image | None:
 def _black_and_white(tensor: Tensor, pixels: tuple[float, float] | None) -> tuple[float, float, str]:
     if pixels is not None:
         mean, deviation = pixels
-        return (0 - mean) / deviation, (255 - mean) / deviation, "the model's metadata says so"
+        return (0 - mean) / deviation, (255 - mean) / deviation, "from the model's metadata"
     form = format_of(tensor)
     if form.scale is None or form.zero_point is None:
         return 0.0, 1.0, "a guess: the input has no scale"

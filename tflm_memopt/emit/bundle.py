@@ -1,6 +1,6 @@
-"""What `optimize` leaves in its folder: the model, the plan, the report, and C++ or C to compile in.
+"""The files that `optimize` writes: the model, the plan, the report, and C++ or C sources; also the plans of `explore`.
 
-And the plans that `explore` leaves. From data to bytes; nothing is written here.
+The functions return bytes and write no files.
 """
 
 from __future__ import annotations
@@ -38,34 +38,35 @@ Sampler = Callable[[], Sample] | None
 
 @dataclass(frozen=True, slots=True)
 class Extras:
-    """What is known about a model besides its rewrite."""
+    """Data about a model beside its rewrite."""
 
     sample: Sampler = None
-    """Runs it, for a kind that stores what comes out."""
+    """Function that runs the model, for emitters that store its outputs."""
     original: bytes | None = None
-    """As it was: its metadata, and the scale of an input that is external now."""
+    """The original model, which has the metadata and the scale of an external input."""
     labels: tuple[str, ...] = ()
-    """Labels of output 0, instead of those that the original's metadata has."""
+    """Labels of output 0, in place of those in the original's metadata."""
     kinds: frozenset[str] = frozenset()
-    """All that is written of it; files() says so."""
+    """All emitters that are used for the model; files() sets it."""
     library: str = ""
-    """Stem of the *_library.c that another one writes; empty: the model has its own."""
+    """Stem of an existing *_library.c, or "" if the model has its own."""
 
 
 Emitter = Callable[[str, Model, Optimized, Extras], Mapping[str, str]]
 NO_EXTRAS = Extras()
 NOTHING_PLANNED = Plan(steps=(), buffers=(), offsets=(), head=0, lower_bound=0, proven=True)
-"""The plan of a model that stays as it is."""
+"""The plan of an unchanged model."""
 
 
 def files(result: Optimized, name: str, kinds: Collection[str] = ("cpp",), extras: Extras = NO_EXTRAS) -> Files:
-    """File name -> content of everything about the model NAME, the model itself first.
+    """Return all files of a model by name, the model itself first.
 
-    kinds: of EMITTERS. Raises UsageError for a model that cannot be written so, and for labels that are not its.
+    kinds: names of EMITTERS. Raises UsageError for a model that an emitter cannot write, and for labels that do not
+    match the output.
     """
     if result.report.cores and (alone := next((kind for kind in kinds if kind in ONE_CORE), None)):
         hint = f"--emit cpp, {', '.join(kind for kind in PROJECTS if kind not in ONE_CORE)}; or --cores 1"
-        raise UsageError(f"--emit {alone} is for one core", code="cores_emit", hint=hint)
+        raise UsageError(f"--emit {alone} supports one core only", code="cores_emit", hint=hint)
     stem = file_stem(name)
     texts: dict[str, str] = {
         f"{stem}.plan.json": to_json((result.plan or NOTHING_PLANNED).to_json()),
@@ -81,7 +82,7 @@ def files(result: Optimized, name: str, kinds: Collection[str] = ("cpp",), extra
 
 
 def cpp(stem: str, model: Model, result: Optimized, extras: Extras) -> Mapping[str, str]:
-    """Model, resolver and library for TensorFlow Lite Micro."""
+    """Return model, op resolver and library for TensorFlow Lite Micro."""
     return {
         f"{stem}_model.h": model_header(stem, len(result.model)),
         f"{stem}_model.cpp": model_source(stem, result.model),
@@ -91,7 +92,7 @@ def cpp(stem: str, model: Model, result: Optimized, extras: Extras) -> Mapping[s
 
 
 def _library(stem: str, model: Model, result: Optimized, extras: Extras) -> Mapping[str, str]:
-    """NAME_library.c, the same for all kinds that are written together; nothing for a model without our operators."""
+    """Return NAME_library.c, which all emitters share, or nothing for a model without our operators."""
     if not (found := list(regions(model))):
         return {}
     called = STEPPED if extras.kinds == {"c-specialized"} else entries(found, shared=bool(result.report.cores))
@@ -101,7 +102,7 @@ def _library(stem: str, model: Model, result: Optimized, extras: Extras) -> Mapp
 
 
 def _module(run: Callable[[Module], str] | None = None) -> Emitter:
-    """The emitter of a C module. run: what runs it; None: the library's executor, kernels of a user's own as well."""
+    """Return the emitter of a C module. run: writes the code that runs it; by default, the library's executor."""
 
     def emit(stem: str, model: Model, result: Optimized, extras: Extras) -> Mapping[str, str]:
         if run:
@@ -118,9 +119,9 @@ def _module(run: Callable[[Module], str] | None = None) -> Emitter:
 
 
 MODULES = ("c", "c-specialized")
-"""Emitters without an interpreter: the library's executor runs the model, or code for it alone."""
+"""Emitters without an interpreter: the library's executor, or code for this model alone, runs the model."""
 ONE_CORE = (*MODULES, "stm32cube")
-"""Emitters whose programs have no second core."""
+"""Emitters whose programs use one core only."""
 
 
 def _border(model: Model, extras: Extras) -> Border:
@@ -128,7 +129,7 @@ def _border(model: Model, extras: Extras) -> Border:
 
 
 def _project(kind: str, write: Callable[[Project], Mapping[str, str]]) -> Emitter:
-    """The emitter of a project, in a folder of its own."""
+    """Return the emitter of a project in its own folder."""
 
     def emit(stem: str, model: Model, result: Optimized, extras: Extras) -> Mapping[str, str]:
         project = of_model(subject(stem, model, result, extras), cpp(stem, model, result, extras), result)
@@ -138,7 +139,7 @@ def _project(kind: str, write: Callable[[Project], Mapping[str, str]]) -> Emitte
 
 
 def subject(stem: str, model: Model, result: Optimized, extras: Extras) -> Subject:
-    """The model as a program has it. Raises UsageError for labels that are not its."""
+    """Return the model as a program needs it. Raises UsageError for labels that do not match the output."""
     if extras.sample is None or extras.original is None:
         raise ValueError("a project has a stored input and the original's scales: it needs a sample and the original")
     original = read(extras.original)
@@ -149,7 +150,7 @@ def subject(stem: str, model: Model, result: Optimized, extras: Extras) -> Subje
             f"{len(extras.labels)} labels for {count} values of the first output",
             code="labels_of_output",
             where="--labels",
-            hint="a label a line, in the order of the output's values",
+            hint="give one label per line, in the order of the output's values",
         )
     labels = extras.labels or (known.labels if len(known.labels) == count else ())
     return Subject(stem, result.report, borders, extras.sample(), labels, known.pixels)
@@ -163,12 +164,13 @@ EMITTERS: Mapping[str, Emitter] = {
     "c-specialized": _module(specialized.run),
     **{kind: _project(kind, write) for kind, write in PROJECTS.items()},
 }
-"""What `--emit` takes: the model alone; model and resolver for TensorFlow Lite Micro, in C++; a C module without an
-interpreter; projects around the model."""
+"""Emitters by their name for `--emit`: the model alone; model and op resolver in C++ for TensorFlow Lite Micro; a C
+module without an interpreter; projects around the model.
+"""
 
 
 def kinds(wanted: str | Collection[str]) -> tuple[str, ...]:
-    """Names of EMITTERS, as a list or with commas between them; UsageError for one that is none.
+    """Parse names of EMITTERS, from a list or a text with commas. Raises UsageError for an unknown name.
 
     >>> kinds("cpp, c"), kinds(["tflite"])
     (('cpp', 'c'), ('tflite',))
@@ -177,15 +179,15 @@ def kinds(wanted: str | Collection[str]) -> tuple[str, ...]:
     names = tuple(name.strip() for name in given if name.strip())
     if unknown := [name for name in names if name not in EMITTERS]:
         hint = one_of(unknown[0], EMITTERS)
-        raise UsageError(f"'{unknown[0]}' is nothing to emit", code="unknown_emit", hint=hint)
+        raise UsageError(f"unknown emitter '{unknown[0]}'", code="unknown_emit", hint=hint)
     if set(MODULES) <= set(names):
         both = " and ".join(MODULES)
-        raise UsageError(f"{both} write the same files", code="same_files", hint="one of them, or two folders")
+        raise UsageError(f"{both} write the same files", code="same_files", hint="emit one of them, or use two folders")
     return names
 
 
 def plans(result: Exploration, name: str) -> Files:
-    """File name -> content of the plans of a frontier, numbered as in its table."""
+    """Return the plans of a frontier by file name, numbered as in its table."""
     digits = len(str(max(0, len(result.points) - 1)))
     return {
         f"{file_stem(name)}.{number:0{digits}}.plan.json": to_json(point.plan.to_json()).encode()
@@ -194,7 +196,7 @@ def plans(result: Exploration, name: str) -> Files:
 
 
 def to_json(document: Mapping[str, Any]) -> str:
-    """One JSON document, for people as well. Floats that JSON lacks (a NaN that a model put out) become strings."""
+    """Return a readable JSON document. Floats that JSON lacks, such as a NaN in a model's output, become strings."""
     return json.dumps(_plain(document), indent=2, allow_nan=False) + "\n"
 
 

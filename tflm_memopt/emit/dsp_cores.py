@@ -1,8 +1,8 @@
-"""Inner loops for one model, in assembly for Armv7E-M's DSP extension: custom_ops/src/tmo_dsp_*.S, constants folded.
+"""Writes inner loops for one model in Armv7E-M DSP assembly: custom_ops/src/tmo_dsp_*.S with constants folded.
 
-The numbers of values, pixels and taps are known, so that loops are unrolled. Of a ReLU whose zero point is the least
-output a term of the rounding is left out: it matters only to sums that saturate anyway. Registers that fewer pixels
-leave take several words in one load.
+The numbers of values, pixels and taps are known, so loops are unrolled. For a ReLU whose zero point is the minimum
+output, one rounding term is left out, since it only affects sums that saturate. Registers that are free because of
+fewer pixels hold several words of one load.
 """
 
 from __future__ import annotations
@@ -12,29 +12,29 @@ from dataclasses import dataclass
 from functools import cached_property
 
 OCTET = 8
-"""Values that are filled up to: the least that a turn of a loop takes."""
+"""The number of values is rounded up to this: the least that one loop iteration processes."""
 QUAD = 4
-"""Values that are widened at once."""
+"""Number of values that are widened at once."""
 MOST_OCTETS = 6
-"""In a turn of a loop: beyond, branches are less than a hundredth of what runs."""
+"""Maximum number of octets per loop iteration; above it, branches cost less than a hundredth of the loop."""
 MOST_QUADS = 4
 SAVED = "{r4-r11, lr}"
 ARGUMENTS = 9 * 4
-"""Bytes of what SAVED takes on the stack, below the arguments that come there."""
+"""Bytes on the stack that SAVED takes, below the arguments on the stack."""
 
 
 @dataclass(frozen=True, slots=True)
 class Registers:
-    """What a number of pixels leaves: sums of A and of 256 * B + A, weights, values, five for what becomes of sums."""
+    """Registers for a number of pixels: sums of A and of 256 * B + A, weights, values, and five to requantize."""
 
     low: Sequence[str]
     high: Sequence[str]
     weights: Sequence[str]
     values: Sequence[str]
     other: str
-    """The weights of A; empty: they take the place of those that they come from."""
+    """Register of A's weights, or "" if they replace the weights that they are made from."""
     after: Sequence[str]
-    """Next scales, then m2, c and e of a channel, then a sum that is being rounded."""
+    """Pointer to the next scales; m2, c and e of a channel; a sum that is being rounded."""
 
 
 REGISTERS = {
@@ -57,7 +57,7 @@ REGISTERS = {
 
 
 def largest_divisor(n: int, most: int) -> int:
-    """The largest number up to `most` that divides n.
+    """Return the largest number up to `most` that divides n.
 
     >>> largest_divisor(18, 4), largest_divisor(5, 4)
     (3, 1)
@@ -67,10 +67,10 @@ def largest_divisor(n: int, most: int) -> int:
 
 @dataclass(frozen=True, slots=True)
 class Rounding:
-    """From a sum to an output."""
+    """Requantization of a sum to an output."""
 
     relu: bool
-    """The zero point is the least output, -128."""
+    """The zero point is the minimum output, -128."""
 
     def lines(self, sums: Sequence[str], m: str, c: str, e: str, t: str) -> Iterator[str]:
         for s in sums:
@@ -84,11 +84,13 @@ class Rounding:
 
 @dataclass(frozen=True)
 class Pairs:
-    """Pairs of channels of some pixels: (tile, weights, scales, outputs, pairs, bytes from pixel to pixel)."""
+    """Kernel for pairs of channels of some pixels, called with (tile, weights, scales, outputs, pairs, bytes between
+    pixels).
+    """
 
     pixels: int
     values: int
-    """K."""
+    """K, the number of values per pixel."""
     rounding: Rounding
 
     @property
@@ -97,7 +99,7 @@ class Pairs:
 
     @cached_property
     def octets(self) -> int:
-        """In a turn."""
+        """Return the number of octets per loop iteration."""
         whole = self.values // OCTET
         return whole if whole <= MOST_OCTETS else largest_divisor(whole, MOST_OCTETS)
 
@@ -133,7 +135,7 @@ class Pairs:
 
     @property
     def tile(self) -> int:
-        """Bytes."""
+        """Return the size of the tile in bytes."""
         return 2 * self.pixels * self.values
 
     def _turn(self, r: Registers) -> Iterator[str]:
@@ -142,7 +144,7 @@ class Pairs:
             if len(r.values) < self.pixels:
                 yield from self._by_two(r)
                 continue
-            left: list[str] = []  # of one load of values
+            left: list[str] = []  # registers left of one load of values
             for w in r.weights:
                 if not left:
                     yield _load("lr", r.values)
@@ -153,7 +155,7 @@ class Pairs:
                 yield from (f"smlad {low}, {w}, {x}, {low}" for low, x in zip(r.low, mine, strict=True))
 
     def _by_two(self, r: Registers) -> Iterator[str]:
-        """A word of weights, with the values of two pixels after those of two others."""
+        """Yield the code for one word of weights, with the values of two pixels after those of two others."""
         (w,), first = r.weights, True
         for p in range(0, self.pixels, len(r.values)):
             yield _load("lr", r.values)
@@ -164,7 +166,7 @@ class Pairs:
                 yield from (f"smlad {low}, {r.other}, {x}, {low}", f"smlad {high}, {w}, {x}, {high}")
 
     def _store(self, r: Registers) -> Iterator[str]:
-        """And the end of the weights, where m was."""
+        """Yield the stores of the outputs, and the reload of the weights' end into the register of m."""
         _, m, step, _, _ = r.after
         yield f"ldr {m}, [sp, #4]"
         if self.pixels > 1:
@@ -178,7 +180,7 @@ class Pairs:
         yield from (f"strh {r.low[0]}, [{m}], #2", f"str {m}, [sp, #4]", f"ldr {m}, [sp, #12]")
 
     def instructions(self, pairs: int) -> int:
-        """Executed in one call."""
+        """Return the number of instructions executed in one call."""
         lines = list(self.lines())
         first = lines.index("1:")
         turn = sum(1 for _ in self._turn(REGISTERS[self.pixels]))
@@ -196,11 +198,15 @@ def _load(address: str, registers: Sequence[str]) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Widening:
-    """Bytes of some pixels, made int16 for Pairs: (where each pixel's bytes are, tile). Gives the tile's next place."""
+    """Kernel that widens the bytes of some pixels to int16 for Pairs, called with (pointers to the pixels' bytes,
+    tile).
+
+    It returns the end of the tile.
+    """
 
     pixels: int
     nbytes: int
-    """At least four."""
+    """Bytes per pixel, at least four."""
 
     @property
     def name(self) -> str:
@@ -208,7 +214,7 @@ class Widening:
 
     @property
     def quads(self) -> int:
-        """In a turn."""
+        """Return the number of quads per loop iteration."""
         whole = self.nbytes // QUAD
         return whole if whole <= MOST_QUADS else largest_divisor(whole, MOST_QUADS)
 
@@ -244,10 +250,12 @@ class Widening:
 
 @dataclass(frozen=True, slots=True)
 class Depthwise:
-    """Fours of channels of pixels side by side: (taps, constants, outputs, pixels, channels, bytes from tap to tap)."""
+    """Kernel for groups of four channels of adjacent pixels, called with (taps, constants, outputs, pixels, channels,
+    bytes between taps).
+    """
 
     taps: int
-    """A multiple of three."""
+    """Number of taps, a multiple of three."""
     rounding: Rounding
 
     @property
@@ -288,10 +296,12 @@ class Depthwise:
 
 @dataclass(frozen=True, slots=True)
 class Adding:
-    """Sums of two operands by four: (operands, their end, outputs, both scaled, of each int8, as uint8, m2 and c)."""
+    """Kernel that adds two operands four values at a time, called with (operands, end of the first operand, outputs,
+    tables of both operands' scaled values by uint8, m2 and c).
+    """
 
     shift: int
-    """e."""
+    """e, the shift."""
     rounding: Rounding
 
     @property
@@ -319,7 +329,7 @@ Core = Pairs | Widening | Depthwise | Adding
 
 
 def assembly(prefix: str, core: Core) -> str:
-    """A function PREFIX_NAME, as a statement of C."""
+    """Return the function PREFIX_NAME as a C statement."""
     name = f"{prefix}_{core.name}"
     head = [
         ".syntax unified", ".thumb", f'.pushsection .text.{name}, \\"ax\\", %progbits', ".balign 4", f".global {name}",

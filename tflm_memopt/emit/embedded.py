@@ -1,4 +1,4 @@
-"""NAME_library.c: the part of the C library that a model needs, compiled without flags (tmo/embed.h)."""
+"""Writes NAME_library.c, the part of the C library that a model needs, which compiles without flags (tmo/embed.h)."""
 
 from __future__ import annotations
 
@@ -24,23 +24,23 @@ FUNCTIONS = {
     "begin": "tmo_begin",
     "fire_row": "tmo_fire_row",
 }
-"""Entry of a tmo_library -> the function that it points to."""
+"""The C function behind each entry of a tmo_library."""
 STEPPED = frozenset({"begin", "fire_row"})
-"""Entries for code that knows the order of a program."""
+"""Entries for code that contains a program's firing order."""
 
 
 def symbol(name: str) -> str:
-    """The table of NAME_library.c."""
+    """Return the name of the tmo_library in NAME_library.c."""
     return f"{identifier(name)}_library"
 
 
 def file_name(name: str) -> str:
-    """The file that has the table."""
+    """Return the name of the file that defines the tmo_library."""
     return f"{file_stem(name)}_library.c"
 
 
 def entries(regions: Iterable[CustomOperator], *, shared: bool = False) -> frozenset[str]:
-    """What runs these operators. shared: on two cores."""
+    """Return the library entries that run these operators. shared: on two cores."""
     return frozenset(_entry(region, shared=shared) for region in regions)
 
 
@@ -53,12 +53,12 @@ def _entry(region: CustomOperator, *, shared: bool) -> str:
 def embedded(
     name: str, programs: Sequence[bytes], called: Collection[str], own: Mapping[int, OwnKernel] | None = None
 ) -> Mapping[str, str]:
-    """NAME_library.c by its name. called: entries besides `check`. own: kernels of the user's own, by identity."""
+    """Return NAME_library.c by name. called: entries besides `check`. own: the user's custom kernels by identity."""
     return {file_name(name): source(name, needs(programs), called, own)}
 
 
 def source(name: str, needed: Needs, called: Collection[str], own: Mapping[int, OwnKernel] | None = None) -> str:
-    """Its text, for programs that need this."""
+    """Return the text of NAME_library.c for programs with these needs."""
     table = symbol(name)
     points = ", ".join(f".{e} = {function}" for e, function in FUNCTIONS.items() if e == "check" or e in called)
     masks = NEWLINE.join(
@@ -71,8 +71,8 @@ def source(name: str, needed: Needs, called: Collection[str], own: Mapping[int, 
     return f"""\
 /* The part of tflm-memopt's library that {comment(name)} needs. Written by tflm-memopt.
  *
- * Compile it as C11 with the library's folders include/ and src/ as include folders. It needs no flags; with
- * -DTMO_SKIP_PROOF it leaves out the validator, which proves when a model starts that its program is intact. */
+ * Compile it as C11 with the library's folders include/ and src/ as include folders. It needs no flags.
+ * -DTMO_SKIP_PROOF leaves out the validator, which checks at the start that the model's program is intact. */
 {definitions(own) if own else ""}{masks}
 {"#define TMO_TWO_CORES" + NEWLINE if "run_shared" in called else ""}#include "tmo/embed.h"
 

@@ -1,4 +1,4 @@
-"""The order in which a program fires its operators' rows, with the row of each firing: for straight code."""
+"""The firing order of a program with the row of each firing, for code without an executor."""
 
 from __future__ import annotations
 
@@ -9,22 +9,22 @@ from tflm_memopt.lower.program import Program
 from tflm_memopt.plan.loops import iterations
 
 Firing = tuple[int, int]
-"""An operator and its row: of its output, of its input when it is iterative."""
+"""An operator and its row: a row of its output, or of its input if the operator is iterative."""
 
 
 @dataclass(frozen=True, slots=True)
 class Loop:
-    """The same firings so many times, each operator's rows further down each time."""
+    """A sequence of firings that is repeated; each operator's row advances by a constant per repetition."""
 
     times: int
     firings: tuple[Firing, ...]
-    """What fires the first time."""
+    """The firings of the first repetition."""
     steps: tuple[int, ...]
-    """How many rows each of them is further down the next time."""
+    """Rows by which each firing advances per repetition."""
 
 
 def firings(program: Program) -> Iterator[Firing]:
-    """All of one run. For row blocks."""
+    """Yield all firings of one run. Works for groups that run row by row."""
     for block in program.blocks:
         made = [0] * block.n_ops
         for iteration in iterations(block.loops):
@@ -33,7 +33,7 @@ def firings(program: Program) -> Iterator[Firing]:
 
 
 def looped(found: Sequence[Firing], most: int = 64) -> Iterator[Loop]:
-    """The same firings with what repeats itself, at most `most` firings long, told once.
+    """Yield the same firings as loops. A loop body has at most `most` firings.
 
     >>> list(looped([(0, 0), (0, 1), (1, 0), (0, 2), (1, 1), (0, 3), (1, 2)]))[-1]
     Loop(times=3, firings=((0, 1), (1, 0)), steps=(1, 1))

@@ -1,4 +1,4 @@
-"""What a model, as it is or rewritten, needs in a device's flash (analysis/flash.py)."""
+"""Flash that an original or rewritten model needs in a device (analysis/flash.py)."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ from tflm_memopt.ops.packing import Family, Packing
 
 
 def firmware(data: bytes) -> Firmware:
-    """What a .tflite file needs."""
+    """Return what a .tflite file needs."""
     return firmware_of(read(data), len(data))
 
 
 def firmware_of(model: Model, nbytes: int) -> Firmware:
-    """What a model with all its subgraphs needs, whose file has so many bytes."""
+    """Return what a model with all its subgraphs needs; `nbytes` is the size of its file."""
     graphs = model.graphs
     mine = [(g, op) for g in graphs for op in g.ops if op.type == CUSTOM and op.options["custom_code"] in OURS]
     constants = [g.tensors[op.inputs[-1]].data for g, op in mine if op.inputs]
@@ -31,7 +31,7 @@ def firmware_of(model: Model, nbytes: int) -> Firmware:
 
 
 def _parts(needed: Needs) -> tuple[str, ...]:
-    """By name."""
+    """Return the names of the library parts that a program needs."""
     kinds = [kind.name for kind in Kind if needed.kinds >> kind & 1]
     packings = [packing.name for packing in Packing if needed.packings >> packing & 1]
     return (*kinds, *packings, *(part.name for part in Part if needed.parts >> part & 1))

@@ -1,4 +1,6 @@
-"""A C program that runs a module on this machine: inputs from a file, the outputs of every run into another."""
+"""Writes a C program that runs a module on this machine: it reads inputs from a file and writes the outputs of every
+run.
+"""
 
 from __future__ import annotations
 
@@ -9,20 +11,20 @@ from tflm_memopt.results import FrameReport
 
 NEWLINE = "\n"
 OTHER_MODULE = "not a module of this model"
-"""What the compiler says when the module has other ports."""
+"""Compiler error if the module's ports differ."""
 GIVEN_UP = 2
-"""Number of the frame before which half of another one is pushed, and forgotten."""
+"""Number of the run before which half of another frame is pushed and then abandoned."""
 
 
 def harness(header: str, prefix: str, ports: Ports, frame: FrameReport | None, *, keeps: bool) -> str:
-    """main.c: prints what the self-test returns, then does as many runs as its first argument says, from the second
-    one's file to the third's.
+    """Return main.c. It prints the result of the self-test, then performs N runs; its arguments are N, input and output
+    file.
 
-    header: the module's. ports, frame: what the module must have; others do not compile. A run in the input file is
-    the bytes of each input, of a streamed one all rows; of an external one bytes, pitch, x, y and format of the
-    frame (uint32 each), then its data. keeps: it has a state. Then a run begins with whether it is reset, whether the
-    window is not full before the last inference, and how many there are (uint32 each). A run in the output file is the
-    bytes of each output.
+    header: the module's header. ports, frame: what the module must have; other modules do not compile. A run in the
+    input file is the bytes of each input, with all rows of a streamed input. For an external input it is bytes, pitch,
+    x, y and format of the frame (uint32 each), then the frame's data. keeps: the module has a state; then a run begins
+    with three uint32: whether to reset, whether the window is still filling before the last inference, and the number
+    of inferences. A run in the output file is the bytes of each output.
     """
     return f"""\
 #include <stdio.h>
@@ -95,7 +97,7 @@ def _infer(prefix: str, ports: Ports, frame: FrameReport | None) -> str:
     pushes = frame.rows // frame.pushed
     return f"""\
 {inputs}
-  if (number == {GIVEN_UP}) {{ /* a frame that is given up: nothing of it may be left */
+  if (number == {GIVEN_UP}) {{ /* an abandoned frame, of which nothing may be left */
     for (int push = 0; push < {pushes // 2}; ++push) {{
       memset({_local(rows)}, 90, {rows.constant});
       expect({prefix}_push(), TMO_WAIT);

@@ -1,4 +1,4 @@
-"""What programs need of the C library: kernels, and parts of the executor (tmo/build.h)."""
+"""Determines which kernels and executor parts of the C library a program needs (tmo/build.h)."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from tflm_memopt.ops.packing import Packing
 
 
 class Part(IntEnum):
-    """TMO_PART_*: of the executor, what not every program needs."""
+    """TMO_PART_*: optional parts of the executor."""
 
     TILES = 0
     GROUPS = 1
@@ -30,18 +30,18 @@ class Part(IntEnum):
 
 @dataclass(frozen=True, slots=True)
 class Needs:
-    """What some programs need. Masks: bit n stands for value n of the enumeration."""
+    """Library parts that some programs need. In the masks, bit n stands for value n of the enumeration."""
 
     kinds: int = 0
-    """TMO_OP_* of operators that are not packed."""
+    """Mask of TMO_OP_* for operators that are not packed."""
     packings: int = 0
-    """TMO_PACKING_* of those that are."""
+    """Mask of TMO_PACKING_* for packed operators."""
     parts: int = 0
-    """TMO_PART_*."""
+    """Mask of TMO_PART_*."""
 
 
 def needs(programs: Iterable[bytes]) -> Needs:
-    """What these programs need, together."""
+    """Return what these programs need together."""
     kinds = packings = parts = 0
     for program in programs:
         header = np.frombuffer(program, HEADER, 1)[0]
@@ -68,7 +68,7 @@ def needs(programs: Iterable[bytes]) -> Needs:
 
 
 def _has_nine(ops: np.ndarray) -> NDArray[np.bool_]:
-    """tmo_mve_has_nine() of each."""
+    """Return the result of tmo_mve_has_nine() for each operator."""
     wanted = {"kernel_h": 3, "kernel_w": 3, "dilation_w": 1, "output_zero_point": -128, "act_min": -128, "act_max": 127}
     found = np.ones(len(ops), np.bool_)
     for field, value in wanted.items():

@@ -1,4 +1,4 @@
-"""The C library's sources, as projects take them: as they are, or in the one flat folder that Arduino wants."""
+"""The C library's sources for projects: unchanged, or in the single flat folder that Arduino requires."""
 
 from __future__ import annotations
 
@@ -9,15 +9,15 @@ from tflm_memopt.errors import RuntimeUnavailable
 
 PACKAGE = Path(__file__).parents[1]
 PLACES = (PACKAGE, PACKAGE.parent)
-"""Folders that have custom_ops/ and arduino/: the installed package, or the checkout."""
+"""Folders that may contain custom_ops/ and arduino/: the installed package, or the checkout."""
 FOLDERS = ("include", "src", "tflm")
 INCLUDED = ("include", "src")
-"""Folders in which headers are found."""
+"""Folders with headers."""
 SUFFIXES = {".h", ".def", ".c", ".cpp", ".S"}
 
 
 def folder() -> Path:
-    """Where the sources are. Raises RuntimeUnavailable when the package came without them."""
+    """Return the folder of the sources. Raises RuntimeUnavailable if the package was installed without them."""
     for place in PLACES:
         if (found := place / "custom_ops").is_dir():
             return found
@@ -25,17 +25,17 @@ def folder() -> Path:
         "the sources of the C library are not installed",
         code="no_sources",
         where=str(PLACES[0] / "custom_ops"),
-        hint="install tflm-memopt again, from its wheel or a checkout",
+        hint="reinstall tflm-memopt from its wheel or a checkout",
     )
 
 
 def include_flags() -> tuple[str, ...]:
-    """What lets a compiler find the public headers, and the sources that an emitted NAME_library.c includes."""
+    """Return compiler flags for the public headers, and for the sources that an emitted NAME_library.c includes."""
     return tuple(f"-I{folder() / part}" for part in INCLUDED)
 
 
 def sources(*manifests: str) -> Mapping[str, str]:
-    """Path below custom_ops/ -> content: what is compiled for a device, and the named files beside it."""
+    """Return the files below custom_ops/ that are compiled for a device, and the named manifests."""
     root = folder()
     code = (path for part in FOLDERS for path in sorted((root / part).rglob("*")) if path.suffix in SUFFIXES)
     return {
@@ -45,7 +45,9 @@ def sources(*manifests: str) -> Mapping[str, str]:
 
 
 def arduino() -> Mapping[str, str]:
-    """The same as an Arduino library, by path. Arduino compiles everything below src/, the only include folder."""
+    """Return the library as an Arduino library, by path. Arduino compiles everything below src/, the only include
+    folder.
+    """
     manifests = folder().parent / "arduino"
     files = {name: (manifests / name).read_text(encoding="utf-8") for name in ("library.properties", "keywords.txt")}
     for path, text in sources().items():

@@ -1,4 +1,4 @@
-"""The licence of what is written: the library's text, and a line in every C and C++ file."""
+"""The licence of written files: the library's licence text, and an SPDX line in every C and C++ file."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ SUFFIXES = (".c", ".cpp", ".h", ".ino")
 
 
 def license_text() -> str:
-    """The licence of the library, which goes with every copy of it (Apache-2.0, section 4)."""
+    """Return the licence text, which accompanies every copy of the library (Apache-2.0, section 4)."""
     places = (library.folder(), library.folder().parent)
     return next(place / FILE for place in places if (place / FILE).is_file()).read_text(encoding="utf-8")
 
 
 def marked(texts: Mapping[str, str]) -> dict[str, str]:
-    r"""The files, with the line in front of each C and C++ file that lacks it.
+    r"""Return the files with an SPDX line at the top of each C and C++ file that lacks one.
 
     >>> marked({"net.c": "int x;", "net.json": "{}"})
     {'net.c': '// SPDX-License-Identifier: Apache-2.0\nint x;', 'net.json': '{}'}

@@ -1,4 +1,4 @@
-"""The manifest of a wake word for ESPHome's micro_wake_word, with the rewritten model's file and arena."""
+"""Updates a wake word's manifest for ESPHome's micro_wake_word with the rewritten model's file and arena."""
 
 from __future__ import annotations
 
@@ -8,22 +8,22 @@ from tflm_memopt.emit.names import file_stem
 from tflm_memopt.errors import UsageError
 
 MICRO = "micro"
-"""The manifest's type, and the section that has the arena's size."""
+"""The type of the manifest, and the section with the arena's size."""
 HINT = "the .json file that is published beside the model, version 2"
 
 
 def manifest(given: bytes, name: str, arena_size: int | None) -> dict[str, bytes]:
-    """File name -> the manifest `given`, all as it is but for the model's file, NAME.tflite, and the arena to declare.
+    """Return the manifest `given`, changed only in the model's file name, NAME.tflite, and in the arena size.
 
-    Raises UsageError for what is no such manifest, and where the arena is not known.
+    Raises UsageError for any other kind of file, and if the arena size is unknown.
     """
     if arena_size is None:
-        what = "what the operators that stay builtin allocate is not known, and so no arena for the manifest"
-        raise UsageError(what, code="manifest_arena", hint="inspect says which they are")
+        what = "the arena size is unknown, since some builtin operators' allocations are unknown"
+        raise UsageError(what, code="manifest_arena", hint="`inspect` lists these operators")
     try:
         document = json.loads(given)
     except (ValueError, RecursionError) as error:
-        raise UsageError("the manifest is no JSON document", code="manifest_json", hint=HINT) from error
+        raise UsageError("the manifest is not a JSON document", code="manifest_json", hint=HINT) from error
     micro = document.get(MICRO) if isinstance(document, dict) and document.get("type") == MICRO else None
     if not isinstance(micro, dict) or "tensor_arena_size" not in micro:
         what = f"the manifest has no section '{MICRO}' with a tensor_arena_size"

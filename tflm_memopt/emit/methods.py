@@ -1,4 +1,4 @@
-"""Which method of TFLM's MicroMutableOpResolver adds which operator.
+"""Methods of TFLM's MicroMutableOpResolver, by the operator that each adds.
 
 Source: tensorflow/lite/micro/micro_mutable_op_resolver.h.
 """
@@ -130,7 +130,7 @@ CUSTOM: Mapping[str, str] = {
     "TFLite_Detection_PostProcess": "AddDetectionPostprocess",
     "ethos-u": "AddEthosU",
 }
-"""Custom operators that TFLM itself brings."""
+"""Custom operators that TFLM provides."""
 
 AFTER_2023 = frozenset(("AddDecode", "AddDynamicUpdateSlice", "AddReduceAll", "AddReduceMin", "AddReverseV2"))
-"""Methods that TFLM of October 2023 lacks."""
+"""Methods that TFLM of October 2023 does not have."""

@@ -1,6 +1,6 @@
-"""MLPerf Tiny's runner interface around a model of that benchmark: NAME_mlperf.h, from a template.
+"""Writes NAME_mlperf.h, MLPerf Tiny's runner interface for a model of that benchmark.
 
-The tasks, what their runners send and what they expect back: mlcommons/tiny, benchmark/reference_submissions.
+Source of the tasks and their data formats: mlcommons/tiny, benchmark/reference_submissions.
 """
 
 from __future__ import annotations
@@ -15,17 +15,17 @@ from tflm_memopt.model.interface import format_of
 
 @dataclass(frozen=True, slots=True)
 class BenchmarkTask:
-    """One model of the benchmark, as its runner knows it."""
+    """One model of the benchmark."""
 
     id: str
     shape: tuple[int, ...]
-    """The int8 input's, without the batch."""
+    """Shape of the int8 input without the batch."""
     values: int
-    """In the int8 output."""
+    """Number of values of the int8 output."""
     sent: str
-    """The type, in C, of the values that the runner sends."""
+    """C type of the values that the runner sends."""
     error: bool = False
-    """The result is the mean squared difference of output and input, not the output."""
+    """The result is the mean squared difference of output and input."""
 
 
 TASKS = (
@@ -37,7 +37,7 @@ TASKS = (
 
 
 def task_of(of: Border) -> BenchmarkTask | None:
-    """None for a model that is none of the benchmark's."""
+    """Return the benchmark task of a model, or None."""
     if len(of.inputs) != 1 or len(of.outputs) != 1:
         return None
     source, result = of.inputs[0], of.outputs[0]
@@ -47,7 +47,7 @@ def task_of(of: Border) -> BenchmarkTask | None:
 
 
 def runner(subject: Subject) -> Texts:
-    """NAME_mlperf.h, for a model of the benchmark; nothing for another one."""
+    """Return NAME_mlperf.h by name for a model of the benchmark, or nothing for other models."""
     if (task := task_of(subject.border)) is None:
         return {}
     text = rendered(

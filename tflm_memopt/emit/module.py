@@ -1,4 +1,4 @@
-"""A rewritten model as a C11 module for custom_ops/src alone: its ports, its programs, and where their bytes are."""
+"""A rewritten model as a C11 module that needs only custom_ops/src: its ports, programs and buffer offsets."""
 
 from __future__ import annotations
 
@@ -19,63 +19,63 @@ from tflm_memopt.runtime.regions import CustomOperator, addresses, is_region, re
 
 @dataclass(frozen=True, slots=True)
 class InApp:
-    """What a model has of the application in whose arena it runs."""
+    """A model's place in the application whose arena it uses."""
 
     header: str
-    """The application's, without its suffix."""
+    """Name of the application's header without its suffix."""
     prefix: str
-    """The first part of the application's identifiers."""
+    """First part of the application's identifiers."""
     model: str
-    """The model among those that take turns."""
+    """The model's number among those that take turns."""
     pauses: tuple[int, ...]
-    """After so many firings it lets others run."""
+    """Numbers of iterations after which the model pauses."""
 
     @property
     def turn(self) -> str:
-        """Arguments of the functions of tmo/turns.h."""
+        """Return the arguments of the functions of tmo/turns.h."""
         return f"&{self.prefix}_turns, {self.model}"
 
 
 @dataclass(frozen=True, slots=True)
 class Module:
-    """All that the two files say."""
+    """The contents of a module's two files."""
 
     name: str
     prefix: str
     regions: tuple[CustomOperator, ...]
-    """In the order in which they run. Their tensors are in their own order, not in the model's."""
+    """Regions in execution order, with their tensors in their own order."""
     workspaces: tuple[int, ...]
-    """Bytes, of each region."""
+    """Bytes of each region's workspace."""
     sizes: Mapping[TensorId, int]
     """Bytes of each tensor that a region reads or writes."""
     arena: int
-    """Bytes."""
+    """Bytes of the arena."""
     at: Mapping[TensorId, int]
-    """Offsets in the arena: of all that the regions read and write, and of the model's inputs and outputs."""
+    """Offsets in the arena of the regions' inputs and outputs, and of the model's inputs and outputs."""
     ports: Ports
-    """The model's own, in the model's order. Of a streamed input, the rows of one push."""
+    """The model's ports in its own order. A streamed input has the rows of one push."""
     constants: Mapping[TensorId, bytes]
-    """Outputs of the model that are no part of the arena."""
+    """Outputs of the model that are constants outside the arena."""
     frame: FrameReport | None
-    """The input, if it is not in the arena as a whole."""
+    """The streamed or external input, or None."""
     window: WindowReport | None
-    """What the input is a part of, if a window slides."""
+    """The sliding window that the input belongs to, or None."""
     shared: InApp | None = None
-    """None: the arena is the module's own."""
+    """The application whose arena is used, or None if the module has its own."""
 
     @property
     def macro(self) -> str:
-        """The first part of its constants."""
+        """Return the first part of the module's constants."""
         return self.prefix.upper()
 
     @property
     def library_stem(self) -> str:
-        """Stem of the *_library.c whose code runs it."""
+        """Return the stem of the *_library.c with the module's code."""
         return self.shared.header if self.shared else self.name
 
     @property
     def library(self) -> str:
-        """The table of that file."""
+        """Return the name of the tmo_library in that file."""
         return symbol(self.library_stem)
 
     @property
@@ -90,18 +90,18 @@ class Module:
 def module(
     name: str, model: Model, frame: FrameReport | None = None, left: str = "", window: WindowReport | None = None
 ) -> Module:
-    """The module of a rewritten model. Raises UsageError unless all of its operators are tflm-memopt's.
+    """Return the module of a rewritten model. Raises UsageError if it has operators that are not ours.
 
-    frame, window: its input, where it is streamed or external, or slides. left: for the message, what stays builtin, or
-    why all does.
+    frame, window: the input if it is streamed or external, or if it slides. left: for the error message, the builtin
+    operators, or why all operators are builtin.
     """
     found = tuple(regions(model))
     if not found or not all(is_region(op) for op in model.graph.ops):
         raise UsageError(
-            "without an interpreter nothing runs the operators that stay builtin",
+            "builtin operators cannot run without an interpreter",
             code="module_builtin",
             where=left,
-            hint="--emit cpp, under TensorFlow Lite Micro; inspect says why they stay",
+            hint="use --emit cpp, for TensorFlow Lite Micro; `inspect` says why they stay builtin",
         )
     tensors, prefix = model.graph.tensors, identifier(name)
     border = ports(prefix, model.graph)

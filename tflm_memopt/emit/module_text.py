@@ -1,4 +1,4 @@
-"""NAME.h and NAME.c, the two files of a C module. No interpreter, no heap, one static arena."""
+"""Writes NAME.h and NAME.c, the two files of a C module without interpreter and heap, with one static arena."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ from tflm_memopt.results import Sample
 from tflm_memopt.runtime.regions import CustomOperator
 
 NEWLINE = "\n"
-LIMIT = "/* with -DTMO_RAM_LIMIT=BYTES, more than that does not compile */"
+LIMIT = "/* -DTMO_RAM_LIMIT=BYTES makes a larger arena a compile error */"
 
 
 def module_header(m: Module) -> str:
-    """NAME.h."""
+    """Return the text of NAME.h."""
     include_guard = guard(m.name, "module")
     constants = "\n".join(f"#define {p.constant} {p.nbytes}u /* {p.about}{note} */" for p, note in _noted(m))
     outputs = "\n".join(f"const {p.type} *{p.function}(void);" for p in m.ports.outputs)
@@ -27,9 +27,9 @@ def module_header(m: Module) -> str:
     return f"""\
 /* {comment(m.name)}.tflite without an interpreter: C11, for tflm-memopt's custom_ops. Written by tflm-memopt.
  *
- * Compile {comment(m.name)}.c and {comment(file_name(m.library_stem))}, which has the kernels that it needs.
+ * Compile {comment(m.name)}.c and {comment(file_name(m.library_stem))}, which contains the kernels that it needs.
  *
- * Inputs and outputs are the model's, in its order. The weights stay in flash; {_ram(m)} */
+ * Inputs and outputs are in the model's order. The weights stay in flash; {_ram(m)} */
 #ifndef {include_guard}
 #define {include_guard}
 
@@ -43,16 +43,16 @@ extern "C" {{
 
 {"" if m.shared else f"#define {m.macro}_ARENA_BYTES {m.arena}u {LIMIT}{NEWLINE}"}{constants}
 
-/* Once, before everything else: whether this library runs this program. tmo_status_text() says what is wrong. */
+/* Call it once, first. It checks that this library can run this program; tmo_status_text() explains errors. */
 tmo_status {m.prefix}_init(void);
 
 {_how_to_run(m)}
 
-/* Valid until an input is filled again, or the model runs again{_until_left(m)}. */
+/* Valid until an input is filled or the model runs again{_until_left(m)}. */
 {outputs}
 
 {conversions}
-/* Runs a stored input: how many bytes of the output differ from what TFLM gives on a PC; negative: a tmo_status. */
+/* Runs a stored input. Returns the number of output bytes that differ from TFLM on a PC, or a negative tmo_status. */
 int32_t {m.prefix}_selftest(void);
 
 #ifdef __cplusplus
@@ -64,18 +64,18 @@ int32_t {m.prefix}_selftest(void);
 
 
 def _ram(m: Module) -> str:
-    """Where a module's bytes are, and what it needs of the library."""
+    """Return sentences about a module's memory."""
     if m.shared:
-        return f"""its bytes are in the one arena of
- * {m.shared.header}.h, and other models' when it is not its turn:
- * tmo_enter({m.shared.turn}) before its inputs are filled, tmo_leave() when its outputs are read. Out of turn its
+        return f"""its buffers are in the arena of
+ * {m.shared.header}.h, and belong to other models outside its turn.
+ * Call tmo_enter({m.shared.turn}) before filling its inputs and tmo_leave() after reading its outputs. Out of turn, its
  * functions run nothing and return TMO_OUT_OF_TURN."""
     return """all RAM is one static arena, and the
  * stack of an invocation."""
 
 
 def _noted(m: Module) -> Iterator[tuple[Port, str]]:
-    """Each input and output, and what is special about its bytes, for a comment."""
+    """Yield each input and output with a note for its comment."""
     read = {t for region in m.regions for t in region.inputs}
     seen: dict[TensorId, Port] = {}
     for port in m.ports.all:
@@ -94,28 +94,28 @@ def _how_to_run(m: Module) -> str:
     inputs = "\n".join(f"{p.type} *{p.function}(void);" for p in m.ports.inputs)
     if m.window:
         return f"""\
-#define {m.macro}_STEPS {m.window.inferences}u /* that fill the window */
+#define {m.macro}_STEPS {m.window.inferences}u /* invocations that fill the window */
 
-/* To be filled before every invocation with the next {_rows(m.window.new)} of a sequence without end, of which the
- * model's input is the last {_rows(m.window.rows)}. These bytes are used again, for the outputs too. */
+/* Fill it before every invocation with the next {_rows(m.window.new)} of an endless sequence, of which the
+ * model's input is the last {_rows(m.window.rows)}. An invocation overwrites these bytes, also with outputs. */
 {inputs}
 
-/* TMO_WAIT: the window is not full yet, and the outputs mean nothing. TMO_OK: they are those of all of it. */
+/* Returns TMO_WAIT while the window is not full; then the outputs are invalid. Otherwise it returns TMO_OK. */
 tmo_status {m.prefix}_invoke(void);
 
-/* The window is empty again. */
+/* Empties the window. */
 void {m.prefix}_reset(void);"""
     if m.frame is None:
         reset = (
             f"""
 
-/* The next invocation is as the first one: forgets what was kept from one to the next. */
+/* Clears the state that is kept between invocations. */
 void {m.prefix}_reset(void);"""
             if _keeps(m)
             else ""
         )
         return f"""\
-/* To be filled before every invocation, all of them: their bytes are used again, for the outputs too. */
+/* Fill all of them before every invocation, which overwrites these bytes, also with outputs. */
 {inputs}
 
 {_pausing(m)}tmo_status {m.prefix}_invoke(void);{reset}"""
@@ -124,38 +124,38 @@ void {m.prefix}_reset(void);"""
 #define {m.macro}_ROWS {m.frame.rows}u
 #define {m.macro}_ROW_BYTES {m.frame.row_bytes}u
 
-/* Reads the input where it is: {m.macro}_ROWS rows of {m.macro}_ROW_BYTES, from the frame's x and y on. */
+/* Reads the input in place: {m.macro}_ROWS rows of {m.macro}_ROW_BYTES, starting at the frame's x and y. */
 tmo_status {m.prefix}_invoke(const tmo_frame *frame);"""
     return f"""\
 #define {m.macro}_PUSHES {m.frame.rows // m.frame.pushed}u
 
-/* To be filled with the next rows of the frame before every push: {m.frame.pushed} of {m.frame.row_bytes} bytes. */
+/* Fill it with the next rows of the frame before every push: {m.frame.pushed} of {m.frame.row_bytes} bytes. */
 {inputs}
 
-/* Runs as far as these rows go. TMO_WAIT: push the rows after them. TMO_OK: they were the last; the next push begins a
- * new frame.{_turn_ends(m)} */
+/* Runs as far as these rows allow. Returns TMO_WAIT if more rows must follow, and TMO_OK after the
+ * last row; the next push begins a new frame.{_turn_ends(m)} */
 tmo_status {m.prefix}_push(void);
 
-/* Forgets the rows of a frame that was begun. */
+/* Discards the rows of an incomplete frame. */
 void {m.prefix}_restart(void);"""
 
 
 def _pausing(m: Module) -> str:
-    """What an invocation that pauses says."""
+    """Return a comment about the results of an invocation that pauses."""
     if not (m.shared and m.shared.pauses):
         return ""
     return f"""\
-/* TMO_WAIT: it paused, {len(m.shared.pauses)} times in all, and its turn is over; tmo_enter() again, and the same call
- * goes on. TMO_OK: the outputs are there. */
+/* Returns TMO_WAIT at each of {len(m.shared.pauses)} pauses, which end its turn; call tmo_enter() and
+ * repeat the call to continue. Returns TMO_OK when the outputs are complete. */
 """
 
 
 def _until_left(m: Module) -> str:
-    return ", or another one has its turn, unless app.toml retains them" if m.shared else ""
+    return ", or another model has its turn, unless app.toml retains them" if m.shared else ""
 
 
 def _turn_ends(m: Module) -> str:
-    return " After TMO_WAIT its turn is over." if m.shared else ""
+    return " TMO_WAIT ends its turn." if m.shared else ""
 
 
 def _rows(count: int) -> str:
@@ -163,7 +163,11 @@ def _rows(count: int) -> str:
 
 
 def module_source(m: Module, sample: Sample, own: str = "") -> str:
-    """NAME.c. sample: what the self-test runs, and what has to come out. own: what runs it, if not the executor."""
+    """Return the text of NAME.c.
+
+    sample: the input of the self-test, with the expected outputs. own: code that runs the model in place of the
+    executor.
+    """
     return f"""\
 /* {comment(m.name)}.tflite, {sum(len(r.program) for r in m.regions):,} B of program. Written by tflm-memopt. */
 #include "{m.shared.header if m.shared else m.name}.h"
@@ -199,7 +203,7 @@ int32_t {m.prefix}_selftest(void) {{
 
 
 def _selftest(m: Module) -> str:
-    """How many bytes of the outputs of what is stored differ."""
+    """Return C code that counts the bytes of the outputs that differ from the stored ones."""
     wrong = [f"wrong += differing({p.function}(), out_{k}, sizeof out_{k});" for k, p in enumerate(m.ports.outputs)]
     if m.shared is None:
         return f"""\
@@ -220,11 +224,11 @@ def _selftest(m: Module) -> str:
 
 
 def ram_limit(prefix: str, nbytes: int) -> str:
-    """What does not compile where there is less RAM."""
+    """Return a static assertion that fails if the RAM limit is below `nbytes`."""
     return f"""\
 #ifdef TMO_RAM_LIMIT
 _Static_assert({prefix.upper()}_ARENA_BYTES <= TMO_RAM_LIMIT,
-               "{prefix} needs {nbytes} B of static RAM, TMO_RAM_LIMIT is less: convert it with --ram-limit");
+               "{prefix} needs {nbytes} B of static RAM, more than TMO_RAM_LIMIT: convert it with --ram-limit");
 #endif"""
 
 
@@ -235,7 +239,7 @@ def _arena(m: Module) -> str:
 
 
 def _number(m: Module, k: int) -> str:
-    """What the names of region k's own data end in."""
+    """Return the suffix of the names of region k's data."""
     return f"_{k}" if len(m.regions) > 1 else ""
 
 
@@ -249,7 +253,7 @@ def _programs(m: Module) -> str:
 
 
 def _io(m: Module) -> str:
-    """The inputs and outputs of each region, in its own order."""
+    """Return the io array of each region, in its own order."""
     return "\n".join(
         f"static void *const io{_number(m, k)}[] = {{{', '.join(_place(m, t) for t in _handed(r))}}};"
         for k, r in enumerate(m.regions)
@@ -257,7 +261,7 @@ def _io(m: Module) -> str:
 
 
 def _handed(region: CustomOperator) -> tuple[TensorId, ...]:
-    """The tensors of a region's io, an external input excepted."""
+    """Return the tensors of a region's io array, without an external input."""
     return (*region.inputs, *region.outputs, *(() if region.state is None else (region.state,)))
 
 
@@ -277,7 +281,7 @@ def _init(m: Module) -> str:
 
 
 def _until_wrong(calls: Sequence[str]) -> str:
-    """Statements that make these calls one after the other, and return the status of the last one that is made."""
+    """Return statements that make these calls in order, up to the first error, and return the last status."""
     *first, last = calls
     before = [
         f"{'  tmo_status status' if k == 0 else '  if (status == TMO_OK) status'} = {c};" for k, c in enumerate(first)
@@ -292,7 +296,7 @@ def _run(m: Module) -> str:
     if m.external:
         run = _function(m, f"tmo_status {m.prefix}_invoke(const tmo_frame *frame)", calls)
         return f"""\
-/* io[0] of a program is the frame, which is only read. */
+/* io[0] of a program is the frame, which is read only. */
 static tmo_status run_frame(const void *program, const tmo_frame *frame, void *const *io, size_t n, void *workspace) {{
   void *all[{max(len(r.inputs) + len(r.outputs) for r in m.regions) + 1}];
   all[0] = (void *)(uintptr_t)frame;
@@ -309,12 +313,12 @@ void {m.prefix}_restart(void) {{ memset(&stream, 0, sizeof stream); }}"""
 
 
 def _keeps(m: Module) -> bool:
-    """Whether it has a state."""
+    """Return whether the module has a state."""
     return any(region.state is not None for region in m.regions)
 
 
 def _reset(m: Module) -> str:
-    """The function that forgets what a model keeps from one invocation to the next."""
+    """Return the function that clears the state kept between invocations."""
     kept = [f"  memset({_place(m, t)}, 0, {m.sizes[t]});" for r in m.regions if (t := r.state) is not None]
     return "\n".join(["", "", f"void {m.prefix}_reset(void) {{", *kept, "}"]) if kept else ""
 
@@ -332,7 +336,7 @@ def _call(m: Module, k: int) -> str:
 
 
 def _pauses(m: Module) -> str:
-    """After which firings it pauses, and how far it is."""
+    """Return the table of the iterations after which the module pauses, and the position in the program."""
     if not (m.shared and m.shared.pauses):
         return ""
     return f"static const uint32_t pauses[] = {{{', '.join(map(str, m.shared.pauses))}}};\nstatic tmo_stream at;\n\n"
@@ -346,7 +350,7 @@ def _function(m: Module, head: str, calls: Sequence[str]) -> str:
 
 
 def _in_turn(m: Module, shared: InApp, head: str, calls: Sequence[str]) -> str:
-    """The function that runs nothing out of turn. Where it waits, its turn is over: it paused, or waits for rows."""
+    """Return the function that runs only during the model's turn. A pause, or waiting for rows, ends the turn."""
     refusal = f"  if (!tmo_has_turn({shared.turn})) return (tmo_status)TMO_OUT_OF_TURN;"
     ends = "tmo_pause" if shared.pauses else "tmo_leave" if m.streamed else ""
     if not ends:
@@ -380,7 +384,7 @@ def _run_stored(m: Module) -> str:
 
 
 def _push_stored(m: Module, begin: str, push: str) -> str:
-    """All rows that are stored, after what begins anew."""
+    """Return code that restarts the module and pushes all stored rows."""
     (rows,) = m.ports.inputs
     return f"""\
   {m.prefix}_{begin}();
@@ -415,7 +419,7 @@ static int32_t differing(const void *got, const uint8_t *expected, uint32_t byte
 
 
 def _whole_steps(m: Module, window: bytes) -> bytes:
-    """A stored window as what its steps bring: of the first, rows may be no part of it."""
+    """Return a stored window as the input of whole steps; the first step may begin before the window."""
     (rows,) = m.ports.inputs
     return bytes(-len(window) % rows.nbytes) + window
 

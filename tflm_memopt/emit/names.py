@@ -1,4 +1,4 @@
-"""Names for C++, from any file name."""
+"""File names and C++ identifiers from arbitrary names."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ NAMELESS = "model"
 
 
 def file_stem(name: str) -> str:
-    """`name` as the stem of files that every system can have; '_' stands for what was no text in it (U+FFFD).
+    """Return `name` as a file stem that is valid on every system; '_' replaces undecodable characters (U+FFFD).
 
     >>> file_stem('kws v2.1'), file_stem('a"b'), file_stem("../con"), file_stem("aux")
     ('kws v2.1', 'a_b', '.._con', '_aux')
@@ -21,7 +21,7 @@ def file_stem(name: str) -> str:
 
 
 def comment(text: str) -> str:
-    """`text` for the inside of a C comment.
+    """Return `text` for use inside a C comment.
 
     >>> comment('a*/b')
     'a* /b'
@@ -30,14 +30,14 @@ def comment(text: str) -> str:
 
 
 def _without(unwanted: Container[str], text: str) -> str:
-    """The text with '_' for unwanted and unprintable characters."""
+    """Return the text with '_' for unwanted and unprintable characters."""
     return "".join("_" if c in unwanted or c == "\ufffd" or not c.isprintable() else c for c in text)
 
 
 def identifier(name: str) -> str:
-    """`name` as the first part of C++ identifiers: they add `_model` and the like, so that keywords are no danger.
+    """Return `name` as a prefix of C++ identifiers. Suffixes such as `_model` keep them from being keywords.
 
-    Neither reserved (no double underscore, none in front) nor starting with a digit.
+    The prefix is not reserved (no double or leading underscore) and does not start with a digit.
 
     >>> identifier('kws_int8'), identifier('1-model v2'), identifier('__x__y'), identifier('日本')
     ('kws_int8', 'model_1_model_v2', 'x_y', 'model')
@@ -47,7 +47,7 @@ def identifier(name: str) -> str:
 
 
 def guard(name: str, kind: str) -> str:
-    """The include guard of NAME_kind.h.
+    """Return the include guard of NAME_kind.h.
 
     >>> guard('kws int8', 'ops')
     'KWS_INT8_OPS_H_'

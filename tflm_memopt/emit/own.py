@@ -1,4 +1,4 @@
-"""Kernels of the user's own (ops/own.py) that a model needs."""
+"""The user's custom kernels (ops/own.py) that a model needs."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from tflm_memopt.runtime.regions import regions
 
 
 def own_kernels(model: Model) -> Mapping[int, OwnKernel]:
-    """By identity. Raises UsageError for one that this process does not know."""
+    """Return the custom kernels of a model by identity. Raises UsageError for an unregistered one."""
     found: dict[int, OwnKernel] = {}
     for region in regions(model):
         header = np.frombuffer(region.program, HEADER, 1)[0]
@@ -24,7 +24,7 @@ def own_kernels(model: Model) -> Mapping[int, OwnKernel]:
                 continue
             if (identity := int(op["param"])) not in MADE:
                 raise UsageError(
-                    f"the model needs a kernel of your own, {identity:#x}, which is not described here",
+                    f"the model needs your custom kernel {identity:#x}, which is not registered",
                     code="own_unknown",
                     hint="import the module that describes it, and convert the original again",
                 )
@@ -33,6 +33,8 @@ def own_kernels(model: Model) -> Mapping[int, OwnKernel]:
 
 
 def no_own(kind: str, model: Model) -> None:
-    """Raises UsageError for a model that needs kernels of the user's own."""
+    """Raise UsageError for a model that needs custom kernels."""
     if own_kernels(model):
-        raise UsageError(f"--emit {kind} has no kernels of your own", code="own_emit", hint="--emit c, cpp, platformio")
+        raise UsageError(
+            f"--emit {kind} does not support custom kernels", code="own_emit", hint="use --emit c, cpp or platformio"
+        )

@@ -1,4 +1,4 @@
-"""Kernels of the user's own (ops/own.py) as a C file."""
+"""The user's custom kernels (ops/own.py) as a C file."""
 
 from __future__ import annotations
 
@@ -11,30 +11,30 @@ DEFINITIONS = """\
 #include "tmo/fixed.h"
 #include "tmo/own.h"
 
-/* Kernels of the application's own, from their descriptions (docs/own-operator.md). */
+/* The application's custom kernels, generated from their descriptions (docs/own-operator.md). */
 {functions}
 static const tmo_own_kernel kernels[] = {{
 {rows}
 }};
 """
 FILE = """\
-/* Kernels of the application's own, from their descriptions. Written by tflm-memopt (docs/own-operator.md). */
+/* The application's custom kernels. Written by tflm-memopt (docs/own-operator.md). */
 {definitions}
 static tmo_own_table table = {{kernels, sizeof kernels / sizeof kernels[0], 0}};
 
-/* Call it before a model is prepared. */
+/* Call it before preparing a model. */
 void {name}(void);
 void {name}(void) {{ tmo_own_use(&table); }}
 """
 
 
 def source(name: str, made: Mapping[int, OwnKernel] = MADE) -> str:
-    """A C file with a function of that name, which gives the kernels to a library that was built with TMO_OWN."""
+    """Return a C file with a function `name` that registers the kernels with a library built with TMO_OWN."""
     return FILE.format(name=name, definitions=_definitions(made))
 
 
 def definitions(made: Mapping[int, OwnKernel]) -> str:
-    """The kernels, before tmo/embed.h is included."""
+    """Return the kernels' definitions, to be placed before the include of tmo/embed.h."""
     return f"{_definitions(made)}\n#define TMO_OWN 1\n#define TMO_OWN_KERNELS kernels\n"
 
 

@@ -1,4 +1,4 @@
-"""A model's inputs and outputs as a C module names them: functions, constants and types, in the model's order."""
+"""A model's inputs and outputs in a C module: functions, constants and types, in the model's order."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from tflm_memopt.model.graph import Graph, Tensor, TensorId
 
 @dataclass(frozen=True, slots=True)
 class Port:
-    """An input or output of the model: `type *function(void)` says where it is, `constant` how many bytes it has."""
+    """An input or output of the model: `type *function(void)` returns its address, `constant` is its size in bytes."""
 
     function: str
     constant: str
@@ -21,14 +21,14 @@ class Port:
     nbytes: int
     tensor: TensorId
     conversion: str
-    """A C function from real values, of an output to them; empty: it has no scale."""
+    """C function between real and quantized values, or "" without a scale."""
     about: str
     """Element type, shape, scale and name, for a comment."""
 
 
 @dataclass(frozen=True, slots=True)
 class Ports:
-    """All of a model, in its order. An external input is none of them: its frame is the caller's."""
+    """All ports of a model, in its order. An external input is not among them, since the caller owns its frame."""
 
     inputs: tuple[Port, ...]
     outputs: tuple[Port, ...]
@@ -39,7 +39,9 @@ class Ports:
 
 
 def ports(prefix: str, graph: Graph) -> Ports:
-    """`prefix`: the first part of C identifiers. Raises UsageError for a port without a C type or bytes of its own."""
+    """Return a model's ports. `prefix` begins their C names. Raises UsageError for a port without a C type or without
+    bytes.
+    """
     sides = (("input", graph.inputs), ("output", graph.outputs))
     found = (_side(prefix, side, [graph.tensors[t] for t in tensors]) for side, tensors in sides)
     return Ports(*found)
@@ -55,10 +57,10 @@ def _port(function: str, tensor: Tensor, convert: Callable[[str, Tensor], Iterat
     if tensor.dtype not in C_TYPES or tensor.variable or not tensor.nbytes:
         what = "a variable" if tensor.variable else f"{tensor.dtype.lower()} {list(tensor.shape)}"
         raise UsageError(
-            f"a C module has no such input or output: '{tensor.name}' is {what}",
+            f"a C module does not support the input or output '{tensor.name}': it is {what}",
             code="module_port",
             where=f"tensor {tensor.id} '{tensor.name}'",
-            hint="--emit cpp, under TensorFlow Lite Micro",
+            hint="use --emit cpp, for TensorFlow Lite Micro",
         )
     constant = f"{function}_bytes".upper()
     return Port(

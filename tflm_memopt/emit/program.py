@@ -1,4 +1,4 @@
-"""The C++ program of a project, its stored input, and its camera: templates, filled in."""
+"""Fills in the templates of a project's C++ program, its stored input, and its camera."""
 
 from __future__ import annotations
 
@@ -19,76 +19,77 @@ from tflm_memopt.model.interface import format_of
 from tflm_memopt.results import Report, Sample
 
 Texts = Mapping[str, str]
-"""File name or path -> content."""
+"""Content of files by name or path."""
 HEADER = "<tflm_memopt.h>"
-"""The C library's, as Arduino finds it."""
+"""The C library's header as Arduino finds it."""
 INVOKE = "interpreter->Invoke() == kTfLiteOk"
 ESP_SIZES = (("QQVGA", 160, 120), ("QVGA", 320, 240), ("VGA", 640, 480))
-"""Pictures of esp32-camera, smallest first."""
+"""Frame sizes of esp32-camera, smallest first."""
 
 
 @dataclass(frozen=True, slots=True)
 class Platform:
-    """What differs from one platform's program to the other's."""
+    """Differences between the programs of the platforms."""
 
     includes: tuple[str, ...]
     clock: str
-    """An expression: how many units of time have passed."""
+    """C expression for the time that has passed."""
     say: str
-    """A statement that prints the string `line`."""
+    """Statement that prints the string `line`."""
     entry: str
     first: str = ""
-    """A header before everything else."""
+    """Header to include first."""
     unit: str = "us"
-    """What the clock counts."""
+    """Unit of the clock."""
     cameras: bool = True
     counter: str = ""
-    """The body of a function that reads the core's counter of cycles, which is told besides; empty: there is none."""
+    """Body of a function that reads the core's cycle counter, or "" without one."""
     team: str = ""
-    """A function second_core(): the tmo_team whose second core helps, or NULL; empty: there is no second core."""
+    """Definition of second_core(), which returns the tmo_team of the second core or NULL, or "" without a second core.
+    """
 
 
 @dataclass(frozen=True, slots=True)
 class Subject:
-    """A model to write a program for."""
+    """A model for which a program is written."""
 
     name: str
-    """Stem of its files."""
+    """Stem of the model's files."""
     report: Report
     border: Border
     sample: Sample
-    """What the program runs first, and what has to come out."""
+    """The input that the program runs first, with the expected outputs."""
     labels: tuple[str, ...] = ()
     """A label for each value of output 0."""
     pixels: tuple[float, float] | None = None
-    """Mean and standard deviation of its training images, if they are known."""
+    """Mean and standard deviation of the training images, if known."""
 
     @property
     def builtin_only(self) -> bool:
-        """Whether the project does without the C library: its model was planned for builtin operators alone."""
+        """Return whether the model has builtin operators only, so that the project needs no C library."""
         return bool(self.report.planned_for)
 
     @property
     def image(self) -> Image | None:
-        """What a camera can fill, with the library's functions."""
-        own = self.builtin_only or self.report.window  # of a window's rows no camera's picture is made
+        """Return the image input that a camera can fill with the library's functions, or None."""
+        own = self.builtin_only or self.report.window  # a camera's picture cannot fill a sliding window
         return None if own else image_of(self.border, self.pixels)
 
 
 @dataclass(frozen=True, slots=True)
 class Result:
-    """What a program says about output 0: its highest value, by name and as a real number."""
+    """How a program prints output 0: its highest value, by name and as a real number."""
 
     values: int
     type: str
     quantized: bool
     format: str
     name: str
-    """An expression: what the first %-field of `format` takes."""
+    """Expression for the first %-field of `format`."""
 
 
 def result_of(output: Tensor, labels: Sequence[str]) -> Result | None:
-    """None for an output without values, or of values that C++ cannot compare."""
+    """Return how to print an output, or None if it is empty or of a type that C++ cannot compare."""
     if output.dtype not in C_TYPES or output.dtype == "FLOAT16" or not output.elements:
         return None
     value = "%s%ld.%03ld"
@@ -103,12 +104,14 @@ def result_of(output: Tensor, labels: Sequence[str]) -> Result | None:
 
 
 def labels_count(border: Border) -> int:
-    """How many labels output 0 can have; 0: it has no output."""
+    """Return the number of labels for output 0, or 0 without an output."""
     return border.outputs[0].elements if border.outputs else 0
 
 
 def program(subject: Subject, platform: Platform, runner_header: str = "") -> str:
-    """The program itself. runner_header: it can be a device under a benchmark's runner instead."""
+    """Return the text of the program. runner_header: header of a benchmark's runner, for which the program can be
+    built.
+    """
     name = subject.name
     image = subject.image if platform.cameras else None
     if subject.builtin_only:
@@ -124,9 +127,10 @@ def program(subject: Subject, platform: Platform, runner_header: str = "") -> st
 
 
 def inference(subject: Subject, platform: Platform, invoke: str, prefix: str = "") -> str:
-    """What a program has of one model: an inference, its self-test, and what it says.
+    """Return the code for one model: an inference, its self-test, and the printing of results.
 
-    invoke: an expression, whether the interpreter has run. prefix: of what it says, as a format.
+    invoke: expression that runs the interpreter and tells whether it succeeded. prefix: printf format at the start of
+    each printed line.
     """
     c, border = identifier(subject.name), subject.border
     return rendered(
@@ -141,12 +145,12 @@ def inference(subject: Subject, platform: Platform, invoke: str, prefix: str = "
 
 
 def printed(text: str) -> str:
-    """`text` for the inside of a format of printf()."""
+    """Return `text` for use inside a printf format."""
     return escaped(text).replace("%", "%%")
 
 
 def camera(subject: Subject) -> Texts:
-    """NAME_camera.h, for a model whose input is an image."""
+    """Return NAME_camera.h by name, for a model whose input is an image."""
     if (image := subject.image) is None:
         return {}
     name = subject.name
@@ -160,7 +164,7 @@ def camera(subject: Subject) -> Texts:
 
 
 def stored(subject: Subject) -> Texts:
-    """NAME_sample.h: an input, and what TFLM makes of it."""
+    """Return NAME_sample.h by name: an input, and the outputs that TFLM computes from it."""
     name, c = subject.name, identifier(subject.name)
     arrays = "\n".join(
         f"alignas({ALIGNMENT}) static const uint8_t {c}_{side}_{k}[{len(data)}] = {{\n{lines}\n}};\n"
@@ -171,7 +175,7 @@ def stored(subject: Subject) -> Texts:
     include_guard = guard(name, "sample")
     return {
         f"{name}_sample.h": f"""\
-// {"An" if subject.sample.real else "A random"} input of {comment(name)}, and the output that TFLM gives it on a PC.
+// {"An" if subject.sample.real else "A random"} input of {comment(name)}, and TFLM's outputs for it on a PC.
 // Written by tflm-memopt.
 #ifndef {include_guard}
 #define {include_guard}
@@ -185,7 +189,7 @@ def stored(subject: Subject) -> Texts:
 
 
 def escaped(text: str) -> str:
-    r"""`text` for the inside of a C string: every byte that is no plain character in octal digits.
+    r"""Return `text` for use inside a C string, with octal escapes for bytes that are not plain characters.
 
     >>> print(escaped('a "b" 50 %'), escaped("é"))
     a \042b\042 50 % \303\251
@@ -195,7 +199,7 @@ def escaped(text: str) -> str:
 
 
 def rendered(template: str, **context: Any) -> str:
-    """A template of this folder, filled in."""
+    """Return a template of this folder, filled in."""
     text: str = _templates().from_string(_source(template)).render(**context)
     return text
 

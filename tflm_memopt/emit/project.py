@@ -1,7 +1,7 @@
-"""Projects that build as they are: a program around the model, for Arduino, PlatformIO and ESP-IDF.
+"""Writes complete projects around a model, for Arduino, PlatformIO and ESP-IDF.
 
-The program tests itself on a stored input first: the outputs have to be those of TFLM on a PC. Then it says what comes
-out, of a camera's pictures or of the stored input; another sensor, and an action, are its author's to add.
+The program first runs a stored input as a self-test, whose outputs must equal TFLM's on a PC. Then it prints the
+model's results for camera pictures or for the stored input; users add other sensors and actions.
 """
 
 from __future__ import annotations
@@ -25,29 +25,29 @@ from tflm_memopt.results import Optimized
 from tflm_memopt.targets.boards import BoardFit, boards, runs
 
 LIBRARY = "tflm-memopt"
-"""The C library's folder."""
+"""Folder of the C library."""
 TFLM = "spaziochirale/Chirale_TensorFLowLite@^2.0.0"
 """TensorFlow Lite Micro in PlatformIO's registry, for every Arduino core."""
 OV767X = "arduino-libraries/Arduino_OV767X@^0.0.2"
-"""The driver of the OV7675 there."""
+"""Driver of the OV7675 in PlatformIO's registry."""
 
 _DWT = """\
 #if defined(__ARM_ARCH_PROFILE) && __ARM_ARCH_PROFILE == 'M' && __ARM_ARCH >= 7
-  *reinterpret_cast<volatile uint32_t *>(0xE000EDFC) |= 1u << 24;  /* DEMCR.TRCENA: the unit is on */
-  *reinterpret_cast<volatile uint32_t *>(0xE0001FB0) = 0xC5ACCE55; /* DWT_LAR: a Cortex-M7 locks it */
+  *reinterpret_cast<volatile uint32_t *>(0xE000EDFC) |= 1u << 24;  /* DEMCR.TRCENA enables the unit */
+  *reinterpret_cast<volatile uint32_t *>(0xE0001FB0) = 0xC5ACCE55; /* DWT_LAR unlocks it on a Cortex-M7 */
   *reinterpret_cast<volatile uint32_t *>(0xE0001000) |= 1u;        /* DWT_CTRL.CYCCNTENA */
   return *reinterpret_cast<volatile uint32_t *>(0xE0001004);       /* DWT_CYCCNT */
 #else
   return 0;
 #endif
 """
-"""The DWT of Cortex-M3 and later."""
+"""Reads the cycle counter of the DWT, which Cortex-M3 and later cores have."""
 
 _ON_FREERTOS = """\
 #ifdef CONFIG_FREERTOS_UNICORE
 static tmo_team *second_core() { return nullptr; }
 #else
-static TaskHandle_t core_task[2]; /* of the core that calls Invoke(), and of the other one, which helps */
+static TaskHandle_t core_task[2]; /* the task that calls Invoke(), and the helper on the other core */
 
 static void wake_core(void *, int core) { xTaskNotifyGive(core_task[core]); }
 
@@ -62,7 +62,7 @@ static void help(void *) {
   for (;;) tmo_run_worker(&team);
 }
 
-/* NULL where there is no memory for its task: then one core runs it all. */
+/* Returns NULL if there is no memory for the task; then one core runs the model. */
 static tmo_team *second_core() {
   if (core_task[1] != nullptr) return &team;
   core_task[0] = xTaskGetCurrentTaskHandle();
@@ -71,7 +71,7 @@ static tmo_team *second_core() {
 }
 #endif
 """
-"""An ESP32's other core: a task that waits for notifications."""
+"""Second core of an ESP32: a task that waits for notifications."""
 _ON_ARDUINO = f"""\
 #if defined(ARDUINO_ARCH_RP2040) && !defined(ARDUINO_ARCH_MBED)
 #include <tmo/spin.h>
@@ -81,13 +81,13 @@ static tmo_team team = {{tmo_spin_wake, tmo_spin_wait, &spin, nullptr, nullptr, 
 
 static tmo_team *second_core() {{ return &team; }}
 
-void loop1() {{ tmo_run_worker(&team); }} /* arduino-pico: core 1 calls it again and again */
+void loop1() {{ tmo_run_worker(&team); }} /* arduino-pico calls it repeatedly on core 1 */
 #elif defined(ARDUINO_ARCH_ESP32)
 {_ON_FREERTOS}#else
-static tmo_team *second_core() {{ return nullptr; }} /* one core runs it all */
+static tmo_team *second_core() {{ return nullptr; }} /* one core runs the model */
 #endif
 """
-"""The same, and the RP2040's or RP2350's, which has nothing else to do."""
+"""Second core of an ESP32, or of an RP2040 or RP2350, where it does nothing else."""
 _ARDUINO = Platform(
     ("<Chirale_TensorFlowLite.h>", HEADER),
     "micros()",
@@ -120,17 +120,17 @@ extern "C" void app_main() {
     team=_ON_FREERTOS,
 )
 _SDKCONFIG = """\
-# Settings that the program wants; idf.py menuconfig changes them. Written by tflm-memopt.
+# Settings of the program; idf.py menuconfig changes them. Written by tflm-memopt.
 CONFIG_COMPILER_OPTIMIZATION_PERF=y
 CONFIG_ESP_MAIN_TASK_STACK_SIZE=8192
-# A single application of up to 1.5 MB: interpreter, kernels and model.
+# One application of up to 1.5 MB with interpreter, kernels and model.
 CONFIG_PARTITION_TABLE_SINGLE_APP_LARGE=y
 """
 _SDKCONFIG_OF = {
     "esp32": "CONFIG_ESP_DEFAULT_CPU_FREQ_MHZ_240=y\n",
     "esp32s3": "CONFIG_ESP_DEFAULT_CPU_FREQ_MHZ_240=y\n",
 }
-"""By target: what all of them do not have."""
+"""Settings that only some targets need, by target."""
 _ESP_CAMERA = """\
 dependencies:
   # for TMO_CAMERA_ESP32
@@ -144,36 +144,36 @@ _ESP_TFLM = """\
 dependencies:
   espressif/esp-tflite-micro: "^1.3.1"
 """
-"""The C library's own dependency, where it is not there."""
+"""Dependency of the C library, for projects that do not contain the library."""
 
 
 @dataclass(frozen=True, slots=True)
 class Project:
-    """What a project is made around: a model, or an application."""
+    """The contents of a project around a model or an application."""
 
     name: str
     main: Callable[[Platform, str], str]
-    """The program for a platform; it can be a device under a runner whose header this is."""
+    """Function that returns the program for a platform and, optionally, a benchmark runner's header."""
     files: Texts
-    """Models, operators and stored inputs, beside the program."""
+    """Files of models, operators and stored inputs."""
     library: bool
-    """It needs the C library."""
+    """The project needs the C library."""
     boards: Collection[str]
-    """Boards on which it fits; if there are none, those that run it."""
+    """Boards on which the project fits, or if there are none, boards that can run it."""
     board: str = ""
-    """The one that was asked for."""
+    """Board that was asked for."""
     camera: Texts = field(default_factory=dict)
-    """Beside the program where there are cameras."""
+    """Camera files, for platforms with cameras."""
     packed: frozenset[Family] = frozenset()
-    """Cores that its programs are packed for."""
+    """Core families for which the programs are packed."""
     about: About | None = None
-    """None: there is no README.md."""
+    """Contents of README.md, or None without one."""
     runner: Texts = field(default_factory=dict)
-    """The interface of a benchmark's runner."""
+    """Interface of a benchmark's runner."""
 
 
 def of_model(subject: Subject, model: Texts, result: Optimized) -> Project:
-    """model: the model's files."""
+    """Return the project of one model, whose files are `model`."""
     return Project(
         name=subject.name,
         main=partial(program, subject),
@@ -189,7 +189,7 @@ def of_model(subject: Subject, model: Texts, result: Optimized) -> Project:
 
 
 def arduino(project: Project) -> Texts:
-    """A sketchbook: a sketch with the model's files, and the library that it needs beside TensorFlow Lite Micro."""
+    """Return a sketchbook: a sketch with the model's files, and the C library."""
     sketch = identifier(project.name)
     files = {f"{sketch}.ino": project.main(_ARDUINO, ""), **project.files, **project.camera}
     steps = (
@@ -205,9 +205,9 @@ def arduino(project: Project) -> Texts:
 
 
 def platformio(project: Project) -> Texts:
-    """A project with an environment for each board that PlatformIO knows and it fits on; if none, that runs it.
+    """Return a PlatformIO project with an environment for each suitable board.
 
-    With MLPerf Tiny's runner interface, where the model is one of that benchmark.
+    It has MLPerf Tiny's runner interface if the model belongs to that benchmark.
     """
     main = project.main(_PLATFORMIO, next(iter(project.runner), ""))
     board = "" if project.board else " -e BOARD"
@@ -224,16 +224,16 @@ def platformio(project: Project) -> Texts:
 
 
 def esp_idf(project: Project) -> Texts:
-    """A project with the library as a component; the component manager fetches TensorFlow Lite Micro.
+    """Return an ESP-IDF project with the library as a component. The component manager fetches TensorFlow Lite Micro.
 
-    Raises UsageError for programs that no ESP32 runs.
+    Raises UsageError for programs that no ESP32 can run.
     """
     chips = [board for board in boards().values() if board.platformio.startswith("espressif32/")]
     if not any(runs(chip, project.packed) for chip in chips):
         raise UsageError(
-            "no ESP32 runs this program: it is packed for other cores",
+            "no ESP32 can run this program: it is packed for other cores",
             code="esp_idf_target",
-            hint="no --target, or --board esp32s3, for example",
+            hint="leave out --target, or use for example --board esp32s3",
         )
     cmake = f"""\
 cmake_minimum_required(VERSION 3.16)
@@ -260,23 +260,23 @@ project({identifier(project.name)})
 
 
 def beside(project: Project, folder: str, sources: Callable[[], Texts]) -> Texts:
-    """The C library in its folder, with its licence; nothing for a project that does without it."""
+    """Return the C library in its folder, with its licence, or nothing for a project without the library."""
     return below(folder, {FILE: license_text(), **sources()}) if project.library else {}
 
 
 def below(folder: str, files: Texts) -> Texts:
-    """The files in a folder."""
+    """Return the files with `folder` before their names."""
     return {f"{folder}/{name}": text for name, text in files.items()}
 
 
 def suited(fits: Collection[BoardFit]) -> tuple[str, ...]:
-    """Ids of the boards on which a model fits; if there are none, of those whose core runs it."""
+    """Return the ids of the boards on which a model fits, or if there are none, of those whose core can run it."""
     fitting = tuple(one.board for one in fits if one.fits)
     return fitting or tuple(one.board for one in fits if one.runs)
 
 
 def _environments(project: Project) -> str:
-    """platformio.ini. Raises UsageError for a board that PlatformIO has no Arduino core for."""
+    """Return platformio.ini. Raises UsageError for a board for which PlatformIO has no Arduino core."""
     known = [board for board in boards().values() if board.platformio and board.arduino]
     chosen = [board for board in known if board.id in project.boards or board.id == project.board]
     environments = "\n".join(
@@ -288,11 +288,11 @@ def _environments(project: Project) -> str:
         raise UsageError(
             f"PlatformIO has no Arduino core for {project.board}",
             code="platformio_board",
-            hint="--emit cpp or c, or another board: `tflm-memopt fit` lists them",
+            hint="use --emit cpp or c, or another board; `fit MODEL` lists all boards",
         )
     default = f"[platformio]\ndefault_envs = {project.board}\n\n" if project.board else ""
-    seen = f"; with an OV7675, one more library: {OV767X}\n" if project.camera else ""
-    runs = "; for the runner of MLPerf Tiny: build_flags = -std=gnu++17 -DTMO_MLPERF=1\n" if project.runner else ""
+    seen = f"; an OV7675 needs one more library: {OV767X}\n" if project.camera else ""
+    runs = "; MLPerf Tiny's runner needs build_flags = -std=gnu++17 -DTMO_MLPERF=1\n" if project.runner else ""
     return f"""\
 ; pio run{"" if project.board else " -e BOARD"} -t upload, then pio device monitor. Written by tflm-memopt.
 {default}[env]

@@ -1,4 +1,4 @@
-"""Functions that make a quantized value of a real one, and back: in the emitted headers, in C and in C++."""
+"""C and C++ functions for emitted headers that convert between real and quantized values."""
 
 from __future__ import annotations
 
@@ -13,19 +13,19 @@ C_TYPES: Mapping[str, str] = {
     "UINT32": "uint32_t", "INT64": "int64_t", "UINT64": "uint64_t", "FLOAT32": "float", "FLOAT64": "double",
     "FLOAT16": "uint16_t", "BOOL": "uint8_t",
 }  # fmt: skip
-"""By element type. C11 has no type for half-precision floats: their bits."""
+"""C types by element type. C11 has no half-precision type, so FLOAT16 uses the raw bits."""
 LIMITS = {"INT8": (-128, 127), "UINT8": (0, 255), "INT16": (-32768, 32767)}
-"""By element type: the values that it holds."""
+"""Minimum and maximum by element type."""
 
 
 def quantizer(name: str, tensor: Tensor) -> Iterator[str]:
-    """NAME_quantize(), for an input with a scale: from what a sensor measures to what the model reads."""
+    """Yield NAME_quantize(), which converts a real value to an element of an input with a scale."""
     if not (found := _scale(tensor)):
         return
     scale, zero = found
     low, high = LIMITS[tensor.dtype]
     kind = C_TYPES[tensor.dtype]
-    yield "/* From a real value, as in training, to an element of the input. */"
+    yield "/* Converts a real value, as used in training, to an element of the input. */"
     yield f"static inline {kind} {name}_quantize(float real) {{"
     yield f"  const float x = real / {scale};"
     yield f"  if (!(x > {low - zero}.0f)) return {_literal(low, kind)};"
@@ -35,12 +35,12 @@ def quantizer(name: str, tensor: Tensor) -> Iterator[str]:
 
 
 def dequantizer(name: str, tensor: Tensor) -> Iterator[str]:
-    """NAME_real(), for an output with a scale."""
+    """Yield NAME_real(), for an output with a scale."""
     if not (found := _scale(tensor)):
         return
     scale, zero = found
     kind = C_TYPES[tensor.dtype]
-    yield "/* From an element of the output to its real value. */"
+    yield "/* Converts an element of the output to its real value. */"
     yield f"static inline float {name}_real({kind} value) {{ return {scale} * (float)(value - {zero}); }}"
 
 

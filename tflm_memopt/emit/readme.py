@@ -1,4 +1,4 @@
-"""README.md of a project: what to open, what to run, and where the sensor's values go."""
+"""Writes a project's README.md: what to open, what to run, and where the sensor's values go."""
 
 from __future__ import annotations
 
@@ -12,21 +12,21 @@ from tflm_memopt.model.graph import Tensor
 
 @dataclass(frozen=True, slots=True)
 class About:
-    """What README.md says of a project's models."""
+    """What README.md says about a project's models."""
 
     name: str
     models: tuple[str, ...]
     arena: str
-    """Bytes, for people."""
+    """Size of the arena in bytes, as text."""
     real: bool
-    """The stored inputs are examples of the user's, not random numbers."""
+    """The stored inputs are the user's examples, not random numbers."""
     inputs: tuple[str, ...] = ()
     outputs: tuple[str, ...] = ()
-    """Sentences about the ports, each of which names what converts its values."""
+    """Sentences about the ports; each names the function that converts the port's values."""
 
 
 def about(subject: Subject, arena: int) -> About:
-    """What README.md says of one model."""
+    """Return the contents of README.md for one model."""
     c, border = identifier(subject.name), subject.border
     inputs = (_port(f"{c}_input_{k}", t, "quantize", "input") for k, t in enumerate(border.inputs))
     outputs = (_port(f"{c}_output_{k}", t, "real", "output") for k, t in enumerate(border.outputs))
@@ -42,10 +42,10 @@ def _port(name: str, tensor: Tensor, function: str, side: str) -> str:
 
 
 def readme(told: About | None, kind: str, steps: str, main: str, *, library: bool) -> Texts:
-    """README.md of a project; nothing where nothing is told.
+    """Return README.md by name, or nothing if there is nothing to say.
 
-    kind: of the project. steps: how to build and run it. main: the file with the program. library: it has the C
-    library.
+    kind: kind of the project. steps: how to build and run it. main: name of the program's file. library: the project
+    contains the C library.
     """
     if told is None:
         return {}

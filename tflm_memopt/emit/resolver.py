@@ -1,4 +1,4 @@
-"""NAME_ops.h: the op resolver with exactly the operators that a model needs, and the size of its arena."""
+"""Writes NAME_ops.h: an op resolver with exactly the operators that a model needs, and the size of the arena."""
 
 from __future__ import annotations
 
@@ -23,16 +23,18 @@ from tflm_memopt.tflm.structs import Abi
 
 NEWLINE = "\n"
 ARENA_ALIGNMENT = 16
-"""TFLM aligns its arena's start and end to this (MicroArenaBufferAlignment, micro_arena_constants.h)."""
+"""Alignment of the arena's start and end in TFLM (MicroArenaBufferAlignment, micro_arena_constants.h)."""
 
 TEAM = """
- * team: through which the second core helps (tmo/cores.h), for as long. That of the first call counts; NULL: one core
- * runs it all."""
+ * team: the second core (tmo/cores.h), which must live as long. The first call's argument is used; with NULL, one core
+ * runs the model."""
 
 
 @dataclass(frozen=True, slots=True)
 class Needed:
-    """An operator that the model needs, and the C++ expression on `resolver` that adds it; empty: the user has to."""
+    """An operator that the model needs, and the C++ expression on `resolver` that adds it, or "" if the user must add
+    it.
+    """
 
     operator: str
     add: str
@@ -40,9 +42,10 @@ class Needed:
 
 
 def needed(model: Model, library: str, *, shared: bool = False) -> tuple[Needed, ...]:
-    """Each operator of all subgraphs once, in the order in which the model runs them.
+    """Return each operator of all subgraphs once, in execution order.
 
-    library: the table that has the code of our operators (emit/embedded.py). shared: they run on two cores.
+    library: name of the tmo_library with our operators' code (emit/embedded.py). shared: the operators run on two
+    cores.
     """
     ops = (op for graph in model.graphs for op in graph.ops)
     names = dict.fromkeys(
@@ -57,24 +60,28 @@ def _needed(name: str, library: str, *, custom: bool, shared: bool) -> Needed:
         return Needed(name, f'AddCustom("{name}", {registration})')
     method = (CUSTOM if custom else BUILTIN).get(name)
     if method is None:
-        note = "a custom operator of yours: add it to what this returns" if custom else "TFLM has no kernel for it"
+        note = "your own custom operator: add it to the returned resolver" if custom else "TFLM has no kernel for it"
         return Needed(name, "", note)
     return Needed(name, f"{method}()", "needs a TFLM later than 2023" if method in AFTER_2023 else "")
 
 
 def arena_bytes(model: Model, report: Report) -> int:
-    """The arena to declare, in whole alignment units: enough for any build of TFLM for this width of pointers."""
+    """Return the arena bytes to declare: enough for any build of TFLM with this pointer width, in whole alignment
+    units.
+    """
     return _enough(builds(model, report))
 
 
 def _enough(arenas: Mapping[str, int]) -> int:
-    """The arena for the largest of these builds."""
+    """Return the arena for the largest of these builds."""
     return -(-max(arenas.values()) // ARENA_ALIGNMENT) * ARENA_ALIGNMENT
 
 
 def builds(model: Model, report: Report) -> Mapping[str, int]:
-    """Bytes that each build of TFLM needs, by what it is: Arduino libraries, RISC-V and Xtensa toolchains have larger
-    structs than the Cortex-M build that the report counts, and libraries of early 2023 other kernels.
+    """Return the arena of each build of TFLM by a description of the build.
+
+    Arduino libraries, RISC-V and Xtensa toolchains have larger structs than the Cortex-M build that the report counts,
+    and libraries of early 2023 have other kernels.
     """
     full: Abi = "ilp32-full" if report.arena.abi.startswith("ilp32") else "lp64-full"
     kernels = library(report.arena.kernels, mve=family(report.target) is Family.MVE)
@@ -87,10 +94,10 @@ def builds(model: Model, report: Report) -> Mapping[str, int]:
 
 
 def ops_header(name: str, model: Model, report: Report, ports: Border | None = None, library: str = "") -> str:
-    """NAME_ops.h.
+    """Return the text of NAME_ops.h.
 
-    ports: the model's inputs and outputs, if its own graph does not have all of them. library: stem of the
-    *_library.c that has the code of our operators, if it is not NAME.
+    ports: the model's inputs and outputs, if its own graph does not have all of them. library: stem of the *_library.c
+    with our operators' code, if it is not NAME.
     """
     c, include_guard, shared = identifier(name), guard(name, "ops"), bool(report.cores)
     source = comment(file_name(library or name))
@@ -104,7 +111,7 @@ def ops_header(name: str, model: Model, report: Report, ports: Border | None = N
     table = f'\nextern "C" const tmo_library {symbol(library or name)}; /* {source} */\n' if ours else ""
     arena_comment = "\n".join(f" * {line}" for line in _arena_comment(report, operators, arenas))
     return f"""\
-// What {name}.tflite needs of TensorFlow Lite Micro: operators and arena. Written by tflm-memopt.
+// Operators and arena that {name}.tflite needs in TensorFlow Lite Micro. Written by tflm-memopt.
 #ifndef {include_guard}
 #define {include_guard}
 
@@ -116,9 +123,9 @@ def ops_header(name: str, model: Model, report: Report, ports: Border | None = N
 /* Bytes of the tensor arena: alignas({ARENA_ALIGNMENT}) static uint8_t arena[{c}_arena_size];
 {arena_comment} */
 {_arena_size(c, nbytes, report)}
-#ifdef TMO_RAM_LIMIT /* bytes that your program has for it */
+#ifdef TMO_RAM_LIMIT /* bytes that your program has for the arena */
 static_assert({c}_arena_size <= TMO_RAM_LIMIT,
-              "{c} needs an arena of {at_least}{nbytes} B, TMO_RAM_LIMIT is less: convert it with {_limit(model)}");
+              "{c} needs an arena of {at_least}{nbytes} B, more than TMO_RAM_LIMIT: convert it with {_limit(model)}");
 #endif
 {"".join(f"{line}{NEWLINE}" for line in _constants(c, report, ports or border(model)))}
 {_resolver(c, operators, table, shared=shared)}
@@ -127,17 +134,17 @@ static_assert({c}_arena_size <= TMO_RAM_LIMIT,
 
 
 def _resolver(c: str, operators: Sequence[Needed], table: str, *, shared: bool) -> str:
-    """The function that makes it. table: the declaration of the library's."""
+    """Return the function that creates the op resolver. table: declaration of the tmo_library."""
     adds = "\n".join(_statement(n) for n in operators)
     return f"""\
 namespace {c}_ops {{
-/* TFLM's classes are in tflite::micro in versions after August 2026, in tflite before. */
+/* TFLM's classes are in namespace tflite::micro since August 2026, and in tflite before. */
 using namespace ::tflite;
 using namespace ::tflite::micro;
 using Resolver = MicroMutableOpResolver<{max(len(operators), 1)}>;
 }}  // namespace {c}_ops
 {table}
-/* The model's operators and no others. The resolver lives as long as the program.{TEAM * shared} */
+/* The operators that the model needs. The resolver lives as long as the program.{TEAM * shared} */
 inline {c}_ops::Resolver &{c}_op_resolver({"tmo_team *team = nullptr" * shared}) {{
   static {c}_ops::Resolver resolver;
   static bool filled = false;
@@ -151,16 +158,16 @@ inline {c}_ops::Resolver &{c}_op_resolver({"tmo_team *team = nullptr" * shared})
 
 
 def _limit(model: Model) -> str:
-    """The flag that limits its RAM: of one device, or of each of several."""
+    """Return the command-line flag that limits RAM: --ram-limit, or --memory for several devices."""
     parts = needs(region.program for region in regions(model)).parts
     return "--memory" if parts >> Part.LINK & 1 else "--ram-limit"
 
 
 def _constants(c: str, report: Report, ports: Border) -> Iterator[str]:
-    """What a program has to know besides the arena's size."""
+    """Yield the constants that a program needs besides the arena's size."""
     if report.arena.variables:
         yield ""
-        yield "/* MicroResourceVariables::Create(allocator, this), for the interpreter: the arena has room for them. */"
+        yield "/* MicroResourceVariables::Create(allocator, this), for the interpreter; the arena includes it. */"
         yield f"constexpr int {c}_resource_variables = {report.arena.variables};"
     if known := list(scales(c, ports)):
         yield ""
@@ -170,7 +177,7 @@ def _constants(c: str, report: Report, ports: Border) -> Iterator[str]:
 
 
 def _frame(c: str, frame: FrameReport | None) -> Iterator[str]:
-    """What the program says about an input that is not in the arena."""
+    """Yield the constants and comments for an input outside the arena."""
     if frame is None:
         return
     yield ""
@@ -181,19 +188,19 @@ def _frame(c: str, frame: FrameReport | None) -> Iterator[str]:
         yield f"constexpr uint32_t {c}_pushes = {pushes};"
         yield f"constexpr uint32_t {c}_push_rows = {frame.pushed};"
     else:
-        yield "/* The input is read from a buffer of yours: tmo::SetFrame(interpreter, &frame), once. */"
+        yield "/* The input is read from your buffer. Call tmo::SetFrame(interpreter, &frame) once. */"
         yield f"constexpr uint32_t {c}_rows = {frame.rows};"
     yield f"constexpr uint32_t {c}_row_bytes = {frame.row_bytes};"
 
 
 def _arena_size(c: str, nbytes: int, report: Report) -> str:
-    """The constant; where it is not known, what the user has to define for it."""
+    """Return the constant, or if it is unknown, an #error that asks the user to define it."""
     if report.arena.exact:
         return f"constexpr size_t {c}_arena_size = {nbytes};"
     unknown, macro = comment(", ".join(report.arena.unknown)), f"{c.upper()}_ARENA_SIZE"
     return f"""\
 #ifndef {macro}
-#error What {unknown} allocates is not known: define {macro}, in bytes, {nbytes} and what it takes
+#error Unknown allocations of {unknown}: define {macro} as {nbytes} bytes plus these allocations
 #endif
 constexpr size_t {c}_arena_size = {macro};
 static_assert({c}_arena_size >= {nbytes}, "the other operators need {nbytes} B");"""
@@ -201,17 +208,17 @@ static_assert({c}_arena_size >= {nbytes}, "the other operators need {nbytes} B")
 
 def _arena_comment(report: Report, operators: Sequence[Needed], needs: Mapping[str, int]) -> Iterator[str]:
     arena = report.arena
-    yield f"The smallest with which AllocateTensors() succeeds is {arena.figure(arena.min)} B,"
-    yield f"of which arena_used_bytes() then says {arena.figure(arena.total)} B."
+    yield f"AllocateTensors() needs at least {arena.figure(arena.min)} B,"
+    yield f"and arena_used_bytes() then returns {arena.figure(arena.total)} B."
     if arena.variables:
         count = f"{arena.variables} resource variable{'s' * (arena.variables > 1)}"
         yield f"{arena.variable_bytes:,} B of it are for {count}, which the program creates."
     yield f"Convention: {comment(report.convention)}."
-    yield "The constant is enough for all of these builds of TFLM, and for the largest of them no more than that:"
+    yield "The constant is the requirement of the largest of these builds of TFLM:"
     yield from (f"  {nbytes:,} B {build}" for build, nbytes in needs.items())
     kept = [n.operator for n in operators if n.operator not in OURS]
     if kept and report.arena.kernels == "reference":
-        yield f"Optimized kernels may want more for {comment(', '.join(kept))}: --kernels cmsis-nn, esp-nn."
+        yield f"Optimized kernels may need more for {comment(', '.join(kept))}: --kernels cmsis-nn, esp-nn."
 
 
 def _statement(n: Needed) -> str:

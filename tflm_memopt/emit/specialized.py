@@ -1,4 +1,4 @@
-"""NAME.c as code for one model: the order of its firings as calls, and kernels in which all that is known is folded."""
+"""Writes NAME.c as code for one model: the firing order as calls, and kernels with constants folded."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ from tflm_memopt.lower.serialise import unpack
 from tflm_memopt.ops.packing import Family, Packing, packed_pixels, packed_values
 
 TURN = 3
-"""Taps that a core of depthwise convolutions takes at once."""
+"""Taps that a depthwise kernel processes at once."""
 SCALES_OF_ADD = 11
-"""int32 of TMO_PACKING_DSP_ADD."""
+"""Number of int32 scales of TMO_PACKING_DSP_ADD."""
 LEAST = -128
-"""The least int8."""
+"""Minimum of int8."""
 SIGNATURES: Mapping[type[Core], tuple[str, str, str]] = {
     Pairs: (
         "void",
@@ -45,26 +45,26 @@ SIGNATURES: Mapping[type[Core], tuple[str, str, str]] = {
         "add(a, b, end, out, scaled, scale)",
     ),
 }  # fmt: skip
-"""What a core gives, what it takes, and the C that does the same."""
+"""Return type, parameters, and equivalent C code of each kernel."""
 
 
 @dataclass(frozen=True)
 class Operator:
-    """An operator of a row block: its records of the program, and where in the arena its tensors are."""
+    """An operator of a group that runs row by row: its program records, and the addresses of its tensors."""
 
     name: str
     program: str
-    """The array with its constants."""
+    """Name of the array with the operator's constants."""
     op: np.void
     source: np.void
-    """Its first operand."""
+    """The first operand."""
     last: np.void
-    """Its last one, which may be the first."""
+    """The last operand, which may be the first."""
     target: np.void
     at: tuple[int, int, int, int]
-    """Bytes from the start of the arena to row 0 of the first operand, the last one and the output; to the scratch."""
+    """Offsets in the arena of row 0 of the first operand, the last operand and the output, and of the scratch."""
     bias: NDArray[np.int32]
-    """All scales of an ADD; nothing for others."""
+    """The scales of an ADD; empty for others."""
 
     @property
     def rounding(self) -> Rounding:
@@ -72,7 +72,7 @@ class Operator:
 
     @property
     def begin(self) -> str:
-        """Where the rows under the window are, and where the outputs go."""
+        """Return code that finds the rows of the window and the output row."""
         o, s = self.op, self.source
         bytes_in = int(s["width"]) * int(s["channels"])
         return f"""\
@@ -93,22 +93,22 @@ class Operator:
 
 @dataclass
 class Written:
-    """Functions of operators, and the cores that they call."""
+    """Functions for operators, and the kernels that they call."""
 
     prefix: str
     functions: list[str] = field(default_factory=list)
     cores: dict[str, Core] = field(default_factory=dict)
     edge: int = 1
-    """Bytes of a convolution's row of taps, at most,"""
+    """Largest number of bytes in a convolution's row of taps."""
     edges: int = 1
-    """and pixels of a group whose taps are not all there."""
+    """Largest number of pixels in a group with missing taps."""
 
     def core(self, core: Core) -> str:
         self.cores[core.name] = core
         return f"{self.prefix}_{core.name}"
 
     def convolution(self, o: Operator) -> str:
-        """Pixels in groups, from left to right."""
+        """Return the function of a convolution, which processes groups of pixels from left to right."""
         op, channels = o.op, int(o.source["channels"])
         taps = int(op["kernel_w"]) * channels
         self.edge = max(self.edge, taps)
@@ -143,7 +143,7 @@ static void {o.name}(uint32_t y) {{
   }}"""
 
     def depthwise(self, o: Operator) -> str:
-        """Windows that lie inside go in one call."""
+        """Return the function of a depthwise convolution. Windows that lie inside are processed in one call."""
         op, channels = o.op, int(o.source["channels"])
         taps = -(-int(op["kernel_h"]) * int(op["kernel_w"]) // TURN) * TURN
         first, count = _inside(o)
@@ -165,7 +165,7 @@ static void {o.name}(uint32_t y) {{
 """
 
     def addition(self, o: Operator) -> str:
-        """What becomes of each int8 of the operands is known."""
+        """Return the function of an ADD, whose operands are scaled by tables of all int8 values."""
         count = int(o.target["width"]) * int(o.target["channels"])
         *scales, m2, c, e = o.bias.tolist()
         tables = ",\n".join(
@@ -193,13 +193,13 @@ Writer = Callable[[Written, Operator], str]
 
 
 def _row(tensor: np.void, at: int) -> str:
-    """Bytes from the start of the arena to row y."""
+    """Return an expression for the arena offset of row y."""
     row = "y" if tensor["depth"] >= tensor["height"] else f"y % {tensor['depth']}"
     return f"{at} + {row} * {int(tensor['width']) * int(tensor['channels'])}"
 
 
 def _scaled(zero: int, left: int, m2: int, c: int, e: int) -> Sequence[int]:
-    """What an operand of ADD becomes: of each int8, in the order of uint8."""
+    """Return the scaled value of each int8 of an ADD's operand, in the order of uint8."""
     x = (np.arange(256, dtype=np.uint8).view(np.int8).astype(np.int64) - zero) << left
     high = (x * m2 + (1 << 31)) >> 32
     whole: list[int] = ((x + (x >> 31) + c + high).astype(np.int32) >> e).tolist()
@@ -207,7 +207,10 @@ def _scaled(zero: int, left: int, m2: int, c: int, e: int) -> Sequence[int]:
 
 
 def run(m: Module) -> str:
-    """What runs a module in place of the library's executor. Raises UsageError for other programs than row blocks."""
+    """Return the code that runs a module without the library's executor.
+
+    Raises UsageError for programs with groups that do not run row by row.
+    """
     written, bodies = Written(m.prefix), []
     for k, region in enumerate(m.regions):
         bodies.append(_region(m, k, region.program, written))
@@ -239,13 +242,13 @@ def _core(prefix: str, core: Core) -> str:
 
 
 def _region(m: Module, k: int, data: bytes, written: Written) -> str:
-    """The function that runs a region; those that it calls go to `written`."""
+    """Return the function that runs a region, and add the functions that it calls to `written`."""
     program = unpack(data)
     if program.input != INPUT_ARENA or program.state or any(block.strips for block in program.blocks):
         raise UsageError(
-            "code for one model is written for whole rows, an input in the arena and no state",
+            "c-specialized supports only whole rows, an input in the arena and models without state",
             code="not_specialized",
-            hint="--emit c; or no --input, and --without tiles",
+            hint="use --emit c, or leave out --input and add --without tiles",
         )
     names: dict[int, str] = {}
     for index, operator, write in _hot(m, k, data):
@@ -269,7 +272,7 @@ static tmo_status run_{k}(void) {{
 
 
 def _called(loop: Loop, names: Mapping[int, str], library: str) -> str:
-    """A firing, or some that repeat themselves. library: the table that has the other operators' code."""
+    """Return the code of one firing or of a loop. library: name of the tmo_library for the other operators."""
     once = loop.times == 1
     lines = []
     for (op, row), step in zip(loop.firings, loop.steps, strict=True):
@@ -286,9 +289,9 @@ def _called(loop: Loop, names: Mapping[int, str], library: str) -> str:
 
 
 def _hot(m: Module, k: int, data: bytes) -> Iterator[tuple[int, Operator, Writer]]:
-    """Operators that get a function of their own, their numbers, and what writes it."""
+    """Yield the index of each operator with its own function, the operator, and the function that writes its code."""
     header = np.frombuffer(data, HEADER, 1)[0]
-    if header["target"] != Family.DSP:  # for others the library has what is best for them
+    if header["target"] != Family.DSP:  # for other targets the library's kernels are the fastest
         return
     tensors = np.frombuffer(data, TENSOR, int(header["n_tensors"]), int(header["tensors"]))
     region = m.regions[k]
@@ -311,7 +314,10 @@ def _hot(m: Module, k: int, data: bytes) -> Iterator[tuple[int, Operator, Writer
 
 
 def _writer(op: np.void, near: Sequence[np.void]) -> Writer | None:
-    """What writes the operator's function; None: the library's fires it. near: first operand, last one, output."""
+    """Return the function that writes an operator's code, or None if the library runs it.
+
+    near: first operand, last operand and output.
+    """
     source, _, target = near
     if any(t["layout"] != LAYOUT_HWC or t["base"] == PROGRAM_BASE for t in near):
         return None
@@ -331,7 +337,7 @@ def _values(o: Operator) -> int:
 
 
 def _inside(o: Operator) -> tuple[int, int]:
-    """The first window that lies inside of a row, and how many do."""
+    """Return the first window that lies inside a row, and the number of such windows."""
     op = o.op
     begins = np.arange(int(o.target["width"])) * int(op["stride_w"]) - int(op["pad_left"])
     extent = (int(op["kernel_w"]) - 1) * int(op["dilation_w"]) + 1
@@ -340,14 +346,14 @@ def _inside(o: Operator) -> tuple[int, int]:
 
 
 def _whole(o: Operator, x: int, pixels: int) -> int:
-    """How many of these pixels have windows that lie inside."""
+    """Return how many of these pixels have windows that lie inside the row."""
     op = o.op
     begins = np.arange(x, x + pixels) * int(op["stride_w"]) - int(op["pad_left"])
     return int(np.count_nonzero((begins >= 0) & (begins + int(op["kernel_w"]) <= int(o.source["width"]))))
 
 
 def _groups(o: Operator) -> Iterator[tuple[int, int, int, bool]]:
-    """First pixel, pixels, how many times in turn, and whether windows reach beyond the row."""
+    """Yield first pixel, pixels per group, number of groups, and whether their windows reach beyond the row."""
     sizes = _split(o)
     starts = itertools.accumulate(sizes, initial=0)
     found = [(x, pixels, _whole(o, x, pixels) < pixels) for x, pixels in zip(starts, sizes, strict=False)]
@@ -360,7 +366,7 @@ def _groups(o: Operator) -> Iterator[tuple[int, int, int, bool]]:
 
 
 def _split(o: Operator) -> Sequence[int]:
-    """A row's pixels in groups that take the fewest instructions, no larger than the scratch has room for."""
+    """Split a row's pixels into groups with the fewest instructions that fit into the scratch."""
     values, width, pairs = _values(o), int(o.target["width"]), -(-int(o.target["channels"]) // 2)
     room = packed_pixels(Packing.DSP_CONV, values, width)
     quads = int(o.op["kernel_h"]) * (int(o.op["kernel_w"]) * int(o.source["channels"]) // QUAD)

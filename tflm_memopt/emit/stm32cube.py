@@ -1,7 +1,7 @@
-"""A project that STM32CubeIDE imports: a managed build for the chip of a board, without a HAL.
+"""Writes a project for STM32CubeIDE: a managed build for the chip of a board, without a HAL.
 
-Its program, start-up code, clock and output are for the bare core, so that nothing is missing but TensorFlow Lite
-Micro's own sources. CubeIDE finds chip, sources, include paths and flags in .cproject.
+Program, start-up code, clock and output are for the bare core, so only TensorFlow Lite Micro's sources must be added.
+CubeIDE reads chip, sources, include paths and flags from .cproject.
 """
 
 from __future__ import annotations
@@ -19,18 +19,18 @@ from tflm_memopt.targets.boards import Board, boards, runs
 
 SRAM, AXI_SRAM = 0x20000000, 0x24000000
 STACK = 4096
-"""Bytes that the linker keeps free: an inference takes one of them at most, printf() another."""
+"""Bytes of stack that the linker reserves: an inference takes at most 1,024, and printf() about as much."""
 
 
 @dataclass(frozen=True, slots=True)
 class Chip:
-    """What CubeIDE calls the chip of a board, and what the linker and the compiler have to know of it."""
+    """CubeIDE's name of a board's chip, and what linker and compiler need to know about it."""
 
     mcu: str
     fpu: str = ""
-    """The argument of -mfpu; empty: there is no FPU."""
+    """Argument of -mfpu, or "" without an FPU."""
     ram_origin: int = SRAM
-    """Where the largest block begins."""
+    """Address of the largest block of RAM."""
 
 
 M4F, M7, M7_DOUBLE, M33 = "fpv4-sp-d16", "fpv5-sp-d16", "fpv5-d16", "fpv5-sp-d16"
@@ -70,7 +70,7 @@ CHIPS: Mapping[str, Chip] = {
     "nucleo_h743zi": Chip("STM32H743ZITx", M7_DOUBLE, AXI_SRAM),
     "nucleo_h7a3zi_q": Chip("STM32H7A3ZITxQ", M7_DOUBLE, AXI_SRAM),
 }
-"""By the id of the board; those with one core for programs."""
+"""Chips by the id of the board; only chips with one core for programs are listed."""
 
 NATURES = (
     "com.st.stm32cube.ide.mcu.MCUProjectNature",
@@ -95,14 +95,14 @@ INCLUDES = (
     *(f"tflm/third_party/{name}" for name in ("cmsis", "cmsis/CMSIS/Core/Include", "cmsis_nn", "cmsis_nn/Include")),
 )
 SYMBOLS = ("TF_LITE_STATIC_MEMORY",)
-"""For all sources, TFLM's and ours: arenas are counted for it."""
+"""Preprocessor symbols for all sources, including TFLM's; arena sizes are computed for them."""
 
 _BARE = Platform(
     ('"bare.h"',),
     "bare_cycles()",
     "bare_say(line);",
     """\
-extern "C" void RegisterDebugLogCallback(void (*)(const char *)) __attribute__((weak)); /* of TARGET=cortex_m_generic */
+extern "C" void RegisterDebugLogCallback(void (*)(const char *)) __attribute__((weak)); /* in cortex_m_generic */
 
 int main() {
   if (RegisterDebugLogCallback != nullptr) RegisterDebugLogCallback(bare_print);
@@ -117,28 +117,28 @@ int main() {
     cameras=False,
 )
 _TFLM = """\
-# TensorFlow Lite Micro goes here
+# Put TensorFlow Lite Micro here
 
 In a checkout of https://github.com/tensorflow/tflite-micro:
 
     python3 tensorflow/lite/micro/tools/project_generation/create_tflm_tree.py THIS_FOLDER
 
-so that `tensorflow/` and `third_party/` lie beside this file. With CMSIS-NN's kernels for operators that stay builtin:
+Afterwards `tensorflow/` and `third_party/` are beside this file. For CMSIS-NN's kernels of builtin operators, add
 
     --makefile_options="TARGET=cortex_m_generic OPTIMIZED_KERNEL_DIR=cmsis_nn TARGET_ARCH={core}"
 
-and the symbol `CMSIS_NN` in Properties, C/C++ Build, Settings, for the C and the C++ compiler.
+and define the symbol `CMSIS_NN` in Properties, C/C++ Build, Settings, for the C and the C++ compiler.
 """
 
 
 def stm32cube(project: Project) -> Texts:
-    """The project. Raises UsageError unless CubeIDE knows the chip of the board, and it runs the program."""
+    """Return the project. Raises UsageError for an unknown chip, or one that cannot run the program."""
     on, chip = _chip(project.board)
     if not runs(on, project.packed):
         raise UsageError(
-            f"{on.id} does not run this program: it is packed for other cores",
+            f"{on.id} cannot run this program: it is packed for other cores",
             code="stm32cube_target",
-            hint=f"--board {on.id} without --target",
+            hint=f"use --board {on.id} without --target",
         )
     name, ours = identifier(project.name), project.library
     script = f"{chip.mcu.upper()}_FLASH.ld"
@@ -175,8 +175,8 @@ def stm32cube(project: Project) -> Texts:
 def _chip(name: str) -> tuple[Board, Chip]:
     if name not in CHIPS:
         raise UsageError(
-            f"--emit stm32cube is for a chip, and {f'{name} has none that is known' if name else 'no board is named'}",
+            f"--emit stm32cube needs a supported chip: {f'{name} has none' if name else 'no board is given'}",
             code="stm32cube_board",
-            hint=f"--board {', '.join(sorted(CHIPS))}",
+            hint=f"use --board {', '.join(sorted(CHIPS))}",
         )
     return boards()[name], CHIPS[name]

@@ -53,7 +53,7 @@ def test_an_application(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("text", "code", "says"),
     [
-        ("models = [", "app_toml", "no TOML"),
+        ("models = [", "app_toml", "invalid TOML"),
         ("", "app_no_models", "no models"),
         ("rum = 3", "app_unknown_key", "ram"),
         ("ram = true", "app_value", "True"),

@@ -148,7 +148,7 @@ def test_each_operator_once(converted: Optimized) -> None:
 def test_what_the_user_must_bring_is_said(converted: Optimized) -> None:
     header = ops_header("mixed", read(converted.model), converted.report)
     line = next(line for line in header.splitlines() if "Mine" in line and "//" in line)
-    assert "a custom operator of yours" in line
+    assert "your own custom operator" in line
     assert "#error" not in [line.strip() for line in header.splitlines()]
     (relu,) = needed(read(unary_model("GELU")), "table")
     assert (relu.add, relu.note) == ("", "TFLM has no kernel for it")
@@ -186,7 +186,7 @@ def test_the_arena_has_its_convention(converted: Optimized) -> None:
     report = converted.report
     header = ops_header("mixed", read(converted.model), report)
     assert "ilp32, input in the arena, TFLM reference kernels" in header
-    assert "may want more for L2_NORMALIZATION, ADD_N" in header
+    assert "may need more for L2_NORMALIZATION, ADD_N" in header
     region = tflm_memopt.optimize(two_convolutions())
     header = ops_header("plain", read(region.model), region.report)
     assert f"constexpr size_t plain_arena_size = {arena_bytes(read(region.model), region.report)};" in header
@@ -198,7 +198,7 @@ def test_an_arena_that_is_not_known_is_the_users_to_say(converted: Optimized) ->
     least = arena_bytes(read(converted.model), converted.report)
     header = ops_header("mixed", read(converted.model), converted.report)
     assert "without what Mine * / __#error allocates, which is not known" in header
-    assert f"#error What Mine * / __#error allocates is not known: define MIXED_ARENA_SIZE, in bytes, {least}" in header
+    assert f"#error Unknown allocations of Mine * / __#error: define MIXED_ARENA_SIZE as {least} bytes" in header
     assert "constexpr size_t mixed_arena_size = MIXED_ARENA_SIZE;" in header
     assert f"static_assert(mixed_arena_size >= {least}," in header
 
@@ -299,7 +299,7 @@ def test_a_limit_on_the_arena_is_kept_at_compile_time(tmp_path: Path) -> None:
     (tmp_path / "tmo_tflm.h").write_text(ADAPTER)
     (tmp_path / "two_ops.h").write_text(ops_header("two", model, region.report))
     (tmp_path / "main.cpp").write_text('#include "two_ops.h"\n')
-    for limit, said in ((need, ""), (need - 1, f"two needs an arena of {need} B, TMO_RAM_LIMIT is less")):
+    for limit, said in ((need, ""), (need - 1, f"two needs an arena of {need} B, more than TMO_RAM_LIMIT")):
         command = ["g++", "-std=c++11", "-I.", f"-DTMO_RAM_LIMIT={limit}", "-fsyntax-only", "main.cpp"]
         done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
         assert (done.returncode == 0) == (not said)

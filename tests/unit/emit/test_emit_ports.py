@@ -100,7 +100,7 @@ def test_a_port_that_c_has_no_type_for_is_refused(tmp_path: Path) -> None:
     y = net.conv2d(net.conv2d(net.input((1, 12, 12, 4)), 4, kernel=(3, 3)), 4)
     (tmp_path / "net.tflite").write_bytes(net.model(y))
     result = tflm_memopt.optimize(net.model(y))
-    with pytest.raises(UsageError, match=r"no such input or output: 'input0' is complex64 \[1, 2\]") as refusal:
+    with pytest.raises(UsageError, match=r"the input or output 'input0': it is complex64 \[1, 2\]") as refusal:
         bundle.files(result, "net", ("c",), bundle.Extras(lambda: sample(net.model(y), result.model)))
     assert refusal.value.code == "module_port"
 

@@ -131,7 +131,7 @@ def test_another_byte_is_seen(tmp_path: Path, library: list[Path]) -> None:
 def test_other_programs_are_refused(settings: dict[str, str]) -> None:
     net = Net(6)
     model = net.model(net.conv2d(net.conv2d(net.input((1, 8, 8, 3)), 8, kernel=(3, 3)), 4))
-    with pytest.raises(UsageError, match="an input in the arena and no state") as caught:
+    with pytest.raises(UsageError, match="an input in the arena and models without state") as caught:
         written(model, "net", **settings)
     assert caught.value.code == "not_specialized"
 

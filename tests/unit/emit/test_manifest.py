@@ -67,6 +67,6 @@ def test_what_is_no_manifest_is_refused(given: bytes, code: str) -> None:
 
 
 def test_an_arena_that_is_not_known_is_refused() -> None:
-    with pytest.raises(UsageError, match="stay builtin") as refused:
+    with pytest.raises(UsageError, match="allocations are unknown") as refused:
         manifest(json.dumps(PUBLISHED).encode(), "hey", None)
     assert refused.value.code == "manifest_arena"
