@@ -77,7 +77,7 @@ __all__ = [
 
 
 def __getattr__(name: str) -> Any:
-    """What users have, imported when first asked for: `runtime` alone needs no solver."""
+    """Import the public names on first use, so that `runtime` alone needs no solver."""
     if name in __all__:
         from tflm_memopt import api, errors  # noqa: PLC0415
 
@@ -86,5 +86,5 @@ def __getattr__(name: str) -> Any:
 
 
 def __dir__() -> list[str]:
-    """Nothing internal."""
+    """Return the public names only."""
     return [*__all__, "__doc__", "__name__", "__version__"]

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Literal, overload
 
 import tflm_memopt.convert.saved
 import tflm_memopt.convert.saved_app
-import tflm_memopt.report.notebook  # noqa: F401 (they register with generic.py)
+import tflm_memopt.report.notebook  # noqa: F401 (registers with generic.py)
 from tflm_memopt import units
 from tflm_memopt.analysis.lines import LineSpeed
 from tflm_memopt.application.app import App, AppModel
@@ -83,11 +83,11 @@ __all__ = [
 
 COSTS = ("macs", "instructions")
 Link = str | Collection[float]
-"""Bytes a second and milliseconds of latency."""
+"""Bytes per second and milliseconds of latency of a link, as text or numbers."""
 
 
 def nothing(what: str, done: int, of: int) -> None:
-    """Nobody wants to know."""
+    """No-op progress callback."""
 
 
 @overload
@@ -113,18 +113,18 @@ def optimize(
     progress: Progress = nothing,
     **options: Unpack[OptimizeOptions],
 ) -> Optimized | AppOptimized:
-    """Rewrites a .tflite model so that TFLM runs it with the same output bits in less arena.
+    """Rewrite a .tflite model so that TFLM runs it with the same output bits in a smaller arena.
 
-    model: its bytes, or the path of a .tflite file or of C source with it as an array; or several as an App, which
-    share an arena: then the options are for all of them that say nothing else.
-    name: for the report and the files; by default the file's.
-    frontier: explore() as well, for the report.
-    progress: told what is being done, and how many of how many steps of it are.
+    model: its bytes, or the path of a .tflite file or of C source that contains it as an array. An App is several
+    models
+        that share an arena; the options are then defaults for all of them.
+    name: the model's name in the report and the files; by default the file's name. frontier: also compute the result of
+    explore() for the report. progress: callback with the current step, and how many of how many parts of it are done.
     options: see options.py. input, int8_io, ops, op_per, allow_ops, abi, fold, effort, core, board, without, target,
         kernels; seconds, max_macs, ram_limit, max_instructions, time_limit, clock, plan, if_worthwhile.
 
-    Raises ModelError for what is no model, UsageError for impossible arguments, DoesNotFit when nothing keeps to the
-    limits. A model with nothing to gain comes back as it is.
+    Raises ModelError for an unreadable model, UsageError for invalid arguments, and DoesNotFit if no plan keeps to the
+    limits. A model without anything to gain is returned unchanged.
     """
     if isinstance(model, App):
         return optimize_app(replace(model, options={**options, **model.options}), progress)
@@ -139,7 +139,7 @@ def optimize_planned(
     progress: Progress = nothing,
     **options: Unpack[OptimizeOptions],
 ) -> tuple[Optimized, Planned | None]:
-    """optimize() for those who go on with the checked plan, too; None for a model that comes back as it is."""
+    """Run optimize() and also return the checked plan, or None for an unchanged model."""
     started = time.monotonic()
     progress("reading", 0, 0)
     data, name, path = loaded(model, name)
@@ -168,26 +168,32 @@ def optimize_devices(
     progress: Progress = nothing,
     **options: Unpack[OptimizeOptions],
 ) -> OptimizedDevices:
-    """Shares a network out among devices that are linked: a model for each, which runs in our operator.
+    """Split a network among linked devices. Each device gets its own model, which runs in our operator.
 
-    devices: how many. The first has the input, and gets the output. name, progress, options: as optimize() has them;
-    they hold for each device. The plans are checked together: what is sent is what is received.
-    link: bytes a second from one device to another, and latency, "125kB/s,2ms" or (125000, 2): then the report says how
-    long an inference takes, for which a clock is needed.
-    memory: bytes of RAM and flash that each device has for arena and model, "20kB,128kB", or RAM alone. Without it each
-    has the least to hold; with it, of what fits, the fastest is taken or, without a link, what sends the fewest bytes.
-    board: each device is one; its clock and core are taken, and DoesNotFit is raised where one does not fit.
-    cut: numbers of operators at which the next device begins, one less than devices: each runs all of its operators.
+    devices: number of devices. The first has the input and gets the output. name, progress, options: as for optimize();
+        the options apply to each device. The plans are checked together: each message is received as it is sent.
+    link: bytes per second from one device to another, and latency: "125kB/s,2ms" or (125000, 2). The report then
+        estimates the time of an inference, which requires a clock.
+    memory: bytes of RAM and flash of each device for arena and model, "20kB,128kB", or RAM alone. Without it, the
+    memory
+        of the largest device is minimised; with it, the fastest split that fits is taken, or without a link the one
+        that sends the fewest bytes.
+    board: the board that each device is. Its clock and core are used, and DoesNotFit is raised if a device's model does
+        not fit on it.
+    cut: indices of the operators at which the next device begins, one fewer than devices. Each device then runs all of
+        its operators alone.
 
-    Raises what optimize() raises, UsageError for a network, or options, that several devices cannot have, and
-    DoesNotFit where `memory` is too small.
+    Raises the errors of optimize(), UsageError for a network or options that several devices do not support, and
+    DoesNotFit if `memory` is too small.
     """
     progress("reading", 0, 0)
     network = _network(model, name, link, progress, options)
     count = checked_count(devices, network.asked)
     limit = None if memory is None else units.memory(memory)
     if cut and limit:
-        raise UsageError("a cut says what each device runs", code="devices_cut_memory", hint="--cut without --memory")
+        raise UsageError(
+            "a cut and a memory limit cannot be combined", code="devices_cut_memory", hint="leave out --cut or --memory"
+        )
     if cut:
         made = devices_choice.in_a_row(network, count, cut)
     else:
@@ -205,10 +211,10 @@ def explore_devices(
     progress: Progress = nothing,
     **options: Unpack[OptimizeOptions],
 ) -> DevicesExploration:
-    """The frontier of a network on so many devices: the memory of the largest one against the time of an inference.
+    """Compute the frontier of a network on up to `devices` devices: memory of the largest device against time.
 
-    Each point is planned, and checked; one device alone is among them. Arguments: as optimize_devices() has them; a
-    clock is needed.
+    Each point is planned and checked; the network on one device is among them. The arguments are those of
+    optimize_devices(); a clock is required.
     """
     progress("reading", 0, 0)
     network = _network(model, name, link, nothing, options)
@@ -217,12 +223,12 @@ def explore_devices(
 
 
 def _network(model: GivenModel, name: str, link: Link | None, progress: Progress, options: OptimizeOptions) -> Network:
-    """A model that is to be shared. progress: told of each device's conversion."""
+    """Read a model that is to be split. `progress` is called for each device's conversion."""
     data, name, _ = loaded(model, name)
     line = None if link is None else LineSpeed(*units.line(link))
     asked = request(complete("optimize", options, OptimizeOptions))
     own = OptimizeOptions(**{**options, "if_worthwhile": False})
-    if on := asked.limits.board:  # devices are compared with it when all of them are there
+    if on := asked.limits.board:  # all devices are compared with the board later, together
         target = options.get("target") or on.target
         own = OptimizeOptions(**{**own, "board": None, "clock": None, "target": target, "abi": on.abi})
 
@@ -233,7 +239,7 @@ def _network(model: GivenModel, name: str, link: Link | None, progress: Progress
 
 
 def _tell_left(progress: Progress, conversion: Conversion, limits: Limits, started: float) -> None:
-    """Only where nothing is computed twice: how often other conversions search depends on what they find."""
+    """Report the remaining time if nothing is recomputed. Other conversions search an unknown number of times."""
     once = limits.overhead is None or limits.overhead <= 1
     if once and limits == Limits(limits.overhead):
         searches = 2 if limits == Limits() and conversion.is_packed else 1
@@ -264,16 +270,17 @@ def explore(
     progress: Progress = nothing,
     **options: Unpack[ExploreOptions],
 ) -> Exploration | AppExploration:
-    """The frontier of a model: the least arena at every compute budget. Each point is planned, checked and lowered.
+    """Compute the frontier of a model: the smallest arena for every compute budget. Each point is planned, checked,
+    lowered.
 
-    model: as optimize() takes it; of an App, the frontier of all models together, over the points of each.
-    cost: what compute is: multiply-accumulates, or instructions on `core`, by estimate; then plans of several tile
-    widths are tried.
+    model: as for optimize(). For an App, the frontier of all models together is computed from the points of each. cost:
+    the measure of compute: multiply-accumulates, or estimated instructions on `core`, for which several tile widths
+        are tried.
     options: see options.py. input, int8_io, ops, op_per, allow_ops, abi, fold, effort, without, target, kernels, core;
-        board: each point says what it leaves of that one.
+        board: each point reports the board's free RAM and flash.
     """
     if cost not in COSTS:
-        raise UsageError(f"'{cost}' is nothing that plans cost", code="unknown_cost", hint=one_of(cost, COSTS))
+        raise UsageError(f"unknown cost '{cost}'", code="unknown_cost", hint=one_of(cost, COSTS))
     if isinstance(model, App):
         return explore_app(replace(model, options={**options, **model.options}), progress)
     data, name, _ = loaded(model, name)
@@ -306,11 +313,13 @@ def _explored(model: bytes, name: str, asked: Request, cost: str, progress: Prog
 
 
 def fit(optimized: Optimized | AppOptimized, names: Collection[str] = (), packed: Optimized | None = None) -> Fits:
-    """On which boards (boards.json) a model fits before and after optimize(). `names`: of the boards; none: all.
+    """Return how a model fits on boards (boards.json) before and after optimize(). `names` are board ids; by default
+    all.
 
-    optimized: also an application, whose models share RAM and flash.
-    packed: the same model for a target; boards whose core runs such programs take it, unless it only fits without.
-    Raises UsageError for a board that is not known.
+    optimized: result of optimize(), also for an application, whose models share RAM and flash. packed: the same model
+    packed for a target. Boards whose core runs such programs use it, unless only the generic one
+        fits.
+    Raises UsageError for an unknown board.
     """
     if isinstance(optimized, AppOptimized):
         return fit_app(optimized, names)
@@ -336,9 +345,10 @@ def inspect(
     target: str = GENERIC,
     kernels: Kernels = "reference",
 ) -> Inspection:
-    """What a model consists of, what of it would run row by row, and what it needs under TFLM today.
+    """Return what a model consists of, which operators can run row by row, and what it needs under TFLM today.
 
-    kernels: whose scratch and state the arena figures count; with CMSIS-NN they depend on the core, `target`.
+    kernels: the kernels whose scratch and state the arena figures count; with CMSIS-NN they depend on the core,
+    `target`.
     """
     data, name, _ = loaded(model, name)
     source = read(data)

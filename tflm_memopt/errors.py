@@ -1,17 +1,17 @@
-"""Every error that the package raises on purpose.
+"""Exceptions that the package raises deliberately.
 
     MemoptError
-    +-- ModelError          the bytes are no model that can be read (exit code 2)
-    +-- UsageError          an argument or a combination of arguments makes no sense (exit code 2)
-    +-- InterfaceError      two models cannot be compared: their interfaces differ for no recorded reason (exit code 2)
-    +-- DoesNotFit          the answer is no (exit code 1)
+    +-- ModelError          the bytes are not a readable model (exit code 2)
+    +-- UsageError          an argument or a combination of arguments is invalid (exit code 2)
+    +-- InterfaceError      two models cannot be compared, since their interfaces differ (exit code 2)
+    +-- DoesNotFit          nothing fits the given limit (exit code 1)
     +-- RegisterError       a driver or a description of registers cannot be used (exit code 2)
-    +-- KernelError         a kernel's description contradicts itself, or a core cannot run it (exit code 2)
-    +-- PlanError           the checker refuses a plan: a defect of the planner, never of the user
-    +-- RuntimeUnavailable  TFLM's wheel or the host library is not there
+    +-- KernelError         a kernel's description is inconsistent, or a core cannot run it (exit code 2)
+    +-- PlanError           the checker rejected a plan, which is a bug of the planner
+    +-- RuntimeUnavailable  TFLM's wheel or the host library is not installed
 
-A message says what, where, and what to do: one sentence each. A code names the reason and stays the same from version
-to version; docs/errors.md, which scripts/reference.py writes, lists them all.
+A message says what is wrong, where, and what to do. A code identifies the reason and is stable across versions;
+docs/errors.md, which scripts/reference.py writes, lists all codes.
 """
 
 from __future__ import annotations
@@ -24,13 +24,13 @@ from types import MappingProxyType
 
 NO_OTHERS: Mapping[str, str] = MappingProxyType({})
 SHORTEST = 3
-"""Letters of a part of a name that says which is meant."""
+"""Shortest part of a name, in letters, that identifies the name."""
 
 
 class MemoptError(Exception):
-    """Base of all: `what`, a stable `code` of it, `where` it is (operator, tensor) and a `hint` what to do.
+    """Base class: `what` is wrong, a stable `code`, `where` (operator or tensor), and a `hint` what to do.
 
-    Who knows the `file` sets it.
+    Code that knows the `file` sets it.
     """
 
     exit_code = 2
@@ -41,7 +41,7 @@ class MemoptError(Exception):
         super().__init__(what)
 
     def to_json(self) -> dict[str, str]:
-        """The same as --json writes it."""
+        """Return the error as --json prints it."""
         return {"what": self.what, "code": self.code, "file": self.file, "where": self.where, "hint": self.hint}
 
     def __str__(self) -> str:
@@ -50,11 +50,11 @@ class MemoptError(Exception):
 
 
 class ModelError(MemoptError):
-    """The bytes are no model that can be read."""
+    """The bytes are not a readable model."""
 
 
 class UsageError(MemoptError):
-    """An argument, or a combination of arguments, makes no sense."""
+    """An argument, or a combination of arguments, is invalid."""
 
 
 class InterfaceError(MemoptError):
@@ -62,17 +62,17 @@ class InterfaceError(MemoptError):
 
 
 class DoesNotFit(MemoptError):
-    """The answer is no: nothing fits the limit that was asked for."""
+    """Nothing fits the given limit."""
 
     exit_code = 1
 
 
 class PlanError(MemoptError):
-    """The plan checker refuses a plan."""
+    """The plan checker rejected a plan."""
 
 
 class KernelError(MemoptError):
-    """A description of a kernel contradicts itself, or a core cannot run it."""
+    """The description of a kernel is inconsistent, or a core cannot run it."""
 
 
 class RegisterError(MemoptError):
@@ -85,7 +85,7 @@ class RuntimeUnavailable(MemoptError):
 
 @contextlib.contextmanager
 def about(*paths: Path) -> Iterator[None]:
-    """Errors inside are about these files."""
+    """Set these files as the `file` of errors raised inside the block."""
     try:
         yield
     except RuntimeUnavailable:
@@ -96,7 +96,7 @@ def about(*paths: Path) -> Iterator[None]:
 
 
 def near(word: str, names: Iterable[str], also: Mapping[str, str] = NO_OTHERS, most: int = 1) -> list[str]:
-    """The names that a word was probably meant to be, best first. `also`: other words for names.
+    """Return the names that a word probably stands for, best first. `also` maps other words to names.
 
     >>> near("optimise", ["inspect", "optimize"]), near("Cortex M4", ["cortex-m4"]), near("xyz", ["abc"])
     (['optimize'], ['cortex-m4'], [])
@@ -111,7 +111,7 @@ def near(word: str, names: Iterable[str], also: Mapping[str, str] = NO_OTHERS, m
 
 
 def one_of(word: str, names: Iterable[str]) -> str:
-    """A hint for a word that is none of these names: the one that was meant, and all.
+    """Return a hint for an unknown name: the likely name, if any, and all names.
 
     >>> one_of("optimise", ["inspect", "optimize"]), one_of("xyz", ["inspect", "optimize"])
     ('optimize (of inspect, optimize)', 'inspect, optimize')
@@ -122,5 +122,5 @@ def one_of(word: str, names: Iterable[str]) -> str:
 
 
 def _plain(word: str) -> str:
-    """Without case, spaces and dashes."""
+    """Return a word in lower case, without spaces and dashes."""
     return "".join(character for character in word.lower() if character.isalnum())

@@ -1,4 +1,4 @@
-"""Files: read whole, written whole or not at all."""
+"""Reads files whole, and writes them atomically."""
 
 from __future__ import annotations
 
@@ -21,22 +21,22 @@ from tflm_memopt.model import c_array, flatbuffer, formats
 
 T = TypeVar("T")
 NOT_IN_NAMES = frozenset('<>:"/\\|?*')
-"""Characters that no file name has on Windows; the slashes separate folders."""
+"""Characters that Windows forbids in file names; slashes separate folders."""
 DEVICES = frozenset({"con", "prn", "aux", "nul", "conin$", "conout$"}) | {
     f"{port}{number}" for port in ("com", "lpt") for number in "0123456789¹²³"
 }
-"""Windows opens a device under these names, whatever extension follows."""
+"""Names under which Windows opens a device, with any extension."""
 NAME_HINT = "a name of letters, digits, '_', '-' and '.'"
 
 
 def read_file(path: Path) -> bytes:
-    """The bytes of a file; UsageError when it cannot be read."""
+    """Return the bytes of a file. Raises UsageError if it cannot be read."""
     with _reading(path):
         return path.read_bytes()
 
 
 def start_of(path: Path, nbytes: int) -> bytes:
-    """The first bytes of a file; UsageError when it cannot be read, or has no end."""
+    """Return the first bytes of a file. Raises UsageError if it cannot be read or is not a regular file."""
     with _reading(path):
         _demand_regular(path, "a file on disk")
         with path.open("rb") as file:
@@ -44,10 +44,10 @@ def start_of(path: Path, nbytes: int) -> bytes:
 
 
 def read_model(path: Path) -> bytes:
-    """The bytes of a .tflite file, or of the one model in a C or C++ source (c_array.SUFFIXES).
+    """Return the bytes of a .tflite file, or of the model in a C or C++ source file (c_array.SUFFIXES).
 
-    What begins like no model is refused before the rest of it is read. Raises UsageError when it cannot be read, or is
-    no file that has an end (a pipe, a device), and ModelError for what is no model.
+    A file that does not start like a model is refused before the rest is read. Raises UsageError if the file cannot
+    be read or is not regular (a pipe, a device), and ModelError if it holds no model.
     """
     with _reading(path):
         if (path / "saved_model.pb").is_file():
@@ -61,16 +61,16 @@ def read_model(path: Path) -> bytes:
             most = c_array.MOST_SOURCE_BYTES if in_source else flatbuffer.MOST_BYTES
             if (nbytes := os.fstat(file.fileno()).st_size) > most:
                 raise ModelError(
-                    f"{nbytes:,} B are more than a model can have: {most:,}",
+                    f"{nbytes:,} B exceed the largest possible model of {most:,} B",
                     code="model_too_long",
-                    hint="a smaller model: no microcontroller has so much flash",
+                    hint="use a smaller model: no microcontroller has this much flash",
                 )
             data = start + file.read()
     return c_array.model_of(data) if in_source else data
 
 
 GivenModel = bytes | bytearray | memoryview | str | os.PathLike[str]
-"""A model as Python users give it: its bytes, or the path of a file that has it."""
+"""A model as users pass it: its bytes, or the path of its file."""
 
 
 class Loaded(NamedTuple):
@@ -79,11 +79,11 @@ class Loaded(NamedTuple):
     data: bytes
     name: str
     path: Path | None = None
-    """The file that it was read from."""
+    """The file that the model was read from, or None."""
 
 
 def loaded(model: GivenModel, name: str = "") -> Loaded:
-    """The bytes of a model, and its name: the one given, else the file's. Raises as read_model()."""
+    """Return a model's bytes and name, which defaults to the file's name. Raises the errors of read_model()."""
     name = name.encode("utf-8", "surrogatepass").decode("utf-8", "replace")
     if isinstance(model, (bytes, bytearray, memoryview)):
         return Loaded(bytes(model), name or "model")
@@ -93,7 +93,7 @@ def loaded(model: GivenModel, name: str = "") -> Loaded:
 
 
 def stem(name: str) -> str:
-    """A model's name without folder and extension, for the files that are made of it. Extensions begin with a letter.
+    """Return a model's name without folder and extension. An extension begins with a letter.
 
     >>> stem("models/kws v2.1.tflite"), stem("kws v2.1"), stem("model_data.cc")
     ('kws v2.1', 'kws v2.1', 'model_data')
@@ -102,7 +102,7 @@ def stem(name: str) -> str:
 
 
 def name_fault(name: str) -> str:
-    """Why no file can have this name on every system; empty for a name that works everywhere.
+    """Return why a file name is invalid on some system, or "" if it works everywhere.
 
     >>> name_fault("kws v2.1.tflite"), name_fault("../evil"), name_fault("nul.txt")
     ('', "it contains '/'", 'Windows reserves it for a device')
@@ -117,30 +117,30 @@ def name_fault(name: str) -> str:
 
 
 def is_device(name: str) -> bool:
-    """Whether Windows opens a device under this name."""
+    """Return whether Windows opens a device under this name."""
     return name.partition(".")[0].rstrip(" ").casefold() in DEVICES
 
 
 def same_on_disk(name: str) -> str:
-    """A key that is equal for names that macOS or Windows cannot tell apart."""
+    """Return a key that is equal for names that macOS or Windows cannot tell apart."""
     return unicodedata.normalize("NFC", unicodedata.normalize("NFC", name).casefold())
 
 
 def paths_below(folder: Path, contents: Mapping[str, T]) -> dict[Path, T]:
-    """The path of each file that is written below `folder`, by its name there; '/' separates folders.
+    """Return the path below `folder` of each file, with its content. In names, '/' separates folders.
 
-    Raises UsageError for a name that leads elsewhere, that not every system can have, or that another one equals but
-    for upper and lower case. All generated files get their paths here.
+    Raises UsageError for a name that leads out of the folder, that is invalid on some system, or that differs from
+    another name only in case. All generated files get their paths here.
     """
     known: dict[str, str] = {}
     for name in contents:
         if fault := next(filter(None, map(name_fault, name.split("/"))), ""):
-            raise UsageError(f"no file can be called {name!r}: {fault}", code="file_name", hint=NAME_HINT)
+            raise UsageError(f"invalid file name {name!r}: {fault}", code="file_name", hint=NAME_HINT)
         if (other := known.setdefault(same_on_disk(name), name)) != name:
             raise UsageError(
-                f"'{name}' and '{other}' would be one file on Windows and macOS",
+                f"'{name}' and '{other}' would be the same file on Windows and macOS",
                 code="names_collide",
-                hint="another name",
+                hint="choose another name",
             )
     return {folder / name: content for name, content in contents.items()}
 
@@ -155,19 +155,19 @@ def _reading(path: Path) -> Iterator[None]:
 
 
 def _demand_regular(path: Path, hint: str) -> None:
-    """Raises UsageError for a pipe or a device: opening it would wait for a writer."""
+    """Raise UsageError for a pipe or a device, since opening a pipe would wait for a writer."""
     if not stat.S_ISREG(path.stat().st_mode) and not path.is_dir():
-        raise UsageError(f"{path} is no regular file", code="no_regular_file", hint=hint)
+        raise UsageError(f"{path} is not a regular file", code="no_regular_file", hint=hint)
 
 
 def _demand_no_nul(path: Path) -> None:
-    """Raises OSError, as the system would; Python raises ValueError."""
+    """Raise OSError for a path with a NUL, for which Python itself raises ValueError."""
     if "\0" in str(path):
         raise OSError(errno.EINVAL, "a path cannot contain a NUL character")
 
 
 def shown(path: Path) -> str:
-    """A file's name as text: what is no UTF-8 in it is replaced.
+    """Return a file's name as text, with bytes replaced that are not UTF-8.
 
     >>> shown(Path("folder/model.tflite"))
     'model.tflite'
@@ -176,12 +176,12 @@ def shown(path: Path) -> str:
 
 
 def printable(path: Path) -> Path:
-    """The path for people to read: what is no UTF-8 in it is replaced."""
+    """Return a path as text, with bytes replaced that are not UTF-8."""
     return Path(os.fsencode(path).decode("utf-8", "replace"))
 
 
 def for_reports(path: Path) -> Path:
-    """The path as reports show it: of an absolute one, whose folders are of this machine alone, the last part.
+    """Return a path for reports. An absolute path is cut to its last part, since its folders exist on one machine only.
 
     >>> for_reports(Path("/home/me/out")).as_posix(), for_reports(Path("out/kws.tflite")).as_posix()
     ('out', 'out/kws.tflite')
@@ -190,24 +190,24 @@ def for_reports(path: Path) -> Path:
 
 
 def write_file(path: Path, data: bytes) -> None:
-    """Writes `path` atomically: a reader sees the old file or the new one, and a failure leaves nothing behind.
+    """Write `path` atomically: a reader sees the old file or the new one, and a failure leaves nothing.
 
-    Makes missing folders. Raises UsageError when the place is not writable.
+    Missing folders are created. Raises UsageError if the path is not writable.
     """
     write_files({path: data})
 
 
 def write_files(contents: Mapping[Path, bytes]) -> None:
-    """Writes several files, all or none: each is complete beside its place before the first takes its place.
+    """Write several files, all or none: all are complete as temporary files before the first is renamed.
 
-    Makes missing folders. A failure leaves neither files nor folders behind; an interrupt waits until all is written.
-    Raises UsageError when a place is not writable.
+    Missing folders are created. A failure leaves neither files nor folders; an interrupt waits until all is written.
+    Raises UsageError if a path is not writable.
     """
     with _uninterrupted(), contextlib.ExitStack() as undo:
         written = [(path, _write_temporary(path, data, undo)) for path, data in contents.items()]
         for path in contents:
             with _writing(path):
-                if path.is_dir():  # the one thing that a file cannot replace
+                if path.is_dir():  # a file cannot replace a folder
                     raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR))
         for path, temporary in written:
             with _writing(path):
@@ -216,7 +216,7 @@ def write_files(contents: Mapping[Path, bytes]) -> None:
 
 
 def _write_temporary(path: Path, data: bytes, undo: contextlib.ExitStack) -> Path:
-    """`data` in a file beside `path`, which `undo` removes, and the folders that it needed."""
+    """Write `data` to a temporary file in the folder of `path`; `undo` removes it and the created folders."""
     with _writing(path):
         for folder in [p for p in reversed(path.parents) if not p.exists()]:
             folder.mkdir(exist_ok=True)
@@ -232,7 +232,7 @@ def _write_temporary(path: Path, data: bytes, undo: contextlib.ExitStack) -> Pat
 
 @contextlib.contextmanager
 def _uninterrupted() -> Iterator[None]:
-    """Delays Ctrl-C. Only the main thread gets it, and only the main thread can delay it."""
+    """Delay Ctrl-C inside the block. Only the main thread gets it, and only the main thread can delay it."""
     before = signal.getsignal(signal.SIGINT)
     if threading.current_thread() is not threading.main_thread() or not callable(before):
         yield
@@ -259,23 +259,23 @@ def _writing(path: Path) -> Iterator[None]:
         yield
     except OSError as error:
         raise UsageError(
-            f"cannot write {path}: {error.strerror}", code="cannot_write", hint="another folder: -o DIR"
+            f"cannot write {path}: {error.strerror}", code="cannot_write", hint="choose another folder: -o DIR"
         ) from error
 
 
 def _umask() -> int:
-    """The process's file mode mask, which mkstemp does not apply; reading it means setting it."""
+    """Return the process's file mode mask, which mkstemp does not apply. It can be read only by setting it."""
     mask = os.umask(0)
     os.umask(mask)
     return mask
 
 
 def keep(model: Path, files: Iterable[Path], what: str = "model") -> None:
-    """Refuses to write over the model that was read, or whatever it was: UsageError if one of the files is it."""
+    """Raise UsageError if one of the files to be written is the input file (`what` describes it)."""
     for path in files:
         if path.exists() and path.samefile(model):
             raise UsageError(
                 f"{path} is the {what} itself and would be overwritten",
                 code="would_overwrite",
-                hint="another folder: -o DIR",
+                hint="choose another folder: -o DIR",
             )

@@ -1,4 +1,4 @@
-"""What optimize(), explore(), inspect() and fit() answer: plain data, computed once; the report only shows it."""
+"""Result types of optimize(), explore(), inspect() and fit(): plain data, computed once."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Sizes, counts, times and clocks as people write them: 20kB, 3.2M, 50ms, 64MHz."""
+"""Parses sizes, counts, times and clocks such as 20kB, 3.2M, 50ms and 64MHz."""
 
 from __future__ import annotations
 
@@ -9,16 +9,16 @@ from tflm_memopt.errors import UsageError
 
 BYTES = {"": 1, "b": 1, "kb": 10**3, "mb": 10**6, "k": 2**10, "m": 2**20, "kib": 2**10, "mib": 2**20}
 SMALLEST = 100
-"""A smaller number without a unit is hardly meant in bytes."""
+"""Smallest size in bytes that is accepted without a unit."""
 PREFIXES = {"": 1, "k": 10**3, "m": 10**6, "g": 10**9}
 MILLISECONDS = {"": 1, "ms": 1, "s": 1000, "us": 0.001}
 MEGAHERTZ = {"": 1, "mhz": 1, "khz": 0.001, "ghz": 1000, "hz": 1e-6}
 
 
 def size(said: int | str) -> int:
-    """Number of bytes: 20kB is 20,000, 64KiB and 64K are 65,536, a number alone is bytes.
+    """Parse a size in bytes: 20kB is 20,000, 64KiB and 64K are 65,536, a plain number is bytes.
 
-    Raises UsageError for anything else, and for a text such as "16", which is too small to be meant in bytes.
+    Raises UsageError for anything else, and for a text such as "16", which probably lacks a unit.
 
     >>> size("20kB"), size("64KiB"), size("16K"), size("1.5 kB"), size("20480"), size(512)
     (20000, 65536, 16384, 1500, 20480, 512)
@@ -34,45 +34,49 @@ def size(said: int | str) -> int:
 
 
 def number(said: int | str) -> int:
-    """A whole number from 1: 3.2M is 3,200,000. Raises UsageError for what is none.
+    """Parse a whole number from 1: 3.2M is 3,200,000. Raises UsageError for anything else.
 
     >>> number("3.2M"), number("500k"), number(12)
     (3200000, 500000, 12)
     """
     value = round(_amount(said, PREFIXES) or 0)
     if value < 1:
-        raise UsageError(f"'{said}' is no number from 1", code="bad_number", hint="3200000, 3200k or 3.2M")
+        raise UsageError(
+            f"invalid count '{said}': it must be a whole number from 1",
+            code="bad_number",
+            hint="3200000, 3200k or 3.2M",
+        )
     return value
 
 
 def milliseconds(said: float | str) -> float:
-    """A time: "50ms", "0.05 s", a number of milliseconds. Raises UsageError for what is none.
+    """Parse a time in milliseconds: "50ms", "0.05 s", or a plain number. Raises UsageError for anything else.
 
     >>> milliseconds("50ms"), milliseconds("0.5 s"), milliseconds(20)
     (50.0, 500.0, 20.0)
     """
     value = _amount(said, MILLISECONDS) or 0.0
     if value <= 0:
-        raise UsageError(f"'{said}' is no time", code="bad_time", hint="50ms or 0.05s")
+        raise UsageError(f"invalid time '{said}'", code="bad_time", hint="50ms or 0.05s")
     return value
 
 
 def megahertz(said: float | str) -> float:
-    """A clock: "64MHz", a number of MHz. Raises UsageError for what is none.
+    """Parse a clock in MHz: "64MHz", or a plain number. Raises UsageError for anything else.
 
     >>> megahertz("64MHz"), megahertz("1.2 GHz"), megahertz(133)
     (64.0, 1200.0, 133.0)
     """
     value = _amount(said, MEGAHERTZ) or 0.0
     if value <= 0:
-        raise UsageError(f"'{said}' is no clock", code="bad_clock", hint="64MHz")
+        raise UsageError(f"invalid clock '{said}'", code="bad_clock", hint="64MHz")
     return value
 
 
 def line(said: str | Collection[float]) -> tuple[float, float]:
-    """Bytes a second and milliseconds of latency: "125kB/s,2ms", or a rate alone, or two numbers.
+    """Parse a link as bytes per second and milliseconds of latency: "125kB/s,2ms", a rate alone, or two numbers.
 
-    Raises UsageError for what is neither.
+    Raises UsageError for anything else.
 
     >>> line("125kB/s,2ms"), line("92160"), line((92160, 0.5))
     ((125000.0, 2.0), (92160.0, 0.0), (92160.0, 0.5))
@@ -83,12 +87,13 @@ def line(said: str | Collection[float]) -> tuple[float, float]:
     late = _amount(latency, MILLISECONDS)
     if len(parts) > 2 or late is None or not found or found <= 0 or late < 0:
         hint = "bytes a second, and latency: 125kB/s,2ms"
-        raise UsageError(f"'{said}' is no link", code="bad_link", hint=hint)
+        raise UsageError(f"invalid link '{said}'", code="bad_link", hint=hint)
     return found, late
 
 
 def memory(said: str | Collection[int | None]) -> tuple[int, int | None]:
-    """RAM and, if it is limited, flash: "20kB", "20kB,128kB", or one or two numbers. Raises UsageError for no sizes.
+    """Parse RAM and optional flash in bytes: "20kB", "20kB,128kB", or one or two numbers. Raises UsageError for
+    anything else.
 
     >>> memory("20kB,128kB"), memory([20480])
     ((20000, 128000), (20480, None))
@@ -96,12 +101,14 @@ def memory(said: str | Collection[int | None]) -> tuple[int, int | None]:
     parts: Sequence[int | str | None] = said.split(",") if isinstance(said, str) else (*said,)
     ram, flash = [*parts, None, None][:2]
     if len(parts) > 2 or not ram:
-        raise UsageError(f"'{said}' is no RAM and flash", code="bad_memory", hint="20kB, or 20kB,128kB")
+        raise UsageError(
+            f"invalid memory '{said}'", code="bad_memory", hint="RAM, or RAM and flash: 20kB or 20kB,128kB"
+        )
     return size(ram), None if flash is None else size(flash)
 
 
 def _amount(said: float | str, units: Mapping[str, float]) -> float | None:
-    """A number alone is taken as it is; None: a string that is no number with one of the units."""
+    """Parse an amount. A plain number is returned unchanged; a string without a valid unit gives None."""
     if not isinstance(said, str):
         return float(said)
     parts = re.fullmatch(r"(\d+(?:\.\d+)?)\s*([a-z]*)", said.strip().lower(), re.ASCII)

@@ -1,1 +1,1 @@
-"""What the functions of the package answer, as plain data that is computed once. Users import it from results.py."""
+"""Result types of the package's functions: plain data, computed once. Users import them from results.py."""

@@ -1,4 +1,4 @@
-"""What optimize() answers for a folder of models."""
+"""Result of optimize() for a folder of models."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from tflm_memopt.errors import MemoptError
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """One model of a folder: its report or, as it failed, the error."""
+    """One model of a folder, with its report or the error that it raised."""
 
     model: str
     report: Report | None = None
@@ -24,7 +24,7 @@ class Entry:
 
 @dataclass(frozen=True, slots=True)
 class Batch:
-    """What became of a folder's models."""
+    """The results for all models of a folder."""
 
     folder: str
     models: tuple[Entry, ...]

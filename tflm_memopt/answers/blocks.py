@@ -1,4 +1,4 @@
-"""What became of a model's operators: those in blocks, and those that stayed builtin."""
+"""Reports on a model's operators: those fused into groups and those that stayed builtin."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class KeptBuiltin:
-    """An operator that TFLM's own kernel runs, and why."""
+    """An operator that runs in TFLM's own kernel, and the reason."""
 
     index: int
     operator: str
@@ -18,7 +18,9 @@ class KeptBuiltin:
 
 @dataclass(frozen=True, slots=True)
 class RingReport:
-    """A tensor of which `depth` of `rows` rows are kept; of a tiled block (`depth` 0): `bytes` of its pixels."""
+    """A rolling buffer: `depth` of the tensor's `rows` rows are kept. In a tiled group, `depth` is 0 and `bytes` counts
+    pixels.
+    """
 
     tensor: str
     rows: int
@@ -28,48 +30,49 @@ class RingReport:
 
 @dataclass(frozen=True, slots=True)
 class StageReport:
-    """An operator inside a block, and how it makes its output there."""
+    """An operator inside a group, and how the group computes its output."""
 
     ops: tuple[int, ...]
     """Indices in the original model."""
     operator: str
     tensor: str
-    """Its output."""
+    """Name of the output tensor."""
     kept: int
-    """Bytes of it that the arena has room for."""
+    """Bytes of the output that are kept in the arena at once."""
     whole: int
-    """Bytes of all of it."""
+    """Bytes of the whole output."""
     strip: int
-    """Rows that it makes in one strip."""
+    """Rows per stripe."""
     tile: int
-    """Columns at a time; 0: whole rows."""
+    """Columns per tile; 0 for whole rows."""
     groups: int
-    """Channel groups, one at a time."""
+    """Number of channel groups, which run one after the other."""
     again: bool
-    """Rows that two strips share are computed twice."""
+    """Rows shared by two stripes are recomputed."""
     cached: bool
-    """Rows that two strips share are kept."""
+    """Rows shared by two stripes are kept."""
     sums: bool
-    """It adds up int32 sums, an input row or a channel group at a time."""
+    """The operator accumulates int32 sums, one input row or one channel group at a time."""
     packed: bool
-    """A kernel of the target runs it; else a generic one does."""
+    """A packed kernel of the target runs the operator; otherwise a generic kernel does."""
     second_pass: bool = False
-    """It computes its tensor a second time, instead of its waiting for a reduction of itself."""
+    """The operator computes its tensor a second time, so that the tensor need not be kept during a reduction over it.
+    """
 
 
 @dataclass(frozen=True, slots=True)
 class BlockReport:
-    """A fusion block: operators (indices in the original model), what it keeps inside, bytes of its worst moment."""
+    """A fused group: its operators (indices in the original model), its rolling buffers, and its peak bytes."""
 
     ops: tuple[int, ...]
     operators: tuple[str, ...]
     rings: tuple[RingReport, ...]
     strips: int
-    """In which a tiled block runs; 0: row by row."""
+    """Number of stripes of a tiled group; 0 if the group runs row by row."""
     accumulators: int
     """Bytes of int32 sums."""
     scratch: int
-    """Bytes that kernels take while they run."""
+    """Bytes of kernel scratch."""
     bytes: int
-    """Arena from the lowest to the highest byte that is alive during the block."""
+    """Bytes from the lowest to the highest arena address that is live during the group."""
     stages: tuple[StageReport, ...] = ()

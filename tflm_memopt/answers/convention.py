@@ -1,4 +1,4 @@
-"""How RAM figures are counted, and how results say it."""
+"""The counting convention of RAM figures, and its wording in results."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ PLANNED_FOR: Mapping[str, str] = {
     "cmsis-nn": "CMSIS-NN: nothing overlaps where its own kernels run",
     "esp-nn": "ESP-NN: nothing overlaps where its own kernels run",
 }
-"""What a model of builtin operators relies on, for people."""
+"""Description of the kernels that a model of builtin operators relies on."""
 _KERNELS = {"reference": "reference kernels", "cmsis-nn": "with CMSIS-NN", "esp-nn": "with ESP-NN"}
 
 
 def convention(arena: Arena, input: str = "arena") -> str:  # noqa: A002 (the option's name)
-    """What every RAM figure is quoted with: ABI, where the input lives, whose kernels."""
+    """Return the convention of a RAM figure: ABI, place of the input, and kernels."""
     kind, _, rows = input.partition(":")
     come = f"{rows} row{'s' * (rows != '1')}"
     where = {
@@ -33,16 +33,16 @@ def convention(arena: Arena, input: str = "arena") -> str:  # noqa: A002 (the op
 
 
 def unknown(arena: Arena) -> str:
-    """What is not in the figures."""
+    """Return a phrase that names the allocations missing from the figures, or ""."""
     return "" if arena.exact else f", without what {', '.join(arena.unknown)} allocates, which is not known"
 
 
 def with_arenas(record: Any) -> dict[str, Any]:
-    """A record as plain data, its arenas as Arena.to_json() has them."""
+    """Return a record as plain data, with its arenas converted by Arena.to_json()."""
     arenas = {f.name: value for f in fields(record) if isinstance(value := getattr(record, f.name), Arena)}
     return asdict(record) | {name: arena.to_json() for name, arena in arenas.items()}
 
 
 def in_one_line(name: str) -> str:
-    """A name in a repr, which is one line whatever the name is."""
+    """Return a name escaped for a repr, so that it stays on one line."""
     return ascii(name)

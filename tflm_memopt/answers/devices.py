@@ -1,4 +1,4 @@
-"""What optimize_devices() and explore() answer for several devices that run a network together."""
+"""Results of optimize_devices() and explore_devices(), for several devices that run a network together."""
 
 from __future__ import annotations
 
@@ -16,34 +16,34 @@ class DeviceReport:
     """One of several devices that run a network together."""
 
     file: str
-    """Its model, in a folder of its own."""
+    """Path of the device's model, in a folder of its own."""
     arena: Arena
     flash: int
-    """Bytes of the model."""
+    """Bytes of the model file."""
     weights: int
-    """Bytes of constants that it has of the network: filters and biases."""
+    """Bytes of the network's filters and biases that this device stores."""
     sent: int
-    """Bytes of messages in one inference."""
+    """Bytes of the messages that the device sends in one inference."""
     received: int
 
 
 @dataclass(frozen=True, slots=True)
 class DevicesTime:
-    """One inference of several devices, estimated: milliseconds at the most."""
+    """Estimated upper bound on the time of one inference on several devices."""
 
     rate: float
-    """Bytes a second over each line."""
+    """Speed of each link, in bytes per second."""
     latency: float
-    """Milliseconds."""
+    """Latency of each link, in milliseconds."""
     computing: tuple[float, ...]
-    """By device; waiting not counted."""
+    """Milliseconds of computation per device, without waiting."""
     milliseconds: float
-    """Until the first device has the output."""
+    """Milliseconds until the first device has the output."""
 
 
 @dataclass(frozen=True, slots=True)
 class DevicesReport:
-    """What optimize_devices() says."""
+    """Report of optimize_devices()."""
 
     model: str
     devices: tuple[DeviceReport, ...]
@@ -51,29 +51,29 @@ class DevicesReport:
     original_flash: int
     original_weights: int
     rows: tuple[int, ...]
-    """Operators of which each device makes some rows, with all weights (FFMT)."""
+    """Operators whose rows are split among the devices; each device has all of their weights (FFMT)."""
     channels: tuple[int, ...]
-    """Those of which each makes some channels, with their weights alone (FDT, fan-out)."""
+    """Operators whose output channels are split; each device has only the weights of its channels (FDT, fan-out)."""
     inputs: tuple[int, ...]
-    """Those of which each makes partial sums, of some channels of the input (FDT, fan-in)."""
+    """Operators whose input channels are split; each device computes partial sums (FDT, fan-in)."""
     whole: tuple[int, ...]
-    """Those that one device runs alone: the first, or as `cut` says."""
+    """Operators that one device runs alone: the first device, or the one that `cut` assigns."""
     split_weights: tuple[int, ...]
-    """Bytes that each device has of the weights that are split by channels, of the output or of the input."""
+    """Bytes per device of the weights that are split by output or input channels."""
     original_split_weights: int
     room: int
-    """Bytes that a line from one device to another has to hold, at least."""
+    """Minimum buffer size of a link between two devices, in bytes."""
     identity: int
-    """In every message: the models that belong together."""
+    """Number carried by every message; it is equal for models that belong together."""
     seconds: float
     time: DevicesTime | None = None
-    """None: nobody said how fast the lines are."""
+    """Estimated time, or None if the speed of the links is unknown."""
     cut: tuple[int, ...] = ()
-    """The first operators of the devices behind the first, where each runs all of its operators alone."""
+    """First operator of each device after the first, if every device runs consecutive operators alone."""
 
     @property
     def convention(self) -> str:
-        """How the arenas are counted."""
+        """The convention by which the arenas are counted."""
         return convention(self.original_arena)
 
     @property
@@ -101,7 +101,7 @@ class DevicesReport:
 
 @dataclass(frozen=True, slots=True)
 class OptimizedDevices:
-    """The models of several devices that run a network together, by their numbers, and the report of all."""
+    """The models of several devices that run a network together, in the order of the devices, and their report."""
 
     models: tuple[Optimized, ...]
     report: DevicesReport
@@ -109,12 +109,12 @@ class OptimizedDevices:
 
 @dataclass(frozen=True, slots=True)
 class DevicesPoint:
-    """A way to share a network that no other one beats in the memory of its largest device and in time."""
+    """A Pareto-optimal split of a network: no other split is better in both peak device memory and time."""
 
     devices: int
-    """That take part; 1: the first one runs the network alone."""
+    """Number of devices that take part; with 1, the first device runs the whole network."""
     rows: tuple[int, ...]
-    """Operators, as DevicesReport has them."""
+    """Operators split by rows, as in DevicesReport."""
     channels: tuple[int, ...]
     inputs: tuple[int, ...]
     whole: tuple[int, ...]
@@ -125,18 +125,18 @@ class DevicesPoint:
     sent: int
     """Bytes of all messages in one inference."""
     milliseconds: float
-    """For one inference, at most, estimated."""
+    """Estimated upper bound on the time of one inference."""
     board: tuple[BoardFit, ...] = ()
-    """What each of them leaves of the exploration's board, by their numbers."""
+    """Free RAM and flash of the exploration's board for each device, in the order of the devices."""
 
     @property
     def memory(self) -> int:
-        """What the largest device has to have: arena and model."""
+        """Bytes of arena and model together on the largest device."""
         return self.ram + self.flash
 
     @property
     def left(self) -> tuple[int, int] | None:
-        """Bytes of the board's RAM and flash on the device that leaves the least of each; None without a board."""
+        """Return the free bytes of the board's RAM and flash, each on the fullest device, or None without a board."""
         if not self.board:
             return None
         return min(one.ram_left for one in self.board), min(one.flash_left for one in self.board)
@@ -144,14 +144,14 @@ class DevicesPoint:
 
 @dataclass(frozen=True, slots=True)
 class DevicesExploration:
-    """What explore_devices() says: the memory of the largest device against time, the fastest first."""
+    """Result of explore_devices(): memory of the largest device against time, fastest point first."""
 
     model: str
     devices: int
     rate: float
-    """Bytes a second over each line."""
+    """Speed of each link, in bytes per second."""
     latency: float
-    """Milliseconds."""
+    """Latency of each link, in milliseconds."""
     core: str
     mhz: float
     original_arena: Arena
@@ -159,11 +159,11 @@ class DevicesExploration:
     points: tuple[DevicesPoint, ...]
     seconds: float
     board: str | None = None
-    """The board that each device is: of whose RAM and flash each point says what is left."""
+    """Id of the board that every device is, or None."""
 
     @property
     def convention(self) -> str:
-        """How the arenas are counted."""
+        """The convention by which the arenas are counted."""
         return convention(self.original_arena)
 
     def __repr__(self) -> str:

@@ -1,4 +1,4 @@
-"""What explore() answers: the frontier of a model."""
+"""Result of explore(): the frontier of a model."""
 
 from __future__ import annotations
 
@@ -16,39 +16,39 @@ from tflm_memopt.tflm.arena import Arena
 
 @dataclass(frozen=True, slots=True)
 class PointReport:
-    """A plan that no other one beats in bytes and in what the exploration counts as cost. Planned, checked, lowered."""
+    """A Pareto-optimal plan in bytes and in the exploration's cost; it has been planned, checked and lowered."""
 
     overhead: float
-    """F."""
+    """F: MACs executed divided by MACs of the original model."""
     macs: int
     arena: Arena
     blocks: int
     tiled: int
-    """Tiled blocks among them; the others run row by row."""
+    """Number of tiled groups; the other groups run row by row."""
     instructions: int
-    """Estimate on the exploration's core (analysis/costs.py)."""
+    """Estimated instructions on the exploration's core (analysis/costs.py)."""
     second_passes: int
-    """Tensors that are computed a second time instead of waiting for a reduction of themselves."""
+    """Number of tensors that are computed a second time, so that they need not be kept during a reduction over them."""
     proven: bool
-    """No layout of these blocks has a lower head."""
+    """No layout of these groups has a lower head."""
     plan: Plan
     board: BoardFit | None = None
-    """What it leaves of the exploration's board."""
+    """Fit on the exploration's board, if there is one."""
     milliseconds: tuple[float, float] | None = None
-    """One inference there takes so long, at least and at most, by estimate; None: not known."""
+    """Estimated lower and upper bound on the time of one inference on the board, or None if unknown."""
     work: tuple[Work, ...] = field(default=(), repr=False)
-    """What each of its operators does."""
+    """Work of each operator."""
 
     @property
     def left(self) -> tuple[int, int] | None:
-        """Bytes of RAM and flash that it leaves of the board; None without one."""
+        """Return the free bytes of the board's RAM and flash, or None without a board."""
         return (self.board.ram_left, self.board.flash_left) if self.board else None
 
     def __repr__(self) -> str:
         return f"<PointReport: F {self.overhead:.3f}, arena {self.arena.figure(self.arena.total)} B>"
 
     def to_json(self) -> dict[str, Any]:
-        """All but the plan and the work."""
+        """Return all fields except the plan and the work."""
         plain = {
             f.name: getattr(self, f.name) for f in fields(self) if f.name not in ("plan", "work", "arena", "board")
         }
@@ -57,9 +57,9 @@ class PointReport:
 
 @dataclass(frozen=True, slots=True)
 class Exploration:
-    """What explore() says: the frontier of a model, least compute first, and TFLM today as the reference.
+    """Result of explore(): the frontier of a model, least compute first, with the original under TFLM as the reference.
 
-    Compute is multiply-accumulates or, with `cost` "instructions", their estimate.
+    Compute is counted in multiply-accumulates, or in estimated instructions if `cost` is "instructions".
     """
 
     model: str
@@ -67,21 +67,21 @@ class Exploration:
     op_per: str
     target: str
     cost: str
-    """What a point costs besides bytes: "macs" or "instructions"."""
+    """The second dimension of the frontier besides bytes: "macs" or "instructions"."""
     core: str
-    """The core on which instructions are estimated."""
+    """The core for which instructions are estimated."""
     without: tuple[str, ...]
     original_macs: int
     original_arena: Arena
     points: tuple[PointReport, ...]
-    """None when no operator can run row by row."""
+    """Points of the frontier; empty if no operator can run row by row."""
     seconds: float
     board: str | None = None
-    """The board of whose RAM and flash each point says what is left."""
+    """Id of the board whose free RAM and flash each point reports, or None."""
 
     @property
     def convention(self) -> str:
-        """How the arenas are counted."""
+        """The convention by which the arenas are counted."""
         return convention(self.original_arena, self.input)
 
     def __repr__(self) -> str:
@@ -90,7 +90,7 @@ class Exploration:
         return f"<Exploration of {in_one_line(self.model)}: {what}>"
 
     def plot(self) -> Picture:
-        """The frontier. A notebook shows it; `.save("frontier.svg")` writes it."""
+        """Draw the frontier. A notebook displays the picture; `.save("frontier.svg")` writes it."""
         return generic.picture(self)
 
     def _repr_svg_(self) -> str:

@@ -1,4 +1,4 @@
-"""What fit() answers: the boards on which a model fits."""
+"""Result of fit(): the boards on which a model fits."""
 
 from __future__ import annotations
 
@@ -14,18 +14,18 @@ from tflm_memopt.tflm.arena import Arena
 
 @dataclass(frozen=True, slots=True)
 class BoardReport:
-    """A board, and a model on it as it is and rewritten."""
+    """Fit of the original and the rewritten model on one board."""
 
     board: Board
     original: BoardFit
     rewritten: BoardFit
     time: Time | None = None
-    """How long an inference takes there, estimated; None: not known on its core."""
+    """Estimated time of an inference on the board, or None if its core has no cost table."""
 
 
 @dataclass(frozen=True, slots=True)
 class Fits:
-    """What fit() says: on which boards a model fits."""
+    """Result of fit(): how a model fits on each board."""
 
     model: str
     convention: str
@@ -34,7 +34,7 @@ class Fits:
     flash: Flash
     boards: tuple[BoardReport, ...]
     original_refused: str = ""
-    """Why TFLM refuses the original; then it fits on no board."""
+    """Reason why TFLM refuses the original model, which then fits on no board; otherwise empty."""
 
     def __repr__(self) -> str:
         fitting = sum(row.rewritten.fits for row in self.boards)

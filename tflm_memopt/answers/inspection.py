@@ -1,4 +1,4 @@
-"""What inspect() answers: what a model is, unchanged."""
+"""Result of inspect(): the contents of an unchanged model."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class TensorReport:
 
 @dataclass(frozen=True, slots=True)
 class OperatorReport:
-    """One operator of the model as it is."""
+    """One operator of the original model."""
 
     index: int
     operator: str
@@ -33,11 +33,11 @@ class OperatorReport:
     outputs: tuple[int, ...]
     macs: int
     channels: int
-    """Output channels, if it has weights."""
+    """Number of output channels, if the operator has weights."""
     dead_channels: int
-    """Those that cannot influence any output, whatever the input: folded away."""
+    """Number of output channels that cannot influence any model output; they are folded away."""
     live_bytes: int
-    """Activations that are alive while it runs."""
+    """Bytes of activations that are live while the operator runs."""
     supported: bool
     code: str
     reason: str
@@ -46,7 +46,7 @@ class OperatorReport:
 
 @dataclass(frozen=True, slots=True)
 class Inspection:
-    """What inspect() says about a model."""
+    """Result of inspect()."""
 
     model: str
     diagnosis: Diagnosis
@@ -55,26 +55,27 @@ class Inspection:
     tensors: tuple[TensorReport, ...]
     arena: Arena
     peak_operator: int | None
-    """Index of the operator during which most activation bytes are alive."""
+    """Index of the operator during which most activation bytes are live."""
     macs: int
     dead_macs: int
-    """Those that folding saves."""
+    """MACs of dead channels, which folding saves."""
     channels: int
     dead_channels: int
     waiting: int
-    """Tensors that wait for a reduction of themselves, in full; a second pass may make them again."""
+    """Number of tensors that must be kept whole during a reduction over them; a second pass may recompute them instead.
+    """
     memory: MemoryMap = field(repr=False)
-    """As TFLM's own planner lays it out."""
+    """Memory map as TFLM's own planner lays it out."""
     firmware: Firmware = field(repr=False)
-    """What it needs in flash."""
+    """Flash that the model needs."""
     fits: tuple[BoardFit, ...] = field(repr=False)
-    """On every board."""
+    """Fit on every board."""
     refused: str = ""
-    """Why TFLM itself refuses the model; empty: the types speak against nothing."""
+    """Reason why TFLM refuses the model; empty if the operators' types give no such reason."""
 
     @property
     def convention(self) -> str:
-        """How the arena is counted."""
+        """The convention by which the arena is counted."""
         return convention(self.arena)
 
     def __repr__(self) -> str:
@@ -83,5 +84,5 @@ class Inspection:
         return f"<Inspection of {in_one_line(self.model)}: {what}>"
 
     def to_json(self) -> dict[str, Any]:
-        """All but the memory map, the firmware and the boards."""
+        """Return all fields except the memory map, the firmware and the boards."""
         return {key: value for key, value in with_arenas(self).items() if key not in ("memory", "firmware", "fits")}

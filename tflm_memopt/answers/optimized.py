@@ -1,4 +1,4 @@
-"""What optimize() answers for a model."""
+"""Result of optimize() for one model."""
 
 from __future__ import annotations
 
@@ -20,55 +20,55 @@ from tflm_memopt.targets.boards import BoardFit
 
 @dataclass(frozen=True, slots=True)
 class Sample:
-    """One inference of a rewritten model: the bytes of each input and output, equal to the original's."""
+    """Inputs and outputs of one inference of a rewritten model, as bytes; the original model gives the same outputs."""
 
     inputs: tuple[bytes, ...]
     outputs: tuple[bytes, ...]
     real: bool = False
-    """The inputs are an example of the user's, not random numbers."""
+    """The inputs are the user's example, not random numbers."""
 
 
 @dataclass(frozen=True, slots=True)
 class Optimized:
-    """A rewritten model, the plan behind it (None when it is unchanged), the report, and what its pictures show."""
+    """A rewritten model with its plan (None if the model is unchanged), its report, and the data of its pictures."""
 
     model: bytes
     plan: Plan | None
     report: Report
     original: bytes
-    """The model before."""
+    """The original model."""
     source: Path | None
-    """The file that it was read from, if it was given as a path."""
+    """Path of the model, if it was given as a path."""
     inspection: Inspection
-    """The original."""
+    """Inspection of the original model."""
     memory: MemoryMap
     fits: tuple[BoardFit, ...]
-    """The rewritten model on every board."""
+    """Fit of the rewritten model on every board."""
     work: tuple[Work, ...] = field(default=(), repr=False)
-    """What each operator of the plan does."""
+    """Work of each operator of the plan."""
     frontier: Exploration | None = None
-    """When it was asked for."""
+    """The frontier, if it was asked for."""
 
     def __repr__(self) -> str:
         return f"<Optimized {outcome(self.report)}>"
 
     def files(self, emit: str | Collection[str] = "cpp", labels: Sequence[str] = ()) -> Mapping[str, bytes]:
-        """Name -> content of all that optimize leaves: model, plan, report, and what to compile in.
+        """Return the files that optimize writes, by name: model, plan, report and source files.
 
         emit: "cpp", for TensorFlow Lite Micro; "c", a module without an interpreter; "c-specialized", the same as code
-        for this model alone; "arduino", "platformio", "esp-idf", a project; "tflite", nothing. A list, or names with
-        commas between them. labels: of the values of a project's first output.
+        for this model alone; "arduino", "platformio" or "esp-idf", a project; "tflite", only the model. A list, or
+        names separated by commas, selects several. labels: names for the values of a project's first output.
         """
         return generic.files(self, emit, labels)
 
     def save(
         self, folder: str | os.PathLike[str], emit: str | Collection[str] = "cpp", labels: Sequence[str] = ()
     ) -> list[Path]:
-        """Writes files() into a folder, all or none, and gives their paths. The original is never overwritten."""
+        """Write files() into a folder, all or none, and return their paths. The original is never overwritten."""
         return generic.save(self, Path(folder), emit, labels)
 
     def plot(self) -> Picture:
-        """The memory before and after. A notebook shows it; `.save("map.svg")` writes it."""
+        """Draw the memory before and after. A notebook displays the picture; `.save("map.svg")` writes it."""
         return generic.picture(self)
 
     def _repr_html_(self) -> str:

@@ -1,4 +1,4 @@
-"""What is told of a conversion."""
+"""Report of a conversion."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from tflm_memopt.tflm.arena import Arena
 
 @dataclass(frozen=True, slots=True)
 class InterfaceReport:
-    """An input or output that `--int8-io` changed."""
+    """An input or output whose type `--int8-io` changed."""
 
     side: str
     name: str
@@ -34,7 +34,7 @@ class Macs:
 
 @dataclass(frozen=True, slots=True)
 class Flash:
-    """Bytes of the .tflite files."""
+    """Sizes of the .tflite files, in bytes."""
 
     original: int
     rewritten: int
@@ -42,7 +42,7 @@ class Flash:
 
 @dataclass(frozen=True, slots=True)
 class Footprints:
-    """Flash of a model as it is and rewritten, on one core."""
+    """Flash that the original and the rewritten model need on one core."""
 
     original: Footprint
     rewritten: Footprint
@@ -50,26 +50,27 @@ class Footprints:
 
 @dataclass(frozen=True, slots=True)
 class Balance:
-    """What a rewrite saves in RAM and adds to flash, in bytes, on one core (convert/policy.py)."""
+    """RAM saved and flash added by a rewrite, in bytes, on one core (convert/policy.py)."""
 
     core: str
-    """The core whose library was measured."""
+    """The core for which the library's size was measured."""
     ram_saved: int
     flash_added: int
-    """model + library; negative where the file shrinks by more than the library takes."""
+    """model + library; negative if the file shrinks by more than the library takes."""
     model: int
-    """By how much the .tflite file grows."""
+    """Growth of the .tflite file."""
     library: int
-    """What the rewritten model needs of the C library and its adapter for TFLM: an estimate."""
+    """Estimated size of the parts of the C library and of its TFLM adapter that the rewritten model uses."""
     tflm: int
-    """TFLM's kernels that the model no longer needs, an estimate. They stay where another model wants them: not in
-    `flash_added`."""
+    """Estimated size of TFLM kernels that the model no longer needs. `flash_added` does not count them, because another
+    model may still need them.
+    """
     worthwhile: bool
 
 
 @dataclass(frozen=True, slots=True)
 class FrameReport:
-    """An input that is not in the arena: `rows` of `row_bytes`, of which `pushed` come at once (0: external)."""
+    """An input outside the arena: `rows` of `row_bytes`, which arrive `pushed` at a time (0 for an external input)."""
 
     rows: int
     row_bytes: int
@@ -78,7 +79,7 @@ class FrameReport:
 
 @dataclass(frozen=True, slots=True)
 class WindowReport:
-    """An input that is a window of `rows`, of which each inference brings `new`; `inferences` fill it."""
+    """An input that is a sliding window of `rows`: each inference adds `new` rows, and `inferences` of them fill it."""
 
     rows: int
     new: int
@@ -87,44 +88,46 @@ class WindowReport:
 
 @dataclass(frozen=True, slots=True)
 class Accuracy:
-    """Shares of test examples that are classified right."""
+    """Fractions of test examples that are classified correctly."""
 
     examples: int
     keras: float
     int8: float
-    """Under TFLM."""
+    """Fraction for the int8 model under TFLM."""
     rewritten: float
-    """Under TFLM."""
+    """Fraction for the rewritten model under TFLM."""
 
 
 @dataclass(frozen=True, slots=True)
 class CoreReport:
-    """What one of two cores does in an inference, waiting not counted."""
+    """Work of one of two cores in an inference, without waiting."""
 
     instructions: int
-    """Estimated."""
+    """Estimated instructions."""
     share: float
-    """The part of what one core does that is alone."""
+    """Fraction of the single-core instructions that this core executes."""
     stack: int
-    """Bytes beside the arena: the most that were counted on a Cortex-M33, without what wake and wait take."""
+    """Bytes of stack, outside the arena: the maximum counted on a Cortex-M33, without the user's wake and wait
+    functions.
+    """
 
 
 @dataclass(frozen=True, slots=True)
 class BarriersReport:
-    """How often two cores wait for each other in an inference, and what it takes of each, waiting not counted."""
+    """Number of barriers between two cores in an inference, and the cost of one for each core, without waiting."""
 
     count: int
     instructions: int
-    """A meeting's, counted on a Cortex-M33."""
+    """Instructions of one barrier, counted on a Cortex-M33."""
 
 
 @dataclass(frozen=True, slots=True)
 class Report:
-    """NAME.report.json. Bytes throughout; `arena` and `original_arena`, whose input is in it, by `arena.abi`."""
+    """The contents of NAME.report.json. Sizes are in bytes; both arenas are for the ABI `arena.abi`."""
 
     model: str
     diagnosis: Diagnosis
-    """What the original is."""
+    """Description of the original model."""
     changed: bool
     why_unchanged: str
     input: str
@@ -133,69 +136,70 @@ class Report:
     window: WindowReport | None
     op_per: str
     target: str
-    """The target whose kernels it is packed for."""
+    """The target for whose kernels the model is packed."""
     max_macs: float | None
     ram_limit: int | None
     max_instructions: int | None
     without: tuple[str, ...]
-    """Ingredients left out."""
+    """Techniques that were switched off."""
     overhead: float
-    """F: multiply-accumulates executed / of the original."""
+    """F: multiply-accumulates executed divided by those of the original."""
     macs: Macs
     instructions: Mapping[str, int]
-    """Estimate of one inference on each core whose target it is (analysis/costs.py), without builtin operators and
-    interpreter; none where it is unchanged."""
+    """Estimated instructions of one inference for each core of the target (analysis/costs.py), without builtin
+    operators and interpreter; empty for an unchanged model.
+    """
     dead_channels: int
-    """Output channels of operators with weights that were folded away, since they cannot influence any output."""
+    """Output channels of weighted operators that were folded away because they cannot influence any output."""
     arena: Arena
     original_arena: Arena
     lower_bound_head: int
     proven: bool
-    """No layout of these blocks has a lower head."""
+    """No layout of these groups has a lower head."""
     blocks: tuple[BlockReport, ...]
     flash: Flash
     kept_builtin: tuple[KeptBuiltin, ...]
     interface: tuple[InterfaceReport, ...]
     interface_kept: tuple[str, ...]
-    """Inputs and outputs that `--int8-io` had to leave as they are, and why."""
+    """Inputs and outputs that `--int8-io` could not change, with the reasons."""
     boards: tuple[str, ...]
-    """Ids of the known boards on which the rewritten model fits beside the core."""
+    """Ids of the known boards on which the rewritten model fits beside the board's core software."""
     original_boards: tuple[str, ...]
     seconds: float
     cut_short: tuple[str, ...] = ()
-    """Parts of the search (plan/effort.py) that the effort ended early: with more of it, a better plan may be found."""
+    """Parts of the search (plan/effort.py) that the effort limit ended early; more effort may find a better plan."""
     balance: Balance | None = None
-    """What the rewrite saves and costs, kept or not; None where there is none."""
+    """RAM saved and flash added by the rewrite, whether it was kept or not; None if there is no rewrite."""
     board: BoardFit | None = None
-    """What is left of the board that was asked for."""
+    """Fit on the board that was asked for."""
     in_arena: int | None = None
-    """Bytes of the whole arena with `--input arena`, where that is less than with the streamed input."""
+    """Bytes of the whole arena with `--input arena`, if that is less than with the streamed input."""
     accuracy: Accuracy | None = None
-    """On the user's test data, if there was any."""
+    """Accuracy on the user's test data, if there is any."""
     time: Time | None = None
-    """How long an inference takes before and after, estimated."""
+    """Estimated time of an inference before and after."""
     time_limit: float | None = None
-    """Milliseconds."""
+    """Limit on the time of an inference, in milliseconds."""
     arena_size: int | None = None
-    """Bytes to declare for the arena: enough for every build of TFLM (NAME_ops.h says for which); None: not known."""
+    """Bytes to declare for the arena in every build of TFLM that NAME_ops.h names, or None if unknown."""
     footprint: Footprints | None = None
-    """Flash that inference takes, before and after."""
+    """Flash needed for inference, before and after."""
     original_refused: str = ""
-    """Why TFLM refuses the model as it is; empty: nothing is known that it refuses."""
+    """Reason why TFLM refuses the original model; empty if none is known."""
     planned_for: str = ""
-    """Whose kernels tensors may share bytes under, where only builtin operators run: "any", or as `--kernels` has it.
+    """Kernels under which tensors may share bytes, for models of builtin operators: "any" or the value of `--kernels`.
     """
     in_parts: tuple[Tiling, ...] = ()
-    """Builtin operators that run in parts, by their numbers in the original."""
+    """Builtin operators that run in parts, by their indices in the original model."""
     to_register: tuple[str, ...] = ()
-    """Kinds of builtin operators that firmware has to register for the rewritten model, and not for the original."""
+    """Kinds of builtin operators that firmware must register for the rewritten model in addition to the original's."""
     cores: tuple[CoreReport, ...] = ()
-    """Each of two cores; () where one runs the model."""
+    """One entry for each of two cores; empty for one core."""
     barriers: BarriersReport | None = None
 
     @property
     def convention(self) -> str:
-        """How the arenas are counted."""
+        """The convention by which the arenas are counted."""
         return convention(self.arena, self.input)
 
     def __repr__(self) -> str:
@@ -206,7 +210,7 @@ class Report:
 
 
 def outcome(report: Report) -> str:
-    """What became of a model, in a line."""
+    """Return one line that sums up a model's conversion."""
     before, after = (arena.figure(arena.total) for arena in (report.original_arena, report.arena))
     state = f"arena {before} B -> {after} B" if report.changed else f"unchanged, arena {after} B"
     return f"{in_one_line(report.model)}: {state}, {report.convention}"

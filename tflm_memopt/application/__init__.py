@@ -1,1 +1,1 @@
-"""Several models that share one arena: what an application is, and what is told of it."""
+"""Applications of several models that share one arena, and their results."""

@@ -1,4 +1,4 @@
-"""An application: its models, each with its options, and which of them may run at the same time. Plain data."""
+"""Description of an application: its models, their options, and the pairs that may run at the same time. Plain data."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ from tflm_memopt.errors import UsageError, one_of
 from tflm_memopt.files import NAME_HINT, GivenModel, name_fault, same_on_disk
 
 Options = Mapping[str, Any]
-"""Names and values of OptimizeOptions (options.py)."""
+"""Options of optimize() by name (OptimizeOptions in options.py)."""
 MOST_MODELS = 32
-"""TMO_MAX_MODELS."""
+"""TMO_MAX_MODELS of the C library."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,60 +23,62 @@ class AppModel:
 
     model: GivenModel
     options: Options = field(default_factory=dict)
-    """As optimize() takes them; what is not said here, the application says."""
+    """Options of optimize(); the application's options are the defaults."""
     retain: bool | Collection[int | str] = False
-    """Outputs that stay until the model runs again, by number or name; true: all of them."""
+    """Outputs, by number or name, that stay valid until the model runs again; True for all of them."""
     fps: float | None = None
-    """Inferences each second: all models together have the core's time."""
+    """Inferences per second. All models together must fit into the core's time."""
     ms: float | None = None
-    """Milliseconds that one inference may take."""
+    """Time limit of one inference, in milliseconds."""
     pipeline: Sequence[int | str] = ()
-    """Operators at which further partitions start, by number or by the name of their output: NAME_1, NAME_2 and so on
-    run at the same time, on frames one behind the other. Empty: the model runs as a whole."""
+    """Operators at which further partitions start, by number or by the name of their output. The partitions NAME_1,
+    NAME_2 and so on run at the same time, on consecutive frames. If empty, the model runs as a whole.
+    """
 
     @property
     def most(self) -> float | None:
-        """Milliseconds that an inference may take; None: any."""
+        """Return the time limit of an inference in milliseconds, or None without a limit."""
         return min((n for n in (self.ms, 1000 / self.fps if self.fps else None) if n is not None), default=None)
 
 
 @dataclass(frozen=True, slots=True)
 class App:
-    """Models that share an arena. Two of them exclude each other unless `concurrent` says that they may overlap."""
+    """Models that share an arena. Two models exclude each other unless `concurrent` lets them overlap."""
 
     models: Mapping[str, AppModel]
-    """By the name of their files and identifiers."""
+    """Models by name; files and C identifiers use the name."""
     concurrent: Sequence[Collection[str]] = ()
-    """Models that may run at the same time, all of a group."""
+    """Groups of models; all models of a group may run at the same time."""
     yields: float | None = None
-    """The longer of two models that may run at the same time pauses for the shorter, at least every so many
-    milliseconds; None: they lie side by side."""
+    """Longest time between two pauses, in milliseconds: of two models that may run at the same time, the longer one
+    pauses for the shorter. If None, both have their own bytes.
+    """
     ram: int | None = None
-    """Bytes for the arena of all, at the most."""
+    """Limit of the shared arena, in bytes."""
     name: str = "app"
     options: Options = field(default_factory=dict)
-    """For all models."""
+    """Default options of all models."""
     source: Path | None = None
-    """The file that says all this."""
+    """The file that the application was read from."""
 
     def __post_init__(self) -> None:
-        """Raises UsageError for names that no file can have, unknown names, and for too many models."""
+        """Raise UsageError for names that cannot be file names, for unknown names, and for too many models."""
         if not self.models:
             raise UsageError(
                 "the application has no models", code="app_no_models", hint='[models.NAME] with file = "NAME.tflite"'
             )
         if len(self.models) > MOST_MODELS:
             raise UsageError(
-                f"{len(self.models)} models are more than an application has",
+                f"{len(self.models)} models are too many for one application",
                 code="app_many",
                 where="models",
-                hint=f"{MOST_MODELS} at most",
+                hint=f"at most {MOST_MODELS} models",
             )
         _demand_file_names(self.models)
         for name in (name for group in self.concurrent for name in group):
             if name not in self.models:
                 raise UsageError(
-                    f"'{name}' is no model of the application",
+                    f"unknown model '{name}'",
                     code="app_unknown_model",
                     where="concurrent",
                     hint=one_of(name, self.models),
@@ -84,14 +86,14 @@ class App:
 
     @property
     def beside(self) -> frozenset[tuple[str, str]]:
-        """Pairs that may run at the same time, in the order of the models."""
+        """The pairs of models that may run at the same time, in the order of the models."""
         order = list(self.models)
         pairs = (pair for group in self.concurrent for pair in combinations(sorted(set(group), key=order.index), 2))
         return frozenset(pairs)
 
     def groups(self) -> list[tuple[str, ...]]:
-        """Models that may all run at once: the largest such sets."""
-        import networkx as nx  # noqa: PLC0415 (only where there is an application)
+        """Return the largest sets of models that may all run at the same time."""
+        import networkx as nx  # noqa: PLC0415 (needed only for applications)
 
         graph: nx.Graph[str] = nx.Graph()
         graph.add_nodes_from(self.models)
@@ -101,12 +103,14 @@ class App:
 
 
 def _demand_file_names(names: Iterable[str]) -> None:
-    """Raises UsageError for names that no file can have, and for two that are one on some systems."""
+    """Raise UsageError for names that cannot be file names, and for names that differ only in case."""
     known: dict[str, str] = {}
     for name in names:
         if fault := name_fault(name):
             what = f"a model cannot be called {name!r}: {fault}"
             raise UsageError(what, code="app_model_name", where="models", hint=NAME_HINT)
         if (other := known.setdefault(same_on_disk(name), name)) != name:
-            what = f"the files of '{name}' and '{other}' would be the same on Windows and macOS"
-            raise UsageError(what, code="app_names_collide", where="models", hint="names that differ in more than case")
+            what = f"the files of '{name}' and '{other}' would have the same name on Windows and macOS"
+            raise UsageError(
+                what, code="app_names_collide", where="models", hint="use names that differ in more than case"
+            )

@@ -1,4 +1,4 @@
-"""app.toml: an application as a file. Paths in it are relative to its folder."""
+"""Reads an application from app.toml. Paths in the file are relative to its folder."""
 
 from __future__ import annotations
 
@@ -20,19 +20,19 @@ else:
 
 SUFFIX = ".toml"
 NOT_HERE = frozenset({"plan", "ram_limit", "if_worthwhile"})
-"""Options of one model alone: an application has `ram`, and plans of its own."""
+"""Options that apply to single models only: an application has `ram` instead, and its own plans."""
 OPTIONS = tuple(name for name in OptimizeOptions.__annotations__ if name not in NOT_HERE)
 OF_APP = ("models", "concurrent", "ram", "yield")
 OF_MODEL = ("file", "retain", "fps", "ms", "pipeline")
 
 
 def is_app(path: Path) -> bool:
-    """Whether it is to be read as an application."""
+    """Return whether a path names an application file."""
     return path.suffix.lower() == SUFFIX
 
 
 def read_app(path: Path) -> App:
-    """Raises UsageError for a file that cannot be read, or that says what makes no sense."""
+    """Read an application. Raises UsageError for a file that is unreadable or invalid."""
     with about(path):
         return _app(_parsed(read_file(path)), path)
 
@@ -42,7 +42,7 @@ def _parsed(data: bytes) -> Mapping[str, Any]:
         document: Mapping[str, Any] = tomllib.loads(data.decode("utf-8"))
     except (UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
         raise UsageError(
-            f"this is no TOML: {error}", code="app_toml", hint="docs/several-models.md has an application"
+            f"invalid TOML: {error}", code="app_toml", hint="docs/several-models.md shows an example"
         ) from error
     return document
 
@@ -70,7 +70,7 @@ def _model(name: str, entry: Any, folder: Path) -> AppModel:
     entry = _of_type(entry, dict, where, f"[{where}]")
     _known(entry, (*OF_MODEL, *OPTIONS), where)
     if "file" not in entry:
-        raise UsageError("a model without its file", code="app_no_file", where=where, hint=f'file = "{name}.tflite"')
+        raise UsageError("the model's file is missing", code="app_no_file", where=where, hint=f'file = "{name}.tflite"')
     retain = entry.get("retain", False)
     if not isinstance(retain, bool):
         _of_type(retain, list, f"{where}.retain", "true, or outputs: [0, 1]")
@@ -85,25 +85,32 @@ def _model(name: str, entry: Any, folder: Path) -> AppModel:
 
 
 def _starts(value: Any, where: str) -> tuple[int | str, ...]:
-    """Operators by number or name."""
+    """Read a list of operators, each given by number or name."""
     hint = 'pipeline = [12], or ["NAME"]'
     return tuple(_of_type(start, (int, str), where, hint) for start in _of_type(value, list, where, hint))
 
 
 def _rate(entry: Mapping[str, Any], key: str, where: str) -> float | None:
-    """A number above 0."""
+    """Read a positive number, or return None if the key is missing."""
     if key not in entry:
         return None
     value = _of_type(entry[key], (int, float), f"{where}.{key}", f"{key} = 10")
     if not 0 < value < float("inf"):
-        raise UsageError(f"{value!r} is no rate", code="app_rate_value", where=f"{where}.{key}", hint=f"{key} = 10")
+        raise UsageError(
+            f"invalid rate {value!r}: it must be above 0",
+            code="app_rate_value",
+            where=f"{where}.{key}",
+            hint=f"{key} = 10",
+        )
     return float(value)
 
 
 def _known(table: Mapping[str, Any], names: tuple[str, ...], where: str) -> None:
     for name in table:
         if name not in names:
-            raise UsageError(f"{where} has no '{name}'", code="app_unknown_key", where=where, hint=one_of(name, names))
+            raise UsageError(
+                f"{where} has no key '{name}'", code="app_unknown_key", where=where, hint=one_of(name, names)
+            )
 
 
 def _names(group: Any, where: str) -> None:
@@ -113,5 +120,5 @@ def _names(group: Any, where: str) -> None:
 
 def _of_type(value: Any, wanted: type | tuple[type, ...], where: str, hint: str) -> Any:
     if not isinstance(value, wanted) or isinstance(value, bool):
-        raise UsageError(f"{value!r} makes no sense here", code="app_value", where=where, hint=hint)
+        raise UsageError(f"invalid value {value!r}", code="app_value", where=where, hint=hint)
     return value

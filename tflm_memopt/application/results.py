@@ -1,4 +1,4 @@
-"""What optimize() answers for an application: plain data, computed once; the report only shows it."""
+"""Results of optimize() and explore() for an application: plain data, computed once."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from tflm_memopt.tflm.arena import Arena
 
 @dataclass(frozen=True, slots=True)
 class Reserved:
-    """Bytes [first, end) of the arena that others leave alone while a model does not run, and why."""
+    """Bytes [first, end) of the arena that other models must not use while this model is idle, and the reason."""
 
     model: str
     tensor: str
@@ -29,34 +29,36 @@ class Reserved:
 
 @dataclass(frozen=True, slots=True)
 class Pausing:
-    """A model that pauses while shorter ones run."""
+    """A model that pauses while shorter models run."""
 
     model: str
     runs: tuple[str, ...]
-    """Models that may run then."""
+    """Models that may run during the pauses."""
     pauses: tuple[int, ...]
-    """After so many firings."""
+    """Number of iterations before each pause."""
     milliseconds: float
-    """The longest time from one to the next, estimated, at the most."""
+    """Estimated upper bound on the time between two pauses."""
 
 
 @dataclass(frozen=True, slots=True)
 class AppReport:
-    """APP.report.json. Bytes throughout, counted as `arena.abi` says."""
+    """The contents of APP.report.json. Sizes are in bytes for the ABI `arena.abi`."""
 
     app: str
     arena: Arena
-    """What all models take together, their interpreters made with one MicroAllocator."""
+    """Arena of all models, with interpreters that share one MicroAllocator."""
     arena_size: int
-    """To declare: enough for any build of TFLM with this width of pointers."""
+    """Bytes to declare for the arena: enough for any build of TFLM with this pointer width."""
     apart: int
-    """The models as they are, each in an arena of its own."""
+    """Bytes of the original models, each in its own arena."""
     shared: int
-    """The models as they are, with one MicroAllocator and in turn, as TFLM has it."""
+    """Bytes of the original models that run in turn and share one MicroAllocator, as TFLM supports it."""
     alone: int
-    """The rewritten models, each in an arena of its own."""
+    """Bytes of the rewritten models, each in its own arena."""
     stacked: int
-    """Head if models that may run at once had whole heads side by side, and what is reserved above all others."""
+    """Head if models that may run at the same time had their whole heads side by side, with the reserved bytes above
+    all.
+    """
     lower_bound_head: int
     proven: bool
     """No layout of these plans has a lower head."""
@@ -64,23 +66,23 @@ class AppReport:
     reserved: tuple[Reserved, ...]
     pausing: tuple[Pausing, ...]
     curve: tuple[tuple[float, int], ...]
-    """Milliseconds between pauses at the most, and bytes of the arena then."""
+    """Pairs of the longest time between pauses, in milliseconds, and the arena that it needs, in bytes."""
     ram_limit: int | None
     seconds: float
 
 
 @dataclass(frozen=True, slots=True)
 class AppOptimized:
-    """An application whose models share an arena: each model's own result, and what is told of them together."""
+    """An application whose models share an arena: the result of each model and the report of all."""
 
     app: App
     models: Mapping[str, Optimized]
     report: AppReport
     memory: MemoryMap = field(repr=False)
-    """All models, one after the other, each over its steps."""
+    """Memory map of all models, one after the other."""
 
     def to_json(self) -> dict[str, Any]:
-        """The report, and of each model its own arena and multiply-accumulates."""
+        """Return the report, with the arena and the multiply-accumulates of each model."""
         r = self.report
         plain = {
             name: getattr(r, name) for name in r.__dataclass_fields__ if name not in ("arena", "reserved", "pausing")
@@ -99,33 +101,33 @@ class AppOptimized:
         return plain | {"arena": r.arena.to_json(), "reserved": reserved, "pausing": pausing, "models": each}
 
     def files(self, emit: str | Collection[str] = "cpp", labels: Sequence[str] = ()) -> Mapping[str, bytes]:
-        """Name -> content of all that optimize leaves: each model's files, the header of all, the report."""
+        """Return the files that optimize writes, by name: the files of each model, the common header and the report."""
         return generic.files(self, emit, labels)
 
     def save(self, folder: str | PathLike[str], emit: str | Collection[str] = "cpp") -> list[Path]:
-        """Writes files() into a folder, all or none, and gives their paths."""
+        """Write files() into a folder, all or none, and return their paths."""
         return generic.save(self, Path(folder), emit, ())
 
 
 @dataclass(frozen=True, slots=True)
 class AppPoint:
-    """A choice of a point for each model that no other choice beats in RAM and load."""
+    """A choice of one point per model; no other choice is better in both RAM and load."""
 
     points: Mapping[str, int]
-    """By model: the number of its point."""
+    """Index of the chosen point of each model."""
     arena: int
-    """Bytes of all models together: whole heads side by side where models meet."""
+    """Bytes of all models together, with whole heads side by side for models that may run at the same time."""
     head: int
     tail: int
     instructions: int
-    """What all models take, each as often in a second as its rate says, or once."""
+    """Instructions of all models: per second at the given rates, or for one inference of each."""
     busy: float | None
-    """Share of the core's time, at the rates that were asked for; None: none was."""
+    """Fraction of the core's time that is used at the given rates, or None without rates."""
 
 
 @dataclass(frozen=True, slots=True)
 class AppExploration:
-    """What explore() says of an application: each model's frontier, and that of all together, the least load first."""
+    """Result of explore() for an application: the frontier of each model and of all together, least load first."""
 
     app: str
     convention: str
@@ -133,9 +135,9 @@ class AppExploration:
     models: Mapping[str, Sequence[PointReport]]
     points: tuple[AppPoint, ...]
     proven: bool
-    """No choice of these points is missing."""
+    """The frontier is complete for these points."""
     apart: int
-    """The models as they are, each in an arena of its own."""
+    """Bytes of the original models, each in its own arena."""
     seconds: float
 
     def to_json(self) -> dict[str, Any]:
@@ -144,5 +146,5 @@ class AppExploration:
         return plain | {"models": models, "points": [asdict(point) for point in self.points]}
 
     def plot(self) -> Picture:
-        """RAM against load. A notebook shows it; `.save("app.svg")` writes it."""
+        """Draw RAM against load. A notebook displays the picture; `.save("app.svg")` writes it."""
         return generic.picture(self)

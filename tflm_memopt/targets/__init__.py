@@ -1,1 +1,1 @@
-"""The boards and cores that models are for."""
+"""Boards and cores."""

@@ -1,4 +1,4 @@
-"""Common boards, and whether a model fits on them: boards.json says what each has, and where each figure comes from."""
+"""Common boards (boards.json, with the source of each figure), and whether a model fits on them."""
 
 from __future__ import annotations
 
@@ -18,15 +18,15 @@ from tflm_memopt.tflm.arena import Arena
 from tflm_memopt.tflm.structs import Abi
 
 MOST_NAMED = 4
-"""Boards that are named for one that is not known."""
+"""Number of suggestions for an unknown board."""
 STACK = 1_024
 """Bytes of stack of one Invoke."""
 
 
 @dataclass(frozen=True, slots=True)
 class Board:
-    """Bytes. `ram` and `flash`: what a program may use in all; the core (start-up code, serial port, heap) and the
-    radio stack take their part of it.
+    """A board; sizes are in bytes. `ram` and `flash` are what a program may use in all, including the core software
+    (start-up code, serial port, heap) and the radio stack.
     """
 
     id: str
@@ -34,96 +34,95 @@ class Board:
     chip: str
     core: str
     mhz: int
-    """The clock that its board definition sets."""
+    """Clock that the board definition sets."""
     abi: Abi
     target: str
-    """Kernels that suit it best."""
+    """Target whose kernels suit the board best."""
     ram: int
     flash: int
     largest_block: int
-    """The largest block of RAM: no array is larger."""
+    """Largest contiguous block of RAM, which limits the size of an array."""
     core_ram: int
     core_flash: int
     radio_ram: int
     radio_flash: int
     sources: Mapping[str, str]
-    """Addresses of the documents that the figures are from."""
+    """URLs of the documents that the figures are from."""
     note: str
     platformio: str = ""
-    """PLATFORM/BOARD there."""
+    """PlatformIO's name of the board, as PLATFORM/BOARD."""
     arduino: bool = True
-    """PlatformIO has an Arduino core for it."""
+    """PlatformIO has an Arduino core for the board."""
     flash_timing: FlashTiming | None = None
-    """At `mhz`; None: not described."""
+    """Flash timing at `mhz`, or None if it is not described."""
     external_ram: int = 0
-    """PSRAM or SDRAM beside `ram`, which is slower: an arena in it is not said to fit, but that it would."""
+    """Bytes of PSRAM or SDRAM, which is slower than `ram`. An arena that fits only there is reported separately."""
 
     @property
     def arena_limit(self) -> int:
-        """Bytes for an arena when the core runs, without its radio."""
+        """Return the bytes for an arena while the core software runs, without the radio."""
         return max(0, min(self.largest_block, self.ram - self.core_ram - STACK))
 
     @property
     def flash_limit(self) -> int:
-        """Bytes for the model, the library and TFLM when the core is there, without its radio."""
+        """Return the bytes for model, library and TFLM beside the core software, without the radio."""
         return max(0, self.flash - self.core_flash)
 
     @property
     def measured_core(self) -> str | None:
-        """The core of analysis/costs.py that is like its own."""
+        """Return the core of analysis/costs.py that is like the board's, or None."""
         name = "rv32" if self.core.startswith("RV32") else self.core.lower().rstrip("f+")
         return name if name in tables() else None
 
     @property
     def flash_core(self) -> str:
-        """The core of analysis/flash.py whose code is taken for its own."""
+        """Return the core of analysis/flash.py whose code sizes apply to the board."""
         return self.measured_core or OTHERS
 
 
 @dataclass(frozen=True, slots=True)
 class BoardFit:
-    """A model on a board. The figures say how many bytes are left over; negative: are missing."""
+    """Fit of a model on a board. Negative figures say how many bytes are missing."""
 
     board: str
     name: str
     fits: bool
-    """Beside the core."""
+    """The model fits beside the core software."""
     fits_with_radio: bool
     ram_left: int
-    """After core, stack and arena, in one piece."""
+    """Bytes left in one piece after core software, stack and arena."""
     flash_left: int
-    """After core, TFLM, the C library and the model."""
+    """Bytes left after core software, TFLM, the C library and the model."""
     flash: Footprint
     only_external: bool = False
-    """The arena fits in the board's external RAM, not in its RAM."""
+    """The arena fits in the board's external RAM only."""
     known: bool = True
-    """False: some operators' share of the arena is not known. Then less RAM is left than `ram_left`, and the model is
-    not said to fit."""
+    """False if the arena use of some operators is unknown. Then less than `ram_left` is left, and `fits` is False."""
 
     runs: bool = True
-    """Its core runs the programs as they are packed."""
+    """The board's core can run the packed programs."""
 
     @property
     def undecided(self) -> bool:
-        """Whether it fits depends on what is not known."""
+        """Return whether the fit depends on unknown allocations."""
         return self.runs and not self.known and self.ram_left >= 0 and self.flash_left >= 0
 
     @property
     def missed(self) -> str:
-        """Why it does not fit, in two words."""
+        """Return the reason why the model does not fit, in two words."""
         if self.ram_left < 0 or self.flash_left < 0:
             return "too large"
         return "not known" if self.runs else "other target"
 
     @property
     def ram_said(self) -> str:
-        """`ram_left`, for people."""
+        """Return `ram_left` as text."""
         return f"{self.ram_left:,}" if self.known else f"at most {self.ram_left:,}"
 
 
 @cache
 def boards() -> Mapping[str, Board]:
-    """By id, smallest RAM first."""
+    """Return all boards by id, smallest RAM first."""
     text = resources.files("tflm_memopt.targets").joinpath("boards.json").read_text(encoding="utf-8")
     found = [_board(key, values) for key, values in json.loads(text).items()]
     return {board.id: board for board in sorted(found, key=lambda b: (b.ram, b.id))}
@@ -135,21 +134,21 @@ def _board(key: str, values: dict[str, Any]) -> Board:
 
 
 def board(name: str) -> Board:
-    """UsageError for one that is not known."""
+    """Return the board with this id. Raises UsageError for an unknown board."""
     if name not in boards():
         words = {f"{b.name} {b.chip}": key for key, b in boards().items()}
-        hint = ", ".join([*near(name, boards(), words, MOST_NAMED), "fit MODEL lists all"])
-        raise UsageError(f"'{name}' is no board that is known", code="unknown_board", hint=hint)
+        hint = ", ".join([*near(name, boards(), words, MOST_NAMED), "`fit MODEL` lists all boards"])
+        raise UsageError(f"unknown board '{name}'", code="unknown_board", hint=hint)
     return boards()[name]
 
 
 def runs(on: Board, packed: Collection[Family]) -> bool:
-    """Whether its core runs programs that are packed for these."""
+    """Return whether the board's core can run programs packed for these families."""
     return set(packed) <= set(TARGETS[on.target].runs)
 
 
 def fit(on: Board, arena: Arena, model: Firmware) -> BoardFit:
-    """A model beside the board's core, and beside its radio, too."""
+    """Return how a model fits on a board, without and with the radio stack."""
     can = runs(on, model.packed)
     need, flash = arena.needed, model.on(on.flash_core)
     ram_left = min(on.ram - on.core_ram - STACK, on.largest_block) - need
@@ -162,5 +161,5 @@ def fit(on: Board, arena: Arena, model: Firmware) -> BoardFit:
 
 
 def fits(arena: Arena, model: Firmware) -> tuple[BoardFit, ...]:
-    """On every board."""
+    """Return the fit of a model on every board."""
     return tuple(fit(on, arena, model) for on in boards().values())
