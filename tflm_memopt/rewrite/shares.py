@@ -31,7 +31,7 @@ from tflm_memopt.ops.opset import row_op
 from tflm_memopt.ops.partial import ADD_SUMS, MOST_SUMS, SUMS, add_options, bytes_of, sum_range, sums_options
 from tflm_memopt.ops.rowop import Crossing, RowOp
 from tflm_memopt.rewrite.parts import data_of
-from tflm_memopt.rewrite.tiling import POINTWISE, POOLS, Strips, along, can_tile, filter_axis
+from tflm_memopt.rewrite.tiling import POINTWISE, POOLS, Along, Strips, along, can_tile, filter_axis
 
 MOST_DEVICES = 16
 RUNNING = ("INT8", "INT16")
@@ -286,9 +286,7 @@ class _Sharer(Strips):
         output = op.outputs[0]
         down, _ = along(self.graph, op) if op.type not in ELEMENTWISE else (None, None)
         made = []
-        for device, (first, end) in enumerate(bounds(self.tensors[output].shape[ROWS_AXIS], self.devices)):
-            if first == end:
-                continue
+        for device, first, end in self._rows(op, down):
             low, high = down.reads(first, end) if down else (first, end)
             inputs = []
             for t in _activations(self.graph, op):
@@ -302,6 +300,24 @@ class _Sharer(Strips):
                 self.add(op.type, inputs, x, op.options, of=op)
             made.append(Piece(ROWS_AXIS, first, end, device, x))
         self.pieces[output] = made
+
+    def _rows(self, op: Op, down: Along | None) -> list[tuple[int, int, int]]:
+        """Devices and the rows [first, end) of the output that each makes. Rows of padding alone go to a neighbour."""
+        source, output = (self.tensors[t].shape[ROWS_AXIS] for t in (op.inputs[0], op.outputs[0]))
+        parts: list[tuple[int, int, int]] = []
+        begin = 0
+        for device, (first, end) in enumerate(bounds(output, self.devices)):
+            low, high = down.reads(first, end) if down else (0, source)
+            if first == end:
+                continue
+            if high > 0 and low < source:
+                parts.append((device, begin, end))
+            elif parts:
+                parts[-1] = (*parts[-1][:2], end)
+            else:
+                continue
+            begin = end
+        return parts
 
     def _run_channels(self, op: Op) -> None:
         op, output = self._read_alone(op, set(range(self.devices))), op.outputs[0]

@@ -170,3 +170,13 @@ def test_rows_that_no_window_reaches_are_not_sent(last: Way, heights: list[int])
     strided = read(net.model(net.conv2d(x, 6, kernel=(3, 3), stride=(2, 2), padding="VALID"))).graph
     how = dict(zip((op.index for op in strided.ops), (Way.CHANNELS, last), strict=True))
     assert sorted(c.tensor.shape[1] for c in share(strided, how, 2, 0).crossings) == heights
+
+
+def test_no_device_makes_rows_of_padding_alone() -> None:
+    """They would read no rows, and TFLM joins no tensors that are empty."""
+    net = Net()
+    whole = read(net.model(net.pad(net.conv2d(net.input((1, 2, 3, 2)), 2), [(0, 0), (3, 4), (1, 0), (0, 0)]))).graph
+    shared = share(whole, dict.fromkeys((op.index for op in whole.ops), Way.ROWS), 4, 0)
+    read_by = [one.tensors[op.inputs[0]] for one in shared.graphs for op in one.ops if op.type == "PAD"]
+    assert 2 <= len(read_by) <= 4
+    assert all(0 not in tensor.shape for tensor in read_by)
