@@ -186,7 +186,7 @@ TABLES = (
     Table("docs/kernel-language.md", "kernels-before", "kernels_before.py --models {models}", MLPERF_TINY, before),
     Table("docs/kernel-language.md", "kernels-layers", "kernels_before.py --layers", (), on_any_core),
     Table("docs/kernel-language.md", "vectors", "vectors.py {models}"),
-    Table("docs/bare-metal.md", "specialized", "specialized.py --models {models}"),
+    Table("docs/deploy.md", "specialized", "specialized.py --models {models}"),
     Table(BENCHMARKS, "executed", "papers/msf_cnn/executed.py --nets {nets}"),
     Table(BENCHMARKS, "vmcu-layers", "papers/vmcu/vmcu.py"),
     Table(BENCHMARKS, "vmcu-bottlenecks", "papers/vmcu/vmcu.py"),

@@ -1,6 +1,6 @@
 """Code for one model (`--emit c-specialized`) beside its module that the library runs (`--emit c`), on Cortex-M4.
 
-    python benchmarks/specialized.py --models ../shared/models [--only STEM ...] [--json] [--update docs/bare-metal.md]
+    python benchmarks/specialized.py --models ../shared/models [--only STEM ...] [--json] [--update docs/deploy.md]
 
 Both are of one plan, converted for the core, and linked with what the model needs. Instructions and cycles of one
 inference (cycles.py: a model of the pipeline; flash waits nowhere), after their self-tests; flash of a program that

@@ -17,6 +17,7 @@ from typing import Any
 
 from tflm_memopt import errors
 from tflm_memopt.analysis.flash import kernels, source, tflm
+from tflm_memopt.cli import main as cli
 from tflm_memopt.lower.records import TABLES
 from tflm_memopt.ops.constraints.base import HINTS
 from tflm_memopt.ops.opset import NO_KERNEL_HINT, OPSET, SMALLER
@@ -228,6 +229,18 @@ def program_page() -> str:
     return "\n".join(lines)
 
 
+def flags_page() -> str:
+    lines = ["# Flags", "", NOTE, "These are the flags of each [command](cli.md), as `--help` prints them."]
+    commands = next(a.choices for a in cli.parser()._actions if isinstance(a.choices, dict))
+    for name, parser in commands.items():
+        lines += ["", f"## {name}", "", "| flag | meaning |", "|---|---|"]
+        formatter = parser._get_formatter()
+        for action in parser._actions[1:]:
+            forms = formatter._format_action_invocation(action)
+            lines.append(f"| `{_cell(forms)}` | {_cell(formatter._expand_help(action))} |")
+    return "\n".join(lines) + "\n"
+
+
 def plan_schema() -> Mapping[str, Any]:
     """JSON Schema of NAME.plan.json."""
     number = {"type": "integer"}
@@ -269,7 +282,11 @@ FILES: Mapping[str, Callable[[], str]] = {
     "plan.schema.json": lambda: json.dumps(plan_schema(), indent=2) + "\n",
 }
 """Committed files of docs/: name -> content."""
-SITE: Mapping[str, Callable[[], str]] = {"boards.md": board_page, "program-format.md": program_page}
+SITE: Mapping[str, Callable[[], str]] = {
+    "boards.md": board_page,
+    "flags.md": flags_page,
+    "program-format.md": program_page,
+}
 """Pages that are only generated with the site (scripts/docs_nav.py)."""
 
 

@@ -36,7 +36,7 @@ static bool expects_rows(const tmo_run_state *run) { return is_streamed(run) && 
 
 /* Moves run->at to the next code that fires, in this block or a later one. TMO_MORE: it is there. TMO_WAIT: a later block must not start before
  * all rows of the input have come. */
-TMO_OWN_FRAME static tmo_status find_firing(tmo_run_state *run) {
+static TMO_ALWAYS_INLINE tmo_status find_firing(tmo_run_state *run) {
   for (;;) {
     if (run->at == NULL) {
       if (run->block != tmo_blocks(run->program) && expects_rows(run)) return TMO_WAIT;

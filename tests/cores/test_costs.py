@@ -57,7 +57,7 @@ def test_every_core_has_a_machine() -> None:
 
 @pytest.mark.slow
 def test_a_step_of_a_window(outside: Callable[[str], Path]) -> None:
-    """The first one after a reset, which fills the rings, too; the figures of docs/endless-input.md."""
+    """The first step after a reset, which also fills the rolling buffers."""
     core = CORES["cortex-m4"]
     if reason := missing_tools(core):
         pytest.skip(reason)
@@ -74,7 +74,7 @@ def test_a_step_of_a_window(outside: Callable[[str], Path]) -> None:
     ("rows", "layers", "channels", "arena", "most"), [(100, 3, 32, 4_004, 28_442), (500, 2, 16, 8_772, 17_767)]
 )
 def test_a_step_of_sums_that_run_along(rows: int, layers: int, channels: int, arena: int, most: int) -> None:
-    """The figures of docs/endless-input.md: however long the window is, and estimated as well as counted."""
+    """A step costs the same however long the window is, estimated as well as counted."""
     core = CORES["cortex-m4"]
     if reason := missing_tools(core):
         pytest.skip(reason)

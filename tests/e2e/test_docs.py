@@ -41,7 +41,7 @@ def test_commands_of_the_page_say_what_it_says(name: str) -> None:
 @pytest.mark.skipif(bool(TFLM["missing"]()) or not shutil.which("g++"), reason=TFLM["missing"]() or "no g++")
 @pytest.mark.parametrize(
     ("page", "number", "where"),
-    [("c-files.md", 0, "arena"), ("input.md", 0, "stream"), ("input.md", 1, "external")],
+    [("deploy.md", 0, "arena"), ("input.md", 0, "stream"), ("input.md", 1, "external")],
     ids=["arena", "stream", "external"],
 )
 def test_the_program_of_the_page_compiles(

@@ -1,4 +1,4 @@
-"""The pages of the ecosystems: their commands run, their programs compile."""
+"""The sections about build systems in docs/deploy.md: their commands run and their programs compile."""
 
 from __future__ import annotations
 
@@ -23,15 +23,17 @@ STRICT = ["-Wall", "-Wextra", "-Werror", "-fsyntax-only"]
 pytestmark = pytest.mark.slow
 
 
-def blocks(page: str, language: str) -> list[str]:
-    """The code of a page in one language, in its order."""
-    text = (ROOT / "docs" / page).read_text(encoding="utf-8")
-    return re.findall(rf"^```{language}\n(.*?)^```$", text, re.DOTALL | re.MULTILINE)
+def blocks(section: str, language: str) -> list[str]:
+    """The code of a section in one language, in its order."""
+    text = (ROOT / "docs/deploy.md").read_text(encoding="utf-8")
+    found = text.partition(f"\n## {section}\n")[2].partition("\n## ")[0]
+    return re.findall(rf"^```{language}\n(.*?)^```$", found, re.DOTALL | re.MULTILINE)
 
 
-def run_commands(page: str) -> int:
-    """Runs the page's `tflm-memopt` commands here; how many there were."""
-    commands = [line for block in blocks(page, "sh") for line in block.splitlines() if line.startswith("tflm-memopt ")]
+def run_commands(section: str) -> int:
+    """Runs the section's `tflm-memopt` commands here and counts them."""
+    lines = [line for block in blocks(section, "sh") for line in block.splitlines()]
+    commands = [line for line in lines if line.startswith("tflm-memopt ")]
     for command in commands:
         assert cli.main([*shlex.split(command)[1:], "--json"]) == cli.DONE, command
     return len(commands)
@@ -52,8 +54,8 @@ def compiled(*command: str) -> None:
 
 @pytest.mark.skipif(not shutil.which("gcc"), reason="no gcc")
 def test_bare_metal(scratch: Path) -> None:
-    assert run_commands("bare-metal.md") == 5
-    for program, folder in zip(blocks("bare-metal.md", "c"), ("out", "streamed"), strict=True):
+    assert run_commands("Without an interpreter") == 5
+    for program, folder in zip(blocks("Without an interpreter", "c"), ("out", "streamed"), strict=True):
         (scratch / folder / "main.c").write_text(program)
         compiled("gcc", "-std=c11", "-Wpedantic", *STRICT, *INCLUDE, f"{folder}/main.c", f"{folder}/shapes_int8.c")
 
@@ -65,45 +67,45 @@ needs_tflm = pytest.mark.skipif(
 
 @needs_tflm
 def test_arduino(scratch: Path) -> None:
-    assert run_commands("arduino.md") == 2
+    assert run_commands("Arduino") == 2
     assert (scratch / "out/arduino/shapes_int8/shapes_int8.ino").is_file()
     assert "#ifndef TMO_CAMERA\n" in (scratch / "out/arduino/shapes_int8/shapes_int8_camera.h").read_text()
     core = [f"-I{ROOT / 'tests/packaging/arduino/core'}", *INCLUDE, "-include", "Arduino.h"]
-    sketch, camera = blocks("arduino.md", "cpp")
+    sketch, camera = blocks("Arduino", "cpp")
     for program in (sketch, camera):
         (scratch / "shapes/sketch.cpp").write_text(program)
         compiled("g++", "-std=gnu++14", *STRICT, *core, *TFLM["SPRING"].flags, "shapes/sketch.cpp")
 
 
 def test_stm32cube(scratch: Path) -> None:
-    assert run_commands("stm32cube.md") == 1
+    assert run_commands("STM32Cube") == 1
     assert (scratch / "out/stm32cube/.project").is_file()
 
 
 @needs_tflm
 def test_esp_idf(scratch: Path) -> None:
-    assert run_commands("esp-idf.md") == 2
+    assert run_commands("ESP-IDF") == 2
     assert (scratch / "out/esp-idf/sdkconfig.defaults").is_file()
     assert (scratch / "out/esp-idf/main/shapes_int8_camera.h").is_file()
-    (program,) = blocks("esp-idf.md", "cpp")
-    (scratch / "main/main.cpp").write_text(program)
-    compiled("g++", "-std=gnu++17", *STRICT, *INCLUDE, *TFLM["AUTUMN"].flags, "main/main.cpp")
-    (manifest,) = (yaml.safe_load(block) for block in blocks("esp-idf.md", "yaml"))
+    (manifest,) = (yaml.safe_load(block) for block in blocks("ESP-IDF", "yaml"))
     assert manifest["dependencies"]["tflm-memopt"]["path"].endswith("/custom_ops")
-    (register,) = blocks("esp-idf.md", "cmake")
-    assert all((scratch / "main" / name).is_file() for name in re.findall(r"\w+\.cpp", register))
+    (register,) = blocks("ESP-IDF", "cmake")
+    assert all((scratch / "main" / name).is_file() for name in re.findall(r"shapes_\w+\.c\w*", register))
 
 
 def test_platformio(scratch: Path) -> None:
-    assert run_commands("platformio.md") == 1
+    assert run_commands("PlatformIO") == 1
     assert "[env:nano33ble]" in (scratch / "out/platformio/platformio.ini").read_text()
     page, root = configparser.ConfigParser(), configparser.ConfigParser()
-    page.read_string(blocks("platformio.md", "ini")[0])
+    page.read_string(blocks("PlatformIO", "ini")[0])
     root.read(ROOT / "platformio.ini")
     ours, example = page["env:nano33ble"], {**root["tflm"], **root["env:nano33ble"]}
     assert all(ours[key] == example[key] for key in ours if key != "lib_deps")
     assert ours["lib_deps"].split()[1] == example["lib_deps"].split()[1]
-    text = (ROOT / "docs/platformio.md").read_text(encoding="utf-8")
-    table = re.findall(r"^\| (`.*?) \|", text, re.MULTILINE)
-    named = {f"env:{name}" for row in table for name in re.findall(r"`([\w-]+)`", row)}
-    assert named == {section for section in root.sections() if section.startswith("env:")}
+
+
+@needs_tflm
+def test_an_update_over_the_air(scratch: Path) -> None:
+    (program,) = blocks("Updates over the air", "cpp")
+    (scratch / "main.cpp").write_text(program)
+    compiled("g++", "-std=gnu++14", *STRICT, *INCLUDE, *TFLM["SPRING"].flags, "main.cpp")

@@ -1,5 +1,5 @@
 """A newcomer follows pages word for word, in a checkout and an environment of his own: docs/start.md, with what pip
-downloads for it; README.md and docs/keras.md, with the packages that are installed here.
+downloads for it; README.md and docs/models.md, with the packages that are installed here.
 """
 
 from __future__ import annotations
@@ -97,11 +97,11 @@ def an_environment(folder: Path) -> dict[str, str]:
 @pytest.mark.skipif(not shutil.which("c++"), reason="no C++ compiler")
 @pytest.mark.skipif(importlib.util.find_spec("tensorflow") is None, reason="no TensorFlow: pip install -e '.[train]'")
 def test_three_commands_from_keras_to_a_project_for_a_board(tmp_path: Path) -> None:
-    """README's, and then those of docs/keras.md."""
+    """README's, and then those of docs/models.md."""
     checkout = tmp_path / "checkout"
     check_out(checkout)
     ready.tensorflow(TRAIN, folder=checkout).check_returncode()
-    three, page = commands_of("README.md"), commands_of("docs/keras.md")
+    three, page = commands_of("README.md"), commands_of("docs/models.md")
     assert len(three.splitlines()) == 3
     environment = an_environment(tmp_path / "venv")
     said = follow(three, checkout, environment)

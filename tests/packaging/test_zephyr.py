@@ -99,8 +99,8 @@ def test_the_operator_comes_with_the_interpreter(
 
 
 def test_the_settings_of_the_page_are_known(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    page = (ROOT / "docs/zephyr.md").read_text(encoding="utf-8")
-    (block,) = re.findall(r"^```ini\n(.*?)^```$", page, re.DOTALL | re.MULTILINE)
+    page = (ROOT / "docs/deploy.md").read_text(encoding="utf-8")
+    (block,) = re.findall(r"^```kconfig\n(.*?)^```$", page, re.DOTALL | re.MULTILINE)
     settings = re.findall(r"^CONFIG_(\w+)=y$", block, re.MULTILINE)
     ours = [name for name in settings if name.startswith("TFLM_") or name == "TENSORFLOW_LITE_MICRO"]
     assert configured(tmp_path, monkeypatch, *ours)["TFLM_MEMOPT_OPERATOR"] == "y"

@@ -42,7 +42,7 @@ def test_each_step_is_compared(rows: int, how: How) -> None:
 
 @pytest.mark.slow
 def test_layers_that_pad_in_time(outside: Callable[[str], Path]) -> None:
-    """The figures of docs/endless-input.md."""
+    """The figures of docs/input.md."""
     data = outside("mlperf_tiny_kws_dscnn_int8.tflite").read_bytes()
     done = tflm_memopt.optimize(data, input="sliding:2")
     assert (done.report.macs.rewritten, done.report.macs.original) == (1_488_128, 2_656_768)

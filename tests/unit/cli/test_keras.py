@@ -232,7 +232,7 @@ open("page.tflite", "wb").write(int8_model)
 @pytest.mark.slow
 def test_the_conversion_of_the_page_makes_int8(trained: Path) -> None:
     page = (ROOT / "docs/models.md").read_text(encoding="utf-8")
-    (example,) = re.findall(r"^```python\n(.*?)^```$", page, re.DOTALL | re.MULTILINE)
+    example, *_ = re.findall(r"^```python\n(.*?)^```$", page, re.DOTALL | re.MULTILINE)
     ready.tensorflow(QUANTIZED % example, folder=trained).check_returncode()
     assert diagnose(read((trained / "page.tflite").read_bytes())).kind == "int8"
 
