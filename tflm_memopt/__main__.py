@@ -1,16 +1,15 @@
 # PYTHON_ARGCOMPLETE_OK
 """Entry point: `python -m tflm_memopt`, or the script tflm-memopt."""
 
-import signal
 import sys
+
+from tflm_memopt.cli import interrupts
 
 
 def run() -> int:
     """Run the command. Ctrl-C during the imports ends the process without a traceback."""
-    handler = signal.signal(signal.SIGINT, signal.SIG_DFL)
-    from tflm_memopt.cli.main import main  # noqa: PLC0415 (imported while the default handler is set)
-
-    signal.signal(signal.SIGINT, handler)
+    with interrupts.fatal():
+        from tflm_memopt.cli.main import main  # noqa: PLC0415 # imported in here
     return main()
 
 

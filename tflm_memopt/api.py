@@ -15,22 +15,21 @@ from tflm_memopt import units
 from tflm_memopt.analysis.lines import LineSpeed
 from tflm_memopt.application.app import App, AppModel
 from tflm_memopt.application.results import AppExploration, AppOptimized
-from tflm_memopt.convert import describe, devices_choice, pipeline, speed
+from tflm_memopt.convert import describe, devices_choice, speed
 from tflm_memopt.convert import instructions as by_instructions
 from tflm_memopt.convert.app import optimize_app
 from tflm_memopt.convert.app_explore import explore_app
 from tflm_memopt.convert.app_fit import fit_app
 from tflm_memopt.convert.conversion import Conversion, Limits
 from tflm_memopt.convert.devices import Network, checked_count
+from tflm_memopt.convert.inspecting import inspect, inspection
 from tflm_memopt.convert.instructions import Costed
 from tflm_memopt.convert.policy import decide
-from tflm_memopt.convert.request import Request, request, whose_kernels
+from tflm_memopt.convert.request import Request, request
 from tflm_memopt.convert.verify import verify
 from tflm_memopt.emit.firmware import firmware
 from tflm_memopt.errors import UsageError, one_of
 from tflm_memopt.files import GivenModel, loaded
-from tflm_memopt.model.reader import read
-from tflm_memopt.ops.packing import GENERIC
 from tflm_memopt.options import ExploreOptions, OptimizeOptions, complete
 from tflm_memopt.plan import waiting
 from tflm_memopt.plan.planned import Planned
@@ -51,8 +50,6 @@ from tflm_memopt.targets.boards import board as board_named
 from tflm_memopt.targets.boards import boards
 from tflm_memopt.targets.boards import fit as board_fit
 from tflm_memopt.tflm.arena import predict
-from tflm_memopt.tflm.libraries import Kernels
-from tflm_memopt.tflm.structs import Abi
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
@@ -148,7 +145,7 @@ def optimize_planned(
     progress("searching blocks", 0, 0)
     if not frontier:
         _tell_left(progress, conversion, asked.limits, started)
-    original = describe.inspection(
+    original = inspection(
         name, len(data), conversion.source, conversion.original, asked.abi, asked.library, int8_interface=asked.int8_io
     )
     made = decide(asked, conversion, original, partial(progress, "planning points"))
@@ -335,22 +332,3 @@ def fit(optimized: Optimized | AppOptimized, names: Collection[str] = (), packed
         rows.append(BoardReport(on, before, fitting, speed.on_board(rewritten, on)))
     arenas = report.original_arena, report.arena
     return Fits(report.model, report.convention, *arenas, report.flash, tuple(rows), report.original_refused)
-
-
-def inspect(
-    model: GivenModel,
-    *,
-    name: str = "",
-    abi: Abi = "ilp32",
-    target: str = GENERIC,
-    kernels: Kernels = "reference",
-) -> Inspection:
-    """Return what a model consists of, which operators can run row by row, and what it needs under TFLM today.
-
-    kernels: the kernels whose scratch and state the arena figures count; with CMSIS-NN they depend on the core,
-    `target`.
-    """
-    data, name, _ = loaded(model, name)
-    source = read(data)
-    annotated = pipeline.annotate(source.graph, pipeline.left_whole(source))
-    return describe.inspection(name, len(data), source, annotated, abi, whose_kernels(kernels, target))

@@ -6,9 +6,9 @@ from collections.abc import Collection, Mapping
 from typing import Any, TypedDict
 
 from tflm_memopt.errors import one_of
+from tflm_memopt.plan.choices import PER_REGION, Ops
 from tflm_memopt.plan.effort import NORMAL
-from tflm_memopt.plan.planner import PER_REGION, Ops
-from tflm_memopt.tflm.libraries import Kernels
+from tflm_memopt.tflm.choices import Kernels
 from tflm_memopt.tflm.structs import Abi
 
 

@@ -42,8 +42,7 @@ from tflm_memopt.lower.program import Program
 from tflm_memopt.model.interface import Changes
 from tflm_memopt.model.reader import read
 from tflm_memopt.ops.kinds import Kind
-from tflm_memopt.ops.packing import Family
-from tflm_memopt.ops.packings import family
+from tflm_memopt.ops.packing import Family, family
 from tflm_memopt.plan.planner import Options
 from tflm_memopt.rewrite.int8_io import Int8Interface
 from tflm_memopt.rowgraph.inputs import IN_ARENA, SLIDING, InputMode

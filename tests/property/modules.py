@@ -11,7 +11,7 @@ from conftest import ROOT
 from property.oracle import EFFORTS, original
 from property.ports import ported, ports_of
 
-from tflm_memopt.convert import pipeline
+from tflm_memopt.convert import annotation, pipeline
 from tflm_memopt.emit import specialized
 from tflm_memopt.emit.embedded import STEPPED, embedded, entries
 from tflm_memopt.emit.module import Module, module
@@ -46,7 +46,7 @@ def written(data: bytes, folder: Path, rng: random.Random) -> bytes:
     Raises UsageError for what no module can be.
     """
     source = read(data)
-    if why := pipeline.left_whole(source):
+    if why := annotation.left_whole(source):
         raise UsageError(why, code="module_builtin")
     border = int8_io(source.graph) if rng.random() < 0.85 else Int8Interface(source.graph, Changes(), {}, ())
     options = Options(

@@ -13,8 +13,8 @@ from property.oracle import assert_arena_as_predicted, assert_same_bytes
 from property.test_random_models import MANY, QUICK, running
 
 import tflm_memopt
-from tflm_memopt.convert.tilings import MOVES
 from tflm_memopt.model.reader import read
+from tflm_memopt.plan.choices import MOVES
 from tflm_memopt.tflm.refused import refusals
 
 pytest.importorskip("tflite_micro", reason="the official TFLM wheel is not installed")

@@ -18,10 +18,10 @@ from property.oracle import assert_arena_as_predicted, assert_same_bytes, conver
 from unit.analysis.arena_zoo import ZOO, with_subgraphs
 
 import tflm_memopt
-from tflm_memopt.convert.pipeline import CONSTANT_INPUT, DYNAMIC, SEVERAL_SUBGRAPHS, LeftWhole
+from tflm_memopt.convert.annotation import CONSTANT_INPUT, DYNAMIC, SEVERAL_SUBGRAPHS, LeftWhole
 from tflm_memopt.plan.planner import Options
 from tflm_memopt.rowgraph.graph import MAX_IO
-from tflm_memopt.tflm.libraries import KERNELS, Kernels
+from tflm_memopt.tflm.choices import KERNELS, Kernels
 
 pytest.importorskip("tflite_micro", reason="the official TFLM wheel is not installed")
 

@@ -21,9 +21,10 @@ from tflm_memopt.errors import UsageError
 from tflm_memopt.model.interface import Changes
 from tflm_memopt.model.reader import read
 from tflm_memopt.plan.planned import Planned
-from tflm_memopt.plan.planner import Options, Planner, tensor_sizes
+from tflm_memopt.plan.planner import Options, Planner
 from tflm_memopt.plan.search.tiles_plan import NO_RECOMPUTE
 from tflm_memopt.rewrite.int8_io import Int8Interface
+from tflm_memopt.rowgraph.graph import tensor_sizes
 from tflm_memopt.rowgraph.inputs import InputMode
 from tflm_memopt.rowgraph.second_pass import choices
 from tflm_memopt.runtime.feeds import feeder

@@ -29,7 +29,7 @@ from moving import (
 from property.oracle import assert_arena_as_predicted, assert_same_bytes, convert, original
 
 import tflm_memopt
-from tflm_memopt.convert.pipeline import UNWRITTEN
+from tflm_memopt.convert.annotation import UNWRITTEN
 from tflm_memopt.model import writer
 from tflm_memopt.ops.packing import TARGETS
 from tflm_memopt.plan.planner import Options

@@ -25,7 +25,8 @@ from tflm_memopt.plan.plan import Plan, Role
 from tflm_memopt.report import text
 from tflm_memopt.rowgraph.graph import RowGraph
 from tflm_memopt.runtime.stimuli import stimuli
-from tflm_memopt.tflm.libraries import KERNELS, library
+from tflm_memopt.tflm.choices import KERNELS
+from tflm_memopt.tflm.libraries import library
 
 PLAIN = """
 import sys

@@ -16,8 +16,9 @@ from tflm.test_states import STEPS, differing
 
 import tflm_memopt
 from tflm_memopt.check.checker import check
+from tflm_memopt.convert.annotation import SEVERAL_SUBGRAPHS
 from tflm_memopt.convert.conversion import Conversion, Converted
-from tflm_memopt.convert.pipeline import SEVERAL_SUBGRAPHS, builtin_alone, only_builtin
+from tflm_memopt.convert.pipeline import builtin_alone, only_builtin
 from tflm_memopt.errors import PlanError
 from tflm_memopt.model.interface import Changes
 from tflm_memopt.model.reader import read

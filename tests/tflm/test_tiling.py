@@ -15,10 +15,11 @@ from tflm.test_builtin import same_bytes
 
 import tflm_memopt
 from tflm_memopt.convert import pipeline
-from tflm_memopt.convert.tilings import MOVES, Tilings
+from tflm_memopt.convert.tilings import Tilings
 from tflm_memopt.errors import UsageError
 from tflm_memopt.model.interface import Changes
 from tflm_memopt.model.reader import read
+from tflm_memopt.plan.choices import MOVES
 from tflm_memopt.plan.planner import Options, plan
 from tflm_memopt.rewrite.int8_io import Int8Interface
 from tflm_memopt.rewrite.tiling import Tiling, fan_out

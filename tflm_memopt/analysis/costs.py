@@ -14,7 +14,7 @@ from functools import cache
 from importlib import resources
 
 from tflm_memopt.errors import UsageError, one_of
-from tflm_memopt.ops.packings import family
+from tflm_memopt.ops.packing import family
 
 
 @dataclass(frozen=True, slots=True)

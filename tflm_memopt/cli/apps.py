@@ -11,6 +11,7 @@ import tflm_memopt
 from tflm_memopt.application.reader import read_app
 from tflm_memopt.cli import console
 from tflm_memopt.cli.explored import Forms, explored
+from tflm_memopt.cli.progress import busy
 from tflm_memopt.convert import saved_app
 from tflm_memopt.convert.app_verify import verify_app
 from tflm_memopt.errors import UsageError, about
@@ -33,7 +34,7 @@ def optimize(args: argparse.Namespace, settings: dict[str, Any]) -> int:
             )
     folder = args.output or Path(f"{args.model.stem}_memopt")
     app = read_app(args.model)
-    with about(args.model), console.busy(args, f"optimizing {args.model.name}", lines=True) as progress:
+    with about(args.model), busy(args, f"optimizing {args.model.name}", lines=True) as progress:
         result = tflm_memopt.optimize(app, progress=progress, **settings)
         files = paths_below(folder, saved_app.files(result, args.emit))
     for entry in app.models.values():
@@ -61,7 +62,7 @@ def fit(args: argparse.Namespace, settings: dict[str, Any]) -> int:
     for name in args.boards:
         board(name)
     app = read_app(args.model)
-    with about(args.model), console.busy(args, f"optimizing {args.model.name}", lines=True) as progress:
+    with about(args.model), busy(args, f"optimizing {args.model.name}", lines=True) as progress:
         result = tflm_memopt.optimize(app, progress=progress, **settings)
     found = tflm_memopt.fit(result, args.boards)
     console.answer(args, found.to_json(), markdown.fits(found) if args.markdown else text.fits(found))
@@ -78,7 +79,7 @@ def verify(args: argparse.Namespace) -> int:
             hint="verify NAME.tflite DIR/NAME.tflite",
         )
     app = read_app(args.original)
-    with about(args.original), console.busy(args, f"verifying {args.original.name}", lines=True) as progress:
+    with about(args.original), busy(args, f"verifying {args.original.name}", lines=True) as progress:
         result = verify_app(app, args.rewritten, progress, runs=args.runs, seed=args.seed)
     console.answer(args, result.to_json(), pages.verified(result.models))
     return console.DONE if result.bit_exact else console.NO

@@ -14,6 +14,7 @@ from tflm_memopt.application.reader import is_app
 from tflm_memopt.cli import apps, console
 from tflm_memopt.cli.explored import Forms, explored
 from tflm_memopt.cli.keras import is_keras
+from tflm_memopt.cli.progress import busy
 from tflm_memopt.cli.source import Source
 from tflm_memopt.convert import saved
 from tflm_memopt.emit import bundle
@@ -33,29 +34,15 @@ from tflm_memopt.files import (
 )
 from tflm_memopt.model.described import label_lines
 from tflm_memopt.model.reader import read
-from tflm_memopt.ops.packings import family
+from tflm_memopt.ops.packing import family
 from tflm_memopt.plan.waiting import Progress
-from tflm_memopt.report import html, markdown, plot, table, text
+from tflm_memopt.report import markdown, plot, table, text
 from tflm_memopt.results import Batch, Entry, Exploration, Optimized, Report
 from tflm_memopt.runtime import arrays, stimuli
 from tflm_memopt.targets.boards import board, boards
 
 PACKED = "cortex-m4"
 """The target of `fit` for boards whose core has packed kernels: M7 and M33 run the same programs."""
-
-
-def inspect(args: argparse.Namespace) -> int:
-    """What a model consists of, and its page."""
-    with about(args.model):
-        data = read_model(args.model)
-        result = tflm_memopt.inspect(
-            data, name=shown(args.model), abi=args.abi, target=args.target, kernels=args.kernels
-        )
-    files = _pages(args.output, args.model.stem, html.inspection(result)) if args.output else {}
-    keep(args.model, files)
-    write_files(files)
-    console.answer(args, result.to_json(), text.inspection(result, list(map(str, files))))
-    return console.DONE
 
 
 def optimize(args: argparse.Namespace) -> int:
@@ -106,7 +93,7 @@ def _optimize_one(
     """The report of a model, and the files that are written now. taken: keys (same_on_disk) of files to keep."""
     plan = _saved(args.plan) if args.plan else None
     draw = plot.of_form(args.plot) if args.plot else None
-    with about(model), console.busy(args, f"optimizing {model.name}") as progress:
+    with about(model), busy(args, f"optimizing {model.name}") as progress:
         source = Source.of(model, args.calibrate, args.test, progress, verbose=args.verbose)
         whatever = args.force or bool(set(bundle.MODULES) & set(args.emit))
         result = tflm_memopt.optimize(
@@ -171,7 +158,7 @@ def fit(args: argparse.Namespace) -> int:
     data = _read(args.model)
     for name in args.boards:
         board(name)
-    with about(args.model), console.busy(args, f"optimizing {args.model.name}") as progress:
+    with about(args.model), busy(args, f"optimizing {args.model.name}") as progress:
         wanted = {**settings(args), "name": shown(args.model), "ram_limit": args.ram_limit, "progress": progress}
         result: Optimized = tflm_memopt.optimize(data, **wanted)
         packed: Optimized | None = None
@@ -225,10 +212,6 @@ def _saved(path: Path) -> Mapping[str, Any]:
     return document
 
 
-def _pages(folder: Path, name: str, page: str) -> dict[Path, bytes]:
-    return paths_below(folder, {f"{file_stem(name)}.report.html": page.encode()})
-
-
 def verify(args: argparse.Namespace) -> int:
     """The answer is no when a byte differs."""
     if is_app(args.original):
@@ -242,7 +225,7 @@ def verify(args: argparse.Namespace) -> int:
     given = arrays.load(args.inputs)
     with (
         about(args.original, args.rewritten),
-        console.busy(args, f"running {args.original.name} and {args.rewritten.name}"),
+        busy(args, f"running {args.original.name} and {args.rewritten.name}"),
     ):
         result = tflm_memopt.verify(
             original,

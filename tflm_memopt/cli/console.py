@@ -1,4 +1,4 @@
-"""What the command line says: one answer on standard output, progress and errors on standard error.
+"""What the command line prints: one answer on standard output, and errors on standard error.
 
 `args` has the flags that every command has: json (one document instead of a page), quiet (no answer, no progress).
 """
@@ -6,38 +6,27 @@
 from __future__ import annotations
 
 import argparse
-import contextlib
-import os
 import sys
-import time
 import traceback
-from collections.abc import Callable, Iterator
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from rich.console import Console, RenderableType
-from rich.progress import BarColumn, Progress, ProgressColumn, SpinnerColumn, Task, TextColumn, TimeElapsedColumn
-from rich.text import Text
-
-from tflm_memopt.emit import bundle
+from tflm_memopt.emit.printing import printable, to_json
 from tflm_memopt.errors import MemoptError, UsageError
-from tflm_memopt.report import text
+
+if TYPE_CHECKING:
+    from rich.console import Console, RenderableType
 
 PROGRAM = "tflm-memopt"
 DONE, NO, BAD = 0, 1, 2
 """Exit codes."""
-EVERY = 10.0
-"""Seconds between lines about the same step."""
 PAGE = 120
 """Columns where the output is no terminal."""
-
-Report = Callable[[str, int, int], None]
-"""What is being done, how many steps of it are done, and of how many; 0: nobody knows."""
 
 
 def answer(args: argparse.Namespace, document: dict[str, Any], readable: RenderableType) -> None:
     """The answer of a command, as it was asked for. A string is written as it is."""
     if args.json:
-        sys.stdout.write(bundle.to_json(document))
+        sys.stdout.write(to_json(document))
     elif args.quiet:
         pass
     elif isinstance(readable, str):
@@ -56,7 +45,7 @@ def say(error: MemoptError) -> int:
     parts = ("at", error.where), ("try:", error.hint), ("code", error.code)
     lines += [f"  {word} {value}" for word, value in parts if value]
     for line in lines:
-        print(text.printable(line), file=sys.stderr)
+        print(printable(line), file=sys.stderr)
     return error.exit_code
 
 
@@ -73,69 +62,10 @@ def typed(error: Exception) -> MemoptError:
     return MemoptError(f"a defect of {PROGRAM}: {type(error).__name__}: {error}", code="defect", hint=hint)
 
 
-@contextlib.contextmanager
-def busy(args: argparse.Namespace, what: str, *, lines: bool = False) -> Iterator[Report]:
-    """On stderr, what is being done and how long it will take; only where people, not programs, wait.
-
-    lines: where stderr is no terminal, say it in lines: of what takes minutes.
-    """
-    console = console_of(_stderr())
-    silent = args.json or args.quiet
-    if lines and not silent and not console.is_terminal:
-        yield _in_lines(what)
-        return
-    off = silent or not console.is_terminal
-    columns = SpinnerColumn(), TextColumn("{task.description}", markup=False), _Bar(), TimeElapsedColumn(), _Left()
-    with Progress(*columns, console=console, transient=True, disable=off) as progress:
-        task = progress.add_task(text.printable(what), total=None)
-
-        def report(doing: str, done: int, of: int) -> None:
-            doing = text.printable(f"{what}: {doing}")
-            progress.update(task, description=doing, completed=done, total=of or None)
-
-        yield report
-
-
-def _in_lines(what: str) -> Report:
-    """A line when another step begins, and one now and then while it lasts."""
-    said, when = "", 0.0
-
-    def report(doing: str, done: int, of: int) -> None:
-        nonlocal said, when
-        if doing != said or time.monotonic() - when >= EVERY:
-            said, when = doing, time.monotonic()
-            print(text.printable(f"{what}: {doing}" + (f", {done} of {of}" if of else "")), file=sys.stderr, flush=True)
-
-    return report
-
-
-def _stderr() -> Any:
-    """A terminal by a descriptor of its own: progress goes on while TensorFlow is silenced (keras.unheard())."""
-    if not sys.stderr.isatty():
-        return sys.stderr
-    return os.fdopen(os.dup(sys.stderr.fileno()), "w", encoding=sys.stderr.encoding, errors="backslashreplace")
-
-
-class _Bar(BarColumn):
-    """Nothing where nobody knows how much there is to do."""
-
-    def render(self, task: Task) -> Any:
-        return super().render(task) if task.total else Text()
-
-
-class _Left(ProgressColumn):
-    """About how long it will still take, from the share that is done."""
-
-    max_refresh = 0.5
-
-    def render(self, task: Task) -> Text:
-        if not task.total or not task.completed or task.elapsed is None:
-            return Text()
-        left = task.elapsed * (task.total - task.completed) / task.completed
-        return Text(f"about {left:.0f} s left" if left >= 1 else "", style="dim")
-
-
 def console_of(stream: Any) -> Console:
+    """A console without markup. `--help` and errors need none: rich is imported here."""
+    from rich.console import Console  # noqa: PLC0415
+
     console = Console(file=stream, markup=False, highlight=False, emoji=False)
     if not console.is_terminal:
         console.width = PAGE

@@ -11,9 +11,10 @@ import tflm_memopt
 from tflm_memopt.application.reader import is_app
 from tflm_memopt.cli import commands, console
 from tflm_memopt.cli.explored import Forms, explored
+from tflm_memopt.cli.progress import busy
 from tflm_memopt.convert import devices, saved
-from tflm_memopt.emit import bundle
 from tflm_memopt.emit.names import file_stem
+from tflm_memopt.emit.printing import to_json
 from tflm_memopt.errors import UsageError, about
 from tflm_memopt.files import keep, paths_below, read_model, shown, stem, write_files
 from tflm_memopt.plan.waiting import Progress
@@ -35,7 +36,7 @@ def optimize(args: argparse.Namespace) -> int:
         hint = f"--emit {' or '.join(devices.KINDS)}, with SetLink() of tmo_tflm.h and links/tmo_link.h in your program"
         raise UsageError(f"--emit {others[0]} is for one device", code="devices_emit", hint=hint)
     folder = args.output or Path(f"{args.model.stem}_memopt")
-    with about(args.model), console.busy(args, f"optimizing {args.model.name}") as progress:
+    with about(args.model), busy(args, f"optimizing {args.model.name}") as progress:
         data = read_model(args.model)
         result = tflm_memopt.optimize_devices(
             data, args.devices, name=shown(args.model), link=args.link, memory=args.memory,
@@ -88,7 +89,7 @@ def _together(args: argparse.Namespace, flags: Sequence[str]) -> None:
 
 def _files(result: tflm_memopt.OptimizedDevices, args: argparse.Namespace, folder: Path) -> dict[Path, bytes]:
     report = result.report.to_json()
-    made = {f"{file_stem(stem(shown(args.model)))}.report.json": bundle.to_json(report).encode()}
+    made = {f"{file_stem(stem(shown(args.model)))}.report.json": to_json(report).encode()}
     for number, one in enumerate(result.models):
         own = f"device{number}"
         files = saved.files(one, args.emit, (), args.model, folder / own)
@@ -110,7 +111,7 @@ def verify(args: argparse.Namespace) -> int:
     with about(args.original):
         original = read_model(args.original)
     models = device_files(args.rewritten, args.original.name)
-    with about(args.rewritten), console.busy(args, f"running {len(models)} devices"):
+    with about(args.rewritten), busy(args, f"running {len(models)} devices"):
         result = tflm_memopt.verify_devices(
             original, models, runs=args.runs, seed=args.seed, inputs=arrays.load(args.inputs)
         )

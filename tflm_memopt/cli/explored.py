@@ -11,6 +11,7 @@ from typing import Any, Generic, Protocol, TypeVar
 from rich.console import RenderableType
 
 from tflm_memopt.cli import console
+from tflm_memopt.cli.progress import busy
 from tflm_memopt.errors import about
 from tflm_memopt.files import keep, write_files
 from tflm_memopt.plan.waiting import Progress
@@ -42,7 +43,7 @@ class Forms(Generic[R]):
 def explored(args: argparse.Namespace, explore: Callable[[Progress], R], forms: Forms[R]) -> int:
     """Explores, writes --csv, --plot and the other files, and says what there is."""
     draw = plot.of_form(args.plot) if args.plot else None
-    with about(args.model), console.busy(args, f"exploring {args.model.name}", lines=True) as progress:
+    with about(args.model), busy(args, f"exploring {args.model.name}", lines=True) as progress:
         result = explore(progress)
     files: dict[Path, bytes] = {}
     if args.csv:

@@ -1,5 +1,7 @@
 # PYTHON_ARGCOMPLETE_OK
-"""The command line: flags, and what they may say. What the commands do is in commands.py.
+"""The command line: its flags, and the values that they take. COMMANDS says where the commands are.
+
+A command's module is imported when that command runs, and `--help` loads no array, no graph and no solver.
 
 Exit codes: 0 done, 1 the answer is no, 2 bad usage or bad input.
 """
@@ -7,42 +9,42 @@ Exit codes: 0 done, 1 the answer is no, 2 bad usage or bad input.
 from __future__ import annotations
 
 import argparse
-import contextlib
 import gc
+import importlib
 import os
 import re
-import signal
 import sys
-import threading
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from types import FrameType
-from typing import Any, NoReturn, TypeVar
+from typing import Any, NoReturn
 
 import argcomplete
 
 import tflm_memopt
-from tflm_memopt import units
 from tflm_memopt.analysis.costs import DEFAULT, tables
-from tflm_memopt.cli import commands, console, described, devices, registers
-from tflm_memopt.convert.frontier import SWITCHES
-from tflm_memopt.convert.tilings import MOVES
-from tflm_memopt.emit import bundle
+from tflm_memopt.cli import arguments, console, interrupts
+from tflm_memopt.emit.printing import to_json
 from tflm_memopt.errors import UsageError, near
 from tflm_memopt.model.c_array import SUFFIXES
 from tflm_memopt.ops.packing import GENERIC, TARGETS
+from tflm_memopt.plan.choices import MOVES, OPS, PER_REGION, SWITCHES
 from tflm_memopt.plan.effort import LEVELS, NORMAL
-from tflm_memopt.plan.effort import factor as times
-from tflm_memopt.plan.planner import OPS, PER_REGION
-from tflm_memopt.targets.boards import boards
-from tflm_memopt.tflm.libraries import KERNELS
+from tflm_memopt.tflm.choices import KERNELS
 
 PROGRAM = console.PROGRAM
 DONE, NO, BAD = console.DONE, console.NO, console.BAD
 INTERRUPTED = 130
 """As shells have it: 128 + SIGINT."""
 
-T = TypeVar("T")
+COMMANDS = {
+    "inspect": "inspection",
+    "optimize": "devices",
+    "explore": "devices",
+    "fit": "commands",
+    "verify": "devices",
+    "registers": "registers",
+}
+"""Command -> the module whose function of that name runs it."""
 ABOUT = "Rewrites .tflite models so that TensorFlow Lite Micro needs a fraction of the RAM, with the same output bits."
 EXAMPLES = f"""\
 examples:
@@ -65,56 +67,47 @@ tab completion: eval "$(register-python-argcomplete {PROGRAM})"
 """
 
 
-def main(arguments: Sequence[str] | None = None) -> int:
+def main(words: Sequence[str] | None = None) -> int:
     """Runs one command and gives its exit code; --help and --version leave through SystemExit."""
     console.escape_unprintable()
     gc.set_threshold(50_000, 20, 20)  # few of the objects that conversions make are circles
-    with _interrupts() as interrupts:
+    with interrupts.listed() as seen:
         try:
             root = parser()
             argcomplete.autocomplete(root)
-            args = root.parse_args(arguments)
-            for file in getattr(args, "describe", ()):
-                described.run(file)
-            return int(args.run(args))
+            args = root.parse_args(words)
+            return _run(args)
         except BrokenPipeError:  # `| head` has read enough
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
             return DONE
         except KeyboardInterrupt:
             return INTERRUPTED
         except Exception as error:
-            if interrupts:
+            if seen:
                 return INTERRUPTED
             known = console.typed(error)
-            if "--json" in (sys.argv[1:] if arguments is None else arguments):
-                sys.stdout.write(bundle.to_json({"error": known.to_json()}))
+            if "--json" in (sys.argv[1:] if words is None else words):
+                sys.stdout.write(to_json({"error": known.to_json()}))
             return console.say(known)
 
 
-@contextlib.contextmanager
-def _interrupts() -> Iterator[list[int]]:
-    """Raises KeyboardInterrupt on Ctrl-C as usual, and lists it: extension modules may make another error of it."""
-    seen: list[int] = []
-    if threading.current_thread() is not threading.main_thread():
-        yield seen
-        return
+def _run(args: argparse.Namespace) -> int:
+    """Runs a command, after the files of --describe."""
+    with interrupts.fatal():
+        module = importlib.import_module(f"{__package__}.{COMMANDS[args.command]}")
+    if files := getattr(args, "describe", ()):
+        from tflm_memopt.cli import described  # noqa: PLC0415 # few commands need it
 
-    def interrupt(number: int, _: FrameType | None) -> None:
-        seen.append(number)
-        raise KeyboardInterrupt
-
-    before = signal.signal(signal.SIGINT, interrupt)
-    try:
-        yield seen
-    finally:
-        signal.signal(signal.SIGINT, before)
+        for file in files:
+            described.run(file)
+    return int(getattr(module, args.command)(args))
 
 
 def parser() -> argparse.ArgumentParser:
     """All commands and flags."""
     root = _Parser(prog=PROGRAM, description=ABOUT, epilog=EXAMPLES, formatter_class=_Raw)
     root.add_argument("--version", action="version", version=f"%(prog)s {tflm_memopt.__version__}")
-    group = root.add_subparsers(title="commands", metavar="COMMAND", required=True)
+    group = root.add_subparsers(title="commands", dest="command", metavar="COMMAND", required=True)
 
     for add in (_inspect, _optimize, _explore, _fit, _verify, _registers):
         add(group)
@@ -122,7 +115,7 @@ def parser() -> argparse.ArgumentParser:
 
 
 def _inspect(group: Any) -> None:
-    inspect = _command(group, commands.inspect, "operators, tensors, peak; what runs row by row, and why not")
+    inspect = _command(group, "inspect", "operators, tensors, peak; what runs row by row, and why not")
     _model(inspect, "model", "the .tflite file, or C source with it as an array")
     _describe(inspect)
     inspect.add_argument("-o", "--output", type=Path, metavar="DIR", help="write a page with memory map and figures")
@@ -133,7 +126,7 @@ def _inspect(group: Any) -> None:
 
 
 def _optimize(group: Any) -> None:
-    optimize = _command(group, devices.optimize, "rewrite a model: same output bits, a fraction of the arena")
+    optimize = _command(group, "optimize", "rewrite a model: same output bits, a fraction of the arena")
     _model(
         optimize,
         "model",
@@ -146,36 +139,39 @@ def _optimize(group: Any) -> None:
     )
     _conversion(optimize)
     optimize.add_argument(
-        "--devices", type=count, default=1, metavar="N",
+        "--devices", type=arguments.count, default=1, metavar="N",
         help="share the network out among N linked devices, a model for each: the first has input and output",
     )  # fmt: skip
     _link(optimize)
     optimize.add_argument(
-        "--memory", type=memory, metavar="RAM[,FLASH]",
+        "--memory", type=arguments.memory, metavar="RAM[,FLASH]",
         help="with --devices: what each has for arena and model: 20kB, or 20kB,128kB (default: the least to hold)",
     )  # fmt: skip
     optimize.add_argument(
-        "--cut", type=operators, metavar="OP,...",
+        "--cut", type=arguments.operators, metavar="OP,...",
         help="with --devices: one behind the other, each with all of its operators: the next begins at each of these",
     )  # fmt: skip
     optimize.add_argument(
-        "--max-macs", type=factor, metavar="F",
+        "--max-macs", type=arguments.factor, metavar="F",
         help="the least RAM with at most F times the multiply-accumulates of the original (default: no recompute)",
     )  # fmt: skip
     optimize.add_argument(
-        "--ram-limit", type=size, metavar="SIZE",
+        "--ram-limit", type=arguments.size, metavar="SIZE",
         help="the least compute in an arena of at most SIZE: 20480, 20kB (1,000 B each), 64K or 64KiB (1,024 B each)",
     )  # fmt: skip
     optimize.add_argument(
-        "--max-instructions", type=number, metavar="N",
+        "--max-instructions", type=arguments.number, metavar="N",
         help="the least RAM with at most N instructions of one inference, estimated: 3200000, 3200k or 3.2M",
     )  # fmt: skip
     optimize.add_argument(
-        "--time-limit", type=time, metavar="TIME",
+        "--time-limit", type=arguments.time, metavar="TIME",
         help="the least RAM with which an inference takes at most TIME, estimated: 50ms; needs --board or --clock",
     )  # fmt: skip
     optimize.add_argument(
-        "--clock", type=clock, metavar="MHZ", help="of the core, for milliseconds: 64MHz (default: the board's)"
+        "--clock",
+        type=arguments.clock,
+        metavar="MHZ",
+        help="of the core, for milliseconds: 64MHz (default: the board's)",
     )
     _core(optimize)
     _output(optimize)
@@ -184,7 +180,7 @@ def _optimize(group: Any) -> None:
 def _output(optimize: argparse.ArgumentParser) -> None:
     """What is written, and from which plan."""
     optimize.add_argument(
-        "--emit", type=kinds, default=("cpp",), metavar="KIND,...",
+        "--emit", type=arguments.kinds, default=("cpp",), metavar="KIND,...",
         help="what to compile in: cpp, for TensorFlow Lite Micro (default); c, a module without an interpreter; "
         "c-specialized, the same as code for this model alone; arduino, platformio, esp-idf, stm32cube, a project; "
         "tflite, nothing",
@@ -222,7 +218,7 @@ def _output(optimize: argparse.ArgumentParser) -> None:
 
 
 def _explore(group: Any) -> None:
-    explore = _command(group, devices.explore, "the least arena at every compute budget, as table and plot")
+    explore = _command(group, "explore", "the least arena at every compute budget, as table and plot")
     _model(explore, "model", "the .tflite file; or app.toml: the frontier of all its models together")
     _describe(explore)
     _conversion(explore)
@@ -231,11 +227,11 @@ def _explore(group: Any) -> None:
         help="what compute is: multiply-accumulates (default), or instructions, estimated for --core",
     )  # fmt: skip
     explore.add_argument(
-        "--devices", type=count, default=1, metavar="N",
+        "--devices", type=arguments.count, default=1, metavar="N",
         help="on N linked devices: the memory of the largest one against the time of an inference",
     )  # fmt: skip
     _link(explore)
-    explore.add_argument("--clock", type=clock, metavar="MHZ", help="with --devices: of their core, 64MHz")
+    explore.add_argument("--clock", type=arguments.clock, metavar="MHZ", help="with --devices: of their core, 64MHz")
     _core(explore)
     _board(explore, "board", help="what each point leaves of a board, whose ABI and target are taken")
     explore.add_argument("--csv", type=Path, metavar="FILE", help="write the frontier as comma-separated values")
@@ -244,12 +240,12 @@ def _explore(group: Any) -> None:
 
 
 def _fit(group: Any) -> None:
-    fit = _command(group, commands.fit, "on which boards a model fits, as it is and rewritten")
+    fit = _command(group, "fit", "on which boards a model fits, as it is and rewritten")
     _model(fit, "model", "the .tflite file; or app.toml: all its models in one arena")
     _describe(fit)
     _board(fit, "boards", action="append", default=[], help="this board only; exit code 1 if it is too small")
     fit.add_argument(
-        "--ram-limit", type=size, metavar="SIZE",
+        "--ram-limit", type=arguments.size, metavar="SIZE",
         help="the least compute in an arena of at most SIZE, as optimize has it; exit code 1 if there is none",
     )  # fmt: skip
     fit.add_argument("--markdown", action="store_true", help="a table for a comment or a summary of CI")
@@ -257,25 +253,25 @@ def _fit(group: Any) -> None:
 
 
 def _verify(group: Any) -> None:
-    verify = _command(group, devices.verify, "run both models and compare every output byte")
+    verify = _command(group, "verify", "run both models and compare every output byte")
     _model(verify, "original", "the .tflite file as it was; or app.toml, for all its models")
     _model(verify, "rewritten", "the .tflite file that optimize wrote; of app.toml, or of several devices, the folder")
     _describe(verify)
     verify.add_argument(
-        "--runs", type=count, metavar="N",
+        "--runs", type=arguments.count, metavar="N",
         help="random inputs (default: as many inputs as run in about two seconds, at least 10; in 256 of them each "
         "input byte takes every value)",
     )  # fmt: skip
     verify.add_argument(
         "--steps",
-        type=count,
+        type=arguments.count,
         default=0,
         metavar="N",
         help="inferences one after the other, for models with state and windows that slide",
     )
     verify.add_argument(
         "--reset-every",
-        type=count,
+        type=arguments.count,
         default=0,
         metavar="N",
         help="of these, from one reset to the next (default: never)",
@@ -284,7 +280,9 @@ def _verify(group: Any) -> None:
         "--cores", type=int, choices=(1, 2),
         help="threads that run the rewritten model (default: one and, if it was optimized with --cores 2, two as well)",
     )  # fmt: skip
-    verify.add_argument("--seed", type=count, default=0, metavar="S", help="of the random inputs (default: 0)")
+    verify.add_argument(
+        "--seed", type=arguments.count, default=0, metavar="S", help="of the random inputs (default: 0)"
+    )
     verify.add_argument(
         "--inputs", type=Path, nargs="+", action="extend", default=[], metavar="FILE.npy",
         help="your own inputs, one array for each input of the model; runs may be stacked along the first axis",
@@ -296,87 +294,26 @@ def _verify(group: Any) -> None:
 
 
 def _registers(group: Any) -> None:
-    command = _command(group, registers.registers, "accessors for a driver's registers, combined where that is safe")
-    registers.add_flags(command)
-
-
-# --- argument types
-
-
-def count(argument: str) -> int:
-    """A whole number from 0."""
-    if not argument.isascii() or not argument.isdigit():
-        raise argparse.ArgumentTypeError(f"'{argument}' is not a whole number from 0")
-    return int(argument)
-
-
-def factor(argument: str) -> float:
-    """A finite number above 0."""
-    try:
-        value = float(argument)
-    except ValueError:
-        value = 0.0
-    if not 0 < value < float("inf"):
-        raise argparse.ArgumentTypeError(f"'{argument}' is no factor: 1.1 is 10 % more than the original")
-    return value
-
-
-def effort(argument: str) -> str:
-    """A level or a factor."""
-    _said(times, argument)
-    return argument
-
-
-def time(argument: str) -> float:
-    """Milliseconds."""
-    return _said(units.milliseconds, argument)
-
-
-def clock(argument: str) -> float:
-    """MHz."""
-    return _said(units.megahertz, argument)
-
-
-def _said(read: Callable[[str], T], argument: str) -> T:
-    try:
-        return read(argument)
-    except UsageError as error:
-        raise argparse.ArgumentTypeError(f"{error.what}: {error.hint}") from error
-
-
-def link(argument: str) -> tuple[float, float]:
-    """Bytes a second, and milliseconds."""
-    return _said(units.line, argument)
-
-
-def memory(argument: str) -> tuple[int, int | None]:
-    """Bytes of RAM and flash."""
-    return _said(units.memory, argument)
-
-
-def operators(argument: str) -> tuple[int, ...]:
-    """Numbers with commas between them."""
-    return tuple(count(number) for number in argument.split(","))
-
-
-def switches(argument: str) -> tuple[str, ...]:
-    """Names with commas between them."""
-    return tuple(name.strip() for name in argument.split(",") if name.strip())
-
-
-def kinds(argument: str) -> tuple[str, ...]:
-    """What to emit: names with commas between them."""
-    return _said(bundle.kinds, argument)
-
-
-def size(argument: str) -> int:
-    """Bytes."""
-    return _said(units.size, argument)
-
-
-def number(argument: str) -> int:
-    """A whole number from 1."""
-    return _said(units.number, argument)
+    command = _command(group, "registers", "accessors for a driver's registers, combined where that is safe")
+    command.add_argument(
+        "driver", type=Path, metavar="DRIVER.c", help="C or C++ that uses fields: gpio->pads[i].dir = 1"
+    )
+    command.add_argument(
+        "description", type=Path, metavar="DESCRIPTION", help="a header with bit field groups, or a CMSIS-SVD file"
+    )
+    command.add_argument(
+        "-o", "--output", type=Path, metavar="DIR", help="where the files go (default: ./DRIVER_registers)"
+    )
+    command.add_argument(
+        "-I", dest="folders", type=Path, action="append", default=[], metavar="DIR", help="with headers of the driver"
+    )
+    command.add_argument(
+        "--place", action="store_true",
+        help="choose where fields lie, for the fewest accesses, although the description says it: for soft cores",
+    )  # fmt: skip
+    command.add_argument(
+        "--cc", metavar="COMPILER", help="a compiler with its flags: the report has the driver's bytes of code at -Os"
+    )
 
 
 # --- parser parts
@@ -412,15 +349,13 @@ class _Raw(argparse.RawDescriptionHelpFormatter):
     """Keeps the lines of the examples."""
 
 
-def _command(group: Any, run: Callable[[argparse.Namespace], int], what: str) -> argparse.ArgumentParser:
-    """The command that is called as its function."""
-    name = run.__name__
+def _command(group: Any, name: str, what: str) -> argparse.ArgumentParser:
+    """The parser of a command."""
     lines = [line for line in EXAMPLES.splitlines() if line.startswith(f"  {PROGRAM} {name} ")]
     epilog = "\n".join(["examples:", *lines])
     command: argparse.ArgumentParser = group.add_parser(
         name, help=what, description=what, epilog=epilog, formatter_class=_Raw
     )
-    command.set_defaults(run=run)
     command.add_argument("--json", action="store_true", help="one JSON document on standard output, nothing else")
     command.add_argument(
         "--quiet", "-q", action="store_true", help="no answer and no progress: files and exit code only"
@@ -458,7 +393,7 @@ def _conversion(command: argparse.ArgumentParser) -> None:
         "for each block, to read in Netron; or builtin: none, TFLM's own in another order and at other offsets",
     )  # fmt: skip
     command.add_argument(
-        "--allow-ops", type=switches, default=(), metavar="NAME,...",
+        "--allow-ops", type=arguments.switches, default=(), metavar="NAME,...",
         help=f"with --ops builtin, what strips and channel groups may add: {', '.join(MOVES)} (default: only kinds of "
         "operators that the model has)",
     )  # fmt: skip
@@ -467,11 +402,11 @@ def _conversion(command: argparse.ArgumentParser) -> None:
         help="keep the channels that cannot influence any output, whatever the input",
     )  # fmt: skip
     command.add_argument(
-        "--effort", type=effort, default=NORMAL, metavar="LEVEL",
+        "--effort", type=arguments.effort, default=NORMAL, metavar="LEVEL",
         help=f"how long to search: {', '.join(LEVELS)}, or a factor of normal (default), which takes seconds",
     )  # fmt: skip
     command.add_argument(
-        "--without", type=switches, default=(), metavar="NAME,...",
+        "--without", type=arguments.switches, default=(), metavar="NAME,...",
         help=f"leave ingredients out, to see their worth: {', '.join(SWITCHES)}",
     )  # fmt: skip
     command.add_argument(
@@ -503,12 +438,19 @@ def _arrays(command: argparse.ArgumentParser, flag: str, metavar: str, what: str
 
 def _board(command: argparse.ArgumentParser, name: str, **how: Any) -> None:
     argument = command.add_argument("--board", dest=name, metavar="BOARD", **how)
-    argument.completer = argcomplete.ChoicesCompleter({b.id: b.name for b in boards().values()})  # type: ignore[attr-defined]
+    argument.completer = _boards  # type: ignore[attr-defined]
+
+
+def _boards(**_: Any) -> Mapping[str, str]:
+    """Boards for tab completion."""
+    from tflm_memopt.targets.boards import boards  # noqa: PLC0415 # --help does not need them
+
+    return {board.id: board.name for board in boards().values()}
 
 
 def _link(command: argparse.ArgumentParser) -> None:
     command.add_argument(
-        "--link", type=link, metavar="BYTES/S[,LATENCY]",
+        "--link", type=arguments.link, metavar="BYTES/S[,LATENCY]",
         help="with --devices: how fast each line between two of them is, for the time of an inference: 125kB/s,2ms; "
         "needs --clock",
     )  # fmt: skip

@@ -10,34 +10,12 @@ from rich.console import RenderableType
 from rich.table import Table
 
 from tflm_memopt.cli import console
+from tflm_memopt.cli.progress import busy
 from tflm_memopt.errors import RuntimeUnavailable, about
 from tflm_memopt.files import keep, paths_below, printable, read_file, write_files
 
 if TYPE_CHECKING:
     from tflm_memopt.registers.generate import Generated
-
-
-def add_flags(command: argparse.ArgumentParser) -> None:
-    """The command's arguments."""
-    command.add_argument(
-        "driver", type=Path, metavar="DRIVER.c", help="C or C++ that uses fields: gpio->pads[i].dir = 1"
-    )
-    command.add_argument(
-        "description", type=Path, metavar="DESCRIPTION", help="a header with bit field groups, or a CMSIS-SVD file"
-    )
-    command.add_argument(
-        "-o", "--output", type=Path, metavar="DIR", help="where the files go (default: ./DRIVER_registers)"
-    )
-    command.add_argument(
-        "-I", dest="folders", type=Path, action="append", default=[], metavar="DIR", help="with headers of the driver"
-    )
-    command.add_argument(
-        "--place", action="store_true",
-        help="choose where fields lie, for the fewest accesses, although the description says it: for soft cores",
-    )  # fmt: skip
-    command.add_argument(
-        "--cc", metavar="COMPILER", help="a compiler with its flags: the report has the driver's bytes of code at -Os"
-    )
 
 
 def registers(args: argparse.Namespace) -> int:
@@ -52,7 +30,7 @@ def registers(args: argparse.Namespace) -> int:
 
     folder = args.output or Path(f"{args.driver.stem}_registers")
     texts = [_text(path) for path in (args.driver, args.description)]
-    with about(args.driver), console.busy(args, f"combining accesses of {args.driver.name}"):
+    with about(args.driver), busy(args, f"combining accesses of {args.driver.name}"):
         made = generate.generate(
             args.driver, texts[0], args.description, texts[1], place=args.place, folders=args.folders, compiler=args.cc
         )

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from tflm_memopt.application.app import App, AppModel
-from tflm_memopt.convert import describe
 from tflm_memopt.convert.conversion import Conversion, Converted
+from tflm_memopt.convert.inspecting import inspection
 from tflm_memopt.convert.policy import Decision
 from tflm_memopt.convert.request import Request, request
 from tflm_memopt.errors import UsageError, one_of
@@ -59,7 +59,7 @@ def members_of(app: App, progress: Progress) -> list[AppMember]:
         data, _, _ = loaded(entry.model, name)
         asked = request(complete("optimize", {**app.options, **entry.options}, OptimizeOptions))
         conversion = asked.conversion(data)
-        original = describe.inspection(
+        original = inspection(
             name, len(data), conversion.source, conversion.original, asked.abi, asked.library,
             int8_interface=asked.int8_io,
         )  # fmt: skip

@@ -10,10 +10,10 @@ import numpy as np
 from tflm_memopt.application.app import App
 from tflm_memopt.convert.app_member import AppMember, pairs
 from tflm_memopt.errors import DoesNotFit, UsageError
+from tflm_memopt.plan.choices import PER_REGION
 from tflm_memopt.plan.firing.pauses import Moments, moments
 from tflm_memopt.plan.firing.work import work
 from tflm_memopt.plan.plan import Block
-from tflm_memopt.plan.planner import PER_REGION
 from tflm_memopt.rowgraph.inputs import STREAM
 
 

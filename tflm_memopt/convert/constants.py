@@ -19,7 +19,7 @@ from functools import cached_property
 
 import numpy as np
 
-from tflm_memopt.convert import pipeline
+from tflm_memopt.convert import annotation, pipeline
 from tflm_memopt.errors import UsageError
 from tflm_memopt.lower import numbers
 from tflm_memopt.lower.numbers import Numbers
@@ -65,7 +65,7 @@ def _compared(program: Program) -> Iterator[ProgramOp]:
 def _originals(model: Model, changes: Changes) -> Iterator[Sequence[RowOp]]:
     """The original's operators as programs may have them: without dead channels, or with them."""
     graph = int8_io(model.graph).graph if changes.inputs or changes.outputs else model.graph
-    annotated = pipeline.annotate(graph, pipeline.left_whole(model))
+    annotated = annotation.annotate(graph, annotation.left_whole(model))
     forms = [annotated]
     mode = input_mode(changes.input or "arena")
     if mode.where == SLIDING:
@@ -73,7 +73,7 @@ def _originals(model: Model, changes: Changes) -> Iterator[Sequence[RowOp]]:
             forms.insert(0, pipeline.slide(annotated, mode)[0])
     for form in forms:
         for fold in (True, False):
-            rows = pipeline.find_regions(form, fold=fold)
+            rows = annotation.find_regions(form, fold=fold)
             if rows is not None:
                 yield [rows.ops[key] for region in rows.regions for key in region.ops]
 

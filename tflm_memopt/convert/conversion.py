@@ -11,25 +11,26 @@ from typing import Any
 
 from tflm_memopt.analysis.flash import Firmware
 from tflm_memopt.analysis.timing import TimeLimit
-from tflm_memopt.convert import pipeline
+from tflm_memopt.convert import annotation, pipeline
 from tflm_memopt.convert.frontier import Plans, cheapest
 from tflm_memopt.convert.tilings import Tilings
 from tflm_memopt.emit.firmware import firmware_of
 from tflm_memopt.errors import PlanError, UsageError
 from tflm_memopt.model.graph import Graph
 from tflm_memopt.model.reader import Model, read
+from tflm_memopt.plan.choices import BUILTIN, PER_BLOCK
 from tflm_memopt.plan.cores import share_out
 from tflm_memopt.plan.effort import Log
 from tflm_memopt.plan.layout.critical import critical
 from tflm_memopt.plan.layout.drafts import TFLM_ALIGN
 from tflm_memopt.plan.plan import SCHEMA_VERSION, Block, Buffer, Plan, Role
 from tflm_memopt.plan.planned import Planned
-from tflm_memopt.plan.planner import BUILTIN, PER_BLOCK, Options, tensor_sizes
+from tflm_memopt.plan.planner import Options
 from tflm_memopt.plan.search.blocks import UNLIMITED
 from tflm_memopt.plan.search.tiles_plan import Settings
 from tflm_memopt.rewrite.int8_io import Int8Interface
 from tflm_memopt.rewrite.int8_io import int8_io as to_int8_io
-from tflm_memopt.rowgraph.graph import RowGraph
+from tflm_memopt.rowgraph.graph import RowGraph, tensor_sizes
 from tflm_memopt.rowgraph.inputs import IN_ARENA, SLIDING, InputMode
 from tflm_memopt.rowgraph.supported import AnnotatedGraph
 from tflm_memopt.targets.boards import Board
@@ -109,7 +110,7 @@ class Conversion:
         """`widest`: what tiled blocks might use under other limits, for hints. library: of the arena figures."""
         self.widest, self.library, self.log = widest, library, Log()
         self.source, self.border, self.whole, self.options, self.abi = source, border, annotated, options, abi
-        self.rows = None if pipeline.left_whole(source, options.ops) else self._row_graph()
+        self.rows = None if annotation.left_whole(source, options.ops) else self._row_graph()
         """What is planned, with the input where it is wanted; None: there is nothing to convert."""
         if self.rows is None and options.input != IN_ARENA:
             raise UsageError(
@@ -133,7 +134,7 @@ class Conversion:
         """The model as it is, with its own interface."""
         if self.border.graph is self.source.graph and self.options.ops != BUILTIN:
             return self.whole
-        return pipeline.annotate(self.source.graph, pipeline.left_whole(self.source))
+        return annotation.annotate(self.source.graph, annotation.left_whole(self.source))
 
     @cached_property
     def plans(self) -> Plans:

@@ -3,30 +3,27 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from tflm_memopt.analysis import costs
 from tflm_memopt.analysis.costs import Work
-from tflm_memopt.analysis.diagnosis import diagnose
-from tflm_memopt.analysis.liveness import live_bytes
 from tflm_memopt.analysis.timing import Clock
-from tflm_memopt.convert import cores, pipeline, speed
+from tflm_memopt.convert import cores, speed
+from tflm_memopt.convert.annotation import dead_channels
 from tflm_memopt.convert.conversion import Conversion, Converted
 from tflm_memopt.convert.instructions import Costed
 from tflm_memopt.convert.policy import Decision
 from tflm_memopt.convert.request import Request
-from tflm_memopt.emit.firmware import firmware_of
 from tflm_memopt.emit.resolver import arena_bytes
 from tflm_memopt.model.graph import Graph, Tensor, TensorId, short_name
-from tflm_memopt.model.reader import Model
 from tflm_memopt.ops.opset import Unsupported
 from tflm_memopt.ops.rowop import RowOp
 from tflm_memopt.plan import memory_map
+from tflm_memopt.plan.choices import BUILTIN
 from tflm_memopt.plan.firing.work import work
 from tflm_memopt.plan.plan import Block, Buffer, Role, Stage
 from tflm_memopt.plan.planned import Planned
-from tflm_memopt.plan.planner import BUILTIN
 from tflm_memopt.results import (
     BlockReport,
     Flash,
@@ -36,98 +33,17 @@ from tflm_memopt.results import (
     InterfaceReport,
     KeptBuiltin,
     Macs,
-    OperatorReport,
     Optimized,
     PointReport,
     Report,
     RingReport,
     StageReport,
-    TensorReport,
     WindowReport,
 )
 from tflm_memopt.rewrite.int8_io import Int8Interface
 from tflm_memopt.rowgraph.graph import Kept
 from tflm_memopt.rowgraph.supported import AnnotatedGraph, View
 from tflm_memopt.targets.boards import Board, BoardFit, fit, fits
-from tflm_memopt.tflm.arena import predict
-from tflm_memopt.tflm.libraries import Library
-from tflm_memopt.tflm.refused import refusals, summary
-from tflm_memopt.tflm.structs import Abi
-
-
-def inspection(
-    name: str,
-    nbytes: int,
-    source: Model,
-    annotated: AnnotatedGraph,
-    abi: Abi,
-    whose: Library,
-    *,
-    int8_interface: bool = False,
-) -> Inspection:
-    """Describe a model of so many bytes; `whose` kernels run its operators today. int8_interface: it gets one."""
-    graph, arena = source.graph, predict(source, abi, library=whose)
-    needs = firmware_of(source, nbytes)
-    rows = {op.index: s for op in annotated.graph.ops if isinstance(s := annotated.support[op.index], RowOp)}
-    parts = pipeline.find_regions(annotated, fold=True)
-    dead = pipeline.dead_channels(annotated, parts) if parts else {}
-    live = live_bytes(graph)
-    operators = tuple(_operators(graph, annotated, rows, dead, live))
-    return Inspection(
-        model=name,
-        diagnosis=diagnose(source, whole=pipeline.left_whole(source) is not None, int8_interface=int8_interface),
-        flash=nbytes,
-        operators=operators,
-        tensors=tuple(
-            TensorReport(t.id, t.name, t.shape, t.dtype, t.nbytes, t.constant) for t in graph.tensors.values()
-        ),
-        arena=arena,
-        peak_operator=graph.ops[live.index(max(live))].index if live else None,
-        macs=annotated.macs,
-        dead_macs=sum(rows[i].macs - op.macs for i, op in parts.ops.items()) if parts else 0,
-        channels=sum(op.channels for op in operators),
-        dead_channels=sum(dead.values()),
-        waiting=pipeline.waiting(parts) if parts else 0,
-        memory=memory_map.of_tflm(source, abi, arena, whose),
-        firmware=needs,
-        fits=fits(arena, needs),
-        refused=_refused(source, annotated),
-    )
-
-
-def _refused(source: Model, annotated: AnnotatedGraph) -> str:
-    """What TFLM refuses of the model as it is, and whether the rewritten model runs."""
-    found = refusals(source)
-    if not found:
-        return ""
-    kept = pipeline.refused(source, annotated)
-    if kept:
-        return f"{summary(kept)}; {kept[0].hint}"
-    return f"{summary(found)}. The rewritten model runs, because this is a part of our operator there."
-
-
-def _operators(
-    graph: Graph, annotated: AnnotatedGraph, rows: Mapping[int, RowOp], dead: Mapping[int, int], live: Sequence[int]
-) -> Iterator[OperatorReport]:
-    """What is told of each operator. dead: channels that folding takes. live: bytes alive while each runs."""
-    outcome = {i: annotated.support[op.index] for op in annotated.graph.ops for i in op.stands_for}
-    for op, live_now in zip(graph.ops, live, strict=True):
-        support = outcome.get(op.index)
-        refused = support if isinstance(support, Unsupported) else None
-        yield OperatorReport(
-            op.index,
-            op.type,
-            op.inputs,
-            op.outputs,
-            rows[op.index].macs if op.index in rows else 0,
-            rows[op.index].writes.c if op.index in dead else 0,
-            dead.get(op.index, 0),
-            live_now,
-            refused is None,
-            refused.code if refused else "",
-            str(refused) if refused else "",
-            refused.hint if refused else "",
-        )
 
 
 def optimized(model: bytes, asked: Request, made: Decision, original: Inspection, started: float) -> Optimized:
@@ -194,7 +110,7 @@ def _report(
         overhead=conversion.overhead(executed),
         macs=Macs(macs, executed),
         instructions=costs.estimates(conversion.options.target, done) if done else {},
-        dead_channels=sum(pipeline.dead_channels(annotated, parts).values()) if planned and parts else 0,
+        dead_channels=sum(dead_channels(annotated, parts).values()) if planned and parts else 0,
         arena=chosen.arena if chosen else original.arena,
         original_arena=original.arena,
         lower_bound_head=planned.plan.lower_bound if planned else original.arena.head,

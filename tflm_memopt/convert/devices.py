@@ -19,7 +19,7 @@ from itertools import pairwise
 from tflm_memopt.analysis.lines import Exchange, LineSpeed, done
 from tflm_memopt.check.checker import check
 from tflm_memopt.check.together import HEAD_BYTES, RowCrosses, check_together
-from tflm_memopt.convert.pipeline import annotate, left_whole, refused
+from tflm_memopt.convert.annotation import annotate, left_whole, refused
 from tflm_memopt.convert.request import Request
 from tflm_memopt.errors import UsageError
 from tflm_memopt.lower.shares import device_models
@@ -27,12 +27,12 @@ from tflm_memopt.model.graph import Graph, Op, without_dead
 from tflm_memopt.model.reader import Model, read
 from tflm_memopt.ops.crossing import MOST_ROW_BYTES, rows_of
 from tflm_memopt.ops.partial import weights_of
+from tflm_memopt.plan.choices import PER_REGION
 from tflm_memopt.plan.devices import SplitLayer, least_memory
 from tflm_memopt.plan.firing.crossings import between
 from tflm_memopt.plan.firing.work import work
 from tflm_memopt.plan.plan import Block
 from tflm_memopt.plan.planned import Planned
-from tflm_memopt.plan.planner import PER_REGION
 from tflm_memopt.results import DeviceReport, DevicesReport, DevicesTime, Optimized, OptimizedDevices
 from tflm_memopt.rewrite.shares import MOST_DEVICES, ON_THE_FIRST, DeviceGraphs, Way, share, ways
 from tflm_memopt.rowgraph.inputs import IN_ARENA

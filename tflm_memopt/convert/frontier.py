@@ -7,17 +7,18 @@ from __future__ import annotations
 
 import bisect
 import math
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import replace
 from functools import cache, cached_property
 from typing import TypeVar
 
 from tflm_memopt.errors import UsageError, one_of
+from tflm_memopt.plan.choices import SWITCHES
 from tflm_memopt.plan.effort import SEARCH, Log, Meter, allowance
 from tflm_memopt.plan.plan import Plan
-from tflm_memopt.plan.planner import Options, Planner, cost, planners, plans, tensor_sizes
+from tflm_memopt.plan.planner import Options, Planner, cost, planners, plans
 from tflm_memopt.plan.search.tiles_plan import Settings
-from tflm_memopt.rowgraph.graph import RowGraph
+from tflm_memopt.rowgraph.graph import RowGraph, tensor_sizes
 from tflm_memopt.rowgraph.second_pass import Choice, choices, with_passes
 
 FULL_WIDTH = 0xFFFF
@@ -26,20 +27,6 @@ ROUNDING = 1e-9
 """F is given as a decimal fraction; a search must not lose the plan that is exactly there."""
 VAIN = 2
 """Sets of second passes in a row that may bring nothing before a search ends."""
-SWITCHES: Mapping[str, str] = {
-    "strips": "strips of more than one row",
-    "windows": "tiles narrower than the map",
-    "groups": "channel groups",
-    "cache": "keeping the overlap of strips",
-    "recompute": "computing anything again: the overlap of strips, operators in a second pass",
-    "second-pass": "operators that run twice, instead of a whole tensor that waits for a reduction of itself",
-    "overlap": "a block's output in the bytes that its input leaves",
-    "reorder": "other orders than the model's own",
-    "turn": "blocks that fire from the last row to the first",
-    "tiles": "tiled blocks altogether: row rings are left",
-    "fan-in": "partial sums that several devices send each other",
-}
-"""Ingredient that can be left out -> what it is."""
 
 
 def settings(without: Collection[str] = (), max_overhead: float | None = None) -> Settings | None:

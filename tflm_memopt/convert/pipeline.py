@@ -2,110 +2,39 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, replace
-from functools import lru_cache
+from collections.abc import Sequence
+from dataclasses import replace
 
 from tflm_memopt.check.checker import check
+from tflm_memopt.convert.annotation import LeftWhole, activations_only, annotate, find_regions
 from tflm_memopt.lower.rewrite import rewrite
 from tflm_memopt.model import writer
-from tflm_memopt.model.calls import called_from
-from tflm_memopt.model.graph import ABSENT, Graph
+from tflm_memopt.model.graph import Graph
 from tflm_memopt.model.reader import Model
-from tflm_memopt.ops.constraints.base import FREEZE, RECONVERT
-from tflm_memopt.ops.context import PIECE
 from tflm_memopt.ops.opset import Unsupported
-from tflm_memopt.ops.packings import family, packing
+from tflm_memopt.ops.packing import family
+from tflm_memopt.ops.packings import packing
 from tflm_memopt.ops.rowop import RowOp
+from tflm_memopt.plan.choices import BUILTIN, PER_BLOCK, Ops
 from tflm_memopt.plan.plan import Plan
 from tflm_memopt.plan.planned import Planned
-from tflm_memopt.plan.planner import BUILTIN, PER_BLOCK, Ops, Options, plan, tensor_sizes
+from tflm_memopt.plan.planner import Options, plan
 from tflm_memopt.plan.search.blocks import COUNTER_BYTES
-from tflm_memopt.rewrite import canonicalise
-from tflm_memopt.rewrite.cells import with_cells
 from tflm_memopt.rewrite.int8_io import Int8Interface
 from tflm_memopt.rewrite.parts import PART
-from tflm_memopt.rewrite.states import HANDLE, builtin_variables, is_setup, reads_unassigned, with_states
 from tflm_memopt.rewrite.tiling import Tiling, tiled
-from tflm_memopt.rowgraph import rings, second_pass
-from tflm_memopt.rowgraph.fold import without_dead_channels
+from tflm_memopt.rowgraph import second_pass
 from tflm_memopt.rowgraph.graph import RowGraph, SecondPass, SlidingWindow
 from tflm_memopt.rowgraph.inputs import SLIDING, InputMode, with_input
 from tflm_memopt.rowgraph.regions import partition
 from tflm_memopt.rowgraph.sliding import with_sliding
-from tflm_memopt.rowgraph.supported import AnnotatedGraph, Support, to_row_ops
+from tflm_memopt.rowgraph.supported import AnnotatedGraph
 from tflm_memopt.rowgraph.verify import verify
 from tflm_memopt.tflm import only_builtin as kernels
 from tflm_memopt.tflm.libraries import Library
-from tflm_memopt.tflm.lifetimes import plans_others
-from tflm_memopt.tflm.refused import Refusal, refusals
-from tflm_memopt.tflm.shapes import undefined
 from tflm_memopt.tflm.structs import Abi
 
-
-@dataclass(frozen=True, slots=True)
-class LeftWhole:
-    """Why no part of a model is converted, and what its owner can do about it."""
-
-    why: str
-    hint: str = RECONVERT
-
-    def __str__(self) -> str:
-        return f"{self.why}: the model is left whole; {self.hint}"
-
-
-CONSTANT_INPUT = LeftWhole("an input of the model is a constant", "leave the constant out of the model's inputs")
-SEVERAL_SUBGRAPHS = LeftWhole(
-    "TFLM plans memory for the subgraphs of IF and WHILE by itself",
-    "unroll loops (unroll=True), take branches before the conversion, or make two models of it",
-)
-DYNAMIC = LeftWhole("tensors have shapes that are known only at run time", FREEZE)
-UNWRITTEN = LeftWhole("an operator, or the caller, reads a tensor that nothing writes")
 BUILTIN_ONLY = "only builtin operators are wanted"
-ONE_SIGNATURE = "convert one function only, or remove the subgraph from the file"
-
-
-def annotate(graph: Graph, whole: LeftWhole | None = None) -> AnnotatedGraph:
-    """Canonical form. What canonicalisation made of operators that stay builtin is undone: they stay byte for byte.
-
-    whole: why all of them do (left_whole()).
-    """
-    if whole:
-        kept = Unsupported("left_whole", whole.why, "", whole.hint)
-        return AnnotatedGraph(_activations_only(graph), {op.index: kept for op in graph.ops})
-    left_alone: frozenset[int] = frozenset()
-    while True:
-        canonical = canonicalise.canonicalise(with_cells(with_states(graph, left_alone), left_alone), left_alone).graph
-        support = to_row_ops(canonical)
-        undone = frozenset(
-            i
-            for op in canonical.ops
-            if not isinstance(support[op.index], RowOp)
-            and (len(op.stands_for) > 1 or PIECE in op.options or not _in(graph, (*op.inputs, *op.outputs)))
-            for i in op.stands_for
-        )
-        annotated = AnnotatedGraph(_activations_only(canonical), {**support, **_variables(graph, support, left_alone)})
-        if canonical.states and undone <= left_alone:
-            annotated = rings.with_rings(annotated)
-            undone = rings.broken(annotated, partition(annotated.graph, annotated.support))
-        if undone <= left_alone:
-            return annotated
-        left_alone |= undone
-
-
-def _variables(graph: Graph, support: Mapping[int, Support], left_alone: Collection[int]) -> Mapping[int, Unsupported]:
-    """Why operators on resource variables stay builtin; those of states are gone."""
-    why = builtin_variables(graph, left_alone)
-    said = "A resource variable must be read, and then assigned once, as rows that stay for the next inference"
-    return {
-        i: Unsupported("resource_variable", said, why[i], "docs/models.md, section state")
-        for i in support.keys() & why.keys()
-        if not isinstance(support[i], RowOp)
-    }
-
-
-def _in(graph: Graph, tensors: tuple[int, ...]) -> bool:
-    return all(t < 0 or t in graph.tensors for t in tensors)
 
 
 def make_plan(annotated: AnnotatedGraph, options: Options) -> Planned | None:
@@ -130,47 +59,6 @@ def row_graph(annotated: AnnotatedGraph, options: Options) -> RowGraph | None:
     return graph
 
 
-def left_whole(model: Model, ops: Ops = "region") -> LeftWhole | None:
-    """Why no part of a model can be converted, if so. ops: of the rewritten model."""
-    if plans_others(model.graph.subgraphs) and (ops == BUILTIN or not is_setup(model.graph)):
-        return _uncalled(model) or SEVERAL_SUBGRAPHS
-    if any(t.dynamic for t in model.graph.tensors.values() if not t.constant):
-        return DYNAMIC
-    if any(model.graph.tensors[t].constant for t in model.graph.inputs):
-        return CONSTANT_INPUT
-    if _reads_unwritten(model.graph) or reads_unassigned(model.graph):
-        return UNWRITTEN
-    found = undefined(model)
-    return LeftWhole(found.why, found.hint) if found else None
-
-
-def refused(model: Model, annotated: AnnotatedGraph) -> tuple[Refusal, ...]:
-    """Operators that TFLM refuses and that would stay builtin in the rewritten model."""
-    supports = ((op, annotated.support[op.index]) for op in annotated.graph.ops)
-    builtin = {i for op, support in supports if isinstance(support, Unsupported) for i in op.stands_for}
-    return tuple(one for one in refusals(model) if one.subgraph or one.op in builtin)
-
-
-def _uncalled(model: Model) -> LeftWhole | None:
-    numbers = sorted(set(range(1, model.subgraphs)) - called_from(model.graphs))
-    if not numbers:
-        return None
-    which = f"subgraph{'s' * (len(numbers) > 1)} {', '.join(map(str, numbers))}"
-    return LeftWhole(f"no operator calls {which} of the file, but TFLM plans memory for it", ONE_SIGNATURE)
-
-
-def _reads_unwritten(graph: Graph) -> bool:
-    """Whether an operator reads, or the model puts out, a tensor that has neither a writer nor a value.
-
-    VAR_HANDLE writes no value: whoever reads one there reads what nobody wrote.
-    """
-    handles = {t for op in graph.ops if op.type == HANDLE for t in op.outputs}
-    values = {t for t in handles if t != ABSENT and graph.tensors[t].dtype != "RESOURCE"}
-    written = {ABSENT, *graph.inputs, *(t for op in graph.ops for t in op.outputs)} - values
-    read = {*graph.outputs, *(t for op in graph.ops for t in op.inputs)} - written
-    return any(t.elements and not (t.constant or t.variable) for t in map(graph.tensors.__getitem__, read))
-
-
 def interpret(graph: Graph, ops: Ops, whole: LeftWhole | None = None) -> AnnotatedGraph:
     """The graph as it is planned when the rewritten model has such operators. whole: see annotate()."""
     return builtin_alone(graph, whole) if ops == BUILTIN else annotate(graph, whole)
@@ -182,7 +70,7 @@ def builtin_alone(graph: Graph, whole: LeftWhole | None = None) -> AnnotatedGrap
     stays = Unsupported("left_whole", whole.why if whole else BUILTIN_ONLY, "", "--ops region")
     plain = {i: s for i, s in rows.items() if isinstance(s, RowOp) and not s.stateful}
     support = {op.index: plain.get(op.index, stays) for op in graph.ops}
-    return AnnotatedGraph(_activations_only(graph), support)
+    return AnnotatedGraph(activations_only(graph), support)
 
 
 def only_builtin(annotated: AnnotatedGraph, library: Library, abi: Abi) -> RowGraph:
@@ -205,22 +93,6 @@ def in_parts(annotated: AnnotatedGraph, tilings: Sequence[Tiling], library: Libr
     rows = kernels.only_builtin(rows, macs, library, abi)
     verify(rows, "taking builtin operators in parts" if tilings else "looking up kernels")
     return rows
-
-
-@lru_cache(maxsize=1)
-def find_regions(annotated: AnnotatedGraph, *, fold: bool = True) -> RowGraph | None:
-    """What is converted together, without dead channels; None when there is nothing to convert.
-
-    It is asked for twice in a row: for the plan, and for what is told of the model.
-    """
-    graph = partition(annotated.graph, annotated.support)
-    if not graph.regions:
-        return None
-    verify(graph, "partitioning")
-    if fold:
-        graph = without_dead_channels(graph)
-        verify(graph, "folding dead channels")
-    return graph
 
 
 def pack_for(graph: RowGraph, target: str) -> RowGraph:
@@ -261,27 +133,10 @@ def with_passes(graph: RowGraph, passes: tuple[SecondPass, ...]) -> RowGraph:
     return graph
 
 
-def dead_channels(annotated: AnnotatedGraph, graph: RowGraph) -> Mapping[int, int]:
-    """Output channels that folding took from each operator with weights that runs row by row, by Op.index."""
-    whole = {i: s for i, s in annotated.support.items() if isinstance(s, RowOp) and s.weights is not None}
-    return {i: op.writes.c - graph.ops[i].writes.c for i, op in whole.items() if i in graph.ops}
-
-
-def waiting(graph: RowGraph) -> int:
-    """Tensors that a second pass could make again."""
-    return len(second_pass.choices(graph, tensor_sizes(graph))[-1].passes)
-
-
 def checked(graph: RowGraph, found: Plan) -> Planned:
     """A plan with the proof that it is right; PlanError when it is not."""
     check(found, graph)
     return Planned(graph, found)
-
-
-def _activations_only(graph: Graph) -> Graph:
-    """The graph without the outputs that no plan places: constants, and variables, which TFLM keeps elsewhere."""
-    placed = (t for t in graph.outputs if not graph.tensors[t].constant and not graph.tensors[t].variable)
-    return replace(graph, outputs=tuple(placed))
 
 
 def lower(model: Model, border: Int8Interface, planned: Planned, options: Options) -> bytes:

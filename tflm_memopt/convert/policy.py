@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from tflm_memopt.analysis.flash import Firmware, kernels
-from tflm_memopt.convert import in_time, pipeline, speed
+from tflm_memopt.convert import annotation, in_time, speed
 from tflm_memopt.convert import instructions as by_instructions
 from tflm_memopt.convert.conversion import Conversion, Converted, Limits
 from tflm_memopt.convert.frontier import roomy
@@ -52,7 +52,7 @@ def decide(asked: Request, start: Conversion, original: Inspection, planning: Ca
     slow = not in_time.holds(limits.time, today)
     plan = None if conversion.rows is None else _plan(asked, conversion, limits, planning)
     if plan is None:
-        whole = pipeline.left_whole(conversion.source, conversion.options.ops)
+        whole = annotation.left_whole(conversion.source, conversion.options.ops)
         why, weighed = str(whole or NOTHING_SUPPORTED), None
         if asked.saved is not None:
             raise UsageError(

@@ -10,25 +10,24 @@ from tflm_memopt import units
 from tflm_memopt.analysis import costs
 from tflm_memopt.analysis.costs import Table
 from tflm_memopt.analysis.timing import Clock
-from tflm_memopt.convert import cores, pipeline, speed
+from tflm_memopt.convert import annotation, cores, pipeline, speed
 from tflm_memopt.convert.conversion import Conversion, Limits
 from tflm_memopt.convert.frontier import settings
-from tflm_memopt.convert.tilings import MOVES
 from tflm_memopt.errors import UsageError
 from tflm_memopt.model.interface import ANY, Changes
 from tflm_memopt.model.reader import read
-from tflm_memopt.ops.packing import GENERIC, Family
-from tflm_memopt.ops.packings import family
+from tflm_memopt.ops.packing import GENERIC
 from tflm_memopt.options import OptimizeOptions
+from tflm_memopt.plan.choices import BUILTIN, MOVES, OPS, PER_REGION, Ops
 from tflm_memopt.plan.effort import EXACT, factor
-from tflm_memopt.plan.planner import BUILTIN, OPS, PER_REGION, Ops, Options
+from tflm_memopt.plan.planner import Options
 from tflm_memopt.plan.search.tiles_plan import Settings
 from tflm_memopt.rewrite.int8_io import Int8Interface
 from tflm_memopt.rewrite.int8_io import int8_io as to_int8_io
 from tflm_memopt.rowgraph.inputs import IN_ARENA, InputMode, input_mode
 from tflm_memopt.targets.boards import Board
 from tflm_memopt.targets.boards import board as board_named
-from tflm_memopt.tflm.libraries import Kernels, Library, library
+from tflm_memopt.tflm.libraries import Library, whose_kernels
 from tflm_memopt.tflm.refused import refuse
 from tflm_memopt.tflm.structs import Abi
 
@@ -82,8 +81,8 @@ class Request:
         """The model on its way. Raises ModelError for what is no model, or what TFLM refuses."""
         source = read(model)
         border = to_int8_io(source.graph) if self.int8_io else Int8Interface(source.graph, Changes(), {}, ())
-        annotated = pipeline.interpret(border.graph, self.options.ops, pipeline.left_whole(source, self.options.ops))
-        refuse(pipeline.refused(source, annotated))
+        annotated = pipeline.interpret(border.graph, self.options.ops, annotation.left_whole(source, self.options.ops))
+        refuse(annotation.refused(source, annotated))
         return Conversion(source, border, annotated, self.options, self.abi, self.tiles(), self.library)
 
 
@@ -150,11 +149,6 @@ def _only_builtin(target: str, where: InputMode) -> None:
                 code="builtin_only",
                 hint=f"--ops region, or {flag} {alone}",
             )
-
-
-def whose_kernels(kernels: Kernels | None, target: str) -> Library:
-    """The library of that name, on the target's cores; without a name, whichever it is."""
-    return library(kernels, mve=family(target) is Family.MVE)
 
 
 def _if_given(reading: Callable[[int | str], int], said: int | str | None) -> int | None:

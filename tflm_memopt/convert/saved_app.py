@@ -17,6 +17,7 @@ from tflm_memopt.emit import app_module, bundle
 from tflm_memopt.emit.app_project import of_app
 from tflm_memopt.emit.license import marked
 from tflm_memopt.emit.names import file_stem, identifier
+from tflm_memopt.emit.printing import to_json
 from tflm_memopt.emit.project import Project, suited
 from tflm_memopt.errors import UsageError
 from tflm_memopt.files import keep, paths_below, write_files
@@ -68,7 +69,7 @@ def files(result: AppOptimized, kinds: str | Collection[str], labels: Sequence[s
         for kind in projects:
             texts = marked(bundle.PROJECTS[kind](project))
             made |= {f"{kind}/{name}": text.encode() for name, text in texts.items()}
-    made[f"{stem}.report.json"] = bundle.to_json(result.to_json()).encode()
+    made[f"{stem}.report.json"] = to_json(result.to_json()).encode()
     made[f"{stem}.report.html"] = pages.page(result).encode()
     return made
 

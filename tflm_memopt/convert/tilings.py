@@ -14,9 +14,9 @@ from itertools import takewhile
 from tflm_memopt.convert import pipeline
 from tflm_memopt.model.graph import Graph, Op
 from tflm_memopt.plan.plan import Plan
-from tflm_memopt.plan.planner import Options, plan, stored, tensor_sizes
+from tflm_memopt.plan.planner import Options, plan, stored
 from tflm_memopt.rewrite.tiling import MOST_PARTS, Tiling, chain, fan_out
-from tflm_memopt.rowgraph.graph import RowGraph
+from tflm_memopt.rowgraph.graph import RowGraph, tensor_sizes
 from tflm_memopt.rowgraph.supported import AnnotatedGraph
 from tflm_memopt.tflm.libraries import Library
 from tflm_memopt.tflm.only_builtin import tail
@@ -24,8 +24,6 @@ from tflm_memopt.tflm.structs import Abi
 
 JOIN = "CONCATENATION"
 """What every chain in parts ends with."""
-MOVES = ("PAD", "SLICE", JOIN)
-"""Operators that tiling may add, as `--allow-ops` names them."""
 LONGEST = 12
 """Operators of a chain that is tiled."""
 PLANNED = 8

@@ -6,11 +6,8 @@ The functions return bytes and write no files.
 from __future__ import annotations
 
 import functools
-import json
-import math
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, replace
-from typing import Any
 
 from tflm_memopt.emit import specialized
 from tflm_memopt.emit.array import model_header, model_source
@@ -21,6 +18,7 @@ from tflm_memopt.emit.module import Module, module
 from tflm_memopt.emit.module_text import module_header, module_source
 from tflm_memopt.emit.names import file_stem
 from tflm_memopt.emit.own import no_own, own_kernels
+from tflm_memopt.emit.printing import to_json
 from tflm_memopt.emit.program import Subject, labels_count
 from tflm_memopt.emit.project import Project, arduino, below, esp_idf, of_model, platformio
 from tflm_memopt.emit.resolver import ops_header
@@ -193,16 +191,3 @@ def plans(result: Exploration, name: str) -> Files:
         f"{file_stem(name)}.{number:0{digits}}.plan.json": to_json(point.plan.to_json()).encode()
         for number, point in enumerate(result.points)
     }
-
-
-def to_json(document: Mapping[str, Any]) -> str:
-    """Return a readable JSON document. Floats that JSON lacks, such as a NaN in a model's output, become strings."""
-    return json.dumps(_plain(document), indent=2, allow_nan=False) + "\n"
-
-
-def _plain(value: Any) -> Any:
-    if isinstance(value, Mapping):
-        return {key: _plain(item) for key, item in value.items()}
-    if isinstance(value, (list, tuple)):
-        return [_plain(item) for item in value]
-    return str(value) if isinstance(value, float) and not math.isfinite(value) else value

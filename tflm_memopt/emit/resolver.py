@@ -13,8 +13,7 @@ from tflm_memopt.emit.names import comment, guard, identifier
 from tflm_memopt.model.names import OURS
 from tflm_memopt.model.reader import CUSTOM as CUSTOM_OP
 from tflm_memopt.model.reader import Model
-from tflm_memopt.ops.packing import Family
-from tflm_memopt.ops.packings import family
+from tflm_memopt.ops.packing import Family, family
 from tflm_memopt.results import FrameReport, Report
 from tflm_memopt.runtime.regions import regions
 from tflm_memopt.tflm.arena import predict

@@ -7,6 +7,8 @@ from __future__ import annotations
 
 import enum
 
+from tflm_memopt.errors import UsageError, one_of
+
 
 class Packing(enum.IntEnum):
     """How an operator's constants are laid out. Values are TMO_PACKING_*."""
@@ -58,6 +60,17 @@ TARGETS = {
 }
 """What `--target` may say."""
 GENERIC = "generic"
+
+
+def family(target: str) -> Family:
+    """The family of a target. Raises UsageError for an unknown one."""
+    if target not in TARGETS:
+        raise UsageError(
+            f"unknown target '{target}'", code="unknown_target", hint=f"--target {one_of(target, TARGETS)}"
+        )
+    return TARGETS[target]
+
+
 LAYOUT = "hwc"
 """Layout of all rings, for any target."""
 

@@ -10,13 +10,11 @@ from collections.abc import Callable, Mapping
 import numpy as np
 from numpy.typing import NDArray
 
-from tflm_memopt.errors import UsageError, one_of
 from tflm_memopt.ops.kinds import Kind
 from tflm_memopt.ops.packing import (
     LEAST_DEPTH,
     QUAD,
     TAPS,
-    TARGETS,
     VECTOR,
     Family,
     Packing,
@@ -35,13 +33,6 @@ SUM_LIMIT = 1 << 23
 """256 * B + A is an int32 as long as sums stay below."""
 LARGE_SUM_LIMIT = 1 << 29
 """A sum and a rounding constant together are one."""
-
-
-def family(target: str) -> Family:
-    """UsageError for a target that is not known."""
-    if target not in TARGETS:
-        raise UsageError(f"'{target}' is no target", code="unknown_target", hint=f"--target {one_of(target, TARGETS)}")
-    return TARGETS[target]
 
 
 def packing(op: RowOp, wanted: Family) -> Packing:

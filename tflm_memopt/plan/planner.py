@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache, cached_property, partial
-from typing import Literal, get_args
 
 import numpy as np
 
@@ -13,6 +12,7 @@ from tflm_memopt.model.graph import TensorId
 from tflm_memopt.model.interface import ANY
 from tflm_memopt.ops.packing import GENERIC
 from tflm_memopt.ops.rowop import RowOp
+from tflm_memopt.plan.choices import PER_BLOCK, PER_REGION, Ops
 from tflm_memopt.plan.effort import EXACT, ORDERING, PLACING, SEARCH, Log, Meter, SearchPart, allowance
 from tflm_memopt.plan.firing.kernel import kernel_contents
 from tflm_memopt.plan.firing.looped import looped
@@ -28,7 +28,7 @@ from tflm_memopt.plan.search.blocks import UNLIMITED, Candidate, Chain
 from tflm_memopt.plan.search.cuts import Cuts, Joint, Place, RowBlocks, Turn, front, least_bytes, never
 from tflm_memopt.plan.search.tiles_plan import NO_RECOMPUTE, Input, Settings
 from tflm_memopt.plan.search.turn import Turned, turned_chain
-from tflm_memopt.rowgraph.graph import Kept, Node, Region, RowGraph
+from tflm_memopt.rowgraph.graph import Kept, Node, Region, RowGraph, tensor_sizes
 from tflm_memopt.rowgraph.inputs import IN_ARENA, InputMode
 
 DRAFT_SECONDS, FIRING_SECONDS, HELD_SECONDS, SEPARATION_SECONDS = 3e-4, 1e-6, 1.5e-5, 2e-6
@@ -39,12 +39,6 @@ PLANNING = 1 - ORDERING - SEARCH
 """Share of a search that a plan may spend when blocks are found."""
 TAIL_BYTES = 64
 """Bytes of tail that one more custom operator with its tensors takes, about (32-bit pointers)."""
-
-
-Ops = Literal["region", "block", "builtin"]
-"""Custom operators, one for each region or for each block, or none."""
-OPS: tuple[Ops, ...] = get_args(Ops)
-PER_REGION, PER_BLOCK, BUILTIN = OPS
 
 
 @dataclass(frozen=True, slots=True)
@@ -420,13 +414,6 @@ def stored(graph: RowGraph) -> RowGraph:
         return graph
     nodes = tuple(map(renamed, graph.nodes))
     return replace(graph, model=replace(graph.model, outputs=storages(graph.model.outputs)), nodes=nodes)
-
-
-def tensor_sizes(graph: RowGraph) -> dict[TensorId, int]:
-    """Bytes of every tensor that can be whole."""
-    sizes = {t: tensor.nbytes for t, tensor in graph.model.tensors.items() if not tensor.constant}
-    made = {op.output: op.writes.nbytes for op in graph.ops.values()}
-    return sizes | made | dict.fromkeys(graph.states | graph.on_links, 0)
 
 
 @dataclass(frozen=True, slots=True)

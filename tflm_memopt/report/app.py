@@ -11,6 +11,7 @@ from rich.console import Group, RenderableType
 from rich.text import Text
 
 from tflm_memopt.application.results import AppExploration, AppOptimized
+from tflm_memopt.emit.printing import printable
 from tflm_memopt.report import figures, svg, text
 from tflm_memopt.report.drawing import Drawing
 from tflm_memopt.report.figures import Series
@@ -27,16 +28,16 @@ WIDTH = 1100
 def optimized(result: AppOptimized, folder: Path, files: Iterable[str]) -> RenderableType:
     """The answer of `optimize` for an application."""
     report = result.report
-    title = Text(text.printable(report.app), "bold").append(f"   {_convention(result)}", "dim")
+    title = Text(printable(report.app), "bold").append(f"   {_convention(result)}", "dim")
     table = table_of("model", "TFLM today", "head", "tail", "alone", "F", numbers=5)
     for name, done in result.models.items():
         before, after = done.report.original_arena, done.report.arena
-        table.add_row(text.printable(name), before.figure(before.total), *_arena(after), f"{done.report.overhead:.2f}")
+        table.add_row(printable(name), before.figure(before.total), *_arena(after), f"{done.report.overhead:.2f}")
     facts = [f"  {name:34} {nbytes:>12,} B" for name, nbytes in _facts(result)]
     runs = [f"  at the same time: {', '.join(group)}" for group in report.concurrent] or ["  all models in turn"]
     pausing = [
-        f"  {text.printable(one.model)}: {len(one.pauses)} pauses, {one.milliseconds:g} ms apart at the most, for "
-        f"{', '.join(map(text.printable, one.runs))}"
+        f"  {printable(one.model)}: {len(one.pauses)} pauses, {one.milliseconds:g} ms apart at the most, for "
+        f"{', '.join(map(printable, one.runs))}"
         for one in report.pausing
     ] + [f"  every {ms:g} ms: {nbytes:,} B" for ms, nbytes in report.curve]
     reserved = [f"  {x.model}: bytes {x.first:,} to {x.end:,}, {x.tensor}, {x.why}" for x in report.reserved]
@@ -46,7 +47,7 @@ def optimized(result: AppOptimized, folder: Path, files: Iterable[str]) -> Rende
         Text("\n".join(facts)),
         section("Pauses", Text("\n".join(pausing))) if pausing else None,
         section("Reserved while others run", Text("\n".join(reserved))) if reserved else None,
-        section(f"Written to {text.printable(str(folder))}", Text("\n".join(map(text.printable, files)))),
+        section(f"Written to {printable(str(folder))}", Text("\n".join(map(printable, files)))),
     )
 
 
@@ -54,7 +55,7 @@ def exploration(result: AppExploration, files: Sequence[str]) -> RenderableType:
     """The answer of `explore` for an application: a line for each choice, the least load first."""
     rated = any(point.busy is not None for point in result.points)
     names, load = list(result.models), [f"instructions, {result.core}", *(["of the core"] if rated else [])]
-    columns = ("choice", *map(text.printable, names), *load, "head", "tail", "total")
+    columns = ("choice", *map(printable, names), *load, "head", "tail", "total")
     table = table_of(*columns, numbers=len(columns) - 1)
     for number, point in enumerate(result.points):
         busy = [f"{100 * point.busy:.1f} %"] if point.busy is not None else []
@@ -64,12 +65,12 @@ def exploration(result: AppExploration, files: Sequence[str]) -> RenderableType:
     how = "proved: no choice of these points is better" if result.proven else "not proved: the search was cut short"
     return joined(
         Group(
-            Text(text.printable(result.app), "bold").append(f"   {result.convention}", "dim"),
-            Text("\n".join(map(text.printable, each)), "dim"),
+            Text(printable(result.app), "bold").append(f"   {result.convention}", "dim"),
+            Text("\n".join(map(printable, each)), "dim"),
             Text(f"  TFLM today, an arena for each: {result.apart:,} B; {how}", "dim"),
         ),
         table,
-        section("Written", Text("\n".join(map(text.printable, files)))) if files else None,
+        section("Written", Text("\n".join(map(printable, files)))) if files else None,
     )
 
 
@@ -91,7 +92,7 @@ def csv(result: AppExploration) -> str:
 
 def verified(models: Mapping[str, Verification]) -> RenderableType:
     """The answer of `verify` for an application."""
-    parts = [Group(Text(text.printable(name), "bold"), text.verification(one)) for name, one in models.items()]
+    parts = [Group(Text(printable(name), "bold"), text.verification(one)) for name, one in models.items()]
     return Group(*parts, Text("In any order, no model writes what another one holds: all plans were replayed."))
 
 

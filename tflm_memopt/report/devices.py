@@ -10,12 +10,13 @@ from rich.console import Group, RenderableType
 from rich.padding import Padding
 from rich.text import Text
 
+from tflm_memopt.emit.printing import printable
 from tflm_memopt.report import figures, times
 from tflm_memopt.report.drawing import Drawing
 from tflm_memopt.report.figures import Series
 from tflm_memopt.report.parts import INDENT, page, section, table_of
 from tflm_memopt.report.table import ON_BOARD, separated
-from tflm_memopt.report.text import LEFT, difference, left_over, lines, printable
+from tflm_memopt.report.text import LEFT, difference, left_over, lines
 from tflm_memopt.results import DevicesExploration, DevicesPoint, DevicesReport, DevicesTime
 from tflm_memopt.runtime.verify_devices import DevicesVerification
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from tflm_memopt.emit.printing import printable
 from tflm_memopt.report import times
-from tflm_memopt.report.text import printable
 from tflm_memopt.results import BoardReport, Fits
 from tflm_memopt.targets.boards import BoardFit
 

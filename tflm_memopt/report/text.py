@@ -14,6 +14,7 @@ from rich.table import Table
 from rich.text import Text
 
 from tflm_memopt.analysis.diagnosis import Diagnosis
+from tflm_memopt.emit.printing import printable
 from tflm_memopt.model.graph import short_name
 from tflm_memopt.model.interface import ANY
 from tflm_memopt.report import summary, times
@@ -49,15 +50,6 @@ DEAD = "cannot influence any output: folded away"
 LEFT = ("RAM left", "flash left")
 """Columns of left_over()."""
 WAITING = "for a reduction of themselves; --max-macs above 1 may make them twice"
-
-
-def printable(text: str) -> str:
-    r"""One line of `text` that a terminal can be trusted with: names come from files.
-
-    >>> printable("a\nb")
-    'a\\nb'
-    """
-    return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text)
 
 
 def optimized(report: Report, folder: Path, files: Iterable[str]) -> RenderableType:

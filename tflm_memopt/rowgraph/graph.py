@@ -164,3 +164,10 @@ class RowGraph:
     @cached_property
     def regions(self) -> tuple[Region, ...]:
         return tuple(node for node in self.nodes if isinstance(node, Region))
+
+
+def tensor_sizes(graph: RowGraph) -> dict[TensorId, int]:
+    """Bytes of every tensor that can be whole."""
+    sizes = {t: tensor.nbytes for t, tensor in graph.model.tensors.items() if not tensor.constant}
+    made = {op.output: op.writes.nbytes for op in graph.ops.values()}
+    return sizes | made | dict.fromkeys(graph.states | graph.on_links, 0)

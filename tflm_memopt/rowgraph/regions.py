@@ -7,8 +7,10 @@ depend on each other through a builtin operator, so that each connected group of
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from graphlib import TopologicalSorter
+from heapq import heappop, heappush
 from itertools import pairwise
 
 from tflm_memopt.errors import UsageError
@@ -72,27 +74,41 @@ def _groups(graph: Graph, level: Mapping[int, int], support: Mapping[int, Suppor
 
     What exchanges rows with other devices is connected: one custom operator goes on where it waited.
     """
-    import networkx as nx  # noqa: PLC0415 (slow to import: not before it is needed)
-
-    links: nx.Graph[object] = nx.Graph()
+    links: dict[int, list[Hashable]] = {}
     for op in graph.ops:
         if op.index in level:
-            links.add_node(op.index)
             found = support[op.index]
-            if isinstance(found, RowOp) and found.crossing:
-                links.add_edge(op.index, "devices")
-            for t in (*op.inputs, *op.outputs):
-                if t >= 0 and not graph.tensors[t].constant:
-                    links.add_edge(op.index, ("tensor", t, level[op.index]))
-    if len({level[i] for i in level if links.has_edge(i, "devices")}) > 1:
+            links[op.index] = ["devices"] if isinstance(found, RowOp) and found.crossing else []
+            tensors = (t for t in (*op.inputs, *op.outputs) if t >= 0 and not graph.tensors[t].constant)
+            links[op.index] += [(t, level[op.index]) for t in tensors]
+    if len({level[i] for i in level if "devices" in links[i]}) > 1:
         reasons = ((op, found.reason) for op in graph.ops if isinstance(found := support[op.index], Unsupported))
         raise kept_with_devices(next((f"operator {op.number} {op.type}: {why}" for op, why in reasons), "a view"))
-    position = {op.index: i for i, op in enumerate(graph.ops)}
-    groups = []
-    for component in nx.connected_components(links):
-        ops = sorted((i for i in component if isinstance(i, int)), key=position.__getitem__)
-        groups.append(ops)
-    return [g for g in groups if any(graph.ops[position[i]].type != VIEW for i in g)]
+    views = {op.index for op in graph.ops if op.type == VIEW}
+    return [group for group in _connected(links) if not views.issuperset(group)]
+
+
+def _connected(links: Mapping[int, Iterable[Hashable]]) -> list[list[int]]:
+    """Operators that share a link, directly or through others, in the order of `links`.
+
+    >>> _connected({1: "a", 2: "b", 3: "ac", 4: "c"})
+    [[1, 3, 4], [2]]
+    """
+    parent: dict[Hashable, Hashable] = {}
+
+    def root(link: Hashable) -> Hashable:
+        while (above := parent.setdefault(link, link)) != link:
+            parent[link] = link = parent[above]
+        return link
+
+    own = {op: ("operator", op) for op in links}
+    for op, shared in links.items():
+        for link in shared:
+            parent[root(link)] = root(own[op])
+    groups: dict[Hashable, list[int]] = {}
+    for op in links:
+        groups.setdefault(root(own[op]), []).append(op)
+    return list(groups.values())
 
 
 def kept_with_devices(where: str) -> UsageError:
@@ -132,8 +148,6 @@ def _assemble(
     graph: Graph, support: Mapping[int, Support], groups: Sequence[list[int]], holder: Mapping[TensorId, TensorId]
 ) -> tuple[tuple[Node, ...], Mapping[int, RowOp]]:
     """Nodes in an order in which they can run, and the row operators of all regions."""
-    import networkx as nx  # noqa: PLC0415 (as in _groups)
-
     position = {op.index: i for i, op in enumerate(graph.ops)}
     absorbed = {i for g in groups for i in g}
     ops = {i: _renamed(s, holder) for i in absorbed if isinstance(s := support[i], RowOp)}
@@ -143,14 +157,28 @@ def _assemble(
     use = tensor_use(graph, ops, kept, states)
     nodes: list[Node] = [*kept, *(region for group in groups for region in regions_of(group, ops, use))]
     producer = {t: n for n, node in enumerate(nodes) for t in node.outputs}
-    order: nx.DiGraph[int] = nx.DiGraph()
-    order.add_nodes_from(range(len(nodes)))
-    order.add_edges_from((producer[t], n) for n, node in enumerate(nodes) for t in node.inputs if t in producer)
+    before = [{producer[t] for t in node.inputs if t in producer} for node in nodes]
     number_of = {node.op: n for n, node in enumerate(kept)}
-    order.add_edges_from((number_of[a], number_of[b]) for a, b in state_order(graph, [node.op for node in kept]))
+    for a, b in state_order(graph, [node.op for node in kept]):
+        before[number_of[b]].add(number_of[a])
     first = [position[node.op if isinstance(node, Kept) else node.ops[0]] for node in nodes]
-    sequence = nx.lexicographical_topological_sort(order, key=first.__getitem__)
-    return tuple(nodes[n] for n in sequence), ops
+    return tuple(nodes[n] for n in _sorted(before, first)), ops
+
+
+def _sorted(before: Sequence[Collection[int]], key: Sequence[int]) -> Iterator[int]:
+    """Numbers of nodes, each behind those that must run before it; of those that may run, the least key first.
+
+    >>> list(_sorted([{2}, {}, {}], key=[0, 2, 1]))
+    [2, 0, 1]
+    """
+    sorter = TopologicalSorter(dict(enumerate(before)))
+    sorter.prepare()
+    ready: list[tuple[int, int]] = []
+    while sorter.is_active():
+        for node in sorter.get_ready():
+            heappush(ready, (key[node], node))
+        yield (done := heappop(ready)[1])
+        sorter.done(done)
 
 
 def state_order(graph: Graph, order: Iterable[int]) -> Iterator[tuple[int, int]]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sys
-from importlib import metadata
 from pathlib import Path
 
 from tflm_memopt.errors import RuntimeUnavailable
@@ -42,6 +41,8 @@ def native_library(name: str) -> Path:
 
 
 def _installed_files() -> list[Path]:
+    from importlib import metadata  # noqa: PLC0415 # slow to import
+
     try:
         files = metadata.files(DISTRIBUTION)
     except metadata.PackageNotFoundError:

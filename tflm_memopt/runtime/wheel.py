@@ -10,7 +10,6 @@ import io
 import platform
 import sys
 from collections.abc import Sequence
-from importlib import metadata
 from pathlib import Path
 from typing import Any
 
@@ -114,6 +113,8 @@ def require() -> None:
 @functools.cache
 def _runtime() -> Any:
     """The wheel's module, with the compiled operator in the process's global symbols, where the wheel looks for it."""
+    from importlib import metadata  # noqa: PLC0415 # slow to import
+
     try:
         installed = metadata.version(DISTRIBUTION)
         runtime = importlib.import_module("tflite_micro").runtime

@@ -30,7 +30,8 @@ from tflm_memopt.tflm.builtin_memory import (
     kernel_name,
     node_of,
 )
-from tflm_memopt.tflm.libraries import REFERENCE, Kernels, Library
+from tflm_memopt.tflm.choices import Kernels
+from tflm_memopt.tflm.libraries import REFERENCE, Library
 from tflm_memopt.tflm.lifetimes import (
     ALIGNMENT,
     ONLINE,

@@ -11,8 +11,6 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from flatbuffers import flexbuffers
-
 from tflm_memopt.model.graph import ABSENT, Graph, Op, Tensor
 from tflm_memopt.model.reader import CUSTOM
 from tflm_memopt.ops.context import span
@@ -349,6 +347,8 @@ def _mirror_pad(node: Node, abi: Abi) -> Iterator[Step]:
 
 def _detection_postprocess(node: Node, abi: Abi) -> Iterator[Step]:
     """Inputs: boxes, scores, anchors. The sizes are in its custom options (detection_postprocess.cc)."""
+    from flatbuffers import flexbuffers  # noqa: PLC0415 # slow to import, and few models need it
+
     yield from temps(node, "i0 i1 i2")
     try:
         options = flexbuffers.Loads(node.options["custom_options"])

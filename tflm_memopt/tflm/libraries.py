@@ -5,16 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
-from typing import Literal, get_args
 
 from tflm_memopt.errors import UsageError, one_of
+from tflm_memopt.ops.packing import Family, family
 from tflm_memopt.tflm import builtin_memory, cmsis_nn, esp_nn, orders, reference_2023
 from tflm_memopt.tflm.builtin_memory import Kernel
+from tflm_memopt.tflm.choices import KERNELS, Kernels
 from tflm_memopt.tflm.orders import KernelOrder
-
-Kernels = Literal["reference", "cmsis-nn", "esp-nn"]
-"""What `--kernels` may say."""
-KERNELS: tuple[Kernels, ...] = get_args(Kernels)
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,3 +47,8 @@ def library(name: Kernels | None, *, mve: bool = False) -> Library:
         case "esp-nn":
             return Library(name, esp_nn.rows(), orders.without(orders.ESP_NN))
     raise UsageError(f"unknown kernels: {name!r}", code="unknown_kernels", hint=one_of(name, KERNELS))
+
+
+def whose_kernels(kernels: Kernels | None, target: str) -> Library:
+    """The library of that name, on the target's cores; without a name, whichever it is."""
+    return library(kernels, mve=family(target) is Family.MVE)

@@ -10,8 +10,8 @@ from tflm_memopt.analysis import costs
 from tflm_memopt.analysis.costs import AMOUNTS, Table, Work, estimate
 from tflm_memopt.errors import UsageError
 from tflm_memopt.ops.kinds import Kind
-from tflm_memopt.ops.packing import TARGETS
-from tflm_memopt.ops.packings import PACKINGS, family
+from tflm_memopt.ops.packing import TARGETS, family
+from tflm_memopt.ops.packings import PACKINGS
 
 FASTER_SINCE = "rv32-v"
 """Its errors were counted when pools and elementwise kernels had become faster than they were when it was fitted."""

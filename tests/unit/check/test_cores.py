@@ -13,7 +13,8 @@ import tflm_memopt
 from tflm_memopt.check.arena import TaggedArena
 from tflm_memopt.check.checker import check
 from tflm_memopt.check.cores import CoresReplay
-from tflm_memopt.convert.pipeline import annotate, for_two_cores, make_plan, pack_for
+from tflm_memopt.convert.annotation import annotate
+from tflm_memopt.convert.pipeline import for_two_cores, make_plan, pack_for
 from tflm_memopt.errors import PlanError
 from tflm_memopt.model.reader import read
 from tflm_memopt.plan.cores import share_out

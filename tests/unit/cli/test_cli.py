@@ -18,6 +18,7 @@ from models import Net
 from unit.command import ARENA, MAIN, REWRITTEN, SUFFIXES, Run, files, float_io, partly_dead, small, unsupported
 
 import tflm_memopt
+from tflm_memopt.cli import arguments
 from tflm_memopt.cli import main as cli
 from tflm_memopt.convert.policy import NOTHING_SUPPORTED
 
@@ -268,11 +269,26 @@ def test_json_in_a_process_of_its_own(folder: Path) -> None:
     assert done.stderr == ""
 
 
-@pytest.mark.slow
-def test_starts_without_what_only_some_commands_need() -> None:
-    slow = {"networkx", "ortools", "matplotlib", "tensorflow", "tflite_micro"}
-    code = f"import sys, tflm_memopt.cli.main; print(*({slow} & sys.modules.keys()))"
-    assert not subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout.strip()
+PLANNING = ("tflm_memopt.plan.planner", "tflm_memopt.check.checker", "tflm_memopt.lower.rewrite", "tflm_memopt.api")
+FOR_FEW = ("networkx", "ortools", "matplotlib", "jinja2", "tensorflow", "tflite_micro", "importlib.metadata", *PLANNING)
+
+
+@pytest.mark.parametrize(
+    ("command", "slow"),
+    [
+        ("--help", ("numpy", "flatbuffers", "rich", *FOR_FEW)),
+        ("optimize --help", ("numpy", "flatbuffers", "rich", *FOR_FEW)),
+        ("inspect small.tflite", FOR_FEW),
+    ],
+)
+def test_imports_no_more_than_a_command_needs(folder: Path, command: str, slow: tuple[str, ...]) -> None:
+    """What processor time a command takes at least is the time of its imports."""
+    done = subprocess.run(
+        [sys.executable, "-X", "importtime", "-m", "tflm_memopt", *command.split()], capture_output=True, check=True
+    )
+    imported = {line.rsplit("|", 1)[1].strip() for line in done.stderr.decode().splitlines() if "|" in line}
+    assert "tflm_memopt.cli.main" in imported
+    assert not imported.intersection(slow)
 
 
 def test_an_error_as_json(folder: Path, run: Run) -> None:
@@ -336,9 +352,9 @@ def test_completion(folder: Path, line: str, offers: list[str]) -> None:
 
 
 def test_help_and_version(capsys: pytest.CaptureFixture[str]) -> None:
-    for arguments, says in ((["--version"], f"tflm-memopt {tflm_memopt.__version__}"), (["--help"], "examples:")):
+    for words, says in ((["--version"], f"tflm-memopt {tflm_memopt.__version__}"), (["--help"], "examples:")):
         with pytest.raises(SystemExit) as left:
-            cli.main(arguments)
+            cli.main(words)
         assert left.value.code == cli.DONE
         assert says in capsys.readouterr().out
 
@@ -359,16 +375,16 @@ def test_help_and_version(capsys: pytest.CaptureFixture[str]) -> None:
     ],
 )
 def test_sizes(said: str, nbytes: int) -> None:
-    assert cli.size(said) == nbytes
+    assert arguments.size(said) == nbytes
 
 
 @pytest.mark.parametrize("said", ["", "kB", "-1", "20 potatoes", "0x10", "1e3", "٣kB", "20kBB", "nan"])
 def test_what_is_no_size(said: str) -> None:
     with pytest.raises(argparse.ArgumentTypeError, match="64KiB"):
-        cli.size(said)
+        arguments.size(said)
 
 
 @pytest.mark.parametrize("said", ["-1", "1.5", "", "ten", "²"])
 def test_what_is_no_count(said: str) -> None:
     with pytest.raises(argparse.ArgumentTypeError, match="whole number"):
-        cli.count(said)
+        arguments.count(said)

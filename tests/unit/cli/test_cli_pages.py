@@ -12,8 +12,8 @@ import pytest
 from models import Net
 from rich.console import Console
 
-from tflm_memopt.cli import console
 from tflm_memopt.cli import main as cli
+from tflm_memopt.cli import progress
 from tflm_memopt.targets.boards import board, boards
 
 
@@ -108,10 +108,10 @@ def test_a_board_sets_the_limit_and_a_named_limit_goes_first(folder: Path) -> No
 
 def test_progress_says_what_is_done_and_how_long_it_takes(monkeypatch: pytest.MonkeyPatch) -> None:
     stream = io.StringIO()
-    monkeypatch.setattr(console, "console_of", lambda _: Console(file=stream, force_terminal=True, width=100))
+    monkeypatch.setattr(progress, "console_of", lambda _: Console(file=stream, force_terminal=True, width=100))
     args = argparse.Namespace(json=False, quiet=False)
-    with console.busy(args, "optimizing x.tflite") as progress:
-        progress("planning points", 1, 4)
+    with progress.busy(args, "optimizing x.tflite") as report:
+        report("planning points", 1, 4)
     assert "optimizing x.tflite: planning points" in stream.getvalue()
 
 
@@ -125,11 +125,11 @@ def test_explore_says_what_it_does_where_nobody_sees_a_spinner(folder: Path, cap
 
 def test_lines_come_now_and_then(monkeypatch: pytest.MonkeyPatch, capsys: Output) -> None:
     now = iter((1.0, 2.0, 11.5, 11.5, 12.0))
-    monkeypatch.setattr(console, "time", argparse.Namespace(monotonic=lambda: next(now)))
-    with console.busy(argparse.Namespace(json=False, quiet=False), "exploring x", lines=True) as progress:
+    monkeypatch.setattr(progress, "time", argparse.Namespace(monotonic=lambda: next(now)))
+    with progress.busy(argparse.Namespace(json=False, quiet=False), "exploring x", lines=True) as report:
         for done in range(3):
-            progress("planning points", done, 3)
-        progress("drawing", 0, 0)
+            report("planning points", done, 3)
+        report("drawing", 0, 0)
     said = ["planning points, 0 of 3", "planning points, 2 of 3", "drawing"]
     assert capsys.readouterr().err.splitlines() == [f"exploring x: {line}" for line in said]
 
@@ -137,9 +137,9 @@ def test_lines_come_now_and_then(monkeypatch: pytest.MonkeyPatch, capsys: Output
 @pytest.mark.parametrize("flag", ["json", "quiet"])
 def test_no_progress_for_programs(monkeypatch: pytest.MonkeyPatch, flag: str) -> None:
     stream = io.StringIO()
-    monkeypatch.setattr(console, "console_of", lambda _: Console(file=stream, force_terminal=True))
-    with console.busy(argparse.Namespace(**{"json": False, "quiet": False, flag: True}), "x") as progress:
-        progress("y", 0, 0)
+    monkeypatch.setattr(progress, "console_of", lambda _: Console(file=stream, force_terminal=True))
+    with progress.busy(argparse.Namespace(**{"json": False, "quiet": False, flag: True}), "x") as report:
+        report("y", 0, 0)
     assert stream.getvalue() == ""
 
 

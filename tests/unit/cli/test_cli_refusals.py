@@ -18,6 +18,7 @@ from models import Net
 from unit.command import MAIN, Run, assert_refused, files, small, unsupported
 
 import tflm_memopt
+from tflm_memopt.cli import inspection
 from tflm_memopt.cli import main as cli
 from tflm_memopt.errors import DoesNotFit, UsageError
 from tflm_memopt.runtime import wheel
@@ -155,7 +156,7 @@ MEANT: dict[str, tuple[str, str]] = {
 def test_what_was_meant_is_said(folder: Path, run: Run, line: str, meant: str) -> None:
     answer = run(*shlex.split(line))
     assert_refused(answer, "")
-    assert re.search(rf"(try: |is no effort: |to emit: )(--\w+ )?{meant}( \(|, )", answer.err), answer.err
+    assert re.search(rf"(try|no effort|argument --emit: .*): (--\w+ )?{meant}( \(|, )", answer.err), answer.err
 
 
 @pytest.mark.parametrize("setting", ["target", "kernels", "core"])
@@ -252,7 +253,7 @@ def test_a_limit_that_nothing_fits_is_the_answer_no(folder: Path, run: Run, monk
 
 
 def test_a_defect_is_never_the_answer_no(folder: Path, run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(tflm_memopt, "inspect", lambda *_, **__: 1 // 0)
+    monkeypatch.setattr(inspection, "inspected", lambda *_, **__: 1 // 0)
     answer = run("inspect", "small.tflite", "--json")
     assert answer.code == cli.BAD
     assert answer.json["error"]["code"] == "defect"
@@ -266,7 +267,7 @@ def test_what_the_system_refuses_is_an_error_as_any_other(
     def no_memory(*_: object, **__: object) -> None:
         raise OSError(errno.ENOMEM, os.strerror(errno.ENOMEM))
 
-    monkeypatch.setattr(tflm_memopt, "inspect", no_memory)
+    monkeypatch.setattr(inspection, "inspected", no_memory)
     answer = run("inspect", "small.tflite")
     assert answer.code == cli.BAD
     assert answer.err == "error: Cannot allocate memory\n  try: check path and space\n  code system\n"

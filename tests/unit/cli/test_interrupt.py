@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 from unit.command import REWRITTEN, Run
 
-import tflm_memopt
+from tflm_memopt.cli import inspection
 from tflm_memopt.cli import main as cli
 from tflm_memopt.files import write_files
 
@@ -75,7 +75,7 @@ def test_an_interrupt_that_becomes_another_error(folder: Path, run: Run, monkeyp
         except KeyboardInterrupt:
             raise ImportError("initialization failed") from None
 
-    monkeypatch.setattr(tflm_memopt, "inspect", interrupted, raising=False)
+    monkeypatch.setattr(inspection, "inspected", interrupted)
     answer = run("inspect", "small.tflite")
     assert (answer.code, answer.err) == (cli.INTERRUPTED, "")
     assert (folder / "small.tflite").is_file()

@@ -15,8 +15,8 @@ from models import Net
 
 import tflm_memopt
 from tflm_memopt.cli import main as cli
-from tflm_memopt.convert.frontier import SWITCHES
 from tflm_memopt.errors import DoesNotFit, MemoptError, UsageError
+from tflm_memopt.plan.choices import SWITCHES
 from tflm_memopt.plan.plan import Plan
 from tflm_memopt.results import Exploration
 

@@ -8,7 +8,7 @@ from ai_edge_litert import schema_py_generated as schema
 from models import Net
 
 import tflm_memopt
-from tflm_memopt.convert import pipeline, policy
+from tflm_memopt.convert import annotation, pipeline, policy
 from tflm_memopt.errors import MemoptError, ModelError, UsageError
 from tflm_memopt.model.reader import read
 from tflm_memopt.ops.rowop import RowOp
@@ -133,7 +133,7 @@ def test_the_same_model_gives_the_same_bytes() -> None:
     [
         (float_network, policy.NOTHING_SUPPORTED),
         (two_subgraphs, "no operator calls subgraph 1"),
-        (unknown_shape, str(pipeline.DYNAMIC)),
+        (unknown_shape, str(annotation.DYNAMIC)),
     ],
 )
 def test_a_model_that_cannot_be_converted_comes_back(model, why: str) -> None:
@@ -224,7 +224,7 @@ def test_inspect_and_optimize_know_the_same_of_a_model_that_is_left_whole() -> N
     seen, result = tflm_memopt.inspect(model), tflm_memopt.optimize(model)
     assert not any(op.supported for op in seen.operators)
     ((code, reason, hint),) = {(op.code, op.reason, op.hint) for op in seen.operators}
-    assert (code, hint) == ("left_whole", pipeline.ONE_SIGNATURE)
+    assert (code, hint) == ("left_whole", annotation.ONE_SIGNATURE)
     assert result.report.why_unchanged.startswith(reason)
     assert [k.index for k in result.report.kept_builtin] == [op.index for op in seen.operators]
     assert seen.macs == result.report.macs.original == 0

@@ -10,7 +10,7 @@ from ai_edge_litert import schema_py_generated as schema
 from models import Net
 from moving import computed_shape, reshape_by, strided_slice, tile, unpack, upsampling
 
-from tflm_memopt.convert.pipeline import annotate
+from tflm_memopt.convert.annotation import annotate
 from tflm_memopt.model.graph import VIEW
 from tflm_memopt.model.reader import read
 from tflm_memopt.ops.context import AXES, EXPLICIT_PADDING, STEPS

@@ -14,8 +14,7 @@ import tflm_memopt
 from tflm_memopt.convert import pipeline
 from tflm_memopt.errors import PlanError, UsageError
 from tflm_memopt.model.reader import read
-from tflm_memopt.plan.planner import tensor_sizes
-from tflm_memopt.rowgraph.graph import RowGraph, SecondPass
+from tflm_memopt.rowgraph.graph import RowGraph, SecondPass, tensor_sizes
 from tflm_memopt.rowgraph.inputs import IN_ARENA, InputMode
 from tflm_memopt.rowgraph.second_pass import Choice, choices, with_passes
 

@@ -17,7 +17,8 @@ from tflm_memopt.model.reader import read
 from tflm_memopt.tflm import cmsis_nn, esp_nn
 from tflm_memopt.tflm.arena import predict
 from tflm_memopt.tflm.builtin_memory import UNKNOWN, ConvShape
-from tflm_memopt.tflm.libraries import KERNELS, REFERENCE, Library, library
+from tflm_memopt.tflm.choices import KERNELS
+from tflm_memopt.tflm.libraries import REFERENCE, Library, library
 from tflm_memopt.tflm.structs import STRUCTS
 
 DSP, MVE, ESP = library("cmsis-nn"), library("cmsis-nn", mve=True), library("esp-nn")

@@ -1,0 +1,33 @@
+"""The command `inspect`, apart from the others: it needs no planner."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+
+from tflm_memopt.cli import console
+from tflm_memopt.convert.inspecting import inspect as inspected
+from tflm_memopt.emit.names import file_stem
+from tflm_memopt.errors import about
+from tflm_memopt.files import keep, paths_below, read_model, shown, write_files
+from tflm_memopt.report import text
+from tflm_memopt.results import Inspection
+
+
+def inspect(args: argparse.Namespace) -> int:
+    """What a model consists of, and its page."""
+    with about(args.model):
+        data = read_model(args.model)
+        result = inspected(data, name=shown(args.model), abi=args.abi, target=args.target, kernels=args.kernels)
+    files = _page(args.output, args.model.stem, result) if args.output else {}
+    keep(args.model, files)
+    write_files(files)
+    console.answer(args, result.to_json(), text.inspection(result, list(map(str, files))))
+    return console.DONE
+
+
+def _page(folder: Path, name: str, result: Inspection) -> dict[Path, bytes]:
+    """The page that -o asks for."""
+    from tflm_memopt.report import html  # noqa: PLC0415 # its templates are slow to import
+
+    return paths_below(folder, {f"{file_stem(name)}.report.html": html.inspection(result).encode()})

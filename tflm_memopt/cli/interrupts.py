@@ -1,0 +1,41 @@
+"""What Ctrl-C does while modules are imported, and while a command runs."""
+
+from __future__ import annotations
+
+import contextlib
+import signal
+import threading
+from collections.abc import Iterator
+from types import FrameType
+
+
+@contextlib.contextmanager
+def fatal() -> Iterator[None]:
+    """Ctrl-C ends the process without a traceback: an import that it breaks off prints more than one."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    handler = signal.signal(signal.SIGINT, signal.SIG_DFL)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, handler)
+
+
+@contextlib.contextmanager
+def listed() -> Iterator[list[int]]:
+    """Raises KeyboardInterrupt on Ctrl-C as usual, and lists it: extension modules may make another error of it."""
+    seen: list[int] = []
+    if threading.current_thread() is not threading.main_thread():
+        yield seen
+        return
+
+    def interrupt(number: int, _: FrameType | None) -> None:
+        seen.append(number)
+        raise KeyboardInterrupt
+
+    before = signal.signal(signal.SIGINT, interrupt)
+    try:
+        yield seen
+    finally:
+        signal.signal(signal.SIGINT, before)

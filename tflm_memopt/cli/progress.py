@@ -1,0 +1,85 @@
+"""Progress of a command on standard error, for people who wait."""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import os
+import sys
+import time
+from collections.abc import Callable, Iterator
+from typing import Any
+
+from rich.progress import BarColumn, Progress, ProgressColumn, SpinnerColumn, Task, TextColumn, TimeElapsedColumn
+from rich.text import Text
+
+from tflm_memopt.cli.console import console_of
+from tflm_memopt.emit.printing import printable
+
+EVERY = 10.0
+"""Seconds between lines about the same step."""
+
+Report = Callable[[str, int, int], None]
+"""What is being done, how many steps of it are done, and of how many; 0: unknown."""
+
+
+@contextlib.contextmanager
+def busy(args: argparse.Namespace, what: str, *, lines: bool = False) -> Iterator[Report]:
+    """On stderr, what is being done and how long it will take; only where people, not programs, wait.
+
+    lines: where stderr is no terminal, say it in lines: of what takes minutes.
+    """
+    console = console_of(_stderr())
+    silent = args.json or args.quiet
+    if lines and not silent and not console.is_terminal:
+        yield _in_lines(what)
+        return
+    off = silent or not console.is_terminal
+    columns = SpinnerColumn(), TextColumn("{task.description}", markup=False), _Bar(), TimeElapsedColumn(), _Left()
+    with Progress(*columns, console=console, transient=True, disable=off) as progress:
+        task = progress.add_task(printable(what), total=None)
+
+        def report(doing: str, done: int, of: int) -> None:
+            doing = printable(f"{what}: {doing}")
+            progress.update(task, description=doing, completed=done, total=of or None)
+
+        yield report
+
+
+def _in_lines(what: str) -> Report:
+    """A line when another step begins, and one now and then while it lasts."""
+    said, when = "", 0.0
+
+    def report(doing: str, done: int, of: int) -> None:
+        nonlocal said, when
+        if doing != said or time.monotonic() - when >= EVERY:
+            said, when = doing, time.monotonic()
+            print(printable(f"{what}: {doing}" + (f", {done} of {of}" if of else "")), file=sys.stderr, flush=True)
+
+    return report
+
+
+def _stderr() -> Any:
+    """A terminal by a descriptor of its own: progress goes on while TensorFlow is silenced (keras.unheard())."""
+    if not sys.stderr.isatty():
+        return sys.stderr
+    return os.fdopen(os.dup(sys.stderr.fileno()), "w", encoding=sys.stderr.encoding, errors="backslashreplace")
+
+
+class _Bar(BarColumn):
+    """Nothing where nobody knows how much there is to do."""
+
+    def render(self, task: Task) -> Any:
+        return super().render(task) if task.total else Text()
+
+
+class _Left(ProgressColumn):
+    """About how long it will still take, from the share that is done."""
+
+    max_refresh = 0.5
+
+    def render(self, task: Task) -> Text:
+        if not task.total or not task.completed or task.elapsed is None:
+            return Text()
+        left = task.elapsed * (task.total - task.completed) / task.completed
+        return Text(f"about {left:.0f} s left" if left >= 1 else "", style="dim")

@@ -1,0 +1,119 @@
+"""inspect(): what a model consists of, what of it runs row by row, and why not the rest. Nothing is planned."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+
+from tflm_memopt.analysis.diagnosis import diagnose
+from tflm_memopt.analysis.liveness import live_bytes
+from tflm_memopt.answers.inspection import Inspection, OperatorReport, TensorReport
+from tflm_memopt.convert.annotation import annotate, dead_channels, find_regions, left_whole, refused, waiting
+from tflm_memopt.emit.firmware import firmware_of
+from tflm_memopt.files import GivenModel, loaded
+from tflm_memopt.model.graph import Graph
+from tflm_memopt.model.reader import Model, read
+from tflm_memopt.ops.opset import Unsupported
+from tflm_memopt.ops.packing import GENERIC
+from tflm_memopt.ops.rowop import RowOp
+from tflm_memopt.plan import memory_map
+from tflm_memopt.rowgraph.supported import AnnotatedGraph
+from tflm_memopt.targets.boards import fits
+from tflm_memopt.tflm.arena import predict
+from tflm_memopt.tflm.choices import Kernels
+from tflm_memopt.tflm.libraries import Library, whose_kernels
+from tflm_memopt.tflm.refused import refusals, summary
+from tflm_memopt.tflm.structs import Abi
+
+
+def inspect(
+    model: GivenModel,
+    *,
+    name: str = "",
+    abi: Abi = "ilp32",
+    target: str = GENERIC,
+    kernels: Kernels = "reference",
+) -> Inspection:
+    """Return what a model consists of, which operators can run row by row, and what it needs under TFLM today.
+
+    kernels: the kernels whose scratch and state the arena figures count; with CMSIS-NN they depend on the core,
+    `target`.
+    """
+    data, name, _ = loaded(model, name)
+    source = read(data)
+    annotated = annotate(source.graph, left_whole(source))
+    return inspection(name, len(data), source, annotated, abi, whose_kernels(kernels, target))
+
+
+def inspection(
+    name: str,
+    nbytes: int,
+    source: Model,
+    annotated: AnnotatedGraph,
+    abi: Abi,
+    whose: Library,
+    *,
+    int8_interface: bool = False,
+) -> Inspection:
+    """Describe a model of so many bytes; `whose` kernels run its operators today. int8_interface: it gets one."""
+    graph, arena = source.graph, predict(source, abi, library=whose)
+    needs = firmware_of(source, nbytes)
+    rows = {op.index: s for op in annotated.graph.ops if isinstance(s := annotated.support[op.index], RowOp)}
+    parts = find_regions(annotated, fold=True)
+    dead = dead_channels(annotated, parts) if parts else {}
+    live = live_bytes(graph)
+    operators = tuple(_operators(graph, annotated, rows, dead, live))
+    return Inspection(
+        model=name,
+        diagnosis=diagnose(source, whole=left_whole(source) is not None, int8_interface=int8_interface),
+        flash=nbytes,
+        operators=operators,
+        tensors=tuple(
+            TensorReport(t.id, t.name, t.shape, t.dtype, t.nbytes, t.constant) for t in graph.tensors.values()
+        ),
+        arena=arena,
+        peak_operator=graph.ops[live.index(max(live))].index if live else None,
+        macs=annotated.macs,
+        dead_macs=sum(rows[i].macs - op.macs for i, op in parts.ops.items()) if parts else 0,
+        channels=sum(op.channels for op in operators),
+        dead_channels=sum(dead.values()),
+        waiting=waiting(parts) if parts else 0,
+        memory=memory_map.of_tflm(source, abi, arena, whose),
+        firmware=needs,
+        fits=fits(arena, needs),
+        refused=_refused(source, annotated),
+    )
+
+
+def _refused(source: Model, annotated: AnnotatedGraph) -> str:
+    """What TFLM refuses of the model as it is, and whether the rewritten model runs."""
+    found = refusals(source)
+    if not found:
+        return ""
+    kept = refused(source, annotated)
+    if kept:
+        return f"{summary(kept)}; {kept[0].hint}"
+    return f"{summary(found)}. The rewritten model runs, because this is a part of our operator there."
+
+
+def _operators(
+    graph: Graph, annotated: AnnotatedGraph, rows: Mapping[int, RowOp], dead: Mapping[int, int], live: Sequence[int]
+) -> Iterator[OperatorReport]:
+    """What is told of each operator. dead: channels that folding takes. live: bytes alive while each runs."""
+    outcome = {i: annotated.support[op.index] for op in annotated.graph.ops for i in op.stands_for}
+    for op, live_now in zip(graph.ops, live, strict=True):
+        support = outcome.get(op.index)
+        refused = support if isinstance(support, Unsupported) else None
+        yield OperatorReport(
+            op.index,
+            op.type,
+            op.inputs,
+            op.outputs,
+            rows[op.index].macs if op.index in rows else 0,
+            rows[op.index].writes.c if op.index in dead else 0,
+            dead.get(op.index, 0),
+            live_now,
+            refused is None,
+            refused.code if refused else "",
+            str(refused) if refused else "",
+            refused.hint if refused else "",
+        )

@@ -1,0 +1,30 @@
+"""Names that the planner's options take. The command line's help imports them without the planner."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Literal, get_args
+
+Ops = Literal["region", "block", "builtin"]
+"""The operators of the rewritten model: custom operators, one for each region or for each block, or only builtin ones.
+"""
+OPS: tuple[Ops, ...] = get_args(Ops)
+PER_REGION, PER_BLOCK, BUILTIN = OPS
+
+MOVES = ("PAD", "SLICE", "CONCATENATION")
+"""Operators that `--ops builtin` may add when it splits others (`--allow-ops`)."""
+
+SWITCHES: Mapping[str, str] = {
+    "strips": "strips of more than one row",
+    "windows": "tiles narrower than the map",
+    "groups": "channel groups",
+    "cache": "keeping the overlap of strips",
+    "recompute": "computing anything again: the overlap of strips, operators in a second pass",
+    "second-pass": "operators that run twice, instead of a whole tensor that waits for a reduction of itself",
+    "overlap": "a block's output in the bytes that its input leaves",
+    "reorder": "other orders than the model's own",
+    "turn": "blocks that fire from the last row to the first",
+    "tiles": "tiled blocks altogether: row rings are left",
+    "fan-in": "partial sums that several devices send each other",
+}
+"""Ingredients of the planner that `--without` leaves out, and what they are."""

@@ -1,0 +1,8 @@
+"""Names of the libraries that TFLM's builtin kernels come from, for the option `--kernels`."""
+
+from __future__ import annotations
+
+from typing import Literal, get_args
+
+Kernels = Literal["reference", "cmsis-nn", "esp-nn"]
+KERNELS: tuple[Kernels, ...] = get_args(Kernels)
