@@ -7,7 +7,7 @@ import gc
 import os
 import re
 import sys
-from collections.abc import Callable, Generator, Iterable
+from collections.abc import Callable, Generator, Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -110,8 +110,18 @@ def on_two_cores(path: Path = EXAMPLE, target: str = "cortex-m33") -> Optimized:
 
 
 def examples(count: int) -> int:
-    """Random ones: so many, or an eighth where slow tests are left out."""
-    return max(3, count // 8) if os.environ.get(QUICK) else count
+    """Number of random cases: `count`, or an eighth of it when slow tests are left out."""
+    return max(2, count // 8) if os.environ.get(QUICK) else count
+
+
+def seeds(count: int, *, first: int = 0) -> Iterator[int]:
+    """Yields the seeds of examples(count) random cases.
+
+    Each seed is printed before it is used, so that the output of a failed test ends with the one that failed.
+    """
+    for seed in range(first, first + examples(count)):
+        print(f"seed {seed}")
+        yield seed
 
 
 def thinned(values: Iterable[Any], quick: int) -> list[Any]:

@@ -15,7 +15,7 @@ import memories
 import pytest
 import streaming
 from compiling import objects
-from conftest import thinned
+from conftest import seeds, thinned
 from kernels.conftest import LIBRARY, ROOT, SOURCES
 from kernels.touched import block_at, by_executor, by_one_core, by_two_cores, counters_of, surprises
 from property import two_cores
@@ -33,7 +33,6 @@ from tflm_memopt.rowgraph.inputs import InputMode
 HOOKED = "gcc -std=gnu11 -O1 -g1 -fno-builtin -fsanitize=thread"
 """The compiler calls a function before each access."""
 WRAPPED = ("-Wl,--wrap=memcpy", "-Wl,--wrap=memmove", "-Wl,--wrap=memset", "-pthread")
-SEEDS = range(24)
 STATES = (
     streaming.mixed, streaming.pooled, streaming.recurrent, streaming.joined, memories.svdf_network,
     memories.lstm_network,
@@ -52,11 +51,11 @@ def executor(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder / "touches"
 
 
-@pytest.mark.parametrize("seed", thinned(SEEDS, 3))
-def test_two_cores(executor: Path, seed: int) -> None:
-    found = two_cores.planned(build(mobile(seed)), two_cores.drawn(seed))
-    assert found
-    assert not surprises(by_executor(executor, *found, 2), by_two_cores(found[0]))
+def test_two_cores(executor: Path) -> None:
+    for seed in seeds(8):
+        found = two_cores.planned(build(mobile(seed)), two_cores.drawn(seed))
+        assert found
+        assert not surprises(by_executor(executor, *found, 2), by_two_cores(found[0]))
 
 
 def test_a_counter_read_after_its_block_is_a_race() -> None:
@@ -84,21 +83,22 @@ def on_one_core(executor: Path, data: bytes, options: Options) -> None:
     assert not surprises(by_executor(executor, planned, model, 1), by_one_core(planned))
 
 
-@pytest.mark.parametrize("seed", thinned(SEEDS, 2))
-def test_one_core(executor: Path, seed: int) -> None:
-    data = build((squeezed if seed % 2 else mobile)(seed))
-    on_one_core(executor, data, Options(seconds=0, target=random.Random(seed).choice(two_cores.TARGETS)))
+def test_one_core(executor: Path) -> None:
+    for seed in seeds(12):
+        data = build((squeezed if seed % 2 else mobile)(seed))
+        on_one_core(executor, data, Options(seconds=0, target=random.Random(seed).choice(two_cores.TARGETS)))
 
 
-@pytest.mark.parametrize("seed", thinned(SEEDS, 2))
-def test_tiled_blocks(executor: Path, seed: int) -> None:
-    with forced(random_settings(random.Random(seed)), seed):
-        on_one_core(executor, build(mobile(seed)), Options(seconds=0))
+def test_tiled_blocks(executor: Path) -> None:
+    for seed in seeds(12):
+        with forced(random_settings(random.Random(seed)), seed):
+            on_one_core(executor, build(mobile(seed)), Options(seconds=0))
 
 
-@pytest.mark.parametrize(("seed", "mode"), thinned([(seed, mode) for seed in SEEDS for mode in MODES], 2))
-def test_inputs_outside_of_the_arena(executor: Path, seed: int, mode: InputMode) -> None:
-    on_one_core(executor, build(mobile(seed)), Options(seconds=0, input=mode))
+@pytest.mark.parametrize("mode", MODES, ids=str)
+def test_inputs_outside_of_the_arena(executor: Path, mode: InputMode) -> None:
+    for seed in seeds(8):
+        on_one_core(executor, build(mobile(seed)), Options(seconds=0, input=mode))
 
 
 @pytest.mark.parametrize("network", thinned(STATES, 2))

@@ -9,7 +9,7 @@ import dataclasses
 
 import numpy as np
 import pytest
-from conftest import examples, thinned
+from conftest import examples, seeds
 from kernels import networks
 from kernels.families import BINARY, BINARY_INT8, CONVERTED
 from kernels.networks import WINDOWED, Network, operator, part, random_inputs, random_shape, reduced_whole
@@ -98,17 +98,17 @@ def test_a_tall_window_runs_one_row_at_a_time_only() -> None:
     assert host.check(pack(whole.program), [600], [int(np.prod(out))]) is host.Status.OP
 
 
-@pytest.mark.parametrize("seed", thinned(range(120), 12))
-def test_network_in_blocks(seed: int) -> None:
-    rng = np.random.default_rng(seed)
-    network = networks.draw(rng, int(rng.integers(2, 9)))
-    cuts = sorted({int(c) for c in rng.integers(1, len(network.ops), int(rng.integers(0, 3)))})
-    iterative = {i for i, op in enumerate(network.ops) if can_iterate(network, op) and rng.random() < 0.8}
-    lowered = lower(network, cuts, iterative, rng)
-    agree(network, lowered, rng, seed)
-    output_bytes = [int(np.prod(network.shapes[-1]))]
-    order = host.firing_order(pack(lowered.program), random_inputs(rng, network), output_bytes)
-    assert [(f.op, f.row) for f in order] == list(lowered.order)
+def test_network_in_blocks() -> None:
+    for seed in seeds(64):
+        rng = np.random.default_rng(seed)
+        network = networks.draw(rng, int(rng.integers(2, 9)))
+        cuts = sorted({int(c) for c in rng.integers(1, len(network.ops), int(rng.integers(0, 3)))})
+        iterative = {i for i, op in enumerate(network.ops) if can_iterate(network, op) and rng.random() < 0.8}
+        lowered = lower(network, cuts, iterative, rng)
+        agree(network, lowered, rng, seed)
+        output_bytes = [int(np.prod(network.shapes[-1]))]
+        order = host.firing_order(pack(lowered.program), random_inputs(rng, network), output_bytes)
+        assert [(f.op, f.row) for f in order] == list(lowered.order)
 
 
 def test_a_chain_longer_than_the_executor_remembers() -> None:

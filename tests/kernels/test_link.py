@@ -53,19 +53,19 @@ FAULTS: dict[str, Callable[[Device, bytes], bytes]] = {
 
 @pytest.mark.slow
 @pytest.mark.parametrize("kind", FAULTS)
-@pytest.mark.parametrize("seed", range(10))
-def test_no_fault_leads_to_a_wrong_row(library: ctypes.CDLL, kind: str, seed: int) -> None:
-    """Six faults in a row, 480 in all; each ends in a status, and soon an inference is right again."""
-    first, second = pair(library, 100 * seed + [*FAULTS].index(kind))
-    for _ in range(6):
-        for device in (first, second):
-            device.pending = b""
-            device.fault = partial(FAULTS[kind], device) if device.rng.random() < 0.5 else None
-        assert set(both(first, second, drawn(first.rng))) <= {OK, LINK, PEER}
-        for device in (first, second):
-            device.fault, device.blocked, device.fails = None, 0, False
-        ends = [both(first, second, drawn(first.rng)) for _ in range(3)]
-        assert (OK, OK) in ends, ends
+def test_no_fault_leads_to_a_wrong_row(library: ctypes.CDLL, kind: str) -> None:
+    """Each fault ends in a status, and soon an inference is right again."""
+    for seed in range(4):
+        first, second = pair(library, 100 * seed + [*FAULTS].index(kind))
+        for _ in range(6):
+            for device in (first, second):
+                device.pending = b""
+                device.fault = partial(FAULTS[kind], device) if device.rng.random() < 0.5 else None
+            assert set(both(first, second, drawn(first.rng))) <= {OK, LINK, PEER}
+            for device in (first, second):
+                device.fault, device.blocked, device.fails = None, 0, False
+            ends = [both(first, second, drawn(first.rng)) for _ in range(3)]
+            assert (OK, OK) in ends, ends
 
 
 @pytest.mark.slow

@@ -140,16 +140,16 @@ def test_partial_sums_arrive(library: ctypes.CDLL) -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("kind", FAULTS)
-@pytest.mark.parametrize("seed", range(10))
-def test_no_fault_leads_to_a_wrong_output(library: ctypes.CDLL, kind: str, seed: int) -> None:
-    """More than 300 faults reach a line; each inference ends with a status, and soon one is right again."""
-    first, second = devices(library, 100 * seed + [*FAULTS].index(kind))
-    for _ in range(4):
-        for device in (first, second):
-            device.pending = b""
-            device.fault = partial(FAULTS[kind], device)
-        assert set(together(first, second, *drawn(first))) <= {OK, LINK, PEER}
-        for device in (first, second):
-            device.fault, device.blocked, device.fails = None, 0, False
-        ends = [together(first, second, *drawn(first)) for _ in range(3)]
-        assert (OK, OK) in ends, ends
+def test_no_fault_leads_to_a_wrong_output(library: ctypes.CDLL, kind: str) -> None:
+    """Each inference ends with a status, and soon one is right again."""
+    for seed in range(4):
+        first, second = devices(library, 100 * seed + [*FAULTS].index(kind))
+        for _ in range(4):
+            for device in (first, second):
+                device.pending = b""
+                device.fault = partial(FAULTS[kind], device)
+            assert set(together(first, second, *drawn(first))) <= {OK, LINK, PEER}
+            for device in (first, second):
+                device.fault, device.blocked, device.fails = None, 0, False
+            ends = [together(first, second, *drawn(first)) for _ in range(3)]
+            assert (OK, OK) in ends, ends

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from conftest import thinned
+from conftest import seeds
 from kernels import networks, tile_plans
 from kernels.frames import streamed
 from kernels.loops import nested, nested_otherwise, times
@@ -23,7 +23,6 @@ from tflm_memopt.plan.loops import MAX_DEPTH, Iteration, Loops, Repeat
 from tflm_memopt.runtime import host
 from tflm_memopt.runtime.host import Status
 
-SEEDS = range(60)
 BLOCK_AT = HEADER.itemsize + 4 * TENSOR.itemsize + 3 * OP.itemsize
 """Where the block's record is in good()."""
 
@@ -40,22 +39,22 @@ def drawn(seed: int) -> tuple[Network, Program, host.DeviceArena, np.random.Gene
     return network, rows.program, rows.arena, rng
 
 
-@pytest.mark.parametrize("seed", thinned(SEEDS, 12))
-def test_any_nesting_runs_the_same_order(seed: int) -> None:
-    network, program, arena, rng = drawn(seed)
-    inputs = networks.random_inputs(rng, network)
-    expected = network.run(inputs)[-1].ravel()
-    firings = host.firing_order(pack(program), inputs, [expected.size])
-    assert len(firings) == program.firings
-    other = nested_otherwise(program, rng)
-    assert unpack(pack(other)) == other
-    assert host.firing_order(pack(other), inputs, [expected.size]) == firings
-    (watched,) = host.run_guarded(pack(other), arena, inputs, [expected.size])
-    np.testing.assert_array_equal(watched, expected)
-    pushed = pack(streamed(other, rng))  # each push finds its place in the loops again
-    assert host.firing_order(pushed, inputs, [expected.size]) == firings
-    (got,) = host.run(pushed, inputs, [expected.size])
-    np.testing.assert_array_equal(got, expected)
+def test_any_nesting_runs_the_same_order() -> None:
+    for seed in seeds(32):
+        network, program, arena, rng = drawn(seed)
+        inputs = networks.random_inputs(rng, network)
+        expected = network.run(inputs)[-1].ravel()
+        firings = host.firing_order(pack(program), inputs, [expected.size])
+        assert len(firings) == program.firings
+        other = nested_otherwise(program, rng)
+        assert unpack(pack(other)) == other
+        assert host.firing_order(pack(other), inputs, [expected.size]) == firings
+        (watched,) = host.run_guarded(pack(other), arena, inputs, [expected.size])
+        np.testing.assert_array_equal(watched, expected)
+        pushed = pack(streamed(other, rng))  # each push finds its place in the loops again
+        assert host.firing_order(pushed, inputs, [expected.size]) == firings
+        (got,) = host.run(pushed, inputs, [expected.size])
+        np.testing.assert_array_equal(got, expected)
 
 
 def hostile(program: Program, rng: np.random.Generator) -> Program:
@@ -72,16 +71,16 @@ def hostile(program: Program, rng: np.random.Generator) -> Program:
     return replace(program, blocks=tuple(blocks))
 
 
-@pytest.mark.parametrize("seed", thinned(SEEDS, 12))
-def test_a_wrong_order_does_no_harm(seed: int) -> None:
+def test_a_wrong_order_does_no_harm() -> None:
     """Each firing writes its own pixels, and the run ends; what the pixels hold is another matter."""
-    network, program, arena, rng = drawn(seed)
-    inputs = networks.random_inputs(rng, network)
-    size = int(np.prod(network.shapes[-1]))
-    damaged = pack(hostile(program, rng))
-    assert host.check(damaged, [values.nbytes for values in inputs], [size]) is Status.OK
-    with contextlib.suppress(ModelError):  # an operator fires too often
-        host.run_guarded(damaged, arena, inputs, [size])
+    for seed in seeds(32):
+        network, program, arena, rng = drawn(seed)
+        inputs = networks.random_inputs(rng, network)
+        size = int(np.prod(network.shapes[-1]))
+        damaged = pack(hostile(program, rng))
+        assert host.check(damaged, [values.nbytes for values in inputs], [size]) is Status.OK
+        with contextlib.suppress(ModelError):  # an operator fires too often
+            host.run_guarded(damaged, arena, inputs, [size])
 
 
 def test_wrong_orders_are_noticed() -> None:

@@ -12,7 +12,7 @@ pytest.importorskip("tflite_micro", reason="the official TFLM wheel is not insta
 
 FIRST, MOST = 40, 80
 """Seeds."""
-MODULES = 16
+MODULES = 8
 """Of them, at least so many are modules, with the input in each place."""
 PLACES = ("module, arena", "module, stream", "module, external")
 

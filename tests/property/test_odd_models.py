@@ -49,9 +49,9 @@ def odd(build: Build) -> Build:
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
-    """One way for each model, another one each time; quickly, for half of them."""
+    """Each model is converted in two ways, which differ from model to model. Quick tests try half of the models."""
     if "way" in metafunc.fixturenames:
-        ways = [(b, WAYS[(n + k) % len(WAYS)]) for k in range(len(WAYS)) for n, b in enumerate(ODD)]
+        ways = [(b, WAYS[(n + k) % len(WAYS)]) for k in range(2) for n, b in enumerate(ODD)]
         names = [f"{b.__name__}-{target}-{'block' if block else 'region'}" for b, (target, block) in ways]
         metafunc.parametrize(("build", "way"), thinned(ways, len(ODD) // 2), ids=names)
 

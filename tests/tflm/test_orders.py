@@ -81,22 +81,22 @@ def test_reference_kernels_go_in_the_order_that_the_table_says(logged: dict[Orde
         assert distance(said) == distance(seen), f"{case}: the table forbids what is safe"
 
 
-SOME = [case for n, case in enumerate(CASES) if n % 3 == 0 or case.windows]
+SOME = [case for n, case in enumerate(CASES) if n % 4 == 0]
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("case", SOME, ids=str)
-def test_one_pixel_more_than_proved_is_wrong(case: OrderCase) -> None:
-    net, x, y = case.model()
-    order = order_of(case)
-    least = distance(order)
-    nearer = least - case.pixel
-    if not loses(order, nearer):  # a pooling window of stride 2 leaves room for a pixel, though not for part of one
-        nearer = least - case.pixel // case.output[-1]
-    inputs = [draw(net, t) for t in net.graph.inputs]
-    far = run(net, x, y, 4096, inputs)
-    assert all((a == b).all() for a, b in zip(run(net, x, y, least, inputs), far, strict=True))
-    assert any((a != b).any() for a, b in zip(run(net, x, y, nearer, inputs), far, strict=True))
+def test_one_pixel_more_than_proved_is_wrong() -> None:
+    for case in SOME:
+        net, x, y = case.model()
+        order = order_of(case)
+        least = distance(order)
+        nearer = least - case.pixel
+        if not loses(order, nearer):  # a pooling window of stride 2 leaves room for a pixel, though not for part of one
+            nearer = least - case.pixel // case.output[-1]
+        inputs = [draw(net, t) for t in net.graph.inputs]
+        far = run(net, x, y, 4096, inputs)
+        assert all((a == b).all() for a, b in zip(run(net, x, y, least, inputs), far, strict=True)), case
+        assert any((a != b).any() for a, b in zip(run(net, x, y, nearer, inputs), far, strict=True)), case
 
 
 def loses(order: AccessOrder, apart: int) -> bool:

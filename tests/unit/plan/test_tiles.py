@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from conftest import thinned
+from conftest import seeds
 from models import Net
 from unit.plan.tiled import OPTIONS, chains, chains_of, planned, settings_of, trace_of
 
@@ -25,31 +25,31 @@ from tflm_memopt.runtime import host, regions
 UNLIMITED = 1 << 40
 
 
-@pytest.mark.parametrize("seed", thinned(range(40), 3))
-def test_the_executor_fires_in_the_order_of_the_trace(seed: int) -> None:
-    model, found = planned(seed)
-    border_ = Int8Interface(model.graph, Changes(), {}, ())
-    new = read(pipeline.lower(model, border_, found, OPTIONS))
-    blocks = [step for step in found.plan.steps if isinstance(step, Block)]
-    regions_ = regions.regions(new)
-    numbers = list(dict.fromkeys(block.region for block in blocks))
-    assert len(regions_) == len(numbers)
-    for region, number in zip(regions_, numbers, strict=True):
-        expected, base = [], 0
-        for block in (b for b in blocks if b.region == number):
-            trace = trace_of(block, found.graph.ops)
-            at = {stage.op: base + i for i, stage in enumerate(block.stages)}
-            walked = {m.key: m.units for m in trace.members}
-            for moment in trace.moments.tolist():
-                key, firing = int(trace.op[moment]), int(trace.firing[moment])
-                u = walked[key]
-                tile = int(u.x0[firing]) // u.walk.tile if u.walk.tile else 0
-                unit = (int(u.strip[firing]), int(u.group[firing]), tile, int(u.row[firing]))
-                expected.append(host.Firing(at[key], *unit))
-            base += len(block.stages)
-        inputs = [np.zeros(new.graph.tensors[t].nbytes, np.int8) for t in region.inputs]
-        sizes = [new.graph.tensors[t].nbytes for t in region.outputs]
-        assert host.firing_order(region.program, inputs, sizes) == expected
+def test_the_executor_fires_in_the_order_of_the_trace() -> None:
+    for seed in seeds(16):
+        model, found = planned(seed)
+        border_ = Int8Interface(model.graph, Changes(), {}, ())
+        new = read(pipeline.lower(model, border_, found, OPTIONS))
+        blocks = [step for step in found.plan.steps if isinstance(step, Block)]
+        regions_ = regions.regions(new)
+        numbers = list(dict.fromkeys(block.region for block in blocks))
+        assert len(regions_) == len(numbers)
+        for region, number in zip(regions_, numbers, strict=True):
+            expected, base = [], 0
+            for block in (b for b in blocks if b.region == number):
+                trace = trace_of(block, found.graph.ops)
+                at = {stage.op: base + i for i, stage in enumerate(block.stages)}
+                walked = {m.key: m.units for m in trace.members}
+                for moment in trace.moments.tolist():
+                    key, firing = int(trace.op[moment]), int(trace.firing[moment])
+                    u = walked[key]
+                    tile = int(u.x0[firing]) // u.walk.tile if u.walk.tile else 0
+                    unit = (int(u.strip[firing]), int(u.group[firing]), tile, int(u.row[firing]))
+                    expected.append(host.Firing(at[key], *unit))
+                base += len(block.stages)
+            inputs = [np.zeros(new.graph.tensors[t].nbytes, np.int8) for t in region.inputs]
+            sizes = [new.graph.tensors[t].nbytes for t in region.outputs]
+            assert host.firing_order(region.program, inputs, sizes) == expected
 
 
 def figures(chain: Chain, settings: Settings, every: int) -> Iterator[tuple[Candidate, int, int]]:
@@ -78,12 +78,12 @@ def test_the_search_knows_what_blocks_of_an_image_network_take(switches: dict[st
     assert abs(np.median(errors)) <= 0.05
 
 
-@pytest.mark.parametrize("seed", thinned(range(40), 3))
-def test_no_block_computes_more_than_the_search_allowed_for(seed: int) -> None:
+def test_no_block_computes_more_than_the_search_allowed_for() -> None:
     """Pixels at the edges that nobody reads are not computed: then it is less."""
-    for chain in chains(seed):
-        for block, _, macs in figures(chain, settings_of(seed), every=1):
-            assert macs <= block.macs
+    for seed in seeds(16):
+        for chain in chains(seed):
+            for block, _, macs in figures(chain, settings_of(seed), every=1):
+                assert macs <= block.macs
 
 
 @pytest.mark.parametrize(("size", "tiled"), [(512, True), (513, False)])

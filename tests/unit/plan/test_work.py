@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from itertools import pairwise
 
 import pytest
-from conftest import thinned
+from conftest import seeds
 from models import Net
 from streaming import Streaming
 from unit.plan.tiled import planned
@@ -116,22 +116,22 @@ def test_builtin_operators_are_not_counted() -> None:
     assert [w.kernel.split()[0] for w in works(net.model(net.unary("RELU", x, out=(0.1, 0))))] == ["CONV", "LOOKUP"]
 
 
-@pytest.mark.parametrize("seed", thinned(range(12), 4))
-def test_firings_one_by_one(seed: int) -> None:
+def test_firings_one_by_one() -> None:
     """In any plan: pixels, taps and bytes written, counted firing by firing."""
-    _, found = planned(seed)
-    plan, ops = found.plan, found.graph.ops
-    members = [
-        (m, trace_of(step, ops).fires(m.key)[1].tolist())
-        for step in plan.steps
-        if isinstance(step, Block)
-        for m in trace_of(step, ops).members
-    ]
-    for done, (m, fired) in zip(work(plan, ops), members, strict=True):
-        assert done.firings == len(fired)
-        assert done.pixels == sum(int(m.units.x1[f] - m.units.x0[f]) for f in fired)
-        if not m.iterative and not m.op.access:
-            assert done.taps == sum(_taps(m, f) for f in fired)
+    for seed in seeds(12):
+        _, found = planned(seed)
+        plan, ops = found.plan, found.graph.ops
+        members = [
+            (m, trace_of(step, ops).fires(m.key)[1].tolist())
+            for step in plan.steps
+            if isinstance(step, Block)
+            for m in trace_of(step, ops).members
+        ]
+        for done, (m, fired) in zip(work(plan, ops), members, strict=True):
+            assert done.firings == len(fired)
+            assert done.pixels == sum(int(m.units.x1[f] - m.units.x0[f]) for f in fired)
+            if not m.iterative and not m.op.access:
+                assert done.taps == sum(_taps(m, f) for f in fired)
 
 
 def _taps(m: Member, f: int) -> int:
