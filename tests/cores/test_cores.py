@@ -17,12 +17,15 @@ from tflm_memopt.ops.packing import Family
 from tflm_memopt.runtime import host
 
 QUICK = ("m4",)
+WHOLE = ("m0", "m4", "m55", "rv32v")
+"""Cores that run all trained models: one for each family of kernels."""
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     if "core" in metafunc.fixturenames:
         marks = {name: () if name in QUICK else (pytest.mark.slow,) for name in CORES}
-        metafunc.parametrize("core", [pytest.param(c, id=c.name, marks=marks[c.name]) for c in CORES.values()])
+        names = WHOLE if metafunc.function is test_whole_models else CORES
+        metafunc.parametrize("core", [pytest.param(CORES[n], id=n, marks=marks[n]) for n in names])
 
 
 @pytest.fixture(autouse=True)

@@ -9,7 +9,6 @@ from conftest import EXAMPLE, examples, optimized
 from cores.cases import Case, Outcome, model_cases, run
 from cores.core import CORES, Core, in_spike, missing_tools, vectors
 from cores.draws import DRAWS, converted_cases
-from cores.weighed import Weighed, bits_of, spans_of, weighed
 from models import Net
 from property.oracle import assert_same_bytes, convert
 
@@ -112,32 +111,3 @@ def test_dilated_windows_in_whole_rows() -> None:
 def test_whole_rows_take_no_more_instructions_than_this(kernel: int, target: str, most: int) -> None:
     """For each pixel: a row whose pixels are made one by one is right as well, but takes more."""
     assert spent(RV32V, in_rows(layer(kernel), target)) <= most * 16 * 16
-
-
-@pytest.mark.slow
-@pytest.mark.skipif(bool(missing_tools(SPIKE)), reason=missing_tools(SPIKE))
-def test_bytes_of_vectors_weigh_less_than_half_of_scalar_instructions() -> None:
-    scalar, cases = spent(CORES["rv32"], in_rows(mobile(), "generic")), in_rows(mobile(), "rv32-v")
-    found = weighed(RV32V, cases, 128)
-    assert abs(found.instructions / spent(RV32V, cases) - 1) <= 0.001  # with the clock's own functions
-    assert found.instructions < found.weight <= 0.5 * scalar
-
-
-def test_what_a_vector_instruction_weighs() -> None:
-    log = """\
-core   0: 0x80000000 (0x00000013) nop
-core   0: 0x80000004 (0x00008067) ret
-core   0: 3 0x80000004 (0x00008067)
-core   0: 0x80000008 (0x0d3f7f57) vsetvli t5, t5, e32, m8, ta, ma
-core   0: 3 0x80000008 (0x0d3f7f57) x30 0x00000020
-core   0: 0x8000000c (0x0207e007) vle32.v v0, (a5)
-core   0: 3 0x8000000c (0x0207e007) e32 m8 l32 v0  0x00
-core   0: 0x80000010 (0xf6c8e057) vwmacc.vx v0, a7, v12
-core   0: 3 0x80000010 (0xf6c8e057) e16 m4 l8 v0  0x00
-core   0: 0x80000014 (0x02078027) vse8.v  v0, (a5)
-core   0: 3 0x80000014 (0x02078027) mem 0x80000000 0x00
-core   0: 0x80000018 (0x00000013) nop
-"""
-    (span,) = spans_of(log.splitlines(), "0x80000004", "0x80000018")
-    assert span == Weighed(5, 3, 1 + 1 + 32 * 4 / 8 + 8 * 4 / 8 + 1)
-    assert [bits_of(name, 16) for name in ("vlse8.v", "vnclip.wv", "vsext.vf2", "vadd.vv")] == [8, 32, 16, 16]

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import importlib
 import json
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
@@ -15,13 +13,10 @@ from conftest import ROOT
 from e2e.test_msf_cnn import LAYERS, layer
 
 import tflm_memopt
-from tflm_memopt.options import DEFAULTS
 from tflm_memopt.runtime.process import run_model
 
 sys.path.insert(0, str(ROOT / "benchmarks"))
 import int8_models
-import published
-import tables
 from papers.fused_tiling import examples, tiled_paths
 from papers.msf_cnn import executed
 from papers.msf_cnn.nets import read as read_nets
@@ -39,35 +34,6 @@ RESIDUAL = [
     layer("gap", 4, 8, 8) | {"ho": 1, "wo": 1},
     layer("fc", 1, 8, 10),
 ]
-
-
-CONVERTED: dict[tuple[bytes, str], tflm_memopt.Optimized] = {}
-"""What tables and tests made of models, by these and the options: they have many in common."""
-_OPTIMIZE = tflm_memopt.optimize
-
-
-def converted(model: bytes, *, name: str = "", **options: Any) -> tflm_memopt.Optimized:
-    """optimize(), once for each model and options; the first one says the name."""
-    key = model, repr(sorted({**DEFAULTS, **options}.items()))
-    if key not in CONVERTED:
-        CONVERTED[key] = _OPTIMIZE(model, name=name, **options)
-    return CONVERTED[key]
-
-
-def run_here(table: published.Table, page: Path, folders: Mapping[str, Path]) -> None:
-    """A table's command in this process, so that no model is converted twice."""
-    script, *arguments = tables.command(table, page, folders)
-    module = importlib.import_module(script.removesuffix(".py").replace("/", "."))
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(sys, "argv", [script, *arguments])
-        assert not module.main()
-
-
-@pytest.fixture
-def once(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Models are converted once for all tests that ask for this."""
-    monkeypatch.setattr(tflm_memopt, "optimize", converted)
-    monkeypatch.setattr(tables, "_run", run_here)
 
 
 # ---- int8 models of layer lists ----
@@ -95,28 +61,9 @@ def test_the_model_computes_what_its_layers_say() -> None:
 
 
 @pytest.mark.slow
-def test_executed(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    (tmp_path / "tiny_residual_tail.json").write_text(json.dumps(RESIDUAL))
-    page = tmp_path / "page.md"
-    page.write_text("<!-- executed:begin -->\n<!-- executed:end -->")
-    arguments = ["--nets", str(tmp_path), "--only", "tiny", "--max-macs", "1", "4", "--runs", "1", "--json"]
-    arguments += ["--update", str(page)]
-    assert executed.main(arguments) == 0
-    once, most = json.loads(capsys.readouterr().out)
-    assert once["overhead"] == 1.0
-    assert most["total"] <= once["total"] < once["original"]
-    for row in (once, most):
-        assert row["bit_exact"]
-        assert row["runs"] == 4
-        assert row["counted"] <= row["head"] == row["total"] - row["tail"]
-    assert page.read_text().count("| tiny_residual_tail |") == 2
-
-
-@pytest.mark.slow
 @pytest.mark.parametrize(
     ("net", "overhead", "most"), [("mn2-vww5", 1.1, 8_800), ("mbv2-w035", 1.1, 7_400), ("mbv2-w035", 4.0, 5_900)]
 )
-@pytest.mark.usefixtures("once")
 def test_plans_of_the_frontier_are_executed(
     net: str, overhead: float, most: int, outside: Callable[[str], Path]
 ) -> None:
@@ -186,28 +133,3 @@ def test_the_running_example_tiled_by_depth_has_the_same_bytes() -> None:
 
 
 # ---- where tables go ----
-
-
-AGAIN = sorted((t for t in published.TABLES if not t.of), key=lambda t: t.command)
-"""One command may make several: it is run once by the worker that has them."""
-OUTSIDE = {"models": ".", "nets": "paper_nets"}
-"""Folders of public files that tables are made of."""
-MADE: tables.Pages = {}
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("table", [t for t in AGAIN if not t.folders], ids=lambda t: f"{t.page}:{t.name}")
-@pytest.mark.usefixtures("once")
-def test_tables_that_are_quick_to_make_are_those_of_the_tree(table: published.Table) -> None:
-    """`python benchmarks/tables.py --write` makes them again; --check looks at the others as well."""
-    assert tables.stale(table, ROOT, {}, MADE) == ""
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize(
-    "table", [t for t in AGAIN if t.folders and t.folders <= OUTSIDE.keys()], ids=lambda t: f"{t.page}:{t.name}"
-)
-@pytest.mark.usefixtures("once")
-def test_tables_of_public_models_are_those_of_the_tree(table: published.Table, outside: Callable[[str], Path]) -> None:
-    folders = {name: outside(folder) for name, folder in OUTSIDE.items()}
-    assert tables.stale(table, ROOT, folders, MADE) == ""

@@ -70,20 +70,6 @@ def follow(commands: str, checkout: Path, environment: Mapping[str, str]) -> str
     return done.stdout
 
 
-@pytest.mark.slow
-@pytest.mark.skipif(not shutil.which("c++"), reason="no C++ compiler, which the page asks for")
-def test_the_five_minute_start(tmp_path: Path) -> None:
-    commands = commands_of("docs/start.md")
-    assert commands.count("tflm-memopt ") == 4
-    checkout = tmp_path / "checkout"
-    check_out(checkout)
-    said = follow(commands, checkout, {})
-    assert "no difference in" in said
-    assert "under the official TFLM interpreter" in said
-    assert "\n nano33ble " in said
-    assert (checkout / "out/shapes_int8.report.html").exists()
-
-
 def an_environment(folder: Path) -> dict[str, str]:
     """With nothing installed but what this one has, so that pip has nothing to download."""
     venv.create(folder, with_pip=True)

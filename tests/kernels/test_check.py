@@ -130,6 +130,7 @@ def test_only_what_is_whole_is_turned(program: Callable[[], Program], number: in
     [
         (patched(HEADER, 0, magic=1), Status.MAGIC),
         (patched(HEADER, 0, version=1), Status.VERSION),
+        (patched(HEADER, 0, version=9), Status.VERSION),
         (patched(HEADER, 0, size=1 << 20), Status.TRUNCATED),
         (patched(HEADER, 0, size=8), Status.TABLE),
         (patched(HEADER, 0, ops=1 << 20), Status.TABLE),

@@ -23,7 +23,7 @@ from tflm_memopt import App, AppModel, optimize
 from tflm_memopt.application.results import AppOptimized
 from tflm_memopt.runtime.process import run_model
 
-STEPS, BOTH, PIPELINE = 1_000, 255, 254
+STEPS, BOTH, PIPELINE = 300, 255, 254
 pytestmark = [pytest.mark.slow, pytest.mark.skipif(bool(MISSING), reason=MISSING)]
 LOW: Mapping[str, Any] = {"effort": "low", "seconds": 0.2}
 
@@ -49,7 +49,7 @@ def three() -> App:
 
 
 @pytest.mark.parametrize("build", [two, three])
-def test_a_thousand_turns_in_random_order(machine: Machine, build: Any) -> None:
+def test_turns_in_random_order(machine: Machine, build: Any) -> None:
     result = optimize(build())
     order, runs = interleaved(result, STEPS)
     assert len(order) > 0.9 * STEPS
@@ -70,7 +70,7 @@ def test_out_of_turn_nothing_runs(machine: Machine) -> None:
     app = pausing(0.2)
     result = optimize(replace(app, models={**app.models, "other": AppModel(small(7))}))
     order, runs = interleaved(result, STEPS)
-    assert compare(machine, result, order, runs) > 100
+    assert compare(machine, result, order, runs) > 30
 
 
 def test_a_partition_pauses_for_the_other(machine: Machine) -> None:
