@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import sys
 from collections.abc import Callable, Sequence
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
@@ -123,12 +124,10 @@ def test_published_splits_are_bit_exact() -> None:
 
 
 def test_the_best_weight_partition(capsys: pytest.CaptureFixture[str]) -> None:
-    """Executed on processes as planned, with sums of one, two and three bytes; the table of the page."""
-    page = (ROOT / "docs/several-devices.md").read_text()
+    """Executed on processes as planned, with sums of one, two and three bytes."""
     assert weight_partition.main([]) == 0
     rows = [line.removesuffix("yes |").rstrip() for line in capsys.readouterr().out.splitlines()[2:]]
     assert [row.split("|")[-2].strip() for row in rows] == ["34", "30", "26", "22"]
-    assert all(row in page for row in rows)
 
 
 @pytest.mark.parametrize("devices", [2, 3, 6])
@@ -188,9 +187,8 @@ def test_the_grid_of_lines(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -
 SAID = ("sent", "estimated")
 
 
-def test_the_frontier_of_the_page(outside: Callable[[str], Path]) -> None:
-    kws, page = outside("mlperf_tiny_kws_dscnn_int8.tflite"), (ROOT / "docs/several-devices.md").read_text()
-    found = tflm_memopt.explore_devices(kws, 3, link="10kB/s,2ms", clock="80MHz", core="cortex-m4")
-    for p in found.points:
-        row = (round(p.milliseconds), p.ram, p.flash, p.sent, p.devices, len(p.channels), len(p.inputs))
-        assert f"| {' | '.join(f'{n:,}' for n in row)} |" in page
+def test_points_of_the_frontier_trade_time_for_memory(outside: Callable[[str], Path]) -> None:
+    kws = outside("mlperf_tiny_kws_dscnn_int8.tflite")
+    points = tflm_memopt.explore_devices(kws, 3, link="10kB/s,2ms", clock="80MHz", core="cortex-m4").points
+    assert len(points) > 2
+    assert all(a.milliseconds < b.milliseconds and a.ram + a.flash > b.ram + b.flash for a, b in pairwise(points))
