@@ -1,1 +1,1 @@
-"""Which operators run row by row, and all that planner, checker and lowering ask of one."""
+"""The operators that run row by row, with all that planner, checker and lowering need to know about each."""

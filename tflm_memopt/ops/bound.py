@@ -1,4 +1,4 @@
-"""Which description computes an operator, and what a call of it is given: extents, numbers and arrays of a RowOp."""
+"""The kernel description of each operator, and its arguments: extents, numbers and arrays of a RowOp."""
 
 from __future__ import annotations
 
@@ -18,16 +18,16 @@ from tflm_memopt.kernels.rewrites import Rewrite, distribute, jam, reduce, relay
 from tflm_memopt.ops.rowop import RowOp
 
 KernelArguments: TypeAlias = tuple[dict[str, int], dict[str, NDArray[Any]]]
-"""Extents and parameters; arrays in the description's own layout."""
+"""Extents and parameters, and arrays in the description's own layout."""
 
 
 @dataclass(frozen=True, slots=True)
 class Bound:
-    """A description, and how an operator's numbers become its."""
+    """A description, and the function that turns an operator's numbers into its arguments."""
 
     kernel: KernelProgram
     inputs: tuple[str, ...]
-    """The tensors that hold the operands, whole, NHWC."""
+    """Names of the tensors that hold the operands, whole, in NHWC."""
     give: Callable[[RowOp], KernelArguments]
 
 
@@ -98,7 +98,7 @@ def _converted(op: RowOp) -> KernelArguments:
 
 
 def _batch_matmul(op: RowOp) -> KernelArguments:
-    """One matrix by another."""
+    """Return the arguments for the product of two matrices."""
     multipliers, shifts = _scales(op)
     zeros = dict(zip(("zero_left", "zero_right"), op.input_zero_points, strict=True))
     return {
@@ -122,8 +122,9 @@ BOUND = (
     Bound(quantize, ("x",), _converted),
     Bound(dequantize, ("x",), _converted),
 )
-"""What is described so far, under the names of the kinds. Depthwise layers have as many channels out as in, operands of
-ADD one shape, and operands of BATCH_MATMUL are one matrix each."""
+"""Descriptions by the names of their kinds. They require that depthwise layers have as many output as input channels,
+that both operands of ADD have the same shape, and that each operand of BATCH_MATMUL is one matrix.
+"""
 SIDE_BY_SIDE: Mapping[str, tuple[Rewrite, ...]] = {
     "dense": (vectorise("n"), relayout("w", (1, 0))),
     "conv": (vectorise("k"), relayout("w", (1, 2, 3, 0))),
@@ -131,15 +132,16 @@ SIDE_BY_SIDE: Mapping[str, tuple[Rewrite, ...]] = {
     "max_pool": (vectorise("c"),),
     "add": (vectorise("i"),),
 }
-"""Schedules for vectors, by the description's name: output channels lie side by side, and so do weights. The others
-are for scalars alone."""
+"""Schedules for vector cores by description: output channels are adjacent, and so are their weights. The other
+descriptions run on scalars only.
+"""
 
 _BYTES: Mapping[str, tuple[Rewrite, ...]] = {
     "dense": (distribute("k"), reduce("k"), jam("n", 2)),
     "conv": (distribute("c"), reduce("c"), jam("k", 2)),
     "conv_pixel": (distribute("c"), reduce("c"), jam("k", 2)),
 }
-"""Where bytes are multiplied as they are."""
+"""Descriptions that multiply bytes directly."""
 SUMMED: Mapping[str, Mapping[str, tuple[Rewrite, ...]]] = {
     "dsp": {
         "dense": (reduce("k"), jam("n", 2)),
@@ -149,9 +151,9 @@ SUMMED: Mapping[str, Mapping[str, tuple[Rewrite, ...]]] = {
     "mve": _BYTES,
     "esp32s3": _BYTES,
 }
-"""Schedules for cores that add up products across lanes, by table and description: weights stay where they are."""
+"""Schedules for cores that sum products across lanes, by table and description. Weights keep their layout."""
 
 
 def bound_of(op: RowOp) -> Bound | None:
-    """The description of an operator's kind; None: it has none."""
+    """Return the description of an operator's kind, or None."""
     return next((bound for bound in BOUND if bound.kernel.name == op.kind.name.lower()), None)

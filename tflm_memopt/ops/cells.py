@@ -1,10 +1,10 @@
-"""Operators that have variables of their own, as rows: one step of time is one row.
+"""Parses operators with variables of their own into rows; one time step is one row.
 
-SVDF (micro/kernels/svdf_common.cc) is a dense layer whose outputs of the last steps a filter along time sums up: a
-CONV, and a DEPTHWISE over the rows that are kept of it. Of filters of rank r, r at a time make an output: they are r
-pixels of a row, over which the window goes.
+SVDF (micro/kernels/svdf_common.cc) is a dense layer followed by a filter along time over the layer's last outputs. It
+becomes a CONV and a DEPTHWISE over a state of rows. With filters of rank r, each output sums r filters; they are r
+pixels of a row, which the window covers.
 
-An LSTM (micro/kernels/lstm_eval.h) is one operator, whose every firing makes what it read of its two states anew.
+An LSTM (micro/kernels/lstm_eval.h) is one operator. Each firing rewrites its two states.
 """
 
 from __future__ import annotations
@@ -33,16 +33,20 @@ from tflm_memopt.ops.quant import Multiplier
 from tflm_memopt.ops.rowop import Access, RowOp, Rows, StateRing, Window
 
 GATE_SCALE, CURVE_SCALE = 2.0**-12, 2.0**-15
-"""What goes into the curves of gates, and what comes out of them."""
+"""Scales of the input and of the output of the gates' curves."""
 ONE_MORE = (
     4, 8, 12, 14, 15, 16, 17, 19, 20, 21, 22, 25, 27, 28, 29, 30, 31, 33, 34, 35, 37, 39, 40, 41, 43, 44, 45, 46, 49,
     50, 54, 62, 63, 64, 66, 82, 86, 93, 100, 103, 112, 116, 135, 255,
 )  # fmt: skip
-"""Where TFLM's sigmoid is one more than the nearest integer. A test compares it with every int16 that TFLM computes."""
+"""Indices at which TFLM's sigmoid is one above the nearest integer. A test compares the curve with TFLM for every
+int16.
+"""
 
 
 def svdf_features(context: OperatorContext) -> RowOp:
-    """SVDF's dense layer, a step: int8 of the state's scale, [1, rank, units]. Factors are taken in float32."""
+    """Parse SVDF's dense layer for one step: int8 with the state's scale, [1, rank, units]. Factors are computed in
+    float32.
+    """
     size, (x, features, state) = svdf_sizes(context), (context.input(k) for k in (0, 1, 4))
     weights = _values(context, 1).reshape(size.units, size.rank, size.inputs).transpose(1, 0, 2)
     scale = _scale(x) * _scale(features) / _scale(state)
@@ -63,7 +67,7 @@ def svdf_features(context: OperatorContext) -> RowOp:
 
 
 def svdf_time(context: OperatorContext) -> RowOp:
-    """SVDF's sums along time: of this step's features and, in the state, of those before."""
+    """Parse SVDF's sums along time, over this step's features and those in the state."""
     size, (time, state) = svdf_sizes(context), (context.input(k) for k in (2, 4))
     weights = _values(context, 2).reshape(size.units, size.rank, size.memory).transpose(2, 1, 0)
     scale = _scale(state) * _scale(time) / _scale(context.output)
@@ -87,7 +91,9 @@ def svdf_time(context: OperatorContext) -> RowOp:
 
 
 def lstm(context: OperatorContext) -> RowOp:
-    """UNIDIRECTIONAL_SEQUENCE_LSTM: weights [out][gate][in, then out]; the curve of its gates before their biases."""
+    """Parse UNIDIRECTIONAL_SEQUENCE_LSTM. Weights are [out][gate][input, then hidden]; `bias` holds the curve, then the
+    biases.
+    """
     x, hidden, cells = (context.input(k) for k in (0, HIDDEN, CELLS))
     steps, units = _steps(context), hidden.elements
     zero_points = _zero_point(x), _zero_point(hidden)
@@ -119,19 +125,23 @@ def lstm(context: OperatorContext) -> RowOp:
 
 
 def sigmoid_curve() -> NDArray[np.uint16]:
-    """65536 / (1 + e^(-i / 24)), rounded, as TFLM has it (kernels/internal/common.h): some are one more."""
+    """Return 65536 / (1 + e^(-i / 24)), rounded as in TFLM (kernels/internal/common.h), where some values are one
+    higher.
+    """
     curve = np.array([round(65536 / (1 + math.exp(-i / 24))) for i in range(256)], "<u2")
     curve[[*ONE_MORE]] += 1
     return curve
 
 
 def _steps(context: OperatorContext) -> int:
-    """Rows: a batch of one, whichever of the first two dimensions is that of time."""
+    """Return the number of time steps. The batch is 1, so it does not matter which of the first two
+    dimensions is time.
+    """
     return context.input().shape[0] * context.input().shape[1]
 
 
 def _gates(context: OperatorContext, x_zero: int, hidden_zero: int) -> tuple[NDArray[np.int8], NDArray[np.int32]]:
-    """Weights [out][gate][in, then out] and biases [out][gate][of the input, of what was made before]."""
+    """Return weights [out][gate][input, then hidden] and biases [out][gate][of the input, of the hidden state]."""
     of_input = np.stack([_values(context, k) for k in INPUT_WEIGHTS], 1)
     of_hidden = np.stack([_values(context, k) for k in HIDDEN_WEIGHTS], 1)
     biases = np.stack([_values(context, k) for k in BIASES], 1).astype(np.int64)
@@ -141,7 +151,7 @@ def _gates(context: OperatorContext, x_zero: int, hidden_zero: int) -> tuple[NDA
 
 
 def _gate_scales(context: OperatorContext) -> list[Multiplier]:
-    """PrepareGateParametersInteger, micro/kernels/lstm_eval_common.cc."""
+    """Return the gates' multipliers (PrepareGateParametersInteger, micro/kernels/lstm_eval_common.cc)."""
     x, hidden, cells = (float(_scale(context.input(k))) for k in (0, HIDDEN, CELLS))
     found: list[Multiplier] = []
     for of_input, of_hidden in zip(INPUT_WEIGHTS, HIDDEN_WEIGHTS, strict=True):
@@ -154,7 +164,7 @@ def _gate_scales(context: OperatorContext) -> list[Multiplier]:
 
 
 def _cell_range(context: OperatorContext, scale: float) -> int:
-    """The range of cells, in units of their scale (CreateLstmCellStateInfo), as `param` has it."""
+    """Return the range of cells in units of their scale (CreateLstmCellStateInfo), encoded as `param`."""
     clip, most = float(context.op.options.get("cellClip", 0.0)), (1 << 15) - 1
     high = int(min(clip / scale, most)) if clip > 0 else most
     low = -high if clip > 0 else -high - 1
@@ -162,7 +172,7 @@ def _cell_range(context: OperatorContext, scale: float) -> int:
 
 
 def _scaled(factor: float) -> dict[str, Any]:
-    """One multiplier."""
+    """Return one multiplier and shift as fields of a RowOp."""
     value, shift = quant.quantize_multiplier(factor)
     return {"multipliers": np.array([value], np.int32), "shifts": np.array([min(shift, 127)], np.int8)}
 
@@ -170,7 +180,7 @@ def _scaled(factor: float) -> dict[str, Any]:
 def _values(context: OperatorContext, k: int) -> NDArray[Any]:
     data = context.input(k).data
     if data is None:
-        raise ValueError(f"operand {k} of {context.op.type} is no constant")
+        raise ValueError(f"operand {k} of {context.op.type} is not a constant")
     return data
 
 

@@ -1,4 +1,6 @@
-"""An operator where it stands: its tensors, how their producers lay them out in rows, the geometry of its window."""
+"""An operator in its graph: its tensors, their row layout as written by their producers, and the geometry of its
+window.
+"""
 
 from __future__ import annotations
 
@@ -12,32 +14,35 @@ from tflm_memopt.ops.described import DESCRIBED
 from tflm_memopt.ops.rowop import Rows
 
 EXPLICIT_PADDING = "explicit_padding"
-"""Own key of Op.options: (top, bottom, left, right), instead of `padding`; a PAD operator was folded in."""
+"""Our own key of Op.options: (top, bottom, left, right), which replaces `padding` after a PAD operator was folded in.
+"""
 
 PIECE = "piece"
-"""Own key of Op.options of SPLIT, SPLIT_V and UNPACK: (axis, begin, end) of the input, the operator's one output."""
+"""Our own key of Op.options of SPLIT, SPLIT_V and UNPACK: (axis, begin, end) in the input for the operator's only
+output.
+"""
 
 STEPS = "steps"
-"""Own key of Op.options of an operator that moves data: those that it stands for, in order, views among them."""
+"""Our own key of Op.options of a data movement: the operators that it stands for, in order, including views."""
 
 EVERY_OPERAND = ("CONCATENATION", "PACK")
-"""They read all their operands at run time."""
+"""Operators that read all their operands at run time."""
 
 TWO_OPERANDS = ("ADD", "SUB", "MUL", "MAXIMUM", "MINIMUM", "SQUARED_DIFFERENCE", "PRELU")
-"""They compute element by element, what is smaller repeated, and one of them may be a constant."""
+"""Element-wise operators of two operands. The smaller operand is broadcast, and one of them may be a constant."""
 
 VARIABLES: Mapping[str, tuple[int, ...]] = {"SVDF": (4,), "UNIDIRECTIONAL_SEQUENCE_LSTM": (18, 19)}
-"""Operands of an operator that are variables of its own: it reads and writes them."""
+"""Operands that are an operator's own variables, which it reads and writes."""
 
 ONE_PIXEL = 1024
-"""One pixel in RESIZE_BILINEAR's positions."""
+"""One pixel in the positions of RESIZE_BILINEAR."""
 
 AXES = "axes"
-"""Own key of Op.options of MEAN: the axes of its input, instead of those in its second operand."""
+"""Our own key of Op.options of MEAN: the axes of its input, which replace the second operand."""
 
 
 def natural_rows(shape: tuple[int, ...]) -> Rows | None:
-    """How a tensor is seen in rows when nothing else decides; None for a batch, a scalar or more than four dimensions.
+    """Return the default view of a tensor as rows, or None for a batch, a scalar or more than four dimensions.
 
     >>> natural_rows((1, 4, 5, 6)), natural_rows((1, 1, 5, 6)), natural_rows((1, 6))
     (Rows(h=4, w=5, c=6), Rows(h=5, w=1, c=6), Rows(h=1, w=1, c=6))
@@ -53,7 +58,7 @@ def natural_rows(shape: tuple[int, ...]) -> Rows | None:
 
 
 def any_rows(shape: tuple[int, ...], like: int = 0) -> Rows:
-    """The natural rows; of batches or more than four dimensions, `like` rows if the first dimensions make so many.
+    """Return the natural rows. Other shapes are cut into `like` rows if their leading dimensions allow it.
 
     >>> any_rows((1, 4, 5, 2, 3), 4), any_rows((2, 4, 5, 3))
     (Rows(h=4, w=10, c=3), Rows(h=8, w=5, c=3))
@@ -67,7 +72,7 @@ def any_rows(shape: tuple[int, ...], like: int = 0) -> Rows:
 
 
 def broadcast_rows(shape: tuple[int, ...], output: tuple[int, ...]) -> Rows:
-    """An operand of at most four dimensions beside an output of batch size 1, in rows as the output's natural ones.
+    """Return a broadcast operand of at most four dimensions as rows that match the natural rows of the output.
 
     >>> broadcast_rows((6,), (1, 4, 5, 6)), broadcast_rows((5, 1), (1, 1, 5, 6))
     (Rows(h=1, w=1, c=6), Rows(h=5, w=1, c=1))
@@ -77,22 +82,22 @@ def broadcast_rows(shape: tuple[int, ...], output: tuple[int, ...]) -> Rows:
 
 
 def byte_shape(tensor: Tensor) -> tuple[int, ...]:
-    """The shape, an int16 channel counting as two, a float32 channel as four."""
+    """Return the shape with the last dimension in bytes."""
     size = {"INT16": 2, "FLOAT32": 4}.get(tensor.dtype, 1)
     return (*tensor.shape[:-1], tensor.shape[-1] * size) if tensor.shape else tensor.shape
 
 
 class Span(NamedTuple):
-    """A window along one dimension."""
+    """A window's output size and padding along one dimension."""
 
     output: int
     before: int
     after: int
-    """Padding at both ends."""
+    """Padding before the start and after the end."""
 
 
 def span(size: int, kernel: int, stride: int, dilation: int, padding: str | tuple[int, int]) -> Span:
-    """Output size and padding: ComputeOutSize and ComputePaddingWithOffset (kernels/padding.h).
+    """Return output size and padding, as ComputeOutSize and ComputePaddingWithOffset do (kernels/padding.h).
 
     Explicit padding, (before, after), is VALID on a padded input.
 
@@ -110,17 +115,17 @@ def span(size: int, kernel: int, stride: int, dilation: int, padding: str | tupl
 
 @dataclass(frozen=True, slots=True)
 class OperatorContext:
-    """One operator of a graph, with what its neighbours decided."""
+    """One operator of a graph, with the row layouts that its neighbours chose."""
 
     graph: Graph
     op: Op
     aliases: Mapping[TensorId, TensorId] = field(default_factory=dict)
-    """view -> the tensor whose bytes it shares."""
+    """For each view, the tensor whose bytes it shares."""
     written: Mapping[TensorId, Rows] = field(default_factory=dict)
-    """How the row operators before this one write their outputs."""
+    """Row layouts of the outputs of the row operators before this one."""
 
     def tensor(self, k: int) -> Tensor | None:
-        """Operand k, None when it is absent."""
+        """Return operand k, or None if it is absent."""
         present = k < len(self.op.inputs) and self.op.inputs[k] != ABSENT
         return self.graph.tensors[self.op.inputs[k]] if present else None
 
@@ -129,8 +134,9 @@ class OperatorContext:
 
     @property
     def activations(self) -> tuple[Tensor, ...]:
-        """What is read at run time: the first operand; of CONCATENATION all, of GATHER the indices; of ADD and the like
-        both, or the one that is no constant; what a user describes.
+        """Tensors that are read at run time: usually the first operand. CONCATENATION and PACK read all operands,
+        GATHER the indices, ADD and similar operators their non-constant operands, and custom operators what their
+        description reads.
         """
         if self.op.type in TWO_OPERANDS:
             both = self.input(0), self.input(1)
@@ -144,14 +150,14 @@ class OperatorContext:
         return self.graph.tensors[self.op.outputs[0]]
 
     def storage(self, k: int = 0) -> TensorId:
-        """The tensor that holds operand k's bytes."""
+        """Return the tensor that holds operand k's bytes."""
         tensor = self.op.inputs[k]
         while tensor in self.aliases:
             tensor = self.aliases[tensor]
         return tensor
 
     def producer_rows(self, k: int = 0) -> Rows:
-        """How operand k lies in memory: as its producer writes it, else as its shape says."""
+        """Return the row layout of operand k: as its producer writes it, or else from its shape."""
         storage = self.storage(k)
         known = (
             self.written.get(storage)
@@ -161,7 +167,7 @@ class OperatorContext:
         return known or any_rows(byte_shape(self.input(k)))
 
     def kernel(self) -> tuple[int, int]:
-        """Height and width of the window of a convolution or a pool."""
+        """Return height and width of the window of a convolution or a pool."""
         filter_ = self.tensor(1)
         if filter_ is not None:
             return filter_.shape[1], filter_.shape[2]
@@ -174,7 +180,7 @@ class OperatorContext:
         return int(self.op.options.get("dilationHFactor", 1)), int(self.op.options.get("dilationWFactor", 1))
 
     def spans(self) -> tuple[Span, Span]:
-        """The window along H and along W of a rank-4 input."""
+        """Return the window along H and along W of a rank-4 input."""
         options, (_, h, w, _) = self.op.options, self.input().shape
         explicit = options.get(EXPLICIT_PADDING)
         vertical, horizontal = (explicit[:2], explicit[2:]) if explicit else (options["padding"],) * 2
@@ -186,13 +192,13 @@ class OperatorContext:
         return span(h, kernel_h, stride_h, dilation_h, vertical), span(w, kernel_w, stride_w, dilation_w, horizontal)
 
     def output_spans(self) -> tuple[Span, Span]:
-        """The window of the convolution that leads from a TRANSPOSE_CONV's output to its input."""
+        """Return the window of the convolution that maps a TRANSPOSE_CONV's output to its input."""
         (kernel_h, kernel_w), (stride_h, stride_w), (_, h, w, _) = self.kernel(), self.strides(), self.output.shape
         padding = self.op.options["padding"]
         return span(h, kernel_h, stride_h, 1, padding), span(w, kernel_w, stride_w, 1, padding)
 
     def resize_scales(self) -> tuple[int, int]:
-        """Input rows and columns per output row and column of RESIZE_BILINEAR, in 1/1024."""
+        """Return input rows and columns per output row and column of RESIZE_BILINEAR, in units of 1/1024."""
         scales = []
         for size, output in zip(self.input().shape[1:3], self.output.shape[1:3], strict=True):
             less = int(bool(self.op.options["alignCorners"]) and output > 1)
@@ -200,16 +206,20 @@ class OperatorContext:
         return scales[0], scales[1]
 
     def reduced(self) -> tuple[bool, ...]:
-        """Whether each dimension of a reduction's input is reduced; those of size 1 are as they suit."""
+        """For each dimension of a reduction's input, return whether it is reduced. Dimensions of size 1 count as not
+        reduced.
+        """
         axes = self.axes()
         return tuple(a in axes and d > 1 for a, d in enumerate(self.input().shape))
 
     def is_image(self) -> bool:
-        """Whether the input is height, width and channels, at the most."""
+        """Return whether the input has no dimensions besides height, width and channels."""
         return math.prod(self.input().shape[:-3]) == 1
 
     def run(self) -> tuple[int, int, int] | None:
-        """Elements before, along and behind the dimensions that are reduced; None when they are not side by side."""
+        """Return the number of elements before, along and after the reduced dimensions, or None if these are not
+        adjacent.
+        """
         shape, reduced = self.input().shape, self.reduced()
         where = [a for a, gone in enumerate(reduced) if gone]
         first, end = (where[0], where[-1] + 1) if where else (0, 0)
@@ -218,7 +228,7 @@ class OperatorContext:
         return math.prod(shape[:first]), math.prod(shape[first:end]), math.prod(shape[end:])
 
     def axes(self) -> frozenset[int]:
-        """The axes that a reduction reduces, counted from the front."""
+        """Return the axes that a reduction reduces, as non-negative numbers."""
         own, rank = self.op.options.get(AXES), len(self.input().shape)
         operand = self.tensor(1)
         stated = operand.data.flatten().tolist() if operand is not None and operand.data is not None else ()

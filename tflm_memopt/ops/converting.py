@@ -1,6 +1,6 @@
-"""QUANTIZE and DEQUANTIZE as row operators: each element becomes one of another type, in its place.
+"""Parses QUANTIZE and DEQUANTIZE as row operators, which convert each element to another type.
 
-Between int8 and uint8 a table of 256 bytes does it; the other pairs of types have kinds of their own.
+A table of 256 bytes converts between int8 and uint8; other pairs of types have their own kinds.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from tflm_memopt.ops.kinds import KINDS, Kind
 from tflm_memopt.ops.rowop import RowOp
 
 Types = tuple[str, str]
-"""Names of the types of an element before and after."""
+"""Names of an element's types before and after the conversion."""
 
 QUANTIZES: Mapping[Types, Kind] = {
     ("FLOAT32", "INT8"): Kind.QUANTIZE,
@@ -29,23 +29,23 @@ QUANTIZES: Mapping[Types, Kind] = {
     ("INT16", "INT8"): Kind.NARROW,
     ("INT16", "INT16"): Kind.RESCALE_S16,
 }
-"""Those of TFLM's QUANTIZE (micro/kernels/quantize_common.cc) that run row by row."""
+"""Conversions of TFLM's QUANTIZE (micro/kernels/quantize_common.cc) that run row by row."""
 DEQUANTIZES: Mapping[Types, Kind] = {
     ("INT8", "FLOAT32"): Kind.DEQUANTIZE,
     ("INT16", "FLOAT32"): Kind.DEQUANTIZE_S16,
 }
-"""The same of DEQUANTIZE (micro/kernels/dequantize.cc)."""
+"""Conversions of TFLM's DEQUANTIZE (micro/kernels/dequantize.cc) that run row by row."""
 INTEGER_BITS = {"INT8": 9, "INT16": 16}
-"""Bits of an integer less its zero point, the sign included."""
+"""Bits of an integer minus its zero point, including the sign."""
 
 
 def is_table(types: Types) -> bool:
-    """Whether a table of bytes does it."""
+    """Return whether a table of bytes can convert these types."""
     return QUANTIZES.get(types) is Kind.LOOKUP
 
 
 def converted(context: OperatorContext) -> RowOp:
-    """QUANTIZE or DEQUANTIZE."""
+    """Parse QUANTIZE or DEQUANTIZE."""
     source, target = context.input(), context.output
     types, reads = (source.dtype, target.dtype), context.producer_rows()
     kind = QUANTIZES.get(types) or DEQUANTIZES[types]
@@ -80,7 +80,7 @@ def _zero_point(tensor: Tensor) -> int:
 
 
 def _bits(scale: float) -> int:
-    """The bits of a float32, as an int32.
+    """Return the bits of a float32 as an int32.
 
     >>> hex(_bits(1.0))
     '0x3f800000'

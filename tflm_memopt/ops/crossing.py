@@ -1,7 +1,7 @@
-"""SEND and RECEIVE: tensors that cross from one device to another, as a device's model names them.
+"""SEND and RECEIVE: operators that pass tensors between devices, as they appear in a device's model.
 
 In the model both are custom operators whose options are the bytes of a tmo_crossing. SEND reads the tensor and writes
-nothing, RECEIVE writes it and reads nothing: a tensor without elements stands for the link.
+nothing, and RECEIVE writes it and reads nothing; a tensor without elements stands for the link.
 """
 
 from __future__ import annotations
@@ -14,14 +14,14 @@ from tflm_memopt.ops.kinds import Kind
 from tflm_memopt.ops.rowop import Crossing, RowOp, Rows
 
 SEND, RECEIVE = "TMO_SEND", "TMO_RECEIVE"
-"""Custom codes."""
+"""Custom codes of the operators."""
 MOST_ROW_BYTES = 0xFFFF
-"""Bytes of a row that crosses."""
+"""Limit of the bytes in a row that is sent."""
 _OPTIONS = struct.Struct("<IHBB")
 
 
 def options(crossing: Crossing) -> bytes:
-    """Custom options of the operators at both ends.
+    """Return the custom options of the operators at both ends of a message.
 
     >>> options(Crossing(1, 2, 0, 1)).hex()
     '0100000002000001'
@@ -30,14 +30,14 @@ def options(crossing: Crossing) -> bytes:
 
 
 def crossing_of(op: Op) -> Crossing | None:
-    """What crosses by an operator of a model; None: nothing does."""
+    """Return the message that an operator of a model sends or receives, or None for other operators."""
     said = op.options.get("custom_options", b"")
     known = op.options.get("custom_code") in (SEND, RECEIVE) and len(op.inputs) == len(op.outputs) == 1
     return Crossing(*_OPTIONS.unpack(said)) if known and len(said) == _OPTIONS.size else None
 
 
 def rows_of(tensor: Tensor) -> Rows:
-    """The rows as which a tensor crosses: a strip of one row is one row.
+    """Return the rows of a tensor that is sent. A stripe of one row counts as one row.
 
     >>> rows_of(Tensor(0, "x", (1, 1, 4, 8), "INT8")), rows_of(Tensor(0, "x", (1, 8), "INT8"))
     (Rows(h=1, w=4, c=8), Rows(h=1, w=1, c=8))
@@ -47,7 +47,7 @@ def rows_of(tensor: Tensor) -> Rows:
 
 
 def crossed(context: OperatorContext) -> RowOp | None:
-    """The operator as rows; None: it is neither SEND nor RECEIVE."""
+    """Parse SEND or RECEIVE; return None for other operators."""
     crossing = crossing_of(context.op)
     if crossing is None:
         return None

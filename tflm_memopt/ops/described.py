@@ -1,4 +1,4 @@
-"""Operators that a user describes (own.py), beside those of opset.py, for as long as the process runs."""
+"""Registry of the user's custom operators (own.py), which lasts as long as the process."""
 
 from __future__ import annotations
 
@@ -7,33 +7,35 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 Numbers = Callable[[Any], Mapping[str, int] | None]
-"""The parameters of a description, for an operator of a model (an OperatorContext); None: it has another form."""
+"""Function that returns a description's parameters for an operator of a model (an OperatorContext), or None if the
+operator has a form that the description does not cover.
+"""
 
 
 class OwnOperator(NamedTuple):
-    """What a user says of an operator."""
+    """A user's definition of an operator."""
 
     numbers: Numbers
     identify: Callable[[Mapping[str, int]], int]
-    """The identity of the kernel for such channels and parameters."""
+    """Function that returns the identity of the kernel for given channels and parameters."""
     operands: int
-    """Tensors that it reads: the first one, or the first two."""
+    """Number of tensors that it reads: the first operand, or the first two."""
 
 
 DESCRIBED: dict[str, OwnOperator] = {}
-"""By TFLite's operator names."""
+"""Custom operators by TFLite's operator name."""
 
 
 @dataclass(frozen=True, slots=True)
 class OwnKernel:
-    """A description for certain extents and numbers."""
+    """A description compiled for certain extents and parameters."""
 
     identity: int
     channels: int
     operands: int
     function: str
-    """Its C, a function of this name: pixel_IDENTITY."""
+    """C code of the function pixel_IDENTITY."""
 
 
 MADE: dict[int, OwnKernel] = {}
-"""What the models needed that were read so far, by identity."""
+"""Custom kernels needed by the models read so far, by identity."""

@@ -1,4 +1,4 @@
-"""Operators of two operands, element by element, one of them repeated or constant: their geometry and their scales."""
+"""Parses element-wise operators of two operands, one of which may be broadcast or constant: geometry and scales."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ Factors = tuple[Multiplier, ...]
 
 
 class Arithmetic(NamedTuple):
-    """How an operator computes, as the executor wants it."""
+    """How an operator computes, in the executor's terms."""
 
     kind: Kind
     factors: Callable[[float, float, float], Factors]
-    """Multipliers, from the scales of operand 0, operand 1 and output."""
+    """Function from the scales of operand 0, operand 1 and output to multipliers."""
     left_shift: int = 0
 
 
@@ -33,12 +33,12 @@ def _none(a: float, b: float, out: float) -> Factors:
 
 
 def _product(a: float, b: float, out: float) -> Factors:
-    """CalculateOpDataMul, micro/kernels/mul_common.cc."""
+    """Return the multiplier of MUL (CalculateOpDataMul, micro/kernels/mul_common.cc)."""
     return (quant.quantize_multiplier(a * b / out),)
 
 
 def _prelu(a: float, b: float, out: float) -> Factors:
-    """CalculatePreluParams, micro/kernels/prelu_common.cc."""
+    """Return the multipliers of PRELU (CalculatePreluParams, micro/kernels/prelu_common.cc)."""
     return quant.rescale(a, out), quant.quantize_multiplier(a * b / out)
 
 
@@ -53,15 +53,15 @@ ARITHMETIC: Mapping[str, Arithmetic] = {
     ),
     "PRELU": Arithmetic(Kind.PRELU, _prelu),
 }
-"""By TFLite's operator names."""
+"""Operators by TFLite's name."""
 
 INT16: Mapping[str, Kind] = {"ADD": Kind.ADD_S16, "SUB": Kind.SUB_S16}
-"""Those that there are of int16."""
+"""Kinds of the operators that have int16 kernels."""
 WHOLE = (quant.INT8_MIN, quant.INT8_MAX)
 
 
 def binary(context: OperatorContext) -> RowOp:
-    """An operator of ARITHMETIC."""
+    """Parse an operator of ARITHMETIC."""
     kind, factors, param = ARITHMETIC[context.op.type]
     reads, writes = _rows(context)
     read = [k for k in range(2) if not context.input(k).constant]
@@ -91,7 +91,9 @@ def binary(context: OperatorContext) -> RowOp:
 
 
 def _rows(context: OperatorContext) -> tuple[tuple[Rows, Rows], Rows]:
-    """Operands of one shape lie in memory as the first one's producer writes it; else shapes decide."""
+    """Return the rows of both operands and the output. Operands of equal shape are laid out as the producer writes
+    them.
+    """
     shapes, item = [context.input(k).shape for k in range(2)], ITEM_BYTES[context.output.dtype]
     if shapes[0] == shapes[1]:
         rows = context.producer_rows(next(k for k in range(2) if not context.input(k).constant))
@@ -105,6 +107,6 @@ def _rows(context: OperatorContext) -> tuple[tuple[Rows, Rows], Rows]:
 def _constant(context: OperatorContext, k: int, rows: Rows) -> Constant:
     data = context.input(k).data
     if data is None:
-        raise ValueError(f"tensor {context.input(k).id} is no constant")
+        raise ValueError(f"tensor {context.input(k).id} is not a constant")
     stored = np.ascontiguousarray(data, "<i2" if context.output.dtype == "INT16" else np.int8)
     return Constant(k, rows, stored.reshape(-1).view(np.int8).reshape(rows.h, rows.w, rows.c))

@@ -1,6 +1,6 @@
-"""TFLM's fixed point arithmetic on arrays: what custom_ops/src/tmo/fixed.h is in C.
+"""TFLM's fixed-point arithmetic on arrays, the counterpart of custom_ops/src/tmo/fixed.h.
 
-Values are int64 here, so that a caller can see what an int32 would not hold; nothing wraps.
+Values are int64, so nothing wraps and a caller can detect values that do not fit an int32.
 """
 
 from __future__ import annotations
@@ -14,12 +14,12 @@ INT32_MIN, INT32_MAX = -(1 << 31), (1 << 31) - 1
 
 
 def fits_int32(values: Ints) -> NDArray[np.bool_]:
-    """Where an int32 holds the value."""
+    """Return which values fit an int32."""
     return (values >= INT32_MIN) & (values <= INT32_MAX)
 
 
 def high_mul(a: Ints, b: ArrayLike) -> Ints:
-    """SaturatingRoundingDoublingHighMul of int32 values: round(a * b / 2**31), halves up.
+    """Return round(a * b / 2**31) of int32 values, halves up (SaturatingRoundingDoublingHighMul).
 
     >>> high_mul(np.array([3, -3]), 1 << 30).tolist()
     [2, -1]
@@ -30,7 +30,7 @@ def high_mul(a: Ints, b: ArrayLike) -> Ints:
 
 
 def round_shift(x: Ints, exponent: ArrayLike) -> Ints:
-    """RoundingDivideByPOT: round(x / 2**exponent), halves away from zero.
+    """Return round(x / 2**exponent), halves away from zero (RoundingDivideByPOT).
 
     >>> round_shift(np.array([3, -3, 1]), 1).tolist()
     [2, -2, 1]
@@ -41,10 +41,8 @@ def round_shift(x: Ints, exponent: ArrayLike) -> Ints:
 
 
 def rescale(x: Ints, multiplier: ArrayLike, shift: ArrayLike) -> Ints:
-    """MultiplyByQuantizedMultiplier, two roundings (kernels/internal/common.cc). `x << shift` must fit an int32.
-
-    >>> rescale(np.array([100, -101]), 1 << 30, -1).tolist()
-    [25, -25]
+    """Return MultiplyByQuantizedMultiplier with two roundings (kernels/internal/common.cc). `x << shift` must fit an
+    int32.
     """
     shift = np.asarray(shift, np.int64)
     return round_shift(high_mul(x << np.maximum(shift, 0), multiplier), np.maximum(-shift, 0))

@@ -1,9 +1,9 @@
-"""The values that each channel can take, whatever the model's input: interval analysis over the whole int8 range.
+"""Interval analysis: the values that each channel can take for any int8 model input.
 
-Per channel of every tensor a lower and an upper bound, over all rows and pixels, padding's effect included. Every
-operator's arithmetic is monotone in each value that it reads, so the ends of an interval, requantized as TFLM does it,
-are the ends of the result. That holds only while no int32 wraps: where one may, the channel can take any value that the
-activation lets through. A channel whose bounds meet is constant.
+Each channel of every tensor has a lower and an upper bound over all rows and pixels, including the effect of padding.
+Every operator is monotone in each value that it reads, so the requantized ends of an interval are the ends of the
+result. This holds only if no int32 wraps; where one may wrap, the channel can take any value in the range of the
+activation. A channel whose bounds are equal is constant.
 """
 
 from __future__ import annotations
@@ -26,20 +26,20 @@ Bools = NDArray[np.bool_]
 
 @dataclass(frozen=True, slots=True)
 class Range:
-    """Bounds of each channel of a tensor, both included."""
+    """Inclusive bounds of each channel of a tensor."""
 
     low: Ints
     high: Ints
 
     @property
     def constant(self) -> Bools:
-        """The channels that hold one value in every pixel, for every input: `low`."""
+        """The channels that hold the value `low` in every pixel for every input."""
         return np.equal(self.low, self.high)
 
 
 def ranges(ops: Iterable[RowOp]) -> dict[TensorId, Range]:
-    """The range of each operator's output. `ops`: in an order in which they can run; tensors that none of them makes
-    may hold anything.
+    """Return the range of each operator's output. `ops` must be in execution order; other tensors may hold
+    any value.
     """
     known: dict[TensorId, Range] = {}
     for op in ops:
@@ -49,21 +49,25 @@ def ranges(ops: Iterable[RowOp]) -> dict[TensorId, Range]:
 
 
 def inputs(op: RowOp, known: Mapping[TensorId, Range]) -> tuple[Range, ...]:
-    """The ranges of an operator's inputs as it sees them; rows of a state may hold what its ring is filled with."""
+    """Return the ranges of an operator's inputs as it sees them. Rows of a state may also hold its initial
+    fill value.
+    """
     if op.older is not None:
         return tuple(_anything(rows.c) for rows in op.reads)
     return tuple(_seen(known.get(t), rows.c) for t, rows in zip(op.inputs, op.reads, strict=True))
 
 
 def meets_padding(op: RowOp) -> bool:
-    """Whether a window of the operator reaches over an edge of its input."""
+    """Return whether a window of the operator reaches over an edge of its input."""
     w, reads, writes = op.window, op.reads[0], op.writes
     bottom, right = w.reach_h(writes.h) - w.pad_top, w.reach_w(writes.w) - w.pad_left
     return w.pad_top > 0 or w.pad_left > 0 or bottom > reads.h or right > reads.w
 
 
 def _seen(made: Range | None, channels: int) -> Range:
-    """A reader whose pixels are cut otherwise than the producer's finds any of its channels in any of its own."""
+    """Return the range as a reader sees it. If its channels differ from the producer's, each may hold any of the
+    values.
+    """
     if made is None:
         return _anything(channels)
     if len(made.low) == channels:
@@ -75,12 +79,12 @@ def _anything(channels: int) -> Range:
     return Range(np.full(channels, INT8_MIN, np.int64), np.full(channels, INT8_MAX, np.int64))
 
 
-# ---- what an operator makes of the ranges that it reads ----
+# ---- range of an operator's output from the ranges of its inputs ----
 
 
 @dataclass(frozen=True, slots=True)
 class _Int32:
-    """Bounds of int32 values. Where `exact` is False a value may have wrapped, and the bounds are 0."""
+    """Bounds of int32 values. If `exact` is False, a value may have wrapped and the bounds are 0."""
 
     low: Ints
     high: Ints
@@ -94,7 +98,7 @@ def _int32(low: Ints, high: Ints, exact: Bools | None = None) -> _Int32:
 
 
 def _rescaled(x: _Int32, multipliers: NDArray[np.int32] | np.int32, shifts: NDArray[np.int8] | np.int8) -> _Int32:
-    """MultiplyByQuantizedMultiplier: the shift to the left may wrap, what follows cannot."""
+    """Return the range after MultiplyByQuantizedMultiplier. Its left shift may wrap; the following steps cannot."""
     left = np.maximum(np.asarray(shifts, np.int64), 0)
     exact = _int32(x.low << left, x.high << left, x.exact).exact
     low, high = (fixed.rescale(np.where(exact, end, 0), multipliers, shifts) for end in (x.low, x.high))
@@ -102,7 +106,7 @@ def _rescaled(x: _Int32, multipliers: NDArray[np.int32] | np.int32, shifts: NDAr
 
 
 def _output(op: RowOp, x: _Int32) -> Range:
-    """clamp(x + zero point)."""
+    """Return the range of clamp(x + zero point)."""
     sums = _int32(x.low + op.output_zero_point, x.high + op.output_zero_point, x.exact)
     low, high = op.activation
     return Range(
@@ -112,7 +116,7 @@ def _output(op: RowOp, x: _Int32) -> Range:
 
 
 def _requantized(op: RowOp, low: Ints, high: Ints) -> Range:
-    """clamp(rescale(x) + zero point), one scale for all channels or one for each."""
+    """Return the range of clamp(rescale(x) + zero point), with one scale or one per channel."""
     if op.multipliers is None or op.shifts is None:
         raise ValueError(f"{op.name} has no multipliers")
     return _output(op, _rescaled(_int32(low, high), op.multipliers, op.shifts))
@@ -131,13 +135,13 @@ def _depthwise(op: RowOp, x: Sequence[Range]) -> Range:
 
 
 def _centred(op: RowOp, x: Range) -> tuple[Ints, Ints]:
-    """What a tap multiplies; one in the padding counts as one at the zero point."""
+    """Return the range of input minus zero point. A tap in the padding counts as 0."""
     low, high = x.low - op.input_zero_points[0], x.high - op.input_zero_points[0]
     return (np.minimum(low, 0), np.maximum(high, 0)) if meets_padding(op) else (low, high)
 
 
 def _signed_sums(op: RowOp, taps: tuple[int, int]) -> tuple[Ints, Ints]:
-    """The positive and the negative weights, summed over the taps."""
+    """Return the sums of the positive and of the negative weights over the taps."""
     if op.weights is None:
         raise ValueError(f"{op.name} has no weights")
     weights = op.weights.astype(np.int64)
@@ -150,7 +154,9 @@ def _biased(op: RowOp, low: Ints, high: Ints) -> Range:
 
 
 def _operands(op: RowOp, x: Sequence[Range]) -> tuple[Range, Range]:
-    """Both operands, a constant one included; one that is repeated has one channel for all."""
+    """Return the ranges of both operands, including a constant one. A broadcast operand is repeated over
+    the channels.
+    """
     known = list(x)
     if op.constant:
         values = op.constant.values.reshape(-1, op.constant.rows.c).astype(np.int64)
@@ -189,7 +195,7 @@ def _extreme(op: RowOp, x: Sequence[Range]) -> Range:
 
 
 def _pool(op: RowOp, x: Sequence[Range]) -> Range:
-    """The average and the maximum of values lie between them; padding does not count."""
+    """Return the range of a pool. Average and maximum lie within the range of the values; padding does not count."""
     return Range(np.clip(x[0].low, *op.activation), np.clip(x[0].high, *op.activation))
 
 
@@ -226,4 +232,4 @@ _TRANSFER: Mapping[Kind, Callable[[RowOp, Sequence[Range]], Range]] = {
     Kind.LOOKUP: _lookup,
     Kind.GATHER: _gather,
 }
-"""What bounds the output of each kind. That of a kind that is missing, SOFTMAX among them, may be anything."""
+"""Functions that bound the output of each kind. A missing kind, such as SOFTMAX, can output any value."""

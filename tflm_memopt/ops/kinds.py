@@ -1,6 +1,6 @@
-"""What the executor runs, and what planner, checker and lowering ask of it: one row for each kind.
+"""The kinds of kernels that the executor runs, one row each with the traits that planner, checker and lowering need.
 
-custom_ops/include/tmo/kinds.def has the same rows in C; a test compares them.
+custom_ops/include/tmo/kinds.def has the same rows in C; a test compares both.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from tflm_memopt.kernels.needs import InputNeed, needs
 
 
 class Kind(enum.IntEnum):
-    """What the executor runs. Values are TMO_OP_* of custom_ops/include/tmo/program.h."""
+    """Kinds of kernels. The values are TMO_OP_* of custom_ops/include/tmo/program.h."""
 
     CONV = 1
     DEPTHWISE = 2
@@ -25,7 +25,7 @@ class Kind(enum.IntEnum):
     MEAN = 6
     SOFTMAX = 7
     LOOKUP = 8
-    """A byte for each byte, by a table (lookup.py): QUANTIZE int8 -> int8, RELU, LOGISTIC, HARD_SWISH, ..."""
+    """Maps each byte by a table (lookup.py): QUANTIZE int8 -> int8, RELU, LOGISTIC, HARD_SWISH, ..."""
     SUB = 9
     MUL = 10
     MAXIMUM = 11
@@ -33,60 +33,61 @@ class Kind(enum.IntEnum):
     SQUARED_DIFFERENCE = 13
     PRELU = 14
     SUMS = 15
-    """A convolution of some of its input channels: int32 sums, each of `param` bytes."""
+    """Convolution over some of the input channels; its int32 sums take `param` bytes each."""
     ADD_SUMS = 16
-    """Such sums added up, and scaled as the convolution's are."""
+    """Adds such sums and rescales them like the convolution."""
     GATHER = 40
-    """A row of a constant table for each int32 index: embeddings."""
+    """Copies a row of a constant table for each int32 index (embeddings)."""
     LOG_SOFTMAX = 41
     ARG_MAX = 42
-    """The int32 index of a pixel's greatest channel, or smallest one: four bytes."""
+    """Returns the int32 index of a pixel's largest or smallest channel, four bytes."""
     COPY = 20
-    """Bytes to other places, by `moves`: PAD, CONCATENATION, STRIDED_SLICE, SPACE_TO_DEPTH, ..."""
+    """Copies bytes as `moves` describes: PAD, CONCATENATION, STRIDED_SLICE, SPACE_TO_DEPTH, ..."""
     RESIZE_BILINEAR = 21
     TRANSPOSE_CONV = 22
     BATCH_MATMUL = 23
     LSTM = 24
-    """A step: of the input, and of two states, which it writes anew."""
+    """One step from the input and two states, which it rewrites."""
     SLIDING_SUM = 25
-    """A mean over a window that slides, by sums in a state: new rows are added, and those that leave taken off."""
+    """Mean over a sliding window, from sums in a state: new rows are added and leaving rows subtracted."""
     CONV_S16 = 30
-    """int16 activations, int8 weights: a channel takes two bytes, and Rows.c counts bytes."""
+    """int16 activations, int8 weights. A channel takes two bytes, and Rows.c counts bytes."""
     DEPTHWISE_S16 = 31
     ADD_S16 = 32
     SUB_S16 = 33
     LEAKY_RELU_S16 = 34
     TRANSPOSE_CONV_S16 = 35
     QUANTIZE = 50
-    """float32 to int8."""
+    """Converts float32 to int8."""
     QUANTIZE_S16 = 51
     DEQUANTIZE = 52
-    """int8 to float32."""
+    """Converts int8 to float32."""
     DEQUANTIZE_S16 = 53
     WIDEN = 54
-    """int8 to int16, rescaled."""
+    """Rescales int8 to int16."""
     NARROW = 55
-    """int16 to int8, rescaled."""
+    """Rescales int16 to int8."""
     RESCALE_S16 = 56
     SEND = 57
-    """Rows to another device, as they are."""
+    """Sends rows to another device unchanged."""
     RECEIVE = 58
-    """Rows from another device."""
+    """Receives rows from another device."""
     OWN = 59
-    """A pixel of a pixel, or of two, by a kernel of the application's own: own.py."""
+    """Computes a pixel from one or two pixels with a custom kernel of the application (own.py)."""
 
 
 GATES = 4
-"""Gates of an LSTM."""
+"""Number of gates of an LSTM."""
 GATE_SCALES = 2 * GATES + 4
-"""Its scales: of each gate's input and of what was made before; of both products that make the cells; of the output;
-and what brings cells to the units of their curve, a factor and bits to the right."""
+"""Number of scales of an LSTM: for each gate, the input's and the hidden state's; both products that make the cells;
+the output; and the factor and right shift from cells to the curve's units.
+"""
 OPERAND_SCALES = 3
-"""Scales of a kind that has one for each operand, then one for the output."""
+"""Number of scales of a kind with one per operand and one for the output."""
 
 
 class Constants(enum.Enum):
-    """What `weights` holds: its axes."""
+    """Axes of `weights`."""
 
     NONE = ()
     FILTER = ("out", "kernel_h", "kernel_w", "in")
@@ -97,64 +98,65 @@ class Constants(enum.Enum):
 
     @property
     def kernel_axes(self) -> tuple[int, ...]:
-        """Those of the kernel's rows and columns; () where there are none."""
+        """Positions of the axes of the kernel's rows and columns, or ()."""
         return tuple(self.value.index(name) for name in ("kernel_h", "kernel_w") if name in self.value)
 
 
 class Channels(enum.Enum):
-    """Which channels of its inputs an output channel is computed from."""
+    """The input channels from which an output channel is computed."""
 
     OWN = enum.auto()
-    """Channel c from channel c of each input."""
+    """Channel c is computed from channel c of each input."""
     FILTERED = enum.auto()
-    """Depthwise: channel c from channel c // (outputs / inputs)."""
+    """Depthwise: channel c is computed from channel c // (outputs / inputs)."""
     SUMMED = enum.auto()
-    """A weighted sum of all channels."""
+    """Each channel is a weighted sum of all channels."""
     ANY = enum.auto()
-    """No rule that anything makes use of."""
+    """No rule that anything uses."""
 
 
 @dataclass(frozen=True, slots=True)
 class Traits:
-    """All that is known of a kind apart from its numbers."""
+    """The properties of a kind."""
 
     reads: int = 1
-    """Bytes of an element that it reads."""
+    """Bytes of an input element."""
     writes: int = 1
-    """Bytes of an element that it writes."""
+    """Bytes of an output element."""
     constants: Constants = Constants.NONE
     channels: Channels = Channels.ANY
     elementwise: bool = False
-    """Each element of the output is computed from the element of each operand in its place, or one that is repeated."""
+    """Each output element is computed from the corresponding element of each operand, which may be broadcast."""
     operands: int | None = 1
-    """That it reads in rows; None: one or more. Of two, element by element, one that has height, width or channels 1 is
-    repeated along them."""
+    """Number of operands read in rows; None for one or more. Of two element-wise operands, one may be broadcast along
+    height, width or channels.
+    """
     has_access: bool = False
-    """It says itself which rows it reads: they are no window."""
+    """The operator itself defines which rows it reads; they are not a window."""
     slides: bool = False
-    """A window of rows and columns, which may be a single pixel."""
+    """It has a window of rows and columns, which may be a single pixel."""
     pools: bool = False
-    """A window of each channel on its own: it can be summed up a row at a time."""
+    """Its window covers each channel separately, so that it can be summed one row at a time."""
     runs_along: bool = False
-    """Its sums stay in the state: new rows are added, and those that leave a window are taken off."""
+    """Its sums stay in a state; new rows are added, and rows that leave the window are subtracted."""
     scales: int | None = 1
-    """Multipliers and shifts; None: one, or one for each output channel."""
+    """Number of multipliers and shifts; None for one, or one per output channel."""
     crosses: bool = False
-    """Its rows go to another device, or come from one."""
+    """Its rows are sent to another device or received from one."""
     named: bool = False
-    """Its kernel is one of the application's, which `param` names."""
+    """Its kernel belongs to the application; `param` identifies it."""
     biased: bool = False
-    """It may have a bias for each output channel."""
+    """It may have a bias per output channel."""
 
 
 WINDOW = needs(windows.max_pool).inputs["x"].along[:2]
-"""Rows and columns of an input under one window: what all that slide have in common."""
+"""Rows and columns of an input under one window, which are the same for all kinds with windows."""
 
 
 def _described(
     kernel: KernelProgram, scales: int | None = 0, constants: Constants = Constants.NONE, *, biased: bool = False
 ) -> Traits:
-    """What a description says of its accesses, with what the executor needs beside it."""
+    """Return the traits that follow from a description's accesses, combined with what the executor needs."""
     found = needs(kernel)
     inputs, writes = [*found.inputs.values()], found.output.type.nbytes
     reads = inputs[0].tensor.type.nbytes
@@ -183,7 +185,7 @@ def _channels(window: InputNeed) -> Channels:
 
 
 def _wide(narrow: Traits) -> Traits:
-    """The same of int16, whose sums have 64 bits, which no description has."""
+    """Return the traits of the int16 kind. No description has its 64-bit sums."""
     return replace(narrow, reads=2, writes=2)
 
 
@@ -234,10 +236,10 @@ KINDS: Mapping[Kind, Traits] = {
     Kind.RECEIVE: Traits(scales=0, crosses=True),
     Kind.OWN: Traits(operands=None, scales=0, named=True),
 }
-"""Elements, operands and accesses of those that are described follow from their descriptions."""
+"""Traits by kind. Elements, operands and accesses of described kinds follow from their descriptions."""
 WIDE: Mapping[Kind, Kind] = {
     Kind.CONV: Kind.CONV_S16,
     Kind.DEPTHWISE: Kind.DEPTHWISE_S16,
     Kind.TRANSPOSE_CONV: Kind.TRANSPOSE_CONV_S16,
 }
-"""Kinds with a filter, and those that they are when activations are int16."""
+"""The int16 kind of each kind with a filter."""

@@ -1,7 +1,7 @@
-"""Operators whose every output byte depends on one input byte: their tables of 256 bytes, as TFLM computes them.
+"""Tables of 256 bytes for operators that map each byte, computed as TFLM does.
 
-Entry x + 128 is the output for input x. The pinned wheel makes scales double before it divides or multiplies them, also
-where TFLM's source of August 2026 (90b983c2b) has float32.
+Entry x + 128 is the output for input x. The pinned wheel converts scales to double before it divides or multiplies
+them, even where TFLM's source of August 2026 (90b983c2b) uses float32.
 """
 
 from __future__ import annotations
@@ -22,24 +22,26 @@ Table = NDArray[np.int8]
 EVERY = np.arange(quant.INT8_MIN, quant.INT8_MAX + 1, dtype=np.int64)
 """All inputs, in the table's order."""
 MAX_SHIFT = 30
-"""By which MultiplyByQuantizedMultiplier may shift to the left."""
+"""Limit of MultiplyByQuantizedMultiplier's left shift."""
 MAX_ROUNDED = 2.0**30
-"""Largest float that becomes an int32, without what it is added to."""
+"""Largest float that may be converted to an int32 before an addition."""
 INTEGER_BITS = 4
 """Integer bits of the inputs of LOGISTIC and TANH."""
 
 
 class OutOfRange(ValueError):
-    """TFLM's arithmetic cannot do it, or its result depends on the C library."""
+    """The number is outside TFLM's arithmetic, or the result depends on the C library."""
 
 
 def table(op: Op, source: Quantization, target: Quantization) -> Table:
-    """The table of an operator of TABLES, one scale on either side. Raises OutOfRange, saying which number it is."""
+    """Return the table of an operator of TABLES with one scale per side. Raises OutOfRange, which names
+    the bad number.
+    """
     return TABLES[op.type](op, source, target)
 
 
 def requantized(source: Tensor, target: Tensor) -> Table:
-    """QUANTIZE of int8 or uint8 to either, one scale on both sides, its bytes taken for int8. Raises OutOfRange.
+    """Return the table of QUANTIZE between int8 and uint8, one scale per side, with bytes as int8. Raises OutOfRange.
 
     Requantize, kernels/internal/reference/requantize.h.
     """
@@ -55,18 +57,18 @@ def requantized(source: Tensor, target: Tensor) -> Table:
 
 
 def _quantize(op: Op, source: Quantization, target: Quantization) -> Table:
-    """Requantize of int8."""
+    """Return the table of QUANTIZE for int8 (Requantize)."""
     return _output(_rescaled(_centred(source), quant.rescale(source.scale[0], target.scale[0])), target)
 
 
 def _relu(op: Op, source: Quantization, target: Quantization) -> Table:
-    """ReluQuantized, micro/kernels/activations.h."""
+    """Return the table of RELU (ReluQuantized, micro/kernels/activations.h)."""
     positive: Table = np.maximum(_quantize(op, source, target), np.int8(target.zero_point[0]))
     return positive
 
 
 def _relu6(op: Op, source: Quantization, target: Quantization) -> Table:
-    """Relu6Quantized: clamped in the input's quantization; TFLM does not look at the output's."""
+    """Return the table of RELU6 (Relu6Quantized), which clamps in the input's quantization and ignores the output's."""
     scale = source.scale[0]
     if not quant.bounds_fit(scale):
         raise OutOfRange(f"input scale {scale:g}")
@@ -75,7 +77,7 @@ def _relu6(op: Op, source: Quantization, target: Quantization) -> Table:
 
 
 def _leaky_relu(op: Op, source: Quantization, target: Quantization) -> Table:
-    """QuantizeLeakyRelu, kernels/internal/reference/leaky_relu.h."""
+    """Return the table of LEAKY_RELU (QuantizeLeakyRelu, kernels/internal/reference/leaky_relu.h)."""
     scale_in, scale_out, alpha = source.scale[0], target.scale[0], float(op.options["alpha"])
     if not math.isfinite(alpha):
         raise OutOfRange(f"alpha {alpha:g}")
@@ -85,7 +87,9 @@ def _leaky_relu(op: Op, source: Quantization, target: Quantization) -> Table:
 
 
 def _abs(op: Op, source: Quantization, target: Quantization) -> Table:
-    """AbsEvalQuantized, micro/kernels/elementwise.cc: nothing is rescaled between equal scales."""
+    """Return the table of ABS (AbsEvalQuantized, micro/kernels/elementwise.cc), which does not rescale between equal
+    scales.
+    """
     x = np.abs(_centred(source))
     if source.scale[0] != target.scale[0]:
         x = _rescaled(x, quant.rescale(source.scale[0], target.scale[0]))
@@ -93,30 +97,36 @@ def _abs(op: Op, source: Quantization, target: Quantization) -> Table:
 
 
 def _logistic(op: Op, source: Quantization, target: Quantization) -> Table:
-    """Logistic, kernels/internal/reference/integer_ops/logistic.h; TFLM does not look at the output's scale."""
+    """Return the table of LOGISTIC (kernels/internal/reference/integer_ops/logistic.h). TFLM ignores the output's
+    scale.
+    """
     return _saturating(source, lambda x: round_shift(transcendental.logistic(x, INTEGER_BITS), 23) + quant.INT8_MIN)
 
 
 def _tanh(op: Op, source: Quantization, target: Quantization) -> Table:
-    """Tanh, kernels/internal/reference/integer_ops/tanh.h; TFLM does not look at the output's quantization."""
+    """Return the table of TANH (kernels/internal/reference/integer_ops/tanh.h). TFLM ignores the output's
+    quantization.
+    """
     return _saturating(source, lambda x: round_shift(transcendental.tanh(x, INTEGER_BITS), 24))
 
 
 def _saturating(source: Quantization, function: Callable[[Ints], Ints]) -> Table:
-    """A function of Q4 values, -128 and 127 beyond them (CalculateInputRadius, quantization_util.cc)."""
+    """Apply a function of Q4 values; inputs beyond its radius give -128 or 127 (CalculateInputRadius,
+    quantization_util.cc).
+    """
     fraction, shift = math.frexp(source.scale[0] * (1 << (31 - INTEGER_BITS)))
     if not -31 <= shift <= 62:
         raise OutOfRange(f"input scale {source.scale[0]:g}")
     radius = math.floor(((1 << INTEGER_BITS) - 1) * (1 << (31 - INTEGER_BITS)) / 2.0**shift)
     x = _centred(source)
     inside = np.abs(x) < radius
-    multiplier = quant.Multiplier(quant.round_away(fraction * (1 << 31)), min(shift, MAX_SHIFT))  # beyond: none inside
+    multiplier = quant.Multiplier(quant.round_away(fraction * (1 << 31)), min(shift, MAX_SHIFT))
     y = function(_rescaled(np.where(inside, x, 0), multiplier))
     return _bytes(np.where(inside, y, np.where(x <= -radius, quant.INT8_MIN, quant.INT8_MAX)))
 
 
 def _hard_swish(op: Op, source: Quantization, target: Quantization) -> Table:
-    """HardSwish, kernels/internal/reference/hard_swish.h: int16 arithmetic."""
+    """Return the table of HARD_SWISH in int16 arithmetic (HardSwish, kernels/internal/reference/hard_swish.h)."""
     to_output, to_unit = (quant.rescale(source.scale[0] / 128, scale) for scale in (target.scale[0], 3 / 32768))
     if to_output.shift > 0 or to_unit.shift > MAX_SHIFT:
         raise OutOfRange(f"scales {source.scale[0]:g} and {target.scale[0]:g}")
@@ -127,29 +137,34 @@ def _hard_swish(op: Op, source: Quantization, target: Quantization) -> Table:
     gate = _high_mul16(gate, to_unit)
     gate = _int16(gate << 1) if to_unit.shift > 0 else _round_shift16(gate, -to_unit.shift)
     gate = (gate + (1 << 15)) >> 1
-    product = np.sign(swish) * (np.abs(swish * gate) >> 15)  # towards zero; the gate is not negative
+    product = np.sign(swish) * (np.abs(swish * gate) >> 15)  # rounds towards zero, since the gate is not negative
     return _output(_round_shift16(product, -to_output.shift), target)
 
 
 def _high_mul16(x: Ints, multiplier: quant.Multiplier) -> Ints:
-    """SaturatingRoundingDoublingHighMul of int16 values, by a multiplier of 16 bits."""
+    """Return SaturatingRoundingDoublingHighMul of int16 values by a 16-bit multiplier."""
     rounded: Ints = (x * min((multiplier.value + (1 << 15)) >> 16, 0x7FFF) + (1 << 14)) >> 15
     return rounded
 
 
 def _int16(x: Ints) -> Ints:
-    """Saturated."""
+    """Saturate to int16."""
     return np.clip(x, -0x8000, 0x7FFF)
 
 
 def _round_shift16(x: Ints, exponent: int) -> Ints:
-    """RoundingDivideByPOT of int16 values, whose mask has 16 bits: beyond, it is 1 for 0 and more, -1 below."""
+    """Return RoundingDivideByPOT of int16 values. Its mask has 16 bits, so larger exponents give 1, or -1 for negative
+    values.
+    """
     return round_shift(x, exponent) if exponent < 16 else np.where(x < 0, -1, 1)
 
 
 @np.errstate(over="ignore", invalid="ignore")
 def _elu(op: Op, source: Quantization, target: Quantization) -> Table:
-    """PopulateLookupTable, micro/kernels/elu.cc, in float32. e**x is the C library's: its last bits must not decide."""
+    """Return the table of ELU in float32 (PopulateLookupTable, micro/kernels/elu.cc).
+
+    The C library computes e**x, so OutOfRange is raised if its last bits decide an output.
+    """
     scale, inverse = np.float32(source.scale[0]), np.float32(1) / np.float32(target.scale[0])
     x = scale * _centred(source).astype(np.float32)
     power = np.exp(np.minimum(x, 0).astype(np.float64)).astype(np.float32)
@@ -175,7 +190,7 @@ TABLES: Mapping[str, Callable[[Op, Quantization, Quantization], Table]] = {
     "HARD_SWISH": _hard_swish,
     "ELU": _elu,
 }
-"""By TFLite's operator names. RSQRT is none: it fails at run time below the zero point."""
+"""Table functions by TFLite's operator name. RSQRT is missing, since it fails at run time below the zero point."""
 
 
 def _centred(q: Quantization) -> Ints:
@@ -183,7 +198,7 @@ def _centred(q: Quantization) -> Ints:
 
 
 def _rescaled(x: Ints, multiplier: quant.Multiplier) -> Ints:
-    """MultiplyByQuantizedMultiplier, whose shift to the left wraps in an int32."""
+    """Return MultiplyByQuantizedMultiplier, whose left shift wraps in an int32."""
     if multiplier.shift > MAX_SHIFT:
         raise OutOfRange(f"a rescaling by 2^{multiplier.shift}, at most 2^{MAX_SHIFT}")
     left = max(multiplier.shift, 0)

@@ -1,7 +1,8 @@
-"""Op -> RowOp for operators that only move data: each says, on an array of numbers, what it does (moves.py).
+"""Parses operators that only move data into RowOps. Each applies its movement to an array of element numbers
+(moves.py).
 
-They rely on the constraints of their rows in opset.OPSET. An operator that does something else than its operands say
-fails in NumPy, or gives another size than its output has: then it stays builtin.
+The functions rely on the constraints of their rows in opset.OPSET. An operator that contradicts its operands fails in
+NumPy or gives a size other than its output's; then it stays builtin.
 """
 
 from __future__ import annotations
@@ -19,11 +20,11 @@ from tflm_memopt.ops.moves import FILL, Indices, Irregular, by_rows, in_bytes, n
 from tflm_memopt.ops.rowop import Access, Move, Moves, RowOp, Rows, StateRing
 
 Transform = Callable[[OperatorContext, Sequence[Indices]], Indices]
-"""The numbers of the elements of an operator's inputs -> those of its output."""
+"""Function from the element numbers of an operator's inputs to those of its output."""
 
 
 def moved(context: OperatorContext, transform: Transform) -> RowOp:
-    """The operator as a COPY; raises Irregular."""
+    """Parse the operator as a COPY. Raises Irregular."""
     inputs = context.activations
     reads = tuple(context.producer_rows(k) for k in range(len(inputs)))
     try:
@@ -35,7 +36,7 @@ def moved(context: OperatorContext, transform: Transform) -> RowOp:
     writes = any_rows(byte_shape(context.output), reads[0].h)
     try:
         access, moves = by_rows(index, reads, writes, fill)
-    except Irregular:  # as one long row
+    except Irregular:  # try it as one long row
         writes = Rows(1, writes.h * writes.w, writes.c)
         access, moves = by_rows(index, reads, writes, fill)
     stored = tuple(context.storage(k) for k in range(len(inputs)))
@@ -43,7 +44,7 @@ def moved(context: OperatorContext, transform: Transform) -> RowOp:
 
 
 def kept(context: OperatorContext, state: TensorId, fill: int) -> RowOp:
-    """KEEP: all rows of a tensor, which take the place of as many rows of a state."""
+    """Return a KEEP of all rows of a tensor, which replace as many rows of a state."""
     rows = context.producer_rows()
     depth = context.graph.tensors[state].nbytes // rows.row_bytes
     return keeping(
@@ -56,7 +57,7 @@ def kept(context: OperatorContext, state: TensorId, fill: int) -> RowOp:
 
 
 def keeping(sources: tuple[int, ...], tensor: TensorId, rows: Rows, ring: StateRing, token: TensorId) -> RowOp:
-    """The operator that puts the last rows of a tensor, as many as there are or fit, into a state."""
+    """Return the operator that puts the last rows of a tensor into a state, as many as exist or fit."""
     count = min(rows.h, ring.rows.h)
     access, moves = Access(rows.h - count), Moves((Move(0, 0, 0, 0, rows.row_bytes),))
     made = _copy("ASSIGN_VARIABLE", sources, (tensor,), token, (rows,), Rows(count, rows.w, 0), (access,), moves)
@@ -64,7 +65,7 @@ def keeping(sources: tuple[int, ...], tensor: TensorId, rows: Rows, ring: StateR
 
 
 def after(keep: RowOp, tensors: Mapping[TensorId, Rows]) -> RowOp:
-    """A KEEP that waits until these tensors are made: it reads the last row of each, and does nothing with it."""
+    """Return a KEEP that waits until these tensors are complete: it reads the last row of each and ignores it."""
     found = len(tensors)
     return replace(
         keep,
@@ -76,7 +77,7 @@ def after(keep: RowOp, tensors: Mapping[TensorId, Rows]) -> RowOp:
 
 
 def waiting(sources: tuple[int, ...], tensors: Mapping[TensorId, Rows], output: TensorId) -> RowOp:
-    """A COPY of one byte that fires when the last row of each of these tensors is there."""
+    """Return a COPY of one byte that fires when the last row of each of these tensors exists."""
     access = tuple(Access(rows.h - 1, 0) for rows in tensors.values())
     reads, moves = tuple(tensors.values()), Moves((Move(0, 0, 0, 0, 1),))
     return _copy("CONCATENATION", sources, tuple(tensors), output, reads, Rows(1, 1, 1), access, moves)
@@ -90,7 +91,7 @@ def side_by_side(
     reads: tuple[Rows, ...],
     writes: Rows,
 ) -> RowOp:
-    """A COPY that puts the channels of several tensors side by side."""
+    """Return a COPY that concatenates the channels of several tensors."""
     index = np.concatenate(numbered([(rows.h, rows.w, rows.c) for rows in reads]), axis=-1)
     return _copy(name, sources, inputs, output, reads, writes, *by_rows(index, reads, writes))
 
@@ -103,19 +104,21 @@ def one_below_the_other(
     reads: tuple[Rows, ...],
     taken: slice = slice(None),
 ) -> RowOp:
-    """A COPY that puts the rows of several tensors one below the other. taken: of all these rows."""
+    """Return a COPY that concatenates the rows of several tensors. taken: the range of these rows that is kept."""
     index = np.concatenate(numbered([(rows.h, rows.w, rows.c) for rows in reads]), axis=0)[taken]
     writes = replace(reads[0], h=len(index))
     return _copy(name, sources, inputs, output, reads, writes, *by_rows(index, reads, writes))
 
 
 def unmoved(sources: tuple[int, ...], tensor: TensorId, rows: Rows, output: TensorId) -> RowOp:
-    """Windows of one byte, which is their maximum: rows as they are, as a COPY makes them, but a state's rows, too."""
+    """Return a max pool with a window of one pixel, which copies rows unchanged. Unlike COPY it can also read a state's
+    rows.
+    """
     return RowOp(Kind.MAX_POOL, "MAX_POOL_2D", sources, (tensor,), output, (rows,), rows, (0,), 0)
 
 
 def cut(sources: tuple[int, ...], tensor: TensorId, rows: Rows, first: int, count: int, output: TensorId) -> RowOp:
-    """A COPY of some channels of a tensor."""
+    """Return a COPY of some channels of a tensor."""
     index = np.arange(rows.nbytes, dtype=np.int32).reshape(rows.h, rows.w, rows.c)[..., first : first + count]
     reads, writes = (rows,), replace(rows, c=count)
     return _copy("SPLIT", sources, (tensor,), output, reads, writes, *by_rows(index, reads, writes))
@@ -158,15 +161,16 @@ def _in_steps(context: OperatorContext, transform: Transform, x: Sequence[Indice
 
 
 def _shaped(context: OperatorContext, index: Indices) -> Indices:
-    """The indices, if they have the output's shape; Irregular if not."""
+    """Return the indices if they have the output's shape. Raises Irregular otherwise."""
     if index.shape != context.output.shape:
         raise Irregular(f"it makes {list(index.shape)}, its output has shape {list(context.output.shape)}")
     return index
 
 
 def pad_value(context: OperatorContext) -> int:
-    """The byte that the padding is made of: of the output's zero point, unless an operand says otherwise
-    (micro/kernels/pad.cc). Of int16, both bytes must be the same.
+    """Return the padding byte: the output's zero point, or the value of an operand (micro/kernels/pad.cc).
+
+    For int16, both bytes must be equal.
     """
     operand, q = context.tensor(2), context.output.quantization
     value = int(_data(operand).flatten()[0]) if operand is not None else q.zero_point[0] if q else 0
@@ -208,7 +212,7 @@ def pack(context: OperatorContext, x: Sequence[Indices]) -> Indices:
 
 
 def piece(context: OperatorContext, x: Sequence[Indices]) -> Indices:
-    """One output of SPLIT, SPLIT_V or UNPACK (rules/split.py)."""
+    """Return one output of SPLIT, SPLIT_V or UNPACK (rules/split.py)."""
     axis, begin, end = context.op.options[PIECE]
     which = begin if context.op.type == "UNPACK" else slice(begin, end)
     result: Indices = x[0][(slice(None),) * axis + (which,)]
@@ -225,7 +229,9 @@ def slice_(context: OperatorContext, x: Sequence[Indices]) -> Indices:
 
 
 def strided_slice(context: OperatorContext, x: Sequence[Indices]) -> Indices:
-    """StartForAxis and StopForAxis, kernels/internal/strided_slice_logic.h."""
+    """Return the elements that STRIDED_SLICE takes (StartForAxis and StopForAxis,
+    kernels/internal/strided_slice_logic.h).
+    """
     options = context.op.options
     chosen, shrunk = [], []
     for axis, (size, begin, end, stride) in enumerate(
@@ -287,7 +293,7 @@ def tile(context: OperatorContext, x: Sequence[Indices]) -> Indices:
 
 
 def reverse(context: OperatorContext, x: Sequence[Indices]) -> Indices:
-    """Along axes that are side by side: TFLM takes no others (kernels/internal/reference/reverse.h)."""
+    """Reverse along adjacent axes, the only ones that TFLM supports (kernels/internal/reference/reverse.h)."""
     axes = sorted(axis % x[0].ndim for axis in _ints(context, 1))
     if axes != list(range(axes[0], axes[0] + len(axes))):
         raise ValueError(f"it reverses axes {axes}")
@@ -302,7 +308,9 @@ def resize_nearest(context: OperatorContext, x: Sequence[Indices]) -> Indices:
 
 
 def _nearest(context: OperatorContext, size: int, output: int) -> NDArray[np.int64]:
-    """GetNearestNeighbor, kernels/internal/reference/resize_nearest_neighbor.h, in float32."""
+    """Return source positions (GetNearestNeighbor, kernels/internal/reference/resize_nearest_neighbor.h),
+    in float32.
+    """
     corners, half = (
         bool(context.op.options["alignCorners"]),
         np.float32(0.5 if context.op.options["halfPixelCenters"] else 0),
@@ -322,7 +330,7 @@ STEP: Mapping[str, Transform] = {
     "SLICE": slice_,
     "STRIDED_SLICE": strided_slice,
 }
-"""Those of one tensor of any shape: they may be steps of one operator."""
+"""Movements of one tensor of any shape, which may be combined as steps of one operator."""
 
 
 # ---- shared ----
@@ -335,12 +343,12 @@ def _data(tensor: Tensor | None) -> NDArray[np.int64]:
 
 
 def _ints(context: OperatorContext, k: int) -> list[int]:
-    """Operand k, a constant vector."""
+    """Return operand k, a constant vector."""
     return [int(v) for v in _data(context.tensor(k)).flatten()]
 
 
 def _pairs(context: OperatorContext) -> list[tuple[int, int]]:
-    """Before and after of each dimension."""
+    """Return the padding before and after each dimension."""
     flat = _ints(context, 1)
     if min(flat, default=0) < 0:
         raise ValueError("a negative padding")

@@ -1,9 +1,8 @@
-"""From "which input byte is each output byte" to rows and runs: what PAD, CONCATENATION, SLICE and their like have in
-common.
+"""Turns the source of each output byte into row accesses and runs of bytes, for PAD, CONCATENATION, SLICE and others.
 
-An operator that only moves data is described by NumPy itself: number all elements of the inputs, apply the operator to
-the numbers; each element is one byte or two. From that array follow the rows that each firing reads and the runs of
-bytes that it moves. Where they are no regular pattern, Irregular says why.
+NumPy itself describes an operator that only moves data: all elements of the inputs are numbered, and the operator is
+applied to the numbers; each element is one or more bytes. The resulting array determines the rows that each firing
+reads and the runs of bytes that it moves. Irregular reports why they form no regular pattern.
 """
 
 from __future__ import annotations
@@ -18,25 +17,25 @@ from numpy.typing import NDArray
 from tflm_memopt.ops.rowop import NO_ROW, Access, Ints, Move, Moves, Rows
 
 FILL = -1
-"""In an index array: no input byte, but the fill value."""
+"""Marks a byte of an index array that holds the fill value, not an input byte."""
 MAX_MOVES = 256
-"""Moves of one operator at most: each takes 28 bytes of flash."""
+"""Limit of the moves of one operator; each takes 28 bytes of flash."""
 
 MAX_RUNS = 0xFFFF
-"""Runs of one move at most: uint16_t of tmo_move."""
+"""Limit of the runs in one move: uint16_t of tmo_move."""
 
 UNLIKE = "the rows of the output are made in different ways"
-"""Why an operator is Irregular."""
+"""Reason of Irregular."""
 
 Indices = NDArray[np.int32]
 
 
 class Irregular(Exception):
-    """The bytes do not move in a pattern that a program can say. The message completes "because ..."."""
+    """The bytes do not move in a pattern that a program can express. The message completes "because ..."."""
 
 
 def numbered(shapes: Sequence[tuple[int, ...]]) -> list[Indices]:
-    """The elements of all inputs, numbered one input after the other, in their shapes.
+    """Return the element numbers of all inputs in their shapes, counted one input after the other.
 
     >>> [a.tolist() for a in numbered([(1, 2), (1, 1)])]
     [[[0, 1]], [[2]]]
@@ -50,7 +49,7 @@ def numbered(shapes: Sequence[tuple[int, ...]]) -> list[Indices]:
 
 
 def in_bytes(index: Indices, item: int) -> Indices:
-    """The same of bytes, of elements that have so many: those of an element lie side by side.
+    """Convert element numbers to byte numbers, for elements of `item` bytes.
 
     >>> in_bytes(np.array([[2, FILL]], np.int32), 2).tolist()
     [[4, 5, -1, -1]]
@@ -65,9 +64,9 @@ def in_bytes(index: Indices, item: int) -> Indices:
 def by_rows(
     index: Indices, reads: Sequence[Rows], writes: Rows, fill: int | None = None
 ) -> tuple[tuple[Access, ...], Moves]:
-    """The rows that are read of each input, and what is moved; raises Irregular.
+    """Return the rows that are read of each input, and the moves. Raises Irregular.
 
-    index: of each output byte, the number of the input byte that it is, or FILL.
+    index: for each output byte, the number of its input byte, or FILL.
     """
     index = index.reshape(writes.h, writes.row_bytes)
     first, accesses, slots = 0, [], []
@@ -86,7 +85,7 @@ def by_rows(
 
 
 def indices(reads: Sequence[Rows], writes: Rows, access: Sequence[Access], moves: Moves) -> Indices:
-    """The inverse of by_rows(): of each byte of each output row, the number of the input byte that it is, or FILL."""
+    """Invert by_rows(): for each byte of each output row, return the number of its input byte, or FILL."""
     index: Indices = np.full((writes.h, writes.row_bytes), FILL, np.int32)
     starts = np.cumsum([0, *(rows.nbytes for rows in reads)])
     y = np.arange(writes.h)
@@ -103,7 +102,7 @@ def indices(reads: Sequence[Rows], writes: Rows, access: Sequence[Access], moves
 
 
 class _Slot(NamedTuple):
-    """One of the rows that a firing reads: which of its bytes go where, at phase 0, and how that changes."""
+    """One row that a firing reads: the targets and sources of its bytes at phase 0, and their change per phase."""
 
     operand: int
     tap: int
@@ -115,7 +114,7 @@ class _Slot(NamedTuple):
 
 
 def _access(mine: NDArray[np.bool_], row: Ints, height: int) -> Access:
-    """The rows of one input from which any byte is taken: `mine` marks its bytes in the output."""
+    """Return the access to the rows of one input. `mine` marks the input's bytes in the output."""
     some: NDArray[np.bool_] = np.any(mine, axis=1)
     if not some.any():
         raise Irregular("an input is not read at all")
@@ -133,7 +132,7 @@ def _access(mine: NDArray[np.bool_], row: Ints, height: int) -> Access:
 
 
 def _formulas(first: Ints, some: NDArray[np.bool_], extent: int) -> Iterator[Access]:
-    """Formulas that may give these first rows: whole steps, or one step in several rows."""
+    """Yield accesses that may give these first rows: a whole step per row, or one step every few rows."""
     (known,) = np.nonzero(some)
     a = known[0]
     if len(known) == 1:
@@ -154,7 +153,7 @@ def _formulas(first: Ints, some: NDArray[np.bool_], extent: int) -> Iterator[Acc
 def _by_tap(
     access: Access, mine: NDArray[np.bool_], row: Ints, column: Ints, rows: Rows
 ) -> Iterator[tuple[Ints, Ints, int, int]]:
-    """Targets, sources, step and period of each row that is read."""
+    """Yield targets, sources, step and period of each row that is read."""
     y = np.arange(len(mine))
     start = access.first(y, rows.h)
     for tap in range(access.extent):
@@ -171,7 +170,7 @@ def _by_tap(
                 raise Irregular(UNLIKE)
             first = sources[0] - sources[0, 0] + origin
             ends = first.min(), first.max(), first.min() + step * (period - 1), first.max() + step * (period - 1)
-            if min(ends) < 0 or max(ends) >= rows.row_bytes:  # in a phase in which the row is not read
+            if min(ends) < 0 or max(ends) >= rows.row_bytes:  # out of the row, in a phase in which the row is not read
                 raise Irregular(UNLIKE)
             yield np.flatnonzero(targets), first, step, period
         else:
@@ -179,7 +178,7 @@ def _by_tap(
 
 
 def _phases(source: Ints, y: Ints) -> tuple[int, int, int]:
-    """(step, period, origin) so that source = origin + step * (y % period)."""
+    """Return (step, period, origin) so that source = origin + step * (y % period)."""
     changes = np.flatnonzero(np.diff(source))
     if not len(changes):
         return 0, 1, int(source[0])
@@ -204,7 +203,9 @@ def _common_period(periods: Sequence[int]) -> int:
 
 
 def _fewest_runs(slot: _Slot, channels: int) -> Sequence[Move]:
-    """Along the whole row or, if every pixel is made alike, those of the first pixel, repeated."""
+    """Return the moves along the whole row, or if every pixel is alike and that is shorter, those of one pixel,
+    repeated.
+    """
     along = list(_runs(slot))
     per_pixel = np.flatnonzero(slot.targets >= channels)
     n = int(per_pixel[0]) if len(per_pixel) else 0
@@ -226,7 +227,7 @@ def _fewest_runs(slot: _Slot, channels: int) -> Sequence[Move]:
 
 
 def _runs(slot: _Slot) -> Iterator[Move]:
-    """Runs of consecutive bytes; those of one length at equal distances are one move."""
+    """Yield runs of consecutive bytes. Runs of equal length at equal distances are one move."""
     target, source = slot.targets, slot.sources
     if not len(target):
         return
@@ -244,7 +245,7 @@ def _runs(slot: _Slot) -> Iterator[Move]:
 
 
 def _regular(target: Ints, source: Ints, lengths: Ints, i: int) -> int:
-    """The end of the runs from i on that have one length and equal distances."""
+    """Return the end of the runs from i on that have equal lengths and distances."""
     same = np.flatnonzero(lengths[i:] != lengths[i])
     end = i + int(same[0]) if len(same) else len(lengths)
     if end - i < 3:

@@ -1,6 +1,6 @@
-"""The operators that run row by row. One row says everything about one: what it must fulfil, how it becomes a RowOp.
+"""The operators that run row by row. One row states an operator's constraints and how it becomes a RowOp.
 
-Adding an operator is a row here, with its constraints and parse function, and a kernel in custom_ops.
+To add an operator, add a row here with its constraints and parse function, and a kernel in custom_ops.
 """
 
 from __future__ import annotations
@@ -22,22 +22,22 @@ class Row:
     """One operator."""
 
     constraints: tuple[Constraint, ...]
-    """Asked in this order, up to the first that does not hold."""
+    """The constraints in the order of checking, which stops at the first failure."""
     parse: Callable[[OperatorContext], RowOp]
 
 
 SMALLER = "split it into two layers of smaller kernels, strides or tensors"
-NO_KERNEL_HINT = "build it from operators that run row by row: docs/operators.md lists them"
+NO_KERNEL_HINT = "build it from operators that run row by row, which docs/operators.md lists"
 
 
 @dataclass(frozen=True, slots=True)
 class Unsupported:
-    """Why an operator stays builtin."""
+    """The reason why an operator stays builtin."""
 
     code: str
-    """Name of the constraint: stable, for programs."""
+    """Name of the constraint, which is stable across versions."""
     reason: str
-    """The constraint, for people."""
+    """The constraint as text."""
     detail: str
     hint: str
 
@@ -50,7 +50,7 @@ _DILATIONS = ("dilationHFactor", "dilationWFactor")
 
 
 def _of(types: Constraint) -> tuple[Constraint, ...]:
-    """Activations of these types, as nearly every operator wants them."""
+    """Return the constraints for activations of these types, which nearly every operator has."""
     return common.static_shapes, types, common.quantized, common.runtime_values, common.stateless
 
 
@@ -89,7 +89,7 @@ def _moving(
     most: int = 1,
     types: Constraint = common.int8_or_int16,
 ) -> Row:
-    """An operator that only moves bytes; TFLM has it for these types."""
+    """Return the row of an operator that only moves bytes, with the types that TFLM supports."""
 
     def to_copy(context: OperatorContext) -> RowOp:
         return movement.moved(context, transform)
@@ -99,18 +99,18 @@ def _moving(
 
 
 def _looked_up(*constraints: Constraint, scales: tuple[Constraint, ...] = ()) -> Row:
-    """An operator that computes byte by byte (lookup.TABLES)."""
+    """Return the row of an operator that maps each byte (lookup.TABLES)."""
     return Row((_ONE, *constraints, *_ELEMENTWISE, *scales, arithmetic.tabulated), parse.table)
 
 
 def _converted(types: Constraint, *scales: Constraint) -> Row:
-    """An operator that gives each element another type."""
+    """Return the row of an operator that converts each element to another type."""
     alike = common.runtime_values, common.stateless, common.batch_one, common.same_shape
     return Row((_ONE, common.static_shapes, types, conversion.one_scale, *alike, *scales), converting.converted)
 
 
 def _binary(*constraints: Constraint, fused: bool = False, types: Constraint = common.int8_activations) -> Row:
-    """An operator of two operands (elementwise.ARITHMETIC)."""
+    """Return the row of an operator of two operands (elementwise.ARITHMETIC)."""
     two, options = common.operands(least=2, most=2), common.options("fusedActivationFunction")
     first, last = ((options,), (common.fused_activation,)) if fused else ((), ())
     every = (*_of(types), arithmetic.constant_operand, arithmetic.broadcast)
@@ -311,18 +311,18 @@ OPSET: Mapping[str, Row] = {
     "TANH": _looked_up(),
     "ABS": _looked_up(),
 }
-"""By TFLite's operator names."""
+"""Rows by TFLite's operator name."""
 OWN = Row((common.own_operands, *_ELEMENTWISE), parse.own)
-"""What is asked of all operators that users describe: described.DESCRIBED."""
+"""Constraints of all custom operators (described.DESCRIBED)."""
 
 
 def row_of(operator: str) -> Row | None:
-    """What is said about an operator, by its name."""
+    """Return the row of an operator by its name, or None."""
     return OPSET.get(operator) or (OWN if operator in DESCRIBED else None)
 
 
 def refusal(context: OperatorContext) -> Unsupported | None:
-    """The first reason why the operator cannot run row by row, None when it can."""
+    """Return the first reason why the operator cannot run row by row, or None."""
     row = row_of(context.op.type)
     if row is None:
         return _no_kernel(context)
@@ -331,13 +331,13 @@ def refusal(context: OperatorContext) -> Unsupported | None:
         if detail is not None:
             return _refused(constraint, detail)
     if row is OWN and DESCRIBED[context.op.type].numbers(context) is None:
-        detail, hint = f"its numbers() has none for {context.op.type}", "describe that form, too"
-        return Unsupported("own_form", "It must have the form that its own description is for", detail, hint)
+        detail, hint = f"its numbers() returned None for {context.op.type}", "describe that form as well"
+        return Unsupported("own_form", "It must have the form that its custom description supports", detail, hint)
     return None
 
 
 def row_op(context: OperatorContext) -> RowOp | Unsupported:
-    """The operator in the form that planner and executor know, or the reason why it stays builtin."""
+    """Return the operator as a RowOp, or the reason why it stays builtin."""
     row, reason = row_of(context.op.type), refusal(context)
     if reason is not None or row is None:
         return reason or _no_kernel(context)

@@ -1,12 +1,12 @@
-"""An operator of your own: a description, put beside the library's operators by a decorator (docs/own-operator.md).
+"""Custom operators: descriptions that a decorator adds to the library's operators (docs/own-operator.md).
 
     @operator("CUMSUM", numbers)
     def cumsum(b: Builder) -> None: ...
 
-It makes a pixel `y` of int8 of a pixel `x`, or of `x` and `other`, all of `channels`: what stands along the last
-dimension of a tensor. For each operator of a model that has the form, its extents and numbers are put into the
-description, the NumPy reading is run, which proves that no element outside of them is accessed, and C is written for
-them alone: whatever a damaged program says, that C only ever sees its own numbers.
+A description computes an int8 pixel `y` from a pixel `x`, or from `x` and `other`; each has `channels` elements along
+the tensor's last dimension. For each operator of a model that it supports, its extents and parameters are inserted, and
+the NumPy interpretation runs, which proves that all accesses are in bounds. C is generated for these numbers only, so a
+damaged program cannot give the C code other numbers.
 """
 
 from __future__ import annotations
@@ -46,7 +46,10 @@ TENSORS = (("x", "y"), ("x", "other", "y"))
 
 
 def operator(name: str, numbers: Numbers = lambda context: {}) -> Callable[[Callable[[Builder], None]], KernelProgram]:
-    """Runs all operators of a TFLite name by a description, from now on. numbers: its parameters for one of them."""
+    """Return a decorator that registers a description for all operators of a TFLite name.
+
+    numbers: returns the description's parameters for one operator.
+    """
 
     def described(describe: Callable[[Builder], None]) -> KernelProgram:
         program = kernel(name)(describe)
@@ -60,7 +63,7 @@ def operator(name: str, numbers: Numbers = lambda context: {}) -> Callable[[Call
 
 
 def last_dimension(context: OperatorContext, k: int) -> bool:
-    """Whether operand k, a constant, is the number of the last dimension."""
+    """Return whether constant operand k is the number of the last dimension."""
     operand, rank = context.tensor(k), len(context.input().shape)
     stated = [] if operand is None or operand.data is None else operand.data.reshape(-1).tolist()
     return len(stated) == 1 and stated[0] % rank == rank - 1
@@ -73,21 +76,21 @@ def _is_of_pixels(program: KernelProgram) -> None:
     )
     if found not in TENSORS or not plain or program.extents != ("channels",):
         raise KernelError(
-            f"{program.name} is no kernel of pixels: extents {', '.join(program.extents)}; tensors "
+            f"{program.name} is not a kernel of pixels: extents {', '.join(program.extents)}; tensors "
             + ", ".join(f"{t.name} ({t.memory.value}, {t.type.c})" for t in program.tensors),
             code="kernel_own",
-            hint='the extent "channels"; x, or x and other, and an output y of it, int8; all else is a parameter',
+            hint='use the extent "channels" and int8 tensors x, optionally other, and y; make all else parameters',
         )
 
 
 def _made(program: KernelProgram, values: Mapping[str, int]) -> OwnKernel:
-    """Written once for the same values; KernelError where the description contradicts itself for them."""
+    """Return the compiled kernel, created once for the same values. Raises KernelError for inconsistent values."""
     missing = sorted({*program.extents, *program.parameters} ^ values.keys())
     if missing:
         raise KernelError(
             f"{program.name} and its numbers() differ in {', '.join(missing)}",
             code="kernel_numbers",
-            hint="a number for each of b.parameters(), and no other",
+            hint="return exactly one number for each of b.parameters()",
         )
     bound = bind(values)(program)
     body = "\n".join(lines(bound, REF))
@@ -97,6 +100,6 @@ def _made(program: KernelProgram, values: Mapping[str, int]) -> OwnKernel:
         for ends in itertools.product((-128, 127), repeat=len(inputs)):
             meaning.run(bound, {}, {x: np.full(channels, end, np.int8) for x, end in zip(inputs, ends, strict=True)})
         head = f"static void pixel_{identity:x}(const int8_t *x, const int8_t *other, int8_t *y) {{"
-        function = f"/* {program.name} */\n{head}\n  (void)x, (void)other; /* whatever is read */\n{body}\n}}\n"
+        function = f"/* {program.name} */\n{head}\n  (void)x, (void)other; /* may be unused */\n{body}\n}}\n"
         MADE[identity] = OwnKernel(identity, channels, len(inputs), function)
     return MADE[identity]

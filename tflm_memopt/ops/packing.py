@@ -1,6 +1,6 @@
-"""Packed operators: constants in the form that a fast kernel of some core wants, and what that form is.
+"""Packed operators: the layouts of constants for the fast kernels of some cores.
 
-custom_ops/include/tmo/program.h defines it; ops/packings.py decides who is packed, lower/pack.py does it.
+custom_ops/include/tmo/program.h defines the layouts; ops/packings.py selects operators and lower/pack.py packs them.
 """
 
 from __future__ import annotations
@@ -11,21 +11,21 @@ from tflm_memopt.errors import UsageError, one_of
 
 
 class Packing(enum.IntEnum):
-    """How an operator's constants are laid out. Values are TMO_PACKING_*."""
+    """Layout of an operator's constants. The values are TMO_PACKING_*."""
 
     NONE = 0
     DSP_CONV = 1
-    """Pairs of output channels, for SMLAD: int16 256 * B + A."""
+    """Pairs of output channels for SMLAD, as int16 256 * B + A."""
     DSP_DEPTHWISE = 2
-    """Fours of channels, all constants in one stream."""
+    """Groups of four channels, with all constants in one stream."""
     MVE_CONV = 3
     """Four output channels, 16 values at a time, for VMLADAVA."""
     MVE_DEPTHWISE = 4
-    """Sixteen channels at a time, all constants in one stream."""
+    """Sixteen channels at a time, with all constants in one stream."""
     DSP_ADD = 5
-    """ADD, its three scalings prepared."""
+    """ADD with its three scalings prepared."""
     DSP_DENSE = 6
-    """Three pairs of output channels at once, of a single pixel."""
+    """Three pairs of output channels at once, for a single pixel."""
     RVV_CONV = 7
     """All output channels side by side, for each value that is read."""
     RVV_DEPTHWISE = 8
@@ -33,20 +33,20 @@ class Packing(enum.IntEnum):
 
 
 class Family(enum.IntEnum):
-    """Cores that run the same packed programs. Values are TMO_TARGET_*."""
+    """Cores that run the same packed programs. The values are TMO_TARGET_*."""
 
     GENERIC = 0
-    """Nothing is packed: any core."""
+    """Nothing is packed, so that any core can run the program."""
     DSP = 1
     """Armv7E-M and Armv8-M with the DSP extension."""
     MVE = 2
-    """Helium, which runs what DSP runs, too."""
+    """Helium, which also runs programs for DSP."""
     RVV = 3
     """RISC-V with vectors, Zve32x or more."""
 
     @property
     def runs(self) -> tuple[Family, ...]:
-        """Whose programs these cores run, their own last."""
+        """Families whose programs these cores can run, their own last."""
         return {Family.MVE: (Family.GENERIC, Family.DSP, Family.MVE)}.get(self, tuple(sorted({Family.GENERIC, self})))
 
 
@@ -58,7 +58,7 @@ TARGETS = {
     "cortex-m55": Family.MVE,
     "rv32-v": Family.RVV,
 }
-"""What `--target` may say."""
+"""Targets by their name for `--target`."""
 GENERIC = "generic"
 
 
@@ -72,27 +72,28 @@ def family(target: str) -> Family:
 
 
 LAYOUT = "hwc"
-"""Layout of all rings, for any target."""
+"""Layout of all rolling buffers, for any target."""
 
 QUAD, OCTET, VECTOR = 4, 8, 16
-"""Values of a kernel row are filled up to a multiple of QUAD, all of them of OCTET; for Helium all of VECTOR,
-of QUAD channels at once.
+"""Padding of values: kernel rows to a multiple of QUAD, all values to OCTET. For Helium, all values are padded to
+VECTOR and QUAD channels are processed at once.
 """
 PIXELS, TILE = 4, 2304
-"""Output pixels that are computed at once, at most, and int16 of theirs, three eighths of them for more than two:
-TMO_PACKED_PIXELS, TMO_PACKED_TILE."""
+"""Limits of a tile: output pixels computed at once, and their int16 values (three eighths of them for more than two
+pixels); TMO_PACKED_PIXELS, TMO_PACKED_TILE.
+"""
 MVE_PIXELS, MVE_TILE = 2, 4608
-"""The same for Helium, bytes: TMO_MVE_PIXELS, TMO_MVE_TILE. RISC-V takes as many bytes, of PIXELS."""
+"""Limits of a tile for Helium, in bytes: TMO_MVE_PIXELS, TMO_MVE_TILE. RISC-V uses as many bytes, for PIXELS pixels."""
 OF_BYTES = (Packing.MVE_CONV, Packing.RVV_CONV)
-"""Convolutions that multiply bytes as they are."""
+"""Packings of convolutions that multiply bytes directly."""
 TAPS = 51
-"""Taps of a packed depthwise convolution at most: TMO_PACKED_TAPS."""
+"""Limit of the taps of a packed depthwise convolution: TMO_PACKED_TAPS."""
 LEAST_DEPTH = 4
-"""Channels that it needs at least with the DSP extension; with Helium VECTOR, except for windows of 3x3 taps."""
+"""Minimum number of channels with the DSP extension. With Helium it is VECTOR, except for windows of 3x3 taps."""
 
 
 def packed_values(packing: Packing, kernel: tuple[int, int], channels: int) -> int:
-    """K: values that an output channel reads, with what fills them up.
+    """Return K, the number of values per output channel, including padding.
 
     >>> packed_values(Packing.DSP_CONV, (3, 3), 3), packed_values(Packing.MVE_CONV, (3, 3), 3)
     (40, 32)
@@ -106,12 +107,12 @@ def packed_values(packing: Packing, kernel: tuple[int, int], channels: int) -> i
 
 
 def tile_limit(packing: Packing) -> int:
-    """The greatest K."""
+    """Return the maximum of K."""
     return MVE_TILE if packing in OF_BYTES else TILE
 
 
 def is_direct(packing: Packing, kernel: tuple[int, int], in_channels: int, out_channels: int, columns: int) -> bool:
-    """Whether a packed convolution takes the bytes of its only pixel as they lie there: no scratch, no limit."""
+    """Return whether a packed convolution reads the bytes of its only pixel in place, without scratch or limit."""
     if kernel != (1, 1) or columns != 1:
         return False
     if packing in OF_BYTES:
@@ -120,7 +121,7 @@ def is_direct(packing: Packing, kernel: tuple[int, int], in_channels: int, out_c
 
 
 def packed_pixels(packing: Packing, values: int, columns: int) -> int:
-    """Pixels that a packed convolution computes at once when so many columns are left. Of five, three.
+    """Return the number of pixels that a packed convolution computes at once if `columns` are left; it is 3 for 5.
 
     >>> [packed_pixels(Packing.DSP_CONV, 64, n) for n in (1, 4, 5, 9)]
     [1, 4, 3, 4]
@@ -133,5 +134,5 @@ def packed_pixels(packing: Packing, values: int, columns: int) -> int:
 
 
 def tile_bytes(packing: Packing, values: int, columns: int) -> int:
-    """Scratch of a packed convolution whose firing makes so many columns: values of a few."""
+    """Return the scratch of a packed convolution whose firing makes `columns` columns, in bytes."""
     return (1 if packing in OF_BYTES else 2) * values * packed_pixels(packing, values, columns)

@@ -1,6 +1,6 @@
-"""Which operators the fast kernels of a target may run: what is proved here, they compute exactly as TFLM does.
+"""Conditions under which a target's fast kernels may run an operator: under them they compute exactly as TFLM does.
 
-The others stay as they are, and the generic kernels run them: mixed programs are normal.
+Generic kernels run the other operators; programs normally mix both.
 """
 
 from __future__ import annotations
@@ -28,15 +28,15 @@ Refusal = Callable[[RowOp], str | None]
 HALF = 1 << 30
 """The multiplier 1/2."""
 MOST_SHIFT = 22
-"""TMO_PACKED_SHIFT: the rounding constant of a greater one is no int32."""
+"""TMO_PACKED_SHIFT: the rounding constant of a larger shift does not fit an int32."""
 SUM_LIMIT = 1 << 23
-"""256 * B + A is an int32 as long as sums stay below."""
+"""Limit of sums, below which 256 * B + A fits an int32."""
 LARGE_SUM_LIMIT = 1 << 29
-"""A sum and a rounding constant together are one."""
+"""Limit of sums, below which a sum plus a rounding constant fits an int32."""
 
 
 def packing(op: RowOp, wanted: Family) -> Packing:
-    """The packing of an operator for these cores."""
+    """Return the packing of an operator for these cores."""
     for found, constraints in PACKINGS.get(wanted, {}).items():
         if all(refuses(op) is None for refuses in constraints):
             return found
@@ -44,7 +44,7 @@ def packing(op: RowOp, wanted: Family) -> Packing:
 
 
 def is_convolution(op: RowOp) -> str | None:
-    """A convolution, or a depthwise one of a single channel, which is the same"""
+    """It must be a convolution, or a depthwise convolution of a single channel"""
     if op.weights is not None and (op.is_convolution or (op.is_depthwise and op.reads[0].c == 1)):
         return None
     return op.kind.name
@@ -69,7 +69,7 @@ def rvv_tile_fits(op: RowOp) -> str | None:
 
 
 def is_deep(op: RowOp) -> str | None:
-    """At least 16 channels; or 4, 8 or 12 with 3x3 taps, not dilated in a row, and the whole range of a ReLU"""
+    """It must have at least 16 channels; or 4, 8 or 12 with 3x3 taps, undilated rows, and the whole range of a ReLU"""
     window, channels = op.window, op.reads[0].c
     nine = (window.kernel_h, window.kernel_w, window.dilation_w) == (3, 3, 1)
     relu = op.output_zero_point == -128 and op.activation == (-128, 127)
@@ -77,14 +77,14 @@ def is_deep(op: RowOp) -> str | None:
 
 
 def is_depthwise(op: RowOp) -> str | None:
-    """A depthwise convolution of at least 4 channels, as many out as in"""
+    """It must be a depthwise convolution of at least 4 channels, with as many output as input channels"""
     if op.weights is None or not op.is_depthwise:
         return op.kind.name
     return None if LEAST_DEPTH <= op.reads[0].c == op.writes.c else f"{op.reads[0].c} to {op.writes.c} channels"
 
 
 def taps_fit(op: RowOp) -> str | None:
-    """At most as many taps as the kernel has room for (packing.TAPS)"""
+    """It must have at most packing.TAPS taps"""
     taps = op.window.kernel_h * op.window.kernel_w
     return None if taps <= TAPS else f"{taps} taps"
 
@@ -111,21 +111,21 @@ def multipliers_are_normal(op: RowOp) -> str | None:
 
 
 def sums_fit(op: RowOp) -> str | None:
-    """The sum of no channel may reach 2**23 for any input"""
+    """The sum of each channel must stay below 2**23 for any input"""
     low, high = sum_range(op)
     worst = int(max(-low.min(), high.max()))
     return None if worst < SUM_LIMIT else f"sum {worst}"
 
 
 def large_sums_fit(op: RowOp) -> str | None:
-    """The sum of no channel may reach 2**29 for any input"""
+    """The sum of each channel must stay below 2**29 for any input"""
     low, high = sum_range(op)
     worst = int(max(-low.min(), high.max()))
     return None if worst < LARGE_SUM_LIMIT else f"sum {worst}"
 
 
 def is_dense(op: RowOp) -> str | None:
-    """A row of one pixel must become one, 8 channels at a time an even number of at least 4"""
+    """It must map one pixel to one, with a multiple of 8 input and an even number (>= 4) of output channels"""
     kernel = op.window.kernel_h, op.window.kernel_w
     direct = is_direct(Packing.DSP_CONV, kernel, op.reads[0].c, op.writes.c, op.writes.w)
     return None if direct and op.writes.c % 2 == 0 else f"{op.writes.w} pixels of {op.writes.c} channels"
@@ -139,20 +139,20 @@ DSP_CONV: tuple[Refusal, ...] = (
     *SCALES,
     sums_fit,
 )
-"""Each says why it refuses an operator, or None. The first one is a condition of the others."""
+"""Functions that return why they refuse an operator, or None. The first is a precondition of the others."""
 DSP_DENSE: tuple[Refusal, ...] = (*DSP_CONV, is_dense)
 DSP_DEPTHWISE: tuple[Refusal, ...] = (is_depthwise, taps_fit, *SCALES, large_sums_fit)
 
 
 def is_addition(op: RowOp) -> str | None:
-    """An addition of two tensors of the output's size"""
+    """It must be an addition of two tensors of the output's size"""
     if op.kind is not Kind.ADD or len(op.reads) != 2:
         return op.kind.name
     return "an operand is repeated" if op.constant or op.repeats(0) or op.repeats(1) else None
 
 
 def addition_in_range(op: RowOp) -> str | None:
-    """An operand's scale must be exactly 1/2; other shifts must be -22 to -1, multipliers at least 2**30"""
+    """The scale of one operand must be exactly 1/2; other shifts must be -22 to -1, multipliers at least 2**30"""
     if op.shifts is None or op.multipliers is None:
         return "no scales"
     operands = np.arange(3) < 2
@@ -183,25 +183,25 @@ PACKINGS: Mapping[Family, Mapping[Packing, tuple[Refusal, ...]]] = {
     },
     Family.RVV: {Packing.RVV_CONV: RVV_CONV, Packing.RVV_DEPTHWISE: RVV_DEPTHWISE},
 }
-"""What each family can pack, the best first, and what must be proved for it."""
+"""The packings of each family, best first, with their conditions."""
 
 
 def filters(op: RowOp) -> NDArray[np.int8]:
-    """Weights of a convolution as [out][kernel_h][kernel_w][in]."""
+    """Return the weights of a convolution as [out][kernel_h][kernel_w][in]."""
     if op.weights is None:
         raise ValueError(f"{op.name} has no weights")
     return op.weights if op.is_convolution else np.moveaxis(op.weights, -1, 0)[..., np.newaxis]
 
 
 def folded_bias(op: RowOp) -> NDArray[np.int64]:
-    """The bias with the input's zero point in it: sums go over the input's bytes as they are."""
+    """Return the bias with the input's zero point folded in, so that sums use the input's bytes directly."""
     weights = filters(op).astype(np.int64)
     zeros = op.input_zero_points[0] * weights.reshape(len(weights), -1).sum(axis=1)
     return np.asarray(-zeros if op.bias is None else op.bias.astype(np.int64) - zeros)
 
 
 def sum_range(op: RowOp) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """The least and the greatest sum of each output channel, whatever the input."""
+    """Return the minimum and maximum sum of each output channel over all inputs."""
     weights, bias = filters(op).astype(np.int64), folded_bias(op)
     weights = weights.reshape(len(weights), -1)
     most, least = np.where(weights > 0, 127, -128), np.where(weights > 0, -128, 127)

@@ -1,4 +1,4 @@
-"""Op -> RowOp, one function per kernel. They rely on the constraints of their row in opset.OPSET."""
+"""Functions from Op to RowOp, one per kernel. They rely on the constraints of their row in opset.OPSET."""
 
 from __future__ import annotations
 
@@ -25,25 +25,27 @@ from tflm_memopt.ops.rowop import Access, RowOp, Rows, Window, accesses
 INDEX_BYTES = 4
 """Bytes of an int32 index: TMO_INDEX_BYTES."""
 TRANSPOSED, PRODUCT = needs(windows.transpose_conv), needs(of_rows.batch_matmul)
-"""Those that read rows by no window."""
+"""Access needs of the kernels that read rows without a window."""
 
 
 def conv(context: OperatorContext) -> RowOp:
-    """CONV_2D: weights [out][kernel_h][kernel_w][in]."""
+    """Parse CONV_2D. Weights are [out][kernel_h][kernel_w][in]."""
     geometry, filter_ = slide(context), _values(context.input(1))
     weights = filter_.transpose(0, 2, 1, 3) if geometry.swapped else filter_
     return _weighted(context, Kind.CONV, geometry, weights)
 
 
 def depthwise(context: OperatorContext) -> RowOp:
-    """DEPTHWISE_CONV_2D: weights [kernel_h][kernel_w][out]."""
+    """Parse DEPTHWISE_CONV_2D. Weights are [kernel_h][kernel_w][out]."""
     geometry, filter_ = slide(context), _values(context.input(1))[0]
     weights = filter_.transpose(1, 0, 2) if geometry.swapped else filter_
     return _weighted(context, Kind.DEPTHWISE, geometry, weights)
 
 
 def fully_connected(context: OperatorContext) -> RowOp:
-    """FULLY_CONNECTED as a convolution: over the whole of what the producer wrote; several rows as pointwise."""
+    """Parse FULLY_CONNECTED as a convolution over all that the producer wrote; a batch of rows is a pointwise
+    convolution.
+    """
     filter_ = _values(context.input(1))
     units, depth = filter_.shape
     rows, batches = _channels(context, context.producer_rows()), context.output.elements // units
@@ -65,26 +67,26 @@ def max_pool(context: OperatorContext) -> RowOp:
 
 
 def mean(context: OperatorContext) -> RowOp:
-    """MEAN over any of height, width, channels."""
+    """Parse MEAN over any of height, width and channels."""
     g = _reduction(context)
     scales = quantization(context.input()).scale[0], quantization(context.output).scale[0]
     return _reduced(context, Kind.MEAN, g, [quant.mean(*scales, g.window.kernel_h * g.window.kernel_w)])
 
 
 def sum_(context: OperatorContext) -> RowOp:
-    """SUM: a MEAN that does not divide."""
+    """Parse SUM as a MEAN that does not divide."""
     scales = quantization(context.input()).scale[0], quantization(context.output).scale[0]
     return _reduced(context, Kind.MEAN, _reduction(context), [quant.rescale(*scales)])
 
 
 def reduce_extreme(context: OperatorContext) -> RowOp:
-    """REDUCE_MAX and REDUCE_MIN: a pool over all that is reduced."""
+    """Parse REDUCE_MAX and REDUCE_MIN as a pool over the reduced dimensions."""
     pool = _reduced(context, Kind.MAX_POOL, _reduction(context), [])
     return replace(pool, param=int(context.op.type == "REDUCE_MIN"))
 
 
 def gather(context: OperatorContext) -> RowOp:
-    """GATHER of rows of a constant table: an index is a pixel of four bytes."""
+    """Parse GATHER of rows of a constant table. An index is a pixel of four bytes."""
     table, rows = _values(context.input()), natural_rows(context.output.shape)
     if rows is None:
         raise ValueError(f"tensor {context.output.id} has shape {context.output.shape}")
@@ -104,7 +106,7 @@ def gather(context: OperatorContext) -> RowOp:
 
 
 def resize_bilinear(context: OperatorContext) -> RowOp:
-    """RESIZE_BILINEAR in TFLM's fixed point: positions in 1/1024 of a pixel."""
+    """Parse RESIZE_BILINEAR in TFLM's fixed point. Positions are in 1/1024 of a pixel."""
     (_, h, w, c), (_, h_out, w_out, _) = context.input().shape, context.output.shape
     half = int(bool(context.op.options["halfPixelCenters"]))
     scale_h, scale_w = context.resize_scales()
@@ -120,7 +122,9 @@ def resize_bilinear(context: OperatorContext) -> RowOp:
 
 
 def transpose_conv(context: OperatorContext) -> RowOp:
-    """TRANSPOSE_CONV, its output's shape no longer an operand (rules/transpose_conv.py): weights as CONV_2D."""
+    """Parse TRANSPOSE_CONV, whose shape operand is already removed (rules/transpose_conv.py). Weights are as for
+    CONV_2D.
+    """
     (_, h, w, c), (_, h_out, w_out, c_out) = context.input().shape, context.output.shape
     (kernel_h, kernel_w), (stride_h, stride_w) = context.kernel(), context.strides()
     vertical, horizontal = context.output_spans()
@@ -132,7 +136,7 @@ def transpose_conv(context: OperatorContext) -> RowOp:
 
 
 def batch_matmul(context: OperatorContext) -> RowOp:
-    """BATCH_MATMUL: the rows of the right matrix are resident. Matrices of several lie one below the other."""
+    """Parse BATCH_MATMUL. The right matrix is resident; a batch of matrices lies one below the other."""
     left, right, out = context.input(0).shape, context.input(1).shape, context.output.shape
     matrices, transposed = math.prod(left[:-2]), int(bool(context.op.options["adjY"]))
     first = np.repeat(np.arange(matrices) * right[-2], out[-2])
@@ -156,28 +160,28 @@ def batch_matmul(context: OperatorContext) -> RowOp:
 
 
 def softmax(context: OperatorContext) -> RowOp:
-    """SOFTMAX over the last dimension."""
+    """Parse SOFTMAX over the last dimension."""
     rows = _last_dimension(context)
     multiplier, diff_min = quant.softmax(float(context.op.options["beta"]), quantization(context.input()).scale[0])
     return _row_op(context, Kind.SOFTMAX, (rows,), rows, multipliers=[multiplier], param=diff_min)
 
 
 def log_softmax(context: OperatorContext) -> RowOp:
-    """LOG_SOFTMAX over the last dimension."""
+    """Parse LOG_SOFTMAX over the last dimension."""
     rows = _last_dimension(context)
     multiplier, inverse, diff_min = quant.log_softmax(quantization(context.input()).scale[0])
     return _row_op(context, Kind.LOG_SOFTMAX, (rows,), rows, multipliers=[multiplier, inverse], param=diff_min)
 
 
 def own(context: OperatorContext) -> RowOp:
-    """An operator of described.DESCRIBED, over the last dimension."""
+    """Parse a custom operator (described.DESCRIBED) over the last dimension."""
     rows, described = _last_dimension(context), DESCRIBED[context.op.type]
     numbers = {"channels": rows.c, **(described.numbers(context) or {})}
     return _row_op(context, Kind.OWN, (rows,) * described.operands, rows, param=described.identify(numbers))
 
 
 def arg_max(context: OperatorContext) -> RowOp:
-    """ARG_MAX and ARG_MIN over the last dimension: a pixel becomes an index."""
+    """Parse ARG_MAX and ARG_MIN over the last dimension. A pixel becomes an index."""
     rows = _last_dimension(context)
     return RowOp(
         kind=Kind.ARG_MAX,
@@ -194,7 +198,7 @@ def arg_max(context: OperatorContext) -> RowOp:
 
 
 def table(context: OperatorContext) -> RowOp:
-    """An operator that computes byte by byte."""
+    """Parse an operator that maps each byte."""
     rows, values = (
         context.producer_rows(),
         lookup.table(context.op, quantization(context.input()), quantization(context.output)),
@@ -203,7 +207,7 @@ def table(context: OperatorContext) -> RowOp:
 
 
 def leaky_relu(context: OperatorContext) -> RowOp:
-    """LEAKY_RELU: of int8 a table, of int16 a factor for each sign (kernels/internal/reference/leaky_relu.h)."""
+    """Parse LEAKY_RELU: a table for int8, a factor per sign for int16 (kernels/internal/reference/leaky_relu.h)."""
     if not _is_int16(context):
         return table(context)
     scale, out = quantization(context.input()).scale[0], quantization(context.output).scale[0]
@@ -213,7 +217,7 @@ def leaky_relu(context: OperatorContext) -> RowOp:
 
 
 def _last_dimension(context: OperatorContext) -> Rows:
-    """The input, a pixel being its last dimension."""
+    """Return the input as rows whose pixels are its last dimension."""
     channels, rows = context.input().shape[-1], context.producer_rows()
     return rows if rows.c == channels else Rows(context.input().elements // channels, 1, channels)
 
@@ -223,7 +227,7 @@ class Geometry(NamedTuple):
     reads: Rows
     writes: Rows
     swapped: bool = False
-    """Seen with height and width exchanged: the columns of a one-row tensor are its rows."""
+    """Height and width are exchanged: the columns of a one-row tensor become its rows."""
 
 
 def slide(context: OperatorContext) -> Geometry:
@@ -242,7 +246,7 @@ def slide(context: OperatorContext) -> Geometry:
 
 
 def _exchanged(w: Window) -> Window:
-    """Height for width."""
+    """Exchange height and width."""
     return Window(w.kernel_w, w.kernel_h, w.stride_w, w.stride_h, w.dilation_w, w.dilation_h, w.pad_left, w.pad_top)
 
 
@@ -278,14 +282,16 @@ def _is_int16(context: OperatorContext) -> bool:
 
 
 def _channels(context: OperatorContext, rows: Rows) -> Rows:
-    """What lies in memory, counted in channels."""
+    """Return rows whose `c` counts channels, not bytes."""
     return replace(rows, c=rows.c // 2) if _is_int16(context) else rows
 
 
 def _reduction(context: OperatorContext) -> Geometry:
-    """A window as high and wide as what is reduced; over channels, every channel is a pixel of its own."""
+    """Return a window as high and wide as what is reduced. In a reduction of channels, every channel is
+    its own pixel.
+    """
     run = None if context.is_image() else context.run()
-    if run is not None:  # of batches: what comes before is rows, what comes behind is channels
+    if run is not None:  # general case: leading dimensions are rows, trailing ones channels
         before, along, behind = run
         return Geometry(Window(1, along, 1, along), Rows(before, along, behind), Rows(before, 1, behind))
     h, w, c = (1, 1, 1, *context.input().shape)[-3:]
@@ -318,7 +324,7 @@ def _row_op(
     multipliers: Sequence[Multiplier] = (),
     **fields: Any,
 ) -> RowOp:
-    """A RowOp with what all of them take from the model."""
+    """Return a RowOp with the fields that all kinds take from the model."""
     return RowOp(
         kind=kind,
         name=context.op.type,
@@ -342,5 +348,5 @@ def _fused(context: OperatorContext) -> tuple[int, int]:
 
 def _values(tensor: Tensor) -> NDArray[Any]:
     if tensor.data is None:
-        raise ValueError(f"tensor {tensor.id} is no constant")
+        raise ValueError(f"tensor {tensor.id} is not a constant")
     return tensor.data

@@ -1,8 +1,8 @@
-"""SUMS and ADD_SUMS: a layer whose input channels several devices share, as a device's model names its parts.
+"""SUMS and ADD_SUMS: the parts of a layer whose input channels are split over devices, as they appear in device models.
 
-Each device makes, of its input channels, partial sums of the output's values (SUMS); they cross, and who needs the
-output adds them up and scales them (ADD_SUMS). In the model both are custom operators. A sum takes as many bytes as its
-bound needs, little-endian, signed: tensors of sums are int8, with so many channels for each of the layer's.
+Each device computes partial sums of the output from its input channels (SUMS). The sums are sent to the devices that
+need the output, which add and rescale them (ADD_SUMS). In the model both are custom operators. A sum is signed and
+little-endian, with as many bytes as its bounds need; tensors of sums are int8 with that many channels per channel.
 """
 
 from __future__ import annotations
@@ -24,13 +24,15 @@ from tflm_memopt.ops.parse import slide
 from tflm_memopt.ops.rowop import Access, RowOp, Rows, Window
 
 SUMS, ADD_SUMS = "TMO_SUMS", "TMO_ADD_SUMS"
-"""Custom codes."""
+"""Custom codes of the operators."""
 MOST_SUMS = 4
-"""Operands of ADD_SUMS: TMO_MAX_INPUTS."""
+"""Limit of the operands of ADD_SUMS: TMO_MAX_INPUTS."""
 MOST_BYTES = 4
-"""A sum has no more: TFLM's wrap there, too."""
+"""Limit of the bytes of a sum. TFLM's sums wrap at this size, too."""
 _BITS = 4
-"""ADD_SUMS's param has so many for the bytes of each operand's sums, and of the output's: tmo_sum_bytes()."""
+"""Bits per entry in ADD_SUMS's param, which holds the bytes of each operand's sums and of the output's:
+tmo_sum_bytes().
+"""
 _WINDOW = ("strideH", "strideW", "dilationHFactor", "dilationWFactor")
 _SUMS = struct.Struct("<B8H")
 _ADD_SUMS = struct.Struct("<Bibbb")
@@ -38,7 +40,7 @@ Ints = NDArray[np.int64]
 
 
 def sum_range(weights: NDArray[Any], zero_point: int) -> tuple[Ints, Ints]:
-    """The least and the largest sum of each output channel, of any int8 values with that zero point.
+    """Return the minimum and maximum sum of each output channel for int8 inputs with this zero point.
 
     weights: [out][..][in]. A tap in the padding adds nothing.
     """
@@ -48,7 +50,7 @@ def sum_range(weights: NDArray[Any], zero_point: int) -> tuple[Ints, Ints]:
 
 
 def bytes_of(low: int, high: int) -> int:
-    """Bytes of a signed number between the two.
+    """Return the bytes that signed numbers from `low` to `high` need.
 
     >>> bytes_of(-128, 127), bytes_of(-129, 0), bytes_of(0, 2**23), bytes_of(0, 2**40)
     (1, 2, 4, 4)
@@ -57,20 +59,25 @@ def bytes_of(low: int, high: int) -> int:
 
 
 def sums_options(op: Op, margins: Sequence[int], nbytes: int) -> bytes:
-    """Custom options of SUMS, for a convolution or a dense layer. margins: padding above, below, left and right."""
+    """Return the custom options of SUMS for a convolution or dense layer. margins: padding at top, bottom, left and
+    right.
+    """
     return _SUMS.pack(nbytes, *(int(op.options.get(name, 1)) for name in _WINDOW), *margins)
 
 
 def add_options(
     operands: Sequence[int], made: int, zero_point: int = 0, limits: tuple[int, int] = (-128, 127)
 ) -> bytes:
-    """Custom options of ADD_SUMS. operands: bytes of their sums. made: those of the output's, or 0: it is scaled."""
+    """Return the custom options of ADD_SUMS.
+
+    operands: bytes of each operand's sums. made: bytes of the output's sums, or 0 if the output is rescaled.
+    """
     param = _param((*operands, *[0] * (MOST_SUMS - len(operands)), made))
     return _ADD_SUMS.pack(len(operands), param, zero_point, *limits)
 
 
 def weights_of(op: Op) -> tuple[TensorId, ...]:
-    """The filter of SUMS; the bias of ADD_SUMS, if there is one. () of other operators."""
+    """Return the filter of SUMS, the bias of ADD_SUMS if there is one, and () for other operators."""
     code = op.options.get("custom_code")
     if code == SUMS:
         return op.inputs[1:]
@@ -82,23 +89,23 @@ def _param(nbytes: Sequence[int]) -> int:
 
 
 def _bytes(param: int) -> list[int]:
-    """Bytes of the operands' sums, and of the output's."""
+    """Return the bytes of the operands' sums and of the output's."""
     return [param >> _BITS * k & (1 << _BITS) - 1 for k in range(MOST_SUMS + 1)]
 
 
 def bytes_made(param: int) -> int:
-    """Bytes of the sums that ADD_SUMS makes; 0: it makes scaled values."""
+    """Return the bytes of the sums that ADD_SUMS outputs, or 0 if it outputs rescaled values."""
     return _bytes(param)[MOST_SUMS]
 
 
 def in_order(param: int, order: Sequence[int]) -> int:
-    """The param of ADD_SUMS when its operands are in another order."""
+    """Return the param of ADD_SUMS with its operands reordered."""
     nbytes = _bytes(param)
     return _param([*(nbytes[k] for k in order), *nbytes[len(order) :]])
 
 
 def partial(context: OperatorContext) -> RowOp | None:
-    """The operator as rows; None: it is neither SUMS nor ADD_SUMS, or nothing that can run."""
+    """Parse SUMS or ADD_SUMS; return None for other or invalid operators."""
     op = _parsed(context)
     return op if op and limits.executable(op) is None else None
 
@@ -113,7 +120,7 @@ def _parsed(context: OperatorContext) -> RowOp | None:
 
 
 def _sums(context: OperatorContext, nbytes: int, *numbers: int) -> RowOp | None:
-    """A convolution; of single pixels, whatever rows they are in, as a dense layer's are."""
+    """Parse SUMS as a convolution, or for single pixels as a dense layer."""
     x, weights, made = context.input(0), context.input(1).data, context.output
     if weights is None or weights.ndim != 4 or weights.dtype != np.int8 or x.quantization is None:
         return None
@@ -153,7 +160,7 @@ def _sums(context: OperatorContext, nbytes: int, *numbers: int) -> RowOp | None:
 
 
 def _add_sums(context: OperatorContext, parts: int, param: int, zero_point: int, low: int, high: int) -> RowOp | None:
-    """Rows as they cross: of tensors with a height of 1, all in one."""
+    """Parse ADD_SUMS. The rows are those that are sent; tensors of height 1 are one row."""
     *nbytes, made = _bytes(param)
     if not 2 <= parts <= min(MOST_SUMS, len(context.op.inputs)) or not all(nbytes[:parts]):
         return None

@@ -1,8 +1,8 @@
 """TFLM's arithmetic constants, bit by bit.
 
-Scales are float32 in the model. Whether a product or quotient is taken in float32 or in double decides the last bit, so
-each function follows the TFLM function that it names (tensorflow/lite/kernels/internal/quantization_util.cc unless said
-otherwise).
+Scales are float32 in the model. The last bit depends on whether a product or quotient is computed in float32 or double,
+so each function follows the TFLM function that it names (tensorflow/lite/kernels/internal/quantization_util.cc unless
+stated otherwise).
 """
 
 from __future__ import annotations
@@ -30,7 +30,8 @@ class Multiplier(NamedTuple):
 
 
 def quantize_multiplier(real: float) -> Multiplier:
-    """QuantizeMultiplier: the nearest Q31 multiplier of a factor >= 0; zero when the factor is below about 2**-31.
+    """Return the nearest Q31 multiplier of a factor >= 0 (QuantizeMultiplier). It is zero for factors below about
+    2**-31.
 
     >>> quantize_multiplier(0.5), quantize_multiplier(1.0)
     (Multiplier(value=1073741824, shift=0), Multiplier(value=1073741824, shift=1))
@@ -45,7 +46,7 @@ def quantize_multiplier(real: float) -> Multiplier:
 
 
 def round_away(x: float) -> int:
-    """std::round: halves away from zero.
+    """Round halves away from zero, like std::round.
 
     >>> round_away(2.5), round_away(-2.5)
     (3, -3)
@@ -54,17 +55,18 @@ def round_away(x: float) -> int:
 
 
 def float32_quotient(a: float, b: float) -> float:
-    """The quotient a / b, computed in float32: infinite where it has none."""
+    """Return a / b computed in float32, or infinity on overflow."""
     with np.errstate(over="ignore"):
         return float(np.float32(a) / np.float32(b))
 
 
 def weighted(scale_in: float, scales_filter: Iterable[float], scale_out: float) -> tuple[Multiplier, ...]:
-    """CONV_2D, DEPTHWISE_CONV_2D and FULLY_CONNECTED, one per scale of the filter, in double.
+    """Return the multipliers of CONV_2D, DEPTHWISE_CONV_2D and FULLY_CONNECTED, one per filter scale, computed in
+    double.
 
-    PopulateConvolutionQuantizationParams and GetQuantizedConvolutionMultipler, kernels/kernel_util.cc. Of
-    FULLY_CONNECTED per tensor, TFLM's source of August 2026 (90b983c2b) multiplies the scales in float32; the pinned
-    wheel does not.
+    Source: PopulateConvolutionQuantizationParams and GetQuantizedConvolutionMultipler, kernels/kernel_util.cc. For
+    FULLY_CONNECTED with one scale, TFLM's source of August 2026 (90b983c2b) multiplies the scales in float32; the
+    pinned wheel does not.
     """
     return tuple(quantize_multiplier(scale_in * scale / scale_out) for scale in scales_filter)
 
@@ -72,7 +74,9 @@ def weighted(scale_in: float, scales_filter: Iterable[float], scale_out: float) 
 def add(
     scale_a: float, scale_b: float, scale_out: float, left_shift: int = ADD_LEFT_SHIFT
 ) -> tuple[Multiplier, Multiplier, Multiplier]:
-    """ADD and SUB: of input 0, input 1 and the output (micro/kernels/add_common.cc, sub_common.cc)."""
+    """Return ADD's and SUB's multipliers of input 0, input 1 and output (micro/kernels/add_common.cc,
+    sub_common.cc).
+    """
     twice = 2 * max(scale_a, scale_b)
     return (
         quantize_multiplier(scale_a / twice),
@@ -82,7 +86,7 @@ def add(
 
 
 def squared_difference(scale_a: float, scale_b: float, scale_out: float) -> tuple[Multiplier, Multiplier, Multiplier]:
-    """SQUARED_DIFFERENCE: of input 0, input 1, output (PrepareQuantized, micro/kernels/squared_difference.cc)."""
+    """Return the multipliers of input 0, input 1 and output (PrepareQuantized, micro/kernels/squared_difference.cc)."""
     twice = 2 * max(scale_a, scale_b)
     return (
         quantize_multiplier(scale_a / twice),
@@ -92,12 +96,12 @@ def squared_difference(scale_a: float, scale_b: float, scale_out: float) -> tupl
 
 
 def add_output_factor(twice_max_scale: float, scale_out: float, left_shift: int = ADD_LEFT_SHIFT) -> float:
-    """The real output multiplier of ADD and SUB; TFLM aborts unless it is below 1."""
+    """Return the real output multiplier of ADD and SUB. TFLM aborts unless it is below 1."""
     return twice_max_scale / ((1 << left_shift) * scale_out)
 
 
 def mean(scale_in: float, scale_out: float, count: int) -> Multiplier:
-    """MEAN over `count` values: the division is part of the multiplier.
+    """Return the multiplier of MEAN over `count` values, which includes the division.
 
     QuantizedMeanOrSum, kernels/internal/reference/reduce.h.
     """
@@ -107,49 +111,58 @@ def mean(scale_in: float, scale_out: float, count: int) -> Multiplier:
 
 
 def rescale(scale_in: float, scale_out: float) -> Multiplier:
-    """QUANTIZE int8 -> int8 (micro/kernels/quantize_common.cc) and RELU (activations_common.cc), in double.
+    """Return the multiplier of QUANTIZE int8 -> int8 (micro/kernels/quantize_common.cc) and RELU
+    (activations_common.cc).
 
-    Of RELU, TFLM's source of August 2026 (90b983c2b) divides the scales in float32; the pinned wheel does not.
+    It is computed in double. For RELU, TFLM's source of August 2026 (90b983c2b) divides the scales in float32; the
+    pinned wheel does not.
     """
     return quantize_multiplier(scale_in / scale_out)
 
 
 def softmax_factor(beta: float, scale_in: float) -> float:
-    """The real multiplier of SOFTMAX's input, capped; TFLM aborts unless it is above 1 (PreprocessSoftmaxScaling)."""
+    """Return the capped real multiplier of SOFTMAX's input. TFLM aborts unless it is above 1
+    (PreprocessSoftmaxScaling).
+    """
     return min(beta * scale_in * (1 << (31 - SOFTMAX_INTEGER_BITS)), (1 << 31) - 1.0)
 
 
 def softmax(beta: float, scale_in: float) -> tuple[Multiplier, int]:
-    """SOFTMAX: the input's multiplier and diff_min, below which exp() is zero (CalculateInputRadius)."""
+    """Return SOFTMAX's input multiplier and diff_min, below which exp() is zero (CalculateInputRadius)."""
     multiplier = quantize_multiplier(softmax_factor(beta, scale_in))
     radius = ((1 << SOFTMAX_INTEGER_BITS) - 1) * (1 << (31 - SOFTMAX_INTEGER_BITS)) / (1 << multiplier.shift)
     return multiplier, -math.floor(radius)
 
 
 def log_softmax(scale_in: float) -> tuple[Multiplier, Multiplier, int]:
-    """LOG_SOFTMAX: the input's multiplier, that of its inverse, and diff_min (PreprocessLogSoftmaxScalingExp)."""
+    """Return LOG_SOFTMAX's input multiplier, its inverse's multiplier, and diff_min
+    (PreprocessLogSoftmaxScalingExp).
+    """
     multiplier, diff_min = softmax(1.0, scale_in)
     return multiplier, quantize_multiplier(log_softmax_inverse(scale_in)), diff_min
 
 
 def log_softmax_inverse(scale_in: float) -> float:
-    """The real factor from LOG_SOFTMAX's fixed point back to its input; TFLM aborts unless it is below 1."""
+    """Return the real factor from LOG_SOFTMAX's fixed point back to its input. TFLM aborts unless it is below 1."""
     multiplier, _ = softmax(1.0, scale_in)
     return 2.0 ** (31 - multiplier.shift) / multiplier.value
 
 
 def quantized(real: float, scale: float, zero_point: int) -> int:
-    """`real` in units of the scale, the quotient in float32, halves away from zero; not clamped."""
+    """Return `real` in units of the scale, with a float32 quotient, halves rounded away from zero, and no clamping."""
     return zero_point + round_away(float32_quotient(real, scale))
 
 
 def bounds_fit(scale: float) -> bool:
-    """Whether an activation's bounds are int32 in units of the scale: TFLM's Quantize() refuses or wraps others."""
+    """Return whether an activation's bounds fit an int32 in units of the scale. TFLM's Quantize() refuses or wraps
+    others.
+    """
     return float32_quotient(6.0, scale) < 2**31
 
 
 def activation_range(activation: str, scale: float, zero_point: int, bits: int = 8) -> tuple[int, int]:
-    """CalculateActivationRangeQuantized (kernels/kernel_util.cc) for int8 and int16.
+    """Return the range of a fused activation for int8 or int16 (CalculateActivationRangeQuantized,
+    kernels/kernel_util.cc).
 
     >>> activation_range("RELU6", 0.05, -28)
     (-28, 92)
@@ -164,6 +177,6 @@ def activation_range(activation: str, scale: float, zero_point: int, bits: int =
 
 
 def int16_activation(activation: str, scale: float) -> int:
-    """The activation range of an int16 output as `param` of its operator holds it (program.h)."""
+    """Return the activation range of an int16 output, encoded as `param` (program.h)."""
     low, high = activation_range(activation, scale, 0, 16)
     return high << 16 | low & 0xFFFF

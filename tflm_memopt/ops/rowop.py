@@ -1,8 +1,8 @@
-"""The row operator: the one form in which planner and executor know an operator.
+"""The row operator: the form in which planner and executor know an operator.
 
-Firing y of an operator produces output row y and reads, of each input, the rows [first(y), first(y) + extent), clipped
-to the tensor. Those of a window follow from the descriptions of kernels; others say it themselves (Access). Numbers
-(weights, multipliers) are carried along for lowering; the planner looks at the geometry only.
+Firing y of an operator produces output row y and reads the rows [first(y), first(y) + extent) of each input, clipped to
+the tensor. The accesses of windows follow from the kernel descriptions; other operators define them by Access. Numbers
+(weights, multipliers) are only used by lowering; the planner uses the geometry.
 """
 
 from __future__ import annotations
@@ -26,8 +26,8 @@ Ints = NDArray[np.int64]
 
 @dataclass(frozen=True, slots=True)
 class Rows:
-    """A tensor seen as `h` rows of `w` pixels of `c` channels, one byte each; an int32 index is a pixel of four, an
-    int16 channel counts as two, a float32 channel as four.
+    """A tensor as `h` rows of `w` pixels of `c` one-byte channels. An int32 index is a pixel of four bytes, an int16
+    channel counts as two channels, and a float32 channel as four.
     """
 
     h: int
@@ -45,8 +45,8 @@ class Rows:
 
 @dataclass(frozen=True, slots=True)
 class Window:
-    """Kernel geometry, in the parameters of kernels/descriptions/windows.py. Padding is at the top and left; what is
-    missing at the bottom and right follows.
+    """Kernel geometry, with the parameters of kernels/descriptions/windows.py. Padding is given at the top and left;
+    that at the bottom and right follows from the sizes.
     """
 
     kernel_h: int = 1
@@ -59,9 +59,9 @@ class Window:
     pad_left: int = 0
 
     rows: AxisSteps = dataclasses.field(init=False, repr=False, compare=False)
-    """Input rows that an output row needs, clipped or not."""
+    """Input rows that an output row needs, before clipping."""
     columns: AxisSteps = dataclasses.field(init=False, repr=False, compare=False)
-    """Input columns that an output column needs, clipped or not."""
+    """Input columns that an output column needs, before clipping."""
 
     def __post_init__(self) -> None:
         for name, steps in zip(("rows", "columns"), _steps(self), strict=True):
@@ -69,21 +69,21 @@ class Window:
 
     @property
     def parameters(self) -> Mapping[str, int]:
-        """By the names that descriptions give them."""
+        """The fields by the parameter names of the descriptions."""
         return {f.name: getattr(self, f.name) for f in dataclasses.fields(self) if f.init}
 
     @property
     def extent_h(self) -> int:
-        """Input rows between the first and the last that a firing reads, both included."""
+        """Input rows from the first to the last that a firing reads, both included."""
         return self.rows.extent
 
     @property
     def extent_w(self) -> int:
-        """Input columns between the first and the last under one window, both included."""
+        """Input columns from the first to the last under one window, both included."""
         return self.columns.extent
 
     def reach_h(self, rows: int) -> int:
-        """Input rows from the first to the last under the windows of so many output rows, padding included.
+        """Return the input rows from the first to the last under the windows of `rows` output rows, including padding.
 
         >>> Window(kernel_h=3, stride_h=2).reach_h(4)
         9
@@ -91,13 +91,13 @@ class Window:
         return self.rows.reach(rows)
 
     def reach_w(self, columns: int) -> int:
-        """The same of columns."""
+        """Return the input columns from the first to the last under `columns` windows, including padding."""
         return self.columns.reach(columns)
 
 
 @functools.cache
 def _steps(window: Window) -> tuple[AxisSteps, AxisSteps]:
-    """As descriptions of windows say it."""
+    """Return the row and column steps from the descriptions of windows."""
     rows, columns = (along.steps(window.parameters) for along in WINDOW)
     return rows, columns
 
@@ -105,22 +105,22 @@ def _steps(window: Window) -> tuple[AxisSteps, AxisSteps]:
 UNIT = Window()
 
 NO_ROW = 0xFFFF
-"""In Access.table: no row is read. TMO_NONE."""
+"""Entry of Access.table for a firing that reads no row: TMO_NONE."""
 
 
 @dataclass(frozen=True, slots=True)
 class Access:
-    """Which rows of one input a firing reads: [first(y), first(y) + extent), clipped; tmo_access in program.h."""
+    """The rows of one input that a firing reads: [first(y), first(y) + extent), clipped (tmo_access in program.h)."""
 
     add: int = 0
     mul: int = 1
     div: int = 1
     extent: int = 1
     table: tuple[int, ...] | None = None
-    """first(y) of every firing; None: floor((y*mul + add) / div)."""
+    """first(y) of every firing; if None, it is floor((y*mul + add) / div)."""
 
     def first(self, y: Ints, height: int) -> Ints:
-        """The first row; `height`, behind the last one, where none is read."""
+        """Return the first row, or `height` if no row is read."""
         if self.table is None:
             return (y * self.mul + self.add) // self.div
         rows = np.array(self.table, np.int64)[y]
@@ -128,7 +128,7 @@ class Access:
 
 
 def accesses(found: OutputNeeds, values: Extents) -> tuple[Access, ...]:
-    """Which rows of each input an output row needs, as a description says it: rows are the first axis."""
+    """Return the rows of each input that an output row needs, from a description whose first axis is rows."""
     return tuple(_access(need.along[0], found, values) for need in found.inputs.values())
 
 
@@ -143,15 +143,15 @@ def _access(rows: AxisRange, found: OutputNeeds, values: Extents) -> Access:
 
 @dataclass(frozen=True, slots=True)
 class Move:
-    """`count` runs of `nbytes` bytes, from one input row to the output row."""
+    """`count` runs of `nbytes` bytes that are copied from one input row to the output row."""
 
     operand: int
     tap: int
-    """Row: first(y) + tap. Where the input has no such row, nothing is moved."""
+    """The row is first(y) + tap. If the input has no such row, nothing is moved."""
     source: int
     """Byte of the input row where the first run starts."""
     target: int
-    """Byte of the output row."""
+    """Byte of the output row where the first run goes."""
     nbytes: int
     count: int = 1
     source_step: int = 0
@@ -162,12 +162,12 @@ class Move:
 
 @dataclass(frozen=True, slots=True)
 class Moves:
-    """How COPY makes an output row."""
+    """The moves by which COPY makes an output row."""
 
     moves: tuple[Move, ...]
     period: int = 1
     fill: int | None = None
-    """What bytes hold that nothing is moved to; None: there are none."""
+    """Value of bytes without a move, or None if all bytes are moved."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -175,20 +175,20 @@ class Constant:
     """An operand in flash."""
 
     position: int
-    """Among the operands of the model's operator."""
+    """Position among the operands of the model's operator."""
     rows: Rows
     values: NDArray[np.int8] = field(compare=False)
 
 
 @dataclass(frozen=True, slots=True)
 class StateRing:
-    """Rows that outlive an inference, in bytes of their own: the newest ones that were kept."""
+    """Rows that outlive an inference and have their own bytes: the newest rows that were kept."""
 
     tensor: TensorId
-    """As operators read it: the oldest row first."""
+    """The tensor as operators read it, oldest row first."""
     rows: Rows
     fill: int
-    """The byte that they are made of before the first inference, and after a reset."""
+    """Value of all bytes before the first inference and after a reset."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -196,9 +196,9 @@ class Crossing:
     """A tensor that one device sends to another: tmo_crossing in program.h."""
 
     identity: int
-    """The programs that belong together, uint32."""
+    """A uint32 shared by all programs that belong together."""
     step: int
-    """Its number among all tensors that cross."""
+    """The message's number among all messages."""
     sender: int
     receiver: int
 
@@ -207,107 +207,116 @@ class Crossing:
 class RowOp:
     """One operator, ready to plan and to lower.
 
-    `inputs` are the activations that are read row by row; `reads[k]` is how this operator sees input k, which may
-    differ from how its producer sees it (then the tensor must be resident).
+    `inputs` are the activations that are read row by row. `reads[k]` is this operator's view of input k; if it differs
+    from the producer's view, the whole tensor must be resident.
     """
 
     kind: Kind
     name: str
-    """The model's operator type, for people: CONV_2D, FULLY_CONNECTED, RELU6."""
+    """The model's operator type, for messages: CONV_2D, FULLY_CONNECTED, RELU6."""
     sources: tuple[int, ...]
-    """Indices of the model's operators that this one stands for."""
+    """Indices of the model's operators that this one replaces."""
     inputs: tuple[TensorId, ...]
     output: TensorId
     reads: tuple[Rows, ...]
     writes: Rows
     input_zero_points: tuple[int, ...]
-    """Zero points of all operands, a constant one included."""
+    """Zero points of all operands, including a constant one."""
     output_zero_point: int
     window: Window = UNIT
     activation: tuple[int, int] = (-128, 127)
     weights: NDArray[np.int8] | None = field(default=None, compare=False)
-    """CONV: [out][kernel_h][kernel_w][in]. DEPTHWISE: [kernel_h][kernel_w][out]. GATHER: the table, [row][out].
-    LOOKUP: the table, entry x + 128 for x."""
+    """CONV: [out][kernel_h][kernel_w][in]. DEPTHWISE: [kernel_h][kernel_w][out]. GATHER: the table, [row][out]. LOOKUP:
+    the table, entry x + 128 for x.
+    """
     bias: NDArray[np.int32] | None = field(default=None, compare=False)
-    """Biases. With int16 they have 64 bits each, the lower half first."""
+    """Biases. For int16 activations they have 64 bits each, lower half first."""
     multipliers: NDArray[np.int32] | None = field(default=None, compare=False)
-    """Q31 multipliers: one, or one per output channel. ADD, SUB, SQUARED_DIFFERENCE: those of operand 0, operand 1,
-    output. PRELU, LEAKY_RELU: of positive, of negative values."""
+    """Q31 multipliers: one, or one per output channel. ADD, SUB, SQUARED_DIFFERENCE: of operand 0, operand 1 and
+    output. PRELU, LEAKY_RELU: of positive and of negative values.
+    """
     shifts: NDArray[np.int8] | None = field(default=None, compare=False)
-    """Powers of two that go with `multipliers`; positive is left."""
+    """Exponents of two that belong to `multipliers`; positive shifts left."""
     param: int = 0
-    """ADD, SUB, SQUARED_DIFFERENCE: the left shift. Of int16: the activation range. SOFTMAX: diff_min. GATHER: rows of
-    the table. ARG_MAX: 1 for the smallest. QUANTIZE, DEQUANTIZE: the bits of the float32 scale."""
+    """ADD, SUB, SQUARED_DIFFERENCE: the left shift. int16: the activation range. SOFTMAX: diff_min. GATHER: rows of the
+    table. ARG_MAX: 1 for the smallest. QUANTIZE, DEQUANTIZE: the bits of the float32 scale.
+    """
     constant: Constant | None = None
-    """The one of two operands that is not in `inputs`."""
+    """The operand that is a constant and not in `inputs`."""
     access: tuple[Access, ...] = ()
-    """Which rows of each input are read, where `window` does not say it."""
+    """The rows of each input that are read, for operators without a window."""
     moves: Moves | None = field(default=None, compare=False)
-    """COPY."""
+    """The moves of a COPY."""
     packing: Packing = Packing.NONE
-    """Packing of its constants, where it runs whole windows of all channels."""
+    """Packing of the constants, used where the operator runs whole windows of all channels."""
     macs: int = 0
-    """Multiply-accumulates of the whole operator, padding included, as the original model does them."""
+    """Multiply-accumulates of the whole operator, including padding, as the original model executes them."""
     older: TensorId | None = None
-    """The state whose rows come before row 0 of the input: its last one is row -1. They are no padding."""
+    """The state whose rows precede row 0 of the input: its last row is row -1. These rows are not padding."""
     recalls: bool = False
     """An input is a state."""
     keeps: StateRing | None = None
-    """The state that its output rows go to, whichever is the oldest of its rows there; in the arena there is no byte of
-    them."""
+    """The state that receives the output rows in place of its oldest rows; the output has no bytes in the arena."""
     updates: tuple[StateRing, ...] = ()
-    """States of one row, inputs, too, that each firing reads and makes anew."""
+    """One-row states updated in place."""
     second: int = 0
-    """In a plan for two cores, bytes from a counter of the first core to the second's. 0: one core runs it."""
+    """In a plan for two cores, bytes from the first core's counter to the second core's; 0 if one core runs the
+    operator.
+    """
     crossing: Crossing | None = None
-    """SEND, RECEIVE: what crosses. The output of SEND and the input of RECEIVE stand for the link, and have no byte
-    of the arena."""
+    """The message of SEND or RECEIVE. SEND's output and RECEIVE's input stand for the link and have no bytes in the
+    arena.
+    """
     again: bool = False
-    """It computes what another one computed before (rowgraph/second_pass.py)."""
+    """The operator recomputes an earlier result (rowgraph/second_pass.py)."""
 
     @property
     def traits(self) -> Traits:
-        """What is known of its kind."""
+        """The properties of the operator's kind."""
         return KINDS[self.kind]
 
     @property
     def is_convolution(self) -> bool:
-        """Whether each channel of its output is a sum over a window of all int8 channels: one that parts add up to."""
+        """Whether each output channel is a sum over a window of all int8 channels, which can be split into partial
+        sums.
+        """
         return self.traits.channels is Channels.SUMMED and self.element_bytes == 1
 
     @property
     def is_softmax(self) -> bool:
-        """Whether `param` says how far below the largest value others get no exponential."""
+        """Whether `param` is the distance below the maximum at which exponentials become zero."""
         return self.kind is Kind.SOFTMAX
 
     @property
     def is_depthwise(self) -> bool:
-        """Whether each channel of its output is a sum over a window of one int8 channel."""
+        """Whether each output channel is a sum over a window of one int8 channel."""
         return self.traits.channels is Channels.FILTERED and self.element_bytes == 1
 
     @property
     def is_channelwise(self) -> bool:
-        """Whether each int8 channel of its output is computed from the same channel of each input."""
+        """Whether each int8 output channel is computed from the same channel of each input."""
         return self.traits.channels is Channels.OWN and self.element_bytes == 1
 
     @property
     def makes_sums(self) -> bool:
-        """Whether each channel of its output is a sum over some input channels, of `param` bytes."""
+        """Whether each output channel is a sum over some input channels, of `param` bytes."""
         return self.kind is Kind.SUMS
 
     @property
     def has_window(self) -> bool:
-        """Whether a window of its only input slides over more than single pixels."""
+        """Whether a window larger than a pixel slides over the only input."""
         return not self.access and self.traits.slides
 
     @property
     def is_binary(self) -> bool:
-        """Whether it has two operands, element by element."""
+        """Whether the operator is element-wise with two operands."""
         return self.traits.elementwise and self.traits.operands == 2
 
     @property
     def reducible(self) -> bool:
-        """One output row from all input rows: can run a row at a time on int32 accumulators (msf-CNN, section 7)."""
+        """Whether it makes one output row from all input rows, so that int32 accumulators can take one input row at a
+        time (msf-CNN, section 7).
+        """
         w = self.window
         whole = self.writes.h == 1 and w.kernel_h == self.reads[0].h and w.pad_top == 0 and w.dilation_h == 1
         if self.traits.pools:
@@ -318,61 +327,65 @@ class RowOp:
 
     @property
     def rings(self) -> tuple[StateRing, ...]:
-        """The states that it writes."""
+        """The states that the operator writes."""
         return (self.keeps,) if self.keeps else self.updates
 
     def seen(self) -> Iterator[tuple[TensorId, Rows]]:
-        """Every tensor, and the rows that the operator sees of it."""
+        """Yield every tensor with the operator's view of its rows."""
         yield from zip(self.inputs, self.reads, strict=True)
         yield self.output, self.writes
 
     @property
     def accumulator_bytes(self) -> int:
-        """int32 per output, when run one input row at a time."""
+        """Bytes of the int32 accumulators if the operator takes one input row at a time."""
         return 4 * self.writes.row_bytes
 
     @property
     def cuts_columns(self) -> bool:
-        """Whether the executor can make some columns of a row alone: from the pixels under them."""
+        """Whether the executor can compute some columns of a row from the pixels under them."""
         if self.access or self.traits.constants is Constants.ROWS:
             return False
         return self.has_window or self.is_binary or all(rows.w == self.writes.w for rows in self.reads)
 
     @property
     def cuts_channels(self) -> bool:
-        """Whether it can make some channels of a row alone."""
+        """Whether the executor can compute some channels of a row alone."""
         return self.is_convolution or (self.is_depthwise and self.reads[0].c == self.writes.c)
 
     @property
     def in_place(self) -> bool:
-        """Output row y may overwrite row y of an input: element-wise, each byte read before it is written."""
+        """Whether output row y may overwrite row y of an input: element-wise, each byte is read before it
+        is written.
+        """
         return bool(self.replaceable)
 
     @property
     def replaceable(self) -> frozenset[TensorId]:
-        """The inputs that it may overwrite so: those that are not repeated, and whose elements are not smaller."""
+        """The inputs that may be overwritten in this way: not broadcast, with elements that are not smaller."""
         if not self.traits.elementwise or self.traits.reads < self.traits.writes:
             return frozenset()
         return frozenset(t for k, t in enumerate(self.inputs) if not self.repeats(k))
 
     def repeats(self, k: int) -> bool:
-        """Whether one row, pixel or channel of input k is read for several of the output."""
+        """Whether a row, pixel or channel of input k is broadcast."""
         return self.is_binary and self.reads[k].nbytes < self.writes.nbytes
 
     @property
     def element_bytes(self) -> int:
-        """Bytes of an element that it reads."""
+        """Bytes of an input element."""
         return self.traits.reads
 
     @property
     def ends_late(self) -> bool:
-        """A firing writes the last byte of its output when it has read everything, and may write it over that. Of two
-        cores neither knows what the other has read.
+        """Whether a firing writes the last byte of its output after it has read all inputs, so that this byte may
+        overlap them.
+
+        It is False on two cores, since neither knows what the other has read.
         """
         return self.is_convolution and self.packing is Packing.NONE and not self.second
 
     def scratch_bytes(self, columns: int) -> int:
-        """Scratch of the kernel, on one core, when it is packed and a firing makes so many columns."""
+        """Return the bytes of scratch on one core if the kernel is packed and a firing makes `columns` columns."""
         kernel, packing = (self.window.kernel_h, self.window.kernel_w), self.packing
         if packing in (Packing.DSP_DEPTHWISE, Packing.MVE_DEPTHWISE, Packing.RVV_DEPTHWISE):
             return self.reads[0].c
@@ -384,46 +397,46 @@ class RowOp:
 
     @property
     def tileable(self) -> bool:
-        """May take part in a tiled block: what it reads is a window, and all of it in the arena."""
+        """Whether it may be part of a tiled group: it reads windows of tensors that are in the arena."""
         return not self.access and not self.stateful
 
     @property
     def sends(self) -> bool:
-        """Whether its output goes to another device."""
+        """Whether its output is sent to another device."""
         return self.kind is Kind.SEND
 
     @property
     def receives(self) -> bool:
-        """Whether its output comes from another device."""
+        """Whether its output is received from another device."""
         return self.kind is Kind.RECEIVE
 
     @property
     def leaves(self) -> bool:
-        """Whether its output goes out of the arena: to a state, or to another device."""
+        """Whether its output leaves the arena, to a state or to another device."""
         return self.keeps is not None or self.sends
 
     @property
     def stateful(self) -> bool:
-        """Whether it has to do with what outlives an inference, or with other devices: it runs once, its rows in their
-        order.
-        """
+        """Whether it uses states or other devices, so that it cannot be duplicated or reordered."""
         return self.older is not None or self.recalls or bool(self.rings) or self.crossing is not None
 
     @property
     def rows_at_once(self) -> int:
-        """Rows that a firing reads, of all inputs together, when it reads whole windows."""
+        """Number of rows that a firing reads from all inputs together, with whole windows."""
         return sum(a.extent for a in self.access) if self.access else self.window.kernel_h
 
     def rows(self, k: int, y: Ints) -> tuple[Ints, Ints]:
-        """Half-open ranges of rows of input k that firings y read; no end is above its start where there is none."""
+        """Return half-open ranges of the rows of input k that firings y read. An empty range has an end at or below its
+        start.
+        """
         height, w = self.reads[k].h, self.window
         if self.access:
             first, extent = self.access[k].first(y, height), self.access[k].extent
         else:
-            first, extent = np.minimum(w.rows.first(y), height - 1), w.rows.extent  # of a repeated one: row 0
+            first, extent = np.minimum(w.rows.first(y), height - 1), w.rows.extent  # row 0 of a broadcast input
         return np.maximum(0, first), np.minimum(height, first + extent)
 
     def rows_read(self, k: int, y: int) -> tuple[int, int]:
-        """The same for one firing."""
+        """Return the half-open range of the rows of input k that firing y reads."""
         first, end = self.rows(k, np.array([y], np.int64))
         return int(first[0]), int(end[0])

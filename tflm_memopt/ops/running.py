@@ -1,8 +1,8 @@
-"""Means over a window that slides, by sums in a state: new rows are added, and those that leave are taken off.
+"""Means over a sliding window from sums in a state: new rows are added and leaving rows subtracted.
 
-The sums are those of the rows that a ring keeps: before each inference the older ones of the window, behind it those of
-the next. A reset fills both with zeros. int32 sums are exact, whatever is added and taken off. Rows that depend on
-padding are in no ring: they are added in each inference, to what comes out alone.
+The sums cover the rows that a state keeps: before an inference, the older rows of its window; afterwards, those of the
+next window. A reset fills both with zeros. int32 sums are exact under addition and subtraction. Rows that depend on
+padding are not kept; each inference adds them to its output only.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ SUM_BYTES = 4
 
 
 def is_mean(op: RowOp, window: Rows) -> bool:
-    """Whether an operator takes the mean of all rows of a window, of each column, or of all of them."""
+    """Return whether an operator takes the mean of all rows of a window, per column or over all columns."""
     w, seen, made = op.window, op.reads[0], op.writes
     whole = seen == window and w.kernel_h == seen.h and made.h == 1 and made.c == seen.c
     columns = (w.kernel_w == seen.w and made.w == 1) or (w.kernel_w == w.stride_w == 1 and made.w == seen.w)
@@ -26,9 +26,10 @@ def is_mean(op: RowOp, window: Rows) -> bool:
 
 
 def sliding_sum(op: RowOp, operands: Sequence[tuple[TensorId, Rows, int]], sums: StateRing) -> RowOp:
-    """The mean, of these operands: tensor, its rows, and how many of them are read.
+    """Return the sliding mean over these operands: tensor, its rows, and number of rows read.
 
-    They are the new rows, the ring, whose oldest rows leave, perhaps rows that depend on padding, and the sums.
+    The operands are the new rows, the rolling buffer whose oldest rows leave, optionally rows that depend on padding,
+    and the sums.
     """
     (_, new, _), zero = operands[0], op.input_zero_points[0]
     return replace(

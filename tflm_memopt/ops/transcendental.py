@@ -1,7 +1,6 @@
 """exp, logistic and tanh in TFLM's fixed point, on arrays: gemmlowp's functions (fixedpoint/fixedpoint.h).
 
-Qm has m integer bits and 31 - m fractional bits beside the sign. Values are int64; none leaves the int32 that it stands
-for.
+Qm has m integer bits and 31 - m fractional bits besides the sign. Values are int64 and always fit an int32.
 """
 
 from __future__ import annotations
@@ -15,13 +14,13 @@ _ONE_Q2 = 1 << 29
 _EXP_MINUS_EIGHTH = 1895147668
 _THIRD = 715827883
 _FACTORS = (1672461947, 1302514674, 790015084, 290630308, 39332535, 720401, 242)
-"""e**-(1/4), e**-(1/2), e**-1, ... e**-16, Q0."""
+"""e**-(1/4), e**-(1/2), e**-1, ... e**-16 in Q0."""
 _48_OVER_17, _MINUS_32_OVER_17 = 1515870810, -1010580540
-"""Q2."""
+"""48/17 and -32/17 in Q2."""
 
 
 def logistic(x: Ints, integer_bits: int) -> Ints:
-    """1 / (1 + e**-x), Q0.
+    """Return 1 / (1 + e**-x) in Q0.
 
     >>> logistic(np.array([0]), 4).tolist() == [1 << 30]
     True
@@ -31,7 +30,7 @@ def logistic(x: Ints, integer_bits: int) -> Ints:
 
 
 def tanh(x: Ints, integer_bits: int) -> Ints:
-    """The hyperbolic tangent, Q0: (1 - e**-2x) / (1 + e**-2x).
+    """Return the hyperbolic tangent (1 - e**-2x) / (1 + e**-2x) in Q0.
 
     >>> tanh(np.array([0]), 4).tolist()
     [0]
@@ -41,7 +40,7 @@ def tanh(x: Ints, integer_bits: int) -> Ints:
 
 
 def exp_negative(x: Ints, integer_bits: int) -> Ints:
-    """e**x of values up to 0, Q0: the part below 1/4 by a series, the rest by one factor for each bit.
+    """Return e**x in Q0 for x <= 0: a series for the part below 1/4, and one factor per bit for the rest.
 
     >>> exp_negative(np.array([0]), 5).tolist() == [ONE_Q0]
     True
@@ -56,7 +55,7 @@ def exp_negative(x: Ints, integer_bits: int) -> Ints:
 
 
 def _exp_small(x: Ints) -> Ints:
-    """e**x for x in [-1/4, 0), Q0 both: Taylor's series around -1/8."""
+    """Return e**x in Q0 for x in [-1/4, 0) in Q0, by a Taylor series around -1/8."""
     x = x + (1 << 28)
     x2 = high_mul(x, x)
     x3, x4 = high_mul(x2, x), high_mul(x2, x2)
@@ -65,7 +64,9 @@ def _exp_small(x: Ints) -> Ints:
 
 
 def _reciprocal(x: Ints, left: int, less: int = 0) -> Ints:
-    """2 / (1 + x) - less, Q2, then `left` bits to the left; x in [0, 1), Q0. Three steps of Newton and Raphson."""
+    """Return 2 / (1 + x) - less in Q2, shifted left by `left` bits, for x in [0, 1) in Q0. Uses three Newton-Raphson
+    steps.
+    """
     half = (x + ONE_Q0 + 1) // 2
     y = _48_OVER_17 + high_mul(half, _MINUS_32_OVER_17)
     for _ in range(3):
@@ -74,6 +75,6 @@ def _reciprocal(x: Ints, left: int, less: int = 0) -> Ints:
 
 
 def _shifted(x: Ints, left: int) -> Ints:
-    """Shifted to the left, saturating."""
+    """Shift left with saturation."""
     shifted: Ints = np.clip(x << left, INT32_MIN, INT32_MAX)
     return shifted

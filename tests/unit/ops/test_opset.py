@@ -271,9 +271,9 @@ CASES: list[tuple[Callable[[Net], int], Edit, str, str]] = [
     (unsigned, affine(0, [0.1], [256]), "one_scale", "tensor 0 'input0' has scale 0.1, zero point 256"),
     (unsigned, affine(0, [1e30]), "rescalable", "a rescaling by 2^"),
     (dequantize, tensor(0, type=UINT8), "dequantize_types", "UINT8 to FLOAT32"),
-    (remembering, tensor(4, isVariable=False), "own_variables", "tensor 4 't4' is no variable"),
+    (remembering, tensor(4, isVariable=False), "own_variables", "tensor 4 't4' is not a variable"),
     (remembering, tensor(4, type=INT16), "int8_svdf", "tensor 4 't4' is INT16, not INT8"),
-    (remembering, tensor(1, buffer=0), "int8_svdf", "tensor 1 't1' is no constant"),
+    (remembering, tensor(1, buffer=0), "int8_svdf", "tensor 1 't1' is not a constant"),
     (remembering, affine(4, [0.1], [3]), "int8_svdf", "tensor 4 't4' has zero point 3"),
     (remembering, affine(2, [0.1, 0.2]), "int8_svdf", "tensor 2 't2' has 2 scales"),
     (remembering, option(rank=3), "svdf_shapes", "8 filters of rank 3"),
@@ -281,11 +281,11 @@ CASES: list[tuple[Callable[[Net], int], Edit, str, str]] = [
     (remembering, tensor(0, shape=np.array([1, 1, 6], np.int32)), "svdf_shapes", "tensor 0 'input0' has shape [1, 1, "),
     (remembering, affine(3, [0.1]), "svdf_bias_scale", "tensor 3 't3' has scale 0.1, the sums 0.001"),
     (remembering, lambda _: None, "one_region", ""),
-    (recurrent, without(1, 5, 12), "lstm_operands", "operand 1 is not there"),
+    (recurrent, without(1, 5, 12), "lstm_operands", "operand 1 is missing"),
     (recurrent, operator(inputs=np.arange(20, dtype=np.int32) % 15), "lstm_operands", "20 inputs, 1 outputs"),
-    (recurrent, tensor(13, isVariable=False), "own_variables", "tensor 13 't13' is no variable"),
+    (recurrent, tensor(13, isVariable=False), "own_variables", "tensor 13 't13' is not a variable"),
     (recurrent, tensor(14, type=schema.TensorType.INT8), "int8_lstm", "tensor 14 't14' is INT8, not INT16"),
-    (recurrent, tensor(6, buffer=0), "int8_lstm", "tensor 6 't6' is no constant"),
+    (recurrent, tensor(6, buffer=0), "int8_lstm", "tensor 6 't6' is not a constant"),
     (recurrent, affine(3, [0.02], [1]), "int8_lstm", "tensor 3 't3' has zero point 1"),
     (recurrent, affine(8, [0.02, 0.03]), "int8_lstm", "tensor 8 't8' has 2 scales"),
     (recurrent, tensor(14, shape=np.array([1, 5], np.int32)), "lstm_shapes", "tensor 14 't14' has shape [1, 5]"),
@@ -302,7 +302,7 @@ def test_a_state_has_one_owner() -> None:
     net = Net()
     support = to_row_ops(read(net.model(sharing(net))).graph)
     assert [(s.code, s.detail) for s in support.values() if isinstance(s, Unsupported)] == [
-        ("own_variables", "tensor 4 't4' is used elsewhere, too")
+        ("own_variables", "tensor 4 't4' is also used elsewhere")
     ] * 2
 
 
@@ -404,7 +404,7 @@ def test_an_int64_bias() -> None:
     net.graph.operators[0].inputs = np.array([0, 1, bias], np.int32)
     (result,) = to_row_ops(read(net.model(y)).graph).values()
     assert str(result) == (
-        "The bias must be absent, or a constant int32 for each output channel; int64 where outputs are int16: "
+        "The bias must be absent, or a constant int32 per output channel (int64 if the output is int16): "
         f"tensor {bias} 't{bias}' is INT64 [3]"
     )
 

@@ -1,1 +1,1 @@
-"""What an operator must fulfil to run row by row: constraints that opset.OPSET puts together, a module a family."""
+"""Constraints that an operator must fulfil to run row by row, one module per family; opset.OPSET combines them."""

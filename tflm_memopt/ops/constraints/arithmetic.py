@@ -1,4 +1,4 @@
-"""Constraints of operators that compute without windows: element by element, sums, matrices, tables."""
+"""Constraints of operators without windows: element-wise operators, sums, matrix products, tables."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ from tflm_memopt.ops.constraints.base import QUANTIZE, RECONVERT, hint, name, qu
 from tflm_memopt.ops.context import AXES, OperatorContext
 
 MAX_SOFTMAX_CHANNELS = 4095
-"""The sum of exponentials has 12 integer bits (kernels/internal/reference/softmax.h)."""
+"""Limit of classes: the sum of exponentials has 12 integer bits (kernels/internal/reference/softmax.h)."""
 
 MAX_INT16_FACTOR = 1 << 15
-"""An int16, shifted so far, is an int32."""
+"""Limit of an int16 factor: an int16 shifted by that much still fits an int32."""
 
 
 @hint(QUANTIZE)
@@ -28,7 +28,7 @@ def constant_operand(context: OperatorContext) -> str | None:
     return None
 
 
-@hint("expand the smaller operand before the conversion: at most four dimensions, batch size 1")
+@hint("expand the smaller operand before the conversion, to at most four dimensions with batch size 1")
 def broadcast(context: OperatorContext) -> str | None:
     """Operands must have the output's shape, or 1 in some of its dimensions: at most four, the first of four is 1"""
     shapes = [context.input(0).shape, context.input(1).shape, context.output.shape]
@@ -63,7 +63,7 @@ def reduced_axes(context: OperatorContext) -> str | None:
     return f"{list(shape)} to {list(context.output.shape)} over axes {sorted(axes)}"
 
 
-@hint("transpose the left matrix before; give both matrices the same batch")
+@hint("transpose the left matrix before this operator, and give both matrices the same batch")
 def plain_matrices(context: OperatorContext) -> str | None:
     """Two matrices of int8, or as many pairs of them: the left one not transposed, none of them broadcast"""
     a, b, out, options = context.input(0).shape, context.input(1).shape, context.output.shape, context.op.options
@@ -88,7 +88,7 @@ def leaky_scales(context: OperatorContext) -> str | None:
     return f"alpha {alpha:g}, scales {scale:g} and {out:g}"
 
 
-@hint("leave it out where the largest class is all that counts; or have at most 4095 classes")
+@hint("remove SOFTMAX if only the largest class matters, or use at most 4095 classes")
 def softmax_input(context: OperatorContext) -> str | None:
     """SOFTMAX must have at most 4095 classes and an input scale that is not tiny"""
     classes, scale, beta = (
@@ -119,7 +119,7 @@ def log_softmax_output(context: OperatorContext) -> str | None:
     return f"scale {q.scale[0]:g}, zero point {q.zero_point[0]}"
 
 
-@hint("leave it out where the largest class is all that counts; or have at most 4095 classes")
+@hint("remove LOG_SOFTMAX if only the largest class matters, or use at most 4095 classes")
 def log_softmax_input(context: OperatorContext) -> str | None:
     """LOG_SOFTMAX must have at most 4095 classes and an input scale that is not tiny"""
     classes, scale = context.input().shape[-1], quantization(context.input()).scale[0]
@@ -128,16 +128,16 @@ def log_softmax_input(context: OperatorContext) -> str | None:
     return f"{classes} classes, scale {scale:g}"
 
 
-@hint("tf.argmax(x, output_type=tf.int32), and a fully quantized model")
+@hint("use tf.argmax(x, output_type=tf.int32) in a fully quantized model")
 def indices_of_int8(context: OperatorContext) -> str | None:
-    """ARG_MAX and ARG_MIN must find int32 indices of int8 values"""
+    """ARG_MAX and ARG_MIN must return int32 indices of int8 values"""
     source, found = context.input(), context.output
     return None if (source.dtype, found.dtype) == ("INT8", "INT32") else f"{found.dtype} of {source.dtype}"
 
 
-@hint("tf.argmax(x, axis=-1); transpose x before, if it is along another one")
+@hint("use tf.argmax(x, axis=-1), and transpose x first if needed")
 def last_axis(context: OperatorContext) -> str | None:
-    """ARG_MAX and ARG_MIN must look along the last dimension, which is an int32 constant"""
+    """ARG_MAX and ARG_MIN must search along the last dimension, given as an int32 constant"""
     axis, shape = context.tensor(1), context.input().shape
     if axis is None or axis.data is None or axis.dtype != "INT32" or axis.elements != 1:
         return "its axis is not known before run time"
@@ -154,9 +154,9 @@ def logistic_output(context: OperatorContext) -> str | None:
     return None if zero_point == quant.INT8_MIN else f"zero point {zero_point}"
 
 
-@hint("compute it from other operators in the model")
+@hint("replace it by other operators in the model")
 def tabulated(context: OperatorContext) -> str | None:
-    """Scales must be within TFLM's fixed point, and no byte up to the last bits of a C library's exponential"""
+    """Scales must be within TFLM's fixed point, and no output may depend on a C library's last bits"""
     if context.output.dtype == "INT16":
         return None
     try:

@@ -1,7 +1,7 @@
-"""What a constraint is: a function whose docstring is the message that users read.
+"""Constraints: functions whose docstrings are the messages that users read.
 
-It returns None when it holds, else the detail: which tensor or field, and its value. Those of a row of opset.OPSET are
-asked in order, so each may rely on the ones before it.
+A constraint returns None if it holds, and otherwise the detail: the tensor or field, and its value. The constraints of
+a row of opset.OPSET are checked in order, so each may rely on those before it.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ RECONVERT = "convert again with a current TensorFlow Lite converter"
 FREEZE = "fix the input shape and freeze the weights before the conversion"
 
 HINTS: dict[Constraint, str] = {}
-"""What a user can do about it."""
+"""What a user can do about a failed constraint."""
 
 
 def hint(text: str) -> Callable[[Constraint], Constraint]:
@@ -35,7 +35,9 @@ def hint(text: str) -> Callable[[Constraint], Constraint]:
 
 
 def message(constraint: Callable[..., str | None]) -> str:
-    """The docstring of a constraint. `python -OO` drops docstrings: then it is read from the source file."""
+    """Return the docstring of a constraint. Under `python -OO`, which drops docstrings, it is read from the source
+    file.
+    """
     if constraint.__doc__ is None:
         function = ast.parse(textwrap.dedent(inspect.getsource(constraint))).body[0]
         return ast.get_docstring(function) or "" if isinstance(function, ast.FunctionDef) else ""
@@ -47,12 +49,12 @@ def name(tensor: Tensor) -> str:
 
 
 def activations(context: OperatorContext) -> tuple[Tensor, ...]:
-    """What is read and written at run time."""
+    """Return the tensors that the operator reads and writes at run time."""
     return (*context.activations, context.output)
 
 
 def quantization(tensor: Tensor) -> Quantization:
-    """The tensor's quantization, which `quantized` has proved to be there."""
+    """Return the tensor's quantization, whose existence `quantized` has checked."""
     if tensor.quantization is None:
         raise ValueError(f"{name(tensor)} is not quantized")
     return tensor.quantization
@@ -71,7 +73,7 @@ def scale_fault(tensor: Tensor) -> str | None:
 
 
 def two_scales(context: OperatorContext) -> str:
-    """Scales and zero points of input and output, for people."""
+    """Return scales and zero points of input and output as text."""
     a, b = quantization(context.input()), quantization(context.output)
     return f"scales {a.scale[0]:g} and {b.scale[0]:g}, zero points {a.zero_point[0]} and {b.zero_point[0]}"
 

@@ -32,7 +32,7 @@ def operands(*, least: int, most: int) -> Constraint:
     return hint(RECONVERT)(count_of_operands)
 
 
-@hint("describe that form, too")
+@hint("describe that form as well")
 def own_operands(context: OperatorContext) -> str | None:
     """It must have as many operands as its own description reads"""
     least = DESCRIBED[context.op.type].operands
@@ -84,7 +84,7 @@ def quantized(context: OperatorContext) -> str | None:
     return next((fault for t in activations(context) if (fault := scale_fault(t))), None)
 
 
-@hint("compute with the constant before the conversion")
+@hint("evaluate the operator before the conversion")
 def runtime_values(context: OperatorContext) -> str | None:
     """Inputs must be computed at run time, not constants"""
     return next((f"{name(t)} is a constant" for t in activations(context) if t.constant), None)

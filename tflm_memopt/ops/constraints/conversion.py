@@ -1,4 +1,4 @@
-"""Constraints of QUANTIZE and DEQUANTIZE, whose output has another type than their input."""
+"""Constraints of QUANTIZE and DEQUANTIZE, whose output type differs from their input type."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def one_scale(context: OperatorContext) -> str | None:
 
 @hint(QUANTIZE)
 def rescalable(context: OperatorContext) -> str | None:
-    """Scales must be so close to one another that TFLM's fixed point rescales without overflow"""
+    """Scales must be close enough that TFLM's fixed point rescales without overflow"""
     if context.input().dtype == "FLOAT32":
         return None
     if converting.is_table((context.input().dtype, context.output.dtype)):

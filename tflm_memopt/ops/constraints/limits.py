@@ -1,20 +1,20 @@
-"""What the executor can run: its numbers (custom_ops/src/tmo/check.h)."""
+"""Numeric limits of the executor (custom_ops/src/tmo/check.h)."""
 
 from __future__ import annotations
 
 from tflm_memopt.ops.rowop import RowOp
 
 MAX_DIMENSION = 0xFFFF
-"""uint16_t of tmo_tensor and tmo_op."""
+"""Limit of the uint16_t fields of tmo_tensor and tmo_op."""
 MAX_KERNEL_H = 64
-"""TMO_MAX_KERNEL_H."""
+"""TMO_MAX_KERNEL_H of the C library."""
 MAX_EXTENT = 1 << 30
 MAX_WINDOW = 1 << 23
 """TMO_MAX_EXTENT of custom_ops/src/tmo/check.h, MAX_POOL_AREA of custom_ops/src/tmo_check_kind.c."""
 MAX_SHIFT = 30
-"""MultiplyByQuantizedMultiplier shifts an int32 by so much at most."""
+"""Limit of MultiplyByQuantizedMultiplier's left shift of an int32."""
 MAX_S16_SHIFT = 7
-"""MultiplyByQuantizedMultiplier shifts an int64 by so much at most."""
+"""Limit of MultiplyByQuantizedMultiplier's left shift of an int64."""
 
 
 def executable(op: RowOp) -> str | None:
@@ -38,13 +38,13 @@ def executable(op: RowOp) -> str | None:
         return f"a window of {w.kernel_h} rows, at most {MAX_KERNEL_H}"
     if w.kernel_h * w.kernel_w > MAX_WINDOW:
         return f"a window of {w.kernel_h}x{w.kernel_w}, at most {MAX_WINDOW} pixels"
-    there = 0 if op.older is None else w.pad_top  # rows before row 0 that are no padding
+    there = 0 if op.older is None else w.pad_top  # rows above row 0 that come from a state
     heights = (w.kernel_h, w.stride_h, w.dilation_h, w.pad_top - there, reads.h + there, op.writes.h)
     widths = (w.kernel_w, w.stride_w, w.dilation_w, w.pad_left, reads.w, op.writes.w)
     return None if _reaches(*heights) and _reaches(*widths) else "a window lies wholly in the padding"
 
 
 def _reaches(kernel: int, stride: int, dilation: int, before: int, size: int, output: int) -> bool:
-    """The first window and the last one reach into the input."""
+    """Return whether both the first and the last window overlap the input."""
     extent = (kernel - 1) * dilation + 1
     return extent < MAX_EXTENT and before < extent and (output - 1) * stride < size + before

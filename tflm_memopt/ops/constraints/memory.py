@@ -1,4 +1,4 @@
-"""Constraints of operators that have variables of their own: SVDF and the LSTM."""
+"""Constraints of operators with variables of their own: SVDF and LSTM."""
 
 from __future__ import annotations
 
@@ -14,27 +14,27 @@ from tflm_memopt.ops.constraints.limits import MAX_KERNEL_H
 from tflm_memopt.ops.context import VARIABLES, OperatorContext
 
 INPUT_WEIGHTS, HIDDEN_WEIGHTS, BIASES = (2, 1, 3, 4), (6, 5, 7, 8), (13, 12, 14, 15)
-"""Operands of an LSTM, of each gate: to forget, to let in, what is new, to let out (micro/kernels/lstm_shared.h)."""
+"""Operands of an LSTM for its forget, input, cell and output gate (micro/kernels/lstm_shared.h)."""
 HIDDEN, CELLS = 18, 19
-"""Its variables: what it made before, and its cells."""
+"""Operands of an LSTM that are variables: its hidden state and its cells."""
 LSTM_OPERANDS = 24
 CURVE_POWER = 12
 """The curve of cells takes units of 2^-12."""
 LEAST_SHIFT, MOST_SHIFT = -15, 14
-"""By which cells are brought there: check_lstm() of custom_ops/src/tmo_check_kind.c."""
+"""Range of the shift from the cells' scale to the curve's (check_lstm() of custom_ops/src/tmo_check_kind.c)."""
 BIAS_TOLERANCE = 1e-5
-"""By which TFLM lets the scale of an SVDF's bias differ (PrepareSvdf, micro/kernels/svdf_common.cc)."""
+"""Tolerance of TFLM for the scale of an SVDF's bias (PrepareSvdf, micro/kernels/svdf_common.cc)."""
 
 
 @dataclass(frozen=True, slots=True)
 class SvdfSizes:
-    """What an SVDF is made of."""
+    """The dimensions of an SVDF."""
 
     inputs: int
     units: int
     rank: int
     memory: int
-    """Steps that the output is made of, this one among them."""
+    """Number of steps that an output is computed from, including the current one."""
 
     @property
     def filters(self) -> int:
@@ -42,29 +42,29 @@ class SvdfSizes:
 
 
 def svdf_sizes(context: OperatorContext) -> SvdfSizes:
-    """As its weights say them."""
+    """Return the dimensions of an SVDF, from its weights."""
     (filters, inputs), (_, memory) = context.input(1).shape, context.input(2).shape
     rank = int(context.op.options["rank"])
     return SvdfSizes(inputs, filters // rank, rank, memory)
 
 
-@hint("leave the variable to one operator, and out of the model's inputs and outputs")
+@hint("use the variable in one operator only, and not as an input or output of the model")
 def own_variables(context: OperatorContext) -> str | None:
-    """Its variables must be its own, with room for one batch"""
+    """Its variables must be used by no other operator, and hold one batch"""
     graph = context.graph
     for k in VARIABLES[context.op.type]:
         t = context.input(k)
         users = [op.index for op in graph.ops for used in (*op.inputs, *op.outputs) if used == t.id]
         if not t.variable or t.constant:
-            return f"{name(t)} is no variable"
+            return f"{name(t)} is not a variable"
         if len(users) != 1 or t.id in (*graph.inputs, *graph.outputs):
-            return f"{name(t)} is used elsewhere, too"
+            return f"{name(t)} is also used elsewhere"
     return None
 
 
-@hint("fewer inputs and outputs of the model, so that one operator can have them all")
+@hint("use fewer model inputs and outputs, so that one operator can have them all")
 def one_region(context: OperatorContext) -> str | None:
-    """What reads its variables and what writes them must run in one region"""
+    """The readers and writers of its variables must run in one region"""
     known = {state.tensor for state in context.graph.states}
     return None if all(context.op.inputs[k] in known for k in VARIABLES[context.op.type]) else ""
 
@@ -79,7 +79,7 @@ def _types(context: OperatorContext, wanted: dict[int, str]) -> Iterator[str]:
 def _constants(context: OperatorContext, wanted: tuple[int, ...]) -> Iterator[str]:
     for t in (context.input(k) for k in wanted):
         if t.data is None or t.data.shape != t.shape:
-            yield f"{name(t)} is no constant"
+            yield f"{name(t)} is not a constant"
 
 
 def _scales(tensors: Iterator[Tensor]) -> Iterator[str]:
@@ -97,14 +97,14 @@ def int8_svdf(context: OperatorContext) -> str | None:
     )
     if faults:
         return faults[0]
-    state = context.input(4)  # with another zero point, versions of TFLM saturate in different places
+    state = context.input(4)  # versions of TFLM saturate differently with another zero point
     shift = quantization(state).zero_point[0]
     return f"{name(state)} has zero point {shift}" if shift else None
 
 
 @hint(RECONVERT)
 def svdf_shapes(context: OperatorContext) -> str | None:
-    """An SVDF's operands must have the shapes of one batch, and remember more than one step"""
+    """An SVDF's operands must have shapes for one batch, and it must remember more than one step"""
     x, features, time, bias, state = (context.input(k) for k in range(5))
     if any(len(t.shape) != 2 for t in (x, features, time, state, context.output)):
         return " and ".join(f"{name(t)} has shape {list(t.shape)}" for t in (x, features, time, state, context.output))
@@ -121,20 +121,20 @@ def svdf_shapes(context: OperatorContext) -> str | None:
     )
     wrong = next((f"{name(t)} has shape {list(t.shape)}" for t, shape in wanted if t.shape != shape), None)
     if wrong is None and not 2 <= size.memory <= MAX_KERNEL_H:
-        return f"it remembers {size.memory} steps, at least 2 and at most {MAX_KERNEL_H} can be"
+        return f"it remembers {size.memory} steps, outside 2 to {MAX_KERNEL_H}"
     return wrong
 
 
 @hint(QUANTIZE)
 def svdf_bias_scale(context: OperatorContext) -> str | None:
-    """The scale of an SVDF's bias must be that of its sums: TFLM refuses others"""
+    """The scale of an SVDF's bias must be that of its sums, as TFLM requires"""
     bias, time, state = (context.input(k) for k in (3, 2, 4))
     stated = bias.quantization.scale[0] if bias.quantization and bias.quantization.scale else 0.0
     sums = float(np.float32(quantization(state).scale[0]) * np.float32(quantization(time).scale[0]))
     return None if abs(stated - sums) < BIAS_TOLERANCE else f"{name(bias)} has scale {stated:g}, the sums {sums:g}"
 
 
-@hint("a plain LSTM: input, forget, cell and output gate")
+@hint("use a plain LSTM with input, forget, cell and output gate")
 def lstm_operands(context: OperatorContext) -> str | None:
     """An LSTM must have all four gates, and no peepholes, no projection and no layer normalization"""
     needed = {0, *INPUT_WEIGHTS, *HIDDEN_WEIGHTS, *BIASES, HIDDEN, CELLS}
@@ -142,7 +142,7 @@ def lstm_operands(context: OperatorContext) -> str | None:
     if len(context.op.inputs) == LSTM_OPERANDS and given == needed and len(context.op.outputs) == 1:
         return None
     if lacking := sorted(needed - given):
-        return f"operand {lacking[0]} is not there"
+        return f"operand {lacking[0]} is missing"
     return f"{len(given)} inputs, {len(context.op.outputs)} outputs"
 
 
@@ -164,16 +164,16 @@ def int8_lstm(context: OperatorContext) -> str | None:
 
 @hint(RECONVERT)
 def cell_scale(context: OperatorContext) -> str | None:
-    """The scale of an LSTM's cells must be a power of two that its curve takes"""
+    """The scale of an LSTM's cells must be a power of two in the range of its activation curve"""
     fraction, power = math.frexp(quantization(context.input(CELLS)).scale[0])
     if fraction == 0.5 and LEAST_SHIFT <= power - 1 + CURVE_POWER <= MOST_SHIFT:
         return None
     return f"{name(context.input(CELLS))} has scale {quantization(context.input(CELLS)).scale[0]:g}"
 
 
-@hint("tanh, as Keras has it")
+@hint("use tanh, Keras's default")
 def cell_activation(context: OperatorContext) -> str | None:
-    """An LSTM must let in hyperbolic tangents"""
+    """An LSTM's cell activation must be TANH"""
     activation = context.op.options["fusedActivationFunction"]
     return None if activation == "TANH" else f"it is {activation}"
 

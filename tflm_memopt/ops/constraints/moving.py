@@ -1,4 +1,4 @@
-"""Constraints of operators that move data, choose it or resize it."""
+"""Constraints of operators that move, select or resize data."""
 
 from __future__ import annotations
 
@@ -7,14 +7,14 @@ from tflm_memopt.ops.constraints.limits import MAX_DIMENSION
 from tflm_memopt.ops.context import ONE_PIXEL, PIECE, OperatorContext, natural_rows
 
 MAX_MOVED = 1 << 24
-"""Bytes: how they move is found with an array of their numbers, for each part of a SPLIT."""
+"""Limit of the moved bytes. The moves are found with an array of byte numbers, for each part of a SPLIT."""
 MAX_OPERANDS = 4
-"""TMO_MAX_INPUTS."""
+"""TMO_MAX_INPUTS of the C library."""
 
 
 def constant_operands(*which: int) -> Constraint:
     def constant_operands(context: OperatorContext) -> str | None:
-        """Operands that say what to do must be constants"""
+        """Operands that configure the operator must be integer constants"""
         for k in which:
             t = context.tensor(k)
             if t is not None and (t.data is None or t.data.dtype.kind != "i"):
@@ -24,26 +24,26 @@ def constant_operands(*which: int) -> Constraint:
     return hint(FREEZE)(constant_operands)
 
 
-@hint("smaller tensors: crop or resize the input before it")
+@hint("use smaller tensors: crop or resize the input first")
 def movable(context: OperatorContext) -> str | None:
     """At most 16,777,216 bytes may be moved"""
     most = max(t.nbytes for t in activations(context))
     return None if most <= MAX_MOVED else f"{most:,} bytes"
 
 
-@hint("move along fewer dimensions at once: two simple operators in the place of this one")
+@hint("move along fewer dimensions at once: replace this operator by two simpler ones")
 def regular_moves(context: OperatorContext) -> str | None:
-    """Every row of the output must be made in the same way, of at most 64 rows and 256 runs of bytes"""
-    return None  # known when it is parsed: moves.Irregular
+    """Every row of the output must be made in the same way, from at most 64 rows and 256 runs of bytes"""
+    return None  # checked during parsing, which raises moves.Irregular
 
 
-@hint("tf.split(x, [3, 5], axis=-1): sizes and axis written in the model")
+@hint("give constant sizes and axis, as in tf.split(x, [3, 5], axis=-1)")
 def one_piece(context: OperatorContext) -> str | None:
     """It must be split along a constant axis, into parts of constant sizes"""
-    return None if PIECE in context.op.options else "operands or shapes do not say so"
+    return None if PIECE in context.op.options else "its axis or sizes are not constant"
 
 
-@hint("x[:, 2:4, :] with a reshape behind it, in the place of newaxis and ellipsis")
+@hint("use x[:, 2:4, :] and a reshape instead of newaxis and ellipsis")
 def plain_slice(context: OperatorContext) -> str | None:
     """It must have no ellipsis, no new axis and no offset"""
     used = [n for n in ("ellipsisMask", "newAxisMask", "offset") if context.op.options.get(n)]
@@ -52,7 +52,7 @@ def plain_slice(context: OperatorContext) -> str | None:
 
 @hint(RECONVERT)
 def block_divides(context: OperatorContext) -> str | None:
-    """The block size must divide the dimensions, and the output have the shape that follows"""
+    """The block size must divide the dimensions, and the output shape must match it"""
     b = int(context.op.options["blockSize"])
     deep, wide = (
         s.shape for s in (context.input(), context.output)[:: 1 if context.op.type == "DEPTH_TO_SPACE" else -1]
@@ -61,9 +61,9 @@ def block_divides(context: OperatorContext) -> str | None:
     return None if fits else f"block size {b}, {list(context.input().shape)} to {list(context.output.shape)}"
 
 
-@hint("align_corners or half_pixel_centers, not both; images of [1, height, width, channels]")
+@hint("set only one of align_corners and half_pixel_centers, and use images of [1, height, width, channels]")
 def resized_channels(context: OperatorContext) -> str | None:
-    """A resized image must keep its channels, in four dimensions; align_corners excludes half_pixel_centers"""
+    """A resized image must have four dimensions and keep its channels, and align_corners excludes half_pixel_centers"""
     a, b, options = context.input().shape, context.output.shape, context.op.options
     if len(a) != 4 or len(b) != 4 or a[0] != b[0] or a[3] != b[3]:
         return f"{list(a)} to {list(b)}"
@@ -72,7 +72,7 @@ def resized_channels(context: OperatorContext) -> str | None:
 
 @hint(RECONVERT)
 def resized_as_said(context: OperatorContext) -> str | None:
-    """A resized image must have the size that the operand says"""
+    """A resized image must have the size given by the size operand"""
     size, shape = context.tensor(1), list(context.output.shape)
     said = [] if size is None or size.data is None else size.data.flatten().tolist()
     return None if said == shape[1:3] else f"{said}, output {shape}"
@@ -80,7 +80,7 @@ def resized_as_said(context: OperatorContext) -> str | None:
 
 @hint("resize in two steps, or shrink by pooling")
 def resized_inside(context: OperatorContext) -> str | None:
-    """A resized image must lie inside its source, and shrink 63-fold at most"""
+    """A resized image must lie inside its source, and shrink at most 63-fold"""
     half = bool(context.op.options["halfPixelCenters"])
     for size, output, scale in zip(
         context.input().shape[1:3], context.output.shape[1:3], context.resize_scales(), strict=True
@@ -98,7 +98,7 @@ def indices(context: OperatorContext) -> str | None:
     return None if positions.dtype == "INT32" else f"{name(positions)} is {positions.dtype}"
 
 
-@hint("gather along the first axis of a constant, quantized matrix")
+@hint("gather along the first axis of a constant quantized matrix")
 def table(context: OperatorContext) -> str | None:
     """GATHER must take rows of a constant int8 matrix"""
     source, axis, batch = context.input(), context.op.options["axis"], context.op.options.get("batchDims", 0)
@@ -109,7 +109,7 @@ def table(context: OperatorContext) -> str | None:
 
 @hint("convert with batch size 1")
 def gathered(context: OperatorContext) -> str | None:
-    """The output of GATHER must be int8, a row of the table for each index, and have batch size 1"""
+    """The output of GATHER must be int8 with batch size 1, and have a row of the table for each index"""
     positions, out, (_, channels) = context.input(1), context.output, context.input().shape
     rows = natural_rows(out.shape)
     if out.dtype == "INT8" and out.shape == (*positions.shape, channels) and rows and rows.c == channels:

@@ -1,4 +1,4 @@
-"""Constraints of windows and filters: convolutions, dense layers, pools."""
+"""Constraints of operators with windows and filters: convolutions, dense layers, pools."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from tflm_memopt.ops.constraints.base import (
 from tflm_memopt.ops.context import OperatorContext
 
 MAX_STEP = 0x7FFF
-"""Strides, dilations and paddings are int16 in TFLM (kernels/internal/types.h, ConvParams)."""
+"""Limit of strides, dilations and paddings, which are int16 in TFLM (kernels/internal/types.h, ConvParams)."""
 
 
 @hint(QUANTIZE)
@@ -53,19 +53,19 @@ def filter_scales(channel_axis: int) -> Constraint:
     return hint(QUANTIZE)(symmetric_filter)
 
 
-@hint("one scale for all of the filter, or int8 weights")
+@hint("use one scale for the whole filter, or int8 weights")
 def dense_int4_scale(context: OperatorContext) -> str | None:
-    """An int4 filter of a dense layer must have one scale: TFLM ignores the others"""
+    """An int4 filter of a dense layer must have one scale, since TFLM ignores further scales"""
     w, scales = context.input(1), len(quantization(context.input(1)).scale)
     return f"{name(w)} has {scales} scales" if w.dtype == "INT4" and scales > 1 else None
 
 
 @hint(QUANTIZE)
 def int32_bias(context: OperatorContext) -> str | None:
-    """The bias must be absent, or a constant int32 for each output channel; int64 where outputs are int16"""
+    """The bias must be absent, or a constant int32 per output channel (int64 if the output is int16)"""
     bias, channels, wide = context.tensor(2), context.output.shape[-1], context.output.dtype == "INT16"
     if bias is None:
-        return "an int16 operator has none" if wide and context.op.options.get("quantizedBiasType") else None
+        return "an int16 operator has no bias" if wide and context.op.options.get("quantizedBiasType") else None
     if bias.data is None:
         return f"{name(bias)} has no values"
     if bias.dtype == ("INT64" if wide else "INT32") and bias.elements == channels:
@@ -73,9 +73,9 @@ def int32_bias(context: OperatorContext) -> str | None:
     return f"{name(bias)} is {bias.dtype} {list(bias.shape)}"
 
 
-@hint("leave out groups, or split the convolution")
+@hint("use a convolution without groups, or split it")
 def all_channels(context: OperatorContext) -> str | None:
-    """The filter must read all input channels (no groups) and give all output channels"""
+    """The filter must read all input channels (no groups) and produce all output channels"""
     w, c_in, c_out = context.input(1), context.input().shape[-1], context.output.shape[-1]
     if (w.shape[-1], w.shape[0]) == (c_in, c_out):
         return None
@@ -92,9 +92,9 @@ def depth_multiplier(context: OperatorContext) -> str | None:
     return f"filter {list(w.shape)}, {c_in} input channels, depth multiplier {times}, {c_out} output channels"
 
 
-@hint("a kernel, stride and dilation of at most 32767, and padding 'same' or 'valid'")
+@hint("use a kernel, stride and dilation of at most 32767, and padding 'same' or 'valid'")
 def window(context: OperatorContext) -> str | None:
-    """Kernel, stride and dilation must be positive and not too large, and padding SAME or VALID"""
+    """Kernel, stride and dilation must be positive and not too large, and padding must be SAME or VALID"""
     numbers = {"kernel": context.kernel(), "stride": context.strides(), "dilation": context.dilations()}
     for what, pair in numbers.items():
         if not all(1 <= n <= MAX_STEP for n in pair):
@@ -108,7 +108,7 @@ def window(context: OperatorContext) -> str | None:
 
 @hint(RECONVERT)
 def output_size(context: OperatorContext) -> str | None:
-    """The output must be as large as input, kernel, stride and padding say"""
+    """The output size must follow from input, kernel, stride and padding"""
     vertical, horizontal = context.spans()
     stated = context.output.shape[1:3]
     if (vertical.output, horizontal.output) == stated:
@@ -118,7 +118,7 @@ def output_size(context: OperatorContext) -> str | None:
 
 @hint(RECONVERT)
 def dense_shapes(context: OperatorContext) -> str | None:
-    """Input and output must be as large as the filter says"""
+    """Input and output sizes must match the filter"""
     (units, depth), batches = context.input(1).shape, context.output.elements // context.output.shape[-1]
     if context.output.shape[-1] == units and context.input().elements == batches * depth:
         return None
@@ -133,7 +133,7 @@ def default_weights_format(context: OperatorContext) -> str | None:
 
 @hint(QUANTIZE)
 def bias_scale(context: OperatorContext) -> str | None:
-    """The bias must have about the scale of input times filter"""
+    """The scale of the bias must be about the product of input and filter scale"""
     bias, w = context.tensor(2), quantization(context.input(1))
     if bias is None or len(w.scale) > 1:
         return None
