@@ -13,7 +13,7 @@ __asm__(".option arch, +zve32x");
 
 /* vectorise k; expand rescale; expand round_shift; expand copy; expand dot; expand sub. */
 void tmo_conv_pixel_rvv(const tmo_conv_pixel_operands *o) {
-  __asm__ volatile("csrwi vxrm, 0" : : : "memory"); /* halves up */
+  __asm__ volatile("csrwi vxrm, 0" : : : "memory"); /* round halves up */
   const int8_t *const *const x = o->x;
   int8_t *const y = o->y;
   const int8_t *const w = o->w;
@@ -80,7 +80,7 @@ void tmo_conv_pixel_rvv(const tmo_conv_pixel_operands *o) {
 
 /* vectorise k; expand rescale; expand round_shift; expand copy; expand dot; expand sub. */
 void tmo_depthwise_pixel_rvv(const tmo_depthwise_pixel_operands *o) {
-  __asm__ volatile("csrwi vxrm, 0" : : : "memory"); /* halves up */
+  __asm__ volatile("csrwi vxrm, 0" : : : "memory"); /* round halves up */
   const int8_t *const *const x = o->x;
   int8_t *const y = o->y;
   const int8_t *const w = o->w;
@@ -144,7 +144,7 @@ void tmo_depthwise_pixel_rvv(const tmo_depthwise_pixel_operands *o) {
 
 /* vectorise i; expand rescale; expand round_shift; expand copy; expand dot; expand sub. */
 void tmo_add_rvv(const tmo_add_operands *o) {
-  __asm__ volatile("csrwi vxrm, 0" : : : "memory"); /* halves up */
+  __asm__ volatile("csrwi vxrm, 0" : : : "memory"); /* round halves up */
   const int8_t *const x = o->x;
   const int8_t *const other = o->other;
   int8_t *const y = o->y;
@@ -205,7 +205,7 @@ void tmo_add_rvv(const tmo_add_operands *o) {
 
 /* vectorise k; jam p, 2 turns apart; unroll i, 4 turns; expand rescale; expand round_shift; expand copy; expand dot; expand sub. */
 void tmo_packed_conv_rvv(const tmo_packed_conv_operands *o) {
-  __asm__ volatile("csrwi vxrm, 0" : : : "memory"); /* halves up */
+  __asm__ volatile("csrwi vxrm, 0" : : : "memory"); /* round halves up */
   const int8_t *const x = o->x;
   int8_t *const y = o->y;
   const int8_t *const w = o->w;
@@ -340,7 +340,7 @@ void tmo_packed_conv_rvv(const tmo_packed_conv_operands *o) {
 
 /* vectorise k, m4; jam p, 4 turns apart; unroll i, 4 turns; expand rescale; expand round_shift; expand copy; expand dot; expand sub. */
 void tmo_packed_conv_narrow_rvv(const tmo_packed_conv_operands *o) {
-  __asm__ volatile("csrwi vxrm, 0" : : : "memory"); /* halves up */
+  __asm__ volatile("csrwi vxrm, 0" : : : "memory"); /* round halves up */
   const int8_t *const x = o->x;
   int8_t *const y = o->y;
   const int8_t *const w = o->w;
@@ -521,7 +521,7 @@ void tmo_packed_conv_narrow_rvv(const tmo_packed_conv_operands *o) {
 
 /* vectorise k; jam p, 2 turns apart; expand rescale; expand round_shift; expand copy; expand dot; expand sub. */
 void tmo_packed_depthwise_rvv(const tmo_packed_depthwise_operands *o) {
-  __asm__ volatile("csrwi vxrm, 0" : : : "memory"); /* halves up */
+  __asm__ volatile("csrwi vxrm, 0" : : : "memory"); /* round halves up */
   const int8_t *const *const x = o->x;
   int8_t *const y = o->y;
   const int8_t *const w = o->w;
@@ -612,7 +612,7 @@ void tmo_packed_depthwise_rvv(const tmo_packed_depthwise_operands *o) {
 
 /* vectorise i; expand rescale; expand round_shift; expand copy; expand dot; expand sub. */
 void tmo_windows_rvv(const tmo_windows_operands *o) {
-  __asm__ volatile("csrwi vxrm, 0" : : : "memory"); /* halves up */
+  __asm__ volatile("csrwi vxrm, 0" : : : "memory"); /* round halves up */
   const int8_t *const *const x = o->x;
   int8_t *const y = o->y;
   const uint32_t pixels = o->pixels;

@@ -1,1 +1,3 @@
-"""Kernels from one description: a small language, its checker, its NumPy reading, its accesses and its C."""
+"""Kernels from one description: a small language, its checker, its NumPy interpreter, its access analysis and its C
+writer.
+"""

@@ -1,8 +1,7 @@
-"""The access of a kernel: which segments it reads, writes and frees, in order; how near its output may begin.
+"""Memory accesses of a kernel: which segments it reads, writes and frees, in order, and how close its output may begin.
 
-vMCU (Zheng et al.), problem (1): the least b_In - b_Out with which no write lands on a segment that is still to
-be read.
-No formula per operator: the description's own loads and stores are traced.
+vMCU (Zheng et al.), problem (1): the minimum of b_In - b_Out for which no write hits a segment that is still to be
+read. The description's own loads and stores are traced, so no operator needs a formula.
 """
 
 from __future__ import annotations
@@ -16,16 +15,16 @@ from tflm_memopt.kernels.walk import Addresses, walk
 
 @dataclass(frozen=True, slots=True)
 class SegmentAccess:
-    """A segment is read, written or freed."""
+    """One access to a segment."""
 
     what: str
-    """read, write or free."""
+    """"read", "write" or "free"."""
     tensor: str
     segment: int
 
 
 def accesses(kernel: KernelProgram, values: Extents, segment: int = 1, lanes: int = 1) -> Iterator[SegmentAccess]:
-    """All accesses to RAM, in order. segment: bytes; what lies in one is one access."""
+    """Yield all accesses to RAM in order. segment: its size in bytes; accesses within one segment count once."""
     addresses = Addresses()
     for one, names, count in walk(kernel, values, lanes):
         if isinstance(one, Compute) or one.tensor.memory is Memory.FLASH:
@@ -41,10 +40,12 @@ def accesses(kernel: KernelProgram, values: Extents, segment: int = 1, lanes: in
 
 
 def distance(trace: Sequence[SegmentAccess], source: str, to: str) -> int:
-    """Segments by which `source` has to begin behind `to`: the least b_In - b_Out, 0 at the least."""
+    """Return the minimum distance in segments from the start of `to` to that of `source`: vMCU's b_In - b_Out, at least
+    0.
+    """
     last = {a.segment: t for t, a in enumerate(trace) if a.what == "read" and a.tensor == source}
     unread = sorted(last, key=lambda segment: last[segment])
-    lowest: list[int] = []  # of the segments that are read at a time or later
+    lowest: list[int] = []  # lowest segment read at each time or later
     for segment in reversed(unread):
         lowest.append(min(segment, lowest[-1]) if lowest else segment)
     lowest.reverse()
@@ -58,8 +59,9 @@ def distance(trace: Sequence[SegmentAccess], source: str, to: str) -> int:
 
 
 def survives(trace: Sequence[SegmentAccess], source: str, to: str, apart: int, size: int) -> bool:
-    """Whether every segment that is read still holds the input, in a pool of `size` that is written as the trace says,
-    the input `apart` behind the output: tried out, not computed.
+    """Return whether every read segment still holds the input, by running the trace in a pool of `size` segments.
+
+    The input starts `apart` segments after the output. The result comes from simulation, not from distance().
     """
     pool: dict[int, tuple[str, int]] = {}
     inputs = {a.segment for a in trace if a.tensor == source}
@@ -76,11 +78,11 @@ def survives(trace: Sequence[SegmentAccess], source: str, to: str, apart: int, s
 
 
 def segments(kernel: KernelProgram, values: Extents, segment: int = 1) -> dict[str, int]:
-    """How many of them each tensor in RAM has."""
+    """Return the number of segments of each tensor in RAM."""
     ram = (t for t in kernel.tensors if t.memory is Memory.RAM)
     return {t.name: -(-t.elements.at(values) * t.type.nbytes // segment) for t in ram}
 
 
 def footprint(trace: Sequence[SegmentAccess], source: str, to: str, counts: Mapping[str, int]) -> int:
-    """Segments that input and output take together, the output first. counts: of each tensor."""
+    """Return the segments that input and output occupy together, output first. counts: segments of each tensor."""
     return max(counts[source] + distance(trace, source, to), counts[to])

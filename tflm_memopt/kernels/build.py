@@ -1,4 +1,4 @@
-"""The language, embedded in Python: a function that is called once with a Builder describes a kernel.
+"""The kernel language embedded in Python: a function that is called once with a Builder describes a kernel.
 
 @kernel("y = x")
 def copy(b: Builder) -> None:
@@ -38,60 +38,56 @@ from tflm_memopt.kernels.language import (
 
 @dataclass(slots=True)
 class Builder:
-    """What a description says, in order."""
+    """Records the statements of a description in order."""
 
     sizes: list[str] = field(default_factory=list)
     numbers: list[str] = field(default_factory=list)
     tensors: list[Array] = field(default_factory=list)
     open: list[list[Statement]] = field(default_factory=lambda: [[]])
-    """The bodies that are being written, the innermost last."""
+    """The bodies that are open, innermost last."""
     registers: int = 0
 
     def extents(self, *names: str) -> tuple[Index, ...]:
-        """Sizes that are known when the kernel runs."""
+        """Declare sizes that are known when the kernel runs."""
         self.sizes += names
         return tuple(Index.name(name) for name in names)
 
     def parameters(self, *names: str) -> tuple[Index, ...]:
-        """Other numbers, of 32 bits."""
+        """Declare other 32-bit numbers."""
         self.numbers += names
         return tuple(Index.name(name) for name in names)
 
     def ram(self, name: str, kind: Type, *shape: Index | int, strides: tuple[Index, ...] = ()) -> Array:
-        """An input. strides: those of all axes, or of all but the last, where they do not lie side by
-        side.
-        """
+        """Declare an input. strides: of all axes, or of all but the last; by default the elements are adjacent."""
         return self._tensor(Array(name, Memory.RAM, kind, *_row_major(shape, strides), aligned=False))
 
     def workspace(self, name: str, kind: Type, *shape: Index | int) -> Array:
-        """What is read and stored any number of times."""
+        """Declare a tensor that may be read and stored any number of times."""
         return self._tensor(Array(name, Memory.RAM, kind, *_row_major(shape)))
 
     def rows(self, name: str, kind: Type, *shape: Index | int) -> Array:
-        """An input whose rows lie anywhere: of each, the address."""
+        """Declare an input whose rows are at arbitrary addresses; the kernel gets a pointer to each row."""
         extents, strides = _row_major(shape)
         return self._tensor(Array(name, Memory.RAM, kind, extents, strides, pointers=True, aligned=False))
 
     def output(self, name: str, kind: Type, *shape: Index | int, strides: tuple[Index, ...] = ()) -> Array:
-        """Every element has to be stored once. strides: as of ram()."""
+        """Declare an output, each element of which must be stored exactly once. strides: as for ram()."""
         return self._tensor(Array(name, Memory.RAM, kind, *_row_major(shape, strides), written=True, aligned=False))
 
     def flash(
         self, name: str, kind: Type, *shape: Index | int, stride: Index | None = None, strides: tuple[Index, ...] = ()
     ) -> Array:
-        """Constants. stride: of a vector whose elements do not lie side by side; strides: those of all axes but the
-        last, whose elements do.
-        """
+        """Declare constants. stride: of a vector whose elements are not adjacent. strides: of all axes but the last."""
         extents, dense = _row_major(shape, strides)
         return self._tensor(Array(name, Memory.FLASH, kind, extents, (stride,) if stride else dense))
 
     def table(self, name: str, kind: Type, values: tuple[int, ...]) -> Array:
-        """Constants of the kernel's own."""
+        """Declare constants that belong to the kernel itself."""
         return self._tensor(Array(name, Memory.FLASH, kind, *_row_major((len(values),)), values=values))
 
     @contextmanager
     def loop(self, var: str, extent: Index | int) -> Iterator[Index]:
-        """What is described inside runs for each value of the variable in [0, extent)."""
+        """Open a loop: the statements inside run for each value of the variable in [0, extent)."""
         self.open.append([])
         yield Index.name(var)
         body = self.open.pop()
@@ -99,7 +95,9 @@ class Builder:
 
     @contextmanager
     def inside(self, at: Operand, extent: Index | int) -> Iterator[None]:
-        """What is described here runs where 0 <= at < extent. Where a register says so, it may access no RAM."""
+        """Open a condition: the statements inside run if 0 <= at < extent. A condition on a register may not guard RAM
+        accesses.
+        """
         self.open.append([])
         yield
         body = self.open.pop()
@@ -107,51 +105,51 @@ class Builder:
             raise KernelError(
                 f"whether '{found.tensor.name}' is accessed depends on register {at.name}",
                 code="kernel_condition",
-                hint="load before, store behind",
+                hint="load before the condition and store after it",
             )
         self._say(When(at, Index.of(extent), tuple(body)))
 
     def reg_alloc(self, kind: Type, name: str = "") -> Reg:
-        """A register; it holds nothing yet."""
+        """Return a new, uninitialised register."""
         self.registers += 1
         return Reg(name or f"r{self.registers}", kind)
 
     def ram_load(self, tensor: Array, *at: Index | int, by: Reg | None = None) -> Reg:
-        """An element of a tensor in RAM, or the one that stands `by` elements behind it."""
+        """Load an element of a tensor in RAM, or the one `by` elements after it."""
         return self._load(tensor, at, Memory.RAM, by)
 
     def flash_load(self, tensor: Array, *at: Index | int, by: Reg | None = None) -> Reg:
-        """A constant, or the one that stands `by` elements behind it: a table is looked up."""
+        """Load a constant, or the one `by` elements after it, as in a table lookup."""
         return self._load(tensor, at, Memory.FLASH, by)
 
     def rescale(self, value: Reg, multiplier: Operand, shift: Operand) -> Reg:
-        """Value * multiplier * 2^(shift - 31), with two roundings; multiplier >= 0."""
+        """Return value * multiplier * 2^(shift - 31) with two roundings; multiplier >= 0."""
         return self.compute("rescale", Type.INT32, value, multiplier, shift)
 
     def broadcast(self, kind: Type, value: Operand) -> Reg:
-        """A number, or what a register holds, in another one."""
+        """Copy a number or a register to a new register."""
         return self.compute("copy", kind, value)
 
     def compute(self, op: str, kind: Type, *operands: Operand) -> Reg:
-        """A new register with the result of an op of meaning.py."""
+        """Return a new register with the result of an op of meaning.py."""
         to = self.reg_alloc(kind)
         self.assign(op, to, *operands)
         return to
 
     def assign(self, op: str, to: Reg, *operands: Operand) -> None:
-        """`to` = op(operands)."""
+        """Emit `to` = op(operands)."""
         self._say(Compute(op, to, operands))
 
     def dot(self, to: Reg, a: Operand, b: Operand) -> None:
-        """Adds a product."""
+        """Add the product of a and b to a register."""
         self.assign("dot", to, a, b)
 
     def update(self, op: str, to: Reg, *operands: Operand) -> None:
-        """`to` = op(`to`, operands)."""
+        """Emit `to` = op(`to`, operands)."""
         self.assign(op, to, to, *operands)
 
     def requantise(self, value: Reg, multiplier: Reg, shift: Reg, zero_point: Index, span: tuple[Index, Index]) -> Reg:
-        """An int8 of a sum: value * multiplier * 2^(shift - 31) + zero_point, clamped.
+        """Convert a sum to int8: value * multiplier * 2^(shift - 31) + zero_point, clamped.
 
         TFLM: MultiplyByQuantizedMultiplier, kernels/internal/common.cc, with two roundings.
         """
@@ -159,15 +157,16 @@ class Builder:
         return self.clamp(self.compute("add", Type.INT32, x, zero_point), span)
 
     def scaled(self, value: Reg, multiplier: Reg) -> Reg:
-        """A sum * multiplier / 2^31, less 1 where the sum is negative, for saturated(): TFLM's two roundings, where
-        the shift that follows is to the right.
+        """Return sum * multiplier / 2^31, minus 1 if the sum is negative, as input of saturated().
+
+        Together they give TFLM's two roundings for right shifts.
         """
         sign = self.compute("shift_right", Type.INT32, value, Index.of(31))
         x = self.compute("high_mul", Type.INT32, value, multiplier)
         return self.compute("add", Type.INT32, x, sign)
 
     def saturated(self, value: Reg, right: Reg, zero_point: Index, span: tuple[Index, Index]) -> Reg:
-        """An int8 of it: value / 2^right + zero_point, clamped."""
+        """Convert the result of scaled() to int8: value / 2^right + zero_point, clamped."""
         x = self.compute("clip16", Type.INT16, value, right)
         x = self.compute("add16", Type.INT16, x, zero_point)
         x = self.compute("clip8", Type.INT8, x)
@@ -175,20 +174,20 @@ class Builder:
         return self.compute("min", Type.INT8, x, span[1])
 
     def scale_right(self, value: Reg, multiplier: Operand, zero: Operand, right: Operand) -> Reg:
-        """Value * multiplier / 2^(31 + right) + zero, as TFLM rounds it twice."""
+        """Return value * multiplier / 2^(31 + right) + zero with TFLM's two roundings."""
         return self.compute("scale_right", Type.INT32, value, multiplier, zero, right)
 
     def clamp(self, value: Reg, span: tuple[Index, Index], kind: Type = Type.INT8) -> Reg:
-        """To [low, high], as an int8 or another type that holds them."""
+        """Clamp to [low, high], as int8 or another type that holds these bounds."""
         x = self.compute("max", Type.INT32, value, span[0])
         return self.compute("copy", kind, self.compute("min", Type.INT32, x, span[1]))
 
     def ram_store(self, tensor: Array, value: Reg, *at: Index | int) -> None:
-        """An element of a tensor in RAM."""
+        """Store an element of a tensor in RAM."""
         self._say(Store(tensor, _indices(at), value))
 
     def ram_free(self, tensor: Array, *at: Index | int) -> None:
-        """An element of an input, or all below the axes that are given, is not read again."""
+        """Mark an element of an input, or all elements below the given axes, as no longer read."""
         first = tensor.offset((*_indices(at), *[Index(())] * (len(tensor.shape) - len(at))))
         count = Index.of(1)
         for extent in tensor.shape[len(at) :]:
@@ -198,9 +197,9 @@ class Builder:
     def _load(self, tensor: Array, at: tuple[Index | int, ...], memory: Memory, by: Reg | None = None) -> Reg:
         if tensor.memory is not memory:
             raise KernelError(
-                f"'{tensor.name}' lies in {tensor.memory.value}, and is loaded from {memory.value}",
+                f"'{tensor.name}' is in {tensor.memory.value} but is loaded from {memory.value}",
                 code="kernel_memory",
-                hint=f"{tensor.memory.value}_load()",
+                hint=f"use {tensor.memory.value}_load()",
             )
         to = self.reg_alloc(tensor.type)
         self._say(Load(to, tensor, _indices(at), by))
@@ -215,7 +214,9 @@ class Builder:
 
 
 def kernel(about: str, name: str = "") -> Callable[[Callable[[Builder], None]], KernelProgram]:
-    """Makes a KernelProgram of a function that describes one. name: the kernel's, if it is not the function's."""
+    """Return a decorator that turns a describing function into a KernelProgram. name: by default the
+    function's name.
+    """
 
     def described(describe: Callable[[Builder], None]) -> KernelProgram:
         b = Builder()
@@ -238,7 +239,7 @@ def _indices(at: tuple[Index | int, ...]) -> tuple[Index, ...]:
 def _row_major(
     shape: tuple[Index | int, ...], given: tuple[Index, ...] = ()
 ) -> tuple[tuple[Index, ...], tuple[Index, ...]]:
-    """Extents and strides. given: strides of all axes, or of all but the last."""
+    """Return extents and strides. given: strides of all axes, or of all but the last."""
     extents, stride = _indices(shape), Index.of(1)
     if given:
         return extents, (*given, stride)[: len(extents)]

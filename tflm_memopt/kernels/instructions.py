@@ -1,7 +1,7 @@
-"""What a core can do, as tables: an instruction is a piece of C, and the op of the language that it does.
+"""Tables of the instructions of a core: each is a piece of C and the op of the language that it implements.
 
-An op's meaning is that of meaning.py, so that each row can be run and compared; no row knows any operator. Ops for
-which a core has no instruction are expanded into those that it has (rewrites.py).
+Ops have the meanings of meaning.py, so each row can be run and compared; rows know no operators. Ops without an
+instruction are expanded into others (rewrites.py).
 """
 
 from __future__ import annotations
@@ -13,71 +13,72 @@ from tflm_memopt.errors import KernelError
 from tflm_memopt.kernels.language import Compute, Index, Operand, Reg, Type
 
 Shape = tuple[str, ...]
-"""Operands: "s" for a scalar or a number, "f" for a scalar of float32, "v8", "v16", "v32" for vectors."""
+"""Operand shapes: "s" for a scalar or number, "f" for a float32 scalar, "v8", "v16", "v32" for vectors."""
 
 
 @dataclass(frozen=True, slots=True)
 class Instruction:
-    """`{d}` is the result, `{a}`, `{b}` and `{c}` are the operands."""
+    """One instruction. In its text, `{d}` is the result and `{a}`, `{b}` and `{c}` are the operands."""
 
     op: str
     to: str
-    """As a Shape says it."""
+    """Shape of the result."""
     takes: Shape
     text: str
     width: int = 0
-    """Bits of an element that the vector unit has to be set to; 0: any."""
+    """Element width in bits to which the vector unit must be set; 0 for any."""
     second: str = ""
-    """Where a vector is two registers: what is done to the second ones."""
+    """Text for the second registers if a vector is two registers."""
 
 
 @dataclass(frozen=True, slots=True)
 class VectorUnit:
-    """Registers for vectors."""
+    """The vector registers of a core."""
 
     registers: int
     group: int
-    """Registers that hold a vector of the widest elements of a loop; of narrower ones as many fewer."""
+    """Registers per vector of a loop's widest elements; narrower elements need proportionally fewer."""
     widest: Type = Type.INT32
 
     def size(self, kind: Type) -> int:
-        """Registers of one vector."""
+        """Return the number of registers of one vector."""
         return max(1, self.group * kind.nbytes // self.widest.nbytes)
 
     def setting(self, bits: int) -> str:
-        """Elements of so many bits, as many as there are of the widest."""
+        """Return the vtype setting for elements of `bits` bits, with as many lanes as the widest elements have."""
         eighths = self.group * bits // self.widest.nbytes
         return f"e{bits}, " + (f"m{eighths // 8}" if eighths >= 8 else f"mf{8 // eighths}")
 
 
 @dataclass(frozen=True, slots=True)
 class PackedUnit:
-    """Vectors in variables, whose registers the compiler chooses."""
+    """Vectors in C variables, whose registers the compiler chooses."""
 
     lanes: int
-    """Bytes that are taken at once."""
+    """Number of bytes that are loaded at once."""
     types: Mapping[str, str]
-    """C's, of each shape."""
+    """C type of each shape."""
     load: Mapping[Type, str]
-    """An expression for each type of elements: so many from `{p}` on."""
+    """Expression that loads a vector from `{p}`, for each element type."""
     pairs: tuple[str, ...] = ()
-    """Shapes that are two registers."""
+    """Shapes that take two registers."""
     assembly: bool = False
-    """Texts are assembly, not C."""
+    """The texts are assembly, not C."""
     last: str = ""
-    """What the last turn begins with, where lanes can be left out, with `{left}` elements there; empty: they cannot,
-    and the rest is done by scalars."""
+    """Statement at the start of the last turn, which has `{left}` elements, on cores that can mask lanes. If empty,
+    scalars process the rest.
+    """
     last_load: Mapping[Type, str] = field(default_factory=dict)
-    """As `load`, in the last turn: lanes that are not there are 0."""
+    """Like `load`, for the last turn: masked lanes are 0."""
     store: Mapping[Type, str] = field(default_factory=dict)
-    """A statement: `{v}` to `{p}` and what follows."""
+    """Statement that stores `{v}` at `{p}` and after."""
     last_store: Mapping[Type, str] = field(default_factory=dict)
     loop: tuple[str, str] = ("", "")
-    """What begins a loop of `{n}` elements, whose last turn leaves out what is not there, and what goes to `{again}` as
-    long as some are `{left}`; empty: there is none, or none around other loops.
+    """Start of a loop over `{n}` elements whose last turn masks missing lanes, and its end, which jumps to `{again}`
+    while `{left}` is not 0. If empty, there is no such instruction, or it is not used around other loops.
     """
     each: PackedUnit | None = None
-    """For loops whose turns are apart from each other: all vectors are of 32 bits there, whatever is loaded."""
+    """Unit for loops with independent turns, in which all vectors have 32-bit lanes, whatever is loaded."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,18 +88,18 @@ class InstructionTable:
     name: str
     instructions: tuple[Instruction, ...]
     lacks: Mapping[str, Callable[[Compute, str], Sequence[Compute]]]
-    """Ops without an instruction, for vectors, and what is done instead."""
+    """For each op without a vector instruction, the function that expands it."""
     vectors: VectorUnit | None = None
     begins: str = ""
-    """A statement at the beginning of every kernel."""
+    """Statement at the start of every kernel."""
     packed: PackedUnit | None = None
     head: str = ""
-    """What a file with kernels begins with."""
+    """Text at the start of a file with kernels."""
     unwritten: str = ""
-    """Why no C is written for it."""
+    """Reason why no C is written for the target, or ""."""
 
     def instruction(self, one: Compute) -> Instruction:
-        """KernelError where there is none."""
+        """Return the instruction for an op. Raises KernelError if there is none."""
         key = one.op, shape_of(one.to), tuple(map(shape_of, one.operands))
         for row in self.instructions:
             if (row.op, row.to, row.takes) == key:
@@ -106,12 +107,12 @@ class InstructionTable:
         raise KernelError(
             f"{self.name} has no instruction for {one.op}: {key[1]} of {', '.join(key[2])}",
             code="kernel_instruction",
-            hint="a row in its table, or an expansion into ops that it has",
+            hint="add a row to its table, or an expansion into supported ops",
         )
 
 
 def shape_of(operand: Operand) -> str:
-    """For Shape."""
+    """Return the shape of an operand."""
     if not isinstance(operand, Reg):
         return "s"
     kind = "f" if operand.type is Type.FLOAT32 else "s"
@@ -156,11 +157,11 @@ SCALAR = (
     Instruction("divide", "f", ("f", "f"), "({a} / {b})"),
     Instruction("nearest", "s", ("f",), "tmo_nearest({a})"),
 )
-"""C, and the arithmetic of tmo/fixed.h."""
+"""Instructions in C, with the arithmetic of tmo/fixed.h."""
 
 
 def _vector(op: str, name: str, *, width: int = 32, wide: int = 0) -> tuple[Instruction, Instruction]:
-    """Two rows: for two vectors, and for a vector and a scalar."""
+    """Return two rows: for two vectors, and for a vector and a scalar."""
     to, v = f"v{wide or width}", f"v{width}"
     return (
         Instruction(op, to, (v, v), f"{name}.vv {{d}}, {{a}}, {{b}}", width),
@@ -195,11 +196,11 @@ RVV_INSTRUCTIONS = (
     Instruction("dot", "v32", ("v16", "v16"), "vwmacc.vv {d}, {a}, {b}", 16),
     Instruction("dot", "v32", ("s", "v16"), "vwmacc.vx {d}, {a}, {b}", 16),
 )
-"""RISC-V "V" 1.0, sections 11 to 12; vsmul, vssra and vnclip round halves up, as vxrm = 0 says."""
+"""RISC-V "V" 1.0, sections 11 to 12. vsmul, vssra and vnclip round halves up because vxrm is 0."""
 
 
 def narrow_by_halves(one: Compute, prefix: str) -> Sequence[Compute]:
-    """A copy of 32 bits to 8 by way of 16."""
+    """Expand a copy from 32 to 8 bits into two copies by way of 16 bits."""
     (value,) = one.operands
     if not (isinstance(value, Reg) and value.along and value.type is Type.INT32 and one.to.type is Type.INT8):
         return [one]
@@ -208,7 +209,7 @@ def narrow_by_halves(one: Compute, prefix: str) -> Sequence[Compute]:
 
 
 def rescale_by_parts(one: Compute, prefix: str) -> Sequence[Compute]:
-    """A shift to the left, a product, and a shift to the right that rounds halves away from zero."""
+    """Expand rescale into a left shift, a product, and a right shift that rounds halves away from zero."""
     x, multiplier, shift = one.operands
     if not one.to.along:
         return [one]
@@ -226,7 +227,7 @@ def rescale_by_parts(one: Compute, prefix: str) -> Sequence[Compute]:
 
 
 def round_away(one: Compute, prefix: str) -> Sequence[Compute]:
-    """X / 2^e, halves away from zero: a shift that rounds halves up, of x - 1 where x is negative and e is not 0."""
+    """Expand x / 2^e with halves away from zero: subtract 1 if x < 0 and e != 0, then shift with halves rounded up."""
     x, exponent = one.operands
     if not one.to.along:
         return [one]
@@ -244,7 +245,7 @@ def round_away(one: Compute, prefix: str) -> Sequence[Compute]:
 
 
 def widen_first(one: Compute, prefix: str) -> Sequence[Compute]:
-    """Operands of a dot, or of a difference of 16 bits, that are vectors of int8, as int16."""
+    """Widen int8 vectors that are operands of a dot or of a 16-bit difference to int16 first."""
     before: list[Compute] = []
     operands: list[Operand] = []
     for k, value in enumerate(one.operands):
@@ -258,7 +259,7 @@ def widen_first(one: Compute, prefix: str) -> Sequence[Compute]:
 
 
 REF = InstructionTable("ref", SCALAR, {})
-"""Any core, by C."""
+"""Portable C for any core."""
 RVV = InstructionTable(
     "rvv",
     (*SCALAR, *RVV_INSTRUCTIONS),
@@ -270,13 +271,13 @@ RVV = InstructionTable(
         "sub": widen_first,
     },
     VectorUnit(registers=32, group=8),
-    begins='__asm__ volatile("csrwi vxrm, 0" : : : "memory"); /* halves up */',
+    begins='__asm__ volatile("csrwi vxrm, 0" : : : "memory"); /* round halves up */',
 )
-"""RISC-V with Zve32x or more, in 32 bits."""
+"""RISC-V with Zve32x or more, 32-bit."""
 
 
 def add_less(one: Compute, prefix: str) -> Sequence[Compute]:
-    """A difference of a vector and a number: the number's negative in each lane, and the vector added."""
+    """Expand a vector minus a number into a broadcast of the negative number and an addition."""
     value, number = one.operands
     if not (isinstance(value, Reg) and value.along and isinstance(number, Index)):
         return [one]
@@ -289,12 +290,12 @@ def add_less(one: Compute, prefix: str) -> Sequence[Compute]:
 
 
 def _temporaries(one: Compute, prefix: str, *names: str) -> Iterator[Reg]:
-    """As wide as its result."""
+    """Return temporaries with the result's type."""
     return (replace(one.to, name=f"{prefix}{name}") for name in names)
 
 
 def scale_by_high_product(one: Compute, prefix: str) -> Sequence[Compute]:
-    """A product, less 1 where the value is negative, and a shift that rounds halves up."""
+    """Expand scale_right into a product, minus 1 for negative values, and a shift that rounds halves up."""
     x, multiplier, zero, right = one.operands
     sign, product, moved, scaled = _temporaries(one, prefix, "sign", "product", "moved", "scaled")
     parts = [
@@ -312,8 +313,10 @@ def scale_by_high_product(one: Compute, prefix: str) -> Sequence[Compute]:
 
 
 def scale_by_high_sum(one: Compute, prefix: str) -> Sequence[Compute]:
-    """A sum with the upper half of a product: x * m / 2^31 is x + x * m2 / 2^32, m2 = 2 * m - 2^32. Half of what the
-    shift loses, and the zero point, are in the sum already.
+    """Expand scale_right for cores that add the upper half of a product to a sum.
+
+    x * m / 2^31 is x + x * m2 / 2^32 with m2 = 2 * m - 2^32. Half of the last bit that the shift drops, and the zero
+    point, are added to the sum first.
     """
     x, multiplier, zero, right = one.operands
     sign, total, moved, product = _temporaries(one, prefix, "sign", "total", "moved", "product")
@@ -342,7 +345,7 @@ DSP_INSTRUCTIONS = (
     Instruction("add", "v16", ("v16", "v8"), "sxtab16 {d}, {a}, {b}", second="sxtab16 {d}, {a}, {b}, ror #8"),
     Instruction("dot_across", "s", ("v16", "v16"), "smlad {d}, {a}, {b}, {d}", second="smlad {d}, {a}, {b}, {d}"),
 )
-"""Armv7E-M, A7.7: four bytes in a register, or bytes 0 and 2 of them as int16 in one, and 1 and 3 in another."""
+"""Armv7E-M, A7.7: four bytes in one register, or bytes 0 and 2 as int16 in one register and 1 and 3 in another."""
 DSP = InstructionTable(
     "dsp",
     (*DSP_INSTRUCTIONS, *SCALAR),
@@ -352,7 +355,7 @@ DSP = InstructionTable(
     ),
     head='#include "tmo/dsp.h"\n',
 )
-"""Cortex-M4, M7, M33."""
+"""Cortex-M4, M7 and M33."""
 MVE_INSTRUCTIONS = (
     Instruction("copy", "v32", ("v32",), "{a}"),
     Instruction("add", "v32", ("v32", "v32"), "vaddq_s32({a}, {b})"),
@@ -366,7 +369,7 @@ MVE_INSTRUCTIONS = (
     Instruction("dot_across", "s", ("v8", "v8"), "vmladavaq_s8({d}, {a}, {b})"),
     Instruction("sum_across", "s", ("v8",), "vaddvaq_s8({d}, {a})"),
 )
-"""Armv8.1-M, by the names of arm_mve.h, which stand for one instruction each."""
+"""Armv8.1-M, by the names of arm_mve.h, each of which is one instruction."""
 MVE = InstructionTable(
     "mve",
     (*SCALAR, *MVE_INSTRUCTIONS),
@@ -393,7 +396,7 @@ MVE = InstructionTable(
     ),
     head="#include <arm_mve.h>\n",
 )
-"""Cortex-M55, M85: sixteen bytes at a time, those behind the last one 0."""
+"""Cortex-M55 and M85: sixteen bytes at a time; bytes after the last are 0."""
 
 
 ESP32S3 = InstructionTable(
@@ -404,8 +407,8 @@ ESP32S3 = InstructionTable(
         Instruction("sum_across", "s", ("v8",), "ee.vmulas.s8.accx {a}, {ones}"),
     ),
     {},
-    unwritten="no compiler and no emulator of its vectors is at hand, and its loads want addresses in multiples of 16",
+    unwritten="its vectors have no open compiler or emulator, and its loads need 16-byte alignment",
 )
-"""The ESP32-S3's vectors of sixteen bytes, whose products go into ACCX, 40 bits, of which the lower 32 are the sum; a
-sum is one of products with 1. Read by NumPy alone.
+"""The ESP32-S3's vectors of sixteen bytes. Products are added to ACCX, 40 bits, whose lower 32 bits are the sum; sums
+are products with 1. Only the NumPy interpreter uses this table.
 """

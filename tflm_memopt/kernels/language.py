@@ -1,10 +1,10 @@
-"""What a kernel is made of: plain data. `build.py` makes it from a Python function; everything else reads it.
+"""The data structures of a kernel. `build.py` creates them from a Python function; all other modules read them.
 
-A kernel works on scalars in registers. `rewrites.py` makes vectors of them: a loop then takes as many turns at once as
-the core has lanes, and registers that depend on its variable become vectors.
+A kernel works on scalars in registers. `rewrites.py` vectorises loops: a loop then takes as many turns at once as the
+core has lanes, and registers that depend on its variable become vectors.
 
-The vocabulary is vMCU's (Zheng et al., section 6): RegAlloc, RAMLoad, FlashLoad, Dot, Broadcast, RAMStore, RAMFree.
-What lies in RAM and what in flash is said of the tensor; a scalar is broadcast where a vector wants it.
+The vocabulary is vMCU's (Zheng et al., section 6): RegAlloc, RAMLoad, FlashLoad, Dot, Broadcast, RAMStore, RAMFree. A
+tensor states whether it is in RAM or flash; a scalar is broadcast where a vector is needed.
 """
 
 from __future__ import annotations
@@ -19,24 +19,24 @@ Extents: TypeAlias = Mapping[str, int]
 
 
 class Memory(enum.Enum):
-    """Where a tensor lies."""
+    """The memory that holds a tensor."""
 
     RAM = "ram"
-    """Its segments are freed one after the other."""
+    """Segments in RAM are freed one after the other."""
     FLASH = "flash"
-    """Constants: nobody frees or overwrites them."""
+    """Constants in flash are never freed or overwritten."""
 
 
 class Type(enum.Enum):
-    """What an element is: its name, and its bits."""
+    """The type of an element: its name and bits."""
 
     INT8 = "int8", 8
     INT16 = "int16", 16
     INT32 = "int32", 32
     INT64 = "int64", 64
-    """For sums alone, in C."""
+    """Used for sums in C only."""
     FLOAT32 = "float32", 32
-    """For scalars alone."""
+    """Used for scalars only."""
 
     def __init__(self, short: str, bits: int) -> None:
         self.short = short
@@ -49,29 +49,29 @@ class Type(enum.Enum):
 
     @property
     def c(self) -> str:
-        """In C."""
+        """Name of the type in C."""
         return "float" if self is Type.FLOAT32 else f"{self.short}_t"
 
 
 @dataclass(frozen=True, slots=True)
 class Index:
-    """An integer expression over extents, parameters and loop variables: a sum of products.
+    """An integer expression: a sum of products of extents, parameters and loop variables.
 
     >>> (Index.name("m") * Index.name("K") + 3).at({"m": 2, "K": 5})
     13
     """
 
     terms: tuple[tuple[int, tuple[str, ...]], ...]
-    """Factor and names of each product, sorted."""
+    """Factor and sorted names of each product."""
 
     @staticmethod
     def name(name: str) -> Index:
-        """An extent, a parameter or a loop variable."""
+        """Return the expression for an extent, a parameter or a loop variable."""
         return Index(((1, (name,)),))
 
     @staticmethod
     def of(value: Index | int) -> Index:
-        """A constant, too."""
+        """Return the expression for a constant, or an expression unchanged."""
         if isinstance(value, Index):
             return value
         return Index(((value, ()),) if value else ())
@@ -95,7 +95,7 @@ class Index:
     __radd__, __rmul__ = __add__, __mul__
 
     def at(self, values: Extents) -> int:
-        """Its value."""
+        """Return the expression's value."""
         total = 0
         for factor, names in self.terms:
             for name in names:
@@ -104,7 +104,7 @@ class Index:
         return total
 
     def slope(self, name: str) -> Index:
-        """What it grows by when `name` grows by one; ValueError where that is not linear."""
+        """Return the growth when `name` grows by one. Raises ValueError if the expression is not linear in it."""
         slope = Index(())
         for factor, names in self.terms:
             if names.count(name) > 1:
@@ -115,11 +115,11 @@ class Index:
 
     @property
     def names(self) -> frozenset[str]:
-        """All that it depends on."""
+        """All names in the expression."""
         return frozenset(name for _, names in self.terms for name in names)
 
     def put(self, name: str, value: Index | int) -> Index:
-        """With an expression in place of `name`."""
+        """Return the expression with `name` replaced by another expression."""
         total = Index(())
         for factor, names in self.terms:
             product = Index.of(factor)
@@ -141,7 +141,7 @@ class Index:
 
 @dataclass(frozen=True, slots=True)
 class Array:
-    """An operand."""
+    """A tensor operand of a kernel."""
 
     name: str
     memory: Memory
@@ -151,14 +151,14 @@ class Array:
     """Elements from one index of each axis to the next."""
     written: bool = False
     values: tuple[int, ...] = ()
-    """What a table of the kernel's own holds."""
+    """Contents of a table that belongs to the kernel."""
     aligned: bool = True
-    """Its elements lie as C has them; else, if they are wider than a byte, at any address."""
+    """Elements are aligned as C requires; otherwise elements wider than a byte may be at any address."""
     pointers: bool = False
-    """C is given the address of each index of the first axis, instead of one address of all."""
+    """C gets a pointer for each index of the first axis, not one pointer for the whole tensor."""
 
     def offset(self, at: Sequence[Index]) -> Index:
-        """Elements from its beginning."""
+        """Return the offset of an element in elements."""
         total = Index(())
         for index, stride in zip(at, self.strides, strict=True):
             total = total + index * stride
@@ -166,7 +166,7 @@ class Array:
 
     @property
     def elements(self) -> Index:
-        """All of them."""
+        """The number of elements."""
         total = Index.of(1)
         for extent in self.shape:
             total = total * extent
@@ -174,38 +174,38 @@ class Array:
 
     @property
     def reach(self) -> Index:
-        """Elements from its first to its last one, with what lies between them."""
+        """The number of elements from the first to the last address, including gaps."""
         return self.offset([extent - 1 for extent in self.shape]) + 1
 
 
 @dataclass(frozen=True, slots=True)
 class Reg:
-    """RegAlloc: a register, or as many as hold one value for each turn of the loop over `along` that runs at once."""
+    """RegAlloc: a register, or a vector with one value per turn of the loop over `along` that runs at once."""
 
     name: str
     type: Type
     along: str = ""
-    """The vectorised loop; empty: a scalar."""
+    """Variable of the vectorised loop, or "" for a scalar."""
 
 
 Operand: TypeAlias = Reg | Index
-"""A register, or a number that is the same for all lanes: Broadcast."""
+"""A register, or a number that is broadcast to all lanes."""
 
 
 @dataclass(frozen=True, slots=True)
 class Load:
-    """RAMLoad and FlashLoad."""
+    """RAMLoad or FlashLoad."""
 
     to: Reg
     tensor: Array
     at: tuple[Index, ...]
     by: Reg | None = None
-    """A register that says how many elements further: a table is looked up."""
+    """Register that holds an additional offset in elements, as for a table lookup."""
 
 
 @dataclass(frozen=True, slots=True)
 class Compute:
-    """`to` = op(operands), modulo 2^32: what each op means is in meaning.py. A dot adds to what `to` has."""
+    """`to` = op(operands) modulo 2^32; meaning.py defines the ops. A dot adds to the value of `to`."""
 
     op: str
     to: Reg
@@ -229,10 +229,10 @@ class Free:
     first: Index
     count: Index
     along: str = ""
-    """The vectorised loop: so many for each of its lanes, one behind the other."""
+    """Variable of the vectorised loop, of which each lane frees `count` elements, one lane after the other."""
 
     def elements(self, values: Extents, lanes: int) -> range:
-        """Which they are."""
+        """Return the element numbers."""
         first, count = self.first.at(values), self.count.at(values)
         return range(first, first + count * (lanes if self.along else 1))
 
@@ -245,23 +245,24 @@ class For:
     extent: Index
     body: tuple[Statement, ...]
     vector: bool = False
-    """As many turns at once as there are lanes; the body's registers are vectors along it."""
+    """As many turns run at once as the core has lanes; the body's registers are vectors along the variable."""
     segment: int = 0
-    """Lanes of a vectorised loop at the most, which makes it vMCU's segment; 0: what the core has."""
+    """Maximum number of lanes, which is vMCU's segment; 0 for as many as the core has."""
     group: int = 0
-    """Registers of a vector of its widest elements; 0: as many as the core can have."""
+    """Registers per vector of the widest elements; 0 for as many as the core allows."""
     step: int = 1
-    """Turns that the body makes; the last ones, if they are fewer, are made by `rest`, one after the other."""
+    """Number of turns that the body executes; `rest` executes the remaining turns one by one."""
     rest: tuple[Statement, ...] = ()
-    """One turn, or a loop over the same variable that goes on with those that are left. Of a vectorised loop that sums
-    up over its lanes: by scalars, for cores that cannot leave lanes out.
+    """One turn, or a loop over the same variable for the remaining turns. For a vectorised loop that sums over its
+    lanes, the scalar version for cores that cannot mask lanes.
     """
 
 
 @dataclass(frozen=True, slots=True)
 class When:
-    """The body runs where 0 <= `at` < `extent`: a window's tap lies inside of its tensor. Where that is what a register
-    holds, the body computes alone, so that no access depends on it.
+    """A condition: the body runs if 0 <= `at` < `extent`, for example if a tap is inside its tensor.
+
+    If `at` is a register, the body only computes, so that no access depends on the register.
     """
 
     at: Operand
@@ -274,32 +275,32 @@ Statement: TypeAlias = Load | Compute | Store | Free | For | When
 
 @dataclass(frozen=True, slots=True)
 class KernelProgram:
-    """A description, or what rewrites have made of it."""
+    """A description, or the result of rewriting one."""
 
     name: str
     about: str
     extents: tuple[str, ...]
-    """Sizes that are known when it runs."""
+    """Sizes that are known when the kernel runs."""
     parameters: tuple[str, ...]
     """Other numbers: zero points, limits."""
     tensors: tuple[Array, ...]
     body: tuple[Statement, ...]
     schedule: tuple[str, ...] = field(default=())
-    """What was rewritten, in order."""
+    """The rewrites that were applied, in order."""
 
     def tensor(self, name: str) -> Array:
-        """By its name; KeyError."""
+        """Return a tensor by its name. Raises KeyError."""
         return {t.name: t for t in self.tensors}[name]
 
 
 def goes_on(one: For) -> For | None:
-    """The loop that makes what a loop leaves over, where that is one."""
+    """Return the loop that executes a loop's remaining turns, if it is a loop."""
     rest = one.rest[0] if one.rest else None
     return rest if isinstance(rest, For) and rest.var == one.var else None
 
 
 def statements(body: Sequence[Statement]) -> Iterator[Statement]:
-    """All of them, loops and conditions before what is in them."""
+    """Yield all statements; loops and conditions come before their contents."""
     for one in body:
         yield one
         if isinstance(one, (For, When)):
@@ -307,7 +308,7 @@ def statements(body: Sequence[Statement]) -> Iterator[Statement]:
 
 
 def within(one: For | When, change: Callable[[Sequence[Statement]], Sequence[Statement]]) -> For | When:
-    """With what is inside of it changed."""
+    """Return a loop or condition with its contents changed."""
     if isinstance(one, When):
         return replace(one, body=tuple(change(one.body)))
     return replace(one, body=tuple(change(one.body)), rest=tuple(change(one.rest)))

@@ -1,7 +1,7 @@
-"""The NumPy reading of a kernel: what it computes. It is the specification, and it is slow.
+"""NumPy interpreter for kernels. It is their specification, and slow.
 
-It checks as it goes: an element that lies outside of its tensor, is read after it was freed, or is stored twice, a
-register that holds nothing, and a value that its register cannot hold are KernelErrors.
+It raises KernelError for an element outside of its tensor, a read of a freed element, a second store of an output
+element, a read of an empty register, and a value that does not fit its register.
 """
 
 from __future__ import annotations
@@ -32,71 +32,69 @@ from tflm_memopt.kernels.walk import Addresses, Ints, walk
 
 Arrays = Mapping[str, NDArray[np.generic]]
 Values: TypeAlias = NDArray[Any]
-"""Integers of 64 bits, or float32."""
+"""64-bit integers, or float32."""
 
 
 MOST = (1 << 31) - 1
-"""The greatest int32."""
+"""The largest int32."""
 FAR = 1 << 16
-"""Further than any int16 and zero point: whatever lies beyond saturates."""
+"""A distance beyond any int16 and zero point, so that the result saturates."""
 
 
 def wrap32(x: Ints) -> Ints:
-    """Modulo 2^32, as int32."""
+    """Reduce modulo 2^32 to int32."""
     return ((x + (1 << 31)) & ((1 << 32) - 1)) - (1 << 31)
 
 
 def high_mul(a: Ints, b: Ints) -> Ints:
-    """A * b / 2^31, halves up; b >= 0, or the product fits."""
+    """Return a * b / 2^31, halves up. b >= 0, or the product fits."""
     product: Ints = (a * b + (1 << 30)) >> 31
     return product
 
 
 def round_shift(x: Ints, exponent: Ints) -> Ints:
-    """X / 2^exponent, halves away from zero."""
+    """Return x / 2^exponent, halves away from zero."""
     half = (np.int64(1) << exponent) >> 1
     rounded: Ints = np.where(x < 0, -((-x + half) >> exponent), (x + half) >> exponent)
     return rounded
 
 
 def rescale(x: Ints, multiplier: Ints, shift: Ints) -> Ints:
-    """X * multiplier * 2^(shift - 31), the product and the shift to the right rounded."""
+    """Return x * multiplier * 2^(shift - 31), with the product and the right shift rounded."""
     product = high_mul(wrap32(x << np.maximum(shift, 0)), multiplier)
     return round_shift(product, np.maximum(-shift, 0))
 
 
 def rescale_wide(x: Ints, multiplier: Ints, shift: Ints) -> Ints:
-    """The same of 64 bits, by the upper 16 bits of the multiplier and with one rounding."""
+    """Return rescale() for 64-bit values, with the upper 16 bits of the multiplier and one rounding."""
     reduced = np.where(multiplier < MOST - (1 << 16) + 1, (multiplier + (1 << 15)) >> 16, (1 << 15) - 1)
     return shift_right_rounded(x * reduced, 15 - shift)
 
 
 def select(which: Ints, a: Ints, b: Ints) -> Ints:
-    """A where `which` is not 0, else b."""
+    """Return a where `which` is not 0, otherwise b."""
     chosen: Ints = np.where(which != 0, a, b)
     return chosen
 
 
 def shift_right_rounded(x: Ints, exponent: Ints) -> Ints:
-    """X / 2^exponent, halves up."""
+    """Return x / 2^exponent, halves up."""
     shifted: Ints = (x + ((np.int64(1) << exponent) >> 1)) >> exponent
     return shifted
 
 
 def scale_right(x: Ints, multiplier: Ints, zero: Ints, right: Ints) -> Ints:
-    """X * multiplier / 2^(31 + right) + zero, the product and what is shifted rounded: TFLM's two roundings, where the
-    shift is to the right.
-    """
+    """Return x * multiplier / 2^(31 + right) + zero with TFLM's two roundings for right shifts."""
     return shift_right_rounded(wrap32(high_mul(x, multiplier) + (x >> 31)), right) + zero
 
 
 def clip(x: Ints, bits: int) -> Ints:
-    """To what so many bits hold."""
+    """Saturate to signed integers of `bits` bits."""
     return np.clip(x, -(1 << bits - 1), (1 << bits - 1) - 1)
 
 
 def nearest(x: NDArray[np.float32]) -> Ints:
-    """The nearest integer, halves away from zero, at most FAR from it; of what is no number, 0."""
+    """Return the nearest integer, halves away from zero, clamped to [-FAR, FAR]. NaN gives 0."""
     wide = np.clip(np.nan_to_num(x.astype(np.float64)), -FAR, FAR)
     return (np.sign(wide) * np.floor(np.abs(wide) + 0.5)).astype(np.int64)
 
@@ -138,8 +136,7 @@ OPS: Mapping[str, Callable[..., Values]] = {
     "dot_across": lambda total, a, b: total + np.sum(a * b, keepdims=True),
     "sum_across": lambda total, a: total + np.sum(a, keepdims=True),
 }
-"""What each op makes of its operands, before it is wrapped or rounded to float32; those of OWN get their own register
-first."""
+"""Functions of the ops, before wrapping or rounding to float32. Ops in OWN get their own register as first operand."""
 OWN = ("dot", "dot_wide", "dot_across", "sum_across")
 SHIFTS = ("shift_left", "shift_left_saturated", "shift_right", "shift_right_rounded", "round_shift", "scale_right")
 LONGEST_SHIFT = 31
@@ -147,12 +144,12 @@ LONGEST_SHIFT = 31
 
 @dataclass(slots=True)
 class Machine:
-    """Registers and memory while a kernel runs."""
+    """Registers and memory of a running kernel."""
 
     kernel: KernelProgram
     memory: dict[str, Values]
     valid: dict[str, NDArray[np.bool_]]
-    """Elements that may be read: constants, inputs until they are freed, what was stored."""
+    """Elements that may be read: constants, inputs until they are freed, and stored elements."""
     registers: dict[str, Values]
     addresses: Addresses = field(default_factory=Addresses)
 
@@ -161,9 +158,9 @@ class Machine:
         at = self._inside(one.tensor, self.addresses.of(one, values, count) + further)
         if not self.valid[one.tensor.name][at].all():
             raise KernelError(
-                f"{self._said(one.tensor)} is read where nothing was stored, or after it was freed",
+                f"{self._said(one.tensor)} is read before it was stored or after it was freed",
                 code="kernel_freed",
-                hint="free behind the last load, store before the first",
+                hint="free after the last load, and store before the first",
             )
         self.registers[one.to.name] = self.memory[one.tensor.name][at]
 
@@ -173,7 +170,7 @@ class Machine:
             raise KernelError(
                 f"{self._said(one.tensor)} is stored twice at element {int(at[0])}",
                 code="kernel_stored_twice",
-                hint="store each element of an output once; sums belong in registers or in a workspace",
+                hint="store each output element once; keep sums in registers or in a workspace",
             )
         self.memory[one.tensor.name][at] = self.value(one.value, values)
         self.valid[one.tensor.name][at] = True
@@ -188,7 +185,9 @@ class Machine:
             operands.insert(0, self.value(one.to, values))
         if one.op in SHIFTS and not ((operands[-1] >= 0) & (operands[-1] <= LONGEST_SHIFT)).all():
             raise KernelError(
-                f"{self.kernel.name}: {one.op} by {int(operands[-1].flat[0])}", code="kernel_shift", hint="0 to 31 bits"
+                f"{self.kernel.name}: {one.op} by {int(operands[-1].flat[0])} bits",
+                code="kernel_shift",
+                hint="shift by 0 to 31 bits",
             )
         result = np.asarray(OPS[one.op](*operands))
         if one.to.type in (Type.INT64, Type.FLOAT32):
@@ -198,9 +197,9 @@ class Machine:
         limit = 1 << (one.to.type.bits - 1)
         if (result < -limit).any() or (result >= limit).any():
             raise KernelError(
-                f"{self.kernel.name}: {one.op} gives {int(result.flat[0])}, and {one.to.name} is {one.to.type.c}",
+                f"{self.kernel.name}: {one.op} gives {int(result.flat[0])}, beyond {one.to.name} ({one.to.type.c})",
                 code="kernel_range",
-                hint="a wider register, or a clamp",
+                hint="use a wider register, or clamp the value",
             )
         self.registers[one.to.name] = result
 
@@ -209,7 +208,7 @@ class Machine:
             return np.array([operand.at(values)], np.int64)
         if operand.name not in self.registers:
             raise KernelError(
-                f"{self.kernel.name}: register {operand.name} is read and holds nothing",
+                f"{self.kernel.name}: register {operand.name} is read before it has a value",
                 code="kernel_undefined",
                 hint="load it or compute it first",
             )
@@ -219,9 +218,9 @@ class Machine:
         size = len(self.memory[tensor.name])
         if len(at) and (at.min() < 0 or at.max() >= size):
             raise KernelError(
-                f"{self._said(tensor)} has {size} elements, and element {int(at[-1])} is accessed",
+                f"{self._said(tensor)} has {size} elements, but element {int(at[-1])} is accessed",
                 code="kernel_bounds",
-                hint="its shape, its strides, or the extents of the loops around",
+                hint="check its shape, its strides and the extents of the loops",
             )
         return at
 
@@ -230,10 +229,10 @@ class Machine:
 
 
 def run(kernel: KernelProgram, values: Extents, arrays: Arrays, lanes: int = 4) -> dict[str, Values]:
-    """The outputs and workspaces, flat. values: extents and parameters; arrays: inputs and constants, in the order of
-    their strides.
+    """Run a kernel and return its outputs and workspaces as flat arrays.
 
-    lanes: of a vectorised loop; the result is the same for any number. Raises KernelError.
+    values: extents and parameters. arrays: inputs and constants in the order of their strides. lanes: of vectorised
+    loops; the result does not depend on it. Raises KernelError.
     """
     memory, valid = {}, {}
     for tensor in kernel.tensors:
@@ -258,18 +257,18 @@ def run(kernel: KernelProgram, values: Extents, arrays: Arrays, lanes: int = 4) 
             raise KernelError(
                 f"{kernel.name}: '{tensor.name}' is not stored everywhere",
                 code="kernel_not_stored",
-                hint="loops over all of its shape",
+                hint="loop over its whole shape",
             )
     return outputs
 
 
 def _held(kind: Type) -> type[np.float32 | np.int64]:
-    """What its elements are in memory and in registers."""
+    """Return the NumPy type of elements in memory and registers."""
     return np.float32 if kind is Type.FLOAT32 else np.int64
 
 
 def _places(tensor: Array, values: Extents) -> Ints:
-    """Where all elements are."""
+    """Return the offsets of all elements."""
     at = np.zeros(1, np.int64)
     for extent, stride in zip(tensor.shape, tensor.strides, strict=True):
         at = np.add.outer(at, stride.at(values) * np.arange(extent.at(values), dtype=np.int64)).reshape(-1)
@@ -277,6 +276,6 @@ def _places(tensor: Array, values: Extents) -> Ints:
 
 
 def reads(one: Compute) -> tuple[Reg, ...]:
-    """The registers whose values it uses."""
+    """Return the registers whose values the op uses."""
     own = (one.to,) if one.op in OWN else ()
     return own + tuple(operand for operand in one.operands if isinstance(operand, Reg))

@@ -1,8 +1,8 @@
-"""What each element of an output is computed from: of each input, which indices along each axis.
+"""Determines which elements of each input an element of an output depends on, as index ranges per axis.
 
-The reading that the planner's facts come from (ops/kinds.py, ops/window.py). A description is gone through once, its
-extents and parameters unknown: values are followed from loads through registers to stores; a loop's variable that a
-value outlives stands for all of the loop's turns.
+The planner's facts come from this analysis (ops/kinds.py, ops/window.py). It passes over a description once, with
+unknown extents and parameters, and follows values from loads through registers to stores. If a value outlives a loop,
+the loop's variable stands for all its turns.
 """
 
 from __future__ import annotations
@@ -33,35 +33,35 @@ from tflm_memopt.kernels.language import (
 _Number = TypeVar("_Number", int, NDArray[np.int64])
 
 AT = "at"
-"""The output's index along the axis that an input's axis follows."""
+"""Name of the output's index along the axis that an input's axis follows."""
 ALL = "'"
-"""Behind a loop's variable that stands for all turns."""
+"""Suffix of a loop variable that stands for all turns."""
 ACCUMULATING = frozenset({"dot", "dot_across", "sum_across"})
-"""Ops that add to what their register holds (meaning.OWN)."""
+"""Ops that add to their register (meaning.OWN)."""
 
 
 @dataclass(frozen=True, slots=True)
 class AxisRange:
-    """Indices of an input along one axis, those inside of it: [first, first + extent), or, where they are taken `per`
-    times, all whose products lie there.
+    """Indices of an input along one axis, limited to the tensor: [first, first + extent), or all indices whose product
+    with `per` is in this range.
     """
 
     axis: int | None
-    """The output's axis that they follow; None: they are the same for all of the output."""
+    """The output's axis that the indices follow, or None if they are the same for the whole output."""
     first: Index
-    """In AT and parameters."""
+    """Expression in AT and parameters."""
     extent: Index
     per: Index = field(default=Index.of(1))
 
     def steps(self, values: Mapping[str, int]) -> AxisSteps:
-        """For certain parameters."""
+        """Return the range for given parameters."""
         numbers = self.first.slope(AT), self.first.put(AT, 0), self.extent, self.per
         return AxisSteps(*(index.at(values) for index in numbers))
 
 
 class AxisSteps(NamedTuple):
-    """The same in numbers: for the output's index y, [y * step + begin, y * step + begin + extent), or all whose
-    products with `per` lie there.
+    """An AxisRange in numbers: for the output's index y, [y * step + begin, y * step + begin + extent), or all indices
+    whose product with `per` is in this range.
     """
 
     step: int
@@ -70,58 +70,58 @@ class AxisSteps(NamedTuple):
     per: int = 1
 
     def first(self, y: _Number) -> _Number:
-        """The first one."""
+        """Return the first index."""
         return self._index(y * self.step + self.begin)
 
     def end(self, y: _Number) -> _Number:
-        """Behind the last one."""
+        """Return the index after the last one."""
         return self._index(y * self.step + self.begin + self.extent)
 
     @property
     def most(self) -> int:
-        """As many as there may be for one element of the output."""
+        """Maximum number of indices for one element of the output."""
         return self._index(self.extent)
 
     def reach(self, count: int) -> int:
-        """From the first to the last one that so many elements of the output need, one behind the other."""
+        """Return the number of indices from the first to the last that `count` consecutive output elements need."""
         return (count - 1) * self.step + self.extent
 
     def _index(self, product: _Number) -> _Number:
-        """The first one whose product is no less."""
+        """Return the first index whose product with `per` is at least `product`."""
         return product if self.per == 1 else -(-product // self.per)
 
 
 @dataclass(frozen=True, slots=True)
 class InputNeed:
-    """What an element of the output needs of one input."""
+    """The elements of one input that an output element depends on."""
 
     tensor: Array
     along: tuple[AxisRange, ...]
     through: frozenset[str]
-    """Ops by which one value was made of several."""
+    """Ops that combine several values into one."""
     early: bool
-    """Each turn has loaded all that it loads before it stores."""
+    """Each turn loads everything before it stores."""
 
     @property
     def own(self) -> tuple[bool, ...]:
-        """AxisRange each axis: whether it is the output's own index alone."""
+        """Whether the range of each axis is exactly the output's own index."""
         return tuple(a == AxisRange(k, Index.name(AT), Index.of(1)) for k, a in enumerate(self.along))
 
     def is_all(self, axis: int) -> bool:
-        """Whether that is all along an axis."""
+        """Return whether the range covers a whole axis."""
         return self.along[axis] == _all(self.tensor, axis)
 
 
 @dataclass(frozen=True, slots=True)
 class OutputNeeds:
-    """An output, and its inputs in the order in which they are described."""
+    """An output, and its inputs in the order of their declaration."""
 
     output: Array
     inputs: Mapping[str, InputNeed]
 
 
 class _Place(NamedTuple):
-    """A statement, and what is around it, from the outside."""
+    """A statement with the loops and conditions around it, outermost first."""
 
     one: Load | Compute | Store
     loops: tuple[For, ...]
@@ -129,7 +129,7 @@ class _Place(NamedTuple):
 
     @property
     def registers(self) -> Iterator[Reg]:
-        """That say whether it runs."""
+        """Registers that decide whether the statement runs."""
         return (when.at for when in self.conditions if isinstance(when.at, Reg))
 
 
@@ -139,10 +139,10 @@ class _Source(NamedTuple):
     tensor: Array
     at: tuple[Index, ...]
     inside: tuple[tuple[Index, Index], ...] = ()
-    """What is not below 0, and below what it is, where it is loaded."""
+    """Conditions of the load: expressions that are at least 0 and below a limit."""
     through: frozenset[str] = frozenset()
     anywhere: bool = False
-    """A register says how many elements further."""
+    """A register adds an offset to the index."""
 
 
 Sources: TypeAlias = frozenset[_Source]
@@ -150,11 +150,13 @@ _NONE: Sources = frozenset()
 
 
 def needs(kernel: KernelProgram) -> OutputNeeds:
-    """What a description says that stores its output in one place, and nothing else in RAM. Raises KernelError."""
+    """Return what the single output of a description depends on. Raises KernelError for several stores to RAM."""
     places = [*_places(kernel.body)]
     stores = [(k, place.one) for k, place in enumerate(places) if isinstance(place.one, Store)]
     if len(stores) != 1:
-        raise KernelError(f"{kernel.name} has {len(stores)} stores", code="kernel_stores", hint="one, of its output")
+        raise KernelError(
+            f"{kernel.name} has {len(stores)} stores", code="kernel_stores", hint="store to one output only"
+        )
     (last, store), around = stores[0], places[stores[0][0]]
     extents = {loop.var: loop.extent for place in places for loop in place.loops}
     sources, found = _sources_of(store, around, places), {}
@@ -185,7 +187,7 @@ def _places(
 
 
 def _common(a: Sequence[For], b: Sequence[For]) -> tuple[For, ...]:
-    """The loops that are around both."""
+    """Return the loops that enclose both."""
     return tuple(one for one, other in zip(a, b, strict=False) if one is other)
 
 
@@ -194,10 +196,10 @@ def _same(a: Sequence[For], b: Sequence[For]) -> bool:
 
 
 def _sources_of(store: Store, around: _Place, places: Sequence[_Place]) -> Sources:
-    """All that a stored element depends on."""
+    """Return all loads that a stored element depends on."""
     held: dict[str, Sources] = {}
     home: dict[str, tuple[For, ...]] = {}
-    """The loops that are around all that writes a register: what it holds is of the turn that runs."""
+    """The loops that enclose all writes of a register; its value belongs to the current turn of these loops."""
     for one, loops, _ in places:
         if not isinstance(one, Store):
             home[one.to.name] = _common(home.get(one.to.name, loops), loops)
@@ -228,7 +230,7 @@ def _sources_of(store: Store, around: _Place, places: Sequence[_Place]) -> Sourc
 
 
 def _turned(sources: Sources, loops: Sequence[For], kept: Sequence[For]) -> Sources:
-    """With the variables of loops that are left standing for all turns."""
+    """Return the sources with the variables of finished loops replaced by all their turns."""
     left = [loop.var for loop in loops[len(_common(loops, kept)) :]]
     if not left:
         return sources
@@ -248,7 +250,7 @@ def _of_all(at: Index, left: Iterable[str]) -> Index:
 
 
 def _along(kernel: str, source: _Source, store: Store, axis: int, extents: Mapping[str, Index]) -> AxisRange:
-    """Which indices along one axis a source has, for an element that is stored."""
+    """Return the range of a source's indices along one axis for a stored element."""
     if source.anywhere:
         return _all(source.tensor, axis)
     (at, extent, per), follows = _product(source, axis, store), None
@@ -267,8 +269,9 @@ def _along(kernel: str, source: _Source, store: Store, axis: int, extents: Mappi
 
 
 def _product(source: _Source, axis: int, store: Store) -> tuple[Index, Index, Index]:
-    """What an index is, how many there are of it, and how many times it is taken: of a turn's own index i that a
-    condition keeps near, 0 <= a - s * i < n, the products s * i, which are a - n + 1 to a.
+    """Return an index, the number of its values, and their factor.
+
+    For a loop index i that a condition limits, 0 <= a - s * i < n, these are the products s * i from a - n + 1 to a.
     """
     at = source.at[axis]
     turns = [name for name in at.names if at == Index.name(name) and at not in store.at]
@@ -280,7 +283,7 @@ def _product(source: _Source, axis: int, store: Store) -> tuple[Index, Index, In
 
 
 def _joined(kernel: str, tensor: Array, axis: int, ranges: Sequence[AxisRange]) -> AxisRange:
-    """One range of several, of which one is all that there is."""
+    """Join several ranges, which must be equal or include the whole axis."""
     different, whole = set(ranges), _all(tensor, axis)
     if len(different) > 1 and whole not in different:
         raise _unclear(kernel, tensor, axis)

@@ -1,4 +1,4 @@
-"""The register file of a vector unit: a memory with a capacity, in which each vector has a place while it is needed."""
+"""Register allocation for a vector unit: each vector gets registers while it is live."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ from tflm_memopt.kernels.meaning import reads
 
 
 def assign(name: str, body: Sequence[Statement], unit: VectorUnit) -> Mapping[str, int]:
-    """Register -> its first number, for all vectors of the body of a vectorised loop.
+    """Return the first register number of every vector in the body of a vectorised loop.
 
-    A result may lie where an operand of the same size is read for the last time. Raises KernelError where they are more
-    than fit.
+    A result may reuse the registers of an equally large operand at its last use. Raises KernelError if the vectors do
+    not fit.
     """
     order, loops = _in_order(body)
     last = _last_uses(order, loops)
@@ -40,7 +40,7 @@ def assign(name: str, body: Sequence[Statement], unit: VectorUnit) -> Mapping[st
                     raise KernelError(
                         f"{name}: no room for {one.to.name} in {unit.registers} registers beside {held}",
                         code="kernel_registers",
-                        hint="fewer values at a time, or smaller groups",
+                        hint="use fewer values at a time, or smaller groups",
                     )
                 placed[one.to.name] = first
                 alive[one.to.name] = one.to
@@ -50,7 +50,7 @@ def assign(name: str, body: Sequence[Statement], unit: VectorUnit) -> Mapping[st
 
 
 def _in_order(body: Sequence[Statement]) -> tuple[list[Statement], list[tuple[int, int]]]:
-    """Statements in order, loops left out, and the first and the last position in each loop."""
+    """Return statements in order without their loops, and the first and last position of each loop."""
     order: list[Statement] = []
     loops: list[tuple[int, int]] = []
     for one in body:
@@ -67,7 +67,7 @@ def _in_order(body: Sequence[Statement]) -> tuple[list[Statement], list[tuple[in
 
 
 def _last_uses(order: Sequence[Statement], loops: Sequence[tuple[int, int]]) -> dict[str, int]:
-    """Register -> position behind which nobody needs it: what comes from before a loop, until its end."""
+    """Return the position of each register's last use. A value from before a loop is live until the loop's end."""
     uses: dict[str, list[int]] = {}
     for at, one in enumerate(order):
         for reg in _used(one):

@@ -1,6 +1,6 @@
-"""Rewrites of kernels that change no result: a schedule is a list of them. Each says when it may be done.
+"""Rewrites of kernels that change no result. A schedule is a list of rewrites; each states when it is legal.
 
-As in Exo (Ikarashi et al., PLDI 2022): what a kernel computes is described once, how is a list of small steps.
+As in Exo (Ikarashi et al., PLDI 2022), the computation is described once, and a list of small steps says how to run it.
 """
 
 from __future__ import annotations
@@ -35,18 +35,18 @@ Rewrite = Callable[[KernelProgram], KernelProgram]
 
 
 def scheduled(kernel: KernelProgram, steps: Sequence[Rewrite]) -> KernelProgram:
-    """All steps, one after the other."""
+    """Apply all steps in order."""
     for step in steps:
         kernel = step(kernel)
     return kernel
 
 
 def vectorise(var: str, segment: int = 0, group: int = 0) -> Rewrite:
-    """As many turns of a loop at once as a core has lanes, or `segment` at the most, which is vMCU's segment. group:
-    registers of a vector, For.group.
+    """Run as many turns of a loop at once as a core has lanes, or at most `segment`, which is vMCU's segment.
 
-    May be done if a turn depends on no other one: registers that it changes are its own, what it stores lies elsewhere
-    for each turn, what it frees follows on what the turn before freed, and addresses are linear in the variable.
+    group: registers per vector, For.group. It is legal if turns are independent: each turn writes only its own
+    registers, stores to its own places, frees what follows the previous turn's, and addresses are linear in the
+    variable.
     """
     said = f"vectorise {var}" + (f", {segment} at the most" if segment else "") + (f", m{group}" if group else "")
 
@@ -63,9 +63,9 @@ def vectorise(var: str, segment: int = 0, group: int = 0) -> Rewrite:
 
 
 def distribute(var: str) -> Rewrite:
-    """A dot of x - z and w becomes one of x and w, and z times the sum of w is taken away behind the loop.
+    """Turn a dot of x - z and w into a dot of x and w, and subtract z times the sum of w after the loop.
 
-    May be done to a loop of loads, differences and one dot, z the same in all turns: sums are modulo 2^32.
+    It is legal for a loop of loads, differences and one dot with the same z in all turns, since sums are modulo 2^32.
     """
 
     def rewrite(kernel: KernelProgram) -> KernelProgram:
@@ -86,10 +86,10 @@ def distribute(var: str) -> Rewrite:
 
 
 def reduce(var: str) -> Rewrite:
-    """As many turns of a loop at once as a core has lanes, whose products or values are added up across the lanes.
+    """Run as many turns of a loop at once as a core has lanes, and sum their products or values across the lanes.
 
-    May be done to a loop of loads of elements that lie side by side, differences, dots and sums of what comes from
-    before the loop: sums are modulo 2^32, whatever their order.
+    It is legal for a loop of loads of adjacent elements, differences, dots and sums of values from before the loop,
+    since sums modulo 2^32 do not depend on the order.
     """
 
     def rewrite(kernel: KernelProgram) -> KernelProgram:
@@ -103,11 +103,11 @@ def reduce(var: str) -> Rewrite:
 
 
 def jam(var: str, *turns: int, apart: bool = False) -> Rewrite:
-    """So many turns of a loop at once, side by side, inside of the loops that it has: what they load alike is loaded
-    once. May be done where vectorise() may, and where what it has was vectorised. Further turns: of what is left over.
+    """Run several turns of a loop side by side inside its inner loops, so that common loads happen once.
 
-    apart: between its loops, one turn after the other, which takes fewer registers; may be done where what the turns
-    have in common is one value there.
+    It is legal where vectorise() is, and if the inner loops are vectorised. Further turns: for the remaining
+    iterations. apart: between the inner loops, run one turn after the other, which needs fewer registers. This is legal
+    if values that the turns share do not change there.
     """
 
     def rewrite(kernel: KernelProgram) -> KernelProgram:
@@ -135,8 +135,10 @@ def jam(var: str, *turns: int, apart: bool = False) -> Rewrite:
 
 
 def unroll(var: str, *turns: int) -> Rewrite:
-    """So many turns of a loop one after the other, as long as so many are left; of each loop with that variable, where
-    jam() has made several. May be done always, except to a vector loop. Further turns: of what is left over.
+    """Run several turns of a loop one after the other while enough are left.
+
+    After jam() made several loops over the variable, each is unrolled. It is legal for all but vector loops. Further
+    turns: for the remaining iterations.
     """
 
     def rewrite(kernel: KernelProgram) -> KernelProgram:
@@ -154,9 +156,10 @@ def unroll(var: str, *turns: int) -> Rewrite:
 
 
 def inward(var: str) -> Rewrite:
-    """A loop goes inside of the loops that it has: what its turns load alike is loaded once, and each sum is added to
-    where it lies. May be done where jam() may, to a loop that loads sums from a workspace, adds to them in one loop,
-    and stores them where they were.
+    """Move a loop into its inner loops, so that common loads happen once and each sum is updated in memory.
+
+    It is legal where jam() is, for a loop that loads sums from a workspace, adds to them in one loop, and stores them
+    back.
     """
 
     def rewrite(kernel: KernelProgram) -> KernelProgram:
@@ -200,19 +203,19 @@ def _not_inward(loop: For, why: str) -> KernelError:
     return KernelError(
         f"the loop over '{loop.var}' cannot go inside of what it has: {why}",
         code="kernel_inward",
-        hint="a sum that is loaded from a workspace before one loop and stored there behind it",
+        hint="use sums that are loaded from a workspace before one loop and stored back after it",
     )
 
 
 def _read(one: Plain) -> tuple[Reg, ...]:
-    """The registers whose values it uses."""
+    """Return the registers whose values the statement uses."""
     if isinstance(one, Compute):
         return reads(one)
     return (one.value,) if isinstance(one, Store) else ()
 
 
 def _named(one: Plain) -> set[str]:
-    """All of its registers."""
+    """Return the names of all registers in the statement."""
     return {reg.name for reg in (*_read(one), *((one.to,) if isinstance(one, (Load, Compute)) else ()))}
 
 
@@ -221,7 +224,7 @@ def _stored_back(one: Load) -> Store:
 
 
 def _everything(body: Sequence[Statement]) -> Iterator[Statement]:
-    """statements(), and what makes the turns that are left over."""
+    """Yield statements() and also the statements for remaining turns."""
     for one in statements(body):
         yield one
         if isinstance(one, For):
@@ -233,7 +236,7 @@ def _listed(turns: Sequence[int]) -> str:
 
 
 def _at_once(loop: For, turns: Sequence[int], copies: Callable[[int], Sequence[Statement]]) -> For:
-    """The first of these numbers of turns at once, and what is left by loops that go on with the next."""
+    """Run the first of these numbers of turns at once, and the remaining turns by loops over the next numbers."""
     rest = loop.body
     for count in reversed(turns):
         loop = replace(loop, body=tuple(copies(count)), step=count, rest=rest)
@@ -245,7 +248,7 @@ Plain: TypeAlias = Load | Compute | Store | Free
 
 
 def _runs(body: Sequence[Statement]) -> Iterator[For | When | list[Plain]]:
-    """Loops and conditions, and what stands between them."""
+    """Yield loops, conditions, and the runs of statements between them."""
     between: list[Plain] = []
     for one in body:
         if isinstance(one, (For, When)):
@@ -268,18 +271,18 @@ def _alone(loop: For) -> For:
 
 
 def _one_value(loop: For, wide: set[str], body: Sequence[Plain]) -> None:
-    """Whether registers that all turns of a loop share are given a value once in what stands between two loops."""
+    """Raise KernelError if registers shared by all turns get several values between two loops."""
     shared = [one.to.name for one in body if isinstance(one, (Load, Compute)) and not _varies(one, wide)]
     if twice := next((name for name in shared if shared.count(name) > 1), None):
         raise KernelError(
             f"turns of the loop over '{loop.var}' cannot share '{twice}', which changes",
             code="kernel_shared",
-            hint="a register for each value",
+            hint="use a register for each value",
         )
 
 
 def _anew(body: Sequence[Statement]) -> set[str]:
-    """Registers that it loads or computes, not those that it adds to."""
+    """Return the registers that the body loads or computes, without those that it adds to."""
     found: set[str] = set()
     for one in statements(body):
         if isinstance(one, Load) or (isinstance(one, Compute) and one.to not in reads(one)):
@@ -288,7 +291,7 @@ def _anew(body: Sequence[Statement]) -> set[str]:
 
 
 def _moved(one: Statement, own: set[str], var: str, k: int) -> Statement:
-    """The k-th turn's, of loops, too."""
+    """Return the statement of the k-th turn, also for loops."""
     if not isinstance(one, (For, When)):
         return _turn(one, own, var, k)
     at = Index.name(var) + k
@@ -300,7 +303,7 @@ def _moved(one: Statement, own: set[str], var: str, k: int) -> Statement:
 
 
 def _copy(reg: Reg, own: set[str], k: int) -> Reg:
-    """The k-th turn's."""
+    """Return the register of the k-th turn."""
     return replace(reg, name=f"{reg.name}_{k}") if reg.name in own else reg
 
 
@@ -309,7 +312,7 @@ def _varies(one: Load | Compute | Store | Free, wide: set[str]) -> bool:
 
 
 def _turn(one: Load | Compute | Store | Free, wide: set[str], var: str, k: int) -> Statement:
-    """The k-th turn's."""
+    """Return the statement of the k-th turn."""
 
     def put(index: Index) -> Index:
         return index.put(var, Index.name(var) + k)
@@ -331,7 +334,7 @@ def _cannot(loop: For, why: str) -> KernelError:
     return KernelError(
         f"the loop over '{loop.var}' cannot be summed up across lanes: {why}",
         code="kernel_reduce",
-        hint="loads side by side, differences and dots; relayout() for constants",
+        hint="use loads of adjacent elements, differences and dots; use relayout() for constants",
     )
 
 
@@ -380,13 +383,14 @@ def _across(one: Statement, loop: For) -> Statement:
 
 
 def _made(loop: For) -> list[Reg]:
-    """Registers that each turn loads or computes anew."""
+    """Return the registers that each turn loads or computes."""
     return [one.to for one in loop.body if isinstance(one, Load) or (isinstance(one, Compute) and one.op == "sub")]
 
 
 def relayout(tensor: str, axes: Sequence[int]) -> Rewrite:
-    """The elements of a constant in another order, the last of the axes side by side. May be done to constants: whoever
-    packs them has to follow.
+    """Store a constant's elements in another order, with the last of the axes adjacent.
+
+    It is legal for constants; the code that packs them must use the same order.
     """
 
     def rewrite(kernel: KernelProgram) -> KernelProgram:
@@ -414,7 +418,7 @@ def relayout(tensor: str, axes: Sequence[int]) -> Rewrite:
 
 
 def bind(values: Extents) -> Rewrite:
-    """A kernel for certain extents and parameters, which become numbers. May be done always."""
+    """Replace extents and parameters by numbers. It is always legal."""
 
     def put(index: Index) -> Index:
         for name in index.names & values.keys():
@@ -450,8 +454,10 @@ def bind(values: Extents) -> Rewrite:
 
 
 def expand(op: str, into: Callable[[Compute, str], Sequence[Compute]]) -> Rewrite:
-    """Ops that a core has no instruction for, of those that it has. into: the statements for one, its temporaries named
-    from a prefix. May be done always: a test compares the results.
+    """Expand ops without an instruction into supported ops.
+
+    into: returns the statements for one op; its temporaries start with a prefix. It is always legal; a test compares
+    the results.
     """
 
     def rewrite(kernel: KernelProgram) -> KernelProgram:
@@ -479,7 +485,7 @@ def _constant(kernel: KernelProgram, name: str, axes: Sequence[int]) -> Array:
         raise KernelError(
             f"{kernel.name}: '{name}' cannot be laid out by axes {list(axes)}",
             code="kernel_relayout",
-            hint="a tensor in flash, and each of its axes once",
+            hint="use a tensor in flash, and each of its axes once",
         )
     return old
 
@@ -487,7 +493,7 @@ def _constant(kernel: KernelProgram, name: str, axes: Sequence[int]) -> Array:
 def _in_loop(
     kernel: KernelProgram, var: str, change: Callable[[For], For], said: str, *, every: bool = False
 ) -> KernelProgram:
-    """With a loop changed. every: with all loops over the variable changed."""
+    """Change a loop. every: change all loops over the variable."""
     _loop(kernel, var, every=every)
 
     def changed(one: Statement) -> Statement:
@@ -508,7 +514,7 @@ def _loop(kernel: KernelProgram, var: str, *, every: bool = False) -> For:
 
 
 def _each_turn_alone(loop: For, *, vectors: bool = False) -> None:
-    """Raises KernelError where it is not so. vectors: loops of vectors may be in it."""
+    """Raise KernelError unless the turns are independent. vectors: allow vector loops inside."""
     own: set[str] = set()
     written = {one.to.name for one in _everything(loop.body) if isinstance(one, (Load, Compute))}
     for one in _everything(loop.body):
@@ -535,19 +541,19 @@ def _each_turn_alone(loop: For, *, vectors: bool = False) -> None:
             raise KernelError(
                 f"the loop over '{loop.var}' cannot be vectorised: {why}",
                 code="kernel_vectorise",
-                hint="another loop, or a description whose turns are independent",
+                hint="choose another loop, or a description with independent turns",
             )
 
 
 def _depending(loop: For) -> set[str]:
-    """Registers whose values differ from turn to turn."""
+    """Return the registers whose values differ from turn to turn."""
     wide: set[str] = set()
     before = -1
-    while before != len(wide):  # a sum is wide once something wide is added to it
+    while before != len(wide):  # a sum differs as soon as a differing value is added to it
         before = len(wide)
         for one in _everything(loop.body):
             if isinstance(one, Store):
-                wide.add(one.value.name)  # each turn stores it somewhere else
+                wide.add(one.value.name)  # each turn stores it to another place
             elif isinstance(one, Load) and one.tensor.offset(one.at).slope(loop.var).terms:
                 wide.add(one.to.name)
             elif isinstance(one, Compute):

@@ -1,4 +1,4 @@
-"""A kernel's statements in the order in which they run: what the NumPy reading and the accesses have in common."""
+"""Iterates over a kernel's statements in execution order, for the NumPy interpreter and the access analysis."""
 
 from __future__ import annotations
 
@@ -25,14 +25,16 @@ from tflm_memopt.kernels.language import (
 
 Ints: TypeAlias = NDArray[np.int64]
 Moment: TypeAlias = tuple[Load | Compute | Store | Free, dict[str, int], int]
-"""A statement, the values of all names, and how many lanes of a vectorised loop run at once (1 outside of one)."""
+"""A statement, the values of all names, and the number of lanes that run at once (1 outside vectorised loops)."""
 
 RegisterValue: TypeAlias = Callable[[Reg], int]
 
 
 def walk(kernel: KernelProgram, values: Extents, lanes: int = 1, held: RegisterValue | None = None) -> Iterator[Moment]:
-    """All statements but loops and conditions. lanes: what the core has; held: what a register holds, for conditions,
-    without which all that depend on registers hold. The values change from moment to moment.
+    """Yield all statements except loops and conditions, in execution order.
+
+    lanes: lanes of the core. held: returns a register's value for conditions; without it, all conditions on registers
+    hold. The values change between statements.
     """
     yield from _walk(kernel.body, dict(values), 1, lanes, held)
 
@@ -71,14 +73,14 @@ def _turns(
 
 
 class Addresses:
-    """Which of a tensor's elements each load or store of a kernel takes; one for each run of it."""
+    """Cache of the element numbers that each load or store accesses, for one run of a kernel."""
 
     def __init__(self) -> None:
         self._known: dict[int, tuple[Index, Index | None]] = {}
-        """By the statement's identity: its first element, and the distance from lane to lane."""
+        """First element and distance between lanes, by the statement's identity."""
 
     def of(self, one: Load | Store, values: Extents, count: int) -> Ints:
-        """One element, or one for each lane along a loop's variable."""
+        """Return the number of one element, or of one per lane along a loop's variable."""
         if id(one) not in self._known:
             along = one.to.along if isinstance(one, Load) else one.value.along
             first = one.tensor.offset(one.at)

@@ -1,7 +1,7 @@
-"""The C reading of a kernel: a function for a target's table of instructions.
+"""Writes a kernel as a C function for a target's instruction table.
 
-Scalars are variables, which the compiler keeps in registers; vectors have registers of their own (registers.py), and
-their instructions are assembly, so that no compiler's intrinsics are needed.
+Scalars are variables, which the compiler keeps in registers. Vectors have fixed registers (registers.py), and their
+instructions are assembly, so no compiler intrinsics are needed.
 """
 
 from __future__ import annotations
@@ -37,14 +37,14 @@ from tflm_memopt.kernels.rewrites import expand, scheduled
 
 
 def for_target(kernel: KernelProgram, table: InstructionTable) -> KernelProgram:
-    """With the ops that the target lacks made of those that it has."""
+    """Return the kernel with unsupported ops expanded for the target."""
     if table.packed and table.packed.each:
         kernel = replace(kernel, body=tuple(_words(one) for one in kernel.body))
     return scheduled(kernel, [expand(op, into) for op, into in table.lacks.items()])
 
 
 def _words(one: Statement, *, inside: bool = False) -> Statement:
-    """Vectors of loops whose turns are apart have lanes of 32 bits."""
+    """Use 32-bit lanes for vectors of loops with independent turns."""
 
     def wide(reg: Reg) -> Reg:
         return replace(reg, type=Type.INT32) if reg.along else reg
@@ -62,7 +62,7 @@ def _words(one: Statement, *, inside: bool = False) -> Statement:
 
 
 def operands_struct(kernel: KernelProgram) -> str:
-    """What a call is given: pointers, extents and parameters, which are the same for all targets."""
+    """Return the struct of a call's arguments: pointers, extents and parameters, which all targets share."""
     lines = [f"  {_pointer(kernel, t)}{t.name};" for t in kernel.tensors if not t.values]
     sizes = [f"  uint32_t {', '.join(kernel.extents)};"] if kernel.extents else []
     numbers = [f"  int32_t {', '.join(kernel.parameters)};"] if kernel.parameters else []
@@ -71,12 +71,12 @@ def operands_struct(kernel: KernelProgram) -> str:
 
 
 def lines(kernel: KernelProgram, table: InstructionTable) -> list[str]:
-    """The body of a function. Raises KernelError for what the target cannot do."""
+    """Return the body of a function. Raises KernelError for unsupported statements."""
     if table.unwritten:
         raise KernelError(
             f"no C is written for {table.name}: {table.unwritten}",
             code="kernel_unwritten",
-            hint="ref, which any core has",
+            hint="use ref, which any core can run",
         )
     writer = Writer(table)
     writer.body(for_target(kernel, table).body)
@@ -84,7 +84,7 @@ def lines(kernel: KernelProgram, table: InstructionTable) -> list[str]:
 
 
 def function(kernel: KernelProgram, table: InstructionTable, ending: str = "") -> str:
-    """The definition of tmo_NAMEENDING_TARGET(). Raises KernelError for what the target cannot do."""
+    """Return the definition of tmo_NAMEENDING_TARGET(). Raises KernelError for unsupported statements."""
     how = "; ".join(for_target(kernel, table).schedule)
     about = f"/* {how}. */\n" if how else ""
     head = f"void tmo_{kernel.name}{ending}_{table.name}(const tmo_{kernel.name}_operands *o)"
@@ -94,8 +94,9 @@ def function(kernel: KernelProgram, table: InstructionTable, ending: str = "") -
 def library_function(
     kernel: KernelProgram, table: InstructionTable, head: str, given: Callable[[str], str], ends: str = ""
 ) -> str:
-    """A function that has another head. given: of each extent, parameter and tensor, the expression that is it; ends:
-    a statement behind it all.
+    """Return a function with its own head.
+
+    given: returns the C expression of each extent, parameter and tensor. ends: a statement at the end.
     """
     kernel = for_target(kernel, table)
     body = "\n".join(lines(kernel, table))
@@ -111,30 +112,30 @@ def library_function(
 
 
 def _pointer(kernel: KernelProgram, tensor: Array) -> str:
-    """Its type in C, without const behind."""
+    """Return the C type of a pointer to the tensor, without a trailing const."""
     const = "" if _stored(kernel, tensor) else "const "
     return f"{const}{(Type.INT8 if _anywhere(tensor) else tensor.type).c} *{'const *' if tensor.pointers else ''}"
 
 
 def _anywhere(tensor: Array) -> bool:
-    """Whether its elements are wider than a byte, and may lie at any address."""
+    """Return whether the elements are wider than a byte and possibly unaligned."""
     return not tensor.aligned and tensor.type is not Type.INT8
 
 
 def _place(tensor: Array, at: Sequence[Index]) -> tuple[str, Index]:
-    """What an element is indexed from, in C, and the index."""
+    """Return the C expression of the base of an element, and its index."""
     if tensor.pointers:
         return f"{tensor.name}[{at[0]}]", replace(tensor, strides=tensor.strides[1:]).offset(at[1:])
     return tensor.name, tensor.offset(at)
 
 
 def _signed(index: Index) -> str:
-    """In C, where variables of loops are unsigned, and addresses may have 64 bits."""
+    """Return a signed C expression, since loop variables are unsigned and addresses may have 64 bits."""
     return f"(int32_t)({index})" if len(index.terms) > 1 or len(index.names) > 1 else f"{index}"
 
 
 def _element(tensor: Array, at: Sequence[Index], by: Reg | None = None) -> str:
-    """An element in C; of those that may lie anywhere, its first byte."""
+    """Return the C expression of an element, or of its first byte if it may be unaligned."""
     base, index = _place(tensor, at)
     if _anywhere(tensor):
         further = f"{index}" + (f" + {by.name}" if by else "")
@@ -149,7 +150,7 @@ def _stored(kernel: KernelProgram, tensor: Array) -> bool:
 
 @dataclass(slots=True)
 class Writer:
-    """The lines of a function."""
+    """Collects the lines of a function."""
 
     table: InstructionTable
     lines: list[str] = field(default_factory=list)
@@ -157,25 +158,25 @@ class Writer:
     declared: set[str] = field(default_factory=set)
     vectors: Mapping[str, int] = field(default_factory=dict)
     unit: VectorUnit | None = None
-    """As the vector loop around has it."""
+    """The vector unit as configured by the enclosing vector loop."""
     width: int = 0
-    """Bits that the vector unit is set to; 0: not known."""
+    """Current element width of the vector unit in bits, or 0 if unknown."""
     last: bool = False
-    """In a turn that may lack lanes."""
+    """The current turn may have masked lanes."""
     each: PackedUnit | None = None
-    """In a loop whose lanes are apart."""
+    """The unit of the enclosing loop with independent lanes."""
     moving: dict[str, str] = field(default_factory=dict)
-    """Names of pointers to what a loop takes next, by where they begin."""
+    """Names of the moving pointers of a loop, by their start."""
     moved_by: str = ""
-    """Its variable."""
+    """Variable of the loop with moving pointers."""
     inner: frozenset[str] = frozenset()
-    """Those of the loops in it."""
+    """Variables of its inner loops."""
     parts: int = 1
-    """Registers that a vector of it has."""
+    """Number of registers per vector of that loop."""
     pointers: int = 0
-    """To places that several loads have in common, so far."""
+    """Number of pointers to common places so far."""
     bases: dict[str, tuple[str, Index]] = field(default_factory=dict)
-    """What elements are indexed from -> a pointer to a place there, and which it is."""
+    """For each base expression, a pointer to a place, and the place."""
 
     def say(self, line: str) -> None:
         self.lines.append("  " * self.depth + line)
@@ -196,10 +197,12 @@ class Writer:
                 self.compute(one)
             elif isinstance(one, Store):
                 self.store(one)
-            # RAMFree is the planner's: no code
+            # RAMFree only concerns the planner and needs no code
 
     def point(self, run: Sequence[Statement]) -> None:
-        """Pointers to what several loads have in common, of which compilers then need to know no more."""
+        """Declare pointers to places that several loads share, which makes the compiler's address
+        arithmetic simpler.
+        """
         self.bases = {}
         if self.table.vectors or self.table.packed:
             return
@@ -240,7 +243,7 @@ class Writer:
         self.say("}")
 
     def moved(self, one: For) -> None:
-        """A loop by lanes on a core that has none: it may move elements that lie side by side, as they are."""
+        """Write a lane-wise loop on a core without vectors, which is only possible if it moves adjacent elements."""
         match [s for s in one.body if not isinstance(s, Free)]:
             case [Load() as load, Store() as store] if load.to == store.value and _alike(load, store, one.var):
                 call = "memcpy" if load.tensor.memory is Memory.FLASH else "memmove"
@@ -251,11 +254,11 @@ class Writer:
                 raise KernelError(
                     f"{self.table.name} has no vectors for the loop over '{one.var}'",
                     code="kernel_moves",
-                    hint="a loop that moves elements side by side, or a core that has vectors",
+                    hint="use a loop that moves adjacent elements, or a core with vectors",
                 )
 
     def _kept(self, body: Sequence[Statement]) -> int:
-        """The width that the vector unit keeps in all turns of a loop, where it is one; 0: several, or none."""
+        """Return the element width that stays the same in all turns of a loop, or 0 if it changes."""
         widths = self._widths(body)
         if len(widths) == 1:
             self.set_width(*widths)
@@ -273,7 +276,7 @@ class Writer:
         self.say("}")
 
     def vector_loop(self, one: For, unit: VectorUnit) -> None:
-        """Strips of as many turns as the registers have room for."""
+        """Write a loop over stripes of as many turns as the registers hold."""
         widest = max((r.type for r in _vectors(one.body)), key=lambda kind: kind.nbytes)
         self.unit = replace(unit, group=one.group or unit.group, widest=widest)
         self.vectors = assign(f"the loop over '{one.var}'", one.body, self.unit)
@@ -292,7 +295,7 @@ class Writer:
         self.say("}")
 
     def packed_loop(self, one: For, unit: PackedUnit) -> None:
-        """Turns of as many elements as fit into registers, and what is left of them."""
+        """Write turns of as many elements as fit into registers, then the rest."""
         if not unit.last:
             self.stepped(one, unit.lanes)
             return
@@ -303,12 +306,12 @@ class Writer:
         self.last = False
 
     def each_loop(self, one: For, unit: PackedUnit | None) -> None:
-        """The same where lanes are apart, `group` registers of them: what is left is done with lanes left out."""
+        """Write a loop with independent lanes, with `group` registers of them; the rest uses masked lanes."""
         if unit is None or not self._may_move(one):
             raise KernelError(
                 f"{self.table.name} has no loop over '{one.var}' by lanes",
                 code="kernel_lanes",
-                hint="loads and stores side by side, and what is computed in between",
+                hint="use loads and stores of adjacent elements, with computations between them only",
             )
         self.each, self.parts = unit, one.group or 1
         self._move(one)
@@ -319,8 +322,9 @@ class Writer:
         self.each, self.moving = None, {}
 
     def _predicated(self, one: For, unit: PackedUnit) -> None:
-        """The core counts elements in LR, and leaves out those that the last turn lacks. By Clang, whose jumps out of
-        assembly have no outputs before version 17, lanes are left out as elsewhere.
+        """Write a loop for which the core counts elements in LR and masks missing lanes of the last turn.
+
+        Clang before version 17 does not support outputs of assembly with jumps; it gets the generic masked loop.
         """
         self.lines.append("#ifdef __clang__")
         self._left_out(one, unit, f"{one.extent}")
@@ -334,7 +338,7 @@ class Writer:
         self.lines.append("#endif")
 
     def _left_out(self, one: For, unit: PackedUnit, left: str) -> None:
-        """Turns of which any may lack lanes."""
+        """Write turns any of which may have masked lanes."""
         self.last, self.parts, name = True, 1, f"{one.var}_left"
         fewer = f"{name} = {name} > {unit.lanes} ? {name} - {unit.lanes} : 0{self._step(unit.lanes)}"
         head = f"for (uint32_t {name} = {left}; {name} > 0; {fewer}) {{"
@@ -342,7 +346,7 @@ class Writer:
         self.last = False
 
     def _may_move(self, one: For) -> bool:
-        """Whether all that is in a loop is loads and stores side by side, and what is computed of them."""
+        """Return whether a loop contains only loads and stores of adjacent elements and computations on them."""
         within_it = list(statements(one.body))
         alone = not any(isinstance(s, When) or (isinstance(s, For) and (s.vector or s.rest)) for s in within_it)
         taken = [s for s in within_it if isinstance(s, (Load, Store))]
@@ -353,7 +357,7 @@ class Writer:
         return alone and plain and not any(one.var in names for names in used)
 
     def _move(self, one: For) -> None:
-        """Declares the pointers of a loop that move."""
+        """Declare the moving pointers of a loop."""
         within_it = list(statements(one.body))
         self.moving, self.moved_by = {}, one.var
         self.inner = frozenset(s.var for s in within_it if isinstance(s, For))
@@ -365,7 +369,7 @@ class Writer:
                 self.say(f"{const}{s.tensor.type.c} *{self.moving[key]} = &{key};")
 
     def _moving_blocks(self, one: For, step: int, rest: Callable[[str], None]) -> None:
-        """Turns by pointers that move, and what is left of them."""
+        """Write turns with moving pointers, then the rest."""
         extent = f"({one.extent})" if len(one.extent.terms) > 1 else f"{one.extent}"
         self._block(self._turns(one, f"{extent} / {step}", step), one.body)
         rest(f"{extent} % {step}")
@@ -378,7 +382,7 @@ class Writer:
         return "".join(f", {name} += {step}" for name in self.moving.values())
 
     def _moves(self, tensor: Array, at: Sequence[Index]) -> tuple[str, Index]:
-        """Where a pointer begins that moves, and how far from it an element is: in loops inside, too."""
+        """Return the start of a moving pointer, and an element's offset from it, including inner loops."""
         first = tensor.offset(at).put(self.moved_by, 0)
         further = Index(tuple(term for term in first.terms if not term[1] or self.inner & {*term[1]}))
         return f"{tensor.name}[{first - further}]", further
@@ -390,7 +394,7 @@ class Writer:
         return f"{self.moving[key]}[{further + part * (self.each.lanes if self.each else 0)}]"
 
     def stepped(self, one: For, step: int, *, begun: bool = False) -> None:
-        """Turns of so many at once, and the rest of them one by one, or by a loop that goes on."""
+        """Write turns of several iterations at once, then the rest one by one or by another loop."""
         if self.table.packed and self._may_move(one) and not begun and goes_on(one) is None:
             self._move(one)
             self._moving_blocks(one, step, lambda left: self._block(self._turns(one, left, 1), one.rest))
@@ -466,7 +470,7 @@ class Writer:
         self._assembly(row, one)
 
     def packed(self, row: Instruction, one: Compute, unit: PackedUnit) -> None:
-        """One instruction, or one for each of the two registers."""
+        """Write one instruction, or one for each of the two registers."""
         if not unit.assembly:
             for part in range(self.parts if self.each else 1):
                 lane = [self._of_part(o, part) if isinstance(o, Reg) else o for o in one.operands]
@@ -493,7 +497,7 @@ class Writer:
         return replace(reg, name=f"{reg.name}_{part}") if self.parts > 1 and reg.along else reg
 
     def _part(self, operand: Operand, part: int) -> str:
-        """Which of its registers."""
+        """Return the suffix of one of an operand's two registers."""
         unit = self.table.packed
         return f"_{part}" if unit and shape_of(operand) in unit.pairs else ""
 
@@ -507,18 +511,18 @@ class Writer:
             self.say(f"{kind} {to.name} = {value};")
 
     def set_width(self, bits: int) -> None:
-        """Elements of so many bits from here on, of as many lanes as before."""
+        """Set the element width of the vector unit, keeping the number of lanes."""
         if self.unit and bits not in (0, self.width):
             self.say(f'__asm__ volatile("vsetvli zero, %0, {self.unit.setting(bits)}, ta, ma" : : "r"(lanes));')
             self.width = bits
 
     def _widths(self, body: Sequence[Statement]) -> set[int]:
-        """That the instructions of a loop set the vector unit to."""
+        """Return the element widths that the instructions of a loop need."""
         found = [s for s in statements(body) if isinstance(s, Compute)]
         return {self.table.instruction(s).width for s in found} - {0} if self.table.vectors else set()
 
     def _memory(self, what: str, reg: Reg, one: Load | Store) -> None:
-        """A load or a store of a vector: side by side, or at equal distances."""
+        """Write a load or store of a vector with adjacent or equally spaced elements."""
         tensor, slope = one.tensor, one.tensor.offset(one.at).slope(reg.along)
         bits = tensor.type.bits
         by = one.by if isinstance(one, Load) else None
@@ -554,13 +558,13 @@ class Writer:
 
 
 def _alike(load: Load, store: Store, var: str) -> bool:
-    """Whether elements of one type lie side by side in both."""
+    """Return whether both access adjacent elements of one type."""
     slopes = {one.tensor.offset(one.at).slope(var) for one in (load, store)}
     return load.tensor.type is store.tensor.type and slopes == {Index.of(1)}
 
 
 def _vectors(body: Sequence[Statement]) -> Iterator[Reg]:
-    """The registers of a vector loop."""
+    """Yield the registers of a vector loop."""
     for one in statements(body):
         regs = (one.to,) if isinstance(one, (Load, Compute)) else (one.value,) if isinstance(one, Store) else ()
         yield from (reg for reg in regs if reg.along)

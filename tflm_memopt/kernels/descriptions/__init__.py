@@ -1,1 +1,1 @@
-"""Kernels that are described, an operator's family in each file."""
+"""Kernel descriptions, one module per family of operators."""

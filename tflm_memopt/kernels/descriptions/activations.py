@@ -1,7 +1,7 @@
-"""Softmax, its logarithm, and tables of 256 bytes.
+"""Softmax, log-softmax, and tables of 256 bytes.
 
 TFLM: kernels/internal/reference/softmax.h and log_softmax.h with gemmlowp's fixed point. Qm.n has m integer and n
-fractional bits beside the sign. With at most 4095 channels no sum of exponentials overflows.
+fractional bits besides the sign. With at most 4095 channels no sum of exponentials overflows.
 """
 
 from __future__ import annotations
@@ -14,10 +14,10 @@ TABLE = 256
 QUARTER = 1 << 24
 """1/4 in Q5.26."""
 FACTORS = (1672461947, 1302514674, 790015084, 290630308, 39332535, 720401, 242)
-"""e^(-1/4), e^(-1/2), .. e^-16, Q0.31."""
+"""e^(-1/4), e^(-1/2), .. e^-16 in Q0.31."""
 MOST = (1 << 31) - 1
 SQRT_HALF, MIDDLE = Index.of(1518500250), 1805811301
-"""2^(-1/2) and 2^(-1/4), Q0.31."""
+"""2^(-1/2) and 2^(-1/4) in Q0.31."""
 INT8 = Index.of(-128), Index.of(127)
 
 
@@ -36,7 +36,7 @@ def _times(b: Builder, left: Operand, right: Operand) -> Reg:
 
 
 def _scaled(b: Builder, left: Operand, right: Operand) -> Reg:
-    """The same; right >= 0."""
+    """Multiply by a non-negative number."""
     return b.compute("high_mul", INT32, left, right)
 
 
@@ -45,9 +45,11 @@ def _sum(b: Builder, left: Operand, right: Operand) -> Reg:
 
 
 def _exp_of_negative(b: Builder, a: Reg, factors: Array) -> Reg:
-    """e^a for a <= 0, Q5.26 in, Q0.31 out: what is below 1/4 by a series, the rest by a factor for each bit."""
+    """Return e^a for a <= 0, from Q5.26 to Q0.31: a series for the part below 1/4, and one factor per bit
+    for the rest.
+    """
     result = b.broadcast(INT32, Index.of(MOST))
-    with b.inside(b.compute("less", INT32, Index.of(-1), a), 1):  # not of 0
+    with b.inside(b.compute("less", INT32, Index.of(-1), a), 1):  # 0 is excluded
         low = b.compute("and", INT32, a, Index.of(QUARTER - 1))
         fraction = b.compute("sub", INT32, low, Index.of(QUARTER))
         rest = b.compute("sub", INT32, fraction, a)
@@ -60,7 +62,7 @@ def _exp_of_negative(b: Builder, a: Reg, factors: Array) -> Reg:
 
 
 def _exp_of_small(b: Builder, a: Reg) -> Reg:
-    """e^a for a in [-1/4, 0), Q0.31: Taylor's series around -1/8."""
+    """Return e^a for a in [-1/4, 0) in Q0.31, by a Taylor series around -1/8."""
     at_eighth, third = Index.of(1895147668), Index.of(715827883)
     x = _sum(b, a, Index.of(1 << 28))
     x2 = _times(b, x, x)
@@ -72,7 +74,7 @@ def _exp_of_small(b: Builder, a: Reg) -> Reg:
 
 
 def _reciprocal_of_one_plus(b: Builder, a: Reg) -> Reg:
-    """1 / (1 + a) for a in [0, 1), Q0.31: three steps of Newton and Raphson, Q2.29."""
+    """Return 1 / (1 + a) for a in [0, 1) in Q0.31, by three Newton-Raphson steps in Q2.29."""
     half = _sum(b, b.compute("shift_right", INT32, a, Index.of(1)), Index.of(1 << 30))
     x = _sum(b, _times(b, half, Index.of(-1010580540)), Index.of(1515870810))  # 48/17 - 32/17 * half
     for _ in range(3):
@@ -82,7 +84,7 @@ def _reciprocal_of_one_plus(b: Builder, a: Reg) -> Reg:
 
 
 class Exponentials:
-    """Channels of a pixel, and what their exponentials need."""
+    """The channels of a pixel and the parameters of their exponentials."""
 
     def __init__(self, b: Builder) -> None:
         self.b = b
@@ -95,14 +97,14 @@ class Exponentials:
         self.factors = b.table("factors", INT32, FACTORS)
 
     def greatest(self, m: Index) -> Reg:
-        """The greatest value of a row."""
+        """Return the maximum of a row."""
         greatest = self.b.broadcast(INT32, Index.of(-128))
         with self.b.loop("h", self.channels) as h:
             self.b.update("max", greatest, self.b.ram_load(self.x, m, h))
         return greatest
 
     def power(self, m: Index, i: Index, greatest: Reg) -> Reg:
-        """e^(x - greatest), Q0.31; 0 where it is too small to count."""
+        """Return e^(x - greatest) in Q0.31, or 0 if it is negligible."""
         b = self.b
         below, power = b.compute("sub", INT32, b.ram_load(self.x, m, i), greatest), b.broadcast(INT32, Index.of(0))
         with b.inside(b.compute("less", INT32, below, self.diff_min), 1):
@@ -110,7 +112,7 @@ class Exponentials:
         return power
 
     def add(self, total: Reg, power: Reg) -> None:
-        """To a sum in Q12.19."""
+        """Add an exponential to a sum in Q12.19."""
         self.b.update("add", total, self.b.compute("round_shift", INT32, power, Index.of(12)))
 
 
@@ -120,7 +122,7 @@ def softmax(b: Builder) -> None:
     with b.loop("m", row.rows) as m:
         greatest = row.greatest(m)
         total, scale, right = (b.broadcast(INT32, Index.of(0)) for _ in range(3))
-        with b.loop("turn", 2) as turn:  # the sum of the exponentials, then the shares: one piece of code makes both
+        with b.loop("turn", 2) as turn:  # sums the exponentials, then divides: both turns share one loop body
             with b.loop("i", row.channels) as i:
                 power = row.power(m, i, greatest)
                 with b.inside(turn, 1):
@@ -137,10 +139,10 @@ def softmax(b: Builder) -> None:
 
 
 def _log_of(b: Builder, total: Reg) -> Reg:
-    """ln(a) for a >= 1, Q12.19 in, Q5.26 out. a is r * 2^n, r within a factor of 2^(1/4) of 2^(-1/4), which is where a
-    quotient of polynomials is near the logarithm.
+    """Return ln(a) for a >= 1, from Q12.19 to Q5.26.
 
-    TFLM: log_x_for_x_greater_than_or_equal_to_1, kernels/internal/common.h.
+    a is r * 2^n with r within a factor of 2^(1/4) of 2^(-1/4), where a quotient of polynomials approximates the
+    logarithm. TFLM: log_x_for_x_greater_than_or_equal_to_1, kernels/internal/common.h.
     """
 
     def shifted(value: Reg, left: Operand) -> Reg:
@@ -150,11 +152,11 @@ def _log_of(b: Builder, total: Reg) -> Reg:
         return b.compute("sub", INT32, b.compute("zeros_above", INT32, value), Index.of(1))
 
     def power(highest: int, left: Reg, further: int) -> Reg:
-        """So many bits above 1, Q6.25, and a quarter of one more or less."""
+        """Return `highest` minus `left`, the bits above 1, in Q6.25, plus an offset."""
         whole = b.compute("sub", INT32, Index.of(highest), left)
         return _sum(b, b.compute("mul", INT32, whole, Index.of(1 << 25)), Index.of(further))
 
-    a = b.compute("max", INT32, total, Index.of(1))  # a damaged program's may be anything
+    a = b.compute("max", INT32, total, Index.of(1))  # a damaged program may give any value
     up, up_half = zeros(a), zeros(_times(b, a, SQRT_HALF))
     whole, half = shifted(_times(b, shifted(a, up), SQRT_HALF), Index.of(1)), shifted(a, up_half)
     r = b.compute("min", INT32, whole, half)
@@ -180,7 +182,7 @@ def log_softmax(b: Builder) -> None:
         with b.loop("i", row.channels) as i:
             row.add(total, row.power(m, i, greatest))
         log = _log_of(b, total)
-        least = b.rescale(_sum(b, log, Index.of(-MOST - 1)), *back)  # results of differences above it are an int32
+        least = b.rescale(_sum(b, log, Index.of(-MOST - 1)), *back)  # results of larger differences fit an int32
         with b.loop("j", row.channels) as j:
             below = b.compute("sub", INT32, b.ram_load(row.x, m, j), greatest)
             far = b.compute("sub", INT32, b.rescale(below, *row.scale), log)

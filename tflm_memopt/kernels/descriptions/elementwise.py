@@ -1,4 +1,4 @@
-"""Element by element.
+"""Element-wise kernels.
 
 TFLM: reference_integer_ops::Add and Mul, reference_ops::Sub, Maximum, Minimum, SquaredDifference, Prelu,
 QuantizeLeakyRelu, Requantize, AffineQuantize and Dequantize.
@@ -13,9 +13,9 @@ from tflm_memopt.kernels.language import Array, Index, KernelProgram, Operand, R
 
 INT32 = Type.INT32
 LEFT_SHIFT = 20
-"""Bits by which both operands are raised."""
+"""Left shift of both operands."""
 LEFT_SHIFT_S16 = 15
-"""The same of int16."""
+"""Left shift of both operands for int16."""
 
 
 @kernel("y = requantise(requantise(a - zero_a) + requantise(b - zero_b))")
@@ -23,7 +23,7 @@ def add(b: Builder) -> None:
     (n,) = b.extents("n")
     zero_a, zero_b, zero_out, low, high = b.parameters("zero_a", "zero_b", "zero_out", "low", "high")
     scale_a, scale_b, scale_out = b.parameters("scale_a", "scale_b", "scale_out")
-    right_a, right_b, right_out = b.parameters("right_a", "right_b", "right_out")  # shifts are none to the left
+    right_a, right_b, right_out = b.parameters("right_a", "right_b", "right_out")  # the shifts are right shifts
 
     def scaled(value: Reg, multiplier: Index, right: Index) -> Reg:
         product = b.compute("high_mul", Type.INT32, value, multiplier)
@@ -44,8 +44,9 @@ def add(b: Builder) -> None:
 
 
 def _packed_add(*, limited: bool) -> Callable[[Builder], None]:
-    """ADD, of whose operands one has a scale of 1/2: it is that of the other or greater, and the sum is scaled by it.
-    limited: to a range; else to all of int8.
+    """Describe ADD in which one operand has a scale of 1/2, which is at least the other's, and the sum is scaled by it.
+
+    limited: clamp to a range instead of saturating to int8.
     """
 
     def describe(b: Builder) -> None:
@@ -53,7 +54,7 @@ def _packed_add(*, limited: bool) -> Callable[[Builder], None]:
         half, other, y = b.ram("half", Type.INT8, n), b.ram("other", Type.INT8, n), b.output("y", Type.INT8, n)
 
         def raised(x: Array, name: str, i: Index) -> Reg:
-            """Less its zero point."""
+            """Return an operand minus its zero point, shifted left."""
             numbers = b.parameters(f"factor_{name}", f"offset_{name}")
             return b.compute("mul_add", INT32, b.ram_load(x, i), *numbers)
 
@@ -85,8 +86,9 @@ packed_add_within = kernel("y = clamp(requantise(half + requantise(other)))", "p
 
 
 def _each(b: Builder, combine: Callable[[Reg, Reg], Reg], kind: Type = Type.INT8) -> None:
-    """Two operands, of which any may be repeated: from pixel to pixel and from channel to channel are so many elements,
-    or none.
+    """Apply an operation to two operands, either of which may be broadcast.
+
+    The parameters give the distance in elements from pixel to pixel and from channel to channel; 0 means broadcast.
     """
     pixels, channels = b.extents("pixels", "channels")
 
@@ -99,7 +101,7 @@ def _each(b: Builder, combine: Callable[[Reg, Reg], Reg], kind: Type = Type.INT8
 
 
 def _centred(b: Builder, value: Reg, name: str) -> Reg:
-    """Less its zero point."""
+    """Subtract the zero point."""
     return b.compute("sub", INT32, value, *b.parameters(f"zero_{name}"))
 
 
@@ -108,14 +110,14 @@ def _rescaled(b: Builder, value: Reg, name: str) -> Reg:
 
 
 def _output(b: Builder, value: Reg, kind: Type = Type.INT8) -> Reg:
-    """A scaled value as an element of the output."""
+    """Convert a scaled value to an element of the output."""
     (zero,) = b.parameters("zero_out")
     low, high = b.parameters("low", "high")
     return b.clamp(b.compute("add", INT32, value, zero), (low, high), kind)
 
 
 def _raised(b: Builder, x: Reg, other: Reg) -> tuple[Reg, Reg]:
-    """Both operands, less their zero points, scaled."""
+    """Subtract the zero points of both operands and scale them."""
     (left,) = b.parameters("left")
 
     def raised(value: Reg, name: str) -> Reg:
@@ -125,7 +127,7 @@ def _raised(b: Builder, x: Reg, other: Reg) -> tuple[Reg, Reg]:
 
 
 def _signed(b: Builder, value: Reg) -> Reg:
-    """Value, or -value: two operators are one kernel."""
+    """Return value or -value, so that two operators share one kernel."""
     return b.compute("mul", INT32, value, *b.parameters("sign"))
 
 
@@ -180,7 +182,7 @@ def greater(b: Builder) -> None:
 
 
 def _by_sign(b: Builder, negative: Reg) -> tuple[Operand, Operand]:
-    """Multiplier and shift of values below zero, or of the others."""
+    """Return multiplier and shift for negative or for other values."""
     scales, shifts = (b.parameters(f"{what}_positive", f"{what}_negative") for what in ("scale", "shift"))
     multiplier = b.compute("select", INT32, negative, scales[1], scales[0])
     return multiplier, b.compute("select", INT32, negative, shifts[1], shifts[0])
@@ -199,13 +201,13 @@ def prelu(b: Builder) -> None:
 
 
 def _range(kind: Type) -> tuple[Index, Index]:
-    """All that it holds."""
+    """Return the range of a type."""
     limit = 1 << (kind.bits - 1)
     return Index.of(-limit), Index.of(limit - 1)
 
 
 def _mapped(b: Builder, source: Type, to: Type, make: Callable[[Reg], Reg]) -> None:
-    """One operand."""
+    """Apply an operation to one operand."""
     (n,) = b.extents("n")
     x, y = b.ram("x", source, n), b.output("y", to, n)
     with b.loop("i", n) as i:
@@ -238,7 +240,7 @@ rescale_s16 = _convert("rescale_s16", Type.INT16, Type.INT16)
 
 
 def _scale(b: Builder) -> Reg:
-    """A parameter's bits are float32."""
+    """Return the float32 scale whose bits are a parameter."""
     return b.compute("as_float", Type.FLOAT32, *b.parameters("scale"))
 
 
@@ -257,7 +259,7 @@ def _quantize(name: str, to: Type) -> KernelProgram:
 
 
 def _dequantize(name: str, source: Type) -> KernelProgram:
-    """TFLM's product is one in double, and exact: a single one is rounded as that is."""
+    """Describe DEQUANTIZE. TFLM multiplies in double, which is exact; a float product is rounded to the same result."""
 
     def describe(b: Builder) -> None:
         scale = _scale(b)

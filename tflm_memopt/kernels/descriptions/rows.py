@@ -1,4 +1,4 @@
-"""What each pixel of a row is made of, where that is no window.
+"""Kernels that compute each pixel of a row without a window.
 
 TFLM: ArgMinMax (arg_min_max.h), BatchMatMul (batch_matmul.h), ResizeBilinearInteger (resize_bilinear.h),
 kernels/internal/reference; Gather, micro/kernels/gather.cc.
@@ -11,13 +11,13 @@ from tflm_memopt.kernels.language import Array, Index, Reg, Type
 
 INT32 = Type.INT32
 FRACTION = 10
-"""Bits of a position below one pixel."""
+"""Fractional bits of a position."""
 
 
 @kernel("y[p] = the first c of the greatest sign * x[p, c]")
 def arg_max(b: Builder) -> None:
     pixels, channels = b.extents("pixels", "channels")
-    (sign,) = b.parameters("sign")  # -1: of the smallest x[p, c]
+    (sign,) = b.parameters("sign")  # -1 selects the smallest x[p, c]
     x, y = b.ram("x", Type.INT8, pixels, channels), b.output("y", INT32, pixels)
     with b.loop("p", pixels) as p:
         greatest, found = b.broadcast(INT32, Index.of(-129)), b.broadcast(INT32, Index.of(0))
@@ -30,7 +30,7 @@ def arg_max(b: Builder) -> None:
 
 @kernel("y[p, c] = table[index[p], c]")
 def gather(b: Builder) -> None:
-    """Each index is that of a row."""
+    """Copy the table row of each index."""
     pixels, rows, channels = b.extents("pixels", "rows", "channels")
     index, y = b.ram("index", INT32, pixels), b.output("y", Type.INT8, pixels, channels)
     table = b.flash("table", Type.INT8, rows, channels)
@@ -42,7 +42,7 @@ def gather(b: Builder) -> None:
 
 @kernel("y[r, i] = x[r, i]")
 def move(b: Builder) -> None:
-    """Runs of bytes, so far from one another as the steps say."""
+    """Copy runs of bytes at the distances that the steps give."""
     runs, run = b.extents("runs", "run")
     x = b.ram("x", Type.INT8, runs, run, strides=b.parameters("source_step"))
     y = b.output("y", Type.INT8, runs, run, strides=b.parameters("target_step"))
@@ -52,7 +52,7 @@ def move(b: Builder) -> None:
 
 @kernel("y[m, n] = requantise(sum over i of (left[m, i] - zero_left) * (right[i, n] - zero_right))")
 def batch_matmul(b: Builder) -> None:
-    """One matrix by another. down, across: 1 and 0, or 0 and 1 of a right one that is transposed."""
+    """Multiply two matrices. down, across: 1 and 0, or 0 and 1 for a transposed right matrix."""
     rows, depth, columns = b.extents("rows", "depth", "columns")
     down, across = b.parameters("down", "across")
     zeros = b.parameters("zero_left", "zero_right")
@@ -71,7 +71,7 @@ def batch_matmul(b: Builder) -> None:
 
 @kernel("y[p, c] = x between two pixels of two rows, weighted by how far it is from each")
 def resize_bilinear(b: Builder) -> None:
-    """Where there is no pixel behind the last one, or no row below, both are the same."""
+    """Interpolate between pixels. Beyond the last pixel or row, both neighbours are the same."""
     width, channels, pixels = b.extents("width", "channels", "pixels")
     row, down_step, across_step = b.extents("row", "down_step", "across_step")
     down_first, across_first = b.parameters("down_first", "across_first")
@@ -80,7 +80,7 @@ def resize_bilinear(b: Builder) -> None:
     one = Index.of(1 << FRACTION)
 
     def part(position: Reg) -> tuple[Reg, Reg]:
-        """What the first and the second of two neighbours count."""
+        """Return the weights of the first and the second neighbour."""
         second = b.compute("and", INT32, position, one - 1)
         return b.compute("sub", INT32, one, second), second
 

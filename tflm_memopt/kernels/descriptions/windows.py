@@ -18,7 +18,7 @@ Taps = AbstractContextManager[tuple[Index, Index, Index, Index]]
 
 @contextmanager
 def taps(b: Builder, height: Index, width: Index, at: Limits) -> Iterator[tuple[Index, Index, Index, Index]]:
-    """Each tap (r, s) of the window of output pixel `at` that lies inside, and the input's row and column under it."""
+    """Yield each tap (r, s) inside the window of output pixel `at`, with the input row and column under it."""
     kernel_h, kernel_w = b.extents("kernel_h", "kernel_w")
     stride_h, stride_w, pad_top, pad_left = b.parameters("stride_h", "stride_w", "pad_top", "pad_left")
     dilation_h, dilation_w = b.parameters("dilation_h", "dilation_w")
@@ -32,7 +32,7 @@ def taps(b: Builder, height: Index, width: Index, at: Limits) -> Iterator[tuple[
 
 @contextmanager
 def transposed_taps(b: Builder, height: Index, width: Index, at: Limits) -> Iterator[tuple[Index, Index, Index, Index]]:
-    """The same of a window that slides over the output: of each input pixel, the tap that adds to output pixel `at`."""
+    """Yield, for a window that slides over the output, each input pixel with the tap that adds to output pixel `at`."""
     kernel_h, kernel_w = b.extents("kernel_h", "kernel_w")
     stride_h, stride_w, pad_top, pad_left = b.parameters("stride_h", "stride_w", "pad_top", "pad_left")
     with b.loop("row", height) as y:
