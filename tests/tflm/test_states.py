@@ -95,8 +95,8 @@ def test_other_variables_stay_builtin(build: Callable[[], bytes]) -> None:
         (streaming.reshaped, "variable 'a': it is INT8[1, 2, 1, 4] in one place, and INT8[1, 1, 2, 4] in another"),
         (streaming.read_late, "variable 'a': it is assigned before it is read"),
         (streaming.twice_assigned, "variable 'a': it is assigned 2 times in an inference, not once"),
-        (streaming.filled, "variable 'a': it is filled with something else than its zero point, which a reset gives"),
-        (streaming.partly, "variable 'a': an operator that makes its rows, or reads them, stays builtin"),
+        (streaming.filled, "variable 'a': its initial value is not its zero point, which a reset would"),
+        (streaming.partly, "variable 'a': an operator that writes or reads its rows stays builtin"),
     ],
     ids=lambda x: getattr(x, "__name__", "why"),
 )

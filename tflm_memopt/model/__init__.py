@@ -1,1 +1,1 @@
-"""Reading and writing .tflite models."""
+"""Reads and writes .tflite models."""

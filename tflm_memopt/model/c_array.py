@@ -1,4 +1,4 @@
-"""A model that is an array of bytes in C or C++ source: `unsigned char g_model[] = {0x1c, 0x00, ...};`."""
+"""Reads a model from an array of bytes in C or C++ source: `unsigned char g_model[] = {0x1c, 0x00, ...};`."""
 
 from __future__ import annotations
 
@@ -11,21 +11,23 @@ from tflm_memopt.model.flatbuffer import HEADER_BYTES, IDENTIFIER
 
 SUFFIXES = (".c", ".cc", ".cpp", ".cxx", ".h", ".hpp", ".ino", ".inc")
 MOST_SOURCE_BYTES = 1 << 26
-"""Bytes of a source file at most: six letters or so are a byte of the model."""
-HINT = "the file that xxd -i writes, or optimize itself; or the .tflite file"
+"""Limit of a source file in bytes; each byte of the model takes about six characters."""
+HINT = "give the .tflite file, or C source as xxd -i or `optimize` writes it"
 
 _NO_CODE = re.compile(
     rb"^[ \t]*#(?:\\\n|[^\n])*|\"(?:\\.|[^\"\\\n])*\"?|'(?:\\.|[^'\\\n])*'?|//[^\n]*|/\*.*?(?:\*/|\Z)",
     re.DOTALL | re.MULTILINE,
 )
-"""Directives, strings and comments. Each part ends somewhere: a damaged file is read once, too."""
+"""Matches directives, strings and comments. Each part has an end, so that damaged files are also read in
+linear time.
+"""
 _STATEMENT = re.compile(rb"[^;{}]*")
 _ATTRIBUTE = re.compile(rb"\[\[.*?\]\]", re.DOTALL)
 _BYTE = re.compile(rb"\b(?:char|u?int8_t|byte|uchar)\b", re.IGNORECASE)
 _NAME = re.compile(rb"[A-Za-z_]\w*\Z")
 _NUMBER = re.compile(rb"([-+]?)(0[xX][0-9a-fA-F]+|0[bB][01]+|[0-9]+)[uUlL]*")
 _LONGEST = 20
-"""Letters of a number."""
+"""Longest number, in characters."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,7 +36,7 @@ class _Array:
     length: str
     body: bytes
     whole: bool
-    """Its closing brace is there."""
+    """The array's closing brace was found."""
 
     @property
     def is_model(self) -> bool:
@@ -44,32 +46,32 @@ class _Array:
     def values(self) -> bytes:
         items = self.body.split(b",")
         if not items[-1].strip():
-            items.pop()  # a comma may follow the last one
+            items.pop()  # a comma may follow the last number
         if self.length.isdecimal() and int(self.length[:_LONGEST]) < len(items):
             raise self.damaged(f"{len(items):,} numbers in [{self.length}]")
         try:
             return bytes(int(item, 0) for item in items)
-        except ValueError:  # negative ones, octal ones, suffixes; or what is no number
+        except ValueError:  # negative or octal numbers, suffixes, or invalid text
             return bytes(self._checked(k, item) for k, item in enumerate(items))
 
     def _checked(self, number: int, item: bytes) -> int:
         value = _value(item)
         if value < 0:
             said = item.strip()[:_LONGEST].decode("latin-1")
-            hint = "numbers from 0 to 255, or -128 to 127, as xxd -i writes them"
+            hint = "use numbers from 0 to 255, or -128 to 127, as xxd -i writes them"
             where = f"array '{self.name}', item {number:,}"
-            raise ModelError(f"'{said}' is no byte", code="no_byte", where=where, hint=hint)
+            raise ModelError(f"'{said}' is not a byte", code="no_byte", where=where, hint=hint)
         return value
 
     def damaged(self, what: str) -> ModelError:
-        hint = "write the file again: it is cut off or edited"
+        hint = "write the file again: it is truncated or edited"
         return ModelError(f"damaged array: {what}", code="array_damaged", where=f"array '{self.name}'", hint=hint)
 
 
 def model_of(source: bytes) -> bytes:
-    r"""The model in C or C++ source: the one array of bytes that begins as a .tflite file does.
+    r"""Return the model in C or C++ source: the only array of bytes that begins like a .tflite file.
 
-    Raises ModelError where there is none, or more than one, or the array is damaged.
+    Raises ModelError if there is no such array or more than one, or if the array is damaged.
 
     >>> model_of(b"const unsigned char m[] = {0x1c, 0, 0, 0, 0x54, 0x46, 0x4c, 51, /* more */ 0xff};")
     b'\x1c\x00\x00\x00TFL3\xff'
@@ -78,21 +80,21 @@ def model_of(source: bytes) -> bytes:
     models = [array for array in arrays if array.is_model]
     names = ", ".join(f"'{array.name}'" for array in models or arrays)
     if not arrays:
-        raise ModelError("no array of bytes in this source", code="no_array", hint=HINT)
+        raise ModelError("the source has no array of bytes", code="no_array", hint=HINT)
     if not models:
-        what = "no array in this source begins as a model does, with 'TFL3' from its fifth byte on"
+        what = "no array in this source begins like a model, with 'TFL3' at its fifth byte"
         raise ModelError(what, code="no_model_array", where=names, hint=HINT)
     if len(models) > 1:
-        many = f"{len(models)} models in one source"
-        raise ModelError(many, code="several_arrays", where=names, hint="a file for each model")
+        many = f"the source has {len(models)} models"
+        raise ModelError(many, code="several_arrays", where=names, hint="use one file per model")
     (model,) = models
     if not model.whole:
-        raise model.damaged("no brace closes it")
+        raise model.damaged("its closing brace is missing")
     return model.values()
 
 
 def _arrays(code: bytes) -> Iterator[_Array]:
-    """The arrays of bytes in code without comments, in order: what stands between braces behind a declaration."""
+    """Yield the arrays of bytes in code without comments, in order."""
     at = 0
     while at < len(code):
         found = _STATEMENT.match(code, at)
@@ -106,7 +108,7 @@ def _arrays(code: bytes) -> Iterator[_Array]:
 
 
 def _declared(statement: bytes) -> tuple[str, str] | None:
-    """Name and length, as it is written, of the array of bytes that a statement declares."""
+    """Return name and length, as written, of the array of bytes that a statement declares, or None."""
     before, bracket, after = _ATTRIBUTE.sub(b" ", statement).partition(b"=")[0].rpartition(b"[")
     name = _NAME.search(before.rstrip())
     if not bracket or name is None or not _BYTE.search(before):
@@ -115,7 +117,7 @@ def _declared(statement: bytes) -> tuple[str, str] | None:
 
 
 def _value(item: bytes) -> int:
-    """The byte that a number is, as an int8 or a uint8; -1 for what is none. One with a leading 0 is octal."""
+    """Return a number as a byte if it fits int8 or uint8, otherwise -1. A leading 0 means octal."""
     number = _NUMBER.fullmatch(item.strip()[: _LONGEST + 1])
     try:
         value = (

@@ -8,7 +8,7 @@ from tflm_memopt.errors import ModelError
 from tflm_memopt.model.graph import Graph, Op
 
 MOST_RUNS = 1000
-"""Runs of subgraphs at most, in one inference without repeats: TFLM plans each of them."""
+"""Limit of the subgraph runs in one inference, not counting repetitions; TFLM plans each of them."""
 _OPTIONS: Mapping[str, tuple[str, ...]] = {
     "IF": ("thenSubgraphIndex", "elseSubgraphIndex"),
     "CALL_ONCE": ("initSubgraphIndex",),
@@ -17,7 +17,7 @@ _OPTIONS: Mapping[str, tuple[str, ...]] = {
 
 
 def called(op: Op) -> tuple[int, ...]:
-    """The subgraphs that the operator runs.
+    """Return the subgraphs that the operator runs.
 
     >>> called(Op(0, "IF", (), (), {"thenSubgraphIndex": 2, "elseSubgraphIndex": 1}))
     (2, 1)
@@ -26,7 +26,7 @@ def called(op: Op) -> tuple[int, ...]:
 
 
 def called_from(graphs: Sequence[Graph], start: int = 0) -> set[int]:
-    """The subgraphs that run when subgraph `start` runs, itself included."""
+    """Return the subgraphs that run when subgraph `start` runs, including itself."""
     found, waiting = {start}, [start]
     while waiting:
         new = {number for op in graphs[waiting.pop()].ops for number in called(op)} - found
@@ -36,14 +36,16 @@ def called_from(graphs: Sequence[Graph], start: int = 0) -> set[int]:
 
 
 def check(graphs: Sequence[Graph]) -> None:
-    """Raises ModelError where a subgraph ends up in itself, or where more run than TFLM could plan."""
+    """Raise ModelError if a subgraph calls itself directly or indirectly, or if more subgraphs run than
+    TFLM can plan.
+    """
     waiting = {number: [other for op in graph.ops for other in called(op)] for number, graph in enumerate(graphs)}
     runs: dict[int, int] = {}
     while waiting:
         ready = [number for number, others in waiting.items() if all(other in runs for other in others)]
         if not ready:
             raise ModelError(
-                "it calls itself, or a subgraph that does",
+                "the subgraph calls itself, or a subgraph that calls itself",
                 code="endless_calls",
                 where=f"subgraph {min(waiting)}",
                 hint="convert the model again",
@@ -51,7 +53,7 @@ def check(graphs: Sequence[Graph]) -> None:
         runs |= {number: 1 + sum(runs[other] for other in waiting.pop(number)) for number in ready}
     if runs[0] > MOST_RUNS:
         raise ModelError(
-            f"subgraphs run {runs[0]:,} times, at most {MOST_RUNS:,} are planned",
+            f"subgraphs run {runs[0]:,} times, more than the limit of {MOST_RUNS:,}",
             code="too_many_calls",
-            hint="a model with fewer calls, or without",
+            hint="use a model with fewer calls, or without calls",
         )

@@ -1,7 +1,7 @@
-"""What a model's TFLite metadata says and a program around the model can use: labels, and how pixels become values.
+"""Reads the parts of a model's TFLite metadata that a program can use: labels, and the normalisation of pixels.
 
-The entry TFLITE_METADATA is a flatbuffer of its own (metadata_schema.fbs of tflite-support). The files that it names,
-labels among them, are a ZIP archive behind the model's bytes.
+The metadata entry TFLITE_METADATA is itself a flatbuffer (metadata_schema.fbs of tflite-support). The files that it
+names, such as labels, are in a ZIP archive after the model's bytes.
 """
 
 from __future__ import annotations
@@ -23,21 +23,23 @@ from tflm_memopt.model.reader import Model
 ENTRY = "TFLITE_METADATA"
 IDENTIFIER = b"M001"
 AXIS_LABELS = 2
-"""AssociatedFileType: a label for each value of an output."""
+"""AssociatedFileType of a file with a label for each value of an output."""
 NORMALIZATION = 1
-"""ProcessUnitOptions: value = (pixel - mean) / std."""
+"""ProcessUnitOptions of a normalisation: value = (pixel - mean) / std."""
 MOST_FILE_BYTES = 1 << 20
-"""Bytes of a file with labels at most: a larger one is none."""
+"""Limit of a file with labels, in bytes; a larger file is ignored."""
 _DAMAGE = (
     struct.error, ValueError, IndexError, TypeError, KeyError, EOFError, OSError, RuntimeError, zlib.error,
     zipfile.BadZipFile,
 )  # fmt: skip
-"""What the readers of both raise where they are damaged."""
+"""Exceptions that both readers raise for damaged data."""
 
 
 @dataclass(frozen=True, slots=True)
 class Described:
-    """Empty where the metadata says nothing, or nothing that can be read: a model runs without it."""
+    """Usable metadata. Fields are empty if the metadata is missing or unreadable, since the model can run
+    without it.
+    """
 
     labels: tuple[str, ...] = ()
     """Labels of output 0, one for each of its values."""
@@ -46,7 +48,7 @@ class Described:
 
 
 def described(model: Model, data: bytes) -> Described:
-    """model: what `data`, the whole file, has been read to."""
+    """Return the usable metadata of a model. data: the whole file that `model` was read from."""
     packed = metadata(model.tree, ENTRY)
     if not packed or packed[4:8] != IDENTIFIER:
         return Described()
@@ -59,7 +61,7 @@ def described(model: Model, data: bytes) -> Described:
 
 
 def label_lines(text: str) -> tuple[str, ...]:
-    r"""A label a line; empty lines at the end are none.
+    r"""Split text into labels, one per line, without empty lines at the end.
 
     >>> label_lines("cat\ndog \n\n")
     ('cat', 'dog')
@@ -68,7 +70,7 @@ def label_lines(text: str) -> tuple[str, ...]:
 
 
 def _labels(subgraph: Table, data: bytes) -> tuple[str, ...]:
-    """The first file of AXIS_LABELS of output 0, in whichever language comes first."""
+    """Return the labels of output 0 from its first file of type AXIS_LABELS, in whichever language comes first."""
     for output in _tables(subgraph, 3, most=1):
         for file in _tables(output, 6):
             if _byte(file, 2) == AXIS_LABELS:
@@ -91,7 +93,7 @@ def _pixels(subgraph: Table) -> tuple[float, float] | None:
 
 
 def _field(table: Table, slot: int) -> int:
-    """Where a field is, from the table's start; 0: it is absent."""
+    """Return the offset of a field from the table's start, or 0 if it is absent."""
     return int(cast(Any, table).Offset(4 + 2 * slot))
 
 

@@ -1,9 +1,8 @@
-"""A structural check of a .tflite file, before anything trusts its offsets.
+"""Checks the structure of a .tflite file before any code relies on its offsets.
 
-FlatBuffers' Python package reads wherever an offset points. Its C++ package has a verifier; this is the part of it that
-a model needs: every table, vector and string that the reader follows lies inside the file, and their number is bounded.
-Operator options are checked as tables only: a wrong vector inside them makes the object API raise, which the reader
-catches.
+FlatBuffers' Python package follows any offset; only its C++ package has a verifier. This module checks what a model
+needs: every table, vector and string that the reader follows is inside the file, and their number is bounded. Operator
+options are only checked as tables, since the reader catches the object API's exceptions for wrong vectors in them.
 """
 
 from __future__ import annotations
@@ -16,18 +15,18 @@ from tflm_memopt.model import formats
 
 IDENTIFIER = b"TFL3"
 GIT_LFS = b"version https://git-lfs.github.com/"
-"""How a file begins that stands for one that Git keeps elsewhere."""
+"""Start of a Git LFS pointer file, which stands for a file stored elsewhere."""
 START = formats.START
-"""Bytes of a file that check_start() wants."""
+"""Number of bytes that check_start() needs."""
 HEADER_BYTES = 8
 MOST_BYTES = 2**31 - 1
-"""Bytes of a flatbuffer at most (FLATBUFFERS_MAX_BUFFER_SIZE)."""
+"""Limit of a flatbuffer in bytes (FLATBUFFERS_MAX_BUFFER_SIZE)."""
 MAX_TABLES = 1_000_000
-"""As in flatbuffers::Verifier: a small file can name the same table very often."""
+"""Limit of the number of tables, as in flatbuffers::Verifier; a small file can refer to one table very often."""
 
 STRING = "string"
 TABLE = "table"
-"""A table whose fields are not looked into (a union)."""
+"""A table whose fields are not checked (a union)."""
 
 Schema = Mapping[str, Mapping[int, str]]
 SCHEMA: Schema = {
@@ -51,26 +50,28 @@ SCHEMA: Schema = {
     "TensorMap": {0: STRING},
     TABLE: {},
 }
-"""Fields of each table that hold offsets, by slot (schema.fbs): a table, "[item bytes]" or "[table]"."""
+"""Fields with offsets in each table, by slot (schema.fbs): a table, "[item bytes]" or "[table]"."""
 
 
 def check(data: bytes) -> None:
-    """Raises ModelError unless `data` is a well-formed .tflite flatbuffer as far as the reader follows it."""
+    """Raise ModelError unless `data` is a well-formed .tflite flatbuffer as far as the reader follows it."""
     check_start(data)
     _Walk(data).table("Model", 0, "model")
 
 
 def check_start(data: bytes) -> None:
-    """Raises ModelError unless a file that starts so may be a model: the first START bytes do."""
+    """Raise ModelError if the first START bytes cannot be those of a model."""
     if len(data) < HEADER_BYTES:
         raise ModelError(
-            f"{len(data)} B are too few for a model",
+            f"{len(data)} B are too short for a model",
             code="model_too_short",
-            hint="a .tflite file, as the TFLite converter writes it",
+            hint="give a .tflite file as the TFLite converter writes it",
         )
     if data.startswith(GIT_LFS):
         raise ModelError(
-            "a pointer of Git LFS, not the model itself", code="git_lfs_pointer", hint="git lfs pull, then try again"
+            "the file is a Git LFS pointer, not the model itself",
+            code="git_lfs_pointer",
+            hint="run `git lfs pull`, then try again",
         )
     if data[4:8] != IDENTIFIER and (other := formats.format_of(data)):
         raise other.refused()
@@ -78,12 +79,12 @@ def check_start(data: bytes) -> None:
         raise ModelError(
             f"not a .tflite file: its identifier is {data[4:8]!r}, not {IDENTIFIER!r}",
             code="no_tflite",
-            hint="a .tflite file, as the TFLite converter writes it",
+            hint="give a .tflite file as the TFLite converter writes it",
         )
 
 
 class _Walk:
-    """Follows offsets from the root; its state is the number of tables met."""
+    """Follows offsets from the root and counts the tables."""
 
     def __init__(self, data: bytes) -> None:
         self.data, self.tables = data, 0
@@ -95,7 +96,7 @@ class _Walk:
         return value
 
     def table(self, kind: str, reference: int, where: str) -> None:
-        """Checks the table that the offset stored at `reference` points to, and all below it."""
+        """Check the table that the offset stored at `reference` points to, and all tables below it."""
         self.tables += 1
         if self.tables > MAX_TABLES:
             raise self.broken(f"more than {MAX_TABLES:,} tables", where)
@@ -111,7 +112,7 @@ class _Walk:
             raise self.broken("a table does not fit the file", where)
         fields = struct.unpack_from(f"<{(vtable_bytes - 4) // 2}H", self.data, vtable + 4)
         if any(field >= table_bytes for field in fields):
-            raise self.broken("a field lies outside of its table", where)
+            raise self.broken("a field is outside of its table", where)
         for slot, target in SCHEMA[kind].items():
             if slot < len(fields) and fields[slot]:
                 self.field(target, table + fields[slot], f"{where}, {kind} field {slot}")
@@ -129,7 +130,7 @@ class _Walk:
                 self.table(target[1:-1], start + 4 * k, f"{target[1:-1]} {k}")
 
     def vector(self, reference: int, item_bytes: int, where: str) -> tuple[int, int]:
-        """Start and length of the vector that the offset stored at `reference` points to."""
+        """Return start and length of the vector that the offset stored at `reference` points to."""
         vector = reference + self.number("<I", reference, where)
         length = self.number("<I", vector, where)
         if vector + 4 + length * item_bytes > len(self.data):

@@ -1,4 +1,4 @@
-"""What a file is that is no .tflite file, by its first bytes, and the way from there to one."""
+"""Recognises files of other formats by their first bytes, and explains how to convert them to .tflite."""
 
 from __future__ import annotations
 
@@ -8,40 +8,41 @@ from dataclasses import dataclass
 from tflm_memopt.errors import ModelError
 
 START = 256
-"""Bytes of a file that tell its format."""
+"""Number of bytes that identify a file's format."""
 
 
 @dataclass(frozen=True, slots=True)
 class OtherFormat:
-    """Another format: its name, and how a .tflite file is made of it."""
+    """Another format: its name, and how to make a .tflite file from it."""
 
     name: str
     hint: str
 
     def refused(self) -> ModelError:
-        return ModelError(f"{self.name}, not a .tflite file", code="other_format", hint=self.hint)
+        return ModelError(f"this is {self.name}, not a .tflite file", code="other_format", hint=self.hint)
 
 
 KERAS = OtherFormat(
-    "a Keras model", "tflm-memopt optimize FILE.keras --calibrate X.npy, which converts it to int8 first"
+    "a Keras model", "run tflm-memopt optimize FILE.keras --calibrate X.npy, which converts it to int8 first"
 )
-HDF5 = OtherFormat("an HDF5 file", "of a Keras model: tflm-memopt optimize FILE.h5 --calibrate X.npy")
+HDF5 = OtherFormat("an HDF5 file", "if it is a Keras model, run tflm-memopt optimize FILE.h5 --calibrate X.npy")
 ONNX = OtherFormat(
-    "an ONNX model", "onnx2tf -i FILE.onnx -oiqt (pip install onnx2tf), then its FILE_full_integer_quant.tflite"
+    "an ONNX model", "run onnx2tf -i FILE.onnx -oiqt (pip install onnx2tf), and use its FILE_full_integer_quant.tflite"
 )
 PYTORCH = OtherFormat(
-    "a PyTorch model", "torch.onnx.export(model, example, 'm.onnx'), then onnx2tf -i m.onnx -oiqt (pip install onnx2tf)"
+    "a PyTorch model",
+    "run torch.onnx.export(model, example, 'm.onnx'), then onnx2tf -i m.onnx -oiqt (pip install onnx2tf)",
 )
 SAVED_MODEL = OtherFormat(
-    "a TensorFlow model", "its folder: tflm-memopt optimize FOLDER --calibrate X.npy, which converts it to int8 first"
+    "a TensorFlow model", "run tflm-memopt optimize FOLDER --calibrate X.npy, which converts it to int8 first"
 )
-NUMPY = OtherFormat("a NumPy array", "a .tflite file; arrays go to --inputs, --calibrate or --test")
-ZIP = OtherFormat("a zip archive", "unpack it, and give the .tflite file")
-WEB_PAGE = OtherFormat("a web page", "download the file itself: on GitHub, Raw or Download")
+NUMPY = OtherFormat("a NumPy array", "give a .tflite file; arrays belong to --inputs, --calibrate or --test")
+ZIP = OtherFormat("a zip archive", "unpack it and give the .tflite file")
+WEB_PAGE = OtherFormat("a web page", "download the file itself; on GitHub use Raw or Download")
 
 
 def format_of(start: bytes) -> OtherFormat | None:
-    r"""The format of a file that begins so (START bytes or more), None where it is not known.
+    r"""Return the format of a file with this start (at least START bytes), or None if it is unknown.
 
     >>> format_of(b"\x08\x07\x12\x07pytorch\x1a\x052.1.0").name
     'an ONNX model'
@@ -50,19 +51,21 @@ def format_of(start: bytes) -> OtherFormat | None:
 
 
 def _first_in_zip(start: bytes) -> bytes:
-    """The name of a zip archive's first file; empty for what is no zip archive."""
+    """Return the name of a zip archive's first file, or b"" if the data is no zip archive."""
     if not start.startswith(b"PK\x03\x04"):
         return b""
     return start[30 : 30 + int.from_bytes(start[26:28], "little")] or b"?"
 
 
 def _is_torch(start: bytes) -> bool:
-    """Its archive holds NAME/data.pkl first; before PyTorch 1.6 it was a pickle that begins with a magic number."""
+    """Return whether the file is PyTorch's: a zip that starts with NAME/data.pkl, or a pickle from before
+    PyTorch 1.6.
+    """
     return b"\x8a\nl\xfc\x9cF\xf9 j\xa8P\x19" in start[:32] or _first_in_zip(start).endswith(b".pkl")
 
 
 def _fields(start: bytes) -> Iterator[tuple[int, int]]:
-    """Number and wire type of a protobuf message's fields, as far as `start` has them."""
+    """Yield field number and wire type of a protobuf message's fields, as far as `start` contains them."""
     at = 0
     while at < len(start):
         tag, at = _varint(start, at)
@@ -83,7 +86,7 @@ def _varint(data: bytes, at: int) -> tuple[int, int]:
 
 
 _MODEL_PROTO = {1: 0, 2: 2, 3: 2, 4: 2, 5: 0, 6: 2, 7: 2, 8: 2, 14: 2, 20: 2, 25: 2, 26: 2}
-"""ModelProto of onnx.proto: field number -> wire type. ir_version comes first."""
+"""ModelProto of onnx.proto: wire types by field number. ir_version comes first."""
 
 
 def _is_onnx(start: bytes) -> bool:
@@ -94,7 +97,7 @@ def _is_onnx(start: bytes) -> bool:
 
 
 def _is_saved_model(start: bytes) -> bool:
-    """saved_model.proto: schema version 1, then a MetaGraphDef."""
+    """Return whether the file starts like saved_model.proto: schema version 1, then a MetaGraphDef."""
     return start.startswith(b"\x08\x01\x12")
 
 

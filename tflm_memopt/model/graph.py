@@ -1,4 +1,4 @@
-"""The model as plain data: tensors and operators of one subgraph, frozen."""
+"""A model as plain, frozen data: the tensors and operators of one subgraph."""
 
 from __future__ import annotations
 
@@ -13,17 +13,17 @@ from numpy.typing import NDArray
 
 TensorId = int
 ABSENT: TensorId = -1
-"""An optional input that an operator does not have (a convolution without bias)."""
+"""Operand number of a missing optional input, such as the bias of a convolution without one."""
 VIEW = "VIEW"
-"""Op.type of an operator that changes a tensor's shape only. `sources` has the model's operator."""
+"""Op.type of an operator that only changes a tensor's shape. `sources` has the model's operator."""
 KEEP = "KEEP"
-"""Op.type of an operator whose operand is what the next inference reads of a state. Its output is nothing: a token."""
+"""Op.type of an operator that keeps its operand as a state for the next inference. Its output is only a token."""
 STATE = "state"
-"""Option of a KEEP: the tensor of the state, as it is read."""
+"""Option of a KEEP: the tensor by which the state is read."""
 FEATURES, TIME = "SVDF_FEATURES", "SVDF_TIME"
-"""Op.type of the halves of an SVDF: its dense layer, and its sums along time. Both have its operands."""
+"""Op.type of the two parts of an SVDF: its dense layer, and its sums along time. Both have the SVDF's operands."""
 OPERANDS = "operands"
-"""Option of a VIEW: the constants that say its shape, as the operator that stays builtin reads them."""
+"""Option of a VIEW: the constants that give its shape, for the case that the operator stays builtin."""
 
 ITEM_BYTES: Mapping[str, int] = {
     "FLOAT32": 4, "FLOAT16": 2, "INT32": 4, "UINT8": 1, "INT64": 8, "BOOL": 1, "INT16": 2, "COMPLEX64": 8,
@@ -32,12 +32,14 @@ ITEM_BYTES: Mapping[str, int] = {
 
 
 LONGEST_NAME = 40
-"""Letters of a tensor's name that people are shown."""
+"""Longest tensor name in messages, in characters."""
 
 
 def short_name(name: str) -> str:
-    """A tensor's name as people are shown it: converters join the names of all operators that they fused, each with the
-    scopes around it. The first operator's last two parts say which layer it is.
+    """Return a short tensor name for messages.
+
+    Converters join the names of all fused operators, each with its scopes. The last two parts of the first operator's
+    name identify the layer.
 
     >>> short_name("sequential_1/re_lu_1/Relu;sequential_1/batch_normalization_1/FusedBatchNormV3")
     're_lu_1/Relu'
@@ -66,17 +68,17 @@ class Tensor:
     name: str
     shape: tuple[int, ...]
     dtype: str
-    """Schema name: INT8, FLOAT32, ..."""
+    """Name of the type in the schema: INT8, FLOAT32, ..."""
     quantization: Quantization | None = None
     data: NDArray[Any] | None = field(default=None, compare=False)
-    """The constant's values in `shape`, None for an activation."""
+    """Values of a constant in `shape`, or None for an activation."""
     variable: bool = False
     dynamic: bool = False
     """A dimension is unknown until run time."""
 
     @property
     def label(self) -> str:
-        """The name as people are shown it."""
+        """The short name for messages."""
         return short_name(self.name)
 
     @property
@@ -94,16 +96,16 @@ class Tensor:
 
 @dataclass(frozen=True, slots=True)
 class Op:
-    """One operator as the model states it. `options` has the schema's field names (strideH, padding, ...)."""
+    """One operator as in the model. `options` uses the schema's field names (strideH, padding, ...)."""
 
     index: int
-    """Position in the model's operator list: what error messages and reports name."""
+    """Position in the model's operator list, which error messages and reports use."""
     type: str
     inputs: tuple[TensorId, ...]
     outputs: tuple[TensorId, ...]
     options: Mapping[str, Any] = field(default_factory=dict)
     sources: tuple[int, ...] = ()
-    """The model's operators that this one stands for; empty means (index,)."""
+    """Indices of the model's operators that this one replaces; empty means (index,)."""
 
     @property
     def stands_for(self) -> tuple[int, ...]:
@@ -111,22 +113,22 @@ class Op:
 
     @property
     def number(self) -> int:
-        """The number of the model's operator that people know it by."""
+        """The index of the model's operator in messages."""
         return self.index if self.index in self.stands_for else self.stands_for[0]
 
 
 @dataclass(frozen=True, slots=True)
 class StateTensor:
-    """A tensor that nobody makes: it has the bytes that were kept in the inference before."""
+    """A tensor without producer, whose bytes were kept in the previous inference."""
 
     tensor: TensorId
     fill: int
-    """The byte that all of it is made of before the first inference, and after a reset."""
+    """Value of all bytes before the first inference and after a reset."""
 
 
 @dataclass(frozen=True)
 class Graph:
-    """One subgraph, operators in a topological order."""
+    """One subgraph, with operators in a topological order."""
 
     tensors: Mapping[TensorId, Tensor]
     ops: tuple[Op, ...]
@@ -135,7 +137,7 @@ class Graph:
     states: tuple[StateTensor, ...] = ()
     """Resource variables that became tensors (rewrite/states.py)."""
     subgraphs: tuple[Graph, ...] = ()
-    """All of the model's, in its first one; that one as the file has it among them."""
+    """In the model's first subgraph, all subgraphs as in the file, including the first one itself."""
 
     def producer(self, tensor: TensorId) -> Op | None:
         return self._producers.get(tensor)
@@ -157,7 +159,7 @@ class Graph:
 
 
 def zeros_like(tensor: Tensor) -> NDArray[Any]:
-    """An array of the tensor's shape and type, for feeding interpreters.
+    """Return an array of zeros with the tensor's shape and type, as input for interpreters.
 
     >>> zeros_like(Tensor(0, "x", (1, 2), "INT8")).tolist()
     [[0, 0]]
@@ -166,7 +168,7 @@ def zeros_like(tensor: Tensor) -> NDArray[Any]:
 
 
 def without_dead(graph: Graph, stays: Callable[[Op], bool] = lambda _: False) -> Graph:
-    """The graph without the operators on which no output depends, but for those that stay."""
+    """Return the graph without the operators on which no output depends, except those for which `stays` is true."""
     wanted, ops = set(graph.outputs), []
     for op in reversed(graph.ops):
         if stays(op) or wanted.intersection(op.outputs):

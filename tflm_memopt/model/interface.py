@@ -1,8 +1,7 @@
-"""What a model promises to its callers: names, shapes, types and scales of its inputs and outputs, and which of them
-a rewrite changed.
+"""A model's interface: names, shapes, types and scales of its inputs and outputs, and the changes that a rewrite made.
 
-A rewrite that changes the interface on purpose (`--int8-io`) says so in the rewritten model's own metadata, so that a
-caller can convert and `verify` can compare: the entry "tflm-memopt", JSON, key "interface".
+A rewrite that changes the interface deliberately (`--int8-io`) records the changes in the rewritten model's metadata,
+so that a caller can convert values and `verify` can compare: the entry "tflm-memopt", JSON, key "interface".
 """
 
 from __future__ import annotations
@@ -17,14 +16,14 @@ from tflm_memopt.model.graph import Graph, Quantization, Tensor
 from tflm_memopt.model.reader import text
 
 ANY = "any"
-"""What is planned for any kernels of TFLM's."""
+"""Value of Changes.kernels for a plan that is valid under all TFLM kernels."""
 METADATA = "tflm-memopt"
-"""Name of the metadata entry that holds what this package records about its rewrite."""
+"""Name of the metadata entry with this package's records of its rewrite."""
 
 
 @dataclass(frozen=True, slots=True)
 class Format:
-    """How the bytes of an input or output are read: real = scale * (q - zero_point); no scale: the value itself."""
+    """Format of an input or output: real = scale * (q - zero_point), or the value itself without a scale."""
 
     dtype: str
     scale: float | None = None
@@ -36,7 +35,7 @@ class Format:
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """Input or output number `index`, in the order of the model, was `before` and is `after`."""
+    """A change of the input or output with number `index` from `before` to `after`."""
 
     index: int
     name: str
@@ -47,20 +46,22 @@ class Change:
 
 @dataclass(frozen=True, slots=True)
 class Changes:
-    """Everything that a rewrite changed at the model's border."""
+    """All changes of a rewrite to the model's inputs and outputs."""
 
     inputs: tuple[Change, ...] = ()
     outputs: tuple[Change, ...] = ()
     input: str = ""
-    """Where the only input is if not in the arena: "stream:ROWS", "sliding:ROWS" or "external", as `--input` has it."""
+    """Place of the only input if it is not in the arena: "stream:ROWS", "sliding:ROWS" or "external", as
+    for `--input`.
+    """
     kernels: str = ""
-    """Whose kernels tensors may share bytes under, where only builtin operators run: one of `--kernels`, or ANY."""
+    """Kernels under which tensors may share bytes, for models of builtin operators: a value of `--kernels`, or ANY."""
 
     def __bool__(self) -> bool:
         return bool(self.inputs or self.outputs or self.input or self.kernels)
 
     def to_json(self) -> dict[str, Any]:
-        """The value of the key "interface".
+        """Return the value of the key "interface".
 
         >>> Changes().to_json()
         {'inputs': [], 'outputs': []}
@@ -69,13 +70,13 @@ class Changes:
 
 
 def format_of(tensor: Tensor) -> Format:
-    """The format of a border tensor, which is quantized per tensor or not at all."""
+    """Return the format of an input or output, which is quantized per tensor or not at all."""
     q = tensor.quantization
     return Format(tensor.dtype) if q is None else Format(tensor.dtype, q.scale[0], q.zero_point[0])
 
 
 def metadata(tree: Any, name: str) -> bytes | None:
-    """The data of the entry `name` of a schema ModelT's metadata, None when there is no such entry."""
+    """Return the data of the metadata entry `name` of a schema ModelT, or None if there is none."""
     for entry in tree.metadata or ():
         if text(entry.name) == name:
             data = tree.buffers[entry.buffer].data
@@ -84,13 +85,13 @@ def metadata(tree: Any, name: str) -> bytes | None:
 
 
 def record(changes: Changes) -> bytes:
-    """The data of the metadata entry METADATA."""
+    """Return the data of the metadata entry METADATA."""
     said = {"input": changes.input, "kernels": changes.kernels}
     return json.dumps({"interface": changes.to_json()} | {key: what for key, what in said.items() if what}).encode()
 
 
 def changes_of(metadata: bytes | None) -> Changes:
-    """The changes that a model's metadata entry METADATA records; none when the model has no such entry."""
+    """Return the changes that the metadata entry METADATA records; no entry means no changes."""
     if metadata is None:
         return Changes()
     try:
@@ -100,7 +101,7 @@ def changes_of(metadata: bytes | None) -> Changes:
         return Changes(inputs, outputs, str(document.get("input", "")), str(document.get("kernels", "")))
     except (ValueError, TypeError, KeyError, AttributeError) as error:
         raise InterfaceError(
-            f"the record of interface changes cannot be read: {error!r}",
+            f"the record of interface changes is unreadable: {error!r}",
             code="interface_record",
             where=f"metadata '{METADATA}'",
             hint="rewrite the model again",
@@ -108,9 +109,9 @@ def changes_of(metadata: bytes | None) -> Changes:
 
 
 def with_whole_input(original: Graph, rewritten: Graph, changes: Changes) -> Graph:
-    """The rewritten model as if its input were in the arena: what its frames look like.
+    """Return the rewritten graph with its whole input in the arena, which shows the shape of a frame.
 
-    Raises InterfaceError where the two cannot be of one origin.
+    Raises InterfaceError if the two models cannot have the same origin.
     """
     if not changes.input:
         return rewritten
@@ -120,7 +121,7 @@ def with_whole_input(original: Graph, rewritten: Graph, changes: Changes) -> Gra
     old = original.tensors[original.inputs[0]]
     if not external:
         new = rewritten.tensors[rewritten.inputs[0]]
-        slides = changes.input.startswith("sliding")  # by rows that need not divide the window
+        slides = changes.input.startswith("sliding")  # the pushed rows need not divide the window
         if not new.elements or (old.elements % new.elements and not slides):
             raise _differs(f"shape {list(old.shape)}", f"pushes of {list(new.shape)}", where)
         return replace(rewritten, tensors={**rewritten.tensors, new.id: replace(new, shape=old.shape)})
@@ -133,8 +134,8 @@ def with_whole_input(original: Graph, rewritten: Graph, changes: Changes) -> Gra
 
 
 def compare(original: Graph, rewritten: Graph, changes: Changes) -> None:
-    """Raises InterfaceError unless the two differ in the recorded changes only: same names, shapes, types and scales,
-    in the same order.
+    """Raise InterfaceError unless both have the same names, shapes, types and scales in the same order, except for the
+    recorded changes.
     """
     _compare_side("input", _border(original, original.inputs), _border(rewritten, rewritten.inputs), changes.inputs)
     _compare_side("output", _border(original, original.outputs), _border(rewritten, rewritten.outputs), changes.outputs)
@@ -165,7 +166,7 @@ def _compare_side(side: str, before: Sequence[Tensor], after: Sequence[Tensor], 
 
 def _differs(before: str, after: str, where: str) -> InterfaceError:
     return InterfaceError(
-        f"the interfaces differ for no recorded reason: {before} became {after}",
+        f"the interfaces differ without a recorded change: {before} became {after}",
         code="interfaces_differ",
         where=where,
         hint="compare a model with its own rewrite",

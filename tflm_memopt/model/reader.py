@@ -1,4 +1,4 @@
-"""Bytes -> Model: the schema's object tree, lossless, and the graph of subgraph 0 as plain data."""
+"""Reads bytes into a Model: the schema's object tree without loss, and the graph of subgraph 0 as plain data."""
 
 from __future__ import annotations
 
@@ -22,16 +22,16 @@ CUSTOM = "CUSTOM"
 """Op.type of a custom operator; its options are `custom_code` (str) and `custom_options` (bytes)."""
 
 SUB_BYTE_BITS: Mapping[str, int] = {"INT4": 4, "INT2": 2, "UINT4": 4}
-"""Types that the file packs, several values a byte. Constants of INT4 are unpacked to int8, the others stay packed."""
+"""Types with several values per byte in the file. INT4 constants are unpacked to int8; the others stay packed."""
 
 MAX_TENSOR_BYTES = 1 << 26
-"""Bytes of one tensor at most: what takes more is no model for a microcontroller, or damaged."""
+"""Limit of a tensor in bytes; a larger one is damaged or not meant for a microcontroller."""
 
 MOST_READ = 8
-"""Models that are kept, as a conversion and what is written of it read the same bytes several times."""
+"""Number of cached models, since a conversion and its emitters read the same bytes several times."""
 
 _DAMAGE = (struct.error, ValueError, IndexError, TypeError, KeyError, AttributeError, OverflowError, MemoryError)
-"""What the object API raises when operator options are damaged."""
+"""Exceptions of the object API for damaged operator options."""
 
 
 def _names(enum: type) -> dict[int, str]:
@@ -46,11 +46,13 @@ _ENUM_OPTIONS = {"padding": _names(schema.Padding), "fusedActivationFunction": _
 
 @dataclass(frozen=True, slots=True)
 class Model:
-    """A model as read. `tree` is a schema ModelT: never edit it in place, writer.edit() gives a copy to edit."""
+    """A model as read from a file. Do not edit `tree`, a schema ModelT, in place; writer.edit() returns a
+    copy to edit.
+    """
 
     tree: Any
     graph: Graph
-    """Subgraph 0, the one that TFLM runs first."""
+    """Subgraph 0, which TFLM runs first."""
 
     @property
     def subgraphs(self) -> int:
@@ -63,17 +65,17 @@ class Model:
 
     @property
     def free_batch(self) -> bool:
-        """Whether the first dimension of an input is free: converters then write 1 into its shape."""
+        """Whether the first dimension of an input is free, in which case converters write 1 into its shape."""
         signatures = (_ints(self.tree.subgraphs[0].tensors[t].shapeSignature) for t in self.graph.inputs)
         return any(signature and signature[0] < 0 for signature in signatures)
 
 
 @functools.lru_cache(maxsize=MOST_READ)
 def read(data: bytes) -> Model:
-    """The model in `data`, the bytes of a .tflite file. The last ones are kept: many ask for the same.
+    """Return the model in `data`, the bytes of a .tflite file. The last results are cached.
 
-    Raises ModelError, and nothing else, for bytes that are no model: a wrong identifier, truncation, an index out of
-    range, a shape that contradicts its buffer, another schema version.
+    Raises ModelError, and nothing else, for bytes that are not a valid model: a wrong identifier, truncation, an index
+    out of range, a shape that contradicts its buffer, another schema version.
     """
     flatbuffer.check(data)
     try:
@@ -92,7 +94,7 @@ def read(data: bytes) -> Model:
 
 
 def _graph(tree: Any, number: int) -> Graph:
-    """Subgraph `number` of a schema ModelT as plain data; raises ModelError where it contradicts itself."""
+    """Return subgraph `number` of a schema ModelT as plain data. Raises ModelError if it is inconsistent."""
     subgraph = tree.subgraphs[number]
     prefix = f"subgraph {number}, " if number else ""
     tensors = {i: _tensor(tree, i, t, prefix) for i, t in enumerate(_items(subgraph.tensors))}
@@ -105,7 +107,7 @@ def _graph(tree: Any, number: int) -> Graph:
 
 
 def describe(op: Op, tensor: Tensor | None = None) -> str:
-    """Where something is, for error messages.
+    """Return a description of an operator or tensor for error messages.
 
     >>> describe(Op(3, "ADD", (), ()), Tensor(7, "sum", (1,), "INT8"))
     "operator 3 ADD, tensor 7 'sum'"
@@ -115,7 +117,7 @@ def describe(op: Op, tensor: Tensor | None = None) -> str:
 
 
 def text(value: bytes | str | None) -> str:
-    """A schema string, which the object API gives as bytes or None."""
+    """Return a schema string, which the object API gives as bytes or None."""
     return value.decode("utf-8", "replace") if isinstance(value, bytes) else value or ""
 
 
@@ -130,7 +132,7 @@ def _ints(vector: Any) -> tuple[int, ...]:
 def _check_tree(tree: Any) -> None:
     if tree.version != SCHEMA_VERSION:
         raise ModelError(
-            f"schema version {tree.version}: only version {SCHEMA_VERSION} is known",
+            f"schema version {tree.version} is not supported, only version {SCHEMA_VERSION}",
             code="schema_version",
             hint="convert the model again",
         )
@@ -170,30 +172,30 @@ def _tensor(tree: Any, index: int, t: Any, prefix: str) -> Tensor:
     if not 0 <= t.buffer < len(tree.buffers):
         raise _out_of_range(f"buffer {t.buffer}", len(tree.buffers), where)
     raw, data = np.asarray(_items(tree.buffers[t.buffer].data), np.uint8), None
-    if raw.size and not t.isVariable:  # a variable gets zeroed memory, whatever the file has (AllocateVariables)
+    if raw.size and not t.isVariable:  # TFLM zeroes variables whatever the file contains (AllocateVariables)
         data = _constant(raw, dtype, shape, t.sparsity is not None, where)
     quantization = _quantization(t.quantization, where)
     tensor = Tensor(index, name, shape, dtype, quantization, data, bool(t.isVariable), dynamic)
-    nbytes = abs(tensor.nbytes)  # a dimension that is not known is negative
+    nbytes = abs(tensor.nbytes)  # an unknown dimension is negative
     if not tensor.constant and nbytes > MAX_TENSOR_BYTES:
         raise ModelError(
-            f"shape {list(shape)} of {dtype} needs {nbytes:,} B, at most {MAX_TENSOR_BYTES:,} B are planned",
+            f"shape {list(shape)} of {dtype} needs {nbytes:,} B, more than the limit of {MAX_TENSOR_BYTES:,} B",
             code="tensor_too_large",
             where=where,
-            hint="a smaller model: no microcontroller has so much RAM; or the file is damaged",
+            hint="use a smaller model, since no microcontroller has this much RAM; or the file is damaged",
         )
     return tensor
 
 
 def _constant(raw: NDArray[np.uint8], dtype: str, shape: tuple[int, ...], sparse: bool, where: str) -> NDArray[Any]:
-    """The values in `shape`; the bytes themselves for types that NumPy lacks."""
+    """Return the values in `shape`, or the raw bytes for types that NumPy lacks."""
     if sparse or dtype in ("STRING", "RESOURCE", "VARIANT"):
         return raw
     bits = SUB_BYTE_BITS.get(dtype, 8 * ITEM_BYTES.get(dtype, 0))
     expected = -(-math.prod(shape) * bits // 8)
     if bits and expected != raw.size:
         raise ModelError(
-            f"shape {list(shape)} of {dtype} needs {expected:,} B, its buffer has {raw.size:,} B",
+            f"shape {list(shape)} of {dtype} needs {expected:,} B, but its buffer has {raw.size:,} B",
             code="constant_too_short",
             where=where,
             hint="convert the model again",
@@ -207,13 +209,13 @@ def _constant(raw: NDArray[np.uint8], dtype: str, shape: tuple[int, ...], sparse
 
 
 def _unpacked(raw: NDArray[np.uint8], count: int) -> NDArray[np.int8]:
-    """int4, the low half of a byte first: UnpackDenseInt4IntoInt8 (kernels/internal/portable_tensor_utils.cc)."""
+    """Unpack int4, low half first: UnpackDenseInt4IntoInt8 (kernels/internal/portable_tensor_utils.cc)."""
     halves = np.stack([raw << 4, raw & 0xF0], axis=-1).reshape(-1)[:count]
     return halves.view(np.int8) >> 4
 
 
 def _quantization(q: Any, where: str) -> Quantization | None:
-    """As TFLM has it (micro_allocator.cc): scales without zero points are none."""
+    """Return the quantization as TFLM reads it (micro_allocator.cc), which ignores scales without zero points."""
     if q is None or not len(_items(q.scale)) or not len(_items(q.zeroPoint)):
         return None
     scale, zero_point = tuple(np.asarray(q.scale).tolist()), _ints(q.zeroPoint)
@@ -259,9 +261,9 @@ def _op(tree: Any, index: int, o: Any, tensors: Mapping[TensorId, Tensor], prefi
 
 
 def _options(table: Any, kind: str) -> dict[str, Any]:
-    """All fields of an options table by schema name; padding and fused activation by their names.
+    """Return all fields of an options table by schema name, with padding and fused activation by their names.
 
-    None of a table that is another operator's: TFLM's parsers do not look into it.
+    The result is empty for a table that belongs to another operator, which TFLM's parsers ignore.
     """
     owner = type(table).__name__.removesuffix("OptionsT").lower()
     foreign = owner != kind.replace("_", "").lower() and owner in _NAMES
@@ -284,7 +286,7 @@ def _indices(vector: Iterable[int] | None, count: int, where: str, *, optional: 
 
 
 def _check_order(graph: Graph, prefix: str) -> None:
-    """Operators must be listed in the order in which they run, and write each tensor once."""
+    """Raise ModelError unless operators are listed in execution order and write each tensor once."""
     writer = {t: op for op in reversed(graph.ops) for t in op.outputs}
     done: set[TensorId] = set()
     for op in graph.ops:
@@ -292,7 +294,7 @@ def _check_order(graph: Graph, prefix: str) -> None:
             if t in writer and t not in done:
                 where = f"{prefix}{describe(op, graph.tensors[t])}"
                 raise ModelError(
-                    f"it reads a tensor that operator {writer[t].index} writes later",
+                    f"the operator reads a tensor that operator {writer[t].index} writes later",
                     code="read_before_written",
                     where=where,
                     hint="convert the model again",
@@ -301,7 +303,7 @@ def _check_order(graph: Graph, prefix: str) -> None:
             if t in done or graph.tensors[t].constant or t in graph.inputs:
                 where = f"{prefix}{describe(op, graph.tensors[t])}"
                 raise ModelError(
-                    "it writes a tensor that has a value already",
+                    "the operator writes a tensor that already has a value",
                     code="written_twice",
                     where=where,
                     hint="convert the model again",

@@ -1,4 +1,4 @@
-"""Model -> bytes, and the few edits that a rewrite makes, on a copy of the schema's object tree."""
+"""Writes a Model, and edits a copy of the schema's object tree for rewrites."""
 
 from __future__ import annotations
 
@@ -17,15 +17,15 @@ from tflm_memopt.model.graph import ABSENT
 from tflm_memopt.model.reader import Model, text
 
 ALIGNMENT = 16
-"""schema.fbs: Buffer.data (force_align: 16), which Python's object API ignores."""
+"""Alignment of Buffer.data in schema.fbs (force_align: 16), which Python's object API ignores."""
 
 PLACEHOLDER_FOR_GREATER = schema.BuiltinOperator.PLACEHOLDER_FOR_GREATER_OP_CODES
 
 
 def write(tree: Any) -> bytes:
-    """The bytes of a schema ModelT, every non-empty buffer at a multiple of 16 bytes, which is checked afterwards.
+    """Return the bytes of a schema ModelT, with every non-empty buffer at a checked multiple of 16 bytes.
 
-    Lossless: reading the result gives an equal tree. `tree` itself is not changed.
+    The result is lossless: reading it gives an equal tree. `tree` itself is not changed.
     """
     shallow = copy.copy(tree)
     shallow.buffers = [_AlignedBuffer(b) for b in tree.buffers or ()]
@@ -38,15 +38,15 @@ def write(tree: Any) -> bytes:
 
 
 def check_alignment(data: bytes) -> None:
-    """Raises ModelError unless every buffer of a .tflite file lies at a multiple of 16 bytes, as kernels may assume."""
+    """Raise ModelError unless every buffer of a .tflite file is at a multiple of 16 bytes, as kernels may assume."""
     model = schema.Model.GetRootAs(data, 0)
     for index in range(model.BuffersLength()):
-        table = model.Buffers(index)._tab  # the accessors give the data, not where it lies
-        field = table.Offset(4)  # Buffer.data, the first slot
+        table = model.Buffers(index)._tab  # the accessors return the data, not its position
+        field = table.Offset(4)  # Buffer.data is the first slot
         if field and table.VectorLen(field) and table.Vector(field) % ALIGNMENT:
             offset = table.Vector(field)
             raise ModelError(
-                f"data at byte {offset:,}, not at a multiple of {ALIGNMENT}",
+                f"the data starts at byte {offset:,}, which is not a multiple of {ALIGNMENT}",
                 code="misaligned_data",
                 where=f"buffer {index}",
                 hint="write the model with tflm-memopt, or flatbuffers in C++",
@@ -54,7 +54,7 @@ def check_alignment(data: bytes) -> None:
 
 
 class _Builder(flatbuffers.Builder):  # type: ignore[misc]
-    """Writes equal strings once: tensor names recur in signatures."""
+    """Writes equal strings once, since signatures repeat tensor names."""
 
     def __init__(self, size: int) -> None:
         super().__init__(size)
@@ -92,12 +92,12 @@ class _AlignedBuffer:
 
 
 def edit(model: Model) -> Any:
-    """A deep copy of the model's tree, to be changed by the functions below and written."""
+    """Return a deep copy of the model's tree, for the functions below."""
     return copy.deepcopy(model.tree)
 
 
 def add_buffer(tree: Any, data: bytes | NDArray[Any]) -> int:
-    """Adds a buffer; gives its index."""
+    """Add a buffer and return its index."""
     raw = data if isinstance(data, bytes) else data.tobytes()
     tree.buffers.append(schema.BufferT(data=np.frombuffer(raw, np.uint8)))
     return len(tree.buffers) - 1
@@ -114,9 +114,9 @@ def add_tensor(
     zero_point: ArrayLike = (),
     variable: bool = False,
 ) -> int:
-    """Adds a tensor to the main subgraph; gives its index.
+    """Add a tensor to the main subgraph and return its index.
 
-    dtype: a schema name (INT8). buffer: an activation has 0, the empty one.
+    dtype: a schema name (INT8). buffer: 0, the empty buffer, for an activation.
     """
     quantization = None
     if np.size(scale):
@@ -138,7 +138,9 @@ def add_tensor(
 
 
 def add_opcode(tree: Any, operator: str, *, custom_code: str | None = None, version: int = 1) -> int:
-    """The index of an operator code, added unless it is there. `operator` is a schema name (CONV_2D, CUSTOM)."""
+    """Return the index of an operator code, which is added if missing. `operator` is a schema name
+    (CONV_2D, CUSTOM).
+    """
     code = getattr(schema.BuiltinOperator, operator)
     for index, known in enumerate(tree.operatorCodes):
         if _code(known) == code and text(known.customCode) == (custom_code or "") and known.version == version:
@@ -154,7 +156,7 @@ def add_opcode(tree: Any, operator: str, *, custom_code: str | None = None, vers
 
 
 def operator(opcode: int, inputs: Sequence[int], outputs: Sequence[int], custom_options: bytes = b"") -> Any:
-    """A schema OperatorT without builtin options."""
+    """Return a schema OperatorT without builtin options."""
     return schema.OperatorT(
         opcodeIndex=opcode,
         inputs=np.asarray(inputs, np.int32),
@@ -164,7 +166,7 @@ def operator(opcode: int, inputs: Sequence[int], outputs: Sequence[int], custom_
 
 
 def set_metadata(tree: Any, name: str, data: bytes | NDArray[Any]) -> None:
-    """Adds the metadata entry `name`, or replaces it."""
+    """Add or replace the metadata entry `name`."""
     buffer = add_buffer(tree, data)
     kept = [m for m in tree.metadata or [] if text(m.name) != name]
     tree.metadata = [*kept, schema.MetadataT(name=name, buffer=buffer)]
@@ -175,7 +177,7 @@ def rename_tensor(tree: Any, tensor: int, name: str, *, subgraph: int = 0) -> No
 
 
 def replace_interface(tree: Any, replaced: Mapping[int, int], *, subgraph: int = 0) -> None:
-    """Makes other tensors the model's inputs and outputs (old -> new), in its signatures, too."""
+    """Replace inputs and outputs of the model (old -> new), also in its signatures."""
     graph = tree.subgraphs[subgraph]
     graph.inputs, graph.outputs = (_mapped(v, replaced) for v in (graph.inputs, graph.outputs))
     for entry in _signature_entries(tree, subgraph):
@@ -183,7 +185,7 @@ def replace_interface(tree: Any, replaced: Mapping[int, int], *, subgraph: int =
 
 
 def drop_input(tree: Any, tensor: int, *, subgraph: int = 0) -> None:
-    """Takes an input away from the model, and from its signatures."""
+    """Remove an input from the model and its signatures."""
     graph = tree.subgraphs[subgraph]
     graph.inputs = np.asarray([i for i in graph.inputs if i != tensor], np.int32)
     for signature in tree.signatureDefs or ():
@@ -192,9 +194,9 @@ def drop_input(tree: Any, tensor: int, *, subgraph: int = 0) -> None:
 
 
 def drop_unused(tree: Any) -> Mapping[int, int]:
-    """Drops tensors of subgraph 0 that nothing names, then buffers and operator codes; all indices follow.
+    """Drop unused tensors of subgraph 0, then unused buffers and operator codes, and renumber all indices.
 
-    Gives old -> new of the tensors that are left. Buffer 0 stays, the empty one by convention.
+    Returns the new index of each remaining tensor. Buffer 0, which is empty by convention, stays.
     """
     tensors = _drop_tensors(tree, 0)
     _drop_opcodes(tree)
@@ -226,7 +228,7 @@ def _drop_opcodes(tree: Any) -> None:
 
 
 def _drop_buffers(tree: Any) -> None:
-    """Deprecated Model.metadata_buffer counts as a user."""
+    """Drop unused buffers. The deprecated Model.metadata_buffer counts as a user."""
     tensors = [t for g in tree.subgraphs for t in g.tensors or ()]
     old_style = [int(b) for b in ([] if tree.metadataBuffer is None else tree.metadataBuffer)]
     new = _renumber({0, *old_style, *(t.buffer for t in tensors), *(m.buffer for m in tree.metadata or ())})

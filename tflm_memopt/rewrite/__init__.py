@@ -1,1 +1,1 @@
-"""Rewrites of the graph that change no output: fewer forms, an int8 border."""
+"""Rewrites of the graph that keep all outputs: canonicalisation, and int8 inputs and outputs."""

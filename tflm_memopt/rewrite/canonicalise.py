@@ -1,7 +1,7 @@
-"""Graph -> equivalent graph in fewer forms, so that more of it runs row by row.
+"""Rewrites a graph to an equivalent one with fewer forms, so that more operators run row by row.
 
-Each rule is a row of RULES: match -> check -> rewrite. A refusal names the place and the reason; the operators then
-stay as they are. The output bytes never change.
+Each rule is a row of RULES with match, check and rewrite. A refusal names the place and the reason; its operators then
+stay unchanged. The output bytes never change.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ RULES: tuple[Rule, ...] = (
 
 @dataclass(frozen=True, slots=True)
 class LeftAlone:
-    """A match that was left alone."""
+    """A match that was not rewritten."""
 
     rule: str
     where: str
@@ -47,14 +47,14 @@ class LeftAlone:
 
 @dataclass(frozen=True, slots=True)
 class Canonical:
-    """The rewritten graph, and what was left alone."""
+    """The rewritten graph, and the matches that were not rewritten."""
 
     graph: Graph
     refusals: tuple[LeftAlone, ...] = ()
 
 
 def canonicalise(graph: Graph, left_alone: Collection[int] = ()) -> Canonical:
-    """Known integers become constants; then all RULES, in their order, wherever they do not touch the model's operators
+    """Replace known integers by constants, then apply all RULES in order, except to operators with indices
     `left_alone`.
     """
     refusals: list[LeftAlone] = []
@@ -66,7 +66,7 @@ def canonicalise(graph: Graph, left_alone: Collection[int] = ()) -> Canonical:
 
 
 def views(graph: Graph) -> Mapping[TensorId, TensorId]:
-    """The tensor that holds the bytes of each VIEW's output."""
+    """For each VIEW's output, return the tensor that holds its bytes."""
     storage: dict[TensorId, TensorId] = {}
     for op in graph.ops:
         if op.type == VIEW:

@@ -1,7 +1,7 @@
-"""`--int8-io`: the model's inputs and outputs become the int8 tensors behind QUANTIZE and before DEQUANTIZE.
+"""`--int8-io`: replaces the model's inputs and outputs by the int8 tensors after QUANTIZE and before DEQUANTIZE.
 
-The conversion then is the caller's: q = round(x / scale) + zero_point, and x = (q - zero_point) * scale. A uint8
-interface becomes int8 by q = u - 128.
+The caller then converts: q = round(x / scale) + zero_point, and x = (q - zero_point) * scale. A uint8 interface becomes
+int8 by q = u - 128.
 """
 
 from __future__ import annotations
@@ -20,18 +20,18 @@ CONVERTIBLE = ("FLOAT32", "UINT8")
 
 @dataclass(frozen=True, slots=True)
 class Int8Interface:
-    """The graph with int8 inputs and outputs; what changed and what could not."""
+    """The graph with int8 inputs and outputs, the changes, and the reasons against further changes."""
 
     graph: Graph
     changes: Changes
     replaced: Mapping[TensorId, TensorId]
-    """Tensors of the old interface -> those of the new one."""
+    """The new tensor for each tensor of the old interface."""
     refusals: tuple[LeftAlone, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class _Border:
-    """An input or output, and the operator that converts it: `outer` is the model's, `inner` the int8 tensor."""
+    """An input or output with its conversion operator: `outer` is the model's tensor, `inner` the int8 tensor."""
 
     index: int
     outer: Tensor
@@ -43,9 +43,9 @@ class _Border:
 
 
 def int8_io(graph: Graph) -> Int8Interface:
-    """Removes QUANTIZE at float32 or uint8 inputs, DEQUANTIZE (or QUANTIZE to uint8) at such outputs.
+    """Remove QUANTIZE at float32 or uint8 inputs, and DEQUANTIZE (or QUANTIZE to uint8) at such outputs.
 
-    Operators keep their indices. The int8 tensors take the names of the ones that they replace, which are unused then.
+    Operators keep their indices. The int8 tensors get the names of the tensors that they replace, which become unused.
     """
     inputs, refused_inputs = _borders(graph, graph.inputs, _input_border, ())
     outputs, refused_outputs = _borders(graph, graph.outputs, _output_border, inputs)
@@ -87,7 +87,7 @@ def _borders(
 def _input_border(graph: Graph, index: int, outer: Tensor) -> _Border | str:
     readers = graph.consumers(outer.id)
     if len(readers) != 1 or readers[0].type != "QUANTIZE" or outer.id in graph.outputs:
-        return "not one QUANTIZE alone reads it"
+        return "it is not read by exactly one QUANTIZE"
     inner = _first(graph, readers[0].outputs)
     return _Border(index, outer, inner, readers[0]) if inner else "its QUANTIZE writes nothing"
 
@@ -104,18 +104,18 @@ def _output_border(graph: Graph, index: int, outer: Tensor) -> _Border | str:
 
 
 def _first(graph: Graph, tensors: Sequence[TensorId]) -> Tensor | None:
-    """The first of an operator's tensors; a damaged one may have none."""
+    """Return the first of an operator's tensors, or None for a damaged operator without tensors."""
     return graph.tensors.get(tensors[0]) if tensors else None
 
 
 def _reason(graph: Graph, border: _Border, taken: Sequence[_Border]) -> str | None:
-    """Why the conversion must stay in the model."""
+    """Return why the conversion must stay in the model, or None."""
     inner, outer = border.inner, border.outer
     q, u = inner.quantization, outer.quantization
     if inner.dtype != "INT8" or q is None or len(q.scale) != 1 or inner.constant:
-        return f"tensor {inner.id} '{inner.label}' is no int8 activation with one scale"
+        return f"tensor {inner.id} '{inner.label}' is not an int8 activation with one scale"
     if inner.id in (*graph.inputs, *graph.outputs, *(b.inner.id for b in taken)):
-        return f"tensor {inner.id} '{inner.label}' is an input or output already"
+        return f"tensor {inner.id} '{inner.label}' is already an input or output"
     if outer.dtype == "UINT8" and (
         u is None or u.scale != q.scale or u.zero_point[0] - q.zero_point[0] != UINT8_OFFSET
     ):
@@ -124,7 +124,7 @@ def _reason(graph: Graph, border: _Border, taken: Sequence[_Border]) -> str | No
 
 
 def _without(graph: Graph, border: _Border) -> Graph:
-    """The graph with the int8 tensor in the place of the model's."""
+    """Return the graph with the int8 tensor in place of the model's."""
     old, new = border.outer, border.inner
     tensors = {
         **graph.tensors,

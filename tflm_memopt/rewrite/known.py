@@ -1,7 +1,7 @@
-"""Integers that are known before run time: shapes, and what is computed from shapes and constants.
+"""Evaluates integers that are known before run time: shapes, and values computed from shapes and constants.
 
-Converters leave SHAPE -> STRIDED_SLICE -> PACK -> RESHAPE behind where a batch had no size yet. Once shapes are fixed,
-all of it is constant.
+Converters leave SHAPE -> STRIDED_SLICE -> PACK -> RESHAPE where the batch size was unknown. With fixed shapes, all of
+it is constant.
 """
 
 from __future__ import annotations
@@ -19,18 +19,20 @@ from tflm_memopt.ops.context import OperatorContext
 
 Values = NDArray[Any]
 Evaluate = Callable[[OperatorContext, Sequence[Values]], Values]
-"""What an operator makes of the values of all its operands. Raises what NumPy raises when they do not fit."""
+"""Function that computes an operator from the values of all operands. It raises NumPy's exceptions if they
+do not fit.
+"""
 
 INTEGERS: Mapping[str, Any] = {"INT32": np.iinfo(np.int32), "INT64": np.iinfo(np.int64)}
 MOST = 1024
-"""Elements of a tensor that is evaluated: shapes are short, and other integers are the model's business."""
+"""Limit of the elements of an evaluated tensor; shapes are short, and other integers belong to the model."""
 
 
 def with_known(graph: Graph, left_alone: Collection[int] = ()) -> Graph:
-    """The graph with constants as operands where values are known; what only made those goes.
+    """Return the graph with known values as constants, and without the operators that only computed them.
 
-    Operators `left_alone` keep their operands, and so do those that compute known values. A new constant has a new
-    tensor: an operator that reads one and stays builtin is told from those that the file has.
+    Operators `left_alone`, and those that compute known values, keep their operands. A new constant gets a new tensor,
+    so that a builtin operator that reads it can be distinguished from operators that read the file's own constants.
     """
     values, makers = _evaluated(graph)
     if not makers:
@@ -45,7 +47,7 @@ def with_known(graph: Graph, left_alone: Collection[int] = ()) -> Graph:
 
 
 def _evaluated(graph: Graph) -> tuple[Mapping[TensorId, Values], Collection[int]]:
-    """The tensors whose values are known though an operator computes them, and the operators that do, by Op.index."""
+    """Return the tensors with known values that operators compute, and the indices of these operators."""
     values: dict[TensorId, Values] = {}
     makers: set[int] = set()
     for op in graph.ops:
@@ -57,7 +59,7 @@ def _evaluated(graph: Graph) -> tuple[Mapping[TensorId, Values], Collection[int]
 
 
 def _value(graph: Graph, op: Op, known: Mapping[TensorId, Values]) -> Values | None:
-    """What an operator computes, None when that is not known before run time."""
+    """Return what an operator computes, or None if it is unknown before run time."""
     if op.type not in EVALUATED or len(op.outputs) != 1 or not op.inputs or ABSENT in op.inputs:
         return None
     target = graph.tensors[op.outputs[0]]
@@ -118,7 +120,7 @@ def _reshaped(context: OperatorContext, x: Sequence[Values]) -> Values:
 
 
 def _plain(compute: Callable[[Values, Values], Values]) -> Evaluate:
-    """Element by element; a result that does not fit is not known."""
+    """Return an element-wise function. A result that does not fit is unknown."""
 
     def evaluate(context: OperatorContext, x: Sequence[Values]) -> Values:
         a, b = x
@@ -153,4 +155,6 @@ EVALUATED: Mapping[str, Evaluate] = {
     "MAXIMUM": _plain(np.maximum),
     "MINIMUM": _plain(np.minimum),
 }
-"""By TFLite's operator names: those that TFLM has for integers (GATHER, REDUCE_PROD and DIV it has not)."""
+"""Functions by TFLite's operator name, for the integer operators that TFLM supports (GATHER, REDUCE_PROD and DIV are
+not among them).
+"""

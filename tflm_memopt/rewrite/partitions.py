@@ -1,4 +1,4 @@
-"""A model cut where one tensor crosses, into models that run one behind the other."""
+"""Cuts a model at points that one tensor crosses, into models that run one after the other."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ from tflm_memopt.model.reader import Model
 from tflm_memopt.model.writer import drop_unused, edit, write
 
 NEAREST = 3
-"""Cuts that are named where one is impossible."""
+"""Number of possible cuts that are suggested for an impossible one."""
 
 
 def partitions(model: Model, starts: Sequence[int]) -> list[bytes]:
-    """The models of a pipeline: the first has the operators before starts[0], the last those from starts[-1] on.
+    """Return the models of a pipeline: the first has the operators before starts[0], the last those from starts[-1] on.
 
-    Each has one input and one output at a cut. Raises UsageError where they would feed each other in a cycle, where a
-    cut is crossed by anything but one tensor, and for a model of several subgraphs.
+    Each has one input and one output per cut. Raises UsageError if the models would feed each other in a cycle, if
+    several tensors cross a cut, and for a model of several subgraphs.
     """
     graph = model.graph
     last = len(graph.ops) - 1
@@ -28,13 +28,13 @@ def partitions(model: Model, starts: Sequence[int]) -> list[bytes]:
         raise UsageError(
             f"partitions that start at operators {', '.join(map(str, starts))} would feed each other in a cycle",
             code="app_pipeline_cycle",
-            hint=f"some of the operators 1 to {last}, in order",
+            hint=f"give increasing operators from 1 to {last}",
         )
     if model.subgraphs > 1:
         raise UsageError(
-            f"a model of {model.subgraphs} subgraphs is no pipeline",
+            f"a model of {model.subgraphs} subgraphs cannot be a pipeline",
             code="app_pipeline_subgraphs",
-            hint="one without resource variables and control flow",
+            hint="use a model without resource variables and control flow",
         )
     borders = [_border(graph, start) for start in starts]
     inputs = [graph.inputs, *((t,) for t in borders)]
@@ -44,14 +44,16 @@ def partitions(model: Model, starts: Sequence[int]) -> list[bytes]:
 
 
 def crossing(graph: Graph, start: int) -> list[TensorId]:
-    """Tensors that exist before operator `start`, and are read by it or behind it, or are the model's outputs."""
+    """Return the tensors that exist before operator `start` and that it or later operators read, or that
+    are outputs.
+    """
     made = {*graph.inputs, *(t for op in graph.ops[:start] for t in op.outputs)}
     read = {*graph.outputs, *(t for op in graph.ops[start:] for t in op.inputs)}
     return sorted(made & read)
 
 
 def _border(graph: Graph, start: int) -> TensorId:
-    """The tensor that crosses a cut."""
+    """Return the tensor that crosses a cut."""
     found = crossing(graph, start)
     if len(found) != 1:
         names = ", ".join(f"'{graph.tensors[t].label}'" for t in found)
@@ -60,13 +62,15 @@ def _border(graph: Graph, start: int) -> TensorId:
         raise UsageError(
             f"{len(found)} tensors cross where operator {start} {graph.ops[start].type} starts a partition: {names}",
             code="app_pipeline_cut",
-            hint=f"one tensor crosses at operator {', '.join(map(str, near))}" if near else "a model without pipeline",
+            hint=f"one tensor crosses at operator {', '.join(map(str, near))}"
+            if near
+            else "run the model without a pipeline",
         )
     return found[0]
 
 
 def _part(model: Model, ops: tuple[int, int], inputs: Sequence[TensorId], outputs: Sequence[TensorId]) -> bytes:
-    """The model of some operators. Signatures name inputs and outputs that it does not have, and go."""
+    """Return the model of some operators, without signatures, since these would name missing inputs and outputs."""
     tree = edit(model)
     graph = tree.subgraphs[0]
     graph.operators = graph.operators[slice(*ops)]

@@ -1,4 +1,4 @@
-"""A graph while operators of it are replaced by others that make parts of what they made."""
+"""Builder of a graph in which operators are replaced by others that compute parts of their outputs."""
 
 from __future__ import annotations
 
@@ -11,20 +11,20 @@ import numpy as np
 from tflm_memopt.model.graph import Graph, Op, Quantization, Tensor, TensorId
 
 PART = "part"
-"""Own key of Op.options: tiling made the operator, of the one that it stands for, if any."""
+"""Our own key of Op.options: marks an operator that tiling created."""
 
 
 def data_of(graph: Graph, tensor: TensorId) -> Any:
-    """A constant's values."""
+    """Return a constant's values."""
     data = graph.tensors[tensor].data
     if data is None:
-        raise ValueError(f"tensor {tensor} is no constant")
+        raise ValueError(f"tensor {tensor} is not a constant")
     return data
 
 
 @dataclass
 class Parts:
-    """The operators and tensors that are new so far."""
+    """The operators and tensors created so far."""
 
     graph: Graph
     tensors: dict[TensorId, Tensor] = field(init=False)
@@ -36,7 +36,7 @@ class Parts:
         self._last = max(self.tensors, default=-1)
 
     def slice_of(self, x: TensorId, axis: int, first: int, end: int) -> TensorId:
-        """Elements [first, end) of a tensor along an axis; the tensor itself where these are all."""
+        """Return elements [first, end) of a tensor along an axis, or the tensor itself if these are all."""
         whole = self.tensors[x]
         if (first, end) == (0, whole.shape[axis]):
             return x
@@ -46,17 +46,17 @@ class Parts:
         return self.add("SLICE", [x, *operands], self.like(whole, tuple(shape)), {})
 
     def padded(self, x: TensorId, down: tuple[int, int], across: tuple[int, int]) -> TensorId:
-        """A map with margins of its zero point."""
+        """Return a feature map with margins of its zero point."""
         _, h, w, c = (whole := self.tensors[x]).shape
         margins = self.constant([[0, 0], list(down), list(across), [0, 0]])
         return self.add("PAD", [x, margins], self.like(whole, (1, h + sum(down), w + sum(across), c)), {})
 
     def joined(self, pieces: Sequence[TensorId], axis: int, output: TensorId) -> TensorId:
-        """Pieces one behind the other."""
+        """Concatenate pieces."""
         return self.add("CONCATENATION", pieces, output, {"axis": axis, "fusedActivationFunction": "NONE"})
 
     def channels_of(self, tensor: TensorId, first: int, end: int, axis: int) -> TensorId:
-        """A filter or a bias for some output channels, which it has along `axis`. Weights of int4 become int8."""
+        """Return a filter or bias for some output channels, which are along `axis`. int4 weights become int8."""
         if tensor < 0:
             return tensor
         whole = self.tensors[tensor]
@@ -87,7 +87,7 @@ class Parts:
     def add(
         self, kind: str, inputs: Sequence[TensorId], output: TensorId, options: Mapping[str, Any], of: Op | None = None
     ) -> TensorId:
-        """Adds an operator; of: the one that it stands for a part of."""
+        """Add an operator. of: the operator of which it computes a part."""
         marked = {**options, PART: True}
         self.new.append(Op(self.next, kind, tuple(inputs), (output,), marked, of.stands_for if of else ()))
         self.next += 1

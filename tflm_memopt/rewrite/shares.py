@@ -1,10 +1,9 @@
-"""A graph shared out among devices: each makes a part of what operators make, and sends what others read.
+"""Splits a graph over devices: each computes parts of operators' outputs and sends what others read.
 
-Every operator runs in one of four ways (Way). What a device lacks of a tensor it gets from those that made it, piece
-by piece, and only the elements that it reads: halos of strips, gathers of channels, the input and the output are all
-that.
-One order of all operators holds for all devices, so that none waits for one that waits for it; a tensor crosses where
-it is read for the first time.
+Every operator is split in one of four ways (Way). A device gets the missing elements of a tensor from the devices that
+made them, and only those that it reads; halos of stripes, gathers of channels, and the transfer of input and output all
+work like this. All devices follow one global order of operators, so that no two can wait for each other. A tensor is
+sent where it is first read.
 """
 
 from __future__ import annotations
@@ -35,10 +34,10 @@ from tflm_memopt.rewrite.tiling import POINTWISE, POOLS, Along, Strips, along, c
 
 MOST_DEVICES = 16
 RUNNING = ("INT8", "INT16")
-"""Types of what is shared: other tensors stay on the first device."""
+"""Types of activations that can be split; other tensors stay on the first device."""
 ELEMENTWISE = ("ADD", "SUB", "MUL", "MAXIMUM", "MINIMUM", "SQUARED_DIFFERENCE")
 OUTPUTS_SPLIT = ("CONV_2D", "FULLY_CONNECTED")
-"""Each output channel has weights of its own, and reads all inputs."""
+"""Operators whose output channels have separate weights and read all inputs."""
 WINDOWS = ("CONV_2D", "DEPTHWISE_CONV_2D", *POOLS)
 STRIDES, DILATIONS = ("strideH", "strideW"), ("dilationHFactor", "dilationWFactor")
 ROWS_AXIS = 1
@@ -47,17 +46,17 @@ ON_THE_FIRST: Mapping[int, int] = MappingProxyType({})
 
 
 class Way(enum.Enum):
-    """How devices share an operator."""
+    """How an operator is split over devices."""
 
     WHOLE = "whole"
-    """One device runs all of it: the first, or the one that is named."""
+    """One device runs the whole operator: the first, or a given one."""
     ROWS = "rows"
-    """Each makes some rows of the output (FFMT)."""
+    """Each device computes some rows of the output (FFMT)."""
     CHANNELS = "channels"
-    """Each makes some channels of the output, with their weights alone (FDT, fan-out)."""
+    """Each device computes some output channels and has only their weights (FDT, fan-out)."""
     INPUTS = "inputs"
-    """Each makes partial sums of all channels of some of the input (FDT, fan-in), which others add up: every device
-    those of its channels, or the one that runs all readers whole.
+    """Each device computes partial sums of all output channels from some input channels (FDT, fan-in). The sums are
+    added by every device for its own channels, or by the one device that runs all readers whole.
     """
 
 
@@ -70,24 +69,24 @@ class Piece:
     end: int
     device: int
     tensor: TensorId
-    """Which has them, and nothing else."""
+    """Tensor that consists of these elements."""
 
 
 @dataclass(frozen=True, slots=True)
 class _Sums:
-    """Partial sums, on the device that adds them up."""
+    """Partial sums, on the device that adds them."""
 
     tensor: TensorId
     nbytes: int
-    """What a sum takes."""
+    """Bytes of a sum."""
     low: NDArray[np.int64]
-    """The least sum of each channel."""
+    """Minimum sum of each channel."""
     high: NDArray[np.int64]
 
 
 @dataclass(frozen=True, slots=True)
 class Crosses:
-    """A tensor that one device sends to another."""
+    """A message: a tensor that one device sends to another."""
 
     crossing: Crossing
     tensor: Tensor
@@ -95,18 +94,18 @@ class Crosses:
 
 @dataclass(frozen=True, slots=True)
 class DeviceGraphs:
-    """The graphs of all devices, by their number."""
+    """The graphs of all devices, in the order of the devices."""
 
     graphs: tuple[Graph, ...]
     crossings: tuple[Crosses, ...]
-    """In the order in which they cross."""
+    """The messages in the order of sending."""
     outputs: Mapping[TensorId, TensorId]
-    """The model's outputs, as the first device's graph has them."""
+    """For each output of the model, its tensor in the first device's graph."""
     identity: int
 
 
 def ways(graph: Graph, op: Op) -> tuple[Way, ...]:
-    """All that are possible, WHOLE first."""
+    """Return the possible ways to split an operator, WHOLE first."""
     found = [Way.WHOLE]
     if (_plain(graph, op) and can_tile(graph, op)) or _alike(graph, op, 4):
         found.append(Way.ROWS)
@@ -125,17 +124,18 @@ def share(
     portions: Sequence[Fraction] = (),
     at: Mapping[int, int] = ON_THE_FIRST,
 ) -> DeviceGraphs:
-    """The graphs of so many devices. how: by Op.index. identity: Crossing.identity. portions: as bounds() has them.
+    """Return the graphs of the devices.
 
-    at: the device of what runs WHOLE, by Op.index, where it is not the first.
+    how: split of each operator by Op.index. identity: Crossing.identity. portions: as for bounds(). at: device of each
+    WHOLE operator by Op.index, if it is not the first.
 
-    Raises UsageError for an operator that cannot be shared so, or for tensors that cannot cross.
+    Raises UsageError for an operator that cannot be split in this way, and for tensors that cannot be sent.
     """
     return _Sharer(graph, how, devices, identity, portions, at).shared()
 
 
 def bounds(size: int, devices: int, portions: Sequence[Fraction] = ()) -> list[tuple[int, int]]:
-    """What each device has of so many elements. portions: as parts of even shares, which they are by default.
+    """Return each device's range of `size` elements. portions: sizes relative to even shares, which are the default.
 
     >>> bounds(10, 4), bounds(10, 3, (Fraction(3, 5), Fraction(6, 5), Fraction(6, 5)))
     ([(0, 2), (2, 5), (5, 7), (7, 10)], [(0, 2), (2, 6), (6, 10)])
@@ -145,7 +145,7 @@ def bounds(size: int, devices: int, portions: Sequence[Fraction] = ()) -> list[t
 
 
 def by_channel(graph: Graph, op: Op) -> bool:
-    """Whether channels of the output are made of the same channels of all inputs: it can run where these are."""
+    """Return whether output channels depend on the same channels of all inputs, so that they can stay on one device."""
     return _by_channel(graph, op)
 
 
@@ -160,7 +160,7 @@ def _plain(graph: Graph, op: Op) -> bool:
 
 
 def _splits_outputs(graph: Graph, op: Op) -> bool:
-    """Whether its weights divide by output channels."""
+    """Return whether the weights can be split by output channels."""
     if op.type not in OUTPUTS_SPLIT or not _plain(graph, op) or len(_activations(graph, op)) != 1:
         return False
     weights = graph.tensors[op.inputs[1]]
@@ -168,7 +168,7 @@ def _splits_outputs(graph: Graph, op: Op) -> bool:
 
 
 def _splits_inputs(graph: Graph, op: Op) -> bool:
-    """Whether its weights divide by input channels, too: those of int8."""
+    """Return whether the weights can also be split by input channels, which requires int8."""
     if not _splits_outputs(graph, op):
         return False
     source, weights = graph.tensors[op.inputs[0]], graph.tensors[op.inputs[1]]
@@ -179,7 +179,7 @@ def _splits_inputs(graph: Graph, op: Op) -> bool:
 
 
 def _alike(graph: Graph, op: Op, rank: int = 0) -> bool:
-    """Whether it goes element by element through activations of one shape."""
+    """Return whether the operator is element-wise on activations of one shape."""
     if op.type not in ELEMENTWISE or not _plain(graph, op) or len(_activations(graph, op)) != len(op.inputs):
         return False
     shapes = {graph.tensors[t].shape for t in (*op.inputs, *op.outputs)}
@@ -210,27 +210,27 @@ def _by_channel(graph: Graph, op: Op) -> bool:
 
 @dataclass
 class _Sharer(Strips):
-    """The operators of all devices, in one order."""
+    """Builds the operators of all devices in one order."""
 
     how: Mapping[int, Way]
     devices: int
     identity: int
     portions: Sequence[Fraction]
-    """Shares of channels, as bounds() has them."""
+    """Shares of channels, as for bounds()."""
     at: Mapping[int, int]
     device: int = field(default=0, init=False)
-    """Whose operators are being added."""
+    """The device whose operators are being added."""
     owner: dict[int, int] = field(default_factory=dict, init=False)
     """Device of each new operator, by Op.index."""
     pieces: dict[TensorId, list[Piece]] = field(default_factory=dict, init=False)
     known: dict[tuple[TensorId, int, int, int, int], TensorId] = field(default_factory=dict, init=False)
-    """Pieces that a device has put together, by tensor, axis, first, end and device."""
+    """Pieces that a device has assembled, by tensor, axis, first, end and device."""
     reached: dict[tuple[TensorId, int], TensorId] = field(default_factory=dict, init=False)
-    """Tensors of so many rows, which are all that an operator reads of another one."""
+    """Tensors with only those rows of another tensor that an operator reads, by tensor and number of rows."""
     crossed: dict[tuple[TensorId, int], TensorId] = field(default_factory=dict, init=False)
-    """Tensors that a device has received."""
+    """Received tensors, by tensor and device."""
     crossings: dict[TensorId, Crosses] = field(default_factory=dict, init=False)
-    """By the link, which SEND gives and RECEIVE takes."""
+    """Messages by the link tensor, which SEND writes and RECEIVE reads."""
 
     def shared(self) -> DeviceGraphs:
         for t in self.graph.inputs:
@@ -241,7 +241,7 @@ class _Sharer(Strips):
                 raise UsageError(
                     f"operator {op.number} {op.type} cannot be shared by {way.value}",
                     code="devices_way",
-                    hint="another split of it: whole runs everywhere",
+                    hint="choose another split; whole is always possible",
                 )
             {
                 Way.WHOLE: self._run_whole,
@@ -263,7 +263,7 @@ class _Sharer(Strips):
     def add(
         self, kind: str, inputs: Sequence[TensorId], output: TensorId, options: Mapping[str, Any], of: Op | None = None
     ) -> TensorId:
-        """An operator of the present device."""
+        """Add an operator to the current device."""
         self.owner[self.next] = self.device
         return super().add(kind, inputs, output, options, of)
 
@@ -338,7 +338,7 @@ class _Sharer(Strips):
 
     def _run_inputs(self, op: Op) -> None:
         row = row_op(OperatorContext(self.graph, op))
-        if not isinstance(row, RowOp):  # it stays builtin, however it is shared
+        if not isinstance(row, RowOp):  # the operator stays builtin in any split
             self._run_channels(op)
             return
         op, output = self._read_alone(op, set(range(self.devices))), op.outputs[0]
@@ -357,7 +357,7 @@ class _Sharer(Strips):
         return bounds(size, self.devices, self.portions)
 
     def _adding(self, output: TensorId) -> list[tuple[int, tuple[int, int]]]:
-        """The devices that add up sums of an output, and of which channels."""
+        """Return the devices that add sums of an output, with the channels that each adds."""
         readers = self.graph.consumers(output)
         whole = {self.at.get(op.index, 0) if self.how[op.index] is Way.WHOLE else -1 for op in readers}
         alone = whole | ({0} if output in self.graph.outputs else set())
@@ -369,7 +369,7 @@ class _Sharer(Strips):
     def _sums(
         self, op: Op, device: int, x: TensorId, outputs: tuple[int, int], inputs: tuple[int, int], receiver: int
     ) -> _Sums:
-        """Sums of some outputs and inputs of a layer, made by a device, on the one that adds them up."""
+        """Compute sums of some outputs from some inputs on a device, and send them to the device that adds them."""
         whole, zero = data_of(self.graph, op.inputs[1]), quantization(self.tensors[x]).zero_point[0]
         weights = np.ascontiguousarray(whole[slice(*outputs), ..., slice(*inputs)])
         low, high = sum_range(weights, zero)
@@ -383,7 +383,7 @@ class _Sharer(Strips):
         return _Sums(self._cross(made, device, receiver), nbytes, low, high)
 
     def _margins(self, op: Op) -> tuple[int, ...]:
-        """Padding above, below, left and right."""
+        """Return the padding at top, bottom, left and right."""
         if op.type == "FULLY_CONNECTED":
             return 0, 0, 0, 0
         sizes, kernel = self.tensors[op.inputs[0]].shape[1:3], self.tensors[op.inputs[1]].shape[1:3]
@@ -393,12 +393,14 @@ class _Sharer(Strips):
         return tuple(margin for one in spans for margin in (one.before, one.after))
 
     def _of_sums(self, op: Op, channels: int) -> TensorId:
-        """A tensor of sums of a layer's outputs."""
+        """Return a new tensor for the sums of a layer's outputs."""
         whole = self.tensors[op.outputs[0]]
         return self.put(replace(whole, shape=(*whole.shape[:-1], channels), quantization=None))
 
     def _added(self, op: Op, row: RowOp, sums: Sequence[_Sums], first: int, end: int) -> TensorId:
-        """Channels [first, end) of a layer's output, on the present device: sums of all its inputs, scaled."""
+        """Return channels [first, end) of a layer's output on the current device: the rescaled sum of all
+        partial sums.
+        """
         while len(sums) > MOST_SUMS:
             some, sums = sums[:MOST_SUMS], sums[MOST_SUMS:]
             low, high = (sum(ends) for ends in zip(*((s.low, s.high) for s in some), strict=True))
@@ -421,7 +423,7 @@ class _Sharer(Strips):
         return self._piece(t, len(self.tensors[t].shape) - 1, first, end, device)
 
     def _constant(self, op: Op, t: TensorId, first: int, end: int) -> TensorId:
-        """A constant operand for some channels of the output."""
+        """Return a constant operand for some channels of the output."""
         if op.type == "RESHAPE":
             return self.constant([*self.tensors[op.outputs[0]].shape[:-1], end - first])
         if t < 0 or op.type in ("MEAN", "PAD"):
@@ -431,14 +433,14 @@ class _Sharer(Strips):
     # --- tensors
 
     def _read_alone(self, op: Op, readers: Set[int]) -> Op:
-        """The operator on those rows of its input that its window reaches: who receives rows waits for no others.
+        """Return the operator on only those input rows that its window reaches, so that a receiver waits for no others.
 
-        readers: devices that read all of them. A stride that leaves rows at the end has no padding there.
+        readers: devices that read all these rows. If a stride leaves rows at the end, there is no padding at the end.
         """
         t = op.inputs[0]
         if op.type not in WINDOWS or t not in self.pieces:
             return op
-        if len(readers | {p.device for p in self.pieces[t]}) == 1:  # nothing crosses
+        if len(readers | {p.device for p in self.pieces[t]}) == 1:  # nothing is sent
             return op
         read = along(self.graph, op)[0].reads(0, self.tensors[op.outputs[0]].shape[ROWS_AXIS])[1]
         if read >= self.tensors[t].shape[ROWS_AXIS]:
@@ -449,7 +451,7 @@ class _Sharer(Strips):
         return replace(op, inputs=(self.reached[t, read], *op.inputs[1:]))
 
     def _up_to(self, tensor: TensorId, read: int) -> Iterator[Piece]:
-        """The first rows of a tensor, where they are."""
+        """Yield the pieces of a tensor's first rows."""
         for piece in self.pieces[tensor]:
             first, end = (piece.first, piece.end) if piece.axis == ROWS_AXIS else (0, read)
             if first < read:
@@ -468,7 +470,7 @@ class _Sharer(Strips):
         return Piece(axis, 0, shape[axis] if shape else 1, device, tensor)
 
     def _all(self, tensor: TensorId, device: int) -> TensorId:
-        """All of a tensor, on a device."""
+        """Return a whole tensor on a device."""
         first, *others = self.pieces[tensor]
         if not others:
             return self._cross(first.tensor, first.device, device)
@@ -476,7 +478,7 @@ class _Sharer(Strips):
         return self._piece(tensor, axis, 0, self.tensors[tensor].shape[axis], device)
 
     def _piece(self, tensor: TensorId, axis: int, first: int, end: int, device: int) -> TensorId:
-        """Elements [first, end) of a tensor along an axis, on a device."""
+        """Return elements [first, end) of a tensor along an axis, on a device."""
         key = tensor, axis, first, end, device
         if key not in self.known:
             self.known[key] = self._put_together(*key)
@@ -501,7 +503,7 @@ class _Sharer(Strips):
 
     @staticmethod
     def _along(pieces: Sequence[Piece], axis: int, first: int, end: int) -> Iterator[tuple[Piece, int, int]]:
-        """Who has what of [first, end), counted from the start of each piece."""
+        """Yield the pieces that overlap [first, end), with the overlap counted from each piece's start."""
         for piece in pieces:
             begin = piece.first if piece.axis == axis else 0
             stop = piece.end if piece.axis == axis else end
@@ -510,7 +512,7 @@ class _Sharer(Strips):
                 yield piece, low - begin, high - begin
 
     def _cross(self, tensor: TensorId, sender: int, receiver: int) -> TensorId:
-        """A tensor of a device, on another one."""
+        """Return a tensor of one device on another device, sending it at most once."""
         if sender == receiver:
             return tensor
         key = tensor, receiver

@@ -1,11 +1,11 @@
-"""Resource variables as tensors that stay from one inference to the next.
+"""Turns resource variables into tensors that persist between inferences.
 
-A variable that is read before it is assigned, once in an inference, is a state: what READ_VARIABLE gives is a tensor
-that nobody makes, what ASSIGN_VARIABLE takes is kept for the next inference. Its handles, and the subgraph that
-CALL_ONCE runs to fill it with what it holds anyway, go. What is no such variable stays builtin.
+A variable that each inference reads before assigning it once is a state: READ_VARIABLE's output becomes a tensor
+without producer, and ASSIGN_VARIABLE's operand is kept for the next inference. Its handles are removed, and also the
+subgraph of a CALL_ONCE that only fills it with its initial value. Other variables stay builtin.
 
-TFLM gives a variable, before anything is assigned to it and after a reset, the zero point of the tensor that the first
-subgraph assigns to it (micro_resource_variable.cc), byte by byte.
+Before anything is assigned to a variable, and after a reset, TFLM fills it bytewise with the zero point of the tensor
+that the first subgraph assigns to it (micro_resource_variable.cc).
 """
 
 from __future__ import annotations
@@ -20,22 +20,22 @@ from tflm_memopt.model.graph import KEEP, STATE, Graph, Op, StateTensor, Tensor,
 
 HANDLE, READ, ASSIGN, ONCE = "VAR_HANDLE", "READ_VARIABLE", "ASSIGN_VARIABLE", "CALL_ONCE"
 Variable = tuple[bytes, bytes]
-"""Container and name in there."""
+"""Container and name of a variable."""
 
 
 @dataclass(slots=True)
 class _Uses:
-    """What operators of the first subgraph do with a variable, in their order, and what others assign to it."""
+    """The uses of a variable: operators of the first subgraph in order, and assignments by others."""
 
     ops: list[Op] = field(default_factory=list)
     assigned: list[Tensor] = field(default_factory=list)
-    """By other subgraphs."""
+    """Tensors that other subgraphs assign."""
     elsewhere: bool = False
-    """Other subgraphs do something else with it, or the first one does with a handle."""
+    """Other subgraphs use the variable otherwise, or the first one passes on its handle."""
 
 
 def with_states(graph: Graph, left_alone: Collection[int] = ()) -> Graph:
-    """The model's first subgraph with its variables as states, but those that the operators `left_alone` use."""
+    """Return the first subgraph with its variables as states, except those that operators `left_alone` use."""
     uses = _uses(graph)
     states = {key: op for key, use in uses.items() if isinstance(op := _state(graph, use, left_alone), Op)}
     setup = _setup(graph)
@@ -49,20 +49,21 @@ def with_states(graph: Graph, left_alone: Collection[int] = ()) -> Graph:
 
 
 def builtin_variables(graph: Graph, left_alone: Collection[int] = ()) -> Mapping[int, str]:
-    """Why each operator on a variable that is no state stays builtin, by its index.
+    """For each operator on a variable that is not a state, return by index why it stays builtin.
 
-    A variable that is one all the same stays with another, or with a subgraph that does more than to fill them.
+    A variable that could be a state also stays builtin if its subgraph fills other variables or does more than fill
+    them.
     """
     handles, uses = _handles(graph), _uses(graph)
     why = {key: _state(graph, use, left_alone) for key, use in uses.items()}
-    with_others = "its subgraph fills variables that stay builtin, too"
+    with_others = "its subgraph also fills variables that stay builtin"
     said = {key: f"{_named(key)}: {with_others if isinstance(found, Op) else found}" for key, found in why.items()}
     of_op = ((op.index, handles.get(t)) for op in graph.ops for t in (*op.inputs[:1], *op.outputs[:1]))
     return {index: said[key] for index, key in of_op if key in said}
 
 
 def reads_unassigned(graph: Graph) -> bool:
-    """Whether a variable is read that no subgraph assigns: it has no bytes, and TFLM copies none of them."""
+    """Return whether a variable is read that no subgraph assigns. It has no bytes, so TFLM copies nothing."""
     return any(
         any(op.type == READ for op in use.ops) and not (use.assigned or any(op.type == ASSIGN for op in use.ops))
         for use in _uses(graph).values()
@@ -74,7 +75,7 @@ def _named(key: Variable) -> str:
 
 
 def is_setup(graph: Graph) -> bool:
-    """Whether all other subgraphs do nothing but fill states with what they hold anyway, once."""
+    """Return whether all other subgraphs only fill states once with their initial values."""
     left = with_states(graph).ops
     run = {number for op in graph.ops for number in called(op)}
     return run == set(range(1, len(graph.subgraphs))) and not any(called(op) for op in left)
@@ -89,7 +90,7 @@ def _handles(graph: Graph) -> Mapping[TensorId, Variable]:
 
 
 def _uses(graph: Graph) -> Mapping[Variable, _Uses]:
-    """Every variable that the first subgraph has a handle of."""
+    """Return the uses of every variable of which the first subgraph has a handle."""
     handles = _handles(graph)
     uses = {key: _Uses() for key in handles.values()}
     for op in graph.ops:
@@ -107,7 +108,7 @@ def _uses(graph: Graph) -> Mapping[Variable, _Uses]:
 
 
 def _look_into(other: Graph, uses: Mapping[Variable, _Uses]) -> None:
-    """What another subgraph does with variables of the first one."""
+    """Record the uses of the first subgraph's variables in another subgraph."""
     handles = _handles(other)
     for op in other.ops:
         for t in (t for t in op.inputs if handles.get(t) in uses):
@@ -119,10 +120,10 @@ def _look_into(other: Graph, uses: Mapping[Variable, _Uses]) -> None:
 
 
 def _state(graph: Graph, use: _Uses, left_alone: Collection[int]) -> Op | str:
-    """The operator that assigns a variable which is a state; of any other variable, why it is none."""
+    """Return the operator that assigns a variable if it is a state, or otherwise the reason why it is not."""
     assigns = [op for op in use.ops if op.type == ASSIGN]
     if use.elsewhere:
-        return "another subgraph does more than to assign it, or its handle goes elsewhere"
+        return "another subgraph does more than assign it, or its handle is passed on"
     if len(assigns) != 1:
         return f"it is assigned {len(assigns)} times in an inference, not once"
     if len(use.ops) < 2:
@@ -130,11 +131,11 @@ def _state(graph: Graph, use: _Uses, left_alone: Collection[int]) -> Op | str:
     if use.ops[-1] is not assigns[0]:
         return "it is assigned before it is read"
     if any(op.index in left_alone for op in use.ops):
-        return "an operator that makes its rows, or reads them, stays builtin"
+        return "an operator that writes or reads its rows stays builtin"
     value = graph.tensors.get(assigns[0].inputs[1])
     read = [graph.tensors[op.outputs[0]] for op in use.ops[:-1] if len(op.outputs) == 1 and op.outputs[0] >= 0]
     if value is None or len(read) < len(use.ops) - 1 or value.constant or value.variable or not value.nbytes:
-        return "what is assigned is no tensor that is made in each inference"
+        return "the assigned tensor is not computed in each inference"
     for t in (*read, *use.assigned):
         if (t.shape, t.dtype) != (value.shape, value.dtype):
             return f"it is {t.dtype}{list(t.shape)} in one place, and {value.dtype}{list(value.shape)} in another"
@@ -142,17 +143,17 @@ def _state(graph: Graph, use: _Uses, left_alone: Collection[int]) -> Op | str:
     same = (t.data is not None and (np.frombuffer(t.data.tobytes(), np.uint8) == filled).all() for t in use.assigned)
     if all(same) and all(_fill(t) == _fill(value) for t in use.assigned):
         return assigns[0]
-    return "it is filled with something else than its zero point, which a reset gives it"
+    return "its initial value is not its zero point, which a reset would write"
 
 
 def _fill(value: Tensor) -> int:
-    """The byte that a variable is made of as long as nothing was assigned to it."""
+    """Return the byte that fills a variable before anything is assigned to it."""
     zero_point = value.quantization.zero_point[0] if value.quantization else 0
     return int(np.array(zero_point).astype(np.int8))
 
 
 def _setup(graph: Graph) -> dict[int, set[Variable]]:
-    """The variables that each CALL_ONCE fills, and does nothing else; by its index."""
+    """Return the variables that each CALL_ONCE fills if it does nothing else, by operator index."""
     return {op.index: set(_filled(graph, op.index)) for op in graph.ops if op.type == ONCE and _only_fills(graph, op)}
 
 
@@ -176,7 +177,7 @@ def _filled(graph: Graph, once: int) -> Iterator[Variable]:
 def _with_tensors(
     graph: Graph, uses: Mapping[Variable, _Uses], states: Mapping[Variable, Op], setup: Collection[int]
 ) -> Graph:
-    """The graph with these variables as states, and without the CALL_ONCE that fill nothing else."""
+    """Return the graph with these variables as states, and without CALL_ONCE operators that fill nothing else."""
     tensors, same = dict(graph.tensors), dict[TensorId, TensorId]()
     kept: dict[int, Op] = {}
     gone = set(setup) | {op.index for op in graph.ops if op.type == HANDLE and _key(op) in states}

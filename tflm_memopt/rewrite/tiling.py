@@ -1,9 +1,9 @@
-"""Parts of tensors one after the other, with builtin operators: strips of rows, and groups of channels.
+"""Tiles chains of builtin operators: stripes of rows, or groups of channels, one after the other.
 
-Strips are the fused tiling of feature maps (FFMT): each makes the rows again that its windows share with the strip
-before. Channel groups are the fan-out of fused depthwise tiling (FDT): nothing is made twice. A fan-in would add
-partial sums that are rounded already, which int8 does not survive. Neither changes an output byte: a convolution with
-padding is one without on a map that PAD made larger, and PAD fills in the zero point.
+Stripes are fused tiling of feature maps (FFMT): each recomputes the rows that its windows share with the previous
+stripe. Channel groups are the fan-out of fused depthwise tiling (FDT), which recomputes nothing. A fan-in would add
+rounded partial sums, which changes int8 results. No output byte changes: a convolution with padding equals one without
+padding on a map that PAD enlarged, since PAD fills in the zero point.
 """
 
 from __future__ import annotations
@@ -17,32 +17,32 @@ from tflm_memopt.ops.context import span
 from tflm_memopt.rewrite.parts import Parts, data_of
 
 MOST_PARTS = 10
-"""Inputs of a CONCATENATION in TFLM (kMaxInputNum, concatenation.cc)."""
+"""Limit of CONCATENATION's inputs in TFLM (kMaxInputNum, concatenation.cc)."""
 CONVOLUTIONS = ("CONV_2D", "DEPTHWISE_CONV_2D")
 POOLS = ("AVERAGE_POOL_2D", "MAX_POOL_2D")
 POINTWISE = ("RELU", "RELU6", "LOGISTIC", "TANH", "HARD_SWISH", "LEAKY_RELU", "QUANTIZE", "DEQUANTIZE")
 WEIGHTS = ("INT8", "INT32", "INT64", "FLOAT32")
-"""Types of constants that are cut along an axis."""
+"""Types of constants that can be cut along an axis."""
 MOVED = ("INT8", "INT16", "FLOAT32")
-"""Types that TFLM's SLICE, PAD and CONCATENATION all have."""
+"""Types that TFLM's SLICE, PAD and CONCATENATION all support."""
 TILEABLE = (*CONVOLUTIONS, *POOLS, *POINTWISE, "PAD")
 FAN_OUT: Mapping[str, Mapping[int, int]] = {"CONV_2D": {1: 0, 2: 0}, "FULLY_CONNECTED": {1: 0, 2: 0}, "GATHER": {0: 1}}
-"""Operators of which each output channel has constants of its own: which operands these are, and along which axis."""
+"""Operators whose output channels have separate constants: the operands that hold them, and their axis."""
 CHANNELWISE: Mapping[str, Mapping[int, int]] = {
     "DEPTHWISE_CONV_2D": {1: 3, 2: 0}, "MEAN": {}, **{kind: {} for kind in (*POOLS, *POINTWISE)},
 }  # fmt: skip
-"""The same of operators that make each output channel of one input channel."""
+"""The same for operators that compute each output channel from one input channel."""
 
 
 @dataclass(frozen=True, slots=True)
 class Tiling:
-    """Operators of a chain that run once for each part of its last output."""
+    """A chain of operators that runs once for each part of its last output."""
 
     ops: tuple[int, ...]
-    """By Op.index, each the only reader of the one before."""
+    """Operators by Op.index; each is the only reader of the one before."""
     parts: int
     channels: bool = False
-    """Groups of channels instead of strips of rows."""
+    """Groups of channels instead of stripes of rows."""
 
     def __str__(self) -> str:
         what = "channel groups" if self.channels else "strips"
@@ -51,23 +51,23 @@ class Tiling:
 
 @dataclass(frozen=True, slots=True)
 class Along:
-    """How an operator's window goes over one axis."""
+    """An operator's window along one axis."""
 
     kernel: int = 1
     stride: int = 1
     dilation: int = 1
     before: int = 0
     after: int = 0
-    """Elements of padding."""
+    """Padding after the end, in elements."""
 
     def reads(self, first: int, end: int) -> tuple[int, int]:
-        """What outputs [first, end) read, padding included: it may begin below 0, and end beyond the input."""
+        """Return the range that outputs [first, end) read, including padding before 0 and after the end."""
         low = first * self.stride - self.before
         return low, (end - 1) * self.stride - self.before + (self.kernel - 1) * self.dilation + 1
 
 
 def chain(graph: Graph, first: Op) -> tuple[Op, ...]:
-    """The longest chain of operators that can be tiled by rows, from one of them on."""
+    """Return the longest chain of operators that can be tiled by rows, starting at `first`."""
     found = [first] if can_tile(graph, first) else []
     while found:
         output = found[-1].outputs[0]
@@ -81,7 +81,7 @@ def chain(graph: Graph, first: Op) -> tuple[Op, ...]:
 
 
 def fan_out(graph: Graph, first: Op) -> tuple[Op, ...]:
-    """The longest chain of operators that can go through channel groups, from one of them on."""
+    """Return the longest chain of operators that can be tiled by channel groups, starting at `first`."""
     found = [first] if first.type in FAN_OUT and _can_group(graph, first) else []
     while found:
         output = found[-1].outputs[0]
@@ -115,14 +115,14 @@ def _can_group(graph: Graph, op: Op) -> bool:
 
 
 def tiled(graph: Graph, tilings: Sequence[Tiling]) -> Graph:
-    """The graph with these chains in parts."""
+    """Return the graph with these chains tiled."""
     for tiling in tilings:
         graph = _Tiler(graph, tiling).graph_in_parts()
     return graph
 
 
 def along(graph: Graph, op: Op) -> tuple[Along, Along]:
-    """The window of an operator along height and width."""
+    """Return the window of an operator along height and width."""
     if op.type == "PAD":
         margins = data_of(graph, op.inputs[1]).reshape(-1, 2).tolist()
         return Along(before=margins[1][0], after=margins[1][1]), Along(before=margins[2][0], after=margins[2][1])
@@ -144,7 +144,7 @@ def _along(size: int, kernel: int, stride: int, dilation: int, padding: str) -> 
 
 
 def can_tile(graph: Graph, op: Op) -> bool:
-    """Whether rows of its output can be made of rows of its first input."""
+    """Return whether rows of the operator's output can be computed from rows of its first input."""
     tensors = [graph.tensors[t] for t in (*op.inputs[:1], *op.outputs)]
     if op.type not in TILEABLE or len(op.outputs) != 1 or any(len(t.shape) != 4 or t.shape[0] != 1 for t in tensors):
         return False
@@ -163,15 +163,15 @@ def can_tile(graph: Graph, op: Op) -> bool:
 
 
 def filter_axis(tensor: Tensor, op: Op) -> int:
-    """The axis of the output channels of a filter or a bias."""
+    """Return the axis of the output channels of a filter or a bias."""
     return 3 if op.type == "DEPTHWISE_CONV_2D" and len(tensor.shape) == 4 else 0
 
 
 class Strips(Parts):
-    """A graph whose maps are made in strips of rows."""
+    """Builder of a graph whose feature maps are computed in stripes of rows."""
 
     def strip(self, op: Op, x: TensorId, first: int, end: int, *, padded: bool) -> TensorId:
-        """Rows [first, end) of an operator's output. padded: its input has the padding already."""
+        """Return rows [first, end) of an operator's output. padded: the input already contains the padding."""
         down, across = along(self.graph, op)
         low, high = down.reads(first, end)
         size = self.graph.tensors[op.inputs[0]].shape[1]
@@ -188,7 +188,7 @@ class Strips(Parts):
 
 @dataclass
 class _Tiler(Strips):
-    """The graph that is being made of another one and a chain of it."""
+    """Builds the tiled graph for one chain."""
 
     tiling: Tiling
 
@@ -232,7 +232,9 @@ class _Tiler(Strips):
             yield x
 
     def _padded_source(self, down: Along) -> tuple[TensorId, int]:
-        """The chain's input with the padding of its first operator, if it has any; rows before the first, or -1."""
+        """Return the chain's input including its first operator's padding, and the padding rows at the top, or -1
+        without padding.
+        """
         first = self.chain[0]
         _, across = along(self.graph, first)
         if first.type == "PAD" or not any((down.before, down.after, across.before, across.after)):

@@ -122,7 +122,7 @@ def test_an_int8_border_that_cannot_be_had_says_why() -> None:
     a, b = (net.unary("QUANTIZE", x) for _ in range(2))
     found = diagnose(read(net.model(net.op("ADD", [a, b], [net.tensor((1, 4, 4, 2))], schema.AddOptionsT()))))
     assert (found.kind, found.what) == ("int8_io", "int8 with float32 input")
-    assert found.advice == "--int8-io cannot change them (not one QUANTIZE alone reads it)"
+    assert found.advice == "--int8-io cannot change them (it is not read by exactly one QUANTIZE)"
 
 
 @pytest.mark.parametrize("kind", KINDS)

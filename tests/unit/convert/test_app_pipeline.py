@@ -70,7 +70,7 @@ def test_explore_has_a_point_for_each_partition() -> None:
         (AppModel(long(), pipeline=[3, 1]), "app_pipeline_cycle", "3, 1 would feed each other in a cycle"),
         (AppModel(long(), pipeline=[0]), "app_pipeline_cycle", "operators 0 "),
         (AppModel(residual(), pipeline=[2]), "app_pipeline_cut", "2 tensors cross where operator 2 ADD"),
-        (AppModel(streaming.mixed(), pipeline=[1]), "app_pipeline_subgraphs", "subgraphs is no pipeline"),
+        (AppModel(streaming.mixed(), pipeline=[1]), "app_pipeline_subgraphs", "subgraphs cannot be a pipeline"),
         (AppModel(long(), ms=3, pipeline=[2]), "app_pipeline_ms", "runs as a whole"),
     ],
 )

@@ -45,12 +45,12 @@ DAMAGED: Mapping[str, tuple[str, str, str]] = {
     "other": ("no_model_array", "const uint8_t a[] = {1, 2}; uint8_t b[] = {};", "at 'a', 'b'"),
     "two": ("several_arrays", f"uint8_t a[] = {{{HEX}}}; uint8_t b[] = {{{HEX}}};", "at 'a', 'b'"),
     "cut off": ("array_damaged", f"uint8_t a[] = {{{HEX}", "at array 'a'"),
-    "nested": ("array_damaged", f"uint8_t a[] = {{{HEX}, {{1}}}};", "no brace closes it"),
+    "nested": ("array_damaged", f"uint8_t a[] = {{{HEX}, {{1}}}};", "its closing brace is missing"),
     "too many": ("array_damaged", f"uint8_t a[10] = {{{HEX}}};", f"{len(MODEL)} numbers in [10]"),
-    "no byte": ("no_byte", f"uint8_t a[] = {{{HEX}, 256}};", f"'256' is no byte\n  at array 'a', item {len(MODEL)}"),
-    "no octal": ("no_byte", f"uint8_t a[] = {{{HEX}, 08}};", "'08' is no byte"),
-    "no number": ("no_byte", f"uint8_t a[] = {{{HEX}, SIZE}};", "'SIZE' is no byte"),
-    "gap": ("no_byte", f"uint8_t a[] = {{{HEX},, 1}};", "'' is no byte"),
+    "no byte": ("no_byte", f"uint8_t a[] = {{{HEX}, 256}};", f"'256' is not a byte\n  at array 'a', item {len(MODEL)}"),
+    "no octal": ("no_byte", f"uint8_t a[] = {{{HEX}, 08}};", "'08' is not a byte"),
+    "no number": ("no_byte", f"uint8_t a[] = {{{HEX}, SIZE}};", "'SIZE' is not a byte"),
+    "gap": ("no_byte", f"uint8_t a[] = {{{HEX},, 1}};", "'' is not a byte"),
 }
 
 

@@ -39,7 +39,7 @@ FILES: Mapping[str, tuple[bytes, str, str]] = {
     "PyTorch of 2019": (b"\x80\x02\x8a\nl\xfc\x9cF\xf9 j\xa8P\x19.\x80\x02", "a PyTorch model", "torch.onnx.export"),
     "Keras": (zipped("metadata.json", "config.json", "model.weights.h5"), "a Keras model", "--calibrate"),
     "HDF5": (b"\x89HDF\r\n\x1a\n" + bytes(40), "an HDF5 file", "--calibrate"),
-    "saved_model.pb": (b"\x08\x01\x12\xc0\x17\n\xa6\x0b\x12\x06", "a TensorFlow model", "its folder"),
+    "saved_model.pb": (b"\x08\x01\x12\xc0\x17\n\xa6\x0b\x12\x06", "a TensorFlow model", "optimize FOLDER"),
     "npy": (array(), "a NumPy array", "--inputs"),
     "zip": (zipped("model.tflite"), "a zip archive", "unpack it"),
     "web page": (b"\n\n<!DOCTYPE html>\n<html>", "a web page", "download the file itself"),
@@ -48,7 +48,7 @@ FILES: Mapping[str, tuple[bytes, str, str]] = {
 
 @pytest.mark.parametrize(("data", "name", "hint"), FILES.values(), ids=FILES)
 def test_formats(data: bytes, name: str, hint: str) -> None:
-    with pytest.raises(ModelError, match=f"^{name}, not a .tflite file\n  try: .*{hint}") as raised:
+    with pytest.raises(ModelError, match=f"^this is {name}, not a .tflite file\n  try: .*{hint}") as raised:
         read(data)
     assert raised.value.code == "other_format"
 
@@ -64,7 +64,7 @@ def test_every_command_says_it(folder: Path, run: Run, command: str) -> None:
     """By what is in the file: the name does not matter."""
     (folder / "net.bin").write_bytes(FILES["onnx"][0])
     answer = run(command, *(["small.tflite"] if command == "verify" else []), "net.bin")
-    assert_refused(answer, "error: an ONNX model, not a .tflite file (net.bin)")
+    assert_refused(answer, "error: this is an ONNX model, not a .tflite file (net.bin)")
     assert "  try: onnx2tf" in answer.err
 
 

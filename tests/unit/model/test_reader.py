@@ -136,7 +136,7 @@ def _set(path: str, value: Any) -> Any:
 
 
 BROKEN = {
-    "version": (_set("version", 2), "schema version 2: only version 3 is known"),
+    "version": (_set("version", 2), "schema version 2 is not supported, only version 3"),
     "no subgraph": (_set("subgraphs", []), "the model has no subgraph"),
     "no buffers": (_set("buffers", []), "the model has no buffers"),
     "tensor of an operator": (
@@ -155,11 +155,11 @@ BROKEN = {
     "tensor type": (_set("subgraphs.0.tensors.1.type", 99), r"unknown tensor type 99\n  at tensor 1 't1'"),
     "shape": (
         _set("subgraphs.0.tensors.1.shape", np.array([3, 3, 3, 3], np.int32)),
-        r"shape \[3, 3, 3, 3\] of INT8 needs 81 B, its buffer has 54 B\n  at tensor 1 't1'",
+        r"shape \[3, 3, 3, 3\] of INT8 needs 81 B, but its buffer has 54 B\n  at tensor 1 't1'",
     ),
     "huge shape": (
         _set("subgraphs.0.tensors.1.shape", np.array([2**31 - 1] * 4, np.int32)),
-        r"of INT8 needs .* B, its buffer has 54 B",
+        r"of INT8 needs .* B, but its buffer has 54 B",
     ),
     "zero points": (
         _set("subgraphs.0.tensors.1.quantization.zeroPoint", np.array([0, 0], np.int64)),
@@ -189,20 +189,20 @@ BROKEN = {
     ),
     "huge activation": (
         _set("subgraphs.0.tensors.2.shape", np.array([1, 2**20, 6, 20], np.int32)),
-        r"of INT8 needs 125,829,120 B, at most .* B are planned\n  at tensor 2 't2'",
+        r"of INT8 needs 125,829,120 B, more than the limit of .* B\n  at tensor 2 't2'",
     ),
     "huge activation of an unknown size": (
         _set("subgraphs.0.tensors.2.shape", np.array([-1, 2**20, 6, 20], np.int32)),
-        r"of INT8 needs 125,829,120 B, at most .* B are planned\n  at tensor 2 't2'",
+        r"of INT8 needs 125,829,120 B, more than the limit of .* B\n  at tensor 2 't2'",
     ),
     "external weights": (_set("buffers.1.offset", 4096), r"outside of the flatbuffer\n  at buffer 1"),
     "order": (
         _set("subgraphs.0.operators.0.inputs", np.array([5, 1, 3], np.int32)),
-        r"it reads a tensor that operator 1 writes later\n  at operator 0 CONV_2D, tensor 5 't5'",
+        r"the operator reads a tensor that operator 1 writes later\n  at operator 0 CONV_2D, tensor 5 't5'",
     ),
     "two writers": (
         _set("subgraphs.0.operators.2.outputs", np.array([2], np.int32)),
-        r"it writes a tensor that has a value already\n  at operator 2 SOFTMAX, tensor 2 't2'",
+        r"the operator writes a tensor that already has a value\n  at operator 2 SOFTMAX, tensor 2 't2'",
     ),
 }
 
@@ -221,10 +221,10 @@ def test_what_is_wrong_and_where(case: str) -> None:
 @pytest.mark.parametrize(
     ("data", "message"),
     [
-        (b"", "0 B are too few for a model"),
+        (b"", "0 B are too short for a model"),
         (b"TFL3", "4 B are too few for a model"),
         (b"\x89PNG\r\n\x1a\n" + bytes(100), "not a .tflite file: its identifier is"),
-        (b"version https://git-lfs.github.com/spec/v1\noid sha256:0\nsize 9\n", "a pointer of Git LFS"),
+        (b"version https://git-lfs.github.com/spec/v1\noid sha256:0\nsize 9\n", "a Git LFS pointer"),
         (
             struct.pack("<I", 0xFFFFFFF0) + b"TFL3" + bytes(16),
             "damaged model: an offset points to byte 4,294,967,280 of 24",

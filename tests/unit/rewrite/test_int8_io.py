@@ -103,9 +103,9 @@ def _read_again(net: Net) -> tuple[int, ...]:
 
 
 REFUSALS: dict[str, tuple[Callable[[Net], tuple[int, ...]], list[str]]] = {
-    "two readers": (_two_readers, ["not one QUANTIZE alone reads it"]),
-    "no QUANTIZE": (_no_quantize, ["not one QUANTIZE alone reads it", "no DEQUANTIZE writes it"]),
-    "an output": (_int8_is_an_output, ["tensor 1 't1' is an input or output already"]),
+    "two readers": (_two_readers, ["it is not read by exactly one QUANTIZE"]),
+    "no QUANTIZE": (_no_quantize, ["it is not read by exactly one QUANTIZE", "no DEQUANTIZE writes it"]),
+    "an output": (_int8_is_an_output, ["tensor 1 't1' is already an input or output"]),
     "int16": (_int16, ["tensor 1 't1' is no int8 activation with one scale"]),
     "uint8": (_other_uint8, ["uint8 and int8 differ by more than an offset of 128"]),
     "shifted uint8": (_shifted_uint8, ["uint8 and int8 differ by more than an offset of 128"]),
@@ -132,7 +132,7 @@ def test_a_tensor_between_two_conversions_is_renamed_once() -> None:
     result = applied(net, copy, net.unary("RELU", q, out=Q))
     assert result.replaced == {image: q}
     assert [op.type for op in result.graph.ops] == ["DEQUANTIZE", "RELU"]
-    assert [r.reason for r in result.refusals] == [f"tensor {q} 't{q}' is an input or output already"]
+    assert [r.reason for r in result.refusals] == [f"tensor {q} 't{q}' is already an input or output"]
 
 
 def test_two_outputs_of_one_tensor_become_one_int8_output() -> None:

@@ -1,1 +1,1 @@
-"""Rewrites of a graph to fewer forms: a module for each."""
+"""Rewrite rules that reduce a graph to fewer forms, one module each."""

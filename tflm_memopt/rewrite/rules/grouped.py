@@ -1,4 +1,4 @@
-"""CONV_2D with a group for each input channel, as onnx2tf writes depthwise convolutions: DEPTHWISE_CONV_2D."""
+"""Turns CONV_2D with one group per input channel, as onnx2tf writes depthwise convolutions, into DEPTHWISE_CONV_2D."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from tflm_memopt.rewrite.rules.rule import Ops, Rule, has, replace_ops
 
 
 def match(graph: Graph, op: Op) -> Ops | None:
-    """The filter reads one channel of several, and has as many output channels or a multiple."""
+    """Match a filter that reads one of several channels and has as many output channels, or a multiple."""
     if op.type != "CONV_2D" or not has(op, 1):
         return None
     source, filter_ = (graph.tensors[i] for i in op.inputs[:2])
@@ -31,13 +31,15 @@ def check(graph: Graph, ops: Ops) -> str | None:
 
 
 def rewrite(graph: Graph, ops: Ops) -> Graph:
-    """Output channel m reads input channel m // multiplier in either operator, and sums in the same order."""
+    """Rewrite the operator. Output channel m reads input channel m // multiplier in both forms, and sums in the same
+    order.
+    """
     extended, op = _depthwise(graph, ops[0])
     return replace_ops(extended, {op.index: (op,)})
 
 
 def _depthwise(graph: Graph, op: Op) -> tuple[Graph, Op]:
-    """The graph with the filter that the depthwise operator reads, and that operator."""
+    """Return the graph with the depthwise filter, and the depthwise operator."""
     source, filter_ = (graph.tensors[i] for i in op.inputs[:2])
     turned = _turned(filter_, max(graph.tensors) + 1)
     options = {**op.options, "depthMultiplier": filter_.shape[0] // source.shape[3]}
@@ -47,7 +49,7 @@ def _depthwise(graph: Graph, op: Op) -> tuple[Graph, Op]:
 
 
 def _turned(filter_: Tensor, number: int) -> Tensor:
-    """[out, kernel_h, kernel_w, 1] as [1, kernel_h, kernel_w, out], with this number."""
+    """Return the filter [out, kernel_h, kernel_w, 1] as [1, kernel_h, kernel_w, out], with the given tensor id."""
     data = np.swapaxes(np.asarray(filter_.data), 0, 3)
     scales = filter_.quantization
     if scales is not None:

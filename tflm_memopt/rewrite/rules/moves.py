@@ -1,4 +1,4 @@
-"""TILE, TRANSPOSE, slices, ... in a row, with views in between and behind: one operator."""
+"""Combines a chain of TILE, TRANSPOSE, slices and similar operators, with views between and after them, into one."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ from tflm_memopt.rewrite.rules.rule import Ops, Rule, replace_ops, sole_readers
 
 
 def match(graph: Graph, op: Op) -> Ops | None:
-    """The first of them, and all that follow, each the only reader of its predecessor's output. Flat views behind them
-    stay views: rows are made one after the other.
+    """Match the first operator and its chain of sole readers. Flat views at the end stay views, since rows are made in
+    order.
     """
     if op.type not in STEP or graph.producer(op.outputs[0]) is not op:
         return None
@@ -35,12 +35,12 @@ def check(graph: Graph, ops: Ops) -> str | None:
 
 
 def rewrite(graph: Graph, ops: Ops) -> Graph:
-    """In the place of the last one."""
+    """Put the combined operator in the place of the last one."""
     return replace_ops(graph, {**{op.index: () for op in ops}, ops[-1].index: (_as_one(ops),)})
 
 
 def _as_one(ops: Ops) -> Op:
-    """It is called as the last one that moves."""
+    """Return the combined operator, which has the type of the last data movement."""
     last = [op for op in ops if op.type in STEP][-1]
     return replace(
         last,

@@ -1,4 +1,4 @@
-"""PAD before convolutions: each of them pads for itself."""
+"""Folds PAD into the convolutions that read it."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from tflm_memopt.rewrite.rules.rule import Ops, Rule, has, replace_ops, same_num
 
 
 def match(graph: Graph, op: Op) -> Ops | None:
-    """A PAD and all that read it, if a convolution is among them."""
+    """Match a PAD and all its readers, if a convolution is among them."""
     if op.type not in ("PAD", "PADV2"):
         return None
     readers = graph.consumers(op.outputs[0])
@@ -34,7 +34,7 @@ def check(graph: Graph, ops: Ops) -> str | None:
         return "its output is an output of the model"
     for reader in readers:
         if reader.type not in _CONVOLUTIONS or reader.inputs.count(padded.id) != 1 or reader.inputs[0] != padded.id:
-            return f"operator {reader.index} {reader.type} reads it, too"
+            return f"operator {reader.index} {reader.type} also reads it"
         reason = refusal(OperatorContext(graph, reader)) or row_op(OperatorContext(graph, _padded(graph, pad, reader)))
         if isinstance(reason, Unsupported):
             return f"operator {reader.index} {reader.type} stays builtin: {reason}"
@@ -42,13 +42,13 @@ def check(graph: Graph, ops: Ops) -> str | None:
 
 
 def rewrite(graph: Graph, ops: Ops) -> Graph:
-    """Every reader pads for itself."""
+    """Let every reader pad for itself."""
     pad, *readers = ops
     return replace_ops(graph, {pad.index: (), **{op.index: (_padded(graph, pad, op),) for op in readers}})
 
 
 def _padded(graph: Graph, pad: Op, op: Op) -> Op:
-    """The convolution with the PAD in it. Its own SAME padding, computed on the padded size, comes on top."""
+    """Return the convolution with the PAD folded in. Its own SAME padding, for the padded size, is added."""
     _, _, top, bottom, left, right, _, _ = _amounts(graph, pad) or (0,) * 8
     vertical, horizontal = OperatorContext(graph, op).spans()
     padding = (top + vertical.before, bottom + vertical.after, left + horizontal.before, right + horizontal.after)
@@ -64,15 +64,14 @@ _CONVOLUTIONS = ("CONV_2D", "DEPTHWISE_CONV_2D")
 
 
 def _amounts(graph: Graph, pad: Op) -> tuple[int, ...] | None:
-    """Before and after of each dimension, flat."""
+    """Return the padding before and after each dimension as a flat tuple, or None if it is not constant."""
     data = graph.tensors[pad.inputs[1]].data if has(pad, 1) else None
     return None if data is None or data.size != 8 or data.dtype.kind != "i" else tuple(int(v) for v in data.flatten())
 
 
 def _pad_value(graph: Graph, pad: Op) -> int | None:
-    """The quantized value that is padded: the output's zero point, unless an operand says otherwise.
-
-    (micro/kernels/pad.cc)
+    """Return the quantized padding value: the output's zero point, or the value of an operand
+    (micro/kernels/pad.cc).
     """
     value = graph.tensors[pad.inputs[2]] if has(pad, 2) else None
     if value is None:

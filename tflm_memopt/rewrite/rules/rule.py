@@ -1,4 +1,4 @@
-"""What a rewrite of the graph is, and what several of them need."""
+"""The type of a rewrite rule, and functions shared by several rules."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ Ops = tuple[Op, ...]
 
 
 class Rule(NamedTuple):
-    """One rewrite. `match` finds the operators that it is about, the anchor first; `check` says why they stay."""
+    """One rewrite. `match` finds its operators, the anchor first; `check` returns why they must stay, or None."""
 
     name: str
     match: Callable[[Graph, Op], Ops | None]
@@ -21,23 +21,23 @@ class Rule(NamedTuple):
 
 
 def has(op: Op, k: int) -> bool:
-    """Whether operand k is there: a file may say otherwise."""
+    """Return whether operand k exists in the file."""
     return k < len(op.inputs) and op.inputs[k] != ABSENT
 
 
 def same_numbers(a: Tensor, b: Tensor) -> bool:
-    """Equal bytes stand for equal numbers."""
+    """Return whether equal bytes of both tensors stand for equal numbers."""
     qa, qb = a.quantization or Quantization((), ()), b.quantization or Quantization((), ())
     return a.dtype == b.dtype and (qa.scale, qa.zero_point) == (qb.scale, qb.zero_point)
 
 
 def replace_ops(graph: Graph, new: Mapping[int, Ops]) -> Graph:
-    """The graph with the operators of these indices replaced."""
+    """Return the graph with the operators of these indices replaced."""
     return replace(graph, ops=tuple(n for op in graph.ops for n in new.get(op.index, (op,))))
 
 
 def sole_readers(graph: Graph, op: Op, types: Collection[str], most: int) -> Iterator[Op]:
-    """The chain of operators of these types behind `op`, each the only reader of its predecessor's output."""
+    """Yield the chain of operators of these types after `op`, each the only reader of its predecessor's output."""
     for _ in range(most):
         readers = graph.consumers(op.outputs[0])
         if (

@@ -1,4 +1,4 @@
-"""SPLIT, SPLIT_V and UNPACK: an operator for each output."""
+"""Replaces SPLIT, SPLIT_V and UNPACK by one operator per output."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def rewrite(graph: Graph, ops: Ops) -> Graph:
 
 
 def _pieces(graph: Graph, op: Op) -> Ops:
-    """Slices; the first has the operator's index, the others new ones."""
+    """Return the slices. The first has the operator's index, the others have new ones."""
     new = max(o.index for o in graph.ops) + 1
     source = op.inputs[int(op.type == "SPLIT")]
     return tuple(
@@ -54,7 +54,7 @@ def _pieces(graph: Graph, op: Op) -> Ops:
 
 
 def _parts(graph: Graph, op: Op) -> list[tuple[int, int, int]] | None:
-    """(axis, begin, end) of each output; None when that is not known before run time."""
+    """Return (axis, begin, end) of each output, or None if it is unknown before run time."""
     axis_operand = {"SPLIT": 0, "SPLIT_V": 2}.get(op.type)
     source = graph.tensors[op.inputs[int(op.type == "SPLIT")]]
     axis = op.options.get("axis") if axis_operand is None else _scalar(graph, op, axis_operand)
@@ -75,7 +75,7 @@ def _parts(graph: Graph, op: Op) -> list[tuple[int, int, int]] | None:
 
 
 def _scalar(graph: Graph, op: Op, k: int) -> int | None:
-    """Operand k, a constant number."""
+    """Return operand k as a number if it is a constant integer, or None."""
     data = graph.tensors[op.inputs[k]].data if has(op, k) else None
     return int(data.flatten()[0]) if data is not None and data.size == 1 and data.dtype.kind == "i" else None
 

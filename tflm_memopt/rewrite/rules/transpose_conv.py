@@ -1,4 +1,4 @@
-"""TRANSPOSE_CONV: its output's shape is an operand, which TFLM does not look at: tensors state their shapes."""
+"""Drops TRANSPOSE_CONV's operand with the output shape. TFLM ignores it, since the output tensor has the shape."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ def check(graph: Graph, ops: Ops) -> str | None:
 
 
 def rewrite(graph: Graph, ops: Ops) -> Graph:
-    """Operands as CONV_2D has them: input, filter, bias."""
+    """Reorder the operands as in CONV_2D: input, filter, bias."""
     (op,) = ops
     _, filter_, source, *bias = op.inputs
     return replace_ops(graph, {op.index: (replace(op, inputs=(source, filter_, *bias)),)})

@@ -1,4 +1,4 @@
-"""TRANSPOSE to NCHW and MEAN over what were height and width: MEAN on NHWC."""
+"""Turns TRANSPOSE to NCHW and MEAN over height and width into MEAN on NHWC."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ NHWC_TO_NCHW = (0, 3, 1, 2)
 
 
 def match(graph: Graph, op: Op) -> Ops | None:
-    """TRANSPOSE(0, 3, 1, 2), then one MEAN or two, each the only reader of what it reads."""
+    """Match TRANSPOSE(0, 3, 1, 2), then one or two MEANs, each the only reader of its input."""
     if op.type != "TRANSPOSE" or not has(op, 1) or len(graph.tensors[op.inputs[0]].shape) != 4:
         return None
     perm = graph.tensors[op.inputs[1]].data
@@ -40,7 +40,7 @@ def check(graph: Graph, ops: Ops) -> str | None:
 
 
 def rewrite(graph: Graph, ops: Ops) -> Graph:
-    """The same MEANs on NHWC, with the original's tensor between them: its scale rounds as before."""
+    """Apply the same MEANs on NHWC. The tensor between them is kept, so that its scale rounds as before."""
     transpose, *means = ops
     steps = _steps(graph, ops) or ()
     new = _mean_ops(graph, ops, steps)
@@ -49,7 +49,7 @@ def rewrite(graph: Graph, ops: Ops) -> Graph:
 
 
 def _steps(graph: Graph, ops: Ops) -> tuple[tuple[int, ...], ...] | None:
-    """The NHWC axes that each MEAN reduces; None when they are no constants, or shapes say something else."""
+    """Return the NHWC axes that each MEAN reduces, or None if they are not constant or the shapes do not match."""
     transpose, *means = ops
     sizes = list(graph.tensors[transpose.inputs[0]].shape)
     left = list(NHWC_TO_NCHW)
@@ -75,7 +75,7 @@ def _steps(graph: Graph, ops: Ops) -> tuple[tuple[int, ...], ...] | None:
 
 
 def _mean_ops(graph: Graph, ops: Ops, steps: Sequence[tuple[int, ...]]) -> Ops:
-    """The MEANs on NHWC, the tensor of _with_middle() between them."""
+    """Return the MEANs on NHWC, connected by the tensor of _with_middle()."""
     transpose, *means = ops
     middle = max(graph.tensors) + 1
     result = []
@@ -90,7 +90,7 @@ def _mean_ops(graph: Graph, ops: Ops, steps: Sequence[tuple[int, ...]]) -> Ops:
 
 
 def _with_middle(graph: Graph, ops: Ops, steps: Sequence[tuple[int, ...]]) -> Graph:
-    """The graph with the tensor between two MEANs on NHWC, dimensions kept."""
+    """Return the graph with the tensor between two MEANs on NHWC, with dimensions kept."""
     transpose, *means = ops
     if len(means) == 1:
         return graph

@@ -1,4 +1,4 @@
-"""RESHAPE, SQUEEZE and EXPAND_DIMS: views of their input's bytes."""
+"""Marks RESHAPE, SQUEEZE and EXPAND_DIMS as views of their input's bytes."""
 
 from __future__ import annotations
 

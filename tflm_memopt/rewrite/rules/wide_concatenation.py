@@ -1,4 +1,4 @@
-"""CONCATENATION of many tensors: some first, then the others."""
+"""Splits CONCATENATION of many tensors into a chain."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def rewrite(graph: Graph, ops: Ops) -> Graph:
 
 
 def _chained(graph: Graph, op: Op) -> tuple[Graph, Ops]:
-    """The graph with new tensors for what is joined already, and the operators: the last one has the old index."""
+    """Return the graph with tensors for intermediate results, and the chain, whose last operator has the old index."""
     shapes = [graph.tensors[t].shape for t in op.inputs]
     axis = int(op.options.get("axis", 0))
     tensors, chain = dict(graph.tensors), list[Op]()
