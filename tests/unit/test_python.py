@@ -78,7 +78,9 @@ def test_a_model_is_bytes_or_a_path(folder: Path) -> None:
 
 def test_what_is_no_model_is_said_with_its_name(folder: Path) -> None:
     Path("bad.onnx").write_bytes(b"\x08\x07\x12\x07pytorch")
-    with pytest.raises(ModelError, match=r"^an ONNX model, not a .tflite file \(bad.onnx\)\n  try: onnx2tf"):
+    with pytest.raises(
+        ModelError, match=r"^this is an ONNX model, not a .tflite file \(bad.onnx\)\n  try: run onnx2tf"
+    ):
         tflm_memopt.optimize("bad.onnx")
     with pytest.raises(UsageError, match=r"^cannot read nothing.tflite: No such file"):
         tflm_memopt.explore("nothing.tflite")

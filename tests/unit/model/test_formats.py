@@ -65,7 +65,7 @@ def test_every_command_says_it(folder: Path, run: Run, command: str) -> None:
     (folder / "net.bin").write_bytes(FILES["onnx"][0])
     answer = run(command, *(["small.tflite"] if command == "verify" else []), "net.bin")
     assert_refused(answer, "error: this is an ONNX model, not a .tflite file (net.bin)")
-    assert "  try: onnx2tf" in answer.err
+    assert "  try: run onnx2tf" in answer.err
 
 
 def test_a_saved_model_folder_is_for_optimize(folder: Path, run: Run) -> None:

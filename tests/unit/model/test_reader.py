@@ -222,7 +222,7 @@ def test_what_is_wrong_and_where(case: str) -> None:
     ("data", "message"),
     [
         (b"", "0 B are too short for a model"),
-        (b"TFL3", "4 B are too few for a model"),
+        (b"TFL3", "4 B are too short for a model"),
         (b"\x89PNG\r\n\x1a\n" + bytes(100), "not a .tflite file: its identifier is"),
         (b"version https://git-lfs.github.com/spec/v1\noid sha256:0\nsize 9\n", "a Git LFS pointer"),
         (

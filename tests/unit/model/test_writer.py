@@ -99,7 +99,9 @@ def test_buffers_start_at_multiples_of_16(length: int) -> None:
     starts = [data.find(b.data.tobytes()) for b in read(data).tree.buffers if b.data is not None and len(b.data) > 20]
     assert starts
     writer.check_alignment(data)
-    with pytest.raises(ModelError, match=r"data at byte [\d,]+, not at a multiple of 16\n  at buffer \d"):
+    with pytest.raises(
+        ModelError, match=r"the data starts at byte [\d,]+, which is not a multiple of 16\n  at buffer \d"
+    ):
         writer.check_alignment(_unaligned(net.tree))
 
 

@@ -110,7 +110,7 @@ PAD_REFUSALS: dict[str, tuple[Callable[[Net], tuple[int, ...]], str]] = {
     "value": (_other_value, "its value is 0, not the zero point"),
     "channels": (_channels, "it pads more than height and width"),
     "output": (_output, "its output is an output of the model"),
-    "reader": (_other_reader, "operator 2 RELU reads it, too"),
+    "reader": (_other_reader, "operator 2 RELU also reads it"),
     "scale": (_other_scale, "it changes scale or zero point"),
     "padding": (
         _only_padding,
@@ -122,8 +122,8 @@ PAD_REFUSALS: dict[str, tuple[Callable[[Net], tuple[int, ...]], str]] = {
     "groups": (
         _grouped,
         (
-            "operator 1 CONV_2D stays builtin: The filter must read all input channels (no groups) and give all output "
-            "channels: filter [3, 3, 3, 1], 2 input and 3 output channels"
+            "operator 1 CONV_2D stays builtin: The filter must read all input channels (no groups) and produce all "
+            "output channels: filter [3, 3, 3, 1], 2 input and 3 output channels"
         ),
     ),
     "amounts": (_run_time_amounts, "its paddings are not constant, or not four pairs"),

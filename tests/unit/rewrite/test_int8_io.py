@@ -106,7 +106,7 @@ REFUSALS: dict[str, tuple[Callable[[Net], tuple[int, ...]], list[str]]] = {
     "two readers": (_two_readers, ["it is not read by exactly one QUANTIZE"]),
     "no QUANTIZE": (_no_quantize, ["it is not read by exactly one QUANTIZE", "no DEQUANTIZE writes it"]),
     "an output": (_int8_is_an_output, ["tensor 1 't1' is already an input or output"]),
-    "int16": (_int16, ["tensor 1 't1' is no int8 activation with one scale"]),
+    "int16": (_int16, ["tensor 1 't1' is not an int8 activation with one scale"]),
     "uint8": (_other_uint8, ["uint8 and int8 differ by more than an offset of 128"]),
     "shifted uint8": (_shifted_uint8, ["uint8 and int8 differ by more than an offset of 128"]),
     "read again": (_read_again, ["the output of its DEQUANTIZE is read again"]),
