@@ -73,6 +73,10 @@ class OptimizeOptions(ExploreOptions, total=False):
     """
     ram_limit: int | str | None
     """The least compute with an arena of at most so many bytes, tail included: 20480, "20kB" or "64KiB"."""
+    flash_limit: int | str | None
+    """Limit on the flash that the rewritten model, the C library and TFLM take together, in bytes: 200000, "200kB" or
+    "256KiB". The sizes of library and TFLM are estimates for the board's core or `core`.
+    """
     max_instructions: int | str | None
     """The least RAM with at most so many instructions, by estimate, on `core`: 3200000 or "3.2M"; with a RAM limit, the
     fewest instructions within both.
@@ -94,7 +98,7 @@ class OptimizeOptions(ExploreOptions, total=False):
 DEFAULTS = OptimizeOptions(
     input="arena", int8_io=False, ops=PER_REGION, op_per=None, allow_ops=(), abi="ilp32", fold=True, effort=NORMAL,
     core=None, board=None, without=(), target=None, cores=1, share=None, kernels=None, seconds=None, max_macs=None,
-    ram_limit=None,
+    ram_limit=None, flash_limit=None,
     max_instructions=None, time_limit=None, clock=None, plan=None, if_worthwhile=False,
 )  # fmt: skip
 """All options, as they are when nobody says them."""

@@ -178,6 +178,8 @@ class Report:
     """Accuracy on the user's test data, if there is any."""
     time: Time | None = None
     """Estimated time of an inference before and after."""
+    flash_limit: int | None = None
+    """Limit on the flash for the model, the C library and TFLM, in bytes."""
     time_limit: float | None = None
     """Limit on the time of an inference, in milliseconds."""
     arena_size: int | None = None

@@ -19,7 +19,7 @@ else:
     import tomli as tomllib
 
 SUFFIX = ".toml"
-NOT_HERE = frozenset({"plan", "ram_limit", "if_worthwhile"})
+NOT_HERE = frozenset({"plan", "ram_limit", "flash_limit", "if_worthwhile"})
 """Options that apply to single models only: an application has `ram` instead, and its own plans."""
 OPTIONS = tuple(name for name in OptimizeOptions.__annotations__ if name not in NOT_HERE)
 OF_APP = ("models", "concurrent", "ram", "yield")

@@ -20,8 +20,10 @@ from tflm_memopt.report import app as pages
 from tflm_memopt.report import markdown, text
 from tflm_memopt.targets.boards import board
 
-ALONE: Mapping[str, Any] = {"plan": None, "plot": None, "calibrate": [], "test": [], "labels": None, "manifest": None,
-                            "frontier": False}  # fmt: skip
+ALONE: Mapping[str, Any] = {
+    "plan": None, "plot": None, "flash_limit": None, "calibrate": [], "test": [], "labels": None, "manifest": None,
+    "frontier": False,
+}  # fmt: skip
 """Flags of `optimize` that are for one model, and their values when nobody gives them."""
 
 
@@ -29,9 +31,8 @@ def optimize(args: argparse.Namespace, settings: dict[str, Any]) -> int:
     """Rewrites all models of an application. settings: of the flags, for what app.toml does not say."""
     for flag, none in ALONE.items():
         if getattr(args, flag) != none:
-            raise UsageError(
-                f"--{flag} is for one model", code="app_flag", where=str(args.model), hint="a .tflite file"
-            )
+            what = f"--{flag.replace('_', '-')} is for one model"
+            raise UsageError(what, code="app_flag", where=str(args.model), hint="a .tflite file")
     folder = args.output or Path(f"{args.model.stem}_memopt")
     app = read_app(args.model)
     with about(args.model), busy(args, f"optimizing {args.model.name}", lines=True) as progress:

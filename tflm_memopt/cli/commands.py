@@ -196,7 +196,7 @@ def settings(args: argparse.Namespace) -> dict[str, Any]:
 
 def limits(args: argparse.Namespace) -> dict[str, Any]:
     """The arguments of optimize() alone."""
-    names = ("max_macs", "ram_limit", "max_instructions", "time_limit", "clock", "board", "core")
+    names = ("max_macs", "ram_limit", "flash_limit", "max_instructions", "time_limit", "clock", "board", "core")
     return {name: getattr(args, name) for name in names}
 
 

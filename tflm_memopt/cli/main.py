@@ -151,6 +151,12 @@ def _optimize(group: Any) -> None:
         "--cut", type=arguments.operators, metavar="OP,...",
         help="with --devices: one behind the other, each with all of its operators: the next begins at each of these",
     )  # fmt: skip
+    _limits(optimize)
+    _output(optimize)
+
+
+def _limits(optimize: argparse.ArgumentParser) -> None:
+    """Add the limits of RAM, flash and time."""
     optimize.add_argument(
         "--max-macs", type=arguments.factor, metavar="F",
         help="the least RAM with at most F times the multiply-accumulates of the original (default: no recompute)",
@@ -158,6 +164,10 @@ def _optimize(group: Any) -> None:
     optimize.add_argument(
         "--ram-limit", type=arguments.size, metavar="SIZE",
         help="the least compute in an arena of at most SIZE: 20480, 20kB (1,000 B each), 64K or 64KiB (1,024 B each)",
+    )  # fmt: skip
+    optimize.add_argument(
+        "--flash-limit", type=arguments.size, metavar="SIZE",
+        help="the rewritten model, the C library and TFLM take at most SIZE of flash, the last two by estimate",
     )  # fmt: skip
     optimize.add_argument(
         "--max-instructions", type=arguments.number, metavar="N",
@@ -174,7 +184,6 @@ def _optimize(group: Any) -> None:
         help="of the core, for milliseconds: 64MHz (default: the board's)",
     )
     _core(optimize)
-    _output(optimize)
 
 
 def _output(optimize: argparse.ArgumentParser) -> None:

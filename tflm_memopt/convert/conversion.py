@@ -33,7 +33,7 @@ from tflm_memopt.rewrite.int8_io import int8_io as to_int8_io
 from tflm_memopt.rowgraph.graph import RowGraph, tensor_sizes
 from tflm_memopt.rowgraph.inputs import IN_ARENA, SLIDING, InputMode
 from tflm_memopt.rowgraph.supported import AnnotatedGraph
-from tflm_memopt.targets.boards import Board
+from tflm_memopt.targets.boards import Board, fit
 from tflm_memopt.tflm.arena import Arena, predict
 from tflm_memopt.tflm.libraries import REFERENCE, Library
 from tflm_memopt.tflm.refused import Refusal, refusals
@@ -45,6 +45,14 @@ MOST_NAMED = 4
 """Buffers that a message names."""
 _BROKEN = (PlanError, LookupError, TypeError, ValueError, AttributeError, ArithmeticError)
 """What a plan of another model, or none at all, can lead to in those who read it."""
+
+
+@dataclass(frozen=True, slots=True)
+class FlashLimit:
+    """Bytes of flash for the model, the C library and TFLM. Code sizes are those of `core` (analysis/flash.py)."""
+
+    nbytes: int
+    core: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,6 +68,7 @@ class Limits:
     board: Board | None = None
     """On which it has to fit."""
     time: TimeLimit | None = None
+    flash: FlashLimit | None = None
 
     @property
     def ram(self) -> int | None:
@@ -76,6 +85,22 @@ class Limits:
         """Whether there is RAM for it."""
         room = self.board is None or arena.needed <= self.board.arena_limit
         return room and (self.total is None or arena.total <= self.total)
+
+    @property
+    def flash_room(self) -> FlashLimit | None:
+        """Return `flash`, the board's limit, or the smaller of the two."""
+        board = FlashLimit(self.board.flash_limit, self.board.flash_core) if self.board else None
+        return min((one for one in (self.flash, board) if one), key=lambda one: one.nbytes, default=None)
+
+    def flash_missing(self, needs: Firmware) -> int:
+        """Return the bytes of flash that are missing on the board or within the limit, 0 if none are."""
+        room = self.flash_room
+        return max(0, needs.on(room.core).total - room.nbytes) if room else 0
+
+    def fit(self, arena: Arena, needs: Firmware) -> bool:
+        """Return whether RAM and flash are enough."""
+        on_board = self.board is None or fit(self.board, arena, needs).fits
+        return on_board and self.admit(arena) and not self.flash_missing(needs)
 
 
 @dataclass(frozen=True)

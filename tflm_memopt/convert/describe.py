@@ -57,6 +57,7 @@ def optimized(model: bytes, asked: Request, made: Decision, original: Inspection
     told = replace(
         _report(asked, made, original, on_boards, done, started),
         board=fit(board, arena, needs) if board else None,
+        flash_limit=made.limits.flash.nbytes if made.limits.flash else None,
         in_arena=conversion.in_arena(chosen, made.limits) if chosen else None,
         original_refused=original.refused,
         time=speed.time(conversion, done, asked.table, asked.clock),

@@ -59,6 +59,7 @@ def checked_count(devices: int, asked: Request) -> int:
     for flag, given, hint in (
         ("--cores 2", options.speeds, "no --cores"),
         ("--ram-limit", asked.limits.total, "--memory RAM,FLASH"),
+        ("--flash-limit", asked.limits.flash, "--memory RAM,FLASH"),
     ):
         if given:
             raise UsageError(f"several devices have no {flag}", code="devices_limit", hint=hint)

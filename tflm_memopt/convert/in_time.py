@@ -20,9 +20,7 @@ def choose(conversion: Conversion, limits: Limits, table: Table, planning: Plann
     """The least arena that keeps `limits.time`. Raises DoesNotFit when none does, or none in the RAM that there is."""
     found = within_macs(conversion, limits, table, planning)
     if not found:
-        return budget.choose(
-            conversion, Limits(limits.overhead, limits.total, board=limits.board)
-        )  # says what the least is
+        return budget.choose(conversion, replace(limits, instructions=None, time=None))  # says what the least is
     best = _least(found, limits)
     if best is None or not limits.admit(best.converted.arena):
         raise _misfit(conversion, limits, table, found)

@@ -16,7 +16,7 @@ from tflm_memopt.convert.frontier import cheapest
 from tflm_memopt.errors import DoesNotFit
 from tflm_memopt.ops.packing import GENERIC
 from tflm_memopt.rowgraph.inputs import IN_ARENA, STREAM, InputMode
-from tflm_memopt.targets.boards import BoardFit, boards, fit
+from tflm_memopt.targets.boards import boards, fit
 from tflm_memopt.tflm.arena import Arena
 
 MOST_BOARDS = 4
@@ -35,12 +35,11 @@ class _Way:
 
 def misfit(conversion: Conversion, limits: Limits, best: Converted) -> DoesNotFit:
     """What `best`, of all plans that were tried the one that takes least, needs too much of."""
-    there = on_board(limits, best)
-    if limits.admit(best.arena) and there is not None:
-        return _too_little_flash(there, ", or ".join([*_for_flash(conversion, limits, best), SMALLER]))
-    what = f"needs {best.arena.total:,} B, limit is {limits.ram:,} B"
-    if there is not None and there.flash_left < 0:
-        what += f"; and {-there.flash_left:,} B of flash are missing"
+    if limits.admit(best.arena):
+        return _too_little_flash(limits, best.firmware, ", or ".join([*_for_flash(conversion, limits, best), SMALLER]))
+    what = f"needs {best.arena.total:,} B {_recompute(conversion, best)}, limit is {limits.ram:,} B"
+    if missing := limits.flash_missing(best.firmware):
+        what += f"; and {missing:,} B of flash are missing"
     return DoesNotFit(
         what, code="does_not_fit", where=conversion.binding(best), hint=", or ".join(_for_ram(conversion, limits, best))
     )
@@ -48,29 +47,24 @@ def misfit(conversion: Conversion, limits: Limits, best: Converted) -> DoesNotFi
 
 def original_misfit(limits: Limits, arena: Arena, needs: Firmware, why: str) -> DoesNotFit:
     """The same of a model that stays as it is. why: it does."""
-    there = fit(limits.board, arena, needs) if limits.board else None
-    hint = ", or ".join([*_boards(arena, needs), SMALLER])
-    if limits.admit(arena) and there is not None:
-        return _too_little_flash(there, hint)
+    hint = ", or ".join([*(_boards(arena, needs) if limits.board else ()), SMALLER])
+    if limits.admit(arena):
+        return _too_little_flash(limits, needs, hint)
     what = f"needs {arena.total:,} B, limit is {limits.ram:,} B"
-    return DoesNotFit(what, code="original_too_large", where=why, hint=hint if limits.board else SMALLER)
+    return DoesNotFit(what, code="original_too_large", where=why, hint=hint)
 
 
-def on_board(limits: Limits, converted: Converted) -> BoardFit | None:
-    """On the board that was asked for."""
-    return fit(limits.board, converted.arena, converted.firmware) if limits.board else None
-
-
-def _too_little_flash(there: BoardFit, hint: str) -> DoesNotFit:
-    flash = there.flash
+def _too_little_flash(limits: Limits, needs: Firmware, hint: str) -> DoesNotFit:
+    """Refuse a model for which there is less flash than it needs, within the limit or else on the board."""
+    room = limits.flash_room
+    if room is None:
+        raise TypeError("the flash is not limited")
+    flash = needs.on(room.core)
+    has = "limit is" if limits.board is None or room == limits.flash else f"{limits.board.id} has"
+    beside = "" if has == "limit is" else " beside its core"
     parts = f"model {flash.model:,} B, library {flash.library:,} B, TFLM {flash.tflm:,} B, the last two estimated"
-    has = flash.total + there.flash_left
-    return DoesNotFit(
-        f"needs {flash.total:,} B of flash, {there.board} has {has:,} B beside its core",
-        code="flash_too_small",
-        where=parts,
-        hint=hint,
-    )
+    what = f"needs {flash.total:,} B of flash, {has} {room.nbytes:,} B{beside}"
+    return DoesNotFit(what, code="flash_too_small", where=parts, hint=hint)
 
 
 def _for_ram(conversion: Conversion, limits: Limits, best: Converted) -> Iterator[str]:
@@ -93,17 +87,22 @@ def _for_ram(conversion: Conversion, limits: Limits, best: Converted) -> Iterato
     if limits.board is not None:
         yield from _elsewhere(limits, best, others)
     elif not found and not fitting:
-        yield f"--ram-limit {_lowest(conversion, limits, best).arena.total}"
+        lowest = _lowest(conversion, limits, best)
+        yield f"--ram-limit {lowest.arena.total} ({_recompute(conversion, lowest)})"
     else:
-        yield f"--ram-limit {best.arena.total}"
+        yield f"--ram-limit {best.arena.total} ({_recompute(conversion, best)})"
+
+
+def _recompute(conversion: Conversion, there: Converted) -> str:
+    return f"{'with' if there.planned.plan.macs > conversion.plans.macs else 'without'} recompute"
 
 
 def _said(flags: str, there: Converted, limits: Limits, more: str = "") -> str:
-    """A way that fits; where the board's flash is too small for it, only its RAM."""
-    on = on_board(limits, there)
-    if on is None or on.flash_left >= 0:
+    """Describe a way that fits, or whose RAM fits while flash is missing."""
+    missing = limits.flash_missing(there.firmware)
+    if not missing:
         return f"{flags} (fits in {there.arena.total:,} B{more})"
-    return f"{flags} (fits the RAM in {there.arena.total:,} B{more}; {-on.flash_left:,} B of flash are missing)"
+    return f"{flags} (fits the RAM in {there.arena.total:,} B{more}; {missing:,} B of flash are missing)"
 
 
 def _more_compute(conversion: Conversion, limits: Limits, best: Converted) -> Iterator[str]:
@@ -158,14 +157,17 @@ def _boards(arena: Arena, needs: Firmware) -> Iterator[str]:
 
 
 def _for_flash(conversion: Conversion, limits: Limits, best: Converted) -> Iterator[str]:
-    """Plain kernels take less flash than packed ones; else another board."""
+    """Suggest plain kernels, which take less flash than packed ones, and another board or limit."""
+    room = limits.flash_room
     if conversion.options.target != GENERIC:
-        plain = conversion.packed_for(GENERIC)
-        there, _ = plain.least(limits)
-        on = on_board(limits, there) if there else None
-        if there and on and on.fits:
-            yield f"--target {GENERIC} (fits in {there.arena.total:,} B and {on.flash.total:,} B of flash)"
-    yield from _elsewhere(limits, best, [])
+        there, _ = conversion.packed_for(GENERIC).least(limits)
+        if there and room and limits.fit(there.arena, there.firmware):
+            flash = there.firmware.on(room.core).total
+            yield f"--target {GENERIC} (fits in {there.arena.total:,} B and {flash:,} B of flash)"
+    if limits.board is not None:
+        yield from _elsewhere(limits, best, [])
+    if limits.flash is not None:
+        yield f"--flash-limit {best.firmware.on(limits.flash.core).total}"
 
 
 def up(overhead: float) -> str:

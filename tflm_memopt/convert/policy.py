@@ -16,13 +16,12 @@ from tflm_memopt.convert.misfit import misfit, original_misfit
 from tflm_memopt.convert.request import Request
 from tflm_memopt.errors import UsageError
 from tflm_memopt.results import Balance, Inspection
-from tflm_memopt.targets.boards import fit as board_fit
 from tflm_memopt.tflm.arena import Arena
 from tflm_memopt.tflm.refused import refusals, refuse
 
 NOTHING_SUPPORTED = "no operator can run row by row: see kept_builtin"
 NO_GAIN = "the rewritten model would need no less arena"
-NO_FLASH = "it fits on the board as it is; the rewritten model would need too much flash"
+NO_FLASH = "the original model is within the limits; the rewritten model would need too much flash"
 NO_BALANCE = "it would save less RAM than it adds to flash"
 LITTLE = 0.1
 """Share of the arena: for less than that, nothing rests on an estimate of what leaves the flash."""
@@ -69,8 +68,7 @@ def decide(asked: Request, start: Conversion, original: Inspection, planning: Ca
     refuse(refusals(plan.read) if plan is not None and not why else conversion.refused, f", and {why}" if why else "")
     if plan is not None and not why:
         return Decision(conversion, limits, plan, why, weighed)
-    fits = limits.board is None or board_fit(limits.board, original.arena, original.firmware).fits
-    if not (limits.admit(original.arena) and fits):
+    if not limits.fit(original.arena, original.firmware):
         raise original_misfit(limits, original.arena, original.firmware, why)
     if limits.time and slow:
         raise in_time.original_misfit(limits.time, today, why)
@@ -164,9 +162,9 @@ def _why_left(conversion: Conversion, limits: Limits, original: Inspection, plan
     """
     if plan.arena.total >= original.arena.total and not wanted:
         return NO_GAIN
-    if limits.board is None or board_fit(limits.board, plan.arena, plan.firmware).flash_left >= 0:
+    if not limits.flash_missing(plan.firmware):
         return ""
-    if board_fit(limits.board, original.arena, original.firmware).fits and not wanted:
+    if limits.fit(original.arena, original.firmware) and not wanted:
         return NO_FLASH
     raise misfit(conversion, limits, plan)
 

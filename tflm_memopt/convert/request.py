@@ -11,7 +11,7 @@ from tflm_memopt.analysis import costs
 from tflm_memopt.analysis.costs import Table
 from tflm_memopt.analysis.timing import Clock
 from tflm_memopt.convert import annotation, cores, pipeline, speed
-from tflm_memopt.convert.conversion import Conversion, Limits
+from tflm_memopt.convert.conversion import Conversion, FlashLimit, Limits
 from tflm_memopt.convert.frontier import settings
 from tflm_memopt.errors import UsageError
 from tflm_memopt.model.interface import ANY, Changes
@@ -67,8 +67,8 @@ class Request:
 
     @property
     def only_rewritten(self) -> bool:
-        """Whether something is wanted that only a rewrite gives: then its balance does not matter."""
-        asked = self.limits != Limits() or self.options.target != GENERIC
+        """Return whether something is asked for that only a rewrite gives. Then its balance does not matter."""
+        asked = replace(self.limits, flash=None) != Limits() or self.options.target != GENERIC
         return asked or self.saved is not None or bool(self.without) or self.options.ops != PER_REGION
 
     def exploring(self) -> Request:
@@ -95,7 +95,15 @@ def request(said: OptimizeOptions) -> Request:
     clock = speed.clock(on_board, core, table, said["clock"])
     ram = _if_given(units.size, said["ram_limit"])
     instructions = _if_given(units.number, said["max_instructions"])
-    limits = Limits(overhead, ram, instructions, on_board, speed.limit(said["time_limit"], clock))
+    flash = _if_given(units.size, said["flash_limit"])
+    limits = Limits(
+        overhead,
+        ram,
+        instructions,
+        on_board,
+        speed.limit(said["time_limit"], clock),
+        None if flash is None else FlashLimit(flash, on_board.flash_core if on_board else table.core),
+    )
     if plan is not None and (limits != Limits() or said["without"]):
         raise UsageError(
             "a saved plan leaves nothing to limit or to leave out", code="plan_and_limits", hint="--plan alone"

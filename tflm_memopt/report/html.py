@@ -390,7 +390,7 @@ def _kept(refusals: Iterable[tuple[int, str, str, str]]) -> PageTable | None:
     return PageTable("builtin operators", columns, rows) if rows else None
 
 
-SETTINGS = ("input", "op_per", "max_macs", "ram_limit", "max_instructions", "without")
+SETTINGS = ("input", "op_per", "max_macs", "ram_limit", "flash_limit", "max_instructions", "without")
 
 
 def _settings(report: Report) -> list[tuple[str, str]]:

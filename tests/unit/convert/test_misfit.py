@@ -132,6 +132,35 @@ def test_a_model_whose_rewrite_has_too_much_flash_stays_whole() -> None:
     assert done.report.why_unchanged == NO_FLASH
     assert done.report.board
     assert 0 <= done.report.board.flash_left < 1000
+    flash = tflm_memopt.optimize(net.model(y)).report.footprint
+    assert flash
+    limited = tflm_memopt.optimize(net.model(y), flash_limit=flash.original.total)
+    assert (limited.model, limited.report.why_unchanged) == (net.model(y), NO_FLASH)
+
+
+def test_a_limit_of_flash(folder: Path, run: Run) -> None:
+    """The limit that the hint names holds; one byte less does not."""
+    flags = ("optimize", "small.tflite", "-o", "out", "--ram-limit", "3000", "--json")
+    answer = run(*flags, "--flash-limit", "20kB")
+    error = answer.json["error"]
+    assert (answer.code, error["code"]) == (cli.NO, "flash_too_small")
+    assert "limit is 20,000 B" in error["what"]
+    limit = int(re.match(r"--flash-limit (\d+)", error["hint"])[1])  # type: ignore[index]
+    report = run(*flags, "--flash-limit", limit).json
+    assert report["flash_limit"] == limit
+    assert sum(report["footprint"]["rewritten"][part] for part in ("model", "library", "tflm")) == limit
+    assert run(*flags, "--flash-limit", limit - 1).code == cli.NO
+
+
+def test_a_limit_of_flash_below_that_of_the_board() -> None:
+    with pytest.raises(DoesNotFit, match="of flash, limit is 20,000 B"):
+        tflm_memopt.optimize(small(), board="nano33ble", flash_limit="20kB")
+
+
+def test_hints_say_what_takes_recompute(example: bytes) -> None:
+    with pytest.raises(DoesNotFit, match=r"needs [\d,]+ B without recompute, limit is 8,000 B") as no:
+        tflm_memopt.optimize(example, ram_limit="8kB")
+    assert re.search(r"--ram-limit \d+ \(with recompute\)", no.value.hint)
 
 
 # --- the balance
