@@ -25,7 +25,7 @@ from tflm_memopt.kernels.descriptions import elementwise
 from tflm_memopt.kernels.descriptions.activations import log_softmax, lookup, softmax
 from tflm_memopt.kernels.descriptions.elementwise import add, packed_add, packed_add_within
 from tflm_memopt.kernels.descriptions.rows import arg_max, batch_matmul, gather, move, resize_bilinear
-from tflm_memopt.kernels.language import KernelProgram
+from tflm_memopt.kernels.language import KernelProgram, Type
 from tflm_memopt.kernels.rewrites import bind, inward, jam, scheduled, unroll, vectorise
 
 PIXELS = tuple(scheduled(one, [vectorise(var)]) for one, var in ((conv_pixel, "k"), (depthwise_pixel, "k"), (add, "i")))
@@ -119,7 +119,10 @@ POOL = RANGE | {
     "sign": "k->op->param ? -1 : 1", "zero_in": "k->op->input_zero_point[0]",
     "multiplier": "k->multipliers[0]", "shift": "k->shifts[0]",
 }  # fmt: skip
-
+POOL_S16 = POOL | RANGE_S16 | {
+    "sums": "k->sums ? k->sums + i / 2 : NULL", "channels": "k->out_channels / 2",
+    "offset": "(int32_t)(window->offset / 2)",
+}  # fmt: skip
 
 RUNS = "void {}(const tmo_runs *r, const int8_t *weights, uint32_t channels, uint32_t *totals)"
 CONV = {
@@ -233,9 +236,26 @@ FILES: Mapping[str, tuple[LibraryKernel, ...]] = {
         ),
     ),
     "pool": (
-        LibraryKernel("tmo_max_pool", scheduled(max_pool_pixel, [jam("c", 4)]), POOL, PIXEL),
-        LibraryKernel("tmo_average_pool", scheduled(average_pool_pixel, [jam("c", 4)]), POOL, PIXEL),
-        LibraryKernel("tmo_mean", scheduled(mean_pixel, [jam("c", 4)]), POOL, PIXEL),
+        LibraryKernel("tmo_max_pool", scheduled(max_pool_pixel(Type.INT8), [jam("c", 4)]), POOL, PIXEL),
+        LibraryKernel("tmo_average_pool", scheduled(average_pool_pixel(Type.INT8), [jam("c", 4)]), POOL, PIXEL),
+        LibraryKernel("tmo_mean", scheduled(mean_pixel(Type.INT8), [jam("c", 4)]), POOL, PIXEL),
+    ),
+    "pool16": (
+        LibraryKernel(
+            "tmo_max_pool_s16",
+            scheduled(max_pool_pixel(Type.INT16), [bind({"sign": 1}), jam("c", 4)]),
+            POOL_S16,
+            PIXEL,
+        ),
+        LibraryKernel(
+            "tmo_average_pool_s16", scheduled(average_pool_pixel(Type.INT16), [jam("c", 4)]), POOL_S16, PIXEL
+        ),
+        LibraryKernel(
+            "tmo_mean_s16",
+            scheduled(mean_pixel(Type.INT16), [bind({"zero_in": 0, "zero_out": 0}), jam("c", 4)]),
+            POOL_S16,
+            PIXEL,
+        ),
     ),
 }
 """tmo_described_NAME.c, and the kernels in it."""

@@ -240,7 +240,7 @@ class Net:
         axis = self.tensor((len(axes),), "INT32", None, data=axes)
         reduced = {a % len(self.shape(x)) for a in axes}
         shape = [1 if a in reduced else d for a, d in enumerate(self.shape(x)) if keep or a not in reduced]
-        y = self.tensor(shape, affine=out or self.affine(x))
+        y = self.tensor(shape, self.dtype(x), out or self.affine(x))
         return self.op("MEAN", [x, axis], [y], schema.ReducerOptionsT(keepDims=keep))
 
     def sum(self, x: int, axes: Sequence[int], *, keep: bool = True, out: Affine | None = None) -> int:

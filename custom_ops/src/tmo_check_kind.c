@@ -41,7 +41,7 @@ static bool check_windowed(const tmo_checker *c, const tmo_operation *o) {
     return tmo_is_tiled(o->block) ? (uint32_t)op->kernel_h * op->kernel_w <= TMO_MAX_TAPS : op->kernel_h <= TMO_MAX_KERNEL_H;
   }
   const bool whole = op->kernel_h == o->in->height && op->dilation_h == 1 && op->pad_top == 0 && o->out->height == 1;
-  return whole && tmo_in_workspace(c, op->accumulator, tmo_times(tmo_times(4, o->out->width), o->out->channels), 4);
+  return whole && tmo_in_workspace(c, op->accumulator, tmo_times(tmo_times(4, o->out->width), tmo_values(op, o->out->channels)), 4);
 }
 
 /* Multipliers and shifts: `n` of each. */
@@ -91,6 +91,7 @@ static bool check_pool(tmo_checker *c, const tmo_operation *o) {
   const tmo_op *op = o->op;
   const uint32_t columns = op->kernel_w < o->in->width ? op->kernel_w : o->in->width;
   if (o->out->channels != o->in->channels || op->dilation_h != 1 || op->dilation_w != 1) return false;
+  if (tmo_is_s16(op) && o->out->channels % 2 != 0) return false;
   return op->kernel_h * columns <= MAX_POOL_AREA && check_windowed(c, o) && check_scaling(c, op, SCALES(TMO_POOL_KINDS));
 }
 

@@ -418,7 +418,7 @@ static void fire_empty(firing *f, bool first) {
   int32_t *const sums = k->sums;
   k->first = first;
   k->last = !first;
-  for (uint16_t x = 0; x < f->out.tensor->width; ++x, k->sums += k->out_channels) {
+  for (uint16_t x = 0; x < f->out.tensor->width; ++x, k->sums += tmo_values(k->op, k->out_channels)) {
     const tmo_window window = {.area = (uint32_t)k->op->kernel_h * tmo_columns(k, x).count};
     call_pixel_kernel(k, &window, output_pixel(f, 0, x));
   }
@@ -440,7 +440,7 @@ static void add_pixel(firing *f, uint32_t x) {
     const uint32_t distance = padded - ox * op->stride_w;
     if (distance % op->dilation_w != 0) continue;
     const tmo_window window = {&in, 1, 1, y, (uint16_t)(distance / op->dilation_w), 0, 0};
-    k->sums = sums + ox * k->out_channels;
+    k->sums = sums + ox * tmo_values(op, k->out_channels);
     call_pixel_kernel(k, &window, NULL);
   }
   k->sums = sums;

@@ -35,3 +35,12 @@ static void pool_pixel(const tmo_kernel *k, const tmo_window *v, uint32_t i, int
 void tmo_pool_row_s8(const tmo_kernel *k, const tmo_window *window, int8_t *out) { tmo_make_row(k, window, out, pool_pixel); }
 
 void tmo_pool_pixel_s8(const tmo_kernel *k, const tmo_window *window, int8_t *out) { pool_pixel(k, window, 0, out); }
+
+static tmo_make_pixel *pool_s16_of(const tmo_op *op) {
+  if (tmo_is_kind(op, TMO_OP_MAX_POOL_S16)) return tmo_max_pool_s16;
+  return tmo_is_kind(op, TMO_OP_MEAN_S16) || !tmo_has_kind(TMO_OP_AVERAGE_POOL_S16) ? tmo_mean_s16 : tmo_average_pool_s16;
+}
+
+void tmo_pool_row_s16(const tmo_kernel *k, const tmo_window *window, int8_t *out) { tmo_make_row(k, window, out, pool_s16_of(k->op)); }
+
+void tmo_pool_pixel_s16(const tmo_kernel *k, const tmo_window *window, int8_t *out) { pool_s16_of(k->op)(k, window, 0, out); }

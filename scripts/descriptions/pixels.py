@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from tflm_memopt.kernels.build import Builder, kernel
-from tflm_memopt.kernels.language import Index, Reg, Type
+from tflm_memopt.kernels.language import Index, KernelProgram, Reg, Type
 
 INT32 = Type.INT32
 
@@ -119,11 +119,11 @@ def depthwise_sums(b: Builder) -> None:
         b.ram_store(sums, total, c)
 
 
-def _pool(b: Builder, initial: int, take: Callable[[Reg, Reg], None], output: Callable[[Reg], Reg]) -> None:
+def _pool(b: Builder, kind: Type, initial: int, take: Callable[[Reg, Reg], None], output: Callable[[Reg], Reg]) -> None:
     """Runs of pixels under a window: what they come to goes on from the call before, and on to the next one."""
     pointers, reach, run, channels = b.extents("pointers", "reach", "run", "channels")
-    offset, first, last = b.parameters("offset", "first", "last")
-    x, y = b.rows("x", Type.INT8, pointers, reach), b.output("y", Type.INT8, channels)
+    offset, first, last, low, high = b.parameters("offset", "first", "last", "low", "high")
+    x, y = b.rows("x", kind, pointers, reach), b.output("y", kind, channels)
     sums = b.workspace("sums", INT32, channels)
     with b.loop("c", channels) as c:
         total = b.broadcast(INT32, Index.of(initial))
@@ -134,40 +134,47 @@ def _pool(b: Builder, initial: int, take: Callable[[Reg, Reg], None], output: Ca
         with b.inside(last, 1):
             b.ram_store(sums, total, c)
         with b.inside(last - 1, 1):
-            b.ram_store(y, output(total), c)
+            b.ram_store(y, b.clamp(output(total), (low, high), kind), c)
 
 
-def _clamped(b: Builder, value: Reg) -> Reg:
-    low, high = b.parameters("low", "high")
-    return b.clamp(value, (low, high))
+def max_pool_pixel(kind: Type) -> KernelProgram:
+    """`sign` -1: of the smallest."""
+
+    def describe(b: Builder) -> None:
+        (sign,) = b.parameters("sign")
+
+        def signed(value: Reg) -> Reg:
+            return b.compute("mul", INT32, value, sign)
+
+        _pool(b, kind, kind.least - 1, lambda most, x: b.update("max", most, signed(x)), signed)
+
+    return kernel("y[c] = the greatest sign * x[p, c], times sign, clamped", "max_pool_pixel")(describe)
 
 
-@kernel("y[c] = the greatest sign * x[p, c], times sign, clamped")
-def max_pool_pixel(b: Builder) -> None:
-    (sign,) = b.parameters("sign")
+def average_pool_pixel(kind: Type) -> KernelProgram:
+    """The mean of a window."""
 
-    def signed(value: Reg) -> Reg:
-        return b.compute("mul", INT32, value, sign)
+    def describe(b: Builder) -> None:
+        (area,) = b.extents("area")
+        _pool(
+            b, kind, 0, lambda total, x: b.update("add", total, x),
+            lambda total: b.compute("divide_rounded", INT32, total, area),
+        )  # fmt: skip
 
-    _pool(b, -129, lambda most, x: b.update("max", most, signed(x)), lambda most: _clamped(b, signed(most)))
-
-
-@kernel("y[c] = sum over p of x[p, c] / area, halves away from zero, clamped")
-def average_pool_pixel(b: Builder) -> None:
-    (area,) = b.extents("area")
-    _pool(
-        b, 0, lambda total, x: b.update("add", total, x),
-        lambda total: _clamped(b, b.compute("divide_rounded", INT32, total, area)),
-    )  # fmt: skip
+    return kernel("y[c] = sum over p of x[p, c] / area, halves away from zero, clamped", "average_pool_pixel")(describe)
 
 
-@kernel("y[c] = requantise(sum over p of (x[p, c] - zero point))")
-def mean_pixel(b: Builder) -> None:
-    (area,) = b.extents("area")
-    zero_in, multiplier, shift, zero_out = b.parameters("zero_in", "multiplier", "shift", "zero_out")
+def mean_pixel(kind: Type) -> KernelProgram:
+    """The mean of a window, or its sum, rescaled."""
 
-    def output(total: Reg) -> Reg:
-        scaled = b.rescale(b.compute("sub", INT32, total, area * zero_in), multiplier, shift)
-        return _clamped(b, b.compute("add", INT32, scaled, zero_out))
+    def describe(b: Builder) -> None:
+        (area,) = b.extents("area")
+        zero_in, multiplier, shift, zero_out = b.parameters("zero_in", "multiplier", "shift", "zero_out")
 
-    _pool(b, 0, lambda total, x: b.update("add", total, x), output)
+        def output(total: Reg) -> Reg:
+            scaled = b.rescale(b.compute("sub", INT32, total, area * zero_in), multiplier, shift)
+            return b.compute("add", INT32, scaled, zero_out)
+
+        _pool(b, kind, 0, lambda total, x: b.update("add", total, x), output)
+
+    return kernel("y[c] = requantise(sum over p of (x[p, c] - zero point))", "mean_pixel")(describe)

@@ -13,7 +13,7 @@ from kernels.families import BINARY_INT8
 from numpy.typing import NDArray
 
 from tflm_memopt.lower.program import ProgramOp
-from tflm_memopt.ops.kinds import Kind
+from tflm_memopt.ops.kinds import WIDE, Kind
 from tflm_memopt.ops.rowop import Window
 
 Int8 = NDArray[np.int8]
@@ -41,6 +41,7 @@ def output(op: ProgramOp, inputs: Sequence[Int8], shape: tuple[int, int, int]) -
         Kind.TRANSPOSE_CONV: _transpose_conv,
         Kind.BATCH_MATMUL: _batch_matmul,
         **dict.fromkeys((Kind.CONV_S16, Kind.DEPTHWISE_S16, Kind.TRANSPOSE_CONV_S16), _conv_int16),
+        **dict.fromkeys((Kind.AVERAGE_POOL_S16, Kind.MAX_POOL_S16, Kind.MEAN_S16), _pool_int16),
         **dict.fromkeys((Kind.ADD_S16, Kind.SUB_S16), _add_int16),
         Kind.LEAKY_RELU_S16: _leaky_relu_int16,
         **dict.fromkeys((Kind.QUANTIZE, Kind.QUANTIZE_S16), _quantize),
@@ -75,10 +76,14 @@ def rescale(x: Ints, multiplier: Ints | int, shift: Ints | int) -> Ints:
 
 
 def _scale(op: ProgramOp, x: Ints) -> Int8:
+    return np.clip(_rescaled(op, x), *op.activation).astype(np.int8)
+
+
+def _rescaled(op: ProgramOp, x: Ints) -> Ints:
     assert op.multipliers is not None
     assert op.shifts is not None
     scaled = rescale(wrap32(x), op.multipliers.astype(np.int64), op.shifts.astype(np.int64))
-    return np.clip(scaled + op.output_zero_point, *op.activation).astype(np.int8)
+    return scaled + op.output_zero_point
 
 
 def _padded(x: Ints, w: Window, shape: tuple[int, int, int], fill: int) -> Ints:
@@ -229,21 +234,31 @@ def _batch_matmul(op: ProgramOp, inputs: list[Ints], shape: tuple[int, int, int]
 
 
 def _pool(op: ProgramOp, inputs: list[Ints], shape: tuple[int, int, int]) -> Int8:
+    return np.clip(_pooled(op, op.kind, inputs[0], shape), *op.activation).astype(np.int8)
+
+
+def _pool_int16(op: ProgramOp, inputs: list[Ints], shape: tuple[int, int, int]) -> Int8:
+    kind = next(narrow for narrow, wide in WIDE.items() if wide is op.kind)
+    return _from_int16(op, _pooled(op, kind, _int16(inputs[0]), (*shape[:2], shape[2] // 2)))
+
+
+def _pooled(op: ProgramOp, kind: Kind, x: Ints, shape: tuple[int, int, int]) -> Ints:
+    """Outputs before they are clamped; `kind` is that of int8."""
     outside = np.iinfo(np.int64).min
-    padded = _padded(inputs[0], op.window, shape, outside)
+    padded = _padded(x, op.window, shape, outside)
     taps = np.stack([
         _under_tap(padded, op.window, shape, ky, kx)
         for ky in range(op.window.kernel_h)
         for kx in range(op.window.kernel_w)
     ])  # fmt: skip
-    if op.kind is Kind.MAX_POOL:
-        extreme = np.where(taps == outside, np.int64(128), taps).min(axis=0) if op.param else taps.max(axis=0)
-        return np.clip(extreme, *op.activation).astype(np.int8)
+    if op.kind is Kind.MAX_POOL and op.param:
+        return np.where(taps == outside, np.int64(128), taps).min(axis=0)
+    if kind is Kind.MAX_POOL:
+        return taps.max(axis=0)
     total, count = np.where(taps == outside, 0, taps).sum(axis=0), (taps != outside).sum(axis=0)
-    if op.kind is Kind.MEAN:
-        return _scale(op, total - op.input_zero_points[0] * count)
-    rounded = np.sign(total) * ((np.abs(total) + count // 2) // count)
-    return np.clip(rounded, *op.activation).astype(np.int8)
+    if kind is Kind.MEAN:
+        return _rescaled(op, total - op.input_zero_points[0] * count)
+    return np.sign(total) * ((np.abs(total) + count // 2) // count)
 
 
 def _binary(op: ProgramOp, inputs: list[Ints], shape: tuple[int, int, int]) -> Int8:

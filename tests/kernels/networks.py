@@ -18,9 +18,10 @@ from tflm_memopt.ops.rowop import NO_ROW, Access, Move, Moves, Window
 
 Shape = tuple[int, int, int]
 POOLS = (Kind.AVERAGE_POOL, Kind.MAX_POOL, Kind.MEAN)
+POOLS_S16 = tuple(WIDE[kind] for kind in POOLS)
 WINDOWED = (Kind.CONV, Kind.DEPTHWISE, *POOLS)
-INT16_FILTERS = {wide: kind for kind, wide in WIDE.items()}
-INT16 = (*INT16_FILTERS, Kind.ADD_S16, Kind.SUB_S16, Kind.LEAKY_RELU_S16)
+NARROW = {wide: kind for kind, wide in WIDE.items()}
+INT16 = (*NARROW, Kind.ADD_S16, Kind.SUB_S16, Kind.LEAKY_RELU_S16)
 CHANNELWISE = (Kind.DEPTHWISE, Kind.LOOKUP, *POOLS)
 
 
@@ -134,7 +135,7 @@ def _of_int16(rng: Generator, op: ProgramOp, shape: Shape) -> tuple[ProgramOp, S
     if op.kind is Kind.LEAKY_RELU_S16:
         return dataclasses.replace(op, **zeros, **scaling(rng, 2, 0.8)), shape
     channels = (*shape[:2], shape[2] // 2)
-    narrow = dataclasses.replace(op, kind=INT16_FILTERS[op.kind], **zeros)
+    narrow = dataclasses.replace(op, kind=NARROW[op.kind], **zeros)
     of, out = (_transposing if narrow.kind is Kind.TRANSPOSE_CONV else _windowed)(rng, narrow, channels)
     bias = None if of.bias is None else (of.bias.astype(np.int64) << 10).view("<i4")
     return dataclasses.replace(of, kind=op.kind, bias=bias, **param), (*out[:2], 2 * out[2])
@@ -337,8 +338,8 @@ def draw_depthwise(rng: Generator) -> Network:
 def reduced_whole(rng: Generator, op: ProgramOp, shape: Shape) -> tuple[ProgramOp, Shape]:
     """The same operator with a window over all rows, which can run one input row at a time."""
     w = dataclasses.replace(op.window, kernel_h=shape[0], stride_h=1, dilation_h=1, pad_top=0)
-    pool = op.kind in POOLS
-    inside = op.kind is Kind.MEAN
+    pool = op.kind in (*POOLS, *POOLS_S16)
+    inside = op.kind in (Kind.MEAN, Kind.MEAN_S16)
     w_out = output_size(rng, shape[1], w.kernel_w, w.stride_w, w.dilation_w, w.pad_left, inside=inside)
     op = dataclasses.replace(op, window=w)
     if pool:

@@ -10,10 +10,11 @@ from dataclasses import dataclass
 import numpy as np
 from kernels.families import BINARY_INT8
 from kernels.loops import nested
-from kernels.networks import WINDOWED, Network
+from kernels.networks import POOLS_S16, WINDOWED, Network
 from numpy.random import Generator
 
 from tflm_memopt.lower.program import Program, ProgramBlock, ProgramOp, ProgramTensor
+from tflm_memopt.ops.kinds import KINDS
 from tflm_memopt.plan.loops import Iteration
 from tflm_memopt.runtime.host import DeviceArena
 
@@ -109,7 +110,7 @@ def can_iterate(network: Network, op: ProgramOp) -> bool:
     """One output row from all input rows."""
     height, w = network.shapes[op.inputs[0]][0], op.window
     whole = w.kernel_h == height and w.pad_top == 0 and w.dilation_h == 1 and network.shapes[op.output][0] == 1
-    return op.kind in WINDOWED and whole
+    return op.kind in (*WINDOWED, *POOLS_S16) and whole
 
 
 def lower(network: Network, cuts: Sequence[int], iterative: set[int], rng: Generator) -> Lowered:
@@ -155,5 +156,5 @@ def _member(block: Block, i: int, bump: Bump) -> ProgramOp:
     return dataclasses.replace(
         op,
         iterative=i in block.iterative,
-        accumulator=bump.place(4 * w * c, 4) if i in block.iterative else 0,
+        accumulator=bump.place(4 * w * c // KINDS[op.kind].writes, 4) if i in block.iterative else 0,
     )

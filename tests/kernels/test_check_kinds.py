@@ -26,7 +26,7 @@ from tflm_memopt.lower.records import ACCESS, COPY, FLAG_PER_CHANNEL, HEADER, MO
 from tflm_memopt.lower.serialise import pack
 from tflm_memopt.model.reader import read
 from tflm_memopt.ops.kinds import Kind
-from tflm_memopt.ops.rowop import Access
+from tflm_memopt.ops.rowop import Access, Window
 from tflm_memopt.runtime import host
 from tflm_memopt.runtime.host import Status
 from tflm_memopt.runtime.regions import regions
@@ -90,6 +90,29 @@ def test_only_filters_have_scales_per_channel() -> None:
     image = bytearray(pack(gate()))
     image[HEADER.itemsize + 3 * TENSOR.itemsize + 1] |= FLAG_PER_CHANNEL
     assert host.check(bytes(image), [IN], [IN]) is Status.OP
+
+
+@pytest.mark.parametrize("kind", [Kind.MAX_POOL_S16, Kind.AVERAGE_POOL_S16, Kind.MEAN_S16])
+@pytest.mark.parametrize(
+    ("channels", "accumulator", "status"),
+    [
+        pytest.param(4, 16, Status.OK, id="fine"),
+        pytest.param(4, 20, Status.OP, id="sums behind the workspace"),
+        pytest.param(4, 18, Status.OP, id="sums at an odd place"),
+        pytest.param(3, 16, Status.OP, id="half an element"),
+    ],
+)
+def test_pools_of_int16_keep_a_sum_for_each_element(
+    kind: Kind, channels: int, accumulator: int, status: Status
+) -> None:
+    scales = {"multipliers": np.full(1, 1 << 30, np.int32), "shifts": np.zeros(1, np.int8)}
+    op = ProgramOp(
+        kind, (0,), 1, (0,), 0, window=Window(8, 1), iterative=True, accumulator=accumulator,
+        **(scales if kind is Kind.MEAN_S16 else {}),
+    )  # fmt: skip
+    tensors = (ProgramTensor(0, 8, 6, channels, 8, base=1), ProgramTensor(0, 1, 6, channels, 1, base=2))
+    program = Program(1, 1, 16 + 4 * 6 * 2, 8, tensors, (op,), (ProgramBlock(0, 1, 0, times(8)),))
+    assert host.check(pack(program), [8 * 6 * channels], [6 * channels]) is status
 
 
 @pytest.mark.parametrize(

@@ -12,7 +12,7 @@ import pytest
 from conftest import examples, seeds
 from kernels import networks
 from kernels.families import BINARY, BINARY_INT8, CONVERTED
-from kernels.networks import WINDOWED, Network, operator, part, random_inputs, random_shape, reduced_whole
+from kernels.networks import POOLS_S16, WINDOWED, Network, operator, part, random_inputs, random_shape, reduced_whole
 from kernels.programs import Lowered, can_iterate, lower
 
 from tflm_memopt.errors import PlanError
@@ -76,11 +76,12 @@ def test_sums_of_different_bytes(count: int) -> None:
         agree(network, lower(network, [], set(), rng), rng, seed)
 
 
-@pytest.mark.parametrize("kind", WINDOWED)
+@pytest.mark.parametrize("kind", [*WINDOWED, *POOLS_S16])
 def test_one_row_at_a_time_is_the_whole_window(kind: Kind) -> None:
     for seed in SEEDS:
         rng = np.random.default_rng((int(kind), seed))
-        shape = random_shape(rng)
+        h, w, c = random_shape(rng)
+        shape = (h, w, c * KINDS[kind].reads)
         op, _ = operator(rng, kind, (0,), shape, 1)
         op, out = reduced_whole(rng, op, shape)
         network = single(op, shape, out)

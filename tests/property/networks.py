@@ -112,9 +112,11 @@ _kind_sets = (
 
 
 @st.composite
-def recipes(draw: st.DrawFn, *, most: int = 9) -> Recipe:
-    """Networks of up to `most` layers: some of supported operators only, some mixed, some as in image classifiers."""
-    kinds = draw(st.sampled_from(_kind_sets))
+def recipes(draw: st.DrawFn, *, most: int = 9, sets: Sequence[tuple[str, ...]] = _kind_sets) -> Recipe:
+    """Networks of up to `most` layers, all of kinds from one of `sets`: by default some of supported operators only,
+    some mixed, some as in image classifiers.
+    """
+    kinds = draw(st.sampled_from(sets))
     inputs = draw(st.lists(st.one_of(_small, _tall, _small, _tall, _flat), min_size=1, max_size=3))
     body = draw(st.lists(layers(kinds), min_size=draw(st.sampled_from([1, 2, 4])), max_size=most))
     extra = draw(st.lists(st.integers(0, 8), max_size=2))

@@ -16,12 +16,14 @@ from cores.core import CORES, missing_tools
 from cores.draws import DRAWS, converted_cases
 from hostile.judge import Outcome, judge
 from hypothesis import HealthCheck, given, seed, settings
+from hypothesis.strategies import SearchStrategy
 from kernels import test_cores
 from kernels.conftest import PLAIN, SANITIZED, THREADS, WATCHED, compiled
 from kernels.test_fuzz import write_samples, write_shared
 from property import two_cores
 from property.applications import examine as examine_application
 from property.forced import mobile
+from property.layers import INT16
 from property.modules import examine as examine_module
 from property.networks import Recipe, recipes
 from property.sequences import examine as examine_sequence
@@ -53,13 +55,20 @@ def networks(cases: range) -> list[Failure]:
     return drawn(cases, examine)
 
 
-def drawn(cases: range, examine: Callable[[Recipe], None]) -> list[Failure]:
+def int16(cases: range) -> list[Failure]:
+    """Random networks of int16, converted and compared under TFLM."""
+    return drawn(cases, examine, recipes(sets=(INT16,)))
+
+
+def drawn(
+    cases: range, examine: Callable[[Recipe], None], strategy: SearchStrategy[Recipe] | None = None
+) -> list[Failure]:
     """Random networks; hypothesis makes a failure small."""
     several = settings(
         max_examples=len(cases), deadline=None, database=None, suppress_health_check=list(HealthCheck), print_blob=True
     )
     try:
-        several(seed(cases.start)(given(recipes())(examine)))()
+        several(seed(cases.start)(given(recipes() if strategy is None else strategy)(examine)))()
     except BaseException:
         return [Failure(cases, traceback.format_exc())]
     return []
@@ -229,7 +238,8 @@ def apps(cases: range) -> list[Failure]:
 
 Work = Callable[[range], list[Failure]]
 KINDS: dict[str, tuple[Work, int]] = {
-    "networks": (networks, 50), "builtin": (builtin, 25), "plans": (plans, 50), "files": (files, 500),
+    "networks": (networks, 50), "int16": (int16, 50), "builtin": (builtin, 25), "plans": (plans, 50),
+    "files": (files, 500),
     "programs": (programs, 50_000), "cores": (cores, 50), "modules": (modules, 100), "windows": (windows, 100),
     "registers": (registers, 100), "sequences": (sequences, 100), "races": (races, 50), "shared": (shared, 100_000),
     "apps": (apps, 250), "devices": (devices, 50), "sums": (sums, 50),

@@ -37,6 +37,9 @@ MODELS: dict[str, Build] = {
     "max pool": lambda net: net.pool(net.input(IMAGE), kind="MAX_POOL_2D", kernel=(3, 2), stride=(2, 2)),
     "average pool": lambda net: net.pool(net.input(IMAGE), kind="AVERAGE_POOL_2D", kernel=(3, 2), stride=(2, 2)),
     "mean": lambda net: net.mean(net.input(IMAGE), (1, 2), out=(0.021, -3)),
+    "max pool of int16": lambda net: net.pool(net.input(IMAGE, dtype="INT16"), kind="MAX_POOL_2D", kernel=(3, 2)),
+    "average pool of int16": lambda net: net.pool(net.input(IMAGE, dtype="INT16"), kernel=(3, 2), padding="SAME"),
+    "mean of int16": lambda net: net.mean(net.input(IMAGE, dtype="INT16"), (1, 2), out=(0.021, 0)),
     "softmax": lambda net: net.softmax(net.input((1, 40))),
     "softmax, rows": lambda net: net.softmax(net.input((1, 3, 4, 9), (0.4, 5)), beta=0.7),
     "lookup": lambda net: net.unary("TANH", net.input(IMAGE)),
@@ -55,6 +58,7 @@ MODELS: dict[str, Build] = {
 }
 DRAWN: dict[str, Callable[[np.random.Generator, tuple[int, ...]], NDArray[Any]]] = {
     "INT8": lambda rng, shape: rng.integers(-128, 128, shape, dtype=np.int8),
+    "INT16": lambda rng, shape: rng.integers(-32768, 32768, shape, dtype=np.int16),
     "INT32": lambda rng, shape: rng.integers(0, 7, shape, dtype=np.int32),
     "FLOAT32": lambda rng, shape: rng.normal(0, 2, shape).astype(np.float32),
 }

@@ -8,8 +8,10 @@ from conftest import examples
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from models import Net
-from tflm.test_operators import activations, assert_equal
+from moving import transpose_conv
+from tflm.test_operators import activations, assert_equal, paddings, pairs
 
+from tflm_memopt import optimize, verify
 from tflm_memopt.model.reader import read
 from tflm_memopt.ops.opset import Unsupported
 from tflm_memopt.rewrite.canonicalise import canonicalise
@@ -65,6 +67,65 @@ def test_scales_of_leaky_relu(alpha: float, out: float, runs: bool) -> None:
     (support,) = to_row_ops(canonicalise(read(net.model(y)).graph).graph).values()
     assert isinstance(support, Unsupported) is not runs
     assert runs or getattr(support, "code", "") == "leaky_scales"
+
+
+@EXAMPLES
+@given(kind=st.sampled_from(["AVERAGE_POOL_2D", "MAX_POOL_2D"]), shape=images, kernel=pairs, stride=pairs,
+       padding=paddings, activation=activations, scale=scales)  # fmt: skip
+def test_pools(
+    kind: str, shape: tuple[int, ...], kernel: tuple[int, int], stride: tuple[int, int], padding: str, activation: str,
+    scale: float,
+) -> None:  # fmt: skip
+    net = Net(activations="INT16")
+    x = net.input(shape, (scale, 0))
+    if any(k > size for k, size in zip(kernel, shape[1:3], strict=True)):
+        padding = "SAME"
+    y = net.pool(x, kind=kind, kernel=kernel, stride=stride, padding=padding, activation=activation)
+    assert_equal(net.model(y))
+
+
+@EXAMPLES
+@given(shape=images, axes=st.sampled_from([(1, 2), (1,), (2,), (3,), (1, 2, 3)]), keep=st.booleans(),
+       total=st.booleans(), scale=scales, ratio=st.floats(2**-4, 4, width=32))  # fmt: skip
+def test_means(
+    shape: tuple[int, ...], axes: tuple[int, ...], keep: bool, total: bool, scale: float, ratio: float
+) -> None:
+    net = Net(activations="INT16")
+    reduce = net.sum if total else net.mean
+    assert_equal(net.model(reduce(net.input(shape, (scale, 0)), axes, keep=keep, out=(scale * ratio, 0))))
+
+
+@pytest.mark.parametrize("kind", ["MAX_POOL_2D", "AVERAGE_POOL_2D", "MEAN"])
+def test_windows_of_many_rows_are_summed_up_row_by_row(kind: str) -> None:
+    net = Net(activations="INT16")
+    x = net.conv2d(net.input((1, 200, 3, 4)), 6)
+    y = net.mean(x, (1, 2)) if kind == "MEAN" else net.pool(x, kind=kind, kernel=(200, 1), stride=(1, 1))
+    data = net.model(y)
+    done = optimize(data)
+    assert done.report.arena.head < 200 * 3 * 4 * 2 + 200
+    assert verify(data, done.model, runs=3).bit_exact
+
+
+@pytest.mark.parametrize("kind", ["CONV_2D", "FULLY_CONNECTED", "TRANSPOSE_CONV", "DEPTHWISE_CONV_2D"])
+@pytest.mark.parametrize("bias_type", ["INT64", "INT32"])
+def test_operators_without_bias_say_how_many_bits_their_sums_have(kind: str, bias_type: str) -> None:
+    """Only where TFLM would sum up in int32 does an operator stay builtin."""
+    net = Net(activations="INT16")
+    x = net.input((1, 6, 5, 4))
+    made = {
+        "CONV_2D": lambda: net.conv2d(x, 5, kernel=(3, 3), bias=False),
+        "DEPTHWISE_CONV_2D": lambda: net.depthwise_conv2d(x, bias=False),
+        "FULLY_CONNECTED": lambda: net.fully_connected(x, 5, bias=False),
+        "TRANSPOSE_CONV": lambda: transpose_conv(net, x, 5, kernel=(3, 3), stride=(2, 2), bias=False),
+    }[kind]()
+    options = net.graph.operators[-1].builtinOptions
+    if hasattr(options, "quantizedBiasType"):
+        options.quantizedBiasType = getattr(schema.TensorType, bias_type)
+    if kind in ("CONV_2D", "FULLY_CONNECTED") and bias_type == "INT32":
+        (support,) = to_row_ops(canonicalise(read(net.model(made)).graph).graph).values()
+        assert getattr(support, "code", "") == "int32_bias"
+    else:
+        assert_equal(net.model(made))
 
 
 def test_padding_of_int16_is_one_byte_twice() -> None:

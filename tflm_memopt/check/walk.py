@@ -134,7 +134,7 @@ class StageWalk:
     def sum_bytes(self) -> int:
         """Bytes of the int32 sums that it keeps."""
         rows = 1 if self.stage.iterative else int((self.hi - self.lo).max(initial=0))
-        return 4 * rows * self.op.writes.w * self.op.writes.c
+        return 4 * rows * self.op.writes.row_bytes // self.op.element_bytes
 
     @property
     def pixel_bytes(self) -> int:

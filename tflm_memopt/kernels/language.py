@@ -48,6 +48,11 @@ class Type(enum.Enum):
         return self.bits // 8
 
     @property
+    def least(self) -> int:
+        """The smallest integer that it holds."""
+        return -(1 << (self.bits - 1))
+
+    @property
     def c(self) -> str:
         """Name of the type in C."""
         return "float" if self is Type.FLOAT32 else f"{self.short}_t"

@@ -12,7 +12,17 @@ from numpy.typing import NDArray
 from tflm_memopt.kernels.descriptions.activations import lookup, softmax
 from tflm_memopt.kernels.descriptions.elementwise import add, dequantize, quantize
 from tflm_memopt.kernels.descriptions.rows import batch_matmul, gather
-from tflm_memopt.kernels.descriptions.windows import average_pool, conv, depthwise, max_pool, mean, transpose_conv
+from tflm_memopt.kernels.descriptions.windows import (
+    average_pool,
+    average_pool_s16,
+    conv,
+    depthwise,
+    max_pool,
+    max_pool_s16,
+    mean,
+    mean_s16,
+    transpose_conv,
+)
 from tflm_memopt.kernels.language import KernelProgram
 from tflm_memopt.kernels.rewrites import Rewrite, distribute, jam, reduce, relayout, vectorise
 from tflm_memopt.ops.rowop import RowOp
@@ -33,11 +43,14 @@ class Bound:
 
 def _window(op: RowOp) -> dict[str, int]:
     read, written, w = op.reads[0], op.writes, op.window
+    wide = op.element_bytes == 2
+    low, high = (np.array([op.param], "<i4").view("<i2").tolist()) if wide else op.activation
     return {
-        "height": read.h, "width": read.w, "channels": read.c, "out_h": written.h, "out_w": written.w,
+        "height": read.h, "width": read.w, "channels": read.c // op.element_bytes,
+        "out_h": written.h, "out_w": written.w,
         "kernel_h": w.kernel_h, "kernel_w": w.kernel_w, "stride_h": w.stride_h, "stride_w": w.stride_w,
         "pad_top": w.pad_top, "pad_left": w.pad_left, "dilation_h": w.dilation_h, "dilation_w": w.dilation_w,
-        "low": op.activation[0], "high": op.activation[1],
+        "low": low, "high": high,
     }  # fmt: skip
 
 
@@ -113,6 +126,9 @@ BOUND = (
     Bound(max_pool, ("x",), lambda op: (_window(op), {})),
     Bound(average_pool, ("x",), lambda op: (_window(op), {})),
     Bound(mean, ("x",), _mean),
+    Bound(max_pool_s16, ("x",), lambda op: (_window(op), {})),
+    Bound(average_pool_s16, ("x",), lambda op: (_window(op), {})),
+    Bound(mean_s16, ("x",), _mean),
     Bound(softmax, ("x",), _softmax),
     Bound(lookup, ("x",), _lookup),
     Bound(add, ("x", "other"), _add),

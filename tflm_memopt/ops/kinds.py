@@ -57,6 +57,9 @@ class Kind(enum.IntEnum):
     SUB_S16 = 33
     LEAKY_RELU_S16 = 34
     TRANSPOSE_CONV_S16 = 35
+    MAX_POOL_S16 = 36
+    AVERAGE_POOL_S16 = 37
+    MEAN_S16 = 38
     QUANTIZE = 50
     """Converts float32 to int8."""
     QUANTIZE_S16 = 51
@@ -215,6 +218,9 @@ KINDS: Mapping[Kind, Traits] = {
     Kind.AVERAGE_POOL: _described(windows.average_pool),
     Kind.MAX_POOL: _described(windows.max_pool),
     Kind.MEAN: _described(windows.mean, 1),
+    Kind.AVERAGE_POOL_S16: _described(windows.average_pool_s16),
+    Kind.MAX_POOL_S16: _described(windows.max_pool_s16),
+    Kind.MEAN_S16: _described(windows.mean_s16, 1),
     Kind.SOFTMAX: _described(activations.softmax, 1),
     Kind.LOG_SOFTMAX: _described(activations.log_softmax, 2),
     Kind.ARG_MAX: _described(rows.arg_max),
@@ -241,5 +247,8 @@ WIDE: Mapping[Kind, Kind] = {
     Kind.CONV: Kind.CONV_S16,
     Kind.DEPTHWISE: Kind.DEPTHWISE_S16,
     Kind.TRANSPOSE_CONV: Kind.TRANSPOSE_CONV_S16,
+    Kind.AVERAGE_POOL: Kind.AVERAGE_POOL_S16,
+    Kind.MAX_POOL: Kind.MAX_POOL_S16,
+    Kind.MEAN: Kind.MEAN_S16,
 }
-"""The int16 kind of each kind with a filter."""
+"""Each int8 kind that has an int16 counterpart, and that counterpart."""

@@ -61,7 +61,7 @@ _CONV = (*_INTEGER, common.rank_four, weighted.filter_rank(4), *_FILTER)
 _POOL = (
     common.operands(least=1, most=1),
     common.options(*_STRIDES, "filterHeight", "filterWidth"),
-    *_INT8,
+    *_INTEGER,
     common.rank_four,
     weighted.pool_keeps_channels,
     weighted.pool_keeps_scale,
@@ -70,8 +70,10 @@ _POOL = (
 _WEIGHTED = common.operands(least=2, most=3)
 _ELEMENTWISE = (*_INT8, common.batch_one, common.same_shape)
 _ONE = common.operands(least=1, most=1)
-_REDUCED = (common.operands(least=1, most=2), *_INT8, arithmetic.reduced_axes)
-_EXTREME = Row((*_REDUCED, common.same_quantization), parse.reduce_extreme)
+_REDUCED = common.operands(least=1, most=2), *_INTEGER, arithmetic.reduced_axes
+_EXTREME = Row(
+    (common.operands(least=1, most=2), *_INT8, arithmetic.reduced_axes, common.same_quantization), parse.reduce_extreme
+)
 _RESIZED = (
     common.operands(least=2, most=2),
     common.options("alignCorners", "halfPixelCenters"),

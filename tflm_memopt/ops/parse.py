@@ -261,20 +261,10 @@ def _weighted(context: OperatorContext, kind: Kind, g: Geometry, weights: NDArra
         "weights": np.ascontiguousarray(weights),
         "macs": g.writes.nbytes * taps,
     }
-    if _is_int16(context):
-        return _row_op(
-            context,
-            WIDE[kind],
-            (replace(g.reads, c=2 * g.reads.c),),
-            replace(g.writes, c=2 * g.writes.c),
-            param=quant.int16_activation(
-                context.op.options["fusedActivationFunction"], quantization(context.output).scale[0]
-            ),
-            bias=None if bias is None else _values(bias).reshape(-1).astype("<i8").view("<i4"),
-            **common,
-        )
-    values = None if bias is None else _values(bias).reshape(-1).astype(np.int32)
-    return _row_op(context, kind, (g.reads,), g.writes, activation=_fused(context), bias=values, **common)
+    if bias is not None:
+        values = _values(bias).reshape(-1)
+        common["bias"] = values.astype("<i8").view("<i4") if _is_int16(context) else values.astype(np.int32)
+    return _counted(context, kind, (g.reads,), g.writes, **common)
 
 
 def _is_int16(context: OperatorContext) -> bool:
@@ -296,7 +286,7 @@ def _reduction(context: OperatorContext) -> Geometry:
         return Geometry(Window(1, along, 1, along), Rows(before, along, behind), Rows(before, 1, behind))
     h, w, c = (1, 1, 1, *context.input().shape)[-3:]
     over_h, over_w, over_c = (False, False, False, *context.reduced())[-3:]
-    if h == 1 and context.producer_rows() != Rows(h, w, c):  # rows of one pixel
+    if h == 1 and _channels(context, context.producer_rows()) != Rows(h, w, c):  # rows of one pixel
         h, w, over_h, over_w = w, 1, over_w, False
     kernel_h, kernel_w = h if over_h else 1, w if over_w else 1
     reads, writes = Rows(h, w, c), Rows(h // kernel_h, w // kernel_w, c)
@@ -307,12 +297,28 @@ def _reduction(context: OperatorContext) -> Geometry:
 
 
 def _reduced(context: OperatorContext, kind: Kind, g: Geometry, multipliers: Sequence[Multiplier]) -> RowOp:
-    return _row_op(context, kind, (g.reads,), g.writes, window=g.window, multipliers=multipliers)
+    return _counted(context, kind, (g.reads,), g.writes, window=g.window, multipliers=multipliers)
 
 
 def _pool(context: OperatorContext, kind: Kind) -> RowOp:
     g = slide(context)
-    return _row_op(context, kind, (g.reads,), g.writes, window=g.window, activation=_fused(context))
+    return _counted(context, kind, (g.reads,), g.writes, window=g.window)
+
+
+def _counted(context: OperatorContext, kind: Kind, reads: tuple[Rows, ...], writes: Rows, **fields: Any) -> RowOp:
+    """A RowOp of rows that count elements. An int16 operator becomes the int16 kind, and `param` is its range."""
+    activation = context.op.options.get("fusedActivationFunction", "NONE")
+    q = quantization(context.output)
+    if not _is_int16(context):
+        limits = quant.activation_range(activation, q.scale[0], q.zero_point[0])
+        return _row_op(context, kind, reads, writes, activation=limits, **fields)
+    param = quant.int16_activation(activation, q.scale[0])
+    return _row_op(context, WIDE[kind], tuple(map(_in_bytes, reads)), _in_bytes(writes), param=param, **fields)
+
+
+def _in_bytes(rows: Rows) -> Rows:
+    """Rows of int16 elements, counted in bytes."""
+    return replace(rows, c=2 * rows.c)
 
 
 def _row_op(
@@ -339,11 +345,6 @@ def _row_op(
         shifts=np.array([min(m.shift, 127) for m in multipliers], np.int8) if multipliers else None,
         **fields,
     )
-
-
-def _fused(context: OperatorContext) -> tuple[int, int]:
-    q = quantization(context.output)
-    return quant.activation_range(context.op.options["fusedActivationFunction"], q.scale[0], q.zero_point[0])
 
 
 def _values(tensor: Tensor) -> NDArray[Any]:

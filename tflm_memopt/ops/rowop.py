@@ -338,7 +338,7 @@ class RowOp:
     @property
     def accumulator_bytes(self) -> int:
         """Bytes of the int32 accumulators if the operator takes one input row at a time."""
-        return 4 * self.writes.row_bytes
+        return 4 * self.writes.row_bytes // self.traits.writes
 
     @property
     def cuts_columns(self) -> bool:

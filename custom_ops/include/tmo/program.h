@@ -141,6 +141,8 @@ enum {
  *                  (kernels/internal/reference/reduce.h QuantizedMeanOrSum) n goes into m and s:
  *                    m0, s0 = quantize(in / out);  b = min(floor(log2(n)), 32, 31 + s0);  m = (m0 << b) / n, rounded down;  s = s0 - b
  *                  param unused; act_min, act_max = -128, 127.
+ * AVERAGE_POOL_S16, the same of int16 without zero points; param: the activation range, as of CONV_S16.
+ * MAX_POOL_S16, MEAN_S16
  * SOFTMAX          over the channels of each pixel, at most 4095 (kernels/internal/reference/softmax.h); output scale 1/256, zero point -128.
  *                    m, s = quantize(min(beta * in * 2^26, 2^31 - 1)), s >= 0
  *                    param = diff_min = -floor(31 * 2^26 / 2^s)

@@ -62,6 +62,9 @@ static inline bool tmo_has_lanes(const tmo_tensor *t) { return tmo_has_part(TMO_
 /* Whether the tensors are int16: a channel takes two bytes of a pixel. */
 static inline bool tmo_is_s16(const tmo_op *op) { return tmo_is_in(TMO_BUILT(TMO_S16_KINDS), op->kind); }
 
+/* The number of elements that `bytes` of its output hold. */
+static inline uint32_t tmo_values(const tmo_op *op, uint32_t bytes) { return tmo_is_s16(op) ? bytes / 2 : bytes; }
+
 /* Whether it sends rows to other devices, or receives them. */
 static inline bool tmo_is_crossing(const tmo_op *op) { return tmo_has_part(TMO_PART_LINK) && tmo_is_in(TMO_BUILT(TMO_LINK_KINDS), op->kind); }
 

@@ -38,6 +38,7 @@
 #include "../tmo_described_convert.c"
 #include "../tmo_described_lookup.c"
 #include "../tmo_described_pool.c"
+#include "../tmo_described_pool16.c"
 #include "../tmo_described_ref.c"
 #include "../tmo_described_runs16.c"
 #include "../tmo_described_softmax.c"

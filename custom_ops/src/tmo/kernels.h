@@ -75,6 +75,7 @@ TMO_LINKAGE tmo_kernel_s8 tmo_depthwise_row_s8, tmo_depthwise_pixel_s8; /* DEPTH
 TMO_LINKAGE tmo_kernel_s8 tmo_conv_row_s16, tmo_conv_pixel_s16;         /* CONV_S16, DEPTHWISE_S16 */
 TMO_LINKAGE tmo_kernel_s8 tmo_sums_row_s8, tmo_sums_pixel_s8;           /* SUMS */
 TMO_LINKAGE tmo_kernel_s8 tmo_pool_row_s8, tmo_pool_pixel_s8;           /* AVERAGE_POOL, MAX_POOL, MEAN */
+TMO_LINKAGE tmo_kernel_s8 tmo_pool_row_s16, tmo_pool_pixel_s16;         /* AVERAGE_POOL_S16, MAX_POOL_S16, MEAN_S16 */
 TMO_LINKAGE tmo_kernel_s8 tmo_add_scalars_s8, tmo_mul_s8, tmo_greater_s8, tmo_squared_difference_s8, tmo_prelu_s8;
 TMO_LINKAGE tmo_kernel_s8 tmo_add_s16;                                  /* two operands, element by element */
 TMO_LINKAGE tmo_kernel_s8 tmo_softmax_s8;                               /* SOFTMAX */
@@ -133,6 +134,7 @@ TMO_LINKAGE tmo_window tmo_column(const tmo_kernel *k, const tmo_window *rows, u
 typedef void tmo_make_pixel(const tmo_kernel *k, const tmo_window *window, uint32_t i, int8_t *out);
 
 TMO_LINKAGE tmo_make_pixel tmo_max_pool, tmo_average_pool, tmo_mean, tmo_conv_s16;
+TMO_LINKAGE tmo_make_pixel tmo_max_pool_s16, tmo_average_pool_s16, tmo_mean_s16;
 
 /* A row, each of its pixels from the part of the rows that is under it. */
 TMO_LINKAGE void tmo_make_row(const tmo_kernel *k, const tmo_window *rows, int8_t *out, tmo_make_pixel *make);

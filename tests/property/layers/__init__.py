@@ -65,7 +65,8 @@ BUILTIN: Mapping[str, Build] = {
 KINDS: Mapping[str, Build] = {**SUPPORTED, **BUILTIN}
 INT16 = (
     "conv", "depthwise", "dense", "dense rows", "add", "residual", "bottleneck", "reshape", "computed shape",
-    "padded", "average", "max", "global", "concatenation", "split", "slice", "stacked", "transposed", "resize nearest",
-    "tiled", "difference", "leaky", "transpose conv",
+    "padded", "average", "max", "global", "mean", "transposed mean",
+    "concatenation", "split", "slice", "stacked", "transposed", "resize nearest", "tiled", "difference", "leaky",
+    "transpose conv",
 )  # fmt: skip
-"""Kinds that can be built of int16; pools stay builtin."""
+"""Kinds that can be built of int16."""

@@ -6,11 +6,11 @@ TFLM: ConvPerChannel, DepthwiseConvPerChannel, TransposeConv, MaxPool, AveragePo
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
 
 from tflm_memopt.kernels.build import Builder, kernel
-from tflm_memopt.kernels.language import Index, Type
+from tflm_memopt.kernels.language import Index, KernelProgram, Reg, Type
 
 Limits = tuple[Index, Index]
 Taps = AbstractContextManager[tuple[Index, Index, Index, Index]]
@@ -84,40 +84,56 @@ def depthwise(b: Builder) -> None:
     _weighted(b, taps, depthwise=True)
 
 
-@kernel("out[p, q, c] = the mean of in[y, x, c] over the taps inside, halves away from zero, clamped")
-def average_pool(b: Builder) -> None:
+def _pool(
+    b: Builder, kind: Type, initial: Sequence[int], take: Callable[..., None], output: Callable[..., Reg]
+) -> None:
+    """One register for each of `initial`; `take` updates them with each value under the window, `output` clamps."""
     height, width, channels, out_h, out_w = b.extents("height", "width", "channels", "out_h", "out_w")
     low, high = b.parameters("low", "high")
-    x, y = b.ram("x", Type.INT8, height, width, channels), b.output("y", Type.INT8, out_h, out_w, channels)
+    x, y = b.ram("x", kind, height, width, channels), b.output("y", kind, out_h, out_w, channels)
     with b.loop("p", out_h) as p, b.loop("q", out_w) as q, b.loop("c", channels) as c:
-        total, count = b.broadcast(Type.INT32, Index.of(0)), b.broadcast(Type.INT32, Index.of(0))
+        totals = [b.broadcast(Type.INT32, Index.of(value)) for value in initial]
         with taps(b, height, width, (p, q)) as (_, _, row, column):
-            b.update("add", total, b.ram_load(x, row, column, c))
+            take(b.ram_load(x, row, column, c), *totals)
+        b.ram_store(y, b.clamp(output(*totals), (low, high), kind), p, q, c)
+
+
+def _average_pool(name: str, kind: Type) -> KernelProgram:
+    def describe(b: Builder) -> None:
+        def take(x: Reg, total: Reg, count: Reg) -> None:
+            b.update("add", total, x)
             b.update("add", count, Index.of(1))
-        b.ram_store(y, b.clamp(b.compute("divide_rounded", Type.INT32, total, count), (low, high)), p, q, c)
+
+        _pool(b, kind, (0, 0), take, lambda total, count: b.compute("divide_rounded", Type.INT32, total, count))
+
+    return kernel("out[p, q, c] = the mean of in[y, x, c] over the taps inside, halves away from zero, clamped", name)(
+        describe
+    )
 
 
-@kernel("out[p, q, c] = requantise(sum over the window of (in[y, x, c] - zero point))")
-def mean(b: Builder) -> None:
-    height, width, channels, out_h, out_w = b.extents("height", "width", "channels", "out_h", "out_w")
-    zero_in, zero_out, low, high = b.parameters("zero_in", "zero_out", "low", "high")
-    scale = b.parameters("multiplier", "shift")
-    x, y = b.ram("x", Type.INT8, height, width, channels), b.output("y", Type.INT8, out_h, out_w, channels)
-    with b.loop("p", out_h) as p, b.loop("q", out_w) as q, b.loop("c", channels) as c:
-        total = b.broadcast(Type.INT32, Index.of(0))
-        with taps(b, height, width, (p, q)) as (_, _, row, column):
-            b.update("add", total, b.compute("sub", Type.INT32, b.ram_load(x, row, column, c), zero_in))
-        value = b.compute("add", Type.INT32, b.rescale(total, *scale), zero_out)
-        b.ram_store(y, b.clamp(value, (low, high)), p, q, c)
+def _mean(name: str, kind: Type) -> KernelProgram:
+    def describe(b: Builder) -> None:
+        zero_in, zero_out = b.parameters("zero_in", "zero_out")
+        scale = b.parameters("multiplier", "shift")
+
+        def output(total: Reg) -> Reg:
+            return b.compute("add", Type.INT32, b.rescale(total, *scale), zero_out)
+
+        _pool(b, kind, (0,), lambda x, total: b.update("add", total, b.compute("sub", Type.INT32, x, zero_in)), output)
+
+    return kernel("out[p, q, c] = requantise(sum over the window of (in[y, x, c] - zero point))", name)(describe)
 
 
-@kernel("out[p, q, c] = the greatest in[y, x, c] of the taps inside, clamped")
-def max_pool(b: Builder) -> None:
-    height, width, channels, out_h, out_w = b.extents("height", "width", "channels", "out_h", "out_w")
-    low, high = b.parameters("low", "high")
-    x, y = b.ram("x", Type.INT8, height, width, channels), b.output("y", Type.INT8, out_h, out_w, channels)
-    with b.loop("p", out_h) as p, b.loop("q", out_w) as q, b.loop("c", channels) as c:
-        best = b.broadcast(Type.INT32, Index.of(-128))
-        with taps(b, height, width, (p, q)) as (_, _, row, column):
-            b.update("max", best, b.broadcast(Type.INT32, b.ram_load(x, row, column, c)))
-        b.ram_store(y, b.clamp(best, (low, high)), p, q, c)
+def _max_pool(name: str, kind: Type) -> KernelProgram:
+    def describe(b: Builder) -> None:
+        def take(x: Reg, best: Reg) -> None:
+            b.update("max", best, b.broadcast(Type.INT32, x))
+
+        _pool(b, kind, (kind.least,), take, lambda best: best)
+
+    return kernel("out[p, q, c] = the greatest in[y, x, c] of the taps inside, clamped", name)(describe)
+
+
+average_pool, average_pool_s16 = _average_pool("average_pool", Type.INT8), _average_pool("average_pool_s16", Type.INT16)
+mean, mean_s16 = _mean("mean", Type.INT8), _mean("mean_s16", Type.INT16)
+max_pool, max_pool_s16 = _max_pool("max_pool", Type.INT8), _max_pool("max_pool_s16", Type.INT16)

@@ -14,6 +14,10 @@ from tflm_memopt.ops.constraints.base import (
 )
 from tflm_memopt.ops.context import OperatorContext
 
+SUMS_OF_BIAS_TYPE = ("CONV_2D", "FULLY_CONNECTED")
+"""Operators whose int16 kernels choose the type of their sums by quantizedBiasType if they have no bias."""
+INT32 = 2
+"""TensorType.INT32 of the schema."""
 MAX_STEP = 0x7FFF
 """Limit of strides, dilations and paddings, which are int16 in TFLM (kernels/internal/types.h, ConvParams)."""
 
@@ -65,7 +69,8 @@ def int32_bias(context: OperatorContext) -> str | None:
     """The bias must be absent, or a constant int32 per output channel (int64 if the output is int16)"""
     bias, channels, wide = context.tensor(2), context.output.shape[-1], context.output.dtype == "INT16"
     if bias is None:
-        return "an int16 operator has no bias" if wide and context.op.options.get("quantizedBiasType") else None
+        narrow = context.op.type in SUMS_OF_BIAS_TYPE and context.op.options.get("quantizedBiasType") == INT32
+        return "its sums are int32" if wide and narrow else None
     if bias.data is None:
         return f"{name(bias)} has no values"
     if bias.dtype == ("INT64" if wide else "INT32") and bias.elements == channels:

@@ -1,0 +1,310 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Kernels from descriptions (docs/kernel-language.md), for any core. Written by scripts/kernels.py. */
+#include <stddef.h>
+
+#include "tmo/build.h"
+#include "tmo/elements.h"
+#include "tmo/kernels.h"
+
+void tmo_max_pool_s16(const tmo_kernel *k, const tmo_window *window, uint32_t i, int8_t *out) {
+  const int8_t *const *const x = window->pixels;
+  int8_t *const y = out + i;
+  int32_t *const sums = k->sums ? k->sums + i / 2 : NULL;
+  const uint32_t pointers = window->count;
+  const uint32_t run = k->op->tile == 0 ? window->columns : 1;
+  const uint32_t channels = k->out_channels / 2;
+  const int32_t offset = (int32_t)(window->offset / 2);
+  const int32_t first = k->first && (window->pixels || !k->last);
+  const int32_t last = k->last;
+  const int32_t low = (int16_t)(k->op->param & 0xFFFF);
+  const int32_t high = k->op->param >> 16;
+  uint32_t c = 0;
+  for (; c + 4 <= channels; c += 4) {
+    int32_t r1_0 = -32769;
+    int32_t r1_1 = -32769;
+    int32_t r1_2 = -32769;
+    int32_t r1_3 = -32769;
+    if ((uint32_t)((int32_t)(first)) < 1) {
+      const int32_t *const at0 = &sums[c];
+      int32_t r2_0 = at0[0];
+      int32_t r2_1 = at0[1];
+      int32_t r2_2 = at0[2];
+      int32_t r2_3 = at0[3];
+      r1_0 = r2_0;
+      r1_1 = r2_1;
+      r1_2 = r2_2;
+      r1_3 = r2_3;
+    }
+    for (uint32_t p = 0; p < pointers; ++p) {
+      for (uint32_t t = 0; t < run; ++t) {
+        int32_t r3_0 = tmo_int16_at(&x[p][(int32_t)(2 * (c + channels * t + offset))]);
+        int32_t r3_1 = tmo_int16_at(&x[p][(int32_t)(2 * (1 + c + channels * t + offset))]);
+        int32_t r3_2 = tmo_int16_at(&x[p][(int32_t)(2 * (2 + c + channels * t + offset))]);
+        int32_t r3_3 = tmo_int16_at(&x[p][(int32_t)(2 * (3 + c + channels * t + offset))]);
+        int32_t r4_0 = (int32_t)((uint32_t)r3_0 * (uint32_t)1);
+        int32_t r4_1 = (int32_t)((uint32_t)r3_1 * (uint32_t)1);
+        int32_t r4_2 = (int32_t)((uint32_t)r3_2 * (uint32_t)1);
+        int32_t r4_3 = (int32_t)((uint32_t)r3_3 * (uint32_t)1);
+        r1_0 = (r1_0 > r4_0 ? r1_0 : r4_0);
+        r1_1 = (r1_1 > r4_1 ? r1_1 : r4_1);
+        r1_2 = (r1_2 > r4_2 ? r1_2 : r4_2);
+        r1_3 = (r1_3 > r4_3 ? r1_3 : r4_3);
+      }
+    }
+    if ((uint32_t)((int32_t)(last)) < 1) {
+      sums[c] = (int32_t)r1_0;
+      sums[(int32_t)(1 + c)] = (int32_t)r1_1;
+      sums[(int32_t)(2 + c)] = (int32_t)r1_2;
+      sums[(int32_t)(3 + c)] = (int32_t)r1_3;
+    }
+    if ((uint32_t)((int32_t)(-1 + last)) < 1) {
+      int32_t r5_0 = (int32_t)((uint32_t)r1_0 * (uint32_t)1);
+      int32_t r5_1 = (int32_t)((uint32_t)r1_1 * (uint32_t)1);
+      int32_t r5_2 = (int32_t)((uint32_t)r1_2 * (uint32_t)1);
+      int32_t r5_3 = (int32_t)((uint32_t)r1_3 * (uint32_t)1);
+      int32_t r6_0 = (r5_0 > (int32_t)(low) ? r5_0 : (int32_t)(low));
+      int32_t r6_1 = (r5_1 > (int32_t)(low) ? r5_1 : (int32_t)(low));
+      int32_t r6_2 = (r5_2 > (int32_t)(low) ? r5_2 : (int32_t)(low));
+      int32_t r6_3 = (r5_3 > (int32_t)(low) ? r5_3 : (int32_t)(low));
+      int32_t r7_0 = (r6_0 < (int32_t)(high) ? r6_0 : (int32_t)(high));
+      int32_t r7_1 = (r6_1 < (int32_t)(high) ? r6_1 : (int32_t)(high));
+      int32_t r7_2 = (r6_2 < (int32_t)(high) ? r6_2 : (int32_t)(high));
+      int32_t r7_3 = (r6_3 < (int32_t)(high) ? r6_3 : (int32_t)(high));
+      int32_t r8_0 = r7_0;
+      int32_t r8_1 = r7_1;
+      int32_t r8_2 = r7_2;
+      int32_t r8_3 = r7_3;
+      tmo_put_int16(&y[(int32_t)(2 * (c))], r8_0);
+      tmo_put_int16(&y[(int32_t)(2 * (1 + c))], r8_1);
+      tmo_put_int16(&y[(int32_t)(2 * (2 + c))], r8_2);
+      tmo_put_int16(&y[(int32_t)(2 * (3 + c))], r8_3);
+    }
+  }
+  for (; c < channels; ++c) {
+    int32_t r1 = -32769;
+    if ((uint32_t)((int32_t)(first)) < 1) {
+      int32_t r2 = sums[c];
+      r1 = r2;
+    }
+    for (uint32_t p = 0; p < pointers; ++p) {
+      for (uint32_t t = 0; t < run; ++t) {
+        int32_t r3 = tmo_int16_at(&x[p][(int32_t)(2 * (c + channels * t + offset))]);
+        int32_t r4 = (int32_t)((uint32_t)r3 * (uint32_t)1);
+        r1 = (r1 > r4 ? r1 : r4);
+      }
+    }
+    if ((uint32_t)((int32_t)(last)) < 1) {
+      sums[c] = (int32_t)r1;
+    }
+    if ((uint32_t)((int32_t)(-1 + last)) < 1) {
+      int32_t r5 = (int32_t)((uint32_t)r1 * (uint32_t)1);
+      int32_t r6 = (r5 > (int32_t)(low) ? r5 : (int32_t)(low));
+      int32_t r7 = (r6 < (int32_t)(high) ? r6 : (int32_t)(high));
+      int32_t r8 = r7;
+      tmo_put_int16(&y[(int32_t)(2 * (c))], r8);
+    }
+  }
+}
+
+void tmo_average_pool_s16(const tmo_kernel *k, const tmo_window *window, uint32_t i, int8_t *out) {
+  const int8_t *const *const x = window->pixels;
+  int8_t *const y = out + i;
+  int32_t *const sums = k->sums ? k->sums + i / 2 : NULL;
+  const uint32_t area = window->area;
+  const uint32_t pointers = window->count;
+  const uint32_t run = k->op->tile == 0 ? window->columns : 1;
+  const uint32_t channels = k->out_channels / 2;
+  const int32_t offset = (int32_t)(window->offset / 2);
+  const int32_t first = k->first && (window->pixels || !k->last);
+  const int32_t last = k->last;
+  const int32_t low = (int16_t)(k->op->param & 0xFFFF);
+  const int32_t high = k->op->param >> 16;
+  uint32_t c = 0;
+  for (; c + 4 <= channels; c += 4) {
+    int32_t r1_0 = 0;
+    int32_t r1_1 = 0;
+    int32_t r1_2 = 0;
+    int32_t r1_3 = 0;
+    if ((uint32_t)((int32_t)(first)) < 1) {
+      const int32_t *const at0 = &sums[c];
+      int32_t r2_0 = at0[0];
+      int32_t r2_1 = at0[1];
+      int32_t r2_2 = at0[2];
+      int32_t r2_3 = at0[3];
+      r1_0 = r2_0;
+      r1_1 = r2_1;
+      r1_2 = r2_2;
+      r1_3 = r2_3;
+    }
+    for (uint32_t p = 0; p < pointers; ++p) {
+      for (uint32_t t = 0; t < run; ++t) {
+        int32_t r3_0 = tmo_int16_at(&x[p][(int32_t)(2 * (c + channels * t + offset))]);
+        int32_t r3_1 = tmo_int16_at(&x[p][(int32_t)(2 * (1 + c + channels * t + offset))]);
+        int32_t r3_2 = tmo_int16_at(&x[p][(int32_t)(2 * (2 + c + channels * t + offset))]);
+        int32_t r3_3 = tmo_int16_at(&x[p][(int32_t)(2 * (3 + c + channels * t + offset))]);
+        r1_0 = (int32_t)((uint32_t)r1_0 + (uint32_t)r3_0);
+        r1_1 = (int32_t)((uint32_t)r1_1 + (uint32_t)r3_1);
+        r1_2 = (int32_t)((uint32_t)r1_2 + (uint32_t)r3_2);
+        r1_3 = (int32_t)((uint32_t)r1_3 + (uint32_t)r3_3);
+      }
+    }
+    if ((uint32_t)((int32_t)(last)) < 1) {
+      sums[c] = (int32_t)r1_0;
+      sums[(int32_t)(1 + c)] = (int32_t)r1_1;
+      sums[(int32_t)(2 + c)] = (int32_t)r1_2;
+      sums[(int32_t)(3 + c)] = (int32_t)r1_3;
+    }
+    if ((uint32_t)((int32_t)(-1 + last)) < 1) {
+      int32_t r4_0 = tmo_divide_rounded(r1_0, (int32_t)(area));
+      int32_t r4_1 = tmo_divide_rounded(r1_1, (int32_t)(area));
+      int32_t r4_2 = tmo_divide_rounded(r1_2, (int32_t)(area));
+      int32_t r4_3 = tmo_divide_rounded(r1_3, (int32_t)(area));
+      int32_t r5_0 = (r4_0 > (int32_t)(low) ? r4_0 : (int32_t)(low));
+      int32_t r5_1 = (r4_1 > (int32_t)(low) ? r4_1 : (int32_t)(low));
+      int32_t r5_2 = (r4_2 > (int32_t)(low) ? r4_2 : (int32_t)(low));
+      int32_t r5_3 = (r4_3 > (int32_t)(low) ? r4_3 : (int32_t)(low));
+      int32_t r6_0 = (r5_0 < (int32_t)(high) ? r5_0 : (int32_t)(high));
+      int32_t r6_1 = (r5_1 < (int32_t)(high) ? r5_1 : (int32_t)(high));
+      int32_t r6_2 = (r5_2 < (int32_t)(high) ? r5_2 : (int32_t)(high));
+      int32_t r6_3 = (r5_3 < (int32_t)(high) ? r5_3 : (int32_t)(high));
+      int32_t r7_0 = r6_0;
+      int32_t r7_1 = r6_1;
+      int32_t r7_2 = r6_2;
+      int32_t r7_3 = r6_3;
+      tmo_put_int16(&y[(int32_t)(2 * (c))], r7_0);
+      tmo_put_int16(&y[(int32_t)(2 * (1 + c))], r7_1);
+      tmo_put_int16(&y[(int32_t)(2 * (2 + c))], r7_2);
+      tmo_put_int16(&y[(int32_t)(2 * (3 + c))], r7_3);
+    }
+  }
+  for (; c < channels; ++c) {
+    int32_t r1 = 0;
+    if ((uint32_t)((int32_t)(first)) < 1) {
+      int32_t r2 = sums[c];
+      r1 = r2;
+    }
+    for (uint32_t p = 0; p < pointers; ++p) {
+      for (uint32_t t = 0; t < run; ++t) {
+        int32_t r3 = tmo_int16_at(&x[p][(int32_t)(2 * (c + channels * t + offset))]);
+        r1 = (int32_t)((uint32_t)r1 + (uint32_t)r3);
+      }
+    }
+    if ((uint32_t)((int32_t)(last)) < 1) {
+      sums[c] = (int32_t)r1;
+    }
+    if ((uint32_t)((int32_t)(-1 + last)) < 1) {
+      int32_t r4 = tmo_divide_rounded(r1, (int32_t)(area));
+      int32_t r5 = (r4 > (int32_t)(low) ? r4 : (int32_t)(low));
+      int32_t r6 = (r5 < (int32_t)(high) ? r5 : (int32_t)(high));
+      int32_t r7 = r6;
+      tmo_put_int16(&y[(int32_t)(2 * (c))], r7);
+    }
+  }
+}
+
+void tmo_mean_s16(const tmo_kernel *k, const tmo_window *window, uint32_t i, int8_t *out) {
+  const int8_t *const *const x = window->pixels;
+  int8_t *const y = out + i;
+  int32_t *const sums = k->sums ? k->sums + i / 2 : NULL;
+  const uint32_t pointers = window->count;
+  const uint32_t run = k->op->tile == 0 ? window->columns : 1;
+  const uint32_t channels = k->out_channels / 2;
+  const int32_t multiplier = k->multipliers[0];
+  const int32_t shift = k->shifts[0];
+  const int32_t offset = (int32_t)(window->offset / 2);
+  const int32_t first = k->first && (window->pixels || !k->last);
+  const int32_t last = k->last;
+  const int32_t low = (int16_t)(k->op->param & 0xFFFF);
+  const int32_t high = k->op->param >> 16;
+  uint32_t c = 0;
+  for (; c + 4 <= channels; c += 4) {
+    int32_t r1_0 = 0;
+    int32_t r1_1 = 0;
+    int32_t r1_2 = 0;
+    int32_t r1_3 = 0;
+    if ((uint32_t)((int32_t)(first)) < 1) {
+      const int32_t *const at0 = &sums[c];
+      int32_t r2_0 = at0[0];
+      int32_t r2_1 = at0[1];
+      int32_t r2_2 = at0[2];
+      int32_t r2_3 = at0[3];
+      r1_0 = r2_0;
+      r1_1 = r2_1;
+      r1_2 = r2_2;
+      r1_3 = r2_3;
+    }
+    for (uint32_t p = 0; p < pointers; ++p) {
+      for (uint32_t t = 0; t < run; ++t) {
+        int32_t r3_0 = tmo_int16_at(&x[p][(int32_t)(2 * (c + channels * t + offset))]);
+        int32_t r3_1 = tmo_int16_at(&x[p][(int32_t)(2 * (1 + c + channels * t + offset))]);
+        int32_t r3_2 = tmo_int16_at(&x[p][(int32_t)(2 * (2 + c + channels * t + offset))]);
+        int32_t r3_3 = tmo_int16_at(&x[p][(int32_t)(2 * (3 + c + channels * t + offset))]);
+        r1_0 = (int32_t)((uint32_t)r1_0 + (uint32_t)r3_0);
+        r1_1 = (int32_t)((uint32_t)r1_1 + (uint32_t)r3_1);
+        r1_2 = (int32_t)((uint32_t)r1_2 + (uint32_t)r3_2);
+        r1_3 = (int32_t)((uint32_t)r1_3 + (uint32_t)r3_3);
+      }
+    }
+    if ((uint32_t)((int32_t)(last)) < 1) {
+      sums[c] = (int32_t)r1_0;
+      sums[(int32_t)(1 + c)] = (int32_t)r1_1;
+      sums[(int32_t)(2 + c)] = (int32_t)r1_2;
+      sums[(int32_t)(3 + c)] = (int32_t)r1_3;
+    }
+    if ((uint32_t)((int32_t)(-1 + last)) < 1) {
+      int32_t r4_0 = (int32_t)((uint32_t)r1_0 - (uint32_t)0);
+      int32_t r4_1 = (int32_t)((uint32_t)r1_1 - (uint32_t)0);
+      int32_t r4_2 = (int32_t)((uint32_t)r1_2 - (uint32_t)0);
+      int32_t r4_3 = (int32_t)((uint32_t)r1_3 - (uint32_t)0);
+      int32_t r5_0 = tmo_rescale(r4_0, (int32_t)(multiplier), (int32_t)(shift));
+      int32_t r5_1 = tmo_rescale(r4_1, (int32_t)(multiplier), (int32_t)(shift));
+      int32_t r5_2 = tmo_rescale(r4_2, (int32_t)(multiplier), (int32_t)(shift));
+      int32_t r5_3 = tmo_rescale(r4_3, (int32_t)(multiplier), (int32_t)(shift));
+      int32_t r6_0 = (int32_t)((uint32_t)r5_0 + (uint32_t)0);
+      int32_t r6_1 = (int32_t)((uint32_t)r5_1 + (uint32_t)0);
+      int32_t r6_2 = (int32_t)((uint32_t)r5_2 + (uint32_t)0);
+      int32_t r6_3 = (int32_t)((uint32_t)r5_3 + (uint32_t)0);
+      int32_t r7_0 = (r6_0 > (int32_t)(low) ? r6_0 : (int32_t)(low));
+      int32_t r7_1 = (r6_1 > (int32_t)(low) ? r6_1 : (int32_t)(low));
+      int32_t r7_2 = (r6_2 > (int32_t)(low) ? r6_2 : (int32_t)(low));
+      int32_t r7_3 = (r6_3 > (int32_t)(low) ? r6_3 : (int32_t)(low));
+      int32_t r8_0 = (r7_0 < (int32_t)(high) ? r7_0 : (int32_t)(high));
+      int32_t r8_1 = (r7_1 < (int32_t)(high) ? r7_1 : (int32_t)(high));
+      int32_t r8_2 = (r7_2 < (int32_t)(high) ? r7_2 : (int32_t)(high));
+      int32_t r8_3 = (r7_3 < (int32_t)(high) ? r7_3 : (int32_t)(high));
+      int32_t r9_0 = r8_0;
+      int32_t r9_1 = r8_1;
+      int32_t r9_2 = r8_2;
+      int32_t r9_3 = r8_3;
+      tmo_put_int16(&y[(int32_t)(2 * (c))], r9_0);
+      tmo_put_int16(&y[(int32_t)(2 * (1 + c))], r9_1);
+      tmo_put_int16(&y[(int32_t)(2 * (2 + c))], r9_2);
+      tmo_put_int16(&y[(int32_t)(2 * (3 + c))], r9_3);
+    }
+  }
+  for (; c < channels; ++c) {
+    int32_t r1 = 0;
+    if ((uint32_t)((int32_t)(first)) < 1) {
+      int32_t r2 = sums[c];
+      r1 = r2;
+    }
+    for (uint32_t p = 0; p < pointers; ++p) {
+      for (uint32_t t = 0; t < run; ++t) {
+        int32_t r3 = tmo_int16_at(&x[p][(int32_t)(2 * (c + channels * t + offset))]);
+        r1 = (int32_t)((uint32_t)r1 + (uint32_t)r3);
+      }
+    }
+    if ((uint32_t)((int32_t)(last)) < 1) {
+      sums[c] = (int32_t)r1;
+    }
+    if ((uint32_t)((int32_t)(-1 + last)) < 1) {
+      int32_t r4 = (int32_t)((uint32_t)r1 - (uint32_t)0);
+      int32_t r5 = tmo_rescale(r4, (int32_t)(multiplier), (int32_t)(shift));
+      int32_t r6 = (int32_t)((uint32_t)r5 + (uint32_t)0);
+      int32_t r7 = (r6 > (int32_t)(low) ? r6 : (int32_t)(low));
+      int32_t r8 = (r7 < (int32_t)(high) ? r7 : (int32_t)(high));
+      int32_t r9 = r8;
+      tmo_put_int16(&y[(int32_t)(2 * (c))], r9);
+    }
+  }
+}
