@@ -85,16 +85,19 @@ def memory_map(
     return Drawing(width, top + height + BOTTOM, tuple(shapes), _said(memory))
 
 
-def before_and_after(before: MemoryMap, after: MemoryMap, width: float, *, title: str = "") -> Drawing:
-    """Two maps at the same scale."""
+def before_and_after(
+    before: MemoryMap, after: MemoryMap, width: float, *, title: str = "", note: str = "", height: float = 330
+) -> Drawing:
+    """Two maps at the same scale. The `note` stands below the title."""
     full, total = before.head + before.tail, after.head + after.tail
     half = (width - 16) / 2 if width >= WIDE else width
     roles = {b.role for memory in (before, after) for b in memory.buffers}
-    left = memory_map(before, half, full=full, roles=roles)
-    right = memory_map(after, half, full=full, roles=roles, marks=[Mark(total, change(full, total), "limit")])
-    top = 26.0 if title else 4.0
+    left = memory_map(before, half, full=full, roles=roles, height=height)
+    mark = Mark(total, change(full, total), "limit")
+    right = memory_map(after, half, full=full, roles=roles, marks=[mark], height=height)
+    top = 4.0 + (22.0 if title else 0) + (16.0 if note else 0)
     place = (half + 16, top) if width >= WIDE else (0, top + left.height + 12)
-    head = [Label(0, 16, title, "head-text")] if title else []
+    head = [Label(0, 16, title, "head-text"), Label(0, 32, note, "small-text")] if title else []
     shapes = (*head, *moved(left.shapes, 0, top), *moved(right.shapes, *place))
     return Drawing(width, place[1] + max(left.height, right.height), shapes, f"{left.title} {right.title}")
 

@@ -11,8 +11,10 @@ from tflm_memopt.report.drawing import Drawing
 from tflm_memopt.report.figures import Series
 from tflm_memopt.results import Exploration, Optimized
 
-WIDTH = 1000
-"""Pixels."""
+WIDTH = 480
+"""Pixels: text stays readable when a page shows the plot 400 pixels wide."""
+HEIGHT = 240
+"""Height of each memory map."""
 
 
 def of_form(path: Path) -> Callable[[Drawing], bytes]:
@@ -34,8 +36,10 @@ def encoded(drawing: Drawing, form: str) -> bytes:
 
 def optimized(result: Optimized, width: float = WIDTH) -> Drawing:
     """Memory before and after, at the same scale."""
-    title = f"{result.report.model} ({result.report.convention})"
-    return figures.before_and_after(result.inspection.memory, result.memory, width, title=title)
+    before, report = result.inspection.memory, result.report
+    return figures.before_and_after(
+        before, result.memory, width, title=report.model, note=report.convention, height=HEIGHT
+    )
 
 
 def exploration(result: Exploration, width: float = WIDTH) -> Drawing:
