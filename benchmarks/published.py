@@ -119,7 +119,7 @@ def along_frontier(core: Core, most: float) -> Digested:
     def of(paths: Sequence[Path]) -> Iterator[bytes]:
         yield from counted(core)(paths)
         for path in paths:
-            points = tflm_memopt.explore(path.read_bytes(), int8_io=True, target=core.target).points
+            points = tflm_memopt.explore(path.read_bytes(), int8_io=True, target=core.target, cost="macs").points
             least = min((point.overhead for point in points), default=1.0)
             yield from (p.plan.to_json().encode() for p in points if p.plan and p.overhead <= most * least)
 

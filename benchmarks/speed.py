@@ -173,7 +173,8 @@ def measure(path: Path, core: Core, target: str, *, by_operator: bool, **setting
 
 def along_frontier(path: Path, core: Core, target: str, most: float, **settings: Any) -> Iterator[Row]:
     """The plans of `explore` that compute at most `most` times what the cheapest computes, most RAM first."""
-    exploration = tflm_memopt.explore(path.read_bytes(), name=path.name, int8_io=True, target=target, **settings)
+    settings = {"name": path.name, "int8_io": True, "target": target, "cost": "macs", **settings}
+    exploration = tflm_memopt.explore(path.read_bytes(), **settings)
     least = min((point.overhead for point in exploration.points), default=1.0)
     for point in exploration.points:
         if point.plan and point.overhead <= most * least:

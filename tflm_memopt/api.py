@@ -6,12 +6,13 @@ import time
 from collections.abc import Collection, Sequence
 from dataclasses import replace
 from functools import partial
-from typing import TYPE_CHECKING, Literal, overload
+from typing import TYPE_CHECKING, overload
 
 import tflm_memopt.convert.saved
 import tflm_memopt.convert.saved_app
 import tflm_memopt.report.notebook  # noqa: F401 (registers with generic.py)
 from tflm_memopt import units
+from tflm_memopt.analysis.costs import COSTS, Cost
 from tflm_memopt.analysis.lines import LineSpeed
 from tflm_memopt.application.app import App, AppModel
 from tflm_memopt.application.results import AppExploration, AppOptimized
@@ -78,7 +79,6 @@ __all__ = [
     "verify_devices",
 ]
 
-COSTS = ("macs", "instructions")
 Link = str | Collection[float]
 """Bytes per second and milliseconds of latency of a link, as text or numbers."""
 
@@ -150,7 +150,7 @@ def optimize_planned(
     )
     made = decide(asked, conversion, original, partial(progress, "planning points"))
     done = describe.optimized(data, asked, made, original, started)
-    explored = _explored(data, name, asked.exploring(), "macs", progress) if frontier else None
+    explored = _explored(data, name, asked.exploring(), None, progress) if frontier else None
     return replace(done, source=path, frontier=explored), made.chosen.planned if made.chosen else None
 
 
@@ -253,7 +253,7 @@ def explore(
     model: GivenModel,
     *,
     name: str = "",
-    cost: Literal["macs", "instructions"] = "macs",
+    cost: Cost | None = None,
     progress: Progress = nothing,
     **options: Unpack[ExploreOptions],
 ) -> Exploration: ...
@@ -263,36 +263,42 @@ def explore(
     model: GivenModel | App,
     *,
     name: str = "",
-    cost: Literal["macs", "instructions"] = "macs",
+    cost: Cost | None = None,
     progress: Progress = nothing,
     **options: Unpack[ExploreOptions],
 ) -> Exploration | AppExploration:
-    """Compute the frontier of a model: the smallest arena for every compute budget. Each point is planned, checked,
-    lowered.
+    """Compute the frontier of a model: the smallest arena at every cost. Each point is planned, checked and lowered.
 
-    model: as for optimize(). For an App, the frontier of all models together is computed from the points of each. cost:
-    the measure of compute: multiply-accumulates, or estimated instructions on `core`, for which several tile widths
-        are tried.
+    model: as for optimize(). For an App, the frontier of all models together is computed from the points of each.
+    cost: "macs", or estimated "instructions" or "time" on the core; for these, several tile widths are tried. By
+        default time, if the cycles of the board's core are modelled; else instructions, if there is a board, target
+        or core; else macs.
     options: see options.py. input, int8_io, ops, op_per, allow_ops, abi, fold, effort, without, target, kernels, core;
         board: each point reports the board's free RAM and flash.
     """
-    if cost not in COSTS:
+    if cost is not None and cost not in COSTS:
         raise UsageError(f"unknown cost '{cost}'", code="unknown_cost", hint=one_of(cost, COSTS))
     if isinstance(model, App):
         return explore_app(replace(model, options={**options, **model.options}), progress)
     data, name, _ = loaded(model, name)
     asked = request(complete("explore", options, ExploreOptions))
+    if cost == "time" and asked.cost != cost:
+        raise UsageError(
+            "the frontier by time needs a core whose cycles are modelled", code="time_without_clock", hint="--board"
+        )
     return _explored(data, name, asked.exploring(), cost, progress)
 
 
-def _explored(model: bytes, name: str, asked: Request, cost: str, progress: Progress) -> Exploration:
+def _explored(model: bytes, name: str, asked: Request, wanted: Cost | None, progress: Progress) -> Exploration:
     started = time.monotonic()
-    conversion, on_board = asked.conversion(model), asked.limits.board
+    conversion, on_board, cost = asked.conversion(model), asked.limits.board, wanted or asked.cost
     timer = speed.of_points(conversion, asked.clock, asked.table)
+    if cost == "time" and timer is None:  # what stays builtin takes an unknown part of the time
+        cost = "instructions"
     points: list[Costed] = []
     planning = partial(progress, "planning points")
     if conversion.rows:
-        points = by_instructions.of_keepings(conversion, cost, asked.table, planning)
+        points = by_instructions.frontier(conversion, cost, asked.table, asked.clock, planning)
     return Exploration(
         model=name,
         input=str(conversion.options.input),

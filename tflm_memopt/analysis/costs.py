@@ -12,6 +12,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from functools import cache
 from importlib import resources
+from typing import Literal, get_args
 
 from tflm_memopt.errors import UsageError, one_of
 from tflm_memopt.ops.packing import family
@@ -70,6 +71,9 @@ class Work:
 
 
 AMOUNTS = tuple(f.name for f in fields(Work))[1:]
+Cost = Literal["macs", "instructions", "time"]
+"""What plans are compared by, besides bytes of the arena."""
+COSTS: tuple[Cost, ...] = get_args(Cost)
 Costs = Mapping[str, Sequence[float]]
 """Kernel -> instructions for one of each amount."""
 

@@ -6,7 +6,7 @@ from dataclasses import asdict, dataclass, field, fields
 from typing import Any
 
 from tflm_memopt import generic
-from tflm_memopt.analysis.costs import Work
+from tflm_memopt.analysis.costs import Cost, Work
 from tflm_memopt.answers.convention import convention, in_one_line
 from tflm_memopt.generic import Picture
 from tflm_memopt.plan.plan import Plan
@@ -44,6 +44,12 @@ class PointReport:
         """Return the free bytes of the board's RAM and flash, or None without a board."""
         return (self.board.ram_left, self.board.flash_left) if self.board else None
 
+    def price(self, cost: Cost) -> float:
+        """F, instructions, or milliseconds at most."""
+        if cost == "time" and self.milliseconds:
+            return self.milliseconds[1]
+        return self.overhead if cost == "macs" else self.instructions
+
     def __repr__(self) -> str:
         return f"<PointReport: F {self.overhead:.3f}, arena {self.arena.figure(self.arena.total)} B>"
 
@@ -57,17 +63,14 @@ class PointReport:
 
 @dataclass(frozen=True, slots=True)
 class Exploration:
-    """Result of explore(): the frontier of a model, least compute first, with the original under TFLM as the reference.
-
-    Compute is counted in multiply-accumulates, or in estimated instructions if `cost` is "instructions".
-    """
+    """Result of explore(): the frontier of a model, least cost first, with the original under TFLM as the reference."""
 
     model: str
     input: str
     op_per: str
     target: str
-    cost: str
-    """The second dimension of the frontier besides bytes: "macs" or "instructions"."""
+    cost: Cost
+    """The second dimension of the frontier besides bytes. Instructions and time are estimates."""
     core: str
     """The core for which instructions are estimated."""
     without: tuple[str, ...]

@@ -48,7 +48,7 @@ def optimize(args: argparse.Namespace, settings: dict[str, Any]) -> int:
 
 def explore(args: argparse.Namespace, settings: dict[str, Any]) -> int:
     """The frontier of an application, as table and plot."""
-    if args.plans or args.cost != "macs":
+    if args.plans or args.cost:
         raise UsageError("--plans and --cost are for one model", code="app_explore_flag", hint="explore NAME.tflite")
     app = read_app(args.model)
     return explored(

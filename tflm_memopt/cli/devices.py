@@ -55,7 +55,7 @@ def explore(args: argparse.Namespace) -> int:
         _alone(args, "link", "clock")
         return commands.explore(args)
     _together(args, ("plans",))
-    if args.cost != "macs":
+    if args.cost:
         hint = "--devices without it"
         raise UsageError("several devices are told in milliseconds", code="devices_cost", hint=hint)
     if args.link is None:

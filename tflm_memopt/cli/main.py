@@ -21,7 +21,7 @@ from typing import Any, NoReturn
 import argcomplete
 
 import tflm_memopt
-from tflm_memopt.analysis.costs import DEFAULT, tables
+from tflm_memopt.analysis.costs import COSTS, DEFAULT, tables
 from tflm_memopt.cli import arguments, console, interrupts
 from tflm_memopt.emit.printing import to_json
 from tflm_memopt.errors import UsageError, near
@@ -232,8 +232,9 @@ def _explore(group: Any) -> None:
     _describe(explore)
     _conversion(explore)
     explore.add_argument(
-        "--cost", choices=("macs", "instructions"), default="macs",
-        help="what compute is: multiply-accumulates (default), or instructions, estimated for --core",
+        "--cost", choices=COSTS,
+        help="what points are compared by beside bytes; instructions and time are estimates. Default: time with a "
+        "--board whose core has modelled cycles, instructions with another --board, --target or --core, else macs",
     )  # fmt: skip
     explore.add_argument(
         "--devices", type=arguments.count, default=1, metavar="N",

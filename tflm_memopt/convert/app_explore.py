@@ -101,7 +101,7 @@ def space(app: App, members: Sequence[AppMember], progress: Progress) -> Space:
 
 
 def _points(member: AppMember, progress: Progress) -> list[Costed]:
-    """The least arena at every number of multiply-accumulates."""
+    """The frontier of one model, within its limit of multiply-accumulates."""
     asked = member.asked.exploring()
     conversion = asked.conversion(member.data)
     if conversion.rows is None:
@@ -110,10 +110,10 @@ def _points(member: AppMember, progress: Progress) -> list[Costed]:
     def planning(done: int, of: int) -> None:
         progress(f"{member.name}: planning points", done, of)
 
-    found = by_instructions.by_macs(conversion, asked.table, planning)
+    found = by_instructions.frontier(conversion, asked.cost, asked.table, asked.clock, planning)
     overhead = member.asked.limits.overhead
     most = math.inf if overhead is None else conversion.macs(overhead)
-    return [point for point in found if point.converted.planned.plan.macs <= most] or found[:1]
+    return [point for point in found if point.macs <= most] or found[:1]
 
 
 def _times(entry: AppModel, member: AppMember, points: Sequence[Costed]) -> list[float | None]:

@@ -191,19 +191,6 @@ def _rising(points: Collection[tuple[int, int]]) -> list[int]:
     return [macs for macs, _ in undominated(points, lambda point: point)]
 
 
-def spaced(budgets: Sequence[int], step: int) -> list[int]:
-    """The first, then each that is a step away from the one before, and the last.
-
-    >>> spaced([100, 101, 105, 120, 121], 10)
-    [100, 120, 121]
-    """
-    chosen: list[int] = []
-    for macs in budgets:
-        if not chosen or macs >= chosen[-1] + step:
-            chosen.append(macs)
-    return sorted({*chosen, *budgets[-1:]})
-
-
 IN_PARTS = (1.0, 1.05, 1.1, 1.25, 1.5, 2.0)
 """Compute that parts are tried with, as a share of the original's multiply-accumulates."""
 T = TypeVar("T")
@@ -220,8 +207,8 @@ def cheapest(budgets: Sequence[int], fits: Callable[[int], bool]) -> int | None:
     return budgets[bisect.bisect_left(range(len(budgets) - 1), True, key=lambda i: fits(budgets[i]))]
 
 
-def undominated(points: Collection[T], cost: Callable[[T], tuple[int, int]]) -> Iterator[T]:
-    """Points by (multiply-accumulates, bytes) that have fewer bytes than all that compute no more.
+def undominated(points: Collection[T], cost: Callable[[T], tuple[float, int]]) -> Iterator[T]:
+    """Points by (price, bytes) that have fewer bytes than all others that cost no more.
 
     >>> list(undominated([(1, 9), (2, 9), (3, 7)], lambda p: p))
     [(1, 9), (3, 7)]

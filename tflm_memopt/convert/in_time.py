@@ -9,7 +9,7 @@ from tflm_memopt.analysis.costs import Table
 from tflm_memopt.analysis.timing import Clock, TimeLimit
 from tflm_memopt.convert import budget
 from tflm_memopt.convert.conversion import Conversion, Converted, Limits
-from tflm_memopt.convert.instructions import Costed, Planning, frontier, within_macs
+from tflm_memopt.convert.instructions import Costed, Planning, by_time, within_macs
 from tflm_memopt.convert.misfit import MOST_BOARDS, SMALLER
 from tflm_memopt.errors import DoesNotFit
 from tflm_memopt.ops.packing import TARGETS
@@ -18,7 +18,7 @@ from tflm_memopt.targets.boards import Board, boards, fit
 
 def choose(conversion: Conversion, limits: Limits, table: Table, planning: Planning) -> Converted:
     """The least arena that keeps `limits.time`. Raises DoesNotFit when none does, or none in the RAM that there is."""
-    found = within_macs(conversion, limits, table, planning)
+    found = within_macs(conversion, limits, table, by_time(_limit(limits).clock), planning)
     if not found:
         return budget.choose(conversion, replace(limits, instructions=None, time=None))  # says what the least is
     best = _least(found, limits)
@@ -79,7 +79,8 @@ def _ways(conversion: Conversion, limits: Limits, table: Table, found: Sequence[
     """Each of them tried: the core's own kernels, more time, more RAM, a faster board."""
     limit = _limit(limits)
     if table.target in TARGETS and table.target != conversion.options.target:
-        packed = frontier(conversion.packed_for(table.target), table, _unheard)
+        other = conversion.packed_for(table.target)
+        packed = within_macs(other, limits, table, by_time(limit.clock), _unheard)
         best = _least(packed, limits)
         if best is not None and limits.admit(best.converted.arena):
             yield f"--target {table.target} ({limit.least(limit.takes(best.work)):g} ms in {best.total:,} B)"

@@ -1,4 +1,4 @@
-"""Plans by estimated instructions (analysis/costs.py): the frontier, and the least RAM within so many.
+"""Plans by estimated instructions or time: the frontier, and the least RAM within a number of instructions.
 
 The search counts multiply-accumulates. Among plans that do the same number of them, those that make more pixels at once
 take fewer instructions and more bytes: so plans of several tile widths are made, and chosen from by their estimates.
@@ -7,21 +7,20 @@ take fewer instructions and more bytes: so plans of several tile widths are made
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
-from tflm_memopt.analysis.costs import Table, Work
+from tflm_memopt.analysis.costs import Cost, Table, Work
+from tflm_memopt.analysis.timing import Clock
 from tflm_memopt.convert import budget
 from tflm_memopt.convert.conversion import Conversion, Converted, Limits
-from tflm_memopt.convert.frontier import roomy, spaced, undominated
+from tflm_memopt.convert.frontier import roomy, undominated
 from tflm_memopt.convert.misfit import SMALLER
 from tflm_memopt.errors import DoesNotFit, UsageError
 from tflm_memopt.ops.packing import MVE_PIXELS, PIXELS, TARGETS, Family
 from tflm_memopt.plan.firing.work import work
 from tflm_memopt.plan.search.tiles_plan import Settings
 
-FAR = 0.01
-"""Points of a frontier are this share of the original's multiply-accumulates apart."""
 Planning = Callable[[int, int], None]
 """Told how many plans are made, and of how many."""
 
@@ -38,6 +37,15 @@ class Costed:
     def total(self) -> int:
         """Bytes of the whole arena."""
         return self.converted.arena.total
+
+    @property
+    def macs(self) -> int:
+        """Multiply-accumulates of one inference."""
+        return self.converted.planned.plan.macs
+
+
+Price = Callable[[Costed], float]
+"""What a plan costs beside bytes."""
 
 
 def costed(converted: Converted, table: Table) -> Costed:
@@ -56,56 +64,71 @@ def forms(tiles: Settings | None, target: str) -> tuple[Settings | None, ...]:
     return tuple(dict.fromkeys((tiles, wider, roomy(tiles))))
 
 
-def candidates(conversion: Conversion, table: Table, planning: Planning) -> Iterator[Costed]:
-    """The frontiers of all forms, by multiply-accumulates and bytes: some of these plans beat others in both."""
-    each = [conversion.within(form) for form in forms(conversion.options.tiles, conversion.options.target)]
-    budgets = [spaced(form.plans.budgets, conversion.macs(FAR)) for form in each]
-    done, of = 0, sum(map(len, budgets))
+def by_time(clock: Clock) -> Price:
+    """Compare plans by the cycles that they take at most on a core whose cycles are modelled."""
+
+    def cycles(costed: Costed) -> float:
+        span = clock.cycles(costed.work)
+        return math.inf if span is None else span[1]
+
+    return cycles
+
+
+def price(cost: Cost, clock: Clock | None) -> Price:
+    """What plans are compared by, beside bytes."""
+    if cost == "macs":
+        return lambda c: c.macs
+    return by_time(clock) if cost == "time" and clock else lambda c: c.instructions
+
+
+def candidates(
+    conversion: Conversion, which: Sequence[Settings | None], table: Table, price: Price, planning: Planning
+) -> list[Costed]:
+    """The plans of these forms at every budget of multiply-accumulates.
+
+    The first form is tried at all budgets; another one until a plan of it is beaten in both price and bytes, as its
+    plans with more recompute take still longer.
+    """
+    each = [conversion.within(form) for form in which]
+    budgets = [form.plans.budgets for form in each]
+    done, of, found = 0, sum(map(len, budgets)), list[Costed]()
     for form, of_form in zip(each, budgets, strict=True):
-        plans = []
-        for macs in of_form:
-            planning(done, of)
-            plans.append(form.plans.at(macs))
-            done += 1
-        for plan in undominated(plans, lambda p: (p.macs, p.head)):
-            yield costed(form.of(plan), table)
+        before = None
+        for number, macs in enumerate(of_form):
+            planning(done + number, of)
+            plan = form.plans.at(macs)
+            if plan is before:
+                continue
+            before, new = plan, costed(form.of(plan), table)
+            beaten = any(price(c) <= price(new) and c.total <= new.total for c in found)
+            if not beaten:
+                found.append(new)
+            elif form is not each[0]:
+                break
+        done += len(of_form)
     planning(of, of)
+    return found
 
 
-def by_macs(conversion: Conversion, table: Table, planning: Planning) -> list[Costed]:
-    """The least arena at every number of multiply-accumulates, fewest first."""
-    budgets = spaced(conversion.plans.budgets, conversion.macs(FAR))
-    plans = []
-    for number, macs in enumerate(budgets):
-        planning(number, len(budgets))
-        plans.append(conversion.plans.at(macs))
-    low = undominated(plans, lambda p: (p.macs, p.head))
-    least = undominated([conversion.of(p) for p in low], lambda c: (c.planned.plan.macs, c.arena.total))
-    points = [costed(c, table) for c in least]
-    planning(len(budgets), len(budgets))
-    return points
+def frontier(conversion: Conversion, cost: Cost, table: Table, clock: Clock | None, planning: Planning) -> list[Costed]:
+    """The least arena at every price, lowest price first, however many rows a window that slides keeps.
+
+    These are the plans that optimize() chooses from, whatever its limits.
+    """
+    how = price(cost, clock)
+    found = []
+    for kept in conversion.keepings():
+        tiles = kept.options.tiles
+        which = (tiles,) if cost == "macs" else forms(tiles, kept.options.target)
+        found += candidates(kept, which, table, how, planning)
+    return list(undominated(found, lambda c: (how(c), c.total)))
 
 
-def frontier(conversion: Conversion, table: Table, planning: Planning) -> list[Costed]:
-    """The least arena at every number of instructions, fewest instructions first."""
-    return list(undominated(list(candidates(conversion, table, planning)), lambda c: (c.instructions, c.total)))
-
-
-def of_keepings(conversion: Conversion, cost: str, table: Table, planning: Planning) -> list[Costed]:
-    """The least arena at every cost, "macs" or "instructions", however many rows a window that slides keeps."""
-    one = frontier if cost == "instructions" else by_macs
-    found = [point for kept in conversion.keepings() for point in one(kept, table, planning)]
-
-    def costs(c: Costed) -> tuple[int, int]:
-        return c.instructions if cost == "instructions" else c.converted.planned.plan.macs, c.total
-
-    return list(undominated(found, costs))
-
-
-def within_macs(conversion: Conversion, limits: Limits, table: Table, planning: Planning) -> list[Costed]:
-    """What of the frontier keeps to the budget of multiply-accumulates."""
+def within_macs(conversion: Conversion, limits: Limits, table: Table, price: Price, planning: Planning) -> list[Costed]:
+    """The least arena at every price within the budget of multiply-accumulates."""
     most = math.inf if limits.overhead is None else conversion.macs(limits.overhead)
-    return [c for c in frontier(conversion, table, planning) if c.converted.planned.plan.macs <= most]
+    found = candidates(conversion, forms(conversion.options.tiles, conversion.options.target), table, price, planning)
+    return list(undominated([c for c in found if c.macs <= most], lambda c: (price(c), c.total)))
 
 
 def choose(conversion: Conversion, limits: Limits, table: Table, planning: Planning) -> Converted:
@@ -116,7 +139,7 @@ def choose(conversion: Conversion, limits: Limits, table: Table, planning: Plann
     most = limits.instructions
     if most is None:
         return budget.choose(conversion, limits)
-    found = within_macs(conversion, limits, table, planning)
+    found = within_macs(conversion, limits, table, price("instructions", None), planning)
     if not found:
         return budget.choose(conversion, replace(limits, instructions=None))  # says what the least is
     fewest = found[0].instructions

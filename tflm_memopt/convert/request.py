@@ -54,6 +54,8 @@ class Request:
     """By which time is told; None: nobody said."""
     saved: Mapping[str, Any] | None = None
     """A plan that was saved."""
+    cost: Cost = "macs"
+    """What explore() compares plans by, unless it is told: the best that is known of the core."""
     if_worthwhile: bool = False
     """Leave a model as it is whose rewrite costs more flash than it saves RAM."""
 
@@ -132,7 +134,15 @@ def request(said: OptimizeOptions) -> Request:
         input=where,
     )
     whose, worthwhile = whose_kernels(said["kernels"], core_target), said["if_worthwhile"]
-    return Request(options, limits, without, said["int8_io"], abi, whose, table, clock, plan, worthwhile)
+    cost = _cost(clock, table, core_known=core is not None or core_target != GENERIC)
+    return Request(options, limits, without, said["int8_io"], abi, whose, table, clock, plan, cost, worthwhile)
+
+
+def _cost(clock: Clock | None, table: Table, *, core_known: bool) -> Cost:
+    """Time where the cycles of the core are modelled, instructions of another known core, else multiply-accumulates."""
+    if clock and clock.core == table.core and clock.rates:
+        return "time"
+    return "instructions" if core_known else "macs"
 
 
 def _allowed(kinds: Collection[str], ops: Ops) -> tuple[str, ...]:

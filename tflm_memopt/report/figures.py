@@ -301,13 +301,16 @@ def live_bytes(before: MemoryMap, after: MemoryMap | None, width: float, *, heig
 def frontier(result: Exploration, width: float, *, chosen: tuple[int, float] | None = None) -> Drawing:
     """One model: its frontier, TFLM today, and the point that was taken."""
     ram = f"arena ({result.convention})"
-    if result.cost == "instructions":
-        millions = Series("tflm-memopt", [(p.arena.total, p.instructions / 1e6) for p in result.points])
-        compute = f"million instructions, {result.core}, estimated"
-        return plot([millions], width, title=result.model, ram=ram, chosen=chosen, compute=compute)
-    ours = Series("tflm-memopt", [(p.arena.total, p.overhead) for p in result.points])
-    today = Series("TFLM today", [(result.original_arena.total, 1.0)], joined=False)
-    return plot([ours, today], width, title=result.model, ram=ram, chosen=chosen)
+    unit, compute = {
+        "macs": (1.0, "F"),
+        "instructions": (1e6, f"million instructions, {result.core}, estimated"),
+        "time": (1.0, f"ms at most, {result.board or result.core}, estimated"),
+    }[result.cost]
+    lines = [Series("tflm-memopt", [(p.arena.total, p.price(result.cost) / unit) for p in result.points])]
+    if result.cost == "macs":
+        lines.append(Series("TFLM today", [(result.original_arena.total, 1.0)], joined=False))
+    at = (chosen[0], chosen[1] / unit) if chosen else None
+    return plot(lines, width, title=result.model, ram=ram, chosen=at, compute=compute)
 
 
 def plot(

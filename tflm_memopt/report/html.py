@@ -92,7 +92,7 @@ def optimized(result: Optimized, model: Path | None = None, folder: Path = Path(
         same=_both(lambda w: figures.memory_map(after, w, height=_height(w), full=limit)) if after else None,
         live=_both(lambda w: figures.live_bytes(original.memory, after, w)),
         buffers=[t for m in (original.memory, after) if m for t in (_buffers(m),)],
-        frontier=_frontier(result.frontier, (total, report.overhead) if after else None),
+        frontier=_frontier(result.frontier, report),
         blocks=[_block(number, report) for number in range(len(report.blocks))],
         kept=_kept((k.index, k.operator, k.reason, k.hint) for k in report.kept_builtin),
         interface=[f"{i.side} '{short_name(i.name)}': {i.before} becomes {i.after}" for i in report.interface],
@@ -268,19 +268,32 @@ def _buffers(memory: MemoryMap) -> tuple[str, PageTable]:
     return memory.title, PageTable(f"buffers {memory.title.lower()}", columns, rows)
 
 
-def _frontier(result: Exploration | None, chosen: tuple[int, float] | None) -> Mapping[str, Any] | None:
+def _chosen(report: Report, frontier: Exploration) -> tuple[int, float] | None:
+    """Arena and price of the plan that was chosen; None for a model that stays as it is."""
+    if not report.changed:
+        return None
+    taken = report.time.rewritten.milliseconds if report.time and report.time.rewritten else None
+    if frontier.cost == "time":
+        return (report.arena.total, taken[1]) if taken else None
+    price = report.overhead if frontier.cost == "macs" else report.instructions.get(frontier.core)
+    return None if price is None else (report.arena.total, price)
+
+
+def _frontier(result: Exploration | None, report: Report) -> Mapping[str, Any] | None:
     if result is None:
         return None
+    chosen = _chosen(report, result)
+    timed = any(p.milliseconds for p in result.points)
     columns = (
-        "plan", "F", "MACs", f"instructions, {result.core}, estimated",
+        "plan", "F", "MACs", f"instructions, {result.core}, estimated", *(["ms at most"] if timed else []),
         "head, B", "tail, B", "total, B", "smallest, B", "blocks", "tiled",
         "second passes", "proven",
     )  # fmt: skip
     rows = tuple(
         tuple(
-            Cell(text, mark="chosen" if chosen == (p.arena.total, p.overhead) else "")
+            Cell(text, mark="chosen" if chosen == (p.arena.total, p.price(result.cost)) else "")
             for text in (
-                str(n), f"{p.overhead:.3f}", f"{p.macs:,}", f"{p.instructions:,}",
+                str(n), f"{p.overhead:.3f}", f"{p.macs:,}", f"{p.instructions:,}", *times.most(p.milliseconds),
                 *(p.arena.figure(part) for part in (p.arena.head, p.arena.tail, p.arena.total, p.arena.min)),
                 str(p.blocks), str(p.tiled), str(p.second_passes),
                 "yes" if p.proven else "no",

@@ -129,5 +129,5 @@ def _advice(report: Report) -> list[str]:
     if not (report.board or report.time_limit or report.ram_limit):
         found.append("--board says what is left of your board, and how long an inference takes there.")
     if report.board and report.time and report.time.cycles and not report.time_limit:
-        found.append("For more speed: explore --cost instructions shows its price in RAM, --time-limit takes a plan.")
+        found.append("For more speed: explore --board shows its price in RAM, --time-limit takes a plan.")
     return found

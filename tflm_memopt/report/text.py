@@ -96,7 +96,7 @@ def batch(result: Batch, folder: Path) -> RenderableType:
 
 
 def exploration(result: Exploration, files: Iterable[str]) -> RenderableType:
-    """The answer of `explore`: a line for each point, least compute first."""
+    """The answer of `explore`: a line for each point, least cost first."""
     before, written = result.original_arena, list(files)
     title = Text(printable(result.model), "bold").append(f"   {result.convention}", "dim")
     timed = ["ms"] if any(p.milliseconds for p in result.points) else []

@@ -1,0 +1,91 @@
+"""Every plan of optimize() is matched by a point of explore() in both RAM and cost."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+import pytest
+from conftest import KEYWORDS
+from models import Net
+
+import tflm_memopt
+from tflm_memopt.analysis.costs import Cost, Work, tables
+from tflm_memopt.analysis.timing import Clock
+from tflm_memopt.plan.plan import Plan
+from tflm_memopt.results import Exploration
+from tflm_memopt.targets.boards import board
+
+
+def wide() -> bytes:
+    """Its maps are wide, so that rows, tiles and pixels differ in both RAM and time."""
+    net = Net(12)
+    x = net.conv2d(net.input((1, 10, 20, 2)), 16, out=(0.4, -5))
+    x = net.depthwise_conv2d(x, activation="RELU6", out=(0.3, -7))
+    return net.model(net.conv2d(x, 2, kernel=(3, 3), stride=(2, 2), out=(0.5, 3)))
+
+
+def narrowing() -> bytes:
+    """Its input is small beside what is inside, so that computing overlaps again saves RAM."""
+    net = Net(12)
+    x = net.conv2d(net.input((1, 12, 12, 2)), 24, out=(0.4, -5))
+    for _ in range(2):
+        x = net.depthwise_conv2d(x, activation="RELU6", out=(0.3, -7))
+    return net.model(net.conv2d(x, 1, kernel=(3, 3), stride=(2, 2), out=(0.5, 3)))
+
+
+def residual() -> bytes:
+    """A shortcut beside two convolutions, then dense layers."""
+    net = Net(5)
+    x = net.conv2d(net.input((1, 12, 12, 3)), 8, kernel=(3, 3))
+    y = net.conv2d(net.conv2d(x, 8, kernel=(3, 3)), 8, kernel=(3, 3))
+    x = net.conv2d(net.add(x, y), 16, kernel=(3, 3), stride=(2, 2))
+    return net.model(net.fully_connected(net.mean(x, (1, 2), keep=False), 4))
+
+
+SETTINGS: Mapping[str, tuple[Mapping[str, Any], Cost]] = {
+    "no core": ({}, "macs"),
+    "target": ({"target": "cortex-m4"}, "instructions"),
+    "board with cycles": ({"board": "nano33ble"}, "time"),
+    "board without cycles": ({"board": "pico"}, "instructions"),
+}
+MODELS = {"wide": wide, "narrowing": narrowing, "residual": residual, "keywords": KEYWORDS.read_bytes}
+
+
+def price(explored: Exploration, plan: Plan, work: tuple[Work, ...]) -> float:
+    """What a plan costs, as the exploration compares plans."""
+    if explored.cost == "macs":
+        return plan.macs
+    if explored.cost == "instructions":
+        return tables()[explored.core].instructions(work)
+    on = board(explored.board or "")
+    cycles = Clock(explored.core, on.mhz, on.id, on.flash_timing).cycles(work)
+    assert cycles
+    return cycles[1]
+
+
+def limits(explored: Exploration) -> Iterator[Mapping[str, Any]]:
+    """Of optimize()."""
+    yield {}
+    yield {"max_macs": 1}
+    yield {"max_macs": 1.1}
+    yield {"max_instructions": explored.points[len(explored.points) // 2].instructions}
+    for point in explored.points:
+        yield {"ram_limit": point.arena.total}
+
+
+@pytest.mark.parametrize("settings", SETTINGS)
+@pytest.mark.parametrize(
+    "model", ["wide", "narrowing", *(pytest.param(name, marks=pytest.mark.slow) for name in ("residual", "keywords"))]
+)
+def test_the_frontier_has_every_plan(model: str, settings: str) -> None:
+    data, (asked, cost) = MODELS[model](), SETTINGS[settings]
+    explored = tflm_memopt.explore(data, **asked)
+    assert explored.cost == cost
+    points = [(price(explored, p.plan, p.work), p.arena.total) for p in explored.points]
+    assert points == sorted(points)
+    for limit in limits(explored):
+        done = tflm_memopt.optimize(data, **asked, **limit)
+        assert done.plan
+        cost_taken, ram_taken = price(explored, done.plan, done.work), done.report.arena.total
+        assert any(c <= cost_taken and ram <= ram_taken for c, ram in points), (limit, cost_taken, ram_taken)
