@@ -307,7 +307,7 @@ def _explored(model: bytes, name: str, asked: Request, wanted: Cost | None, prog
         cost=cost,
         core=asked.table.core,
         without=asked.without,
-        original_macs=conversion.whole.macs,
+        original_macs=conversion.original_macs,
         original_arena=predict(conversion.source, asked.abi, library=conversion.library),
         board=on_board.id if on_board else None,
         points=tuple(describe.point(conversion, point, on_board, timer) for point in points),

@@ -56,14 +56,14 @@ class Balance:
     """The core for which the library's size was measured."""
     ram_saved: int
     flash_added: int
-    """model + library; negative if the file shrinks by more than the library takes."""
+    """model + library, and TFLM's kernels that only the rewritten model needs; negative if the file shrinks by more."""
     model: int
     """Growth of the .tflite file."""
     library: int
     """Estimated size of the parts of the C library and of its TFLM adapter that the rewritten model uses."""
     tflm: int
-    """Estimated size of TFLM kernels that the model no longer needs. `flash_added` does not count them, because another
-    model may still need them.
+    """Estimated size of TFLM kernels that the model no longer needs, minus those that it newly needs. `flash_added` does
+    not subtract it, because another model may still need the kernels.
     """
     worthwhile: bool
 

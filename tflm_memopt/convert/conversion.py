@@ -226,7 +226,14 @@ class Conversion:
 
     def overhead(self, macs: int) -> float:
         """F."""
-        return macs / self.whole.macs if self.whole.macs else 1.0
+        return macs / self.original_macs if self.original_macs else 1.0
+
+    @property
+    def original_macs(self) -> int:
+        """Multiply-accumulates of the original: of the operators that can run row by row or, with `--ops builtin`, of
+        all operators.
+        """
+        return self.rows.macs if self.rows and self.options.ops == BUILTIN else self.whole.macs
 
     @property
     def folded(self) -> float:
@@ -236,7 +243,7 @@ class Conversion:
 
     def macs(self, overhead: float) -> int:
         """The budget that F stands for."""
-        return math.floor(overhead * self.whole.macs + 1e-6)
+        return math.floor(overhead * self.original_macs + 1e-6)
 
     def least(self, limits: Limits) -> tuple[Converted | None, Converted]:
         """The least compute within a RAM limit, if that is possible; and, of what was tried, the least RAM."""

@@ -60,7 +60,7 @@ def optimized(model: bytes, asked: Request, made: Decision, original: Inspection
         flash_limit=made.limits.flash.nbytes if made.limits.flash else None,
         in_arena=conversion.in_arena(chosen, made.limits) if chosen else None,
         original_refused=original.refused,
-        time=speed.time(conversion, done, asked.table, asked.clock),
+        time=speed.time(conversion, chosen, done, asked.table, asked.clock),
         footprint=Footprints(original.firmware.on(core), needs.on(core)),
     )
     source = chosen.read if chosen else conversion.source
@@ -91,7 +91,7 @@ def _report(
 ) -> Report:
     """Describe a conversion and the plan that was chosen, or why there is none. done: one inference's work."""
     conversion, chosen, limits = made.conversion, made.chosen, made.limits
-    border, annotated, macs = conversion.border, conversion.whole, conversion.whole.macs
+    border, annotated, macs = conversion.border, conversion.whole, conversion.original_macs
     planned, parts = chosen.planned if chosen else None, conversion.rows
     executed = planned.plan.macs if planned else macs
     return Report(

@@ -86,9 +86,11 @@ def in_parts(annotated: AnnotatedGraph, tilings: Sequence[Tiling], library: Libr
     macs: dict[int, int] = {}
     for op in graph.ops:
         whole = before[op.sources[0]] if PART in op.options and op.sources else op
-        if isinstance(row := annotated.support.get(whole.index), RowOp):
+        row = annotated.support.get(whole.index)
+        counted = row.macs if isinstance(row, RowOp) else kernels.multiply_accumulates(annotated.graph, whole)
+        if counted:
             made, of = (graph.tensors[o.outputs[0]].elements for o in (op, whole))
-            macs[op.index] = row.macs * made // of
+            macs[op.index] = counted * made // of
     rows = partition(graph, dict.fromkeys((op.index for op in graph.ops), stays))
     rows = kernels.only_builtin(rows, macs, library, abi)
     verify(rows, "taking builtin operators in parts" if tilings else "looking up kernels")

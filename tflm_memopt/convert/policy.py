@@ -175,12 +175,13 @@ def balance(arenas: tuple[int, int], before: Firmware, after: Firmware, core: st
     The policy: a rewrite is worthwhile when it saves at least as many bytes of RAM as model and library add to flash.
     TFLM's kernels that the rewrite no longer needs are set against that only where it saves LITTLE of the arena or
     more: their sizes are estimates, and they leave a firmware only where its resolver names no more operators than its
-    models have, as the generated one does, and no other model wants them.
+    models have, as the generated one does, and no other model wants them. Kernels that only the rewritten model needs
+    count as added.
     """
     saved = arenas[0] - arenas[1]
     model, library = after.model - before.model, after.on(core).library
-    gone = max(0, kernels(before.operators) - kernels(after.operators))
-    added = model + library
+    gone = kernels(before.operators) - kernels(after.operators)
+    added = model + library + max(0, -gone)
     return Balance(
         core=core,
         ram_saved=saved,
@@ -188,5 +189,5 @@ def balance(arenas: tuple[int, int], before: Firmware, after: Firmware, core: st
         model=model,
         library=library,
         tflm=gone,
-        worthwhile=saved >= added or (saved >= LITTLE * arenas[0] and saved >= added - gone),
+        worthwhile=saved >= added or (saved >= LITTLE * arenas[0] and saved >= model + library - gone),
     )

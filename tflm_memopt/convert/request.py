@@ -8,7 +8,7 @@ from typing import Any
 
 from tflm_memopt import units
 from tflm_memopt.analysis import costs
-from tflm_memopt.analysis.costs import Table
+from tflm_memopt.analysis.costs import Cost, Table
 from tflm_memopt.analysis.timing import Clock
 from tflm_memopt.convert import annotation, cores, pipeline, speed
 from tflm_memopt.convert.conversion import Conversion, FlashLimit, Limits
@@ -18,7 +18,7 @@ from tflm_memopt.model.interface import ANY, Changes
 from tflm_memopt.model.reader import read
 from tflm_memopt.ops.packing import GENERIC
 from tflm_memopt.options import OptimizeOptions
-from tflm_memopt.plan.choices import BUILTIN, MOVES, OPS, PER_REGION, Ops
+from tflm_memopt.plan.choices import BUILTIN, MOVES, OPS, PER_BLOCK, Ops
 from tflm_memopt.plan.effort import EXACT, factor
 from tflm_memopt.plan.planner import Options
 from tflm_memopt.plan.search.tiles_plan import Settings
@@ -31,6 +31,8 @@ from tflm_memopt.tflm.libraries import Library, whose_kernels
 from tflm_memopt.tflm.refused import refuse
 from tflm_memopt.tflm.structs import Abi
 
+TFLM_CORE = "cortex-m4"
+"""The core on which models of builtin operators are estimated, unless a board or core is given."""
 EXPLORING = 10
 """Times as much work as one conversion may take that explore() may spend on finding blocks, and on each point."""
 
@@ -71,7 +73,7 @@ class Request:
     def only_rewritten(self) -> bool:
         """Return whether something is asked for that only a rewrite gives. Then its balance does not matter."""
         asked = replace(self.limits, flash=None) != Limits() or self.options.target != GENERIC
-        return asked or self.saved is not None or bool(self.without) or self.options.ops != PER_REGION
+        return asked or self.saved is not None or bool(self.without) or self.options.ops == PER_BLOCK
 
     def exploring(self) -> Request:
         """The same for explore(): any compute, without limits but the board's, and more of an effort."""
@@ -118,6 +120,8 @@ def request(said: OptimizeOptions) -> Request:
     if ops == BUILTIN:
         _only_builtin(said["target"] or GENERIC, where)
         target = GENERIC
+        if core is None and on_board is None:
+            table = costs.table(target, TFLM_CORE)
     options = Options(
         seconds=EXACT * effort if seconds is None else seconds,
         effort=effort,

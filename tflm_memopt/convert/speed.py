@@ -9,7 +9,7 @@ from tflm_memopt import units
 from tflm_memopt.analysis import builtin_cost, costs, timing
 from tflm_memopt.analysis.costs import Table, Work
 from tflm_memopt.analysis.timing import Clock, Time, TimeLimit
-from tflm_memopt.convert.conversion import Conversion, Limits
+from tflm_memopt.convert.conversion import Conversion, Converted, Limits
 from tflm_memopt.errors import UsageError
 from tflm_memopt.model.graph import Op
 from tflm_memopt.results import Optimized
@@ -67,11 +67,16 @@ def instructions_today(conversion: Conversion, core: str) -> int | None:
     return builtin_cost.instructions(conversion.source.graph, core)
 
 
-def time(conversion: Conversion, done: Sequence[Work], on: Table, clock: Clock | None) -> Time:
-    """Before and after. done: what the operators of the plan do; none where it is unchanged."""
+def time(
+    conversion: Conversion, chosen: Converted | None, done: Sequence[Work], on: Table, clock: Clock | None
+) -> Time:
+    """Before and after. done: what our operators of the chosen plan do."""
     core = clock.core if clock else on.core
     before = after = instructions_today(conversion, core)
     taken = None
+    if chosen and not done:  # TFLM's own kernels run all of it
+        after = builtin_cost.instructions(chosen.read.graph, core)
+        taken = clock.builtin(after) if clock else None
     if done:
         ours = on.instructions(done)
         rest = builtin(conversion, core, ours) if core == on.core else None
@@ -94,6 +99,8 @@ def on_board(result: Optimized, board: Board) -> Time | None:
     ours = costs.tables()[time.core].instructions(result.work)
     taken, beside = clock.cycles(result.work), clock.builtin(after - ours if after and result.work else 0)
     both = (taken[0] + beside[0], taken[1] + beside[1]) if result.work and taken and beside and after else None
+    if result.report.changed and not result.work:
+        both = clock.builtin(after)
     return timing.time_of(clock, time.core, before, after, both)
 
 

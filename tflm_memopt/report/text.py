@@ -309,7 +309,8 @@ def _board(left: BoardFit) -> tuple[str, str, str]:
 
 def _balance(b: Balance) -> tuple[str, str, str]:
     """What a rewrite costs, that is or would be."""
-    gone = f"; TFLM's kernels that may leave: {b.tflm:,} B" if b.tflm else ""
+    gone = f"; TFLM's kernels that may leave: {b.tflm:,} B" if b.tflm > 0 else ""
+    gone += f", kernels {-b.tflm:,} B" if b.tflm < 0 else ""
     counted = f"file {b.model:+,} B, library {b.library:,} B on {b.core}, estimated{gone}"
     return ("balance", f"-{b.ram_saved:,} B of RAM, {b.flash_added:+,} B of flash", counted)
 

@@ -24,6 +24,17 @@ def only_builtin(graph: RowGraph, macs: Mapping[int, int], library: Library, abi
     return replace(graph, nodes=nodes, parts=parts)
 
 
+def multiply_accumulates(graph: Graph, op: Op) -> int:
+    """Multiply-accumulates of an operator with weights, by its shapes; 0 for other operators."""
+    if op.type in ("CONV_2D", "DEPTHWISE_CONV_2D", "FULLY_CONNECTED"):
+        out, weights = graph.tensors[op.outputs[0]], graph.tensors[op.inputs[1]]
+        return out.elements * (weights.elements // max(1, out.shape[-1]))
+    if op.type == "TRANSPOSE_CONV":
+        weights, inputs = graph.tensors[op.inputs[1]], graph.tensors[op.inputs[2]]
+        return inputs.elements * (weights.elements // max(1, inputs.shape[-1]))
+    return 0
+
+
 def _known(node: Kept, graph: Graph, op: Op, library: Library, abi: Abi, macs: Mapping[int, int]) -> Kept:
     there = node_of(graph, op)
     steps = library.rows.get(kernel_name(op), UNKNOWN).prepare(there, abi)

@@ -1,0 +1,74 @@
+"""What a model of builtin operators costs: its work, its time, and whether it is worth its flash."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from models import Net
+from moving import concatenation
+
+import tflm_memopt
+from tflm_memopt.analysis import builtin_cost
+from tflm_memopt.convert.policy import NO_BALANCE
+from tflm_memopt.model.reader import read
+from tflm_memopt.ops.rowop import RowOp
+from tflm_memopt.rowgraph.supported import to_row_ops
+from tflm_memopt.tflm.only_builtin import multiply_accumulates
+
+BUILTIN: dict[str, Any] = {"ops": "builtin", "effort": "low"}
+
+
+def detector(size: int = 32) -> bytes:
+    """Heads on two maps, joined: CONCATENATION is there, so that chains may run in channel groups."""
+    net = Net(3)
+    x = net.conv2d(net.input((1, size, size, 3)), 8, kernel=(3, 3), stride=(2, 2))
+    x = net.conv2d(net.depthwise_conv2d(x), 16)
+    first = net.conv2d(net.depthwise_conv2d(x, stride=(2, 2)), 32)
+    second = net.conv2d(net.depthwise_conv2d(first, stride=(2, 2)), 32)
+    heads = []
+    for x in (first, second):
+        head = net.conv2d(x, 12, kernel=(3, 3), out=(0.1, 0))
+        heads.append(net.reshape(head, (1, net.shape(head)[1] ** 2 * 3, 4)))
+    return net.model(concatenation(net, heads, 1))
+
+
+def test_work_of_any_operator_is_counted() -> None:
+    """By shapes alone, as for an operator that row operators know."""
+    net = Net(1)
+    x = net.conv2d(net.input((1, 9, 8, 4)), 6, kernel=(3, 3), stride=(2, 2))
+    x = net.depthwise_conv2d(x)
+    graph = read(net.model(net.fully_connected(net.mean(x, (1, 2), keep=False), 3))).graph
+    rows = to_row_ops(graph)
+    for op in graph.ops:
+        row = rows[op.index]
+        assert isinstance(row, RowOp)
+        assert multiply_accumulates(graph, op) == (0 if op.type == "MEAN" else row.macs)
+
+
+def test_time_is_that_of_the_rewritten_operators() -> None:
+    done = tflm_memopt.optimize(detector(), **BUILTIN)
+    assert done.report.in_parts
+    time = done.report.time
+    assert time
+    assert time.original
+    assert time.rewritten
+    counted = [builtin_cost.instructions(read(data).graph, "cortex-m4") for data in (detector(), done.model)]
+    assert [time.original.instructions, time.rewritten.instructions] == counted
+    assert counted[0] != counted[1]
+    on_board = tflm_memopt.optimize(detector(), board="nano33ble", **BUILTIN).report.time
+    assert on_board
+    assert on_board.rewritten
+    assert on_board.original
+    assert on_board.rewritten.milliseconds != on_board.original.milliseconds
+
+
+@pytest.mark.parametrize(("size", "worthwhile"), [(8, False), (32, True)])
+def test_the_balance_rule_holds(size: int, *, worthwhile: bool) -> None:
+    """A small saving does not pay for the offsets that the file gets."""
+    always = tflm_memopt.optimize(detector(size), **BUILTIN).report
+    assert always.changed
+    assert always.balance
+    assert always.balance.worthwhile == worthwhile
+    report = tflm_memopt.optimize(detector(size), if_worthwhile=True, **BUILTIN).report
+    assert (report.changed, report.why_unchanged) == (worthwhile, "" if worthwhile else NO_BALANCE)
