@@ -118,7 +118,8 @@ def optimize(
     name: the model's name in the report and the files; by default the file's name. frontier: also compute the result of
     explore() for the report. progress: callback with the current step, and how many of how many parts of it are done.
     options: see options.py. input, int8_io, ops, op_per, allow_ops, abi, fold, effort, core, board, without, target,
-        kernels; seconds, max_macs, ram_limit, flash_limit, max_instructions, time_limit, clock, plan, if_worthwhile.
+        kernels; seconds, max_macs, ram_limit, flash_limit, max_instructions, time_limit, clock, plan, interpreter,
+        if_worthwhile.
 
     Raises ModelError for an unreadable model, UsageError for invalid arguments, and DoesNotFit if no plan keeps to the
     limits. A model without anything to gain is returned unchanged.
@@ -327,7 +328,7 @@ def fit(optimized: Optimized | AppOptimized, names: Collection[str] = (), packed
     if isinstance(optimized, AppOptimized):
         return fit_app(optimized, names)
     report, original = optimized.report, optimized.inspection.firmware
-    each = [(one, firmware(one.model)) for one in (packed, optimized) if one]
+    each = [(one, firmware(one.model, interpreter=one.report.interpreter)) for one in (packed, optimized) if one]
     rows = []
     for on in [board_named(name) for name in names] or list(boards().values()):
         there = [(one, board_fit(on, one.report.arena, needs)) for one, needs in each]

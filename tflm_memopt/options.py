@@ -89,6 +89,10 @@ class OptimizeOptions(ExploreOptions, total=False):
     """The clock of the core: "64MHz", or a number of MHz; by default the board's."""
     plan: Mapping[str, Any] | None
     """A plan that was saved, as Plan.to_json() gives it."""
+    interpreter: bool
+    """TFLM's interpreter runs the rewritten model. False: it becomes a C module (`--emit c`), whose own RAM and flash
+    are counted instead.
+    """
     if_worthwhile: bool
     """Leave a model as it is whose rewrite adds more bytes to flash than it saves of RAM, unless something was asked
     for that only a rewrite gives: limits, a board, a target, another interface.
@@ -98,8 +102,8 @@ class OptimizeOptions(ExploreOptions, total=False):
 DEFAULTS = OptimizeOptions(
     input="arena", int8_io=False, ops=PER_REGION, op_per=None, allow_ops=(), abi="ilp32", fold=True, effort=NORMAL,
     core=None, board=None, without=(), target=None, cores=1, share=None, kernels=None, seconds=None, max_macs=None,
-    ram_limit=None, flash_limit=None,
-    max_instructions=None, time_limit=None, clock=None, plan=None, if_worthwhile=False,
+    ram_limit=None, flash_limit=None, max_instructions=None, time_limit=None, clock=None, plan=None,
+    interpreter=True, if_worthwhile=False,
 )  # fmt: skip
 """All options, as they are when nobody says them."""
 

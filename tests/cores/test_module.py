@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import importlib
 import json
 import re
 import runpy
+import subprocess
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
@@ -12,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from conftest import EXAMPLE, KEYWORDS, ROOT
+from conftest import AUTOENCODER, EXAMPLE, KEYWORDS, MOBILENET, ROOT
 from cores.core import CORES, HERE, HIFIVE1, Core, build, emulate, missing_tools, sources
 
 import tflm_memopt
@@ -143,3 +145,51 @@ def test_too_little_ram_does_not_compile(
     small = replace(HIFIVE1, ram_bytes=8 << 10)
     with pytest.raises(AssertionError, match=r"shapes_int8 needs \d+ B of static RAM, more than TMO_RAM_LIMIT"):
         execute(small, name, files, tmp_path)
+
+
+MAIN = """\
+#include "net.h"
+int main(void) {{
+  net_input()[0] = 1;
+  return net_init() == TMO_OK && net_{run}() == TMO_OK ? net_output()[0] : -1;
+}}
+"""
+"""A program that runs a module, and not its self-test."""
+
+
+def sections(core: Core, files: Mapping[str, bytes], folder: Path, monkeypatch: pytest.MonkeyPatch) -> dict[str, int]:
+    """Bytes of each section of a linked program. files: C sources, and the headers that they include."""
+    monkeypatch.syspath_prepend(str(ROOT / "benchmarks"))
+    size, image = importlib.import_module("size"), folder / "image.elf"
+    for name, data in files.items():
+        (folder / name).write_bytes(data)
+    code = [folder / name for name in files if name.endswith(".c")] + [s for s in sources() if s.suffix == ".S"]
+    objects = [str(size.compiled(core, "-Os", [f"-I{folder}"], file, folder)) for file in code]
+    linker = ["--specs=nano.specs", "-nostartfiles", "-Wl,--gc-sections", "-Wl,-e,main"]
+    subprocess.run([f"{core.prefix}gcc", *core.flags, *objects, *linker, "-o", image], check=True)
+    said = subprocess.run([f"{core.prefix}size", "-A", image], capture_output=True, text=True, check=True).stdout
+    found = re.findall(r"^\.(text|rodata|data|bss)\s+(\d+)", said, re.MULTILINE)
+    return {"data": 0} | {name: int(nbytes) for name, nbytes in found}
+
+
+@pytest.mark.parametrize("core", ["m0", "m4"])
+@pytest.mark.parametrize(("path", "where"), [(KEYWORDS, "arena"), (AUTOENCODER, "arena"), (MOBILENET, "stream")])
+def test_flash_and_ram_are_those_of_the_linked_program(
+    path: Path, where: str, core: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """RAM to the byte, but for alignment. The library is an estimate from above."""
+    on = CORES[core]
+    if reason := missing_tools(on):
+        pytest.skip(reason)
+    data = path.read_bytes()
+    result = tflm_memopt.optimize(data, input=where, target=on.target, core=on.known_as, interpreter=False)
+    files = bundle.files(result, "net", ("c",), bundle.Extras(partial(sample, data, result.model)))
+    main = MAIN.format(run="push" if where == "stream" else "invoke").encode()
+    linked = sections(on, {name: files[name] for name in ("net.h", "net.c", "net_library.c")} | {"main.c": main},
+                      tmp_path, monkeypatch)  # fmt: skip
+    assert result.report.footprint
+    told, flash = result.report.footprint.rewritten, linked["text"] + linked["rodata"] + linked["data"]
+    print(core, path.stem, linked, told, result.report.arena.total)
+    assert told.tflm == 0
+    assert told.model < flash <= told.total <= 1.15 * flash
+    assert 0 <= linked["data"] + linked["bss"] - result.report.arena.total < 32

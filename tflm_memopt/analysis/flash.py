@@ -19,6 +19,8 @@ LIKE = {"cortex-m7": "cortex-m4", "cortex-m33": "cortex-m4"}
 """Cores that run the code of another one."""
 OTHERS = "rv32"
 """Measured in the place of cores that are not: plain C takes most there."""
+MODULE_CODE = 256
+"""Bytes of a C module's functions and tables, at most, without its stored sample (tests/cores/test_module.py)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,11 +30,11 @@ class Footprint:
     core: str
     """The core whose library was measured."""
     model: int
-    """The .tflite file."""
+    """The .tflite file; of a C module, its programs and constants."""
     library: int
-    """What a model needs of the C library, the adapter for TFLM included; 0: it needs none."""
+    """What a model needs of the C library, and the adapter for TFLM or the module's own code; 0: it needs none."""
     tflm: int
-    """TFLM's interpreter, and those of its kernels that the model needs."""
+    """TFLM's interpreter, and those of its kernels that the model needs; 0: a C module, which needs none."""
 
     @property
     def total(self) -> int:
@@ -44,7 +46,7 @@ class Firmware:
     """What a model needs in flash, on any core."""
 
     model: int
-    """Bytes of the .tflite file."""
+    """Bytes of the .tflite file; of a C module, of its programs and constants."""
     operators: tuple[str, ...]
     """Operators that TFLM's kernels run, each once."""
     parts: tuple[str, ...] = ()
@@ -53,17 +55,20 @@ class Firmware:
     """Whether it needs the C library at all."""
     packed: frozenset[Family] = frozenset()
     """Cores that its programs are packed for; a board has to run them all."""
+    interpreter: bool = True
+    """Whether TFLM runs it; no: a C module."""
 
     def on(self, core: str) -> Footprint:
         """core: one of analysis/costs.py; another one is taken for OTHERS."""
-        return Footprint(core, self.model, self._library(core), tflm(self.operators))
+        return Footprint(core, self.model, self._library(core), tflm(self.operators) if self.interpreter else 0)
 
     def _library(self, core: str) -> int:
         if not self.rewritten:
             return 0
-        known, adapter = _library(core), int(_measured()["tflm"]["adapter"])
+        known = _library(core)
+        around = int(_measured()["tflm"]["adapter"]) if self.interpreter else MODULE_CODE
         middle = sorted(known.each.values())[len(known.each) // 2]
-        return known.base + adapter + sum(known.each.get(name, middle) for name in self.parts)
+        return known.base + around + sum(known.each.get(name, middle) for name in self.parts)
 
 
 def tflm(operators: Iterable[str]) -> int:

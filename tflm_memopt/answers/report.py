@@ -62,8 +62,8 @@ class Balance:
     library: int
     """Estimated size of the parts of the C library and of its TFLM adapter that the rewritten model uses."""
     tflm: int
-    """Estimated size of TFLM kernels that the model no longer needs, minus those that it newly needs. `flash_added` does
-    not subtract it, because another model may still need the kernels.
+    """Estimated size of TFLM kernels that the model no longer needs, minus those that it newly needs.
+    `flash_added` does not subtract it, because another model may still need the kernels.
     """
     worthwhile: bool
 
@@ -184,6 +184,8 @@ class Report:
     """Limit on the time of an inference, in milliseconds."""
     arena_size: int | None = None
     """Bytes to declare for the arena in every build of TFLM that NAME_ops.h names, or None if unknown."""
+    interpreter: bool = True
+    """Whether TFLM runs the rewritten model. If not, `arena` and `footprint` are those of its C module."""
     footprint: Footprints | None = None
     """Flash needed for inference, before and after."""
     original_refused: str = ""

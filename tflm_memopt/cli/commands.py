@@ -95,10 +95,12 @@ def _optimize_one(
     draw = plot.of_form(args.plot) if args.plot else None
     with about(model), busy(args, f"optimizing {model.name}") as progress:
         source = Source.of(model, args.calibrate, args.test, progress, verbose=args.verbose)
-        whatever = args.force or bool(set(bundle.MODULES) & set(args.emit))
+        modules = set(bundle.MODULES) & set(args.emit)
+        whatever = args.force or bool(modules)
         result = tflm_memopt.optimize(
             source.data, name=shown(model), **settings(args), **limits(args), plan=plan,
-            if_worthwhile=not whatever, frontier=args.frontier, progress=progress,
+            interpreter=not modules or bool(set(args.emit) - {*modules, "tflite"}), if_worthwhile=not whatever,
+            frontier=args.frontier, progress=progress,
         )  # fmt: skip
         result = source.tested(result, progress)
         made = source.files(stem(shown(model)))

@@ -14,7 +14,7 @@ from tflm_memopt.analysis.timing import TimeLimit
 from tflm_memopt.convert import annotation, pipeline
 from tflm_memopt.convert.frontier import Plans, cheapest
 from tflm_memopt.convert.tilings import Tilings
-from tflm_memopt.emit.firmware import firmware_of
+from tflm_memopt.emit.firmware import firmware_of, is_module, module_arena, module_firmware
 from tflm_memopt.errors import PlanError, UsageError
 from tflm_memopt.model.graph import Graph
 from tflm_memopt.model.reader import Model, read
@@ -105,18 +105,21 @@ class Limits:
 
 @dataclass(frozen=True)
 class Converted:
-    """A checked plan, the model that runs it, and the arena that this takes."""
+    """A checked plan, the model that runs it, and the RAM that it takes."""
 
     planned: Planned
     model: bytes
     read: Model
     """What the bytes say, as everything that is told of them has it."""
     arena: Arena
+    """TFLM's or, without an interpreter, the C module's."""
+    interpreter: bool = True
+    """Whether TFLM runs the model; no: it becomes a C module."""
 
     @cached_property
     def firmware(self) -> Firmware:
         """What it takes of the flash."""
-        return firmware_of(self.read, len(self.model))
+        return firmware_of(self.read, len(self.model)) if self.interpreter else module_firmware(self.read)
 
 
 class Conversion:
@@ -131,9 +134,13 @@ class Conversion:
         abi: Abi,
         widest: Settings | None = None,
         library: Library = REFERENCE,
+        *,
+        interpreter: bool = True,
     ) -> None:
-        """`widest`: what tiled blocks might use under other limits, for hints. library: of the arena figures."""
-        self.widest, self.library, self.log = widest, library, Log()
+        """`widest`: what tiled blocks might use under other limits, for hints. library: of the arena figures.
+        interpreter: TFLM runs the rewritten model; otherwise RAM and flash are those of a C module, if it can be one.
+        """
+        self.widest, self.library, self.interpreter, self.log = widest, library, interpreter, Log()
         self.source, self.border, self.whole, self.options, self.abi = source, border, annotated, options, abi
         self.rows = None if annotation.left_whole(source, options.ops) else self._row_graph()
         """What is planned, with the input where it is wanted; None: there is nothing to convert."""
@@ -202,7 +209,9 @@ class Conversion:
         planned = pipeline.checked(graph, plan)
         model = pipeline.lower(self.source, self.border, planned, self.options)
         again = read(model)
-        return Converted(planned, model, again, predict(again, self.abi, library=self.library))
+        if self.interpreter or not is_module(again):
+            return Converted(planned, model, again, predict(again, self.abi, library=self.library))
+        return Converted(planned, model, again, module_arena(again, self.abi), interpreter=False)
 
     def _planned_from(self, plan: Plan) -> RowGraph:
         """What a plan is made of: with some operators twice, or in parts."""
@@ -281,8 +290,12 @@ class Conversion:
 
     def packed_for(self, target: str) -> Conversion:
         """This conversion for another target."""
-        options = replace(self.options, target=target)
-        return Conversion(self.source, self.border, self.whole, options, self.abi, self.widest, self.library)
+        return self._made(self.border, self.whole, replace(self.options, target=target))
+
+    def _made(self, border: Int8Interface, whole: AnnotatedGraph, options: Options) -> Conversion:
+        return Conversion(
+            self.source, border, whole, options, self.abi, self.widest, self.library, interpreter=self.interpreter
+        )
 
     def elsewhere(self, input: InputMode, *, int8_io: bool) -> Conversion | None:  # noqa: A002 (the option's name)
         """The same with its input at another place, or with an int8 interface; None where that is impossible."""
@@ -290,7 +303,7 @@ class Conversion:
         original = pipeline.interpret(border.graph, self.options.ops) if int8_io else self.whole
         options = replace(self.options, input=input)
         try:
-            return Conversion(self.source, border, original, options, self.abi, self.widest, self.library)
+            return self._made(border, original, options)
         except UsageError:
             return None
 
@@ -331,7 +344,8 @@ class Conversion:
         parts = [f"{_content(graph, b)} {b.nbytes:,} B" for b in named[:MOST_NAMED]]
         more = [f"{len(named) - MOST_NAMED} smaller ones"] if len(named) > MOST_NAMED else []
         step = _name(converted.planned, number)
-        return f"{step}: {', '.join([*parts, *more])}; the interpreter: {converted.arena.tail:,} B"
+        interpreter = f"; the interpreter: {converted.arena.tail:,} B" if converted.interpreter else ""
+        return f"{step}: {', '.join([*parts, *more])}{interpreter}"
 
     # A plan that was saved
 

@@ -61,6 +61,7 @@ def optimized(model: bytes, asked: Request, made: Decision, original: Inspection
         in_arena=conversion.in_arena(chosen, made.limits) if chosen else None,
         original_refused=original.refused,
         time=speed.time(conversion, chosen, done, asked.table, asked.clock),
+        interpreter=needs.interpreter,
         footprint=Footprints(original.firmware.on(core), needs.on(core)),
     )
     source = chosen.read if chosen else conversion.source
@@ -71,7 +72,7 @@ def optimized(model: bytes, asked: Request, made: Decision, original: Inspection
     return Optimized(
         model=chosen.model if chosen else model,
         plan=chosen.planned.plan if chosen else None,
-        report=replace(told, arena_size=arena_bytes(source, told) if arena.exact else None),
+        report=replace(told, arena_size=arena_bytes(source, told) if arena.exact and needs.interpreter else None),
         original=model,
         source=None,
         inspection=original,

@@ -58,6 +58,8 @@ class Request:
     """A plan that was saved."""
     cost: Cost = "macs"
     """What explore() compares plans by, unless it is told: the best that is known of the core."""
+    interpreter: bool = True
+    """Whether TFLM runs the rewritten model; no: it becomes a C module."""
     if_worthwhile: bool = False
     """Leave a model as it is whose rewrite costs more flash than it saves RAM."""
 
@@ -87,7 +89,9 @@ class Request:
         border = to_int8_io(source.graph) if self.int8_io else Int8Interface(source.graph, Changes(), {}, ())
         annotated = pipeline.interpret(border.graph, self.options.ops, annotation.left_whole(source, self.options.ops))
         refuse(annotation.refused(source, annotated))
-        return Conversion(source, border, annotated, self.options, self.abi, self.tiles(), self.library)
+        return Conversion(
+            source, border, annotated, self.options, self.abi, self.tiles(), self.library, interpreter=self.interpreter
+        )
 
 
 def request(said: OptimizeOptions) -> Request:
@@ -139,7 +143,9 @@ def request(said: OptimizeOptions) -> Request:
     )
     whose, worthwhile = whose_kernels(said["kernels"], core_target), said["if_worthwhile"]
     cost = _cost(clock, table, core_known=core is not None or core_target != GENERIC)
-    return Request(options, limits, without, said["int8_io"], abi, whose, table, clock, plan, cost, worthwhile)
+    return Request(
+        options, limits, without, said["int8_io"], abi, whose, table, clock, plan, cost, said["interpreter"], worthwhile
+    )
 
 
 def _cost(clock: Clock | None, table: Table, *, core_known: bool) -> Cost:

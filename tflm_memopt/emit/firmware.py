@@ -1,21 +1,31 @@
-"""Flash that an original or rewritten model needs in a device (analysis/flash.py)."""
+"""Flash that an original or rewritten model needs in a device (analysis/flash.py), and RAM of its C module."""
 
 from __future__ import annotations
+
+from dataclasses import replace
 
 import numpy as np
 
 from tflm_memopt.analysis.flash import Firmware
 from tflm_memopt.emit.kernels import Needs, Part, needs
+from tflm_memopt.emit.module import module
+from tflm_memopt.lower.program import INPUT_STREAM
 from tflm_memopt.lower.records import HEADER
 from tflm_memopt.model.names import OURS
 from tflm_memopt.model.reader import CUSTOM, Model, read
 from tflm_memopt.ops.kinds import Kind
 from tflm_memopt.ops.packing import Family, Packing
+from tflm_memopt.runtime.regions import is_region
+from tflm_memopt.tflm.arena import Arena
+from tflm_memopt.tflm.structs import Abi
+
+STREAM = 8
+"""Bytes of a tmo_stream."""
 
 
-def firmware(data: bytes) -> Firmware:
-    """Return what a .tflite file needs."""
-    return firmware_of(read(data), len(data))
+def firmware(data: bytes, *, interpreter: bool = True) -> Firmware:
+    """Return what a .tflite file needs or, without an interpreter, its C module."""
+    return firmware_of(read(data), len(data)) if interpreter else module_firmware(read(data))
 
 
 def firmware_of(model: Model, nbytes: int) -> Firmware:
@@ -28,6 +38,26 @@ def firmware_of(model: Model, nbytes: int) -> Firmware:
     operators = dict.fromkeys(str(op.options["custom_code"]) if op.type == CUSTOM else op.type for op in others)
     packed = frozenset(Family(int(np.frombuffer(program, HEADER, 1)[0]["target"])) for program in programs)
     return Firmware(nbytes, tuple(operators), _parts(needs(programs)), rewritten=bool(mine), packed=packed)
+
+
+def is_module(model: Model) -> bool:
+    """Whether a C module can run the model: all of its operators are our regions."""
+    return bool(model.graph.ops) and all(is_region(op) for op in model.graph.ops)
+
+
+def module_firmware(model: Model) -> Firmware:
+    """What the C module of a model needs in flash. Its stored sample is left out, as only its self-test needs it."""
+    whole = module("model", model)
+    nbytes = sum(len(region.program) for region in whole.regions) + sum(map(len, whole.constants.values()))
+    return replace(firmware_of(model, nbytes), interpreter=False)
+
+
+def module_arena(model: Model, abi: Abi) -> Arena:
+    """Static RAM of the C module of a model: its arena and, if the input is streamed, the state of a run."""
+    whole = module("model", model)
+    stream = STREAM if any(region.input == INPUT_STREAM for region in whole.regions) else 0
+    total = whole.arena + stream
+    return Arena(abi, head=whole.arena, tail=stream, total=total, min=total)
 
 
 def _parts(needed: Needs) -> tuple[str, ...]:

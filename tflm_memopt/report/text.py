@@ -275,7 +275,7 @@ def _headline(report: Report) -> Table:
     right = report.accuracy
     tested = [("accuracy", f"{right.keras:.1%} -> {right.rewritten:.1%}", _right(right))] if right else []
     return _facts(
-        ("arena", _arena_change(report.original_arena, report.arena), report.convention),
+        ("arena", _arena_change(report.original_arena, report.arena), _arena_of(report)),
         ("flash", _change(flash.original, flash.rewritten), ".tflite file"),
         ("F", f"{report.overhead:.2f}", work + (f", {_dead(dead)} folded away" if dead else "")),
         *([("original", "does not run", report.original_refused)] if report.original_refused else []),
@@ -292,6 +292,11 @@ def _headline(report: Report) -> Table:
     )
 
 
+def _arena_of(report: Report) -> str:
+    """How the two arenas are counted."""
+    return report.convention if report.interpreter else f"{report.convention} -> C module"
+
+
 def _cores(report: Report) -> tuple[str, str, str]:
     """What each core does, and how often they meet."""
     shares = " + ".join(f"{core.share:.1%}" for core in report.cores)
@@ -303,7 +308,8 @@ def _cores(report: Report) -> tuple[str, str, str]:
 def _board(left: BoardFit) -> tuple[str, str, str]:
     """What is left of the board that was asked for."""
     flash = left.flash
-    counted = f"flash: model {flash.model:,} B, library {flash.library:,} B and TFLM {flash.tflm:,} B, estimated"
+    tflm = f" and TFLM {flash.tflm:,} B" if flash.tflm else ""
+    counted = f"flash: model {flash.model:,} B, library {flash.library:,} B{tflm}, estimated"
     return (left.board, f"{left.ram_left:,} B of RAM left, {left.flash_left:,} B of flash", counted)
 
 
