@@ -99,33 +99,20 @@ def request(said: OptimizeOptions) -> Request:
     on_board, target, core, abi = _on_board(said["board"], said["target"], said["core"], said["abi"])
     overhead, plan, effort = said["max_macs"], said["plan"], factor(said["effort"])
     without = _without((*said["without"], *cores.without(said["cores"])), overhead)
-    table = costs.table(target, core)
+    ops = _ops(said)
+    under_tflm = ops == BUILTIN and core is None and said["target"] is None and on_board is None
+    table = costs.table(target, TFLM_CORE if under_tflm else core)
     clock = speed.clock(on_board, core, table, said["clock"])
-    ram = _if_given(units.size, said["ram_limit"])
-    instructions = _if_given(units.number, said["max_instructions"])
-    flash = _if_given(units.size, said["flash_limit"])
-    limits = Limits(
-        overhead,
-        ram,
-        instructions,
-        on_board,
-        speed.limit(said["time_limit"], clock),
-        None if flash is None else FlashLimit(flash, on_board.flash_core if on_board else table.core),
-    )
+    limits = _limits(said, on_board, table, clock)
     if plan is not None and (limits != Limits() or said["without"]):
         raise UsageError(
             "a saved plan leaves nothing to limit or to leave out", code="plan_and_limits", hint="--plan alone"
         )
-    ops = said["op_per"] or said["ops"]
-    if ops not in OPS:
-        raise UsageError(f"unknown setting: ops={ops!r}", code="unknown_setting", hint=" or ".join(OPS))
     seconds, where = said["seconds"], input_mode(said["input"])
     core_target = target  # which kernels are built for, though nothing of the model is packed for it
     if ops == BUILTIN:
         _only_builtin(said["target"] or GENERIC, where)
         target = GENERIC
-        if core is None and on_board is None:
-            table = costs.table(target, TFLM_CORE)
     options = Options(
         seconds=EXACT * effort if seconds is None else seconds,
         effort=effort,
@@ -142,9 +129,29 @@ def request(said: OptimizeOptions) -> Request:
         input=where,
     )
     whose, worthwhile = whose_kernels(said["kernels"], core_target), said["if_worthwhile"]
-    cost = _cost(clock, table, core_known=core is not None or core_target != GENERIC)
+    cost = _cost(clock, table, core_known=core is not None or target != GENERIC) if ops != BUILTIN else "macs"
     return Request(
         options, limits, without, said["int8_io"], abi, whose, table, clock, plan, cost, said["interpreter"], worthwhile
+    )
+
+
+def _ops(said: OptimizeOptions) -> Ops:
+    ops = said["op_per"] or said["ops"]
+    if ops not in OPS:
+        raise UsageError(f"unknown setting: ops={ops!r}", code="unknown_setting", hint=" or ".join(OPS))
+    return ops
+
+
+def _limits(said: OptimizeOptions, board: Board | None, table: Table, clock: Clock | None) -> Limits:
+    """Read the limits with their units."""
+    flash = _if_given(units.size, said["flash_limit"])
+    return Limits(
+        said["max_macs"],
+        _if_given(units.size, said["ram_limit"]),
+        _if_given(units.number, said["max_instructions"]),
+        board,
+        speed.limit(said["time_limit"], clock),
+        None if flash is None else FlashLimit(flash, board.flash_core if board else table.core),
     )
 
 
