@@ -336,6 +336,7 @@ def fit(optimized: Optimized | AppOptimized, names: Collection[str] = (), packed
         before = board_fit(on, report.original_arena, original)
         if report.original_refused:
             before = replace(before, fits=False, fits_with_radio=False, only_external=False)
-        rows.append(BoardReport(on, before, fitting, speed.on_board(rewritten, on)))
+        time = speed.on_board(rewritten, on)
+        rows.append(BoardReport(on, before, fitting, time, rewritten.report.target))
     arenas = report.original_arena, report.arena
     return Fits(report.model, report.convention, *arenas, report.flash, tuple(rows), report.original_refused)

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import Any
 
 from tflm_memopt.analysis.timing import Time
 from tflm_memopt.answers.convention import in_one_line, with_arenas
 from tflm_memopt.answers.report import Flash
+from tflm_memopt.ops.packing import GENERIC
 from tflm_memopt.targets.boards import Board, BoardFit
 from tflm_memopt.tflm.arena import Arena
 
@@ -21,6 +23,16 @@ class BoardReport:
     rewritten: BoardFit
     time: Time | None = None
     """Estimated time of an inference on the board, or None if its core has no cost table."""
+    target: str = GENERIC
+    """Target for which the rewritten model's program is packed."""
+
+    @property
+    def distance(self) -> float:
+        """Return how many times the rewritten model is too large for the board or smaller than its room, at least 1."""
+        fit = self.rewritten
+        needs = ((fit.ram_needed, fit.ram_left), (fit.flash.total, fit.flash_left))
+        room = min((need + left) / max(1, need) for need, left in needs)
+        return max(room, 1 / room) if room > 0 else math.inf
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,9 +48,23 @@ class Fits:
     original_refused: str = ""
     """Reason why TFLM refuses the original model, which then fits on no board; otherwise empty."""
 
+    @property
+    def fitting(self) -> int:
+        """Return the number of boards on which the rewritten model fits."""
+        return sum(row.rewritten.fits for row in self.boards)
+
+    @property
+    def original_fitting(self) -> int:
+        """Return the number of boards on which the original fits."""
+        return sum(row.original.fits for row in self.boards)
+
+    def nearest(self, number: int) -> tuple[BoardReport, ...]:
+        """Return so many of the boards whose RAM and flash are closest to what the rewritten model needs."""
+        nearest = sorted(self.boards, key=lambda row: row.distance)[:number]
+        return tuple(row for row in self.boards if row in nearest)
+
     def __repr__(self) -> str:
-        fitting = sum(row.rewritten.fits for row in self.boards)
-        return f"<Fits of {in_one_line(self.model)}: rewritten on {fitting} of {len(self.boards)} boards>"
+        return f"<Fits of {in_one_line(self.model)}: rewritten on {self.fitting} of {len(self.boards)} boards>"
 
     def to_json(self) -> dict[str, Any]:
         return with_arenas(self)

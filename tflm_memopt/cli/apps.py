@@ -11,13 +11,13 @@ import tflm_memopt
 from tflm_memopt.application.reader import read_app
 from tflm_memopt.cli import console
 from tflm_memopt.cli.explored import Forms, explored
+from tflm_memopt.cli.fitted import fitted
 from tflm_memopt.cli.progress import busy
 from tflm_memopt.convert import saved_app
 from tflm_memopt.convert.app_verify import verify_app
 from tflm_memopt.errors import UsageError, about
 from tflm_memopt.files import keep, paths_below, write_files
 from tflm_memopt.report import app as pages
-from tflm_memopt.report import markdown, text
 from tflm_memopt.targets.boards import board
 
 ALONE: Mapping[str, Any] = {
@@ -65,10 +65,7 @@ def fit(args: argparse.Namespace, settings: dict[str, Any]) -> int:
     app = read_app(args.model)
     with about(args.model), busy(args, f"optimizing {args.model.name}", lines=True) as progress:
         result = tflm_memopt.optimize(app, progress=progress, **settings)
-    found = tflm_memopt.fit(result, args.boards)
-    console.answer(args, found.to_json(), markdown.fits(found) if args.markdown else text.fits(found))
-    enough = all if args.boards else any
-    return console.DONE if enough(row.rewritten.fits for row in found.boards) else console.NO
+    return fitted(args, tflm_memopt.fit(result, args.boards))
 
 
 def verify(args: argparse.Namespace) -> int:

@@ -13,6 +13,7 @@ import tflm_memopt
 from tflm_memopt.application.reader import is_app
 from tflm_memopt.cli import apps, console
 from tflm_memopt.cli.explored import Forms, explored
+from tflm_memopt.cli.fitted import fitted
 from tflm_memopt.cli.keras import is_keras
 from tflm_memopt.cli.progress import busy
 from tflm_memopt.cli.source import Source
@@ -36,7 +37,7 @@ from tflm_memopt.model.described import label_lines
 from tflm_memopt.model.reader import read
 from tflm_memopt.ops.packing import family
 from tflm_memopt.plan.waiting import Progress
-from tflm_memopt.report import markdown, plot, table, text
+from tflm_memopt.report import plot, table, text
 from tflm_memopt.results import Batch, Entry, Exploration, Optimized, Report
 from tflm_memopt.runtime import arrays, stimuli
 from tflm_memopt.targets.boards import board, boards
@@ -167,10 +168,7 @@ def fit(args: argparse.Namespace) -> int:
         if args.target is None and any(family(on.target) for on in map(board, args.boards or boards())):
             with contextlib.suppress(DoesNotFit):  # its kernels want scratch: then plain ones run there, too
                 packed = tflm_memopt.optimize(data, **wanted | {"target": PACKED})
-    found = tflm_memopt.fit(result, args.boards, packed)
-    console.answer(args, found.to_json(), markdown.fits(found) if args.markdown else text.fits(found))
-    enough = all if args.boards else any
-    return console.DONE if enough(row.rewritten.fits for row in found.boards) else console.NO
+    return fitted(args, tflm_memopt.fit(result, args.boards, packed))
 
 
 def explore(args: argparse.Namespace) -> int:

@@ -258,6 +258,7 @@ def _fit(group: Any) -> None:
         "--ram-limit", type=arguments.size, metavar="SIZE",
         help="the least compute in an arena of at most SIZE, as optimize has it; exit code 1 if there is none",
     )  # fmt: skip
+    fit.add_argument("--all", action="store_true", help="show all boards, not only those closest to what it needs")
     fit.add_argument("--markdown", action="store_true", help="a table for a comment or a summary of CI")
     _conversion(fit)
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from tflm_memopt.emit.printing import printable
 from tflm_memopt.report import times
 from tflm_memopt.results import BoardReport, Fits
@@ -12,20 +14,22 @@ HEAD = """\
 |---|---|---:|---:|---:|---|"""
 
 
-def fits(result: Fits) -> str:
-    """The answer of `fit`: a line for each board, smallest RAM first."""
-    fitting, asked = sum(row.rewritten.fits for row in result.boards), len(result.boards)
+def fits(result: Fits, shown: Sequence[BoardReport]) -> str:
+    """Return the answer of `fit`, with a row for each of the boards `shown`."""
+    asked = len(result.boards)
     before, after = result.original_arena, result.arena
     arena = f"arena {after.figure(after.total)} B instead of {before.figure(before.total)} B"
     flash = f"`.tflite` {result.flash.rewritten:,} B instead of {result.flash.original:,} B"
-    timed = next((f"; {times.rests_on(row.time)}" for row in result.boards if row.time), "")
+    notes = [result.convention, *[times.rests_on(row.time) for row in shown if row.time][:1]]
+    if len(shown) < asked:
+        notes.append(f"these boards are the closest to what it needs, --all shows all {asked}")
     return f"""\
-**{_cell(result.model)}** fits on {fitting} of {asked} board{"s" * (asked != 1)}: {arena}, {flash}
+**{_cell(result.model)}** fits on {result.fitting} of {asked} board{"s" * (asked != 1)}: {arena}, {flash}
 
 {HEAD}
-{chr(10).join(map(_row, result.boards))}
+{chr(10).join(map(_row, shown))}
 
-{_cell(result.convention)}{timed}
+{"; ".join(map(_cell, notes))}
 """
 
 
@@ -37,7 +41,7 @@ def _row(row: BoardReport) -> str:
         f"at most {_left(on.ram_left)}" if on.undecided else _left(on.ram_left),
         _left(on.flash_left),
         times.both(row.time),
-        _on(row.original),
+        _on(row.original) if row.original.fits else f"{_on(row.original)}, {row.original.missed}",
     )
     return f"| {' | '.join(cells)} |"
 

@@ -14,6 +14,7 @@ from rich.table import Table
 from rich.text import Text
 
 from tflm_memopt.analysis.diagnosis import Diagnosis
+from tflm_memopt.analysis.timing import Time
 from tflm_memopt.emit.printing import printable
 from tflm_memopt.model.graph import short_name
 from tflm_memopt.model.interface import ANY
@@ -25,6 +26,7 @@ from tflm_memopt.results import (
     Balance,
     Batch,
     BlockReport,
+    BoardReport,
     Exploration,
     Fits,
     Inspection,
@@ -152,30 +154,34 @@ def inspection(result: Inspection, files: Iterable[str] = ()) -> RenderableType:
     )
 
 
-def fits(result: Fits) -> RenderableType:
-    """The answer of `fit`: a line for each board, smallest RAM first."""
+def fits(result: Fits, shown: Sequence[BoardReport]) -> RenderableType:
+    """Return the answer of `fit`, with a row for each of the boards `shown`."""
     title = Text(printable(result.model), "bold").append(f"   {result.convention}", "dim")
-    timed = [row.time for row in result.boards if row.time]
-    table = table_of(
-        "id", "board", "RAM", "original", "rewritten", "RAM left", "flash left", *(["ms"] if timed else [])
-    )
+    times_known = [row.time for row in shown if row.time]
+    head = ("id", "board", "original", "rewritten", "RAM", "left", "flash", "left", *(["ms"] if times_known else []))
+    table = table_of(*head)
     table.columns[0].no_wrap = True
-    for column in (2, *range(5, len(table.columns))):
-        table.columns[column].justify = "right"
-    for row in result.boards:
-        left = row.rewritten
-        figures = (left.ram_said, f"{left.flash_left:,}", *([times.both(row.time)] if timed else []))
-        table.add_row(
-            row.board.id,
-            row.board.name,
-            f"{row.board.ram:,}",
-            _on(row.original, result.original_refused),
-            _on(left),
-            *figures,
-        )
-    arena = _arena_change(result.original_arena, result.arena)
-    facts = _facts(("arena", arena, ""), ("flash", _change(result.flash.original, result.flash.rewritten), ""))
-    return page(Group(title, facts), Group(table, Text(f"  {times.rests_on(timed[0])}", "dim")) if timed else table)
+    for column in table.columns[4:]:
+        column.justify = "right"
+    for row in shown:
+        fit, at_most = row.rewritten, "" if row.rewritten.known else "at most "
+        figures = (fit.ram_needed, fit.ram_left, fit.flash.total, fit.flash_left)
+        cells = [f"{at_most if figure == fit.ram_left else ''}{figure:,}" for figure in figures]
+        before, after = _on(row.original, result.original_refused), _on(fit)
+        table.add_row(row.board.id, row.board.name, before, after, *cells, *_milliseconds(row, times_known))
+    notes = ["RAM and flash: bytes that the rewritten model needs, and that are left; flash by estimate"]
+    if times_known:
+        notes.append(times.rests_on(times_known[0]))
+    if len(shown) < len(result.boards):
+        notes.append(f"the boards closest to what it needs; --all shows all {len(result.boards)}")
+    counts = (("rewritten", result.fitting), ("original", result.original_fitting))
+    facts = _facts(*((which, f"fits on {number} of {len(result.boards)} boards", "") for which, number in counts))
+    return page(Group(title, facts), Group(table, Text("\n".join(f"  {note}" for note in notes), "dim")))
+
+
+def _milliseconds(row: BoardReport, times_known: Sequence[Time]) -> list[str]:
+    """Return the row's cell of times, if there is a column for them."""
+    return [times.both(row.time)] if times_known else []
 
 
 def _on(fit: BoardFit, refused: str = "") -> Text:

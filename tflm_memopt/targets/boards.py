@@ -94,6 +94,8 @@ class BoardFit:
     flash_left: int
     """Bytes left after core software, TFLM, the C library and the model."""
     flash: Footprint
+    ram_needed: int
+    """Bytes of the smallest arena that TFLM accepts."""
     only_external: bool = False
     """The arena fits in the board's external RAM only."""
     known: bool = True
@@ -109,9 +111,10 @@ class BoardFit:
 
     @property
     def missed(self) -> str:
-        """Return the reason why the model does not fit, in two words."""
-        if self.ram_left < 0 or self.flash_left < 0:
-            return "too large"
+        """Return the reason why the model does not fit."""
+        lacking = (("RAM", self.ram_left), ("flash", self.flash_left))
+        if too_small := [f"{-left:,} B {what}" for what, left in lacking if left < 0]:
+            return f"lacks {', '.join(too_small)}"
         return "not known" if self.runs else "other target"
 
     @property
@@ -157,7 +160,7 @@ def fit(on: Board, arena: Arena, model: Firmware) -> BoardFit:
     fits = can and arena.exact and ram_left >= 0 and flash_left >= 0
     beside = fits and radio >= 0 and flash_left >= on.radio_flash
     external = can and arena.exact and ram_left < 0 <= flash_left and need <= on.external_ram
-    return BoardFit(on.id, on.name, fits, beside, ram_left, flash_left, flash, external, arena.exact, can)
+    return BoardFit(on.id, on.name, fits, beside, ram_left, flash_left, flash, need, external, arena.exact, can)
 
 
 def fits(arena: Arena, model: Firmware) -> tuple[BoardFit, ...]:

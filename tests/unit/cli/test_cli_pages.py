@@ -65,7 +65,7 @@ def test_inspect_writes_a_page(folder: Path, capsys: Output) -> None:
 
 
 def test_fit_lists_all_boards(folder: Path, capsys: Output) -> None:
-    assert cli.main(["fit", "small.tflite"]) == cli.DONE
+    assert cli.main(["fit", "small.tflite", "--all"]) == cli.DONE
     out = capsys.readouterr().out
     assert all(name in out for name in boards())
 
@@ -104,6 +104,30 @@ def test_a_board_sets_the_limit_and_a_named_limit_goes_first(folder: Path) -> No
         cli.main(["optimize", "small.tflite", "-o", "b", "-q", "--board", "uno_r4", "--ram-limit", "9kB"]) == cli.DONE
     )
     assert json.loads((folder / "b/small.report.json").read_text())["ram_limit"] == 9000
+
+
+def test_fit_shows_the_nearest_boards(folder: Path, capsys: Output) -> None:
+    assert cli.main(["fit", "small.tflite"]) == cli.DONE
+    page = capsys.readouterr().out
+    assert cli.main(["fit", "small.tflite", "--json"]) == cli.DONE
+    rows = {row["board"]["id"]: row["rewritten"] for row in json.loads(capsys.readouterr().out)["boards"]}
+    assert f"rewritten   fits on {sum(row['fits'] for row in rows.values())} of {len(rows)} boards" in page
+    shown = [name for name in rows if f" {name} " in page]
+    assert len(shown) == 10
+    assert min(row["ram_left"] for row in rows.values()) == min(rows[name]["ram_left"] for name in shown)
+
+
+def test_what_a_board_lacks(folder: Path, capsys: Output) -> None:
+    heavy = Net(3)
+    data = heavy.model(heavy.fully_connected(heavy.fully_connected(heavy.input((1, 30_000)), 3), 4))
+    Path("heavy.tflite").write_bytes(data)
+    assert cli.main(["fit", "heavy.tflite", "--board", "bluepill", "--json"]) == cli.NO
+    row = json.loads(capsys.readouterr().out)["boards"][0]["rewritten"]
+    assert cli.main(["fit", "heavy.tflite", "--board", "bluepill"]) == cli.NO
+    words = " ".join(capsys.readouterr().out.split())
+    assert row["ram_left"] < 0 and row["flash_left"] < 0
+    assert f"lacks {-row['ram_left']:,} B" in words
+    assert row["ram_needed"] + row["ram_left"] == board("bluepill").arena_limit
 
 
 def test_progress_says_what_is_done_and_how_long_it_takes(monkeypatch: pytest.MonkeyPatch) -> None:

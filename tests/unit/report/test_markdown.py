@@ -18,7 +18,8 @@ def test_a_line_for_each_board() -> None:
     row, other = found.boards
     left = replace(row.rewritten, fits=False, ram_left=-1234, flash_left=0)
     beside = replace(other.rewritten, fits_with_radio=False)
-    page = markdown.fits(replace(found, boards=(replace(row, rewritten=left), replace(other, rewritten=beside))))
+    found = replace(found, boards=(replace(row, rewritten=left), replace(other, rewritten=beside)))
+    page = markdown.fits(found, found.boards)
     lines = page.splitlines()
     assert lines[0].startswith(r"**a\|b\_c.tflite** fits on 1 of 2 boards: arena ")
     assert lines[2].count("|") == lines[3].count("|") == lines[4].count("|") == lines[5].count("|") == 7
