@@ -10,8 +10,8 @@
 /* The same on every ABI: the converter packs these from a table. */
 _Static_assert(TMO_MAX_KERNEL_H <= TMO_MAX_TAPS, "one array of pointers holds either");
 _Static_assert(sizeof(tmo_header) == 56 && sizeof(tmo_tensor) == 28 && sizeof(tmo_lane) == 12 && sizeof(tmo_op) == 72 &&
-                   sizeof(tmo_block) == 16 && sizeof(tmo_unit) == 8 && sizeof(tmo_access) == 16 && sizeof(tmo_copy) == 8 &&
-                   sizeof(tmo_move) == 28 && sizeof(tmo_ring) == 16,
+                   sizeof(tmo_block) == 16 && sizeof(tmo_unit) == 8 && sizeof(tmo_access) == 16 && sizeof(tmo_copy) == 4 &&
+                   sizeof(tmo_move) == 32 && sizeof(tmo_ring) == 16,
                "packed layout");
 
 /* Of the buffer that a tensor lies in. */

@@ -218,10 +218,10 @@ static bool run_fits(int64_t first, int64_t step, uint32_t count, uint32_t bytes
   return low >= 0 && high < TMO_TOO_MANY && tmo_lies_in(size, (uint32_t)high, bytes, 1);
 }
 
-static bool check_move(const tmo_checker *c, const tmo_operation *o, const tmo_copy *copy, const tmo_move *m) {
-  const int64_t phases = (int64_t)m->phase_step * (copy->period - 1);
+static bool check_move(const tmo_checker *c, const tmo_operation *o, const tmo_move *m) {
+  const int64_t phases = (int64_t)m->phase_step * (m->period - 1);
   const uint32_t from = accessed_row_bytes(c, o->op, m->row), to = tmo_row_bytes(o->out);
-  return m->count > 0 && m->bytes > 0 && run_fits(m->source, m->source_step, m->count, m->bytes, from) &&
+  return m->period > 0 && m->count > 0 && m->bytes > 0 && run_fits(m->source, m->source_step, m->count, m->bytes, from) &&
          run_fits(m->source + phases, m->source_step, m->count, m->bytes, from) &&
          run_fits(m->target, m->target_step, m->count, m->bytes, to);
 }
@@ -231,9 +231,9 @@ static bool check_copy(tmo_checker *c, const tmo_operation *o) {
   const tmo_copy *copy = (const tmo_copy *)(const void *)(c->program + o->op->weights);
   const tmo_move *moves = (const tmo_move *)(const void *)(copy + 1);
   const uint32_t bytes = sizeof(tmo_copy) + copy->n_moves * (uint32_t)sizeof(tmo_move);
-  if (copy->period == 0 || !tmo_has_constant(c, o->op->weights, bytes, 4) || !tmo_may_read(c, copy->n_moves)) return false;
+  if (!tmo_has_constant(c, o->op->weights, bytes, 4) || !tmo_may_read(c, copy->n_moves)) return false;
   for (uint32_t i = 0; i < copy->n_moves; ++i) {
-    if (!check_move(c, o, copy, &moves[i])) return false;
+    if (!check_move(c, o, &moves[i])) return false;
   }
   return true;
 }

@@ -7,11 +7,11 @@
 void tmo_copy_s8(const tmo_kernel *k, const tmo_window *window, int8_t *out) {
   const tmo_copy *copy = (const tmo_copy *)(const void *)k->weights;
   const tmo_move *moves = (const tmo_move *)(const void *)(copy + 1);
-  const int32_t phase = k->row % copy->period;
   if (copy->fills) memset(out, copy->fill, k->out_width * k->out_channels);
   for (uint32_t i = 0; i < copy->n_moves; ++i) {
     const tmo_move *m = &moves[i];
     const int8_t *row = window->pixels[m->row];
+    const int32_t phase = m->period > 1 ? ((int32_t)k->row + m->shift) % m->period : 0;
     if (row != NULL) tmo_move_bytes(m, row + m->source + phase * m->phase_step, out + m->target);
   }
 }

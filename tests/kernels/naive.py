@@ -296,7 +296,7 @@ def _copy(op: ProgramOp, inputs: list[Ints], shape: tuple[int, int, int]) -> Int
             row = first_row(op, m.operand, y, len(rows)) + m.tap
             if 0 <= row < len(rows):
                 for i in range(m.count):
-                    at = m.source + y % op.moves.period * m.phase_step + i * m.source_step
+                    at = m.source + m.phase(y) * m.phase_step + i * m.source_step
                     to = m.target + i * m.target_step
                     out[y, to : to + m.nbytes] = rows[row, at : at + m.nbytes]
     return out.reshape(shape).astype(np.int8)

@@ -278,9 +278,8 @@ def test_moves_of_later_rows_stay_inside() -> None:
     sizes = [32], [32]
     assert host.check(bytes(image), *sizes) is Status.OK
     (at,) = np.flatnonzero(ops["kind"] == Kind.COPY)
-    copy = np.frombuffer(image, COPY, 1, ops["weights"][at])
     move = np.frombuffer(image, MOVE, 1, ops["weights"][at] + COPY.itemsize)
-    copy["period"] = 2
+    move["period"] = 2
     for step, status in ((0, Status.OK), (1 << 20, Status.OP), (-(1 << 20), Status.OP)):
         move["phase_step"] = step
         assert host.check(bytes(image), *sizes) is status

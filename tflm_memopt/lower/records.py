@@ -56,10 +56,10 @@ ACCESS = np.dtype([
     ("add", "<i4"), ("mul", "<u2"), ("div", "<u2"), ("extent", "<u2"), ("reserved", "<u2"), ("table", "<u4"),
 ])  # fmt: skip
 CROSSING = np.dtype([("identity", "<u4"), ("step", "<u2"), ("from", "u1"), ("to", "u1")])
-COPY = np.dtype([("n_moves", "<u2"), ("period", "<u2"), ("fills", "u1"), ("fill", "i1"), ("reserved", "<u2")])
+COPY = np.dtype([("n_moves", "<u2"), ("fills", "u1"), ("fill", "i1")])
 MOVE = np.dtype([
     ("row", "<u2"), ("count", "<u2"), ("bytes", "<u4"), ("source", "<u4"), ("source_step", "<i4"),
-    ("phase_step", "<i4"), ("target", "<u4"), ("target_step", "<u4"),
+    ("phase_step", "<i4"), ("target", "<u4"), ("target_step", "<u4"), ("period", "<u2"), ("shift", "<u2"),
 ])  # fmt: skip
 BLOCK = np.dtype([
     ("first_op", "<u2"), ("n_ops", "<u2"), ("counters", "<u4"), ("strips", "<u2"), ("reserved", "<u2"),

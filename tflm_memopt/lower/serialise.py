@@ -276,15 +276,12 @@ def _record_of(op: ProgramOp) -> Array | None:
 def _moves_record(op: ProgramOp, copied: Moves) -> Array:
     """tmo_copy and its moves."""
     moves, rows = copied.moves, [0, *np.cumsum([a.extent for a in op.access]).tolist()]
-    head = {
-        "n_moves": len(moves), "period": copied.period,
-        "fills": copied.fill is not None, "fill": copied.fill or 0,
-    }  # fmt: skip
+    head = {"n_moves": len(moves), "fills": copied.fill is not None, "fill": copied.fill or 0}
     records = [
         _record(MOVE, f"move {i}", {
             "row": rows[m.operand] + m.tap, "count": m.count, "bytes": m.nbytes,
             "source": m.source, "source_step": m.source_step, "phase_step": m.phase_step,
-            "target": m.target, "target_step": m.target_step,
+            "target": m.target, "target_step": m.target_step, "period": m.period, "shift": m.shift,
         })
         for i, m in enumerate(moves)
     ]  # fmt: skip
@@ -465,6 +462,6 @@ def _moves(r: np.void, data: bytes, access: tuple[Access, ...]) -> Moves:
         operand, tap = rows[int(m["row"])]
         moves.append(
             Move(operand, tap, *(int(m[n]) for n in
-                 ("source", "target", "bytes", "count", "source_step", "target_step", "phase_step")))
+                 ("source", "target", "bytes", "count", "source_step", "target_step", "phase_step", "period", "shift")))
         )  # fmt: skip
-    return Moves(tuple(moves), int(head["period"]), int(head["fill"]) if head["fills"] else None)
+    return Moves(tuple(moves), int(head["fill"]) if head["fills"] else None)

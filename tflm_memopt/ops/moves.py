@@ -19,7 +19,7 @@ from tflm_memopt.ops.rowop import NO_ROW, Access, Ints, Move, Moves, Rows
 FILL = -1
 """Marks a byte of an index array that holds the fill value, not an input byte."""
 MAX_MOVES = 256
-"""Limit of the moves of one operator; each takes 28 bytes of flash."""
+"""Limit of the moves of one operator; each takes 32 bytes of flash."""
 
 MAX_RUNS = 0xFFFF
 """Limit of the runs in one move: uint16_t of tmo_move."""
@@ -77,11 +77,10 @@ def by_rows(
         accesses.append(access)
         slots += [_Slot(k, tap, *part) for tap, part in enumerate(_by_tap(access, mine, row, column, rows))]
         first += rows.nbytes
-    period = _common_period([slot.period for slot in slots])
     moves = tuple(move for slot in slots for move in _fewest_runs(slot, writes.c))
     if len(moves) > MAX_MOVES:
         raise Irregular(f"a row is made of {len(moves)} runs of bytes, at most {MAX_MOVES}")
-    return tuple(accesses), Moves(moves, period, fill if np.any(index == FILL) else None)
+    return tuple(accesses), Moves(moves, fill if np.any(index == FILL) else None)
 
 
 def indices(reads: Sequence[Rows], writes: Rows, access: Sequence[Access], moves: Moves) -> Indices:
@@ -94,7 +93,7 @@ def indices(reads: Sequence[Rows], writes: Rows, access: Sequence[Access], moves
         row = access[m.operand].first(y, rows.h) + m.tap
         there = np.flatnonzero((row >= 0) & (row < rows.h))
         run, byte = np.divmod(np.arange(m.count * m.nbytes), m.nbytes)
-        source = m.source + run * m.source_step + byte + (there % moves.period * m.phase_step)[:, None]
+        source = m.source + run * m.source_step + byte + (m.phase(there) * m.phase_step)[:, None]
         index[there[:, None], m.target + run * m.target_step + byte] = (
             starts[m.operand] + row[there][:, None] * rows.row_bytes + source
         )
@@ -111,6 +110,7 @@ class _Slot(NamedTuple):
     step: int
     """Added to the sources in each further phase."""
     period: int
+    shift: int
 
 
 def _access(mine: NDArray[np.bool_], row: Ints, height: int) -> Access:
@@ -152,8 +152,8 @@ def _formulas(first: Ints, some: NDArray[np.bool_], extent: int) -> Iterator[Acc
 
 def _by_tap(
     access: Access, mine: NDArray[np.bool_], row: Ints, column: Ints, rows: Rows
-) -> Iterator[tuple[Ints, Ints, int, int]]:
-    """Yield targets, sources, step and period of each row that is read."""
+) -> Iterator[tuple[Ints, Ints, int, int, int]]:
+    """Yield targets, sources, step, period and shift of each row that is read."""
     y = np.arange(len(mine))
     start = access.first(y, rows.h)
     for tap in range(access.extent):
@@ -165,41 +165,40 @@ def _by_tap(
             raise Irregular(UNLIKE)
         sources = column[there][:, targets]
         if targets.any():
-            step, period, origin = _phases(sources[:, 0], y_there)
+            step, period, shift, origin = _phases(sources[:, 0], y_there)
             if not (sources - sources[:, :1] == sources[0] - sources[0, 0]).all():
                 raise Irregular(UNLIKE)
             first = sources[0] - sources[0, 0] + origin
             ends = first.min(), first.max(), first.min() + step * (period - 1), first.max() + step * (period - 1)
             if min(ends) < 0 or max(ends) >= rows.row_bytes:  # out of the row, in a phase in which the row is not read
                 raise Irregular(UNLIKE)
-            yield np.flatnonzero(targets), first, step, period
+            yield np.flatnonzero(targets), first, step, period, shift
         else:
-            yield np.flatnonzero(targets), sources[:0].ravel(), 0, 1
+            yield np.flatnonzero(targets), sources[:0].ravel(), 0, 1, 0
 
 
-def _phases(source: Ints, y: Ints) -> tuple[int, int, int]:
-    """Return (step, period, origin) so that source = origin + step * (y % period)."""
+def _phases(source: Ints, y: Ints) -> tuple[int, int, int, int]:
+    """Return (step, period, shift, origin) so that source = origin + step * ((y + shift) % period)."""
     changes = np.flatnonzero(np.diff(source))
     if not len(changes):
-        return 0, 1, int(source[0])
+        return 0, 1, 0, int(source[0])
     step = int(source[changes[0] + 1] - source[changes[0]])
-    back = np.flatnonzero(np.diff(source) != step)
-    back = back[back != changes[0]]
-    candidates = {int(y[back[0] + 1]) if len(back) else int(y[-1]) + 1}
-    if len(back) > 1:
-        candidates.add(int(y[back[1]] - y[back[0]]))
-    for period in sorted(p for p in candidates if p > 0):
-        origin = int(source[0] - step * (y[0] % period))
-        if np.array_equal(origin + step * (y % period), source):
-            return step, period, origin
+    back = np.flatnonzero(np.diff(source) != step) + 1
+    back = back[back != changes[0] + 1]
+    if not len(back):  # all within one period, or one in which the first rows are not read
+        candidates = {(int(y[-1]) + 1, 0), (int(y[-1] - y[0]) + 1, int(-y[0]))}
+    else:
+        candidates = {(int(y[back[0]]), 0)}
+        if len(back) > 1:
+            candidates.add((int(y[back[1]] - y[back[0]]), int(-y[back[0]])))
+        else:  # one whole period, or none
+            candidates |= {(n, int(-y[back[0]])) for n in (int(y[back[0]] - y[0]), int(y[-1] - y[back[0]]) + 1)}
+    for period, shift in sorted((p, s % p) for p, s in candidates if p > 0):
+        phase = (y + shift) % period
+        origin = int(source[0] - step * phase[0])
+        if np.array_equal(origin + step * phase, source):
+            return step, period, shift, origin
     raise Irregular(UNLIKE)
-
-
-def _common_period(periods: Sequence[int]) -> int:
-    changing = {p for p in periods if p > 1}
-    if len(changing) > 1:
-        raise Irregular(UNLIKE)
-    return changing.pop() if changing else 1
 
 
 def _fewest_runs(slot: _Slot, channels: int) -> Sequence[Move]:
@@ -240,7 +239,8 @@ def _runs(slot: _Slot) -> Iterator[Move]:
         end = min(_regular(t, s, lengths, i), i + MAX_RUNS)
         count = end - i
         steps = (int(s[i + 1] - s[i]), int(t[i + 1] - t[i])) if count > 1 else (0, 0)
-        yield Move(slot.operand, slot.tap, int(s[i]), int(t[i]), int(lengths[i]), count, *steps, slot.step)
+        phases = slot.step, slot.period, slot.shift
+        yield Move(slot.operand, slot.tap, int(s[i]), int(t[i]), int(lengths[i]), count, *steps, *phases)
         i = end
 
 

@@ -157,7 +157,12 @@ class Move:
     source_step: int = 0
     target_step: int = 0
     phase_step: int = 0
-    """Added to `source` (y % Moves.period) times."""
+    """Added to `source` phase(y) times."""
+    period: int = 1
+    shift: int = 0
+
+    def phase(self, y: Ints) -> Ints:
+        return (y + self.shift) % self.period
 
 
 @dataclass(frozen=True, slots=True)
@@ -165,7 +170,6 @@ class Moves:
     """The moves by which COPY makes an output row."""
 
     moves: tuple[Move, ...]
-    period: int = 1
     fill: int | None = None
     """Value of bytes without a move, or None if all bytes are moved."""
 

@@ -226,7 +226,7 @@ class _Sliding(Edges):
         """Whether row y is made of row y of an input, in the same way whatever y is."""
         y = np.arange(op.writes.h, dtype=np.int64)
         first, end = op.rows(k, y)
-        steady = op.moves is None or (op.moves.period == 1 and op.moves.fill is None)
+        steady = op.moves is None or (op.moves.fill is None and all(m.period == 1 for m in op.moves.moves))
         plain = not op.access or op.access[k].table is None
         return bool(steady and plain and (first == y).all() and (end == y + 1).all())
 

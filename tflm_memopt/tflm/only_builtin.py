@@ -50,13 +50,21 @@ def _known(node: Kept, graph: Graph, op: Op, library: Library, abi: Abi, macs: M
 def _parts(graph: Graph) -> dict[TensorId, StoredIn]:
     """Where tensors are that need no bytes of their own; never the model's inputs, which are there before all others.
 
-    What several operators want elsewhere stays where the first of them wants it.
+    A tensor that two operators want in different places stays where the first of them wants it. With a tensor, those
+    that it is a view of move: a map whose rows a RESHAPE hands to a CONCATENATION is written where that wants them.
     """
     found: dict[TensorId, StoredIn] = {}
     for op in graph.ops:
-        wanted = list(orders.parts(graph, op))
-        if all(t not in found and t not in graph.inputs and graph.tensors[t].nbytes for t, _ in wanted):
-            found.update(wanted)
+        wanted = dict(orders.parts(graph, op))
+        roots = {t: _resolved(found, StoredIn(t)).storage for t in wanted}
+        storages = {_resolved(found, part).storage for part in wanted.values()}
+        alone = len({*roots.values()} | storages) == len(roots) + len(storages)
+        movable = all(
+            graph.tensors[root].nbytes == graph.tensors[t].nbytes > 0 and root not in graph.inputs
+            for t, root in roots.items()
+        )
+        if alone and movable:
+            found.update({roots[t]: part for t, part in wanted.items()})
     return {t: _resolved(found, part) for t, part in found.items()}
 
 

@@ -314,14 +314,12 @@ typedef struct {
 /* How COPY makes an output row: n_moves of tmo_move follow. */
 typedef struct {
   uint16_t n_moves;
-  uint16_t period;
   uint8_t fills; /* the row is filled before anything is moved */
   int8_t fill;
-  uint16_t reserved;
 } tmo_copy;
 
-/* `count` runs of `bytes` bytes: run i goes from byte source + (y % period) * phase_step + i * source_step of an input row to byte
- * target + i * target_step of the output row. */
+/* `count` runs of `bytes` bytes: run i goes from byte source + ((y + shift) % period) * phase_step + i * source_step of an input
+ * row to byte target + i * target_step of the output row y. */
 typedef struct {
   uint16_t row; /* among those that are read: operand 0's `extent` rows first, then operand 1's; nothing is moved where it is not there */
   uint16_t count;
@@ -331,6 +329,8 @@ typedef struct {
   int32_t phase_step;
   uint32_t target;
   uint32_t target_step;
+  uint16_t period;
+  uint16_t shift;
 } tmo_move;
 
 typedef struct {

@@ -12,6 +12,7 @@ __all__ = ["BUILTIN", "INT16", "KINDS", "MOVING", "SUPPORTED", "Layer"]
 MOVING: Mapping[str, Build] = {
     "computed shape": reshaping.computed,
     "concatenation": reshaping.concatenation,
+    "heads": reshaping.heads,
     "split": reshaping.split,
     "mirrored": reshaping.mirrored,
     "slice": reshaping.strided_slice,
@@ -66,7 +67,7 @@ KINDS: Mapping[str, Build] = {**SUPPORTED, **BUILTIN}
 INT16 = (
     "conv", "depthwise", "dense", "dense rows", "add", "residual", "bottleneck", "reshape", "computed shape",
     "padded", "average", "max", "global", "mean", "transposed mean",
-    "concatenation", "split", "slice", "stacked", "transposed", "resize nearest", "tiled", "difference", "leaky",
-    "transpose conv",
+    "concatenation", "heads", "split", "slice", "stacked", "transposed", "resize nearest", "tiled", "difference",
+    "leaky", "transpose conv",
 )  # fmt: skip
 """Kinds that can be built of int16."""

@@ -30,6 +30,17 @@ def concatenation(net: Net, layer: Layer, x: int, other: int) -> list[int]:
     return [moving.concatenation(net, [x, other] if alike else [x] * (1 + layer.channels % 3), axis)]
 
 
+def heads(net: Net, layer: Layer, x: int, other: int) -> list[int]:
+    """The pixels of two or three maps of different sizes one behind the other, as detectors have them."""
+    maps = [image(net, x), image(net, other)]
+    if layer.flag and min(net.shape(maps[0])[1:3]) > 1:
+        maps.append(net.pool(maps[0], kernel=(2, 2), stride=(2, 2)))
+    out = (0.05, 0 if net.activations == "INT16" else layer.zero_point)
+    made = [net.conv2d(m, layer.channels, out=out) for m in maps[:: -1 if layer.stride == (1, 1) else 1]]
+    pixels = [net.reshape(m, (1, math.prod(net.shape(m)[:3]), layer.channels)) for m in made]
+    return [moving.concatenation(net, pixels, 1)]
+
+
 def split(net: Net, layer: Layer, x: int, _: int) -> list[int]:
     """An operator with two outputs."""
     axis = 1 + layer.channels % (len(net.shape(x)) - 1)

@@ -10,7 +10,7 @@ import numpy as np
 from tflm_memopt.analysis.costs import Work
 from tflm_memopt.ops.kinds import GATES, Channels
 from tflm_memopt.ops.packing import Packing
-from tflm_memopt.ops.rowop import RowOp
+from tflm_memopt.ops.rowop import Move, RowOp
 from tflm_memopt.plan.firing.occupancy import trace_of
 from tflm_memopt.plan.firing.trace import Member, Trace
 from tflm_memopt.plan.firing.work_loops import SUMS_AT_ONCE, Windows, as_its_kernel_does
@@ -53,6 +53,12 @@ def _name(m: Member, *words: str) -> str:
     return " ".join([kernel, *words, way])
 
 
+def _there(op: RowOp, move: Move, row: Ints) -> int:
+    """Return how many of these firings have the input row of a move."""
+    first = op.access[move.operand].first(row, op.reads[move.operand].h) + move.tap
+    return int(((first >= 0) & (first < op.reads[move.operand].h)).sum())
+
+
 def _by_access(m: Member, fired: Ints) -> Work:
     """Whole rows, of which the operator says itself what it reads."""
     op, row, n = m.op, m.units.row[fired], len(fired)
@@ -67,8 +73,9 @@ def _by_access(m: Member, fired: Ints) -> Work:
     loops = pieces = 0.0
     runs = swept = quads = singles = 0.0
     if op.moves:
-        loops, pieces = n * sum(move.count for move in op.moves.moves), n * len(op.moves.moves)
-        runs, swept = loops, n * sum(move.count * move.nbytes for move in op.moves.moves)
+        moved = [(move, _there(op, move, row)) for move in op.moves.moves]
+        loops, pieces = sum(times * move.count for move, times in moved), sum(times for _, times in moved)
+        runs, swept = loops, sum(times * move.count * move.nbytes for move, times in moved)
     elif op.traits.runs_along:
         loops = n * op.rows_at_once * op.writes.row_bytes
     elif op.updates:  # LSTM
