@@ -208,10 +208,11 @@ def _moving(rng: Generator, op: ProgramOp, shape: Shape) -> tuple[ProgramOp, Sha
         source, other = (int(v) for v in rng.integers(0, w * c - nbytes + 1, 2))
         target, end = sorted(int(v) for v in rng.integers(0, out[1] * out[2] - nbytes + 1, 2))
         tap = int(rng.integers(0, extent))
-        moves.append(Move(0, tap, source, target, nbytes, 2, 0, end - target, other - source))
+        phases = other - source, 2, int(rng.integers(0, 2))
+        moves.append(Move(0, tap, source, target, nbytes, 2, 0, end - target, *phases))
     fill = int(rng.integers(-128, 128))
     access = (Access(add, mul, div, extent, table),)
-    return dataclasses.replace(op, access=access, moves=Moves(tuple(moves), 2, fill)), out
+    return dataclasses.replace(op, access=access, moves=Moves(tuple(moves), fill)), out
 
 
 def _resizing(rng: Generator, op: ProgramOp, shape: Shape) -> tuple[ProgramOp, Shape]:

@@ -27,6 +27,7 @@ from moving import (
 from property import oracle
 from tflm.test_operators import assert_equal
 
+import tflm_memopt
 from tflm_memopt.plan.plan import Builtin
 from tflm_memopt.plan.planner import Options
 
@@ -260,3 +261,19 @@ def test_vectors_and_sequences() -> None:
     net = Net()
     x = net.input((1, 9, 4))
     assert_all(net, net.pad(x, [(0, 0), (2, 1), (0, 1)]))
+
+
+@pytest.mark.parametrize("ops", ["region", "builtin"])
+def test_heads_of_a_detector_are_written_where_they_are_joined(ops: str) -> None:
+    """Neither a copy of a map nor the whole map that two heads read stays beside the output."""
+    net = Net()
+    body = net.conv2d(net.input((1, 24, 24, 3)), 8, kernel=(3, 3))
+    small = net.conv2d(net.conv2d(body, 16, kernel=(3, 3), stride=(2, 2)), 32, out=(0.05, 3))
+    large = net.conv2d(body, 32, kernel=(2, 2), out=(0.05, 3))
+    joined = concatenation(net, [net.reshape(small, (1, 144, 32)), net.reshape(large, (1, 576, 32))], 1)
+    data = net.model(joined)
+    result = tflm_memopt.optimize(data, ops=ops)
+    output = 720 * 32
+    assert result.report.original_arena.head > 2 * output - 32 * 144
+    assert result.report.arena.head < output + (1_500 if ops == "region" else 24 * 24 * 8 + 4_500)
+    assert tflm_memopt.verify(data, result.model, runs=3).bit_exact
