@@ -72,7 +72,7 @@ def test_a_counter_read_after_its_block_is_a_race() -> None:
             yield self.read, (at + core * (both - own), 1, own, own)
         yield from accesses(self, core, *firing)
 
-    with mock.patch.object(CoresReplay, "_accesses", late), pytest.raises(PlanError, match="since they met last"):
+    with mock.patch.object(CoresReplay, "_accesses", late), pytest.raises(PlanError, match="since the last barrier"):
         checker.check(plan, graph)
 
 

@@ -1,1 +1,1 @@
-"""The independent checker of plans: naive, and nothing of the planner is in it but the Plan itself."""
+"""The independent plan checker. It is deliberately simple and shares only the Plan itself with the planner."""

@@ -1,4 +1,4 @@
-"""The checker's arena: one tag per byte, the tensor and the byte of it that was last written there."""
+"""The checker's arena: each byte has a tag with the tensor, and the byte of it, that was last written there."""
 
 from __future__ import annotations
 
@@ -15,24 +15,26 @@ from tflm_memopt.plan.plan import Buffer, Plan, Role
 
 Ints = NDArray[np.int64]
 Content = TensorId | tuple[str, int]
-"""What bytes belong to: a tensor, or what a block keeps for itself."""
+"""What bytes belong to: a tensor, or private data of a group."""
 LEAST_ALIGN = {Role.ACCUMULATOR: 4, Role.COUNTERS: 2, Role.SCRATCH: 4}
-"""int32, uint16, and int16 in pairs; everything else is bytes."""
+"""Minimum alignment of int32, uint16, and pairs of int16; everything else is bytes."""
 
 
 class TaggedArena:
-    """One tag per byte. A tag is the number of a buffer's content and the byte of it."""
+    """An arena with one tag per byte. A tag is the number of a buffer's content and the byte of it."""
 
     def __init__(self, plan: Plan, sizes: Mapping[TensorId, int]) -> None:
         self.sizes, self.head = sizes, plan.head
         self._marks = np.full(plan.head, -1 << 62, dtype=np.int64)
-        """Per byte: its tag less its address, which is the same all along a run of bytes. At first, none's."""
+        """For each byte its tag minus its address, which is constant along a run of bytes. Initially the tag is
+        nobody's.
+        """
         self.home = {(b.role, b.key): (b, o) for b, o in plan.placed()}
         self._base: dict[Content, int] = {}
         self._runs = cache(partial(sliding_window_view, self._marks, writeable=True))
-        """All runs of so many bytes, by address."""
+        """All runs of a given number of bytes, by address."""
         self.turned = False
-        """The block that runs counts the rows of whole tensors from the last to the first."""
+        """The running group counts the rows of whole tensors in reverse."""
         for buffer, offset in plan.placed():
             align = max(buffer.align, LEAST_ALIGN.get(buffer.role, 1))
             if offset < 0 or offset % align or offset + buffer.nbytes > plan.head:
@@ -45,12 +47,12 @@ class TaggedArena:
         return self.at(Role.TENSOR, tensor)[1]
 
     def span(self, tensor: TensorId, row: int, row_bytes: int) -> int:
-        """Where a row lives: in the tensor's ring, else in the whole tensor."""
+        """Return the address of a row, in the tensor's rolling buffer or in the whole tensor."""
         if (Role.RING, tensor) in self.home:
             buffer, offset = self.home[Role.RING, tensor]
             if row_bytes * buffer.depth != buffer.nbytes:
                 raise PlanError(
-                    f"ring of tensor {tensor}: {buffer.depth} rows of {row_bytes} bytes are not {buffer.nbytes}",
+                    f"rolling buffer of tensor {tensor}: {buffer.depth} rows of {row_bytes} B are not {buffer.nbytes} B",
                     code="plan_ring",
                 )
             return offset + row % buffer.depth * row_bytes
@@ -60,7 +62,7 @@ class TaggedArena:
         return offset + self._in_memory(tensor, row, row_bytes) * row_bytes
 
     def _in_memory(self, tensor: TensorId, row: int, row_bytes: int) -> int:
-        """Which row of the tensor it is that the block calls `row`."""
+        """Return the tensor's row that the group calls `row`."""
         if not self.turned or (Role.TENSOR, tensor) not in self.home:
             return row
         return self.home[Role.TENSOR, tensor][0].nbytes // row_bytes - 1 - row
@@ -70,7 +72,7 @@ class TaggedArena:
         self.write_run(tensor, self.span(tensor, row, row_bytes), first, row_bytes)
 
     def write_late(self, last: int, write: Callable[[], None], read: Callable[[], None]) -> None:
-        """A firing that writes the byte at `last` when it has read everything, and all others before."""
+        """Replay a firing that writes the byte at `last` after all reads, and its other bytes before."""
         held = self._marks[last]
         write()
         written, self._marks[last] = self._marks[last], held
@@ -82,17 +84,17 @@ class TaggedArena:
         self.read_run(tensor, self.span(tensor, row, row_bytes), first, row_bytes, who, f"row {row} of ")
 
     def read_rows(self, tensor: TensorId, first: int, end: int, row_bytes: int, who: object) -> None:
-        """Rows [first, end), those at once that lie side by side."""
+        """Read rows [first, end), several at once where they are adjacent."""
         while first < end:
             count = min(end - first, self._rows_beside(tensor, first, row_bytes))
             at, begin = self.span(tensor, first, row_bytes), self._in_memory(tensor, first, row_bytes) * row_bytes
             if not (self._run(at, count * row_bytes) == self._base_of(tensor) + begin - at).all():
                 for row in range(first, first + count):
-                    self.read(tensor, row, row_bytes, who)  # which says where
+                    self.read(tensor, row, row_bytes, who)  # raises the error with its place
             first += count
 
     def _rows_beside(self, tensor: TensorId, row: int, row_bytes: int) -> int:
-        """Rows from `row` on that lie one behind the other."""
+        """Return the number of adjacent rows from `row` on."""
         if (Role.RING, tensor) in self.home:
             depth = self.home[Role.RING, tensor][0].depth
             return depth - row % depth
@@ -107,11 +109,13 @@ class TaggedArena:
         self.read_run(tensor, at, 0, buffer.nbytes, who)
 
     def write_run(self, content: Content, at: int, first: int, nbytes: int) -> None:
-        """Bytes [first, first + nbytes) of some content, from an address on."""
+        """Write bytes [first, first + nbytes) of some content, starting at an address."""
         self._run(at, nbytes)[:] = self._base_of(content) + first - at
 
     def read_run(self, content: Content, at: int, first: int, nbytes: int, who: object, of: str = "") -> None:
-        """They must be what was written there last. `who`: reads, for people; `of`: what part of the content."""
+        """Check that these bytes were last written there. who: the reader, for messages. of: the part of
+        the content.
+        """
         self._expect(self._run(at, nbytes) == self._base_of(content) + first - at, content, who, of)
 
     def _run(self, at: int, nbytes: int) -> Ints:
@@ -121,22 +125,22 @@ class TaggedArena:
         return found
 
     def mark(self, content: Content, first: Ints | int, at: Ints) -> Ints:
-        """Marks of a content's bytes, from byte `first` on, that lie in the arena from `at` on."""
+        """Return marks for a content's bytes from byte `first` on, located in the arena from `at` on."""
         return self._base_of(content) + first - at
 
     def write_marks(self, at: Ints, marks: Ints) -> None:
-        """Writes single bytes, each with a mark of its own."""
+        """Write single bytes, each with its own mark."""
         self._marks[at] = marks
 
     def write_pixels(self, at: Ints, marks: Ints, nbytes: int) -> None:
-        """The first bytes of pixels at these addresses."""
+        """Write the first bytes of pixels at these addresses."""
         if at.size == 1:
             self._run(at.item(), nbytes)[:] = marks.item()
         else:
             self._runs(nbytes)[at] = marks[..., None]
 
     def read_pixels(self, tensor: TensorId, at: Ints, marks: Ints, nbytes: int, who: object) -> None:
-        """They must be what was written there last."""
+        """Check that these pixels were last written there."""
         if at.size == 1:
             self._expect(self._run(at.item(), nbytes) == marks.item(), tensor, who)
         else:
@@ -151,12 +155,12 @@ class TaggedArena:
             )
 
     def wipe(self, foreign: NDArray[np.bool_] | None) -> None:
-        """Others write all these bytes, by address."""
+        """Let other models overwrite all these bytes. foreign: mask by address."""
         if foreign is not None:
             self._marks[foreign[: self.head]] = -1 << 62
 
     def copy(self, source: int, target: int, nbytes: int) -> None:
-        """Whatever lies there."""
+        """Copy bytes with whatever they contain."""
         self._marks[target : target + nbytes] = self._marks[source : source + nbytes] + (source - target)
 
     def write_private(self, role: Role, key: int, nbytes: int) -> None:
@@ -168,7 +172,7 @@ class TaggedArena:
         self.read_run((role.value, key), at, 0, buffer.nbytes, who)
 
     def write_scratch(self, step: int, nbytes: int) -> None:
-        """The first bytes of the step's scratch; none where nothing is wanted."""
+        """Write the first bytes of the step's scratch, if any are needed."""
         if nbytes:
             _, at = self.at(Role.SCRATCH, step, nbytes)
             self.write_run((Role.SCRATCH.value, step), at, 0, nbytes)
@@ -179,12 +183,12 @@ class TaggedArena:
             self.read_run((Role.SCRATCH.value, step), at, 0, nbytes, who)
 
     def at(self, role: Role, key: int, nbytes: int = 0) -> tuple[Buffer, int]:
-        """The buffer and its offset; it must have so many bytes at least."""
+        """Return a buffer and its offset. Raises PlanError if it is missing or smaller than `nbytes`."""
         if (role, key) not in self.home:
-            raise PlanError(f"no {role.value} buffer for {key}", code="plan_missing_buffer")
+            raise PlanError(f"there is no {role.value} buffer for {key}", code="plan_missing_buffer")
         if self.home[role, key][0].nbytes < nbytes:
             raise PlanError(
-                f"{role.value} {key} needs {nbytes} bytes, the plan gives it {self.home[role, key][0].nbytes}",
+                f"{role.value} {key} needs {nbytes} bytes, but has {self.home[role, key][0].nbytes} in the plan",
                 code="plan_buffer_size",
             )
         return self.home[role, key]

@@ -1,14 +1,13 @@
-"""The independent checker: replays every firing of a plan on the bytes of the arena, naively, and refuses a plan that
-loses one.
+"""The independent checker: replays every firing of a plan on the bytes of the arena, and rejects a plan that loses one.
 
-TFLM itself checks nothing: an overlap that is wrong by a byte corrupts silently. So every byte of the arena carries a
-tag, the tensor and the byte of it that was last written there; each byte that a firing reads must carry the tag of what
-it wants. Nothing here is shared with the planner, neither code nor ideas: a firing is replayed as the executor does it
-(custom_ops/src/tmo_fire.c), its writes before its reads unless the kernel is declared to work in place.
+TFLM itself checks nothing: an overlap that is wrong by one byte corrupts silently. So every byte of the arena has a tag
+with the tensor, and the byte of it, that was last written there, and each byte that a firing reads must have the
+expected tag. The checker shares neither code nor ideas with the planner: it replays a firing as the executor does
+(custom_ops/src/tmo_fire.c), writes before reads unless the kernel is declared to work in place.
 
-All blocks are replayed by replay.py, in the order that walk.py gives; a row block reads and writes rows (rows.py), a
-tiled one pixels (tiles.py). A tiled block fires hundreds of thousands of times: the same is proved of all its firings
-at once first (proof.py); what is not proved is replayed, and that decides.
+replay.py replays all groups in the order of walk.py. A group that runs row by row reads and writes rows (rows.py), a
+tiled group pixels (tiles.py). Since a tiled group fires hundreds of thousands of times, a proof of all its firings at
+once is tried first (proof.py); without a proof, the replay decides.
 """
 
 from __future__ import annotations
@@ -35,54 +34,56 @@ from tflm_memopt.rowgraph.graph import MAX_IO, RowGraph
 
 ARENA_ALIGN = 16
 VARIABLE_OPS = ("CALL_ONCE", "VAR_HANDLE", "READ_VARIABLE", "ASSIGN_VARIABLE")
-"""They see, through no tensor, what others of them did to a resource variable."""
+"""Operators that affect each other through a resource variable, without a tensor."""
 
 
 class Others(NamedTuple):
-    """What other models in the same arena do while this one does not run."""
+    """Writes of other models in the same arena while this model does not run."""
 
     foreign: NDArray[np.bool_]
-    """By address: bytes that they write."""
+    """Mask by address of the bytes that they write."""
     retained: Collection[TensorId] = ()
-    """Outputs that outlive that."""
+    """Outputs that must survive these writes."""
     at_pauses: NDArray[np.bool_] | None = None
-    """By address: bytes that are written at the plan's pauses."""
+    """Mask by address of the bytes that are written at the plan's pauses."""
 
 
 class _Pauses:
-    """Between which firings a plan stops, and what others do then."""
+    """Replays the pauses of a plan and the writes of others during them."""
 
     def __init__(self, arena: TaggedArena, plan: Plan, foreign: NDArray[np.bool_] | None) -> None:
         self.arena, self.foreign, self.done = arena, foreign, 0
         self.left = list(plan.pauses)
-        """Those to come."""
+        """Remaining pauses."""
         alone = len(plan.calls()) == 1 and all(isinstance(step, Block) for step in plan.steps)
         if plan.pauses and (not alone or plan.states):
-            raise PlanError("a plan that pauses is one custom operator without a state", code="plan_pauses")
+            raise PlanError("a plan with pauses must be one custom operator without a state", code="plan_pauses")
 
     @property
     def comes(self) -> bool:
-        """Whether others are to write at a pause."""
+        """Whether others will write at another pause."""
         return bool(self.left) and self.foreign is not None
 
     def fired(self) -> None:
-        """A firing is done."""
+        """Count a firing, and replay the pause after it, if any."""
         self.done += 1
         if self.left and self.left[0] == self.done:
             del self.left[0]
             self.arena.wipe(self.foreign)
 
     def check(self) -> None:
-        """Raises PlanError for a pause that never comes."""
+        """Raise PlanError for a pause that never comes."""
         if self.comes:
-            raise PlanError(f"the plan pauses after firing {self.left[0]} of {self.done}", code="plan_pause")
+            raise PlanError(
+                f"the plan pauses after firing {self.left[0]}, but has {self.done} firings", code="plan_pause"
+            )
 
 
 def check(plan: Plan, graph: RowGraph, others: Others | None = None) -> Sequence[RowCrosses]:
-    """Raises PlanError, naming operator, row and byte, unless every read of each step finds what was written for it.
+    """Raise PlanError with operator, row and byte unless every read of each step finds what was written for it.
 
-    others: write all their bytes whenever rows of a streamed input are waited for, and at the end.
-    Gives the rows that go to other devices, and that come from them, in order (together.py).
+    others: models that write all their bytes whenever the plan waits for rows of a streamed input, and at the end.
+    Returns the rows that are sent to and received from other devices, in order (together.py).
     """
     arena = TaggedArena(plan, {t: graph.model.tensors[t].nbytes for t in graph.model.tensors})
     foreign = others.foreign if others else None
@@ -113,7 +114,7 @@ def check(plan: Plan, graph: RowGraph, others: Others | None = None) -> Sequence
     expected = [*kept, *(i for region in graph.regions for i in region.ops)]
     if sorted(done) != sorted(expected):
         raise PlanError(
-            f"the plan runs operators {sorted(done)}, the graph has {sorted(expected)}", code="plan_operators"
+            f"the plan runs operators {sorted(done)}, but the graph has {sorted(expected)}", code="plan_operators"
         )
     states.check()
     pauses.check()
@@ -129,7 +130,7 @@ def check(plan: Plan, graph: RowGraph, others: Others | None = None) -> Sequence
 
 
 def _check_tensors(plan: Plan, graph: RowGraph, replay: KernelReplay) -> None:
-    """What TFLM knows starts where TFLM wants it."""
+    """Check that the tensors that TFLM knows are aligned as it requires."""
     handed = [(call, _handed_over(plan.operators(call), graph)) for call in plan.calls()]
     builtin = (t for node in graph.kept for t in (*node.inputs, *node.outputs))
     for tensor in {*graph.model.inputs, *graph.model.outputs, *builtin}.union(*(tensors for _, tensors in handed)):
@@ -147,7 +148,9 @@ def _check_tensors(plan: Plan, graph: RowGraph, replay: KernelReplay) -> None:
 
 
 def _check_variables(done: list[int], graph: Graph) -> None:
-    """Raises PlanError where an operator runs before one of the model that may have left it a resource variable."""
+    """Raise PlanError if an operator runs before an earlier one of the model that may have written its resource
+    variable.
+    """
     turn = {key: n for n, key in enumerate(done)}
     named = {t: op.options for op in graph.ops if op.type == "VAR_HANDLE" for t in op.outputs}
     touched: list[tuple[int, object]] = []
@@ -158,14 +161,14 @@ def _check_variables(done: list[int], graph: Graph) -> None:
             for before, others in touched:
                 if (names is None or others is None or names == others) and turn[before] > turn[op.index]:
                     raise PlanError(
-                        f"operator {op.index} {op.type} runs before operator {before}, whose variable it sees",
+                        f"operator {op.index} {op.type} runs before operator {before}, whose variable it uses",
                         code="plan_variables",
                     )
             touched.append((op.index, names))
 
 
 def _handed_over(call: Collection[int], graph: RowGraph) -> set[TensorId]:
-    """The inputs and outputs of a custom operator that consists of these operators: TFLM places them."""
+    """Return the inputs and outputs of a custom operator of these operators, which TFLM places."""
     inside, others = ([op for i, op in graph.ops.items() if (i in call) is own] for own in (True, False))
     made, read = {op.output for op in inside}, {t for op in inside for t in op.inputs}
     wanted = set(graph.model.outputs).union(*(op.inputs for op in others), *(node.inputs for node in graph.kept))

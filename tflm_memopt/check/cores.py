@@ -1,14 +1,13 @@
 """The checker's proof that no interleaving of two cores loses a byte.
 
-Between two meetings the cores run as fast or slowly as they like. If neither touches a byte that the other one writes
-in between, every order of their steps gives the same bytes as one after the other, which the replay of one core
-(checker.py) has found to be right. So every byte that a core reads or writes carries the number of the stretch between
-two meetings in which it was; a byte that both touch in one stretch, and one of them writes, is a race.
+Between two barriers the cores run at any speed. If neither touches a byte that the other writes in between, every
+interleaving gives the same bytes as the replay on one core (checker.py). So every byte that a core reads or writes is
+marked with the number of the stretch between two barriers; a byte that both touch in one stretch, and at least one
+writes, is a race.
 
-Each core goes through all firings of a block, with counters of its own. It reads them for the last time in the last
-firing of the block.
+Each core runs through all firings of a group with its own counters, which it last reads in the group's last firing.
 
-Naive, and written anew (checker.py): it shares nothing with plan/cores.py, which put the meetings there.
+This module shares nothing with plan/cores.py, which places the barriers.
 """
 
 from __future__ import annotations
@@ -25,11 +24,11 @@ from tflm_memopt.plan.plan import Block, How, Plan, Role, Share, Sharing, Stage
 
 NEVER = -1
 Bytes = tuple[int, int, int, int]
-"""From an address on, so many runs of so many bytes, and from one to the next."""
+"""Address, number of runs, bytes per run, and distance from one run to the next."""
 
 
 class CoresReplay:
-    """Two cores on the bytes of the arena. One that has nothing to do in a plan for one core."""
+    """Marks the accesses of two cores; does nothing in a plan for one core."""
 
     def __init__(self, plan: Plan, arena: TaggedArena, ops: Mapping[int, RowOp]) -> None:
         self.plan, self.arena, self.ops = plan, arena, ops
@@ -37,17 +36,17 @@ class CoresReplay:
         self.read, self.written = np.full((2, 2, plan.head if plan.sharing else 0), NEVER, dtype=np.int64)
         self.stretch = 0
         if len(self.of_step) != len(plan.sharing):
-            raise PlanError("a block is shared twice", code="cores_twice")
+            raise PlanError("a group is split twice", code="cores_twice")
 
     def enter(self, number: int, block: Block) -> None:
-        """A block begins. All blocks are shared, or none; between custom operators the cores meet."""
+        """Begin a group. All groups are split or none; the cores meet between custom operators."""
         if not self.plan.sharing:
             return
         self.number, self.block, self.fired = number, block, 0
         sharing = self.of_step.get(number)
         keys = [stage.op for stage in block.stages]
         if sharing is None or [share.op for share in sharing.shares] != keys or block.strips:
-            raise PlanError(f"block {number} is not shared operator by operator, or is tiled", code="cores_blocks")
+            raise PlanError(f"group {number} is not split operator by operator, or is tiled", code="cores_blocks")
         self.sharing: Sharing = sharing
         self.shares = {share.op: share for share in sharing.shares}
         self.stages: Mapping[int, Stage] = {stage.op: stage for stage in block.stages}
@@ -57,7 +56,7 @@ class CoresReplay:
             self.stretch += 1
 
     def fires(self, key: int, y: int, rows: Sequence[range]) -> None:
-        """The next firing. rows: those that it reads of each input."""
+        """Mark the accesses of the next firing. rows: the rows that it reads of each input."""
         if not self.plan.sharing:
             return
         if self.fired in self.sharing.meetings:
@@ -70,9 +69,10 @@ class CoresReplay:
                 self._touch(core, marks, where, key, y)
 
     def _accesses(self, core: int, share: Share, y: int, rows: Sequence[range]) -> Iterator[tuple[Ints, Bytes]]:
-        """All that a core touches in a firing: its counters, and of its share the inputs, the output, sums and scratch.
+        """Yield all that a core touches in a firing: its counters, and for its share the inputs, output, sums and
+        scratch.
 
-        A test compares this with what the executor touches.
+        A test compares this with the executor's accesses.
         """
         yield self.written, self._counters(core)
         if share.how <= How.SECOND and share.how != core:
@@ -92,7 +92,7 @@ class CoresReplay:
             yield self.written, private
 
     def _private(self, core: int, key: int) -> Iterator[Bytes]:
-        """Sums and scratch."""
+        """Yield sums and scratch."""
         op, stage = self.ops[key], self.stages[key]
         if stage.iterative:
             nbytes = 4 * op.writes.row_bytes // op.element_bytes
@@ -102,7 +102,9 @@ class CoresReplay:
             yield self.arena.at(Role.SCRATCH, self.number, behind + nbytes)[1] + behind, 1, nbytes, nbytes
 
     def _behind(self, key: int, nbytes: int) -> int:
-        """From the first core's scratch to the second's: of a depthwise convolution, as far as the largest one goes."""
+        """Return the offset of the second core's scratch, which for a depthwise convolution follows the largest of the
+        group.
+        """
         if self.ops[key].is_depthwise:
             nbytes = max(kernel_scratch(stage, self.ops[i], self.ops[i].writes.w) for i, stage in self.stages.items())
         return nbytes + -nbytes % 4
@@ -113,7 +115,7 @@ class CoresReplay:
         return at + behind, 1, nbytes, nbytes
 
     def _touch(self, core: int, marks: Ints, where: Bytes, key: int, y: int) -> None:
-        """Marks bytes with the stretch; raises PlanError where the other core is in the way."""
+        """Mark bytes with the stretch. Raises PlanError on a race with the other core."""
         start, count, nbytes, step = where
         if count <= 0 or nbytes <= 0:
             return
@@ -128,7 +130,7 @@ class CoresReplay:
                 did = "has written" if other is self.written else "has read"
                 raise PlanError(
                     f"operator {key} {self.ops[key].name}, firing {y}: core {core} {verb} byte {at[meets.argmax()]}, "
-                    f"which core {1 - core} {did} since they met last",
+                    f"which core {1 - core} {did} since the last barrier",
                     code="cores_race",
                     where=f"block {self.number}, firing {self.fired - 1}",
                 )
@@ -136,7 +138,7 @@ class CoresReplay:
 
 
 def _own(share: Share, core: int, op: RowOp) -> tuple[int, int, int, int]:
-    """Columns and channels of the output that a core makes."""
+    """Return the columns and channels of the output that a core computes."""
     x0, x1, c0, c1 = 0, op.writes.w, 0, op.writes.c
     if share.how is How.COLUMNS:
         x0, x1 = ((0, share.cut), (share.cut, x1))[core]
@@ -146,13 +148,13 @@ def _own(share: Share, core: int, op: RowOp) -> tuple[int, int, int, int]:
 
 
 def _columns(op: RowOp, k: int, x0: int, x1: int, iterative: bool) -> tuple[int, int]:
-    """Columns of input k that make these columns of the output."""
+    """Return the columns of input k that these output columns depend on."""
     width, w = op.reads[k].w, op.window
     if iterative or op.access:
         return 0, width
     if op.is_binary:
         return (x0, x1) if width > 1 else (0, 1)
-    if not op.has_window:  # pixel by pixel, or a whole row of as many values
+    if not op.has_window:  # pixel by pixel, or a whole row of equally many values
         return (x0, x1) if width == op.writes.w else (0, width)
     left = x0 * w.stride_w - w.pad_left
     right = (x1 - 1) * w.stride_w - w.pad_left + (w.kernel_w - 1) * w.dilation_w + 1
@@ -160,7 +162,7 @@ def _columns(op: RowOp, k: int, x0: int, x1: int, iterative: bool) -> tuple[int,
 
 
 def _check_cut(share: Share, stage: Stage, op: RowOp) -> None:
-    """Both have something, and there is a kernel for it."""
+    """Check that both cores have a part, and that a kernel supports the cut."""
     whole = {How.COLUMNS: op.writes.w, How.CHANNELS: op.writes.c}.get(share.how)
     if whole is None:
         return

@@ -1,7 +1,7 @@
-"""The checker's replay of an input that is not in the arena as a whole.
+"""The checker's replay of an input that is not whole in the arena.
 
-Rows are pushed by the caller, over the ones before, when an operator cannot go on without them; what is kept of them is
-copied to the ring before. Naive, and written anew (checker.py).
+When an operator needs them, the caller pushes rows over the previous ones, after rows that are still needed were copied
+to the rolling buffer. The replay shares nothing with the planner.
 """
 
 from __future__ import annotations
@@ -17,15 +17,15 @@ from tflm_memopt.rowgraph.graph import InputSource
 
 
 class FrameReplay:
-    """Where the rows of the input are while blocks run."""
+    """Location of the input's rows while groups run."""
 
     def __init__(self, arena: TaggedArena, frame: InputSource | None, foreign: NDArray[np.bool_] | None = None) -> None:
-        """foreign: bytes that others write while rows are waited for, by address."""
+        """foreign: bytes that others write while the model waits for rows, by address."""
         self.arena, self.frame, self.foreign = arena, frame, foreign
         self.pushed = 0
-        """Rows that came."""
+        """Number of rows pushed so far."""
         self.passed = False
-        """Whether the block that reads a streamed input is done."""
+        """Whether the group that reads a streamed input is complete."""
         if frame and frame.pushed:
             self._push(frame)
 
@@ -38,13 +38,13 @@ class FrameReplay:
         return self.frame is not None and tensor == self.frame.tensor
 
     def wait_for(self, end: int, who: object) -> None:
-        """Goes on only when the rows before `end` are there."""
+        """Push rows until those before `end` exist."""
         frame = self.frame
         if frame is None or not frame.pushed:
             return
         if self.passed:
             raise PlanError(
-                f"{who} reads the streamed input, which passes by in the first block", code="plan_frame_late"
+                f"{who} reads the streamed input, which is only available in the first group", code="plan_frame_late"
             )
         while self.pushed < end:
             self._keep(frame)
@@ -52,7 +52,7 @@ class FrameReplay:
             self._push(frame)
 
     def end_of_block(self) -> None:
-        """Rows that nobody asked for are pushed all the same, before the next block starts."""
+        """Push the remaining rows before the next group starts."""
         frame = self.frame
         while frame and self.pushed < frame.height and frame.pushed:
             self.arena.wipe(self.foreign)
@@ -60,7 +60,7 @@ class FrameReplay:
         self.passed = True
 
     def address(self, row: int) -> int | None:
-        """Where a row's first byte lies in the arena; None when it is not there."""
+        """Return the address of a row's first byte in the arena, or None if the input is not streamed."""
         frame = self.frame
         if frame is None or not frame.pushed:
             return None
@@ -71,31 +71,33 @@ class FrameReplay:
         depth, offset = self.ring(frame)
         if not depth:
             raise PlanError(
-                f"row {row} of the streamed input is wanted when rows {first}.. are there, and none is kept",
+                f"row {row} of the streamed input is read when only rows {first}.. exist, and it is not kept",
                 code="plan_frame_gone",
             )
         return offset + row % depth * frame.row_bytes
 
     def converted(self, op: RowOp, nbytes: int) -> int:
-        """How many of the `nbytes` that an operator reads of the input become int8 in the arena first."""
+        """Return how many of the `nbytes` that an operator reads of the input are first converted to int8
+        in the arena.
+        """
         frame = self.frame
         bytewise = op.element_bytes == 1
         return nbytes if frame and not frame.pushed and bytewise and frame.tensor in op.inputs else 0
 
     def ring(self, frame: InputSource) -> tuple[int, int]:
-        """Rows, and the address, of what is kept; 0: nothing is."""
+        """Return number of rows and address of the rolling buffer of kept rows, or zeros without one."""
         if (Role.RING, frame.tensor) not in self.arena.home:
             return 0, 0
         buffer, offset = self.arena.at(Role.RING, frame.tensor)
         if buffer.depth * frame.row_bytes != buffer.nbytes:
             raise PlanError(
-                f"ring of the input: {buffer.depth} rows of {frame.row_bytes} are not {buffer.nbytes} bytes",
+                f"rolling buffer of the input: {buffer.depth} rows of {frame.row_bytes} are not {buffer.nbytes} bytes",
                 code="plan_frame_ring",
             )
         return buffer.depth, offset
 
     def _keep(self, frame: InputSource) -> None:
-        """Whatever lies there is copied."""
+        """Copy the last rows to the rolling buffer."""
         depth, offset = self.ring(frame)
         _, start = self.arena.at(Role.TENSOR, frame.tensor)
         first, size = self.pushed - frame.pushed, frame.row_bytes

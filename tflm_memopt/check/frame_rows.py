@@ -1,7 +1,7 @@
-"""The checker's view of an input that is pushed in, during a tiled block as a whole (lives.py).
+"""The checker's view of a streamed input during a whole tiled group (lives.py).
 
-As in frame.py: rows come over the ones before when a firing cannot go on without them; what is kept of those is
-copied to the ring before. Naive, and written anew (checker.py).
+As in frame.py, rows are pushed over the previous ones when a firing needs them, after kept rows were copied to the
+rolling buffer. The code shares nothing with the planner.
 """
 
 from __future__ import annotations
@@ -18,34 +18,34 @@ from tflm_memopt.plan.plan import Role
 
 
 class FrameRows:
-    """When its rows come, and are last read."""
+    """When the input's rows arrive and are last read."""
 
     def __init__(self, replay: FrameReplay, needs: Sequence[tuple[Ints, Ints]]) -> None:
-        """`needs`: turns of firings, and how many rows there must be."""
+        """needs: turns of firings, and the numbers of rows that they need."""
         self.pushed = replay.pushed
-        """Rows that came, when the block is done."""
+        """Number of rows pushed by the end of the group."""
         waits = replay.streams and any(len(turns) for turns, _ in needs)
         self._replay, self._frame = replay, replay.frame if waits else None
         self._turns = np.zeros(0, dtype=np.int64)
-        """Before which rows are pushed, in order."""
+        """Turns before which rows are pushed, in order."""
         if self._frame is None:
             return
         at_once = self._frame.pushed
         demand(not replay.passed and self.pushed == at_once)
         turns, rows = (np.concatenate(column) for column in zip(*needs, strict=True))
         order = np.argsort(turns)
-        times = np.maximum.accumulate(-(-rows[order] // at_once))  # pushed, the first included
+        times = np.maximum.accumulate(-(-rows[order] // at_once))  # number of pushes, including the first
         self._turns = np.repeat(turns[order], np.diff(times, prepend=1))
         self.pushed += at_once * len(self._turns)
         self._seen = np.zeros((2, self.pushed), dtype=np.int64)
-        """When rows are last read: where they are pushed to, and in the ring."""
+        """Times of the last reads of rows, where they are pushed and in the rolling buffer."""
 
     def moment(self, turns: Ints) -> Ints:
-        """When firings begin. A push takes as long as a firing."""
+        """Return when firings begin. A push takes as long as a firing."""
         return MOMENTS * (1 + turns + np.searchsorted(self._turns, turns, side="right"))
 
     def read(self, windows: UnitWindows, turns: Ints, moments: Ints) -> None:
-        """By some firings."""
+        """Record the reads of some firings."""
         if self._frame is None:
             return
         at_once = self._frame.pushed
@@ -56,7 +56,7 @@ class FrameRows:
             np.maximum.at(self._seen, ((row < first[some]).astype(np.int64), row), moments[some])
 
     def clear_of(self, arena: TaggedArena, lives: LiveRanges) -> bool:
-        """Whether these never lie where rows do."""
+        """Return whether these live ranges never overlap the rows."""
         if self._frame is None:
             return True
         depth, ring = self._replay.ring(self._frame)
@@ -65,7 +65,7 @@ class FrameRows:
         return all(((lives.end <= at) | (lives.at >= at + rows * self._frame.row_bytes)).all() for at, rows in places)
 
     def lives(self, arena: TaggedArena) -> LiveRanges:
-        """Live ranges of the input's rows: those that are read, and those that are pushed."""
+        """Return the live ranges of the input's rows, as pushed and in the rolling buffer."""
         frame = self._frame
         if frame is None:
             return joined([])

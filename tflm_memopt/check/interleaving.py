@@ -1,8 +1,8 @@
 """The checker's replay of several models in one arena, in any order that the application allows.
 
-Naive, and written anew (checker.py). Whenever a model does not run, it may find all bytes that others ever write
-overwritten: between two inferences, where outputs may have to stay, and while it waits for rows of a streamed input.
-Models that run at the same time have no byte in common.
+Whenever a model does not run, all bytes that others ever write may be overwritten: between two inferences, when outputs
+may have to stay, and while it waits for rows of a streamed input. Models that run at the same time must not have common
+bytes. The replay shares nothing with the planner.
 """
 
 from __future__ import annotations
@@ -21,21 +21,21 @@ from tflm_memopt.rowgraph.graph import RowGraph
 
 
 class Sharer(NamedTuple):
-    """A model in the arena of several."""
+    """A model in a shared arena."""
 
     name: str
     plan: Plan
     graph: RowGraph
     retained: Collection[TensorId] = ()
-    """Outputs that stay until it runs again."""
+    """Outputs that stay valid until the model runs again."""
 
 
 def check_together(
     sharers: Sequence[Sharer], beside: Collection[tuple[int, int]], yields: Collection[tuple[int, int]] = ()
 ) -> None:
-    """Raises PlanError where one model could lose a byte to another.
+    """Raise PlanError if a model could lose a byte to another.
 
-    beside: pairs that run at the same time. yields: pairs of which the first pauses while the second runs.
+    beside: pairs that run at the same time. yields: pairs whose first model pauses while the second runs.
     """
     head = max((sharer.plan.head for sharer in sharers), default=0)
     written = [_written(sharer.plan, head) for sharer in sharers]
@@ -58,11 +58,11 @@ def check_together(
                 others = Others(foreign, sharer.retained, paused if shorter else None)
                 check(sharer.plan, sharer.graph, others)
             except PlanError as error:
-                raise PlanError(f"'{sharer.name}' beside others: {error.what}", code="plan_shared") from error
+                raise PlanError(f"'{sharer.name}' together with others: {error.what}", code="plan_shared") from error
 
 
 def _written(plan: Plan, head: int) -> NDArray[np.bool_]:
-    """By address: whether the plan ever writes there."""
+    """Return a mask by address of the bytes that the plan ever writes."""
     mask = np.zeros(head, np.bool_)
     for buffer, offset in plan.placed():
         mask[offset : offset + buffer.nbytes] = True

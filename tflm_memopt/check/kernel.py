@@ -1,7 +1,7 @@
-"""The checker's replay of a builtin operator: what its kernel reads must be there until it has read it.
+"""The checker's replay of a builtin operator: its inputs must stay intact until the kernel has read them.
 
-Naive, and written anew (checker.py): where output and input share addresses, each byte's last read is compared with the
-first write to it.
+Where output and input overlap, each byte's last read is compared with the first write to it. The replay shares nothing
+with the planner.
 """
 
 from __future__ import annotations
@@ -16,13 +16,13 @@ from tflm_memopt.rowgraph.graph import Kept, StoredIn
 
 
 class KernelReplay:
-    """Builtin operators on the bytes of the arena."""
+    """Replays builtin operators on the bytes of the arena."""
 
     def __init__(self, arena: TaggedArena, parts: Mapping[TensorId, StoredIn]) -> None:
         self.arena, self.parts = arena, parts
 
     def run(self, number: int, node: Kept) -> None:
-        """Step `number`. An input without a known order is read when everything is written."""
+        """Replay step `number`. An input without a known access order must survive all writes."""
         who = f"builtin operator {node.op}"
         scratch = -(-node.scratch // 16) * 16
         self.arena.write_scratch(number, scratch)
@@ -44,24 +44,24 @@ class KernelReplay:
         self.arena.read_run(storage, at, first, nbytes, who)
 
     def start(self, tensor: TensorId) -> int:
-        """Where a tensor begins."""
+        """Return the address of a tensor."""
         return self._run_of(tensor)[1]
 
     def _run_of(self, tensor: TensorId) -> tuple[TensorId, int, int, int]:
-        """Whose bytes a tensor's are, where they are, from which of these on, and how many."""
+        """Return a tensor's storage, its address, its first byte in the storage, and its size."""
         part = self.parts.get(tensor, StoredIn(tensor))
         nbytes = self.arena.sizes[tensor]
         buffer, start = self.arena.at(Role.TENSOR, part.storage, part.first + nbytes)
         return buffer.key, start + part.first, part.first, nbytes
 
     def _in_place(self, node: Kept, output: TensorId) -> bool:
-        """Whether an output is bytes of inputs, which the kernel copies onto themselves."""
+        """Return whether an output is part of its inputs' bytes, which the kernel copies onto themselves."""
         storage, _, first, nbytes = self._run_of(output)
         others = (self._run_of(t) for t in node.inputs)
         return any(s == storage and f < first + nbytes and first < f + n for s, _, f, n in others)
 
     def _keeps_apart(self, node: Kept, tensor: TensorId, output: TensorId, who: str) -> None:
-        """Raises PlanError unless each byte of an input is read before its place is written."""
+        """Raise PlanError unless each byte of an input is read before its place is written."""
         order, start, end = node.orders[tensor](), self.start(tensor), self.start(output)
         low, high = max(start, end), min(start + len(order.last_read), end + len(order.written))
         if low >= high:

@@ -1,8 +1,8 @@
-"""The checker's view of a whole tiled block at once: what lives in the arena, where, and from when to when.
+"""The checker's view of a whole tiled group at once: live ranges with their addresses and times.
 
-What is written lives where it lies, from its writing to its last reading. Nothing is lost when no two lives meet, at
-the same address at the same moment: that is decided for hundreds of thousands of pixels in a few passes over arrays.
-Naive, and written anew (checker.py).
+Each written range is live from its write to its last read. Nothing is lost if no two live ranges overlap in address and
+time, which a few passes over arrays decide for hundreds of thousands of pixels. The code shares nothing with the
+planner.
 """
 
 from __future__ import annotations
@@ -16,24 +16,24 @@ from numpy.typing import NDArray
 from tflm_memopt.check.arena import Ints, TaggedArena
 
 BEFORE = 0
-"""The moment when what a block finds was written; also: never."""
+"""Time at which data from before the group was written; also means never."""
 MOST_PIECES = 1 << 24
-"""Most live ranges that a proof looks at; a block with more is replayed."""
+"""Limit of the live ranges in a proof; a group with more is replayed."""
 
 
 class Unproved(Exception):
-    """Some lives meet, or might."""
+    """Some live ranges overlap, or might overlap."""
 
 
 def demand(fact: bool | np.bool_) -> None:
-    """Raises Unproved where it is none."""
+    """Raise Unproved if the condition is false."""
     if not fact:
         raise Unproved
 
 
 @dataclass(frozen=True, slots=True)
 class LiveRanges:
-    """What lives at bytes [at, end) of the arena between two moments, both included, with these marks."""
+    """Live ranges: bytes [at, end) of the arena, times of write and last read, both included, and marks."""
 
     at: Ints
     end: Ints
@@ -42,7 +42,7 @@ class LiveRanges:
     marks: Ints
 
     def of(self, which: Ints | NDArray[np.bool_]) -> LiveRanges:
-        """Some of them."""
+        """Return some of the live ranges."""
         return LiveRanges(self.at[which], self.end[which], self.written[which], self.read[which], self.marks[which])
 
 
@@ -50,14 +50,15 @@ NONE = LiveRanges(*np.zeros((5, 0), dtype=np.int64))
 
 
 def joined(parts: Sequence[LiveRanges]) -> LiveRanges:
-    """All of them."""
+    """Return all live ranges of the parts."""
     columns = zip(*((x.at, x.end, x.written, x.read, x.marks) for x in (NONE, *parts)), strict=True)
     return LiveRanges(*(np.concatenate(column) for column in columns))
 
 
 def pieces(lives: LiveRanges) -> LiveRanges:
-    """The same, cut at all ends of others, address after address, moment after moment: two of them are at the same
-    addresses or have none in common.
+    """Return the live ranges cut at all ends of others, sorted by address and time.
+
+    Two of the pieces have either the same addresses or no common address.
     """
     cuts = np.unique(np.concatenate((lives.at, lives.end)))
     first, counts = np.searchsorted(cuts, lives.at), np.searchsorted(cuts, lives.end)
@@ -71,16 +72,18 @@ def pieces(lives: LiveRanges) -> LiveRanges:
 
 
 def apart(cut: LiveRanges) -> bool:
-    """Whether no two of these pieces meet; those of what was there before do not."""
+    """Return whether no two of these pieces overlap; pieces from before the group may."""
     later = np.append(False, cut.at[1:] == cut.at[:-1])
     number = np.cumsum(~later)
     above = int(cut.read.max(initial=0)) + 1
-    until = np.maximum.accumulate(number * above + cut.read) - number * above  # of these or earlier ones of the place
+    until = np.maximum.accumulate(number * above + cut.read) - number * above
     return not (later[1:] & (cut.written[1:] > BEFORE) & (cut.written[1:] <= until[:-1])).any()
 
 
 def meet(one: LiveRanges, others: LiveRanges) -> bool:
-    """Whether any of others meets one of these, which are at one place, each over when the next one begins."""
+    """Return whether any of `others` overlaps one of these ranges, which share one place and end before the next
+    begins.
+    """
     if not len(one.at):
         return False
     near = (others.at < one.end[0]) & (others.end > one.at[0])
@@ -90,7 +93,7 @@ def meet(one: LiveRanges, others: LiveRanges) -> bool:
 
 
 def leave(arena: TaggedArena, cut: LiveRanges, private: Sequence[LiveRanges]) -> None:
-    """Leaves in the arena, for each byte, what was written there last: by pieces, and by buffers of one place each."""
+    """Leave the tag of the last write to each byte in the arena, for pieces and for buffers of one place each."""
     last = cut.of(np.append(cut.at[1:] != cut.at[:-1], True)[: len(cut.at)] & (cut.written > BEFORE))
     counts = last.end - last.at
     where = np.arange(int(counts.sum())) - np.repeat(np.cumsum(counts) - counts - last.at, counts)

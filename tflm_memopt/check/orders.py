@@ -1,6 +1,6 @@
-"""In which order kernels read and write, as the executor has them: written anew (checker.py), by their names.
+"""The read and write order of the executor's kernels, by kernel name; written independently of the planner.
 
-A kernel that is not named here writes first, whatever the planner knows of it.
+A kernel that is not named here writes first, whatever the planner assumes.
 """
 
 from __future__ import annotations
@@ -12,16 +12,16 @@ ELEMENT_BY_ELEMENT = frozenset({
     "ADD", "ADD_S16", "LEAKY_RELU_S16", "LOOKUP", "MAXIMUM", "MINIMUM", "MUL", "NARROW", "PRELU", "QUANTIZE",
     "QUANTIZE_S16", "RESCALE_S16", "SQUARED_DIFFERENCE", "SUB", "SUB_S16",
 })  # fmt: skip
-"""They read an element, and write one that is no longer where it was."""
+"""Kernels that read each element before they write over it."""
 PIXEL_BY_PIXEL = frozenset({"CONV"})
-"""They write the last byte of a firing when they have read everything."""
+"""Kernels that write a firing's last byte after all reads."""
 
 
 def reads_first(op: RowOp) -> bool:
-    """Whether each byte is read before another one is written there, of an input that is as large as the output."""
+    """Return whether each byte of an input at least as large as the output is read before its place is written."""
     return op.kind.name in ELEMENT_BY_ELEMENT and any(rows.nbytes >= op.writes.nbytes for rows in op.reads)
 
 
 def ends_last(op: RowOp) -> bool:
-    """Whether the last byte is written behind all that is read; packed kernels, and two cores, go otherwise."""
+    """Return whether the last byte is written after all reads, which does not hold for packed kernels and two cores."""
     return op.kind.name in PIXEL_BY_PIXEL and op.packing is Packing.NONE and not op.second

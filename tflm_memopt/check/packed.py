@@ -1,6 +1,6 @@
-"""What the checker knows of packed kernels: the scratch that one firing writes (custom_ops/src/tmo_check_packed.c).
+"""The checker's knowledge of packed kernels: the scratch that one firing writes (custom_ops/src/tmo_check_packed.c).
 
-Naive, and written anew (checker.py).
+The code shares nothing with the planner.
 """
 
 from __future__ import annotations
@@ -11,9 +11,12 @@ from tflm_memopt.plan.plan import Stage
 
 
 def kernel_scratch(stage: Stage, op: RowOp, columns: int) -> int:
-    """Bytes. Of a depthwise convolution a pixel; of others the values under the windows of up to 4 columns (5 are 3 and
-    2) as int16, or as bytes of 2 for Helium and of 4 for RISC-V's vectors, 1,728 B at the most, or 4,608 B of two
-    columns or one; but nothing where single pixels become others, any channels or 8 or 16 at a time.
+    """Return the bytes of scratch of one firing.
+
+    A depthwise convolution needs one pixel. Others need the values under the windows of up to 4 columns (5 are split
+    into 3 and 2) as int16, or as bytes of 2 columns for Helium and 4 for RISC-V vectors: at most 1,728 B, or 4,608 B
+    for one or two columns. They need none if single pixels become others, with any channels or with a multiple of 8 or
+    16.
     """
     if op.packing in (Packing.NONE, Packing.DSP_ADD, Packing.DSP_DENSE) or stage.iterative or stage.walk.groups > 1:
         return 0
@@ -37,7 +40,7 @@ def kernel_scratch(stage: Stage, op: RowOp, columns: int) -> int:
 
 
 def _most(nbytes: int, most: int) -> int:
-    """Bytes of up to so many pixels, of which each takes so many."""
+    """Return the scratch for up to `most` pixels of `nbytes` each."""
     pixels = 1
     while pixels < most and (pixels + 1) * nbytes <= (4608 if pixels == 1 else 1728):
         pixels += 1

@@ -1,6 +1,6 @@
-"""The checker's view of a tiled block: where the pixels of its tensors live.
+"""The checker's view of where the pixels of a tiled group's tensors are located.
 
-Naive, and written anew (checker.py).
+The code shares nothing with the planner.
 """
 
 from __future__ import annotations
@@ -31,36 +31,36 @@ class Cells(NamedTuple):
 
 @dataclass(frozen=True)
 class Place:
-    """Where a tensor is for an operator of the block."""
+    """Location of a tensor for an operator of the group."""
 
     arena: TaggedArena
     tensor: TensorId
     seen: Rows
     maker: StageWalk | None
-    """In the block."""
+    """The operator of the group that makes the tensor, or None."""
     moves: bool
-    """It is the input that is not in the arena as a whole."""
+    """The tensor is the input that is not whole in the arena."""
     turned: bool
-    """The block counts rows and columns of whole tensors from the last to the first."""
+    """The group counts rows and columns of whole tensors in reverse."""
     _cells: dict[int, Cells] = field(default_factory=dict)
 
     @cached_property
     def inside(self) -> bool:
-        """In lanes."""
+        """Whether the tensor is in a rolling buffer."""
         return (Role.RING, self.tensor) in self.arena.home
 
     @cached_property
     def in_strips(self) -> bool:
-        """Whether rows are made again, strip by strip."""
+        """Whether rows are recomputed for each stripe."""
         return self.inside and self.maker is not None and self.maker.makes_again
 
     def pixels(self, y: Ints, x: Ints) -> Ints:
-        """Which pixels of the tensor they are that the block calls so."""
+        """Return the numbers of the tensor's pixels for the group's coordinates."""
         w, last = self.seen.w, self.seen.h * self.seen.w - 1
         return last - y * w - x if self.turned else y * w + x
 
     def at(self, strip: Ints | int, y: Ints, x: Ints) -> Ints:
-        """Addresses of pixels, in a strip where rows are made again; -1: in no lane."""
+        """Return the addresses of pixels, in a stripe if rows are recomputed; -1 for pixels that are not kept."""
         maker, seen = self.maker, self.seen
         if maker is None or not self.inside:
             return self.arena.at(Role.TENSOR, self.tensor, seen.nbytes)[1] + self.pixels(y, x) * seen.c
@@ -82,11 +82,11 @@ class Place:
         return at
 
     def marks(self, y: Ints, x: Ints, at: Ints, first: Ints | int = 0) -> Ints:
-        """Marks of pixels' bytes from channel `first` on, when they live from `at` on."""
+        """Return marks of pixels' bytes from channel `first` on, located from `at` on."""
         return self.arena.mark(self.tensor, self.pixels(y, x) * self.seen.c + first, at)
 
     def cells(self, strip: int) -> Cells:
-        """The pixels of a strip; where no rows are made again, all strips have those of strip 0."""
+        """Return the pixels of a stripe. If no rows are recomputed, all stripes share those of stripe 0."""
         if strip not in self._cells:
             y, x = np.arange(self.seen.h, dtype=np.int64)[:, None], np.arange(self.seen.w, dtype=np.int64)
             at = self.at(strip, y, x)
@@ -105,14 +105,14 @@ class Place:
 
 @dataclass(frozen=True)
 class Places:
-    """Where the tensors of a block live, by operator."""
+    """Locations of a group's tensors, by operator."""
 
     inputs: Mapping[int, tuple[Place, ...]]
     output: Mapping[int, Place]
 
 
 def places(arena: TaggedArena, frame: FrameReplay, steps: Mapping[int, StageWalk]) -> Places:
-    """Where they are for the operators of a block."""
+    """Return the locations for the operators of a group."""
     maker = {step.op.output: step for step in steps.values()}
 
     def place(tensor: TensorId, seen: Rows, *, turned: bool) -> Place:
@@ -130,16 +130,18 @@ def places(arena: TaggedArena, frame: FrameReplay, steps: Mapping[int, StageWalk
 
 
 def check_lanes(arena: TaggedArena, step: StageWalk) -> None:
-    """The lanes hold a strip's rows, and fill their buffer."""
+    """Check that the rolling buffer holds a stripe's rows and has exactly their size."""
     tensor = step.op.output
     if (Role.RING, tensor) not in arena.home:
         return
     buffer, _ = arena.at(Role.RING, tensor)
     rows = 1 if step.stage.iterative else step.walk.rows
     if [lane for lane in buffer.lanes if lane.depth < 1] or sum(lane.rows for lane in buffer.lanes) != rows:
-        raise PlanError(f"ring of tensor {tensor}: its lanes are not the {rows} rows of a strip", code="plan_lane_rows")
+        raise PlanError(
+            f"rolling buffer of tensor {tensor}: it does not hold the {rows} rows of a stripe", code="plan_lane_rows"
+        )
     nbytes = sum(lane.depth for lane in buffer.lanes) * step.pixel_bytes
     if nbytes != buffer.nbytes:
         raise PlanError(
-            f"ring of tensor {tensor}: its lanes take {nbytes} bytes, not {buffer.nbytes}", code="plan_lane_bytes"
+            f"rolling buffer of tensor {tensor}: it needs {nbytes} bytes, not {buffer.nbytes}", code="plan_lane_bytes"
         )

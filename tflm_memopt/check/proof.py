@@ -1,7 +1,7 @@
-"""The checker's proof that a tiled block loses no byte: of all its firings at once (lives.py).
+"""The checker's proof that a tiled group loses no byte, for all its firings at once (lives.py).
 
-What is not proved so need not be wrong: the replay decides, firing by firing, and says where (tiles.py). Naive,
-and written anew (checker.py).
+A group without proof need not be wrong: the replay then decides firing by firing and names the place (tiles.py). The
+code shares nothing with the planner.
 """
 
 from __future__ import annotations
@@ -38,18 +38,19 @@ from tflm_memopt.plan.plan import Block, Role
 
 @dataclass(frozen=True, slots=True)
 class Fired:
-    """The firings of an operator, in order."""
+    """The firings of an operator in order."""
 
     units: Ints
     turns: Ints
-    """Which firings of the block they are."""
+    """Numbers of the group's firings."""
     moments: Ints
-    """When they begin."""
+    """Times at which they begin."""
 
 
 def proved(arena: TaggedArena, number: int, block: Block, ops: Mapping[int, RowOp], frame: FrameReplay) -> bool:
-    """Whether block `number` finds each byte that it reads, and does what the plan says of it. Then arena and frame
-    are as it leaves them; else as they were.
+    """Return whether group `number` finds each byte that it reads and does what the plan says.
+
+    If so, arena and frame are as the group leaves them; otherwise they are unchanged.
     """
     try:
         _Proof(arena, number, block, ops, frame).run()
@@ -59,7 +60,7 @@ def proved(arena: TaggedArena, number: int, block: Block, ops: Mapping[int, RowO
 
 
 class _Proof:
-    """The proof of one tiled block."""
+    """The proof of one tiled group."""
 
     def __init__(
         self, arena: TaggedArena, number: int, block: Block, ops: Mapping[int, RowOp], frame: FrameReplay
@@ -71,7 +72,7 @@ class _Proof:
         self.found: dict[tuple[TensorId, Rows], _Pixels] = {}
 
     def run(self) -> None:
-        """Raises Unproved, or PlanError."""
+        """Prove the group. Raises Unproved or PlanError."""
         for step in self.steps.values():
             check_lanes(self.arena, step)
             check_walk(step)
@@ -96,7 +97,7 @@ class _Proof:
         self.frame.pushed = rows.pushed
 
     def _turns(self) -> dict[int, tuple[Ints, Ints]]:
-        """By operator: the units that fire, and when each has its turn."""
+        """Return, by operator, the units that fire and their turns."""
         units: dict[int, list[int]] = {key: [] for key in self.steps}
         turns: dict[int, list[int]] = {key: [] for key in self.steps}
         for turn, step in enumerate(firings(self.number, self.block, self.steps)):
@@ -112,7 +113,7 @@ class _Proof:
         demand(sum(step.macs for step in self.steps.values()) == self.block.macs)
 
     def _frame_needs(self, turns: Mapping[int, tuple[Ints, Ints]]) -> Iterator[tuple[Ints, Ints]]:
-        """Turns that wait for rows of an input outside of the arena, and for how many of them."""
+        """Yield the turns that wait for rows of an input outside the arena, and the number of rows."""
         for key, step in self.steps.items():
             for k, place in enumerate(self.places.inputs[key]):
                 if place.moves:
@@ -139,7 +140,7 @@ class _Proof:
             pixels.read_by(step, k, fired.units, moments)
 
     def _pixels(self, rows: FrameRows) -> LiveRanges:
-        """Live ranges of the pixels of all tensors."""
+        """Return the live ranges of the pixels of all tensors."""
         found = [rows.lives(self.arena)]
         for pixels in self.found.values():
             before = pixels.before()
@@ -152,8 +153,8 @@ class _Proof:
         return lives
 
     def _private(self, fired: Mapping[int, Fired]) -> Iterator[LiveRanges]:
-        """What the block keeps for itself: counters, scratch, sums. Each at one place, in order, each over when the
-        next one begins.
+        """Yield the group's private live ranges: counters, scratch and sums. Each has one place, and each ends before
+        the next begins.
         """
         every = max((int(f.moments[-1]) for f in fired.values() if len(f.moments)), default=BEFORE) + MOMENTS
         yield self._kept(Role.COUNTERS, self.number, 8 * len(self.steps), np.array([1]), np.array([every]))
@@ -184,14 +185,14 @@ class _Proof:
 
 
 class _Pixels:
-    """Moments at which each pixel of a tensor is written and last read, by strip and group where it is made so."""
+    """Times of the writes and last reads of a tensor's pixels, by stripe and channel group if they are computed so."""
 
     def __init__(self, place: Place) -> None:
         maker, seen = place.maker, place.seen
         self.place = place
         self._groups = maker.walk.groups if maker and maker.splits else 1
         self._lo = maker.lo if maker and maker.makes_again else None
-        """Where each strip begins, if its pixels are its own."""
+        """First row of each stripe if stripes have their own pixels, or None."""
         strips, self._rows = (
             (1, seen.h) if maker is None or self._lo is None else (len(self._lo), int(maker.made.max(initial=0)))
         )
@@ -199,14 +200,14 @@ class _Pixels:
         self._read = self._written.copy()
 
     def _index(self, strip: Ints, group: Ints, y: Ints, x: Ints) -> Ints:
-        """Positions of pixels in the arrays of moments."""
+        """Return the positions of pixels in the arrays of times."""
         layer = group if self._groups > 1 else 0 * group
         if self._lo is not None:
             layer, y = layer + strip * self._groups, y - self._lo[strip]
         return (layer * self._rows + y) * self.place.seen.w + x
 
     def write(self, step: StageWalk, fired: Fired) -> None:
-        """Its maker's firings."""
+        """Record the writes of the tensor's maker."""
         units, moments = fired.units, fired.moments + (LATE if step.in_place else EARLY)
         if step.stage.iterative:  # the last unit makes all pixels
             last = np.flatnonzero(units == len(step) - 1)
@@ -224,7 +225,7 @@ class _Pixels:
         self._written[self._index(*self._made)] = moments[of]
 
     def read_by(self, step: StageWalk, k: int, units: Ints, moments: Ints) -> None:
-        """Input k of an operator; what is made in the block must be there by then."""
+        """Record an operator's reads of input k. Pixels that the group makes must exist by then."""
         reads = step.windows[k].some[units]
         units, moments = units[reads], moments[reads]
         window, strip, group = step.windows[k].of(units), step.strip[units], step.group[units]
@@ -242,7 +243,7 @@ class _Pixels:
                 np.maximum.at(self._read, index, moment)
 
     def before(self) -> LiveRanges:
-        """Live ranges of the pixels that are read, and were there when the block began."""
+        """Return the live ranges of pixels that were there when the group began."""
         y, x = np.divmod(np.flatnonzero(self._read), self.place.seen.w)
         at = self.place.at(0, y, x)
         return LiveRanges(
@@ -250,7 +251,7 @@ class _Pixels:
         )
 
     def lives(self, step: StageWalk) -> list[LiveRanges]:
-        """Live ranges of the pixels that the block makes."""
+        """Return the live ranges of the pixels that the group makes."""
         strip, group, y, x = self._made
         index = self._index(*self._made)
         first = group * step.pixel_bytes if step.splits else 0 * y
@@ -261,7 +262,7 @@ class _Pixels:
         written, marks = self._written[index], self.place.marks(y, x, at, first)
         if not step.ends_late:
             return [LiveRanges(at, at + nbytes, written, np.maximum(written, self._read[index]), marks)]
-        late = written - EARLY + LAST  # a firing goes on until then
+        late = written - EARLY + LAST  # a firing lasts until then
         read, end = np.maximum(late, self._read[index]), at + nbytes
         ends = self._ends
         return [
@@ -271,7 +272,7 @@ class _Pixels:
 
 
 def in_order(step: StageWalk, output: Place, k: int, place: Place, units: Ints) -> bool:
-    """Whether pixel after pixel, front to back, each byte of input k is read before its place is written."""
+    """Return whether each byte of input k is read before its place is written, pixel after pixel from front to back."""
     window, strip = step.windows[k].of(units), step.strip[units]
     made, read = step.x1[units] - step.x0[units], window.right - window.left
     demand((window.bottom == window.top + 1).all() and ((read == made) | (read == 1)).all())

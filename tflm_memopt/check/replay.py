@@ -1,6 +1,6 @@
-"""The checker's replay of a block, firing by firing, as tmo_run() does it: what row blocks and tiled blocks share.
+"""The checker's replay of a group, firing by firing, as tmo_run() executes it; shared by row-wise and tiled groups.
 
-Naive, and written anew (checker.py).
+The code shares nothing with the planner.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ class Output(NamedTuple):
     """What a firing writes."""
 
     last: int
-    """The address of its last byte; -1: it writes none."""
+    """Address of the last byte, or -1 if nothing is written."""
     write: Callable[[], None]
 
 
@@ -29,10 +29,10 @@ NO_OUTPUT = Output(-1, lambda: None)
 
 
 class BlockReplay(ABC):
-    """The replay of one block. Its subclasses know where rows, or pixels, live."""
+    """The replay of one group. Subclasses know the locations of rows or pixels."""
 
     counter_bytes: int
-    """Bytes that count the firings of one operator."""
+    """Bytes of the counter of one operator."""
 
     def __init__(
         self,
@@ -43,29 +43,31 @@ class BlockReplay(ABC):
         frame: FrameReplay,
         fired: Callable[[], None] = lambda: None,
     ) -> None:
-        """fired: told after each firing."""
+        """fired: called after each firing."""
         self.arena, self.number, self.block, self.frame, self.tell = arena, number, block, frame, fired
         self.steps = steps_of(block, ops)
         self.fired = 0
 
     @abstractmethod
     def _output(self, step: StageWalk) -> Output:
-        """What the operator's next firing writes."""
+        """Return what the operator's next firing writes."""
 
     @abstractmethod
     def _read(self, step: StageWalk) -> None:
-        """Reads what the operator's next firing reads."""
+        """Replay the reads of the operator's next firing."""
 
     @abstractmethod
     def _in_order(self, step: StageWalk) -> None:
-        """Raises PlanError unless, front to back, each byte is read before its place is written."""
+        """Raise PlanError unless each byte is read before its place is written, from front to back."""
 
     @abstractmethod
     def _taken_in(self, step: StageWalk, k: int, rows: range) -> int:
-        """Bytes of input k, outside of the arena, that become int8 at once when a firing reads these rows."""
+        """Return the bytes of input k outside the arena that are converted to int8 at once when a firing reads these
+        rows.
+        """
 
     def run(self) -> None:
-        """Raises PlanError, unless the block finds each byte that it reads, and does what the plan says of it."""
+        """Replay the group. Raises PlanError unless it finds each byte that it reads and does what the plan says."""
         self.arena.write_private(Role.COUNTERS, self.number, self.counter_bytes * len(self.steps))
         for step in self.steps.values():
             check_walk(step)
@@ -77,7 +79,7 @@ class BlockReplay(ABC):
                 f"block {self.number} fires {self.fired} times, the plan says {self.block.firings}",
                 code="plan_firings",
             )
-        # nobody writes them a second time: what was overwritten meanwhile is seen now
+        # they are written once, so a later overwrite is found now
         self.arena.read_private(Role.COUNTERS, self.number, f"block {self.number}")
         macs = sum(step.macs for step in self.steps.values())
         if macs != self.block.macs:
@@ -110,7 +112,7 @@ class BlockReplay(ABC):
         self.fired += 1
 
     def _take_frame(self, step: StageWalk) -> int:
-        """Waits for rows that are pushed; bytes of the pixels of one window that are made int8."""
+        """Wait for pushed rows; return the bytes of one window's pixels that are converted to int8."""
         nbytes = 0
         for k, (rows, columns) in enumerate(step.reads()):
             if self.frame.is_frame(step.op.inputs[k]) and rows and columns:

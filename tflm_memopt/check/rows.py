@@ -1,6 +1,6 @@
-"""The checker's replay of a row block: each firing reads whole rows and writes one, or adds one to sums.
+"""The checker's replay of a row-wise group: each firing reads whole rows and writes one row, or adds one to sums.
 
-Naive, and written anew (checker.py).
+The code shares nothing with the planner.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from tflm_memopt.plan.plan import Block
 
 
 class RowReplay(BlockReplay):
-    """One row block. Only such blocks have to do with states, with other devices, and with a second core."""
+    """Replays one row-wise group. Only such groups use states, other devices or a second core."""
 
     counter_bytes = 2
 
@@ -34,7 +34,7 @@ class RowReplay(BlockReplay):
         states: StateReplay,
         cores: CoresReplay,
     ) -> None:
-        """states, cores: told of each firing."""
+        """states, cores: called for each firing."""
         super().__init__(arena, number, block, ops, frame, fired)
         self.states, self.cores = states, cores
 
@@ -66,13 +66,13 @@ class RowReplay(BlockReplay):
                     self.arena.read_run(tensor, at, row * seen.row_bytes, seen.row_bytes, step)
 
     def _taken_in(self, step: StageWalk, k: int, rows: range) -> int:
-        """As said there: those of all rows under a window."""
+        """Return the bytes of all rows under a window (see the base class)."""
         taps = rows[:: step.op.window.dilation_h] if k == 0 else rows
         return len(taps) * step.op.reads[k].row_bytes
 
     def _in_order(self, step: StageWalk) -> None:
-        """As said there: no output may start inside an input row, nor touch one that is read again for the next
-        pixel.
+        """Check the in-place order (see the base class): no output may start inside an input row, nor touch a row that
+        is read again for the next pixel.
         """
         op, row, nbytes = step.op, step.done, step.op.writes.row_bytes
         to = self.arena.span(op.output, row, nbytes)
@@ -85,6 +85,6 @@ class RowReplay(BlockReplay):
                 continue
             if at < to < at + long or (long < nbytes and to <= at < to + nbytes):
                 raise PlanError(
-                    f"{step}: the output starts {to - at} bytes behind the start of tensor {tensor} that it replaces",
+                    f"{step}: the output starts {to - at} bytes after the start of tensor {tensor} that it replaces",
                     code="plan_in_place",
                 )

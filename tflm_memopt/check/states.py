@@ -1,9 +1,9 @@
-"""The checker's replay of what outlives an inference: rings of rows, each by itself.
+"""The checker's replay of data that outlives an inference: rolling buffers of rows, each by itself.
 
-An inference reads rows of a ring and writes others, in the same order each time; only the slot of its oldest row is
-another one. So each ring is replayed alone, from its start and from a reset on, for two turns: by then it has stood at
-every slot twice, with all its rows in it, and goes on as it did. Nothing depends on when several rings stand as they
-did at first. Naive, and written anew (checker.py).
+Every inference reads rows of a rolling buffer and writes others in the same order; only the slot of the oldest row
+changes. So each buffer is replayed alone, from its start and after a reset, for two turns: by then it has been at every
+slot twice with all its rows, and repeats itself. Several buffers do not affect each other. The code shares nothing with
+the planner.
 """
 
 from __future__ import annotations
@@ -20,24 +20,24 @@ from tflm_memopt.plan.plan import WINDOW, Block, PlacedState, Plan
 from tflm_memopt.rowgraph.graph import RowGraph
 
 INDEX_BYTES = 2
-"""Bytes in front, for each ring: where its oldest row is."""
+"""Bytes before each rolling buffer that hold the index of its oldest row."""
 TURNS = 2
 FILL = None
-"""In a slot: no row, but what the ring is filled with."""
+"""Content of a slot that holds the fill value, not a row."""
 
 
 class _Event(NamedTuple):
-    """Something that an inference does with a ring."""
+    """One access of an inference to a rolling buffer."""
 
     who: str
     row: int
-    """The first of those that are new in this inference is 0; older ones are negative."""
+    """Number of the row: the first new row of this inference is 0, and older rows are negative."""
     slot: int | None = None
-    """Where the row is written to, counted from the oldest slot; None: it is read."""
+    """Slot to which the row is written, counted from the oldest slot, or None for a read."""
 
 
 class StateReplay:
-    """What one inference does with each ring, in order."""
+    """The accesses of one inference to each rolling buffer, in order."""
 
     def __init__(self, plan: Plan, graph: RowGraph) -> None:
         self._ops = tuple(graph.ops.values())
@@ -45,18 +45,18 @@ class StateReplay:
         self.new = {
             r.tensor: op.reads[0].h if op.keeps else op.writes.h for op in graph.ops.values() for r in _written(op)
         }
-        """New rows of each inference."""
+        """Number of new rows of each inference."""
         self._homes = [{ring.tensor for i in region.ops for ring in _written(graph.ops[i])} for region in graph.regions]
-        """The states of each region, which are in one buffer."""
+        """The states of each region, which share one buffer."""
         self._in_place = {ring.tensor for op in graph.ops.values() for ring in op.updates}
         self.plan = plan
         self.window = graph.window.inferences if graph.window else 0
         self._events: dict[int, list[_Event]] = {tensor: [] for tensor in self.rings}
         self.crossed: list[RowCrosses] = []
-        """Rows that went to other devices, and came from them."""
+        """Rows that were sent to other devices or received from them."""
 
     def fires(self, op: RowOp, y: int, who: object) -> None:
-        """Firing y of an operator of a row block."""
+        """Record firing y of an operator of a row-wise group."""
         if op.crossing is not None:
             self.crossed.append(RowCrosses(op.crossing, op.sends, y, op.reads[0].row_bytes))
         for tensor, row in self._read(op, y):
@@ -68,17 +68,17 @@ class StateReplay:
             self._events[ring.tensor] += [_Event(str(who), y - 1), _Event(str(who), y, slot=y)]
 
     def enter(self, block: Block, ops: Mapping[int, RowOp]) -> None:
-        """Raises PlanError unless the executor runs what has to do with states in such a block."""
+        """Raise PlanError unless the executor supports states in such a group."""
         for op in (ops[stage.op] for stage in block.stages):
             touches = op.older is not None or bool(_written(op)) or not self.rings.keys().isdisjoint(op.inputs)
             if touches and (block.strips or block.turned):
                 raise PlanError(
-                    f"{op.name} has to do with a state: it runs row by row, from the first to the last",
+                    f"{op.name} uses a state, so it must run row by row in forward order",
                     code="plan_state_block",
                 )
             if op.crossing is not None and (block.strips or block.turned):
                 raise PlanError(
-                    f"{op.name} exchanges rows with another device: it runs row by row, from the first to the last",
+                    f"{op.name} exchanges rows with another device, so it must run row by row in forward order",
                     code="plan_crossing_block",
                 )
 
@@ -86,7 +86,7 @@ class StateReplay:
         return tensor in self.rings
 
     def _read(self, op: RowOp, y: int) -> Iterator[tuple[int, int]]:
-        """Rows of rings that a firing reads: the ring's tensor, and the row."""
+        """Yield tensor and row of the rolling buffers' rows that a firing reads."""
         for k, tensor in enumerate(op.inputs):
             if tensor in self.rings and tensor not in {ring.tensor for ring in op.updates}:
                 ring, size = self.rings[tensor].rows, op.reads[k].row_bytes
@@ -101,34 +101,36 @@ class StateReplay:
                     yield op.older, row
 
     def check(self) -> None:
-        """Raises PlanError where a ring does not hold what is read of it."""
+        """Raise PlanError if a rolling buffer does not hold the rows that are read."""
         placed = {state.tensor: state for state in self.plan.states}
         self._check_window(placed.pop(WINDOW, None))
         if placed.keys() != self.rings.keys() or len(placed) + (self.window > 0) != len(self.plan.states):
-            raise PlanError(f"the plan has states {sorted(placed)}, the graph {sorted(self.rings)}", code="plan_states")
+            raise PlanError(
+                f"the plan has states {sorted(placed)}, but the graph has {sorted(self.rings)}", code="plan_states"
+            )
         self._check_bytes()
         check_sums(self._ops)
         for tensor, state in placed.items():
             ring = self.rings[tensor]
             if (state.row_bytes, state.fill) != (ring.rows.row_bytes, ring.fill):
                 raise PlanError(
-                    f"state {tensor}: rows of {state.row_bytes} bytes that begin as {state.fill}, the graph has "
+                    f"state {tensor}: rows of {state.row_bytes} bytes initially {state.fill}, but the graph has "
                     f"{ring.rows.row_bytes} and {ring.fill}",
                     code="plan_state_fill",
                 )
             if tensor in self._in_place and state.depth != 1:
-                raise PlanError(f"state {tensor} is made anew in its place: it has one row", code="plan_state_place")
+                raise PlanError(f"state {tensor} is updated in place and must have one row", code="plan_state_place")
             self._check_ring(state)
 
     def _check_window(self, state: PlacedState | None) -> None:
-        """Before the window is full, no output counts."""
+        """Check when the window is full; before that, outputs are invalid."""
         if (state.depth if state else 0) != self.window:
             raise PlanError(
                 f"the window is full after {self.window} inferences, not as {state} has it", code="plan_window"
             )
 
     def _check_bytes(self) -> None:
-        """The bytes of each are its own for good."""
+        """Check that the bytes of the states are disjoint."""
         last = [home for home in self._homes if home][-1:]  # counts the window
         for home in self._homes:
             own = home | {WINDOW} if self.window and home in last else home
@@ -139,12 +141,14 @@ class StateReplay:
                 end = state.offset + state.nbytes
 
     def _check_ring(self, state: PlacedState) -> None:
-        """A reset, at whatever slot, is a start: the ring is filled again, and its oldest slot is the first."""
+        """Replay from a reset at any slot, which is a start: the buffer is refilled, and its oldest slot
+        is the first.
+        """
         turn = state.depth // gcd(state.depth, state.advance)
         self._run(state, [FILL] * state.depth, TURNS * turn + 1)
 
     def _run(self, state: PlacedState, slots: list[int | None], steps: int) -> None:
-        """Some inferences after a start or a reset: from then on, rows are counted."""
+        """Replay some inferences after a start or a reset, counting rows from then on."""
         new = self.new[state.tensor]
         for step in range(steps):
             oldest = step * state.advance % state.depth
@@ -163,5 +167,5 @@ class StateReplay:
 
 
 def _written(op: RowOp) -> tuple[StateRing, ...]:
-    """States that an operator writes: its output's rows go there, or each firing makes them anew."""
+    """Return the states that an operator writes: by keeping its output's rows, or by updating them in each firing."""
     return (op.keeps, *op.updates) if op.keeps else op.updates

@@ -1,7 +1,7 @@
-"""The checker's replay of a tiled block: each firing reads and writes pixels.
+"""The checker's replay of a tiled group: each firing reads and writes pixels.
 
-Naive, and written anew (checker.py). What lives in the block at the same time is proved to be apart all at once
-(lives.py), much faster; this says what is wrong, and where, and decides what is not proved so.
+The proof of all firings at once (lives.py) is much faster; this replay names the fault and its place, and decides if
+there is no proof. The code shares nothing with the planner.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from tflm_memopt.errors import PlanError
 
 
 class _RowPixels(NamedTuple):
-    """Pixels of a row: their addresses, their marks, and how many bytes of each."""
+    """Pixels of a row: addresses, marks, and bytes per pixel."""
 
     at: Ints
     marks: Ints
@@ -27,13 +27,13 @@ class _RowPixels(NamedTuple):
 
 
 class TiledReplay(BlockReplay):
-    """One tiled block."""
+    """Replays one tiled group."""
 
     counter_bytes = 8
 
     @cached_property
     def places(self) -> Places:
-        """Where its tensors live."""
+        """Locations of the group's tensors."""
         return places(self.arena, self.frame, self.steps)
 
     def run(self) -> None:
@@ -47,11 +47,11 @@ class TiledReplay(BlockReplay):
         return Output(last, lambda: self.arena.write_pixels(*made))
 
     def _taken_in(self, step: StageWalk, k: int, rows: range) -> int:
-        """As said there: those of one window."""
+        """Return the bytes of one window (see the base class)."""
         return step.window_bytes(k)
 
     def _made(self, step: StageWalk, unit: Unit) -> _RowPixels:
-        """What a unit writes: none where it only adds to sums."""
+        """Return the pixels that a unit writes, none if it only adds to sums."""
         op, place = step.op, self.places.output[step.stage.op]
         y, columns, first, nbytes = unit.row, range(unit.x0, unit.x1), 0, op.writes.c
         if step.stage.iterative:
@@ -76,14 +76,14 @@ class TiledReplay(BlockReplay):
             self.arena.read_pixels(place.tensor, at, marks, nbytes, step)
 
     def _in_order(self, step: StageWalk) -> None:
-        """As said there: pixel after pixel."""
+        """Check the in-place order (see the base class), pixel after pixel."""
         unit, nbytes = step.unit, step.op.writes.c
         columns = range(unit.x0, unit.x1)
         to = self._addresses(self.places.output[step.stage.op], unit, range(unit.row, unit.row + 1), columns)
         for place, (rows, read) in zip(self.places.inputs[step.stage.op], step.reads(), strict=True):
             seen = place.seen
             at = self._addresses(place, unit, rows, read)
-            at = at * len(to) if len(read) < len(columns) else at  # one pixel for all
+            at = at * len(to) if len(read) < len(columns) else at  # one pixel is broadcast
             for i, out in enumerate(to if at else ()):
                 inside = at[i] < out < at[i] + seen.c or (seen.c < nbytes and out <= at[i] < out + nbytes)
                 if inside or any(out < later + seen.c and later < out + nbytes for later in at[i + 1 :]):
@@ -97,21 +97,24 @@ class TiledReplay(BlockReplay):
         return addresses
 
     def _pixels(self, place: Place, strip: int, rows: range, columns: range, first: int = 0) -> tuple[Ints, Ints]:
-        """Addresses and marks of the pixels of these rows and columns, from a channel on; none outside of the arena."""
+        """Return addresses and marks of pixels in these rows and columns from a channel on; none for pixels outside the
+        arena.
+        """
         if place.moves:
             return self._frame_pixels(place, rows, columns)
         there, at, marks = place.cells(strip if place.in_strips else 0)
         if rows and (rows.start < there.start or rows.stop > there.stop):
             raise PlanError(
-                f"tensor {place.tensor}: no lane has rows {rows[0]}..{rows[-1]} of strip {strip}", code="plan_lane_row"
+                f"tensor {place.tensor}: rows {rows[0]}..{rows[-1]} of stripe {strip} are not kept",
+                code="plan_lane_row",
             )
         window = slice(rows.start, rows.stop), slice(columns.start, columns.stop)
-        if first and place.inside:  # a lane holds the channels of one group
+        if first and place.inside:  # the buffer holds the channels of one group
             return at[window], marks[window] + first
         return at[window] + first if first else at[window], marks[window]
 
     def _frame_pixels(self, place: Place, rows: range, columns: range) -> tuple[Ints, Ints]:
-        """Addresses and marks of pixels of a streamed input, for the rows that are in the arena now."""
+        """Return addresses and marks of pixels of a streamed input, for the rows currently in the arena."""
         found = [(row, start) for row in rows if (start := self.frame.address(row)) is not None]
         y, starts = np.array(found, np.int64).reshape(-1, 2).T[..., None]
         x = np.arange(columns.start, columns.stop)

@@ -1,9 +1,8 @@
-"""The check of devices that run one network together: what is sent is what is received, and nobody waits for ever.
+"""The checker for devices that run one network together: sent rows equal received rows, and there is no deadlock.
 
-Every device's plan is replayed alone (checker.py), which gives the rows that it sends and receives, in order. A line
-between two devices keeps the order of what goes through it: so both ends must name the same rows one after the other.
-Then all devices run at once, each as far as it can, over lines with room for so many bytes; a device that sends waits
-for room, one that receives for the row.
+Every device's plan is replayed alone (checker.py), which gives the rows that it sends and receives in order. A link
+keeps the order of its messages, so both ends must name the same rows in the same order. Then all devices are simulated
+together over links of limited capacity: a sender waits for space, and a receiver for its row.
 """
 
 from __future__ import annotations
@@ -17,7 +16,7 @@ from tflm_memopt.errors import PlanError
 from tflm_memopt.ops.rowop import Crossing
 
 HEAD_BYTES = 24
-"""In a message, in front of its row: TMO_LINK_HEAD."""
+"""Bytes of a message before its row: TMO_LINK_HEAD."""
 UNLIMITED = 1 << 62
 
 
@@ -28,7 +27,7 @@ class RowCrosses(NamedTuple):
     sends: bool
     row: int
     nbytes: int
-    """The row's."""
+    """Bytes of the row."""
 
     @property
     def line(self) -> tuple[int, int]:
@@ -36,34 +35,37 @@ class RowCrosses(NamedTuple):
 
     @property
     def message(self) -> tuple[int, int, int, int]:
-        """What both ends say of it."""
+        """The identification of the message, which both ends must agree on."""
         return self.crossing.identity, self.crossing.step, self.row, self.nbytes
 
 
 @dataclass(frozen=True, slots=True)
 class Traffic:
-    """What goes over the lines in one inference, in bytes of messages."""
+    """Message bytes on the links in one inference."""
 
     sent: tuple[int, ...]
-    """By device."""
+    """Bytes sent by each device."""
     received: tuple[int, ...]
     room: int
-    """Bytes that each line has to hold: with less, devices would wait for each other."""
+    """Bytes that each link must be able to hold; with less, devices would wait for each other."""
 
 
 def check_together(devices: Sequence[Sequence[RowCrosses]]) -> Traffic:
-    """Raises PlanError where the devices, in the order of their numbers, do not fit together."""
+    """Raise PlanError unless the devices, in the order of their numbers, fit together."""
     for number, rows in enumerate(devices):
         for row in rows:
             own = row.crossing.sender if row.sends else row.crossing.receiver
             if own != number or row.line[0] == row.line[1] or not max(row.line) < len(devices):
-                raise PlanError(f"device {number} takes part in what crosses from {row.line}", code="devices_line")
+                raise PlanError(
+                    f"device {number} sends or receives on the link {row.line}, to which it does not belong",
+                    code="devices_line",
+                )
     _check_lines(devices)
     most = max((HEAD_BYTES + row.nbytes for rows in devices for row in rows), default=0)
     total = sum(HEAD_BYTES + row.nbytes for rows in devices for row in rows if row.sends)
     stuck = _stuck(devices, UNLIMITED)
     if stuck is not None:
-        raise PlanError(f"device {stuck} waits for a row that waits for it", code="devices_deadlock")
+        raise PlanError(f"deadlock: device {stuck} waits for a row that depends on it", code="devices_deadlock")
     return Traffic(_bytes(devices, sends=True), _bytes(devices, sends=False), _least_room(devices, most, total))
 
 
@@ -86,7 +88,7 @@ def _check_lines(devices: Sequence[Sequence[RowCrosses]]) -> None:
             at = min(len(sent), len(received)) if at is None else at
             raise PlanError(
                 f"from device {line[0]} to {line[1]}, message {at}: "
-                f"sent is {_said(sent, at)}, received is {_said(received, at)}",
+                f"sent {_said(sent, at)}, received {_said(received, at)}",
                 code="devices_order",
             )
 
@@ -99,7 +101,7 @@ def _said(messages: Sequence[tuple[int, ...]], at: int) -> str:
 
 
 def _least_room(devices: Sequence[Sequence[RowCrosses]], least: int, most: int) -> int:
-    """The fewest bytes with which nobody waits for ever: more never make it worse."""
+    """Return the smallest capacity without deadlock; a larger one is never worse."""
     while least < most:
         middle = (least + most) // 2
         if _stuck(devices, middle) is None:
@@ -110,7 +112,7 @@ def _least_room(devices: Sequence[Sequence[RowCrosses]], least: int, most: int) 
 
 
 def _stuck(devices: Sequence[Sequence[RowCrosses]], room: int) -> int | None:
-    """A device that cannot end, with lines of so many bytes."""
+    """Return a device that cannot finish with links of this capacity, or None."""
     held: dict[tuple[int, int], int] = defaultdict(int)
     waiting = [deque(rows) for rows in devices]
     moved = True

@@ -1,7 +1,7 @@
-"""The checker's view of a block: what each operator fires, what that reads, and who fires when.
+"""The checker's view of a group: the iterations of each operator, their reads, and their order.
 
-A row block is a tiled one whose strips are single rows, each one tile wide, and whose windows are as wide as the input.
-Naive, and written anew (checker.py).
+A row-wise group is a tiled one whose stripes are single rows of one tile, and whose windows are as wide as the input.
+The code shares nothing with the planner.
 """
 
 from __future__ import annotations
@@ -22,15 +22,15 @@ from tflm_memopt.plan.loops import iterations
 from tflm_memopt.plan.plan import Block, Stage
 
 MOMENTS = 8
-"""Moments of a firing, one after the other."""
+"""Number of consecutive times of a firing."""
 SCRATCH, SUMS, EARLY, LATE, LAST, SCRATCH_READ, SUMS_READ = range(1, MOMENTS)
-"""What happens then: scratch and sums are there; the output is written, then the input read (in place, the other way
-round); the output's last byte is written, where that comes late; scratch and sums are read back.
+"""Times of a firing: scratch and sums are written; the output is written, then the input read (the reverse in place);
+the output's late last byte is written; scratch and sums are read back.
 """
 
 
 class Unit(NamedTuple):
-    """What fires at once: pixels [x0, x1) of a row, in a strip, for a channel group."""
+    """One iteration: pixels [x0, x1) of a row, in a stripe, for a channel group."""
 
     strip: int
     group: int
@@ -40,7 +40,7 @@ class Unit(NamedTuple):
 
 
 class UnitWindows(NamedTuple):
-    """Rows [top, bottom) and columns [left, right) of an input, for each unit; they may be none."""
+    """Rows [top, bottom) and columns [left, right) of an input for each unit, possibly empty."""
 
     top: Ints
     bottom: Ints
@@ -49,7 +49,7 @@ class UnitWindows(NamedTuple):
 
     @property
     def some(self) -> NDArray[np.bool_]:
-        """Whether there is anything in them."""
+        """Whether each window is non-empty."""
         return (self.top < self.bottom) & (self.left < self.right)
 
     def of(self, units: Ints) -> UnitWindows:
@@ -57,10 +57,10 @@ class UnitWindows(NamedTuple):
 
 
 class StageWalk:
-    """An operator of a block, and how far it got."""
+    """An operator of a group, and its progress."""
 
     def __init__(self, stage: Stage, op: RowOp, strips: int, *, turned: bool) -> None:
-        """strips: those of a tiled block; 0: row by row."""
+        """strips: number of stripes of a tiled group, or 0 if it runs row by row."""
         self.stage, self.op, self.walk, self.turned = stage, op, stage.walk, turned
         self.tiled = strips > 0
         self.walked: Rows = op.reads[0] if stage.iterative else op.writes
@@ -73,12 +73,12 @@ class StageWalk:
         self.makes_again = self.walk.rows > self.walk.advance
         self._lay_out(strips or self.walked.h)
         self.done = 0
-        """The number of the unit that is next."""
+        """Number of the next unit."""
         self.pixels = 0
-        """Walked so far, those of each group."""
+        """Number of pixels processed so far, counting those of each channel group."""
 
     def _lay_out(self, strips: int) -> None:
-        """Strip after strip, group after group, tile after tile, row after row."""
+        """Enumerate the units: by stripe, channel group, tile and row."""
         w = self.walk
         ends = np.arange(strips, dtype=np.int64) * w.advance + w.end
         starts = ends - w.rows if self.makes_again else ends - w.advance
@@ -86,7 +86,7 @@ class StageWalk:
             starts[0] = 0
         self.lo, self.hi = (np.clip(edge, 0, self.walked.h) for edge in (starts, ends))
         self.made = np.maximum(self.hi - self.lo, 0)
-        """Rows [lo, hi) of each strip, and how many they are."""
+        """Rows [lo, hi) of each stripe, and their number."""
         self._tiles = len(range(0, self.walked.w, self.tile))
         counts = self.made * (self._tiles * max(0, w.groups))
         self._start = np.cumsum(counts) - counts
@@ -98,7 +98,7 @@ class StageWalk:
         self.x1 = np.minimum(self.x0 + self.tile, self.walked.w)
 
     def __len__(self) -> int:
-        """Units."""
+        """Return the number of units."""
         return len(self.row)
 
     def __str__(self) -> str:
@@ -107,7 +107,7 @@ class StageWalk:
 
     @property
     def unit(self) -> Unit:
-        """The one that is next."""
+        """The next unit."""
         return self._units[self.done]
 
     @cached_property
@@ -116,11 +116,11 @@ class StageWalk:
 
     @property
     def groups(self) -> int:
-        """Without the pass that only writes sums."""
+        """Number of channel groups, without the pass that only writes sums."""
         return self.walk.groups - self.walk.sums
 
     def count(self) -> None:
-        """The pixels that the next unit walks."""
+        """Count the pixels of the next unit."""
         unit = self.unit
         if unit.group < self.groups:
             self.pixels += unit.x1 - unit.x0
@@ -132,29 +132,29 @@ class StageWalk:
 
     @property
     def sum_bytes(self) -> int:
-        """Bytes of the int32 sums that it keeps."""
+        """Bytes of the int32 sums."""
         rows = 1 if self.stage.iterative else int((self.hi - self.lo).max(initial=0))
         return 4 * rows * self.op.writes.row_bytes // self.op.element_bytes
 
     @property
     def pixel_bytes(self) -> int:
-        """Bytes of a pixel of its output, as it is kept inside the block."""
+        """Bytes of an output pixel as kept inside the group."""
         return -(-self.op.writes.c // self.walk.groups) if self.splits else self.op.writes.c
 
     def channels(self, group: int) -> tuple[int, int]:
-        """The first one of a group that splits, and how many there are."""
+        """Return the first channel of a channel group, and the number of channels."""
         first = group * self.pixel_bytes
         return first, min(self.pixel_bytes, self.op.writes.c - first)
 
     def window_bytes(self, k: int) -> int:
-        """Bytes of one whole window of input k."""
+        """Return the bytes of one whole window of input k."""
         w, seen = self.op.window, self.op.reads[k]
         single = self.stage.iterative or k > 0
         return (1 if single else min(w.kernel_h, seen.h) * min(w.kernel_w, seen.w)) * seen.c
 
     @cached_property
     def opens(self) -> Ints:
-        """Whether each unit is the first that adds to its sums, which are those of all strips or of its own."""
+        """Whether each unit is the first to add to its sums, which belong to all stripes or to one."""
         before = self.strip if self.stage.iterative else np.append(-1, self.strip[:-1])
         first: Ints = self.strip != before
         first[:1] = True
@@ -162,9 +162,9 @@ class StageWalk:
 
     @cached_property
     def windows(self) -> Sequence[UnitWindows]:
-        """What the units read of each input."""
+        """The parts of each input that the units read."""
         found = [self._window(k) for k in range(len(self.op.inputs))]
-        if self.walk.sums:  # the last pass reads its sums only
+        if self.walk.sums:  # the last pass only reads its sums
             last = self.group == self.walk.groups - 1
             found = [w._replace(bottom=np.where(last, w.top, w.bottom)) for w in found]
         return found
@@ -180,22 +180,22 @@ class StageWalk:
         if self.op.access:
             top, extent = self.op.access[k].first(y, seen.h), self.op.access[k].extent
         else:
-            top = np.minimum(y * w.stride_h - w.pad_top, seen.h - 1)  # of a repeated one: row 0
+            top = np.minimum(y * w.stride_h - w.pad_top, seen.h - 1)  # row 0 of a broadcast input
             extent = (w.kernel_h - 1) * w.dilation_h + 1
         top, bottom = np.maximum(0, top), np.minimum(seen.h, top + extent)
         left = x0 * w.stride_w - w.pad_left
         right = (x1 - 1) * w.stride_w - w.pad_left + (w.kernel_w - 1) * w.dilation_w + 1
-        if self.op.is_binary:  # an operand of one column has no other
+        if self.op.is_binary:  # an operand of one column is broadcast
             left = np.minimum(left, seen.w - 1)
         left, right = np.maximum(0, left), np.minimum(seen.w, right)
         if not self.tiled:
             left, right = 0 * left, np.full_like(right, seen.w)
-        if self.turned:  # counted from the last to the first
+        if self.turned:  # reversed coordinates
             return UnitWindows(seen.h - bottom, seen.h - top, seen.w - right, seen.w - left)
         return UnitWindows(top, bottom, left, right)
 
     def reads(self) -> Sequence[tuple[range, range]]:
-        """Rows and columns of each input that the unit reads that is next."""
+        """Return rows and columns of each input that the next unit reads."""
         return self._reads[self.done]
 
     @cached_property
@@ -205,22 +205,23 @@ class StageWalk:
         return [*zip(*inputs, strict=True)]
 
     def skip(self, strips: int) -> None:
-        """Leaves out the rest of the next unit's strip, and strips - 1 more. There is no unit behind the last strip."""
+        """Skip the rest of the next unit's stripe and strips - 1 more. There are no units after the last stripe."""
         wanted = int(self.strip[self.done]) + strips if self.done < len(self) else len(self.made)
         there = self.makes_again and wanted < len(self.made) and self.made[wanted]
         self.done = int(self._start[wanted]) if there else len(self)
 
 
 def steps_of(block: Block, ops: Mapping[int, RowOp]) -> dict[int, StageWalk]:
-    """The steps of a block that has not begun, by operator."""
+    """Return the steps of a group at its start, by operator."""
     return {s.op: StageWalk(s, ops[s.op], block.strips, turned=block.turned) for s in block.stages}
 
 
 def firings(number: int, block: Block, steps: Mapping[int, StageWalk]) -> Iterator[StageWalk]:
-    """Who fires in block `number`, one after the other, as its loops say. Each is done when the next one is asked for.
+    """Yield the operators of group `number` in firing order as its loops define it. A firing is done at the next
+    request.
 
-    Whether its operands exist is seen from the bytes. Raises PlanError where the loops fire units that are not there,
-    or end before all rows that are wanted are made.
+    The tags of the bytes show whether operands exist. Raises PlanError if the loops fire units that do not exist, or
+    end before all required rows are made.
     """
     order = [steps[stage.op] for stage in block.stages]
     for iteration in iterations(block.loops):
@@ -245,7 +246,9 @@ def _refused(number: int, why: str) -> PlanError:
 
 
 def check_walk(step: StageWalk) -> None:
-    """Every strip goes on, and every group has channels; a row block has strips of one row."""
+    """Check that every stripe advances and every channel group has channels; a row-wise group has stripes
+    of one row.
+    """
     if not step.tiled:
         if not step.walk.by_rows:
             raise PlanError(f"operator {step.stage.op} of a row block runs as {step.walk}", code="plan_row_walk")

@@ -1,1 +1,1 @@
-"""The one graph that the planner sees: operators as rows."""
+"""The graph that the planner works on, with operators as rows."""

@@ -1,13 +1,14 @@
-"""Rows of a window that slides which depend on padding: they are made again in each step.
+"""Recomputes the rows of a sliding window that depend on padding.
 
-Away from padding a row of the window before is right again, shifted. A layer that pads in time makes rows above and
-below that are not: theirs are made of the padding, or of such rows, and so the edges grow from layer to layer. The last
-rows are made, layer by layer, of those of the layer before, of the new rows, and of rows in its ring. The first rows
-are made of the first rows of the window, which are kept whole: an inference on its first rows alone, with the padding
-above. Who reads all rows gets the first ones, the kept and the new ones, and the last ones, joined.
+Rows of the previous window that do not depend on padding stay valid after a shift. A layer with padding in time makes
+rows at the top and bottom that do: they are computed from padding or from other such rows, so the edges grow from layer
+to layer. The last rows are recomputed layer by layer from the previous layer's last rows, its new rows, and rows in its
+rolling buffer. The first rows are recomputed from the first rows of the window, which are kept: this is an inference on
+these rows only, with the padding above. A reader of all rows gets the first rows, the kept and new rows, and the last
+rows, joined.
 
-Where branches meet whose edges differ, as in a residual block, more rows of a tensor count as edges: its new rows lie
-further up, where the other's are, and are read from its ring.
+If branches with different edges meet, as in a residual block, more rows of a tensor count as edges. Its new rows are
+then further up, where the other branch's are, and are read from its rolling buffer.
 """
 
 from __future__ import annotations
@@ -27,20 +28,20 @@ JOIN = "CONCATENATION"
 
 
 class Impossible(Exception):
-    """Rows that depend on padding cannot be made again."""
+    """Rows that depend on padding cannot be recomputed."""
 
 
 class Slid(NamedTuple):
-    """A tensor of which an inference makes the last rows only, away from padding."""
+    """A tensor of which an inference computes only the last rows that do not depend on padding."""
 
     whole: Rows
-    """As the original has it."""
+    """Rows of the tensor in the original model."""
     new: int
-    """Rows that an inference makes."""
+    """Number of rows that an inference computes."""
     top: int = 0
-    """Rows above that depend on padding."""
+    """Number of rows at the top that depend on padding."""
     bottom: int = 0
-    """The same below."""
+    """Number of rows at the bottom that depend on padding."""
 
     @property
     def older(self) -> int:
@@ -56,7 +57,7 @@ class Slid(NamedTuple):
 
 
 class Edges(GraphWork):
-    """A graph in which tensors slide, and the first and last rows of these."""
+    """A graph with sliding tensors, and operators for their first and last rows."""
 
     def __init__(self, annotated: AnnotatedGraph, tensor: TensorId) -> None:
         """tensor: the model's input."""
@@ -64,23 +65,23 @@ class Edges(GraphWork):
         self.input = tensor
         self.slid: dict[TensorId, Slid] = {}
         self.depth: dict[TensorId, int] = {}
-        """Rows before the new ones that are read, by tensor."""
+        """Number of rows before the new ones that are read, by tensor."""
         self.rings: dict[TensorId, TensorId] = {}
-        """States, by the tensor whose rows they keep."""
+        """States by the tensor whose rows they keep."""
         self._original = {op.output: op for op in self.rows()}
-        """What makes each tensor of the original."""
+        """Producer of each tensor in the original."""
         self._aligned = dict(self._original)
-        """The same on tensors whose edges are alike."""
+        """Producers after their inputs' edges were aligned."""
         self._rows_of: dict[tuple[object, ...], TensorId] = {}
-        """Rows of other tensors, by these and how many, and which of them are taken."""
+        """Tensors of joined rows, by their parts and the range that is kept."""
         self._made_first: dict[TensorId, TensorId] = {}
-        """First rows, by the tensor."""
+        """First rows of each tensor."""
         self._made_last: dict[TensorId, TensorId] = {}
         self._made_below: dict[tuple[TensorId, tuple[int, int]], TensorId] = {}
-        """Tensors with more edges, by the tensor and these edges."""
+        """Tensors with larger edges, by the tensor and these edges."""
 
     def ring(self, tensor: TensorId) -> TensorId:
-        """The state that keeps rows of a tensor."""
+        """Return the state that keeps rows of a tensor."""
         if tensor not in self.rings:
             state = max(self.tensors) + 1
             self.rings[tensor] = state
@@ -88,14 +89,16 @@ class Edges(GraphWork):
         return self.rings[tensor]
 
     def older_rows(self, tensor: TensorId) -> TensorId:
-        """The state that keeps all rows away from padding but the new ones."""
+        """Return the state that keeps all valid rows of a tensor except the new ones."""
         self.depth[tensor] = self.slid[tensor].older
         return self.ring(tensor)
 
     def rows_of(
         self, like: TensorId, parts: Sequence[tuple[TensorId, int]], before: int, taken: slice = slice(None)
     ) -> TensorId:
-        """A tensor of rows of others, one below the other, as many of each as are said. taken: of these rows."""
+        """Return a tensor of consecutive rows of other tensors. parts: tensors and numbers of rows. taken: the range
+        that is kept.
+        """
         asked = (*parts, taken.start, taken.stop)
         if asked not in self._rows_of:
             sources, inputs = self.support_of(before).sources, tuple(t for t, _ in parts)
@@ -118,7 +121,9 @@ class Edges(GraphWork):
         self.order.insert(self.order.index(before), key)
 
     def first(self, tensor: TensorId, count: int, before: int) -> TensorId:
-        """So many first rows of a tensor. Of each tensor on the way there they are made once, as many as are read."""
+        """Return the first `count` rows of a tensor. Each tensor on the way is computed once, with as many rows as
+        needed.
+        """
         needs = {tensor: count}
         for op in reversed(self._original.values()):
             for t in op.inputs if op.output in needs else ():
@@ -131,7 +136,7 @@ class Edges(GraphWork):
         return self._of_first(tensor, count, before)
 
     def _first_rows(self, tensor: TensorId) -> int:
-        """How many first rows of it have been made."""
+        """Return the number of first rows that have been computed."""
         made = self._made_first.get(tensor)
         return 0 if made is None else self.tensors[made].nbytes // self.slid[tensor].whole.row_bytes
 
@@ -146,12 +151,12 @@ class Edges(GraphWork):
         return self.rows_of(self.input, [(self.older_rows(self.input), older)], before, slice(count))
 
     def _first_again(self, op: RowOp, count: int, before: int) -> TensorId:
-        """A window reads no row too many, whatever lies behind."""
+        """Recompute the first rows of an operator's output. A window reads no rows beyond those that it needs."""
         made = (self._made_first[t] if op.has_window else self._of_first(t, count, before) for t in op.inputs)
         return self._again(op, tuple(made), op.window.pad_top, count, None, before)
 
     def last(self, tensor: TensorId, before: int) -> TensorId:
-        """The last rows of a tensor, all that depend on padding."""
+        """Return the last rows of a tensor, all of which depend on padding."""
         if tensor not in self._made_last:
             op, count = self._aligned[tensor], self.slid[tensor].bottom
             if op.has_window:
@@ -162,7 +167,7 @@ class Edges(GraphWork):
         return self._made_last[tensor]
 
     def _last_of_window(self, op: RowOp, count: int, before: int) -> TensorId:
-        """From older rows, new ones, and the last ones of the input."""
+        """Compute last rows from older rows, new rows, and the input's last rows."""
         (source,), w = op.inputs, op.window
         slid = self.slid[source]
         first = (op.writes.h - count) * w.stride_h - w.pad_top
@@ -179,12 +184,12 @@ class Edges(GraphWork):
         return self._again(op, (rows,), max(0, older), count, self.ring(source) if older > 0 else None, before)
 
     def aligned(self, op: RowOp, key: int, edges: tuple[int, int]) -> RowOp:
-        """An operator that works row by row, on inputs whose edges are those of its output."""
+        """Return a row-wise operator whose inputs have the same edges as its output."""
         self._aligned[op.output] = replace(op, inputs=tuple(self._with_edges(t, edges, key) for t in op.inputs))
         return self._aligned[op.output]
 
     def _with_edges(self, tensor: TensorId, edges: tuple[int, int], before: int) -> TensorId:
-        """A tensor more of whose rows count as edges, so that its new ones lie further up."""
+        """Return a tensor with more rows counted as edges, so that its new rows are further up."""
         slid = self.slid[tensor]
         if slid.edges == edges:
             return tensor
@@ -204,7 +209,7 @@ class Edges(GraphWork):
         return self._made_below[tensor, edges]
 
     def becomes(self, tensor: TensorId, slid: Slid) -> None:
-        """A tensor slides so from here on."""
+        """Make a tensor slide."""
         self.slid[tensor] = slid
         old = self.tensors[tensor]
         self.tensors[tensor] = replace(old, shape=_shape(slid.rows, old.shape, slid.whole, ITEM_BYTES[old.dtype]))
@@ -212,7 +217,7 @@ class Edges(GraphWork):
     def _again(
         self, op: RowOp, inputs: tuple[TensorId, ...], pad_top: int, count: int, older: TensorId | None, before: int
     ) -> TensorId:
-        """So many rows of an operator's output, of these inputs."""
+        """Add an operator that computes `count` rows of an operator's output from these inputs."""
         heights = [self.tensors[t].nbytes // r.row_bytes for t, r in zip(inputs, op.reads, strict=True)]
         again = replace(
             op,
@@ -231,12 +236,12 @@ class Edges(GraphWork):
 
 
 def _rows_for(op: RowOp, count: int) -> int:
-    """First rows of its inputs that the first rows of an output are made of."""
+    """Return the number of first input rows that the first `count` output rows depend on."""
     return max(1, op.window.reach_h(count) - op.window.pad_top) if op.has_window else count
 
 
 def _shape(rows: Rows, shape: tuple[int, ...], whole: Rows, item: int) -> tuple[int, ...]:
-    """A tensor's shape with fewer rows; rows, pixels and channels where no axis has as many as there are rows."""
+    """Return a tensor's shape with fewer rows, or (rows, pixels, channels) if no axis equals the number of rows."""
     for axis, size in enumerate(shape):
         if size == whole.h:
             return (*shape[:axis], rows.h, *shape[axis + 1 :])

@@ -1,11 +1,11 @@
-"""Folds dead channels away: those that cannot influence any output, whatever the input.
+"""Folds dead channels away: channels that cannot influence any output, whatever the input.
 
-A channel that always holds its zero point adds nothing to the sums of a convolution, padding included; one that always
-holds another value adds the same to every sum, unless windows meet padding, so that the bias takes it over. A channel
-that no reader needs any more need not be computed. The channels that stay have exactly the values that they had.
+A channel that always holds its zero point adds nothing to a convolution's sums, including padding. A channel with
+another constant value adds the same to every sum unless windows meet padding, so the bias can absorb it. A channel
+without a reader need not be computed. The remaining channels keep their values exactly.
 
-Only tensors inside a region lose channels: the others are TFLM's. Operators that work channel by channel keep the same
-channels on both sides; those of a convolution's input and output are independent of each other.
+Only tensors inside a region lose channels, since TFLM sees the others. Channel-wise operators keep the same channels of
+input and output; those of a convolution are independent.
 """
 
 from __future__ import annotations
@@ -24,11 +24,11 @@ from tflm_memopt.rowgraph.graph import Region, RowGraph
 
 Scalar = TypeVar("Scalar", bound=np.generic)
 Kept = Mapping[TensorId, Bools]
-"""The channels that stay, of each tensor that may lose some."""
+"""Masks of the remaining channels, for each tensor that may lose some."""
 
 
 def without_dead_channels(graph: RowGraph) -> RowGraph:
-    """The same graph, its row operators without dead channels; each tensor keeps at least one."""
+    """Return the graph without dead channels; each tensor keeps at least one."""
     order = [i for node in graph.nodes if isinstance(node, Region) for i in node.ops]
     ops = [graph.ops[i] for i in order]
     known = ranges(ops)
@@ -39,14 +39,14 @@ def without_dead_channels(graph: RowGraph) -> RowGraph:
 
 @dataclass(frozen=True, slots=True)
 class _Link:
-    """An operator, between the channels that it reads and those that it writes."""
+    """An operator with the relations between its input and output channels."""
 
     op: RowOp
     seen: tuple[Range, ...]
-    """The ranges of its inputs."""
+    """Value ranges of the inputs."""
 
     def needs(self, written: Bools) -> Bools:
-        """Channels of each input that these channels of the output are computed from."""
+        """Return the channels of each input that these output channels depend on."""
         if self.op.is_convolution:
             weighed: Bools = np.any(_weights(self.op)[written], axis=(0, 1, 2))
             return weighed & ~self._absorbed()
@@ -56,35 +56,37 @@ class _Link:
         return written
 
     def ties(self, read: Bools) -> Bools:
-        """Channels of the output that stay because these channels of an input do."""
+        """Return the output channels that must stay because these input channels stay."""
         if self.op.is_convolution:
             return np.zeros(self.op.writes.c, dtype=np.bool_)
-        if self.op.is_depthwise:  # every input channel has as many outputs; one alone may have any number
+        if self.op.is_depthwise:  # each input channel has equally many outputs; a single one may have any number
             return np.repeat(read & (len(read) > 1), self.op.writes.c // len(read))
         return read
 
     def _absorbed(self) -> Bools:
-        """Channels of a convolution's input whose part in every sum is known."""
+        """Return the channels of a convolution's input whose contribution to every sum is constant."""
         (x,) = self.seen
         at_zero_point = np.equal(x.low, self.op.input_zero_points[0])
         return x.constant & (at_zero_point | (not meets_padding(self.op)))
 
 
 def _inner(graph: RowGraph, ops: Iterable[RowOp]) -> dict[TensorId, int]:
-    """Tensors that may lose channels, and how many they have: inside a region, and seen alike by all readers."""
+    """Return the number of channels of each tensor that may lose some: inside a region, and seen alike by
+    all readers.
+    """
     channels = {op.output: op.writes.c for op in ops}
     whole = {t for node in graph.nodes for t in (*node.inputs, *node.outputs)}
     for op in ops:
         if not (op.is_convolution or op.is_depthwise or op.is_channelwise):
             whole |= {*op.inputs, op.output}
-        if op.is_binary:  # one channel that is repeated
+        if op.is_binary:  # a channel that is broadcast
             whole |= {t for t, rows in zip(op.inputs, op.reads, strict=True) if rows.c != op.writes.c}
         whole |= {t for t, rows in zip(op.inputs, op.reads, strict=True) if rows.c != channels.get(t)}
     return {t: c for t, c in channels.items() if t not in whole}
 
 
 def _kept(links: Sequence[_Link], inner: Mapping[TensorId, int]) -> Kept:
-    """The fewest channels that fulfil all links, but at least one of each tensor."""
+    """Return the smallest channel masks that fulfil all links, with at least one channel per tensor."""
     kept = {t: np.zeros(c, dtype=np.bool_) for t, c in inner.items()}
     _spread(links, kept)
     for mask in kept.values():
@@ -95,7 +97,7 @@ def _kept(links: Sequence[_Link], inner: Mapping[TensorId, int]) -> Kept:
 
 
 def _spread(links: Sequence[_Link], kept: Kept) -> None:
-    """Adds to `kept` what the channels in it need or tie, until nothing is missing."""
+    """Extend `kept` by the channels that its channels require, until nothing is missing."""
     before = -1
     while before != (before := sum(int(mask.sum()) for mask in kept.values())):
         for link in reversed(links):
@@ -113,7 +115,7 @@ def _mask(kept: Kept, tensor: TensorId, channels: int) -> Bools:
 
 
 def _cut(link: _Link, kept: Kept) -> RowOp:
-    """The operator on the channels that stay; its bias takes over the input channels that do not."""
+    """Return the operator on the remaining channels; its bias absorbs the dropped input channels."""
     op = link.op
     read = [_mask(kept, t, rows.c) for t, rows in zip(op.inputs, op.reads, strict=True)]
     written = _mask(kept, op.output, op.writes.c)
@@ -123,7 +125,7 @@ def _cut(link: _Link, kept: Kept) -> RowOp:
 
 
 def narrowed(op: RowOp, read: Sequence[Bools], written: Bools, bias: NDArray[np.int32] | None) -> RowOp:
-    """The operator on some channels of its inputs and its output; `bias`: of all its outputs."""
+    """Return the operator on some channels of its inputs and output. `bias` is for all its outputs."""
     cut = replace(
         op,
         constant=_without(op.constant, written),
@@ -144,7 +146,7 @@ def narrowed(op: RowOp, read: Sequence[Bools], written: Bools, bias: NDArray[np.
 
 
 def _without(constant: Constant | None, kept: Bools) -> Constant | None:
-    """A constant operand on the channels that stay; one that is repeated for all of them stays."""
+    """Return a constant operand on the remaining channels. A broadcast one stays unchanged."""
     if constant is None or constant.rows.c != len(kept):
         return constant
     rows, values = replace(constant.rows, c=int(kept.sum())), np.ascontiguousarray(constant.values[..., kept])
@@ -152,9 +154,9 @@ def _without(constant: Constant | None, kept: Bools) -> Constant | None:
 
 
 def _bias(link: _Link, dropped: Bools) -> NDArray[np.int32] | None:
-    """A convolution's bias with what the dropped channels of its input add, modulo 2**32 as all its sums.
+    """Return a convolution's bias including the dropped input channels, modulo 2**32 like all its sums.
 
-    A dropped channel that is no constant has no weight in any output that stays.
+    A dropped channel that is not constant has no weight in any remaining output.
     """
     op, (x,) = link.op, link.seen
     values = (x.low - op.input_zero_points[0])[dropped]
@@ -165,7 +167,7 @@ def _bias(link: _Link, dropped: Bools) -> NDArray[np.int32] | None:
 
 
 def _per_channel(values: NDArray[Scalar] | None, kept: Bools) -> NDArray[Scalar] | None:
-    """One value for each channel, or one for all."""
+    """Select values per channel; a single value for all channels stays."""
     return values if values is None or values.size == 1 else values[kept]
 
 

@@ -1,6 +1,6 @@
-"""The row graph: operators as rows, gathered in regions, with the operators that stay builtin between them.
+"""The row graph: operators as rows, grouped into regions, with builtin operators between them.
 
-It is what the planner plans, the checker checks and the lowering lowers.
+It is the input of planner, checker and lowering.
 """
 
 from __future__ import annotations
@@ -16,18 +16,18 @@ from tflm_memopt.model.graph import Graph, TensorId
 from tflm_memopt.ops.rowop import RowOp
 
 MAX_IO = 16
-"""Inputs and outputs of one custom operator, together: TMO_MAX_IO."""
+"""Limit of the inputs and outputs of one custom operator together: TMO_MAX_IO."""
 
 
 @dataclass(frozen=True, slots=True)
 class InputSource:
-    """The model's input where it is not in the arena as a whole: it has `height` rows of `row_bytes`."""
+    """A model input outside the arena, with `height` rows of `row_bytes`."""
 
     tensor: int
     height: int
     row_bytes: int
     pushed: int
-    """Rows that come at once; 0: the input lies in a buffer of the caller's."""
+    """Number of rows per push, or 0 if the input is in the caller's buffer."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,22 +36,22 @@ class SlidingWindow:
 
     rows: int
     new: int
-    """Rows that each inference brings."""
+    """Number of rows that each inference adds."""
 
     @property
     def inferences(self) -> int:
-        """After a reset, so many fill it."""
+        """Number of inferences that fill the window after a reset."""
         return -(-self.rows // self.new)
 
 
 @dataclass(frozen=True, slots=True)
 class SecondPass:
-    """Operators that run a second time, for one reader of what they make (rowgraph/second_pass.py)."""
+    """Operators that run a second time for one reader of their result (rowgraph/second_pass.py)."""
 
     reader: int
-    """Its key."""
+    """Key of the reader."""
     ops: tuple[int, ...]
-    """Keys, in the order in which they run."""
+    """Keys in execution order."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,37 +61,37 @@ class Region:
     ops: tuple[int, ...]
     """Keys (Op.index) in schedule order."""
     views: tuple[int, ...]
-    """View operators that vanish in it."""
+    """View operators that disappear in the region."""
     inputs: tuple[TensorId, ...]
     outputs: tuple[TensorId, ...]
 
     @property
     def number(self) -> int:
-        """Names the region, in whatever order its operators are: the first of them in the model."""
+        """The region's number, independent of the order of operators: the smallest of their indices."""
         return min(self.ops)
 
     @property
     def width(self) -> int:
-        """Inputs and outputs."""
+        """Number of inputs and outputs."""
         return len(self.inputs) + len(self.outputs)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class AccessOrder:
-    """When a kernel reads an input for the last time, and when it first writes its output.
+    """When a kernel last reads each byte of an input, and first writes each byte of its output.
 
-    Moments are steps of the kernel, in each of which it reads before it writes.
+    Times are steps of the kernel, in each of which it reads before it writes.
     """
 
     last_read: NDArray[np.int64]
-    """By byte of the input: the step, -1 where it is never read."""
+    """For each byte of the input the step, or -1 if it is never read."""
     written: NDArray[np.int64]
-    """By byte of the output."""
+    """For each byte of the output the step."""
 
 
 @dataclass(frozen=True, slots=True)
 class StoredIn:
-    """Where a tensor's bytes are that has none of its own: in another one, from byte `first` on."""
+    """Location of a tensor whose bytes are part of another tensor, from byte `first` on."""
 
     storage: TensorId
     first: int = 0
@@ -103,16 +103,16 @@ class Kept:
 
     op: int
     inputs: tuple[TensorId, ...]
-    """Activations only; variables keep their bytes from one inference to the next, outside of every plan."""
+    """Activations only. Variables keep their bytes between inferences, outside of every plan."""
     outputs: tuple[TensorId, ...]
     macs: int = 0
-    """Counted where only builtin operators run."""
+    """Multiply-accumulates, counted only if all operators are builtin."""
     scratch: int = 0
-    """Bytes that its kernel asks TFLM's planner for."""
+    """Scratch bytes that the kernel requests from TFLM's planner."""
     orders: Mapping[TensorId, Callable[[], AccessOrder]] = field(default_factory=dict, compare=False)
-    """Inputs that its only output may grow into, and in which order its kernel goes through both."""
+    """Inputs that the only output may overwrite, with the access order of the kernel."""
     copies: bool = False
-    """Its kernel only copies bytes, and leaves alone what is in its place already."""
+    """The kernel only copies bytes, and leaves bytes alone that are already in place."""
 
 
 Node = Region | Kept
@@ -120,25 +120,25 @@ Node = Region | Kept
 
 @dataclass(frozen=True)
 class RowGraph:
-    """The whole model as nodes, in an order in which they can run."""
+    """The whole model as nodes in execution order."""
 
     model: Graph
-    """What they are made of: all operators as the model states them, all tensors of the rewritten model."""
+    """The model's operators in their original form, and all tensors of the rewritten model."""
     nodes: tuple[Node, ...]
     ops: Mapping[int, RowOp]
-    """The row operators of all regions, by Op.index; their tensors are those of the rewritten model."""
+    """The row operators of all regions by Op.index; their tensors are those of the rewritten model."""
     frame: InputSource | None = None
-    """The model's input, where it is not in the arena as a whole."""
+    """The model's input, if it is streamed or external."""
     window: SlidingWindow | None = None
-    """The model's input, where each inference brings a part of it."""
+    """The model's input, if it is a sliding window."""
     passes: tuple[SecondPass, ...] = ()
-    """Those that its operators contain (rowgraph/second_pass.py)."""
+    """The second passes that the operators contain (rowgraph/second_pass.py)."""
     parts: Mapping[TensorId, StoredIn] = field(default_factory=dict)
-    """Tensors whose bytes are those of others: nodes name these."""
+    """Tensors whose bytes belong to another tensor, which nodes refer to."""
 
     @cached_property
     def macs(self) -> int:
-        """Multiply-accumulates of all that is planned, each output once."""
+        """Multiply-accumulates of the plan, with each output counted once."""
         return sum(op.macs for op in self.ops.values()) + sum(node.macs for node in self.kept)
 
     @cached_property
@@ -149,7 +149,7 @@ class RowGraph:
 
     @cached_property
     def on_links(self) -> frozenset[TensorId]:
-        """Tensors that stand for rows which come from other devices."""
+        """Tensors that stand for rows received from other devices."""
         return frozenset(op.inputs[0] for op in self.ops.values() if op.receives)
 
     @cached_property
@@ -167,7 +167,7 @@ class RowGraph:
 
 
 def tensor_sizes(graph: RowGraph) -> dict[TensorId, int]:
-    """Bytes of every tensor that can be whole."""
+    """Return the bytes of every tensor that can be whole."""
     sizes = {t: tensor.nbytes for t, tensor in graph.model.tensors.items() if not tensor.constant}
     made = {op.output: op.writes.nbytes for op in graph.ops.values()}
     return sizes | made | dict.fromkeys(graph.states | graph.on_links, 0)

@@ -1,9 +1,9 @@
-"""The first pass of a reduction in two halves of its channels, one after the other.
+"""Splits the first pass of a reduction into two halves of its channels, which run one after the other.
 
-Of expand, depthwise and MEAN nothing is left but one value of each channel, and on the way the channels never meet. So
-half of them can go all the way before the other half starts: what lies between is half as wide, and nothing is computed
-twice (fan-out of channels, as in FDT: fused tiling thesis, section 4.2). Only where the operators' input is whole
-anyway, as it is in front of a second pass (second_pass.py).
+Expand, depthwise and MEAN reduce to one value per channel, and channels do not mix on the way. So one half can finish
+before the other starts: intermediate tensors are half as wide, and nothing is recomputed (fan-out of channels, as in
+FDT: fused tiling thesis, section 4.2). This only applies where the operators' input is whole anyway, as before a second
+pass (second_pass.py).
 """
 
 from __future__ import annotations
@@ -26,20 +26,20 @@ JOINED = "CONCATENATION"
 
 @dataclass(frozen=True, slots=True)
 class _Reduction:
-    """Operators through which channels go side by side, from a convolution to one value of each."""
+    """Operators from a convolution to one value per channel, through which channels do not mix."""
 
     keys: tuple[int, ...]
-    """In the order in which they run."""
+    """Keys in execution order."""
     joined: TensorId
-    """The only tensor that others read."""
+    """The only tensor that other operators read."""
     channels: int
 
 
 def in_halves(graph: RowGraph, first: int) -> RowGraph:
-    """The same with the reduction that starts with an operator in halves; unchanged where there is none.
+    """Return the graph with the reduction that starts with operator `first` split into halves, if there is one.
 
-    The first half is a multiple of sixteen channels wide, the second one has sixteen at least, so that the kernels of
-    all targets run them as they ran the whole.
+    The first half has a multiple of 16 channels and the second at least 16, so that the kernels of all targets run them
+    as they run the whole.
     """
     found = _reduction(graph, first)
     if found is None:
@@ -82,7 +82,7 @@ def in_halves(graph: RowGraph, first: int) -> RowGraph:
 
 
 def _reduction(graph: RowGraph, first: int) -> _Reduction | None:
-    """What starts with this operator, if it can be cut in halves."""
+    """Return the reduction that starts with this operator if it can be split, or None."""
     head = graph.ops.get(first)
     if head is None or not head.is_convolution or head.writes.c < 2 * VECTOR:
         return None
@@ -105,14 +105,14 @@ def _reduction(graph: RowGraph, first: int) -> _Reduction | None:
 
 
 def _half(op: RowOp, mask: Bools) -> RowOp:
-    """An operator on some of the channels; the convolution at the start reads all of its input's."""
+    """Return an operator on some of the channels; the convolution at the start reads all input channels."""
     whole = op.is_convolution
     read = [np.ones(rows.c, dtype=np.bool_) if whole else mask for rows in op.reads]
     return narrowed(op, read, mask, op.bias)
 
 
 def _join(ops: Mapping[int, RowOp], last: int, halves: Sequence[TensorId], makers: Collection[int]) -> RowOp:
-    """The halves side by side."""
+    """Return the operator that concatenates the halves."""
     whole, made = ops[last], {ops[key].output: ops[key].writes for key in makers}
     reads = tuple(made[t] for t in halves)
     return side_by_side(JOINED, whole.sources, tuple(halves), whole.output, reads, whole.writes)
@@ -123,7 +123,7 @@ def _stated(op: Op, index: int, made: RowOp) -> Op:
 
 
 def _replaced(stated: Sequence[Op], old: Collection[int], last: int, new: Sequence[Op]) -> Iterator[Op]:
-    """The graph's operators, the new ones where the last of the old ones was."""
+    """Yield the graph's operators, with the new ones in place of the last old one."""
     for op in stated:
         if op.index == last:
             yield from new

@@ -1,4 +1,4 @@
-"""Where the model's input is: in the arena, pushed a few rows at a time, or in a buffer of the caller's."""
+"""Place of the model's input: in the arena, streamed in pushes of a few rows, or external in the caller's buffer."""
 
 from __future__ import annotations
 
@@ -11,18 +11,20 @@ from tflm_memopt.rowgraph.graph import InputSource, Kept, Region, RowGraph
 
 ARENA, STREAM, EXTERNAL, SLIDING = "arena", "stream", "external", "sliding"
 TYPES = ("INT8", "UINT8", "INT16", "FLOAT32")
-"""Types of inputs that need not be in the arena."""
+"""Types of inputs that may be outside the arena."""
 
 
 @dataclass(frozen=True, slots=True)
 class InputMode:
-    """What `--input` says."""
+    """The value of `--input`."""
 
     where: str = ARENA
     rows: int = 0
-    """Rows of one push of a streamed input; new rows of a window that slides."""
+    """Rows per push of a streamed input, or new rows of a sliding window."""
     layers: int | None = None
-    """How many operators may slide with a window; None: all that can. The others see all of it."""
+    """Number of operators that may slide with a window, or None for all that can; the others process the
+    whole window.
+    """
 
     def __str__(self) -> str:
         return f"{self.where}:{self.rows}" if self.rows else self.where
@@ -32,7 +34,8 @@ IN_ARENA = InputMode()
 
 
 def input_mode(text: str) -> InputMode:
-    """`arena`, `external`, `stream`, `sliding`, the last two with `:ROWS` perhaps; UsageError for anything else.
+    """Parse `arena`, `external`, `stream` or `sliding`, the last two with an optional `:ROWS`. Raises UsageError
+    otherwise.
 
     >>> str(input_mode("stream")), str(input_mode("stream:4"))
     ('stream:1', 'stream:4')
@@ -43,23 +46,23 @@ def input_mode(text: str) -> InputMode:
     if where in (STREAM, SLIDING) and (not colon or (rows.isascii() and rows.isdigit() and int(rows))):
         return InputMode(where, int(rows or 1))
     raise UsageError(
-        f"'{text}' is no place for an input",
+        f"unknown input place '{text}'",
         code="unknown_input",
         hint=f"--input {one_of(text, (ARENA, STREAM, f'{STREAM}:ROWS', SLIDING, f'{SLIDING}:ROWS', EXTERNAL))}",
     )
 
 
 def with_input(graph: RowGraph, mode: InputMode) -> RowGraph:
-    """The graph with the input where `mode` wants it: the tensor of a streamed input has the rows of
-    one push, an external one is no input of the model any more.
+    """Return the graph with the input where `mode` puts it: a streamed input's tensor has the rows of one push, and an
+    external one is no longer an input of the model.
 
-    Raises UsageError, with the reason and what to do instead, where that is impossible.
+    Raises UsageError with the reason and an alternative if that is impossible.
     """
-    if mode.where in (ARENA, SLIDING):  # a window slides before there are regions (sliding.py)
+    if mode.where in (ARENA, SLIDING):  # a window slides before regions are formed (sliding.py)
         return graph
     word = "streamed" if mode.where == STREAM else "external"
     if graph.states:
-        raise _impossible(word, "the model keeps rows from one inference to the next")
+        raise _impossible(word, "the model keeps rows between inferences")
     tensor = _only_input(graph.model, word)
     readers = [node for node in graph.nodes if tensor.id in node.inputs]
     for node in readers:
@@ -67,17 +70,17 @@ def with_input(graph: RowGraph, mode: InputMode) -> RowGraph:
             op = next(op for op in graph.model.ops if op.index == node.op)
             raise _impossible(word, f"operator {op.index} {op.type}, which stays builtin, reads it whole")
     if not readers:
-        raise _impossible(word, "nobody reads it")
+        raise _impossible(word, "no operator reads it")
     height, row_bytes = _rows(graph, tensor, word)
     if mode.where == STREAM:
         _first_and_only(graph, readers, tensor, word)
         if height % mode.rows:
             divisors = ", ".join(str(n) for n in range(1, height + 1) if height % n == 0)
             raise UsageError(
-                f"the input has {height} rows: they cannot be pushed {mode.rows} at a time",
+                f"the input's {height} rows cannot be pushed {mode.rows} at a time",
                 code="input_push",
                 where=f"input '{tensor.label}'",
-                hint=f"--input stream:ROWS with one of {divisors}",
+                hint=f"use --input stream:ROWS with one of {divisors}",
             )
     frame = InputSource(tensor.id, height, row_bytes, mode.rows)
     graph = replace(graph, frame=frame)
@@ -93,7 +96,7 @@ def _only_input(graph: Graph, word: str) -> Tensor:
         raise _impossible(word, f"the model has {len(graph.inputs)} inputs")
     tensor = graph.tensors[graph.inputs[0]]
     if tensor.id in graph.outputs:
-        raise _impossible(word, f"input '{tensor.label}' is an output, too")
+        raise _impossible(word, f"input '{tensor.label}' is also an output")
     if tensor.dtype not in TYPES:
         hint = "--int8-io" if int8_io(graph).changes.inputs else ""
         raise _impossible(word, f"input '{tensor.label}' is {tensor.dtype}", hint)
@@ -101,7 +104,7 @@ def _only_input(graph: Graph, word: str) -> Tensor:
 
 
 def _rows(graph: RowGraph, tensor: Tensor, word: str) -> tuple[int, int]:
-    """Height and bytes of a row, as all readers see it."""
+    """Return the number of rows and bytes per row that all readers agree on."""
     reads = (pair for op in graph.ops.values() for pair in zip(op.inputs, op.reads, strict=True))
     seen = list(dict.fromkeys(rows for t, rows in reads if t == tensor.id))
     if len(seen) > 1:
@@ -118,7 +121,7 @@ def _first_and_only(graph: RowGraph, readers: list[Region | Kept], tensor: Tenso
 
 
 def _impossible(word: str, why: str, hint: str = "") -> UsageError:
-    """With the best alternative."""
+    """Return the error with the best alternative as hint."""
     return UsageError(
         f"the input cannot be {word}: {why}",
         code="input_impossible",
@@ -127,7 +130,7 @@ def _impossible(word: str, why: str, hint: str = "") -> UsageError:
 
 
 def _pushed_shape(tensor: Tensor, frame: InputSource) -> tuple[int, ...]:
-    """The input's shape with the rows of one push instead of all."""
+    """Return the input's shape with the rows of one push in place of all rows."""
     for axis, size in enumerate(tensor.shape):
         if size == frame.height:
             return (*tensor.shape[:axis], frame.pushed, *tensor.shape[axis + 1 :])

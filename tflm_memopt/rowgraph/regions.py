@@ -1,8 +1,8 @@
-"""Which operators become ours, together: maximal convex regions of supported operators, builtin operators around them.
+"""Selects the operators that become custom ones: maximal convex regions of supported operators between builtin ones.
 
-Convex: no path leaves a region through a builtin operator and comes back, else neither could run first. Operators are
-numbered by the number of times that a path from the inputs enters supported ground; operators of one number never
-depend on each other through a builtin operator, so that each connected group of them is a region.
+A region is convex if no path leaves it through a builtin operator and returns; otherwise neither could run first. An
+operator's level is the number of times that a path from the inputs enters supported operators. Operators of one level
+never depend on each other through a builtin operator, so each connected group of them is a region.
 """
 
 from __future__ import annotations
@@ -22,15 +22,15 @@ from tflm_memopt.rowgraph.supported import Support, View
 
 HANDLE, ACCESSES = "VAR_HANDLE", ("READ_VARIABLE", "ASSIGN_VARIABLE")
 STATEFUL = (HANDLE, *ACCESSES, "CALL_ONCE")
-"""Builtin operators that see what others of them did, through no tensor. Those of one variable keep their order."""
+"""Builtin operators that affect each other without a tensor. Those of one variable keep their order."""
 Variable = tuple[bytes, bytes]
-"""A resource variable: its container, and its name in there."""
+"""Container and name of a resource variable."""
 ANY: Variable = (b"*", b"*")
-"""Stands for the variables that no handle here has."""
+"""Stands for all variables without a handle in this graph."""
 
 
 def partition(graph: Graph, support: Mapping[int, Support]) -> RowGraph:
-    """Regions and builtin operators of a canonical graph."""
+    """Return the regions and builtin operators of a canonical graph."""
     model, graph = graph, without_dead(graph, lambda op: _stays(op, support[op.index]))
     kept_views: set[int] = set()
     while True:
@@ -44,13 +44,15 @@ def partition(graph: Graph, support: Mapping[int, Support]) -> RowGraph:
 
 
 def _stays(op: Op, support: Support) -> bool:
-    """Whether nobody has to read an operator: it is builtin, remembered, or another device is there."""
+    """Return whether an operator stays even without a reader: it is builtin, keeps a state, or serves
+    another device.
+    """
     crosses = isinstance(support, RowOp) and support.crossing is not None
     return isinstance(support, Unsupported) or op.type == KEEP or crosses
 
 
 def _levels(graph: Graph, support: Mapping[int, Support], kept_views: set[int]) -> dict[int, int]:
-    """Number of each supported operator."""
+    """Return the level of each supported operator."""
     level: dict[int, int] = {}
     reached: dict[TensorId, tuple[int, bool]] = {}
     state = (0, True)
@@ -70,9 +72,9 @@ def _levels(graph: Graph, support: Mapping[int, Support], kept_views: set[int]) 
 
 
 def _groups(graph: Graph, level: Mapping[int, int], support: Mapping[int, Support]) -> list[list[int]]:
-    """Connected operators of one number, each group in the graph's order; groups of nothing but views are left out.
+    """Return the connected operators of each level, in the graph's order, without groups of views only.
 
-    What exchanges rows with other devices is connected: one custom operator goes on where it waited.
+    Operators that exchange rows with other devices are connected, since one custom operator resumes where it waited.
     """
     links: dict[int, list[Hashable]] = {}
     for op in graph.ops:
@@ -89,7 +91,7 @@ def _groups(graph: Graph, level: Mapping[int, int], support: Mapping[int, Suppor
 
 
 def _connected(links: Mapping[int, Iterable[Hashable]]) -> list[list[int]]:
-    """Operators that share a link, directly or through others, in the order of `links`.
+    """Return the groups of operators that share a link, directly or through others, in the order of `links`.
 
     >>> _connected({1: "a", 2: "b", 3: "ac", 4: "c"})
     [[1, 3, 4], [2]]
@@ -112,7 +114,7 @@ def _connected(links: Mapping[int, Iterable[Hashable]]) -> list[list[int]]:
 
 
 def kept_with_devices(where: str) -> UsageError:
-    """The refusal of a builtin operator beside what exchanges rows: TFLM would run it again after each wait."""
+    """Return the error for a builtin operator beside exchanged rows, which TFLM would run again after each wait."""
     return UsageError(
         "several devices cannot run operators that stay builtin",
         code="devices_builtin",
@@ -124,7 +126,9 @@ def kept_with_devices(where: str) -> UsageError:
 def _holders(
     graph: Graph, support: Mapping[int, Support], absorbed: set[int]
 ) -> tuple[set[int], dict[TensorId, TensorId]]:
-    """The views that must stay, and for each storage tensor with absorbed views its name in the rewritten model."""
+    """Return the views that must stay, and the name in the rewritten model of each storage tensor with
+    absorbed views.
+    """
     required = {t for op in graph.ops if op.index not in absorbed for t in (*op.inputs, *op.outputs)}
     required |= set(graph.inputs) | set(graph.outputs)
     names: dict[TensorId, list[tuple[int, TensorId]]] = {}
@@ -147,7 +151,7 @@ def _holders(
 def _assemble(
     graph: Graph, support: Mapping[int, Support], groups: Sequence[list[int]], holder: Mapping[TensorId, TensorId]
 ) -> tuple[tuple[Node, ...], Mapping[int, RowOp]]:
-    """Nodes in an order in which they can run, and the row operators of all regions."""
+    """Return nodes in execution order, and the row operators of all regions."""
     position = {op.index: i for i, op in enumerate(graph.ops)}
     absorbed = {i for g in groups for i in g}
     ops = {i: _renamed(s, holder) for i in absorbed if isinstance(s := support[i], RowOp)}
@@ -166,7 +170,7 @@ def _assemble(
 
 
 def _sorted(before: Sequence[Collection[int]], key: Sequence[int]) -> Iterator[int]:
-    """Numbers of nodes, each behind those that must run before it; of those that may run, the least key first.
+    """Yield node numbers in topological order; of the nodes that are ready, the one with the smallest key comes first.
 
     >>> list(_sorted([{2}, {}, {}], key=[0, 2, 1]))
     [2, 0, 1]
@@ -182,9 +186,10 @@ def _sorted(before: Sequence[Collection[int]], key: Sequence[int]) -> Iterator[i
 
 
 def state_order(graph: Graph, order: Iterable[int]) -> Iterator[tuple[int, int]]:
-    """Pairs of operators, by Op.index, of which the first sees no state that the second leaves: it runs first.
+    """Yield pairs of operators, by Op.index, that must keep their order because the second affects a state of the
+    first.
 
-    order: operators as they run now. An operator of one variable sees this one; any other of them sees all.
+    order: operators in their current order. An operator of one variable affects that variable, any other affects all.
     """
     ops = {op.index: op for op in graph.ops}
     handles = handles_of(graph)
@@ -199,27 +204,27 @@ def state_order(graph: Graph, order: Iterable[int]) -> Iterator[tuple[int, int]]
 
 
 def handles_of(graph: Graph) -> Mapping[TensorId, Variable]:
-    """The variable that each VAR_HANDLE's output stands for: its container and its name in there."""
+    """Return container and name of the variable that each VAR_HANDLE's output stands for."""
     made = ((t, op.options) for op in graph.ops if op.type == HANDLE for t in op.outputs)
     return {t: (bytes(o.get("container") or b""), bytes(o.get("sharedName") or b"")) for t, o in made}
 
 
 @dataclass(frozen=True, slots=True)
 class TensorUse:
-    """Who reads the tensors of a graph."""
+    """The readers of a graph's tensors."""
 
     by_rows: Mapping[TensorId, Sequence[int]]
     """Keys of the row operators that read each tensor."""
     by_others: Collection[TensorId]
     """Tensors that builtin operators or the caller read."""
     external: Collection[TensorId]
-    """Tensors that nobody hands over."""
+    """Tensors outside the arena, which are no inputs of a region."""
 
 
 def tensor_use(
     graph: Graph, ops: Mapping[int, RowOp], kept: Iterable[Kept], external: Collection[TensorId] = ()
 ) -> TensorUse:
-    """Who reads the tensors of `graph`, whose row operators are `ops` and whose builtin operators are `kept`."""
+    """Return the readers of the tensors of `graph`, with row operators `ops` and builtin operators `kept`."""
     by_rows: dict[TensorId, list[int]] = {}
     for key, op in ops.items():
         for t in op.inputs:
@@ -228,7 +233,9 @@ def tensor_use(
 
 
 def regions_of(group: Sequence[int], ops: Mapping[int, RowOp], use: TensorUse) -> Iterator[Region]:
-    """One region or, where the group has more inputs and outputs than a custom operator takes, one after the other."""
+    """Yield one region, or several in order if the group has more inputs and outputs than a custom
+    operator may have.
+    """
     piece: list[int] = []
     if region_of(group, ops, use).width > MAX_IO:
         for i in group:
@@ -240,7 +247,7 @@ def regions_of(group: Sequence[int], ops: Mapping[int, RowOp], use: TensorUse) -
 
 
 def region_of(group: Sequence[int], ops: Mapping[int, RowOp], use: TensorUse) -> Region:
-    """These operators as one, in this order."""
+    """Return these operators as one region, in this order."""
     inside = {i: ops[i] for i in group if i in ops}
     there = {op.output for op in inside.values()}
 
@@ -263,7 +270,7 @@ def _renamed(op: RowOp, holder: Mapping[TensorId, TensorId]) -> RowOp:
 
 
 def _kept(graph: Graph, op: Op, handles: Collection[TensorId]) -> Kept:
-    """handles: TFLM plans no bytes for them."""
+    """Return the node of a builtin operator. TFLM plans no bytes for the tensors `handles`."""
 
     def activations(tensors: Iterable[TensorId]) -> tuple[TensorId, ...]:
         there = (t for t in tensors if t >= 0 and t not in handles)

@@ -1,11 +1,11 @@
-"""States as rings: rows that outlive an inference, instead of tensors that are read and kept as a whole.
+"""Turns states into rolling buffers: rows that outlive an inference, in place of tensors that are read and kept whole.
 
-A streaming model reads its last rows, puts the new ones behind them, and keeps as many of the youngest again. So no row
-moves: the new ones take the places of the oldest. Who reads the rows so joined reads the new ones, and before row 0
-those of the state. Whoever needs only some channels, or fewer rows, has a ring of its own with no more than these.
+A streaming model joins its kept rows and the new rows, and keeps the last rows of the result. With a rolling buffer no
+row moves, since new rows replace the oldest. Readers of the joined rows then read the new rows, with the state's rows
+before row 0. A reader of only some channels or fewer rows gets its own, smaller rolling buffer.
 
-What keeps a state runs when all that read it have run: their outputs are operands of it, or of a byte that is made when
-they are there, if these are many.
+The operator that keeps a state runs after all readers of the state: their outputs become its operands, or if these are
+too many, operands of an operator that makes one byte after them.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ SPLIT = "SPLIT"
 
 
 def broken(annotated: AnnotatedGraph, graph: RowGraph) -> frozenset[int]:
-    """The model's operators that use variables which cannot be states: not all that uses them is in one region."""
+    """Return the model's operators that use variables which cannot be states, since not all users are in one region."""
     outside, found = wanted(annotated), set[int]()
     homes = {i: region.number for region in graph.regions for i in region.ops}
     for op in annotated.graph.ops:
@@ -46,14 +46,14 @@ def broken(annotated: AnnotatedGraph, graph: RowGraph) -> frozenset[int]:
 
 
 def wanted(annotated: AnnotatedGraph) -> frozenset[TensorId]:
-    """Tensors that the model puts out, or builtin operators read."""
+    """Return the tensors that are model outputs or that builtin operators read."""
     graph, aliases = annotated.graph, views(annotated.graph)
     builtin = (op.inputs for op in graph.ops if isinstance(annotated.support[op.index], Unsupported))
     return frozenset(aliases.get(t, t) for tensors in (graph.outputs, *builtin) for t in tensors)
 
 
 def with_rings(annotated: AnnotatedGraph) -> AnnotatedGraph:
-    """The same with rings for those states that have such a pattern; every KEEP waits for the readers of its state."""
+    """Return the graph with rolling buffers for suitable states. Every KEEP waits for the readers of its state."""
     work = GraphWork(annotated)
     for key in [op.index for op in annotated.graph.ops if op.type == KEEP]:
         if (joined := work.joined(key)) is not None:
@@ -64,17 +64,17 @@ def with_rings(annotated: AnnotatedGraph) -> AnnotatedGraph:
 
 
 class _Joined(NamedTuple):
-    """The rows of a state, and new ones behind them."""
+    """The rows of a state, followed by new rows."""
 
     key: int
-    """The operator that joins them."""
+    """Key of the operator that joins them."""
     tensor: TensorId
     state: TensorId
     new: TensorId
     rows: Rows
-    """The new ones."""
+    """Layout of the new rows."""
     old: int
-    """Rows of the state."""
+    """Number of the state's rows."""
 
 
 class _Slice(NamedTuple):
@@ -82,12 +82,12 @@ class _Slice(NamedTuple):
 
     rows: int
     first: int
-    """Channel."""
+    """First channel."""
     channels: int
 
 
 class GraphWork:
-    """A graph that is being rewritten: its operators as the model states them, and as rows."""
+    """A graph that is being rewritten, with operators in the model's form and as rows."""
 
     def __init__(self, annotated: AnnotatedGraph) -> None:
         graph = annotated.graph
@@ -99,9 +99,9 @@ class GraphWork:
         self.order = [op.index for op in graph.ops]
         self.states = {state.tensor: state for state in graph.states}
         self.parts: dict[tuple[TensorId, int, int], tuple[TensorId, TensorId]] = {}
-        """Channels of new rows, and their state; by the rows, and their first channel and how many there are."""
+        """For the rows, first channel and number of channels: a tensor of these channels of new rows, and its state."""
         self.wanted = wanted(annotated)
-        """Tensors that are wanted as such."""
+        """Tensors that must exist as whole tensors."""
 
     def annotated(self) -> AnnotatedGraph:
         ops = tuple(self._stated(self.stated[i], self.support[i]) for i in self.order)
@@ -111,7 +111,7 @@ class GraphWork:
         return AnnotatedGraph(graph, {i: self.support[i] for i in self.order})
 
     def _stated(self, op: Op, support: Support) -> Op:
-        """With the operands that are read now."""
+        """Return the operator with the operands that are read now."""
         if not isinstance(support, RowOp) or support.inputs == self._read_before.get(op.index):
             return op
         others = (t for t in op.inputs if t < 0 or self.tensors[t].constant or self.tensors[t].variable)
@@ -128,7 +128,7 @@ class GraphWork:
         return support if isinstance(support, RowOp) else None
 
     def support_of(self, key: int) -> RowOp:
-        """What is known to run row by row."""
+        """Return the row operator with this key. Raises TypeError if it is builtin."""
         support = self.support[key]
         if not isinstance(support, RowOp):
             raise TypeError(f"operator {key} stays builtin")
@@ -141,11 +141,13 @@ class GraphWork:
         return next((i for i in self.order if (op := self.row_op(i)) and op.output == tensor), None)
 
     def is_whole(self, tensor: TensorId) -> bool:
-        """Whether somebody wants the tensor as such: an output of the model, or what a builtin operator reads."""
+        """Return whether a tensor must exist as a whole: it is an output of the model, or a builtin
+        operator reads it.
+        """
         return tensor in self.wanted
 
     def joined(self, key: int) -> _Joined | None:
-        """What a KEEP keeps the last rows of, if they are the last ones of a state and new ones."""
+        """Return the joined rows of which a KEEP keeps the last, or None if it keeps something else."""
         keep = self.row_op(key)
         if keep is None or keep.keeps is None:
             return None
@@ -169,7 +171,9 @@ class GraphWork:
         return _Joined(maker, whole, state, join.inputs[1], new, depth)
 
     def slice(self, key: int) -> _Slice | None:
-        """What a COPY takes of its only input: the last rows, and of one pixel some channels."""
+        """Return what a COPY takes from its only input: the last rows, and for a single pixel some channels. None for
+        others.
+        """
         op = self.row_op(key)
         if op is None or op.moves is None or len(op.inputs) != 1 or op.older is not None or op.keeps is not None:
             return None
@@ -186,7 +190,7 @@ class GraphWork:
         return _Slice(rows, first, made.row_bytes // seen.w) if (index.reshape(rows, -1) == wanted).all() else None
 
     def make_ring(self, key: int, joined: _Joined) -> None:
-        """New rows go to a ring; who reads the joined rows reads the new ones and those of the ring."""
+        """Keep new rows in a rolling buffer; readers of the joined rows read the new rows and the buffer."""
         keep = self.row_op(key)
         if keep is None or keep.keeps is None:
             return
@@ -195,7 +199,7 @@ class GraphWork:
         self.support[key] = movement.keeping(keep.sources, joined.new, joined.rows, ring, keep.output)
 
     def _read_ring(self, joined: _Joined, tensor: TensorId, seen: _Slice) -> None:
-        """All that read the joined rows, or a slice of them, and can do without."""
+        """Redirect all readers of the joined rows, or of a slice of them, that allow it."""
         for key in self.readers(tensor):
             op = self.row_op(key)
             if op and _is_window(op, joined, seen):
@@ -205,7 +209,7 @@ class GraphWork:
                 self._read_ring(joined, op.output, _Slice(cut.rows, seen.first + cut.first, cut.channels))
 
     def _part(self, joined: _Joined, seen: _Slice, like: int) -> tuple[TensorId, TensorId]:
-        """The new rows and the state, or some channels of them: these have a ring of their own."""
+        """Return the new rows and the state, or some channels of them with their own rolling buffer."""
         if seen.channels == joined.rows.c:
             return joined.new, joined.state
         part = joined.new, seen.first, seen.channels
@@ -237,7 +241,7 @@ class GraphWork:
         return next(op for op in self.rows() if op.keeps and op.keeps.tensor == state)
 
     def drop_unread(self) -> None:
-        """What moved rows that are in rings now goes, and so do states, and rows of states, that nobody reads."""
+        """Remove operators that only moved rows of rolling buffers, and unread states and rows of states."""
         while unread := {i for i in self.order if self._is_unread(i)}:
             self.order = [i for i in self.order if i not in unread]
         for i in self.order:
@@ -256,13 +260,13 @@ class GraphWork:
         return not self.readers(op.output) and not self.is_whole(op.output)
 
     def _depth(self, state: TensorId) -> int:
-        """Rows before row 0 that are read of a state; 0: it is read as a whole."""
+        """Return the number of rows before row 0 that are read from a state, or 0 if it is read as a whole."""
         readers = [op for op in self.rows() if state in (op.older, *op.inputs)]
         whole = self.is_whole(state) or any(state in op.inputs for op in readers)
         return 0 if whole else max(op.window.pad_top for op in readers)
 
     def wait(self) -> None:
-        """Whatever keeps a state comes after all that read it."""
+        """Let every operator that keeps a state run after all readers of the state."""
         for key in [i for i in self.order if (op := self.row_op(i)) and op.keeps]:
             keep = self.row_op(key)
             if keep is None or keep.keeps is None:
@@ -285,7 +289,7 @@ class GraphWork:
         return (op.output,) if op else self.stated[key].outputs
 
     def _all_of(self, made: Mapping[TensorId, Rows], keep: int) -> Mapping[TensorId, Rows]:
-        """The same with a byte in place of the first ones: it is made when these are."""
+        """Return the tensors with one byte in place of the first ones; an operator makes the byte after these."""
         some = dict(list(made.items())[:MAX_OPERANDS])
         token, key = max(self.tensors) + 1, max(self.stated) + 1
         waits = movement.waiting(self.support_of(keep).sources, some, token)
@@ -298,7 +302,7 @@ class GraphWork:
 
 
 def _is_window(op: RowOp, joined: _Joined, seen: _Slice) -> bool:
-    """Whether it reads rows so joined by a window that never meets padding."""
+    """Return whether an operator reads joined rows by a window that never meets padding."""
     w, rows = op.window, op.reads[0]
     inside = w.pad_top == 0 and w.reach_h(op.writes.h) <= rows.h and rows.h > joined.rows.h
     alike = rows == Rows(seen.rows, joined.rows.w, seen.channels)
@@ -307,6 +311,6 @@ def _is_window(op: RowOp, joined: _Joined, seen: _Slice) -> bool:
 
 
 def _on_new_rows(op: RowOp, joined: _Joined, seen: _Slice, state: TensorId) -> RowOp:
-    """The window on the new rows alone, those before them in the ring of a state."""
+    """Return the window on the new rows only, with the rows before them in a state."""
     window = replace(op.window, pad_top=seen.rows - joined.rows.h)
     return replace(op, reads=(replace(joined.rows, c=seen.channels),), window=window, older=state)

@@ -1,13 +1,13 @@
-"""Second passes: operators that run twice, so that a tensor need not wait for a reduction of itself.
+"""Second passes: operators run twice, so that a tensor need not be kept during a reduction over it.
 
-A squeeze-excite gate multiplies a tensor with a vector that is made from all of it. Until the vector is there, the
-tensor has to be: all its bytes. Or it is made again, from a smaller tensor in front of it: its first copy goes to the
-reduction row by row, its second one, row by row, to the reader that came late. To all that plans, checks and lowers
-these are operators like any others; their weights are the same bytes in flash.
+A squeeze-excite gate multiplies a tensor by a vector computed from all of it. Either the whole tensor is kept until the
+vector is ready, or the tensor is recomputed from a smaller earlier tensor: the first copy feeds the reduction row by
+row, the second copy feeds the late reader row by row. For planner, checker and lowering these are ordinary operators;
+their weights are the same bytes in flash.
 
-How many gates get a second pass, and from where on, is a choice between bytes and multiply-accumulates. What must be
-whole when a late reader starts bounds the bytes from below, gate by gate. At every bound there is a cheapest set of
-second passes: these sets, the Pareto front of the bound, are those that are tried (convert/frontier.py).
+The number of gates with a second pass, and its starting point, trade bytes against multiply-accumulates. The tensors
+that are whole when a late reader starts give a lower bound on the bytes, gate by gate. For every bound there is a
+cheapest set of second passes; these sets, the Pareto front of the bound, are tried (convert/frontier.py).
 """
 
 from __future__ import annotations
@@ -26,35 +26,35 @@ from tflm_memopt.rowgraph.halves import in_halves
 from tflm_memopt.rowgraph.regions import regions_of, tensor_use
 
 MOST_OPS = 16
-"""Operators of one second pass, at most."""
+"""Limit of the operators of one second pass."""
 
 
 @dataclass(frozen=True, slots=True)
 class Choice:
-    """Second passes that may be made together."""
+    """A set of second passes."""
 
     passes: tuple[SecondPass, ...]
     macs: int
-    """Multiply-accumulates of all operators, of those that run twice both times."""
+    """Multiply-accumulates of all operators, with both runs of those that run twice."""
     bound: int
-    """Bytes of whole tensors when the late reader starts that finds the most of them."""
+    """Maximum over the late readers of the bytes of whole tensors when the reader starts."""
 
 
 @dataclass(frozen=True, slots=True)
 class _Choice:
-    """What one late reader may get: its second pass, or none."""
+    """An option for one late reader: a second pass, or none."""
 
     bound: int
-    """Bytes of whole tensors when it starts."""
+    """Bytes of whole tensors when the reader starts."""
     macs: int
     """Multiply-accumulates of the second pass."""
     second: SecondPass | None = None
 
 
 def choices(graph: RowGraph, sizes: Mapping[TensorId, int]) -> tuple[Choice, ...]:
-    """The sets of second passes that are worth a plan, least compute first: none at all, then ever lower bounds.
+    """Return the sets of second passes that are worth planning, least compute first: none, then ever lower bounds.
 
-    `sizes`: bytes of whole tensors.
+    sizes: bytes of whole tensors.
     """
     seen = _Seen(graph, sizes)
     gates = [list(_ways(seen, key, k)) for key, k in seen.late_readers]
@@ -70,11 +70,10 @@ def choices(graph: RowGraph, sizes: Mapping[TensorId, int]) -> tuple[Choice, ...
 
 
 def with_passes(graph: RowGraph, passes: Sequence[SecondPass]) -> RowGraph:
-    """The same with each pass' operators once more, right in front of its late reader, which reads the second copy.
+    """Return the graph with each pass' operators repeated before its late reader, which reads the second copy.
 
-    What is left to the first pass, a reduction, is cut in halves where that is possible (halves.py).
-
-    Raises PlanError for passes of another model.
+    The first pass, a reduction, is split into halves where possible (halves.py). Raises PlanError for passes of another
+    model.
     """
     for second in passes:
         graph = _with_pass(graph, second)
@@ -84,20 +83,20 @@ def with_passes(graph: RowGraph, passes: Sequence[SecondPass]) -> RowGraph:
 
 
 def _cheapest(ways: Collection[_Choice], limit: int) -> _Choice:
-    """The least compute below a bound; where there is no such way, the lowest bound."""
+    """Return the option with the least compute below a bound, or if there is none, the one with the lowest bound."""
     return min((w for w in ways if w.bound <= limit), key=lambda w: w.macs, default=min(ways, key=lambda w: w.bound))
 
 
 @dataclass(frozen=True)
 class _Seen:
-    """A row graph: which tensors must be whole before others begin."""
+    """Analysis of which tensors must be whole before others begin."""
 
     graph: RowGraph
     sizes: Mapping[TensorId, int]
 
     @cached_property
     def steps(self) -> Sequence[RowOp | Kept]:
-        """In the order in which they run."""
+        """Operators in execution order."""
         nodes: list[RowOp | Kept] = []
         for node in self.graph.nodes:
             nodes += [node] if isinstance(node, Kept) else [self.graph.ops[key] for key in node.ops]
@@ -105,12 +104,12 @@ class _Seen:
 
     @cached_property
     def keys(self) -> Mapping[TensorId, int]:
-        """Keys of the row operators, by output."""
+        """Keys of the row operators by output."""
         return {op.output: key for key, op in self.graph.ops.items()}
 
     @cached_property
     def tensors(self) -> Sequence[TensorId]:
-        """In the order in which they are there. A set of them is a number that has bit i for the i-th."""
+        """Tensors in the order of creation. A set of tensors is an integer with bit i for the i-th tensor."""
         there = dict.fromkeys(self.graph.model.inputs) | dict.fromkeys(self.graph.external)
         for step in self.steps:
             there |= dict.fromkeys((*step.inputs, *_outputs(step)))
@@ -121,12 +120,12 @@ class _Seen:
         return {t: i for i, t in enumerate(self.tensors)}
 
     def of(self, tensors: Iterable[TensorId]) -> int:
-        """A set of tensors."""
+        """Return a set of tensors as an integer."""
         return functools.reduce(operator.or_, (1 << self.position[t] for t in tensors), 0)
 
     @cached_property
     def behind(self) -> Mapping[TensorId, int]:
-        """The tensors that a tensor is made from, directly or not."""
+        """For each tensor the set of tensors that it depends on, directly or not."""
         found = dict.fromkeys(self.tensors, 0)
         for step in self.steps:
             above = self.of(step.inputs)
@@ -137,7 +136,7 @@ class _Seen:
 
     @cached_property
     def complete(self) -> Mapping[TensorId, int]:
-        """Those of them that must be complete before its first row can be made."""
+        """For each tensor the dependencies that must be complete before its first row can be computed."""
         found = dict.fromkeys(self.tensors, 0)
         for step in self.steps:
             early = 0
@@ -150,7 +149,7 @@ class _Seen:
 
     @cached_property
     def late_readers(self) -> tuple[tuple[int, int], ...]:
-        """Operators, and which of their inputs another one of their inputs is made from, all of it."""
+        """Pairs of an operator and the number of one of its inputs on all of which another of its inputs depends."""
         return tuple(
             (self.keys[op.output], k)
             for op in self.steps
@@ -161,11 +160,13 @@ class _Seen:
 
     @cached_property
     def read_late(self) -> frozenset[TensorId]:
-        """What late readers make."""
+        """Outputs of the late readers."""
         return frozenset(self.graph.ops[key].output for key, _ in self.late_readers)
 
     def whole(self, reader: RowOp, without: TensorId | None = None) -> int:
-        """Tensors that are complete when a late reader starts, and still wanted. `without`: by others than it."""
+        """Return the tensors that are complete and still needed when a late reader starts. `without` is ignored if only
+        it reads it.
+        """
         wanted = self.of(t for t in (*self.graph.model.outputs, *reader.inputs) if t in self.position)
         wanted &= ~self.of([] if without is None or without in self.graph.model.outputs else [without])
         made = self.of([reader.output])
@@ -175,7 +176,7 @@ class _Seen:
         return self.complete[reader.output] & wanted
 
     def nbytes(self, tensors: int) -> int:
-        """Bytes of a set of tensors; a frame takes none, and neither does a constant."""
+        """Return the bytes of a set of tensors. A streamed or external input, and constants, take none."""
         frame = self.graph.frame
         there = (t for i, t in enumerate(self.tensors[: tensors.bit_length()]) if tensors >> i & 1)
         return sum(self.sizes.get(t, 0) for t in there if frame is None or t != frame.tensor)
@@ -186,12 +187,12 @@ def _outputs(step: RowOp | Kept) -> tuple[TensorId, ...]:
 
 
 def _reads_all(op: RowOp, k: int) -> bool:
-    """Whether the first row of its output takes all rows of an input."""
+    """Return whether the first output row depends on all rows of an input."""
     return op.rows_read(k, 0) == (0, op.reads[k].h)
 
 
 def _ways(seen: _Seen, key: int, k: int) -> Iterator[_Choice]:
-    """None, and second passes from ever further in front; what computes more for no less is left out."""
+    """Yield no second pass, then second passes with ever earlier starts that lower the bound."""
     reader = seen.graph.ops[key]
     tensor = reader.inputs[k]
     best = seen.nbytes(seen.whole(reader))
@@ -205,9 +206,9 @@ def _ways(seen: _Seen, key: int, k: int) -> Iterator[_Choice]:
         ops = [seen.graph.ops[seen.keys[t]] for t in made]
         border = {t for op in ops for t in op.inputs}.difference(made)
         if frame and frame.pushed and frame.tensor in border:
-            return  # it has passed by
+            return  # the tensor is a streamed input that is gone
         if any(op.stateful for op in ops):
-            return  # what they read of a state may have gone
+            return  # their rows of a state may be gone
         bound = seen.nbytes(others | seen.of(border))
         if bound < best:
             best = bound
@@ -248,7 +249,7 @@ def _ops(ops: Sequence[Op], reader: int, added: Sequence[Op], copies: Mapping[Te
 
 
 def _nodes(graph: RowGraph, ops: Mapping[int, RowOp], reader: int, added: Sequence[int]) -> Iterator[Node]:
-    """The regions again: they may hand over other tensors."""
+    """Yield the nodes with updated regions, whose inputs and outputs may change."""
     use = tensor_use(graph.model, ops, graph.kept, graph.external)
     for node in graph.nodes:
         if isinstance(node, Kept):

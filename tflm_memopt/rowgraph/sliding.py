@@ -1,16 +1,15 @@
-"""A window that slides: the input is the last rows of an endless sequence, of which each inference brings a few.
+"""Sliding windows: the input is the last rows of an endless sequence, and each inference adds a few rows.
 
-Time runs along the height. Where an operator makes a row from rows below it alone, without padding, the rows of the
-inference before are right again, shifted: only the new ones are made, and the rows that later windows reach back to are
-kept in a ring (rings.py). Rows that depend on padding are made again (edges.py), where that costs less than not to
-slide. An operator that cannot slide reads all rows of its input, the kept ones and the new ones, joined; what follows
-from it is made as a whole. So the outputs are those of the original on the last rows, byte for byte, as soon as the
-window is full.
+Time runs along the height. If an operator computes a row only from rows around it, without padding, the previous
+inference's rows stay valid after a shift. Only new rows are computed, and the rows that later windows need are kept in
+a rolling buffer (rings.py). Rows that depend on padding are recomputed (edges.py) if that is cheaper than not sliding.
+An operator that cannot slide reads all rows of its input, kept and new ones joined, and everything after it is computed
+whole. Once the window is full, the outputs equal those of the original on the last rows byte for byte.
 
-A layer of kernel extent K, stride s and p rows of padding above makes H' rows of H. Of these, the first and last a and
-b rows depend on padding, a' and b' of those that come out. Of n new rows m = n / s come out, or all that do not depend
-on padding where these are fewer. They start at row (H' - b' - m) * s - p, so that (H - b - n) - (H' - b' - m) * s + p
-rows before the new ones are read.
+A layer with kernel extent K, stride s and p rows of padding at the top maps H rows to H' rows. The first a and last b
+input rows depend on padding, and a' and b' output rows. From n new rows follow m = n / s new rows, or all rows that do
+not depend on padding if these are fewer. They start at row (H' - b' - m) * s - p, so that (H - b - n) - (H' - b' - m) *
+s + p rows before the new ones are read.
 """
 
 from __future__ import annotations
@@ -31,10 +30,11 @@ from tflm_memopt.rowgraph.supported import AnnotatedGraph
 
 
 def with_sliding(annotated: AnnotatedGraph, n: int, layers: int | None = None) -> tuple[AnnotatedGraph, SlidingWindow]:
-    """The same with an input of n new rows, and the window. layers: how many operators may slide; None: all that can.
+    """Return the graph with an input of n new rows, and the window.
 
-    What comes after these is made again from a window that is kept: that takes more compute, and often less RAM.
-    Raises UsageError for a model that keeps a state, has several inputs, or steps over rows.
+    layers: number of operators that may slide, or None for all that can. Later operators recompute a kept window, which
+    takes more compute and often less RAM. Raises UsageError for a model that keeps a state, has several inputs, or
+    whose strides do not divide n.
     """
     graph = annotated.graph
     if len(graph.inputs) != 1 or graph.states:
@@ -53,16 +53,16 @@ def with_sliding(annotated: AnnotatedGraph, n: int, layers: int | None = None) -
 
 
 class _Strides(Exception):
-    """New rows that come to a layer are no multiple of the rows that it steps by."""
+    """The number of new rows is not a multiple of a layer's stride."""
 
     def __init__(self, rows: int, op: RowOp, height: int) -> None:
-        """height: of the model's window."""
+        """height: height of the model's window."""
         super().__init__()
         self.rows, self.name, self.stride, self.height = rows, op.name, op.window.stride_h, height
 
 
 def _divides(annotated: AnnotatedGraph, n: int, layers: int | None) -> bool:
-    """Whether so many new rows are a multiple of what layers step by, one after the other."""
+    """Return whether the number of new rows is a multiple of all strides on the way."""
     try:
         _slid(annotated, n, layers)
     except _Strides:
@@ -71,7 +71,7 @@ def _divides(annotated: AnnotatedGraph, n: int, layers: int | None) -> bool:
 
 
 def _slid(annotated: AnnotatedGraph, n: int, layers: int | None) -> tuple[AnnotatedGraph, SlidingWindow]:
-    """Without layers that pad, or with them: whichever takes fewer multiply-accumulates. Raises _Strides."""
+    """Slide with or without layers that pad, whichever takes fewer multiply-accumulates. Raises _Strides."""
     (tensor,) = annotated.graph.inputs
     away = _Sliding(annotated, tensor, n, layers)
     found, window = away.run(), SlidingWindow(away.height, n)
@@ -80,24 +80,24 @@ def _slid(annotated: AnnotatedGraph, n: int, layers: int | None) -> tuple[Annota
         return min(found, padded, key=lambda u: u.macs), window
     except Impossible:
         return found, window
-    except _Strides:  # other rows would do
+    except _Strides:  # another number of rows would be possible
         if found.macs >= annotated.macs:
             raise
         return found, window
 
 
 class _Sliding(Edges):
-    """A graph whose operators slide, one after the other."""
+    """A graph whose operators are made to slide in order."""
 
     def __init__(
         self, annotated: AnnotatedGraph, tensor: TensorId, n: int, layers: int | None = None, *, padded: bool = False
     ) -> None:
-        """layers: see with_sliding(). padded: operators that pad in time slide, too."""
+        """layers: see with_sliding(). padded: operators that pad in time also slide."""
         super().__init__(annotated, tensor)
         self.n, self.padded = n, padded
         self.may_slide = frozenset(self.order[:layers])
         self.joined_rows: dict[TensorId, TensorId] = {}
-        """All rows of a tensor that slides, by that tensor."""
+        """Tensors of all rows of a sliding tensor, by that tensor."""
         rows = self._input_rows()
         if not 0 < n < rows.h:
             raise UsageError(
@@ -119,7 +119,9 @@ class _Sliding(Edges):
         return seen.pop()
 
     def run(self) -> AnnotatedGraph:
-        """Raises _Strides where the rows do not divide, Impossible where edges cannot be made again."""
+        """Run all steps. Raises _Strides if strides do not divide the rows, and Impossible if edges cannot be
+        recomputed.
+        """
         for key in list(self.order):
             self.slide(key)
         self.keep()
@@ -127,7 +129,7 @@ class _Sliding(Edges):
         return self.annotated()
 
     def slide(self, key: int) -> None:
-        """The operator on new rows, or on all of them joined where it cannot slide."""
+        """Make an operator process new rows, or all rows joined if it cannot slide."""
         op = self.row_op(key)
         if op is None or not self.slid.keys() & set(op.inputs):
             return
@@ -146,7 +148,9 @@ class _Sliding(Edges):
             self.becomes(op.output, Slid(op.writes, made.writes.h, *edges))
 
     def _edges(self, op: RowOp) -> tuple[int, int]:
-        """Rows of the output, above and below, that depend on padding: of its own, or of its input's."""
+        """Return the number of output rows at top and bottom that depend on padding, of this operator or
+        of its inputs.
+        """
         found, w = [self.slid[t] for t in op.inputs if t in self.slid], op.window
         if not found or not op.has_window:
             return max((s.top for s in found), default=0), max((s.bottom for s in found), default=0)
@@ -155,7 +159,7 @@ class _Sliding(Edges):
         return -(-(slid.top + w.pad_top) // w.stride_h), max(0, op.writes.h - 1 - last)
 
     def _on_new_rows(self, op: RowOp) -> RowOp | None:
-        """What makes the new rows of its output; None where it needs all rows of an input."""
+        """Return the operator on new rows, or None if it needs all rows of an input."""
         inputs = [self.slid.get(t) for t in op.inputs]
         if op.keeps or op.older or any(s is None or s.whole != r for s, r in zip(inputs, op.reads, strict=True)):
             return None
@@ -165,7 +169,7 @@ class _Sliding(Edges):
         return self._window(op, slid[0]) if len(slid) == 1 else None
 
     def _each_row(self, op: RowOp, slid: list[Slid]) -> RowOp | None:
-        """Row by row on the new rows of its inputs, of which none depends on padding in any input."""
+        """Return a row-wise operator on the new rows of its inputs that depend on padding in none of them."""
         away = slid[0].whole.h - sum(self._edges(op))
         (new, *others) = {min(s.new, away) for s in slid}
         same = all(self._row_by_row(op, k) for k in range(len(op.inputs)))
@@ -175,7 +179,7 @@ class _Sliding(Edges):
         return replace(op, reads=tuple(replace(s.whole, h=new) for s in slid), writes=replace(op.writes, h=new))
 
     def _running_sum(self, op: RowOp, key: int) -> RowOp | None:
-        """What adds new rows to sums and takes off those that leave; None where that would take no fewer additions."""
+        """Return the operator as a running sum, or None if that takes no fewer additions."""
         slid = self.slid.get(op.inputs[0])
         if slid is None or not is_mean(op, slid.whole) or slid.new >= slid.older:
             return None
@@ -194,13 +198,13 @@ class _Sliding(Edges):
         return sliding_sum(op, [*operands, (sums, rows, 1)], StateRing(sums, rows, 0))
 
     def _edge_rows(self, tensor: TensorId, before: int) -> list[tuple[TensorId, int]]:
-        """Rows of a tensor that depend on padding, above and below, and how many."""
+        """Return tensors of the rows at top and bottom that depend on padding, and their numbers of rows."""
         slid = self.slid[tensor]
         above = [(self.first(tensor, slid.top, before), slid.top)] if slid.top else []
         return above + ([(self.last(tensor, before), slid.bottom)] if slid.bottom else [])
 
     def _window(self, op: RowOp, slid: Slid) -> RowOp | None:
-        """A window on the new rows of its input, and on older ones."""
+        """Return a window on new and older rows of its input."""
         w, out, n = op.window, op.writes, slid.new
         top, bottom = self._edges(op)
         away = out.h - top - bottom
@@ -223,7 +227,7 @@ class _Sliding(Edges):
 
     @staticmethod
     def _row_by_row(op: RowOp, k: int) -> bool:
-        """Whether row y is made of row y of an input, in the same way whatever y is."""
+        """Return whether row y depends only on row y of an input, in the same way for all y."""
         y = np.arange(op.writes.h, dtype=np.int64)
         first, end = op.rows(k, y)
         steady = op.moves is None or (op.moves.fill is None and all(m.period == 1 for m in op.moves.moves))
@@ -231,7 +235,7 @@ class _Sliding(Edges):
         return bool(steady and plain and (first == y).all() and (end == y + 1).all())
 
     def _joined(self, tensor: TensorId, before: int) -> TensorId:
-        """All rows of a tensor, the kept and the new ones, for an operator and those behind it."""
+        """Return all rows of a tensor, kept and new, for an operator that cannot slide."""
         if tensor in self.joined_rows:
             return self.joined_rows[tensor]
         if tensor not in self.slid:
@@ -246,7 +250,7 @@ class _Sliding(Edges):
         return self.joined_rows[tensor]
 
     def keep(self) -> None:
-        """A ring for each tensor of which rows are read again."""
+        """Add a rolling buffer for each tensor whose rows are read again."""
         for tensor, depth in self.depth.items():
             slid, state = self.slid[tensor], self.ring(tensor)
             rows = replace(slid.whole, h=depth)

@@ -1,4 +1,4 @@
-"""Which operators run row by row, and why the others stay builtin."""
+"""Determines which operators run row by row, and why the others stay builtin."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from tflm_memopt.rewrite.canonicalise import views
 
 @dataclass(frozen=True, slots=True)
 class View:
-    """An operator that changes a tensor's shape only: `output` has the bytes of `storage`."""
+    """An operator that only changes a tensor's shape: `output` has the bytes of `storage`."""
 
     output: TensorId
     storage: TensorId
@@ -29,7 +29,7 @@ Support = RowOp | View | Unsupported
 
 @dataclass(frozen=True, slots=True, eq=False)
 class AnnotatedGraph:
-    """A model's graph in canonical form, and which of its operators run row by row. Equal to itself alone."""
+    """A model's graph in canonical form, with the support of each operator. It is equal only to itself."""
 
     graph: Graph
     support: Mapping[int, Support]
@@ -41,9 +41,10 @@ class AnnotatedGraph:
 
 
 def to_row_ops(graph: Graph) -> Mapping[int, Support]:
-    """Each operator of a canonical graph, by Op.index: its RowOp, a View, or the reason why it stays builtin.
+    """For each operator of a canonical graph, by Op.index, return its RowOp, a View, or the reason why it stays
+    builtin.
 
-    RowOp.inputs name the tensors that hold the bytes: views are resolved. Never raises for a graph that read() gave.
+    RowOp.inputs name the tensors that hold the bytes, with views resolved. Never raises for a graph from read().
     """
     aliases = views(graph)
     written: dict[TensorId, Rows] = {}
@@ -62,7 +63,7 @@ def to_row_ops(graph: Graph) -> Mapping[int, Support]:
 
 
 def _own_form(context: OperatorContext, fills: Mapping[TensorId, int]) -> RowOp | None:
-    """An operator that only canonicalisation makes."""
+    """Return the row form of an operator that only canonicalisation creates, or None for others."""
     op = context.op
     if op.type == FEATURES:
         return cells.svdf_features(context)

@@ -1,7 +1,7 @@
-"""Verifies a row graph between the steps that change it: each rule that holds for all of them, by its name.
+"""Verifies a row graph between the steps that change it, by rules with names.
 
-The planner, the checker and the lowering take these rules for granted. A graph that breaks one is a defect of the step
-before, and is refused here, where the step is known.
+Planner, checker and lowering rely on these rules. A graph that breaks one is a bug of the step before, and is rejected
+here, where that step is known.
 """
 
 from __future__ import annotations
@@ -13,11 +13,11 @@ from tflm_memopt.errors import PlanError
 from tflm_memopt.rowgraph.graph import Kept, Node, RowGraph
 
 Broken = Iterator[str]
-"""Each place that breaks a rule, in words."""
+"""Descriptions of the places that break a rule."""
 
 
 def verify(graph: RowGraph, step: str) -> None:
-    """Raises PlanError that names the first broken rule, where, and the step after which it was found."""
+    """Raise PlanError with the first broken rule, its place, and the step after which it was found."""
     for rule, broken in RULES.items():
         if place := next(broken(graph), None):
             raise PlanError(f"after {step}: {rule}", code="row_graph", where=place)
@@ -42,7 +42,7 @@ def _known(graph: RowGraph) -> Broken:
 
 
 def _single_writer(graph: RowGraph) -> Broken:
-    written = Counter(set(graph.model.inputs))  # the caller may list one twice
+    written = Counter(set(graph.model.inputs))  # the caller may list an input twice
     for node in graph.nodes:
         written.update(node.outputs if isinstance(node, Kept) else (graph.ops[i].output for i in node.ops))
     yield from (f"tensor {t} has {times} writers" for t, times in written.items() if times > 1)

@@ -54,7 +54,7 @@ def test_each_meeting_is_needed() -> None:
     assert len(meetings) > 20
     for missing in meetings[1 :: len(meetings) // 7]:
         plan = first(planned().plan, lambda s: replace(s, meetings=tuple(m for m in s.meetings if m != missing)))  # noqa: B023
-        with pytest.raises(PlanError, match="since they met last") as raised:
+        with pytest.raises(PlanError, match="since the last barrier") as raised:
             checked(plan)
         assert raised.value.code == "cores_race"
 
@@ -79,7 +79,7 @@ def test_a_cut_leaves_something_on_both_sides(how: How, cut: int) -> None:
 
 @pytest.mark.parametrize("change", [lambda s: replace(s, shares=s.shares[1:]), lambda s: replace(s, step=99)])
 def test_each_block_is_shared_operator_by_operator(change: Callable[[Sharing], Sharing]) -> None:
-    with pytest.raises(PlanError, match="is not shared") as raised:
+    with pytest.raises(PlanError, match="is not split") as raised:
         checked(first(planned().plan, change))
     assert raised.value.code == "cores_blocks"
 

@@ -35,5 +35,7 @@ def test_a_stream_is_read_in_the_first_block_only() -> None:
     replay = FrameReplay(TaggedArena(real.planned.plan, {t: graph.tensors[t].nbytes for t in graph.tensors}), frame)
     replay.wait_for(1, "operator 0")
     replay.end_of_block()
-    with pytest.raises(PlanError, match="operator 5 reads the streamed input, which passes by in the first block"):
+    with pytest.raises(
+        PlanError, match="operator 5 reads the streamed input, which is only available in the first group"
+    ):
         replay.wait_for(1, "operator 5")

@@ -59,7 +59,7 @@ def paused(*after: int) -> Sharer:
 
 def test_what_is_alive_at_a_pause_has_to_stay() -> None:
     one, two = paused(9), sharer(2)
-    with pytest.raises(PlanError, match="'model 1' beside others") as caught:
+    with pytest.raises(PlanError, match="'model 1' together with others") as caught:
         check_together([one, two], (), {(0, 1)})
     assert caught.value.code == "plan_shared"
     check_together([one, two._replace(plan=above(two.plan, -(-one.plan.head // 16) * 16))], (), {(0, 1)})
@@ -83,7 +83,7 @@ def test_only_one_operator_pauses() -> None:
 
 def test_what_waits_for_rows_has_to_stay() -> None:
     one, two = sharer(1, "stream"), sharer(2)
-    with pytest.raises(PlanError, match="'model 1' beside others") as caught:
+    with pytest.raises(PlanError, match="'model 1' together with others") as caught:
         check_together([one, two], ())
     assert caught.value.code == "plan_shared"
     check_together([one, two._replace(plan=above(two.plan, -(-one.plan.head // 16) * 16))], ())

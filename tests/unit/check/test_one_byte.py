@@ -71,7 +71,7 @@ def test_no_row_behind_the_end_of_its_tensor() -> None:
 
 
 def test_a_scratch_that_is_too_small() -> None:
-    with pytest.raises(PlanError, match=f"scratch 0 needs {ROW + 1} bytes, the plan gives it {ROW}"):
+    with pytest.raises(PlanError, match=f"scratch 0 needs {ROW + 1} bytes, but has {ROW} in the plan"):
         arena().write_scratch(0, ROW + 1)
 
 
@@ -109,7 +109,7 @@ def test_a_repeated_pixel_that_the_output_overwrites() -> None:
     y = s.add(row, pixel)
     found = single(s, y)
     apart_ = place(place(found, Role.TENSOR, pixel, 256), Role.TENSOR, y, 256)
-    assert "the output starts 0 bytes behind the start of tensor 1 that it replaces" in refusal(s, apart_, y)
+    assert "the output starts 0 bytes after the start of tensor 1 that it replaces" in refusal(s, apart_, y)
 
 
 def test_sums_that_are_overwritten_between_two_firings() -> None:

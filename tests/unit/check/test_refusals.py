@@ -62,7 +62,7 @@ def test_an_output_inside_the_row_that_it_replaces() -> None:
     at = {b.key: i for i, b in enumerate(found.buffers) if b.role is Role.TENSOR}
     mutant = with_offset(replace(found, head=2 * found.head), at[y], found.offsets[at[x]] + 16)
     assert "operator 0 LOOKUP, firing 0" in refusal(s, mutant, y)
-    assert "the output starts 16 bytes behind the start of tensor 0 that it replaces" in refusal(s, mutant, y)
+    assert "the output starts 16 bytes after the start of tensor 0 that it replaces" in refusal(s, mutant, y)
 
 
 def test_a_shallow_ring_names_the_row_that_is_gone() -> None:
@@ -93,8 +93,8 @@ def test_an_operator_that_is_wanted_to_make_more_rows_than_it_has() -> None:
     [
         (wrong_firings, r"block 0 fires 8 times, the plan says [79]"),
         (wrong_macs, r"block 0 multiplies (\d+) times, the plan says (?!\1\b)\d+"),
-        (missing_steps, r"the plan runs operators \[\], the graph has \[0\]"),
-        (smaller_buffers, r"tensor 0 needs 128 bytes, the plan gives it 127"),
+        (missing_steps, r"the plan runs operators \[\], but the graph has \[0\]"),
+        (smaller_buffers, r"tensor 0 needs 128 bytes, but has 127 in the plan"),
         (missing_buffers, r"no tensor buffer for 0"),
         (lower_heads, r"is misaligned or outside of the head of \d+ bytes"),
         (missing_stages, r"block 0: its loops fire operator 0 of 0"),
@@ -127,7 +127,7 @@ def test_sums_and_counters_must_be_large_enough() -> None:
         i = next(i for i, b in enumerate(found.buffers) if b.role is role)
         buffer = found.buffers[i]
         mutant = with_buffer(found, i, replace(buffer, nbytes=buffer.nbytes // 2))
-        assert f"needs {buffer.nbytes} bytes, the plan gives it {buffer.nbytes // 2}" in refusal(s, mutant, y)
+        assert f"needs {buffer.nbytes} bytes, but has {buffer.nbytes // 2} in the plan" in refusal(s, mutant, y)
 
 
 @pytest.mark.parametrize("at", [-4, -1, 1, 4])

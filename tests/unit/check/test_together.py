@@ -51,13 +51,13 @@ def test_what_is_sent_is_what_is_received(change: str) -> None:
 def test_nobody_waits_for_ever() -> None:
     first = [row(1, 1, 0, sends=False), row(0, 0, 1, sends=True)]
     second = [row(0, 0, 1, sends=False), row(1, 1, 0, sends=True)]
-    with pytest.raises(PlanError, match="waits for a row that waits for it") as caught:
+    with pytest.raises(PlanError, match="deadlock") as caught:
         check_together([first, second])
     assert caught.value.code == "devices_deadlock"
 
 
 @pytest.mark.parametrize("line", [(0, 2), (1, 2), (0, 0)])
 def test_a_device_has_its_own_lines(line: tuple[int, int]) -> None:
-    with pytest.raises(PlanError, match="takes part in what crosses") as caught:
+    with pytest.raises(PlanError, match="sends or receives on the link") as caught:
         check_together([[row(0, *line, sends=True)], []])
     assert caught.value.code == "devices_line"

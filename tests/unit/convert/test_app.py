@@ -215,7 +215,7 @@ def test_a_streamed_model_without_its_reservation_is_refused(door: Path, run: Ru
     answer = run("verify", "door.toml", "out")
     assert answer.code == 2
     assert "app_unreserved" in answer.err
-    assert "'two' beside others" in answer.err
+    assert "'two' together with others" in answer.err
 
 
 @pytest.mark.parametrize(

@@ -51,15 +51,15 @@ def test_modes(text: str, mode: InputMode) -> None:
 def test_no_modes(text: str) -> None:
     with pytest.raises(
         UsageError,
-        match=r"no place for an input\n  try: --input .*arena, stream, stream:ROWS, sliding, sliding:ROWS, external",
+        match=r"unknown input place .*\n  try: --input .*arena, stream, stream:ROWS, sliding, sliding:ROWS, external",
     ):
         input_mode(text)
 
 
 def test_rows_that_do_not_divide_the_height() -> None:
-    with pytest.raises(UsageError, match="12 rows: they cannot be pushed 5 at a time") as refused:
+    with pytest.raises(UsageError, match="12 rows cannot be pushed 5 at a time") as refused:
         tflm_memopt.optimize(plain(), input="stream:5")
-    assert refused.value.hint == "--input stream:ROWS with one of 1, 2, 3, 4, 6, 12"
+    assert refused.value.hint == "use --input stream:ROWS with one of 1, 2, 3, 4, 6, 12"
 
 
 def two_inputs() -> bytes:
@@ -130,7 +130,7 @@ def two_regions() -> bytes:
     [
         (two_inputs, "stream", "streamed: the model has 2 inputs", "--input arena"),
         (two_inputs, "external", "external: the model has 2 inputs", "--input arena"),
-        (input_is_output, "stream", "is an output, too", "--input arena"),
+        (input_is_output, "stream", "is also an output", "--input arena"),
         (index_input, "stream", "is INT32", "--input arena"),
         (float_builtin_first, "stream", "operator 0 SQRT, which stays builtin, reads it whole", "--input arena"),
         (builtin_first, "stream", "operator 0 L2_NORMALIZATION, which stays builtin, reads it whole", "--input arena"),

@@ -241,7 +241,7 @@ def test_what_is_written_says_how_many_steps_fill_it() -> None:
     result = tflm_memopt.optimize(strided(), input="sliding:2")
     assert result.report.window is not None and result.report.window.inferences == 10
     files = result.files("cpp,c")
-    assert b"#define MODEL_STEPS 10u /* that fill the window */" in files["model.h"]
+    assert b"#define MODEL_STEPS 10u /* invocations that fill the window */" in files["model.h"]
 
 
 def test_the_checker_asks_for_the_window() -> None:
