@@ -17,14 +17,14 @@ CASES = {
     "fields_overlap": ("", chip(register("R", 0, "a:0:4", "b:3:2")), "chip.svd:8", "a and b of dev_Type_R overlap"),
     "field_outside": ("", chip(register("R", 0, "a:30:4")), "chip.svd:7", "ends at bit 33"),
     "unknown_access": (USE, G.format("bit a;\n bit access_type(sometimes) b;"), "fields.h:4", "'sometimes'"),
-    "unknown_field": (USE, G.format("bit rse(nothing) a;"), "fields.h:3", "acts on G::nothing"),
+    "unknown_field": (USE, G.format("bit rse(nothing) a;"), "fields.h:3", "affects G::nothing"),
     "no_device": (USE, "bfGroup G { bit a; };", "fields.h:1", "no device"),
     "no_bit_field": (USE, G.format("bit a;\n float x;"), "fields.h:4", "float"),
     "no_address": (USE, "bfGroup G { bit a; };\nint x;\nmake_device(G, dev, &x);", "fields.h:5", "&x"),
     "no_xml": ("", "<device>\n<peripherals", "chip.svd:2", "XML"),
     "not_c": ("void use(void) {\n  dev->missing = 1;\n}", ONE, "driver.c:2", "missing"),
-    "no_bound": ("void use(void) {\n  while (!dev->a) {\n  }\n}", ONE, "driver.c:2", "without a bound"),
-    "index_outside": ("void use(void) {\n  dev->n[4] = 1;\n}", ONE, "driver.c:2", "none with index 4"),
+    "no_bound": ("void use(void) {\n  while (!dev->a) {\n  }\n}", ONE, "driver.c:2", "has no bound"),
+    "index_outside": ("void use(void) {\n  dev->n[4] = 1;\n}", ONE, "driver.c:2", "index 4 is invalid"),
     "field_address": ("void *use(void) {\n  return &dev->a;\n}", ONE, "driver.c:2", "&dev->a"),
     "step_in_expression": ("unsigned use(void) {\n  return dev->a++;\n}", ONE, "driver.c:2", "dev->a++"),
     "access_in_macro": ("#define GO dev->a = 1\nvoid use(void) {\n  GO;\n}", ONE, "driver.c:3", "macro"),
@@ -42,7 +42,7 @@ MORE = {
     "write-only is read": (
         "unsigned use(void) {\n  return dev->a;\n}", G.format("bit access_type(write_only) a;"), "driver.c:2", "is read"
     ),
-    "a loop without braces": ("void use(void) {\n  for (;;) dev->a = 1;\n}", ONE, "driver.c:2", "without a bound"),
+    "a loop without braces": ("void use(void) {\n  for (;;) dev->a = 1;\n}", ONE, "driver.c:2", "has no bound"),
 }  # fmt: skip
 
 

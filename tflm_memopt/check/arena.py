@@ -52,7 +52,7 @@ class TaggedArena:
             buffer, offset = self.home[Role.RING, tensor]
             if row_bytes * buffer.depth != buffer.nbytes:
                 raise PlanError(
-                    f"rolling buffer of tensor {tensor}: {buffer.depth} rows of {row_bytes} B are not {buffer.nbytes} B",
+                    f"rolling buffer of {tensor}: {buffer.depth} rows of {row_bytes} B are not {buffer.nbytes} B",
                     code="plan_ring",
                 )
             return offset + row % buffer.depth * row_bytes

@@ -1,8 +1,8 @@
-"""Register interfaces of the drivers around a model: chapter 6 of the dissertation that fused tiling is from.
+"""Generates register interfaces for the drivers around a model (chapter 6 of the dissertation on fused tiling).
 
-Data flows one way: header.py or svd.py read a description of registers (description.py), source.py a driver that uses
-them (driver.py); flatten.py says what may move, conflicts.py which accesses may be one, layout.py where fields are
-placed, accessors.py and rewrite.py write C, generate.py is all of it.
+Data flows one way: header.py or svd.py read a description of registers (description.py), and source.py a driver that
+uses them (driver.py); flatten.py simplifies groups, conflicts.py finds accesses that can be combined, layout.py places
+fields, accessors.py and rewrite.py write C, and generate.py runs all steps.
 
-Nothing here knows of tensors.
+The package knows nothing about tensors.
 """

@@ -1,4 +1,4 @@
-"""Writes the accessors (6.5), a function for each way in which the driver uses a register, and the support structs."""
+"""Writes the support structs and the accessors (6.5), a function for each way in which the driver uses a register."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ from tflm_memopt.registers.driver import AccessOp
 from tflm_memopt.registers.layout import Layout, Placed, Register, Slot
 
 BUS = """\
-/* Loads and stores of registers. Define REG_READ32 and the others before this file to log or to simulate them. */
+/* Loads and stores of registers. Define REG_READ32 etc. before including this file to log or simulate accesses. */
 """
 
 
 @dataclass(frozen=True, slots=True)
 class Accessor:
-    """One function of the header: what it does to which fields of one register of a group."""
+    """A function of the header, which reads or writes some fields of one register of a group."""
 
     op: AccessOp
     group: str
@@ -29,14 +29,14 @@ class Accessor:
 
 @dataclass(frozen=True, slots=True)
 class Cost:
-    """Loads and stores of a call."""
+    """Loads and stores of one call."""
 
     loads: int
     stores: int
 
 
 def cost(accessor: Accessor, layout: Layout) -> Cost:
-    """Bus accesses of one call (Table 6.1)."""
+    """Return the bus accesses of one call (Table 6.1)."""
     register, slots = _where(accessor, layout)
     if accessor.op is AccessOp.READ:
         return Cost(1, 0)
@@ -49,12 +49,12 @@ def _where(accessor: Accessor, layout: Layout) -> tuple[Register, list[Slot]]:
 
 
 def _written(slots: Sequence[Slot]) -> int:
-    """Bits whose place is known; of arrays in one register it is not."""
+    """Return the mask of bits with a fixed place; arrays within one register have none."""
     return sum(slot.mask for slot in slots if not slot.place.bit_step)
 
 
 def header(guard: str, devices: Iterable[Device], layout: Layout, accessors: Iterable[Accessor]) -> str:
-    """The file that the driver includes."""
+    """Return the text of the header that the driver includes."""
     wanted = sorted(set(accessors), key=lambda accessor: accessor.name)
     widths = sorted({_where(accessor, layout)[0].bits for accessor in wanted})
     parts = [
@@ -79,7 +79,7 @@ def _bus(bits: int) -> str:
 
 
 def _struct(layout: Layout, placed: Placed) -> str:
-    """A support struct: only the groups in it, at their places."""
+    """Return a support struct, which contains only the nested groups at their places."""
     lines, at = [], 0
     for part, byte, step in sorted(placed.parts, key=lambda item: item[1]):
         if byte > at:
@@ -102,7 +102,7 @@ def _device(device: Device) -> str:
 
 
 def value_type(bits: int) -> str:
-    """The C type of a field: what arithmetic with it is done in, as in the words of the extension."""
+    """Return the C type of a field, in which arithmetic with it is done, as for the words of the language extension."""
     return "uint32_t" if bits <= WORD else "uint64_t"
 
 

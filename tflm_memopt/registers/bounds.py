@@ -1,4 +1,4 @@
-"""Whether a loop ends: drivers that wait for hardware must give up."""
+"""Checks that loops end: drivers that wait for hardware must time out."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _DIRECTIONS = {"<": (UP,), "<=": (UP,), ">": (DOWN,), ">=": (DOWN,), "!=": (UP, 
 
 
 def check_bound(unit: ParsedFile, loop: Cursor, condition: Cursor | None, repeated: Iterable[Cursor]) -> None:
-    """Raises RegisterError unless a part of the condition counts a variable towards an end.
+    """Raise RegisterError unless a part of the loop's condition counts a variable towards a limit.
 
     repeated: the parts of the loop that are evaluated each time.
     """
@@ -25,10 +25,10 @@ def check_bound(unit: ParsedFile, loop: Cursor, condition: Cursor | None, repeat
         if any(_counts(unit, part, changes) for part in _conjuncts(unit, condition)):
             return
     raise RegisterError(
-        "a loop without a bound reads or writes registers",
+        "a loop that reads or writes registers has no bound",
         code="no_bound",
         where=str(unit.line(loop)),
-        hint="count: for (polls = 0; polls < LIMIT && !ready; ++polls)",
+        hint="add a counter: for (polls = 0; polls < LIMIT && !ready; ++polls)",
     )
 
 
@@ -44,7 +44,7 @@ def _conjuncts(unit: ParsedFile, condition: Cursor) -> Iterator[Cursor]:
 
 
 def _changes(unit: ParsedFile, repeated: Iterable[Cursor]) -> dict[str, set[int]]:
-    """For each variable that is set there, in which directions it is stepped; 0 is any other change."""
+    """For each variable that is set, return the directions of its steps; 0 stands for any other change."""
     found: dict[str, set[int]] = {}
     for cursor in (inner for part in repeated for inner in part.walk_preorder()):
         children = list(cursor.get_children())
@@ -60,7 +60,7 @@ def _changes(unit: ParsedFile, repeated: Iterable[Cursor]) -> dict[str, set[int]
 
 
 def _step(unit: ParsedFile, cursor: Cursor, children: list[Cursor]) -> int | None:
-    """UP, DOWN, 0 for another change, None for none."""
+    """Return UP or DOWN for a step, 0 for another change, and None for no change."""
     if cursor.kind == CursorKind.UNARY_OPERATOR:
         first, operator = unit.token_from(unit.span(cursor)[0]), unit.token_from(unit.span(children[0])[1])
         word = first if first in ("++", "--", "&") else operator
@@ -73,7 +73,7 @@ def _step(unit: ParsedFile, cursor: Cursor, children: list[Cursor]) -> int | Non
 
 
 def _counts(unit: ParsedFile, part: Cursor, changes: dict[str, set[int]]) -> bool:
-    """The part of a condition ends when its variable has been counted far enough."""
+    """Return whether this part of a condition becomes false after its variable was counted far enough."""
     children = list(part.get_children())
     if part.kind == CursorKind.DECL_REF_EXPR:
         return _is_counted(part, (DOWN,), changes)
@@ -98,7 +98,7 @@ def _is_counted(cursor: Cursor, directions: tuple[int, ...], changes: dict[str, 
 
 
 def _is_still(cursor: Cursor, changes: dict[str, set[int]]) -> bool:
-    """Nothing in it is changed by the loop, or by hardware."""
+    """Return whether neither the loop nor hardware changes anything in an expression."""
     for inner in (cursor, *cursor.walk_preorder()):
         if inner.kind in (CursorKind.MEMBER_REF_EXPR, CursorKind.CALL_EXPR, CursorKind.ARRAY_SUBSCRIPT_EXPR):
             return False

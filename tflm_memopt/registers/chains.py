@@ -1,4 +1,4 @@
-"""Expressions that lead to bit fields, as clang has them."""
+"""Expressions that lead to bit fields, in clang's tree."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from tflm_memopt.registers.parse import Cursor, CursorKind, ParsedFile
 
 
 def bare(cursor: Cursor) -> Cursor:
-    """Without parentheses and implicit conversions."""
+    """Return the expression without parentheses and implicit conversions."""
     while cursor.kind in (CursorKind.UNEXPOSED_EXPR, CursorKind.PAREN_EXPR):
         children = [child for child in cursor.get_children() if child.kind.is_expression()]
         if len(children) != 1:
@@ -21,18 +21,18 @@ def bare(cursor: Cursor) -> Cursor:
 
 
 class Chains:
-    """Reads chains of one file, and remembers how groups are reached."""
+    """Reads the field expressions of one file, and records how groups are reached."""
 
     def __init__(self, unit: ParsedFile, description: Description) -> None:
         self.unit, self.description = unit, description
         self.dynamic: set[str] = set()
         self.indexed: set[tuple[str, str]] = set()
         self._names: dict[tuple[int, int] | None, set[str]] = {}
-        """Variables of each index."""
+        """Variables of each index expression."""
         self._devices = {device.name for device in description.devices}
 
     def is_member(self, cursor: Cursor) -> bool:
-        """A member of a group: a field or a group in it."""
+        """Return whether the cursor is a member of a group: a field or a nested group."""
         if cursor.kind != CursorKind.MEMBER_REF_EXPR or cursor.referenced is None:
             return False
         return cursor.referenced.semantic_parent.spelling in self.description.groups
@@ -41,7 +41,7 @@ class Chains:
         return self.description.groups[cursor.referenced.semantic_parent.spelling].member(cursor.spelling)
 
     def ends_in_field(self, cursor: Cursor) -> bool:
-        """A field, or an element of an array of fields."""
+        """Return whether the expression ends in a field or an element of an array of fields."""
         if cursor.kind == CursorKind.ARRAY_SUBSCRIPT_EXPR:
             cursor = bare(next(iter(cursor.get_children())))
             return self.is_member(cursor) and isinstance(self._member(cursor), Field)
@@ -51,7 +51,7 @@ class Chains:
         return isinstance(member, Field) and member.count is None
 
     def indices(self, cursor: Cursor) -> list[Cursor]:
-        """The indices in a chain."""
+        """Return the indices of an expression."""
         found = []
         while True:
             children = list(cursor.get_children())
@@ -62,7 +62,7 @@ class Chains:
             cursor = bare(children[0])
 
     def chain(self, cursor: Cursor) -> FieldChain:
-        """The chain that ends here. Raises RegisterError for an index beyond its array."""
+        """Return the chain that ends here. Raises RegisterError for an index outside of its array."""
         steps: list[ChainLink] = []
         index: Cursor | None = None
         span = self.unit.span(cursor)
@@ -106,15 +106,15 @@ class Chains:
             self.indexed.add((cursor.referenced.semantic_parent.spelling, member.name))
         elif number >= (member.count or 1):
             raise RegisterError(
-                f"{member.name} has {member.count} elements, none with index {number}",
+                f"{member.name} has {member.count} elements, so index {number} is invalid",
                 code="index_outside",
                 where=str(self.unit.line(cursor)),
-                hint=f"0 to {(member.count or 1) - 1}",
+                hint=f"use an index from 0 to {(member.count or 1) - 1}",
             )
         return ChainLink(member, span, number, self.unit.span(index))
 
     def note_group(self, cursor: Cursor) -> None:
-        """A group is used as a whole: pointers may lead to it."""
+        """Record that a group is used as a whole, so that pointers may lead to it."""
         member = self._member(cursor)
         if isinstance(member, SubGroup):
             self.dynamic.add(member.group)
@@ -122,7 +122,7 @@ class Chains:
                 self.indexed.add((cursor.referenced.semantic_parent.spelling, member.name))
 
     def note_pointers(self, definitions: Iterable[Cursor]) -> None:
-        """Parameters and variables that are pointers to groups."""
+        """Record parameters and variables that are pointers to groups."""
         for function in definitions:
             for cursor in function.walk_preorder():
                 if cursor.kind in (CursorKind.PARM_DECL, CursorKind.VAR_DECL):
@@ -142,7 +142,7 @@ def _constant(index: Cursor) -> int | None:
 
 
 def _variables(cursor: Cursor) -> set[str]:
-    """Names that an expression depends on; what is not only names and arithmetic has the empty one."""
+    """Return the names that an expression depends on, with an empty name for anything but names and arithmetic."""
     names = set()
     for inner in (cursor, *cursor.walk_preorder()):
         if inner.kind == CursorKind.DECL_REF_EXPR:

@@ -1,4 +1,4 @@
-"""Bytes of machine code that a compiler makes of a driver."""
+"""Size of the machine code that a compiler generates for a driver."""
 
 from __future__ import annotations
 
@@ -12,14 +12,18 @@ from pathlib import Path
 from tflm_memopt.errors import RegisterError
 
 _ELF, _EXECUTABLE, _NO_BYTES = b"\x7fELF", 0x4, 8
-"""The magic number, the flag of sections with code, and the type of those that take no room in a file."""
+"""ELF's magic number, the flag of sections with code, and the type of sections without bytes in the file."""
 
 FLAGS = ("-Os", "-ffreestanding")
-"""A driver needs no C library, and cross compilers may come without one: then <stdint.h> is there only so."""
+"""A driver needs no C library, and cross compilers may come without one; then <stdint.h> exists only with
+these flags.
+"""
 
 
 def measure(compiler: str, driver: str, files: Mapping[str, str], folders: Iterable[Path]) -> int:
-    """Code of one driver at -Os; `compiler` may have flags. Raises RegisterError when it cannot be compiled."""
+    """Return the code bytes of one driver at -Os. `compiler` may include flags. Raises RegisterError if compiling
+    fails.
+    """
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         for file, text in files.items():
@@ -34,22 +38,22 @@ def measure(compiler: str, driver: str, files: Mapping[str, str], folders: Itera
         data = made.read_bytes() if made.exists() else b""
     if said or not data.startswith(_ELF):
         raise RegisterError(
-            f"the compiler makes no ELF file of the driver: {said or 'another format'}",
+            f"the compiler wrote no ELF file for the driver: {said or 'another format'}",
             code="not_compiled",
             where=compiler,
-            hint="-I with the folders of missing headers, or a compiler that has them",
+            hint="add -I with the folders of missing headers, or use a compiler that has them",
         )
     return sum(_sections(data))
 
 
 def _complaint(said: str) -> str:
-    """The line that says what is wrong, without the lines that say where it was included."""
+    """Return the compiler's error line, without the lines about includes."""
     lines = [line.strip() for line in said.splitlines() if line.strip()]
     return next((line for line in lines if "error:" in line), lines[0] if lines else "")
 
 
 def _sections(data: bytes) -> Iterator[int]:
-    """Bytes of each section with code of a little-endian ELF file."""
+    """Yield the bytes of each section with code in a little-endian ELF file."""
     is_64 = data[4] == 2
     offset, each, count = struct.unpack_from("<Q10xHH" if is_64 else "<I10xHH", data, 40 if is_64 else 32)
     for index in range(count):

@@ -1,7 +1,7 @@
-"""Which accesses of a function may not be one: the bit field access conflict graph (6.4.2), and what C asks for.
+"""Finds accesses of a function that must not be combined: the bit field access conflict graph (6.4.2), and C's rules.
 
-The graph is the paper's. Its edges for control flow lead to writes and to reads that change something; a read that
-changes nothing may happen although a branch would have skipped it: the text combines the reads of Figure 6.5 (a) so.
+The graph is the paper's. Its edges for control flow lead to writes and to reads with effects. A read without effects
+may happen although a branch would have skipped it; the dissertation combines the reads of Figure 6.5 (a) in this way.
 """
 
 from __future__ import annotations
@@ -24,11 +24,11 @@ Edge = tuple[int, int]
 """Two accesses of a function by their order, the earlier one first."""
 Edges = Mapping[Edge, frozenset[Reason]]
 Regions = list[list[FieldAccess]]
-"""Accesses that may be one, each in order."""
+"""Sets of accesses that can be combined, each in order."""
 
 
 def conflicts(function: Function) -> Edges:
-    """The edges of the function's conflict graph, each with why it is there."""
+    """Return the edges of the function's conflict graph with their reasons."""
     accesses = function.accesses
     controls = {access.order: function.controls(access) for access in accesses}
     found = {}
@@ -55,7 +55,7 @@ def _invalidates(access: FieldAccess, other: FieldAccess) -> bool:
 
 
 def greedy(accesses: Sequence[FieldAccess], fits: Callable[[Sequence[FieldAccess], FieldAccess], bool]) -> Regions:
-    """Colours accesses in source order: each joins the first region that it fits into."""
+    """Colour accesses in source order: each joins the first region that it fits into."""
     regions: Regions = []
     for access in accesses:
         region = next((region for region in regions if fits(region, access)), None)
@@ -67,30 +67,30 @@ def greedy(accesses: Sequence[FieldAccess], fits: Callable[[Sequence[FieldAccess
 
 
 def colors(accesses: Sequence[FieldAccess], edges: Edges) -> Regions:
-    """The paper's colouring of the graph alone: each colour's reads, and its writes, are an access region."""
+    """Colour the graph as in the paper. The reads and the writes of each colour form access regions."""
     classes = greedy(accesses, lambda members, access: all((m.order, access.order) not in edges for m in members))
     return [region for members in classes for op in AccessOp if (region := [a for a in members if a.op is op])]
 
 
 @dataclass(frozen=True)
 class Combining:
-    """What of a function may really be one access: no conflict, and an order of evaluation that nobody can tell apart.
+    """Decides which accesses of a function can be combined: without conflict, and with an unobservable change of order.
 
-    Reads are done where the first of them is, writes where the last of them is. Nothing moves past what acts: a side
-    effect, a call, a volatile variable, what an interrupt reaches.
+    Reads move to the first of them, writes to the last. Nothing moves past an action: a side effect, a call, a volatile
+    variable, or something that an interrupt reaches.
     """
 
     function: Function
     acts: Callable[[FieldAccess], bool]
     together: Callable[[FieldAccess, FieldAccess], bool]
-    """Two accesses are to the same place, or may be brought there."""
+    """Whether two accesses are to the same place, or can be placed together."""
 
     @cached_property
     def edges(self) -> Edges:
         return conflicts(self.function)
 
     def regions(self) -> Regions:
-        """All accesses of the function; a region of one is left as it is."""
+        """Return the regions of all accesses of the function; a region of one access stays unchanged."""
         writes = greedy([a for a in self.function.accesses if a.op is AccessOp.WRITE], self._write_fits)
         ends = {access.order: region[-1].order for region in writes for access in region}
         reads = greedy(
@@ -146,7 +146,7 @@ class Combining:
         )
 
     def _begin(self, lead: FieldAccess) -> int:
-        """The first event of the statement that the read is moved before."""
+        """Return the first event of the statement before which the read moves."""
         order, events = lead.order, self.function.events
         while order > 0 and events[order - 1].host == lead.host:
             order -= 1
@@ -155,7 +155,7 @@ class Combining:
     def _disturbs(
         self, event: Event, order: int, first: int, loops: Sequence[int], access: FieldAccess, ends: Mapping[int, int]
     ) -> bool:
-        """The event keeps a read from happening before that at `first`, and once for all turns of the loops."""
+        """Return whether an event prevents a read from moving to `first` and out of these loops."""
         end = ends.get(order, order)
         between = (order < access.order and end >= first) or any(loop in event.context for loop in loops)
         if not between:

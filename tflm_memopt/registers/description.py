@@ -1,4 +1,4 @@
-"""What a peripheral offers: groups of bit fields, and the side effects of accesses to them."""
+"""Description of peripherals: groups of bit fields, and the side effects of accesses to them."""
 
 from __future__ import annotations
 
@@ -9,22 +9,22 @@ from enum import Enum
 from tflm_memopt.errors import RegisterError
 
 WORD = 32
-"""Bits of a register of the layouts that we make: buses of microcontrollers take whole words at word addresses."""
+"""Register size in generated layouts, in bits; microcontroller buses transfer whole words at word addresses."""
 
 
 class AccessType(Enum):
-    """What a driver may do with a field, as descriptions say it."""
+    """Allowed accesses to a field."""
 
     READ_WRITE = "read_write"
     READ_ONLY = "read_only"
     WRITE_ONLY = "write_only"
-    """A command: zeros do nothing."""
+    """A command, for which zeros have no effect."""
     READ_CLEARS = "read_clears"
-    """A read of its register empties it."""
+    """A read of the register clears the field."""
     ONE_CLEARS = "one_clears"
-    """Ones that are written clear its bits, zeros leave them."""
+    """Writing ones clears bits, and zeros keep them."""
     ZERO_CLEARS = "zero_clears"
-    """Zeros that are written clear its bits, ones leave them."""
+    """Writing zeros clears bits, and ones keep them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,19 +40,19 @@ class SourceLine:
 
 @dataclass(frozen=True, slots=True)
 class BitPlace:
-    """Where a member lies in its group: `byte` of its register or of its first element, `bit` in that register."""
+    """Place of a member in its group: `byte` of its register or of its first element, `bit` in that register."""
 
     byte: int
     bit: int = 0
     byte_step: int = 0
-    """From one element of an array to the next."""
+    """Distance from one element of an array to the next."""
     bit_step: int = 0
 
     def of_element(self, index: int) -> BitPlace:
         return BitPlace(self.byte + index * self.byte_step, self.bit + index * self.bit_step)
 
     def within(self, parent: BitPlace) -> BitPlace:
-        """Seen from the group that the member's group lies in."""
+        """Return the place relative to the parent of the member's group."""
         return BitPlace(self.byte + parent.byte, self.bit, self.byte_step, self.bit_step)
 
 
@@ -62,7 +62,7 @@ FieldName = tuple[str, str]
 
 @dataclass(frozen=True, slots=True)
 class Field:
-    """A bit field, or an array of `count` of them. `place` is None where it may be chosen."""
+    """A bit field, or an array of `count` bit fields. `place` is None if it may be chosen."""
 
     group: str
     name: str
@@ -71,13 +71,15 @@ class Field:
     count: int | None = None
     access: AccessType = AccessType.READ_WRITE
     read_invalidates: tuple[FieldName, ...] = ()
-    """rse: what a read of it changes. Itself: its value changes on its own, so that no two reads are one."""
+    """rse: fields that a read changes. The field itself means that its value changes on its own, so reads cannot be
+    combined.
+    """
     write_invalidates: tuple[FieldName, ...] = ()
-    """wse: what a write of it changes. Itself: the outside world sees each write."""
+    """wse: fields that a write changes. The field itself means that the outside world observes each write."""
     place: BitPlace | None = None
     register_bits: int = WORD
     reset: int | None = None
-    """Its register's value after a reset, where that is known: what bits of no field keep."""
+    """Value of its register after a reset if known, which bits outside of fields keep."""
 
     @property
     def key(self) -> FieldName:
@@ -85,17 +87,17 @@ class Field:
 
     @property
     def is_volatile(self) -> bool:
-        """Two reads of it may give two values."""
+        """Whether two reads may give different values."""
         return self.key in self.read_invalidates
 
     @property
     def read_acts(self) -> bool:
-        """A read of its register changes something that can be seen."""
+        """Whether a read of the register has an observable effect."""
         return self.access is AccessType.READ_CLEARS or any(name != self.key for name in self.read_invalidates)
 
     @property
     def write_acts(self) -> bool:
-        """A write of it changes more than its own value: what cannot be read is a command."""
+        """Whether a write changes more than the field's value. A field that cannot be read is a command."""
         return bool(self.write_invalidates) or self.access in _COMMANDS
 
     @property
@@ -109,7 +111,7 @@ class Field:
 
 @dataclass(frozen=True, slots=True)
 class SubGroup:
-    """A group inside a group, or an array of `count` of it."""
+    """A nested group, or an array of `count` of it."""
 
     name: str
     group: str
@@ -120,7 +122,7 @@ class SubGroup:
 
 @dataclass(frozen=True, slots=True)
 class Group:
-    """Fields and groups that belong together; one type of C. `nbytes` only where places are fixed."""
+    """Fields and groups that form one C type. `nbytes` is only set if places are fixed."""
 
     name: str
     members: tuple[Field | SubGroup, ...]
@@ -141,7 +143,7 @@ class Group:
 
 @dataclass(frozen=True, slots=True)
 class Device:
-    """One peripheral: the pointer `name` of C, which is a group at an address."""
+    """A peripheral: a C pointer `name` to a group at an address."""
 
     name: str
     group: str
@@ -151,21 +153,23 @@ class Device:
 
 @dataclass(frozen=True, slots=True)
 class Description:
-    """All that is known of the hardware. Groups stand behind those that they contain."""
+    """All peripherals and groups. Nested groups come before the groups that contain them."""
 
     groups: Mapping[str, Group]
     devices: tuple[Device, ...]
     is_fixed: bool
-    """The fields' places are given, as in every chip that can be bought."""
+    """The places of fields are given, as for existing chips."""
 
 
 _COMMANDS = AccessType.ONE_CLEARS, AccessType.ZERO_CLEARS, AccessType.WRITE_ONLY
 _READ_ONLY, _WRITE_ONLY = AccessType.READ_ONLY, AccessType.WRITE_ONLY
-"""What is read there and what is written there may be two things."""
+"""Reads and writes at this place may access different things."""
 
 
 def check(description: Description) -> None:
-    """Raises RegisterError for fields that no register holds, that overlap, and for side effects on unknown ones."""
+    """Raise RegisterError for fields that do not fit their register, that overlap, or with effects on
+    unknown fields.
+    """
     for group in description.groups.values():
         for field in group.fields:
             if field.bits > field.register_bits:
@@ -173,7 +177,7 @@ def check(description: Description) -> None:
                     f"field {field.name} of {group.name} has {field.bits} bits, its register {field.register_bits}",
                     code="field_too_wide",
                     where=str(field.line),
-                    hint="two fields, one for each register",
+                    hint="use two fields, one for each register",
                 )
         _check_overlaps(group)
         _check_targets(description, group)
@@ -190,7 +194,7 @@ def _check_overlaps(group: Group) -> None:
                     f"{field.register_bits} bits",
                     code="field_outside",
                     where=str(field.line),
-                    hint="a smaller bitOffset or bitWidth",
+                    hint="use a smaller bitOffset or bitWidth",
                 )
             for bit in range(8 * place.byte + place.bit, 8 * place.byte + place.bit + field.bits):
                 other = taken.setdefault(bit, field)
@@ -209,8 +213,8 @@ def _check_targets(description: Description, group: Group) -> None:
             known = description.groups.get(owner)
             if known is None or (name and all(name != member.name for member in known.members)):
                 raise RegisterError(
-                    f"{field.name} of {group.name} acts on {'::'.join(filter(None, (owner, name)))}, which is no field",
+                    f"{field.name} of {group.name} affects {'::'.join(filter(None, (owner, name)))}, which is unknown",
                     code="unknown_field",
                     where=str(field.line),
-                    hint="a field of the same group, or GROUP::FIELD",
+                    hint="give a field of the same group, or GROUP::FIELD",
                 )

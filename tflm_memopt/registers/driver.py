@@ -1,4 +1,4 @@
-"""What a driver does with registers: its functions as events in the order in which they are evaluated."""
+"""What a driver does with registers: each function as a list of events in evaluation order."""
 
 from __future__ import annotations
 
@@ -9,47 +9,47 @@ from enum import Enum
 from tflm_memopt.registers.description import Field, SourceLine, SubGroup
 
 Span = tuple[int, int]
-"""First byte of a piece of source, and the one behind its last."""
+"""First byte of a piece of source, and the byte after its last."""
 Context = tuple[int, ...]
-"""The branches and loops around something, from the outside: equal for what is executed equally often, in order."""
+"""The enclosing branches and loops, outermost first. Equal contexts are executed equally often, in order."""
 
 
 class Happening(Enum):
-    """What an event is."""
+    """Kinds of events."""
 
     ACCESS = "access"
     BARRIER = "barrier"
-    """Something that the outside world may see or do: a call, a volatile variable, assembly."""
+    """Something observable or controllable from outside: a call, a volatile variable, assembly."""
     EXIT = "exit"
-    """return, break, continue."""
+    """return, break or continue."""
     SET = "set"
-    """A variable gets a value."""
+    """An assignment to a variable."""
 
 
 @dataclass(frozen=True, slots=True)
 class ChainLink:
-    """One link of an expression: member, and its index in an array. `span` is the expression so far."""
+    """One link of an expression: a member, and its array index. `span` is the expression so far."""
 
     member: Field | SubGroup
     span: Span
     index: int | None = None
-    """Where it is known."""
+    """The index, if it is constant."""
     index_span: Span | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class FieldChain:
-    """An expression that ends in a field: gpio->pads[i].dir."""
+    """An expression that ends in a field, such as gpio->pads[i].dir."""
 
     root: Span
-    """The pointer, or the group itself where it is no pointer."""
+    """The pointer, or the group itself."""
     root_group: str
     device: str
-    """Empty where the pointer may lead to several places."""
+    """Name of the device, or "" if the pointer may lead to several places."""
     is_pointer: bool
     steps: tuple[ChainLink, ...]
     variables: frozenset[str]
-    """That say which place it is; a call in it is a variable without a name: two are never the same place."""
+    """Variables that determine the place. A call counts as an unnamed variable, so that its places are never equal."""
 
     @property
     def field(self) -> Field:
@@ -61,7 +61,9 @@ class FieldChain:
 
 @dataclass(frozen=True, slots=True)
 class Host:
-    """A statement of a block: before it, others may be written. `blocks` are those around it, from the outside."""
+    """A statement of a block, before which others can be inserted. `blocks` are the enclosing blocks,
+    outermost first.
+    """
 
     span: Span
     context: Context
@@ -75,7 +77,7 @@ class AccessOp(Enum):
 
 @dataclass(frozen=True, slots=True)
 class FieldAccess:
-    """One access to a field. `order` is its place among the function's events."""
+    """One access to a field. `order` is its index among the function's events."""
 
     op: AccessOp
     chain: FieldChain
@@ -84,13 +86,13 @@ class FieldAccess:
     host: Host
     line: SourceLine
     span: Span
-    """What is replaced: the field's expression, or the assignment."""
+    """The replaced source: the field's expression, or the assignment."""
     operator: str = ""
-    """An assignment's: =, +=, ++. Empty for a read in an expression."""
+    """Operator of an assignment: =, +=, ++; "" for a read in an expression."""
     value: Span | None = None
     """The right side of an assignment."""
     is_statement: bool = False
-    """The assignment is all of a statement of a block."""
+    """The assignment is a whole statement of a block."""
 
     @property
     def field(self) -> Field:
@@ -107,12 +109,12 @@ class Event:
     host: Host
     access: FieldAccess | None = None
     name: str = ""
-    """The variable that is set."""
+    """The variable that is assigned."""
 
 
 @dataclass(frozen=True, slots=True)
 class MadeOf:
-    """What a value is made of: accesses by their order, and variables."""
+    """The dependencies of a value: accesses by their order, and variables."""
 
     accesses: frozenset[int]
     variables: frozenset[str]
@@ -132,14 +134,14 @@ class Function:
     line: SourceLine
     is_interrupt: bool = False
     has_jumps: bool = False
-    """goto: nothing of it is combined."""
+    """The function has a goto, so nothing in it is combined."""
     events: list[Event] = field(default_factory=list)
     loops: set[int] = field(default_factory=set)
     """Contexts that are executed several times."""
     conditions: dict[int, MadeOf] = field(default_factory=dict)
-    """What decides whether a context is executed."""
+    """Dependencies of the condition of each context."""
     values: dict[str, MadeOf] = field(default_factory=dict)
-    """What the values of a variable are made of."""
+    """Dependencies of each variable's values."""
     calls: set[str] = field(default_factory=set)
 
     @property
@@ -147,7 +149,7 @@ class Function:
         return [event.access for event in self.events if event.access is not None]
 
     def controls(self, access: FieldAccess) -> frozenset[int]:
-        """Reads whose values decide whether the access is evaluated, by their order."""
+        """Return the orders of the reads whose values decide whether the access is evaluated."""
         contexts = set(access.context)
         for event in self.events[: access.order]:
             if event.what is Happening.EXIT:
@@ -158,7 +160,7 @@ class Function:
         return frozenset(order for order in self._closed(needs).accesses if order < access.order)
 
     def _closed(self, needs: MadeOf) -> MadeOf:
-        """With what the variables in it are made of."""
+        """Return the dependencies including those of the variables."""
         while True:
             more = needs
             for name in needs.variables:
@@ -170,15 +172,15 @@ class Function:
 
 @dataclass(frozen=True, slots=True)
 class Driver:
-    """All functions of a driver, and how its text uses groups."""
+    """All functions of a driver, and the way its text uses groups."""
 
     functions: tuple[Function, ...]
     dynamic: frozenset[str]
     """Groups that pointers of the driver may lead to."""
     indexed: frozenset[tuple[str, str]]
-    """Arrays (group, member) with an index that is not known."""
+    """Arrays (group, member) with an unknown index."""
     words: tuple[tuple[Span, str], ...]
-    """The extension's own words in the text, each with what it is in plain C."""
+    """The extension's words in the text, each with its plain C form."""
     reach: frozenset[tuple[str, str]]
     """Fields that interrupt handlers use."""
 

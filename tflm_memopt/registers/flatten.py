@@ -1,4 +1,4 @@
-"""Bit field group simplification (6.4.3): groups that no pointer and no unknown index needs join their parents."""
+"""Bit field group simplification (6.4.3): groups without pointers or unknown indices are merged into their parents."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from tflm_memopt.registers.driver import Driver, FieldAccess, FieldChain, Span
 
 @dataclass(frozen=True, slots=True)
 class FlatField:
-    """A field of a group that is left. `count` is None unless it is an array with unknown indices."""
+    """A field of a remaining group. `count` is None unless it is an array with unknown indices."""
 
     name: str
     field: Field
@@ -21,7 +21,7 @@ class FlatField:
 
 @dataclass(frozen=True, slots=True)
 class FlatGroup:
-    """A group that is left: a struct of the C that is written."""
+    """A remaining group, which becomes a C struct."""
 
     name: str
     fields: tuple[FlatField, ...]
@@ -31,7 +31,7 @@ class FlatGroup:
 
 @dataclass(frozen=True, slots=True)
 class Spot:
-    """What an access means once groups are flat: `anchor` leads to the group; `name` is the field there."""
+    """The target of an access after simplification: `anchor` leads to the group, and `name` is the field in it."""
 
     group: str
     anchor: Span
@@ -42,12 +42,12 @@ class Spot:
 
 @dataclass(frozen=True, slots=True)
 class Flat:
-    """All groups that are left, those that others contain first."""
+    """All remaining groups; nested groups come first."""
 
     groups: Mapping[str, FlatGroup]
 
     def spot(self, access: FieldAccess) -> Spot:
-        """Where an access of the driver is."""
+        """Return the target of an access of the driver."""
         return self._spot(access.chain)
 
     def _spot(self, chain: FieldChain) -> Spot:
@@ -68,7 +68,7 @@ class Flat:
 
 
 def flatten(description: Description, driver: Driver) -> Flat:
-    """The groups that are left of a description when this driver is all that uses it."""
+    """Return the remaining groups of a description if this driver is its only user."""
     kept = _kept(description, driver)
     found: dict[str, FlatGroup] = {}
     for name in description.groups:
@@ -81,7 +81,7 @@ def flatten(description: Description, driver: Driver) -> Flat:
 
 
 def _kept(description: Description, driver: Driver) -> frozenset[str]:
-    """Those of devices, of pointers and of arrays with unknown indices, and all that contain them."""
+    """Return the groups of devices, pointers and arrays with unknown indices, and all groups that contain these."""
     kept = {device.group for device in description.devices} | set(driver.dynamic)
     for name, group in description.groups.items():
         kept |= {part.group for part in group.parts if (name, part.name) in driver.indexed}

@@ -1,4 +1,4 @@
-"""From a driver and a description to C: the steps in their order."""
+"""Generates C from a driver and a description, step by step."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ WORDS = "register_words.h"
 
 @dataclass(frozen=True, slots=True)
 class Version:
-    """A driver in plain C with its accessors. Loads and stores: each accessor call of the text counted once."""
+    """A driver in plain C with its accessors. Loads and stores count each accessor call of the text once."""
 
     driver: str
     header: str
@@ -28,10 +28,10 @@ class Version:
     loads: int
     stores: int
     code_bytes: int | None = None
-    """At -Os, where a compiler was given."""
+    """Code size at -Os, if a compiler was given."""
 
     def to_json(self) -> dict[str, Any]:
-        """Its figures."""
+        """Return the figures."""
         return {
             "calls": self.calls,
             "loads": self.loads,
@@ -43,23 +43,23 @@ class Version:
 
 @dataclass(frozen=True, slots=True)
 class Generated:
-    """What is written, by its name, and what is told of it."""
+    """The written files by name, and the figures of the report."""
 
     driver: str
-    """The name of the rewritten driver among the files."""
+    """Name of the rewritten driver among the files."""
     files: Mapping[str, str]
     plain: Version
-    """Each access alone."""
+    """The version with separate accesses."""
     combined: Version
     memory_map: int
-    """Bytes."""
+    """Size of the memory map in bytes."""
     effort: float
-    """Halstead's, of the driver as it was given."""
+    """Halstead's effort of the original driver."""
     regions: Mapping[str, Sequence[Sequence[str]]]
-    """By function: accesses that became one."""
+    """For each function, the groups of combined accesses."""
 
     def to_json(self) -> dict[str, Any]:
-        """The report."""
+        """Return the report."""
         return {
             "driver": self.driver,
             "files": list(self.files),
@@ -75,9 +75,10 @@ def generate(
     driver_path: Path, driver_text: str, description_path: Path, description_text: str, *, place: bool = False,
     folders: Sequence[Path] = (), compiler: str | None = None,
 ) -> Generated:  # fmt: skip
-    """All of it. place: choose where fields lie, although the description says it. Raises RegisterError.
+    """Run all steps. Raises RegisterError.
 
-    folders: where the driver's headers are. compiler: with its flags, for the bytes of code.
+    place: choose the places of fields even if the description gives them. folders: folders of the driver's headers.
+    compiler: compiler with flags, for the code size.
     """
     description, header_text = read(description_path, description_text)
     unit, driver = source.read(driver_path, driver_text, description, description_path, header_text, folders)
@@ -114,7 +115,7 @@ def generate(
 
 
 def read(path: Path, text: str) -> tuple[Description, str]:
-    """A description, and a header with which drivers that use it can be parsed."""
+    """Return a description, and a header for parsing drivers that use it."""
     if path.suffix.lower() in (".svd", ".xml"):
         description = svd.read(path, text)
         return description, svd.declarations(description)
@@ -127,22 +128,22 @@ def _macro(name: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class _Places:
-    """Where accesses of a driver go."""
+    """The targets of a driver's accesses."""
 
     unit: ParsedFile
     driver: Driver
     flat: Flat
     includes: tuple[str, str]
-    """The description's name, and that of the header with the accessors."""
+    """Name of the description, and of the header with the accessors."""
 
     def rewritten(self, found: Layout, regions: Mapping[str, Regions]) -> rewrite.Rewritten:
-        """The driver in a layout, with these regions combined."""
+        """Return the driver for a layout, with these regions combined."""
         return rewrite.rewrite(self.unit, self.driver, self.flat, found, regions, self.includes)
 
     def placed(self) -> Layout:
-        """Fields placed for the fewest accesses in the text: what is written in a shared register is read first.
+        """Place fields for the fewest accesses in the text, since a write to a shared register must first read it.
 
-        A combination that costs more than it saves is left out, the least frequent ones being tried first.
+        Combinations that cost more than they save are dropped, starting with the least frequent.
         """
         wanted = self.combinations()
         best = layout.place(self.flat, wanted)
@@ -159,7 +160,9 @@ class _Places:
         return sum(cost.loads + cost.stores for cost in costs)
 
     def regions(self, found: Layout | None) -> dict[str, Regions]:
-        """What is one access, by function, in a layout; without one, were each group in one register."""
+        """Return the combined accesses of each function in a layout, or without one as if each group were
+        one register.
+        """
 
         def acts(access: FieldAccess) -> bool:
             if _acts(access) or access.field.key in self.driver.reach:
@@ -179,13 +182,13 @@ class _Places:
         return {function.name: Combining(function, acts, together).regions() for function in self.driver.functions}
 
     def combinations(self) -> list[layout.Combination]:
-        """The fields of each region, for a layout that is to be found."""
+        """Return the fields of each region, for the choice of a layout."""
         regions = [region for regions in self.regions(None).values() for region in regions]
         spots = [[self.flat.spot(access) for access in region] for region in regions]
         return [frozenset((spot.group, spot.name) for spot in several) for several in spots]
 
     def _words(self, spot: Spot) -> list[str]:
-        """The text that leads there: the same words with the same variables are the same place."""
+        """Return the text that leads to a target. Equal texts with equal variables mean the same place."""
         return [self.unit.text_of(span) for span in (spot.anchor, spot.index) if span]
 
 

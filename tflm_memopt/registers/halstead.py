@@ -1,4 +1,4 @@
-"""Halstead's effort of a piece of C: how much there is to read and to write (section 6.6 measures drivers by it)."""
+"""Halstead's effort of C code, a measure of reading and writing effort (section 6.6 applies it to drivers)."""
 
 from __future__ import annotations
 
@@ -22,9 +22,9 @@ _CLOSING = frozenset(")]}")
 
 
 def effort(text: str) -> float:
-    """Difficulty times volume: (n1 / 2) (N2 / n2) * (N1 + N2) log2(n1 + n2).
+    """Return difficulty times volume: (n1 / 2) (N2 / n2) * (N1 + N2) log2(n1 + n2).
 
-    Operators are keywords and signs, a pair of brackets being one; operands are names and constants.
+    Operators are keywords and signs, where a pair of brackets counts once; operands are names and constants.
     """
     operators, operands = Counter[str](), Counter[str]()
     for token in _TOKEN.findall(text):

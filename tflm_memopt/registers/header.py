@@ -1,4 +1,4 @@
-"""A description as a header in the language extension (6.3.1, 6.3.2): bit field groups, side effects, devices."""
+"""Reads a description from a header in the language extension (6.3.1, 6.3.2): bit field groups, effects, devices."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ ACCESSES = {kind.value: kind for kind in AccessType}
 
 
 def read(path: Path, text: str) -> Description:
-    """The groups and devices of a header. Raises RegisterError with file and line."""
+    """Return the groups and devices of a header. Raises RegisterError with file and line."""
     unit = ParsedFile(path, text, "")
     groups: dict[str, Group] = {}
     devices: list[Device] = []
@@ -35,10 +35,10 @@ def read(path: Path, text: str) -> Description:
             devices.append(Device(cursor.spelling, group, _address(base, unit.line(cursor)), unit.line(cursor)))
     if not devices:
         raise RegisterError(
-            "no device: nothing says where the registers are",
+            "there is no device, so the registers' addresses are unknown",
             code="no_device",
             where=f"{path.name}:1",
-            hint="make_device(GROUP, NAME, ADDRESS);",
+            hint="add make_device(GROUP, NAME, ADDRESS);",
         )
     found = Description(groups, tuple(devices), is_fixed=False)
     check(found)
@@ -65,10 +65,10 @@ def _member(unit: ParsedFile, group: str, cursor: Cursor) -> Field | SubGroup:
         if declared.kind == CursorKind.STRUCT_DECL:
             return SubGroup(cursor.spelling, declared.spelling, line, count)
         raise RegisterError(
-            f"member {cursor.spelling} of {group} is no bit field: {kind.spelling}",
+            f"member {cursor.spelling} of {group} is not a bit field: {kind.spelling}",
             code="no_bit_field",
             where=str(line),
-            hint="bit, uint2, ... uint64, or bfGroup NAME",
+            hint="use bit, uint2, ... uint64, or bfGroup NAME",
         )
     return Field(
         group, cursor.spelling, bits, line, count,
@@ -79,7 +79,7 @@ def _member(unit: ParsedFile, group: str, cursor: Cursor) -> Field | SubGroup:
 
 
 def access_named(name: str, names: dict[str, AccessType], line: SourceLine) -> AccessType:
-    """The access type that a description means. Raises RegisterError for a name that is none."""
+    """Return the access type with this name. Raises RegisterError for an unknown name."""
     if name not in names:
         raise RegisterError(
             f"unknown access type '{name}'", code="unknown_access", where=str(line), hint=", ".join(names)
@@ -93,7 +93,7 @@ def _access(said: list[tuple[str, str]], line: SourceLine) -> AccessType:
 
 
 def _targets(group: str, said: list[tuple[str, str]], word: str) -> tuple[FieldName, ...]:
-    """FIELD of the same group, GROUP::FIELD, or GROUP as a whole."""
+    """Return the targets of an effect: FIELD of the same group, GROUP::FIELD, or GROUP as a whole."""
     found = []
     for name in (argument.replace(" ", "") for w, argument in said if w == word):
         owner, _, field = name.rpartition("::")
@@ -105,6 +105,9 @@ def _address(text: str, line: SourceLine) -> int:
     number = re.fullmatch(r"\(*\s*(0[xX][0-9a-fA-F]+|\d+)[uUlL]*\s*\)*", text)
     if number is None:
         raise RegisterError(
-            f"the device's address is no number: {text}", code="no_address", where=str(line), hint="0x40013000"
+            f"the device's address is not a number: {text}",
+            code="no_address",
+            where=str(line),
+            hint="give a number such as 0x40013000",
         )
     return int(number[1], 0)

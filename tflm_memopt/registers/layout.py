@@ -1,4 +1,4 @@
-"""Where fields lie: as a chip has them, or placed for the fewest accesses (6.4.4)."""
+"""Places of fields: as a chip defines them, or chosen for the fewest accesses (6.4.4)."""
 
 from __future__ import annotations
 
@@ -15,19 +15,19 @@ Combination = frozenset[tuple[str, str]]
 
 @dataclass(frozen=True, slots=True)
 class Slot:
-    """A field in a register: of an array, the first element's place."""
+    """A field in a register; for an array, the first element's place."""
 
     field: FlatField
     place: BitPlace
 
     @property
     def mask(self) -> int:
-        """The field's bits, in their place; those of an array's first element."""
+        """The field's bits in place; for an array, those of its first element."""
         return ((1 << self.field.field.bits) - 1) << self.place.bit
 
     @property
     def all_bits(self) -> int:
-        """All elements' bits that are in the same register."""
+        """The bits of all elements in this register."""
         if not self.place.bit_step:
             return self.mask
         return sum(self.mask << (index * self.place.bit_step) for index in range(self.field.count or 1))
@@ -35,13 +35,13 @@ class Slot:
 
 @dataclass(frozen=True, slots=True)
 class Register:
-    """A word of the bus, or an array of them. `byte` is its place in the group."""
+    """A word of the bus, or an array of words. `byte` is its place in the group."""
 
     byte: int
     bits: int
     slots: tuple[Slot, ...]
     reset: int | None
-    """What bits of no field are written as; None: as they are read."""
+    """Value written to bits outside of fields, or None if they are written as read."""
 
     @property
     def count(self) -> int:
@@ -57,7 +57,7 @@ class Register:
 
     @property
     def used(self) -> int:
-        """Bits of fields."""
+        """Bits that belong to fields."""
         return sum(slot.all_bits for slot in self.slots)
 
     @property
@@ -67,23 +67,23 @@ class Register:
 
     @property
     def reserved(self) -> int:
-        """What a write gives for bits of no field."""
+        """Value that a write gives bits outside of fields."""
         return (self.reset or 0) & ~self.used
 
     @property
     def read_acts(self) -> bool:
-        """Reading it for any of its fields changes something."""
+        """Whether reading the register for any field has an effect."""
         return any(slot.field.field.read_acts for slot in self.slots)
 
     @property
     def neutral(self) -> tuple[int, int]:
-        """Bits that a write of other fields must give as zeros, and as ones, to change nothing."""
+        """Bits that a write of other fields must give as zeros, and as ones, to have no effect."""
         zeros = sum(slot.all_bits for slot in self.slots if slot.field.field.access in _ZEROS)
         ones = sum(slot.all_bits for slot in self.slots if slot.field.field.access is AccessType.ZERO_CLEARS)
         return zeros, ones
 
     def kept(self, written: int) -> int:
-        """Bits that a write of `written` gives as they were read; 0: it need not read."""
+        """Return the bits that a write of `written` must keep as read; 0 means that it need not read."""
         zeros, ones = self.neutral
         used = self.full if self.reset is None else self.used
         fixed = sum(slot.all_bits for slot in self.slots if not slot.field.field.is_writable)
@@ -96,16 +96,16 @@ _ZEROS = AccessType.ONE_CLEARS, AccessType.WRITE_ONLY
 
 @dataclass(frozen=True, slots=True)
 class Placed:
-    """A group with its registers, and the groups in it."""
+    """A group with its registers and nested groups."""
 
     name: str
     registers: tuple[Register, ...]
     parts: tuple[tuple[SubGroup, int, int], ...]
-    """Each with its first byte and the bytes from one element to the next."""
+    """Nested groups with first byte, and bytes from one element to the next."""
     nbytes: int
 
     def slot(self, name: str) -> tuple[Register, Slot]:
-        """A field, and where it is."""
+        """Return a field's register and slot."""
         return next((r, s) for r in self.registers for s in r.slots if s.field.name == name)
 
 
@@ -113,7 +113,7 @@ Layout = Mapping[str, Placed]
 
 
 def fixed(flat: Flat) -> Layout:
-    """The layout that a description gives."""
+    """Return the layout that a description gives."""
     found: dict[str, Placed] = {}
     for group in flat.groups.values():
         by_place: dict[tuple[int, int, int], list[Slot]] = {}
@@ -133,23 +133,23 @@ def fixed(flat: Flat) -> Layout:
 
 
 def place(flat: Flat, regions: Iterable[Combination]) -> Layout:
-    """The heuristic: combinations by how often they are accessed, then by how many fields they have.
+    """Place fields by a heuristic: combinations in the order of their frequency, then of their number of fields.
 
-    regions: the fields of each access region of the driver. Fields whose accesses act have registers of their own.
+    regions: the fields of each access region of the driver. Fields whose accesses have effects get their own registers.
     """
     order = combinations(regions)
     elements = {part.group for group in flat.groups.values() for part in group.parts if part.count is not None}
     found: dict[str, Placed] = {}
-    for group in flat.groups.values():  # the deepest ones come first
+    for group in flat.groups.values():  # nested groups come first
         placed = _placed(group, order, found)
-        if group.name in elements:  # an index is a shift then, not a product
+        if group.name in elements:  # the size becomes a power of two, so that an index is a shift
             placed = replace(placed, nbytes=1 << (placed.nbytes - 1).bit_length())
         found[group.name] = placed
     return found
 
 
 def combinations(regions: Iterable[Combination]) -> list[Combination]:
-    """The list C of 6.4.4, sorted."""
+    """Return the list C of 6.4.4, sorted."""
     uses = Counter(region for region in regions if len(region) > 1)
     return sorted(uses, key=lambda fields: (-uses[fields], -len(fields), sorted(fields)))
 
@@ -176,7 +176,7 @@ def _placed(group: FlatGroup, order: Sequence[Combination], children: Mapping[st
 
 
 def _together(group: FlatGroup, field: FlatField, order: Sequence[Combination], done: set[str]) -> list[FlatField]:
-    """What shares a register with the field: the rest of its first combination, as far as it fits."""
+    """Return the fields that share a register with a field: the rest of its first combination, as far as it fits."""
     names = next((c for c in order if (group.name, field.name) in c), frozenset())
     found, bits = [], 0
     for other in group.fields:

@@ -1,4 +1,4 @@
-"""C as libclang reads it, with the words of the language extension (section 6.3) as attributes that survive parsing."""
+"""Parses C with libclang. The words of the language extension (section 6.3) become attributes that survive parsing."""
 
 from __future__ import annotations
 
@@ -20,15 +20,15 @@ CursorKind: Any = cindex.CursorKind
 
 HERE = Path(__file__).parent
 PRELUDE = str(HERE / "prelude.h")
-"""No file: libclang is handed its text."""
+"""Name of a virtual file, whose text is passed to libclang."""
 KEYWORDS = "bfGroup", "interrupt_handler"
-"""Words that also stand in the driver itself."""
+"""Words that also occur in the driver itself."""
 _NOTE = '__attribute__((annotate("{}")))'
 LARGEST = 64
 
 
 def keywords() -> str:
-    """The support header of 6.3.4 for our own parsing; each word leaves a note that cursors have."""
+    """Return the support header of 6.3.4 for our own parsing, in which each word leaves an annotation."""
     types = [
         f"#define uint{n} {_NOTE.format(f'bits {n}')} unsigned{' long long' * (n > 32)}" for n in range(1, LARGEST + 1)
     ]
@@ -50,12 +50,12 @@ def keywords() -> str:
 
 
 def words() -> str:
-    """The header with which drivers and descriptions are valid C for any compiler, as 6.3.4 has it."""
+    """Return the header that makes drivers and descriptions valid C for any compiler, as in 6.3.4."""
     return (HERE / "include/register_words.h").read_text(encoding="utf-8")
 
 
 class ParsedFile:
-    """One file of C, parsed. `texts` are files that need not exist, `folders` have what it includes."""
+    """A parsed C file. `texts` are virtual files, and `folders` contain included headers."""
 
     def __init__(
         self, path: Path, text: str, prelude: str, texts: Mapping[str, str] | None = None,
@@ -90,7 +90,7 @@ class ParsedFile:
         return self._unit.cursor
 
     def is_here(self, cursor: Cursor) -> bool:
-        """In the file itself, not in what it includes."""
+        """Return whether the cursor is in the file itself, not in an included file."""
         return bool(cursor.location.file) and cursor.location.file.name == str(self.path)
 
     def line(self, cursor: Cursor) -> SourceLine:
@@ -98,14 +98,14 @@ class ParsedFile:
         return SourceLine(Path(file.name).name if file else self.path.name, cursor.location.line)
 
     def span(self, cursor: Cursor) -> tuple[int, int]:
-        """First byte, and the one behind the last."""
+        """Return the first byte and the byte after the last."""
         return cursor.extent.start.offset, cursor.extent.end.offset
 
     def source(self, cursor: Cursor) -> str:
         return self.text_of(self.span(cursor))
 
     def text_of(self, span: tuple[int, int]) -> str:
-        """The text of a span."""
+        """Return the text of a span."""
         return self.data[slice(*span)].decode()
 
     @cached_property
@@ -119,24 +119,24 @@ class ParsedFile:
         return [first for first, _, _ in self.tokens]
 
     def token_from(self, offset: int) -> str:
-        """The first token that begins at `offset` or behind it."""
+        """Return the first token that begins at or after `offset`."""
         at = bisect.bisect_left(self._starts, offset)
         return self.tokens[at][2] if at < len(self.tokens) else ""
 
     @cached_property
     def macros(self) -> list[tuple[int, int]]:
-        """Where macros of the file are expanded."""
+        """Spans of macro expansions in the file."""
         found = (cursor for cursor in self.root.get_children() if cursor.kind == CursorKind.MACRO_INSTANTIATION)
         return [self.span(cursor) for cursor in found if self.is_here(cursor) and cursor.spelling not in KEYWORDS]
 
     def in_macro(self, cursor: Cursor) -> bool:
-        """It came from a macro's expansion: there is no text of its own to replace."""
+        """Return whether the cursor comes from a macro expansion, so that its text cannot be replaced."""
         first, end = self.span(cursor)
         return any(f <= first and end <= e for f, e in self.macros)
 
 
 def notes(cursor: Cursor) -> list[tuple[str, str]]:
-    """What the extension's words have left at a declaration: word and argument."""
+    """Return the annotations of the extension's words at a declaration, as word and argument."""
     found = [child.spelling for child in cursor.get_children() if child.kind == CursorKind.ANNOTATE_ATTR]
     return [(text.partition(" ")[0], text.partition(" ")[2]) for text in found]
 
@@ -144,4 +144,4 @@ def notes(cursor: Cursor) -> list[tuple[str, str]]:
 def _unknown_word(message: str) -> str:
     if re.search(r"unknown type name 'uint\d+'", message):
         return "fields have 1 to 64 bits: bit, uint1, ... uint64"
-    return "its own headers with -I FOLDER; words of descriptions are those of register_words.h"
+    return "give the driver's headers with -I FOLDER; descriptions use the words of register_words.h"

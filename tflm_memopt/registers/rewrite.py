@@ -1,4 +1,4 @@
-"""Writes the driver's own C with each field access replaced by an accessor call (6.5)."""
+"""Writes the driver's C code with each field access replaced by an accessor call (6.5)."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _NUMBER = re.compile(r"(0[xX][0-9a-fA-F]+|\d+)[uUlL]*")
 
 @dataclass(frozen=True, slots=True)
 class Rewritten:
-    """A driver in plain C, and each call of an accessor in its text."""
+    """A driver in plain C, and each accessor call in its text."""
 
     text: str
     calls: tuple[Accessor, ...]
@@ -34,7 +34,9 @@ def rewrite(
     regions: Mapping[str, Regions],
     header: tuple[str, str],
 ) -> Rewritten:
-    """header: the description's name, whose include goes, and that of the accessors, which is included."""
+    """Rewrite the driver. header: the description, whose include is removed, and the accessors' header, which is
+    included.
+    """
     writer = _Writer(unit, flat, layout)
     for function in driver.functions:
         writer.function(function, regions[function.name])
@@ -52,12 +54,14 @@ def _included(text: str, description: str, header: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class _Edit:
-    """New text for a span; of an empty span: text before what begins there. `parts` are spans whose edits it has."""
+    """New text for a span. For an empty span, the text goes before what begins there. `parts` are spans that it
+    contains.
+    """
 
     span: Span
     text: str
     parts: tuple[Span, ...] = ()
-    """{0}, {1}, ... of the text."""
+    """Spans of {0}, {1}, ... in the text."""
 
 
 class _Writer:
@@ -68,7 +72,7 @@ class _Writer:
         self._taken = {spelling for _, _, spelling in unit.tokens}
         self._count = 0
 
-    # --- what becomes of accesses
+    # --- replacement of accesses
 
     def function(self, function: Function, regions: Regions) -> None:
         values: dict[int, str] = {}
@@ -86,7 +90,9 @@ class _Writer:
                 self._edit(access.span, *self._call(AccessOp.WRITE, [access], [self._value(access, values)]))
 
     def _combined_read(self, region: Sequence[FieldAccess]) -> dict[int, str]:
-        """Reads all before the statement of the first; each access becomes a variable. Gives those by order."""
+        """Read all fields before the statement of the first access, into one variable each. Returns the variables by
+        order.
+        """
         lead = region[0]
         fields = self._by_name(region)
         names = {name: self._temporary() for name in fields}
@@ -111,7 +117,7 @@ class _Writer:
         return found
 
     def _combined_write(self, region: Sequence[FieldAccess], values: Mapping[int, str]) -> None:
-        """Keeps all values until the last write, which writes them."""
+        """Keep all values until the last write, which writes them together."""
         *early, last = region
         kept: dict[int, tuple[str, tuple[Span, ...]]] = {}
         for access in early:
@@ -132,14 +138,14 @@ class _Writer:
         self._edit(last.span, text, parts)
 
     def _by_name(self, region: Sequence[FieldAccess]) -> dict[str, FieldAccess]:
-        """A region's fields in the order in which they lie in their register, each with one access."""
+        """Return one access for each field of a region, in the order of the fields in their register."""
         spots = {self.flat.spot(access).name: access for access in reversed(region)}
         register, _ = self.layout[self.flat.spot(region[0]).group].slot(next(iter(spots)))
         order = [slot.field.name for slot in register.slots]
         return {name: spots[name] for name in sorted(spots, key=order.index)}
 
     def _value(self, access: FieldAccess, values: Mapping[int, str]) -> tuple[str, tuple[Span, ...]]:
-        """What is written, as text with the spans of its parts."""
+        """Return the written value as text, with the spans of its parts."""
         right = (access.value,) if access.value else ()
         if access.operator == "=":
             return "{0}", right
@@ -174,7 +180,7 @@ class _Writer:
         self._edit((offset, offset), separator.join(text.splitlines()) + separator, parts)
 
     def _whole_line(self, span: Span) -> Span:
-        """The statement with its semicolon, and its line where nothing else is in it."""
+        """Return the span of a statement with its semicolon, and of its whole line if that contains nothing else."""
         first, end = span
         end = self.unit.data.index(b";", end) + 1 if self.unit.data[end - 1 : end] != b";" else end
         start = self.unit.data.rfind(b"\n", 0, first) + 1
@@ -191,7 +197,7 @@ class _Writer:
                 return name
 
     def rendered(self, span: Span) -> str:
-        """The text of a span with all edits in it."""
+        """Return the text of a span with all edits applied."""
         out, at = [], span[0]
         for edit in _outermost(self.edits, span):
             if edit.span[0] >= at:
@@ -220,9 +226,9 @@ def _renumbered(text: str, first: int) -> str:
 
 
 def _outermost(edits: Iterable[_Edit], span: Span) -> list[_Edit]:
-    """Edits inside of a span that are not inside of another one, in order; what is put before a place comes first.
+    """Return the outermost edits inside a span in order; insertions before a place come first.
 
-    What is put before the span itself is not in it.
+    Insertions before the span itself are not included.
     """
     inside = [e for e in edits if span[0] <= e.span[0] and e.span[1] <= span[1] and e.span[1] > span[0]]
     inside.sort(key=lambda e: (e.span[0], e.span[1] > e.span[0], -e.span[1]))

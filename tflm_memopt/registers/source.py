@@ -1,4 +1,4 @@
-"""Reads a driver in the language extension (6.3.3): from clang's tree to events, a function at a time."""
+"""Reads a driver in the language extension (6.3.3) and converts each function from clang's tree to events."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ STEPS = ("++", "--")
 def read(
     path: Path, text: str, description: Description, header: Path, header_text: str, folders: Sequence[Path] = ()
 ) -> tuple[ParsedFile, Driver]:
-    """The driver in `path`. Raises RegisterError with file and line."""
+    """Return the driver in `path`. Raises RegisterError with file and line."""
     includes = re.search(rf'^\s*#\s*include\s*"[^"]*\b{re.escape(header.name)}"', text, re.MULTILINE)
     prelude = "" if includes else f'#include "{header.resolve()}"\n'
     unit = ParsedFile(path, text, prelude, {str(header.resolve()): header_text}, folders)
@@ -52,7 +52,9 @@ def _is_function(cursor: Cursor) -> bool:
 
 
 def _quiet(definitions: list[Cursor], chains: Chains) -> frozenset[str]:
-    """Functions that do nothing that the outside world can see: no access, nothing volatile, no call of others."""
+    """Return functions without observable behaviour: no register access, no volatile variable, no calls of other
+    functions.
+    """
     loud = set[str]()
     calls: dict[str, set[str]] = {}
     for function in definitions:
@@ -81,7 +83,7 @@ def _reach(functions: tuple[Function, ...]) -> frozenset[tuple[str, str]]:
 
 
 class _FunctionReader:
-    """One function: what is evaluated, in order."""
+    """Collects the events of one function in evaluation order."""
 
     def __init__(self, unit: ParsedFile, chains: Chains, quiet: frozenset[str]) -> None:
         self.unit, self.chains, self.quiet = unit, chains, quiet
@@ -89,7 +91,7 @@ class _FunctionReader:
         self.host = Host((0, 0), ())
         self.count = 0
         self.needs = NOTHING
-        """What the expression that is being read is made of."""
+        """Dependencies of the expression that is being read."""
 
     def function(self, cursor: Cursor) -> Function:
         handler = any(word == "interrupt" for word, _ in notes(cursor)) or "interrupt" in _attributes(self.unit, cursor)
@@ -156,7 +158,7 @@ class _FunctionReader:
         for child in body.get_children():
             outer = self._enter(
                 needs
-            )  # a jump may lead to each: nothing before it in the body is sure to have happened
+            )  # a jump may lead to each label, so nothing before it in the body is certain to have happened
             while child.kind in (CursorKind.CASE_STMT, CursorKind.DEFAULT_STMT):
                 child = list(child.get_children())[-1]  # noqa: PLW2901
             self._statement(child)
@@ -248,8 +250,8 @@ class _FunctionReader:
                 self._assigned(child, NOTHING)
         elif operator == "&" and self.chains.ends_in_field(target):
             raise RegisterError(
-                f"a bit field has no address: {self.unit.source(cursor)}",
-                code="field_address", where=str(self.unit.line(cursor)), hint="a pointer to its group",
+                f"a bit field's address cannot be taken: {self.unit.source(cursor)}",
+                code="field_address", where=str(self.unit.line(cursor)), hint="use a pointer to its group",
             )  # fmt: skip
         else:
             self._expression(child)
@@ -278,7 +280,7 @@ class _FunctionReader:
         if operator in STEPS and not is_statement:
             raise RegisterError(
                 f"{operator} of a bit field inside an expression: {self.unit.source(cursor)}",
-                code="step_in_expression", where=str(self.unit.line(cursor)), hint="a statement of its own",
+                code="step_in_expression", where=str(self.unit.line(cursor)), hint="make it a separate statement",
             )  # fmt: skip
         if right is not None:
             self._expression(right)
@@ -294,8 +296,8 @@ class _FunctionReader:
         line = self.unit.line(at)
         if self.unit.in_macro(at):
             raise RegisterError(
-                f"an access inside of a macro: {self.unit.source(at)}",
-                code="access_in_macro", where=str(line), hint="a static inline function instead of the macro",
+                f"a macro contains a register access: {self.unit.source(at)}",
+                code="access_in_macro", where=str(line), hint="use a static inline function in place of the macro",
             )  # fmt: skip
         found = self.chains.chain(chain)
         if op is AccessOp.WRITE or not operator:
@@ -354,7 +356,7 @@ class _FunctionReader:
 
 
 def _loop_parts(unit: ParsedFile, cursor: Cursor) -> tuple[Cursor | None, Cursor | None, Cursor | None, Cursor]:
-    """What is evaluated first, the condition, what is evaluated last, the body; clang leaves out what is empty."""
+    """Return the init part, condition, step and body of a loop; clang omits empty parts."""
     children = list(cursor.get_children())
     if cursor.kind == CursorKind.WHILE_STMT:
         return None, children[-2], None, children[-1]
@@ -370,7 +372,7 @@ def _loop_parts(unit: ParsedFile, cursor: Cursor) -> tuple[Cursor | None, Cursor
 
 
 def _semicolons(unit: ParsedFile, cursor: Cursor) -> Iterator[int]:
-    """The two of a for statement's head."""
+    """Yield the positions of the two semicolons in the head of a for statement."""
     first, end = unit.span(cursor)
     depth, found = 0, []
     for at, _, spelling in unit.tokens:
@@ -382,6 +384,6 @@ def _semicolons(unit: ParsedFile, cursor: Cursor) -> Iterator[int]:
 
 
 def _attributes(unit: ParsedFile, cursor: Cursor) -> str:
-    """What stands before a function's name."""
+    """Return the text before a function's name."""
     first = unit.span(cursor)[0]
     return unit.data[first : cursor.location.offset].decode()

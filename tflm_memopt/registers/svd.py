@@ -1,7 +1,7 @@
-"""CMSIS-SVD: descriptions of chips that can be bought, and the layouts that we make.
+"""Reads CMSIS-SVD descriptions of existing chips, and writes generated layouts in the same format.
 
-SVD knows which reads and writes have side effects in their own register (readAction, modifiedWriteValues), but not that
-writing one field starts what changes another. Such effects are said in the file's vendorExtensions:
+SVD describes side effects of accesses within their own register (readAction, modifiedWriteValues), but not that writing
+one field changes another. Such effects are given in the file's vendorExtensions:
 
     <vendorExtensions>
       <sideEffects peripheral="spi">
@@ -9,7 +9,7 @@ writing one field starts what changes another. Such effects are said in the file
       </sideEffects>
     </vendorExtensions>
 
-Of a peripheral without sideEffects nothing is known, so that every write may start something and no value stays.
+If a peripheral has no sideEffects element, every write may have effects and no value is stable.
 """
 
 from __future__ import annotations
@@ -60,12 +60,15 @@ CLEARS = {"oneToClear": AccessType.ONE_CLEARS, "zeroToClear": AccessType.ZERO_CL
 
 
 def read(path: Path, text: str) -> Description:
-    """The peripherals of an SVD file. Raises RegisterError with file and line."""
+    """Return the peripherals of an SVD file. Raises RegisterError with file and line."""
     try:
         tree = etree.ElementTree(etree.fromstring(text.encode(), etree.XMLParser(resolve_entities=False)))
     except etree.XMLSyntaxError as error:
         raise RegisterError(
-            f"no XML: {error.msg}", code="no_xml", where=f"{path.name}:{error.lineno}", hint="a CMSIS-SVD file"
+            f"invalid XML: {error.msg}",
+            code="no_xml",
+            where=f"{path.name}:{error.lineno}",
+            hint="give a CMSIS-SVD file",
         ) from error
     lines = _Lines(path.name, tree)
     lines.check()
@@ -73,13 +76,16 @@ def read(path: Path, text: str) -> Description:
     try:
         for peripheral in SVDParser(tree).get_device().peripherals or ():
             reader.peripheral(peripheral)
-    except Exception as error:  # the parser lets pass what its code meets in a file that is no SVD
+    except Exception as error:  # the parser accepts files that are no SVD, on which its code then fails
         raise RegisterError(
-            f"no CMSIS-SVD that can be read: {error}", code="no_svd", where=f"{path.name}:1", hint="validate the file"
+            f"invalid CMSIS-SVD: {error}", code="no_svd", where=f"{path.name}:1", hint="validate the file"
         ) from error
     if not reader.devices:
         raise RegisterError(
-            "no peripheral with registers", code="no_peripheral", where=f"{path.name}:1", hint="a CMSIS-SVD file"
+            "the file has no peripheral with registers",
+            code="no_peripheral",
+            where=f"{path.name}:1",
+            hint="give a CMSIS-SVD file",
         )
     found = Description(reader.groups, tuple(reader.devices), is_fixed=True)
     found = replace(found, groups={name: _effects(found, group, lines) for name, group in found.groups.items()})
@@ -89,7 +95,7 @@ def read(path: Path, text: str) -> Description:
 
 @dataclass
 class _Lines:
-    """Lines of the file, which the parser does not keep, and what it would pass over."""
+    """Line numbers, which the parser does not keep, and elements that it would ignore."""
 
     file: str
     tree: Any
@@ -109,14 +115,14 @@ class _Lines:
                 access_named((node.text or "").strip(), ACCESSES, SourceLine(self.file, node.sourceline))
 
     def of(self, *names: str) -> SourceLine:
-        """Where an element stands, by its name and those of the elements around it, the innermost first."""
+        """Return the line of an element, given its name and those of the enclosing elements, innermost first."""
         for depth in range(len(names), 0, -1):
             if found := self.by_name.get(names[:depth]):
                 return SourceLine(self.file, found)
         return SourceLine(self.file, 1)
 
     def effects(self) -> Iterator[tuple[str, Any]]:
-        """Each side effect that is said, with its peripheral; and each peripheral of which all are said, with None."""
+        """Yield each side effect with its peripheral, and None for each peripheral with a sideEffects element."""
         for node in self.tree.iter("sideEffects"):
             yield node.get("peripheral", ""), None
             for said in node.iter("rse", "wse"):
@@ -138,7 +144,7 @@ class _Reader:
         self.devices.append(Device(name, group, node.base_address, line))
 
     def _group(self, name: str, nodes: Iterable[Any], line: SourceLine, around: tuple[str, ...]) -> int:
-        """A peripheral or a cluster. Gives its bytes."""
+        """Add a peripheral or a cluster, and return its size in bytes."""
         members, end = [], 0
         for found in nodes:
             node = getattr(found, "meta_register", None) or getattr(found, "meta_cluster", None) or found
@@ -197,13 +203,13 @@ class _Reader:
 
 
 def _said(node: Any, register: Any, name: str) -> str:
-    """A property of a field, or of its register."""
+    """Return a property of a field, or else of its register."""
     value = getattr(node, name) or (getattr(register, name) if register is not None else None)
     return str(value.value) if value else ""
 
 
 def _effects(description: Description, group: Group, lines: _Lines) -> Group:
-    """The group with the side effects that the file says; where it says none, with all that there may be."""
+    """Return the group with the side effects given in the file, or with all possible ones if none are given."""
     owner = next(
         (d for d in description.devices if group.name == d.group or group.name.startswith(f"{d.group}_")), None
     )
@@ -231,7 +237,7 @@ def _with_effects(description: Description, owner: Device, one: Field, said: lis
 
 
 def _found(description: Description, owner: Device, path: str, line: SourceLine) -> FieldName:
-    """The field that REGISTER.FIELD means; a register without fields is one."""
+    """Return the field that REGISTER.FIELD names; a register without fields counts as one field."""
     group = owner.group
     for name in path.split("."):
         member = next((m for m in description.groups[group].members if m.name == _word(name)), None)
@@ -242,18 +248,18 @@ def _found(description: Description, owner: Device, path: str, line: SourceLine)
         else:
             raise RegisterError(
                 f"a side effect names '{path}', which {owner.name} does not have",
-                code="unknown_effect", where=str(line), hint="REGISTER.FIELD, or a register without fields",
+                code="unknown_effect", where=str(line), hint="give REGISTER.FIELD, or a register without fields",
             )  # fmt: skip
     return group, ""
 
 
 def _word(name: str) -> str:
-    """A name of C: that of an array without its [%s] or %s."""
+    """Return a C identifier; the [%s] or %s of arrays is removed."""
     return re.sub(r"\W", "_", re.sub(r"_?\[?%s\]?", "", name.strip()))
 
 
 def declarations(description: Description) -> str:
-    """C that drivers can be parsed with: members and their types, not where they lie."""
+    """Return C declarations of members and their types, without places, for parsing drivers."""
     lines = []
     for group in description.groups.values():
         lines.append(f"struct {group.name} {{")
@@ -271,11 +277,13 @@ def declarations(description: Description) -> str:
     return "\n".join((*lines, ""))
 
 
-# --- what we write
+# --- writing
 
 
 def write(name: str, devices: Sequence[Device], layout: Layout) -> str:
-    """A layout as CMSIS-SVD: arrays of groups are clusters; with its side effects, so that it can be read again."""
+    """Return a layout as CMSIS-SVD with its side effects, so that it can be read again. Arrays of groups
+    are clusters.
+    """
     root = ET.Element("device", schemaVersion="1.3")
     _texts(root, name=_word(name), version="1", description="Registers as tflm-memopt has placed them")
     _texts(root, addressUnitBits="8", width="32", size="32", access="read-write")
@@ -319,7 +327,7 @@ def _register_name(register: Register) -> str:
 
 
 def _paths(placed: Placed, layout: Layout, prefix: str = "") -> Iterator[tuple[Field, str]]:
-    """Every field with its path in the file."""
+    """Yield every field with its path in the file."""
     for register in placed.registers:
         for slot in register.slots:
             yield slot.field.field, f"{prefix}{_register_name(register)}.{slot.field.name}"
