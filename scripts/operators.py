@@ -30,9 +30,10 @@ of its limits. `tflm-memopt inspect` names each such operator, the limit and wha
 QUANTIZE and DEQUANTIZE equal TFLM's for each number whose quotient by the scale fits an int32. TFLM's result for larger
 numbers and NaN depends on the core; here, larger numbers saturate and NaN becomes the zero point.
 
-`python scripts/operators.py` writes this page from `tflm_memopt/ops/opset.py`. The documentation's site adds a table of
-all limits.
-
+`python scripts/operators.py` writes this page from `tflm_memopt/ops/opset.py`. The documentation's site adds all limits
+and the rewrites that come first.
+"""
+REWRITTEN = """
 ## Rewrites
 
 The converter rewrites these first. No output byte changes:
@@ -68,20 +69,20 @@ REWRITES = {
 
 def page() -> str:
     """The page in the repository."""
-    rules = [f"| {name} | {REWRITES[name]} |" for name in (KNOWN, *(rule.name for rule in canonicalise.RULES))]
     wide = (name for name, row in OPSET.items() if any(c.__name__ == INT16 for c in row.constraints))
     names = f"{', '.join(sorted(OPSET))}.\n\nThese also run with int16 activations: {', '.join(sorted(wide))}."
-    return "".join((HEAD, names, NOTES, _lines(rules)))
+    return "".join((HEAD, names, NOTES))
 
 
 def site_page() -> str:
-    """The page of the site, with the limits of each operator."""
+    """The page of the site, with rewrites and limits."""
+    rules = [f"| {name} | {REWRITES[name]} |" for name in (KNOWN, *(rule.name for rule in canonicalise.RULES))]
     limits: dict[str, Constraint] = {c.__name__: c for row in OPSET.values() for c in row.constraints}
     lines = [f"| all | {_codes(ALL)} |"]
     for name in sorted(OPSET):
         lines.append(f"| {name} | {_codes(c.__name__ for c in OPSET[name].constraints if c.__name__ not in ALL)} |")
     described = [f"| `{code}` | {c.__doc__} | {HINTS[c]} |" for code, c in sorted(limits.items())]
-    return "".join((page(), LIMITED, _lines(lines), LIMITS, _lines(described)))
+    return "".join((page(), REWRITTEN, _lines(rules), LIMITED, _lines(lines), LIMITS, _lines(described)))
 
 
 def _codes(names: Iterable[str]) -> str:

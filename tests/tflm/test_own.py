@@ -37,7 +37,8 @@ from tflm_memopt.runtime.regions import regions
 from tflm_memopt.runtime.verify import sample
 
 PAGE = (ROOT / "docs/own-operator.md").read_text(encoding="utf-8")
-CODE, TWO = re.findall(r"```python\n(.*?)```", PAGE, re.DOTALL)
+(CODE,) = re.findall(r"```python\n(.*?)```", PAGE, re.DOTALL)
+TWO = (ROOT / "examples/own_operator/add_n.py").read_text(encoding="utf-8")
 LIBRARY = ROOT / "custom_ops"
 STRICT = ["-Wall", "-Wextra", "-Wpedantic", "-Werror"]
 DESCRIPTION = CODE.partition("\n\n\nresult =")[0]
