@@ -9,7 +9,7 @@ from __future__ import annotations
 import functools
 from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
-from typing import Protocol
+from typing import Any, Protocol
 
 
 class Picture(Protocol):
@@ -34,12 +34,16 @@ def summary(result: object) -> str:
 
 
 @functools.singledispatch
-def files(result: object, kinds: str | Collection[str], labels: Sequence[str]) -> Mapping[str, bytes]:
+def files(
+    result: object, kinds: str | Collection[str], labels: Sequence[str], inputs: Sequence[Any] = ()
+) -> Mapping[str, bytes]:
     """Return the files of a conversion: content by name."""
     raise TypeError(f"no writer is registered for {type(result).__name__}: import tflm_memopt.api")
 
 
 @functools.singledispatch
-def save(result: object, folder: Path, kinds: str | Collection[str], labels: Sequence[str]) -> list[Path]:
+def save(
+    result: object, folder: Path, kinds: str | Collection[str], labels: Sequence[str], inputs: Sequence[Any] = ()
+) -> list[Path]:
     """Write the files of a conversion into a folder, all or none."""
     raise TypeError(f"no writer is registered for {type(result).__name__}: import tflm_memopt.api")

@@ -6,6 +6,9 @@ import os
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
+
+from numpy.typing import NDArray
 
 from tflm_memopt import generic
 from tflm_memopt.analysis.costs import Work
@@ -52,20 +55,28 @@ class Optimized:
     def __repr__(self) -> str:
         return f"<Optimized {outcome(self.report)}>"
 
-    def files(self, emit: str | Collection[str] = "cpp", labels: Sequence[str] = ()) -> Mapping[str, bytes]:
+    def files(
+        self, emit: str | Collection[str] = "cpp", labels: Sequence[str] = (), inputs: Sequence[NDArray[Any]] = ()
+    ) -> Mapping[str, bytes]:
         """Return the files that optimize writes, by name: model, plan, report and source files.
 
         emit: "cpp", for TensorFlow Lite Micro; "c", a module without an interpreter; "c-specialized", the same as code
         for this model alone; "arduino", "platformio" or "esp-idf", a project; "tflite", only the model. A list, or
         names separated by commas, selects several. labels: names for the values of a project's first output.
+        inputs: one array per model input, as verify() takes them, or with real numbers. A project or a C module stores
+        the first inference of them instead of a random one.
         """
-        return generic.files(self, emit, labels)
+        return generic.files(self, emit, labels, inputs)
 
     def save(
-        self, folder: str | os.PathLike[str], emit: str | Collection[str] = "cpp", labels: Sequence[str] = ()
+        self,
+        folder: str | os.PathLike[str],
+        emit: str | Collection[str] = "cpp",
+        labels: Sequence[str] = (),
+        inputs: Sequence[NDArray[Any]] = (),
     ) -> list[Path]:
         """Write files() into a folder, all or none, and return their paths. The original is never overwritten."""
-        return generic.save(self, Path(folder), emit, labels)
+        return generic.save(self, Path(folder), emit, labels, inputs)
 
     def plot(self) -> Picture:
         """Draw the memory before and after. A notebook displays the picture; `.save("map.svg")` writes it."""

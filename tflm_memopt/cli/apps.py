@@ -21,8 +21,8 @@ from tflm_memopt.report import app as pages
 from tflm_memopt.targets.boards import board
 
 ALONE: Mapping[str, Any] = {
-    "plan": None, "plot": None, "flash_limit": None, "calibrate": [], "test": [], "labels": None, "manifest": None,
-    "frontier": False,
+    "plan": None, "plot": None, "flash_limit": None, "inputs": [], "calibrate": [], "test": [], "labels": None,
+    "manifest": None, "frontier": False,
 }  # fmt: skip
 """Flags of `optimize` that are for one model, and their values when nobody gives them."""
 

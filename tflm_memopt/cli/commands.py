@@ -9,6 +9,8 @@ from collections.abc import Collection, Mapping
 from pathlib import Path
 from typing import Any
 
+from numpy.typing import NDArray
+
 import tflm_memopt
 from tflm_memopt.application.reader import is_app
 from tflm_memopt.cli import apps, console
@@ -61,7 +63,7 @@ def optimize(args: argparse.Namespace) -> int:
 
 def _optimize_all(args: argparse.Namespace, folder: Path) -> int:
     """Every .tflite file of a folder. A bad one ends none of the others; exit code: the worst of all."""
-    for flag in ("plan", "plot", "calibrate", "test", "labels", "manifest"):
+    for flag in ("plan", "plot", "inputs", "calibrate", "test", "labels", "manifest"):
         if getattr(args, flag):
             raise UsageError(f"--{flag} is for one model", code="one_model", where=str(args.model), hint="one file")
     paths = sorted(path for path in args.model.iterdir() if path.suffix.lower() == ".tflite" and path.is_file())
@@ -107,7 +109,7 @@ def _optimize_one(
         made = source.files(stem(shown(model)))
         original = next((folder / file for file in made), model)
         contents = {
-            **saved.files(result, args.emit, _labels(args), original, folder),
+            **saved.files(result, args.emit, _labels(args), _examples(args), original, folder),
             **_manifest(args, result),
             **made,
         }
@@ -146,6 +148,15 @@ def _labels(args: argparse.Namespace) -> tuple[str, ...]:
         raise UsageError(
             what, code="labels_text", hint="a label a line, in the order of the output's values"
         ) from error
+
+
+def _examples(args: argparse.Namespace) -> list[NDArray[Any]]:
+    """Return the arrays of --inputs, else those of --calibrate. Raises UsageError if --inputs are of no use."""
+    storing = (*bundle.PROJECTS, *bundle.MODULES)
+    if args.inputs and not set(storing) & set(args.emit):
+        what = "--inputs are stored in a project or a C module, and none is written"
+        raise UsageError(what, code="inputs_unused", hint=f"--emit {', '.join(storing)}")
+    return arrays.load(args.inputs or args.calibrate)
 
 
 def _shown(path: Path, folder: Path) -> str:

@@ -22,7 +22,7 @@ from tflm_memopt.report import devices as pages
 from tflm_memopt.results import DevicesExploration
 from tflm_memopt.runtime import arrays
 
-ALONE = ("plan", "plot", "calibrate", "test", "labels", "manifest", "frontier")
+ALONE = ("plan", "plot", "inputs", "calibrate", "test", "labels", "manifest", "frontier")
 """Flags that are for one device."""
 
 
@@ -92,7 +92,7 @@ def _files(result: tflm_memopt.OptimizedDevices, args: argparse.Namespace, folde
     made = {f"{file_stem(stem(shown(args.model)))}.report.json": to_json(report).encode()}
     for number, one in enumerate(result.models):
         own = f"device{number}"
-        files = saved.files(one, args.emit, (), args.model, folder / own)
+        files = saved.files(one, args.emit, (), (), args.model, folder / own)
         made |= {f"{own}/{name}": content for name, content in files.items()}
     return paths_below(folder, made)
 

@@ -198,6 +198,10 @@ def _output(optimize: argparse.ArgumentParser) -> None:
         "--labels", type=Path, metavar="FILE.txt",
         help="of a project: names of the first output's values, one a line (default: those of the model's metadata)",
     ).completer = argcomplete.FilesCompleter(("txt",))  # type: ignore[attr-defined]  # fmt: skip
+    _arrays(
+        optimize, "--inputs", "FILE.npy",
+        "of a project or C module: an example to store instead of a random input, an array for each of its inputs",
+    )  # fmt: skip
     optimize.add_argument(
         "--manifest", type=Path, metavar="FILE.json",
         help="of a wake word for ESPHome's micro_wake_word: written with the new arena and file beside the model",

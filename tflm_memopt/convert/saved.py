@@ -4,7 +4,11 @@ from __future__ import annotations
 
 import os
 from collections.abc import Collection, Sequence
+from functools import partial
 from pathlib import Path
+from typing import Any
+
+from numpy.typing import NDArray
 
 from tflm_memopt import generic
 from tflm_memopt.emit import bundle
@@ -20,15 +24,18 @@ def files(
     result: Optimized,
     kinds: str | Collection[str],
     labels: Sequence[str] = (),
+    inputs: Sequence[NDArray[Any]] = (),
     original: Path | None = None,
     folder: Path = Path(),
 ) -> dict[str, bytes]:
-    """File name -> content; the model itself comes first, the report's page last. labels: of a project's output.
+    """Return the files by name. The model itself comes first and the report's page last.
 
-    original, folder: the original's file, and where these are written, as the page names them.
+    labels: names for the values of a project's first output. inputs: the user's arrays, of which the first inference
+    is stored. original, folder: the original's file, and where these are written, as the page names them.
     """
     name = stem(result.report.model)
-    given = bundle.Extras(lambda: sample(result.original, result.model), result.original, tuple(labels))
+    stored = partial(sample, result.original, result.model, inputs=inputs)
+    given = bundle.Extras(stored, result.original, tuple(labels))
     made = bundle.files(result, name, bundle.kinds(kinds), given)
     file = original or result.source
     page = html.optimized(result, file and for_reports(file), for_reports(folder))
@@ -37,10 +44,14 @@ def files(
 
 @generic.save.register
 def save(
-    result: Optimized, folder: str | os.PathLike[str], kinds: str | Collection[str], labels: Sequence[str] = ()
+    result: Optimized,
+    folder: str | os.PathLike[str],
+    kinds: str | Collection[str],
+    labels: Sequence[str] = (),
+    inputs: Sequence[NDArray[Any]] = (),
 ) -> list[Path]:
-    """Writes them, all or none."""
-    contents = paths_below(Path(folder), files(result, kinds, labels, folder=Path(folder)))
+    """Write the files, all or none."""
+    contents = paths_below(Path(folder), files(result, kinds, labels, inputs, folder=Path(folder)))
     if result.source is not None and result.source.exists():
         keep(result.source, contents)
     write_files(contents)

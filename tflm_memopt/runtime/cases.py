@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from tflm_memopt.model import interface
 from tflm_memopt.model.graph import Graph, Tensor
 from tflm_memopt.model.interface import Change, Changes
 from tflm_memopt.model.reader import read
@@ -131,12 +132,31 @@ def _after_a_reset(case: Case) -> Case:
 
 
 def _usual(before: Graph, after: Graph, changes: Changes, runs: int, seed: int, files: Sequence[Array]) -> list[Case]:
-    old, new = [before.tensors[t] for t in before.inputs], inputs_of(before, after, changes)
-    cases = of_rewritten(changes, stimuli(before, new, runs, seed))
+    cases = of_rewritten(changes, stimuli(before, inputs_of(before, after, changes), runs, seed))
+    return cases + _of_files(before, after, changes, files)
+
+
+def _of_files(before: Graph, after: Graph, changes: Changes, files: Sequence[Array]) -> list[Case]:
+    """Return the inferences of the user's arrays, which are in the original's or in the rewritten model's formats."""
+    old = [before.tensors[t] for t in before.inputs]
     if matches(old, files):
         to_new = each({change.index: change for change in changes.inputs}, convert.forward)
-        return cases + [Case(run, _mapped(to_new, run)) for run in from_files(old, files)]
-    return cases + of_rewritten(changes, from_files(new, files))
+        return [Case(run, _mapped(to_new, run)) for run in from_files(old, files)]
+    return of_rewritten(changes, from_files(inputs_of(before, after, changes), files))
+
+
+def example_of(before: Graph, after: Graph, changes: Changes, files: Sequence[Array]) -> Case:
+    """Return the first inference of the user's arrays. Real numbers are quantized for an input of integers."""
+    inputs = inputs_of(before, after, changes)
+    quantized = [_quantized(inputs[k % len(inputs)], array) for k, array in enumerate(files)] if inputs else files
+    return _of_files(before, after, changes, quantized)[0]
+
+
+def _quantized(tensor: Tensor, array: Array) -> Array:
+    form = interface.format_of(tensor)
+    if array.dtype.kind != "f" or form.scale is None:
+        return array
+    return convert.quantize(array, form)
 
 
 def inputs_of(before: Graph, after: Graph, changes: Changes) -> list[Tensor]:

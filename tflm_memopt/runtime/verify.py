@@ -26,6 +26,7 @@ from tflm_memopt.runtime.cases import (
     Job,
     cases_of,
     each,
+    example_of,
     first_difference,
     further_cases,
     inputs_of,
@@ -280,16 +281,23 @@ def _run_module(
     )
 
 
-def sample(original: bytes, rewritten: bytes, *, seed: int = 0) -> Sample:
-    """One random inference of both models, in the rewritten one's formats; of several, one whose outputs tell the ports
-    of the model apart, if one does; of a model that keeps a state, the first. Raises as verify() does, and ModelError
-    when the two differ.
+def sample(original: bytes, rewritten: bytes, *, seed: int = 0, inputs: Sequence[Array] = ()) -> Sample:
+    """Run both models and return one inference, in the rewritten model's formats.
+
+    inputs: the user's arrays, whose first inference is taken. Without them the inference is random: of several, one
+    whose outputs tell the model's ports apart, if one does, and of a model that keeps a state, the first.
+
+    Raises what verify() raises, and ModelError if the two models differ.
     """
     before, after = read(original), read(rewritten)
     changes = interface.changes_of(interface.metadata(after.tree, interface.METADATA))
     seen = interface.with_whole_input(before.graph, after.graph, changes)
-    drawn, swaps = telling.runs(before.graph, inputs_of(before.graph, seen, changes), seen.outputs, seed)
-    cases = of_rewritten(changes, drawn)
+    if inputs:
+        swaps: telling.Swaps = {0: ()}
+        cases = [example_of(before.graph, seen, changes, inputs)]
+    else:
+        drawn, swaps = telling.runs(before.graph, inputs_of(before.graph, seen, changes), seen.outputs, seed)
+        cases = of_rewritten(changes, drawn)
     execute = under_tflm if wheel.exists_here() else on_host
     expected, got = execute(
         Job(stand_in.runnable(original), before.graph, [case.original for case in cases]),
@@ -301,5 +309,5 @@ def sample(original: bytes, rewritten: bytes, *, seed: int = 0) -> Sample:
         what = f"the rewritten model {got.failure or 'puts out other bytes than the original'}"
         raise ModelError(what, code="no_sample", hint=hint)
     best = 0 if telling.keeps_state(before) else telling.best(swaps, seen.outputs, got.outputs)
-    inputs, outputs = cases[best].rewritten.values, [output[best] for output in got.outputs]
-    return Sample(tuple(v.tobytes() for v in inputs), tuple(v.tobytes() for v in outputs))
+    fed, outputs = cases[best].rewritten.values, [output[best] for output in got.outputs]
+    return Sample(tuple(v.tobytes() for v in fed), tuple(v.tobytes() for v in outputs), real=bool(inputs))

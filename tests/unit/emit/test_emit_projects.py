@@ -7,6 +7,7 @@ import shutil
 import subprocess
 from pathlib import Path
 
+import numpy as np
 import pytest
 from ai_edge_litert import schema_py_generated as schema
 from conftest import thinned
@@ -55,6 +56,22 @@ def test_wrong_labels_are_refused(folder: Path, run: Run) -> None:
     (folder / "labels.txt").write_bytes(b"\xff\xfe")
     assert_refused(run(*command, "--emit", "arduino"), "labels.txt is no text in UTF-8")
     assert not (folder / "out").exists()
+
+
+@pytest.mark.parametrize("dtype", ["int8", "float32"])
+def test_a_stored_example(folder: Path, run: Run, dtype: str) -> None:
+    """The first example of the user's file is stored; real numbers are quantized as the model's input is."""
+    levels = np.random.default_rng(0).integers(-128, 127, (3, 24, 24, 3))
+    np.save("x.npy", levels.astype("int8") if dtype == "int8" else ((levels + 128) / 255).astype("float32"))
+    command = ("optimize", "net.tflite", "-o", "out", "--inputs", "x.npy")
+    assert run(*command, "--emit", "esp-idf,c").code == cli.DONE
+    header = (folder / "out/esp-idf/main/net_sample.h").read_text()
+    stored = re.search(r"net_input_0\[1728\] = \{(.*?)\}", header, re.DOTALL)
+    assert stored
+    assert "random" not in header
+    found = np.array([int(byte, 16) for byte in re.findall("0x..", stored[1])], np.uint8)
+    assert found.tobytes() == levels[0].astype("int8").tobytes()
+    assert_refused(run(*command, "--emit", "tflite"), "--inputs are stored in a project or a C module")
 
 
 def test_stm32cube_is_for_a_chip(folder: Path, run: Run) -> None:
