@@ -240,13 +240,10 @@ def test_what_a_loop_needs_in_each_turn_keeps_its_register_until_the_end() -> No
 
 
 def test_the_page_shows_what_is_there() -> None:
-    """Its description is the package's, and its C is what it writes."""
+    """Its schedules run, and its C is what they write."""
     page = (ROOT / "docs/kernel-language.md").read_text()
-    described_there, scheduled_there, packed_there, inward_there = re.findall(r"```python\n(.*?)```", page, re.DOTALL)
-    source = (ROOT / "benchmarks/papers/vmcu/dense.py").read_text()
-    assert described_there.partition("@kernel")[2].rstrip() == source.partition("@kernel")[2].rstrip()
+    scheduled_there, packed_there, inward_there = re.findall(r"```python\n(.*?)```", page, re.DOTALL)
     names: dict[str, object] = {}
-    exec(described_there, names)
     said: list[str] = []
     names["print"] = said.append
     exec(scheduled_there, names)
