@@ -1,1 +1,1 @@
-"""From row operators to a checked plan: schedule, blocks, rings, offsets."""
+"""Plans row operators: schedule, groups, rolling buffers and offsets."""

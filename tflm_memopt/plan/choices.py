@@ -1,4 +1,4 @@
-"""Names that the planner's options take. The command line's help imports them without the planner."""
+"""Names of the planner's option values. The command line's help imports them without the planner."""
 
 from __future__ import annotations
 
@@ -6,8 +6,7 @@ from collections.abc import Mapping
 from typing import Literal, get_args
 
 Ops = Literal["region", "block", "builtin"]
-"""The operators of the rewritten model: custom operators, one for each region or for each block, or only builtin ones.
-"""
+"""Operators of the rewritten model: a custom operator per region or per group, or builtin operators only."""
 OPS: tuple[Ops, ...] = get_args(Ops)
 PER_REGION, PER_BLOCK, BUILTIN = OPS
 
@@ -27,4 +26,4 @@ SWITCHES: Mapping[str, str] = {
     "tiles": "tiled blocks altogether: row rings are left",
     "fan-in": "partial sums that several devices send each other",
 }
-"""Ingredients of the planner that `--without` leaves out, and what they are."""
+"""Techniques of the planner that `--without` switches off, with their descriptions."""

@@ -1,10 +1,10 @@
-"""Two cores: which of them makes what of each firing, and before which firings they meet.
+"""Splits each firing between two cores, and places the barriers between them.
 
-Both cores walk through the firings of a block in the same order. Rows are cut in two, by columns or by channels, so
-that neither rings nor whole tensors grow: only scratch and counters exist twice. A meeting is needed where a firing
-touches bytes that the other core has written since the last one, or writes bytes that it has read: it is put right
-before that firing, which for a given order and given cuts leads to the fewest meetings (each ends a longest run of
-firings without such a pair). Cores are devices that share their memory (Stahl, thesis, chapter 5).
+Both cores run through the firings of a group in the same order. Rows are split by columns or by channels, so neither
+rolling buffers nor whole tensors grow; only scratch and counters exist twice. A barrier is needed before a firing that
+touches bytes which the other core has written since the last barrier, or writes bytes which it has read. Placing it
+directly before that firing gives the fewest barriers for a given order and split, since each ends a longest run of
+firings without such a pair. The cores are devices that share their memory (Stahl, thesis, chapter 5).
 """
 
 from __future__ import annotations
@@ -25,30 +25,30 @@ from tflm_memopt.plan.plan import Block, How, Plan, Role, Share, Sharing
 
 CORES = 2
 EVEN = (1.0, 1.0)
-"""All of both cores' time is the inference's."""
+"""Both cores give all of their time to the inference."""
 MAX_TAPS = 64
-"""Pixels under a window that is listed pixel by pixel: TMO_MAX_TAPS."""
+"""Limit of the pixels under a window that is listed pixel by pixel: TMO_MAX_TAPS."""
 GRANULES = {Packing.NONE: 1, Packing.DSP_CONV: 4, Packing.DSP_DEPTHWISE: 4, Packing.DSP_DENSE: 6}
-"""Channels are cut at a multiple of so many; those with another packing are not cut."""
+"""Channels are split at multiples of these numbers; operators with other packings are not split."""
 PIXELS = {Packing.DSP_CONV: 4}
-"""Pixels that a packed kernel makes at once: fewer take as long as one more."""
+"""Number of pixels that a packed kernel computes at once; a smaller number takes as long."""
 LEAST_PACKED = 4
-"""Channels that a packed kernel makes at least."""
+"""Minimum number of channels for a packed kernel."""
 AWKWARD = 4
-"""Columns that no core makes of a packed row of one more: its scratch is for three at once."""
+"""Number of columns that no core may get of a wider packed row, since its scratch has room for three at once."""
 MOST_ALONE = 0.2
-"""The most of the firings that cores share: others are made by core 0, where one would be in the other's way."""
+"""Limit of the fraction of firings that core 0 makes alone because the cores would disturb each other."""
 LABELS = 1000
-"""So many parts of core 0's time are told apart where ways are chosen."""
+"""Resolution of core 0's time in the choice of splits."""
 TOGETHER = 64
-"""Operators of which they are: in a longer block, after what is chosen for those before."""
+"""Number of operators whose splits are chosen together; a longer group is processed piece by piece."""
 BYTE_WORK, PACKED_BYTE_WORK = 6, 28
-"""Multiply-accumulates that a byte of output is about as much work as."""
+"""Multiply-accumulates that take about as long as writing one output byte."""
 
 
 @dataclass(frozen=True, slots=True)
 class Patch:
-    """Bytes [first, end) of each of `pixels` pixels, `pitch` bytes from one to the next."""
+    """Bytes [first, end) of each of `pixels` pixels, with `pitch` bytes from one pixel to the next."""
 
     start: int
     pixels: int
@@ -57,7 +57,7 @@ class Patch:
     end: int
 
     def of(self, marks: NDArray[np.bool_]) -> NDArray[np.bool_]:
-        """Those of an array of all bytes."""
+        """Return these bytes of an array of all bytes."""
         whole = marks[self.start : self.start + self.pixels * self.pitch]
         view: NDArray[np.bool_] = whole.reshape(self.pixels, self.pitch)[:, self.first : self.end]
         return view
@@ -65,14 +65,14 @@ class Patch:
 
 @dataclass(frozen=True, slots=True)
 class Touched:
-    """What one core reads and writes in one firing."""
+    """The bytes that one core reads and writes in one firing."""
 
     reads: tuple[Patch, ...] = ()
     writes: tuple[Patch, ...] = ()
 
 
 class _Marks:
-    """What each core has read and written since the last meeting."""
+    """The bytes that each core has read and written since the last barrier."""
 
     def __init__(self, nbytes: int) -> None:
         self.read = np.zeros((CORES, nbytes), np.bool_)
@@ -87,14 +87,14 @@ class _Marks:
                 patch.of(marks[core])[:] = value
 
     def meets(self, core: int, touched: Touched) -> bool:
-        """Whether a core touches what the other one has written, or writes what it has read."""
+        """Return whether a core touches bytes that the other has written, or writes bytes that it has read."""
         read, written = self.read[1 - core], self.written[1 - core]
         both = any(patch.of(written).any() for patch in (*touched.reads, *touched.writes))
         return both or any(patch.of(read).any() for patch in touched.writes)
 
 
 class _Block:
-    """The firings of a block, and what they touch."""
+    """The firings of a group, and the bytes that they touch."""
 
     def __init__(self, plan: Plan, step: int, ops: Mapping[int, RowOp]) -> None:
         block = plan.steps[step]
@@ -108,12 +108,12 @@ class _Block:
         self.own = {(b.role, b.key): (b, offset) for b, offset in plan.placed()}
 
     def private(self, role: Role, core: int, behind: int, nbytes: int) -> tuple[Patch, ...]:
-        """The bytes of scratch or counters that are a core's: core 1 has its own `behind` those of core 0."""
+        """Return a core's bytes of scratch or counters; those of core 1 start `behind` bytes after core 0's."""
         found = self.own.get((role, self.step))
         return (Patch(found[1] + core * behind, 1, nbytes, 0, nbytes),) if found and nbytes else ()
 
     def row(self, tensor: TensorId, rows: Rows, y: int) -> int:
-        """Where a row lies."""
+        """Return the address of a row."""
         if (Role.RING, tensor) in self.own:
             buffer, offset = self.own[Role.RING, tensor]
             return offset + y % buffer.depth * rows.row_bytes
@@ -121,7 +121,7 @@ class _Block:
         return self.own[Role.TENSOR, tensor][1] + (rows.h - 1 - y if turned else y) * rows.row_bytes
 
     def touched(self, share: Share, core: int, y: int) -> Touched:
-        """By core `core` in firing y of an operator."""
+        """Return the bytes that a core touches in firing y of an operator."""
         member = self.members[share.op]
         op = member.op
         if share.how <= How.SECOND and share.how != core:
@@ -160,7 +160,7 @@ class _Block:
 
 
 def part(share: Share, core: int, writes: Rows) -> tuple[tuple[int, int], tuple[int, int]]:
-    """Columns and channels of the output row that a core makes."""
+    """Return the columns and channels of the output row that a core computes."""
     columns, channels = (0, writes.w), (0, writes.c)
     cut = (0, share.cut) if core == 0 else (share.cut, None)
     if share.how is How.COLUMNS:
@@ -171,7 +171,7 @@ def part(share: Share, core: int, writes: Rows) -> tuple[tuple[int, int], tuple[
 
 
 def columns_under(op: RowOp, k: int, columns: tuple[int, int]) -> tuple[int, int]:
-    """Columns of input k that these columns of the output are made of."""
+    """Return the columns of input k that these output columns depend on."""
     width, w = op.reads[k].w, op.window
     if op.access:
         return 0, width
@@ -183,23 +183,25 @@ def columns_under(op: RowOp, k: int, columns: tuple[int, int]) -> tuple[int, int
 
 
 def _is_filtered(op: RowOp, share: Share) -> bool:
-    """Whether a share of the channels reads the same ones of the input."""
+    """Return whether a split by channels also splits the input's channels."""
     return share.how is How.CHANNELS and op.is_depthwise
 
 
 @dataclass(frozen=True, slots=True)
 class _Possible:
-    """One way to share an operator."""
+    """A possible split of an operator."""
 
     share: Share
     alone: tuple[int, ...]
-    """Firings of the block that core 0 has to make alone."""
+    """Firings of the group that core 0 must make alone."""
     times: tuple[float, float]
-    """Each core's, in work of one that has all of its time."""
+    """Each core's time, in units of work of a core that is fully available."""
 
 
 def cuts(member: Member, first: float) -> Iterator[tuple[float, Share]]:
-    """Ways to share an operator of which core 0 should make about this much, and the part of it that both do."""
+    """Yield splits that give core 0 about this fraction of an operator, with the fraction of work that both cores
+    repeat.
+    """
     op, out = member.op, member.op.writes
     if member.iterative or not op.cuts_columns:
         return
@@ -219,7 +221,9 @@ def cuts(member: Member, first: float) -> Iterator[tuple[float, Share]]:
 
 
 def _again(op: RowOp, taps: int) -> float:
-    """What both cores do of each pixel when they share its channels, as a part of its work. Instructions, roughly."""
+    """Return the fraction of work that both cores repeat for each pixel when they split its channels, in rough
+    instructions.
+    """
     packed, channels = op.packing is not Packing.NONE, op.writes.c
     if op.is_depthwise:
         return (60 + 15 * taps) / ((1.25 if packed else 4) * taps * channels)
@@ -229,13 +233,13 @@ def _again(op: RowOp, taps: int) -> float:
 
 
 def _around(ideal: float, step: int, whole: int) -> list[int]:
-    """The multiples of `step` on both sides that leave something on both."""
+    """Return the multiples of `step` next to the ideal that leave work for both cores."""
     below = int(ideal // step) * step
     return [cut for cut in dict.fromkeys((below, below + step)) if 0 < cut < whole]
 
 
 def share_out(plan: Plan, ops: Mapping[int, RowOp], speeds: tuple[float, float] = EVEN) -> Plan:
-    """The same plan for two cores. speeds: of each core's time, what is the inference's."""
+    """Return the plan for two cores. speeds: the fraction of each core's time that the inference may use."""
     times = (0.0, 0.0)
     sharing = []
     for call in plan.calls():
@@ -253,7 +257,9 @@ def share_out(plan: Plan, ops: Mapping[int, RowOp], speeds: tuple[float, float] 
 
 
 def _ways(block: _Block, member: Member, speeds: tuple[float, float], marks: _Marks) -> list[_Possible]:
-    """Those in which few firings have to be made alone; where there are none, one core makes all."""
+    """Return the splits in which few firings must be made alone, or if there are none, those that give one core
+    everything.
+    """
     op = member.op
     work = op.macs + (BYTE_WORK if op.packing is Packing.NONE else PACKED_BYTE_WORK) * op.writes.nbytes
 
@@ -274,11 +280,12 @@ def _ways(block: _Block, member: Member, speeds: tuple[float, float], marks: _Ma
 def _balanced(
     ways: Sequence[Sequence[_Possible]], before: tuple[float, float]
 ) -> tuple[list[_Possible], tuple[float, float]]:
-    """One way for each operator, so that the later of the cores is done early, and when both are; before: they begin.
+    """Choose a split for each operator so that the later core finishes early. Returns the splits and both end times.
 
-    Rows of all operators of a block come one after the other: what one core has too much of in one it may have too
-    little of in the next. Label setting over the operators; of labels that are alike in core 0's time, one is kept. Of
-    choices that are done equally early, to that grain, the one in which core 1 does least: its share is what grows.
+    before: the cores' start times. The rows of all operators in a group alternate, so an imbalance in one operator can
+    be made up in the next. The method is label setting over the operators; of labels with similar times of core 0 one
+    is kept. Of choices that finish equally early, the one with the least work for core 1 wins, since its share can
+    grow.
     """
     if len(ways) > TOGETHER:
         chosen, times = _balanced(ways[:TOGETHER], before)
@@ -304,13 +311,13 @@ def _balanced(
 
 
 def fraction(share: Share, writes: Rows) -> float:
-    """The part of the output that core 0 makes."""
+    """Return the fraction of the output that core 0 computes."""
     whole = {How.COLUMNS: writes.w, How.CHANNELS: writes.c}.get(share.how)
     return share.cut / whole if whole else float(share.how is How.FIRST)
 
 
 def _collisions(block: _Block, share: Share, marks: _Marks) -> Iterator[int]:
-    """Firings of the block in which a core touches what the other one writes in the same."""
+    """Yield the firings of the group in which a core touches what the other writes in the same firing."""
     for number, (key, y) in enumerate(block.firings):
         if key != share.op:
             continue
@@ -324,7 +331,7 @@ def _collisions(block: _Block, share: Share, marks: _Marks) -> Iterator[int]:
 def _meetings(
     block: _Block, shares: Mapping[int, Share], alone: frozenset[int], marks: _Marks, *, enters: bool
 ) -> Iterator[int]:
-    """Firings before which the cores meet. enters: other firings come before the block's first, in the same run."""
+    """Yield the firings that need a barrier. enters: other firings of the same run precede the group's first."""
     for number, (key, y) in enumerate(block.firings):
         share = Share(key, How.FIRST) if number in alone else shares[key]
         touched = [block.touched(share, core, y) for core in range(CORES)]

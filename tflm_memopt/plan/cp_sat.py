@@ -1,4 +1,4 @@
-"""CP-SAT, loaded when it is needed first (it is slow to import, and `verify` never needs it), and how it is run."""
+"""Loads CP-SAT on first use, since its import is slow and `verify` never needs it, and configures its solver."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ WORKERS = 1
 
 
 class _Pandas(ModuleType):
-    """Stands in for pandas while CP-SAT is loaded, which takes five times as long with it, and needs two names of it in
-    signatures. It leads to the real one, which is loaded when somebody gives CP-SAT a series.
+    """Placeholder for pandas while CP-SAT is loaded, which needs two pandas names for signatures only and loads faster
+    without it. It forwards to the real pandas, which is loaded if CP-SAT is given a series.
     """
 
     def __getattr__(self, name: str) -> Any:
@@ -28,13 +28,13 @@ class _Pandas(ModuleType):
         return getattr(importlib.import_module(self.__name__), name)
 
     def leave(self) -> None:
-        """Makes room for the real one."""
+        """Remove the placeholder."""
         if sys.modules.get(self.__name__) is self:
             del sys.modules[self.__name__]
 
 
 def load() -> None:
-    """Before `from ortools.sat.python import cp_model`."""
+    """Load CP-SAT; call it before `from ortools.sat.python import cp_model`."""
     if MODULE not in sys.modules:
         with _without_pandas(), _bound_to_itself():
             importlib.import_module(MODULE)
@@ -55,7 +55,7 @@ def _without_pandas() -> Iterator[None]:
 
 @contextlib.contextmanager
 def _bound_to_itself() -> Iterator[None]:
-    """Behind TensorFlow, CP-SAT must be bound to its own symbols: with those of TensorFlow it crashes."""
+    """Bind CP-SAT to its own symbols if TensorFlow is loaded, since it crashes with TensorFlow's."""
     if "tensorflow" not in sys.modules or not hasattr(os, "RTLD_DEEPBIND"):
         yield
         return
@@ -68,7 +68,7 @@ def _bound_to_itself() -> Iterator[None]:
 
 
 def solver(seconds: float, seed: int) -> cp_model.CpSolver:
-    """A solver that stops after so many seconds of CP-SAT's deterministic time."""
+    """Return a solver that stops after `seconds` of CP-SAT's deterministic time."""
     load()
     from ortools.sat.python import cp_model  # noqa: PLC0415 (see load)
 
@@ -77,6 +77,6 @@ def solver(seconds: float, seed: int) -> cp_model.CpSolver:
     made.parameters.num_workers = WORKERS
     made.parameters.random_seed = seed
     made.parameters.catch_sigint_signal = (
-        False  # it would leave the default action behind: Ctrl-C then cleans up nothing
+        False  # it would restore the default action, so that Ctrl-C no longer cleans up
     )
     return made

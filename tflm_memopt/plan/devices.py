@@ -1,7 +1,7 @@
-"""Where layers that several devices share switch from split feature maps to split weights.
+"""Chooses where layers that are split over devices switch from split feature maps to split weights.
 
-The first integer program of the fused tiling thesis (Stahl, chapter 5). Sizes are in bytes, or in whatever unit the
-caller counts; shares are those of layers that divide evenly.
+This is the first integer program of the fused tiling thesis (Stahl, chapter 5). Sizes are in bytes or in any other
+unit; the layers are assumed to divide evenly.
 """
 
 from __future__ import annotations
@@ -30,8 +30,9 @@ class SplitLayer:
 
 
 def least_memory(layers: Sequence[SplitLayer], devices: int) -> int:
-    """The number of layers in front that split feature maps, such that a device holds least: the largest pair
-    of input and output, and all its weights (Eq. 5.12-5.15).
+    """Return the number of leading layers that split feature maps for the least memory per device.
+
+    The memory is the largest pair of input and output plus all weights (Eq. 5.12-5.15).
     """
     cp_sat.load()
     from ortools.sat.python import cp_model  # noqa: PLC0415 (see cp_sat.load)
@@ -39,7 +40,7 @@ def least_memory(layers: Sequence[SplitLayer], devices: int) -> int:
     model = cp_model.CpModel()
     weighted = [model.new_bool_var(f"b{i}") for i in range(len(layers))]
     most = devices * max((a.reads + a.makes for a in layers), default=0)
-    maps = model.new_int_var(0, most, "c")  # all sizes times the devices: no fractions
+    maps = model.new_int_var(0, most, "c")  # all sizes are multiplied by the number of devices, to avoid fractions
     for before, behind in pairwise(weighted):
         model.add(before <= behind)
     for a, b in zip(layers, weighted, strict=True):
@@ -51,7 +52,7 @@ def least_memory(layers: Sequence[SplitLayer], devices: int) -> int:
 
 
 def solved(model: cp_model.CpModel) -> cp_model.CpSolver:
-    """Solves a program to its optimum. There is no limit, because each layer depends on its neighbours only."""
+    """Solve a program to optimality. There is no time limit, because each layer depends on its neighbours only."""
     solver = cp_sat.solver(math.inf, SEED)
     solver.solve(model)
     return solver

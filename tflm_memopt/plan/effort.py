@@ -1,8 +1,8 @@
-"""How much work a search may do: counted, not timed, so that a plan does not depend on the machine or on its load.
+"""Search budgets in counted work, not in time, so that a plan does not depend on the machine or its load.
 
-Work is counted in seconds of processor time as a core of about 2.6 GHz takes them, from what drives it: pairs of
-buffers that a layout compares, entries of a block's trace, CP-SAT's deterministic time. The constants are measured;
-they need to be right within a factor, never to the digit. A search that has spent what it may keeps the best it found.
+Work is counted in seconds on a core of about 2.6 GHz, derived from the compared buffer pairs of a layout, the entries
+of a group's trace, and CP-SAT's deterministic time. The constants were measured; they need only the right magnitude. A
+search that has spent its budget returns the best result so far.
 """
 
 from __future__ import annotations
@@ -15,27 +15,28 @@ from dataclasses import dataclass, field
 from tflm_memopt.errors import UsageError, one_of
 
 MOST, LEAST, PER_OPERATOR = 8.5, 2.5, 0.007
-"""Seconds at normal effort: of a conversion, for its search at least, and of each operator for what is no search: to
-read, check, lower and report it."""
+"""Seconds at normal effort: budget of a conversion, minimum for its search, and estimate per operator for reading,
+checking, lowering and reporting.
+"""
 ORDERING, SEARCH, PLACING = 0.05, 0.6, 0.2
-"""Shares of a search: for orders of operators, for what finds blocks, and for what gives single blocks addresses. The
-layout of the whole model has what is left.
+"""Fractions of a search for orders of operators, for finding groups, and for placing single groups. The layout of the
+whole model gets the rest.
 """
 FIRST = 0.75
-"""Share that the first of several orders may spend: the others are measured against what it leads to."""
+"""Fraction of the budget for the first of several orders, since the others are compared with its result."""
 GENEROUS = 4
-"""Times its fair part that one of many may spend."""
+"""Multiple of its fair share that one of many consumers may spend."""
 NORMAL = "normal"
 LEVELS: Mapping[str, float] = {"low": 0.2, NORMAL: 1.0, "high": 10.0}
-"""Effort by name: a factor."""
+"""Effort factors by name."""
 LAYOUTS = 2.4
-"""Seconds of work that a plan takes once its blocks are found, for each second of its exact layouts."""
+"""Seconds of work that a plan takes after its groups are found, per second of its exact layouts."""
 EXACT = 0.5
-"""Limit of one exact layout of a whole model at normal effort: deterministic time of CP-SAT."""
+"""Limit of one exact layout of a whole model at normal effort, in CP-SAT's deterministic seconds."""
 
 
 def factor(effort: float | str) -> float:
-    """The factor of an effort that has a name, or the number itself; UsageError for what is neither.
+    """Return the factor of an effort, given by name or as a number. Raises UsageError for anything else.
 
     >>> factor("high"), factor("2.5"), factor(0.1)
     (10.0, 2.5, 0.1)
@@ -51,7 +52,7 @@ def factor(effort: float | str) -> float:
 
 
 def allowance(operators: int, effort: float = 1.0) -> float:
-    """Seconds that the search for the plans of a model of so many operators may spend: all orders, a plan of each.
+    """Return the budget in seconds for all orders and plans of a model with this number of operators.
 
     >>> allowance(100), allowance(100, effort=10)
     (7.8, 78.0)
@@ -60,9 +61,9 @@ def allowance(operators: int, effort: float = 1.0) -> float:
 
 
 def work_left(spent: float, operators: int, layouts: float, found: int, searches: int) -> float:
-    """Seconds of work until a conversion ends, about, when so many of its searches have found their blocks.
+    """Estimate the remaining work of a conversion in seconds, after `found` of its searches have found their groups.
 
-    spent: so far. layouts: seconds of exact layouts that a plan may take; some take none, some all.
+    spent: work so far. layouts: maximum seconds of exact layouts per plan.
 
     >>> work_left(1.0, 100, 0.5, found=1, searches=1), work_left(1.0, 100, 0.5, found=1, searches=2)
     (1.9, 4.1)
@@ -72,7 +73,7 @@ def work_left(spent: float, operators: int, layouts: float, found: int, searches
 
 
 class SearchPart(str, enum.Enum):
-    """Parts of a search that may be cut short, as reports name them."""
+    """Parts of a search that may be cut short, with their names in reports."""
 
     ORDERS = "orders of operators"
     ROW_BLOCKS = "row blocks"
@@ -84,42 +85,42 @@ class SearchPart(str, enum.Enum):
 
 @dataclass
 class Log:
-    """What a search did."""
+    """Record of a search's work."""
 
     seconds: float = 0.0
-    """Seconds of work that were spent."""
+    """Seconds of work spent."""
     cut: dict[SearchPart, None] = field(default_factory=dict)
-    """Parts that were cut short, in the order in which they ended."""
+    """Parts that were cut short, in the order of their ends."""
     found: Callable[[], None] = lambda: None
-    """Called when a search has found its blocks."""
+    """Callback for a search that has found its groups."""
 
 
 class Meter:
-    """A budget of work, of which parts are handed out. What a part of it spends, it spends, and notes in its log."""
+    """A budget of work that can be divided into parts. Work spent in a part counts for the whole and is logged."""
 
     def __init__(self, seconds: float = math.inf, log: Log | None = None, parent: Meter | None = None) -> None:
-        """`parent`: of which it is a part."""
+        """parent: the budget of which this is a part."""
         self._left, self._parent, self.log = seconds, parent, log or Log()
 
     @property
     def left(self) -> float:
-        """Seconds that may still be spent; below 0 where the last piece of work took more."""
+        """Remaining seconds; negative if the last piece of work took more."""
         return min(self._left, self._parent.left) if self._parent else self._left
 
     def share(self, seconds: float) -> Meter:
-        """A part of at most so many seconds."""
+        """Return a part of at most `seconds`."""
         return Meter(min(seconds, self.left), self.log, self)
 
     def fair(self, waiting: int) -> Meter:
-        """A part for the next of so many that wait: what is its due, or some times that, as most take less."""
+        """Return a part for the next of `waiting` consumers: a multiple of its fair share, since most take less."""
         return self.share(self.left * min(1.0, GENEROUS / waiting))
 
     def next(self, waiting: int) -> Meter:
-        """A part for the next of so many that wait, the first of which counts most."""
+        """Return a part for the next of `waiting` consumers, the first of which matters most."""
         return self.share(self.left * (FIRST if waiting > 1 else 1.0))
 
     def spend(self, seconds: float) -> None:
-        """Work that was done."""
+        """Record work that was done."""
         self._left -= seconds
         if self._parent:
             self._parent.spend(seconds)
@@ -127,7 +128,7 @@ class Meter:
             self.log.seconds += seconds
 
     def allows(self, part: SearchPart, seconds: float = 0.0) -> bool:
-        """Whether so much more may be spent. Where it may not, the part counts as cut short."""
+        """Return whether `seconds` more may be spent; if not, record the part as cut short."""
         if self.left > seconds:
             return True
         self.log.cut[part] = None

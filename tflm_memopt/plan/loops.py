@@ -1,8 +1,8 @@
-"""The order of a block's iterations as nested loops, which the program stores and the executor runs.
+"""The order of a group's iterations as nested loops, which the program stores and the executor runs.
 
-The converter simulates every iteration of a block; what it finds repeats itself from strip to strip, and in a strip
-from column to column. `loops_of` writes such a sequence as loops: the smallest period first, again and again, until
-nothing repeats. A few hundred bytes describe a hundred thousand iterations.
+The converter simulates every iteration of a group. The sequence repeats from stripe to stripe, and within a stripe from
+column to column. `loops_of` writes it as loops, smallest period first, until nothing repeats. A few hundred bytes
+describe a hundred thousand iterations.
 """
 
 from __future__ import annotations
@@ -16,30 +16,30 @@ import numpy as np
 from tflm_memopt.plan.walk import Ints
 
 MAX_DEPTH = 4
-"""Loops inside one another. TMO_LOOP_DEPTH in program.h."""
+"""Limit of the nesting depth: TMO_LOOP_DEPTH in program.h."""
 MAX_TIMES = 0xFFFF
-"""Repetitions of one loop."""
+"""Limit of the repetitions of one loop."""
 LONGEST_PERIOD = 1024
-"""Longest sequence that is looked for again right after itself."""
+"""Longest sequence for which an immediate repetition is searched."""
 REPEAT_BYTES = 4
-"""Size of a loop in the program, without its body."""
+"""Bytes of a loop in the program, without its body."""
 SKIP_BYTES = 5
-"""Size of an iteration that leaves out strips; any other takes one byte."""
+"""Bytes of an iteration that skips stripes; other iterations take one byte."""
 
 
 @dataclass(frozen=True, slots=True)
 class Iteration:
-    """The next iteration of a stage of the block."""
+    """The next iteration of a stage of the group."""
 
     stage: int
-    """Its position in the block."""
+    """Position of the stage in the group."""
     skips: int = 0
-    """Strips that the stage leaves out first: those that it makes again when they are wanted, and nobody wants."""
+    """Number of stripes that the stage skips first, since recomputed rows are made only when needed."""
 
 
 @dataclass(frozen=True, slots=True)
 class Repeat:
-    """A sequence of iterations that is run several times."""
+    """A sequence of iterations that is repeated."""
 
     times: int
     body: Loops
@@ -49,7 +49,7 @@ Loops = tuple[Iteration | Repeat, ...]
 
 
 def iterations(loops: Loops) -> Iterator[Iteration]:
-    """Every iteration, in order.
+    """Yield every iteration in order.
 
     >>> [i.stage for i in iterations((Iteration(0), Repeat(2, (Iteration(0), Iteration(1)))))]
     [0, 0, 1, 0, 1]
@@ -64,7 +64,9 @@ def iterations(loops: Loops) -> Iterator[Iteration]:
 
 
 def to_json(loops: Loops) -> list[Any]:
-    """A stage is a number, `[stage, strips]` skips strips, and a loop is `{"times": ..., "body": [...]}`."""
+    """Convert loops to JSON: a stage is a number, `[stage, strips]` skips, and `{"times": ..., "body": [...]}` is a
+    loop.
+    """
     return [
         {"times": item.times, "body": to_json(item.body)}
         if isinstance(item, Repeat)
@@ -76,7 +78,7 @@ def to_json(loops: Loops) -> list[Any]:
 
 
 def from_json(data: Sequence[Any]) -> Loops:
-    """The inverse of `to_json`."""
+    """Invert `to_json`."""
     return tuple(
         Repeat(item["times"], from_json(item["body"]))
         if isinstance(item, dict)
@@ -88,7 +90,7 @@ def from_json(data: Sequence[Any]) -> Loops:
 
 
 def loops_of(stages: Ints, skips: Ints) -> Loops:
-    """Loops that run these iterations, found by their smallest period first.
+    """Return loops that run these iterations, found by their smallest period first.
 
     stages, skips: `Iteration.stage` and `Iteration.skips` of each iteration, in order.
 
@@ -103,7 +105,7 @@ def loops_of(stages: Ints, skips: Ints) -> Loops:
 
 
 class _Finder:
-    """Iterations and loops by number, and what each takes in the program."""
+    """Numbered iterations and loops, with their sizes in the program."""
 
     def __init__(self) -> None:
         self.items: list[Iteration | Repeat] = []
@@ -118,7 +120,7 @@ class _Finder:
         return len(self.items) - 1
 
     def shortened(self, left: Ints) -> Ints:
-        """Numbers of items that run the same iterations."""
+        """Return a shorter sequence of item numbers with the same iterations."""
         period = 1
         while period <= min(LONGEST_PERIOD, len(left) // 2):
             shorter = self._folded(left, period)
@@ -127,7 +129,7 @@ class _Finder:
         return left
 
     def _folded(self, left: Ints, period: int) -> Ints:
-        """The same with what repeats itself after `period` items as loops, where that takes fewer bytes."""
+        """Return the sequence with repetitions of `period` items as loops where that takes fewer bytes."""
         same = left[period:] == left[:-period]
         edges = np.flatnonzero(np.diff(same, prepend=False, append=False))
         parts: list[Ints] = []
@@ -144,7 +146,7 @@ class _Finder:
         return np.concatenate([*parts, left[done:]]) if parts else left
 
     def _repeat(self, times: int, body: tuple[int, ...]) -> int | None:
-        """The number of a loop; None where it would be too deep, or take no fewer bytes than its iterations."""
+        """Return the number of a loop, or None if it would be too deep or not smaller than its iterations."""
         nbytes, depth = sum(self._nbytes[i] for i in body), 1 + max(self._depth[i] for i in body)
         if depth > MAX_DEPTH or times * nbytes <= nbytes + REPEAT_BYTES:
             return None

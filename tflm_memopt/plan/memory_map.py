@@ -1,7 +1,7 @@
-"""The memory map over time: which buffer lives where in the arena's head, and when. Data for the report to draw.
+"""Memory map over time: addresses and lifetimes of the buffers in the arena's head, as data for the report.
 
-Time is counted in moments: one for each operator that TFLM runs, several for a block of the plan, whose operators take
-turns. Bytes from the start of the arena.
+Time is counted in moments: one for each operator that TFLM runs, and several for a group of the plan, whose operators
+alternate. Addresses are bytes from the start of the arena.
 """
 
 from __future__ import annotations
@@ -22,18 +22,18 @@ from tflm_memopt.tflm.lifetimes import ScratchRequest
 from tflm_memopt.tflm.structs import Abi
 
 INPUT, OUTPUT, SCRATCH = "input", "output", "scratch"
-"""Roles beside those of a plan's buffers."""
+"""Roles besides those of a plan's buffers."""
 UNNAMED: Mapping[Role, str] = {Role.COUNTERS: "firing counters", Role.SCRATCH: "scratch of the kernels"}
-"""Buffers that hold no tensor."""
+"""Names of buffers that hold no tensor."""
 
 
 @dataclass(frozen=True, slots=True)
 class Phase:
-    """What runs for a while: an operator of the model, or a block of the plan."""
+    """An operator of the model or a group of the plan, which runs for some moments."""
 
     name: str
     ops: tuple[int, ...]
-    """Operators of the original model that it stands for."""
+    """Operators of the original model that it replaces."""
     operators: tuple[str, ...]
     moments: int
     block: bool = False
@@ -41,7 +41,7 @@ class Phase:
 
 @dataclass(frozen=True, slots=True)
 class MappedBuffer:
-    """A buffer: a rectangle of the map. It is reserved for the moments [first, last), and filled in `stretches`."""
+    """A buffer: a rectangle of the map. It is reserved for the moments [first, last) and filled in `stretches`."""
 
     name: str
     role: str
@@ -52,7 +52,7 @@ class MappedBuffer:
     first: int
     last: int
     kept: str
-    """What of the tensor it holds."""
+    """The part of the tensor that it holds."""
     stretches: tuple[Stretch, ...]
 
 
@@ -64,11 +64,11 @@ class MemoryMap:
     phases: tuple[Phase, ...]
     buffers: tuple[MappedBuffer, ...]
     live: tuple[int, ...]
-    """Bytes that hold something, at each moment."""
+    """Live bytes at each moment."""
     head: int
     tail: int
     bound: int
-    """The most bytes that hold something at once: no layout of these buffers has a lower head."""
+    """Maximum of the live bytes: no layout of these buffers has a lower head."""
 
     def __repr__(self) -> str:
         return f"<MemoryMap {self.title!r}: {len(self.buffers)} buffers, head {self.head:,} B, tail {self.tail:,} B>"
@@ -78,7 +78,7 @@ class MemoryMap:
 
 
 def of_tflm(model: Model, abi: Abi, arena: Arena | None = None, library: Library = REFERENCE) -> MemoryMap:
-    """The model as it is, as TFLM's own planner lays it out."""
+    """Return the map of the original model, as TFLM's own planner lays it out."""
     head, arena = head_plan(model, abi, library), arena or predict(model, abi, library=library)
     graphs = model.graphs
     opened = [graphs[number].ops[at] for number, at in head.wanted.scopes[1:]]
@@ -90,7 +90,7 @@ def of_tflm(model: Model, abi: Abi, arena: Arena | None = None, library: Library
 
 
 def _live(buffers: Sequence[MappedBuffer], moments: int) -> list[int]:
-    """Bytes reserved at each moment, of buffers that are full as long as they are reserved."""
+    """Return the bytes reserved at each moment, for buffers that are full while they are reserved."""
     change = [0] * (moments + 1)
     for b in buffers:
         change[b.first] += b.nbytes
@@ -102,7 +102,7 @@ def _tflm_buffers(graphs: Sequence[Graph], head: Head, phases: int) -> Iterator[
     for request, whom, offset in zip(head.wanted.requests, head.wanted.whom, head.offsets, strict=True):
         first, last = max(0, request.first - 1), min(max(1, request.last), phases)
         if request.last < 0 or first >= last:
-            continue  # nothing uses it
+            continue  # unused
         if isinstance(whom, ScratchRequest):
             op = graphs[whom.subgraph].ops[whom.position]
             name, role, maker, nbytes = "scratch", SCRATCH, f"{op.index} {op.type}", whom.nbytes
@@ -113,7 +113,7 @@ def _tflm_buffers(graphs: Sequence[Graph], head: Head, phases: int) -> Iterator[
 
 
 def of_plan(planned: Planned, arena: Arena, title: str = "Rewritten") -> MemoryMap:
-    """What the rewritten model does."""
+    """Return the map of the rewritten model."""
     plan, ops, graph = planned.plan, planned.graph.ops, planned.graph.model
     frame = planned.graph.frame
     time = occupancy(plan, ops, graph.outputs, frame)
@@ -147,7 +147,7 @@ def of_plan(planned: Planned, arena: Arena, title: str = "Rewritten") -> MemoryM
 
 
 def together(maps: Mapping[str, MemoryMap], title: str, arena: Arena) -> MemoryMap:
-    """Several models in one arena, one after the other, each over its own steps."""
+    """Return the map of several models in one arena, one after the other."""
     phases: list[Phase] = []
     buffers: list[MappedBuffer] = []
     live: list[int] = []
@@ -164,7 +164,7 @@ def together(maps: Mapping[str, MemoryMap], title: str, arena: Arena) -> MemoryM
 
 
 def of_bare_plan(plan: Plan) -> MemoryMap:
-    """A plan without its model: steps and tensors by number, every buffer full as long as it is reserved."""
+    """Return the map of a plan without its model: steps and tensors by number, buffers full while they are reserved."""
     phases = tuple(
         Phase(f"step {n}", tuple(s.op for s in step.stages), (), 1, block=True)
         if isinstance(step, Block)

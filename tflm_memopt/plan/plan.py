@@ -1,4 +1,4 @@
-"""The plan: what runs when, and where every buffer lives. Plain data, the same in memory and in NAME.plan.json."""
+"""The plan: what runs when, and where every buffer is. Plain data, the same in memory and in NAME.plan.json."""
 
 from __future__ import annotations
 
@@ -23,23 +23,23 @@ SCHEMA_VERSION = 2
 
 
 class Role(str, enum.Enum):
-    """What a buffer holds."""
+    """Contents of a buffer."""
 
     TENSOR = "tensor"
-    """A whole tensor: at a block's border, or read or written by a builtin operator."""
+    """A whole tensor: at a group's border, or of a builtin operator."""
     RING = "ring"
-    """The last `depth` rows of a tensor inside one block."""
+    """The last `depth` rows of a tensor inside one group."""
     ACCUMULATOR = "accumulator"
-    """int32 sums of an operator that runs one input row at a time."""
+    """int32 sums of an operator that processes one input row at a time."""
     COUNTERS = "counters"
-    """uint16 per operator of a block: firings done."""
+    """Counters of the firings of a group's operators, uint16 each."""
     SCRATCH = "scratch"
-    """What a firing needs for itself: a kernel's tile, pixels of the external input that become int8."""
+    """Scratch of a firing: a kernel's tile, or external pixels that are converted to int8."""
 
 
 @dataclass(frozen=True, slots=True)
 class Lane:
-    """`rows` consecutive rows of each strip, in a ring of `depth` pixels (plan/firing/lanes.py)."""
+    """`rows` consecutive rows of each stripe, in a rolling buffer of `depth` pixels (plan/firing/lanes.py)."""
 
     rows: int
     depth: int
@@ -47,7 +47,7 @@ class Lane:
 
 @dataclass(frozen=True, slots=True)
 class Buffer:
-    """A byte range of the arena, alive during the steps [first, last)."""
+    """A byte range of the arena, live in the steps [first, last)."""
 
     role: Role
     key: int
@@ -57,37 +57,37 @@ class Buffer:
     last: int
     align: int = 1
     depth: int = 0
-    """RING of a row block: rows."""
+    """Number of rows of a RING in a row-wise group."""
     lanes: tuple[Lane, ...] = ()
-    """RING of a tiled block: one after the other."""
+    """Lanes of a RING in a tiled group, one after the other."""
 
     def overlaps(self, other: Buffer) -> bool:
-        """Whether both are alive in some step."""
+        """Return whether both are live in some step."""
         return self.first < other.last and other.first < self.last
 
 
 INDEX_BYTES = 2
-"""What a state takes beside its rows: the index of its oldest one, uint16; 0 after a reset."""
+"""Bytes of the uint16 index of a state's oldest row, which is 0 after a reset."""
 
 
 WINDOW: TensorId = -1
-"""PlacedState.tensor of what counts the inferences until a window that slides is full: a ring without bytes."""
+"""PlacedState.tensor of the counter of inferences until a sliding window is full, which has no bytes of rows."""
 
 
 @dataclass(frozen=True, slots=True)
 class PlacedState:
-    """A ring of rows that outlives the inference: the row that was kept as number t lies in slot t mod depth."""
+    """A rolling buffer that outlives the inference: the row that was kept as number t is in slot t mod depth."""
 
     tensor: int
-    """As operators read it, or WINDOW."""
+    """The tensor as operators read it, or WINDOW."""
     offset: int
-    """Bytes from the start of its region's state, which is no part of the arena's head."""
+    """Bytes from the start of the region's state, which is not part of the arena's head."""
     depth: int
     row_bytes: int
     advance: int
-    """Rows that are kept in each inference."""
+    """Number of rows that each inference keeps."""
     fill: int
-    """The byte that all rows are made of before the first inference, and after a reset."""
+    """Value of all bytes before the first inference and after a reset."""
 
     @property
     def nbytes(self) -> int:
@@ -96,7 +96,7 @@ class PlacedState:
 
 @dataclass(frozen=True, slots=True)
 class Stage:
-    """One operator inside a block."""
+    """One operator inside a group."""
 
     op: int
     """Key of the row operator."""
@@ -104,67 +104,67 @@ class Stage:
     """Inputs in the order in which their rows are demanded."""
     iterative: bool = False
     walk: Walk = BY_ROWS
-    """How it goes through its output, or through its input when it is iterative."""
+    """Loop nest over the output, or over the input if the operator is iterative."""
 
     def runs_packed(self, op: RowOp) -> bool:
-        """Whether the kernel of its operator's packing runs it."""
+        """Return whether the kernel of its operator's packing runs it."""
         return op.packing is not Packing.NONE and not self.iterative and self.walk.groups == 1
 
 
 @dataclass(frozen=True, slots=True)
 class Block:
-    """Consecutive operators whose iterations are interleaved."""
+    """A group: consecutive operators whose iterations are interleaved."""
 
     region: int
-    """Its number; consecutive blocks of one region share a custom operator."""
+    """Number of the region; consecutive groups of one region share a custom operator."""
     stages: tuple[Stage, ...]
     sinks: tuple[int, ...]
-    """Operators (keys) all of whose rows are wanted, in the order of demand."""
+    """Operators (keys) all of whose rows are requested, in the order of demand."""
     firings: int
     macs: int
     strips: int = 0
-    """0: row by row."""
+    """Number of stripes, or 0 if the group runs row by row."""
     turned: bool = False
-    """It counts the rows of all its tensors from the last to the first (plan/search/turn.py)."""
+    """The group counts the rows of all its tensors in reverse (plan/search/turn.py)."""
     loops: Loops = ()
-    """The order of its iterations; a finished plan has it."""
+    """The order of its iterations, which a finished plan has."""
 
 
 class How(enum.IntEnum):
-    """What two cores make of each firing of an operator: TMO_SHARE_* of program.h."""
+    """How two cores split each firing of an operator: TMO_SHARE_* of program.h."""
 
     FIRST = 0
-    """All is the first core's."""
+    """The first core makes everything."""
     SECOND = 1
     COLUMNS = 2
-    """Columns below the cut are the first core's, the others the second's."""
+    """The first core makes the columns below the cut, the second the others."""
     CHANNELS = 3
-    """The same of output channels."""
+    """The first core makes the output channels below the cut, the second the others."""
 
 
 @dataclass(frozen=True, slots=True)
 class Share:
-    """How two cores share the firings of an operator."""
+    """The split of an operator's firings between two cores."""
 
     op: int
     how: How
     cut: int = 0
-    """Columns, or channels, of the first core."""
+    """Number of columns or channels of the first core."""
 
 
 @dataclass(frozen=True, slots=True)
 class Sharing:
-    """How two cores share a block."""
+    """The split of a group between two cores."""
 
     step: int
     shares: tuple[Share, ...]
-    """In the order of the block's stages."""
+    """Splits in the order of the group's stages."""
     meetings: tuple[int, ...]
-    """Before these firings of the block the cores wait for each other. They do so before and behind a custom operator,
-    too.
+    """Firings of the group before which the cores wait for each other. They also do so before and after a custom
+    operator.
     """
     alone: tuple[int, ...] = ()
-    """Firings that the first core makes, whatever the share of their operator."""
+    """Firings that the first core makes alone, whatever the split of their operator."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -173,14 +173,14 @@ class Builtin:
 
     op: int
     macs: int = 0
-    """Counted where only such operators run."""
+    """Multiply-accumulates, counted only if all operators are builtin."""
 
 
 Step = Block | Builtin
 
 
 def calls(steps: Iterable[Step]) -> list[tuple[int, ...]]:
-    """Numbers of those that become one custom operator: blocks of one region that follow each other."""
+    """Return the numbers of the steps that become one custom operator: consecutive groups of one region."""
     found: list[tuple[int, ...]] = []
     last = None
     for number, step in enumerate(steps):
@@ -195,28 +195,30 @@ def calls(steps: Iterable[Step]) -> list[tuple[int, ...]]:
 
 @dataclass(frozen=True)
 class Plan:
-    """`offsets[i]`: where `buffers[i]` starts, bytes from the start of the arena's head, which is `head` bytes high."""
+    """A plan. `offsets[i]` is the start of `buffers[i]` in bytes from the start of the arena's head, which has `head`
+    bytes.
+    """
 
     steps: tuple[Step, ...]
     buffers: tuple[Buffer, ...]
     offsets: tuple[int, ...]
     head: int
     lower_bound: int
-    """No layout of these blocks can be lower: the most bytes that are alive at once."""
+    """Maximum of the live bytes; no layout of these groups can be lower."""
     proven: bool
     """No layout of these buffers is lower than `head`."""
     target: str = GENERIC
-    """The target whose kernels its operators are packed for."""
+    """The target for whose kernels the operators are packed."""
     passes: tuple[SecondPass, ...] = ()
-    """Operators that run twice: copies are numbered in this order, from the first number that no operator has."""
+    """Second passes. Copied operators are numbered in this order, from the first unused number."""
     tilings: tuple[Tiling, ...] = ()
-    """Builtin operators that run in parts: those are numbered in this order."""
+    """Builtin operators that run in parts, which are numbered in this order."""
     states: tuple[PlacedState, ...] = ()
-    """What outlives an inference, in the order of the indices in front of it."""
+    """Data that outlives an inference, in the order of the indices before it."""
     pauses: tuple[int, ...] = ()
-    """After how many firings of all its blocks it stops, so that other models can run; rising."""
+    """Numbers of firings after which the plan pauses for other models, in ascending order."""
     sharing: tuple[Sharing, ...] = ()
-    """How two cores share each block; (): one core runs them."""
+    """Split of each group between two cores, or () for one core."""
 
     @property
     def macs(self) -> int:
@@ -227,7 +229,7 @@ class Plan:
         return f"<Plan: {len(self.steps)} steps, {blocks} of them blocks, head {self.head:,} B>"
 
     def find(self, role: Role, key: int) -> tuple[Buffer, int] | None:
-        """The buffer with this role and key, and its offset."""
+        """Return the buffer with this role and key, and its offset, or None."""
         return self._by_key.get((role, key))
 
     @cached_property
@@ -239,7 +241,7 @@ class Plan:
 
     @cached_property
     def alive(self) -> tuple[tuple[int, ...], ...]:
-        """Per step: indices of the buffers that exist during it, rising."""
+        """For each step, the indices of the buffers that exist in it, in ascending order."""
         found: list[list[int]] = [[] for _ in self.steps]
         for i, buffer in enumerate(self.buffers):
             for number in range(max(0, buffer.first), min(buffer.last, len(self.steps))):
@@ -247,20 +249,20 @@ class Plan:
         return tuple(map(tuple, found))
 
     def calls(self) -> list[tuple[int, ...]]:
-        """Steps that become one custom operator."""
+        """Return the groups of steps that become one custom operator."""
         return calls(self.steps)
 
     def operators(self, steps: Iterable[int]) -> list[int]:
-        """Keys of the row operators in these steps, in order."""
+        """Return the keys of the row operators in these steps, in order."""
         blocks = (self.steps[number] for number in steps)
         return [stage.op for block in blocks if isinstance(block, Block) for stage in block.stages]
 
     def placed(self) -> Iterator[tuple[Buffer, int]]:
-        """Every buffer with its offset."""
+        """Yield every buffer with its offset."""
         return zip(self.buffers, self.offsets, strict=True)
 
     def plot(self) -> Picture:
-        """Its buffers over its steps. A notebook shows it; `.save("plan.svg")` writes it."""
+        """Draw the buffers over the steps. A notebook displays the picture; `.save("plan.svg")` writes it."""
         return generic.picture(self)
 
     def _repr_svg_(self) -> str:

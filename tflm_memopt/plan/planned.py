@@ -1,4 +1,4 @@
-"""What planning hands on: a checked plan, with the row graph that it is a plan of."""
+"""The result of planning: a checked plan with its row graph."""
 
 from __future__ import annotations
 

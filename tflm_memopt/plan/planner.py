@@ -1,4 +1,4 @@
-"""From a row graph to a plan: cut every region into blocks, then place all buffers of the model at once."""
+"""Plans a row graph: cuts every region into groups, then places all buffers of the model together."""
 
 from __future__ import annotations
 
@@ -32,56 +32,56 @@ from tflm_memopt.rowgraph.graph import Kept, Node, Region, RowGraph, tensor_size
 from tflm_memopt.rowgraph.inputs import IN_ARENA, InputMode
 
 DRAFT_SECONDS, FIRING_SECONDS, HELD_SECONDS, SEPARATION_SECONDS = 3e-4, 1e-6, 1.5e-5, 2e-6
-"""Work (effort.py) for a draft, for its firings and each pair of its buffers; for each separation in a layout."""
+"""Work (effort.py) for a draft, for its firings and each pair of its buffers, and for each separation in a layout."""
 ORDER_SECONDS = 1e-3
-"""For each operator of another order, at least: what is less leads nowhere."""
+"""Minimum work for each operator of another order; less leads nowhere."""
 PLANNING = 1 - ORDERING - SEARCH
-"""Share of a search that a plan may spend when blocks are found."""
+"""Fraction of a search that a plan may spend after its groups are found."""
 TAIL_BYTES = 64
-"""Bytes of tail that one more custom operator with its tensors takes, about (32-bit pointers)."""
+"""Approximate tail bytes of one more custom operator with its tensors (32-bit pointers)."""
 
 
 @dataclass(frozen=True, slots=True)
 class Options:
-    """How to plan."""
+    """Options of planning."""
 
     ops: Ops = PER_REGION
-    """What the rewritten model consists of. A custom operator per block: every tensor between blocks is TFLM's, too."""
+    """Operators of the rewritten model. With a custom operator per group, every tensor between groups is TFLM's."""
     seconds: float = EXACT
-    """Limit of the exact layout of the whole model (plan/layout/offsets.py), deterministic time; all orders share it,
-    and a block alone gets an eighth."""
+    """Limit of the exact layout of the whole model in deterministic seconds (plan/layout/offsets.py). All orders share
+    it, and a single group gets an eighth.
+    """
     fold: bool = True
     """Leave out channels that cannot influence any output (rowgraph/fold.py)."""
     overlap: bool = True
-    """Whole tensors of one block may share bytes: its output grows into what its input leaves."""
+    """Whole tensors of one group may share bytes: its output may grow into bytes that its input frees."""
     input: InputMode = IN_ARENA
-    """Where the model's input is."""
+    """Place of the model's input."""
     reorder: bool = True
     """Try other orders than the model's own (plan/schedule/orders.py)."""
     target: str = GENERIC
-    """Whose kernels operators are packed for (ops/packing.py)."""
+    """Target for whose kernels operators are packed (ops/packing.py)."""
     second_pass: bool = True
-    """Operators may run twice, where compute is allowed (rowgraph/second_pass.py)."""
+    """Operators may run twice if the compute budget allows it (rowgraph/second_pass.py)."""
     turn: bool = True
-    """Blocks may fire from the last row to the first (plan/search/turn.py)."""
+    """Groups may run in reverse (plan/search/turn.py)."""
     effort: float = 1.0
-    """How much work the search may do, as a factor (plan/effort.py); all orders share it."""
+    """Factor of the search budget (plan/effort.py), which all orders share."""
     tiles: Settings | None = NO_RECOMPUTE
-    """What tiled blocks may use, and how much they may compute again; None: row blocks only."""
+    """Techniques and recomputation allowed in tiled groups, or None for row-wise groups only."""
     kernels: str = ANY
-    """The library whose kernels run, where only builtin operators do."""
+    """Library of the kernels, for models of builtin operators only."""
     low: bool = False
-    """Few bytes alive at every moment, where the worst one leaves a choice (for pauses); else few blocks."""
+    """Prefer few live bytes at every moment to few groups, where the peak leaves a choice (for pauses)."""
     speeds: tuple[float, float] | None = None
-    """The part of each of two cores' time that is the inference's (plan/cores.py); None: one core."""
+    """Fraction of each of two cores' time that the inference may use (plan/cores.py), or None for one core."""
     allow_ops: tuple[str, ...] = ()
-    """Operators that such a model may have beside its own kinds, for parts of tensors."""
+    """Operators that a model of builtin operators may contain in addition to its own kinds, for parts of tensors."""
 
 
 class Planner:
-    """Plans of one row graph in one order, at any compute budget.
-
-    What one plan teaches about blocks, the next ones know.
+    """Plans one row graph in one order, for any compute budget. Later plans reuse what earlier ones found
+    about groups.
     """
 
     def __init__(
@@ -91,8 +91,8 @@ class Planner:
         like: Planner | None = None,
         searching: Meter | None = None,
     ) -> None:
-        """`like`: one of the same, with other options of tiled blocks: it knows row blocks, as they are and turned, and
-        drafts already. `searching`: what pays for finding blocks, where several share it.
+        """like: a planner that differs only in the options of tiled groups, whose row-wise groups and drafts are
+        reused. searching: budget for finding groups, if several planners share it.
         """
         graph = stored(graph)
         known = {*graph.model.inputs, *graph.model.outputs, *(t for n in graph.nodes for t in (*n.inputs, *n.outputs))}
@@ -113,12 +113,12 @@ class Planner:
         turned = partial(self._turn, pixels=False)
         self._turned_rows: Callable[[int], Turned] = like._turned_rows if like else cache(turned)
         self.allowance = allowance(len(graph.model.ops), options.effort)
-        """Seconds of work (plan/effort.py) for finding blocks once, and for one plan."""
+        """Work budget in seconds (plan/effort.py) for finding groups once, and for one plan."""
         self._searching = searching or Meter(SEARCH * self.allowance)
         self.log = self._searching.log
         self._placing = self._searching.share(PLACING * self._searching.left)
         self._plans: dict[tuple[tuple[Candidate, ...], ...], Plan] = {}
-        """By the blocks of each chain."""
+        """Plans by the groups of each chain."""
         self._rows: Mapping[int, RowBlocks] = (
             like._rows if like else {n: RowBlocks(chain, self._fair(n)) for n, chain in self._chains.items()}
         )
@@ -133,36 +133,38 @@ class Planner:
             cuts.add_single()
             cuts.add_walks()
         self.macs = graph.macs
-        """Multiply-accumulates of all row operators, each output once."""
+        """Multiply-accumulates of all row operators, each output counted once."""
 
     def _cuts_of(self, number: int, rows: RowBlocks, like: Cuts | None) -> Cuts:
-        """Ways to cut one of the chains. `like`: those that another planner knows."""
+        """Return the cuts of a chain. like: the cuts that another planner knows."""
         tiles, low = _settings(self._options.tiles, rows.chain), self._options.low
         return Cuts(rows, self._place(number), tiles, self._turning(number), self._fair(number), low=low, like=like)
 
     def _fair(self, number: int) -> Meter:
-        """What one of the chains may spend on its search."""
+        """Return the search budget of a chain."""
         numbers = list(self._chains)
         return self._searching.fair(len(numbers) - numbers.index(number))
 
     def _binding(self, least: int) -> list[tuple[Cuts, int]]:
-        """The chains that need most, and how much; those that need at least so many bytes."""
+        """Return the chains with the highest needs, and those that need at least `least` bytes, with their bytes."""
         needs = [(cut, cut.front()[0].nbytes) for cut in self._cuts.values()]
         most = max((nbytes for _, nbytes in needs), default=0)
         return [(cut, nbytes) for cut, nbytes in needs if nbytes >= max(most, least)]
 
     def within(self, tiles: Settings | None) -> Planner:
-        """This planner with other limits of tiled blocks."""
+        """Return this planner with other limits of tiled groups."""
         meter = Meter(SEARCH * self.allowance, self.log)
         return Planner(self._graph, replace(self._options, tiles=tiles), self, meter)
 
     def points(self) -> list[Joint]:
-        """The frontier as far as it is known, fewest bytes first: no plan beats one in both figures."""
+        """Return the known frontier, fewest bytes first."""
         return front(tuple(self._cuts.values()))
 
     def plan(self, macs: int, known: Sequence[Plan] = (), meter: Meter | None = None) -> Plan:
-        """The plan of least head with at most so many multiply-accumulates; not yet checked. Where it
-        cannot be better than a known one in anything, that one: layouts take time. `meter`: what pays for it.
+        """Return the plan with the lowest head within `macs` multiply-accumulates, not checked yet.
+
+        If it cannot be better than a known plan in anything, that plan is returned, since layouts take time. meter: the
+        budget.
         """
         budget = meter or Meter(PLANNING * self.allowance, self.log)
         self._placing = budget.share(PLACING / PLANNING * budget.left)
@@ -177,7 +179,9 @@ class Planner:
         return self._plans[cuts]
 
     def _drafts(self, cuts: Sequence[Sequence[Candidate]]) -> tuple[list[Draft], dict[int, tuple[int, Candidate]]]:
-        """The steps with these blocks, chain after chain; by step: number of the chain, and block."""
+        """Return the steps with these groups, chain by chain, and for each step the number of the chain,
+        and the group.
+        """
         of_chain = dict(zip(self._chains, cuts, strict=True))
         drafts: list[Draft] = []
         blocks: dict[int, tuple[int, Candidate]] = {}
@@ -191,7 +195,9 @@ class Planner:
         return drafts, blocks
 
     def _is_beaten(self, other: Plan, drafts: Sequence[Draft], blocks: Mapping[int, tuple[int, Candidate]]) -> bool:
-        """Whether no layout of these steps, turned or not, makes a plan that is better than the other in anything."""
+        """Return whether no layout of these steps, reversed or not, gives a plan that is better than `other` in
+        anything.
+        """
         steps = [draft.step for draft in drafts]
         more = TAIL_BYTES * (len(calls(steps)) - len(other.calls()))
 
@@ -204,11 +210,11 @@ class Planner:
         return not self._options.turn or loses(self._turns(blocks))
 
     def _turns(self, blocks: Mapping[int, tuple[int, Candidate]]) -> dict[int, Draft]:
-        """By step: what may be turned, so."""
+        """Return the reversed drafts of the steps that can be reversed."""
         return {i: turned for i, (n, block) in blocks.items() if (turned := self._turned(n, block.geometry))}
 
     def _plan(self, drafts: Sequence[Draft], blocks: Mapping[int, tuple[int, Candidate]], budget: Meter) -> Plan:
-        """The plan with these steps."""
+        """Return the plan with these steps."""
         found = self._laid_out(drafts, {}, budget)
         if self._options.turn and self._may_be_lower(found.head, drafts, blocks):
             found = _lower(found, self._laid_out(drafts, self._turns(blocks), budget))
@@ -216,11 +222,11 @@ class Planner:
 
     @cached_property
     def _loops(self) -> dict[Block, Loops]:
-        """Loops of the blocks of finished plans."""
+        """Loops of the groups of finished plans."""
         return {}
 
     def _with_loops(self, step: Step) -> Step:
-        """The step of a finished plan."""
+        """Return the step of a finished plan."""
         if isinstance(step, Builtin):
             return step
         if step not in self._loops:
@@ -228,7 +234,7 @@ class Planner:
         return replace(step, loops=self._loops[step])
 
     def _may_be_lower(self, top: int, drafts: Sequence[Draft], blocks: Mapping[int, tuple[int, Candidate]]) -> bool:
-        """Whether turned blocks might lead below: no step needs as much in both its forms."""
+        """Return whether reversed groups might lower the top: no step needs that much in both forms."""
         for i, draft in enumerate(drafts):
             if self._placer.bound(draft) >= top:
                 turned = self._turned(blocks[i][0], blocks[i][1].geometry) if i in blocks else None
@@ -237,7 +243,7 @@ class Planner:
         return True
 
     def _laid_out(self, drafts: Sequence[Draft], turns: Mapping[int, Draft], budget: Meter) -> Plan:
-        """`turns`: by step, what may take a draft's place."""
+        """Return the plan of these drafts. turns: by step, an alternative to its draft."""
         _, problem = self._placer.problem(drafts, turns)
         budget.spend(SEPARATION_SECONDS * len(problem.separations))
         placed = layout.place(problem, seconds=self._options.seconds, meter=budget, part=SearchPart.LAYOUT)
@@ -252,7 +258,9 @@ class Planner:
         )  # fmt: skip
 
     def _new_turned(self, number: int, block: Candidate) -> Draft | None:
-        """The block turned, in as many buffers; None where there is no such thing, or nothing in it."""
+        """Return the draft of a reversed group with the same buffers, or None if there is none or it has no whole
+        tensor.
+        """
         draft = self._draft(number, block)
         if not any(held.role is Role.TENSOR for held in draft.held):
             return None
@@ -285,19 +293,19 @@ class Planner:
         return turned_chain(self._chains[number], pixels=pixels)
 
     def _turned_chain(self, number: int, block: Candidate) -> Turned:
-        """The chain upside down, as such a block needs it."""
+        """Return the reversed chain for such a group."""
         return (self._turned_pixels if block.strips else self._turned_rows)(number)
 
     def _alive(self, number: int) -> tuple[TensorId, ...]:
-        """Whole tensors during a builtin operator."""
+        """Return the whole tensors that are live during a builtin operator."""
         node = self._graph.nodes[number]
         return tuple(dict.fromkeys((*self._whole[number], *node.inputs, *node.outputs)))
 
     def _new_kept(self, number: int) -> Draft:
-        """A builtin operator: its output may grow into inputs that nobody reads any more."""
+        """Return the draft of a builtin operator, whose output may grow into inputs without later readers."""
         node, sizes = self._graph.nodes[number], self._placer.sizes
         if not isinstance(node, Kept):
-            raise TypeError(f"node {number} is no builtin operator")
+            raise TypeError(f"node {number} is not a builtin operator")
         alive, step = self._alive(number), Builtin(node.op, node.macs)
         there = any(self._lives.before(t, number) for t in node.outputs)
         grows = self._options.overlap and len(node.outputs) == 1 and not there
@@ -330,7 +338,7 @@ class Planner:
 
 
 def planners(graph: RowGraph, options: Options = Options(), log: Log | None = None) -> tuple[Planner, ...]:
-    """One for each order that is worth a try, the model's own first. `log`: where they note what they do."""
+    """Return a planner for each order worth trying, the model's own first. log: record of the work."""
     log = log or Log()
     total = allowance(len(graph.model.ops), options.effort)
     meter = Meter(ORDERING * total, log)
@@ -347,7 +355,7 @@ def planners(graph: RowGraph, options: Options = Options(), log: Log | None = No
 
 
 def plans(found: Sequence[Planner], macs: int, known: Sequence[Plan] = ()) -> Iterator[Plan]:
-    """The plan of least head of each, with at most so many multiply-accumulates, or a known one that it cannot beat."""
+    """Yield each planner's plan of lowest head within `macs`, or a known plan that it cannot beat."""
     known = list(known)
     meter = Meter(PLANNING * sum(planner.allowance for planner in found), found[0].log if found else None)
     for i, planner in enumerate(found):
@@ -356,18 +364,18 @@ def plans(found: Sequence[Planner], macs: int, known: Sequence[Plan] = ()) -> It
 
 
 def plan(graph: RowGraph, options: Options = Options()) -> Plan:
-    """The plan of least head without recomputation; not yet checked (check/checker.py)."""
+    """Return the plan of lowest head without recomputation, not checked yet (check/checker.py)."""
     tried = planners(graph, options)
     return min(plans(tried, tried[0].macs), key=cost)
 
 
 def states(graph: RowGraph) -> tuple[PlacedState, ...]:
-    """What outlives an inference, region after region: the indices of oldest rows, then the rows themselves."""
+    """Return the states, region by region: the indices of the oldest rows, then the rows."""
     found: list[PlacedState] = []
     last = [region.number for region in graph.regions if any(graph.ops[i].rings for i in region.ops)][-1:]
     for region in graph.regions:
         kept = [(op, ring) for i in region.ops for op in (graph.ops[i],) for ring in op.rings]
-        window = graph.window if region.number in last else None  # it waits when all others have run
+        window = graph.window if region.number in last else None  # the window's counter is updated after all others
         at = INDEX_BYTES * (len(kept) + bool(window))
         for op, ring in kept:
             rows = ring.rows
@@ -383,19 +391,19 @@ def _lower(forward: Plan, turned: Plan) -> Plan:
 
 
 def cost(plan: Plan) -> tuple[int, int]:
-    """What makes a plan worse than another: bytes of the head and, about, what its operators take of the tail."""
+    """Return the cost of a plan: head bytes plus approximate tail bytes of its operators, then multiply-accumulates."""
     return plan.head + TAIL_BYTES * len(plan.calls()), plan.macs
 
 
 def stored(graph: RowGraph) -> RowGraph:
-    """The same with the tensors in which others' bytes are instead of these."""
+    """Return the graph with tensors replaced by the tensors that contain their bytes."""
     parts = graph.parts
 
     def storages(tensors: Iterable[TensorId]) -> tuple[TensorId, ...]:
         return tuple(dict.fromkeys(parts[t].storage if t in parts else t for t in tensors))
 
     def fills(tensor: TensorId) -> TensorId | None:
-        """What a tensor is all of."""
+        """Return the tensor that a tensor fills completely, or None."""
         if tensor not in parts:
             return tensor
         whole = parts[tensor].storage
@@ -418,19 +426,19 @@ def stored(graph: RowGraph) -> RowGraph:
 
 @dataclass(frozen=True, slots=True)
 class _Lives:
-    """Between which nodes of a graph its tensors live."""
+    """Lifetimes of a graph's tensors, in nodes."""
 
     made: Mapping[TensorId, int]
-    """The first node that makes a tensor; -1: it is an input of the model."""
+    """First node that writes a tensor, or -1 for an input of the model."""
     read: Mapping[TensorId, int]
-    """The last node that reads a tensor; the number of nodes: it is an output of the model."""
+    """Last node that reads a tensor, or the number of nodes for an output of the model."""
 
     def before(self, tensor: TensorId, number: int) -> bool:
-        """Whether a tensor is there when a node begins."""
+        """Return whether a tensor exists when a node begins."""
         return self.made.get(tensor, number) < number
 
     def after(self, tensor: TensorId, number: int) -> bool:
-        """Whether a tensor is read behind a node."""
+        """Return whether a tensor is read after a node."""
         return self.read.get(tensor, number) > number
 
 
@@ -445,7 +453,7 @@ def _lives(graph: RowGraph) -> _Lives:
 
 
 def _across(graph: RowGraph, lives: _Lives) -> list[tuple[TensorId, ...]]:
-    """Per node, the tensors that live through it untouched; inputs that nobody reads are alive at the start."""
+    """For each node, return the tensors that live through it; inputs without readers are live at the start."""
     found: list[list[TensorId]] = [[] for _ in graph.nodes]
     for t, first in lives.made.items():
         for number in range(first + 1, lives.read.get(t, 0)):
@@ -469,10 +477,10 @@ def _chain(graph: RowGraph, number: int, across: int, lives: _Lives) -> Chain:
 
 
 def _passed_over(ops: Sequence[RowOp], outside: Collection[TensorId]) -> set[TensorId]:
-    """Tensors from other devices whose last rows no firing asks for: they are sent, and have to be received, too."""
+    """Return tensors from other devices whose last rows no firing requests; they must still be received."""
     if not any(op.receives for op in ops):
         return set()
-    asked: dict[TensorId, int] = {}  # bytes from each tensor's start: who reads a view of it sees other rows
+    asked: dict[TensorId, int] = {}  # bytes from each tensor's start, since readers of a view see other rows
     for op in reversed(ops):
         whole = op.output in outside or op.leaves
         rows = op.writes.h if whole else -(-asked.get(op.output, 0) // op.writes.row_bytes)
@@ -483,14 +491,14 @@ def _passed_over(ops: Sequence[RowOp], outside: Collection[TensorId]) -> set[Ten
 
 
 def _settings(tiles: Settings | None, chain: Chain) -> Settings | None:
-    """What the search for tiled blocks counts of the chain's input."""
+    """Return the settings of the search for tiled groups with the chain's input counted correctly."""
     if tiles is None or chain.frame is None:
         return tiles
     return replace(tiles, input=Input.STREAMED if chain.frame.pushed else Input.FREE, pushed=chain.frame.pushed)
 
 
 def _work(draft: Draft) -> float:
-    """What it took to make a draft (effort.py)."""
+    """Return the work of making a draft (effort.py)."""
     firings = draft.step.firings if isinstance(draft.step, Block) else 0
     return DRAFT_SECONDS + FIRING_SECONDS * firings + HELD_SECONDS * len(draft.held) ** 2
 

@@ -1,6 +1,6 @@
-"""How long a conversion will still take: the work that is left, at the pace of the work that is done.
+"""Estimates the remaining time of a conversion: the remaining work at the pace of the work so far.
 
-The work is counted (plan/effort.py), so that only the pace depends on the machine and its load.
+Work is counted (plan/effort.py), so only the pace depends on the machine and its load.
 """
 
 from __future__ import annotations
@@ -11,16 +11,16 @@ from collections.abc import Callable
 from tflm_memopt.plan.effort import PER_OPERATOR, Log, work_left
 
 Progress = Callable[[str, int, int], None]
-"""What is being done, how many steps of it are done, and of how many; 0: nobody knows."""
+"""Callback with the current step, the number of completed parts, and the number of parts, or 0 if unknown."""
 LEAST = 2.1
-"""Seconds of work that a whole conversion seems to take, below which nobody needs to be told."""
+"""Seconds of work of a whole conversion below which the remaining time is not reported."""
 
 
 def tell(progress: Progress, log: Log, operators: int, layouts: float, searches: int, started: float) -> None:
-    """From now on, `progress` is told what is left whenever a search has found its blocks.
+    """From now on, call `progress` with the remaining time whenever a search has found its groups.
 
-    layouts: seconds of exact layouts that a plan may take. searches: that the conversion makes. started: when it began,
-    by time.monotonic().
+    layouts: maximum seconds of exact layouts per plan. searches: number of searches. started: start by
+    time.monotonic().
     """
     found = 0
 
@@ -28,7 +28,7 @@ def tell(progress: Progress, log: Log, operators: int, layouts: float, searches:
         nonlocal found
         found += 1
         left = work_left(log.seconds, operators, layouts, found, searches)
-        pace = (time.monotonic() - started) / (log.seconds + PER_OPERATOR * operators / 2)  # half comes before
+        pace = (time.monotonic() - started) / (log.seconds + PER_OPERATOR * operators / 2)  # half of it has passed
         if log.seconds + left >= LEAST:
             progress(f"placing buffers, about {max(1, round(pace * left))} s left", 0, 0)
 

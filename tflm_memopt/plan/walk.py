@@ -1,7 +1,7 @@
-"""How a block walks an operator's output: strips of rows, in a strip column tiles, in a tile rows.
+"""Loop nest of an operator in a group: stripes of rows, column tiles in a stripe, rows in a tile.
 
-If asked, a strip is walked once per channel group. One step of the walk is a *unit*: it makes up to `tile` pixels of
-one row. Row by row is the plainest walk: a strip is a row, a tile is as wide as the tensor.
+A stripe may be processed once per channel group. One iteration is a *unit*: it makes up to `tile` pixels of one row. In
+the simplest loop nest, a stripe is one row and a tile is as wide as the tensor.
 """
 
 from __future__ import annotations
@@ -17,22 +17,25 @@ Ints = NDArray[np.int64]
 
 @dataclass(frozen=True, slots=True)
 class Walk:
-    """Strip m makes output rows [lo_m, hi_m), hi_m = m * advance + end clipped to the tensor's height.
+    """Stripe m makes output rows [lo_m, hi_m) with hi_m = m * advance + end, clipped to the tensor's height.
 
-    rows == advance: every row is made once ("cache"), lo_m = hi_(m-1). rows > advance: lo_m = m * advance + end - rows,
-    clipped; the overlap of two strips is made again ("recompute").
+    rows == advance: every row is made once ("cache"), and lo_m = hi_(m-1). rows > advance: lo_m = m * advance + end -
+    rows, clipped, and the overlap of two stripes is made again ("recompute").
     """
 
     advance: int = 1
     end: int = 1
     rows: int = 1
     tile: int = 0
-    """Columns; 0: all."""
+    """Number of columns, or 0 for all."""
     groups: int = 1
-    """Channel groups: the strip is walked once for each, making that group's channels of every pixel."""
+    """Number of channel groups; each stripe is processed once per channel group, which makes its channels of every
+    pixel.
+    """
     sums: bool = False
-    """Instead, each group adds to int32 sums of all channels (the projection of FDT); one more pass over the strip
-    writes the pixels, when the operators in front are done with their inputs."""
+    """Each channel group adds to int32 sums of all channels (the projection of FDT), and one more pass over the stripe
+    writes the pixels when the previous operators are done with their inputs.
+    """
 
     @property
     def recomputes(self) -> bool:
@@ -40,7 +43,7 @@ class Walk:
 
     @property
     def splits(self) -> bool:
-        """A pixel inside the block has the channels of one group only."""
+        """Whether a pixel inside the group has the channels of one channel group only."""
         return self.groups > 1 and not self.sums
 
     @property
@@ -49,7 +52,7 @@ class Walk:
 
     @property
     def origin(self) -> int:
-        """The row from which the periods of rows that are made once count: a strip ends where a period does."""
+        """Row from which the periods of rows that are made once count, so that a stripe ends with a period."""
         return -(-self.end % self.advance)
 
 
@@ -58,7 +61,7 @@ BY_ROWS = Walk()
 
 @dataclass(frozen=True, slots=True)
 class Units:
-    """All units of a walk, in order, and how to find one."""
+    """All units of a loop nest in order, and a lookup of units."""
 
     walk: Walk
     strip: Ints
@@ -67,21 +70,23 @@ class Units:
     x0: Ints
     x1: Ints
     lo: Ints
-    """Per strip."""
+    """First row of each stripe."""
     hi: Ints
     start: Ints
-    """Per strip: number of its first unit."""
+    """Number of each stripe's first unit."""
     tiles: int
 
     def __len__(self) -> int:
         return len(self.row)
 
     def strip_making(self, row: Ints, strip: Ints) -> Ints:
-        """Where a reader in `strip` finds this row: its own strip if rows are made again, else the one that made it."""
+        """Return the stripe in which a reader finds this row: its own if rows are recomputed, otherwise the one that
+        made it.
+        """
         return strip if self.walk.recomputes else np.searchsorted(self.hi, row, side="right")
 
     def index(self, strip: Ints, group: Ints | int, row: Ints, column: Ints) -> Ints:
-        """Number of the unit that makes a pixel."""
+        """Return the number of the unit that makes a pixel."""
         tile = self.walk.tile
         j = column // tile if tile else 0 * column
         result: Ints = self.start[strip] + (group * self.tiles + j) * (self.hi - self.lo)[strip] + row - self.lo[strip]
@@ -90,7 +95,7 @@ class Units:
 
 @functools.lru_cache(maxsize=1024)
 def units(walk: Walk, strips: int, height: int, width: int) -> Units:
-    """The units that make a tensor of this size in so many strips."""
+    """Return the units that make a tensor of this size in `strips` stripes."""
     m = np.arange(strips, dtype=np.int64)
     hi = np.clip(m * walk.advance + walk.end, 0, height)
     if walk.recomputes:

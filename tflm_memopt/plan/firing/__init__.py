@@ -1,1 +1,1 @@
-"""What a block does when it fires: the trace of its firings, and which bytes are alive when."""
+"""The firings of a group: their trace, and which bytes are live at each."""

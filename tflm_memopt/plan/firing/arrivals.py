@@ -1,7 +1,7 @@
-"""What an input that is not in the arena as a whole takes in a block.
+"""Memory for a streamed or external input in a group.
 
-A streamed input exists as the rows that were pushed last, in the model's input tensor, and as a ring of older ones that
-are still wanted. An external input takes nothing, but for the pixels of one window where they have to become int8.
+A streamed input consists of the last pushed rows, in the model's input tensor, and a rolling buffer of older rows that
+are still needed. An external input takes no memory except for one window's pixels if they are converted to int8.
 """
 
 from __future__ import annotations
@@ -19,10 +19,12 @@ from tflm_memopt.rowgraph.graph import InputSource
 
 
 def converted_bytes(op: RowOp, frame: InputSource, *, tiled: bool, iterative: bool) -> int:
-    """Pixels of an external input that a firing of a row block, or one output pixel of a tiled block, reads at once."""
+    """Return the bytes of external pixels read at once, by a row-wise firing or for one output pixel of a
+    tiled group.
+    """
     total = 0
     for k, (tensor, rows) in enumerate(zip(op.inputs, op.reads, strict=True)):
-        if tensor == frame.tensor and op.element_bytes == 1:  # wide elements stay as they are
+        if tensor == frame.tensor and op.element_bytes == 1:  # wider elements are not converted
             one = iterative or (k > 0 and not op.access)
             high = 1 if one else op.access[k].extent if op.access else min(op.window.kernel_h, rows.h)
             wide = 1 if one else min(op.window.kernel_w, rows.w)
@@ -32,20 +34,20 @@ def converted_bytes(op: RowOp, frame: InputSource, *, tiled: bool, iterative: bo
 
 @dataclass(frozen=True, slots=True)
 class Arrivals:
-    """The pushes that a block asks for, as late as it can."""
+    """The pushes of rows that a group requests, each as late as possible."""
 
     depth: int
-    """Rows before the newest ones that have to be kept, at the worst moment."""
+    """Maximum number of rows before the newest ones that must be kept."""
     pushed: Ints
-    """Positions in the trace at which rows are pushed, the first push excepted."""
+    """Positions in the trace at which rows are pushed, without the first push."""
     last: int
-    """Position of the last reading."""
+    """Position of the last read."""
     all_rows: bool
-    """Whether the last row is ever asked for; else it is pushed when the block is done."""
+    """Whether the last row is requested; otherwise it is pushed after the group."""
 
 
 def arrivals(trace: Trace, frame: InputSource) -> Arrivals | None:
-    """None where the block does not read the input."""
+    """Return the arrivals of rows, or None if the group does not read the input."""
     parts = list(_readings(trace, frame.tensor))
     if not parts:
         return None
@@ -61,7 +63,7 @@ def arrivals(trace: Trace, frame: InputSource) -> Arrivals | None:
 
 
 def _readings(trace: Trace, tensor: TensorId) -> Iterator[tuple[Ints, Ints, Ints]]:
-    """Positions in the trace, first row, end of the rows that are read there."""
+    """Return positions of reads in the trace, with the half-open range of rows that each reads."""
     for member, k in trace.readers(tensor):
         at, firing = trace.fires(member.key)
         first, end = member.rows(k, firing)

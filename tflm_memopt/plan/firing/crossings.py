@@ -1,4 +1,4 @@
-"""What a device computes between the rows that it exchanges with others."""
+"""Computation of a device between the rows that it exchanges with others."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ from tflm_memopt.plan.planned import Planned
 
 
 def between(planned: Planned, cost: Mapping[int, float]) -> list[float]:
-    """What is computed before each row that crosses, in the order of check(), and behind the last one.
+    """Return the computation before each exchanged row, in the order of check(), and after the last row.
 
-    cost: of all firings of an operator together, by its key; in whatever unit.
+    cost: cost of all firings of an operator together, by its key, in any unit.
     """
     found = [0.0]
     for step in planned.plan.steps:

@@ -1,4 +1,4 @@
-"""What a model holds while it does not run: outputs that are retained, what waits for rows of a streamed input."""
+"""Bytes that a model occupies while it is not running: retained outputs, and data of a suspended streamed inference."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ Range = tuple[int, int]
 
 
 def held(planned: Planned, retained: Collection[TensorId] = ()) -> Mapping[int, Range]:
-    """By number of the buffer: bytes that have to stay while other models run. retained: outputs."""
+    """Return, by buffer number, the bytes that must stay while other models run. retained: retained outputs."""
     plan, parts = planned.plan, planned.graph.parts
     stored = {parts[t].storage if t in parts else t for t in retained}
     found = {i: (0, b.nbytes) for i, b in enumerate(plan.buffers) if b.role is Role.TENSOR and b.key in stored}
@@ -44,8 +44,9 @@ def held(planned: Planned, retained: Collection[TensorId] = ()) -> Mapping[int, 
 def at_waits(
     plan: Plan, number: int, inside: Collection[Content], waits: Ints, frame: TensorId | None = None
 ) -> Mapping[int, Range]:
-    """What is alive in step `number` when it stops before any of these firings, by number of the buffer. inside: what
-    its firings hold. frame: the rows that were pushed last, whose place is free while more are waited for.
+    """Return, by buffer number, the bytes that are live when step `number` stops before any of these firings.
+
+    inside: contents of the step's buffers. frame: the input whose last pushed rows may be overwritten while waiting.
     """
     found: dict[int, Range] = {}
     for i, (bottom, top) in at_each_wait(plan, number, inside, waits, frame).items():
@@ -57,7 +58,7 @@ def at_waits(
 def at_each_wait(
     plan: Plan, number: int, inside: Collection[Content], waits: Ints, frame: TensorId | None = None
 ) -> Mapping[int, tuple[Ints, Ints]]:
-    """The same at each of these firings: bottoms and tops of a buffer, none where it holds nothing."""
+    """Return bottoms and tops of each buffer's live bytes at each of these firings; empty ranges mean none."""
     contents = {(c.role, c.key): c for c in inside}
     turned = isinstance(step := plan.steps[number], Block) and step.turned
     found: dict[int, tuple[Ints, Ints]] = {}
@@ -71,7 +72,7 @@ def at_each_wait(
         if content is None:
             found[i] = np.zeros_like(waits), np.full_like(waits, buffer.nbytes)
             continue
-        # What is kept of the rows that were pushed is copied to their ring when others are waited for.
+        # Pushed rows that must be kept are copied to their rolling buffer before waiting for others.
         copied = buffer.role is Role.RING and buffer.key == frame
         bottom, top = _alive(content, waits if copied else np.maximum(waits - 1, 0), waits)
         from_the_end = turned and buffer.role is Role.TENSOR
@@ -80,7 +81,9 @@ def at_each_wait(
 
 
 def _alive(content: Content, before: Ints, waits: Ints) -> tuple[Ints, Ints]:
-    """Bytes that were written up to these firings, and are read in those that wait or later; of a ring, all or none."""
+    """Return the bytes that were written before these firings and are read later. A rolling buffer counts whole or not
+    at all.
+    """
     bottom, top = content.bottom[waits], content.top[before]
     if content.role is not Role.TENSOR:  # in use on both sides
         some = (content.top[before] > content.bottom[before]) & (content.top[waits] > content.bottom[waits])
@@ -89,7 +92,7 @@ def _alive(content: Content, before: Ints, waits: Ints) -> tuple[Ints, Ints]:
 
 
 def joined(one: Mapping[int, Range], other: Mapping[int, Range]) -> dict[int, Range]:
-    """Both, of the same buffer from the lowest to the highest byte."""
+    """Merge two sets of ranges; the ranges of one buffer become their hull."""
     both = dict(one)
     for i, (bottom, top) in other.items():
         low, high = both.get(i, (bottom, top))

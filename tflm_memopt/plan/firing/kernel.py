@@ -1,4 +1,4 @@
-"""What the buffers of a builtin operator hold, step by step of its kernel."""
+"""Live ranges of a builtin operator's buffers during the steps of its kernel."""
 
 from __future__ import annotations
 
@@ -16,9 +16,10 @@ from tflm_memopt.rowgraph.graph import AccessOrder
 def kernel_contents(
     dying: Mapping[TensorId, AccessOrder], born: TensorId, scratch: int, sizes: Mapping[TensorId, int]
 ) -> Iterator[Content]:
-    """Inputs that an output may grow into, what of each is still to be read; the output, what of it is written; and
-    scratch. The first moment is the one before the kernel runs: an input is whole, and TFLM, which places the scratch,
-    keeps it off bytes that the kernel never reads, too.
+    """Yield the contents of inputs that the output may overwrite, of the output, and of the scratch.
+
+    The first moment precedes the kernel. An input is whole then, and TFLM keeps the scratch that it places off all its
+    bytes, even bytes that the kernel never reads.
     """
     steps = 0
     for tensor, order in dying.items():
@@ -35,18 +36,18 @@ def kernel_contents(
 
 
 def _still_read(last: Ints, steps: int) -> tuple[Ints, Ints]:
-    """The range of bytes that are read after each step."""
+    """Return the range of bytes that are still read after each step."""
     at = np.arange(len(last))
     lowest, highest = np.full(steps + 1, len(last)), np.zeros(steps + 1, np.int64)
     np.minimum.at(lowest, last, np.where(last < 0, len(last), at))
     np.maximum.at(highest, last, np.where(last < 0, 0, at + 1))
-    bottom = np.minimum.accumulate(lowest[::-1])[::-1]  # from the step's own reads on
+    bottom = np.minimum.accumulate(lowest[::-1])[::-1]  # includes the step's own reads
     top = np.maximum.accumulate(highest[::-1])[::-1]
     return bottom, top
 
 
 def _written(first: Ints, steps: int) -> tuple[Ints, Ints]:
-    """The range of bytes that are written when each step is done."""
+    """Return the range of bytes that are written after each step."""
     at = np.arange(len(first))
     lowest, highest = np.full(steps + 1, len(first)), np.zeros(steps + 1, np.int64)
     np.minimum.at(lowest, first + 1, at)

@@ -1,10 +1,10 @@
-"""Where the pixels of an inner tensor of a tiled block live, and for how long.
+"""Places of the pixels of a tiled group's inner tensors, and their lifetimes.
 
-The rows of a strip fall into lanes: consecutive rows that later strips need equally long. A lane is a ring of pixels in
-the order in which a strip makes them, column after column. Rows that no later strip needs get a window of a few
-columns, the others a whole line or several (vMCU's and msf-CNN's line buffers, here to the pixel). Depths are not
-estimated: every pixel's writing and last reading is taken from the trace, and no two pixels that are alive at once may
-share a slot.
+The rows of a stripe are divided into lanes: consecutive rows that later stripes need for equally long. A lane is a
+rolling buffer of pixels in the order in which a stripe makes them, column by column. Rows that no later stripe needs
+get a window of a few columns, others one or several whole lines (vMCU's and msf-CNN's line buffers, exact to the
+pixel). Depths are not estimated: the write and the last read of every pixel come from the trace, and two live pixels
+never share a slot.
 """
 
 from __future__ import annotations
@@ -22,9 +22,9 @@ from tflm_memopt.plan.walk import Ints
 
 @dataclass(frozen=True, slots=True)
 class Lives:
-    """When the pixels of a producer's units are written and last read, and how many strips later; units that fire only.
+    """Times of the write and last read of the pixels of a producer's firing units, and the stripes between them.
 
-    Pixels that are never read live for a moment.
+    Pixels that are never read live for one moment.
     """
 
     unit: Ints
@@ -34,7 +34,7 @@ class Lives:
 
 
 def lives(trace: Trace, producer: Member) -> Lives:
-    """When the pixels of a producer's units are written and last read in a trace."""
+    """Return the lifetimes of the pixels of a producer in a trace."""
     written, fired = trace.fires(producer.key)
     if producer.iterative:  # the last unit makes all pixels
         written, fired = written[-1:], fired[-1:]
@@ -56,13 +56,13 @@ def lives(trace: Trace, producer: Member) -> Lives:
 
 
 def _column_steps(producer: Member, c0: Ints, c1: Ints) -> list[int]:
-    """Offsets into a window that hit every tile that it touches."""
+    """Return offsets into a window that hit every tile under it."""
     width = int((c1 - c0).max(initial=0))
     return list(range(width)) if producer.walk.tile else [0][:width]
 
 
 def lanes_of(producer: Member, life: Lives) -> tuple[Lane, ...]:
-    """The lanes of an inner tensor, with the least depths."""
+    """Return the lanes of an inner tensor with minimal depths."""
     if producer.iterative:
         return (Lane(1, producer.op.writes.w),)
     turn, residue, period = _turns(producer, life)
@@ -78,7 +78,7 @@ def lanes_of(producer: Member, life: Lives) -> tuple[Lane, ...]:
 
 
 def slots(producer: Member, life: Lives, lanes: Sequence[Lane]) -> Ints:
-    """Where in its lanes, one behind the other, each unit that fires writes its first pixel, in pixels."""
+    """Return the slot, in pixels over all lanes, where each firing unit writes its first pixel."""
     turn, residue, _ = _turns(producer, life)
     result, first, start = np.zeros(len(life.unit), dtype=np.int64), 0, 0
     for lane in lanes:
@@ -90,7 +90,7 @@ def slots(producer: Member, life: Lives, lanes: Sequence[Lane]) -> Ints:
 
 
 def _turns(producer: Member, life: Lives) -> tuple[Ints, Ints, int]:
-    """How often each unit that fires has gone through all lanes, and its row in them; rows of all lanes."""
+    """Return each firing unit's turn through the lanes, its row in them, and the total number of rows."""
     walk, u = producer.walk, producer.units
     period = walk.rows if walk.recomputes else walk.advance
     row, strip = u.row[life.unit], u.strip[life.unit]
@@ -100,13 +100,13 @@ def _turns(producer: Member, life: Lives) -> tuple[Ints, Ints, int]:
 
 
 def _runs(values: Ints) -> list[tuple[int, int]]:
-    """(first, length) of the runs of equal values."""
+    """Return (first, length) of the runs of equal values."""
     cuts = [0, *(int(i) + 1 for i in np.flatnonzero(np.diff(values))), len(values)]
     return [(a, b - a) for a, b in itertools.pairwise(cuts)]
 
 
 def _pixels(producer: Member, life: Lives, base: Ints, rows: int, mine: Ints) -> tuple[Ints, Ints, Ints]:
-    """Index in the ring, writing and last reading of all pixels of a lane. `base`: index of column 0, per unit."""
+    """Return index, write and last read of all pixels of a lane. base: index of column 0 per unit."""
     u = producer.units
     x0, x1 = u.x0[life.unit[mine]], u.x1[life.unit[mine]]
     length = x1 - x0
@@ -116,7 +116,7 @@ def _pixels(producer: Member, life: Lives, base: Ints, rows: int, mine: Ints) ->
 
 
 def _depth(index: Ints, written: Ints, read: Ints) -> int:
-    """The least ring that never has two living pixels in one slot."""
+    """Return the smallest depth at which no two live pixels share a slot."""
     if not len(index):
         return 1
     depth = _most_alive(written, read)

@@ -1,9 +1,9 @@
-"""Which bytes of which buffer hold something at every firing of a block, and how close two buffers may therefore come.
+"""Live bytes of each buffer at every firing of a group, and the minimum distance between buffers that follows.
 
-A buffer's content at a firing is one range of its bytes: a whole input loses rows at its bottom, a whole output gains
-rows at its top, a ring or an accumulator is either empty or counts in full. From these ranges follow the bytes that are
-alive at once (the lower bound) and the separation of any two buffers. For one input and one output that separation is
-vMCU's min(b_In - b_Out) (section 4), here for any block and any pair. A firing writes before it reads, unless its
+A buffer's content at a firing is one range of its bytes: a whole input shrinks from its bottom, a whole output grows at
+its top, and a rolling buffer or accumulator is either empty or counts whole. These ranges give the bytes that are live
+at once (the lower bound) and the distance between any two buffers. For one input and one output the distance is vMCU's
+min(b_In - b_Out) (section 4); here it applies to any group and any pair. A firing writes before it reads unless its
 operator works in place.
 """
 
@@ -25,7 +25,9 @@ from tflm_memopt.rowgraph.graph import InputSource
 
 @dataclass(frozen=True, slots=True)
 class Content:
-    """What a buffer holds at each firing of a block and at its end: bytes [bottom, top), none where top <= bottom."""
+    """The live range of a buffer at each firing of a group and at its end: bytes [bottom, top), empty if top
+    <= bottom.
+    """
 
     role: Role
     key: int
@@ -33,24 +35,24 @@ class Content:
     bottom: Ints
     top: Ints
     before: Ints
-    """`top` when the firing itself reads for the last time: before its writes if it works in place, but not below where
-    it writes.
+    """`top` at the last read of the firing itself: before its writes if it works in place, but not below where it
+    writes.
     """
     replaces: frozenset[TensorId] = frozenset()
     """Tensors whose rows the buffer's writer may overwrite in place."""
     ends_on: frozenset[TensorId] = frozenset()
-    """Tensors on which the last byte of a firing may lie, though the firing reads them."""
+    """Tensors that the last byte of a firing may overlap although the firing reads them."""
     depth: int = 0
     lanes: tuple[Lane, ...] = ()
-    """RING: see Ring."""
+    """Lanes of a RING; see Ring."""
 
     def from_the_end(self) -> Content:
-        """This content with its bytes counted from the last to the first."""
+        """Return this content with bytes counted in reverse."""
         top = self.nbytes - self.bottom
         return replace(self, bottom=self.nbytes - self.top, top=top, before=top)
 
     def in_full(self) -> Content:
-        """All bytes of a whole tensor for as long as the block runs: nothing may grow into it, nor it into anything."""
+        """Return a whole tensor's content with all bytes live throughout the group, so that nothing may overlap it."""
         if self.role is not Role.TENSOR:
             return self
         full = np.full_like(self.top, self.nbytes)
@@ -59,19 +61,21 @@ class Content:
 
 @dataclass(frozen=True, slots=True)
 class BlockBorder:
-    """Whole tensors at the border of a block."""
+    """Whole tensors at the border of a group."""
 
     dying: tuple[TensorId, ...]
-    """Read here for the last time."""
+    """Tensors that are last read in the group."""
     born: tuple[TensorId, ...]
-    """Written here, read later."""
+    """Tensors that are written in the group and read later."""
     through: tuple[TensorId, ...]
-    """Alive before and after."""
+    """Tensors that are live before and after the group."""
 
 
 @dataclass(frozen=True, slots=True)
 class Ring:
-    """How much of an inner tensor is kept: `depth` rows in a row block, in a tiled one lanes and its pixels' lives."""
+    """The kept part of an inner tensor: `depth` rows in a row-wise group; lanes and pixel lifetimes in a
+    tiled group.
+    """
 
     nbytes: int
     depth: int = 0
@@ -80,7 +84,9 @@ class Ring:
 
 
 def ring_of(trace: Trace, member: Member) -> Ring:
-    """What has to be kept of the output of an operator inside a block: of a row block rows, of a tiled one pixels."""
+    """Return what must be kept of an operator's output inside a group: rows if it is row-wise, pixels if
+    it is tiled.
+    """
     if not member.strips:
         depth = ring_depth(trace, member)
         return Ring(depth * member.op.writes.row_bytes, depth)
@@ -97,7 +103,9 @@ def contents(
     counter_bytes: int,
     frame: InputSource | None,
 ) -> tuple[Content, ...]:
-    """All buffers of a block, tensors that merely live through it excepted. `rings`: of the inner tensors."""
+    """Return the contents of all buffers of a group, without tensors that only live through it. rings: of inner
+    tensors.
+    """
     moments = trace.end
     zero = np.zeros(len(moments), dtype=np.int64)
     writers = {m.op.output: m for m in trace.members}
@@ -127,7 +135,7 @@ def contents(
 
 
 def _scratch(trace: Trace, frame: InputSource | None, moments: Ints, *, tiled: bool) -> Iterator[Content]:
-    """What kernels and conversions take for one firing: they share it, since no two operators fire at once."""
+    """Yield the scratch of kernels and conversions. Operators share it, since they never fire at the same time."""
     zero = np.zeros(len(moments), dtype=np.int64)
     full = zero.copy()
     for m in trace.members:
@@ -138,14 +146,14 @@ def _scratch(trace: Trace, frame: InputSource | None, moments: Ints, *, tiled: b
 
 
 def _converted(m: Member, frame: InputSource | None, *, tiled: bool) -> int:
-    """Pixels of an external input that become int8 for one window."""
+    """Return the bytes of external pixels that are converted to int8 for one window."""
     if frame is None or frame.pushed or frame.tensor not in m.op.inputs:
         return 0
     return converted_bytes(m.op, frame, tiled=tiled, iterative=m.iterative)
 
 
 def frame_contents(trace: Trace, frame: InputSource | None) -> Iterator[Content]:
-    """What a streamed input takes; nothing in a block that does not read it."""
+    """Yield the contents of a streamed input's buffers, if the group reads it."""
     if frame is None or not frame.pushed:
         return
     moments = trace.end
@@ -156,7 +164,7 @@ def frame_contents(trace: Trace, frame: InputSource | None) -> Iterator[Content]
         return Content(role, frame.tensor, nbytes, zero, full, full, depth=depth)
 
     if found := arrivals(trace, frame):
-        # rows that nobody asks for are pushed, too, when the block is done
+        # rows without a reader are pushed after the group
         yield alive(Role.TENSOR, frame.pushed * frame.row_bytes, 0, found.last if found.all_rows else len(trace))
         if found.depth:
             yield alive(Role.RING, found.depth * frame.row_bytes, int(found.pushed[0]), found.last, found.depth)
@@ -165,7 +173,10 @@ def frame_contents(trace: Trace, frame: InputSource | None) -> Iterator[Content]
 def new_contents(
     trace: Trace, member: Member, ring: Ring | None, counter_bytes: int, frame: InputSource | None
 ) -> Iterator[tuple[Ints | int, Ints | int]]:
-    """Bytes that an operator of a row block adds at each firing and before it: output (None: whole), sums, ..."""
+    """Yield the bytes that an operator of a row-wise group adds at and before each firing: output, sums, and so on.
+
+    A ring of None means a whole output.
+    """
     moments = trace.end
     before, after = written_bytes(trace, member)
     if ring is None:
@@ -186,11 +197,13 @@ def new_contents(
 
 
 def _in_use(trace: Trace, writer: Member, ring: Ring, moments: Ints) -> tuple[Ints, Ints]:
-    """Whether a ring holds anything at each moment; and if what an in-place writer writes there does not count yet."""
+    """Return whether a rolling buffer is in use at each moment, and also without an in-place writer's
+    current writes.
+    """
     if ring.life is None:
         dead = dead_bytes(trace, writer.op.output, writer.op.writes.nbytes)
         before, top = written_bytes(trace, writer)
-        in_use = (top > dead) | (top > before)  # what nobody reads is written, too
+        in_use = (top > dead) | (top > before)  # unread data is also written
         still = before > dead if writer.op.in_place else in_use
         return in_use.astype(np.int64), still.astype(np.int64)
     life, length = ring.life, len(trace) + 2
@@ -203,10 +216,10 @@ def _in_use(trace: Trace, writer: Member, ring: Ring, moments: Ints) -> tuple[In
 
 
 def _below_pixels(writer: Member, ring: Ring, moments: Ints) -> Ints:
-    """Bytes of a ring in lanes below the pixel that an in-place writer writes at each moment.
+    """Return the bytes of a rolling buffer below the pixel that an in-place writer writes at each moment.
 
-    They lie below what it reads then: where the ring is empty before, nothing else keeps the pixel from the middle of
-    the one that is read.
+    They are below what it reads at that moment. If the buffer is empty before, nothing else keeps the pixel away from
+    the middle of the pixel that is read.
     """
     result = np.zeros(len(moments), dtype=np.int64)
     if ring.life and writer.op.in_place:
@@ -215,7 +228,7 @@ def _below_pixels(writer: Member, ring: Ring, moments: Ints) -> Ints:
 
 
 def _growth(trace: Trace, writer: Member) -> tuple[Ints, Ints]:
-    """Bytes of a whole output that are written when the firing at each moment is done, and when it reads the last."""
+    """Return the written bytes of a whole output after the firing at each moment, and at its last read."""
     before, top = written_bytes(trace, writer)
     if writer.op.in_place:
         return top, before
@@ -223,22 +236,22 @@ def _growth(trace: Trace, writer: Member) -> tuple[Ints, Ints]:
 
 
 def ends_late(writer: Member) -> bool:
-    """Whether a firing writes the last byte of a whole output when it has read everything."""
+    """Return whether a firing writes the last byte of a whole output after all reads."""
     return writer.op.ends_late and not writer.iterative and writer.walk.groups == 1
 
 
 def _ends_on(writer: Member, rings: Collection[TensorId], frame: InputSource | None) -> frozenset[TensorId]:
-    """See Content.ends_on. `rings`: what is kept in rings."""
+    """Return Content.ends_on. rings: tensors in rolling buffers."""
     if not ends_late(writer):
         return frozenset()
     return frozenset(writer.op.inputs).difference(rings, (frame.tensor,) if frame else ())
 
 
 def _replaces(writer: Member, rings: Collection[TensorId], frame: InputSource | None) -> frozenset[TensorId]:
-    """Tensors that a writer may overwrite in place. `rings`: what is kept in rings. Never the frame, which moves.
+    """Return the tensors that a writer may overwrite in place, never the streamed input, which moves.
 
-    In a lane, the pixels of a unit may be turned round and far apart: then the first to be written is not below the
-    last to be read.
+    rings: tensors in rolling buffers. In a lane, a unit's pixels may wrap around and be far apart; then the first
+    written pixel is not below the last one read.
     """
     if not writer.op.in_place:
         return frozenset()
@@ -249,14 +262,15 @@ def _replaces(writer: Member, rings: Collection[TensorId], frame: InputSource | 
 
 
 def most_alive(buffers: Iterable[Content]) -> int:
-    """Bytes alive at the worst firing: no layout can be lower."""
+    """Return the maximum of the live bytes over all firings; no layout can be lower."""
     return int(sum((np.maximum(c.before - c.bottom, 0) for c in buffers), np.zeros(1, dtype=np.int64)).max(initial=0))
 
 
 def separations(buffers: Sequence[Content]) -> dict[tuple[int, int], int]:
-    """(lower, upper) -> bytes by which buffer `upper` must start above `lower`, for all pairs that are alive together.
+    """Return, for (lower, upper), the distance by which `upper` must start above `lower`, for pairs live at the same
+    time.
 
-    A pair is listed in both directions or, if its buffers may share all their bytes, not at all.
+    A pair is listed in both directions, or not at all if its buffers may share all their bytes.
     """
     result: dict[tuple[int, int], int] = {}
     for u, a in enumerate(buffers):
@@ -267,10 +281,10 @@ def separations(buffers: Sequence[Content]) -> dict[tuple[int, int], int]:
 
 
 def _separation(lower: Content, upper: Content) -> int:
-    """Bytes from the start of `lower` to the start of `upper`, at least.
+    """Return the minimum distance from the start of `lower` to the start of `upper`.
 
-    An in-place writer reads each byte before it writes the one that replaces it, front to back: at or below the
-    replaced row is safe. Of any other that ends late, only the last byte of a firing may lie on what it reads.
+    An in-place writer reads each byte before it overwrites it, from front to back, so a place at or below the replaced
+    row is safe. For other writers that end late, only the last byte of a firing may overlap what the firing reads.
     """
     is_tensor = upper.role in (Role.TENSOR, Role.RING)
     replacing = is_tensor and upper.key in lower.replaces

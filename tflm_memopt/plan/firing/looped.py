@@ -1,4 +1,4 @@
-"""The iterations of a traced block as the loops that the program stores (plan/loops.py)."""
+"""Converts the iterations of a traced group to the loops that the program stores (plan/loops.py)."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from tflm_memopt.plan.loops import Loops, loops_of
 
 
 def looped(trace: Trace) -> Loops:
-    """All iterations of the block, in order."""
+    """Return all iterations of the group as loops."""
     number = {member.key: i for i, member in enumerate(trace.members)}
     stages = np.array([number[key] for key in trace.fired.tolist()], dtype=np.int64)
     skips = np.zeros(len(stages), dtype=np.int64)

@@ -1,7 +1,7 @@
-"""Which bytes of every buffer of a finished plan hold something, from moment to moment: what a memory map shows.
+"""Live bytes of every buffer of a finished plan over time, for the memory map.
 
-The firings of each block are made again from the plan alone, and grouped to a few moments: of a group, the widest range
-of each buffer and the most bytes that are alive at once.
+The firings of each group are simulated again from the plan and merged into a few moments; each moment has the widest
+range of each buffer and the maximum of the live bytes.
 """
 
 from __future__ import annotations
@@ -23,12 +23,12 @@ from tflm_memopt.plan.walk import Ints
 from tflm_memopt.rowgraph.graph import InputSource
 
 MOST_MOMENTS = 64
-"""Moments that one block has at most: finer than a screen shows."""
+"""Limit of the moments of one group, finer than a screen can show."""
 
 
 @dataclass(frozen=True, slots=True)
 class Stretch:
-    """Bytes [bottom, top) of a buffer hold something in the moments [first, last), counted over the whole plan."""
+    """A period [first, last) of the plan's moments in which bytes [bottom, top) of a buffer are live."""
 
     first: int
     last: int
@@ -38,20 +38,22 @@ class Stretch:
 
 @dataclass(frozen=True, slots=True)
 class Occupancy:
-    """A plan, moment by moment."""
+    """The live bytes of a plan over time."""
 
     moments: tuple[int, ...]
-    """How many each step has."""
+    """Number of moments of each step."""
     stretches: tuple[tuple[Stretch, ...], ...]
-    """What each buffer holds, moment by moment."""
+    """Live ranges of each buffer."""
     live: tuple[int, ...]
-    """At each moment: the most bytes that are alive at once."""
+    """Maximum of the live bytes in each moment."""
 
 
 def occupancy(
     plan: Plan, ops: Mapping[int, RowOp], outputs: Collection[TensorId], frame: InputSource | None = None
 ) -> Occupancy:
-    """`ops`: row operators by key. `outputs`: tensors that the model gives back. `frame`: an input beside it."""
+    """Return the occupancy of a plan. ops: row operators by key. outputs: model outputs. frame: input outside the
+    arena.
+    """
     moments: list[int] = []
     live: list[int] = []
     stretches: list[list[Stretch]] = [[] for _ in plan.buffers]
@@ -83,7 +85,7 @@ def occupancy(
 
 
 def trace_of(block: Block, ops: Mapping[int, RowOp]) -> Trace:
-    """The firings of a block of a plan."""
+    """Return the trace of a group of a plan."""
     members = [
         Member(s.op, as_counted(ops[s.op], block), s.operands, s.iterative, s.walk, block.strips) for s in block.stages
     ]
@@ -97,8 +99,9 @@ def step_contents(
     outputs: Collection[TensorId],
     frame: InputSource | None = None,
 ) -> tuple[Content, ...]:
-    """What block `number` writes or reads for the last time, firing by firing, as it counts rows; tensors that live
-    through it are not listed, nor anything of a builtin operator.
+    """Return what group `number` writes or reads for the last time at each firing, in the group's row order.
+
+    Tensors that live through the group, and builtin operators, are not listed.
     """
     block = plan.steps[number]
     if not isinstance(block, Block):
@@ -127,7 +130,7 @@ def placed_contents(
     outputs: Collection[TensorId],
     frame: InputSource | None = None,
 ) -> tuple[Content, ...]:
-    """The same as layouts have it: of a block that is turned, whole rows or pixels."""
+    """Return step_contents() as layouts use it: in whole rows or pixels for a reversed group."""
     block, found = plan.steps[number], step_contents(plan, number, ops, outputs, frame)
     if not isinstance(block, Block) or not block.turned:
         return found
@@ -140,18 +143,18 @@ def _ring(trace: Trace, member: Member, buffer: Buffer) -> Ring:
 
 
 def _key(buffer: Buffer) -> int:
-    """As the contents of a block have it."""
+    """Return a buffer's key as in a group's contents."""
     return -1 if buffer.role in (Role.COUNTERS, Role.SCRATCH) else buffer.key
 
 
 def _groups(count: int) -> list[slice]:
-    """`count` firings in at most MOST_MOMENTS groups of about the same size."""
+    """Divide `count` firings into at most MOST_MOMENTS parts of similar size."""
     edges = np.linspace(0, count, min(count, MOST_MOMENTS) + 1).astype(int).tolist()
     return [slice(a, b) for a, b in itertools.pairwise(edges)]
 
 
 def _append(stretches: list[Stretch], new: Stretch) -> None:
-    """Joins what does not change."""
+    """Append a stretch, merged with the previous one if they are equal."""
     old = stretches[-1] if stretches else None
     if old and (old.last, old.bottom, old.top) == (new.first, new.bottom, new.top):
         stretches[-1] = Stretch(old.first, new.last, new.bottom, new.top)

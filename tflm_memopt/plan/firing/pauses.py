@@ -1,4 +1,4 @@
-"""Between which firings a model pauses so that others can run: never far apart, and where little is alive."""
+"""Chooses the firings between which a model pauses for others: at bounded distances, where few bytes are live."""
 
 from __future__ import annotations
 
@@ -16,32 +16,34 @@ from tflm_memopt.plan.planned import Planned
 from tflm_memopt.plan.walk import Ints
 
 LEVELS = 3
-"""Numbers of bytes alive at pauses that are tried."""
+"""Number of limits of live bytes at pauses that are tried."""
 
 
 @dataclass(frozen=True, slots=True)
 class Moments:
-    """Where a plan could pause: inside of its blocks, between two firings."""
+    """Possible pauses of a plan, each between two firings of a group."""
 
     after: Ints
-    """How many firings of the whole plan are done."""
+    """Number of completed firings of the whole plan."""
     step: Ints
     firing: Ints
-    """The next one of the step's."""
+    """Number of the step's next firing."""
     time: NDArray[np.float64]
-    """That it takes to come there, in whatever unit firings are told in."""
+    """Time until the pause, in the unit of the costs."""
     alive: Ints
-    """Bytes that have to stay."""
+    """Live bytes that must stay."""
     total: float
-    """What the whole plan takes."""
+    """Time of the whole plan."""
 
     @property
     def longest(self) -> float:
-        """The longest time without any moment to pause."""
+        """The longest time without a possible pause."""
         return float(np.diff(self.time, prepend=0.0, append=self.total).max())
 
     def limits(self, apart: float) -> Sequence[int]:
-        """Bytes alive with which there are moments enough, never further apart: the least number of all, and more."""
+        """Return limits of the live bytes that leave enough pauses at most `apart` apart, starting with the smallest
+        limit.
+        """
         least, most = 0, len(levels := np.unique(self.alive)) - 1
         if not len(levels) or self._gap(int(levels[most])) > apart:
             return ()
@@ -55,7 +57,7 @@ class Moments:
         return float(np.diff(self.time[self.alive <= alive], prepend=0.0, append=self.total).max())
 
     def chosen(self, apart: float, alive: int) -> Ints:
-        """As few as possible, never further apart, with at most so many bytes alive: numbers of moments."""
+        """Return the fewest pauses, at most `apart` apart and with at most `alive` live bytes, as indices."""
         may = np.flatnonzero(self.alive <= alive)
         found: list[int] = []
         now = 0.0
@@ -67,7 +69,7 @@ class Moments:
 
 
 def moments(planned: Planned, cost: Mapping[int, float]) -> Moments:
-    """cost: of all firings of an operator together, by its key."""
+    """Return the possible pauses. cost: cost of all firings of an operator together, by its key."""
     plan, ops = planned.plan, planned.graph.ops
     found: list[tuple[Ints, ...]] = []
     times: list[NDArray[np.float64]] = []
@@ -90,7 +92,7 @@ def moments(planned: Planned, cost: Mapping[int, float]) -> Moments:
 
 
 def _alive(buffers: Sequence[Buffer], number: int, inside: Sequence[Content], count: int) -> Ints:
-    """Bytes that have to stay before each firing of a step but the first."""
+    """Return the bytes that must stay before each firing of a step except the first."""
     contents = {(c.role, c.key): c for c in inside}
     total = np.zeros(max(count - 1, 0), dtype=np.int64)
     for b in buffers:
@@ -110,7 +112,7 @@ def _alive(buffers: Sequence[Buffer], number: int, inside: Sequence[Content], co
 
 
 def held_at(planned: Planned, found: Moments, chosen: Ints) -> Mapping[int, Range]:
-    """By number of the buffer: bytes that have to stay at these moments."""
+    """Return, by buffer number, the bytes that must stay at these pauses."""
     held: Mapping[int, Range] = {}
     plan = planned.plan
     for number in np.unique(found.step[chosen]).tolist():
@@ -121,9 +123,9 @@ def held_at(planned: Planned, found: Moments, chosen: Ints) -> Mapping[int, Rang
 
 
 def surely_held(planned: Planned, found: Moments, apart: float) -> Mapping[int, Range]:
-    """By number of the buffer: bytes that held_at() has whichever moments are chosen, never further apart.
+    """Return, by buffer number, bytes that held_at() contains for any choice of pauses at most `apart` apart.
 
-    Of each span as long as that, one moment is chosen: what all of them hold is held.
+    Every span of that length contains a chosen pause; bytes that are live in all its moments must stay.
     """
     plan = planned.plan
     low = np.full((len(found.time), len(plan.buffers)), max((b.nbytes for b in plan.buffers), default=0))
@@ -137,7 +139,7 @@ def surely_held(planned: Planned, found: Moments, apart: float) -> Mapping[int, 
     starts = np.append(0.0, found.time)
     first = np.flatnonzero(found.total - starts > apart)
     end = np.searchsorted(found.time, starts[first] + apart, side="right")
-    last = np.diff(end, append=-1) != 0  # of those that end at one moment, the shortest span
+    last = np.diff(end, append=-1) != 0  # the shortest of the spans that end at the same moment
     spans = [slice(a, b) for a, b in zip(first[last].tolist(), end[last].tolist(), strict=True)]
     bottoms = np.min([low[span].max(axis=0) for span in spans], axis=0, initial=low.max(initial=0))
     tops = np.max([high[span].min(axis=0) for span in spans], axis=0, initial=0)

@@ -1,9 +1,9 @@
-"""The order in which a block computes, and what follows from it: who is alive when.
+"""The firing order of a group, and the lifetimes that follow from it.
 
-A block fires on demand: a sink wants its units, a unit wants the pixels that it reads, operand after operand (design:
-"demand-driven firing makes ring depths exact for any graph"; the CSDF view of Jung et al., joint memory of several
-CNNs). The trace is built from the block's end: adding a producer in front of its readers never changes the order of
-their firings, so that all blocks [a, end) share one trace, extended operator by operator.
+A group fires on demand: a sink requests its units, and a unit requests the pixels that it reads, operand by operand.
+Demand-driven firing makes the depths of rolling buffers exact for any graph (the CSDF view of Jung et al., joint memory
+of several CNNs). The trace is built from the group's end: adding a producer before its readers never changes the order
+of their firings, so all groups [a, end) share one trace, which grows operator by operator.
 """
 
 from __future__ import annotations
@@ -20,18 +20,18 @@ from tflm_memopt.plan.plan import Stage
 from tflm_memopt.plan.walk import BY_ROWS, Ints, Units, Walk, units
 
 SCRATCH_ALIGN = 4
-"""The scratch of each core has this alignment."""
+"""Alignment of the scratch of each core."""
 OUTSIDE = -1
-"""In Trace.op: the demand comes from outside the block."""
+"""Trace.op of a demand from outside the group."""
 FIRE = -1
-"""In Trace.slot: the operator fires; there, operands and tensors count from 0."""
+"""Trace.slot of a firing; operands and tensors count from 0."""
 _SLOTS = 32
-"""Bits of Trace.entry below the operator's key."""
+"""Number of bits of Trace.entry below the operator's key."""
 
 
 @dataclass(frozen=True)
 class Member:
-    """An operator in a block, as the trace sees it."""
+    """An operator in a group, as the trace sees it."""
 
     key: int
     op: RowOp
@@ -39,18 +39,18 @@ class Member:
     """Inputs in the order of demand."""
     iterative: bool
     walk: Walk = BY_ROWS
-    """How it goes through its output, or through its input when it is iterative."""
+    """Loop nest over the output, or over the input if the operator is iterative."""
     strips: int = 0
-    """Strips of the block; 0: as many as it has rows."""
+    """Number of stripes of the group, or 0 if it runs row by row."""
 
     @cached_property
     def stage(self) -> Stage:
-        """The same as a stage of a plan."""
+        """This operator as a stage of a plan."""
         return Stage(self.key, self.operands, self.iterative, self.walk)
 
     @cached_property
     def units(self) -> Units:
-        """What it fires, in order."""
+        """The units that it fires, in order."""
         walked = self.op.reads[0] if self.iterative else self.op.writes
         return units(self.walk, self.strips or walked.h, walked.h, walked.w)
 
@@ -60,7 +60,9 @@ class Member:
 
     @cached_property
     def sum_bytes(self) -> int:
-        """int32 sums that it keeps: one per output, or one per output of a strip that is walked group by group."""
+        """Bytes of the int32 sums: one per output, or one per output of a stripe that is processed channel group by
+        group.
+        """
         if self.walk.sums:
             u = self.units
             return 4 * int((u.hi - u.lo).max()) * self.op.writes.row_bytes
@@ -68,45 +70,45 @@ class Member:
 
     @cached_property
     def scratch_bytes(self) -> int:
-        """Bytes of scratch that its kernel takes while it fires."""
+        """Bytes of scratch of its kernel."""
         packed = not self.iterative and self.walk.groups == 1
         return self.op.scratch_bytes(self.walk.tile or self.op.writes.w) if packed else 0
 
     @property
     def pixel_bytes(self) -> int:
-        """Bytes of a pixel of its output, as it is kept inside a block."""
+        """Bytes of an output pixel as kept inside a group."""
         return -(-self.op.writes.c // self.walk.groups) if self.walk.splits else self.op.writes.c
 
     def rows(self, k: int, firing: Ints) -> tuple[Ints, Ints]:
-        """Half-open row ranges of input k that these firings read; empty where the window is all padding."""
+        """Return half-open ranges of the rows of input k that these firings read; empty if a window is all padding."""
         start, end = self._rows[k]
         return start[firing], end[firing]
 
     def columns(self, k: int, firing: Ints) -> tuple[Ints, Ints]:
-        """Half-open column ranges of input k that these firings read."""
+        """Return half-open ranges of the columns of input k that these firings read."""
         start, end = self._columns[k]
         return start[firing], end[firing]
 
     def first_bytes(self, k: int, firing: Ints) -> Ints:
-        """First bytes that these firings read of input k, a whole tensor."""
+        """Return the first bytes that these firings read of input k, a whole tensor."""
         return self._first_bytes[k][firing]
 
     def bytes_written(self, firing: Ints) -> Ints:
-        """End of the last byte of the whole output tensor that these firings write; 0 where they only add to sums."""
+        """Return the end of the bytes of the whole output that these firings write; 0 if they only add to sums."""
         return self._bytes_written[firing]
 
     def rows_wanted(self, k: int, firing: Ints) -> Ints:
-        """End of the last row of input k that these firings read; 0 where they read none."""
+        """Return the end of the rows of input k that these firings read; 0 if they read none."""
         return self._rows_wanted[k][firing]
 
     def pixels(self, firing: Ints) -> int:
-        """Pixels that these firings walk, the pass that only writes sums excepted."""
+        """Return the number of pixels that these firings process, without the pass that only writes sums."""
         u = self.units
         if self.walk.by_rows:
             return len(firing) * (self.op.reads[0].w if self.iterative else self.op.writes.w)
         return int((u.x1 - u.x0)[firing[u.group[firing] < self.walk.groups - self.walk.sums]].sum())
 
-    # the same of all units: asked for again and again while a block grows
+    # values for all units, cached because they are needed repeatedly while a group grows
 
     @cached_property
     def _rows_wanted(self) -> Sequence[Ints]:
@@ -117,7 +119,7 @@ class Member:
         u, found = self.units, []
         for k in range(len(self.op.inputs)):
             start, end = (u.row, u.row + 1) if self.iterative else self.op.rows(k, u.row)
-            if self.walk.sums and not self.iterative:  # the last pass reads its sums only
+            if self.walk.sums and not self.iterative:  # the last pass only reads its sums
                 end = np.where(u.group == self.walk.groups - 1, start, end)
             found.append((start, end))
         return found
@@ -131,9 +133,9 @@ class Member:
         if self.iterative:
             return x0, x1
         w, width = self.op.window, self.op.reads[k].w
-        if not self.op.tileable:  # whole rows, always
+        if not self.op.tileable:  # always whole rows
             return 0 * x0, 0 * x1 + width
-        first = np.minimum(w.columns.first(x0), width - 1)  # of a repeated operand: column 0
+        first = np.minimum(w.columns.first(x0), width - 1)  # column 0 of a broadcast operand
         return np.maximum(0, first), np.minimum(width, w.columns.end(x1 - 1))
 
     @cached_property
@@ -152,14 +154,14 @@ class Member:
         if self.iterative:
             whole: Ints = (np.arange(len(u)) == len(u) - 1) * out.nbytes
             return whole
-        if self.walk.splits:  # the first group already reaches to the end of its strip
+        if self.walk.splits:  # the first channel group already reaches the end of its stripe
             strip: Ints = u.hi[u.strip] * out.row_bytes
             return strip
         end: Ints = (u.row * out.w + u.x1) * out.c
         return end if self.walk.groups == 1 else end * (u.group == self.walk.groups - 1)
 
     def unit_making(self, reader: Member, firing: Ints, row: Ints, column: Ints) -> Ints:
-        """The unit that makes a pixel of the output for these firings of a reader in the same block."""
+        """Return the unit that makes a pixel of the output for these firings of a reader in the same group."""
         if self.iterative:
             return np.full(len(firing), self.firings - 1, dtype=np.int64)
         u = self.units
@@ -169,20 +171,20 @@ class Member:
 
 @dataclass(frozen=True)
 class Trace:
-    """What happens in a block, in order. Demands whose producer is not in the block yet are kept; they cost nothing."""
+    """The events of a group in order. Demands whose producer is not in the group yet are kept at no cost."""
 
     members: tuple[Member, ...]
-    """In the schedule's order."""
+    """Operators in schedule order."""
     entry: Ints
-    """What each entry is: `op` and `slot` in one number (_entry())."""
+    """`op` and `slot` of each entry, combined into one number (_entry())."""
     firing: Ints
-    """The operator's unit; for a demand from outside: the unit of the tensor's producer."""
+    """The operator's unit; for a demand from outside, the unit of the tensor's producer."""
     wanted: frozenset[TensorId]
     """Tensors that are demanded from outside."""
     readers_of: Mapping[TensorId, tuple[tuple[Member, int], ...]]
-    """The members that read each tensor, and as which operand."""
+    """For each tensor the operators that read it, with the operand's number."""
     dead: dict[tuple[TensorId, int], Ints] = field(default_factory=dict, init=False)
-    """What dead_bytes() found."""
+    """Cache of dead_bytes()."""
     _fires: dict[int, tuple[Ints, Ints]] = field(default_factory=dict, init=False)
     _order: dict[int, Ints] = field(default_factory=dict, init=False)
     _reads: dict[TensorId, tuple[Ints, Ints]] = field(default_factory=dict, init=False)
@@ -194,7 +196,7 @@ class Trace:
 
     @property
     def slot(self) -> Ints:
-        """FIRE, or the operand that is demanded; for a demand from outside: the tensor."""
+        """FIRE, or the number of the demanded operand; for a demand from outside, the tensor."""
         return (self.entry & ((1 << _SLOTS) - 1)) + FIRE
 
     def __len__(self) -> int:
@@ -202,7 +204,7 @@ class Trace:
 
     @cached_property
     def end(self) -> Ints:
-        """Positions of all firings, and the end of the trace."""
+        """Positions of all firings, followed by the end of the trace."""
         (at,) = ((self.entry & ((1 << _SLOTS) - 1)) == 0).nonzero()
         end = np.empty(len(at) + 1, dtype=np.int64)
         end[:-1], end[-1] = at, len(self.entry)
@@ -215,35 +217,35 @@ class Trace:
 
     @property
     def fired(self) -> Ints:
-        """Keys of those that fire, in order."""
+        """Keys of the firing operators, in order."""
         return self.entry[self.moments] >> _SLOTS
 
     def fires(self, key: int) -> tuple[Ints, Ints]:
-        """Positions in the trace at which an operator fires, and which firing it is."""
+        """Return the positions at which an operator fires, and the number of each firing."""
         if key not in self._fires:
             at = self.entries(key, FIRE)
             self._fires[key] = at, self.firing[at]
         return self._fires[key]
 
     def fired_at(self, key: int, at: Ints, firing: Ints) -> None:
-        """Says what fires() would find."""
+        """Set the result of fires()."""
         self._fires[key] = at, firing
 
     def order(self, key: int) -> Ints:
-        """Which of all firings those of an operator are."""
+        """Return the indices of an operator's firings among all firings."""
         if key not in self._order:
             self._order[key] = self.moments.searchsorted(self.fires(key)[0])
         return self._order[key]
 
     def entries(self, op: int, slot: int) -> Ints:
-        """Positions of the entries of one kind."""
+        """Return the positions of the entries of one kind."""
         found: Ints = (self.entry == _entry(op, slot)).nonzero()[0]
         return found
 
     def second_scratch(self, member: Member) -> int:
-        """Bytes from the first core's scratch to the second's, while this one fires; 0: there is one core.
+        """Return the offset of the second core's scratch while this operator fires, or 0 with one core.
 
-        A small scratch lies behind the largest one: else each core would have to wait until the other is done with it.
+        A small scratch follows the largest one; otherwise each core would have to wait for the other.
         """
         if not member.op.second or not member.scratch_bytes:
             return 0
@@ -252,17 +254,19 @@ class Trace:
         return -(-most // SCRATCH_ALIGN) * SCRATCH_ALIGN
 
     def readers(self, tensor: TensorId) -> Sequence[tuple[Member, int]]:
-        """Members that read a tensor, and as which operand."""
+        """Return the operators that read a tensor, with the operand's number."""
         return self.readers_of.get(tensor, ())
 
     def readers_with(self, member: Member) -> dict[TensorId, tuple[tuple[Member, int], ...]]:
-        """The readers of every tensor when a member comes in front."""
+        """Return the readers of every tensor after a member is added at the front."""
         inputs = member.op.inputs
         mine = {t: tuple((member, k) for k, u in enumerate(inputs) if u == t) for t in inputs}
         return {**self.readers_of, **{t: (*new, *self.readers_of.get(t, ())) for t, new in mine.items()}}
 
     def reads(self, tensor: TensorId) -> tuple[Ints, Ints]:
-        """Which firings read a whole tensor, in order, and their first bytes: readers may see different rows."""
+        """Return the firings that read a whole tensor, in order, and the first byte that each reads; readers' rows may
+        differ.
+        """
         if tensor not in self._reads:
             self._reads[tensor] = self._find_reads(tensor)
         return self._reads[tensor]
@@ -283,19 +287,23 @@ _EMPTY = np.zeros(0, dtype=np.int64)
 
 
 def _entry(op: int, slot: int) -> int:
-    """In Trace.entry."""
+    """Return a value for Trace.entry."""
     return (op << _SLOTS) + slot - FIRE
 
 
 def start(sinks: Sequence[tuple[TensorId, int]]) -> Trace:
-    """A block with no operators yet; all these tensors (id, units of the producer) are wanted, one after the other."""
+    """Return the trace of an empty group that requests these tensors (id, units of the producer) one after
+    the other.
+    """
     wanted = np.concatenate([np.arange(n, dtype=np.int64) for _, n in sinks])
     entry = np.concatenate([np.full(n, _entry(OUTSIDE, tensor), dtype=np.int64) for tensor, n in sinks])
     return Trace((), entry, wanted, frozenset(tensor for tensor, _ in sinks), {})
 
 
 def traced(members: Sequence[Member], sinks: Sequence[int]) -> Trace:
-    """The firings of a block of these operators. sinks: those (keys) of which everything is wanted, in this order."""
+    """Return the trace of a group of these operators. sinks: keys of those whose whole output is
+    requested, in order.
+    """
     made = {m.key: m for m in members}
     wanted = (made[key] for key in sinks)
     trace = start([(m.op.output, m.op.writes.h if m.iterative and not m.strips else m.firings) for m in wanted])
@@ -305,11 +313,11 @@ def traced(members: Sequence[Member], sinks: Sequence[int]) -> Trace:
 
 
 def prepend(trace: Trace, member: Member) -> Trace:
-    """Put a producer in front: its firings happen just before the demands that need them."""
+    """Add a producer at the front: it fires just before the demands that need its results."""
     demands, need = _demands(trace, member)
     produced = np.maximum.accumulate(need)
     before = _shifted(produced)
-    if member.walk.recomputes:  # it goes straight to the strip that is wanted
+    if member.walk.recomputes:  # skips to the requested stripe
         u = member.units
         before = np.where(produced > before, np.maximum(before, u.start[u.strip[produced - 1]]), before)
     counts = produced - before
@@ -317,7 +325,7 @@ def prepend(trace: Trace, member: Member) -> Trace:
     if member.walk.recomputes:
         firing = (produced - counts.cumsum()).repeat(counts) + number
 
-    # The demands are met: the producer's entries take their place, of each firing its demands and the firing itself.
+    # The producer's entries replace the satisfied demands: for each firing its own demands, then the firing itself.
     pattern = [_entry(member.key, slot) for slot in (*member.operands, FIRE)]
     room = np.ones(len(trace), dtype=np.int64)
     room[demands] = counts * len(pattern)
@@ -331,7 +339,9 @@ def prepend(trace: Trace, member: Member) -> Trace:
 
 
 def _demands(trace: Trace, producer: Member) -> tuple[Ints, Ints]:
-    """Positions of the demands of a producer's output, in order, and units of it that must be done there."""
+    """Return the positions of the demands of a producer's output, in order, and the number of units
+    required at each.
+    """
     tensor, parts = producer.op.output, []
     if tensor in trace.wanted:
         at = trace.entries(OUTSIDE, tensor)
@@ -347,7 +357,7 @@ def _demands(trace: Trace, producer: Member) -> tuple[Ints, Ints]:
 
 
 def _units_demanded(producer: Member, reader: Member, k: int, firing: Ints) -> Ints:
-    """Units of the producer that must be done before each of these firings of a reader."""
+    """Return the number of the producer's units that must be done before each of these firings of a reader."""
     if producer.walk.by_rows and not producer.iterative:
         return reader.rows_wanted(k, firing)
     need = np.zeros(len(firing), dtype=np.int64)
@@ -359,7 +369,9 @@ def _units_demanded(producer: Member, reader: Member, k: int, firing: Ints) -> I
 
 
 def ring_depth(trace: Trace, producer: Member) -> int:
-    """Rows of the producer's output, made row by row, to keep at once: the one written, older ones still to be read."""
+    """Return the number of rows of a row-wise producer that are kept at once: the current one and older ones still to
+    be read.
+    """
     _, firing = trace.fires(producer.key)
     row_bytes = producer.op.writes.row_bytes
     rows = producer.bytes_written(firing) // row_bytes
@@ -369,7 +381,9 @@ def ring_depth(trace: Trace, producer: Member) -> int:
 
 
 def dead_bytes(trace: Trace, tensor: TensorId, nbytes: int) -> Ints:
-    """At each firing and at the end: bytes of the tensor below this one are read neither there nor later."""
+    """Return, for each firing and the end, the bytes of the tensor below which nothing is read at or after
+    that time.
+    """
     key = tensor, nbytes
     if key not in trace.dead:
         number, first = trace.reads(tensor)
@@ -381,7 +395,7 @@ def dead_bytes(trace: Trace, tensor: TensorId, nbytes: int) -> Ints:
 
 
 def written_bytes(trace: Trace, member: Member) -> tuple[Ints, Ints]:
-    """At each firing and at the end: end of the last byte of the member's output written before, and written then."""
+    """Return, for each firing and the end, the end of the written bytes of the member's output before and after it."""
     _, firing = trace.fires(member.key)
     written = np.zeros(len(firing) + 1, dtype=np.int64)
     np.maximum.accumulate(member.bytes_written(firing), out=written[1:])
@@ -390,14 +404,14 @@ def written_bytes(trace: Trace, member: Member) -> tuple[Ints, Ints]:
 
 
 def _shifted(values: Ints) -> Ints:
-    """At each place the value before it; 0 at the first."""
+    """Return the previous value at each place, and 0 at the first."""
     before = np.empty(len(values), dtype=np.int64)
     before[:1], before[1:] = 0, values[:-1]
     return before
 
 
 def _changing(values: Ints, at: Ints, length: int) -> Ints:
-    """One value after the other: the first up to at[0], then the second up to at[1], ..."""
+    """Repeat the values: the first up to at[0], the second up to at[1], and so on."""
     edges = np.empty(len(values) + 1, dtype=np.int64)
     edges[0], edges[1:-1], edges[-1] = 0, at, length
     return values.repeat(edges[1:] - edges[:-1])

@@ -1,4 +1,4 @@
-"""Operators, and what a block's buffers hold, with rows counted from the last to the first (plan/search/turn.py)."""
+"""Operators and buffer contents with rows counted in reverse (plan/search/turn.py)."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ from tflm_memopt.plan.plan import Block, Role
 
 
 def turned(op: RowOp, *, pixels: bool) -> RowOp | None:
-    """The operator on tensors whose rows are counted from the last to the first; None where it has no such form.
+    """Return the operator on tensors whose rows are counted in reverse, or None if it has no such form.
 
-    pixels: those of each row as well. Row kernels go through a row forwards.
+    pixels: reverse also the pixels of each row. Row kernels process a row forwards.
     """
     w, seen, made = op.window, op.reads[0], op.writes
     top = w.reach_h(made.h) - seen.h - w.pad_top
@@ -35,7 +35,7 @@ def turned(op: RowOp, *, pixels: bool) -> RowOp | None:
 
 
 def as_counted(op: RowOp, block: Block) -> RowOp:
-    """An operator of a plan's block on rows as that block counts them."""
+    """Return an operator of a plan's group on rows in the group's order."""
     other = turned(op, pixels=block.strips > 0) if block.turned else op
     if other is None:
         raise PlanError(f"{op.name} cannot run from the last row to the first", code="plan_turned")
@@ -43,15 +43,16 @@ def as_counted(op: RowOp, block: Block) -> RowOp:
 
 
 def unit_bytes(ops: Iterable[RowOp], *, pixels: bool) -> dict[TensorId, int]:
-    """Bytes of a row, or of a pixel, of each tensor that these operators read or write, as they see it."""
+    """Return the bytes of a row or pixel of each tensor that these operators read or write."""
     return {t: rows.c if pixels else rows.row_bytes for op in ops for t, rows in op.seen()}
 
 
 def in_units(contents: Sequence[Content], unit_bytes: Mapping[TensorId, int]) -> tuple[Content, ...]:
-    """What the buffers of a turned block hold: of a whole tensor, whole units (rows, or pixels), not mirrored inside.
+    """Return the contents of a reversed group, with whole tensors in whole units (rows or pixels) that are not
+    mirrored.
 
-    So a firing must not write over what it reads of a whole tensor: it goes through a unit forwards as ever. A scratch
-    counts whole where it is in use: firings that want less take its first bytes, in a mirrored arena the last.
+    A firing must not overwrite what it reads of a whole tensor, since it processes a unit forwards. Scratch counts
+    whole while it is used, since smaller uses take its first bytes, which are the last in a mirrored arena.
     """
     whole = {c.key for c in contents if c.role is Role.TENSOR}
 
@@ -72,7 +73,7 @@ def in_units(contents: Sequence[Content], unit_bytes: Mapping[TensorId, int]) ->
 
 
 def mirrored(contents: Sequence[Content], distances: Mapping[tuple[int, int], int]) -> dict[tuple[int, int], int]:
-    """Separations of a turned block: as of the block in a mirrored arena, but between buffers of its own."""
+    """Return the distances of a reversed group: those in a mirrored arena, except between the group's own buffers."""
 
     def distance(u: int, v: int) -> int:
         if Role.TENSOR not in (contents[u].role, contents[v].role):

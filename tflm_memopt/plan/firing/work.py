@@ -1,4 +1,4 @@
-"""What the operators of a plan do, counted from its firings: with what is computed again, without what is clipped."""
+"""The work of a plan's operators, counted from its firings, including recomputation and without clipped taps."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ from tflm_memopt.plan.plan import Block, Plan
 from tflm_memopt.plan.walk import Ints
 
 _PADDED = set(Packing) - {Packing.NONE, Packing.DSP_ADD, Packing.DSP_DENSE}
-"""Their kernels go through all taps of a window; the others leave out those in the padding."""
+"""Packings whose kernels process all taps of a window; the others skip taps in the padding."""
 
 
 def work(plan: Plan, ops: Mapping[int, RowOp]) -> Iterator[Work]:
-    """What each operator in the plan's blocks does, in order; builtin operators run outside and are not counted.
+    """Yield the work of each operator in the plan's groups, in order; builtin operators are not counted.
 
     ops: the plan's row operators by key (RowGraph.ops).
     """
@@ -38,7 +38,9 @@ def work(plan: Plan, ops: Mapping[int, RowOp]) -> Iterator[Work]:
 
 
 def _of(trace: Trace, m: Member, *, border: bool, turned: bool) -> Work:
-    """border: its first input comes from outside of the block, where a turned block goes from the last pixel on."""
+    """Return the work of one operator. border: its first input comes from outside the group, where a reversed group
+    starts at the last pixel.
+    """
     _, fired = trace.fires(m.key)
     if m.op.access:
         return _by_access(m, fired)
@@ -60,7 +62,7 @@ def _there(op: RowOp, move: Move, row: Ints) -> int:
 
 
 def _by_access(m: Member, fired: Ints) -> Work:
-    """Whole rows, of which the operator says itself what it reads."""
+    """Return the work of an operator that reads whole rows by its own accesses."""
     op, row, n = m.op, m.units.row[fired], len(fired)
     read = looked_up = 0
     for k, rows in enumerate(op.reads):
@@ -96,10 +98,10 @@ def _windowed(m: Member, fired: Ints, *, in_one_piece: bool, backwards: bool) ->
     op, w, groups = m.op, m.op.window, m.walk.groups - m.walk.sums
     packed = m.op.packing if m.stage.runs_packed(m.op) else Packing.NONE
     above, size = (0, op.reads[0].h + w.pad_top) if op.older is not None else (w.pad_top, op.reads[0].h)
-    high = _clipped(m.units.row[fired], w.stride_h, above, w.kernel_h, w.dilation_h, size)  # rows of a state are there
+    high = _clipped(m.units.row[fired], w.stride_h, above, w.kernel_h, w.dilation_h, size)  # rows of a state exist
     if m.walk.sums:
         high = np.where(m.units.group[fired] == groups, 0, high)  # the pass that only writes
-    # of each group a share of the channels
+    # each channel group has a part of the channels
     read_groups = 1 if m.walk.splits and op.traits.channels is Channels.SUMMED else groups
     written_groups = groups if m.walk.splits else 1
     windows = Windows(
@@ -123,12 +125,14 @@ def _windowed(m: Member, fired: Ints, *, in_one_piece: bool, backwards: bool) ->
 
 
 def _is_quick(m: Member, packed: Packing) -> bool:
-    """Whether it makes pixels with a firing of its own (tmo_fire_mve.c), but from whole tensors that are turned."""
+    """Return whether it makes pixels with its own firing code (tmo_fire_mve.c), which reversed whole tensors cannot
+    use.
+    """
     return packed is Packing.MVE_CONV and m.strips > 0 and m.walk.tile == 1
 
 
 def _summed(m: Member, fired: Ints) -> Work:
-    """An input row, or a tile of one, at a time, added to the sums of the pixels over it."""
+    """Return the work of adding one input row, or tile of it, at a time to the sums of all affected pixels."""
     op, u = m.op, m.units
     pixels = int((u.x1 - u.x0)[fired].sum())
     share = pixels / (op.reads[0].h * op.reads[0].w)
@@ -142,7 +146,7 @@ def _summed(m: Member, fired: Ints) -> Work:
 
 
 def _clipped(at: Ints, stride: int, pad: int, kernel: int, dilation: int, size: int) -> Ints:
-    """Taps of a window that lie inside the input, along one axis."""
+    """Return the number of window taps inside the input along one axis."""
     first = at * stride - pad
     skipped = np.maximum(0, (dilation - 1 - first) // dilation)
     end = np.minimum(kernel, (dilation - 1 + size - first) // dilation)

@@ -1,4 +1,4 @@
-"""How kernels go through the windows of a firing: what their inner loops begin, take in pieces, and do apart.
+"""Models of how kernels process the windows of a firing: loops, pieces, and separate work.
 
 Each function mirrors one kernel of custom_ops/src, as far as its instructions depend on shapes.
 """
@@ -17,9 +17,9 @@ from tflm_memopt.ops.rowop import RowOp
 from tflm_memopt.plan.walk import Ints
 
 SUMS_AT_ONCE = 32
-"""Channels whose sums tmo_conv_sums() makes of the bytes that it reads once."""
+"""Channels whose sums tmo_conv_sums() computes from one read of the bytes."""
 _NINE = 3, 3, 1
-"""Kernel and dilation of the window that Helium's depthwise kernel knows by heart."""
+"""Kernel and dilation of the window that Helium's depthwise kernel has unrolled."""
 _RANGE = -128, 127
 
 
@@ -31,19 +31,19 @@ class Windows:
     rows: bool
     """Whether a firing makes a whole row from whole rows."""
     columns: int
-    """Columns that a firing makes at most."""
+    """Maximum number of columns per firing."""
     in_channels: int
     out_channels: int
-    """Output channels of its group."""
+    """Output channels of one channel group."""
     x0: Ints
     x1: Ints
     """Columns [x0, x1) that each firing makes."""
     high: Ints
-    """Rows of the window that lie inside the input, for each firing."""
+    """Number of window rows inside the input for each firing."""
     wide: Ints
-    """Columns of the window that do, for each output column."""
+    """Number of window columns inside the input for each output column."""
     in_one_piece: bool
-    """The pixels of an input row lie side by side, first to last."""
+    """The pixels of an input row are contiguous."""
 
     @property
     def pixels(self) -> int:
@@ -51,21 +51,21 @@ class Windows:
 
     @property
     def taps(self) -> int:
-        """Inside the input."""
+        """The number of taps inside the input."""
         return self.over(self.wide)
 
     @property
     def row_windows(self) -> int:
-        """Rows of all windows."""
+        """The number of rows of all windows."""
         return int((self.high * (self.x1 - self.x0)).sum())
 
     @property
     def whole(self) -> int:
-        """Windows of which nothing is clipped."""
+        """The number of windows that are not clipped."""
         return int(self._at_height(self.wide == self.op.window.kernel_w).sum())
 
     def over(self, each: Ints) -> int:
-        """Sum of a figure that a window's columns have, over the rows of all windows."""
+        """Return the sum of a per-column figure over the rows of all windows."""
         return int((self.high * _between(each, self.x0, self.x1)).sum())
 
     def _at_height(self, columns: Ints) -> Ints:
@@ -73,16 +73,18 @@ class Windows:
         return full
 
     def gathered_alone(self, at_once: Ints) -> int:
-        """Windows of rows that are not gathered with their neighbours, as those in these columns are if not clipped."""
+        """Return the number of row windows that are gathered without their neighbours. at_once: columns gathered
+        together.
+        """
         return self.pixels - int(self._at_height(at_once).sum())
 
 
 Kernel = Callable[[Windows, Work], Work]
-"""Adds to the work what is said here of the kernel."""
+"""Function that adds a kernel's specific work."""
 
 
 def as_its_kernel_does(w: Windows, done: Work, packed: Packing) -> Work:
-    """The work of an operator with what its kernel makes of it."""
+    """Return the work of an operator including its kernel's specific work."""
     kernel = PACKED.get(packed) if packed is not Packing.NONE else plain(w.op)
     if packed is not Packing.NONE and w.op.activation != _RANGE:
         done = replace(done, clamped=done.written)
@@ -95,7 +97,7 @@ def _named(done: Work, word: str) -> Work:
 
 
 def _between(each: Ints, x0: Ints, x1: Ints) -> Ints:
-    """Sums of each[x0:x1]."""
+    """Return the sums of each[x0:x1]."""
     below = np.concatenate(([0], np.cumsum(each)))
     found: Ints = below[x1] - below[x0]
     return found
@@ -109,7 +111,7 @@ def _values(w: Windows, packed: Packing) -> int:
 
 
 def _dsp_conv(w: Windows, done: Work) -> Work:
-    """tmo_conv_dsp.c: pairs of channels, of up to four pixels."""
+    """Model tmo_conv_dsp.c: pairs of channels for up to four pixels."""
     values = _values(w, Packing.DSP_CONV)
     batches, fours = _batches(w, Packing.DSP_CONV, values)
     done = replace(
@@ -137,7 +139,9 @@ def _dsp_conv(w: Windows, done: Work) -> Work:
 
 
 def _gathered(w: Windows, swept: NDArray[np.bool_]) -> tuple[int, int]:
-    """What tmo_conv_dsp_gather() puts into a tile four by four, and one by one, where columns are not `swept`."""
+    """Return the quads and single values that tmo_conv_dsp_gather() puts into a tile for columns that are
+    not `swept`.
+    """
     c, window = w.in_channels, w.op.window
     all_ = window.kernel_w * c
     each = np.array([_of_row(w, x, int(n)) for x, n in enumerate(w.wide)], dtype=np.int64).reshape(-1, 2)
@@ -155,7 +159,7 @@ def _gathered(w: Windows, swept: NDArray[np.bool_]) -> tuple[int, int]:
 
 
 def _of_row(w: Windows, x: int, inside: int) -> tuple[int, int]:
-    """Fours and single values of one row of the window at column x: padding, `inside` taps, padding."""
+    """Return quads and single values of one window row at column x: padding, `inside` taps, padding."""
     c, window = w.in_channels, w.op.window
     all_ = window.kernel_w * c
     if inside == 0:
@@ -175,7 +179,7 @@ def _of_row(w: Windows, x: int, inside: int) -> tuple[int, int]:
 
 
 def _dsp_dense(w: Windows, done: Work) -> Work:
-    """tmo_conv_dsp_dense(): three pairs of channels at once, what is left as the others do it."""
+    """Model tmo_conv_dsp_dense(): three pairs of channels at once, and the remaining ones as in tmo_conv_dsp.c."""
     pairs = w.out_channels // 2
     triples = pairs // 3 - (pairs % 3 == 1)
     left = pairs - 3 * triples
@@ -188,7 +192,7 @@ def _dsp_dense(w: Windows, done: Work) -> Work:
 
 
 def _mve_conv(w: Windows, done: Work) -> Work:
-    """tmo_conv_mve.c: four channels of two pixels, eight of one; of what is left, four as if there were two pixels."""
+    """Model tmo_conv_mve.c: four channels for two pixels, eight for one; remaining channels count as two pixels."""
     op, channels, values = w.op, w.out_channels, _values(w, Packing.MVE_CONV)
     batches, twos = _batches(w, Packing.MVE_CONV, values)
     pairs, singles = w.pixels - batches, 2 * batches - w.pixels
@@ -210,8 +214,9 @@ def _mve_conv(w: Windows, done: Work) -> Work:
 
 
 def _batches(w: Windows, packed: Packing, values: int) -> tuple[int, Ints]:
-    """How often the weights are gone through: pixels of a firing are computed a few at once. And, of a row, the columns
-    that are computed with as many neighbours as there can be and read nothing outside.
+    """Return the number of passes over the weights, since a few pixels of a firing are computed at once.
+
+    Also return the columns of a row that are computed with a full set of neighbours and read nothing outside.
     """
     window, total = w.op.window, 0
     at_once = np.zeros(len(w.wide), dtype=np.int64)
@@ -229,7 +234,9 @@ def _batches(w: Windows, packed: Packing, values: int) -> tuple[int, Ints]:
 
 
 def _rvv_conv(w: Windows, done: Work) -> Work:
-    """tmo_vectors.c: vectors of output channels, of up to four pixels. Vectors of int32 have 16 bytes at the least."""
+    """Model tmo_vectors.c: vectors of output channels for up to four pixels. Vectors of int32 have at
+    least 16 bytes.
+    """
     values, kernel = _values(w, Packing.RVV_CONV), (w.op.window.kernel_h, w.op.window.kernel_w)
     batches, fours = _batches(w, Packing.RVV_CONV, values)
     strips = _strips(w.out_channels)
@@ -240,19 +247,19 @@ def _rvv_conv(w: Windows, done: Work) -> Work:
 
 
 def _rvv_depthwise(w: Windows, done: Work) -> Work:
-    """tmo_depthwise_packed.c: vectors of channels, tap by tap."""
+    """Model tmo_depthwise_packed.c: vectors of channels, tap by tap."""
     taps, loops = w.op.window.kernel_h * w.op.window.kernel_w, w.pixels * _strips(w.out_channels)
-    listed = (w.pixels - w.whole + len(w.x0) * w.rows) * taps  # of windows that are not like the one before
+    listed = (w.pixels - w.whole + len(w.x0) * w.rows) * taps  # taps of windows that differ from the previous one
     return replace(done, macs=loops * taps, loops=loops, pieces=listed)
 
 
 def _strips(channels: int) -> int:
-    """Times that all of them are gone through, 32 at once: eight registers of vectors of 128 bits."""
+    """Return the number of passes over the channels, 32 at a time: eight registers of 128-bit vectors."""
     return -(-channels // 32)
 
 
 def _dsp_depthwise(w: Windows, done: Work) -> Work:
-    """tmo_dsp_depthwise.S: four channels and three taps at once."""
+    """Model tmo_dsp_depthwise.S: four channels and three taps at once."""
     taps = w.op.window.kernel_h * w.op.window.kernel_w
     done = _packed_depthwise(w, done, 4, -(-taps // 3))
     lists = w.pixels - w.whole + len(w.x0) * w.rows
@@ -260,7 +267,9 @@ def _dsp_depthwise(w: Windows, done: Work) -> Work:
 
 
 def _mve_depthwise(w: Windows, done: Work) -> Work:
-    """tmo_mve_depthwise.S: sixteen channels and two taps at once, or all nine; of few channels several pixels."""
+    """Model tmo_mve_depthwise.S: 16 channels and two or all nine taps at once; several pixels if there are few
+    channels.
+    """
     window, c = w.op.window, w.out_channels
     relu = (w.op.output_zero_point, *w.op.activation) == (-128, *_RANGE)
     if not relu or (window.kernel_h, window.kernel_w, window.dilation_w) != _NINE:
@@ -284,7 +293,7 @@ def _packed_depthwise(w: Windows, done: Work, channels: int, turns: int) -> Work
 
 
 def _conv(w: Windows, done: Work) -> Work:
-    """tmo_conv_ref.c: runs of bytes that lie side by side, eight or four at once, for each channel."""
+    """Model tmo_conv_ref.c: runs of contiguous bytes, eight or four at once, for each channel."""
     c = w.in_channels
     if c > 1 and (not w.in_one_piece or w.op.window.dilation_w > 1):
         runs, pieces = w.taps, w.taps * int(_pieces(np.array([c]))[0])
@@ -301,7 +310,7 @@ def _conv(w: Windows, done: Work) -> Work:
 
 
 def _sums(w: Windows, done: Work) -> Work:
-    """A convolution's loops: each sum takes several bytes."""
+    """Model a convolution whose sums take several bytes each."""
     return _conv(replace(w, out_channels=w.out_channels // w.op.param), done)
 
 
@@ -311,20 +320,22 @@ def _pieces(values: Ints) -> Ints:
 
 
 def _depthwise(w: Windows, done: Work) -> Work:
-    """tmo_depthwise_ref.c: four channels at once, what is left one by one; all, where an input channel has several."""
+    """Model tmo_depthwise_ref.c: four channels at once and the rest singly; all singly if an input channel
+    has several.
+    """
     c = w.out_channels
     n = c // 4 + c % 4 if w.in_channels == c else c
     return replace(done, loops=w.pixels * n, pieces=w.taps * n)
 
 
 def _filter16(w: Windows, done: Work) -> Work:
-    """tmo_conv16_ref.c: tap by tap, for each channel of two bytes."""
+    """Model tmo_conv16_ref.c: tap by tap for each two-byte channel."""
     channels = w.out_channels // 2
     return replace(done, loops=w.row_windows * channels, pieces=w.taps * channels)
 
 
 def _pool(w: Windows, done: Work) -> Work:
-    """tmo_described_pool.c: four channels at once, tap by tap or row by row."""
+    """Model tmo_described_pool.c: four channels at once, tap by tap or row by row."""
     c, rows = w.out_channels, w.row_windows if w.rows else w.taps
     return replace(
         done, loops=rows * c, quads=w.pixels * (c // 4), singles=w.pixels * (c % 4), runs=rows * (c // 4 + c % 4),
@@ -333,12 +344,14 @@ def _pool(w: Windows, done: Work) -> Work:
 
 
 def _softmax(w: Windows, done: Work) -> Work:
-    """tmo_described_softmax.c: values far below the largest get no exponential. All int8 values are as likely here."""
+    """Model tmo_described_softmax.c: values far below the maximum need no exponential; int8 values are
+    assumed uniform.
+    """
     return replace(done, pieces=done.written * min(1.0, -w.op.param / 256))
 
 
 def _two_operands(w: Windows, done: Work) -> Work:
-    """tmo_described_binary.c: pixel by pixel. A constant operand is read as the other is."""
+    """Model tmo_described_binary.c: pixel by pixel. A constant operand is read like the other."""
     share = 2 / len(w.op.inputs)
     return replace(done, loops=w.pixels, read=done.read * share)
 
@@ -355,7 +368,7 @@ PACKED: Mapping[Packing, Kernel] = {
 
 
 def plain(op: RowOp) -> Kernel | None:
-    """How the reference kernel of an operator goes through its windows; None: element by element."""
+    """Return the model of an operator's reference kernel, or None if it is element-wise."""
     if op.is_binary:
         return _two_operands
     if op.traits.pools:

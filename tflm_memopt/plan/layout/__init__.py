@@ -1,1 +1,1 @@
-"""Where buffers lie: drafts of steps become a layout problem, and that becomes offsets."""
+"""Layout of buffers: drafts of steps become a layout problem, whose solution is offsets."""

@@ -1,8 +1,7 @@
-"""A lower bound of layouts: buffers that all meet each other lie one above the other, in some order.
+"""A lower bound of layouts from buffers that all overlap in time and must therefore be stacked in some order.
 
-The order that needs least is a shortest path through all of them (Held and Karp's dynamic program), with alignment: it
-sees what the bytes alive at one moment do not, pairs that meet at different moments and places that buffers may not
-start at.
+The cheapest order is a shortest path through all of them (Held and Karp's dynamic program), including alignment. It
+sees pairs that overlap at different moments and forbidden start addresses, unlike the maximum of the live bytes.
 """
 
 from __future__ import annotations
@@ -13,11 +12,11 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 
 MOST_BUFFERS = 12
-"""Buffers of a clique that are looked at, the largest ones: 2^n * n^2 steps."""
+"""Limit of the buffers of a clique, of which the largest are used: 2^n * n^2 steps."""
 MOST_CLIQUES = 4
 MOST_LISTED = 1000
 SECONDS, PAIR_SECONDS = 0.01, 5e-6
-"""Work (effort.py) for one bound, and for each separation in it."""
+"""Work (effort.py) for one bound, and for each distance in it."""
 UNREACHED = 1 << 40
 """An offset above all others."""
 
@@ -25,11 +24,11 @@ Separations = Mapping[tuple[int, int], int]
 
 
 def clique_bound(nbytes: Sequence[int], align: Sequence[int], separations: Separations, known: int) -> int:
-    """No layout has a lower top; `known` is such a bound already."""
+    """Return a lower bound of the top of any layout. `known` is such a bound."""
     import networkx as nx  # noqa: PLC0415 (slow to import, and not all commands plan)
 
     graph: nx.Graph[int] = nx.Graph()
-    graph.add_edges_from(separations)  # given to the constructor, they would make it import pandas, if it is there
+    graph.add_edges_from(separations)  # edges in the constructor would make networkx import pandas, if it is installed
     cliques = (
         sorted(clique, key=lambda i: (-nbytes[i], i))
         for clique in itertools.islice(nx.find_cliques(graph), MOST_LISTED)
@@ -40,10 +39,10 @@ def clique_bound(nbytes: Sequence[int], align: Sequence[int], separations: Separ
 
 
 def _stacked(clique: Sequence[int], nbytes: Sequence[int], align: Sequence[int], separations: Separations) -> int:
-    """The least top of these buffers when each is held only by the one that starts next below it."""
+    """Return the lowest top of these buffers if each only keeps its distance from the next lower one."""
     count = len(clique)
     apart = np.array([[_in_order(separations, u, v) if u != v else 0 for v in clique] for u in clique])
-    lowest = np.full((1 << count, count), UNREACHED)  # by those placed and the last of them: its offset
+    lowest = np.full((1 << count, count), UNREACHED)  # offset of the last buffer, by placed buffers and the last
     lowest[1 << np.arange(count), np.arange(count)] = 0
     placed = np.arange(1 << count)
     size = sum(placed >> i & 1 for i in range(count))
@@ -56,5 +55,5 @@ def _stacked(clique: Sequence[int], nbytes: Sequence[int], align: Sequence[int],
 
 
 def _in_order(separations: Separations, first: int, second: int) -> int:
-    """By how much `second` starts above `first` if it does not start below: not at all where it might lie below."""
+    """Return how far `second` must start above `first` if it is not below; 0 if it might be below."""
     return max(0, separations[first, second]) if separations[second, first] > 0 else 0

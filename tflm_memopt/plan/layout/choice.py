@@ -1,7 +1,8 @@
-"""A point of each model's frontier, so that all of them fit an arena and keep their rates: exact over the points.
+"""Chooses a point of each model's frontier so that all models fit an arena and keep their rates, exactly.
 
-Minakova's chapter 6 explores this space with a genetic algorithm. Points are few, so CP-SAT decides: one point of each
-model, whole heads side by side where models meet, the top of the arena and the load of the core as sums.
+Minakova's chapter 6 explores this space with a genetic algorithm. There are few points, so CP-SAT decides: one point
+per model, whole heads side by side for models that may run at the same time, and sums for the arena and the core's
+load.
 """
 
 from __future__ import annotations
@@ -13,29 +14,29 @@ from typing import Any
 from tflm_memopt.plan import cp_sat
 
 SECONDS = 20.0
-"""CP-SAT's deterministic time for one question, at the most."""
+"""Limit of CP-SAT's deterministic time for one question, in seconds."""
 SEED = 23
 
 
 @dataclass(frozen=True, slots=True)
 class Point:
-    """What one plan of a model takes."""
+    """Cost of one plan of a model."""
 
     head: int
     tail: int
     load: int
-    """What it takes of the core, in whatever unit all models have; more is slower."""
+    """Use of the core, in the unit common to all models."""
     busy: int = 0
-    """Millionths of the core's time, at the rate that was asked for."""
+    """Use of the core's time at the required rate, in millionths."""
 
 
 ALL_THE_TIME = 1_000_000
-"""Millionths."""
+"""The core's whole time in millionths."""
 
 
 @dataclass(frozen=True, slots=True)
 class Selection:
-    """A point of each model."""
+    """One point per model."""
 
     points: tuple[int, ...]
     ram: int
@@ -46,19 +47,19 @@ class Selection:
 
 @dataclass(frozen=True, slots=True)
 class Choices:
-    """What there is to choose from."""
+    """The points to choose from."""
 
     models: Sequence[Sequence[Point]]
     meet: Collection[tuple[int, int]]
-    """Pairs whose heads lie side by side."""
+    """Pairs of models whose heads must be side by side."""
     once: int = 0
-    """Bytes of the tails that are there once, however many models there are."""
+    """Bytes of the tails that all models share."""
     align: int = 16
 
     def choose(self, *, ram: int | None = None, load: int | None = None, least_ram: bool = True) -> Selection | None:
-        """The least RAM and, of all with that, the least load; or the least load first.
+        """Return the choice with the least RAM, and with that the least load; or the least load first.
 
-        ram, load: limits. None: nothing keeps to them, or to the core's time.
+        ram, load: limits. Returns None if no choice keeps to them or to the core's time.
         """
         first = self._solved(ram, load, least_ram=least_ram)
         if first is None:
@@ -70,7 +71,7 @@ class Choices:
         return Selection(found.points, found.ram, found.load, first.proven and found.proven)
 
     def frontier(self, load: int | None = None) -> Iterator[Selection]:
-        """All choices that no other one beats in both, the least load first."""
+        """Yield all choices that are Pareto-optimal in RAM and load, least load first."""
         ram: int | None = None
         while (found := self.choose(ram=ram, load=load, least_ram=False)) is not None:
             yield found

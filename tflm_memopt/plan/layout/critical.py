@@ -1,4 +1,4 @@
-"""The buffers that bind: those whose size decides how high a layout is."""
+"""Critical buffers: those whose sizes determine the height of a layout."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ Placed = Sequence[tuple[Buffer, int]]
 
 
 def critical(placed: Placed) -> list[Buffer]:
-    """The critical buffers of a layout, largest first (Stahl, fused tiling, section 4.3.3 and Figure 4.10).
+    """Return the critical buffers of a layout, largest first (Stahl, fused tiling, section 4.3.3 and Figure 4.10).
 
-    They form chains from the layout's top down to its bottom. In a chain, each buffer rests on one that is alive with
-    it: it starts where that one ends or, where the two share bytes, before; at most alignment is between them.
+    They form chains from the layout's top to its bottom. In a chain, each buffer rests on one that is live at the same
+    time: it starts at that buffer's end, or before it if the two share bytes, with only alignment between them.
     """
     top = max((offset + buffer.nbytes for buffer, offset in placed), default=0)
     below = {i: [j for j in range(len(placed)) if _rests(placed[i], placed[j])] for i in range(len(placed))}

@@ -1,4 +1,4 @@
-"""Steps of a plan before their buffers have addresses, and the layout problem that they are together."""
+"""Steps of a plan before their buffers have addresses, and the layout problem of all steps."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ from tflm_memopt.plan.layout import offsets as layout
 from tflm_memopt.plan.plan import Block, Buffer, Builtin, Lane, Role, Step
 
 TFLM_ALIGN = 16
-"""TFLM's tensors start at multiples of it (tensorflow/lite/micro/micro_arena_constants.h)."""
+"""Alignment of TFLM's tensors (tensorflow/lite/micro/micro_arena_constants.h)."""
 _ALIGN = {Role.TENSOR: 1, Role.RING: 1, Role.ACCUMULATOR: 4, Role.COUNTERS: 2, Role.SCRATCH: 4}
 
 
 class BlockBuffer(NamedTuple):
-    """A buffer of a block: of a Content, what does not change from firing to firing."""
+    """A buffer of a group: the constant part of a Content."""
 
     role: Role
     key: int
@@ -31,30 +31,30 @@ class BlockBuffer(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Draft:
-    """A step with what is alive in it."""
+    """A step with its live buffers."""
 
     step: Step
     whole: tuple[TensorId, ...]
-    """Tensors that are alive in full during the step."""
+    """Tensors that are live in full during the step."""
     held: tuple[BlockBuffer, ...] = ()
-    """Other buffers of a block."""
+    """Other buffers of a group."""
     separations: Mapping[tuple[int, int], int] = field(default_factory=dict)
-    """Distances in bytes that its buffers keep, as in LayoutProblem."""
+    """Minimum distances of its buffers in bytes, as in LayoutProblem."""
     most_alive: int = 0
-    """Bytes in those at the worst moment."""
+    """Maximum of the live bytes in these buffers."""
 
     def keys(self) -> list[tuple[Role, int]]:
-        """What its buffers hold."""
+        """Return role and key of the buffers."""
         return [(h.role, h.key) for h in self.held]
 
     def tensors(self) -> Iterator[TensorId]:
-        """Tensors that it has as a whole."""
+        """Yield the tensors that the step has as a whole."""
         yield from self.whole
         yield from (h.key for h in self.held if h.role is Role.TENSOR)
 
 
 def drafted(step: Step, contents: Sequence[Content], whole: tuple[TensorId, ...]) -> Draft:
-    """The draft of a step, from what its buffers hold at every moment of it."""
+    """Return the draft of a step from the contents of its buffers at every moment."""
     distances = separations(contents)
     if isinstance(step, Block) and step.turned:
         distances = mirrored(contents, distances)
@@ -64,18 +64,20 @@ def drafted(step: Step, contents: Sequence[Content], whole: tuple[TensorId, ...]
 
 @dataclass(frozen=True, slots=True)
 class Placer:
-    """What it takes to turn drafts into a layout problem."""
+    """Turns drafts into a layout problem."""
 
     sizes: Mapping[TensorId, int]
     inputs: Collection[TensorId]
     outputs: Collection[TensorId]
     known: Collection[TensorId] | None
-    """Tensors that TFLM knows and aligns; None: all. The others are inside a workspace."""
+    """Tensors that TFLM knows and aligns, or None for all; others are inside a workspace."""
 
     def problem(
         self, drafts: Sequence[Draft], turns: Mapping[int, Draft] = MappingProxyType({})
     ) -> tuple[list[Buffer], layout.LayoutProblem]:
-        """The buffers of these steps, and what their offsets must fulfil. `turns`: other forms of some steps."""
+        """Return the buffers of these steps and the constraints on their offsets. turns: alternative forms of some
+        steps.
+        """
         buffers: list[Buffer] = []
         tensors: dict[TensorId, int] = {}
         distances: dict[tuple[int, int], int] = {}
@@ -88,7 +90,7 @@ class Placer:
             local = [self._index(h, number, lives, buffers, tensors, by_tflm) for h in draft.held]
             whole = [self._tensor(t, lives, buffers, tensors) for t in draft.whole]
             filled = [i for i, held in zip(local, draft.held, strict=True) if self._is_filled(held)]
-            fresh = [t for t in whole if t not in before]  # the others keep apart already
+            fresh = [t for t in whole if t not in before]  # the others already keep apart
             before = set(whole)
             apart = {*permutations(filled, 2), *((t, u) for t in whole for u in (*local, *fresh) if t != u)}
             pairs = {p: buffers[p[0]].nbytes for t, u in apart for p in ((t, u), (u, t))}
@@ -107,12 +109,12 @@ class Placer:
         return buffers, layout.LayoutProblem(nbytes, align, distances, lower_bound, tuple(choices))
 
     def bound(self, draft: Draft) -> int:
-        """Bytes that are alive at the worst moment of a step."""
+        """Return the maximum of the live bytes of a step."""
         filled = sum(held.nbytes for held in draft.held if self._is_filled(held))
         return max(draft.most_alive, filled) + sum(self.sizes[t] for t in draft.whole)
 
     def _is_filled(self, held: BlockBuffer) -> bool:
-        """Whether it is an input of the model, which is there before anything fires, read or not."""
+        """Return whether the buffer is a model input, which exists before anything fires."""
         return held.role is Role.TENSOR and held.key in self.inputs and held.nbytes == self.sizes[held.key]
 
     def _index(
@@ -124,7 +126,7 @@ class Placer:
         tensors: dict[TensorId, int],
         by_tflm: bool,
     ) -> int:
-        """by_tflm: TFLM places what is no tensor, aligned as it does."""
+        """Return the index of a buffer, which is added if needed. by_tflm: TFLM places buffers that are not tensors."""
         role, key, nbytes, depth, lanes = held
         if role is Role.TENSOR:
             return self._tensor(key, lives, buffers, tensors)
@@ -148,7 +150,7 @@ class Placer:
         return tensors[tensor]
 
     def _lives(self, drafts: Sequence[Draft]) -> Mapping[TensorId, tuple[int, int]]:
-        """The steps [first, last) during which each whole tensor is alive."""
+        """Return the steps [first, last) in which each whole tensor is live."""
         first: dict[TensorId, int] = {}
         last: dict[TensorId, int] = {}
         for step, draft in enumerate(drafts):

@@ -1,9 +1,9 @@
-"""One layout problem over the buffers of several models, with explicit conflicts between them.
+"""One layout problem for the buffers of several models, with explicit conflicts between the models.
 
-After chapter 6 of Minakova's thesis on CNNs that share memory, on rows: two models that exclude each other may have all
-bytes in common; two that run at the same time have none; and what a model holds while it does not run (outputs that are
-retained, what a streamed input left behind, what is alive at a pause) no other one may touch. Within a model, buffers
-keep the distances that the firings of its plan want (plan/firing/liveness.py).
+After chapter 6 of Minakova's thesis on CNNs that share memory, here on rows: two models that exclude each other may
+share all bytes, and two that run at the same time share none. No other model may touch the bytes that a model occupies
+while it is not running: retained outputs, a suspended streamed inference, and live data at a pause. Within a model,
+buffers keep the distances that its plan requires (plan/firing/liveness.py).
 """
 
 from __future__ import annotations
@@ -28,17 +28,17 @@ Distances = dict[tuple[int, int], int]
 
 @dataclass(frozen=True, slots=True)
 class Tenant:
-    """A model's plan among those that share an arena."""
+    """A model's plan in a shared arena."""
 
     planned: Planned
     held: Mapping[int, Range] = field(default_factory=dict)
-    """By number of the buffer: what no other model may touch, whoever runs."""
+    """By buffer number, the bytes that no other model may touch."""
     paused: Mapping[int, Range] = field(default_factory=dict)
-    """What those may not touch that run while it pauses."""
+    """By buffer number, the bytes that models running during its pauses may not touch."""
     overlap: bool = True
-    """Whole tensors of one block may share bytes."""
+    """Whole tensors of one group may share bytes."""
     own: Mapping[tuple[int, int], int] | None = None
-    """The distances that its buffers keep, where they are known."""
+    """Distances between its buffers, if known."""
 
     @property
     def plan(self) -> Plan:
@@ -47,14 +47,16 @@ class Tenant:
 
 @dataclass(frozen=True, slots=True)
 class Shared:
-    """Where the buffers of all models lie."""
+    """Addresses of the buffers of all models."""
 
     plans: tuple[Plan, ...]
     head: int
     lower_bound: int
     proven: bool
     stacked: int
-    """The head if whole heads lay side by side where models meet, and reservations above all others."""
+    """Head if whole heads were side by side for models that may run at the same time, with reserved bytes above all
+    others.
+    """
 
 
 def share(
@@ -65,8 +67,9 @@ def share(
     seconds: float,
     meter: Meter,
 ) -> Shared:
-    """The least head that holds them all. beside: pairs that run at the same time. yields: pairs of which the first
-    pauses while the second runs.
+    """Return the lowest layout of all models.
+
+    beside: pairs that run at the same time. yields: pairs whose first model pauses while the second runs.
     """
     problem, first = problem_of(tenants, beside, yields)
     beside = {*beside, *yields}
@@ -87,10 +90,10 @@ def share(
 
 
 def least_paused(pausing: Tenant, others: Sequence[Tenant], *, seconds: float, meter: Meter) -> int:
-    """A head that no layout goes below in which the first model pauses for the others, one at a time.
+    """Return a lower bound of the head if the first model pauses for the others, one at a time.
 
-    pausing.paused: what is reserved whichever pauses are chosen. Buffers of which that is all bytes take at least as
-    many as the lowest stack of them, because a gap in a layout can be closed; those of another model are none of these.
+    pausing.paused: what is reserved for any choice of pauses. Buffers that are reserved whole take at least as much as
+    their lowest stack, because a gap in a layout can be closed; another model's buffers cannot be in it.
     """
     buffers = pausing.plan.buffers
     whole = [i for i, held in pausing.paused.items() if held == (0, buffers[i].nbytes)]
@@ -104,14 +107,14 @@ def least_paused(pausing: Tenant, others: Sequence[Tenant], *, seconds: float, m
 
 
 def settled(tenant: Tenant) -> Tenant:
-    """This tenant with its distances known, for several layouts."""
+    """Return the tenant with its distances computed, for use in several layouts."""
     return replace(tenant, own=within(tenant))
 
 
 def problem_of(
     tenants: Sequence[Tenant], beside: Collection[tuple[int, int]], yields: Collection[tuple[int, int]] = ()
 ) -> tuple[LayoutProblem, list[int]]:
-    """The problem, and the number of each tenant's first buffer in it."""
+    """Return the problem, and the number of each tenant's first buffer in it."""
     nbytes: list[int] = []
     align: list[int] = []
     first: list[int] = []
@@ -140,13 +143,13 @@ def problem_of(
 
 
 def _apart(one: Tenant, other: Tenant) -> dict[tuple[int, int], tuple[int, int]]:
-    """All buffers of both side by side: the first below, then the second below."""
+    """Return distances that keep all buffers of two tenants apart: with the first below, and with the second below."""
     pairs = ((u, v) for u in range(len(one.plan.buffers)) for v in range(len(other.plan.buffers)))
     return {(u, v): (one.plan.buffers[u].nbytes, other.plan.buffers[v].nbytes) for u, v in pairs}
 
 
 def _keep(held: Mapping[int, Range], other: Tenant) -> dict[tuple[int, int], tuple[int, int]]:
-    """The other's buffers beside what the first one holds."""
+    """Return distances that keep another tenant's buffers off the bytes that the first occupies."""
     return {
         (u, v): (top, buffer.nbytes - bottom)
         for u, (bottom, top) in held.items()
@@ -159,7 +162,7 @@ def _meet(tenants: Sequence[Tenant], beside: Collection[tuple[int, int]], i: int
 
 
 def within(tenant: Tenant) -> Distances:
-    """The distances that buffers of one plan keep, as its firings want them."""
+    """Return the distances between buffers of one plan that its firings require."""
     planned, plan = tenant.planned, tenant.plan
     distances: Distances = {}
 
@@ -187,13 +190,13 @@ def within(tenant: Tenant) -> Distances:
 
 
 def _is_input(tenant: Tenant, i: int) -> bool:
-    """Whether a buffer is there before anything fires."""
+    """Return whether a buffer is an input, which exists before anything fires."""
     buffer, graph = tenant.plan.buffers[i], tenant.planned.graph.model
     return buffer.role is Role.TENSOR and buffer.key in graph.inputs
 
 
 def _as_planned(plan: Plan, u: int, v: int) -> int:
-    """How far above u at least v starts: where both share bytes, as the plan, which was proved, has it."""
+    """Return how far above u v must start: where both share bytes, as in the plan, which was checked."""
     below, above = plan.buffers[u], plan.buffers[v]
     distance = plan.offsets[v] - plan.offsets[u]
     shared = -above.nbytes < distance < below.nbytes
@@ -201,7 +204,7 @@ def _as_planned(plan: Plan, u: int, v: int) -> int:
 
 
 def _stacked(tenants: Sequence[Tenant], beside: Collection[tuple[int, int]]) -> list[int]:
-    """Where each head starts if they lie side by side wherever two models meet: the largest lowest."""
+    """Return the start of each head if heads of conflicting models are side by side, placed largest first."""
     start = [0] * len(tenants)
     placed: list[int] = []
     for i in sorted(range(len(tenants)), key=lambda i: -tenants[i].plan.head):
@@ -215,12 +218,12 @@ def _stacked(tenants: Sequence[Tenant], beside: Collection[tuple[int, int]]) -> 
 
 
 def layout_align(tenants: Sequence[Tenant]) -> int:
-    """At multiples of it any plan may start."""
+    """Return the alignment of plans."""
     return max((b.align for t in tenants for b in t.plan.buffers), default=1)
 
 
 def _reserved_above(tenants: Sequence[Tenant], beside: Collection[tuple[int, int]]) -> int:
-    """Largest heads that meet, and above them what is held."""
+    """Return the height of the largest conflicting heads with the reserved bytes above them."""
     free = [replace(t, held={}) for t in tenants]
     start = _stacked(free, beside)
     heads = max((base + t.plan.head for base, t in zip(start, free, strict=True)), default=0)
@@ -228,6 +231,6 @@ def _reserved_above(tenants: Sequence[Tenant], beside: Collection[tuple[int, int
 
 
 def _moved(plan: Plan, offsets: tuple[int, ...]) -> Plan:
-    """The same plan with its buffers elsewhere. It proves nothing alone: its place depends on the others."""
+    """Return the plan with other offsets. Its optimality is not proven alone, since it depends on the other models."""
     head = max((o + b.nbytes for o, b in zip(offsets, plan.buffers, strict=True)), default=0)
     return replace(plan, offsets=offsets, head=head, proven=head <= plan.lower_bound)

@@ -1,9 +1,9 @@
-"""Byte offsets: put every buffer somewhere, lowest top wins.
+"""Assigns byte offsets to buffers, minimising the top.
 
-Two buffers that are alive together need offset(upper) - offset(lower) >= separation(lower, upper) for one of the two
-orders; normally the separation is the lower buffer's size, for a pair that shares memory row by row it is less
-(plan/firing/liveness.py). A heuristic (largest first, then hill climbing over the order) gives a first layout; where it
-does not meet the lower bound, a better bound is sought (bound.py), then CP-SAT decides these disjunctions.
+Two buffers that are live at the same time need offset(upper) - offset(lower) >= separation(lower, upper) for one of the
+two orders. Normally the separation is the lower buffer's size; it is less for a pair that shares memory row by row
+(plan/firing/liveness.py). A heuristic (largest first, then hill climbing over the order) gives a first layout. If it
+does not reach the lower bound, a better bound is computed (bound.py), and then CP-SAT decides these disjunctions.
 """
 
 from __future__ import annotations
@@ -22,15 +22,16 @@ from tflm_memopt.plan.layout import bound
 CLIMB_STEPS = 200
 SEED = 20261120
 PAIR_SECONDS = 2e-7
-"""Work (effort.py) to compare a buffer with one that is placed already."""
+"""Work (effort.py) to compare a buffer with a placed one."""
 MODEL_SECONDS = 6e-5
-"""To write down a separation for CP-SAT, which simplifies what it reads before it counts its time."""
+"""Work to add a separation to CP-SAT's model, which is presolved before its time is counted."""
 SOLVER_SECONDS = 2.2
-"""Work for a second of CP-SAT's deterministic time."""
+"""Work per second of CP-SAT's deterministic time."""
 MOST_PLACED = 2000
 _PLACED: OrderedDict[tuple[bytes, float, SearchPart], tuple[float, float, Layout]] = OrderedDict()
-"""Layouts by problem, as searches meet the same blocks again and again; with the work that must be left for that, and
-that it spends. Those that were cut short are not among them, so that nothing depends on what was placed before."""
+"""Cache of layouts by problem, since searches meet the same groups repeatedly, with the work that must be left for a
+layout and that it spends. Layouts that were cut short are not cached, so results do not depend on earlier calls.
+"""
 
 
 Separations = Mapping[tuple[int, int], int]
@@ -38,28 +39,30 @@ Separations = Mapping[tuple[int, int], int]
 
 @dataclass(frozen=True, slots=True)
 class Turn:
-    """A block that may fire from the last row to the first (plan/search/turn.py)."""
+    """A group that may run in reverse (plan/search/turn.py)."""
 
     forward: Separations
-    """What its buffers must keep otherwise."""
+    """Constraints of the group in forward order."""
     turned: Separations
     nbytes: Mapping[int, int]
-    """Sizes of its own buffers when it is turned."""
+    """Sizes of its own buffers in reverse order."""
 
 
 @dataclass(frozen=True, slots=True)
 class LayoutProblem:
-    """Sizes and alignments in bytes. `separations[lower, upper]`: both orders of each pair that is alive together."""
+    """Sizes and alignments in bytes. `separations[lower, upper]`: both orders of each pair that is live at the same
+    time.
+    """
 
     nbytes: tuple[int, ...]
     align: tuple[int, ...]
     separations: Mapping[tuple[int, int], int]
     lower_bound: int
     turns: tuple[Turn, ...] = ()
-    """Blocks that may be turned; their forward separations are not among `separations`."""
+    """Groups that may be reversed; their forward separations are not in `separations`."""
 
     def decided(self, turned: Collection[int]) -> LayoutProblem:
-        """This problem with these blocks turned and the others not."""
+        """Return the problem with these groups reversed and the others not."""
         separations, nbytes = dict(self.separations), list(self.nbytes)
         for number, turn in enumerate(self.turns):
             for pair, distance in (turn.turned if number in turned else turn.forward).items():
@@ -76,16 +79,16 @@ class Layout:
     proven: bool
     """No layout has a lower top."""
     turned: frozenset[int] = frozenset()
-    """Numbers of the problem's turns that are taken."""
+    """Numbers of the reversed groups in LayoutProblem.turns."""
 
 
 def place(
     problem: LayoutProblem, *, seconds: float, meter: Meter | None = None, part: SearchPart = SearchPart.LAYOUT
 ) -> Layout:
-    """The best layout found within the time limit; the heuristic's at worst, never a failure.
+    """Return the best layout found within the limits. The heuristic always gives a result.
 
-    `seconds`: CP-SAT's deterministic time, about seconds, the same on every machine. `meter`: what all of it may cost,
-    `part`: what is cut short where that is not enough.
+    seconds: CP-SAT's deterministic time, which is the same on every machine. meter: budget of the whole call. part: the
+    name under which a cut is recorded.
     """
     meter, key = meter or Meter(), (_digest(problem), seconds, part)
     needs, spent, found = _PLACED.get(key, (math.inf, 0.0, None))
@@ -103,19 +106,19 @@ def place(
 
 
 def forget() -> None:
-    """Places anew what was placed before."""
+    """Clear the cache of layouts."""
     _PLACED.clear()
 
 
 def _digest(problem: LayoutProblem) -> bytes:
-    """A digest of all that a problem says, in its order, which CP-SAT's answers depend on."""
+    """Return a digest of a problem including its order, which CP-SAT's answers depend on."""
     own = problem.nbytes, problem.align, problem.lower_bound, *problem.separations.items()
     turns = [(*t.forward.items(), 0, *t.turned.items(), 0, *t.nbytes.items()) for t in problem.turns]
     return hashlib.blake2b(repr((own, turns)).encode(), digest_size=16).digest()
 
 
 def _place(problem: LayoutProblem, seconds: float, meter: Meter, part: SearchPart) -> Layout:
-    """place() of what is not known yet."""
+    """Compute place() for a problem that is not cached."""
     numbers = range(len(problem.turns))
     starts = dict.fromkeys(frozenset(turned) for turned in ((), numbers[::2], numbers[1::2]))
     found = min((_with(problem, turned, meter, part) for turned in starts), key=lambda x: x.top)
@@ -140,12 +143,12 @@ def _place(problem: LayoutProblem, seconds: float, meter: Meter, part: SearchPar
 
 
 def _with(problem: LayoutProblem, turned: frozenset[int], meter: Meter, part: SearchPart) -> Layout:
-    """What climbing finds when it is decided which blocks are turned."""
+    """Return the result of hill climbing with a fixed choice of reversed groups."""
     return replace(climb(problem.decided(turned), meter, part), turned=turned)
 
 
 def climb(problem: LayoutProblem, meter: Meter | None = None, part: SearchPart = SearchPart.LAYOUT) -> Layout:
-    """Place one buffer after the other as low as possible; improve the order by moving single buffers."""
+    """Place buffers one after the other as low as possible, and improve the order by moving single buffers."""
     meter = meter or Meter()
     rng = random.Random(SEED)
     count = len(problem.nbytes)
@@ -171,12 +174,14 @@ def climb(problem: LayoutProblem, meter: Meter | None = None, part: SearchPart =
 
 
 _NOWHERE = -1
-"""The offset of a buffer that is not yet placed."""
+"""Offset of a buffer that is not placed yet."""
 Neighbours = Sequence[Mapping[int, tuple[int, int]]]
 
 
 def _neighbours(problem: LayoutProblem) -> Neighbours:
-    """Per buffer u: v -> (separation of v below u, separation of u below v) of all buffers v that it meets."""
+    """For each buffer u, return v -> (separation of v below u, separation of u below v) of all overlapping
+    buffers v.
+    """
     result: list[dict[int, tuple[int, int]]] = [{} for _ in problem.nbytes]
     for (lower, upper), distance in problem.separations.items():
         result[upper][lower] = distance, problem.separations[upper, lower]
@@ -184,7 +189,7 @@ def _neighbours(problem: LayoutProblem) -> Neighbours:
 
 
 def _stack(problem: LayoutProblem, order: Sequence[int], neighbours: Neighbours) -> list[int]:
-    """Puts one buffer after the other as low as those before it let it."""
+    """Place buffers in order, each as low as the previous ones allow."""
     offsets = [_NOWHERE] * len(order)
     for u in order:
         offsets[u] = _lowest(problem.align[u], neighbours[u], offsets)
@@ -199,8 +204,10 @@ def _restack(
     before: Sequence[int],
     limit: int,
 ) -> list[int]:
-    """What _stack() makes of an order of which `before` is known but for one buffer, moved from one place to another;
-    empty when a buffer would end above the limit. A buffer stays where it was unless one that it meets changed.
+    """Return _stack() for an order that differs from that of `before` by one moved buffer.
+
+    The result is empty if a buffer would end above the limit. A buffer keeps its place unless an overlapping one
+    changed.
     """
     (first, last), mover = sorted(moved), order[moved[1]]
     offsets = list(before)
@@ -222,7 +229,7 @@ def _restack(
 
 
 def _lowest(align: int, neighbours: Mapping[int, tuple[int, int]], offsets: Sequence[int]) -> int:
-    """The lowest offset that the placed ones of its neighbours leave to a buffer."""
+    """Return the lowest offset that the placed neighbours leave for a buffer."""
     taken = [(offsets[v] - below, offsets[v] + above) for v, (above, below) in neighbours.items() if offsets[v] >= 0]
     start = 0
     for low, high in sorted(taken):  # a start strictly between is too close to that neighbour
@@ -234,7 +241,7 @@ def _lowest(align: int, neighbours: Mapping[int, tuple[int, int]], offsets: Sequ
 
 
 def exact(problem: LayoutProblem, hint: Layout, *, seconds: float) -> tuple[Layout, float]:
-    """CP-SAT on the disjunctions, and on which blocks are turned, from the hint on; and the time that it took."""
+    """Solve the disjunctions, and the choice of reversed groups, with CP-SAT. Returns the layout and the time taken."""
     cp_sat.load()
     from ortools.sat.python import cp_model  # noqa: PLC0415 (see cp_sat.load)
 

@@ -1,1 +1,1 @@
-"""Orders of operators, and the one that keeps the fewest bytes alive at once."""
+"""Orders of operators, including the one with the fewest live bytes."""

@@ -1,13 +1,13 @@
-"""The order of least peak, by dynamic programming over the sets of tasks that are done.
+"""Finds the order with the lowest peak by dynamic programming over sets of completed tasks.
 
-What is alive depends on the set of done tasks alone, not on their order (Ahn et al., Ordering Chaos: Memory-Aware
+The live bytes depend only on the set of completed tasks, not on their order (Ahn et al., Ordering Chaos: Memory-Aware
 Scheduling of Irregularly Wired Neural Networks for Edge Devices, 2020: "Serenity"). So an order is a path through such
-sets, and its peak the worst step on it. Sets are visited by rising peak, the fullest first, which is Serenity's budget
-raised no further than it must be. Two things keep them few:
+sets, and its peak is the maximum along it. Sets are visited by ascending peak, largest set first, which is Serenity's
+budget raised only as far as needed. Two rules limit the number of sets:
 
-- A task that fits into the budget and leaves no more alive than it found is run at once. Nothing is lost: the more is
-  done, the more a task frees, so that whatever an order has in front of it finds no more alive behind it.
-- Beam searches find an order first. Sets that do not lead to a better one are not visited.
+- A task that fits into the budget and leaves no more live bytes than before runs at once. This loses nothing: the more
+  is done, the more a task frees.
+- Beam searches find an order first, and sets that do not lead to a better one are not visited.
 """
 
 from __future__ import annotations
@@ -20,20 +20,20 @@ from operator import or_
 from tflm_memopt.plan.schedule.problem import OrderProblem, bits, peak
 
 STEP_SECONDS = 2e-6
-"""Work (effort.py) to look at a task that could run next."""
+"""Work (effort.py) to consider a task that could run next."""
 WIDTHS = (1, 16, 256)
-"""Sets of equally many done tasks that beam searches keep, one search after the other."""
+"""Numbers of sets of equal size that the successive beam searches keep."""
 BEAM = 0.25
-"""Share of the time that the beam searches may take."""
+"""Fraction of the time for the beam searches."""
 
 State = tuple[int, int, int]
-"""Done tasks and those that can run next, both as sets of bits, and the bytes alive between them."""
+"""Completed tasks and tasks that can run next, both as bit sets, and the live bytes between them."""
 
 
 def exact(problem: OrderProblem, hint: Sequence[int], bound: int, seconds: float) -> tuple[tuple[int, ...], int, float]:
-    """The best order found, the hint's at worst; a lower bound of the peak; and the seconds of work that it took.
+    """Return the best order found (at worst the hint), a lower bound of the peak, and the seconds of work taken.
 
-    `bound`: no order has a lower peak. `seconds`: limit of the work, which is counted (effort.py).
+    bound: a known lower bound of the peak. seconds: limit of the counted work (effort.py).
     """
     space, best, least = _Space(problem), tuple(hint), peak(problem, hint)
     most = int(seconds / STEP_SECONDS)
@@ -47,16 +47,16 @@ def exact(problem: OrderProblem, hint: Sequence[int], bound: int, seconds: float
 
 
 class _Space:
-    """The sets of done tasks of a problem, and how much of them has been looked at."""
+    """The sets of completed tasks of a problem, and how many have been visited."""
 
     def __init__(self, problem: OrderProblem) -> None:
         nbytes, before = problem.nbytes, problem.before
         readers = {t: sum(1 << i for i in tasks) for t, tasks in problem.readers.items()}
         self.made = [sum(nbytes[t] for t in task.outputs) for task in problem.tasks]
         self.dying = [[(readers.get(t, 0), nbytes[t]) for t in problem.freed_by(task)] for task in problem.tasks]
-        """Per task: tensors that may die with it, each as its readers and its bytes."""
+        """For each task the tensors that may be freed after it, each as its readers and bytes."""
         self.waiting: list[list[tuple[int, int]]] = [[] for _ in problem.tasks]
-        """Per task: those that it may be the last to keep waiting, each with all that they wait for."""
+        """For each task its possible successors, each with all tasks that it waits for."""
         for j, tasks in enumerate(before):
             for i in bits(tasks & ~reduce(or_, (before[i] for i in bits(tasks)), 0)):
                 self.waiting[i].append((j, tasks))
@@ -64,11 +64,12 @@ class _Space:
         self.start: State = (0, ready, problem.across + sum(nbytes[t] for t in problem.given))
         self.steps = 0
         self.last: dict[int, int] = {}
-        """Set of done tasks -> the one that was done last on the best way there."""
+        """For each set of completed tasks, the last task on the best path to it."""
 
     def next(self, state: State, budget: int) -> list[tuple[int, State, int]]:
-        """Tasks that can run next, each with the state that it leaves and the bytes alive while it runs: all, or one
-        that fits into the budget and leaves no more alive than it found.
+        """Return the tasks that can run next, each with the resulting state and the live bytes while it runs.
+
+        These are all tasks, or one that fits into the budget and leaves no more live bytes than before.
         """
         done, ready, alive = state
         found = []
@@ -88,7 +89,7 @@ class _Space:
         return found
 
     def order(self, done: int) -> tuple[int, ...]:
-        """The tasks of a set as they were done."""
+        """Return the tasks of a set in the order of completion."""
         found = []
         while done:
             found.append(self.last[done])
@@ -97,7 +98,7 @@ class _Space:
 
 
 def _beam(space: _Space, width: int, bound: int, least: int, most: int) -> tuple[int, ...] | None:
-    """An order of a lower peak than `least`, if the best sets of each size lead to one before `most` steps are done."""
+    """Return an order with a peak below `least`, if beam search finds one within `most` steps."""
     space.last = {}
     level = {space.start: bound}
     while level and space.steps <= most:
@@ -115,7 +116,7 @@ def _beam(space: _Space, width: int, bound: int, least: int, most: int) -> tuple
 
 
 def _by_rising_peak(space: _Space, bound: int, least: int, most: int) -> tuple[tuple[int, ...] | None, int]:
-    """The order of least peak, if that is below `least`, and the peak; otherwise no order, and a lower bound."""
+    """Return the order of lowest peak and the peak if it is below `least`, or otherwise None and a lower bound."""
     space.last = {}
     waiting = [(bound, 0, space.start)]
     seen, visited = {0: bound}, set[int]()

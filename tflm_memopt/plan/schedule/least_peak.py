@@ -1,10 +1,10 @@
-"""Memory-aware operator scheduling: the order of operators that keeps the fewest bytes alive at once.
+"""Memory-aware operator scheduling: finds the operator order with the fewest live bytes.
 
-Any graph of tasks and whole tensors. The fallbacks are those of the fused tiling thesis (Stahl, Figure 4.7): the graph
-is cut where everything before must be done before everything after, and the pieces are scheduled alone; a
-series-parallel piece is solved in polynomial time (series_parallel.py); what is left open, or is no such graph, is
-searched by dynamic programming within a time limit (exact.py), where the thesis has a mixed integer program (Eq.
-4.1-4.9); and the best order known, the graph's own at worst, is the answer in any case.
+It works on any graph of tasks and whole tensors. The fallbacks are those of the fused tiling thesis (Stahl, Figure
+4.7): the graph is cut where everything before must precede everything after, and the pieces are scheduled alone; a
+series-parallel piece is solved in polynomial time (series_parallel.py); other or unsolved pieces are searched by
+dynamic programming within a time limit (exact.py), where the thesis uses a mixed integer program (Eq. 4.1-4.9). The
+result is the best known order, at worst the graph's own.
 """
 
 from __future__ import annotations
@@ -24,9 +24,9 @@ class Schedule:
 
     order: tuple[int, ...]
     peak: int
-    """Bytes alive at its worst step."""
+    """Maximum of the live bytes."""
     lower_bound: int
-    """No order has a lower peak."""
+    """A lower bound of the peak of any order."""
 
     @property
     def proven(self) -> bool:
@@ -34,10 +34,9 @@ class Schedule:
 
 
 def schedule(problem: OrderProblem, *, seconds: float, meter: Meter | None = None) -> Schedule:
-    """The order of least peak, proven or with its gap; the best one found when the time is up.
+    """Return the order of lowest peak, proven or with its gap, or the best one found in the time.
 
-    `seconds`: of work (effort.py) on what is not solved in polynomial time, for all pieces together. `meter`: what it
-    may cost.
+    seconds: work (effort.py) on pieces that are not solved in polynomial time, in total. meter: the budget.
     """
     meter = meter or Meter()
     pieces = list(_pieces(problem))
@@ -56,24 +55,26 @@ def schedule(problem: OrderProblem, *, seconds: float, meter: Meter | None = Non
 
 
 def contiguous(problem: OrderProblem) -> tuple[int, ...]:
-    """An order in which parallel branches run one after the other, each as a whole: what can be fused stays together.
+    """Return an order that finishes each parallel branch before the next, so that operators that can be fused stay
+    adjacent.
 
-    The thesis' heuristic: hill-valley order of the branches, "used as is, instead of merging them" (section 4.3.1).
+    This is the thesis' heuristic: hill-valley order of the branches, "used as is, instead of merging them" (section
+    4.3.1).
     """
     return hill_valley(problem, decompose(problem), _last, merged=False).order
 
 
 def _pieces(problem: OrderProblem) -> Iterator[tuple[Sequence[int], OrderProblem]]:
-    """What can be scheduled alone, in order: the tasks of each piece, and its problem."""
+    """Yield pieces that can be scheduled alone, in order: tasks and problem of each."""
     pieces = list(in_series(problem))
     yield from zip(pieces, problem.parts(pieces), strict=True)
 
 
 def _polynomial(problem: OrderProblem) -> Schedule:
-    """The best of the graph's own order and those that are optimal for series-parallel graphs.
+    """Return the best of the graph's own order and the orders that are optimal for series-parallel graphs.
 
-    A tensor with several readers is freed by the last of them, which no fixed weight of a task can say. Divided among
-    its readers, in whatever way, it is freed too early: the peak of an optimal order is a lower bound then.
+    A tensor with several readers is freed by its last reader, which no fixed weight per task can express. If its bytes
+    are divided among the readers, it is freed too early, so the peak of an optimal order is then a lower bound.
     """
     own = tuple(range(len(problem.tasks)))
     best, bound = own, lower_bound(problem)

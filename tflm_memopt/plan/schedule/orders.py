@@ -1,9 +1,9 @@
-"""Orders of a model's operators that are worth a plan.
+"""Orders of a model's operators that are worth planning.
 
-Blocks are consecutive operators, so the order decides what can be fused, too: the one of fewest bytes for whole tensors
-is not always the best. So there are up to three, and the planner tells which is best: the model's own, with as few
-regions as there can be; the one that keeps the fewest bytes of whole tensors alive (least_peak.py); the one that
-finishes a branch before it starts the next. In these two a region is what runs from one builtin operator to the next.
+Groups consist of consecutive operators, so the order also decides what can be fused, and the order with the fewest
+bytes of whole tensors is not always the best. So up to three orders are planned: the model's own, with the fewest
+regions; the one with the fewest live bytes of whole tensors (least_peak.py); and one that finishes each branch before
+the next. In the latter two, a region is the operators between two builtin operators.
 """
 
 from __future__ import annotations
@@ -25,11 +25,10 @@ SECONDS = 0.4
 
 
 def orders(graph: RowGraph, sizes: Mapping[TensorId, int], meter: Meter | None = None) -> tuple[RowGraph, ...]:
-    """The graph in each order, the model's own first, none twice. `sizes`: bytes of whole tensors. `meter`: what it
-    may cost to find them.
+    """Return the graph in each distinct order, the model's own first.
 
-    A streamed input passes by once, so that who reads it comes first, as it does in the model. Devices that exchange
-    rows keep the model's order: in it, none waits for one that waits for it.
+    sizes: bytes of whole tensors. meter: budget. The readers of a streamed input, which is available once, stay first
+    as in the model. Devices that exchange rows keep the model's order, in which no two wait for each other.
     """
     if (graph.frame and graph.frame.pushed) or any(op.crossing for op in graph.ops.values()):
         return (graph,)
@@ -51,7 +50,7 @@ def orders(graph: RowGraph, sizes: Mapping[TensorId, int], meter: Meter | None =
 
 
 def _with_states(graph: RowGraph) -> set[frozenset[int]]:
-    """The operators of each region that have to do with states, whose bytes are one buffer: they stay together."""
+    """Return the operators of each region that use states; they stay together, since the states share one buffer."""
     return {frozenset(i for i in region.ops if graph.ops[i].stateful) for region in graph.regions} - {frozenset()}
 
 
@@ -60,7 +59,7 @@ def _runs(graph: RowGraph) -> list[tuple[int, ...]]:
 
 
 def _task(graph: RowGraph, node: Kept | int) -> Task:
-    """The task of a builtin operator or, by key, of a row operator."""
+    """Return the task of a builtin operator, or of a row operator by key."""
     if isinstance(node, Kept):
         return Task(node.inputs, node.outputs)
     op = graph.ops[node]
@@ -78,7 +77,7 @@ def _nodes(graph: RowGraph, order: Sequence[Kept | int]) -> Iterator[Node]:
 
 
 def _bound(graph: Graph, nodes: Sequence[Kept | int]) -> Iterator[tuple[int, int]]:
-    """Builtin operators that see what others did through no tensor of the plan: variables, and resources."""
+    """Yield pairs of builtin operators that depend on each other without a tensor: through variables and resources."""
     ops = {op.index: op for op in graph.ops}
     place = {node.op: number for number, node in enumerate(nodes) if isinstance(node, Kept)}
     yield from ((place[a], place[b]) for a, b in state_order(graph, place))

@@ -1,4 +1,4 @@
-"""What is to be scheduled, and what an order of it costs."""
+"""Scheduling problems, and the cost of an order."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from tflm_memopt.model.graph import TensorId
 
 @dataclass(frozen=True, slots=True)
 class Task:
-    """An operator: all its tensors are alive while it runs."""
+    """An operator, all of whose tensors are live while it runs."""
 
     inputs: tuple[TensorId, ...]
     outputs: tuple[TensorId, ...]
@@ -19,16 +19,16 @@ class Task:
 
 @dataclass(frozen=True)
 class OrderProblem:
-    """Tasks in an order in which they can run. A tensor that no task makes is alive from the start."""
+    """Tasks in a possible order. A tensor without a producing task is live from the start."""
 
     nbytes: Mapping[TensorId, int]
     tasks: tuple[Task, ...]
     outputs: frozenset[TensorId] = frozenset()
-    """Tensors that stay alive to the end."""
+    """Tensors that stay live to the end."""
     after: tuple[tuple[int, int], ...] = ()
-    """Pairs of tasks, the first of which must run first, beyond what tensors say."""
+    """Pairs of tasks whose first must run first, in addition to tensor dependencies."""
     across: int = 0
-    """Bytes that are alive throughout."""
+    """Bytes that are live throughout."""
 
     @cached_property
     def readers(self) -> Mapping[TensorId, tuple[int, ...]]:
@@ -41,12 +41,12 @@ class OrderProblem:
 
     @cached_property
     def made(self) -> Mapping[TensorId, int]:
-        """The task that makes a tensor."""
+        """The task that makes each tensor."""
         return {t: i for i, task in enumerate(self.tasks) for t in task.outputs}
 
     @cached_property
     def _direct(self) -> Sequence[Sequence[int]]:
-        """Per task: those that must run before it because of a tensor or of `after`."""
+        """For each task its direct predecessors, by tensors or by `after`."""
         direct: list[list[int]] = [[self.made[t] for t in task.inputs if t in self.made] for task in self.tasks]
         for first, second in self.after:
             direct[second].append(first)
@@ -54,7 +54,7 @@ class OrderProblem:
 
     @cached_property
     def before(self) -> tuple[int, ...]:
-        """Per task: all tasks that must run before it, as a set of bits."""
+        """For each task all its predecessors, as a bit set."""
         closure: list[int] = []
         for tasks in self._direct:
             known = 0
@@ -65,7 +65,7 @@ class OrderProblem:
 
     @cached_property
     def behind(self) -> tuple[int, ...]:
-        """Per task: all tasks that must run after it, as a set of bits."""
+        """For each task all its successors, as a bit set."""
         closure = [0] * len(self.tasks)
         for i in reversed(range(len(self.tasks))):
             for j in self._direct[i]:
@@ -74,16 +74,16 @@ class OrderProblem:
 
     @cached_property
     def given(self) -> tuple[TensorId, ...]:
-        """Tensors that are alive from the start and read here."""
+        """Tensors that are live from the start and read here."""
         return tuple(t for t in self.readers if t not in self.made)
 
     def freed_by(self, task: Task) -> Iterable[TensorId]:
-        """Tensors that may die with a task."""
+        """Return the tensors that may be freed after a task."""
         unread = (t for t in task.outputs if t not in self.readers)
         return (t for t in dict.fromkeys((*task.inputs, *unread)) if t not in self.outputs)
 
     def parts(self, pieces: Sequence[Sequence[int]]) -> Iterator[OrderProblem]:
-        """The problem of each piece: the tasks of all pieces before it have run, those of all pieces after it have not.
+        """Yield the problem of each piece: earlier pieces are done, later ones are not.
 
         The pieces cover all tasks.
         """
@@ -114,7 +114,7 @@ class OrderProblem:
 
 
 def peak(problem: OrderProblem, order: Iterable[int]) -> int:
-    """Bytes alive at the worst step of an order."""
+    """Return the maximum of the live bytes of an order."""
     waiting = {t: len(readers) for t, readers in problem.readers.items()}
     alive = problem.across + sum(problem.nbytes[t] for t in problem.given)
     worst = 0
@@ -129,7 +129,7 @@ def peak(problem: OrderProblem, order: Iterable[int]) -> int:
 
 
 def lower_bound(problem: OrderProblem) -> int:
-    """What some task finds alive in every order: its own tensors, those on every way around it."""
+    """Return a lower bound of the peak: what some task finds live in every order."""
     after = problem.behind
     tensors = {*problem.given, *problem.made}
     readers = {t: sum(1 << i for i in problem.readers.get(t, ())) for t in tensors}
@@ -146,7 +146,7 @@ def lower_bound(problem: OrderProblem) -> int:
 
 
 def bits(tasks: int) -> Iterator[int]:
-    """The tasks of a set, lowest first."""
+    """Yield the tasks of a set, lowest first."""
     while tasks:
         lowest = tasks & -tasks
         yield lowest.bit_length() - 1

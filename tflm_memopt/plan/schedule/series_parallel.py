@@ -1,10 +1,10 @@
-"""Schedules of series-parallel graphs, optimal in polynomial time.
+"""Optimal schedules of series-parallel graphs in polynomial time.
 
-Each task changes the bytes that are alive by a fixed amount (the cumulative weight model of Kayaaslan, Lambert,
-Marchal and Ucar, Scheduling series-parallel task graphs to minimize peak memory, 2018): up by its outputs, down by the
-inputs that it is the one to free. A sequence of tasks falls into hill-valley segments (Liu, An application of
-generalized tree pebbling to sparse matrix factorization, 1987), and sequences side by side are merged segment by
-segment: first those that free memory, lowest hill first; then those that take it, in the mirror image of that order.
+Each task changes the live bytes by a fixed amount (the cumulative weight model of Kayaaslan, Lambert, Marchal and Ucar,
+Scheduling series-parallel task graphs to minimize peak memory, 2018): up by its outputs, down by the inputs that it
+frees. A sequence of tasks is divided into hill-valley segments (Liu, An application of generalized tree pebbling to
+sparse matrix factorization, 1987), and parallel sequences are merged segment by segment: first segments that free
+memory, lowest hill first, then those that take it, in the mirrored order.
 """
 
 from __future__ import annotations
@@ -15,12 +15,14 @@ from dataclasses import dataclass
 from tflm_memopt.plan.schedule.problem import OrderProblem, bits
 
 Share = Callable[[int, int, int], int]
-"""(bytes of a tensor, its readers, number of the reader) -> bytes of it that the reader frees; all of them in sum."""
+"""(bytes of a tensor, number of its readers, number of the reader) -> bytes that the reader frees; the sum is all
+bytes.
+"""
 
 
 @dataclass(frozen=True, slots=True)
 class InSeries:
-    """One part after the other."""
+    """Parts that run one after the other."""
 
     parts: tuple[Tree, ...]
 
@@ -34,7 +36,7 @@ class InParallel:
 
 @dataclass(frozen=True, slots=True)
 class Prime:
-    """Tasks that are neither, by index, in an order in which they can run."""
+    """Tasks that are neither, by index, in a possible order."""
 
     tasks: tuple[int, ...]
 
@@ -45,7 +47,7 @@ Tree = InSeries | InParallel | Prime | int
 
 @dataclass(frozen=True, slots=True)
 class HillValley:
-    """An order, and a peak below which no order goes; 0 where the graph is not series-parallel."""
+    """An order, and a lower bound of any order's peak; 0 if the graph is not series-parallel."""
 
     order: tuple[int, ...]
     lower_bound: int
@@ -53,7 +55,7 @@ class HillValley:
 
 @dataclass(frozen=True, slots=True)
 class Segment:
-    """Consecutive tasks: bytes at the worst moment and at the end, relative to the start."""
+    """Consecutive tasks with their peak and final bytes, relative to the start."""
 
     hill: int
     net: int
@@ -61,7 +63,7 @@ class Segment:
 
     @property
     def rank(self) -> tuple[int, int]:
-        """Segments of different sequences run in this order."""
+        """Sort key: segments of parallel sequences run in this order."""
         return (0, self.hill) if self.net <= 0 else (1, self.net - self.hill)
 
     def then(self, other: Segment) -> Segment:
@@ -69,7 +71,7 @@ class Segment:
 
 
 def decompose(problem: OrderProblem) -> Tree:
-    """How the tasks' order is composed."""
+    """Decompose the task order into a tree."""
     related = _related(problem)
 
     def tree(tasks: int) -> Tree:
@@ -87,13 +89,13 @@ def decompose(problem: OrderProblem) -> Tree:
 
 
 def in_series(problem: OrderProblem) -> Iterator[tuple[int, ...]]:
-    """Groups of tasks such that each must be done before the next: they can be scheduled alone."""
+    """Yield sets of tasks that must run one after the other and can be scheduled alone."""
     for part in _in_series((1 << len(problem.tasks)) - 1, _related(problem)):
         yield tuple(bits(part))
 
 
 def hill_valley(problem: OrderProblem, tree: Tree, share: Share, *, merged: bool = True) -> HillValley:
-    """The optimal order of a series-parallel tree when each reader of a tensor frees a fixed share of it.
+    """Return the optimal order of a series-parallel tree if each reader of a tensor frees a fixed share of it.
 
     Without `merged`, branches are not interleaved. Tasks that are not series-parallel keep their order.
     """
@@ -131,7 +133,7 @@ def hill_valley(problem: OrderProblem, tree: Tree, share: Share, *, merged: bool
 
 
 def _canonical(sequence: Iterable[Segment]) -> list[Segment]:
-    """The hill-valley segments of a sequence: none is better run before the one in front of it."""
+    """Return the hill-valley segments of a sequence: running a segment before its predecessor is never better."""
     result: list[Segment] = []
     for segment in sequence:
         while result and result[-1].rank > segment.rank:
@@ -148,12 +150,12 @@ def _joined(segments: Sequence[Segment]) -> Segment:
 
 
 def _related(problem: OrderProblem) -> list[int]:
-    """Per task: those that must run before or after it."""
+    """For each task, return the tasks that must run before or after it."""
     return [before | behind for before, behind in zip(problem.before, problem.behind, strict=True)]
 
 
 def _components(tasks: int, linked: Sequence[int]) -> Iterator[int]:
-    """Connected components, by their lowest task."""
+    """Yield connected components by their lowest task."""
     while tasks:
         found, fresh = 0, tasks & -tasks
         while fresh:
@@ -167,6 +169,6 @@ def _components(tasks: int, linked: Sequence[int]) -> Iterator[int]:
 
 
 def _in_series(tasks: int, related: Sequence[int]) -> Iterator[int]:
-    """Components of those that could run in either order; the tasks' own order says which comes first."""
+    """Yield the components of tasks that could run in either order, in the order of the tasks."""
     either = [tasks & ~(related[i] | 1 << i) for i in range(len(related))]
     return _components(tasks, either)

@@ -1,1 +1,1 @@
-"""How regions are cut into blocks: candidates, their costs, and the frontier of cuts."""
+"""Cuts regions into groups: candidates, their costs, and the frontier of cuts."""

@@ -1,7 +1,7 @@
-"""Candidate blocks of a region, and what each costs.
+"""Candidate groups of a region and their costs.
 
-A block is an interval of the region's schedule. Which tensors cross its border depends on the interval alone, so that
-its cost is independent of how the rest of the region is cut: that is what makes the search in cuts.py exact.
+A group is an interval of the region's schedule. The tensors that cross its border depend only on the interval, so its
+cost does not depend on how the rest of the region is cut, which makes the search in cuts.py exact.
 """
 
 from __future__ import annotations
@@ -34,44 +34,44 @@ from tflm_memopt.plan.walk import Ints
 from tflm_memopt.rowgraph.graph import MAX_IO, InputSource
 
 UNLIMITED = 1 << 62
-"""More bytes, or multiplications, than any plan takes."""
+"""More bytes or multiply-accumulates than any plan takes."""
 MAX_KERNEL_H = 64
-"""Rows of a window that a kernel takes at once: TMO_MAX_KERNEL_H."""
+"""Limit of the window rows that a kernel takes at once: TMO_MAX_KERNEL_H."""
 COUNTER_BYTES = 2
 TILED_COUNTER_BYTES = 8
-"""Strip, group, tile, row."""
+"""Bytes of the counters of stripe, channel group, tile and row."""
 MAX_PERMUTED = 3
-"""Operands of which all orders of demand are tried."""
+"""Number of operands up to which all orders of demand are tried."""
 MAX_ORDERS = 8
-"""Combinations of operand orders that are followed per block end; the best by ring bytes so far."""
+"""Limit of the operand order combinations followed per group end; the best by buffer bytes so far are kept."""
 
 GROWN_SECONDS, ENTRY_SECONDS = 2e-4, 4e-7
-"""Work (effort.py) to put an operator in front of a block, and for each entry of the trace then."""
+"""Work (effort.py) to prepend an operator to a group, and for each entry of the resulting trace."""
 MAX_OPERATORS = 48
-"""Operators of a row block at most, unless a streamed input needs more of them to pass by."""
+"""Limit of the operators of a row-wise group, unless a streamed input needs more."""
 
 
 @dataclass(frozen=True)
 class Chain:
-    """The operators of one region in schedule order, and what the world outside wants of their tensors."""
+    """The operators of one region in schedule order, and the outside uses of their tensors."""
 
     keys: tuple[int, ...]
     ops: tuple[RowOp, ...]
     outside: frozenset[TensorId]
-    """Tensors that are read after the region, or are outputs of the model."""
+    """Tensors that are read after the region or are outputs of the model."""
     across: int
-    """Bytes of tensors that live through the region untouched."""
+    """Bytes of tensors that live through the region."""
     frame: InputSource | None = None
-    """The model's input, where it is not in the arena as a whole and this region reads it."""
+    """The streamed or external input, if this region reads it."""
     beside: frozenset[TensorId] = frozenset()
-    """Tensors that take nothing of the arena: states, what stands for one that was kept, and for rows that cross."""
+    """Tensors outside the arena: states, kept tensors, and rows on links."""
 
     def last_read(self) -> Mapping[TensorId, int]:
-        """Position of the last reader in the region; len(ops) for tensors wanted outside."""
+        """Return the position of each tensor's last reader in the region, or len(ops) if it is used outside."""
         return self._last_read
 
     def rows(self) -> Mapping[TensorId, int]:
-        """Bytes of every tensor of the region; the frame is none."""
+        """Return the bytes of every tensor of the region; the streamed or external input counts as 0."""
         return self._rows
 
     @cached_property
@@ -88,19 +88,21 @@ class Chain:
         return {t: nbytes for t, nbytes in sizes.items() if t not in self.beside}
 
     def can_cut(self, first: int, last: int) -> bool:
-        """Whether operators [first, last) may be a block: a streamed input passes by once, during the first block, and
-        rows that cross keep their order.
+        """Return whether operators [first, last) may be a group.
+
+        A streamed input is only available in the first group, and exchanged rows keep their order.
         """
         return (first >= self.streamed or (first == 0 and last >= self.streamed)) and self._in_order(first, last)
 
     def rules_out(self, first: int, last: int) -> bool:
-        """Whether neither operators [first, last) nor more in front of them may be a block."""
+        """Return whether neither operators [first, last) nor more operators before them can be a group."""
         return last < self.streamed or not self._in_order(first, last)
 
     def _in_order(self, first: int, last: int) -> bool:
-        """Whether a block exchanges rows in an order that all devices know: one tensor with each of them in each
-        direction, and nothing that may answer to what it sends, for which it would wait before it sends it. Where it
-        does not, no longer one does.
+        """Return whether a group exchanges rows in an order that all devices know.
+
+        It may exchange one tensor with each device in each direction, and nothing that may be an answer to what it
+        sends, since it would wait for it before sending. If a group violates this, so do all longer ones.
         """
         at = self._crossing_at
         seen = self._crossing[bisect_left(at, first) : bisect_left(at, last)]
@@ -120,7 +122,7 @@ class Chain:
 
     @cached_property
     def streamed(self) -> int:
-        """Position behind the last reader of a streamed input; 0: there is none."""
+        """Position after the last reader of a streamed input, or 0 without one."""
         frame = self.frame
         pushed = frame is not None and frame.pushed > 0
         readers = [i for i, op in enumerate(self.ops) if pushed and frame and frame.tensor in op.inputs]
@@ -128,12 +130,12 @@ class Chain:
 
     @cached_property
     def macs(self) -> Sequence[int]:
-        """At each position: multiply-accumulates of the operators before it."""
+        """At each position the multiply-accumulates of the operators before it."""
         return (0, *itertools.accumulate(op.macs for op in self.ops))
 
     @cached_property
     def members(self) -> Sequence[tuple[Member, ...]]:
-        """At each position: the operator as a member of a row block, once for each order of its operands."""
+        """At each position the operator as a member of a row-wise group, once for each order of its operands."""
         return [
             tuple(Member(key, op, order, iterative=_iterative_pays(op)) for order in _orders(op))
             for key, op in zip(self.keys, self.ops, strict=True)
@@ -141,7 +143,7 @@ class Chain:
 
     @cached_property
     def alive(self) -> Sequence[frozenset[TensorId]]:
-        """At each position: tensors made before it and read there or later."""
+        """At each position the tensors written before it and read there or later."""
         last_read = self.last_read()
         now = {t for t in self.rows() if t in last_read}.difference(op.output for op in self.ops)
         steps = []
@@ -153,46 +155,44 @@ class Chain:
 
     @cached_property
     def least(self) -> int:
-        """Bytes that no way to cut it goes below: those of whole tensors before it starts or when it ends, and the
-        counter of one operator.
-        """
+        """Lower bound of the bytes of any cut: whole tensors at the start or end, and one operator's counter."""
         before, behind = (sum(self.rows()[t] for t in self.alive[i]) for i in (0, -1))
         return self.across + max(before, behind) + COUNTER_BYTES
 
     @cached_property
     def alive_in_order(self) -> Sequence[list[TensorId]]:
-        """Tensors that are alive at each position, in the order of their numbers."""
+        """At each position the live tensors, sorted by number."""
         return [sorted(tensors) for tensors in self.alive]
 
 
 @dataclass(frozen=True, slots=True)
 class Candidate:
-    """Operators [first, last) of the chain as one block."""
+    """Operators [first, last) of the chain as one group."""
 
     first: int
     last: int
     nbytes: int
-    """Arena at its worst moment, tensors that merely live through it included: a lower bound of any layout."""
+    """Peak arena bytes, including tensors that only live through the group: a lower bound of any layout."""
     macs: int
     stages: tuple[Stage, ...]
     strips: int = 0
-    """0: row by row."""
+    """Number of stripes, or 0 if the group runs row by row."""
     turned: bool = False
-    """`nbytes` are those of its turned form (plan/search/turn.py), which the layout may choose."""
+    """`nbytes` applies to its reversed form (plan/search/turn.py), which the layout may choose."""
 
     @property
     def geometry(self) -> Candidate:
-        """The same block, whatever is known of its bytes."""
+        """The same group without its bytes."""
         return replace(self, nbytes=0, turned=False)
 
 
 @dataclass(frozen=True, slots=True)
 class TracedBlock:
-    """A block's firings, and what has to be kept inside."""
+    """A group's trace and its rolling buffers."""
 
     trace: Trace
     rings: Mapping[TensorId, Ring]
-    """Rings of the inner tensors."""
+    """Rolling buffers of the inner tensors."""
 
     def contents(
         self, at_border: BlockBorder, sizes: Mapping[TensorId, int], frame: InputSource | None = None
@@ -205,14 +205,14 @@ class TracedBlock:
 
 @dataclass(frozen=True, slots=True)
 class Growing(TracedBlock):
-    """A row block that is being extended towards the front."""
+    """A row-wise group that is being extended towards the front."""
 
     alive: Ints
-    """At each firing and at the end: bytes in what the block has inside and in what it leaves behind."""
+    """At each firing and at the end: live bytes inside the group and of its outputs."""
     gaps: Ints
-    """The same just before each of them: what a firing that is put there finds."""
+    """Live bytes just before each firing, which a firing inserted there finds."""
     macs: int = 0
-    """Multiply-accumulates of the firings that happen."""
+    """Multiply-accumulates of the firings."""
 
 
 def border(
@@ -227,7 +227,9 @@ def border(
 
 
 def seed(chain: Chain, last: int, last_read: Mapping[TensorId, int]) -> Growing:
-    """The empty block before `last`: an operator whose output is wanted later becomes a sink once it is prepended."""
+    """Return the empty group before `last`. An operator whose output is used later becomes a sink when it
+    is prepended.
+    """
     sinks = [(op.output, op.writes.h) for op in reversed(chain.ops[:last]) if last_read.get(op.output, -1) >= last]
     nothing = np.zeros(1, dtype=np.int64)
     return Growing(start(sinks), {}, nothing, nothing)
@@ -236,13 +238,13 @@ def seed(chain: Chain, last: int, last_read: Mapping[TensorId, int]) -> Growing:
 def grow(
     block: Growing, forms: Sequence[Member], *, is_sink: bool, frame: InputSource | None = None
 ) -> Iterator[Growing]:
-    """The block with an operator put in front: one result for each of its forms (Chain.members); none when it cannot
-    be fused.
+    """Yield the group with an operator prepended, for each of its forms (Chain.members); nothing if it
+    cannot be fused.
     """
     writes = forms[0].op.writes
     for reader, k in block.trace.readers(forms[0].op.output):
         if (reader.op.reads[k].h, reader.op.reads[k].row_bytes) != (writes.h, writes.row_bytes):
-            return  # the reader sees other rows: the tensor must be whole
+            return  # the reader sees other rows, so the tensor must be whole
     for member in forms:
         trace = prepend(block.trace, member)
         ring = None if is_sink else ring_of(trace, member)
@@ -250,9 +252,9 @@ def grow(
 
 
 def _orders(op: RowOp) -> Iterator[tuple[int, ...]]:
-    """In which order to try to demand operands: all of few, of many one after the other, forwards or backwards.
+    """Yield orders of demand for operands: all orders of a few operands, forward and reverse order of many.
 
-    One that is repeated has to be complete before anything else happens: it comes first.
+    A broadcast operand must be complete first, so it comes first.
     """
     n = len(op.inputs)
     if op.updates:
@@ -266,7 +268,7 @@ def _orders(op: RowOp) -> Iterator[tuple[int, ...]]:
 
 
 def _with(block: Growing, trace: Trace, member: Member, ring: Ring | None, frame: InputSource | None) -> Growing:
-    """The extended block: the new firings find what lay in the gaps of the old; the new buffers come on top."""
+    """Return the extended group. New firings find what was in the gaps of the old one, and new buffers are added."""
     is_old = np.ones(len(trace.end), dtype=np.bool_)
     is_old[trace.order(member.key)] = False
     gaps = block.gaps[is_old.cumsum() - is_old]
@@ -279,7 +281,9 @@ def _with(block: Growing, trace: Trace, member: Member, ring: Ring | None, frame
 
 
 def _iterative_pays(op: RowOp) -> bool:
-    """Sums instead of a whole input (msf-CNN, section 7): when they are smaller than the rows they save, or must be."""
+    """Return whether sums replace a whole input (msf-CNN, section 7): if they are smaller than the saved rows, or
+    required.
+    """
     if not op.reducible:
         return False
     saved = (op.reads[0].h - 1) * op.reads[0].row_bytes
@@ -287,7 +291,9 @@ def _iterative_pays(op: RowOp) -> bool:
 
 
 def settle(block: Growing, frame: InputSource | None = None) -> Growing:
-    """Operators that sum up a tensor from outside the block read it whole: it is there anyway, and sums cost bytes."""
+    """Let operators that sum up a tensor from outside the group read it whole, which exists anyway, to
+    save their sums.
+    """
     summing = [m for m in block.trace.members if m.iterative]
     piecemeal = {m.op.output for m in block.trace.members if summing} | ({frame.tensor} if frame else set())
     for m in summing:
@@ -297,7 +303,7 @@ def settle(block: Growing, frame: InputSource | None = None) -> Growing:
 
 
 def _read_whole(block: Growing, member: Member) -> Growing:
-    """The block with an operator's firings, which follow each other, made one, the last. It keeps no sums."""
+    """Merge an operator's consecutive firings into the last one, which needs no sums."""
     trace, last, whole = block.trace, member.firings - 1, replace(member, iterative=False)
     mine = trace.op == member.key
     dropped = mine & (trace.firing != last)
@@ -325,11 +331,12 @@ def candidates(
     length: int = MAX_OPERATORS,
     meter: Meter | None = None,
 ) -> Iterator[Candidate]:
-    """All blocks that end before position `last` and need at most `limit` bytes, shortest first, best operand orders.
+    """Yield the groups that end before position `last` and need at most `limit` bytes, shortest first, in the best
+    orders.
 
-    `orders`: how many combinations of operand orders are followed. `length`: operators of a block, at the most, unless
-    a streamed input needs more of them to pass by. What a block keeps inside never shrinks when it is extended, which
-    ends the search early. `meter`: what it may cost; the shortest that may be a block is looked at in any case.
+    orders: number of operand order combinations to follow. length: limit of the operators, unless a streamed input
+    needs more. A group's inner bytes never shrink when it is extended, which ends the search early. meter: budget; the
+    shortest possible group is always considered.
     """
     meter = meter or Meter()
     last_read, sizes, cuttable = chain.last_read(), chain.rows(), False
@@ -353,7 +360,7 @@ def candidates(
         read = {t for op in chain.ops[first:last] for t in op.inputs}
         framed = chain.frame is not None and chain.frame.tensor in read
         if len(read.intersection(at_border.dying + at_border.through)) + len(at_border.born) + framed > MAX_IO:
-            continue  # it may have to become a custom operator of its own
+            continue  # it may have to become its own custom operator
         cuttable = True
         through = chain.across + sum(sizes[t] for t in at_border.through)
         least, best = limit + 1, None
@@ -372,9 +379,9 @@ def worst_bytes(
     frame: InputSource | None = None,
     enough: int = UNLIMITED,
 ) -> int:
-    """Bytes of a settled block at its worst moment, without whole tensors that only live through it.
+    """Return the peak bytes of a settled group, without whole tensors that only live through it.
 
-    No layout of it can be lower. enough: from here on any figure is as good as another.
+    No layout can be lower. enough: all figures from here on are equivalent.
     """
     alive = sum((c.top - c.bottom for c in frame_contents(block.trace, frame)), block.alive)
     for t in at_border.dying:
@@ -385,7 +392,7 @@ def worst_bytes(
 
 
 def rebuild(chain: Chain, candidate: Candidate) -> TracedBlock:
-    """The trace and rings of a candidate: they are not kept for all candidates."""
+    """Return the trace and rolling buffers of a candidate, which are not stored for all candidates."""
     last_read = chain.last_read()
     members = [
         Member(stage.op, chain.ops[i], stage.operands, stage.iterative, stage.walk, candidate.strips)
@@ -394,13 +401,13 @@ def rebuild(chain: Chain, candidate: Candidate) -> TracedBlock:
     sinks = [m.key for m in reversed(members) if last_read.get(m.op.output, -1) >= candidate.last]
     trace = traced(members, sinks)
     inner = [m for m in members if m.key not in sinks]
-    in_order = inner if candidate.strips else reversed(inner)  # a plan lists its buffers so
+    in_order = inner if candidate.strips else reversed(inner)  # the order of buffers in a plan
     rings = {m.op.output: ring_of(trace, m) for m in in_order}
     return TracedBlock(trace, {t: ring for t, ring in rings.items() if ring.nbytes})
 
 
 def tiled_bytes(chain: Chain, candidate: Candidate) -> int:
-    """Bytes of arena at a tiled block's worst moment, exactly."""
+    """Return the exact peak arena bytes of a tiled group."""
     sizes = chain.rows()
     at_border = border(chain, candidate.first, candidate.last, sizes, chain.last_read())
     through = chain.across + sum(sizes[t] for t in at_border.through)
@@ -412,7 +419,7 @@ def stages(trace: Trace) -> tuple[Stage, ...]:
 
 
 def executed_macs(trace: Trace) -> int:
-    """Multiply-accumulates of the firings that happen: pixels that nobody reads do not count, overlaps count twice."""
+    """Return the multiply-accumulates of the firings: unused pixels do not count, and overlaps count twice."""
     return sum(_macs(trace, m) for m in trace.members)
 
 

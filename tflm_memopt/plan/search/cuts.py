@@ -1,16 +1,16 @@
-"""How to cut a region's schedule into blocks: exact Pareto label setting.
+"""Cuts a region's schedule into groups by exact Pareto label setting.
 
-A label at position p says how the operators before p are cut: the bytes of the worst block so far and the
-multiply-accumulates. A block's cost does not depend on the other blocks (blocks.py), so a label that is no better in
-either is dropped without loss: msf-CNN's problems P1 and P2 (section 5) on the shortest-path graph of its Figure 4,
-with bytes combined by max. Candidates are row blocks (blocks.py) and tiled blocks (tiles_search.py).
+A label at position p describes a cut of the operators before p: the bytes of the worst group so far and the
+multiply-accumulates. A group's cost does not depend on the other groups (blocks.py), so a label that is no better in
+either figure is dropped without loss. These are msf-CNN's problems P1 and P2 (section 5) on the shortest-path graph of
+its Figure 4, with bytes combined by max. Candidates are row-wise groups (blocks.py) and tiled groups (tiles_search.py).
 
-Long blocks, and the orders in which operators demand their operands, matter where a partition binds: there, all are
-tried. Elsewhere short blocks are, in one order.
+Long groups and orders of operands matter where a partition is tightest, so all are tried there. Elsewhere short groups
+are tried in one order.
 
-A candidate's bytes are those alive at its worst moment; its buffers have fixed addresses and may need more. That is
-found out by placing them, which costs time, so only the blocks of the partition of choice are placed; their costs are
-corrected and the labels set again, until it consists of placed blocks.
+A candidate's bytes are its peak live bytes; with fixed buffer addresses it may need more. Placing the buffers shows how
+much, but takes time, so only the groups of the chosen partition are placed. Their costs are corrected and the labels
+set again, until the partition consists of placed groups.
 """
 
 from __future__ import annotations
@@ -29,20 +29,23 @@ from tflm_memopt.plan.search.tiles_any import walked
 from tflm_memopt.plan.search.tiles_plan import Settings
 
 SHORT = 16
-"""Operators of a row block that is tried everywhere, at the most."""
+"""Limit of the operators of row-wise groups that are tried everywhere."""
 SLACK = 16
-"""Blocks in all orders are looked for up to a limit that is higher by this part."""
+"""Groups in all orders are searched up to a limit that is higher by 1 / SLACK."""
 FRONT_SECONDS = 1e-5
-"""Work (effort.py) to look at a block when labels are set."""
+"""Work (effort.py) to consider a group when labels are set."""
 Place = Callable[[Candidate, int, bool], int]
-"""Bytes that a block needs once its buffers have addresses; any figure up to the second argument is good enough. The
-third: by the heuristic alone, which is quick and may say too much."""
+"""Function that returns the bytes of a group with placed buffers. Any figure up to the second argument is good enough.
+With the third argument only the quick heuristic is used, which may overestimate.
+"""
 Turn = Callable[[Candidate, int], Candidate | None]
-"""The block with the bytes of its turned form (turn.py); None where that needs as many as the second argument."""
+"""Function that returns the group with the bytes of its reversed form (turn.py), or None unless they are below the
+second argument.
+"""
 
 
 def never(_block: Candidate, _limit: int) -> None:
-    """No block may be turned."""
+    """Turn function that reverses no group."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,8 +55,8 @@ class CutLabel:
     nbytes: int
     macs: int
     spread: tuple[int, ...] = ()
-    """Breaks ties: the sum of the bytes of all blocks, which few blocks keep low; or the bytes of each, the most first,
-    so that those are low that are not the worst either.
+    """Breaks ties: the sum of the bytes of all groups, which prefers few groups; or the sorted bytes of all groups,
+    which also minimises groups other than the worst.
     """
     last: Candidate | None = field(default=None, compare=False)
     before: CutLabel | None = field(default=None, compare=False)
@@ -67,14 +70,14 @@ class CutLabel:
 
 
 class RowBlocks:
-    """The row blocks of one chain, by the position at which they end: at first the short ones, in one order each."""
+    """The row-wise groups of one chain by their end; initially short groups in one order each."""
 
     def __init__(self, chain: Chain, meter: Meter | None = None) -> None:
-        """`meter`: what it may cost to find them."""
+        """meter: budget for finding them."""
         self.chain, self._meter = chain, meter or Meter()
         count = len(chain.ops)
         ends = range(1, count + 1)
-        # no partition that is better than the one into single operators has a block that needs more
+        # no partition that is better than single operators has a group that needs more
         shortest = {last: next(candidates(chain, last, UNLIMITED, 1, meter=self._meter), None) for last in ends}
         limit = max((block.nbytes for block in shortest.values() if block), default=0)
         self.by_end = {
@@ -84,17 +87,17 @@ class RowBlocks:
             for last in ends
         }
         self._limit = {last: 0 if last > SHORT or self._has_orders(last) else limit for last in ends}
-        """Per end: all blocks of at most so many bytes are known, in their best order."""
+        """For each end, the limit up to which all groups are known in their best order."""
 
     def in_all_orders(self, last: int, limit: int, waiting: int = 1) -> tuple[Candidate, ...]:
-        """The blocks that end there and need at most so many bytes, and some others. `waiting`: ends to come, this one
-        included.
+        """Return the groups that end at `last` and need at most `limit` bytes, and possibly others. waiting: remaining
+        ends.
         """
         if limit > self._limit[last]:
             if not self._meter.allows(SearchPart.ROW_BLOCKS):
                 return self.by_end[last]
             orders = MAX_ORDERS if self._has_orders(last) else 1
-            limit += limit // SLACK  # as bytes become true they rise, a little at a time
+            limit += limit // SLACK  # corrected bytes rise slightly at a time
             found = tuple(candidates(self.chain, last, limit, orders, meter=self._meter.fair(waiting)))
             self.by_end[last] = tuple(dict.fromkeys((*self.by_end[last], *found)))
             self._limit[last] = limit
@@ -105,7 +108,7 @@ class RowBlocks:
 
 
 class Cuts:
-    """All ways to cut one chain that are worth a thought. Grows wiser: blocks that were placed have true costs."""
+    """All promising cuts of one chain. Groups that were placed get their true costs."""
 
     def __init__(
         self,
@@ -118,9 +121,9 @@ class Cuts:
         low: bool = False,
         like: Cuts | None = None,
     ) -> None:
-        """`settings`: of tiled blocks; None: row blocks only. `meter`: what it may cost to find blocks. `low`: few
-        bytes in every block, where the worst one leaves a choice; else few blocks. `like`: ways to cut the same chain.
-        Where they compute nothing twice, and nothing leads below them, no other tiled blocks are looked for.
+        """settings: of tiled groups, or None for row-wise groups only. meter: budget for finding groups. low: prefer
+        few bytes in every group to few groups, where the worst leaves a choice. like: cuts of the same chain; if
+        these recompute nothing and are optimal, no other tiled groups are searched.
         """
         self.chain, self._rows, self._place, self._settings = rows.chain, rows, place, settings
         self._turn, self._meter, self._low = turn, meter or Meter(), low
@@ -137,15 +140,15 @@ class Cuts:
         several = {last: [c for c in self._tiled.get(last, ()) if last - c.first > 1] for last in rows.by_end}
         self._table = {last: (*found, *several[last]) for last, found in rows.by_end.items()}
         self.known = sum(map(len, self._table.values()))
-        """Number of blocks."""
+        """Number of groups."""
         self._front: Sequence[CutLabel] | None = None
-        """The front of the blocks in the table, where that has not changed since."""
+        """Front of the groups in the table, or None if they have changed."""
         self._placed: set[Candidate] = set()
         self._hasty: list[tuple[Candidate, Candidate]] = []
-        """Blocks that only the heuristic has placed, before and after."""
+        """Groups placed by the heuristic only, before and after."""
 
     def _tiled_blocks(self, like: Cuts | None) -> Mapping[int, Sequence[Candidate]]:
-        """Tiled blocks by the position at which they end."""
+        """Return tiled groups by their end."""
         if self._settings is None:
             return {}
         if like and like._settings == self._settings.once and like._is_least():
@@ -153,19 +156,18 @@ class Cuts:
         return tiled_candidates(self.chain, self._settings, self._placed_bytes(self._rough), self._meter)
 
     def _is_least(self) -> bool:
-        """Whether the best partition, once its blocks have addresses, needs what any other one needs at least."""
+        """Return whether the best partition with placed groups reaches the lower bound of all partitions."""
         best, least = self.front()[0], self.chain.least
         return best.nbytes <= least and self._placed_bytes(best) <= least
 
     def _placed_bytes(self, label: CutLabel) -> int:
-        """Bytes of a partition once its blocks have addresses."""
+        """Return the bytes of a partition with placed groups."""
         return max(self._place(block, label.nbytes, False) for block in label.blocks())
 
     def refine(self, limit: int) -> bool:
-        """Learns longer blocks, in more orders, and turned ones, where those of fewer bytes that compute nothing twice
-        lead no further.
+        """Search longer groups, more orders and reversed groups if cheaper ones without recomputation can be extended.
 
-        Only such blocks can be in a partition of fewer bytes. False when there are none.
+        Only such groups can be in a partition with fewer bytes. Returns False if there are none.
         """
         reached = {0}
         for last, blocks in self._table.items():
@@ -182,9 +184,9 @@ class Cuts:
         return block.macs <= sum(op.macs for op in self.chain.ops[block.first : block.last])
 
     def _better(self, last: int, limit: int, waiting: int) -> tuple[Candidate, ...]:
-        """Blocks that end there and need fewer bytes than any known one of the same operators.
+        """Return groups that end there and need fewer bytes than all known ones of the same operators.
 
-        `waiting`: ends that are still to be looked at.
+        waiting: remaining ends.
         """
         known = {c.first: c.nbytes for c in sorted(self._table[last], key=lambda c: -c.nbytes) if not c.strips}
         blocks = (c for c in self._rows.in_all_orders(last, limit - 1, waiting) if c not in self._placed)
@@ -192,7 +194,7 @@ class Cuts:
         return (*better, *self._turned(last, limit))
 
     def _turned(self, last: int, limit: int) -> Iterator[Candidate]:
-        """For each length, the best block that needs fewer bytes when it is turned, and more as it is."""
+        """Yield, for each length, the best group that needs fewer bytes in reverse."""
         tried: set[int] = {c.first for c in self._table[last] if c.nbytes < limit}
         for block in sorted(self._table[last], key=lambda c: (c.nbytes, c.macs)):
             if block.first not in tried and (found := self._turn(block, limit)) and found not in self._placed:
@@ -200,7 +202,7 @@ class Cuts:
                 yield found
 
     def add_single(self) -> None:
-        """Single operators pixel by pixel, which takes time, only where row by row they may be what needs most."""
+        """Add single operators pixel by pixel, which takes time, only where the row-wise form may be the bottleneck."""
         least = self.front()[0].nbytes
         for last, found in self._tiled.items():
             by_row = min((c.nbytes for c in self._table[last] if last - c.first == 1), default=UNLIMITED)
@@ -208,7 +210,9 @@ class Cuts:
                 self._add(last, tuple(c for c in found if last - c.first == 1 and c.nbytes < by_row))
 
     def add_walks(self) -> None:
-        """The row block that needs most, pixel by pixel (tiles_any.py): that needs exact counting, which takes time."""
+        """Add the pixel-wise form of the worst row-wise group (tiles_any.py), which must be counted exactly and takes
+        time.
+        """
         tried: set[Candidate] = set()
         while self._settings and self._meter.allows(SearchPart.TILED_BLOCKS):
             worst = max(self.front()[0].blocks(), key=lambda block: block.nbytes)
@@ -219,15 +223,17 @@ class Cuts:
             self._add(worst.last, tuple(better))
 
     def front(self) -> Sequence[CutLabel]:
-        """The Pareto front of (bytes, multiply-accumulates), fewest bytes first; the same object until it changes."""
+        """Return the Pareto front of (bytes, multiply-accumulates), fewest bytes first; the same object until it
+        changes.
+        """
         if self._front is None:
             self._front = chain_front(self.chain, self._table, low=self._low) or [self._rough]
         return self._front
 
     def settle(self, label: CutLabel, enough: int, *, hasty: bool = False) -> bool:
-        """Places the blocks of a partition; False when all of them were placed before, so that its bytes are true.
+        """Place the groups of a partition; return False if all were placed before, so that its bytes are exact.
 
-        hasty: by the heuristic alone, until reconsider() is called.
+        hasty: use the heuristic only, until reconsider() is called.
         """
         new = [block for block in label.blocks() if block not in self._placed]
         for block in new:
@@ -239,7 +245,7 @@ class Cuts:
         return bool(new)
 
     def reconsider(self) -> None:
-        """Takes back what the heuristic said of blocks: no more than their least bytes is known of them."""
+        """Reset groups that only the heuristic has placed to their lower bounds."""
         for block, known in self._hasty:
             self._put(known, block)
             self._placed -= {block, known}
@@ -250,7 +256,7 @@ class Cuts:
         self._front = None
 
     def _add(self, last: int, blocks: tuple[Candidate, ...]) -> None:
-        """More blocks that end there."""
+        """Add groups that end there."""
         if blocks:
             self._table[last] += blocks
             self.known += len(blocks)
@@ -260,11 +266,11 @@ class Cuts:
 def least_bytes(
     cuts: Sequence[Cuts], macs: int, meter: Meter | None = None, bar: int = UNLIMITED
 ) -> tuple[CutLabel, ...]:
-    """One partition per chain: the least bytes of the worst of them, with at most so many multiply-accumulates in all.
+    """Return one partition per chain with the least bytes of the worst within `macs` multiply-accumulates in total.
 
-    Where none has so few, the one with the fewest. First all blocks are placed by the heuristic alone: what that leads
-    to bounds the bytes, and is the answer where nothing is better or `meter`, which pays for all this, is spent. `bar`:
-    bytes of a plan that is there already; the search ends when it cannot lead below.
+    If none is within `macs`, the one with the fewest is returned. First all groups are placed by the heuristic only;
+    the result bounds the bytes, and is the answer if nothing is better or the budget `meter` is spent. bar: bytes of an
+    existing plan; the search ends when it cannot get below.
     """
     meter = meter or Meter()
     hasty = _settled(cuts, macs, meter, bar)
@@ -275,7 +281,9 @@ def least_bytes(
 
 
 def _settled(cuts: Sequence[Cuts], macs: int, meter: Meter, bar: int, known: Joint | None = None) -> Joint:
-    """The best partitions, their blocks placed: exactly if one is known that must be beaten, else by the heuristic."""
+    """Return the best partitions with placed groups: exact if a known one must be beaten, otherwise by the
+    heuristic.
+    """
     joint = _JointFront(cuts)
     while True:
         meter.spend(FRONT_SECONDS * sum(cut.known for cut in cuts))
@@ -293,7 +301,7 @@ def _settled(cuts: Sequence[Cuts], macs: int, meter: Meter, bar: int, known: Joi
 
 
 def front(cuts: Sequence[Cuts]) -> list[Joint]:
-    """The Pareto front over the partitions of all chains: bytes combined by max, multiply-accumulates added."""
+    """Return the Pareto front over the partitions of all chains: bytes combined by max, multiply-accumulates added."""
     return _JointFront(cuts).front()
 
 
@@ -303,7 +311,7 @@ class Joint(NamedTuple):
     nbytes: int
     macs: int
     before: Joint | None = None
-    """The partitions of all chains but the last; None: there is no chain."""
+    """Partitions of all chains except the last, or None without chains."""
     last: CutLabel | None = None
 
     @property
@@ -317,13 +325,13 @@ class Joint(NamedTuple):
 
 
 class _JointFront:
-    """The front over all chains, which is made again only from the first chain on whose front has changed."""
+    """The front over all chains, recomputed only from the first chain whose front has changed."""
 
     def __init__(self, cuts: Sequence[Cuts]) -> None:
         self._cuts = cuts
         self._seen: list[Sequence[CutLabel]] = []
         self._joints: list[list[Joint]] = [[Joint(0, 0)]]
-        """The fronts over the first chains: of none, of one, and so on."""
+        """Fronts over the first 0, 1, 2, ... chains."""
 
     def front(self) -> list[Joint]:
         fronts = [cut.front() for cut in self._cuts]
@@ -339,7 +347,7 @@ class _JointFront:
 
 
 def chain_front(chain: Chain, table: Mapping[int, Sequence[Candidate]], *, low: bool = False) -> list[CutLabel]:
-    """The Pareto front of (bytes, multiply-accumulates) over all partitions of the chain. `low`: see Cuts."""
+    """Return the Pareto front of (bytes, multiply-accumulates) over all partitions of the chain. low: see Cuts."""
     fronts: list[list[CutLabel]] = [[CutLabel(0, 0)]]
     for last in range(1, len(chain.ops) + 1):
         pairs = [(label, block) for block in table[last] for label in fronts[block.first]]
@@ -355,7 +363,7 @@ def chain_front(chain: Chain, table: Mapping[int, Sequence[Candidate]], *, low: 
 
 
 def _spread(label: CutLabel, block: Candidate, *, low: bool) -> tuple[int, ...]:
-    """See CutLabel.spread."""
+    """Return CutLabel.spread."""
     all_blocks = (*label.spread, block.nbytes)
     return tuple(sorted(all_blocks, reverse=True)) if low else (sum(all_blocks),)
 
@@ -364,7 +372,7 @@ Cost = TypeVar("Cost", CutLabel, Joint)
 
 
 def pareto(options: Sequence[Cost]) -> list[Cost]:
-    """Those that no other one beats in bytes and in multiply-accumulates, fewest bytes first."""
+    """Return the options that are Pareto-optimal in bytes and multiply-accumulates, fewest bytes first."""
     front: list[Cost] = []
     for option in sorted(options, key=lambda x: (x.nbytes, x.macs, getattr(x, "spread", ()))):
         if not front or option.macs < front[-1].macs:

@@ -1,4 +1,4 @@
-"""How the operators of a chain hang together: which of them may share a tiled block with the one before."""
+"""Relations between the operators of a chain: which may share a tiled group with the previous one."""
 
 from __future__ import annotations
 
@@ -11,28 +11,28 @@ from tflm_memopt.plan.search.blocks import Chain
 
 @dataclass(frozen=True, slots=True)
 class Links:
-    """How the operators of a chain hang together."""
+    """Relations between the operators of a chain."""
 
     main: tuple[int, ...]
-    """Per operator: the operand that comes from the operator before it; 0 if none does."""
+    """For each operator the operand that the previous operator makes, or 0 if there is none."""
     operands: tuple[tuple[int, ...], ...]
-    """Per operator: all of them, the main one first."""
+    """For each operator all operands, the main one first."""
     linked: tuple[bool, ...]
-    """Per operator: it can share a block with the operator before it."""
+    """For each operator, whether it can share a group with the previous one."""
     repeated: Mapping[TensorId, int]
-    """Tensors that a later operator reads again and again: the first such. They have to be whole."""
+    """Tensors that a later operator broadcasts, with the first such operator; they must be whole."""
     last_read: Mapping[TensorId, int]
     sizes: Mapping[TensorId, int]
     born: Mapping[TensorId, int]
 
     def tensor(self, chain: Chain, position: int) -> TensorId:
-        """Main input of an operator."""
+        """Return the main input of an operator."""
         return chain.ops[position].inputs[self.main[position]]
 
 
 def links(chain: Chain) -> Links:
-    """Chains with skips can be tiled: each operator reads the one before it, and ADD and the like a second, earlier
-    tensor.
+    """Return the relations. Chains with skips can be tiled: each operator reads the previous one, and ADD and similar
+    operators read a second, earlier tensor.
     """
     main, linked = [], []
     repeated: dict[TensorId, int] = {}

@@ -1,4 +1,4 @@
-"""The tiled blocks of a chain that may be in a plan: what tiles_search.py finds, as the executor walks it."""
+"""Candidate tiled groups of a chain: the results of tiles_search.py as the executor runs them."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from tflm_memopt.plan.walk import Walk
 def tiled_candidates(
     chain: Chain, settings: Settings, limit: int, meter: Meter | None = None
 ) -> dict[int, list[Candidate]]:
-    """The best tiled blocks of every length, by the position at which they end; all that `meter` allows to find."""
+    """Return the best tiled groups of every length by their end, as far as the budget `meter` allows."""
     joined, meter, count = links(chain), meter or Meter(), len(chain.ops)
     return {
         last: tiled_ending(chain, joined, settings, last, limit, meter.fair(count - last + 1))
@@ -30,7 +30,7 @@ def tiled_candidates(
 def tiled_ending(
     chain: Chain, joined: Links, settings: Settings, last: int, limit: int, meter: Meter | None = None
 ) -> list[Candidate]:
-    """Those that end at one position."""
+    """Return the tiled groups that end at one position."""
     meter = meter or Meter()
     if not meter.allows(SearchPart.TILED_BLOCKS):
         return []
@@ -44,7 +44,7 @@ def tiled_ending(
 
 
 def _candidate(chain: Chain, joined: Links, found: Found, last: int, settings: Settings) -> Candidate:
-    """The block as the executor wants it: strips numbered from 0 on."""
+    """Return the group in the executor's form, with stripes numbered from 0."""
     visits = _visits(found.trail)
     base = -min(v.state.first for v in visits)
     running = next((v for v in visits if v.iterative), visits[-1])
@@ -62,7 +62,7 @@ def _candidate(chain: Chain, joined: Links, found: Found, last: int, settings: S
 
 
 def _walks(ops: Sequence[RowOp], visit: Visit, base: int, tile: int) -> list[Walk]:
-    """The walk of one operator, or of those that go through channel groups together."""
+    """Return the loop nests of one operator, or of operators that process channel groups together."""
     state, groups = visit.state, visit.groups
     end, advance = state.end - state.advance * base, state.advance
     if state.by_rows:
@@ -76,24 +76,24 @@ def _walks(ops: Sequence[RowOp], visit: Visit, base: int, tile: int) -> list[Wal
 
 
 def _in_last(ops: Sequence[RowOp], visit: Visit, strips: int, tile: int) -> list[Walk]:
-    """Walks behind an iterative operator, which is done in the last strip."""
+    """Return the loop nests after an iterative operator, which is complete in the last stripe."""
     heights = (op.writes.h for op in ops)
     return _summing([Walk(h, (2 - strips) * h, h, tile, visit.groups) for h in heights], visit)
 
 
 def _summing(walks: list[Walk], visit: Visit) -> list[Walk]:
-    """What adds channel groups up walks each strip once more."""
+    """Add a pass over each stripe for an operator that sums channel groups."""
     return [*walks[:-1], replace(walks[-1], groups=visit.groups + 1, sums=True)] if visit.sums else walks
 
 
 def _at_once(op: RowOp, walk: Walk, iterative: bool) -> Walk:
-    """The only strip of a block: no lane needs room for rows above or below the map."""
+    """Limit the only stripe of a group to the map, so that no lane has room for rows outside."""
     rows = min(walk.end, (op.reads[0] if iterative else op.writes).h)
     return replace(walk, advance=rows, end=rows, rows=rows) if rows > 0 else walk
 
 
 def _visits(trail: Trail) -> list[Visit]:
-    """Visits of a trail, from the block's front to its end."""
+    """Return the visits of a trail, from the group's front to its end."""
     visits = []
     while trail:
         trail, visit = trail

@@ -1,8 +1,8 @@
-"""Row blocks pixel by pixel: any block, with branches and shortcuts, walked in strips whose overlap is kept.
+"""Pixel-wise forms of row-wise groups with any branches and shortcuts, in stripes whose overlap is kept.
 
-The search for tiled blocks (tiles_search.py) knows chains with skips. Which rows each operator makes in a strip follows
-for any graph once the strips of the last one are given, if nothing is made twice: what the readers want, the highest of
-them. The bytes are counted exactly.
+The search for tiled groups (tiles_search.py) handles chains with skips. For any graph, the stripes of the last operator
+determine the rows that each operator makes per stripe if nothing is recomputed: the maximum over its readers' demands.
+The bytes are counted exactly.
 """
 
 from __future__ import annotations
@@ -22,30 +22,30 @@ from tflm_memopt.plan.walk import Walk
 
 @dataclass(frozen=True, slots=True)
 class _Rows:
-    """Rows below m * advance + end exist after strip m; strip 0 is the first that makes output."""
+    """Rows below m * advance + end exist after stripe m; stripe 0 is the first with output."""
 
     advance: int
     end: int
 
     @property
     def first(self) -> int:
-        """The first strip that makes any."""
+        """The first stripe that makes any rows."""
         return -((self.end - 1) // self.advance)
 
     def read(self, op: RowOp) -> _Rows:
-        """What an operator that makes these rows reads of its operands."""
+        """Return the rows that an operator reads of its operands to make these rows."""
         w = op.window
         return _Rows(self.advance * w.stride_h, w.reach_h(self.end) - w.pad_top)
 
 
 PIXEL_SECONDS = 5e-6
-"""Work (effort.py) for each pixel of a block that is counted exactly."""
+"""Work (effort.py) for each pixel of a group that is counted exactly."""
 
 
 def walked(chain: Chain, block: Candidate, settings: Settings, meter: Meter | None = None) -> Iterator[Candidate]:
-    """The row block in strips, for each height that is worth a try; none where it has no such form.
+    """Yield the row-wise group in stripes, for each height worth trying; nothing if it has no such form.
 
-    `meter`: what it may cost.
+    meter: the budget.
     """
     meter = meter or Meter()
     ops = chain.ops[block.first : block.last]
@@ -71,16 +71,16 @@ def walked(chain: Chain, block: Candidate, settings: Settings, meter: Meter | No
 
 
 def _running(ops: tuple[RowOp, ...], block: Candidate) -> list[RowOp]:
-    """Operators that read windows: not those that add their input up pixel by pixel."""
+    """Return the operators that read windows, without those that add their input pixel by pixel."""
     return [op for op, stage in zip(ops, block.stages, strict=True) if not stage.iterative]
 
 
 def _stages(
     ops: tuple[RowOp, ...], stages: tuple[Stage, ...], driver: int, rows: _Rows, strips: int, tile: int
 ) -> tuple[tuple[Stage, ...], int] | None:
-    """Walks of all operators, and the number of strips; None where two readers go at different paces.
+    """Return the loop nests of all operators and the number of stripes, or None if two readers need different advances.
 
-    `driver`: the operator whose strips of `rows` are given. What comes behind it runs when it is done.
+    driver: the operator whose stripes of `rows` are given. Later operators run when it is complete.
     """
     if any(stage.iterative for stage in stages[driver + 1 :]):
         return None
@@ -88,7 +88,7 @@ def _stages(
     paces: list[_Rows] = []
     for i in range(driver, -1, -1):
         pace = rows if i == driver else wanted.get(ops[i].output)
-        if pace is None:  # read behind the driver only
+        if pace is None:  # read only after the driver
             return None
         paces.append(pace)
         read = pace if stages[i].iterative else pace.read(ops[i])
@@ -102,5 +102,5 @@ def _stages(
     walks = [Walk(p.advance, p.end - p.advance * base, p.advance, tile) for p in reversed(paces)]
     walks += [
         Walk(h, (2 - strips) * h, h, tile) for h in (op.writes.h for op in ops[driver + 1 :])
-    ]  # in the last strip
+    ]  # in the last stripe
     return tuple(replace(stage, walk=walk) for stage, walk in zip(stages, walks, strict=True)), strips

@@ -1,11 +1,10 @@
-"""How many bytes the buffers of a tiled block take, in closed form.
+"""Closed formulas for the buffer bytes of a tiled group.
 
-A pixel of an inner tensor lives in a lane: consecutive rows of the period in which its producer works (its advance,
-when every row is made once; its rows per strip, when the overlap is made again). A lane keeps its pixels column by
-column, as a ring: a window of k columns and k rows spans (k-1)*r + k pixels of a lane of r rows (msf-CNN's H-cache),
-and a row that is wanted again q strips later another q*W*r (the line caches of fused tiling). Row coordinates are
-relative to the strip: 0 is its end, -1 its last row. The plan's depths come from simulation; these formulas are never
-below them.
+A pixel of an inner tensor is kept in a lane: consecutive rows of the period of its producer (its advance if every row
+is made once, its rows per stripe if the overlap is recomputed). A lane keeps its pixels column by column in a rolling
+buffer: a window of k columns and k rows spans (k-1)*r + k pixels of a lane of r rows (msf-CNN's H-cache), and a row
+that is needed again q stripes later another q*W*r (the line caches of fused tiling). Row coordinates are relative to
+the stripe: 0 is its end, -1 its last row. The plan's depths come from simulation and never exceed these formulas.
 """
 
 from __future__ import annotations
@@ -18,12 +17,12 @@ from tflm_memopt.ops.rowop import Rows
 
 
 class Columns(NamedTuple):
-    """Columns of a tensor that one reader keeps alive, at the worst of its tiles."""
+    """Maximum number of columns of a tensor that one reader keeps live."""
 
     reading: int
     """From the left edge of its window to the newest column, while it reads."""
     before: int
-    """The same, just before the producer starts on its newest tile."""
+    """The same just before the producer starts its newest tile."""
     between: int
     """From the left edge of the next tile's window to the newest column."""
     last: int
@@ -31,15 +30,17 @@ class Columns(NamedTuple):
 
 
 class Reader(NamedTuple):
-    """How one operator reads an inner tensor within a strip."""
+    """How one operator reads an inner tensor within a stripe."""
 
     columns: Columns
     windows: tuple[tuple[int, int], ...]
-    """Per row that the operator makes, in order: the first row that it reads, the newest row that exists by then."""
+    """For each row that the operator makes, in order: the first row that it reads, and the newest row that exists by
+    then.
+    """
 
 
 class PeriodRows(NamedTuple):
-    """Rows [first, first + rows) of a period, wanted for the last time `later` strips after their own (-1: never)."""
+    """Rows [first, first + rows) of a period, last needed `later` stripes after their own (-1: never)."""
 
     first: int
     rows: int
@@ -48,9 +49,9 @@ class PeriodRows(NamedTuple):
 
 @cache
 def window_columns(width: int, tile: int, to: tuple[int, int], window: tuple[int, int, int]) -> Columns:
-    """Columns of a tensor, made in tiles of `tile`, alive for an operator. to: its output's width, its own tile.
+    """Return the columns of a tensor, made in tiles of `tile`, that are live for an operator.
 
-    window: extent, stride, left padding.
+    to: width and tile of its output. window: extent, stride, left padding.
     """
     (out_width, out_tile), (extent, stride, pad) = to, window
 
@@ -72,34 +73,38 @@ def window_columns(width: int, tile: int, to: tuple[int, int], window: tuple[int
 
 
 def lagging_columns(width: int, tile: int, lag: int) -> Columns:
-    """Columns alive for a reader of single pixels whose tile is `lag` columns behind the newest one."""
+    """Return the columns live for a reader of single pixels whose tile is `lag` columns behind the newest one."""
     reading, behind = min(width, lag + tile), min(width, lag)
     return Columns(reading, behind, behind, last=(width - 1) % tile + 1)
 
 
 @cache
 def window_rows(made: int, rows: int, window: tuple[int, int]) -> tuple[tuple[int, int], ...]:
-    """Reader.windows of an operator that makes `made` rows from the strip's last `rows`. window: extent, stride."""
+    """Return Reader.windows of an operator that makes `made` rows from the stripe's last `rows`. window: extent,
+    stride.
+    """
     extent, stride = window
     return tuple((y * stride - rows, min(-1, y * stride - rows + extent - 1)) for y in range(made))
 
 
 def lanes(rows: int, advance: int) -> tuple[PeriodRows, ...]:
-    """Lanes of a tensor made once, of which each strip wants `rows` rows: residue i, in (rows+i)//advance strips."""
+    """Return the lanes of a tensor made once, of which each stripe needs `rows` rows."""
     later, long = rows // advance - 1, rows % advance
     both = (PeriodRows(0, advance - long, later), PeriodRows(advance - long, long, later + 1))
     return tuple(lane for lane in both if lane.rows)
 
 
 def lane_pixels(lane: PeriodRows, width: int, advance: int, reader: Reader) -> int:
-    """Ring depth that one reader asks of a lane: newest pixel to oldest wanted pixel, both included."""
+    """Return the depth that one reader requires of a lane: pixels from the newest to the oldest needed one, both
+    included.
+    """
     (first, rows, _), (reading, before, between, _) = lane, reader.columns
     next_age, next_row = _oldest(first, rows, advance, reader.windows[0][0])
     depths = [1]
     for top, bottom in reader.windows:
         newest = min(rows, max(0, bottom + advance - first + 1))
         age, row = _oldest(first, rows, advance, top)
-        # from the oldest pixel to the newest, or to where a column begins that is not yet begun
+        # from the oldest pixel to the newest, or to the start of a column that is not begun yet
         if age >= 0:
             pixels = (reading - 1) * rows + newest if newest else before * rows
             depths.append(age * width * rows + pixels - row)
@@ -109,14 +114,18 @@ def lane_pixels(lane: PeriodRows, width: int, advance: int, reader: Reader) -> i
 
 
 def _oldest(first: int, rows: int, advance: int, top: int) -> tuple[int, int]:
-    """Oldest row of a lane at or below row coordinate `top`: strips since it was made (-1: none), place in the lane."""
+    """Return the oldest row of a lane at or below row `top`: its age in stripes (-1: none), and its place
+    in the lane.
+    """
     age = (first + rows - 1 - advance - top) // advance
     return age, max(0, top + advance * (age + 1) - first)
 
 
 @cache
 def cached_pixels(size: tuple[int, int], rows: int, advance: int, end: int, readers: tuple[Reader, ...]) -> int:
-    """Pixels of a tensor (height, width) whose rows are made once and of which each strip wants `rows`."""
+    """Return the pixels kept of a tensor (height, width) whose rows are made once, each stripe needing
+    `rows` of them.
+    """
     height, width = size
     total = 0
     for lane in lanes(rows, advance):
@@ -126,7 +135,7 @@ def cached_pixels(size: tuple[int, int], rows: int, advance: int, end: int, read
 
 
 def _periods(lane: PeriodRows, height: int, advance: int, start: int) -> int:
-    """Periods from a lane's first to its last row; row 0 of the tensor is row `start` of its period."""
+    """Return the periods from a lane's first to its last row; row 0 of the tensor is row `start` of its period."""
     first = -(-max(0, start - lane.first - lane.rows + 1) // advance)
     last = (start + height - 1 - lane.first) // advance
     return max(0, last - first + 1)
@@ -134,26 +143,26 @@ def _periods(lane: PeriodRows, height: int, advance: int, start: int) -> int:
 
 @cache
 def recomputed_pixels(width: int, rows: int, present: tuple[int, int], readers: tuple[Reader, ...]) -> int:
-    """Pixels of a tensor of which each strip makes `rows` rows anew, those in the range `present` at the most."""
+    """Return the pixels kept of a tensor of which each stripe recomputes `rows` rows, at most those in `present`."""
     lane = PeriodRows(present[0], present[1] - present[0], 0)
     return min(lane.rows * width, max(lane_pixels(lane, width, rows, reader) for reader in readers))
 
 
 @dataclass(frozen=True, slots=True)
 class RowCount:
-    """What an operator makes in all strips together."""
+    """Rows that an operator makes in all stripes together."""
 
     total: int
-    """Rows, each as often as it is made."""
+    """Number of rows, each counted as often as it is made."""
     most: int
-    """In the tallest strip."""
+    """Number of rows of the tallest stripe."""
     present: tuple[int, int]
-    """Half-open range of the rows of a strip, before clipping and counted from its top, that occur in any."""
+    """Half-open range of a stripe's rows, unclipped and counted from its top, that occur in any stripe."""
 
 
 @cache
 def count_rows(height: int, rows: int, end: int, advance: int, strips: tuple[int, int]) -> RowCount:
-    """Rows made in these strips (half-open) by a walk whose first strip is the first of them."""
+    """Count the rows made in these stripes (half-open) by a loop nest that starts with the first of them."""
     first, stop = strips
     total = most = high = 0
     low, top = rows, 0
@@ -168,7 +177,7 @@ def count_rows(height: int, rows: int, end: int, advance: int, strips: tuple[int
 
 
 class Flow(NamedTuple):
-    """How the whole input of a block drains, strip by strip: strip m reads the rows from m*advance + top on."""
+    """How a group's whole input is consumed: stripe m reads the rows from m*advance + top on."""
 
     height: int
     width: int
@@ -176,23 +185,24 @@ class Flow(NamedTuple):
     advance: int
     top: int
     columns: int
-    """Columns of the lowest row that are still wanted when the strip ends."""
+    """Number of columns of the lowest row that are still needed at the end of a stripe."""
 
     @property
     def nbytes(self) -> int:
         return self.height * self.width * self.channels
 
     def drained(self, strip: int) -> int:
-        """Rows that neither this strip nor a later one reads."""
+        """Return the number of rows that neither this stripe nor a later one reads."""
         return min(self.height, max(0, strip * self.advance + self.top))
 
 
 @cache
 def overlapped_bytes(source: Flow, out: Rows, rows: int, tile: int) -> int:
-    """Bytes that a dying input and an output take that may share them: vMCU's min(b_In - b_Out), section 4, for strips.
+    """Return the bytes of an input and an output that may share memory: vMCU's min(b_In - b_Out), section 4, for
+    stripes.
 
-    Strip m writes the output rows [m*rows, (m+1)*rows). Its first unit column (`tile`) reaches into the last of them at
-    once; tile 0: the strip is written when its input has been read.
+    Stripe m writes the output rows [m*rows, (m+1)*rows). Its first unit column (`tile`) reaches the last of them at
+    once; with tile 0, the stripe is written after its input has been read.
     """
     row_in, strips = source.width * source.channels, range(-(-out.h // rows))
     undrained = [(source.height - source.drained(m)) * row_in for m in range(len(strips) + 1)]

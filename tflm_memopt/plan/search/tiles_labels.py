@@ -1,4 +1,4 @@
-"""What the search for tiled blocks (tiles_search.py) remembers of the part of a block that it has gone through."""
+"""Data that the search for tiled groups (tiles_search.py) keeps about the processed part of a group."""
 
 from __future__ import annotations
 
@@ -10,52 +10,54 @@ from tflm_memopt.plan.search.tiles_bytes import Reader
 
 
 class Skip(NamedTuple):
-    """A tensor that an ADD nearer to the block's end reads, too: rows [m*advance + end - rows, m*advance + end)."""
+    """A tensor that a later ADD of the group also reads: rows [m*advance + end - rows, m*advance + end)."""
 
     tensor: TensorId
     rows: int
     end: int
     stop: int
-    """The ADD's last strip, plus one."""
+    """The ADD's last stripe plus one."""
     lag: int
-    """Columns by which the ADD is behind the operator that is being supplied."""
+    """Number of columns by which the ADD lags the operator that is being supplied."""
 
 
 class State(NamedTuple):
-    """The walk of an operator (plan/walk.py), and what is known of the block behind it."""
+    """The loop nest of an operator (plan/walk.py), and facts about the group after it."""
 
     rows: int
     end: int
     advance: int
     first: int
-    """Strips [first, stop) have rows. Strip 0 is the first one that makes output: operators in front start earlier."""
+    """Stripes [first, stop) have rows. Stripe 0 is the first with output; earlier operators start earlier."""
     stop: int
     strip_rows: int
-    """Rows per strip of the block's output, or of the input of the iterative operator behind this one."""
+    """Rows per stripe of the group's output, or of the input of the next iterative operator."""
     sums: int
-    """Bytes that are still alive when an iterative operator behind this one is done; -1: there is none."""
+    """Bytes that are still live when the next iterative operator is done, or -1 without one."""
     late: bool
-    """The block's output is written strip by strip: its last operator adds up channel groups."""
+    """The group's output is written stripe by stripe, since its last operator sums channel groups."""
     skips: tuple[Skip, ...]
     early: bool = False
-    """The block's output is written from the first firing to the last: group after group, each in all pixels."""
+    """The group's output is written throughout: one channel group after the other, each in all pixels."""
     by_rows: bool = False
-    """Its tiles are as wide as the map: of a streamed input it wants no more rows at once than one window has."""
+    """Its tiles are as wide as the map. It requests no more rows of a streamed input at once than one window has."""
 
 
 class Visit(NamedTuple):
-    """An operator of a block with its walk; those that go through channel groups together count as one."""
+    """An operator of a group with its loop nest; operators that process channel groups together count as one."""
 
     position: int
     """Position of the first operator."""
     state: State
-    """State of the last operator's output, or of its input when it is iterative."""
+    """State of the last operator's output, or of its input if it is iterative."""
     groups: int = 1
     iterative: bool = False
     length: int = 1
-    """Operators: 3 of expand, depthwise and project; 2 of expand and depthwise; two or more of dense layers."""
+    """Number of operators: 3 for expand, depthwise and project; 2 for expand and depthwise; 2 or more for
+    dense layers.
+    """
     grouped_sums: bool = True
-    """Whether the last operator adds channel groups up; else it writes each into a whole tensor."""
+    """Whether the last operator sums channel groups; otherwise it writes each into a whole tensor."""
 
     @property
     def sums(self) -> bool:
@@ -68,11 +70,11 @@ class Visit(NamedTuple):
 
 Trail = tuple["Trail", Visit] | None
 Label = tuple[int, int, Trail]
-"""Bytes, multiply-accumulates, visits from the block's end on."""
+"""Bytes, multiply-accumulates, and visits from the group's end on."""
 
 
 class Found(NamedTuple):
-    """A block: the operators from `first` on."""
+    """A group: the operators from `first` on."""
 
     first: int
     nbytes: int
@@ -81,13 +83,13 @@ class Found(NamedTuple):
 
 
 class Demand(NamedTuple):
-    """What operators [first, ...) want of their main input, and what they cost."""
+    """What operators [first, ...) require of their main input, and their cost."""
 
     visit: Visit
     nbytes: int
     macs: int
     rows: int
-    """Rows [m*advance + end - rows, m*advance + end) in strip m, skips that start here included."""
+    """Rows [m*advance + end - rows, m*advance + end) in stripe m, including skips that start here."""
     end: int
     advance: int
     strips: tuple[int, int]
@@ -96,7 +98,7 @@ class Demand(NamedTuple):
 
 
 def front(labels: Iterable[Label], grain: int) -> list[Label]:
-    """Labels that no other one beats, fewest bytes first; one must save at least `grain` for the bytes that it adds."""
+    """Return the Pareto-optimal labels, fewest bytes first; a label must save at least `grain` for its extra bytes."""
     kept: list[Label] = []
     for label in sorted(labels, key=lambda x: x[:2]):
         if not kept or label[1] < kept[-1][1] - grain:
@@ -105,7 +107,7 @@ def front(labels: Iterable[Label], grain: int) -> list[Label]:
 
 
 def pareto(blocks: Iterable[Found], grain: int) -> list[Found]:
-    """Blocks of one length that no other one beats by bytes or by more than `grain` multiply-accumulates."""
+    """Return the Pareto-optimal groups of one length, with a tolerance of `grain` multiply-accumulates."""
     kept: list[Found] = []
     for block in sorted(blocks, key=lambda x: (x.nbytes, x.macs)):
         if not kept or block.macs < kept[-1].macs - grain:

@@ -1,4 +1,4 @@
-"""What the search for tiled blocks is asked: plain data."""
+"""Settings of the search for tiled groups: plain data."""
 
 from __future__ import annotations
 
@@ -6,53 +6,53 @@ import enum
 from dataclasses import dataclass, replace
 
 STRIP_ROWS = (1, 2, 3, 4, 6, 8)
-"""Rows of a block's output per strip that are tried."""
+"""Rows of a group's output per stripe that are tried."""
 WHOLE_MAP = 16
 
 
 class Input(str, enum.Enum):
-    """Where the chain's own inputs are, and so whether they are counted."""
+    """Place of the chain's own inputs, which decides whether they are counted."""
 
     RESIDENT = "resident"
-    """Whole in the arena, released as it is read."""
+    """The input is whole in the arena and is freed as it is read."""
     STREAMED = "streamed"
-    """Pushed row by row: a ring of the rows that the first block needs at once."""
+    """The input is pushed row by row into a rolling buffer with the rows that the first group needs at once."""
     FREE = "free"
-    """Outside the arena, not counted (msf-CNN, section 6)."""
+    """The input is outside the arena and not counted (msf-CNN, section 6)."""
 
 
 @dataclass(frozen=True, slots=True)
 class Settings:
-    """What is counted and what the search may use; every ingredient can be switched off, to show its worth."""
+    """What is counted and which techniques may be used; each can be switched off to show its worth."""
 
     input: Input = Input.RESIDENT
     pushed: int = 1
-    """Rows of a streamed input that come at once."""
+    """Rows per push of a streamed input."""
     count_output: bool = True
-    """Whether the output of the chain's last operator takes bytes (msf-CNN: no)."""
+    """Whether the output of the chain's last operator counts (in msf-CNN it does not)."""
     counter_bytes: int = 8
-    """RAM per operator of a tiled block: strip, group, tile, row (the papers count none)."""
+    """RAM per operator of a tiled group for stripe, channel group, tile and row (the papers count none)."""
     strip_rows: tuple[int, ...] = STRIP_ROWS
     whole_map: int = WHOLE_MAP
-    """Maps of at most so many rows are tried as one strip, too."""
+    """Maps with at most this many rows are also tried as one stripe."""
     tile: int = 1
-    """Columns per unit; a large number is the full width."""
+    """Columns per unit; a large number means the full width."""
     cache: bool = True
-    """Overlap of two strips may be kept."""
+    """The overlap of two stripes may be kept."""
     recompute: bool = True
-    """Overlap of two strips may be computed again."""
+    """The overlap of two stripes may be recomputed."""
     group_channels: int = 8
-    """Channels per group of expand -> depthwise -> project, and of hidden dense layers; 0: no groups."""
+    """Channels per group of expand -> depthwise -> project, and of hidden dense layers; 0 for no channel groups."""
     overlap: bool = True
-    """A block's output may grow into the bytes that its input leaves."""
+    """A group's output may grow into bytes that its input frees."""
     max_overhead: float = 4.0
-    """Multiply-accumulates, as a multiple of the original's, beyond which a plan is of no interest."""
+    """Limit of the multiply-accumulates as a multiple of the original's."""
     epsilon: float = 1e-4
-    """Share of the original's multiply-accumulates by which a label must beat one of fewer bytes to be kept."""
+    """Fraction of the original's multiply-accumulates by which a label must beat one with fewer bytes."""
 
     @property
     def once(self) -> Settings:
-        """The same, but nothing is computed twice."""
+        """The same settings without recomputation."""
         return replace(self, recompute=False, max_overhead=1.0)
 
 

@@ -1,11 +1,11 @@
-"""All tiled blocks that end at a given operator: label setting from the block's end towards its front.
+"""Finds all tiled groups that end at a given operator, by label setting from the group's end to its front.
 
-On reaching an operator, the state is what it has to supply: the walk of its output, the strips in which it runs, the
-skips whose source is still to come. A label is (bytes inside the block, multiply-accumulates, decisions). Per inner
-tensor the decision is cache or recompute; per expand -> depthwise -> project, whether each strip is walked once per
-group of channels; per pair of dense layers, whether what is between them is made in groups; per operator that reduces
-its input to one row, the height of the strips that it sums up. What the rest of the block costs depends on the state
-alone, so that a label which is no better in either figure is dropped without loss (but for Settings.epsilon).
+The state at an operator is what it must supply: the loop nest of its output, the stripes in which it runs, and the
+skips whose source is still to come. A label is (bytes inside the group, multiply-accumulates, decisions). The decisions
+are: cache or recompute for each inner tensor; one pass over each stripe per channel group for each expand -> depthwise
+-> project; channel groups between pairs of dense layers; and the stripe height for each operator that reduces its input
+to one row. The cost of the rest of the group depends on the state only, so a label that is no better in either figure
+is dropped without loss (except for Settings.epsilon).
 """
 
 from __future__ import annotations
@@ -36,45 +36,47 @@ from tflm_memopt.plan.search.tiles_labels import Demand, Found, Label, Skip, Sta
 from tflm_memopt.plan.search.tiles_plan import Input, Settings
 
 MAX_TAPS = 64
-"""Pixels of a window that a kernel takes at once in a tiled block: TMO_MAX_TAPS."""
+"""Limit of the window pixels that a kernel takes at once in a tiled group: TMO_MAX_TAPS."""
 
 DEMAND_SECONDS, LABEL_SECONDS = 6e-5, 1e-5
-"""Work (effort.py) for an operator's wishes in one state, and for each label in it."""
+"""Work (effort.py) for an operator's demands in one state, and for each label in it."""
 
 MOST_OUTSIDE = 1024
-"""Rows of a strip beyond those of the map: a chain of long strides reaches for more, in vain, and each takes time."""
+"""Limit of a stripe's rows outside the map: a chain of long strides requests more in vain, and each takes time."""
 
 MOST_TILES = 1 << 18
-"""Tiles of a map at most: each is a firing, which takes memory and time of the planner. Larger maps go by rows."""
+"""Limit of the tiles of a map, each of which is a firing that takes planning time and memory. Larger maps
+run by rows.
+"""
 
 
 def heights(rows: int, settings: Settings) -> tuple[int, ...]:
-    """Rows per strip to try for a map of `rows` rows."""
+    """Return the stripe heights to try for a map of `rows` rows."""
     whole = (rows,) if rows <= settings.whole_map else ()
     return tuple(sorted({r for r in settings.strip_rows if r < rows} | {1} | set(whole)))
 
 
 @dataclass(frozen=True, slots=True)
 class Search:
-    """The blocks of one chain that end at one operator."""
+    """The groups of one chain that end at one operator."""
 
     chain: Chain
     links: Links
     settings: Settings
     last: int
     limit: int
-    """Bytes that no block may exceed."""
+    """Limit of a group's bytes."""
     slack: int
-    """Multiply-accumulates beyond the original's that a block may spend."""
+    """Limit of a group's multiply-accumulates beyond the original's."""
     grain: int
-    """Multiply-accumulates by which a label must beat one of fewer bytes."""
+    """Multiply-accumulates by which a label must beat one with fewer bytes."""
     meter: Meter = field(default_factory=Meter)
-    """What the search may cost."""
+    """Budget of the search."""
     across: dict[int, int] = field(default_factory=dict, init=False)
-    """What _through() found."""
+    """Cache of _through()."""
 
     def blocks(self) -> list[Found]:
-        """The best blocks of every length, for all heights of the last operator's strips."""
+        """Return the best groups of every length, for all stripe heights of the last operator."""
         found: dict[int, list[Found]] = defaultdict(list)
         height = self.chain.ops[self.last - 1].writes.h
         whole = {height} if self._is_pair(self.last - 1) else set[int]()
@@ -106,8 +108,10 @@ class Search:
                 return
 
     def _escapes(self, position: int) -> bool:
-        """No longer block is possible: what the operator before this one makes is read after the block, or repeated in
-        it, or the block must not have it.
+        """Return whether no longer group is possible.
+
+        The previous operator's output is read after the group or broadcast in it, or the group must not contain the
+        operator.
         """
         before = self.chain.ops[position - 1].output
         late, again = self.links.last_read.get(before, -1), self.links.repeated.get(before, self.last)
@@ -115,7 +119,7 @@ class Search:
         return position == 0 or late >= self.last or again < self.last or never
 
     def _pay(self, labels: Sequence[Label], demand: Demand, position: int) -> list[Label]:
-        """The labels with the cost of the operators that demand."""
+        """Return the labels with the cost of the demanding operators added."""
         visit = demand.visit
         plain = self.chain.macs[position + 1] - self.chain.macs[visit.position]
         nbytes = demand.nbytes + self.settings.counter_bytes * (position + 1 - visit.position)
@@ -125,7 +129,7 @@ class Search:
     def _plain(self, position: int) -> int:
         return self.chain.macs[self.last] - self.chain.macs[position]
 
-    # What an operator wants
+    # Demands of an operator
 
     def _demands(self, position: int, state: State) -> Iterator[Demand]:
         op = self.chain.ops[position]
@@ -171,22 +175,22 @@ class Search:
         return self._with_skips(demand)
 
     def _by_window(self, op: RowOp, k: int, rows: int) -> Reader:
-        """An operator that makes so many rows of each strip, and reads operand k by its window."""
+        """Return the reader of an operator that makes `rows` rows per stripe and reads operand k by its window."""
         w, tile = op.window, self.settings.tile
         columns = window_columns(op.reads[k].w, tile, (op.writes.w, tile), (w.extent_w, w.stride_w, w.pad_left))
         return Reader(columns, window_rows(rows, w.reach_h(rows), (w.extent_h, w.stride_h)))
 
     def _pixel_by_pixel(self, op: RowOp, rows: int) -> Reader:
-        """An operator that reads each pixel of its input once, when it is made."""
+        """Return the reader of an operator that reads each input pixel once, when it is made."""
         tile = min(self.settings.tile, op.reads[0].w)
         return Reader(Columns(tile, 0, 0, tile), window_rows(rows, rows, (1, 1)))
 
     def _lag(self, columns: int) -> int:
-        """A lag in whole tiles."""
+        """Return a lag in whole tiles."""
         return -(-max(0, columns) // self.settings.tile) * self.settings.tile
 
     def _with_skips(self, demand: Demand) -> Demand:
-        """The demand together with that of the ADDs whose skip starts at the same tensor."""
+        """Return the demand including those of ADDs whose skip starts at the same tensor."""
         position = demand.visit.position
         tensor = self.links.tensor(self.chain, position)
         mine = [s for s in demand.skips if s.tensor == tensor]
@@ -205,7 +209,7 @@ class Search:
         return demand._replace(rows=rows, end=end, strips=strips, readers=tuple(readers), skips=rest)
 
     def _sums(self, position: int, state: State) -> Iterator[Demand]:
-        """An operator that adds up its input's pixels as they come."""
+        """Yield demands of an operator that sums its input's pixels as they arrive."""
         op = self.chain.ops[position]
         height = op.reads[0].h
         for rows in heights(height, self.settings):
@@ -224,14 +228,14 @@ class Search:
             )
 
     def _is_triple(self, position: int) -> bool:
-        """Expand, depthwise, project end here; what is between them is read by nobody else."""
+        """Return whether expand, depthwise and project end here, without other readers of their inner tensors."""
         if position < 2 or not self.links.linked[position] or not self._is_pair(position - 1):
             return False
         depthwise, project = self.chain.ops[position - 1 : position + 1]
         return _pointwise(project) and self.links.last_read[depthwise.output] == position
 
     def _is_pair(self, position: int) -> bool:
-        """Expand, depthwise end here; what is between them is read by nobody else."""
+        """Return whether expand and depthwise end here, without other readers of the tensor between them."""
         if not self.settings.group_channels or position < 1 or not self.links.linked[position]:
             return False
         expand, depthwise = self.chain.ops[position - 1 : position + 1]
@@ -244,8 +248,9 @@ class Search:
         )
 
     def _before_hidden(self, position: int) -> int | None:
-        """Two dense layers, or convolutions of single pixels, with what works channel by channel between them, end
-        here; nobody else reads what is between them. The position of the first; None: there are none.
+        """Return the position of the first of two dense or pointwise layers, the second of which ends here, or None.
+
+        Channel-wise operators may be between them, but no other readers.
         """
         second = position
         while self.settings.group_channels and position > 0 and self.links.linked[position]:
@@ -262,7 +267,7 @@ class Search:
         return None
 
     def _group(self, position: int, state: State) -> Iterator[Demand]:
-        """Expand, depthwise and project in groups of channels: sums instead of the expanded tensors' channels."""
+        """Yield expand, depthwise and project in channel groups: sums in place of the expanded tensors' channels."""
         project = self.chain.ops[position]
         demand = self._grouped(position - 1, state, 3)
         if demand.rows <= demand.advance and state.stop - state.first > 1:
@@ -276,7 +281,7 @@ class Search:
         yield self._with_skips(demand._replace(nbytes=demand.nbytes + nbytes, macs=demand.macs + macs))
 
     def _hide(self, position: int, state: State) -> Iterator[Demand]:
-        """Hidden channels in groups, where these and the sums take less than a hidden pixel: FDT of dense layers."""
+        """Yield hidden channels in groups, if these and the sums take less than a hidden pixel: FDT of dense layers."""
         first, second = self._before_hidden(position), self.chain.ops[position]
         if first is None:
             return
@@ -291,12 +296,14 @@ class Search:
         yield self._with_skips(demand._replace(nbytes=nbytes, macs=demand.macs + more))
 
     def _fill(self, position: int, state: State) -> Iterator[Demand]:
-        """Expand and depthwise, group after group into a whole tensor: a few pixels of one group between them."""
+        """Yield expand and depthwise by channel groups into a whole tensor, with a few pixels of one group between
+        them.
+        """
         demand = self._grouped(position, state, 2)
         yield self._with_skips(demand._replace(visit=demand.visit._replace(grouped_sums=False)))
 
     def _grouped(self, position: int, state: State, length: int) -> Demand:
-        """What expand and its reader at a position want and cost, the first of `length` operators."""
+        """Return the demand of expand and its reader at a position, the first of `length` operators."""
         expand, reader = self.chain.ops[position - 1 : position + 1]
         w, strips, channels = reader.window, (state.first, state.stop), self.settings.group_channels
         rows, end, advance = w.reach_h(state.rows), w.reach_h(state.end) - w.pad_top, state.advance * w.stride_h
@@ -316,10 +323,10 @@ class Search:
             skips=tuple(s._replace(lag=width) for s in state.skips),
         )
 
-    # Where it comes from
+    # Supply of demands
 
     def _supplies(self, demand: Demand) -> Iterator[tuple[int, State]]:
-        """Bytes of the main input inside the block, and the walk of the operator that makes it; none if it cannot."""
+        """Yield the bytes of the main input inside the group, and the loop nest of its producer, if possible."""
         position, visit = demand.visit.position, demand.visit
         if not self.links.linked[position]:
             return
@@ -346,16 +353,18 @@ class Search:
             yield pixels * read.c, supply(rows, *strips)
 
     def _is_pushed(self, position: int) -> bool:
-        """Whether an operator reads the streamed input: then it may have to go row by row."""
+        """Return whether an operator reads the streamed input, in which case it may have to run row by row."""
         tensor = self.links.tensor(self.chain, position)
         return self.settings.input is Input.STREAMED and tensor not in self.links.born and not self._counts(tensor)
 
     @staticmethod
     def _in_step(demand: Demand) -> bool:
-        """Behind a cache that starts earlier, an ADD that makes rows again would want its skip before the main path."""
+        """Return whether skips keep pace: after a cache that starts earlier, a recomputing ADD would need its skip too
+        early.
+        """
         return all(s.rows <= demand.advance for s in demand.skips)
 
-    # A block that starts here
+    # Groups that start here
 
     def _settle(self, demand: Demand, labels: Sequence[Label]) -> Iterator[Found]:
         position, visit = demand.visit.position, demand.visit
@@ -374,7 +383,7 @@ class Search:
                 yield Found(position, nbytes, macs, trail)
 
     def _border(self, demand: Demand, source: Flow) -> int:
-        """Bytes of the block's whole input and output together."""
+        """Return the bytes of the group's whole input and output together."""
         op = self.chain.ops[self.last - 1]
         out = self._out_bytes()
         if (
@@ -398,11 +407,11 @@ class Search:
         return 0 if is_final and not self.settings.count_output else self.chain.ops[self.last - 1].writes.nbytes
 
     def _is_kept(self, position: int) -> bool:
-        """The block's main input is read after the block, too."""
+        """Return whether the group's main input is also read after the group."""
         return self.links.last_read[self.links.tensor(self.chain, position)] >= self.last
 
     def _source(self, demand: Demand) -> Flow:
-        """The block's main input, as far as it counts."""
+        """Return the consumption of the group's main input, as far as it counts."""
         position = demand.visit.position
         read = self.chain.ops[position].reads[self.links.main[position]]
         columns = max(r.columns.last for r in demand.readers)
@@ -414,14 +423,14 @@ class Search:
         return flow._replace(height=rows, advance=0, top=0)
 
     def _counts(self, tensor: TensorId) -> bool:
-        """Whether a whole tensor takes all its bytes."""
+        """Return whether a whole tensor takes all its bytes."""
         elsewhere = self.settings.input is not Input.RESIDENT
         if elsewhere and self.chain.frame:
             elsewhere = tensor == self.chain.frame.tensor
         return tensor in self.links.born or not elsewhere
 
     def _through(self, position: int) -> int:
-        """Bytes of whole tensors that are alive during the block, its main input and its output excepted."""
+        """Return the bytes of whole tensors that are live during the group, without its main input and its output."""
         if position not in self.across:
             main = self.links.tensor(self.chain, position)
             others = (t for t in self.chain.alive[position] if t != main and self._counts(t))

@@ -1,9 +1,9 @@
-"""Blocks that fire from the last row to the first, and which of a plan's blocks should.
+"""Groups that run in reverse row order, and the choice of the groups that should.
 
-An output that grows into what its input leaves lies below the input by what is read late, the halo of its window. Along
-a chain of such blocks the tensors wander down through the arena until its end (vMCU lets them wrap around in a circular
-pool). A block that is turned upside down shifts its output upwards, so that turning every other block takes back what
-its neighbour shifted. The arena is mirrored with it: what lay below lies above.
+An output that grows into bytes freed by its input lies below the input by the halo of its window. Along a chain of such
+groups, tensors drift down through the arena to its end (in vMCU they wrap around in a circular pool). A reversed group
+shifts its output upwards, so reversing every other group compensates its neighbour's shift. The arena is mirrored: what
+was below is above.
 """
 
 from __future__ import annotations
@@ -23,22 +23,22 @@ from tflm_memopt.plan.search.tiles_plan import Settings
 
 @dataclass(frozen=True)
 class Turned:
-    """A chain of turned operators: from which the turned form of a block is taken."""
+    """A chain of reversed operators, from which the reversed forms of groups are taken."""
 
     chain: Chain
-    """With the operators that have no such form as they are."""
+    """The reversed chain; operators without such a form are unchanged."""
     able: frozenset[int]
-    """Positions of those that have."""
+    """Positions of the operators with a reversed form."""
     joined: Links
     mirrored: dict[tuple[int, int], bool] = field(default_factory=dict)
-    """Whether operators [first, last) can be turned together, as far as anybody has asked."""
+    """Cache of whether operators [first, last) can be reversed together."""
     known: dict[tuple[int, bool], tuple[int, Sequence[Candidate]]] = field(default_factory=dict)
-    """By position at which they end, and whether they are tiled: blocks of at most so many bytes."""
+    """Cache of groups by their end and whether they are tiled, with the limit of their bytes."""
 
     def block(self, block: Candidate, settings: Settings | None, limit: int, meter: Meter) -> Candidate | None:
-        """The best turned block of the same operators that computes no more; None where there is none.
+        """Return the best reversed group of the same operators that computes no more, or None.
 
-        `limit`: bytes, at the most. `meter`: what it may cost to find.
+        limit: maximum bytes. meter: budget.
         """
         where = block.first, block.last
         if where not in self.mirrored:
@@ -67,19 +67,19 @@ class Turned:
 
 
 def _best(found: Sequence[Candidate], block: Candidate) -> Candidate | None:
-    """The block of the same operators with the fewest bytes that computes no more."""
+    """Return the group of the same operators with the fewest bytes that computes no more."""
     same = [c for c in found if c.first == block.first and c.macs <= block.macs]
     return min(same, key=lambda c: (c.nbytes, c.macs), default=None)
 
 
 def turned_chain(chain: Chain, *, pixels: bool) -> Turned:
-    """The chain upside down, except for its operators that have no such form."""
+    """Return the reversed chain, with operators that have no such form unchanged."""
     ops = [turned(op, pixels=pixels) for op in chain.ops]
     other = replace(chain, ops=tuple(new or old for new, old in zip(ops, chain.ops, strict=True)))
     return Turned(other, frozenset(i for i, op in enumerate(ops) if op), links(other))
 
 
 def _seen_alike(ops: Sequence[RowOp]) -> bool:
-    """All operators see the same rows of a tensor: what is a row of one is mirrored as a row."""
+    """Return whether all operators see the same rows of each tensor, so that mirrored rows match."""
     seen: dict[TensorId, Rows] = {}
     return all(seen.setdefault(t, rows) == rows for op in ops for t, rows in op.seen())
