@@ -1,151 +1,25 @@
-"""Generates the reference pages that follow from the code: errors, boards, program format, the plan's schema.
+"""Generates the reference pages that follow from the code: boards, flags, program format, the plan's schema.
 
 python scripts/reference.py
 """
 
 from __future__ import annotations
 
-import ast
 import json
-import re
 import sys
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass
-from functools import cache
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
-from tflm_memopt import errors
 from tflm_memopt.analysis.flash import kernels, source, tflm
 from tflm_memopt.cli import main as cli
 from tflm_memopt.lower.records import TABLES
-from tflm_memopt.ops.constraints.base import HINTS
-from tflm_memopt.ops.opset import NO_KERNEL_HINT, OPSET, SMALLER
 from tflm_memopt.ops.packing import LAYOUT, TARGETS
 from tflm_memopt.plan.plan import SCHEMA_VERSION, Role
 from tflm_memopt.targets.boards import STACK, boards
 
 ROOT = Path(__file__).parents[1]
-PACKAGE = ROOT / "tflm_memopt"
-CLASSES: Mapping[str, type[errors.MemoptError]] = {
-    name: kind for name, kind in vars(errors).items() if isinstance(kind, type) and issubclass(kind, errors.MemoptError)
-}
-LEFT_WHOLE = (
-    "The model has one subgraph, all its shapes are known and are those that TFLM computes, its inputs are no "
-    "constants, and it reads nothing that is never written"
-)
 NOTE = "<!-- written by scripts/reference.py -->\n"
-
-
-@dataclass(frozen=True, slots=True)
-class Raised:
-    """One place where an error is made. `message` has `...` for what depends on the case."""
-
-    code: str
-    kind: str
-    message: str
-    hint: str
-    place: str
-
-
-@cache
-def raised() -> tuple[Raised, ...]:
-    """All of the package."""
-    return tuple(found for path in sorted(PACKAGE.rglob("*.py")) for found in _raised_in(path))
-
-
-def _raised_in(path: Path) -> Iterator[Raised]:
-    text = path.read_text(encoding="utf-8")
-    if any(name in text for name in CLASSES):
-        module = ast.parse(text)
-        constants = _names(module.body)
-        for function in [node for node in ast.walk(module) if isinstance(node, ast.FunctionDef)]:
-            for node in ast.walk(function):
-                if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id in CLASSES:
-                    said = constants | _names(n for n in ast.walk(function) if getattr(n, "lineno", 0) < node.lineno)
-                    yield _raised(node, said, f"{path.relative_to(ROOT)}:{node.lineno}")
-
-
-def _names(nodes: Iterable[ast.AST]) -> dict[str, str]:
-    """The texts that are given a name: the last one, where there are several."""
-    return {
-        node.targets[0].id: _text(node.value)
-        for node in sorted((n for n in nodes if isinstance(n, ast.Assign)), key=lambda n: n.lineno)
-        if isinstance(node.targets[0], ast.Name)
-    }
-
-
-def _raised(call: ast.Call, said: Mapping[str, str], place: str) -> Raised:
-    """`said`: what the function's names stand for there."""
-    named = {keyword.arg: keyword.value for keyword in call.keywords if keyword.arg}
-
-    def text(node: ast.expr | None) -> str:
-        if isinstance(node, ast.Name):
-            return said.get(node.id, "...")
-        return "" if node is None else _text(node)
-
-    kind, message = ast.unparse(call.func), text(call.args[0] if call.args else None)
-    return Raised(text(named.get("code")), kind, message, text(named.get("hint")), place)
-
-
-def _text(node: ast.expr) -> str:
-    if isinstance(node, ast.Constant):
-        return str(node.value)
-    if isinstance(node, ast.JoinedStr):
-        parts = (_text(part) if isinstance(part, ast.Constant) else "..." for part in node.values)
-        return re.sub(r"(?<!\.)(\.{3}){2,}(?!\.)", "...", "".join(parts))
-    return "..."
-
-
-def error_page() -> str:
-    lines = [
-        "# Errors",
-        "",
-        NOTE,
-        "Every error says what, where and what to try, and has a code that stays the same from version to version:",
-        "the last line on the terminal, `error.code` in Python. `...` stands for what depends on the case.",
-        "",
-    ]
-    found = sorted(raised(), key=lambda r: (list(CLASSES).index(r.kind), r.code))
-    for kind in dict.fromkeys(r.kind for r in found):
-        exit_code = CLASSES[kind].exit_code
-        about = (CLASSES[kind].__doc__ or "").splitlines()[0]
-        lines += [f"## {kind}", "", f"{about} Exit code {exit_code}.", "", "| code | what | try |", "|---|---|---|"]
-        lines += [f"| `{r.code}` | {_cell(r.message)} | {_cell(r.hint)} |" for r in found if r.kind == kind]
-        lines.append("")
-    lines += [
-        "## Operators that stay builtin",
-        "",
-        "No error: the operator runs in TFLM's own kernel, and the report says why.",
-        "",
-        "| code | what must hold | try | operators |",
-        "|---|---|---|---|",
-        *(
-            f"| `{code}` | {_cell(what)} | {_cell(hint)} | {operators} |"
-            for code, (what, hint, operators) in refusals().items()
-        ),
-        f"| `no_kernel` | There is a row kernel for the operator | {NO_KERNEL_HINT} | all others |",
-        "| `own_form` | It has the form that its own description is for | describe that form, too | your own |",
-        f"| `executable` | What the executor can run | {SMALLER} | all |",
-        f"| `left_whole` | {LEFT_WHOLE} | fix shapes, unroll loops, one subgraph; or convert it again | all |",
-        "| `resource_variable` | A variable is read, and then assigned once | docs/models.md | those of variables |",
-        "| `view` | It changes a shape only, and nobody asks for it | | RESHAPE and others |",
-    ]
-    return "\n".join(lines) + "\n"
-
-
-def refusals() -> Mapping[str, tuple[str, str, str]]:
-    """Code -> the constraint in words, what to do, operators that it is asked of."""
-    users: dict[str, list[str]] = {}
-    words: dict[str, tuple[str, str]] = {}
-    for operator, row in OPSET.items():
-        for constraint in row.constraints:
-            users.setdefault(constraint.__name__, []).append(operator)
-            words[constraint.__name__] = " ".join((constraint.__doc__ or "").split()), HINTS[constraint]
-    return {
-        code: (*words[code], "all" if len(set(names)) == len(OPSET) else ", ".join(dict.fromkeys(names)))
-        for code, names in sorted(users.items())
-    }
 
 
 def _cell(text: str) -> str:
@@ -278,7 +152,6 @@ def plan_schema() -> Mapping[str, Any]:
 
 
 FILES: Mapping[str, Callable[[], str]] = {
-    "errors.md": error_page,
     "plan.schema.json": lambda: json.dumps(plan_schema(), indent=2) + "\n",
 }
 """Committed files of docs/: name -> content."""

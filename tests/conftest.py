@@ -5,7 +5,6 @@ from __future__ import annotations
 import functools
 import gc
 import os
-import re
 import sys
 from collections.abc import Callable, Generator, Iterable, Iterator
 from pathlib import Path
@@ -14,10 +13,8 @@ from typing import Any
 import compiling
 import pytest
 from hypothesis import settings
-from raised import RAISED
 
 import tflm_memopt
-from tflm_memopt.errors import MemoptError
 from tflm_memopt.results import Optimized
 
 ROOT = Path(__file__).parents[1]
@@ -53,27 +50,7 @@ if NO_SKIP:
     settings.load_profile("fixed")
 
 
-def _remember(error: MemoptError, what: str, **rest: str) -> None:
-    _MAKE(error, what, **rest)
-    RAISED.add(error.code)
-
-
-_MAKE = MemoptError.__init__
-MemoptError.__init__ = _remember  # type: ignore[method-assign]
-
-
 compiling.install()
-
-
-def heard(stderr: str) -> None:
-    """Errors that another process said."""
-    RAISED.update(re.findall(r"^  code (\w+)$", stderr, re.MULTILINE))
-
-
-def pytest_sessionfinish() -> None:
-    if folder := os.environ.get("TMO_CODES"):
-        Path(folder).mkdir(parents=True, exist_ok=True)
-        (Path(folder) / f"{os.getpid()}.txt").write_text("\n".join(sorted(RAISED)))
 
 
 @functools.cache

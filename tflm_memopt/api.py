@@ -190,7 +190,7 @@ def optimize_devices(
     limit = None if memory is None else units.memory(memory)
     if cut and limit:
         raise UsageError(
-            "a cut and a memory limit cannot be combined", code="devices_cut_memory", hint="leave out --cut or --memory"
+            "a cut and a memory limit cannot be combined", code="bad_option", hint="leave out --cut or --memory"
         )
     if cut:
         made = devices_choice.in_a_row(network, count, cut)
@@ -278,14 +278,14 @@ def explore(
         board: each point reports the board's free RAM and flash.
     """
     if cost is not None and cost not in COSTS:
-        raise UsageError(f"unknown cost '{cost}'", code="unknown_cost", hint=one_of(cost, COSTS))
+        raise UsageError(f"unknown cost '{cost}'", code="bad_option", hint=one_of(cost, COSTS))
     if isinstance(model, App):
         return explore_app(replace(model, options={**options, **model.options}), progress)
     data, name, _ = loaded(model, name)
     asked = request(complete("explore", options, ExploreOptions))
     if cost == "time" and asked.cost != cost:
         raise UsageError(
-            "the frontier by time needs a core whose cycles are modelled", code="time_without_clock", hint="--board"
+            "the frontier by time needs a core whose cycles are modelled", code="time_unknown", hint="--board"
         )
     return _explored(data, name, asked.exploring(), cost, progress)
 

@@ -10,8 +10,8 @@
     +-- PlanError           the checker rejected a plan, which is a bug of the planner
     +-- RuntimeUnavailable  TFLM's wheel or the host library is not installed
 
-A message says what is wrong, where, and what to do. A code identifies the reason and is stable across versions;
-docs/errors.md, which scripts/reference.py writes, lists all codes.
+A message says what is wrong, where, and what to do. A code names the kind of reason, for programs that branch on it;
+docs/errors.md explains the codes.
 """
 
 from __future__ import annotations
@@ -21,7 +21,44 @@ import difflib
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from types import MappingProxyType
+from typing import Literal
 
+Code = Literal[
+    "",
+    "not_a_model",
+    "damaged_model",
+    "unsupported_model",
+    "damaged_program",
+    "tflm_refuses",
+    "unsupported_operator",
+    "unsupported_input",
+    "not_convertible",
+    "other_model",
+    "interfaces_differ",
+    "bad_option",
+    "bad_config",
+    "bad_plan",
+    "bad_data",
+    "bad_kernel",
+    "bad_registers",
+    "bad_c_module",
+    "cannot_share",
+    "cannot_emit",
+    "does_not_fit",
+    "flash_too_small",
+    "too_slow",
+    "memory_unknown",
+    "time_unknown",
+    "file_unreadable",
+    "file_unwritable",
+    "would_overwrite",
+    "bad_file_name",
+    "system_error",
+    "not_installed",
+    "does_not_run",
+    "internal_error",
+]
+"""Codes of errors."""
 NO_OTHERS: Mapping[str, str] = MappingProxyType({})
 SHORTEST = 3
 """Shortest part of a name, in letters, that identifies the name."""
@@ -36,7 +73,7 @@ class MemoptError(Exception):
     exit_code = 2
     file = ""
 
-    def __init__(self, what: str, *, code: str = "", where: str = "", hint: str = "") -> None:
+    def __init__(self, what: str, *, code: Code = "", where: str = "", hint: str = "") -> None:
         self.what, self.code, self.where, self.hint = what, code, where, hint
         super().__init__(what)
 

@@ -62,7 +62,7 @@ def read_model(path: Path) -> bytes:
             if (nbytes := os.fstat(file.fileno()).st_size) > most:
                 raise ModelError(
                     f"{nbytes:,} B exceed the largest possible model of {most:,} B",
-                    code="model_too_long",
+                    code="not_a_model",
                     hint="use a smaller model: no microcontroller has this much flash",
                 )
             data = start + file.read()
@@ -135,11 +135,11 @@ def paths_below(folder: Path, contents: Mapping[str, T]) -> dict[Path, T]:
     known: dict[str, str] = {}
     for name in contents:
         if fault := next(filter(None, map(name_fault, name.split("/"))), ""):
-            raise UsageError(f"invalid file name {name!r}: {fault}", code="file_name", hint=NAME_HINT)
+            raise UsageError(f"invalid file name {name!r}: {fault}", code="bad_file_name", hint=NAME_HINT)
         if (other := known.setdefault(same_on_disk(name), name)) != name:
             raise UsageError(
                 f"'{name}' and '{other}' would be the same file on Windows and macOS",
-                code="names_collide",
+                code="bad_file_name",
                 hint="choose another name",
             )
     return {folder / name: content for name, content in contents.items()}
@@ -151,13 +151,15 @@ def _reading(path: Path) -> Iterator[None]:
         _demand_no_nul(path)
         yield
     except OSError as error:
-        raise UsageError(f"cannot read {path}: {error.strerror}", code="cannot_read", hint="check the path") from error
+        raise UsageError(
+            f"cannot read {path}: {error.strerror}", code="file_unreadable", hint="check the path"
+        ) from error
 
 
 def _demand_regular(path: Path, hint: str) -> None:
     """Raise UsageError for a pipe or a device, since opening a pipe would wait for a writer."""
     if not stat.S_ISREG(path.stat().st_mode) and not path.is_dir():
-        raise UsageError(f"{path} is not a regular file", code="no_regular_file", hint=hint)
+        raise UsageError(f"{path} is not a regular file", code="file_unreadable", hint=hint)
 
 
 def _demand_no_nul(path: Path) -> None:
@@ -259,7 +261,7 @@ def _writing(path: Path) -> Iterator[None]:
         yield
     except OSError as error:
         raise UsageError(
-            f"cannot write {path}: {error.strerror}", code="cannot_write", hint="choose another folder: -o DIR"
+            f"cannot write {path}: {error.strerror}", code="file_unwritable", hint="choose another folder: -o DIR"
         ) from error
 
 

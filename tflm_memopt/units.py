@@ -26,10 +26,10 @@ def size(said: int | str) -> int:
     value = _amount(said, BYTES)
     if value is None:
         hint = "20480, 20kB (1,000 B each), 64K or 64KiB (1,024 B each)"
-        raise UsageError(f"invalid size '{said}'", code="bad_size", hint=hint)
+        raise UsageError(f"invalid size '{said}'", code="bad_option", hint=hint)
     if isinstance(said, str) and said.strip().isdecimal() and value < SMALLEST:
         hint = f"{said.strip()}K (1,024 B each), {said.strip()}kB (1,000 B each) or {said.strip()}B"
-        raise UsageError(f"the size '{said}' needs a unit", code="size_unit", hint=hint)
+        raise UsageError(f"the size '{said}' needs a unit", code="bad_option", hint=hint)
     return round(value)
 
 
@@ -43,7 +43,7 @@ def number(said: int | str) -> int:
     if value < 1:
         raise UsageError(
             f"invalid count '{said}': it must be a whole number from 1",
-            code="bad_number",
+            code="bad_option",
             hint="3200000, 3200k or 3.2M",
         )
     return value
@@ -57,7 +57,7 @@ def milliseconds(said: float | str) -> float:
     """
     value = _amount(said, MILLISECONDS) or 0.0
     if value <= 0:
-        raise UsageError(f"invalid time '{said}'", code="bad_time", hint="50ms or 0.05s")
+        raise UsageError(f"invalid time '{said}'", code="bad_option", hint="50ms or 0.05s")
     return value
 
 
@@ -69,7 +69,7 @@ def megahertz(said: float | str) -> float:
     """
     value = _amount(said, MEGAHERTZ) or 0.0
     if value <= 0:
-        raise UsageError(f"invalid clock '{said}'", code="bad_clock", hint="64MHz")
+        raise UsageError(f"invalid clock '{said}'", code="bad_option", hint="64MHz")
     return value
 
 
@@ -87,7 +87,7 @@ def line(said: str | Collection[float]) -> tuple[float, float]:
     late = _amount(latency, MILLISECONDS)
     if len(parts) > 2 or late is None or not found or found <= 0 or late < 0:
         hint = "bytes a second, and latency: 125kB/s,2ms"
-        raise UsageError(f"invalid link '{said}'", code="bad_link", hint=hint)
+        raise UsageError(f"invalid link '{said}'", code="bad_option", hint=hint)
     return found, late
 
 
@@ -102,7 +102,7 @@ def memory(said: str | Collection[int | None]) -> tuple[int, int | None]:
     ram, flash = [*parts, None, None][:2]
     if len(parts) > 2 or not ram:
         raise UsageError(
-            f"invalid memory '{said}'", code="bad_memory", hint="RAM, or RAM and flash: 20kB or 20kB,128kB"
+            f"invalid memory '{said}'", code="bad_option", hint="RAM, or RAM and flash: 20kB or 20kB,128kB"
         )
     return size(ram), None if flash is None else size(flash)
 

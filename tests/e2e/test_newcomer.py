@@ -61,7 +61,7 @@ def check_out(checkout: Path) -> None:
 
 def follow(commands: str, checkout: Path, environment: Mapping[str, str]) -> str:
     """What the commands say; all of them succeed."""
-    clean = {k: v for k, v in os.environ.items() if k not in ("PYTHONPATH", "VIRTUAL_ENV", "TMO_CODES")}
+    clean = {k: v for k, v in os.environ.items() if k not in ("PYTHONPATH", "VIRTUAL_ENV")}
     done = subprocess.run(
         ["sh", "-c", f"set -eu\n{commands}"],
         cwd=checkout, env={**clean, **environment}, capture_output=True, text=True, check=False,

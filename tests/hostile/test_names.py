@@ -51,7 +51,7 @@ def test_bad_names_are_refused(name: str, tmp_path: Path) -> None:
     assert name_fault(name)
     with pytest.raises(UsageError, match="a model cannot be called") as refused:
         App({name: AppModel(b"")})
-    assert refused.value.code == "app_model_name"
+    assert refused.value.code == "bad_config"
     if name != BAD["a folder"]:  # which generated files may be in
         with pytest.raises(UsageError, match="invalid file name"):
             paths_below(tmp_path, {f"project/{name}": b""})
@@ -82,7 +82,7 @@ def test_a_model_of_any_name_gets_good_names(name: str) -> None:
 def test_names_that_are_one_file_elsewhere(one: str, other: str, tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="Windows and macOS") as refused:
         App({one: AppModel(b""), other: AppModel(b"")})
-    assert refused.value.code == "app_names_collide"
+    assert refused.value.code == "bad_config"
     with pytest.raises(UsageError, match="Windows and macOS"):
         paths_below(tmp_path, {f"{one}.h": 0, f"{other}.h": 0})
 
@@ -92,7 +92,7 @@ def test_models_of_a_folder_that_are_one_file_elsewhere(tmp_path: Path, capsys: 
     for name in ("kws", "KWS"):
         (tmp_path / f"in/{name}.tflite").write_bytes(small())
     assert cli.main(["optimize", str(tmp_path / "in"), "-o", str(tmp_path / "out")]) == cli.BAD
-    assert "same_name" in capsys.readouterr().err
+    assert "would_overwrite" in capsys.readouterr().err
     assert len([*(tmp_path / "out").glob("*.tflite")]) == 1
 
 

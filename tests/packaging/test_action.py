@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 import yaml
-from conftest import EXAMPLE, OWN_MODELS, ROOT, heard
+from conftest import EXAMPLE, OWN_MODELS, ROOT
 
 ACTION = ROOT / "action.yml"
 
@@ -65,7 +65,6 @@ def step(folder: Path, **inputs: str) -> Step:
         text=True,
         check=False,
     )
-    heard(done.stdout)
     written = {name: path.read_text() if path.exists() else "" for name, path in files.items()}
     outputs = dict(re.findall(r"^(\w+)=(.*)$", written["GITHUB_OUTPUT"], re.MULTILINE))
     outputs |= {

@@ -263,7 +263,7 @@ def test_what_stays_builtin_is_no_module() -> None:
     result = optimize(App({"ours": AppModel(small()), "theirs": AppModel(unsupported())}, options=LOW))
     with pytest.raises(UsageError) as caught:
         result.files("c")
-    assert caught.value.code == "module_builtin"
+    assert caught.value.code == "unsupported_operator"
     assert "'theirs'" in str(caught.value.where)
 
 
@@ -272,4 +272,4 @@ def test_a_model_has_no_name_of_the_application(name: str) -> None:
     result = optimize(App({name: AppModel(small())}, options=LOW))
     with pytest.raises(UsageError) as caught:
         result.files("c")
-    assert caught.value.code == "app_same_name"
+    assert caught.value.code == "bad_config"

@@ -326,7 +326,7 @@ def test_a_package_without_sources_says_so(monkeypatch: pytest.MonkeyPatch, tmp_
     monkeypatch.setattr(library, "PLACES", (tmp_path / "custom_ops",))
     with pytest.raises(RuntimeUnavailable, match="sources of the C library are not installed") as refusal:
         library.sources()
-    assert refusal.value.code == "no_sources"
+    assert refusal.value.code == "not_installed"
 
 
 def network(task: BenchmarkTask) -> bytes:

@@ -15,7 +15,7 @@ from tflm_memopt.application.results import AppOptimized
 from tflm_memopt.errors import DoesNotFit, UsageError
 
 OPTIONS: dict[str, Any] = {"effort": "low", "seconds": 0.05, "core": "cortex-m4", "clock": 64, "target": "cortex-m4"}
-IMPOSSIBLE = ("app_online", "app_yield", "app_yield_clock", "app_yield_firing", *ELSEWHERE)
+IMPOSSIBLE = ("memory_unknown", "cannot_share", "time_unknown", "too_slow", *ELSEWHERE)
 """Codes of refusals that are right: of what was drawn, something cannot be with these models."""
 STEPS = 40
 """Turns of one application."""

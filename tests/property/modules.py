@@ -34,9 +34,9 @@ NAME = "net"
 SECONDS = 0.05
 RUNS = 3
 """Random inferences, beside extreme ones."""
-ELSEWHERE = ("input_impossible", "input_not_streamable", "input_push")
+ELSEWHERE = ("unsupported_input",)
 """Codes of refusals that are right: of an input in one place, after which another place is tried,"""
-IMPOSSIBLE = ("input_impossible", "module_builtin")
+IMPOSSIBLE = ("unsupported_input", "unsupported_operator")
 """and of a model."""
 
 
@@ -47,7 +47,7 @@ def written(data: bytes, folder: Path, rng: random.Random) -> bytes:
     """
     source = read(data)
     if why := annotation.left_whole(source):
-        raise UsageError(why, code="module_builtin")
+        raise UsageError(why, code="unsupported_operator")
     border = int8_io(source.graph) if rng.random() < 0.85 else Int8Interface(source.graph, Changes(), {}, ())
     options = Options(
         ops="block" if rng.random() < 0.2 else "region",
@@ -67,7 +67,7 @@ def written(data: bytes, folder: Path, rng: random.Random) -> bytes:
             if mode.where == "arena" or refusal.code not in ELSEWHERE:
                 raise
     if planned is None:
-        raise UsageError("nothing to convert", code="module_builtin")
+        raise UsageError("nothing to convert", code="unsupported_operator")
     new = pipeline.lower(source, border, planned, options)
     whole = module(NAME, read(new), _frame(planned))
     (folder / f"{NAME}.h").write_text(module_header(whole))

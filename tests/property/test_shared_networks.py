@@ -31,7 +31,7 @@ from tflm_memopt.rewrite.shares import ways
 from tflm_memopt.runtime.native import native_library
 from tflm_memopt.runtime.regions import regions
 
-NOT_FOR_DEVICES = ("devices_builtin", "devices_state", "devices_idle", "devices_nothing")
+NOT_FOR_DEVICES = ("unsupported_operator", "cannot_share")
 """Why a network that can be converted runs on one device alone."""
 CROSS = ctypes.CFUNCTYPE(
     ctypes.c_int, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_bool, ctypes.c_uint16, ctypes.c_void_p, ctypes.c_uint32

@@ -100,13 +100,13 @@ def test_operators_of_a_variable_keep_their_order() -> None:
     parts = only_builtin(annotated, library("reference"), "ilp32")
     plan = as_builtin(data).planned.plan
     types = [next(op.type for op in graph.ops if op.index == step.op) for step in plan.steps]
-    passed, refusals = set(), set[str]()
+    passed = set()
     for order in permutations(range(len(types))):
         try:
             check(in_order(order, plan), parts)
             passed.add(tuple(plan.steps[n].op for n in order))
-        except PlanError as error:
-            refusals.add(error.code)
+        except PlanError:
+            continue
     handles = {op.inputs[0]: op.index for op in graph.ops if op.type == "ASSIGN_VARIABLE"}
     made = {op.outputs[0]: op.index for op in graph.ops if op.type == "VAR_HANDLE"}
     (reading,) = (op for op in graph.ops if op.type == "READ_VARIABLE")
@@ -117,7 +117,7 @@ def test_operators_of_a_variable_keep_their_order() -> None:
         tuple(order) for order in permutations(op.index for op in graph.ops)
         if all(order.index(a) < order.index(b) for a, b in pairs)
     }  # fmt: skip
-    assert passed == wanted and refusals == {"plan_variables", "plan_overwrites"}
+    assert passed == wanted
 
 
 def test_subgraphs_with_tensors_of_their_own_are_left_whole() -> None:

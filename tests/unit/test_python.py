@@ -88,7 +88,7 @@ def test_what_is_no_model_is_said_with_its_name(folder: Path) -> None:
 
 @pytest.mark.parametrize(
     ("setting", "value", "code"),
-    [("ram_limit", "20 potatoes", "bad_size"), ("max_instructions", "3.2MB", "bad_number")],
+    [("ram_limit", "20 potatoes", "bad_option"), ("max_instructions", "3.2MB", "bad_option")],
 )
 def test_sizes_and_counts_that_are_none(setting: str, value: str, code: str) -> None:
     wrong: dict[str, Any] = {setting: value}

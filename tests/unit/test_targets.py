@@ -91,7 +91,7 @@ def test_an_input_from_outside_is_read_by_generic_kernels(model: bytes) -> None:
 def test_a_target_that_is_not_known(model: bytes) -> None:
     with pytest.raises(UsageError, match="unknown target 'cortex-m1'") as error:
         tflm_memopt.optimize(model, target="cortex-m1")
-    assert error.value.code == "unknown_target" and "cortex-m4" in error.value.hint
+    assert error.value.code == "bad_option" and "cortex-m4" in error.value.hint
 
 
 def test_a_plan_for_another_target(model: bytes) -> None:
@@ -99,7 +99,7 @@ def test_a_plan_for_another_target(model: bytes) -> None:
     assert plan is not None
     with pytest.raises(UsageError) as error:
         tflm_memopt.optimize(model, plan=plan.to_json())
-    assert error.value.code == "foreign_plan" and "for cortex-m4, not for generic" in error.value.where
+    assert error.value.code == "bad_plan" and "for cortex-m4, not for generic" in error.value.where
     again = tflm_memopt.optimize(model, plan=plan.to_json(), target="cortex-m4")
     assert again.plan == plan
 
@@ -133,8 +133,8 @@ def test_the_checker_knows_what_kernels_write(model: bytes) -> None:
     check(changed(), graph)
     with pytest.raises(PlanError) as error:
         check(changed(smaller=4), graph)
-    assert error.value.code == "plan_buffer_size"
+    assert "needs 144 bytes" in str(error.value)
     counters = next(o for b, o in plan.placed() if b.role is Role.COUNTERS and b.first == plan.buffers[index].first)
     with pytest.raises(PlanError) as error:
         check(changed(offset=counters // 4 * 4), graph)
-    assert error.value.code == "plan_overwrites"
+    assert "was overwritten or never written" in str(error.value)

@@ -136,7 +136,7 @@ class Clock:
         if self.rates is None:
             raise UsageError(
                 f"nothing can be said about time: how many cycles an instruction takes on {self.core} is not known",
-                code="cycles_unknown",
+                code="time_unknown",
                 hint=f"a board or --target with one of {', '.join(_known_anywhere())}, or --max-instructions alone",
             )
         return milliseconds * self.mhz * 1000

@@ -65,12 +65,12 @@ class App:
         """Raise UsageError for names that cannot be file names, for unknown names, and for too many models."""
         if not self.models:
             raise UsageError(
-                "the application has no models", code="app_no_models", hint='[models.NAME] with file = "NAME.tflite"'
+                "the application has no models", code="bad_config", hint='[models.NAME] with file = "NAME.tflite"'
             )
         if len(self.models) > MOST_MODELS:
             raise UsageError(
                 f"{len(self.models)} models are too many for one application",
-                code="app_many",
+                code="bad_config",
                 where="models",
                 hint=f"at most {MOST_MODELS} models",
             )
@@ -79,7 +79,7 @@ class App:
             if name not in self.models:
                 raise UsageError(
                     f"unknown model '{name}'",
-                    code="app_unknown_model",
+                    code="bad_config",
                     where="concurrent",
                     hint=one_of(name, self.models),
                 )
@@ -108,9 +108,7 @@ def _demand_file_names(names: Iterable[str]) -> None:
     for name in names:
         if fault := name_fault(name):
             what = f"a model cannot be called {name!r}: {fault}"
-            raise UsageError(what, code="app_model_name", where="models", hint=NAME_HINT)
+            raise UsageError(what, code="bad_config", where="models", hint=NAME_HINT)
         if (other := known.setdefault(same_on_disk(name), name)) != name:
             what = f"the files of '{name}' and '{other}' would have the same name on Windows and macOS"
-            raise UsageError(
-                what, code="app_names_collide", where="models", hint="use names that differ in more than case"
-            )
+            raise UsageError(what, code="bad_config", where="models", hint="use names that differ in more than case")

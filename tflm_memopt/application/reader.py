@@ -42,7 +42,7 @@ def _parsed(data: bytes) -> Mapping[str, Any]:
         document: Mapping[str, Any] = tomllib.loads(data.decode("utf-8"))
     except (UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
         raise UsageError(
-            f"invalid TOML: {error}", code="app_toml", hint="docs/several-models.md shows an example"
+            f"invalid TOML: {error}", code="bad_config", hint="docs/several-models.md shows an example"
         ) from error
     return document
 
@@ -70,7 +70,7 @@ def _model(name: str, entry: Any, folder: Path) -> AppModel:
     entry = _of_type(entry, dict, where, f"[{where}]")
     _known(entry, (*OF_MODEL, *OPTIONS), where)
     if "file" not in entry:
-        raise UsageError("the model's file is missing", code="app_no_file", where=where, hint=f'file = "{name}.tflite"')
+        raise UsageError("the model's file is missing", code="bad_config", where=where, hint=f'file = "{name}.tflite"')
     retain = entry.get("retain", False)
     if not isinstance(retain, bool):
         _of_type(retain, list, f"{where}.retain", "true, or outputs: [0, 1]")
@@ -98,7 +98,7 @@ def _rate(entry: Mapping[str, Any], key: str, where: str) -> float | None:
     if not 0 < value < float("inf"):
         raise UsageError(
             f"invalid rate {value!r}: it must be above 0",
-            code="app_rate_value",
+            code="bad_config",
             where=f"{where}.{key}",
             hint=f"{key} = 10",
         )
@@ -108,9 +108,7 @@ def _rate(entry: Mapping[str, Any], key: str, where: str) -> float | None:
 def _known(table: Mapping[str, Any], names: tuple[str, ...], where: str) -> None:
     for name in table:
         if name not in names:
-            raise UsageError(
-                f"{where} has no key '{name}'", code="app_unknown_key", where=where, hint=one_of(name, names)
-            )
+            raise UsageError(f"{where} has no key '{name}'", code="bad_config", where=where, hint=one_of(name, names))
 
 
 def _names(group: Any, where: str) -> None:
@@ -120,5 +118,5 @@ def _names(group: Any, where: str) -> None:
 
 def _of_type(value: Any, wanted: type | tuple[type, ...], where: str, hint: str) -> Any:
     if not isinstance(value, wanted) or isinstance(value, bool):
-        raise UsageError(f"invalid value {value!r}", code="app_value", where=where, hint=hint)
+        raise UsageError(f"invalid value {value!r}", code="bad_config", where=where, hint=hint)
     return value

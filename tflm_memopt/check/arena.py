@@ -40,7 +40,7 @@ class TaggedArena:
             if offset < 0 or offset % align or offset + buffer.nbytes > plan.head:
                 raise PlanError(
                     f"{buffer} at {offset} is misaligned or outside of the head of {plan.head} bytes",
-                    code="plan_placement",
+                    code="bad_plan",
                 )
 
     def start(self, tensor: TensorId) -> int:
@@ -53,12 +53,12 @@ class TaggedArena:
             if row_bytes * buffer.depth != buffer.nbytes:
                 raise PlanError(
                     f"rolling buffer of {tensor}: {buffer.depth} rows of {row_bytes} B are not {buffer.nbytes} B",
-                    code="plan_ring",
+                    code="bad_plan",
                 )
             return offset + row % buffer.depth * row_bytes
         buffer, offset = self.at(Role.TENSOR, tensor)
         if (row + 1) * row_bytes > buffer.nbytes:
-            raise PlanError(f"row {row} of {row_bytes} bytes is outside of tensor {tensor}", code="plan_row")
+            raise PlanError(f"row {row} of {row_bytes} bytes is outside of tensor {tensor}", code="bad_plan")
         return offset + self._in_memory(tensor, row, row_bytes) * row_bytes
 
     def _in_memory(self, tensor: TensorId, row: int, row_bytes: int) -> int:
@@ -121,7 +121,7 @@ class TaggedArena:
     def _run(self, at: int, nbytes: int) -> Ints:
         found = self._marks[at : at + nbytes]
         if at < 0 or len(found) != nbytes:
-            raise PlanError(f"{nbytes} bytes at {at} are outside of the arena", code="plan_outside")
+            raise PlanError(f"{nbytes} bytes at {at} are outside of the arena", code="bad_plan")
         return found
 
     def mark(self, content: Content, first: Ints | int, at: Ints) -> Ints:
@@ -151,7 +151,7 @@ class TaggedArena:
             role, key = ("tensor", content) if isinstance(content, int) else content
             raise PlanError(
                 f"{who}, {of}{role} {key}: byte {int(right.argmin())} was overwritten or never written",
-                code="plan_overwrites",
+                code="bad_plan",
             )
 
     def wipe(self, foreign: NDArray[np.bool_] | None) -> None:
@@ -185,11 +185,11 @@ class TaggedArena:
     def at(self, role: Role, key: int, nbytes: int = 0) -> tuple[Buffer, int]:
         """Return a buffer and its offset. Raises PlanError if it is missing or smaller than `nbytes`."""
         if (role, key) not in self.home:
-            raise PlanError(f"there is no {role.value} buffer for {key}", code="plan_missing_buffer")
+            raise PlanError(f"there is no {role.value} buffer for {key}", code="bad_plan")
         if self.home[role, key][0].nbytes < nbytes:
             raise PlanError(
                 f"{role.value} {key} needs {nbytes} bytes, but has {self.home[role, key][0].nbytes} in the plan",
-                code="plan_buffer_size",
+                code="bad_plan",
             )
         return self.home[role, key]
 

@@ -57,7 +57,7 @@ class _Pauses:
         """Remaining pauses."""
         alone = len(plan.calls()) == 1 and all(isinstance(step, Block) for step in plan.steps)
         if plan.pauses and (not alone or plan.states):
-            raise PlanError("a plan with pauses must be one custom operator without a state", code="plan_pauses")
+            raise PlanError("a plan with pauses must be one custom operator without a state", code="bad_plan")
 
     @property
     def comes(self) -> bool:
@@ -75,7 +75,7 @@ class _Pauses:
         """Raise PlanError for a pause that never comes."""
         if self.comes:
             raise PlanError(
-                f"the plan pauses after firing {self.left[0]}, but has {self.done} firings", code="plan_pause"
+                f"the plan pauses after firing {self.left[0]}, but has {self.done} firings", code="bad_plan"
             )
 
 
@@ -114,7 +114,7 @@ def check(plan: Plan, graph: RowGraph, others: Others | None = None) -> Sequence
     expected = [*kept, *(i for region in graph.regions for i in region.ops)]
     if sorted(done) != sorted(expected):
         raise PlanError(
-            f"the plan runs operators {sorted(done)}, but the graph has {sorted(expected)}", code="plan_operators"
+            f"the plan runs operators {sorted(done)}, but the graph has {sorted(expected)}", code="bad_plan"
         )
     states.check()
     pauses.check()
@@ -137,13 +137,13 @@ def _check_tensors(plan: Plan, graph: RowGraph, replay: KernelReplay) -> None:
         if replay.start(tensor) % ARENA_ALIGN:
             raise PlanError(
                 f"tensor {tensor} starts at {replay.start(tensor)}, not at a multiple of {ARENA_ALIGN}",
-                code="plan_tensor_alignment",
+                code="bad_plan",
             )
     for call, tensors in handed:
         if len(tensors) > MAX_IO:
             raise PlanError(
                 f"region {min(plan.operators(call))} has {len(tensors)} inputs and outputs, more than {MAX_IO}",
-                code="plan_width",
+                code="bad_plan",
             )
 
 
@@ -162,7 +162,7 @@ def _check_variables(done: list[int], graph: Graph) -> None:
                 if (names is None or others is None or names == others) and turn[before] > turn[op.index]:
                     raise PlanError(
                         f"operator {op.index} {op.type} runs before operator {before}, whose variable it uses",
-                        code="plan_variables",
+                        code="bad_plan",
                     )
             touched.append((op.index, names))
 

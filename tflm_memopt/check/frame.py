@@ -44,7 +44,7 @@ class FrameReplay:
             return
         if self.passed:
             raise PlanError(
-                f"{who} reads the streamed input, which is only available in the first group", code="plan_frame_late"
+                f"{who} reads the streamed input, which is only available in the first group", code="bad_plan"
             )
         while self.pushed < end:
             self._keep(frame)
@@ -72,7 +72,7 @@ class FrameReplay:
         if not depth:
             raise PlanError(
                 f"row {row} of the streamed input is read when only rows {first}.. exist, and it is not kept",
-                code="plan_frame_gone",
+                code="bad_plan",
             )
         return offset + row % depth * frame.row_bytes
 
@@ -92,7 +92,7 @@ class FrameReplay:
         if buffer.depth * frame.row_bytes != buffer.nbytes:
             raise PlanError(
                 f"rolling buffer of the input: {buffer.depth} rows of {frame.row_bytes} are not {buffer.nbytes} bytes",
-                code="plan_frame_ring",
+                code="bad_plan",
             )
         return buffer.depth, offset
 

@@ -70,5 +70,5 @@ class KernelReplay:
         if lost.any():
             raise PlanError(
                 f"{who}, tensor {tensor}: byte {low - start + int(lost.argmax())} is overwritten before it is read",
-                code="plan_kernel_order",
+                code="bad_plan",
             )

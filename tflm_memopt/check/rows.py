@@ -86,5 +86,5 @@ class RowReplay(BlockReplay):
             if at < to < at + long or (long < nbytes and to <= at < to + nbytes):
                 raise PlanError(
                     f"{step}: the output starts {to - at} bytes after the start of tensor {tensor} that it replaces",
-                    code="plan_in_place",
+                    code="bad_plan",
                 )

@@ -74,12 +74,12 @@ class StateReplay:
             if touches and (block.strips or block.turned):
                 raise PlanError(
                     f"{op.name} uses a state, so it must run row by row in forward order",
-                    code="plan_state_block",
+                    code="bad_plan",
                 )
             if op.crossing is not None and (block.strips or block.turned):
                 raise PlanError(
                     f"{op.name} exchanges rows with another device, so it must run row by row in forward order",
-                    code="plan_crossing_block",
+                    code="bad_plan",
                 )
 
     def is_state(self, tensor: int) -> bool:
@@ -106,7 +106,7 @@ class StateReplay:
         self._check_window(placed.pop(WINDOW, None))
         if placed.keys() != self.rings.keys() or len(placed) + (self.window > 0) != len(self.plan.states):
             raise PlanError(
-                f"the plan has states {sorted(placed)}, but the graph has {sorted(self.rings)}", code="plan_states"
+                f"the plan has states {sorted(placed)}, but the graph has {sorted(self.rings)}", code="bad_plan"
             )
         self._check_bytes()
         check_sums(self._ops)
@@ -116,17 +116,17 @@ class StateReplay:
                 raise PlanError(
                     f"state {tensor}: rows of {state.row_bytes} bytes initially {state.fill}, but the graph has "
                     f"{ring.rows.row_bytes} and {ring.fill}",
-                    code="plan_state_fill",
+                    code="bad_plan",
                 )
             if tensor in self._in_place and state.depth != 1:
-                raise PlanError(f"state {tensor} is updated in place and must have one row", code="plan_state_place")
+                raise PlanError(f"state {tensor} is updated in place and must have one row", code="bad_plan")
             self._check_ring(state)
 
     def _check_window(self, state: PlacedState | None) -> None:
         """Check when the window is full; before that, outputs are invalid."""
         if (state.depth if state else 0) != self.window:
             raise PlanError(
-                f"the window is full after {self.window} inferences, not as {state} has it", code="plan_window"
+                f"the window is full after {self.window} inferences, not as {state} has it", code="bad_plan"
             )
 
     def _check_bytes(self) -> None:
@@ -137,7 +137,7 @@ class StateReplay:
             end = INDEX_BYTES * len(own)
             for state in sorted((s for s in self.plan.states if s.tensor in own), key=lambda s: s.offset):
                 if state.offset < end or state.depth < 1:
-                    raise PlanError(f"{state} starts before byte {end}, where others end", code="plan_state_bytes")
+                    raise PlanError(f"{state} starts before byte {end}, where others end", code="bad_plan")
                 end = state.offset + state.nbytes
 
     def _check_ring(self, state: PlacedState) -> None:
@@ -162,7 +162,7 @@ class StateReplay:
                     raise PlanError(
                         f"{who}, row {row} of state {state.tensor}: inference {step} after a reset finds "
                         f"{'no row' if found is FILL else f'row {found - step * new}'}",
-                        code="plan_state",
+                        code="bad_plan",
                     )
 
 

@@ -89,7 +89,7 @@ class TiledReplay(BlockReplay):
                 if inside or any(out < later + seen.c and later < out + nbytes for later in at[i + 1 :]):
                     raise PlanError(
                         f"{step}: the output at {out} overwrites tensor {place.tensor} before it is read",
-                        code="plan_tile_in_place",
+                        code="bad_plan",
                     )
 
     def _addresses(self, place: Place, unit: Unit, rows: range, columns: range) -> list[int]:
@@ -106,7 +106,7 @@ class TiledReplay(BlockReplay):
         if rows and (rows.start < there.start or rows.stop > there.stop):
             raise PlanError(
                 f"tensor {place.tensor}: rows {rows[0]}..{rows[-1]} of stripe {strip} are not kept",
-                code="plan_lane_row",
+                code="bad_plan",
             )
         window = slice(rows.start, rows.stop), slice(columns.start, columns.stop)
         if first and place.inside:  # the buffer holds the channels of one group

@@ -58,14 +58,14 @@ def check_together(devices: Sequence[Sequence[RowCrosses]]) -> Traffic:
             if own != number or row.line[0] == row.line[1] or not max(row.line) < len(devices):
                 raise PlanError(
                     f"device {number} sends or receives on the link {row.line}, to which it does not belong",
-                    code="devices_line",
+                    code="bad_plan",
                 )
     _check_lines(devices)
     most = max((HEAD_BYTES + row.nbytes for rows in devices for row in rows), default=0)
     total = sum(HEAD_BYTES + row.nbytes for rows in devices for row in rows if row.sends)
     stuck = _stuck(devices, UNLIMITED)
     if stuck is not None:
-        raise PlanError(f"deadlock: device {stuck} waits for a row that depends on it", code="devices_deadlock")
+        raise PlanError(f"deadlock: device {stuck} waits for a row that depends on it", code="bad_plan")
     return Traffic(_bytes(devices, sends=True), _bytes(devices, sends=False), _least_room(devices, most, total))
 
 
@@ -89,7 +89,7 @@ def _check_lines(devices: Sequence[Sequence[RowCrosses]]) -> None:
             raise PlanError(
                 f"from device {line[0]} to {line[1]}, message {at}: "
                 f"sent {_said(sent, at)}, received {_said(received, at)}",
-                code="devices_order",
+                code="bad_plan",
             )
 
 

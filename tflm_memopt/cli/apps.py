@@ -32,7 +32,7 @@ def optimize(args: argparse.Namespace, settings: dict[str, Any]) -> int:
     for flag, none in ALONE.items():
         if getattr(args, flag) != none:
             what = f"--{flag.replace('_', '-')} is for one model"
-            raise UsageError(what, code="app_flag", where=str(args.model), hint="a .tflite file")
+            raise UsageError(what, code="bad_option", where=str(args.model), hint="a .tflite file")
     folder = args.output or Path(f"{args.model.stem}_memopt")
     app = read_app(args.model)
     with about(args.model), busy(args, f"optimizing {args.model.name}", lines=True) as progress:
@@ -49,7 +49,7 @@ def optimize(args: argparse.Namespace, settings: dict[str, Any]) -> int:
 def explore(args: argparse.Namespace, settings: dict[str, Any]) -> int:
     """The frontier of an application, as table and plot."""
     if args.plans or args.cost:
-        raise UsageError("--plans and --cost are for one model", code="app_explore_flag", hint="explore NAME.tflite")
+        raise UsageError("--plans and --cost are for one model", code="bad_option", hint="explore NAME.tflite")
     app = read_app(args.model)
     return explored(
         args,
@@ -73,7 +73,7 @@ def verify(args: argparse.Namespace) -> int:
     if args.inputs or args.steps or args.c:
         raise UsageError(
             "--inputs, --steps and --c are for one model",
-            code="app_verify_flag",
+            code="bad_option",
             hint="verify NAME.tflite DIR/NAME.tflite",
         )
     app = read_app(args.original)

@@ -65,12 +65,12 @@ def _optimize_all(args: argparse.Namespace, folder: Path) -> int:
     """Every .tflite file of a folder. A bad one ends none of the others; exit code: the worst of all."""
     for flag in ("plan", "plot", "inputs", "calibrate", "test", "labels", "manifest"):
         if getattr(args, flag):
-            raise UsageError(f"--{flag} is for one model", code="one_model", where=str(args.model), hint="one file")
+            raise UsageError(f"--{flag} is for one model", code="bad_option", where=str(args.model), hint="one file")
     paths = sorted(path for path in args.model.iterdir() if path.suffix.lower() == ".tflite" and path.is_file())
     if not paths:
         raise UsageError(
             f"{args.model} has no .tflite files",
-            code="no_models",
+            code="bad_option",
             hint="one model, or a folder with .tflite files in it",
         )
     entries, worst = [], console.DONE
@@ -121,7 +121,7 @@ def _optimize_one(
         keep(args.manifest, files, "manifest")
     if twice := [path for path in files if same_on_disk(str(path)) in taken]:
         what = f"{twice[0]} was written for another model of this name"
-        raise UsageError(what, code="same_name", hint="another name, or a folder of its own")
+        raise UsageError(what, code="would_overwrite", hint="another name, or a folder of its own")
     write_files(files)
     return result.report, list(files)
 
@@ -140,14 +140,12 @@ def _labels(args: argparse.Namespace) -> tuple[str, ...]:
         return ()
     if not bundle.PROJECTS.keys() & set(args.emit):
         hint = f"--emit {', '.join(bundle.PROJECTS)}"
-        raise UsageError("--labels are for a program, and none is written", code="labels_unused", hint=hint)
+        raise UsageError("--labels are for a program, and none is written", code="bad_option", hint=hint)
     try:
         return label_lines(read_file(args.labels).decode("utf-8"))
     except UnicodeDecodeError as error:
         what = f"{args.labels} is no text in UTF-8"
-        raise UsageError(
-            what, code="labels_text", hint="a label a line, in the order of the output's values"
-        ) from error
+        raise UsageError(what, code="bad_data", hint="a label a line, in the order of the output's values") from error
 
 
 def _examples(args: argparse.Namespace) -> list[NDArray[Any]]:
@@ -155,7 +153,7 @@ def _examples(args: argparse.Namespace) -> list[NDArray[Any]]:
     storing = (*bundle.PROJECTS, *bundle.MODULES)
     if args.inputs and not set(storing) & set(args.emit):
         what = "--inputs are stored in a project or a C module, and none is written"
-        raise UsageError(what, code="inputs_unused", hint=f"--emit {', '.join(storing)}")
+        raise UsageError(what, code="bad_option", hint=f"--emit {', '.join(storing)}")
     return arrays.load(args.inputs or args.calibrate)
 
 
@@ -216,10 +214,10 @@ def _saved(path: Path) -> Mapping[str, Any]:
         document = json.loads(read_file(path))
     except (ValueError, RecursionError) as error:
         raise UsageError(
-            f"{path} is no JSON document", code="no_json", hint="NAME.plan.json, or a file of explore --plans"
+            f"{path} is no JSON document", code="bad_plan", hint="NAME.plan.json, or a file of explore --plans"
         ) from error
     if not isinstance(document, dict):
-        raise UsageError(f"{path} holds no plan", code="no_plan", hint="NAME.plan.json, or a file of explore --plans")
+        raise UsageError(f"{path} holds no plan", code="bad_plan", hint="NAME.plan.json, or a file of explore --plans")
     return document
 
 
@@ -228,7 +226,7 @@ def verify(args: argparse.Namespace) -> int:
     if is_app(args.original):
         return apps.verify(args)
     if args.reset_every and not args.steps:
-        raise UsageError("--reset-every counts steps, and there are none", code="resets_alone", hint="--steps 1000")
+        raise UsageError("--reset-every counts steps, and there are none", code="bad_option", hint="--steps 1000")
     original, rewritten = (_read(path) for path in (args.original, args.rewritten))
     for path, data in ((args.original, original), (args.rewritten, rewritten)):
         with about(path):

@@ -55,11 +55,14 @@ def typed(error: Exception) -> MemoptError:
         return error
     if isinstance(error, OSError):
         return UsageError(
-            error.strerror or str(error), code="system", where=str(error.filename or ""), hint="check path and space"
+            error.strerror or str(error),
+            code="system_error",
+            where=str(error.filename or ""),
+            hint="check path and space",
         )
     traceback.print_exception(error)
     hint = "please report it, with the model if you can"
-    return MemoptError(f"a defect of {PROGRAM}: {type(error).__name__}: {error}", code="defect", hint=hint)
+    return MemoptError(f"a defect of {PROGRAM}: {type(error).__name__}: {error}", code="internal_error", hint=hint)
 
 
 def console_of(stream: Any) -> Console:

@@ -22,12 +22,12 @@ def run(file: Path) -> None:
     except Exception as error:
         hint = f"python {file} says where"
         raise UsageError(
-            f"{file} fails: {type(error).__name__}: {error}", code="describe_failed", where="--describe", hint=hint
+            f"{file} fails: {type(error).__name__}: {error}", code="bad_kernel", where="--describe", hint=hint
         ) from error
     if before == DESCRIBED:
         raise UsageError(
             f"{file} describes no operator that the library lacks",
-            code="describe_nothing",
+            code="bad_kernel",
             where="--describe",
             hint="@operator(NAME, numbers) of tflm_memopt.ops.own: docs/own-operator.md",
         )

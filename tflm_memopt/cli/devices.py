@@ -34,7 +34,7 @@ def optimize(args: argparse.Namespace) -> int:
     _together(args, ALONE)
     if others := sorted(set(args.emit) - set(devices.KINDS)):
         hint = f"--emit {' or '.join(devices.KINDS)}, with SetLink() of tmo_tflm.h and links/tmo_link.h in your program"
-        raise UsageError(f"--emit {others[0]} is for one device", code="devices_emit", hint=hint)
+        raise UsageError(f"--emit {others[0]} is for one device", code="bad_option", hint=hint)
     folder = args.output or Path(f"{args.model.stem}_memopt")
     with about(args.model), busy(args, f"optimizing {args.model.name}") as progress:
         data = read_model(args.model)
@@ -57,10 +57,10 @@ def explore(args: argparse.Namespace) -> int:
     _together(args, ("plans",))
     if args.cost:
         hint = "--devices without it"
-        raise UsageError("several devices are told in milliseconds", code="devices_cost", hint=hint)
+        raise UsageError("several devices are told in milliseconds", code="bad_option", hint=hint)
     if args.link is None:
         hint = "--link BYTES/S,LATENCY, and --clock"
-        raise UsageError("how long several devices take depends on their links", code="devices_no_link", hint=hint)
+        raise UsageError("how long several devices take depends on their links", code="bad_option", hint=hint)
 
     def explore_devices(progress: Progress) -> DevicesExploration:
         return tflm_memopt.explore_devices(
@@ -75,16 +75,16 @@ def _alone(args: argparse.Namespace, *flags: str) -> None:
     """Raises UsageError for flags that only several devices have."""
     for flag in flags:
         if getattr(args, flag) is not None:
-            raise UsageError(f"--{flag} is for several devices", code="one_device", hint="--devices 2")
+            raise UsageError(f"--{flag} is for several devices", code="bad_option", hint="--devices 2")
 
 
 def _together(args: argparse.Namespace, flags: Sequence[str]) -> None:
     """Raises UsageError for what is no single model, and for flags that are for one device."""
     if is_app(args.model) or args.model.is_dir():
-        raise UsageError("several devices share one model", code="devices_one", hint="a .tflite file")
+        raise UsageError("several devices share one model", code="bad_option", hint="a .tflite file")
     for flag in flags:
         if getattr(args, flag):
-            raise UsageError(f"--{flag} is for one device", code="devices_flag", hint="--devices without it")
+            raise UsageError(f"--{flag} is for one device", code="bad_option", hint="--devices without it")
 
 
 def _files(result: tflm_memopt.OptimizedDevices, args: argparse.Namespace, folder: Path) -> dict[Path, bytes]:
@@ -107,7 +107,7 @@ def verify(args: argparse.Namespace) -> int:
     if is_app(args.original) or not args.rewritten.is_dir():
         return commands.verify(args)
     if args.c or args.steps:
-        raise UsageError("--c and --steps are for one device", code="devices_verify", hint="verify one model")
+        raise UsageError("--c and --steps are for one device", code="bad_option", hint="verify one model")
     with about(args.original):
         original = read_model(args.original)
     models = device_files(args.rewritten, args.original.name)
@@ -125,11 +125,11 @@ def device_files(folder: Path, name: str = "") -> list[Path]:
     while models := sorted((folder / f"device{len(found)}").glob("*.tflite"), key=lambda path: path.name != name):
         if len(models) > 1 and models[0].name != name:
             raise UsageError(
-                f"{models[0].parent} has {len(models)} models", code="devices_models", hint=f"one, or {name} among them"
+                f"{models[0].parent} has {len(models)} models", code="other_model", hint=f"one, or {name} among them"
             )
         found.append(models[0])
     if not found:
         raise UsageError(
-            f"{folder} has no device0", code="no_devices", hint="a .tflite file, or the folder of optimize --devices"
+            f"{folder} has no device0", code="bad_option", hint="a .tflite file, or the folder of optimize --devices"
         )
     return found

@@ -51,13 +51,13 @@ class FloatModel:
             if layer := _OWN_LAYER.search(str(error)):
                 raise UsageError(
                     f"the model has a layer of your own, {layer[1] or 'Lambda'}, whose code is not in the file",
-                    code="custom_layer",
+                    code="not_convertible",
                     where=str(path),
                     hint="model.export('FOLDER') where the layer is defined, then optimize FOLDER",
                 ) from error
             hint = "a .keras file as model.save() writes it, or a SavedModel folder"
             raise UsageError(
-                f"not a Keras model: {_line(error)}", code="no_keras_model", where=str(path), hint=hint
+                f"not a Keras model: {_line(error)}", code="not_a_model", where=str(path), hint=hint
             ) from error
 
     def _load(self, path: Path) -> None:
@@ -85,7 +85,7 @@ class FloatModel:
             if batch not in (None, 1):
                 raise UsageError(
                     f"the model takes {batch} examples at once",
-                    code="fixed_batch",
+                    code="bad_data",
                     where=f"input '{name}'",
                     hint="the same model with Input(shape=...) instead of batch_shape",
                 )
@@ -123,7 +123,7 @@ class FloatModel:
         if len(arrays) != len(self.shapes):
             hint = "an array for each input, in the model's order"
             raise UsageError(
-                f"{len(arrays)} arrays for a model with {len(self.shapes)} inputs", code="arrays_count", hint=hint
+                f"{len(arrays)} arrays for a model with {len(self.shapes)} inputs", code="bad_data", hint=hint
             )
         for name, shape, array in zip(self.names, self.shapes, arrays, strict=True):
             given = array.shape[1:]
@@ -131,14 +131,14 @@ class FloatModel:
                 wanted = ", ".join(["N", *("any" if n is None else str(n) for n in shape)])
                 raise UsageError(
                     f"an array of shape {list(array.shape)} for an input of [{wanted}]",
-                    code="examples_shape",
+                    code="bad_data",
                     where=f"input '{name}'",
                     hint="examples stacked along the first axis, prepared as for training",
                 )
         if len({len(array) for array in arrays}) > 1:
             raise UsageError(
                 f"the arrays hold {[len(a) for a in arrays]} examples",
-                code="examples_count",
+                code="bad_data",
                 hint="the same number of examples in each array",
             )
         return [array.astype(np.float32) for array in arrays]
@@ -161,7 +161,7 @@ def accuracy(model: FloatModel, int8: bytes, rewritten: bytes, inputs: Sequence[
     examples = model.inputs(inputs)
     if len(classes) != len(examples[0]):
         raise UsageError(
-            f"{len(classes)} labels for {len(examples[0])} examples", code="labels_count", hint="--test X.npy Y.npy"
+            f"{len(classes)} labels for {len(examples[0])} examples", code="bad_data", hint="--test X.npy Y.npy"
         )
     shares = [float(np.mean(_classes(model.scores(inputs)) == classes))]
     shares += [float(np.mean(_classes(_under_tflm(m, examples)) == classes)) for m in (int8, rewritten)]
@@ -183,7 +183,7 @@ def _under_tflm(model: bytes, examples: Sequence[Array]) -> Array:
     if outcome.failure:
         raise RuntimeUnavailable(
             f"the int8 model does not run: {outcome.failure}",
-            code="int8_does_not_run",
+            code="does_not_run",
             hint="pip install 'tflm-memopt[tflm]'",
         )
     tensor = graph.tensors[graph.outputs[0]]
@@ -209,7 +209,7 @@ def _tensorflow() -> Any:
     except ImportError as error:
         raise RuntimeUnavailable(
             "a Keras model needs TensorFlow, which is not installed",
-            code="no_tensorflow",
+            code="not_installed",
             hint="pip install 'tflm-memopt[train]'",
         ) from error
     return tf
@@ -227,14 +227,14 @@ def _not_convertible(message: str) -> UsageError:
     if _RECURRENT.search(message):
         return UsageError(
             "TensorFlow cannot convert a recurrent layer (LSTM, GRU, RNN) to int8 while it is a loop",
-            code="recurrent_layer",
+            code="not_convertible",
             hint="the same weights in a layer with unroll=True, and the number of steps in Input(shape=...)",
         )
     log = "--verbose shows TensorFlow's own messages"
     if missing := sorted({name for found in _MISSING.findall(message) for name in found if name}):
         return UsageError(
             f"TFLite has no int8 operator for TensorFlow's {', '.join(missing)}",
-            code="no_int8_operator",
+            code="not_convertible",
             hint=f"layers in its place whose operators docs/operators.md lists; {log}",
         )
     return UsageError(

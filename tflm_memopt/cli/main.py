@@ -347,7 +347,7 @@ class _Parser(argparse.ArgumentParser):
     def error(self, message: str) -> NoReturn:
         every = f"{self.prog} --help"
         raise UsageError(
-            message, code="bad_usage", hint=next((f"{n} ({every} has all)" for n in self._near(message)), every)
+            message, code="bad_option", hint=next((f"{n} ({every} has all)" for n in self._near(message)), every)
         )
 
     def _near(self, message: str) -> list[str]:

@@ -25,7 +25,7 @@ def registers(args: argparse.Namespace) -> int:
     except ImportError as error:
         raise RuntimeUnavailable(
             f"{error.name} is not installed: it reads drivers and descriptions",
-            code="no_registers", hint='pip install "tflm-memopt[registers]"',
+            code="not_installed", hint='pip install "tflm-memopt[registers]"',
         ) from error  # fmt: skip
 
     folder = args.output or Path(f"{args.driver.stem}_registers")

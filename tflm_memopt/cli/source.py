@@ -38,13 +38,13 @@ class Source:
             if calibrate or test:
                 hint = "a .keras file or a SavedModel folder, or no --calibrate and no --test"
                 raise UsageError(
-                    "--calibrate and --test are for Keras models", code="not_keras", where=str(path), hint=hint
+                    "--calibrate and --test are for Keras models", code="bad_option", where=str(path), hint=hint
                 )
             return Source(read_model(path))
         if not calibrate:
             raise UsageError(
                 "a Keras model has to be calibrated to become int8",
-                code="no_calibration",
+                code="bad_option",
                 where=str(path),
                 hint="--calibrate X.npy, some hundred typical inputs: numpy.save('X.npy', images[:300])",
             )
@@ -56,7 +56,7 @@ class Source:
         if tests and len(tests) != len(model.shapes) + 1:
             raise UsageError(
                 f"--test takes {len(model.shapes)} inputs and labels, not {len(tests)} files",
-                code="test_count",
+                code="bad_option",
                 hint="X.npy Y.npy",
             )
         with unheard(verbose=verbose):

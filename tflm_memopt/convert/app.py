@@ -46,7 +46,7 @@ def optimize_app(app: App, progress: Progress) -> AppOptimized:
     members = members_of(app, progress)
     if len({member.asked.abi for member in members}) > 1:
         raise UsageError(
-            "models of one arena are for one ABI", code="app_abi", where="abi", hint="abi for the whole application"
+            "models of one arena are for one ABI", code="bad_config", where="abi", hint="abi for the whole application"
         )
     if any(entry.most is not None for entry in app.models.values()):
         found = _chosen(app, members, progress)
@@ -131,7 +131,7 @@ def _placed(app: App, members: Sequence[AppMember], i: int) -> AppMember:
     if online := sum(need.nbytes for need in wanted if need.offline is None):
         raise UsageError(
             f"'{member.name}' leaves the place of {online:,} B to TFLM, which knows nothing of other models",
-            code="app_online",
+            code="memory_unknown",
             where=f"models.{member.name}",
             hint="models in turn, without concurrent, retain and streamed inputs; inspect says what stays builtin",
         )
@@ -363,13 +363,13 @@ def _fits(app: App, alone: Mapping[str, Arena], report: AppReport) -> None:
         apart = "" if held else f"in turn they take {in_turn:,} B; "
         raise DoesNotFit(
             what,
-            code="app_pair",
+            code="does_not_fit",
             where=f"heads at the same time: {at}; the interpreters: {report.arena.tail:,} B",
             hint=f"{seldom}{apart}at the same time they fit in {report.arena.total:,} B",
         )
     raise DoesNotFit(
         what,
-        code="app_ram",
+        code="does_not_fit",
         where=f"the largest head: {at}; the interpreters: {report.arena.tail:,} B",
         hint=f"ram = {report.arena.total}, or max_macs above 1 for the largest model, or its input streamed",
     )

@@ -127,7 +127,7 @@ def _times(entry: AppModel, member: AppMember, points: Sequence[Costed]) -> list
     if clock is None or clock.rates is None or not points:
         raise UsageError(
             f"how long '{member.name}' takes is not known",
-            code="app_rate_clock",
+            code="time_unknown",
             where=f"models.{member.name}",
             hint="board, or clock and core, in app.toml; inspect says what stays builtin",
         )
@@ -144,7 +144,7 @@ def _in_time(name: str, entry: AppModel, milliseconds: Sequence[float | None]) -
         least = min(ms for ms in milliseconds if ms is not None)
         raise DoesNotFit(
             f"'{name}' takes at least {least:g} ms, and may take {entry.most:g} ms",
-            code="app_rate",
+            code="too_slow",
             where=f"models.{name}, {len(milliseconds)} points",
             hint=f"ms = {math.ceil(least)}, or fps = {math.floor(1e5 / least) / 100:g}, or a faster board or target",
         )
@@ -159,7 +159,7 @@ def _in_core(members: Sequence[AppMember], models: Sequence[Sequence[Point]]) ->
         shares = ", ".join(f"'{m.name}' {n / 1e4:.1f} %" for m, n in zip(members, least, strict=True) if n)
         raise DoesNotFit(
             f"the models need {sum(least) / 1e4:.1f} % of the core's time at their rates",
-            code="app_load",
+            code="too_slow",
             where=f"at the least: {shares}",
             hint=f"a lower fps for '{members[binds].name}', which takes most, or a faster board or target",
         )

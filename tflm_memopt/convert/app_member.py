@@ -78,7 +78,7 @@ def _retained(conversion: Conversion, name: str, entry: AppModel) -> tuple[Tenso
         if wanted not in names:
             raise UsageError(
                 f"the model has no output '{wanted}' to retain",
-                code="app_retain",
+                code="bad_config",
                 where=f"models.{name}.retain",
                 hint=one_of(wanted, names),
             )

@@ -49,7 +49,7 @@ def _milliseconds(member: AppMember) -> Moments:
     if clock is None or clock.rates is None or clock.core != member.asked.table.core or member.chosen is None:
         raise UsageError(
             f"how long '{member.name}' takes is not known, and so not when to pause",
-            code="app_yield_clock",
+            code="time_unknown",
             where=f"models.{member.name}",
             hint="board, or clock and core, in app.toml",
         )
@@ -71,7 +71,7 @@ def _may_pause(member: AppMember) -> None:
     if plan is None or not one or plan.states or member.asked.options.input.where == STREAM:
         raise UsageError(
             f"'{member.name}' takes longest and cannot pause",
-            code="app_yield",
+            code="cannot_share",
             where=f"models.{member.name}",
             hint="one that is a single operator, without a state and without a streamed input; or no yield",
         )
@@ -82,7 +82,7 @@ def too_long(app: App, one: Yielding, members: Sequence[AppMember], apart: float
     longest = np.ceil(one.moments.longest * 1000) / 1000
     return DoesNotFit(
         f"'{members[one.number].name}' cannot pause every {apart:g} ms: a firing takes {longest:g} ms",
-        code="app_yield_firing",
+        code="too_slow",
         where=f"yield of {app.name}",
         hint=f'yield = "{longest:g}ms", or a faster board or target',
     )

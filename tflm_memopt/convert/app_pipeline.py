@@ -29,7 +29,7 @@ def expanded(app: App) -> App:
     if len(models) < sum(map(len, parts.values())):
         raise UsageError(
             "a partition and another model have one name",
-            code="app_pipeline_name",
+            code="bad_config",
             where="models",
             hint="other names: the partitions of NAME are NAME_1, NAME_2",
         )
@@ -47,7 +47,7 @@ def _parts(name: str, entry: AppModel) -> Iterator[tuple[str, AppModel]]:
     if entry.ms is not None:
         raise UsageError(
             "ms is for a model that runs as a whole",
-            code="app_pipeline_ms",
+            code="bad_config",
             where=where,
             hint="fps, which each partition keeps",
         )
@@ -72,7 +72,7 @@ def _operator(graph: Graph, start: int | str) -> int:
     if str(start) not in names:
         raise UsageError(
             f"the model has no operator '{start}' at which a partition could start",
-            code="app_pipeline_operator",
+            code="cannot_share",
             hint=one_of(str(start), names),
         )
     return names[str(start)]

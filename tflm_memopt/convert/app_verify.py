@@ -55,7 +55,7 @@ def verify_app(
     except PlanError as error:
         raise InterfaceError(
             "these models were not rewritten for one arena",
-            code="app_unreserved",
+            code="other_model",
             where=error.what,
             hint="optimize app.toml: it reserves what a model holds while others run",
         ) from error
@@ -75,7 +75,7 @@ def _as_saved(member: AppMember, model: bytes, folder: Path) -> Converted | None
     if found.model != model:
         raise UsageError(
             f"this is not the plan of {file_stem(member.name)}.tflite beside it",
-            code="app_other_plan",
+            code="bad_plan",
             hint="optimize app.toml again, into a new folder",
         )
     return found

@@ -18,7 +18,7 @@ def choose(conversion: Conversion, limits: Limits) -> Converted:
     if scarce and limits.overhead is not None:
         raise UsageError(
             f"no plan computes so little as F = {limits.overhead:g}",
-            code="overhead_too_low",
+            code="bad_option",
             hint=f"--max-macs {up(conversion.overhead(plans.least_macs))}",
         )
     if limits.ram is None:

@@ -146,7 +146,7 @@ class Conversion:
         """What is planned, with the input where it is wanted; None: there is nothing to convert."""
         if self.rows is None and options.input != IN_ARENA:
             raise UsageError(
-                f"no place for the input but the arena: {NOTHING}", code="input_several", hint="--input arena"
+                f"no place for the input but the arena: {NOTHING}", code="unsupported_input", hint="--input arena"
             )
         self.at = cache(self._at)
         self._like: Plans | None = None
@@ -203,7 +203,7 @@ class Conversion:
         """Raises PlanError for a plan that is wrong, UsageError for two cores and a model that has variables."""
         graph = self._planned_from(plan)
         if self.options.speeds and any(op.stateful for op in graph.ops.values()):
-            raise UsageError("a model with variables runs on one core", code="cores_state", hint="no --cores")
+            raise UsageError("a model with variables runs on one core", code="cannot_share", hint="no --cores")
         if self.options.speeds and not plan.sharing:
             plan = share_out(plan, graph.ops, self.options.speeds)
         planned = pipeline.checked(graph, plan)
@@ -359,32 +359,32 @@ class Conversion:
             reason = str(error) if isinstance(error, PlanError) else "it is damaged, or a plan of another model"
             hint = "a plan that was made of this model, with the same --input, --int8-io, --ops, --target and --no-fold"
             raise UsageError(
-                "the plan does not belong to this model", code="foreign_plan", where=reason, hint=hint
+                "the plan does not belong to this model", code="bad_plan", where=reason, hint=hint
             ) from error
 
     @staticmethod
     def _read(document: Mapping[str, Any]) -> Plan:
         if document["schema"] != SCHEMA_VERSION:
-            raise PlanError(f"schema {document['schema']}, this version reads {SCHEMA_VERSION}", code="plan_schema")
+            raise PlanError(f"schema {document['schema']}, this version reads {SCHEMA_VERSION}", code="bad_plan")
         return Plan.from_json(document)
 
     def _matches(self, plan: Plan) -> None:
         """What the checker takes for granted: it replays bytes, and asks neither for their number nor for regions."""
         if plan.target != self.options.target:
-            raise PlanError(f"it is for {plan.target}, not for {self.options.target}", code="plan_target")
+            raise PlanError(f"it is for {plan.target}, not for {self.options.target}", code="bad_plan")
         sizes = tensor_sizes(self._planned_from(plan))
         if not 0 <= plan.head <= 4 * sum(sizes.values()) + TFLM_ALIGN * len(plan.buffers):
             raise PlanError(
-                f"its head of {plan.head} bytes is larger than everything that this model has", code="plan_head"
+                f"its head of {plan.head} bytes is larger than everything that this model has", code="bad_plan"
             )
         for call in plan.calls():
             step = plan.steps[call[0]]
             if isinstance(step, Block) and step.region != min(plan.operators(call)):
-                raise PlanError(f"region {step.region} of this plan has other operators", code="plan_region")
+                raise PlanError(f"region {step.region} of this plan has other operators", code="bad_plan")
         if self.options.ops == PER_BLOCK:
             crooked = [b.key for b, o in plan.placed() if b.role is Role.TENSOR and o % TFLM_ALIGN]
             if crooked:
-                raise PlanError(f"tensor {crooked[0]} is not aligned as --ops block wants it", code="plan_alignment")
+                raise PlanError(f"tensor {crooked[0]} is not aligned as --ops block wants it", code="bad_plan")
 
 
 def _content(graph: Graph, buffer: Buffer) -> str:

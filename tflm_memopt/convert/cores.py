@@ -32,10 +32,10 @@ def speeds(
     Raises UsageError for what two cores cannot do.
     """
     if cores not in (1, CORES):
-        raise UsageError(f"{cores} cores: a plan is for 1 or {CORES}", code="cores", hint="--cores 2")
+        raise UsageError(f"{cores} cores: a plan is for 1 or {CORES}", code="bad_option", hint="--cores 2")
     if cores == 1:
         if share is not None:
-            raise UsageError("--share is for two cores", code="share_of_one", hint="--cores 2")
+            raise UsageError("--share is for two cores", code="bad_option", hint="--cores 2")
         return None
     barred = {
         f"--input {where}": where != IN_ARENA,
@@ -43,7 +43,7 @@ def speeds(
         f"--ops {ops}": ops != PER_REGION,
     }
     for flag in (name for name, wrong in barred.items() if wrong):
-        raise UsageError(f"two cores have no {flag}", code="cores_and", hint=f"leave {flag} out, or --cores 1")
+        raise UsageError(f"two cores have no {flag}", code="bad_option", hint=f"leave {flag} out, or --cores 1")
     return _shares(share) if share is not None else EVEN
 
 
@@ -60,7 +60,7 @@ def _shares(share: str | Collection[float]) -> tuple[float, float]:
     if len(found) != CORES or not all(LEAST_SHARE <= part <= 1 for part in found):
         raise UsageError(
             f"no shares of two cores: '{share}'",
-            code="share",
+            code="bad_option",
             hint=f"two numbers from {LEAST_SHARE} to 1: --share 0.8,1",
         )
     return found[0], found[1]

@@ -50,21 +50,21 @@ def checked_count(devices: int, asked: Request) -> int:
     """The number of devices. Raises UsageError for one that cannot be, or for options that are for one device."""
     if not 2 <= devices <= MOST_DEVICES:
         raise UsageError(
-            f"{devices} devices cannot share a network", code="devices_count", hint=f"--devices 2 to {MOST_DEVICES}"
+            f"{devices} devices cannot share a network", code="bad_option", hint=f"--devices 2 to {MOST_DEVICES}"
         )
     options = asked.options
     for flag, wanted, alone in (("--input", str(options.input), str(IN_ARENA)), ("--ops", options.ops, PER_REGION)):
         if wanted != alone:
-            raise UsageError(f"several devices have no {flag} {wanted}", code="devices_option", hint=f"{flag} {alone}")
+            raise UsageError(f"several devices have no {flag} {wanted}", code="bad_option", hint=f"{flag} {alone}")
     for flag, given, hint in (
         ("--cores 2", options.speeds, "no --cores"),
         ("--ram-limit", asked.limits.total, "--memory RAM,FLASH"),
         ("--flash-limit", asked.limits.flash, "--memory RAM,FLASH"),
     ):
         if given:
-            raise UsageError(f"several devices have no {flag}", code="devices_limit", hint=hint)
+            raise UsageError(f"several devices have no {flag}", code="bad_option", hint=hint)
     if asked.saved is not None:
-        raise UsageError("a saved plan is of one device", code="devices_plan", hint="no --plan")
+        raise UsageError("a saved plan is of one device", code="bad_option", hint="no --plan")
     return devices
 
 
@@ -164,7 +164,7 @@ def _demand_work(shared: DeviceGraphs) -> None:
     devices, idle = len(shared.graphs), sum(not graph.ops for graph in shared.graphs)
     if idle:
         what = f"{idle} of {devices} devices would have nothing to do"
-        raise UsageError(what, code="devices_idle", hint=f"--devices {devices - idle}")
+        raise UsageError(what, code="cannot_share", hint=f"--devices {devices - idle}")
 
 
 def computed(asked: Request, planned: Planned) -> list[float]:
@@ -176,7 +176,7 @@ def computed(asked: Request, planned: Planned) -> list[float]:
     if clock is None:
         raise UsageError(
             "how long devices take together needs a clock",
-            code="devices_clock",
+            code="time_unknown",
             hint="--clock 64MHz, with the --target or --core that it is of",
         )
     clock.within(1)
@@ -203,7 +203,7 @@ def together(
 def _stateless(graph: Graph) -> None:
     """Raises UsageError for a model that remembers something: each device would have to keep its part of it."""
     if any(t.variable for t in graph.tensors.values()) or any(op.type == VAR_HANDLE for op in graph.ops):
-        raise UsageError("a model with variables runs on one device", code="devices_state", hint="no --devices")
+        raise UsageError("a model with variables runs on one device", code="cannot_share", hint="no --devices")
 
 
 def chosen(graph: Graph, devices: int) -> Mapping[int, Way]:
@@ -212,7 +212,7 @@ def chosen(graph: Graph, devices: int) -> Mapping[int, Way]:
     if all(possible[op.index] == (Way.WHOLE,) for op in graph.ops):
         raise UsageError(
             "no operator of the model can be shared by several devices",
-            code="devices_nothing",
+            code="cannot_share",
             hint="inspect says which operators run row by row; of float layers, convert them to int8",
         )
     switch = min(in_rows(graph), least_memory([layer(graph, op) for op in graph.ops], devices))
@@ -253,7 +253,7 @@ def pipeline(graph: Graph, cuts: Sequence[int], devices: int) -> Mapping[int, in
     if len(cuts) != devices - 1 or any(a >= b for a, b in pairwise((0, *cuts, last + 1))):
         raise UsageError(
             f"operators {', '.join(map(str, cuts))} do not cut the network in {devices}",
-            code="devices_cut",
+            code="cannot_share",
             hint=f"--cut: {devices - 1} of the operators 1 to {last}, in order, as inspect counts them",
         )
     return {op.index: bisect_right(cuts, op.index) for op in graph.ops}

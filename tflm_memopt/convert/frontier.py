@@ -34,7 +34,7 @@ def settings(without: Collection[str] = (), max_overhead: float | None = None) -
     unknown = sorted(set(without) - set(SWITCHES))
     if unknown:
         what = f"'{unknown[0]}' is no ingredient that can be left out"
-        raise UsageError(what, code="unknown_ingredient", hint=one_of(unknown[0], SWITCHES))
+        raise UsageError(what, code="bad_option", hint=one_of(unknown[0], SWITCHES))
     if "tiles" in without:
         return None
     chosen = Settings()

@@ -43,7 +43,7 @@ def original_misfit(limit: TimeLimit, instructions: int | None, why: str) -> Doe
     else:
         least = replace(limit, builtin=0).least(taken[1])
         what, hint = f"takes up to {least:g} ms, limit is {limit.milliseconds:g} ms", SMALLER
-    return DoesNotFit(what, code="original_too_slow", where=why, hint=hint)
+    return DoesNotFit(what, code="too_slow", where=why, hint=hint)
 
 
 def _least(found: Sequence[Costed], limits: Limits) -> Costed | None:
@@ -69,7 +69,7 @@ def _misfit(conversion: Conversion, limits: Limits, table: Table, found: Sequenc
         )
     return DoesNotFit(
         f"needs {best.total:,} B within {limit.milliseconds:g} ms, limit is {limits.ram:,} B",
-        code="too_large_in_time",
+        code="does_not_fit",
         where=conversion.binding(best.converted),
         hint=ways,
     )

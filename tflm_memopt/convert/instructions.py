@@ -146,7 +146,7 @@ def choose(conversion: Conversion, limits: Limits, table: Table, planning: Plann
     if fewest > most:
         raise UsageError(
             f"no plan is estimated to take so few instructions as {most:,}",
-            code="instructions_too_low",
+            code="bad_option",
             where=f"{fewest:,} on {table.core}, in {found[0].total:,} B",
             hint=f"--max-instructions {fewest}",
         )
@@ -159,7 +159,7 @@ def choose(conversion: Conversion, limits: Limits, table: Table, planning: Plann
     larger = [f"--max-instructions {small[0].instructions} (fits in {small[0].total:,} B)"] if small else []
     raise DoesNotFit(
         f"needs {within[-1].total:,} B within {most:,} instructions, limit is {limits.ram:,} B",
-        code="does_not_fit_in_time",
+        code="does_not_fit",
         where=conversion.binding(within[-1].converted),
         hint=", or ".join([*larger, *([] if limits.board else [f"--ram-limit {within[-1].total}"])]) or SMALLER,
     )

@@ -51,7 +51,7 @@ def original_misfit(limits: Limits, arena: Arena, needs: Firmware, why: str) -> 
     if limits.admit(arena):
         return _too_little_flash(limits, needs, hint)
     what = f"needs {arena.total:,} B, limit is {limits.ram:,} B"
-    return DoesNotFit(what, code="original_too_large", where=why, hint=hint)
+    return DoesNotFit(what, code="does_not_fit", where=why, hint=hint)
 
 
 def _too_little_flash(limits: Limits, needs: Firmware, hint: str) -> DoesNotFit:

@@ -54,9 +54,7 @@ def decide(asked: Request, start: Conversion, original: Inspection, planning: Ca
         whole = annotation.left_whole(conversion.source, conversion.options.ops)
         why, weighed = str(whole or NOTHING_SUPPORTED), None
         if asked.saved is not None:
-            raise UsageError(
-                "there is nothing to plan in this model", code="nothing_to_plan", where=why, hint="no --plan"
-            )
+            raise UsageError("there is nothing to plan in this model", code="bad_plan", where=why, hint="no --plan")
     else:
         parts = plan.planned.graph
         wanted = bool(conversion.border.replaced or parts.frame or parts.window or conversion.refused) or slow
@@ -79,7 +77,7 @@ def _known(limits: Limits, arena: Arena) -> None:
     if limits.ram is not None and not arena.exact:
         raise UsageError(
             f"no limit can be kept: what {', '.join(arena.unknown)} allocates is not known",
-            code="limit_on_unknown",
+            code="memory_unknown",
             where=f"the arena, {arena.figure(arena.total)} B",
             hint="no --ram-limit and no --board",
         )

@@ -105,9 +105,7 @@ def request(said: OptimizeOptions) -> Request:
     clock = speed.clock(on_board, core, table, said["clock"])
     limits = _limits(said, on_board, table, clock)
     if plan is not None and (limits != Limits() or said["without"]):
-        raise UsageError(
-            "a saved plan leaves nothing to limit or to leave out", code="plan_and_limits", hint="--plan alone"
-        )
+        raise UsageError("a saved plan leaves nothing to limit or to leave out", code="bad_option", hint="--plan alone")
     seconds, where = said["seconds"], input_mode(said["input"])
     core_target = target  # which kernels are built for, though nothing of the model is packed for it
     if ops == BUILTIN:
@@ -138,7 +136,7 @@ def request(said: OptimizeOptions) -> Request:
 def _ops(said: OptimizeOptions) -> Ops:
     ops = said["op_per"] or said["ops"]
     if ops not in OPS:
-        raise UsageError(f"unknown setting: ops={ops!r}", code="unknown_setting", hint=" or ".join(OPS))
+        raise UsageError(f"unknown setting: ops={ops!r}", code="bad_option", hint=" or ".join(OPS))
     return ops
 
 
@@ -167,11 +165,9 @@ def _allowed(kinds: Collection[str], ops: Ops) -> tuple[str, ...]:
     wanted = tuple(dict.fromkeys(kind.upper() for kind in kinds))
     for kind in wanted:
         if kind not in MOVES:
-            raise UsageError(f"'{kind}' is nothing that tiling adds", code="unknown_move", hint=", ".join(MOVES))
+            raise UsageError(f"'{kind}' is nothing that tiling adds", code="bad_option", hint=", ".join(MOVES))
     if wanted and ops != BUILTIN:
-        raise UsageError(
-            "--allow-ops is for models of builtin operators", code="moves_without_builtin", hint="--ops builtin"
-        )
+        raise UsageError("--allow-ops is for models of builtin operators", code="bad_option", hint="--ops builtin")
     return wanted
 
 
@@ -181,7 +177,7 @@ def _only_builtin(target: str, where: InputMode) -> None:
         if wanted != alone:
             raise UsageError(
                 f"builtin operators have no {flag} {wanted}",
-                code="builtin_only",
+                code="bad_option",
                 hint=f"--ops region, or {flag} {alone}",
             )
 
@@ -210,7 +206,7 @@ def _without(without: Collection[str], max_macs: float | None) -> tuple[str, ...
         hint = f"--max-macs 1, or no --without {barred[0]}"
         raise UsageError(
             f"F = {max_macs:g} is of no use without {barred[0]}: nothing can be computed again",
-            code="overhead_of_no_use",
+            code="bad_option",
             hint=hint,
         )
     return wanted

@@ -42,7 +42,7 @@ def files(result: AppOptimized, kinds: str | Collection[str], labels: Sequence[s
     wanted = bundle.kinds(kinds)
     if alone := [kind for kind in wanted if kind not in HERE]:
         what = f"--emit {alone[0]} is for one model"
-        raise UsageError(what, code="app_emit", hint=f"--emit {', '.join(HERE)}")
+        raise UsageError(what, code="bad_option", hint=f"--emit {', '.join(HERE)}")
     made: dict[str, bytes] = {}
     projects = [kind for kind in wanted if kind in bundle.PROJECTS]
     own_kinds = [kind for kind in wanted if kind != C and kind not in projects]
@@ -56,7 +56,7 @@ def files(result: AppOptimized, kinds: str | Collection[str], labels: Sequence[s
         )
         if (c := identifier(file_stem(name))) in taken | OWN_NAMES or own.keys() & made.keys():
             what = f"files and identifiers of '{name}' would be of two models, or of the application"
-            raise UsageError(what, code="app_same_name", where=f"models.{name}", hint="another name")
+            raise UsageError(what, code="bad_config", where=f"models.{name}", hint="another name")
         taken.add(c)
         made |= own
     if "cpp" in wanted:

@@ -30,7 +30,7 @@ def limit(said: float | str | None, clock: Clock | None) -> TimeLimit | None:
     if clock is None:
         raise UsageError(
             "a time limit needs a clock",
-            code="time_without_clock",
+            code="time_unknown",
             hint="--board BOARD, or --clock 64MHz with the --target or --core that it is of",
         )
     clock.within(1)
@@ -47,7 +47,7 @@ def beside_builtin(limits: Limits, conversion: Conversion) -> Limits:
     if rest is None:
         raise UsageError(
             "no time limit can be kept: what operators that stay builtin take is not known",
-            code="time_of_builtin",
+            code="time_unknown",
             where=", ".join(dict.fromkeys(op.type for op in _kept(conversion))),
             hint="no --time-limit; inspect says why they stay",
         )

@@ -64,7 +64,7 @@ def files(result: Optimized, name: str, kinds: Collection[str] = ("cpp",), extra
     """
     if result.report.cores and (alone := next((kind for kind in kinds if kind in ONE_CORE), None)):
         hint = f"--emit cpp, {', '.join(kind for kind in PROJECTS if kind not in ONE_CORE)}; or --cores 1"
-        raise UsageError(f"--emit {alone} supports one core only", code="cores_emit", hint=hint)
+        raise UsageError(f"--emit {alone} supports one core only", code="cannot_emit", hint=hint)
     stem = file_stem(name)
     texts: dict[str, str] = {
         f"{stem}.plan.json": to_json((result.plan or NOTHING_PLANNED).to_json()),
@@ -146,7 +146,7 @@ def subject(stem: str, model: Model, result: Optimized, extras: Extras) -> Subje
     if extras.labels and len(extras.labels) != count:
         raise UsageError(
             f"{len(extras.labels)} labels for {count} values of the first output",
-            code="labels_of_output",
+            code="bad_data",
             where="--labels",
             hint="give one label per line, in the order of the output's values",
         )
@@ -177,10 +177,10 @@ def kinds(wanted: str | Collection[str]) -> tuple[str, ...]:
     names = tuple(name.strip() for name in given if name.strip())
     if unknown := [name for name in names if name not in EMITTERS]:
         hint = one_of(unknown[0], EMITTERS)
-        raise UsageError(f"unknown emitter '{unknown[0]}'", code="unknown_emit", hint=hint)
+        raise UsageError(f"unknown emitter '{unknown[0]}'", code="bad_option", hint=hint)
     if set(MODULES) <= set(names):
         both = " and ".join(MODULES)
-        raise UsageError(f"{both} write the same files", code="same_files", hint="emit one of them, or use two folders")
+        raise UsageError(f"{both} write the same files", code="bad_option", hint="emit one of them, or use two folders")
     return names
 
 

@@ -99,7 +99,7 @@ def module(
     if not found or not all(is_region(op) for op in model.graph.ops):
         raise UsageError(
             "builtin operators cannot run without an interpreter",
-            code="module_builtin",
+            code="unsupported_operator",
             where=left,
             hint="use --emit cpp, for TensorFlow Lite Micro; `inspect` says why they stay builtin",
         )

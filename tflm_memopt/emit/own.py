@@ -25,7 +25,7 @@ def own_kernels(model: Model) -> Mapping[int, OwnKernel]:
             if (identity := int(op["param"])) not in MADE:
                 raise UsageError(
                     f"the model needs your custom kernel {identity:#x}, which is not registered",
-                    code="own_unknown",
+                    code="unsupported_operator",
                     hint="import the module that describes it, and convert the original again",
                 )
             found[identity] = MADE[identity]
@@ -36,5 +36,5 @@ def no_own(kind: str, model: Model) -> None:
     """Raise UsageError for a model that needs custom kernels."""
     if own_kernels(model):
         raise UsageError(
-            f"--emit {kind} does not support custom kernels", code="own_emit", hint="use --emit c, cpp or platformio"
+            f"--emit {kind} does not support custom kernels", code="cannot_emit", hint="use --emit c, cpp or platformio"
         )

@@ -58,7 +58,7 @@ def _port(function: str, tensor: Tensor, convert: Callable[[str, Tensor], Iterat
         what = "a variable" if tensor.variable else f"{tensor.dtype.lower()} {list(tensor.shape)}"
         raise UsageError(
             f"a C module does not support the input or output '{tensor.name}': it is {what}",
-            code="module_port",
+            code="cannot_emit",
             where=f"tensor {tensor.id} '{tensor.name}'",
             hint="use --emit cpp, for TensorFlow Lite Micro",
         )

@@ -232,7 +232,7 @@ def esp_idf(project: Project) -> Texts:
     if not any(runs(chip, project.packed) for chip in chips):
         raise UsageError(
             "no ESP32 can run this program: it is packed for other cores",
-            code="esp_idf_target",
+            code="cannot_emit",
             hint="leave out --target, or use for example --board esp32s3",
         )
     cmake = f"""\
@@ -287,7 +287,7 @@ def _environments(project: Project) -> str:
     if project.board and project.board not in {board.id for board in chosen}:
         raise UsageError(
             f"PlatformIO has no Arduino core for {project.board}",
-            code="platformio_board",
+            code="cannot_emit",
             hint="use --emit cpp or c, or another board; `fit MODEL` lists all boards",
         )
     default = f"[platformio]\ndefault_envs = {project.board}\n\n" if project.board else ""

@@ -247,7 +247,7 @@ def _region(m: Module, k: int, data: bytes, written: Written) -> str:
     if program.input != INPUT_ARENA or program.state or any(block.strips for block in program.blocks):
         raise UsageError(
             "c-specialized supports only whole rows, an input in the arena and models without state",
-            code="not_specialized",
+            code="cannot_emit",
             hint="use --emit c, or leave out --input and add --without tiles",
         )
     names: dict[int, str] = {}

@@ -137,7 +137,7 @@ def stm32cube(project: Project) -> Texts:
     if not runs(on, project.packed):
         raise UsageError(
             f"{on.id} cannot run this program: it is packed for other cores",
-            code="stm32cube_target",
+            code="cannot_emit",
             hint=f"use --board {on.id} without --target",
         )
     name, ours = identifier(project.name), project.library
@@ -176,7 +176,7 @@ def _chip(name: str) -> tuple[Board, Chip]:
     if name not in CHIPS:
         raise UsageError(
             f"--emit stm32cube needs a supported chip: {f'{name} has none' if name else 'no board is given'}",
-            code="stm32cube_board",
+            code="cannot_emit",
             hint=f"use --board {', '.join(sorted(CHIPS))}",
         )
     return boards()[name], CHIPS[name]

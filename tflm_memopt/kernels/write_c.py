@@ -75,7 +75,7 @@ def lines(kernel: KernelProgram, table: InstructionTable) -> list[str]:
     if table.unwritten:
         raise KernelError(
             f"no C is written for {table.name}: {table.unwritten}",
-            code="kernel_unwritten",
+            code="bad_kernel",
             hint="use ref, which any core can run",
         )
     writer = Writer(table)
@@ -253,7 +253,7 @@ class Writer:
             case _:
                 raise KernelError(
                     f"{self.table.name} has no vectors for the loop over '{one.var}'",
-                    code="kernel_moves",
+                    code="bad_kernel",
                     hint="use a loop that moves adjacent elements, or a core with vectors",
                 )
 
@@ -310,7 +310,7 @@ class Writer:
         if unit is None or not self._may_move(one):
             raise KernelError(
                 f"{self.table.name} has no loop over '{one.var}' by lanes",
-                code="kernel_lanes",
+                code="bad_kernel",
                 hint="use loads and stores of adjacent elements, with computations between them only",
             )
         self.each, self.parts = unit, one.group or 1

@@ -116,7 +116,7 @@ def _record(layout: np.dtype[np.void], where: str, values: Mapping[str, Any]) ->
         least, most = _limits(layout[name])
         low, high = (value, value) if isinstance(value, int) else (np.min(value), np.max(value))
         if low < least or high > most:
-            raise PlanError(f"{name} is {value}, a program holds {least}..{most}", code="program_range", where=where)
+            raise PlanError(f"{name} is {value}, a program holds {least}..{most}", code="bad_plan", where=where)
         record[name] = value
     return record.tobytes()
 
@@ -152,7 +152,7 @@ def _loop_codes(loops: Loops) -> bytes:
 
 def _code(code: int, *numbers: int) -> bytes:
     if any(not 0 <= number <= MAX_TIMES for number in numbers):
-        raise PlanError(f"a loop has the number {max(numbers)}, a program holds 0..{MAX_TIMES}", code="program_loops")
+        raise PlanError(f"a loop has the number {max(numbers)}, a program holds 0..{MAX_TIMES}", code="bad_plan")
     return struct.pack(f"<B{len(numbers)}H", code, *numbers)
 
 
@@ -300,7 +300,7 @@ def unpack(data: bytes) -> Program:
         if header["magic"] != MAGIC or header["version"] != VERSION or header["size"] > len(data):
             raise ModelError(
                 "not a program of this version, or not all of it",
-                code="program_version",
+                code="damaged_program",
                 hint="convert the model again",
             )
         tensors = tuple(_tensor(r, data) for r in np.frombuffer(data, TENSOR, header["n_tensors"], header["tensors"]))
@@ -321,7 +321,7 @@ def unpack(data: bytes) -> Program:
         )
     except (ValueError, IndexError, struct.error, RecursionError) as cause:
         raise ModelError(
-            "the program is truncated or damaged", code="program_damaged", hint="convert the model again"
+            "the program is truncated or damaged", code="damaged_program", hint="convert the model again"
         ) from cause
 
 

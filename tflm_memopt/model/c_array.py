@@ -60,12 +60,12 @@ class _Array:
             said = item.strip()[:_LONGEST].decode("latin-1")
             hint = "use numbers from 0 to 255, or -128 to 127, as xxd -i writes them"
             where = f"array '{self.name}', item {number:,}"
-            raise ModelError(f"'{said}' is not a byte", code="no_byte", where=where, hint=hint)
+            raise ModelError(f"'{said}' is not a byte", code="not_a_model", where=where, hint=hint)
         return value
 
     def damaged(self, what: str) -> ModelError:
         hint = "write the file again: it is truncated or edited"
-        return ModelError(f"damaged array: {what}", code="array_damaged", where=f"array '{self.name}'", hint=hint)
+        return ModelError(f"damaged array: {what}", code="not_a_model", where=f"array '{self.name}'", hint=hint)
 
 
 def model_of(source: bytes) -> bytes:
@@ -80,13 +80,13 @@ def model_of(source: bytes) -> bytes:
     models = [array for array in arrays if array.is_model]
     names = ", ".join(f"'{array.name}'" for array in models or arrays)
     if not arrays:
-        raise ModelError("the source has no array of bytes", code="no_array", hint=HINT)
+        raise ModelError("the source has no array of bytes", code="not_a_model", hint=HINT)
     if not models:
         what = "no array in this source begins like a model, with 'TFL3' at its fifth byte"
-        raise ModelError(what, code="no_model_array", where=names, hint=HINT)
+        raise ModelError(what, code="not_a_model", where=names, hint=HINT)
     if len(models) > 1:
         many = f"the source has {len(models)} models"
-        raise ModelError(many, code="several_arrays", where=names, hint="use one file per model")
+        raise ModelError(many, code="not_a_model", where=names, hint="use one file per model")
     (model,) = models
     if not model.whole:
         raise model.damaged("its closing brace is missing")

@@ -46,7 +46,7 @@ def check(graphs: Sequence[Graph]) -> None:
         if not ready:
             raise ModelError(
                 "the subgraph calls itself, or a subgraph that calls itself",
-                code="endless_calls",
+                code="damaged_model",
                 where=f"subgraph {min(waiting)}",
                 hint="convert the model again",
             )
@@ -54,6 +54,6 @@ def check(graphs: Sequence[Graph]) -> None:
     if runs[0] > MOST_RUNS:
         raise ModelError(
             f"subgraphs run {runs[0]:,} times, more than the limit of {MOST_RUNS:,}",
-            code="too_many_calls",
+            code="unsupported_model",
             hint="use a model with fewer calls, or without calls",
         )

@@ -64,13 +64,13 @@ def check_start(data: bytes) -> None:
     if len(data) < HEADER_BYTES:
         raise ModelError(
             f"{len(data)} B are too short for a model",
-            code="model_too_short",
+            code="not_a_model",
             hint="give a .tflite file as the TFLite converter writes it",
         )
     if data.startswith(GIT_LFS):
         raise ModelError(
             "the file is a Git LFS pointer, not the model itself",
-            code="git_lfs_pointer",
+            code="not_a_model",
             hint="run `git lfs pull`, then try again",
         )
     if data[4:8] != IDENTIFIER and (other := formats.format_of(data)):
@@ -78,7 +78,7 @@ def check_start(data: bytes) -> None:
     if data[4:8] != IDENTIFIER:
         raise ModelError(
             f"not a .tflite file: its identifier is {data[4:8]!r}, not {IDENTIFIER!r}",
-            code="no_tflite",
+            code="not_a_model",
             hint="give a .tflite file as the TFLite converter writes it",
         )
 
@@ -143,7 +143,7 @@ class _Walk:
     def broken(what: str, where: str) -> ModelError:
         return ModelError(
             f"damaged model: {what}",
-            code="model_damaged",
+            code="damaged_model",
             where=where,
             hint="copy or convert the file again: it is truncated or overwritten",
         )

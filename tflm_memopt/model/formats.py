@@ -19,7 +19,7 @@ class OtherFormat:
     hint: str
 
     def refused(self) -> ModelError:
-        return ModelError(f"this is {self.name}, not a .tflite file", code="other_format", hint=self.hint)
+        return ModelError(f"this is {self.name}, not a .tflite file", code="not_a_model", hint=self.hint)
 
 
 KERAS = OtherFormat(

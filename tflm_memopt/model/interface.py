@@ -102,7 +102,7 @@ def changes_of(metadata: bytes | None) -> Changes:
     except (ValueError, TypeError, KeyError, AttributeError) as error:
         raise InterfaceError(
             f"the record of interface changes is unreadable: {error!r}",
-            code="interface_record",
+            code="damaged_model",
             where=f"metadata '{METADATA}'",
             hint="rewrite the model again",
         ) from error

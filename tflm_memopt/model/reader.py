@@ -83,7 +83,7 @@ def read(data: bytes) -> Model:
     except _DAMAGE as error:
         raise ModelError(
             f"damaged model: {error}",
-            code="model_unreadable",
+            code="damaged_model",
             where="operator options",
             hint="copy or convert the file again",
         ) from error
@@ -133,19 +133,19 @@ def _check_tree(tree: Any) -> None:
     if tree.version != SCHEMA_VERSION:
         raise ModelError(
             f"schema version {tree.version} is not supported, only version {SCHEMA_VERSION}",
-            code="schema_version",
+            code="unsupported_model",
             hint="convert the model again",
         )
     if not tree.subgraphs:
-        raise ModelError("the model has no subgraph", code="no_subgraph", hint="convert the model again")
+        raise ModelError("the model has no subgraph", code="damaged_model", hint="convert the model again")
     if not tree.buffers:
-        raise ModelError("the model has no buffers", code="no_buffers", hint="convert the model again")
+        raise ModelError("the model has no buffers", code="damaged_model", hint="convert the model again")
     outside = [i for i, b in enumerate(tree.buffers) if b.offset > 1]
     outside += range(len(_items(tree.externalBuffers)))
     if outside:
         raise ModelError(
             "weights are stored outside of the flatbuffer",
-            code="external_weights",
+            code="unsupported_model",
             where=f"buffer {outside[0]}",
             hint="convert again without large or external buffers",
         )
@@ -165,7 +165,7 @@ def _tensor(tree: Any, index: int, t: Any, prefix: str) -> Tensor:
     name, where = text(t.name), f"{prefix}tensor {index} '{text(t.name)}'"
     if t.type not in TENSOR_TYPES:
         raise ModelError(
-            f"unknown tensor type {t.type}", code="unknown_type", where=where, hint="update ai-edge-litert"
+            f"unknown tensor type {t.type}", code="unsupported_model", where=where, hint="update ai-edge-litert"
         )
     dtype, shape, signature = TENSOR_TYPES[t.type], _ints(t.shape), _ints(t.shapeSignature)
     dynamic = any(d < 0 for d in shape) or (t.shapeSignature is not None and len(signature) != len(shape))
@@ -180,7 +180,7 @@ def _tensor(tree: Any, index: int, t: Any, prefix: str) -> Tensor:
     if not tensor.constant and nbytes > MAX_TENSOR_BYTES:
         raise ModelError(
             f"shape {list(shape)} of {dtype} needs {nbytes:,} B, more than the limit of {MAX_TENSOR_BYTES:,} B",
-            code="tensor_too_large",
+            code="unsupported_model",
             where=where,
             hint="use a smaller model, since no microcontroller has this much RAM; or the file is damaged",
         )
@@ -196,7 +196,7 @@ def _constant(raw: NDArray[np.uint8], dtype: str, shape: tuple[int, ...], sparse
     if bits and expected != raw.size:
         raise ModelError(
             f"shape {list(shape)} of {dtype} needs {expected:,} B, but its buffer has {raw.size:,} B",
-            code="constant_too_short",
+            code="damaged_model",
             where=where,
             hint="convert the model again",
         )
@@ -222,7 +222,7 @@ def _quantization(q: Any, where: str) -> Quantization | None:
     if len(zero_point) not in (1, len(scale)):
         raise ModelError(
             f"{len(scale)} scales but {len(zero_point)} zero points",
-            code="scales_count",
+            code="damaged_model",
             where=where,
             hint="convert the model again",
         )
@@ -239,12 +239,12 @@ def _op(tree: Any, index: int, o: Any, tensors: Mapping[TensorId, Tensor], prefi
     where = f"{prefix}operator {index} {kind}"
     if (o.builtinOptionsType and o.builtinOptions is None) or (o.builtinOptions2Type and o.builtinOptions2 is None):
         raise ModelError(
-            "operator options of an unknown type", code="unknown_options", where=where, hint="update ai-edge-litert"
+            "operator options of an unknown type", code="unsupported_model", where=where, hint="update ai-edge-litert"
         )
     if o.largeCustomOptionsOffset > 1:
         raise ModelError(
             "custom options are stored outside of the flatbuffer",
-            code="external_options",
+            code="unsupported_model",
             where=where,
             hint="convert again without large buffers",
         )
@@ -295,7 +295,7 @@ def _check_order(graph: Graph, prefix: str) -> None:
                 where = f"{prefix}{describe(op, graph.tensors[t])}"
                 raise ModelError(
                     f"the operator reads a tensor that operator {writer[t].index} writes later",
-                    code="read_before_written",
+                    code="damaged_model",
                     where=where,
                     hint="convert the model again",
                 )
@@ -304,7 +304,7 @@ def _check_order(graph: Graph, prefix: str) -> None:
                 where = f"{prefix}{describe(op, graph.tensors[t])}"
                 raise ModelError(
                     "the operator writes a tensor that already has a value",
-                    code="written_twice",
+                    code="damaged_model",
                     where=where,
                     hint="convert the model again",
                 )
@@ -314,7 +314,7 @@ def _check_order(graph: Graph, prefix: str) -> None:
 def _out_of_range(what: str, count: int, where: str) -> ModelError:
     return ModelError(
         f"{what} does not exist: the model has {count:,}",
-        code="missing_index",
+        code="damaged_model",
         where=where,
         hint="copy or convert the file again: it is damaged",
     )

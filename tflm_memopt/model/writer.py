@@ -47,7 +47,7 @@ def check_alignment(data: bytes) -> None:
             offset = table.Vector(field)
             raise ModelError(
                 f"the data starts at byte {offset:,}, which is not a multiple of {ALIGNMENT}",
-                code="misaligned_data",
+                code="damaged_model",
                 where=f"buffer {index}",
                 hint="write the model with tflm-memopt, or flatbuffers in C++",
             )

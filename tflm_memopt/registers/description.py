@@ -175,7 +175,7 @@ def check(description: Description) -> None:
             if field.bits > field.register_bits:
                 raise RegisterError(
                     f"field {field.name} of {group.name} has {field.bits} bits, its register {field.register_bits}",
-                    code="field_too_wide",
+                    code="bad_registers",
                     where=str(field.line),
                     hint="use two fields, one for each register",
                 )
@@ -192,7 +192,7 @@ def _check_overlaps(group: Group) -> None:
                 raise RegisterError(
                     f"field {field.name} of {group.name} ends at bit {place.bit + field.bits - 1} of a register of "
                     f"{field.register_bits} bits",
-                    code="field_outside",
+                    code="bad_registers",
                     where=str(field.line),
                     hint="use a smaller bitOffset or bitWidth",
                 )
@@ -201,7 +201,7 @@ def _check_overlaps(group: Group) -> None:
                 if other is not field and not {other.access, field.access} == {_READ_ONLY, _WRITE_ONLY}:
                     raise RegisterError(
                         f"fields {other.name} and {field.name} of {group.name} overlap",
-                        code="fields_overlap",
+                        code="bad_registers",
                         where=str(field.line),
                         hint=f"{other.name} is at {other.line}",
                     )
@@ -214,7 +214,7 @@ def _check_targets(description: Description, group: Group) -> None:
             if known is None or (name and all(name != member.name for member in known.members)):
                 raise RegisterError(
                     f"{field.name} of {group.name} affects {'::'.join(filter(None, (owner, name)))}, which is unknown",
-                    code="unknown_field",
+                    code="bad_registers",
                     where=str(field.line),
                     hint="give a field of the same group, or GROUP::FIELD",
                 )

@@ -36,7 +36,7 @@ def read(path: Path, text: str) -> Description:
     if not devices:
         raise RegisterError(
             "there is no device, so the registers' addresses are unknown",
-            code="no_device",
+            code="bad_registers",
             where=f"{path.name}:1",
             hint="add make_device(GROUP, NAME, ADDRESS);",
         )
@@ -66,7 +66,7 @@ def _member(unit: ParsedFile, group: str, cursor: Cursor) -> Field | SubGroup:
             return SubGroup(cursor.spelling, declared.spelling, line, count)
         raise RegisterError(
             f"member {cursor.spelling} of {group} is not a bit field: {kind.spelling}",
-            code="no_bit_field",
+            code="bad_registers",
             where=str(line),
             hint="use bit, uint2, ... uint64, or bfGroup NAME",
         )
@@ -82,7 +82,7 @@ def access_named(name: str, names: dict[str, AccessType], line: SourceLine) -> A
     """Return the access type with this name. Raises RegisterError for an unknown name."""
     if name not in names:
         raise RegisterError(
-            f"unknown access type '{name}'", code="unknown_access", where=str(line), hint=", ".join(names)
+            f"unknown access type '{name}'", code="bad_registers", where=str(line), hint=", ".join(names)
         )
     return names[name]
 
@@ -106,7 +106,7 @@ def _address(text: str, line: SourceLine) -> int:
     if number is None:
         raise RegisterError(
             f"the device's address is not a number: {text}",
-            code="no_address",
+            code="bad_registers",
             where=str(line),
             hint="give a number such as 0x40013000",
         )

@@ -66,7 +66,7 @@ def read(path: Path, text: str) -> Description:
     except etree.XMLSyntaxError as error:
         raise RegisterError(
             f"invalid XML: {error.msg}",
-            code="no_xml",
+            code="bad_registers",
             where=f"{path.name}:{error.lineno}",
             hint="give a CMSIS-SVD file",
         ) from error
@@ -78,12 +78,12 @@ def read(path: Path, text: str) -> Description:
             reader.peripheral(peripheral)
     except Exception as error:  # the parser accepts files that are no SVD, on which its code then fails
         raise RegisterError(
-            f"invalid CMSIS-SVD: {error}", code="no_svd", where=f"{path.name}:1", hint="validate the file"
+            f"invalid CMSIS-SVD: {error}", code="bad_registers", where=f"{path.name}:1", hint="validate the file"
         ) from error
     if not reader.devices:
         raise RegisterError(
             "the file has no peripheral with registers",
-            code="no_peripheral",
+            code="bad_registers",
             where=f"{path.name}:1",
             hint="give a CMSIS-SVD file",
         )
@@ -248,7 +248,7 @@ def _found(description: Description, owner: Device, path: str, line: SourceLine)
         else:
             raise RegisterError(
                 f"a side effect names '{path}', which {owner.name} does not have",
-                code="unknown_effect", where=str(line), hint="give REGISTER.FIELD, or a register without fields",
+                code="bad_registers", where=str(line), hint="give REGISTER.FIELD, or a register without fields",
             )  # fmt: skip
     return group, ""
 

@@ -22,7 +22,7 @@ def of_form(path: Path) -> Callable[[Drawing], bytes]:
     form = path.suffix.lower().removeprefix(".")
     if form not in ("png", "svg"):
         raise UsageError(
-            f"a plot is a .png or an .svg file, not {path}", code="plot_form", hint=f"--plot {path.stem}.svg"
+            f"a plot is a .png or an .svg file, not {path}", code="bad_option", hint=f"--plot {path.stem}.svg"
         )
     if form == "png":
         raster.require()

@@ -21,7 +21,7 @@ def require() -> None:
     except ImportError as error:
         raise UsageError(
             "--plot FILE.png needs matplotlib",
-            code="no_matplotlib",
+            code="not_installed",
             hint="FILE.svg, or pip install 'tflm-memopt[plot]'",
         ) from error
 

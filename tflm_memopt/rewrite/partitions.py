@@ -27,13 +27,13 @@ def partitions(model: Model, starts: Sequence[int]) -> list[bytes]:
     if any(a >= b for a, b in pairwise((0, *starts, last + 1))):
         raise UsageError(
             f"partitions that start at operators {', '.join(map(str, starts))} would feed each other in a cycle",
-            code="app_pipeline_cycle",
+            code="cannot_share",
             hint=f"give increasing operators from 1 to {last}",
         )
     if model.subgraphs > 1:
         raise UsageError(
             f"a model of {model.subgraphs} subgraphs cannot be a pipeline",
-            code="app_pipeline_subgraphs",
+            code="cannot_share",
             hint="use a model without resource variables and control flow",
         )
     borders = [_border(graph, start) for start in starts]
@@ -61,7 +61,7 @@ def _border(graph: Graph, start: int) -> TensorId:
         near = sorted(sorted(cuts, key=lambda i: abs(i - start))[:NEAREST])
         raise UsageError(
             f"{len(found)} tensors cross where operator {start} {graph.ops[start].type} starts a partition: {names}",
-            code="app_pipeline_cut",
+            code="cannot_share",
             hint=f"one tensor crosses at operator {', '.join(map(str, near))}"
             if near
             else "run the model without a pipeline",

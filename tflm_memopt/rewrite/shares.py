@@ -240,7 +240,7 @@ class _Sharer(Strips):
             if way not in ways(self.graph, op):
                 raise UsageError(
                     f"operator {op.number} {op.type} cannot be shared by {way.value}",
-                    code="devices_way",
+                    code="cannot_share",
                     hint="choose another split; whole is always possible",
                 )
             {

@@ -47,7 +47,7 @@ def input_mode(text: str) -> InputMode:
         return InputMode(where, int(rows or 1))
     raise UsageError(
         f"unknown input place '{text}'",
-        code="unknown_input",
+        code="bad_option",
         hint=f"--input {one_of(text, (ARENA, STREAM, f'{STREAM}:ROWS', SLIDING, f'{SLIDING}:ROWS', EXTERNAL))}",
     )
 
@@ -78,7 +78,7 @@ def with_input(graph: RowGraph, mode: InputMode) -> RowGraph:
             divisors = ", ".join(str(n) for n in range(1, height + 1) if height % n == 0)
             raise UsageError(
                 f"the input's {height} rows cannot be pushed {mode.rows} at a time",
-                code="input_push",
+                code="unsupported_input",
                 where=f"input '{tensor.label}'",
                 hint=f"use --input stream:ROWS with one of {divisors}",
             )
@@ -124,7 +124,7 @@ def _impossible(word: str, why: str, hint: str = "") -> UsageError:
     """Return the error with the best alternative as hint."""
     return UsageError(
         f"the input cannot be {word}: {why}",
-        code="input_impossible",
+        code="unsupported_input",
         hint=f"{hint}, or --input arena" if hint else "--input arena",
     )
 

@@ -117,7 +117,7 @@ def kept_with_devices(where: str) -> UsageError:
     """Return the error for a builtin operator beside exchanged rows, which TFLM would run again after each wait."""
     return UsageError(
         "several devices cannot run operators that stay builtin",
-        code="devices_builtin",
+        code="unsupported_operator",
         where=where,
         hint="inspect says why; --int8-io where they are at the border",
     )

@@ -39,7 +39,7 @@ def with_sliding(annotated: AnnotatedGraph, n: int, layers: int | None = None) -
     graph = annotated.graph
     if len(graph.inputs) != 1 or graph.states:
         why = "it keeps a state of its own" if graph.states else f"it has {len(graph.inputs)} inputs"
-        raise UsageError(f"the model's input cannot slide: {why}", code="sliding_model", hint="--input arena")
+        raise UsageError(f"the model's input cannot slide: {why}", code="unsupported_input", hint="--input arena")
     try:
         return _slid(annotated, n, layers)
     except _Strides as error:
@@ -47,7 +47,7 @@ def with_sliding(annotated: AnnotatedGraph, n: int, layers: int | None = None) -
         hint = "--input arena" if least is None else f"--input sliding:{least}"
         raise UsageError(
             f"{error.rows} new rows come to operator {error.name}, which steps by {error.stride}",
-            code="sliding_stride",
+            code="unsupported_input",
             hint=hint,
         ) from error
 
@@ -102,7 +102,7 @@ class _Sliding(Edges):
         if not 0 < n < rows.h:
             raise UsageError(
                 f"the input is a window of {rows.h} rows: it cannot slide by {n}",
-                code="sliding_rows",
+                code="unsupported_input",
                 hint=f"--input sliding:ROWS with 1 to {rows.h - 1}",
             )
         self.height = rows.h
@@ -113,7 +113,7 @@ class _Sliding(Edges):
         if len(seen) != 1 or self.is_whole(self.input):
             raise UsageError(
                 "the input cannot slide: not all that read it run row by row, and see the same rows",
-                code="sliding_impossible",
+                code="unsupported_input",
                 hint="--input arena",
             )
         return seen.pop()

@@ -93,4 +93,4 @@ def _found(start: bytes) -> tuple[str, str]:
 
 
 def _refused(path: Path, found: str, hint: str) -> UsageError:
-    return UsageError(f"this is {found}; a .npy file is needed", code="no_npy", where=str(path), hint=hint)
+    return UsageError(f"this is {found}; a .npy file is needed", code="bad_data", where=str(path), hint=hint)

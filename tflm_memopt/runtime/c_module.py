@@ -94,13 +94,15 @@ def find(place: Path) -> Sources:
     found = [module for path in wanted if (module := _module(path))]
     if not found:
         raise UsageError(
-            f"{place} has no C module", code="no_module", hint="the folder of optimize --emit c, with NAME.h and NAME.c"
+            f"{place} has no C module",
+            code="bad_c_module",
+            hint="the folder of optimize --emit c, with NAME.h and NAME.c",
         )
     if len(found) > 1:
         names = ", ".join(module.source.name for module in found)
         raise UsageError(
             f"{place} has several C modules: {names}",
-            code="several_modules",
+            code="bad_c_module",
             hint=f"--c {found[0].source}, for example",
         )
     return found[0]
@@ -183,7 +185,7 @@ def _does_not_compile(said: str, where: str) -> UsageError:
     what = f"it is {OTHER_MODULE}" if OTHER_MODULE in said else errors[0]
     return UsageError(
         f"the C module does not compile: {what}",
-        code="module_does_not_compile",
+        code="bad_c_module",
         where=where,
         hint="write it again: optimize --emit c, with the same options and version",
     )

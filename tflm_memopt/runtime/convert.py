@@ -76,7 +76,7 @@ def preimage(change: Change) -> Callable[[Int8], NDArray[Any]]:
     else:
         raise InterfaceError(
             f"no way is known from {after} back to {before}",
-            code="no_way_back",
+            code="interfaces_differ",
             hint="optimize the original again, and verify these two",
             where=f"input {change.index} '{short_name(change.name)}'",
         )
@@ -85,7 +85,7 @@ def preimage(change: Change) -> Callable[[Int8], NDArray[Any]]:
         value = int(every[back != every][0])
         raise InterfaceError(
             f"TFLM's QUANTIZE does not give back {value}: {before} -> {after} turns it into {int(back[value + 128])}",
-            code="not_invertible",
+            code="interfaces_differ",
             where=f"input {change.index} '{short_name(change.name)}'",
             hint="verify a rewrite that keeps the original's inputs",
         )
@@ -116,7 +116,7 @@ def _affine(form: Format) -> tuple[float, int]:
     if form.scale is None or form.zero_point is None:
         raise InterfaceError(
             f"{form.dtype} without scale and zero point cannot be converted",
-            code="no_scale",
+            code="interfaces_differ",
             where=f"metadata: {form}",
             hint="optimize the original again, and verify these two",
         )

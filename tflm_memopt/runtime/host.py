@@ -264,7 +264,7 @@ def run_guarded(
     if result == GUARD_VIOLATION:
         raise PlanError(
             f"{_firing(report)} wrote byte {report.byte} of the arena: not its own",
-            code="wrote_outside",
+            code="bad_plan",
             where=f"firing {report.firings} of the program",
         )
     _accept(Status(result))
@@ -390,7 +390,7 @@ def _accept(status: Status) -> None:
     if status is not Status.OK:
         what = "the run ends" if status is Status.INDEX else "the executor refuses the program"
         raise ModelError(
-            f"{what}: {status.text}", code="program_refused", hint="optimize the original again: it is damaged"
+            f"{what}: {status.text}", code="damaged_program", hint="optimize the original again: it is damaged"
         )
 
 

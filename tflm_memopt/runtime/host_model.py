@@ -81,7 +81,7 @@ def _step(graph: Graph, op: Op, support: Mapping[int, Support]) -> Step:
     if conversion is None:
         raise RuntimeUnavailable(
             f"only TFLM itself runs this operator: {known}",
-            code="only_tflm",
+            code="unsupported_operator",
             where=describe(op),
             hint="verify on 64-bit Linux on x86 with the extra 'tflm'",
         )

@@ -33,7 +33,7 @@ def native_library(name: str) -> Path:
             return installed
     raise RuntimeUnavailable(
         f"the compiled library {file} is not installed",
-        code="no_library",
+        code="not_installed",
         where=str(beside.parent),
         hint="install a C and a C++ compiler (Debian: apt-get install g++), then install tflm-memopt again "
         "(in a checkout: make build)",

@@ -56,7 +56,7 @@ def region_of(graph: Graph, op: Op) -> CustomOperator:
     if constant is None:
         raise ModelError(
             "its last input must be the program, a constant",
-            code="no_program",
+            code="damaged_program",
             where=f"operator {op.index}",
             hint="convert the model again",
         )

@@ -107,7 +107,7 @@ def from_files(inputs: Sequence[Tensor], files: Sequence[Array]) -> list[Run]:
     if not inputs or len(files) % len(inputs):
         raise UsageError(
             f"{len(files)} input arrays for a model with {len(inputs)} inputs",
-            code="inputs_count",
+            code="bad_data",
             hint="give one array per input, in the model's order",
         )
     result = []
@@ -119,7 +119,7 @@ def from_files(inputs: Sequence[Tensor], files: Sequence[Array]) -> list[Run]:
         if len({len(stack) for stack in stacks}) > 1:
             raise UsageError(
                 f"the input arrays hold {[len(stack) for stack in stacks]} runs",
-                code="runs_count",
+                code="bad_data",
                 hint="give every input the same number of runs",
             )
         result += [
@@ -147,7 +147,7 @@ def limits(graph: Graph, tensor: Tensor) -> tuple[float, float]:
     if tensor.dtype not in ("INT8", "UINT8", "INT16", "UINT16"):
         raise UsageError(
             f"inputs of type {tensor.dtype} cannot be drawn",
-            code="input_not_drawn",
+            code="bad_data",
             where=f"input '{tensor.label}'",
             hint="convert the model to int8",
         )
@@ -204,7 +204,7 @@ def _stacked(tensor: Tensor, array: Array, number: int) -> Array:
     if array.dtype != dtype_of(tensor):
         raise UsageError(
             f"type {array.dtype}, the input is {tensor.dtype}",
-            code="input_type",
+            code="bad_data",
             where=where,
             hint=_how_to_save(tensor),
         )
@@ -216,7 +216,7 @@ def _stacked(tensor: Tensor, array: Array, number: int) -> Array:
         return array[:, None]
     raise UsageError(
         f"shape {list(array.shape)}, the input is {list(tensor.shape)}",
-        code="input_shape",
+        code="bad_data",
         where=where,
         hint=_how_to_shape(tensor, array),
     )

@@ -225,7 +225,7 @@ def _alone(model: Model) -> Model:
         return model
     if waits:
         hint = "verify the folder of all"
-        raise UsageError("this is the model of one of several devices", code="verify_device", hint=hint)
+        raise UsageError("this is the model of one of several devices", code="other_model", hint=hint)
     return model
 
 
@@ -240,7 +240,7 @@ def _runs_on(after: Model, cores: int | None) -> None:
     """Raises UsageError for two cores and a model that is made for one."""
     if cores == 2 and not _is_for_two_cores(after):
         hint = "optimize --cores 2, or verify without --cores"
-        raise UsageError("no part of the rewritten model is made for two cores", code="verify_cores", hint=hint)
+        raise UsageError("no part of the rewritten model is made for two cores", code="other_model", hint=hint)
 
 
 def interfaces(before: Model, after: Model, cores: int | None = None) -> tuple[Graph, Changes]:
@@ -259,7 +259,7 @@ def demand(expected: Outcome) -> None:
     if expected.failure:
         raise ModelError(
             f"the original {expected.failure}",
-            code="original_does_not_run",
+            code="tflm_refuses",
             hint="inspect names operators and types that TFLM refuses; convert the model again without them",
         )
 
@@ -307,7 +307,7 @@ def sample(original: bytes, rewritten: bytes, *, seed: int = 0, inputs: Sequence
     if got.failure or first_difference(before.graph, changes, cases, expected, got):
         hint = "please report it, with the model if you can"
         what = f"the rewritten model {got.failure or 'puts out other bytes than the original'}"
-        raise ModelError(what, code="no_sample", hint=hint)
+        raise ModelError(what, code="tflm_refuses", hint=hint)
     best = 0 if telling.keeps_state(before) else telling.best(swaps, seen.outputs, got.outputs)
     fed, outputs = cases[best].rewritten.values, [output[best] for output in got.outputs]
     return Sample(tuple(v.tobytes() for v in fed), tuple(v.tobytes() for v in outputs), real=bool(inputs))

@@ -96,14 +96,14 @@ def _demand_together(devices: Sequence[Sequence[ProgramOp]]) -> None:
         if crosses.identity != crossings[0][1].identity:
             raise UsageError(
                 f"the models of devices {crossings[0][0]} and {number} are of two conversions",
-                code="devices_mixed",
+                code="other_model",
                 hint="optimize --devices into an empty folder",
             )
     if missing := {end for _, c in crossings for end in (c.sender, c.receiver)} - {*there}:
-        raise UsageError(f"the model of device {min(missing)} is missing", code="devices_missing", hint=hint)
+        raise UsageError(f"the model of device {min(missing)} is missing", code="other_model", hint=hint)
     for number in there if len(devices) > 1 else ():
         if {op.device for op in devices[number]} != {number}:
-            raise UsageError(f"the model of device {number} is not that device's", code="devices_number", hint=hint)
+            raise UsageError(f"the model of device {number} is not that device's", code="other_model", hint=hint)
 
 
 def _failure(devices: Sequence[DeviceRun]) -> str:

@@ -120,12 +120,12 @@ def _runtime() -> Any:
         runtime = importlib.import_module("tflite_micro").runtime
     except (metadata.PackageNotFoundError, ImportError) as error:
         raise RuntimeUnavailable(
-            "TensorFlow Lite Micro's Python wheel is not installed", code="no_wheel", hint=INSTALL
+            "TensorFlow Lite Micro's Python wheel is not installed", code="not_installed", hint=INSTALL
         ) from error
     if installed != VERSION:
         raise RuntimeUnavailable(
             f"the operator needs another build of {DISTRIBUTION}",
-            code="other_wheel",
+            code="not_installed",
             where=f"installed: {installed}",
             hint=INSTALL,
         )
@@ -136,7 +136,7 @@ def _runtime() -> Any:
     except OSError as error:
         raise RuntimeUnavailable(
             f"the operator cannot be loaded: {error}",
-            code="cannot_load",
+            code="not_installed",
             where=str(shim),
             hint="build it again: pip install --force-reinstall --no-deps tflm-memopt",
         ) from error

@@ -46,7 +46,7 @@ def library(name: Kernels | None, *, mve: bool = False) -> Library:
             return Library(name, cmsis_nn.rows(mve=mve), orders.without(orders.CMSIS_NN))
         case "esp-nn":
             return Library(name, esp_nn.rows(), orders.without(orders.ESP_NN))
-    raise UsageError(f"unknown kernels: {name!r}", code="unknown_kernels", hint=one_of(name, KERNELS))
+    raise UsageError(f"unknown kernels: {name!r}", code="bad_option", hint=one_of(name, KERNELS))
 
 
 def whose_kernels(kernels: Kernels | None, target: str) -> Library:

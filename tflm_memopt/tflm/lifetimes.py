@@ -103,7 +103,7 @@ def offline_offsets(tree: Any, tensors: int) -> tuple[int, ...] | None:
         if len(words) < 3 + tensors or words[2] != tensors:
             raise ModelError(
                 f"the offline memory plan is not for {tensors} tensors",
-                code="offline_plan_size",
+                code="damaged_model",
                 where=f"metadata '{OFFLINE_PLAN}'",
                 hint="remove the entry, or convert the model again",
             )

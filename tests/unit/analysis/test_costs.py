@@ -80,7 +80,7 @@ def test_a_kernel_that_was_measured_in_another_way_only() -> None:
 def test_a_core_that_cannot_run_it(target: str, core: str) -> None:
     with pytest.raises(UsageError, match=core) as refused:
         costs.table(target, core)
-    assert refused.value.code == "unknown_core"
+    assert refused.value.code == "bad_option"
     assert refused.value.hint.startswith("--core ")
     assert core not in refused.value.hint.split(", ")
     assert costs.table("generic", "cortex-m4").core == "cortex-m4"

@@ -56,13 +56,13 @@ def test_each_meeting_is_needed() -> None:
         plan = first(planned().plan, lambda s: replace(s, meetings=tuple(m for m in s.meetings if m != missing)))  # noqa: B023
         with pytest.raises(PlanError, match="since the last barrier") as raised:
             checked(plan)
-        assert raised.value.code == "cores_race"
+        assert "since the last barrier" in str(raised.value)
 
 
 def test_a_meeting_that_comes_too_late_is_refused() -> None:
     with pytest.raises(PlanError, match="core") as raised:
         checked(first(planned().plan, lambda s: replace(s, meetings=tuple(m + 1 for m in s.meetings))))
-    assert raised.value.code == "cores_race"
+    assert "since the last barrier" in str(raised.value)
 
 
 @pytest.mark.parametrize(
@@ -74,21 +74,21 @@ def test_a_cut_leaves_something_on_both_sides(how: How, cut: int) -> None:
 
     with pytest.raises(PlanError, match="cannot be cut") as raised:
         checked(first(planned().plan, change))
-    assert raised.value.code == "cores_cut"
+    assert "cannot be cut at" in str(raised.value)
 
 
 @pytest.mark.parametrize("change", [lambda s: replace(s, shares=s.shares[1:]), lambda s: replace(s, step=99)])
 def test_each_block_is_shared_operator_by_operator(change: Callable[[Sharing], Sharing]) -> None:
     with pytest.raises(PlanError, match="is not split") as raised:
         checked(first(planned().plan, change))
-    assert raised.value.code == "cores_blocks"
+    assert "operator by operator" in str(raised.value)
 
 
 def test_a_block_that_is_shared_twice_is_refused() -> None:
     plan = planned().plan
     with pytest.raises(PlanError, match="twice") as raised:
         checked(replace(plan, sharing=(*plan.sharing, plan.sharing[0])))
-    assert raised.value.code == "cores_twice"
+    assert "split twice" in str(raised.value)
 
 
 def test_no_core_reaches_beyond_the_arena() -> None:
@@ -97,7 +97,7 @@ def test_no_core_reaches_beyond_the_arena() -> None:
     replay = CoresReplay(found.plan, TaggedArena.__new__(TaggedArena), found.graph.ops)
     with pytest.raises(PlanError, match="outside of the arena") as raised:
         replay._touch(0, replay.written, (found.plan.head, 1, 1, 1), 0, 0)
-    assert raised.value.code == "cores_outside"
+    assert "is outside of the arena" in str(raised.value)
 
 
 def test_scratch_for_one_core_is_too_little() -> None:

@@ -35,7 +35,7 @@ def test_at_the_same_time_none() -> None:
     one, two = sharer(1), sharer(2)
     with pytest.raises(PlanError, match="both write byte") as caught:
         check_together([one, two], {(0, 1)})
-    assert caught.value.code == "plan_beside"
+    assert "run at the same time" in str(caught.value)
     aligned = -(-one.plan.head // 16) * 16
     check_together([one, two._replace(plan=above(two.plan, aligned))], {(0, 1)})
 
@@ -45,7 +45,7 @@ def test_what_is_retained_has_to_stay() -> None:
     keeps = one._replace(retained=one.graph.model.outputs)
     with pytest.raises(PlanError, match="retained") as caught:
         check_together([keeps, two], ())
-    assert caught.value.code == "plan_shared"
+    assert "together with others" in str(caught.value)
     ((buffer, at),) = [
         (b, o) for b, o in one.plan.placed() if b.role is Role.TENSOR and b.key in one.graph.model.outputs
     ]
@@ -61,7 +61,7 @@ def test_what_is_alive_at_a_pause_has_to_stay() -> None:
     one, two = paused(9), sharer(2)
     with pytest.raises(PlanError, match="'model 1' together with others") as caught:
         check_together([one, two], (), {(0, 1)})
-    assert caught.value.code == "plan_shared"
+    assert "together with others" in str(caught.value)
     check_together([one, two._replace(plan=above(two.plan, -(-one.plan.head // 16) * 16))], (), {(0, 1)})
 
 
@@ -69,7 +69,7 @@ def test_a_pause_that_never_comes() -> None:
     with pytest.raises(PlanError, match="the plan pauses after firing 99999") as caught:
         check_together([paused(99_999), sharer(2)], (), {(0, 1)})
     assert isinstance(caught.value.__cause__, PlanError)
-    assert caught.value.__cause__.code == "plan_pause"
+    assert "pauses after firing" in str(caught.value.__cause__)
 
 
 def test_only_one_operator_pauses() -> None:
@@ -78,12 +78,12 @@ def test_only_one_operator_pauses() -> None:
     with pytest.raises(PlanError, match="one custom operator without a state") as caught:
         check_together([one._replace(plan=plan), sharer(2)], (), {(0, 1)})
     assert isinstance(caught.value.__cause__, PlanError)
-    assert caught.value.__cause__.code == "plan_pauses"
+    assert "a plan with pauses must be" in str(caught.value.__cause__)
 
 
 def test_what_waits_for_rows_has_to_stay() -> None:
     one, two = sharer(1, "stream"), sharer(2)
     with pytest.raises(PlanError, match="'model 1' together with others") as caught:
         check_together([one, two], ())
-    assert caught.value.code == "plan_shared"
+    assert "together with others" in str(caught.value)
     check_together([one, two._replace(plan=above(two.plan, -(-one.plan.head // 16) * 16))], ())

@@ -153,7 +153,7 @@ def test_a_row_block_that_says_that_it_is_tiled() -> None:
     step = steps_of(replace(block, stages=stages), {0: s.ops[0]})[0]
     with pytest.raises(PlanError, match="operator 0 of a row block runs as Walk") as refused:
         check_walk(step)
-    assert refused.value.code == "plan_row_walk"
+    assert "of a row block runs as" in str(refused.value)
 
 
 def test_a_row_is_one_unit_however_wide_its_reader_sees_it() -> None:

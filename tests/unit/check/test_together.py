@@ -45,7 +45,7 @@ def test_what_is_sent_is_what_is_received(change: str) -> None:
         second[0] = second[0]._replace(crossing=Crossing(8, 0, 0, 1))
     with pytest.raises(PlanError, match="from device 0 to 1, message") as caught:
         check_together([first, second])
-    assert caught.value.code == "devices_order"
+    assert ", received " in str(caught.value)
 
 
 def test_nobody_waits_for_ever() -> None:
@@ -53,11 +53,11 @@ def test_nobody_waits_for_ever() -> None:
     second = [row(0, 0, 1, sends=False), row(1, 1, 0, sends=True)]
     with pytest.raises(PlanError, match="deadlock") as caught:
         check_together([first, second])
-    assert caught.value.code == "devices_deadlock"
+    assert "deadlock" in str(caught.value)
 
 
 @pytest.mark.parametrize("line", [(0, 2), (1, 2), (0, 0)])
 def test_a_device_has_its_own_lines(line: tuple[int, int]) -> None:
     with pytest.raises(PlanError, match="sends or receives on the link") as caught:
         check_together([[row(0, *line, sends=True)], []])
-    assert caught.value.code == "devices_line"
+    assert "to which it does not belong" in str(caught.value)

@@ -231,7 +231,7 @@ def test_no_limit_can_be_kept_by_what_is_not_known(folder: Path, run: Run) -> No
     before = files(folder)
     answer = run("optimize", "mine.tflite", "--ram-limit", "20kB")
     assert_refused(answer, "what MINE allocates is not known")
-    assert "code limit_on_unknown" in answer.err
+    assert "code memory_unknown" in answer.err
     assert files(folder) == before
     known = run("fit", "mine.tflite", "--board", "nano33ble")
     assert known.code == cli.NO
@@ -256,7 +256,7 @@ def test_a_defect_is_never_the_answer_no(folder: Path, run: Run, monkeypatch: py
     monkeypatch.setattr(inspection, "inspected", lambda *_, **__: 1 // 0)
     answer = run("inspect", "small.tflite", "--json")
     assert answer.code == cli.BAD
-    assert answer.json["error"]["code"] == "defect"
+    assert answer.json["error"]["code"] == "internal_error"
     assert "ZeroDivisionError" in answer.err
     assert "please report it" in answer.err
 
@@ -270,7 +270,7 @@ def test_what_the_system_refuses_is_an_error_as_any_other(
     monkeypatch.setattr(inspection, "inspected", no_memory)
     answer = run("inspect", "small.tflite")
     assert answer.code == cli.BAD
-    assert answer.err == "error: Cannot allocate memory\n  try: check path and space\n  code system\n"
+    assert answer.err == "error: Cannot allocate memory\n  try: check path and space\n  code system_error\n"
 
 
 def test_names_from_files_cannot_forge_lines(folder: Path, run: Run) -> None:
@@ -330,12 +330,12 @@ def test_old_files_stay_when_new_ones_cannot_be_written(
 @pytest.mark.parametrize(
     ("rows", "code", "hint"),
     [
-        ("x", "unknown_input", "--input sliding"),
-        ("0", "unknown_input", "--input sliding"),
-        ("-1", "unknown_input", "--input sliding"),
-        ("1.5", "unknown_input", "--input sliding"),
-        ("12", "sliding_rows", "--input sliding:ROWS with 1 to 11"),
-        ("3", "sliding_stride", "--input sliding:2"),
+        ("x", "bad_option", "--input sliding"),
+        ("0", "bad_option", "--input sliding"),
+        ("-1", "bad_option", "--input sliding"),
+        ("1.5", "bad_option", "--input sliding"),
+        ("12", "unsupported_input", "--input sliding:ROWS with 1 to 11"),
+        ("3", "unsupported_input", "--input sliding:2"),
     ],
 )
 def test_windows_that_cannot_slide_so(rows: str, code: str, hint: str, run: Run, tmp_path: Path) -> None:

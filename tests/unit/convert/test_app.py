@@ -100,8 +100,8 @@ def test_one_layout_problem_beats_heads_and_reservations() -> None:
 @pytest.mark.parametrize(
     ("app", "code", "says"),
     [
-        (application(ram=100), "app_ram", "limit is 100 B"),
-        (application(ram=5_000, concurrent=(("camera", "wake", "vad"),)), "app_pair", "in turn they take"),
+        (application(ram=100), "does_not_fit", "limit is 100 B"),
+        (application(ram=5_000, concurrent=(("camera", "wake", "vad"),)), "does_not_fit", "in turn they take"),
     ],
 )
 def test_what_does_not_fit_says_what_would(app: App, code: str, says: str) -> None:
@@ -119,7 +119,7 @@ def test_what_a_pair_is_told_fits() -> None:
     def told(app: App) -> str:
         with pytest.raises(DoesNotFit) as caught:
             optimize(app)
-        assert caught.value.code == "app_pair"
+        assert caught.value.code == "does_not_fit"
         return caught.value.hint
 
     def bytes_in(hint: str) -> list[int]:
@@ -141,14 +141,14 @@ def test_a_model_whose_bytes_tflm_places_runs_only_in_turn() -> None:
     assert optimize(App(models, options=LOW)).report.arena.total > 0
     with pytest.raises(UsageError, match="leaves the place of") as caught:
         optimize(App(models, options=LOW, concurrent=(("ours", "theirs"),)))
-    assert caught.value.code == "app_online"
+    assert caught.value.code == "memory_unknown"
 
 
 @pytest.mark.parametrize(
     ("models", "code"),
     [
-        ({"a": AppModel(small(), retain=[7])}, "app_retain"),
-        ({"a": AppModel(small(), {"abi": "lp64"}), "b": AppModel(small())}, "app_abi"),
+        ({"a": AppModel(small(), retain=[7])}, "bad_config"),
+        ({"a": AppModel(small(), {"abi": "lp64"}), "b": AppModel(small())}, "bad_config"),
     ],
 )
 def test_what_no_model_has_is_refused(models: dict[str, AppModel], code: str) -> None:
@@ -197,11 +197,11 @@ def test_models_rewritten_alone_do_not_share_an_arena(door: Path, run: Run) -> N
         assert run("optimize", f"{name}.tflite", "-o", "out", "--effort", "low", "--quiet").code == 0
     answer = run("verify", "door.toml", "out")
     assert answer.code == 2
-    assert "app_unreserved" in answer.err
+    assert "other_model" in answer.err
     assert "run at the same time" in answer.err
     two = door / "out/two.tflite"
     two.write_bytes(two.read_bytes() + b"\0")
-    assert "app_other_plan" in run("verify", "door.toml", "out").err
+    assert "bad_plan" in run("verify", "door.toml", "out").err
     (door / "out/two.plan.json").write_bytes((door / "out/one.plan.json").read_bytes())
     (door / "out/two.tflite").write_bytes((door / "out/one.tflite").read_bytes() + b"\0")
     assert run("verify", "door.toml", "out").code == 2
@@ -214,17 +214,17 @@ def test_a_streamed_model_without_its_reservation_is_refused(door: Path, run: Ru
     assert run("optimize", "two.tflite", "-o", "out", "--effort", "low", "--input", "stream", "--quiet").code == 0
     answer = run("verify", "door.toml", "out")
     assert answer.code == 2
-    assert "app_unreserved" in answer.err
+    assert "other_model" in answer.err
     assert "'two' together with others" in answer.err
 
 
 @pytest.mark.parametrize(
     ("flags", "code"),
     [
-        (("optimize", "door.toml", "--plot", "x.svg"), "app_flag"),
-        (("optimize", "door.toml", "--emit", "c-specialized"), "app_emit"),
-        (("verify", "door.toml", "out", "--steps", "3"), "app_verify_flag"),
-        (("explore", "door.toml", "--plans", "plans"), "app_explore_flag"),
+        (("optimize", "door.toml", "--plot", "x.svg"), "bad_option"),
+        (("optimize", "door.toml", "--emit", "c-specialized"), "bad_option"),
+        (("verify", "door.toml", "out", "--steps", "3"), "bad_option"),
+        (("explore", "door.toml", "--plans", "plans"), "bad_option"),
     ],
 )
 def test_flags_of_one_model_are_refused(door: Path, run: Run, flags: tuple[str, ...], code: str) -> None:
@@ -265,15 +265,15 @@ def test_the_point_of_each_model_is_taken_within_the_ram() -> None:
         assert {name: done.report.macs.rewritten for name, done in found.models.items()} == taken
     with pytest.raises(DoesNotFit) as caught:
         optimize(App(models, options=CLOCKED, ram=result.points[-1].arena - 16))
-    assert caught.value.code == "app_ram"
+    assert caught.value.code == "does_not_fit"
 
 
 @pytest.mark.parametrize(
     ("entries", "options", "code", "says"),
     [
-        ({"ms": 0.001}, CLOCKED, "app_rate", "'one' takes at least"),
-        ({"fps": 1}, LOW, "app_rate_clock", "how long 'one' takes is not known"),
-        ({"ms": 1}, {**LOW, "ops": "builtin", "clock": 64, "core": "cortex-m4"}, "app_rate_clock", "not known"),
+        ({"ms": 0.001}, CLOCKED, "too_slow", "'one' takes at least"),
+        ({"fps": 1}, LOW, "time_unknown", "how long 'one' takes is not known"),
+        ({"ms": 1}, {**LOW, "ops": "builtin", "clock": 64, "core": "cortex-m4"}, "time_unknown", "not known"),
     ],
 )
 def test_a_rate_that_nothing_keeps(entries: dict[str, Any], options: Any, code: str, says: str) -> None:
@@ -290,7 +290,7 @@ def test_all_rates_together_are_too_much_for_the_core() -> None:
     models = {"one": AppModel(small(1), fps=fps), "two": AppModel(small(1), fps=fps / 1.1)}
     with pytest.raises(DoesNotFit) as caught:
         explore(App(models, options=CLOCKED))
-    assert caught.value.code == "app_load"
+    assert caught.value.code == "too_slow"
     assert "a lower fps for 'one'" in caught.value.hint
 
 
@@ -346,9 +346,9 @@ BY_BLOCK = {"a": AppModel(long(), {"op_per": "block"}), "b": AppModel(small())}
 @pytest.mark.parametrize(
     ("app", "code"),
     [
-        (application(concurrent=(("camera", "wake"),), yields=1.0), "app_yield_clock"),
-        (App(BY_BLOCK, (("a", "b"),), 9.0, options=CLOCKED), "app_yield"),
-        (App(BOTH, (("a", "b"),), 1e-6, options=CLOCKED), "app_yield_firing"),
+        (application(concurrent=(("camera", "wake"),), yields=1.0), "time_unknown"),
+        (App(BY_BLOCK, (("a", "b"),), 9.0, options=CLOCKED), "cannot_share"),
+        (App(BOTH, (("a", "b"),), 1e-6, options=CLOCKED), "too_slow"),
     ],
 )
 def test_what_cannot_pause_is_refused(app: App, code: str) -> None:
@@ -374,7 +374,7 @@ def test_two_models_of_one_file_name_are_refused() -> None:
     result = optimize(App({"a b": AppModel(small(1)), "a_b": AppModel(small(2))}, options=LOW))
     with pytest.raises(UsageError) as caught:
         result.files("tflite")
-    assert caught.value.code == "app_same_name"
+    assert caught.value.code == "bad_config"
     named = optimize(App({"app": AppModel(small(1))}, options=LOW))
     with pytest.raises(UsageError, match="or of the application"):
         named.files("tflite")
@@ -384,7 +384,7 @@ def test_more_models_than_turns_are_counted_for() -> None:
     App({str(i): AppModel("net.tflite") for i in range(32)})
     with pytest.raises(UsageError) as caught:
         App({str(i): AppModel("net.tflite") for i in range(33)})
-    assert caught.value.code == "app_many"
+    assert caught.value.code == "bad_config"
 
 
 def test_groups_are_pairs() -> None:

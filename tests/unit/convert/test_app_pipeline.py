@@ -66,12 +66,12 @@ def test_explore_has_a_point_for_each_partition() -> None:
 @pytest.mark.parametrize(
     ("entry", "code", "says"),
     [
-        (AppModel(long(), pipeline=["nothing"]), "app_pipeline_operator", "no operator 'nothing'"),
-        (AppModel(long(), pipeline=[3, 1]), "app_pipeline_cycle", "3, 1 would feed each other in a cycle"),
-        (AppModel(long(), pipeline=[0]), "app_pipeline_cycle", "operators 0 "),
-        (AppModel(residual(), pipeline=[2]), "app_pipeline_cut", "2 tensors cross where operator 2 ADD"),
-        (AppModel(streaming.mixed(), pipeline=[1]), "app_pipeline_subgraphs", "subgraphs cannot be a pipeline"),
-        (AppModel(long(), ms=3, pipeline=[2]), "app_pipeline_ms", "runs as a whole"),
+        (AppModel(long(), pipeline=["nothing"]), "cannot_share", "no operator 'nothing'"),
+        (AppModel(long(), pipeline=[3, 1]), "cannot_share", "3, 1 would feed each other in a cycle"),
+        (AppModel(long(), pipeline=[0]), "cannot_share", "operators 0 "),
+        (AppModel(residual(), pipeline=[2]), "cannot_share", "2 tensors cross where operator 2 ADD"),
+        (AppModel(streaming.mixed(), pipeline=[1]), "cannot_share", "subgraphs cannot be a pipeline"),
+        (AppModel(long(), ms=3, pipeline=[2]), "bad_config", "runs as a whole"),
     ],
 )
 def test_what_is_no_pipeline_is_refused(entry: AppModel, code: str, says: str) -> None:
@@ -86,7 +86,7 @@ def test_names_of_partitions_are_no_other_models() -> None:
     models = {"net": AppModel(long(), pipeline=[2]), "net_1": AppModel(small())}
     with pytest.raises(UsageError) as caught:
         optimize(App(models, options=LOW))
-    assert caught.value.code == "app_pipeline_name"
+    assert caught.value.code == "bad_config"
 
 
 @pytest.mark.slow
@@ -99,5 +99,5 @@ def test_a_pipeline_from_a_file_to_files_and_back(folder: Path, run: Run) -> Non
     assert run("verify", "door.toml", "out", "--runs", "1").code == 0
     (folder / "bad.toml").write_text('[models.net]\nfile = "net.tflite"\npipeline = [9]\n')
     answer = run("optimize", "bad.toml", "-o", "bad")
-    assert answer.code == 2 and "app_pipeline_operator" in answer.err
+    assert answer.code == 2 and "cannot_share" in answer.err
     assert not (folder / "bad").exists()

@@ -17,25 +17,25 @@ from tflm_memopt.runtime.stimuli import Steps
 
 
 @pytest.mark.parametrize(
-    ("options", "code"),
+    "options",
     [
-        ({"cores": 3}, "cores"),
-        ({"share": "0.8,1"}, "share_of_one"),
-        ({"cores": 2, "share": "0.8"}, "share"),
-        ({"cores": 2, "share": (0.8, 1, 1)}, "share"),
-        ({"cores": 2, "share": "0,1"}, "share"),
-        ({"cores": 2, "share": "a,b"}, "share"),
-        ({"cores": 2, "input": "stream"}, "cores_and"),
-        ({"cores": 2, "target": "cortex-m55"}, "cores_and"),
-        ({"cores": 2, "ops": "builtin"}, "cores_and"),
-        ({"cores": 2, "ops": "block"}, "cores_and"),
-        ({"cores": 2, "max_macs": 1.2}, "overhead_of_no_use"),
+        {"cores": 3},
+        {"share": "0.8,1"},
+        {"cores": 2, "share": "0.8"},
+        {"cores": 2, "share": (0.8, 1, 1)},
+        {"cores": 2, "share": "0,1"},
+        {"cores": 2, "share": "a,b"},
+        {"cores": 2, "input": "stream"},
+        {"cores": 2, "target": "cortex-m55"},
+        {"cores": 2, "ops": "builtin"},
+        {"cores": 2, "ops": "block"},
+        {"cores": 2, "max_macs": 1.2},
     ],
 )
-def test_refusals(options: dict[str, Any], code: str) -> None:
+def test_refusals(options: dict[str, Any]) -> None:
     with pytest.raises(UsageError) as raised:
         tflm_memopt.optimize(EXAMPLE.read_bytes(), **options)
-    assert raised.value.code == code
+    assert raised.value.code == "bad_option"
     assert raised.value.hint
 
 
@@ -61,13 +61,13 @@ def test_a_program_says_how_it_is_shared() -> None:
 def test_a_model_for_one_core_is_not_verified_on_two() -> None:
     with pytest.raises(UsageError) as raised:
         tflm_memopt.verify(EXAMPLE.read_bytes(), optimized(EXAMPLE), steps=Steps(cores=2))
-    assert raised.value.code == "verify_cores"
+    assert raised.value.code == "other_model"
 
 
 def test_a_model_with_variables_runs_on_one_core() -> None:
     with pytest.raises(UsageError, match="one core") as raised:
         tflm_memopt.optimize(svdf_network(), cores=2)
-    assert raised.value.code == "cores_state"
+    assert raised.value.code == "cannot_share"
 
 
 @pytest.mark.slow

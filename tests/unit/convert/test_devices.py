@@ -58,24 +58,24 @@ def test_the_command_writes_a_folder_for_each_device(tmp_path: Path, capsys: pyt
 @pytest.mark.parametrize(
     ("code", "run"),
     [
-        ("devices_count", lambda: tflm_memopt.optimize_devices(SHAPES, 1)),
-        ("devices_count", lambda: tflm_memopt.optimize_devices(SHAPES, 17)),
-        ("devices_option", lambda: tflm_memopt.optimize_devices(SHAPES, 2, input="stream")),
-        ("devices_option", lambda: tflm_memopt.optimize_devices(SHAPES, 2, ops="block")),
-        ("devices_limit", lambda: tflm_memopt.optimize_devices(SHAPES, 2, cores=2)),
-        ("devices_limit", lambda: tflm_memopt.optimize_devices(SHAPES, 2, ram_limit=9000)),
-        ("devices_plan", lambda: tflm_memopt.optimize_devices(SHAPES, 2, plan={})),
-        ("devices_cut", lambda: tflm_memopt.optimize_devices(dense(), 2, cut=[3])),
-        ("devices_cut", lambda: tflm_memopt.optimize_devices(dense(), 2, cut=[0])),
-        ("devices_cut", lambda: tflm_memopt.optimize_devices(dense(), 3, cut=[2, 1])),
-        ("devices_cut", lambda: tflm_memopt.optimize_devices(dense(), 3, cut=[1])),
-        ("devices_idle", lambda: tflm_memopt.optimize_devices(dense(4), 6)),
-        ("devices_cut_memory", lambda: tflm_memopt.optimize_devices(dense(), 2, cut=[1], memory="9kB")),
-        ("bad_link", lambda: tflm_memopt.optimize_devices(SHAPES, 2, link="fast")),
-        ("bad_link", lambda: tflm_memopt.optimize_devices(SHAPES, 2, link="1kB,-2,3")),
-        ("bad_memory", lambda: tflm_memopt.optimize_devices(SHAPES, 2, memory="1kB,2kB,3kB")),
-        ("devices_clock", lambda: tflm_memopt.optimize_devices(dense(), 2, link="1kB")),
-        ("cycles_unknown", lambda: tflm_memopt.optimize_devices(dense(), 2, link="1kB", core="rv32", clock=100)),
+        ("bad_option", lambda: tflm_memopt.optimize_devices(SHAPES, 1)),
+        ("bad_option", lambda: tflm_memopt.optimize_devices(SHAPES, 17)),
+        ("bad_option", lambda: tflm_memopt.optimize_devices(SHAPES, 2, input="stream")),
+        ("bad_option", lambda: tflm_memopt.optimize_devices(SHAPES, 2, ops="block")),
+        ("bad_option", lambda: tflm_memopt.optimize_devices(SHAPES, 2, cores=2)),
+        ("bad_option", lambda: tflm_memopt.optimize_devices(SHAPES, 2, ram_limit=9000)),
+        ("bad_option", lambda: tflm_memopt.optimize_devices(SHAPES, 2, plan={})),
+        ("cannot_share", lambda: tflm_memopt.optimize_devices(dense(), 2, cut=[3])),
+        ("cannot_share", lambda: tflm_memopt.optimize_devices(dense(), 2, cut=[0])),
+        ("cannot_share", lambda: tflm_memopt.optimize_devices(dense(), 3, cut=[2, 1])),
+        ("cannot_share", lambda: tflm_memopt.optimize_devices(dense(), 3, cut=[1])),
+        ("cannot_share", lambda: tflm_memopt.optimize_devices(dense(4), 6)),
+        ("bad_option", lambda: tflm_memopt.optimize_devices(dense(), 2, cut=[1], memory="9kB")),
+        ("bad_option", lambda: tflm_memopt.optimize_devices(SHAPES, 2, link="fast")),
+        ("bad_option", lambda: tflm_memopt.optimize_devices(SHAPES, 2, link="1kB,-2,3")),
+        ("bad_option", lambda: tflm_memopt.optimize_devices(SHAPES, 2, memory="1kB,2kB,3kB")),
+        ("time_unknown", lambda: tflm_memopt.optimize_devices(dense(), 2, link="1kB")),
+        ("time_unknown", lambda: tflm_memopt.optimize_devices(dense(), 2, link="1kB", core="rv32", clock=100)),
     ],
 )
 def test_what_several_devices_cannot_have_is_refused(code: str, run: Callable[[], Any]) -> None:
@@ -86,26 +86,23 @@ def test_what_several_devices_cannot_have_is_refused(code: str, run: Callable[[]
 
 
 @pytest.mark.parametrize(
-    ("code", "flags"),
+    "flags",
     [
-        ("devices_flag", ["optimize", str(SHAPES), "--devices", "2", "--frontier"]),
-        ("devices_one", ["optimize", str(ROOT / "tests"), "--devices", "2"]),
-        ("devices_emit", ["optimize", str(SHAPES), "--devices", "2", "--emit", "c"]),
-        ("devices_flag", ["explore", str(SHAPES), "--devices", "2", "--link", "1kB", "--plans", "x"]),
-        ("devices_no_link", ["explore", str(SHAPES), "--devices", "2"]),
-        ("devices_cost", ["explore", str(SHAPES), "--devices", "2", "--link", "1kB", "--cost", "instructions"]),
-        ("one_device", ["explore", str(SHAPES), "--clock", "64MHz"]),
-        ("one_device", ["optimize", str(SHAPES), "--link", "1kB"]),
-        ("one_device", ["optimize", str(SHAPES), "--cut", "1"]),
-        ("devices_verify", ["verify", str(SHAPES), ".", "--steps", "2"]),
-        ("no_devices", ["verify", str(SHAPES), str(ROOT / "tests")]),
+        ["optimize", str(SHAPES), "--devices", "2", "--frontier"],
+        ["optimize", str(ROOT / "tests"), "--devices", "2"],
+        ["optimize", str(SHAPES), "--devices", "2", "--emit", "c"],
+        ["explore", str(SHAPES), "--devices", "2", "--link", "1kB", "--plans", "x"],
+        ["explore", str(SHAPES), "--devices", "2"],
+        ["explore", str(SHAPES), "--devices", "2", "--link", "1kB", "--cost", "instructions"],
+        ["explore", str(SHAPES), "--clock", "64MHz"],
+        ["optimize", str(SHAPES), "--link", "1kB"],
+        ["optimize", str(SHAPES), "--cut", "1"],
+        ["verify", str(SHAPES), ".", "--steps", "2"],
+        ["verify", str(SHAPES), str(ROOT / "tests")],
     ],
 )
-def test_flags_that_are_for_one_device_are_refused(
-    code: str, flags: list[str], capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_flags_that_are_for_one_device_are_refused(flags: list[str], capsys: pytest.CaptureFixture[str]) -> None:
     assert main(flags) == 2
-    assert code  # which errors tests raise is counted by their codes
     assert "device" in capsys.readouterr().err
 
 
@@ -193,7 +190,7 @@ def test_a_board_gives_its_clock_and_its_limits() -> None:
     assert made.report.time == said.report.time
     with pytest.raises(DoesNotFit, match="device 0 of 2 does not fit on uno_r4") as caught:
         tflm_memopt.optimize_devices(dense(384), 2, board="uno_r4")
-    assert caught.value.code == "devices_board"
+    assert caught.value.code == "does_not_fit"
 
 
 @pytest.mark.slow
@@ -205,7 +202,7 @@ def test_devices_that_fit_their_memory_are_found_or_named() -> None:
     assert given.flash <= least.flash
     with pytest.raises(DoesNotFit, match="2 devices need up to") as caught:
         tflm_memopt.optimize_devices(model, 2, memory=(2 * least.ram, least.flash - 2000))
-    assert caught.value.code == "devices_memory"
+    assert caught.value.code == "does_not_fit"
     assert re.match(r"--devices [34] \(fits in .*\), or --memory \d+,\d+$", caught.value.hint)
     flags = caught.value.hint.split("--memory ")[1]
     assert tflm_memopt.optimize_devices(model, 2, memory=flags).report.flash <= int(flags.split(",")[1])
@@ -266,7 +263,7 @@ def test_the_frontier_says_what_a_board_has_left(tmp_path: Path, capsys: pytest.
 def test_boards_of_unknown_time_are_refused_by_their_core() -> None:
     with pytest.raises(MemoptError, match="on Xtensa LX7 is not known") as caught:
         tflm_memopt.explore_devices(dense(), 2, link="50kB,1ms", board="esp32s3")
-    assert caught.value.code == "cycles_unknown"
+    assert caught.value.code == "time_unknown"
 
 
 @pytest.mark.slow
@@ -337,7 +334,7 @@ def test_operators_that_nobody_reads_are_left_out() -> None:
     assert report.channels == (0,)
     with pytest.raises(MemoptError, match="do not cut the network in 2") as caught:
         tflm_memopt.optimize_devices(net.model(x), 2, cut=[1])
-    assert caught.value.code == "devices_cut"
+    assert caught.value.code == "cannot_share"
 
 
 @pytest.fixture(scope="module")
@@ -369,12 +366,12 @@ SWAPPED = (("device0", "x"), ("device1", "device0"), ("x", "device1"))
 @pytest.mark.parametrize(
     ("code", "change", "said"),
     [
-        ("no_devices", lambda f: shutil.rmtree(f / "device0"), "has no device0"),
-        ("devices_missing", lambda f: shutil.rmtree(f / "device1"), "device 1 is missing"),
-        ("devices_number", lambda f: shutil.copytree(f / "device0", f / "device1", dirs_exist_ok=True), "of device 1"),
-        ("devices_number", lambda f: [(f / a).rename(f / b) for a, b in SWAPPED], "of device 0"),
-        ("devices_mixed", other, "devices 0 and 2 are of two conversions"),
-        ("devices_models", two_others, "has 2 models"),
+        ("bad_option", lambda f: shutil.rmtree(f / "device0"), "has no device0"),
+        ("other_model", lambda f: shutil.rmtree(f / "device1"), "device 1 is missing"),
+        ("other_model", lambda f: shutil.copytree(f / "device0", f / "device1", dirs_exist_ok=True), "of device 1"),
+        ("other_model", lambda f: [(f / a).rename(f / b) for a, b in SWAPPED], "of device 0"),
+        ("other_model", other, "devices 0 and 2 are of two conversions"),
+        ("other_model", two_others, "has 2 models"),
     ],
 )
 def test_folders_that_are_not_of_one_conversion_are_refused(
@@ -395,7 +392,7 @@ def test_one_of_several_devices_is_not_verified_alone(device: int, folder: Path)
     """It would wait for the others; and device 1 has no input."""
     with pytest.raises(MemoptError, match="one of several devices") as caught:
         tflm_memopt.verify(folder / "dense.tflite", folder / f"device{device}/dense.tflite")
-    assert caught.value.code == "verify_device"
+    assert caught.value.code == "other_model"
 
 
 def test_what_is_written_beside_a_device_s_model_names_its_limit(folder: Path) -> None:
@@ -417,13 +414,13 @@ def test_a_model_without_anything_to_share_is_refused() -> None:
     model = net.model(net.softmax(net.input((1, 8))))
     with pytest.raises(MemoptError, match="no operator of the model can be shared") as caught:
         tflm_memopt.optimize_devices(model, 2)
-    assert caught.value.code == "devices_nothing"
+    assert caught.value.code == "cannot_share"
 
 
 def test_models_with_variables_are_refused() -> None:
     with pytest.raises(MemoptError, match="runs on one device") as caught:
         tflm_memopt.optimize_devices(svdf_network(), 2)
-    assert caught.value.code == "devices_state"
+    assert caught.value.code == "cannot_share"
 
 
 def test_operators_that_stay_builtin_are_refused() -> None:
@@ -434,7 +431,7 @@ def test_operators_that_stay_builtin_are_refused() -> None:
     net.op("DIV", [x, x], [y], schema.DivOptionsT())
     with pytest.raises(MemoptError, match="stay builtin") as caught:
         tflm_memopt.optimize_devices(net.model(y), 2)
-    assert caught.value.code == "devices_builtin"
+    assert caught.value.code == "unsupported_operator"
     assert "DIV" in str(caught.value.where)
 
 
@@ -445,7 +442,7 @@ def test_operators_that_stay_builtin_between_two_that_cross_are_refused() -> Non
     net.op("DIV", [x, x], [y], schema.DivOptionsT())
     with pytest.raises(MemoptError, match="stay builtin") as caught:
         tflm_memopt.optimize_devices(net.model(net.conv2d(y, 4)), 2, cut=[1])
-    assert (caught.value.code, str(caught.value.where)[:14]) == ("devices_builtin", "operator 1 DIV")
+    assert (caught.value.code, str(caught.value.where)[:14]) == ("unsupported_operator", "operator 1 DIV")
 
 
 def test_what_crosses_runs_row_by_row_and_forwards() -> None:
@@ -456,4 +453,4 @@ def test_what_crosses_runs_row_by_row_and_forwards() -> None:
     steps = tuple(replace(step, turned=True) if isinstance(step, Block) else step for step in planned.plan.steps)
     with pytest.raises(PlanError, match="exchanges rows") as caught:
         check(replace(planned.plan, steps=steps), planned.graph)
-    assert caught.value.code == "plan_crossing_block"
+    assert "exchanges rows with another device" in str(caught.value)

@@ -139,14 +139,14 @@ def looking_back() -> bytes:
 @pytest.mark.parametrize(
     ("model", "settings", "code", "reason", "way_out"),
     [
-        (narrowing, {"max_macs": 0.5}, "overhead_too_low", "F = 0.5", "--max-macs 1"),
+        (narrowing, {"max_macs": 0.5}, "bad_option", "F = 0.5", "--max-macs 1"),
         (narrowing, {"ram_limit": 600}, "does_not_fit", "limit is 600 B", "--ram-limit "),
         (narrowing, {"ram_limit": 2400, "max_macs": 1.0}, "does_not_fit", "limit is 2,400 B", "--max-macs "),
-        (narrowing, {"max_macs": 2.0, "without": ["recompute"]}, "overhead_of_no_use", "recompute", "--max-macs 1"),
-        (narrowing, {"max_macs": 2.0, "plan": {}}, "plan_and_limits", "a saved plan", "--plan alone"),
-        (narrowing, {"without": ["magic"]}, "unknown_ingredient", "magic", "strips"),
-        (looking_back, {"input": "stream"}, "input_not_streamable", "row by row together", "--input external"),
-        (plain, {"ram_limit": 100}, "original_too_large", "limit is 100 B", "smaller model"),
+        (narrowing, {"max_macs": 2.0, "without": ["recompute"]}, "bad_option", "recompute", "--max-macs 1"),
+        (narrowing, {"max_macs": 2.0, "plan": {}}, "bad_option", "a saved plan", "--plan alone"),
+        (narrowing, {"without": ["magic"]}, "bad_option", "magic", "strips"),
+        (looking_back, {"input": "stream"}, "unsupported_input", "row by row together", "--input external"),
+        (plain, {"ram_limit": 100}, "does_not_fit", "limit is 100 B", "smaller model"),
     ],
 )
 def test_limits_that_cannot_be_met_say_why_and_what_can(

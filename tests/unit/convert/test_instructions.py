@@ -70,7 +70,7 @@ def test_with_a_ram_limit_the_fewest_instructions(frontier: Exploration) -> None
     assert done.report.instructions == {"cortex-m4": frontier.points[1].instructions}
     with pytest.raises(DoesNotFit, match="limit is") as no:
         tflm_memopt.optimize(wide(), max_instructions=frontier.points[0].instructions, ram_limit=limit, **M4)
-    assert no.value.code == "does_not_fit_in_time"
+    assert no.value.code == "does_not_fit"
     assert "block" in no.value.where
     enough = int(no.value.hint.split()[1])
     done = tflm_memopt.optimize(wide(), max_instructions=enough, ram_limit=limit, **M4)
@@ -85,23 +85,23 @@ def test_with_a_budget_of_macs_both_are_kept(frontier: Exploration) -> None:
     assert done.report.instructions["cortex-m4"] <= most
     with pytest.raises(UsageError) as refused:
         tflm_memopt.optimize(wide(), max_instructions=most, max_macs=0.1, **M4)
-    assert refused.value.code == "overhead_too_low"
+    assert refused.value.code == "bad_option"
 
 
 @pytest.mark.parametrize(
-    ("settings", "code", "way_out"),
+    ("settings", "way_out"),
     [
-        ({"max_instructions": 1000}, "instructions_too_low", "--max-instructions "),
-        ({"max_instructions": 1000, "core": "cortex-m0"}, "unknown_core", "--core cortex-m"),
-        ({"max_instructions": 1000, "plan": {}}, "plan_and_limits", "--plan alone"),
+        ({"max_instructions": 1000}, "--max-instructions "),
+        ({"max_instructions": 1000, "core": "cortex-m0"}, "--core cortex-m"),
+        ({"max_instructions": 1000, "plan": {}}, "--plan alone"),
     ],
 )
-def test_what_is_refused(settings: dict[str, Any], code: str, way_out: str) -> None:
+def test_what_is_refused(settings: dict[str, Any], way_out: str) -> None:
     with pytest.raises(MemoptError) as refused:
         tflm_memopt.optimize(wide(), **M4, **settings)
-    assert refused.value.code == code
+    assert refused.value.code == "bad_option"
     assert refused.value.hint.startswith(way_out)
-    if code == "instructions_too_low":
+    if way_out == "--max-instructions ":
         least = int(refused.value.hint.split()[1])
         done = tflm_memopt.optimize(wide(), max_instructions=least, **M4)
         assert done.report.instructions == {"cortex-m4": least}

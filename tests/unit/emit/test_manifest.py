@@ -53,11 +53,11 @@ def test_it_has_the_new_file_and_the_arena_to_declare(tmp_path: Path, capsys: py
 @pytest.mark.parametrize(
     ("given", "code"),
     [
-        (b"{", "manifest_json"),
-        (b"[]", "no_manifest"),
-        (b'{"type": "micro"}', "no_manifest"),
-        (b'{"type": "micro", "micro": {}}', "no_manifest"),
-        (b'{"micro": {"tensor_arena_size": 1}}', "no_manifest"),
+        (b"{", "bad_data"),
+        (b"[]", "bad_data"),
+        (b'{"type": "micro"}', "bad_data"),
+        (b'{"type": "micro", "micro": {}}', "bad_data"),
+        (b'{"micro": {"tensor_arena_size": 1}}', "bad_data"),
     ],
 )
 def test_what_is_no_manifest_is_refused(given: bytes, code: str) -> None:
@@ -69,4 +69,4 @@ def test_what_is_no_manifest_is_refused(given: bytes, code: str) -> None:
 def test_an_arena_that_is_not_known_is_refused() -> None:
     with pytest.raises(UsageError, match="allocations are unknown") as refused:
         manifest(json.dumps(PUBLISHED).encode(), "hey", None)
-    assert refused.value.code == "manifest_arena"
+    assert refused.value.code == "memory_unknown"

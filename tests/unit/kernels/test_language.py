@@ -221,7 +221,7 @@ def test_more_vectors_than_registers() -> None:
         *(Compute("add", values[0], (values[0], value)) for value in values),
     ]
     unit = VectorUnit(registers=32, group=8)
-    assert "no room for v4 in 32 registers" in refused("kernel_registers", lambda: assign("a test", body, unit))
+    assert "no room for v4 in 32 registers" in refused("bad_kernel", lambda: assign("a test", body, unit))
     assert sorted(assign("a test", body[:4] + body[5:9], unit).values()) == [0, 8, 16, 24]
 
 

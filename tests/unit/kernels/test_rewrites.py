@@ -83,11 +83,11 @@ def test_jammed_turns_load_what_is_the_same_for_its_turns_once() -> None:
 
 
 def test_jams_of_turns_that_depend_on_each_other_are_refused() -> None:
-    assert "'r1' goes from turn to turn" in refused("kernel_vectorise", lambda: scheduled(packed_conv, [jam("i", 2)]))
+    assert "'r1' goes from turn to turn" in refused("bad_kernel", lambda: scheduled(packed_conv, [jam("i", 2)]))
     wide = scheduled(packed_conv, [vectorise("k")])
-    assert "several turns at once already" in refused("kernel_turns", lambda: scheduled(wide, [jam("k", 2)]))
+    assert "several turns at once already" in refused("bad_kernel", lambda: scheduled(wide, [jam("k", 2)]))
     assert "several turns at once already" in refused(
-        "kernel_turns", lambda: scheduled(packed_conv, [jam("p", 2, apart=True), unroll("p", 2)])
+        "bad_kernel", lambda: scheduled(packed_conv, [jam("p", 2, apart=True), unroll("p", 2)])
     )
 
     @kernel("y[p] = x[p] + the greater of two weights")
@@ -101,7 +101,7 @@ def test_jams_of_turns_that_depend_on_each_other_are_refused() -> None:
             b.ram_store(y, b.compute("add", Type.INT8, b.ram_load(x, p), weight), p)
 
     both = [jam("p", 2, apart=True)]
-    assert "cannot share 'r2', which changes" in refused("kernel_shared", lambda: scheduled(changing, both))
+    assert "cannot share 'r2', which changes" in refused("bad_kernel", lambda: scheduled(changing, both))
 
 
 # ---- loops that go inside ----
@@ -146,8 +146,8 @@ def test_loops_that_cannot_go_inside() -> None:
                     b.dot(total, factor, b.ram_load(x, i, j))
             b.ram_store(sums, total, i)
 
-    assert "'r2' is taken along" in refused("kernel_inward", lambda: scheduled(described(along), [inward("i")]))
-    assert "more than sums" in refused("kernel_inward", lambda: scheduled(dense, [inward("n")]))
+    assert "'r2' is taken along" in refused("bad_kernel", lambda: scheduled(described(along), [inward("i")]))
+    assert "more than sums" in refused("bad_kernel", lambda: scheduled(dense, [inward("n")]))
 
 
 # ---- lanes ----
@@ -170,4 +170,4 @@ def test_a_core_without_vectors_moves_elements_side_by_side_at_once() -> None:
     index, table = np.array([2, 0]), np.arange(12, dtype=np.int8)
     made = run(moved, {"pixels": 2, "rows": 3, "channels": 4}, {"index": index, "table": table})["y"]
     assert made.tolist() == [8, 9, 10, 11, 0, 1, 2, 3]
-    assert "no vectors" in refused("kernel_moves", lambda: function(vectorise("i")(add), REF))
+    assert "no vectors" in refused("bad_kernel", lambda: function(vectorise("i")(add), REF))

@@ -50,7 +50,7 @@ FILES: Mapping[str, tuple[bytes, str, str]] = {
 def test_formats(data: bytes, name: str, hint: str) -> None:
     with pytest.raises(ModelError, match=f"^this is {name}, not a .tflite file\n  try: .*{hint}") as raised:
         read(data)
-    assert raised.value.code == "other_format"
+    assert raised.value.code == "not_a_model"
 
 
 @pytest.mark.parametrize("data", [bytes(300), b"\x08" * 300, b"\xff" * 300, b"PK\x03\x04", b"", b"#!/bin/sh\nexit 0\n"])

@@ -182,11 +182,11 @@ def test_who_waits_is_told_once_for_each_search(example: bytes, monkeypatch: pyt
 def test_what_is_no_effort_is_refused(effort: float | str) -> None:
     with pytest.raises(UsageError) as caught:
         factor(effort)
-    assert caught.value.code == "unknown_effort"
+    assert caught.value.code == "bad_option"
     assert "low, normal, high" in caught.value.hint
 
 
 def test_no_model_is_read_for_an_effort_that_is_none() -> None:
     with pytest.raises(UsageError) as caught:
         tflm_memopt.optimize(b"", effort="endless")
-    assert caught.value.code == "unknown_effort"
+    assert caught.value.code == "bad_option"

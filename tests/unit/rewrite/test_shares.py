@@ -159,7 +159,7 @@ def test_what_cannot_be_shared_so_is_refused(graph: Graph) -> None:
     how = preferred(graph, Way.WHOLE) | {last.index: Way.ROWS}
     with pytest.raises(UsageError, match=f"operator {last.index} {last.type} cannot be shared by rows") as caught:
         share(graph, how, 2, 0)
-    assert caught.value.code == "devices_way"
+    assert caught.value.code == "cannot_share"
 
 
 @pytest.mark.parametrize(("last", "heights"), [(Way.CHANNELS, [3, 7, 7, 8]), (Way.WHOLE, [7, 8])])

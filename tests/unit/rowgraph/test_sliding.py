@@ -182,7 +182,7 @@ def test_a_stride_that_new_rows_lack_is_said_where_padding_slides() -> None:
     model = net.model(net.mean(x, (1, 2)))
     with pytest.raises(UsageError) as error:
         slid(model, 1)
-    assert (error.value.code, error.value.hint) == ("sliding_stride", "--input sliding:2")
+    assert (error.value.code, error.value.hint) == ("unsupported_input", "--input sliding:2")
 
 
 @pytest.mark.parametrize(
@@ -199,7 +199,7 @@ def test_the_least_rows_that_all_strides_divide_are_said(strides: tuple[int, ...
     for rows in (1, 2, least - 1, least + 1):
         with pytest.raises(UsageError) as error:
             slid(model, rows)
-        assert (error.value.code, error.value.hint) == ("sliding_stride", f"--input sliding:{least}")
+        assert (error.value.code, error.value.hint) == ("unsupported_input", f"--input sliding:{least}")
     result = tflm_memopt.optimize(model, input=f"sliding:{least}", seconds=0.05)
     assert result.report.overhead < 1
     assert tflm_memopt.verify(model, result.model, runs=2).bit_exact
@@ -224,11 +224,11 @@ def strided() -> bytes:
 @pytest.mark.parametrize(
     ("make", "rows", "code", "hint"),
     [
-        (two_inputs, 1, "sliding_model", "--input arena"),
-        (builtin_input, 1, "sliding_impossible", "--input arena"),
-        (strided, 1, "sliding_stride", "--input sliding:2"),
-        (strided, 3, "sliding_stride", "--input sliding:2"),
-        (strided, 20, "sliding_rows", "--input sliding:ROWS with 1 to 19"),
+        (two_inputs, 1, "unsupported_input", "--input arena"),
+        (builtin_input, 1, "unsupported_input", "--input arena"),
+        (strided, 1, "unsupported_input", "--input sliding:2"),
+        (strided, 3, "unsupported_input", "--input sliding:2"),
+        (strided, 20, "unsupported_input", "--input sliding:ROWS with 1 to 19"),
     ],
 )
 def test_what_cannot_slide_is_said(make: Callable[[], bytes], rows: int, code: str, hint: str) -> None:
@@ -250,7 +250,7 @@ def test_the_checker_asks_for_the_window() -> None:
     planned = plan(found, _options())
     with pytest.raises(PlanError) as error:
         pipeline.checked(found, replace(planned, states=planned.states[:-1]))
-    assert error.value.code == "plan_window"
+    assert "the window is full after" in str(error.value)
 
 
 def _options() -> Options:

@@ -132,7 +132,7 @@ class Cuts:
             why = "the operators that read it cannot run row by row together"
             raise UsageError(
                 f"the input cannot be streamed: {why}",
-                code="input_not_streamable",
+                code="unsupported_input",
                 hint="--input arena, or --input external",
             )
         self._rough = roughly[0]
