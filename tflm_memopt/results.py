@@ -27,6 +27,7 @@ from tflm_memopt.answers.report import (
     FrameReport,
     InterfaceReport,
     Macs,
+    PackedEstimate,
     Report,
     WindowReport,
 )
@@ -58,6 +59,7 @@ __all__ = [
     "OperatorReport",
     "Optimized",
     "OptimizedDevices",
+    "PackedEstimate",
     "PointReport",
     "Report",
     "RingReport",

@@ -69,6 +69,18 @@ class Balance:
 
 
 @dataclass(frozen=True, slots=True)
+class PackedEstimate:
+    """Estimated instructions of a generic program on a core that has packed kernels."""
+
+    core: str
+    original: int | None
+    """The original under TFLM with CMSIS-NN; None if unknown."""
+    generic: int
+    packed: int
+    """The same plan with packed kernels. `--target` or `--board` may find a faster plan."""
+
+
+@dataclass(frozen=True, slots=True)
 class FrameReport:
     """An input outside the arena: `rows` of `row_bytes`, which arrive `pushed` at a time (0 for an external input)."""
 
@@ -180,6 +192,8 @@ class Report:
     """Estimated time of an inference before and after."""
     flash_limit: int | None = None
     """Limit on the flash for the model, the C library and TFLM, in bytes."""
+    packed: PackedEstimate | None = None
+    """Gain from `--target` or `--board`, if none was given and it can be estimated."""
     time_limit: float | None = None
     """Limit on the time of an inference, in milliseconds."""
     arena_size: int | None = None

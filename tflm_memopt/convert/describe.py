@@ -18,6 +18,7 @@ from tflm_memopt.convert.request import Request
 from tflm_memopt.emit.resolver import arena_bytes
 from tflm_memopt.model.graph import Graph, Tensor, TensorId, short_name
 from tflm_memopt.ops.opset import Unsupported
+from tflm_memopt.ops.packing import GENERIC
 from tflm_memopt.ops.rowop import RowOp
 from tflm_memopt.plan import memory_map
 from tflm_memopt.plan.choices import BUILTIN
@@ -34,6 +35,7 @@ from tflm_memopt.results import (
     KeptBuiltin,
     Macs,
     Optimized,
+    PackedEstimate,
     PointReport,
     Report,
     RingReport,
@@ -68,7 +70,7 @@ def optimized(model: bytes, asked: Request, made: Decision, original: Inspection
     if chosen:
         plan, ops = chosen.planned.plan, chosen.planned.graph.ops
         each, barriers = cores.told(plan, ops, done, asked.table)
-        told = replace(told, cores=each, barriers=barriers)
+        told = replace(told, cores=each, barriers=barriers, packed=_packed(asked, made, chosen))
     return Optimized(
         model=chosen.model if chosen else model,
         plan=chosen.planned.plan if chosen else None,
@@ -132,6 +134,14 @@ def _report(
         in_parts=planned.plan.tilings if planned else (),
         to_register=_added(original, chosen) if chosen and planned and planned.plan.tilings else (),
     )
+
+
+def _packed(asked: Request, made: Decision, chosen: Converted) -> PackedEstimate | None:
+    """Return what packed kernels would bring, unless a core, board or target was given or operators are builtin."""
+    options, table = made.conversion.options, asked.table
+    if options.target != GENERIC or options.speeds or made.limits.board or asked.clock or table.core != costs.DEFAULT:
+        return None
+    return speed.packed(made.conversion, chosen)
 
 
 def _added(original: Inspection, chosen: Converted) -> tuple[str, ...]:

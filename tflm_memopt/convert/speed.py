@@ -9,11 +9,16 @@ from tflm_memopt import units
 from tflm_memopt.analysis import builtin_cost, costs, timing
 from tflm_memopt.analysis.costs import Table, Work
 from tflm_memopt.analysis.timing import Clock, Time, TimeLimit
+from tflm_memopt.convert import pipeline
 from tflm_memopt.convert.conversion import Conversion, Converted, Limits
 from tflm_memopt.errors import UsageError
 from tflm_memopt.model.graph import Op
-from tflm_memopt.results import Optimized
+from tflm_memopt.plan.firing.work import work
+from tflm_memopt.results import Optimized, PackedEstimate
 from tflm_memopt.targets.boards import Board
+
+PACKED_CORE = "cortex-m4"
+"""The core with packed kernels that reports of generic programs name, and its target."""
 
 
 def clock(board: Board | None, core: str | None, on: Table, said: float | str | None) -> Clock | None:
@@ -85,6 +90,17 @@ def time(
         beside = clock.builtin(rest) if clock and rest else (0.0, 0.0)
         taken = (taken[0] + beside[0], taken[1] + beside[1]) if taken and beside else None
     return timing.time_of(clock, core, before, after, taken)
+
+
+def packed(conversion: Conversion, chosen: Converted) -> PackedEstimate | None:
+    """Estimate the chosen generic plan with packed kernels; None if no operator has one."""
+    planned = chosen.planned
+    there = pipeline.pack_for(planned.graph, PACKED_CORE)
+    if not any(op.packing for op in there.ops.values()):
+        return None
+    table = costs.tables()[PACKED_CORE]
+    plain, fast = (table.instructions(work(planned.plan, graph.ops)) for graph in (planned.graph, there))
+    return PackedEstimate(PACKED_CORE, instructions_today(conversion, PACKED_CORE), plain, fast)
 
 
 def on_board(result: Optimized, board: Board) -> Time | None:

@@ -413,6 +413,10 @@ def _settings(report: Report) -> list[tuple[str, str]]:
     shown = {k: v for k, v in asdict(report).items() if k in SETTINGS}
     facts = [(key.replace("_", " "), _word(value)) for key, value in shown.items()]
     facts += [(f"instructions on {core}, estimated", f"{n:,}") for core, n in report.instructions.items()]
+    if there := report.packed:
+        original = f"{there.original:,}" if there.original else "unknown"
+        facts.append((f"the same on {there.core}", f"{there.generic:,}, with packed kernels {there.packed:,}"))
+        facts.append((f"original on {there.core}, with CMSIS-NN", original))
     facts += _timed(report)
     facts.append(("head", summary.head(report)))
     facts.append(("arena to declare", f"{report.arena_size:,} B" if report.arena_size is not None else "not known"))

@@ -122,6 +122,8 @@ def _declare(report: Report, stem: str) -> list[Step]:
 def _advice(report: Report) -> list[str]:
     """What may be better still."""
     found = []
+    if packed := times.packed(report):
+        found.append(f"The program runs on any core. Estimated instructions: {packed} with CMSIS-NN.")
     if report.in_arena is not None:
         found.append(f"--input arena takes less: {report.in_arena:,} B.")
     if report.cut_short:

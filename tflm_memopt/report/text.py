@@ -290,6 +290,7 @@ def _headline(report: Report) -> Table:
         *([("to register", ", ".join(report.to_register), "in firmware")] if report.to_register else []),
         *([_window(report.window, report.overhead)] if report.window else []),
         *times.rows(report),
+        *([("cores", "any", packed)] if (packed := times.packed(report)) else []),
         *tested,
         *([_cores(report)] if report.cores else []),
         *([_board(report.board)] if report.board else []),

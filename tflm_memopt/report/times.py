@@ -143,6 +143,15 @@ def _instructions(report: Report, time: Time) -> list[tuple[str, str, str]]:
     return [("instructions", " / ".join(millions(estimates[core]) for core in ends), f"estimated, {' / '.join(ends)}")]
 
 
+def packed(report: Report) -> str:
+    """How fast a generic program is on a core with packed kernels, and with them; empty if unknown."""
+    if (there := report.packed) is None or (report.time and report.time.mhz):
+        return ""
+    today = f", TFLM {millions(there.original)}" if there.original else ""
+    plain, fast = millions(there.generic), millions(there.packed)
+    return f"{there.core} {plain}, with --target or --board at most {fast}{today}"
+
+
 def millions(count: int) -> str:
     """Three digits or so.
 
