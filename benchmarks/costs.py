@@ -17,6 +17,7 @@ from __future__ import annotations
 import argparse
 import hashlib
 import json
+import math
 import random
 import re
 import struct
@@ -307,7 +308,7 @@ def _with_errors(
         for c, error in zip(counted, off, strict=True):
             print(f"{name}: {c.sample.name}: {c.total:,}, {error:+.1%}", file=sys.stderr)
         median = round(float(np.median(np.abs(off))), 4)
-        high, low = round(max(0, *off), 4), round(-min(0, *off), 4)
+        high, low = (math.ceil(1e4 * max(0, *each)) / 1e4 for each in (off, [-error for error in off]))
         library = kernel_digest(core)
         done[name] = found[name] | {"library": library, "plans": len(off), "median": median, "high": high, "low": low}
     return done
