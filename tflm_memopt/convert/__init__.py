@@ -1,1 +1,1 @@
-"""From a model and what is asked for to the plan that the user gets, and what is told of it."""
+"""The conversion of a model: from the options to the chosen plan and its report."""

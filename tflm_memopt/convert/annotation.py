@@ -1,4 +1,4 @@
-"""A model before anything is planned: its canonical form, what of it runs row by row, and why not the rest."""
+"""Annotate a model before planning: its canonical form, and for each operator whether it can run row by row."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ from tflm_memopt.tflm.shapes import undefined
 
 @dataclass(frozen=True, slots=True)
 class LeftWhole:
-    """Why no part of a model is converted, and what its owner can do about it."""
+    """The reason that no part of a model is converted, and what the user can do about it."""
 
     why: str
     hint: str = RECONVERT
@@ -50,9 +50,10 @@ ONE_SIGNATURE = "convert one function only, or remove the subgraph from the file
 
 
 def annotate(graph: Graph, whole: LeftWhole | None = None) -> AnnotatedGraph:
-    """Canonical form. What canonicalisation made of operators that stay builtin is undone: they stay byte for byte.
+    """Return the canonical form. Changes to operators that stay builtin are undone, so these stay the same byte for
+    byte.
 
-    whole: why all of them do (left_whole()).
+    whole: the reason that all operators stay builtin (left_whole()), or None.
     """
     if whole:
         kept = Unsupported("left_whole", whole.why, "", whole.hint)
@@ -78,7 +79,7 @@ def annotate(graph: Graph, whole: LeftWhole | None = None) -> AnnotatedGraph:
 
 
 def _variables(graph: Graph, support: Mapping[int, Support], left_alone: Collection[int]) -> Mapping[int, Unsupported]:
-    """Why operators on resource variables stay builtin; those of states are gone."""
+    """Return why operators on resource variables stay builtin. Those of states are no longer in the graph."""
     why = builtin_variables(graph, left_alone)
     said = "A resource variable must be read, and then assigned once, as rows that stay for the next inference"
     return {
@@ -93,13 +94,15 @@ def _in(graph: Graph, tensors: tuple[int, ...]) -> bool:
 
 
 def activations_only(graph: Graph) -> Graph:
-    """The graph without the outputs that no plan places: constants, and variables, which TFLM keeps elsewhere."""
+    """Return the graph without outputs that no plan places: constants and variables, which TFLM keeps
+    outside the head.
+    """
     placed = (t for t in graph.outputs if not graph.tensors[t].constant and not graph.tensors[t].variable)
     return replace(graph, outputs=tuple(placed))
 
 
 def left_whole(model: Model, ops: Ops = "region") -> LeftWhole | None:
-    """Why no part of a model can be converted, if so. ops: of the rewritten model."""
+    """Return why no part of the model can be converted, or None. ops: kind of the rewritten model's operators."""
     if plans_others(model.graph.subgraphs) and (ops == BUILTIN or not is_setup(model.graph)):
         return _uncalled(model) or SEVERAL_SUBGRAPHS
     if any(t.dynamic for t in model.graph.tensors.values() if not t.constant):
@@ -121,9 +124,9 @@ def _uncalled(model: Model) -> LeftWhole | None:
 
 
 def _reads_unwritten(graph: Graph) -> bool:
-    """Whether an operator reads, or the model puts out, a tensor that has neither a writer nor a value.
+    """Return whether an operator reads, or the model outputs, a tensor that has neither a writer nor a value.
 
-    VAR_HANDLE writes no value: whoever reads one there reads what nobody wrote.
+    VAR_HANDLE writes no value, so its output counts as unwritten.
     """
     handles = {t for op in graph.ops if op.type == HANDLE for t in op.outputs}
     values = {t for t in handles if t != ABSENT and graph.tensors[t].dtype != "RESOURCE"}
@@ -133,7 +136,7 @@ def _reads_unwritten(graph: Graph) -> bool:
 
 
 def refused(model: Model, annotated: AnnotatedGraph) -> tuple[Refusal, ...]:
-    """Operators that TFLM refuses and that would stay builtin in the rewritten model."""
+    """Return the operators that TFLM refuses and that would stay builtin in the rewritten model."""
     supports = ((op, annotated.support[op.index]) for op in annotated.graph.ops)
     builtin = {i for op, support in supports if isinstance(support, Unsupported) for i in op.stands_for}
     return tuple(one for one in refusals(model) if one.subgraph or one.op in builtin)
@@ -141,9 +144,9 @@ def refused(model: Model, annotated: AnnotatedGraph) -> tuple[Refusal, ...]:
 
 @lru_cache(maxsize=1)
 def find_regions(annotated: AnnotatedGraph, *, fold: bool = True) -> RowGraph | None:
-    """What is converted together, without dead channels; None when there is nothing to convert.
+    """Return the row graph that is planned, without dead channels, or None if there is nothing to convert.
 
-    It is asked for twice in a row: for the plan, and for what is told of the model.
+    The result is cached because it is needed twice in a row: for the plan and for the report.
     """
     graph = partition(annotated.graph, annotated.support)
     if not graph.regions:
@@ -156,11 +159,11 @@ def find_regions(annotated: AnnotatedGraph, *, fold: bool = True) -> RowGraph | 
 
 
 def dead_channels(annotated: AnnotatedGraph, graph: RowGraph) -> Mapping[int, int]:
-    """Output channels that folding took from each operator with weights that runs row by row, by Op.index."""
+    """Return how many output channels folding removed from each row operator with weights, by Op.index."""
     whole = {i: s for i, s in annotated.support.items() if isinstance(s, RowOp) and s.weights is not None}
     return {i: op.writes.c - graph.ops[i].writes.c for i, op in whole.items() if i in graph.ops}
 
 
 def waiting(graph: RowGraph) -> int:
-    """Tensors that a second pass could make again."""
+    """Return the number of tensors that a second pass could compute again."""
     return len(second_pass.choices(graph, tensor_sizes(graph))[-1].passes)

@@ -1,4 +1,4 @@
-"""An application on its way: each model converted by itself, then all of them laid out in one arena, and checked."""
+"""Convert an application: each model is converted alone, then all are placed in one arena and checked."""
 
 from __future__ import annotations
 
@@ -31,15 +31,15 @@ from tflm_memopt.results import Optimized
 from tflm_memopt.tflm.arena import Arena, head_plan, predict_together
 
 HASTE = 2.0
-"""Work (plan/effort.py) for a point of the curve of pauses."""
+"""Effort (plan/effort.py) for each point of the curve of pauses."""
 STREAMED, RETAINED = "kept while rows of its input are pushed", "retained"
 
 
 def optimize_app(app: App, progress: Progress) -> AppOptimized:
-    """Rewrites all models of an application so that they share an arena.
+    """Rewrite all models of an application so that they share an arena.
 
-    Raises as optimize() does for each, UsageError for models that cannot share it so, and DoesNotFit when they need
-    more than the application has.
+    Raises the errors of optimize() for each model, UsageError for models that cannot share the arena as required, and
+    DoesNotFit when they need more RAM than the application has.
     """
     started = time.monotonic()
     app = expanded(app)
@@ -65,17 +65,17 @@ def optimize_app(app: App, progress: Progress) -> AppOptimized:
 
 @dataclass(frozen=True, slots=True)
 class LaidOut:
-    """The models at their places."""
+    """The models with their places in the shared arena."""
 
     members: list[AppMember]
     shared: Shared
     alone: Mapping[str, Arena]
-    """As each would be in an arena of its own."""
+    """The arena of each model if it had one of its own."""
     pauses: PauseReport
 
 
 def _laid_out(app: App, members: Sequence[AppMember], progress: Progress) -> LaidOut:
-    """Raises UsageError for a model that cannot lie beside others."""
+    """Place all models. Raises UsageError for a model that cannot run at the same time as others."""
     members = [_placed(app, members, i) for i in range(len(members))]
     progress("placing all models", 0, 0)
     shared, placed, pauses = _shared(app, members)
@@ -83,7 +83,7 @@ def _laid_out(app: App, members: Sequence[AppMember], progress: Progress) -> Lai
 
 
 def _chosen(app: App, members: Sequence[AppMember], progress: Progress) -> LaidOut:
-    """A point of each frontier: the least load within the RAM, else the least RAM, within all rates."""
+    """Choose a point of each frontier: the least load within the RAM limit, else the least RAM within all rates."""
     found = space(app, members, progress)
     progress("choosing points", 0, 0)
     limit = _limit(app, members)
@@ -95,18 +95,18 @@ def _chosen(app: App, members: Sequence[AppMember], progress: Progress) -> LaidO
 
 
 def _limit(app: App, members: Sequence[AppMember]) -> int | None:
-    """Bytes for the arena of all."""
+    """Return the limit of the shared arena in bytes, or None."""
     return min((n for n in (app.ram, *(m.asked.limits.ram for m in members)) if n is not None), default=None)
 
 
 def _together(members: Sequence[AppMember]) -> Arena:
-    """What all interpreters take."""
+    """Return the arena that all interpreters take together."""
     data = [m.chosen.model if m.chosen else m.data for m in members]
     return predict_together(data, members[0].asked.abi, libraries=[m.asked.library for m in members])
 
 
 def _decided(member: AppMember, progress: Progress) -> AppMember:
-    """The same with the plan that it would get alone."""
+    """Return the member with the plan that it would get alone."""
 
     def planning(done: int, of: int) -> None:
         progress(f"{member.name}: planning points", done, of)
@@ -116,9 +116,10 @@ def _decided(member: AppMember, progress: Progress) -> AppMember:
 
 
 def _placed(app: App, members: Sequence[AppMember], i: int) -> AppMember:
-    """The same with a plan that says where all its bytes are, where others have to stay clear of some.
+    """Return the member with a plan that gives the place of all its bytes, where other models have to avoid some of
+    them.
 
-    Raises UsageError where TFLM would place some of them.
+    Raises UsageError where TFLM would place some of the bytes.
     """
     member = members[i]
     if not any(member.name in pair for pair in app.beside) and not any(m.holds for m in members):
@@ -139,14 +140,14 @@ def _placed(app: App, members: Sequence[AppMember], i: int) -> AppMember:
 
 
 def _shared(app: App, members: Sequence[AppMember]) -> tuple[Shared, list[AppMember], PauseReport]:
-    """One layout for all that have plans, and the models lowered anew.
+    """Place all members that have plans in one arena and lower their models again.
 
-    Of a model that pauses, the plan with few bytes alive at every moment is taken where that leads to a lower head.
+    For a model that pauses, the plan with few live bytes at every moment is used if it leads to a lower head.
     """
     layouts, best = _best(app, members)
     for one in layouts.pausing:
         others = [_low(m) if i == one.number else m for i, m in enumerate(layouts.members)]
-        with contextlib.suppress(DoesNotFit):  # no pause comes so often in that one
+        with contextlib.suppress(DoesNotFit):  # that plan has no pauses at this interval
             other = _best(app, others)
             if other[1].shared.head < best.shared.head:
                 layouts, best = other
@@ -174,7 +175,7 @@ def _shared(app: App, members: Sequence[AppMember]) -> tuple[Shared, list[AppMem
 
 
 def _low(member: AppMember) -> AppMember:
-    """The same with a plan of as many multiply-accumulates that has few bytes alive at every moment."""
+    """Return the member with a plan of as many multiply-accumulates that has few live bytes at every moment."""
     if member.chosen is None:
         return member
     chosen = member.conversion.low().at(member.chosen.planned.plan.macs)
@@ -182,7 +183,7 @@ def _low(member: AppMember) -> AppMember:
 
 
 def _best(app: App, members: Sequence[AppMember]) -> tuple[Layouts, PausedLayout]:
-    """The lowest head with these plans."""
+    """Return the layouts of these plans and the one with the lowest head."""
     planned = [i for i, m in enumerate(members) if m.chosen]
     pausing = yielding(app, members)
     effort = max((m.asked.options.effort for m in members), default=1.0)
@@ -196,26 +197,26 @@ def _best(app: App, members: Sequence[AppMember]) -> tuple[Layouts, PausedLayout
 
 @dataclass(frozen=True, slots=True)
 class PauseReport:
-    """Who pauses, and what it brings."""
+    """The models that pause, and the bytes that the pauses save."""
 
     pausing: tuple[Pausing, ...] = ()
     curve: tuple[tuple[float, int], ...] = ()
-    """Milliseconds, and bytes of the head."""
+    """Points of (time between pauses in milliseconds, bytes of the head)."""
 
 
 @dataclass(frozen=True, slots=True)
 class PausedLayout:
-    """A layout, and the pauses that it is for: by number of the model."""
+    """A layout and its pauses, by number of the model."""
 
     shared: Shared
     pauses: Mapping[int, tuple[int, ...]]
     apart: Mapping[int, float]
-    """The longest time between two of them, in milliseconds."""
+    """The longest time between two pauses, in milliseconds."""
 
 
 @dataclass(frozen=True, slots=True)
 class Layouts:
-    """All plans in one arena, whatever the time between pauses."""
+    """Find layouts of all plans in one arena for a given time between pauses."""
 
     app: App
     members: Sequence[AppMember]
@@ -225,7 +226,9 @@ class Layouts:
     seconds: float
 
     def at(self, apart: float | None, limits: Sequence[int], meter: Meter) -> PausedLayout:
-        """limits: of each model that pauses, bytes alive at its pauses at the most."""
+        """Return the layout for one time between pauses. limits: most live bytes at a pause, for each model that
+        pauses.
+        """
         tenants, pauses, gaps = list(self.tenants), dict[int, tuple[int, ...]](), dict[int, float]()
         yields: set[tuple[int, int]] = set()
         for one, limit in zip(self.pausing, limits, strict=False):
@@ -242,7 +245,7 @@ class Layouts:
         return PausedLayout(shared, pauses, gaps)
 
     def best(self, apart: float, meter: Meter) -> PausedLayout:
-        """The least head. Raises DoesNotFit where no model pauses so often."""
+        """Return the layout with the least head. Raises DoesNotFit if a model cannot pause so often."""
         each = [one.moments.limits(apart) for one in self.pausing]
         for one, limits in zip(self.pausing, each, strict=True):
             if not limits:
@@ -253,7 +256,7 @@ class Layouts:
         return replace(best, shared=replace(best.shared, lower_bound=bound))
 
     def _least(self, apart: float) -> int:
-        """No head is lower, whichever pauses are chosen."""
+        """Return a lower bound of the head for any choice of pauses."""
         least = 0
         for one in self.pausing:
             tenant = self.tenants[self.planned.index(one.number)]
@@ -263,7 +266,9 @@ class Layouts:
         return least
 
     def curve(self, apart: float, head: int) -> tuple[tuple[float, int], ...]:
-        """Heads at other times between pauses, up to none at all, with less effort than the one that was found."""
+        """Return the heads for other times between pauses, up to no pause, found with less effort than the
+        chosen one.
+        """
         longest = max(one.moments.total for one in self.pausing)
         wanted, found = [apart / 4, apart / 2, apart], []
         while wanted[-1] < longest:
@@ -278,7 +283,7 @@ class Layouts:
 
 
 def zip_longest_last(each: Sequence[Sequence[int]]) -> list[tuple[int, ...]]:
-    """The first of each, the second of each, ...; of those that end, the last.
+    """Return the first items of all sequences, then the second ones, and so on; a sequence that ends repeats its last.
 
     >>> zip_longest_last([[1, 2, 3], [7]])
     [(1, 7), (2, 7), (3, 7)]
@@ -295,7 +300,7 @@ def _tenant(member: AppMember) -> Tenant:
 
 
 def check_app(members: Sequence[AppMember], app: App) -> None:
-    """Raises PlanError where one model could lose a byte to another, in whatever order they run."""
+    """Raise PlanError if one model could overwrite bytes of another, in any order of running that is allowed."""
     beside: set[tuple[int, int]] = set(pairs(app))
     yields = {(one.number, j) for one in yielding(app, members) for j in one.shorter}
     planned = [i for i, m in enumerate(members) if m.chosen]
@@ -332,7 +337,7 @@ def _report(app: App, found: LaidOut, models: Mapping[str, Optimized], started: 
 
 
 def _reserved(members: Sequence[AppMember]) -> list[Reserved]:
-    """Where bytes lie that a model holds while it does not run."""
+    """Return the byte ranges that a model keeps while it does not run."""
     found = []
     for member in members:
         if member.chosen is None:
@@ -348,7 +353,7 @@ def _reserved(members: Sequence[AppMember]) -> list[Reserved]:
 
 
 def _fits(app: App, alone: Mapping[str, Arena], report: AppReport) -> None:
-    """Raises DoesNotFit when all together need more than there is."""
+    """Raise DoesNotFit if all models together need more RAM than the limit."""
     limit = report.ram_limit
     if limit is None or report.arena.total <= limit:
         return

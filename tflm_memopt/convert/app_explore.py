@@ -1,4 +1,4 @@
-"""The design space of an application: a point of each model's frontier, exactly (plan/layout/choice.py)."""
+"""Explore an application: choose one point of each model's frontier with an exact search (plan/layout/choice.py)."""
 
 from __future__ import annotations
 
@@ -23,25 +23,25 @@ from tflm_memopt.tflm.arena import Arena
 
 @dataclass(frozen=True, slots=True)
 class Space:
-    """The points of all models, and what they have in common."""
+    """The points of all models, and the data that they share."""
 
     app: App
     members: Sequence[AppMember]
     points: Sequence[Sequence[Costed]]
-    """By model; none where it stays as it is."""
+    """Points by model; empty for a model that is not rewritten."""
     milliseconds: Sequence[Sequence[float | None]]
-    """That an inference takes at the most."""
+    """Longest time of an inference for each point, in milliseconds, or None."""
     choices: Choices
     kept: Sequence[Sequence[int]]
-    """Numbers of the points that keep their model's own limits: what the choices are of."""
+    """Indices of the points that keep their model's own limits. The choices refer to these."""
 
     def chosen(self, choice: Selection) -> dict[str, int]:
-        """The number of each model's point; 0 for one that stays as it is."""
+        """Return the index of each model's point, 0 for a model that is not rewritten."""
         each = zip(self.members, self.kept, choice.points, strict=True)
         return {member.name: kept[point] for member, kept, point in each}
 
     def members_at(self, choice: Selection) -> list[AppMember]:
-        """The models with the plans that were chosen."""
+        """Return the models with the plans that were chosen."""
         numbers = self.chosen(choice)
         return [
             replace(m, made=replace(m.made, chosen=points[numbers[m.name]].converted, why="")) if points else m
@@ -50,7 +50,7 @@ class Space:
 
 
 def explore_app(app: App, progress: Progress) -> AppExploration:
-    """The frontier of an application: the least RAM at every load. Raises as space() does."""
+    """Return the frontier of an application: the least RAM at every load. Raises as space() does."""
     started = time.monotonic()
     app = expanded(app)
     found = space(app, members_of(app, progress), progress)
@@ -85,7 +85,10 @@ def _point(space: Space, choice: Selection) -> AppPoint:
 
 
 def space(app: App, members: Sequence[AppMember], progress: Progress) -> Space:
-    """All points of all models. Raises UsageError for a rate without a clock, DoesNotFit for one that nothing keeps."""
+    """Return all points of all models.
+
+    Raises UsageError for a rate without a clock, and DoesNotFit for a rate that no point keeps.
+    """
     points = [_points(member, progress) for member in members]
     times = [_times(app.models[m.name], m, each) for m, each in zip(members, points, strict=True)]
     kept, models = [], []
@@ -101,7 +104,7 @@ def space(app: App, members: Sequence[AppMember], progress: Progress) -> Space:
 
 
 def _points(member: AppMember, progress: Progress) -> list[Costed]:
-    """The frontier of one model, within its limit of multiply-accumulates."""
+    """Return the frontier of one model within its limit of multiply-accumulates."""
     asked = member.asked.exploring()
     conversion = asked.conversion(member.data)
     if conversion.rows is None:
@@ -117,9 +120,9 @@ def _points(member: AppMember, progress: Progress) -> list[Costed]:
 
 
 def _times(entry: AppModel, member: AppMember, points: Sequence[Costed]) -> list[float | None]:
-    """Milliseconds of each point at the most; of a model that stays as it is, as TFLM runs it with CMSIS-NN.
+    """Return the longest time of each point in milliseconds; for a model without a rewrite, that of TFLM with CMSIS-NN.
 
-    Raises UsageError where there is a limit, and nothing to tell the time by.
+    Raises UsageError if the model has a time limit and its time is unknown.
     """
     clock = speed.of_points(member.conversion, member.asked.clock, member.asked.table)
     if entry.most is None:
@@ -136,7 +139,7 @@ def _times(entry: AppModel, member: AppMember, points: Sequence[Costed]) -> list
 
 
 def _in_time(name: str, entry: AppModel, milliseconds: Sequence[float | None]) -> list[int]:
-    """Numbers of the points that keep the model's own limit. Raises DoesNotFit where none does."""
+    """Return the indices of the points that keep the model's own limit. Raises DoesNotFit if there are none."""
     if entry.most is None:
         return list(range(len(milliseconds)))
     found = [n for n, ms in enumerate(milliseconds) if ms is not None and ms <= entry.most]
@@ -152,7 +155,7 @@ def _in_time(name: str, entry: AppModel, milliseconds: Sequence[float | None]) -
 
 
 def _in_core(members: Sequence[AppMember], models: Sequence[Sequence[Point]]) -> None:
-    """Raises DoesNotFit where the fastest points of all models take more than all of the core's time."""
+    """Raise DoesNotFit if even the fastest points of all models take more than the core's whole time."""
     least = [min(point.busy for point in each) for each in models]
     if sum(least) > ALL_THE_TIME:
         binds = max(range(len(least)), key=lambda i: least[i])
@@ -168,7 +171,7 @@ def _in_core(members: Sequence[AppMember], models: Sequence[Sequence[Point]]) ->
 def _taken(
     member: AppMember, entry: AppModel, points: Sequence[Costed], milliseconds: Sequence[float | None], number: int
 ) -> Point:
-    """What a point takes of RAM and core."""
+    """Return the RAM and the core time that a point takes."""
     arena: Arena = points[number].converted.arena if points else member.original.arena
     instructions = points[number].instructions if points else member.original.macs
     ms = milliseconds[number]

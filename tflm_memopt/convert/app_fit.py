@@ -1,4 +1,4 @@
-"""On which boards an application fits, as it is and rewritten: RAM of all models together, flash of all of them."""
+"""Report on which boards an application fits before and after the rewrite, counting the RAM and flash of all models."""
 
 from __future__ import annotations
 
@@ -16,9 +16,10 @@ from tflm_memopt.tflm.libraries import library
 
 
 def fit_app(optimized: AppOptimized, names: Collection[str] = ()) -> Fits:
-    """`names`: of the boards; none: all. Before, TFLM has one allocator for all models, in turn.
+    """Return the fits on the named boards, or on all boards. Before the rewrite, TFLM uses one allocator for all models
+    in turn.
 
-    Raises UsageError for a board that is not known.
+    Raises UsageError for an unknown board.
     """
     report, each = optimized.report, list(optimized.models.values())
     kernels = [library(done.report.arena.kernels) for done in each]
@@ -42,7 +43,7 @@ def _models(optimized: AppOptimized) -> list[bytes]:
 
 
 def _together(each: Sequence[Firmware]) -> Firmware:
-    """One firmware with all models: what several of them need is there once."""
+    """Return one firmware with all models. Operators and parts that several models need are counted once."""
     operators = dict.fromkeys(name for one in each for name in one.operators)
     parts = dict.fromkeys(name for one in each for name in one.parts)
     rewritten = any(one.rewritten for one in each)

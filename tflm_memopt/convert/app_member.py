@@ -1,4 +1,4 @@
-"""The models of an application, each with what is asked of it and, when it is there, its plan."""
+"""The models of an application, each with its options and, once it is chosen, its plan."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from tflm_memopt.tflm.arena import Arena, predict_together
 
 @dataclass(frozen=True, slots=True)
 class AppMember:
-    """A model of the application, converted by itself."""
+    """A model of the application, converted alone."""
 
     name: str
     data: bytes
@@ -36,23 +36,23 @@ class AppMember:
 
     @property
     def chosen(self) -> Converted | None:
-        """None: the model stays as it is, and TFLM places all that it has."""
+        """The chosen plan. None if the model is not rewritten; TFLM then places all its tensors."""
         return self.made.chosen
 
     @property
     def holds(self) -> bool:
-        """Whether it keeps bytes of the head while it does not run."""
+        """Whether the model keeps bytes of the head while it does not run."""
         frame = self.conversion.rows.frame if self.conversion.rows else None
         return bool(self.retained or (frame and frame.pushed))
 
     @property
     def arena(self) -> Arena:
-        """As it would be alone."""
+        """The arena that the model would have alone."""
         return self.chosen.arena if self.chosen else self.original.arena
 
 
 def members_of(app: App, progress: Progress) -> list[AppMember]:
-    """The models of an application, none of them planned yet."""
+    """Return the models of an application, without plans."""
     found = []
     for name, entry in app.models.items():
         progress(f"{name}: reading", 0, 0)
@@ -69,7 +69,7 @@ def members_of(app: App, progress: Progress) -> list[AppMember]:
 
 
 def _retained(conversion: Conversion, name: str, entry: AppModel) -> tuple[TensorId, ...]:
-    """Outputs by number or name. Raises UsageError for one that the model does not have."""
+    """Return the retained outputs, given by number or name. Raises UsageError for an output that does not exist."""
     graph = conversion.border.graph
     if isinstance(entry.retain, bool):
         return graph.outputs if entry.retain else ()
@@ -86,13 +86,13 @@ def _retained(conversion: Conversion, name: str, entry: AppModel) -> tuple[Tenso
 
 
 def pairs(app: App) -> frozenset[tuple[int, int]]:
-    """Pairs that run at the same time, by number."""
+    """Return the pairs of models that run at the same time, by number."""
     order = list(app.models)
     return frozenset((order.index(a), order.index(b)) for a, b in app.beside)
 
 
 def tail_once(members: Sequence[AppMember]) -> int:
-    """Bytes of the tails that several models have once: TFLM's allocator."""
+    """Return the bytes of the tails that several models share: TFLM's allocator."""
     libraries = [m.asked.library for m in members]
     together = predict_together([m.data for m in members], members[0].asked.abi, libraries=libraries)
     return sum(m.original.arena.tail for m in members) - together.tail

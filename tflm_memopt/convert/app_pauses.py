@@ -1,4 +1,4 @@
-"""Which models of an application pause for others, and where."""
+"""Find the models of an application that pause for others, and the moments of their pauses."""
 
 from __future__ import annotations
 
@@ -23,13 +23,15 @@ class Yielding:
 
     number: int
     shorter: tuple[int, ...]
-    """Those that may run then."""
+    """Models that may run during a pause."""
     moments: Moments
-    """In milliseconds."""
+    """Moments of the pauses, with times in milliseconds."""
 
 
 def yielding(app: App, members: Sequence[AppMember]) -> list[Yielding]:
-    """The longer one of each pair that may run at the same time. Raises UsageError for one that cannot pause."""
+    """Return the longer model of each pair that may run at the same time. Raises UsageError for one that
+    cannot pause.
+    """
     if app.yields is None:
         return []
     involved = {i for pair in pairs(app) for i in pair}
@@ -44,7 +46,7 @@ def yielding(app: App, members: Sequence[AppMember]) -> list[Yielding]:
 
 
 def _milliseconds(member: AppMember) -> Moments:
-    """Raises UsageError where nobody knows how long it takes."""
+    """Return the moments in milliseconds. Raises UsageError if the time of the model is unknown."""
     clock = member.asked.clock
     if clock is None or clock.rates is None or clock.core != member.asked.table.core or member.chosen is None:
         raise UsageError(
@@ -78,7 +80,7 @@ def _may_pause(member: AppMember) -> None:
 
 
 def too_long(app: App, one: Yielding, members: Sequence[AppMember], apart: float) -> DoesNotFit:
-    """No pause comes as often as that."""
+    """Return the error for a model whose firings take longer than the time between pauses."""
     longest = np.ceil(one.moments.longest * 1000) / 1000
     return DoesNotFit(
         f"'{members[one.number].name}' cannot pause every {apart:g} ms: a firing takes {longest:g} ms",

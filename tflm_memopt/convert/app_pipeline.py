@@ -1,7 +1,7 @@
-"""Models of an application that are cut into partitions, each a model of its own.
+"""Cut models of an application into partitions, each of which is a model of its own.
 
-The tensor between two partitions exists twice: as the output of one, retained until that one runs again, and as the
-input of the next, which may run at the same time.
+The tensor between two partitions exists twice: as the output of the first one, which retains it until it runs again,
+and as the input of the next one, which may run at the same time.
 """
 
 from __future__ import annotations
@@ -18,9 +18,10 @@ from tflm_memopt.rewrite.partitions import partitions
 
 
 def expanded(app: App) -> App:
-    """The application with each pipeline NAME as models NAME_1, NAME_2, and so on, which may all run at the same time.
+    """Return the application with each pipeline NAME as models NAME_1, NAME_2, and so on, which may run at the same
+    time.
 
-    Raises UsageError for partitions that are no pipeline, or whose names other models have.
+    Raises UsageError for partitions that do not form a pipeline, and for names that other models have.
     """
     if not any(entry.pipeline for entry in app.models.values()):
         return app
@@ -39,7 +40,7 @@ def expanded(app: App) -> App:
 
 
 def _parts(name: str, entry: AppModel) -> Iterator[tuple[str, AppModel]]:
-    """The partitions of a model, or the model."""
+    """Yield the partitions of a model, or the model if it is not a pipeline."""
     if not entry.pipeline:
         yield name, entry
         return
@@ -64,7 +65,7 @@ def _parts(name: str, entry: AppModel) -> Iterator[tuple[str, AppModel]]:
 
 
 def _operator(graph: Graph, start: int | str) -> int:
-    """An operator by its number, or by the name of its output. Raises UsageError where there is none."""
+    """Return an operator by its number or by the name of its output. Raises UsageError if it does not exist."""
     names = {str(op.index): op.index for op in graph.ops}
     for op in graph.ops:
         for tensor in op.outputs:

@@ -1,4 +1,4 @@
-"""Are the rewritten models of an application the same functions, and do they leave each other's bytes alone?"""
+"""Verify an application: its rewritten models compute the same outputs and do not overwrite each other's bytes."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from tflm_memopt.runtime.verification import Verification
 
 @dataclass(frozen=True, slots=True)
 class AppVerification:
-    """The answer of `verify` for an application. Its models left each other's bytes alone, or there is no answer."""
+    """The result of `verify` for an application. If models overwrite each other's bytes, an error is raised instead."""
 
     models: Mapping[str, Verification]
 
@@ -38,10 +38,10 @@ class AppVerification:
 def verify_app(
     app: App, folder: Path, progress: Progress, *, runs: int | None = None, seed: int = 0
 ) -> AppVerification:
-    """Runs each model of an application and what optimize() wrote for it into `folder`, and compares every byte; all
-    plans together are replayed in any order that the application allows.
+    """Run each model of an application and its rewritten model in `folder`, and compare every byte of their outputs.
+    All plans together are replayed in any order that the application allows.
 
-    Raises InterfaceError for models that were not made for one arena, and as verify() does for each.
+    Raises InterfaceError for models that were not rewritten for one arena, and the errors of verify() for each model.
     """
     app = expanded(app)
     rewritten = {name: read_model(folder / f"{file_stem(name)}.tflite") for name in app.models}
@@ -67,7 +67,10 @@ def verify_app(
 
 
 def _as_saved(member: AppMember, model: bytes, folder: Path) -> Converted | None:
-    """The model with its plan in the folder; None: it is as it was. Raises UsageError where they are not of one."""
+    """Return the model with its plan from the folder, or None if it was not rewritten.
+
+    Raises UsageError if the plan belongs to another model.
+    """
     if model == member.data:
         return None
     document = json.loads(read_file(folder / f"{file_stem(member.name)}.plan.json"))

@@ -1,4 +1,4 @@
-"""The plan within a compute budget, counted in multiply-accumulates, or within a RAM limit."""
+"""Choose a plan within a compute budget, counted in multiply-accumulates, or within a RAM limit."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ from tflm_memopt.errors import UsageError
 
 
 def choose(conversion: Conversion, limits: Limits) -> Converted:
-    """The least RAM within a compute budget (msf-CNN's P1) or, given a RAM limit, the least compute within it (P2).
+    """Return the least RAM within a compute budget (msf-CNN's P1) or, with a RAM limit, the least compute in it (P2).
 
-    Raises UsageError for a budget below the least reachable, DoesNotFit when nothing keeps to the limits.
+    Raises UsageError for a budget below the least reachable, and DoesNotFit when no plan keeps the limits.
     """
     plans = conversion.plans
     budget = conversion.macs(1.0 if limits.overhead is None else limits.overhead)

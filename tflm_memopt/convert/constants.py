@@ -1,9 +1,9 @@
-"""Are the constants of a rewritten model those of the original? No model runs for that.
+"""Compare the constants of a rewritten model with those of the original, without running a model.
 
 Each operator of a program is unpacked and compared with the original's operators in the planner's form (RowOp). A
 program does not say which operators it stands for. So each of its operators has to equal one of the original's; the
-operator that makes its input has to equal the one that makes it in the original; and each one of the original has to be
-there. Constants of builtin operators have to be the same bytes.
+operator that writes its input has to equal the one that writes it in the original; and each operator of the original
+has to be found. Constants of builtin operators have to be the same bytes.
 
 Programs have the same constants in several forms: without dead channels, in halves of a reduction, or with rows counted
 from the last to the first.
@@ -37,7 +37,7 @@ from tflm_memopt.runtime.verification import ComparedConstants
 
 
 def compare_constants(original: Model, rewritten: Model, changes: Changes) -> ComparedConstants:
-    """Compares all operators of the rewritten model that have constants. changes: of the model's interface."""
+    """Compare all operators of the rewritten model that have constants. changes: changes of the model's interface."""
     known = {region.program for region in regions(original)}
     programs = [unpack(region.program) for region in regions(rewritten) if region.program not in known]
     found = compare_programs(programs, nearest_form(programs, original, changes)) if programs else ComparedConstants()
@@ -46,7 +46,7 @@ def compare_constants(original: Model, rewritten: Model, changes: Changes) -> Co
 
 
 def nearest_form(programs: Sequence[Program], original: Model, changes: Changes) -> Originals:
-    """The form of the original that most operators of the programs equal."""
+    """Return the form of the original that equals the most operators of the programs."""
     best, most = Originals(()), -1
     for ops in _originals(original, changes):
         tried = Originals(ops)
@@ -63,13 +63,13 @@ def _compared(program: Program) -> Iterator[ProgramOp]:
 
 
 def _originals(model: Model, changes: Changes) -> Iterator[Sequence[RowOp]]:
-    """The original's operators as programs may have them: without dead channels, or with them."""
+    """Yield the original's operators in each form that programs may have: without dead channels, or with them."""
     graph = int8_io(model.graph).graph if changes.inputs or changes.outputs else model.graph
     annotated = annotation.annotate(graph, annotation.left_whole(model))
     forms = [annotated]
     mode = input_mode(changes.input or "arena")
     if mode.where == SLIDING:
-        with contextlib.suppress(UsageError):  # the rewritten model is that of another original
+        with contextlib.suppress(UsageError):  # the rewritten model has another original
             forms.insert(0, pipeline.slide(annotated, mode)[0])
     for form in forms:
         for fold in (True, False):
@@ -80,18 +80,18 @@ def _originals(model: Model, changes: Changes) -> Iterator[Sequence[RowOp]]:
 
 @dataclass(frozen=True)
 class Originals:
-    """Operators to compare with."""
+    """Operators of the original to compare with."""
 
     ops: Sequence[RowOp]
 
     @cached_property
     def forms(self) -> Sequence[tuple[int, RowOp]]:
-        """Each operator by its number, as it is and with its rows counted the other way."""
+        """Each operator with its number, in both orders of its rows."""
         return [(number, form) for number, op in enumerate(self.ops) for form in _forms(op)]
 
     @cached_property
     def plain(self) -> Mapping[bytes, Sequence[tuple[int, RowOp]]]:
-        """By the digest of their numbers."""
+        """Operators by the digest of their numbers."""
         found = defaultdict(list)
         for number, form in self.forms:
             found[numbers.digest(form.kind, numbers.of_original(form))].append((number, form))
@@ -99,18 +99,18 @@ class Originals:
 
     @cached_property
     def packed(self) -> Mapping[bytes, Sequence[tuple[int, RowOp]]]:
-        """By the digest of their numbers as packings have them."""
+        """Operators by the digest of their numbers in packed form."""
         found = defaultdict(list)
         for number, form in self.forms:
             found[numbers.digest(form.kind, numbers.of_packed_original(form))].append((number, form))
         return found
 
     def equal(self, op: ProgramOp, found: Numbers) -> Sequence[tuple[int, RowOp]]:
-        """Those that a program's operator with these numbers equals."""
+        """Return the operators that equal a program's operator with these numbers."""
         return (self.packed if op.packed else self.plain).get(numbers.digest(op.kind, found), ())
 
     def halves(self, op: ProgramOp, found: Numbers, channels: int) -> Sequence[tuple[int, RowOp]]:
-        """Halves of operators that it equals. channels: of its output."""
+        """Return the halves of operators that equal it. channels: number of its output channels."""
         return [
             (number, half)
             for number, form in self.forms
@@ -120,7 +120,7 @@ class Originals:
         ]
 
     def nearest(self, op: ProgramOp, found: Numbers) -> tuple[RowOp, Mapping[str, int]] | None:
-        """The one of the same shape that differs in the fewest numbers, and in how many."""
+        """Return the operator of the same shape that differs in the fewest numbers, and the count of differences."""
         compared = (
             (form, numbers.differences(found, _expected(op, form))) for _, form in self.forms if form.kind is op.kind
         )
@@ -133,7 +133,7 @@ def _expected(op: ProgramOp, form: RowOp) -> Numbers:
 
 
 def _forms(op: RowOp) -> Iterator[RowOp]:
-    """The operator, and the same with rows, or rows and pixels, from the last to the first."""
+    """Yield the operator, and the same with rows, or rows and pixels, in reverse order."""
     yield op
     axes = op.traits.constants.kernel_axes
     if op.weights is not None and axes:
@@ -145,7 +145,7 @@ def _forms(op: RowOp) -> Iterator[RowOp]:
 
 
 def _halves(op: RowOp, channels: int) -> Iterator[RowOp]:
-    """The first so many channels of an operator, and the last."""
+    """Yield the part with the first `channels` output channels of an operator, and the part with the last ones."""
     if not (op.is_convolution or op.is_depthwise or op.is_channelwise):
         return
     every = np.arange(op.writes.c)
@@ -156,7 +156,7 @@ def _halves(op: RowOp, channels: int) -> Iterator[RowOp]:
 
 
 def compare_programs(programs: Sequence[Program], originals: Originals) -> ComparedConstants:
-    """Compares programs with the original's operators."""
+    """Compare the operators of programs with those of the original."""
     ops, different, seen, count, unknown = originals.ops, list[str](), set[int](), 0, 0
     for p, program in enumerate(programs):
         equal: dict[int, set[int]] = {}
@@ -184,7 +184,7 @@ def compare_programs(programs: Sequence[Program], originals: Originals) -> Compa
 
 
 def _told(counts: Mapping[str, int]) -> str:
-    """Which numbers differ.
+    """Describe the numbers that differ.
 
     >>> _told({"weights": 3, "biases": 1})
     '3 weights and 1 biases differ'
@@ -193,7 +193,7 @@ def _told(counts: Mapping[str, int]) -> str:
 
 
 def _elsewhere(p: int, program: Program, equal: Mapping[int, set[int]], ops: Sequence[RowOp]) -> Iterator[str]:
-    """Operators that equal one of the original's which reads what none of the possible makers puts out."""
+    """Describe operators that equal an operator of the original but whose input has another writer there."""
     for n, makers in _makers(program):
         if n in equal and makers and makers <= equal.keys():
             made = {ops[number].output for maker in makers for number in equal[maker]}
@@ -202,7 +202,7 @@ def _elsewhere(p: int, program: Program, equal: Mapping[int, set[int]], ops: Seq
 
 
 def _makers(program: Program) -> Iterator[tuple[int, set[int]]]:
-    """For each input of each operator, the operators before it that write where it reads: buffers share bytes."""
+    """For each input of each operator, yield the earlier operators that write its bytes. Buffers may share bytes."""
     places = [(t.base, t.offset, t.lanes, t.height * t.width * t.channels) for t in program.tensors]
     written = defaultdict[object, set[int]](set)
     for n, op in enumerate(program.ops):
@@ -211,7 +211,7 @@ def _makers(program: Program) -> Iterator[tuple[int, set[int]]]:
 
 
 def _builtin(before: Graph, after: Graph) -> tuple[int, list[str]]:
-    """How many builtin operators have the constants that they had in the original, and which have others."""
+    """Return how many builtin operators have their original constants, and a description of each other one."""
     known = {(op.type, before.tensors[op.outputs[0]].name): op for op in before.ops if op.outputs}
     equal, different = 0, []
     for op in after.ops:

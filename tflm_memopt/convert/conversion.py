@@ -1,4 +1,4 @@
-"""One model on its way: plans within a compute budget and a RAM limit, or one that was saved, each made once."""
+"""Convert one model: make, check and lower plans within the limits, or a saved plan; each plan is made once."""
 
 from __future__ import annotations
 
@@ -42,14 +42,14 @@ from tflm_memopt.tflm.structs import Abi
 ROLES = {Role.TENSOR: "output of", Role.RING: "ring of", Role.ACCUMULATOR: "sums of", Role.SCRATCH: "scratch of"}
 NOTHING = "no operator of the model can run row by row"
 MOST_NAMED = 4
-"""Buffers that a message names."""
+"""Most buffers that a message names."""
 _BROKEN = (PlanError, LookupError, TypeError, ValueError, AttributeError, ArithmeticError)
-"""What a plan of another model, or none at all, can lead to in those who read it."""
+"""Errors that reading can raise for a plan of another model or a damaged plan."""
 
 
 @dataclass(frozen=True, slots=True)
 class FlashLimit:
-    """Bytes of flash for the model, the C library and TFLM. Code sizes are those of `core` (analysis/flash.py)."""
+    """Bytes of flash for the model, the C library and TFLM, with the code sizes of `core` (analysis/flash.py)."""
 
     nbytes: int
     core: str
@@ -57,22 +57,22 @@ class FlashLimit:
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """What a plan may cost."""
+    """Limits of a plan."""
 
     overhead: float | None = None
-    """F at the most; None: 1, without recompute, or as much as `total` takes."""
+    """Most compute as factor F, or None: F = 1 (no recompute), or whatever `total` needs."""
     total: int | None = None
-    """Bytes of the whole arena, tail included, at the most."""
+    """Most bytes of the whole arena, tail included, or None."""
     instructions: int | None = None
-    """Estimated, at the most (instructions.py)."""
+    """Most estimated instructions (instructions.py), or None."""
     board: Board | None = None
-    """On which it has to fit."""
+    """Board on which the model has to fit, or None."""
     time: TimeLimit | None = None
     flash: FlashLimit | None = None
 
     @property
     def ram(self) -> int | None:
-        """Bytes for the arena: `total`, the board's, or the smaller of the two."""
+        """Limit of the arena in bytes: `total`, the board's limit, or the smaller of the two; None without limits."""
         board = self.board.arena_limit if self.board else None
         return min((n for n in (self.total, board) if n is not None), default=None)
 
@@ -82,7 +82,7 @@ class Limits:
         return self.instructions is not None or self.time is not None
 
     def admit(self, arena: Arena) -> bool:
-        """Whether there is RAM for it."""
+        """Return whether the arena keeps the RAM limits."""
         room = self.board is None or arena.needed <= self.board.arena_limit
         return room and (self.total is None or arena.total <= self.total)
 
@@ -110,20 +110,20 @@ class Converted:
     planned: Planned
     model: bytes
     read: Model
-    """What the bytes say, as everything that is told of them has it."""
+    """The parsed model, which all reports are based on."""
     arena: Arena
-    """TFLM's or, without an interpreter, the C module's."""
+    """Arena under TFLM or, without an interpreter, of the C module."""
     interpreter: bool = True
-    """Whether TFLM runs the model; no: it becomes a C module."""
+    """Whether TFLM runs the model; otherwise it becomes a C module."""
 
     @cached_property
     def firmware(self) -> Firmware:
-        """What it takes of the flash."""
+        """Parts of the firmware that the model needs in flash."""
         return firmware_of(self.read, len(self.model)) if self.interpreter else module_firmware(self.read)
 
 
 class Conversion:
-    """One model on its way to another: plans are made, checked and lowered when they are asked for, each once."""
+    """The conversion of one model. Plans are made, checked and lowered on demand, each once."""
 
     def __init__(
         self,
@@ -137,13 +137,16 @@ class Conversion:
         *,
         interpreter: bool = True,
     ) -> None:
-        """`widest`: what tiled blocks might use under other limits, for hints. library: of the arena figures.
-        interpreter: TFLM runs the rewritten model; otherwise RAM and flash are those of a C module, if it can be one.
+        """Start the conversion of a model.
+
+        widest: limits of tiled groups under other options, for hints. library: kernels for the arena figures.
+        interpreter: whether TFLM runs the rewritten model; otherwise RAM and flash are those of a C module, if one is
+        possible.
         """
         self.widest, self.library, self.interpreter, self.log = widest, library, interpreter, Log()
         self.source, self.border, self.whole, self.options, self.abi = source, border, annotated, options, abi
         self.rows = None if annotation.left_whole(source, options.ops) else self._row_graph()
-        """What is planned, with the input where it is wanted; None: there is nothing to convert."""
+        """Row graph that is planned, with the input at its place, or None if there is nothing to convert."""
         if self.rows is None and options.input != IN_ARENA:
             raise UsageError(
                 f"no place for the input but the arena: {NOTHING}", code="unsupported_input", hint="--input arena"
@@ -158,19 +161,19 @@ class Conversion:
 
     @cached_property
     def refused(self) -> tuple[Refusal, ...]:
-        """What TFLM refuses of the model as it is."""
+        """Operators of the original model that TFLM refuses."""
         return refusals(self.source)
 
     @cached_property
     def original(self) -> AnnotatedGraph:
-        """The model as it is, with its own interface."""
+        """The annotated original model with its own interface."""
         if self.border.graph is self.source.graph and self.options.ops != BUILTIN:
             return self.whole
         return annotation.annotate(self.source.graph, annotation.left_whole(self.source))
 
     @cached_property
     def plans(self) -> Plans:
-        """Raises TypeError where there is nothing to convert."""
+        """The plans of the model. Raises TypeError if there is nothing to convert."""
         parts = Tilings(self.whole, self.library, self.abi, self.options)
         better = parts.least if self.options.ops == BUILTIN else None
         return Plans(self._there, self.options, self.log, better, self._like)
@@ -182,7 +185,7 @@ class Conversion:
         return self.rows
 
     def within(self, tiles: Settings | None) -> Conversion:
-        """This conversion with other limits of tiled blocks."""
+        """Return this conversion with other limits of tiled groups."""
         if tiles == self.options.tiles:
             return self
         other = self._with(replace(self.options, tiles=tiles))
@@ -190,7 +193,7 @@ class Conversion:
         return other
 
     def low(self) -> Conversion:
-        """This conversion with few bytes alive at every moment, not only at the worst."""
+        """Return this conversion with few live bytes at every moment, not only at the peak."""
         return self._with(replace(self.options, low=True))
 
     def _with(self, options: Options) -> Conversion:
@@ -200,7 +203,9 @@ class Conversion:
         return other
 
     def of(self, plan: Plan) -> Converted:
-        """Raises PlanError for a plan that is wrong, UsageError for two cores and a model that has variables."""
+        """Check and lower a plan. Raises PlanError for a wrong plan, UsageError for two cores and a model with
+        variables.
+        """
         graph = self._planned_from(plan)
         if self.options.speeds and any(op.stateful for op in graph.ops.values()):
             raise UsageError("a model with variables runs on one core", code="cannot_share", hint="no --cores")
@@ -214,27 +219,27 @@ class Conversion:
         return Converted(planned, model, again, module_arena(again, self.abi), interpreter=False)
 
     def _planned_from(self, plan: Plan) -> RowGraph:
-        """What a plan is made of: with some operators twice, or in parts."""
+        """Return the row graph of a plan, with some operators twice or in parts."""
         if plan.tilings:
             return pipeline.in_parts(self.whole, plan.tilings, self.library, self.abi)
         return pipeline.with_passes(self._there, plan.passes)
 
     @property
     def is_packed(self) -> bool:
-        """Whether fast kernels run some of it."""
+        """Whether packed kernels run some operators."""
         return self.rows is not None and any(op.packing for op in self.rows.ops.values())
 
     @property
     def once(self) -> Converted:
-        """The least head when nothing is computed twice."""
+        """The plan of least head without recompute."""
         return self.at(self.plans.macs)
 
     def _at(self, macs: int) -> Converted:
-        """The least head within so many multiply-accumulates."""
+        """Return the plan of least head with at most `macs` multiply-accumulates."""
         return self.of(self.plans.at(macs))
 
     def overhead(self, macs: int) -> float:
-        """F."""
+        """Return the compute factor F."""
         return macs / self.original_macs if self.original_macs else 1.0
 
     @property
@@ -246,21 +251,23 @@ class Conversion:
 
     @property
     def folded(self) -> float:
-        """F when nothing is computed twice: less than 1 by what dead channels cost."""
+        """Factor F without recompute. It is below 1 if dead channels are removed."""
         left = self.rows.macs if self.rows else 0
         return self.overhead(left) if left else 1.0
 
     def macs(self, overhead: float) -> int:
-        """The budget that F stands for."""
+        """Return the budget in multiply-accumulates for a factor F."""
         return math.floor(overhead * self.original_macs + 1e-6)
 
     def least(self, limits: Limits) -> tuple[Converted | None, Converted]:
-        """The least compute within a RAM limit, if that is possible; and, of what was tried, the least RAM."""
+        """Return the plan of least compute within a RAM limit, or None, and the plan of least RAM of all that were
+        tried.
+        """
         first = self.first(limits)
         room = limits.ram if limits.ram is not None else UNLIMITED
-        if limits.admit(first.arena):  # no recompute: nothing else needs a search
+        if limits.admit(first.arena):  # it fits without recompute, so no search is needed
             return first, first
-        if self.plans.inputs + first.arena.tail > room:  # and none helps
+        if self.plans.inputs + first.arena.tail > room:  # recompute cannot help
             return None, first
         most = None if limits.overhead is None else self.macs(limits.overhead)
         budgets = [self._first(limits)]
@@ -269,7 +276,7 @@ class Conversion:
         return None if found is None else self.at(found), min(tried, key=lambda c: c.arena.total)
 
     def first(self, limits: Limits) -> Converted:
-        """The least head without recompute, within the budget."""
+        """Return the plan of least head without recompute, within the budget."""
         return self.at(self._first(limits))
 
     def _first(self, limits: Limits) -> int:
@@ -277,7 +284,9 @@ class Conversion:
         return max(self.plans.least_macs, min(self.plans.macs, most))
 
     def _cheapest(self, limits: Limits, budgets: list[int], most: int | None) -> int | None:
-        """The least budget above the first that fits, with second passes where they may help; adds what it tried."""
+        """Return the least budget above the first that fits, with second passes if they may help, and add tried ones to
+        `budgets`.
+        """
         once, found = budgets[0], None
         head = (limits.ram or 0) - self.at(once).arena.tail
         for choice in self.plans.choices:
@@ -289,7 +298,7 @@ class Conversion:
         return found
 
     def packed_for(self, target: str) -> Conversion:
-        """This conversion for another target."""
+        """Return this conversion for another target."""
         return self._made(self.border, self.whole, replace(self.options, target=target))
 
     def _made(self, border: Int8Interface, whole: AnnotatedGraph, options: Options) -> Conversion:
@@ -298,7 +307,7 @@ class Conversion:
         )
 
     def elsewhere(self, input: InputMode, *, int8_io: bool) -> Conversion | None:  # noqa: A002 (the option's name)
-        """The same with its input at another place, or with an int8 interface; None where that is impossible."""
+        """Return the conversion with another place of the input or an int8 interface, or None if that is impossible."""
         border = to_int8_io(self.source.graph) if int8_io else self.border
         original = pipeline.interpret(border.graph, self.options.ops) if int8_io else self.whole
         options = replace(self.options, input=input)
@@ -308,9 +317,10 @@ class Conversion:
             return None
 
     def keepings(self) -> list[Conversion]:
-        """The same and, where a window slides, with ever fewer layers that keep rows: those behind make theirs again.
+        """Return this conversion and, for a sliding window, those with ever fewer layers that keep rows.
 
-        From the fewest multiply-accumulates to the most, one of each number.
+        Layers after those compute their rows again. The list is in order of multiply-accumulates, with one of each
+        number.
         """
         here, found = self.options.input, {self.plans.macs: self}
         for layers in reversed(range(len(self.whole.graph.ops)) if here.where == SLIDING else ()):
@@ -320,9 +330,10 @@ class Conversion:
         return [found[macs] for macs in sorted(found)]
 
     def in_arena(self, chosen: Converted, limits: Limits) -> int | None:
-        """Bytes with all of a streamed or sliding input in the arena instead, where that takes less than `chosen`.
+        """Return the bytes with all of a streamed or sliding input in the arena, if fewer than `chosen` takes, else
+        None.
 
-        A streamed one that is as large as all that `chosen` takes is not tried.
+        A streamed input that is as large as the whole head of `chosen` is not tried.
         """
         graph = chosen.planned.graph
         pushed = graph.frame and graph.frame.pushed and graph.frame.height * graph.frame.row_bytes
@@ -335,7 +346,7 @@ class Conversion:
         return there.arena.total if limits.admit(there.arena) and there.arena.total < chosen.arena.total else None
 
     def binding(self, converted: Converted) -> str:
-        """The step that needs most, and the buffers in it that bind (plan/layout/critical.py), largest first."""
+        """Describe the step with the peak and its binding buffers (plan/layout/critical.py), largest first."""
         plan, graph = converted.planned.plan, converted.planned.graph.model
         placed = list(plan.placed())
         number = max(placed, key=lambda p: p[1] + p[0].nbytes)[0].first
@@ -347,10 +358,10 @@ class Conversion:
         interpreter = f"; the interpreter: {converted.arena.tail:,} B" if converted.interpreter else ""
         return f"{step}: {', '.join([*parts, *more])}{interpreter}"
 
-    # A plan that was saved
+    # Saved plans
 
     def saved(self, document: Mapping[str, Any]) -> Converted:
-        """The conversion with a plan of this model that was saved; UsageError when it is none."""
+        """Return the conversion with a saved plan of this model. Raises UsageError for any other document."""
         try:
             plan = self._read(document)
             self._matches(plan)
@@ -369,7 +380,7 @@ class Conversion:
         return Plan.from_json(document)
 
     def _matches(self, plan: Plan) -> None:
-        """What the checker takes for granted: it replays bytes, and asks neither for their number nor for regions."""
+        """Raise PlanError if sizes or regions are those of another model: the checker only replays bytes."""
         if plan.target != self.options.target:
             raise PlanError(f"it is for {plan.target}, not for {self.options.target}", code="bad_plan")
         sizes = tensor_sizes(self._planned_from(plan))

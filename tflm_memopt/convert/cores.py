@@ -1,4 +1,4 @@
-"""What `--cores` and `--share` ask for."""
+"""Evaluate the options `--cores` and `--share`."""
 
 from __future__ import annotations
 
@@ -15,21 +15,22 @@ from tflm_memopt.results import BarriersReport, CoreReport
 from tflm_memopt.rowgraph.inputs import IN_ARENA, InputMode
 
 WALK, SET_UP, MEETING = 220, 250, 20
-"""Instructions: to get to a firing, which each core does for all of them; to begin a share of one; to wake and to wait.
-Counted on Cortex-M33; a meeting by benchmarks/two_cores.py, with the counters of tmo/spin.h.
+"""Instructions to reach a firing, which each core does for all firings; to begin a part of one; and to wake and wait.
+
+They were counted on Cortex-M33; the barrier by benchmarks/two_cores.py, with the counters of tmo/spin.h.
 """
 STACKS = 1456, 1264
 """Bytes of each core's stack, of core 0's inside Invoke(): the most of docs/two-cores.md's models, on Cortex-M33."""
 LEAST_SHARE = 0.2
-"""The least part of a core's time: with less, the other one is better off alone."""
+"""Smallest part of a core's time. With less, the other core is faster alone."""
 
 
 def speeds(
     cores: int, share: str | Collection[float] | None, target: str, where: InputMode, ops: Ops
 ) -> tuple[float, float] | None:
-    """The part of each core's time that is the model's; None: one core.
+    """Return the part of each core's time that the model gets, or None for one core.
 
-    Raises UsageError for what two cores cannot do.
+    Raises UsageError for options that two cores cannot be combined with.
     """
     if cores not in (1, CORES):
         raise UsageError(f"{cores} cores: a plan is for 1 or {CORES}", code="bad_option", hint="--cores 2")
@@ -48,7 +49,9 @@ def speeds(
 
 
 def without(cores: int) -> tuple[str, ...]:
-    """Ingredients of a plan that so many cores have no use for: tiles are single pixels, which have no halves."""
+    """Return the planning techniques that are useless on several cores: tiles are single pixels, which
+    have no halves.
+    """
     return ("tiles",) if cores > 1 else ()
 
 
@@ -69,7 +72,7 @@ def _shares(share: str | Collection[float]) -> tuple[float, float]:
 def told(
     plan: Plan, ops: Mapping[int, RowOp], done: Sequence[Work], table: Table
 ) -> tuple[tuple[CoreReport, ...], BarriersReport | None]:
-    """What each core does of the work that the operators of a plan's blocks are, and how often they meet."""
+    """Return the share of the work that each core does, and the number of barriers."""
     if not plan.sharing:
         return (), None
     shares = [(share, sharing) for sharing in plan.sharing for share in sharing.shares]

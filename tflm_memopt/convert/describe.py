@@ -1,4 +1,4 @@
-"""What is told of a model, of its conversion and of a point on its frontier: the records of results.py, filled in."""
+"""Fill in the records of results.py for a model, its conversion and the points of its frontier."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ from tflm_memopt.targets.boards import Board, BoardFit, fit, fits
 
 
 def optimized(model: bytes, asked: Request, made: Decision, original: Inspection, started: float) -> Optimized:
-    """What became of a model, and all that is told of it. started: time.monotonic() then."""
+    """Return the result of optimize() with its report. started: time.monotonic() at the start."""
     conversion, chosen, board = made.conversion, made.chosen, made.limits.board
     needs = chosen.firmware if chosen else original.firmware
     arena = chosen.arena if chosen else original.arena
@@ -145,7 +145,7 @@ def _packed(asked: Request, made: Decision, chosen: Converted) -> PackedEstimate
 
 
 def _added(original: Inspection, chosen: Converted) -> tuple[str, ...]:
-    """Builtin operators of the rewritten model alone."""
+    """Return the builtin operators that only the rewritten model has."""
     return tuple(kind for kind in chosen.firmware.operators if kind not in original.firmware.operators)
 
 
@@ -160,7 +160,7 @@ def _window(planned: Planned | None) -> WindowReport | None:
 
 
 def point(conversion: Conversion, costed: Costed, on: Board | None = None, clock: Clock | None = None) -> PointReport:
-    """Describe a point on the frontier; with a board, what it leaves of it. clock: of the core that `costed` is for."""
+    """Describe a point on the frontier, and what it leaves free on a board. clock: clock of the core of `costed`."""
     point = costed.converted
     plan = point.planned.plan
     return PointReport(
@@ -246,7 +246,7 @@ def _kept(graph: Graph, annotated: AnnotatedGraph, planned: Planned | None) -> l
 
 
 def _interface_kept(border: Int8Interface, unchanged: str) -> list[str]:
-    """What `--int8-io` had to leave; all of it where the model is left as it is."""
+    """Describe what `--int8-io` did not change; everything if the model is not rewritten."""
     kept = [f"{refusal.where}: {refusal.reason}" for refusal in border.refusals]
     return kept + [f"{i.side} '{short_name(i.name)}': {unchanged}" for i in _interface(border) if unchanged]
 

@@ -1,7 +1,7 @@
-"""One network on several devices: who makes what, a model for each, and the proof that they fit together.
+"""Split one network among several devices: a model for each, and a check that they fit together.
 
-The layers in front split their maps in strips, those behind their weights: where that changes is the first of the two
-integer programs of plan/devices.py, in bytes. Every device's model is then converted as any other.
+The first layers split their maps in stripes, later layers split their weights. An integer program (plan/devices.py)
+chooses where that changes by bytes. The model of each device is then converted like any other.
 """
 
 from __future__ import annotations
@@ -43,11 +43,11 @@ from tflm_memopt.tflm.refused import refuse
 
 WEIGHTED = ("CONV_2D", "DEPTHWISE_CONV_2D", "FULLY_CONNECTED", "TRANSPOSE_CONV")
 KINDS = ("cpp", "tflite")
-"""What can be written for a device: whole programs would have to know its lines."""
+"""Kinds of files for a device. Whole programs are left out because they would have to know its links."""
 
 
 def checked_count(devices: int, asked: Request) -> int:
-    """The number of devices. Raises UsageError for one that cannot be, or for options that are for one device."""
+    """Return the number of devices. Raises UsageError for an invalid number or for options of a single device."""
     if not 2 <= devices <= MOST_DEVICES:
         raise UsageError(
             f"{devices} devices cannot share a network", code="bad_option", hint=f"--devices 2 to {MOST_DEVICES}"
@@ -70,19 +70,21 @@ def checked_count(devices: int, asked: Request) -> int:
 
 @dataclass(frozen=True)
 class Network:
-    """A model that is to be shared, and what all conversions of it have in common."""
+    """A model that is to be split, and what all its conversions have in common."""
 
     data: bytes
     name: str
     asked: Request
     optimize: Callable[[bytes, str], tuple[Optimized, Planned | None]]
-    """Converts the model of one device, which gets a name; None: it has no plan, and stays as it is."""
+    """Function that converts the model of one device, given its name. The plan is None if the model is not
+    rewritten.
+    """
     line: LineSpeed | None = None
-    """Between two devices; None: nobody said, and no time is told."""
+    """Speed of the link between two devices, or None: times are then not estimated."""
 
     @cached_property
     def source(self) -> Model:
-        """Raises what reading raises, and UsageError for a model that remembers something."""
+        """The parsed model. Raises the errors of reading, and UsageError for a model with state."""
         source = read(self.data)
         refuse(refused(source, annotate(source.graph, left_whole(source))))
         _stateless(source.graph)
@@ -90,7 +92,7 @@ class Network:
 
     @cached_property
     def graph(self) -> Graph:
-        """Without operators on which no output depends: no device is to have nothing but such."""
+        """The graph without operators on which no output depends, so that no device has only such operators."""
         return without_dead(self.source.graph)
 
     def shared(
@@ -100,13 +102,13 @@ class Network:
         portions: Sequence[Fraction] = (),
         at: Mapping[int, int] = ON_THE_FIRST,
     ) -> DeviceGraphs:
-        """The graphs of so many devices."""
+        """Return the graphs of `devices` devices."""
         others = [*portions, *sorted(at.items())]
         said = repr((devices, sorted((i, way.value) for i, way in how.items()), *others))
         return share(self.graph, how, devices, zlib.crc32(said.encode(), zlib.crc32(self.data)), portions, at)
 
     def is_enough_for(self, devices: int, how: Mapping[int, Way]) -> bool:
-        """Whether each of so many devices has something to do."""
+        """Return whether each of `devices` devices has at least one operator."""
         return all(graph.ops for graph in self.shared(how, devices).graphs)
 
     def converted(
@@ -116,9 +118,11 @@ class Network:
         portions: Sequence[Fraction] = (),
         at: Mapping[int, int] = ON_THE_FIRST,
     ) -> OptimizedDevices:
-        """Their models, checked together. how, at: by Op.index. portions: of channels, as bounds() has them.
+        """Return the models of the devices, checked together.
 
-        Raises what conversions raise, and UsageError where the network cannot be shared.
+        how, at: way and device of each operator, by Op.index. portions: parts of the channels, as in bounds().
+
+        Raises the errors of conversions, and UsageError if the network cannot be split.
         """
         started = time.monotonic()
         shared = self.shared(how, devices, portions, at)
@@ -160,7 +164,7 @@ class Network:
 
 
 def _demand_work(shared: DeviceGraphs) -> None:
-    """Raises UsageError where a device has no operator."""
+    """Raise UsageError if a device has no operator."""
     devices, idle = len(shared.graphs), sum(not graph.ops for graph in shared.graphs)
     if idle:
         what = f"{idle} of {devices} devices would have nothing to do"
@@ -168,9 +172,9 @@ def _demand_work(shared: DeviceGraphs) -> None:
 
 
 def computed(asked: Request, planned: Planned) -> list[float]:
-    """Milliseconds that a device computes before each row that crosses, and behind the last, at most.
+    """Return the milliseconds that a device computes before each row it sends or receives, and after the last, at most.
 
-    Raises UsageError where nobody knows.
+    Raises UsageError if the time is unknown.
     """
     clock = asked.clock
     if clock is None:
@@ -188,7 +192,7 @@ def computed(asked: Request, planned: Planned) -> list[float]:
 def together(
     line: LineSpeed, computing: Sequence[Sequence[float]], crossing: Sequence[Sequence[RowCrosses]]
 ) -> DevicesTime:
-    """What all devices take. computing: of each, as computed() has it."""
+    """Return the time that all devices take together. computing: for each device, as computed() returns it."""
     exchanges = [
         [
             Exchange(spent, row.line, row.sends, HEAD_BYTES + row.nbytes)
@@ -201,13 +205,13 @@ def together(
 
 
 def _stateless(graph: Graph) -> None:
-    """Raises UsageError for a model that remembers something: each device would have to keep its part of it."""
+    """Raise UsageError for a model with state: each device would have to keep its part of the state."""
     if any(t.variable for t in graph.tensors.values()) or any(op.type == VAR_HANDLE for op in graph.ops):
         raise UsageError("a model with variables runs on one device", code="cannot_share", hint="no --devices")
 
 
 def chosen(graph: Graph, devices: int) -> Mapping[int, Way]:
-    """How every operator is shared so that a device has the least to hold."""
+    """Return how each operator is split so that a device holds the fewest bytes."""
     possible = {op.index: ways(graph, op) for op in graph.ops}
     if all(possible[op.index] == (Way.WHOLE,) for op in graph.ops):
         raise UsageError(
@@ -220,10 +224,10 @@ def chosen(graph: Graph, devices: int) -> Mapping[int, Way]:
 
 
 def with_fan_in(graph: Graph, how: Mapping[int, Way], devices: int) -> Mapping[int, Way]:
-    """The same with partial sums, where the devices send fewer bytes so, heads included.
+    """Return `how` with partial sums where the devices send fewer bytes with them, message heads included.
 
-    Whatever layers do, their outputs lie where their channels are made. So each tensor decides for itself: all of it
-    goes to all devices, or the sums of those layers that read it do.
+    The outputs of any layer lie where their channels are computed. So each tensor is decided alone: either all of it
+    goes to all devices, or the partial sums of those layers that read it do.
     """
     readers: dict[int, list[int]] = {}
     for op in graph.ops:
@@ -239,15 +243,15 @@ def with_fan_in(graph: Graph, how: Mapping[int, Way], devices: int) -> Mapping[i
 
 
 def bytes_sent(graph: Graph, how: Mapping[int, Way], devices: int) -> float:
-    """Bytes of all messages; infinite where one cannot be sent."""
+    """Return the bytes of all messages, infinite if one cannot be sent."""
     rows = [rows_of(crosses.tensor) for crosses in share(graph, how, devices, 0).crossings]
     return sum((r.h * (HEAD_BYTES + r.row_bytes) if r.row_bytes <= MOST_ROW_BYTES else math.inf for r in rows), 0.0)
 
 
 def pipeline(graph: Graph, cuts: Sequence[int], devices: int) -> Mapping[int, int]:
-    """The device of each operator, by Op.index, where a new device begins at each of some operators.
+    """Return the device of each operator, by Op.index, if a new device begins at each cut.
 
-    Raises UsageError for cuts that leave a device without operators, or are not one less than the devices.
+    Raises UsageError for cuts that leave a device without operators, or whose number is not one less than the devices.
     """
     last = graph.ops[-1].index
     if len(cuts) != devices - 1 or any(a >= b for a, b in pairwise((0, *cuts, last + 1))):
@@ -260,12 +264,12 @@ def pipeline(graph: Graph, cuts: Sequence[int], devices: int) -> Mapping[int, in
 
 
 def in_rows(graph: Graph) -> int:
-    """How many operators in front can be shared by rows."""
+    """Return how many of the first operators can be split by rows."""
     return next((i for i, op in enumerate(graph.ops) if Way.ROWS not in ways(graph, op)), len(graph.ops))
 
 
 def cut(graph: Graph, switch: int, end: int, front: Way = Way.ROWS) -> Mapping[int, Way]:
-    """Operators before `switch` as the front is, from `end` on by the first device, and the others by channels."""
+    """Return `front` for operators before `switch`, the first device alone from `end` on, and channels between them."""
     found = {}
     for i, op in enumerate(graph.ops):
         wanted = front if i < switch else Way.CHANNELS if i < end else Way.WHOLE
@@ -274,26 +278,26 @@ def cut(graph: Graph, switch: int, end: int, front: Way = Way.ROWS) -> Mapping[i
 
 
 def layer(graph: Graph, op: Op) -> SplitLayer:
-    """An operator as its sizes in bytes."""
+    """Return an operator as its sizes in bytes."""
     read = sum(graph.tensors[t].nbytes for t in op.inputs if t >= 0 and not graph.tensors[t].constant)
     return SplitLayer(read, sum(graph.tensors[t].nbytes for t in op.outputs), _filter_bytes(graph, op))
 
 
 def _filter_bytes(graph: Graph, op: Op) -> int:
-    """Bytes of an operator's filter and bias."""
+    """Return the bytes of an operator's filter and bias."""
     constants = op.inputs if op.type in WEIGHTED else weights_of(op)
     return sum(graph.tensors[t].nbytes for t in constants if t >= 0 and graph.tensors[t].constant)
 
 
 def _weights(graph: Graph, of: Sequence[int] | None = None) -> int:
-    """The same of all operators, or of those that stand for some."""
+    """Return the bytes of all filters and biases, or of those whose operators stand for one in `of`."""
     return sum(_filter_bytes(graph, op) for op in graph.ops if of is None or not set(of).isdisjoint(op.stands_for))
 
 
 def _demand_whole(one: Optimized, planned: Planned | None) -> Planned:
-    """The plan of a device whose operators all run in one region.
+    """Return the plan of a device whose operators all run in one region.
 
-    Raises UsageError where builtin operators are left: TFLM would run them again whenever it goes on after a wait.
+    Raises UsageError if builtin operators are left: TFLM would run them again whenever it resumes after a wait.
     """
     if planned is None or planned.graph.kept or len(planned.graph.regions) > 1:
         kept = one.report.kept_builtin

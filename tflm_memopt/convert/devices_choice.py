@@ -1,9 +1,9 @@
-"""Ways to share a network: of least memory, what fits a limit in the least time, and all that no other one beats.
+"""Choose how to split a network: the least memory, the least time within a limit, or all undominated ways.
 
-Three families of ways are tried: the layers in front by rows, up to any of them, or on the first device alone; and,
-with the cut of least memory, the layers behind any one on the first device alone. Most of them are told apart by their
-graphs: the largest device's weights and maps, its multiply-accumulates, and the bytes that cross. What no other one
-beats in all three is converted.
+Three families of ways are tried: the first layers by rows, up to any of them, or on the first device alone; and, with
+the cut of least memory, the last layers on the first device alone. Most of them are compared by their graphs: the
+largest device's weights and maps, its multiply-accumulates, and the bytes sent. Those that no other one beats in all
+three are converted.
 """
 
 from __future__ import annotations
@@ -28,17 +28,17 @@ from tflm_memopt.tflm.arena import predict
 
 How = Mapping[int, Way]
 Memory = tuple[int, "int | None"]
-"""Bytes of RAM and flash that a device has; no flash: whatever it takes."""
+"""Bytes of RAM and of flash that a device has. Flash is None if it is not limited."""
 CLOSE = Fraction(2, 100)
-"""Differences between devices that are left: shares of their mean."""
+"""Differences between devices that are ignored, as a share of their mean."""
 FAIR = Fraction(108, 100)
 Planning = Callable[[int, int], None]
 
 
 def choose(network: Network, devices: int, memory: Memory | None, planning: Planning) -> OptimizedDevices:
-    """The way of least memory; with a limit, what fits: the fastest or, where no link is said, what sends least.
+    """Return the way of least memory or, with a limit, the fastest that fits; without a link, that which sends least.
 
-    Raises DoesNotFit where nothing does.
+    Raises DoesNotFit if no way fits.
     """
     usual = _balanced(network, _with_fan_in(network, chosen(network.graph, devices), devices), devices)
     if memory is None:
@@ -51,20 +51,20 @@ def choose(network: Network, devices: int, memory: Memory | None, planning: Plan
 
 
 def in_a_row(network: Network, devices: int, cuts: Sequence[int]) -> OptimizedDevices:
-    """One device behind the other, each with all of its operators: the next one begins at each of the cuts."""
+    """Return a pipeline of devices, each with whole operators. The next device begins at each of the cuts."""
     how = {op.index: Way.WHOLE for op in network.graph.ops}
     return network.converted(how, devices, at=pipeline(network.graph, cuts, devices))
 
 
 def _with_fan_in(network: Network, how: How, devices: int) -> How:
-    """With partial sums where fewer bytes are sent so, unless they are to be left out."""
+    """Return `how` with partial sums where fewer bytes are sent with them, unless they are switched off."""
     return how if "fan-in" in network.asked.without else with_fan_in(network.graph, how, devices)
 
 
 def _balanced(network: Network, how: How, devices: int) -> OptimizedDevices:
-    """With fewer channels where there is more to hold, if the first device has: input, output, what is whole.
+    """Give the first device fewer channels if it holds more than the others: input, output and whole operators.
 
-    No device gets more than FAIR times an even share of the weights.
+    A device gets at most FAIR times an even part of the weights.
     """
     even = network.converted(how, devices)
     held = [d.arena.total + d.flash for d in even.report.devices]
@@ -80,7 +80,7 @@ def _balanced(network: Network, how: How, devices: int) -> OptimizedDevices:
 
 
 def admits(memory: Memory, report: DevicesReport) -> bool:
-    """Whether each device has enough."""
+    """Return whether each device has enough memory."""
     ram, flash = memory
     return report.ram <= ram and (flash is None or report.flash <= flash)
 
@@ -101,7 +101,7 @@ def _misfit(network: Network, devices: int, memory: Memory, found: Sequence[Opti
 
 
 def _more(network: Network, devices: int, memory: Memory) -> Iterator[str]:
-    """More devices, up to twice as many: the fewest that are enough."""
+    """Yield the fewest devices that are enough, up to twice as many as now."""
     for more in range(devices + 1, min(2 * devices, MOST_DEVICES) + 1):
         how = _with_fan_in(network, chosen(network.graph, more), more)
         if not network.is_enough_for(more, how):
@@ -113,7 +113,7 @@ def _more(network: Network, devices: int, memory: Memory) -> Iterator[str]:
 
 
 def demand_board(made: OptimizedDevices, board: Board | None) -> None:
-    """Raises DoesNotFit where a device's arena, model and code are more than a board has."""
+    """Raise DoesNotFit if a device's arena, model and code are more than a board has."""
     for number, found in enumerate(_left(made.models, board)):
         if not found.fits:
             raise DoesNotFit(
@@ -125,7 +125,7 @@ def demand_board(made: OptimizedDevices, board: Board | None) -> None:
 
 
 def frontier(network: Network, devices: int, planning: Planning) -> DevicesExploration:
-    """The memory of the largest device against time. The network has a line."""
+    """Return the frontier of the largest device's memory against time. The network must have a link speed."""
     started, asked = time.monotonic(), network.asked
     points = [_alone(network)] if network.line else []
     points += [_point(one, asked.limits.board) for one in _converted(network, devices, planning)]
@@ -149,7 +149,7 @@ def frontier(network: Network, devices: int, planning: Planning) -> DevicesExplo
 
 
 def _alone(network: Network) -> DevicesPoint:
-    """One device runs all of it."""
+    """Return the point of one device that runs the whole model."""
     one, planned = network.optimize(network.data, network.name)
     spent = sum(computed(network.asked, planned)) if planned else math.inf
     whole = tuple(op.index for op in network.graph.ops)
@@ -158,7 +158,7 @@ def _alone(network: Network) -> DevicesPoint:
 
 
 def _left(models: Sequence[Optimized], board: Board | None) -> tuple[BoardFit, ...]:
-    """What each device leaves of such a board."""
+    """Return what each device leaves free on such a board."""
     return tuple(board_fit(board, one.report.arena, firmware(one.model)) for one in models) if board else ()
 
 
@@ -178,11 +178,11 @@ def _point(made: OptimizedDevices, board: Board | None) -> DevicesPoint:
     )
 
 
-# --- ways
+# --- Ways
 
 
 def _converted(network: Network, devices: int, planning: Planning) -> Iterator[OptimizedDevices]:
-    """What is worth a conversion; each also with partial sums, where fewer bytes are sent so."""
+    """Yield the conversions of all promising ways, each also with partial sums if fewer bytes are sent with them."""
     ways = []
     for how in promising(network, devices):
         other = _with_fan_in(network, how, devices)
@@ -194,7 +194,7 @@ def _converted(network: Network, devices: int, planning: Planning) -> Iterator[O
 
 
 def promising(network: Network, devices: int) -> list[How]:
-    """All ways that no other one beats in what their graphs tell, each once."""
+    """Return all ways that no other one beats in the figures of their graphs, each once."""
     graph = network.graph
     usual = chosen(graph, devices)
     switch = sum(way is Way.ROWS for way in usual.values())
@@ -214,7 +214,7 @@ def _beats(a: Sequence[float], b: Sequence[float]) -> bool:
 
 
 def _told(network: Network, how: How, devices: int) -> tuple[float, ...]:
-    """The largest device's weights and maps, the busiest one's multiply-accumulates, and all bytes that cross."""
+    """Return the largest device's weights and maps, the busiest one's multiply-accumulates, and all bytes sent."""
     graphs = network.shared(how, devices).graphs
     held, busy, sent = [], [], 0
     for graph in graphs:
@@ -226,6 +226,6 @@ def _told(network: Network, how: How, devices: int) -> tuple[float, ...]:
 
 
 def _macs(graph: Graph, number: int, weights: int) -> float:
-    """About as many as there are outputs, times what each reads."""
+    """Estimate multiply-accumulates as the number of outputs times the values that each reads."""
     output = graph.tensors[graph.ops[number].outputs[0]]
     return output.elements * max(1.0, weights / max(1, output.shape[-1] if output.shape else 1))

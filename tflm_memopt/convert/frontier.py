@@ -1,6 +1,7 @@
-"""Plans of one model at every compute budget: which to make, and the cheapest that fits a RAM limit.
+"""Plans of one model at every compute budget: which budgets to plan for, and the cheapest that fits a RAM limit.
 
-msf-CNN's problems (section 5): P1, the least RAM within a compute budget; P2, the least compute within a RAM limit.
+The two problems are those of msf-CNN (section 5). P1 asks for the least RAM within a compute budget, P2 for the least
+compute within a RAM limit.
 """
 
 from __future__ import annotations
@@ -22,15 +23,15 @@ from tflm_memopt.rowgraph.graph import RowGraph, tensor_sizes
 from tflm_memopt.rowgraph.second_pass import Choice, choices, with_passes
 
 FULL_WIDTH = 0xFFFF
-"""Columns of a tile that no map exceeds (TMO's tile is a uint16_t)."""
+"""Number of columns that no map exceeds (TMO's tile is a uint16_t)."""
 ROUNDING = 1e-9
-"""F is given as a decimal fraction; a search must not lose the plan that is exactly there."""
+"""Tolerance for F as a decimal fraction, so that the search keeps the plan exactly at the budget."""
 VAIN = 2
-"""Sets of second passes in a row that may bring nothing before a search ends."""
+"""Number of consecutive sets of second passes without a gain after which a search ends."""
 
 
 def settings(without: Collection[str] = (), max_overhead: float | None = None) -> Settings | None:
-    """What tiled blocks may use when some ingredients are left out; UsageError for an ingredient that is none."""
+    """Return the limits of tiled groups without the given techniques. Raises UsageError for an unknown technique."""
     unknown = sorted(set(without) - set(SWITCHES))
     if unknown:
         what = f"'{unknown[0]}' is no ingredient that can be left out"
@@ -56,12 +57,12 @@ def settings(without: Collection[str] = (), max_overhead: float | None = None) -
 
 
 def roomy(chosen: Settings | None) -> Settings | None:
-    """The same without what costs fast kernels their speed: single pixels and channel groups, which nobody packs."""
+    """Return the settings without single pixels and channel groups, for which there are no packed kernels."""
     return replace(chosen, tile=FULL_WIDTH, group_channels=0) if chosen else None
 
 
 class Plans:
-    """Plans of one row graph, made when they are asked for."""
+    """Plans of one row graph, made on demand."""
 
     def __init__(
         self,
@@ -71,33 +72,37 @@ class Plans:
         better: Callable[[int, Plan], Plan] | None = None,
         like: Plans | None = None,
     ) -> None:
-        """`log`: where the search notes what it does. `better`: what makes a better plan of one, in parts, with at most
-        so many multiply-accumulates. `like`: of the same graph, with other options of tiled blocks: what it knows of
-        orders and of row blocks is not looked for again.
+        """Prepare the plans of a row graph.
+
+        log: the log of the search. better: function that improves a plan by running parts of operators, with at most
+        the given multiply-accumulates. like: plans of the same graph with other options of tiled groups, whose orders
+        and row groups are reused.
         """
         self._better, self._like = better, like
         self._graph, self._options, self._log = graph, options, log or Log()
         self.macs = graph.macs
-        """Multiply-accumulates of all row operators, each output once."""
+        """Multiply-accumulates of all row operators when each output is computed once."""
         self.at = cache(self._at)
         self._with = cache(self._planners_with)
         self._known: list[Plan] = []
-        """Those that have a layout; what cannot be better gets none."""
+        """Plans with a layout. A plan that cannot be better than a known one gets no layout."""
 
     @cached_property
     def inputs(self) -> int:
-        """Bytes of the model's inputs in the arena, which TFLM keeps side by side: no plan takes less."""
+        """Bytes of the model's inputs in the arena. TFLM keeps all of them at once, so no plan takes less."""
         sizes = tensor_sizes(self._graph)
         return sum(sizes.get(t, 0) for t in self._graph.model.inputs)
 
     @cached_property
     def least_macs(self) -> int:
-        """No plan computes less: outputs that nobody reads need not be computed."""
+        """Lower bound of a plan's multiply-accumulates. It can be below `macs` because unread outputs need no
+        computation.
+        """
         return min(planner.points()[-1].macs for planner in self._once)
 
     @cached_property
     def _once(self) -> Sequence[Planner]:
-        """Plans without recompute."""
+        """Planners without recompute."""
         tiles = self._options.tiles and self._options.tiles.once
         if self._like and self._like.searched:
             found = [planner.within(tiles) for planner in self._like._once]
@@ -107,12 +112,12 @@ class Plans:
 
     @property
     def searched(self) -> bool:
-        """Whether blocks have been looked for."""
+        """Whether groups have been searched."""
         return "_once" in vars(self)
 
     @cached_property
     def choices(self) -> Sequence[Choice]:
-        """What may be computed again in a second pass: nothing first."""
+        """Sets of operators that may be computed again in a second pass. The first one is empty."""
         options, tiles, sizes = self._options, self._options.tiles, tensor_sizes(self._graph)
         if not (options.second_pass and tiles and tiles.recompute):
             return (Choice((), self.macs, 0),)
@@ -120,7 +125,7 @@ class Plans:
         return tuple(choice for choice in found if choice.macs <= tiles.max_overhead * self.macs)
 
     def _planners_with(self, choice: Choice) -> Sequence[Planner]:
-        """Plans with recompute: searching them takes longer, so that it is put off until somebody asks."""
+        """Return planners with recompute. Their search takes longer, so it is done on demand."""
         tiles = self._options.tiles
         if not (tiles and tiles.recompute):
             return ()
@@ -132,10 +137,10 @@ class Plans:
         return (Planner(graph, replace(self._options, tiles=tiles), searching=searching),)
 
     def _at(self, macs: int) -> Plan:
-        """The plan of least head with at most so many multiply-accumulates; `least_macs` at the least.
+        """Return the plan of least head with at most `macs` multiply-accumulates, or `least_macs` if that is more.
 
-        The most second passes first: they promise the fewest bytes, and what cannot be better is not planned. After two
-        sets in a row that bring nothing, only none is tried.
+        Larger sets of second passes come first because they promise the fewest bytes. A plan that cannot be better is
+        skipped. After two sets in a row without a gain, only the empty set is tried.
         """
         found: list[Plan] = []
         vain = 0
@@ -152,7 +157,7 @@ class Plans:
         return self._better(macs, best) if self._better else best
 
     def _plans(self, planners: Sequence[Planner], macs: int) -> list[Plan]:
-        """One plan of each planner."""
+        """Return one plan of each planner."""
         found = list(plans(planners, macs, self._known))
         for plan in found:
             if all(plan is not other for other in self._known):
@@ -161,9 +166,9 @@ class Plans:
 
     @cached_property
     def budgets(self) -> list[int]:
-        """Multiply-accumulates at which the least bytes change, as far as it can be told before planning: rising.
+        """Multiply-accumulates at which the least head is expected to change, in rising order.
 
-        When two more sets of second passes have promised nothing, those after them are not looked at.
+        The search ends when two more sets of second passes in a row promise no gain.
         """
         points, vain = _points(self._once), 0
         for choice in self.choices:
@@ -177,7 +182,7 @@ class Plans:
         return _rising(points)
 
     def budgets_with(self, choice: Choice) -> list[int]:
-        """Multiply-accumulates of undominated points, rising, with one set of second passes."""
+        """Return the multiply-accumulates of undominated points, in rising order, for one set of second passes."""
         if self._better:
             return self.budgets
         return _rising(_points(self._with(choice)))
@@ -192,12 +197,14 @@ def _rising(points: Collection[tuple[int, int]]) -> list[int]:
 
 
 IN_PARTS = (1.0, 1.05, 1.1, 1.25, 1.5, 2.0)
-"""Compute that parts are tried with, as a share of the original's multiply-accumulates."""
+"""Compute budgets for plans in parts, as multiples of the original's multiply-accumulates."""
 T = TypeVar("T")
 
 
 def cheapest(budgets: Sequence[int], fits: Callable[[int], bool]) -> int | None:
-    """The lowest budget that fits, when more compute never takes more bytes: bisection; None when even the last fails.
+    """Return the lowest budget that fits, found by bisection, or None if even the last one does not fit.
+
+    More compute must never take more bytes.
 
     >>> cheapest([10, 20, 30, 40], lambda macs: macs >= 25)
     30
@@ -208,7 +215,7 @@ def cheapest(budgets: Sequence[int], fits: Callable[[int], bool]) -> int | None:
 
 
 def undominated(points: Collection[T], cost: Callable[[T], tuple[float, int]]) -> Iterator[T]:
-    """Points by (price, bytes) that have fewer bytes than all others that cost no more.
+    """Yield the points (price, bytes) that have fewer bytes than all others of the same or a lower price.
 
     >>> list(undominated([(1, 9), (2, 9), (3, 7)], lambda p: p))
     [(1, 9), (3, 7)]

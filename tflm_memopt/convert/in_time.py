@@ -1,4 +1,4 @@
-"""The least RAM within a limit of time and, where none keeps it, the nearest ways in which one would."""
+"""Find the least RAM within a time limit and, if no plan keeps the limit, the nearest alternatives."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ from tflm_memopt.targets.boards import Board, boards, fit
 
 
 def choose(conversion: Conversion, limits: Limits, table: Table, planning: Planning) -> Converted:
-    """The least arena that keeps `limits.time`. Raises DoesNotFit when none does, or none in the RAM that there is."""
+    """Return the least arena that keeps `limits.time`. Raises DoesNotFit if no plan keeps it within the RAM limit."""
     found = within_macs(conversion, limits, table, by_time(_limit(limits).clock), planning)
     if not found:
-        return budget.choose(conversion, replace(limits, instructions=None, time=None))  # says what the least is
+        return budget.choose(conversion, replace(limits, instructions=None, time=None))  # its error gives the least RAM
     best = _least(found, limits)
     if best is None or not limits.admit(best.converted.arena):
         raise _misfit(conversion, limits, table, found)
@@ -28,7 +28,7 @@ def choose(conversion: Conversion, limits: Limits, table: Table, planning: Plann
 
 
 def holds(limit: TimeLimit | None, instructions: int | None) -> bool:
-    """Whether a model of so many is known to keep it."""
+    """Return whether a model of that many instructions is known to keep the limit."""
     if limit is None:
         return True
     taken = limit.clock.builtin(instructions)
@@ -36,7 +36,7 @@ def holds(limit: TimeLimit | None, instructions: int | None) -> bool:
 
 
 def original_misfit(limit: TimeLimit, instructions: int | None, why: str) -> DoesNotFit:
-    """Refuse a model that stays as it is, and is not known to keep the limit. why: it stays."""
+    """Refuse a model that is not rewritten and may break the limit. why: the reason that it is not rewritten."""
     taken = limit.clock.builtin(instructions)
     if taken is None:
         what, hint = "how long the model takes as it is is not known", "no --time-limit"
@@ -47,7 +47,7 @@ def original_misfit(limit: TimeLimit, instructions: int | None, why: str) -> Doe
 
 
 def _least(found: Sequence[Costed], limits: Limits) -> Costed | None:
-    """The least arena within the limits, of a frontier, fewest instructions first."""
+    """Return the least arena within the limits. `found` is a frontier in order of instructions, fewest first."""
     limit, most = _limit(limits), limits.instructions
     within = [c for c in found if limit.takes(c.work) <= limit.cycles and (most is None or c.instructions <= most)]
     return within[-1] if within else None
@@ -76,7 +76,7 @@ def _misfit(conversion: Conversion, limits: Limits, table: Table, found: Sequenc
 
 
 def _ways(conversion: Conversion, limits: Limits, table: Table, found: Sequence[Costed]) -> Iterator[str]:
-    """Each of them tried: the core's own kernels, more time, more RAM, a faster board."""
+    """Yield alternatives that were tried: the core's own kernels, more time, more RAM, a faster board."""
     limit = _limit(limits)
     if table.target in TARGETS and table.target != conversion.options.target:
         other = conversion.packed_for(table.target)
@@ -96,7 +96,7 @@ def _ways(conversion: Conversion, limits: Limits, table: Table, found: Sequence[
 
 
 def _faster(limits: Limits, costed: Costed) -> Iterator[str]:
-    """A flag with boards of the same core on which the plan keeps the limit and fits, if there are any."""
+    """Yield a flag with boards of the same core on which the plan keeps the limit and fits, if there are any."""
     limit, there = _limit(limits), costed.converted
 
     def keeps(on: Board) -> bool:
@@ -119,4 +119,4 @@ def _limit(limits: Limits) -> TimeLimit:
 
 
 def _unheard(done: int, of: int) -> None:
-    """Nobody waits for hints."""
+    """Ignore the progress, because hints need no progress display."""

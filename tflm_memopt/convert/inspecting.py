@@ -1,4 +1,7 @@
-"""inspect(): what a model consists of, what of it runs row by row, and why not the rest. Nothing is planned."""
+"""Implement inspect(): describe a model, and say which operators run row by row and why others do not.
+
+No plan is made.
+"""
 
 from __future__ import annotations
 
@@ -54,7 +57,10 @@ def inspection(
     *,
     int8_interface: bool = False,
 ) -> Inspection:
-    """Describe a model of so many bytes; `whose` kernels run its operators today. int8_interface: it gets one."""
+    """Describe a model of `nbytes` bytes that runs with the kernels of `whose` today.
+
+    int8_interface: whether the rewritten model gets an int8 interface.
+    """
     graph, arena = source.graph, predict(source, abi, library=whose)
     needs = firmware_of(source, nbytes)
     rows = {op.index: s for op in annotated.graph.ops if isinstance(s := annotated.support[op.index], RowOp)}
@@ -85,7 +91,7 @@ def inspection(
 
 
 def _refused(source: Model, annotated: AnnotatedGraph) -> str:
-    """What TFLM refuses of the model as it is, and whether the rewritten model runs."""
+    """Return what TFLM refuses of the original model and whether the rewritten model runs, or ""."""
     found = refusals(source)
     if not found:
         return ""
@@ -98,7 +104,9 @@ def _refused(source: Model, annotated: AnnotatedGraph) -> str:
 def _operators(
     graph: Graph, annotated: AnnotatedGraph, rows: Mapping[int, RowOp], dead: Mapping[int, int], live: Sequence[int]
 ) -> Iterator[OperatorReport]:
-    """What is told of each operator. dead: channels that folding takes. live: bytes alive while each runs."""
+    """Yield the report of each operator. dead: channels that folding removes. live: live bytes while each operator
+    runs.
+    """
     outcome = {i: annotated.support[op.index] for op in annotated.graph.ops for i in op.stands_for}
     for op, live_now in zip(graph.ops, live, strict=True):
         support = outcome.get(op.index)

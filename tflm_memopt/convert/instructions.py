@@ -1,7 +1,7 @@
-"""Plans by estimated instructions or time: the frontier, and the least RAM within a number of instructions.
+"""Choose plans by estimated instructions or time: the frontier, and the least RAM within a limit of instructions.
 
-The search counts multiply-accumulates. Among plans that do the same number of them, those that make more pixels at once
-take fewer instructions and more bytes: so plans of several tile widths are made, and chosen from by their estimates.
+The search counts multiply-accumulates. Among plans with the same number of them, those that compute more pixels at once
+take fewer instructions and more bytes. So plans of several tile widths are made, and the estimates decide.
 """
 
 from __future__ import annotations
@@ -22,12 +22,12 @@ from tflm_memopt.plan.firing.work import work
 from tflm_memopt.plan.search.tiles_plan import Settings
 
 Planning = Callable[[int, int], None]
-"""Told how many plans are made, and of how many."""
+"""Callback for progress: plans made, and plans in all."""
 
 
 @dataclass(frozen=True, slots=True)
 class Costed:
-    """A plan, lowered, and the estimate of its instructions."""
+    """A lowered plan and its estimated instructions."""
 
     converted: Converted
     work: tuple[Work, ...]
@@ -45,18 +45,18 @@ class Costed:
 
 
 Price = Callable[[Costed], float]
-"""What a plan costs beside bytes."""
+"""Function that returns the cost of a plan other than its bytes."""
 
 
 def costed(converted: Converted, table: Table) -> Costed:
-    """With the estimate for a core."""
+    """Return the plan with its estimate for a core."""
     planned = converted.planned
     done = tuple(work(planned.plan, planned.graph.ops))
     return Costed(converted, done, table.instructions(done))
 
 
 def forms(tiles: Settings | None, target: str) -> tuple[Settings | None, ...]:
-    """Single pixels, as many as a packed kernel computes at once, and whole rows."""
+    """Return the tile widths to try: single pixels, as many as a packed kernel computes at once, and whole rows."""
     if tiles is None:
         return (None,)
     few = MVE_PIXELS if TARGETS[target] is Family.MVE else PIXELS
@@ -65,7 +65,7 @@ def forms(tiles: Settings | None, target: str) -> tuple[Settings | None, ...]:
 
 
 def by_time(clock: Clock) -> Price:
-    """Compare plans by the cycles that they take at most on a core whose cycles are modelled."""
+    """Return a price that is the most cycles of a plan, on a core whose cycles are modelled."""
 
     def cycles(costed: Costed) -> float:
         span = clock.cycles(costed.work)
@@ -75,7 +75,7 @@ def by_time(clock: Clock) -> Price:
 
 
 def price(cost: Cost, clock: Clock | None) -> Price:
-    """What plans are compared by, beside bytes."""
+    """Return the price by which plans are compared, besides bytes."""
     if cost == "macs":
         return lambda c: c.macs
     return by_time(clock) if cost == "time" and clock else lambda c: c.instructions
@@ -84,10 +84,10 @@ def price(cost: Cost, clock: Clock | None) -> Price:
 def candidates(
     conversion: Conversion, which: Sequence[Settings | None], table: Table, price: Price, planning: Planning
 ) -> list[Costed]:
-    """The plans of these forms at every budget of multiply-accumulates.
+    """Return the plans of these forms at every budget of multiply-accumulates.
 
-    The first form is tried at all budgets; another one until a plan of it is beaten in both price and bytes, as its
-    plans with more recompute take still longer.
+    The first form is tried at all budgets. Another form is tried until one of its plans is beaten in both price and
+    bytes, as its plans with more recompute take still longer.
     """
     each = [conversion.within(form) for form in which]
     budgets = [form.plans.budgets for form in each]
@@ -111,9 +111,9 @@ def candidates(
 
 
 def frontier(conversion: Conversion, cost: Cost, table: Table, clock: Clock | None, planning: Planning) -> list[Costed]:
-    """The least arena at every price, lowest price first, however many rows a window that slides keeps.
+    """Return the least arena at every price, lowest price first, for any number of layers that keep rows of a window.
 
-    These are the plans that optimize() chooses from, whatever its limits.
+    optimize() chooses from these plans, whatever its limits are.
     """
     how = price(cost, clock)
     found = []
@@ -125,23 +125,24 @@ def frontier(conversion: Conversion, cost: Cost, table: Table, clock: Clock | No
 
 
 def within_macs(conversion: Conversion, limits: Limits, table: Table, price: Price, planning: Planning) -> list[Costed]:
-    """The least arena at every price within the budget of multiply-accumulates."""
+    """Return the least arena at every price within the budget of multiply-accumulates."""
     most = math.inf if limits.overhead is None else conversion.macs(limits.overhead)
     found = candidates(conversion, forms(conversion.options.tiles, conversion.options.target), table, price, planning)
     return list(undominated([c for c in found if c.macs <= most], lambda c: (price(c), c.total)))
 
 
 def choose(conversion: Conversion, limits: Limits, table: Table, planning: Planning) -> Converted:
-    """The least arena within so many instructions or, with a RAM limit too, the fewest instructions within both.
+    """Return the least arena within a limit of instructions or, with a RAM limit too, the fewest instructions in both.
 
-    Raises UsageError for a limit below the fewest of all plans that are tried, DoesNotFit when nothing keeps to both.
+    Raises UsageError for a limit below the fewest of all plans that are tried, DoesNotFit when no plan keeps both
+    limits.
     """
     most = limits.instructions
     if most is None:
         return budget.choose(conversion, limits)
     found = within_macs(conversion, limits, table, price("instructions", None), planning)
     if not found:
-        return budget.choose(conversion, replace(limits, instructions=None))  # says what the least is
+        return budget.choose(conversion, replace(limits, instructions=None))  # its error gives the least RAM
     fewest = found[0].instructions
     if fewest > most:
         raise UsageError(

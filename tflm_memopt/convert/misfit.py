@@ -1,7 +1,7 @@
-"""What is said of a model that does not fit: what it needs, and the nearest ways in which it would, each of them tried.
+"""Explain why a model does not fit: the bytes that it needs, and the nearest alternatives, each of which was tried.
 
-Tried are, at no recompute first, the interface as int8, a streamed input, and both; then, with recompute, the one of
-these that takes the least RAM. That is a handful of conversions, whatever the model.
+Without recompute, an int8 interface, a streamed input and both are tried. With recompute, only the one of these that
+takes the least RAM is tried. So the number of conversions is small for any model.
 """
 
 from __future__ import annotations
@@ -20,13 +20,13 @@ from tflm_memopt.targets.boards import boards, fit
 from tflm_memopt.tflm.arena import Arena
 
 MOST_BOARDS = 4
-"""Boards that a hint names, smallest first."""
+"""Most boards that a hint names, smallest first."""
 SMALLER = "a smaller model"
 
 
 @dataclass(frozen=True, slots=True)
 class _Way:
-    """Flags that are not there yet, what they lead to, and the plan without recompute."""
+    """Additional flags, the conversion with them, and its plan without recompute."""
 
     flags: str
     conversion: Conversion
@@ -34,7 +34,7 @@ class _Way:
 
 
 def misfit(conversion: Conversion, limits: Limits, best: Converted) -> DoesNotFit:
-    """What `best`, of all plans that were tried the one that takes least, needs too much of."""
+    """Return the error for `best`, which takes the least of all plans that were tried."""
     if limits.admit(best.arena):
         return _too_little_flash(limits, best.firmware, ", or ".join([*_for_flash(conversion, limits, best), SMALLER]))
     what = f"needs {best.arena.total:,} B {_recompute(conversion, best)}, limit is {limits.ram:,} B"
@@ -46,7 +46,7 @@ def misfit(conversion: Conversion, limits: Limits, best: Converted) -> DoesNotFi
 
 
 def original_misfit(limits: Limits, arena: Arena, needs: Firmware, why: str) -> DoesNotFit:
-    """The same of a model that stays as it is. why: it does."""
+    """Return the error for a model that is not rewritten. why: the reason that it is not."""
     hint = ", or ".join([*(_boards(arena, needs) if limits.board else ()), SMALLER])
     if limits.admit(arena):
         return _too_little_flash(limits, needs, hint)
@@ -68,7 +68,7 @@ def _too_little_flash(limits: Limits, needs: Firmware, hint: str) -> DoesNotFit:
 
 
 def _for_ram(conversion: Conversion, limits: Limits, best: Converted) -> Iterator[str]:
-    """Settings that fit the RAM limit; then, for a board, boards; else a limit that can be kept."""
+    """Yield options that fit the RAM limit, then boards that fit, or else a limit that can be kept."""
     found = False
     for way in _more_compute(conversion, limits, best):
         found |= "fits" in way
@@ -106,7 +106,7 @@ def _said(flags: str, there: Converted, limits: Limits, more: str = "") -> str:
 
 
 def _more_compute(conversion: Conversion, limits: Limits, best: Converted) -> Iterator[str]:
-    """More recompute than was allowed."""
+    """Yield alternatives with more recompute than was allowed."""
     if limits.overhead is None or not (conversion.widest and conversion.widest.recompute):
         return
     most, wide = conversion.macs(limits.overhead), conversion.within(conversion.widest)
@@ -122,7 +122,7 @@ def _more_compute(conversion: Conversion, limits: Limits, best: Converted) -> It
 
 
 def _others(conversion: Conversion, limits: Limits) -> Iterator[_Way]:
-    """An int8 interface, a streamed input, and both, as far as they are possible and not there yet."""
+    """Yield an int8 interface, a streamed input and both, if they are possible and not in use."""
     here = conversion.options.input
     for place in (here, InputMode(STREAM, 1)) if here == IN_ARENA else (here,):
         for narrow in (False,) if conversion.border.replaced else (True, False):
@@ -133,14 +133,14 @@ def _others(conversion: Conversion, limits: Limits) -> Iterator[_Way]:
 
 
 def _lowest(conversion: Conversion, limits: Limits, best: Converted) -> Converted:
-    """The least RAM at any compute that is allowed."""
+    """Return the plan of least RAM at any compute that is allowed."""
     if limits.overhead is not None or not (conversion.options.tiles and conversion.options.tiles.recompute):
         return best
     return min(best, conversion.at(conversion.plans.budgets[-1]), key=lambda c: c.arena.total)
 
 
 def _elsewhere(limits: Limits, best: Converted, others: list[_Way]) -> Iterator[str]:
-    """Boards on which it fits as it is or, failing that, in another way."""
+    """Yield boards on which this conversion fits or, if there are none, those on which another one fits."""
     for flags, there in [("", best), *((f"{other.flags} ", other.once) for other in others)]:
         if limits.total is not None and there.arena.total > limits.total:
             continue
@@ -150,7 +150,7 @@ def _elsewhere(limits: Limits, best: Converted, others: list[_Way]) -> Iterator[
 
 
 def _boards(arena: Arena, needs: Firmware) -> Iterator[str]:
-    """A flag with the smallest boards on which this fits, if there are any."""
+    """Yield a flag with the smallest boards on which this fits, if there are any."""
     names = [name for name, on in boards().items() if fit(on, arena, needs).fits]
     if names:
         yield f"--board {', '.join(names[:MOST_BOARDS])}"
@@ -171,7 +171,7 @@ def _for_flash(conversion: Conversion, limits: Limits, best: Converted) -> Itera
 
 
 def up(overhead: float) -> str:
-    """F as a user may type it: never below the figure.
+    """Round F up to three decimals for a command line, so that it is never below the exact value.
 
     >>> up(1.00001), up(1.25)
     ('1.001', '1.25')

@@ -1,4 +1,4 @@
-"""The conversion, step by step, each a function from data to new data: the order is visible here and nowhere else."""
+"""The steps of the conversion, each a function from data to new data. Their order is defined here only."""
 
 from __future__ import annotations
 
@@ -38,15 +38,16 @@ BUILTIN_ONLY = "only builtin operators are wanted"
 
 
 def make_plan(annotated: AnnotatedGraph, options: Options) -> Planned | None:
-    """Regions, blocks, offsets, and the proof that they are right; None when there is nothing to convert."""
+    """Return the checked plan of a model, or None if there is nothing to convert."""
     graph = row_graph(annotated, options)
     return None if graph is None else checked(graph, plan(graph, options))
 
 
 def row_graph(annotated: AnnotatedGraph, options: Options) -> RowGraph | None:
-    """What the planner plans: regions without dead channels, with the input where it is wanted, packed for the target.
+    """Return the graph that is planned: regions without dead channels, with the input at its place, packed for the
+    target.
 
-    None when there is nothing to convert. Raises UsageError for an input that cannot be where it is wanted.
+    Returns None if there is nothing to convert. Raises UsageError for an input that cannot be at its place.
     """
     annotated, window = slide(annotated, options.input)
     graph = find_regions(annotated, fold=options.fold)
@@ -60,12 +61,12 @@ def row_graph(annotated: AnnotatedGraph, options: Options) -> RowGraph | None:
 
 
 def interpret(graph: Graph, ops: Ops, whole: LeftWhole | None = None) -> AnnotatedGraph:
-    """The graph as it is planned when the rewritten model has such operators. whole: see annotate()."""
+    """Return the annotated graph for this kind of operators in the rewritten model. whole: see annotate()."""
     return builtin_alone(graph, whole) if ops == BUILTIN else annotate(graph, whole)
 
 
 def builtin_alone(graph: Graph, whole: LeftWhole | None = None) -> AnnotatedGraph:
-    """The graph as it is: all its operators stay builtin. whole: see annotate()."""
+    """Return the graph with all its operators builtin. whole: see annotate()."""
     rows = annotate(graph, whole).support
     stays = Unsupported("left_whole", whole.why if whole else BUILTIN_ONLY, "", "--ops region")
     plain = {i: s for i, s in rows.items() if isinstance(s, RowOp) and not s.stateful}
@@ -74,12 +75,12 @@ def builtin_alone(graph: Graph, whole: LeftWhole | None = None) -> AnnotatedGrap
 
 
 def only_builtin(annotated: AnnotatedGraph, library: Library, abi: Abi) -> RowGraph:
-    """All operators as TFLM's own kernels run them."""
+    """Return the graph with all operators run by TFLM's own kernels."""
     return in_parts(annotated, (), library, abi)
 
 
 def in_parts(annotated: AnnotatedGraph, tilings: Sequence[Tiling], library: Library, abi: Abi) -> RowGraph:
-    """The same with some of them in parts. A part's work is its share of the output."""
+    """Return the graph with some operators in parts. The work of a part is its share of the output."""
     stays = Unsupported("left_whole", BUILTIN_ONLY, "", "--ops region")
     graph = tiled(annotated.graph, tilings)
     before = {op.index: op for op in annotated.graph.ops}
@@ -98,7 +99,10 @@ def in_parts(annotated: AnnotatedGraph, tilings: Sequence[Tiling], library: Libr
 
 
 def pack_for(graph: RowGraph, target: str) -> RowGraph:
-    """The same operators, each with the packing that it is proved for. What reads an input from outside has none."""
+    """Return the graph in which each operator has the packing that is proved for it.
+
+    Operators that read an input from outside the arena get no packing.
+    """
     wanted = family(target)
     frame = graph.frame.tensor if graph.frame else None
     ops = {key: op if frame in op.inputs else replace(op, packing=packing(op, wanted)) for key, op in graph.ops.items()}
@@ -106,15 +110,15 @@ def pack_for(graph: RowGraph, target: str) -> RowGraph:
 
 
 def for_two_cores(graph: RowGraph) -> RowGraph:
-    """The same operators, with scratch and counters for a second core."""
+    """Return the graph with scratch and counters for a second core."""
     behind = COUNTER_BYTES * len(graph.ops)
     return replace(graph, ops={key: replace(op, second=behind) for key, op in graph.ops.items()})
 
 
 def slide(annotated: AnnotatedGraph, mode: InputMode) -> tuple[AnnotatedGraph, SlidingWindow | None]:
-    """The same on a window that slides, and the window; None: none does.
+    """Return the graph on a sliding window, and the window, or None if no window slides.
 
-    Raises UsageError where the input cannot slide so.
+    Raises UsageError if the input cannot slide in this way.
     """
     if mode.where != SLIDING:
         return annotated, None
@@ -122,27 +126,27 @@ def slide(annotated: AnnotatedGraph, mode: InputMode) -> tuple[AnnotatedGraph, S
 
 
 def place_input(graph: RowGraph, mode: InputMode) -> RowGraph:
-    """The same with the model's input where it is wanted; UsageError where that is impossible."""
+    """Return the graph with the model's input at its place. Raises UsageError if that is impossible."""
     graph = with_input(graph, mode)
     verify(graph, "placing the input")
     return graph
 
 
 def with_passes(graph: RowGraph, passes: tuple[SecondPass, ...]) -> RowGraph:
-    """The same with some operators twice; PlanError where that is impossible."""
+    """Return the graph with some operators twice. Raises PlanError if that is impossible."""
     graph = second_pass.with_passes(graph, passes)
     verify(graph, "adding second passes")
     return graph
 
 
 def checked(graph: RowGraph, found: Plan) -> Planned:
-    """A plan with the proof that it is right; PlanError when it is not."""
+    """Return a plan after checking it. Raises PlanError if it is wrong."""
     check(found, graph)
     return Planned(graph, found)
 
 
 def lower(model: Model, border: Int8Interface, planned: Planned, options: Options) -> bytes:
-    """The rewritten model's bytes."""
+    """Return the bytes of the rewritten model."""
     tree = writer.edit(model)
     for outer, inner in border.replaced.items():
         for tensor in (outer, inner):

@@ -1,4 +1,4 @@
-"""Which plan of a model the user gets, and when the model stays as it is: the policy, in one place."""
+"""The policy: which plan of a model the user gets, and when the model is not rewritten."""
 
 from __future__ import annotations
 
@@ -24,26 +24,29 @@ NO_GAIN = "the rewritten model would need no less arena"
 NO_FLASH = "the original model is within the limits; the rewritten model would need too much flash"
 NO_BALANCE = "it would save less RAM than it adds to flash"
 LITTLE = 0.1
-"""Share of the arena: for less than that, nothing rests on an estimate of what leaves the flash."""
+"""Share of the arena. If less is saved, estimates of the kernels that leave the flash do not count."""
 ROOM = 4_000
-"""Bytes of arena that a plan may take more than the least, if fast kernels run faster in it."""
+"""Bytes of arena that a plan may take above the least if packed kernels run faster in it."""
 
 
 @dataclass(frozen=True, slots=True)
 class Decision:
-    """The plan that the user gets, or why the model stays as it is."""
+    """The plan that the user gets, or the reason that the model is not rewritten."""
 
     conversion: Conversion
-    """With what tiled blocks may use within the limits."""
+    """The conversion, with the limits of tiled groups."""
     limits: Limits
     chosen: Converted | None
     why: str
     balance: Balance | None
-    """What the rewrite saves and costs, kept or not; None where there is none."""
+    """RAM saved against flash added by the rewrite, even if it is not used. None if there is no rewrite."""
 
 
 def decide(asked: Request, start: Conversion, original: Inspection, planning: Callable[[int, int], None]) -> Decision:
-    """Raises UsageError for limits that cannot be kept whatever the plan, DoesNotFit when nothing keeps to them."""
+    """Choose the plan.
+
+    Raises UsageError for limits that no plan can keep, and DoesNotFit when no plan that was found keeps them.
+    """
     _known(asked.limits, original.arena)
     conversion = _keeping(start, asked)
     limits = speed.beside_builtin(asked.limits, conversion)
@@ -91,10 +94,10 @@ def _plan(asked: Request, conversion: Conversion, limits: Limits, planning: Call
 
 
 def _keeping(start: Conversion, asked: Request) -> Conversion:
-    """The conversion within the limits. Of a window that slides: with as many kept rows as these leave room for.
+    """Return the conversion within the limits. A sliding window gets as many kept rows as the limits allow.
 
-    Without limits of compute, time or RAM, all rows are kept that can be: that computes least. Each way is weighed by
-    its plan without recompute.
+    Without limits of compute, time or RAM, all possible rows are kept, which computes least. Alternatives are compared
+    by their plans without recompute.
     """
     conversion, limits = _within(start, asked), asked.limits
     limited = limits.ram is not None or limits.overhead is not None or limits.timed
@@ -112,20 +115,20 @@ def _keeping(start: Conversion, asked: Request) -> Conversion:
         if not _in_time(by_instructions.costed(first, asked.table), limits):
             continue
         if limits.ram is not None and not limits.time and limits.admit(first.arena):
-            return other  # the least compute; within a time, it is the least arena that is wanted
+            return other  # the least compute; a time limit asks for the least arena instead
         least = min(least, other, key=lambda c: c.first(limits).arena.total)
     return least
 
 
 def _in_time(costed: by_instructions.Costed, limits: Limits) -> bool:
-    """Whether a plan keeps to the limits of instructions and of time."""
+    """Return whether a plan keeps the limits of instructions and of time."""
     if limits.instructions is not None and costed.instructions > limits.instructions:
         return False
     return limits.time is None or limits.time.takes(costed.work) <= limits.time.cycles
 
 
 def _is_of(saved: Mapping[str, Any], conversion: Conversion) -> bool:
-    """Whether a saved plan is one of this conversion."""
+    """Return whether a saved plan is one of this conversion."""
     try:
         conversion.saved(saved)
     except UsageError:
@@ -134,10 +137,10 @@ def _is_of(saved: Mapping[str, Any], conversion: Conversion) -> bool:
 
 
 def _within(conversion: Conversion, asked: Request) -> Conversion:
-    """The conversion with what tiled blocks may use within the limits.
+    """Return the conversion with the limits of tiled groups.
 
-    Without recompute, a plan of whole rows and all channels is taken for a packed model that takes but ROOM more: fast
-    kernels are slow on single pixels.
+    Without recompute, a packed model gets a plan of whole rows and all channels if that takes at most ROOM bytes more,
+    because packed kernels are slow on single pixels.
     """
     limits = asked.limits
     if limits.timed and limits.overhead is None:
@@ -154,9 +157,9 @@ def _within(conversion: Conversion, asked: Request) -> Conversion:
 
 
 def _why_left(conversion: Conversion, limits: Limits, original: Inspection, plan: Converted, *, wanted: bool) -> str:
-    """Why the model is left as it is though a plan was found, or "". Raises DoesNotFit for too little flash.
+    """Return why the model is not rewritten though a plan was found, or "". Raises DoesNotFit for too little flash.
 
-    wanted: only the rewritten model has the interface, or the speed, that is asked for.
+    wanted: whether only the rewritten model has the interface or the speed that the user requires.
     """
     if plan.arena.total >= original.arena.total and not wanted:
         return NO_GAIN

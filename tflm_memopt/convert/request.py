@@ -1,4 +1,4 @@
-"""What optimize() and explore() are asked for: options checked, and put together with what a board stands for."""
+"""Check the options of optimize() and explore() and combine them with the settings of a board."""
 
 from __future__ import annotations
 
@@ -32,39 +32,39 @@ from tflm_memopt.tflm.refused import refuse
 from tflm_memopt.tflm.structs import Abi
 
 TFLM_CORE = "cortex-m4"
-"""The core on which models of builtin operators are estimated, unless a board or core is given."""
+"""Core for the estimates of models of builtin operators, unless a board or core is given."""
 EXPLORING = 10
-"""Times as much work as one conversion may take that explore() may spend on finding blocks, and on each point."""
+"""Factor of the effort of explore() for groups and for each point, compared with one conversion."""
 
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """All that is asked for, but the model."""
+    """All options of a conversion, without the model."""
 
     options: Options
-    """The planner's, and where the input lives."""
+    """Options of the planner, including the place of the input."""
     limits: Limits
     without: tuple[str, ...]
-    """Ingredients to leave out, each once."""
+    """Names of the planning techniques that are switched off, each once."""
     int8_io: bool
     abi: Abi
     library: Library
-    """The library whose kernels run operators that stay builtin."""
+    """Library whose kernels run operators that stay builtin."""
     table: Table
-    """The estimates of instructions, on one core."""
+    """Estimates of instructions on one core."""
     clock: Clock | None
-    """By which time is told; None: nobody said."""
+    """Clock for time estimates, or None: no times are estimated."""
     saved: Mapping[str, Any] | None = None
-    """A plan that was saved."""
+    """Saved plan, or None."""
     cost: Cost = "macs"
-    """What explore() compares plans by, unless it is told: the best that is known of the core."""
+    """Default cost for explore(): the best that is known for the core."""
     interpreter: bool = True
-    """Whether TFLM runs the rewritten model; no: it becomes a C module."""
+    """Whether TFLM runs the rewritten model; otherwise it becomes a C module."""
     if_worthwhile: bool = False
-    """Leave a model as it is whose rewrite costs more flash than it saves RAM."""
+    """Whether a model is left unchanged if its rewrite costs more flash than it saves RAM."""
 
     def tiles(self, overhead: float | None = None) -> Settings | None:
-        """What tiled blocks may use with so much recompute."""
+        """Return the limits of tiled groups for a recompute factor."""
         return settings(self.without, overhead)
 
     @property
@@ -73,18 +73,18 @@ class Request:
 
     @property
     def only_rewritten(self) -> bool:
-        """Return whether something is asked for that only a rewrite gives. Then its balance does not matter."""
+        """Whether an option needs the rewritten model. Its balance of RAM and flash does not matter then."""
         asked = replace(self.limits, flash=None) != Limits() or self.options.target != GENERIC
         return asked or self.saved is not None or bool(self.without) or self.options.ops == PER_BLOCK
 
     def exploring(self) -> Request:
-        """The same for explore(): any compute, without limits but the board's, and more of an effort."""
+        """Return the request for explore(): any compute, only the board's limits, and more effort."""
         effort = self.options.effort
         options = replace(self.options, seconds=EXACT * effort, effort=EXPLORING * effort, tiles=self.tiles())
         return replace(self, options=options, limits=Limits(board=self.limits.board))
 
     def conversion(self, model: bytes) -> Conversion:
-        """The model on its way. Raises ModelError for what is no model, or what TFLM refuses."""
+        """Return the conversion of a model. Raises ModelError for an invalid model and for one that TFLM refuses."""
         source = read(model)
         border = to_int8_io(source.graph) if self.int8_io else Int8Interface(source.graph, Changes(), {}, ())
         annotated = pipeline.interpret(border.graph, self.options.ops, annotation.left_whole(source, self.options.ops))
@@ -95,7 +95,7 @@ class Request:
 
 
 def request(said: OptimizeOptions) -> Request:
-    """Raises UsageError for options that make no sense."""
+    """Return the checked request. Raises UsageError for options that contradict each other or are invalid."""
     on_board, target, core, abi = _on_board(said["board"], said["target"], said["core"], said["abi"])
     overhead, plan, effort = said["max_macs"], said["plan"], factor(said["effort"])
     without = _without((*said["without"], *cores.without(said["cores"])), overhead)
@@ -107,7 +107,7 @@ def request(said: OptimizeOptions) -> Request:
     if plan is not None and (limits != Limits() or said["without"]):
         raise UsageError("a saved plan leaves nothing to limit or to leave out", code="bad_option", hint="--plan alone")
     seconds, where = said["seconds"], input_mode(said["input"])
-    core_target = target  # which kernels are built for, though nothing of the model is packed for it
+    core_target = target  # kernels are built for it, though no operator is packed for it
     if ops == BUILTIN:
         _only_builtin(said["target"] or GENERIC, where)
         target = GENERIC
@@ -154,14 +154,14 @@ def _limits(said: OptimizeOptions, board: Board | None, table: Table, clock: Clo
 
 
 def _cost(clock: Clock | None, table: Table, *, core_known: bool) -> Cost:
-    """Time where the cycles of the core are modelled, instructions of another known core, else multiply-accumulates."""
+    """Return the default cost: time if the core's cycles are modelled, instructions for a known core, else MACs."""
     if clock and clock.core == table.core and clock.rates:
         return "time"
     return "instructions" if core_known else "macs"
 
 
 def _allowed(kinds: Collection[str], ops: Ops) -> tuple[str, ...]:
-    """Operators that a model of builtin operators may have beside its own. Raises UsageError for any others."""
+    """Return the operators that tiling may add to a model of builtin operators. Raises UsageError for any others."""
     wanted = tuple(dict.fromkeys(kind.upper() for kind in kinds))
     for kind in wanted:
         if kind not in MOVES:
@@ -172,7 +172,7 @@ def _allowed(kinds: Collection[str], ops: Ops) -> tuple[str, ...]:
 
 
 def _only_builtin(target: str, where: InputMode) -> None:
-    """Raises UsageError for what only operators of ours can do."""
+    """Raise UsageError for options that need custom operators."""
     for flag, wanted, alone in (("--target", target, GENERIC), ("--input", str(where), str(IN_ARENA))):
         if wanted != alone:
             raise UsageError(
@@ -189,7 +189,7 @@ def _if_given(reading: Callable[[int | str], int], said: int | str | None) -> in
 def _on_board(
     name: str | None, target: str | None, core: str | None, abi: Abi
 ) -> tuple[Board | None, str, str | None, Abi]:
-    """The board, and the settings that it stands for; what was asked for by name goes first."""
+    """Return the board and its settings. Explicit options override the board's."""
     if name is None:
         return None, target or GENERIC, core, abi
     on = board_named(name)
@@ -198,7 +198,7 @@ def _on_board(
 
 
 def _without(without: Collection[str], max_macs: float | None) -> tuple[str, ...]:
-    """The ingredients to leave out, each once."""
+    """Return the names of the planning techniques that are switched off, each once."""
     wanted = tuple(dict.fromkeys(without))
     settings(wanted)
     barred = [switch for switch in ("recompute", "tiles") if switch in wanted]

@@ -1,4 +1,4 @@
-"""The files of a conversion: what the command `optimize` writes, and Optimized.save() in Python."""
+"""Files of a conversion, which the command `optimize` and Optimized.save() write."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The files of an application: what the command `optimize` writes for app.toml, and AppOptimized.save() in Python."""
+"""Files of an application, which the command `optimize` with app.toml and AppOptimized.save() write."""
 
 from __future__ import annotations
 
@@ -28,16 +28,17 @@ from tflm_memopt.runtime.verify import sample
 
 C = "c"
 HERE = ("cpp", C, "tflite", *bundle.PROJECTS)
-"""What is written for several models."""
+"""Kinds of files that are possible for several models."""
 OWN_NAMES = frozenset({"app", "arena", "arena_size", "init", "model", "op_resolver", "selftest", "turns"})
-"""What follows the application's name in identifiers of its own, as a model's name does in that model's."""
+"""Names that follow the application's name in its identifiers, as model names do in identifiers of models."""
 
 
 @generic.files.register
 def files(result: AppOptimized, kinds: str | Collection[str], labels: Sequence[str] = ()) -> dict[str, bytes]:
-    """File name -> content: those of each model, the header of all, their projects, the report and its page.
+    """Return the content of each file by name: files of each model, the common header, projects, the report and its
+    page.
 
-    Raises UsageError for what is written for one model alone, and for names that would be given twice.
+    Raises UsageError for a kind of file that is for one model only, and for duplicate names.
     """
     wanted = bundle.kinds(kinds)
     if alone := [kind for kind in wanted if kind not in HERE]:
@@ -75,7 +76,7 @@ def files(result: AppOptimized, kinds: str | Collection[str], labels: Sequence[s
 
 
 def _project(result: AppOptimized, samples: Mapping[str, Callable[[], Sample]]) -> Project:
-    """What projects of it are made around."""
+    """Return the data for the projects of an application."""
     subjects, models = {}, dict[str, str]()
     for name, done in result.models.items():
         given = bundle.Extras(samples[name], done.original, library=file_stem(result.app.name))
@@ -89,7 +90,7 @@ def _project(result: AppOptimized, samples: Mapping[str, Callable[[], Sample]]) 
 def save(
     result: AppOptimized, folder: str | os.PathLike[str], kinds: str | Collection[str], labels: Sequence[str] = ()
 ) -> list[Path]:
-    """Writes them, all or none; no model that was read is overwritten."""
+    """Write the files, all or none. An original model is never overwritten."""
     contents = paths_below(Path(folder), files(result, kinds, labels))
     for entry in result.app.models.values():
         if isinstance(entry.model, (str, os.PathLike)):

@@ -1,4 +1,4 @@
-"""Time of a model before and after (analysis/timing.py), and the limit that it may have."""
+"""Time of a model before and after the rewrite (analysis/timing.py), and time limits."""
 
 from __future__ import annotations
 
@@ -22,14 +22,14 @@ PACKED_CORE = "cortex-m4"
 
 
 def clock(board: Board | None, core: str | None, on: Table, said: float | str | None) -> Clock | None:
-    """The clock of `core` or else the board's own, as it was said or as the board has it; None: nobody says."""
+    """Return the clock of `core` or else of the board, with the given frequency or the board's. None if unknown."""
     mhz = units.megahertz(said) if said is not None else float(board.mhz) if board else 0.0
     name = core or (board.core if board else on.core)
     return Clock(name, mhz, board.id if board else "", board.flash_timing if board else None) if mhz else None
 
 
 def limit(said: float | str | None, clock: Clock | None) -> TimeLimit | None:
-    """The limit of time. Raises UsageError where there is no clock, or where nothing is known about its cycles."""
+    """Return the time limit. Raises UsageError without a clock or for a core whose cycles are not modelled."""
     if said is None:
         return None
     if clock is None:
@@ -43,7 +43,7 @@ def limit(said: float | str | None, clock: Clock | None) -> TimeLimit | None:
 
 
 def beside_builtin(limits: Limits, conversion: Conversion) -> Limits:
-    """With what operators that stay builtin take of the time. Raises UsageError where that is not known."""
+    """Return the limits minus the time of operators that stay builtin. Raises UsageError if that time is unknown."""
     if limits.time is None:
         return limits
     clock = limits.time.clock
@@ -60,7 +60,7 @@ def beside_builtin(limits: Limits, conversion: Conversion) -> Limits:
 
 
 def builtin(conversion: Conversion, core: str, ours: int) -> int | None:
-    """Instructions of the operators that stay builtin, beside ours; None where that is not known."""
+    """Return the instructions of operators that stay builtin, or None if unknown. ours: those of custom operators."""
     kept = _kept(conversion)
     if not kept or conversion.rows is None:
         return 0
@@ -68,18 +68,18 @@ def builtin(conversion: Conversion, core: str, ours: int) -> int | None:
 
 
 def instructions_today(conversion: Conversion, core: str) -> int | None:
-    """Instructions of the model as it is, under TFLM with CMSIS-NN; None where that is not known."""
+    """Return the instructions of the original model under TFLM with CMSIS-NN, or None if unknown."""
     return builtin_cost.instructions(conversion.source.graph, core)
 
 
 def time(
     conversion: Conversion, chosen: Converted | None, done: Sequence[Work], on: Table, clock: Clock | None
 ) -> Time:
-    """Before and after. done: what our operators of the chosen plan do."""
+    """Return the time before and after. done: work of our operators in the chosen plan."""
     core = clock.core if clock else on.core
     before = after = instructions_today(conversion, core)
     taken = None
-    if chosen and not done:  # TFLM's own kernels run all of it
+    if chosen and not done:  # TFLM's own kernels run the whole model
         after = builtin_cost.instructions(chosen.read.graph, core)
         taken = clock.builtin(after) if clock else None
     if done:
@@ -104,7 +104,7 @@ def packed(conversion: Conversion, chosen: Converted) -> PackedEstimate | None:
 
 
 def on_board(result: Optimized, board: Board) -> Time | None:
-    """The time of a result on a board; None where instructions are of another core, or its cycles are not known."""
+    """Return the time of a result on a board, or None if it has another core or unmodelled cycles."""
     time = result.report.time
     if time is None or time.core != board.measured_core:
         return None
@@ -121,7 +121,7 @@ def on_board(result: Optimized, board: Board) -> Time | None:
 
 
 def of_points(conversion: Conversion, clock: Clock | None, on: Table) -> Clock | None:
-    """The clock that points of a frontier are timed by; None where instructions are not all, or not its core's."""
+    """Return the clock for the points of a frontier, or None if operators stay builtin or the core differs."""
     return clock if clock and clock.core == on.core and not _kept(conversion) else None
 
 

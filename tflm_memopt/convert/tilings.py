@@ -1,8 +1,8 @@
-"""Which chains of builtin operators run in parts: the least arena, the tail of each new operator and tensor charged.
+"""Choose chains of builtin operators that run in parts for the least arena, counting each new operator's tail bytes.
 
-Greedy: of all chains through the operator that needs most, in strips or channel groups, the one that takes least; then
-again, as long as something is gained; and the same with strips alone and with channel groups alone. Chains are ranked
-by the bytes of live tensors; the best of them are planned.
+The search is greedy. Of all chains through the operator that needs most, in stripes or channel groups, it takes the one
+with the least arena and repeats as long as the arena shrinks. It also runs with stripes alone and with channel groups
+alone. Chains are ranked by the bytes of live tensors, and the best of them are planned.
 """
 
 from __future__ import annotations
@@ -23,33 +23,32 @@ from tflm_memopt.tflm.only_builtin import tail
 from tflm_memopt.tflm.structs import Abi
 
 JOIN = "CONCATENATION"
-"""What every chain in parts ends with."""
+"""Operator that ends each chain in parts."""
 LONGEST = 12
-"""Operators of a chain that is tiled."""
+"""Most operators of a tiled chain."""
 PLANNED = 8
-"""Chains that are planned of those that rank best."""
+"""Number of best-ranked chains that are planned."""
 ROUNDS = 4
-"""Chains that may be tiled in one model."""
+"""Most chains that are tiled in one model."""
 
 
 @dataclass(frozen=True)
 class Tilings:
-    """Plans of a model of builtin operators in parts."""
+    """Find plans of a model of builtin operators in parts."""
 
     whole: AnnotatedGraph
     library: Library
     abi: Abi
     options: Options
     weighed: dict[tuple[Tiling, ...], _Weight] = field(default_factory=dict, compare=False, repr=False)
-    """What was found of chains in parts; by all of them."""
+    """Rank of each set of tilings that was tried."""
     planned: dict[tuple[Tiling, ...], Plan] = field(default_factory=dict, compare=False, repr=False)
-    """Their plans, made quickly."""
+    """Plan of each set of tilings, made with little effort."""
 
     def least(self, macs: int, start: Plan) -> Plan:
-        """The plan of the least arena with at most so many multiply-accumulates; `start`: without parts.
+        """Return the plan of least arena with at most `macs` multiply-accumulates. start: the plan without parts.
 
-        Strips that go for the largest chain at once may end above what groups lead to, and the other way round: each
-        way is tried alone, too.
+        A search over stripes and channel groups may end above one of the two alone, so each is also tried alone.
         """
         kinds = tuple(self._kinds())
         alone = [(kind,) for kind in kinds] if len(kinds) > 1 else []
@@ -81,7 +80,7 @@ class Tilings:
         return replace(plan(self._parts(tilings), options), tilings=tilings)
 
     def _ranked(self, macs: int, before: tuple[Tiling, ...], kinds: Sequence[_Kind]) -> list[tuple[Tiling, ...]]:
-        """One more chain in parts, the best first."""
+        """Return `before` with one more chain in parts, in each possible way, the best ones first."""
         known = {op.type for op in self.whole.graph.ops}.union(self.options.allow_ops)
         found: list[tuple[int, int, tuple[Tiling, ...]]] = []
         for tiling in self._candidates(before, kinds) if JOIN in known else ():
@@ -100,7 +99,7 @@ class Tilings:
         return _Weight(max(live_bytes(graph)), after, graph.macs, frozenset(op.type for op in graph.model.ops))
 
     def _candidates(self, before: tuple[Tiling, ...], kinds: Sequence[_Kind]) -> Iterator[Tiling]:
-        """Chains of operators that are whole yet, through one that needs most."""
+        """Yield tilings of chains of operators that are still whole, through one of those that need most."""
         graph = self._parts(before)
         live = live_bytes(graph)
         needy = {node.op for node, nbytes in zip(graph.kept, live, strict=True) if nbytes >= 0.95 * max(live)}
@@ -114,7 +113,7 @@ class Tilings:
                         yield from kind.in_parts(graph.model, ops)
 
     def _kinds(self) -> Iterator[_Kind]:
-        """What the search may use (`--without`)."""
+        """Yield the kinds of tiling that the search may use (`--without`)."""
         tiles = self.options.tiles
         if tiles and (tiles.strip_rows != (1,) or tiles.whole_map):
             yield _Kind(chain, _in_strips)
@@ -124,12 +123,12 @@ class Tilings:
 
 @dataclass(frozen=True, slots=True)
 class _Weight:
-    """Chains in parts, before they are planned."""
+    """Rank of a set of chains in parts, computed before planning."""
 
     live: int
-    """Bytes of live tensors at the worst moment."""
+    """Most bytes of live tensors at any moment."""
     tail: int
-    """Bytes that stay for tensors and operators."""
+    """Bytes of the tail for tensors and operators."""
     macs: int
     ops: frozenset[str]
     """Kinds of operators."""
@@ -137,7 +136,7 @@ class _Weight:
 
 @dataclass(frozen=True, slots=True)
 class _Kind:
-    """A way of tiling: the longest chain from an operator on, and a chain in each number of parts."""
+    """A way of tiling: functions for the longest chain from an operator, and for a chain in each number of parts."""
 
     chain: Callable[[Graph, Op], Sequence[Op]]
     in_parts: Callable[[Graph, Sequence[Op]], Iterator[Tiling]]
@@ -157,7 +156,7 @@ def _in_groups(graph: Graph, ops: Sequence[Op]) -> Iterator[Tiling]:
 
 
 def live_bytes(graph: RowGraph) -> list[int]:
-    """Bytes of whole tensors that are alive in each step, those that share bytes counted once."""
+    """Return the bytes of live whole tensors in each step. Tensors that share bytes count once."""
     graph = stored(graph)
     sizes, nodes = tensor_sizes(graph), graph.kept
     last = {t: n for n, node in enumerate(nodes) for t in (*node.inputs, *node.outputs)}

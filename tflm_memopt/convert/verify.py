@@ -1,4 +1,4 @@
-"""Are two models the same function? Both run, and their constants are compared without running."""
+"""Verify that two models compute the same outputs: both run, and their constants are compared without running."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def verify(
     how: How | None = None,
     c: Path | None = None,
 ) -> Verification:
-    """Runs both models and compares every output byte; compares weights, biases and scales of all operators, too.
+    """Run both models and compare every output byte, and the weights, biases and scales of all operators.
 
     runs: how many random inputs. None: as many inputs as take about two seconds, at least ten random ones; if there is
     time for 256 more, each byte of the input takes every value in them. seed: for random inputs.
@@ -39,8 +39,8 @@ def verify(
     how: the official wheel (default where it exists) or this package's kernels.
     c: the folder, or NAME.c, of a C module of the rewritten model, to compare as well.
 
-    Raises InterfaceError when the two cannot be compared, ModelError when one cannot be read or the original does not
-    run, RuntimeUnavailable when something has to be installed first, UsageError for arrays that do not fit.
+    Raises InterfaceError if the models cannot be compared, ModelError if one cannot be read or the original does not
+    run, RuntimeUnavailable if something has to be installed first, and UsageError for arrays that do not fit.
     """
     before, after = loaded(original).data, loaded(rewritten).data
     found = runs_of_both.verify(before, after, runs=runs, seed=seed, inputs=inputs, steps=steps, how=how, c=c)
@@ -48,7 +48,9 @@ def verify(
 
 
 def _constants(original: bytes, rewritten: bytes) -> ComparedConstants | None:
-    """None for a model with a damaged program, which its operator has refused."""
+    """Return the comparison of constants, or None for a model with a damaged program, which its operator
+    has refused.
+    """
     before, after = read(original), read(rewritten)
     changes = interface.changes_of(interface.metadata(after.tree, interface.METADATA))
     try:
