@@ -57,6 +57,7 @@ def read_model(path: Path) -> bytes:
             start, in_source = file.read(flatbuffer.START), path.suffix.lower() in c_array.SUFFIXES
             in_source = in_source and not start.startswith(flatbuffer.GIT_LFS) and start[4:8] != flatbuffer.IDENTIFIER
             if not in_source:
+                _demand_no_other(path, start)
                 flatbuffer.check_start(start)
             most = c_array.MOST_SOURCE_BYTES if in_source else flatbuffer.MOST_BYTES
             if (nbytes := os.fstat(file.fileno()).st_size) > most:
@@ -67,6 +68,15 @@ def read_model(path: Path) -> bytes:
                 )
             data = start + file.read()
     return c_array.model_of(data) if in_source else data
+
+
+def _demand_no_other(path: Path, start: bytes) -> None:
+    """Refuse a file whose name alone shows that it has another format, such as a new kind of PyTorch archive."""
+    if start[4:8] == flatbuffer.IDENTIFIER or start.startswith(flatbuffer.GIT_LFS):
+        return
+    named = formats.BY_SUFFIX.get(path.suffix.lower())
+    if named and formats.format_of(start) in (None, formats.ZIP):
+        raise named.refused()
 
 
 GivenModel = bytes | bytearray | memoryview | str | os.PathLike[str]

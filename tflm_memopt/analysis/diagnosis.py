@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
+from tflm_memopt.model.formats import PAGE
 from tflm_memopt.model.graph import Graph, Op, Tensor, TensorId
 from tflm_memopt.model.names import OURS
 from tflm_memopt.model.reader import CUSTOM, Model
@@ -13,9 +14,10 @@ from tflm_memopt.tflm.lifetimes import VAR_HANDLE, variable
 from tflm_memopt.tflm.refused import WEIGHTS
 from tflm_memopt.tflm.shapes import undefined
 
-PAGE = "https://github.com/tflm-memopt/tflm-memopt/blob/main/docs/models.md"
 ETHOS_U = "ethos-u"
 """The custom operator that Vela makes of what runs on Arm's NPU."""
+POST_PROCESSING = "TFLite_Detection_PostProcess"
+"""A custom operator whose outputs are float32 in every model."""
 EDGE_TPU = "edgetpu-custom-op"
 """The custom operator that edgetpu_compiler makes of what runs on Google's Edge TPU."""
 COMPUTED = ("FLOAT32", "INT8", "INT16", "UINT8")
@@ -87,7 +89,7 @@ def _see(kind: str) -> str:
 
 def _precision(graphs: Sequence[Graph]) -> tuple[str, str]:
     """Kind and words for the types in which a model's operators compute, and how its weights are stored."""
-    ops = [(graph, op) for graph in graphs for op in graph.ops]
+    ops = [(graph, op) for graph in graphs for op in graph.ops if op.options.get("custom_code") != POST_PROCESSING]
     computed = {t.dtype for graph, op in ops if op.type not in CONVERSIONS for t in _activations(graph, op)}
     floats, integers = computed & {"FLOAT32"}, computed & {"INT8", "INT16", "UINT8"}
     stored = {dtype for graph, op in ops for dtype in _stored(graph, op)}

@@ -137,7 +137,7 @@ class Clock:
             raise UsageError(
                 f"nothing can be said about time: how many cycles an instruction takes on {self.core} is not known",
                 code="time_unknown",
-                hint=f"a board or --target with one of {', '.join(_known_anywhere())}, or --max-instructions alone",
+                hint=f"a board or --target with one of {', '.join(timed_cores())}, or --max-instructions alone",
             )
         return milliseconds * self.mhz * 1000
 
@@ -147,7 +147,7 @@ def _widened(span: Span, high: float, low: float) -> Span:
     return span[0] / (1 + high), span[1] / (1 - low)
 
 
-def _known_anywhere() -> list[str]:
+def timed_cores() -> list[str]:
     """Cores of which something is known whatever the flash."""
     return [core for core in _modelled()["cores"] if rates(core, None)]
 

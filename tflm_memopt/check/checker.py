@@ -161,7 +161,7 @@ def _check_variables(done: list[int], graph: Graph) -> None:
             for before, others in touched:
                 if (names is None or others is None or names == others) and turn[before] > turn[op.index]:
                     raise PlanError(
-                        f"operator {op.index} {op.type} runs before operator {before}, whose variable it uses",
+                        f"operator {op.index} {op.kind} runs before operator {before}, whose variable it uses",
                         code="bad_plan",
                     )
             touched.append((op.index, names))

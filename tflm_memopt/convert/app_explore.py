@@ -7,6 +7,7 @@ import time
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
+from tflm_memopt.analysis.timing import timed_cores
 from tflm_memopt.application.app import App, AppModel
 from tflm_memopt.application.results import AppExploration, AppPoint
 from tflm_memopt.convert import describe, speed
@@ -132,10 +133,20 @@ def _times(entry: AppModel, member: AppMember, points: Sequence[Costed]) -> list
             f"how long '{member.name}' takes is not known",
             code="time_unknown",
             where=f"models.{member.name}",
-            hint="board, or clock and core, in app.toml; inspect says what stays builtin",
+            hint=_clock_hint(member),
         )
     spans = [clock.milliseconds(clock.cycles(point.work)) for point in points]
     return [span[1] if span else None for span in spans]
+
+
+def _clock_hint(member: AppMember) -> str:
+    """Return what gives the model a time: a clock, if it has none; else a core whose cycles are known, or no limit."""
+    clock = member.asked.clock
+    if clock is None:
+        return "set board, or clock and core, in app.toml"
+    if clock.rates is None:
+        return f"choose a board whose core is one of {', '.join(timed_cores())}: no cycles are known of {clock.core}"
+    return "leave out the model's rate: inspect says which of its operators stay builtin"
 
 
 def _in_time(name: str, entry: AppModel, milliseconds: Sequence[float | None]) -> list[int]:

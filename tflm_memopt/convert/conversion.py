@@ -403,7 +403,7 @@ def _content(graph: Graph, buffer: Buffer) -> str:
     what = ROLES[buffer.role]
     if maker is None:
         return f"the model's input '{graph.tensors[buffer.key].label}'"
-    return f"{what} op {maker.number} {maker.type}"
+    return f"{what} op {maker.number} {maker.kind}"
 
 
 def _name(planned: Planned, number: int) -> str:
@@ -411,7 +411,7 @@ def _name(planned: Planned, number: int) -> str:
     step = plan.steps[number]
     if not isinstance(step, Block):
         op = next(op for op in planned.graph.model.ops if op.index == step.op)
-        return f"builtin operator {op.index} {op.type}"
+        return f"builtin operator {op.index} {op.kind}"
     indices = [i for stage in step.stages for i in ops[stage.op].sources]
     block = sum(isinstance(s, Block) for s in plan.steps[:number])
     return f"block {block} (ops {min(indices)}..{max(indices)})"

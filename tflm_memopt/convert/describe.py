@@ -231,7 +231,7 @@ def _stage(
 
 
 def _kept(graph: Graph, annotated: AnnotatedGraph, planned: Planned | None) -> list[KeptBuiltin]:
-    names = {op.index: op.type for op in graph.ops}
+    names = {op.index: op.kind for op in graph.ops}
     kept = {node.op for node in planned.graph.nodes if isinstance(node, Kept)} if planned else set(annotated.support)
     reports = []
     for index in sorted(kept):

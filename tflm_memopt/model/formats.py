@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from tflm_memopt.errors import ModelError
 
+PAGE = "https://github.com/tflm-memopt/tflm-memopt/blob/main/docs/models.md"
 START = 256
 """Number of bytes that identify a file's format."""
 
@@ -27,17 +28,21 @@ KERAS = OtherFormat(
 )
 HDF5 = OtherFormat("an HDF5 file", "if it is a Keras model, run tflm-memopt optimize FILE.h5 --calibrate X.npy")
 ONNX = OtherFormat(
-    "an ONNX model", "run onnx2tf -i FILE.onnx -oiqt (pip install onnx2tf), and use its FILE_full_integer_quant.tflite"
+    "an ONNX model",
+    f"run onnx2tf -i FILE.onnx -o FOLDER, then tflm-memopt optimize FOLDER --calibrate X.npy; {PAGE}#onnx",
 )
 PYTORCH = OtherFormat(
     "a PyTorch model",
-    "run torch.onnx.export(model, example, 'm.onnx'), then onnx2tf -i m.onnx -oiqt (pip install onnx2tf)",
+    "convert it where its class is defined, with litert-torch and ai-edge-quantizer, or export it to ONNX; "
+    f"{PAGE}#pytorch",
 )
 SAVED_MODEL = OtherFormat(
     "a TensorFlow model", "run tflm-memopt optimize FOLDER --calibrate X.npy, which converts it to int8 first"
 )
 NUMPY = OtherFormat("a NumPy array", "give a .tflite file; arrays belong to --inputs, --calibrate or --test")
 ZIP = OtherFormat("a zip archive", "unpack it and give the .tflite file")
+BY_SUFFIX = {".pt": PYTORCH, ".pth": PYTORCH, ".pt2": PYTORCH, ".onnx": ONNX}
+"""Format of files whose content does not show it."""
 WEB_PAGE = OtherFormat("a web page", "download the file itself; on GitHub use Raw or Download")
 
 

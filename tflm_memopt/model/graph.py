@@ -24,6 +24,10 @@ FEATURES, TIME = "SVDF_FEATURES", "SVDF_TIME"
 """Op.type of the two parts of an SVDF: its dense layer, and its sums along time. Both have the SVDF's operands."""
 OPERANDS = "operands"
 """Option of a VIEW: the constants that give its shape, for the case that the operator stays builtin."""
+VIEW_OF = "view_of"
+"""Option of a VIEW: the type of the model's operator."""
+INTERNAL: Mapping[str, str] = {VIEW: "RESHAPE", KEEP: "state", FEATURES: "SVDF", TIME: "SVDF"}
+"""Types that no model has -> their names in messages and reports."""
 
 ITEM_BYTES: Mapping[str, int] = {
     "FLOAT32": 4, "FLOAT16": 2, "INT32": 4, "UINT8": 1, "INT64": 8, "BOOL": 1, "INT16": 2, "COMPLEX64": 8,
@@ -106,6 +110,11 @@ class Op:
     options: Mapping[str, Any] = field(default_factory=dict)
     sources: tuple[int, ...] = ()
     """Indices of the model's operators that this one replaces; empty means (index,)."""
+
+    @property
+    def kind(self) -> str:
+        """Return the type as messages and reports name it."""
+        return str(self.options.get(VIEW_OF) or INTERNAL.get(self.type, self.type))
 
     @property
     def stands_for(self) -> tuple[int, ...]:

@@ -6,6 +6,7 @@ To add an operator, add a row here with its constraints and parse function, and 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 
 from tflm_memopt.ops import cells, converting, elementwise, movement, parse
@@ -331,10 +332,18 @@ def refusal(context: OperatorContext) -> Unsupported | None:
     for constraint in row.constraints:
         detail = constraint(context)
         if detail is not None:
-            return _refused(constraint, detail)
+            return _wrong_type(row, context) or _refused(constraint, detail)
     if row is OWN and DESCRIBED[context.op.type].numbers(context) is None:
         detail, hint = f"its numbers() returned None for {context.op.type}", "describe that form as well"
         return Unsupported("own_form", "It must have the form that its custom description supports", detail, hint)
+    return None
+
+
+def _wrong_type(row: Row, context: OperatorContext) -> Unsupported | None:
+    """Return the refusal of the operator's types, if there is one: it says more than any other refusal."""
+    types = [one for one in row.constraints if one in (common.int8_activations, common.int8_or_int16)]
+    with suppress(LookupError):  # an operand or the output is missing
+        return next((_refused(one, detail) for one in types if (detail := one(context)) is not None), None)
     return None
 
 

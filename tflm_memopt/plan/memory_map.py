@@ -82,7 +82,7 @@ def of_tflm(model: Model, abi: Abi, arena: Arena | None = None, library: Library
     head, arena = head_plan(model, abi, library), arena or predict(model, abi, library=library)
     graphs = model.graphs
     opened = [graphs[number].ops[at] for number, at in head.wanted.scopes[1:]]
-    phases = tuple(Phase(f"{op.index} {op.type}", (op.index,), (op.type,), 1) for op in opened)
+    phases = tuple(Phase(f"{op.index} {op.kind}", (op.index,), (op.kind,), 1) for op in opened)
     buffers = tuple(_tflm_buffers(graphs, head, len(phases)))
     live = _live(buffers, len(phases))
     title, bound = _title("TFLM today", arena), max(live, default=0)
@@ -105,7 +105,7 @@ def _tflm_buffers(graphs: Sequence[Graph], head: Head, phases: int) -> Iterator[
             continue  # unused
         if isinstance(whom, ScratchRequest):
             op = graphs[whom.subgraph].ops[whom.position]
-            name, role, maker, nbytes = "scratch", SCRATCH, f"{op.index} {op.type}", whom.nbytes
+            name, role, maker, nbytes = "scratch", SCRATCH, f"{op.index} {op.kind}", whom.nbytes
         else:
             graph, tensor = graphs[whom[0]], graphs[whom[0]].tensors[whom[1]]
             name, role, maker, nbytes = tensor.name, _role(graph, tensor.id), _maker(graph, tensor.id), tensor.nbytes
@@ -118,7 +118,7 @@ def of_plan(planned: Planned, arena: Arena, title: str = "Rewritten") -> MemoryM
     frame = planned.graph.frame
     time = occupancy(plan, ops, graph.outputs, frame)
     starts = [*itertools.accumulate(time.moments, initial=0)]
-    types = {op.index: op.type for op in graph.ops}
+    types = {op.index: op.kind for op in graph.ops}
     phases, block = [], 0
     for step, moments in zip(plan.steps, time.moments, strict=True):
         if isinstance(step, Block):
@@ -194,7 +194,7 @@ def _role(graph: Graph, tensor: TensorId) -> str:
 
 def _maker(graph: Graph, tensor: TensorId) -> str:
     op = graph.producer(tensor)
-    return f"{op.number} {op.type}" if op else "the caller"
+    return f"{op.number} {op.kind}" if op else "the caller"
 
 
 def _name(graph: Graph, buffer: Buffer) -> str:

@@ -239,7 +239,7 @@ class _Sharer(Strips):
             way = self.how[op.index]
             if way not in ways(self.graph, op):
                 raise UsageError(
-                    f"operator {op.number} {op.type} cannot be shared by {way.value}",
+                    f"operator {op.number} {op.kind} cannot be shared by {way.value}",
                     code="cannot_share",
                     hint="choose another split; whole is always possible",
                 )

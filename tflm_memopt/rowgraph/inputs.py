@@ -68,7 +68,7 @@ def with_input(graph: RowGraph, mode: InputMode) -> RowGraph:
     for node in readers:
         if isinstance(node, Kept):
             op = next(op for op in graph.model.ops if op.index == node.op)
-            raise _impossible(word, f"operator {op.index} {op.type}, which stays builtin, reads it whole")
+            raise _impossible(word, f"operator {op.index} {op.kind}, which stays builtin, reads it whole")
     if not readers:
         raise _impossible(word, "no operator reads it")
     height, row_bytes = _rows(graph, tensor, word)

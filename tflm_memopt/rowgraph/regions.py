@@ -85,7 +85,7 @@ def _groups(graph: Graph, level: Mapping[int, int], support: Mapping[int, Suppor
             links[op.index] += [(t, level[op.index]) for t in tensors]
     if len({level[i] for i in level if "devices" in links[i]}) > 1:
         reasons = ((op, found.reason) for op in graph.ops if isinstance(found := support[op.index], Unsupported))
-        raise kept_with_devices(next((f"operator {op.number} {op.type}: {why}" for op, why in reasons), "a view"))
+        raise kept_with_devices(next((f"operator {op.number} {op.kind}: {why}" for op, why in reasons), "a view"))
     views = {op.index for op in graph.ops if op.type == VIEW}
     return [group for group in _connected(links) if not views.issuperset(group)]
 

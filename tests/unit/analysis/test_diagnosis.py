@@ -65,6 +65,14 @@ def mixed() -> bytes:
     return net.model(net.conv2d(net.unary("QUANTIZE", middle), 2))
 
 
+def detector() -> bytes:
+    """An int8 network whose boxes are sorted in float32, as TFLM's operator does it."""
+    net = Net(9)
+    boxes = net.conv2d(net.input((1, 8, 8, 3)), 4)
+    found = net.tensor((1, 4), "FLOAT32", None)
+    return net.model(net.op("CUSTOM", [boxes], [found], custom_code="TFLite_Detection_PostProcess"))
+
+
 def copies() -> bytes:
     net = Net(6)
     x = net.input((1, 4), None, dtype="INT32")
@@ -98,6 +106,10 @@ KINDS: Mapping[str, tuple[Callable[[], bytes], str]] = {
     "rewritten": (lambda: tflm_memopt.optimize(small()).model, "rewritten by tflm-memopt: optimize the original"),
     "other": (copies, "no operators that compute"),
 }
+
+
+def test_post_processing_is_not_to_be_quantized() -> None:
+    assert diagnose(read(detector())).kind == "int8_io"
 
 
 @pytest.mark.parametrize("kind", KINDS)

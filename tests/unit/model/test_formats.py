@@ -35,8 +35,8 @@ GRAPH = bytes.fromhex("3a3b0a0c0a01781201792204 52656c751201675a130a0178120e0a0c
 FILES: Mapping[str, tuple[bytes, str, str]] = {
     "onnx": (b"\x08\x0e" + GRAPH, "an ONNX model", "onnx2tf -i"),
     "onnx of PyTorch": (b"\x08\x0e\x12\x07pytorch\x1a\x032.1" + GRAPH, "an ONNX model", "onnx2tf -i"),
-    "PyTorch": (zipped("net/data.pkl", "net/version"), "a PyTorch model", "torch.onnx.export"),
-    "PyTorch of 2019": (b"\x80\x02\x8a\nl\xfc\x9cF\xf9 j\xa8P\x19.\x80\x02", "a PyTorch model", "torch.onnx.export"),
+    "PyTorch": (zipped("net/data.pkl", "net/version"), "a PyTorch model", "litert-torch"),
+    "PyTorch of 2019": (b"\x80\x02\x8a\nl\xfc\x9cF\xf9 j\xa8P\x19.\x80\x02", "a PyTorch model", "litert-torch"),
     "Keras": (zipped("metadata.json", "config.json", "model.weights.h5"), "a Keras model", "--calibrate"),
     "HDF5": (b"\x89HDF\r\n\x1a\n" + bytes(40), "an HDF5 file", "--calibrate"),
     "saved_model.pb": (b"\x08\x01\x12\xc0\x17\n\xa6\x0b\x12\x06", "a TensorFlow model", "optimize FOLDER"),
@@ -57,6 +57,13 @@ def test_formats(data: bytes, name: str, hint: str) -> None:
 def test_what_nobody_knows_is_not_guessed(data: bytes) -> None:
     found = format_of(data)
     assert found is None or found.name == "a zip archive"
+
+
+def test_a_name_says_what_the_content_does_not(folder: Path, run: Run) -> None:
+    (folder / "net.pt").write_bytes(zipped("net/.format_version", "net/data.pkl"))
+    answer = run("inspect", "net.pt")
+    assert_refused(answer, "error: this is a PyTorch model, not a .tflite file (net.pt)")
+    assert "models.md#pytorch" in answer.err
 
 
 @pytest.mark.parametrize("command", ["inspect", "optimize", "explore", "fit", "verify"])

@@ -184,6 +184,14 @@ def operator(**fields: Any) -> Edit:
     return edit
 
 
+def both(first: Edit, second: Edit) -> Edit:
+    def edit(net: Net) -> None:
+        first(net)
+        second(net)
+
+    return edit
+
+
 def values(index: int, data: Any) -> Edit:
     def edit(net: Net) -> None:
         net.tree.buffers[net.graph.tensors[index].buffer].data = np.asarray(data).view(np.uint8)
@@ -197,6 +205,12 @@ INT64 = schema.TensorType.INT64
 
 CASES: list[tuple[Callable[[Net], int], Edit, str, str]] = [
     (conv, operator(inputs=np.array([0], np.int32)), "count_of_operands", "1 inputs, 1 outputs"),
+    (
+        conv,
+        both(operator(inputs=np.array([0], np.int32)), tensor(2, type=schema.TensorType.FLOAT32)),
+        "int8_or_int16",
+        "tensor 2 't2' is FLOAT32",
+    ),
     (conv, operator(builtinOptions=None, builtinOptionsType=0), "complete_options", "padding, strideH, strideW, "),
     (conv, tensor(0, type=INT16), "int8_or_int16", "tensor 0 'input0' is INT16"),
     (conv, tensor(2, type=FLOAT), "int8_or_int16", "tensor 2 't2' is FLOAT32"),

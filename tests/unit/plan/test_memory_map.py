@@ -55,6 +55,16 @@ def test_the_rewritten_models_map_is_its_plan() -> None:
     assert sum(phase.moments for phase in memory.phases) == len(memory.live)
 
 
+def test_operators_have_the_names_of_the_model() -> None:
+    """A RESHAPE is an operator of another type while the model is planned."""
+    net = Net(3)
+    x = net.conv2d(net.input((1, 12, 12, 3)), 8, kernel=(3, 3))
+    y = net.reshape(net.conv2d(x, 4, kernel=(3, 3)), (1, 144, 4))
+    memory = tflm_memopt.optimize(net.model(y)).memory
+    (output,) = (b for b in memory.buffers if b.role == "output")
+    assert output.maker == "2 RESHAPE"
+
+
 def test_builtin_operators_have_a_phase_of_their_own() -> None:
     net = Net(4)
     x = net.conv2d(net.input((1, 24, 24, 3)), 8, kernel=(3, 3))

@@ -27,7 +27,7 @@ def check(graph: Graph, ops: Ops) -> str | None:
     for op in ops:
         reason = None if op.type == VIEW else refusal(OperatorContext(graph, op))
         if reason is not None:
-            return f"operator {op.index} {op.type} stays builtin: {reason}"
+            return f"operator {op.index} {op.kind} stays builtin: {reason}"
     moved = row_op(OperatorContext(graph, _as_one(ops)))
     if isinstance(moved, Unsupported):
         return f"they are not regular enough for one operator: {moved}"

@@ -34,10 +34,10 @@ def check(graph: Graph, ops: Ops) -> str | None:
         return "its output is an output of the model"
     for reader in readers:
         if reader.type not in _CONVOLUTIONS or reader.inputs.count(padded.id) != 1 or reader.inputs[0] != padded.id:
-            return f"operator {reader.index} {reader.type} also reads it"
+            return f"operator {reader.index} {reader.kind} also reads it"
         reason = refusal(OperatorContext(graph, reader)) or row_op(OperatorContext(graph, _padded(graph, pad, reader)))
         if isinstance(reason, Unsupported):
-            return f"operator {reader.index} {reader.type} stays builtin: {reason}"
+            return f"operator {reader.index} {reader.kind} stays builtin: {reason}"
     return None
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from tflm_memopt.model.graph import ABSENT, OPERANDS, VIEW, Graph, Op
+from tflm_memopt.model.graph import ABSENT, OPERANDS, VIEW, VIEW_OF, Graph, Op
 from tflm_memopt.rewrite.rules.rule import Ops, Rule, replace_ops
 
 
@@ -34,7 +34,7 @@ def check(graph: Graph, ops: Ops) -> str | None:
 
 def rewrite(graph: Graph, ops: Ops) -> Graph:
     (op,) = ops
-    options = {OPERANDS: op.inputs[1:]}
+    options = {OPERANDS: op.inputs[1:], VIEW_OF: op.type}
     view = replace(op, type=VIEW, inputs=op.inputs[:1], options=options, sources=op.stands_for)
     return replace_ops(graph, {op.index: (view,)})
 
