@@ -14,7 +14,7 @@ from kernels.links import LINK, OK, PATIENCE, POLL, ROWS, WAIT, Device, Transpor
 
 PEERS = 16
 """TMO_SOCKET_PEERS."""
-LONG = 10_000
+LONG = 60_000
 """Milliseconds that nobody waits on a computer that others use, too."""
 
 

@@ -64,7 +64,7 @@ def by_executor(executor: Path, planned: Planned, model: bytes, cores: int) -> T
     cases = [_case(model, region, graph) for region in found]
     path = executor.with_suffix(".bin")
     path.write_bytes(blob(cases))
-    said = subprocess.run([executor, path, str(cores)], capture_output=True, check=True, timeout=60).stdout
+    said = subprocess.run([executor, path, str(cores)], capture_output=True, check=True, timeout=600).stdout
     lowest = [_lowest(model, region) for region in found]
     touches: dict[Key, Touched] = {}
     for call, step, core, written, first, end in np.frombuffer(said, "<u4").reshape(-1, 6).tolist():

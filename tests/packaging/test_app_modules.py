@@ -212,7 +212,7 @@ def ran(result: AppOptimized, folder: Path) -> tuple[int, int]:
     (folder / "gaps").write_bytes(gaps(result))
     environment = {"ASAN_OPTIONS": "detect_leaks=0"}
     done = subprocess.run(
-        ["./program"], cwd=folder, capture_output=True, text=True, check=False, env=environment, timeout=120
+        ["./program"], cwd=folder, capture_output=True, text=True, check=False, env=environment, timeout=600
     )
     assert done.returncode == 0, f"{done.returncode}: {done.stdout}{done.stderr}"
     for c, whole in expected.items():

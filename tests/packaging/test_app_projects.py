@@ -64,9 +64,7 @@ APPS = {"partitions": partitions, "several": several, "in_pauses": in_pauses, "i
     [
         ("arduino", "several", "SPRING"),
         ("platformio", "in_pauses", "SPRING"),
-        ("platformio", "in_turn", "SPRING"),
         ("esp-idf", "several", "AUTUMN"),
-        ("platformio", "in_pauses", "AUTUMN"),
         ("platformio", "partitions", "AUTUMN"),
     ],
 )

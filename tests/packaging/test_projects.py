@@ -59,7 +59,6 @@ def written(where: str, cores: int = 1) -> Mapping[str, bytes]:
         ("arduino", "arena", "SPRING"),
         ("arduino", "stream:4", "SPRING"),
         ("platformio", "external", "SPRING"),
-        ("platformio", "stream", "AUTUMN"),
         ("esp-idf", "arena", "AUTUMN"),
         ("esp-idf", "stream", "AUTUMN"),
     ],
@@ -80,7 +79,7 @@ def without_plan(model: bytes) -> bytes:
 
 @pytest.mark.slow
 @needs_host
-@pytest.mark.parametrize(("project", "tflm"), [("arduino", "SPRING"), ("platformio", "SPRING"), ("esp-idf", "AUTUMN")])
+@pytest.mark.parametrize(("project", "tflm"), [("arduino", "SPRING"), ("esp-idf", "AUTUMN")])
 def test_a_project_of_builtin_operators_runs(project: str, tflm: str, tmp_path: Path) -> None:
     """With none of ours, and these versions of TFLM take the offsets: without them the arena is larger."""
     model = EXAMPLE.read_bytes()
@@ -112,9 +111,7 @@ def sliding(rows: int) -> Mapping[str, bytes]:
 
 @pytest.mark.slow
 @needs_host
-@pytest.mark.parametrize(
-    ("project", "rows", "tflm"), [("arduino", 1, "SPRING"), ("platformio", 3, "SPRING"), ("esp-idf", 2, "AUTUMN")]
-)
+@pytest.mark.parametrize(("project", "rows", "tflm"), [("platformio", 3, "SPRING"), ("esp-idf", 2, "AUTUMN")])
 def test_a_window_slides(project: str, rows: int, tflm: str, tmp_path: Path) -> None:
     """The self-test fills it; after that each round is one step."""
     said = told(project, sliding(rows), TFLM[tflm], tmp_path, loops=20)
@@ -134,7 +131,6 @@ RP2040, ARDUINO_ESP32 = (
     ("project", "tflm", "platform", "helps"),
     [
         ("arduino", "SPRING", RP2040, True),
-        ("arduino", "SPRING", ARDUINO_ESP32, True),
         ("platformio", "SPRING", (*RP2040, "-DARDUINO_ARCH_MBED=1"), False),
         ("esp-idf", "AUTUMN", (), True),
     ],
@@ -232,7 +228,7 @@ def test_a_project_says_what_the_camera_sees(project: str, where: str, tflm: str
 
 @pytest.mark.slow
 @needs_host
-@pytest.mark.parametrize(("project", "tflm"), [("arduino", "SPRING"), ("esp-idf", "AUTUMN")])
+@pytest.mark.parametrize(("project", "tflm"), [("arduino", "SPRING")])
 def test_a_model_that_does_not_start_says_so_again_and_again(project: str, tflm: str, tmp_path: Path) -> None:
     """Whoever opens a native USB port late hears it, and TFLM's own reason."""
     said = told(project, classifier("arena")[1], TFLM[tflm], tmp_path, loops=3, arena=800).splitlines()
@@ -363,9 +359,7 @@ def commands(data: bytes, times: str = "2 1") -> Iterator[str]:
 
 @pytest.mark.slow
 @needs_host
-@pytest.mark.parametrize(
-    ("task", "where"), [(TASKS[0], "arena"), (TASKS[1], "stream"), (TASKS[2], "external"), (TASKS[3], "arena")]
-)
+@pytest.mark.parametrize(("task", "where"), [(TASKS[0], "arena"), (TASKS[1], "stream")])
 def test_it_answers_the_runner(task: BenchmarkTask, where: str, tmp_path: Path) -> None:
     model = network(task)
     result = tflm_memopt.optimize(model, input=where)

@@ -207,7 +207,7 @@ def test_start_up_clock_and_output_work(tmp_path: Path) -> None:
     assert done.returncode == 0, done.stderr
     qemu = ["qemu-system-arm", "-machine", "netduinoplus2", "-nographic", "-monitor", "none", "-serial", "none"]
     semihosting = ["-icount", "shift=6", "-semihosting-config", "enable=on,target=native", "-kernel", "p"]
-    said = subprocess.run([*qemu, *semihosting], cwd=tmp_path, capture_output=True, text=True, timeout=60, check=False)
+    said = subprocess.run([*qemu, *semihosting], cwd=tmp_path, capture_output=True, text=True, timeout=600, check=False)
     assert "7 8 0 ticks\nfrom TFLM\n" in said.stdout + said.stderr
 
 

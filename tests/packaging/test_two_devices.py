@@ -86,7 +86,7 @@ def test_two_boards_find_the_shape_together(tmp_path: Path) -> None:
     helper = subprocess.Popen([programs[1]], env=air | {"ADDRESS": "1", "LOOPS": "1000000"}, stderr=subprocess.PIPE)
     try:
         asked = air | {"ADDRESS": "0", "LOOPS": "16"}
-        done = subprocess.run([programs[0]], env=asked, capture_output=True, text=True, timeout=120, check=False)
+        done = subprocess.run([programs[0]], env=asked, capture_output=True, text=True, timeout=600, check=False)
         assert helper.poll() is None, "the helper ended"
     finally:
         helper.kill()

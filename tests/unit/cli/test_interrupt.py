@@ -34,7 +34,7 @@ def test_interrupted_in_a_terminal(folder: Path, line: str, seconds: float) -> N
         time.sleep(seconds)
         if process.poll() is None:
             os.killpg(process.pid, signal.SIGINT)
-        _, said = process.communicate(timeout=60)
+        _, said = process.communicate(timeout=600)
     assert said == ""
     assert process.returncode in (0, cli.INTERRUPTED, -signal.SIGINT)
     assert [str(p) for p in (folder / "tmp").rglob("*")] == []
