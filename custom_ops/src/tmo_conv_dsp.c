@@ -60,22 +60,40 @@ static void fill(const column *c, uint32_t k, int8_t x, uint32_t n) {
 /* The taps of kernel row r of the window's rows. */
 static void put_taps(const tmo_kernel *k, const tmo_window *w, uint32_t r, const column *c, uint32_t at) {
   const tmo_op *op = k->op;
-  if (tmo_by_row(op) && op->dilation_w == 1) {
+  if (tmo_reads_rows(k) && op->dilation_w == 1) {
     put(c, at, w->pixels[r] + w->offset, w->columns * k->in_channels);
     return;
   }
   for (uint32_t x = 0; x < w->columns; ++x, at += k->in_channels) {
-    const int8_t *tap = tmo_by_row(op) ? w->pixels[r] + w->offset + x * op->dilation_w * k->in_channels : w->pixels[r * w->columns + x];
+    const int8_t *tap = tmo_reads_rows(k) ? w->pixels[r] + w->offset + x * op->dilation_w * k->in_channels : w->pixels[r * w->columns + x];
     put(c, at, tap, k->in_channels);
   }
 }
 
+/* The only pixel of a tile, from taps that are listed and fill quads. */
+static void gather_taps(const tmo_kernel *k, const tmo_window *w) {
+  const tmo_op *op = k->op;
+  const uint32_t row = op->kernel_w * k->in_channels;
+  int16_t *const tile = (int16_t *)k->scratch, *to = tile + w->first_row * row + w->first_column * k->in_channels;
+  if (w->count == (uint32_t)op->kernel_h * op->kernel_w) {
+    tmo_dsp_widen_taps(w->pixels, w->count, tile, k->in_channels);
+    return;
+  }
+  const column c = {tile, 2};
+  fill(&c, 0, op->input_zero_point[0], op->kernel_h * row);
+  for (uint32_t i = 0; i < w->count; i += w->columns, to += row) tmo_dsp_widen_taps(w->pixels + i, w->columns, to, k->in_channels);
+}
+
 void tmo_conv_dsp_gather(const tmo_kernel *k, const tmo_window *w, uint32_t pixel, uint32_t pixels) {
   const tmo_op *op = k->op;
+  if (pixels == 1 && !tmo_reads_rows(k) && k->in_channels % 4 == 0) {
+    gather_taps(k, w);
+    return;
+  }
   const column c = {(int16_t *)k->scratch + 2 * pixel, 2 * pixels};
   const int8_t zero = op->input_zero_point[0];
   const uint32_t row = (op->kernel_w * k->in_channels + 3) / 4 * 4;
-  const uint32_t rows = tmo_by_row(op) ? w->count : w->columns > 0 ? w->count / w->columns : 0;
+  const uint32_t rows = tmo_reads_rows(k) ? w->count : w->columns > 0 ? w->count / w->columns : 0;
   const uint32_t left = w->first_column * k->in_channels, taps = w->columns * k->in_channels, all = op->kernel_w * k->in_channels;
   for (uint32_t ky = 0, at = 0; ky < op->kernel_h; ++ky, at += row) {
     const uint32_t r = ky - w->first_row;
@@ -113,6 +131,7 @@ void tmo_conv_dsp_multiply(const tmo_kernel *k, uint32_t pixels, int8_t *out, ui
     pairs_of(pixels, tile, k->weights + (size_t)2 * pairs * values, k->bias + TMO_PACKED_SCALES * pairs, last, values, 1, 2);
     for (uint32_t p = 0; p < pixels; ++p) out[p * step + 2 * pairs] = last[2 * p];
   }
+  if (!tmo_packed_clamps(op)) return;
   for (uint32_t p = 0; p < pixels; ++p) tmo_packed_clamp(op, out + p * step, k->out_channels);
 }
 
@@ -158,18 +177,17 @@ static void gather_inside(const tmo_kernel *k, const tmo_window *rows, uint32_t 
   }
 }
 
-void tmo_conv_dsp_row(const tmo_kernel *k, const tmo_window *rows, int8_t *out) {
+void tmo_conv_dsp_columns(const tmo_kernel *k, const tmo_window *rows, const tmo_columns_job *columns) {
   const tmo_op *op = k->op;
   const uint32_t values = tmo_packed_values(op, k->in_channels);
-  if (tmo_packed_direct(op, k->in_channels, k->out_channels, k->out_width)) {
-    tmo_conv_dsp_direct(k, rows, out);
-    return;
-  }
   tmo_run_of_columns inside = tmo_inside(k);
   if (op->dilation_w > 1 || rows->count < op->kernel_h) inside.count = 0;
+  const uint32_t end = columns->end, most = columns->most, step = columns->step;
+  int8_t *out = columns->out;
   uint32_t n;
-  for (uint32_t x = 0; x < k->out_width; x += n, out += n * k->out_channels) {
-    n = tmo_packed_pixels(op, values, k->out_width - x);
+  for (uint32_t x = columns->first; x < end; x += n, out += n * step) {
+    n = tmo_packed_pixels(op, values, end - x);
+    if (n > most) n = most;
     if (x >= inside.first && x + n <= inside.first + inside.count) {
       gather_inside(k, rows, (x * op->stride_w - op->pad_left) * k->in_channels, n);
     } else {
@@ -178,8 +196,17 @@ void tmo_conv_dsp_row(const tmo_kernel *k, const tmo_window *rows, int8_t *out) 
         tmo_conv_dsp_gather(k, &window, p, n);
       }
     }
-    tmo_conv_dsp_multiply(k, n, out, k->out_channels);
+    tmo_conv_dsp_multiply(k, n, out, step);
   }
+}
+
+void tmo_conv_dsp_row(const tmo_kernel *k, const tmo_window *rows, int8_t *out) {
+  if (tmo_packed_direct(k->op, k->in_channels, k->out_channels, k->out_width)) {
+    tmo_conv_dsp_direct(k, rows, out);
+    return;
+  }
+  const tmo_columns_job all = {0, k->out_width, TMO_PACKED_PIXELS, out, k->out_channels};
+  tmo_conv_dsp_columns(k, rows, &all);
 }
 
 #if TMO_TWINS
@@ -190,6 +217,11 @@ int16_t *tmo_dsp_widen_4(const int8_t *from, uint32_t step, int16_t *tile, uint3
     put(&c, 0, from + p * step, bytes);
   }
   return tile + (bytes + 3) / 4 * 4 * TMO_PACKED_PIXELS;
+}
+
+void tmo_dsp_widen_taps(const int8_t *const *taps, uint32_t n, int16_t *tile, uint32_t bytes) {
+  const column c = {tile, 2};
+  for (uint32_t i = 0; i < n; ++i) put(&c, i * bytes, taps[i], bytes);
 }
 
 #endif /* TMO_TWINS */

@@ -19,13 +19,13 @@ static void copy(int8_t *to, const int8_t *const *first, uint32_t n, uint32_t of
 static void gather_bytes(const tmo_kernel *k, const tmo_window *w, int8_t *to) {
   const tmo_op *op = k->op;
   const uint32_t pixel = k->in_channels, row = op->kernel_w * pixel, columns = w->columns;
-  const uint32_t rows = columns == 0 ? 0 : tmo_by_row(op) ? w->count : w->count / columns;
+  const uint32_t rows = columns == 0 ? 0 : tmo_reads_rows(k) ? w->count : w->count / columns;
   if (rows < op->kernel_h || columns < op->kernel_w) tmo_mve_fill(to, op->input_zero_point[0], gathered_bytes(k));
   if (rows == 0) return;
   to += w->first_row * row + w->first_column * pixel;
-  if (!tmo_by_row(op) && columns == op->kernel_w) {
+  if (!tmo_reads_rows(k) && columns == op->kernel_w) {
     copy(to, w->pixels, w->count, 0, pixel, pixel);
-  } else if (!tmo_by_row(op)) {
+  } else if (!tmo_reads_rows(k)) {
     for (uint32_t r = 0; r < rows; ++r) copy(to + r * row, w->pixels + r * columns, columns, 0, pixel, pixel);
   } else if (op->dilation_w == 1) {
     copy(to, w->pixels, rows, w->offset, columns * pixel, row);
@@ -109,28 +109,31 @@ static void gather_column(const tmo_kernel *k, const tmo_window *rows, uint32_t 
   gather_bytes(k, &window, to);
 }
 
-/* Other pixels, from column x on: two at a time, if there is room for them. Of two windows that lie inside, what is read behind the first one's
- * values is the other's. */
-static void gathered(const tmo_kernel *k, const tmo_window *rows, tmo_mve_job *job, uint32_t x) {
+/* Pixels [x, end) from windows that are copied: two at a time, if there is room for `most`. Of two windows that lie inside, what is read behind the
+ * first one's values is the other's. */
+static TMO_ALWAYS_INLINE void gathered(const tmo_kernel *k, const tmo_window *rows, tmo_mve_job *job, uint32_t x, uint32_t end, uint32_t most) {
   const tmo_op *op = k->op;
   const uint32_t values = job->turns * VECTOR, row = op->kernel_w * k->in_channels, step = op->stride_w * k->in_channels;
   tmo_mve_conv *const two = two_for(job);
-  const bool pairs = 2 * values <= TMO_MVE_TILE && is_near(job);
+  const bool pairs = most > 1 && 2 * values <= TMO_MVE_TILE && is_near(job);
   const tmo_run_of_columns inside = tmo_inside(k);
   const bool whole = op->dilation_w == 1 && rows->count == op->kernel_h;
-  const uint32_t last = whole && pairs && inside.count > 1 ? inside.first + inside.count - 1 : 0;
+  const uint32_t at_once = most > 1 ? 2 : 1;
+  tmo_mve_conv *const core = most > 1 ? two : tmo_mve_one_for(job);
+  const uint32_t after = inside.first + inside.count < end ? inside.first + inside.count : end; /* the last column that is inside */
+  const uint32_t last = whole && (pairs || most == 1) && after >= at_once ? after - at_once + 1 : 0;
   const tmo_mve_rows windows = {rows->pixels, op->kernel_h, row, row, step};
   int8_t *const tile = (int8_t *)k->scratch;
-  while (x < k->out_width) {
+  while (x < end) {
     uint32_t offset = (x * op->stride_w - op->pad_left) * k->in_channels;
-    for (; x >= inside.first && x < last; x += 2, offset += 2 * step) {
-      tmo_mve_copy(tile, &windows, offset, 2);
-      two(tile, op->kernel_h * row, k->weights, job);
-      job->out += 2 * job->step;
+    for (; x >= inside.first && x < last; x += at_once, offset += at_once * step) {
+      tmo_mve_copy(tile, &windows, offset, at_once);
+      core(tile, op->kernel_h * row, k->weights, job);
+      job->out += at_once * job->step;
     }
-    if (x == k->out_width) break;
+    if (x == end) break;
     gather_column(k, rows, x++, tile);
-    if (pairs && x < k->out_width) {
+    if (pairs && x < end) {
       gather_column(k, rows, x++, tile + values);
       two(tile, values, k->weights, job);
       job->out += 2 * job->step;
@@ -146,7 +149,12 @@ void tmo_conv_mve_row(const tmo_kernel *k, const tmo_window *rows, int8_t *out) 
   tmo_mve_job job = job_of(k, out, k->out_channels);
   uint32_t x = 0;
   if (op->kernel_h == 1 && op->kernel_w == 1 && op->pad_left == 0 && rows->count == 1) x = multiply_in_place(k, rows->pixels[0], &job);
-  if (x < k->out_width) gathered(k, rows, &job, x);
+  if (x < k->out_width) gathered(k, rows, &job, x, k->out_width, TMO_MVE_PIXELS);
+}
+
+void tmo_conv_mve_columns(const tmo_kernel *k, const tmo_window *rows, const tmo_columns_job *columns) {
+  tmo_mve_job job = job_of(k, columns->out, columns->step);
+  gathered(k, rows, &job, columns->first, columns->end, columns->most);
 }
 
 #if TMO_TWINS

@@ -87,22 +87,6 @@ static void narrow_channels(firing *f, stretch channels) {
 }
 
 #if TMO_RUNS_DSP
-/* The values under the windows of output columns x, x + 1, ..: quickly, where four of them lie inside. */
-static void gather_pixels(const tmo_kernel *k, const tmo_window *rows, uint32_t x, uint32_t n, tmo_run_of_columns inside) {
-  const tmo_op *op = k->op;
-  const uint32_t bytes = op->kernel_w * k->in_channels, step = op->stride_w * k->in_channels;
-  if (n == TMO_PACKED_PIXELS && bytes >= 4 && x >= inside.first && x + n <= inside.first + inside.count) {
-    int16_t *tile = (int16_t *)k->scratch;
-    const uint32_t offset = (x * op->stride_w - op->pad_left) * k->in_channels;
-    for (uint32_t r = 0; r < op->kernel_h; ++r) tile = tmo_dsp_widen_4(rows->pixels[r] + offset, step, tile, bytes);
-    return;
-  }
-  for (uint32_t p = 0; p < n; ++p) {
-    const tmo_window window = tmo_column(k, rows, (uint16_t)(x + p));
-    tmo_conv_dsp_gather(k, &window, p, n);
-  }
-}
-
 /* Some channels of a row of a packed convolution. */
 TMO_OWN_FRAME static void packed_channels(const firing *f, const tmo_window *rows, int8_t *out) {
   const tmo_kernel *k = &f->kernel;
@@ -111,14 +95,8 @@ TMO_OWN_FRAME static void packed_channels(const firing *f, const tmo_window *row
     call_packed_row(k, rows, out);
     return;
   }
-  const uint32_t values = tmo_packed_values(k->op, k->in_channels);
-  tmo_run_of_columns inside = tmo_inside(k);
-  if (k->op->dilation_w > 1 || rows->count < k->op->kernel_h) inside.count = 0;
-  for (uint32_t x = 0, n; x < width; x += n, out += n * pitch) {
-    n = tmo_packed_pixels(k->op, values, width - x);
-    gather_pixels(k, rows, x, n, inside);
-    tmo_conv_dsp_multiply(k, n, out, pitch);
-  }
+  const tmo_columns_job all = {0, width, TMO_PACKED_PIXELS, out, pitch};
+  tmo_conv_dsp_columns(k, rows, &all);
 }
 #endif
 

@@ -17,7 +17,7 @@ static uint32_t turn_of(const tmo_op *op) {
 
 static const int8_t *zero_of(const tmo_kernel *k) { return (const int8_t *)k->scratch; }
 
-static bool has_nine(const tmo_kernel *k) {
+TMO_OWN_FRAME static bool has_nine(const tmo_kernel *k) {
   if (!tmo_has_packing(TMO_PACKING_DSP_DEPTHWISE) && !tmo_has_packing(TMO_PACKING_RVV_DEPTHWISE) && !tmo_has_part(TMO_PART_TAPS)) {
     return true; /* nothing else is there */
   }
@@ -53,11 +53,10 @@ static void fill_up(const tmo_op *op, const int8_t **taps, uint32_t all) {
   for (uint32_t t = (uint32_t)op->kernel_h * op->kernel_w; t < all; ++t) taps[t] = taps[0];
 }
 
-/* The taps of a window whose pixels are listed already, and what fills them up. */
-TMO_OWN_FRAME static void list_taps(const tmo_kernel *k, const tmo_window *w, const int8_t **taps, uint32_t all) {
+/* The taps of a window whose pixels are listed already. */
+static void list_taps(const tmo_kernel *k, const tmo_window *w, const int8_t **taps) {
   const uint32_t wide = k->op->kernel_w;
   const int8_t *const *pixel = w->pixels, *const *const end = pixel + w->count;
-  clear(k, taps, all);
   for (taps += w->first_row * wide + w->first_column; pixel != end; taps += wide) {
     for (uint32_t c = 0; c < w->columns; ++c) taps[c] = *pixel++;
   }
@@ -154,7 +153,7 @@ static void compute(const tmo_kernel *k, const int8_t *const *taps, int8_t *out,
 #endif
 }
 
-static void fill_zero(const tmo_kernel *k) {
+static TMO_ALWAYS_INLINE void fill_zero(const tmo_kernel *k) {
 #if TMO_RUNS_MVE
   tmo_mve_fill((int8_t *)k->scratch, k->op->input_zero_point[0], k->in_channels);
 #else
@@ -162,23 +161,33 @@ static void fill_zero(const tmo_kernel *k) {
 #endif
 }
 
-TMO_OWN_FRAME void tmo_depthwise_packed_pixel(const tmo_kernel *k, const tmo_window *window, int8_t *out) {
-  const int8_t *taps[TMO_PACKED_TAPS + 1];
-  const int8_t *const *pixels = window->pixels;
-  const bool nine = has_nine(k);
-  const uint32_t all = nine ? 9 : turns_of(k->op) * turn_of(k->op);
-  if (window->count != all) { /* some are missing */
-    fill_zero(k);
-    list_taps(k, window, taps, all);
-    pixels = taps;
-  }
+uint32_t tmo_depthwise_taps(const tmo_kernel *k) { return has_nine(k) ? 9 : turns_of(k->op) * turn_of(k->op); }
+
+void tmo_depthwise_clear(const tmo_kernel *k, const int8_t **taps, uint32_t all) {
+  fill_zero(k);
+  clear(k, taps, all);
+}
+
+void tmo_depthwise_multiply(const tmo_kernel *k, const int8_t *const *taps, int8_t *out) {
 #if TMO_RUNS_MVE
-  if (nine) {
-    nine_pixel(k, pixels, out);
+  if (has_nine(k)) {
+    nine_pixel(k, taps, out);
     return;
   }
 #endif
-  compute(k, pixels, out, 1);
+  compute(k, taps, out, 1);
+}
+
+TMO_OWN_FRAME void tmo_depthwise_packed_pixel(const tmo_kernel *k, const tmo_window *window, int8_t *out) {
+  const int8_t *taps[TMO_PACKED_TAPS + 1];
+  const int8_t *const *pixels = window->pixels;
+  const uint32_t all = tmo_depthwise_taps(k);
+  if (window->count != all) { /* some are missing */
+    tmo_depthwise_clear(k, taps, all);
+    list_taps(k, window, taps);
+    pixels = taps;
+  }
+  tmo_depthwise_multiply(k, pixels, out);
 }
 
 /* Windows that lie inside have the taps of the one before, a few pixels further. Rows that are missing are missing in all of them. */

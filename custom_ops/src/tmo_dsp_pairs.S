@@ -17,7 +17,8 @@
     .equ OUT, 8
     .equ TILE, 12
     .equ WEIGHTS_END, 16
-    .equ FRAME, 20
+    .equ ENTRY, 20    /* of one pixel: where the loop is entered */
+    .equ FRAME, 24
     .equ VALUES, FRAME + 36
     .equ PAIRS, FRAME + 40
     .equ STEP, FRAME + 44
@@ -122,6 +123,15 @@
     mov   r6, #2 * \pixels
     mla   r6, r4, r6, r0
     str   r6, [sp, #END]
+  .if \pixels == 1
+    rsb   r6, r4, #0          /* what is left behind a multiple of 32 values comes first */
+    ubfx  r6, r6, #3, #2
+    mov   r5, #(3f - 2f) / 4
+    adr   r4, 2f
+    mla   r4, r6, r5, r4
+    orr   r4, r4, #1
+    str   r4, [sp, #ENTRY]
+  .endif
 1:  ldr   r8, [sp, #SCALES]
     ldr   lr, [sp, #TILE]
     ldmia r8!, {r0, r4}
@@ -141,8 +151,18 @@
   .if \pixels < 4
     ldr   r3, [sp, #END]
   .endif
+  .if \pixels == 1
+    ldr   pc, [sp, #ENTRY]
+    .balign 4
+2:
+   .rept 4
+    EIGHT_OF 1
+   .endr
+3:
+  .else
 2:
     EIGHT_OF \pixels
+  .endif
   .if \pixels < 4
     cmp   lr, r3
   .else

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What packed convolutions multiply: tmo_dsp_widen_4 of tmo/packed.h, bit for bit its twin in C.
+/* What packed convolutions multiply: tmo_dsp_widen_4 and _taps of tmo/packed.h, bit for bit their twins in C.
  *
  *   r0..r3   next bytes of each pixel     r4..r11   four of each, and bytes 0 and 2, 1 and 3 as int16     r12   next values     lr   bytes left */
 #if defined(__ARM_FEATURE_DSP) && defined(__thumb2__)
@@ -58,5 +58,37 @@ tmo_dsp_widen_4:
 2:  mov   r0, r12
     pop   {r4-r11, pc}
     .size tmo_dsp_widen_4, . - tmo_dsp_widen_4
+
+/* Of single pixels.    r0 next tap     r1 taps left     r2 next values     r3 bytes of a tap     r4..r8 eight bytes     r12 next bytes     lr end of the tap */
+    .section .text.tmo_dsp_widen_taps, "ax", %progbits
+    .balign 4
+    .global tmo_dsp_widen_taps
+    .type tmo_dsp_widen_taps, %function
+    .thumb_func
+tmo_dsp_widen_taps:
+    push  {r4-r8, lr}
+1:  ldr   r12, [r0], #4
+    add   lr, r12, r3
+    tst   r3, #4
+    beq   2f
+    ldr   r4, [r12], #4
+    sxtb16 r5, r4
+    sxtb16 r6, r4, ror #8
+    stmia r2!, {r5, r6}
+    cmp   r12, lr
+    beq   3f
+2:  ldr   r4, [r12], #4
+    ldr   r7, [r12], #4
+    sxtb16 r5, r4
+    sxtb16 r6, r4, ror #8
+    sxtb16 r8, r7, ror #8
+    sxtb16 r7, r7
+    stmia r2!, {r5-r8}
+    cmp   r12, lr
+    bne   2b
+3:  subs  r1, r1, #1
+    bne   1b
+    pop   {r4-r8, pc}
+    .size tmo_dsp_widen_taps, . - tmo_dsp_widen_taps
 
 #endif

@@ -207,32 +207,31 @@ static uint32_t make_int8(const firing *f, const tmo_tensor *t, const int8_t **p
   return done + n * bytes;
 }
 
-/* Of a row block: whether rows of operand 0 lie in one piece. */
-static bool has_whole_rows(const firing *f) {
-  return tmo_by_row(f->kernel.op) && !tmo_has_lanes(f->in.tensor) && !tmo_in_ring(f->in.tensor) && !tmo_is_frame(f->run->program, f->in.tensor);
+/* Whether the pixels of a row lie side by side, from the first one on, in rows that are found by tmo_row_offset(). */
+static TMO_ALWAYS_INLINE bool has_whole_rows(const tmo_run_state *run, const tmo_tensor *t) {
+  const bool turned = tmo_has_part(TMO_PART_TURNED) && t->layout == TMO_LAYOUT_PIXELS_TURNED;
+  return !tmo_has_lanes(t) && !tmo_in_ring(t) && !tmo_is_frame(run->program, t) && !turned;
 }
 
 /* Where the pixels under the rows and columns of a window are, row by row. */
-static void list_pixels(const firing *f, tmo_taps rows, tmo_taps columns, const int8_t **pixels) {
+TMO_OWN_FRAME static void list_pixels(const firing *f, tmo_taps rows, tmo_taps columns, const int8_t **pixels) {
   const uint32_t step_h = f->kernel.op->dilation_h, step_w = f->kernel.op->dilation_w;
-  const bool whole = has_whole_rows(f);
   for (uint32_t r = rows.count; r > 0; --r, rows.start += step_h) {
-    if (whole) {
-      *pixels++ = f->in.base + tmo_row_offset(f->in.tensor, rows.start);
-      continue;
-    }
     const place p = row_of(f->run, &f->in, rows.start);
-    const int8_t *const from = p.base + p.line.offset;
-    uint32_t i = p.line.first + columns.start * p.line.step;
-    const uint32_t step = step_w * p.line.step;
-    for (uint32_t c = columns.count; c > 0; --c, i += step) {
-      i = tmo_remainder(i, p.line.depth);
-      *pixels++ = from + i * f->in.pixel;
-    }
+    const uint32_t pixel = f->in.pixel, at = tmo_remainder(p.line.first + columns.start * p.line.step, p.line.depth) * pixel;
+    pixels = tmo_list_ring(p.base + p.line.offset, p.line.depth * pixel, at, step_w * p.line.step * pixel, columns.count, pixels);
   }
 }
 
-/* The pixels, or in a row block the rows, that lie under the window of output column x. */
+/* The first pixels of the rows under a window. */
+static void list_rows(const firing *f, tmo_taps rows, const int8_t **pixels) {
+  const bool whole = has_whole_rows(f->run, f->in.tensor);
+  for (; rows.count > 0; --rows.count, rows.start += f->kernel.op->dilation_h) {
+    *pixels++ = whole ? f->in.base + tmo_row_offset(f->in.tensor, rows.start) : pixel_at(f, &f->in, rows.start, 0);
+  }
+}
+
+/* The pixels that lie under the window of output column x, or the rows where the kernel wants them whole. */
 TMO_OWN_FRAME static tmo_window read_by_window(const firing *f, uint32_t x, const int8_t *pixels[]) {
   const tmo_op *op = f->kernel.op;
   const tmo_tensor *in = f->in.tensor;
@@ -245,14 +244,18 @@ TMO_OWN_FRAME static tmo_window read_by_window(const firing *f, uint32_t x, cons
     rows.start -= older;
   }
   if (tmo_writes_sums(op, f->run->unit.group)) rows.count = 0;
-  if (!tmo_by_row(op)) columns = tmo_columns(&f->kernel, (uint16_t)x);
+  if (!tmo_reads_rows(&f->kernel)) columns = tmo_columns(&f->kernel, (uint16_t)x);
   const uint32_t n = (uint32_t)rows.count * columns.count;
   if (n == 1) {
     *pixels = pixel_at(f, &f->in, rows.start, columns.start);
+  } else if (tmo_reads_rows(&f->kernel)) {
+    list_rows(f, rows, pixels);
+  } else if (tmo_has_lanes(in) && n > 0) {
+    tmo_list_pixels(f->run, op, &f->in, &rows, &columns, 0, pixels);
   } else {
     list_pixels(f, rows, columns, pixels);
   }
-  make_int8(f, in, pixels, n, tmo_by_row(op) ? tmo_row_bytes(in) : f->in.pixel, 0);
+  make_int8(f, in, pixels, n, tmo_reads_rows(&f->kernel) ? tmo_row_bytes(in) : f->in.pixel, 0);
   const tmo_window window = {pixels, (uint16_t)n, columns.count, rows.first, columns.first, 0, n};
   return window;
 }
@@ -363,15 +366,11 @@ static void multiply_packed(const tmo_kernel *k, uint32_t pixels, int8_t *out, u
 #endif
 }
 
-/* Of the output pixels [x, end), how many to make at once: no more than lie at equal distances, and than a full tile has scratch for; a
- * narrower one at the row's end may want more. */
-TMO_OWN_FRAME static uint32_t packed_pixels(const firing *f, uint32_t x, uint32_t end, uint32_t *step) {
-  const tmo_kernel *k = &f->kernel;
-  const uint32_t values = tmo_packed_values(k->op, k->in_channels), room = tmo_packed_pixels(k->op, values, k->op->tile);
-  const uint32_t left = tmo_packed_pixels(k->op, values, end - x), most = left < room ? left : room;
+/* Of the output pixels [x, end), how many lie at equal distances; at most `most`. */
+TMO_OWN_FRAME static uint32_t even_pixels(const firing *f, uint32_t x, uint32_t end, uint32_t most, uint32_t *step) {
   const int8_t *const out = output_pixel(f, f->run->unit.row, x);
   uint32_t n = 1;
-  for (; n < most; ++n) {
+  for (; n < most && x + n < end; ++n) {
     const int8_t *const next = output_pixel(f, f->run->unit.row, x + n);
     if (n == 1 && next > out) *step = (uint32_t)(next - out);
     if (next != out + n * *step || *step == 0) break;
@@ -379,29 +378,60 @@ TMO_OWN_FRAME static uint32_t packed_pixels(const firing *f, uint32_t x, uint32_
   return n;
 }
 
-TMO_OWN_FRAME static void fire_packed_tile(const firing *f) {
-  const tmo_kernel *k = &f->kernel;
-  const uint32_t end = tmo_unit_column_end(k->op, f->out.tensor, &f->run->unit);
+static void make_columns(const tmo_kernel *k, const tmo_window *rows, const tmo_columns_job *columns) {
+#if TMO_RUNS_MVE
+  if (tmo_is_packed_as(k->op, TMO_PACKING_MVE_CONV)) {
+    tmo_conv_mve_columns(k, rows, columns);
+    return;
+  }
+#endif
+#if TMO_RUNS_RVV
+  if (tmo_is_packed_as(k->op, TMO_PACKING_RVV_CONV)) {
+    tmo_conv_rvv_columns(k, rows, columns);
+    return;
+  }
+#endif
+#if TMO_RUNS_DSP
+  if (tmo_has_packing(TMO_PACKING_DSP_CONV)) tmo_conv_dsp_columns(k, rows, columns);
+#endif
+}
+
+/* Output columns of a tile, or of several, up to `end`. */
+TMO_OWN_FRAME static void fire_packed_tile(firing *f, uint32_t end) {
+  tmo_kernel *k = &f->kernel;
+  const uint32_t values = tmo_packed_values(k->op, k->in_channels), most = tmo_packed_pixels(k->op, values, k->op->tile);
+  const bool in_row = has_whole_rows(f->run, f->out.tensor);
   const int8_t *taps[TMO_MAX_TAPS];
-  uint32_t n = 1;
-  for (uint32_t x = tmo_unit_column(k->op, &f->run->unit); x < end; x += n) {
-    uint32_t step = 0;
-    n = end - x > 1 ? packed_pixels(f, x, end, &step) : 1;
+  tmo_window window;
+  k->whole_rows = has_whole_rows(f->run, f->in.tensor);
+  k->out_width = f->out.tensor->width;
+  if (k->whole_rows) window = read_by_window(f, 0, taps);
+  for (uint32_t x = tmo_unit_column(k->op, &f->run->unit), n; x < end; x += n) {
+    uint32_t step = k->out_channels;
+    n = in_row && k->whole_rows ? end - x : tmo_packed_pixels(k->op, values, end - x);
+    if (!in_row && n > 1) n = even_pixels(f, x, end, n < most ? n : most, &step);
+    const tmo_columns_job columns = {x, x + n, most, output_pixel(f, f->run->unit.row, x), step};
+    if (k->whole_rows) {
+      make_columns(k, &window, &columns);
+      continue;
+    }
+    if (n > most) n = most;
     for (uint32_t p = 0; p < n; ++p) {
-      const tmo_window window = read_by_window(f, x + p, taps);
+      window = read_by_window(f, x + p, taps);
       gather_packed(k, &window, p, n);
     }
-    multiply_packed(k, n, output_pixel(f, f->run->unit.row, x), step);
+    multiply_packed(k, n, columns.out, step);
   }
 }
+
+static bool is_packed_conv(const tmo_op *op) { return tmo_is_packed_as(op, TMO_PACKING_DSP_CONV) || tmo_packs_bytes(op); }
 #endif
 
 static void fire_tile(firing *f) {
 #if TMO_RUNS_PACKED
   const tmo_kernel *k = &f->kernel;
-  const bool conv = tmo_is_packed_as(k->op, TMO_PACKING_DSP_CONV) || tmo_packs_bytes(k->op);
-  if (conv && !tmo_packed_direct(k->op, k->in_channels, k->out_channels, k->op->tile)) {
-    fire_packed_tile(f);
+  if (is_packed_conv(k->op) && !tmo_packed_direct(k->op, k->in_channels, k->out_channels, k->op->tile)) {
+    fire_packed_tile(f, tmo_unit_column_end(k->op, f->out.tensor, &f->run->unit));
     return;
   }
 #endif
@@ -494,6 +524,7 @@ TMO_OWN_FRAME static void set_up(firing *f) {
   f->in = tmo_view_of(run, op->input[0]);
   f->out = tmo_view_of(run, op->output);
   f->kernel.in_width = f->in.tensor->width;
+  f->kernel.whole_rows = tmo_by_row(op);
   f->kernel.out_width = tmo_by_row(op) ? f->out.tensor->width : 1;
   if (TMO_RUNS_PACKED && op->packing != TMO_PACKING_NONE) {
     set_up_packed(f);
@@ -512,6 +543,22 @@ TMO_OWN_FRAME static void set_up(firing *f) {
   point_at_constants(f, read.first, written.first);
   point_at_sums(f);
 }
+
+#if TMO_RUNS_PACKED && !defined(TMO_WITHIN_CORES)
+bool tmo_fires_along_row(const tmo_run_state *run, const tmo_op *op) {
+  const tmo_tensor *const in = &tmo_tensors(run->program)[op->input[0]], *const out = &tmo_tensors(run->program)[op->output];
+  if (tmo_by_row(op) || !is_packed_conv(op) || tmo_packed_direct(op, in->channels, out->channels, op->tile)) return false;
+  return has_whole_rows(run, in) && has_whole_rows(run, out);
+}
+
+void tmo_fire_along_row(const tmo_run_state *run, const tmo_op *op, uint32_t end) {
+  firing f;
+  f.run = run;
+  f.kernel.op = op;
+  set_up(&f);
+  fire_packed_tile(&f, end);
+}
+#endif
 
 tmo_status tmo_fire_any(const tmo_run_state *run, const tmo_op *op) {
   firing f; /* set_up() sets what kernels of this kind look at */

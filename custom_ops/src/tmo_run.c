@@ -10,7 +10,7 @@
 #include "tmo/walk.h"
 
 /* The next unit of an operator. A row block counts strips alone: rows; others have a whole tmo_unit, of which the strip is the first field. */
-static uint16_t *counter(const tmo_run_state *run, uint16_t op) {
+static TMO_ALWAYS_INLINE uint16_t *counter(const tmo_run_state *run, uint16_t op) {
   const tmo_block *const block = run->block;
   const size_t size = tmo_is_tiled(block) ? sizeof(tmo_unit) : sizeof(uint16_t);
   return (uint16_t *)(void *)(run->workspace + block->counters + size * (uint16_t)(op - block->first_op));
@@ -142,6 +142,11 @@ static tmo_status without_firings(const tmo_run_state *run) {
   return tmo_has_part(TMO_PART_STATE) && tmo_header_of(run->program)->state > 0 ? TMO_ERROR_STATE : TMO_ERROR_FIRINGS;
 }
 
+static TMO_ALWAYS_INLINE tmo_status after_firing(const tmo_run_state *run) {
+  if (run->firings > 0) return TMO_MORE;
+  return expects_rows(run) ? TMO_WAIT : turn_rings(run, true);
+}
+
 /* An operator, and where its next unit is counted. */
 typedef struct {
   tmo_walk walk;
@@ -176,35 +181,97 @@ static TMO_ALWAYS_INLINE void count_unit(const tmo_run_state *run, const stage *
   }
 }
 
-/* Reads the code at run->at: which operator fires, and how many strips it skips first. Returns the code after it. */
-static TMO_ALWAYS_INLINE const uint8_t *read_firing(tmo_run_state *run, uint16_t *skipped) {
-  const uint8_t *at = run->at;
-  const uint8_t code = *at++;
-  uint16_t op = code;
-  *skipped = 0;
-  if (code >= TMO_LOOP_NEAR) {
-    op = tmo_loop_number(at);
-    at += 2;
-    if (code == TMO_LOOP_SKIP) {
-      *skipped = tmo_loop_number(at);
-      at += 2;
+/* A code that fires. */
+typedef struct {
+  const uint8_t *after;
+  uint16_t op; /* counted from the block's first */
+  uint16_t skipped; /* strips that it leaves out first */
+} firing_code;
+
+static TMO_ALWAYS_INLINE firing_code read_firing(const uint8_t *at) {
+  firing_code code = {at + 1, *at, 0};
+  if (*at >= TMO_LOOP_NEAR) {
+    code.op = tmo_loop_number(at + 1);
+    code.after = at + 3;
+    if (*at == TMO_LOOP_SKIP) {
+      code.skipped = tmo_loop_number(at + 3);
+      code.after = at + 5;
     }
   }
-  run->op = (uint16_t)(run->block->first_op + op);
-  return at;
+  return code;
 }
 
-/* Fires the next unit in the order of the loops. */
-tmo_status tmo_step(tmo_run_state *run) {
+#if TMO_RUNS_PACKED && !defined(TMO_WITHIN_CORES)
+/* The next firings of a loop that fires one operator alone, where they make tiles side by side, in a tiled block: all of them at once, but at most
+ * `most`. False: there is no such loop. */
+TMO_OWN_FRAME static bool fire_along_row(tmo_run_state *run, uint32_t most) {
+  const uint16_t innermost = (uint16_t)(run->depth - 1);
+  if (run->at[0] >= TMO_LOOP_NEAR || run->at[1] != TMO_LOOP_END || run->at != run->body[innermost]) return false;
+  const tmo_op *const op = &tmo_ops(run->program)[run->block->first_op + *run->at];
+  const stage s = {tmo_walk_of(run->program, run->block, op), counter(run, (uint16_t)(run->block->first_op + *run->at))};
+  const tmo_tensor *const t = s.walk.tensor;
+  if (is_streamed(run) || !tmo_fires_along_row(run, op) || !take_unit(run, &s, 0)) return false;
+  if (tmo_strip_end(t, run->unit.strip) - tmo_strip_first(t, run->unit.strip) != 1) return false;
+  const uint32_t column = tmo_unit_column(op, &run->unit), in_row = tmo_quotient(t->width - column + op->tile - 1, op->tile);
+  uint32_t n = in_row < most ? in_row : most;
+  if (n > run->left[innermost]) n = run->left[innermost];
+  if (n > run->firings) n = run->firings;
+  const uint32_t end = column + n * op->tile;
+  tmo_unit *const next = (tmo_unit *)(void *)s.next;
+  next->tile = (uint16_t)(next->tile + n - 1);
+  tmo_unit_next(&s.walk, next);
+  tmo_fire_along_row(run, op, end < t->width ? end : t->width);
+  run->left[innermost] = (uint16_t)(run->left[innermost] - (n - 1));
+  run->firings -= n;
+  ++run->at;
+  return true;
+}
+#endif
+
+#ifndef TMO_WITHIN_CORES /* which shares row blocks alone */
+/* Fires units of a tiled block, at least one and at most `most`, as long as codes name near operators; in a program that gets no rows in the course
+ * of its run. */
+TMO_OWN_FRAME static tmo_status fire_tiles(tmo_run_state *run, uint32_t most) {
+  const tmo_block *const block = run->block;
+  const tmo_op *const ops = tmo_ops(run->program) + block->first_op;
+  tmo_unit *const units = (tmo_unit *)(void *)(run->workspace + block->counters);
+  do {
+    const uint32_t code = *run->at;
+    tmo_unit *const next = &units[code];
+    const tmo_op *const op = &ops[code];
+    const tmo_walk walk = {op, tmo_walked(run->program, op), block->strips};
+    run->op = (uint16_t)(block->first_op + code);
+    run->unit = *next;
+    if (!tmo_unit_fits(&walk, next)) return TMO_ERROR_FIRINGS;
+    tmo_unit_next(&walk, next);
+    const tmo_status status = tmo_fire(run, op);
+    if (status != TMO_OK) return status;
+    ++run->at;
+  } while (--run->firings > 0 && --most > 0 && *run->at < TMO_LOOP_NEAR);
+  return after_firing(run);
+}
+#endif
+
+/* Fires units in the order of the loops: at least one and at most `most`, as far as that is quick. */
+static tmo_status step(tmo_run_state *run, uint32_t most) {
   if (run->firings == 0) return without_firings(run);
   if (run->at == NULL || *run->at >= TMO_LOOP_REPEAT) {
     const tmo_status found = find_firing(run);
     if (found != TMO_MORE) return found;
+#if TMO_RUNS_PACKED && !defined(TMO_WITHIN_CORES)
+    if (most > 1 && run->depth > 0 && tmo_is_tiled(run->block) && fire_along_row(run, most)) return after_firing(run);
+#endif
   }
-  uint16_t skipped;
-  const uint8_t *const after = read_firing(run, &skipped);
+#ifdef TMO_WITHIN_CORES
+  (void)most;
+#else
+  const bool quick = tmo_is_tiled(run->block) && *run->at < TMO_LOOP_NEAR && !is_streamed(run);
+  if (quick && tmo_input_of(run->program) != TMO_INPUT_LINK) return fire_tiles(run, most);
+#endif
+  const firing_code code = read_firing(run->at);
+  run->op = (uint16_t)(run->block->first_op + code.op);
   const stage s = {tmo_walk_of(run->program, run->block, &tmo_ops(run->program)[run->op]), counter(run, run->op)};
-  if (!take_unit(run, &s, skipped)) return TMO_ERROR_FIRINGS;
+  if (!take_unit(run, &s, code.skipped)) return TMO_ERROR_FIRINGS;
   if (is_streamed(run) && lacks_rows(run, s.walk.op)) {
     keep_rows(run);
     return TMO_WAIT;
@@ -212,16 +279,18 @@ tmo_status tmo_step(tmo_run_state *run) {
   tmo_status status;
   if (tmo_is_crossing(s.walk.op)) {
     status = cross(run, s.walk.op);
-    if (status == TMO_OK) count_unit(run, &s, skipped);
+    if (status == TMO_OK) count_unit(run, &s, code.skipped);
   } else {
-    count_unit(run, &s, skipped);
+    count_unit(run, &s, code.skipped);
     status = tmo_fire(run, s.walk.op);
   }
   if (status != TMO_OK) return status;
-  run->at = after;
-  if (--run->firings > 0) return TMO_MORE;
-  return expects_rows(run) ? TMO_WAIT : turn_rings(run, true);
+  run->at = code.after;
+  --run->firings;
+  return after_firing(run);
 }
+
+tmo_status tmo_step(tmo_run_state *run) { return step(run, 1); }
 
 #ifndef TMO_WITHIN_CORES /* what tmo_cores.c, which this file is part of, has in another form */
 void tmo_more_rows(tmo_run_state *run) { run->rows += run->stream->rows; }
@@ -230,7 +299,7 @@ tmo_status tmo_run(const void *program, void *const *io, void *workspace) {
   tmo_run_state run;
   tmo_status status = TMO_MORE;
   tmo_begin(&run, program, io, workspace);
-  while (status == TMO_MORE) status = tmo_step(&run);
+  while (status == TMO_MORE) status = step(&run, UINT32_MAX);
   return status;
 }
 
@@ -258,7 +327,7 @@ tmo_status tmo_push(const void *program, void *const *io, void *workspace, tmo_s
   tmo_status status = TMO_MORE;
   tmo_begin(&run, program, io, workspace);
   if (stream->rows > 0 && !resume_stream(&run, stream)) return TMO_ERROR_FIRINGS;
-  while (status == TMO_MORE) status = tmo_step(&run);
+  while (status == TMO_MORE) status = step(&run, UINT32_MAX);
   stream->rows = status != TMO_WAIT ? 0 : run.stream != NULL ? run.rows : 1u;
   stream->firings = run.firings;
   return status;
@@ -272,7 +341,7 @@ tmo_status tmo_run_paused(const void *program, void *const *io, void *workspace,
   if (at->rows > 0 && !resume(&run, at->firings)) return TMO_ERROR_FIRINGS;
   for (; n_pauses > 0 && *pauses <= all - run.firings; --n_pauses) ++pauses;
   const uint32_t left = n_pauses > 0 ? all - *pauses : 0; /* firings, at the pause */
-  while (status == TMO_MORE && run.firings > left) status = tmo_step(&run);
+  while (status == TMO_MORE && run.firings > left) status = step(&run, run.firings - left);
   const bool paused = status == TMO_MORE;
   at->rows = paused ? 1u : 0;
   at->firings = paused ? run.firings : 0;

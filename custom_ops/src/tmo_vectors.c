@@ -145,16 +145,16 @@ static void take_pixels(const tmo_kernel *k, const int8_t *const *at, uint32_t n
 static void take(const tmo_kernel *k, const tmo_window *w, int8_t *to) {
   const tmo_op *op = k->op;
   const uint32_t pixel = k->in_channels, row = op->kernel_w * pixel, columns = w->columns;
-  const uint32_t rows = columns == 0 ? 0 : tmo_by_row(op) ? w->count : w->count / columns;
+  const uint32_t rows = columns == 0 ? 0 : tmo_reads_rows(k) ? w->count : w->count / columns;
   if (rows < op->kernel_h || columns < op->kernel_w) memset(to, op->input_zero_point[0], values_of(k));
   if (rows == 0) return;
   to += w->first_row * row + w->first_column * pixel;
-  if (tmo_by_row(op) && op->dilation_w == 1) {
+  if (tmo_reads_rows(k) && op->dilation_w == 1) {
     take_rows(k, w, 1, w->offset, columns * pixel, to);
     return;
   }
   for (uint32_t r = 0; r < rows; ++r, to += row) {
-    if (!tmo_by_row(op)) {
+    if (!tmo_reads_rows(k)) {
       take_pixels(k, w->pixels + r * columns, columns, 0, to);
       continue;
     }
@@ -178,20 +178,27 @@ static void take_columns(const tmo_kernel *k, const tmo_window *rows, tmo_run_of
   }
 }
 
-void tmo_conv_rvv_row(const tmo_kernel *k, const tmo_window *rows, int8_t *out) {
+void tmo_conv_rvv_columns(const tmo_kernel *k, const tmo_window *rows, const tmo_columns_job *columns) {
   const tmo_op *op = k->op;
-  const uint32_t values = values_of(k), width = k->out_width;
-  if (values == k->in_channels) { /* single pixels, as they lie there: none is padding */
-    tmo_conv_rvv_multiply(k, rows->pixels[0], op->stride_w * k->in_channels, width, out, k->out_channels);
-    return;
-  }
+  const uint32_t values = values_of(k);
   tmo_run_of_columns inside = tmo_inside(k);
   if (rows->count < op->kernel_h || op->dilation_w > 1) inside.count = 0;
-  for (uint32_t x = 0, n; x < width; x += n, out += n * k->out_channels) {
-    n = tmo_packed_pixels(op, values, width - x);
+  int8_t *out = columns->out;
+  for (uint32_t x = columns->first, n; x < columns->end; x += n, out += n * columns->step) {
+    n = tmo_packed_pixels(op, values, columns->end - x);
+    if (n > columns->most) n = columns->most;
     take_columns(k, rows, inside, x, n);
-    tmo_conv_rvv_multiply(k, (const int8_t *)k->scratch, values, n, out, k->out_channels);
+    tmo_conv_rvv_multiply(k, (const int8_t *)k->scratch, values, n, out, columns->step);
   }
+}
+
+void tmo_conv_rvv_row(const tmo_kernel *k, const tmo_window *rows, int8_t *out) {
+  if (values_of(k) == k->in_channels) { /* single pixels, as they lie there: none is padding */
+    tmo_conv_rvv_multiply(k, rows->pixels[0], k->op->stride_w * k->in_channels, k->out_width, out, k->out_channels);
+    return;
+  }
+  const tmo_columns_job all = {0, k->out_width, TMO_PACKED_PIXELS, out, k->out_channels};
+  tmo_conv_rvv_columns(k, rows, &all);
 }
 
 void tmo_depthwise_rvv(const tmo_kernel *k, const int8_t *const *taps, int8_t *out, uint32_t pixels, uint32_t step) {

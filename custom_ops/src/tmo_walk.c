@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "tmo/walk.h"
 
+#include "tmo/view.h"
+
 static int32_t clamp(int32_t x, int32_t most) { return x < 0 ? 0 : x > most ? most : x; }
 
 int32_t tmo_strip_first(const tmo_tensor *t, uint16_t strip) {
@@ -30,4 +32,26 @@ uint32_t tmo_converted_bytes(const void *program, const tmo_block *block, const 
     bytes = more < UINT32_MAX - bytes ? bytes + more : UINT32_MAX;
   }
   return bytes;
+}
+
+TMO_OWN_FRAME void tmo_list_pixels(const tmo_run_state *run, const tmo_op *op, const tmo_view *in, const tmo_taps *rows, const tmo_taps *columns,
+                                   uint32_t gap, const int8_t **pixels) {
+  const uint32_t pixel = in->pixel;
+  tmo_lane whole;
+  tmo_row_place place = tmo_find_row(run->program, in->tensor, run->unit.strip, rows->start, &whole);
+  uint32_t column = place.column + columns->start;
+  for (uint32_t n = rows->count;;) {
+    const tmo_lane *const lane = place.lane;
+    const uint32_t at = tmo_remainder(column * lane->rows + place.row, lane->depth) * pixel;
+    pixels = tmo_list_ring(in->base + lane->offset, lane->depth * pixel, at, lane->rows * op->dilation_w * pixel, columns->count, pixels);
+    if (--n == 0) return;
+    pixels += gap;
+    for (uint32_t d = op->dilation_h; d > 0; --d) {
+      for (++place.row; place.row >= place.lane->rows; place.row = 0) {
+        if (++place.lane < place.end) continue;
+        place.lane = place.first;
+        column += place.width;
+      }
+    }
+  }
 }

@@ -17,13 +17,15 @@ tmo_taps tmo_clip_at_border(int32_t start, uint16_t kernel, uint16_t dilation, u
   return taps;
 }
 
-tmo_taps tmo_columns(const tmo_kernel *k, uint16_t x) {
+static TMO_ALWAYS_INLINE tmo_taps columns_under(const tmo_kernel *k, uint16_t x) {
   const int32_t start = (int32_t)((uint32_t)x * k->op->stride_w) - k->op->pad_left;
   return tmo_clip(start, k->op->kernel_w, k->op->dilation_w, k->in_width);
 }
 
+tmo_taps tmo_columns(const tmo_kernel *k, uint16_t x) { return columns_under(k, x); }
+
 tmo_window tmo_column(const tmo_kernel *k, const tmo_window *rows, uint16_t x) {
-  const tmo_taps taps = tmo_columns(k, x);
+  const tmo_taps taps = columns_under(k, x);
   tmo_window window = *rows;
   window.columns = taps.count;
   window.first_column = taps.first;

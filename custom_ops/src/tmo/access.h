@@ -46,7 +46,7 @@ static inline bool tmo_has_frame(const void *program) {
 }
 
 /* A view of it. */
-static inline bool tmo_is_frame(const void *program, const tmo_tensor *t) { return tmo_has_frame(program) && t->base == 1; }
+static inline bool tmo_is_frame(const void *program, const tmo_tensor *t) { return t->base == 1 && tmo_has_frame(program); }
 
 /* Whether its rows are on the way from one device to another: they have no place here. */
 static inline bool tmo_on_link(const void *program, const tmo_tensor *t) {

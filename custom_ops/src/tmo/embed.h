@@ -55,7 +55,7 @@
 
 #ifndef TMO_TWO_CORES
 #include "../tmo_fire.c"
-#include "../tmo_fire_mve.c"
+#include "../tmo_fire_pixel.c"
 #include "../tmo_run.c"
 #endif
 
@@ -80,7 +80,7 @@ TMO_POP_OPTIONS
 TMO_PUSH_OPTIONS
 #ifdef TMO_TWO_CORES
 #include "../tmo_cores.c"
-#include "../tmo_fire_mve.c"
+#include "../tmo_fire_pixel.c"
 #endif
 #include "../tmo_check.c"
 #include "../tmo_check_bytes.c"

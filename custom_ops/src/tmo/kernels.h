@@ -44,6 +44,7 @@ typedef struct {
   const int8_t *shifts;
   int32_t *sums;        /* partial sums of all that is written, or NULL: one call does it all */
   void *scratch;        /* of a packed operator; for the call alone */
+  bool whole_rows;      /* of packed convolutions: the window lists input rows, else pixels */
   bool first;           /* begin the sums; else go on with those of the calls before */
   bool last;            /* the sums are complete: write the output; else keep them for the next call */
   uint32_t in_channels; /* of a pixel; of int16: bytes */

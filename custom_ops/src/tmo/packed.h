@@ -20,6 +20,9 @@
 extern "C" {
 #endif
 
+/* Whether the window of a packed convolution lists input rows, else pixels. */
+static inline bool tmo_reads_rows(const tmo_kernel *k) { return !tmo_has_part(TMO_PART_TILES) || k->whole_rows; }
+
 /* Whether this library runs programs that are packed for a target. */
 static inline bool tmo_runs_target(uint16_t target) {
   return target == TMO_TARGET_GENERIC || (target == TMO_TARGET_DSP && TMO_RUNS_DSP) || (target == TMO_TARGET_MVE && TMO_RUNS_MVE) ||
@@ -73,9 +76,10 @@ static inline uint32_t tmo_scratch_bytes(const tmo_op *op, const tmo_tensor *in,
   return (tmo_packs_bytes(op) ? 1 : 2) * values * tmo_packed_pixels(op, values, columns);
 }
 
-/* What a core, which does not know of an activation's range, has written. */
+/* Limits what a core, which does not know of an activation's range, has written. */
+static inline bool tmo_packed_clamps(const tmo_op *op) { return op->act_min != INT8_MIN || op->act_max != INT8_MAX; }
 static inline void tmo_packed_clamp(const tmo_op *op, int8_t *out, uint32_t n) {
-  if (op->act_min == INT8_MIN && op->act_max == INT8_MAX) return;
+  if (!tmo_packed_clamps(op)) return;
   for (uint32_t i = 0; i < n; ++i) out[i] = tmo_clamp(out[i], op->act_min, op->act_max);
 }
 
@@ -94,11 +98,22 @@ static inline tmo_run_of_columns tmo_inside(const tmo_kernel *k) {
   return run;
 }
 
+/* Output columns [first, end) of one row, `step` bytes apart, the first one at `out`; at most `most` of them fit into the scratch at once. */
+typedef struct {
+  uint32_t first, end, most;
+  int8_t *out;
+  uint32_t step;
+} tmo_columns_job;
+
+/* Makes them from whole input rows. */
+typedef void tmo_make_columns(const tmo_kernel *k, const tmo_window *rows, const tmo_columns_job *columns);
+
 /* CONV, TMO_PACKING_DSP_CONV. gather() takes the values under a window, for pixel `pixel` of the `pixels` that multiply() computes at once:
  * output pixel p at out + p * step. */
 TMO_LINKAGE void tmo_conv_dsp_gather(const tmo_kernel *k, const tmo_window *window, uint32_t pixel, uint32_t pixels);
 TMO_LINKAGE void tmo_conv_dsp_multiply(const tmo_kernel *k, uint32_t pixels, int8_t *out, uint32_t step);
 TMO_LINKAGE tmo_kernel_s8 tmo_conv_dsp_row;    /* what both are for a row of pixels */
+TMO_LINKAGE tmo_make_columns tmo_conv_dsp_columns;
 TMO_LINKAGE tmo_kernel_s8 tmo_conv_dsp_direct; /* a pixel, where tmo_packed_direct() */
 TMO_LINKAGE tmo_kernel_s8 tmo_conv_dsp_dense;  /* CONV, TMO_PACKING_DSP_DENSE */
 
@@ -127,11 +142,13 @@ static inline tmo_mve_job tmo_mve_job_of(const tmo_op *op, const int32_t *scales
 TMO_LINKAGE void tmo_conv_mve_gather(const tmo_kernel *k, const tmo_window *window, uint32_t pixel);
 TMO_LINKAGE void tmo_conv_mve_multiply(const tmo_kernel *k, const int8_t *bytes, uint32_t bytes_step, uint32_t pixels, int8_t *out, uint32_t step);
 TMO_LINKAGE tmo_kernel_s8 tmo_conv_mve_row;
+TMO_LINKAGE tmo_make_columns tmo_conv_mve_columns;
 
 /* And for TMO_PACKING_RVV_CONV. */
 TMO_LINKAGE void tmo_conv_rvv_gather(const tmo_kernel *k, const tmo_window *window, uint32_t pixel);
 TMO_LINKAGE void tmo_conv_rvv_multiply(const tmo_kernel *k, const int8_t *bytes, uint32_t bytes_step, uint32_t pixels, int8_t *out, uint32_t step);
 TMO_LINKAGE tmo_kernel_s8 tmo_conv_rvv_row;
+TMO_LINKAGE tmo_make_columns tmo_conv_rvv_columns;
 
 /* DEPTHWISE, TMO_PACKING_RVV_DEPTHWISE: output pixels side by side; the taps of pixel p at taps[i] + p * step. */
 TMO_LINKAGE void tmo_depthwise_rvv(const tmo_kernel *k, const int8_t *const *taps, int8_t *out, uint32_t pixels, uint32_t step);
@@ -147,9 +164,17 @@ static inline int32_t tmo_half_shift(const int32_t *scale) { return scale[0] - s
 /* DEPTHWISE, packed for any of them. */
 TMO_LINKAGE tmo_kernel_s8 tmo_depthwise_packed_row, tmo_depthwise_packed_pixel;
 
+/* The same of a pixel whose window has so many taps, row by row. clear() sets all of them to padding. */
+TMO_LINKAGE uint32_t tmo_depthwise_taps(const tmo_kernel *k);
+TMO_LINKAGE void tmo_depthwise_clear(const tmo_kernel *k, const int8_t **taps, uint32_t all);
+TMO_LINKAGE void tmo_depthwise_multiply(const tmo_kernel *k, const int8_t *const *taps, int8_t *out);
+
 /* The bytes, 4 at least, of four pixels, those of pixel p at from + p * step, to a tile of four; gives its next column. Values that fill up a
  * quad are any. */
 TMO_CORE int16_t *tmo_dsp_widen_4(const int8_t *from, uint32_t step, int16_t *tile, uint32_t bytes);
+
+/* The bytes of n taps, at least one, to a tile of one pixel: a multiple of 4 of each. */
+TMO_CORE void tmo_dsp_widen_taps(const int8_t *const *taps, uint32_t n, int16_t *tile, uint32_t bytes);
 
 /* The core: `pairs` pairs of output channels of 1..4 pixels. tile: value i of pixel p, in the packing's order, at
  * tile[(i / 2 * pixels + p) * 2 + i % 2]; values: a multiple of 8. */

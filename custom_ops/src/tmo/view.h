@@ -3,6 +3,7 @@
 #ifndef TMO_VIEW_H_
 #define TMO_VIEW_H_
 
+#include "kernels.h"
 #include "tmo/tmo.h"
 #include "walk.h"
 
@@ -27,6 +28,11 @@ static TMO_ALWAYS_INLINE tmo_view tmo_view_of(const tmo_run_state *run, uint16_t
   const tmo_view v = {t, tmo_base_of(run, t), t->channels};
   return v;
 }
+
+/* Lists the pixels under the rows and columns of an operator's window, of which there is one at least, in a tensor whose layout is TMO_LAYOUT_HWC;
+ * leaves `gap` places out from row to row. */
+TMO_LINKAGE void tmo_list_pixels(const tmo_run_state *run, const tmo_op *op, const tmo_view *in, const tmo_taps *rows, const tmo_taps *columns,
+                                 uint32_t gap, const int8_t **pixels);
 
 #ifdef __cplusplus
 }

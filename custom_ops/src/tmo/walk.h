@@ -147,6 +147,38 @@ static inline tmo_line tmo_line_of(const void *program, const tmo_tensor *t, uin
   return line;
 }
 
+/* A row among all those of a tensor, and what the next ones follow from: pixel x of it is number ((column + x) * lane->rows + row) % lane->depth
+ * of its lane. A tensor without lanes is like one whose rows are all in one, which `whole` becomes. */
+typedef struct {
+  const tmo_lane *lane, *first, *end;
+  uint32_t row;
+  uint32_t column;
+  uint32_t width; /* pixels from a lane's row to that of the next period */
+} tmo_row_place;
+
+static TMO_ALWAYS_INLINE tmo_row_place tmo_find_row(const void *program, const tmo_tensor *t, uint16_t strip, uint32_t y, tmo_lane *whole) {
+  if (tmo_has_lanes(t)) {
+    const tmo_lane_row r = tmo_lane_row_of(program, t, strip, (uint16_t)y);
+    const tmo_lane *const first = tmo_lanes(program, t);
+    const tmo_row_place place = {r.lane, first, first + t->n_lanes, r.row, r.period * t->width, tmo_recomputes(t) ? 0 : t->width};
+    return place;
+  }
+  whole->offset = t->offset;
+  whole->depth = (uint32_t)t->depth * t->width;
+  whole->rows = 1;
+  const tmo_row_place place = {whole, whole, whole + 1, 0, y * t->width, t->width};
+  return place;
+}
+
+/* Lists n pixels of a ring of so many bytes, from byte `at` of it on. Gives where the next ones are listed. */
+static TMO_ALWAYS_INLINE const int8_t **tmo_list_ring(const int8_t *ring, uint32_t bytes, uint32_t at, uint32_t step, uint32_t n, const int8_t **pixels) {
+  for (const int8_t **const end = pixels + n; pixels != end; at += step) {
+    if (at >= bytes) at = tmo_remainder(at - bytes, bytes);
+    *pixels++ = ring + at;
+  }
+  return pixels;
+}
+
 static inline uint32_t tmo_pixel_offset(const tmo_line *l, uint32_t x) {
   return l->offset + tmo_remainder(l->first + x * l->step, l->depth) * l->pixel;
 }

@@ -125,7 +125,7 @@ def _windowed(m: Member, fired: Ints, *, in_one_piece: bool, backwards: bool) ->
 
 
 def _is_quick(m: Member, packed: Packing) -> bool:
-    """Return whether it makes pixels with its own firing code (tmo_fire_mve.c), which reversed whole tensors cannot
+    """Return whether it makes pixels with its own firing code (tmo_fire_pixel.c), which reversed whole tensors cannot
     use.
     """
     return packed is Packing.MVE_CONV and m.strips > 0 and m.walk.tile == 1

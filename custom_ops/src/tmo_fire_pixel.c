@@ -1,0 +1,162 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Firings of packed operators that make a single pixel, which takes no longer than to find out where everything is. So only what the kernels look at
+ * is set up. All else is as in tmo_fire.c. */
+#include "tmo/fire.h"
+#include "tmo/packed.h"
+#include "tmo/view.h"
+
+#if TMO_RUNS_PACKED
+
+/* Whether pixels lie in lanes, or in whole rows of the arena. */
+static TMO_ALWAYS_INLINE bool is_plain(const tmo_run_state *run, const tmo_tensor *t) {
+  return t->layout == TMO_LAYOUT_HWC && !tmo_is_frame(run->program, t);
+}
+
+/* Pixel (x, y) of such a tensor. */
+TMO_OWN_FRAME static int8_t *pixel_of(const tmo_run_state *run, const tmo_tensor *t, uint32_t y, uint32_t x) {
+  const tmo_line line = tmo_line_of(run->program, t, t->channels, run->unit.strip, (uint16_t)y);
+  return (int8_t *)(uintptr_t)(tmo_base_of(run, t) + tmo_pixel_offset(&line, x));
+}
+
+/* The part of a window that is not padding. */
+typedef struct {
+  const tmo_op *op;
+  const tmo_tensor *in;
+  tmo_taps rows, columns;
+  bool clipped;
+} pixel_window;
+
+static TMO_ALWAYS_INLINE pixel_window window_under(const tmo_run_state *run, const tmo_op *op, const tmo_tensor *in) {
+  pixel_window w = {op, in, {0, 0, 0}, {0, 0, 0}, false};
+  w.rows = tmo_clip((int32_t)(run->unit.row * op->stride_h) - op->pad_top, op->kernel_h, op->dilation_h, in->height);
+  w.columns = tmo_clip((int32_t)(run->unit.tile * op->stride_w) - op->pad_left, op->kernel_w, op->dilation_w, in->width);
+  w.clipped = w.rows.count < op->kernel_h || w.columns.count < op->kernel_w;
+  return w;
+}
+
+#if TMO_RUNS_MVE
+/* Copies the pixels of a window to where they are multiplied. */
+static TMO_ALWAYS_INLINE void take_window(const tmo_run_state *run, const pixel_window *window, int8_t *to) {
+  const tmo_op *const op = window->op;
+  const tmo_tensor *const t = window->in;
+  tmo_lane whole;
+  tmo_mve_window w;
+  const tmo_row_place first = tmo_find_row(run->program, t, run->unit.strip, window->rows.start, &whole);
+  w.lane = first.lane;
+  w.column = first.column + window->columns.start;
+  w.row = first.row;
+  w.first = first.first;
+  w.end = first.end;
+  w.width = first.width;
+  w.rows = window->rows.count;
+  w.pixel = t->channels;
+  w.base = tmo_base_of(run, t);
+  w.columns = window->columns.count;
+  w.dilation_w = op->dilation_w;
+  w.dilation_h = op->dilation_h;
+  w.gap = (op->kernel_w - w.columns) * w.pixel;
+  tmo_mve_take(to + (window->rows.first * op->kernel_w + window->columns.first) * w.pixel, &w);
+}
+#endif
+
+#if TMO_RUNS_MVE
+static TMO_ALWAYS_INLINE void multiply_mve(const tmo_run_state *run, const pixel_window *w, const tmo_tensor *out, const int32_t *scales, int8_t *to) {
+  const tmo_op *const op = w->op;
+  const uint32_t channels = w->in->channels;
+  const int8_t *bytes;
+  if (tmo_packed_direct(op, channels, out->channels, 1)) {
+    bytes = pixel_of(run, w->in, w->rows.start, w->columns.start);
+  } else {
+    int8_t *const gathered = (int8_t *)run->workspace + op->accumulator;
+    if (w->clipped) tmo_mve_fill(gathered, op->input_zero_point[0], 16 * tmo_mve_turns(op, channels));
+    if (w->rows.count > 0 && w->columns.count > 0) take_window(run, w, gathered);
+    bytes = gathered;
+  }
+  const tmo_mve_job job = tmo_mve_job_of(op, scales, channels, out->channels, to, 0);
+  tmo_mve_one_for(&job)(bytes, 0, (const int8_t *)tmo_constant(run->program, op->weights), &job);
+}
+#endif
+
+/* Lists the taps of a window. */
+static void list_window(const tmo_run_state *run, const pixel_window *w, uint32_t gap, const int8_t **taps) {
+  const tmo_view in = {w->in, tmo_base_of(run, w->in), w->in->channels};
+  if (w->rows.count > 0 && w->columns.count > 0) tmo_list_pixels(run, w->op, &in, &w->rows, &w->columns, gap, taps);
+}
+
+#if TMO_RUNS_DSP
+TMO_OWN_FRAME static void convolve(const tmo_run_state *run, const pixel_window *w, const tmo_kernel *k, int8_t *to) {
+  const int8_t *taps[TMO_MAX_TAPS];
+  const uint32_t n = (uint32_t)w->rows.count * w->columns.count;
+  const tmo_window window = {taps, (uint16_t)n, w->columns.count, w->rows.first, w->columns.first, 0, n};
+  list_window(run, w, 0, taps);
+  tmo_conv_dsp_gather(k, &window, 0, 1);
+  tmo_conv_dsp_multiply(k, 1, to, 0);
+}
+#endif
+
+TMO_OWN_FRAME static void convolve_channels(const tmo_run_state *run, const pixel_window *w, const tmo_kernel *k, int8_t *to) {
+  const int8_t *taps[TMO_PACKED_TAPS + 1];
+  const uint32_t all = tmo_depthwise_taps(k), wide = w->op->kernel_w;
+  if ((uint32_t)w->rows.count * w->columns.count != all) tmo_depthwise_clear(k, taps, all);
+  list_window(run, w, wide - w->columns.count, taps + w->rows.first * wide + w->columns.first);
+  tmo_depthwise_multiply(k, taps, to);
+}
+
+static TMO_ALWAYS_INLINE void call_kernel(const tmo_run_state *run, const pixel_window *w, const tmo_tensor *out, const int32_t *scales, int8_t *to) {
+  const tmo_op *const op = w->op;
+  tmo_kernel k; /* what the kernels below look at */
+  k.op = op;
+  k.in_channels = w->in->channels;
+  k.out_channels = out->channels;
+  k.bias = scales;
+  k.weights = (const int8_t *)tmo_constant(run->program, op->weights);
+  k.scratch = run->workspace + op->accumulator;
+  k.whole_rows = false;
+#if TMO_RUNS_DSP
+  if (tmo_is_packed_as(op, TMO_PACKING_DSP_CONV)) {
+    if (!tmo_packed_direct(op, k.in_channels, k.out_channels, 1)) {
+      convolve(run, w, &k, to);
+      return;
+    }
+    const int8_t *const pixel = pixel_of(run, w->in, w->rows.start, w->columns.start);
+    const tmo_window window = {&pixel, 1, 1, 0, 0, 0, 1};
+    tmo_conv_dsp_direct(&k, &window, to);
+    return;
+  }
+#endif
+  convolve_channels(run, w, &k, to);
+}
+
+/* Whether one of the kernels above reads the operator's window. With the DSP extension, convolutions of whole rows take them at once. */
+static TMO_ALWAYS_INLINE bool has_window(const tmo_op *op, const tmo_tensor *in) {
+  const bool one = op->kernel_h == 1 && op->kernel_w == 1;
+  return (tmo_is_packed_as(op, TMO_PACKING_DSP_CONV) && (one || tmo_has_lanes(in))) || tmo_is_packed_as(op, TMO_PACKING_MVE_CONV) ||
+         tmo_is_packed_as(op, TMO_PACKING_DSP_DEPTHWISE) || tmo_is_packed_as(op, TMO_PACKING_MVE_DEPTHWISE);
+}
+
+tmo_status tmo_fire_pixel(const tmo_run_state *run, const tmo_op *op) {
+  const tmo_tensor *const tensors = tmo_tensors(run->program), *const in = &tensors[op->input[0]], *const out = &tensors[op->output];
+  const bool adds = tmo_is_packed_as(op, TMO_PACKING_DSP_ADD);
+  const bool plain = is_plain(run, in) && (adds ? is_plain(run, &tensors[op->input[1]]) : has_window(op, in)) && out->layout == TMO_LAYOUT_HWC;
+  if (!plain) return tmo_fire_any(run, op);
+  int8_t *const to = pixel_of(run, out, run->unit.row, run->unit.tile);
+  const int32_t *const scales = (const int32_t *)tmo_constant(run->program, op->bias);
+  if (adds) {
+    const int8_t *const second = pixel_of(run, &tensors[op->input[1]], run->unit.row, run->unit.tile);
+    tmo_packed_add(pixel_of(run, in, run->unit.row, run->unit.tile), second, to, out->channels, scales, op);
+    return TMO_OK;
+  }
+  const pixel_window w = window_under(run, op, in);
+#if TMO_RUNS_MVE
+  if (tmo_is_packed_as(op, TMO_PACKING_MVE_CONV)) {
+    multiply_mve(run, &w, out, scales, to);
+    return TMO_OK;
+  }
+#endif
+  call_kernel(run, &w, out, scales, to);
+  return TMO_OK;
+}
+
+#endif
+
+typedef int tmo_fire_pixel_is_not_empty; /* ISO C wants something in every file */
