@@ -13,6 +13,7 @@ from tflm_memopt.model.graph import VIEW, Graph, TensorId
 from tflm_memopt.model.reader import describe
 from tflm_memopt.rewrite.known import with_known
 from tflm_memopt.rewrite.rules import (
+    batched,
     grouped,
     moves,
     pad,
@@ -26,6 +27,7 @@ from tflm_memopt.rewrite.rules.rule import Rule, has
 
 RULES: tuple[Rule, ...] = (
     grouped.RULE,
+    batched.RULE,
     pad.RULE,
     transposed_mean.RULE,
     split.RULE,

@@ -1,0 +1,90 @@
+"""Batches of images, which run one image after the other."""
+
+from __future__ import annotations
+
+import random
+
+import pytest
+from models import Net
+from property.oracle import original
+
+import tflm_memopt
+from tflm_memopt.model.reader import read
+from tflm_memopt.rewrite.canonicalise import canonicalise
+
+
+def network(seed: int) -> bytes:
+    """A random network on a batch of images."""
+    rng, net = random.Random(seed), Net(seed)
+    x = net.input((rng.choice((2, 3, 4, 8)), rng.randint(6, 14), rng.randint(4, 10), rng.choice((1, 3, 4))))
+    for _ in range(rng.randint(2, 6)):
+        n, h, w, c = net.shape(x)
+        match rng.choice(("conv", "depthwise", "average", "max", "add", "relu", "softmax", "logistic", "reshape")):
+            case "conv":
+                kernel = rng.randint(1, 3), rng.randint(1, 3)
+                x = net.conv2d(x, rng.choice((3, 8)), kernel=kernel, stride=rng.choice(((1, 1), (2, 2))))
+            case "depthwise":
+                x = net.depthwise_conv2d(x)
+            case "average":
+                x = net.pool(x, padding="SAME", stride=(1, 1))
+            case "max":
+                x = net.pool(x, kind="MAX_POOL_2D", padding="SAME")
+            case "add":
+                x = net.add(x, net.conv2d(x, c))
+            case "relu":
+                x = net.unary("RELU", x, out=net.affine(x))
+            case "softmax":
+                x = net.softmax(x)
+            case "logistic":
+                x = net.unary("LOGISTIC", x, out=(1 / 256, -128))
+            case "reshape":
+                x = net.reshape(x, (n, h * w, 1, c))
+    x = net.mean(x, (1, 2), keep=rng.random() < 0.5)
+    return net.model(net.fully_connected(x, 5) if len(net.shape(x)) == 2 else x)
+
+
+def test_random_batches() -> None:
+    for seed in range(8):
+        data = network(seed)
+        result = tflm_memopt.optimize(data, if_worthwhile=False, seconds=0.05)
+        assert tflm_memopt.verify(data, result.model, runs=3).bit_exact, seed
+        assert result.report.arena.total <= result.report.original_arena.total, seed
+
+
+def images(n: int) -> bytes:
+    net = Net()
+    x = net.conv2d(net.conv2d(net.input((n, 16, 16, 3)), 16, kernel=(3, 3)), 32, kernel=(3, 3))
+    return net.model(net.fully_connected(net.mean(x, (1, 2), keep=False), 4))
+
+
+def test_a_batch_takes_little_more_than_its_input() -> None:
+    """Each image is done before the next one starts, and their weights are there once."""
+    alone, six = (tflm_memopt.optimize(images(n)) for n in (1, 6))
+    assert six.report.arena.head < 6 * 16 * 16 * 3 + alone.report.arena.head
+    assert len(six.model) < len(alone.model) + 5 * 900
+
+
+def test_steps_of_time_are_a_batch() -> None:
+    """TimeDistributed in Keras."""
+    net = Net()
+    x = net.reshape(net.input((1, 10, 12, 12, 3)), (10, 12, 12, 3))
+    x = net.mean(net.conv2d(net.conv2d(x, 8, kernel=(3, 3)), 16, kernel=(3, 3)), (1, 2))
+    data = net.model(net.fully_connected(net.reshape(x, (1, 160)), 4))
+    result = tflm_memopt.optimize(data)
+    assert result.report.arena.head < 10 * 12 * 12 * 3 + 1_200
+    assert tflm_memopt.verify(data, result.model, runs=3).bit_exact
+
+
+@pytest.mark.parametrize(("shape", "why"), [((4, 1, 1, 2), "differs from image to image"), ((1, 1, 1, 2), "")])
+def test_a_constant_of_each_image_is_refused(shape: tuple[int, ...], why: str) -> None:
+    net = Net()
+    x = net.input((4, 5, 5, 2))
+    constant = net.tensor(shape, data=[[[[n, n]]] for n in range(shape[0])])
+    data = net.model(net.add(net.conv2d(x, 2), constant))
+    original(data)
+    found = canonicalise(read(data).graph)
+    assert [refusal.reason.partition("constant ")[2] for refusal in found.refusals if refusal.rule == "batched"] == (
+        [why] if why else []
+    )
+    result = tflm_memopt.optimize(data, if_worthwhile=False)
+    assert tflm_memopt.verify(data, result.model, runs=3).bit_exact

@@ -1,0 +1,152 @@
+"""Splits operators on a batch of images into one operator per image, which can then run row by row.
+
+The images of a batch never meet in these operators. Those that follow each other hand on the images as they are: only
+where another operator reads the whole batch, or the model puts it out, a CONCATENATION joins them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+from tflm_memopt.model.graph import ABSENT, Graph, Op, Tensor, TensorId
+from tflm_memopt.ops.context import PIECE, OperatorContext
+from tflm_memopt.ops.opset import OPSET, Unsupported, row_op
+from tflm_memopt.rewrite.rules.rule import Ops, Rule, replace_ops
+
+MAX_IMAGES = 64
+"""Limit of the images of a batch: each has an operator of its own in the program."""
+MAX_OPERATORS = 2_048
+"""Limit of the operators of a graph with batches."""
+REDUCTIONS = frozenset({"MEAN", "SUM", "REDUCE_MAX", "REDUCE_MIN"})
+JOINED = "CONCATENATION"
+ALONE = frozenset(
+    {
+        "ADD", "AVERAGE_POOL_2D", "CONV_2D", "DEPTHWISE_CONV_2D", "DEQUANTIZE", "DIV", "ELU", "HARD_SWISH",
+        "LEAKY_RELU", "LOGISTIC", "MAXIMUM", "MAX_POOL_2D", "MINIMUM", "MUL", "PRELU", "QUANTIZE", "RELU", "RELU6",
+        "RELU_N1_TO_1", "RESIZE_BILINEAR", "RESIZE_NEAREST_NEIGHBOR", "SOFTMAX", "SQUARED_DIFFERENCE", "SUB", "TANH",
+    }
+) | REDUCTIONS  # fmt: skip
+"""Operators that compute each image from the same image of their operands."""
+
+
+def match(graph: Graph, op: Op) -> Ops | None:
+    """Match an operator on a batch that cannot run row by row as it is, or whose operand is in images already."""
+    if op.type not in ALONE or op.type not in OPSET or len(op.outputs) != 1 or PIECE in op.options:
+        return None
+    output = graph.tensors[op.outputs[0]]
+    images = output.shape[0] if len(output.shape) > 1 else 1
+    batched = 1 < images <= MAX_IMAGES and all(_fits(graph.tensors[t], images) for t in op.inputs if t != ABSENT)
+    if not batched:
+        return None
+    apart = not _joins(graph, images).keys().isdisjoint(op.inputs)
+    return (op,) if apart or isinstance(row_op(OperatorContext(graph, op)), Unsupported) else None
+
+
+def _joins(graph: Graph, images: int) -> dict[TensorId, Op]:
+    """Return the operators that join the images of a batch, by their output."""
+    return {
+        op.outputs[0]: op
+        for op in graph.ops
+        if op.type == JOINED
+        and len(op.inputs) == images
+        and int(op.options.get("axis", -1)) == 0
+        and all(t != ABSENT and graph.tensors[t].shape[:1] == (1,) for t in op.inputs)
+    }
+
+
+def _fits(tensor: Tensor, images: int) -> bool:
+    """Whether an operand is a constant for all images, or a batch of as many."""
+    return tensor.constant or (len(tensor.shape) > 1 and tensor.shape[0] == images)
+
+
+def check(graph: Graph, ops: Ops) -> str | None:
+    (op,) = ops
+    if op.type in REDUCTIONS:
+        rank = len(graph.tensors[op.inputs[0]].shape)
+        axes = graph.tensors[op.inputs[1]]
+        if axes.data is None or 0 in {int(axis) % rank for axis in axes.data.ravel()}:
+            return "it reduces the batch"
+    elif any(_varies(graph, op, t) for t in op.inputs if t != ABSENT):
+        return "a constant differs from image to image"
+    images = graph.tensors[op.outputs[0]].shape[0]
+    if len(graph.ops) + images * (1 + len(op.inputs)) > MAX_OPERATORS:
+        return f"the model would have more than {MAX_OPERATORS:,} operators"
+    extended, each, _ = _each(graph, op)
+    reasons = (row_op(OperatorContext(extended, part)) for part in each[0])
+    return next((f"an image alone cannot be made row by row: {r}" for r in reasons if isinstance(r, Unsupported)), None)
+
+
+def _varies(graph: Graph, op: Op, operand: TensorId) -> bool:
+    tensor, output = graph.tensors[operand], graph.tensors[op.outputs[0]]
+    alike = tensor.constant and len(tensor.shape) == len(output.shape) and tensor.shape[0] == output.shape[0]
+    return alike and op.type not in ("CONV_2D", "DEPTHWISE_CONV_2D")
+
+
+def rewrite(graph: Graph, ops: Ops) -> Graph:
+    """Rewrite the operator. Each image's operator runs right behind what makes its operands, so that an image is done
+    before the next one starts.
+    """
+    (op,) = ops
+    extended, each, join = _each(graph, op)
+    made = {t: n for n, o in enumerate(graph.ops) for t in o.outputs}
+    place = graph.ops.index(op)
+    behind: dict[int, list[Op]] = {}
+    for image in each:
+        makers = [made[t] for o in image for t in o.inputs if t in made]
+        behind.setdefault(max(makers, default=place), []).extend(image)
+    order: list[Op] = []
+    for n, o in enumerate(graph.ops):
+        order += [*behind.get(n, ()), join] if n == place else [o, *behind.get(n, ())]
+    return _without_unread_joins(replace(extended, ops=tuple(order)), op)
+
+
+def _each(graph: Graph, op: Op) -> tuple[Graph, list[list[Op]], Op]:
+    """Return the graph with tensors for images, the operators of each image, and the operator that joins them."""
+    tensors, index = dict(graph.tensors), max(o.index for o in graph.ops)
+    images = tensors[op.outputs[0]].shape[0]
+    joins = _joins(graph, images)
+
+    def add(to: list[Op], kind: str, inputs: Sequence[TensorId], whole: TensorId, options: Mapping[str, Any]) -> None:
+        nonlocal index
+        index += 1
+        tensor, like = max(tensors) + 1, tensors[whole]
+        shape, name = (1, *like.shape[1:]), f"{like.name}/{len(each)}"
+        tensors[tensor] = replace(like, id=tensor, name=name, shape=shape, data=None)
+        to.append(Op(index, kind, tuple(inputs), (tensor,), dict(options), sources=op.stands_for))
+
+    each: list[list[Op]] = []
+    for n in range(images):
+        image: list[Op] = []
+        inputs: list[TensorId] = []
+        for operand in op.inputs:
+            if operand in joins:
+                inputs.append(joins[operand].inputs[n])
+            elif operand == ABSENT or tensors[operand].constant:
+                inputs.append(operand)
+            else:
+                add(image, "SPLIT", [operand], operand, {PIECE: (0, n, n + 1)})
+                inputs.append(image[-1].outputs[0])
+        add(image, op.type, inputs, op.outputs[0], op.options)
+        each.append(image)
+    parts = tuple(image[-1].outputs[0] for image in each)
+    options = {"axis": 0, "fusedActivationFunction": "NONE"}
+    join = replace(op, type=JOINED, inputs=parts, options=options, sources=op.stands_for)
+    return replace(graph, tensors=tensors), each, join
+
+
+def _without_unread_joins(graph: Graph, op: Op) -> Graph:
+    """Return the graph without joins of the operator's operands that nobody reads any more."""
+    dead = {
+        o.index: ()
+        for o in graph.ops
+        if o.type == JOINED
+        and o.outputs[0] in op.inputs
+        and o.outputs[0] not in graph.outputs
+        and not graph.consumers(o.outputs[0])
+    }
+    return replace_ops(graph, dead)
+
+
+RULE = Rule("batched", match, check, rewrite)
