@@ -21,10 +21,10 @@ from descriptions.pixels import (
     mean_pixel,
 )
 
-from tflm_memopt.kernels.descriptions import elementwise
+from tflm_memopt.kernels.descriptions import curves, elementwise
 from tflm_memopt.kernels.descriptions.activations import log_softmax, lookup, softmax
 from tflm_memopt.kernels.descriptions.elementwise import add, packed_add, packed_add_within
-from tflm_memopt.kernels.descriptions.rows import arg_max, batch_matmul, gather, move, resize_bilinear
+from tflm_memopt.kernels.descriptions.rows import arg_max, batch_matmul, batch_matmul_s16, gather, move, resize_bilinear
 from tflm_memopt.kernels.language import KernelProgram, Type
 from tflm_memopt.kernels.rewrites import bind, inward, jam, scheduled, unroll, vectorise
 
@@ -104,6 +104,7 @@ MOVE = {
     "source_step": "m->source_step", "target_step": "(int32_t)m->target_step",
 }  # fmt: skip
 GATHER = "void {}(const tmo_kernel *k, int32_t row, int8_t *y)"
+SOFTMAX_S16 = SOFTMAX | {"channels": "k->out_channels / 2", "powers": "out"}
 MATMUL = PIXELS_OF | {
     "zero_out": "k->op->output_zero_point",
     "depth": "k->in_channels", "columns": "k->out_channels",
@@ -111,6 +112,7 @@ MATMUL = PIXELS_OF | {
     "zero_left": "k->op->input_zero_point[0]", "zero_right": "k->op->input_zero_point[1]",
     "multiplier": "k->multipliers[0]", "shift": "k->shifts[0]",
 }  # fmt: skip
+MATMUL_S16 = MATMUL | {"depth": "k->in_channels / 2", "columns": "k->out_channels / 2"}
 PIXEL = "void {}(const tmo_kernel *k, const tmo_window *window, uint32_t i, int8_t *out)"
 POOL = RANGE | {
     "x": "window->pixels", "y": "out + i", "sums": "k->sums ? k->sums + i : NULL", "pointers": "window->count",
@@ -169,6 +171,10 @@ def _elements(element: int) -> Expressions:
     return PIXELS_OF | RANGE | _scales("out") | {"n": n, "zero_x": zero, "scale": scale, "table": "k->weights"}
 
 
+CURVE = _elements(2) | {
+    "multiplier": "k->multipliers[0]", "shift": "k->shifts[0]", "bits": "k->op->param ? 8 : 9",
+    "centre": "k->op->param ? 0 : 1 << 24", "right": "k->op->param ? 8 : 10",
+}  # fmt: skip
 FILES: Mapping[str, tuple[LibraryKernel, ...]] = {
     "binary": (
         LibraryKernel("tmo_add_scalars_s8", elementwise.add_each, BINARY | _sign("SUB")),
@@ -177,10 +183,19 @@ FILES: Mapping[str, tuple[LibraryKernel, ...]] = {
         LibraryKernel("tmo_prelu_s8", elementwise.prelu, BINARY | _scales("positive", "negative")),
         LibraryKernel("tmo_greater_s8", elementwise.greater, BINARY | _sign("MINIMUM")),
         LibraryKernel("tmo_add_s16", elementwise.add_s16, BINARY_S16 | _sign("SUB_S16")),
+        LibraryKernel(
+            "tmo_mul_s16",
+            scheduled(elementwise.multiply_s16, [bind({"zero_x": 0, "zero_other": 0, "zero_out": 0})]),
+            BINARY_S16 | _scales("out"),
+        ),
     ),
     "softmax": (
         LibraryKernel("tmo_softmax_s8", softmax, SOFTMAX),
         LibraryKernel("tmo_log_softmax_s8", log_softmax, SOFTMAX),
+    ),
+    "curves16": (
+        LibraryKernel("tmo_curve_s16", curves.curve_s16, CURVE),
+        LibraryKernel("tmo_softmax_s16", curves.softmax_s16, SOFTMAX_S16),
     ),
     "lookup": (LibraryKernel("tmo_lookup_s8", lookup, _elements(1)),),
     "convert": (
@@ -199,6 +214,7 @@ FILES: Mapping[str, tuple[LibraryKernel, ...]] = {
         ),
         LibraryKernel("tmo_resize_bilinear_row_s8", resize_bilinear, RESIZE),
         LibraryKernel("tmo_batch_matmul_row_s8", scheduled(batch_matmul, [bind({"rows": 1})]), MATMUL),
+        LibraryKernel("tmo_batch_matmul_row_s16", scheduled(batch_matmul_s16, [bind({"rows": 1})]), MATMUL_S16),
         LibraryKernel(
             "tmo_move_bytes",
             scheduled(move, [vectorise("i")]),

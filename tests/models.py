@@ -254,7 +254,8 @@ class Net:
         """BATCH_MATMUL, the right matrix transposed when `adjoint`. The output's scale is at least the product's."""
         columns = self.shape(b)[-2 if adjoint else -1]
         scale = max(out[0], self.affine(a)[0] * self.affine(b)[0])  # so that it is no rescaling by 2^31
-        y = self.tensor((*self.shape(a)[:-1], columns), affine=(scale, out[1]))
+        wide = self.dtype(a) == "INT16"
+        y = self.tensor((*self.shape(a)[:-1], columns), self.dtype(a), (scale, 0 if wide else out[1]))
         return self.op("BATCH_MATMUL", [a, b], [y], schema.BatchMatMulOptionsT(adjX=False, adjY=adjoint))
 
     def gather(self, indices: int, rows: int, width: int) -> int:
@@ -264,8 +265,12 @@ class Net:
         return self.op("GATHER", [table, indices], [y], schema.GatherOptionsT(axis=0, batchDims=0))
 
     def softmax(self, x: int, *, beta: float = 1.0) -> int:
-        y = self.tensor(self.shape(x), affine=(1 / 256, -128))
+        y = self.tensor(self.shape(x), self.dtype(x), self.share(x))
         return self.op("SOFTMAX", [x], [y], schema.SoftmaxOptionsT(beta=beta))
+
+    def share(self, x: int) -> Affine:
+        """Quantization of a number between 0 and 1, of the type that `x` has."""
+        return (2.0**-15, 0) if self.dtype(x) == "INT16" else (1 / 256, -128)
 
     def unary(
         self, kind: str, x: int, *, dtype: str = "INT8", out: Affine | None = DEFAULT, options: Any = None

@@ -49,7 +49,8 @@ static bool check_scaling(tmo_checker *c, const tmo_op *op, uint32_t n) {
   if (n == 0) return true;
   if (!tmo_has_words(c, op->multipliers, n) || !tmo_has_constant(c, op->shifts, n, 1) || !tmo_may_read(c, n)) return false;
   const int8_t *shifts = (const int8_t *)tmo_constant(c->program, op->shifts);
-  const int32_t most = tmo_is_in(TMO_BUILT(TMO_S16_KINDS & TMO_PER_CHANNEL_KINDS), op->kind) ? MAX_S16_SHIFT : 30;
+  const bool wide = tmo_is_in(TMO_BUILT(TMO_S16_KINDS & TMO_PER_CHANNEL_KINDS), op->kind) || tmo_is_kind(op, TMO_OP_BATCH_MATMUL_S16);
+  const int32_t most = wide ? MAX_S16_SHIFT : 30;
   for (uint32_t i = 0; i < n; ++i) {
     if (shifts[i] < -31 || shifts[i] > most) return false;
   }
@@ -121,7 +122,9 @@ static bool check_rows(const tmo_operation *o, uint32_t before, uint32_t after) 
 
 static bool check_softmax(tmo_checker *c, const tmo_operation *o) {
   const tmo_op *op = o->op;
-  if (!check_rows(o, 1, 1) || o->in->channels != o->out->channels || o->out->channels > MAX_SOFTMAX_CHANNELS || op->param > 0) return false;
+  const uint32_t bytes = tmo_is_s16(op) ? 2 : 1;
+  if (!check_rows(o, bytes, bytes) || o->in->channels != o->out->channels || op->param > 0) return false;
+  if (tmo_values(op, o->out->channels) > MAX_SOFTMAX_CHANNELS) return false;
   return check_scaling(c, op, SCALES(TMO_SOFTMAX_KINDS));
 }
 
@@ -129,7 +132,9 @@ static bool check_lookup(const tmo_checker *c, const tmo_operation *o) {
   return check_rows(o, 1, 1) && tmo_has_constant(c, o->op->weights, TMO_TABLE_BYTES, 1);
 }
 
-static bool check_leaky_relu(tmo_checker *c, const tmo_operation *o) { return check_rows(o, 2, 2) && check_scaling(c, o->op, 2); }
+static bool check_mapped(tmo_checker *c, const tmo_operation *o) {
+  return check_rows(o, 2, 2) && check_scaling(c, o->op, tmo_is_kind(o->op, TMO_OP_LEAKY_RELU_S16) ? 2 : 1);
+}
 
 static bool check_convert(tmo_checker *c, const tmo_operation *o) {
   const tmo_op *op = o->op;
@@ -195,7 +200,8 @@ static bool check_accesses(const tmo_checker *c, const tmo_operation *o) {
     const bool small = a->add > -(int32_t)TMO_MAX_EXTENT && a->add < (int32_t)TMO_MAX_EXTENT && (uint32_t)a->mul * o->out->height < TMO_MAX_EXTENT;
     if (a->div == 0 || a->extent == 0 || !small) return false;
     if (a->table != 0 && !tmo_has_constant(c, a->table, 2 * (uint32_t)o->out->height, 2)) return false;
-    if (tmo_is_kind(op, TMO_OP_BATCH_MATMUL) && !has_rows(c, &c->tensors[op->input[k]], a, o->out->height)) return false;
+    const bool whole = tmo_is_kind(op, TMO_OP_BATCH_MATMUL) || tmo_is_kind(op, TMO_OP_BATCH_MATMUL_S16);
+    if (whole && !has_rows(c, &c->tensors[op->input[k]], a, o->out->height)) return false;
     rows += a->extent;
   }
   return rows <= TMO_MAX_KERNEL_H;
@@ -270,7 +276,8 @@ static bool check_batch_matmul(tmo_checker *c, const tmo_operation *o) {
   if (op->param < 0 || op->param > 1 || o->in->width != 1 || right->width != 1 || o->out->width != 1) return false;
   if (right->channels != (transposed ? depth : out)) return false;
   const tmo_access *a = accesses(c, op);
-  return a[0].extent == 1 && a[1].extent == (transposed ? out : depth) && check_scaling(c, op, 1);
+  if (tmo_is_s16(op) && (depth % 2 != 0 || out % 2 != 0)) return false;
+  return a[0].extent == 1 && a[1].extent == tmo_values(op, transposed ? out : depth) && check_scaling(c, op, 1);
 }
 
 /* The operand with so many others behind it is a row of the state, of so many bytes, which is written anew. */
@@ -333,7 +340,7 @@ bool tmo_check_kind(tmo_checker *c, const tmo_operation *o) {
     case tmo_family_binary: return check_binary(c, o);
     case tmo_family_softmax: return check_softmax(c, o);
     case tmo_family_lookup: return check_lookup(c, o);
-    case tmo_family_leaky_relu: return check_leaky_relu(c, o);
+    case tmo_family_mapped: return check_mapped(c, o);
     case tmo_family_arg_max: return check_arg_max(c, o);
     case tmo_family_convert: return check_convert(c, o);
     case tmo_family_gather: return check_gather(c, o);

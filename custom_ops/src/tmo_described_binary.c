@@ -230,3 +230,34 @@ void tmo_add_s16(const tmo_kernel *k, const tmo_window *window, int8_t *out) {
     }
   }
 }
+
+void tmo_mul_s16(const tmo_kernel *k, const tmo_window *window, int8_t *out) {
+  const int8_t *const x = window->pixels[tmo_first_operand(k)];
+  const int8_t *const other = window->pixels[1 - tmo_first_operand(k)];
+  int8_t *const y = out;
+  const uint32_t pixels = k->out_width;
+  const uint32_t channels = k->out_channels / 2;
+  const int32_t x_pixel = (int32_t)(k->pixel_step[tmo_first_operand(k)] / 2);
+  const int32_t x_channel = (int32_t)k->channel_step[tmo_first_operand(k)];
+  const int32_t other_pixel = (int32_t)(k->pixel_step[1 - tmo_first_operand(k)] / 2);
+  const int32_t other_channel = (int32_t)k->channel_step[1 - tmo_first_operand(k)];
+  const int32_t scale_out = k->multipliers[0];
+  const int32_t shift_out = k->shifts[0];
+  const int32_t low = (int16_t)(k->op->param & 0xFFFF);
+  const int32_t high = k->op->param >> 16;
+  for (uint32_t p = 0; p < pixels; ++p) {
+    for (uint32_t c = 0; c < channels; ++c) {
+      int32_t r1 = tmo_int16_at(&x[(int32_t)(2 * (c * x_channel + p * x_pixel))]);
+      int32_t r2 = tmo_int16_at(&other[(int32_t)(2 * (c * other_channel + other_pixel * p))]);
+      int32_t r3 = (int32_t)((uint32_t)r1 - (uint32_t)0);
+      int32_t r4 = (int32_t)((uint32_t)r2 - (uint32_t)0);
+      int32_t r5 = (int32_t)((uint32_t)r3 * (uint32_t)r4);
+      int32_t r6 = tmo_rescale(r5, (int32_t)(scale_out), (int32_t)(shift_out));
+      int32_t r7 = (int32_t)((uint32_t)r6 + (uint32_t)0);
+      int32_t r8 = (r7 > (int32_t)(low) ? r7 : (int32_t)(low));
+      int32_t r9 = (r8 < (int32_t)(high) ? r8 : (int32_t)(high));
+      int32_t r10 = r9;
+      tmo_put_int16(&y[(int32_t)(2 * (c + channels * p))], r10);
+    }
+  }
+}

@@ -6,9 +6,10 @@ from tflm_memopt.ops.kinds import KINDS, Kind
 
 BINARY = tuple(kind for kind, traits in KINDS.items() if traits.elementwise and traits.operands == 2)
 BINARY_INT8 = tuple(kind for kind in BINARY if KINDS[kind].reads == 1)
+MAPPED_S16 = (Kind.LEAKY_RELU_S16, Kind.CURVE_S16)
 CONVERTED = {
     kind: (traits.reads, traits.writes)
     for kind, traits in KINDS.items()
-    if traits.elementwise and traits.operands == 1 and kind not in (Kind.LOOKUP, Kind.LEAKY_RELU_S16)
+    if traits.elementwise and traits.operands == 1 and kind not in (Kind.LOOKUP, *MAPPED_S16)
 }
 """Bytes of an element that is read, and of the one that is written."""

@@ -5,6 +5,7 @@ Arithmetic is spelled as in TFLM and gemmlowp (nudges, truncating divisions), no
 
 from __future__ import annotations
 
+import dataclasses
 import math
 from collections.abc import Iterator, Sequence
 
@@ -12,6 +13,7 @@ import numpy as np
 from kernels.families import BINARY_INT8
 from numpy.typing import NDArray
 
+from tflm_memopt.kernels.descriptions.curves import EXPONENTIAL, RECIPROCAL, SIGMOID
 from tflm_memopt.lower.program import ProgramOp
 from tflm_memopt.ops.kinds import WIDE, Kind
 from tflm_memopt.ops.rowop import Window
@@ -43,6 +45,10 @@ def output(op: ProgramOp, inputs: Sequence[Int8], shape: tuple[int, int, int]) -
         **dict.fromkeys((Kind.CONV_S16, Kind.DEPTHWISE_S16, Kind.TRANSPOSE_CONV_S16), _conv_int16),
         **dict.fromkeys((Kind.AVERAGE_POOL_S16, Kind.MAX_POOL_S16, Kind.MEAN_S16), _pool_int16),
         **dict.fromkeys((Kind.ADD_S16, Kind.SUB_S16), _add_int16),
+        Kind.MUL_S16: _mul_int16,
+        Kind.CURVE_S16: _curve,
+        Kind.SOFTMAX_S16: _softmax_int16,
+        Kind.BATCH_MATMUL_S16: _batch_matmul_int16,
         Kind.LEAKY_RELU_S16: _leaky_relu_int16,
         **dict.fromkeys((Kind.QUANTIZE, Kind.QUANTIZE_S16), _quantize),
         **dict.fromkeys((Kind.DEQUANTIZE, Kind.DEQUANTIZE_S16), _dequantize),
@@ -163,12 +169,15 @@ def _stored(x: Ints) -> Int8:
 
 
 def _conv_int16(op: ProgramOp, inputs: list[Ints], shape: tuple[int, int, int]) -> Int8:
+    sums = {Kind.CONV_S16: _conv_sums, Kind.DEPTHWISE_S16: _depthwise_sums}.get(op.kind, _transpose_conv_sums)
+    total = sums(op, _int16(inputs[0]), (*shape[:2], shape[2] // 2))
+    return _scaled_int64(op, total + (0 if op.bias is None else op.bias.view("<i8")))
+
+
+def _scaled_int64(op: ProgramOp, total: Ints) -> Int8:
     """Multipliers of 16 bits, one rounding."""
     assert op.multipliers is not None
     assert op.shifts is not None
-    sums = {Kind.CONV_S16: _conv_sums, Kind.DEPTHWISE_S16: _depthwise_sums}.get(op.kind, _transpose_conv_sums)
-    total = sums(op, _int16(inputs[0]), (*shape[:2], shape[2] // 2))
-    total += 0 if op.bias is None else op.bias.view("<i8")
     m, right = op.multipliers.astype(np.int64), 15 - op.shifts.astype(np.int64)
     reduced = np.where(m < 0x7FFF0000, (m + (1 << 15)) >> 16, 0x7FFF)
     return _from_int16(op, (total * reduced + (np.int64(1) << (right - 1))) >> right)
@@ -226,6 +235,49 @@ def _leaky_relu_int16(op: ProgramOp, inputs: list[Ints], shape: tuple[int, int, 
     assert op.shifts is not None
     x, m, s = _int16(inputs[0]), op.multipliers.astype(np.int64), op.shifts.astype(np.int64)
     return _stored(np.where(x < 0, rescale(x, m[1], s[1]), rescale(x, m[0], s[0]))).reshape(shape)
+
+
+def _mul_int16(op: ProgramOp, inputs: list[Ints], shape: tuple[int, int, int]) -> Int8:
+    a, b = (np.broadcast_to(_int16(x), (*shape[:2], shape[2] // 2)) for x in inputs)
+    return _from_int16(op, _rescaled(op, a * b))
+
+
+def _curve(op: ProgramOp, inputs: list[Ints], shape: tuple[int, int, int]) -> Int8:
+    """As TFLM has it, sign by sign, from the table that a test compares with TFLM."""
+    assert op.multipliers is not None
+    assert op.shifts is not None
+    table, right = np.array(SIGMOID, np.int64), -int(op.shifts[0])
+    x = (_int16(inputs[0]) * int(op.multipliers[0]) + ((1 << right) >> 1)) >> right
+    bits = 8 if op.param else 9
+    at, rest = np.abs(x) >> bits, np.abs(x) & ((1 << bits) - 1)
+    inside = np.minimum(at, 254)
+    value = (table[inside] << bits) + rest * (table[inside + 1] - table[inside])
+    if op.param:
+        value = np.where(at >= 255, 0xFFFF << 8, value)
+        return _stored(np.where(x >= 0, value - (1 << 23) + 128, (1 << 23) - value + 127) >> 8).reshape(shape)
+    value = np.where(at >= 255, 0x7FFF << 10, value)
+    return _stored(np.where(x >= 0, value + 512, (1 << 25) - value + 511) >> 10).reshape(shape)
+
+
+def _softmax_int16(op: ProgramOp, inputs: list[Ints], shape: tuple[int, int, int]) -> Int8:
+    def looked_up(table: tuple[int, ...], x: Ints) -> Ints:
+        x, entries = np.clip(x, -0x8000, 0x7FFF), np.array(table, np.int64)
+        at, rest = 256 + (x >> 7), x & 127
+        return entries[at] + (((entries[at + 1] - entries[at]) * rest + 64) >> 7)
+
+    x = _int16(inputs[0])
+    exps = looked_up(EXPONENTIAL, _rescaled(op, x - x.max(axis=2, keepdims=True)) + 0x7FFF)
+    total = exps.sum(axis=2, keepdims=True)
+    bits = np.ceil(np.log2(total + 1)).astype(np.int64)
+    shifted = ((total << (31 - bits)) + (1 << 13)) >> 14
+    factor, right = looked_up(RECIPROCAL, shifted - (1 << 15) - (1 << 16)), bits - 1
+    return _stored(np.clip((exps * factor + (1 << (right - 1))) >> right, 0, 0x7FFF)).reshape(shape)
+
+
+def _batch_matmul_int16(op: ProgramOp, inputs: list[Ints], shape: tuple[int, int, int]) -> Int8:
+    a, b = (_int16(x)[:, 0, :] for x in inputs)
+    whole = dataclasses.replace(op, param=0x7FFF << 16 | 0x8000)
+    return _scaled_int64(whole, a @ (b.T if op.param else b)).reshape(shape)
 
 
 def _batch_matmul(op: ProgramOp, inputs: list[Ints], shape: tuple[int, int, int]) -> Int8:

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 from kernels import naive
-from kernels.families import BINARY, BINARY_INT8, CONVERTED
+from kernels.families import BINARY, BINARY_INT8, CONVERTED, MAPPED_S16
 from numpy.random import Generator
 
 from tflm_memopt.lower.program import ProgramOp
@@ -21,7 +21,7 @@ POOLS = (Kind.AVERAGE_POOL, Kind.MAX_POOL, Kind.MEAN)
 POOLS_S16 = tuple(WIDE[kind] for kind in POOLS)
 WINDOWED = (Kind.CONV, Kind.DEPTHWISE, *POOLS)
 NARROW = {wide: kind for kind, wide in WIDE.items()}
-INT16 = (*NARROW, Kind.ADD_S16, Kind.SUB_S16, Kind.LEAKY_RELU_S16)
+INT16 = (*NARROW, Kind.ADD_S16, Kind.SUB_S16, *MAPPED_S16)
 CHANNELWISE = (Kind.DEPTHWISE, Kind.LOOKUP, *POOLS)
 
 
@@ -128,13 +128,24 @@ def _of_int16(rng: Generator, op: ProgramOp, shape: Shape) -> tuple[ProgramOp, S
     low, high = sorted(rng.choice([-(1 << 15), -3000, 0, 20_000, (1 << 15) - 1], 2, replace=False).tolist())
     zeros = {"input_zero_points": (0,) * len(op.inputs), "output_zero_point": 0, "activation": (-128, 127)}
     param = {"param": high << 16 | low & 0xFFFF}
+    if op.kind is Kind.MUL_S16:
+        scales = scaling(rng, 1, 2.0**-14)
+        return dataclasses.replace(op, **zeros, **param, **scales, swapped=bool(rng.random() < 0.5)), shape
     if op.kind in BINARY:
         left, right = scaling(rng, 2, 0.3), scaling(rng, 1, 2.0**-14)
         both = {name: np.concatenate((left[name], right[name])) for name in ("multipliers", "shifts")}
         return dataclasses.replace(op, **zeros, **param, **both, swapped=bool(rng.random() < 0.5)), shape
     if op.kind is Kind.LEAKY_RELU_S16:
         return dataclasses.replace(op, **zeros, **scaling(rng, 2, 0.8)), shape
+    if op.kind is Kind.CURVE_S16:
+        scale = {"multipliers": rng.integers(1, 1 << 15, 1, np.int32), "shifts": rng.integers(-14, 1, 1, np.int8)}
+        return dataclasses.replace(op, **zeros, **scale, param=int(rng.integers(0, 2))), shape
+    if op.kind is Kind.SOFTMAX_S16:
+        return dataclasses.replace(op, **zeros, **scaling(rng, 1, float(rng.uniform(0.1, 9)))), shape
     channels = (*shape[:2], shape[2] // 2)
+    if op.kind is Kind.BATCH_MATMUL_S16:
+        of, out = _multiplying(rng, dataclasses.replace(op, **zeros), channels)
+        return dataclasses.replace(of, **scaling(rng, 1, 2.0**-14)), (*out[:2], 2 * out[2])
     narrow = dataclasses.replace(op, kind=NARROW[op.kind], **zeros)
     of, out = (_transposing if narrow.kind is Kind.TRANSPOSE_CONV else _windowed)(rng, narrow, channels)
     bias = None if of.bias is None else (of.bias.astype(np.int64) << 10).view("<i4")

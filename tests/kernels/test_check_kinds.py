@@ -25,7 +25,7 @@ from tflm_memopt.lower.program import (
 from tflm_memopt.lower.records import ACCESS, COPY, FLAG_PER_CHANNEL, HEADER, MOVE, OP, TENSOR
 from tflm_memopt.lower.serialise import pack
 from tflm_memopt.model.reader import read
-from tflm_memopt.ops.kinds import Kind
+from tflm_memopt.ops.kinds import KINDS, Kind
 from tflm_memopt.ops.rowop import Access, Window
 from tflm_memopt.runtime import host
 from tflm_memopt.runtime.host import Status
@@ -90,6 +90,29 @@ def test_only_filters_have_scales_per_channel() -> None:
     image = bytearray(pack(gate()))
     image[HEADER.itemsize + 3 * TENSOR.itemsize + 1] |= FLAG_PER_CHANNEL
     assert host.check(bytes(image), [IN], [IN]) is Status.OP
+
+
+@pytest.mark.parametrize(
+    ("kind", "channels", "width", "changes", "status"),
+    [
+        pytest.param(Kind.CURVE_S16, 4, 6, {}, Status.OK, id="curve"),
+        pytest.param(Kind.CURVE_S16, 4, 6, {"multipliers": None}, Status.OP, id="curve without a scale"),
+        pytest.param(Kind.CURVE_S16, 4, 6, {"shifts": np.full(1, -32, np.int8)}, Status.OP, id="curve's shift"),
+        pytest.param(Kind.CURVE_S16, 3, 6, {}, Status.OP, id="curve of half an element"),
+        pytest.param(Kind.SOFTMAX_S16, 4, 6, {}, Status.OK, id="softmax"),
+        pytest.param(Kind.SOFTMAX_S16, 8190, 1, {}, Status.OK, id="softmax of 4095 classes"),
+        pytest.param(Kind.SOFTMAX_S16, 8192, 1, {}, Status.OP, id="softmax of 4096 classes"),
+        pytest.param(Kind.SOFTMAX_S16, 3, 6, {}, Status.OP, id="softmax of half an element"),
+        pytest.param(Kind.SOFTMAX_S16, 4, 6, {"shifts": None}, Status.OP, id="softmax without a scale"),
+    ],
+)
+def test_rows_of_int16(kind: Kind, channels: int, width: int, changes: dict[str, Any], status: Status) -> None:
+    scales = {"multipliers": np.full(1, 1 << 14, np.int32), "shifts": np.zeros(1, np.int8)}
+    op = ProgramOp(kind, (0,), 1, (0,), 0, **(scales | changes))
+    tensors = tuple(ProgramTensor(0, 8, width, channels, 8, base=base) for base in (1, 2))
+    program = Program(1, 1, 8, 8, tensors, (op,), (ProgramBlock(0, 1, 0, times(8)),))
+    nbytes = 8 * width * channels
+    assert host.check(pack(program), [nbytes], [nbytes]) is status
 
 
 @pytest.mark.parametrize("kind", [Kind.MAX_POOL_S16, Kind.AVERAGE_POOL_S16, Kind.MEAN_S16])
@@ -163,6 +186,7 @@ def test_gather(changes: dict[str, Any], status: Status) -> None:
     assert host.check(pack(program), [IN], [8 * 3 * 3]) is status
 
 
+@pytest.mark.parametrize("kind", [Kind.BATCH_MATMUL, Kind.BATCH_MATMUL_S16])
 @pytest.mark.parametrize(
     ("right", "status"),
     [
@@ -175,19 +199,20 @@ def test_gather(changes: dict[str, Any], status: Status) -> None:
         (Access(div=2, extent=3), Status.OP),
     ],
 )
-def test_a_matrix_has_the_rows_that_are_read_of_it(right: Access, status: Status) -> None:
+def test_a_matrix_has_the_rows_that_are_read_of_it(kind: Kind, right: Access, status: Status) -> None:
+    item = KINDS[kind].reads
     one = np.ones(1, np.int32), np.zeros(1, np.int8)
     multiply = ProgramOp(
-        Kind.BATCH_MATMUL, (0, 1), 2, (0, 0), 0, access=(Access(), right),
+        kind, (0, 1), 2, (0, 0), 0, access=(Access(), right),
         multipliers=one[0], shifts=one[1],
     )  # fmt: skip
     tensors = (
-        ProgramTensor(0, 2, 1, 3, 2, base=1),
-        ProgramTensor(0, 4, 1, 5, 4, base=2),
-        ProgramTensor(0, 2, 1, 5, 2, base=3),
+        ProgramTensor(0, 2, 1, 3 * item, 2, base=1),
+        ProgramTensor(0, 4, 1, 5 * item, 4, base=2),
+        ProgramTensor(0, 2, 1, 5 * item, 2, base=3),
     )
     program = Program(2, 1, 2, 2, tensors, (multiply,), (ProgramBlock(0, 1, 0, times(2)),))
-    assert host.check(pack(program), [2 * 3, 4 * 5], [2 * 5]) is status
+    assert host.check(pack(program), [2 * 3 * item, 4 * 5 * item], [2 * 5 * item]) is status
 
 
 def test_an_access_is_checked_before_it_is_read() -> None:

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from conftest import examples, seeds
 from kernels import networks
-from kernels.families import BINARY, BINARY_INT8, CONVERTED
+from kernels.families import BINARY, BINARY_INT8, CONVERTED, MAPPED_S16
 from kernels.networks import POOLS_S16, WINDOWED, Network, operator, part, random_inputs, random_shape, reduced_whole
 from kernels.programs import Lowered, can_iterate, lower
 
@@ -148,7 +148,7 @@ def test_rings_are_as_shallow_as_can_be() -> None:
 NARROWING = [kind for kind, (read, written) in CONVERTED.items() if read >= written]
 
 
-@pytest.mark.parametrize("kind", [*BINARY, Kind.LOOKUP, Kind.LEAKY_RELU_S16, *NARROWING])
+@pytest.mark.parametrize("kind", [*BINARY, Kind.LOOKUP, *MAPPED_S16, *NARROWING])
 def test_in_place(kind: Kind) -> None:
     """The output row may be the row of any operand."""
     for operand in range(2 if kind in BINARY else 1):
@@ -233,8 +233,9 @@ def _with_shape(
         Kind.GATHER: (h, w, 4),
         Kind.BATCH_MATMUL: (c if h % 2 else h, 1, c),
         **dict.fromkeys(networks.INT16, (h, w, 2 * c)),
+        Kind.BATCH_MATMUL_S16: (c if h % 2 else h, 1, 2 * c),
         **{converting: (h, w, read * c) for converting, (read, _) in CONVERTED.items()},
     }.get(kind, shape)
-    two = kind in (*BINARY, Kind.BATCH_MATMUL, Kind.ADD_SUMS)
+    two = kind in (*BINARY, Kind.BATCH_MATMUL, Kind.BATCH_MATMUL_S16, Kind.ADD_SUMS)
     op, out = operator(rng, kind, (0, 1) if two else (0,), shape, 2)
     return op, shape, out

@@ -42,6 +42,16 @@ MODELS: dict[str, Build] = {
     "mean of int16": lambda net: net.mean(net.input(IMAGE, dtype="INT16"), (1, 2), out=(0.021, 0)),
     "softmax": lambda net: net.softmax(net.input((1, 40))),
     "softmax, rows": lambda net: net.softmax(net.input((1, 3, 4, 9), (0.4, 5)), beta=0.7),
+    "softmax of int16": lambda net: net.softmax(net.input((1, 3, 4, 9), (0.0004, 0), dtype="INT16"), beta=0.7),
+    "logistic of int16": lambda net: net.unary(
+        "LOGISTIC", net.input(IMAGE, (0.0004, 0), dtype="INT16"), dtype="INT16", out=(2.0**-15, 0)
+    ),
+    "tanh of int16": lambda net: net.unary(
+        "TANH", net.input(IMAGE, (2.0**-11, 0), dtype="INT16"), dtype="INT16", out=(2.0**-15, 0)
+    ),
+    "matrices of int16": lambda net: net.batch_matmul(
+        net.input((1, 5, 7), dtype="INT16"), net.input((1, 7, 4), dtype="INT16"), adjoint=False, out=(2.0, 0)
+    ),
     "lookup": lambda net: net.unary("TANH", net.input(IMAGE)),
     "transposed conv": lambda net: transpose_conv(net, net.input(IMAGE), 4, kernel=(3, 3), stride=(2, 2)),
     "transposed conv, gaps": lambda net: transpose_conv(

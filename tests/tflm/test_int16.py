@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pytest
 from ai_edge_litert import schema_py_generated as schema
 from conftest import examples
@@ -25,10 +26,10 @@ PARTS = [(1, 2, 3), (1,), (2,), (3,), (1, 2), (2, 3), (1, 3), ()]
 
 
 @EXAMPLES
-@given(kind=st.sampled_from(["ADD", "SUB"]), shape=images, parts=st.tuples(*[st.sampled_from(PARTS)] * 2),
+@given(kind=st.sampled_from(["ADD", "SUB", "MUL"]), shape=images, parts=st.tuples(*[st.sampled_from(PARTS)] * 2),
        constant=st.sampled_from([None, 0, 1]), short=st.booleans(), activation=activations, a=scales, b=scales,
        ratio=st.floats(2**-4, 4, width=32), seed=st.integers(0, 99))  # fmt: skip
-def test_sums_and_differences(
+def test_two_operands(
     kind: str, shape: tuple[int, ...], parts: tuple[tuple[int, ...], ...], constant: int | None, short: bool,
     activation: str, a: float, b: float, ratio: float, seed: int,
 ) -> None:  # fmt: skip
@@ -43,7 +44,7 @@ def test_sums_and_differences(
             operands.append(net.tensor(size, "INT16", (scale, 0), data=values))
         else:
             operands.append(net.input(size, (scale, 0)))
-    out = 2 * max(a, b) * ratio
+    out = (a * b * 2**15 if kind == "MUL" else 2 * max(a, b)) * ratio
     assert_equal(net.model(net.binary(kind, *operands, activation=activation, out=(out, 0))))
 
 
@@ -67,6 +68,48 @@ def test_scales_of_leaky_relu(alpha: float, out: float, runs: bool) -> None:
     (support,) = to_row_ops(canonicalise(read(net.model(y)).graph).graph).values()
     assert isinstance(support, Unsupported) is not runs
     assert runs or getattr(support, "code", "") == "leaky_scales"
+
+
+EVERY = np.arange(-(1 << 15), 1 << 15, dtype=np.int16).reshape(1, 256, 16, 16)
+
+
+@pytest.mark.parametrize("kind", ["LOGISTIC", "TANH"])
+@pytest.mark.parametrize("scale", [2**-12, 2**-11, 1.0004 * 2**-12, 1.002 * 2**-12, 0.0004, 1e-8, 0.01, 2.5])
+def test_curves_of_every_value(kind: str, scale: float) -> None:
+    net = Net(activations="INT16")
+    y = net.unary(kind, net.input(EVERY.shape, (scale, 0)), dtype="INT16", out=(2**-15, 0))
+    assert_equal(net.model(y), also=[EVERY])
+
+
+@pytest.mark.parametrize("kind", ["LOGISTIC", "TANH"])
+@pytest.mark.parametrize(
+    ("scale", "out"), [(2.7, 2**-15), (1e-10, 2**-15), (2**-11.999, 2**-15), (0.01, 2**-14), (0.01, 1.001 * 2**-15)]
+)
+def test_scales_of_curves(kind: str, scale: float, out: float) -> None:
+    net = Net(activations="INT16")
+    y = net.unary(kind, net.input((1, 4), (scale, 0)), dtype="INT16", out=(out, 0))
+    (support,) = to_row_ops(canonicalise(read(net.model(y)).graph).graph).values()
+    assert getattr(support, "code", "") == "curve_scales"
+
+
+@EXAMPLES
+@given(rows=st.integers(1, 4), classes=st.one_of(st.integers(1, 12), st.sampled_from([300, 4095])),
+       scale=st.floats(2**-20, 0.5, width=32), beta=st.floats(0.125, 3, width=32))  # fmt: skip
+def test_softmax(rows: int, classes: int, scale: float, beta: float) -> None:
+    net = Net(activations="INT16")
+    assert_equal(net.model(net.softmax(net.input((1, rows, classes), (scale, 0)), beta=beta)))
+
+
+@EXAMPLES
+@given(sizes=st.tuples(*[st.integers(1, 7)] * 3), batch=st.sampled_from([(), (1,), (3,)]), adjoint=st.booleans(),
+       a=scales, b=scales, ratio=st.floats(2**-6, 4, width=32))  # fmt: skip
+def test_products_of_matrices(
+    sizes: tuple[int, int, int], batch: tuple[int, ...], adjoint: bool, a: float, b: float, ratio: float
+) -> None:
+    net, (m, k, n) = Net(activations="INT16"), sizes
+    left = net.input((*batch, m, k), (a, 0))
+    right = net.input((*batch, *((n, k) if adjoint else (k, n))), (b, 0))
+    assert_equal(net.model(net.batch_matmul(left, right, adjoint=adjoint, out=(a * b * 2**15 * ratio, 0))))
 
 
 @EXAMPLES

@@ -61,9 +61,9 @@ class Builder:
         """Declare an input. strides: of all axes, or of all but the last; by default the elements are adjacent."""
         return self._tensor(Array(name, Memory.RAM, kind, *_row_major(shape, strides), aligned=False))
 
-    def workspace(self, name: str, kind: Type, *shape: Index | int) -> Array:
+    def workspace(self, name: str, kind: Type, *shape: Index | int, aligned: bool = True) -> Array:
         """Declare a tensor that may be read and stored any number of times."""
-        return self._tensor(Array(name, Memory.RAM, kind, *_row_major(shape)))
+        return self._tensor(Array(name, Memory.RAM, kind, *_row_major(shape), aligned=aligned))
 
     def rows(self, name: str, kind: Type, *shape: Index | int) -> Array:
         """Declare an input whose rows are at arbitrary addresses; the kernel gets a pointer to each row."""

@@ -7,6 +7,7 @@ instructions are assembly, so no compiler intrinsics are needed.
 from __future__ import annotations
 
 import re
+import textwrap
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import takewhile
@@ -104,7 +105,8 @@ def library_function(
     named |= dict.fromkeys(kernel.extents, "const uint32_t") | dict.fromkeys(kernel.parameters, "const int32_t")
     begins = [table.begins] if table.begins else []
     for own in (t for t in kernel.tensors if t.values):
-        begins.append(f"static const {own.type.c} {own.name}[] = {{{', '.join(map(str, own.values))}}};")
+        values = f"static const {own.type.c} {own.name}[] = {{{', '.join(map(str, own.values))}}};"
+        begins += textwrap.wrap(values, 140, subsequent_indent="  ")
     used = {name: kind for name, kind in named.items() if re.search(rf"\b{name}\b", body) and given(name) != name}
     begins += [f"{kind} {name} = {given(name)};" for name, kind in used.items()]
     whole = "\n".join([*(f"  {line}" for line in begins), body, *([f"  {ends}"] if ends else [])])

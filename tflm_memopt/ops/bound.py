@@ -10,8 +10,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tflm_memopt.kernels.descriptions.activations import lookup, softmax
+from tflm_memopt.kernels.descriptions.curves import curve_s16, softmax_s16
 from tflm_memopt.kernels.descriptions.elementwise import add, dequantize, quantize
-from tflm_memopt.kernels.descriptions.rows import batch_matmul, gather
+from tflm_memopt.kernels.descriptions.rows import batch_matmul, batch_matmul_s16, gather
 from tflm_memopt.kernels.descriptions.windows import (
     average_pool,
     average_pool_s16,
@@ -88,9 +89,9 @@ def _scales(op: RowOp) -> tuple[NDArray[np.int32], NDArray[np.int8]]:
 
 def _softmax(op: RowOp) -> KernelArguments:
     multipliers, shifts = _scales(op)
-    rows = op.writes.h * op.writes.w
+    rows, channels = op.writes.h * op.writes.w, op.writes.c // op.element_bytes
     numbers = {"multiplier": int(multipliers[0]), "shift": int(shifts[0]), "diff_min": op.param}
-    return {"rows": rows, "channels": op.writes.c, **numbers}, {}
+    return {"rows": rows, "channels": channels, **numbers}, {}
 
 
 def _lookup(op: RowOp) -> KernelArguments:
@@ -110,12 +111,20 @@ def _converted(op: RowOp) -> KernelArguments:
     return {"n": op.reads[0].nbytes // op.traits.reads, "scale": op.param} | zeros, {}
 
 
+def _curve(op: RowOp) -> KernelArguments:
+    multipliers, shifts = _scales(op)
+    bits, right, centre = (8, 8, 0) if op.param else (9, 10, 1 << 24)
+    scale = {"multiplier": int(multipliers[0]), "shift": int(shifts[0])}
+    return {"n": op.writes.nbytes // 2, "bits": bits, "right": right, "centre": centre} | scale, {}
+
+
 def _batch_matmul(op: RowOp) -> KernelArguments:
     """Return the arguments for the product of two matrices."""
     multipliers, shifts = _scales(op)
     zeros = dict(zip(("zero_left", "zero_right"), op.input_zero_points, strict=True))
     return {
-        "rows": op.writes.h, "depth": op.reads[0].c, "columns": op.writes.c, "down": 1 - op.param, "across": op.param,
+        "rows": op.writes.h, "depth": op.reads[0].c // op.element_bytes, "columns": op.writes.c // op.element_bytes,
+        "down": 1 - op.param, "across": op.param,
         "zero_out": op.output_zero_point, "multiplier": int(multipliers[0]), "shift": int(shifts[0]),
     } | zeros, {}  # fmt: skip
 
@@ -130,10 +139,13 @@ BOUND = (
     Bound(average_pool_s16, ("x",), lambda op: (_window(op), {})),
     Bound(mean_s16, ("x",), _mean),
     Bound(softmax, ("x",), _softmax),
+    Bound(softmax_s16, ("x",), _softmax),
+    Bound(curve_s16, ("x",), _curve),
     Bound(lookup, ("x",), _lookup),
     Bound(add, ("x", "other"), _add),
     Bound(transpose_conv, ("x",), _weighted),
     Bound(batch_matmul, ("left", "right"), _batch_matmul),
+    Bound(batch_matmul_s16, ("left", "right"), _batch_matmul),
     Bound(gather, ("index",), _gather),
     Bound(quantize, ("x",), _converted),
     Bound(dequantize, ("x",), _converted),

@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from tflm_memopt.kernels.descriptions.curves import SIGMOID
 from tflm_memopt.model.graph import Tensor
 from tflm_memopt.ops import quant
 from tflm_memopt.ops.constraints.base import quantization
@@ -34,13 +35,6 @@ from tflm_memopt.ops.rowop import Access, RowOp, Rows, StateRing, Window
 
 GATE_SCALE, CURVE_SCALE = 2.0**-12, 2.0**-15
 """Scales of the input and of the output of the gates' curves."""
-ONE_MORE = (
-    4, 8, 12, 14, 15, 16, 17, 19, 20, 21, 22, 25, 27, 28, 29, 30, 31, 33, 34, 35, 37, 39, 40, 41, 43, 44, 45, 46, 49,
-    50, 54, 62, 63, 64, 66, 82, 86, 93, 100, 103, 112, 116, 135, 255,
-)  # fmt: skip
-"""Indices at which TFLM's sigmoid is one above the nearest integer. A test compares the curve with TFLM for every
-int16.
-"""
 
 
 def svdf_features(context: OperatorContext) -> RowOp:
@@ -110,7 +104,7 @@ def lstm(context: OperatorContext) -> RowOp:
         input_zero_points=(*zero_points, 0),
         output_zero_point=zero_points[1],
         weights=weights,
-        bias=np.concatenate([sigmoid_curve().view(np.int32), biases.reshape(-1)]),
+        bias=np.concatenate([np.array(SIGMOID, "<u2").view(np.int32), biases.reshape(-1)]),
         multipliers=np.array([m.value for m in scales], np.int32),
         shifts=np.array([min(m.shift, 127) for m in scales], np.int8),
         param=_cell_range(context, float(_scale(cells))),
@@ -122,15 +116,6 @@ def lstm(context: OperatorContext) -> RowOp:
             StateRing(cells.id, Rows(1, 1, 2 * units), 0),
         ),
     )
-
-
-def sigmoid_curve() -> NDArray[np.uint16]:
-    """Return 65536 / (1 + e^(-i / 24)), rounded as in TFLM (kernels/internal/common.h), where some values are one
-    higher.
-    """
-    curve = np.array([round(65536 / (1 + math.exp(-i / 24))) for i in range(256)], "<u2")
-    curve[[*ONE_MORE]] += 1
-    return curve
 
 
 def _steps(context: OperatorContext) -> int:

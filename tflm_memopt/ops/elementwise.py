@@ -42,6 +42,11 @@ def _prelu(a: float, b: float, out: float) -> Factors:
     return quant.rescale(a, out), quant.quantize_multiplier(a * b / out)
 
 
+def _add_int16(a: float, b: float, out: float) -> Factors:
+    """Return the multipliers of ADD and SUB of int16."""
+    return quant.add(a, b, out, quant.INT16_ADD_LEFT_SHIFT)
+
+
 ARITHMETIC: Mapping[str, Arithmetic] = {
     "ADD": Arithmetic(Kind.ADD, quant.add, quant.ADD_LEFT_SHIFT),
     "SUB": Arithmetic(Kind.SUB, quant.add, quant.ADD_LEFT_SHIFT),
@@ -55,23 +60,27 @@ ARITHMETIC: Mapping[str, Arithmetic] = {
 }
 """Operators by TFLite's name."""
 
-INT16: Mapping[str, Kind] = {"ADD": Kind.ADD_S16, "SUB": Kind.SUB_S16}
-"""Kinds of the operators that have int16 kernels."""
+INT16: Mapping[str, Arithmetic] = {
+    "ADD": Arithmetic(Kind.ADD_S16, _add_int16),
+    "SUB": Arithmetic(Kind.SUB_S16, _add_int16),
+    "MUL": Arithmetic(Kind.MUL_S16, _product),
+}
+"""Those that have int16 kernels; `param` is the activation range."""
 WHOLE = (quant.INT8_MIN, quant.INT8_MAX)
 
 
 def binary(context: OperatorContext) -> RowOp:
     """Parse an operator of ARITHMETIC."""
-    kind, factors, param = ARITHMETIC[context.op.type]
+    wide = context.output.dtype == "INT16"
+    kind, factors, param = (INT16 if wide else ARITHMETIC)[context.op.type]
     reads, writes = _rows(context)
     read = [k for k in range(2) if not context.input(k).constant]
     a, b, out = (quantization(t) for t in (context.input(0), context.input(1), context.output))
     multipliers = factors(a.scale[0], b.scale[0], out.scale[0])
     activation = context.op.options.get("fusedActivationFunction", "NONE")
     limits = quant.activation_range(activation, out.scale[0], out.zero_point[0])
-    if context.output.dtype == "INT16":
-        multipliers = quant.add(a.scale[0], b.scale[0], out.scale[0], quant.INT16_ADD_LEFT_SHIFT)
-        kind, param, limits = INT16[context.op.type], quant.int16_activation(activation, out.scale[0]), WHOLE
+    if wide:
+        param, limits = quant.int16_activation(activation, out.scale[0]), WHOLE
     return RowOp(
         kind=kind,
         name=context.op.type,

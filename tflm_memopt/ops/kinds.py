@@ -9,7 +9,7 @@ import enum
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
-from tflm_memopt.kernels.descriptions import activations, elementwise, rows, windows
+from tflm_memopt.kernels.descriptions import activations, curves, elementwise, rows, windows
 from tflm_memopt.kernels.language import KernelProgram
 from tflm_memopt.kernels.needs import InputNeed, needs
 
@@ -60,6 +60,11 @@ class Kind(enum.IntEnum):
     MAX_POOL_S16 = 36
     AVERAGE_POOL_S16 = 37
     MEAN_S16 = 38
+    MUL_S16 = 39
+    BATCH_MATMUL_S16 = 43
+    SOFTMAX_S16 = 44
+    CURVE_S16 = 45
+    """LOGISTIC and TANH."""
     QUANTIZE = 50
     """Converts float32 to int8."""
     QUANTIZE_S16 = 51
@@ -213,6 +218,10 @@ KINDS: Mapping[Kind, Traits] = {
     Kind.PRELU: _described(elementwise.prelu, 2),
     Kind.ADD_S16: _described(elementwise.add_s16, OPERAND_SCALES),
     Kind.SUB_S16: _described(elementwise.add_s16, OPERAND_SCALES),
+    Kind.MUL_S16: _described(elementwise.multiply_s16, 1),
+    Kind.CURVE_S16: _described(curves.curve_s16, 1),
+    Kind.BATCH_MATMUL_S16: _described(rows.batch_matmul_s16, 1),
+    Kind.SOFTMAX_S16: _wide(_described(activations.softmax, 1)),
     Kind.LEAKY_RELU_S16: _described(elementwise.leaky_relu_s16, 2),
     Kind.LOOKUP: _described(activations.lookup, constants=Constants.BYTES),
     Kind.AVERAGE_POOL: _described(windows.average_pool),
@@ -250,5 +259,8 @@ WIDE: Mapping[Kind, Kind] = {
     Kind.AVERAGE_POOL: Kind.AVERAGE_POOL_S16,
     Kind.MAX_POOL: Kind.MAX_POOL_S16,
     Kind.MEAN: Kind.MEAN_S16,
+    Kind.MUL: Kind.MUL_S16,
+    Kind.BATCH_MATMUL: Kind.BATCH_MATMUL_S16,
+    Kind.SOFTMAX: Kind.SOFTMAX_S16,
 }
 """Each int8 kind that has an int16 counterpart, and that counterpart."""

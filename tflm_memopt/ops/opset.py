@@ -106,6 +106,12 @@ def _looked_up(*constraints: Constraint, scales: tuple[Constraint, ...] = ()) ->
     return Row((_ONE, *constraints, *_ELEMENTWISE, *scales, arithmetic.tabulated), parse.table)
 
 
+def _curve(*scales: Constraint) -> Row:
+    """LOGISTIC or TANH."""
+    alike = common.batch_one, common.same_shape
+    return Row((_ONE, *_INTEGER, *alike, *scales, arithmetic.curve_scales, arithmetic.tabulated), parse.curve)
+
+
 def _converted(types: Constraint, *scales: Constraint) -> Row:
     """Return the row of an operator that converts each element to another type."""
     alike = common.runtime_values, common.stateless, common.batch_one, common.same_shape
@@ -176,7 +182,7 @@ OPSET: Mapping[str, Row] = {
     ),
     "ADD": _binary(arithmetic.add_scales, fused=True, types=common.int8_or_int16),
     "SUB": _binary(arithmetic.add_scales, fused=True, types=common.int8_or_int16),
-    "MUL": _binary(fused=True),
+    "MUL": _binary(fused=True, types=common.int8_or_int16),
     "MAXIMUM": _binary(),
     "MINIMUM": _binary(),
     "SQUARED_DIFFERENCE": _binary(),
@@ -205,7 +211,7 @@ OPSET: Mapping[str, Row] = {
         (
             common.operands(least=2, most=2),
             common.options("adjX", "adjY"),
-            *_INT8,
+            *_INTEGER,
             arithmetic.plain_matrices,
         ),
         parse.batch_matmul,
@@ -250,7 +256,15 @@ OPSET: Mapping[str, Row] = {
         cells.lstm,
     ),
     "SOFTMAX": Row(
-        (_ONE, common.options("beta"), *_ELEMENTWISE, arithmetic.softmax_output, arithmetic.softmax_input),
+        (
+            _ONE,
+            common.options("beta"),
+            *_INTEGER,
+            common.batch_one,
+            common.same_shape,
+            arithmetic.softmax_output,
+            arithmetic.softmax_input,
+        ),
         parse.softmax,
     ),
     "LOG_SOFTMAX": Row(
@@ -310,8 +324,8 @@ OPSET: Mapping[str, Row] = {
     ),
     "ELU": _looked_up(),
     "HARD_SWISH": _looked_up(),
-    "LOGISTIC": _looked_up(scales=(arithmetic.logistic_output,)),
-    "TANH": _looked_up(),
+    "LOGISTIC": _curve(arithmetic.logistic_output),
+    "TANH": _curve(),
     "ABS": _looked_up(),
 }
 """Rows by TFLite's operator name."""

@@ -147,11 +147,13 @@ def batch_matmul(context: OperatorContext) -> RowOp:
     )
     sizes = {"depth": left[-1], "columns": out[-1], "down": 1 - transposed, "across": transposed}
     of_left, of_right = accesses(PRODUCT, sizes)
+    reads = Rows(matrices * left[-2], 1, left[-1]), Rows(matrices * right[-2], 1, right[-1])
+    writes, wide = Rows(matrices * out[-2], 1, out[-1]), _is_int16(context)
     return _row_op(
         context,
-        Kind.BATCH_MATMUL,
-        (Rows(matrices * left[-2], 1, left[-1]), Rows(matrices * right[-2], 1, right[-1])),
-        Rows(matrices * out[-2], 1, out[-1]),
+        WIDE[Kind.BATCH_MATMUL] if wide else Kind.BATCH_MATMUL,
+        tuple(_in_bytes(rows) if wide else rows for rows in reads),
+        _in_bytes(writes) if wide else writes,
         access=(of_left, of_right if matrices == 1 else replace(of_right, table=tuple(map(int, first)))),
         multipliers=product,
         param=transposed,
@@ -161,8 +163,12 @@ def batch_matmul(context: OperatorContext) -> RowOp:
 
 def softmax(context: OperatorContext) -> RowOp:
     """Parse SOFTMAX over the last dimension."""
-    rows = _last_dimension(context)
-    multiplier, diff_min = quant.softmax(float(context.op.options["beta"]), quantization(context.input()).scale[0])
+    rows, beta = _last_dimension(context), float(context.op.options["beta"])
+    scale = quantization(context.input()).scale[0]
+    if _is_int16(context):
+        wide = _in_bytes(rows)
+        return _row_op(context, Kind.SOFTMAX_S16, (wide,), wide, multipliers=[quant.softmax_int16(beta, scale)])
+    multiplier, diff_min = quant.softmax(beta, scale)
     return _row_op(context, Kind.SOFTMAX, (rows,), rows, multipliers=[multiplier], param=diff_min)
 
 
@@ -216,9 +222,18 @@ def leaky_relu(context: OperatorContext) -> RowOp:
     return _row_op(context, Kind.LEAKY_RELU_S16, (rows,), rows, multipliers=factors)
 
 
+def curve(context: OperatorContext) -> RowOp:
+    """Parse LOGISTIC and TANH: a table for int8, an interpolated one for int16."""
+    if not _is_int16(context):
+        return table(context)
+    is_tanh, rows = context.op.type == "TANH", context.producer_rows()
+    scale = quant.curve(quantization(context.input()).scale[0], (0, 1) if is_tanh else (0,))
+    return _row_op(context, Kind.CURVE_S16, (rows,), rows, multipliers=[scale], param=int(is_tanh))
+
+
 def _last_dimension(context: OperatorContext) -> Rows:
     """Return the input as rows whose pixels are its last dimension."""
-    channels, rows = context.input().shape[-1], context.producer_rows()
+    channels, rows = context.input().shape[-1], _channels(context, context.producer_rows())
     return rows if rows.c == channels else Rows(context.input().elements // channels, 1, channels)
 
 

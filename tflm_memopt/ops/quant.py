@@ -21,6 +21,9 @@ SOFTMAX_INTEGER_BITS = 5
 
 ACTIVATIONS = ("NONE", "RELU", "RELU6", "RELU_N1_TO_1")
 
+POWER_TOLERANCE = 1e-3
+"""Distance of a logarithm from an integer up to which TFLM takes a scale for a power of two."""
+
 
 class Multiplier(NamedTuple):
     """The real factor value * 2**(shift - 31); value is 0 or in [2**30, 2**31), except where MEAN divides it."""
@@ -132,6 +135,39 @@ def softmax(beta: float, scale_in: float) -> tuple[Multiplier, int]:
     multiplier = quantize_multiplier(softmax_factor(beta, scale_in))
     radius = ((1 << SOFTMAX_INTEGER_BITS) - 1) * (1 << (31 - SOFTMAX_INTEGER_BITS)) / (1 << multiplier.shift)
     return multiplier, -math.floor(radius)
+
+
+def softmax_int16(beta: float, scale_in: float) -> Multiplier:
+    """Return the multiplier that maps input differences of SOFTMAX of int16 from [-10, 0] to [-65535, 0]."""
+    return quantize_multiplier(softmax_int16_factor(beta, scale_in))
+
+
+def softmax_int16_factor(beta: float, scale_in: float) -> float:
+    """Return the real multiplier of SOFTMAX of int16 (CalculateSoftmaxParams, micro/kernels/softmax_common.cc)."""
+    return scale_in * beta / (10.0 / 65535.0)
+
+
+def log2(scale: float) -> tuple[int, float]:
+    """Return the nearest integer to a scale's logarithm, and the distance from it, in float32 as in CheckedLog2
+    (kernels/internal/quantization_util.cc), which takes a distance below 1e-3 for none.
+    """
+    log = np.float32(np.log(np.float32(scale))) * (np.float32(1) / np.float32(np.log(np.float32(2))))
+    nearest = round_away(float(log))
+    return nearest, abs(float(log) - nearest)
+
+
+def curve(scale_in: float, exact: Iterable[int]) -> Multiplier:
+    """Return the factor and the shift to the right that take an int16 input of LOGISTIC and TANH to units of
+    1 / 12288 (micro/kernels/logistic_common.cc and tanh.cc). exact: the powers of two of the scale, from 2^-12
+    up, that need no shift.
+    """
+    power, distance = log2(scale_in)
+    if distance < POWER_TOLERANCE and power + 12 in exact:
+        return Multiplier(3 << power + 12, 0)
+    factor, right = scale_in * 4096.0 * 3.0, 0
+    while factor <= 32767.0 / 2.0 and right <= 30:
+        factor, right = 2 * factor, right + 1
+    return Multiplier(int(factor), -right)
 
 
 def log_softmax(scale_in: float) -> tuple[Multiplier, Multiplier, int]:

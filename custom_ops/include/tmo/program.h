@@ -132,6 +132,7 @@ enum {
  * MUL              clamp(rescale((x(0) - zero_in(0)) * (x(1) - zero_in(1)), m, s) + zero_out);  quantize(in0 * in1 / out).
  * MAXIMUM, MINIMUM of the bytes; TFLM does not look at their quantization. No multiplier, no param, no activation range.
  * ADD_S16, SUB_S16 as ADD and SUB, of int16 without zero points; the left shift is 15, param the activation range as of CONV_S16.
+ * MUL_S16          as MUL, of int16 without zero points; param: the activation range as of CONV_S16.
  * PRELU            v = x(0) - zero_in(0);  clamp((v < 0 ? rescale(v * (x(1) - zero_in(1)), m[1], s[1]) : rescale(v, m[0], s[0])) + zero_out)
  *                  quantize(in0 / out), quantize(in0 * in1 / out).
  *
@@ -147,6 +148,8 @@ enum {
  *                    m, s = quantize(min(beta * in * 2^26, 2^31 - 1)), s >= 0
  *                    param = diff_min = -floor(31 * 2^26 / 2^s)
  *                  Zero points and the activation range are not used.
+ * SOFTMAX_S16      the same of int16, by interpolation (SoftmaxInt16, the same file); output scale 1/32768.
+ *                    m, s = quantize(in * beta * 65535 / 10);  param = 0
  * LOG_SOFTMAX      the logarithm of that (kernels/internal/reference/log_softmax.h); output scale 1/16, zero point 127.
  *                    m[0], s[0] and param as SOFTMAX with beta = 1;  m[1], s[1] = quantize(2^(31 - s[0]) / m[0]), which is below 1
  *                  Zero points and the activation range are not used.
@@ -157,6 +160,8 @@ enum {
  *                  Zero points and the activation range are not used.
  * LEAKY_RELU_S16   of int16, without zero points: x < 0 ? rescale(x, m[1], s[1]) : rescale(x, m[0], s[0]), saturated.
  *                  quantize(in / out), quantize(in * alpha / out).
+ * CURVE_S16        of int16, without zero points: a sigmoid, or with param = 1 a hyperbolic tangent, by interpolation (kernels/internal/reference/
+ *                  integer_ops/logistic.h, tanh.h); output scale 1/32768. The sigmoid's argument in units of 1 / 12288 is (x * m + half) >> -s.
  * OWN              what the application's kernel of that identity makes of each pixel (tmo/own.h), which has as many channels as before. param = the
  *                  identity. Zero points and the activation range are not used.
  * GATHER           row i of a table, i the int32 index that the input pixel holds: its 4 channels are that number's bytes. param = rows of the
@@ -202,7 +207,8 @@ enum {
  *                  the output, or wider, by a multiple, and summed up; the last operand gets operand 0 added, and 1 taken off.
  * ADD_SUMS         up to 4 operands have a sum for each value of the output, as SUMS makes them, of param >> 4 * k & 15 bytes in operand k:
  *                  clamp(rescale(bias + all of them, m, s) + zero_out), as CONV; or with b = param >> 16 & 15 their sum itself, of b bytes.
- * TRANSPOSE_CONV_S16  the same, computed as CONV_S16. */
+ * TRANSPOSE_CONV_S16  the same, computed as CONV_S16.
+ * BATCH_MATMUL_S16 as BATCH_MATMUL, of int16 without zero points; sums of 64 bits, rescaled as CONV_S16's. */
 typedef enum {
 #define TMO_ENUMERATOR(name, value, ...) TMO_OP_##name = value,
   TMO_EACH_KIND(TMO_ENUMERATOR)

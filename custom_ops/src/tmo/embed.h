@@ -36,6 +36,7 @@
 #include "../tmo_described_binary.c"
 #include "../tmo_described_conv16.c"
 #include "../tmo_described_convert.c"
+#include "../tmo_described_curves16.c"
 #include "../tmo_described_lookup.c"
 #include "../tmo_described_pool.c"
 #include "../tmo_described_pool16.c"

@@ -2,7 +2,7 @@
 /* The kernels, and the contract between them and the executor. Internal: applications need tmo/tmo.h only.
  *
  * A call computes one output row or pixel, or adds pixels to the sums of one. Kernels keep no state, allocate nothing and check nothing:
- * tmo_check() has proved every length. The output must not overlap the input, except that LOOKUP, LEAKY_RELU_S16, those with two operands and those
+ * tmo_check() has proved every length. The output must not overlap the input, except that LOOKUP, LEAKY_RELU_S16, CURVE_S16, those with two operands and those
  * whose elements become no larger read each element before they write it, front to back: their output may begin where an operand begins that is not
  * repeated, or before it; and that CONV writes the last byte of a call when it has read everything.
  *
@@ -78,13 +78,13 @@ TMO_LINKAGE tmo_kernel_s8 tmo_sums_row_s8, tmo_sums_pixel_s8;           /* SUMS 
 TMO_LINKAGE tmo_kernel_s8 tmo_pool_row_s8, tmo_pool_pixel_s8;           /* AVERAGE_POOL, MAX_POOL, MEAN */
 TMO_LINKAGE tmo_kernel_s8 tmo_pool_row_s16, tmo_pool_pixel_s16;         /* AVERAGE_POOL_S16, MAX_POOL_S16, MEAN_S16 */
 TMO_LINKAGE tmo_kernel_s8 tmo_add_scalars_s8, tmo_mul_s8, tmo_greater_s8, tmo_squared_difference_s8, tmo_prelu_s8;
-TMO_LINKAGE tmo_kernel_s8 tmo_add_s16;                                  /* two operands, element by element */
-TMO_LINKAGE tmo_kernel_s8 tmo_softmax_s8;                               /* SOFTMAX */
+TMO_LINKAGE tmo_kernel_s8 tmo_add_s16, tmo_mul_s16;                     /* two operands, element by element */
+TMO_LINKAGE tmo_kernel_s8 tmo_softmax_s8, tmo_softmax_s16;              /* SOFTMAX, SOFTMAX_S16 */
 TMO_LINKAGE tmo_kernel_s8 tmo_log_softmax_s8;                           /* LOG_SOFTMAX */
 TMO_LINKAGE tmo_kernel_s8 tmo_arg_max_s8;                               /* ARG_MAX */
 TMO_LINKAGE tmo_kernel_s8 tmo_lookup_s8;                                /* LOOKUP */
 TMO_LINKAGE tmo_kernel_s8 tmo_own_s8;                                   /* OWN */
-TMO_LINKAGE tmo_kernel_s8 tmo_leaky_relu_s16;                           /* LEAKY_RELU_S16 */
+TMO_LINKAGE tmo_kernel_s8 tmo_leaky_relu_s16, tmo_curve_s16;            /* LEAKY_RELU_S16, CURVE_S16 */
 TMO_LINKAGE tmo_kernel_s8 tmo_quantize, tmo_quantize_s16, tmo_dequantize, tmo_dequantize_s16;
 TMO_LINKAGE tmo_kernel_s8 tmo_widen, tmo_narrow, tmo_rescale_s16;       /* those whose output has another type */
 
@@ -100,7 +100,7 @@ TMO_LINKAGE tmo_kernel_s8 tmo_copy_s8;                /* COPY */
 TMO_LINKAGE tmo_kernel_s8 tmo_resize_bilinear_row_s8; /* RESIZE_BILINEAR */
 TMO_LINKAGE tmo_kernel_s8 tmo_transpose_conv_row_s8;  /* TRANSPOSE_CONV */
 TMO_LINKAGE tmo_kernel_s8 tmo_transpose_conv_row_s16; /* TRANSPOSE_CONV_S16 */
-TMO_LINKAGE tmo_kernel_s8 tmo_batch_matmul_row_s8;    /* BATCH_MATMUL */
+TMO_LINKAGE tmo_kernel_s8 tmo_batch_matmul_row_s8, tmo_batch_matmul_row_s16; /* BATCH_MATMUL, BATCH_MATMUL_S16 */
 TMO_LINKAGE tmo_kernel_s8 tmo_lstm_row_s8;            /* LSTM: it writes operands 1 and 2, too */
 TMO_LINKAGE tmo_kernel_s8 tmo_sliding_sum_row_s8;     /* SLIDING_SUM: it writes the last operand, too */
 TMO_LINKAGE tmo_kernel_s8 tmo_add_sums_row_s8;        /* ADD_SUMS */

@@ -20,7 +20,7 @@ enum {
   tmo_family_binary,
   tmo_family_softmax,
   tmo_family_lookup,
-  tmo_family_leaky_relu,
+  tmo_family_mapped,
   tmo_family_arg_max,
   tmo_family_convert,
   tmo_family_gather,

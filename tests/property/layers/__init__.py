@@ -47,6 +47,7 @@ SUPPORTED: Mapping[str, Build] = {
     "log softmax": computing.log_softmax,
     "embedded": computing.embedded,
     "logistic": computing.logistic,
+    "tanh": computing.tanh,
     "looked up": computing.looked_up,
     "two": computing.two,
     "difference": computing.difference,
@@ -68,6 +69,6 @@ INT16 = (
     "conv", "depthwise", "dense", "dense rows", "add", "residual", "bottleneck", "reshape", "computed shape",
     "padded", "average", "max", "global", "mean", "transposed mean",
     "concatenation", "heads", "split", "slice", "stacked", "transposed", "resize nearest", "tiled", "difference",
-    "leaky", "transpose conv",
+    "leaky", "transpose conv", "softmax", "logistic", "tanh", "gated", "averaged", "attention",
 )  # fmt: skip
 """Kinds that can be built of int16."""

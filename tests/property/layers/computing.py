@@ -167,15 +167,16 @@ def embedded(net: Net, layer: Layer, x: int, _: int) -> list[int]:
 
 
 def difference(net: Net, layer: Layer, x: int, other: int) -> list[int]:
-    """ADD or SUB, of int16 as well: of two tensors, or with one operand that is repeated or constant."""
+    """ADD, SUB or MUL, of int16 as well: of two tensors, or with one operand that is repeated or constant."""
     shape, dtype = net.shape(x), net.dtype(x)
+    most = 1 << (15 if dtype == "INT16" else 7)
     if layer.stride[1] > 1 or not repeatable(net.shape(other), shape):
         size = [d if layer.kernel[0] >> k & 1 else 1 for k, d in enumerate(shape[1:])]
-        most = 1 << (15 if dtype == "INT16" else 7)
         zero_point = 0 if dtype == "INT16" else layer.zero_point
         other = net.tensor(size, dtype, (0.03, zero_point), data=net.rng.integers(-most, most, size))
     operands = (x, other) if layer.flag else (other, x)
-    kind, scale = ("ADD", "SUB")[layer.channels % 2], net.affine(x)[0] + net.affine(other)[0]
+    kind, (a, b) = ("ADD", "SUB", "MUL")[layer.channels % 3], (net.affine(t)[0] for t in (x, other))
+    scale = a * b * most / 4 if kind == "MUL" else a + b
     return [scaled(net, layer, net.binary(kind, *operands, activation=layer.activation, out=(scale, 0)))]
 
 
@@ -204,12 +205,17 @@ def averaged(net: Net, layer: Layer, x: int, _: int) -> list[int]:
 
 def excited(net: Net, layer: Layer, x: int, mean: int) -> int:
     squeezed = net.conv2d(mean, layer.kernel[0], activation="RELU")
-    gate = net.unary("LOGISTIC", net.conv2d(squeezed, net.shape(x)[3]), out=(1 / 256, -128))
+    gate = net.unary("LOGISTIC", net.conv2d(squeezed, net.shape(x)[3]), dtype=net.dtype(x), out=net.share(x))
     return net.binary("MUL", x, gate, out=net.affine(x))
 
 
 def logistic(net: Net, _layer: Layer, x: int, _: int) -> list[int]:
-    return [net.unary("LOGISTIC", x, out=(1 / 256, -128))]
+    return [net.unary("LOGISTIC", x, dtype=net.dtype(x), out=net.share(x))]
+
+
+def tanh(net: Net, _layer: Layer, x: int, _: int) -> list[int]:
+    zero_point = 0 if net.dtype(x) == "INT16" else 5
+    return [net.unary("TANH", x, dtype=net.dtype(x), out=(net.share(x)[0], zero_point))]
 
 
 def looked_up(net: Net, layer: Layer, x: int, _: int) -> list[int]:

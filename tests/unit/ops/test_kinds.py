@@ -12,7 +12,7 @@ from tflm_memopt.ops.kinds import KINDS, WIDE, Channels, Constants, Kind
 
 TABLE = Path(__file__).parents[3] / "custom_ops/include/tmo/kinds.def"
 ACCESSED = {"copy", "resize", "transpose_conv", "batch_matmul", "lstm", "sliding_sum", "add_sums"}
-ELEMENTWISE = {"binary", "lookup", "leaky_relu", "convert"}
+ELEMENTWISE = {"binary", "lookup", "mapped", "convert"}
 
 
 def rows() -> dict[str, list[str]]:

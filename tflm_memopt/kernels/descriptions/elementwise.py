@@ -153,13 +153,18 @@ def add_s16(b: Builder) -> None:
     _each(b, combine, Type.INT16)
 
 
-@kernel("y = requantise((x - zero_x) * (other - zero_other))")
-def multiply(b: Builder) -> None:
-    def combine(x: Reg, other: Reg) -> Reg:
-        product = b.compute("mul", INT32, _centred(b, x, "x"), _centred(b, other, "other"))
-        return _output(b, _rescaled(b, product, "out"))
+def _multiply(name: str, kind: Type) -> KernelProgram:
+    def describe(b: Builder) -> None:
+        def combine(x: Reg, other: Reg) -> Reg:
+            product = b.compute("mul", INT32, _centred(b, x, "x"), _centred(b, other, "other"))
+            return _output(b, _rescaled(b, product, "out"), kind)
 
-    _each(b, combine)
+        _each(b, combine, kind)
+
+    return kernel("y = requantise((x - zero_x) * (other - zero_other))", name)(describe)
+
+
+multiply, multiply_s16 = _multiply("multiply", Type.INT8), _multiply("multiply_s16", Type.INT16)
 
 
 @kernel("y = requantise((requantise(x - zero_x) - requantise(other - zero_other))^2)")

@@ -7,7 +7,7 @@ kernels/internal/reference; Gather, micro/kernels/gather.cc.
 from __future__ import annotations
 
 from tflm_memopt.kernels.build import Builder, kernel
-from tflm_memopt.kernels.language import Array, Index, Reg, Type
+from tflm_memopt.kernels.language import Array, Index, KernelProgram, Reg, Type
 
 INT32 = Type.INT32
 FRACTION = 10
@@ -50,23 +50,40 @@ def move(b: Builder) -> None:
         b.ram_store(y, b.ram_load(x, r, i), r, i)
 
 
-@kernel("y[m, n] = requantise(sum over i of (left[m, i] - zero_left) * (right[i, n] - zero_right))")
-def batch_matmul(b: Builder) -> None:
-    """Multiply two matrices. down, across: 1 and 0, or 0 and 1 for a transposed right matrix."""
-    rows, depth, columns = b.extents("rows", "depth", "columns")
-    down, across = b.parameters("down", "across")
-    zeros = b.parameters("zero_left", "zero_right")
-    left = b.ram("left", Type.INT8, rows, depth)
-    right = b.rows("right", Type.INT8, depth * down + columns * across, columns * down + depth * across)
-    y = b.output("y", Type.INT8, rows, columns)
-    with b.loop("m", rows) as m, b.loop("n", columns) as n:
-        total = b.broadcast(INT32, Index.of(0))
-        with b.loop("i", depth) as i:
-            loaded = b.ram_load(left, m, i), b.ram_load(right, i * down + n * across, n * down + i * across)
-            b.dot(total, *(b.compute("sub", Type.INT16, x, zero) for x, zero in zip(loaded, zeros, strict=True)))
-        scaled = b.rescale(total, *b.parameters("multiplier", "shift"))
-        value = b.compute("add", INT32, scaled, *b.parameters("zero_out"))
-        b.ram_store(y, b.clamp(value, (Index.of(-128), Index.of(127))), m, n)
+def _batch_matmul(name: str, kind: Type) -> KernelProgram:
+    """Multiply two matrices. down, across: 1 and 0, or 0 and 1 for a transposed right matrix. Sums of int16 have 64
+    bits, and int16 has no zero points.
+    """
+    wide = kind is Type.INT16
+
+    def describe(b: Builder) -> None:
+        rows, depth, columns = b.extents("rows", "depth", "columns")
+        down, across = b.parameters("down", "across")
+        zeros = () if wide else b.parameters("zero_left", "zero_right")
+        left = b.ram("left", kind, rows, depth)
+        right = b.rows("right", kind, depth * down + columns * across, columns * down + depth * across)
+        y = b.output("y", kind, rows, columns)
+        with b.loop("m", rows) as m, b.loop("n", columns) as n:
+            total = b.broadcast(Type.INT64 if wide else INT32, Index.of(0))
+            with b.loop("i", depth) as i:
+                loaded = b.ram_load(left, m, i), b.ram_load(right, i * down + n * across, n * down + i * across)
+                if wide:
+                    b.assign("dot_wide", total, *loaded)
+                else:
+                    b.dot(total, *(b.compute("sub", Type.INT16, x, z) for x, z in zip(loaded, zeros, strict=True)))
+            scale = b.parameters("multiplier", "shift")
+            if wide:
+                value = b.compute("rescale_wide", INT32, total, *scale)
+            else:
+                value = b.compute("add", INT32, b.rescale(total, *scale), *b.parameters("zero_out"))
+            b.ram_store(y, b.clamp(value, (Index.of(kind.least), Index.of(-1 - kind.least)), kind), m, n)
+
+    about = "y[m, n] = requantise(sum over i of (left[m, i] - zero_left) * (right[i, n] - zero_right))"
+    return kernel(about, name)(describe)
+
+
+batch_matmul = _batch_matmul("batch_matmul", Type.INT8)
+batch_matmul_s16 = _batch_matmul("batch_matmul_s16", Type.INT16)
 
 
 @kernel("y[p, c] = x between two pixels of two rows, weighted by how far it is from each")

@@ -11,6 +11,13 @@ from tflm_memopt.ops.context import AXES, OperatorContext
 MAX_SOFTMAX_CHANNELS = 4095
 """Limit of classes: the sum of exponentials has 12 integer bits (kernels/internal/reference/softmax.h)."""
 
+SOFTMAX_TOLERANCE = 0.00099
+"""Relative error of the output scale of SOFTMAX of int16 that TFLM certainly accepts (micro/kernels/softmax_common.cc).
+"""
+BORDER = 1e-5
+"""Error of float32 logarithms: a C library decides which side of a limit a nearer scale is on."""
+MAX_CURVE_FACTOR, MAX_CURVE_SHIFT = 32767, 30
+"""Limits of the scaling of LOGISTIC and TANH of int16: products and halves fit an int32."""
 MAX_INT16_FACTOR = 1 << 15
 """Limit of an int16 factor: an int16 shifted by that much still fits an int32."""
 
@@ -65,7 +72,7 @@ def reduced_axes(context: OperatorContext) -> str | None:
 
 @hint("transpose the left matrix before this operator, and give both matrices the same batch")
 def plain_matrices(context: OperatorContext) -> str | None:
-    """Two matrices of int8, or as many pairs of them: the left one not transposed, none of them broadcast"""
+    """Two matrices, or as many pairs of them: the left one not transposed, none of them broadcast"""
     a, b, out, options = context.input(0).shape, context.input(1).shape, context.output.shape, context.op.options
     if options["adjX"]:
         return "adj_x is set"
@@ -90,21 +97,27 @@ def leaky_scales(context: OperatorContext) -> str | None:
 
 @hint("remove SOFTMAX if only the largest class matters, or use at most 4095 classes")
 def softmax_input(context: OperatorContext) -> str | None:
-    """SOFTMAX must have at most 4095 classes and an input scale that is not tiny"""
+    """SOFTMAX must have at most 4095 classes and an input scale that is not tiny, or of int16 not huge"""
     classes, scale, beta = (
         context.input().shape[-1],
         quantization(context.input()).scale[0],
         float(context.op.options["beta"]),
     )
-    if classes <= MAX_SOFTMAX_CHANNELS and beta > 0 and quant.softmax_factor(beta, scale) > 1.0:
+    if context.output.dtype == "INT16":
+        fits = 0 < quant.softmax_int16_factor(beta, scale) < MAX_INT16_FACTOR
+    else:
+        fits = beta > 0 and quant.softmax_factor(beta, scale) > 1.0
+    if classes <= MAX_SOFTMAX_CHANNELS and fits:
         return None
     return f"{classes} classes, scale {scale:g}, beta {beta:g}"
 
 
 @hint(RECONVERT)
 def softmax_output(context: OperatorContext) -> str | None:
-    """The output of SOFTMAX must have scale 1/256 and zero point -128"""
+    """The output of SOFTMAX must have scale 1/256 and zero point -128, or of int16 scale 1/32768"""
     q = quantization(context.output)
+    if context.output.dtype == "INT16" and abs(q.scale[0] * 32768 - 1) < SOFTMAX_TOLERANCE:
+        return None
     if q.scale[0] == 1 / 256 and q.zero_point[0] == -128:
         return None
     return f"scale {q.scale[0]:g}, zero point {q.zero_point[0]}"
@@ -149,9 +162,25 @@ def last_axis(context: OperatorContext) -> str | None:
 
 @hint(RECONVERT)
 def logistic_output(context: OperatorContext) -> str | None:
-    """The output of LOGISTIC must have zero point -128"""
+    """The output of LOGISTIC must have zero point -128, or be int16"""
     zero_point = quantization(context.output).zero_point[0]
-    return None if zero_point == quant.INT8_MIN else f"zero point {zero_point}"
+    wide = context.output.dtype == "INT16"
+    return None if wide or zero_point == quant.INT8_MIN else f"zero point {zero_point}"
+
+
+@hint(RECONVERT)
+def curve_scales(context: OperatorContext) -> str | None:
+    """LOGISTIC and TANH of int16 must have an output scale of 2^-15 and an input scale from 1e-9 to 2.6"""
+    if context.output.dtype != "INT16":
+        return None
+    scale, out = quantization(context.input()).scale[0], quantization(context.output).scale[0]
+    power, distance = quant.log2(out)
+    near = abs(quant.log2(scale)[1] - quant.POWER_TOLERANCE) < BORDER
+    multiplier = quant.curve(scale, ())
+    fits = multiplier.value <= MAX_CURVE_FACTOR and multiplier.shift >= -MAX_CURVE_SHIFT
+    if power == -15 and distance < quant.POWER_TOLERANCE - BORDER and fits and not near:
+        return None
+    return f"input scale {scale:g}, output scale {out:g}"
 
 
 @hint("replace it by other operators in the model")

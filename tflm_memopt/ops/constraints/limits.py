@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from tflm_memopt.ops.kinds import Kind
 from tflm_memopt.ops.rowop import RowOp
 
 MAX_DIMENSION = 0xFFFF
@@ -24,7 +25,8 @@ def executable(op: RowOp) -> str | None:
         if max(rows.h, rows.w) > MAX_DIMENSION:
             return f"{rows.h} rows of {rows.w} pixels, at most {MAX_DIMENSION}"
     shift = 0 if op.shifts is None else int(op.shifts.max(initial=0))
-    most = MAX_S16_SHIFT if op.traits.biased and op.element_bytes == 2 else MAX_SHIFT
+    wide = op.element_bytes == 2 and (op.traits.biased or op.kind is Kind.BATCH_MATMUL_S16)
+    most = MAX_S16_SHIFT if wide else MAX_SHIFT
     if shift > most:
         return f"a rescaling by 2^{shift}, at most 2^{most}"
     if op.is_binary:

@@ -1,0 +1,141 @@
+"""int16 functions by interpolation in a table: LOGISTIC, TANH and SOFTMAX.
+
+TFLM: Logistic and Tanh of int16 (kernels/internal/reference/integer_ops), SoftmaxInt16
+(kernels/internal/reference/softmax.h), LUTPopulate and LUTLookup (kernels/internal/common.h).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+
+import numpy as np
+
+from tflm_memopt.kernels.build import Builder, kernel
+from tflm_memopt.kernels.language import Array, Index, Operand, Reg, Type
+
+INT32 = Type.INT32
+ONE_MORE = (
+    4, 8, 12, 14, 15, 16, 17, 19, 20, 21, 22, 25, 27, 28, 29, 30, 31, 33, 34, 35, 37, 39, 40, 41, 43, 44, 45, 46, 49,
+    50, 54, 62, 63, 64, 66, 82, 86, 93, 100, 103, 112, 116, 135, 255,
+)  # fmt: skip
+"""Indices at which TFLM's sigmoid is one above the nearest integer. A test compares the curve with TFLM for every
+int16."""
+SIGMOID = tuple(round(65536 / (1 + math.exp(-i / 24))) + (i in ONE_MORE) for i in range(256))
+"""65536 / (1 + e^(-i / 24)), rounded as in TFLM."""
+MASK = (1 << 31) - 1
+STEPS = 512
+"""Intervals of a table over all int16 values."""
+RANGE = np.float32(65535)
+
+
+def interpolation_table(scale: float, zero_point: int, function: Callable[[float], float]) -> tuple[int, ...]:
+    """LUTPopulate in float32: `function` at STEPS + 1 points of an int16 input of this scale, for an output of scale
+    2 / 65535. An entry is lowered by half of the error that interpolation makes in the middle of its interval.
+    """
+    one = np.float32
+    low, high = (one(scale) * one(end - zero_point) for end in (-32768, 32767))
+    out = one(2) / RANGE
+    per_unit = one(65536) / (out * one(32767) - out * one(-32768))
+    step = (high - low) / one(STEPS)
+
+    def at(x: np.float32) -> np.float32:
+        value: np.float32 = one(function(float(x))) * per_unit
+        return value
+
+    def nearest(x: np.float32) -> np.float32:
+        rounded: np.float32 = one(math.copysign(math.floor(abs(float(x)) + 0.5), float(x)))
+        return rounded
+
+    entries = []
+    for i in range(STEPS):
+        start = low + one(i) * step
+        value, middle, following = at(start), at(start + step / one(2)), at(low + one(i + 1) * step)
+        error = nearest((following + nearest(value)) / one(2)) - nearest(middle)
+        entries.append(nearest(value) - nearest(error / one(2)))
+    return tuple(int(min(max(entry, one(-32768)), one(32767))) for entry in (*entries, nearest(at(high))))
+
+
+EXPONENTIAL = interpolation_table(float(np.float32(10) / RANGE), 32767, math.exp)
+"""e^x for x in [-10, 0]."""
+RECIPROCAL = interpolation_table(float(np.float32(1) / RANGE), -32768, lambda x: float(1 / (1 + np.float32(x))))
+"""1 / (1 + x) for x in [0, 1]."""
+
+
+def _interpolated(b: Builder, table: Array, x: Reg, bits: Operand) -> tuple[Reg, Reg]:
+    """Return the entry below x, and the slope times the distance from it; x counts entries in units of 2^-bits."""
+    index = b.compute("shift_right", INT32, x, bits)
+    one = b.compute("shift_left", INT32, Index.of(1), bits)
+    rest = b.compute("and", INT32, x, b.compute("sub", INT32, one, Index.of(1)))
+    entry, following = (b.flash_load(table, further, by=index) for further in (0, 1))
+    return entry, b.compute("mul", INT32, b.compute("sub", INT32, following, entry), rest)
+
+
+@kernel("y = 1 / (1 + e^-x), or tanh(x) if `bits` is 8")
+def curve_s16(b: Builder) -> None:
+    """The table has the half of the sigmoid that is not below 0, less 1/2."""
+    (n,) = b.extents("n")
+    multiplier, shift, bits, centre, right = b.parameters("multiplier", "shift", "bits", "centre", "right")
+    x, y = b.ram("x", Type.INT16, n), b.output("y", Type.INT16, n)
+    table = b.table("table", Type.INT16, tuple(value - (1 << 15) for value in SIGMOID))
+    down = b.compute("and", INT32, b.compute("sub", INT32, Index.of(0), shift), Index.of(31))
+    half = b.compute("shift_right", INT32, b.compute("shift_left", INT32, Index.of(1), down), Index.of(1))
+    level = b.compute("sub", INT32, b.compute("shift_left", INT32, Index.of(255), bits), Index.of(1))
+    middle = b.compute("shift_right", INT32, b.compute("shift_left", INT32, Index.of(1), right), Index.of(1))
+    middle = b.compute("add", INT32, middle, centre)
+    with b.loop("i", n) as i:
+        product = b.compute("mul", INT32, b.ram_load(x, i), multiplier)
+        scaled = b.compute("shift_right", INT32, b.compute("add", INT32, product, half), down)
+        size = b.compute("max", INT32, scaled, b.compute("sub", INT32, Index.of(0), scaled))
+        size = b.compute("and", INT32, size, Index.of(MASK))  # a damaged program's may be -2^31
+        entry, further = _interpolated(b, table, b.compute("min", INT32, size, level), bits)
+        value = b.compute("add", INT32, b.compute("shift_left", INT32, entry, bits), further)
+        mirrored = b.compute("sub", INT32, Index.of(-1), value)
+        value = b.compute("select", INT32, b.compute("less", INT32, scaled, Index.of(0)), mirrored, value)
+        value = b.compute("shift_right", INT32, b.compute("add", INT32, value, middle), right)
+        b.ram_store(y, b.broadcast(Type.INT16, value), i)
+        b.ram_free(x, i)
+
+
+def _looked_up(b: Builder, table: Array, value: Reg) -> Reg:
+    """LUTLookup of a value that saturates to int16."""
+    value = b.compute("min", INT32, b.compute("max", INT32, value, Index.of(-32768)), Index.of(32767))
+    from_zero = b.compute("add", INT32, value, Index.of(32768))
+    entry, further = _interpolated(b, table, from_zero, Index.of(7))
+    further = b.compute("shift_right", INT32, b.compute("add", INT32, further, Index.of(64)), Index.of(7))
+    return b.compute("add", INT32, entry, further)
+
+
+@kernel("y[m, k] = 32768 * e^(x[m, k] - max) / sum over k of e^(x[m, k] - max)")
+def softmax_s16(b: Builder) -> None:
+    """The library keeps `powers` where `y` is."""
+    rows, channels = b.extents("rows", "channels")
+    multiplier, shift = b.parameters("multiplier", "shift")
+    x, y = (make(name, Type.INT16, rows, channels) for make, name in ((b.ram, "x"), (b.output, "y")))
+    powers = b.workspace("powers", Type.INT16, rows, channels, aligned=False)
+    exponential, reciprocal = (
+        b.table(name, Type.INT16, values) for name, values in (("exponential", EXPONENTIAL), ("reciprocal", RECIPROCAL))
+    )
+    with b.loop("m", rows) as m:
+        greatest, total = (b.broadcast(INT32, Index.of(value)) for value in (-32768, 0))
+        with b.loop("h", channels) as h:
+            b.update("max", greatest, b.ram_load(x, m, h))
+        with b.loop("i", channels) as i:
+            below = b.compute("sub", INT32, b.ram_load(x, m, i), greatest)
+            scaled = b.compute("add", INT32, b.rescale(below, multiplier, shift), Index.of(32767))
+            power = _looked_up(b, exponential, scaled)
+            b.update("add", total, power)
+            b.ram_store(powers, b.broadcast(Type.INT16, power), m, i)
+        zeros = b.compute("zeros_above", INT32, total)
+        mantissa = b.compute("shift_left", INT32, total, b.compute("sub", INT32, zeros, Index.of(1)))
+        mantissa = b.compute("add", INT32, b.compute("shift_right", INT32, mantissa, Index.of(13)), Index.of(1))
+        mantissa = b.compute("shift_right", INT32, mantissa, Index.of(1))
+        factor = _looked_up(b, reciprocal, b.compute("sub", INT32, mantissa, Index.of(98304)))
+        right = b.compute("sub", INT32, Index.of(31), zeros)
+        last = b.compute("sub", INT32, right, Index.of(1))
+        half = b.compute("shift_left", INT32, Index.of(1), last)
+        with b.loop("j", channels) as j:
+            product = b.compute("mul", INT32, b.ram_load(powers, m, j), factor)
+            share = b.compute("shift_right", INT32, b.compute("add", INT32, product, half), right)
+            b.ram_store(y, b.clamp(share, (Index.of(0), Index.of(32767)), Type.INT16), m, j)
+        b.ram_free(x, m)
