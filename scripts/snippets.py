@@ -1,10 +1,9 @@
-"""Runs the commands of a page again and puts their output under them.
+"""Runs the commands of a page and replaces their output.
 
     python scripts/snippets.py docs/cli.md
 
-A command is a line `$ tflm-memopt ...` of a block of the language `console`; what follows, up to the next command or
-the block's end, is its output. Commands run one after the other in a scratch folder, where `examples/` is this
-repository's.
+A command is a line `$ tflm-memopt ...` in a block of the language `console`. Its output reaches to the next command or
+the block's end. All commands of a page run in one scratch folder with this repository's `examples/`.
 """
 
 from __future__ import annotations
@@ -27,7 +26,7 @@ PROMPT = "$ "
 
 
 def rerun(page: str) -> str:
-    """`page` with the output of its commands as it is today."""
+    """Returns `page` with the current output of its commands."""
     with tempfile.TemporaryDirectory() as scratch, _inside(Path(scratch)):
         Path("examples").symlink_to(ROOT / "examples")
         return BLOCK.sub(lambda block: "".join(_answers(block[1])), page)
@@ -40,7 +39,7 @@ def _answers(block: str) -> Iterator[str]:
 
 
 def _output(command: str) -> str:
-    """What is left of it on a terminal: the answer, and errors; progress goes."""
+    """The command's answer and errors, without its progress display."""
     program, *arguments = shlex.split(command)
     if program != cli.PROGRAM:
         raise ValueError(f"not a command of {cli.PROGRAM}: {command}")
