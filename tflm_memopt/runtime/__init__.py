@@ -1,4 +1,4 @@
-"""Running models: the official TFLM wheel with our operator, and the host build of the C library."""
+"""Run models under the official TFLM wheel with our operator, and in the host build of the C library."""
 
 from tflm_memopt.runtime.wheel import interpreter
 

@@ -1,4 +1,4 @@
-"""Arrays that users give as .npy files; any other file is refused with what it is and how to make one of it."""
+"""Read the user's arrays from .npy files. The error for any other file names its format and how to convert it."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from tflm_memopt.files import start_of
 Array = NDArray[Any]
 
 START = 512
-"""Bytes of a file that tell what it is."""
+"""Number of bytes at the start of a file by which its format is recognized."""
 IMAGES = "numpy.save('X.npy', numpy.stack([numpy.asarray(PIL.Image.open(f)) for f in FILES])), scaled as for training"
 FORMATS: Sequence[tuple[bytes, str, str]] = (
     (b"\x89PNG", "an image", IMAGES),
@@ -28,13 +28,13 @@ FORMATS: Sequence[tuple[bytes, str, str]] = (
     (b"\x89HDF", "an HDF5 file", "numpy.save('X.npy', h5py.File('FILE')['NAME'][:])"),
     (b"\x80", "a pickle", "numpy.save('X.npy', numpy.array(pickle.load(open('FILE', 'rb'))))"),
 )
-"""How a file begins, what it is, and how an array is made of it."""
+"""For each format: first bytes of the file, name, and how to make an array of it."""
 SAVE = "numpy.save('X.npy', X): numbers, examples stacked along the first axis"
 TEXT = "numpy.save('X.npy', numpy.loadtxt('FILE', delimiter=','))"
 
 
 def load(paths: Sequence[Path]) -> list[Array]:
-    """The arrays of .npy files, or of .npz files with one array. Raises UsageError for anything else."""
+    """Return the arrays of .npy files, or of .npz files with one array. Raises UsageError for any other file."""
     return [_load(path) for path in paths]
 
 
@@ -55,7 +55,7 @@ def _load(path: Path) -> Array:
 
 
 def _from_archive(path: Path) -> Array:
-    """The only array of an .npz file."""
+    """Return the only array of an .npz file."""
     try:
         with path.open("rb") as file, np.load(file, allow_pickle=False) as archive:
             names = list(archive.files)
@@ -76,7 +76,7 @@ def _of_numbers(path: Path, array: Array) -> Array:
 
 
 def _found(start: bytes) -> tuple[str, str]:
-    """What a file is that begins so, and how an array is made of it."""
+    """Return the format of a file with these first bytes, and how to make an array of it."""
     if not start:
         return "an empty file", SAVE
     if start[4:8] == b"TFL3":
@@ -87,7 +87,9 @@ def _found(start: bytes) -> tuple[str, str]:
     try:
         text = start.decode("utf-8")
     except UnicodeDecodeError as error:
-        text = start[: error.start].decode("utf-8") if error.start > START - 4 else "\0"  # cut inside of a character
+        text = (
+            start[: error.start].decode("utf-8") if error.start > START - 4 else "\0"
+        )  # a character may be cut at the end
     is_text = all(c.isprintable() or c.isspace() for c in text)
     return ("a text file", TEXT) if is_text else ("a file of an unknown format", SAVE)
 

@@ -1,4 +1,4 @@
-"""Compiles a C module of `optimize --emit c` for this machine, with the sources of the C library, and runs it."""
+"""Compile a C module of `optimize --emit c` for this machine, with the sources of the C library, and run it."""
 
 from __future__ import annotations
 
@@ -34,19 +34,19 @@ from tflm_memopt.runtime.windows import Slide, step_elements
 Array = NDArray[Any]
 
 EXTERNAL = "external"
-"""The value of interface.Changes.input that means an external input."""
+"""Value of interface.Changes.input for an external input."""
 STANDARD = ("-std=c11", "-O1")
 WARNINGS = ("-Wall", "-Wextra", "-Wpedantic", "-Werror")
 SANITIZERS = ("-fsanitize=address,undefined", "-fno-sanitize-recover=all")
 SECONDS = 600
-"""For all runs of a module."""
+"""Timeout of all runs of a module, in seconds."""
 SELFTEST = re.compile(r"^int32_t (\w+)_selftest\(void\);$", re.MULTILINE)
-"""In a module's header: the first part of its names."""
+"""Pattern that finds the prefix of a module's names in its header."""
 
 
 @dataclass(frozen=True, slots=True)
 class Sources:
-    """A module on disk."""
+    """Files of a module on disk."""
 
     header: Path
     source: Path
@@ -54,21 +54,21 @@ class Sources:
 
     @property
     def library(self) -> Path:
-        """What it needs of the C library."""
+        """Source of the part of the C library that the module needs."""
         return self.source.with_name(file_name(self.source.stem))
 
 
 @dataclass(frozen=True, slots=True)
 class Ran:
-    """What a module did."""
+    """Result of running a module."""
 
     outputs: tuple[Array, ...]
-    """Outputs of every run, stacked by output; none after a failure."""
+    """Outputs of every run, stacked by output; empty after a failure."""
     sanitized: bool
     selftest: int
-    """What its self-test returned: bytes that differ."""
+    """Number of bytes that differ in its self-test."""
     failure: str
-    """Empty when every run was done."""
+    """Reason of a failure, empty when every run was done."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,7 +77,7 @@ class Toolchain:
 
     command: tuple[str, ...]
     sanitized: bool
-    """AddressSanitizer and UndefinedBehaviorSanitizer watch what it compiles."""
+    """Whether AddressSanitizer and UndefinedBehaviorSanitizer check the compiled code."""
 
     @property
     def flags(self) -> tuple[str, ...]:
@@ -89,7 +89,7 @@ class Toolchain:
 
 
 def find(place: Path) -> Sources:
-    """The module in a folder, or the one whose NAME.c is named. Raises UsageError unless there is exactly one."""
+    """Return the module in a folder, or that of NAME.c. Raises UsageError unless there is exactly one."""
     wanted = [place] if place.is_file() else sorted(place.glob("*.c"))
     found = [module for path in wanted if (module := _module(path))]
     if not found:
@@ -118,7 +118,7 @@ def _module(source: Path) -> Sources | None:
 
 
 def toolchain() -> Toolchain:
-    """$CC, or the compiler that is there. Raises RuntimeUnavailable when none is."""
+    """Return the compiler $CC, or one that is installed. Raises RuntimeUnavailable when there is none."""
     return _toolchain(compiler())
 
 
@@ -135,10 +135,10 @@ def _toolchain(command: tuple[str, ...]) -> Toolchain:
 
 
 def run(module: Sources, model: Model, where: str, runs: Sequence[Run]) -> Ran:
-    """All outputs of all runs, or why there are none.
+    """Return the outputs of all runs, or the failure.
 
-    model: the rewritten model that the module must have been written for. where: interface.Changes.input. runs: of a
-    streamed or external input the whole frame, of one that slides the window.
+    model: the rewritten model that the module must belong to. where: interface.Changes.input. runs: inputs of each run;
+    whole frames for a streamed or external input, whole windows for a sliding one.
     """
     compiler, new = toolchain(), step_elements(model.graph, where)
     frame = None if new else _frame(model, where, [run.values for run in runs])
@@ -162,11 +162,11 @@ def run(module: Sources, model: Model, where: str, runs: Sequence[Run]) -> Ran:
 
 @dataclass(frozen=True, slots=True)
 class _Frame:
-    """An input that is not in the arena."""
+    """An input outside the arena."""
 
     report: FrameReport
     shape: tuple[int, ...]
-    """Rows, pixels of a row, bytes of a pixel; of a streamed one: pushes, bytes of a push."""
+    """Rows, pixels of a row, bytes of a pixel; for a streamed input the number of pushes and the bytes of a push."""
 
 
 def _frame(model: Model, where: str, runs: Sequence[Sequence[Array]]) -> _Frame | None:
@@ -192,7 +192,7 @@ def _does_not_compile(said: str, where: str) -> UsageError:
 
 
 def _fed(frame: _Frame | None, runs: Sequence[Sequence[Array]]) -> Iterator[bytes]:
-    """The harness's input file."""
+    """Yield the parts of the harness's input file."""
     for number, values in enumerate(runs):
         if frame is None or frame.report.pushed:
             yield from (np.ascontiguousarray(value).tobytes() for value in values)
@@ -203,7 +203,7 @@ def _fed(frame: _Frame | None, runs: Sequence[Sequence[Array]]) -> Iterator[byte
 
 
 def _steps(runs: Sequence[Run], new: int) -> Iterator[bytes]:
-    """The same of a model that keeps a state. new: windows.step_elements."""
+    """Yield the parts of the input file for a model with state. new: windows.step_elements."""
     slide = Slide(new)
     for run in runs:
         if run.reset:
@@ -217,7 +217,7 @@ def _steps(runs: Sequence[Run], new: int) -> Iterator[bytes]:
 
 
 def _execute(command: Sequence[str], folder: Path) -> tuple[int, str]:
-    """What the self-test says, and what went wrong, in a line."""
+    """Return the result of the self-test and the failure in one line."""
     try:
         done = subprocess.run(
             command, cwd=folder, env=_environment(), capture_output=True, text=True, errors="replace", check=False,
@@ -237,7 +237,7 @@ def _environment() -> dict[str, str]:
 
 
 def _outputs(graph: Graph, data: bytes, runs: int) -> tuple[Array, ...]:
-    """All runs of every output, as in process.run_model()."""
+    """Return all runs of every output, as process.run_model() does."""
     tensors = [graph.tensors[t] for t in graph.outputs]
     whole = np.frombuffer(data, np.uint8).reshape(runs, -1)
     ends = np.cumsum([t.nbytes for t in tensors])

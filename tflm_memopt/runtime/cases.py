@@ -1,4 +1,4 @@
-"""One inference after the other in two models that should be the same function: what each is fed, and what differs."""
+"""Feed inferences to two models that should compute the same outputs, and find the first difference."""
 
 from __future__ import annotations
 
@@ -26,23 +26,23 @@ Array = NDArray[Any]
 
 @dataclass(frozen=True, slots=True)
 class Difference:
-    """The first byte that differs."""
+    """The first difference of two models."""
 
     run: int
     label: str
-    """Where the run's input comes from."""
+    """Source of the run's input."""
     output: int
     name: str
     index: tuple[int, ...]
     original: int | float
     rewritten: int | float
     elements: int
-    """How many elements of this output differ in this run."""
+    """Number of elements of this output that differ in this run."""
 
 
 @dataclass(frozen=True, slots=True)
 class Job:
-    """A model and what it is fed."""
+    """A model and its inputs."""
 
     model: bytes
     graph: Graph
@@ -50,14 +50,14 @@ class Job:
     input: str = ""
     """Changes.input."""
     cores: int = 1
-    """Threads, of a model that is made for two cores."""
+    """Number of threads for a model made for two cores."""
 
     def stacks(self) -> list[Array]:
-        """All runs of input 0, of input 1, ..."""
+        """Return all runs of input 0, of input 1, and so on."""
         return [np.stack(values) for values in zip(*(run.values for run in self.fed), strict=True)]
 
     def resets(self) -> list[int]:
-        """The runs before which there is one."""
+        """Return the runs before which the interpreter is reset."""
         return [r for r, run in enumerate(self.fed) if run.reset]
 
 
@@ -85,7 +85,7 @@ def _run_on_host(job: Job) -> Outcome:
 
 @dataclass(frozen=True, slots=True)
 class Case:
-    """One inference, as each of the two models is fed."""
+    """One inference, with the inputs of both models."""
 
     original: Run
     rewritten: Run
@@ -102,7 +102,7 @@ def cases_of(
     steps: Steps = NO_STEPS,
     new: int = 0,
 ) -> list[Case]:
-    """`runs` random inferences, extreme ones, and the user's own; then a sequence. new: windows.step_elements."""
+    """Return `runs` random inferences, extreme ones, the user's, and then a sequence. new: windows.step_elements."""
     usual = _usual(before, after, changes, runs, seed, files)
     inputs = inputs_of(before, after, changes)
     if not new:
@@ -114,9 +114,9 @@ def cases_of(
 def further_cases(
     before: Graph, after: Graph, changes: Changes, *, done: int, count: int, seed: int
 ) -> tuple[list[Case], int]:
-    """`count` more inferences after `done` random ones, and how many of these are of every_value.
+    """Return `count` more inferences after `done` random ones, and how many of them are from every_value.
 
-    These come first, if there is room for them; the others are the random ones that follow.
+    Those from every_value come first if there are enough left for them; the others continue the random ones.
     """
     inputs, found = inputs_of(before, after, changes), list[Run]()
     if count >= every_value.RUNS:
@@ -160,13 +160,15 @@ def _quantized(tensor: Tensor, array: Array) -> Array:
 
 
 def inputs_of(before: Graph, after: Graph, changes: Changes) -> list[Tensor]:
-    """The inputs in the rewritten model's formats."""
+    """Return the inputs in the rewritten model's formats."""
     changed = {change.index for change in changes.inputs}
     return [after.tensors[t] if k in changed else before.tensors[before.inputs[k]] for k, t in enumerate(after.inputs)]
 
 
 def of_rewritten(changes: Changes, runs: Iterable[Run]) -> list[Case]:
-    """Runs of the rewritten model. The original is fed through the operators that the rewrite removed."""
+    """Return the cases of runs of the rewritten model, with the original's inputs before the operators that were
+    removed.
+    """
     to_old = each({change.index: change for change in changes.inputs}, convert.preimage)
     return [Case(_mapped(to_old, run), run) for run in runs]
 
@@ -185,8 +187,9 @@ def _mapped(conversions: dict[int, Conversion], run: Run) -> Run:
 def first_difference(
     graph: Graph, changes: Changes, cases: Sequence[Case], expected: Outcome, got: Outcome
 ) -> Difference | None:
-    """The first difference, by run and then by output. Floats are compared as bits: -0.0 is not 0.0, and a NaN equals
-    itself.
+    """Return the first difference, by run and then by output, or None.
+
+    Floats are compared as bits: -0.0 differs from 0.0, and a NaN equals itself.
     """
     back = each({change.index: change for change in changes.outputs}, convert.backward)
     outputs = [

@@ -1,4 +1,4 @@
-"""The C compiler of this machine."""
+"""Find the C compiler of this machine."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ COMPILERS = ("cc", "gcc", "clang")
 
 
 def compiler() -> tuple[str, ...]:
-    """$CC, or the compiler that is there. Raises RuntimeUnavailable when none is."""
+    """Return the command $CC, or a compiler that is installed. Raises RuntimeUnavailable when there is none."""
     command = tuple(shlex.split(os.environ.get("CC", ""))) or next(((c,) for c in COMPILERS if shutil.which(c)), ())
     if not command or not shutil.which(command[0]):
         raise RuntimeUnavailable(

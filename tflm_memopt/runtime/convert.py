@@ -1,7 +1,7 @@
-"""TFLM's arithmetic at a model's border, restated: QUANTIZE and DEQUANTIZE between float32, uint8 and int8.
+"""Repeat TFLM's arithmetic of QUANTIZE and DEQUANTIZE at a model's interface, between float32, uint8 and int8.
 
-Needed where a rewrite removed these operators (`--int8-io`) and the two models are compared: see `preimage`. Tests
-hold each function against the wheel's own operators.
+It is needed to compare two models when a rewrite removed these operators (`--int8-io`): see `preimage`. Tests compare
+each function with the wheel's own operators.
 """
 
 from __future__ import annotations
@@ -21,9 +21,10 @@ Int8 = NDArray[np.int8]
 
 
 def quantize(values: NDArray[np.float32], form: Format) -> NDArray[Any]:
-    """float32 -> `form`: round(v / scale) + zero point, clamped.
+    """Convert float32 to `form`: round(v / scale) + zero point, clamped.
 
-    The division is float32, the rounding half away from zero (AffineQuantize, kernels/internal/reference/quantize.h).
+    The division is in float32, and halves are rounded away from zero (AffineQuantize,
+    kernels/internal/reference/quantize.h).
     """
     scale, zero_point = _affine(form)
     ratio = values.astype(np.float32) / np.float32(scale)
@@ -32,7 +33,7 @@ def quantize(values: NDArray[np.float32], form: Format) -> NDArray[Any]:
 
 
 def dequantize(values: NDArray[Any], form: Format) -> NDArray[np.float32]:
-    """`form` -> float32: scale * (q - zero point), multiplied in float64 (Dequantize,
+    """Convert `form` to float32: scale * (q - zero point), multiplied in float64 (Dequantize,
     kernels/internal/reference/dequantize.h).
     """
     scale, zero_point = _affine(form)
@@ -41,10 +42,11 @@ def dequantize(values: NDArray[Any], form: Format) -> NDArray[np.float32]:
 
 
 def requantize(values: NDArray[Any], source: Format, target: Format) -> NDArray[Any]:
-    """`source` -> `target`, both 8 bits wide (Requantize, kernels/internal/reference/requantize.h).
+    """Convert `source` to `target`, both 8 bits wide (Requantize, kernels/internal/reference/requantize.h).
 
-    Equal scales exchange the zero points exactly. Others multiply by scale / scale as TFLM does: a Q31 multiplier and
-    a shift, rounded twice (MultiplyByQuantizedMultiplier, without TFLITE_SINGLE_ROUNDING).
+    If the scales are equal, only the zero points differ, and the conversion is exact. Otherwise values are multiplied
+    by scale / scale as in TFLM: a Q31 multiplier and a shift, rounded twice (MultiplyByQuantizedMultiplier, without
+    TFLITE_SINGLE_ROUNDING).
     """
     (scale, zero), (target_scale, target_zero) = _affine(source), _affine(target)
     multiplier, shift = quantize_multiplier(scale / target_scale)
@@ -52,10 +54,10 @@ def requantize(values: NDArray[Any], source: Format, target: Format) -> NDArray[
 
 
 def preimage(change: Change) -> Callable[[Int8], NDArray[Any]]:
-    """How to feed the original model so that its QUANTIZE gives the int8 values that the rewritten model is fed.
+    """Return the conversion of the rewritten model's int8 input to the input of the original model.
 
-    Proven here for all 256 values by running TFLM's arithmetic on them. Raises InterfaceError, naming the first
-    value, where it is not so.
+    TFLM's QUANTIZE of the result gives the int8 values back. This is checked for all 256 values with TFLM's arithmetic.
+    Raises InterfaceError, naming the first wrong value, if the check fails.
     """
     before, after = change.before, change.after
     every = np.arange(-128, 128).astype(np.int8)
@@ -93,14 +95,14 @@ def preimage(change: Change) -> Callable[[Int8], NDArray[Any]]:
 
 
 def forward(change: Change) -> Callable[[NDArray[Any]], NDArray[Any]]:
-    """The operator that stood at an input: `before` -> `after`."""
+    """Return the conversion of the operator at an input: from `before` to `after`."""
     if change.before.dtype == "FLOAT32":
         return lambda values: quantize(values, change.after)
     return lambda values: requantize(values, change.before, change.after)
 
 
 def backward(change: Change) -> Callable[[NDArray[Any]], NDArray[Any]]:
-    """The operator that stood at an output: `after` -> `before`."""
+    """Return the conversion of the operator at an output: from `after` to `before`."""
     if change.before.dtype == "FLOAT32":
         return lambda values: dequantize(values, change.after)
     return lambda values: requantize(values, change.after, change.before)
@@ -124,8 +126,9 @@ def _affine(form: Format) -> tuple[float, int]:
 
 
 def _multiply(values: NDArray[np.int64], multiplier: int, shift: int) -> NDArray[np.int64]:
-    """MultiplyByQuantizedMultiplier (gemmlowp/fixedpoint.h): a doubling high multiply, ties up; then a right shift,
-    ties away from zero.
+    """Repeat MultiplyByQuantizedMultiplier (gemmlowp/fixedpoint.h).
+
+    A doubling high multiply rounds ties up; then a right shift rounds ties away from zero.
     """
     product = (values << max(shift, 0)) * multiplier
     high = (product + (1 << 30)) >> 31

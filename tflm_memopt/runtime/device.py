@@ -1,9 +1,9 @@
-"""One device of several, as a process that has its own model and nothing else: `python -m tflm_memopt.runtime.device`.
+"""Run one device of several as a process that has only its own model: `python -m tflm_memopt.runtime.device`.
 
-Its command line is one JSON object: the number of the device, its model's path, how many inferences, the patience in
-milliseconds, and the arena's size. It listens on a loopback port, which it prints; from standard input it gets the
-ports of all. Device 0 has `inputs`, a file of arrays, and writes `outputs`. Each ends with a line of JSON: bytes sent
-and received, and of every inference the status and how long it took. The caller's side is in devices.py.
+The command line is one JSON object: the device number, the model's path, the number of inferences, the timeout in
+milliseconds, and the arena's size. The process listens on a loopback port and prints it; from standard input it reads
+the ports of all devices. Device 0 has `inputs`, a file of arrays, and writes `outputs`. Each process ends with a line
+of JSON: bytes sent and received, and the status and time of every inference. The caller's side is in devices.py.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ BACKLOG = 16
 
 
 def connect(listening: socket.socket, device: int, ports: Sequence[int]) -> list[socket.socket | None]:
-    """A stream to every other device: from each to those before it."""
+    """Open a stream to every other device. Each device connects to those with lower numbers."""
     found: list[socket.socket | None] = [None] * len(ports)
     for other in range(device):
         made = socket.create_connection(("127.0.0.1", ports[other]))
@@ -43,7 +43,7 @@ def connect(listening: socket.socket, device: int, ports: Sequence[int]) -> list
 
 
 def infer(tflm: Any, link: wheel.Link, inputs: Sequence[NDArray[Any]]) -> int:
-    """One inference; its status."""
+    """Run one inference and return its status."""
     link.begin()
     status = ABORT
     while status == ABORT:
@@ -53,7 +53,7 @@ def infer(tflm: Any, link: wheel.Link, inputs: Sequence[NDArray[Any]]) -> int:
             status = tflm.invoke()
         except RuntimeError:
             status = ERROR
-        inputs = ()  # its bytes may be others' by now
+        inputs = ()  # its bytes may have been overwritten
         if status == ABORT and not link.wait():
             status = ERROR
     if status != OK:
@@ -62,7 +62,7 @@ def infer(tflm: Any, link: wheel.Link, inputs: Sequence[NDArray[Any]]) -> int:
 
 
 def main() -> int:
-    """Runs, and says what became of it."""
+    """Run all inferences and print the result."""
     asked = json.loads(sys.argv[1])
     model = Path(asked["model"]).read_bytes()
     with socket.create_server(("127.0.0.1", 0), backlog=BACKLOG) as listening:

@@ -1,4 +1,4 @@
-"""Runs a network on several devices: a process for each, with its own model alone, linked over loopback."""
+"""Run a network on several devices: a process for each, with only its own model, linked over loopback."""
 
 from __future__ import annotations
 
@@ -21,34 +21,34 @@ from tflm_memopt.runtime.process import LOG_LINES, RecordedArena, environment, r
 from tflm_memopt.runtime.slow_lines import SlowLines
 
 PATIENCE = 10_000
-"""Milliseconds that a row may take."""
+"""Timeout for a row, in milliseconds."""
 SLACK = 60
-"""Seconds more than all patience together, after which a process is ended."""
+"""Seconds added to all timeouts of rows together, after which a process is ended."""
 
 
 @dataclass(frozen=True, slots=True)
 class DeviceRun:
-    """What one device did."""
+    """Result of one device."""
 
     sent: int
-    """Bytes of messages, in all inferences together."""
+    """Bytes of messages in all inferences together."""
     received: int
     statuses: tuple[int, ...]
-    """How each inference ended: 0 is done."""
+    """Status of each inference; 0 means success."""
     arena: RecordedArena
     milliseconds: tuple[float, ...]
-    """What each took, with its waits; on this computer, not on a device."""
+    """Time of each inference with its waits, on this computer."""
 
 
 @dataclass(frozen=True, slots=True)
 class DevicesRun:
-    """What all did together."""
+    """Result of all devices together."""
 
     outputs: tuple[NDArray[Any], ...]
-    """Stacked by output; as an inference that failed left them."""
+    """Outputs of all runs, stacked by output. Those of a failed inference are undefined."""
     devices: tuple[DeviceRun, ...]
     failure: str = ""
-    """Why a process ended before its time."""
+    """Reason that a process ended too early, or ""."""
 
 
 def run_devices(
@@ -60,10 +60,10 @@ def run_devices(
     patience: int = PATIENCE,
     line: LineSpeed | None = None,
 ) -> DevicesRun:
-    """`runs` inferences on as many processes as there are models.
+    """Run `runs` inferences on as many processes as there are models.
 
-    inputs[k][r]: what input k of device 0 gets in run r. patience: milliseconds that a row may take.
-    line: between any two of them; None: as fast as loopback is.
+    inputs[k][r]: value of input k of device 0 in run r. patience: timeout for a row in milliseconds. line: speed of the
+    link between any two devices, or None for the speed of loopback.
     """
     with tempfile.TemporaryDirectory(prefix="tflm-memopt-") as name, contextlib.ExitStack() as ending:
         folder = Path(name)
@@ -93,7 +93,7 @@ def _started(asked: dict[str, Any]) -> Iterator[subprocess.Popen[str]]:
     command = [sys.executable, "-m", device.__name__, json.dumps(asked)]
     process = subprocess.Popen(
         command, cwd=os.sep, env=environment(), stdin=subprocess.PIPE, stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT, text=True, start_new_session=True,  # Ctrl-C is for the caller, who ends it
+        stderr=subprocess.STDOUT, text=True, start_new_session=True,  # Ctrl-C goes to the caller
     )  # fmt: skip
     try:
         yield process
@@ -103,13 +103,13 @@ def _started(asked: dict[str, Any]) -> Iterator[subprocess.Popen[str]]:
 
 
 def _tell(process: subprocess.Popen[str], ports: Sequence[int]) -> None:
-    """Tells a process the ports of all."""
+    """Send the ports of all devices to a process."""
     if process.stdin:
         print(json.dumps(list(ports)), file=process.stdin, flush=True)
 
 
 def _said(process: subprocess.Popen[str], seconds: float) -> str:
-    """What it prints until its end; it is ended when it takes too long."""
+    """Return the output of a process until its end. The process is killed after `seconds`."""
     try:
         return process.communicate(timeout=seconds)[0]
     except subprocess.TimeoutExpired:

@@ -1,4 +1,4 @@
-"""Inputs in which each element takes every value: 256 inferences for int8 inputs of any size."""
+"""Make inputs in which each element takes every value: 256 inferences for int8 inputs of any size."""
 
 from __future__ import annotations
 
@@ -14,21 +14,21 @@ from tflm_memopt.runtime.stimuli import Run, dtype_of, limits
 Array = NDArray[Any]
 
 RUNS = 256
-"""Inferences in which a byte takes every value."""
+"""Number of inferences in which a byte takes every value."""
 WHOLE = ("INT8", "UINT8", "INT16", "UINT16")
 """Types whose bytes may have any value."""
 SIDES = 3
-"""A float at the border of two quantized values, and its neighbours on both sides."""
+"""A float on the border of two quantized values, and its neighbours on both sides."""
 
 
 def every_value(graph: Graph, inputs: Sequence[Tensor], seed: int) -> list[Run]:
-    """Inferences in which each byte of each integer input takes every value.
+    """Return inferences in which each byte of each integer input takes every value.
 
-    Larger integers take 256 values spread over their range, or every value of a smaller range. Floats take the value
-    of each int8 number that the QUANTIZE behind them makes; of others, 256 values spread over their range. If there
-    are floats, as many inferences follow in which they lie on the borders between these values, or right beside them.
+    Larger integers take 256 values spread over their range, or every value of a smaller range. Floats take the value of
+    each int8 number that the next QUANTIZE makes; without QUANTIZE, 256 values spread over their range. If there are
+    floats, as many inferences follow in which they lie on the borders between these values or next to them.
 
-    graph: the original model, whose operators limit what its inputs may be.
+    graph: the original model, whose operators limit the values of its inputs.
     """
     values = [_levels(graph, tensor, seed, k) for k, tensor in enumerate(inputs)]
     runs = [Run(f"every value {r}", tuple(value(r, 0) for value in values)) for r in range(RUNS)]
@@ -38,9 +38,9 @@ def every_value(graph: Graph, inputs: Sequence[Tensor], seed: int) -> list[Run]:
 
 
 def _levels(graph: Graph, tensor: Tensor, seed: int, number: int) -> Callable[[int, int], Array]:
-    """What an input is in run r, off the borders (0) or on them (1).
+    """Return a function that gives an input in run r, off the borders (0) or on them (1).
 
-    Each element starts anywhere and takes steps of its own, odd ones: these reach all of 256 values.
+    Each element has a random start and an odd step of its own. An odd step reaches all of 256 values.
     """
     random = np.random.default_rng([seed, number])
     low, high = limits(graph, tensor)
@@ -61,7 +61,7 @@ def _levels(graph: Graph, tensor: Tensor, seed: int, number: int) -> Callable[[i
         return (int(low) + spread).astype(dtype_of(tensor)).reshape(tensor.shape)
 
     def real(r: int, border: int) -> Array:
-        unit = (high - low) / (RUNS + 1)  # `limits` lie one quantized value beyond the first and the last
+        unit = (high - low) / (RUNS + 1)  # `limits` are one quantized value outside the range
         values = (low + unit * (index(r) + 1.0 - border / 2)).astype(np.float32)
         if border:
             beside = np.stack([values, np.nextafter(values, np.float32(low)), np.nextafter(values, np.float32(high))])

@@ -1,4 +1,4 @@
-"""How an interpreter of the wheel gets a frame: into its input tensor, a few rows at a time, or by a pointer."""
+"""Give an interpreter of the wheel its frame: in its input tensor, a few rows at a time, or by a pointer."""
 
 from __future__ import annotations
 
@@ -18,21 +18,23 @@ from tflm_memopt.runtime.windows import Slide, step_elements
 
 Array = NDArray[Any]
 Feed = Callable[[Sequence[Array], int], int]
-"""One inference, of these inputs, with its number; gives TFLM's status: 0 is done."""
+"""Function that runs one inference on inputs, given its number, and returns TFLM's status; 0 means success."""
 
 ABORT = 15
-"""kTfLiteAbort in the pinned wheel: more rows are wanted."""
+"""kTfLiteAbort in the pinned wheel: the operator waits for more rows."""
 RESET_BEFORE = 2
-"""Number of the inference before which half a frame is pushed, and the interpreter reset: nothing of it may be left. Or
-the window is given up that is full.
+"""Number of the inference before which half a frame is pushed and the interpreter is reset.
+
+This checks that the reset drops the half frame. For a sliding window, it checks that the reset drops a full window.
 """
 BORDER = 3
-"""Pixels around the input, in frames that are larger than it."""
+"""Pixels around the input, in frames that are larger than the input."""
 
 
 def feeder(interpreter: Any, model: bytes, where: str, resets: Sequence[int] = ()) -> Feed:
-    """`where` the input of the model is, as in interface.Changes.input. resets: before which inferences the caller
-    resets the interpreter.
+    """Return the function that feeds a model whose input is at `where`, as in interface.Changes.input.
+
+    resets: inferences before which the caller resets the interpreter.
     """
     if not where:
         pauses = any(region.pauses for region in regions(read(model)))
@@ -53,7 +55,7 @@ def _whole(interpreter: Any, values: Sequence[Array]) -> int:
 
 
 def _to_the_end(interpreter: Any, values: Sequence[Array]) -> int:
-    """Until a model that pauses is done."""
+    """Run a model that pauses until it is done."""
     status = _whole(interpreter, values)
     while status == ABORT:
         status = int(interpreter.invoke())
@@ -61,7 +63,7 @@ def _to_the_end(interpreter: Any, values: Sequence[Array]) -> int:
 
 
 def _streamed(interpreter: Any, frame: Array, number: int) -> int:
-    """All pushes of a frame; the status of the last, or of the first that ends too early."""
+    """Push all parts of a frame. Returns the last status, or the first one that ends the inference too early."""
     shape = interpreter.get_input_details(0)["shape"]
     pushes = np.ascontiguousarray(frame).reshape(-1, *shape)
     if number == RESET_BEFORE and len(pushes) > 1:
@@ -79,7 +81,10 @@ def _streamed(interpreter: Any, frame: Array, number: int) -> int:
 
 
 def _sliding(interpreter: Any, slide: Slide, window: Array, *, anew: bool) -> int:
-    """New rows until the window is there; the status of the last, or of the first that is wrong. anew: it is empty."""
+    """Push new rows until the window is complete, and return the last status, or the first that is wrong.
+
+    anew: whether the window starts empty.
+    """
     if anew:
         slide.forget()
     shape = interpreter.get_input_details(0)["shape"]
@@ -98,13 +103,13 @@ def _external(interpreter: Any, values: Array, shape: tuple[int, int, int], numb
     held = picture.pixels
     wheel.set_frame(Frame(held.ctypes.data, held.nbytes, picture.pitch, picture.x, picture.y, picture.format))
     status = int(interpreter.invoke())
-    wheel.set_frame(Frame())  # nothing is read when nothing runs: a pointer that is kept would be found
+    wheel.set_frame(Frame())  # a later read through a stale pointer is then found
     return status
 
 
 @dataclass(frozen=True, slots=True)
 class CameraFrame:
-    """What a tmo_frame says, and the pixels of the whole frame."""
+    """The fields of a tmo_frame, and the pixels of the whole frame."""
 
     pixels: Array
     x: int
@@ -117,7 +122,7 @@ class CameraFrame:
 
 
 def in_a_picture(values: Array, shape: Sequence[int], number: int) -> CameraFrame:
-    """A frame that is the input; every other time a part of a larger one, of an int8 input with uint8 pixels.
+    """Return a frame that is the input or, every other time, a larger one that contains it with uint8 pixels.
 
     shape: rows, pixels of a row, bytes of a pixel.
     """

@@ -1,4 +1,4 @@
-"""Runs the programs of a rewritten model in the watched host executor, every buffer where the memory plan puts it."""
+"""Run the programs of a rewritten model in the watched host executor, with all buffers at their planned places."""
 
 from __future__ import annotations
 
@@ -22,15 +22,17 @@ Bytes = NDArray[np.int8]
 State = NDArray[np.uint8]
 
 RANDOM_RUNS = 2
-"""Runs of each region when the model's own inputs cannot be used. Where a program writes does not depend on data."""
+"""Runs of each region if the model's own inputs cannot be used. The bytes that a program writes do not
+depend on data.
+"""
 
 
 def guarded_runs(model: Model, inputs: Sequence[Sequence[Array]], seed: int) -> tuple[int, str]:
-    """Number of runs done, and what was wrong, empty when nothing was.
+    """Return the number of runs, and a description of the first error, or "".
 
-    A model that is one region gets `inputs`, a value per model input for each run; otherwise each region gets random
-    ones. A firing that writes outside of its own row, its sums or its counters is found at once; overlapping buffers
-    that disturb each other are found by comparing with a run in separate buffers.
+    If the whole model is one region, it runs on `inputs`, which has a value for each model input in each run. Otherwise
+    each region runs on random values. A firing that writes outside its own row, sums or counters is found at once.
+    Buffers that overwrite each other are found by comparing with a run in separate buffers.
     """
     done = 0
     for region in regions(model):
@@ -48,7 +50,7 @@ def guarded_runs(model: Model, inputs: Sequence[Sequence[Array]], seed: int) -> 
 
 
 def _run(model: Model, region: CustomOperator, inputs: Sequence[Array], seed: int, watched: State, plain: State) -> str:
-    """watched, plain: the states of the two, which go on from run to run."""
+    """Compare one run. watched, plain: states of the two executions, which continue from run to run."""
     sizes = [model.graph.tensors[t].nbytes for t in region.outputs]
     got = host.run_guarded(region.program, placement(model, region), inputs, sizes, seed, watched)
     expected = host.run(region.program, inputs, sizes, plain)
@@ -64,7 +66,7 @@ def _run(model: Model, region: CustomOperator, inputs: Sequence[Array], seed: in
 
 
 def _in_steps(graph: Graph, region: CustomOperator, inputs: Sequence[Sequence[Array]]) -> Iterator[Sequence[Array]]:
-    """The inputs of each run: of a window that slides, which is given as a whole, those of its steps."""
+    """Yield the inputs of each run; for a sliding window, which is given as a whole, those of its steps."""
     elements = [graph.tensors[t].elements for t in region.inputs]
     for values in inputs:
         if region.input == INPUT_ARENA and len(elements) == 1 and values[0].size > elements[0]:
@@ -86,7 +88,7 @@ def _random(graph: Graph, region: CustomOperator, seed: int) -> list[list[Bytes]
 
 
 def _drawn(random: np.random.Generator, tensor: Tensor) -> Bytes:
-    """Any bytes; of indices the first, which every table has."""
+    """Return random bytes, or zeros for indices, because index 0 exists in every table."""
     if tensor.dtype == "INT32":
         return np.zeros(tensor.nbytes, np.int8)
     return random.integers(-128, 128, tensor.nbytes, dtype=np.int8)

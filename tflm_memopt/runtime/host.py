@@ -1,4 +1,4 @@
-"""The C executor on this machine: the same program bytes, run plainly or under watch (custom_ops/host)."""
+"""Run programs in the C executor on this machine, plainly or watched (custom_ops/host)."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ class Status(enum.IntEnum):
 
     @property
     def text(self) -> str:
-        """The library's own sentence: what is wrong and what to do."""
+        """The library's own message: the error and what to do."""
         return str(_library().tmo_status_text(int(self)).decode())
 
 
@@ -56,19 +56,19 @@ GUARD_MEMORY = -101
 
 @dataclass(frozen=True, slots=True)
 class DeviceArena:
-    """Where a program's buffers lie on the device: offsets in bytes from the arena's start. Buffers may overlap."""
+    """Offsets of a program's buffers on the device, in bytes from the start of the arena. Buffers may overlap."""
 
     nbytes: int
     inputs: tuple[int, ...]
     outputs: tuple[int, ...]
     workspace: int
-    """16-byte aligned."""
+    """Offset of the workspace, 16-byte aligned."""
     state: int | None = None
-    """16-byte aligned; None: the program has none."""
+    """Offset of the state, 16-byte aligned, or None without a state."""
 
 
 class Firing(NamedTuple):
-    """An operator of the program, and which of its units it made (tmo_unit). In a row block the strip is the row."""
+    """An operator of the program and the unit that it computed (tmo_unit). In a row group the stripe is the row."""
 
     op: int
     strip: int
@@ -86,7 +86,7 @@ class _Unit(ctypes.Structure):
 
 
 class Frame(ctypes.Structure):
-    """tmo_frame: an input outside of the arena. Whoever makes one keeps its data alive."""
+    """tmo_frame: an input outside the arena. The creator keeps its data alive."""
 
     _fields_ = [
         ("data", ctypes.c_void_p),
@@ -146,7 +146,7 @@ class _Report(ctypes.Structure):
 def check(
     program: bytes, input_bytes: Sequence[int], output_bytes: Sequence[int], workspace: int | None = None
 ) -> Status:
-    """What tmo_check() says of a program and buffers of these sizes; `workspace` is by default what it asks for."""
+    """Return the result of tmo_check() for a program and buffer sizes. Default `workspace`: the size in the program."""
     image = _aligned(program)
     available = workspace_bytes(program) if workspace is None else workspace
     sizes = _uint32s([*input_bytes, *output_bytes, state_bytes(program)])
@@ -158,10 +158,10 @@ def check(
 def run(
     program: bytes, inputs: Sequence[NDArray[Any]], output_bytes: Sequence[int], state: NDArray[np.uint8] | None = None
 ) -> list[Bytes]:
-    """One inference, every buffer by itself. Returns the outputs as flat int8 arrays.
+    """Run one inference with separate buffers and return the outputs as flat int8 arrays.
 
-    An input that is streamed or external is given as a whole, too. state: what the inference before left, new_state()
-    at first; it becomes what this one leaves. Raises ModelError when the program is refused.
+    A streamed or external input is also given as a whole. state: the state after the previous inference, or
+    new_state(); it is updated. Raises ModelError when the program is refused.
     """
     buffers = _Buffers(program, inputs, output_bytes, state)
     arguments = buffers.image.ctypes.data, buffers.io, buffers.workspace.ctypes.data
@@ -179,7 +179,7 @@ def run(
 
 
 def check_cores(program: bytes) -> Status:
-    """What tmo_check_cores() says of a program that has passed check()."""
+    """Return the result of tmo_check_cores() for a program that has passed check()."""
     image = _aligned(program)
     return Status(_library().tmo_check_cores(image.ctypes.data))
 
@@ -187,7 +187,7 @@ def check_cores(program: bytes) -> Status:
 def run_shared(
     program: bytes, arena: DeviceArena, inputs: Sequence[NDArray[Any]], output_bytes: Sequence[int], jitter: int = 0
 ) -> list[Bytes]:
-    """One inference on two threads, all buffers where they lie on the device. jitter: seed of delays; 0: none.
+    """Run one inference on two threads, with all buffers at their device addresses. jitter: seed of delays; 0: none.
 
     Raises ModelError when the program is refused.
     """
@@ -201,7 +201,7 @@ def run_shared(
 
 
 def firing_order(program: bytes, inputs: Sequence[NDArray[Any]], output_bytes: Sequence[int]) -> list[Firing]:
-    """One inference, step by step: all firings in the order of execution. Raises as `run` does."""
+    """Run one inference step by step and return all firings in execution order. Raises as `run` does."""
     buffers, state = _Buffers(program, inputs, output_bytes), _RunState()
     _library().tmo_begin(ctypes.byref(state), buffers.image.ctypes.data, buffers.io, buffers.workspace.ctypes.data)
     order = []
@@ -228,10 +228,11 @@ def run_guarded(
     seed: int = 0,
     state: NDArray[np.uint8] | None = None,
 ) -> list[Bytes]:
-    """One inference in an arena filled with noise, all buffers where they lie on the device, watched firing by firing.
+    """Run one inference in an arena filled with noise, with buffers at device addresses, and check each firing's
+    writes.
 
-    state: as of run(). Raises ModelError when the program is refused, PlanError when a firing writes anywhere but its
-    pixels, its sums or its block's counters.
+    state: as in run(). Raises ModelError when the program is refused, PlanError when a firing writes outside its
+    pixels, its sums or its group's counters.
     """
     image, mode = _aligned(program), input_mode(program)
     frame: Any = None
@@ -275,7 +276,7 @@ def run_guarded(
 def _filled(
     arena: DeviceArena, inputs: Sequence[NDArray[Any]], mode: int, state: NDArray[np.uint8], seed: int
 ) -> NDArray[np.uint8]:
-    """The arena before a run: noise, the inputs that are in it, and the state."""
+    """Return the arena before a run: noise, the inputs in it, and the state."""
     noise = np.random.default_rng(seed).integers(0, 256, arena.nbytes, dtype=np.uint8)
     memory = _aligned(noise.tobytes())
     for k, (offset, values) in enumerate(zip(arena.inputs, inputs, strict=True)):
@@ -287,51 +288,53 @@ def _filled(
 
 
 def workspace_bytes(program: bytes) -> int:
-    """What the program's header asks for; 0 when it is too short to say."""
+    """Return the workspace bytes in the program's header; 0 if the program is too short."""
     return int(np.frombuffer(program, HEADER, 1)[0]["workspace"]) if len(program) >= HEADER.itemsize else 0
 
 
 def state_bytes(program: bytes) -> int:
-    """Bytes that outlive a run of the program; 0 when it is too short to say."""
+    """Return the bytes that a program keeps between runs; 0 if the program is too short."""
     return int(np.frombuffer(program, HEADER, 1)[0]["state"]) if len(program) >= HEADER.itemsize else 0
 
 
 def inputs_of(program: bytes) -> int:
-    """Inputs of the program; 0 when it is too short to say."""
+    """Return the number of inputs of the program; 0 if the program is too short."""
     return int(np.frombuffer(program, HEADER, 1)[0]["n_inputs"]) if len(program) >= HEADER.itemsize else 0
 
 
 def new_state(program: bytes) -> NDArray[np.uint8]:
-    """The state of a program before its first run, and after a reset."""
+    """Return the state of a program before its first run and after a reset."""
     return np.zeros(state_bytes(program), np.uint8)
 
 
 def input_mode(program: bytes) -> int:
-    """Where the program's input 0 is: INPUT_*; in the arena when it is too short to say."""
+    """Return the place of the program's input 0, INPUT_*; in the arena if the program is too short."""
     return int(np.frombuffer(program, HEADER, 1)[0]["input"]) if len(program) >= HEADER.itemsize else INPUT_ARENA
 
 
 def frame_shape(program: bytes) -> tuple[int, int, int]:
-    """Rows, pixels of a row, bytes of a pixel of the input of a program that does not have it in the arena."""
+    """Return rows, pixels of a row and bytes of a pixel of an input outside the arena."""
     view = _frame_view(program)
     return int(view["height"]), int(view["width"]), int(view["channels"])
 
 
 def frame_of(program: bytes, values: NDArray[np.uint8]) -> Frame:
-    """An external frame that is the program's input and nothing more, int8."""
+    """Return an int8 external frame that contains exactly the program's input."""
     view = _frame_view(program)
     return Frame(values.ctypes.data, values.nbytes, int(view["width"]) * int(view["channels"]), 0, 0, INT8)
 
 
 def _frame_view(program: bytes) -> Any:
-    """The first record of the program's input 0."""
+    """Return the first record of the program's input 0."""
     header = np.frombuffer(program, HEADER, 1)[0]
     tensors = np.frombuffer(program, TENSOR, int(header["n_tensors"]), int(header["tensors"]))
     return next(t for t in tensors if t["base"] == 1)
 
 
 def _handed_bytes(program: bytes, inputs: Sequence[NDArray[Any]]) -> list[int]:
-    """Sizes of the inputs in the arena: of a streamed one the rows of a push, of an external one nothing."""
+    """Return the sizes of the inputs in the arena: rows of one push for a streamed input, nothing for an
+    external one.
+    """
     sizes, mode = [i.nbytes for i in inputs], input_mode(program)
     if mode == INPUT_STREAM:
         view = _frame_view(program)
@@ -342,14 +345,16 @@ def _handed_bytes(program: bytes, inputs: Sequence[NDArray[Any]]) -> list[int]:
 
 
 def layout() -> dict[str, tuple[int, int]]:
-    """(offset, bytes) of every struct ("tmo_op") and field ("tmo_op.kind") of a program, as the C compiler has them."""
+    """Return (offset, bytes) of every struct ("tmo_op") and field ("tmo_op.kind") of a program in the C compiler's
+    layout.
+    """
     n = ctypes.c_size_t()
     entries = _library().tmo_host_layout(ctypes.byref(n))
     return {entries[i].name.decode(): (entries[i].offset, entries[i].bytes) for i in range(n.value)}
 
 
 class _Buffers:
-    """A program that passed the check, and buffers of its own for everything that it reads and writes."""
+    """A program that passed the check, with separate buffers for all its data."""
 
     def __init__(
         self,
@@ -360,10 +365,10 @@ class _Buffers:
     ) -> None:
         _accept(check(program, _handed_bytes(program, inputs), output_bytes))
         self.image, self.workspace = _aligned(program), _aligned(bytes(workspace_bytes(program)))
-        self.inputs = [np.array(i, order="C") for i in inputs]  # copies: a run may overwrite its inputs
+        self.inputs = [np.array(i, order="C") for i in inputs]  # copied because a run may overwrite its inputs
         self.outputs = [np.zeros(n, np.int8) for n in output_bytes]
         self.pushes: list[NDArray[np.uint8]] = []
-        """Pushes of a streamed input, whose tensor holds the first."""
+        """Pushes of a streamed input, whose tensor holds the first one."""
         if (mode := input_mode(program)) == INPUT_STREAM:
             size = _handed_bytes(program, inputs)[0]
             self.pushes = list(self.inputs[0].ravel().view(np.uint8).reshape(-1, size))
@@ -382,7 +387,7 @@ def _firing(record: _RunState | _Report) -> Firing:
 
 
 def _ended(status: int) -> Status:
-    """How a run ended whose input is not streamed: a window that slides may not be full yet."""
+    """Return the final status of a run whose input is not streamed. A sliding window that is not full counts as OK."""
     return Status.OK if status == WAIT else Status(status)
 
 
@@ -395,7 +400,7 @@ def _accept(status: Status) -> None:
 
 
 def _aligned(data: bytes) -> NDArray[np.uint8]:
-    """A writable copy at a 16-byte boundary."""
+    """Return a writable copy at a 16-byte boundary."""
     room = np.zeros(len(data) + ALIGNMENT, np.uint8)
     start = -room.ctypes.data % ALIGNMENT
     copy = room[start : start + len(data)]
@@ -408,7 +413,7 @@ def _uint32s(values: Sequence[int]) -> ctypes.Array[ctypes.c_uint32]:
 
 
 def _library() -> ctypes.CDLL:
-    """With the kernels of the user's own that there are by now."""
+    """Return the library with all kernels of the user's that are registered so far."""
     own.use(_loaded())
     return _loaded()
 

@@ -1,8 +1,7 @@
-"""Runs a whole model on this machine without TFLM: operator by operator, every tensor in a buffer of its own.
+"""Run a whole model on this machine without TFLM, operator by operator, with every tensor in its own buffer.
 
-Row operators run in the library's reference kernels, regions in their programs, QUANTIZE and DEQUANTIZE in
-convert.py. That is all that a model may hold for this; TFLM's wheel runs everything else. Tests hold the result
-against the wheel's.
+Row operators run in the library's reference kernels, regions in their programs, QUANTIZE and DEQUANTIZE in convert.py.
+A model with any other operator needs TFLM's wheel. Tests compare the result with the wheel's.
 """
 
 from __future__ import annotations
@@ -28,13 +27,13 @@ from tflm_memopt.runtime.windows import Slide
 Array = NDArray[Any]
 Values = dict[TensorId, Array]
 Step = Callable[[Values], None]
-"""Computes one operator's outputs from the values so far."""
+"""Function that computes one operator's outputs from the values so far."""
 
 
 def run_model(
     graph: Graph, inputs: Sequence[Array], runs: int, resets: Sequence[int] = (), step: int = 0
 ) -> tuple[Array, ...]:
-    """`runs` inferences; inputs, outputs and resets are those of process.run_model. step: windows.step_elements.
+    """Run `runs` inferences. Inputs, outputs and resets are as in process.run_model(). step: windows.step_elements.
 
     Raises RuntimeUnavailable, naming the operator, for a model that needs TFLM's own kernels.
     """
@@ -61,7 +60,7 @@ def run_model(
 
 
 def compile_steps(graph: Graph) -> list[Step]:
-    """One step per operator of the canonical graph."""
+    """Return one step for each operator of the canonical graph."""
     canonical = canonicalise(graph).graph
     support = to_row_ops(canonical)
     return [_step(canonical, op, support) for op in canonical.ops]
@@ -112,7 +111,7 @@ def _conversion(op: Op, conversion: Callable[[Array], Array]) -> Step:
 
 
 def _border_conversion(graph: Graph, op: Op) -> Callable[[Array], Array] | None:
-    """QUANTIZE and DEQUANTIZE between float32, uint8 and int8, per tensor."""
+    """Return the conversion of QUANTIZE or DEQUANTIZE between float32, uint8 and int8 per tensor, else None."""
     if op.type not in ("QUANTIZE", "DEQUANTIZE"):
         return None
     source, target = (format_of(graph.tensors[t]) for t in (op.inputs[0], op.outputs[0]))

@@ -1,4 +1,4 @@
-"""Where the compiled host libraries are: CMake installs them beside this module when the package is built."""
+"""Find the compiled host libraries, which CMake installs next to this module when the package is built."""
 
 from __future__ import annotations
 
@@ -11,17 +11,17 @@ DISTRIBUTION = "tflm-memopt"
 
 
 def file_name(name: str) -> str:
-    """What CMake calls the shared library `name` on this platform: libNAME.so, libNAME.dylib or NAME.dll."""
+    """Return CMake's file name of a shared library on this platform: libNAME.so, libNAME.dylib or NAME.dll."""
     if sys.platform == "win32":
         return f"{name}.dll"
     return f"lib{name}.dylib" if sys.platform == "darwin" else f"lib{name}.so"
 
 
 def native_library(name: str) -> Path:
-    """Path of a compiled library: "tmo_host" (the C executor) or "tmo_wheel_shim" (the operator for TFLM's wheel).
+    """Return the path of a compiled library.
 
-    An editable install keeps the Python files in the source tree and the libraries in site-packages: the installer's
-    own list of files knows.
+    name: "tmo_host" (the C executor) or "tmo_wheel_shim" (the operator for TFLM's wheel). An editable install keeps the
+    Python files in the source tree and the libraries in site-packages, so the installer's list of files is searched.
     Raises RuntimeUnavailable when the package was installed without a C and C++ compiler.
     """
     file = file_name(name)

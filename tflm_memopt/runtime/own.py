@@ -1,4 +1,4 @@
-"""Kernels of the user's own (ops/own.py), compiled for this machine, for the executors that run programs here."""
+"""Compile the user's own kernels (ops/own.py) for the executors that run programs on this machine."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ void tmo_own_use(tmo_own_table *given) {{ (void)given; }}
 void tmo_own_to(void (*use)(tmo_own_table *));
 void tmo_own_to(void (*use)(tmo_own_table *)) {{ use(&table); }}
 """
-"""Who loads it says which executor is to have the table: there may be several in one process."""
+"""C code that registers the kernels. The loader chooses the executor, because one process may have several."""
 
 
 _ALL = "tmo_own_all"
@@ -37,24 +37,24 @@ _COMPILING = threading.Lock()
 
 
 def build(folder: Path) -> None:
-    """FILE with all kernels that this process's models needed so far; nothing where they needed none."""
+    """Write FILE with all kernels that this process's models have needed so far, if any."""
     if MADE:
         shutil.copy(_built(source(_ALL)), folder / FILE)
 
 
 def use(executor: ctypes.CDLL) -> None:
-    """Lets an executor that is loaded run them."""
+    """Register the user's kernels with a loaded executor."""
     if MADE:
         register(executor, _built(source(_ALL)))
 
 
 def register(executor: ctypes.CDLL, kernels: Path) -> None:
-    """Lets an executor that is loaded run the kernels of a FILE."""
+    """Register the kernels of a FILE with a loaded executor."""
     ctypes.CDLL(str(kernels)).tmo_own_to(executor.tmo_own_use)
 
 
 def _built(kernels: str) -> Path:
-    """One thread compiles them, once. Raises RuntimeUnavailable where there is no compiler."""
+    """Return the compiled kernels; one thread compiles them once. Raises RuntimeUnavailable without a compiler."""
     with _COMPILING:
         return _compiled(kernels)
 

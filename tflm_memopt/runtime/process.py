@@ -1,6 +1,6 @@
-"""Runs a model under TFLM in a process of its own: the caller's side of worker.py.
+"""Run a model under TFLM in a separate process. This is the caller's side of worker.py.
 
-A worker that has answered stays for the next model, until this process ends.
+A worker stays alive for further models until this process ends.
 """
 
 from __future__ import annotations
@@ -24,15 +24,15 @@ from numpy.typing import NDArray
 from tflm_memopt.runtime import own, worker
 
 ARENA_LINE = re.compile(r"Arena allocation (total|head|tail) (\d+) bytes")
-"""What RecordingMicroAllocator::PrintAllocations writes (TFLM, recording_micro_allocator.cc)."""
+"""Output of RecordingMicroAllocator::PrintAllocations (TFLM, recording_micro_allocator.cc)."""
 TOOK_LINE = re.compile(re.escape(worker.TOOK) + r" (\S+)")
 LOG_LINES = 6
-"""Lines of what TFLM printed last that go into a message."""
+"""Number of last lines of TFLM's output that a message repeats."""
 
 
 @dataclass(frozen=True, slots=True)
 class RecordedArena:
-    """Bytes as the recording interpreter of the wheel counts them, 64-bit pointers."""
+    """Bytes that the wheel's recording interpreter counts, with 64-bit pointers."""
 
     head: int
     tail: int
@@ -41,14 +41,14 @@ class RecordedArena:
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """Outputs of every run, stacked by output; or why there are none."""
+    """Outputs of every run, stacked by output, or the reason that there are none."""
 
     outputs: tuple[NDArray[Any], ...] = ()
     arena: RecordedArena | None = None
     failure: str = ""
-    """Empty when every run was done; else what happened and what TFLM said, a clause without its subject."""
+    """Empty when every run was done; otherwise what happened and TFLM's output, a clause without its subject."""
     seconds: float = 0.0
-    """Time of all runs, without the start of the interpreter."""
+    """Time of all runs without the start of the interpreter."""
 
 
 def run_model(
@@ -61,11 +61,11 @@ def run_model(
     resets: Sequence[int] = (),
     cores: int = 1,
 ) -> Outcome:
-    """`runs` inferences of `model`, which has that many `outputs`, under the official wheel.
+    """Run `runs` inferences of a model with `outputs` outputs under the official wheel.
 
-    inputs[k][r] is what input k gets in run r, in the input's shape and type. input: interface.Changes.input; whole
-    frames of an input that is streamed or external are given all the same. resets: before which runs the interpreter is
-    reset. cores: threads that run a model which is made for two cores; they are delayed at random.
+    inputs[k][r]: value of input k in run r, in the input's shape and type; whole frames also for a streamed or external
+    input. input: interface.Changes.input. resets: runs before which the interpreter is reset. cores: threads for a
+    model made for two cores; they get random delays.
     """
     with tempfile.TemporaryDirectory(prefix="tflm-memopt-") as name:
         directory = Path(name)
@@ -85,11 +85,11 @@ def run_model(
 Worker = subprocess.Popen[str]
 
 _idle: dict[int, list[Worker]] = {}
-"""Workers without work, by the process whose they are: a fork of it must not ask them."""
+"""Idle workers by the process that started them, because a fork must not use its parent's workers."""
 
 
 def _ask(request: Sequence[object]) -> int:
-    """The exit code of a model's process; that of the worker if it ended."""
+    """Return the exit code of a model's process, or that of the worker if it ended."""
     process = _take()
     try:
         questions, answers = _pipes(process)
@@ -107,7 +107,7 @@ def _ask(request: Sequence[object]) -> int:
 
 
 def _pipes(worker: Worker) -> tuple[IO[str], IO[str]]:
-    """What it reads, and what it writes."""
+    """Return the worker's input and output streams."""
     if worker.stdin is None or worker.stdout is None:
         raise TypeError("a worker has pipes: _take() starts it with them")
     return worker.stdin, worker.stdout
@@ -123,7 +123,7 @@ def _take() -> Worker:
     command = [sys.executable, "-m", worker.__name__]
     return subprocess.Popen(
         command, cwd=os.sep, env=environment(), stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
-        start_new_session=True,  # Ctrl-C is for its caller, which ends it
+        start_new_session=True,  # Ctrl-C goes to the caller, which ends the worker
     )  # fmt: skip
 
 
@@ -140,17 +140,17 @@ def _end_all() -> None:
 
 
 def environment() -> dict[str, str]:
-    """The caller's, with his module path: the worker imports what he did, and nothing from where he stands."""
+    """Return the caller's environment with its module path, so that the worker imports the same modules."""
     return {**os.environ, "PYTHONPATH": os.pathsep.join(str(Path(entry).resolve()) for entry in sys.path)}
 
 
 def recorded(log: str) -> RecordedArena:
-    """The arena figures in what TFLM printed."""
+    """Return the arena figures in TFLM's output."""
     return RecordedArena(**{key: int(value) for key, value in ARENA_LINE.findall(log)})
 
 
 def _failure(returncode: int, log: str) -> str:
-    """One line: how the process ended, then what TFLM said in its last attempt."""
+    """Return one line: how the process ended, and TFLM's output of the last attempt."""
     attempt = log.rpartition(worker.ATTEMPT)[2].splitlines()[1:]
     said = "; ".join(line.strip() for line in attempt[-LOG_LINES:] if line.strip())
     how = f"crashed in TFLM ({_signal(-returncode)})" if returncode < 0 else "does not run in TFLM"
@@ -158,7 +158,7 @@ def _failure(returncode: int, log: str) -> str:
 
 
 def _signal(number: int) -> str:
-    """Its name; real-time signals have none."""
+    """Return the name of a signal, or its number for a real-time signal."""
     with contextlib.suppress(ValueError):
         return signal.Signals(number).name
     return f"signal {number}"

@@ -1,4 +1,4 @@
-"""The programs inside a rewritten model, and where its memory plan puts their buffers."""
+"""Read the programs in a rewritten model and the places of their buffers in its memory plan."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ from tflm_memopt.runtime import host
 NAMES = frozenset({REGION, CONV, DENSE, BLOCK})
 
 PAUSING = 2
-"""Inputs of an operator that pauses: after which firings, and how far it is."""
+"""Number of additional inputs of an operator that pauses: the firings after which it pauses, and its progress."""
 OFFLINE_HEADER = 3
-"""int32 before the offsets of OFFLINE_PLAN: version, subgraphs, tensors."""
+"""Number of int32 before the offsets of OFFLINE_PLAN: version, subgraphs, tensors."""
 
 
 @dataclass(frozen=True, slots=True)
 class CustomOperator:
-    """One of our operators in a model: design "The operator in the model"."""
+    """A custom operator in a model; see "The operator in the model" of the design."""
 
     op: Op
     program: bytes
@@ -34,15 +34,15 @@ class CustomOperator:
     outputs: tuple[TensorId, ...]
     workspace: TensorId | None
     state: TensorId | None = None
-    """What outlives an inference."""
+    """Tensor that is kept between inferences, or None."""
     input: int = INPUT_ARENA
-    """Where the program's input 0 is: INPUT_*. An external one is not among `inputs`."""
+    """Place of the program's input 0: INPUT_*. An external one is not in `inputs`."""
     pauses: bool = False
-    """It stops between firings, and goes on when it is run again."""
+    """Whether it stops between firings and continues in the next invocation."""
 
     @property
     def own(self) -> tuple[TensorId, ...]:
-        """The workspace and the state, as far as there are any."""
+        """The workspace and the state, if they exist."""
         return tuple(t for t in (self.workspace, self.state) if t is not None)
 
 
@@ -51,7 +51,7 @@ def is_region(op: Op) -> bool:
 
 
 def region_of(graph: Graph, op: Op) -> CustomOperator:
-    """The parts of an operator for which `is_region` holds. Raises ModelError when the program is missing."""
+    """Return the parts of an operator for which `is_region` holds. Raises ModelError when the program is missing."""
     constant = graph.tensors[op.inputs[-1]].data if op.inputs else None
     if constant is None:
         raise ModelError(
@@ -74,12 +74,12 @@ def region_of(graph: Graph, op: Op) -> CustomOperator:
 
 
 def regions(model: Model) -> list[CustomOperator]:
-    """All of a model, in the order in which they run."""
+    """Return all custom operators of a model in execution order."""
     return [region_of(model.graph, op) for op in model.graph.ops if is_region(op)]
 
 
 def placement(model: Model, region: CustomOperator) -> host.DeviceArena:
-    """Where the region's buffers lie on the device, counted from the lowest of them."""
+    """Return the places of the region's buffers on the device, counted from the lowest of them."""
     nbytes, at = addresses(model, (*region.inputs, *region.outputs, *region.own))
     return host.DeviceArena(
         nbytes=nbytes,
@@ -91,16 +91,16 @@ def placement(model: Model, region: CustomOperator) -> host.DeviceArena:
 
 
 def planned(model: Model, tensors: Iterable[TensorId]) -> dict[TensorId, int]:
-    """Offsets in the arena of those of these tensors that the model's own plan places."""
+    """Return the arena offsets of those tensors that the model's own plan places."""
     plan = interface.metadata(model.tree, OFFLINE_PLAN)
     offsets = [] if plan is None else np.frombuffer(plan, "<i4")[OFFLINE_HEADER:].tolist()
     return {t: offsets[t] for t in tensors if t < len(offsets) and offsets[t] != ONLINE}
 
 
 def addresses(model: Model, tensors: Iterable[TensorId]) -> tuple[int, Mapping[TensorId, int]]:
-    """Bytes of an arena that holds these tensors, and their offsets in it, counted from the lowest of them.
+    """Return the size of an arena that holds these tensors, and their offsets in it, counted from the lowest of them.
 
-    Buffers that TFLM places are set behind all others.
+    Buffers that TFLM places come after all others.
     """
     wanted = tuple(tensors)
     fixed = planned(model, wanted)

@@ -1,10 +1,10 @@
-"""Lines between processes with a rate and a latency, for tests and benchmarks: what goes through arrives later.
+"""Links between processes with a rate and a latency, for tests and benchmarks: bytes arrive later.
 
     with SlowLines(speed, ports) as lines:
         lines.ports(device)     # where that device finds the others
 
-Every pair of devices has a line of its own. Both of its directions are independent of each other, and of what processes
-compute meanwhile. Bytes leave one behind the other, and arrive in pieces.
+Every pair of devices has a link. Its two directions are independent of each other and of the computation. Bytes are
+sent in order and arrive in pieces.
 """
 
 from __future__ import annotations
@@ -21,14 +21,14 @@ from types import TracebackType
 from tflm_memopt.analysis.lines import LineSpeed
 
 PIECE, PIECES = 64, 1000
-"""Bytes that arrive together at the least, and pieces a second: shorter waits than a millisecond are not kept."""
+"""Least bytes that arrive together, and most pieces per second, because shorter waits than 1 ms are inaccurate."""
 UNREAD = 4096
-"""Bytes that a line takes from a sender before they leave, about: who sends more has to wait."""
+"""Approximate number of bytes that a link buffers. A sender of more has to wait."""
 HOST = "127.0.0.1"
 
 
 class SlowLines:
-    """Listens for each device that connects to one before it, and goes on to that one."""
+    """Listen for the connections of each device to those with lower numbers, and forward them."""
 
     def __init__(self, speed: LineSpeed, ports: Sequence[int]) -> None:
         self.speed, self.of = speed, ports
@@ -48,14 +48,14 @@ class SlowLines:
         self.closing.close()
 
     def ports(self, device: int) -> list[int]:
-        """For `device`, by the numbers of all."""
+        """Return the ports of all devices as seen by `device`."""
         return [self.found.get((device, other), port) for other, port in enumerate(self.of)]
 
     def _joined(self, listening: socket.socket, port: int) -> None:
-        with contextlib.suppress(OSError):  # closed before anybody came
+        with contextlib.suppress(OSError):  # closed before a connection
             one, _ = listening.accept()
             other = socket.create_connection((HOST, port))
-            other.sendall(one.recv(1))  # who it is takes no time
+            other.sendall(one.recv(1))  # the device number is not delayed
             for end in (one, other):
                 self.closing.callback(end.close)
                 end.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
@@ -65,7 +65,7 @@ class SlowLines:
                 _start(partial(_arrive, b, coming))
 
     def _leave(self, sender: socket.socket, coming: queue.Queue[tuple[float, bytes]]) -> None:
-        """Says when each piece arrives: behind those before it."""
+        """Compute when each piece arrives, after those before it."""
         free = 0.0
         with contextlib.suppress(OSError):
             while piece := sender.recv(self.piece):

@@ -1,4 +1,4 @@
-"""What TFLM has no operator for, said with operators that it has: so that it can be asked about such models, too."""
+"""Replace operators that TFLM lacks by ones that it has, so that such models can be run."""
 
 from __future__ import annotations
 
@@ -17,8 +17,9 @@ Shape = tuple[int, ...]
 
 
 def runnable(data: bytes) -> bytes:
-    """The model without TILE, which TFLM lacks: RESHAPE, BROADCAST_TO and RESHAPE give the same bytes. Other models,
-    and a TILE whose operands do not fit, stay as they are.
+    """Return the model with each TILE, which TFLM lacks, replaced by RESHAPE, BROADCAST_TO and RESHAPE.
+
+    The outputs are the same bytes. Other models, and a TILE whose operands do not fit, are unchanged.
     """
     model = read(data)
     tiles = {op.index: op for op in model.graph.ops if op.type == "TILE"}
@@ -40,7 +41,7 @@ def runnable(data: bytes) -> bytes:
 
 
 def _steps(graph: Graph, op: Op) -> list[tuple[Shape, Shape]] | None:
-    """The dimension that each repetition repeats: shapes with 1 of it, and with as many as there will be."""
+    """Return for each repeated dimension the shape with 1 in it and the shape after the repetition."""
     if (len(op.inputs), len(op.outputs)) != (2, 1) or ABSENT in op.inputs:
         return None
     source, multiples, output = (graph.tensors[t] for t in (*op.inputs, *op.outputs))
@@ -56,7 +57,7 @@ def _steps(graph: Graph, op: Op) -> list[tuple[Shape, Shape]] | None:
 
 
 def _broadcast(tree: Any, graph: Graph, tile: Any, steps: Sequence[tuple[Shape, Shape]]) -> list[Any]:
-    """The operators that do what `tile` does."""
+    """Return the operators that replace `tile`."""
     source, output = tile.inputs[0], tile.outputs[0]
     operators = []
 

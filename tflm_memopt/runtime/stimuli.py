@@ -1,4 +1,4 @@
-"""What `verify` feeds: random values, extreme values, the user's own."""
+"""Make the inputs of `verify`: random values, extreme values, and the user's arrays."""
 
 from __future__ import annotations
 
@@ -15,31 +15,29 @@ from tflm_memopt.model.graph import Graph, Op, Tensor
 Array = NDArray[Any]
 
 FLOAT_LIMIT = 4.0
-"""Float inputs of which nothing more is known are drawn from [-FLOAT_LIMIT, FLOAT_LIMIT]."""
+"""Float inputs of unknown range are drawn from [-FLOAT_LIMIT, FLOAT_LIMIT]."""
 INDEX_LIMIT = 127
-"""32- and 64-bit integer inputs are taken for counts or indices and drawn from [0, INDEX_LIMIT]; a table that they
-index can lower it.
-"""
+"""Integer inputs of 32 and 64 bits count as indices and are drawn from [0, INDEX_LIMIT], or from a smaller table."""
 
 EXTREME_EVERY = 7
-"""In a sequence: steps from one extreme to the next."""
+"""Steps from one extreme input to the next in a sequence."""
 
 
 @dataclass(frozen=True, slots=True)
 class Run:
-    """One inference: a value for every input, and where it comes from."""
+    """One inference: a value for every input, and a label of their source."""
 
     label: str
     values: tuple[Array, ...]
     reset: bool = False
-    """The interpreter is reset before it."""
+    """Whether the interpreter is reset before it."""
 
 
 def stimuli(graph: Graph, inputs: Sequence[Tensor], runs: int, seed: int) -> list[Run]:
-    """`runs` random inferences, then all lowest, all highest, alternating, for `inputs`.
+    """Return `runs` random inferences, then three with all lowest, all highest and alternating values, for `inputs`.
 
-    `graph` is the original model; who reads an input there says what it can take. The same seed gives the same
-    values, and the first n of more runs are the n of fewer.
+    graph: the original model, whose operators limit the values. The same seed gives the same values, and the first n of
+    more runs equal those of n runs.
     """
     ranges = [limits(graph, tensor) for tensor in inputs]
     random = np.random.default_rng(seed)
@@ -54,7 +52,7 @@ def stimuli(graph: Graph, inputs: Sequence[Tensor], runs: int, seed: int) -> lis
 
 
 def parts_of_range(graph: Graph, inputs: Sequence[Tensor], runs: int, seed: int) -> list[Run]:
-    """Random inferences in which every input has a level and a contrast of its own: a random part of its range."""
+    """Return random inferences in which each input is drawn from a random part of its range."""
     ranges = [limits(graph, tensor) for tensor in inputs]
     random = np.random.default_rng([seed, runs])
 
@@ -69,21 +67,21 @@ def parts_of_range(graph: Graph, inputs: Sequence[Tensor], runs: int, seed: int)
 
 @dataclass(frozen=True, slots=True)
 class Steps:
-    """How many inferences follow each other, and after how many of them a reset comes; 0: never."""
+    """A sequence of inferences, with a reset after each `reset_every` of them; 0: no reset."""
 
     count: int = 0
     reset_every: int = 0
     cores: int | None = None
-    """Threads that run the rewritten model; None: one and, if it is made for two cores, two as well."""
+    """Threads for the rewritten model. None: one and, if it is made for two cores, also two."""
 
 
 NO_STEPS = Steps()
 
 
 def sequence(graph: Graph, inputs: Sequence[Tensor], steps: Steps, seed: int) -> list[Run]:
-    """Inferences of a model with state, one after the other: parts of the range, and now and then an extreme.
+    """Return a sequence of inferences for a model with state: parts of the range, and sometimes an extreme input.
 
-    A reset comes before the first one, too.
+    The first inference also begins with a reset.
     """
     ranges, extremes = [limits(graph, tensor) for tensor in inputs], [*EXTREMES.values()]
     found = []
@@ -97,10 +95,11 @@ def sequence(graph: Graph, inputs: Sequence[Tensor], steps: Steps, seed: int) ->
 
 
 def from_files(inputs: Sequence[Tensor], files: Sequence[Array]) -> list[Run]:
-    """One or more inferences from arrays that the user gives, as many arrays as the model has inputs for each.
+    """Return one or more inferences from the user's arrays, with an equal number of arrays for each of the model's
+    inputs.
 
-    An array has its input's type, and its shape, or that shape with the runs stacked before it or in place of a
-    leading 1.
+    An array has its input's type, and its shape, or that shape with the runs stacked before it or in place of a leading
+    1.
     """
     if not files:
         return []
@@ -129,14 +128,12 @@ def from_files(inputs: Sequence[Tensor], files: Sequence[Array]) -> list[Run]:
 
 
 def matches(inputs: Sequence[Tensor], files: Sequence[Array]) -> bool:
-    """Whether the arrays have the types of these inputs."""
+    """Return whether the arrays have the types of these inputs."""
     return bool(inputs) and all(array.dtype == dtype_of(inputs[k % len(inputs)]) for k, array in enumerate(files))
 
 
 def limits(graph: Graph, tensor: Tensor) -> tuple[float, float]:
-    """Lowest and highest value worth feeding: the whole type where every value is legal, else what the reader of the
-    tensor can take.
-    """
+    """Return the lowest and highest value of an input: those of its type, or those that its reader accepts."""
     reader = next(iter(graph.consumers(tensor.id)), None)
     if tensor.dtype == "FLOAT32":
         return _quantized_range(graph, reader) or (-FLOAT_LIMIT, FLOAT_LIMIT)
@@ -156,7 +153,7 @@ def limits(graph: Graph, tensor: Tensor) -> tuple[float, float]:
 
 
 def _quantized_range(graph: Graph, reader: Op | None) -> tuple[float, float] | None:
-    """What the QUANTIZE that reads a float input can tell apart, and one step beyond, so that clamping is exercised."""
+    """Return the range of the QUANTIZE that reads a float input, plus one step to test clamping, or None."""
     quantization = (
         graph.tensors[reader.outputs[0]].quantization if reader is not None and reader.type == "QUANTIZE" else None
     )
@@ -168,7 +165,7 @@ def _quantized_range(graph: Graph, reader: Op | None) -> tuple[float, float] | N
 
 
 def _last_index(graph: Graph, reader: Op | None) -> int:
-    """The last row of the table that the tensor indexes. TFLM does not check indices."""
+    """Return the last row of the table that the tensor indexes. TFLM does not check indices."""
     if reader is None or reader.type not in ("GATHER", "EMBEDDING_LOOKUP"):
         return INDEX_LIMIT
     table = reader.inputs[0] if reader.type == "GATHER" else reader.inputs[1]
@@ -177,7 +174,7 @@ def _last_index(graph: Graph, reader: Op | None) -> int:
 
 
 def dtype_of(tensor: Tensor) -> Any:
-    """NumPy's type of its elements."""
+    """Return NumPy's type of the tensor's elements."""
     return np.dtype(tensor.dtype.lower())
 
 
@@ -199,7 +196,7 @@ EXTREMES = {"all lowest": _all(0), "all highest": _all(1), "alternating": _alter
 
 
 def _stacked(tensor: Tensor, array: Array, number: int) -> Array:
-    """`array` as [runs, *shape]."""
+    """Return `array` with shape [runs, *shape]."""
     where = f"input array {number}, for input '{tensor.label}'"
     if array.dtype != dtype_of(tensor):
         raise UsageError(
@@ -223,7 +220,7 @@ def _stacked(tensor: Tensor, array: Array, number: int) -> Array:
 
 
 def _how_to_shape(tensor: Tensor, array: Array) -> str:
-    """How an array of another shape is saved for an input."""
+    """Return how to save an array of another shape for an input."""
     one = tensor.shape[1:] if tensor.shape[:1] == (1,) else tensor.shape
     if array.size % max(1, tensor.elements):
         return f"numpy.save('X.npy', numpy.stack(RUNS)), each run of shape {list(one)}"
@@ -231,7 +228,7 @@ def _how_to_shape(tensor: Tensor, array: Array) -> str:
 
 
 def _how_to_save(tensor: Tensor) -> str:
-    """How an array of real values is saved for an input."""
+    """Return how to save an array of real values for an input."""
     dtype, q = dtype_of(tensor), tensor.quantization
     if tensor.dtype == "FLOAT32" or q is None or len(q.scale) != 1:
         return f"numpy.save('X.npy', X.astype('{dtype}'))"

@@ -1,4 +1,4 @@
-"""Which inference a self-test stores: one whose outputs tell the inputs of a model apart, and its outputs."""
+"""Choose the inference that a self-test stores, so that its outputs differ if inputs are exchanged."""
 
 from __future__ import annotations
 
@@ -14,15 +14,15 @@ from tflm_memopt.runtime.stimuli import Run, parts_of_range, stimuli
 from tflm_memopt.tflm.lifetimes import VAR_HANDLE
 
 CANDIDATES = 12
-"""Inferences to choose from, of a model with several inputs or outputs."""
+"""Number of candidate inferences for a model with several inputs or outputs."""
 
 
 Swaps = Mapping[int, Sequence[int]]
-"""Runs in which two inputs of a candidate are exchanged: their numbers, by the candidate's."""
+"""For each candidate, the runs in which two of its inputs are exchanged."""
 
 
 def runs(graph: Graph, inputs: Sequence[Tensor], outputs: Sequence[TensorId], seed: int) -> tuple[list[Run], Swaps]:
-    """The candidates, then the same with inputs exchanged. `graph`: the original model, as for stimuli()."""
+    """Return the candidates, then the same with inputs exchanged. `graph`: the original model, as for stimuli()."""
     if len(inputs) < 2 and len(outputs) < 2:
         return stimuli(graph, inputs, 1, seed)[:1], {0: ()}
     half = CANDIDATES // 2
@@ -33,7 +33,9 @@ def runs(graph: Graph, inputs: Sequence[Tensor], outputs: Sequence[TensorId], se
 
 
 def best(swaps: Swaps, tensors: Sequence[TensorId], outputs: Sequence[NDArray[Any]]) -> int:
-    """Number of the candidate that tells most apart. `tensors`: the model's outputs, `outputs`: of all runs."""
+    """Return the candidate with the most distinct outputs. `tensors`: the model's outputs, `outputs`: outputs of all
+    runs.
+    """
 
     def told_apart(candidate: int) -> int:
         mine = [output[candidate].tobytes() for output in outputs]
@@ -47,14 +49,14 @@ def best(swaps: Swaps, tensors: Sequence[TensorId], outputs: Sequence[NDArray[An
 
 
 def keeps_state(model: Model) -> bool:
-    """Whether an inference may depend on those before it: then only the first one can be run again on a device."""
+    """Return whether an inference may depend on earlier ones, so that only the first one is repeatable on a device."""
     graphs = model.graphs
     variable = any(tensor.variable for graph in graphs for tensor in graph.tensors.values())
     return variable or any(op.type in (VAR_HANDLE, CUSTOM) for graph in graphs for op in graph.ops)
 
 
 def _exchangeable(inputs: Sequence[Tensor]) -> list[tuple[int, int]]:
-    """Inputs of one shape and type, each with the next."""
+    """Return pairs of inputs of the same shape and type, each input with the next such one."""
     alike: dict[tuple[str, tuple[int, ...]], list[int]] = {}
     for k, tensor in enumerate(inputs):
         alike.setdefault((tensor.dtype, tensor.shape), []).append(k)

@@ -1,4 +1,4 @@
-"""The answer of `verify`: plain data."""
+"""The result of `verify` as plain data."""
 
 from __future__ import annotations
 
@@ -15,8 +15,9 @@ HOST_REFERENCE: How = "host-reference"
 
 @dataclass(frozen=True, slots=True)
 class Measured:
-    """What the interpreters took, in bytes. Not what a 32-bit device takes: pointers have 64 bits here, and recording
-    costs some.
+    """Bytes that the interpreters allocated on this machine.
+
+    A 32-bit device needs less: pointers have 64 bits here, and recording also takes memory.
     """
 
     original: RecordedArena
@@ -27,29 +28,29 @@ class Measured:
 
 @dataclass(frozen=True, slots=True)
 class PortBytes:
-    """An output of the original model and the same of a C module, over all runs."""
+    """Comparison of an output of the original model with that of a C module, over all runs."""
 
     output: int
     name: str
     bytes: int
     different: int
-    """How many of these bytes differ."""
+    """Number of these bytes that differ."""
 
 
 @dataclass(frozen=True, slots=True)
 class ModuleRuns:
-    """What a C module of `optimize --emit c` did on this machine."""
+    """Result of running a C module of `optimize --emit c` on this machine."""
 
     source: str
     sanitized: bool
-    """Compiled with AddressSanitizer and UndefinedBehaviorSanitizer."""
+    """Whether it was compiled with AddressSanitizer and UndefinedBehaviorSanitizer."""
     runs: int
     ports: tuple[PortBytes, ...]
-    """Every output of the model, in its order; none if the module did not run."""
+    """All outputs of the model in order; empty if the module did not run."""
     selftest: int
-    """How many bytes its own stored inference gets wrong."""
+    """Number of wrong bytes in its self-test."""
     failure: str = ""
-    """Why it did not run to its end."""
+    """Reason that it did not run to its end, or ""."""
 
     @property
     def bit_exact(self) -> bool:
@@ -58,69 +59,69 @@ class ModuleRuns:
 
 @dataclass(frozen=True, slots=True)
 class ComparedConstants:
-    """What a comparison of constants found that runs no model: weights, biases, multipliers, shifts, tables."""
+    """Result of a comparison of constants: weights, biases, multipliers, shifts, tables. No model runs for it."""
 
     equal: int = 0
-    """Operators of the rewritten model with the original's constants."""
+    """Number of operators of the rewritten model with the original's constants."""
     unknown: int = 0
-    """Operators for which the original has none to compare with."""
+    """Number of operators without a counterpart in the original."""
     different: tuple[str, ...] = ()
-    """What differs, a sentence each."""
+    """Descriptions of the differences, a sentence each."""
 
 
 @dataclass(frozen=True, slots=True)
 class Verification:
-    """The answer of `verify`."""
+    """The result of `verify`."""
 
     runs: int
-    """Random inputs that were tried."""
+    """Number of random inputs."""
     extremes: int
-    """And all lowest, all highest, alternating."""
+    """Number of extreme inputs: all lowest, all highest, alternating."""
     files: int
-    """And the user's own."""
+    """Number of the user's inputs."""
     seed: int
     guarded: int
-    """Runs of the rewritten model's programs in the watched executor, canaries around everything."""
+    """Runs of the rewritten model's programs in the watched executor, which checks all writes."""
     how: How
-    """What ran the original: "tflm-wheel", or "host-reference", this package's own kernels where the wheel does not
-    exist.
+    """Runtime of the original: "tflm-wheel" or, where the wheel does not exist, "host-reference", this package's
+    kernels.
     """
     measured: Measured | None = None
     difference: Difference | None = None
     failure: str = ""
-    """Why the rewritten model did not run, or what its programs did wrong in the watched executor."""
+    """Why the rewritten model did not run, or the error of its programs in the watched executor."""
     module: ModuleRuns | None = None
-    """When a C module was to be verified as well."""
+    """Result of the C module, or None."""
     planned_for: str = ""
-    """Whose kernels a rewritten model of builtin operators relies on, as its metadata say; "any" for all."""
+    """Library whose kernels a rewritten model of builtin operators needs, from its metadata; "any" for all."""
     steps: int = 0
-    """Inferences one after the other, with resets."""
+    """Inferences in a sequence with resets."""
     every_value: int = 0
-    """Inputs of a set in which each input byte takes every value."""
+    """Number of inputs in which each input byte takes every value."""
     constants: ComparedConstants | None = None
-    """What was found without running; None: not compared."""
+    """Comparison of constants, or None if they were not compared."""
     threads: tuple[int, ...] = (1,)
-    """Numbers of threads that ran the rewritten model: a model for two cores runs on one and on two."""
+    """Numbers of threads that ran the rewritten model. A model for two cores runs on one and on two."""
 
     @property
     def bit_exact(self) -> bool:
-        """Whether nothing differed in all that was tried."""
+        """Whether no comparison found a difference."""
         same = self.difference is None and (self.module is None or self.module.bit_exact)
         return same and not self.failure and not (self.constants and self.constants.different)
 
     @property
     def tried(self) -> int:
-        """Inferences that were compared."""
+        """Number of inferences that were compared."""
         return self.runs + self.extremes + self.every_value + self.files + self.steps
 
     @property
     def answer(self) -> str:
-        """The answer in a few words."""
+        """The result in a few words."""
         return f"no difference in {self.tried:,} runs" if self.bit_exact else "DIFFERENT"
 
     def __repr__(self) -> str:
         return f"<Verification: {self.answer}, {self.how}>"
 
     def to_json(self) -> dict[str, Any]:
-        """All of it, for programs."""
+        """Return all fields for JSON."""
         return {"bit_exact": self.bit_exact, "answer": self.answer, "tried": self.tried, **asdict(self)}

@@ -1,4 +1,4 @@
-"""Are two models the same function, byte for byte? Both run; every output is compared."""
+"""Verify that two models compute the same outputs, byte for byte, by running both."""
 
 from __future__ import annotations
 
@@ -52,12 +52,12 @@ from tflm_memopt.runtime.windows import step_elements
 Array = NDArray[Any]
 
 SECONDS = 2.0
-"""How long all runs of a model take, if the number of runs is not given."""
+"""Seconds for all runs of a model if the number of runs is not given."""
 LEAST_RUNS = 10
-"""Random inputs that are tried however long they take."""
+"""Least number of random inputs, whatever their time."""
 MOST_CASES = 10_000
 MOST_BYTES = 64_000_000
-"""Inputs and outputs of all cases of one model, together."""
+"""Most bytes of inputs and outputs of all cases of one model."""
 
 
 def verify(
@@ -71,7 +71,7 @@ def verify(
     how: How | None = None,
     c: Path | None = None,
 ) -> Verification:
-    """Runs both models on random inputs, three extreme ones and the user's `inputs`, and compares every byte.
+    """Run both models on random inputs, three extreme ones and the user's `inputs`, and compare every byte.
 
     runs: how many random inputs. None: as many inputs as take about two seconds, at least ten random ones; if there is
     time for 256 more, each byte of the input takes every value in them.
@@ -79,8 +79,8 @@ def verify(
     resets, for models with state; a window slides in each. how: the official wheel (default where it exists) or our
     own kernels. c: the folder, or NAME.c, of a C module of the rewritten model, to compare as well.
 
-    Raises InterfaceError when the two cannot be compared, ModelError when one cannot be read or the original does not
-    run, RuntimeUnavailable when something has to be installed first, UsageError for arrays that do not fit.
+    Raises InterfaceError if the models cannot be compared, ModelError if one cannot be read or the original does not
+    run, RuntimeUnavailable if something has to be installed first, and UsageError for arrays that do not fit.
     """
     how, module = how or _usual(), c_module.find(c) if c else None
     (original, *_), (rewritten, *_) = loaded(original), loaded(rewritten)
@@ -114,16 +114,16 @@ def verify(
 
 @dataclass(frozen=True, slots=True)
 class _Ran:
-    """What both models did with the same cases."""
+    """Outcomes of both models for the same cases."""
 
     count: int
-    """Cases."""
+    """Number of cases."""
     expected: Outcome
     got: tuple[Outcome, ...]
-    """What the rewritten model did on each number of threads."""
+    """Outcome of the rewritten model for each number of threads."""
     difference: Difference | None
     nbytes: int
-    """What the original was fed and put out."""
+    """Bytes of the original's inputs and outputs."""
 
     @property
     def failure(self) -> str:
@@ -132,37 +132,37 @@ class _Ran:
 
     @property
     def seconds(self) -> float:
-        """The longest time that a model took; they run at the same time."""
+        """The longest time of a model. Both run at the same time."""
         return max(outcome.seconds for outcome in (self.expected, *self.got))
 
     @property
     def left(self) -> int:
-        """How many more cases there is time and memory for."""
+        """Number of further cases that time and memory allow."""
         most = min(SECONDS / max(self.seconds, 1e-9), MOST_BYTES / max(self.nbytes, 1)) * self.count
         return max(0, min(int(most), MOST_CASES) - self.count)
 
     @property
     def measured(self) -> Measured | None:
-        """Both arenas, if both were counted."""
+        """Both arenas if both were measured, else None."""
         before, after = self.expected.arena, self.got[0].arena
         return Measured(before, after) if before and after else None
 
 
 @dataclass(frozen=True, slots=True)
 class _Pair:
-    """Two models that should be the same function."""
+    """Two models that should compute the same outputs."""
 
     how: How
     original: bytes
     rewritten: bytes
     before: Graph
     seen: Graph
-    """The rewritten one with its input whole."""
+    """Graph of the rewritten model with its input whole."""
     changes: Changes
     threads: tuple[int, ...]
 
     def run(self, cases: Sequence[Case]) -> _Ran:
-        """Runs both. Raises ModelError when the original does not run."""
+        """Run both models. Raises ModelError when the original does not run."""
         execute = under_tflm if self.how == TFLM_WHEEL else on_host
         fed = [case.rewritten for case in cases]
         jobs = [Job(self.rewritten, self.seen, fed, self.changes.input, count) for count in self.threads]
@@ -174,7 +174,7 @@ class _Pair:
         return _Ran(len(cases), expected, tuple(got), next(filter(None, differences), None), nbytes)
 
     def go_on(self, first: _Ran, drawn: int, seed: int) -> _More:
-        """Runs as many more cases as there is time for, after those of `first`, of which so many were drawn."""
+        """Run as many more cases as time allows. drawn: number of random cases in `first`."""
         cases, every = further_cases(self.before, self.seen, self.changes, done=drawn, count=first.left, seed=seed)
         if not cases:
             return NO_MORE
@@ -185,7 +185,7 @@ class _Pair:
 
 @dataclass(frozen=True, slots=True)
 class _More:
-    """What further cases have shown."""
+    """Result of further cases."""
 
     random: int = 0
     every_value: int = 0
@@ -201,27 +201,27 @@ def _usual() -> How:
 
 
 def _threads(after: Model, wanted: int | None) -> tuple[int, ...]:
-    """Numbers of threads that run the rewritten model. wanted: Steps.cores."""
+    """Return the numbers of threads for the rewritten model. wanted: Steps.cores."""
     if wanted is not None:
         return (wanted,)
     return (1, 2) if _is_for_two_cores(after) else (1,)
 
 
 def _watched(cases: Sequence[Case], drawn: int) -> list[Sequence[Array]]:
-    """What the watched executor gets: the last random input, and the extreme ones."""
+    """Return the inputs for the watched executor: the last random one and the extreme ones."""
     return [case.rewritten.values for case in cases[max(drawn - 1, 0) :][: 1 + len(EXTREMES)]]
 
 
 def crossing(model: Model) -> list[ProgramOp]:
-    """The operators of a device that send and receive."""
+    """Return the operators of a device that send and receive."""
     return [op for region in regions(model) for op in unpack(region.program).ops if op.crossing]
 
 
 def _alone(model: Model) -> Model:
-    """The same. Raises UsageError for one that waits for other devices."""
+    """Return the model. Raises UsageError for one that waits for other devices."""
     try:
         waits = bool(crossing(model))
-    except ModelError:  # a program that TFLM's operator refuses, and says why
+    except ModelError:  # TFLM's operator refuses such a program with a message
         return model
     if waits:
         hint = "verify the folder of all"
@@ -232,20 +232,21 @@ def _alone(model: Model) -> Model:
 def _is_for_two_cores(after: Model) -> bool:
     try:
         return any(unpack(region.program).cores for region in regions(after))
-    except ModelError:  # a program that TFLM's operator refuses, and says why
+    except ModelError:  # TFLM's operator refuses such a program with a message
         return False
 
 
 def _runs_on(after: Model, cores: int | None) -> None:
-    """Raises UsageError for two cores and a model that is made for one."""
+    """Raise UsageError for two cores and a model that is made for one."""
     if cores == 2 and not _is_for_two_cores(after):
         hint = "optimize --cores 2, or verify without --cores"
         raise UsageError("no part of the rewritten model is made for two cores", code="other_model", hint=hint)
 
 
 def interfaces(before: Model, after: Model, cores: int | None = None) -> tuple[Graph, Changes]:
-    """The rewritten model with its input whole, and how its interface differs. Raises InterfaceError, and UsageError as
-    _runs_on().
+    """Return the rewritten model with its input whole, and the changes of its interface.
+
+    Raises InterfaceError, and UsageError as _runs_on() does.
     """
     _runs_on(after, cores)
     changes = interface.changes_of(interface.metadata(after.tree, interface.METADATA))
@@ -255,7 +256,7 @@ def interfaces(before: Model, after: Model, cores: int | None = None) -> tuple[G
 
 
 def demand(expected: Outcome) -> None:
-    """Raises ModelError unless the original ran."""
+    """Raise ModelError unless the original ran."""
     if expected.failure:
         raise ModelError(
             f"the original {expected.failure}",
@@ -267,7 +268,7 @@ def demand(expected: Outcome) -> None:
 def _run_module(
     module: c_module.Sources, after: Model, graph: Graph, changes: Changes, cases: Sequence[Case], expected: Outcome
 ) -> ModuleRuns:
-    """graph: the original's. expected: what it gave."""
+    """Run the C module and compare it. graph: the original's. expected: outcome of the original."""
     got = c_module.run(module, after, changes.input, [case.rewritten for case in cases])
     back = each({change.index: change for change in changes.outputs}, convert.backward)
     ports = []

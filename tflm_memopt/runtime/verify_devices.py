@@ -1,4 +1,4 @@
-"""Are several devices together the same function as the original model, byte for byte?"""
+"""Verify that several devices together compute the same outputs as the original model, byte for byte."""
 
 from __future__ import annotations
 
@@ -24,11 +24,11 @@ from tflm_memopt.runtime.verify import LEAST_RUNS, crossing, demand, interfaces
 
 @dataclass(frozen=True, slots=True)
 class DevicesVerification:
-    """The answer of `verify` for several devices."""
+    """The result of `verify` for several devices."""
 
     bit_exact: bool
     runs: int
-    """Inferences: random, extreme and given inputs."""
+    """Number of random, extreme and given inputs."""
     seed: int
     devices: tuple[DeviceRun, ...]
     difference: Difference | None = None
@@ -36,11 +36,11 @@ class DevicesVerification:
 
     @property
     def answer(self) -> str:
-        """The answer in a few words."""
+        """The result in a few words."""
         return f"no difference in {self.runs:,} runs" if self.bit_exact else "DIFFERENT"
 
     def to_json(self) -> dict[str, Any]:
-        """All of it, for programs."""
+        """Return all fields for JSON."""
         return {"answer": self.answer, **asdict(self)}
 
 
@@ -54,13 +54,13 @@ def verify_devices(
     patience: int = PATIENCE,
     line: LineSpeed | None = None,
 ) -> DevicesVerification:
-    """Runs the original, and the models of all devices, each in a process that has its own file alone.
+    """Run the original and the models of all devices, each in a process that has only its own file.
 
-    models: the files, by the devices' numbers. runs: how many random inputs; None: 10. seed, inputs: as verify() has
-    them. patience: milliseconds that a
-    row may take from one device to another. line: how fast each line between two of them is; None: as loopback is.
+    models: the files in order of device number. runs: number of random inputs, or None for 10. seed, inputs: as in
+    verify(). patience: timeout in milliseconds for a row from one device to another. line: speed of each link between
+    two devices, or None for the speed of loopback.
 
-    Raises what verify() raises, and UsageError unless they are all models of one conversion.
+    Raises the errors of verify(), and UsageError unless all models belong to one conversion.
     """
     data, *_ = loaded(original)
     before, devices = read(data), [read(read_model(model)) for model in models]
@@ -86,9 +86,9 @@ def verify_devices(
 
 
 def _demand_together(devices: Sequence[Sequence[ProgramOp]]) -> None:
-    """Raises UsageError unless each model is that of the device of its number, and all of one conversion are there.
+    """Raise UsageError unless the models are those of all devices of one conversion, in order.
 
-    devices: of each, what sends and receives.
+    devices: for each device, the operators that send and receive.
     """
     hint, there = "the folder as optimize --devices has written it", range(len(devices))
     crossings = [(number, op.crossing) for number in there for op in devices[number] if op.crossing]
@@ -107,7 +107,7 @@ def _demand_together(devices: Sequence[Sequence[ProgramOp]]) -> None:
 
 
 def _failure(devices: Sequence[DeviceRun]) -> str:
-    """The first inference that ended with another status than done."""
+    """Describe the first inference that failed, or return ""."""
     for number, device in enumerate(devices):
         for run, status in enumerate(device.statuses):
             if status:

@@ -1,4 +1,4 @@
-"""The official TFLM wheel with our operator registered."""
+"""Use the official TFLM wheel with our operator registered."""
 
 from __future__ import annotations
 
@@ -20,50 +20,50 @@ from tflm_memopt.runtime.native import native_library
 
 DISTRIBUTION = "tflite-micro"
 VERSION = "0.dev20261023182759"
-"""The one build whose binary layout custom_ops/host/wheel_shim.cpp knows."""
+"""The only build whose binary layout custom_ops/host/wheel_shim.cpp supports."""
 
 REGISTERER = "TmoRegisterOps"
-"""What the wheel looks up by name, in the process's global symbols, to let it add operators."""
+"""Name by which the wheel finds the function that adds operators, in the process's global symbols."""
 
 INSTALL = f"pip install --pre '{DISTRIBUTION}=={VERSION}' (64-bit Linux on x86, CPython 3.10 to 3.13)"
 
 
 def interpreter(model: bytes, arena_size: int) -> Any:
-    """The wheel's own `tflite_micro.runtime.Interpreter` on `model`, tensors allocated, TMO_REGION and its sisters
-    registered.
+    """Return the wheel's `tflite_micro.runtime.Interpreter` for a model, with allocated tensors and our operators.
 
-    `arena_size` in bytes, for 64-bit pointers. Of its methods: `invoke()` raises RuntimeError on kTfLiteError only
-    and returns any other status (0 is done; kTfLiteAbort, "more input wanted", is returned); `set_input()` must be
+    arena_size: bytes, for 64-bit pointers. `invoke()` of the interpreter raises RuntimeError on kTfLiteError only and
+    returns any other status; 0 means success, and kTfLiteAbort that the operator waits for input. `set_input()` must be
     called again before every `invoke()`, since the planner reuses the input's bytes.
 
-    Raises RuntimeUnavailable where the wheel or the compiled operator is missing, and the wheel's RuntimeError when
-    the model does not fit the arena or an operator refuses it; what TFLM says about it goes to the process's stderr.
+    Raises RuntimeUnavailable if the wheel or the compiled operator is missing, and the wheel's RuntimeError when the
+    model does not fit the arena or an operator refuses it. TFLM's messages go to the process's stderr.
     """
     runtime = _runtime()
-    model = bytes(model)  # which CPython keeps at a 16-byte boundary, so that aligned programs stay aligned
+    model = bytes(model)  # CPython aligns it to 16 bytes, so aligned programs stay aligned
     with contextlib.redirect_stdout(io.StringIO()):  # it prints the number of resource variables
         return runtime.Interpreter.from_bytes(model, custom_op_registerers=[REGISTERER], arena_size=arena_size)
 
 
 def set_frame(frame: Frame) -> None:
-    """What models with an external input read from now on, in every interpreter of this process. The data have to
-    stay where they are.
+    """Set the frame for models with an external input, in every interpreter of this process.
+
+    The data have to stay at their address.
     """
     _runtime()
     _shim().TmoSetFrame(ctypes.byref(frame))
 
 
 def set_cores(cores: int, seed: int = 0) -> None:
-    """On how many threads programs run from now on that are made for two cores, in every interpreter of this process.
+    """Set the number of threads for programs made for two cores, in every interpreter of this process.
 
-    seed: of random delays before and behind the places where they meet; 0: none.
+    seed: seed of random delays around barriers; 0: no delays.
     """
     _runtime()
     _shim().TmoSetCores(cores, seed)
 
 
 def use_own(kernels: Path) -> None:
-    """The user's own kernels that programs run from now on, in every interpreter of this process."""
+    """Set the user's own kernels for programs, in every interpreter of this process."""
     _runtime()
     own.register(_shim(), kernels)
 
@@ -72,24 +72,26 @@ class Link:
     """This process as one device of several: its models exchange rows with others through sockets."""
 
     def __init__(self, sockets: Sequence[int], device: int, first: int, patience: int) -> None:
-        """sockets: file descriptors of connected ones, by device; -1 for its own. first: number of the first inference.
-        patience: milliseconds that a row may take.
+        """Open the link.
+
+        sockets: file descriptors of connected sockets by device, -1 for this device. first: number of the first
+        inference. patience: timeout for a row in milliseconds.
         """
         _runtime()
         fds = (ctypes.c_int * len(sockets))(*sockets)
         _shim().TmoOpenLink(fds, device, len(sockets), first, patience)
 
     def begin(self) -> None:
-        """Before each inference."""
+        """Start an inference. Call this before each one."""
         _shim().TmoBeginLink()
 
     def wait(self) -> bool:
-        """Whether to go on, where an invocation wants rows: False when they did not come in time."""
+        """Wait for rows that an invocation needs. Returns False if they do not arrive in time."""
         return int(_shim().TmoWaitLink()) == 0
 
     @property
     def nbytes(self) -> tuple[int, int]:
-        """Bytes of messages sent, and received."""
+        """Bytes of messages sent and received."""
         sent, received = ctypes.c_uint(), ctypes.c_uint()
         _shim().TmoLinkBytes(ctypes.byref(sent), ctypes.byref(received))
         return sent.value, received.value
@@ -100,19 +102,21 @@ def _shim() -> ctypes.CDLL:
 
 
 def exists_here() -> bool:
-    """Whether the wheel is made for this platform and this Python at all."""
+    """Return whether the wheel exists for this platform and this version of Python."""
     cpython = sys.implementation.name == "cpython" and (3, 10) <= sys.version_info < (3, 14)
     return cpython and sys.platform == "linux" and platform.machine() == "x86_64"
 
 
 def require() -> None:
-    """Raises RuntimeUnavailable, with what to install, unless `interpreter` can work here."""
+    """Raise RuntimeUnavailable, with what to install, unless `interpreter` can work here."""
     _runtime()
 
 
 @functools.cache
 def _runtime() -> Any:
-    """The wheel's module, with the compiled operator in the process's global symbols, where the wheel looks for it."""
+    """Return the wheel's module, after loading the compiled operator into the global symbols, where the wheel
+    finds it.
+    """
     from importlib import metadata  # noqa: PLC0415 # slow to import
 
     try:
@@ -131,7 +135,7 @@ def _runtime() -> Any:
         )
     shim = native_library("tmo_wheel_shim")
     try:
-        ctypes.CDLL(runtime._runtime.__file__, ctypes.RTLD_GLOBAL)  # loaded already; the shim is to see its symbols
+        ctypes.CDLL(runtime._runtime.__file__, ctypes.RTLD_GLOBAL)  # makes its symbols visible to the shim
         ctypes.CDLL(str(shim), ctypes.RTLD_GLOBAL)
     except OSError as error:
         raise RuntimeUnavailable(

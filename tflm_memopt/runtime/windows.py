@@ -1,4 +1,4 @@
-"""A window that slides, step by step: the new rows that bring it, and the windows of a sequence without end."""
+"""Feed sliding windows step by step: the new rows of each step, and the windows of an endless sequence."""
 
 from __future__ import annotations
 
@@ -16,35 +16,35 @@ Array = NDArray[Any]
 
 
 def step_elements(graph: Graph, where: str) -> int:
-    """Elements of the new rows that an inference of this rewritten model takes; 0 unless a window slides.
+    """Return the elements of new rows in each inference of a rewritten model, or 0 without a sliding window.
 
-    where: interface.Changes.input.
+    <<21>>
     """
     slides = bool(where) and input_mode(where).where == SLIDING
     return graph.tensors[graph.inputs[0]].elements if slides else 0
 
 
 def whole(window: Array, elements: int) -> Array:
-    """The new rows of each step that fills a window, so many elements; what comes before them is no part of it."""
+    """Return the new rows of each step that fills a window, as steps of `elements` elements, with zeros before them."""
     values = np.ascontiguousarray(window).ravel()
     return np.concatenate([np.zeros(-len(values) % elements, values.dtype), values]).reshape(-1, elements)
 
 
 class Slide:
-    """A model to which windows are brought, one after the other. elements: of a step."""
+    """The steps of a model to which windows are fed one after the other. elements: elements of a step."""
 
     def __init__(self, elements: int) -> None:
         self._elements = elements
         self._before: bytes | None = None
 
     def forget(self) -> None:
-        """The model is reset."""
+        """Forget the previous window, because the model is reset."""
         self._before = None
 
     def steps_to(self, window: Array) -> tuple[Array, bool]:
-        """The new rows of each step, and whether the last one of them fills the window for the first time.
+        """Return the new rows of each step, and whether the last step fills the window for the first time.
 
-        One step where the window goes on from the one before.
+        There is only one step if the window continues the previous one.
         """
         new, values = self._elements * window.itemsize, np.ascontiguousarray(window).tobytes()
         before, self._before = self._before, values
@@ -53,7 +53,7 @@ class Slide:
 
 
 def windows(graph: Graph, window: Tensor, elements: int, steps: Steps, seed: int) -> list[Run]:
-    """As many windows of one sequence, each a step on from the one before. `graph`: the original model."""
+    """Return windows of one sequence, each one step after the previous. `graph`: the original model."""
     if not steps.count:
         return []
     fill = -(-window.elements // elements)

@@ -1,10 +1,10 @@
-"""Runs models under the official TFLM wheel, each in a process of its own: `python -m tflm_memopt.runtime.worker`.
+"""Run models under the official TFLM wheel, each in a separate process: `python -m tflm_memopt.runtime.worker`.
 
-A defect in native code (the model's, the operator's, TFLM's) ends that process and not its caller's. Everything is
-imported once; then each line of standard input, [DIR, RUNS, OUTPUTS, INPUT, RESETS, CORES] as JSON, is a fork, whose
-exit code is the answer, a line of standard output. DIR holds MODEL and INPUTS; the fork writes OUTPUTS there when
-every run was done, and LOG, what TFLM prints: print_allocations() is the only way to its arena figures. The caller's
-side is in process.py.
+A crash in native code (the model's, the operator's, TFLM's) ends only that process. Everything is imported once. Then
+each line of standard input, [DIR, RUNS, OUTPUTS, INPUT, RESETS, CORES] as JSON, starts a fork, whose exit code is
+written as a line of standard output. DIR contains MODEL and INPUTS. The fork writes OUTPUTS there when every run was
+done, and LOG with TFLM's output, because print_allocations() is the only way to its arena figures. The caller's side is
+in process.py.
 """
 
 from __future__ import annotations
@@ -36,9 +36,9 @@ OUTPUTS = "outputs.npz"
 LOG = "log.txt"
 
 ATTEMPT = "tflm-memopt: trying an arena of"
-"""Marks, in the log, where an attempt at AllocateTensors starts."""
+"""Mark in the log at the start of an attempt at AllocateTensors."""
 TOOK = "tflm-memopt: seconds of all runs:"
-"""Precedes, in the log, how long they took."""
+"""Prefix in the log of the time of all runs."""
 SMALLEST_ARENA = 1 << 16
 LARGEST_ARENA = 1 << 30
 
@@ -47,18 +47,18 @@ PR_SET_PDEATHSIG = 1
 
 
 def save(path: Path, arrays: Sequence[NDArray[Any]]) -> None:
-    """Writes arrays in their order."""
+    """Write arrays in order."""
     np.savez(path, *arrays)
 
 
 def load(path: Path) -> list[NDArray[Any]]:
-    """Reads them back."""
+    """Read arrays that save() wrote."""
     with np.load(path, allow_pickle=False) as archive:
         return [archive[f"arr_{k}"] for k in range(len(archive.files))]
 
 
 def arenas(model_bytes: int) -> Iterator[int]:
-    """Arena sizes to try, in bytes: from the model's size, doubling, bounded.
+    """Yield arena sizes to try, in bytes: from the model's size, doubling, bounded.
 
     >>> [size >> 20 for size in arenas(200 << 20)]
     [256, 512, 1024]
@@ -71,8 +71,9 @@ def arenas(model_bytes: int) -> Iterator[int]:
 
 
 def allocate(model: bytes) -> Any:
-    """An interpreter in the first arena that AllocateTensors accepts. TFLM's answer does not say whether size was the
-    reason.
+    """Return an interpreter in the first arena that AllocateTensors accepts.
+
+    TFLM's answer does not say whether size was the reason.
     """
     refusal = RuntimeError("no arena was tried")
     for size in arenas(len(model)):
@@ -85,9 +86,9 @@ def allocate(model: bytes) -> Any:
 
 
 def run(directory: Path, runs: int, outputs: int, where: str, resets: Sequence[int], cores: int) -> None:
-    """All `runs` of INPUTS through MODEL, which has that many outputs, into OUTPUTS. `where`: its input is.
+    """Run all inferences of INPUTS through MODEL and write its outputs into OUTPUTS. `where`: place of its input.
 
-    resets: before which runs the interpreter is reset. cores: threads; each run has other delays, the first none.
+    resets: runs before which the interpreter is reset. cores: threads; each run but the first has random delays.
     """
     model = (directory / MODEL).read_bytes()
     inputs = load(directory / INPUTS)
@@ -112,10 +113,10 @@ def run(directory: Path, runs: int, outputs: int, where: str, resets: Sequence[i
 
 
 def fork(directory: Path, runs: int, outputs: int, where: str, resets: Sequence[int], cores: int) -> int:
-    """run() in a process of its own; gives its exit code, or the negative number of the signal that ended it."""
+    """Run run() in a fork. Returns its exit code, or the negative number of the signal that ended it."""
     child = os.fork()
     if not child:
-        ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGKILL)  # nobody would wait for it any more
+        ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGKILL)  # it must not outlive its parent
         os._exit(_logged(directory, runs, outputs, where, resets, cores))
     return os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
 
@@ -136,16 +137,16 @@ def _logged(directory: Path, runs: int, outputs: int, where: str, resets: Sequen
 
 
 def serve() -> None:
-    """Answers until standard input ends."""
-    with contextlib.suppress(RuntimeUnavailable):  # said in the log of each model
+    """Answer requests until standard input ends."""
+    with contextlib.suppress(RuntimeUnavailable):  # the log of each model contains this error
         wheel.require()
-    gc.freeze()  # what is here stays shared with the forks
+    gc.freeze()  # existing objects stay shared with the forks
     for line in sys.stdin:
         directory, *rest = json.loads(line)
         answer = fork(Path(directory), *rest)
         with contextlib.suppress(BrokenPipeError):  # the parent was interrupted
             print(answer, flush=True)
-    os._exit(0)  # there is nothing to write back
+    os._exit(0)  # nothing has to be flushed
 
 
 if __name__ == "__main__":
