@@ -1,1 +1,1 @@
-"""What a graph needs: arena, cost, support. Analyses never edit the graph."""
+"""Analyses of a graph: arena, cost, support. They never change the graph."""

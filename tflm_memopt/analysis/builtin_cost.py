@@ -1,7 +1,7 @@
-"""Instructions of operators that TFLM's own kernels run, with CMSIS-NN where it has a kernel: of models as they are.
+"""Estimate the instructions of operators that TFLM's own kernels run, with CMSIS-NN where it has a kernel.
 
-builtin_costs.json has the instructions of one of each amount of work (builtin_work.py), for each kernel, fitted to
-operators that were counted one by one (benchmarks/builtin_costs.py).
+builtin_costs.json has the instructions per unit of each kind of work (builtin_work.py) for each kernel. They are fitted
+to operators that were counted one by one (benchmarks/builtin_costs.py).
 """
 
 from __future__ import annotations
@@ -17,42 +17,44 @@ from tflm_memopt.model.calls import called
 from tflm_memopt.model.graph import VIEW, Graph, Op
 
 ONCE = ("CALL_ONCE",)
-"""Operators whose subgraph runs in the first inference alone."""
+"""Operators whose subgraph runs in the first inference only."""
 FREE = (VIEW, *ONCE)
-"""Operators that take nothing: those that the model's file does not have, and those that have run."""
+"""Operators without a cost: those that are not in the model's file, and those that have run."""
 OTHERS = 0.02
-"""Share of an estimate that operators of which none was counted may have. Each is taken for the slowest of its size."""
+"""Largest share of an estimate for operators of kinds that were not counted. Each counts as the slowest of its size."""
 LIKE = {"cortex-m7": "cortex-m4", "cortex-m33": "cortex-m4"}
-"""Cores that run the code of another one."""
+"""Cores that run the code of another core."""
 
 
 @dataclass(frozen=True, slots=True)
 class Builtins:
-    """What TFLM's kernels cost on a core."""
+    """Costs of TFLM's kernels on a core."""
 
     invoke: float
     """Instructions of an Invoke() without operators."""
     operator: float
     """Instructions around each operator."""
     kernels: Mapping[str, Mapping[str, float]]
-    """Kernel -> amount -> instructions of one."""
+    """For each kernel, the instructions per unit of each kind of work."""
     high: float
     low: float
-    """The most that estimates of whole models were too high and too low, as shares of what was counted."""
+    """Largest overestimate and underestimate of whole models, as shares of the counted instructions."""
 
     def instructions(self, work: KernelWork) -> float | None:
-        """Instructions of one operator, without what is around it; None for a kernel that was not counted."""
+        """Return the instructions of one operator without those around it, or None for a kernel that was
+        not counted.
+        """
         costs = self.kernels.get(work.kernel)
         return None if costs is None else sum(n * costs.get(name, 0.0) for name, n in work.amounts.items())
 
     @property
     def slowest(self) -> float:
-        """Instructions of a value in the slowest kernel that goes element by element."""
+        """Instructions per value in the slowest kernel that works element by element."""
         return max(max(each.get("read", 0.0), each.get("written", 0.0)) for each in self.kernels.values())
 
 
 def instructions(graph: Graph, core: str) -> int | None:
-    """Estimate of one inference of a whole model on a core; None where too little is known."""
+    """Estimate one inference of a whole model on a core. None if too little is known."""
     found = builtins(core)
     if found is None or any(called(op) for op in graph.ops if op.type not in ONCE):
         return None
@@ -61,7 +63,7 @@ def instructions(graph: Graph, core: str) -> int | None:
 
 
 def of_operators(graph: Graph, ops: Collection[Op], core: str, beside: int = 0) -> int | None:
-    """Estimate of some operators that run `beside` so many other instructions; None where too little is known."""
+    """Estimate operators that run with `beside` other instructions. None if too little is known."""
     found = builtins(core)
     if found is None:
         return None
@@ -77,7 +79,7 @@ def of_operators(graph: Graph, ops: Collection[Op], core: str, beside: int = 0) 
 
 
 def _values(graph: Graph, op: Op) -> int:
-    """Values that an operator reads or writes, whichever are more."""
+    """Return the number of values that an operator reads or writes, whichever is larger."""
     return max(
         sum(graph.tensors[i].elements for i in side if i >= 0 and not graph.tensors[i].constant)
         for side in (op.inputs, op.outputs)
@@ -86,7 +88,7 @@ def _values(graph: Graph, op: Op) -> int:
 
 @cache
 def builtins(core: str) -> Builtins | None:
-    """The costs on a core; None where nothing was counted."""
+    """Return the costs on a core, or None if nothing was counted there."""
     text = resources.files("tflm_memopt.analysis").joinpath("builtin_costs.json").read_text(encoding="utf-8")
     found = json.loads(text)["cores"].get(LIKE.get(core, core))
     return Builtins(**found) if found else None

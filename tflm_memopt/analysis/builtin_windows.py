@@ -1,4 +1,4 @@
-"""What TFLM's kernels do that go over an image with windows, or multiply matrices: see builtin_work.py."""
+"""Work of TFLM's kernels that use windows of an image or multiply matrices; see builtin_work.py."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from tflm_memopt.tflm.builtin_memory import ConvShape, Node, conv_shape
 
 Amounts = Mapping[str, float]
 Found = tuple[str, Amounts]
-"""Which of an operator's kernels runs, and its amounts but for its call."""
+"""The variant of an operator's kernel, and its amounts of work without the call."""
 
 
 def dtype_of(node: Node, name: str) -> str:
@@ -27,7 +27,7 @@ def scales_of(tensor: Tensor | None) -> tuple[float, ...]:
 
 
 def _inside(size: int, out: int, kernel: int, stride: int, dilation: int, pad: int) -> NDArray[np.int64]:
-    """Taps of each window that lie inside, along one axis."""
+    """Return the number of taps of each window that lie inside the input, along one axis."""
     first = np.arange(out) * stride - pad
     taps = first[:, None] + np.arange(kernel)[None, :] * dilation
     found: NDArray[np.int64] = ((taps >= 0) & (taps < size)).sum(axis=1)
@@ -35,7 +35,7 @@ def _inside(size: int, out: int, kernel: int, stride: int, dilation: int, pad: i
 
 
 class _Taps(NamedTuple):
-    """Rows and taps that lie inside the input, over all windows of one channel."""
+    """Rows and taps inside the input, over all windows of one channel."""
 
     rows: int
     taps: int
@@ -48,7 +48,10 @@ def _taps(w: ConvShape) -> _Taps:
 
 
 def _product(pixels: int, channels: int, depth: int) -> Amounts:
-    """A matrix product in blocks of two pixels and two channels, four values at once; what is left goes alone."""
+    """Return the work of a matrix product in groups of two pixels and two channels, with four values at once.
+
+    The remaining pixels and channels are computed one by one.
+    """
     pairs, twos = channels // 2, pixels // 2
     blocks, alone = pairs * twos, pairs * (pixels % 2)
     left = (channels % 2) * pixels
@@ -61,7 +64,7 @@ def _product(pixels: int, channels: int, depth: int) -> Amounts:
 
 
 def convolution(node: Node) -> Found:
-    """arm_convolve_wrapper_s8.c, arm_convolve_wrapper_s16.c."""
+    """Work of arm_convolve_wrapper_s8.c and arm_convolve_wrapper_s16.c."""
     w = conv_shape(node)
     depth = node.elements("i1") // max(1, w.out_channels)
     pixels = w.batches * w.out_h * w.out_w
@@ -87,13 +90,13 @@ def convolution(node: Node) -> Found:
 
 
 def _by_sixteen(product: Amounts, w: ConvShape, pixels: int, depth: int) -> Amounts:
-    """arm_nn_mat_mult_nt_t_s8.c takes sixteen values at once, then four."""
+    """Work of arm_nn_mat_mult_nt_t_s8.c, which takes sixteen values at once, then four."""
     blocks = (w.out_channels // 2) * (pixels // 2)
     return {**product, "sixteens": blocks * (depth // 16)}
 
 
 def depthwise(node: Node) -> Found:
-    """arm_depthwise_conv_wrapper_s8.c."""
+    """Work of arm_depthwise_conv_wrapper_s8.c."""
     w, dtype = conv_shape(node), dtype_of(node, "i0")
     taps, pixels, c = _taps(w), w.batches * w.out_h * w.out_w, w.out_channels
     all_taps = w.kernel_h * w.kernel_w
@@ -120,7 +123,9 @@ def depthwise(node: Node) -> Found:
 
 
 def dense(node: Node) -> Found:
-    """arm_nn_vec_mat_mult_t_s8.c: two outputs at once, four values; what is left goes alone."""
+    """Work of arm_nn_vec_mat_mult_t_s8.c: two outputs and four values at once; the remaining ones are
+    taken one by one.
+    """
     units = max(1, node.dim("i1", 0))
     depth, batches = node.elements("i1") // units, node.elements("o0") // units
     per_channel = node.tensor("i1") is not None and len(scales_of(node.tensor("i1"))) > 1
@@ -135,7 +140,7 @@ def dense(node: Node) -> Found:
 
 
 def pool(node: Node) -> Found:
-    """arm_avgpool_s8.c, arm_max_pool_s8.c."""
+    """Work of arm_avgpool_s8.c and arm_max_pool_s8.c."""
     n, h, w, c = (1, 1, 1, 1, *node.inputs[0].shape)[-4:] if node.inputs[0] is not None else (1, 1, 1, 1)
     kernel = [max(1, int(node.options.get(name, 1))) for name in ("filterHeight", "filterWidth")]
     stride = [max(1, int(node.options.get(name, 1))) for name in ("strideH", "strideW")]
@@ -153,7 +158,7 @@ def pool(node: Node) -> Found:
 
 
 def transpose_conv(node: Node) -> Found:
-    """arm_transpose_conv_wrapper_s8.c: of many channels it is a convolution of an input with gaps."""
+    """Work of arm_transpose_conv_wrapper_s8.c. With many channels it is a convolution of an input with gaps."""
     filters, inputs, out = node.tensor("i1"), node.tensor("i2"), node.outputs[0]
     if filters is None or inputs is None:
         return "", {"written": node.elements("o0")}

@@ -1,8 +1,8 @@
-"""What TFLM's own kernels do for an operator: which kernel runs it, and how often that kernel goes through its loops.
+"""Find the TFLM kernel that runs an operator, and how often that kernel runs through its loops.
 
 The kernels are those of CMSIS-NN with the DSP extension (Source/*/arm_*.c) where TFLM has a wrapper for them
 (tensorflow/lite/micro/kernels/cmsis_nn), and TFLM's reference kernels otherwise. benchmarks/builtin_costs.py fits the
-instructions of one of each amount (builtin_costs.json).
+instructions per unit of each amount (builtin_costs.json).
 """
 
 from __future__ import annotations
@@ -21,16 +21,16 @@ from tflm_memopt.tflm.builtin_memory import Node, node_of
 
 
 class KernelWork(NamedTuple):
-    """What an operator makes a kernel do in one inference."""
+    """Work of a kernel for an operator in one inference."""
 
     kernel: str
-    """Type of the operator, type of its values, and which of its kernels."""
+    """Type of the operator, type of its values, and variant of its kernel."""
     amounts: Amounts
-    """Times that it does each of the things that cost instructions."""
+    """Number of units of each kind of work."""
 
 
 def kernel_work(graph: Graph, op: Op) -> KernelWork:
-    """What TFLM's kernel for an operator does."""
+    """Return the work of TFLM's kernel for an operator."""
     node = node_of(graph, op)
     own = OWN.get(op.type)
     variant, amounts = own(node) if own else _elements(node)
@@ -43,7 +43,7 @@ CONVERSIONS = ("QUANTIZE", "DEQUANTIZE", "CAST")
 
 
 def _computed(node: Node) -> str:
-    """Type of the values that are computed with: not that of indices, shapes and handles."""
+    """Return the type of the values in the computation, which excludes indices, shapes and handles."""
     inputs = [t.dtype.lower() for t in _activations(node)]
     return next((dtype for dtype in inputs if dtype != "int32"), dtype_of(node, "i0"))
 
@@ -52,17 +52,17 @@ def _activations(node: Node) -> list[Tensor]:
     return [t for t in node.inputs if t is not None and not t.constant]
 
 
-# ---- element by element, and copies ----
+# ---- Operators element by element, and copies ----
 
 
 def _elements(node: Node) -> Found:
-    """Every value that is read or written takes its time."""
+    """Count every value that is read or written."""
     read = sum(t.elements for t in _activations(node))
     return "", {"read": read, "written": sum(t.elements for t in node.outputs)}
 
 
 def _binary(node: Node) -> Found:
-    """CMSIS-NN takes operands of one shape, four values at once; reference kernels broadcast index by index."""
+    """Count operands of one shape in CMSIS-NN, four values at once; reference kernels broadcast index by index."""
     n = node.elements("o0")
     if node.elements("i0") != node.elements("i1"):
         return "broadcast", {"written": n}
@@ -70,12 +70,12 @@ def _binary(node: Node) -> Found:
 
 
 def _copied(node: Node) -> Found:
-    """One copy of all bytes."""
+    """Count one copy of all bytes."""
     return "", {"bytes": sum(t.nbytes for t in node.outputs)}
 
 
 def _concatenation(node: Node) -> Found:
-    """memcpy() for each operand of each outer index, so that operands with short runs take longest."""
+    """Count a memcpy() for each operand of each outer index. Operands with short runs take longest."""
     axis = int(node.options.get("axis", 0)) % max(1, node.rank("o0"))
     shape = node.outputs[0].shape
     pieces = math.prod(shape[:axis]) * len(node.inputs)
@@ -90,7 +90,7 @@ def _split(node: Node) -> Found:
 
 
 def _pad(node: Node) -> Found:
-    """Rows and pixels are copied; what surrounds them is filled."""
+    """Count copied rows and pixels, and filled borders."""
     shape = (1, 1, 1, 1, *(node.dim("i0", axis) for axis in range(node.rank("i0"))))[-4:]
     nbytes = sum(t.nbytes for t in _activations(node))
     filled = node.outputs[0].nbytes - nbytes
@@ -98,14 +98,14 @@ def _pad(node: Node) -> Found:
 
 
 def _slice(node: Node) -> Found:
-    """Value by value, or by runs of the last axis."""
+    """Count values, or runs of the last axis."""
     out = node.outputs[0]
     rows = out.elements // max(1, out.shape[-1] if out.shape else 1)
     return "", {"rows": rows, "written": out.elements}
 
 
 def _reduced(node: Node) -> Found:
-    """A loop over indices of any rank; some axes have loops of their own."""
+    """Count a loop over indices of any rank. Some axes have their own loops."""
     axes = node.inputs[1].data if len(node.inputs) > 1 and node.inputs[1] is not None else None
     rank = node.rank("i0")
     chosen = sorted({int(a) % max(1, rank) for a in np.asarray(axes).ravel()}) if axes is not None else []
@@ -124,7 +124,7 @@ def _resized(node: Node) -> Found:
 
 
 def _softmax(node: Node) -> Found:
-    """Values far below the largest of their row get no exponential (softmax_common.cc)."""
+    """Count the exponentials. Values far below the largest of their row have none (softmax_common.cc)."""
     shape, n = node.outputs[0].shape, node.elements("o0")
     scale = _scale(node.inputs[0]) * float(node.options.get("beta", 1.0))
     near = min(1.0, _radius(scale, 5) / 256)
@@ -132,7 +132,10 @@ def _softmax(node: Node) -> Found:
 
 
 def _sigmoid(node: Node) -> Found:
-    """Values far from zero get no exponential (logistic_common.cc, tanh.cc). All int8 values are as likely here."""
+    """Count the exponentials. Values far from zero have none (logistic_common.cc, tanh.cc).
+
+    All int8 values are assumed to be equally likely.
+    """
     n, tensor = node.elements("o0"), node.inputs[0]
     quantization = tensor.quantization if tensor is not None else None
     if tensor is None or tensor.dtype != "INT8" or quantization is None:
@@ -143,7 +146,7 @@ def _sigmoid(node: Node) -> Found:
 
 
 def _radius(scale: float, bits: int) -> float:
-    """CalculateInputRadius (quantization_util.cc): the largest value that is not taken for infinite."""
+    """Return CalculateInputRadius (quantization_util.cc): the largest value that does not count as infinite."""
     _, shift = math.frexp(scale * 2 ** (31 - bits))
     return math.floor(((1 << bits) - 1) * 2.0 ** (31 - bits) / 2.0**shift)
 
@@ -153,17 +156,17 @@ def _scale(tensor: Tensor | None) -> float:
 
 
 def _blocks(node: Node) -> Found:
-    """Pixels are taken apart, value by value."""
+    """Count pixels, whose values are moved one by one."""
     out = node.outputs[0]
     pixels = max(node.elements(name) // max(1, node.dim(name, 3)) for name in ("i0", "o0"))
     return "", {"pixels": pixels, "written": out.elements}
 
 
-# ---- with state ----
+# ---- Operators with state ----
 
 
 def _lstm(node: Node) -> Found:
-    """arm_nn_lstm_step_s8.c: four gates, two products each, then the cells."""
+    """Count arm_nn_lstm_step_s8.c: four gates with two products each, then the cells."""
     shape, units = (node.inputs[0].shape if node.inputs[0] is not None else (1, 1, 1)), node.dim("o0", 2)
     steps = math.prod(shape[:-1])
     products = steps * 4 * units
@@ -174,7 +177,7 @@ def _lstm(node: Node) -> Found:
 
 
 def _svdf(node: Node) -> Found:
-    """arm_svdf_s8.c: a dense layer, then sums along time."""
+    """Count arm_svdf_s8.c: a dense layer, then sums along time."""
     filters, inputs = node.dim("i1", 0), node.dim("i1", 1)
     memory, units = node.dim("i2", 1), node.dim("o0", 1)
     return "", {
@@ -184,7 +187,7 @@ def _svdf(node: Node) -> Found:
 
 
 def _matrices(node: Node) -> Found:
-    """arm_batch_matmul_s8.c; a right operand that is not transposed is transposed first."""
+    """Count arm_batch_matmul_s8.c. A right operand that is not transposed is transposed first."""
     left, right, out = node.inputs[0], node.inputs[1], node.outputs[0]
     if left is None or right is None:
         return _elements(node)
@@ -199,7 +202,7 @@ def _matrices(node: Node) -> Found:
 
 
 def _variable(node: Node) -> Found:
-    """A copy of all bytes."""
+    """Count a copy of all bytes."""
     return "", {"bytes": sum(t.nbytes for t in (*node.outputs, *_activations(node)) if t.dtype != "RESOURCE")}
 
 
@@ -226,4 +229,4 @@ OWN: Mapping[str, Callable[[Node], Found]] = {
     **dict.fromkeys(("AVERAGE_POOL_2D", "MAX_POOL_2D"), windows.pool),
     "TRANSPOSE_CONV": windows.transpose_conv,
 }
-"""By type of operator; others go element by element."""
+"""Functions by type of operator. Other types work element by element."""

@@ -1,4 +1,4 @@
-"""What a model is, in a word, and what to do about it: the first line that people read about theirs."""
+"""Name the kind of a model and recommend what to do: the first line of every report."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ from tflm_memopt.tflm.refused import WEIGHTS
 from tflm_memopt.tflm.shapes import undefined
 
 ETHOS_U = "ethos-u"
-"""The custom operator that Vela makes of what runs on Arm's NPU."""
+"""Custom operator that Vela makes for Arm's NPU."""
 POST_PROCESSING = "TFLite_Detection_PostProcess"
 """A custom operator whose outputs are float32 in every model."""
 EDGE_TPU = "edgetpu-custom-op"
-"""The custom operator that edgetpu_compiler makes of what runs on Google's Edge TPU."""
+"""Custom operator that edgetpu_compiler makes for Google's Edge TPU."""
 COMPUTED = ("FLOAT32", "INT8", "INT16", "UINT8")
-"""Types in which operators compute; others are indices, shapes and conditions."""
+"""Types in which operators compute. Others are indices, shapes and conditions."""
 CONVERSIONS = ("QUANTIZE", "DEQUANTIZE", "CAST")
 
 
@@ -30,19 +30,19 @@ class Diagnosis:
     """The kind of a model and what to do about it."""
 
     kind: str
-    """Stable, for programs: a section of docs/models.md."""
+    """Identifier of the kind, which is a section of docs/models.md. It is stable."""
     what: str
     advice: str
-    """A sentence; empty: nothing."""
+    """Advice as a sentence, or ""."""
 
     def __str__(self) -> str:
         return f"{self.what}: {self.advice}" if self.advice else self.what
 
 
 def diagnose(model: Model, *, whole: bool = False, int8_interface: bool = False) -> Diagnosis:
-    """The diagnosis of a model.
+    """Return the diagnosis of a model.
 
-    whole: no part of it can be converted. int8_interface: it gets one already.
+    whole: no part of it can be converted. int8_interface: it gets an int8 interface already.
     """
     graphs = model.graphs
     custom = {str(op.options["custom_code"]) for graph in graphs for op in graph.ops if op.type == CUSTOM}
@@ -79,7 +79,7 @@ TO_QUANTIZE: Mapping[str, str] = {
     "uint8": "quantize it to int8 instead",
     "mixed": "quantize all of it to int8",
 }
-"""Kinds of models that have to be converted again."""
+"""Advice for kinds of models that have to be converted again."""
 ADVICE: Mapping[str, str] = {"int16": "int8 would take half the RAM, if it is accurate enough"}
 
 
@@ -88,7 +88,7 @@ def _see(kind: str) -> str:
 
 
 def _precision(graphs: Sequence[Graph]) -> tuple[str, str]:
-    """Kind and words for the types in which a model's operators compute, and how its weights are stored."""
+    """Return the kind and a description of the types in which a model computes and stores its weights."""
     ops = [(graph, op) for graph in graphs for op in graph.ops if op.options.get("custom_code") != POST_PROCESSING]
     computed = {t.dtype for graph, op in ops if op.type not in CONVERSIONS for t in _activations(graph, op)}
     floats, integers = computed & {"FLOAT32"}, computed & {"INT8", "INT16", "UINT8"}
@@ -112,7 +112,7 @@ def _precision(graphs: Sequence[Graph]) -> tuple[str, str]:
 
 
 def _activations(graph: Graph, op: Op) -> Iterator[Tensor]:
-    """What an operator computes with and puts out, but for its constants."""
+    """Return the inputs and outputs of an operator without constants."""
     tensors = (graph.tensors[t] for t in (*op.inputs, *op.outputs) if t in graph.tensors)
     return (t for t in tensors if not t.constant and t.dtype in COMPUTED)
 
@@ -122,14 +122,14 @@ def _in_float(graph: Graph, op: Op) -> bool:
 
 
 def _stored(graph: Graph, op: Op) -> Iterator[str]:
-    """Types of an operator's weights; for DEQUANTIZE of a constant, what is stored."""
+    """Yield the types of an operator's weights; for DEQUANTIZE of a constant, the stored type."""
     places = (0,) if op.type == "DEQUANTIZE" else WEIGHTS.get(op.type, (0, ()))[1]
     given = (graph.tensors.get(op.inputs[i]) for i in places if i < len(op.inputs))
     return (t.dtype for t in given if t is not None and t.constant)
 
 
 def _state(graphs: Sequence[Graph]) -> str:
-    """Where a model keeps what outlives an inference, in words."""
+    """Describe where a model keeps its state."""
     resources = len({variable(op) for graph in graphs for op in graph.ops if op.type == VAR_HANDLE})
     tensors = sum(t.variable for graph in graphs for t in graph.tensors.values())
     parts = ((resources, "resource variable"), (tensors, "variable tensor"))
@@ -137,7 +137,7 @@ def _state(graphs: Sequence[Graph]) -> str:
 
 
 def _border(graph: Graph) -> str:
-    """Inputs and outputs of another type than the int8 inside, in words.
+    """Describe inputs and outputs of other types than the int8 inside.
 
     >>> from tflm_memopt.model.graph import Tensor
     >>> x, y = Tensor(0, "x", (1,), "FLOAT32"), Tensor(1, "y", (1,), "UINT8")
@@ -162,7 +162,7 @@ def _lower(types: set[str]) -> str:
 
 
 def _narrowed(graph: Graph) -> str:
-    """What --int8-io makes of the model's inputs and outputs."""
+    """Describe the effect of --int8-io on the model's inputs and outputs."""
     border = int8_io(graph)
     if not border.replaced:
         return f"--int8-io cannot change them ({border.refusals[0].reason})"

@@ -1,7 +1,7 @@
-"""Flash that a model brings into a firmware: its own bytes, this project's C library, TFLM.
+"""Estimate the flash that a model adds to a firmware: its own bytes, this project's C library, TFLM.
 
-flash.json has what was measured (benchmarks/flash.py): of the library on each core, of TFLM on one. The model's bytes
-are exact; the others are sums of parts that were measured one by one, and so estimates.
+flash.json has measurements (benchmarks/flash.py) of the library on each core and of TFLM on one. The model's bytes are
+exact. The others are estimates: sums of parts that were measured one by one.
 """
 
 from __future__ import annotations
@@ -16,25 +16,25 @@ from typing import Any
 from tflm_memopt.ops.packing import Family
 
 LIKE = {"cortex-m7": "cortex-m4", "cortex-m33": "cortex-m4"}
-"""Cores that run the code of another one."""
+"""Cores that run the code of another core."""
 OTHERS = "rv32"
-"""Measured in the place of cores that are not: plain C takes most there."""
+"""Core whose sizes are used for unmeasured cores, because plain C takes most flash on it."""
 MODULE_CODE = 256
-"""Bytes of a C module's functions and tables, at most, without its stored sample (tests/cores/test_module.py)."""
+"""Most bytes of a C module's functions and tables, without its stored sample (tests/cores/test_module.py)."""
 
 
 @dataclass(frozen=True, slots=True)
 class Footprint:
-    """Bytes of flash that inference takes on a core."""
+    """Bytes of flash for inference on a core."""
 
     core: str
-    """The core whose library was measured."""
+    """Core whose library was measured."""
     model: int
-    """The .tflite file; of a C module, its programs and constants."""
+    """Bytes of the .tflite file or, for a C module, of its programs and constants."""
     library: int
-    """What a model needs of the C library, and the adapter for TFLM or the module's own code; 0: it needs none."""
+    """Bytes of the C library's parts and of the adapter for TFLM or the module's own code; 0 if not needed."""
     tflm: int
-    """TFLM's interpreter, and those of its kernels that the model needs; 0: a C module, which needs none."""
+    """Bytes of TFLM's interpreter and kernels; 0 for a C module."""
 
     @property
     def total(self) -> int:
@@ -43,23 +43,23 @@ class Footprint:
 
 @dataclass(frozen=True, slots=True)
 class Firmware:
-    """What a model needs in flash, on any core."""
+    """Parts of a firmware that a model needs, for any core."""
 
     model: int
-    """Bytes of the .tflite file; of a C module, of its programs and constants."""
+    """Bytes of the .tflite file or, for a C module, of its programs and constants."""
     operators: tuple[str, ...]
     """Operators that TFLM's kernels run, each once."""
     parts: tuple[str, ...] = ()
-    """What it needs of the C library: kernels, packings and parts of the executor, as flash.json names them."""
+    """Parts of the C library by their names in flash.json: kernels, packings and parts of the executor."""
     rewritten: bool = False
-    """Whether it needs the C library at all."""
+    """Whether it needs the C library."""
     packed: frozenset[Family] = frozenset()
-    """Cores that its programs are packed for; a board has to run them all."""
+    """Families that its programs are packed for. A board has to support all of them."""
     interpreter: bool = True
-    """Whether TFLM runs it; no: a C module."""
+    """Whether TFLM runs the model; otherwise it is a C module."""
 
     def on(self, core: str) -> Footprint:
-        """core: one of analysis/costs.py; another one is taken for OTHERS."""
+        """Return the footprint on a core of analysis/costs.py; any other core counts as OTHERS."""
         return Footprint(core, self.model, self._library(core), tflm(self.operators) if self.interpreter else 0)
 
     def _library(self, core: str) -> int:
@@ -72,12 +72,12 @@ class Firmware:
 
 
 def tflm(operators: Iterable[str]) -> int:
-    """TFLM's interpreter and kernels, with what kernels share counted once."""
+    """Return the bytes of TFLM's interpreter and kernels. Code that kernels share counts once."""
     return int(_measured()["tflm"]["interpreter"] + kernels(operators))
 
 
 def kernels(operators: Iterable[str]) -> int:
-    """TFLM's kernels alone. One that was not measured is taken for the median of those that were."""
+    """Return the bytes of TFLM's kernels. One that was not measured counts as the median of the others."""
     known, shared, wanted = _measured()["tflm"]["kernels"], int(_measured()["tflm"]["shared"]), list(operators)
     middle = sorted(known.values())[len(known) // 2]
     own = sum(max(0, known.get(name, middle) - shared) for name in wanted)
@@ -85,17 +85,17 @@ def kernels(operators: Iterable[str]) -> int:
 
 
 def source() -> str:
-    """Which TFLM was measured, and how it was built."""
+    """Describe the TFLM that was measured and how it was built."""
     return str(_measured()["tflm"]["source"])
 
 
 @dataclass(frozen=True, slots=True)
 class _Library:
-    """The C library on a core."""
+    """Sizes of the C library on a core."""
 
     base: int
     each: Mapping[str, int]
-    """Kernel, packing or part -> what it adds."""
+    """Bytes of each kernel, packing or part."""
 
 
 @cache

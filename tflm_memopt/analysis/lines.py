@@ -1,7 +1,7 @@
-"""How long devices take together that run one network: what each computes, and how long it waits for the others.
+"""Estimate the time of devices that run one network together, with computation and waiting.
 
-From each device to each other one there is a line, which carries a message behind the other, at so many bytes a second;
-each arrives whole, some time after its last byte was sent. A device goes on while its messages are under way.
+Each device has a link to each other device. A link sends one message after another at a fixed rate, and each message
+arrives as a whole after a latency. A device continues while its messages are being sent.
 """
 
 from __future__ import annotations
@@ -14,28 +14,28 @@ from typing import NamedTuple
 
 @dataclass(frozen=True, slots=True)
 class LineSpeed:
-    """From one device to another."""
+    """Speed of the link from one device to another."""
 
     rate: float
-    """Bytes a second."""
+    """Bytes per second."""
     latency: float = 0.0
-    """Milliseconds."""
+    """Latency in milliseconds."""
 
 
 class Exchange(NamedTuple):
-    """What a device does one after the other: it computes, then it sends or waits for a message."""
+    """One step of a device: it computes, then sends a message or waits for one."""
 
     milliseconds: float
     ends: tuple[int, int]
-    """Who sends, who receives."""
+    """Sender and receiver."""
     sends: bool
     nbytes: int
 
 
 def done(exchanges: Sequence[Sequence[Exchange]], rest: Sequence[float], line: LineSpeed) -> tuple[float, ...]:
-    """After how many milliseconds each device is done. rest: what it computes behind its last message.
+    """Return when each device is done, in milliseconds. rest: computation after a device's last message.
 
-    exchanges: by device, as check_together() has found that they end.
+    exchanges: by device; check_together() must have shown that they end.
 
     >>> first = [Exchange(2, (0, 1), True, 100), Exchange(0, (1, 0), False, 50)]
     >>> second = [Exchange(0, (0, 1), False, 100), Exchange(3, (1, 0), True, 50)]

@@ -1,4 +1,4 @@
-"""How many bytes of whole tensors are alive while each operator runs: what a planner without fusion must hold."""
+"""Compute the live bytes of whole tensors while each operator runs, which a planner without fusion has to hold."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from tflm_memopt.model.graph import Graph, TensorId
 
 
 def live_bytes(graph: Graph) -> list[int]:
-    """Per operator, in the graph's order: bytes of the activations alive while it runs, operands and results included.
+    """Return for each operator the bytes of the activations alive while it runs, operands and results included.
 
     Inputs live from the start to their last use, outputs from their producer to the end, as in TFLM
     (micro_allocation_info.cc).

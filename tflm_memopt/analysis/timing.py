@@ -1,8 +1,8 @@
-"""Milliseconds of one inference: instructions, times the cycles that one takes, at a clock.
+"""Estimate the milliseconds of an inference from its instructions, cycles per instruction, and the clock.
 
-How many cycles an instruction takes depends on what it does, and on how long the flash lets it wait: cycles.json has
-that for each kernel, by the model of benchmarks/cycles.py, and how far that model is known to be off. Of cores that the
-model does not know, only instructions are known.
+The cycles of an instruction depend on its kind and on the wait states of the flash. cycles.json has them for each
+kernel, from the model of benchmarks/cycles.py, with the known error of that model. For other cores only instructions
+are known.
 """
 
 from __future__ import annotations
@@ -20,53 +20,54 @@ from tflm_memopt.analysis.costs import Work, estimate, tables
 from tflm_memopt.errors import UsageError
 
 Span = tuple[float, float]
-"""At least and at most."""
+"""Lower and upper bound."""
 
 
 @dataclass(frozen=True, slots=True)
 class FlashTiming:
-    """How a chip's flash answers at its full clock, as far as the model of benchmarks/cycles.py knows flash."""
+    """Timing of a chip's flash at its full clock, in terms of the model of benchmarks/cycles.py."""
 
     wait_states: int
-    """Cycles beyond the first for each line that is read from the memory itself."""
+    """Additional cycles for each line that is read from the memory itself."""
     line_bytes: int = 16
-    """Bytes that are read at once, and that a cache keeps together."""
+    """Bytes that are read at once and cached together."""
     instruction_lines: int = 0
-    """That a cache for instructions holds; the least lately used one makes room."""
+    """Lines in a cache for instructions, with replacement of the least recently used line."""
     data_lines: int = 0
-    """Lines that a cache for constants holds."""
+    """Lines in a cache for constants."""
     prefetch: bool = False
-    """The line behind the one that is executed is read ahead."""
+    """Whether the line after the executed one is read ahead."""
 
     @property
     def key(self) -> str:
-        """By which cycles.json knows it."""
+        """Key of this timing in cycles.json."""
         ahead = ", prefetch" if self.prefetch else ""
         return f"{self.wait_states} of {self.line_bytes} B, {self.instruction_lines} + {self.data_lines}{ahead}"
 
 
 NO_WAIT = FlashTiming(0)
-"""Code and constants that are there at once, as in tightly coupled memory."""
+"""Code and constants without wait states, as in tightly coupled memory."""
 
 
 @dataclass(frozen=True, slots=True)
 class Rates:
-    """Cycles of an instruction on a core with a flash, the model's error included."""
+    """Cycles per instruction on a core with a flash, the model's error included."""
 
     kernels: Mapping[str, Span]
-    """By kernel; "" is for those that were not modelled."""
+    """By kernel. The key "" is for kernels that were not modelled."""
     cmsis_nn: Span | None
-    """What TFLM with CMSIS-NN takes; None: not modelled there."""
+    """Cycles per instruction of TFLM with CMSIS-NN, or None if unknown."""
 
     def of(self, kernel: str) -> Span:
-        """An instruction in this kernel takes so many."""
+        """Return the cycles per instruction in a kernel."""
         return self.kernels.get(kernel, self.kernels[""])
 
 
 @cache
 def rates(core: str, flash: FlashTiming | None) -> Rates | None:
-    """None where nothing is known. Where the flash is not described, what published cycles bear out of a core is said
-    of all the flashes that are: from the fastest memory to the slowest.
+    """Return the cycles per instruction of a core, or None if unknown.
+
+    If the flash is not described, the range covers all described flashes, from the fastest memory to the slowest.
     """
     whole = _modelled()
     found = whole["cores"].get(core)
@@ -95,23 +96,23 @@ def _modelled() -> dict[str, Any]:
 
 @dataclass(frozen=True, slots=True)
 class Clock:
-    """What turns instructions into milliseconds."""
+    """Clock of a core, which converts instructions into milliseconds."""
 
     core: str
-    """As costs.json names it, or as its maker does where nothing was measured on it."""
+    """Name of the core as in costs.json or, for an unmeasured core, its maker's name."""
     mhz: float
     board: str = ""
-    """Its id; empty: none was named."""
+    """Identifier of the board, or ""."""
     flash: FlashTiming | None = None
-    """The board's; None: not described."""
+    """Timing of the board's flash, or None if it is not described."""
 
     @property
     def rates(self) -> Rates | None:
-        """None: not known."""
+        """Cycles per instruction, or None if unknown."""
         return rates(self.core, self.flash)
 
     def cycles(self, work: Iterable[Work]) -> Span | None:
-        """What a plan takes, by what its operators do, with the error of estimates; None: not known."""
+        """Return the cycles of a plan, with the error of estimates, or None if unknown."""
         if self.rates is None:
             return None
         table = tables()[self.core]
@@ -120,7 +121,7 @@ class Clock:
         return _widened((least, most), table.high, table.low)
 
     def builtin(self, instructions: int | None) -> Span | None:
-        """Cycles of estimated instructions that TFLM runs itself, with CMSIS-NN; None: not known."""
+        """Return the cycles of operators that TFLM runs with CMSIS-NN, or None if unknown."""
         if instructions is None or self.rates is None or self.rates.cmsis_nn is None:
             return None
         least, most = self.rates.cmsis_nn
@@ -128,11 +129,11 @@ class Clock:
         return _widened((instructions * least, instructions * most), *((costs.high, costs.low) if costs else (0, 0)))
 
     def milliseconds(self, cycles: Span | None) -> Span | None:
-        """At least and at most; None: not known."""
+        """Convert cycles to milliseconds, lower and upper bound; None if unknown."""
         return (round(cycles[0] / self.mhz / 1000, 3), round(cycles[1] / self.mhz / 1000, 3)) if cycles else None
 
     def within(self, milliseconds: float) -> float:
-        """Cycles that it does in them. Raises UsageError where nothing is known about what takes them."""
+        """Return the cycles in a number of milliseconds. Raises UsageError if the core's cycles are unknown."""
         if self.rates is None:
             raise UsageError(
                 f"nothing can be said about time: how many cycles an instruction takes on {self.core} is not known",
@@ -143,61 +144,61 @@ class Clock:
 
 
 def _widened(span: Span, high: float, low: float) -> Span:
-    """A range by what estimates of instructions were too high and too low at the most."""
+    """Widen a range by the largest errors of the estimates of instructions."""
     return span[0] / (1 + high), span[1] / (1 - low)
 
 
 def timed_cores() -> list[str]:
-    """Cores of which something is known whatever the flash."""
+    """Return the cores with known cycles for any flash."""
     return [core for core in _modelled()["cores"] if rates(core, None)]
 
 
 @dataclass(frozen=True, slots=True)
 class TimeLimit:
-    """At most so many milliseconds, at the upper end of the range of cycles."""
+    """Limit of the time in milliseconds, checked with the upper bound of the cycles."""
 
     milliseconds: float
     clock: Clock
     builtin: float = 0
-    """Cycles of what TFLM runs itself, beside the plan."""
+    """Cycles of builtin operators, in addition to the plan."""
 
     @property
     def cycles(self) -> float:
-        """Cycles that are left for the plan; 0: none."""
+        """Cycles that remain for the plan, 0 if none remain."""
         return max(0.0, self.clock.within(self.milliseconds) - self.builtin)
 
     def takes(self, work: Iterable[Work]) -> float:
-        """Cycles of a plan, at the most, without what is builtin."""
+        """Return the upper bound of a plan's cycles, without builtin operators."""
         span = self.clock.cycles(work)
         return span[1] if span else math.inf
 
     def least(self, cycles: float) -> float:
-        """The limit that a plan of so many would keep, in milliseconds, rounded up."""
+        """Return the smallest limit in milliseconds, rounded up, that a plan of these cycles keeps."""
         return math.ceil((cycles + self.builtin) / self.clock.mhz / 100) / 10
 
 
 @dataclass(frozen=True, slots=True)
 class Inference:
-    """One inference: an estimate."""
+    """Estimate of one inference."""
 
     instructions: int
     milliseconds: Span | None
-    """At least and at most; None: cycles or clock are not known."""
+    """Lower and upper bound, or None if cycles or clock are unknown."""
 
 
 @dataclass(frozen=True, slots=True)
 class Time:
-    """A model before and after on one core."""
+    """Time of a model before and after the rewrite on one core."""
 
     core: str
     board: str
     mhz: float | None
     cycles: Span | None
-    """Per instruction of the rewritten model or of one that stays, at least and at most, modelled; None: not known."""
+    """Modelled cycles per instruction, lower and upper bound, or None if unknown."""
     original: Inference | None
-    """Under TFLM with CMSIS-NN (builtin_cost.py); None: not known."""
+    """Estimate under TFLM with CMSIS-NN (builtin_cost.py), or None if unknown."""
     rewritten: Inference | None
-    """None: not known, since operators stay builtin that nobody counted."""
+    """Estimate of the rewritten model, or None if uncounted builtin operators remain."""
 
     @property
     def change(self) -> Span | None:
@@ -217,9 +218,9 @@ class Time:
 def time_of(
     clock: Clock | None, core: str, original: int | None, rewritten: int | None, cycles: Span | None = None
 ) -> Time:
-    """Time both by their instructions on a core; a model that stays as it is has the same twice.
+    """Return the times of both models from their instructions; both are equal for a model without a rewrite.
 
-    cycles: of the rewritten model; None: of one that stays as it is, or not known.
+    cycles: cycles of the rewritten model, or None without a rewrite or if unknown.
     """
     before = clock.builtin(original) if clock else None
     after = before if cycles is None and original == rewritten else cycles

@@ -228,8 +228,7 @@ def run_guarded(
     seed: int = 0,
     state: NDArray[np.uint8] | None = None,
 ) -> list[Bytes]:
-    """Run one inference in an arena filled with noise, with buffers at device addresses, and check each firing's
-    writes.
+    """Run one inference with buffers at device addresses in an arena of noise, and check the writes of each firing.
 
     state: as in run(). Raises ModelError when the program is refused, PlanError when a firing writes outside its
     pixels, its sums or its group's counters.
