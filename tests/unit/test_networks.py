@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import importlib.util
+import subprocess
 import sys
 from pathlib import Path
 
 import numpy as np
 import pytest
-import ready
 from conftest import NETWORKS, OWN_MODELS, WAKE_WORD, WINDOW
 
 from tflm_memopt.model.reader import read
@@ -56,7 +56,8 @@ def test_the_training_script_makes_the_same_networks(tmp_path: Path) -> None:
     if importlib.util.find_spec("tensorflow") is None:
         pytest.skip("TensorFlow is not installed: pip install -e '.[train]'")
     arguments = ["--only", WINDOW.stem, "--samples", "60", "--epochs", "1", "--tests", "6", "-o", str(tmp_path)]
-    done = ready.tensorflow(NETWORKS / "train_networks.py", *arguments, folder=tmp_path)
+    command = [sys.executable, NETWORKS / "train_networks.py", *arguments]
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
     assert f"{WINDOW.stem}: " in done.stdout
     for path in (WINDOW, WAKE_WORD):

@@ -9,13 +9,12 @@ import re
 import subprocess
 import sys
 import sysconfig
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import pytest
-import ready
 from conftest import ROOT
 from models import Net
 
@@ -23,7 +22,7 @@ from tflm_memopt.analysis.diagnosis import diagnose
 from tflm_memopt.cli import keras
 from tflm_memopt.cli import main as cli
 from tflm_memopt.errors import UsageError
-from tflm_memopt.model.graph import Quantization, Tensor
+from tflm_memopt.model.graph import Graph, Quantization, Tensor
 from tflm_memopt.model.reader import read
 
 TRAIN = """
@@ -68,54 +67,20 @@ np.save("x_small.npy", images[:60, :12, :12])
 np.save("x_test.npy", images[300:])
 np.save("y_test.npy", labels[300:])
 """
-COMMAND = "import sys; from tflm_memopt.cli.main import main; sys.exit(main())"
-
-
-@pytest.fixture(scope="module")
-def trained(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A folder with a small network that learned something, and data."""
-    if importlib.util.find_spec("tensorflow") is None:
-        pytest.skip("TensorFlow is not installed: pip install -e '.[train]'")
-    folder = tmp_path_factory.mktemp("keras")
-    ready.tensorflow(TRAIN, folder=folder).check_returncode()
-    return folder
-
-
-def run(folder: Path, *arguments: str) -> tuple[int, str, str]:
-    done = ready.tensorflow(COMMAND, *arguments, folder=folder)
-    return done.returncode, done.stdout, done.stderr
-
-
-def run_afresh(folder: Path, *arguments: str) -> tuple[int, str, str]:
-    """By the installed command."""
-    command = [Path(sysconfig.get_path("scripts")) / "tflm-memopt", *arguments]
-    done = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
-    return done.returncode, done.stdout, done.stderr
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize(("model", "run"), [("net.keras", run_afresh), ("saved", run)])
-def test_in_one_step(trained: Path, model: str, run: Callable[..., tuple[int, str, str]]) -> None:
-    data = ["--calibrate", "x.npy", "--test", "x_test.npy", "y_test.npy"]
-    code, out, err = run(trained, "optimize", model, *data, "--board", "uno_r4", "-o", "out", "--json")
-    assert code == cli.DONE, err
-    report = json.loads(out)  # nothing of TensorFlow's before it
-    assert err == ""
-    assert report["changed"]
-    assert report["arena"]["total"] < report["original_arena"]["total"]
-    accuracy = report["accuracy"]
-    assert accuracy["examples"] == 100
-    assert accuracy["keras"] > 0.9
-    assert accuracy["int8"] == accuracy["rewritten"] > 0.9
-    name = Path(model).stem
-    int8 = read((trained / f"out/{name}.int8.tflite").read_bytes()).graph
-    assert {int8.tensors[i].dtype for i in (*int8.inputs, *int8.outputs)} == {"INT8"}
-    code, out, _ = run(trained, "verify", f"out/{name}.int8.tflite", f"out/{name}.tflite", "--json")
-    assert (code, json.loads(out)["bit_exact"]) == (cli.DONE, True)
-    page = (trained / f"out/{name}.report.html").read_text()
-    assert f"int8 {accuracy['int8']:.4f}" in page
-
-
+RUN = """
+import json, os, sys
+from tflm_memopt.cli.main import main
+codes = {}
+for name, arguments in json.load(open("commands.json")).items():
+    for number, stream in enumerate(("out", "err"), 1):
+        os.dup2(os.open(f"{name}.{stream}", os.O_WRONLY | os.O_CREAT), number)
+    codes[name] = main(arguments)
+    sys.stdout.flush(), sys.stderr.flush()
+json.dump(codes, open("codes.json", "w"))
+"""
+"""Runs all commands in one process, since TensorFlow takes seconds to import, each with streams of its own."""
+DATA = ["--calibrate", "x.npy", "--test", "x_test.npy", "y_test.npy"]
+IN_ONE_STEP = [*DATA, "--board", "uno_r4", "-o", "out", "--json"]
 BAD: Sequence[tuple[str, list[str]]] = (
     ("bad_option", ["net.keras"]),
     ("bad_data", ["net.keras", "--calibrate", "y_test.npy"]),
@@ -127,91 +92,130 @@ BAD: Sequence[tuple[str, list[str]]] = (
     ("not_a_model", ["broken.keras", "--calibrate", "x.npy"]),
 )
 """Error codes, and the arguments that lead to them."""
-ALL_BAD = """
-import sys
-from tflm_memopt.cli import main as cli
-for code, *arguments in %r:
-    print(code, cli.main(["optimize", *arguments, "-o", "bad"]), file=sys.stderr)
-"""
+SAYS: Mapping[str, str] = {
+    "lstm_loop": "unroll=True",
+    "mine": "layer of your own, Mine, whose code is not in the file",
+    "lambda": "layer of your own, Lambda, ",
+}
+COMMANDS: Mapping[str, list[str]] = {
+    "saved": ["saved", *IN_ONE_STEP],
+    "open_16": ["open.keras", "--calibrate", "x.npy", "-o", "open_16"],
+    "open_12": ["open.keras", "--calibrate", "x_small.npy", "-o", "open_12"],
+    "open_both": ["open.keras", "--calibrate", "x_small.npy", "--test", "x_test.npy", "y_test.npy", "-o", "no"],
+    "fours": ["fours.keras", "--calibrate", "x.npy", "-o", "no"],
+    "lstm_unrolled": ["lstm_unrolled.keras", "--calibrate", "x_steps.npy", "-o", "lstm"],
+    "quiet": ["net.keras", "--calibrate", "x.npy", "-o", "loud", "--quiet"],
+    "verbose": ["net.keras", "--calibrate", "x.npy", "-o", "loud", "--quiet", "--verbose"],
+    **{name: [f"{name}.keras", "--calibrate", "x_steps.npy", "-o", "no"] for name in SAYS},
+    **{f"bad_{number}": [*arguments, "-o", "no"] for number, (_, arguments) in enumerate(BAD)},
+}
+
+
+class Folder(NamedTuple):
+    """A folder with a small network that learned something, data, and what all commands answered."""
+
+    path: Path
+    codes: Mapping[str, int]
+
+    def answer(self, name: str) -> tuple[int, str, str]:
+        return self.codes[name], *((self.path / f"{name}.{stream}").read_text() for stream in ("out", "err"))
+
+    def model(self, name: str) -> Graph:
+        return read((self.path / name).read_bytes()).graph
+
+
+@pytest.fixture(scope="module")
+def trained(tmp_path_factory: pytest.TempPathFactory) -> Folder:
+    if importlib.util.find_spec("tensorflow") is None:
+        pytest.skip("TensorFlow is not installed: pip install -e '.[train]'")
+    folder = tmp_path_factory.mktemp("keras")
+    (folder / "commands.json").write_text(json.dumps({name: ["optimize", *a] for name, a in COMMANDS.items()}))
+    (folder / "broken.keras").write_bytes(b"PK nothing")
+    np.save(folder / "none.npy", np.zeros((0, 16, 16, 2)))
+    subprocess.run([sys.executable, "-c", TRAIN + RUN], cwd=folder, capture_output=True, check=True)
+    return Folder(folder, json.loads((folder / "codes.json").read_text()))
+
+
+def installed(folder: Path, *arguments: str) -> tuple[int, str, str]:
+    """Runs the installed command."""
+    command = [Path(sysconfig.get_path("scripts")) / "tflm-memopt", *arguments]
+    done = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
+    return done.returncode, done.stdout, done.stderr
 
 
 @pytest.mark.slow
-def test_data_that_does_not_fit(trained: Path) -> None:
-    (trained / "broken.keras").write_bytes(b"PK nothing")
-    np.save(trained / "none.npy", np.zeros((0, 16, 16, 2)))
-    script = ALL_BAD % [[code, *arguments] for code, arguments in BAD]
-    done = ready.tensorflow(script, folder=trained)
-    said = re.findall(r"^  code (\w+)\n(\w+) (\d)$", done.stderr, re.MULTILINE)
-    assert said == [(code, code, str(cli.BAD)) for code, _ in BAD]
-    assert not (trained / "bad").exists()
+@pytest.mark.parametrize("name", ["net", "saved"])
+def test_in_one_step(trained: Folder, name: str) -> None:
+    fresh = name == "net"
+    code, out, err = installed(trained.path, "optimize", "net.keras", *IN_ONE_STEP) if fresh else trained.answer(name)
+    assert code == cli.DONE, err
+    report = json.loads(out)  # nothing of TensorFlow's before it
+    assert err == ""
+    assert report["changed"]
+    assert report["arena"]["total"] < report["original_arena"]["total"]
+    accuracy = report["accuracy"]
+    assert accuracy["examples"] == 100
+    assert accuracy["keras"] > 0.9
+    assert accuracy["int8"] == accuracy["rewritten"] > 0.9
+    int8 = trained.model(f"out/{name}.int8.tflite")
+    assert {int8.tensors[i].dtype for i in (*int8.inputs, *int8.outputs)} == {"INT8"}
+    code, out, _ = installed(trained.path, "verify", f"out/{name}.int8.tflite", f"out/{name}.tflite", "--json")
+    assert (code, json.loads(out)["bit_exact"]) == (cli.DONE, True)
+    page = (trained.path / f"out/{name}.report.html").read_text()
+    assert f"int8 {accuracy['int8']:.4f}" in page
 
 
 @pytest.mark.slow
-def test_dimensions_that_the_model_leaves_open_are_the_examples(trained: Path) -> None:
-    for data, size in (("x.npy", 16), ("x_small.npy", 12)):
-        code, _, err = run(trained, "optimize", "open.keras", "--calibrate", data, "-o", "open")
+def test_data_that_does_not_fit(trained: Folder) -> None:
+    for number, (code, arguments) in enumerate(BAD):
+        left, _, err = trained.answer(f"bad_{number}")
+        assert (left, err.splitlines()[-1]) == (cli.BAD, f"  code {code}"), arguments
+    assert not (trained.path / "no").exists()
+
+
+@pytest.mark.slow
+def test_dimensions_that_the_model_leaves_open_are_the_examples(trained: Folder) -> None:
+    for size in (16, 12):
+        code, _, err = trained.answer(f"open_{size}")
         assert code == cli.DONE, err
-        graph = read((trained / "open/open.int8.tflite").read_bytes()).graph
+        graph = trained.model(f"open_{size}/open.int8.tflite")
         assert graph.tensors[graph.inputs[0]].shape == (1, size, size, 2)
-    code, _, err = run(
-        trained,
-        "optimize",
-        "open.keras",
-        "--calibrate",
-        "x_small.npy",
-        "--test",
-        "x_test.npy",
-        "y_test.npy",
-        "-o",
-        "no",
-    )
+    code, _, err = trained.answer("open_both")
     assert code == cli.BAD
     assert "an array of shape [100, 16, 16, 2] for an input of [N, 12, 12, 2]" in err
-    assert not (trained / "no").exists()
 
 
 @pytest.mark.slow
-def test_a_model_of_several_examples_at_once(trained: Path) -> None:
-    code, _, err = run(trained, "optimize", "fours.keras", "--calibrate", "x.npy", "-o", "no")
+def test_a_model_of_several_examples_at_once(trained: Folder) -> None:
+    code, _, err = trained.answer("fours")
     assert code == cli.BAD
     assert "the model takes 4 examples at once" in err
-    assert not (trained / "no").exists()
-
-
-SAYS: Mapping[str, str] = {
-    "lstm_loop.keras": "unroll=True",
-    "mine.keras": "layer of your own, Mine, whose code is not in the file",
-    "lambda.keras": "layer of your own, Lambda, ",
-}
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("model", SAYS)
-def test_what_cannot_be_converted_is_said_in_a_sentence(trained: Path, model: str) -> None:
-    """Four lines at most, and not a page of the converter's."""
-    left, out, err = run(trained, "optimize", model, "--calibrate", "x_steps.npy", "-o", "no")
+def test_what_cannot_be_converted_is_said_in_a_sentence(trained: Folder, model: str) -> None:
+    """The error has four lines at most, and not a page of the converter's."""
+    left, out, err = trained.answer(model)
     assert (left, out) == (cli.BAD, "")
-    assert [line.split()[0] for line in err.splitlines()] in (
-        ["error:", "try:", "code"],
-        ["error:", "at", "try:", "code"],
-    )
+    words = [line.split()[0] for line in err.splitlines()]
+    assert words in (["error:", "try:", "code"], ["error:", "at", "try:", "code"])
     assert "  code not_convertible\n" in err
     assert SAYS[model] in err
 
 
 @pytest.mark.slow
-def test_the_way_that_a_recurrent_layer_is_told_works(trained: Path) -> None:
-    code, _, err = run(trained, "optimize", "lstm_unrolled.keras", "--calibrate", "x_steps.npy", "-o", "lstm")
+def test_the_hint_about_a_recurrent_layer_works(trained: Folder) -> None:
+    code, _, err = trained.answer("lstm_unrolled")
     assert code == cli.DONE, err
-    graph = read((trained / "lstm/lstm_unrolled.int8.tflite").read_bytes()).graph
+    graph = trained.model("lstm/lstm_unrolled.int8.tflite")
     assert graph.tensors[graph.inputs[0]].shape == (1, 4, 4)
 
 
 @pytest.mark.slow
-def test_tensorflow_is_heard_when_asked(trained: Path) -> None:
-    arguments = ("optimize", "net.keras", "--calibrate", "x.npy", "-o", "loud", "--quiet")
-    assert run(trained, *arguments) == (cli.DONE, "", "")
-    assert run(trained, *arguments, "--verbose")[2] != ""
+def test_tensorflow_is_heard_when_asked(trained: Folder) -> None:
+    assert trained.answer("quiet") == (cli.DONE, "", "")
+    assert trained.answer("verbose")[2] != ""
 
 
 ILLEGAL = "error: failed to legalize operation 'tf.FFT' that was explicitly marked illegal"
@@ -225,11 +229,11 @@ open("page.tflite", "wb").write(int8_model)
 
 
 @pytest.mark.slow
-def test_the_conversion_of_the_page_makes_int8(trained: Path) -> None:
+def test_the_conversion_of_the_page_makes_int8(trained: Folder) -> None:
     page = (ROOT / "docs/models.md").read_text(encoding="utf-8")
     example, *_ = re.findall(r"^```python\n(.*?)^```$", page, re.DOTALL | re.MULTILINE)
-    ready.tensorflow(QUANTIZED % example, folder=trained).check_returncode()
-    assert diagnose(read((trained / "page.tflite").read_bytes())).kind == "int8"
+    subprocess.run([sys.executable, "-c", QUANTIZED % example], cwd=trained.path, capture_output=True, check=True)
+    assert diagnose(read((trained.path / "page.tflite").read_bytes())).kind == "int8"
 
 
 MESSAGES = [
