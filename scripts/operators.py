@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterable
 from pathlib import Path
 
 from tflm_memopt.ops.constraints.base import HINTS, Constraint
 from tflm_memopt.ops.opset import OPSET
 from tflm_memopt.rewrite import canonicalise
+from tflm_memopt.rewrite.rules.rule import Rule
 
 PAGE = Path(__file__).resolve().parent.parent / "docs/operators.md"
 ALL = (
@@ -36,9 +38,9 @@ and the rewrites that come first.
 REWRITTEN = """
 ## Rewrites
 
-The converter rewrites these first. No output byte changes:
+The converter first replaces known integers by constants and then applies these rules. No output byte changes:
 
-| rule | result |
+| rule | effect |
 |---|---|
 """
 LIMITED = """
@@ -53,18 +55,6 @@ LIMITS = """
 | limit | requirement | what helps |
 |---|---|---|
 """
-KNOWN = "known integers"
-REWRITES = {
-    KNOWN: "shapes and integers computed from shapes and constants become constants",
-    "grouped": "CONV_2D with a group for each input channel becomes DEPTHWISE_CONV_2D",
-    "fold-pad": "PAD of height and width before convolutions becomes their padding",
-    "transposed-mean": "TRANSPOSE to NCHW and MEAN over what were height and width become MEAN",
-    "split": "SPLIT, SPLIT_V and UNPACK become one operator per output; unread outputs are dropped",
-    "wide-concatenation": "CONCATENATION of more than four tensors becomes several, in a row",
-    "transpose-conv": "TRANSPOSE_CONV no longer reads its output's shape",
-    "view": "RESHAPE, SQUEEZE and EXPAND_DIMS vanish: the same bytes in another shape",
-    "moves": "TILE, BROADCAST_TO, TRANSPOSE, slices in a row, and views around them become one operator",
-}
 
 
 def page() -> str:
@@ -76,13 +66,18 @@ def page() -> str:
 
 def site_page() -> str:
     """The page of the site, with rewrites and limits."""
-    rules = [f"| {name} | {REWRITES[name]} |" for name in (KNOWN, *(rule.name for rule in canonicalise.RULES))]
+    rules = [f"| {rule.name} | {_summary(rule)} |" for rule in canonicalise.RULES]
     limits: dict[str, Constraint] = {c.__name__: c for row in OPSET.values() for c in row.constraints}
     lines = [f"| all | {_codes(ALL)} |"]
     for name in sorted(OPSET):
         lines.append(f"| {name} | {_codes(c.__name__ for c in OPSET[name].constraints if c.__name__ not in ALL)} |")
     described = [f"| `{code}` | {c.__doc__} | {HINTS[c]} |" for code, c in sorted(limits.items())]
     return "".join((page(), REWRITTEN, _lines(rules), LIMITED, _lines(lines), LIMITS, _lines(described)))
+
+
+def _summary(rule: Rule) -> str:
+    """First paragraph of the docstring of the rule's module."""
+    return " ".join((sys.modules[rule.match.__module__].__doc__ or "").partition("\n\n")[0].split())
 
 
 def _codes(names: Iterable[str]) -> str:
