@@ -1,1 +1,1 @@
-"""The command line: what users type, and what they read."""
+"""The command line: arguments, commands and printed answers."""

@@ -1,4 +1,4 @@
-"""The commands on an application: what commands.py does for a model, for app.toml."""
+"""The commands for an application (app.toml), as commands.py has them for a model."""
 
 from __future__ import annotations
 
@@ -24,11 +24,11 @@ ALONE: Mapping[str, Any] = {
     "plan": None, "plot": None, "flash_limit": None, "inputs": [], "calibrate": [], "test": [], "labels": None,
     "manifest": None, "frontier": False,
 }  # fmt: skip
-"""Flags of `optimize` that are for one model, and their values when nobody gives them."""
+"""Flags of `optimize` that are for one model, with their defaults."""
 
 
 def optimize(args: argparse.Namespace, settings: dict[str, Any]) -> int:
-    """Rewrites all models of an application. settings: of the flags, for what app.toml does not say."""
+    """Rewrite all models of an application. settings: values of the flags, used where app.toml has none."""
     for flag, none in ALONE.items():
         if getattr(args, flag) != none:
             what = f"--{flag.replace('_', '-')} is for one model"
@@ -47,7 +47,7 @@ def optimize(args: argparse.Namespace, settings: dict[str, Any]) -> int:
 
 
 def explore(args: argparse.Namespace, settings: dict[str, Any]) -> int:
-    """The frontier of an application, as table and plot."""
+    """Print the frontier of an application as table and plot."""
     if args.plans or args.cost:
         raise UsageError("--plans and --cost are for one model", code="bad_option", hint="explore NAME.tflite")
     app = read_app(args.model)
@@ -59,7 +59,7 @@ def explore(args: argparse.Namespace, settings: dict[str, Any]) -> int:
 
 
 def fit(args: argparse.Namespace, settings: dict[str, Any]) -> int:
-    """The answer is no when the application does not fit on a board that was asked for; if none was, on any."""
+    """Print on which boards an application fits. Exit code 1 if a named board is too small, or all boards are."""
     for name in args.boards:
         board(name)
     app = read_app(args.model)
@@ -69,7 +69,7 @@ def fit(args: argparse.Namespace, settings: dict[str, Any]) -> int:
 
 
 def verify(args: argparse.Namespace) -> int:
-    """The answer is no when a byte of one model differs."""
+    """Verify all models of an application. Exit code 1 if a byte of an output differs."""
     if args.inputs or args.steps or args.c:
         raise UsageError(
             "--inputs, --steps and --c are for one model",

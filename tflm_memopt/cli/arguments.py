@@ -1,4 +1,4 @@
-"""The types of the command line's arguments, for argparse."""
+"""Types of the command line's arguments for argparse."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ T = TypeVar("T")
 
 
 def count(argument: str) -> int:
-    """A whole number from 0."""
+    """Read a whole number from 0."""
     if not argument.isascii() or not argument.isdigit():
         raise argparse.ArgumentTypeError(f"'{argument}' is not a whole number from 0")
     return int(argument)
 
 
 def factor(argument: str) -> float:
-    """A finite number above 0."""
+    """Read a finite number above 0."""
     try:
         value = float(argument)
     except ValueError:
@@ -32,18 +32,18 @@ def factor(argument: str) -> float:
 
 
 def effort(argument: str) -> str:
-    """A level or a factor."""
+    """Read a level of effort or a factor."""
     _said(times, argument)
     return argument
 
 
 def time(argument: str) -> float:
-    """Milliseconds."""
+    """Read a time in milliseconds."""
     return _said(units.milliseconds, argument)
 
 
 def clock(argument: str) -> float:
-    """MHz."""
+    """Read a frequency in MHz."""
     return _said(units.megahertz, argument)
 
 
@@ -55,37 +55,37 @@ def _said(read: Callable[[str], T], argument: str) -> T:
 
 
 def link(argument: str) -> tuple[float, float]:
-    """Bytes a second, and milliseconds."""
+    """Read the speed of a link: bytes per second, and milliseconds."""
     return _said(units.line, argument)
 
 
 def memory(argument: str) -> tuple[int, int | None]:
-    """Bytes of RAM and flash."""
+    """Read bytes of RAM and flash."""
     return _said(units.memory, argument)
 
 
 def operators(argument: str) -> tuple[int, ...]:
-    """Numbers with commas between them."""
+    """Read numbers of operators, separated by commas."""
     return tuple(count(number) for number in argument.split(","))
 
 
 def switches(argument: str) -> tuple[str, ...]:
-    """Names with commas between them."""
+    """Read names of techniques, separated by commas."""
     return tuple(name.strip() for name in argument.split(",") if name.strip())
 
 
 def kinds(argument: str) -> tuple[str, ...]:
-    """What to emit: names with commas between them."""
-    from tflm_memopt.emit import bundle  # noqa: PLC0415 # all emitters, which --help does not need
+    """Read kinds of files to emit, separated by commas."""
+    from tflm_memopt.emit import bundle  # noqa: PLC0415 # it imports all emitters, which --help does not need
 
     return _said(bundle.kinds, argument)
 
 
 def size(argument: str) -> int:
-    """Bytes."""
+    """Read a number of bytes."""
     return _said(units.size, argument)
 
 
 def number(argument: str) -> int:
-    """A whole number from 1."""
+    """Read a whole number from 1."""
     return _said(units.number, argument)

@@ -1,4 +1,4 @@
-"""The commands: files in, files and one answer out. Each takes what cli.parser() parsed and gives its exit code."""
+"""The commands. Each takes the arguments that cli.parser() parsed, prints one answer and returns its exit code."""
 
 from __future__ import annotations
 
@@ -45,11 +45,11 @@ from tflm_memopt.runtime import arrays, stimuli
 from tflm_memopt.targets.boards import board, boards
 
 PACKED = "cortex-m4"
-"""The target of `fit` for boards whose core has packed kernels: M7 and M33 run the same programs."""
+"""Target of `fit` for boards whose core has packed kernels. M7 and M33 run the same programs."""
 
 
 def optimize(args: argparse.Namespace) -> int:
-    """Rewrites a model, all of an application, or all of a folder."""
+    """Rewrite a model, all models of an application, or all models of a folder."""
     if is_app(args.model):
         return apps.optimize(args, {**settings(args), **limits(args)})
     if args.model.is_dir() and not is_keras(args.model):
@@ -62,7 +62,7 @@ def optimize(args: argparse.Namespace) -> int:
 
 
 def _optimize_all(args: argparse.Namespace, folder: Path) -> int:
-    """Every .tflite file of a folder. A bad one ends none of the others; exit code: the worst of all."""
+    """Rewrite every .tflite file of a folder. An error does not stop the others; the exit code is the worst of all."""
     for flag in ("plan", "plot", "inputs", "calibrate", "test", "labels", "manifest"):
         if getattr(args, flag):
             raise UsageError(f"--{flag} is for one model", code="bad_option", where=str(args.model), hint="one file")
@@ -93,7 +93,7 @@ def _optimize_all(args: argparse.Namespace, folder: Path) -> int:
 def _optimize_one(
     args: argparse.Namespace, model: Path, folder: Path, taken: Collection[str] = ()
 ) -> tuple[Report, list[Path]]:
-    """The report of a model, and the files that are written now. taken: keys (same_on_disk) of files to keep."""
+    """Return the report of a model and the files that were written. taken: keys (same_on_disk) of files to keep."""
     plan = _saved(args.plan) if args.plan else None
     draw = plot.of_form(args.plot) if args.plot else None
     with about(model), busy(args, f"optimizing {model.name}") as progress:
@@ -127,7 +127,7 @@ def _optimize_one(
 
 
 def _manifest(args: argparse.Namespace, result: Optimized) -> dict[str, bytes]:
-    """Files of --manifest, for the rewritten model."""
+    """Return the files of --manifest for the rewritten model."""
     if args.manifest is None:
         return {}
     with about(args.manifest):
@@ -135,7 +135,7 @@ def _manifest(args: argparse.Namespace, result: Optimized) -> dict[str, bytes]:
 
 
 def _labels(args: argparse.Namespace) -> tuple[str, ...]:
-    """Those of --labels."""
+    """Return the labels of --labels."""
     if args.labels is None:
         return ()
     if not bundle.PROJECTS.keys() & set(args.emit):
@@ -158,13 +158,13 @@ def _examples(args: argparse.Namespace) -> list[NDArray[Any]]:
 
 
 def _shown(path: Path, folder: Path) -> str:
-    """A file that was written, for the list of them: of a project, its folder."""
+    """Return the name of a written file for the list of files; the folder for a file of a project."""
     inside = path.relative_to(folder) if path.is_relative_to(folder) else path
     return f"{inside.parts[0]}/" if len(inside.parts) > 1 and not inside.is_absolute() else path.name
 
 
 def fit(args: argparse.Namespace) -> int:
-    """The answer is no when the rewritten model does not fit on a board that was asked for; if none was, on any."""
+    """Print on which boards the rewritten model fits. Exit code 1 if a named board is too small, or all boards are."""
     if is_app(args.model):
         return apps.fit(args, {**settings(args), "ram_limit": args.ram_limit})
     data = _read(args.model)
@@ -175,13 +175,13 @@ def fit(args: argparse.Namespace) -> int:
         result: Optimized = tflm_memopt.optimize(data, **wanted)
         packed: Optimized | None = None
         if args.target is None and any(family(on.target) for on in map(board, args.boards or boards())):
-            with contextlib.suppress(DoesNotFit):  # its kernels want scratch: then plain ones run there, too
+            with contextlib.suppress(DoesNotFit):  # packed kernels need scratch, so plain ones run there
                 packed = tflm_memopt.optimize(data, **wanted | {"target": PACKED})
     return fitted(args, tflm_memopt.fit(result, args.boards, packed))
 
 
 def explore(args: argparse.Namespace) -> int:
-    """The frontier of a model, or of an application, as table, plot and plans."""
+    """Print the frontier of a model or an application as table, plot and plans."""
     if is_app(args.model):
         return apps.explore(args, {**settings(args), "board": args.board, "core": args.core})
 
@@ -198,13 +198,13 @@ def explore(args: argparse.Namespace) -> int:
 
 
 def settings(args: argparse.Namespace) -> dict[str, Any]:
-    """The arguments that optimize() and explore() share."""
+    """Return the arguments that optimize() and explore() share."""
     names = ("input", "int8_io", "ops", "allow_ops", "abi", "kernels", "fold", "effort", "without")
     return {key: getattr(args, key) for key in (*names, "target", "cores", "share")}
 
 
 def limits(args: argparse.Namespace) -> dict[str, Any]:
-    """The arguments of optimize() alone."""
+    """Return the arguments of optimize() only."""
     names = ("max_macs", "ram_limit", "flash_limit", "max_instructions", "time_limit", "clock", "board", "core")
     return {name: getattr(args, name) for name in names}
 
@@ -222,7 +222,7 @@ def _saved(path: Path) -> Mapping[str, Any]:
 
 
 def verify(args: argparse.Namespace) -> int:
-    """The answer is no when a byte differs."""
+    """Compare a model with its rewrite. Exit code 1 if a byte of an output differs."""
     if is_app(args.original):
         return apps.verify(args)
     if args.reset_every and not args.steps:
@@ -250,7 +250,7 @@ def verify(args: argparse.Namespace) -> int:
 
 
 def _module(folder: Path | None, rewritten: Path) -> Path | None:
-    """The C module in the folder that is called as the model; else whichever there is."""
+    """Return the C module in the folder that has the model's name, or else any one that exists."""
     if folder is None:
         return None
     named = folder / f"{file_stem(rewritten.stem)}.c"

@@ -1,6 +1,6 @@
-"""What the command line prints: one answer on standard output, and errors on standard error.
+"""Print one answer to standard output, and errors to standard error.
 
-`args` has the flags that every command has: json (one document instead of a page), quiet (no answer, no progress).
+`args` has the flags of every command: json (one document instead of a page), quiet (no answer, no progress).
 """
 
 from __future__ import annotations
@@ -20,11 +20,11 @@ PROGRAM = "tflm-memopt"
 DONE, NO, BAD = 0, 1, 2
 """Exit codes."""
 PAGE = 120
-"""Columns where the output is no terminal."""
+"""Number of columns if the output is no terminal."""
 
 
 def answer(args: argparse.Namespace, document: dict[str, Any], readable: RenderableType) -> None:
-    """The answer of a command, as it was asked for. A string is written as it is."""
+    """Print the answer of a command in the requested form. A string is printed unchanged."""
     if args.json:
         sys.stdout.write(to_json(document))
     elif args.quiet:
@@ -34,13 +34,13 @@ def answer(args: argparse.Namespace, document: dict[str, Any], readable: Rendera
     else:
         console = console_of(sys.stdout)
         with console.capture() as page:
-            console.print(readable, crop=False)  # an address that is longer than a line
+            console.print(readable, crop=False)  # an address may be longer than a line
         print("\n".join(line.rstrip() for line in page.get().rstrip().splitlines()))
     sys.stdout.flush()
 
 
 def say(error: MemoptError) -> int:
-    """On stderr, a line each: what (file), where, and what to try. Gives the exit code."""
+    """Print an error to stderr, a line for each part: what and file, where, what to try. Returns the exit code."""
     lines = [f"error: {error.what}" + (f" ({error.file})" if error.file else "")]
     parts = ("at", error.where), ("try:", error.hint), ("code", error.code)
     lines += [f"  {word} {value}" for word, value in parts if value]
@@ -50,7 +50,7 @@ def say(error: MemoptError) -> int:
 
 
 def typed(error: Exception) -> MemoptError:
-    """Any error as one of ours; a defect must not look like the answer "no"."""
+    """Convert any exception to a MemoptError, because a defect must not look like the answer "no"."""
     if isinstance(error, MemoptError):
         return error
     if isinstance(error, OSError):
@@ -66,7 +66,7 @@ def typed(error: Exception) -> MemoptError:
 
 
 def console_of(stream: Any) -> Console:
-    """A console without markup. `--help` and errors need none: rich is imported here."""
+    """Return a console without markup. rich is imported here because `--help` and errors do not need it."""
     from rich.console import Console  # noqa: PLC0415
 
     console = Console(file=stream, markup=False, highlight=False, emoji=False)
@@ -76,7 +76,7 @@ def console_of(stream: Any) -> Console:
 
 
 def escape_unprintable() -> None:
-    """A name that the terminal's encoding lacks is escaped, never a crash."""
+    """Escape characters that the terminal's encoding lacks instead of failing."""
     for stream in (sys.stdout, sys.stderr):
         if hasattr(stream, "reconfigure"):
             stream.reconfigure(errors="backslashreplace")

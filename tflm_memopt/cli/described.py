@@ -1,4 +1,4 @@
-"""`--describe FILE.py`: operators of the user's own, for the command that follows."""
+"""Run `--describe FILE.py`, which registers the user's own operators for the command."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from tflm_memopt.files import read_file
 from tflm_memopt.ops.described import DESCRIBED
 
 NAME = "described"
-"""Its __name__: what stands behind `if __name__ == "__main__":` is not run."""
+"""Value of __name__ in the file, so that code after `if __name__ == "__main__":` does not run."""
 
 
 def run(file: Path) -> None:
-    """Runs a file that describes operators. Raises UsageError where it fails, or describes none."""
+    """Run a file that describes operators. Raises UsageError if it fails or describes none."""
     read_file(file)
     before = dict(DESCRIBED)
     try:

@@ -1,4 +1,4 @@
-"""optimize, explore and verify for several devices; for one, the commands of commands.py."""
+"""The commands optimize, explore and verify for several devices. For one device they call commands.py."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ ALONE = ("plan", "plot", "inputs", "calibrate", "test", "labels", "manifest", "f
 
 
 def optimize(args: argparse.Namespace) -> int:
-    """Rewrites a model, all of a folder, or a model for several devices."""
+    """Rewrite a model, all models of a folder, or a model for several devices."""
     if args.devices == 1:
         _alone(args, "link", "memory", "cut")
         return commands.optimize(args)
@@ -50,7 +50,7 @@ def optimize(args: argparse.Namespace) -> int:
 
 
 def explore(args: argparse.Namespace) -> int:
-    """The frontier of a model, or of an application; of a model on several devices, their memory against time."""
+    """Print the frontier of a model or an application or, for several devices, their memory against time."""
     if args.devices == 1:
         _alone(args, "link", "clock")
         return commands.explore(args)
@@ -72,14 +72,14 @@ def explore(args: argparse.Namespace) -> int:
 
 
 def _alone(args: argparse.Namespace, *flags: str) -> None:
-    """Raises UsageError for flags that only several devices have."""
+    """Raise UsageError for flags that are for several devices."""
     for flag in flags:
         if getattr(args, flag) is not None:
             raise UsageError(f"--{flag} is for several devices", code="bad_option", hint="--devices 2")
 
 
 def _together(args: argparse.Namespace, flags: Sequence[str]) -> None:
-    """Raises UsageError for what is no single model, and for flags that are for one device."""
+    """Raise UsageError for anything but a single model, and for flags that are for one device."""
     if is_app(args.model) or args.model.is_dir():
         raise UsageError("several devices share one model", code="bad_option", hint="a .tflite file")
     for flag in flags:
@@ -103,7 +103,7 @@ def _folders(files: dict[Path, Any], folder: Path) -> list[str]:
 
 
 def verify(args: argparse.Namespace) -> int:
-    """The answer is no when a byte differs."""
+    """Compare a model with its rewrite for several devices. Exit code 1 if a byte of an output differs."""
     if is_app(args.original) or not args.rewritten.is_dir():
         return commands.verify(args)
     if args.c or args.steps:
@@ -120,7 +120,7 @@ def verify(args: argparse.Namespace) -> int:
 
 
 def device_files(folder: Path, name: str = "") -> list[Path]:
-    """The models of all devices in a folder that optimize --devices wrote; of several, those of this name."""
+    """Return the models of all devices in a folder of optimize --devices; if there are several, those of this name."""
     found: list[Path] = []
     while models := sorted((folder / f"device{len(found)}").glob("*.tflite"), key=lambda path: path.name != name):
         if len(models) > 1 and models[0].name != name:

@@ -1,4 +1,4 @@
-"""What `explore` writes and says, whatever it explored: a model, an application, several devices."""
+"""Write the files and print the answer of `explore` for a model, an application or several devices."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from tflm_memopt.report.drawing import Drawing
 
 
 class Explored(Protocol):
-    """A frontier."""
+    """The result of explore."""
 
     def to_json(self) -> dict[str, Any]: ...
 
@@ -30,18 +30,18 @@ R = TypeVar("R", bound=Explored)
 
 @dataclass(frozen=True, slots=True)
 class Forms(Generic[R]):
-    """How a frontier is told."""
+    """Functions that present a result of explore."""
 
     csv: Callable[[R], str]
     drawing: Callable[[R, float], Drawing]
     answer: Callable[[R, Sequence[str]], RenderableType]
-    """files: those that were written."""
+    """Function that returns the answer, given the files that were written."""
     others: Callable[[R], Mapping[Path, bytes]] = lambda _: {}
-    """Files that it has besides."""
+    """Function that returns additional files."""
 
 
 def explored(args: argparse.Namespace, explore: Callable[[Progress], R], forms: Forms[R]) -> int:
-    """Explores, writes --csv, --plot and the other files, and says what there is."""
+    """Explore, write --csv, --plot and the other files, and print the answer."""
     draw = plot.of_form(args.plot) if args.plot else None
     with about(args.model), busy(args, f"exploring {args.model.name}", lines=True) as progress:
         result = explore(progress)

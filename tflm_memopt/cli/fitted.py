@@ -1,4 +1,4 @@
-"""The answer of `fit`, for a model and for an application."""
+"""Print the answer of `fit` for a model or an application."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The command `inspect`, apart from the others: it needs no planner."""
+"""The command `inspect`. It is in a module of its own because it does not need the planner."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from tflm_memopt.results import Inspection
 
 
 def inspect(args: argparse.Namespace) -> int:
-    """What a model consists of, and its page."""
+    """Print what a model consists of, and write its page."""
     with about(args.model):
         data = read_model(args.model)
         result = inspected(data, name=shown(args.model), abi=args.abi, target=args.target, kernels=args.kernels)
@@ -27,7 +27,7 @@ def inspect(args: argparse.Namespace) -> int:
 
 
 def _page(folder: Path, name: str, result: Inspection) -> dict[Path, bytes]:
-    """The page that -o asks for."""
+    """Return the page for -o."""
     from tflm_memopt.report import html  # noqa: PLC0415 # its templates are slow to import
 
     return paths_below(folder, {f"{file_stem(name)}.report.html": html.inspection(result).encode()})

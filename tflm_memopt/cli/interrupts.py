@@ -1,4 +1,4 @@
-"""What Ctrl-C does while modules are imported, and while a command runs."""
+"""Handle Ctrl-C while modules are imported and while a command runs."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from types import FrameType
 
 @contextlib.contextmanager
 def fatal() -> Iterator[None]:
-    """Ctrl-C ends the process without a traceback: an import that it breaks off prints more than one."""
+    """Let Ctrl-C end the process without a traceback, because an interrupted import prints several."""
     if threading.current_thread() is not threading.main_thread():
         yield
         return
@@ -24,7 +24,9 @@ def fatal() -> Iterator[None]:
 
 @contextlib.contextmanager
 def listed() -> Iterator[list[int]]:
-    """Raises KeyboardInterrupt on Ctrl-C as usual, and lists it: extension modules may make another error of it."""
+    """Raise KeyboardInterrupt on Ctrl-C as usual and record it, because extension modules may convert it to other
+    errors.
+    """
     seen: list[int] = []
     if threading.current_thread() is not threading.main_thread():
         yield seen

@@ -1,6 +1,6 @@
-"""From a Keras model to an int8 .tflite model: TensorFlow's converter, calibrated on the user's data.
+"""Convert a Keras model to an int8 .tflite model with TensorFlow's converter, calibrated on the user's data.
 
-Needs TensorFlow: `pip install tflm-memopt[train]`. Arrays hold one example per index of the first axis.
+It needs TensorFlow: `pip install tflm-memopt[train]`. Arrays hold one example per index of the first axis.
 """
 
 from __future__ import annotations
@@ -30,19 +30,19 @@ FORMS = (".keras", ".h5")
 OUTPUT = (1, 2)
 """Descriptors of standard output and standard error."""
 BATCH = 64
-"""Examples that the float model sees at once."""
+"""Number of examples that the float model runs at once."""
 
 
 def is_keras(path: Path) -> bool:
-    """A Keras file, or a folder with a SavedModel."""
+    """Return whether this is a Keras file or a folder with a SavedModel."""
     return path.suffix.lower() in FORMS or (path / "saved_model.pb").is_file()
 
 
 class FloatModel:
-    """A model as it was trained."""
+    """A trained float model."""
 
     def __init__(self, path: Path) -> None:
-        """Raises RuntimeUnavailable without TensorFlow, UsageError for what is no model."""
+        """Load the model. Raises RuntimeUnavailable without TensorFlow, and UsageError for an invalid model."""
         self._tf = _tensorflow()
         self._call: Callable[..., Any]
         try:
@@ -78,8 +78,9 @@ class FloatModel:
         self._call = self._graph.serve if len(model.inputs) == 1 else lambda *inputs: self._graph.serve(list(inputs))
 
     def _set_shapes(self, shapes: Sequence[tuple[int | None, ...]]) -> None:
-        """The inputs' shapes but for the first axis, which has to be open or 1: a microcontroller runs one example at a
-        time. An open dimension is None until to_int8() sees the examples.
+        """Set the inputs' shapes without the first axis, which has to be open or 1.
+
+        A microcontroller runs one example at a time. Other open dimensions are None until to_int8() gets the examples.
         """
         for name, (batch, *_) in zip(self.names, shapes, strict=True):
             if batch not in (None, 1):
@@ -92,13 +93,13 @@ class FloatModel:
         self.shapes = [tuple(shape[1:]) for shape in shapes]
 
     def to_int8(self, calibration: Sequence[Array]) -> bytes:
-        """The model in int8 from input to output, for one example at a time; `calibration`: an array for each input.
+        """Return the int8 model for one example at a time. calibration: an array for each input.
 
-        Dimensions that the model leaves open are those of the examples, from now on.
+        From then on, open dimensions of the model are those of the examples.
         """
         tf = self._tf
         inputs = self.inputs(calibration)
-        self.shapes = [tuple(array.shape[1:]) for array in inputs]  # what the model leaves open, the examples say
+        self.shapes = [tuple(array.shape[1:]) for array in inputs]  # the examples set open dimensions
         one = tf.function(self._call)
         specs = [tf.TensorSpec((1, *shape), tf.float32) for shape in self.shapes]
         converter = tf.lite.TFLiteConverter.from_concrete_functions([one.get_concrete_function(*specs)], self._graph)
@@ -115,11 +116,11 @@ class FloatModel:
         converter._experimental_disable_per_channel_quantization_for_dense_layers = True
         try:
             return bytes(converter.convert())
-        except Exception as error:  # the converter raises all kinds
+        except Exception as error:  # the converter raises exceptions of all kinds
             raise _not_convertible(str(error) or type(error).__name__) from error
 
     def inputs(self, arrays: Sequence[Array]) -> list[Array]:
-        """The arrays as this model takes them; UsageError when they do not fit."""
+        """Return the arrays in the inputs' shapes. Raises UsageError when they do not fit."""
         if len(arrays) != len(self.shapes):
             hint = "an array for each input, in the model's order"
             raise UsageError(
@@ -144,19 +145,21 @@ class FloatModel:
         return [array.astype(np.float32) for array in arrays]
 
     def scores(self, arrays: Sequence[Array]) -> Array:
-        """What the model puts out: [examples, classes]."""
+        """Return the model's first output for all examples: [examples, classes]."""
         inputs = self.inputs(arrays)
         parts = []
         for first in range(0, len(inputs[0]), BATCH):
             out = self._call(*(self._tf.constant(a[first : first + BATCH]) for a in inputs))
-            while isinstance(out, (dict, list, tuple)):  # of several outputs, the first
+            while isinstance(out, (dict, list, tuple)):  # take the first of several outputs
                 out = next(iter(out.values() if isinstance(out, dict) else out))
             parts.append(np.asarray(out))
         return np.concatenate(parts)
 
 
 def accuracy(model: FloatModel, int8: bytes, rewritten: bytes, inputs: Sequence[Array], labels: Array) -> Accuracy:
-    """Shares of the examples whose highest score is the label's. The int8 models run under TFLM's official wheel."""
+    """Return the shares of examples whose highest score is the label's. The int8 models run under TFLM's official
+    wheel.
+    """
     classes = labels.argmax(axis=1) if labels.ndim == 2 and labels.shape[1] > 1 else labels.reshape(-1)
     examples = model.inputs(inputs)
     if len(classes) != len(examples[0]):
@@ -169,14 +172,14 @@ def accuracy(model: FloatModel, int8: bytes, rewritten: bytes, inputs: Sequence[
 
 
 def _classes(scores: Array) -> Array:
-    """The best class of each example; of a single score, whether it is above the middle."""
+    """Return the best class of each example; for a single score, whether it is above 0.5."""
     flat = scores.reshape(len(scores), -1)
     classes: Array = flat.argmax(axis=1) if flat.shape[1] > 1 else (flat[:, 0] > 0.5).astype(np.int64)
     return classes
 
 
 def _under_tflm(model: bytes, examples: Sequence[Array]) -> Array:
-    """Real values of the first output."""
+    """Return the real values of the first output."""
     graph = read(model).graph
     fed = [_quantized(graph.tensors[i], array) for i, array in zip(graph.inputs, examples, strict=True)]
     outcome = run_model(model, fed, len(examples[0]), len(graph.outputs))
@@ -193,7 +196,7 @@ def _under_tflm(model: bytes, examples: Sequence[Array]) -> Array:
 
 
 def _quantized(tensor: Tensor, array: Array) -> Array:
-    """int8 as TFLM's QUANTIZE makes it: rounded half away from zero, saturated. Shaped as the input, one per run."""
+    """Quantize as TFLM's QUANTIZE does: round half away from zero and saturate. The result is stacked by run."""
     if tensor.quantization is None or tensor.dtype != "INT8":
         return array.reshape(len(array), *tensor.shape).astype(tensor.dtype.lower())
     scaled = array.reshape(len(array), *tensor.shape) / np.float32(tensor.quantization.scale[0])
@@ -223,7 +226,7 @@ _MISSING = re.compile(r"'?tf\.(\w+)'? op is neither a custom op nor a flex op|fa
 
 
 def _not_convertible(message: str) -> UsageError:
-    """In a sentence, what the converter says in pages."""
+    """Return an error that summarizes the converter's message in a sentence."""
     if _RECURRENT.search(message):
         return UsageError(
             "TensorFlow cannot convert a recurrent layer (LSTM, GRU, RNN) to int8 while it is a loop",
@@ -244,7 +247,7 @@ def _not_convertible(message: str) -> UsageError:
 
 @contextlib.contextmanager
 def unheard(*, verbose: bool) -> Iterator[None]:
-    """What TensorFlow writes to this process's output, in C++ and in Python, goes nowhere, unless verbose."""
+    """Suppress TensorFlow's output of this process, from C++ and Python, unless verbose."""
     if verbose:
         yield
         return
@@ -265,6 +268,6 @@ def unheard(*, verbose: bool) -> Iterator[None]:
 
 
 def _line(message: object) -> str:
-    """Its first line, without the place in our source that the converter puts before it."""
+    """Return the first line of a message without the source location that the converter prepends."""
     first = (str(message).strip().splitlines() or [type(message).__name__])[0]
     return re.sub(r"^\S+:\d+:\d+: error: ", "", first)[:200]

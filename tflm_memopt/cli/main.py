@@ -34,7 +34,7 @@ from tflm_memopt.tflm.choices import KERNELS
 PROGRAM = console.PROGRAM
 DONE, NO, BAD = console.DONE, console.NO, console.BAD
 INTERRUPTED = 130
-"""As shells have it: 128 + SIGINT."""
+"""Exit code 128 + SIGINT, as in shells."""
 
 COMMANDS = {
     "inspect": "inspection",
@@ -44,7 +44,7 @@ COMMANDS = {
     "verify": "devices",
     "registers": "registers",
 }
-"""Command -> the module whose function of that name runs it."""
+"""Module of each command. Its function of the command's name runs it."""
 ABOUT = "Rewrites .tflite models so that TensorFlow Lite Micro needs a fraction of the RAM, with the same output bits."
 EXAMPLES = f"""\
 examples:
@@ -68,16 +68,16 @@ tab completion: eval "$(register-python-argcomplete {PROGRAM})"
 
 
 def main(words: Sequence[str] | None = None) -> int:
-    """Runs one command and gives its exit code; --help and --version leave through SystemExit."""
+    """Run one command and return its exit code. --help and --version raise SystemExit."""
     console.escape_unprintable()
-    gc.set_threshold(50_000, 20, 20)  # few of the objects that conversions make are circles
+    gc.set_threshold(50_000, 20, 20)  # conversions make few reference cycles
     with interrupts.listed() as seen:
         try:
             root = parser()
             argcomplete.autocomplete(root)
             args = root.parse_args(words)
             return _run(args)
-        except BrokenPipeError:  # `| head` has read enough
+        except BrokenPipeError:  # `| head` has closed the pipe
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
             return DONE
         except KeyboardInterrupt:
@@ -92,7 +92,7 @@ def main(words: Sequence[str] | None = None) -> int:
 
 
 def _run(args: argparse.Namespace) -> int:
-    """Runs a command, after the files of --describe."""
+    """Run a command after the files of --describe."""
     with interrupts.fatal():
         module = importlib.import_module(f"{__package__}.{COMMANDS[args.command]}")
     if files := getattr(args, "describe", ()):
@@ -104,7 +104,7 @@ def _run(args: argparse.Namespace) -> int:
 
 
 def parser() -> argparse.ArgumentParser:
-    """All commands and flags."""
+    """Return the parser of all commands and flags."""
     root = _Parser(prog=PROGRAM, description=ABOUT, epilog=EXAMPLES, formatter_class=_Raw)
     root.add_argument("--version", action="version", version=f"%(prog)s {tflm_memopt.__version__}")
     group = root.add_subparsers(title="commands", dest="command", metavar="COMMAND", required=True)
@@ -187,7 +187,7 @@ def _limits(optimize: argparse.ArgumentParser) -> None:
 
 
 def _output(optimize: argparse.ArgumentParser) -> None:
-    """What is written, and from which plan."""
+    """Add the flags for the output and the plan."""
     optimize.add_argument(
         "--emit", type=arguments.kinds, default=("cpp",), metavar="KIND,...",
         help="what to compile in: cpp, for TensorFlow Lite Micro (default); c, a module without an interpreter; "
@@ -335,10 +335,10 @@ def _registers(group: Any) -> None:
 
 
 class _Parser(argparse.ArgumentParser):
-    """Says usage errors as all others are said, with the name that was meant."""
+    """Report usage errors in the common format, with the name that was probably meant."""
 
     def parse_known_args(self, args: Any = None, namespace: Any = None) -> tuple[Any, list[str]]:
-        """Refuses what a command does not know itself: it knows its flags."""
+        """Reject unknown arguments in the parser of the command, which knows its flags."""
         found, unknown = super().parse_known_args(args, namespace)
         if unknown:
             self.error(f"unrecognized arguments: {' '.join(unknown)}")
@@ -351,9 +351,9 @@ class _Parser(argparse.ArgumentParser):
         )
 
     def _near(self, message: str) -> list[str]:
-        """The choice or the flag that was meant, as argparse's message has them."""
+        """Return the choices or flags nearest to the wrong one in argparse's message."""
         if choice := re.search(r"'(.*)' \(choose from (.*)", message):
-            is_model = choice[1].endswith(".tflite")  # without a command
+            is_model = choice[1].endswith(".tflite")  # the command is missing
             return [f"inspect {choice[1]}"] if is_model else near(choice[1], re.findall(r"[^\s',()]+", choice[2]))
         if flag := re.search(r"unrecognized arguments: (--?[^\s=]+)", message):
             return near(flag[1], [name for action in self._actions for name in action.option_strings])
@@ -361,11 +361,11 @@ class _Parser(argparse.ArgumentParser):
 
 
 class _Raw(argparse.RawDescriptionHelpFormatter):
-    """Keeps the lines of the examples."""
+    """Keep the line breaks of the examples."""
 
 
 def _command(group: Any, name: str, what: str) -> argparse.ArgumentParser:
-    """The parser of a command."""
+    """Add the parser of a command."""
     lines = [line for line in EXAMPLES.splitlines() if line.startswith(f"  {PROGRAM} {name} ")]
     epilog = "\n".join(["examples:", *lines])
     command: argparse.ArgumentParser = group.add_parser(
@@ -392,7 +392,7 @@ def _model(command: argparse.ArgumentParser, name: str, what: str) -> None:
 
 
 def _conversion(command: argparse.ArgumentParser) -> None:
-    """The settings that optimize and explore share."""
+    """Add the settings that optimize and explore share."""
     command.add_argument(
         "--input",
         default="arena",
@@ -457,7 +457,7 @@ def _board(command: argparse.ArgumentParser, name: str, **how: Any) -> None:
 
 
 def _boards(**_: Any) -> Mapping[str, str]:
-    """Boards for tab completion."""
+    """Return the boards for tab completion."""
     from tflm_memopt.targets.boards import boards  # noqa: PLC0415 # --help does not need them
 
     return {board.id: board.name for board in boards().values()}

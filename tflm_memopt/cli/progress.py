@@ -1,4 +1,4 @@
-"""Progress of a command on standard error, for people who wait."""
+"""Show the progress of a command on standard error."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ EVERY = 10.0
 """Seconds between lines about the same step."""
 
 Report = Callable[[str, int, int], None]
-"""What is being done, how many steps of it are done, and of how many; 0: unknown."""
+"""Function to report the current step, the number of steps done, and the number of all; 0: unknown."""
 
 
 @contextlib.contextmanager
 def busy(args: argparse.Namespace, what: str, *, lines: bool = False) -> Iterator[Report]:
-    """On stderr, what is being done and how long it will take; only where people, not programs, wait.
+    """Show the current step and the remaining time on stderr, unless the output is for programs.
 
-    lines: where stderr is no terminal, say it in lines: of what takes minutes.
+    lines: if stderr is no terminal, print lines instead. This is for commands that take minutes.
     """
     console = console_of(_stderr())
     silent = args.json or args.quiet
@@ -47,7 +47,7 @@ def busy(args: argparse.Namespace, what: str, *, lines: bool = False) -> Iterato
 
 
 def _in_lines(what: str) -> Report:
-    """A line when another step begins, and one now and then while it lasts."""
+    """Print a line when a step begins, and further lines at intervals while it lasts."""
     said, when = "", 0.0
 
     def report(doing: str, done: int, of: int) -> None:
@@ -60,21 +60,23 @@ def _in_lines(what: str) -> Report:
 
 
 def _stderr() -> Any:
-    """A terminal by a descriptor of its own: progress goes on while TensorFlow is silenced (keras.unheard())."""
+    """Return a terminal with a separate descriptor, so that progress is shown while TensorFlow is silenced
+    (unheard()).
+    """
     if not sys.stderr.isatty():
         return sys.stderr
     return os.fdopen(os.dup(sys.stderr.fileno()), "w", encoding=sys.stderr.encoding, errors="backslashreplace")
 
 
 class _Bar(BarColumn):
-    """Nothing where nobody knows how much there is to do."""
+    """A bar that is hidden if the number of steps is unknown."""
 
     def render(self, task: Task) -> Any:
         return super().render(task) if task.total else Text()
 
 
 class _Left(ProgressColumn):
-    """About how long it will still take, from the share that is done."""
+    """The estimated remaining time, from the share that is done."""
 
     max_refresh = 0.5
 

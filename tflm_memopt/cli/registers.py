@@ -1,4 +1,4 @@
-"""The command `registers`: a driver and a description of registers in, C and a report out."""
+"""The command `registers`: it reads a driver and a description of registers and writes C and a report."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 def registers(args: argparse.Namespace) -> int:
-    """Accessors for a driver's registers, combined where nobody can tell the difference."""
+    """Write accessors for a driver's registers, combined where this cannot change the driver's behaviour."""
     try:
         from tflm_memopt.registers import generate  # noqa: PLC0415 # needs the extra
     except ImportError as error:
@@ -47,7 +47,7 @@ def _text(path: Path) -> str:
 
 
 def _page(made: Generated, folder: Path) -> RenderableType:
-    """The report for people."""
+    """Return the report as a page for the terminal."""
     page = Table.grid(padding=(0, 3))
     plain, combined = made.plain, made.combined
     before, after = (version.loads + version.stores for version in (plain, combined))

@@ -1,4 +1,4 @@
-"""Where the model comes from that a user names: a .tflite file, or a Keras model that becomes one."""
+"""Read the model that the user names: a .tflite file, or a Keras model, which is converted."""
 
 from __future__ import annotations
 
@@ -20,20 +20,20 @@ from tflm_memopt.runtime import arrays
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """A model's bytes and, if it was one, the Keras model behind them, with test data."""
+    """A model's bytes and, for a converted one, the Keras model with its test data."""
 
     data: bytes
     model: FloatModel | None = None
     test: tuple[NDArray[Any], ...] = ()
     """Inputs, then labels."""
     verbose: bool = False
-    """TensorFlow's log is shown."""
+    """Whether TensorFlow's log is shown."""
 
     @staticmethod
     def of(
         path: Path, calibrate: Sequence[Path], test: Sequence[Path], progress: Progress, *, verbose: bool = False
     ) -> Source:
-        """Reads, and converts what has to be converted. Raises UsageError when data is missing or of no use."""
+        """Read the model and convert a Keras model. Raises UsageError when data is missing or useless."""
         if not is_keras(path):
             if calibrate or test:
                 hint = "a .keras file or a SavedModel folder, or no --calibrate and no --test"
@@ -63,7 +63,7 @@ class Source:
             return Source(model.to_int8(examples), model, tests, verbose)
 
     def tested(self, result: Optimized, progress: Progress) -> Optimized:
-        """With the accuracy before and after, if there is test data."""
+        """Return the result with the accuracy before and after, if there is test data."""
         if self.model is None or not self.test:
             return result
         progress("measuring accuracy", 0, 0)
@@ -73,5 +73,5 @@ class Source:
         return replace(result, report=replace(result.report, accuracy=found))
 
     def files(self, name: str) -> dict[str, bytes]:
-        """The int8 model before it was optimized, if it was made here."""
+        """Return the file of the int8 model before optimization, if it was converted here."""
         return {f"{file_stem(name)}.int8.tflite": self.data} if self.model else {}
