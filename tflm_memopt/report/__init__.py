@@ -1,1 +1,1 @@
-"""What people read. The report never computes."""
+"""Reports for people: text, pages and figures. They show computed results and compute nothing."""

@@ -1,4 +1,4 @@
-"""What is told of an application, on the terminal and as a page. Shows what was computed, computes nothing."""
+"""Report the results for an application on the terminal and as a page."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ WIDTH = 1100
 
 
 def optimized(result: AppOptimized, folder: Path, files: Iterable[str]) -> RenderableType:
-    """The answer of `optimize` for an application."""
+    """Return the answer of `optimize` for an application."""
     report = result.report
     title = Text(printable(report.app), "bold").append(f"   {_convention(result)}", "dim")
     table = table_of("model", "TFLM today", "head", "tail", "alone", "F", numbers=5)
@@ -52,7 +52,7 @@ def optimized(result: AppOptimized, folder: Path, files: Iterable[str]) -> Rende
 
 
 def exploration(result: AppExploration, files: Sequence[str]) -> RenderableType:
-    """The answer of `explore` for an application: a line for each choice, the least load first."""
+    """Return the answer of `explore` for an application: a line for each choice, the least load first."""
     rated = any(point.busy is not None for point in result.points)
     names, load = list(result.models), [f"instructions, {result.core}", *(["of the core"] if rated else [])]
     columns = ("choice", *map(printable, names), *load, "head", "tail", "total")
@@ -75,14 +75,14 @@ def exploration(result: AppExploration, files: Sequence[str]) -> RenderableType:
 
 
 def frontier(result: AppExploration, width: float) -> Drawing:
-    """RAM against instructions."""
+    """Return a plot of RAM against instructions."""
     line = Series("tflm-memopt", [(point.arena, point.instructions / 1e6) for point in result.points])
     compute = f"million instructions of all models, {result.core}, estimated"
     return figures.plot([line], width, title=result.app, ram=f"arena ({result.convention})", compute=compute)
 
 
 def csv(result: AppExploration) -> str:
-    """One line for each choice, the least load first."""
+    """Return CSV with a line for each choice, the least load first."""
     rows: list[Sequence[Any]] = [("choice", *result.models, "instructions", "busy", "head", "tail", "total")]
     for number, p in enumerate(result.points):
         points = (p.points[name] for name in result.models)
@@ -91,7 +91,7 @@ def csv(result: AppExploration) -> str:
 
 
 def verified(models: Mapping[str, Verification]) -> RenderableType:
-    """The answer of `verify` for an application."""
+    """Return the answer of `verify` for an application."""
     parts = [Group(Text(printable(name), "bold"), text.verification(one)) for name, one in models.items()]
     return Group(*parts, Text("In any order, no model writes what another one holds: all plans were replayed."))
 
@@ -118,7 +118,7 @@ def _convention(result: AppOptimized) -> str:
 
 
 def page(result: AppOptimized) -> str:
-    """APP.report.html: figures, and all models over their steps in one map."""
+    """Return APP.report.html with figures and a map of all models over their steps."""
     drawing = figures.memory_map(result.memory, WIDTH, height=420)
     rows = "".join(
         f"<tr><td>{escape(name)}</td><td>{done.report.original_arena.total:,}</td><td>{done.report.arena.head:,}</td>"

@@ -1,4 +1,4 @@
-"""What is told of several devices that run one network together. Shows what was computed, computes nothing."""
+"""Report the results for several devices that run one network together."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from tflm_memopt.runtime.verify_devices import DevicesVerification
 
 
 def optimized(report: DevicesReport, folder: Path, files: Iterable[str]) -> RenderableType:
-    """The answer of `optimize` for several devices: a line for each."""
+    """Return the answer of `optimize` for several devices, with a line for each."""
     timed = report.time
     columns = ("device", "arena", "flash", "weights", "sent", "received", *(["computes, ms"] if timed else []))
     table = table_of(*columns, numbers=len(columns) - 1)
@@ -49,7 +49,7 @@ def optimized(report: DevicesReport, folder: Path, files: Iterable[str]) -> Rend
 
 
 def verified(result: DevicesVerification) -> RenderableType:
-    """The answer of `verify` for several devices."""
+    """Return the answer of `verify` for several devices."""
     answer = Text(result.answer, "bold green" if result.bit_exact else "bold red")
     said = [f"{result.runs} inferences (seed {result.seed}) on {len(result.devices)} processes, linked over loopback"]
     for number, device in enumerate(result.devices):
@@ -62,7 +62,7 @@ def verified(result: DevicesVerification) -> RenderableType:
 
 
 def exploration(result: DevicesExploration, files: Sequence[str]) -> RenderableType:
-    """The answer of `explore` for several devices: a line for each point, the fastest first."""
+    """Return the answer of `explore` for several devices: a line for each point, the fastest first."""
     title = Text(printable(result.model), "bold").append(f"   {result.convention}", "dim")
     shared = ("rows", "channels", "sums", "first device")
     columns = ("point", "ms", "arena", "flash", "both", "sent", "devices", *shared, *(LEFT if result.board else ()))
@@ -88,14 +88,14 @@ def exploration(result: DevicesExploration, files: Sequence[str]) -> RenderableT
 
 
 def frontier(result: DevicesExploration, width: float) -> Drawing:
-    """Memory of the largest device against time."""
+    """Return a plot of the largest device's memory against time."""
     line = Series("tflm-memopt", [(p.memory, p.milliseconds) for p in result.points])
     ram = f"arena and model of the largest device ({result.convention})"
     return figures.plot([line], width, title=result.model, ram=ram, compute=f"ms, {_link(result)}, estimated")
 
 
 def csv(result: DevicesExploration) -> str:
-    """One line for each point, the fastest first."""
+    """Return CSV with a line for each point, the fastest first."""
     columns = ("point", "devices", "milliseconds", "ram", "flash", "sent", "rows", "channels", "inputs", "whole")
     rows: list[Sequence[Any]] = [(*columns, *(ON_BOARD if result.board else ()))]
     for number, p in enumerate(result.points):

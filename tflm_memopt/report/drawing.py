@@ -1,7 +1,7 @@
-"""What a figure consists of: a few shapes with named styles, whatever draws them (svg.py, raster.py).
+"""The elements of figures: shapes with named styles, which svg.py and raster.py draw.
 
-Colours are Okabe and Ito's, which people with colour vision deficiencies can tell apart ("Color Universal Design",
-2008); what is kept in part is hatched as well, so that no fact rests on colour alone.
+Colours are those of Okabe and Ito, which people with colour vision deficiencies can distinguish ("Color Universal
+Design", 2008). Buffers that are kept in part are also hatched, so that no fact rests on colour alone.
 """
 
 from __future__ import annotations
@@ -21,25 +21,25 @@ DARK: Mapping[str, str] = {
     "sky": "#56b4e9", "blue": "#2f8fd0", "green": "#1fb58a", "orange": "#e69f00", "pink": "#d78fb6",
     "red": "#ee7a2b", "grey": "#8a919e", "white": "#ffffff", "black": "#11151a",
 }  # fmt: skip
-"""Names of colours are those of LIGHT."""
+"""Colours of the light and the dark scheme. Names of colours are those of LIGHT."""
 
 
 @dataclass(frozen=True, slots=True)
 class Style:
-    """How shapes of one name look. Colours by name, "" for none; lengths in pixels."""
+    """Style of shapes. Colours are given by name, "" for none; lengths are in pixels."""
 
     fill: str = ""
     opacity: float = 1.0
-    """How much of the fill is seen."""
+    """Opacity of the fill, 0 to 1."""
     stroke: str = ""
     width: float = 1.0
     dash: tuple[float, float] | None = None
     hatch: bool = False
     size: float = 11.0
-    """Height of text."""
+    """Height of text in pixels."""
     bold: bool = False
     halo: str = "paper"
-    """Colour around the letters, so that they are read on any ground."""
+    """Colour around the letters, which makes them readable on any background."""
 
 
 ROLES: Mapping[str, tuple[str, bool, str]] = {
@@ -51,9 +51,9 @@ ROLES: Mapping[str, tuple[str, bool, str]] = {
     "counters": ("grey", False, "counters"),
     "scratch": ("red", True, "scratch"),
 }
-"""Role of a buffer -> colour, hatched, what the legend says."""
+"""For each role of a buffer: colour, whether it is hatched, text of the legend."""
 DARK_ROLES = ("tensor", "output", "scratch")
-"""On which white letters are read best."""
+"""Roles whose colours need white letters."""
 
 STYLES: Mapping[str, Style] = {
     "axis": Style(stroke="soft"),
@@ -82,7 +82,7 @@ STYLES: Mapping[str, Style] = {
 
 @dataclass(frozen=True, slots=True)
 class Polygon:
-    """Closed. `tip`: what a reader who points at it is told."""
+    """A closed polygon. `tip`: text that is shown when the reader points at it."""
 
     points: tuple[Point, ...]
     style: str
@@ -97,7 +97,7 @@ class Line:
 
 @dataclass(frozen=True, slots=True)
 class Label:
-    """`anchor`: which of its ends is at x: start, middle, end. y is the baseline."""
+    """A text. `anchor`: the part of the text that is at x: start, middle, end. y is the baseline."""
 
     x: float
     y: float
@@ -107,7 +107,7 @@ class Label:
 
     @property
     def width(self) -> float:
-        """About as wide as it becomes."""
+        """Approximate width in pixels."""
         return text_width(self.text, self.style)
 
 
@@ -116,7 +116,7 @@ Shape = Polygon | Line | Label
 
 @dataclass(frozen=True, slots=True)
 class Drawing:
-    """Pixels from the top left. `title` is what a screen reader says."""
+    """Shapes with coordinates in pixels from the top left. `title` is read by screen readers."""
 
     width: float
     height: float
@@ -125,7 +125,7 @@ class Drawing:
 
 
 def text_width(text: str, style: str = "text") -> float:
-    """Pixels, from the mean width of a sans-serif letter."""
+    """Return the width in pixels, from the mean width of a sans-serif letter."""
     return len(text) * STYLES[style].size * (0.6 if STYLES[style].bold else 0.55)
 
 
@@ -134,7 +134,7 @@ def box(x0: float, y0: float, x1: float, y1: float) -> tuple[Point, ...]:
 
 
 def moved(shapes: Iterable[Shape], dx: float, dy: float) -> tuple[Shape, ...]:
-    """These shapes, moved."""
+    """Return the shapes, moved."""
     return tuple(_moved(shape, dx, dy) for shape in shapes)
 
 

@@ -1,6 +1,6 @@
-"""The pictures of a report, as drawings: memory over time, live bytes over time, the frontier. From data, to any width.
+"""The figures of a report as drawings of any width: memory over time, live bytes over time, the frontier.
 
-Addresses grow upwards, time to the right: a phase is as wide as the operators that it stands for.
+Addresses grow upwards and time grows to the right. A phase is as wide as the operators in it.
 """
 
 from __future__ import annotations
@@ -27,21 +27,21 @@ from tflm_memopt.report.drawing import (
 from tflm_memopt.results import Exploration
 
 Height = Callable[[float], float]
-"""From bytes to pixels."""
+"""Function that converts bytes to pixels."""
 Area = tuple[float, float, float, float]
 """Left, top, right, bottom."""
 
 LEFT, RIGHT, TOP, BOTTOM = 58.0, 10.0, 26.0, 34.0
-"""Room for axes around a plot, pixels."""
+"""Margins for axes around a plot, in pixels."""
 LEGEND = 18.0
 """Height of a line of a legend."""
 WIDE = 700.0
-"""From this width on two figures stand side by side."""
+"""Least width at which two figures are side by side."""
 
 
 @dataclass(frozen=True, slots=True)
 class Mark:
-    """A horizontal line at some bytes."""
+    """A horizontal line at a number of bytes."""
 
     nbytes: int
     text: str
@@ -55,10 +55,10 @@ class Series:
     name: str
     points: Sequence[tuple[int, float]]
     joined: bool = True
-    """A frontier: between two points, the one that computes less is what there is."""
+    """Whether it is a frontier. Between two points, the one with less compute is valid."""
 
 
-# --- memory over time
+# --- Memory over time
 
 
 def memory_map(
@@ -70,10 +70,9 @@ def memory_map(
     marks: Sequence[Mark] = (),
     roles: Collection[str] = (),
 ) -> Drawing:
-    """One rectangle for each buffer, solid where it holds something.
+    """Draw one rectangle for each buffer, solid where it contains data.
 
-    `full`: bytes of the whole height; 0: as many as there are. `roles`: what the legend explains; by default, what is
-    there.
+    full: bytes for the whole height; 0: as many as there are. roles: roles in the legend; default: those in the map.
     """
     legend = _legend(set(roles) or {b.role for b in memory.buffers}, width)
     top = TOP + LEGEND * (1 + max((row for _, row, _ in legend), default=0))
@@ -88,7 +87,7 @@ def memory_map(
 def before_and_after(
     before: MemoryMap, after: MemoryMap, width: float, *, title: str = "", note: str = "", height: float = 330
 ) -> Drawing:
-    """Two maps at the same scale. The `note` stands below the title."""
+    """Draw two maps at the same scale. The `note` is below the title."""
     full, total = before.head + before.tail, after.head + after.tail
     half = (width - 16) / 2 if width >= WIDE else width
     roles = {b.role for memory in (before, after) for b in memory.buffers}
@@ -131,7 +130,7 @@ def _map(memory: MemoryMap, width: float, height: float, full: int, marks: Seque
 
 
 def _times(memory: MemoryMap, left: float, right: float) -> list[float]:
-    """Where each moment starts, and where the last one ends."""
+    """Return where each moment starts, and where the last one ends."""
     widths = [max(1, len(phase.ops)) for phase in memory.phases]
     pixels = (right - left) / max(1, sum(widths))
     x, result = left, [left]
@@ -142,7 +141,7 @@ def _times(memory: MemoryMap, left: float, right: float) -> list[float]:
 
 
 def _filled(buffer: MappedBuffer, x: Sequence[float], y: Height) -> Iterator[tuple[Point, ...]]:
-    """The outline of each run of stretches that touch."""
+    """Yield the outline of each run of adjacent stretches."""
     run: list[tuple[float, float, float, float]] = []
     for s in buffer.stretches:
         piece = x[s.first], x[s.last], y(buffer.offset + s.bottom), y(buffer.offset + s.top)
@@ -169,7 +168,7 @@ def _tip(buffer: MappedBuffer) -> str:
 
 
 def _buffer_labels(memory: MemoryMap, x: Sequence[float], y: Height, taken: list[Area]) -> Iterator[Label]:
-    """Names where there is room for them, the largest buffers first, each where it is fullest."""
+    """Yield names that have enough space, the largest buffers first, each at the buffer's largest stretch."""
     for buffer in sorted(memory.buffers, key=lambda b: -b.nbytes):
         fullest = max(buffer.stretches, key=lambda s: s.top - s.bottom, default=None)
         if fullest is None or y(fullest.bottom) - y(fullest.top) < 13:
@@ -194,7 +193,7 @@ def _mark_boxes(marks: Iterable[Mark], width: float, y: Height) -> Iterator[Area
 
 
 def _level(mark: Mark, y: Height) -> float:
-    """Where a mark's text stands: above its line, or below where that is at the top, under the legend."""
+    """Return the position of a mark's text: above its line, or below it if the line is at the top."""
     line = y(mark.nbytes)
     return line - 4 if line >= 16 else line + 13
 
@@ -204,7 +203,7 @@ def _meet(a: Sequence[float], b: Sequence[float]) -> bool:
 
 
 def _phase_axis(memory: MemoryMap, x: Sequence[float], height: float) -> Iterator[Shape]:
-    """What runs below each stretch of time, as far as there is room."""
+    """Draw the operators below each stretch of time, if there is enough space."""
     yield Line(((x[0], height), (x[-1], height)), "axis")
     edges = [x[i] for i in itertools.accumulate((p.moments for p in memory.phases), initial=0)]
     free = 0.0
@@ -230,7 +229,7 @@ def _byte_axis(full: int, y: Height, width: float) -> Iterator[Shape]:
 
 
 def _legend(roles: Collection[str], width: float) -> list[tuple[str, int, float]]:
-    """(role, row, x) of what the map shows."""
+    """Return (role, row, x) of the roles that the map shows."""
     placed: list[tuple[str, int, float]] = []
     x, row = LEFT, 0
     for role in (r for r in ROLES if r in roles):
@@ -253,11 +252,11 @@ def _said(memory: MemoryMap) -> str:
     return f"Memory map, {memory.title}: head {memory.head:,} bytes, tail {memory.tail:,} bytes over time."
 
 
-# --- live bytes over time
+# --- Live bytes over time
 
 
 def live_bytes(before: MemoryMap, after: MemoryMap | None, width: float, *, height: float = 190) -> Drawing:
-    """How many bytes hold something at each moment, in both."""
+    """Draw the live bytes at each moment of both models."""
     full = max((*before.live, *(after.live if after else ()), 1))
 
     def y(nbytes: float) -> float:
@@ -295,11 +294,11 @@ def live_bytes(before: MemoryMap, after: MemoryMap | None, width: float, *, heig
     )
 
 
-# --- the frontier
+# --- The frontier
 
 
 def frontier(result: Exploration, width: float, *, chosen: tuple[int, float] | None = None) -> Drawing:
-    """One model: its frontier, TFLM today, and the point that was taken."""
+    """Draw the frontier of one model, TFLM today, and the chosen point."""
     ram = f"arena ({result.convention})"
     unit, compute = {
         "macs": (1.0, "F"),
@@ -323,7 +322,7 @@ def plot(
     height: float = 280,
     compute: str = "F",
 ) -> Drawing:
-    """RAM on a logarithmic axis, compute beside it."""
+    """Draw compute against RAM, with RAM on a logarithmic axis."""
     axes = _Axes.of([p for line in lines for p in line.points] or [(1, 1.0)], width, height)
     shapes: list[Shape] = [Label(0, 14, title, "head-text"), *_grid(axes)]
     shapes.append(Label(width - RIGHT, axes.floor + 31, ram, "small-text", "end"))
@@ -346,7 +345,7 @@ def plot(
 
 @dataclass(frozen=True, slots=True)
 class _Axes:
-    """Where a point of a plot lies on the page."""
+    """Axes of a plot, which map a point to pixels."""
 
     width: float
     height: float
@@ -354,12 +353,12 @@ class _Axes:
     """Logarithms of bytes."""
     high: float
     least: float
-    """Compute."""
+    """Bounds of compute."""
     most: float
 
     @classmethod
     def of(cls, points: Sequence[tuple[int, float]], width: float, height: float) -> _Axes:
-        """With a margin around the points."""
+        """Return axes with a margin around the points."""
         low, high = math.log(min(b for b, _ in points)) - 0.08, math.log(max(b for b, _ in points)) + 0.08
         least, most = min(f for _, f in points), max(f for _, f in points)
         least, most = least - 0.06 * (most - least or 1), most + 0.08 * (most - least or 1)
@@ -409,11 +408,11 @@ def _ring(x: float, y: float, radius: float) -> tuple[Point, ...]:
     return tuple((x + radius * math.cos(a), y + radius * math.sin(a)) for a in turns)
 
 
-# --- numbers
+# --- Numbers
 
 
 def change(before: int, after: int) -> str:
-    """By how much, in percent.
+    """Return the relative change in percent.
 
     >>> change(200, 50)
     '−75 %'
@@ -422,7 +421,7 @@ def change(before: int, after: int) -> str:
 
 
 def ticks(top: float, most: int = 6) -> list[int]:
-    """Round numbers from 0 to at most `top`.
+    """Return round numbers from 0 to at most `top`.
 
     >>> ticks(118628)
     [0, 20000, 40000, 60000, 80000, 100000]
@@ -432,7 +431,7 @@ def ticks(top: float, most: int = 6) -> list[int]:
 
 
 def _round_step(least: float) -> float:
-    """1, 2 or 5 times a power of ten, not below `least`."""
+    """Return 1, 2 or 5 times a power of ten, at least `least`."""
     power = 10.0 ** math.floor(math.log10(max(least, 1e-9)))
     return next(power * k for k in (1, 2, 5, 10) if power * k >= least * (1 - 1e-9))
 
@@ -443,7 +442,7 @@ def _linear_ticks(low: float, high: float) -> list[float]:
 
 
 def _log_ticks(low: float, high: float, width: float) -> list[int]:
-    """1, 2, 5, 10, ... as long as they do not crowd."""
+    """Return 1, 2, 5, 10, ..., with fewer numbers if they would overlap."""
     steps: Sequence[float] = (1, 2, 5) if math.log10(high / low) * 3 * 46 < width else (1,)
     if high / low < 4:
         steps = (1, 1.5, 2, 3, 4, 5, 6, 8)
@@ -452,7 +451,7 @@ def _log_ticks(low: float, high: float, width: float) -> list[int]:
 
 
 def bytes_text(nbytes: float) -> str:
-    """Bytes as an axis has them; kB = 1000.
+    """Return bytes as text for an axis; kB = 1000.
 
     >>> bytes_text(20000), bytes_text(500), bytes_text(1500)
     ('20 kB', '500 B', '1.5 kB')

@@ -1,6 +1,6 @@
-"""One page that shows everything about a model and its rewriting: self-contained, readable on a phone and in print.
+"""Write one page with all results about a model and its rewrite, self-contained and readable on a phone and in print.
 
-From the results to text; nothing is computed here that is not in them. The page is page.html, a jinja2 template.
+Nothing is computed here that is not in the results. The page is page.html, a jinja2 template.
 """
 
 from __future__ import annotations
@@ -27,18 +27,18 @@ from tflm_memopt.results import Exploration, Inspection, Optimized, Report, Stag
 from tflm_memopt.targets.boards import BoardFit, boards
 
 WIDTHS = {"wide": 1080, "narrow": 352}
-"""Pixels of a figure on a desk and in a hand; the style sheet shows the one that fits."""
+"""Widths of a figure in pixels, on a large and a small screen. The style sheet shows the one that fits."""
 
 
 @dataclass(frozen=True, slots=True)
 class Cell:
-    """A cell of a table. `bar`: how much of the largest value it is, 0 to 1. `mark`: a word for the style sheet."""
+    """A cell of a table. `bar`: its share of the largest value, 0 to 1. `mark`: a class for the style sheet."""
 
     text: str
     bar: float | None = None
     mark: str = ""
     whole: str = ""
-    """The text in full, shown when the cell is pointed at, if `text` is a short form of it."""
+    """The full text, which is shown when the reader points at the cell, if `text` is a short form of it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,12 +46,12 @@ class Column:
     name: str
     number: bool = False
     long: bool = False
-    """Names of tensors, which may be very long."""
+    """Whether it contains names of tensors, which may be very long."""
 
 
 @dataclass(frozen=True, slots=True)
 class PageTable:
-    """`key`: of the CSV file that it can be saved as."""
+    """A table of the page. `key`: name of the CSV file that it can be saved as."""
 
     key: str
     columns: tuple[Column, ...]
@@ -59,7 +59,7 @@ class PageTable:
 
 
 def optimized(result: Optimized, model: Path | None = None, folder: Path = Path()) -> str:
-    """The page of `optimize`. model: the original's file. folder: where those of the rewritten model are written."""
+    """Return the page of `optimize`. model: file of the original. folder: folder of the rewritten model's files."""
     report, original = result.report, result.inspection
     after = result.memory if report.changed else None
     total, limit = report.arena.total, report.original_arena.total
@@ -102,7 +102,7 @@ def optimized(result: Optimized, model: Path | None = None, folder: Path = Path(
 
 
 def inspection(result: Inspection) -> str:
-    """The page of `inspect`."""
+    """Return the page of `inspect`."""
     refused = ((op.index, op.operator, op.reason, op.hint) for op in result.operators if not op.supported)
     return _page(
         result,
@@ -154,7 +154,7 @@ def _template() -> Any:
 
 
 def _embedded(data: Mapping[str, Any]) -> Markup:
-    """JSON inside a script element: no text in it ends the element."""
+    """Return JSON for a script element, escaped so that no text can end the element."""
     text = json.dumps(data, separators=(",", ":"), default=str)
     return Markup(text.replace("<", "\\u003c").replace("\u2028", "\\u2028").replace("\u2029", "\\u2029"))
 
@@ -171,11 +171,11 @@ def _bound(memory: MemoryMap | None) -> list[Mark]:
     return [Mark(memory.bound, f"least possible head: {memory.bound:,} B")] if memory else []
 
 
-# --- parts of the page
+# --- Parts of the page
 
 
 def _plain_cards(result: Inspection) -> list[Card]:
-    """Cards of a model as it is."""
+    """Return the cards of a model without a rewrite."""
     arena = result.arena
     head, tail, least = map(arena.figure, (arena.head, arena.tail, arena.min))
     parts = f"head {head} B, tail {tail} B, smallest arena {least} B"
@@ -189,7 +189,7 @@ def _plain_cards(result: Inspection) -> list[Card]:
 
 
 def _arena_table(report: Report) -> PageTable:
-    """Both arenas, part by part."""
+    """Return the table of both arenas, part by part."""
     parts = ("head", "tail", "total", "min")
     rows = []
     for name, arena in (("original", report.original_arena), ("rewritten", report.arena)):
@@ -199,7 +199,7 @@ def _arena_table(report: Report) -> PageTable:
 
 
 def _flash_table(report: Report) -> PageTable | None:
-    """All that inference takes of it, part by part."""
+    """Return the table of the flash for inference, part by part."""
     if report.footprint is None:
         return None
     both = (("original", report.footprint.original), ("rewritten", report.footprint.rewritten))
@@ -212,7 +212,7 @@ def _flash_table(report: Report) -> PageTable | None:
 
 
 def _balance_table(report: Report) -> PageTable | None:
-    """What the rewrite saves and costs."""
+    """Return the table of RAM saved and flash added by the rewrite."""
     if (b := report.balance) is None:
         return None
     kept = "kept" if report.changed else "" if b.worthwhile else "not kept: it saves less RAM than it adds to flash"
@@ -230,7 +230,7 @@ def _balance_table(report: Report) -> PageTable | None:
 
 
 def _new_boards(before: Sequence[BoardFit], after: Sequence[BoardFit]) -> list[str]:
-    """Those on which only the rewritten model fits."""
+    """Return the names of boards on which only the rewritten model fits."""
     return [now.name for was, now in zip(before, after, strict=True) if now.fits and not was.fits]
 
 
@@ -246,7 +246,7 @@ def _boards(before: Sequence[BoardFit], after: Sequence[BoardFit] | None) -> Pag
 
 
 def _named(tensor: str) -> Cell:
-    """The cell of a tensor's name."""
+    """Return the cell of a tensor's name."""
     return Cell(short_name(tensor), whole=tensor)
 
 
@@ -271,7 +271,7 @@ def _buffers(memory: MemoryMap) -> tuple[str, PageTable]:
 
 
 def _chosen(report: Report, frontier: Exploration) -> tuple[int, float] | None:
-    """Arena and price of the plan that was chosen; None for a model that stays as it is."""
+    """Return arena and price of the chosen plan, or None for a model without a rewrite."""
     if not report.changed:
         return None
     taken = report.time.rewritten.milliseconds if report.time and report.time.rewritten else None
@@ -346,7 +346,7 @@ def _block(number: int, report: Report) -> Mapping[str, Any]:
 
 
 def _how(stage: StageReport, *, tiled: bool) -> str:
-    """One operator of a block, in words."""
+    """Describe one operator of a group."""
     words = []
     if tiled:
         words.append(f"{stage.strip} row{'s' * (stage.strip != 1)} a strip")
@@ -409,7 +409,7 @@ SETTINGS = ("input", "op_per", "max_macs", "ram_limit", "flash_limit", "max_inst
 
 
 def _settings(report: Report) -> list[tuple[str, str]]:
-    """What was asked for, and what else the report says."""
+    """Return the settings and the other facts of the report."""
     shown = {k: v for k, v in asdict(report).items() if k in SETTINGS}
     facts = [(key.replace("_", " "), _word(value)) for key, value in shown.items()]
     facts += [(f"instructions on {core}, estimated", f"{n:,}") for core, n in report.instructions.items()]
@@ -435,7 +435,7 @@ def _settings(report: Report) -> list[tuple[str, str]]:
 
 
 def _timed(report: Report) -> list[tuple[str, str]]:
-    """Time to the tenth of a millisecond, and what it rests on."""
+    """Return the times to a tenth of a millisecond, and their basis."""
     facts = []
     if report.time_limit is not None:
         facts.append(("time limit", f"{report.time_limit:,.1f} ms"))

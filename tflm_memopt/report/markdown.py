@@ -1,4 +1,4 @@
-"""Answers as Markdown, for comments on pull requests and summaries of CI."""
+"""Answers as Markdown for comments on pull requests and summaries of CI."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ def _on(fit: BoardFit) -> str:
 
 
 def _left(nbytes: int) -> str:
-    """What is left over, or missing.
+    """Return the bytes that are left over or missing.
 
     >>> _left(1200), _left(-1200)
     ('1,200 B', '**1,200 B missing**')
@@ -64,5 +64,5 @@ def _left(nbytes: int) -> str:
 
 
 def _cell(text: str) -> str:
-    """Text without meaning in Markdown."""
+    """Escape characters that have a meaning in Markdown."""
     return "".join(f"\\{c}" if c in "\\`*_|<>[]#" else c for c in printable(text))

@@ -1,6 +1,6 @@
-"""How results show themselves in a notebook: pictures that know how to be shown and saved, and short summaries.
+"""Show results in a notebook: figures that can be displayed and saved, and short summaries.
 
-What stands here is registered with generic.py.
+The functions are registered with generic.py.
 """
 
 from __future__ import annotations
@@ -19,17 +19,17 @@ from tflm_memopt.report.figures import change
 from tflm_memopt.results import Exploration, Optimized
 
 WIDTH = 960
-"""Pixels."""
+"""Width in pixels."""
 
 
 class Figure:
-    """A figure of a report. A notebook shows it."""
+    """A figure of a report. A notebook displays it."""
 
     def __init__(self, drawing: Drawing) -> None:
         self.drawing = drawing
 
     def save(self, path: str | Path) -> None:
-        """As .svg, or as .png (with matplotlib)."""
+        """Save it as .svg or .png (with matplotlib)."""
         path = Path(path)
         write_file(path, plot.of_form(path)(self.drawing))
 
@@ -39,31 +39,31 @@ class Figure:
 
 @generic.picture.register
 def memory(result: Optimized) -> Figure:
-    """Before and after, at the same scale."""
+    """Draw the memory before and after at the same scale."""
     return Figure(plot.optimized(result, WIDTH))
 
 
 @generic.picture.register
 def frontier(result: Exploration) -> Figure:
-    """RAM against compute."""
+    """Draw RAM against compute."""
     return Figure(plot.exploration(result, WIDTH))
 
 
 @generic.picture.register
 def choices(result: AppExploration) -> Figure:
-    """RAM against the load of all models."""
+    """Draw RAM against the load of all models."""
     return Figure(app.frontier(result, WIDTH))
 
 
 @generic.picture.register
 def plan(result: Plan) -> Figure:
-    """A plan alone: it knows no names, and not what is alive inside a block."""
+    """Draw a single plan. Names of tensors and the live bytes inside a group are unknown."""
     return Figure(figures.memory_map(memory_map.of_bare_plan(result), WIDTH))
 
 
 @generic.summary.register
 def summary(result: Optimized) -> str:
-    """The three numbers and the memory maps, as HTML."""
+    """Return the three main numbers and the memory maps as HTML."""
     r = result.report
     state = times.verdict(r)
     old, new, flash = r.original_arena, r.arena, r.flash

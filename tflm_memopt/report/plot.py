@@ -1,4 +1,4 @@
-"""The pictures of --plot: a report's figures as files."""
+"""Write the figures of a report as files, for --plot."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ from tflm_memopt.report.figures import Series
 from tflm_memopt.results import Exploration, Optimized
 
 WIDTH = 480
-"""Pixels: text stays readable when a page shows the plot 400 pixels wide."""
+"""Width in pixels. Text stays readable when a page shows the plot 400 pixels wide."""
 HEIGHT = 240
 """Height of each memory map."""
 
 
 def of_form(path: Path) -> Callable[[Drawing], bytes]:
-    """What writes a drawing in the form that the file's name asks for. Says what is missing before the work."""
+    """Return the function that encodes a drawing for the file's suffix. Raises UsageError if it is not possible."""
     form = path.suffix.lower().removeprefix(".")
     if form not in ("png", "svg"):
         raise UsageError(
@@ -30,12 +30,12 @@ def of_form(path: Path) -> Callable[[Drawing], bytes]:
 
 
 def encoded(drawing: Drawing, form: str) -> bytes:
-    """The same bytes for the same drawing. `form`: png, svg."""
+    """Encode a drawing. The same drawing gives the same bytes. `form`: png, svg."""
     return raster.png(drawing) if form == "png" else svg.document(drawing).encode()
 
 
 def optimized(result: Optimized, width: float = WIDTH) -> Drawing:
-    """Memory before and after, at the same scale."""
+    """Draw the memory before and after at the same scale."""
     before, report = result.inspection.memory, result.report
     return figures.before_and_after(
         before, result.memory, width, title=report.model, note=report.convention, height=HEIGHT
@@ -43,10 +43,10 @@ def optimized(result: Optimized, width: float = WIDTH) -> Drawing:
 
 
 def exploration(result: Exploration, width: float = WIDTH) -> Drawing:
-    """The frontier of one model, and TFLM today."""
+    """Draw the frontier of one model, and TFLM today."""
     return figures.frontier(result, width)
 
 
 def draw(lines: Sequence[Series], form: str, *, title: str, ram: str) -> bytes:
-    """RAM against compute, one line for each series."""
+    """Draw RAM against compute, one line for each series."""
     return encoded(figures.plot(lines, WIDTH, title=title, ram=ram), form)

@@ -1,4 +1,4 @@
-"""A drawing as PNG. Needs matplotlib: `pip install tflm-memopt[plot]`."""
+"""Encode a drawing as PNG. This needs matplotlib: `pip install tflm-memopt[plot]`."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ from tflm_memopt.report.drawing import LIGHT, STYLES, Drawing, Label, Polygon, S
 
 PIXELS_PER_INCH = 96
 SHARPNESS = 2
-"""Dots of the picture for each pixel of the drawing."""
+"""Number of dots of the picture for each pixel of the drawing."""
 POINTS_PER_PIXEL = 72 / PIXELS_PER_INCH
 
 
 def require() -> None:
-    """UsageError when matplotlib is not installed."""
+    """Raise UsageError when matplotlib is not installed."""
     try:
         import matplotlib  # noqa: F401, PLC0415 (an optional dependency)
     except ImportError as error:
@@ -27,7 +27,7 @@ def require() -> None:
 
 
 def png(drawing: Drawing) -> bytes:
-    """The picture in the light colours, the same bytes for the same drawing."""
+    """Encode a drawing in the light colours. The same drawing gives the same bytes."""
     import matplotlib as mpl  # noqa: PLC0415 (an optional dependency)
     from matplotlib.figure import Figure  # noqa: PLC0415
 

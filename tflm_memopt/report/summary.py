@@ -1,4 +1,4 @@
-"""The top of the page: what a rewrite changes, what to paste, what to do next. From the report to words."""
+"""Describe at the top of the page the effect of a rewrite, code to paste, and the next steps."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from tflm_memopt.tflm.arena import Arena
 
 @dataclass(frozen=True, slots=True)
 class Card:
-    """A figure: before, after, the change, and what else there is to say."""
+    """A figure: before, after, change, and a note."""
 
     title: str
     before: str
@@ -28,7 +28,7 @@ class Card:
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """Something to do. `code`: to paste."""
+    """One of the next steps. `code`: code to paste."""
 
     what: str
     code: str = ""
@@ -36,7 +36,7 @@ class Step:
 
 
 def cards(report: Report, channels: int) -> list[Card]:
-    """RAM, flash, time, compute."""
+    """Return the cards for RAM, flash, time and compute."""
     before, after, macs = report.original_arena, report.arena, report.macs
     folded = f"{report.dead_channels:,} of {channels:,} channels dead and folded away"
     work = f"{macs.rewritten:,} of {macs.original:,} MACs, {folded}"
@@ -50,7 +50,7 @@ def cards(report: Report, channels: int) -> list[Card]:
 
 
 def _flash(report: Report) -> Card:
-    """All that inference takes of it."""
+    """Return the card for the flash that inference needs."""
     if (both := report.footprint) is None:
         before, after = report.flash.original, report.flash.rewritten
         return Card("Flash", f"{before:,} B", f"{after:,} B", change(before, after), ".tflite file")
@@ -60,7 +60,7 @@ def _flash(report: Report) -> Card:
 
 
 def _time(report: Report) -> list[Card]:
-    """Milliseconds or, where they are not known, instructions."""
+    """Return the card for milliseconds or, if they are unknown, instructions."""
     time = report.time
     if time is None:
         return []
@@ -84,7 +84,7 @@ def _changed_arena(before: Arena, after: Arena) -> tuple[str, str, str]:
 
 
 def head(report: Report) -> str:
-    """Whether a lower head is possible, and why it is not the bound."""
+    """Say whether a lower head is possible, and why it differs from the bound."""
     bound, head = report.lower_bound_head, report.arena.head
     if not report.proven:
         return f"at least {bound:,} B; a lower layout of these blocks may exist"
@@ -94,7 +94,7 @@ def head(report: Report) -> str:
 
 
 def steps(report: Report, original: Path, folder: Path) -> list[Step]:
-    """What to do next. original: its file. folder: where those of the rewritten model are written."""
+    """Return the next steps. original: its file. folder: folder of the rewritten model's files."""
     if not report.changed:
         return [Step("Use the model as it is.", note=report.diagnosis.advice)]
     stem = file_stem(original.stem)
@@ -111,7 +111,7 @@ def steps(report: Report, original: Path, folder: Path) -> list[Step]:
 
 
 def _declare(report: Report, stem: str) -> list[Step]:
-    """The arena, where it is known."""
+    """Return the step that declares the arena, if its size is known."""
     if report.arena_size is None:
         return []
     name = f"{identifier(stem)}_arena_size"
@@ -120,7 +120,7 @@ def _declare(report: Report, stem: str) -> list[Step]:
 
 
 def _advice(report: Report) -> list[str]:
-    """What may be better still."""
+    """Return options that may give a better result."""
     found = []
     if packed := times.packed(report):
         found.append(f"The program runs on any core. Estimated instructions: {packed} with CMSIS-NN.")

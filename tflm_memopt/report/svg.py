@@ -1,4 +1,4 @@
-"""A drawing as SVG: by itself, or inside a page that has the style sheet."""
+"""Encode a drawing as SVG: as a file, or inside a page that has the style sheet."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ HATCH = (
     '<pattern id="tmo-hatch" width="6" height="6" patternUnits="userSpaceOnUse" patternTransform="rotate(45)">'
     '<path d="M0 0V6" stroke="#fff" stroke-width="2" stroke-opacity=".4"/></pattern>'
 )
-"""What hatched shapes are drawn over with; once in a document."""
+"""Pattern of hatched shapes, needed once in a document."""
 
 
 def document(drawing: Drawing) -> str:
-    """A file of its own, light or dark as the reader's screen."""
+    """Return a separate file. It is light or dark like the reader's screen."""
     background = f'<path d="M0 0H{drawing.width:g}V{drawing.height:g}H0Z" fill="var(--paper)"/>'
     head = f"<defs>{HATCH}</defs><style>{style_sheet()}</style>{background}"
     size = f'width="{drawing.width:g}" height="{drawing.height:g}"'
@@ -24,12 +24,12 @@ def document(drawing: Drawing) -> str:
 
 
 def inline(drawing: Drawing) -> str:
-    """For a page that has `style_sheet()` and HATCH."""
+    """Return SVG for a page that has `style_sheet()` and HATCH."""
     return _svg(drawing, "", "")
 
 
 def style_sheet() -> str:
-    """CSS of colours and styles."""
+    """Return the CSS of colours and styles."""
     rules = "".join(f".t-{name}{{{_css(style)}}}" for name, style in STYLES.items())
     rules += "".join(f"text.t-{n}{{stroke:var(--{s.halo})}}" for n, s in STYLES.items() if s.fill and not s.stroke)
     text = f"font-family:{FONT};paint-order:stroke;stroke-width:2.5px;stroke-opacity:.6;stroke-linejoin:round"
@@ -75,7 +75,7 @@ def _shape(shape: Shape) -> Iterator[str]:
 
 
 def _path(points: tuple[Point, ...], *, closed: bool) -> str:
-    """Steps along an axis take one number."""
+    """Return the path. Steps along an axis take one number."""
     x, y = points[0]
     parts = [f"M{_number(x)} {_number(y)}"]
     for to_x, to_y in points[1:]:
@@ -94,5 +94,5 @@ def _number(value: float) -> str:
 
 
 def _text(text: str) -> str:
-    """Escaped, and without the characters that XML does not know."""
+    """Escape text and replace characters that XML does not allow."""
     return escape("".join(c if c.isprintable() or c == "\n" else "\N{REPLACEMENT CHARACTER}" for c in text))

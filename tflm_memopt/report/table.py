@@ -1,4 +1,4 @@
-"""A frontier as comma-separated values."""
+"""Write a frontier as comma-separated values."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from tflm_memopt.results import Exploration
 
 COLUMNS = ("overhead", "macs", "instructions", "head", "tail", "total", "min", "blocks", "tiled", "second_passes")
 ON_BOARD = ("ram_left", "flash_left")
-"""Columns of what a point leaves of a board, where there is one."""
+"""Additional columns for the RAM and flash that a point leaves free on a board."""
 
 
 def separated(rows: Iterable[Sequence[Any]]) -> str:
-    r"""Rows as comma-separated values.
+    r"""Return rows as comma-separated values.
 
     >>> separated([("plan", "macs"), (0, 12)])
     'plan,macs\n0,12\n'
@@ -26,7 +26,7 @@ def separated(rows: Iterable[Sequence[Any]]) -> str:
 
 
 def csv(result: Exploration) -> str:
-    """One line for each point, least compute first, after one for TFLM today, which has no blocks."""
+    """Return a line for each point, least compute first, after one for TFLM today, which has no groups."""
     before, left = result.original_arena, ON_BOARD if result.board else ()
     today = (1.0, result.original_macs, "", before.head, before.tail, before.total, before.min, 0, 0, 0)
     rows: list[Sequence[Any]] = [("plan", *COLUMNS, *left), ("tflm", *today, *("" for _ in left))]

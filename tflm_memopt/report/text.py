@@ -1,6 +1,6 @@
-"""What people read in the terminal. Shows what was computed, computes nothing.
+"""Write the answers on the terminal. They show computed results.
 
-A RAM figure never goes without its convention.
+Each RAM figure is shown with its convention.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ from tflm_memopt.tflm.arena import Arena
 from tflm_memopt.tflm.libraries import REFERENCE
 
 MOST_DIFFERENT = 5
-"""Differences of constants that are told."""
+"""Most differences of constants that are shown."""
 HOW: Mapping[str, str] = {
     "tflm-wheel": "under the official TFLM interpreter",
     "host-reference": "in this package's reference kernels: no official TFLM wheel exists for this platform",
@@ -55,7 +55,7 @@ WAITING = "for a reduction of themselves; --max-macs above 1 may make them twice
 
 
 def optimized(report: Report, folder: Path, files: Iterable[str]) -> RenderableType:
-    """The answer of `optimize`: what matters first."""
+    """Return the answer of `optimize`, the main results first."""
     kept, interface = (
         report.kept_builtin,
         [f"{i.side} '{short_name(i.name)}': {i.before} -> {i.after}" for i in report.interface],
@@ -74,7 +74,7 @@ def optimized(report: Report, folder: Path, files: Iterable[str]) -> RenderableT
 
 
 def batch(result: Batch, folder: Path) -> RenderableType:
-    """The answer of `optimize` for a folder: a line for each model."""
+    """Return the answer of `optimize` for a folder, with a line for each model."""
     counts = f"{result.rewritten} rewritten, {result.unchanged} unchanged, {result.failed} failed"
     title = Text(printable(result.folder), "bold").append(f": {counts}", "red" if result.failed else "green")
     convention = next((m.report.convention for m in result.models if m.report), "")
@@ -98,7 +98,7 @@ def batch(result: Batch, folder: Path) -> RenderableType:
 
 
 def exploration(result: Exploration, files: Iterable[str]) -> RenderableType:
-    """The answer of `explore`: a line for each point, least cost first."""
+    """Return the answer of `explore`: a line for each point, least cost first."""
     before, written = result.original_arena, list(files)
     title = Text(printable(result.model), "bold").append(f"   {result.convention}", "dim")
     timed = ["ms"] if any(p.milliseconds for p in result.points) else []
@@ -123,12 +123,12 @@ def exploration(result: Exploration, files: Iterable[str]) -> RenderableType:
 
 
 def left_over(left: tuple[int, int] | None) -> tuple[Text, ...]:
-    """What a point leaves of a board's RAM and flash, if there is one; red where some is missing."""
+    """Return the RAM and flash that a point leaves free on a board, red if some is missing."""
     return tuple(Text(f"{n:,}", "red" if n < 0 else "") for n in left or ())
 
 
 def inspection(result: Inspection, files: Iterable[str] = ()) -> RenderableType:
-    """The answer of `inspect`."""
+    """Return the answer of `inspect`."""
     arena = result.arena
     head, tail, least = map(arena.figure, (arena.head, arena.tail, arena.min))
     running = sum(op.supported for op in result.operators)
@@ -185,7 +185,7 @@ def _milliseconds(row: BoardReport, times_known: Sequence[Time]) -> list[str]:
 
 
 def _on(fit: BoardFit, refused: str = "") -> Text:
-    """A model on a board, in a word or two. refused: why TFLM does not run it."""
+    """Describe in a few words whether a model fits a board. refused: why TFLM does not run it."""
     if refused:
         return Text("TFLM refuses it", "red")
     if fit.only_external:
@@ -196,7 +196,7 @@ def _on(fit: BoardFit, refused: str = "") -> Text:
 
 
 def verification(result: Verification) -> RenderableType:
-    """The answer of `verify`."""
+    """Return the answer of `verify`."""
     answer = Text(result.answer, "bold green" if result.bit_exact else "bold red")
     inputs = [f"{result.runs:,} random (seed {result.seed})", f"{result.extremes} extreme"]
     if result.every_value:
@@ -225,11 +225,11 @@ def verification(result: Verification) -> RenderableType:
     )
 
 
-# --- parts
+# --- Parts
 
 
 def _constants(found: ComparedConstants) -> Iterator[str]:
-    """What was compared without running."""
+    """Describe the comparison of constants, which runs no model."""
     yield f"weights, biases and scales of {found.equal:,} operators equal the original's"
     if found.unknown:
         yield f"{found.unknown:,} operators have nothing in the original to compare with"
@@ -243,7 +243,7 @@ def _threads(count: int) -> str:
 
 
 def _module(module: ModuleRuns) -> Iterator[str]:
-    """What a C module did."""
+    """Describe the runs of a C module."""
     watched = ", under ASan and UBSan" if module.sanitized else ""
     yield f"the C module {module.source} ran {module.runs} times on this machine{watched}"
     if module.failure:
@@ -266,13 +266,13 @@ def _title(report: Report) -> Text:
 
 
 def _diagnosis(found: Diagnosis) -> Text:
-    """What the model is, and what to do about it."""
+    """Describe the kind of the model and the advice for it."""
     style = "yellow" if found.advice else "dim"
-    return Text(f"  {printable(str(found))}", style, no_wrap=True, overflow="ignore")  # an address stays in one piece
+    return Text(f"  {printable(str(found))}", style, no_wrap=True, overflow="ignore")  # an address must not be broken
 
 
 def _headline(report: Report) -> Table:
-    """The three numbers that matter: arena, flash, F."""
+    """Return the three main numbers: arena, flash, F."""
     flash = report.flash
     macs, dead = report.macs, report.dead_channels
     work = f"{macs.original:,} -> {macs.rewritten:,} MACs" if macs.rewritten != macs.original else "no recompute"
@@ -300,12 +300,12 @@ def _headline(report: Report) -> Table:
 
 
 def _arena_of(report: Report) -> str:
-    """How the two arenas are counted."""
+    """Return the convention of the two arenas."""
     return report.convention if report.interpreter else f"{report.convention} -> C module"
 
 
 def _cores(report: Report) -> tuple[str, str, str]:
-    """What each core does, and how often they meet."""
+    """Describe the share of each core and the number of barriers."""
     shares = " + ".join(f"{core.share:.1%}" for core in report.cores)
     met = f"; they meet {report.barriers.count:,} times" if report.barriers else ""
     beside = f"; core 1's stack takes {report.cores[1].stack:,} B"
@@ -313,7 +313,7 @@ def _cores(report: Report) -> tuple[str, str, str]:
 
 
 def _board(left: BoardFit) -> tuple[str, str, str]:
-    """What is left of the board that was asked for."""
+    """Return what is left on the board."""
     flash = left.flash
     tflm = f" and TFLM {flash.tflm:,} B" if flash.tflm else ""
     counted = f"flash: model {flash.model:,} B, library {flash.library:,} B{tflm}, estimated"
@@ -321,7 +321,7 @@ def _board(left: BoardFit) -> tuple[str, str, str]:
 
 
 def _balance(b: Balance) -> tuple[str, str, str]:
-    """What a rewrite costs, that is or would be."""
+    """Return the flash that a rewrite costs or would cost."""
     gone = f"; TFLM's kernels that may leave: {b.tflm:,} B" if b.tflm > 0 else ""
     gone += f", kernels {-b.tflm:,} B" if b.tflm < 0 else ""
     counted = f"file {b.model:+,} B, library {b.library:,} B on {b.core}, estimated{gone}"
@@ -329,7 +329,7 @@ def _balance(b: Balance) -> tuple[str, str, str]:
 
 
 def _window(window: WindowReport, overhead: float) -> tuple[str, str, str]:
-    """What a step of a window that slides costs, beside an inference on all of it."""
+    """Return the cost of a step of a sliding window, compared with an inference on the whole window."""
     told = "no layer slides: each step computes all of the window" if overhead >= 1 else "F is that of a step"
     return ("window", f"{window.new:,} of {window.rows:,} rows", f"{told}; {window.inferences:,} steps fill it")
 
@@ -365,7 +365,7 @@ def _arena_change(before: Arena, after: Arena) -> str:
 
 
 def _arena_percent(before: Arena, after: Arena) -> str:
-    """Nothing where the whole is not known."""
+    """Return the change in percent, or "" if an arena is not known exactly."""
     return _percent(before.total, after.total) if before.exact else ""
 
 
@@ -403,7 +403,7 @@ def _blocks(blocks: Sequence[BlockReport]) -> Table:
 
 
 def _span(block: BlockReport) -> str:
-    """The operators of a block: the first and last by name, all by index."""
+    """Describe the operators of a group: the first and last by name, all by index."""
     names = [printable(name) for name in block.operators]
     chain = " .. ".join(names if len(names) < 3 else (names[0], names[-1]))
     again = [i for stage in block.stages if stage.second_pass for i in stage.ops]
@@ -421,7 +421,7 @@ def _keeps(block: BlockReport) -> str:
 
 
 def _rings(rings: Sequence[RingReport]) -> list[str]:
-    """How many rings, how deep.
+    """Describe the number and the depth of the rolling buffers.
 
     >>> _rings((RingReport("a", 48, 3, 300), RingReport("b", 48, 5, 500)))
     ['2 rings of 3-5 rows (800 B)']
@@ -440,7 +440,7 @@ def _rings(rings: Sequence[RingReport]) -> list[str]:
 
 
 def _kept(kept: Sequence[KeptBuiltin]) -> Table:
-    """One line for each operator type and kind of reason, with the words of the first one."""
+    """Return a line for each operator type and kind of reason, with the text of the first one."""
     table = table_of("operator", "reason", "try", "which")
     groups: dict[tuple[str, str], list[KeptBuiltin]] = {}
     for k in kept:
@@ -452,7 +452,7 @@ def _kept(kept: Sequence[KeptBuiltin]) -> Table:
 
 
 def _indices(indices: Sequence[int]) -> str:
-    """Indices, those in a row as first..last.
+    """Return indices as text, with consecutive ones as first..last.
 
     >>> _indices([0, 1, 2, 5])
     '0..2, 5'
@@ -483,7 +483,7 @@ def _operators(result: Inspection) -> Table:
 
 
 def _count(number: int) -> str:
-    """Nothing instead of zero."""
+    """Return a number as text, "" for zero."""
     return f"{number:,}" if number else ""
 
 

@@ -1,4 +1,4 @@
-"""Time and instructions of one inference in words, for the terminal and the page."""
+"""Describe the time and the instructions of one inference for the terminal and the page."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ UPPER = "ms: of one inference, at most, estimated"
 
 
 def span(milliseconds: tuple[float, float]) -> str:
-    """From least to most.
+    """Return a range of milliseconds as text.
 
     >>> span((27.9, 37.2)), span((0.56, 0.744)), span((1480.2, 1973.6))
     ('28 to 37 ms', '0.56 to 0.74 ms', '1,480 to 1,974 ms')
@@ -20,24 +20,24 @@ def span(milliseconds: tuple[float, float]) -> str:
 
 
 def _digits(number: float) -> str:
-    """Two, or whole milliseconds."""
+    """Return two digits, or whole milliseconds."""
     return f"{number:,.0f}" if number >= 10 else f"{number:.1f}" if number >= 1 else f"{number:.2f}"
 
 
 def milliseconds(inference: Inference | None) -> str:
-    """Or "not known"."""
+    """Return a range of milliseconds, or "not known"."""
     return span(inference.milliseconds) if inference and inference.milliseconds else "not known"
 
 
 def change(time: Time, *, changed: bool) -> str:
-    """Milliseconds before and after; of a model that stays as it is, its own."""
+    """Return milliseconds before and after; only one range for a model without a rewrite."""
     before, after = milliseconds(time.original), milliseconds(time.rewritten)
     less = percent(time.change) if time.rewritten and time.rewritten.milliseconds else ""
     return f"{before} -> {after}{f' ({less})' if less else ''}" if changed else before
 
 
 def percent(change: Span | None) -> str:
-    """Relative change in percent; empty if unknown.
+    """Return the relative change in percent, or "" if unknown.
 
     >>> percent((0.12, 0.244)), percent((-0.39, -0.33)), percent((-0.021, -0.019)), percent(None)
     ('+12 to +24 %', '-39 to -33 %', '-2 %', '')
@@ -47,7 +47,7 @@ def percent(change: Span | None) -> str:
 
 
 def verdict(report: Report) -> str:
-    """What became of the model, for the first line: rewritten or not and, if it takes longer, by how much."""
+    """Return the first line: rewritten or not and, if the model takes longer, by how much."""
     if not report.changed:
         return f"unchanged, {report.why_unchanged}"
     slower = _slower(report.time)
@@ -55,7 +55,7 @@ def verdict(report: Report) -> str:
 
 
 def _slower(time: Time | None) -> str:
-    """Empty for a model that is not slower, or if that is unknown.
+    """Return "" for a model that is not slower, or if that is unknown.
 
     >>> before, after = Inference(100, (1.0, 2.0)), Inference(90, (1.12, 2.48))
     >>> _slower(Time("cortex-m4", "", 64.0, None, before, after))
@@ -70,13 +70,13 @@ def _slower(time: Time | None) -> str:
 
 
 def both(time: Time | None) -> str:
-    """Milliseconds in a table, at most, before and after; nothing where neither is known."""
+    """Return the upper bounds in milliseconds before and after for a table, or "" if unknown."""
     spans = [one.milliseconds for one in (time.original, time.rewritten) if one] if time else []
     return " -> ".join(_digits(span[1]) for span in spans if span)
 
 
 def most(milliseconds: tuple[float, float] | None) -> list[str]:
-    """A cell of a table, if there is any.
+    """Return the cell of a table, or no cell without a time.
 
     >>> most((426.6, 568.8)), most(None)
     (['569'], [])
@@ -85,19 +85,19 @@ def most(milliseconds: tuple[float, float] | None) -> list[str]:
 
 
 def rests_on(time: Time) -> str:
-    """What the milliseconds of a table rest on."""
+    """Describe the basis of the milliseconds in a table."""
     models = "original with CMSIS-NN -> rewritten" if time.original else "rewritten"
     return f"ms: at most, estimated: {models}, cycles modelled on {time.core}"
 
 
 def place(time: Time) -> str:
-    """Where, in short."""
+    """Return the board or core and its clock."""
     where = f"{time.board or time.core} at {time.mhz:g} MHz" if time.mhz else time.core
     return f"{where}, estimated" + ("; original with CMSIS-NN" if time.original else "")
 
 
 def basis(time: Time) -> str:
-    """What milliseconds rest on, or why there are none."""
+    """Describe the basis of milliseconds, or the reason that there are none."""
     where = ", ".join([*([time.board] if time.board else []), time.core, *([f"{time.mhz:g} MHz"] if time.mhz else [])])
     if time.cycles is None:
         return f"{where}: how many cycles an instruction takes there is not known"
@@ -109,7 +109,7 @@ def basis(time: Time) -> str:
 
 
 def rows(report: Report) -> list[tuple[str, str, str]]:
-    """Name, figure and remark: instructions and, with a clock, time."""
+    """Return name, figure and remark: instructions and, with a clock, time."""
     time = report.time
     if time is None:
         return []
@@ -123,7 +123,7 @@ def rows(report: Report) -> list[tuple[str, str, str]]:
 
 
 def _instructions(report: Report, time: Time) -> list[tuple[str, str, str]]:
-    """Before and after on the core of `time`; of a generic program, on the slowest and the fastest core."""
+    """Return instructions before and after on a core; for a generic program, on the slowest and the fastest core."""
     before, after = time.original, time.rewritten
     if not report.changed:
         return (
@@ -144,7 +144,7 @@ def _instructions(report: Report, time: Time) -> list[tuple[str, str, str]]:
 
 
 def packed(report: Report) -> str:
-    """How fast a generic program is on a core with packed kernels, and with them; empty if unknown."""
+    """Describe the speed of a generic program on a core with packed kernels, and with them; "" if unknown."""
     if (there := report.packed) is None or (report.time and report.time.mhz):
         return ""
     today = f", TFLM {millions(there.original)}" if there.original else ""
@@ -153,7 +153,7 @@ def packed(report: Report) -> str:
 
 
 def millions(count: int) -> str:
-    """Three digits or so.
+    """Return a count with about three digits.
 
     >>> millions(113_595_877), millions(6_801_564), millions(12_345)
     ('113.6 M', '6.80 M', '12 k')
