@@ -1,4 +1,4 @@
-"""What `--ops builtin` makes of models: by order and offsets alone, with state, and in parts.
+"""Measure the RAM of models with `--ops builtin`: with order and offsets only, with state, and in parts.
 
     python benchmarks/builtin.py --models ../shared/models [--json] [--only TABLE ...] [--update docs/builtin.md]
 
@@ -35,14 +35,14 @@ class Case:
 
     @property
     def flags(self) -> str:
-        """As the command line has them."""
+        """Return the options of the command line."""
         said = {name.replace("_", "-"): value for name, value in self.settings.items() if name != "allow_ops"}
         return " ".join(f"--{name}" if value is True else f"--{name} {value}" for name, value in said.items())
 
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """One conversion. Bytes."""
+    """One conversion. Sizes are in bytes."""
 
     model: str
     flags: str
@@ -52,12 +52,12 @@ class Row:
     head_before: int
     head: int
     overhead: float
-    """F."""
+    """Compute factor F."""
     flash_before: int
     flash: int
-    """Of the .tflite file."""
+    """Size of the .tflite file."""
     parts: tuple[str, ...]
-    """Chains that run in parts."""
+    """Number of chains that run in parts."""
     same_bytes: bool
 
 
@@ -75,7 +75,7 @@ CASES: Mapping[str, tuple[Case, ...]] = {
     "states": tuple(Case(model, ANY) for model in WAKE_WORDS),
     "parts": tuple(Case(model, settings={**given, "allow_ops": MOVES}) for model, given in _PARTS),
 }
-"""Table -> its conversions."""
+"""Conversions of each table."""
 
 
 def two_convolutions() -> bytes:
@@ -108,7 +108,7 @@ def rows(table: str, models: Path) -> Iterator[Row]:
 
 
 def offsets(found: Sequence[Row]) -> str:
-    """A model a line, a column for each library of kernels."""
+    """Return a table with a line for each model and a column for each library of kernels."""
     by_model: dict[str, dict[str, Row]] = {}
     for row in found:
         by_model.setdefault(row.model, {})[row.kernels] = row

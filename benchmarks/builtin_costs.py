@@ -1,4 +1,4 @@
-"""What TFLM's kernels cost, fitted to operators that were counted: writes tflm_memopt/analysis/builtin_costs.json.
+"""Fit the costs of TFLM's kernels to counted operators and write tflm_memopt/analysis/builtin_costs.json.
 
     python benchmarks/builtin_costs.py
 
@@ -34,15 +34,15 @@ COUNTED = HERE / "builtin_counted.json"
 NETWORKS = HERE.parent / "tests/cores/unseen.json"
 TABLE = HERE.parent / "tflm_memopt/analysis/builtin_costs.json"
 CARE = 0.75
-"""0: absolute errors are made small, 1: relative ones; in between, those of large operators count more."""
+"""Weighting of the fit. 0 minimizes absolute errors, 1 relative errors; between them, large operators count more."""
 DIGITS = 4
-"""Of a coefficient."""
+"""Number of digits of a coefficient."""
 
 Samples = Mapping[str, Sequence[tuple[KernelWork, int]]]
 
 
 def samples(counted: Mapping[str, Any]) -> Samples:
-    """By kernel: what each operator does, and its instructions."""
+    """Work and instructions of each operator, by kernel."""
     found: dict[str, list[tuple[KernelWork, int]]] = defaultdict(list)
     for work, count in _operators(counted):
         found[work.kernel].append((work, count))
@@ -58,7 +58,7 @@ def _operators(counted: Mapping[str, Any]) -> Iterator[tuple[KernelWork, int]]:
 
 
 def fitted(each: Sequence[tuple[KernelWork, int]]) -> dict[str, float]:
-    """Instructions of one of each amount of a kernel."""
+    """Return the instructions per unit of each amount of a kernel."""
     from scipy.optimize import nnls  # noqa: PLC0415 (slow to import)
 
     names = list(dict.fromkeys(name for work, _ in each for name in work.amounts))
@@ -70,7 +70,7 @@ def fitted(each: Sequence[tuple[KernelWork, int]]) -> dict[str, float]:
 
 
 def around(counted: Mapping[str, Any]) -> tuple[float, float]:
-    """Instructions of an Invoke() itself, and around each operator."""
+    """Return the instructions of an Invoke() itself and around each operator."""
     rows = [row for models in counted["families"].values() for row in models.values()]
     amounts = np.array([[1, len(row["operators"])] for row in rows], float)
     rest = np.array([row["invoke"] - sum(row["operators"]) for row in rows], float)
@@ -79,7 +79,7 @@ def around(counted: Mapping[str, Any]) -> tuple[float, float]:
 
 
 def errors(core: str) -> dict[str, float]:
-    """By network that was counted and not fitted to: how far off the estimate of the original is."""
+    """Return the error of the original's estimate for each network that was counted but not used in the fit."""
     rows = json.loads(NETWORKS.read_text(encoding="utf-8"))["networks"]
     found = {}
     for name, row in rows.items():
@@ -121,7 +121,7 @@ def rounded_up(share: float) -> float:
 
 
 def _write(whole: Mapping[str, Any]) -> None:
-    """A line for each kernel."""
+    """Return the JSON with a line for each kernel."""
     text = json.dumps(whole, indent=1)
     TABLE.write_text(
         re.sub(r"\{\s+([^{}]*?)\s+\}", lambda m: f"{{{' '.join(m[1].split())}}}", text) + "\n", encoding="utf-8"

@@ -1,4 +1,4 @@
-"""What kernels cost on a core, fitted to counted instructions: writes tflm_memopt/analysis/costs.json.
+"""Fit the costs of kernels on a core to counted instructions and write tflm_memopt/analysis/costs.json.
 
     python benchmarks/costs.py [--cores m4 m55] [--update docs/frontier.md]
     python benchmarks/costs.py --keep
@@ -55,20 +55,20 @@ from tflm_memopt.runtime.host import WAIT
 ROOT = Path(__file__).parents[1]
 TABLE = ROOT / "tflm_memopt/analysis/costs.json"
 PROGRAMS = ("generic", "cortex-m4", "cortex-m55", "rv32-v")
-"""For which targets plans are made; a core runs those of its own family, and those of the families below."""
+"""Targets for which plans are made. A core runs those of its own family and of the families below it."""
 DIGITS = 4
-"""Of a coefficient."""
+"""Number of digits of a coefficient."""
 CARE = 0.75
-"""0: absolute errors are made small, 1: relative ones; in between, those of large operators count more."""
+"""Weighting of the fit. 0 minimizes absolute errors, 1 relative errors; between them, large operators count more."""
 MORE = 4
-"""Of so many networks one more is drawn from the families that fit_networks.py has for what others lack."""
+"""After this many networks, one more is drawn from the families of fit_networks.py for kernels that are rare."""
 WAYS = ("rows", "any", "pixels", "pixels", "wide")
-"""How plans are drawn: blocks of whole rows; any settings; single pixels; tiles as wide as the map."""
+"""Ways to draw plans: groups of whole rows; any settings; single pixels; tiles as wide as the map."""
 
 
 @dataclass(frozen=True, slots=True)
 class Sample:
-    """A plan: what runs, and the work of each of its operators."""
+    """A plan with its program and the work of each of its operators."""
 
     name: str
     cases: Sequence[Case]
@@ -84,11 +84,11 @@ class Counted:
     operators: Sequence[int]
 
 
-# ---- plans ----
+# ---- Plans ----
 
 
 def random_plans(target: str, seeds: Iterable[int]) -> Iterator[Sample]:
-    """Of the networks of these seeds, without plans that a checker refuses: some cannot be laid out."""
+    """Return plans of the networks of these seeds. Plans that the checker refuses are left out."""
     for seed in seeds:
         rng = random.Random(seed)
         data, drawn, new = fit_networks.network(seed), rng.choice(WAYS), fit_networks.steps(seed)
@@ -120,7 +120,7 @@ def _settings(way: str, rng: random.Random) -> Settings:
 
 
 def held_out(target: str, names: Iterable[str]) -> Iterator[Sample]:
-    """The plans that optimize() gives for networks of tests/unseen.py; none of one that is left whole."""
+    """Return the plans of optimize() for networks of tests/unseen.py, none for a network without a rewrite."""
     for name in names:
         result = tflm_memopt.optimize(unseen.network(name), name=name, target=target)
         if result.plan:
@@ -128,15 +128,15 @@ def held_out(target: str, names: Iterable[str]) -> Iterator[Sample]:
 
 
 def seeds_of(networks: int) -> list[int]:
-    """Seeds of the networks that a fit is made of."""
+    """Return the seeds of the networks in a fit."""
     return [*range(networks), *range(fit_networks.MORE_FROM, fit_networks.MORE_FROM + networks // MORE)]
 
 
-# ---- counts ----
+# ---- Counts ----
 
 
 def count(core: Core, samples: Sequence[Sample]) -> Iterator[Counted]:
-    """Runs them. RuntimeError when a byte is wrong; those that the core has no room for are left out."""
+    """Run the plans. Raises RuntimeError when a byte is wrong. Plans that are too large for the core are left out."""
     fitting = [s for s in samples if all(len(blob([case])) <= core.blob_bytes for case in s.cases)]
     outcomes = iter(run(core, [case for sample in fitting for case in sample.cases]))
     for sample in fitting:
@@ -151,20 +151,20 @@ def count(core: Core, samples: Sequence[Sample]) -> Iterator[Counted]:
 
 
 def _keeps(sample: Sample) -> bool:
-    """Whether it has a state, whose rings the first inference fills: later ones do not."""
+    """Return whether the plan has a state, whose rolling buffers only the first inference fills."""
     return any(done.kept for done in sample.work)
 
 
 def _waits(outcome: Outcome) -> bool:
-    """Whether nothing is wrong but that the window is not full yet."""
+    """Return whether the only error is that the window is not full yet."""
     return (outcome.status, outcome.wrong, outcome.canaries) == (WAIT, 0, True)
 
 
-# ---- fit ----
+# ---- Fit ----
 
 
 def fitted(counted: Sequence[Counted]) -> dict[str, list[float]]:
-    """The costs of each kernel, those that are never negative and whose estimates are least off."""
+    """Return the costs of each kernel: the non-negative costs with the smallest errors of the estimates."""
     from scipy.optimize import nnls  # noqa: PLC0415 (slow to import, and everything else here does without)
 
     rows: dict[str, list[tuple[tuple[float, ...], int]]] = defaultdict(list)
@@ -181,21 +181,21 @@ def fitted(counted: Sequence[Counted]) -> dict[str, list[float]]:
 
 
 def errors(kernels: costs.Costs, counted: Sequence[Counted]) -> list[float]:
-    """By how much the estimate of each plan is off, as a share of what was counted."""
+    """Return the relative error of each plan's estimate."""
     return [sum(estimate(kernels, done) for done in c.sample.work) / c.total - 1 for c in counted]
 
 
-# ---- files ----
+# ---- Files ----
 
 
 def written(whole: Mapping[str, Any]) -> str:
-    """costs.json: a line for each kernel."""
+    """Return costs.json with a line for each kernel."""
     text = json.dumps({"library": tflm_memopt.__version__, "amounts": AMOUNTS, **whole}, indent=1)
     return re.sub(r"\[\s+([^\[\]{}]*?)\s+\]", lambda found: f"[{' '.join(found[1].split())}]", text) + "\n"
 
 
 def table(tables_of: Mapping[str, Mapping[str, Any]]) -> str:
-    """What the documents say of it."""
+    """Return the table for the documents."""
     titles = ("core", "kernels", "plans", "median error", "most too high", "most too low")
     return tables.markdown(titles, ([
         name, str(len(found["kernels"])), str(found["plans"]), f"{found['median']:.1%}", f"{found['high']:.1%}",
@@ -240,7 +240,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 def _fits(
     chosen: Mapping[str, Core], seeds: Sequence[int], tables_of: Mapping[str, Any] | None = None
 ) -> dict[str, dict[str, Any]]:
-    """By core. Nothing is held out yet. tables_of: only plans with kernels that these lack are counted."""
+    """Return the tables by core. tables_of: only plans with kernels that these tables lack are counted."""
     plans = {target: list(random_plans(target, seeds)) for target in _programs(chosen.values())}
     found = {}
     for name, core in chosen.items():
@@ -261,7 +261,9 @@ def _fits(
 
 
 def kernel_digest(core: Core, library: Path = LIBRARY) -> str:
-    """Digest of the machine code that counts on a core depend on: kernels and executor, without names."""
+    """Return the digest of the machine code that determines the counts of a core: kernels and executor,
+    without names.
+    """
     files = [path for path in sources(library) if not set(path.stem.split("_")) & NOT_COUNTED]
     command = [f"{core.prefix}gcc", *compile_flags(core, library)]
     with tempfile.TemporaryDirectory() as folder:
@@ -270,11 +272,11 @@ def kernel_digest(core: Core, library: Path = LIBRARY) -> str:
 
 
 NOT_COUNTED = frozenset(("camera", "check", "cores", "frame", "library", "link", "own", "status", "worker"))
-"""Words in names of files whose code no counted inference runs."""
+"""Words in names of files whose code is in no counted inference."""
 
 
 def _code(elf: bytes) -> Iterator[bytes]:
-    """The sections with machine code of a 32-bit object file."""
+    """Return the sections with machine code of a 32-bit object file."""
     (start,), (size, count) = struct.unpack_from("<I", elf, 32), struct.unpack_from("<HH", elf, 46)
     for n in range(count):
         _, kind, flags, _, offset, nbytes = struct.unpack_from("<6I", elf, start + n * size)
@@ -283,13 +285,13 @@ def _code(elf: bytes) -> Iterator[bytes]:
 
 
 PROGBITS, EXECUTABLE = 1, 4
-"""Of ELF: sections with contents, and those that are executed."""
+"""ELF flags: sections with contents, and executable sections."""
 
 
 def _with_missing(
     tables_of: Mapping[str, dict[str, Any]], found: Mapping[str, dict[str, Any]]
 ) -> dict[str, dict[str, Any]]:
-    """The tables of these cores with the kernels that they lack."""
+    """Return the tables of these cores with the kernels that they lack."""
     return {
         name: tables_of[name] | {"kernels": dict(sorted((new["kernels"] | tables_of[name]["kernels"]).items()))}
         for name, new in found.items()
@@ -299,7 +301,7 @@ def _with_missing(
 def _with_errors(
     chosen: Mapping[str, Core], found: Mapping[str, dict[str, Any]], names: Sequence[str]
 ) -> dict[str, dict[str, Any]]:
-    """The same, with how far off the estimates for these networks are: for all programs that the core runs."""
+    """Return the tables with the errors of the estimates for these networks, for all programs that the core runs."""
     plans = {target: list(held_out(target, names)) for target in _programs(chosen.values())}
     done = {}
     for name, core in chosen.items():
@@ -315,7 +317,7 @@ def _with_errors(
 
 
 def _programs(cores: Iterable[Core]) -> list[str]:
-    """The targets whose programs some of them run."""
+    """Return the targets whose programs at least one of the cores runs."""
     return [target for target in PROGRAMS if any(TARGETS[target] in core.families for core in cores)]
 
 

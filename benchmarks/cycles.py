@@ -1,4 +1,4 @@
-"""Cycles of one inference on a Cortex-M board, modelled from the blocks that ran in QEMU: a model, no measurement.
+"""Model the cycles of one inference on a Cortex-M board from the code blocks that ran in QEMU, without a measurement.
 
     python benchmarks/cycles.py --core m4 --board nucleo_l4r5 --models ../shared/models [--only STEM ...] [--json]
     python benchmarks/cycles.py --core m4 --board nucleo_f446re --image TFLM.elf --blob MODEL.tflite@0x100000
@@ -42,34 +42,34 @@ Board against board, the runtimes of tigris-bench take 0.66 to 0.88 of M4's cycl
 on an M7; ST's library takes 0.81 to 0.90 and 0.54 to 0.63 in MLPerf Tiny."""
 RULES = {**{name: (pipeline, 1.0, 1.0) for name, pipeline in PIPELINES.items()}, **LIKE}
 MACHINES = {"m0": "m0-large", "m0plus": "m0-large"}
-"""Which of QEMU's machines runs a core's code, where it is not the core's name."""
+"""QEMU machines for cores whose names they do not have."""
 
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """One model. Cycles are of one inference."""
+    """One model. Cycles are those of one inference."""
 
     model: str
     core: str
     board: str
     instructions: int
     pipeline: int
-    """As if nothing waited for flash."""
+    """Cycles if the flash had no wait states."""
     fetch: int
-    """Waiting for instructions."""
+    """Wait cycles for instructions."""
     data: int
-    """Waiting for constants."""
+    """Wait cycles for constants."""
     cycles: tuple[int, int]
-    """At least and at most: the same where timings are published."""
+    """Lower and upper bound; both are equal for cores with published timings."""
     per_instruction: float
     milliseconds: tuple[float, float] | None
-    """At the board's clock."""
+    """Time at the board's clock."""
     operators: tuple[tuple[str, int, int], ...] = ()
-    """Each operator's kernel, instructions and cycles, when they run one by one."""
+    """Kernel, instructions and cycles of each operator when they run one by one."""
 
 
 def measure(path: Path, core: str, on: Board | None) -> Row:
-    """Converts a model, runs it and models its cycles. RuntimeError when a byte of an output is wrong."""
+    """Convert a model, run it and model its cycles. Raises RuntimeError when a byte of an output is wrong."""
     machine, flash = emulated(core), flash_of(on)
     result = tflm_memopt.optimize(path.read_bytes(), name=path.name, int8_io=True, target=machine.target)
     if result.plan is None:
@@ -93,7 +93,7 @@ def measure(path: Path, core: str, on: Board | None) -> Row:
 
 
 def measure_image(image: Path, model: Path, at: int, core: str, on: Board | None) -> Row:
-    """The same of a program for the core's machine, and of what is loaded behind it."""
+    """Return the cycles of a program for the core's machine, with the data that are loaded after it."""
     machine = replace(emulated(core), blob=at)
     _, runs = cycles_trace.trace(machine, image, RULES[core][0], [flash_of(on)], model)
     return row(model.stem, core, on, runs[-1].whole)
@@ -113,19 +113,19 @@ def row(
 
 
 def emulated(core: str) -> Core:
-    """The machine that runs the core's code."""
+    """Return the machine that runs the core's code."""
     return CORES[MACHINES.get(core, core)]
 
 
 def flash_of(on: Board | None) -> FlashTiming:
-    """RuntimeError for a board whose flash is not described."""
+    """Raise RuntimeError for a board whose flash is not described."""
     if on is not None and on.flash_timing is None:
         raise RuntimeError(f"{on.id}: how its flash answers is not in the boards' data")
     return on.flash_timing if on and on.flash_timing else NO_WAIT
 
 
 def known_error() -> str:
-    """What is known of the model's error, in a paragraph."""
+    """Describe the known error of the model in a paragraph."""
     told = json.loads(PUBLISHED.read_text())
     each = [
         f"{r['model']} on {r['board']} {r['published']:,} published, {r['modelled']:,} modelled "
@@ -157,7 +157,7 @@ def _span(least: str, most: str) -> str:
 
 
 def named_board(said: str | None) -> Board | None:
-    """Also by the beginning of its id, where that is only one's."""
+    """Return the board, which may be named by a unique beginning of its id."""
     if said is None:
         return None
     begun = [name for name in boards() if name.startswith(said)]

@@ -1,4 +1,4 @@
-"""Cycles of an instruction in each kernel, by benchmarks/cycles.py: writes tflm_memopt/analysis/cycles.json.
+"""Compute cycles per instruction of each kernel with benchmarks/cycles.py and write tflm_memopt/analysis/cycles.json.
 
     python benchmarks/cycles_per_instruction.py --models ../shared/models [--cores m4 m3 m0] [--networks 30]
 
@@ -37,22 +37,22 @@ from tflm_memopt.targets.boards import boards
 
 TABLE = Path(__file__).parents[1] / "tflm_memopt/analysis/cycles.json"
 PIPELINES: Mapping[str, tuple[Pipeline, Pipeline]] = {"m4": (M4, M4), "m3": (M3, M3), "m0": (M0_PLUS, M0)}
-"""Of the least and of the most cycles."""
+"""Pipelines for the lower and the upper bound of the cycles, by core."""
 AT_ONCE = 24
-"""Programs in one run: the plugin has room for 63 runs."""
+"""Most programs in one run. The plugin has space for 63 runs."""
 Rates = list[float]
-"""Cycles of an instruction: least and most without waiting, then what each flash adds."""
+"""Cycles per instruction: lower and upper bound without wait states, then the wait cycles of each flash."""
 
 
 def flashes(core: Core) -> list[FlashTiming]:
-    """Of the boards with this core."""
+    """Return the flash timings of the boards with this core."""
     found = {b.flash_timing for b in boards().values() if b.flash_timing and b.measured_core == core.known_as}
     return sorted(found, key=str)
 
 
 @functools.cache
 def plans(target: str, models: Path, networks: int) -> Sequence[costs.Sample]:
-    """Those that optimize() gives for the models, and random ones."""
+    """Return the programs of optimize() for the models, and random ones."""
     found = []
     for path in sorted(models.glob("*.tflite")):
         result = tflm_memopt.optimize(path.read_bytes(), name=path.name, int8_io=True, target=target)
@@ -62,7 +62,7 @@ def plans(target: str, models: Path, networks: int) -> Sequence[costs.Sample]:
 
 
 def rates(core: Core, samples: Sequence[costs.Sample], waits: Sequence[FlashTiming]) -> dict[str, Rates]:
-    """By kernel, and of all kernels together: ""."""
+    """Return the cycles by kernel. The key "" is for all kernels together."""
     sums: dict[str, Rates] = defaultdict(lambda: [0.0] * (3 + len(waits)))
     pipelines = PIPELINES[core.short]
     for batch in _batches(core, samples):
@@ -79,7 +79,7 @@ def rates(core: Core, samples: Sequence[costs.Sample], waits: Sequence[FlashTimi
 def _runs(
     core: Core, batch: Sequence[costs.Sample], pipeline: Pipeline, waits: Sequence[FlashTiming]
 ) -> list[cycles_trace.Cycles]:
-    """Of each operator of each program. RuntimeError when a byte is wrong."""
+    """Return the cycles of each operator of each program. Raises RuntimeError when a byte is wrong."""
     cases = [case for sample in batch for case in sample.cases]
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "cases.bin"
@@ -91,7 +91,7 @@ def _runs(
 
 
 def _inferences(runs: Sequence[Run], cases: Sequence[Case]) -> Sequence[Run]:
-    """Without that of the loop by which the runner finds the clock."""
+    """Return the cycles without those of the loop that measures the clock."""
     return runs[-len(cases) :]
 
 
@@ -110,7 +110,7 @@ def _batches(core: Core, samples: Iterable[costs.Sample]) -> Iterator[list[costs
 
 
 def cmsis_nn(core: str, waits: Sequence[FlashTiming]) -> Rates | None:
-    """Of TFLM with CMSIS-NN, all published programs together; None where none was modelled."""
+    """Return the cycles of TFLM with CMSIS-NN over all published programs, or None if none was modelled."""
     rows = [row for row in json.loads(cycles.PUBLISHED.read_text())["programs"] if row["core"] == core]
     if not rows:
         return None
@@ -121,7 +121,7 @@ def cmsis_nn(core: str, waits: Sequence[FlashTiming]) -> Rates | None:
 
 
 def written(whole: Mapping[str, Any]) -> str:
-    """A line for each kernel."""
+    """Return the JSON with a line for each kernel."""
     text = json.dumps(whole, indent=1)
     return re.sub(r"\[\s+([^\[\]{}\"]*?)\s+\]", lambda found: f"[{' '.join(found[1].split())}]", text) + "\n"
 

@@ -34,31 +34,31 @@ TABLE_BRANCHES = frozenset(("tbb", "tbh"))
 
 @dataclass(frozen=True, slots=True)
 class Instruction:
-    """What of an instruction its timing, and that of the next one, depends on. Registers by their numbers."""
+    """Properties of an instruction that determine its timing and that of the next one. Registers are numbers."""
 
     name: str
-    """Without condition and width."""
+    """Name without condition and width."""
     at: int
     size: int
     conditional: bool = False
     words: int = 0
-    """That it loads or stores."""
+    """Number of words that it loads or stores."""
     address: frozenset[int] = frozenset()
-    """Registers that make its address."""
+    """Registers of its address."""
     indexed: bool = False
-    """Two registers make it."""
+    """Whether two registers form its address."""
     writes: frozenset[int] = frozenset()
     to_pc: str = ""
-    """How it may branch: "direct", "link", "return", "register", "load"; empty: not."""
+    """Kind of branch: "direct", "link", "return", "register", "load", or "" for no branch."""
 
     @property
     def is_load(self) -> bool:
-        """Of a single value."""
+        """Whether it loads a single value."""
         return self.name in LOADS
 
     @property
     def loads(self) -> bool:
-        """Whether it loads one value or several."""
+        """Whether it loads one or several values."""
         return self.is_load or self.name.startswith(("ldm", "ldrd", "pop", "vldm", "vpop"))
 
     @property
@@ -67,12 +67,12 @@ class Instruction:
 
     @property
     def straddles(self) -> bool:
-        """Whether its 32 bits lie in two words of code."""
+        """Whether its 32 bits are in two words of code."""
         return self.size == 4 and self.at % 4 != 0
 
 
 def decode(at: int, code: bytes) -> tuple[Instruction, ...]:
-    """A run of Thumb code. What Capstone cannot decode takes a place as an instruction of two bytes."""
+    """A run of Thumb code. Each instruction that Capstone cannot decode counts as one of two bytes."""
     return tuple(_instruction(one) for one in _decoder().disasm(code, at))
 
 
@@ -121,33 +121,33 @@ def _branch(name: str, registers: Sequence[int], written: Sequence[int]) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Pipeline:
-    """What instructions take on a core, in cycles."""
+    """Cycles of instructions on a core."""
 
     name: str
     refill: Mapping[str, int]
-    """Beyond the instruction, when it branches, by how it does (Instruction.to_pc)."""
+    """Additional cycles of a branch, by its kind (Instruction.to_pc)."""
     load: int = 2
     store: int = 1
     store_indexed: int = 2
-    """With two registers in its address."""
+    """Cycles of a load with two registers in its address."""
     multiple: int = 1
-    """Beside a cycle for each word."""
+    """Additional cycles of a load or store of several words, besides a cycle for each word."""
     paired: bool = True
     """A load or store behind a load takes a cycle less, unless its address is what was loaded, or it is a load of 32
     bits that straddles two words of code."""
     address: int = 1
-    """Cycles that a load or store waits whose address the data processing right before it made."""
+    """Wait cycles of a load or store whose address was computed by the preceding instruction."""
     behind_store: int = 1
-    """Cycles that a load right behind a store waits: these two are not pipelined."""
+    """Wait cycles of a load immediately after a store. These two are not pipelined."""
     straddling: int = 1
-    """Of a branch to an instruction of 32 bits that is not at a multiple of 4."""
+    """Wait cycles of a branch to an instruction of 32 bits whose address is not a multiple of 4."""
     folds: bool = True
-    """IT takes no cycle behind an instruction of 16 bits."""
+    """Whether IT takes no cycle after an instruction of 16 bits."""
     others: Mapping[str, int] = field(default_factory=dict)
-    """Instructions that take more than one, by name."""
+    """Instructions of more than one cycle, by name."""
 
     def cycles(self, one: Instruction, before: Instruction | None) -> int:
-        """Of an instruction behind another, without what a branch adds when it is taken."""
+        """Return the cycles of an instruction after another one, without those of a taken branch."""
         taken = self._alone(one)
         if one.name == "it" and self.folds and before is not None and before.size == 2:
             return 0
@@ -161,16 +161,16 @@ class Pipeline:
         return taken + (self.address if depends and not before.is_memory and not before.to_pc else 0)
 
     def branch(self, one: Instruction, target: Instruction) -> int:
-        """What it takes beyond the instruction to go on elsewhere."""
+        """Return the additional cycles of a taken branch."""
         wide = self.straddling if target.straddles else 0
         return self.refill.get(one.to_pc, self.refill["load"]) + wide
 
     def inside(self, block: Sequence[Instruction]) -> int:
-        """Of a block but its first instruction."""
+        """Return the cycles of a block without its first instruction."""
         return sum(self.cycles(one, before) for before, one in itertools.pairwise(block))
 
     def entering(self, block: Sequence[Instruction], before: Sequence[Instruction]) -> int:
-        """Of a block's first instruction, behind another block that goes on there or branches to it."""
+        """Return the cycles of a block's first instruction after another block that continues or branches there."""
         if not before:
             return self._alone(block[0])
         last, first = before[-1], block[0]
@@ -197,14 +197,14 @@ _REFILL = {"direct": 2, "link": 2, "return": 2, "register": 2, "load": 3}
 the processor manages to speculate the address early": 2, as fits measured cryptography best (docs/cycles.md), and 3 as
 they state for LDR PC."""
 _DIVISION = {"sdiv": 7, "udiv": 7}
-"""2 to 12 in the manuals, by the quotient's leading bits."""
+"""2 to 12 cycles in the manuals, depending on the leading bits of the quotient."""
 M4 = Pipeline("m4", _REFILL, others={
     **_DIVISION, "vdiv": 14, "vsqrt": 14, "vmla": 3, "vmls": 3, "vfma": 3, "vfms": 3, "vnmla": 3, "vnmls": 3, "vstr": 2,
 })  # fmt: skip
 M3 = Pipeline("m3", _REFILL, others={
     **_DIVISION, "mla": 2, "mls": 2, "smull": 5, "umull": 5, "smlal": 7, "umlal": 7,
 })  # fmt: skip
-"""Long products take 3 to 5 cycles, with a sum 4 to 7, fewer for small factors: those of scales have 31 bits."""
+"""Long products take 3 to 5 cycles, with a sum 4 to 7, and fewer for small factors. Those of scales have 31 bits."""
 _SMALL = {
     "store": 2,
     "store_indexed": 2,
@@ -215,6 +215,6 @@ _SMALL = {
     "folds": False,
 }
 M0 = Pipeline("m0", {"direct": 2, "link": 3, "return": 2, "register": 2, "load": 3}, **_SMALL)  # type: ignore[arg-type]
-"""MULS: 1 cycle or 32, as the chip's maker chose. One is taken, here and on M0+."""
+"""MULS takes 1 cycle or 32, depending on the chip. The model uses 1, here and on M0+."""
 M0_PLUS = Pipeline("m0plus", {"direct": 1, "link": 2, "return": 1, "register": 1, "load": 2}, **_SMALL)  # type: ignore[arg-type]
 PIPELINES = {one.name: one for one in (M0, M0_PLUS, M3, M4)}

@@ -1,4 +1,4 @@
-"""Runs programs under QEMU with a plugin (cycles_plugin.c) that tells which blocks ran, and makes cycles of them.
+"""Run programs under QEMU with a plugin (cycles_plugin.c) that records the blocks, and compute their cycles.
 
 The plugin is compiled on this machine when its source has changed; QEMU has to be built with plugins, as Debian's is.
 """
@@ -25,31 +25,31 @@ from tflm_memopt.analysis.timing import FlashTiming
 SOURCE = Path(__file__).parent / "cycles_plugin.c"
 FLAGS = ("-std=c11", "-O2", "-Wall", "-Wextra", "-Wpedantic", "-Werror", "-fvisibility=hidden", "-shared", "-fPIC")
 WHOLE = -1
-"""In place of an operator: all that ran."""
+"""Number that stands for the whole run instead of an operator."""
 
 
 @dataclass(frozen=True, slots=True)
 class Stalls:
-    """Cycles that a flash let the core wait."""
+    """Wait cycles of a flash."""
 
     fetch: int = 0
-    """For instructions."""
+    """Wait cycles for instructions."""
     data: int = 0
-    """For constants."""
+    """Wait cycles for constants."""
 
 
 @dataclass(frozen=True, slots=True)
 class Cycles:
-    """Of what ran between a start and a stop of the clock."""
+    """Cycles between a start and a stop of the clock."""
 
     instructions: int = 0
     pipeline: int = 0
-    """Of the core, with loads that are not aligned, as if memory never waited."""
+    """Cycles of the core without waits for memory, but with those for unaligned loads."""
     stalls: tuple[Stalls, ...] = ()
-    """In each flash that was asked for."""
+    """Wait cycles of each flash."""
 
     def total(self, flash: int = 0) -> int:
-        """With one of the flashes."""
+        """Return the cycles with one of the flashes."""
         return self.pipeline + self.stalls[flash].fetch + self.stalls[flash].data
 
     def __add__(self, other: Cycles) -> Cycles:
@@ -59,17 +59,17 @@ class Cycles:
 
 @dataclass(frozen=True, slots=True)
 class Run:
-    """One inference."""
+    """Cycles of one inference."""
 
     whole: Cycles
     operators: Mapping[int, Cycles]
-    """By their numbers in the program, where they were run one by one too."""
+    """Cycles of operators by their numbers in the program, if they also ran one by one."""
 
 
 def trace(
     core: Core, image: Path, pipeline: Pipeline, flashes: Sequence[FlashTiming], blob: Path | None = None
 ) -> tuple[str, list[Run]]:
-    """What the image writes, and its inferences in turn. Its clock is that of tests/cores/core.h."""
+    """Return the image's output and its inferences in order. Its clock is that of tests/cores/core.h."""
     with tempfile.TemporaryDirectory() as folder:
         told = Path(folder) / "trace"
         options = ("-plugin", ",".join([str(plugin()), *_arguments(core, image, flashes), f"out={told}"]))
@@ -78,7 +78,7 @@ def trace(
 
 
 def _arguments(core: Core, image: Path, flashes: Sequence[FlashTiming]) -> Iterator[str]:
-    """Of the plugin."""
+    """Return the arguments of the plugin."""
     places = symbols(core, image)
     start, stop, marks = (places[name] for name in ("core_clock_start", "core_clock_stop", "op_ticks"))
     end = max(core.rom + IMAGE_BYTES, core.blob + core.blob_bytes)
@@ -92,7 +92,7 @@ def _arguments(core: Core, image: Path, flashes: Sequence[FlashTiming]) -> Itera
 
 
 def symbols(core: Core, image: Path) -> dict[str, tuple[int, int]]:
-    """Addresses and sizes by name."""
+    """Return addresses and sizes by name."""
     listed = subprocess.run([core.prefix + "nm", "-S", image], capture_output=True, text=True, check=True).stdout
     rows = (line.split() for line in listed.splitlines())
     return {row[3]: (int(row[0], 16) & ~1, int(row[1], 16)) for row in rows if len(row) == 4}
@@ -100,7 +100,7 @@ def symbols(core: Core, image: Path) -> dict[str, tuple[int, int]]:
 
 @functools.cache
 def plugin() -> Path:
-    """The plugin, built when its source has changed."""
+    """Return the plugin, which is built again when its source has changed."""
     digest = hashlib.sha256(SOURCE.read_bytes()).hexdigest()[:16]
     library = Path(tempfile.gettempdir()) / f"tmo_cycles_{digest}.so"
     if not library.exists():
@@ -112,7 +112,7 @@ def plugin() -> Path:
 
 
 def runs(lines: Iterable[str], pipeline: Pipeline) -> Iterator[Run]:
-    """From what the plugin has written."""
+    """Read the plugin's output."""
     blocks: dict[int, Sequence[Instruction]] = {0: ()}
     inside: dict[int, int] = {}
     pipelined: Counter[tuple[int, int]] = Counter()

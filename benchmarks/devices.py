@@ -1,4 +1,4 @@
-"""Networks on several devices: what each takes and sends, and that together they give the original's bytes.
+"""Measure networks on several devices: memory and messages of each, and that their outputs equal the original's.
 
     python benchmarks/devices.py MODEL.tflite... [--devices 2 3 4] [--runs N] [--json]
 
@@ -20,7 +20,7 @@ import tflm_memopt
 
 
 def row(model: Path, devices: int, runs: int) -> dict[str, Any]:
-    """One network on so many devices."""
+    """One network on a number of devices."""
     shared = tflm_memopt.optimize_devices(model, devices)
     with tempfile.TemporaryDirectory() as name:
         paths = [Path(name) / f"device{n}" / model.name for n in range(devices)]

@@ -38,32 +38,34 @@ from tflm_memopt.options import DEFAULTS, OptimizeOptions
 CORE, MHZ = "cortex-m4", 80
 NAMED = ("kws", "vww_96")
 SPLITS: Mapping[str, tuple[str, ...]] = {"FDTO": ("fan-in",), "OWP": ()}
-"""How weights are split, and what --without leaves out for it."""
+"""Ways of splitting weights, with the techniques that --without switches off for each."""
 Computing = Sequence[Sequence[float]]
 Crossing = Sequence[Sequence[RowCrosses]]
 
 
 def shares(model: Path, devices: int, without: Sequence[str]) -> Sequence[tflm_memopt.Optimized]:
-    """The models of so many devices; of one, which has no lines, its own."""
+    """Return the models of the devices or, for one device, which has no links, its model."""
     if devices == 1:
         return (tflm_memopt.optimize(model),)
     return tflm_memopt.optimize_devices(model, devices, without=without).models
 
 
 def crossings(models: Sequence[tflm_memopt.Optimized]) -> tuple[Computing, Crossing]:
-    """Milliseconds that each device computes before each of its rows that cross and behind the last, and the rows."""
+    """Return the milliseconds that each device computes before each row it exchanges and after the last one, and the
+    rows.
+    """
     asked = request(OptimizeOptions(**{**DEFAULTS, "core": CORE, "clock": MHZ}))
     found = [asked.conversion(one.original).of(one.plan).planned for one in models if one.plan]
     return [computed(asked, planned) for planned in found], [check(p.plan, p.graph) for p in found]
 
 
 def lines_alone(crosses: Crossing, speed: LineSpeed) -> float:
-    """Milliseconds."""
+    """Return the milliseconds of the messages without computation."""
     return together(speed, [[0.0] * (len(own) + 1) for own in crosses], crosses).milliseconds
 
 
 def rows(model: Path, devices: int, split: str, runs: int | None) -> Iterator[dict[str, Any]]:
-    """A network on so many devices, over each line. runs: random inputs; None: it does not run."""
+    """Return the times of a network on several devices over each link. runs: random inputs; None: it does not run."""
     models = shares(model, devices, SPLITS[split])
     computing, crosses = crossings(models)
     sent = sum(HEAD_BYTES + row.nbytes for own in crosses for row in own if row.sends)
@@ -83,7 +85,7 @@ def rows(model: Path, devices: int, split: str, runs: int | None) -> Iterator[di
 
 
 def ran(model: Path, files: Sequence[Path], speed: LineSpeed, runs: int) -> dict[str, Any]:
-    """On processes."""
+    """Return the measured milliseconds of processes."""
     found = tflm_memopt.verify_devices(model, files, runs=runs, line=speed)
     if not found.devices:
         raise RuntimeError(found.failure)
@@ -91,7 +93,7 @@ def ran(model: Path, files: Sequence[Path], speed: LineSpeed, runs: int) -> dict
 
 
 def table(found: Sequence[Mapping[str, Any]], *names: str) -> str:
-    """A row for each network, split and number of devices, a column for each line: the figures of these names."""
+    """Return a row for each network, split and number of devices, with a column for each link."""
     cells: dict[tuple[str, ...], list[str]] = {}
     for row in found:
         split = row["split"] if row["devices"] > 1 else ""
@@ -122,7 +124,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     found = []
     for model, n, split in product(models, args.devices, SPLITS):
         if n == 1 and split != next(iter(SPLITS)):
-            continue  # one device splits nothing
+            continue  # there is nothing to split
         for row in rows(model, n, split, runs):
             found.append(row)
             if args.json:

@@ -1,4 +1,4 @@
-"""Drivers with generated accessors beside the plain ones: accesses, code, instructions, memory map, effort.
+"""Compare drivers with generated accessors and plain ones: accesses, code, instructions, memory map, effort.
 
 python benchmarks/driver_registers.py [--only NAME ...] [--update docs/registers.md]
 
@@ -56,7 +56,7 @@ def accesses() -> tuple[list[str], Rows]:
 
 
 def _described(variant: Variant) -> float:
-    """Effort of the driver, with the header that describes its fields; SVD is no code."""
+    """Return the effort of the driver with the header that describes its fields. An SVD file does not count as code."""
     texts = [variant.driver.read_text()]
     if variant.description.suffix == ".h":
         texts.append(variant.description.read_text())
@@ -64,7 +64,7 @@ def _described(variant: Variant) -> float:
 
 
 def costs() -> tuple[list[str], Rows]:
-    """Bytes of code at -Os and instructions of the programs, on RV32 in QEMU."""
+    """Return bytes of code at -Os and instructions of the programs, on RV32 in QEMU."""
     titles = ["driver", "code, plain, B", "fixed", "placed", "instructions, plain", "fixed", "placed"]
     rows = []
     for name in DRIVERS:

@@ -1,4 +1,4 @@
-"""Networks that estimates of instructions are fitted to (costs.py): drawn from seeds, none of them a model of anyone.
+"""Draw from seeds the networks that estimates of instructions are fitted to (costs.py). None is a real model.
 
 Each seed draws one of several families: image classifiers, networks over time, dense layers, the random networks of the
 tests, and operators that are rare in all of these. Sizes spread over what microcontrollers run, channels that fill
@@ -31,11 +31,11 @@ ONE: Pair = (1, 1)
 CHANNELS = (1, 2, 3, 4, 6, 8, 8, 10, 12, 14, 16, 16, 20, 24, 24, 30, 32, 32, 40, 48, 64, 64, 72, 96, 128, 160, 240)
 KERNELS = (ONE, ONE, (3, 3), (3, 3), (3, 3), (5, 5), (7, 7), (2, 2), (3, 1), (1, 5), (5, 1), (9, 1), (10, 4))
 MOST_MACS, MOST_BYTES = 3_000_000, 60_000
-"""Of one operator, and of its output."""
+"""Most multiply-accumulates of one operator, and most bytes of its output."""
 
 
 class Drawn:
-    """A network that is being drawn: layers follow each other, what would be too large is left out."""
+    """A network that is being drawn. Layers follow each other, and layers that would be too large are left out."""
 
     def __init__(self, seed: int, shape: Sequence[int]) -> None:
         self.rng, self.net = random.Random(seed), Net(seed)
@@ -46,7 +46,7 @@ class Drawn:
         return self.net.shape(self.x)
 
     def window(self, kernels: Sequence[Pair] = KERNELS) -> dict[str, object]:
-        """Kernel, stride and padding that suit the tensor."""
+        """Return kernel, stride and padding that fit the tensor."""
         _, h, w, _ = self.shape
         kernel = self.rng.choice([k for k in kernels if k[0] <= h and k[1] <= w] or [ONE])
         stride = self.rng.choice((ONE, ONE, ONE, (2, 2), (2, 1)))
@@ -54,7 +54,7 @@ class Drawn:
         return {"kernel": kernel, "stride": stride, "padding": self.rng.choice(("SAME", "SAME", "SAME", "VALID"))}
 
     def activated(self, y: int, activation: str) -> None:
-        """Most activations end where the int8 range does, as a ReLU's of a trained model."""
+        """Return the range. Most activations end at the limit of int8, like a ReLU of a trained model."""
         if activation != "NONE" and self.rng.random() < 0.8:
             q = self.net.graph.tensors[y].quantization
             q.zeroPoint = np.array([-128], np.int64)
@@ -85,7 +85,7 @@ class Drawn:
         )  # type: ignore[arg-type]
 
     def inverted(self) -> None:
-        """Expand, depthwise, perhaps a gate, project; with a shortcut where shapes allow one."""
+        """Add an inverted residual: expand, depthwise, perhaps a gate, project, with a shortcut if shapes allow it."""
         before, shape = self.x, self.shape
         wide = min(240, shape[3] * self.rng.choice((2, 3, 4, 6)))
         self.conv(wide, (ONE,), stride=ONE)
@@ -102,7 +102,7 @@ class Drawn:
             self.x = self.net.add(*((before, self.x) if self.rng.random() < 0.5 else (self.x, before)))
 
     def gate(self) -> None:
-        """Squeeze and excite."""
+        """Add squeeze and excite."""
         c = self.shape[3]
         y = (
             self.net.mean(self.x, (1, 2))
@@ -133,7 +133,7 @@ class Drawn:
         self.activated(self.net.fully_connected(self.x, channels, activation=activation), activation)
 
     def tail(self) -> None:
-        """How classifiers end."""
+        """Add the last layers of a classifier."""
         rng, (_, h, w, c) = self.rng, self.shape
         match rng.randrange(5):
             case 0:
@@ -151,13 +151,13 @@ class Drawn:
         return math.prod(self.shape)
 
     def _macs(self, window: dict[str, object]) -> int:
-        """Of each pair of channels."""
+        """Return the multiply-accumulates for each pair of an input and an output channel."""
         (kernel_h, kernel_w), (stride_h, stride_w) = window["kernel"], window["stride"]  # type: ignore[misc]
         return int(kernel_h * kernel_w * -(-self.shape[1] // stride_h) * -(-self.shape[2] // stride_w))
 
 
 def image(seed: int) -> bytes:
-    """An image classifier, or its first layers."""
+    """Draw an image classifier or its first layers."""
     rng = random.Random(seed)
     w, c = rng.randint(4, 48), rng.choice((1, 3, 3, 4, 8, 16, 24))
     drawn = Drawn(seed, (1, rng.randint(4, max(4, min(48, 20_000 // w // c))), w, c))
@@ -172,7 +172,7 @@ def image(seed: int) -> bytes:
 
 
 def over_time(seed: int) -> bytes:
-    """Frames of sound or of sensors: windows along one axis."""
+    """Draw a network on frames of sound or sensors, with windows along one axis."""
     rng = random.Random(seed)
     frames, c = rng.randint(8, 60), rng.choice((3, 6, 9, 16, 40, 40, 64, 128))
     tall = rng.random() < 0.6
@@ -189,7 +189,7 @@ def over_time(seed: int) -> bytes:
 
 
 def dense(seed: int) -> bytes:
-    """Layers that are fully connected."""
+    """Draw fully connected layers."""
     rng = random.Random(seed)
     drawn = Drawn(seed, (1, rng.choice((8, 30, 64, 100, 128, 250, 392, 640))))
     for _ in range(rng.randint(1, 4)):
@@ -198,7 +198,7 @@ def dense(seed: int) -> bytes:
 
 
 def small(seed: int, *, wide: bool = False) -> bytes:
-    """Any operators, as the tests draw them; wide: of int16."""
+    """Draw any operators, as the tests do. wide: int16 activations."""
     rng = random.Random(seed)
     channels, width = rng.choice((1, 3, 4, 8, 16, 32)), rng.randint(3, 16)
     shape = (1, rng.randint(3, max(3, min(24, 4096 // channels // width))), width, channels)
@@ -212,7 +212,7 @@ def small(seed: int, *, wide: bool = False) -> bytes:
 
 
 def rare(seed: int) -> bytes:
-    """Operators that random networks have seldom or never."""
+    """Draw operators that are rare in random networks."""
     rng = random.Random(seed)
     h, w, c = rng.randint(2, 12), rng.randint(2, 12), rng.choice((4, 8, 24))
     net = Net(seed)
@@ -228,7 +228,7 @@ def rare(seed: int) -> bytes:
 
 
 def rare_int16(seed: int) -> bytes:
-    """The same of int16."""
+    """Draw rare operators with int16 activations."""
     rng = random.Random(seed)
     h, w, c = rng.randint(2, 12), rng.randint(2, 12), rng.choice((1, 4, 8, 24))
     net = Net(seed, activations="INT16")
@@ -243,7 +243,7 @@ def rare_int16(seed: int) -> bytes:
 
 
 def resized(seed: int) -> bytes:
-    """A decoder: transposed convolutions and interpolation."""
+    """Draw a decoder with transposed convolutions and interpolation."""
     rng = random.Random(seed)
     net = Net(seed)
     x = net.input((1, rng.randint(2, 10), rng.randint(2, 10), rng.choice((1, 3, 8, 16))))
@@ -252,7 +252,7 @@ def resized(seed: int) -> bytes:
 
 
 def converting(seed: int) -> bytes:
-    """Operators that give elements another type, from and to float32, int16 and int8."""
+    """Draw operators that convert elements from and to float32, int16 and int8."""
     rng = random.Random(seed)
     shape = 1, rng.randint(2, 12), rng.randint(2, 12), rng.choice((3, 8, 24))
     net = Net(seed)
@@ -264,7 +264,7 @@ def converting(seed: int) -> bytes:
 
 
 def over_windows(seed: int) -> bytes:
-    """Means over time, for windows that slide: their sums run along."""
+    """Draw means over time for sliding windows, whose sums are updated step by step."""
     rng = random.Random(seed)
     net = Net(seed)
     x = net.input((1, rng.randint(8, 60), rng.choice((1, 1, 3, 8)), rng.choice((1, 3, 8, 16, 40, 64))))
@@ -273,7 +273,7 @@ def over_windows(seed: int) -> bytes:
 
 
 def in_sums(seed: int) -> bytes:
-    """Layers that are made of partial sums, as several devices make them."""
+    """Draw layers of partial sums, as several devices compute them."""
     rng = random.Random(seed)
     drawn = Drawn(seed, (1, rng.randint(4, 16), rng.randint(4, 16), rng.choice((6, 8, 16, 24, 40))))
     for _ in range(3):
@@ -283,7 +283,7 @@ def in_sums(seed: int) -> bytes:
 
 
 def with_state(seed: int) -> bytes:
-    """A wake word: of each layer the rows that its window has seen stay in variables, and few are new."""
+    """Draw a wake word network. Each layer keeps the rows of its window in variables and gets few new rows."""
     rng = random.Random(seed)
     c = rng.choice((8, 16, 24, 30, 32, 40, 48, 64))
     drawn = Drawn(seed, (1, rng.choice((1, 1, 2, 3)), 1, rng.choice((8, 16, 40, c))))
@@ -303,7 +303,7 @@ def with_state(seed: int) -> bytes:
 
 
 def few(seed: int) -> bytes:
-    """First layers: windows over one to four channels, of images, spectrograms or sensor signals."""
+    """Draw first layers: windows over one to four channels of images, spectrograms or sensor signals."""
     rng = random.Random(seed)
     c, flat = rng.choice((1, 1, 2, 3, 3, 4)), rng.random() < 0.3
     h, w = (1, rng.randint(30, 300)) if flat else (rng.randint(8, 50), rng.randint(8, 50))
@@ -321,7 +321,7 @@ def few(seed: int) -> bytes:
 
 
 def multiplied(seed: int) -> bytes:
-    """A depthwise layer with several outputs for each channel, and a dense one."""
+    """Draw a depthwise layer with several outputs for each channel, and a dense one."""
     rng = random.Random(seed)
     h, w, c = rng.randint(6, 49), rng.randint(6, 40), rng.choice((1, 1, 2, 3, 8))
     drawn = Drawn(seed, (1, h, w, c))
@@ -335,7 +335,7 @@ def multiplied(seed: int) -> bytes:
 
 
 def pooled(seed: int) -> bytes:
-    """Pools of many shapes between convolutions, and a softmax of scores that are near each other, or far apart."""
+    """Draw pools of many shapes between convolutions, and a softmax of scores that are close together or far apart."""
     rng = random.Random(seed)
     c, flat = rng.choice((1, 3, 6, 8, 12, 16)), rng.random() < 0.3
     drawn = Drawn(seed, (1, 1, rng.randint(20, 200), c) if flat else (1, rng.randint(8, 40), rng.randint(8, 40), c))
@@ -353,7 +353,7 @@ def pooled(seed: int) -> bytes:
 
 
 def over_frames(seed: int) -> bytes:
-    """Frames that stay in variables, with windows over time and over a second dimension."""
+    """Draw frames that stay in variables, with windows over time and over a second dimension."""
     rng = random.Random(seed)
     wide, c = rng.choice((1, 8, 16, 40)), rng.choice((1, 2, 8))
     drawn = Drawn(seed, (1, rng.choice((1, 1, 2)), wide, c))
@@ -372,7 +372,7 @@ def over_frames(seed: int) -> bytes:
 
 
 def enlarged(seed: int) -> bytes:
-    """Transposed convolutions of many and few channels, and rows that are moved: paddings, parts and joins."""
+    """Draw transposed convolutions of many and few channels, and moved rows: paddings, parts and joins."""
     rng = random.Random(seed)
     net = Net(seed)
     x = net.input((1, rng.randint(3, 16), rng.randint(3, 16), rng.choice((1, 4, 8, 12, 20, 30))))

@@ -34,17 +34,17 @@ from tflm_memopt.kernels.rewrites import scheduled
 from tflm_memopt.ops.bound import SUMMED
 
 TAKEN = ("max_pool", "add", "depthwise")
-"""Descriptions whose C the library has, and that have no schedule for these cores."""
+"""Descriptions that the library has in C, without a schedule for these cores."""
 
 
 class Target(NamedTuple):
-    """Where a kernel is compared."""
+    """The way in which a kernel is compared."""
 
     title: str
     core: str
     table: InstructionTable
     packed: str
-    """What models are converted for."""
+    """Target of the conversion."""
 
 
 TARGETS = (
@@ -61,7 +61,7 @@ MODELS: Mapping[str, Callable[[Net], int]] = {
 
 
 def called(name: str, extents: Mapping[str, int]) -> Call:
-    """A call of the description, with drawn arrays."""
+    """Return a call of the description with random arrays."""
     values, arrays = draw(name, 1, **extents)
     description = SCHEDULES[name][0]
     return Call(description, values, arrays, expected(description, values, arrays))
@@ -70,20 +70,20 @@ def called(name: str, extents: Mapping[str, int]) -> Call:
 def expected(
     description: KernelProgram, values: Mapping[str, int], arrays: Mapping[str, NDArray[Any]]
 ) -> dict[str, NDArray[Any]]:
-    """What NumPy makes of it, with as many lanes as it likes."""
+    """Return the result of NumPy, with as many lanes as needed."""
     wide = vectorised(description.name)
     return dict(meaning.run(wide, values, laid_out(wide, values, arrays), lanes=4096))
 
 
 def rows() -> Iterator[list[str]]:
-    """Of each layer, for each target: generated, by hand, their quotient. RuntimeError where bytes differ."""
+    """Return for each layer and target: generated, by hand, their quotient. Raises RuntimeError where bytes differ."""
     for layer, (name, extents) in LAYERS.items():
         if name in TAKEN:
             continue
         call, cells = called(name, extents), [layer]
         net = Net(1)
         made = MODELS[layer](net)
-        image = len(net.shape(made)) > 2  # a mean behind it makes the conversion worth while
+        image = len(net.shape(made)) > 2  # with a mean after it, the model is worth converting
         model = net.model(net.mean(made, (1, 2)) if image else made)
         for target in TARGETS:
             kernel = scheduled(call.kernel, SUMMED[target.table.name][name])
@@ -99,7 +99,7 @@ def rows() -> Iterator[list[str]]:
 
 FIRST = Path(__file__).with_name("kernel_lines.json")
 EXECUTOR = ("camera", "check", "fire.c", "frame", "run", "status", "walk", "window")
-"""What files without kernels begin with, behind tmo_."""
+"""Prefixes, after tmo_, of the files that contain no kernels."""
 PARTS: Mapping[str, Callable[[str], bool]] = {
     "any core, in C": lambda name: name.endswith(("_ref.c", "fixed.c", "backend.c")),
     "packed, in C": lambda name: name.endswith(".c") and not name.endswith(("_ref.c", "fixed.c", "backend.c")),
@@ -108,7 +108,7 @@ PARTS: Mapping[str, Callable[[str], bool]] = {
 
 
 def lines() -> Iterator[list[str]]:
-    """Of kernels in C for any core, of packed ones, and in assembly: lines when none was generated, and today."""
+    """Return lines of code of kernels in C, of packed ones, and in assembly, before any was generated and today."""
     before = json.loads(FIRST.read_text(encoding="utf-8"))["lines"]
     before = {name: n for name, n in before.items() if not name.removeprefix("tmo_").startswith(EXECUTOR)}
     today = {name: path for name in before if (path := LIBRARY / "src" / name).exists()}

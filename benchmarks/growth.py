@@ -1,4 +1,4 @@
-"""How long a plan takes as networks grow: chains of 50, 100, 200 and 400 layers, planned and checked as by default.
+"""Measure the time of planning and checking for chains of 50, 100, 200 and 400 layers, with default options.
 
     python benchmarks/growth.py [--layers N ...] [--json] [--plot FILE.svg]
 
@@ -38,7 +38,7 @@ class Row:
     chain: str
     layers: int
     plan_seconds: float
-    """Partition, search, layout."""
+    """Seconds for partition, search and layout."""
     check_seconds: float
     head: int
     """Bytes."""
@@ -51,7 +51,7 @@ class Row:
 
 
 def layer(ops: list[RowOp], kind: Kind, inputs: tuple[int, ...], reads: Rows, writes: Rows, window: Window) -> None:
-    """Appends an operator; operator i makes tensor i + 1."""
+    """Append an operator. Operator i writes tensor i + 1."""
     per_output = {Kind.CONV: reads.c * window.kernel_h * window.kernel_w, Kind.DEPTHWISE: 9}.get(kind, 0)
     zeros, number = (0,) * len(inputs), len(ops)
     seen, macs = (reads,) * len(inputs), writes.nbytes * per_output
@@ -80,7 +80,7 @@ CHAINS: Mapping[str, Callable[[int], list[RowOp]]] = {"convolutions": convolutio
 
 
 def measure(name: str, layers: int) -> Row:
-    """Plans a chain and checks the plan."""
+    """Plan a chain and check the plan."""
     ops = CHAINS[name](layers)
     rows = {0: ops[0].reads[0]} | {op.output: op.writes for op in ops}
     tensors = {t: Tensor(t, f"t{t}", (1, r.h, r.w, r.c), "INT8") for t, r in rows.items()}
@@ -103,7 +103,7 @@ def measure(name: str, layers: int) -> Row:
 
 
 def exponent(before: Row, row: Row) -> float:
-    """The p with which the time grows, as layers^p, from one row to the next."""
+    """Return the exponents p for which the time grows as layers^p, from one row to the next."""
     return math.log(row.seconds / before.seconds) / math.log(row.layers / before.layers)
 
 
@@ -121,7 +121,7 @@ def markdown(rows: Sequence[Row]) -> str:
 
 
 def draw(rows: Sequence[Row]) -> bytes:
-    """Time against layers on logarithmic axes, a quadratic beside it, as SVG."""
+    """Return an SVG of time against layers on logarithmic axes, with a quadratic for comparison."""
     import io  # noqa: PLC0415
 
     import matplotlib as mpl  # noqa: PLC0415 (an optional dependency)

@@ -1,4 +1,4 @@
-"""int8 .tflite models of a given geometry, with random weights whose scales keep the spread of the activations.
+"""Make int8 .tflite models of a given geometry, with random weights whose scales keep the spread of the activations.
 
     python benchmarks/int8_models.py ../shared/models/paper_nets/mbv2-w035_residual_tail.json model.tflite
 
@@ -23,14 +23,14 @@ from numpy.typing import ArrayLike, NDArray
 from tflm_memopt.model import writer
 
 SCALE = 0.05
-"""Of activations."""
+"""Scale of activations."""
 WEIGHT_SPREAD = 127 / math.sqrt(3)
-"""Standard deviation of the weights, which are uniform."""
+"""Standard deviation of the weights, which are uniformly distributed."""
 Pair = Sequence[int]
 
 
 class Builder:
-    """A model under construction. Tensors are numbers; every method adds an operator and gives its output."""
+    """A model under construction. Tensors are numbers. Every method adds an operator and returns its output."""
 
     def __init__(self, seed: int = 0) -> None:
         self.rng = np.random.default_rng(seed)
@@ -47,7 +47,7 @@ class Builder:
         return [int(n) for n in self.graph.tensors[tensor].shape]
 
     def input(self, shape: Sequence[int], *, indices: bool = False) -> int:
-        """int8, or int32 indices."""
+        """Add an input of int8 or of int32 indices."""
         tensor = self._constant(shape, "INT32", None) if indices else self._activation(shape)
         self.graph.inputs.append(tensor)
         return tensor
@@ -98,21 +98,21 @@ class Builder:
         return self._op("ADD", [a, b], self._activation(self.shape(a), 1.2 * self._scale(a)), schema.AddOptionsT())
 
     def average_pool(self, x: int, kernel: Pair) -> int:
-        """Windows side by side."""
+        """Add a pool over adjacent windows."""
         _, h, w, channels = self.shape(x)
         sides = {"filterHeight": kernel[0], "filterWidth": kernel[1], "strideH": kernel[0], "strideW": kernel[1]}
         y = self._activation((1, h // kernel[0], w // kernel[1], channels), self._scale(x), self._zero_point(x))
         return self._op("AVERAGE_POOL_2D", [x], y, schema.Pool2DOptionsT(padding=schema.Padding.VALID, **sides))
 
     def max_pool(self, x: int, kernel: Pair) -> int:
-        """Windows side by side; what is left of the map is not looked at."""
+        """Add a pool over adjacent windows. The remaining rows and columns are ignored."""
         _, h, w, channels = self.shape(x)
         sides = {"filterHeight": kernel[0], "filterWidth": kernel[1], "strideH": kernel[0], "strideW": kernel[1]}
         y = self._activation((1, h // kernel[0], w // kernel[1], channels), self._scale(x), self._zero_point(x))
         return self._op("MAX_POOL_2D", [x], y, schema.Pool2DOptionsT(padding=schema.Padding.VALID, **sides))
 
     def fan_out(self, x: int, channels: int, spans: Sequence[Pair]) -> Iterator[int]:
-        """What conv() makes with a 1x1 kernel, in parts: of each some output channels, [first, end)."""
+        """Add conv() with a 1x1 kernel in parts, each with output channels [first, end)."""
         _, h, w, deep = self.shape(x)
         whole = [*self._weights(x, (channels, 1, 1, deep), 0, deep), self._activation((1, h, w, channels))]
         filter_, bias, output = (self.graph.tensors[t] for t in whole)
@@ -134,14 +134,14 @@ class Builder:
             yield self._op("CONV_2D", [x, *constants], y, options)
 
     def concatenation(self, parts: Sequence[int]) -> int:
-        """Along the channels."""
+        """Concatenate along the channels."""
         *spatial, _ = self.shape(parts[0])
         shape = (*spatial, sum(self.shape(x)[-1] for x in parts))
         y = self._activation(shape, self._scale(parts[0]), self._zero_point(parts[0]))
         return self._op("CONCATENATION", parts, y, schema.ConcatenationOptionsT(axis=3))
 
     def pool(self, x: int, kernel: int, stride: int, *, average: bool) -> int:
-        """MAX_POOL_2D or AVERAGE_POOL_2D with SAME padding."""
+        """Add MAX_POOL_2D or AVERAGE_POOL_2D with SAME padding."""
         _, h, w, channels = self.shape(x)
         sides = {"filterHeight": kernel, "filterWidth": kernel, "strideH": stride, "strideW": stride}
         shape = (1, -(-h // stride), -(-w // stride), channels)
@@ -150,12 +150,12 @@ class Builder:
         return self._op(kind, [x], y, schema.Pool2DOptionsT(padding=schema.Padding.SAME, **sides))
 
     def mul(self, a: int, b: int) -> int:
-        """Either may be repeated along a dimension."""
+        """Add a binary operator. Either operand may be broadcast along a dimension."""
         shape = np.broadcast_shapes(self.shape(a), self.shape(b))
         return self._op("MUL", [a, b], self._activation(shape), schema.MulOptionsT())
 
     def mean(self, x: int, *, keep: bool = False) -> int:
-        """MEAN over everything but the channels. keep: height and width stay, as 1."""
+        """Add MEAN over all dimensions except the channels. keep: whether height and width stay, as 1."""
         *spatial, channels = self.shape(x)
         axes = self._constant((len(spatial) - 1,), "INT32", np.arange(1, len(spatial)))
         shape = (1, 1, 1, channels) if keep else (1, channels)
@@ -167,7 +167,7 @@ class Builder:
         return self._op("SOFTMAX", [x], y, schema.SoftmaxOptionsT(beta=1.0))
 
     def gather(self, indices: int, rows: int, width: int) -> int:
-        """Rows of a table: an embedding."""
+        """Add an embedding, which looks up rows of a table."""
         table = self._constant((rows, width), "INT8", self.rng.integers(-128, 128, (rows, width)), [SCALE])
         return self._op(
             "GATHER", [table, indices], self._activation((*self.shape(indices), width)), schema.GatherOptionsT()
@@ -181,7 +181,7 @@ class Builder:
         )
 
     def _weights(self, x: int, shape: Sequence[int], axis: int, taps: float) -> list[int]:
-        """Filter and bias: sums of so many taps spread as their inputs do; scales differ from channel to channel."""
+        """Return filter and bias. Sums have the spread of the inputs, and scales differ between channels."""
         channels = shape[axis]
         product = SCALE * self.rng.uniform(0.7, 1.4, channels) / (WEIGHT_SPREAD * math.sqrt(taps))
         scales = product / self._scale(x)
@@ -197,7 +197,7 @@ class Builder:
     def _constant(
         self, shape: Sequence[int], dtype: str, data: ArrayLike | None, scales: ArrayLike = (), axis: int = 0
     ) -> int:
-        """A tensor with values; without, one that is fed."""
+        """Add a tensor, with values or, without them, an input."""
         buffer = 0 if data is None else writer.add_buffer(self.tree, np.asarray(data, dtype.lower()))
         zeros = np.zeros(np.size(scales), np.int64)
         name = f"t{len(self.graph.tensors)}"
@@ -240,7 +240,7 @@ def _taps(size: int, kernel: int, stride: int, pad: int, out: int) -> float:
 
 
 def from_layers(layers: Sequence[Mapping[str, Any]], seed: int = 0) -> bytes:
-    """The model of a layer list."""
+    """Return the model of a list of layers."""
     net, first = Builder(seed), layers[0]
     read = [net.input((1, first["h"], first["w"], first["cin"]))]
     for layer in layers:
@@ -249,7 +249,7 @@ def from_layers(layers: Sequence[Mapping[str, Any]], seed: int = 0) -> bytes:
 
 
 def _layer(net: Builder, layer: Mapping[str, Any], read: Sequence[int]) -> int:
-    """`read[i]`: what layer i reads."""
+    """Add a layer and return its output. read[i]: input of layer i."""
     x = read[-1]
     match layer["type"]:
         case "conv" | "pw" | "dw" as kind:

@@ -1,4 +1,4 @@
-"""What the library spends on programs, against what it spent when all of its kernels were written by hand.
+"""Compare the instructions of the library with those of its last version with handwritten kernels only.
 
     python benchmarks/kernels_before.py --models DIR [--only STEM ...] [--before COMMIT] [--update FILE.md]
     python benchmarks/kernels_before.py --layers [--before COMMIT] [--update FILE.md]
@@ -36,7 +36,7 @@ BY_HAND = "076732d"
 """The last commit without a kernel from a description."""
 TITLES = ("model", "M4, instructions", "M4, cycles", "M55, instructions")
 ANY_CORE = {"rv32": "RV32", "m33": "M33", "m4": "M4", "m0": "M0"}
-"""Where layers are counted."""
+"""Cores on which layers are counted."""
 LAYERS: Mapping[str, Callable[[Net], int]] = {
     "dense 640 -> 128": lambda net: net.fully_connected(net.input((1, 640)), 128),
     "dense 64 -> 12": lambda net: net.fully_connected(net.input((1, 64)), 12),
@@ -61,7 +61,7 @@ def _pool(net: Net, kind: str) -> int:
 
 
 def tree_of(commit: str, folder: Path) -> Path:
-    """The library of a commit, and what runs it, unpacked."""
+    """The library of a commit with its runner, unpacked."""
     command = ["git", "-C", str(ROOT), "archive", commit, "custom_ops", "tests/cores"]
     packed = subprocess.run(command, capture_output=True, check=True).stdout
     with tarfile.open(fileobj=io.BytesIO(packed)) as archive:
@@ -70,14 +70,17 @@ def tree_of(commit: str, folder: Path) -> Path:
 
 
 def blobs(model: bytes, tree: Path) -> Iterator[bytes]:
-    """A converted model's regions, one by one, as a tree's runner reads them."""
+    """Write a converted model's regions, one by one, in the form of a tree's runner."""
     known = re.search(r"^CASE_WORDS, IO_WORDS = (\d+),", (tree / "tests/cores/cases.py").read_text(), re.MULTILINE)
     for case in model_cases(model):
         yield blob([case], words=int(known[1]) if known else 0)
 
 
 def spent(path: Path, core: Core, tree: Path) -> list[int]:
-    """Instructions of a model's regions on a tree's library, on M4 cycles as well. RuntimeError if a byte is wrong."""
+    """Return instructions, on M4 also cycles, of a model's regions with a tree's library.
+
+    Raises RuntimeError if a byte is wrong.
+    """
     result = tflm_memopt.optimize(path.read_bytes(), name=path.name, int8_io=True, target=core.target)
     image, total = runner(core, tree), cycles_trace.Cycles(stalls=(cycles_trace.Stalls(),))
     with tempfile.TemporaryDirectory() as folder:
@@ -92,7 +95,7 @@ def spent(path: Path, core: Core, tree: Path) -> list[int]:
 
 
 def rows(models: Sequence[Path], before: Path) -> Iterator[list[str]]:
-    """Of each model: today's, those of before, their quotient."""
+    """Return for each model the instructions today, those before, and their quotient."""
     for path in models:
         cells = [path.stem]
         for core in (CORES["m4"], CORES["m55"]):
@@ -102,7 +105,7 @@ def rows(models: Sequence[Path], before: Path) -> Iterator[list[str]]:
 
 
 def layer_rows(before: Path) -> Iterator[list[str]]:
-    """Of each layer: today's instructions by those of before, on each core."""
+    """Return for each layer the ratio of instructions today and before, on each core."""
     for layer, of in LAYERS.items():
         net = Net(1, activations="INT16" if layer.startswith("int16") else "INT8")
         model = tflm_memopt.optimize(net.model(of(net))).model

@@ -1,4 +1,4 @@
-"""RAM and time of a few public models on one board, before and after: the README's table.
+"""Make the README's table: RAM and time of a few public models on one board, before and after.
 
     python benchmarks/on_board.py --models DIR [--board nano33ble] [--json] [--update README.md]
 
@@ -20,7 +20,7 @@ from tables import markdown, require, update
 import tflm_memopt
 
 NAME = "board"
-"""Of the marks around the table in a document."""
+"""Name of the marks around the table in a document."""
 MODELS: Mapping[str, str] = {
     "mlperf_tiny_kws_dscnn_int8": "keyword spotting, DS-CNN",
     "mlperf_tiny_ic_resnet8_int8": "image classification, ResNet-8",
@@ -28,7 +28,7 @@ MODELS: Mapping[str, str] = {
     "mlperf_tiny_ad_autoencoder_int8": "anomaly detection, autoencoder",
     "str_ww_ref_model": "wake word, 1-D convolutions",
 }
-"""File stem -> what the model does. All are reference models of MLPerf Tiny."""
+"""Task of each model, by file stem. All are reference models of MLPerf Tiny."""
 TITLES = ("model (MLPerf Tiny)", "RAM before", "**after**", "ms before", "**after**")
 Range = tuple[float, float]
 

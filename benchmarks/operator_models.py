@@ -1,4 +1,4 @@
-"""Models of single operators, drawn from seeds, that the costs of TFLM's kernels are fitted to (builtin_costs.py).
+"""Draw models of single operators from seeds. The costs of TFLM's kernels are fitted to them (builtin_costs.py).
 
 A model has a few operators of one kind, each of an input of its own, so that an operator's count is its kernel's.
 """
@@ -23,7 +23,7 @@ ONE: Pair = (1, 1)
 CHANNELS = (1, 2, 3, 4, 4, 6, 7, 8, 8, 10, 12, 16, 16, 19, 20, 24, 30, 32, 32, 40, 48, 64, 66, 96, 128)
 FEW = (1, 1, 2, 3, 3, 4)
 MOST = 600_000
-"""Multiply-accumulates of a convolution."""
+"""Most multiply-accumulates of a convolution."""
 PER_MODEL = 4
 
 
@@ -34,7 +34,7 @@ def _shape(rng: random.Random, channels: Sequence[int] = CHANNELS, most: int = 2
 
 
 def _line(rng: random.Random, channels: Sequence[int] = CHANNELS) -> tuple[int, ...]:
-    """An image of one row or one column."""
+    """Return the shape of an image of one row or one column."""
     length, c = rng.randint(4, 128), rng.choice(channels)
     return (1, 1, length, c) if rng.random() < 0.5 else (1, length, 1, c)
 
@@ -114,7 +114,7 @@ def unary(
 
 
 def sigmoid(net: Net, rng: random.Random, *, kind: str) -> int:
-    """With inputs that reach further than TFLM's kernels look, or not."""
+    """Return a model whose inputs are beyond the range of TFLM's kernels, or within it."""
     wide = net.activations == "INT16"
     x = net.input(
         _shape(rng), (2.0**-12, 0) if wide else (rng.choice((0.02, 0.06, 0.1, 0.3, 1.5, 3.0)), rng.randint(-30, 30))
@@ -234,7 +234,7 @@ def indexed(net: Net, rng: random.Random) -> int:
 
 
 def kept(net: Net, rng: random.Random) -> int:
-    """A variable that is read, changed and assigned."""
+    """Return a model with a variable that is read, changed and assigned."""
     streaming = Streaming(net, setup=False)
     shape = _shape(rng)
     y = net.add(
@@ -314,16 +314,16 @@ INT16: Sequence[str] = (
     "add", "mul", "sub", "logistic", "tanh", "leaky_relu", "concatenation", "pad", "slice", "strided_slice", "reshape",
     "transpose_conv",
 )  # fmt: skip
-"""Families that are drawn with int16 activations, too."""
+"""Families that are also drawn with int16 activations."""
 FAMILIES: Mapping[str, tuple[Builder, str]] = {
     **{name: (build, "INT8") for name, build in INT8.items()},
     **{f"{name}_int16": (INT8[name], "INT16") for name in INT16},
 }
-"""By name, with the type of activations."""
+"""Families by name, with the type of activations."""
 
 
 def model(family: str, number: int) -> bytes:
-    """Model `number` of a family."""
+    """Return model `number` of a family."""
     build, activations = FAMILIES[family]
     rng = random.Random(f"{family} {number}")
     net = Net(number, activations=activations)

@@ -1,4 +1,4 @@
-"""Every table of the documents: which command writes it, and how `python benchmarks/tables.py --check` finds it stale.
+"""The tables of the documents: the command that writes each, and how `tables.py --check` finds out that it is stale.
 
 A table that takes a minute is made again and compared. One that takes longer has a digest beside it, in the mark in
 front of it, of what it was measured on: the bytes of the rewritten models and the object code that ran them, not their
@@ -28,7 +28,7 @@ import tflm_memopt
 
 ROOT = Path(__file__).parents[1]
 Digested = Callable[[Sequence[Path]], Iterator[bytes]]
-"""What a table was measured on, given its models."""
+"""Function that yields the bytes that a table was measured on, given its models."""
 SMALL = (
     "mcunet_vww_80_float_io", "mlperf_tiny_ad_autoencoder_int8", "mlperf_tiny_ic_resnet8_int8",
     "mlperf_tiny_kws_dscnn_int8", "mlperf_tiny_vww_96_int8",
@@ -39,20 +39,20 @@ MLPERF_TINY = SMALL[1:]
 
 @dataclass(frozen=True, slots=True)
 class Table:
-    """One table between its marks in a page."""
+    """A table between its marks in a page."""
 
     page: str
     name: str
     command: str
     """A script of this folder and its arguments; {models}, {nets}, {zoo}, {public}: folders. --update is added."""
     only: tuple[str, ...] = ()
-    """Models of the folder, by their stems; empty: all."""
+    """Stems of the models in the folder that are used; empty: all."""
     of: Digested | None = None
-    """None: quick enough to be made again."""
+    """Function for the digest. None: the table is quick enough to be made again."""
 
     @property
     def folders(self) -> set[str]:
-        """That the command needs."""
+        """Return the folders that the command needs."""
         return {name for name in FOLDERS if f"{{{name}}}" in self.command}
 
 
@@ -65,7 +65,7 @@ FOLDERS: Mapping[str, str] = {
 
 
 def digest(table: Table, folders: Mapping[str, Path]) -> str:
-    """Of what a table is measured on, as it is now; empty for one that is made again."""
+    """Return the current digest of the data of a table; empty for one that is made again."""
     if table.of is None:
         return ""
     found = sorted(folders["models"].glob("*.tflite")) if "models" in table.folders else []
@@ -78,13 +78,13 @@ def digest(table: Table, folders: Mapping[str, Path]) -> str:
 
 @functools.cache
 def rewritten(path: Path, target: str) -> bytes:
-    """A model converted as for the tables of speed."""
+    """Return a model that is converted as for the tables of speed."""
     return tflm_memopt.optimize(path.read_bytes(), int8_io=True, target=target).model
 
 
 @functools.cache
 def code(core: Core) -> bytes:
-    """What runs on a core under QEMU, without symbols and paths."""
+    """Return the program for a core under QEMU, without symbols and paths."""
     with tempfile.TemporaryDirectory() as folder:
         binary = Path(folder) / "image.bin"
         subprocess.run([f"{core.prefix}objcopy", "-O", "binary", str(runner(core)), str(binary)], check=True)
@@ -92,7 +92,7 @@ def code(core: Core) -> bytes:
 
 
 def counted(core: Core) -> Digested:
-    """Instructions of models on a core."""
+    """Yield the data of instructions of models on a core."""
 
     def of(paths: Sequence[Path]) -> Iterator[bytes]:
         yield from (rewritten(path, core.target) for path in paths)
@@ -102,19 +102,19 @@ def counted(core: Core) -> Digested:
 
 
 def before(paths: Sequence[Path]) -> Iterator[bytes]:
-    """Packed models, and the library that is compared with an older one."""
+    """Yield the packed models, and the library that is compared with an older one."""
     for core in (MEASURED["m4"], MEASURED["m55"]):
         yield from counted(core)(paths)
 
 
 def on_any_core(_: Sequence[Path]) -> Iterator[bytes]:
-    """The library, on the cores where single layers are compared with an older one."""
+    """Yield the library on the cores where single layers are compared with an older one."""
     for name in kernels_before.ANY_CORE:
         yield code(MEASURED[name])
 
 
 def along_frontier(core: Core, most: float) -> Digested:
-    """The same of several plans each."""
+    """Yield the data for several plans of each model."""
 
     def of(paths: Sequence[Path]) -> Iterator[bytes]:
         yield from counted(core)(paths)
@@ -127,36 +127,36 @@ def along_frontier(core: Core, most: float) -> Digested:
 
 
 def sizes(paths: Sequence[Path]) -> Iterator[bytes]:
-    """The library's object files, and the models that say what is linked of them."""
+    """Yield the library's object files, and the models that determine what is linked of them."""
     for core in (MEASURED[name] for name in size.WHOLE):
-        yield from counted(core)(paths)  # for the stack
+        yield from counted(core)(paths)  # the stack depends on it
         with tempfile.TemporaryDirectory() as folder:
             for source in sources():
                 yield size.compiled(core, "-Os", (), source, Path(folder)).read_bytes()
 
 
 def estimates(_: Sequence[Path]) -> Iterator[bytes]:
-    """What kernels cost, with the errors of its estimates."""
+    """Yield the costs of kernels, with the errors of the estimates."""
     yield (ROOT / "tflm_memopt/analysis/costs.json").read_bytes()
 
 
 def times(paths: Sequence[Path]) -> Iterator[bytes]:
-    """Seconds differ with the machine; what the conversion comes to does not."""
+    """Yield the results of the conversion, without the seconds, which depend on the machine."""
     yield from (rewritten(path, "generic") for path in paths)
 
 
 def orders(_: Sequence[Path]) -> Iterator[bytes]:
-    """Seconds differ with the machine; orders, peaks and bounds do not."""
+    """Yield orders, peaks and bounds, without the seconds, which depend on the machine."""
     yield from (repr(found).encode() for found in schedules.orders())
 
 
 def tilings(_: Sequence[Path]) -> Iterator[bytes]:
-    """The small ones of the networks that fused tiling's tables are of."""
+    """Yield the small networks in the tables of fused tiling."""
     yield from map(tiled, ("TXT", "MW", "CIF", "RAD"))
 
 
 def on_devices(paths: Sequence[Path]) -> Iterator[bytes]:
-    """Milliseconds differ with the machine; the models of the devices do not, nor what the estimates rest on."""
+    """Yield the models of the devices and the basis of the estimates, without the milliseconds."""
     yield (ROOT / "tflm_memopt/analysis/costs.json").read_bytes()
     for path, n, split in product(paths, range(1, 7), devices_speed.SPLITS.values()):
         yield from (one.model for one in devices_speed.shares(path, n, split))

@@ -1,4 +1,4 @@
-"""The RAM of every .tflite file of a folder, before and after, in one table.
+"""Make a table of the RAM of every .tflite file of a folder, before and after.
 
     python benchmarks/ram.py ../shared/models
     python benchmarks/ram.py ../shared/models --update docs/benchmarks.md
@@ -26,32 +26,32 @@ from tflm_memopt.results import Report
 from tflm_memopt.rewrite.int8_io import int8_io
 
 NAME = "ram"
-"""Of the marks around the table in a document."""
+"""Name of the marks around the table in a document."""
 INT8_IO, STREAMED, AGAIN = "--int8-io", "--input stream", "--max-macs 1.3"
 MOST = 1.3
-"""F of the last row."""
+"""Compute factor F of the last row."""
 
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """One conversion. Bytes; `head`, `tail`, `total` and `min` of the rewritten model's arena."""
+    """One conversion in bytes. `head`, `tail`, `total` and `min` are those of the rewritten model's arena."""
 
     model: str
     flags: str
     original: int
-    """Whole arena of the model as it is (`total`)."""
+    """Whole arena of the original model (`total`)."""
     head: int
     tail: int
     total: int
     min: int
     lower_bound: int
-    """Of the head: no layout of the chosen blocks is lower."""
+    """Whether the head is proved minimal: no layout of the chosen groups is lower."""
     ratio: float
     """original / total."""
     overhead: float
-    """F."""
+    """Compute factor F."""
     seconds: float
-    """By the clock, on whatever machine this is: not in the table (benchmarks/seconds.py)."""
+    """Elapsed seconds, which depend on the machine and are not in the table (benchmarks/seconds.py)."""
     convention: str
 
 
@@ -66,7 +66,7 @@ COLUMNS: Mapping[str, str] = {
     "min": "smallest arena",
     "overhead": "F",
 }
-"""Field -> title."""
+"""Titles by field."""
 
 
 def measure(path: Path) -> Iterator[Row]:
@@ -81,7 +81,7 @@ def measure(path: Path) -> Iterator[Row]:
         yield _row(path, prefix.rstrip(), tflm_memopt.optimize(data, name=path.name, int8_io=int8).report)
         try:
             streamed = tflm_memopt.optimize(data, name=path.name, int8_io=int8, input="stream").report
-        except UsageError:  # there is nothing to stream
+        except UsageError:  # the input cannot be streamed
             return
         flags = f"{prefix}{STREAMED}"
         yield _row(path, flags, streamed)
@@ -109,7 +109,7 @@ def _row(path: Path, flags: str, report: Report) -> Row:
 
 
 def markdown(rows: Sequence[Row]) -> str:
-    """The table, and under it how the figures are counted."""
+    """Return the table and a note on how the figures are counted."""
     table = tables.markdown(COLUMNS.values(), ([_cell(row, name) for name in COLUMNS] for row in rows))
     conventions = " / ".join(dict.fromkeys(row.convention for row in rows))
     return "\n".join([
@@ -150,7 +150,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     console = Console(stderr=True)
     rows: list[Row] = []
     try:
-        for path in args.update:  # before the work, not after it
+        for path in args.update:  # check before the long work
             tables.require(path, NAME)
         for path in track(paths, "converting", console=console, disable=not console.is_terminal):
             rows += measure(path)

@@ -1,4 +1,4 @@
-"""Writes random networks of up to 600 operators, for seconds.py: `python benchmarks/random_networks.py FOLDER`.
+"""Write random networks of up to 600 operators for seconds.py: `python benchmarks/random_networks.py FOLDER`.
 
 The recipes are those of the tests (tests/property/networks.py), drawn from fixed seeds; a recipe of too many operators
 is shortened. What the networks compute means nothing.
@@ -19,7 +19,7 @@ from property.networks import Recipe, build
 from tflm_memopt.model.reader import read
 
 SIZES = (40, 100, 200, 300, 600)
-"""Operators, at the most."""
+"""Most operators."""
 KIND_SETS = (tuple(SUPPORTED), tuple(KINDS), ("conv", "depthwise", "residual", "padded", *MOVING), INT16)
 
 
@@ -48,7 +48,7 @@ def network(seed: int, layers: int, kinds: Sequence[str]) -> bytes:
 
 
 def largest(seed: int, operators: int, kinds: Sequence[str]) -> bytes:
-    """The network of this seed that has as many layers as so many operators allow."""
+    """Return the network of this seed with the most layers for this number of operators."""
     layers = operators
     while True:
         data = network(seed, layers, kinds)

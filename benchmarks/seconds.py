@@ -1,4 +1,4 @@
-"""How long the converter takes: `optimize` without recompute, and a full `explore`, for every model of a folder.
+"""Measure the time of `optimize` without recompute and of a full `explore` for every model of a folder.
 
     python benchmarks/seconds.py DIR [--optimize] [--json] [--update FILE.md]
 
@@ -35,7 +35,7 @@ class Row:
     optimize_seconds: float
     explore_seconds: float
     points: int
-    """Of the frontier; 0, in 0 seconds, where none was asked for."""
+    """Points and seconds of the frontier, 0 with --optimize."""
 
 
 def row(path: Path, *, explore: bool = True) -> Row:

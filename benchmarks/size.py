@@ -1,4 +1,4 @@
-"""Bytes of flash and RAM that the C library takes on each core, all of it and with the kernels of one model.
+"""Measure the flash and RAM of the C library on each core, as a whole and with the kernels of one model.
 
     python benchmarks/size.py --models ../shared/models [--level -Os] [--cores m4 rv32] [--json] [--update FILE.md]
 
@@ -48,7 +48,7 @@ SYMBOLS = ("program", "io", "workspace")
 
 @dataclass(frozen=True, slots=True)
 class Size:
-    """Bytes. `unproved`, `stack` 0: not measured."""
+    """Sizes in bytes. `unproved` and `stack` are 0 if they were not measured."""
 
     model: str
     core: str
@@ -61,7 +61,7 @@ class Size:
 
 
 def whole(core: Core, level: str) -> Size:
-    """All object files of the library but what only two cores want, which has the executor in it once more."""
+    """Return the object files of the library without those for two cores, which contain the executor again."""
     with tempfile.TemporaryDirectory() as folder:
         wanted = (source for source in sources() if source.stem != "tmo_cores")
         objects = [compiled(core, level, (), source, Path(folder)) for source in wanted]
@@ -69,7 +69,9 @@ def whole(core: Core, level: str) -> Size:
 
 
 def of_model(path: Path, core: Core, level: str) -> Size | None:
-    """What a program for this model links, and its stack; None when the core's machine has no room for the model."""
+    """Return the size of a program for this model and its stack. The stack is None if the model is too large for the
+    core.
+    """
     result = tflm_memopt.optimize(path.read_bytes(), name=path.name, int8_io=True, target=core.target)
     cases = model_cases(result.model)
     if any(len(blob([case])) > core.blob_bytes for case in cases):
@@ -83,13 +85,13 @@ def of_model(path: Path, core: Core, level: str) -> Size | None:
 
 
 def linked(model: str, core: Core, level: str, needed: Needs, flags: Iterable[str] = ()) -> Size:
-    """What a program links that checks and runs programs which need this."""
+    """Return the size of a program that checks and runs programs with these parts."""
     with tempfile.TemporaryDirectory() as folder:
         return _size(model, core, [image(core, level, needed, Path(folder), flags)])
 
 
 def image(core: Core, level: str, needed: Needs, folder: Path, flags: Iterable[str] = ()) -> Path:
-    """That program."""
+    """Write that program."""
     main, library, linked = folder / "main.c", folder / "net_library.c", folder / "image.elf"
     main.write_text(PROGRAM, encoding="utf-8")
     library.write_text(source("net", needed, {"run"}), encoding="utf-8")
@@ -130,7 +132,7 @@ def _do(command: Sequence[str]) -> str:
 
 
 def table(rows: Sequence[Size]) -> str:
-    """One line a core, or a model and core."""
+    """Return a table with a line for each core, or each model and core."""
     return tables.markdown(("library", "core", ".text", "unproved", ".rodata", ".data", ".bss", "stack"), ([
         row.model or "all", row.core, f"{row.text:,}", f"{row.unproved:,}" if row.unproved else "",
         f"{row.rodata:,}", f"{row.data:,}", f"{row.bss:,}", f"{row.stack:,}" if row.stack else "",

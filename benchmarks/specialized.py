@@ -1,4 +1,4 @@
-"""Code for one model (`--emit c-specialized`) beside its module that the library runs (`--emit c`), on Cortex-M4.
+"""Compare code for one model (`--emit c-specialized`) with its module for the library (`--emit c`), on Cortex-M4.
 
     python benchmarks/specialized.py --models ../shared/models [--only STEM ...] [--json] [--update docs/deploy.md]
 
@@ -47,12 +47,12 @@ class Ran:
     instructions: int
     cycles: int
     flash: int
-    """Bytes."""
+    """Sizes in bytes."""
 
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """One model. Bytes."""
+    """One model. Sizes are in bytes."""
 
     model: str
     plain: Ran
@@ -60,14 +60,14 @@ class Row:
 
 
 def modules(model: bytes, name: str) -> tuple[Files, ...]:
-    """The files of both, of one plan."""
+    """Return the files of both kinds of module for one plan."""
     result = tflm_memopt.optimize(model, target=CORE.target, without=["tiles"], if_worthwhile=False)
     given = bundle.Extras(partial(sample, model, result.model))
     return tuple(bundle.files(result, name, (kind,), given) for kind in KINDS)
 
 
 def measure(files: Files, name: str) -> Ran:
-    """Raises RuntimeError where a byte differs from TFLM's."""
+    """Count the instructions. Raises RuntimeError where a byte differs from TFLM's."""
     with tempfile.TemporaryDirectory() as scratch:
         folder = Path(scratch)
         said, runs = cycles_trace.trace(CORE, image(files, name, folder), M4, [NO_WAIT])
@@ -77,7 +77,7 @@ def measure(files: Files, name: str) -> Ran:
 
 
 def image(files: Files, name: str, folder: Path, selftest: int = 1) -> Path:
-    """A program that runs it once, and before that its self-test."""
+    """Return a program that runs the self-test and then one inference."""
     sources = (f"{name}.c", f"{name}_library.c")
     for file in (*sources, f"{name}.h"):
         (folder / file).write_bytes(files[file])
@@ -90,7 +90,7 @@ def image(files: Files, name: str, folder: Path, selftest: int = 1) -> Path:
 
 
 def _flash(image: Path) -> int:
-    """The whole image, but for what RAM begins with: the layout puts constants beside the code."""
+    """Return the size of the whole image without initial data of RAM. Constants are next to the code."""
     listed = subprocess.run([f"{CORE.prefix}size", "-A", str(image)], capture_output=True, text=True, check=True).stdout
     sections = (line.split() for line in listed.splitlines())
     return sum(int(words[1]) for words in sections if words[:1] in ([".text"], [".ARM.exidx"], [".data"]))

@@ -1,4 +1,4 @@
-"""Instructions of one inference on a core that QEMU emulates, beside those of TFLM's own kernels.
+"""Count the instructions of one inference on a core that QEMU emulates, and compare them with TFLM's own kernels.
 
     python benchmarks/speed.py --core m4 --models ../shared/models [--without windows] [--json] [--update FILE.md]
     python benchmarks/speed.py --core m4 --models ../shared/models --frontier 1.1 [--update FILE.md]
@@ -37,7 +37,7 @@ CMSIS_NN: Mapping[str, Mapping[str, int]] = {
     short: {row["model"]: row["instructions"] for row in _COUNTED.get(MEASURED[short].known_as, ())}
     for short in MEASURED
 }
-"""Of TFLM with CMSIS-NN."""
+"""Instructions of TFLM with CMSIS-NN."""
 REFERENCE: Mapping[str, Mapping[str, int]] = {
     "m4": {
         "mlperf_tiny_kws_dscnn_int8": 198_639_627,
@@ -64,7 +64,7 @@ REFERENCE: Mapping[str, Mapping[str, int]] = {
         "mlperf_tiny_ad_autoencoder_int8": 2_480_681,
     },
 }
-"""Of TFLM with its reference kernels as its default build has them: they check each index (TFLITE_DCHECK)."""
+"""Instructions of TFLM's reference kernels in the default build, which checks each index (TFLITE_DCHECK)."""
 RELEASE: Mapping[str, Mapping[str, int]] = {
     "m4": {
         "mlperf_tiny_kws_dscnn_int8": 43_110_795,
@@ -91,12 +91,12 @@ RELEASE: Mapping[str, Mapping[str, int]] = {
         "mlperf_tiny_ad_autoencoder_int8": 2_480_441,
     },
 }
-"""The same kernels built with NDEBUG, which takes the checks out."""
+"""Instructions of these kernels built with NDEBUG, without the checks."""
 
 
 @dataclass(frozen=True, slots=True)
 class Operator:
-    """One operator of a program, with what it takes to find out that it is its turn."""
+    """One operator of a program, including the scheduling of its firings."""
 
     operator: str
     ops: tuple[int, ...]
@@ -117,36 +117,36 @@ class BlockSpeed:
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """One model. `arena` and `stack` in bytes; `arena` in all, 32-bit pointers, of the very plan that ran."""
+    """One model. `arena` and `stack` are in bytes; `arena` is the whole arena of the plan that ran, 32-bit pointers."""
 
     model: str
     core: str
     target: str
     instructions: int
     estimate: int | None
-    """Of the report (docs/frontier.md), for the core; None: there is none."""
+    """Estimate of the report (docs/frontier.md) for the core, or None."""
     macs: int
-    """Executed."""
+    """Counted instructions."""
     overhead: float
-    """F, of the original's multiply-accumulates: below 1 where dead channels were folded away."""
+    """Factor F of the original's multiply-accumulates. It is below 1 if dead channels were folded."""
     per_mac: float
     cmsis_nn: int | None
     ratio: float | None
-    """Of CMSIS-NN's instructions."""
+    """Share of CMSIS-NN's instructions."""
     reference: int | None
-    """TFLM's reference kernels, with their checks."""
+    """Share of the instructions of TFLM's reference kernels with their checks."""
     release: int | None
-    """The same without."""
+    """Share of the instructions of TFLM's reference kernels without checks."""
     arena: int
     stack: int
     builtin: int
-    """Operators that TFLM runs, not counted."""
+    """Operators that TFLM runs, which are not counted."""
     blocks: tuple[BlockSpeed, ...]
     operators: tuple[Operator, ...]
 
 
 def measure(path: Path, core: Core, target: str, *, by_operator: bool, **settings: Any) -> Row | None:
-    """Converts and runs one model; None for one that is left whole. RuntimeError when a byte of an output is wrong."""
+    """Convert and run one model; None without a rewrite. Raises RuntimeError when a byte of an output is wrong."""
     result = tflm_memopt.optimize(path.read_bytes(), name=path.name, int8_io=True, target=target, **settings)
     if result.plan is None:
         print(f"{path.name}: {result.report.why_unchanged}", file=sys.stderr)
@@ -172,7 +172,7 @@ def measure(path: Path, core: Core, target: str, *, by_operator: bool, **setting
 
 
 def along_frontier(path: Path, core: Core, target: str, most: float, **settings: Any) -> Iterator[Row]:
-    """The plans of `explore` that compute at most `most` times what the cheapest computes, most RAM first."""
+    """Yield the plans of `explore` with at most `most` times the compute of the cheapest one, most RAM first."""
     settings = {"name": path.name, "int8_io": True, "target": target, "cost": "macs", **settings}
     exploration = tflm_memopt.explore(path.read_bytes(), **settings)
     least = min((point.overhead for point in exploration.points), default=1.0)
