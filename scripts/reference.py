@@ -1,4 +1,4 @@
-"""Generates the reference pages that follow from the code: boards, flags, program format, the plan's schema.
+"""Generates the reference pages that follow from the code: boards, flags, the plan's schema.
 
 python scripts/reference.py
 """
@@ -13,7 +13,6 @@ from typing import Any
 
 from tflm_memopt.analysis.flash import kernels, source, tflm
 from tflm_memopt.cli import main as cli
-from tflm_memopt.lower.records import TABLES
 from tflm_memopt.ops.packing import LAYOUT, TARGETS
 from tflm_memopt.plan.plan import SCHEMA_VERSION, Role
 from tflm_memopt.targets.boards import STACK, boards
@@ -79,30 +78,6 @@ def board_page() -> str:
     return "\n".join([*lines, ""])
 
 
-def program_page() -> str:
-    lines = [
-        "# The program's format",
-        "",
-        NOTE,
-        "The constant input of a custom operator holds the program, and `tmo_run` executes it in place. A program is",
-        "little-endian and 16-byte aligned. It has a header, tables, loops and constants: weights, biases, multipliers",
-        "and shifts. An offset counts bytes from the program's start; 0 means that there is none.",
-        "",
-        "`custom_ops/include/tmo/program.h` defines each field. A test compares the sizes and offsets below with the C",
-        "compiler's.",
-        "",
-    ]
-    for name, table in TABLES.items():
-        lines += [f"## {name}", "", f"{table.itemsize} bytes.", "", "| offset | bytes | field |", "|---:|---:|---|"]
-        fields: Mapping[str, Any] = table.fields or {}
-        for field in fields:
-            kind, offset = fields[field][:2]
-            count = kind.shape[0] if kind.shape else 1
-            lines.append(f"| {offset} | {kind.itemsize} | `{field}`" + (f"[{count}]" if count > 1 else "") + " |")
-        lines.append("")
-    return "\n".join(lines)
-
-
 def flags_page() -> str:
     lines = ["# Flags", "", NOTE, "These are the flags of each [command](cli.md), as `--help` prints them."]
     commands = next(a.choices for a in cli.parser()._actions if isinstance(a.choices, dict))
@@ -158,7 +133,6 @@ FILES: Mapping[str, Callable[[], str]] = {
 SITE: Mapping[str, Callable[[], str]] = {
     "boards.md": board_page,
     "flags.md": flags_page,
-    "program-format.md": program_page,
 }
 """Pages that are only generated with the site (scripts/docs_nav.py)."""
 

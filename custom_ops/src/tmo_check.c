@@ -2,17 +2,13 @@
 /* The validator's walk: tensors, operands, blocks, and their loops. */
 #include "tmo/check.h"
 
+#include "tmo/layout.h"
 #include "tmo/loops.h"
 #include "tmo/walk.h"
 
 #define MAX_READS 16 /* elements read per byte of the program: checking stays linear when arrays are shared */
 
-/* The same on every ABI: the converter packs these from a table. */
 _Static_assert(TMO_MAX_KERNEL_H <= TMO_MAX_TAPS, "one array of pointers holds either");
-_Static_assert(sizeof(tmo_header) == 56 && sizeof(tmo_tensor) == 28 && sizeof(tmo_lane) == 12 && sizeof(tmo_op) == 72 &&
-                   sizeof(tmo_block) == 16 && sizeof(tmo_unit) == 8 && sizeof(tmo_access) == 16 && sizeof(tmo_copy) == 4 &&
-                   sizeof(tmo_move) == 32 && sizeof(tmo_ring) == 16,
-               "packed layout");
 
 /* Of the buffer that a tensor lies in. */
 static uint32_t base_bytes(const tmo_checker *c, const tmo_tensor *t) {

@@ -38,7 +38,7 @@ static bool lacks_parts(const void *program) {
 
 tmo_status tmo_check_build(const void *program, size_t program_bytes, size_t n_inputs, size_t n_outputs, size_t workspace_bytes) {
   const tmo_header *h = tmo_header_of(program);
-  if ((uintptr_t)program % 16 != 0) return TMO_ERROR_ALIGNMENT;
+  if ((uintptr_t)program % TMO_ALIGNMENT != 0) return TMO_ERROR_ALIGNMENT;
   if (program_bytes < sizeof(tmo_header)) return TMO_ERROR_TRUNCATED;
   if (h->magic != TMO_MAGIC) return TMO_ERROR_MAGIC;
   if (h->version != TMO_VERSION) return TMO_ERROR_VERSION;

@@ -3,13 +3,6 @@
 #include "tmo/check.h"
 #include "tmo/kernels.h"
 
-#define MAX_POOL_AREA ((uint32_t)1 << 23) /* pixels of a pooling window, so that sums are int32_t */
-#define MAX_SOFTMAX_CHANNELS 4095         /* so that the sum of their exponentials is below 2^31 */
-#define MAX_S16_SHIFT 7                   /* so that 15 - shift bits go */
-
-#define MAX_SUM_BYTES 4
-#define LSTM_SCALES 12
-
 #define IF_SCALES_0(name, value, reads, writes, operands, scales, ...) TMO_BIT(value, (scales) == 0)
 #define IF_SCALES_2(name, value, reads, writes, operands, scales, ...) TMO_BIT(value, (scales) == 2)
 #define IF_SCALES_3(name, value, reads, writes, operands, scales, ...) TMO_BIT(value, (scales) == 3)
@@ -50,7 +43,7 @@ static bool check_scaling(tmo_checker *c, const tmo_op *op, uint32_t n) {
   if (!tmo_has_words(c, op->multipliers, n) || !tmo_has_constant(c, op->shifts, n, 1) || !tmo_may_read(c, n)) return false;
   const int8_t *shifts = (const int8_t *)tmo_constant(c->program, op->shifts);
   const bool wide = tmo_is_in(TMO_BUILT(TMO_S16_KINDS & TMO_PER_CHANNEL_KINDS), op->kind) || tmo_is_kind(op, TMO_OP_BATCH_MATMUL_S16);
-  const int32_t most = wide ? MAX_S16_SHIFT : 30;
+  const int32_t most = wide ? TMO_MAX_S16_SHIFT : TMO_MAX_SHIFT;
   for (uint32_t i = 0; i < n; ++i) {
     if (shifts[i] < -31 || shifts[i] > most) return false;
   }
@@ -76,7 +69,7 @@ static bool check_filter(tmo_checker *c, const tmo_operation *o) { return check_
 /* The weights of a CONV: each channel of the output takes several bytes, unscaled. */
 static bool check_sums(tmo_checker *c, const tmo_operation *o) {
   const tmo_op *op = o->op;
-  if (op->param < 1 || op->param > MAX_SUM_BYTES || o->out->channels % (uint32_t)op->param != 0 || op->bias != 0 || tmo_iterative(op)) return false;
+  if (op->param < 1 || op->param > TMO_MAX_SUM_BYTES || o->out->channels % (uint32_t)op->param != 0 || op->bias != 0 || tmo_iterative(op)) return false;
   const uint32_t inputs = tmo_times((uint32_t)op->kernel_h * op->kernel_w, o->in->channels);
   return tmo_has_constant(c, op->weights, tmo_times(inputs, o->out->channels / (uint32_t)op->param), 1) && check_windowed(c, o);
 }
@@ -93,7 +86,7 @@ static bool check_pool(tmo_checker *c, const tmo_operation *o) {
   const uint32_t columns = op->kernel_w < o->in->width ? op->kernel_w : o->in->width;
   if (o->out->channels != o->in->channels || op->dilation_h != 1 || op->dilation_w != 1) return false;
   if (tmo_is_s16(op) && o->out->channels % 2 != 0) return false;
-  return op->kernel_h * columns <= MAX_POOL_AREA && check_windowed(c, o) && check_scaling(c, op, SCALES(TMO_POOL_KINDS));
+  return op->kernel_h * columns <= TMO_MAX_POOL_AREA && check_windowed(c, o) && check_scaling(c, op, SCALES(TMO_POOL_KINDS));
 }
 
 /* Both operands have the output's height, width and channels, or 1; channel groups are those of the output. A channel of int16 is two bytes. */
@@ -124,7 +117,7 @@ static bool check_softmax(tmo_checker *c, const tmo_operation *o) {
   const tmo_op *op = o->op;
   const uint32_t bytes = tmo_is_s16(op) ? 2 : 1;
   if (!check_rows(o, bytes, bytes) || o->in->channels != o->out->channels || op->param > 0) return false;
-  if (tmo_values(op, o->out->channels) > MAX_SOFTMAX_CHANNELS) return false;
+  if (tmo_values(op, o->out->channels) > TMO_MAX_SOFTMAX_CHANNELS) return false;
   return check_scaling(c, op, SCALES(TMO_SOFTMAX_KINDS));
 }
 
@@ -291,7 +284,7 @@ static bool is_made_anew(const tmo_checker *c, const tmo_operation *o, uint32_t 
 static bool check_lstm(tmo_checker *c, const tmo_operation *o) {
   const uint32_t out = o->out->channels;
   return tmo_has_words(c, o->op->bias, tmo_times(8, out) + TMO_CURVE_WORDS) && is_made_anew(c, o, 1, out) && is_made_anew(c, o, 0, 2 * out) &&
-         tmo_has_constant(c, o->op->weights, tmo_times(4 * out, o->in->channels + out), 1) && check_scaling(c, o->op, LSTM_SCALES);
+         tmo_has_constant(c, o->op->weights, tmo_times(4 * out, o->in->channels + out), 1) && check_scaling(c, o->op, TMO_LSTM_SCALES);
 }
 
 /* The sums are made anew; all other rows are as long as the new ones. */
@@ -301,17 +294,17 @@ static bool check_sliding_sum(tmo_checker *c, const tmo_operation *o) {
   for (uint32_t k = 0; k + 1 < op->n_inputs; ++k) {
     if (tmo_row_bytes(&c->tensors[op->input[k]]) != tmo_row_bytes(o->in)) return false;
   }
-  return area - 1 < MAX_POOL_AREA && is_made_anew(c, o, 0, tmo_times(4, tmo_row_bytes(o->out))) && (op->multipliers == 0 || check_scaling(c, op, 1));
+  return area - 1 < TMO_MAX_POOL_AREA && is_made_anew(c, o, 0, tmo_times(4, tmo_row_bytes(o->out))) && (op->multipliers == 0 || check_scaling(c, op, 1));
 }
 
 /* A row of each operand, of as many sums as the output has values. */
 static bool check_add_sums(tmo_checker *c, const tmo_operation *o) {
   const tmo_op *op = o->op;
   const uint32_t made = tmo_sum_bytes(op, TMO_MAX_INPUTS), channels = made > 0 ? o->out->channels / made : o->out->channels;
-  if (made > MAX_SUM_BYTES || (made > 0 && o->out->channels % made != 0) || !check_accesses(c, o)) return false;
+  if (made > TMO_MAX_SUM_BYTES || (made > 0 && o->out->channels % made != 0) || !check_accesses(c, o)) return false;
   for (uint32_t k = 0; k < op->n_inputs; ++k) {
     const uint32_t bytes = tmo_sum_bytes(op, k), row = tmo_times(tmo_times(o->out->width, channels), bytes);
-    if (bytes == 0 || bytes > MAX_SUM_BYTES || accesses(c, op)[k].extent != 1 || tmo_row_bytes(&c->tensors[op->input[k]]) != row) return false;
+    if (bytes == 0 || bytes > TMO_MAX_SUM_BYTES || accesses(c, op)[k].extent != 1 || tmo_row_bytes(&c->tensors[op->input[k]]) != row) return false;
   }
   if (op->bias != 0 && !tmo_has_words(c, op->bias, channels)) return false;
   return made > 0 || check_scaling(c, op, op->flags & TMO_FLAG_PER_CHANNEL ? channels : 1);

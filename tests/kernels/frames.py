@@ -6,7 +6,8 @@ from dataclasses import replace
 
 from numpy.random import Generator
 
-from tflm_memopt.lower.program import INPUT_EXTERNAL, INPUT_STREAM, Program, ProgramTensor
+from tflm_memopt.format.codes import InputPlace
+from tflm_memopt.lower.program import Program, ProgramTensor
 from tflm_memopt.ops.kinds import Kind
 
 ALIGN = 16
@@ -35,7 +36,7 @@ def streamed(program: Program, rng: Generator) -> Program:
     at = -(-program.workspace // ALIGN) * ALIGN
     moved = replace(frame, offset=at, depth=frame.height, pushed=pushed)
     size = at + frame.height * frame.width * frame.channels
-    return replace(program, tensors=_with(program, frame, moved), workspace=size, input=INPUT_STREAM)
+    return replace(program, tensors=_with(program, frame, moved), workspace=size, input=InputPlace.STREAM)
 
 
 def external(program: Program, _rng: Generator | None = None) -> Program:
@@ -46,7 +47,7 @@ def external(program: Program, _rng: Generator | None = None) -> Program:
     at = -(-program.workspace // ALIGN) * ALIGN
     size = at + 2 * frame.height * frame.width * frame.channels
     moved = replace(frame, offset=at, depth=0)
-    return replace(program, tensors=_with(program, frame, moved), workspace=size, input=INPUT_EXTERNAL)
+    return replace(program, tensors=_with(program, frame, moved), workspace=size, input=InputPlace.EXTERNAL)
 
 
 def _with(program: Program, old: ProgramTensor, new: ProgramTensor) -> tuple[ProgramTensor, ...]:

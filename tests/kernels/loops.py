@@ -7,8 +7,9 @@ from dataclasses import replace
 
 from numpy.random import Generator
 
+from tflm_memopt.format.limits import LOOP_DEPTH
 from tflm_memopt.lower.program import Program
-from tflm_memopt.plan.loops import MAX_DEPTH, Iteration, Loops, Repeat, iterations
+from tflm_memopt.plan.loops import Iteration, Loops, Repeat, iterations
 
 LONGEST = 12
 """Iterations of a loop's body, at most."""
@@ -19,7 +20,7 @@ def times(count: int, stage: int = 0) -> Loops:
     return (Repeat(count, (Iteration(stage),)),)
 
 
-def nested(order: Sequence[Iteration], rng: Generator, depth: int = MAX_DEPTH) -> Loops:
+def nested(order: Sequence[Iteration], rng: Generator, depth: int = LOOP_DEPTH) -> Loops:
     """Loops of at most `depth` levels that run this sequence, drawn at random."""
     found: list[Iteration | Repeat] = []
     at = 0

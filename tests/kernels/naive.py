@@ -340,17 +340,19 @@ def _lookup(op: ProgramOp, inputs: list[Ints], shape: tuple[int, int, int]) -> I
 
 
 def _copy(op: ProgramOp, inputs: list[Ints], shape: tuple[int, int, int]) -> Int8:
-    assert op.moves is not None
-    out = np.full((shape[0], shape[1] * shape[2]), 0 if op.moves.fill is None else op.moves.fill, np.int64)
+    assert op.copy is not None
+    out = np.full((shape[0], shape[1] * shape[2]), op.copy.fill if op.copy.fills else 0, np.int64)
+    read = [(k, tap) for k, a in enumerate(op.access) for tap in range(a.extent)]
     for y in range(shape[0]):
-        for m in op.moves.moves:
-            rows = inputs[m.operand].reshape(inputs[m.operand].shape[0], -1)
-            row = first_row(op, m.operand, y, len(rows)) + m.tap
+        for m in op.copy.moves:
+            operand, tap = read[m.row]
+            rows = inputs[operand].reshape(inputs[operand].shape[0], -1)
+            row = first_row(op, operand, y, len(rows)) + tap
             if 0 <= row < len(rows):
                 for i in range(m.count):
-                    at = m.source + m.phase(y) * m.phase_step + i * m.source_step
+                    at = m.source + (y + m.shift) % m.period * m.phase_step + i * m.source_step
                     to = m.target + i * m.target_step
-                    out[y, to : to + m.nbytes] = rows[row, at : at + m.nbytes]
+                    out[y, to : to + m.bytes] = rows[row, at : at + m.bytes]
     return out.reshape(shape).astype(np.int8)
 
 

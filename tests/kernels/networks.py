@@ -12,6 +12,7 @@ from kernels import naive
 from kernels.families import BINARY, BINARY_INT8, CONVERTED, MAPPED_S16
 from numpy.random import Generator
 
+from tflm_memopt.lower.operands import copy_record
 from tflm_memopt.lower.program import ProgramOp
 from tflm_memopt.ops.kinds import KINDS, WIDE, Kind
 from tflm_memopt.ops.rowop import NO_ROW, Access, Move, Moves, Window
@@ -223,7 +224,7 @@ def _moving(rng: Generator, op: ProgramOp, shape: Shape) -> tuple[ProgramOp, Sha
         moves.append(Move(0, tap, source, target, nbytes, 2, 0, end - target, *phases))
     fill = int(rng.integers(-128, 128))
     access = (Access(add, mul, div, extent, table),)
-    return dataclasses.replace(op, access=access, moves=Moves(tuple(moves), fill)), out
+    return dataclasses.replace(op, access=access, copy=copy_record(Moves(tuple(moves), fill), access, [0])), out
 
 
 def _resizing(rng: Generator, op: ProgramOp, shape: Shape) -> tuple[ProgramOp, Shape]:

@@ -70,11 +70,11 @@ def _packed(op: ProgramOp, tensors: tuple[ProgramTensor, ...], family: Family, s
     seen = dataclasses.replace(seen, packing=packing(seen, family))
     if seen.packing is Packing.NONE:
         return op, 0
-    constants = dict.fromkeys(("weights", "bias", "multipliers", "shifts"), None)
-    done = dataclasses.replace(op, **constants, packed=pack(seen), accumulator=scratch)
+    constants = dict.fromkeys(("bias", "multipliers", "shifts"), None) | dataclasses.asdict(pack(seen))
+    done = dataclasses.replace(op, **constants, accumulator=scratch)
     return done, seen.scratch_bytes(op.tile or seen.writes.w)
 
 
 def count(program: Program) -> int:
     """Packed operators."""
-    return sum(op.packed is not None for op in program.ops)
+    return sum(op.packing is not Packing.NONE for op in program.ops)

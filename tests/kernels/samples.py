@@ -9,8 +9,16 @@ from typing import Any
 
 import numpy as np
 
-from tflm_memopt.lower.program import PixelRing, Program, ProgramBlock, ProgramOp, ProgramTensor, WalkRecord
-from tflm_memopt.lower.records import HEADER, TENSOR
+from tflm_memopt.lower.program import (
+    HEADER,
+    TENSOR,
+    PixelRing,
+    Program,
+    ProgramBlock,
+    ProgramOp,
+    ProgramTensor,
+    WalkRecord,
+)
 from tflm_memopt.lower.serialise import pack
 from tflm_memopt.ops.kinds import Kind
 from tflm_memopt.ops.rowop import Window

@@ -25,15 +25,8 @@ from models import Net
 
 from tflm_memopt import optimize
 from tflm_memopt.errors import ModelError
-from tflm_memopt.lower.program import (
-    INPUT_ARENA,
-    INPUT_EXTERNAL,
-    LAYOUT_PIXELS_TURNED,
-    LAYOUT_ROWS_TURNED,
-    Program,
-    ProgramBlock,
-)
-from tflm_memopt.lower.records import HEADER, OP, TENSOR
+from tflm_memopt.format.codes import InputPlace, RowLayout
+from tflm_memopt.lower.program import HEADER, OP, TENSOR, Program, ProgramBlock
 from tflm_memopt.lower.serialise import pack
 from tflm_memopt.model.reader import read
 from tflm_memopt.ops.kinds import Kind
@@ -112,12 +105,12 @@ def test_damage_is_refused(damage: Change, status: Status) -> None:
 @pytest.mark.parametrize(
     ("program", "number", "layout", "status"),
     [
-        (good, 0, LAYOUT_ROWS_TURNED, Status.OK),
-        (good, 0, LAYOUT_PIXELS_TURNED, Status.OP),
-        (good, 0, LAYOUT_PIXELS_TURNED + 1, Status.TABLE),
-        (good, 1, LAYOUT_ROWS_TURNED, Status.TABLE),
-        (tiled, 0, LAYOUT_PIXELS_TURNED, Status.OK),
-        (tiled, 1, LAYOUT_PIXELS_TURNED, Status.TABLE),
+        (good, 0, RowLayout.ROWS_TURNED, Status.OK),
+        (good, 0, RowLayout.PIXELS_TURNED, Status.OP),
+        (good, 0, RowLayout.PIXELS_TURNED + 1, Status.TABLE),
+        (good, 1, RowLayout.ROWS_TURNED, Status.TABLE),
+        (tiled, 0, RowLayout.PIXELS_TURNED, Status.OK),
+        (tiled, 1, RowLayout.PIXELS_TURNED, Status.TABLE),
     ],
 )
 def test_only_what_is_whole_is_turned(program: Callable[[], Program], number: int, layout: int, status: Status) -> None:
@@ -154,7 +147,7 @@ def test_too_small_a_workspace_is_refused() -> None:
     assert host.check(pack(good()), [IN], [OUT], workspace=115) is Status.IO
 
 
-@pytest.mark.parametrize(("mode", "status"), [(INPUT_ARENA, Status.OK), (INPUT_EXTERNAL, Status.TABLE)])
+@pytest.mark.parametrize(("mode", "status"), [(InputPlace.ARENA, Status.OK), (InputPlace.EXTERNAL, Status.TABLE)])
 def test_a_frame_has_no_older_rows(mode: int, status: Status) -> None:
     """An input in the arena may have them in a ring of the state; one outside of the arena is read where it is."""
     net = Net(0)

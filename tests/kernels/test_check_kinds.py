@@ -13,16 +13,21 @@ from models import Net
 from moving import resize
 
 from tflm_memopt import optimize
+from tflm_memopt.format.codes import Flags, InputPlace
+from tflm_memopt.format.limits import PROGRAM_BASE
 from tflm_memopt.lower.program import (
-    INPUT_EXTERNAL,
-    PROGRAM_BASE,
+    ACCESS,
+    COPY,
+    HEADER,
+    MOVE,
+    OP,
+    TENSOR,
     Program,
     ProgramBlock,
     ProgramOp,
     ProgramTensor,
     WalkRecord,
 )
-from tflm_memopt.lower.records import ACCESS, COPY, FLAG_PER_CHANNEL, HEADER, MOVE, OP, TENSOR
 from tflm_memopt.lower.serialise import pack
 from tflm_memopt.model.reader import read
 from tflm_memopt.ops.kinds import KINDS, Kind
@@ -88,7 +93,7 @@ def test_a_constant_lies_in_the_program() -> None:
 
 def test_only_filters_have_scales_per_channel() -> None:
     image = bytearray(pack(gate()))
-    image[HEADER.itemsize + 3 * TENSOR.itemsize + 1] |= FLAG_PER_CHANNEL
+    image[HEADER.itemsize + 3 * TENSOR.itemsize + 1] |= Flags.PER_CHANNEL
     assert host.check(bytes(image), [IN], [IN]) is Status.OP
 
 
@@ -219,7 +224,9 @@ def test_an_access_is_checked_before_it_is_read() -> None:
     """Also for pixels of an external frame, which become int8 where it says."""
     lookup = ProgramOp(Kind.LOOKUP, (0,), 1, (0,), 0, weights=np.zeros(256, np.int8))
     tensors = (ProgramTensor(16, 8, 6, 2, 0, base=1), ProgramTensor(0, 8, 6, 2, 8, base=2))
-    program = Program(1, 1, 16 + IN, 8, tensors, (lookup,), (ProgramBlock(0, 1, 0, times(8)),), input=INPUT_EXTERNAL)
+    program = Program(
+        1, 1, 16 + IN, 8, tensors, (lookup,), (ProgramBlock(0, 1, 0, times(8)),), input=InputPlace.EXTERNAL
+    )
     assert host.check(pack(program), [0], [IN]) is Status.OK
     at = HEADER.itemsize + 2 * TENSOR.itemsize
     assert host.check(patched(OP, at, program, kind=Kind.COPY, access=1 << 31), [0], [IN]) is Status.OP

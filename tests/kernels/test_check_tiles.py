@@ -27,8 +27,18 @@ from kernels.samples import (
     window,
 )
 
-from tflm_memopt.lower.program import PixelRing, Program, ProgramBlock, ProgramOp, ProgramTensor, WalkRecord
-from tflm_memopt.lower.records import FLAG_SUMS, HEADER, OP, TENSOR
+from tflm_memopt.format.codes import Flags
+from tflm_memopt.lower.program import (
+    HEADER,
+    OP,
+    TENSOR,
+    PixelRing,
+    Program,
+    ProgramBlock,
+    ProgramOp,
+    ProgramTensor,
+    WalkRecord,
+)
 from tflm_memopt.lower.serialise import pack
 from tflm_memopt.ops.kinds import Kind
 from tflm_memopt.ops.rowop import Window
@@ -129,8 +139,8 @@ def test_a_row_block_has_no_tiles(damage: Change) -> None:
 @pytest.mark.parametrize(
     "image",
     [
-        patched(OP, TILED_OP + OP.itemsize, tiled(), flags=FLAG_SUMS),
-        patched(OP, TILED_OP, grouped(0, 0)(tiled()), flags=FLAG_SUMS),
+        patched(OP, TILED_OP + OP.itemsize, tiled(), flags=Flags.SUMS),
+        patched(OP, TILED_OP, grouped(0, 0)(tiled()), flags=Flags.SUMS),
         patched(TENSOR, HEADER.itemsize + TENSOR.itemsize, tiled(), lanes=1 << 20),
         patched(TENSOR, HEADER.itemsize + TENSOR.itemsize, tiled(), lanes=2),
         patched(TENSOR, HEADER.itemsize + TENSOR.itemsize, tiled(), n_lanes=0xFFFF),

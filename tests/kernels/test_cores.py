@@ -20,10 +20,10 @@ from property.forced import mobile
 
 import tflm_memopt
 from tflm_memopt.errors import UsageError
+from tflm_memopt.format.codes import How
 from tflm_memopt.lower.program import Program, ProgramBlock, ProgramCores, ProgramOp, ProgramShare, ProgramTensor
 from tflm_memopt.lower.serialise import pack, unpack
 from tflm_memopt.ops.kinds import Kind
-from tflm_memopt.plan.plan import How
 from tflm_memopt.runtime import host
 from tflm_memopt.runtime.host import Status
 

@@ -20,7 +20,8 @@ from kernels.networks import Network
 from kernels.programs import can_iterate, lower
 from numpy.typing import NDArray
 
-from tflm_memopt.lower.program import INPUT_EXTERNAL, INPUT_STREAM, Program, ProgramTensor
+from tflm_memopt.format.codes import InputPlace
+from tflm_memopt.lower.program import Program, ProgramTensor
 from tflm_memopt.lower.serialise import pack, unpack
 from tflm_memopt.ops.kinds import Kind
 from tflm_memopt.runtime import host
@@ -48,7 +49,7 @@ def test_a_streamed_input_gives_the_same_bytes() -> None:
         inputs = networks.random_inputs(rng, network)
         expected = network.run(inputs)[-1].ravel()
         data = pack(streamed(program, rng))
-        assert host.input_mode(data) == INPUT_STREAM
+        assert host.input_mode(data) == InputPlace.STREAM
         (got,) = host.run(data, inputs, [expected.size])
         np.testing.assert_array_equal(got, expected)
         order = host.firing_order(pack(program), inputs, [expected.size])
@@ -180,7 +181,7 @@ def network_of_one() -> Program:
 def test_damaged_streams_are_refused(damage: Damage, status: Status) -> None:
     good = external(network_of_one())
     view = good.tensors[0]
-    good = replace(good, input=INPUT_STREAM, tensors=(replace(view, pushed=2, depth=8), *good.tensors[1:]))
+    good = replace(good, input=InputPlace.STREAM, tensors=(replace(view, pushed=2, depth=8), *good.tensors[1:]))
     good = replace(good, workspace=view.offset + 8 * view.width * view.channels)
     sizes = [2 * view.width * view.channels], [view_bytes(good, 2)]
     assert host.check(pack(good), *sizes) is Status.OK
@@ -195,7 +196,7 @@ def test_a_later_block_finds_nothing_of_a_stream() -> None:
     rng = np.random.default_rng(5)
     network = networks.chain(rng, 3, (8, 4, 2))
     program = streamed(lower(network, [1], set(), rng).program, rng)
-    assert program.input == INPUT_STREAM
+    assert program.input == InputPlace.STREAM
     view = next(t for t in program.tensors if t.base == 1)
     second = replace(program.ops[1], inputs=program.ops[0].inputs)
     wrong = replace(program, ops=(program.ops[0], second, *program.ops[2:]))
@@ -210,7 +211,7 @@ def test_room_for_the_conversion_is_checked() -> None:
     window = min(program.ops[0].window.kernel_h, view.height) * view.width * view.channels
     enough = replace(program, workspace=view.offset + window)
     output = [view_bytes(program, 2)]
-    assert program.input == INPUT_EXTERNAL
+    assert program.input == InputPlace.EXTERNAL
     assert host.check(pack(enough), [0], output) is Status.OK
     assert host.check(pack(replace(enough, workspace=enough.workspace - 1)), [0], output) is Status.OP
 

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from property.oracle import original, run
 
 import tflm_memopt
-from tflm_memopt.lower.records import ALIGNMENT
+from tflm_memopt.format.limits import ALIGNMENT
 from tflm_memopt.lower.serialise import unpack
 from tflm_memopt.model.reader import read
 from tflm_memopt.ops.crossing import crossing_of

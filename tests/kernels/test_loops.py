@@ -16,10 +16,10 @@ from kernels.programs import can_iterate, lower
 from kernels.samples import IN, OUT, good, patched
 
 from tflm_memopt.errors import ModelError
-from tflm_memopt.lower.program import Program
-from tflm_memopt.lower.records import BLOCK, HEADER, OP, TENSOR
+from tflm_memopt.format.limits import LOOP_DEPTH
+from tflm_memopt.lower.program import BLOCK, HEADER, OP, TENSOR, Program
 from tflm_memopt.lower.serialise import pack, unpack
-from tflm_memopt.plan.loops import MAX_DEPTH, Iteration, Loops, Repeat
+from tflm_memopt.plan.loops import Iteration, Loops, Repeat
 from tflm_memopt.runtime import host
 from tflm_memopt.runtime.host import Status
 
@@ -109,8 +109,8 @@ def _deep(levels: int) -> Loops:
 @pytest.mark.parametrize(
     ("loops", "status"),
     [
-        pytest.param(_deep(MAX_DEPTH), Status.OK, id="as deep as may be"),
-        pytest.param(_deep(MAX_DEPTH + 1), Status.TABLE, id="too deep"),
+        pytest.param(_deep(LOOP_DEPTH), Status.OK, id="as deep as may be"),
+        pytest.param(_deep(LOOP_DEPTH + 1), Status.TABLE, id="too deep"),
         pytest.param(times(24, stage=3), Status.TABLE, id="operator of another block"),
         pytest.param(times(23), Status.FIRINGS, id="too few firings"),
         pytest.param(times(25), Status.FIRINGS, id="too many firings"),

@@ -16,8 +16,7 @@ from models import Net
 from property.forced import forced
 from property.oracle import convert
 
-from tflm_memopt.lower.program import ProgramOp
-from tflm_memopt.lower.records import HEADER, OP, TENSOR
+from tflm_memopt.lower.program import HEADER, OP, TENSOR, ProgramOp
 from tflm_memopt.lower.serialise import pack, unpack
 from tflm_memopt.model.reader import read
 from tflm_memopt.ops import packings
@@ -54,7 +53,7 @@ def test_operator(family: Family, kind: Kind) -> None:
             network = networks.draw_deep(rng, 1 + seed % 3)
         lowered = packed(lower(network, [], set(), rng), family)
         agree(network, lowered, rng, seed)
-        done |= {op.packed.packing for op in lowered.program.ops if op.packed and op.kind is kind}
+        done |= {op.packing for op in lowered.program.ops if op.packing and op.kind is kind}
     own = {p for p in packings.PACKINGS[family] if p.name.endswith(NAMES[kind])}
     of_one_channel = {p for p in packings.PACKINGS[family] if kind is Kind.DEPTHWISE and p.name.endswith("CONV")}
     assert done == own | of_one_channel
@@ -127,11 +126,11 @@ def test_constants_for_vectors_are_checked(kind: Kind) -> None:
     program = packed(lower(network, [], set(), rng), Family.RVV).program
     (op,) = program.ops
     sizes = ([216], [int(np.prod(out))])
-    assert op.packed and op.packed.scales is not None and host.check(pack(program), *sizes) is host.Status.OK
+    assert op.packing and op.scales is not None and host.check(pack(program), *sizes) is host.Status.OK
     for right, expected in ((0, host.Status.OP), (1, host.Status.OK), (22, host.Status.OK), (23, host.Status.OP)):
-        scales = op.packed.scales.copy()
+        scales = op.scales.copy()
         scales[2 * out[2] :].view("<i2")[0] = right
-        other = dataclasses.replace(op, packed=dataclasses.replace(op.packed, scales=scales))
+        other = dataclasses.replace(op, scales=scales)
         assert host.check(pack(dataclasses.replace(program, ops=(other,))), *sizes) is expected, right
     for family in (Family.DSP, Family.MVE, Family.GENERIC):
         assert host.check(pack(dataclasses.replace(program, target=family)), *sizes) is host.Status.OP
@@ -170,14 +169,14 @@ def test_an_addition_without_an_operand_that_is_shifted_alone_is_refused() -> No
     op, out = networks.operator(rng, Kind.ADD, (0, 1), (3, 3, 2), 2)
     program = packed(lower(single(op, (3, 3, 2), out), [], set(), rng), Family.DSP).program
     (add,) = program.ops
-    assert add.packed and add.packed.scales is not None
+    assert add.packing and add.scales is not None
     assert host.check(pack(program), [18, 18], [18]) is host.Status.OK
     for at, value in ((1, 3 << 30), (3, 22)):
-        scales = add.packed.scales.copy()
+        scales = add.scales.copy()
         for operand in (0, 4):
             if scales[1 + operand] == INT32_MIN:
                 scales[at + operand] = np.int32(value - (1 << 32 if value >> 31 else 0))
-        damaged = dataclasses.replace(add, packed=dataclasses.replace(add.packed, scales=scales))
+        damaged = dataclasses.replace(add, scales=scales)
         changed = dataclasses.replace(program, ops=(damaged,))
         assert host.check(pack(changed), [18, 18], [18]) is host.Status.OP
 
@@ -189,7 +188,7 @@ def test_windows_of_3x3() -> None:
         network = networks.draw_depthwise(rng)
         lowered = packed(lower(network, [], set(), rng), Family.MVE)
         (op,) = lowered.program.ops
-        assert op.packed and op.packed.packing is Packing.MVE_DEPTHWISE
+        assert op.packing and op.packing is Packing.MVE_DEPTHWISE
         agree(network, lowered, rng, seed)
         sizes = [[int(np.prod(shape))] for shape in network.shapes]
         other = dataclasses.replace(lowered.program, ops=(dataclasses.replace(op, activation=(-128, 126)),))

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from unit.command import long, small
 
 from tflm_memopt import optimize
-from tflm_memopt.lower.records import HEADER
+from tflm_memopt.lower.program import HEADER
 from tflm_memopt.lower.rewrite import programs
 from tflm_memopt.model.reader import read
 from tflm_memopt.runtime import host

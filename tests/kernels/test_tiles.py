@@ -22,8 +22,7 @@ from kernels.tile_plans import Lowered
 from kernels.tiles import Strips
 from numpy.random import Generator
 
-from tflm_memopt.lower.program import Program
-from tflm_memopt.lower.records import TENSOR
+from tflm_memopt.lower.program import TENSOR, Program
 from tflm_memopt.lower.serialise import pack, unpack
 from tflm_memopt.runtime import host
 

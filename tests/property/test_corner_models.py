@@ -19,8 +19,8 @@ from unit.analysis.arena_zoo import ZOO, with_subgraphs
 
 import tflm_memopt
 from tflm_memopt.convert.annotation import CONSTANT_INPUT, DYNAMIC, SEVERAL_SUBGRAPHS, LeftWhole
+from tflm_memopt.format.limits import MAX_IO
 from tflm_memopt.plan.planner import Options
-from tflm_memopt.rowgraph.graph import MAX_IO
 from tflm_memopt.tflm.choices import KERNELS, Kernels
 
 pytest.importorskip("tflite_micro", reason="the official TFLM wheel is not installed")

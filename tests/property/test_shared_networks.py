@@ -21,7 +21,8 @@ from tflm_memopt.check.together import HEAD_BYTES
 from tflm_memopt.convert.devices import Network
 from tflm_memopt.convert.request import request
 from tflm_memopt.errors import UsageError
-from tflm_memopt.lower.records import ALIGNMENT, CROSSING
+from tflm_memopt.format.limits import ALIGNMENT
+from tflm_memopt.lower.program import CROSSING
 from tflm_memopt.lower.serialise import unpack
 from tflm_memopt.model.reader import read
 from tflm_memopt.options import DEFAULTS

@@ -13,7 +13,7 @@ from conftest import WINDOW, thinned
 from models import Net
 
 import tflm_memopt
-from tflm_memopt.lower.records import HEADER, RING
+from tflm_memopt.lower.program import HEADER, RING
 from tflm_memopt.lower.rewrite import programs
 from tflm_memopt.model.reader import read
 from tflm_memopt.runtime.stimuli import Steps

@@ -14,7 +14,7 @@ from stepping import STEPS, differing
 
 import tflm_memopt
 from tflm_memopt.errors import ModelError
-from tflm_memopt.lower.records import HEADER, RING
+from tflm_memopt.lower.program import HEADER, RING
 from tflm_memopt.lower.rewrite import programs
 from tflm_memopt.model.reader import read
 from tflm_memopt.runtime import host

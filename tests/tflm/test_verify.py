@@ -15,7 +15,7 @@ from tflm.region_model import IN, INT8, OUT, WORKSPACE, float_io, program, regio
 
 from tflm_memopt import optimize
 from tflm_memopt.errors import InterfaceError, ModelError, RuntimeUnavailable, UsageError
-from tflm_memopt.lower.records import HEADER, OP
+from tflm_memopt.lower.program import HEADER, OP
 from tflm_memopt.model import writer
 from tflm_memopt.model.interface import METADATA, Change, Changes, Format
 from tflm_memopt.model.reader import read

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import runpy
+from pathlib import Path
 from typing import get_args
 
 import pytest
@@ -13,6 +14,7 @@ from tflm_memopt.errors import Code
 from tflm_memopt.report import svg
 
 REFERENCE = runpy.run_path(str(ROOT / "scripts/reference.py"))
+FORMAT = runpy.run_path(str(ROOT / "scripts/program_format.py"))["FILES"]
 PAGES, DRAWINGS = REFERENCE["FILES"], runpy.run_path(str(ROOT / "scripts/drawings.py"))["DRAWINGS"]
 
 
@@ -20,6 +22,11 @@ PAGES, DRAWINGS = REFERENCE["FILES"], runpy.run_path(str(ROOT / "scripts/drawing
 def test_page_is_current(name: str) -> None:
     written = (ROOT / "docs" / name).read_text(encoding="utf-8")
     assert written == PAGES[name](), "python scripts/reference.py writes it anew"
+
+
+@pytest.mark.parametrize("path", FORMAT, ids=lambda path: path.name)
+def test_what_the_format_says_is_current(path: Path) -> None:
+    assert path.read_text(encoding="utf-8") == FORMAT[path](), "python scripts/program_format.py writes it anew"
 
 
 @pytest.mark.parametrize("name", DRAWINGS)

@@ -28,9 +28,10 @@ from tflm_memopt.check.states import StateReplay
 from tflm_memopt.check.tiles import TiledReplay
 from tflm_memopt.check.together import RowCrosses
 from tflm_memopt.errors import PlanError
+from tflm_memopt.format.limits import MAX_IO
 from tflm_memopt.model.graph import Graph, TensorId
 from tflm_memopt.plan.plan import Block, Builtin, Plan
-from tflm_memopt.rowgraph.graph import MAX_IO, RowGraph
+from tflm_memopt.rowgraph.graph import RowGraph
 
 ARENA_ALIGN = 16
 VARIABLE_OPS = ("CALL_ONCE", "VAR_HANDLE", "READ_VARIABLE", "ASSIGN_VARIABLE")

@@ -19,8 +19,9 @@ import numpy as np
 from tflm_memopt.check.arena import Ints, TaggedArena
 from tflm_memopt.check.packed import kernel_scratch
 from tflm_memopt.errors import PlanError
+from tflm_memopt.format.codes import How
 from tflm_memopt.ops.rowop import RowOp
-from tflm_memopt.plan.plan import Block, How, Plan, Role, Share, Sharing, Stage
+from tflm_memopt.plan.plan import Block, Plan, Role, Share, Sharing, Stage
 
 NEVER = -1
 Bytes = tuple[int, int, int, int]

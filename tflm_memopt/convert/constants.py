@@ -107,7 +107,7 @@ class Originals:
 
     def equal(self, op: ProgramOp, found: Numbers) -> Sequence[tuple[int, RowOp]]:
         """Return the operators that equal a program's operator with these numbers."""
-        return (self.packed if op.packed else self.plain).get(numbers.digest(op.kind, found), ())
+        return (self.packed if op.packing else self.plain).get(numbers.digest(op.kind, found), ())
 
     def halves(self, op: ProgramOp, found: Numbers, channels: int) -> Sequence[tuple[int, RowOp]]:
         """Return the halves of operators that equal it. channels: number of its output channels."""
@@ -129,7 +129,7 @@ class Originals:
 
 
 def _expected(op: ProgramOp, form: RowOp) -> Numbers:
-    return numbers.of_packed_original(form) if op.packed else numbers.of_original(form)
+    return numbers.of_packed_original(form) if op.packing else numbers.of_original(form)
 
 
 def _forms(op: RowOp) -> Iterator[RowOp]:

@@ -17,7 +17,8 @@ from tflm_memopt.convert.conversion import Conversion, Converted, Limits
 from tflm_memopt.convert.frontier import roomy, undominated
 from tflm_memopt.convert.misfit import SMALLER
 from tflm_memopt.errors import DoesNotFit, UsageError
-from tflm_memopt.ops.packing import MVE_PIXELS, PIXELS, TARGETS, Family
+from tflm_memopt.format.limits import MVE_PIXELS, PACKED_PIXELS
+from tflm_memopt.ops.packing import TARGETS, Family
 from tflm_memopt.plan.firing.work import work
 from tflm_memopt.plan.search.tiles_plan import Settings
 
@@ -59,7 +60,7 @@ def forms(tiles: Settings | None, target: str) -> tuple[Settings | None, ...]:
     """Return the tile widths to try: single pixels, as many as a packed kernel computes at once, and whole rows."""
     if tiles is None:
         return (None,)
-    few = MVE_PIXELS if TARGETS[target] is Family.MVE else PIXELS
+    few = MVE_PIXELS if TARGETS[target] is Family.MVE else PACKED_PIXELS
     wider = replace(tiles, tile=max(tiles.tile, few), group_channels=0)
     return tuple(dict.fromkeys((tiles, wider, roomy(tiles))))
 

@@ -8,7 +8,7 @@ from enum import IntEnum
 from tflm_memopt.emit.kernels import Needs, Part, needs
 from tflm_memopt.emit.names import comment, file_stem, identifier
 from tflm_memopt.emit.own_text import definitions
-from tflm_memopt.lower.program import INPUT_LINK, INPUT_STREAM
+from tflm_memopt.format.codes import InputPlace
 from tflm_memopt.ops.described import OwnKernel
 from tflm_memopt.ops.kinds import Kind
 from tflm_memopt.ops.packing import Packing
@@ -45,7 +45,7 @@ def entries(regions: Iterable[CustomOperator], *, shared: bool = False) -> froze
 
 
 def _entry(region: CustomOperator, *, shared: bool) -> str:
-    if region.input in (INPUT_STREAM, INPUT_LINK):
+    if region.input in (InputPlace.STREAM, InputPlace.LINK):
         return "push"
     return "run_paused" if region.pauses else "run_shared" if shared else "run"
 

@@ -9,8 +9,8 @@ import numpy as np
 from tflm_memopt.analysis.flash import Firmware
 from tflm_memopt.emit.kernels import Needs, Part, needs
 from tflm_memopt.emit.module import module
-from tflm_memopt.lower.program import INPUT_STREAM
-from tflm_memopt.lower.records import HEADER
+from tflm_memopt.format.codes import InputPlace
+from tflm_memopt.lower.program import HEADER
 from tflm_memopt.model.names import OURS
 from tflm_memopt.model.reader import CUSTOM, Model, read
 from tflm_memopt.ops.kinds import Kind
@@ -55,7 +55,7 @@ def module_firmware(model: Model) -> Firmware:
 def module_arena(model: Model, abi: Abi) -> Arena:
     """Static RAM of the C module of a model: its arena and, if the input is streamed, the state of a run."""
     whole = module("model", model)
-    stream = STREAM if any(region.input == INPUT_STREAM for region in whole.regions) else 0
+    stream = STREAM if any(region.input == InputPlace.STREAM for region in whole.regions) else 0
     total = whole.arena + stream
     return Arena(abi, head=whole.arena, tail=stream, total=total, min=total)
 

@@ -9,8 +9,8 @@ from enum import IntEnum
 import numpy as np
 from numpy.typing import NDArray
 
-from tflm_memopt.lower.program import INPUT_EXTERNAL, INPUT_LINK, INPUT_STREAM, LAYOUT_HWC, LAYOUT_STATE
-from tflm_memopt.lower.records import BLOCK, FLAG_ITERATIVE, FLAG_SUMS, HEADER, OP, TENSOR
+from tflm_memopt.format.codes import Flags, InputPlace, RowLayout
+from tflm_memopt.lower.program import BLOCK, HEADER, OP, TENSOR
 from tflm_memopt.ops.packing import Packing
 
 
@@ -54,12 +54,12 @@ def needs(programs: Iterable[bytes]) -> Needs:
         packings |= _mask(ops["packing"][packed])
         asks = {
             Part.TILES: (blocks["strips"] > 0).any(),
-            Part.GROUPS: ((ops["groups"] > 1) | (ops["flags"] & FLAG_SUMS != 0)).any(),
-            Part.ITERATIVE: (ops["flags"] & FLAG_ITERATIVE != 0).any(),
-            Part.STREAM: header["input"] == INPUT_STREAM,
-            Part.EXTERNAL: header["input"] == INPUT_EXTERNAL,
-            Part.TURNED: ((tensors["layout"] != LAYOUT_HWC) & (tensors["layout"] < LAYOUT_STATE)).any(),
-            Part.LINK: header["input"] == INPUT_LINK,
+            Part.GROUPS: ((ops["groups"] > 1) | (ops["flags"] & Flags.SUMS != 0)).any(),
+            Part.ITERATIVE: (ops["flags"] & Flags.ITERATIVE != 0).any(),
+            Part.STREAM: header["input"] == InputPlace.STREAM,
+            Part.EXTERNAL: header["input"] == InputPlace.EXTERNAL,
+            Part.TURNED: ((tensors["layout"] != RowLayout.HWC) & (tensors["layout"] < RowLayout.STATE)).any(),
+            Part.LINK: header["input"] == InputPlace.LINK,
             Part.STATE: header["state"] > 0,
             Part.TAPS: ((ops["packing"] == Packing.MVE_DEPTHWISE) & ~_has_nine(ops)).any(),
         }

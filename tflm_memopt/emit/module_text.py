@@ -9,7 +9,7 @@ from tflm_memopt.emit.embedded import file_name
 from tflm_memopt.emit.module import InApp, Module
 from tflm_memopt.emit.names import comment, guard
 from tflm_memopt.emit.ports import Port
-from tflm_memopt.lower.program import INPUT_EXTERNAL, INPUT_STREAM
+from tflm_memopt.format.codes import InputPlace
 from tflm_memopt.model.graph import TensorId
 from tflm_memopt.results import Sample
 from tflm_memopt.runtime.regions import CustomOperator
@@ -272,7 +272,7 @@ def _place(m: Module, tensor: TensorId) -> str:
 def _init(m: Module) -> str:
     proofs, tables = [], []
     for k, (region, workspace) in enumerate(zip(m.regions, m.workspaces, strict=True)):
-        n, external = _number(m, k), region.input == INPUT_EXTERNAL
+        n, external = _number(m, k), region.input == InputPlace.EXTERNAL
         sizes = [*([0] if external else []), *(m.sizes[t] for t in _handed(region))]
         rest = f"{len(region.inputs) + external}, {len(region.outputs)}, {workspace}"
         tables.append(f"  static const uint32_t io_bytes{n}[] = {{{', '.join(map(str, sizes))}}};")
@@ -326,9 +326,9 @@ def _reset(m: Module) -> str:
 def _call(m: Module, k: int) -> str:
     region, n = m.regions[k], _number(m, k)
     workspace = f"arena + {0 if region.workspace is None else m.at[region.workspace]}"
-    if region.input == INPUT_EXTERNAL:
+    if region.input == InputPlace.EXTERNAL:
         return f"run_frame(program{n}, frame, io{n}, sizeof io{n} / sizeof io{n}[0], {workspace})"
-    if region.input == INPUT_STREAM:
+    if region.input == InputPlace.STREAM:
         return f"{m.library}.push(program{n}, io{n}, {workspace}, &stream)"
     if m.shared and m.shared.pauses:
         return f"{m.library}.run_paused(program{n}, io{n}, {workspace}, pauses, {len(m.shared.pauses)}, &at)"

@@ -14,8 +14,9 @@ from tflm_memopt.emit.firings import Loop, firings, looped
 from tflm_memopt.emit.module import Module
 from tflm_memopt.emit.program import rendered
 from tflm_memopt.errors import UsageError
-from tflm_memopt.lower.program import INPUT_ARENA, LAYOUT_HWC, PROGRAM_BASE
-from tflm_memopt.lower.records import HEADER, OP, TENSOR
+from tflm_memopt.format.codes import InputPlace, RowLayout
+from tflm_memopt.format.limits import PROGRAM_BASE
+from tflm_memopt.lower.program import HEADER, OP, TENSOR
 from tflm_memopt.lower.serialise import unpack
 from tflm_memopt.ops.packing import Family, Packing, packed_pixels, packed_values
 
@@ -244,7 +245,7 @@ def _core(prefix: str, core: Core) -> str:
 def _region(m: Module, k: int, data: bytes, written: Written) -> str:
     """Return the function that runs a region, and add the functions that it calls to `written`."""
     program = unpack(data)
-    if program.input != INPUT_ARENA or program.state or any(block.strips for block in program.blocks):
+    if program.input != InputPlace.ARENA or program.state or any(block.strips for block in program.blocks):
         raise UsageError(
             "c-specialized supports only whole rows, an input in the arena and models without state",
             code="cannot_emit",
@@ -319,7 +320,7 @@ def _writer(op: np.void, near: Sequence[np.void]) -> Writer | None:
     near: first operand, last operand and output.
     """
     source, _, target = near
-    if any(t["layout"] != LAYOUT_HWC or t["base"] == PROGRAM_BASE for t in near):
+    if any(t["layout"] != RowLayout.HWC or t["base"] == PROGRAM_BASE for t in near):
         return None
     match op["packing"]:
         case Packing.DSP_DEPTHWISE:

@@ -6,18 +6,11 @@ from collections.abc import Mapping, Sequence, Set
 from dataclasses import dataclass, replace
 from typing import Any
 
+from tflm_memopt.format.codes import InputPlace, RowLayout
+from tflm_memopt.format.limits import LINK_BASE
 from tflm_memopt.lower import operands
 from tflm_memopt.lower.pack import pack
 from tflm_memopt.lower.program import (
-    INPUT_ARENA,
-    INPUT_EXTERNAL,
-    INPUT_LINK,
-    INPUT_STREAM,
-    LAYOUT_HWC,
-    LAYOUT_PIXELS_TURNED,
-    LAYOUT_ROWS_TURNED,
-    LAYOUT_STATE,
-    LINK_BASE,
     PixelRing,
     Program,
     ProgramBlock,
@@ -29,7 +22,7 @@ from tflm_memopt.lower.program import (
     WalkRecord,
 )
 from tflm_memopt.model.graph import TensorId
-from tflm_memopt.ops.packing import TARGETS
+from tflm_memopt.ops.packing import TARGETS, Packing
 from tflm_memopt.ops.rowop import UNIT, RowOp, Rows, StateRing
 from tflm_memopt.plan.firing.occupancy import trace_of
 from tflm_memopt.plan.firing.turned import as_counted
@@ -93,7 +86,7 @@ class _Lowering:
         self.tensors: dict[ProgramTensor, int] = {}
         self.step = -1
         """The one whose operators are being lowered."""
-        self.layout = LAYOUT_HWC
+        self.layout: int = RowLayout.HWC
         """Layout of whole tensors in that step."""
         kept = {r.tensor for n in unit.steps for s in _block(plan, n).stages for r in ops[s.op].rings}
         before = (None, *(s.tensor for s in plan.states))  # what counts a window comes behind the last of its rings
@@ -157,10 +150,10 @@ class _Lowering:
 
     def _input(self) -> int:
         if self.frame:
-            return INPUT_STREAM if self.frame.pushed else INPUT_EXTERNAL
+            return InputPlace.STREAM if self.frame.pushed else InputPlace.EXTERNAL
         steps = (_block(self.plan, number) for number in self.unit.steps)
         crosses = any(self.ops[stage.op].crossing for block in steps for stage in block.stages)
-        return INPUT_LINK if crosses else INPUT_ARENA
+        return InputPlace.LINK if crosses else InputPlace.ARENA
 
     def _op(self, stage: Stage, block: Block, made: Set[TensorId], walks: Mapping[TensorId, Walk]) -> ProgramOp:
         """made: tensors that the block makes."""
@@ -186,9 +179,10 @@ class _Lowering:
             activation=op.activation,
             iterative=stage.iterative,
             sums=stage.walk.sums,
-            weights=None if packed else op.weights,
+            packing=packed.packing if packed else Packing.NONE,
+            weights=packed.weights if packed else op.weights,
+            scales=packed.scales if packed else None,
             bias=None if packed else op.bias,
-            packed=packed,
             accumulator=place,
             crossing=op.crossing,
             **operands.in_order(op, stage.operands, packed=packed is not None),
@@ -215,13 +209,13 @@ class _Lowering:
         if op.older is None:
             return number
         ring, state = self.states[op.older]
-        record = replace([*self.tensors][number], layout=LAYOUT_STATE + ring, older=state.depth)
+        record = replace([*self.tensors][number], layout=RowLayout.STATE + ring, older=state.depth)
         return self.tensors.setdefault(record, len(self.tensors))
 
     def _in_state(self, tensor: TensorId, rows: Rows) -> int:
         """The record of a part of the state. Where all rows are kept anew, they stay in their places."""
         number, state = self.states[tensor]
-        layout = LAYOUT_STATE + number if state.advance % state.depth else LAYOUT_HWC
+        layout = RowLayout.STATE + number if state.advance % state.depth else RowLayout.HWC
         base = 1 + len(self.inputs) + len(self.unit.outputs)
         record = ProgramTensor(state.offset, rows.h, rows.w, rows.c, rows.h, base, layout=layout)
         return self.tensors.setdefault(record, len(self.tensors))
@@ -242,7 +236,7 @@ class _Lowering:
         base = 1 + handed.index(tensor) if tensor in handed else 0
         offset = 0 if base else self._offset(Role.RING if ring else Role.TENSOR, tensor)
         depth = ring[0].depth if ring and not ring[0].lanes else rows.h
-        layout = LAYOUT_HWC if ring or rows.h * rows.w == 1 else self.layout
+        layout = RowLayout.HWC if ring or rows.h * rows.w == 1 else self.layout
         record = ProgramTensor(offset, rows.h, rows.w, rows.c, depth, base, layout=layout)
         if walk:
             lanes = _lanes(ring[0], offset, rows, walk) if ring else ()
@@ -275,8 +269,8 @@ def _ring(state: PlacedState) -> ProgramRing:
 def _layout(block: Block) -> int:
     """How a block counts the rows of whole tensors."""
     if not block.turned:
-        return LAYOUT_HWC
-    return LAYOUT_PIXELS_TURNED if block.strips else LAYOUT_ROWS_TURNED
+        return RowLayout.HWC
+    return RowLayout.PIXELS_TURNED if block.strips else RowLayout.ROWS_TURNED
 
 
 def _output_walk(stage: Stage, block: Block) -> Walk:

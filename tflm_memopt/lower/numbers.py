@@ -13,8 +13,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tflm_memopt.lower.pack import Packed, pack
-from tflm_memopt.lower.program import PROGRAM_BASE, Program, ProgramOp
+from tflm_memopt.format.limits import PROGRAM_BASE
+from tflm_memopt.lower.pack import pack
+from tflm_memopt.lower.program import Program, ProgramOp
 from tflm_memopt.lower.unpack import add_scales, packed_sums
 from tflm_memopt.ops.kinds import KINDS, OPERAND_SCALES, Kind
 from tflm_memopt.ops.packing import Packing
@@ -56,10 +57,10 @@ def of_program(op: ProgramOp, program: Program) -> Numbers:
     zeros = op.input_zero_points
     multipliers: Array | None = op.multipliers
     shifts: Array | None = op.shifts
-    if op.packed and op.packed.packing is Packing.DSP_ADD and op.packed.scales is not None:
-        multipliers, shifts = add_scales(op.packed.scales, op.param)
-    elif op.packed:
-        return _sums(op, op.packed, program)
+    if op.packing is Packing.DSP_ADD and op.scales is not None:
+        multipliers, shifts = add_scales(op.scales, op.param)
+    elif op.packing:
+        return _sums(op, program)
     if KINDS[op.kind].scales == OPERAND_SCALES and multipliers is not None and shifts is not None:
         multipliers, shifts = multipliers[[*order, 2]], shifts[[*order, 2]]
     constants = [program.tensors[t].constant for t in op.inputs if program.tensors[t].base == PROGRAM_BASE]
@@ -70,14 +71,14 @@ def of_program(op: ProgramOp, program: Program) -> Numbers:
     )  # fmt: skip
 
 
-def _sums(op: ProgramOp, packed: Packed, program: Program) -> Numbers:
-    if packed.weights is None:
+def _sums(op: ProgramOp, program: Program) -> Numbers:
+    if op.weights is None:
         raise ValueError(f"{op.kind.name} is packed without weights")
     kernel = op.window.kernel_h, op.window.kernel_w, program.tensors[op.inputs[0]].channels
     channels = program.tensors[op.output].channels
-    if packed.packing in (Packing.DSP_DEPTHWISE, Packing.MVE_DEPTHWISE, Packing.RVV_DEPTHWISE):
+    if op.packing in (Packing.DSP_DEPTHWISE, Packing.MVE_DEPTHWISE, Packing.RVV_DEPTHWISE):
         kernel = *kernel[:2], 1
-    found = packed_sums(packed.packing, packed.weights, packed.scales, kernel, channels)
+    found = packed_sums(op.packing, op.weights, op.scales, kernel, channels)
     alive = (found.multipliers != 0).astype(np.int64)
     each = {"weights": found.filters, "biases": found.bias, "multipliers": found.multipliers,
             "shifts": found.shifts * alive}  # fmt: skip
@@ -90,16 +91,16 @@ def _sums(op: ProgramOp, packed: Packed, program: Program) -> Numbers:
 
 def filled(op: RowOp, found: ProgramOp, program: Program) -> bool:
     """Whether a packing is filled up, and its rounding constants are, as for an operator with the same numbers."""
-    if found.packed is None:
+    if not found.packing:
         return True
-    wanted = replace(op, packing=found.packed.packing)
+    wanted = replace(op, packing=found.packing)
     if found.swapped and op.multipliers is not None and op.shifts is not None:
         wanted = replace(wanted, multipliers=op.multipliers[[1, 0, 2]], shifts=op.shifts[[1, 0, 2]])
     if op.weights is not None and op.is_convolution:  # a dense layer may read its input as one pixel
         kernel = found.window.kernel_h, found.window.kernel_w, program.tensors[found.inputs[0]].channels
         wanted = replace(wanted, weights=op.weights.reshape(len(op.weights), *kernel))
     packed = pack(wanted)
-    pairs = (found.packed.weights, packed.weights), (found.packed.scales, packed.scales)
+    pairs = (found.weights, packed.weights), (found.scales, packed.scales)
     return all(a is b is None or (a is not None and b is not None and a.tobytes() == b.tobytes()) for a, b in pairs)
 
 

@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from tflm_memopt.lower.program import PROGRAM_BASE, ProgramTensor
+from tflm_memopt.format.limits import PROGRAM_BASE
+from tflm_memopt.lower.program import CopyRecord, MoveRecord, ProgramTensor
 from tflm_memopt.ops.kinds import OPERAND_SCALES, Kind
 from tflm_memopt.ops.partial import in_order as sums_in_order
-from tflm_memopt.ops.rowop import Moves, RowOp
+from tflm_memopt.ops.rowop import Access, Moves, RowOp
 
 Scalar = TypeVar("Scalar", bound=np.generic)
 
@@ -35,7 +36,7 @@ def in_order(op: RowOp, demanded: Sequence[int], *, packed: bool = False) -> Map
         "param": sums_in_order(op.param, order) if op.kind is Kind.ADD_SUMS else op.param,
         **scales,
         "access": tuple(op.access[k] for k in order) if op.access else (),
-        "moves": _moves(op, order),
+        "copy": _copy(op, order),
     }
 
 
@@ -53,7 +54,26 @@ def _scales(op: RowOp, values: NDArray[Scalar] | None, order: Sequence[int]) -> 
     return values[[*order, len(order)]] if values is not None and op.traits.scales == OPERAND_SCALES else values
 
 
-def _moves(op: RowOp, order: Sequence[int]) -> Moves | None:
-    if op.moves is None:
-        return None
-    return replace(op.moves, moves=tuple(replace(m, operand=order.index(m.operand)) for m in op.moves.moves))
+def _copy(op: RowOp, order: Sequence[int]) -> CopyRecord | None:
+    return None if op.moves is None else copy_record(op.moves, [op.access[k] for k in order], order)
+
+
+def copy_record(copied: Moves, access: Sequence[Access], order: Sequence[int]) -> CopyRecord:
+    """The record of a COPY whose operand `order[k]` is its program's operand k, of which it reads rows by access[k]."""
+    first = dict(zip(order, itertools.accumulate((a.extent for a in access), initial=0), strict=False))
+    moves = tuple(
+        MoveRecord(
+            first[m.operand] + m.tap,
+            m.count,
+            m.nbytes,
+            m.source,
+            m.source_step,
+            m.phase_step,
+            m.target,
+            m.target_step,
+            m.period,
+            m.shift,
+        )
+        for m in copied.moves
+    )
+    return CopyRecord(moves, copied.fill is not None, copied.fill or 0)

@@ -7,12 +7,11 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from tflm_memopt.format.limits import PACKED_SCALES
 from tflm_memopt.ops.packing import QUAD, VECTOR, Packing, packed_values
 from tflm_memopt.ops.packings import filters, folded_bias
 from tflm_memopt.ops.rowop import RowOp
 
-SCALES = 8
-"""int32 of a pair of channels: TMO_PACKED_SCALES."""
 MVE_ORDER = [0, 4, 8, 12, 2, 6, 10, 14, 1, 5, 9, 13, 3, 7, 11, 15]
 """Sixteen channels in the order of vectors: even and odd ones, and even and odd ones of these."""
 TURN = 3
@@ -75,7 +74,7 @@ def constant_sizes(
     if packing is Packing.MVE_CONV:
         channels = -(-out_channels // QUAD) * QUAD
         return channels * values, 3 * channels
-    return 2 * pairs * values, SCALES * pairs
+    return 2 * pairs * values, PACKED_SCALES * pairs
 
 
 def dsp_weights(filters: NDArray[np.int8]) -> NDArray[np.int8]:

@@ -1,122 +1,240 @@
-"""What a program says: the tensors, operators and blocks of a region, as the C executor knows them (program.h).
+"""The records of a program: tensors, operators and blocks of a region, as the C executor knows them.
 
-lower/serialise.py makes bytes of it.
+Each stored field is annotated with its type in C (format/fields.py); lower/codec.py makes bytes of the records and
+reads them. The C header and the tables of docs/program-format.md are written from these classes, and their docstrings
+are the text there: run scripts/program_format.py after a change.
 """
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import Annotated, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from tflm_memopt.lower.pack import Packed
-from tflm_memopt.ops.kinds import Kind
-from tflm_memopt.ops.packing import Family
-from tflm_memopt.ops.rowop import UNIT, Access, Crossing, Moves, Window
+from tflm_memopt.format.codes import InputPlace, RowLayout
+from tflm_memopt.format.fields import (
+    I8,
+    I16,
+    I32,
+    U8,
+    U16,
+    U32,
+    ArrayOffset,
+    Flag,
+    Follows,
+    Inline,
+    Named,
+    Number,
+    Over,
+    TableOffset,
+    Type,
+    layout_of,
+)
+from tflm_memopt.format.limits import MAX_INPUTS
+from tflm_memopt.lower.loop_codes import loop_codes, loops_at
+from tflm_memopt.ops.kinds import KINDS, Kind
+from tflm_memopt.ops.packing import Family, Packing
+from tflm_memopt.ops.rowop import UNIT, Access, Crossing, Window
 from tflm_memopt.plan.loops import Loops
 
-INPUT_ARENA, INPUT_STREAM, INPUT_EXTERNAL, INPUT_LINK = 0, 1, 2, 3
-"""Where input 0 is; INPUT_LINK: in the arena, and other tensors come from other devices."""
 
-LAYOUT_HWC = 0
-LAYOUT_ROWS_TURNED = 1
-LAYOUT_PIXELS_TURNED = 2
-LAYOUT_STATE = 16
-"""And more: the number of a ring of the state, which has rows of the tensor."""
+@dataclass(frozen=True, slots=True)
+class Header:
+    """The first bytes of a program."""
 
-PROGRAM_BASE = 255
-"""Base of a constant operand: the program itself."""
-LINK_BASE = 254
-"""Base of a tensor whose rows go to another device, or come from one."""
+    magic: U32
+    version: U16
+    target: U16
+    """TMO_TARGET_*: the cores that run it."""
+    size: U32
+    """Bytes of the whole program."""
+    firings: U32
+    """Firings of one run, exactly: the executor stops there."""
+    workspace: U32
+    """Bytes of the workspace."""
+    n_inputs: U16
+    n_outputs: U16
+    n_tensors: U16
+    n_ops: U16
+    n_blocks: U16
+    input: U16
+    """TMO_INPUT_*"""
+    tensors: U32
+    """tmo_tensor[n_tensors]"""
+    ops: U32
+    """tmo_op[n_ops]"""
+    blocks: U32
+    """tmo_block[n_blocks]"""
+    cores: U32 = 0
+    """tmo_cores; 0: the program is for one core."""
+    state: U32 = 0
+    """Bytes that outlive the run; 0: none."""
+    rings: U32 = 0
+    """tmo_ring[], the last one's depth is 0; 0: there is no state."""
 
 
 @dataclass(frozen=True, slots=True)
 class PixelRing:
-    """Consecutive rows of each strip, in a ring of pixels."""
+    """A lane: consecutive rows of each strip, in a rolling buffer of pixels."""
 
-    offset: int
-    """Bytes from the start of the tensor's base."""
-    depth: int
-    """Pixels."""
-    rows: int
+    offset: U32
+    """Bytes from the tensor's base."""
+    depth: U32
+    """Pixels of the rolling buffer."""
+    rows: U16
+    """Rows of each strip."""
 
 
 @dataclass(frozen=True, slots=True)
 class WalkRecord:
     """The strips in which a tiled block makes a tensor: rows below m * advance + end, clamped, exist after strip m."""
 
-    advance: int
-    end: int
-    rows: int
-    """Rows of a strip. As many as `advance`: each is made once (cache); more: the rest is made again (recompute)."""
+    advance: U16
+    """In a tiled block: rows from strip to strip."""
+    end: I16
+    """In a tiled block: rows after the first strip, before clamping."""
+    rows: U16
+    """In a tiled block: rows of a strip. With `advance` of them each is made once; with more, some are made again."""
 
 
 @dataclass(frozen=True, slots=True)
 class ProgramTensor:
-    """One view of a tensor: row y lives at base + offset + (y % depth) * width * channels, or in lanes (program.h)."""
+    """One view of a tensor: row y is at base + offset + (y % depth) * width * channels, or in lanes."""
 
-    offset: int
-    """Bytes from the start of its base."""
-    height: int
-    width: int
-    channels: int
-    depth: int
-    """Rows of the ring; `height`: resident. In lanes: how far above row 0 their periods begin."""
-    base: int = 0
-    """0: workspace; 1..n_inputs: inputs; then the outputs; then the state."""
-    lanes: tuple[PixelRing, ...] = ()
-    """They hold the rows of a strip, the first lane its first rows; then `offset` means nothing."""
-    walk: WalkRecord | None = None
+    offset: U32
+    """Bytes from the base; not used with lanes."""
+    height: U16
+    """Rows of the whole tensor."""
+    width: U16
+    channels: U32
+    """Bytes of a pixel, of all channel groups."""
+    depth: U16
+    """Rows of the rolling buffer; `height`: the whole tensor. With lanes: -end mod advance."""
+    base: U8 = 0
+    """0: workspace; 1..n_inputs: inputs; then the outputs; then the state; TMO_PROGRAM_BASE; TMO_LINK_BASE."""
+    lanes: Annotated[tuple[PixelRing, ...], TableOffset(PixelRing)] = ()
+    """tmo_lane[n_lanes], the first of which has a strip's first rows; 0: none."""
+    walk: Annotated[WalkRecord | None, Inline(WalkRecord)] = None
     """The strips of a tiled block's outputs, and of its iterative operators' inputs; None elsewhere."""
-    pushed: int = 0
-    """Rows of a streamed input that come at once; its `depth` older ones are at `offset` in the workspace."""
-    older: int = 0
-    """Rows before row 0, which a ring of the state has."""
-    constant: bytes = b""
-    """All bytes of a tensor whose base is PROGRAM_BASE; `offset` leads to them when they are packed."""
-    layout: int = LAYOUT_HWC
+    pushed: Annotated[int, Number("<u2"), Over("rows")] = 0
+    """In a streamed input: rows that come at once. Its `depth` older ones are at `offset` in the workspace."""
+    older: Annotated[int, Number("<u2"), Over("rows")] = 0
+    """With rows in a ring of the state: rows before row 0."""
+    constant: Annotated[bytes, ArrayOffset("u1"), Over("offset")] = b""
+    """With TMO_PROGRAM_BASE: the tensor's bytes."""
+    layout: U8 = RowLayout.HWC
+    """TMO_LAYOUT_*; of a rolling buffer and of lanes, HWC."""
+
+    C_ORDER: ClassVar[str] = "offset channels width height depth base layout lanes n_lanes"
+    DERIVED: ClassVar[Mapping[str, Type]] = {"n_lanes": Number("<u2")}
+
+    @property
+    def n_lanes(self) -> int:
+        return len(self.lanes)
+
+
+@dataclass(frozen=True, slots=True)
+class MoveRecord:
+    """`count` runs of `bytes` bytes. Run i goes to byte target + i * target_step of output row y, from byte source + i *
+    source_step + (y + shift) % period * phase_step of an input row.
+    """
+
+    row: U16
+    """Among those that are read, operand 0's first. Nothing is moved where the operand has no such row."""
+    count: U16
+    bytes: U32
+    source: U32
+    source_step: I32
+    phase_step: I32
+    target: U32
+    target_step: U32
+    period: U16
+    shift: U16
+
+
+@dataclass(frozen=True, slots=True)
+class CopyRecord:
+    """How COPY makes an output row: n_moves records of tmo_move follow."""
+
+    moves: Annotated[tuple[MoveRecord, ...], Follows(MoveRecord)]
+    fills: Annotated[bool, Number("u1")]
+    """The row is filled before anything is moved."""
+    fill: I8
+
+    C_ORDER: ClassVar[str] = "n_moves"
+    DERIVED: ClassVar[Mapping[str, Type]] = {"n_moves": Number("<u2")}
+
+    @property
+    def n_moves(self) -> int:
+        return len(self.moves)
 
 
 @dataclass(frozen=True, slots=True)
 class ProgramOp:
-    """One operator. Arrays are None where the kind has none; see program.h for what each means."""
+    """One operator. What its arrays hold depends on its kind, which docs/program-format.md describes."""
 
-    kind: Kind
-    inputs: tuple[int, ...]
-    """Numbers of tensors."""
-    output: int
-    input_zero_points: tuple[int, ...]
-    output_zero_point: int
-    window: Window = UNIT
-    activation: tuple[int, int] = (-128, 127)
-    swapped: bool = False
-    """Whether the second of two operands comes first in the formula."""
-    iterative: bool = False
-    sums: bool = False
-    """It adds up channel groups, and writes its output in one more pass."""
-    param: int = 0
-    weights: NDArray[np.int8] | None = field(default=None, compare=False)
-    bias: NDArray[np.int32] | None = field(default=None, compare=False)
-    multipliers: NDArray[np.int32] | None = field(default=None, compare=False)
-    """One, or one per output channel; ADD and the like: in the order of `inputs`, then the output's."""
-    shifts: NDArray[np.int8] | None = field(default=None, compare=False)
-    packed: Packed | None = field(default=None, compare=False)
-    """Instead of weights, bias, multipliers and shifts."""
-    accumulator: int = 0
-    """Bytes from the workspace's start, when iterative, when it adds up channel groups, or when it is packed."""
-    tile: int = 0
-    """Columns of a firing, in a tiled block."""
-    groups: int = 0
-    """Channel groups, in a tiled block; 0 or 1: none."""
-    group_channels: int = 0
+    kind: Annotated[Kind, Number("u1")]
+    """tmo_op_kind"""
+    inputs: Annotated[tuple[int, ...], Number("<u2", MAX_INPUTS, "input")]
+    """Indices of tensors."""
+    output: U16
+    """Index of a tensor."""
+    input_zero_points: Annotated[tuple[int, ...], Number("i1", MAX_INPUTS, "input_zero_point")]
+    output_zero_point: I8
+    window: Annotated[Window, Inline(Window)] = UNIT
+    activation: Annotated[tuple[int, int], Named("i1", ("act_min", "act_max"))] = (-128, 127)
+    """Least and greatest output."""
+    iterative: Annotated[bool, Flag("flags", 0)] = False
+    """TMO_FLAG_*"""
+    sums: Annotated[bool, Flag("flags", 2)] = False
+    swapped: Annotated[bool, Flag("flags", 3)] = False
+    tile: U16 = 0
+    """Columns of a firing in a tiled block, else 0."""
+    packing: Annotated[Packing, Number("<u2")] = Packing.NONE
+    """TMO_PACKING_*"""
+    param: I32 = 0
+    """Depends on the kind."""
+    weights: Annotated[NDArray[np.int8] | None, ArrayOffset("i1")] = field(default=None, compare=False)
+    """int8_t[]"""
+    crossing: Annotated[Crossing | None, TableOffset(Crossing), Over("weights")] = None
+    """SEND, RECEIVE: a tmo_crossing."""
+    copy: Annotated[CopyRecord | None, TableOffset(CopyRecord), Over("weights")] = None
+    """COPY: a tmo_copy."""
+    bias: Annotated[NDArray[np.int32] | None, ArrayOffset("<i4")] = field(default=None, compare=False)
+    """int32_t[channels], or none. int16: int64_t[channels / 2], 4-aligned."""
+    scales: Annotated[NDArray[np.int32] | None, ArrayOffset("<i4"), Over("bias")] = field(default=None, compare=False)
+    """Packed: biases and scales as the packing has them, where they are not among the weights."""
+    multipliers: Annotated[NDArray[np.int32] | None, ArrayOffset("<i4")] = field(default=None, compare=False)
+    """int32_t[]; ADD and the like: in the order of the inputs, then the output's."""
+    shifts: Annotated[NDArray[np.int8] | None, ArrayOffset("i1")] = field(default=None, compare=False)
+    """int8_t[]; positive is left."""
+    accumulator: U32 = 0
+    """4-aligned bytes from the workspace's start: int32_t[width * channels] when iterative, as many for each row of the
+    highest strip when it sums up groups; scratch when packed."""
+    groups: U16 = 0
+    """Channel groups of a tiled block; 0 or 1: none."""
+    group_channels: U16 = 0
     """Channels of each group; the last one may have fewer."""
-    access: tuple[Access, ...] = ()
-    """Rows that are read of each input, in the order of `inputs`, if not by the window."""
-    crossing: Crossing | None = None
-    """SEND, RECEIVE."""
-    moves: Moves | None = None
-    """COPY; operands are numbered in the order of `inputs`."""
+    access: Annotated[tuple[Access, ...], TableOffset(Access)] = ()
+    """tmo_access[n_inputs]; none: the operands are read by the window."""
+
+    C_ORDER: ClassVar[str] = (
+        "kind flags input_zero_point output_zero_point act_min act_max n_inputs input output tile kernel_h kernel_w "
+        "stride_h stride_w dilation_h dilation_w pad_top pad_left"
+    )
+    DERIVED: ClassVar[Mapping[str, Type]] = {"per_channel": Flag("flags", 1), "n_inputs": Number("u1")}
+
+    @property
+    def n_inputs(self) -> int:
+        return len(self.inputs)
+
+    @property
+    def per_channel(self) -> bool:
+        """Whether each output channel has a multiplier."""
+        return KINDS[self.kind].scales is None and self.multipliers is not None and self.multipliers.size > 1
 
     @property
     def device(self) -> int | None:
@@ -128,58 +246,112 @@ class ProgramOp:
 
 @dataclass(frozen=True, slots=True)
 class ProgramRing:
-    """Rows that outlive a run (program.h)."""
+    """A rolling buffer of the state, which outlives a run.
 
-    offset: int
-    """Where its first slot is, bytes from the state's start."""
-    row: int
+    The state is io[n_inputs + n_outputs], 4-aligned; setting all its bytes to 0 resets it. It begins with a uint16_t
+    for each ring: 0, or its key + the slot of its oldest row. Row y, counted from the oldest one, is in slot (oldest +
+    y) % depth. A run that finds 0 sets all rows to `fill`; one that ends well steps on by `advance` slots.
+    """
+
+    offset: U32
+    """Bytes from the state's start to its first slot."""
+    row: U32
     """Bytes of a slot."""
-    depth: int
-    """Slots."""
-    advance: int
+    depth: U16
+    """Slots; of a window, runs until it is full."""
+    advance: U16
     """Rows that are kept in each run."""
-    fill: int
-    """uint8."""
-    window: int = 0
-    """1: no rows, but the runs that fill a window: it is full when there were `depth` of them."""
+    fill: U8
+    """Byte that all rows consist of after a reset."""
+    window: U8 = 0
+    """1: it has no rows, but counts runs: one that ends before the window is full ends with TMO_WAIT."""
+    key: Annotated[int, Number("<u2")] = field(default=0, compare=False)
+    """Drawn from the program, at least 1: a state that another program left is refused."""
 
 
 @dataclass(frozen=True, slots=True)
 class ProgramBlock:
-    """Operators [first_op, first_op + n_ops), whose iterations are interleaved."""
+    """Operators [first_op, first_op + n_ops), whose iterations are interleaved as the block's loops say."""
 
-    first_op: int
-    n_ops: int
-    counters: int
-    """Bytes from the workspace's start: uint16 per operator, in a tiled block four of them."""
-    loops: Loops
-    """The order of its iterations."""
-    strips: int = 0
+    first_op: U16
+    n_ops: U16
+    counters: U32
+    """2-aligned bytes from the workspace's start: the next units, uint16_t[n_ops], in a tiled block tmo_unit[n_ops]."""
+    loops: Annotated[Loops, ArrayOffset("u1", loop_codes, loops_at)]
+    """Codes: TMO_LOOP_*."""
+    strips: U16 = 0
     """0: row block."""
+
+    C_ORDER: ClassVar[str] = "first_op n_ops counters strips loops"
+
+
+@dataclass(frozen=True, slots=True)
+class UnitRecord:
+    """The next unit of an operator of a tiled block."""
+
+    strip: U16
+    group: U16
+    tile: U16
+    row: U16
+
+
+Firings = tuple[int, ...]
+"""Numbers of some of a run's firings."""
+
+
+def firing_bits(firings: Firings, count: int) -> bytes:
+    """A bit for each of `count` firings, and one more at least."""
+    return np.packbits(np.isin(np.arange(count // 8 * 8 + 8), firings), bitorder="little").tobytes()
+
+
+def some_firing_bits(firings: Firings, count: int) -> bytes:
+    """The same; nothing where there are none."""
+    return firing_bits(firings, count) if firings else b""
+
+
+def firings_at(data: bytes, at: int, header: Header) -> Firings:
+    """The firings whose bits are set; none where `at` is 0."""
+    if not at:
+        return ()
+    bits = np.frombuffer(data, "u1", header.firings // 8 + 1, at)
+    return tuple(np.flatnonzero(np.unpackbits(bits, bitorder="little")).tolist())
 
 
 @dataclass(frozen=True, slots=True)
 class ProgramShare:
-    """What two cores make of an operator's firings (program.h)."""
+    """What two cores make of an operator's firings."""
 
-    how: int
-    cut: int
-    accumulator: int
-    """As ProgramOp has it, for the second core."""
+    how: U16
+    """TMO_SHARE_*"""
+    cut: U16
+    """Columns, or channels, of core 0."""
+    accumulator: U32
+    """tmo_op.accumulator as core 1 has it."""
 
 
 @dataclass(frozen=True, slots=True)
 class ProgramCores:
-    """How two cores share a run."""
+    """How two cores share a run. Both go through all firings, each with counters of its own, and make their share of
+    each. They meet before some; between two meetings neither reads what the other writes, nor writes what it reads,
+    which the converter's checker proves. Row blocks only; input 0 is in the arena, and nothing outlives the run.
+    """
 
-    shares: tuple[ProgramShare, ...]
-    """One for each operator."""
-    meetings: tuple[int, ...]
-    """Firings of the run before which the cores meet."""
-    alone: tuple[int, ...]
-    """Firings that the first core makes."""
-    counters: int
-    """Bytes from the first core's counters to the second's."""
+    shares: Annotated[tuple[ProgramShare, ...], TableOffset(ProgramShare)]
+    """tmo_share[n_ops]"""
+    meetings: Annotated[Firings, ArrayOffset("u1", firing_bits, firings_at)]
+    """Bits: bit i % 8 of byte i / 8 says that the cores meet before firing i of the run, the first one being 0."""
+    alone: Annotated[Firings, ArrayOffset("u1", some_firing_bits, firings_at)]
+    """As many bits: core 0 makes all of firing i, whatever its operator's share; 0: none."""
+    counters: U32
+    """Bytes from core 0's counters to those of core 1."""
+
+    C_ORDER: ClassVar[str] = "shares meetings n_meetings alone counters"
+    DERIVED: ClassVar[Mapping[str, Type]] = {"n_meetings": Number("<u4")}
+
+    @property
+    def n_meetings(self) -> int:
+        """Bits of `meetings` that are set."""
+        return len(self.meetings)
 
 
 @dataclass(frozen=True, slots=True)
@@ -196,10 +368,33 @@ class Program:
     ops: tuple[ProgramOp, ...]
     blocks: tuple[ProgramBlock, ...]
     target: int = Family.GENERIC
-    input: int = INPUT_ARENA
+    input: int = InputPlace.ARENA
     state: int = 0
     """Bytes that outlive a run."""
     rings: tuple[ProgramRing, ...] = ()
-    """Those that the state consists of."""
+    """Rolling buffers of the state."""
     cores: ProgramCores | None = None
     """None: it is for one core."""
+
+
+RECORDS: Mapping[str, type] = {
+    "tmo_header": Header,
+    "tmo_ring": ProgramRing,
+    "tmo_tensor": ProgramTensor,
+    "tmo_lane": PixelRing,
+    "tmo_access": Access,
+    "tmo_crossing": Crossing,
+    "tmo_copy": CopyRecord,
+    "tmo_move": MoveRecord,
+    "tmo_op": ProgramOp,
+    "tmo_block": ProgramBlock,
+    "tmo_unit": UnitRecord,
+    "tmo_share": ProgramShare,
+    "tmo_cores": ProgramCores,
+}
+"""By their names in C."""
+HEADER, TENSOR, OP, BLOCK, RING = (
+    layout_of(record).dtype for record in (Header, ProgramTensor, ProgramOp, ProgramBlock, ProgramRing)
+)
+ACCESS, COPY, MOVE, CROSSING = (layout_of(record).dtype for record in (Access, CopyRecord, MoveRecord, Crossing))
+"""The same as numpy's types, to read and to damage single fields of a packed program."""

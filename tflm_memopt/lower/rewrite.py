@@ -9,9 +9,10 @@ from typing import Any
 
 import numpy as np
 
+from tflm_memopt.format.codes import InputPlace
 from tflm_memopt.lower import builtin
 from tflm_memopt.lower.lowering import BlockGroup, lower, workspace
-from tflm_memopt.lower.program import INPUT_LINK, INPUT_STREAM, Program
+from tflm_memopt.lower.program import Program
 from tflm_memopt.lower.serialise import pack
 from tflm_memopt.lower.words import options
 from tflm_memopt.model import writer
@@ -131,7 +132,10 @@ def _custom_operator(
         offsets[outputs[-1]] = space.offset
     opcode = writer.add_opcode(tree, "CUSTOM", custom_code=custom.name)
     inputs = [*custom.unit.inputs]
-    if custom.program.input in (INPUT_STREAM, INPUT_LINK):  # TFLM zeroes variables when it is reset: a new frame begins
+    if custom.program.input in (
+        InputPlace.STREAM,
+        InputPlace.LINK,
+    ):  # TFLM zeroes variables when it is reset: a new frame begins
         inputs.append(writer.add_tensor(tree, f"tmo/stream_{position}", STREAM_STATE, "INT32", variable=True))
     if custom.program.state:
         inputs.append(writer.add_tensor(tree, f"tmo/state_{position}", (custom.program.state,), "UINT8", variable=True))

@@ -1,6 +1,6 @@
 """The kinds of kernels that the executor runs, one row each with the traits that planner, checker and lowering need.
 
-custom_ops/include/tmo/kinds.def has the same rows in C; a test compares both.
+scripts/program_format.py writes the same rows in C: custom_ops/include/tmo/kinds.def.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from tflm_memopt.kernels.needs import InputNeed, needs
 
 
 class Kind(enum.IntEnum):
-    """Kinds of kernels. The values are TMO_OP_* of custom_ops/include/tmo/program.h."""
+    """Kinds of kernels. The values are TMO_OP_*."""
 
     CONV = 1
     DEPTHWISE = 2

@@ -9,6 +9,7 @@ from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 
+from tflm_memopt.format.limits import MAX_INPUTS
 from tflm_memopt.ops import cells, converting, elementwise, movement, parse
 from tflm_memopt.ops.constraints import arithmetic, common, conversion, limits, memory, moving, weighted
 from tflm_memopt.ops.constraints.base import HINTS, Constraint, message
@@ -277,8 +278,8 @@ OPSET: Mapping[str, Row] = {
     "MIRROR_PAD": _moving(
         movement.mirror_pad, common.options("mode"), moving.constant_operands(1), least=2, most=2, types=_BYTE
     ),
-    "CONCATENATION": _moving(movement.concatenation, common.options("axis"), most=moving.MAX_OPERANDS),
-    "PACK": _moving(movement.pack, common.options("axis", "valuesCount"), most=moving.MAX_OPERANDS),
+    "CONCATENATION": _moving(movement.concatenation, common.options("axis"), most=MAX_INPUTS),
+    "PACK": _moving(movement.pack, common.options("axis", "valuesCount"), most=MAX_INPUTS),
     "SPLIT": _PIECE,
     "SPLIT_V": _PIECE,
     "UNPACK": _PIECE,

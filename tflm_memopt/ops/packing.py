@@ -8,6 +8,7 @@ from __future__ import annotations
 import enum
 
 from tflm_memopt.errors import UsageError, one_of
+from tflm_memopt.format.limits import MVE_PIXELS, MVE_TILE, PACKED_PIXELS, PACKED_TILE
 
 
 class Packing(enum.IntEnum):
@@ -76,16 +77,8 @@ QUAD, OCTET, VECTOR = 4, 8, 16
 """Padding of values: kernel rows to a multiple of QUAD, all values to OCTET. For Helium, all values are padded to
 VECTOR and QUAD channels are processed at once.
 """
-PIXELS, TILE = 4, 2304
-"""Limits of a tile: output pixels computed at once, and their int16 values (three eighths of them for more than two
-pixels); TMO_PACKED_PIXELS, TMO_PACKED_TILE.
-"""
-MVE_PIXELS, MVE_TILE = 2, 4608
-"""Limits of a tile for Helium, in bytes: TMO_MVE_PIXELS, TMO_MVE_TILE. RISC-V uses as many bytes, for PIXELS pixels."""
 OF_BYTES = (Packing.MVE_CONV, Packing.RVV_CONV)
 """Packings of convolutions that multiply bytes directly."""
-TAPS = 51
-"""Limit of the taps of a packed depthwise convolution: TMO_PACKED_TAPS."""
 LEAST_DEPTH = 4
 """Minimum number of channels with the DSP extension. With Helium it is VECTOR, except for windows of 3x3 taps."""
 
@@ -106,7 +99,7 @@ def packed_values(packing: Packing, kernel: tuple[int, int], channels: int) -> i
 
 def tile_limit(packing: Packing) -> int:
     """Return the maximum of K."""
-    return MVE_TILE if packing in OF_BYTES else TILE
+    return MVE_TILE if packing in OF_BYTES else PACKED_TILE
 
 
 def is_direct(packing: Packing, kernel: tuple[int, int], in_channels: int, out_channels: int, columns: int) -> bool:
@@ -124,7 +117,9 @@ def packed_pixels(packing: Packing, values: int, columns: int) -> int:
     >>> [packed_pixels(Packing.DSP_CONV, 64, n) for n in (1, 4, 5, 9)]
     [1, 4, 3, 4]
     """
-    most = {Packing.MVE_CONV: MVE_PIXELS, Packing.RVV_CONV: PIXELS}.get(packing, PIXELS - (columns == PIXELS + 1))
+    most = {Packing.MVE_CONV: MVE_PIXELS, Packing.RVV_CONV: PACKED_PIXELS}.get(
+        packing, PACKED_PIXELS - (columns == PACKED_PIXELS + 1)
+    )
     pixels, limit = min(most, columns), tile_limit(packing)
     while pixels > 1 and pixels * values > (limit // 8 * 3 if pixels > 2 else limit):
         pixels -= 1

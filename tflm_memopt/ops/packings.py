@@ -10,11 +10,11 @@ from collections.abc import Callable, Mapping
 import numpy as np
 from numpy.typing import NDArray
 
+from tflm_memopt.format.limits import PACKED_SHIFT, PACKED_TAPS
 from tflm_memopt.ops.kinds import Kind
 from tflm_memopt.ops.packing import (
     LEAST_DEPTH,
     QUAD,
-    TAPS,
     VECTOR,
     Family,
     Packing,
@@ -27,8 +27,6 @@ from tflm_memopt.ops.rowop import RowOp
 Refusal = Callable[[RowOp], str | None]
 HALF = 1 << 30
 """The multiplier 1/2."""
-MOST_SHIFT = 22
-"""TMO_PACKED_SHIFT: the rounding constant of a larger shift does not fit an int32."""
 SUM_LIMIT = 1 << 23
 """Limit of sums, below which 256 * B + A fits an int32."""
 LARGE_SUM_LIMIT = 1 << 29
@@ -84,9 +82,9 @@ def is_depthwise(op: RowOp) -> str | None:
 
 
 def taps_fit(op: RowOp) -> str | None:
-    """It must have at most packing.TAPS taps"""
+    """It must have at most PACKED_TAPS taps"""
     taps = op.window.kernel_h * op.window.kernel_w
-    return None if taps <= TAPS else f"{taps} taps"
+    return None if taps <= PACKED_TAPS else f"{taps} taps"
 
 
 def weights_are_symmetric(op: RowOp) -> str | None:
@@ -98,7 +96,7 @@ def shifts_in_range(op: RowOp) -> str | None:
     """Shifts must be -22 to -1, or a channel's multiplier 0"""
     if op.shifts is None or op.multipliers is None:
         return "no scales"
-    outside = ((op.shifts > -1) | (op.shifts < -MOST_SHIFT)) & (op.multipliers != 0)
+    outside = ((op.shifts > -1) | (op.shifts < -PACKED_SHIFT)) & (op.multipliers != 0)
     return f"shift {op.shifts[outside][0]}" if outside.any() else None
 
 
@@ -158,7 +156,7 @@ def addition_in_range(op: RowOp) -> str | None:
     operands = np.arange(3) < 2
     halves = (op.shifts == 0) & (op.multipliers == HALF) & operands
     lost = (op.multipliers == HALF) & (op.shifts <= -op.param) & operands
-    right = (op.shifts <= -1) & (op.shifts >= -MOST_SHIFT) & (op.multipliers >= HALF) & ~lost
+    right = (op.shifts <= -1) & (op.shifts >= -PACKED_SHIFT) & (op.multipliers >= HALF) & ~lost
     wrong = ~(halves | right) if halves.any() else ~halves
     return f"multiplier {op.multipliers[wrong][0]}, shift {op.shifts[wrong][0]}" if wrong.any() else None
 

@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from tflm_memopt.format.limits import MAX_INPUTS, MAX_SUM_BYTES
 from tflm_memopt.model.graph import Op, Tensor, TensorId
 from tflm_memopt.ops.constraints import limits
 from tflm_memopt.ops.context import EXPLICIT_PADDING, OperatorContext
@@ -25,10 +26,6 @@ from tflm_memopt.ops.rowop import Access, RowOp, Rows, Window
 
 SUMS, ADD_SUMS = "TMO_SUMS", "TMO_ADD_SUMS"
 """Custom codes of the operators."""
-MOST_SUMS = 4
-"""Limit of the operands of ADD_SUMS: TMO_MAX_INPUTS."""
-MOST_BYTES = 4
-"""Limit of the bytes of a sum. TFLM's sums wrap at this size, too."""
 _BITS = 4
 """Bits per entry in ADD_SUMS's param, which holds the bytes of each operand's sums and of the output's:
 tmo_sum_bytes().
@@ -55,7 +52,7 @@ def bytes_of(low: int, high: int) -> int:
     >>> bytes_of(-128, 127), bytes_of(-129, 0), bytes_of(0, 2**23), bytes_of(0, 2**40)
     (1, 2, 4, 4)
     """
-    return min(MOST_BYTES, max(-low - 1, high, 0).bit_length() // 8 + 1)
+    return min(MAX_SUM_BYTES, max(-low - 1, high, 0).bit_length() // 8 + 1)
 
 
 def sums_options(op: Op, margins: Sequence[int], nbytes: int) -> bytes:
@@ -72,7 +69,7 @@ def add_options(
 
     operands: bytes of each operand's sums. made: bytes of the output's sums, or 0 if the output is rescaled.
     """
-    param = _param((*operands, *[0] * (MOST_SUMS - len(operands)), made))
+    param = _param((*operands, *[0] * (MAX_INPUTS - len(operands)), made))
     return _ADD_SUMS.pack(len(operands), param, zero_point, *limits)
 
 
@@ -90,12 +87,12 @@ def _param(nbytes: Sequence[int]) -> int:
 
 def _bytes(param: int) -> list[int]:
     """Return the bytes of the operands' sums and of the output's."""
-    return [param >> _BITS * k & (1 << _BITS) - 1 for k in range(MOST_SUMS + 1)]
+    return [param >> _BITS * k & (1 << _BITS) - 1 for k in range(MAX_INPUTS + 1)]
 
 
 def bytes_made(param: int) -> int:
     """Return the bytes of the sums that ADD_SUMS outputs, or 0 if it outputs rescaled values."""
-    return _bytes(param)[MOST_SUMS]
+    return _bytes(param)[MAX_INPUTS]
 
 
 def in_order(param: int, order: Sequence[int]) -> int:
@@ -162,7 +159,7 @@ def _sums(context: OperatorContext, nbytes: int, *numbers: int) -> RowOp | None:
 def _add_sums(context: OperatorContext, parts: int, param: int, zero_point: int, low: int, high: int) -> RowOp | None:
     """Parse ADD_SUMS. The rows are those that are sent; tensors of height 1 are one row."""
     *nbytes, made = _bytes(param)
-    if not 2 <= parts <= min(MOST_SUMS, len(context.op.inputs)) or not all(nbytes[:parts]):
+    if not 2 <= parts <= min(MAX_INPUTS, len(context.op.inputs)) or not all(nbytes[:parts]):
         return None
     tensors = [context.input(k) for k in range(len(context.op.inputs))]
     operands, constants = tensors[:parts], tensors[parts:]

@@ -11,10 +11,12 @@ import dataclasses
 import functools
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
+from typing import Annotated
 
 import numpy as np
 from numpy.typing import NDArray
 
+from tflm_memopt.format.fields import I32, U16, U32, ArrayOffset, Number
 from tflm_memopt.kernels.language import Extents
 from tflm_memopt.kernels.needs import AxisRange, AxisSteps, OutputNeeds
 from tflm_memopt.model.graph import TensorId
@@ -49,14 +51,14 @@ class Window:
     that at the bottom and right follows from the sizes.
     """
 
-    kernel_h: int = 1
-    kernel_w: int = 1
-    stride_h: int = 1
-    stride_w: int = 1
-    dilation_h: int = 1
-    dilation_w: int = 1
-    pad_top: int = 0
-    pad_left: int = 0
+    kernel_h: U16 = 1
+    kernel_w: U16 = 1
+    stride_h: U16 = 1
+    stride_w: U16 = 1
+    dilation_h: U16 = 1
+    dilation_w: U16 = 1
+    pad_top: U16 = 0
+    pad_left: U16 = 0
 
     rows: AxisSteps = dataclasses.field(init=False, repr=False, compare=False)
     """Input rows that an output row needs, before clipping."""
@@ -110,14 +112,16 @@ NO_ROW = 0xFFFF
 
 @dataclass(frozen=True, slots=True)
 class Access:
-    """The rows of one input that a firing reads: [first(y), first(y) + extent), clipped (tmo_access in program.h)."""
+    """Rows of one operand that firing y reads, where they are no window: [first, first + extent), as far as the operand
+    has them. first = floor((y * mul + add) / div), or table[y].
+    """
 
-    add: int = 0
-    mul: int = 1
-    div: int = 1
-    extent: int = 1
-    table: tuple[int, ...] | None = None
-    """first(y) of every firing; if None, it is floor((y*mul + add) / div)."""
+    add: I32 = 0
+    mul: U16 = 1
+    div: U16 = 1
+    extent: U16 = 1
+    table: Annotated[tuple[int, ...] | None, ArrayOffset("<u2")] = None
+    """uint16_t[height of the output], TMO_NONE for firings that read no row; 0: none."""
 
     def first(self, y: Ints, height: int) -> Ints:
         """Return the first row, or `height` if no row is read."""
@@ -197,14 +201,14 @@ class StateRing:
 
 @dataclass(frozen=True, slots=True)
 class Crossing:
-    """A tensor that one device sends to another: tmo_crossing in program.h."""
+    """A tensor that one device sends to another."""
 
-    identity: int
-    """A uint32 shared by all programs that belong together."""
-    step: int
-    """The message's number among all messages."""
-    sender: int
-    receiver: int
+    identity: U32
+    """Equal in the programs that belong together, and in no others."""
+    step: U16
+    """Number of the tensor among all that cross."""
+    sender: Annotated[int, Number("u1", 1, "from")]
+    receiver: Annotated[int, Number("u1", 1, "to")]
 
 
 @dataclass(frozen=True, slots=True)

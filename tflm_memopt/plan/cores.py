@@ -16,18 +16,18 @@ from math import ceil
 import numpy as np
 from numpy.typing import NDArray
 
+from tflm_memopt.format.codes import How
+from tflm_memopt.format.limits import MAX_TAPS
 from tflm_memopt.model.graph import TensorId
 from tflm_memopt.ops.packing import Packing
 from tflm_memopt.ops.rowop import RowOp, Rows
 from tflm_memopt.plan.firing.occupancy import trace_of
 from tflm_memopt.plan.firing.trace import Member, Trace
-from tflm_memopt.plan.plan import Block, How, Plan, Role, Share, Sharing
+from tflm_memopt.plan.plan import Block, Plan, Role, Share, Sharing
 
 CORES = 2
 EVEN = (1.0, 1.0)
 """Both cores give all of their time to the inference."""
-MAX_TAPS = 64
-"""Limit of the pixels under a window that is listed pixel by pixel: TMO_MAX_TAPS."""
 GRANULES = {Packing.NONE: 1, Packing.DSP_CONV: 4, Packing.DSP_DEPTHWISE: 4, Packing.DSP_DENSE: 6}
 """Channels are split at multiples of these numbers; operators with other packings are not split."""
 PIXELS = {Packing.DSP_CONV: 4}

@@ -13,10 +13,9 @@ from typing import Any
 
 import numpy as np
 
+from tflm_memopt.format.limits import LOOP_DEPTH
 from tflm_memopt.plan.walk import Ints
 
-MAX_DEPTH = 4
-"""Limit of the nesting depth: TMO_LOOP_DEPTH in program.h."""
 MAX_TIMES = 0xFFFF
 """Limit of the repetitions of one loop."""
 LONGEST_PERIOD = 1024
@@ -148,7 +147,7 @@ class _Finder:
     def _repeat(self, times: int, body: tuple[int, ...]) -> int | None:
         """Return the number of a loop, or None if it would be too deep or not smaller than its iterations."""
         nbytes, depth = sum(self._nbytes[i] for i in body), 1 + max(self._depth[i] for i in body)
-        if depth > MAX_DEPTH or times * nbytes <= nbytes + REPEAT_BYTES:
+        if depth > LOOP_DEPTH or times * nbytes <= nbytes + REPEAT_BYTES:
             return None
         if (times, body) not in self._repeats:
             self._repeats[times, body] = len(self.items)

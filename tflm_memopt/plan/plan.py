@@ -9,6 +9,7 @@ from functools import cached_property
 from typing import Any
 
 from tflm_memopt import generic
+from tflm_memopt.format.codes import How
 from tflm_memopt.generic import Picture
 from tflm_memopt.model.graph import TensorId
 from tflm_memopt.ops.packing import GENERIC, LAYOUT, Packing
@@ -128,18 +129,6 @@ class Block:
     """The group counts the rows of all its tensors in reverse (plan/search/turn.py)."""
     loops: Loops = ()
     """The order of its iterations, which a finished plan has."""
-
-
-class How(enum.IntEnum):
-    """How two cores split each firing of an operator: TMO_SHARE_* of program.h."""
-
-    FIRST = 0
-    """The first core makes everything."""
-    SECOND = 1
-    COLUMNS = 2
-    """The first core makes the columns below the cut, the second the others."""
-    CHANNELS = 3
-    """The first core makes the output channels below the cut, the second the others."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -21,13 +21,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tflm_memopt.errors import UsageError
+from tflm_memopt.format.limits import MAX_INPUTS, MAX_KERNEL_H
 from tflm_memopt.model.graph import Graph, Op, Tensor, TensorId, without_dead
 from tflm_memopt.ops.constraints.base import quantization
-from tflm_memopt.ops.constraints.limits import MAX_KERNEL_H
 from tflm_memopt.ops.context import OperatorContext, span
 from tflm_memopt.ops.crossing import RECEIVE, SEND, options
 from tflm_memopt.ops.opset import row_op
-from tflm_memopt.ops.partial import ADD_SUMS, MOST_SUMS, SUMS, add_options, bytes_of, sum_range, sums_options
+from tflm_memopt.ops.partial import ADD_SUMS, SUMS, add_options, bytes_of, sum_range, sums_options
 from tflm_memopt.ops.rowop import Crossing, RowOp
 from tflm_memopt.rewrite.parts import data_of
 from tflm_memopt.rewrite.tiling import POINTWISE, POOLS, Along, Strips, along, can_tile, filter_axis
@@ -401,8 +401,8 @@ class _Sharer(Strips):
         """Return channels [first, end) of a layer's output on the current device: the rescaled sum of all
         partial sums.
         """
-        while len(sums) > MOST_SUMS:
-            some, sums = sums[:MOST_SUMS], sums[MOST_SUMS:]
+        while len(sums) > MAX_INPUTS:
+            some, sums = sums[:MAX_INPUTS], sums[MAX_INPUTS:]
             low, high = (sum(ends) for ends in zip(*((s.low, s.high) for s in some), strict=True))
             nbytes = bytes_of(int(low.min()), int(high.max()))
             made, said = self._of_sums(op, nbytes * (end - first)), add_options([s.nbytes for s in some], nbytes)

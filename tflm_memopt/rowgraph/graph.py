@@ -15,9 +15,6 @@ from numpy.typing import NDArray
 from tflm_memopt.model.graph import Graph, TensorId
 from tflm_memopt.ops.rowop import RowOp
 
-MAX_IO = 16
-"""Limit of the inputs and outputs of one custom operator together: TMO_MAX_IO."""
-
 
 @dataclass(frozen=True, slots=True)
 class InputSource:

@@ -14,10 +14,11 @@ from heapq import heappop, heappush
 from itertools import pairwise
 
 from tflm_memopt.errors import UsageError
+from tflm_memopt.format.limits import MAX_IO
 from tflm_memopt.model.graph import ABSENT, KEEP, VIEW, Graph, Op, TensorId, without_dead
 from tflm_memopt.ops.opset import Unsupported
 from tflm_memopt.ops.rowop import RowOp
-from tflm_memopt.rowgraph.graph import MAX_IO, Kept, Node, Region, RowGraph
+from tflm_memopt.rowgraph.graph import Kept, Node, Region, RowGraph
 from tflm_memopt.rowgraph.supported import Support, View
 
 HANDLE, ACCESSES = "VAR_HANDLE", ("READ_VARIABLE", "ASSIGN_VARIABLE")

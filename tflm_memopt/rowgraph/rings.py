@@ -16,10 +16,10 @@ from typing import NamedTuple
 
 import numpy as np
 
+from tflm_memopt.format.limits import MAX_INPUTS
 from tflm_memopt.model.graph import ITEM_BYTES, KEEP, STATE, Op, StateTensor, TensorId
 from tflm_memopt.ops import movement
 from tflm_memopt.ops.constraints.limits import executable
-from tflm_memopt.ops.constraints.moving import MAX_OPERANDS
 from tflm_memopt.ops.moves import FILL, indices
 from tflm_memopt.ops.opset import Unsupported
 from tflm_memopt.ops.rowop import RowOp, Rows, StateRing
@@ -276,7 +276,7 @@ class GraphWork:
                 self.support[i] = replace(self.support_of(i), recalls=True)
             readers = [op for op in self.rows() if state in (op.older, *op.inputs)]
             made: Mapping[TensorId, Rows] = {op.output: op.writes for op in readers if op.output not in keep.inputs}
-            while len(keep.inputs) + len(made) > MAX_OPERANDS:
+            while len(keep.inputs) + len(made) > MAX_INPUTS:
                 made = self._all_of(made, key)
             self.support[key] = movement.after(keep, made)
             self.order.remove(key)
@@ -290,7 +290,7 @@ class GraphWork:
 
     def _all_of(self, made: Mapping[TensorId, Rows], keep: int) -> Mapping[TensorId, Rows]:
         """Return the tensors with one byte in place of the first ones; an operator makes the byte after these."""
-        some = dict(list(made.items())[:MAX_OPERANDS])
+        some = dict(list(made.items())[:MAX_INPUTS])
         token, key = max(self.tensors) + 1, max(self.stated) + 1
         waits = movement.waiting(self.support_of(keep).sources, some, token)
         self.tensors[token] = replace(self.tensors[self.support_of(keep).output], id=token, shape=(1, 1, 1, 1))

@@ -19,9 +19,10 @@ from dataclasses import replace
 import numpy as np
 
 from tflm_memopt.errors import UsageError
+from tflm_memopt.format.limits import MAX_KERNEL_H
 from tflm_memopt.model.graph import ITEM_BYTES, KEEP, STATE, Op, StateTensor, TensorId
 from tflm_memopt.ops import movement
-from tflm_memopt.ops.constraints.limits import MAX_KERNEL_H, executable
+from tflm_memopt.ops.constraints.limits import executable
 from tflm_memopt.ops.rowop import RowOp, Rows, StateRing
 from tflm_memopt.ops.running import SUM_BYTES, is_mean, sliding_sum
 from tflm_memopt.rowgraph.edges import Edges, Impossible, Slid

@@ -20,7 +20,7 @@ from tflm_memopt.emit.embedded import file_name
 from tflm_memopt.emit.harness import OTHER_MODULE, harness
 from tflm_memopt.emit.ports import ports
 from tflm_memopt.errors import UsageError
-from tflm_memopt.lower.program import INPUT_EXTERNAL
+from tflm_memopt.format.codes import InputPlace
 from tflm_memopt.model.graph import Graph
 from tflm_memopt.model.reader import Model
 from tflm_memopt.results import FrameReport
@@ -173,7 +173,9 @@ def _frame(model: Model, where: str, runs: Sequence[Sequence[Array]]) -> _Frame 
     if not where:
         return None
     if where == EXTERNAL:
-        height, width, channels = next(host.frame_shape(r.program) for r in regions(model) if r.input == INPUT_EXTERNAL)
+        height, width, channels = next(
+            host.frame_shape(r.program) for r in regions(model) if r.input == InputPlace.EXTERNAL
+        )
         return _Frame(FrameReport(height, width * channels, 0), (height, width, channels))
     push = model.graph.tensors[model.graph.inputs[0]].nbytes
     pushes = runs[0][0].nbytes // push

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tflm_memopt.lower.program import INPUT_EXTERNAL
+from tflm_memopt.format.codes import InputPlace
 from tflm_memopt.model.reader import read
 from tflm_memopt.runtime import host, wheel
 from tflm_memopt.runtime.host import INT8, UINT8, Frame
@@ -40,7 +40,7 @@ def feeder(interpreter: Any, model: bytes, where: str, resets: Sequence[int] = (
         pauses = any(region.pauses for region in regions(read(model)))
         return lambda values, _: (_to_the_end if pauses else _whole)(interpreter, values)
     if where == "external":
-        shape = next(host.frame_shape(r.program) for r in regions(read(model)) if r.input == INPUT_EXTERNAL)
+        shape = next(host.frame_shape(r.program) for r in regions(read(model)) if r.input == InputPlace.EXTERNAL)
         return lambda values, number: _external(interpreter, values[0], shape, number)
     if elements := step_elements(read(model).graph, where):
         slide = Slide(elements)

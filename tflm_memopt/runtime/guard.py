@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tflm_memopt.errors import MemoptError
-from tflm_memopt.lower.program import INPUT_ARENA, INPUT_STREAM
+from tflm_memopt.format.codes import InputPlace
 from tflm_memopt.model.graph import Graph, Tensor
 from tflm_memopt.model.reader import Model, describe
 from tflm_memopt.runtime import host
@@ -69,7 +69,7 @@ def _in_steps(graph: Graph, region: CustomOperator, inputs: Sequence[Sequence[Ar
     """Yield the inputs of each run; for a sliding window, which is given as a whole, those of its steps."""
     elements = [graph.tensors[t].elements for t in region.inputs]
     for values in inputs:
-        if region.input == INPUT_ARENA and len(elements) == 1 and values[0].size > elements[0]:
+        if region.input == InputPlace.ARENA and len(elements) == 1 and values[0].size > elements[0]:
             yield from ([rows] for rows in whole(values[0], elements[0]))
         else:
             yield values
@@ -78,9 +78,9 @@ def _in_steps(graph: Graph, region: CustomOperator, inputs: Sequence[Sequence[Ar
 def _random(graph: Graph, region: CustomOperator, seed: int) -> list[list[Bytes]]:
     random = np.random.default_rng(seed)
     tensors = [graph.tensors[t] for t in region.inputs]
-    if region.input == INPUT_ARENA:
+    if region.input == InputPlace.ARENA:
         return [[_drawn(random, tensor) for tensor in tensors] for _ in range(RANDOM_RUNS)]
-    frame, others = math.prod(host.frame_shape(region.program)), tensors[region.input == INPUT_STREAM :]
+    frame, others = math.prod(host.frame_shape(region.program)), tensors[region.input == InputPlace.STREAM :]
     return [
         [random.integers(-128, 128, frame, dtype=np.int8), *(_drawn(random, tensor) for tensor in others)]
         for _ in range(RANDOM_RUNS)

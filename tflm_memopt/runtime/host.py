@@ -13,9 +13,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tflm_memopt.errors import ModelError, PlanError
-from tflm_memopt.lower.program import INPUT_ARENA, INPUT_EXTERNAL, INPUT_STREAM
-from tflm_memopt.lower.records import ALIGNMENT, HEADER, TENSOR
-from tflm_memopt.plan.loops import MAX_DEPTH
+from tflm_memopt.format.codes import InputPlace
+from tflm_memopt.format.limits import ALIGNMENT, LOOP_DEPTH
+from tflm_memopt.lower.program import HEADER, TENSOR
 from tflm_memopt.runtime import own
 from tflm_memopt.runtime.native import native_library
 
@@ -77,10 +77,6 @@ class Firing(NamedTuple):
     row: int
 
 
-class _Layout(ctypes.Structure):
-    _fields_ = [("name", ctypes.c_char_p), ("offset", ctypes.c_uint32), ("bytes", ctypes.c_uint32)]
-
-
 class _Unit(ctypes.Structure):
     _fields_ = [(name, ctypes.c_uint16) for name in ("strip", "group", "tile", "row")]
 
@@ -110,8 +106,8 @@ class _RunState(ctypes.Structure):
         ("stream", ctypes.c_void_p),
         ("block", ctypes.c_void_p),
         ("at", ctypes.c_void_p),
-        ("body", ctypes.c_void_p * MAX_DEPTH),
-        ("left", ctypes.c_uint16 * MAX_DEPTH),
+        ("body", ctypes.c_void_p * LOOP_DEPTH),
+        ("left", ctypes.c_uint16 * LOOP_DEPTH),
         ("rows", ctypes.c_uint32),
         ("firings", ctypes.c_uint32),
         ("depth", ctypes.c_uint16),
@@ -165,7 +161,7 @@ def run(
     """
     buffers = _Buffers(program, inputs, output_bytes, state)
     arguments = buffers.image.ctypes.data, buffers.io, buffers.workspace.ctypes.data
-    if input_mode(program) != INPUT_STREAM:
+    if input_mode(program) != InputPlace.STREAM:
         _accept(_ended(_library().tmo_run(*arguments)))
         return buffers.outputs
     stream, status = _Stream(), WAIT
@@ -193,7 +189,7 @@ def run_shared(
     """
     _accept(check(program, [i.nbytes for i in inputs], output_bytes))
     _accept(check_cores(program))
-    image, memory = _aligned(program), _filled(arena, inputs, INPUT_ARENA, new_state(program), 0)
+    image, memory = _aligned(program), _filled(arena, inputs, InputPlace.ARENA, new_state(program), 0)
     addresses = [memory.ctypes.data + at for at in (*arena.inputs, *arena.outputs)]
     io = (ctypes.c_void_p * len(addresses))(*addresses)
     _accept(Status(_library().tmo_run_threads(image.ctypes.data, io, memory.ctypes.data + arena.workspace, jitter)))
@@ -235,11 +231,11 @@ def run_guarded(
     """
     image, mode = _aligned(program), input_mode(program)
     frame: Any = None
-    if mode != INPUT_ARENA:
+    if mode != InputPlace.ARENA:
         whole = np.frombuffer(np.ascontiguousarray(inputs[0]).tobytes(), np.uint8)
         external = frame_of(program, whole)
-        frame = whole.ctypes.data if mode == INPUT_STREAM else ctypes.addressof(external)
-    if mode == INPUT_EXTERNAL:
+        frame = whole.ctypes.data if mode == InputPlace.STREAM else ctypes.addressof(external)
+    if mode == InputPlace.EXTERNAL:
         arena = replace(arena, inputs=(0, *arena.inputs))
     kept, kept_at = state_bytes(program), arena.state or 0
     state = new_state(program) if state is None else state
@@ -279,7 +275,7 @@ def _filled(
     noise = np.random.default_rng(seed).integers(0, 256, arena.nbytes, dtype=np.uint8)
     memory = _aligned(noise.tobytes())
     for k, (offset, values) in enumerate(zip(arena.inputs, inputs, strict=True)):
-        if k > 0 or mode == INPUT_ARENA:
+        if k > 0 or mode == InputPlace.ARENA:
             raw = np.frombuffer(np.ascontiguousarray(values).tobytes(), np.uint8)
             memory[offset : offset + raw.size] = raw
     memory[arena.state or 0 :][: state.size] = state
@@ -308,7 +304,7 @@ def new_state(program: bytes) -> NDArray[np.uint8]:
 
 def input_mode(program: bytes) -> int:
     """Return the place of the program's input 0, INPUT_*; in the arena if the program is too short."""
-    return int(np.frombuffer(program, HEADER, 1)[0]["input"]) if len(program) >= HEADER.itemsize else INPUT_ARENA
+    return int(np.frombuffer(program, HEADER, 1)[0]["input"]) if len(program) >= HEADER.itemsize else InputPlace.ARENA
 
 
 def frame_shape(program: bytes) -> tuple[int, int, int]:
@@ -335,21 +331,12 @@ def _handed_bytes(program: bytes, inputs: Sequence[NDArray[Any]]) -> list[int]:
     external one.
     """
     sizes, mode = [i.nbytes for i in inputs], input_mode(program)
-    if mode == INPUT_STREAM:
+    if mode == InputPlace.STREAM:
         view = _frame_view(program)
         sizes[0] = int(view["rows"]) * int(view["width"]) * int(view["channels"])
-    elif mode == INPUT_EXTERNAL:
+    elif mode == InputPlace.EXTERNAL:
         sizes[0] = 0
     return sizes
-
-
-def layout() -> dict[str, tuple[int, int]]:
-    """Return (offset, bytes) of every struct ("tmo_op") and field ("tmo_op.kind") of a program in the C compiler's
-    layout.
-    """
-    n = ctypes.c_size_t()
-    entries = _library().tmo_host_layout(ctypes.byref(n))
-    return {entries[i].name.decode(): (entries[i].offset, entries[i].bytes) for i in range(n.value)}
 
 
 class _Buffers:
@@ -368,13 +355,13 @@ class _Buffers:
         self.outputs = [np.zeros(n, np.int8) for n in output_bytes]
         self.pushes: list[NDArray[np.uint8]] = []
         """Pushes of a streamed input, whose tensor holds the first one."""
-        if (mode := input_mode(program)) == INPUT_STREAM:
+        if (mode := input_mode(program)) == InputPlace.STREAM:
             size = _handed_bytes(program, inputs)[0]
             self.pushes = list(self.inputs[0].ravel().view(np.uint8).reshape(-1, size))
             self.inputs[0] = self.pushes[0].copy()
         self.state = new_state(program) if state is None else state
         addresses = [b.ctypes.data for b in (*self.inputs, *self.outputs, self.state)]
-        if mode == INPUT_EXTERNAL:
+        if mode == InputPlace.EXTERNAL:
             self.frame = frame_of(program, self.inputs[0].ravel().view(np.uint8))
             addresses[0] = ctypes.addressof(self.frame)
         self.io = (ctypes.c_void_p * len(addresses))(*addresses)
@@ -434,6 +421,4 @@ def _loaded() -> ctypes.CDLL:
     library.tmo_check_cores.argtypes = [pointer]
     if hasattr(library, "tmo_run_threads"):
         library.tmo_run_threads.argtypes = [pointer, ctypes.POINTER(pointer), pointer, ctypes.c_uint32]
-    library.tmo_host_layout.argtypes = [ctypes.POINTER(size)]
-    library.tmo_host_layout.restype = ctypes.POINTER(_Layout)
     return library

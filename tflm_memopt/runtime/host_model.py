@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tflm_memopt.errors import RuntimeUnavailable
-from tflm_memopt.lower.program import INPUT_EXTERNAL
+from tflm_memopt.format.codes import InputPlace
 from tflm_memopt.lower.reference import reference_program
 from tflm_memopt.model.graph import Graph, Op, TensorId, zeros_like
 from tflm_memopt.model.interface import format_of
@@ -74,7 +74,7 @@ def _step(graph: Graph, op: Op, support: Mapping[int, Support]) -> Step:
         return _view(known)
     if regions.is_region(op):
         region = regions.region_of(graph, op)
-        external = graph.inputs if region.input == INPUT_EXTERNAL else ()
+        external = graph.inputs if region.input == InputPlace.EXTERNAL else ()
         return _program(region.program, (*external, *region.inputs), region.outputs, graph)
     conversion = _border_conversion(graph, op)
     if conversion is None:

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from tflm_memopt.errors import ModelError
-from tflm_memopt.lower.program import INPUT_ARENA, INPUT_EXTERNAL, INPUT_STREAM
-from tflm_memopt.lower.records import ALIGNMENT
+from tflm_memopt.format.codes import InputPlace
+from tflm_memopt.format.limits import ALIGNMENT
 from tflm_memopt.model import interface
 from tflm_memopt.model.graph import Graph, Op, TensorId
 from tflm_memopt.model.names import BLOCK, CONV, DENSE, OFFLINE_PLAN, ONLINE, REGION
@@ -35,7 +35,7 @@ class CustomOperator:
     workspace: TensorId | None
     state: TensorId | None = None
     """Tensor that is kept between inferences, or None."""
-    input: int = INPUT_ARENA
+    input: int = InputPlace.ARENA
     """Place of the program's input 0: INPUT_*. An external one is not in `inputs`."""
     pauses: bool = False
     """Whether it stops between firings and continues in the next invocation."""
@@ -63,9 +63,9 @@ def region_of(graph: Graph, op: Op) -> CustomOperator:
     data = constant.tobytes()
     mode = host.input_mode(data)
     keeps = host.state_bytes(data) > 0
-    here = len(op.inputs) - 1 + (mode == INPUT_EXTERNAL)
-    pauses = not keeps and mode != INPUT_STREAM and here == host.inputs_of(data) + PAUSING
-    variables = PAUSING if pauses else int(mode == INPUT_STREAM or keeps)
+    here = len(op.inputs) - 1 + (mode == InputPlace.EXTERNAL)
+    pauses = not keeps and mode != InputPlace.STREAM and here == host.inputs_of(data) + PAUSING
+    variables = PAUSING if pauses else int(mode == InputPlace.STREAM or keeps)
     workspace = op.outputs[-1] if host.workspace_bytes(data) else None
     outputs = op.outputs if workspace is None else op.outputs[:-1]
     return CustomOperator(

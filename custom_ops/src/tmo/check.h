@@ -21,8 +21,6 @@ extern "C" {
 #endif
 
 #define TMO_TOO_MANY UINT32_MAX            /* more than any buffer has */
-#define TMO_MAX_EXTENT ((uint32_t)1 << 30) /* of a window, and of all strips, so that coordinates are int32_t */
-#define TMO_MAX_ADD_SHIFT 22               /* so that 9 bits stay inside int32_t */
 
 typedef struct {
   const uint8_t *program;

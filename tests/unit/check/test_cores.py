@@ -16,9 +16,10 @@ from tflm_memopt.check.cores import CoresReplay
 from tflm_memopt.convert.annotation import annotate
 from tflm_memopt.convert.pipeline import for_two_cores, make_plan, pack_for
 from tflm_memopt.errors import PlanError
+from tflm_memopt.format.codes import How
 from tflm_memopt.model.reader import read
 from tflm_memopt.plan.cores import share_out
-from tflm_memopt.plan.plan import How, Plan, Role, Sharing
+from tflm_memopt.plan.plan import Plan, Role, Sharing
 from tflm_memopt.plan.planned import Planned
 from tflm_memopt.plan.planner import Options
 

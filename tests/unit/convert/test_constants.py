@@ -13,8 +13,7 @@ from unit.command import partly_dead
 
 import tflm_memopt
 from tflm_memopt.convert.constants import compare_constants, compare_programs, nearest_form
-from tflm_memopt.lower.program import Program
-from tflm_memopt.lower.records import HEADER, OP
+from tflm_memopt.lower.program import HEADER, OP, Program
 from tflm_memopt.lower.serialise import unpack
 from tflm_memopt.model import writer
 from tflm_memopt.model.interface import Changes
@@ -69,8 +68,8 @@ def places(program: bytes) -> Iterator[tuple[str, int, int]]:
         at = int(header["ops"]) + n * OP.itemsize
         record = np.frombuffer(program, OP, 1, at)[0]
         arrays = {"weights": op.weights, "bias": op.bias, "multipliers": op.multipliers, "shifts": op.shifts}
-        if op.packed:
-            arrays = {"weights": op.packed.weights, "bias": op.packed.scales}
+        if op.packing:
+            arrays = {"weights": op.weights, "bias": op.scales}
         for name, values in arrays.items():
             if values is not None and values.size and record[name]:
                 yield f"{n} {op.kind.name} {name}", int(record[name]), values.nbytes
@@ -108,7 +107,7 @@ def test_equal_constants_are_equal(name: str) -> None:
 
 def test_every_packing_is_tried() -> None:
     seen = {
-        op.packed.packing if op.packed else Packing.NONE
+        op.packing
         for name in MODELS
         for region in regions(read(converted(name)[1]))
         for op in unpack(region.program).ops

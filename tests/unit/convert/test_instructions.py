@@ -12,7 +12,7 @@ from models import Net
 import tflm_memopt
 from tflm_memopt.convert.instructions import forms
 from tflm_memopt.errors import DoesNotFit, MemoptError, UsageError
-from tflm_memopt.ops.packing import MVE_PIXELS, PIXELS
+from tflm_memopt.format.limits import MVE_PIXELS, PACKED_PIXELS
 from tflm_memopt.plan.search.tiles_plan import Settings
 from tflm_memopt.results import Exploration
 
@@ -120,7 +120,7 @@ def test_a_model_that_stays_has_no_estimate() -> None:
 
 
 def test_forms() -> None:
-    assert [f.tile for f in forms(Settings(), "cortex-m4") if f] == [1, PIXELS, 0xFFFF]
+    assert [f.tile for f in forms(Settings(), "cortex-m4") if f] == [1, PACKED_PIXELS, 0xFFFF]
     assert [f.tile for f in forms(Settings(), "cortex-m55") if f] == [1, MVE_PIXELS, 0xFFFF]
     assert len(forms(Settings(tile=0xFFFF, group_channels=0), "generic")) == 1
     assert forms(None, "generic") == (None,)

@@ -44,9 +44,9 @@ def needs_of(model: bytes) -> Needs:
 def test_a_bit_for_each_kernel(target: str) -> None:
     model = optimized(EXAMPLE, target)
     ops = [op for region in regions(read(model)) for op in unpack(region.program).ops]
-    packed = {op.packed.packing for op in ops if op.packed}
+    packed = {op.packing for op in ops if op.packing}
     found = needs_of(model)
-    assert bits(found.kinds) == {op.kind for op in ops if not op.packed}
+    assert bits(found.kinds) == {op.kind for op in ops if not op.packing}
     assert bits(found.packings) == packed
     assert bool(packed) == (target != "generic")
 

@@ -34,7 +34,8 @@ from tflm_memopt.emit.quantizers import dequantizer, quantizer
 from tflm_memopt.emit.resolver import needed
 from tflm_memopt.emit.stm32cube import AXI_SRAM, CHIPS
 from tflm_memopt.errors import UsageError
-from tflm_memopt.lower.program import LAYOUT_ROWS_TURNED, Program
+from tflm_memopt.format.codes import RowLayout
+from tflm_memopt.lower.program import Program
 from tflm_memopt.lower.serialise import pack
 from tflm_memopt.model.reader import read
 from tflm_memopt.ops.kinds import Kind
@@ -254,6 +255,6 @@ def test_what_programs_need_is_what_any_of_them_needs() -> None:
 
 def test_a_turned_tensor_is_a_part() -> None:
     plain, _ = programs()
-    turned = dataclasses.replace(plain.tensors[0], layout=LAYOUT_ROWS_TURNED)
+    turned = dataclasses.replace(plain.tensors[0], layout=RowLayout.ROWS_TURNED)
     program = dataclasses.replace(plain, tensors=(turned, *plain.tensors[1:]))
     assert [needs([pack(p)]).parts >> Part.TURNED & 1 for p in (plain, program)] == [0, 1]

@@ -1,4 +1,4 @@
-"""The packing table is the C compiler's layout, and packing loses nothing."""
+"""Packing loses nothing."""
 
 from __future__ import annotations
 
@@ -8,8 +8,17 @@ import numpy as np
 import pytest
 
 from tflm_memopt.errors import ModelError, PlanError
-from tflm_memopt.lower.program import PixelRing, Program, ProgramBlock, ProgramOp, ProgramTensor, WalkRecord
-from tflm_memopt.lower.records import FLAG_SUMS, HEADER, TABLES
+from tflm_memopt.format.codes import Flags
+from tflm_memopt.lower.program import (
+    HEADER,
+    OP,
+    PixelRing,
+    Program,
+    ProgramBlock,
+    ProgramOp,
+    ProgramTensor,
+    WalkRecord,
+)
 from tflm_memopt.lower.serialise import pack, unpack
 from tflm_memopt.ops.kinds import Kind
 from tflm_memopt.ops.rowop import UNIT, Window
@@ -44,13 +53,6 @@ def example() -> Program:
         ProgramTensor(0, 2, 2, 4, 2, base=2),
     )
     return Program(1, 1, 64, 6, tensors, (conv, depthwise), (ProgramBlock(0, 2, 0, LOOPS),))
-
-
-def test_table_is_the_compilers_layout() -> None:
-    packed = {name: (0, table.itemsize) for name, table in TABLES.items()}
-    for name, table in TABLES.items():
-        packed |= {f"{name}.{field}": (at, dtype.itemsize) for field, (dtype, at, *_) in table.fields.items()}
-    assert packed == host.layout()
 
 
 def test_round_trip() -> None:
@@ -103,8 +105,8 @@ def test_a_loop_beyond_its_field_is_refused(item: Iteration | Repeat) -> None:
 
 def test_who_adds_up_groups_is_marked() -> None:
     image = pack(grouped())
-    ops = np.frombuffer(image, TABLES["tmo_op"], 3, np.frombuffer(image, HEADER, 1)[0]["ops"])
-    assert [bool(op["flags"] & FLAG_SUMS) for op in ops] == [False, False, True]
+    ops = np.frombuffer(image, OP, 3, np.frombuffer(image, HEADER, 1)[0]["ops"])
+    assert [bool(op["flags"] & Flags.SUMS) for op in ops] == [False, False, True]
 
 
 def test_packed_program_is_accepted() -> None:
@@ -123,7 +125,7 @@ def test_int32_constants_are_aligned() -> None:
     odd = dataclasses.replace(program.ops[0], shifts=np.arange(3, dtype=np.int8), bias=np.arange(4, dtype=np.int32))
     image = pack(dataclasses.replace(program, ops=(odd, program.ops[1])))
     start = np.frombuffer(image, HEADER, 1)[0]["ops"]
-    ops = np.frombuffer(image, TABLES["tmo_op"], 2, start)
+    ops = np.frombuffer(image, OP, 2, start)
     assert all(int(op[name]) % 4 == 0 for op in ops for name in ("bias", "multipliers"))
 
 

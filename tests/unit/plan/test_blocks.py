@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from unit.plan.sketch import Sketch, random_sketch, residual
 
 from tflm_memopt.convert import pipeline
+from tflm_memopt.format.limits import MAX_IO
 from tflm_memopt.model.reader import read
 from tflm_memopt.plan.firing.liveness import most_alive
 from tflm_memopt.plan.search.blocks import (
@@ -26,7 +27,7 @@ from tflm_memopt.plan.search.blocks import (
     settle,
     worst_bytes,
 )
-from tflm_memopt.rowgraph.graph import MAX_IO, Region
+from tflm_memopt.rowgraph.graph import Region
 from tflm_memopt.rowgraph.regions import partition
 
 UNLIMITED = 1 << 40

@@ -6,8 +6,9 @@ import random
 
 import pytest
 
+from tflm_memopt.format.codes import How
 from tflm_memopt.plan.cores import _balanced, _Possible
-from tflm_memopt.plan.plan import How, Share
+from tflm_memopt.plan.plan import Share
 
 
 @pytest.mark.parametrize("operators", [3, 60, 400])

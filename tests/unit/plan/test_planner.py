@@ -12,11 +12,12 @@ from unit.plan.sketch import Sketch, random_sketch, residual
 
 from tflm_memopt.check.checker import check
 from tflm_memopt.errors import PlanError
+from tflm_memopt.format.limits import MAX_IO
 from tflm_memopt.model.graph import TensorId
 from tflm_memopt.plan.layout.drafts import TFLM_ALIGN
 from tflm_memopt.plan.plan import Block, Builtin, Plan, Role
 from tflm_memopt.plan.planner import Options, Planner, plan
-from tflm_memopt.rowgraph.graph import MAX_IO, Region
+from tflm_memopt.rowgraph.graph import Region
 
 SECONDS = 0.1
 

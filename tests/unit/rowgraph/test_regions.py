@@ -14,12 +14,13 @@ from hypothesis import strategies as st
 from models import Net
 
 from tflm_memopt.convert import pipeline
+from tflm_memopt.format.limits import MAX_IO
 from tflm_memopt.model.graph import VIEW, Graph, Op, Tensor, TensorId
 from tflm_memopt.model.reader import read
 from tflm_memopt.ops.kinds import Kind
 from tflm_memopt.ops.opset import Unsupported
 from tflm_memopt.ops.rowop import RowOp, Rows
-from tflm_memopt.rowgraph.graph import MAX_IO, Kept, Region, RowGraph
+from tflm_memopt.rowgraph.graph import Kept, Region, RowGraph
 from tflm_memopt.rowgraph.regions import STATEFUL, partition
 from tflm_memopt.rowgraph.supported import Support, View
 

@@ -13,9 +13,8 @@ from models import Net
 import tflm_memopt
 from tflm_memopt.convert import pipeline
 from tflm_memopt.errors import PlanError, UsageError
+from tflm_memopt.format.limits import MAX_INPUTS, MAX_KERNEL_H
 from tflm_memopt.model.reader import read
-from tflm_memopt.ops.constraints.limits import MAX_KERNEL_H
-from tflm_memopt.ops.constraints.moving import MAX_OPERANDS
 from tflm_memopt.ops.kinds import Kind
 from tflm_memopt.ops.rowop import RowOp
 from tflm_memopt.plan.planner import Options, plan
@@ -130,7 +129,7 @@ def test_what_keeps_a_tensor_waits_for_all_that_read_it(readers: int) -> None:
     model = net.model(*(net.mean(y, (1, 2)) for y in ys))
     made = slid(model, 2)
     assert {op.writes.h for op in made if op.name == "CONV_2D"} == {2}
-    assert max(len(op.inputs) for op in made if op.keeps) <= MAX_OPERANDS
+    assert max(len(op.inputs) for op in made if op.keeps) <= MAX_INPUTS
     result = tflm_memopt.optimize(model, input="sliding:2", effort="low")
     assert tflm_memopt.verify(model, result.model, runs=2).bit_exact
 

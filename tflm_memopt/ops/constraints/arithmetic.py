@@ -4,12 +4,10 @@ from __future__ import annotations
 
 import math
 
+from tflm_memopt.format.limits import MAX_SOFTMAX_CHANNELS
 from tflm_memopt.ops import lookup, quant
 from tflm_memopt.ops.constraints.base import QUANTIZE, RECONVERT, hint, name, quantization, scale_fault
 from tflm_memopt.ops.context import AXES, OperatorContext
-
-MAX_SOFTMAX_CHANNELS = 4095
-"""Limit of classes: the sum of exponentials has 12 integer bits (kernels/internal/reference/softmax.h)."""
 
 SOFTMAX_TOLERANCE = 0.00099
 """Relative error of the output scale of SOFTMAX of int16 that TFLM certainly accepts (micro/kernels/softmax_common.cc).

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+from tflm_memopt.format.limits import MAX_SHIFT
 from tflm_memopt.ops import converting, lookup, quant
 from tflm_memopt.ops.constraints.base import QUANTIZE, activations, hint, name, quantization, scale_fault
-from tflm_memopt.ops.constraints.limits import MAX_SHIFT
 from tflm_memopt.ops.context import OperatorContext
 
 

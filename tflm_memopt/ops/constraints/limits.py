@@ -2,20 +2,12 @@
 
 from __future__ import annotations
 
+from tflm_memopt.format.limits import MAX_EXTENT, MAX_KERNEL_H, MAX_POOL_AREA, MAX_S16_SHIFT, MAX_SHIFT
 from tflm_memopt.ops.kinds import Kind
 from tflm_memopt.ops.rowop import RowOp
 
 MAX_DIMENSION = 0xFFFF
 """Limit of the uint16_t fields of tmo_tensor and tmo_op."""
-MAX_KERNEL_H = 64
-"""TMO_MAX_KERNEL_H of the C library."""
-MAX_EXTENT = 1 << 30
-MAX_WINDOW = 1 << 23
-"""TMO_MAX_EXTENT of custom_ops/src/tmo/check.h, MAX_POOL_AREA of custom_ops/src/tmo_check_kind.c."""
-MAX_SHIFT = 30
-"""Limit of MultiplyByQuantizedMultiplier's left shift of an int32."""
-MAX_S16_SHIFT = 7
-"""Limit of MultiplyByQuantizedMultiplier's left shift of an int64."""
 
 
 def executable(op: RowOp) -> str | None:
@@ -38,8 +30,8 @@ def executable(op: RowOp) -> str | None:
         return None if at_once <= MAX_KERNEL_H else f"it reads {at_once} rows at once, at most {MAX_KERNEL_H}"
     if w.kernel_h > MAX_KERNEL_H and not op.reducible:
         return f"a window of {w.kernel_h} rows, at most {MAX_KERNEL_H}"
-    if w.kernel_h * w.kernel_w > MAX_WINDOW:
-        return f"a window of {w.kernel_h}x{w.kernel_w}, at most {MAX_WINDOW} pixels"
+    if w.kernel_h * w.kernel_w > MAX_POOL_AREA:
+        return f"a window of {w.kernel_h}x{w.kernel_w}, at most {MAX_POOL_AREA} pixels"
     there = 0 if op.older is None else w.pad_top  # rows above row 0 that come from a state
     heights = (w.kernel_h, w.stride_h, w.dilation_h, w.pad_top - there, reads.h + there, op.writes.h)
     widths = (w.kernel_w, w.stride_w, w.dilation_w, w.pad_left, reads.w, op.writes.w)

@@ -8,9 +8,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from tflm_memopt.format.limits import MAX_KERNEL_H
 from tflm_memopt.model.graph import Tensor
 from tflm_memopt.ops.constraints.base import QUANTIZE, RECONVERT, hint, name, quantization, scale_fault
-from tflm_memopt.ops.constraints.limits import MAX_KERNEL_H
 from tflm_memopt.ops.context import VARIABLES, OperatorContext
 
 INPUT_WEIGHTS, HIDDEN_WEIGHTS, BIASES = (2, 1, 3, 4), (6, 5, 7, 8), (13, 12, 14, 15)

@@ -8,8 +8,6 @@ from tflm_memopt.ops.context import ONE_PIXEL, PIECE, OperatorContext, natural_r
 
 MAX_MOVED = 1 << 24
 """Limit of the moved bytes. The moves are found with an array of byte numbers, for each part of a SPLIT."""
-MAX_OPERANDS = 4
-"""TMO_MAX_INPUTS of the C library."""
 
 
 def constant_operands(*which: int) -> Constraint:

@@ -12,7 +12,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tflm_memopt.analysis.costs import Work
-from tflm_memopt.ops.packing import PIXELS, VECTOR, Packing, is_direct, packed_pixels, packed_values
+from tflm_memopt.format.limits import PACKED_PIXELS
+from tflm_memopt.ops.packing import VECTOR, Packing, is_direct, packed_pixels, packed_values
 from tflm_memopt.ops.rowop import RowOp
 from tflm_memopt.plan.walk import Ints
 
@@ -131,10 +132,10 @@ def _dsp_conv(w: Windows, done: Work) -> Work:
         return replace(done, pieces=w.taps * w.in_channels, quads=quads, singles=singles, gathers=gathers)
     swept = fours.astype(np.bool_) & (kernel[1] * w.in_channels >= 4)
     quads, singles = _gathered(w, swept)
-    runs = int((w.high == kernel[0]).sum()) * (int(swept.sum()) // PIXELS) * kernel[0]
+    runs = int((w.high == kernel[0]).sum()) * (int(swept.sum()) // PACKED_PIXELS) * kernel[0]
     return replace(
         done, pieces=w.gathered_alone(fours) * kernel[0] * kernel[1] * w.in_channels, quads=quads, singles=singles,
-        runs=runs, swept=runs * -(-kernel[1] * w.in_channels // 4), gathers=w.pixels * kernel[0] - PIXELS * runs,
+        runs=runs, swept=runs * -(-kernel[1] * w.in_channels // 4), gathers=w.pixels * kernel[0] - PACKED_PIXELS * runs,
     )  # fmt: skip
 
 
@@ -220,7 +221,7 @@ def _batches(w: Windows, packed: Packing, values: int) -> tuple[int, Ints]:
     """
     window, total = w.op.window, 0
     at_once = np.zeros(len(w.wide), dtype=np.int64)
-    most = 2 if packed is Packing.MVE_CONV else PIXELS
+    most = 2 if packed is Packing.MVE_CONV else PACKED_PIXELS
     widths, counts = np.unique(w.x1 - w.x0, return_counts=True)
     for width, count in zip(widths.tolist(), counts.tolist(), strict=True):
         x = 0

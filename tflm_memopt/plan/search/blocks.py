@@ -14,6 +14,7 @@ from functools import cached_property
 
 import numpy as np
 
+from tflm_memopt.format.limits import MAX_IO, MAX_KERNEL_H
 from tflm_memopt.model.graph import TensorId
 from tflm_memopt.ops.rowop import RowOp
 from tflm_memopt.plan.effort import Meter, SearchPart
@@ -31,12 +32,10 @@ from tflm_memopt.plan.firing.liveness import (
 from tflm_memopt.plan.firing.trace import Member, Trace, dead_bytes, prepend, start, traced
 from tflm_memopt.plan.plan import Stage
 from tflm_memopt.plan.walk import Ints
-from tflm_memopt.rowgraph.graph import MAX_IO, InputSource
+from tflm_memopt.rowgraph.graph import InputSource
 
 UNLIMITED = 1 << 62
 """More bytes or multiply-accumulates than any plan takes."""
-MAX_KERNEL_H = 64
-"""Limit of the window rows that a kernel takes at once: TMO_MAX_KERNEL_H."""
 COUNTER_BYTES = 2
 TILED_COUNTER_BYTES = 8
 """Bytes of the counters of stripe, channel group, tile and row."""

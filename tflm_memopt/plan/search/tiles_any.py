@@ -10,13 +10,14 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
+from tflm_memopt.format.limits import MAX_TAPS
 from tflm_memopt.model.graph import TensorId
 from tflm_memopt.ops.rowop import RowOp
 from tflm_memopt.plan.effort import Meter, SearchPart
 from tflm_memopt.plan.plan import Stage
 from tflm_memopt.plan.search.blocks import Candidate, Chain, tiled_bytes
 from tflm_memopt.plan.search.tiles_plan import Settings
-from tflm_memopt.plan.search.tiles_search import MAX_TAPS, heights
+from tflm_memopt.plan.search.tiles_search import heights
 from tflm_memopt.plan.walk import Walk
 
 

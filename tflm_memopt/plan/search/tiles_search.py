@@ -14,6 +14,7 @@ from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
+from tflm_memopt.format.limits import MAX_TAPS
 from tflm_memopt.model.graph import TensorId
 from tflm_memopt.ops.kinds import Channels
 from tflm_memopt.ops.rowop import RowOp
@@ -34,9 +35,6 @@ from tflm_memopt.plan.search.tiles_bytes import (
 )
 from tflm_memopt.plan.search.tiles_labels import Demand, Found, Label, Skip, State, Visit, front, pareto
 from tflm_memopt.plan.search.tiles_plan import Input, Settings
-
-MAX_TAPS = 64
-"""Limit of the window pixels that a kernel takes at once in a tiled group: TMO_MAX_TAPS."""
 
 DEMAND_SECONDS, LABEL_SECONDS = 6e-5, 1e-5
 """Work (effort.py) for an operator's demands in one state, and for each label in it."""

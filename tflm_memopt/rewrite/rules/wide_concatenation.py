@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from tflm_memopt.format.limits import MAX_INPUTS
 from tflm_memopt.model.graph import ABSENT, Graph, Op
-from tflm_memopt.ops.constraints.moving import MAX_OPERANDS
 from tflm_memopt.ops.context import OperatorContext
 from tflm_memopt.ops.opset import refusal
 from tflm_memopt.rewrite.rules.rule import Ops, Rule, replace_ops
 
 
 def match(graph: Graph, op: Op) -> Ops | None:
-    wide = op.type == "CONCATENATION" and len(op.inputs) > MAX_OPERANDS
+    wide = op.type == "CONCATENATION" and len(op.inputs) > MAX_INPUTS
     return (op,) if wide and ABSENT not in op.inputs else None
 
 
@@ -39,7 +39,7 @@ def _chained(graph: Graph, op: Op) -> tuple[Graph, Ops]:
     tensors, chain = dict(graph.tensors), list[Op]()
     joined, rest = op.inputs[:1], op.inputs[1:]
     while rest:
-        taken, rest = rest[: MAX_OPERANDS - 1], rest[MAX_OPERANDS - 1 :]
+        taken, rest = rest[: MAX_INPUTS - 1], rest[MAX_INPUTS - 1 :]
         done = len(op.inputs) - len(rest)
         index, output = op.index, op.outputs[0]
         if rest:

@@ -1,0 +1,337 @@
+"""Writes what follows from the description of the program's format: the C header, the rows of kinds, the checks of the
+structs' layout, and the records in docs/program-format.md.
+
+python scripts/program_format.py
+"""
+
+from __future__ import annotations
+
+import ast
+import enum
+import inspect
+import itertools
+import sys
+import textwrap
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from functools import cache
+from itertools import groupby
+from pathlib import Path
+from types import ModuleType
+
+from tflm_memopt.format import limits
+from tflm_memopt.format.codes import Flags, How, InputPlace, LoopCode, RowLayout
+from tflm_memopt.format.fields import CField, layout_of
+from tflm_memopt.lower.program import RECORDS
+from tflm_memopt.ops.kinds import KINDS, Kind
+from tflm_memopt.ops.packing import Family, Packing
+
+ROOT = Path(__file__).parents[1]
+LIBRARY = ROOT / "custom_ops"
+PAGE = ROOT / "docs/program-format.md"
+COLUMNS = 150
+"""Length of a line of C, at most."""
+LICENSE_LINE = "/* SPDX-License-Identifier: Apache-2.0 */"
+C_TYPES = {"u1": "uint8_t", "i1": "int8_t", "<u2": "uint16_t", "<i2": "int16_t", "<u4": "uint32_t", "<i4": "int32_t"}
+CODES: Mapping[str, type[enum.IntEnum] | type[enum.IntFlag]] = {
+    "TARGET": Family, "PACKING": Packing, "LAYOUT": RowLayout, "INPUT": InputPlace, "FLAG": Flags, "LOOP": LoopCode,
+    "SHARE": How,
+}  # fmt: skip
+"""Part of the names in C -> the enumeration."""
+GLUE = "\0"
+"""A space at which no line is broken."""
+WORD, BYTE = 4, 9
+"""Bytes of a line of a drawing, and columns of each, at least."""
+NO_KERNEL = "TMO_NO_KERNEL"
+ROWS: Mapping[Kind, Sequence[str]] = {
+    Kind.CONV: ("filter", "tmo_conv_row_s8", "tmo_conv_pixel_s8"),
+    Kind.DEPTHWISE: ("filter", "tmo_depthwise_row_s8", "tmo_depthwise_pixel_s8"),
+    Kind.ADD: ("binary", "tmo_add_s8"),
+    Kind.AVERAGE_POOL: ("pool", "tmo_pool_row_s8", "tmo_pool_pixel_s8"),
+    Kind.MAX_POOL: ("pool", "tmo_pool_row_s8", "tmo_pool_pixel_s8"),
+    Kind.MEAN: ("pool", "tmo_pool_row_s8", "tmo_pool_pixel_s8"),
+    Kind.SOFTMAX: ("softmax", "tmo_softmax_s8"),
+    Kind.LOOKUP: ("lookup", "tmo_lookup_s8"),
+    Kind.SUB: ("binary", "tmo_add_scalars_s8"),
+    Kind.MUL: ("binary", "tmo_mul_s8"),
+    Kind.MAXIMUM: ("binary", "tmo_greater_s8"),
+    Kind.MINIMUM: ("binary", "tmo_greater_s8"),
+    Kind.SQUARED_DIFFERENCE: ("binary", "tmo_squared_difference_s8"),
+    Kind.PRELU: ("binary", "tmo_prelu_s8"),
+    Kind.SUMS: ("sums", "tmo_sums_row_s8", "tmo_sums_pixel_s8"),
+    Kind.ADD_SUMS: ("add_sums", "tmo_add_sums_row_s8"),
+    Kind.COPY: ("copy", "tmo_copy_s8"),
+    Kind.RESIZE_BILINEAR: ("resize", "tmo_resize_bilinear_row_s8"),
+    Kind.TRANSPOSE_CONV: ("transpose_conv", "tmo_transpose_conv_row_s8"),
+    Kind.BATCH_MATMUL: ("batch_matmul", "tmo_batch_matmul_row_s8"),
+    Kind.LSTM: ("lstm", "tmo_lstm_row_s8"),
+    Kind.SLIDING_SUM: ("sliding_sum", "tmo_sliding_sum_row_s8"),
+    Kind.CONV_S16: ("filter", "tmo_conv_row_s16", "tmo_conv_pixel_s16"),
+    Kind.DEPTHWISE_S16: ("filter", "tmo_conv_row_s16", "tmo_conv_pixel_s16"),
+    Kind.ADD_S16: ("binary", "tmo_add_s16"),
+    Kind.SUB_S16: ("binary", "tmo_add_s16"),
+    Kind.LEAKY_RELU_S16: ("mapped", "tmo_leaky_relu_s16"),
+    Kind.TRANSPOSE_CONV_S16: ("transpose_conv", "tmo_transpose_conv_row_s16"),
+    Kind.MAX_POOL_S16: ("pool", "tmo_pool_row_s16", "tmo_pool_pixel_s16"),
+    Kind.AVERAGE_POOL_S16: ("pool", "tmo_pool_row_s16", "tmo_pool_pixel_s16"),
+    Kind.MEAN_S16: ("pool", "tmo_pool_row_s16", "tmo_pool_pixel_s16"),
+    Kind.MUL_S16: ("binary", "tmo_mul_s16"),
+    Kind.BATCH_MATMUL_S16: ("batch_matmul", "tmo_batch_matmul_row_s16"),
+    Kind.SOFTMAX_S16: ("softmax", "tmo_softmax_s16"),
+    Kind.CURVE_S16: ("mapped", "tmo_curve_s16"),
+    Kind.GATHER: ("gather",),
+    Kind.LOG_SOFTMAX: ("softmax", "tmo_log_softmax_s8"),
+    Kind.ARG_MAX: ("arg_max", "tmo_arg_max_s8"),
+    Kind.QUANTIZE: ("convert", "tmo_quantize"),
+    Kind.QUANTIZE_S16: ("convert", "tmo_quantize_s16"),
+    Kind.DEQUANTIZE: ("convert", "tmo_dequantize"),
+    Kind.DEQUANTIZE_S16: ("convert", "tmo_dequantize_s16"),
+    Kind.WIDEN: ("convert", "tmo_widen"),
+    Kind.NARROW: ("convert", "tmo_narrow"),
+    Kind.RESCALE_S16: ("convert", "tmo_rescale_s16"),
+    Kind.SEND: ("link",),
+    Kind.RECEIVE: ("link",),
+    Kind.OWN: ("own", "tmo_own_s8"),
+}
+"""What only C knows of a kind: the family that it is checked with, the kernel for whole rows, and the one for a pixel,
+if that is another.
+"""
+WRITTEN = "Written by scripts/program_format.py."
+HEADER = f"""\
+The program: what the converter writes and tmo_run() executes in place, from flash. {WRITTEN}
+
+Little-endian, 16-byte aligned: a header, then tables of tensors, operators and blocks, then constants. Offsets of
+tables and constants count bytes from the start of the program; 0 means none. docs/program-format.md draws the records,
+and says what each kind of operator computes."""
+KINDS_HEAD = f"""\
+One row for each kind of operator: all that executor and validator ask of it. {WRITTEN}
+
+value: in programs. reads, writes: bytes of an element. operands: their number, or TMO_ANY_NUMBER. scales: multipliers
+and shifts; TMO_PER_CHANNEL: one, or one for each output channel. family: kinds that tmo_check_kind.c checks alike.
+channels: of the inputs that an output channel is computed from; OWN: the same; FILTERED: one, by a depthwise filter;
+SUMMED: all, weighted; ANY: there are no channel groups. kernels: for whole rows, and for one pixel, if another one."""
+KIND_TITLES = (
+    "name", "value", "reads", "writes", "operands", "scales", "family", "channels", "row kernel", "pixel kernel"
+)  # fmt: skip
+
+
+@cache
+def docs(owner: type | ModuleType) -> Mapping[str, str]:
+    """The docstrings of a class' attributes, or of a module's constants."""
+    tree = ast.parse(textwrap.dedent(inspect.getsource(owner)))
+    body = tree.body if inspect.ismodule(owner) else tree.body[0].body  # type: ignore[attr-defined]
+    found: dict[str, str] = {}
+    for node, after in itertools.pairwise(body):
+        target = getattr(node, "target", None) or next(iter(getattr(node, "targets", ())), None)
+        if isinstance(target, ast.Name) and isinstance(after, ast.Expr) and isinstance(after.value, ast.Constant):
+            found[target.id] = " ".join(str(after.value.value).split())
+    return found
+
+
+def meaning(field: CField) -> str:
+    """What a field means, for people."""
+    source = field.source
+    if source.base is None:
+        return inspect.getdoc(getattr(field.record, source.name)) or ""
+    return source.also.get(field.name) or docs(field.record).get(source.name, "")
+
+
+def comment(text: str) -> str:
+    return f"/* {text.replace('`', '')} */"
+
+
+def with_comments(lines: Sequence[tuple[str, str]]) -> Iterator[str]:
+    """C with comments: behind the line, or before it when that would be too long."""
+    for code, text in lines:
+        if not text:
+            yield code
+        elif len(code) + len(comment(text)) < COLUMNS:
+            yield f"{code} {comment(text)}"
+        else:
+            indent = " " * (len(code) - len(code.lstrip()))
+            yield from wrapped(comment(text), indent)
+            yield code
+
+
+def wrapped(text: str, indent: str = "") -> Iterator[str]:
+    """A comment as lines, a paragraph after the other."""
+    for i, paragraph in enumerate(text.split("\n\n")):
+        first = f"{indent} * " if i else indent
+        if i:
+            yield f"{indent} *"
+        yield from textwrap.wrap(paragraph, COLUMNS, initial_indent=first, subsequent_indent=f"{indent} * ")
+
+
+def defines() -> Iterator[str]:
+    tree = ast.parse(inspect.getsource(limits))
+    lines = []
+    for node in tree.body:
+        if isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Name):
+            name, text = node.targets[0].id, ast.get_source_segment(inspect.getsource(limits), node.value) or ""
+            value = getattr(limits, name)
+            number = f"{text}u" if text.startswith("0x") else f"{value}u" if value > 0xFFFF else str(value)
+            lines.append((f"#define TMO_{name} {number}", docs(limits).get(name, "")))
+    yield from with_comments(lines)
+
+
+def enumeration(prefix: str, kind: type[enum.IntEnum] | type[enum.IntFlag]) -> Iterator[str]:
+    known = docs(kind)
+    yield from wrapped(comment(about(kind)))
+    values = [
+        (f"  TMO_{prefix}_{name} = {hex(one) if one > 99 else int(one)},", known.get(name, ""))
+        for name, one in kind.__members__.items()
+    ]
+    yield from ["enum {", *with_comments(values), "};"]
+
+
+def c_fields(record: type) -> Iterator[tuple[str, str]]:
+    """The fields of a struct, those that share their bytes in a union."""
+    for _, group in groupby(layout_of(record).fields, lambda field: field.offset):
+        same = [*group]
+        indent = "    " if len(same) > 1 else "  "
+        lines = [
+            (f"{indent}{C_TYPES[f.code]} {f.name}{f'[{f.count}]' if f.count > 1 else ''};", meaning(f)) for f in same
+        ]
+        yield from [("  union {", ""), *lines, ("  };", "")] if len(same) > 1 else lines
+
+
+def struct(name: str, record: type) -> Iterator[str]:
+    yield from wrapped(comment(about(record)))
+    yield from ["typedef struct {", *with_comments([*c_fields(record)]), f"}} {name};"]
+
+
+def about(owner: type) -> str:
+    """The docstring of a class, a line for each paragraph."""
+    return "\n\n".join(" ".join(part.split()) for part in inspect.cleandoc(owner.__doc__ or "").split("\n\n"))
+
+
+def header() -> str:
+    """custom_ops/include/tmo/program.h"""
+    kinds = [
+        "typedef enum {",
+        "#define TMO_ENUMERATOR(name, value, ...) TMO_OP_##name = value,",
+        "  TMO_EACH_KIND(TMO_ENUMERATOR)",
+        "#undef TMO_ENUMERATOR",
+        "} tmo_op_kind;",
+    ]
+    parts = [
+        [*defines()],
+        *([*enumeration(prefix, kind)] for prefix, kind in CODES.items()),
+        kinds,
+        *([*struct(name, record)] for name, record in RECORDS.items()),
+    ]
+    guard = ["#ifndef TMO_PROGRAM_H_", "#define TMO_PROGRAM_H_"]
+    head = [LICENSE_LINE, *wrapped(comment(HEADER)), *guard, "", "#include <stdint.h>", "", '#include "tmo/kinds.def"']
+    return "\n\n".join([*("\n".join(part) for part in (head, *parts)), "#endif /* TMO_PROGRAM_H_ */"]) + "\n"
+
+
+def layout_header() -> str:
+    """custom_ops/src/tmo/layout.h"""
+    lines = [
+        LICENSE_LINE,
+        "/* The layout of a program's structs, as the converter packs them. Written by scripts/program_format.py. */",
+        "#include <stddef.h>",
+        "",
+        '#include "tmo/program.h"',
+        "",
+    ]
+    for name, record in RECORDS.items():
+        layout = layout_of(record)
+        facts = [f"offsetof({name},{GLUE}{field.name}){GLUE}=={GLUE}{field.offset}" for field in layout.fields]
+        facts = [f"sizeof({name}){GLUE}=={GLUE}{layout.nbytes}", *facts]
+        text = f'_Static_assert({f"{GLUE}&& ".join(facts)}, "{name}");'
+        lines += [line.replace(GLUE, " ") for line in textwrap.wrap(text, COLUMNS, subsequent_indent=" " * 15)]
+    return "\n".join(lines) + "\n"
+
+
+def kinds_def() -> str:
+    """custom_ops/include/tmo/kinds.def"""
+    rows = [KIND_TITLES]
+    for kind in Kind:
+        t, (family, *kernels) = KINDS[kind], ROWS[kind]
+        operands = "TMO_ANY_NUMBER" if t.operands is None else str(t.operands)
+        scales = "TMO_PER_CHANNEL" if t.scales is None else str(t.scales)
+        row, pixel = (*kernels, NO_KERNEL, NO_KERNEL)[:2]
+        numbers = (str(int(kind)), str(t.reads), str(t.writes), operands, scales)
+        rows.append((kind.name, *numbers, family, t.channels.name, row, pixel))
+    widths = [max(map(len, column)) + 1 for column in zip(*rows, strict=True)]
+    lines = [" ".join(f"{cell},".ljust(width) for cell, width in zip(row, widths, strict=True)) for row in rows]
+    table = [f"  KIND({line.rstrip().removesuffix(',')})" for line in lines[1:]]
+    title = "  /*   " + " ".join(cell.ljust(width) for cell, width in zip(KIND_TITLES, widths, strict=True)).rstrip()
+    head = [LICENSE_LINE, *wrapped(comment(KINDS_HEAD))]
+    return "\n".join(head) + "\n" + " \\\n".join(["#define TMO_EACH_KIND(KIND)", f"{title} */", *table]) + "\n"
+
+
+def drawing(record: type) -> Iterator[str]:
+    """The struct, four bytes a line; fields that share their bytes are named beside each other."""
+    layout = layout_of(record)
+    names = {at: [*group] for at, group in groupby(layout.fields, lambda field: field.offset)}
+    edges = sorted({*names, *(at + group[0].nbytes for at, group in names.items()), layout.nbytes})
+    cells = [(at, end, " / ".join(f.name for f in names.get(at, ()))) for at, end in itertools.pairwise(edges)]
+    lines = [(at, [*group]) for at, group in groupby(_split(cells), lambda cell: cell[0] // WORD * WORD)]
+    width = max(BYTE, *((len(cell[2]) + 2) // (cell[1] - cell[0]) for cell in _split(cells)))
+    yield from ["```", " " * 5 + "".join(f" {i}".center(width) + " " for i in range(WORD)).rstrip()]
+    border = "     +" + "+".join("-" * width for _ in range(WORD)) + "+"
+    for at, group in lines:
+        yield border
+        yield f"{at:4} |" + "|".join(name.center((end - begin) * (width + 1) - 1) for begin, end, name in group) + "|"
+    yield from [border, "```"]
+
+
+def _split(cells: Iterable[tuple[int, int, str]]) -> Iterator[tuple[int, int, str]]:
+    """Fields cut at the lines' ends; their names stand in the first part."""
+    for begin, end, name in cells:
+        for at in (begin, *range(begin - begin % WORD + WORD, end, WORD)):
+            yield at, min(end, at - at % WORD + WORD), name if at == begin else ""
+
+
+def table(record: type) -> Iterator[str]:
+    """The fields and their meanings."""
+    yield from ["| offset | bytes | field | meaning |", "|---:|---:|---|---|"]
+    for f in layout_of(record).fields:
+        count = f"[{f.count}]" if f.count > 1 else ""
+        yield f"| {f.offset} | {f.nbytes} | `{f.name}`{count} | {meaning(f)} |"
+
+
+def codes_table(prefix: str, kind: type[enum.IntEnum] | type[enum.IntFlag]) -> Iterator[str]:
+    known = docs(kind)
+    yield from ["| code | value | meaning |", "|---|---:|---|"]
+    for name, value in kind.__members__.items():
+        yield f"| `TMO_{prefix}_{name}` | {hex(value) if value > 99 else int(value)} | {known.get(name, '')} |"
+
+
+def page_parts() -> Mapping[str, str]:
+    """What stands between the marks of docs/program-format.md, by their names."""
+    records = {
+        name: "\n".join([about(record), "", *drawing(record), "", *table(record)]) for name, record in RECORDS.items()
+    }
+    return records | {f"TMO_{prefix}": "\n".join(codes_table(prefix, kind)) for prefix, kind in CODES.items()}
+
+
+def page() -> str:
+    """docs/program-format.md with its marked parts written anew."""
+    text = PAGE.read_text(encoding="utf-8")
+    for name, part in page_parts().items():
+        before, mark, rest = text.partition(f"<!-- {name} -->\n")
+        _, end, after = rest.partition("<!-- end -->")
+        if not end:
+            raise ValueError(f"{PAGE} has no <!-- {name} --> with an <!-- end -->")
+        text = f"{before}{mark}{part}\n{end}{after}"
+    return text
+
+
+FILES: Mapping[Path, Callable[[], str]] = {
+    LIBRARY / "include/tmo/program.h": header,
+    LIBRARY / "include/tmo/kinds.def": kinds_def,
+    LIBRARY / "src/tmo/layout.h": layout_header,
+    PAGE: page,
+}
+
+
+def main() -> int:
+    for path, content in FILES.items():
+        path.write_text(content(), encoding="utf-8")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,225 @@
+"""Types of a record's fields, and the C layout that follows from them.
+
+A record is a frozen dataclass whose fields are annotated with the types below; fields without such an annotation are
+not stored. `DERIVED` has the types of properties that are stored, too. The order is that of the class, except for those
+that `C_ORDER` names: they come first, as it says.
+
+>>> from dataclasses import dataclass
+>>> @dataclass(frozen=True)
+... class Pair:
+...     first: U8
+...     second: U32 = 0
+>>> [(f.name, f.offset) for f in layout_of(Pair).fields], layout_of(Pair).nbytes
+([('first', 0), ('second', 4)], 8)
+"""
+
+from __future__ import annotations
+
+import typing
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, fields, replace
+from functools import cache, partial
+from typing import Annotated, Any, TypeAlias
+
+import numpy as np
+
+
+@dataclass(frozen=True, slots=True)
+class Number:
+    """A number, or up to `count` of them; `code` is numpy's name of the type."""
+
+    code: str
+    count: int = 1
+    name: str = ""
+    """In C, if it has another name there."""
+
+
+@dataclass(frozen=True, slots=True)
+class Named:
+    """A tuple of numbers, each of which is a field of its own."""
+
+    code: str
+    names: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Flag:
+    """One bit of a field that several flags share."""
+
+    field: str
+    bit: int
+    code: str = "u1"
+
+
+@dataclass(frozen=True, slots=True)
+class Inline:
+    """The fields of another record, in its place."""
+
+    record: type
+
+
+@dataclass(frozen=True, slots=True)
+class ArrayOffset:
+    """Offset of numbers among the constants; 0: none.
+
+    `encode(value, context)` makes bytes of a value that is no array; `decode(data, at, context)` reads it again.
+    """
+
+    code: str
+    encode: Callable[[Any, Any], bytes] | None = None
+    decode: Callable[[bytes, int, Any], Any] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class TableOffset:
+    """Offset of one or more records; 0: none."""
+
+    record: type
+
+
+@dataclass(frozen=True, slots=True)
+class Follows:
+    """Records that lie right behind this one."""
+
+    record: type
+
+
+@dataclass(frozen=True, slots=True)
+class Over:
+    """The field shares its bytes with another one, of which a record never has both."""
+
+    field: str
+
+
+@dataclass(frozen=True, slots=True)
+class Also:
+    """Names that the field has in C where it means something else, each with its meaning."""
+
+    names: Mapping[str, str]
+
+
+U8: TypeAlias = Annotated[int, Number("u1")]
+I8: TypeAlias = Annotated[int, Number("i1")]
+U16: TypeAlias = Annotated[int, Number("<u2")]
+I16: TypeAlias = Annotated[int, Number("<i2")]
+U32: TypeAlias = Annotated[int, Number("<u4")]
+I32: TypeAlias = Annotated[int, Number("<i4")]
+
+Type: TypeAlias = Number | Named | Flag | Inline | ArrayOffset | TableOffset | Follows
+OFFSET = "<u4"
+
+
+@dataclass(frozen=True, slots=True)
+class Stored:
+    """A field of a dataclass that is stored."""
+
+    name: str
+    type: Type
+    base: Any
+    """Type of the Python value; None: it is derived from others."""
+    over: str = ""
+    """The field whose bytes it shares."""
+    also: Mapping[str, str] = field(default_factory=dict)
+    """Its other names in C, with their meanings."""
+
+
+@dataclass(frozen=True, slots=True)
+class CField:
+    """A field of the C struct."""
+
+    name: str
+    code: str
+    count: int
+    offset: int
+    over: str
+    """The field whose bytes it shares, if any."""
+    source: Stored
+    """The dataclass' field that it comes from."""
+    record: type
+    """The dataclass with that field."""
+
+    @property
+    def nbytes(self) -> int:
+        return np.dtype(self.code).itemsize * self.count
+
+
+@dataclass(frozen=True, slots=True)
+class RecordLayout:
+    """The C struct of a record."""
+
+    fields: tuple[CField, ...]
+    nbytes: int
+    dtype: np.dtype[np.void]
+
+
+@cache
+def stored(record: type) -> tuple[Stored, ...]:
+    """The stored fields of a record, derived ones last."""
+    hints = typing.get_type_hints(record, include_extras=True)
+    derived: Mapping[str, Type] = getattr(record, "DERIVED", {})
+    return (
+        *(found for f in fields(record) if (found := _stored(f.name, hints[f.name]))),
+        *(Stored(name, kind, None) for name, kind in derived.items()),
+    )
+
+
+def _stored(name: str, hint: Any) -> Stored | None:
+    if typing.get_origin(hint) is not Annotated:
+        return None
+    base, *notes = typing.get_args(hint)
+    types = [note for note in notes if isinstance(note, Type)]
+    over = next((note.field for note in notes if isinstance(note, Over)), "")
+    also = next((note.names for note in notes if isinstance(note, Also)), {})
+    return Stored(name, types[0], base, over, also) if types else None
+
+
+@cache
+def layout_of(record: type) -> RecordLayout:
+    """The C struct of a record, each field at a multiple of its size."""
+    known: dict[str, CField] = {}
+    end = align = 0
+    for row in _in_order(record):
+        size = np.dtype(row.code).itemsize
+        at = known[row.over].offset if row.over else -(-end // size) * size
+        known[row.name] = replace(row, offset=at)
+        end, align = max(end, at + row.nbytes), max(align, size)
+    nbytes = -(-end // align) * align
+    found = sorted(known.values(), key=lambda f: f.offset)
+    dtype: np.dtype[np.void] = np.dtype({
+        "names": [f.name for f in found],
+        "formats": [np.dtype((f.code, (f.count,))) if f.count > 1 else np.dtype(f.code) for f in found],
+        "offsets": [f.offset for f in found],
+        "itemsize": nbytes,
+    })  # fmt: skip
+    return RecordLayout(tuple(found), nbytes, dtype)
+
+
+def _in_order(record: type) -> list[CField]:
+    rows = list(_c_fields(record))
+    order: Sequence[str] = getattr(record, "C_ORDER", "").split()
+    return sorted(rows, key=lambda row: order.index(row.name) if row.name in order else len(order))
+
+
+def _c_fields(record: type) -> Iterator[CField]:
+    """Without offsets."""
+    flags = set()
+    for f in stored(record):
+        make = partial(CField, offset=0, over=f.over, source=f, record=record)
+        match f.type:
+            case Number(code, count, name):
+                yield make(name or f.name, code, count)
+            case Named(code, names):
+                yield from (make(name, code, 1) for name in names)
+            case Flag(field, _, code) if field not in flags:
+                flags.add(field)
+                yield make(field, code, 1)
+            case Inline(inner):
+                yield from _c_fields(inner)
+            case ArrayOffset() | TableOffset():
+                yield make(f.name, OFFSET, 1)
+        first = f.type.names[0] if isinstance(f.type, Named) else f.name
+        yield from (make(name, _code(f.type), 1, over=first) for name in f.also)
+
+
+def _code(kind: Type) -> str:
+    return kind.code if isinstance(kind, Number) else OFFSET

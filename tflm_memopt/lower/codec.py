@@ -1,0 +1,167 @@
+"""Records as bytes, and back, by the types of their fields (format/fields.py)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from functools import cache
+from types import UnionType
+from typing import Any, TypeVar, cast, get_args, get_origin
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tflm_memopt.errors import PlanError
+from tflm_memopt.format.fields import (
+    ArrayOffset,
+    Flag,
+    Follows,
+    Inline,
+    Named,
+    Number,
+    Stored,
+    TableOffset,
+    layout_of,
+    stored,
+)
+from tflm_memopt.lower.constants import ConstantPool
+
+Record = TypeVar("Record")
+
+
+@dataclass(frozen=True, slots=True)
+class RecordWriter:
+    """Writes records, whose arrays it adds to the constants."""
+
+    constants: ConstantPool
+    where: str
+    """For people: what is written."""
+    context: Any = None
+    """Passed to the encoders of arrays."""
+
+    def record(self, record: Any) -> bytes:
+        """The bytes of a record, and of the records that follow it."""
+        kind: Any = type(record)
+        raw = np.zeros((), layout_of(kind).dtype)
+        behind = self._fields(record, raw)
+        return raw.tobytes() + behind
+
+    def table(self, records: tuple[Any, ...]) -> int:
+        """Offset of records among the constants; 0: there are none."""
+        data = b"".join(self.record(record) for record in records)
+        return self.constants.add(np.frombuffer(data, "u1"), "u1") if data else 0
+
+    def _fields(self, record: Any, raw: NDArray[np.void]) -> bytes:
+        behind, kind = b"", cast(Any, type(record))
+        for f in stored(kind):
+            value = getattr(record, f.name)
+            match f.type:
+                case Inline() if value is not None:
+                    behind += self._fields(value, raw)
+                case Follows():
+                    behind += b"".join(self.record(one) for one in value)
+                case Flag(name, bit):
+                    raw[name] |= int(value) << bit
+                case Named(_, names):
+                    for name, number in zip(names, value, strict=True):
+                        self._put(raw, name, number)
+                case Number(_, count, name) if value or not f.over:
+                    self._put(raw, name or f.name, value if count == 1 else (*value, *[0] * (count - len(value))))
+                case ArrayOffset() if at := self._array(f.type, value):
+                    raw[f.name] = at
+                case TableOffset() if value:
+                    raw[f.name] = self.table(value if isinstance(value, tuple) else (value,))
+        return behind
+
+    def _array(self, kind: ArrayOffset, value: Any) -> int:
+        """Offset of an array among the constants; 0: there is none."""
+        if value is not None and kind.encode:
+            value = kind.encode(value, self.context)
+        if value is None or not len(value):
+            return 0
+        return self.constants.add(np.frombuffer(value, "u1") if isinstance(value, bytes) else value, kind.code)
+
+    def _put(self, raw: NDArray[np.void], name: str, value: Any) -> None:
+        least, most = _limits(raw.dtype[name])
+        if np.min(value) < least or np.max(value) > most:
+            message = f"{name} is {value}, a program holds {least}..{most}"
+            raise PlanError(message, code="bad_plan", where=self.where)
+        raw[name] = value
+
+
+@cache
+def _limits(kind: np.dtype[Any]) -> tuple[int, int]:
+    """The least and the greatest value of a field, or of each of its numbers."""
+    limits = np.iinfo(kind.base)
+    return int(limits.min), int(limits.max)
+
+
+Shapes = Mapping[str, tuple[Any, ...]]
+"""The shape of each array of a record, the number of records of each table and their context, and an entry for each
+field in use that shares its bytes with others."""
+Shaper = Callable[[np.void, Any], Shapes]
+
+
+@dataclass(frozen=True, slots=True)
+class RecordReader:
+    """Reads records that `RecordWriter` has written. Raises ValueError or IndexError where the data ends too early."""
+
+    data: bytes
+    shapers: Mapping[type, Shaper]
+    """For each type of record whose fields depend on others: (its numbers, context) -> shapes."""
+
+    def record(self, kind: type[Record], at: int, context: Any = None) -> Record:
+        return self.table(kind, 1, at, context)[0]
+
+    def table(self, kind: type[Record], count: int, at: int, context: Any = None) -> tuple[Record, ...]:
+        """Records from `at` on, one behind the other."""
+        layout = layout_of(cast(Any, kind))
+        raw = np.frombuffer(self.data, layout.dtype, count, at)
+        return tuple(self._built(kind, r, at + (i + 1) * layout.nbytes, context) for i, r in enumerate(raw))
+
+    def _built(self, kind: type[Record], raw: np.void, end: int, context: Any) -> Record:
+        shapes = self.shapers[kind](raw, context) if kind in self.shapers else {}
+        fields = stored(cast(Any, kind))
+        values = {f.name: self._value(f, raw, end, context, shapes) for f in fields if _is_there(f, raw, shapes)}
+        hidden = {f.over: 0 for f in fields if f.over in values and f.name in values}
+        return kind(**{**values, **hidden})
+
+    def _value(self, f: Stored, raw: np.void, end: int, context: Any, shapes: Shapes) -> Any:
+        shape, plain = shapes.get(f.name, ()), _plain(f.base)
+        match f.type:
+            case Number(_, 1, name):
+                return plain(int(raw[name or f.name]))
+            case Number(_, _, name):
+                return tuple(raw[name].tolist()[: shape[0]])
+            case Named(_, names):
+                return tuple(int(raw[name]) for name in names)
+            case Flag(name, bit):
+                return bool(int(raw[name]) >> bit & 1)
+            case Inline(record):
+                return self._built(record, raw, end, context)
+            case Follows(record):
+                return self.table(record, shape[0], end)
+            case TableOffset(record):
+                found: tuple[Any, ...] = self.table(record, shape[0], int(raw[f.name]), *shape[1:])
+                return found if plain is tuple else found[0]
+            case ArrayOffset(_, _, decode) if decode:
+                return decode(self.data, int(raw[f.name]), context)
+            case ArrayOffset(code):
+                values = np.frombuffer(self.data, code, int(np.prod(shape)), int(raw[f.name])).reshape(shape)
+                return values if plain is np.ndarray else values.tobytes() if plain is bytes else (*values.tolist(),)
+        raise TypeError(f"{f.name} has no known type")
+
+
+def _is_there(f: Stored, raw: np.void, shapes: Shapes) -> bool:
+    """Whether a record has a value of its own in this field, rather than its default."""
+    if f.base is None:
+        return False
+    if isinstance(f.type, ArrayOffset | TableOffset) and not getattr(f.type, "decode", None):
+        return f.name in shapes and bool(raw[f.name])
+    return f.name in shapes or not (f.over or isinstance(f.base, UnionType))
+
+
+def _plain(kind: Any) -> Any:
+    """The class of a value that is there: tuple, for `tuple[int, ...] | None`."""
+    some = next(one for one in get_args(kind) if one is not type(None)) if isinstance(kind, UnionType) else kind
+    return get_origin(some) or some

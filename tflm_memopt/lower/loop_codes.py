@@ -1,0 +1,56 @@
+"""The loops of a block as the codes that a program stores."""
+
+from __future__ import annotations
+
+import struct
+from typing import Any
+
+from tflm_memopt.errors import PlanError
+from tflm_memopt.format.codes import LoopCode
+from tflm_memopt.plan.loops import MAX_TIMES, Iteration, Loops, Repeat
+
+
+def loop_codes(loops: Loops, _: Any = None) -> bytes:
+    """The codes, with the one that ends them."""
+    codes = bytearray()
+    for item in loops:
+        if isinstance(item, Repeat):
+            codes += _code(LoopCode.REPEAT, item.times) + loop_codes(item.body)
+        elif item.skips:
+            codes += _code(LoopCode.SKIP, item.stage, item.skips)
+        elif item.stage < LoopCode.NEAR:
+            codes.append(item.stage)
+        else:
+            codes += _code(LoopCode.FAR, item.stage)
+    return bytes([*codes, LoopCode.END])
+
+
+def _code(code: LoopCode, *numbers: int) -> bytes:
+    if any(not 0 <= number <= MAX_TIMES for number in numbers):
+        raise PlanError(f"a loop has the number {max(numbers)}, a program holds 0..{MAX_TIMES}", code="bad_plan")
+    return struct.pack(f"<B{len(numbers)}H", code, *numbers)
+
+
+def loops_at(data: bytes, at: int, _: Any = None) -> Loops:
+    """The inverse of `loop_codes`, of codes that begin there."""
+    return _loops_from(data, at)[0]
+
+
+def _loops_from(data: bytes, at: int) -> tuple[Loops, int]:
+    """The codes up to the one that ends them, and where the next ones are."""
+    items: list[Iteration | Repeat] = []
+    while (code := data[at]) != LoopCode.END:
+        if code == LoopCode.REPEAT:
+            body, after = _loops_from(data, at + 3)
+            items.append(Repeat(struct.unpack_from("<H", data, at + 1)[0], body))
+            at = after
+        elif code == LoopCode.SKIP:
+            items.append(Iteration(*struct.unpack_from("<HH", data, at + 1)))
+            at += 5
+        elif code == LoopCode.FAR:
+            items.append(Iteration(*struct.unpack_from("<H", data, at + 1)))
+            at += 3
+        else:
+            items.append(Iteration(code))
+            at += 1
+    return tuple(items), at + 1
