@@ -43,7 +43,7 @@ Expressions = dict[str, str]
 HEAD = "void {}(const tmo_kernel *k, const tmo_window *window, int8_t *out)"
 PIXELS_OF = {"pixels": "k->out_width", "x": "window->pixels[0]", "y": "out"}
 RANGE = {"zero_out": "k->op->output_zero_point", "low": "k->op->act_min", "high": "k->op->act_max"}
-RANGE_S16 = {"low": "(int16_t)(k->op->param & 0xFFFF)", "high": "k->op->param >> 16"}
+RANGE_S16 = {"low": "(int16_t)(k->op->range_s16 & 0xFFFF)", "high": "k->op->range_s16 >> 16"}
 
 
 class LibraryKernel(NamedTuple):
@@ -85,16 +85,18 @@ def _operands(element: int) -> Expressions:
     return PIXELS_OF | given
 
 
-BINARY = _operands(1) | RANGE | {"left": "k->op->param", "scale_out": "k->multipliers[2]", "shift_out": "k->shifts[2]"}
+BINARY = (
+    _operands(1) | RANGE | {"left": "k->op->left_shift", "scale_out": "k->multipliers[2]", "shift_out": "k->shifts[2]"}
+)
 BINARY_S16 = {**BINARY, **_operands(2), **RANGE_S16}
 SOFTMAX = PIXELS_OF | {
     "rows": "k->out_width", "channels": "k->out_channels", "multiplier": "k->multipliers[0]", "shift": "k->shifts[0]",
-    "diff_min": "k->op->param", "back": "k->multipliers[1]", "back_shift": "k->shifts[1]",
+    "diff_min": "k->op->least_difference", "back": "k->multipliers[1]", "back_shift": "k->shifts[1]",
 }  # fmt: skip
 RESIZE = PIXELS_OF | {
     "width": "k->in_width", "channels": "k->out_channels", "row": "k->row",
-    "down_step": "k->op->stride_h", "down_first": "k->op->param ? k->op->stride_h / 2 - 512 : 0",
-    "across_step": "k->op->stride_w", "across_first": "k->op->param ? k->op->stride_w / 2 - 512 : 0",
+    "down_step": "k->op->scale_h", "down_first": "k->op->half_pixel_centers ? k->op->scale_h / 2 - 512 : 0",
+    "across_step": "k->op->scale_w", "across_first": "k->op->half_pixel_centers ? k->op->scale_w / 2 - 512 : 0",
     "top": "window->pixels[0] ? window->pixels[0] : window->pixels[1]",
     "bottom": "window->pixels[1] ? window->pixels[1] : window->pixels[0]",
 }  # fmt: skip
@@ -108,7 +110,8 @@ SOFTMAX_S16 = SOFTMAX | {"channels": "k->out_channels / 2", "powers": "out"}
 MATMUL = PIXELS_OF | {
     "zero_out": "k->op->output_zero_point",
     "depth": "k->in_channels", "columns": "k->out_channels",
-    "left": "window->pixels[0]", "right": "window->pixels + 1", "down": "!k->op->param", "across": "k->op->param",
+    "left": "window->pixels[0]", "right": "window->pixels + 1",
+    "down": "!k->op->transposed", "across": "k->op->transposed",
     "zero_left": "k->op->input_zero_point[0]", "zero_right": "k->op->input_zero_point[1]",
     "multiplier": "k->multipliers[0]", "shift": "k->shifts[0]",
 }  # fmt: skip
@@ -118,7 +121,7 @@ POOL = RANGE | {
     "x": "window->pixels", "y": "out + i", "sums": "k->sums ? k->sums + i : NULL", "pointers": "window->count",
     "run": "k->op->tile == 0 ? window->columns : 1", "channels": "k->out_channels", "area": "window->area",
     "offset": "(int32_t)window->offset", "first": "k->first && (window->pixels || !k->last)", "last": "k->last",
-    "sign": "k->op->param ? -1 : 1", "zero_in": "k->op->input_zero_point[0]",
+    "sign": "k->op->smallest ? -1 : 1", "zero_in": "k->op->input_zero_point[0]",
     "multiplier": "k->multipliers[0]", "shift": "k->shifts[0]",
 }  # fmt: skip
 POOL_S16 = POOL | RANGE_S16 | {
@@ -167,13 +170,13 @@ RUNS_S16 = "void {}(const tmo_kernel *k, const tmo_runs *r, const int8_t *weight
 def _elements(element: int) -> Expressions:
     """What one operand is, made to elements of so many bytes."""
     n = "k->out_width * k->out_channels" + (f" / {element}" if element > 1 else "")
-    zero, scale = "k->op->input_zero_point[0]", "k->op->param"
+    zero, scale = "k->op->input_zero_point[0]", "k->op->scale_bits"
     return PIXELS_OF | RANGE | _scales("out") | {"n": n, "zero_x": zero, "scale": scale, "table": "k->weights"}
 
 
 CURVE = _elements(2) | {
-    "multiplier": "k->multipliers[0]", "shift": "k->shifts[0]", "bits": "k->op->param ? 8 : 9",
-    "centre": "k->op->param ? 0 : 1 << 24", "right": "k->op->param ? 8 : 10",
+    "multiplier": "k->multipliers[0]", "shift": "k->shifts[0]", "bits": "k->op->tangent ? 8 : 9",
+    "centre": "k->op->tangent ? 0 : 1 << 24", "right": "k->op->tangent ? 8 : 10",
 }  # fmt: skip
 FILES: Mapping[str, tuple[LibraryKernel, ...]] = {
     "binary": (
@@ -210,7 +213,7 @@ FILES: Mapping[str, tuple[LibraryKernel, ...]] = {
     "ref": (
         LibraryKernel("tmo_leaky_relu_s16", elementwise.leaky_relu_s16, _elements(2) | _scales("positive", "negative")),
         LibraryKernel(
-            "tmo_arg_max_s8", arg_max, PIXELS_OF | {"channels": "k->in_channels", "sign": "k->op->param ? -1 : 1"}
+            "tmo_arg_max_s8", arg_max, PIXELS_OF | {"channels": "k->in_channels", "sign": "k->op->smallest ? -1 : 1"}
         ),
         LibraryKernel("tmo_resize_bilinear_row_s8", resize_bilinear, RESIZE),
         LibraryKernel("tmo_batch_matmul_row_s8", scheduled(batch_matmul, [bind({"rows": 1})]), MATMUL),

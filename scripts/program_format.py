@@ -97,7 +97,7 @@ if that is another.
 """
 WRITTEN = "Written by scripts/program_format.py."
 HEADER = f"""\
-The program: what the converter writes and tmo_run() executes in place, from flash. {WRITTEN}
+The program, which the converter writes and tmo_run() executes in place, from flash. {WRITTEN}
 
 Little-endian, 16-byte aligned: a header, then tables of tensors, operators and blocks, then constants. Offsets of
 tables and constants count bytes from the start of the program; 0 means none. docs/program-format.md draws the records,
@@ -184,14 +184,20 @@ def enumeration(prefix: str, kind: type[enum.IntEnum] | type[enum.IntFlag]) -> I
 
 
 def c_fields(record: type) -> Iterator[tuple[str, str]]:
-    """The fields of a struct, those that share their bytes in a union."""
-    for _, group in groupby(layout_of(record).fields, lambda field: field.offset):
-        same = [*group]
-        indent = "    " if len(same) > 1 else "  "
-        lines = [
-            (f"{indent}{C_TYPES[f.code]} {f.name}{f'[{f.count}]' if f.count > 1 else ''};", meaning(f)) for f in same
-        ]
-        yield from [("  union {", ""), *lines, ("  };", "")] if len(same) > 1 else lines
+    """The fields of a struct, those that share their bytes in a union, those that need no words side by side."""
+    cases = [[*group] for _, group in groupby(layout_of(record).fields, lambda field: field.offset)]
+    for (alone, kind, text), group in groupby(cases, lambda same: (len(same) == 1, same[0].code, meaning(same[0]))):
+        if alone and not text:
+            yield f"  {C_TYPES[kind]} {', '.join(c_name(same[0]) for same in group)};", ""
+            continue
+        for same in group:
+            indent = "    " if len(same) > 1 else "  "
+            lines = [(f"{indent}{C_TYPES[f.code]} {c_name(f)};", meaning(f)) for f in same]
+            yield from [("  union {", ""), *lines, ("  };", "")] if len(same) > 1 else lines
+
+
+def c_name(field: CField) -> str:
+    return f"{field.name}[{field.count}]" if field.count > 1 else field.name
 
 
 def struct(name: str, record: type) -> Iterator[str]:

@@ -154,7 +154,7 @@ static int run_watched(guard *g, const void *program, const tmo_arena *a, void *
     }
     if (changed_elsewhere(g, &report->byte)) return TMO_GUARD_VIOLATION;
     if (status == TMO_WAIT) {
-      push_rows(g, a, io, run.rows / run.stream->rows);
+      push_rows(g, a, io, run.rows / run.stream->pushed);
       tmo_more_rows(&run);
     }
   }

@@ -41,14 +41,14 @@ static tmo_status check_frame(const tmo_checker *c, const tmo_tensor *t) {
   const uint32_t row = tmo_times(t->width, t->channels);
   if (tmo_has_lanes(t)) return TMO_ERROR_TABLE;
   if (tmo_input_of(c->program) == TMO_INPUT_EXTERNAL) return tmo_times(row, t->height) <= INT32_MAX ? TMO_OK : TMO_ERROR_TABLE;
-  if (t->rows == 0 || t->height % t->rows != 0 || t->depth > t->height) return TMO_ERROR_TABLE;
+  if (t->pushed == 0 || t->height % t->pushed != 0 || t->depth > t->height) return TMO_ERROR_TABLE;
   if (!tmo_in_workspace(c, t->offset, tmo_times(row, t->depth), 1)) return TMO_ERROR_TABLE;
-  return tmo_times(row, t->rows) <= c->io_bytes[0] ? TMO_OK : TMO_ERROR_IO;
+  return tmo_times(row, t->pushed) <= c->io_bytes[0] ? TMO_OK : TMO_ERROR_IO;
 }
 
 /* All views of a streamed frame are of the same rows. */
 static bool same_stream(const tmo_tensor *a, const tmo_tensor *b) {
-  return a->offset == b->offset && a->height == b->height && a->depth == b->depth && a->rows == b->rows && tmo_row_bytes(a) == tmo_row_bytes(b);
+  return a->offset == b->offset && a->height == b->height && a->depth == b->depth && a->pushed == b->pushed && tmo_row_bytes(a) == tmo_row_bytes(b);
 }
 
 /* A program whose input is streamed has one, and no other. */
@@ -72,7 +72,7 @@ static tmo_status check_tensor(const tmo_checker *c, const tmo_tensor *t) {
   if (tmo_has_lanes(t)) return TMO_OK; /* check_lanes() */
   if (t->depth == 0 || t->depth > t->height) return TMO_ERROR_TABLE;
   const uint32_t bytes = tmo_times(tmo_times(t->width, t->channels), t->depth);
-  if (constant) return tmo_has_constant(c, t->offset, bytes, 1) ? TMO_OK : TMO_ERROR_TABLE;
+  if (constant) return tmo_has_constant(c, t->constant, bytes, 1) ? TMO_OK : TMO_ERROR_TABLE;
   if (crosses) return t->depth == t->height && bytes / t->height <= UINT16_MAX ? TMO_OK : TMO_ERROR_TABLE;
   if (tmo_lies_in(base_bytes(c, t), t->offset, bytes, 1)) return TMO_OK;
   return t->base == 0 ? TMO_ERROR_TABLE : TMO_ERROR_IO;

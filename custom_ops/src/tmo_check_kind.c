@@ -69,9 +69,9 @@ static bool check_filter(tmo_checker *c, const tmo_operation *o) { return check_
 /* The weights of a CONV: each channel of the output takes several bytes, unscaled. */
 static bool check_sums(tmo_checker *c, const tmo_operation *o) {
   const tmo_op *op = o->op;
-  if (op->param < 1 || op->param > TMO_MAX_SUM_BYTES || o->out->channels % (uint32_t)op->param != 0 || op->bias != 0 || tmo_iterative(op)) return false;
+  if (op->sum_bytes < 1 || op->sum_bytes > TMO_MAX_SUM_BYTES || o->out->channels % (uint32_t)op->sum_bytes != 0 || op->bias != 0 || tmo_iterative(op)) return false;
   const uint32_t inputs = tmo_times((uint32_t)op->kernel_h * op->kernel_w, o->in->channels);
-  return tmo_has_constant(c, op->weights, tmo_times(inputs, o->out->channels / (uint32_t)op->param), 1) && check_windowed(c, o);
+  return tmo_has_constant(c, op->weights, tmo_times(inputs, o->out->channels / (uint32_t)op->sum_bytes), 1) && check_windowed(c, o);
 }
 
 /* A window of one pixel. */
@@ -95,7 +95,7 @@ static bool check_binary(tmo_checker *c, const tmo_operation *o) {
   const uint32_t item = tmo_is_s16(o->op) ? 2 : 1;
   if (!pointwise(o->op) || o->out->channels % item != 0) return false;
   const uint32_t scales = SCALES(TMO_BINARY_KINDS);
-  if (scales == 3 && item == 1 && (op->param < 0 || op->param > TMO_MAX_ADD_SHIFT)) return false; /* operands are shifted by it */
+  if (scales == 3 && item == 1 && (op->left_shift < 0 || op->left_shift > TMO_MAX_ADD_SHIFT)) return false; /* operands are shifted by it */
   for (uint8_t k = 0; k < o->op->n_inputs; ++k) {
     const tmo_tensor *in = &c->tensors[o->op->input[k]];
     if (in->height != o->out->height && in->height != 1) return false;
@@ -116,13 +116,13 @@ static bool check_rows(const tmo_operation *o, uint32_t before, uint32_t after) 
 static bool check_softmax(tmo_checker *c, const tmo_operation *o) {
   const tmo_op *op = o->op;
   const uint32_t bytes = tmo_is_s16(op) ? 2 : 1;
-  if (!check_rows(o, bytes, bytes) || o->in->channels != o->out->channels || op->param > 0) return false;
+  if (!check_rows(o, bytes, bytes) || o->in->channels != o->out->channels || op->least_difference > 0) return false;
   if (tmo_values(op, o->out->channels) > TMO_MAX_SOFTMAX_CHANNELS) return false;
   return check_scaling(c, op, SCALES(TMO_SOFTMAX_KINDS));
 }
 
 static bool check_lookup(const tmo_checker *c, const tmo_operation *o) {
-  return check_rows(o, 1, 1) && tmo_has_constant(c, o->op->weights, TMO_TABLE_BYTES, 1);
+  return check_rows(o, 1, 1) && tmo_has_constant(c, o->op->table, TMO_TABLE_BYTES, 1);
 }
 
 static bool check_mapped(tmo_checker *c, const tmo_operation *o) {
@@ -158,8 +158,8 @@ static bool check_arg_max(const tmo_checker *c, const tmo_operation *o) {
 static bool check_gather(const tmo_checker *c, const tmo_operation *o) {
   const tmo_op *op = o->op;
   if (!tmo_same_size(o->in, o->out) || o->in->channels != TMO_INDEX_BYTES) return false;
-  if (tmo_iterative(op) || tmo_groups(op) > 1 || op->param < 1 || tmo_is_frame(c->program, o->in)) return false;
-  return tmo_has_constant(c, op->weights, tmo_times((uint32_t)op->param, o->out->channels), 1);
+  if (tmo_iterative(op) || tmo_groups(op) > 1 || op->table_rows < 1 || tmo_is_frame(c->program, o->in)) return false;
+  return tmo_has_constant(c, op->table, tmo_times((uint32_t)op->table_rows, o->out->channels), 1);
 }
 
 /* A row is a row on the link; what it is called there is a constant. */
@@ -168,7 +168,7 @@ static bool check_link(const tmo_checker *c, const tmo_operation *o) {
   const bool crosses = o->op->kind == TMO_OP_SEND || tmo_on_link(c->program, o->in);
   return pointwise(o->op) && same_rows && crosses && !tmo_is_tiled(o->block) && !tmo_in_ring(o->in) && !tmo_in_ring(o->out) &&
          !tmo_is_frame(c->program, o->in) && o->in->layout == TMO_LAYOUT_HWC && o->out->layout == TMO_LAYOUT_HWC &&
-         tmo_has_constant(c, o->op->weights, sizeof(tmo_crossing), 4);
+         tmo_has_constant(c, o->op->crossing, sizeof(tmo_crossing), 4);
 }
 
 static const tmo_access *accesses(const tmo_checker *c, const tmo_op *op) {
@@ -226,11 +226,11 @@ static bool check_move(const tmo_checker *c, const tmo_operation *o, const tmo_m
 }
 
 static bool check_copy(tmo_checker *c, const tmo_operation *o) {
-  if (!tmo_has_constant(c, o->op->weights, sizeof(tmo_copy), 4)) return false;
-  const tmo_copy *copy = (const tmo_copy *)(const void *)(c->program + o->op->weights);
+  if (!tmo_has_constant(c, o->op->copy, sizeof(tmo_copy), 4)) return false;
+  const tmo_copy *copy = (const tmo_copy *)(const void *)(c->program + o->op->copy);
   const tmo_move *moves = (const tmo_move *)(const void *)(copy + 1);
   const uint32_t bytes = sizeof(tmo_copy) + copy->n_moves * (uint32_t)sizeof(tmo_move);
-  if (!tmo_has_constant(c, o->op->weights, bytes, 4) || !tmo_may_read(c, copy->n_moves)) return false;
+  if (!tmo_has_constant(c, o->op->copy, bytes, 4) || !tmo_may_read(c, copy->n_moves)) return false;
   for (uint32_t i = 0; i < copy->n_moves; ++i) {
     if (!check_move(c, o, &moves[i])) return false;
   }
@@ -239,13 +239,13 @@ static bool check_copy(tmo_checker *c, const tmo_operation *o) {
 
 static bool check_resize(const tmo_checker *c, const tmo_operation *o) {
   const tmo_op *op = o->op;
-  const int32_t half = op->param ? op->stride_h / 2 - 512 : 0;
-  if (op->param < 0 || op->param > 1 || o->in->channels != o->out->channels) return false;
+  const int32_t half = op->half_pixel_centers ? op->scale_h / 2 - 512 : 0;
+  if (op->half_pixel_centers < 0 || op->half_pixel_centers > 1 || o->in->channels != o->out->channels) return false;
   const tmo_access *a = accesses(c, op);
-  if (a->table != 0 || a->mul != op->stride_h || a->div != 1024 || a->extent != 2 || a->add != half) return false;
-  const uint32_t last_row = op->stride_h * (o->out->height - 1u), last_column = op->stride_w * (o->out->width - 1u);
+  if (a->table != 0 || a->mul != op->scale_h || a->div != 1024 || a->extent != 2 || a->add != half) return false;
+  const uint32_t last_row = op->scale_h * (o->out->height - 1u), last_column = op->scale_w * (o->out->width - 1u);
   if (last_row >= TMO_MAX_EXTENT || last_column >= TMO_MAX_EXTENT) return false;
-  const int32_t wide = op->param ? op->stride_w / 2 - 512 : 0; /* each output pixel reads an input pixel */
+  const int32_t wide = op->half_pixel_centers ? op->scale_w / 2 - 512 : 0; /* each output pixel reads an input pixel */
   return (int32_t)last_row + half < o->in->height * 1024 && (int32_t)last_column + wide < o->in->width * 1024;
 }
 
@@ -264,9 +264,9 @@ static bool check_transpose_conv(tmo_checker *c, const tmo_operation *o) {
 static bool check_batch_matmul(tmo_checker *c, const tmo_operation *o) {
   const tmo_op *op = o->op;
   const tmo_tensor *right = &c->tensors[op->input[1]];
-  const bool transposed = op->param == 1;
+  const bool transposed = op->transposed == 1;
   const uint32_t depth = o->in->channels, out = o->out->channels;
-  if (op->param < 0 || op->param > 1 || o->in->width != 1 || right->width != 1 || o->out->width != 1) return false;
+  if (op->transposed < 0 || op->transposed > 1 || o->in->width != 1 || right->width != 1 || o->out->width != 1) return false;
   if (right->channels != (transposed ? depth : out)) return false;
   const tmo_access *a = accesses(c, op);
   if (tmo_is_s16(op) && (depth % 2 != 0 || out % 2 != 0)) return false;
@@ -283,7 +283,7 @@ static bool is_made_anew(const tmo_checker *c, const tmo_operation *o, uint32_t 
 /* What came out before, of one byte a channel, and cells, of two, are made anew. */
 static bool check_lstm(tmo_checker *c, const tmo_operation *o) {
   const uint32_t out = o->out->channels;
-  return tmo_has_words(c, o->op->bias, tmo_times(8, out) + TMO_CURVE_WORDS) && is_made_anew(c, o, 1, out) && is_made_anew(c, o, 0, 2 * out) &&
+  return tmo_has_words(c, o->op->curve, tmo_times(8, out) + TMO_CURVE_WORDS) && is_made_anew(c, o, 1, out) && is_made_anew(c, o, 0, 2 * out) &&
          tmo_has_constant(c, o->op->weights, tmo_times(4 * out, o->in->channels + out), 1) && check_scaling(c, o->op, TMO_LSTM_SCALES);
 }
 

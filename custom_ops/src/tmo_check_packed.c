@@ -39,7 +39,7 @@ static bool check_conv(tmo_checker *c, const tmo_operation *o) {
   if (values > tmo_packed_tile(op) && !direct) return false;
   if (dense && (o->out->width != 1 || !direct || o->out->channels % 2 != 0)) return false;
   if (!tmo_has_constant(c, op->weights, tmo_times(at_once * values, groups), 4)) return false;
-  return check_scales(c, op->bias, groups, words, at_once, dsp);
+  return check_scales(c, op->scales, groups, words, at_once, dsp);
 }
 
 static bool check_depthwise(tmo_checker *c, const tmo_operation *o) {
@@ -67,8 +67,8 @@ static bool check_rvv(tmo_checker *c, const tmo_operation *o) {
   const bool direct = !depthwise && tmo_packed_direct(op, o->in->channels, channels, tmo_by_row(op) ? o->out->width : op->tile);
   if (values > TMO_MVE_TILE && !direct) return false;
   if (!tmo_has_constant(c, op->weights, tmo_times(values, channels), 1)) return false;
-  if (!tmo_has_words(c, op->bias, tmo_times(2, channels) + ceil_div(channels, 2)) || !tmo_may_read(c, channels)) return false;
-  const int16_t *rights = (const int16_t *)((const int32_t *)tmo_constant(c->program, op->bias) + 2 * channels);
+  if (!tmo_has_words(c, op->scales, tmo_times(2, channels) + ceil_div(channels, 2)) || !tmo_may_read(c, channels)) return false;
+  const int16_t *rights = (const int16_t *)((const int32_t *)tmo_constant(c->program, op->scales) + 2 * channels);
   for (uint32_t i = 0; i < channels; ++i) {
     if (rights[i] < 1 || rights[i] > TMO_PACKED_SHIFT) return false;
   }
@@ -95,19 +95,19 @@ bool tmo_check_packed_filter(tmo_checker *c, const tmo_operation *o) {
 #else
   const bool right = tmo_packs_depthwise(op) ? check_depthwise(c, o) : check_conv(c, o);
 #endif
-  return right && tmo_in_workspace(c, op->accumulator, tmo_scratch_bytes(op, o->in, o->out), 4);
+  return right && tmo_in_workspace(c, op->scratch, tmo_scratch_bytes(op, o->in, o->out), 4);
 }
 
 bool tmo_check_packed_add(const tmo_checker *c, const tmo_operation *o) {
   const tmo_op *op = o->op;
   const uint16_t target = tmo_header_of(c->program)->target;
   if (!tmo_is_packed_as(op, TMO_PACKING_DSP_ADD) || target == TMO_TARGET_GENERIC || (TMO_RUNS_RVV && target == TMO_TARGET_RVV)) return false;
-  if (op->kind != TMO_OP_ADD || tmo_groups(op) > 1 || !tmo_has_words(c, op->bias, 11)) return false;
+  if (op->kind != TMO_OP_ADD || tmo_groups(op) > 1 || !tmo_has_words(c, op->scales, 11)) return false;
   for (uint8_t k = 0; k < op->n_inputs; ++k) { /* nothing is repeated */
     const tmo_tensor *in = &c->tensors[op->input[k]];
     if (!tmo_same_size(in, o->out) || in->channels != o->out->channels) return false;
   }
-  const int32_t *scales = (const int32_t *)tmo_constant(c->program, op->bias);
+  const int32_t *scales = (const int32_t *)tmo_constant(c->program, op->scales);
   for (uint32_t i = 0; i < 8; i += 4) {
     if (scales[i] < 0 || scales[i] > TMO_MAX_ADD_SHIFT || !is_shift((uint32_t)scales[i + 3])) return false;
   }

@@ -264,7 +264,7 @@ static bool check_scratch(const tmo_checker *c, const tmo_operation *o, const tm
   for (uint16_t core = 0; core < 2; ++core) {
     tmo_tensor out = *o->out;
     if (share->how == TMO_SHARE_COLUMNS) out.width = core == 0 ? share->cut : (uint16_t)(out.width - share->cut);
-    const uint32_t at = core == 0 ? o->op->accumulator : share->accumulator;
+    const uint32_t at = core == 0 ? o->op->scratch : share->scratch;
     if (!tmo_in_workspace(c, at, tmo_scratch_bytes(o->op, o->in, &out), 4)) return false;
   }
   return true;

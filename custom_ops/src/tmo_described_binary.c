@@ -16,7 +16,7 @@ void tmo_add_scalars_s8(const tmo_kernel *k, const tmo_window *window, int8_t *o
   const int32_t x_channel = (int32_t)k->channel_step[tmo_first_operand(k)];
   const int32_t other_pixel = (int32_t)k->pixel_step[1 - tmo_first_operand(k)];
   const int32_t other_channel = (int32_t)k->channel_step[1 - tmo_first_operand(k)];
-  const int32_t left = k->op->param;
+  const int32_t left = k->op->left_shift;
   const int32_t zero_x = k->op->input_zero_point[tmo_first_operand(k)];
   const int32_t scale_x = k->multipliers[tmo_first_operand(k)];
   const int32_t shift_x = k->shifts[tmo_first_operand(k)];
@@ -61,7 +61,7 @@ void tmo_squared_difference_s8(const tmo_kernel *k, const tmo_window *window, in
   const int32_t x_channel = (int32_t)k->channel_step[tmo_first_operand(k)];
   const int32_t other_pixel = (int32_t)k->pixel_step[1 - tmo_first_operand(k)];
   const int32_t other_channel = (int32_t)k->channel_step[1 - tmo_first_operand(k)];
-  const int32_t left = k->op->param;
+  const int32_t left = k->op->left_shift;
   const int32_t zero_x = k->op->input_zero_point[tmo_first_operand(k)];
   const int32_t scale_x = k->multipliers[tmo_first_operand(k)];
   const int32_t shift_x = k->shifts[tmo_first_operand(k)];
@@ -203,8 +203,8 @@ void tmo_add_s16(const tmo_kernel *k, const tmo_window *window, int8_t *out) {
   const int32_t x_channel = (int32_t)k->channel_step[tmo_first_operand(k)];
   const int32_t other_pixel = (int32_t)(k->pixel_step[1 - tmo_first_operand(k)] / 2);
   const int32_t other_channel = (int32_t)k->channel_step[1 - tmo_first_operand(k)];
-  const int32_t low = (int16_t)(k->op->param & 0xFFFF);
-  const int32_t high = k->op->param >> 16;
+  const int32_t low = (int16_t)(k->op->range_s16 & 0xFFFF);
+  const int32_t high = k->op->range_s16 >> 16;
   const int32_t scale_x = k->multipliers[tmo_first_operand(k)];
   const int32_t shift_x = k->shifts[tmo_first_operand(k)];
   const int32_t scale_other = k->multipliers[1 - tmo_first_operand(k)];
@@ -243,8 +243,8 @@ void tmo_mul_s16(const tmo_kernel *k, const tmo_window *window, int8_t *out) {
   const int32_t other_channel = (int32_t)k->channel_step[1 - tmo_first_operand(k)];
   const int32_t scale_out = k->multipliers[0];
   const int32_t shift_out = k->shifts[0];
-  const int32_t low = (int16_t)(k->op->param & 0xFFFF);
-  const int32_t high = k->op->param >> 16;
+  const int32_t low = (int16_t)(k->op->range_s16 & 0xFFFF);
+  const int32_t high = k->op->range_s16 >> 16;
   for (uint32_t p = 0; p < pixels; ++p) {
     for (uint32_t c = 0; c < channels; ++c) {
       int32_t r1 = tmo_int16_at(&x[(int32_t)(2 * (c * x_channel + p * x_pixel))]);

@@ -18,8 +18,8 @@ void tmo_conv_s16(const tmo_kernel *k, const tmo_window *window, uint32_t i, int
   const uint32_t channels = tmo_is_kind(k->op, TMO_OP_DEPTHWISE_S16) ? 1u : k->in_channels / 2;
   const uint32_t groups = tmo_is_kind(k->op, TMO_OP_DEPTHWISE_S16) ? k->in_channels / 2 : 1u;
   const uint32_t each = tmo_is_kind(k->op, TMO_OP_DEPTHWISE_S16) ? k->out_channels / k->in_channels : k->out_channels / 2;
-  const int32_t low = (int16_t)(k->op->param & 0xFFFF);
-  const int32_t high = k->op->param >> 16;
+  const int32_t low = (int16_t)(k->op->range_s16 & 0xFFFF);
+  const int32_t high = k->op->range_s16 >> 16;
   const int32_t scale_step = k->op->flags & TMO_FLAG_PER_CHANNEL ? 1 : 0;
   const int32_t bias_step = k->bias ? 2 : 0;
   const int32_t next_row = k->op->tile == 0 ? 1 : window->columns;

@@ -10,7 +10,7 @@ void tmo_quantize(const tmo_kernel *k, const tmo_window *window, int8_t *out) {
   const int8_t *const x = window->pixels[0];
   int8_t *const y = out;
   const uint32_t n = k->out_width * k->out_channels;
-  const int32_t scale = k->op->param;
+  const int32_t scale = k->op->scale_bits;
   const int32_t zero_out = k->op->output_zero_point;
   float r1 = tmo_as_float((int32_t)(scale));
   for (uint32_t i = 0; i < n; ++i) {
@@ -29,7 +29,7 @@ void tmo_quantize_s16(const tmo_kernel *k, const tmo_window *window, int8_t *out
   const int8_t *const x = window->pixels[0];
   int8_t *const y = out;
   const uint32_t n = k->out_width * k->out_channels / 2;
-  const int32_t scale = k->op->param;
+  const int32_t scale = k->op->scale_bits;
   const int32_t zero_out = k->op->output_zero_point;
   float r1 = tmo_as_float((int32_t)(scale));
   for (uint32_t i = 0; i < n; ++i) {
@@ -48,7 +48,7 @@ void tmo_dequantize(const tmo_kernel *k, const tmo_window *window, int8_t *out) 
   const int8_t *const x = window->pixels[0];
   int8_t *const y = out;
   const uint32_t n = k->out_width * k->out_channels / 4;
-  const int32_t scale = k->op->param;
+  const int32_t scale = k->op->scale_bits;
   const int32_t zero_x = k->op->input_zero_point[0];
   float r1 = tmo_as_float((int32_t)(scale));
   for (uint32_t i = 0; i < n; ++i) {
@@ -64,7 +64,7 @@ void tmo_dequantize_s16(const tmo_kernel *k, const tmo_window *window, int8_t *o
   const int8_t *const x = window->pixels[0];
   int8_t *const y = out;
   const uint32_t n = k->out_width * k->out_channels / 4;
-  const int32_t scale = k->op->param;
+  const int32_t scale = k->op->scale_bits;
   const int32_t zero_x = k->op->input_zero_point[0];
   float r1 = tmo_as_float((int32_t)(scale));
   for (uint32_t i = 0; i < n; ++i) {

@@ -26,9 +26,9 @@ void tmo_curve_s16(const tmo_kernel *k, const tmo_window *window, int8_t *out) {
   const uint32_t n = k->out_width * k->out_channels / 2;
   const int32_t multiplier = k->multipliers[0];
   const int32_t shift = k->shifts[0];
-  const int32_t bits = k->op->param ? 8 : 9;
-  const int32_t centre = k->op->param ? 0 : 1 << 24;
-  const int32_t right = k->op->param ? 8 : 10;
+  const int32_t bits = k->op->tangent ? 8 : 9;
+  const int32_t centre = k->op->tangent ? 0 : 1 << 24;
+  const int32_t right = k->op->tangent ? 8 : 10;
   int32_t r1 = (int32_t)((uint32_t)0 - (uint32_t)(int32_t)(shift));
   int32_t r2 = (r1 & 31);
   int32_t r3 = (int32_t)((uint32_t)1 << r2);

@@ -13,7 +13,7 @@ void tmo_max_pool(const tmo_kernel *k, const tmo_window *window, uint32_t i, int
   const uint32_t pointers = window->count;
   const uint32_t run = k->op->tile == 0 ? window->columns : 1;
   const uint32_t channels = k->out_channels;
-  const int32_t sign = k->op->param ? -1 : 1;
+  const int32_t sign = k->op->smallest ? -1 : 1;
   const int32_t offset = (int32_t)window->offset;
   const int32_t first = k->first && (window->pixels || !k->last);
   const int32_t last = k->last;

@@ -16,8 +16,8 @@ void tmo_max_pool_s16(const tmo_kernel *k, const tmo_window *window, uint32_t i,
   const int32_t offset = (int32_t)(window->offset / 2);
   const int32_t first = k->first && (window->pixels || !k->last);
   const int32_t last = k->last;
-  const int32_t low = (int16_t)(k->op->param & 0xFFFF);
-  const int32_t high = k->op->param >> 16;
+  const int32_t low = (int16_t)(k->op->range_s16 & 0xFFFF);
+  const int32_t high = k->op->range_s16 >> 16;
   uint32_t c = 0;
   for (; c + 4 <= channels; c += 4) {
     int32_t r1_0 = -32769;
@@ -117,8 +117,8 @@ void tmo_average_pool_s16(const tmo_kernel *k, const tmo_window *window, uint32_
   const int32_t offset = (int32_t)(window->offset / 2);
   const int32_t first = k->first && (window->pixels || !k->last);
   const int32_t last = k->last;
-  const int32_t low = (int16_t)(k->op->param & 0xFFFF);
-  const int32_t high = k->op->param >> 16;
+  const int32_t low = (int16_t)(k->op->range_s16 & 0xFFFF);
+  const int32_t high = k->op->range_s16 >> 16;
   uint32_t c = 0;
   for (; c + 4 <= channels; c += 4) {
     int32_t r1_0 = 0;
@@ -214,8 +214,8 @@ void tmo_mean_s16(const tmo_kernel *k, const tmo_window *window, uint32_t i, int
   const int32_t offset = (int32_t)(window->offset / 2);
   const int32_t first = k->first && (window->pixels || !k->last);
   const int32_t last = k->last;
-  const int32_t low = (int16_t)(k->op->param & 0xFFFF);
-  const int32_t high = k->op->param >> 16;
+  const int32_t low = (int16_t)(k->op->range_s16 & 0xFFFF);
+  const int32_t high = k->op->range_s16 >> 16;
   uint32_t c = 0;
   for (; c + 4 <= channels; c += 4) {
     int32_t r1_0 = 0;

@@ -32,7 +32,7 @@ void tmo_arg_max_s8(const tmo_kernel *k, const tmo_window *window, int8_t *out) 
   int8_t *const y = out;
   const uint32_t pixels = k->out_width;
   const uint32_t channels = k->in_channels;
-  const int32_t sign = k->op->param ? -1 : 1;
+  const int32_t sign = k->op->smallest ? -1 : 1;
   for (uint32_t p = 0; p < pixels; ++p) {
     int32_t r1 = -129;
     int32_t r2 = 0;
@@ -55,10 +55,10 @@ void tmo_resize_bilinear_row_s8(const tmo_kernel *k, const tmo_window *window, i
   const uint32_t channels = k->out_channels;
   const uint32_t pixels = k->out_width;
   const uint32_t row = k->row;
-  const uint32_t down_step = k->op->stride_h;
-  const uint32_t across_step = k->op->stride_w;
-  const int32_t down_first = k->op->param ? k->op->stride_h / 2 - 512 : 0;
-  const int32_t across_first = k->op->param ? k->op->stride_w / 2 - 512 : 0;
+  const uint32_t down_step = k->op->scale_h;
+  const uint32_t across_step = k->op->scale_w;
+  const int32_t down_first = k->op->half_pixel_centers ? k->op->scale_h / 2 - 512 : 0;
+  const int32_t across_first = k->op->half_pixel_centers ? k->op->scale_w / 2 - 512 : 0;
   int32_t r1 = ((int32_t)(down_first + down_step * row) > 0 ? (int32_t)(down_first + down_step * row) : 0);
   int32_t r2 = (r1 & 1023);
   int32_t r3 = (int32_t)((uint32_t)1024 - (uint32_t)r2);
@@ -97,8 +97,8 @@ void tmo_batch_matmul_row_s8(const tmo_kernel *k, const tmo_window *window, int8
   int8_t *const y = out;
   const uint32_t depth = k->in_channels;
   const uint32_t columns = k->out_channels;
-  const int32_t down = !k->op->param;
-  const int32_t across = k->op->param;
+  const int32_t down = !k->op->transposed;
+  const int32_t across = k->op->transposed;
   const int32_t zero_left = k->op->input_zero_point[0];
   const int32_t zero_right = k->op->input_zero_point[1];
   const int32_t multiplier = k->multipliers[0];
@@ -130,8 +130,8 @@ void tmo_batch_matmul_row_s16(const tmo_kernel *k, const tmo_window *window, int
   int8_t *const y = out;
   const uint32_t depth = k->in_channels / 2;
   const uint32_t columns = k->out_channels / 2;
-  const int32_t down = !k->op->param;
-  const int32_t across = k->op->param;
+  const int32_t down = !k->op->transposed;
+  const int32_t across = k->op->transposed;
   const int32_t multiplier = k->multipliers[0];
   const int32_t shift = k->shifts[0];
   for (uint32_t m = 0; m < 1; ++m) {

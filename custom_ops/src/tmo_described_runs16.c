@@ -17,8 +17,8 @@ void tmo_conv_runs_s16(const tmo_kernel *k, const tmo_runs *r, const int8_t *wei
   const uint32_t columns = r->parts;
   const uint32_t channels = r->bytes;
   const uint32_t each = k->out_channels / 2;
-  const int32_t low = (int16_t)(k->op->param & 0xFFFF);
-  const int32_t high = k->op->param >> 16;
+  const int32_t low = (int16_t)(k->op->range_s16 & 0xFFFF);
+  const int32_t high = k->op->range_s16 >> 16;
   const int32_t scale_step = k->op->flags & TMO_FLAG_PER_CHANNEL ? 1 : 0;
   const int32_t bias_step = k->bias ? 2 : 0;
   const int32_t next_row = r->stride;

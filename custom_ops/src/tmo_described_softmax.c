@@ -14,7 +14,7 @@ void tmo_softmax_s8(const tmo_kernel *k, const tmo_window *window, int8_t *out) 
   const uint32_t channels = k->out_channels;
   const int32_t multiplier = k->multipliers[0];
   const int32_t shift = k->shifts[0];
-  const int32_t diff_min = k->op->param;
+  const int32_t diff_min = k->op->least_difference;
   for (uint32_t m = 0; m < rows; ++m) {
     int32_t r1 = -128;
     for (uint32_t h = 0; h < channels; ++h) {
@@ -118,7 +118,7 @@ void tmo_log_softmax_s8(const tmo_kernel *k, const tmo_window *window, int8_t *o
   const uint32_t channels = k->out_channels;
   const int32_t multiplier = k->multipliers[0];
   const int32_t shift = k->shifts[0];
-  const int32_t diff_min = k->op->param;
+  const int32_t diff_min = k->op->least_difference;
   const int32_t back = k->multipliers[1];
   const int32_t back_shift = k->shifts[1];
   for (uint32_t m = 0; m < rows; ++m) {

@@ -126,7 +126,7 @@ TMO_OWN_FRAME static place row_elsewhere(const tmo_run_state *run, const tmo_vie
     p.base = tmo_frame_row((const tmo_frame *)run->io[0], t->channels, y);
     return p;
   } else {
-    const uint32_t first = run->rows - t->rows;
+    const uint32_t first = run->rows - t->pushed;
     if (y >= first) {
       p.line.offset = (y - first) * tmo_row_bytes(t);
       return p;
@@ -491,7 +491,7 @@ TMO_OWN_FRAME static tmo_status gather(const firing *f) {
   const uint32_t end = tmo_unit_column_end(f->kernel.op, f->out.tensor, &f->run->unit);
   for (uint32_t x = tmo_unit_column(f->kernel.op, &f->run->unit); x < end; ++x) {
     const int32_t row = tmo_int32_at(pixel_at(f, &f->in, y, x));
-    if ((uint32_t)row >= (uint32_t)f->kernel.op->param) return TMO_ERROR_INDEX;
+    if ((uint32_t)row >= (uint32_t)f->kernel.op->table_rows) return TMO_ERROR_INDEX;
     tmo_gather_pixel_s8(&f->kernel, row, output_pixel(f, y, x));
   }
   return TMO_OK;
@@ -512,9 +512,9 @@ static void set_up_packed(firing *f) {
   tmo_kernel *k = &f->kernel;
   k->in_channels = f->in.pixel;
   k->out_channels = f->out.pixel;
-  k->bias = (const int32_t *)tmo_constant(f->run->program, op->bias);
+  k->bias = (const int32_t *)tmo_constant(f->run->program, op->scales);
   k->weights = (const int8_t *)tmo_constant(f->run->program, op->weights);
-  k->scratch = f->run->workspace + op->accumulator;
+  k->scratch = f->run->workspace + op->scratch;
   k->sums = NULL;
 }
 

@@ -67,7 +67,7 @@ static TMO_ALWAYS_INLINE void multiply_mve(const tmo_run_state *run, const pixel
   if (tmo_packed_direct(op, channels, out->channels, 1)) {
     bytes = pixel_of(run, w->in, w->rows.start, w->columns.start);
   } else {
-    int8_t *const gathered = (int8_t *)run->workspace + op->accumulator;
+    int8_t *const gathered = (int8_t *)run->workspace + op->scratch;
     if (w->clipped) tmo_mve_fill(gathered, op->input_zero_point[0], 16 * tmo_mve_turns(op, channels));
     if (w->rows.count > 0 && w->columns.count > 0) take_window(run, w, gathered);
     bytes = gathered;
@@ -110,7 +110,7 @@ static TMO_ALWAYS_INLINE void call_kernel(const tmo_run_state *run, const pixel_
   k.out_channels = out->channels;
   k.bias = scales;
   k.weights = (const int8_t *)tmo_constant(run->program, op->weights);
-  k.scratch = run->workspace + op->accumulator;
+  k.scratch = run->workspace + op->scratch;
   k.whole_rows = false;
 #if TMO_RUNS_DSP
   if (tmo_is_packed_as(op, TMO_PACKING_DSP_CONV)) {
@@ -140,7 +140,7 @@ tmo_status tmo_fire_pixel(const tmo_run_state *run, const tmo_op *op) {
   const bool plain = is_plain(run, in) && (adds ? is_plain(run, &tensors[op->input[1]]) : has_window(op, in)) && out->layout == TMO_LAYOUT_HWC;
   if (!plain) return tmo_fire_any(run, op);
   int8_t *const to = pixel_of(run, out, run->unit.row, run->unit.tile);
-  const int32_t *const scales = (const int32_t *)tmo_constant(run->program, op->bias);
+  const int32_t *const scales = (const int32_t *)tmo_constant(run->program, op->scales);
   if (adds) {
     const int8_t *const second = pixel_of(run, &tensors[op->input[1]], run->unit.row, run->unit.tile);
     tmo_packed_add(pixel_of(run, in, run->unit.row, run->unit.tile), second, to, out->channels, scales, op);

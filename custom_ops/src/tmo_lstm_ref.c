@@ -49,7 +49,7 @@ static int32_t part(constants *next, const int8_t *x, uint32_t n) {
 /* A row of each operand: the input, what came out before, and the cells, which are two bytes each. These two are written anew. */
 void tmo_lstm_row_s8(const tmo_kernel *k, const tmo_window *window, int8_t *out) {
   const uint16_t *table = (const uint16_t *)k->bias;
-  const int32_t low = (int16_t)(k->op->param & 0xFFFF), high = k->op->param >> 16;
+  const int32_t low = (int16_t)(k->op->cell_range & 0xFFFF), high = k->op->cell_range >> 16;
   const int8_t *const *const rows = window->pixels + window->count - 3; /* where a damaged program has more rows of the input, the last */
   int8_t *cells = (int8_t *)(uintptr_t)rows[2];
   constants next = {k->weights, k->bias + TMO_CURVE_WORDS, NULL, NULL};

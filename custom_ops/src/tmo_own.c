@@ -11,7 +11,7 @@
 #ifdef TMO_OWN_KERNELS
 const tmo_own_kernel *tmo_own_of(const tmo_op *op) {
   for (uint32_t i = 0; i < sizeof TMO_OWN_KERNELS / sizeof TMO_OWN_KERNELS[0]; ++i) {
-    if (TMO_OWN_KERNELS[i].identity == (uint32_t)op->param) return &TMO_OWN_KERNELS[i];
+    if (TMO_OWN_KERNELS[i].identity == (uint32_t)op->identity) return &TMO_OWN_KERNELS[i];
   }
   return NULL;
 }
@@ -29,7 +29,7 @@ void tmo_own_use(tmo_own_table *table) {
 const tmo_own_kernel *tmo_own_of(const tmo_op *op) {
   for (const tmo_own_table *t = tables; t != NULL; t = t->next) {
     for (uint32_t i = 0; i < t->n; ++i) {
-      if (t->kernels[i].identity == (uint32_t)op->param) return &t->kernels[i];
+      if (t->kernels[i].identity == (uint32_t)op->identity) return &t->kernels[i];
     }
   }
   return NULL;

@@ -70,8 +70,8 @@ TMO_OWN_FRAME static bool lacks_rows(const tmo_run_state *run, const tmo_op *op)
 /* The newest rows get a place in the ring, before others take theirs. */
 static void keep_rows(const tmo_run_state *run) {
   const tmo_tensor *t = run->stream;
-  const uint32_t bytes = tmo_row_bytes(t), first = run->rows - t->rows;
-  for (uint32_t y = t->depth < t->rows ? run->rows - t->depth : first; y < run->rows; ++y) {
+  const uint32_t bytes = tmo_row_bytes(t), first = run->rows - t->pushed;
+  for (uint32_t y = t->depth < t->pushed ? run->rows - t->depth : first; y < run->rows; ++y) {
     memcpy(run->workspace + t->offset + tmo_remainder(y, t->depth) * bytes, (const uint8_t *)run->io[0] + (y - first) * bytes, bytes);
   }
 }
@@ -115,7 +115,7 @@ TMO_OWN_FRAME static tmo_status cross(const tmo_run_state *run, const tmo_op *op
   tmo_crosser *const link = (tmo_crosser *)run->io[tmo_state_base(run->program) - 1];
   const tmo_tensor *t = &tmo_tensors(run->program)[op->kind == TMO_OP_SEND ? op->input[0] : op->output];
   int8_t *const row = (int8_t *)(uintptr_t)(tmo_base_of(run, t) + tmo_row_offset(t, run->unit.row));
-  const tmo_crossing *const what = (const tmo_crossing *)tmo_constant(run->program, op->weights);
+  const tmo_crossing *const what = (const tmo_crossing *)tmo_constant(run->program, op->crossing);
   return link->cross(link, what, op->kind == TMO_OP_SEND, run->unit.row, row, tmo_row_bytes(t));
 }
 
@@ -132,7 +132,7 @@ void tmo_begin(tmo_run_state *run, const void *program, void *const *io, void *w
   if (tmo_input_of(program) != TMO_INPUT_STREAM) return;
   run->stream = tmo_tensors(program);
   while (run->stream->base != 1) ++run->stream; /* tmo_check(): there is one */
-  run->rows = run->stream->rows;
+  run->rows = run->stream->pushed;
 }
 
 /* Where no firing is left, or there was none. Of a streamed input, rows that nobody reads may be. */
@@ -293,7 +293,7 @@ static tmo_status step(tmo_run_state *run, uint32_t most) {
 tmo_status tmo_step(tmo_run_state *run) { return step(run, 1); }
 
 #ifndef TMO_WITHIN_CORES /* what tmo_cores.c, which this file is part of, has in another form */
-void tmo_more_rows(tmo_run_state *run) { run->rows += run->stream->rows; }
+void tmo_more_rows(tmo_run_state *run) { run->rows += run->stream->pushed; }
 
 tmo_status tmo_run(const void *program, void *const *io, void *workspace) {
   tmo_run_state run;
@@ -316,7 +316,7 @@ static bool resume(tmo_run_state *run, uint32_t firings) {
 /* The same in a run whose rows are pushed, or come from other devices. */
 static bool resume_stream(tmo_run_state *run, const tmo_stream *stream) {
   if (run->stream != NULL) {
-    if (stream->rows >= run->stream->height || stream->rows % run->stream->rows != 0) return false;
+    if (stream->rows >= run->stream->height || stream->rows % run->stream->pushed != 0) return false;
     run->rows += stream->rows;
   }
   return resume(run, stream->firings);

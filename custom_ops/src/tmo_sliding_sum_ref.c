@@ -15,7 +15,7 @@ static int8_t output(const tmo_kernel *k, uint32_t sum) {
 
 /* Operands: the new rows, as many that leave, perhaps rows that count in this run alone, and the sums, which are written anew. */
 void tmo_sliding_sum_row_s8(const tmo_kernel *k, const tmo_window *window, int8_t *out) {
-  const uint32_t n = k->op->stride_h, outputs = k->out_width * k->out_channels, rows = window->count - 1u;
+  const uint32_t n = k->op->new_rows, outputs = k->out_width * k->out_channels, rows = window->count - 1u;
   const uint32_t bytes = k->in_width * k->in_channels;
   int8_t *sums = (int8_t *)(uintptr_t)window->pixels[rows];
   if (sums == NULL) return; /* the program is damaged */

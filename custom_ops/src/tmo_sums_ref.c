@@ -20,7 +20,7 @@ static uint32_t get_sum(const int8_t *in, uint32_t bytes) {
 static void make_sums(const tmo_kernel *k, const tmo_window *window, uint32_t i, int8_t *out) {
   int32_t sums[TMO_STACK_SUMS];
   tmo_kernel part = *k;
-  const uint32_t bytes = (uint32_t)k->op->param, filter = (uint32_t)k->op->kernel_h * k->op->kernel_w * k->tap_step;
+  const uint32_t bytes = (uint32_t)k->op->sum_bytes, filter = (uint32_t)k->op->kernel_h * k->op->kernel_w * k->tap_step;
   part.sums = sums;
   part.last = false;
   out += i;

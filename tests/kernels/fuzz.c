@@ -66,7 +66,7 @@ static uint8_t *read_exactly(FILE *file, size_t n) {
 }
 
 static const tmo_copy *copy_of(const sample *s, const tmo_op *op) {
-  return (const tmo_copy *)(const void *)(s->program + op->weights);
+  return (const tmo_copy *)(const void *)(s->program + op->copy);
 }
 
 /* The end of an operator's tables among the constants: where it reads, what it moves. */
@@ -74,7 +74,7 @@ static size_t tables_end(const sample *s, const tmo_op *op) {
   if (op->access == 0) return 0;
   size_t end = op->access + op->n_inputs * sizeof(tmo_access);
   if (op->kind == TMO_OP_COPY) {
-    const size_t moves = op->weights + sizeof(tmo_copy) + copy_of(s, op)->n_moves * sizeof(tmo_move);
+    const size_t moves = op->copy + sizeof(tmo_copy) + copy_of(s, op)->n_moves * sizeof(tmo_move);
     end = moves > end ? moves : end;
   }
   return end;

@@ -22,7 +22,7 @@ def own_kernels(model: Model) -> Mapping[int, OwnKernel]:
         for op in np.frombuffer(region.program, OP, int(header["n_ops"]), int(header["ops"])):
             if not KINDS[Kind(op["kind"])].named:
                 continue
-            if (identity := int(op["param"])) not in MADE:
+            if (identity := int(op["identity"])) not in MADE:
                 raise UsageError(
                     f"the model needs your custom kernel {identity:#x}, which is not registered",
                     code="unsupported_operator",

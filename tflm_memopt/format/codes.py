@@ -6,7 +6,7 @@ import enum
 
 
 class InputPlace(enum.IntEnum):
-    """Where input 0 is. A program whose input is streamed or external reads it by views of base 1."""
+    """Place of input 0. A program whose input is streamed or external reads it by views of base 1."""
 
     ARENA = 0
     """Whole in its buffer, as any other input."""
@@ -19,7 +19,7 @@ class InputPlace(enum.IntEnum):
 
 
 class RowLayout(enum.IntEnum):
-    """How the rows of a whole tensor lie, as a block counts them. A reversed block counts from the last row."""
+    """Order of a whole tensor's rows in memory, as a block counts them. A reversed block counts from the last row."""
 
     HWC = 0
     """Row y is row y in memory."""
@@ -61,7 +61,7 @@ class LoopCode(enum.IntEnum):
 
 
 class How(enum.IntEnum):
-    """How two cores share an operator's firings."""
+    """Ways in which two cores share an operator's firings."""
 
     FIRST = 0
     """Core 0 makes all of them."""

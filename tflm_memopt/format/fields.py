@@ -98,6 +98,11 @@ class Also:
     names: Mapping[str, str]
 
 
+@dataclass(frozen=True, slots=True)
+class Cases(Also):
+    """All the names that the field has in C, each with its meaning."""
+
+
 U8: TypeAlias = Annotated[int, Number("u1")]
 I8: TypeAlias = Annotated[int, Number("i1")]
 U16: TypeAlias = Annotated[int, Number("<u2")]
@@ -121,6 +126,8 @@ class Stored:
     """The field whose bytes it shares."""
     also: Mapping[str, str] = field(default_factory=dict)
     """Its other names in C, with their meanings."""
+    name_in_c: str = ""
+    """If it has another name there."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -159,7 +166,7 @@ def stored(record: type) -> tuple[Stored, ...]:
     derived: Mapping[str, Type] = getattr(record, "DERIVED", {})
     return (
         *(found for f in fields(record) if (found := _stored(f.name, hints[f.name]))),
-        *(Stored(name, kind, None) for name, kind in derived.items()),
+        *(Stored(name, kind, None, name_in_c=name) for name, kind in derived.items()),
     )
 
 
@@ -169,8 +176,11 @@ def _stored(name: str, hint: Any) -> Stored | None:
     base, *notes = typing.get_args(hint)
     types = [note for note in notes if isinstance(note, Type)]
     over = next((note.field for note in notes if isinstance(note, Over)), "")
-    also = next((note.names for note in notes if isinstance(note, Also)), {})
-    return Stored(name, types[0], base, over, also) if types else None
+    also = next((note for note in notes if isinstance(note, Also)), Also({}))
+    if not types:
+        return None
+    in_c = next(iter(also.names)) if isinstance(also, Cases) else getattr(types[0], "name", "")
+    return Stored(name, types[0], base, over, also.names, in_c or name)
 
 
 @cache
@@ -206,8 +216,8 @@ def _c_fields(record: type) -> Iterator[CField]:
     for f in stored(record):
         make = partial(CField, offset=0, over=f.over, source=f, record=record)
         match f.type:
-            case Number(code, count, name):
-                yield make(name or f.name, code, count)
+            case Number(code, count):
+                yield make(f.name_in_c, code, count)
             case Named(code, names):
                 yield from (make(name, code, 1) for name in names)
             case Flag(field, _, code) if field not in flags:
@@ -217,8 +227,7 @@ def _c_fields(record: type) -> Iterator[CField]:
                 yield from _c_fields(inner)
             case ArrayOffset() | TableOffset():
                 yield make(f.name, OFFSET, 1)
-        first = f.type.names[0] if isinstance(f.type, Named) else f.name
-        yield from (make(name, _code(f.type), 1, over=first) for name in f.also)
+        yield from (make(name, _code(f.type), 1, over=f.name_in_c) for name in f.also if name != f.name_in_c)
 
 
 def _code(kind: Type) -> str:

@@ -65,8 +65,8 @@ class RecordWriter:
                 case Named(_, names):
                     for name, number in zip(names, value, strict=True):
                         self._put(raw, name, number)
-                case Number(_, count, name) if value or not f.over:
-                    self._put(raw, name or f.name, value if count == 1 else (*value, *[0] * (count - len(value))))
+                case Number(_, count) if value or not f.over:
+                    self._put(raw, f.name_in_c, value if count == 1 else (*value, *[0] * (count - len(value))))
                 case ArrayOffset() if at := self._array(f.type, value):
                     raw[f.name] = at
                 case TableOffset() if value:
@@ -83,7 +83,8 @@ class RecordWriter:
 
     def _put(self, raw: NDArray[np.void], name: str, value: Any) -> None:
         least, most = _limits(raw.dtype[name])
-        if np.min(value) < least or np.max(value) > most:
+        numbers = value if isinstance(value, tuple) else (value,)
+        if min(numbers) < least or max(numbers) > most:
             message = f"{name} is {value}, a program holds {least}..{most}"
             raise PlanError(message, code="bad_plan", where=self.where)
         raw[name] = value
@@ -129,10 +130,10 @@ class RecordReader:
     def _value(self, f: Stored, raw: np.void, end: int, context: Any, shapes: Shapes) -> Any:
         shape, plain = shapes.get(f.name, ()), _plain(f.base)
         match f.type:
-            case Number(_, 1, name):
-                return plain(int(raw[name or f.name]))
-            case Number(_, _, name):
-                return tuple(raw[name].tolist()[: shape[0]])
+            case Number(_, 1):
+                return plain(int(raw[f.name_in_c]))
+            case Number():
+                return tuple(raw[f.name_in_c].tolist()[: shape[0]])
             case Named(_, names):
                 return tuple(int(raw[name]) for name in names)
             case Flag(name, bit):

@@ -22,7 +22,9 @@ from tflm_memopt.format.fields import (
     U8,
     U16,
     U32,
+    Also,
     ArrayOffset,
+    Cases,
     Flag,
     Follows,
     Inline,
@@ -73,7 +75,7 @@ class Header:
     state: U32 = 0
     """Bytes that outlive the run; 0: none."""
     rings: U32 = 0
-    """tmo_ring[], the last one's depth is 0; 0: there is no state."""
+    """tmo_ring[], of which the last one has depth 0; 0: the program has no state."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,8 +113,8 @@ class ProgramTensor:
     width: U16
     channels: U32
     """Bytes of a pixel, of all channel groups."""
-    depth: U16
-    """Rows of the rolling buffer; `height`: the whole tensor. With lanes: -end mod advance."""
+    depth: Annotated[int, Number("<u2"), Also({"phase": "With lanes: -end mod advance."})]
+    """Rows of the rolling buffer; `height`: the whole tensor."""
     base: U8 = 0
     """0: workspace; 1..n_inputs: inputs; then the outputs; then the state; TMO_PROGRAM_BASE; TMO_LINK_BASE."""
     lanes: Annotated[tuple[PixelRing, ...], TableOffset(PixelRing)] = ()
@@ -138,8 +140,8 @@ class ProgramTensor:
 
 @dataclass(frozen=True, slots=True)
 class MoveRecord:
-    """`count` runs of `bytes` bytes. Run i goes to byte target + i * target_step of output row y, from byte source + i *
-    source_step + (y + shift) % period * phase_step of an input row.
+    """`count` runs of `bytes` bytes. Run i goes to byte target + i * target_step of output row y, from byte source +
+    (y + shift) % period * phase_step + i * source_step of an input row.
     """
 
     row: U16
@@ -157,7 +159,7 @@ class MoveRecord:
 
 @dataclass(frozen=True, slots=True)
 class CopyRecord:
-    """How COPY makes an output row: n_moves records of tmo_move follow."""
+    """The way in which COPY makes an output row. n_moves records of tmo_move follow."""
 
     moves: Annotated[tuple[MoveRecord, ...], Follows(MoveRecord)]
     fills: Annotated[bool, Number("u1")]
@@ -172,9 +174,30 @@ class CopyRecord:
         return len(self.moves)
 
 
+PARAMETERS: Mapping[str, str] = {
+    "left_shift": "ADD, SUB, SQUARED_DIFFERENCE: left shift of both operands.",
+    "smallest": "MAX_POOL, ARG_MAX: 1: of the smallest, instead of the greatest.",
+    "least_difference": "SOFTMAX, LOG_SOFTMAX: differences from the greatest channel that are below it count as 0.",
+    "sum_bytes": "SUMS: bytes of a sum.",
+    "operand_bytes": "ADD_SUMS: bytes of a sum: of operand k in bits [4k, 4k + 4), of the output in [16, 20).",
+    "range_s16": "int16 sums: 65536 * greatest output + (least mod 65536).",
+    "cell_range": "LSTM: the same of cells.",
+    "table_rows": "GATHER: rows of the table.",
+    "half_pixel_centers": "RESIZE_BILINEAR: 0 or 1.",
+    "transposed": "BATCH_MATMUL: 1: operand 1 is [out][depth], 0: [depth][out].",
+    "tangent": "CURVE_S16: 1: a hyperbolic tangent, 0: a sigmoid.",
+    "scale_bits": "QUANTIZE, QUANTIZE_S16, DEQUANTIZE, DEQUANTIZE_S16: the bits of the float32 scale.",
+    "identity": "OWN: identity of the application's kernel.",
+}
+"""Names and meanings of the one number that some kinds have for themselves."""
+TABLE = {"table": "LOOKUP: int8_t[TMO_TABLE_BYTES]. GATHER: int8_t[table_rows][channels]."}
+CURVE = {"curve": "LSTM: uint16_t[256], then int32_t[channels][8] biases."}
+SCRATCH = {"scratch": "Packed: 4-aligned bytes from the workspace's start."}
+
+
 @dataclass(frozen=True, slots=True)
 class ProgramOp:
-    """One operator. What its arrays hold depends on its kind, which docs/program-format.md describes."""
+    """One operator. Its kind determines the content of its arrays (docs/program-format.md)."""
 
     kind: Annotated[Kind, Number("u1")]
     """tmo_op_kind"""
@@ -195,15 +218,15 @@ class ProgramOp:
     """Columns of a firing in a tiled block, else 0."""
     packing: Annotated[Packing, Number("<u2")] = Packing.NONE
     """TMO_PACKING_*"""
-    param: I32 = 0
-    """Depends on the kind."""
-    weights: Annotated[NDArray[np.int8] | None, ArrayOffset("i1")] = field(default=None, compare=False)
-    """int8_t[]"""
+    param: Annotated[int, Number("<i4"), Cases(PARAMETERS)] = 0
+    """The kind's own parameter."""
+    weights: Annotated[NDArray[np.int8] | None, ArrayOffset("i1"), Also(TABLE)] = field(default=None, compare=False)
+    """Weights: int8_t[]."""
     crossing: Annotated[Crossing | None, TableOffset(Crossing), Over("weights")] = None
     """SEND, RECEIVE: a tmo_crossing."""
     copy: Annotated[CopyRecord | None, TableOffset(CopyRecord), Over("weights")] = None
     """COPY: a tmo_copy."""
-    bias: Annotated[NDArray[np.int32] | None, ArrayOffset("<i4")] = field(default=None, compare=False)
+    bias: Annotated[NDArray[np.int32] | None, ArrayOffset("<i4"), Also(CURVE)] = field(default=None, compare=False)
     """int32_t[channels], or none. int16: int64_t[channels / 2], 4-aligned."""
     scales: Annotated[NDArray[np.int32] | None, ArrayOffset("<i4"), Over("bias")] = field(default=None, compare=False)
     """Packed: biases and scales as the packing has them, where they are not among the weights."""
@@ -211,9 +234,9 @@ class ProgramOp:
     """int32_t[]; ADD and the like: in the order of the inputs, then the output's."""
     shifts: Annotated[NDArray[np.int8] | None, ArrayOffset("i1")] = field(default=None, compare=False)
     """int8_t[]; positive is left."""
-    accumulator: U32 = 0
+    accumulator: Annotated[int, Number("<u4"), Also(SCRATCH)] = 0
     """4-aligned bytes from the workspace's start: int32_t[width * channels] when iterative, as many for each row of the
-    highest strip when it sums up groups; scratch when packed."""
+    highest strip when it sums up groups."""
     groups: U16 = 0
     """Channel groups of a tiled block; 0 or 1: none."""
     group_channels: U16 = 0
@@ -257,8 +280,8 @@ class ProgramRing:
     """Bytes from the state's start to its first slot."""
     row: U32
     """Bytes of a slot."""
-    depth: U16
-    """Slots; of a window, runs until it is full."""
+    depth: Annotated[int, Number("<u2"), Also({"runs": "Window: number of runs until it is full."})]
+    """Slots."""
     advance: U16
     """Rows that are kept in each run."""
     fill: U8
@@ -317,21 +340,24 @@ def firings_at(data: bytes, at: int, header: Header) -> Firings:
     return tuple(np.flatnonzero(np.unpackbits(bits, bitorder="little")).tolist())
 
 
+SCRATCH_OF_SECOND = {"scratch": "tmo_op.scratch as core 1 has it."}
+
+
 @dataclass(frozen=True, slots=True)
 class ProgramShare:
-    """What two cores make of an operator's firings."""
+    """Shares of two cores in an operator's firings."""
 
     how: U16
     """TMO_SHARE_*"""
     cut: U16
     """Columns, or channels, of core 0."""
-    accumulator: U32
+    accumulator: Annotated[int, Number("<u4"), Also(SCRATCH_OF_SECOND)]
     """tmo_op.accumulator as core 1 has it."""
 
 
 @dataclass(frozen=True, slots=True)
 class ProgramCores:
-    """How two cores share a run. Both go through all firings, each with counters of its own, and make their share of
+    """Shares of two cores in a run. Both go through all firings, each with counters of its own, and make their share of
     each. They meet before some; between two meetings neither reads what the other writes, nor writes what it reads,
     which the converter's checker proves. Row blocks only; input 0 is in the arena, and nothing outlives the run.
     """
@@ -339,7 +365,7 @@ class ProgramCores:
     shares: Annotated[tuple[ProgramShare, ...], TableOffset(ProgramShare)]
     """tmo_share[n_ops]"""
     meetings: Annotated[Firings, ArrayOffset("u1", firing_bits, firings_at)]
-    """Bits: bit i % 8 of byte i / 8 says that the cores meet before firing i of the run, the first one being 0."""
+    """A bit for each firing of the run, bit i % 8 of byte i / 8 for firing i: whether the cores meet before it."""
     alone: Annotated[Firings, ArrayOffset("u1", some_firing_bits, firings_at)]
     """As many bits: core 0 makes all of firing i, whatever its operator's share; 0: none."""
     counters: U32

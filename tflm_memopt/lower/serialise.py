@@ -136,14 +136,14 @@ def _op_shapes(r: np.void, tensors: tuple[ProgramTensor, ...]) -> Shapes:
     kind, packing, n = Kind(r["kind"]), Packing(int(r["packing"])), int(r["n_inputs"])
     output, traits, kernel = tensors[r["output"]], KINDS[kind], (int(r["kernel_h"]), int(r["kernel_w"]))
     in_channels = tensors[r["input"][0]].channels // traits.reads
-    out_channels = output.channels // _bytes_written(kind, int(r["param"]))
+    out_channels = output.channels // _bytes_written(kind, r)
     shapes: dict[str, tuple[Any, ...]] = {"inputs": (n,), "input_zero_points": (n,), "access": (n, output.height)}
     if packing is not Packing.NONE:
         weights, scales = constant_sizes(packing, kernel, in_channels, out_channels)
         return shapes | {name: (size,) for name, size in (("weights", weights), ("scales", scales)) if size is not None}
     sizes = {
         "out": out_channels, "kernel_h": kernel[0], "kernel_w": kernel[1], "in": in_channels,
-        "row": int(r["param"]), "byte": TABLE_BYTES, "gate": GATES, "in_out": in_channels + out_channels,
+        "row": int(r["table_rows"]), "byte": TABLE_BYTES, "gate": GATES, "in_out": in_channels + out_channels,
     }  # fmt: skip
     own = {Kind.COPY: "copy", Kind.SEND: "crossing", Kind.RECEIVE: "crossing"}.get(kind)
     if own:
@@ -159,11 +159,11 @@ def _op_shapes(r: np.void, tensors: tuple[ProgramTensor, ...]) -> Shapes:
     return {**shapes, "multipliers": scaled, "shifts": scaled}
 
 
-def _bytes_written(kind: Kind, param: int) -> int:
+def _bytes_written(kind: Kind, r: np.void) -> int:
     """Bytes of an element of the output."""
     if kind is Kind.ADD_SUMS:
-        return max(1, bytes_made(param))
-    return param if kind is Kind.SUMS else KINDS[kind].writes
+        return max(1, bytes_made(int(r["operand_bytes"])))
+    return int(r["sum_bytes"]) if kind is Kind.SUMS else KINDS[kind].writes
 
 
 SHAPERS: Mapping[type, Shaper] = {

@@ -16,7 +16,7 @@ from typing import Annotated
 import numpy as np
 from numpy.typing import NDArray
 
-from tflm_memopt.format.fields import I32, U16, U32, ArrayOffset, Number
+from tflm_memopt.format.fields import I32, U16, U32, Also, ArrayOffset, Number
 from tflm_memopt.kernels.language import Extents
 from tflm_memopt.kernels.needs import AxisRange, AxisSteps, OutputNeeds
 from tflm_memopt.model.graph import TensorId
@@ -45,6 +45,14 @@ class Rows:
         return self.h * self.w * self.c
 
 
+STRIDE_H = {
+    "scale_h": "RESIZE_BILINEAR: height_scale_10, in 1/1024 of a row.",
+    "new_rows": "SLIDING_SUM: rows that are new in each run.",
+}
+STRIDE_W = {"scale_w": "RESIZE_BILINEAR: width_scale_10, in 1/1024 of a pixel."}
+"""What kinds without a stride have in its place."""
+
+
 @dataclass(frozen=True, slots=True)
 class Window:
     """Kernel geometry, with the parameters of kernels/descriptions/windows.py. Padding is given at the top and left;
@@ -53,8 +61,8 @@ class Window:
 
     kernel_h: U16 = 1
     kernel_w: U16 = 1
-    stride_h: U16 = 1
-    stride_w: U16 = 1
+    stride_h: Annotated[int, Number("<u2"), Also(STRIDE_H)] = 1
+    stride_w: Annotated[int, Number("<u2"), Also(STRIDE_W)] = 1
     dilation_h: U16 = 1
     dilation_w: U16 = 1
     pad_top: U16 = 0
@@ -112,8 +120,8 @@ NO_ROW = 0xFFFF
 
 @dataclass(frozen=True, slots=True)
 class Access:
-    """Rows of one operand that firing y reads, where they are no window: [first, first + extent), as far as the operand
-    has them. first = floor((y * mul + add) / div), or table[y].
+    """Rows of one operand that firing y reads without a window: [first, first + extent), clipped to the operand.
+    first = floor((y * mul + add) / div), or table[y].
     """
 
     add: I32 = 0

@@ -333,7 +333,7 @@ def _handed_bytes(program: bytes, inputs: Sequence[NDArray[Any]]) -> list[int]:
     sizes, mode = [i.nbytes for i in inputs], input_mode(program)
     if mode == InputPlace.STREAM:
         view = _frame_view(program)
-        sizes[0] = int(view["rows"]) * int(view["width"]) * int(view["channels"])
+        sizes[0] = int(view["pushed"]) * int(view["width"]) * int(view["channels"])
     elif mode == InputPlace.EXTERNAL:
         sizes[0] = 0
     return sizes

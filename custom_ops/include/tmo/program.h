@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The program: what the converter writes and tmo_run() executes in place, from flash. Written by scripts/program_format.py.
+/* The program, which the converter writes and tmo_run() executes in place, from flash. Written by scripts/program_format.py.
  *
  * Little-endian, 16-byte aligned: a header, then tables of tensors, operators and blocks, then constants. Offsets of tables and constants count bytes
  * from the start of the program; 0 means none. docs/program-format.md draws the records, and says what each kind of operator computes. */
@@ -61,7 +61,7 @@ enum {
   TMO_PACKING_RVV_DEPTHWISE = 8, /* All channels side by side, for each tap. */
 };
 
-/* How the rows of a whole tensor lie, as a block counts them. A reversed block counts from the last row. */
+/* Order of a whole tensor's rows in memory, as a block counts them. A reversed block counts from the last row. */
 enum {
   TMO_LAYOUT_HWC = 0, /* Row y is row y in memory. */
   TMO_LAYOUT_ROWS_TURNED = 1, /* Row y is row height - 1 - y in memory. */
@@ -69,7 +69,7 @@ enum {
   TMO_LAYOUT_STATE = 16, /* STATE + i: as HWC, with rows in ring i of the state. */
 };
 
-/* Where input 0 is. A program whose input is streamed or external reads it by views of base 1. */
+/* Place of input 0. A program whose input is streamed or external reads it by views of base 1. */
 enum {
   TMO_INPUT_ARENA = 0, /* Whole in its buffer, as any other input. */
   TMO_INPUT_STREAM = 1, /* It comes a few rows at a time: tmo_push(). */
@@ -95,7 +95,7 @@ enum {
   TMO_LOOP_END = 0xff, /* Ends a loop, or the block. */
 };
 
-/* How two cores share an operator's firings. */
+/* Ways in which two cores share an operator's firings. */
 enum {
   TMO_SHARE_FIRST = 0, /* Core 0 makes all of them. */
   TMO_SHARE_SECOND = 1, /* Core 1 makes all of them. */
@@ -118,18 +118,14 @@ typedef struct {
   uint32_t size; /* Bytes of the whole program. */
   uint32_t firings; /* Firings of one run, exactly: the executor stops there. */
   uint32_t workspace; /* Bytes of the workspace. */
-  uint16_t n_inputs;
-  uint16_t n_outputs;
-  uint16_t n_tensors;
-  uint16_t n_ops;
-  uint16_t n_blocks;
+  uint16_t n_inputs, n_outputs, n_tensors, n_ops, n_blocks;
   uint16_t input; /* TMO_INPUT_* */
   uint32_t tensors; /* tmo_tensor[n_tensors] */
   uint32_t ops; /* tmo_op[n_ops] */
   uint32_t blocks; /* tmo_block[n_blocks] */
   uint32_t cores; /* tmo_cores; 0: the program is for one core. */
   uint32_t state; /* Bytes that outlive the run; 0: none. */
-  uint32_t rings; /* tmo_ring[], the last one's depth is 0; 0: there is no state. */
+  uint32_t rings; /* tmo_ring[], of which the last one has depth 0; 0: the program has no state. */
 } tmo_header;
 
 /* A rolling buffer of the state, which outlives a run.
@@ -140,7 +136,10 @@ typedef struct {
 typedef struct {
   uint32_t offset; /* Bytes from the state's start to its first slot. */
   uint32_t row; /* Bytes of a slot. */
-  uint16_t depth; /* Slots; of a window, runs until it is full. */
+  union {
+    uint16_t depth; /* Slots. */
+    uint16_t runs; /* Window: number of runs until it is full. */
+  };
   uint16_t advance; /* Rows that are kept in each run. */
   uint8_t fill; /* Byte that all rows consist of after a reset. */
   uint8_t window; /* 1: it has no rows, but counts runs: one that ends before the window is full ends with TMO_WAIT. */
@@ -156,7 +155,10 @@ typedef struct {
   uint32_t channels; /* Bytes of a pixel, of all channel groups. */
   uint16_t width;
   uint16_t height; /* Rows of the whole tensor. */
-  uint16_t depth; /* Rows of the rolling buffer; height: the whole tensor. With lanes: -end mod advance. */
+  union {
+    uint16_t depth; /* Rows of the rolling buffer; height: the whole tensor. */
+    uint16_t phase; /* With lanes: -end mod advance. */
+  };
   uint8_t base; /* 0: workspace; 1..n_inputs: inputs; then the outputs; then the state; TMO_PROGRAM_BASE; TMO_LINK_BASE. */
   uint8_t layout; /* TMO_LAYOUT_*; of a rolling buffer and of lanes, HWC. */
   uint32_t lanes; /* tmo_lane[n_lanes], the first of which has a strip's first rows; 0: none. */
@@ -177,13 +179,11 @@ typedef struct {
   uint16_t rows; /* Rows of each strip. */
 } tmo_lane;
 
-/* Rows of one operand that firing y reads, where they are no window: [first, first + extent), as far as the operand has them. first = floor((y * mul
- * + add) / div), or table[y]. */
+/* Rows of one operand that firing y reads without a window: [first, first + extent), clipped to the operand. first = floor((y * mul + add) / div), or
+ * table[y]. */
 typedef struct {
   int32_t add;
-  uint16_t mul;
-  uint16_t div;
-  uint16_t extent;
+  uint16_t mul, div, extent;
   uint32_t table; /* uint16_t[height of the output], TMO_NONE for firings that read no row; 0: none. */
 } tmo_access;
 
@@ -191,68 +191,84 @@ typedef struct {
 typedef struct {
   uint32_t identity; /* Equal in the programs that belong together, and in no others. */
   uint16_t step; /* Number of the tensor among all that cross. */
-  uint8_t from;
-  uint8_t to;
+  uint8_t from, to;
 } tmo_crossing;
 
-/* How COPY makes an output row: n_moves records of tmo_move follow. */
+/* The way in which COPY makes an output row. n_moves records of tmo_move follow. */
 typedef struct {
   uint16_t n_moves;
   uint8_t fills; /* The row is filled before anything is moved. */
   int8_t fill;
 } tmo_copy;
 
-/* count runs of bytes bytes. Run i goes to byte target + i * target_step of output row y, from byte source + i * source_step + (y + shift) % period *
- * phase_step of an input row. */
+/* count runs of bytes bytes. Run i goes to byte target + i * target_step of output row y, from byte source + (y + shift) % period * phase_step + i *
+ * source_step of an input row. */
 typedef struct {
   uint16_t row; /* Among those that are read, operand 0's first. Nothing is moved where the operand has no such row. */
   uint16_t count;
-  uint32_t bytes;
-  uint32_t source;
-  int32_t source_step;
-  int32_t phase_step;
-  uint32_t target;
-  uint32_t target_step;
-  uint16_t period;
-  uint16_t shift;
+  uint32_t bytes, source;
+  int32_t source_step, phase_step;
+  uint32_t target, target_step;
+  uint16_t period, shift;
 } tmo_move;
 
-/* One operator. What its arrays hold depends on its kind, which docs/program-format.md describes. */
+/* One operator. Its kind determines the content of its arrays (docs/program-format.md). */
 typedef struct {
   uint8_t kind; /* tmo_op_kind */
   uint8_t flags; /* TMO_FLAG_* */
-  int8_t input_zero_point[4];
-  int8_t output_zero_point;
+  int8_t input_zero_point[4], output_zero_point;
   int8_t act_min; /* Least and greatest output. */
   int8_t act_max; /* Least and greatest output. */
   uint8_t n_inputs;
   uint16_t input[4]; /* Indices of tensors. */
   uint16_t output; /* Index of a tensor. */
   uint16_t tile; /* Columns of a firing in a tiled block, else 0. */
-  uint16_t kernel_h;
-  uint16_t kernel_w;
-  uint16_t stride_h;
-  uint16_t stride_w;
-  uint16_t dilation_h;
-  uint16_t dilation_w;
-  uint16_t pad_top;
-  uint16_t pad_left;
-  uint16_t packing; /* TMO_PACKING_* */
-  int32_t param; /* Depends on the kind. */
+  uint16_t kernel_h, kernel_w;
   union {
-    uint32_t weights; /* int8_t[] */
+    uint16_t stride_h;
+    uint16_t scale_h; /* RESIZE_BILINEAR: height_scale_10, in 1/1024 of a row. */
+    uint16_t new_rows; /* SLIDING_SUM: rows that are new in each run. */
+  };
+  union {
+    uint16_t stride_w;
+    uint16_t scale_w; /* RESIZE_BILINEAR: width_scale_10, in 1/1024 of a pixel. */
+  };
+  uint16_t dilation_h, dilation_w, pad_top, pad_left;
+  uint16_t packing; /* TMO_PACKING_* */
+  union {
+    int32_t left_shift; /* ADD, SUB, SQUARED_DIFFERENCE: left shift of both operands. */
+    int32_t smallest; /* MAX_POOL, ARG_MAX: 1: of the smallest, instead of the greatest. */
+    int32_t least_difference; /* SOFTMAX, LOG_SOFTMAX: differences from the greatest channel that are below it count as 0. */
+    int32_t sum_bytes; /* SUMS: bytes of a sum. */
+    int32_t operand_bytes; /* ADD_SUMS: bytes of a sum: of operand k in bits [4k, 4k + 4), of the output in [16, 20). */
+    int32_t range_s16; /* int16 sums: 65536 * greatest output + (least mod 65536). */
+    int32_t cell_range; /* LSTM: the same of cells. */
+    int32_t table_rows; /* GATHER: rows of the table. */
+    int32_t half_pixel_centers; /* RESIZE_BILINEAR: 0 or 1. */
+    int32_t transposed; /* BATCH_MATMUL: 1: operand 1 is [out][depth], 0: [depth][out]. */
+    int32_t tangent; /* CURVE_S16: 1: a hyperbolic tangent, 0: a sigmoid. */
+    int32_t scale_bits; /* QUANTIZE, QUANTIZE_S16, DEQUANTIZE, DEQUANTIZE_S16: the bits of the float32 scale. */
+    int32_t identity; /* OWN: identity of the application's kernel. */
+  };
+  union {
+    uint32_t weights; /* Weights: int8_t[]. */
+    uint32_t table; /* LOOKUP: int8_t[TMO_TABLE_BYTES]. GATHER: int8_t[table_rows][channels]. */
     uint32_t crossing; /* SEND, RECEIVE: a tmo_crossing. */
     uint32_t copy; /* COPY: a tmo_copy. */
   };
   union {
     uint32_t bias; /* int32_t[channels], or none. int16: int64_t[channels / 2], 4-aligned. */
+    uint32_t curve; /* LSTM: uint16_t[256], then int32_t[channels][8] biases. */
     uint32_t scales; /* Packed: biases and scales as the packing has them, where they are not among the weights. */
   };
   uint32_t multipliers; /* int32_t[]; ADD and the like: in the order of the inputs, then the output's. */
   uint32_t shifts; /* int8_t[]; positive is left. */
-  /* 4-aligned bytes from the workspace's start: int32_t[width * channels] when iterative, as many for each row of the highest strip when it sums up
-   * groups; scratch when packed. */
-  uint32_t accumulator;
+  union {
+    /* 4-aligned bytes from the workspace's start: int32_t[width * channels] when iterative, as many for each row of the highest strip when it sums up
+     * groups. */
+    uint32_t accumulator;
+    uint32_t scratch; /* Packed: 4-aligned bytes from the workspace's start. */
+  };
   uint16_t groups; /* Channel groups of a tiled block; 0 or 1: none. */
   uint16_t group_channels; /* Channels of each group; the last one may have fewer. */
   uint32_t access; /* tmo_access[n_inputs]; none: the operands are read by the window. */
@@ -260,8 +276,7 @@ typedef struct {
 
 /* Operators [first_op, first_op + n_ops), whose iterations are interleaved as the block's loops say. */
 typedef struct {
-  uint16_t first_op;
-  uint16_t n_ops;
+  uint16_t first_op, n_ops;
   uint32_t counters; /* 2-aligned bytes from the workspace's start: the next units, uint16_t[n_ops], in a tiled block tmo_unit[n_ops]. */
   uint16_t strips; /* 0: row block. */
   uint32_t loops; /* Codes: TMO_LOOP_*. */
@@ -269,25 +284,25 @@ typedef struct {
 
 /* The next unit of an operator of a tiled block. */
 typedef struct {
-  uint16_t strip;
-  uint16_t group;
-  uint16_t tile;
-  uint16_t row;
+  uint16_t strip, group, tile, row;
 } tmo_unit;
 
-/* What two cores make of an operator's firings. */
+/* Shares of two cores in an operator's firings. */
 typedef struct {
   uint16_t how; /* TMO_SHARE_* */
   uint16_t cut; /* Columns, or channels, of core 0. */
-  uint32_t accumulator; /* tmo_op.accumulator as core 1 has it. */
+  union {
+    uint32_t accumulator; /* tmo_op.accumulator as core 1 has it. */
+    uint32_t scratch; /* tmo_op.scratch as core 1 has it. */
+  };
 } tmo_share;
 
-/* How two cores share a run. Both go through all firings, each with counters of its own, and make their share of each. They meet before some; between
- * two meetings neither reads what the other writes, nor writes what it reads, which the converter's checker proves. Row blocks only; input 0 is in
- * the arena, and nothing outlives the run. */
+/* Shares of two cores in a run. Both go through all firings, each with counters of its own, and make their share of each. They meet before some;
+ * between two meetings neither reads what the other writes, nor writes what it reads, which the converter's checker proves. Row blocks only; input 0
+ * is in the arena, and nothing outlives the run. */
 typedef struct {
   uint32_t shares; /* tmo_share[n_ops] */
-  uint32_t meetings; /* Bits: bit i % 8 of byte i / 8 says that the cores meet before firing i of the run, the first one being 0. */
+  uint32_t meetings; /* A bit for each firing of the run, bit i % 8 of byte i / 8 for firing i: whether the cores meet before it. */
   uint32_t n_meetings; /* Bits of meetings that are set. */
   uint32_t alone; /* As many bits: core 0 makes all of firing i, whatever its operator's share; 0: none. */
   uint32_t counters; /* Bytes from core 0's counters to those of core 1. */

@@ -150,7 +150,7 @@ static inline uint32_t tmo_state_base(const void *program) {
 }
 
 /* How many rows there are before row 0. */
-static inline uint32_t tmo_older_rows(const tmo_tensor *t) { return tmo_in_ring(t) ? t->rows : 0; }
+static inline uint32_t tmo_older_rows(const tmo_tensor *t) { return tmo_in_ring(t) ? t->older : 0; }
 
 /* From the state's start to row y of a tensor, if the state has it. */
 static inline uint32_t tmo_ring_offset(const void *program, const void *state, const tmo_tensor *t, uint32_t y) {

@@ -12,14 +12,14 @@ _Static_assert(sizeof(tmo_header) == 56 && offsetof(tmo_header, magic) == 0 && o
                offsetof(tmo_header, blocks) == 40 && offsetof(tmo_header, cores) == 44 && offsetof(tmo_header, state) == 48 &&
                offsetof(tmo_header, rings) == 52, "tmo_header");
 _Static_assert(sizeof(tmo_ring) == 16 && offsetof(tmo_ring, offset) == 0 && offsetof(tmo_ring, row) == 4 && offsetof(tmo_ring, depth) == 8 &&
-               offsetof(tmo_ring, advance) == 10 && offsetof(tmo_ring, fill) == 12 && offsetof(tmo_ring, window) == 13 &&
-               offsetof(tmo_ring, key) == 14, "tmo_ring");
+               offsetof(tmo_ring, runs) == 8 && offsetof(tmo_ring, advance) == 10 && offsetof(tmo_ring, fill) == 12 &&
+               offsetof(tmo_ring, window) == 13 && offsetof(tmo_ring, key) == 14, "tmo_ring");
 _Static_assert(sizeof(tmo_tensor) == 28 && offsetof(tmo_tensor, offset) == 0 && offsetof(tmo_tensor, constant) == 0 &&
                offsetof(tmo_tensor, channels) == 4 && offsetof(tmo_tensor, width) == 8 && offsetof(tmo_tensor, height) == 10 &&
-               offsetof(tmo_tensor, depth) == 12 && offsetof(tmo_tensor, base) == 14 && offsetof(tmo_tensor, layout) == 15 &&
-               offsetof(tmo_tensor, lanes) == 16 && offsetof(tmo_tensor, n_lanes) == 20 && offsetof(tmo_tensor, advance) == 22 &&
-               offsetof(tmo_tensor, end) == 24 && offsetof(tmo_tensor, rows) == 26 && offsetof(tmo_tensor, pushed) == 26 &&
-               offsetof(tmo_tensor, older) == 26, "tmo_tensor");
+               offsetof(tmo_tensor, depth) == 12 && offsetof(tmo_tensor, phase) == 12 && offsetof(tmo_tensor, base) == 14 &&
+               offsetof(tmo_tensor, layout) == 15 && offsetof(tmo_tensor, lanes) == 16 && offsetof(tmo_tensor, n_lanes) == 20 &&
+               offsetof(tmo_tensor, advance) == 22 && offsetof(tmo_tensor, end) == 24 && offsetof(tmo_tensor, rows) == 26 &&
+               offsetof(tmo_tensor, pushed) == 26 && offsetof(tmo_tensor, older) == 26, "tmo_tensor");
 _Static_assert(sizeof(tmo_lane) == 12 && offsetof(tmo_lane, offset) == 0 && offsetof(tmo_lane, depth) == 4 && offsetof(tmo_lane, rows) == 8,
                "tmo_lane");
 _Static_assert(sizeof(tmo_access) == 16 && offsetof(tmo_access, add) == 0 && offsetof(tmo_access, mul) == 4 && offsetof(tmo_access, div) == 6 &&
@@ -36,17 +36,23 @@ _Static_assert(sizeof(tmo_op) == 72 && offsetof(tmo_op, kind) == 0 && offsetof(t
                offsetof(tmo_op, output_zero_point) == 6 && offsetof(tmo_op, act_min) == 7 && offsetof(tmo_op, act_max) == 8 &&
                offsetof(tmo_op, n_inputs) == 9 && offsetof(tmo_op, input) == 10 && offsetof(tmo_op, output) == 18 && offsetof(tmo_op, tile) == 20 &&
                offsetof(tmo_op, kernel_h) == 22 && offsetof(tmo_op, kernel_w) == 24 && offsetof(tmo_op, stride_h) == 26 &&
-               offsetof(tmo_op, stride_w) == 28 && offsetof(tmo_op, dilation_h) == 30 && offsetof(tmo_op, dilation_w) == 32 &&
+               offsetof(tmo_op, scale_h) == 26 && offsetof(tmo_op, new_rows) == 26 && offsetof(tmo_op, stride_w) == 28 &&
+               offsetof(tmo_op, scale_w) == 28 && offsetof(tmo_op, dilation_h) == 30 && offsetof(tmo_op, dilation_w) == 32 &&
                offsetof(tmo_op, pad_top) == 34 && offsetof(tmo_op, pad_left) == 36 && offsetof(tmo_op, packing) == 38 &&
-               offsetof(tmo_op, param) == 40 && offsetof(tmo_op, weights) == 44 && offsetof(tmo_op, crossing) == 44 && offsetof(tmo_op, copy) == 44 &&
-               offsetof(tmo_op, bias) == 48 && offsetof(tmo_op, scales) == 48 && offsetof(tmo_op, multipliers) == 52 &&
-               offsetof(tmo_op, shifts) == 56 && offsetof(tmo_op, accumulator) == 60 && offsetof(tmo_op, groups) == 64 &&
+               offsetof(tmo_op, left_shift) == 40 && offsetof(tmo_op, smallest) == 40 && offsetof(tmo_op, least_difference) == 40 &&
+               offsetof(tmo_op, sum_bytes) == 40 && offsetof(tmo_op, operand_bytes) == 40 && offsetof(tmo_op, range_s16) == 40 &&
+               offsetof(tmo_op, cell_range) == 40 && offsetof(tmo_op, table_rows) == 40 && offsetof(tmo_op, half_pixel_centers) == 40 &&
+               offsetof(tmo_op, transposed) == 40 && offsetof(tmo_op, tangent) == 40 && offsetof(tmo_op, scale_bits) == 40 &&
+               offsetof(tmo_op, identity) == 40 && offsetof(tmo_op, weights) == 44 && offsetof(tmo_op, table) == 44 &&
+               offsetof(tmo_op, crossing) == 44 && offsetof(tmo_op, copy) == 44 && offsetof(tmo_op, bias) == 48 && offsetof(tmo_op, curve) == 48 &&
+               offsetof(tmo_op, scales) == 48 && offsetof(tmo_op, multipliers) == 52 && offsetof(tmo_op, shifts) == 56 &&
+               offsetof(tmo_op, accumulator) == 60 && offsetof(tmo_op, scratch) == 60 && offsetof(tmo_op, groups) == 64 &&
                offsetof(tmo_op, group_channels) == 66 && offsetof(tmo_op, access) == 68, "tmo_op");
 _Static_assert(sizeof(tmo_block) == 16 && offsetof(tmo_block, first_op) == 0 && offsetof(tmo_block, n_ops) == 2 &&
                offsetof(tmo_block, counters) == 4 && offsetof(tmo_block, strips) == 8 && offsetof(tmo_block, loops) == 12, "tmo_block");
 _Static_assert(sizeof(tmo_unit) == 8 && offsetof(tmo_unit, strip) == 0 && offsetof(tmo_unit, group) == 2 && offsetof(tmo_unit, tile) == 4 &&
                offsetof(tmo_unit, row) == 6, "tmo_unit");
-_Static_assert(sizeof(tmo_share) == 8 && offsetof(tmo_share, how) == 0 && offsetof(tmo_share, cut) == 2 && offsetof(tmo_share, accumulator) == 4,
-               "tmo_share");
+_Static_assert(sizeof(tmo_share) == 8 && offsetof(tmo_share, how) == 0 && offsetof(tmo_share, cut) == 2 && offsetof(tmo_share, accumulator) == 4 &&
+               offsetof(tmo_share, scratch) == 4, "tmo_share");
 _Static_assert(sizeof(tmo_cores) == 20 && offsetof(tmo_cores, shares) == 0 && offsetof(tmo_cores, meetings) == 4 &&
                offsetof(tmo_cores, n_meetings) == 8 && offsetof(tmo_cores, alone) == 12 && offsetof(tmo_cores, counters) == 16, "tmo_cores");

@@ -127,7 +127,7 @@ static inline const tmo_lane *tmo_lanes(const void *program, const tmo_tensor *t
 /* Row y, of strip `strip` if it is computed again in every strip. */
 static inline tmo_lane_row tmo_lane_row_of(const void *program, const tmo_tensor *t, uint16_t strip, uint16_t y) {
   const bool recomputed = tmo_recomputes(t);
-  const int32_t from = recomputed ? strip * t->advance + t->end - t->rows : -t->depth;
+  const int32_t from = recomputed ? strip * t->advance + t->end - t->rows : -t->phase;
   const uint32_t row = (uint32_t)(y - from), period = recomputed ? 0 : tmo_quotient(row, t->rows);
   tmo_lane_row r = {tmo_lanes(program, t), recomputed ? tmo_remainder(row, t->rows) : row - period * t->rows, period};
   for (; r.row >= r.lane->rows; ++r.lane) r.row -= r.lane->rows;

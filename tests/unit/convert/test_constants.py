@@ -24,7 +24,7 @@ from tflm_memopt.runtime.verification import ComparedConstants
 
 FLIPS = 4
 """Flipped bits of each constant."""
-BESIDE = ("input_zero_point", "output_zero_point", "act_min", "act_max", "param")
+BESIDE = ("input_zero_point", "output_zero_point", "act_min", "act_max", "left_shift")
 
 
 @cache
