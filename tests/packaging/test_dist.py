@@ -142,12 +142,8 @@ def test_a_program_builds_with_the_platformio_package(packages: Path, tmp_path: 
 @pytest.mark.slow
 @pytest.mark.parametrize(
     ("manifest", "wrong", "says"),
-    [
-        ("custom_ops/idf_component.yml", "0.1", "version"),
-        ("custom_ops/library.json", "", "version"),
-        ("arduino/library.properties", "one", "LP021"),
-    ],
-    ids=["esp-idf", "platformio", "arduino"],
+    [("custom_ops/idf_component.yml", "0.1", "version"), ("arduino/library.properties", "one", "LP021")],
+    ids=["esp-idf", "arduino"],
 )
 @needs_platformio
 def test_what_a_registry_would_refuse_is_refused(manifest: str, wrong: str, says: str, tmp_path: Path) -> None:
@@ -183,85 +179,3 @@ def test_what_is_there_is_not_written_over(tmp_path: Path) -> None:
 @pytest.mark.slow
 def test_the_arduino_library_breaks_no_rule() -> None:
     assert RULES["broken"](arduino_library()) == []
-
-
-GOOD = {
-    "name": "some-name",
-    "version": "1.2.3",
-    "author": "A",
-    "maintainer": "B",
-    "sentence": "What it does.",
-    "paragraph": "How it does it.",
-    "category": "Data Processing",
-    "url": "https://example.com/some",
-    "architectures": "*",
-    "depends": "Other_Library (>=1.0.0)",
-    "includes": "some.h",
-}
-FILES = {"src/some.h": "#include <Arduino.h>\n", "README.md": "", "LICENSE": "", "examples/one/one.ino": ""}
-
-
-def library(folder: Path, fields: dict[str, str | None], files: dict[str, str | None]) -> Path:
-    """One that breaks no rule, but for `fields` and `files`; None: left out."""
-    root = folder / "some-name"
-    properties = {**GOOD, **fields}
-    listed = "".join(f"{name}={value}\n" for name, value in properties.items() if value is not None)
-    for name, text in {"library.properties": listed, **FILES, **files}.items():
-        if text is not None:
-            (root / name).parent.mkdir(parents=True, exist_ok=True)
-            (root / name).write_text(text)
-    return root
-
-
-@pytest.mark.parametrize(
-    ("fields", "files", "numbers"),
-    [
-        ({}, {}, ()),
-        ({}, {"library.properties": None}, ("LP001",)),
-        ({}, {"library.properties": "name"}, ("LP005",)),
-        ({}, {"src/some.h": None, "src/deep/some.h": "", "src/some.c": ""}, ("LP052", "LS001")),
-        ({}, {".gitmodules": "", ".development": "", "tool.exe": ""}, ("LS004", "LS006", "LS007")),
-        ({}, {"extra/a": "", "Examples/a": "", "utility/a": ""}, ("LD006", "LS010", "LS011")),
-        ({"depend": "x"}, {"src/library.properties": ""}, ("LP004", "LP006")),
-        (dict.fromkeys(("name", "version", "author", "maintainer")), {}, ("LP007", "LP019", "LP023", "LP025")),
-        (dict.fromkeys(("sentence", "paragraph", "category")), {}, ("LP031", "LP034", "LP037")),
-        (dict.fromkeys(("url", "architectures")), {}, ("LP040", "LP043")),
-        (dict.fromkeys(("name", "author", "maintainer", "sentence"), ""), {}, ("LP008", "LP024", "LP026", "LP032")),
-        (dict.fromkeys(("url", "architectures", "includes"), ""), {}, ("LP044", "LP051", "LP056")),
-        ({"name": "x" * 33}, {}, ("LP010",)),
-        ({"name": "a/b"}, {}, ("LP011",)),
-        ({"name": "12.3"}, {}, ("LP011",)),
-        ({"name": "Arduino_some", "maintainer": "Arduino"}, {}, ("LP012", "LP027")),
-        ({"name": "a library of Arduino"}, {}, ("LP014", "LP015", "LP016")),
-        ({"maintainer": "the Arduino team"}, {}, ("LP057",)),
-        ({"version": "1.2"}, {}, ("LP021",)),
-        ({"version": "1.02.3"}, {}, ("LP021",)),
-        ({"paragraph": "What it does. And how."}, {}, ("LP036",)),
-        ({"category": "Uncategorized"}, {}, ("LP038",)),
-        ({"url": "example"}, {}, ("LP041",)),
-        ({"architectures": "avr,ESP32,nRF5"}, {}, ("LP046",)),
-        ({"depends": "a;b"}, {}, ("LP047",)),
-        ({"dot_a_linkage": "yes", "precompiled": "no", "ldflags": ""}, {}, ("LP049", "LP053", "LP055")),
-        ({"includes": "some.h, other.h"}, {}, ("LP052",)),
-        ({}, {"src/some.h": '#include "arduino.h"\n', "src/some.ino": ""}, ("LC001", "LD003")),
-        ({}, {"README.md": None, "LICENSE": None, "examples/one/one.ino": None}, ("LD001", "LD002", "LD004")),
-    ],
-)
-def test_a_broken_rule_is_named_by_its_number(
-    fields: dict[str, str | None], files: dict[str, str | None], numbers: tuple[str, ...], tmp_path: Path
-) -> None:
-    found = RULES["broken"](library(tmp_path, fields, files))
-    assert tuple(line.partition(":")[0] for line in found) == numbers
-
-
-@pytest.mark.parametrize(("name", "number"), [("a b", "LS003"), ("x" * 64, "LS002")])
-def test_the_name_of_the_folder_is_looked_at(name: str, number: str, tmp_path: Path) -> None:
-    root = library(tmp_path, {}, {})
-    renamed = root.rename(tmp_path / name)
-    assert [line.partition(":")[0] for line in RULES["broken"](renamed)] == [number]
-
-
-def test_symbolic_links_are_found(tmp_path: Path) -> None:
-    root = library(tmp_path, {}, {})
-    (root / "src/link.h").symlink_to(root / "src/some.h")
-    assert [line.partition(":")[0] for line in RULES["broken"](root)] == ["LS005"]

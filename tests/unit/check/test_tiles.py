@@ -36,7 +36,7 @@ from tflm_memopt.plan.walk import Walk
 from tflm_memopt.rewrite.int8_io import Int8Interface
 from tflm_memopt.runtime import host, regions
 
-SEEDS = range(30)
+SEEDS = range(12)
 QUICK_SEEDS = (8, 14, 20)
 """Looked at by the quick tests."""
 
