@@ -22,6 +22,8 @@ FREE = (VIEW, *ONCE)
 """Operators without a cost: those that are not in the model's file, and those that have run."""
 OTHERS = 0.02
 """Largest share of an estimate for operators of kinds that were not counted. Each counts as the slowest of its size."""
+SAME_LOOPS = {"SPLIT_V": "SPLIT", "UNPACK": "SPLIT"}
+"""Operators that take the costs of another one: split_v.cc and unpack.cc copy runs of values as split.cc does."""
 LIKE = {"cortex-m7": "cortex-m4", "cortex-m33": "cortex-m4"}
 """Cores that run the code of another core."""
 
@@ -44,7 +46,8 @@ class Builtins:
         """Return the instructions of one operator without those around it, or None for a kernel that was
         not counted.
         """
-        costs = self.kernels.get(work.kernel)
+        name, _, rest = work.kernel.partition(" ")
+        costs = self.kernels.get(work.kernel) or self.kernels.get(f"{SAME_LOOPS.get(name, name)} {rest}")
         return None if costs is None else sum(n * costs.get(name, 0.0) for name, n in work.amounts.items())
 
     @property

@@ -8,6 +8,7 @@ from dataclasses import replace
 import pytest
 from memories import lstm_network, svdf_network
 from models import Net
+from moving import split, split_v, unpack
 from streaming import mixed
 
 from tflm_memopt.analysis.builtin_cost import OTHERS, builtins, instructions, of_operators
@@ -85,3 +86,16 @@ def test_subgraphs_that_run_again_make_it_unknown() -> None:
     branch = Op(2, "IF", graph.inputs, graph.outputs, {"thenSubgraphIndex": 1, "elseSubgraphIndex": 1})
     assert instructions(replace(graph, ops=(*graph.ops, branch)), "cortex-m4") is None
     assert instructions(read(mixed()).graph, "cortex-m4"), "CALL_ONCE runs in the first inference alone"
+
+
+def test_operators_with_the_loops_of_another_have_its_costs() -> None:
+    """Splits in equal parts, whichever operator makes them."""
+    net = Net(2)
+    x = net.input((1, 4, 4, 8))
+    parts = [split(net, x, 2, 2), split_v(net, x, 2, (2, 2))]
+    graph = read(net.model(*parts[0], *parts[1], *unpack(net, x, 1))).graph
+    found = builtins("cortex-m4")
+    assert found
+    one, same, other = (found.instructions(kernel_work(graph, op)) for op in graph.ops)
+    assert one == same
+    assert other
