@@ -36,7 +36,7 @@ EPOCH = int(os.environ.get("SOURCE_DATE_EPOCH", "315532800"))
 
 @dataclass(frozen=True)
 class Sketch:
-    """How the model of a sketch is converted."""
+    """Options for the conversion of a sketch's model."""
 
     emit: str = "cpp"
     options: Mapping[str, Any] = field(default_factory=dict)
@@ -66,7 +66,7 @@ def _by_hand() -> Iterator[tuple[str, bytes]]:
 
 
 def _models() -> Iterator[tuple[str, bytes]]:
-    """The sources of the sketches' models."""
+    """Return the sources of the sketches' models."""
     model = (SHAPES / "shapes_int8.tflite").read_bytes()
     for name, sketch in SKETCHES.items():
         converted = tflm_memopt.optimize(model, **sketch.options)

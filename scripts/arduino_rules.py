@@ -1,4 +1,4 @@
-"""What Arduino's library manager asks of a library: the rules of arduino-lint, submission and strict, stated again.
+"""Check the rules of Arduino's library manager for a library: those of arduino-lint for submission, strict.
 
     python scripts/arduino_rules.py [FOLDER]     names the rules that a library breaks; exits 1 when it breaks any
 
@@ -30,7 +30,7 @@ REQUIRED = {
     "url": "LP040",
     "architectures": "LP043",
 }
-"""Field -> the rule that it must be there."""
+"""For each field, the rule that requires it."""
 NOT_EMPTY = {
     "name": "LP008",
     "author": "LP024",
@@ -41,7 +41,7 @@ NOT_EMPTY = {
     "includes": "LP051",
     "ldflags": "LP055",
 }
-"""Field -> the rule that it says something, if it is there."""
+"""For each optional field, the rule that it must not be empty."""
 KNOWN = {*REQUIRED, "depends", "dot_a_linkage", "includes", "precompiled", "ldflags"}
 CATEGORIES = (
     "Communication", "Data Processing", "Data Storage", "Device Control", "Display", "Other", "Sensors",
@@ -49,7 +49,7 @@ CATEGORIES = (
 )  # fmt: skip
 FLAGS = {"dot_a_linkage": ("LP049", ("true", "false")), "precompiled": ("LP053", ("true", "full", "false"))}
 FOLDERS = {"src": "LS009", "extras": "LS012", "examples": "LD006"}
-"""Name -> the rule that no folder is called nearly so."""
+"""For each folder, the rule against similar names."""
 HEADERS = (".h", ".hh", ".hpp")
 
 NAME = r"(?=[^,(]*[A-Za-z])[A-Za-z0-9][A-Za-z0-9_ .-]*"
@@ -64,19 +64,19 @@ class Library:
     folder: Path
     files: frozenset[str]
     fields: Mapping[str, str]
-    """Of library.properties."""
+    """Properties in library.properties."""
 
     def tops(self) -> set[str]:
-        """Names of the folders at the top."""
+        """Return the names of the folders at the top."""
         return {name.partition("/")[0] for name in self.files if "/" in name}
 
 
 Found = Iterator[tuple[str, str]]
-"""Numbers of rules that are broken, and how."""
+"""Numbers of broken rules, and how they are broken."""
 
 
 def broken(folder: Path) -> list[str]:
-    """The rules that a library breaks, one line each; none when the library manager would take it."""
+    """Return the rules that a library breaks, a line each; none if the library manager would accept it."""
     rules: Iterable[Callable[[Library], Found]] = (_structure, _fields, _name, _values, _sources, _documents)
     properties = folder / "library.properties"
     if not properties.is_file():
@@ -90,7 +90,7 @@ def broken(folder: Path) -> list[str]:
 
 
 def _structure(library: Library) -> Found:
-    """Files and folders."""
+    """Check files and folders."""
     name, top = library.folder.name, library.tops()
     if not any(n.startswith("src/") and n.count("/") == 1 and n.endswith(HEADERS) for n in library.files):
         yield "LS001", "no header in src/"
@@ -112,7 +112,7 @@ def _structure(library: Library) -> Found:
 
 
 def _fields(library: Library) -> Found:
-    """Which fields library.properties has."""
+    """Check the fields that library.properties has."""
     fields = library.fields
     yield from ((number, f"{field} is missing") for field, number in REQUIRED.items() if field not in fields)
     yield from ((number, f"{field} is empty") for field, number in NOT_EMPTY.items() if fields.get(field) == "")
@@ -145,7 +145,7 @@ def _name(library: Library) -> Found:
 
 
 def _values(library: Library) -> Found:
-    """What the other fields say."""
+    """Check the contents of the other fields."""
     fields = library.fields
     if "version" in fields and not re.fullmatch(SEMVER, fields["version"], re.ASCII):
         yield "LP021", f"version is not semantic: {fields['version']}"

@@ -42,7 +42,7 @@ QUICK_NETWORKS = 30
 QUICK_MODEL = 100_000
 """Bytes of the largest real model among the quick cases."""
 LIBRARIES = ("ai-edge-litert", "flatbuffers", "networkx", "numpy", "ortools")
-"""They shape what a conversion writes."""
+"""Packages whose versions change the output of a conversion."""
 CPU_FAMILIES = tuple({family: target for target, family in TARGETS.items()}.values())
 """A target of each family of packed kernels."""
 RANDOM_SETTINGS: Mapping[str, Sequence[Any]] = {
@@ -54,7 +54,7 @@ RANDOM_SETTINGS: Mapping[str, Sequence[Any]] = {
     "int8_io": (False, True),
     "fold": (True, True, False),
 }
-"""Of which a random network gets one each."""
+"""Options of which each random network gets one."""
 REAL_SETTINGS: tuple[Mapping[str, Any], ...] = (
     *({"target": target} for target in CPU_FAMILIES),
     {"max_macs": 1.3},
@@ -65,19 +65,19 @@ REAL_SETTINGS: tuple[Mapping[str, Any], ...] = (
 """Each real model is converted with all of them. `share`: of the original's arena, the RAM limit."""
 
 Digests = Mapping[str, str]
-"""Part of what a conversion writes -> digest."""
+"""Digest of each part of a conversion's output."""
 
 
 @dataclass(frozen=True, slots=True)
 class Case:
-    """A conversion: arguments of optimize(), and where the model comes from."""
+    """A conversion: arguments of optimize(), and the source of the model."""
 
     source: str
     """A path, the name of a model of the zoo, or the seed of a random network."""
     settings: Mapping[str, Any] = field(default_factory=dict)
     quick: bool = False
     explored: bool = False
-    """The whole frontier, instead of one conversion."""
+    """Whether the whole frontier is compared instead of one conversion."""
 
     @property
     def name(self) -> str:
@@ -87,7 +87,7 @@ class Case:
 
 
 def helper(module: str) -> Any:
-    """A module of the tests or the benchmarks: they build models."""
+    """Import a module of the tests or the benchmarks, which build models."""
     for folder in ("tests", "benchmarks"):
         if str(ROOT / folder) not in sys.path:
             sys.path.append(str(ROOT / folder))
@@ -95,7 +95,7 @@ def helper(module: str) -> Any:
 
 
 def cases(networks: int) -> Iterator[Case]:
-    """All of them; those for a quick comparison are marked."""
+    """Return all cases. Those for a quick comparison are marked."""
     shared = helper("conftest")
     for path in (*shared.OWN_MODELS, *sorted(shared.OUTSIDE.resolve().rglob("*.tflite"))):
         small = path.parent != shared.OUTSIDE.resolve() / "cases" and path.stat().st_size <= QUICK_MODEL
@@ -117,7 +117,7 @@ def cases(networks: int) -> Iterator[Case]:
 
 
 def model(source: str) -> bytes:
-    """The .tflite file of a case."""
+    """Return the .tflite file of a case."""
     kind, _, name = source.partition("/")
     if kind == "zoo":
         return bytes(helper("unit.analysis.arena_zoo").ZOO[name]())
@@ -125,7 +125,7 @@ def model(source: str) -> bytes:
 
 
 def network(seed: int) -> bytes:
-    """A random network: any operators, those of small devices, or gates among them."""
+    """Return a random network: any operators, those of small devices, or with gates."""
     forced, plain, built = helper("property.forced"), helper("random_networks"), helper("property.networks")
     if seed % 3:
         return bytes(built.build(forced.bordered((forced.mobile, forced.squeezed)[seed % 3 - 1](seed))))
@@ -133,7 +133,7 @@ def network(seed: int) -> bytes:
 
 
 def convert(case: Case) -> tuple[str, Digests]:
-    """What a conversion writes, each part as its digest."""
+    """Return the output of a conversion, each part as its digest."""
     settings, data = dict(case.settings), model(case.source)
     try:
         if case.explored:
@@ -151,7 +151,7 @@ def convert(case: Case) -> tuple[str, Digests]:
 
 
 def emitted(done: Optimized, original: bytes, kind: str) -> str:
-    """The digest of one kind of emitted source, with an inference of nothing but zeros."""
+    """Return the digest of one kind of emitted source, with an inference on zeros."""
     graph = read(done.model).graph
     changes = interface.changes_of(interface.metadata(read(done.model).tree, interface.METADATA))
     seen = interface.with_whole_input(read(original).graph, graph, changes)
@@ -165,19 +165,19 @@ def emitted(done: Optimized, original: bytes, kind: str) -> str:
 
 
 def digest(value: Any) -> str:
-    """A short one of bytes, or of plain data."""
+    """Return a short digest of bytes or plain data."""
     data = value if isinstance(value, bytes) else json.dumps(value, default=str).encode()
     return hashlib.sha256(data).hexdigest()[:16]
 
 
 def environment() -> dict[str, str]:
-    """What digests depend on beside the source."""
+    """Return the versions and settings that digests depend on besides the source."""
     versions = {name: metadata.version(name) for name in LIBRARIES}
     return {"python": platform.python_version(), "CP-SAT workers": str(cp_sat.WORKERS), **versions}
 
 
 def digests(wanted: Sequence[Case], jobs: int) -> dict[str, Digests]:
-    """Of each case, by its name."""
+    """Return the digests of each case by its name."""
     with multiprocessing.get_context("spawn").Pool(jobs) as pool:
         found: dict[str, Digests] = {}
         for name, parts in pool.imap_unordered(convert, wanted):
@@ -188,7 +188,7 @@ def digests(wanted: Sequence[Case], jobs: int) -> dict[str, Digests]:
 
 
 def differences(old: Mapping[str, Digests], new: Mapping[str, Digests], parts: Sequence[str]) -> Iterator[str]:
-    """A line for each case of both that is not the same."""
+    """Return a line for each case that differs, of those in both."""
     for name in new:
         if name not in old:
             yield f"{name}: not recorded"

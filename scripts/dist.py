@@ -40,11 +40,11 @@ Files = Mapping[str, bytes]
 
 
 class Refused(Exception):
-    """A registry would not take a package; says why."""
+    """The error for a package that its registry would reject, with the reason."""
 
 
 def python_packages(out: Path, scratch: Path) -> list[Path]:
-    """The source distribution, and the wheel that is built from it, for this platform alone."""
+    """Build the source distribution, and from it the wheel for this platform."""
     sdist = _built("sdist", ROOT, scratch)
     with tarfile.open(sdist) as archive:
         archive.extractall(scratch / "source", filter="data")
@@ -57,7 +57,7 @@ def python_packages(out: Path, scratch: Path) -> list[Path]:
 
 
 def _built(kind: str, source: Path, scratch: Path) -> Path:
-    """By the packages that are installed, in a folder of its own."""
+    """Build it in a separate folder with the installed packages."""
     folder = scratch / kind
     folder.mkdir()
     _run("-c", BACKEND, kind, folder, cwd=source)
@@ -66,7 +66,7 @@ def _built(kind: str, source: Path, scratch: Path) -> Path:
 
 
 def arduino(out: Path, scratch: Path) -> list[Path]:
-    """The zip of `make arduino`, which the IDE installs with "Add .ZIP Library"."""
+    """Build the zip of `make arduino`, which the IDE installs with "Add .ZIP Library"."""
     folder, archive = arduino_library.build(scratch / "arduino")
     if wrong := arduino_rules.broken(folder):
         raise Refused("\n".join(wrong))
@@ -74,14 +74,14 @@ def arduino(out: Path, scratch: Path) -> list[Path]:
 
 
 def platformio(out: Path, scratch: Path) -> list[Path]:
-    """What `pio pkg pack` makes of custom_ops/."""
+    """Build the package that `pio pkg pack` makes of custom_ops/."""
     packed = scratch / "packed.tar.gz"
     _run(ROOT / "scripts/platformio.py", "pack", staged(scratch / "platformio"), packed)
     return [write_tar(out / f"{NAME}-{VERSION}-platformio.tar.gz", unpacked(packed))]
 
 
 def esp_idf(out: Path, scratch: Path) -> list[Path]:
-    """What `compote component pack` makes of custom_ops/."""
+    """Build the package that `compote component pack` makes of custom_ops/."""
     where = ("--project-dir", staged(scratch / "esp_idf"), "--dest-dir", scratch / "esp_idf_packed")
     _run("-m", "idf_component_manager", "component", "pack", "--name", NAME, *where)
     (packed,) = (scratch / "esp_idf_packed").glob("*.tgz")
@@ -92,13 +92,13 @@ PACKAGES = {"python": python_packages, "arduino": arduino, "platformio": platfor
 
 
 def staged(folder: Path) -> Path:
-    """custom_ops/ with the licence."""
+    """Return custom_ops/ with the licence."""
     shutil.copytree(LIBRARY, folder)
     shutil.copy(ROOT / "LICENSE", folder)
     return folder
 
 
-# --- archives
+# --- Archives
 
 
 def unpacked(archive: Path) -> Files:
@@ -120,7 +120,7 @@ def write_tar(path: Path, files: Files) -> Path:
 
 
 def _run(*arguments: str | Path, cwd: Path = ROOT) -> None:
-    """Python, in a process of its own."""
+    """Run Python in a separate process."""
     done = subprocess.run(
         [sys.executable, *arguments], cwd=cwd, capture_output=True, text=True, check=False,
         env={**os.environ, "SOURCE_DATE_EPOCH": str(EPOCH)},

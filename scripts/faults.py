@@ -37,19 +37,19 @@ else:
 ROOT = Path(__file__).parents[1]
 REGISTRY = ROOT / "tests/faults"
 OWN_TEST = "tests/unit/test_faults.py"
-"""Every fault fails this one: the text of a planted fault is no longer there."""
+"""This test fails for every fault, because the text of a planted fault is no longer found."""
 QUICK, SLOW = "not slow", "slow"
 SECONDS = 1800
-"""After which a run of tests hangs."""
+"""Seconds after which a run of tests counts as hanging."""
 WITHOUT_HOOK = """import sys
 sys.meta_path[:] = [f for f in sys.meta_path if not type(f).__module__.startswith("_editable_")]
 """
-"""Run when Python starts: the package is that of the copy, not the one installed in the environment."""
+"""Code that runs when Python starts. It makes Python import the copy's package, not the installed one."""
 
 
 @dataclass(frozen=True, slots=True)
 class Fault:
-    """A piece of text, once in its file, and what a bug would make of it."""
+    """A piece of text that occurs once in its file, and a faulty replacement."""
 
     area: str
     name: str
@@ -58,7 +58,7 @@ class Fault:
     new: str
     breaks: str
     tests: tuple[str, ...]
-    """Files, or folders, that should see it, from tests/ on."""
+    """Files or folders below tests/ that should find it."""
 
     @property
     def key(self) -> str:
@@ -67,18 +67,18 @@ class Fault:
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """What became of a fault."""
+    """The result for a fault."""
 
     fault: str
     caught: str
-    """By "named" tests, by other "quick" ones, by "slow" ones; or it "survived"."""
+    """Tests that found it: "named" ones, other "quick" ones, "slow" ones; or it "survived"."""
     test: str
     seconds: float
-    """Of tests, until one failed."""
+    """Seconds of tests until one failed."""
 
 
 def registry() -> list[Fault]:
-    """All faults, area after area."""
+    """Return all faults, area by area."""
     found = []
     for file in sorted(REGISTRY.glob("*.toml")):
         for name, entry in tomllib.loads(file.read_text(encoding="utf-8")).items():
@@ -87,7 +87,7 @@ def registry() -> list[Fault]:
 
 
 def stale(fault: Fault) -> str:
-    """What is wrong with a fault's text; empty where it can be planted."""
+    """Return what is wrong with a fault's text, or "" if it can be planted."""
     file = ROOT / fault.file
     if not file.is_file():
         return f"{fault.key}: there is no {fault.file}"
@@ -98,11 +98,11 @@ def stale(fault: Fault) -> str:
 
 
 class CannotBuild(Exception):
-    """A command failed; what it said."""
+    """The error of a failed command with its output."""
 
 
 class Copy:
-    """A copy of the tree, with native libraries of its own."""
+    """A copy of the tree with its own native libraries."""
 
     def __init__(self, folder: Path) -> None:
         self.tree, self._build, self._site = folder / "tree", folder / "build", folder / "site"
@@ -128,22 +128,22 @@ class Copy:
             raise CannotBuild(f"{' '.join(command)}\n{done.stdout}{done.stderr}")
 
     def build(self) -> None:
-        """The native libraries, beside the package's modules that load them."""
+        """Build the native libraries, which are next to the package's modules that load them."""
         self._run("cmake", "--build", str(self._build))
         for name in ("tmo_host", "tmo_wheel_shim"):
             if (library := self._build / file_name(name)).is_file():
                 shutil.copy2(library, self.tree / "tflm_memopt/runtime")
 
     def write(self, file: str, text: str) -> None:
-        """Puts a text in place of a file's, and builds what is made of it."""
+        """Replace a file's text and build what depends on it."""
         path = self.tree / file
         path.write_text(text, encoding="utf-8")
-        Path(cache_from_source(str(path))).unlink(missing_ok=True)  # its time stamp has whole seconds only
+        Path(cache_from_source(str(path))).unlink(missing_ok=True)  # its time stamp is in whole seconds
         if path.is_relative_to(self.tree / "custom_ops"):
             self.build()
 
     def failing(self, marked: str, *tests: str) -> str:
-        """The first of these tests that fails; empty where none does."""
+        """Return the first of these tests that fails, or ""."""
         pytest = [sys.executable, "-m", "pytest", "-x", "-q", "-p", "no:cacheprovider", "--hypothesis-seed=0"]
         command = [*pytest, "-m", marked, f"--ignore={OWN_TEST}", *tests]
         with subprocess.Popen(
@@ -160,7 +160,7 @@ class Copy:
             except subprocess.TimeoutExpired:
                 os.killpg(run.pid, signal.SIGKILL)
                 return f"no end of {' '.join(tests)} in {SECONDS} s"
-        if run.returncode in (0, 5):  # 5: none is marked so
+        if run.returncode in (0, 5):  # 5: no test has the marker
             return ""
         if named := re.search(r"^(?:FAILED|ERROR) (\S+)(.*)$", said, re.MULTILINE):
             return f"{named[1]}{named[2]}"
@@ -170,7 +170,7 @@ class Copy:
 
 
 def outcome(copy: Copy, fault: Fault, named: bool) -> Outcome:
-    """Plants the fault, looks for a test that fails, and takes it out again. named: only among those that it names."""
+    """Plant the fault, look for a test that fails, and remove the fault. named: run only the tests that it names."""
     before, start = (copy.tree / fault.file).read_text(encoding="utf-8"), time.monotonic()
     own = [f"tests/{test}" for test in fault.tests]
     ways = [("named", QUICK, own), *([] if named else [("quick", QUICK, ["tests"])]), ("slow", SLOW, own)]
@@ -187,7 +187,7 @@ def outcome(copy: Copy, fault: Fault, named: bool) -> Outcome:
 
 
 def outcomes(faults: Sequence[Fault], jobs: int, named: bool) -> Iterator[Outcome]:
-    """Of all of them, as they come."""
+    """Yield the results of all faults when they are known."""
     with tempfile.TemporaryDirectory(prefix="faults-") as folder, ThreadPoolExecutor(jobs) as pool:
         copies: queue.SimpleQueue[Copy] = queue.SimpleQueue()
         for copy in pool.map(Copy, [Path(folder, str(i)) for i in range(jobs)]):
@@ -209,7 +209,7 @@ def outcomes(faults: Sequence[Fault], jobs: int, named: bool) -> Iterator[Outcom
 
 
 def table(found: Sequence[Outcome]) -> Iterator[str]:
-    """Counts by area, as a page has them."""
+    """Return the counts by area as a page."""
     rows: dict[str, list[Outcome]] = {}
     for one in found:
         rows.setdefault(one.fault.split("/")[0], []).append(one)

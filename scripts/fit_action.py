@@ -21,9 +21,9 @@ FITS, BAD = 0, 2
 
 
 def models(patterns: str) -> list[str]:
-    """Paths, each once; a pattern that no file matches stays as it is, for `fit` to say so."""
+    """Return the paths, each once. A pattern without a matching file is kept, so that `fit` reports it."""
     lines = [line for line in map(str.strip, patterns.splitlines()) if line]
-    found = [sorted(glob(line, recursive=True)) or [line] for line in lines]  # noqa: PTH207 (they may be absolute)
+    found = [sorted(glob(line, recursive=True)) or [line] for line in lines]  # noqa: PTH207 (patterns may be absolute)
     return list(dict.fromkeys(path for paths in found for path in paths))
 
 
@@ -34,7 +34,7 @@ def flags(inputs: Mapping[str, str]) -> list[str]:
 
 
 def fit(model: str, arguments: list[str]) -> tuple[int, str]:
-    """The exit code, and the table or the reason why there is none."""
+    """Return the exit code, and the table or the reason that there is none."""
     command = [sys.executable, "-m", "tflm_memopt", "fit", "--markdown", *arguments, "--", model]
     done = subprocess.run(command, capture_output=True, text=True, encoding="utf-8", check=False)
     said = done.stdout.strip() or f"**{Path(model).name}**\n\n```\n{done.stderr.strip()}\n```"
@@ -42,7 +42,7 @@ def fit(model: str, arguments: list[str]) -> tuple[int, str]:
 
 
 def write(variable: str, text: str) -> None:
-    """To the end of a file that GitHub names, if it does."""
+    """Append text to a file whose name GitHub sets, if it does."""
     if path := os.environ.get(variable):
         with Path(path).open("a", encoding="utf-8") as file:
             file.write(text)

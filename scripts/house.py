@@ -1,4 +1,4 @@
-"""Counts what the package should have less of. No count may rise above its ceiling, which is only ever lowered.
+"""Count what the package should have less of. No count may rise above its ceiling, which is never raised.
 
 python scripts/house.py             the counts; exit status 1 when one is above its ceiling
 python scripts/house.py --list      and every place
@@ -34,7 +34,7 @@ CEILINGS = {
 }
 
 Source = Mapping[Path, ast.Module]
-"""Every module of the package, by its path from the repository's root."""
+"""Every module of the package by its path from the repository's root."""
 Function = ast.FunctionDef | ast.AsyncFunctionDef
 
 
@@ -82,7 +82,7 @@ def class_names(source: Source) -> Iterator[str]:
 
 
 def docstrings(source: Source) -> Iterator[str]:
-    """Those of modules, classes, functions and attributes."""
+    """Return the docstrings of modules, classes, functions and attributes."""
     for path, tree in source.items():
         for node in ast.walk(tree):
             if isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant):
@@ -101,7 +101,7 @@ def at_the_top(source: Source) -> Iterator[str]:
 
 
 def circles(source: Source) -> Iterator[str]:
-    """Modules that import each other, also inside functions and for types only."""
+    """Return modules that import each other, also inside functions and for types only."""
     modules = {".".join(path.with_suffix("").parts).removesuffix(".__init__"): tree for path, tree in source.items()}
     imports: nx.DiGraph[str] = nx.DiGraph()
     for module, tree in modules.items():
@@ -128,7 +128,7 @@ COUNTS: Mapping[str, Callable[[Source], Iterator[str]]] = {
 
 
 def lower(counts: Mapping[str, int]) -> None:
-    """Writes today's counts into this file, where they are below the ceilings."""
+    """Write today's counts into this file if they are below the ceilings."""
     file = Path(__file__)
     text = file.read_text(encoding="utf-8")
     for name, count in counts.items():

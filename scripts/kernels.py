@@ -78,7 +78,9 @@ def _definition(one: LibraryKernel, table: InstructionTable = REF) -> str:
 
 
 def _arm() -> str:
-    """Hosts, which run programs for both, have what is for the DSP extension, whose instructions are C there."""
+    """Return the preprocessor condition. Hosts run programs for both, so they have the kernels for the DSP extension in
+    C.
+    """
     return "\n".join([
         f"{ARM}#if TMO_CORE_MVE\n", MVE.head, _definition(ADD_BY_LANES, MVE), _definition(ADD_PIXELS, MVE),
         "#elif TMO_RUNS_DSP\n", DSP.head, _definition(ADD_BY_FOURS, DSP).rstrip(),
@@ -126,7 +128,7 @@ typedef int tmo_described_is_not_empty; /* ISO C wants something in every file *
 
 
 def written() -> dict[Path, str]:
-    """File -> content."""
+    """Return the content of each file."""
     vectors = [*(("", one) for one in PIXELS), *PACKED]
     structs = "\n".join(operands_struct(one) for one in (*PIXELS, *PLAIN))
     names = "\n".join(

@@ -1,4 +1,4 @@
-"""Which kernels the library takes from descriptions, by which schedules, and what it calls them with.
+"""List the kernels that are written from descriptions, with their schedules and the arguments of their calls.
 
 kernels.py writes them.
 """
@@ -29,17 +29,17 @@ from tflm_memopt.kernels.language import KernelProgram, Type
 from tflm_memopt.kernels.rewrites import bind, inward, jam, scheduled, unroll, vectorise
 
 PIXELS = tuple(scheduled(one, [vectorise(var)]) for one, var in ((conv_pixel, "k"), (depthwise_pixel, "k"), (add, "i")))
-"""Vectorised along their outputs: of programs for any core."""
+"""Kernels vectorised along their outputs, for programs for any core."""
 PACKED = (
     ("", scheduled(packed_conv, [vectorise("k"), jam("p", 2, apart=True), unroll("i", 4)])),
     ("_narrow", scheduled(packed_conv, [vectorise("k", group=4), jam("p", 4, apart=True), unroll("i", 4)])),
     ("", scheduled(packed_depthwise, [vectorise("k"), jam("p", 2, apart=True)])),
     ("", scheduled(windows, [vectorise("i")])),
 )
-"""Of programs that are packed for vectors, with what their names end with. Hosts have them as they are described."""
+"""Kernels for programs packed for vectors, with the suffixes of their names. Hosts have them without a schedule."""
 PLAIN = (packed_conv, packed_depthwise, windows)
 Expressions = dict[str, str]
-"""Expressions in C, of what a kernel is called with."""
+"""C expressions for the arguments of a kernel."""
 HEAD = "void {}(const tmo_kernel *k, const tmo_window *window, int8_t *out)"
 PIXELS_OF = {"pixels": "k->out_width", "x": "window->pixels[0]", "y": "out"}
 RANGE = {"zero_out": "k->op->output_zero_point", "low": "k->op->act_min", "high": "k->op->act_max"}
@@ -52,27 +52,27 @@ class LibraryKernel(NamedTuple):
     name: str
     kernel: KernelProgram
     given: Expressions
-    """The extents, parameters and tensors that are not there are arguments of their names."""
+    """Arguments of the function. Extents, parameters and tensors that are missing here are arguments of their names."""
     head: str = HEAD
     many: KernelProgram | None = None
-    """With another schedule, for cores with many registers."""
+    """Another schedule for cores with many registers, or None."""
     ends: str = ""
-    """A statement behind it all."""
+    """A statement after the kernel."""
 
 
 def _scales(*names: str) -> Expressions:
-    """Multipliers and shifts, in their order."""
+    """Names of multipliers and shifts, in order."""
     rows = (("scale", "k->multipliers[{}]"), ("shift", "k->shifts[{}]"))
     return {f"{what}_{name}": text.format(i) for i, name in enumerate(names) for what, text in rows}
 
 
 def _sign(negative: str) -> Expressions:
-    """-1 for the second of two kinds that a kernel is for."""
+    """-1 for the second of two kinds that a kernel supports."""
     return {"sign": f"tmo_is_kind(k->op, TMO_OP_{negative}) ? -1 : 1"}
 
 
 def _operands(element: int) -> Expressions:
-    """What two operands are, in the order that the operator says, of elements of so many bytes."""
+    """Return the arguments for two operands with elements of a number of bytes, in the operator's order."""
     given = {"channels": f"k->out_channels / {element}" if element > 1 else "k->out_channels"}
     for name, at in (("x", "tmo_first_operand(k)"), ("other", "1 - tmo_first_operand(k)")):
         pixel = f"k->pixel_step[{at}]"
@@ -168,7 +168,7 @@ RUNS_S16 = "void {}(const tmo_kernel *k, const tmo_runs *r, const int8_t *weight
 
 
 def _elements(element: int) -> Expressions:
-    """What one operand is, made to elements of so many bytes."""
+    """Return the arguments for one operand, converted to elements of a number of bytes."""
     n = "k->out_width * k->out_channels" + (f" / {element}" if element > 1 else "")
     zero, scale = "k->op->input_zero_point[0]", "k->op->scale_bits"
     return PIXELS_OF | RANGE | _scales("out") | {"n": n, "zero_x": zero, "scale": scale, "table": "k->weights"}
@@ -277,7 +277,7 @@ FILES: Mapping[str, tuple[LibraryKernel, ...]] = {
         ),
     ),
 }
-"""tmo_described_NAME.c, and the kernels in it."""
+"""For each tmo_described_NAME.c, the kernels in it."""
 ADDENDS = {
     "n": "n", "y": "out", "half": "tmo_half(scales) ? b : a", "other": "tmo_half(scales) ? a : b",
     "factor_half": "1 << tmo_half_shift(scales + 4 * tmo_half(scales))",
@@ -289,7 +289,7 @@ ADDENDS = {
     "scale_out": "(int32_t)((uint32_t)scales[8] >> 1)", "right_out": "scales[10]",
     "zero_out": "op->output_zero_point", "low": "op->act_min", "high": "op->act_max",
 }  # fmt: skip
-"""Of a packed addition: left shift, m2, c, e of both operands, m2, c, e of the output."""
+"""Parameters of a packed addition: left shift, m2, c, e of both operands, m2, c, e of the output."""
 ADDITION = "void {}(const int8_t *a, const int8_t *b, int8_t *out, uint32_t n, const int32_t *scales, const tmo_op *op)"
 ADD_BY_LANES = LibraryKernel("tmo_packed_add", scheduled(packed_add_within, [vectorise("i")]), ADDENDS, ADDITION)
 ADD_BY_FOURS = LibraryKernel(
@@ -301,7 +301,7 @@ ADD_PIXELS = LibraryKernel(
     {},
     "void {}(int32_t *sums, const int8_t *x, uint32_t channels, uint32_t n)",
 )
-"""Of programs that are packed for Cortex-M: for Helium, for the DSP extension, and Helium's pools."""
+"""Kernels for programs packed for Cortex-M: for Helium, for the DSP extension, and Helium's pools."""
 MVE_CONV_HEAD = "void {}(const int8_t *bytes, uint32_t step, const int8_t *weights, const tmo_mve_job *job)"
 DIRECT_HEAD = (
     "void {}(const int8_t *bytes, const int8_t *weights, const int32_t *scales, int8_t *out, uint32_t values, uint32_t "
@@ -347,4 +347,4 @@ IN_C = (
         "uint32_t fours, int32_t first, const int8_t *range)",
     ),
 )  # fmt: skip
-"""Of hosts, what the cores have in assembly."""
+"""Kernels for hosts that the cores have in assembly."""

@@ -29,7 +29,7 @@ NATIVE = ROOT / "tests/packaging/platformio/native"
 
 PLATFORMIO, SCONS = "6.2.0", "4.11.1"
 TOOL_SCONS = "4.41101.0"
-"""PlatformIO's number for that SCons."""
+"""PlatformIO's number for this version of SCons."""
 SCONS_ENTRY = "from SCons.Script.Main import main\n\nmain()\n"
 PACK = """
 import sys
@@ -40,11 +40,11 @@ folder, archive, licence = sys.argv[1:]
 ManifestSchema.load_spdx_licenses = staticmethod(lambda: {"licenses": [{"licenseId": licence}]})
 PackagePacker(folder).pack(archive)
 """
-"""Checks a manifest by PlatformIO's schema and packs what it would pack."""
+"""Script that checks a manifest with PlatformIO's schema and packs it."""
 
 
 def missing() -> str:
-    """What has to be done before PlatformIO can be run here, empty when nothing has."""
+    """Return what has to be done before PlatformIO can run here, or ""."""
     return (
         ""
         if (CORE / "platforms/native").is_dir()
@@ -53,7 +53,9 @@ def missing() -> str:
 
 
 def install() -> None:
-    """PlatformIO and SCons in a folder of their own: their requirements are no concern of anybody else's."""
+    """Install PlatformIO and SCons in a separate folder, because their requirements may conflict with
+    other packages.
+    """
     if missing():
         wanted = [f"platformio=={PLATFORMIO}", f"scons=={SCONS}"]
         subprocess.run([sys.executable, "-m", "pip", "install", "-q", "--target", str(PACKAGES), *wanted], check=True)
@@ -68,7 +70,7 @@ def install() -> None:
 
 
 def _origin(kind: str, name: str, version: str) -> Mapping[str, object]:
-    """What PlatformIO notes of a package that it installed; it takes none without an owner."""
+    """Return PlatformIO's record of an installed package. It accepts no package without an owner."""
     spec = {"owner": "platformio", "id": None, "name": name, "requirements": None, "uri": None}
     return {"type": kind, "name": name, "version": version, "spec": spec}
 
@@ -79,7 +81,7 @@ def _write(path: Path, document: Mapping[str, object]) -> None:
 
 
 def command(arguments: Sequence[str]) -> tuple[list[str], Mapping[str, str]]:
-    """The command line and the environment that run `pio ARGUMENTS`."""
+    """Return the command line and the environment that run `pio ARGUMENTS`."""
     environment = {
         **os.environ,
         "PYTHONPATH": str(PACKAGES),
@@ -91,7 +93,7 @@ def command(arguments: Sequence[str]) -> tuple[list[str], Mapping[str, str]]:
 
 
 def pack(folder: Path, archive: Path) -> int:
-    """PlatformIO's exit code; InvalidLicenseExpression for a licence that SPDX does not know."""
+    """Return PlatformIO's exit code. Raises InvalidLicenseExpression for a licence that SPDX does not list."""
     from packaging.licenses import canonicalize_license_expression  # noqa: PLC0415 (of `dev`; nothing else needs it)
 
     licence = canonicalize_license_expression(json.loads((folder / "library.json").read_bytes())["license"])

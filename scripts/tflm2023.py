@@ -22,7 +22,7 @@ GEMMLOWP = Path("/usr/include/gemmlowp")
 
 @dataclass(frozen=True)
 class Tflm:
-    """One wheel, and the TFLM in it."""
+    """One wheel and the TFLM in it."""
 
     name: str
     wheel: str
@@ -33,27 +33,27 @@ class Tflm:
 
     @property
     def folder(self) -> Path:
-        """What pip installs into."""
+        """Return the folder that pip installs into."""
         return TARGET / self.name
 
     @property
     def include(self) -> Path:
-        """Where tensorflow/lite/micro begins."""
+        """Return the folder that contains tensorflow/lite/micro."""
         return self.folder / "xmos_ai_tools" / self.headers
 
     @property
     def library(self) -> Path:
-        """The shared library with the whole interpreter."""
+        """Return the shared library with the whole interpreter."""
         return self.folder / "xmos_ai_tools" / self.shared
 
     @property
     def flags(self) -> list[str]:
-        """Of the compiler, to include its headers."""
+        """Return the compiler flags to include its headers."""
         return [*self.defines, "-isystem", str(self.include), "-isystem", str(GEMMLOWP)]
 
     @property
     def link(self) -> list[str]:
-        """Of the linker, behind the objects."""
+        """Return the linker flags, which come after the objects."""
         return [str(self.library), f"-Wl,-rpath,{self.library.parent}"]
 
 
@@ -68,13 +68,13 @@ AUTUMN = Tflm(
     "xmos-ai-tools==1.4.2",
     "runtime/include",
     "xinterpreters/libs/linux/xtflm_python.so",
-    ("-Dtflite=tflite_micro",),  # its library has the namespace under this name
+    ("-Dtflite=tflite_micro",),  # its library uses this name for the namespace
 )
 AGES = (SPRING, AUTUMN)
 
 
 def missing() -> str:
-    """What has to be installed before the adapter can be built, empty when nothing has."""
+    """Return what has to be installed before the adapter can be built, or ""."""
     for tflm in AGES:
         if not tflm.library.is_file():
             return f"{tflm.wheel} is not in {tflm.folder}: python scripts/tflm2023.py"
