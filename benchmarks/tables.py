@@ -49,7 +49,7 @@ def updated(text: str, name: str, table: str, of: str = "") -> str:
 
 
 def between(text: str, name: str) -> tuple[str, str]:
-    r"""The table of this name, and the digest of what it was measured on; empty: none is kept.
+    r"""Return the table of this name, and the digest of its data, or "" without one.
 
     >>> between("a <!-- t:begin of 1f -->\nold\n<!-- t:end --> b", "t")
     ('old', '1f')
@@ -59,7 +59,7 @@ def between(text: str, name: str) -> tuple[str, str]:
 
 
 def _parts(text: str, name: str) -> tuple[str, str, str, str]:
-    """What is before the marks, the digest, the table, and what is behind."""
+    """Return the text before the marks, the digest, the table, and the text after them."""
     found = re.search(rf"<!-- {name}:begin(?: of (\w+))? -->(.*?)<!-- {name}:end -->", text, re.DOTALL)
     if not found:
         raise ValueError(f"no <!-- {name}:begin --> with an <!-- {name}:end --> behind it")
@@ -67,24 +67,24 @@ def _parts(text: str, name: str) -> tuple[str, str, str, str]:
 
 
 def require(page: Path, name: str) -> None:
-    """Before long work: ValueError for a document without such marks."""
+    """Raise ValueError for a document without such marks. Call this before long work."""
     updated(page.read_text(encoding="utf-8"), name, "")
 
 
 def update(page: Path, name: str, table: str) -> None:
-    """Rewrites the table of this name in a document."""
+    """Replace the table of this name in a document."""
     page.write_text(updated(page.read_text(encoding="utf-8"), name, table), encoding="utf-8")
 
 
-# ---- all of them ----
+# ---- All tables ----
 
 
 Pages = dict[tuple[str, str, tuple[str, ...]], str]
-"""By page, command and models what that makes of the page: it may make several tables."""
+"""Cache of changed pages by page, command and models, because one command may make several tables."""
 
 
 def stale(table: Table, root: Path, folders: Mapping[str, Path], made: Pages) -> str:
-    """Why a table is older than what it is of; empty when it is not. made: what has been made again, which grows."""
+    """Return why a table is stale, or "". made: cache of the tables that were made again, which is extended."""
     from published import digest  # noqa: PLC0415 (it imports scripts, which import this file)
 
     now, kept = between((root / table.page).read_text(encoding="utf-8"), table.name)
@@ -104,7 +104,7 @@ def stale(table: Table, root: Path, folders: Mapping[str, Path], made: Pages) ->
 
 
 def write(table: Table, root: Path, folders: Mapping[str, Path]) -> None:
-    """Runs its command, and records what it was measured on."""
+    """Run the table's command and record the digest of its data."""
     from published import digest  # noqa: PLC0415
 
     page = root / table.page
@@ -115,13 +115,13 @@ def write(table: Table, root: Path, folders: Mapping[str, Path]) -> None:
 
 
 def command(table: Table, page: Path, folders: Mapping[str, Path]) -> list[str]:
-    """The script in benchmarks/ that writes a table into `page`, and its arguments."""
+    """Return the script in benchmarks/ that writes a table into `page`, and its arguments."""
     words = (word.format(**folders) for word in table.command.split())
     return [*words, *(["--only", *table.only] if table.only else []), "--update", str(page)]
 
 
 def _run(table: Table, page: Path, folders: Mapping[str, Path]) -> None:
-    """In a process of its own: no table's seconds are those of caches that another one filled."""
+    """Run it in a separate process, so that caches of other tables do not change the seconds."""
     script, *arguments = command(table, page, folders)
     path = Path(__file__).parent / script
     done = subprocess.run([sys.executable, path, *arguments], capture_output=True, text=True, check=False)

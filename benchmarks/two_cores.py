@@ -42,7 +42,7 @@ class CoreShare:
 
 @dataclass(frozen=True)
 class Barriers:
-    """How often they meet, and what each time takes of one of them."""
+    """Number of barriers, and instructions that each of them takes on one core."""
 
     count: int
     instructions: int
@@ -62,7 +62,7 @@ class Row:
 
 
 def counted(core: Core, cases: Sequence[Case], run_as: RunAs) -> tuple[int, int]:
-    """Instructions of all programs of a model, and their stack."""
+    """Return the instructions of all programs of a model, and their stack."""
     outcomes = run(core, [replace(case, run_as=run_as) for case in cases])
     if not all(o.right for o in outcomes):
         raise RuntimeError(f"{run_as.name} on {core.name}: {[(o.status, o.wrong) for o in outcomes]}")
@@ -70,7 +70,7 @@ def counted(core: Core, cases: Sequence[Case], run_as: RunAs) -> tuple[int, int]
 
 
 def without_meetings(case: Case) -> Case:
-    """For counting one core's share."""
+    """Return the image that counts one core's share."""
     program = unpack(case.program)
     if program.cores is None:
         return case
@@ -78,7 +78,7 @@ def without_meetings(case: Case) -> Case:
 
 
 def shares(core: Core, cases: Sequence[Case], meetings: int) -> tuple[list[tuple[int, int]], int]:
-    """Instructions and stack of each core's share, and what a meeting takes of one of them."""
+    """Return instructions and stack of each core's share, and the instructions of a barrier."""
     apart = [without_meetings(case) for case in cases]
     each, meeting = [], 0
     for run_as in (RunAs.FIRST, RunAs.SECOND):
@@ -90,7 +90,7 @@ def shares(core: Core, cases: Sequence[Case], meetings: int) -> tuple[list[tuple
 
 
 def measure(path: Path, core: Core, share: str | None, target: str) -> Row:
-    """The model at `path` on one core and on two."""
+    """Count the model at `path` on one core and on two."""
     one = tflm_memopt.optimize(path.read_bytes(), name=path.stem, target=target)
     two = tflm_memopt.optimize(path.read_bytes(), name=path.stem, target=target, cores=2, share=share)
     if two.plan is None:
@@ -98,7 +98,7 @@ def measure(path: Path, core: Core, share: str | None, target: str) -> Row:
     cases = model_cases(two.model)
     alone, _ = counted(core, model_cases(one.model), RunAs.ALL)
     for where, run_as in ((core, RunAs.ALL), (PAIR, RunAs.BOTH)):
-        counted(where, cases, run_as)  # the bytes are right, too
+        counted(where, cases, run_as)  # this also checks the output bytes
     meetings = sum(len(s.meetings) for s in two.plan.sharing)
     each, meeting = shares(core, cases, meetings)
     return Row(
@@ -109,7 +109,7 @@ def measure(path: Path, core: Core, share: str | None, target: str) -> Row:
 
 
 def table(rows: Sequence[Row]) -> str:
-    """One line a model."""
+    """Return a table with a line for each model."""
     heads = "model", "one core", "core 0", "core 1", "meetings", "each", "stack", "arena", "of one core's"
     return tables.markdown(heads, ([
         row.model, f"{row.one:,}", *(f"{c.share:.3f}" for c in row.cores), f"{row.barriers.count:,}",

@@ -41,7 +41,7 @@ LAYERS: Mapping[str, tuple[str, Mapping[str, int]]] = {
 
 
 def counted() -> dict[str, dict[str, int]]:
-    """Layer -> instructions of each reading. Raises RuntimeError where a byte differs."""
+    """Return the instructions of each variant for each layer. Raises RuntimeError where a byte differs."""
     found: dict[str, dict[str, int]] = {layer: {} for layer in LAYERS}
     for layer, (name, extents) in LAYERS.items():
         description, wide = SCHEDULES[name][0], vectorised(name)
@@ -59,11 +59,13 @@ def counted() -> dict[str, dict[str, int]]:
 MODULES = {
     "S1": (20, 16, 48, 16, 16), "S3": (10, 24, 144, 16, 8), "S4": (10, 24, 120, 24, 24), "B14": (11, 48, 240, 48, 48),
 }  # fmt: skip
-"""Of vMCU's Table 2, a 3x3 window of stride 1: height and width, channels in, between, out, bytes of a segment."""
+"""Layers of vMCU's Table 2, with a 3x3 window of stride 1: height and width, channels in, between, out,
+segment bytes.
+"""
 
 
 def bottleneck(size: int, c_in: int, c_mid: int, c_out: int, segment: int) -> int:
-    """Bytes of input, output and workspace together, from the description's accesses."""
+    """Return the bytes of input, output and workspace together, from the description's accesses."""
     module = inverted_bottleneck if c_in == c_out else bottleneck_without_add
     whole = {**SAME, "dilation_h": 1, "dilation_w": 1, "height": size, "width": size, "out_h": size, "out_w": size}
     whole |= {"c_in": c_in, "c_mid": c_mid, "c_out": c_out}

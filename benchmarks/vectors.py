@@ -31,7 +31,7 @@ MODELS = ("kws_dscnn", "ic_resnet8", "vww_96", "ad_autoencoder")
 
 
 def counted(core: Core, cases: Sequence[Case]) -> int:
-    """Instructions. Raises RuntimeError where a byte differs."""
+    """Return the instructions. Raises RuntimeError where a byte differs."""
     outcomes = run(core, cases)
     if not all(one.right for one in outcomes):
         raise RuntimeError(f"{core.name}: bytes differ")
@@ -39,7 +39,7 @@ def counted(core: Core, cases: Sequence[Case]) -> int:
 
 
 def row(path: Path) -> list[str]:
-    """What the table says of a model."""
+    """The figures of a model in the table."""
     plain, packed = (tflm_memopt.optimize(path.read_bytes(), target=target) for target in ("generic", PACKED))
     cases, core = model_cases(packed.model), CORES["rv32v"]
     scalar, as_it_is = (counted(one, model_cases(plain.model)) for one in (CORES["rv32"], core))

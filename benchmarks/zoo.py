@@ -31,7 +31,7 @@ TITLES = (
     "model", "stays builtin, and why", "original", "**rewritten**", "ratio", "streamed", "F", "operators", "builtin",
 )  # fmt: skip
 RUNS = 3
-"""Random inputs that outputs are compared on, besides three extreme ones."""
+"""Number of random inputs for the comparison of outputs, besides three extreme ones."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,11 +42,11 @@ class Row:
     operators: int
     report: Report
     streamed: int | None
-    """Bytes of the whole arena with `--input stream`; None: the input can't be streamed."""
+    """Bytes of the whole arena with `--input stream`, or None if the input cannot be streamed."""
 
 
 def measure(path: Path, name: str) -> Row:
-    """Converts a model, as it is and with a streamed input; ValueError where a bit differs under TFLM."""
+    """Convert a model with its own and with a streamed input. Raises ValueError where a bit differs under TFLM."""
     data = path.read_bytes()
     report = _proved(data, path.name)
     try:
@@ -66,7 +66,7 @@ def _proved(data: bytes, name: str, **settings: Any) -> Report:
 
 
 def markdown(rows: Sequence[Row]) -> str:
-    """The table, and how its figures are counted."""
+    """Return the table and a note on how its figures are counted."""
     table = tables.markdown(TITLES, map(_cells, rows), left=2)
     conventions = " / ".join(dict.fromkeys(row.report.convention for row in rows))
     return "\n".join([

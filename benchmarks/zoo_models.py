@@ -19,7 +19,7 @@ SEED = 7
 
 
 def conv(x: Tensor, channels: int, kernel: int = 3, stride: int = 1, activation: str | None = "relu6") -> Tensor:
-    """Convolution, batch normalisation, activation."""
+    """Add convolution, batch normalisation and activation."""
     x = layers.Conv2D(channels, kernel, stride, padding="same", use_bias=False)(x)
     x = layers.BatchNormalization()(x)
     return _activation(x, activation)
@@ -116,7 +116,7 @@ def densenet() -> Any:
 
 
 def u_net() -> Any:
-    """Bilinear upsampling on one level, transposed convolution on the other."""
+    """Return a decoder with bilinear upsampling on one level and transposed convolution on the other."""
     x = source = layers.Input((48, 48, 3), batch_size=1)
     skips = []
     for channels in (8, 16):
@@ -131,7 +131,7 @@ def u_net() -> Any:
 
 
 def autoencoder() -> Any:
-    """Nearest upsampling: Keras 3 makes TILE of it, which TFLM does not have."""
+    """Return a decoder with nearest upsampling. Keras 3 converts it to TILE, which TFLM lacks."""
     x = source = layers.Input((48, 48, 3), batch_size=1)
     for channels in (16, 8):
         x = layers.MaxPooling2D(2)(conv(x, channels, 3, 1, "relu"))
@@ -141,7 +141,7 @@ def autoencoder() -> Any:
 
 
 def sensor_cnn() -> Any:
-    """1-D convolutions on 128 readings of 9 sensors."""
+    """Return 1-D convolutions on 128 readings of 9 sensors."""
     x = source = layers.Input((128, 9), batch_size=1)
     for channels in (16, 32, 64):
         x = layers.Conv1D(channels, 5, padding="same", activation="relu")(x)
@@ -151,7 +151,7 @@ def sensor_cnn() -> Any:
 
 
 def audio_tcn() -> Any:
-    """Causal, dilated 1-D convolutions with shortcuts on 98 frames of 40 features."""
+    """Return causal, dilated 1-D convolutions with shortcuts on 98 frames of 40 features."""
     x = source = layers.Input((98, 40), batch_size=1)
     x = layers.Conv1D(32, 1)(x)
     for dilation in (1, 2, 4, 8):
@@ -163,7 +163,7 @@ def audio_tcn() -> Any:
 
 
 def vision_transformer() -> Any:
-    """16 patches of 8 x 8 pixels, two layers of two heads."""
+    """Return a transformer on 16 patches of 8 x 8 pixels with two layers of two heads."""
     x = source = layers.Input((32, 32, 3), batch_size=1)
     x = layers.Reshape((16, 32))(layers.Conv2D(32, 8, 8)(x))
     for _ in range(2):
@@ -185,7 +185,7 @@ ZOO: Mapping[str, Callable[[], Any]] = {
 
 
 def to_int8(model: Any) -> bytes:
-    """Full-integer quantization, ranges from random inputs; batch 1."""
+    """Quantize the whole model with ranges from random inputs and batch 1."""
     rng = np.random.default_rng(SEED)
     shape = tuple(model.inputs[0].shape)
 
@@ -197,7 +197,7 @@ def to_int8(model: Any) -> bytes:
 
     function = tf.function(model).get_concrete_function(tf.TensorSpec(shape, tf.float32))
     converter = tf.lite.TFLiteConverter.from_concrete_functions([function], model)
-    converter.experimental_lower_to_saved_model = False  # it would take longer than all else
+    converter.experimental_lower_to_saved_model = False  # it would take longer than everything else
     converter.optimizations = [tf.lite.Optimize.DEFAULT]
     converter.representative_dataset = examples
     converter.target_spec.supported_ops = [tf.lite.OpsSet.TFLITE_BUILTINS_INT8]
@@ -206,7 +206,7 @@ def to_int8(model: Any) -> bytes:
 
 
 def _normalise(model: Any, examples: Iterator[Sequence[Any]]) -> None:
-    """Gives batch normalisation the statistics of these inputs: else values vanish on their way through the layers."""
+    """Set the statistics of batch normalisation to those of these inputs, because values would vanish otherwise."""
     for layer in model.layers:
         if isinstance(layer, layers.BatchNormalization):
             layer.momentum = 0.5
