@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Devices linked by UARTs, or by whatever else carries a stream of bytes: two callbacks for each line.
+/* Devices linked by UARTs or other streams of bytes: two callbacks for each link.
  *
- * No framing beside that of the messages: each begins with a head that has a CRC of its own, so that a receiver finds the next one behind bytes
- * that were lost, added or damaged. Lines need no flow control where a receiver's buffer holds what `optimize --devices` says a line holds. */
+ * Messages need no additional framing. Each begins with a head that has its own CRC, so a receiver finds the next one after bytes that were
+ * lost, added or damaged. Links need no flow control if a receiver's buffer has the bytes of a link that `optimize --devices` prints. */
 #ifndef TMO_LINK_UART_H_
 #define TMO_LINK_UART_H_
 
@@ -12,12 +12,12 @@
 extern "C" {
 #endif
 
-/* The line to one peer. Neither callback waits. */
+/* The link to one peer. Neither callback may wait. */
 typedef struct {
-  int32_t (*read)(void *port, uint8_t *bytes, uint32_t room);         /* how many came, 0: none now; negative: broken */
-  int32_t (*write)(void *port, const uint8_t *bytes, uint32_t count); /* how many were taken, 0: no room now; negative: broken */
+  int32_t (*read)(void *port, uint8_t *bytes, uint32_t room);         /* number of received bytes, 0: none now; negative: broken */
+  int32_t (*write)(void *port, const uint8_t *bytes, uint32_t count); /* number of accepted bytes, 0: no space now; negative: broken */
   void *port;
-  uint8_t ahead; /* a byte that came while the run waited for it; all zero at first */
+  uint8_t ahead; /* a byte that arrived while the run waited; zero at the start */
   bool has_ahead;
 } tmo_uart;
 

@@ -33,16 +33,16 @@ typedef struct {
   const int8_t *levels; /* int8_t[256], the model's value of each brightness; NULL: brightness - 128 (scale 1/255, zero point -128) */
 } tmo_image;
 
-/* Whether a frame of so many bytes has all the pixels that the image wants, and both are possible. Ask once. */
+/* Whether frame and image are valid, and a frame of this many bytes contains all pixels of the image. Call it once. */
 bool tmo_camera_fits(const tmo_camera *camera, size_t frame_bytes, const tmo_image *image);
 
-/* The row of the frame that becomes a row of the image. It never goes back: rows may be dropped as soon as they are used. */
+/* The row of the frame that becomes a row of the image. It never decreases, so rows can be dropped after use. */
 uint16_t tmo_camera_source_row(const tmo_camera *camera, const tmo_image *image, uint16_t row);
 
-/* A row of the image, width * channels bytes, from the bytes of the frame's row that tmo_camera_source_row() names. */
+/* A row of the image, width * channels bytes, from the bytes of the frame's row tmo_camera_source_row(). */
 void tmo_camera_line(const tmo_camera *camera, const tmo_image *image, const uint8_t *line, int8_t *out);
 
-/* The same from a frame in memory. */
+/* A row of the image from a frame in memory. */
 void tmo_camera_row(const tmo_camera *camera, const tmo_image *image, uint16_t row, int8_t *out);
 
 #ifdef __cplusplus

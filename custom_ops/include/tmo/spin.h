@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* How two cores meet without an operating system: the callbacks of a tmo_team (tmo/cores.h) on counters in the memory that they share.
+/* Barriers of two cores without an operating system: the callbacks of a tmo_team (tmo/cores.h) with counters in shared memory.
  *
  *   static tmo_spin spin;
  *   static tmo_team team = {tmo_spin_wake, tmo_spin_wait, &spin, NULL, NULL, NULL, TMO_OK, NULL};
  *
- * Each counter has one writer, so that loads and stores are enough, also on cores without atomic additions: a Cortex-M0+, or Xtensa. Memory is ordered
- * by a release and an acquire: DMB, on Armv8-M STL and LDA, on Xtensa MEMW, on RISC-V FENCE. Who waits looks again and again, which costs time that
- * nobody else gets: on a core with other work, wait with its operating system's semaphore. */
+ * Each counter has one writer, so loads and stores are enough, also on cores without atomic additions such as Cortex-M0+ or Xtensa. Memory is ordered
+ * by a release and an acquire: DMB, on Armv8-M STL and LDA, on Xtensa MEMW, on RISC-V FENCE. A waiting core polls, so it
+ * can do nothing else. On a core with other work, wait with a semaphore of its operating system. */
 #ifndef TMO_SPIN_H_
 #define TMO_SPIN_H_
 
@@ -16,12 +16,12 @@
 extern "C" {
 #endif
 
-/* What a core does between two looks. */
+/* Runs between two polls of a counter. */
 #ifndef TMO_SPIN_IDLE
 #define TMO_SPIN_IDLE() ((void)0)
 #endif
 
-/* Of core i: how often the other one has woken it, and how often it has waited. Zero at first. */
+/* For core i: how often the other core has woken it, and how often it has waited. Must be zero at the start. */
 typedef struct {
   uint32_t woken[2];
   uint32_t waited[2];

@@ -35,7 +35,7 @@ typedef enum {
   TMO_ERROR_INDEX = -20     /* an input holds an index that its table does not have; outputs are not valid */
 } tmo_status;
 
-/* A sentence for people: what is wrong and what to do. Never NULL. */
+/* A message for people with the error and what to do. It is never NULL. */
 const char *tmo_status_text(tmo_status status);
 
 /* Proves that tmo_run() with buffers of these sizes reads and writes inside them, whatever the data.
@@ -49,53 +49,53 @@ TMO_LINKAGE tmo_status tmo_check(const void *program, size_t program_bytes, cons
 TMO_LINKAGE tmo_status tmo_check_build(const void *program, size_t program_bytes, size_t n_inputs, size_t n_outputs, size_t workspace_bytes);
 
 enum {
-  TMO_FORMAT_INT8 = 0, /* as the model's input has them, be it int8, uint8, int16 or float32 */
-  TMO_FORMAT_UINT8 = 1 /* of an int8 input: value + 128, what a camera gives where the model's zero point is 128 less */
+  TMO_FORMAT_INT8 = 0, /* in the type of the model's input: int8, uint8, int16 or float32 */
+  TMO_FORMAT_UINT8 = 1 /* for an int8 input: value + 128, as a camera gives it if the model's zero point is 128 less */
 };
 
-/* A frame outside of the arena: io[0] of a program with TMO_INPUT_EXTERNAL. Rows of pixels, channels innermost; the model's input is a
- * part of it. It is read again in every run, so that all of it may change in between. */
+/* A frame outside the arena: io[0] of a program with TMO_INPUT_EXTERNAL. Rows of pixels, channels innermost; the model's input is a
+ * part of it. It is read again in every run, so it may change between runs. */
 typedef struct {
   const void *data; /* the first pixel of the whole frame */
-  uint32_t bytes;   /* of the whole frame: nothing beyond is read */
+  uint32_t bytes;   /* size of the whole frame; no byte after it is read */
   uint32_t pitch;   /* bytes from row to row */
   uint32_t x, y;    /* pixel of the frame that is the input's first: crop */
   uint8_t format;   /* TMO_FORMAT_* */
 } tmo_frame;
 
-/* Rows y, y + 1, ... of a frame, from pixel x on, as the model's input has them, one behind the other: what a streamed input wants.
+/* Copies rows y, y + 1, ... of a frame from pixel x on, one after the other, in the type of a streamed input.
  * TMO_ERROR_FRAME when the frame does not hold them. */
 TMO_LINKAGE tmo_status tmo_take_rows(const tmo_frame *frame, uint32_t pixel_bytes, uint32_t row_bytes, uint32_t rows, int8_t *to);
 
 /* One inference, of a program whose input is not streamed. io: the inputs, then the outputs, then the state, if the program has one. workspace: 16-byte aligned, header.workspace bytes, needs no initialisation.
- * The program must have passed tmo_check(), or tmo_check_build(). Inputs and outputs may overlap the workspace where the planner says so. */
+ * The program must have passed tmo_check(), or tmo_check_build(). Inputs and outputs may overlap the workspace as planned. */
 TMO_LINKAGE tmo_status tmo_run(const void *program, void *const *io, void *workspace);
 
-/* State of a run between two pushes or pauses, beside the workspace and io[0]. All zero: a new run begins. */
+/* State of a run between two pushes or pauses, in addition to the workspace and io[0]. All zero at the beginning of a run. */
 typedef struct {
-  uint32_t rows;    /* pushed so far; where nothing is pushed, 1: the run has begun */
+  uint32_t rows;    /* pushed so far; without pushes, 1 after the run has begun */
   uint32_t firings; /* left to do */
 } tmo_stream;
 
-/* Brings rows to other devices, and from them: io[n_inputs + n_outputs] of a program with TMO_INPUT_LINK. links/tmo_link.h has one. */
+/* Sends rows to other devices and receives rows: io[n_inputs + n_outputs] of a program with TMO_INPUT_LINK. links/tmo_link.h has one. */
 typedef struct tmo_crosser tmo_crosser;
 struct tmo_crosser {
-  /* Row `row` of the tensor that `what` names, as many bytes: from `data` if it is sent, else to it. TMO_OK; TMO_WAIT: not yet, ask again for
-   * the same row; anything else ends the run. */
+  /* Row `row` of the tensor that `what` names, as many bytes: from `data` if it is sent, else to it. TMO_OK; TMO_WAIT: call it again later for
+   * the same row; any other status ends the run. */
   tmo_status (*cross)(tmo_crosser *self, const tmo_crossing *what, bool sent, uint16_t row, void *data, uint32_t bytes);
 };
 
-/* Runs a program with TMO_INPUT_STREAM as far as the next rows of its input, in io[0], let it. TMO_WAIT: push the rows after them.
- * TMO_OK: these were the last, the outputs are there, and the next push begins a new frame. A program with TMO_INPUT_LINK goes as far as rows
- * of other devices are there; TMO_WAIT: call it again when more may have come. Where it ends with an error, the next call begins again. */
+/* Runs a program with TMO_INPUT_STREAM as far as possible with the next rows of its input, in io[0]. TMO_WAIT: push the rows after them.
+ * TMO_OK: these were the last rows, the outputs are complete, and the next push begins a new frame. A program with TMO_INPUT_LINK runs as far as rows of
+ * other devices have arrived; TMO_WAIT: call it again when more may have arrived. After an error, the next call begins a new run. */
 TMO_LINKAGE tmo_status tmo_push(const void *program, void *const *io, void *workspace, tmo_stream *stream);
 
-/* tmo_run() that pauses, so that something else can run meanwhile and use all of the workspace and of io but what is alive then: after each of
- * these numbers of firings, which rise. TMO_WAIT: it paused, call it again with the same arguments to go on. at: all zero before the first
+/* tmo_run() with a pause after each of these numbers of firings, which increase. During a pause, other code can run and use all bytes of the
+ * workspace and io that are not live. TMO_WAIT: it paused, call it again with the same arguments to continue. at: all zero before the first
  * call, and again when the run has ended. For programs without a state whose input is not streamed. */
 TMO_LINKAGE tmo_status tmo_run_paused(const void *program, void *const *io, void *workspace, const uint32_t *pauses, uint32_t n_pauses, tmo_stream *at);
 
-/* The same, a firing at a time: tmo_begin(), then tmo_step() until it returns neither TMO_MORE nor TMO_WAIT. After TMO_WAIT the next rows
+/* tmo_run(), a firing at a time: tmo_begin(), then tmo_step() until it returns neither TMO_MORE nor TMO_WAIT. After TMO_WAIT the next rows
  * have to be put into io[0], and tmo_more_rows() called. */
 typedef struct {
   const uint8_t *program;
@@ -103,22 +103,22 @@ typedef struct {
   uint8_t *workspace;
   const tmo_tensor *stream; /* the streamed input, or NULL */
   const tmo_block *block;
-  const uint8_t *at;                   /* the next code of its loops; NULL: it has not begun */
+  const uint8_t *at;                   /* the next code of its loops; NULL before the start */
   const uint8_t *body[TMO_LOOP_DEPTH]; /* first code of each loop that is open, the innermost one last */
-  uint16_t left[TMO_LOOP_DEPTH];       /* how often each of them still runs, this time included */
-  uint32_t rows;    /* of the streamed input that came */
+  uint16_t left[TMO_LOOP_DEPTH];       /* remaining iterations of each of them, this one included */
+  uint32_t rows;    /* rows of the streamed input that were pushed */
   uint32_t firings; /* left to do */
   uint16_t depth;   /* loops that are open */
   uint16_t op;      /* operator that the last step fired */
-  tmo_unit unit;    /* and which of its units that was; in a row block `row` says it */
+  tmo_unit unit;    /* unit of that operator; in a row block only `row` is set */
 } tmo_run_state;
 
 TMO_LINKAGE void tmo_begin(tmo_run_state *run, const void *program, void *const *io, void *workspace);
 TMO_LINKAGE tmo_status tmo_step(tmo_run_state *run);
 TMO_LINKAGE void tmo_more_rows(tmo_run_state *run);
 
-/* After tmo_begin(), for code that knows the order of a program, instead of tmo_step(): a row of an operator of a row block, of its output, or of its
- * input when it is iterative. All that it reads has been made. TMO_OK, or TMO_ERROR_INDEX. */
+/* After tmo_begin(), for code that knows the order of a program, instead of tmo_step(): fires one row of an operator of a row block, a row of its output
+ * or, if it is iterative, of its input. All rows that it reads must be complete. TMO_OK, or TMO_ERROR_INDEX. */
 TMO_LINKAGE tmo_status tmo_fire_row(tmo_run_state *run, uint16_t op, uint16_t row);
 
 #ifdef __cplusplus

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Several models in one arena: whose turn it is. All in this header, so that a program of one model has nothing of it.
+/* Turns of several models in one arena. All code is in this header, so that a program of one model does not contain it.
  *
- *   if (tmo_enter(&turns, MODEL) == TMO_OK) {  // else nothing is written: the bytes are another model's now
+ *   if (tmo_enter(&turns, MODEL) == TMO_OK) {  // otherwise write nothing: the bytes belong to another model
  *     ... fill the inputs, run, read the outputs ...
  *     tmo_leave(&turns, MODEL);                // or tmo_pause(), where the run paused
  *   }
  *
- * Where tasks take each other's turn, each call belongs inside a lock. The emitted NAME_app.h has the table. */
+ * If several tasks take turns, make each call inside a lock. The emitted NAME_app.h has the table. */
 #ifndef TMO_TURNS_H_
 #define TMO_TURNS_H_
 
@@ -20,7 +20,7 @@ extern "C" {
 
 enum { TMO_OUT_OF_TURN = -14 }; /* a tmo_status of the emitted C functions of a model: it is not its turn, and nothing was run */
 
-/* Of a model: those that must not be in the middle of an inference when it begins, and those that must not be between pauses. A bit for each. */
+/* For one model, a bit for each model that must not be in the middle of an inference when it begins, and for each that must not be paused. */
 typedef struct {
   uint32_t running, paused;
 } tmo_excluded;
@@ -35,8 +35,8 @@ static inline bool tmo_has_turn(const tmo_turns *turns, uint32_t model) {
   return model < turns->models && (turns->running >> model & 1u) != 0;
 }
 
-/* Before a model's inputs are filled, before a push of rows, and before a paused run goes on. TMO_OK: it is this model's turn. TMO_WAIT: a
- * model that excludes it is in the middle of an inference, or it is itself. TMO_ERROR_TABLE: there is no such model. */
+/* Call this before you fill a model's inputs, push rows, or continue a paused run. TMO_OK: it is this model's turn. TMO_WAIT: a model that
+ * excludes it, or the model itself, is in the middle of an inference. TMO_ERROR_TABLE: the number of the model is invalid. */
 static inline tmo_status tmo_enter(tmo_turns *turns, uint32_t model) {
   if (model >= turns->models) return TMO_ERROR_TABLE;
   const uint32_t own = 1u << model;
@@ -47,14 +47,14 @@ static inline tmo_status tmo_enter(tmo_turns *turns, uint32_t model) {
   return TMO_OK;
 }
 
-/* The model whose turn it is paused: those that may run then can enter, and it goes on in a turn of its own. */
+/* Call this when the model has paused. Models that may run during its pause can then enter. It continues in a later turn. */
 static inline void tmo_pause(tmo_turns *turns, uint32_t model) {
   if (!tmo_has_turn(turns, model)) return;
   turns->running &= ~(1u << model);
   turns->paused |= 1u << model;
 }
 
-/* Its outputs are read, or its rows pushed. A model that paused remains so: what is alive of it nobody else may have. */
+/* Call this after you have read the outputs or pushed the rows. A paused model stays paused, and its live bytes stay reserved. */
 static inline void tmo_leave(tmo_turns *turns, uint32_t model) {
   if (tmo_has_turn(turns, model)) turns->running &= ~(1u << model);
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The tables of a program, and where its rows and pixels live. Internal. */
+/* The tables of a program and the places of its rows and pixels. Internal. */
 #ifndef TMO_ACCESS_H_
 #define TMO_ACCESS_H_
 
@@ -30,7 +30,7 @@ static inline const tmo_block *tmo_blocks(const void *program) {
   return (const tmo_block *)tmo_constant(program, tmo_header_of(program)->blocks);
 }
 
-/* TMO_INPUT_*. What a build leaves out no program has: tmo_check_build(). The same is true of all that asks tmo_has_part(). */
+/* TMO_INPUT_*. tmo_check_build() refuses programs that need parts a build lacks, so this and all users of tmo_has_part() can rely on it. */
 static inline uint16_t tmo_input_of(const void *program) {
   const uint16_t input = tmo_header_of(program)->input;
   const bool possible = tmo_has_part(TMO_PART_STREAM) || tmo_has_part(TMO_PART_EXTERNAL);
@@ -48,12 +48,12 @@ static inline bool tmo_has_frame(const void *program) {
 /* A view of it. */
 static inline bool tmo_is_frame(const void *program, const tmo_tensor *t) { return t->base == 1 && tmo_has_frame(program); }
 
-/* Whether its rows are on the way from one device to another: they have no place here. */
+/* Whether its rows are sent from one device to another; they have no address here. */
 static inline bool tmo_on_link(const void *program, const tmo_tensor *t) {
   return tmo_input_of(program) == TMO_INPUT_LINK && t->base == TMO_LINK_BASE;
 }
 
-/* Whether firings make tiles; else rows. */
+/* Whether firings compute tiles; otherwise rows. */
 static inline bool tmo_is_tiled(const tmo_block *block) { return tmo_has_part(TMO_PART_TILES) && block->strips > 0; }
 static inline bool tmo_by_row(const tmo_op *op) { return !tmo_has_part(TMO_PART_TILES) || op->tile == 0; }
 
@@ -68,10 +68,10 @@ static inline uint32_t tmo_values(const tmo_op *op, uint32_t bytes) { return tmo
 /* Whether it sends rows to other devices, or receives them. */
 static inline bool tmo_is_crossing(const tmo_op *op) { return tmo_has_part(TMO_PART_LINK) && tmo_is_in(TMO_BUILT(TMO_LINK_KINDS), op->kind); }
 
-/* Whether the elements that are read are larger than a byte: then pixels of an external frame are taken as they are. */
+/* Whether elements of the input are larger than a byte. Pixels of an external frame are then not converted. */
 static inline bool tmo_reads_wide(const tmo_op *op) { return tmo_is_in(TMO_BUILT(TMO_WIDE_KINDS), op->kind); }
 
-/* An output channel is a sum over all of the input's, which can be made in parts. */
+/* Whether an output channel is a sum over all input channels, which can be computed in parts. */
 static inline bool tmo_is_summed(const tmo_op *op) { return tmo_is_in(TMO_SUMMED_KINDS, op->kind); }
 
 static inline bool tmo_iterative(const tmo_op *op) { return tmo_has_part(TMO_PART_ITERATIVE) && (op->flags & TMO_FLAG_ITERATIVE) != 0; }
@@ -81,7 +81,7 @@ static inline uint16_t tmo_groups(const tmo_op *op) { return tmo_has_part(TMO_PA
 /* Adds the products of one channel group to those of the groups before. */
 static inline bool tmo_sums_groups(const tmo_op *op) { return tmo_has_part(TMO_PART_GROUPS) && (op->flags & TMO_FLAG_SUMS) != 0; }
 
-/* Times that it goes through a strip: once for each group; and once more to write what it has added up. */
+/* Number of passes over a strip: one for each group, and one more to write the sums. */
 static inline uint16_t tmo_passes(const tmo_op *op) { return (uint16_t)(tmo_groups(op) + (tmo_sums_groups(op) ? 1 : 0)); }
 
 /* Whether a pass only writes sums, and reads nothing. */
@@ -114,7 +114,7 @@ static inline uint32_t tmo_quotient(uint32_t a, uint32_t b) { return b == 1 ? a 
 /* a % b; most are smaller already. */
 static inline uint32_t tmo_remainder(uint32_t a, uint32_t b) { return a < b ? a : a % b; }
 
-/* Bytes of a pixel, wherever it lives: lanes hold the channels of one group. */
+/* Bytes of a pixel at any place. Lanes hold the channels of one group. */
 static inline uint32_t tmo_pixel_bytes(const tmo_op *op, const tmo_tensor *t, bool grouped) {
   return grouped && tmo_has_lanes(t) ? op->group_channels : t->channels;
 }
@@ -141,15 +141,15 @@ static inline const tmo_ring *tmo_rings(const void *program) {
 /* Whether the state has rows of a tensor. */
 static inline bool tmo_in_ring(const tmo_tensor *t) { return tmo_has_part(TMO_PART_STATE) && t->layout >= TMO_LAYOUT_STATE; }
 
-/* Which one: 0 is the first. */
+/* The number of the ring, from 0. */
 static inline uint32_t tmo_ring_number(const tmo_tensor *t) { return t->layout - (uint32_t)TMO_LAYOUT_STATE; }
 
-/* What the base of a tensor is that is a part of the state. */
+/* The base of tensors that are a part of the state. */
 static inline uint32_t tmo_state_base(const void *program) {
   return 1u + tmo_header_of(program)->n_inputs + tmo_header_of(program)->n_outputs;
 }
 
-/* How many rows there are before row 0. */
+/* The number of rows before row 0. */
 static inline uint32_t tmo_older_rows(const tmo_tensor *t) { return tmo_in_ring(t) ? t->older : 0; }
 
 /* From the state's start to row y of a tensor, if the state has it. */

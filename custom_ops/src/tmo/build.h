@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What is compiled: all kernels and all of the executor, or, in a file that embeds the library (tmo/embed.h), what its programs need. Internal.
+/* The parts that are compiled: all kernels and the whole executor or, in a file that embeds the library (tmo/embed.h), those that its programs need.
+ * Internal.
  *
  * TMO_KINDS     a bit for each tmo_op_kind of operators that are not packed
  * TMO_PACKINGS  a bit for each TMO_PACKING_* of those that are
@@ -29,7 +30,7 @@
 #define TMO_PARTS UINT32_MAX
 #endif
 
-/* Cores, and which packed kernels there are: hosts have twins in C. */
+/* Cores and their packed kernels. Hosts have the same kernels in C. */
 #if defined(__ARM_FEATURE_DSP) && defined(__thumb2__)
 #define TMO_CORE_DSP 1
 #else
@@ -67,13 +68,13 @@ enum {
 /* Those of a set whose operators this build runs unpacked. */
 #define TMO_BUILT(set) ((set) & (uint64_t)(TMO_KINDS))
 
-/* The same of those that it runs at all: packed ones have weights, or add. */
+/* Those of a set whose operators this build runs. Packed operators have weights, or add. */
 #define TMO_ADD_PACKING (1ull << TMO_PACKING_DSP_ADD)
 #define TMO_TAKEN(set)                                                                                                       \
   ((set) & ((uint64_t)(TMO_KINDS) | ((TMO_PACKINGS) & TMO_ADD_PACKING ? 1ull << TMO_OP_ADD : 0) |                              \
             ((TMO_PACKINGS) & ~TMO_ADD_PACKING ? 1ull << TMO_OP_CONV | 1ull << TMO_OP_DEPTHWISE : 0)))
 
-/* Of the packings that a build names, those of its core; and what nobody has packed yet is as if it were for the DSP extension. */
+/* The packings of a build that are for its core. Operators that are not packed count as packed for the DSP extension. */
 #define TMO_OF_MVE (1ull << TMO_PACKING_MVE_CONV | 1ull << TMO_PACKING_MVE_DEPTHWISE)
 #define TMO_OF_RVV (1ull << TMO_PACKING_RVV_CONV | 1ull << TMO_PACKING_RVV_DEPTHWISE)
 #define TMO_OWN_PACKINGS                                                                                                      \
@@ -98,7 +99,7 @@ static inline bool tmo_has_kernel(const tmo_op *op) {
 /* False for packings that this build does not have: the compiler leaves out what it would be for. */
 static inline bool tmo_is_packed_as(const tmo_op *op, uint16_t packing) { return tmo_has_packing(packing) && op->packing == packing; }
 
-/* Of a switch over kinds, or packings: a call that builds without it leave out. */
+/* A case of a switch over kinds or packings. Builds without the kernel leave out its call. */
 #define TMO_CASE_KIND(kind, call)  \
   case kind:                       \
     if (tmo_has_kind(kind)) call;  \

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What is asked of a compiler beyond the language, where it understands: the results are the same without. Internal. */
+/* Attributes for compilers that know them. The results are the same without them. Internal. */
 #ifndef TMO_COMPILER_H_
 #define TMO_COMPILER_H_
 
@@ -18,7 +18,7 @@
 #define TMO_RARELY(condition) (condition)
 #endif
 
-/* Of loops of a constant number of turns, up to 16, in such inner loops: their arrays are registers. */
+/* For loops of a constant number of iterations, up to 16, in such inner loops, so that their arrays are in registers. */
 #if defined(__clang__)
 #define TMO_UNROLLED _Pragma("unroll")
 #elif defined(__GNUC__) && __GNUC__ >= 8

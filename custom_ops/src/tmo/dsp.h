@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What Cortex-M's DSP extension does in one instruction, and the same in C. Internal. */
+/* Instructions of Cortex-M's DSP extension, and the same functions in C. Internal. */
 #ifndef TMO_DSP_H_
 #define TMO_DSP_H_
 
@@ -29,7 +29,7 @@ static TMO_ALWAYS_INLINE int32_t tmo_high_add(int32_t total, int32_t a, int32_t 
 #endif
 }
 
-/* To what a byte holds. */
+/* Saturates to int8. */
 static TMO_ALWAYS_INLINE int32_t tmo_saturated_byte(int32_t x) {
 #if TMO_CORE_DSP
   __asm__("ssat %0, #8, %1" : "=r"(x) : "r"(x));

@@ -90,7 +90,7 @@ TMO_PUSH_OPTIONS
 #include "../tmo_loops.c"
 TMO_POP_OPTIONS
 
-/* What a table has as `check`. */
+/* The member `check` of a table. */
 static tmo_status tmo_check_embedded(const void *program, size_t program_bytes, const uint32_t *io_bytes, size_t n_inputs, size_t n_outputs,
                                      size_t workspace_bytes) {
 #ifdef TMO_SKIP_PROOF

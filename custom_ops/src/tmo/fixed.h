@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* TFLM's fixed point arithmetic, restated: Q0.31 multipliers, two roundings (TFLITE_SINGLE_ROUNDING off); and how float32 comes in.
+/* TFLM's fixed point arithmetic: Q0.31 multipliers, two roundings (TFLITE_SINGLE_ROUNDING off); and conversion of float32.
  *
  * Intermediate sums and left shifts wrap modulo 2^32 instead of being undefined, so that no program and no data can make it misbehave. */
 #ifndef TMO_FIXED_H_
@@ -14,14 +14,14 @@
 extern "C" {
 #endif
 
-/* Cores without a 32 x 32 -> 64 bit multiplication: a library function of some 80 instructions would do it. */
+/* Cores without a 32 x 32 -> 64 bit multiplication, which would need a library function of some 80 instructions. */
 #if defined(__ARM_ARCH_6M__) || defined(__ARM_ARCH_8M_BASE__) || defined(TMO_NARROW_MULTIPLY)
 #define TMO_WIDE_MULTIPLY 0
 #else
 #define TMO_WIDE_MULTIPLY 1
 #endif
 
-/* Cores that multiply a signed by an unsigned number to 64 bits: of twice the multiplier, the upper half is what is wanted. */
+/* Cores that multiply a signed by an unsigned number to 64 bits. With twice the multiplier, the upper half is the result. */
 #if defined(TMO_MIXED_MULTIPLY) || (defined(__riscv_mul) && __riscv_xlen == 32)
 #undef TMO_MIXED_MULTIPLY
 #define TMO_MIXED_MULTIPLY 1
@@ -38,7 +38,8 @@ TMO_LINKAGE inline int32_t tmo_high_mul(int32_t a, int32_t b) {
 #if TMO_WIDE_MULTIPLY
   return (int32_t)(((int64_t)a * b + ((int64_t)1 << 30)) >> 31);
 #else
-  /* By halves. Each of the sums fits. Bits 30 and 31 of the product's lower word decide, and they are bits 14 and 15 of `middle`. */
+  /* The product is computed from halves of the factors. Each of the sums fits. Bits 30 and 31 of the product's lower word decide; they are bits
+   * 14 and 15 of `middle`. */
   const uint32_t a_low = (uint32_t)a & 0xFFFF, b_low = (uint32_t)b & 0xFFFF;
   const int32_t a_high = a >> 16, b_high = b >> 16;
   const int32_t upper = (int32_t)(a_low * b_low >> 16) + a_high * (int32_t)b_low;
@@ -77,7 +78,7 @@ TMO_LINKAGE inline int32_t tmo_rescale(int32_t x, int32_t multiplier, int32_t sh
 #endif
 }
 
-/* The same of 64 bits, with one rounding; shift in [-31, 7]. TFLM: MultiplyByQuantizedMultiplier of an int64, kernels/internal/common.cc. */
+/* The same for 64 bits, with one rounding; shift in [-31, 7]. TFLM: MultiplyByQuantizedMultiplier of an int64, kernels/internal/common.cc. */
 static inline int32_t tmo_rescale_wide(int64_t x, int32_t multiplier, int32_t shift) {
   const uint64_t reduced = multiplier < 0x7FFF0000 ? (uint64_t)((multiplier + (1 << 15)) >> 16) : 0x7FFF;
   const uint32_t right = (uint32_t)(15 - shift);
@@ -90,7 +91,7 @@ static inline int32_t tmo_shift_saturated(int32_t x, uint32_t left) {
   return x > limit ? INT32_MAX : x < -limit ? INT32_MIN : (int32_t)((uint32_t)x << left);
 }
 
-/* Zero bits above the highest bit; of 0: 31. */
+/* Zero bits above the highest set bit; 31 for 0. */
 static inline int32_t tmo_zeros_above(uint32_t x) {
   int32_t n = 0;
   for (; n < 31 && x < (uint32_t)1 << 31; x <<= 1) ++n;
@@ -112,15 +113,15 @@ static inline int32_t tmo_clip16(int32_t x, int32_t exponent) {
   return rounded < INT16_MIN ? INT16_MIN : rounded > INT16_MAX ? INT16_MAX : rounded;
 }
 
-/* float32, whose bits those are. */
+/* The float32 with these bits. */
 static inline float tmo_as_float(int32_t bits) {
   float x;
   memcpy(&x, &bits, sizeof x);
   return x;
 }
 
-/* std::round, without a library of mathematics: what a core lacks of float32 its compiler adds. What is further from 0 than any int16 and zero point
- * stays at that distance, since whatever lies beyond saturates; what is no number is 0. The difference is exact. */
+/* std::round without a mathematics library; the compiler adds the float32 operations that a core lacks. Values beyond the range of an int16 plus zero
+ * point are limited, since they saturate anyway. NaN becomes 0. The difference is exact. */
 static inline int32_t tmo_nearest(float x) {
   const int32_t far = 65536;
   if (x >= (float)far) return far;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Where the pixels of a caller's buffer are. Internal. */
+/* Places of the pixels in a caller's buffer. Internal. */
 #ifndef TMO_FRAME_H_
 #define TMO_FRAME_H_
 
@@ -12,10 +12,10 @@
 extern "C" {
 #endif
 
-/* Whether so many rows are there, from the frame's x and y on. */
+/* Whether the frame contains this many rows from its x and y on. */
 TMO_LINKAGE bool tmo_frame_holds(const tmo_frame *frame, uint32_t pixel_bytes, uint32_t row_bytes, uint32_t rows);
 
-/* Row y, counted from the frame's y, from its x on. */
+/* Row y, counted from the frame's y, beginning at its x. */
 static inline const int8_t *tmo_frame_row(const tmo_frame *frame, uint32_t pixel_bytes, uint32_t y) {
   return (const int8_t *)frame->data + ((size_t)frame->y + y) * frame->pitch + (size_t)frame->x * pixel_bytes;
 }

@@ -18,7 +18,7 @@
 #include "tmo/own.h"
 #include "tmo/program.h"
 
-/* Armv6-M, and Armv8-M's baseline: half of the registers do nothing but keep values. */
+/* Armv6-M, and Armv8-M's baseline: half of the registers can only keep values. */
 #if defined(__ARM_ARCH_6M__) || defined(__ARM_ARCH_8M_BASE__)
 #define TMO_EIGHT_REGISTERS 1
 #else
@@ -42,12 +42,12 @@ typedef struct {
   const int32_t *bias;        /* or NULL */
   const int32_t *multipliers;
   const int8_t *shifts;
-  int32_t *sums;        /* partial sums of all that is written, or NULL: one call does it all */
-  void *scratch;        /* of a packed operator; for the call alone */
-  bool whole_rows;      /* of packed convolutions: the window lists input rows, else pixels */
-  bool first;           /* begin the sums; else go on with those of the calls before */
-  bool last;            /* the sums are complete: write the output; else keep them for the next call */
-  uint32_t in_channels; /* of a pixel; of int16: bytes */
+  int32_t *sums;        /* partial sums of all outputs, or NULL if one call computes them completely */
+  void *scratch;        /* of a packed operator, during the call */
+  bool whole_rows;      /* for packed convolutions: the window lists input rows, otherwise pixels */
+  bool first;           /* begin the sums; otherwise continue those of earlier calls */
+  bool last;            /* the sums are complete: write the output; otherwise keep them for the next call */
+  uint32_t in_channels; /* of a pixel; for int16 in bytes */
   uint32_t out_channels;
   uint32_t tap_step; /* weights: bytes from tap to tap */
   uint32_t pixel_step[2], channel_step[2]; /* of two operands: bytes; 0 where the operand is repeated */
@@ -64,11 +64,11 @@ typedef struct {
   uint16_t columns;            /* taps in each row */
   uint16_t first_row, first_column; /* kernel tap at the first pixel */
   uint32_t offset;             /* bytes from each pointer to the first tap */
-  uint32_t area;               /* pixels of the whole clipped window, if it takes several calls, too */
+  uint32_t area;               /* pixels of the whole clipped window, also if it takes several calls */
 } tmo_window;
 
-/* The row form makes out_width pixels from whole input rows: it looks for the columns under each window itself. The pixel form makes one
- * pixel. Those without windows have one form: pixels[k] is the first byte of operand k. */
+/* The row form computes out_width pixels from whole input rows and finds the columns under each window itself. The pixel form computes one
+ * pixel. Kernels without windows have one form: pixels[k] is the first byte of operand k. */
 typedef void tmo_kernel_s8(const tmo_kernel *k, const tmo_window *window, int8_t *out);
 
 TMO_LINKAGE tmo_kernel_s8 tmo_conv_row_s8, tmo_conv_pixel_s8;           /* CONV */
@@ -86,29 +86,29 @@ TMO_LINKAGE tmo_kernel_s8 tmo_lookup_s8;                                /* LOOKU
 TMO_LINKAGE tmo_kernel_s8 tmo_own_s8;                                   /* OWN */
 TMO_LINKAGE tmo_kernel_s8 tmo_leaky_relu_s16, tmo_curve_s16;            /* LEAKY_RELU_S16, CURVE_S16 */
 TMO_LINKAGE tmo_kernel_s8 tmo_quantize, tmo_quantize_s16, tmo_dequantize, tmo_dequantize_s16;
-TMO_LINKAGE tmo_kernel_s8 tmo_widen, tmo_narrow, tmo_rescale_s16;       /* those whose output has another type */
+TMO_LINKAGE tmo_kernel_s8 tmo_widen, tmo_narrow, tmo_rescale_s16;       /* kernels whose output has another type */
 
-/* OWN: what the application said that the operator is; NULL: nothing. */
+/* OWN: the operator that the application has registered, or NULL. */
 TMO_LINKAGE const tmo_own_kernel *tmo_own_of(const tmo_op *op);
 
-/* GATHER: a row of the table, which has to be there. */
+/* GATHER: a row of the table, which has to exist. */
 TMO_LINKAGE void tmo_gather_pixel_s8(const tmo_kernel *k, int32_t row, int8_t *y);
 /* COPY: the runs of bytes of a move. */
 TMO_LINKAGE void tmo_move_bytes(const tmo_move *m, const int8_t *from, int8_t *to);
-/* Row forms alone. pixels[]: all rows that are accessed, operand after operand; NULL where the operand has no such row. */
+/* Kernels with only a row form. pixels[]: all rows that are read, operand after operand, NULL for a row that the operand does not have. */
 TMO_LINKAGE tmo_kernel_s8 tmo_copy_s8;                /* COPY */
 TMO_LINKAGE tmo_kernel_s8 tmo_resize_bilinear_row_s8; /* RESIZE_BILINEAR */
 TMO_LINKAGE tmo_kernel_s8 tmo_transpose_conv_row_s8;  /* TRANSPOSE_CONV */
 TMO_LINKAGE tmo_kernel_s8 tmo_transpose_conv_row_s16; /* TRANSPOSE_CONV_S16 */
 TMO_LINKAGE tmo_kernel_s8 tmo_batch_matmul_row_s8, tmo_batch_matmul_row_s16; /* BATCH_MATMUL, BATCH_MATMUL_S16 */
-TMO_LINKAGE tmo_kernel_s8 tmo_lstm_row_s8;            /* LSTM: it writes operands 1 and 2, too */
-TMO_LINKAGE tmo_kernel_s8 tmo_sliding_sum_row_s8;     /* SLIDING_SUM: it writes the last operand, too */
+TMO_LINKAGE tmo_kernel_s8 tmo_lstm_row_s8;            /* LSTM: it also writes operands 1 and 2 */
+TMO_LINKAGE tmo_kernel_s8 tmo_sliding_sum_row_s8;     /* SLIDING_SUM: it also writes the last operand */
 TMO_LINKAGE tmo_kernel_s8 tmo_add_sums_row_s8;        /* ADD_SUMS */
 
 /* ADD_SUMS: bytes of a sum of operand n; n = TMO_MAX_INPUTS: of the output, 0 where it has scaled values. */
 static inline uint32_t tmo_sum_bytes(const tmo_op *op, uint32_t n) { return (uint32_t)op->operand_bytes >> 4 * n & 15; }
 
-/* Of two operands, which is the left one. */
+/* Which of two operands is the left one. */
 static inline uint32_t tmo_first_operand(const tmo_kernel *k) { return k->op->flags & TMO_FLAG_SWAPPED ? 1 : 0; }
 
 /* A run of kernel taps that lie inside the input, along one axis. */
@@ -128,27 +128,27 @@ static inline tmo_taps tmo_clip(int32_t start, uint16_t kernel, uint16_t dilatio
 /* The taps of output column x. */
 TMO_LINKAGE tmo_taps tmo_columns(const tmo_kernel *k, uint16_t x);
 
-/* Of a window over whole rows: the part under output column x. */
+/* The part of a window over whole rows that is under output column x. */
 TMO_LINKAGE tmo_window tmo_column(const tmo_kernel *k, const tmo_window *rows, uint16_t x);
 
-/* Makes one output pixel; its channels are outputs i, i + 1, .. */
+/* Computes one output pixel, whose channels are outputs i, i + 1, .. */
 typedef void tmo_make_pixel(const tmo_kernel *k, const tmo_window *window, uint32_t i, int8_t *out);
 
 TMO_LINKAGE tmo_make_pixel tmo_max_pool, tmo_average_pool, tmo_mean, tmo_conv_s16;
 TMO_LINKAGE tmo_make_pixel tmo_max_pool_s16, tmo_average_pool_s16, tmo_mean_s16;
 
-/* A row, each of its pixels from the part of the rows that is under it. */
+/* Computes a row, each pixel from the part of the rows that is under it. */
 TMO_LINKAGE void tmo_make_row(const tmo_kernel *k, const tmo_window *rows, int8_t *out, tmo_make_pixel *make);
 
-/* From a channel's first weight to the one at the window's first tap. */
+/* Bytes from a channel's first weight to the one at the window's first tap. */
 static inline uint32_t tmo_first_tap(const tmo_kernel *k, const tmo_window *w) {
   return ((uint32_t)w->first_row * k->op->kernel_w + w->first_column) * k->tap_step;
 }
 
-/* The bytes under a window: parts of it, each of them runs of bytes whose weights lie side by side. */
+/* The bytes under a window: parts, each of which consists of runs of bytes with adjacent weights. */
 typedef struct {
   const int8_t *const *at; /* the first byte of a run, and, */
-  uint16_t stride;         /* so many pointers further, of the next */
+  uint16_t stride;         /* this many pointers later, of the next */
   uint16_t count;          /* of the runs of a part */
   uint16_t parts;          /* which differ in: */
   uint16_t next_at;        /* their pointers, */
@@ -162,10 +162,10 @@ typedef struct {
   int32_t zero_point;
 } tmo_runs;
 
-/* Makes one output pixel of runs of int16, all of whose figures count elements. */
+/* Computes one output pixel of runs of int16. All their sizes count elements. */
 TMO_LINKAGE void tmo_conv_runs_s16(const tmo_kernel *k, const tmo_runs *r, const int8_t *weights, int8_t *out);
 
-/* Adds the products of runs, with the weights of so many channels, to their sums. */
+/* Adds the products of runs with the weights of several channels to the sums of these. */
 TMO_LINKAGE void tmo_conv_sums(const tmo_runs *r, const int8_t *weights, uint32_t channels, uint32_t *totals);
 
 /* Adds the products of a window, with the weights of outputs to, to + 1, .., to the sums of n of them: channels from, from + 1, .., or one channel
@@ -173,18 +173,18 @@ TMO_LINKAGE void tmo_conv_sums(const tmo_runs *r, const int8_t *weights, uint32_
 typedef void tmo_add_window(const tmo_kernel *k, const tmo_window *window, uint32_t from, uint32_t to, uint32_t n, uint32_t *totals);
 TMO_LINKAGE tmo_add_window tmo_depthwise_sums, tmo_depthwise_repeated;
 
-/* Sum i of the output, to go on from: `initial` in the first call. */
+/* Sum i of the output before this call: `initial` in the first call. */
 static inline uint32_t tmo_sum_begin(const tmo_kernel *k, uint32_t i, uint32_t initial) {
   return k->first ? initial : (uint32_t)k->sums[i];
 }
 
-/* Keep sum i for the next call; true when it is complete, and output i is to be written. */
+/* Keeps sum i for the next call. Returns true when it is complete, so that output i has to be written. */
 static inline bool tmo_sum_end(const tmo_kernel *k, uint32_t i, uint32_t sum) {
   if (!k->last) k->sums[i] = (int32_t)sum;
   return k->last;
 }
 
-/* An output of a value, and of a sum that is to be scaled for its channel, where nothing depends on speed. */
+/* The output for a value, and for a sum that is scaled for its channel, in code where speed does not matter. */
 TMO_LINKAGE int8_t tmo_output(const tmo_kernel *k, int32_t value);
 TMO_LINKAGE int8_t tmo_channel_output(const tmo_kernel *k, uint32_t channel, uint32_t sum);
 
@@ -195,8 +195,8 @@ void tmo_thumb_four(const int8_t *x, const int8_t *const w[4], uint32_t n, int32
 
 enum { TMO_STACK_SUMS = 32 }; /* that a kernel keeps on its stack */
 
-/* The sums of n channels of a pixel, from `channel` on, which are outputs i, i + 1, ..: what they begin with in this call, and what becomes of
- * them when the products are added: outputs, or sums that are kept for the next call. */
+/* The sums of n channels of a pixel, from `channel` on, which are outputs i, i + 1, .. The first function returns their values before this call;
+ * the second writes outputs, or keeps the sums for the next call. */
 TMO_LINKAGE void tmo_begin_sums(const tmo_kernel *k, uint32_t *sums, uint32_t n, uint32_t channel, uint32_t i);
 TMO_LINKAGE void tmo_end_sums(const tmo_kernel *k, const uint32_t *sums, uint32_t n, uint32_t channel, uint32_t i, int8_t *out);
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Kernels for operators that the converter packed (TMO_PACKING_*): what this library has of them, and their cores. Internal.
+/* Kernels for operators that the converter packed (TMO_PACKING_*), and their cores. Internal.
  *
  * A core is the inner loop of a kernel: in assembly for its instruction set, and as a portable twin in C that computes the same bits. Hosts,
  * which check and test what they do not run on, have the twins; other cores refuse programs that are packed for someone else. */
@@ -20,7 +20,7 @@
 extern "C" {
 #endif
 
-/* Whether the window of a packed convolution lists input rows, else pixels. */
+/* Whether the window of a packed convolution lists input rows, otherwise pixels. */
 static inline bool tmo_reads_rows(const tmo_kernel *k) { return !tmo_has_part(TMO_PART_TILES) || k->whole_rows; }
 
 /* Whether this library runs programs that are packed for a target. */
@@ -29,7 +29,7 @@ static inline bool tmo_runs_target(uint16_t target) {
          (target == TMO_TARGET_RVV && TMO_RUNS_RVV);
 }
 
-/* Of a packed convolution: K, the values that a channel reads, counted with what fills up rows and all. */
+/* K of a packed convolution: the number of values that a channel reads, including the padding of rows and of the whole. */
 static inline uint32_t tmo_packed_values(const tmo_op *op, uint32_t in_channels) {
   const uint32_t row = op->kernel_w * in_channels;
   if (tmo_is_packed_as(op, TMO_PACKING_MVE_CONV)) return (op->kernel_h * row + 15) / 16 * 16;
@@ -42,24 +42,25 @@ static TMO_ALWAYS_INLINE bool tmo_packs_bytes(const tmo_op *op) {
   return tmo_is_packed_as(op, TMO_PACKING_MVE_CONV) || tmo_is_packed_as(op, TMO_PACKING_RVV_CONV);
 }
 
-/* Of which so many make a tile of two pixels full; more pixels take three eighths of it. */
+/* Number of values that fill a tile of two pixels; more pixels take three eighths of it. */
 static TMO_ALWAYS_INLINE uint32_t tmo_packed_tile(const tmo_op *op) { return tmo_packs_bytes(op) ? TMO_MVE_TILE : TMO_PACKED_TILE; }
 
-/* Output pixels of so many values to compute at once, when so many are left. Of five, three: with the DSP extension a single one costs most. */
+/* Number of output pixels to compute at once, given the values of each and the remaining pixels. Three for five remaining ones, because a single
+ * pixel costs most with the DSP extension. */
 static inline uint32_t tmo_packed_pixels(const tmo_op *op, uint32_t values, uint32_t left) {
   uint32_t most = tmo_is_packed_as(op, TMO_PACKING_MVE_CONV) ? TMO_MVE_PIXELS : left == TMO_PACKED_PIXELS + 1 && !tmo_packs_bytes(op) ? TMO_PACKED_PIXELS - 1 : TMO_PACKED_PIXELS;
   while (most > 1 && most * values > (most > 2 ? tmo_packed_tile(op) / 8 * 3 : tmo_packed_tile(op))) --most;
   return left < most ? left : most;
 }
 
-/* Whether a packed convolution takes the bytes of its only pixel as they lie there. */
+/* Whether a packed convolution reads the bytes of its only pixel in place. */
 static inline bool tmo_packed_direct(const tmo_op *op, uint32_t in_channels, uint32_t out_channels, uint32_t columns) {
   if (op->kernel_h != 1 || op->kernel_w != 1 || columns != 1) return false;
   if (tmo_is_packed_as(op, TMO_PACKING_RVV_CONV)) return true;
   return tmo_is_packed_as(op, TMO_PACKING_MVE_CONV) ? in_channels % 16 == 0 : in_channels % 8 == 0 && out_channels >= 4;
 }
 
-/* Of the pairs of channels of a dense layer, how many times three of them are interleaved: two or four may be left. */
+/* Number of groups of three interleaved pairs of channels in a dense layer; two or four pairs may remain. */
 static inline uint32_t tmo_dense_triples(uint32_t pairs) { return pairs / 3 - (pairs % 3 == 1 ? 1 : 0); }
 
 static TMO_ALWAYS_INLINE bool tmo_packs_depthwise(const tmo_op *op) {
@@ -67,7 +68,7 @@ static TMO_ALWAYS_INLINE bool tmo_packs_depthwise(const tmo_op *op) {
          tmo_is_packed_as(op, TMO_PACKING_RVV_DEPTHWISE);
 }
 
-/* Scratch of an operator that makes pixels of `out` from those of `in`. */
+/* Scratch of an operator that computes pixels of `out` from those of `in`. */
 static inline uint32_t tmo_scratch_bytes(const tmo_op *op, const tmo_tensor *in, const tmo_tensor *out) {
   const uint32_t values = tmo_packed_values(op, in->channels), columns = tmo_by_row(op) ? out->width : op->tile;
   if (tmo_packs_depthwise(op)) return in->channels;
@@ -88,7 +89,7 @@ typedef struct {
   uint32_t first, count;
 } tmo_run_of_columns;
 
-/* Those whose windows lie inside of the input, as wide as it is. */
+/* The columns whose windows are inside an input of this width. */
 static inline tmo_run_of_columns tmo_inside(const tmo_kernel *k) {
   const tmo_op *op = k->op;
   const uint32_t extent = (op->kernel_w - 1u) * op->dilation_w + 1, padded = (uint32_t)k->in_width + op->pad_left;
@@ -105,7 +106,7 @@ typedef struct {
   uint32_t step;
 } tmo_columns_job;
 
-/* Makes them from whole input rows. */
+/* Computes them from whole input rows. */
 typedef void tmo_make_columns(const tmo_kernel *k, const tmo_window *rows, const tmo_columns_job *columns);
 
 /* CONV, TMO_PACKING_DSP_CONV. gather() takes the values under a window, for pixel `pixel` of the `pixels` that multiply() computes at once:
@@ -117,7 +118,7 @@ TMO_LINKAGE tmo_make_columns tmo_conv_dsp_columns;
 TMO_LINKAGE tmo_kernel_s8 tmo_conv_dsp_direct; /* a pixel, where tmo_packed_direct() */
 TMO_LINKAGE tmo_kernel_s8 tmo_conv_dsp_dense;  /* CONV, TMO_PACKING_DSP_DENSE */
 
-/* What tmo_mve_conv wants beside pixels and weights. */
+/* Arguments of tmo_mve_conv besides pixels and weights. */
 typedef struct {
   const int32_t *scales;
   int8_t *out;   /* of pixel p at out + p * step */
@@ -128,7 +129,7 @@ typedef struct {
   uint32_t pairs;            /* of pixels, where these are two at a time */
 } tmo_mve_job;
 
-/* Of what is known to be packed for Helium: tmo_packed_values(), in vectors. */
+/* tmo_packed_values() in vectors, for an operator that is packed for Helium. */
 static inline uint32_t tmo_mve_turns(const tmo_op *op, uint32_t in_channels) { return (op->kernel_h * op->kernel_w * in_channels + 15) / 16; }
 
 static inline tmo_mve_job tmo_mve_job_of(const tmo_op *op, const int32_t *scales, uint32_t in_channels, uint32_t out_channels, int8_t *out, uint32_t step) {
@@ -137,8 +138,8 @@ static inline tmo_mve_job tmo_mve_job_of(const tmo_op *op, const int32_t *scales
   return job;
 }
 
-/* The same for TMO_PACKING_MVE_CONV. The values of pixel p that are multiplied are at bytes + p * bytes_step: what was gathered, NULL, or
- * pixels as they lie. */
+/* The same for TMO_PACKING_MVE_CONV. The values of pixel p are at bytes + p * bytes_step: the pixels in place or, if it is NULL, the
+ * gathered ones. */
 TMO_LINKAGE void tmo_conv_mve_gather(const tmo_kernel *k, const tmo_window *window, uint32_t pixel);
 TMO_LINKAGE void tmo_conv_mve_multiply(const tmo_kernel *k, const int8_t *bytes, uint32_t bytes_step, uint32_t pixels, int8_t *out, uint32_t step);
 TMO_LINKAGE tmo_kernel_s8 tmo_conv_mve_row;
@@ -164,7 +165,7 @@ static inline int32_t tmo_half_shift(const int32_t *scale) { return scale[0] - s
 /* DEPTHWISE, packed for any of them. */
 TMO_LINKAGE tmo_kernel_s8 tmo_depthwise_packed_row, tmo_depthwise_packed_pixel;
 
-/* The same of a pixel whose window has so many taps, row by row. clear() sets all of them to padding. */
+/* The same for a pixel whose window has `taps` taps, row by row. clear() sets all of them to padding. */
 TMO_LINKAGE uint32_t tmo_depthwise_taps(const tmo_kernel *k);
 TMO_LINKAGE void tmo_depthwise_clear(const tmo_kernel *k, const int8_t **taps, uint32_t all);
 TMO_LINKAGE void tmo_depthwise_multiply(const tmo_kernel *k, const int8_t *const *taps, int8_t *out);
@@ -208,7 +209,7 @@ TMO_CORE tmo_mve_conv tmo_mve_relu_1, tmo_mve_relu_2;
 static inline bool tmo_mve_is_relu(const tmo_mve_job *job) { return job->zero == INT8_MIN && job->least == INT8_MIN && job->most == INT8_MAX; }
 
 #if TMO_RUNS_MVE
-/* What makes one pixel of so many channels. */
+/* The function that computes one pixel of this many channels. */
 TMO_LINKAGE tmo_mve_conv tmo_mve_one_of_any;
 static inline tmo_mve_conv *tmo_mve_one_for(const tmo_mve_job *job) {
   return job->channels % 8 != 0 ? tmo_mve_one_of_any : tmo_mve_is_relu(job) ? tmo_mve_relu_1 : tmo_mve_conv_1;
@@ -224,7 +225,7 @@ typedef struct {
   uint32_t apart; /* bytes from a window to the next one */
 } tmo_mve_rows;
 
-/* The rows of some windows, one behind the other; the first window's from first[r] + offset. */
+/* Copies the rows of several windows, one after the other; those of the first window begin at first[r] + offset. */
 TMO_CORE void tmo_mve_copy(int8_t *to, const tmo_mve_rows *rows, uint32_t offset, uint32_t windows);
 
 /* The pixels of a window in lanes. */
@@ -248,7 +249,7 @@ TMO_CORE void tmo_mve_take(int8_t *to, const tmo_mve_window *window);
 /* n bytes, at least one. */
 TMO_CORE void tmo_mve_fill(int8_t *to, int8_t value, uint32_t n);
 
-/* Adds n pixels side by side to sums of their channels: what pooling does in C elsewhere. */
+/* Adds n adjacent pixels to sums of their channels, as pooling does in C on other cores. */
 TMO_LINKAGE void tmo_mve_add_pixels(int32_t *sums, const int8_t *pixels, uint32_t channels, uint32_t n);
 
 /* As tmo_dsp_depthwise; taps come in turns of two. range: zero point of the output, its least and its greatest value. */
@@ -258,10 +259,10 @@ TMO_CORE void tmo_mve_depthwise(const int8_t *const *taps, const int8_t *constan
 /* Windows of 3x3 taps, side by side. */
 typedef struct {
   struct {
-    const int8_t *first; /* pixel; of a row that is missing one at the zero point */
+    const int8_t *first; /* pixel; for a missing row, one at the zero point */
     uint32_t pixel;      /* bytes from one to the next; 0 there */
   } rows[3];
-  const int8_t *missing; /* a pixel outside of the rows' width */
+  const int8_t *missing; /* a pixel outside the rows' width */
   uint32_t width;        /* pixels */
   uint32_t stride;
   uint32_t inside;       /* windows that begin at columns below this one have all their taps; 0 where a row is missing */
@@ -270,7 +271,7 @@ typedef struct {
   uint32_t first;        /* channels: less than sixteen, or a multiple of it, */
   const int8_t *end;     /* of all constants */
   uint32_t beyond;       /* bytes from the end of the channels to that of their last vector */
-  uint32_t more;         /* channels behind a multiple of sixteen, less than it */
+  uint32_t more;         /* channels after a multiple of sixteen, fewer than sixteen */
   int32_t column;        /* where the next window begins */
   uint32_t pixels;       /* of the output that are left */
 } tmo_mve_nine;
@@ -285,7 +286,7 @@ static inline bool tmo_mve_has_nine(const tmo_op *op) {
 TMO_CORE void tmo_mve_depthwise_9(tmo_mve_nine *job, const int8_t *const *taps, int8_t *out);
 
 #if TMO_TWINS
-/* What hosts have instead, from descriptions. */
+/* The same functions for hosts, from descriptions. */
 TMO_LINKAGE void tmo_dsp_pairs_in_c(uint32_t pixels, const int16_t *tile, const int8_t *weights, const int32_t *scales, int8_t *y, uint32_t values,
                         uint32_t pairs, int32_t step);
 TMO_LINKAGE void tmo_dsp_depthwise_in_c(const int8_t *const *x, const int32_t *constants, int8_t *y, uint32_t turns, uint32_t fours, int32_t first);

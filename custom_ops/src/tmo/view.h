@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Where an operand or the output of a firing begins. Internal. */
+/* The beginning of an operand or of the output of a firing. Internal. */
 #ifndef TMO_VIEW_H_
 #define TMO_VIEW_H_
 
