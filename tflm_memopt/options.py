@@ -1,4 +1,4 @@
-"""The options of optimize() and explore(): what each means, its unit, and what holds when nobody says it."""
+"""The options of optimize() and explore() with their meaning, unit and default."""
 
 from __future__ import annotations
 
@@ -13,89 +13,92 @@ from tflm_memopt.tflm.structs import Abi
 
 
 class ExploreOptions(TypedDict, total=False):
-    """What optimize() and explore() share."""
+    """Options that optimize() and explore() share."""
 
     input: str
-    """Where the model's input lives: "arena", "stream" or "stream:ROWS" (pushed a few rows at a time), "external" (read
-    from the caller's buffer), "sliding" or "sliding:ROWS" (a window: each inference brings so many new rows).
+    """Place of the model's input: "arena", "stream" or "stream:ROWS" (pushed a few rows at a time), "external" (read
+    from the caller's buffer), "sliding" or "sliding:ROWS" (a window that gets this many new rows in each inference).
     """
     int8_io: bool
-    """Drop QUANTIZE and DEQUANTIZE at the model's border."""
+    """Whether QUANTIZE and DEQUANTIZE at the model's interface are removed."""
     ops: Ops
-    """What the rewritten model has in place of operators that run row by row: one custom operator for each "region" or
-    for each "block", or none, "builtin": TFLM's own, in an order and at offsets that take less.
+    """Replacement of operators that run row by row: one custom operator for each "region" or for each "block", or
+    "builtin": TFLM's own operators in an order and at offsets that need less RAM.
     """
     op_per: Ops | None
-    """Another name of `ops`."""
+    """Alias of `ops`."""
     allow_ops: Collection[str]
-    """With ops="builtin", what the rewritten model may have beside the original's kinds of operators, for strips and
-    channel groups: "PAD", "SLICE", "CONCATENATION".
+    """Kinds of operators that the rewritten model may have in addition to the original's, for stripes and channel
+    groups with ops="builtin": "PAD", "SLICE", "CONCATENATION".
     """
     abi: Abi
-    """What the arena figures are for: "ilp32" or "lp64"."""
+    """Size of pointers in the arena figures: "ilp32" or "lp64"."""
     fold: bool
-    """Leave out channels that cannot influence any output, whatever the input."""
+    """Whether channels that cannot influence any output are removed."""
     effort: float | str
-    """How long to search: "low", "normal", "high", or a factor of normal, which takes at most about ten seconds of
-    processor time and, from a thousand operators on, 5 ms more for each; what that cuts short is in Report.cut_short.
+    """Effort of the search: "low", "normal", "high", or a factor of normal. Normal takes at most about ten seconds of
+    processor time and 5 ms more for each operator above a thousand. Report.cut_short lists the searches that it
+    ends.
     """
     core: str | None
-    """One that runs the target; by default the target's own, for generic programs the slowest."""
+    """Core for the estimates, which must run the target. The default is the target's own or, for generic,
+    the slowest.
+    """
     board: str | None
-    """It has to fit on that one, beside its core, RAM and flash; whose ABI, target and core are taken."""
+    """Board on which the model has to fit, in RAM and flash. Its ABI, target and core are used by default."""
     without: Collection[str]
-    """Ingredients to leave out, to see their worth: "strips", "recompute", "overlap", ..."""
+    """Techniques that are switched off, to measure their benefit: "strips", "recompute", "overlap", ..."""
     target: str | None
-    """Whose kernels operators are packed for: "generic" programs run everywhere, others on their cores only, and
-    faster; by default the board's, or generic.
+    """Core whose kernels operators are packed for. "generic" programs run everywhere, others only on their cores, and
+    faster. The default is the board's target, or generic.
     """
     cores: int
-    """That run the model: 1, or 2 that share their memory (RP2040, RP2350, ESP32, ESP32-S3)."""
+    """Number of cores that run the model: 1, or 2 that share their memory (RP2040, RP2350, ESP32, ESP32-S3)."""
     share: str | Collection[float] | None
-    """With two cores: of each core's time, what is left for the model, (0.8, 1) or "0.8,1"; by default all of both."""
+    """Part of each core's time for the model on two cores: (0.8, 1) or "0.8,1". The default is all time of both."""
     kernels: Kernels | None
-    """Whose scratch and state the arena figures count for operators that stay builtin, and where an output of theirs
-    may grow into an input: "reference", "cmsis-nn", "esp-nn"; by default the reference kernels' figures, and only what
-    is safe with any of the three.
+    """Library whose scratch and state the arena figures count for builtin operators, and which decides where their
+    outputs may overlap inputs: "reference", "cmsis-nn", "esp-nn". The default has the figures of the reference
+    kernels and only overlaps that are safe with all three.
     """
 
 
 class OptimizeOptions(ExploreOptions, total=False):
-    """What optimize() takes besides: limits, and which plan."""
+    """Options of optimize() only: limits, and the choice of the plan."""
 
     seconds: float | None
-    """Limit of the exact layout's search within the effort, deterministic time of CP-SAT; by default half a second
+    """Limit of the exact search for a layout in seconds of deterministic CP-SAT time. The default is half a second
     times the effort.
     """
     max_macs: float | None
-    """The least RAM with at most so many times the original's multiply-accumulates; by default, nothing is computed
-    twice.
+    """Limit of compute as a factor of the original's multiply-accumulates. The plan has the least RAM within it. By
+    default, nothing is computed twice.
     """
     ram_limit: int | str | None
-    """The least compute with an arena of at most so many bytes, tail included: 20480, "20kB" or "64KiB"."""
+    """Limit of the whole arena in bytes: 20480, "20kB" or "64KiB". The plan has the least compute within it."""
     flash_limit: int | str | None
     """Limit on the flash that the rewritten model, the C library and TFLM take together, in bytes: 200000, "200kB" or
     "256KiB". The sizes of library and TFLM are estimates for the board's core or `core`.
     """
     max_instructions: int | str | None
-    """The least RAM with at most so many instructions, by estimate, on `core`: 3200000 or "3.2M"; with a RAM limit, the
-    fewest instructions within both.
+    """Limit of estimated instructions on `core`: 3200000 or "3.2M". The plan has the least RAM within it or, with a RAM
+    limit, the fewest instructions within both.
     """
     time_limit: float | str | None
-    """The least RAM with which an inference takes at most so long, by estimate: "50ms", or a number of milliseconds; it
-    needs a board, or a clock.
+    """Limit of the estimated time of an inference: "50ms", or a number of milliseconds. The plan has the least RAM
+    within it. It needs a board or a clock.
     """
     clock: float | str | None
-    """The clock of the core: "64MHz", or a number of MHz; by default the board's."""
+    """Clock of the core: "64MHz", or a number of MHz. The default is the board's."""
     plan: Mapping[str, Any] | None
-    """A plan that was saved, as Plan.to_json() gives it."""
+    """Saved plan, as returned by Plan.to_json()."""
     interpreter: bool
-    """TFLM's interpreter runs the rewritten model. False: it becomes a C module (`--emit c`), whose own RAM and flash
-    are counted instead.
+    """Whether TFLM's interpreter runs the rewritten model. Otherwise it becomes a C module (`--emit c`), whose own RAM
+    and flash are counted.
     """
     if_worthwhile: bool
-    """Leave a model as it is whose rewrite adds more bytes to flash than it saves of RAM, unless something was asked
-    for that only a rewrite gives: limits, a board, a target, another interface.
+    """Whether a model is left unchanged if its rewrite adds more bytes to flash than it saves of RAM. This does not
+    apply with options that need the rewritten model: limits, a board, a target, another interface.
     """
 
 
@@ -105,13 +108,13 @@ DEFAULTS = OptimizeOptions(
     ram_limit=None, flash_limit=None, max_instructions=None, time_limit=None, clock=None, plan=None,
     interpreter=True, if_worthwhile=False,
 )  # fmt: skip
-"""All options, as they are when nobody says them."""
+"""All options with their defaults."""
 
 
 def complete(function: str, options: Mapping[str, Any], known: type) -> OptimizeOptions:
-    """All options, with the defaults of those that were not given. known: the class that has those of the function.
+    """Return all options, with defaults for missing ones. known: the class with the options of the function.
 
-    Raises TypeError for a name that it does not have.
+    Raises TypeError for a name that is not an option of the function.
     """
     for name in options.keys() - known.__annotations__.keys():
         near = one_of(name, known.__annotations__)
