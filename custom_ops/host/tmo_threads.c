@@ -14,7 +14,7 @@ typedef struct {
   uint32_t seed[2]; /* 0: no delays */
 } meeting;
 
-/* Of one core: sometimes nothing, sometimes the other one's turn, sometimes some microseconds. */
+/* A random delay of one core: none, a turn of the other core, or some microseconds. */
 static void delay(uint32_t *seed) {
   if (*seed == 0) return;
   *seed ^= *seed << 13;

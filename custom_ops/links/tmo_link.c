@@ -91,7 +91,7 @@ static tmo_status judge(tmo_link *link, const tmo_crossing *what, uint16_t row, 
   return wanted && get16(head + AT_BYTES) == bytes ? TMO_OK : TMO_ERROR_LINK;
 }
 
-/* The row comes to its place in the arena at once: nobody reads it before it is complete. */
+/* The row is received at its place in the arena, because it is not read before it is complete. */
 static tmo_status receive(tmo_link *link, const tmo_crossing *what, uint16_t row, uint8_t *data, uint32_t bytes) {
   tmo_peer *const peer = &link->peers[what->from];
   while (peer->have <= TMO_LINK_HEAD) {

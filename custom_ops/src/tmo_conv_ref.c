@@ -39,7 +39,7 @@ static uint32_t distance_of(const int8_t *const *pixels, uint32_t count, uint32_
   return distance;
 }
 
-/* What lies under a window, in as few runs as can be. The bytes of a row are one run if they lie side by side, or at equal distances and pixels
+/* The bytes under a window, in as few runs as possible. The bytes of a row are one run if they lie side by side, or at equal distances and pixels
  * have only one. Else a part is a column of a row block, and in a tiled block all pixels, or those of a row if the window is clipped. */
 static tmo_runs find_runs(const tmo_kernel *k, const tmo_window *v) {
   const tmo_op *op = k->op;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Two cores: the executor once more, for firings of which each core makes its share.
  *
- * Both walk, so that nobody has to tell the other what comes next. The executor's files are part of this one under other names: programs for one
+ * Both cores execute the loops, so they need not exchange the next step. The executor's files are part of this one under other names: programs for one
  * core have not a byte of it, and those for two have them once, since tmo_run() is not linked beside. */
 #include "tmo/cores.h"
 

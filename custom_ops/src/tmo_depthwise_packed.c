@@ -27,7 +27,7 @@ TMO_OWN_FRAME static bool has_nine(const tmo_kernel *k) {
 /* Turns that the core for any window takes: its taps may be more than the window's. */
 static uint32_t turns_of(const tmo_op *op) { return ((uint32_t)op->kernel_h * op->kernel_w + turn_of(op) - 1) / turn_of(op); }
 
-/* Where the taps are of the window that begins at an input column, in the rows that there are. */
+/* The taps of the window that begins at an input column, in the existing rows. */
 TMO_OWN_FRAME static void list(const tmo_kernel *k, const tmo_window *rows, uint32_t start, const int8_t **taps) {
   const tmo_op *op = k->op;
   const uint32_t wide = op->kernel_w;
@@ -81,7 +81,7 @@ TMO_OWN_FRAME static void nine_pixel(const tmo_kernel *k, const int8_t *const *t
   tmo_mve_depthwise_9(&job, taps, out);
 }
 
-/* The next pixels of a row; gives where the outputs behind them go. */
+/* Computes the next pixels of a row. Returns the place of the outputs after them. */
 static int8_t *nine_pixels(tmo_mve_nine *job, int32_t column, uint32_t pixels, int8_t *out) {
   job->column = column;
   job->pixels = pixels;

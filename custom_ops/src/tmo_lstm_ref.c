@@ -7,7 +7,7 @@
 
 enum { FORGET, LET_IN, NEW, LET_OUT, GATES }; /* in the order in which the program has them */
 
-#define LAST 0x1FDFF /* behind it, curves are level */
+#define LAST 0x1FDFF /* curves are constant beyond it */
 
 TMO_OWN_FRAME static int32_t saturate(int32_t x) { return x < INT16_MIN ? INT16_MIN : x > INT16_MAX ? INT16_MAX : x; }
 
@@ -46,7 +46,7 @@ static int32_t part(constants *next, const int8_t *x, uint32_t n) {
   return product(next, (int32_t)sum, 1);
 }
 
-/* A row of each operand: the input, what came out before, and the cells, which are two bytes each. These two are written anew. */
+/* A row of each operand: the input, what came out before, and the cells, which are two bytes each. These two are overwritten. */
 void tmo_lstm_row_s8(const tmo_kernel *k, const tmo_window *window, int8_t *out) {
   const uint16_t *table = (const uint16_t *)k->bias;
   const int32_t low = (int16_t)(k->op->cell_range & 0xFFFF), high = k->op->cell_range >> 16;

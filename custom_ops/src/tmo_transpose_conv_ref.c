@@ -4,7 +4,7 @@
 
 #include "tmo/kernels.h"
 
-/* What lies under output column x: a part is a tap, and has a run of each row. Elements have so many bytes. *w: of a channel, those of the first. */
+/* The bytes under output column x: each part is a tap with a run of each row. Elements have so many bytes. *w: of a channel, those of the first. */
 static tmo_runs runs_under(const tmo_kernel *k, const tmo_window *rows, uint32_t x, uint32_t bytes, const int8_t **w) {
   const tmo_op *op = k->op;
   const uint32_t channels = k->in_channels / bytes, row = op->kernel_w * channels, padded = x + op->pad_left;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Calls of kernels from descriptions: what a window and an operator are in their words. */
+/* Calls of kernels from descriptions, with windows and operators as their arguments. */
 #include <string.h>
 
 #include "tmo/packed.h"

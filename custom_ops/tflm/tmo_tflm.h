@@ -5,7 +5,7 @@
  *   tflite::MicroMutableOpResolver<1> resolver;
  *   resolver.AddCustom(tmo::kRegion, tmo::RegisterRegion());
  *
- * Build it with the same settings as the TFLM beside it. Never define TF_LITE_STATIC_MEMORY for it alone: that changes
+ * Build it with the same settings as TFLM. Never define TF_LITE_STATIC_MEMORY for it alone: that changes
  * TFLM's structs. */
 #ifndef TMO_TFLM_H_
 #define TMO_TFLM_H_

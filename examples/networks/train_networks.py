@@ -113,7 +113,9 @@ def wake_word(batch: int | None) -> tf.keras.Model:
 
 
 class Streaming(tf.Module):  # type: ignore[misc]
-    """The trained wake word network in steps of 3 frames: what a layer reads again is kept in a resource variable."""
+    """The trained wake word network in steps of 3 frames. Each layer keeps the rows that it reads again in
+    a variable.
+    """
 
     def __init__(self, window: tf.keras.Model) -> None:
         super().__init__()

@@ -28,7 +28,7 @@ def load(path: Path = HERE / "shapes_test.npz") -> tuple[Images, Labels]:
 
 
 def outputs(model: bytes, images: Images) -> npt.NDArray[np.int8]:
-    """What TFLM answers to each image: int8 [N, classes]."""
+    """Return TFLM's scores of each image: int8 [N, classes]."""
     tflm = interpreter(model, ARENA)
     parameters = tflm.get_input_details(0)["quantization_parameters"]
     answers = []

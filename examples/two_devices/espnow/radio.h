@@ -48,7 +48,7 @@ static inline bool radio_send(void *, uint8_t peer, const uint8_t *frame, uint32
 
 static inline uint32_t radio_milliseconds() { return static_cast<uint32_t>(millis()); }
 
-/* False: there is no radio, or no room for a peer. */
+/* Returns false without a radio, or without space for a peer. */
 static inline bool begin_radio(tmo_datagrams *datagrams, const radio_address *addresses, uint8_t device) {
   radio_datagrams = datagrams;
   radio_addresses = addresses;

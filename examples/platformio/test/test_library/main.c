@@ -1,4 +1,4 @@
-/* What the library promises, on the machine that it is built for: a number other than 0 says what went wrong. */
+/* Tests the library on the machine that it is built for. A result other than 0 is the number of the failed test. */
 #include "../../../../build/arduino/tflm-memopt/examples/no_interpreter/shapes_int8.c" /* written by `make arduino` */
 #include "tmo/camera.h"
 
