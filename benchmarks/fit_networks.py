@@ -235,9 +235,18 @@ def rare_int16(seed: int) -> bytes:
     x, other = net.input((1, h, w, c)), net.input((1, h, w, c) if rng.random() < 0.5 else (c,))
     kernel, stride = rng.choice((ONE, (3, 3), (4, 2))), rng.choice((ONE, (2, 2)))
     leaky = schema.LeakyReluOptionsT(alpha=0.3)
+    rows = net.reshape(x, (1, h * w, c))
     return net.model(
-        *(net.binary(kind, x, other, out=(0.2, 0)) for kind in ("ADD", "SUB")),
+        *(net.binary(kind, x, other, out=(0.2, 0)) for kind in ("ADD", "SUB", "MUL")),
         net.unary("LEAKY_RELU", x, dtype="INT16", out=(0.05, 0), options=leaky),
+        *(net.unary(kind, x, dtype="INT16", out=net.share(x)) for kind in ("LOGISTIC", "TANH")),
+        net.softmax(x),
+        net.batch_matmul(rows, rows, adjoint=True, out=(0.5, 0)),
+        *(
+            net.pool(x, kind=kind, kernel=kernel, stride=stride, padding="SAME")
+            for kind in ("MAX_POOL_2D", "AVERAGE_POOL_2D")
+        ),
+        net.mean(x, (1, 2)),
         transpose_conv(net, x, rng.choice((1, 4, 16)), kernel=kernel, stride=stride),
     )
 

@@ -174,10 +174,8 @@ def _elements(element: int) -> Expressions:
     return PIXELS_OF | RANGE | _scales("out") | {"n": n, "zero_x": zero, "scale": scale, "table": "k->weights"}
 
 
-CURVE = _elements(2) | {
-    "multiplier": "k->multipliers[0]", "shift": "k->shifts[0]", "bits": "k->op->tangent ? 8 : 9",
-    "centre": "k->op->tangent ? 0 : 1 << 24", "right": "k->op->tangent ? 8 : 10",
-}  # fmt: skip
+CURVE = _elements(2) | {"multiplier": "k->multipliers[0]", "shift": "k->shifts[0]"}
+LOGISTIC, TANH = {"bits": 9, "right": 10, "centre": 1 << 24}, {"bits": 8, "right": 8, "centre": 0}
 FILES: Mapping[str, tuple[LibraryKernel, ...]] = {
     "binary": (
         LibraryKernel("tmo_add_scalars_s8", elementwise.add_each, BINARY | _sign("SUB")),
@@ -197,7 +195,8 @@ FILES: Mapping[str, tuple[LibraryKernel, ...]] = {
         LibraryKernel("tmo_log_softmax_s8", log_softmax, SOFTMAX),
     ),
     "curves16": (
-        LibraryKernel("tmo_curve_s16", curves.curve_s16, CURVE),
+        LibraryKernel("tmo_logistic_s16", scheduled(curves.curve_s16, [bind(LOGISTIC), unroll("i", 2)]), CURVE),
+        LibraryKernel("tmo_tanh_s16", scheduled(curves.curve_s16, [bind(TANH), unroll("i", 2)]), CURVE),
         LibraryKernel("tmo_softmax_s16", curves.softmax_s16, SOFTMAX_S16),
     ),
     "lookup": (LibraryKernel("tmo_lookup_s8", lookup, _elements(1)),),
@@ -217,7 +216,16 @@ FILES: Mapping[str, tuple[LibraryKernel, ...]] = {
         ),
         LibraryKernel("tmo_resize_bilinear_row_s8", resize_bilinear, RESIZE),
         LibraryKernel("tmo_batch_matmul_row_s8", scheduled(batch_matmul, [bind({"rows": 1})]), MATMUL),
-        LibraryKernel("tmo_batch_matmul_row_s16", scheduled(batch_matmul_s16, [bind({"rows": 1})]), MATMUL_S16),
+        LibraryKernel(
+            "tmo_product_s16",
+            scheduled(batch_matmul_s16, [bind({"rows": 1, "down": 1, "across": 0}), jam("n", 2)]),
+            MATMUL_S16,
+        ),
+        LibraryKernel(
+            "tmo_transposed_product_s16",
+            scheduled(batch_matmul_s16, [bind({"rows": 1, "down": 0, "across": 1}), jam("n", 2)]),
+            MATMUL_S16,
+        ),
         LibraryKernel(
             "tmo_move_bytes",
             scheduled(move, [vectorise("i")]),

@@ -125,8 +125,14 @@ static bool check_lookup(const tmo_checker *c, const tmo_operation *o) {
   return check_rows(o, 1, 1) && tmo_has_constant(c, o->op->table, TMO_TABLE_BYTES, 1);
 }
 
+/* A curve's argument, scaled, and the half that rounds it fit an int32_t. */
 static bool check_mapped(tmo_checker *c, const tmo_operation *o) {
-  return check_rows(o, 2, 2) && check_scaling(c, o->op, tmo_is_kind(o->op, TMO_OP_LEAKY_RELU_S16) ? 2 : 1);
+  const bool curve = tmo_is_kind(o->op, TMO_OP_CURVE_S16);
+  if (!check_rows(o, 2, 2) || !check_scaling(c, o->op, curve ? 1 : 2)) return false;
+  if (!curve) return true;
+  const int32_t multiplier = *(const int32_t *)tmo_constant(c->program, o->op->multipliers);
+  const int8_t shift = *(const int8_t *)tmo_constant(c->program, o->op->shifts);
+  return multiplier >= 0 && multiplier <= INT16_MAX && shift <= 0 && shift >= -30;
 }
 
 static bool check_convert(tmo_checker *c, const tmo_operation *o) {

@@ -124,22 +124,89 @@ void tmo_batch_matmul_row_s8(const tmo_kernel *k, const tmo_window *window, int8
   }
 }
 
-void tmo_batch_matmul_row_s16(const tmo_kernel *k, const tmo_window *window, int8_t *out) {
+void tmo_product_s16(const tmo_kernel *k, const tmo_window *window, int8_t *out) {
   const int8_t *const left = window->pixels[0];
   const int8_t *const *const right = window->pixels + 1;
   int8_t *const y = out;
   const uint32_t depth = k->in_channels / 2;
   const uint32_t columns = k->out_channels / 2;
-  const int32_t down = !k->op->transposed;
-  const int32_t across = k->op->transposed;
   const int32_t multiplier = k->multipliers[0];
   const int32_t shift = k->shifts[0];
   for (uint32_t m = 0; m < 1; ++m) {
-    for (uint32_t n = 0; n < columns; ++n) {
+    uint32_t n = 0;
+    for (; n + 2 <= columns; n += 2) {
+      int64_t r1_0 = 0;
+      int64_t r1_1 = 0;
+      for (uint32_t i = 0; i < depth; ++i) {
+        int32_t r2 = tmo_int16_at(&left[(int32_t)(2 * (depth * m + i))]);
+        int32_t r3_0 = tmo_int16_at(&right[i][(int32_t)(2 * (n))]);
+        int32_t r3_1 = tmo_int16_at(&right[i][(int32_t)(2 * (1 + n))]);
+        r1_0 = (int64_t)((uint64_t)r1_0 + (uint64_t)(r2 * r3_0));
+        r1_1 = (int64_t)((uint64_t)r1_1 + (uint64_t)(r2 * r3_1));
+      }
+      int32_t r4_0 = tmo_rescale_wide(r1_0, (int32_t)(multiplier), (int32_t)(shift));
+      int32_t r4_1 = tmo_rescale_wide(r1_1, (int32_t)(multiplier), (int32_t)(shift));
+      int32_t r5_0 = (r4_0 > -32768 ? r4_0 : -32768);
+      int32_t r5_1 = (r4_1 > -32768 ? r4_1 : -32768);
+      int32_t r6_0 = (r5_0 < 32767 ? r5_0 : 32767);
+      int32_t r6_1 = (r5_1 < 32767 ? r5_1 : 32767);
+      int32_t r7_0 = r6_0;
+      int32_t r7_1 = r6_1;
+      tmo_put_int16(&y[(int32_t)(2 * (columns * m + n))], r7_0);
+      tmo_put_int16(&y[(int32_t)(2 * (1 + columns * m + n))], r7_1);
+    }
+    for (; n < columns; ++n) {
       int64_t r1 = 0;
       for (uint32_t i = 0; i < depth; ++i) {
         int32_t r2 = tmo_int16_at(&left[(int32_t)(2 * (depth * m + i))]);
-        int32_t r3 = tmo_int16_at(&right[across * n + down * i][(int32_t)(2 * (across * i + down * n))]);
+        int32_t r3 = tmo_int16_at(&right[i][(int32_t)(2 * (n))]);
+        r1 = (int64_t)((uint64_t)r1 + (uint64_t)(r2 * r3));
+      }
+      int32_t r4 = tmo_rescale_wide(r1, (int32_t)(multiplier), (int32_t)(shift));
+      int32_t r5 = (r4 > -32768 ? r4 : -32768);
+      int32_t r6 = (r5 < 32767 ? r5 : 32767);
+      int32_t r7 = r6;
+      tmo_put_int16(&y[(int32_t)(2 * (columns * m + n))], r7);
+    }
+  }
+}
+
+void tmo_transposed_product_s16(const tmo_kernel *k, const tmo_window *window, int8_t *out) {
+  const int8_t *const left = window->pixels[0];
+  const int8_t *const *const right = window->pixels + 1;
+  int8_t *const y = out;
+  const uint32_t depth = k->in_channels / 2;
+  const uint32_t columns = k->out_channels / 2;
+  const int32_t multiplier = k->multipliers[0];
+  const int32_t shift = k->shifts[0];
+  for (uint32_t m = 0; m < 1; ++m) {
+    uint32_t n = 0;
+    for (; n + 2 <= columns; n += 2) {
+      int64_t r1_0 = 0;
+      int64_t r1_1 = 0;
+      for (uint32_t i = 0; i < depth; ++i) {
+        int32_t r2 = tmo_int16_at(&left[(int32_t)(2 * (depth * m + i))]);
+        int32_t r3_0 = tmo_int16_at(&right[n][(int32_t)(2 * (i))]);
+        int32_t r3_1 = tmo_int16_at(&right[1 + n][(int32_t)(2 * (i))]);
+        r1_0 = (int64_t)((uint64_t)r1_0 + (uint64_t)(r2 * r3_0));
+        r1_1 = (int64_t)((uint64_t)r1_1 + (uint64_t)(r2 * r3_1));
+      }
+      int32_t r4_0 = tmo_rescale_wide(r1_0, (int32_t)(multiplier), (int32_t)(shift));
+      int32_t r4_1 = tmo_rescale_wide(r1_1, (int32_t)(multiplier), (int32_t)(shift));
+      int32_t r5_0 = (r4_0 > -32768 ? r4_0 : -32768);
+      int32_t r5_1 = (r4_1 > -32768 ? r4_1 : -32768);
+      int32_t r6_0 = (r5_0 < 32767 ? r5_0 : 32767);
+      int32_t r6_1 = (r5_1 < 32767 ? r5_1 : 32767);
+      int32_t r7_0 = r6_0;
+      int32_t r7_1 = r6_1;
+      tmo_put_int16(&y[(int32_t)(2 * (columns * m + n))], r7_0);
+      tmo_put_int16(&y[(int32_t)(2 * (1 + columns * m + n))], r7_1);
+    }
+    for (; n < columns; ++n) {
+      int64_t r1 = 0;
+      for (uint32_t i = 0; i < depth; ++i) {
+        int32_t r2 = tmo_int16_at(&left[(int32_t)(2 * (depth * m + i))]);
+        int32_t r3 = tmo_int16_at(&right[n][(int32_t)(2 * (i))]);
         r1 = (int64_t)((uint64_t)r1 + (uint64_t)(r2 * r3));
       }
       int32_t r4 = tmo_rescale_wide(r1, (int32_t)(multiplier), (int32_t)(shift));

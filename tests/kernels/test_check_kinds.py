@@ -102,7 +102,12 @@ def test_only_filters_have_scales_per_channel() -> None:
     [
         pytest.param(Kind.CURVE_S16, 4, 6, {}, Status.OK, id="curve"),
         pytest.param(Kind.CURVE_S16, 4, 6, {"multipliers": None}, Status.OP, id="curve without a scale"),
-        pytest.param(Kind.CURVE_S16, 4, 6, {"shifts": np.full(1, -32, np.int8)}, Status.OP, id="curve's shift"),
+        pytest.param(Kind.CURVE_S16, 4, 6, {"shifts": np.full(1, -31, np.int8)}, Status.OP, id="curve's shift"),
+        pytest.param(Kind.CURVE_S16, 4, 6, {"shifts": np.ones(1, np.int8)}, Status.OP, id="curve's shift to the left"),
+        pytest.param(
+            Kind.CURVE_S16, 4, 6, {"multipliers": np.full(1, 1 << 15, np.int32)}, Status.OP, id="curve's factor"
+        ),
+        pytest.param(Kind.CURVE_S16, 4, 6, {"multipliers": np.full(1, -1, np.int32)}, Status.OP, id="negative factor"),
         pytest.param(Kind.CURVE_S16, 3, 6, {}, Status.OP, id="curve of half an element"),
         pytest.param(Kind.SOFTMAX_S16, 4, 6, {}, Status.OK, id="softmax"),
         pytest.param(Kind.SOFTMAX_S16, 8190, 1, {}, Status.OK, id="softmax of 4095 classes"),

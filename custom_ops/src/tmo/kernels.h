@@ -85,6 +85,8 @@ TMO_LINKAGE tmo_kernel_s8 tmo_arg_max_s8;                               /* ARG_M
 TMO_LINKAGE tmo_kernel_s8 tmo_lookup_s8;                                /* LOOKUP */
 TMO_LINKAGE tmo_kernel_s8 tmo_own_s8;                                   /* OWN */
 TMO_LINKAGE tmo_kernel_s8 tmo_leaky_relu_s16, tmo_curve_s16;            /* LEAKY_RELU_S16, CURVE_S16 */
+TMO_LINKAGE tmo_kernel_s8 tmo_logistic_s16, tmo_tanh_s16;               /* CURVE_S16 */
+TMO_LINKAGE tmo_kernel_s8 tmo_product_s16, tmo_transposed_product_s16;  /* BATCH_MATMUL_S16 */
 TMO_LINKAGE tmo_kernel_s8 tmo_quantize, tmo_quantize_s16, tmo_dequantize, tmo_dequantize_s16;
 TMO_LINKAGE tmo_kernel_s8 tmo_widen, tmo_narrow, tmo_rescale_s16;       /* kernels whose output has another type */
 

@@ -23,7 +23,6 @@ ONE_MORE = (
 int16."""
 SIGMOID = tuple(round(65536 / (1 + math.exp(-i / 24))) + (i in ONE_MORE) for i in range(256))
 """65536 / (1 + e^(-i / 24)), rounded as in TFLM."""
-MASK = (1 << 31) - 1
 STEPS = 512
 """Intervals of a table over all int16 values."""
 RANGE = np.float32(65535)
@@ -78,7 +77,7 @@ def curve_s16(b: Builder) -> None:
     multiplier, shift, bits, centre, right = b.parameters("multiplier", "shift", "bits", "centre", "right")
     x, y = b.ram("x", Type.INT16, n), b.output("y", Type.INT16, n)
     table = b.table("table", Type.INT16, tuple(value - (1 << 15) for value in SIGMOID))
-    down = b.compute("and", INT32, b.compute("sub", INT32, Index.of(0), shift), Index.of(31))
+    down = b.compute("sub", INT32, Index.of(0), shift)
     half = b.compute("shift_right", INT32, b.compute("shift_left", INT32, Index.of(1), down), Index.of(1))
     level = b.compute("sub", INT32, b.compute("shift_left", INT32, Index.of(255), bits), Index.of(1))
     middle = b.compute("shift_right", INT32, b.compute("shift_left", INT32, Index.of(1), right), Index.of(1))
@@ -87,7 +86,6 @@ def curve_s16(b: Builder) -> None:
         product = b.compute("mul", INT32, b.ram_load(x, i), multiplier)
         scaled = b.compute("shift_right", INT32, b.compute("add", INT32, product, half), down)
         size = b.compute("max", INT32, scaled, b.compute("sub", INT32, Index.of(0), scaled))
-        size = b.compute("and", INT32, size, Index.of(MASK))  # a damaged program's may be -2^31
         entry, further = _interpolated(b, table, b.compute("min", INT32, size, level), bits)
         value = b.compute("add", INT32, b.compute("shift_left", INT32, entry, bits), further)
         mirrored = b.compute("sub", INT32, Index.of(-1), value)
