@@ -43,17 +43,17 @@ EXAMPLE = tuple(SplitLayer(m, k, m * k) for m, k in ((4, 8), (8, 16), (16, 4), (
 PLANS: Mapping[str, tuple[LayerSplit, ...]] = {
     "FDTO": (FDTO,) * 4, "FDTI": (FDTI,) * 4, "FDT twice": (FDT1, FDT2) * 2, "OWP": (FDTO, FDT1, FDT2, FDTO),
 }  # fmt: skip
-"""On two devices; OWP as in Figure 5.6."""
+"""Splits on two devices. OWP is that of Figure 5.6."""
 
 
 def all_plans(layers: Sequence[SplitLayer], devices: int) -> list[tuple[Fraction, tuple[LayerSplit, ...]]]:
-    """Every plan that there is, by what it sends."""
+    """Return all plans, in order of the bytes that they send."""
     found = [(sent(layers, p, devices), p) for p in product(LayerSplit, repeat=len(layers)) if possible(p)]
     return sorted(found, key=lambda f: f[0])
 
 
 def in_bytes(sum_size: int) -> tuple[SplitLayer, ...]:
-    """The example in int8, with partial sums of so many bytes."""
+    """Return the example in int8 with partial sums of this many bytes."""
     return tuple(replace(layer, sum_size=sum_size) for layer in EXAMPLE)
 
 
@@ -86,7 +86,7 @@ def named(plan: Sequence[LayerSplit]) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """A layer of a darknet network; what is not said keeps its input's size."""
+    """A layer of a darknet network. Missing sizes are those of the input."""
 
     kind: str
     channels: int = 0
@@ -94,7 +94,7 @@ class Line:
     stride: int = 1
     pad: int = 0
     of: tuple[int, ...] = ()
-    """route: which layers are put together."""
+    """Add a layer. route: layers that are concatenated."""
 
 
 def conv(channels: int, kernel: int, stride: int = 1, pad: int | None = None) -> Line:
@@ -139,16 +139,16 @@ GOOGLE = [
 
 @dataclass(frozen=True, slots=True)
 class Network:
-    """A network, the side of its input, and what the thesis says of it."""
+    """A network, the side length of its input, and the figures of the thesis."""
 
     lines: Sequence[Line]
     side: int
     single: float
-    """Table 5.1, MB: on one device, on ten, and the largest layer alone."""
+    """Table 5.1 in MB: on one device, on ten, and the largest layer alone."""
     full: float
     sequential: float
     first: int
-    """First layer that splits weights, from 1."""
+    """Number of the first layer that splits weights, from 1."""
     seconds: float
     """Table 5.3: one device, 1 Gbit/s."""
 
@@ -161,11 +161,11 @@ NETWORKS: Mapping[str, Network] = {
 }
 DEVICES = 10
 BY_HAND = 17
-"""Where YOLOv2 was switched by hand."""
+"""Layer at which YOLOv2 was switched by hand."""
 
 
 def layers(network: Network) -> tuple[SplitLayer, ...]:
-    """Elements. What has no weights has no buffers of its own; dense layers have theirs, but no weights."""
+    """Return the elements. Layers without weights have no buffers; dense layers have buffers but no weights."""
     shapes: list[tuple[int, int]] = []  # side and channels
     side, channels = network.side, 3
     found = []
@@ -201,7 +201,7 @@ def first_split(of: Sequence[SplitLayer], switch: int) -> int:
 
 
 def table(name: str) -> dict[str, Any]:
-    """A row of Table 5.1, and what the thesis prints."""
+    """A row of Table 5.1 with the figure of the thesis."""
     network = NETWORKS[name]
     of = layers(network)
     switch = least_memory(of, DEVICES)
@@ -239,7 +239,7 @@ class Speedup:
     """Bytes."""
     owp_sent: int
     fdto: float
-    """Times as fast as one device."""
+    """Speedup compared with one device."""
     owp: float
 
 
@@ -269,7 +269,7 @@ def figures() -> dict[str, Any]:
 
 
 def text(found: Mapping[str, Any]) -> Iterator[str]:
-    """For people: the grid by networks and links, OWP beside FDTO."""
+    """Print the grid by networks and links, OWP next to FDTO."""
     for part in ("example", "table 5.1"):
         yield from (f"{name}: {value}" for name, value in found[part].items())
     points = {(p["network"], p["link"], p["devices"]): p for p in found["figure 5.9"]}

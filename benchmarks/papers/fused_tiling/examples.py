@@ -24,13 +24,13 @@ from tables import markdown, update
 import tflm_memopt
 
 WORDS, VOCABULARY, WIDTH, CLASSES = 256, 1000, 16, 2
-"""Of the text model: indices, rows and columns of the embedding's table, outputs."""
+"""Sizes of the text model: indices, rows and columns of the embedding's table, outputs."""
 RUNS = 5
 
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """One model. Bytes; heads are activations and what the runtime works in, totals the whole arena."""
+    """One model in bytes. Heads are activations and scratch, totals are whole arenas."""
 
     model: str
     thesis_before: int | None
@@ -41,7 +41,7 @@ class Row:
     total_before: int
     total: int
     saved: float
-    """Of the head."""
+    """Lower bound of the head."""
     runs: int
     bit_exact: bool
 

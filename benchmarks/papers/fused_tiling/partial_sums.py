@@ -30,7 +30,7 @@ from tflm_memopt.rewrite.shares import OUTPUTS_SPLIT, Way, bounds
 
 
 def sum_bytes(graph: Graph, op: Op, devices: int) -> int:
-    """Bytes that any partial sum of a layer fits in, as a signed number, when its input channels are split evenly."""
+    """Return the bytes of any partial sum of a layer as a signed number, if its input channels are split evenly."""
     weights, zero = data_of(graph, op.inputs[1]), graph.tensors[op.inputs[0]].quantization.zero_point[0]
     ranges = [sum_range(weights[..., first:end], int(zero)) for first, end in bounds(weights.shape[-1], devices)]
     return max(bytes_of(int(low.min()), int(high.max())) for low, high in ranges)
@@ -52,7 +52,7 @@ def layers(graph: Graph, devices: int) -> list[SplitLayer]:
 
 
 def row(path: Path, devices: int) -> dict[str, Any]:
-    """One network on so many devices."""
+    """One network on a number of devices."""
     graph = read(path.read_bytes()).graph
     how = chosen(graph, devices)
     with_sums = with_fan_in(graph, how, devices)
@@ -75,7 +75,7 @@ def row(path: Path, devices: int) -> dict[str, Any]:
 
 
 def text(rows: Sequence[dict[str, Any]]) -> Iterator[str]:
-    """A table."""
+    """Return the results as a table."""
     yield (
         "| network | devices | layers | bytes of a sum | fan-out alone | with fan-in | layers of it "
         "| sent by fan-out alone | sent | layers in sums |"

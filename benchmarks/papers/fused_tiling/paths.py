@@ -27,31 +27,31 @@ from tflm_memopt.ops.kinds import Channels
 from tflm_memopt.ops.rowop import RowOp, Rows
 
 MOST_PARTS = 25
-"""More parts rarely save more: the thesis' limit."""
+"""Most parts of a path. The thesis uses this limit because more parts rarely save more."""
 MOST_SQUARE = 5
-"""Most parts of each side where rows and columns are cut: 5 x 5."""
+"""Most parts of each side if rows and columns are cut: 5 x 5."""
 
 
 class PathBlock(str, enum.Enum):
-    """What an operator does in a tiled path (Figure 4.11)."""
+    """Role of an operator in a tiled path (Figure 4.11)."""
 
     SPLIT = "SPLIT"
     """Takes the parts of a whole tensor."""
     FDTO = "FDTO"
-    """Fan-out: makes some channels from the whole input."""
+    """Fan-out: it computes some channels from the whole input."""
     PART = "PART"
-    """Makes elements from those in their place: a part from a part."""
+    """It computes elements one by one, so a part from a part."""
     FFMT = "FFMT"
-    """Makes a tile of a feature map from a larger one: parts may overlap."""
+    """It computes a tile of a feature map from a larger one, so parts may overlap."""
     FDTI = "FDTI"
-    """Fan-in: sums over some channels of the input, and the sum of the parts' sums."""
+    """Fan-in: it sums over some channels of the input; the parts' sums are then added."""
     CONCAT = "CONCAT"
-    """Puts the parts together."""
+    """It joins the parts."""
 
 
 @dataclass(frozen=True, slots=True)
 class Cut:
-    """Into how many parts a buffer is cut along each axis: its channels, or its rows and columns."""
+    """Number of parts of a buffer along each axis: its channels, or its rows and columns."""
 
     rows: int = 1
     columns: int = 1
@@ -62,7 +62,7 @@ class Cut:
         return self.rows * self.columns * self.channels
 
     def fits(self, tensor: Rows) -> bool:
-        """Whether no part of the tensor is empty."""
+        """Return whether no part of the tensor is empty."""
         return self.rows <= tensor.h and self.columns <= tensor.w and self.channels <= tensor.c
 
 
@@ -72,13 +72,13 @@ class TiledPath:
 
     cut: Cut
     ops: tuple[int, ...]
-    """Their indices."""
+    """Indices of the operators."""
     blocks: tuple[PathBlock, ...]
-    """One for each operator, SPLIT in front and CONCAT behind where the path needs them."""
+    """Roles of the operators, with SPLIT before and CONCAT after them if the path needs these."""
 
     @property
     def roles(self) -> tuple[PathBlock, ...]:
-        """One for each operator."""
+        """Roles of the operators without SPLIT and CONCAT."""
         return tuple(block for block in self.blocks if block not in (PathBlock.SPLIT, PathBlock.CONCAT))
 
     def __str__(self) -> str:
@@ -109,14 +109,14 @@ class Box:
 
 @dataclass(frozen=True, slots=True)
 class PathPart:
-    """What one part of a path does."""
+    """The work of one part of a path."""
 
     reads: Box
-    """What it takes of the first operator's input."""
+    """Part of the first operator's input."""
     makes: tuple[Box, ...]
-    """What it makes of each operator's output. A fan-in makes a sum for all of it."""
+    """Part of each operator's output. The sum of a fan-in covers its whole output."""
     padding: tuple[tuple[Span, Span], ...]
-    """Rows above and below what each operator reads, columns left and right of it."""
+    """Padding rows above and below the input of each operator, and columns left and right of it."""
 
 
 # ---- candidates at a buffer ----
@@ -154,7 +154,7 @@ def straight(ops: Sequence[RowOp], at: int, outside: Collection[TensorId] = ()) 
     makers = {op.output: i for i, op in enumerate(ops)}
 
     def next_to(i: int) -> int | None:
-        """The only reader of what ops[i] makes, if it reads nothing else and sees it as it is made."""
+        """Return the only reader of the output of ops[i], if it reads nothing else and does not change its shape."""
         tensor = ops[i].output
         if tensor in outside or len(readers[tensor]) != 1:
             return None
@@ -208,13 +208,13 @@ def downward(ops: Sequence[RowOp], cut: Cut, *, fan_in: bool = True) -> tuple[tu
 
 
 def overlaps(op: RowOp, cut: Cut) -> bool:
-    """Whether tiles read common rows or columns, because a kernel is larger than its stride where they are cut."""
+    """Return whether tiles read common rows or columns, because a kernel is larger than its stride along the cut."""
     w = op.window
     return (cut.rows > 1 and w.extent_h > w.stride_h) or (cut.columns > 1 and w.extent_w > w.stride_w)
 
 
 def _inner(op: RowOp, cut: Cut) -> PathBlock | None:
-    """What an operator does between the ends of a path, if anything."""
+    """Return the role of an operator between the ends of a path, or None."""
     if not op.tileable or not cut.fits(op.writes):
         return None
     if cut.channels > 1:
@@ -288,7 +288,7 @@ def parts(ops: Sequence[RowOp], path: TiledPath) -> Iterator[PathPart]:
 
 
 def _channels(tiled: Sequence[RowOp], path: TiledPath, part: int) -> list[Span]:
-    """The channels of what the first operator reads, and of what each makes."""
+    """Return the channels of the first operator's input, and of each operator's output."""
     count, first = path.cut.channels, tiled[0]
     if path.roles[0] is PathBlock.FDTO:
         found = [(0, first.reads[0].c)]

@@ -32,9 +32,9 @@ from tflm_memopt.plan.schedule.problem import OrderProblem, Task, peak
 from tflm_memopt.plan.schedule.series_parallel import in_series
 
 LIMIT = 20.0
-"""Of the work (effort.py) for an order."""
+"""Effort for an order (effort.py)."""
 PROGRAM_LIMIT = 3.0
-"""For the program: CP-SAT's deterministic time."""
+"""Limit of the program in CP-SAT's deterministic time."""
 UNIT = 4
 CELLS = (21, 19, 22)
 NETWORKS = (171, 222, 297)
@@ -55,7 +55,7 @@ class Row:
     lower_bound: int
     seconds: float
     program_peak: int
-    """What the program found within its limit, and proved."""
+    """Peak that the program found within its limit, and its bound."""
     program_bound: int
     program_seconds: float
     published: str = ""
@@ -133,7 +133,9 @@ def graphs() -> Iterator[tuple[str, OrderProblem]]:
 
 
 def by_program(problem: OrderProblem, hint: Sequence[int], bound: int, seconds: float) -> tuple[tuple[int, ...], int]:
-    """The thesis' program: the best order that CP-SAT found, the hint at worst, and its lower bound of the peak."""
+    """Return the result of the thesis' program: CP-SAT's best order, at worst the hint, and its lower bound of the
+    peak.
+    """
     cp_sat.load()
     from ortools.sat.python import cp_model  # noqa: PLC0415 (see cp_sat.load)
 
@@ -167,7 +169,7 @@ def by_program(problem: OrderProblem, hint: Sequence[int], bound: int, seconds: 
 
 
 def program(problem: OrderProblem) -> tuple[int, int]:
-    """Peak and bound with the program in place of the product's search, everything else as there."""
+    """Return peak and bound with the program instead of the product's search."""
     pieces = list(problem.parts(list(in_series(problem))))
     quick = [schedule(piece, seconds=0) for piece in pieces]
     peaks, bound = [s.peak for s in quick], max(s.lower_bound for s in quick)
@@ -214,7 +216,7 @@ def _cells(row: Row) -> Iterator[str]:
 
 
 def orders() -> Iterator[Schedule]:
-    """What the table says but for seconds."""
+    """Return the contents of the table without seconds."""
     yield from (schedule(problem, seconds=LIMIT) for _, problem in graphs())
 
 

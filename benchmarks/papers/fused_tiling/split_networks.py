@@ -41,13 +41,13 @@ BLOCKS = ((1, 16, 1, 1), (6, 24, 2, 2), (6, 32, 3, 2), (6, 64, 4, 2), (6, 96, 3,
 CLASSES = 1000
 ESP32_SENT = 5660
 TEENSY_READS = (4_259_662, 4_259_863, 4_259_487)
-"""Bytes that the layers behind the first read on each of three."""
+"""Bytes that each of three devices reads in the layers after the first."""
 TEENSY_MAPS = 602_113
 """The largest pair of a layer's input and output."""
 
 
 def mobilenet_v2(width: float, side: int) -> tuple[list[dict[str, Any]], int]:
-    """Its layers, as int8_models.py reads them, and the number of the one behind block_16_project."""
+    """Return its layers as int8_models.py reads them, and the number of the layer after block_16_project."""
     layers: list[dict[str, Any]] = []
 
     def add(kind: str, channels: int, kernel: int = 1, stride: int = 1, **more: Any) -> None:
@@ -76,13 +76,13 @@ def mobilenet_v2(width: float, side: int) -> tuple[list[dict[str, Any]], int]:
 
 
 def divisible(channels: float, by: int = 8) -> int:
-    """The nearest multiple, at most a tenth below: as the published networks round their widths."""
+    """Return the nearest multiple, at most a tenth below, as the published networks round their widths."""
     near = max(by, int(channels + by / 2) // by * by)
     return near if near >= 0.9 * channels else near + by
 
 
 def verified(model: bytes, shared: tflm_memopt.OptimizedDevices, runs: int) -> dict[str, Any]:
-    """What the devices take and send, and whether processes agree with it."""
+    """Return the memory and the bytes sent of the devices, and whether a run on processes agrees."""
     report = shared.report
     with tempfile.TemporaryDirectory() as name:
         for number, one in enumerate(shared.models):
@@ -103,7 +103,7 @@ def verified(model: bytes, shared: tflm_memopt.OptimizedDevices, runs: int) -> d
 
 
 def in_two(width: float = 0.35, side: int = 224, runs: int = 1) -> dict[str, Any]:
-    """Cut behind block_16_project."""
+    """Return the cut after block_16_project."""
     model, at, tensor = cut_network(width, side)
     shared = tflm_memopt.optimize_devices(model, 2, cut=[at])
     return verified(model, shared, runs) | {"network": f"MobileNetV2 {width:g}, {side}", "tensor": tensor}
@@ -122,7 +122,7 @@ def first_behind(model: bytes, layers: Sequence[Any], at: int) -> int:
 
 
 def by_kernels(width: float = 1.0, side: int = 224, devices: int = 3, runs: int = 1) -> dict[str, Any]:
-    """Every layer by channels."""
+    """Return the split of every layer by channels."""
     layers, _ = mobilenet_v2(width, side)
     model = int8_models.from_layers(layers)
     network = Network(model, "mobilenet", request(DEFAULTS), optimized)
@@ -135,7 +135,7 @@ def optimized(data: bytes, name: str) -> tuple[tflm_memopt.Optimized, Planned | 
 
 
 def text(rows: Iterator[dict[str, Any]]) -> Iterator[str]:
-    """A table, the published rows first."""
+    """Return a table with the published rows first."""
     yield "| network | split | devices | sent by each | RAM of each | bit-exact |"
     yield "|---|---|---:|---:|---:|---|"
     yield f"| MobileNetV2 | ESP32-S3, as published: behind block_16_project | 2 | {ESP32_SENT:,}, ? | ? | |"

@@ -23,16 +23,16 @@ __all__ = ["LayerSplit", "SplitLayer", "footprint", "least_memory", "least_sent"
 
 
 class LayerSplit(enum.Enum):
-    """How a layer's weights are split."""
+    """Way of splitting a layer's weights."""
 
     FAN_OUT = "FDTO"
-    """Each device makes some outputs from all inputs."""
+    """Each device computes some outputs from all inputs."""
     FAN_IN = "FDTI"
-    """Each device makes partial sums of all outputs from some inputs."""
+    """Each device computes partial sums of all outputs from some inputs."""
     FUSED_OUT = "FDT1"
-    """A fan-out whose outputs stay where they are made."""
+    """A fan-out whose outputs stay on their devices."""
     FUSED_IN = "FDT2"
-    """A fan-in of them: the layer behind FUSED_OUT."""
+    """A fan-in of these outputs: the layer after FUSED_OUT."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,7 +40,7 @@ class SplitLayer(devices.SplitLayer):
     """Sizes of a layer, and of its partial sums."""
 
     sum_size: int = 1
-    """How many times as much a partial sum takes on the way as a value."""
+    """Size of a partial sum in a message, as a multiple of a value's."""
     sums: int | None = None
     """Partial sums of a device, where the next layer does not read as many values: a pool in between, say, which runs
     on values that are scaled. None: as many as `makes`.
@@ -48,7 +48,7 @@ class SplitLayer(devices.SplitLayer):
 
     @property
     def all_sums(self) -> int:
-        """What all partial sums of a device take on the way."""
+        """Return the size of all partial sums of a device in messages."""
         return self.sum_size * (self.makes if self.sums is None else self.sums)
 
 
@@ -62,7 +62,7 @@ def footprint(layers: Sequence[SplitLayer], switch: int, devices: int) -> Fracti
 
 
 def possible(splits: Sequence[LayerSplit]) -> bool:
-    """Whether fused layers stand in pairs."""
+    """Return whether fused layers are in pairs."""
     followed = (*splits[1:], None)
     return splits[:1] != (LayerSplit.FUSED_IN,) and all(
         (a is LayerSplit.FUSED_OUT) == (b is LayerSplit.FUSED_IN) for a, b in zip(splits, followed, strict=True)
@@ -70,7 +70,7 @@ def possible(splits: Sequence[LayerSplit]) -> bool:
 
 
 def sent(layers: Sequence[SplitLayer], splits: Sequence[LayerSplit], devices: int) -> Fraction:
-    """What all devices send together (Eq. 5.8, 5.9, 5.11 and 5.16)."""
+    """Return the bytes that all devices send together (Eq. 5.8, 5.9, 5.11 and 5.16)."""
     others, total = devices - 1, Fraction(0)
     for i, (a, split) in enumerate(zip(layers, splits, strict=True)):
         spread = i > 0 and _stays(splits, i - 1)
@@ -92,7 +92,7 @@ def _stays(splits: Sequence[LayerSplit], i: int) -> bool:
 
 
 def least_sent(layers: Sequence[SplitLayer], devices: int) -> tuple[LayerSplit, ...]:
-    """The splits with which the devices send least (Eq. 5.17-5.23)."""
+    """Return the splits with the fewest bytes sent (Eq. 5.17-5.23)."""
     cp_sat.load()
     from ortools.sat.python import cp_model  # noqa: PLC0415 (see cp_sat.load)
 

@@ -35,12 +35,12 @@ from tflm_memopt.tflm.arena import predict
 FLOAT = 4
 """Bytes of an element."""
 CONV_3 = 2
-"""The operator whose output is the largest critical buffer."""
+"""Operator whose output is the largest critical buffer."""
 INT8_PARTS = (2, 3, 4)
 
 
 def running_example() -> tuple[RowOp, ...]:
-    """Operator i makes tensor i + 1."""
+    """Return the chain. Operator i writes tensor i + 1."""
     maps = (Rows(32, 8, 1), *(Rows(16, 4, 32),) * 2, Rows(16, 4, 64), *(Rows(1, 1, 64),) * 2, Rows(1, 1, 6))
     layers = (
         (Kind.CONV, "CONV_2D", Window(6, 2, 2, 2, pad_top=2)),
@@ -87,21 +87,21 @@ def whole_tensors(ops: Sequence[RowOp], path: TiledPath | None) -> OrderProblem:
 
 
 def memory(ops: Sequence[RowOp], path: TiledPath | None) -> int:
-    """Bytes of the layout of the best order."""
+    """Return the bytes of the layout for the best order."""
     problem = whole_tensors(ops, path)
     return lifetimes.of_order(problem, schedule(problem, seconds=1).order).top
 
 
 @dataclass(frozen=True, slots=True)
 class Weighed:
-    """A path, and the bytes that the network takes with it."""
+    """A path, and the bytes of the network with it."""
 
     nbytes: int
     path: TiledPath
 
     @property
     def rank(self) -> tuple[int, int, int]:
-        """The least memory, then the shortest path, then the fewest parts."""
+        """Key to compare paths by: the least memory, then the shortest path, then the fewest parts."""
         return self.nbytes, len(self.path.ops), self.path.cut.parts
 
 
@@ -141,7 +141,7 @@ def arenas() -> dict[int, int]:
 
 
 def figures() -> dict[str, Any]:
-    """Every figure of the text."""
+    """Print every figure of the text."""
     ops = running_example()
     critical = ops[CONV_3].writes
     found = weighed()

@@ -32,9 +32,9 @@ from tflm_memopt.runtime.stimuli import stimuli
 from tflm_memopt.runtime.wheel import interpreter
 
 MOST = 1.5
-"""F at most, of FFMT."""
+"""Largest F of FFMT."""
 FAST = 1.01
-"""The same of the thesis' performance-optimized design (Table 4.2)."""
+"""Largest F of the thesis' performance-optimized design (Table 4.2)."""
 _BUILTIN: Mapping[str, Any] = {"ops": "builtin", "kernels": "reference"}
 _PARTS: Mapping[str, Any] = {**_BUILTIN, "allow_ops": ("PAD", "SLICE", "CONCATENATION"), "max_macs": MOST}
 WAYS: Mapping[str, Mapping[str, Any]] = {
@@ -46,12 +46,14 @@ WAYS: Mapping[str, Mapping[str, Any]] = {
     "operator, no groups": {"without": ("groups",)},
     "operator": {},
 }
-"""How each network is converted. Our operator makes nothing twice."""
+"""Ways to convert each network. With our operator, nothing is computed twice."""
 
 
 @dataclass(frozen=True, slots=True)
 class Published:
-    """Per cent, of a model of the thesis: saved memory (Table 4.1), overheads in operations (4.1) and ROM (4.3)."""
+    """Figures of the thesis for a model in percent: saved memory (Table 4.1), overhead of operations (4.1) and ROM
+    (4.3).
+    """
 
     ffmt: float
     fdt: float
@@ -70,20 +72,20 @@ PUBLISHED: Mapping[str, Published] = {
 
 @dataclass(frozen=True, slots=True)
 class Result:
-    """A network converted in one way. Bytes."""
+    """A network converted in one way. Sizes are in bytes."""
 
     head: int
     total: int
     flash: int
     overhead: float
-    """F."""
+    """Compute factor F."""
     parts: tuple[str, ...]
     same_bytes: bool
 
 
 @dataclass(frozen=True, slots=True)
 class Network:
-    """A network as it is, and converted in every way."""
+    """An original network and its conversions."""
 
     name: str
     head: int
@@ -202,7 +204,7 @@ def layouts() -> dict[str, int]:
 
 
 def memory(found: Sequence[Network], what: str) -> str:
-    """Table 4.1: heads or totals, and how much less they are than today's."""
+    """Print Table 4.1: heads or totals, and the reduction compared with today's."""
     titles = ["model", "thesis, FFMT", "thesis, FDT", "TFLM today", *(way for way in WAYS if way != "fast")]
     return markdown(titles, (_memory(net, what) for net in found))
 
@@ -217,7 +219,7 @@ def _memory(net: Network, what: str) -> Iterator[str]:
 
 
 def costs(found: Sequence[Network]) -> str:
-    """Tables 4.1 and 4.3: what it costs."""
+    """Print Tables 4.1 and 4.3: the costs."""
     titles = ["model", "MACs", "thesis, FFMT", "F of FFMT", "of both", "file", "thesis, ROM", *COSTLY]
     return markdown(titles, (_costs(net) for net in found))
 
@@ -234,7 +236,7 @@ def _costs(net: Network) -> Iterator[str]:
 
 
 def designs(found: Sequence[Network]) -> str:
-    """Table 4.2: the least total, and the least with F at most 1.01."""
+    """Print Table 4.2: the least total, and the least with F at most 1.01."""
     titles = ["model", "thesis, least", "total saved", "F", "parts", "thesis, F <= 1.01", "total saved", "parts"]
     return markdown(titles, (_designs(net) for net in found))
 

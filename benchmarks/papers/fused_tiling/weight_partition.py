@@ -40,17 +40,19 @@ UNITS = (4, 8, 16, 4, 4)
 DEVICES = 2
 FAN_OUT = (LayerSplit.FAN_OUT,) * 4
 BEST = (LayerSplit.FAN_OUT, LayerSplit.FUSED_OUT, LayerSplit.FUSED_IN, LayerSplit.FAN_OUT)
-"""Figure 5.6."""
+"""Ways of splitting in Figure 5.6."""
 WAYS: Mapping[LayerSplit, Way] = {
     LayerSplit.FAN_OUT: Way.CHANNELS, LayerSplit.FUSED_OUT: Way.CHANNELS,
     LayerSplit.FAN_IN: Way.INPUTS, LayerSplit.FUSED_IN: Way.INPUTS,
 }  # fmt: skip
 LARGEST = {1: 0, 2: 16, 3: 127}
-"""Bytes of a sum, and the weights of the third layer for which it needs them; 0: one 1 for each device's inputs."""
+"""For each size of a sum in bytes, the weights of the third layer that need it; 0: a single 1 for each
+device's inputs.
+"""
 
 
 def network(nbytes: int) -> bytes:
-    """The thesis' network, with weights for which partial sums of the third layer take so many bytes."""
+    """Return the thesis' network with weights for which partial sums of the third layer need this many bytes."""
     net = Net(nbytes)
     x = net.input((1, UNITS[0]), (0.05, 0))
     for number, units in enumerate(UNITS[1:]):
@@ -65,12 +67,12 @@ def network(nbytes: int) -> bytes:
 
 
 def layers(nbytes: int) -> list[SplitLayer]:
-    """The network as sizes in bytes."""
+    """Return the network as sizes in bytes."""
     return [SplitLayer(a, b, a * b, nbytes) for a, b in pairwise(UNITS)]
 
 
 def executed(splits: Sequence[LayerSplit], nbytes: int) -> dict[str, Any]:
-    """Two processes."""
+    """Run the network on two processes."""
     model = network(nbytes)
     shared_by = Network(model, "dense", request(DEFAULTS), optimized)
     how = {op.index: WAYS[split] for op, split in zip(shared_by.graph.ops, splits, strict=True)}
@@ -93,7 +95,7 @@ def executed(splits: Sequence[LayerSplit], nbytes: int) -> dict[str, Any]:
 
 
 def rows() -> list[dict[str, Any]]:
-    """Fan-out alone, and the plan of Figure 5.6 with sums of one to three bytes."""
+    """Print the results for fan-out alone, and for the plan of Figure 5.6 with sums of one to three bytes."""
     return [executed(FAN_OUT, 3), *(executed(BEST, nbytes) for nbytes in sorted(LARGEST, reverse=True))]
 
 

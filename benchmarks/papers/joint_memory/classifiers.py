@@ -15,7 +15,7 @@ from int8_models import SCALE, Builder
 
 SIDE, CLASSES = 224, 1000
 Stage = Callable[[Builder, int], int]
-"""Adds a part of a network behind a tensor, and gives its output."""
+"""Function that adds a part of a network after a tensor and returns its output."""
 
 
 def same(net: Builder, x: int, channels: int, kernel: int = 1, stride: int = 1, *, depthwise: bool = False) -> int:
@@ -59,7 +59,7 @@ def inverted(channels: int, stride: int, expand: int, kernel: int = 3, *, squeez
 
 
 def bottleneck(channels: int, stride: int) -> Stage:
-    """Of a residual network, version 1: the first 1 x 1 has the stride."""
+    """Add a block of a residual network, version 1, whose first 1 x 1 convolution has the stride."""
 
     def stage(net: Builder, x: int) -> int:
         y = same(net, same(net, same(net, x, channels, 1, stride), channels, 3), 4 * channels)
@@ -171,7 +171,7 @@ NETWORKS: Mapping[str, Callable[[], Iterator[Stage]]] = {
 
 
 class _Net(Builder):
-    """All activations have one zero point: what is put together needs no other numbers."""
+    """Give all activations the same zero point, as concatenation requires."""
 
     def _activation(self, shape: Sequence[int], scale: float = SCALE, zero_point: int | None = None) -> int:
         return super()._activation(shape, scale, zero_point or 0)

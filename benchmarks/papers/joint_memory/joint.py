@@ -32,7 +32,7 @@ from tflm_memopt.model.reader import read
 
 @dataclass(frozen=True, slots=True)
 class Edge:
-    """Data from one layer to another. It belongs to its producer's partition."""
+    """Data from one layer to another. They belong to the producer's partition."""
 
     tokens: int
     producer: str
@@ -44,10 +44,10 @@ Edges = Mapping[str, Edge]
 Schedules = Mapping[int, Sequence[str]]
 """The layers of each partition, step by step."""
 Chromosome = Sequence[int]
-"""Per layer: 1 where it processes its data by parts."""
+"""For each layer, 1 if it processes its data by parts."""
 
 LAYERS = ("l1", "l2", "l3", "l4", "l5", "m1", "m2", "m3", "m4")
-"""Of CNN 1, then of CNN 2."""
+"""Layers of CNN 1, then of CNN 2."""
 EDGES: Edges = {
     "e12_1": Edge(3072, "l1", "l2", 1), "e23_1": Edge(8192, "l2", "l3", 1), "e24_1": Edge(8192, "l2", "l4", 1),
     "e34_1": Edge(8192, "l3", "l4", 1), "e45_1": Edge(8192, "l4", "l5", 1), "e12_2": Edge(3072, "m1", "m2", 2),
@@ -60,7 +60,7 @@ PARALLEL = (frozenset({2, 3}),)
 ROWS, ROW, INPUT_ROW = 32, 256, 96
 """Rows of a feature map, which are the phases of a layer by parts; tokens of one, and of one of the input."""
 PAPER = (0, 0, 1, 1, 1, 0, 0, 0, 0)
-"""The chromosome of the text."""
+"""The chromosome in the text."""
 
 
 # ---- lifetimes ----
@@ -76,7 +76,7 @@ def lifetime(edge: Edge, schedules: Schedules) -> tuple[int, int]:
 
 
 def conflict(a: Edge, b: Edge, schedules: Schedules) -> bool:
-    """Whether they may hold data at the same time."""
+    """Return whether both may hold data at the same time."""
     if a.partition != b.partition:
         return any({a.partition, b.partition} <= together for together in PARALLEL)
     (first_a, last_a), (first_b, last_b) = lifetime(a, schedules), lifetime(b, schedules)
@@ -106,7 +106,7 @@ def tokens(buffers: Sequence[tuple[list[str], int]]) -> int:
 
 
 def most_alive(edges: Edges, schedules: Schedules) -> int:
-    """Tokens alive at the worst moment: no layout takes less."""
+    """Return the most live tokens at any moment, a lower bound of any layout."""
     worst = {
         partition: max(
             sum(e.tokens for e in edges.values() if e.partition == partition and _alive(e, step, schedules))
@@ -123,7 +123,7 @@ def _alive(edge: Edge, step: int, schedules: Schedules) -> bool:
 
 
 def by_offsets(edges: Edges, schedules: Schedules) -> tuple[int, bool]:
-    """Tokens of one arena for all edges, and whether no layout takes fewer."""
+    """Return the tokens of one arena for all edges, and whether no layout takes fewer."""
     sizes = list(edges.values())
     conflicts = [(i, k) for i, k in combinations(range(len(sizes)), 2) if conflict(sizes[i], sizes[k], schedules)]
     found = lifetimes.layout([e.tokens for e in sizes], conflicts, most_alive(edges, schedules))
@@ -177,7 +177,7 @@ def named(chromosome: Chromosome) -> str:
 
 
 def example() -> dict[str, Any]:
-    """Sections 6.4 and 6.5."""
+    """Print the figures of sections 6.4 and 6.5."""
     tables = {
         "6.2": reused(EDGES, SCHEDULES),
         "6.3": reused(edges_by_parts(PAPER), schedules_by_parts(PAPER)),
@@ -223,7 +223,7 @@ class Application:
     networks: tuple[str, ...]
     partitions: int
     paper: tuple[float, float]
-    """MB without reduction, and the least that the methodology reaches; weights are among them."""
+    """MB without reduction, and the least of the methodology, weights included."""
 
 
 APPLICATIONS: Mapping[int, Application] = {

@@ -1,4 +1,4 @@
-"""What each ingredient of the search is worth: bytes of msf-CNN's networks without it, and with nothing but it.
+"""Measure the benefit of each technique of the search: bytes of msf-CNN's networks without it, and with it alone.
 
     python benchmarks/papers/msf_cnn/ablation.py --nets DIR [--max-macs 1.1] [--json] [--update FILE.md]
 
@@ -33,9 +33,9 @@ OFF: Mapping[str, Mapping[str, Any]] = {
     "groups": {"group_channels": 0},
     "overlap": {"overlap": False},
 }
-"""Ingredient -> the settings that switch it off."""
+"""Settings that switch off each technique."""
 ADDED = ("overlap", "cache", "windows", "strips", "groups")
-"""From msf-CNN's space (tiles of one output element, recompute) to ours, one after the other."""
+"""Techniques from msf-CNN's space (tiles of one output element, recompute) to ours, added one by one."""
 
 
 def variants() -> dict[str, Mapping[str, Any]]:
@@ -48,7 +48,7 @@ def variants() -> dict[str, Mapping[str, Any]]:
 
 
 def least(layers: Layers, chosen: Settings, overhead: float) -> int | None:
-    """Bytes within a compute budget; None when nothing computes so little."""
+    """Return the bytes within a compute budget, or None if no plan computes so little."""
     net = chain(layers)
     macs = sum(op.macs for op in net.ops)
     return next((point.nbytes for point in tiled_front(net, chosen) if point.macs <= overhead * macs), None)

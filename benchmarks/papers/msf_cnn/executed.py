@@ -33,21 +33,21 @@ BUDGETS = (1.0, 1.1, 4.0)
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """One rewritten model. Bytes."""
+    """One rewritten model. Sizes are in bytes."""
 
     net: str
     budget: float
     overhead: float
-    """F, exact."""
+    """Exact F."""
     searched: int | None
-    """msf-CNN's convention, by the search over the geometry."""
+    """Bytes in msf-CNN's convention, from the search over the geometry."""
     counted: int
-    """msf-CNN's convention, in the plan that was executed."""
+    """Bytes in msf-CNN's convention, from the plan that was executed."""
     head: int
     tail: int
     total: int
     original: int
-    """Whole arena of the model as it is."""
+    """Whole arena of the original model."""
     runs: int
     bit_exact: bool
 
@@ -85,7 +85,7 @@ def rows(name: str, layers: Layers, budgets: Sequence[float], mode: str, runs: i
 
 
 def counted(plan: Plan, free: set[int]) -> int:
-    """Bytes that hold everything but these tensors."""
+    """Return the bytes of everything except these tensors."""
     spans = [(o, o + b.nbytes) for b, o in plan.placed() if b.role is not Role.TENSOR or b.key not in free]
     return max(end for _, end in spans) - min(start for start, _ in spans)
 

@@ -27,9 +27,9 @@ from tables import markdown, require, update
 
 Layer = Mapping[str, Any]
 P1 = (1.1, 1.2, 1.3, 1.4, 1.5, float("inf"))
-"""F at the most."""
+"""Limits of F."""
 P2 = (16, 32, 64, 128, 256)
-"""kB at the most."""
+"""Limits in kB."""
 PUBLISHED: Mapping[str, Mapping[str, tuple[float, float] | None]] = {
     "mbv2-w035_chain": {
         "vanilla": (194.44, 1), "heuristic": (32.076, 1.59), "F <= 1.1": (67.905, 1.1), "F <= 1.3": (21.288, 1.3),
@@ -108,7 +108,7 @@ def _pareto(costs: Iterable[Cost]) -> list[Cost]:
 
 
 def table1(layers: Sequence[Layer]) -> dict[str, tuple[int, float] | None]:
-    """The rows of Table 1: (bytes, F), None where there is no solution."""
+    """Return the rows of Table 1: (bytes, F), or None without a solution."""
     plain = [single(layers, i) for i in range(len(layers))]
     original, front = sum(cost.macs for cost in plain), msf_frontier(layers)
     heads = [(depth, cost) for depth in range(2, len(layers) + 1) if (cost := block(layers, 0, depth))]
@@ -133,7 +133,7 @@ def ours(name: str, layers: Layers) -> list[tuple[int, float]]:
 
 
 def least(points: Sequence[tuple[int, float]], overhead: float) -> str:
-    """Kilobytes within a compute budget."""
+    """Return the kilobytes within a compute budget."""
     return next((f"{nbytes / 1000:.1f}" for nbytes, f in points if f <= overhead + 1e-9), "-")
 
 

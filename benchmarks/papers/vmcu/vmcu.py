@@ -38,9 +38,9 @@ SETTINGS = (Settings(), NO_RECOMPUTE)
 FIGURE_1C = (2, 3, 2)
 """M, K, N in segments: rows, input and output segments of a row."""
 NAMED_CASE = (80, 16, 16)
-"""Height and width, C, K of the layer that section 7.2 names; the others are in its figure alone."""
+"""Height and width, C, K of the layer that section 7.2 names. The other layers are only in its figure."""
 RANGE_7_2 = (0.12, 0.495)
-"""Of the RAM that section 7.2 saves."""
+"""Share of the RAM that is saved in section 7.2."""
 PUBLISHED_KB = {"B1": 102.7}
 """Section 7.3: the bottleneck of MCUNet-320KB-ImageNet."""
 RANGE_7_4 = {"image": (1.29, 2.58), "channels": (1.26, 3.17)}
@@ -163,7 +163,7 @@ class Layer:
     name: str
     separate: int
     formula: int
-    """With segments of one byte, its best."""
+    """Bytes by vMCU's formula with segments of one byte, its best case."""
     ours: int
     saved: float
 
@@ -210,11 +210,11 @@ class Bottleneck:
     paper: float | None
     """kB that the text states."""
     once: int
-    """Ours without recompute."""
+    """Our bytes without recompute."""
     again: int
-    """Ours with recompute."""
+    """Our bytes with recompute."""
     overhead: float
-    """F of that."""
+    """F with recompute."""
 
 
 def tinyengine(m: Module) -> int:
@@ -321,7 +321,7 @@ def everything() -> dict[str, Any]:
 
 
 def tables(found: Mapping[str, Any]) -> dict[str, str]:
-    """Name of a table -> the table."""
+    """Tables by name."""
     figure = found["figure_1c"]
     first = {"name": "Figure 1c, in segments", "saved": 1 - figure["ours"] / figure["separate"], **figure}
     single = ["layer", "separate buffers", "formula", "ours", "saved"]
