@@ -27,7 +27,7 @@ from tflm_memopt.convert.inspecting import inspect, inspection
 from tflm_memopt.convert.instructions import Costed
 from tflm_memopt.convert.policy import decide
 from tflm_memopt.convert.request import Request, request
-from tflm_memopt.convert.verify import verify
+from tflm_memopt.convert.verify import verify, verify_devices
 from tflm_memopt.emit.firmware import firmware
 from tflm_memopt.errors import UsageError, one_of
 from tflm_memopt.files import GivenModel, loaded
@@ -46,7 +46,7 @@ from tflm_memopt.results import (
     Report,
 )
 from tflm_memopt.runtime.verification import Verification
-from tflm_memopt.runtime.verify_devices import DevicesVerification, verify_devices
+from tflm_memopt.runtime.verify_devices import DevicesVerification
 from tflm_memopt.targets.boards import board as board_named
 from tflm_memopt.targets.boards import boards
 from tflm_memopt.targets.boards import fit as board_fit

@@ -14,7 +14,7 @@ from __future__ import annotations
 import contextlib
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 import numpy as np
@@ -28,6 +28,7 @@ from tflm_memopt.lower.serialise import unpack
 from tflm_memopt.model.graph import ABSENT, Graph, Quantization, Tensor
 from tflm_memopt.model.interface import Changes
 from tflm_memopt.model.reader import Model, describe
+from tflm_memopt.ops.kinds import Kind
 from tflm_memopt.ops.rowop import RowOp
 from tflm_memopt.rewrite.int8_io import int8_io
 from tflm_memopt.rowgraph.fold import narrowed
@@ -43,6 +44,14 @@ def compare_constants(original: Model, rewritten: Model, changes: Changes) -> Co
     found = compare_programs(programs, nearest_form(programs, original, changes)) if programs else ComparedConstants()
     equal, different = _builtin(original.graph, rewritten.graph)
     return replace(found, equal=found.equal + equal, different=(*found.different, *different))
+
+
+def compare_devices(original: Model, devices: Sequence[Model], changes: Changes) -> ComparedConstants:
+    """Compare all operators with constants of the models of several devices. Each device may have a part of an original
+    operator. changes: changes of the model's interface.
+    """
+    programs = [unpack(region.program) for model in devices for region in regions(model)]
+    return compare_programs(programs, nearest_form(programs, original, changes))
 
 
 def nearest_form(programs: Sequence[Program], original: Model, changes: Changes) -> Originals:
@@ -78,11 +87,17 @@ def _originals(model: Model, changes: Changes) -> Iterator[Sequence[RowOp]]:
                 yield [rows.ops[key] for region in rows.regions for key in region.ops]
 
 
+Parts = Mapping[bytes, Sequence[tuple[int, RowOp, int]]]
+"""Digest of numbers -> operator, its form, and the first output channel of the part with these numbers."""
+
+
 @dataclass(frozen=True)
 class Originals:
     """Operators of the original to compare with."""
 
     ops: Sequence[RowOp]
+    parts: dict[tuple[Kind, int, bool], Parts] = field(default_factory=dict, compare=False)
+    """Parts that were looked for: by kind, number of output channels, and whether their constants are packed."""
 
     @cached_property
     def forms(self) -> Sequence[tuple[int, RowOp]]:
@@ -110,20 +125,34 @@ class Originals:
         return (self.packed if op.packing else self.plain).get(numbers.digest(op.kind, found), ())
 
     def halves(self, op: ProgramOp, found: Numbers, channels: int) -> Sequence[tuple[int, RowOp]]:
-        """Return the halves of operators that equal it. channels: number of its output channels."""
-        return [
-            (number, half)
-            for number, form in self.forms
-            if form.kind is op.kind and form.writes.c > channels
-            for half in _halves(form, channels)
-            if numbers.differences(found, _expected(op, half)) == {}
-        ]
+        """Return the parts of operators that equal it. channels: number of its output channels."""
+        key = op.kind, channels, bool(op.packing)
+        if key not in self.parts:
+            self.parts[key] = self._parts(*key)
+        parts = self.parts[key].get(numbers.digest(op.kind, found), ())
+        return [(number, _part(form, at, channels)) for number, form, at in parts]
 
-    def nearest(self, op: ProgramOp, found: Numbers) -> tuple[RowOp, Mapping[str, int]] | None:
-        """Return the operator of the same shape that differs in the fewest numbers, and the count of differences."""
-        compared = (
-            (form, numbers.differences(found, _expected(op, form))) for _, form in self.forms if form.kind is op.kind
+    def _parts(self, kind: Kind, channels: int, packed: bool) -> Parts:
+        found = defaultdict(list)
+        expected = numbers.of_packed_original if packed else numbers.of_original
+        for number, form in self.forms:
+            if form.kind is kind and _is_divisible(form):
+                for at in range(form.writes.c - channels + 1):
+                    part = numbers.digest(kind, expected(_part(form, at, channels)))
+                    found[part].append((number, form, at))
+        return found
+
+    def nearest(self, op: ProgramOp, found: Numbers, channels: int) -> tuple[RowOp, Mapping[str, int]] | None:
+        """Return the operator, or the part of one, of the same shape that differs least, and how much it differs."""
+        same = [form for _, form in self.forms if form.kind is op.kind]
+        parts = (
+            _part(form, at, channels)
+            for form in same
+            if _is_divisible(form)
+            for at in range(form.writes.c - channels + 1)
+            if channels < form.writes.c
         )
+        compared = ((form, numbers.differences(found, _expected(op, form))) for form in (*same, *parts))
         alike = [(form, counts) for form, counts in compared if counts is not None]
         return min(alike, key=lambda one: sum(one[1].values()), default=None)
 
@@ -144,15 +173,19 @@ def _forms(op: RowOp) -> Iterator[RowOp]:
             yield replace(op, constant=replace(op.constant, values=np.flip(op.constant.values, turned)))
 
 
-def _halves(op: RowOp, channels: int) -> Iterator[RowOp]:
-    """Yield the part with the first `channels` output channels of an operator, and the part with the last ones."""
-    if not (op.is_convolution or op.is_depthwise or op.is_channelwise):
-        return
+def _is_divisible(op: RowOp) -> bool:
+    """Return whether a part of the operator can make some of the output channels alone."""
+    if op.is_convolution:
+        return True
+    return (op.is_depthwise or op.is_channelwise) and all(rows.c == op.writes.c for rows in op.reads)
+
+
+def _part(op: RowOp, first: int, channels: int) -> RowOp:
+    """Return the part of an operator that makes so many output channels from the first one on."""
     every = np.arange(op.writes.c)
-    for written in (every < channels, every >= op.writes.c - channels):
-        read = [np.ones(rows.c, np.bool_) if op.is_convolution else written for rows in op.reads]
-        if all(len(mask) == rows.c for mask, rows in zip(read, op.reads, strict=True)):
-            yield narrowed(op, read, written, op.bias)
+    written = (every >= first) & (every < first + channels)
+    read = [np.ones(rows.c, np.bool_) if op.is_convolution else written for rows in op.reads]
+    return narrowed(op, read, written, op.bias)
 
 
 def compare_programs(programs: Sequence[Program], originals: Originals) -> ComparedConstants:
@@ -167,7 +200,7 @@ def compare_programs(programs: Sequence[Program], originals: Originals) -> Compa
             channels = program.tensors[op.output].channels
             matches = originals.equal(op, found) or originals.halves(op, found, channels)
             if not matches:
-                near = originals.nearest(op, found)
+                near = originals.nearest(op, found, channels)
                 unknown += near is None
                 different += [f"{where} is not '{near[0].name}' of the original: {_told(near[1])}"] if near else []
                 continue
@@ -177,8 +210,11 @@ def compare_programs(programs: Sequence[Program], originals: Originals) -> Compa
             seen |= equal[n]
             count += bool(found.keys() & numbers.CONSTANTS)
         different += _elsewhere(p, program, equal, ops)
+    summed = any(op.kind is numbers.SUMMED for program in programs for op in program.ops)
     missing = [op for number, op in enumerate(ops) if number not in seen and op.kind not in numbers.NOT_COMPARED]
-    if not different and not unknown:
+    if summed:  # several devices add up its products, in a form that is not compared
+        unknown += len(missing)
+    elif not different and not unknown:
         different += [f"{op.name} of the original is in no program" for op in missing]
     return ComparedConstants(count, unknown, tuple(different))
 

@@ -27,6 +27,8 @@ Numbers = Mapping[str, Array]
 """By name; what an operator does not have, or has zeros in, is missing."""
 CONSTANTS = frozenset({"weights", "multipliers", "values"})
 """Names of what is stored for an operator alone."""
+SUMMED = Kind.SUMS
+"""Kind of operators whose products several devices add up."""
 NOT_COMPARED = frozenset({Kind.COPY, Kind.SEND, Kind.RECEIVE, Kind.SUMS, Kind.ADD_SUMS})
 """Kinds without constants, and parts of operators that several devices share."""
 

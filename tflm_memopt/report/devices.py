@@ -16,7 +16,7 @@ from tflm_memopt.report.drawing import Drawing
 from tflm_memopt.report.figures import Series
 from tflm_memopt.report.parts import INDENT, page, section, table_of
 from tflm_memopt.report.table import ON_BOARD, separated
-from tflm_memopt.report.text import LEFT, difference, left_over, lines
+from tflm_memopt.report.text import LEFT, constants, difference, left_over, lines
 from tflm_memopt.results import DevicesExploration, DevicesPoint, DevicesReport, DevicesTime
 from tflm_memopt.runtime.verify_devices import DevicesVerification
 
@@ -58,6 +58,8 @@ def verified(result: DevicesVerification) -> RenderableType:
         said.append(result.failure)
     if result.difference:
         said.append(difference(result.difference))
+    if result.constants:
+        said += constants(result.constants)
     return page(Group(answer, Padding(lines(said), (0, 0, 0, INDENT))))
 
 

@@ -217,7 +217,7 @@ def verification(result: Verification) -> RenderableType:
     if result.difference:
         said.append(difference(result.difference))
     if result.constants:
-        said += _constants(result.constants)
+        said += constants(result.constants)
     if result.module:
         said += _module(result.module)
     return page(
@@ -228,7 +228,7 @@ def verification(result: Verification) -> RenderableType:
 # --- Parts
 
 
-def _constants(found: ComparedConstants) -> Iterator[str]:
+def constants(found: ComparedConstants) -> Iterator[str]:
     """Describe the comparison of constants, which runs no model."""
     yield f"weights, biases and scales of {found.equal:,} operators equal the original's"
     if found.unknown:

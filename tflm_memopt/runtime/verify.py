@@ -112,6 +112,12 @@ def verify(
     )
 
 
+def cases_left(count: int, seconds: float, nbytes: int) -> int:
+    """Return how many more cases there is time and memory for, after `count` that took so many seconds and bytes."""
+    most = min(SECONDS / max(seconds, 1e-9), MOST_BYTES / max(nbytes, 1)) * count
+    return max(0, min(int(most), MOST_CASES) - count)
+
+
 @dataclass(frozen=True, slots=True)
 class _Ran:
     """Outcomes of both models for the same cases."""
@@ -138,8 +144,7 @@ class _Ran:
     @property
     def left(self) -> int:
         """Number of further cases that time and memory allow."""
-        most = min(SECONDS / max(self.seconds, 1e-9), MOST_BYTES / max(self.nbytes, 1)) * self.count
-        return max(0, min(int(most), MOST_CASES) - self.count)
+        return cases_left(self.count, self.seconds, self.nbytes)
 
     @property
     def measured(self) -> Measured | None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -16,10 +16,11 @@ from tflm_memopt.files import GivenModel, loaded, read_model
 from tflm_memopt.lower.program import ProgramOp
 from tflm_memopt.model.reader import read
 from tflm_memopt.runtime import stand_in
-from tflm_memopt.runtime.cases import Difference, Job, cases_of, first_difference, under_tflm
+from tflm_memopt.runtime.cases import Case, Difference, Job, cases_of, first_difference, further_cases, under_tflm
 from tflm_memopt.runtime.devices import PATIENCE, DeviceRun, run_devices
 from tflm_memopt.runtime.process import Outcome
-from tflm_memopt.runtime.verify import LEAST_RUNS, crossing, demand, interfaces
+from tflm_memopt.runtime.verification import ComparedConstants
+from tflm_memopt.runtime.verify import LEAST_RUNS, cases_left, crossing, demand, interfaces
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,11 +29,13 @@ class DevicesVerification:
 
     bit_exact: bool
     runs: int
-    """Number of random, extreme and given inputs."""
+    """Number of inputs: random, extreme, given, and those in which each byte takes every value."""
     seed: int
     devices: tuple[DeviceRun, ...]
     difference: Difference | None = None
     failure: str = ""
+    constants: ComparedConstants | None = None
+    """Comparison of all devices' constants with the original's; None if it was not made."""
 
     @property
     def answer(self) -> str:
@@ -56,9 +59,9 @@ def verify_devices(
 ) -> DevicesVerification:
     """Run the original and the models of all devices, each in a process that has only its own file.
 
-    models: the files in order of device number. runs: number of random inputs, or None for 10. seed, inputs: as in
-    verify(). patience: timeout in milliseconds for a row from one device to another. line: speed of each link between
-    two devices, or None for the speed of loopback.
+    models: files by device number. runs: number of random inputs; by default 10, and as many more as run in about two
+    seconds, among them inputs in which each byte takes every value. seed, inputs: as for verify(). patience:
+    milliseconds that a row may take from one device to another. line: speed of each link; by default that of loopback.
 
     Raises the errors of verify(), and UsageError unless all models belong to one conversion.
     """
@@ -68,20 +71,53 @@ def verify_devices(
     after = devices[0]
     seen, changes = interfaces(before, after)
     drawn = LEAST_RUNS if runs is None else runs
+
+    def run(cases: Sequence[Case]) -> _DevicesRan:
+        (expected,) = under_tflm(Job(stand_in.runnable(data), before.graph, [case.original for case in cases]))
+        demand(expected)
+        fed = [np.stack(values) for values in zip(*(case.rewritten.values for case in cases), strict=True)]
+        got = run_devices(models, fed, len(cases), len(seen.outputs), patience=patience, line=line)
+        failure, outcome = got.failure or _failure(got.devices), Outcome(got.outputs)
+        wrong = None if failure else first_difference(before.graph, changes, cases, expected, outcome)
+        seconds = max([expected.seconds, *(sum(device.milliseconds) / 1000 for device in got.devices)])
+        nbytes = sum(array.nbytes for array in (*fed, *expected.outputs))
+        return _DevicesRan(got.devices, wrong, failure, cases_left(len(cases), seconds, nbytes))
+
     cases = cases_of(before.graph, seen, changes, runs=drawn, seed=seed, files=inputs)
-    (expected,) = under_tflm(Job(stand_in.runnable(data), before.graph, [case.original for case in cases]))
-    demand(expected)
-    fed = [np.stack(values) for values in zip(*(case.rewritten.values for case in cases), strict=True)]
-    got = run_devices(models, fed, len(cases), len(seen.outputs), patience=patience, line=line)
-    failure = got.failure or _failure(got.devices)
-    difference = None if failure else first_difference(before.graph, changes, cases, expected, Outcome(got.outputs))
+    first = run(cases)
+    left = first.left if runs is None and not (first.failure or first.difference) else 0
+    every, _ = further_cases(before.graph, seen, changes, done=drawn, count=left, seed=seed)
+    last = run(every) if every else first
+    wrong = last.difference and replace(last.difference, run=last.difference.run + (len(cases) if every else 0))
     return DevicesVerification(
-        bit_exact=not failure and difference is None,
-        runs=len(cases),
+        bit_exact=not last.failure and wrong is None,
+        runs=len(cases) + len(every),
         seed=seed,
-        devices=got.devices,
-        difference=difference,
-        failure=failure,
+        devices=tuple(map(_both, first.devices, last.devices)) if every else first.devices,
+        difference=wrong,
+        failure=last.failure,
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class _DevicesRan:
+    """What original and devices did with the same cases."""
+
+    devices: tuple[DeviceRun, ...]
+    difference: Difference | None
+    failure: str
+    left: int
+    """Number of further cases that there is time for."""
+
+
+def _both(first: DeviceRun, then: DeviceRun) -> DeviceRun:
+    """Return what a device did in two runs, one after the other."""
+    return DeviceRun(
+        first.sent + then.sent,
+        first.received + then.received,
+        first.statuses + then.statuses,
+        first.arena,
+        first.milliseconds + then.milliseconds,
     )
 
 

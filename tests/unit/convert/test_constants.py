@@ -12,7 +12,7 @@ from models import Net
 from unit.command import partly_dead
 
 import tflm_memopt
-from tflm_memopt.convert.constants import compare_constants, compare_programs, nearest_form
+from tflm_memopt.convert.constants import compare_constants, compare_devices, compare_programs, nearest_form
 from tflm_memopt.lower.program import HEADER, OP, Program
 from tflm_memopt.lower.serialise import unpack
 from tflm_memopt.model import writer
@@ -96,6 +96,25 @@ def test_every_flipped_bit_is_found(name: str) -> None:
                 if not compare_programs([unpack(one) for one in others], form).different:
                     missed.append(f"{what}, byte {byte}")
     assert missed == []
+
+
+@pytest.mark.parametrize("count", [2, 3])
+def test_constants_of_several_devices(count: int) -> None:
+    """Each device has all or a part of an operator. A damaged weight is found in either."""
+    original = read(network())
+    devices = [read(one.model) for one in tflm_memopt.optimize_devices(network(), count, effort="low").models]
+    found = compare_devices(original, devices, Changes())
+    assert found.different == ()
+    assert found.equal >= 11
+    programs = [region.program for device in devices for region in regions(device)]
+    form = nearest_form([unpack(program) for program in programs], original, Changes())
+    for number, program in enumerate(programs):
+        weights = [at for what, at, _ in places(program) if what.endswith("weights") and " SUMS " not in what]
+        for at in weights:
+            damaged = bytearray(program)
+            damaged[at] ^= 4
+            others = [bytes(damaged) if k == number else one for k, one in enumerate(programs)]
+            assert compare_programs([unpack(one) for one in others], form).different
 
 
 @pytest.mark.parametrize("name", MODELS)
