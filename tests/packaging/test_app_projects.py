@@ -12,8 +12,7 @@ from typing import Any
 import pytest
 import streaming
 from projects import TFLM, needs_host, told
-from unit.analysis.arena_zoo import resource_variables
-from unit.command import CLOCKED, long, pausing, small, unsupported
+from unit.command import CLOCKED, long, pausing, small
 
 from tflm_memopt import App, AppModel, optimize
 from tflm_memopt.application.results import AppOptimized
@@ -43,18 +42,12 @@ def in_pauses() -> AppOptimized:
 
 
 @cache
-def in_turn() -> AppOptimized:
-    models = {"ours": AppModel(small()), "theirs": AppModel(unsupported()), "kept": AppModel(resource_variables())}
-    return optimize(App(models, options=LOW, name="mixed v1"))
-
-
-@cache
 def partitions() -> AppOptimized:
     """Of a pipeline, one of which pauses for the other."""
     return optimize(App({"net": AppModel(long(), pipeline=[2])}, yields=2.0, options=CLOCKED, name="line"))
 
 
-APPS = {"partitions": partitions, "several": several, "in_pauses": in_pauses, "in_turn": in_turn}
+APPS = {"partitions": partitions, "several": several, "in_pauses": in_pauses}
 
 
 @pytest.mark.slow
@@ -63,8 +56,7 @@ APPS = {"partitions": partitions, "several": several, "in_pauses": in_pauses, "i
     ("project", "app", "tflm"),
     [
         ("arduino", "several", "SPRING"),
-        ("platformio", "in_pauses", "SPRING"),
-        ("esp-idf", "several", "AUTUMN"),
+        ("esp-idf", "in_pauses", "AUTUMN"),
         ("platformio", "partitions", "AUTUMN"),
     ],
 )

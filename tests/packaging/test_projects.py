@@ -131,7 +131,6 @@ RP2040, ARDUINO_ESP32 = (
     ("project", "tflm", "platform", "helps"),
     [
         ("arduino", "SPRING", RP2040, True),
-        ("platformio", "SPRING", (*RP2040, "-DARDUINO_ARCH_MBED=1"), False),
         ("esp-idf", "AUTUMN", (), True),
     ],
 )
@@ -161,7 +160,7 @@ def test_esp_idf_counts_cycles(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("project", "name", "exchange"),
     [
-        ("arduino", "swapped", "input"), ("platformio", "repeated", "output"), ("esp-idf", "unread", ""),
+        ("arduino", "swapped", "input"), ("esp-idf", "unread", ""),
     ],
 )  # fmt: skip
 def test_a_project_has_the_models_ports(project: str, name: str, exchange: str, tmp_path: Path) -> None:
@@ -198,7 +197,6 @@ def classifier(where: str) -> tuple[bytes, Mapping[str, bytes]]:
     ("project", "where", "tflm", "which"),
     [
         ("arduino", "arena", "SPRING", OV7675),
-        ("platformio", "stream:4", "SPRING", ESP32),
         ("esp-idf", "external", "AUTUMN", ESP32),
     ],
 )

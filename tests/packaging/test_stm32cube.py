@@ -130,7 +130,7 @@ def test_every_identifier_of_the_build_is_the_ides_and_unique(tmp_path: Path) ->
 @pytest.mark.skipif(
     bool(TFLM["missing"]()) or not shutil.which("arm-none-eabi-g++"), reason=TFLM["missing"]() or "no arm"
 )
-@pytest.mark.parametrize("board", ["nucleo_g0b1re", "nucleo_f767zi"])
+@pytest.mark.parametrize("board", ["nucleo_f767zi"])
 def test_it_compiles_as_the_project_says(board: str, tmp_path: Path) -> None:
     """All but TFLM's own sources, which the user brings: of them only the headers are here."""
     build = Build.of(unpacked(board, tmp_path))
