@@ -101,7 +101,10 @@ def _arm(
     flags = (f"-mcpu={cpu}", "-mthumb", *_FLOAT.get(cpu, ()))
     start, nbytes = blob if blob[1] else (rom + IMAGE_BYTES, 4 * _M - IMAGE_BYTES)
     target = cpu if cpu in TARGETS else "generic"
-    return Core(name, machine, flags, rom, ram, ram_bytes, start, nbytes, shift, target=target, known_as=cpu)
+    most = 1120 if cpu == "cortex-m55" else 1024  # tiles of several pixels take more with Helium
+    return Core(
+        name, machine, flags, rom, ram, ram_bytes, start, nbytes, shift, most_stack=most, target=target, known_as=cpu
+    )
 
 
 _FLOAT = {
