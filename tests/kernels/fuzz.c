@@ -111,7 +111,7 @@ static sample load(const char *path) {
   for (uint32_t i = 0; i < h->n_tensors; ++i) { /* lanes are tables, too */
     const tmo_tensor *t = &tmo_tensors(s.program)[i];
     if (t->base == 1) s.row_bytes = t->width * t->channels;
-    if (t->base == 1 && h->input == TMO_INPUT_STREAM) s.io_bytes[0] = t->rows * s.row_bytes;
+    if (t->base == 1 && h->input == TMO_INPUT_STREAM) s.io_bytes[0] = t->pushed * s.row_bytes;
     const size_t end = t->lanes + t->n_lanes * sizeof(tmo_lane);
     if (end > s.tables) s.tables = end;
   }
@@ -173,7 +173,7 @@ static void apply(sample *s, const edit *e) {
       break;
     }
     case 9: { /* both cores share an operator in some way */
-      const tmo_share share = {(uint16_t)(TMO_SHARE_COLUMNS + e->length % 2), (uint16_t)(e->value % 48), e->from % 4u * 4u};
+      const tmo_share share = {(uint16_t)(TMO_SHARE_COLUMNS + e->length % 2), (uint16_t)(e->value % 48), {e->from % 4u * 4u}};
       const size_t at = s->shares + (s->n_shares > 0 ? e->at % s->n_shares : 0) * sizeof share;
       if (s->n_shares > 0 && at + sizeof share <= s->size) memcpy(s->program + at, &share, e->from % 2 ? 4 : sizeof share);
       break;
