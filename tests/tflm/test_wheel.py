@@ -129,10 +129,10 @@ def test_a_missing_or_other_wheel_is_a_message(monkeypatch: pytest.MonkeyPatch) 
     def absent(name: str) -> str:
         raise metadata.PackageNotFoundError(name)
 
-    monkeypatch.setattr(wheel.metadata, "version", absent)
+    monkeypatch.setattr(metadata, "version", absent)
     with pytest.raises(RuntimeUnavailable, match=r"not installed\n  try: pip install --pre 'tflite-micro=="):
         wheel._runtime.__wrapped__()
-    monkeypatch.setattr(wheel.metadata, "version", lambda _: "0.dev20300101")
+    monkeypatch.setattr(metadata, "version", lambda _: "0.dev20300101")
     with pytest.raises(RuntimeUnavailable, match=r"another build of tflite-micro\n  at installed: 0.dev20300101"):
         wheel._runtime.__wrapped__()
 
