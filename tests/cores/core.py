@@ -24,10 +24,10 @@ HERE = Path(__file__).parent
 ROOT = HERE.parents[1]
 LIBRARY = ROOT / "custom_ops"
 WARNINGS = ("-Wall", "-Wextra", "-Wpedantic", "-Werror")
-MICROBIT = 256 << 10
-"""Flash of a micro:bit in bytes."""
 IMAGE_BYTES = 0x14000
 """Room for the runner in ROM; the cases come behind it."""
+BEHIND = IMAGE_BYTES, (256 << 10) - IMAGE_BYTES
+"""Place and size of the cases in the flash of a micro:bit."""
 SPIKE = runpy.run_path(str(ROOT / "scripts/spike.py"))
 TIMEOUT = 600
 """Seconds."""
@@ -132,7 +132,7 @@ def in_spike(core: Core, vlen: int) -> Core:
 
 # "m0-large" runs the code of an M0 where there is room; QEMU's only machine with an M0 is small.
 _CORES = (
-    _arm("m0", "microbit", "cortex-m0", at=(0, 0x20000000, 16 << 10), blob=(IMAGE_BYTES, MICROBIT - IMAGE_BYTES), shift=6),
+    _arm("m0", "microbit", "cortex-m0", at=(0, 0x20000000, 16 << 10), blob=BEHIND, shift=6),
     _arm("m0-large", "mps2-an385", "cortex-m0", at=(0, 0x20000000, 4 * _M)),
     _arm("m3", "mps2-an385", "cortex-m3", at=(0, 0x20000000, 4 * _M)),
     _arm("m4", "mps2-an386", "cortex-m4", at=(0, 0x20000000, 4 * _M)),
