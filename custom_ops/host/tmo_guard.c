@@ -20,7 +20,7 @@ typedef struct {
 static bool range_inside(uint32_t offset, uint32_t bytes, uint32_t size) { return offset <= size && bytes <= size - offset; }
 
 static bool layout_is_sane(const tmo_arena *a) {
-  for (uint32_t i = 0; i <= a->n_inputs + a->n_outputs; ++i) { /* the state comes last */
+  for (uint32_t i = 0; i <= a->n_inputs + a->n_outputs; ++i) { /* the state is last */
     if (!range_inside(a->io_offsets[i], a->io_bytes[i], a->size)) return false;
   }
   return a->workspace_offset % 16 == 0 && range_inside(a->workspace_offset, a->workspace_bytes, a->size);
@@ -42,7 +42,7 @@ static void allow_pixels(guard *g, const void *program, const tmo_arena *a, cons
                          uint16_t end) {
   const tmo_tensor *out = &tmo_tensors(program)[op->output];
   const uint64_t base = out->base == 0 ? a->workspace_offset : a->io_offsets[out->base - 1];
-  if (tmo_in_ring(out) && out->base == tmo_state_base(program)) { /* before the last firing steps on */
+  if (tmo_in_ring(out) && out->base == tmo_state_base(program)) { /* before the last firing advances the ring */
     const tmo_ring *ring = &tmo_rings(program)[tmo_ring_number(out)];
     allow(g, base + ring->offset, (uint64_t)ring->depth * ring->row);
     return;
@@ -58,13 +58,13 @@ static void allow_counters(guard *g, const tmo_arena *a, const tmo_block *block)
   allow(g, (uint64_t)a->workspace_offset + block->counters, block->n_ops * counter);
 }
 
-/* Without a firing: the first block is entered, and rows are kept for later, in the ring of the streamed input. */
+/* Accept changes of a step without a firing: it enters the first block and copies rows to the ring of the streamed input. */
 static void allow_waiting(guard *g, const void *program, const tmo_arena *a, const tmo_tensor *t) {
   allow_counters(g, a, tmo_blocks(program));
   allow(g, (uint64_t)a->workspace_offset + t->offset, (uint64_t)t->depth * tmo_row_bytes(t));
 }
 
-/* A run begins, and fills rings perhaps, or it ends: where they stand has changed. */
+/* Accept the ring positions, which change when a run begins or ends. filled: the rings were filled as well. */
 static void allow_standings(guard *g, const void *program, const tmo_arena *a, bool filled) {
   if (tmo_header_of(program)->state == 0) return;
   const uint64_t state = a->io_offsets[tmo_state_base(program) - 1];
@@ -83,9 +83,9 @@ static void allow_conversion(guard *g, const void *program, const tmo_arena *a, 
   }
 }
 
-/* Accept the rows of the state that a firing makes anew, in their place. */
+/* Accept the rows of the state that a firing updates in place. */
 static void allow_updates(guard *g, const void *program, const tmo_arena *a, const tmo_op *op) {
-  const uint8_t last = op->kind == TMO_OP_LSTM ? 2 : op->kind == TMO_OP_SLIDING_SUM ? 1 : 0; /* so many operands */
+  const uint8_t last = op->kind == TMO_OP_LSTM ? 2 : op->kind == TMO_OP_SLIDING_SUM ? 1 : 0; /* number of updated operands */
   for (uint8_t behind = 0; behind < last; ++behind) {
     const tmo_tensor *in = &tmo_tensors(program)[op->input[op->n_inputs - 1 - behind]];
     allow(g, (uint64_t)a->io_offsets[in->base - 1] + in->offset, tmo_row_bytes(in));
@@ -126,7 +126,7 @@ static bool changed_elsewhere(const guard *g, int32_t *byte) {
   return true;
 }
 
-/* The caller's part of a push: the next rows of the frame, over the ones before. */
+/* Simulates the caller's part of a push: writes the next rows of the frame over the previous ones. */
 static void push_rows(guard *g, const tmo_arena *a, void *const *io, uint32_t number) {
   memcpy(io[0], (const uint8_t *)a->frame + (size_t)number * a->io_bytes[0], a->io_bytes[0]);
   allow(g, a->io_offsets[0], a->io_bytes[0]);
@@ -142,7 +142,7 @@ static int run_watched(guard *g, const void *program, const tmo_arena *a, void *
     const uint32_t left = run.firings;
     status = tmo_step(&run);
     if (status < TMO_OK) return status;
-    if (status == TMO_WAIT && run.stream == NULL) status = TMO_OK; /* it ended: a window is not full yet */
+    if (status == TMO_WAIT && run.stream == NULL) status = TMO_OK; /* the run ended before the window was full */
     if (run.firings < left) {
       report->op = run.op;
       report->unit = run.unit;
@@ -172,7 +172,7 @@ int tmo_run_guarded(const void *program, size_t program_bytes, const tmo_arena *
   const size_t size = (size_t)a->size + 2 * MARGIN;
   const size_t n_io = (size_t)a->n_inputs + a->n_outputs;
   guard g = {malloc(size), malloc(size), size};
-  void **io = malloc((n_io + 1) * sizeof *io); /* and the state */
+  void **io = malloc((n_io + 1) * sizeof *io); /* one more for the state */
   int result = TMO_GUARD_MEMORY;
   if (g.image != NULL && g.before != NULL && io != NULL) {
     memset(g.image, CANARY, size);

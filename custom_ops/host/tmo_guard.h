@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Runs a program under watch: after every firing, the only bytes of the arena that changed are those that the firing may write. Host only. */
+/* Runs a program and checks after every firing that it changed only the bytes of the arena that it may write. Host only. */
 #ifndef TMO_GUARD_H_
 #define TMO_GUARD_H_
 
@@ -9,8 +9,8 @@
 extern "C" {
 #endif
 
-#define TMO_GUARD_VIOLATION (-100) /* beside tmo_status: a firing wrote where it must not */
-#define TMO_GUARD_MEMORY (-101)    /* beside tmo_status: the host has no memory for the copies */
+#define TMO_GUARD_VIOLATION (-100) /* besides tmo_status: a firing wrote outside its bytes */
+#define TMO_GUARD_MEMORY (-101)    /* besides tmo_status: the host lacks memory for the copies */
 
 /* Inputs, outputs and workspace as ranges of one arena, so that they overlap exactly as on the device. */
 typedef struct {
@@ -18,22 +18,22 @@ typedef struct {
   uint32_t size;
   uint32_t n_inputs;
   uint32_t n_outputs;
-  const uint32_t *io_offsets; /* inputs, then outputs, then the state, of 0 bytes where there is none */
+  const uint32_t *io_offsets; /* inputs, outputs, then the state, which may have 0 bytes */
   const uint32_t *io_bytes;
   uint32_t workspace_offset; /* 16-byte aligned */
   uint32_t workspace_bytes;
   const void *frame; /* of a program with a streamed input: all rows, pushed one io_bytes[0] after the other; external: a tmo_frame; else NULL */
 } tmo_arena;
 
-/* The last firing, and after a violation the first byte that it must not have written: relative to the arena, negative is before it. */
+/* The last firing. After a violation, also the first byte written wrongly: an offset in the arena, negative before it. */
 typedef struct {
-  uint32_t firings; /* done */
+  uint32_t firings; /* completed firings */
   uint32_t op;
   tmo_unit unit;
   int32_t byte;
 } tmo_guard_report;
 
-/* One inference in the arena: a tmo_status, or one of the values above. TMO_ERROR_IO when a range does not lie inside the arena. */
+/* Runs one inference in the arena. Returns a tmo_status or one of the values above; TMO_ERROR_IO if a range is not inside the arena. */
 int tmo_run_guarded(const void *program, size_t program_bytes, const tmo_arena *arena, tmo_guard_report *report);
 
 #ifdef __cplusplus

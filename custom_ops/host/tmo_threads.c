@@ -6,7 +6,7 @@
 #include <sched.h>
 #include <time.h>
 
-/* A counting semaphore for each core, and what delays it. */
+/* A counting semaphore for each core, and its random delays. */
 typedef struct {
   pthread_mutex_t mutex;
   pthread_cond_t changed;

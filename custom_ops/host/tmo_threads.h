@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Two cores as two threads of this machine: wake and wait with a mutex and a condition. Host only, where there are POSIX threads. */
+/* Runs two cores as two threads of this machine, which wake each other with a mutex and a condition. Host only, with POSIX threads. */
 #ifndef TMO_THREADS_H_
 #define TMO_THREADS_H_
 
@@ -9,7 +9,7 @@
 extern "C" {
 #endif
 
-/* One inference, the second core being a thread that lives as long. jitter: 0, or what random delays before and behind meetings begin with. */
+/* Runs one inference with a thread as second core. jitter: 0, or the seed of random delays around barriers. */
 tmo_status tmo_run_threads(const void *program, void *const *io, void *workspace, uint32_t jitter);
 
 #ifdef __cplusplus

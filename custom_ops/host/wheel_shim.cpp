@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Registers the operator with the official tflite-micro wheel, which exports its C++ symbols but has no headers.
  *
- * The declarations below restate what the pinned wheel (tflite-micro==0.dev20261023182759, x86-64) exports and how it
- * lays out the few structs that are touched. What can be checked is checked before the resolver is written to, so that
- * another wheel is a message and not a crash. Loaded after the wheel's own library, whose symbols it resolves. */
+ * The declarations below restate the exports of the pinned wheel (tflite-micro==0.dev20261023182759, x86-64) and the layout of the structs used.
+ * The code checks whatever it can before it writes to the resolver, so that a different wheel causes a message instead of a crash. Load this
+ * library after the wheel's own, whose symbols it resolves. */
 #include <cstddef>
 #include <cstdint>
 
@@ -25,7 +25,7 @@ struct TfLiteIntArray {
   int data[1]; /* size entries */
 };
 
-struct TfLiteNode { /* others follow */
+struct TfLiteNode { /* more members follow */
   TfLiteIntArray *inputs;
   TfLiteIntArray *outputs;
 };
@@ -51,14 +51,14 @@ TfLiteEvalTensor *GetEvalOutput(const TfLiteContext *context, const TfLiteNode *
 namespace tmo {
 namespace {
 
-/* The wheel has no way to set an interpreter's external context: one frame for all interpreters of the process. */
+/* All interpreters of the process share one frame, since the wheel cannot set an interpreter's external context. */
 tmo_frame frame = {};
 
 tflite::micro::TfLiteStatus Abort() { return tflite::micro::kTfLiteAbort; }
 
 void *FrameOf(tflite::micro::TfLiteContext *) { return &frame; }
 
-/* Two threads, with these delays, for programs that are made for two cores. */
+/* Whether programs made for two cores run on two threads, and the seed of their delays. */
 bool threads = false;
 uint32_t jitter = 0;
 
@@ -66,7 +66,7 @@ tmo_status RunWhole(const void *program, void *const *io, void *workspace) {
   return threads ? tmo_run_threads(program, io, workspace, jitter) : tmo_run(program, io, workspace);
 }
 
-/* The link to other devices, which is the caller's, as the frame is. */
+/* The link to other devices. It belongs to the caller, like the frame. */
 tmo_crosser *link_to_others = nullptr;
 
 void *LinkOf(tflite::micro::TfLiteContext *) { return link_to_others; }
@@ -74,16 +74,16 @@ void *LinkOf(tflite::micro::TfLiteContext *) { return link_to_others; }
 }  // namespace
 }  // namespace tmo
 
-/* What models with an external input read from now on. The data stay the caller's. */
+/* Sets the frame that models with an external input read. The caller keeps owning its data. */
 extern "C" void TmoSetFrame(const tmo_frame *now) { tmo::frame = *now; }
 
-/* How many cores programs are run on from now on that are made for two: 1, or 2. seed: of delays; 0: none. */
+/* Sets how many cores run programs made for two: 1 or 2. seed: of random delays; 0: none. */
 extern "C" void TmoSetCores(int cores, uint32_t seed) {
   tmo::threads = cores > 1;
   tmo::jitter = seed;
 }
 
-/* One device of several, in a process of its own. */
+/* The state of this process as one of several devices. */
 static struct {
   tmo_sockets sockets;
   tmo_transport transport;
@@ -91,7 +91,7 @@ static struct {
   tmo_link link;
 } device;
 
-/* Links this process with the others: fds has the socket to each of them. All models of the process get their rows so. */
+/* Links this process to the other devices. fds: a socket to each. All models of the process use this link. */
 extern "C" void TmoOpenLink(const int *fds, unsigned number, unsigned devices, unsigned first, unsigned patience) {
   for (unsigned i = 0; i < TMO_SOCKET_PEERS; ++i) device.sockets.fd[i] = i < devices ? fds[i] : -1;
   device.transport = tmo_socket_transport(&device.sockets);
@@ -103,7 +103,7 @@ extern "C" void TmoOpenLink(const int *fds, unsigned number, unsigned devices, u
 extern "C" void TmoBeginLink() { tmo_link_begin(&device.link); }
 extern "C" int TmoWaitLink() { return tmo_link_wait(&device.link); }
 
-/* Bytes of messages, since it was opened. */
+/* Returns the bytes of messages since the link was opened. */
 extern "C" void TmoLinkBytes(unsigned *sent, unsigned *received) {
   *sent = device.link.sent;
   *received = device.link.received;
@@ -140,7 +140,7 @@ struct Registration {
 };
 
 constexpr unsigned kCapacity = 200;
-constexpr unsigned kBuiltins = 118;    /* that the wheel registers itself */
+constexpr unsigned kBuiltins = 118;    /* operators that the wheel registers itself */
 constexpr int32_t kFirstBuiltin = 101; /* ABS */
 constexpr int32_t kCustom = 32;
 
@@ -153,7 +153,7 @@ struct Resolver {
 static_assert(sizeof(Registration) == 56, "a record of the wheel's resolver is 56 bytes");
 static_assert(offsetof(Resolver, count) == 0x2bc8, "the wheel's resolver keeps its count there");
 
-/* The wheel's own operators must be where this file expects them, and there must be room. */
+/* Whether the wheel's operators are where this file expects them, with room for one more. */
 bool LayoutAsExpected(const Resolver &resolver) {
   if (resolver.count < kBuiltins || resolver.count > kCapacity - tmo::kNameCount) return false;
   if (resolver.records[0].builtin_code != kFirstBuiltin) return false;
@@ -166,7 +166,7 @@ bool LayoutAsExpected(const Resolver &resolver) {
 
 }  // namespace
 
-/* The registerer that tflm_memopt.runtime names to the wheel's Interpreter. */
+/* The registration function that tflm_memopt.runtime passes to the wheel's Interpreter by name. */
 extern "C" bool TmoRegisterOps(tflite::PythonOpsResolver *opaque) {
   Resolver &resolver = *reinterpret_cast<Resolver *>(opaque);
   if (!LayoutAsExpected(resolver)) {

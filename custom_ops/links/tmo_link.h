@@ -43,23 +43,23 @@ typedef struct {
 typedef struct {
   tmo_crosser crosser;
   const tmo_transport *transport;
-  tmo_peer *peers;    /* by number; its own is not used */
+  tmo_peer *peers;    /* indexed by device number; the own one is unused */
   uint8_t device;
   uint8_t n_devices;
   bool joined;        /* the inference has a number: device 0 gives it one, others take that of the first message */
   bool knows_last;    /* messages may still have the number `inference` */
   uint16_t inference;
   uint32_t patience;  /* timeout of a row in milliseconds, after which a peer is lost */
-  uint32_t waited;    /* of these, for the present row */
-  uint8_t other;      /* for whom */
+  uint32_t waited;    /* milliseconds waited for the current row */
+  uint8_t other;      /* device it waits for */
   bool sends;
-  uint32_t left;      /* bytes of the message that is being sent */
-  uint8_t to;         /* to whom */
+  uint32_t left;      /* unsent bytes of the current message */
+  uint8_t to;         /* its receiver */
   uint8_t head[TMO_LINK_HEAD];
-  uint32_t sent, received; /* bytes of messages since it was opened, for statistics */
+  uint32_t sent, received; /* bytes of messages since tmo_link_open(), for statistics */
 } tmo_link;
 
-/* peers: n_devices of them. first: the number of the first inference, on device 0; preferably a different one after each restart. */
+/* peers: n_devices of them. first: number of the first inference, used by device 0. Choose a different one after each restart. */
 void tmo_link_open(tmo_link *link, const tmo_transport *transport, tmo_peer *peers, uint8_t device, uint8_t n_devices, uint16_t first,
                    uint32_t patience);
 

@@ -22,9 +22,9 @@ typedef struct {
   uint32_t room;           /* a power of two, at least the bytes of a link that `optimize --devices` prints */
   uint32_t written, read;  /* bytes since the start: written by the radio's task, read by the run */
   uint8_t frame[TMO_DATAGRAM_BYTES];
-  uint8_t bytes;           /* of the frame, its head included */
-  uint8_t number;          /* of the frame */
-  uint8_t state;           /* of the frame: being filled, sent, lost, acknowledged */
+  uint8_t bytes;           /* bytes of the frame, including its head */
+  uint8_t number;          /* number of the frame */
+  uint8_t state;           /* being filled, sent, lost or acknowledged */
   uint8_t last[TMO_DATAGRAM_HEAD]; /* head of the last received frame */
   bool has_last;
 } tmo_datagram_line;
@@ -34,7 +34,7 @@ typedef struct {
   bool (*send)(void *radio, uint8_t peer, const uint8_t *frame, uint32_t bytes);
   uint32_t (*milliseconds)(void); /* a clock that may wrap: millis() */
   void *radio;
-  tmo_datagram_line *lines; /* by the peer's number; its own is not used */
+  tmo_datagram_line *lines; /* indexed by device number; the own one is unused */
   uint8_t n_devices;
   uint8_t session;          /* random after each restart, to distinguish new frames from those before the restart */
 } tmo_datagrams;

@@ -22,7 +22,7 @@ typedef struct {
 } tmo_uart;
 
 typedef struct {
-  tmo_uart *lines; /* by the peer's number; its own is not used */
+  tmo_uart *lines; /* indexed by device number; the own one is unused */
   uint8_t n_devices;
   uint32_t (*milliseconds)(void); /* a clock that may wrap: millis() */
 } tmo_uarts;

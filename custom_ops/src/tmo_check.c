@@ -1,21 +1,21 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The validator's walk: tensors, operands, blocks, and their loops. */
+/* Validates a program's tables: tensors, operands, blocks and loops. */
 #include "tmo/check.h"
 
 #include "tmo/layout.h"
 #include "tmo/loops.h"
 #include "tmo/walk.h"
 
-#define MAX_READS 16 /* elements read per byte of the program: checking stays linear when arrays are shared */
+#define MAX_READS 16 /* array elements read per byte of program; keeps checking linear if arrays are shared */
 
 _Static_assert(TMO_MAX_KERNEL_H <= TMO_MAX_TAPS, "one array of pointers holds either");
 
-/* Of the buffer that a tensor lies in. */
+/* Size of the buffer that contains the tensor. */
 static uint32_t base_bytes(const tmo_checker *c, const tmo_tensor *t) {
   return t->base == 0 ? tmo_header_of(c->program)->workspace : c->io_bytes[t->base - 1];
 }
 
-/* The rings lie inside of the state, and so does where they stand. */
+/* The rings and their positions lie inside the state. */
 TMO_OWN_FRAME static bool check_rings(tmo_checker *c) {
   const tmo_header *h = tmo_header_of(c->program);
   uint32_t at = h->rings, n = 0;
@@ -28,7 +28,8 @@ TMO_OWN_FRAME static bool check_rings(tmo_checker *c) {
   }
 }
 
-/* How the rows lie: one after the other, turned where all are there, or in a ring, whose rows they are; a frame outside of the arena has no older ones. */
+/* Checks that a layout is one of three: consecutive rows, reversed if all are present, or a ring of the state. A frame outside the arena has no
+ * older rows. */
 static bool check_layout(const tmo_checker *c, const tmo_tensor *t) {
   if (t->layout == TMO_LAYOUT_HWC) return true;
   if (tmo_has_lanes(t) || tmo_is_frame(c->program, t)) return false;
@@ -36,7 +37,7 @@ static bool check_layout(const tmo_checker *c, const tmo_tensor *t) {
   return tmo_has_part(TMO_PART_STATE) && tmo_ring_number(t) < c->n_rings && tmo_rings(c->program)[tmo_ring_number(t)].row == tmo_times(t->width, t->channels);
 }
 
-/* The newest rows are in io[0], older ones in a ring. An external frame is looked at when it is there. */
+/* A streamed frame has its newest rows in io[0] and older ones in a ring. An external frame is checked when a run provides it. */
 static tmo_status check_frame(const tmo_checker *c, const tmo_tensor *t) {
   const uint32_t row = tmo_times(t->width, t->channels);
   if (tmo_has_lanes(t)) return TMO_ERROR_TABLE;
@@ -46,12 +47,12 @@ static tmo_status check_frame(const tmo_checker *c, const tmo_tensor *t) {
   return tmo_times(row, t->pushed) <= c->io_bytes[0] ? TMO_OK : TMO_ERROR_IO;
 }
 
-/* All views of a streamed frame are of the same rows. */
+/* All views of a streamed frame must have the same rows. */
 static bool same_stream(const tmo_tensor *a, const tmo_tensor *b) {
   return a->offset == b->offset && a->height == b->height && a->depth == b->depth && a->pushed == b->pushed && tmo_row_bytes(a) == tmo_row_bytes(b);
 }
 
-/* A program whose input is streamed has one, and no other. */
+/* A streamed program has exactly one streamed frame. */
 static bool check_stream(const tmo_checker *c) {
   const tmo_tensor *first = NULL;
   for (uint32_t i = 0; i < tmo_header_of(c->program)->n_tensors; ++i) {
@@ -69,7 +70,7 @@ static tmo_status check_tensor(const tmo_checker *c, const tmo_tensor *t) {
   if (t->channels == 0 || t->width == 0 || t->height == 0) return TMO_ERROR_TABLE;
   if (!check_layout(c, t)) return TMO_ERROR_TABLE;
   if (tmo_is_frame(c->program, t)) return check_frame(c, t);
-  if (tmo_has_lanes(t)) return TMO_OK; /* check_lanes() */
+  if (tmo_has_lanes(t)) return TMO_OK; /* checked by check_lanes() */
   if (t->depth == 0 || t->depth > t->height) return TMO_ERROR_TABLE;
   const uint32_t bytes = tmo_times(tmo_times(t->width, t->channels), t->depth);
   if (constant) return tmo_has_constant(c, t->constant, bytes, 1) ? TMO_OK : TMO_ERROR_TABLE;
@@ -78,12 +79,12 @@ static tmo_status check_tensor(const tmo_checker *c, const tmo_tensor *t) {
   return t->base == 0 ? TMO_ERROR_TABLE : TMO_ERROR_IO;
 }
 
-/* The strips of a tensor that a tiled block makes. */
+/* Checks the strips of a tensor that a tiled block produces. */
 static bool check_strips(const tmo_block *block, const tmo_tensor *t) {
   return t->advance > 0 && t->rows >= t->advance && (uint32_t)block->strips * t->advance < TMO_MAX_EXTENT;
 }
 
-/* Lanes hold the rows of a strip, each once, and lie inside. */
+/* Lanes hold each row of a strip once and lie inside their buffer. */
 static bool check_lanes(tmo_checker *c, const tmo_tensor *t, uint32_t pixel) {
   if (!tmo_has_lanes(t)) return true;
   if (!tmo_has_constant(c, t->lanes, t->n_lanes * sizeof(tmo_lane), 4) || !tmo_may_read(c, t->n_lanes)) return false;
@@ -96,7 +97,7 @@ static bool check_lanes(tmo_checker *c, const tmo_tensor *t, uint32_t pixel) {
   return rows == t->rows;
 }
 
-/* The last operator of the block, before operator `index`, that makes a tensor; NULL: there is none. Several may share the record of a tensor. */
+/* Finds the last operator before operator `index` in the block that produces a tensor, or NULL. Several operators may share a tensor's record. */
 static const tmo_op *maker_of(tmo_checker *c, const tmo_block *block, uint32_t index, uint32_t tensor) {
   if (!tmo_may_read(c, index - block->first_op)) return NULL;
   for (uint32_t i = index; i > block->first_op; --i) {
@@ -105,23 +106,24 @@ static const tmo_op *maker_of(tmo_checker *c, const tmo_block *block, uint32_t i
   return NULL;
 }
 
-/* An operand in lanes, or in channel groups, is laid out by an operator that comes earlier in the block. Any other lies where its record says. */
+/* The layout of an operand in lanes or channel groups comes from an earlier operator of the block. Any other layout comes from the tensor's
+ * record. */
 static bool check_operand(tmo_checker *c, const tmo_block *block, uint32_t index, uint32_t k) {
   const tmo_op *op = &c->ops[index];
   if (op->input[k] >= tmo_header_of(c->program)->n_tensors) return false;
   const tmo_tensor *in = &c->tensors[op->input[k]];
   if (tmo_is_frame(c->program, in)) {
     const bool streamed = tmo_input_of(c->program) == TMO_INPUT_STREAM;
-    return !tmo_reads_group(op) && (!streamed || block->first_op == 0); /* later blocks find nothing of a stream */
+    return !tmo_reads_group(op) && (!streamed || block->first_op == 0); /* later blocks cannot read a stream */
   }
   if (tmo_on_link(c->program, in)) return op->kind == TMO_OP_RECEIVE;
   if (!tmo_has_lanes(in) && !tmo_reads_group(op)) return true;
   const tmo_op *maker = tmo_is_tiled(block) ? maker_of(c, block, index, op->input[k]) : NULL;
   if (maker == NULL || tmo_reads_group(op) != tmo_writes_group(maker)) return false;
-  return !tmo_reads_group(op) || op->group_channels == maker->group_channels; /* of the same channels: as many groups, too */
+  return !tmo_reads_group(op) || op->group_channels == maker->group_channels; /* equal channels imply equally many groups */
 }
 
-/* Where pixels of an external frame become int8. Looks at accesses that tmo_check_kind() has found to exist. */
+/* Checks where pixels of an external frame are converted to int8. Relies on accesses that tmo_check_kind() has validated. */
 static bool check_conversion(const tmo_checker *c, const tmo_operation *o) {
   if (tmo_input_of(c->program) != TMO_INPUT_EXTERNAL) return true;
   const uint32_t bytes = tmo_converted_bytes(c->program, o->block, o->op);
@@ -132,11 +134,11 @@ static bool check_conversion(const tmo_checker *c, const tmo_operation *o) {
   return true;
 }
 
-/* Groups divide the channels that are read, or written, or both, and are not empty. */
+/* Groups are not empty and divide the channels read, written, or both. */
 static bool check_groups(const tmo_operation *o) {
   const tmo_op *op = o->op;
   if (tmo_groups(op) == 1) return !tmo_sums_groups(op);
-  if (op->groups == UINT16_MAX) return false; /* one pass more must be countable */
+  if (op->groups == UINT16_MAX) return false; /* there may be one extra pass */
   if (tmo_iterative(op) || !tmo_is_in(TMO_GROUPABLE_KINDS, op->kind) || (tmo_sums_groups(op) && !tmo_is_summed(op))) return false;
   const bool reads = tmo_reads_group(op), writes = tmo_writes_group(op);
   if (reads && writes && o->in->channels != o->out->channels) return false;
@@ -145,7 +147,7 @@ static bool check_groups(const tmo_operation *o) {
   return before_last < channels && channels - before_last <= op->group_channels;
 }
 
-/* The sums of the highest strip. */
+/* Checks the sums of the highest strip. */
 static bool check_group_sums(tmo_checker *c, const tmo_operation *o) {
   if (!tmo_may_read(c, o->block->strips)) return false;
   int32_t highest = 0;
@@ -156,7 +158,7 @@ static bool check_group_sums(tmo_checker *c, const tmo_operation *o) {
   return tmo_in_workspace(c, o->op->accumulator, tmo_times(tmo_times(4 * (uint32_t)o->out->width, o->out->channels), (uint32_t)highest), 4);
 }
 
-/* How an operator of a tiled block walks, and where its pixels go. */
+/* Checks the iterations of an operator in a tiled block, and where its output pixels are stored. */
 static bool check_tiled(tmo_checker *c, const tmo_operation *o) {
   const tmo_op *op = o->op;
   if (op->tile == 0 || !check_strips(o->block, o->out) || !check_groups(o)) return false;
@@ -170,7 +172,7 @@ static bool check_arity(const tmo_op *op) {
   return op->n_inputs == (tmo_is_in(TMO_TAKEN(TMO_TWO_OPERANDS_KINDS), op->kind) ? 2 : tmo_is_in(TMO_BUILT(TMO_THREE_OPERANDS_KINDS), op->kind) ? 3 : 1);
 }
 
-/* A firing of a row block goes through its rows forwards. */
+/* Reversed pixels are not allowed: a firing of a row block processes its rows forwards. */
 static bool has_turned_pixels(const tmo_checker *c, const tmo_operation *o) {
   if (!tmo_has_part(TMO_PART_TURNED)) return false;
   bool turned = o->out->layout == TMO_LAYOUT_PIXELS_TURNED;
@@ -195,7 +197,7 @@ static bool check_op(tmo_checker *c, const tmo_block *block, uint32_t index) {
   return (tmo_is_tiled(block) ? check_tiled(c, &o) : by_row) && tmo_check_kind(c, &o) && check_conversion(c, &o);
 }
 
-/* first: the operator after the previous block's last. */
+/* first: index of the operator after the previous block. */
 static tmo_status check_block(tmo_checker *c, const tmo_block *block, uint32_t first) {
   if (block->first_op != first || block->n_ops == 0 || block->n_ops > tmo_header_of(c->program)->n_ops - first) return TMO_ERROR_TABLE;
   const uint32_t counter = tmo_is_tiled(block) ? sizeof(tmo_unit) : sizeof(uint16_t);
@@ -206,7 +208,7 @@ static tmo_status check_block(tmo_checker *c, const tmo_block *block, uint32_t f
   return TMO_OK;
 }
 
-/* The loops of all blocks fire as often as the header says. Any order is harmless: a firing stays inside its buffers, whatever its unit. */
+/* The loops contain as many firings as the header states. Their order does not affect safety, since any firing stays inside its buffers. */
 TMO_OWN_FRAME static tmo_status check_loops(tmo_checker *c) {
   const tmo_header *h = tmo_header_of(c->program);
   uint32_t firings = 0;
@@ -230,7 +232,7 @@ tmo_status tmo_check(const void *program, size_t program_bytes, const uint32_t *
   tmo_checker c = {(const uint8_t *)program, tmo_tensors(program), tmo_ops(program), io_bytes, tmo_times(h->size, MAX_READS), 0, 0};
   c.last_base = (uint32_t)(n_inputs + n_outputs);
   if (tmo_has_part(TMO_PART_STATE) && h->state > 0) {
-    if (tmo_input_of(program) == TMO_INPUT_LINK || !check_rings(&c)) return TMO_ERROR_TABLE; /* its lines are in the state's place */
+    if (tmo_input_of(program) == TMO_INPUT_LINK || !check_rings(&c)) return TMO_ERROR_TABLE; /* the link's state is stored where rings would be */
     if (io_bytes[c.last_base++] < h->state) return TMO_ERROR_IO;
   }
   for (uint32_t i = 0; i < h->n_tensors; ++i) {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Whether a build of the library, which may lack kernels and parts, runs a program. */
+/* Checks whether this build of the library, which may lack kernels and parts, can run a program. */
 #if defined(__GNUC__) && !defined(__clang__)
 #pragma GCC optimize("Os") /* it runs once */
 #endif
@@ -14,7 +14,7 @@ TMO_OWN_FRAME static bool has_table(const tmo_header *h, uint32_t offset, uint32
 
 static bool lacks(uint16_t part, bool needed) { return !tmo_has_part(part) && needed; }
 
-/* Whether a program with such tables needs a part that is not there. */
+/* Whether the program's tables need a part that this build lacks. */
 static bool lacks_parts(const void *program) {
   const tmo_header *h = tmo_header_of(program);
   if (lacks(TMO_PART_STREAM, h->input == TMO_INPUT_STREAM) || lacks(TMO_PART_EXTERNAL, h->input == TMO_INPUT_EXTERNAL) ||

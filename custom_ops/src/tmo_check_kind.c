@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What each kind of operator reads and writes: its window or its accesses, its constants, and the sizes that its operands have. */
+/* Checks for each kind of operator its window or accesses, its constants, and the sizes of its operands. */
 #include "tmo/check.h"
 #include "tmo/kernels.h"
 
@@ -12,13 +12,13 @@
 #define IF_WRITES_4(name, value, reads, writes, ...) TMO_BIT(value, (writes) == 4)
 #define IS(set, condition) tmo_is_in(TMO_BUILT(set) & (0 TMO_EACH_KIND(IF_##condition)), op->kind)
 
-/* How many multipliers a kind of the set has, that has no choice; bytes of an element that it reads, and that it writes. */
+/* Number of multipliers of the kinds in a set that all need the same number, and bytes of an element that they read or write. */
 #define SCALES(set) (IS(set, SCALES_0) ? 0u : IS(set, SCALES_2) ? 2u : IS(set, SCALES_3) ? 3u : 1u)
 #define BYTES_READ(set) (IS(set, READS_4) ? 4u : IS(set, READS_1) ? 1u : 2u)
 #define BYTES_WRITTEN(set) (IS(set, WRITES_4) ? 4u : IS(set, WRITES_1) ? 1u : 2u)
 
-/* The window of each output coordinate begins inside the padded input and reaches into the input, or into what is there of `pad` beside it. All
- * are uint16_t: nothing wraps. */
+/* The window of each output coordinate begins inside the padded input and overlaps the input, or those of its `pad` elements that exist. All
+ * values are uint16_t, so nothing wraps. */
 static bool window_fits(uint32_t kernel, uint32_t stride, uint32_t dilation, uint32_t pad, uint32_t there, uint32_t in, uint32_t out) {
   if (kernel == 0 || stride == 0 || dilation == 0) return false;
   const uint32_t extent = (kernel - 1) * dilation + 1;
@@ -37,7 +37,7 @@ static bool check_windowed(const tmo_checker *c, const tmo_operation *o) {
   return whole && tmo_in_workspace(c, op->accumulator, tmo_times(tmo_times(4, o->out->width), tmo_values(op, o->out->channels)), 4);
 }
 
-/* Multipliers and shifts: `n` of each. */
+/* Checks `n` multipliers and `n` shifts. */
 static bool check_scaling(tmo_checker *c, const tmo_op *op, uint32_t n) {
   if (n == 0) return true;
   if (!tmo_has_words(c, op->multipliers, n) || !tmo_has_constant(c, op->shifts, n, 1) || !tmo_may_read(c, n)) return false;
@@ -50,14 +50,14 @@ static bool check_scaling(tmo_checker *c, const tmo_op *op, uint32_t n) {
   return true;
 }
 
-/* Weights, bias, scaling. Of int16: channels take two bytes, biases eight, and no sums are kept from call to call. */
+/* Checks weights, bias and scaling. int16 channels take two bytes, their biases eight, and they keep no sums between calls. */
 static bool check_weights(tmo_checker *c, const tmo_operation *o) {
   const tmo_op *op = o->op;
   const bool s16 = tmo_is_s16(op), depthwise = tmo_is_in(TMO_FILTERED_KINDS, op->kind);
   const uint32_t bytes = s16 ? 2 : 1, in = o->in->channels / bytes, out = o->out->channels / bytes;
   if (s16 && (o->in->channels % 2 != 0 || o->out->channels % 2 != 0 || tmo_iterative(op))) return false;
   if (depthwise && out % in != 0) return false;
-  const uint32_t inputs = depthwise ? 1 : in; /* that an output channel reads */
+  const uint32_t inputs = depthwise ? 1 : in; /* inputs of one output channel */
   const uint32_t weights = tmo_times(tmo_times((uint32_t)op->kernel_h * op->kernel_w, inputs), out);
   if (!tmo_has_constant(c, op->weights, weights, 1)) return false;
   if (op->bias != 0 && !tmo_has_words(c, op->bias, tmo_times(bytes, out))) return false;
@@ -66,7 +66,7 @@ static bool check_weights(tmo_checker *c, const tmo_operation *o) {
 
 static bool check_filter(tmo_checker *c, const tmo_operation *o) { return check_weights(c, o) && check_windowed(c, o); }
 
-/* The weights of a CONV: each channel of the output takes several bytes, unscaled. */
+/* Checks the weights of a CONV with unscaled output: a channel takes several bytes. */
 static bool check_sums(tmo_checker *c, const tmo_operation *o) {
   const tmo_op *op = o->op;
   if (op->sum_bytes < 1 || op->sum_bytes > TMO_MAX_SUM_BYTES || o->out->channels % (uint32_t)op->sum_bytes != 0 || op->bias != 0 || tmo_iterative(op)) return false;
@@ -74,7 +74,7 @@ static bool check_sums(tmo_checker *c, const tmo_operation *o) {
   return tmo_has_constant(c, op->weights, tmo_times(inputs, o->out->channels / (uint32_t)op->sum_bytes), 1) && check_windowed(c, o);
 }
 
-/* A window of one pixel. */
+/* Whether the window is one pixel. */
 static bool pointwise(const tmo_op *op) {
   if (op->kernel_h != 1 || op->stride_h != 1 || op->dilation_h != 1 || op->pad_top != 0) return false;
   if (op->kernel_w != 1 || op->stride_w != 1 || op->dilation_w != 1 || op->pad_left != 0) return false;
@@ -89,13 +89,13 @@ static bool check_pool(tmo_checker *c, const tmo_operation *o) {
   return op->kernel_h * columns <= TMO_MAX_POOL_AREA && check_windowed(c, o) && check_scaling(c, op, SCALES(TMO_POOL_KINDS));
 }
 
-/* Both operands have the output's height, width and channels, or 1; channel groups are those of the output. A channel of int16 is two bytes. */
+/* Each dimension of an operand equals the output's or is 1. Channel groups are the output's. An int16 channel takes two bytes. */
 static bool check_binary(tmo_checker *c, const tmo_operation *o) {
   const tmo_op *op = o->op;
   const uint32_t item = tmo_is_s16(o->op) ? 2 : 1;
   if (!pointwise(o->op) || o->out->channels % item != 0) return false;
   const uint32_t scales = SCALES(TMO_BINARY_KINDS);
-  if (scales == 3 && item == 1 && (op->left_shift < 0 || op->left_shift > TMO_MAX_ADD_SHIFT)) return false; /* operands are shifted by it */
+  if (scales == 3 && item == 1 && (op->left_shift < 0 || op->left_shift > TMO_MAX_ADD_SHIFT)) return false; /* operands are shifted by this */
   for (uint8_t k = 0; k < o->op->n_inputs; ++k) {
     const tmo_tensor *in = &c->tensors[o->op->input[k]];
     if (in->height != o->out->height && in->height != 1) return false;
@@ -105,7 +105,7 @@ static bool check_binary(tmo_checker *c, const tmo_operation *o) {
   return check_scaling(c, op, scales);
 }
 
-/* Row y of the operand makes row y of the output, of as many elements: so many bytes each, before and after. */
+/* Row y of the operand gives row y of the output, with equally many elements. before, after: bytes of an element in the operand and in the output. */
 static bool check_rows(const tmo_operation *o, uint32_t before, uint32_t after) {
   const tmo_tensor *in = o->in, *out = o->out;
   if (!pointwise(o->op) || in->height != out->height || in->channels % before != 0 || out->channels % after != 0) return false;
@@ -125,7 +125,7 @@ static bool check_lookup(const tmo_checker *c, const tmo_operation *o) {
   return check_rows(o, 1, 1) && tmo_has_constant(c, o->op->table, TMO_TABLE_BYTES, 1);
 }
 
-/* A curve's argument, scaled, and the half that rounds it fit an int32_t. */
+/* A curve's scaled argument plus its rounding half fits an int32_t. */
 static bool check_mapped(tmo_checker *c, const tmo_operation *o) {
   const bool curve = tmo_is_kind(o->op, TMO_OP_CURVE_S16);
   if (!check_rows(o, 2, 2) || !check_scaling(c, o->op, curve ? 1 : 2)) return false;
@@ -140,7 +140,7 @@ static bool check_convert(tmo_checker *c, const tmo_operation *o) {
   return check_rows(o, BYTES_READ(TMO_CONVERTING_KINDS), BYTES_WRITTEN(TMO_CONVERTING_KINDS)) && check_scaling(c, op, SCALES(TMO_CONVERTING_KINDS));
 }
 
-/* Pixels of as many channels as its kernel was written for, and as many operands. */
+/* Checks that pixels have the channels, and the operator the operands, that its kernel was written for. */
 #if TMO_OWN
 static bool check_own(const tmo_checker *c, const tmo_operation *o) {
   const tmo_own_kernel *const own = tmo_own_of(o->op);
@@ -153,14 +153,14 @@ static bool check_own(const tmo_checker *c, const tmo_operation *o) {
 }
 #endif
 
-/* A pixel makes an index. */
+/* Each pixel gives one index. */
 static bool check_arg_max(const tmo_checker *c, const tmo_operation *o) {
   (void)c;
   const bool same_pixels = o->in->height == o->out->height && o->in->width == o->out->width;
   return pointwise(o->op) && same_pixels && o->out->channels == TMO_INDEX_BYTES;
 }
 
-/* Every pixel of indices names a row of the table. Frames have pixels of int8. */
+/* Every pixel of indices selects a row of the table. Pixels of a frame are int8. */
 static bool check_gather(const tmo_checker *c, const tmo_operation *o) {
   const tmo_op *op = o->op;
   if (!tmo_same_size(o->in, o->out) || o->in->channels != TMO_INDEX_BYTES) return false;
@@ -168,7 +168,7 @@ static bool check_gather(const tmo_checker *c, const tmo_operation *o) {
   return tmo_has_constant(c, op->table, tmo_times((uint32_t)op->table_rows, o->out->channels), 1);
 }
 
-/* A row is a row on the link; what it is called there is a constant. */
+/* The link carries whole rows. Their identifier is a constant. */
 static bool check_link(const tmo_checker *c, const tmo_operation *o) {
   const bool same_rows = tmo_same_size(o->in, o->out) && o->in->channels == o->out->channels;
   const bool crosses = o->op->kind == TMO_OP_SEND || tmo_on_link(c->program, o->in);
@@ -181,15 +181,15 @@ static const tmo_access *accesses(const tmo_checker *c, const tmo_op *op) {
   return (const tmo_access *)(const void *)(c->program + op->access);
 }
 
-/* Whether a tensor has all the rows that any firing reads of it. */
+/* Whether a tensor has all rows that any firing reads. */
 static bool has_rows(const tmo_checker *c, const tmo_tensor *t, const tmo_access *a, uint32_t firings) {
   if (a->table == 0) return a->add >= 0 && a->div == 1 && (firings - 1) * a->mul + (uint32_t)a->add + a->extent <= t->height;
   const uint16_t *const first = (const uint16_t *)(const void *)(c->program + a->table);
-  while (firings > 0 && first[firings - 1] + (uint32_t)a->extent <= t->height) --firings; /* TMO_NONE is no row */
+  while (firings > 0 && first[firings - 1] + (uint32_t)a->extent <= t->height) --firings; /* TMO_NONE stands for no row */
   return firings == 0;
 }
 
-/* The rows that are read at once are not too many, and their numbers are int32_t. Those of matrices are all there. */
+/* The number of rows read at once is limited, and row numbers fit int32_t. Matrices are read as a whole. */
 static bool check_accesses(const tmo_checker *c, const tmo_operation *o) {
   const tmo_op *op = o->op;
   if (tmo_is_tiled(o->block) || tmo_iterative(op) || !tmo_has_constant(c, op->access, op->n_inputs * sizeof(tmo_access), 4)) return false;
@@ -206,7 +206,7 @@ static bool check_accesses(const tmo_checker *c, const tmo_operation *o) {
   return rows <= TMO_MAX_KERNEL_H;
 }
 
-/* Of the operand that has the n-th of the rows that are read. 0: there are not so many. */
+/* Bytes of a row of the operand that contains the n-th row read; 0 if fewer rows are read. */
 static uint32_t accessed_row_bytes(const tmo_checker *c, const tmo_op *op, uint32_t n) {
   for (uint32_t k = 0; k < op->n_inputs; ++k) {
     const uint32_t extent = accesses(c, op)[k].extent;
@@ -216,7 +216,7 @@ static uint32_t accessed_row_bytes(const tmo_checker *c, const tmo_op *op, uint3
   return 0;
 }
 
-/* Numbers below TMO_MAX_EXTENT, so that int64_t holds their products with counts. */
+/* Numbers are below TMO_MAX_EXTENT, so int64_t can hold their products with counts. */
 static bool run_fits(int64_t first, int64_t step, uint32_t count, uint32_t bytes, uint32_t size) {
   const int64_t last = first + step * (int64_t)(count - 1);
   const int64_t low = step < 0 ? last : first, high = step < 0 ? first : last;
@@ -279,21 +279,21 @@ static bool check_batch_matmul(tmo_checker *c, const tmo_operation *o) {
   return a[0].extent == 1 && a[1].extent == tmo_values(op, transposed ? out : depth) && check_scaling(c, op, 1);
 }
 
-/* The operand with so many others behind it is a row of the state, of so many bytes, which is written anew. */
+/* Whether the operand that has `behind` operands after it is a row of the state with this size, which the operator updates. */
 static bool is_made_anew(const tmo_checker *c, const tmo_operation *o, uint32_t behind, uint32_t bytes) {
   const uint32_t k = o->op->n_inputs - 1u - behind;
   const tmo_tensor *t = &c->tensors[o->op->input[k]];
   return t->base == tmo_state_base(c->program) && tmo_row_bytes(t) >= bytes && accesses(c, o->op)[k].extent == 1;
 }
 
-/* What came out before, of one byte a channel, and cells, of two, are made anew. */
+/* Checks an LSTM, which updates its previous output (one byte a channel) and its cells (two bytes). */
 static bool check_lstm(tmo_checker *c, const tmo_operation *o) {
   const uint32_t out = o->out->channels;
   return tmo_has_words(c, o->op->curve, tmo_times(8, out) + TMO_CURVE_WORDS) && is_made_anew(c, o, 1, out) && is_made_anew(c, o, 0, 2 * out) &&
          tmo_has_constant(c, o->op->weights, tmo_times(4 * out, o->in->channels + out), 1) && check_scaling(c, o->op, TMO_LSTM_SCALES);
 }
 
-/* The sums are made anew; all other rows are as long as the new ones. */
+/* The sums are updated. All other rows are as long as the new row. */
 static bool check_sliding_sum(tmo_checker *c, const tmo_operation *o) {
   const tmo_op *op = o->op;
   const uint32_t area = (uint32_t)op->kernel_h * op->kernel_w;
@@ -303,7 +303,7 @@ static bool check_sliding_sum(tmo_checker *c, const tmo_operation *o) {
   return area - 1 < TMO_MAX_POOL_AREA && is_made_anew(c, o, 0, tmo_times(4, tmo_row_bytes(o->out))) && (op->multipliers == 0 || check_scaling(c, op, 1));
 }
 
-/* A row of each operand, of as many sums as the output has values. */
+/* Each operand has a row with as many sums as the output has values. */
 static bool check_add_sums(tmo_checker *c, const tmo_operation *o) {
   const tmo_op *op = o->op;
   const uint32_t made = tmo_sum_bytes(op, TMO_MAX_INPUTS), channels = made > 0 ? o->out->channels / made : o->out->channels;
@@ -316,7 +316,7 @@ static bool check_add_sums(tmo_checker *c, const tmo_operation *o) {
   return made > 0 || check_scaling(c, op, op->flags & TMO_FLAG_PER_CHANNEL ? channels : 1);
 }
 
-/* Of kinds that this build has; else none. */
+/* Family of a kind that this build supports, else none. */
 static int family_of(uint8_t kind) {
   switch (kind) {
 #define FAMILY(name, value, reads, writes, operands, scales, family, channels, row, pixel) \
@@ -326,7 +326,7 @@ static int family_of(uint8_t kind) {
   }
 }
 
-/* What a build has no kernel for, tmo_check_build() has refused. */
+/* tmo_check_build() has already rejected kinds without a kernel in this build. */
 bool tmo_check_kind(tmo_checker *c, const tmo_operation *o) {
   const tmo_op *op = o->op;
   if (tmo_is_packed_as(op, TMO_PACKING_DSP_ADD)) return tmo_check_packed_add(c, o) && pointwise(op);

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The constants of operators that are packed for a core, and their scratch. */
+/* Checks constants and scratch of operators that are packed for a core. */
 #include "tmo/check.h"
 
 #include "tmo/packed.h"
 
-/* Packed for the DSP extension: scales are m2, c, e each. For Helium there are multipliers, then shifts -e. */
+/* Packed for the DSP extension: each channel has the scales m2, c and e. Packings for Helium have multipliers, followed by shifts -e. */
 static TMO_ALWAYS_INLINE bool is_dsp(const tmo_op *op) {
   return tmo_is_packed_as(op, TMO_PACKING_DSP_CONV) || tmo_is_packed_as(op, TMO_PACKING_DSP_DEPTHWISE) || tmo_is_packed_as(op, TMO_PACKING_DSP_DENSE);
 }
@@ -12,10 +12,10 @@ static TMO_ALWAYS_INLINE bool is_dsp(const tmo_op *op) {
 /* a / b, rounded up. */
 static uint32_t ceil_div(uint32_t a, uint32_t b) { return a / b + (a % b > 0); }
 
-/* Whether e is such that a twin in C computes it. */
+/* Whether the C twin of a kernel can compute this e. */
 static bool is_shift(uint32_t e) { return e - 1 < TMO_PACKED_SHIFT; }
 
-/* Groups of so many words, the last of which are n scales. */
+/* Checks groups of `words` words each, the last of which are n scales. */
 static bool check_scales(tmo_checker *c, uint32_t at, uint32_t groups, uint32_t words, uint32_t n, bool dsp) {
   if (!tmo_has_words(c, at, tmo_times(words, groups)) || !tmo_may_read(c, groups)) return false;
   const int32_t *end = (const int32_t *)tmo_constant(c->program, at);
@@ -34,7 +34,7 @@ static bool check_conv(tmo_checker *c, const tmo_operation *o) {
   const uint32_t at_once = dsp ? 2 : 4, words = dsp ? TMO_PACKED_SCALES : 3 * 4, groups = ceil_div(o->out->channels, at_once);
   const bool direct = tmo_packed_direct(op, o->in->channels, o->out->channels, tmo_by_row(op) || dense ? o->out->width : op->tile);
   if (op->kind != TMO_OP_CONV && (op->kind != TMO_OP_DEPTHWISE || o->in->channels != 1)) return false;
-  if (tmo_times((uint32_t)op->kernel_h * op->kernel_w, o->in->channels) >= TMO_MAX_EXTENT) return false; /* what is more has no weights */
+  if (tmo_times((uint32_t)op->kernel_h * op->kernel_w, o->in->channels) >= TMO_MAX_EXTENT) return false; /* larger filters have no weights */
   const uint32_t values = tmo_packed_values(op, o->in->channels);
   if (values > tmo_packed_tile(op) && !direct) return false;
   if (dense && (o->out->width != 1 || !direct || o->out->channels % 2 != 0)) return false;
@@ -46,7 +46,7 @@ static bool check_depthwise(tmo_checker *c, const tmo_operation *o) {
   const tmo_op *op = o->op;
   const bool dsp = is_dsp(op);
   const uint32_t taps = (uint32_t)op->kernel_h * op->kernel_w, at_once = dsp ? 4 : 16, channels = o->in->channels;
-  const uint32_t words = dsp ? 4 + ceil_div(taps, 3) * 6 + 12 : 16 + ceil_div(taps, 2) * 8 + 32; /* of each group */
+  const uint32_t words = dsp ? 4 + ceil_div(taps, 3) * 6 + 12 : 16 + ceil_div(taps, 2) * 8 + 32; /* per group */
   const bool deep = channels >= at_once || (!dsp && tmo_mve_has_nine(op) && channels % 4 == 0);
   if (op->kind != TMO_OP_DEPTHWISE || channels != o->out->channels || !deep || taps > TMO_PACKED_TAPS) return false;
   return check_scales(c, op->weights, ceil_div(channels, at_once), words, at_once, dsp);
@@ -76,7 +76,7 @@ static bool check_rvv(tmo_checker *c, const tmo_operation *o) {
 }
 #endif
 
-/* Whether an operator with weights may be packed like this, for this target. */
+/* Whether this target has the operator's packing. */
 static bool known_packing(const tmo_checker *c, const tmo_op *op) {
   const uint16_t target = tmo_header_of(c->program)->target;
 #if TMO_RUNS_RVV
@@ -86,7 +86,7 @@ static bool known_packing(const tmo_checker *c, const tmo_op *op) {
   return target != TMO_TARGET_GENERIC && is_dsp(op);
 }
 
-/* Weights in the layout of their packing, and the scratch. */
+/* Checks the scratch, and the weights in their packed layout. */
 bool tmo_check_packed_filter(tmo_checker *c, const tmo_operation *o) {
   const tmo_op *op = o->op;
   if (!known_packing(c, op) || tmo_iterative(op) || tmo_groups(op) > 1) return false;
@@ -103,7 +103,7 @@ bool tmo_check_packed_add(const tmo_checker *c, const tmo_operation *o) {
   const uint16_t target = tmo_header_of(c->program)->target;
   if (!tmo_is_packed_as(op, TMO_PACKING_DSP_ADD) || target == TMO_TARGET_GENERIC || (TMO_RUNS_RVV && target == TMO_TARGET_RVV)) return false;
   if (op->kind != TMO_OP_ADD || tmo_groups(op) > 1 || !tmo_has_words(c, op->scales, 11)) return false;
-  for (uint8_t k = 0; k < op->n_inputs; ++k) { /* nothing is repeated */
+  for (uint8_t k = 0; k < op->n_inputs; ++k) { /* no operand is broadcast */
     const tmo_tensor *in = &c->tensors[op->input[k]];
     if (!tmo_same_size(in, o->out) || in->channels != o->out->channels) return false;
   }

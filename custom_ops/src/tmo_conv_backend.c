@@ -19,7 +19,7 @@
 #endif
 #endif
 
-/* Channels of a call: few, their shifts become int32 on the stack. */
+/* Channels per call. A few, because their shifts are converted to int32 on the stack. */
 enum { BACKEND_CHANNELS = 8 };
 
 typedef struct {
@@ -34,7 +34,7 @@ static void set_scalings(const tmo_kernel *k, uint32_t first, uint32_t n, scalin
   }
 }
 
-/* n channels, each of `taps` weights. Neither library writes to what it takes by a pointer that is not const. */
+/* Computes n channels with `taps` weights each. Neither library writes through its pointers that lack const. */
 static void run_dot(const tmo_op *op, const int8_t *in, uint32_t taps, const int8_t *weights, const int32_t *bias, const scalings *s,
                     uint32_t n, int8_t *out) {
 #ifdef TMO_ESP_NN
@@ -57,5 +57,5 @@ void tmo_conv_backend(const tmo_kernel *k, const int8_t *pixel, int8_t *out) {
 }
 
 #else
-typedef int tmo_conv_backend_is_not_empty; /* ISO C wants something in every file */
+typedef int tmo_conv_backend_is_not_empty; /* ISO C forbids an empty file */
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Packed convolutions for the DSP extension: gather the values of a few pixels as int16, then multiply them with pairs of channels. */
+/* Packed convolutions for the DSP extension: gather the values of a few pixels as int16, then multiply them by pairs of channels. */
 #include <string.h>
 
 #include "tmo/packed.h"
@@ -10,13 +10,13 @@
 #include <arm_acle.h>
 #endif
 
-/* A pixel's values in the tile: word i at at[i * step], int16 by int16. */
+/* A pixel's values in the tile: word i, with two int16, is at at[i * step]. */
 typedef struct {
   int16_t *at;
   uint32_t step;
 } column;
 
-/* Bytes 0 and 2 of four, as two int16. */
+/* Bytes 0 and 2 of a word as two int16. */
 static uint32_t widen(uint32_t quad) {
 #if TMO_CORE_DSP
   return __sxtb16(quad);
@@ -33,7 +33,7 @@ static void put_quad(int16_t *to, uint32_t step, uint32_t quad) {
 
 static void put_value(const column *c, uint32_t k, int8_t x) { c->at[(k / 4 * 2 + k % 2) * c->step + k / 2 % 2] = x; }
 
-/* Values k, k + 1, .. */
+/* Writes values k, k + 1, ... */
 static void put(const column *c, uint32_t k, const int8_t *x, uint32_t n) {
   if (k % 4 == 0) {
     int16_t *to = c->at + k / 2 * c->step;
@@ -49,7 +49,7 @@ static void put(const column *c, uint32_t k, const int8_t *x, uint32_t n) {
   for (; n > 0; --n, ++k, ++x) put_value(c, k, *x);
 }
 
-/* The same value n times. */
+/* Writes the same value n times. */
 static void fill(const column *c, uint32_t k, int8_t x, uint32_t n) {
   if (k % 4 == 0) {
     for (; n >= 4; n -= 4, k += 4) put_quad(c->at + k / 2 * c->step, c->step, (uint8_t)x * 0x01010101u);
@@ -57,7 +57,7 @@ static void fill(const column *c, uint32_t k, int8_t x, uint32_t n) {
   for (; n > 0; --n, ++k) put_value(c, k, x);
 }
 
-/* The taps of kernel row r of the window's rows. */
+/* Writes the taps of kernel row r from the window's rows. */
 static void put_taps(const tmo_kernel *k, const tmo_window *w, uint32_t r, const column *c, uint32_t at) {
   const tmo_op *op = k->op;
   if (tmo_reads_rows(k) && op->dilation_w == 1) {
@@ -70,7 +70,7 @@ static void put_taps(const tmo_kernel *k, const tmo_window *w, uint32_t r, const
   }
 }
 
-/* The only pixel of a tile, from taps that are listed and fill quads. */
+/* Gathers the only pixel of a tile from listed taps whose bytes fill quads. */
 static void gather_taps(const tmo_kernel *k, const tmo_window *w) {
   const tmo_op *op = k->op;
   const uint32_t row = op->kernel_w * k->in_channels;
@@ -135,7 +135,7 @@ void tmo_conv_dsp_multiply(const tmo_kernel *k, uint32_t pixels, int8_t *out, ui
   for (uint32_t p = 0; p < pixels; ++p) tmo_packed_clamp(op, out + p * step, k->out_channels);
 }
 
-/* An odd channel comes with those before it again, to another place. */
+/* An odd last channel is computed together with the one before it again, into another place. */
 void tmo_conv_dsp_direct(const tmo_kernel *k, const tmo_window *window, int8_t *out) {
   const int8_t *const bytes = window->pixels[0];
   const uint32_t values = k->in_channels, pairs = k->out_channels / 2;
@@ -158,7 +158,7 @@ void tmo_conv_dsp_dense(const tmo_kernel *k, const tmo_window *window, int8_t *o
   tmo_packed_clamp(k->op, out, k->out_channels);
 }
 
-/* The windows of pixels side by side, which lie inside of the input, from its bytes `offset` on. */
+/* Gathers windows of adjacent pixels that lie inside the input. offset: of the first one in its rows, in bytes. */
 static void gather_inside(const tmo_kernel *k, const tmo_window *rows, uint32_t offset, uint32_t pixels) {
   const tmo_op *op = k->op;
   const uint32_t bytes = op->kernel_w * k->in_channels, step = op->stride_w * k->in_channels, row = (bytes + 3) / 4 * 4;
@@ -228,4 +228,4 @@ void tmo_dsp_widen_taps(const int8_t *const *taps, uint32_t n, int16_t *tile, ui
 
 #endif /* TMO_RUNS_DSP */
 
-typedef int tmo_conv_dsp_is_not_empty; /* ISO C wants something in every file */
+typedef int tmo_conv_dsp_is_not_empty; /* ISO C forbids an empty file */

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Packed convolutions for Helium: gather the bytes of a few pixels, multiply them with four channels, scale the sums. */
+/* Packed convolutions for Helium: gather the bytes of a few pixels, multiply them by the weights of several channels, scale the sums. */
 #include <string.h>
 
 #include "tmo/packed.h"
 
 #if TMO_RUNS_MVE
 
-enum { VECTOR = 16, FOUR = 4, EIGHT = 8 }; /* bytes of a vector; channels that a core takes at once, of two pixels and of one */
+enum { VECTOR = 16, FOUR = 4, EIGHT = 8 }; /* bytes of a vector; channels computed at once for two pixels, and for one */
 
 static uint32_t gathered_bytes(const tmo_kernel *k) { return VECTOR * tmo_mve_turns(k->op, k->in_channels); }
 
@@ -15,7 +15,7 @@ static void copy(int8_t *to, const int8_t *const *first, uint32_t n, uint32_t of
   tmo_mve_copy(to, &rows, offset, 1);
 }
 
-/* The values under a window, to `to`. Pixels that follow each other in the tile, too, are copied at once. */
+/* Gathers the values under a window. Pixels that are adjacent in the tile are copied in one step. */
 static void gather_bytes(const tmo_kernel *k, const tmo_window *w, int8_t *to) {
   const tmo_op *op = k->op;
   const uint32_t pixel = k->in_channels, row = op->kernel_w * pixel, columns = w->columns;
@@ -40,12 +40,12 @@ static tmo_mve_job job_of(const tmo_kernel *k, int8_t *out, uint32_t step) {
   return tmo_mve_job_of(k->op, k->bias, k->in_channels, k->out_channels, out, step);
 }
 
-/* Whether cores reach the second one of two pixels. */
+/* Whether the cores can address the second of two pixels. */
 static bool is_near(const tmo_mve_job *job) { return job->step < UINT16_MAX - FOUR; }
 
 static tmo_mve_conv *core_of_two(const tmo_mve_job *job) { return tmo_mve_is_relu(job) ? tmo_mve_relu_2 : tmo_mve_conv_2; }
 
-/* Two pixels of any number of channels: of four at the end some are thrown away. */
+/* Computes two pixels with any number of channels. Surplus channels of the last four are discarded. */
 static void two_of_any(const int8_t *bytes, uint32_t step, const int8_t *weights, const tmo_mve_job *job) {
   tmo_mve_conv *const core = core_of_two(job);
   const uint32_t fours = job->channels / FOUR * FOUR, left = job->channels - fours;
@@ -64,7 +64,7 @@ static void two_of_any(const int8_t *bytes, uint32_t step, const int8_t *weights
 
 static tmo_mve_conv *two_for(const tmo_mve_job *job) { return job->channels % FOUR == 0 ? core_of_two(job) : two_of_any; }
 
-/* The same of a pixel: those that no eight holds as if there were two of it. */
+/* The same for one pixel. Channels that do not fill eight are computed as for two pixels. */
 void tmo_mve_one_of_any(const int8_t *bytes, uint32_t step, const int8_t *weights, const tmo_mve_job *job) {
   const uint32_t eights = job->channels / EIGHT * EIGHT;
   tmo_mve_job part = *job;
@@ -87,12 +87,11 @@ void tmo_conv_mve_multiply(const tmo_kernel *k, const int8_t *bytes, uint32_t by
   tmo_mve_one_for(&job)(bytes + bytes_step, 0, k->weights, &job);
 }
 
-/* The first pixels of a row that are multiplied as they lie, with what comes behind them in the row, up to a multiple of 16, where weights are 0. Gives
- * their number. */
+/* Multiplies the first pixels of a row in place. A vector may also read bytes after the window, whose weights are 0. Returns the number of pixels. */
 static uint32_t multiply_in_place(const tmo_kernel *k, const int8_t *bytes, tmo_mve_job *job) {
   const uint32_t step = k->op->stride_w * k->in_channels, all = (uint32_t)k->in_width * k->in_channels, values = job->turns * VECTOR;
   const uint32_t inside = all < values ? 0 : (all - values) / step + 1, most = inside < k->out_width ? inside : k->out_width;
-  tmo_mve_conv *const two = two_for(job); /* a core takes all pairs at once */
+  tmo_mve_conv *const two = two_for(job); /* a core computes all pairs in one call */
   uint32_t x = 0;
   for (uint32_t n; most - x > 1 && is_near(job); x += n, bytes += n * step, job->out += n * job->step) {
     job->pairs = two == two_of_any ? 1 : (most - x) / 2;
@@ -109,8 +108,8 @@ static void gather_column(const tmo_kernel *k, const tmo_window *rows, uint32_t 
   gather_bytes(k, &window, to);
 }
 
-/* Pixels [x, end) from windows that are copied: two at a time, if there is room for `most`. Of two windows that lie inside, what is read behind the
- * first one's values is the other's. */
+/* Computes pixels [x, end) from copied windows: two at a time if there is room for `most`. Of two adjacent windows inside the input, the bytes
+ * read after the first one's values belong to the second. */
 static TMO_ALWAYS_INLINE void gathered(const tmo_kernel *k, const tmo_window *rows, tmo_mve_job *job, uint32_t x, uint32_t end, uint32_t most) {
   const tmo_op *op = k->op;
   const uint32_t values = job->turns * VECTOR, row = op->kernel_w * k->in_channels, step = op->stride_w * k->in_channels;
@@ -120,7 +119,7 @@ static TMO_ALWAYS_INLINE void gathered(const tmo_kernel *k, const tmo_window *ro
   const bool whole = op->dilation_w == 1 && rows->count == op->kernel_h;
   const uint32_t at_once = most > 1 ? 2 : 1;
   tmo_mve_conv *const core = most > 1 ? two : tmo_mve_one_for(job);
-  const uint32_t after = inside.first + inside.count < end ? inside.first + inside.count : end; /* the last column that is inside */
+  const uint32_t after = inside.first + inside.count < end ? inside.first + inside.count : end; /* end of the columns whose windows are inside */
   const uint32_t last = whole && (pairs || most == 1) && after >= at_once ? after - at_once + 1 : 0;
   const tmo_mve_rows windows = {rows->pixels, op->kernel_h, row, row, step};
   int8_t *const tile = (int8_t *)k->scratch;
@@ -171,7 +170,7 @@ void tmo_mve_take(int8_t *to, const tmo_mve_window *window) {
     const tmo_lane *lane = w.lane;
     for (uint32_t c = 0; c < w.columns; ++c, to += w.pixel) {
       const uint32_t i = ((w.column + c * w.dilation_w) * lane->rows + w.row) % lane->depth;
-      memmove(to, w.base + lane->offset + i * w.pixel, w.pixel); /* where a damaged program says: pixels may lie in scratch */
+      memmove(to, w.base + lane->offset + i * w.pixel, w.pixel); /* memmove(), since a damaged program may have pixels in its scratch */
     }
     for (uint32_t d = 0; d < w.dilation_h; ++d) {
       for (++w.row; w.row >= w.lane->rows; w.row = 0) {
@@ -185,7 +184,7 @@ void tmo_mve_take(int8_t *to, const tmo_mve_window *window) {
 
 void tmo_mve_fill(int8_t *to, int8_t value, uint32_t n) { memset(to, value, n); }
 
-/* The last sixteen channels of a pixel may overlap those before them; of fewer there are fours. */
+/* The last sixteen channels of a pixel may overlap those before them. A rest below sixteen is computed in fours. */
 static void depthwise_in_c(uint32_t n_taps, const int8_t *const *taps, const int8_t *constants, int8_t *out, uint32_t pixels, uint32_t channels,
                            uint32_t step, const int8_t *range) {
   const uint32_t n = channels < VECTOR ? channels : VECTOR, whole = channels / n, last = channels - n, words = 3 * VECTOR + (n_taps + 1) / 2 * 8;
@@ -218,4 +217,4 @@ void tmo_mve_depthwise_9(tmo_mve_nine *job, const int8_t *const *taps, int8_t *o
 
 #endif /* TMO_RUNS_MVE */
 
-typedef int tmo_conv_mve_is_not_empty; /* ISO C wants something in every file */
+typedef int tmo_conv_mve_is_not_empty; /* ISO C forbids an empty file */

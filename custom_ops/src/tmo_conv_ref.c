@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Convolutions, and fully connected layers, on any core: output channels of a pixel share the bytes that are read. */
+/* Convolutions and fully connected layers for any core. Several output channels of a pixel share each byte that is read. */
 #include "tmo/backend.h"
 #include "tmo/kernels.h"
 #include "tmo/vectors.h"
 
 #if TMO_EIGHT_REGISTERS
 
-enum { FILTERS = 4 }; /* at once */
+enum { FILTERS = 4 }; /* channels at once */
 
-/* The last of `channels` stands in for those that are missing. */
+/* Adds the products of a run for four channels. If fewer exist, the last of `channels` stands in for the rest. */
 static void add_products(const tmo_runs *r, const int8_t *w, uint32_t channels, uint32_t *sums) {
   for (uint32_t part = 0; part < r->parts; ++part) {
     const int8_t *const *at = r->at + part * r->next_at, *tap = w + part * r->next_row;
@@ -22,12 +22,12 @@ static void add_products(const tmo_runs *r, const int8_t *w, uint32_t channels, 
 
 #else
 
-enum { FILTERS = TMO_STACK_SUMS }; /* at once */
+enum { FILTERS = TMO_STACK_SUMS }; /* channels at once */
 #define add_products tmo_conv_sums
 
 #endif
 
-/* The distance of neighbouring pixels in each row of a window of `columns`; 0 where it is not the same for all. */
+/* The distance between neighbouring pixels in a window with `columns` columns; 0 if it varies. */
 static uint32_t distance_of(const int8_t *const *pixels, uint32_t count, uint32_t columns) {
   uint32_t distance = 0;
   for (uint32_t i = 1, c = 1; i < count; ++i, ++c) {
@@ -39,8 +39,8 @@ static uint32_t distance_of(const int8_t *const *pixels, uint32_t count, uint32_
   return distance;
 }
 
-/* The bytes under a window, in as few runs as possible. The bytes of a row are one run if they lie side by side, or at equal distances and pixels
- * have only one. Else a part is a column of a row block, and in a tiled block all pixels, or those of a row if the window is clipped. */
+/* Lists the bytes under a window as few runs. A row is one run if its bytes are adjacent, or if its pixels have one byte at equal distances.
+ * Otherwise a part is a column in a row block; in a tiled block it is all pixels, or the pixels of a row if the window is clipped. */
 static tmo_runs find_runs(const tmo_kernel *k, const tmo_window *v) {
   const tmo_op *op = k->op;
   const bool by_row = op->tile == 0;

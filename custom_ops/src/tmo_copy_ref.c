@@ -3,7 +3,7 @@
 
 #include "tmo/kernels.h"
 
-/* TFLM: nothing but the places of bytes: kernels/internal/reference/{pad,concatenation,strided_slice,depth_to_space,..}.h. */
+/* Copies bytes, as TFLM does in kernels/internal/reference/{pad,concatenation,strided_slice,depth_to_space,..}.h. */
 void tmo_copy_s8(const tmo_kernel *k, const tmo_window *window, int8_t *out) {
   const tmo_copy *copy = (const tmo_copy *)(const void *)k->weights;
   const tmo_move *moves = (const tmo_move *)(const void *)(copy + 1);

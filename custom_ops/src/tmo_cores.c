@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Two cores: the executor once more, for firings of which each core makes its share.
+/* Runs a program on two cores, each of which computes its share of the firings.
  *
- * Both cores execute the loops, so they need not exchange the next step. The executor's files are part of this one under other names: programs for one
- * core have not a byte of it, and those for two have them once, since tmo_run() is not linked beside. */
+ * Both cores run the same loops, so they need not exchange the next step. This file includes the executor's files under other names. Programs for
+ * one core link none of it; programs for two link it instead of tmo_run(). */
 #include "tmo/cores.h"
 
 #define tmo_fire_any tmo_cores_fire_any
@@ -11,9 +11,9 @@
 #include "tmo/packed.h"
 #include "tmo/view.h"
 
-/* One core's run. */
+/* State of one core's run. */
 typedef struct {
-  tmo_run_state run; /* first: what a firing knows of it. Its workspace is moved to the counters' place while it walks */
+  tmo_run_state run; /* first, since firings see only this. Its workspace is at the counters between firings */
   const tmo_cores *cores;
   uint8_t *workspace;
   uint16_t core;
@@ -36,7 +36,7 @@ const tmo_cores *tmo_cores_of(const void *program) {
   return cores == 0 ? NULL : (const tmo_cores *)tmo_constant(program, cores);
 }
 
-/* Columns or channels [first, end). */
+/* Columns or channels in [first, end). */
 typedef struct {
   uint32_t first, end;
 } stretch;
@@ -46,8 +46,8 @@ static stretch stretch_of(const tmo_share *share, uint16_t core, uint32_t all) {
   return s;
 }
 
-/* Leaves of the rows under a whole output row those columns that are under columns [first, end): a kernel finds a smaller picture, whose padding is
- * in `own`, the operator that it is told. */
+/* Restricts the rows under an output row to the columns that output columns [first, end) read. The kernel sees a narrower image, with the padding
+ * stored in `own`, a copy of the operator. */
 static void narrow_columns(firing *f, tmo_op *own, const int8_t **rows, uint32_t n, stretch columns) {
   tmo_kernel *k = &f->kernel;
   k->out_width = (uint16_t)(columns.end - columns.first);
@@ -66,10 +66,10 @@ static void narrow_columns(firing *f, tmo_op *own, const int8_t **rows, uint32_t
 }
 
 static uint32_t depthwise_bytes(const tmo_op *op) {
-  return 16 + ((uint32_t)op->kernel_h * op->kernel_w + 2) / 3 * 24 + 48; /* of four channels: tmo_program.h, TMO_PACKING_DSP_DEPTHWISE */
+  return 16 + ((uint32_t)op->kernel_h * op->kernel_w + 2) / 3 * 24 + 48; /* bytes of four channels: tmo_program.h, TMO_PACKING_DSP_DEPTHWISE */
 }
 
-/* The constants of channels [first, end), which are all that is written from now on. */
+/* Restricts the kernel's constants and output to channels [first, end). */
 static void narrow_channels(firing *f, stretch channels) {
   tmo_kernel *k = &f->kernel;
   const tmo_op *op = k->op;
@@ -87,7 +87,7 @@ static void narrow_channels(firing *f, stretch channels) {
 }
 
 #if TMO_RUNS_DSP
-/* Some channels of a row of a packed convolution. */
+/* Computes some channels of a packed convolution's row. */
 TMO_OWN_FRAME static void packed_channels(const firing *f, const tmo_window *rows, int8_t *out) {
   const tmo_kernel *k = &f->kernel;
   const uint32_t width = f->out.tensor->width, pitch = f->out.pixel;
@@ -100,7 +100,7 @@ TMO_OWN_FRAME static void packed_channels(const firing *f, const tmo_window *row
 }
 #endif
 
-/* Some channels of one pixel of a depthwise convolution: pixel by pixel of its window, as in a tiled block. */
+/* Computes some channels of one pixel of a depthwise convolution, tap by tap as in a tiled block. */
 TMO_OWN_FRAME static void depthwise_channels(const firing *f, const tmo_window *rows, uint32_t x, uint32_t first, int8_t *out) {
   const int8_t *taps[TMO_MAX_TAPS];
   const tmo_kernel *k = &f->kernel;
@@ -114,7 +114,7 @@ TMO_OWN_FRAME static void depthwise_channels(const firing *f, const tmo_window *
   call_pixel_kernel(k, &window, out);
 }
 
-/* Some channels of a row of another convolution, a pixel after the other: a row of one column each. */
+/* Computes some channels of another convolution's row, pixel by pixel, each as a row with one column. */
 static void conv_channels(firing *f, tmo_op *own, const tmo_window *rows, int8_t *out) {
   const uint16_t pad_left = own->pad_left, in_width = f->kernel.in_width;
   const int8_t *moved[TMO_MAX_KERNEL_H];
@@ -134,7 +134,7 @@ static void fire_channels(firing *f, tmo_op *own, const tmo_window *rows, stretc
   narrow_channels(f, channels);
   out += channels.first;
   if (tmo_is_in(TMO_FILTERED_KINDS, own->kind)) {
-    own->tile = 1; /* its taps are listed */
+    own->tile = 1; /* selects the listed taps */
     for (uint32_t x = 0; x < f->out.tensor->width; ++x) depthwise_channels(f, rows, x, channels.first, out + x * f->out.pixel);
 #if TMO_RUNS_DSP
   } else if (own->packing != TMO_PACKING_NONE) {
@@ -145,7 +145,7 @@ static void fire_channels(firing *f, tmo_op *own, const tmo_window *rows, stretc
   }
 }
 
-/* The share of the core in a row that both make. `own`: the operator, that may be changed. */
+/* Computes this core's share of a row that both cores compute. own: a copy of the operator that may be changed. */
 TMO_OWN_FRAME static void fire_both(const core_run *c, tmo_op *own, const tmo_share *share) {
   const int8_t *rows[TMO_MAX_KERNEL_H];
   firing f;
@@ -163,12 +163,12 @@ TMO_OWN_FRAME static void fire_both(const core_run *c, tmo_op *own, const tmo_sh
   call_row_kernel(&f.kernel, &window, out + columns.first * f.out.pixel);
 }
 
-/* Bit i of those that a program has for its firings. */
+/* Bit i of a program's table with one bit per firing. */
 static bool bit_of(const void *program, uint32_t bits, uint32_t i) {
   return (((const uint8_t *)tmo_constant(program, bits))[i / 8] >> i % 8 & 1) != 0;
 }
 
-/* What the core makes of the present firing: TMO_SHARE_*. */
+/* This core's share of the current firing, as TMO_SHARE_*. */
 static uint16_t share_now(const core_run *c, const tmo_share *share) {
   const void *program = c->run.program;
   const bool alone = c->cores->alone > 0 && bit_of(program, c->cores->alone, tmo_header_of(program)->firings - c->run.firings);
@@ -199,7 +199,7 @@ static void meet(const tmo_team *team, uint16_t core) {
   team->wait(team->context, core);
 }
 
-/* Whatever happens, a core comes to all meetings. */
+/* A core attends every barrier, even after an error. */
 static tmo_status run_core(const tmo_team *team, uint16_t core) {
   const uint32_t firings = tmo_header_of(team->program)->firings;
   core_run c = {.cores = tmo_cores_of(team->program), .workspace = (uint8_t *)team->workspace, .core = core};
@@ -234,17 +234,17 @@ tmo_status tmo_run_shared(tmo_team *team, const void *program, void *const *io, 
   return status == TMO_OK ? team->status : status;
 }
 
-#include "tmo/check.h" /* from here on: it is compiled for size */
+#include "tmo/check.h" /* compiled for size from here on */
 
-/* Channels are cut at a multiple of so many; 0: not at all. */
+/* Channels are split at multiples of this number; 0: they cannot be split. */
 static uint32_t granule_of(const tmo_op *op) {
   if (op->packing == TMO_PACKING_NONE) return 1;
   if (tmo_is_packed_as(op, TMO_PACKING_DSP_DENSE)) return 6;
   return tmo_is_packed_as(op, TMO_PACKING_DSP_CONV) || tmo_is_packed_as(op, TMO_PACKING_DSP_DEPTHWISE) ? 4 : 0;
 }
 
-/* Whether both cores get a part of the operator that they share, and a kernel can make it. An operator without a window makes some columns
- * from the same columns of its input, or of each of several operands: one input may have another width. */
+/* Whether both cores get a part of the shared operator, and a kernel can compute it. An operator without a window computes columns from the same
+ * columns of each operand, unless one input has another width. */
 static bool check_both(const tmo_operation *o, const tmo_share *share) {
   const tmo_op *op = o->op;
   if (tmo_iterative(op) || op->access != 0 || op->kind == TMO_OP_GATHER || share->cut == 0) return false;
@@ -258,7 +258,7 @@ static bool check_both(const tmo_operation *o, const tmo_share *share) {
   return granule > 0 && share->cut % granule == 0 && share->cut < o->out->channels && o->out->channels - share->cut >= least;
 }
 
-/* Scratch of both, for as many columns as are theirs. */
+/* Whether the scratch suffices for both cores' columns. */
 static bool check_scratch(const tmo_checker *c, const tmo_operation *o, const tmo_share *share) {
   if (o->op->packing == TMO_PACKING_NONE) return tmo_iterative(o->op) ? share->accumulator == o->op->accumulator : true;
   for (uint16_t core = 0; core < 2; ++core) {

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Packed depthwise convolutions: a list of taps, and a core that goes through the channels of a pixel. */
+/* Packed depthwise convolutions: list the taps of a window, then call a core that computes all channels of a pixel. */
 #include <string.h>
 
 #include "tmo/packed.h"
 
 #if TMO_RUNS_PACKED
 
-enum { CHANNELS_AT_ONCE = 4 };                             /* of the core for the DSP extension */
-enum { LANES = 16, NINE_CONSTANTS = LANES * (4 + 10 + 8) }; /* bytes of one, and of its constants: biases, ten taps, scales */
+enum { CHANNELS_AT_ONCE = 4 };                             /* in the core for the DSP extension */
+enum { LANES = 16, NINE_CONSTANTS = LANES * (4 + 10 + 8) }; /* bytes of a vector, and of its constants: biases, ten taps, scales */
 
-/* Taps that a core takes at once. */
+/* Number of taps that a core processes at once. */
 static uint32_t turn_of(const tmo_op *op) {
   if (tmo_is_packed_as(op, TMO_PACKING_RVV_DEPTHWISE)) return 1;
   return tmo_is_packed_as(op, TMO_PACKING_DSP_DEPTHWISE) ? 3 : 2;
@@ -19,15 +19,15 @@ static const int8_t *zero_of(const tmo_kernel *k) { return (const int8_t *)k->sc
 
 TMO_OWN_FRAME static bool has_nine(const tmo_kernel *k) {
   if (!tmo_has_packing(TMO_PACKING_DSP_DEPTHWISE) && !tmo_has_packing(TMO_PACKING_RVV_DEPTHWISE) && !tmo_has_part(TMO_PART_TAPS)) {
-    return true; /* nothing else is there */
+    return true; /* this build has no other core */
   }
   return tmo_is_packed_as(k->op, TMO_PACKING_MVE_DEPTHWISE) && tmo_mve_has_nine(k->op);
 }
 
-/* Turns that the core for any window takes: its taps may be more than the window's. */
+/* Turns of the core for any window. They may have more taps than the window. */
 static uint32_t turns_of(const tmo_op *op) { return ((uint32_t)op->kernel_h * op->kernel_w + turn_of(op) - 1) / turn_of(op); }
 
-/* The taps of the window that begins at an input column, in the existing rows. */
+/* Lists the taps of the window that begins at input column `start`, in the existing rows. */
 TMO_OWN_FRAME static void list(const tmo_kernel *k, const tmo_window *rows, uint32_t start, const int8_t **taps) {
   const tmo_op *op = k->op;
   const uint32_t wide = op->kernel_w;
@@ -48,12 +48,12 @@ static void clear(const tmo_kernel *k, const int8_t **taps, uint32_t n) {
   while (n > 0) taps[--n] = zero_of(k);
 }
 
-/* What fills up a core's turns has weights of 0: any tap of the window will do, but it has to move on with the pixels as a real one does. */
+/* Fills up the last turn. Its surplus taps have weights of 0, so any tap of the window will do, but its address must advance with the pixels. */
 static void fill_up(const tmo_op *op, const int8_t **taps, uint32_t all) {
   for (uint32_t t = (uint32_t)op->kernel_h * op->kernel_w; t < all; ++t) taps[t] = taps[0];
 }
 
-/* The taps of a window whose pixels are listed already. */
+/* Lists the taps of a window whose pixels are already listed. */
 static void list_taps(const tmo_kernel *k, const tmo_window *w, const int8_t **taps) {
   const uint32_t wide = k->op->kernel_w;
   const int8_t *const *pixel = w->pixels, *const *const end = pixel + w->count;
@@ -63,7 +63,7 @@ static void list_taps(const tmo_kernel *k, const tmo_window *w, const int8_t **t
 }
 
 #if TMO_RUNS_MVE
-/* What a pixel wants, field by field: an initializer sets all to 0 first. */
+/* Sets the fields for one pixel one by one, because an initializer would first set all to 0. */
 static void nine_channels(const tmo_kernel *k, tmo_mve_nine *job) {
   const uint32_t channels = k->out_channels, more = channels < LANES ? 0 : channels % LANES;
   job->constants = k->weights;
@@ -74,14 +74,14 @@ static void nine_channels(const tmo_kernel *k, tmo_mve_nine *job) {
 }
 
 TMO_OWN_FRAME static void nine_pixel(const tmo_kernel *k, const int8_t *const *taps, int8_t *out) {
-  tmo_mve_nine job; /* for listed taps, no more */
+  tmo_mve_nine job; /* listed taps need no other fields */
   nine_channels(k, &job);
   job.column = 0;
   job.pixels = 1;
   tmo_mve_depthwise_9(&job, taps, out);
 }
 
-/* Computes the next pixels of a row. Returns the place of the outputs after them. */
+/* Computes the next pixels of a row. Returns the address after their outputs. */
 static int8_t *nine_pixels(tmo_mve_nine *job, int32_t column, uint32_t pixels, int8_t *out) {
   job->column = column;
   job->pixels = pixels;
@@ -89,7 +89,7 @@ static int8_t *nine_pixels(tmo_mve_nine *job, int32_t column, uint32_t pixels, i
   return out + pixels * (job->first + job->more);
 }
 
-/* Where sixteen bytes hold several pixels, these are computed at once, inside, as one of sixteen channels. */
+/* Computes an output row. If sixteen bytes hold several pixels, those inside are computed together, as one pixel of sixteen channels. */
 TMO_OWN_FRAME static void nine_row(const tmo_kernel *k, const tmo_window *rows, int8_t *out) {
   const tmo_op *op = k->op;
   const uint32_t channels = k->in_channels, width = k->in_width, stride = op->stride_w;
@@ -127,7 +127,7 @@ TMO_OWN_FRAME static void nine_row(const tmo_kernel *k, const tmo_window *rows, 
 }
 #endif
 
-/* Pixels side by side, from the taps of the first one. */
+/* Computes adjacent pixels from the taps of the first one. */
 static void compute(const tmo_kernel *k, const int8_t *const *taps, int8_t *out, uint32_t pixels) {
   const tmo_op *op = k->op;
   const uint32_t turns = turns_of(op), channels = k->out_channels, step = op->stride_w * channels;
@@ -145,7 +145,7 @@ static void compute(const tmo_kernel *k, const int8_t *const *taps, int8_t *out,
   }
 #endif
 #if TMO_RUNS_DSP
-  if (!tmo_has_packing(TMO_PACKING_DSP_DEPTHWISE)) return; /* nor is it this one's */
+  if (!tmo_has_packing(TMO_PACKING_DSP_DEPTHWISE)) return; /* another packing */
   tmo_dsp_depthwise(taps, k->weights, out, pixels, turns, channels, step);
   tmo_packed_clamp(op, out, pixels * channels);
 #else
@@ -182,7 +182,7 @@ TMO_OWN_FRAME void tmo_depthwise_packed_pixel(const tmo_kernel *k, const tmo_win
   const int8_t *taps[TMO_PACKED_TAPS + 1];
   const int8_t *const *pixels = window->pixels;
   const uint32_t all = tmo_depthwise_taps(k);
-  if (window->count != all) { /* some are missing */
+  if (window->count != all) { /* the window is clipped */
     tmo_depthwise_clear(k, taps, all);
     list_taps(k, window, taps);
     pixels = taps;
@@ -190,7 +190,7 @@ TMO_OWN_FRAME void tmo_depthwise_packed_pixel(const tmo_kernel *k, const tmo_win
   tmo_depthwise_multiply(k, pixels, out);
 }
 
-/* Windows that lie inside have the taps of the one before, a few pixels further. Rows that are missing are missing in all of them. */
+/* Windows inside the input reuse the taps of the previous window, some pixels further. Missing rows are missing in all windows. */
 TMO_OWN_FRAME static void any_row(const tmo_kernel *k, const tmo_window *rows, int8_t *out) {
   const tmo_op *op = k->op;
   const int8_t *taps[TMO_PACKED_TAPS + 1];
@@ -234,4 +234,4 @@ void tmo_dsp_depthwise(const int8_t *const *taps, const int8_t *constants, int8_
 
 #endif /* TMO_RUNS_PACKED */
 
-typedef int tmo_depthwise_packed_is_not_empty; /* ISO C wants something in every file */
+typedef int tmo_depthwise_packed_is_not_empty; /* ISO C forbids an empty file */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A firing: finds the operands of a unit, its constants and sums, and calls the kernel. Knows no order. */
+/* Runs one firing: finds its operands, constants and sums, and calls the kernel. It does not depend on the order of firings. */
 #include "tmo/fire.h"
 
 #include "tmo/elements.h"
@@ -32,7 +32,7 @@ static void call_packed_row(const tmo_kernel *k, const tmo_window *window, int8_
   }
 }
 
-/* Of convolutions only those that are direct. */
+/* Among convolutions, only direct ones get here. */
 static void call_packed_pixel(const tmo_kernel *k, const tmo_window *window, int8_t *out) {
   switch (k->op->packing) {
 #if TMO_RUNS_DSP
@@ -51,7 +51,7 @@ static void call_packed_pixel(const tmo_kernel *k, const tmo_window *window, int
 }
 #endif
 
-/* On its own, nothing but jumps. */
+/* A separate function, so that it compiles to jumps without a stack frame. */
 TMO_OWN_FRAME static void call_plain_row(const tmo_kernel *k, const tmo_window *window, int8_t *out) {
   switch (k->op->kind) {
 #define CALL_ROW(name, value, reads, writes, operands, scales, family, channels, row, pixel) TMO_CASE_KIND(value, row(k, window, out));
@@ -89,29 +89,29 @@ static void call_pixel_kernel(const tmo_kernel *k, const tmo_window *window, int
   call_row_kernel(k, window, out);
 }
 
-/* A firing: what its kernel calls have in common. */
+/* A firing: state shared by its kernel calls. */
 typedef struct {
-  const tmo_run_state *run; /* run->unit is being made */
+  const tmo_run_state *run; /* run->unit is the unit to compute */
   tmo_view in;              /* operand 0 */
   tmo_view out;
-  tmo_kernel kernel; /* its sums move from pixel to pixel */
+  tmo_kernel kernel; /* its pointer to sums advances with each pixel */
 } firing;
 
-/* To the unit's channel group, which it gives. */
+/* Moves the view to the unit's channel group, and returns the group's channels. */
 static tmo_channels narrow(const tmo_run_state *run, const tmo_op *op, tmo_view *v, bool grouped) {
   v->base += tmo_group_offset(op, v->tensor, grouped, run->unit.group);
   v->pixel = tmo_pixel_bytes(op, v->tensor, grouped);
   return tmo_channels_of(op, v->tensor, grouped, run->unit.group);
 }
 
-/* A row: pixel x at base + tmo_pixel_offset(&line, x). */
+/* A row. Pixel x is at base + tmo_pixel_offset(&line, x). */
 typedef struct {
   const int8_t *base;
   tmo_line line;
 } place;
 
-/* Row y of a tensor that is not all in its buffer. Of the frame: of an external one, as it lies there; of a streamed one, among the newest rows or
- * in the ring. Of another one: in a ring of the state, or in its buffer. */
+/* Finds row y of a tensor that is not completely in its buffer. Rows of an external frame are where the caller has them, those of a streamed frame
+ * among the newest rows or in the ring. Rows of other tensors are in a ring of the state or in their buffer. */
 TMO_OWN_FRAME static place row_elsewhere(const tmo_run_state *run, const tmo_view *v, uint32_t y) {
   const tmo_tensor *const t = v->tensor;
   place p = {v->base, {0, 0, 1, t->width, t->channels}};
@@ -138,7 +138,7 @@ TMO_OWN_FRAME static place row_elsewhere(const tmo_run_state *run, const tmo_vie
   return p;
 }
 
-/* y: as int32_t, negative for rows that only a state has. */
+/* y is interpreted as int32_t, and negative for older rows in the state. */
 static TMO_ALWAYS_INLINE place row_of(const tmo_run_state *run, const tmo_view *v, uint32_t y) {
   if (tmo_is_frame(run->program, v->tensor) || tmo_in_ring(v->tensor)) return row_elsewhere(run, v, y);
   const place p = {v->base, tmo_line_of(run->program, v->tensor, v->pixel, run->unit.strip, (uint16_t)y)};
@@ -150,7 +150,7 @@ TMO_OWN_FRAME static const int8_t *pixel_at(const firing *f, const tmo_view *v, 
   return p.base + tmo_pixel_offset(&p.line, x);
 }
 
-/* Scalings, bias and weights of the channels that are read and written. */
+/* Points the kernel at scaling, bias and weights of the channels that are read and written. */
 static void point_at_constants(firing *f, uint32_t first_in, uint32_t first_out) {
   const tmo_op *op = f->kernel.op;
   const void *program = f->run->program;
@@ -171,7 +171,7 @@ static void point_at_constants(firing *f, uint32_t first_in, uint32_t first_out)
   }
 }
 
-/* The sums of the output row, or of all the rows that a strip adds up group by group. */
+/* Points the kernel at the sums of the output row, or of all rows of a strip that is summed group by group. */
 static void point_at_sums(firing *f) {
   const tmo_op *op = f->kernel.op;
   const tmo_unit *unit = &f->run->unit;
@@ -191,10 +191,10 @@ static void point_at_sums(firing *f) {
   }
 }
 
-/* Pixel (x, y) of the output. */
+/* Address of output pixel (x, y). */
 static int8_t *output_pixel(const firing *f, uint32_t y, uint32_t x) { return (int8_t *)(uintptr_t)pixel_at(f, &f->out, y, x); }
 
-/* The n pieces of a window, of so many bytes each, as int8: `done` bytes of the same firing were converted before. Gives their sum. */
+/* Converts the n pieces of a window to int8. bytes: of each piece. done: bytes that this firing has already converted. Returns the new total. */
 static uint32_t make_int8(const firing *f, const tmo_tensor *t, const int8_t **pieces, uint32_t n, uint32_t bytes, uint32_t done) {
   if (tmo_input_of(f->run->program) != TMO_INPUT_EXTERNAL || !tmo_is_frame(f->run->program, t)) return done;
   const tmo_frame *frame = (const tmo_frame *)f->run->io[0];
@@ -207,13 +207,13 @@ static uint32_t make_int8(const firing *f, const tmo_tensor *t, const int8_t **p
   return done + n * bytes;
 }
 
-/* Whether the pixels of a row lie side by side, from the first one on, in rows that are found by tmo_row_offset(). */
+/* Whether tmo_row_offset() finds the rows of a tensor, each with consecutive pixels. */
 static TMO_ALWAYS_INLINE bool has_whole_rows(const tmo_run_state *run, const tmo_tensor *t) {
   const bool turned = tmo_has_part(TMO_PART_TURNED) && t->layout == TMO_LAYOUT_PIXELS_TURNED;
   return !tmo_has_lanes(t) && !tmo_in_ring(t) && !tmo_is_frame(run->program, t) && !turned;
 }
 
-/* Where the pixels under the rows and columns of a window are, row by row. */
+/* Lists the addresses of the pixels under a window, row by row. */
 TMO_OWN_FRAME static void list_pixels(const firing *f, tmo_taps rows, tmo_taps columns, const int8_t **pixels) {
   const uint32_t step_h = f->kernel.op->dilation_h, step_w = f->kernel.op->dilation_w;
   for (uint32_t r = rows.count; r > 0; --r, rows.start += step_h) {
@@ -223,7 +223,7 @@ TMO_OWN_FRAME static void list_pixels(const firing *f, tmo_taps rows, tmo_taps c
   }
 }
 
-/* The first pixels of the rows under a window. */
+/* Lists the first pixel of each row under a window. */
 static void list_rows(const firing *f, tmo_taps rows, const int8_t **pixels) {
   const bool whole = has_whole_rows(f->run, f->in.tensor);
   for (; rows.count > 0; --rows.count, rows.start += f->kernel.op->dilation_h) {
@@ -231,7 +231,7 @@ static void list_rows(const firing *f, tmo_taps rows, const int8_t **pixels) {
   }
 }
 
-/* The pixels that lie under the window of output column x, or the rows where the kernel wants them whole. */
+/* Lists the pixels under the window of output column x, or whole rows if the kernel reads rows. */
 TMO_OWN_FRAME static tmo_window read_by_window(const firing *f, uint32_t x, const int8_t *pixels[]) {
   const tmo_op *op = f->kernel.op;
   const tmo_tensor *in = f->in.tensor;
@@ -260,7 +260,7 @@ TMO_OWN_FRAME static tmo_window read_by_window(const firing *f, uint32_t x, cons
   return window;
 }
 
-/* Of operands, where there is no window. Field by field: an initializer calls for memset(). */
+/* A window for operators without one. Fields are set one by one, because an initializer would call memset(). */
 static tmo_window window_of(const int8_t *const *pixels, uint32_t n) {
   tmo_window window;
   window.pixels = pixels;
@@ -270,7 +270,7 @@ static tmo_window window_of(const int8_t *const *pixels, uint32_t n) {
   return window;
 }
 
-/* What output column x, or in a row block the output row, is made of: a pixel or a row of each operand. */
+/* Lists the operands of output column x, or in a row block of the output row: a pixel or row of each operand. */
 TMO_OWN_FRAME static tmo_window read_operands(const firing *f, uint32_t x, const int8_t *pixels[]) {
   const tmo_op *op = f->kernel.op;
   uint32_t converted = 0;
@@ -284,7 +284,7 @@ TMO_OWN_FRAME static tmo_window read_operands(const firing *f, uint32_t x, const
   return window_of(pixels, op->n_inputs);
 }
 
-/* The rows of all operands that an operator with an access of its own reads; NULL where there is none. */
+/* Lists the rows of all operands for an operator with its own access; NULL stands for a missing row. */
 TMO_OWN_FRAME static tmo_window read_by_access(const firing *f, const int8_t *rows[]) {
   const tmo_op *op = f->kernel.op;
   uint32_t n = 0, converted = 0;
@@ -314,7 +314,7 @@ static tmo_window read_under(const firing *f, uint32_t x, const int8_t *pixels[]
   return read_by_window(f, x, pixels);
 }
 
-/* The output pixel in column x, or the output row of a row block. */
+/* Computes the output pixel in column x, or the output row in a row block. */
 TMO_OWN_FRAME static void fire_window(const firing *f, uint32_t x) {
   const tmo_op *op = f->kernel.op;
   const int8_t *pixels[TMO_MAX_TAPS];
@@ -366,7 +366,7 @@ static void multiply_packed(const tmo_kernel *k, uint32_t pixels, int8_t *out, u
 #endif
 }
 
-/* Of the output pixels [x, end), how many lie at equal distances; at most `most`. */
+/* Number of output pixels in [x, end), but at most `most`, that have equal distances. */
 TMO_OWN_FRAME static uint32_t even_pixels(const firing *f, uint32_t x, uint32_t end, uint32_t most, uint32_t *step) {
   const int8_t *const out = output_pixel(f, f->run->unit.row, x);
   uint32_t n = 1;
@@ -396,7 +396,7 @@ static void make_columns(const tmo_kernel *k, const tmo_window *rows, const tmo_
 #endif
 }
 
-/* Output columns of a tile, or of several, up to `end`. */
+/* Computes the output columns of one or more tiles, up to `end`. */
 TMO_OWN_FRAME static void fire_packed_tile(firing *f, uint32_t end) {
   tmo_kernel *k = &f->kernel;
   const uint32_t values = tmo_packed_values(k->op, k->in_channels), most = tmo_packed_pixels(k->op, values, k->op->tile);
@@ -442,7 +442,7 @@ static void fire_tile(firing *f) {
   }
 }
 
-/* Sets up, or completes, the sums of each output pixel of an iterative operator: a window without taps. */
+/* Initializes or completes the sums of each output pixel of an iterative operator, with a window without taps. */
 static void fire_empty(firing *f, bool first) {
   tmo_kernel *k = &f->kernel;
   int32_t *const sums = k->sums;
@@ -456,7 +456,7 @@ static void fire_empty(firing *f, bool first) {
   k->first = k->last = false;
 }
 
-/* Adds an input pixel to the sums of all output pixels whose window it lies under. */
+/* Adds an input pixel to the sums of all output pixels whose windows contain it. */
 static void add_pixel(firing *f, uint32_t x) {
   tmo_kernel *k = &f->kernel;
   const tmo_op *op = k->op;
@@ -476,7 +476,7 @@ static void add_pixel(firing *f, uint32_t x) {
   k->sums = sums;
 }
 
-/* A tile of an input row. */
+/* Processes one tile of an input row. */
 TMO_OWN_FRAME static void fire_iterative_tile(firing *f) {
   const bool closes = f->kernel.last;
   const uint32_t end = tmo_unit_column_end(f->kernel.op, f->in.tensor, &f->run->unit);
@@ -497,7 +497,7 @@ TMO_OWN_FRAME static tmo_status gather(const firing *f) {
   return TMO_OK;
 }
 
-/* An operand with one column, or one channel, is repeated along the others. */
+/* Operands with one column or one channel are broadcast. */
 static void step_through_operands(firing *f) {
   for (uint8_t k = 0; k < 2; ++k) {
     const tmo_tensor *in = &tmo_tensors(f->run->program)[f->kernel.op->input[k]];
@@ -506,7 +506,7 @@ static void step_through_operands(firing *f) {
   }
 }
 
-/* What those look at that are neither iterative nor in channel groups, and know their windows by heart. */
+/* Sets the fields that packed kernels read. They use neither sums nor channel groups, and their windows are fixed. */
 static void set_up_packed(firing *f) {
   const tmo_op *op = f->kernel.op;
   tmo_kernel *k = &f->kernel;
@@ -561,7 +561,7 @@ void tmo_fire_along_row(const tmo_run_state *run, const tmo_op *op, uint32_t end
 #endif
 
 tmo_status tmo_fire_any(const tmo_run_state *run, const tmo_op *op) {
-  firing f; /* set_up() sets what kernels of this kind look at */
+  firing f; /* set_up() sets only the fields that kernels of this kind read */
   f.run = run;
   f.kernel.op = op;
   set_up(&f);

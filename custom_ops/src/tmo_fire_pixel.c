@@ -1,24 +1,24 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Firings of packed operators that make a single pixel, which takes no longer than to find out where everything is. So only what the kernels look at
- * is set up. All else is as in tmo_fire.c. */
+/* Firings of packed operators that compute a single pixel. Finding addresses would take as long as computing, so only the fields that the kernels
+ * read are set. See tmo_fire.c for all other cases. */
 #include "tmo/fire.h"
 #include "tmo/packed.h"
 #include "tmo/view.h"
 
 #if TMO_RUNS_PACKED
 
-/* Whether pixels lie in lanes, or in whole rows of the arena. */
+/* Whether the pixels are in lanes or in whole rows of the arena. */
 static TMO_ALWAYS_INLINE bool is_plain(const tmo_run_state *run, const tmo_tensor *t) {
   return t->layout == TMO_LAYOUT_HWC && !tmo_is_frame(run->program, t);
 }
 
-/* Pixel (x, y) of such a tensor. */
+/* Address of pixel (x, y) of such a tensor. */
 TMO_OWN_FRAME static int8_t *pixel_of(const tmo_run_state *run, const tmo_tensor *t, uint32_t y, uint32_t x) {
   const tmo_line line = tmo_line_of(run->program, t, t->channels, run->unit.strip, (uint16_t)y);
   return (int8_t *)(uintptr_t)(tmo_base_of(run, t) + tmo_pixel_offset(&line, x));
 }
 
-/* The part of a window that is not padding. */
+/* The part of a window inside the input. */
 typedef struct {
   const tmo_op *op;
   const tmo_tensor *in;
@@ -35,7 +35,7 @@ static TMO_ALWAYS_INLINE pixel_window window_under(const tmo_run_state *run, con
 }
 
 #if TMO_RUNS_MVE
-/* Copies the pixels of a window to where they are multiplied. */
+/* Copies the pixels of a window to the place where they are multiplied. */
 static TMO_ALWAYS_INLINE void take_window(const tmo_run_state *run, const pixel_window *window, int8_t *to) {
   const tmo_op *const op = window->op;
   const tmo_tensor *const t = window->in;
@@ -104,7 +104,7 @@ TMO_OWN_FRAME static void convolve_channels(const tmo_run_state *run, const pixe
 
 static TMO_ALWAYS_INLINE void call_kernel(const tmo_run_state *run, const pixel_window *w, const tmo_tensor *out, const int32_t *scales, int8_t *to) {
   const tmo_op *const op = w->op;
-  tmo_kernel k; /* what the kernels below look at */
+  tmo_kernel k; /* only the fields that the kernels below read */
   k.op = op;
   k.in_channels = w->in->channels;
   k.out_channels = out->channels;
@@ -127,7 +127,7 @@ static TMO_ALWAYS_INLINE void call_kernel(const tmo_run_state *run, const pixel_
   convolve_channels(run, w, &k, to);
 }
 
-/* Whether one of the kernels above reads the operator's window. With the DSP extension, convolutions of whole rows take them at once. */
+/* Whether a kernel above supports the operator's window. With the DSP extension, convolutions of whole rows have their own path. */
 static TMO_ALWAYS_INLINE bool has_window(const tmo_op *op, const tmo_tensor *in) {
   const bool one = op->kernel_h == 1 && op->kernel_w == 1;
   return (tmo_is_packed_as(op, TMO_PACKING_DSP_CONV) && (one || tmo_has_lanes(in))) || tmo_is_packed_as(op, TMO_PACKING_MVE_CONV) ||
@@ -159,4 +159,4 @@ tmo_status tmo_fire_pixel(const tmo_run_state *run, const tmo_op *op) {
 
 #endif
 
-typedef int tmo_fire_pixel_is_not_empty; /* ISO C wants something in every file */
+typedef int tmo_fire_pixel_is_not_empty; /* ISO C forbids an empty file */

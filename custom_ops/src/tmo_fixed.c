@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The arithmetic for compilers that do not put it in line. */
+/* Copies of the arithmetic for compilers that do not inline it. */
 #include "tmo/fixed.h"
 
 extern inline int32_t tmo_wrapping_add(int32_t a, int32_t b);

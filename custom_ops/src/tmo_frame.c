@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Pixels of a caller's buffer. */
+/* Access to the pixels of a caller's buffer. */
 #include "tmo/frame.h"
 
 bool tmo_frame_holds(const tmo_frame *frame, uint32_t pixel_bytes, uint32_t row_bytes, uint32_t rows) {

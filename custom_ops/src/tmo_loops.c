@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The loops of a block as a whole: how often they fire, and where they are after some firings. */
+/* Reads the loops of a block: their number of firings, and their position after some of them. */
 #include "tmo/loops.h"
 
 #include "tmo/check.h"
 
-/* Bytes of a code that fires. */
+/* Bytes of a code that fires an operator. */
 static uint32_t firing_bytes(uint8_t code) { return code < TMO_LOOP_NEAR ? 1 : code == TMO_LOOP_FAR ? 3 : 5; }
 
 tmo_loop_body tmo_read_loop(const uint8_t *at, const uint8_t *limit, uint32_t n_ops) {

@@ -1,18 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A step of an LSTM of int8, whose cells are int16. TFLM: LstmStep, micro/kernels/lstm_eval.h. */
+/* One step of an int8 LSTM with int16 cells. TFLM: LstmStep, micro/kernels/lstm_eval.h. */
 #include <stddef.h>
 #include <string.h>
 
 #include "tmo/kernels.h"
 
-enum { FORGET, LET_IN, NEW, LET_OUT, GATES }; /* in the order in which the program has them */
+enum { FORGET, LET_IN, NEW, LET_OUT, GATES }; /* in the program's order */
 
-#define LAST 0x1FDFF /* curves are constant beyond it */
+#define LAST 0x1FDFF /* the curves are constant beyond this */
 
 TMO_OWN_FRAME static int32_t saturate(int32_t x) { return x < INT16_MIN ? INT16_MIN : x > INT16_MAX ? INT16_MAX : x; }
 
-/* 2^15 / (1 + e^(-x / 2^13)) for x >= 0, by a table of 256 values that are 2^9 apart; for x < 0 what is left of 1. A hyperbolic tangent is twice
- * that, less 1, of twice its argument. TFLM: Logistic and Tanh of int16, kernels/internal/reference/integer_ops. */
+/* 2^15 / (1 + e^(-x / 2^13)) for x >= 0, interpolated from a table of 256 values that are 2^9 apart; for x < 0, one minus the value of -x. tanh(x)
+ * is 2 * curve(2 * x) - 1. TFLM: Logistic and Tanh of int16, kernels/internal/reference/integer_ops. */
 static int32_t curve(const uint16_t *table, int32_t x, bool is_tanh) {
   uint32_t size = x < 0 ? 0u - (uint32_t)x : (uint32_t)x;
   if (is_tanh) size *= 2;
@@ -24,7 +24,8 @@ static int32_t curve(const uint16_t *table, int32_t x, bool is_tanh) {
   return (value + 512) >> 10;
 }
 
-/* Constants that come next: of a unit, two scales for each gate; for what is left of its cell, what is added to it, and the output. */
+/* The next constants to read. Each unit has two scales for each gate, then those of the kept part of its cell, of the added part, and of the
+ * output. */
 typedef struct {
   const int8_t *weights;
   const int32_t *bias;
@@ -32,12 +33,12 @@ typedef struct {
   const int8_t *shifts;
 } constants;
 
-/* a * b, scaled and saturated; modulo 2^32 where the table is damaged. */
+/* a * b, scaled and saturated. A damaged table makes it wrap modulo 2^32. */
 static int32_t product(constants *next, int32_t a, int32_t b) {
   return saturate(tmo_rescale((int32_t)((uint32_t)a * (uint32_t)b), *next->multipliers++, *next->shifts++));
 }
 
-/* A part of a gate: of the input, or of what came out before. */
+/* One part of a gate: its products with the input, or with the previous output. */
 static int32_t part(constants *next, const int8_t *x, uint32_t n) {
   const int8_t *w = next->weights;
   uint32_t sum = (uint32_t)*next->bias++;
@@ -46,14 +47,14 @@ static int32_t part(constants *next, const int8_t *x, uint32_t n) {
   return product(next, (int32_t)sum, 1);
 }
 
-/* A row of each operand: the input, what came out before, and the cells, which are two bytes each. These two are overwritten. */
+/* Each operand has a row: the input, the previous output, and the cells of two bytes each. The kernel overwrites the last two. */
 void tmo_lstm_row_s8(const tmo_kernel *k, const tmo_window *window, int8_t *out) {
   const uint16_t *table = (const uint16_t *)k->bias;
   const int32_t low = (int16_t)(k->op->cell_range & 0xFFFF), high = k->op->cell_range >> 16;
-  const int8_t *const *const rows = window->pixels + window->count - 3; /* where a damaged program has more rows of the input, the last */
+  const int8_t *const *const rows = window->pixels + window->count - 3; /* the last three, if a damaged program has more rows */
   int8_t *cells = (int8_t *)(uintptr_t)rows[2];
   constants next = {k->weights, k->bias + TMO_CURVE_WORDS, NULL, NULL};
-  if (rows[0] == NULL || rows[1] == NULL || cells == NULL) return; /* the program is damaged */
+  if (rows[0] == NULL || rows[1] == NULL || cells == NULL) return; /* only in damaged programs */
   for (uint32_t i = 0; i < k->out_channels; ++i, cells += 2) {
     int16_t kept;
     int32_t gates[GATES];
@@ -69,7 +70,7 @@ void tmo_lstm_row_s8(const tmo_kernel *k, const tmo_window *window, int8_t *out)
     cell = cell > high ? high : cell < low ? low : cell;
     kept = (int16_t)cell;
     memcpy(cells, &kept, sizeof kept);
-    const uint32_t right = next.shifts[1] & 15; /* to the curve's units */
+    const uint32_t right = next.shifts[1] & 15; /* scales to the curve's units */
     const int32_t scaled = (int32_t)((uint32_t)cell * (uint32_t)next.multipliers[1] + ((uint32_t)1 << right >> 1)) >> right;
     out[i] = tmo_output(k, product(&next, curve(table, scaled, true), gates[LET_OUT]));
   }

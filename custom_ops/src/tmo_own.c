@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* OWN: kernels that the application brings along. */
+/* OWN: kernels that the application provides. */
 #include "tmo/own.h"
 
 #include <stddef.h>

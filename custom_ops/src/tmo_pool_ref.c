@@ -22,7 +22,7 @@ static void pool_pixel(const tmo_kernel *k, const tmo_window *v, uint32_t i, int
     for (uint32_t p = 0; p < v->count; ++p) {
       tmo_mve_add_pixels(sums, v->pixels[p] + v->offset, k->out_channels, tmo_by_row(k->op) ? v->columns : 1u);
     }
-    tmo_window no_pixels = *v; /* a last call without pixels writes what the sums come to */
+    tmo_window no_pixels = *v; /* a last call without pixels writes the output */
     no_pixels.pixels = NULL;
     no_pixels.count = 0;
     if (k->last) pool_of(k->op)(k, &no_pixels, i, out);

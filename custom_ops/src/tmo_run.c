@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The executor: follows the loops of each block, firing after firing. It knows the order of units, nothing of what a firing computes. */
+/* The executor: runs the loops of each block, one firing after the other. It controls the order; tmo_fire.c computes. */
 #include <string.h>
 
 #include "tmo/fire.h"
@@ -9,7 +9,7 @@
 #include "tmo/view.h"
 #include "tmo/walk.h"
 
-/* The next unit of an operator. A row block counts strips alone: rows; others have a whole tmo_unit, of which the strip is the first field. */
+/* Counter of an operator's next unit. In row blocks it is a row number; otherwise it is a tmo_unit, whose first field is the strip. */
 static TMO_ALWAYS_INLINE uint16_t *counter(const tmo_run_state *run, uint16_t op) {
   const tmo_block *const block = run->block;
   const size_t size = tmo_is_tiled(block) ? sizeof(tmo_unit) : sizeof(uint16_t);
@@ -31,11 +31,11 @@ static void enter_block(tmo_run_state *run) {
 
 static bool is_streamed(const tmo_run_state *run) { return tmo_has_part(TMO_PART_STREAM) && run->stream != NULL; }
 
-/* Rows of the streamed input that are still to come. */
+/* Whether rows of the streamed input are still missing. */
 static bool expects_rows(const tmo_run_state *run) { return is_streamed(run) && run->rows < run->stream->height; }
 
-/* Moves run->at to the next code that fires, in this block or a later one. TMO_MORE: it is there. TMO_WAIT: a later block must not start before
- * all rows of the input have come. */
+/* Moves run->at to the next code that fires, in this block or a later one. TMO_MORE: found. TMO_WAIT: the next block cannot start before all rows
+ * of the input have arrived. */
 static TMO_ALWAYS_INLINE tmo_status find_firing(tmo_run_state *run) {
   for (;;) {
     if (run->at == NULL) {
@@ -58,7 +58,7 @@ static TMO_ALWAYS_INLINE tmo_status find_firing(tmo_run_state *run) {
   }
 }
 
-/* Whether the present unit of an operator reads rows of the streamed input that have not come. */
+/* Whether the current unit of an operator needs rows of the streamed input that have not arrived. */
 TMO_OWN_FRAME static bool lacks_rows(const tmo_run_state *run, const tmo_op *op) {
   for (uint8_t k = 0; k < op->n_inputs; ++k) {
     const bool streamed = tmo_is_frame(run->program, &tmo_tensors(run->program)[op->input[k]]);
@@ -67,7 +67,7 @@ TMO_OWN_FRAME static bool lacks_rows(const tmo_run_state *run, const tmo_op *op)
   return false;
 }
 
-/* The newest rows get a place in the ring, before others take theirs. */
+/* Copies the newest rows into the ring before the caller overwrites them. */
 static void keep_rows(const tmo_run_state *run) {
   const tmo_tensor *t = run->stream;
   const uint32_t bytes = tmo_row_bytes(t), first = run->rows - t->pushed;
@@ -76,7 +76,7 @@ static void keep_rows(const tmo_run_state *run) {
   }
 }
 
-/* Whether an external frame has all that the program reads. */
+/* Whether an external frame has all bytes that the program reads. */
 static bool frames_hold(const void *program, void *const *io) {
   const tmo_header *h = tmo_header_of(program);
   for (uint32_t i = 0; tmo_input_of(program) == TMO_INPUT_EXTERNAL && i < h->n_tensors; ++i) {
@@ -86,8 +86,8 @@ static bool frames_hold(const void *program, void *const *io) {
   return true;
 }
 
-/* After a reset, each row of a ring is what it is filled with. When a run has ended, the rows that it kept are the newest ones from then on;
- * TMO_WAIT: they do not fill the window yet. TMO_ERROR_STATE: another program left the state. */
+/* Fills all rings after a reset. When a run has ended, advances each ring, so that the rows which the run kept become its newest. TMO_WAIT: the
+ * window is not full yet. TMO_ERROR_STATE: the state belongs to another program. */
 static tmo_status turn_rings(const tmo_run_state *run, bool ended) {
   if (!tmo_has_part(TMO_PART_STATE) || tmo_header_of(run->program)->state == 0) return TMO_OK;
   uint8_t *const state = (uint8_t *)run->io[tmo_state_base(run->program) - 1];
@@ -110,7 +110,7 @@ static tmo_status turn_rings(const tmo_run_state *run, bool ended) {
   return status;
 }
 
-/* Row run->unit of a tensor goes over the link. */
+/* Sends or receives row run->unit of a tensor. */
 TMO_OWN_FRAME static tmo_status cross(const tmo_run_state *run, const tmo_op *op) {
   tmo_crosser *const link = (tmo_crosser *)run->io[tmo_state_base(run->program) - 1];
   const tmo_tensor *t = &tmo_tensors(run->program)[op->kind == TMO_OP_SEND ? op->input[0] : op->output];
@@ -131,11 +131,11 @@ void tmo_begin(tmo_run_state *run, const void *program, void *const *io, void *w
   run->rows = 0;
   if (tmo_input_of(program) != TMO_INPUT_STREAM) return;
   run->stream = tmo_tensors(program);
-  while (run->stream->base != 1) ++run->stream; /* tmo_check(): there is one */
+  while (run->stream->base != 1) ++run->stream; /* tmo_check() ensures that it exists */
   run->rows = run->stream->pushed;
 }
 
-/* Where no firing is left, or there was none. Of a streamed input, rows that nobody reads may be. */
+/* Handles a run without remaining firings. A streamed input may still have rows that no operator reads. */
 static tmo_status without_firings(const tmo_run_state *run) {
   if (is_streamed(run)) return expects_rows(run) ? TMO_WAIT : TMO_OK;
   if (!frames_hold(run->program, run->io)) return TMO_ERROR_FRAME;
@@ -147,14 +147,14 @@ static TMO_ALWAYS_INLINE tmo_status after_firing(const tmo_run_state *run) {
   return expects_rows(run) ? TMO_WAIT : turn_rings(run, true);
 }
 
-/* An operator, and where its next unit is counted. */
+/* An operator and the counter of its next unit. */
 typedef struct {
   tmo_walk walk;
   uint16_t *next;
 } stage;
 
-/* Sets run->unit to the operator's next unit, `skipped` strips on. Counters lie in the workspace, where a damaged program can overwrite them: a
- * unit is checked before it is believed. */
+/* Sets run->unit to the operator's next unit, after skipping `skipped` strips. The unit is checked, because a damaged program can overwrite
+ * counters in the workspace. */
 static TMO_ALWAYS_INLINE bool take_unit(tmo_run_state *run, const stage *s, uint16_t skipped) {
   if (tmo_is_tiled(run->block)) {
     run->unit = *(const tmo_unit *)(const void *)s->next;
@@ -170,7 +170,7 @@ static TMO_ALWAYS_INLINE bool take_unit(tmo_run_state *run, const stage *s, uint
   return row < s->walk.strips;
 }
 
-/* The operator's present unit, before which it skipped so many strips, is done. */
+/* Counts the operator's current unit, and the strips skipped before it, as done. */
 static TMO_ALWAYS_INLINE void count_unit(const tmo_run_state *run, const stage *s, uint16_t skipped) {
   if (tmo_is_tiled(run->block)) {
     tmo_unit *const next = (tmo_unit *)(void *)s->next;
@@ -181,11 +181,11 @@ static TMO_ALWAYS_INLINE void count_unit(const tmo_run_state *run, const stage *
   }
 }
 
-/* A code that fires. */
+/* A code that fires an operator. */
 typedef struct {
   const uint8_t *after;
-  uint16_t op; /* counted from the block's first */
-  uint16_t skipped; /* strips that it leaves out first */
+  uint16_t op; /* relative to the block's first operator */
+  uint16_t skipped; /* strips skipped before the firing */
 } firing_code;
 
 static TMO_ALWAYS_INLINE firing_code read_firing(const uint8_t *at) {
@@ -202,8 +202,8 @@ static TMO_ALWAYS_INLINE firing_code read_firing(const uint8_t *at) {
 }
 
 #if TMO_RUNS_PACKED && !defined(TMO_WITHIN_CORES)
-/* The next firings of a loop that fires one operator alone, where they make tiles side by side, in a tiled block: all of them at once, but at most
- * `most`. False: there is no such loop. */
+/* Runs the next firings of a loop over a single operator in a tiled block, whose tiles are adjacent: all in one call, but at most `most`. False:
+ * this is not such a loop. */
 TMO_OWN_FRAME static bool fire_along_row(tmo_run_state *run, uint32_t most) {
   const uint16_t innermost = (uint16_t)(run->depth - 1);
   if (run->at[0] >= TMO_LOOP_NEAR || run->at[1] != TMO_LOOP_END || run->at != run->body[innermost]) return false;
@@ -228,9 +228,9 @@ TMO_OWN_FRAME static bool fire_along_row(tmo_run_state *run, uint32_t most) {
 }
 #endif
 
-#ifndef TMO_WITHIN_CORES /* which shares row blocks alone */
-/* Fires units of a tiled block, at least one and at most `most`, as long as codes name near operators; in a program that gets no rows in the course
- * of its run. */
+#ifndef TMO_WITHIN_CORES /* two cores only share row blocks */
+/* Runs at least one and at most `most` firings of a tiled block while the codes refer to nearby operators. Not for programs that get rows during a
+ * run. */
 TMO_OWN_FRAME static tmo_status fire_tiles(tmo_run_state *run, uint32_t most) {
   const tmo_block *const block = run->block;
   const tmo_op *const ops = tmo_ops(run->program) + block->first_op;
@@ -252,7 +252,7 @@ TMO_OWN_FRAME static tmo_status fire_tiles(tmo_run_state *run, uint32_t most) {
 }
 #endif
 
-/* Fires units in the order of the loops: at least one and at most `most`, as far as that is quick. */
+/* Runs at least one and at most `most` firings in the loops' order; it may stop early where continuing would be slow. */
 static tmo_status step(tmo_run_state *run, uint32_t most) {
   if (run->firings == 0) return without_firings(run);
   if (run->at == NULL || *run->at >= TMO_LOOP_REPEAT) {
@@ -292,7 +292,7 @@ static tmo_status step(tmo_run_state *run, uint32_t most) {
 
 tmo_status tmo_step(tmo_run_state *run) { return step(run, 1); }
 
-#ifndef TMO_WITHIN_CORES /* what tmo_cores.c, which this file is part of, has in another form */
+#ifndef TMO_WITHIN_CORES /* tmo_cores.c includes this file and has its own version of the rest */
 void tmo_more_rows(tmo_run_state *run) { run->rows += run->stream->pushed; }
 
 tmo_status tmo_run(const void *program, void *const *io, void *workspace) {
@@ -303,8 +303,8 @@ tmo_status tmo_run(const void *program, void *const *io, void *workspace) {
   return status;
 }
 
-/* Goes on with so many firings left: the counters in the workspace say which units are next, the loops say who fires. False: there were never
- * that many. */
+/* Continues with `firings` firings left. The counters in the workspace give the next units, the loops the next operators. False: the program has
+ * fewer firings. */
 static bool resume(tmo_run_state *run, uint32_t firings) {
   if (firings > run->firings) return false;
   uint32_t done = run->firings - firings;
@@ -313,7 +313,7 @@ static bool resume(tmo_run_state *run, uint32_t firings) {
   return true;
 }
 
-/* The same in a run whose rows are pushed, or come from other devices. */
+/* The same for a run whose rows are pushed or come from other devices. */
 static bool resume_stream(tmo_run_state *run, const tmo_stream *stream) {
   if (run->stream != NULL) {
     if (stream->rows >= run->stream->height || stream->rows % run->stream->pushed != 0) return false;
@@ -340,7 +340,7 @@ tmo_status tmo_run_paused(const void *program, void *const *io, void *workspace,
   const uint32_t all = run.firings;
   if (at->rows > 0 && !resume(&run, at->firings)) return TMO_ERROR_FIRINGS;
   for (; n_pauses > 0 && *pauses <= all - run.firings; --n_pauses) ++pauses;
-  const uint32_t left = n_pauses > 0 ? all - *pauses : 0; /* firings, at the pause */
+  const uint32_t left = n_pauses > 0 ? all - *pauses : 0; /* firings left at the pause */
   while (status == TMO_MORE && run.firings > left) status = step(&run, run.firings - left);
   const bool paused = status == TMO_MORE;
   at->rows = paused ? 1u : 0;

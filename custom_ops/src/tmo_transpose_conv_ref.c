@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Transposed convolutions, gathered; TFLM scatters: TransposeConv, kernels/internal/reference/integer_ops/transpose_conv.h. */
+/* Transposed convolutions, which gather inputs. TFLM scatters them: TransposeConv, kernels/internal/reference/integer_ops/transpose_conv.h. */
 #include <stddef.h>
 
 #include "tmo/kernels.h"
 
-/* The bytes under output column x: each part is a tap with a run of each row. Elements have so many bytes. *w: of a channel, those of the first. */
+/* The bytes under output column x. Each part is a tap with one run per row. bytes: of an element. *w: set to the first part's weights of a
+ * channel. */
 static tmo_runs runs_under(const tmo_kernel *k, const tmo_window *rows, uint32_t x, uint32_t bytes, const int8_t **w) {
   const tmo_op *op = k->op;
   const uint32_t channels = k->in_channels / bytes, row = op->kernel_w * channels, padded = x + op->pad_left;

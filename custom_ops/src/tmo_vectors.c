@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Calls of kernels from descriptions, with windows and operators as their arguments. */
+/* Calls generated vector kernels for windows and operators. */
 #include <string.h>
 
 #include "tmo/packed.h"
@@ -11,9 +11,9 @@
 
 static const int32_t no_bias;
 
-enum { TMO_ADD_LEFT_SHIFT = 20 }; /* that the description has */
+enum { TMO_ADD_LEFT_SHIFT = 20 }; /* constant of the description */
 
-/* A window's pointers: of rows, in which columns lie `apart`, or of single pixels. */
+/* A window's pointers: to rows whose columns are `apart` bytes apart, or to single pixels. */
 typedef struct {
   uint32_t rows, columns;
   int32_t next_row, next_column, apart;
@@ -25,14 +25,14 @@ static grid grid_of(const tmo_kernel *k, const tmo_window *v) {
   return tmo_by_row(k->op) ? rows : pixels;
 }
 
-/* Sums that go on in another call are not for vectors. */
+/* Whether one call completes the sums. Vectors do not support sums over several calls. */
 static bool at_once(const tmo_kernel *k) { return k->sums == NULL; }
 
-/* n output pixels, under windows `step` bytes apart. */
+/* Computes n output pixels whose windows are `step` bytes apart. */
 static TMO_ALWAYS_INLINE void conv_pixels(const tmo_kernel *k, const tmo_window *v, int8_t *out, uint32_t n, uint32_t step) {
   grid g = grid_of(k, v);
   uint32_t channels = k->in_channels;
-  if (tmo_by_row(k->op) && k->op->dilation_w == 1 && k->tap_step == channels) { /* a row's bytes lie side by side, and so do its weights */
+  if (tmo_by_row(k->op) && k->op->dilation_w == 1 && k->tap_step == channels) { /* a row's bytes are adjacent, and so are its weights */
     channels *= g.columns;
     g.columns = 1;
   }
@@ -57,7 +57,7 @@ bool tmo_conv_vectors(const tmo_kernel *k, const tmo_window *v, uint32_t i, int8
 bool tmo_conv_row_vectors(const tmo_kernel *k, const tmo_window *rows, int8_t *out) {
   const tmo_op *op = k->op;
   const bool whole = op->kernel_w == 1 && op->pad_left == 0 && (k->out_width - 1u) * op->stride_w < k->in_width;
-  if (!at_once(k) || !tmo_by_row(op) || !whole) return false; /* !whole: some windows are clipped */
+  if (!at_once(k) || !tmo_by_row(op) || !whole) return false; /* not whole: some windows are clipped */
   const tmo_window first = tmo_column(k, rows, 0);
   conv_pixels(k, &first, out, k->out_width, op->stride_w * k->in_channels);
   return true;
@@ -97,7 +97,7 @@ bool tmo_add_vectors(const tmo_kernel *k, const int8_t *a, const int8_t *b, int8
 
 #if TMO_RUNS_RVV
 
-/* Hosts have the same from the same descriptions, without vectors. */
+/* Hosts run the same descriptions without vectors. */
 #if TMO_RVV
 #define FROM_DESCRIPTION(name) tmo_##name##_rvv
 #else
@@ -105,9 +105,9 @@ bool tmo_add_vectors(const tmo_kernel *k, const int8_t *a, const int8_t *b, int8
 #define tmo_packed_conv_narrow_ref tmo_packed_conv_ref
 #endif
 
-enum { NARROW = 16 }; /* channels, for which more pixels at once are better than more channels */
+enum { NARROW = 16 }; /* below this many channels, more pixels at once are faster than more channels */
 
-/* What scales sums, behind the biases. */
+/* The multipliers follow the biases. */
 static const int32_t *multipliers_of(const tmo_kernel *k) { return k->bias + k->out_channels; }
 static const int16_t *rights_of(const tmo_kernel *k) { return (const int16_t *)(k->bias + 2 * k->out_channels); }
 
@@ -126,7 +126,7 @@ void tmo_conv_rvv_multiply(const tmo_kernel *k, const int8_t *bytes, uint32_t by
   }
 }
 
-/* The bytes under windows in whole rows, one window behind the other; the first one's from `offset` of each row on. */
+/* Copies the bytes under windows in whole rows, one window after the other. offset: of the first window in each row. */
 static void take_rows(const tmo_kernel *k, const tmo_window *rows, uint32_t pixels, uint32_t offset, uint32_t nbytes, int8_t *to) {
   const tmo_windows_operands o = {.x = rows->pixels, .y = to, .pixels = pixels, .rows = rows->count, .nbytes = nbytes, .first = (int32_t)offset,
                                   .apart = (int32_t)(k->op->stride_w * k->in_channels), .step = (int32_t)values_of(k),
@@ -134,14 +134,14 @@ static void take_rows(const tmo_kernel *k, const tmo_window *rows, uint32_t pixe
   FROM_DESCRIPTION(windows)(&o);
 }
 
-/* The same of windows of single pixels. */
+/* The same for windows of single pixels. */
 static void take_pixels(const tmo_kernel *k, const int8_t *const *at, uint32_t n, uint32_t offset, int8_t *to) {
   const tmo_windows_operands o = {.x = at, .y = to, .pixels = 1, .rows = n, .nbytes = k->in_channels, .first = (int32_t)offset,
                                   .next_row = (int32_t)k->in_channels};
   FROM_DESCRIPTION(windows)(&o);
 }
 
-/* The values under one window. */
+/* Copies the values under one window. */
 static void take(const tmo_kernel *k, const tmo_window *w, int8_t *to) {
   const tmo_op *op = k->op;
   const uint32_t pixel = k->in_channels, row = op->kernel_w * pixel, columns = w->columns;
@@ -164,7 +164,7 @@ static void take(const tmo_kernel *k, const tmo_window *w, int8_t *to) {
 
 void tmo_conv_rvv_gather(const tmo_kernel *k, const tmo_window *w, uint32_t pixel) { take(k, w, (int8_t *)k->scratch + pixel * values_of(k)); }
 
-/* The values of output pixels [x, x + n) of a row. */
+/* Copies the values of output pixels [x, x + n) of a row. */
 static void take_columns(const tmo_kernel *k, const tmo_window *rows, tmo_run_of_columns inside, uint32_t x, uint32_t n) {
   const tmo_op *op = k->op;
   const uint32_t pixel = k->in_channels;
@@ -193,7 +193,7 @@ void tmo_conv_rvv_columns(const tmo_kernel *k, const tmo_window *rows, const tmo
 }
 
 void tmo_conv_rvv_row(const tmo_kernel *k, const tmo_window *rows, int8_t *out) {
-  if (values_of(k) == k->in_channels) { /* single pixels, as they lie there: none is padding */
+  if (values_of(k) == k->in_channels) { /* single pixels, read in place without padding */
     tmo_conv_rvv_multiply(k, rows->pixels[0], k->op->stride_w * k->in_channels, k->out_width, out, k->out_channels);
     return;
   }
@@ -212,4 +212,4 @@ void tmo_depthwise_rvv(const tmo_kernel *k, const int8_t *const *taps, int8_t *o
 
 #endif /* TMO_RUNS_RVV */
 
-typedef int tmo_vectors_is_not_empty; /* ISO C wants something in every file */
+typedef int tmo_vectors_is_not_empty; /* ISO C forbids an empty file */

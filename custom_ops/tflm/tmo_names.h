@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The names under which a converted model asks for the operator: one for a whole region (the default), three more that
- * say what a block is, for `--op-per block`. One registration serves them all. */
+/* The names under which a converted model requests the operator: one for a whole region (the default), and three that describe a block, for
+ * `--op-per block`. One registration serves all of them. */
 #ifndef TMO_NAMES_H_
 #define TMO_NAMES_H_
 

@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The operator itself, in terms of TFLM's own names: Prepare and Invoke of TMO_REGION.
+/* The operator itself, in TFLM's terms: Prepare and Invoke of TMO_REGION.
  *
- * For the translation units that register it (tmo_tflm.cpp, host/wheel_shim.cpp), never for users. The includer has
- * declared TfLiteContext, TfLiteNode, TfLiteEvalTensor, GetEvalInput(), GetEvalOutput() and MicroPrintf() before, where
- * its TFLM has them: in the global namespace or in tflite::micro. The using-directive below finds them in either. And three
- * functions in namespace tmo: Abort() returns kTfLiteAbort, FrameOf(context) a tmo_frame or NULL, LinkOf(context) a tmo_crosser or NULL.
- * Prepare and Invoke run the code of the tmo_library that they are given. team: the second core's, or NULL.
+ * Only for the translation units that register it (tmo_tflm.cpp, host/wheel_shim.cpp). The includer must first declare TfLiteContext, TfLiteNode,
+ * TfLiteEvalTensor, GetEvalInput(), GetEvalOutput() and MicroPrintf(), either in the global namespace or in tflite::micro, as its TFLM does; the
+ * using-directive below finds both. It must also define three functions in namespace tmo: Abort() returns kTfLiteAbort, FrameOf(context) a
+ * tmo_frame or NULL, LinkOf(context) a tmo_crosser or NULL. Prepare and Invoke run the code of the given tmo_library. team: the second core's, or
+ * NULL.
  *
- * Inputs: the region's inputs, then, of a program that pauses, a constant int32 list of firings, then, of it and when inputs are streamed, a variable of two int32, or of uint8 for a program with a
- * state, then the program, a constant uint8 tensor. Outputs: the region's outputs, then, when the program wants one, a uint8 workspace tensor. The operator keeps no
- * state of its own in RAM: everything that Invoke needs is in the program, in flash, and in these tensors. An external
- * input is no tensor: the program's input 0 is a tmo_frame then. Of TFLM's structs it reads only what
- * TF_LITE_STATIC_MEMORY leaves where it is. */
+ * Inputs of a node, in order: the region's inputs; for a program that pauses, a constant int32 list of firings; for a program that pauses, streams
+ * or has state, a variable of two int32 (uint8 with state); the program, a constant uint8 tensor. Outputs: the region's outputs, then a uint8
+ * workspace tensor if the program needs one. The operator keeps no state of its own in RAM: Invoke only needs the program in flash and these
+ * tensors. An external input is not a tensor; the program's input 0 is then a tmo_frame. Of TFLM's structs, the code reads only fields whose
+ * position does not depend on TF_LITE_STATIC_MEMORY. */
 #ifndef TMO_REGION_OP_H_
 #define TMO_REGION_OP_H_
 
@@ -25,25 +25,25 @@ namespace {
 
 using namespace ::tflite::micro;
 
-const size_t kAlignment = 16; /* of programs and workspaces */
+const size_t kAlignment = 16; /* alignment of programs and workspaces */
 
 bool Aligned(const void *pointer) { return reinterpret_cast<uintptr_t>(pointer) % kAlignment == 0; }
 
-/* How a node's tensors divide. Inputs come first in every io array, an external one before all, then outputs. */
+/* How a node's tensors are used. An io array has an external input first, then the other inputs, then the outputs. */
 struct Signature {
-  int inputs; /* that are tensors */
+  int inputs; /* inputs that are tensors */
   int outputs;
   int external; /* 1: io[0] is a tmo_frame */
-  bool streamed; /* or linked */
-  bool linked;   /* to other devices: what brings rows follows the outputs */
-  bool paused;   /* it stops between firings: a constant says where */
+  bool streamed; /* or rows come through a link */
+  bool linked;   /* linked to other devices; io then has a tmo_crosser after the outputs */
+  bool paused;   /* pauses between firings that a constant lists */
   bool state;
   bool workspace;
 
   int io() const { return external + inputs + outputs; }
 };
 
-/* `header` may be NULL: of an operator without workspace. */
+/* header: NULL means an operator without workspace. */
 Signature SignatureOf(const TfLiteNode *node, const tmo_header *header) {
   Signature s = {node->inputs->size - 1, node->outputs->size, 0, false, false, false, false, false};
   if (header == nullptr) return s;
@@ -67,17 +67,18 @@ const TfLiteEvalTensor *Workspace(const TfLiteContext *context, const TfLiteNode
   return GetEvalOutput(context, node, node->outputs->size - 1);
 }
 
-/* What a streamed input, a link, a pause, or a program with a state, leaves from one Invoke to the next: no program has both. */
+/* The variable that keeps state between calls of Invoke: of a streamed input, a link, a pause, or a program with state. No program needs two of
+ * these. */
 const TfLiteEvalTensor *Variable(const TfLiteContext *context, const TfLiteNode *node) {
   return GetEvalInput(context, node, node->inputs->size - 2);
 }
 
-/* After how many firings a program pauses: behind its inputs. */
+/* The constant after the inputs that lists the firings at which a program pauses. */
 const TfLiteEvalTensor *Pauses(const TfLiteContext *context, const TfLiteNode *node) {
   return GetEvalInput(context, node, node->inputs->size - 3);
 }
 
-/* Of the io that are tensors. */
+/* Element i of io, which must be a tensor. */
 const TfLiteEvalTensor *Io(const TfLiteContext *context, const TfLiteNode *node, const Signature &s, int i) {
   const int k = i - s.external;
   return k < s.inputs ? GetEvalInput(context, node, k) : GetEvalOutput(context, node, k - s.inputs);
@@ -93,7 +94,7 @@ bool IsList(const TfLiteEvalTensor *tensor) {
   return list && tensor->type == kTfLiteInt32 && tensor->data.data != nullptr;
 }
 
-/* Bytes of a tensor's elements together; false when they are not known. */
+/* Total bytes of a tensor's elements; false if unknown. */
 bool SizeOf(const TfLiteEvalTensor *tensor, uint32_t element_bytes, uint32_t *bytes) {
   if (tensor == nullptr || tensor->dims == nullptr) return false;
   uint64_t size = element_bytes;
@@ -112,7 +113,7 @@ bool ByteTensorSize(const TfLiteEvalTensor *tensor, uint32_t *bytes) {
   return SizeOf(tensor, 1, bytes);
 }
 
-/* The same of an input or output, which may hold int16, float32 or indices as well. */
+/* The same for an input or output, which may also hold int16, float32 or indices. */
 bool IoSize(const TfLiteEvalTensor *tensor, uint32_t *bytes) {
   if (tensor != nullptr && tensor->type == kTfLiteFloat32) return SizeOf(tensor, 4, bytes);
   if (tensor != nullptr && tensor->type == kTfLiteInt16) return SizeOf(tensor, 2, bytes);
@@ -125,7 +126,7 @@ TfLiteStatus Refuse(const char *why) {
   return kTfLiteError;
 }
 
-/* Validates the program against the tensors that the model gives the operator; Invoke relies on it. */
+/* Validates the program against the operator's tensors. Invoke relies on it. */
 TfLiteStatus Prepare(const tmo_library &library, TfLiteContext *context, TfLiteNode *node) {
   if (node->inputs->size < 1 || node->outputs->size < 1) {
     return Refuse("needs a region's inputs, its program and its outputs; convert the model again");
@@ -137,7 +138,7 @@ TfLiteStatus Prepare(const tmo_library &library, TfLiteContext *context, TfLiteN
   }
 
   const void *program = tensor->data.data;
-  /* Otherwise tmo_check() says what is wrong, whatever the signature. */
+  /* If unreadable, tmo_check() reports the error, whatever the signature is. */
   const bool readable = Aligned(program) && program_bytes >= sizeof(tmo_header);
   const Signature s = SignatureOf(node, readable ? static_cast<const tmo_header *>(program) : nullptr);
   if (s.inputs < 0 || (s.streamed && !IsStream(Variable(context, node)))) {
@@ -149,7 +150,7 @@ TfLiteStatus Prepare(const tmo_library &library, TfLiteContext *context, TfLiteN
   if (s.io() > TMO_MAX_IO) return Refuse("more inputs and outputs than this library takes; update the library");
 
   uint32_t bytes[TMO_MAX_IO + 1];
-  bytes[0] = 0; /* of an external input */
+  bytes[0] = 0; /* external input */
   for (int i = s.external; i < s.io(); ++i) {
     if (!IoSize(Io(context, node, s, i), &bytes[i])) {
       return Refuse("an input or output is of a type that this library does not know; update it, or convert the model again");

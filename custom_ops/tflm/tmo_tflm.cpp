@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A build without TFLM (kernels alone, tmo_run() bare-metal) compiles this file to nothing. */
+/* Builds without TFLM (kernels only, or bare-metal tmo_run()) compile this file to nothing. */
 #if __has_include("tensorflow/lite/micro/kernels/kernel_util.h")
 
 #include "tmo_tflm.h"
@@ -13,7 +13,7 @@
 namespace tmo {
 namespace {
 
-/* In namespace tflite::micro in versions after August 2026, in tflite before. */
+/* In namespace tflite::micro in TFLM versions after August 2026, in tflite before. */
 using namespace ::tflite;
 using namespace ::tflite::micro;
 

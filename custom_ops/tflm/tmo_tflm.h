@@ -28,8 +28,8 @@ namespace tmo {
 /* TfLiteRegistration until May 2023, TFLMRegistration since; in namespace tflite::micro after August 2026. */
 using Registration = decltype(::tflite::micro::RegisterOp(nullptr, nullptr, nullptr));
 
-/* status::kTfLiteAbort is what Invoke() returns when it wants more rows: this TFLM's own constant, 15 or -9. It is in
- * namespace tflite, in versions after August 2026 in tflite::micro. */
+/* status::kTfLiteAbort is this TFLM's own constant (15 or -9), which Invoke() returns when it needs more rows. It is in namespace tflite, and in
+ * tflite::micro in versions after August 2026. */
 namespace status {
 using namespace ::tflite;
 using namespace ::tflite::micro;
@@ -39,7 +39,7 @@ namespace region {
 using namespace ::tflite;
 using namespace ::tflite::micro;
 
-/* The operator, by the code of a library. team: the second core's, or NULL. */
+/* The operator, run by the given library. team: the second core's, or NULL. */
 TfLiteStatus Prepare(const tmo_library &library, TfLiteContext *context, TfLiteNode *node);
 TfLiteStatus Invoke(const tmo_library &library, tmo_team *team, TfLiteContext *context, TfLiteNode *node);
 
@@ -54,8 +54,8 @@ TfLiteStatus InvokeBy(TfLiteContext *context, TfLiteNode *node) {
 }
 }  // namespace region
 
-/* The registration behind all names, with the code that NAME_library.c has for a model: RegisterRegion<&NAME_library>(). Nothing else is linked
- * then. Not const: TFLM versions differ in what AddCustom() takes. */
+/* The registration for all names. RegisterRegion<&NAME_library>() links only the code that a model's NAME_library.c contains. The result is not
+ * const, because TFLM versions differ in the argument type of AddCustom(). */
 template <const tmo_library *library>
 Registration *RegisterRegion() {
   static Registration registration = ::tflite::micro::RegisterOp(nullptr, region::PrepareBy<library>, region::InvokeBy<library>);
@@ -65,8 +65,8 @@ Registration *RegisterRegion() {
 /* The same with all kernels, for any model. */
 inline Registration *RegisterRegion() { return RegisterRegion<&tmo_whole_library>(); }
 
-/* Adds the operator under all its names: kNameCount places of a MicroMutableOpResolver. Returns the status of the first
- * AddCustom() that fails, else kTfLiteOk. The generated NAME_ops.h adds only the names that its model needs. */
+/* Adds the operator under all its names, which takes kNameCount places of a MicroMutableOpResolver. Returns the status of the first AddCustom()
+ * that fails, else kTfLiteOk. The generated NAME_ops.h adds only the names that its model needs. */
 template <typename Resolver>
 auto AddOps(Resolver &resolver) -> decltype(resolver.AddCustom(kRegion, RegisterRegion())) {
   auto status = resolver.AddCustom(kNames[0], RegisterRegion());
@@ -76,33 +76,34 @@ auto AddOps(Resolver &resolver) -> decltype(resolver.AddCustom(kRegion, Register
   return status;
 }
 
-/* A model with an external input reads the frame in every Invoke(): change what it says in between, and keep it alive.
- * It becomes the interpreter's external context, which can be set once only, after AllocateTensors(): TFLM of September 2023 to
- * June 2025 aborts in debug builds when it is set before. 0: done. */
+/* Sets the frame that a model with an external input reads in every Invoke(). Keep the frame alive; you may change its fields between calls. The
+ * frame becomes the interpreter's external context, which can be set only once, and only after AllocateTensors(): TFLM of September 2023 to June
+ * 2025 aborts in debug builds if it is set earlier. Returns 0 on success. */
 template <typename Interpreter>
 int SetFrame(Interpreter &interpreter, tmo_frame *frame) {
   return static_cast<int>(interpreter.SetMicroExternalContext(frame));
 }
 
-/* A model that runs on several devices gets its rows through a tmo_crosser (links/tmo_link.h): as SetFrame(), once. 0: done. */
+/* Sets the tmo_crosser (links/tmo_link.h) through which a model on several devices gets its rows. Same rules as for SetFrame(). Returns 0 on
+ * success. */
 template <typename Interpreter>
 int SetLink(Interpreter &interpreter, tmo_crosser *link) {
   return static_cast<int>(interpreter.SetMicroExternalContext(link));
 }
 
 enum Pushed {
-  kPushError = -1, /* TFLM has said why, or the frame does not hold the rows */
-  kPushDone = 0,   /* these were the last rows: the outputs are there; the next push begins a new frame */
-  kPushMore = 1,   /* push the rows after them */
+  kPushError = -1, /* TFLM has printed the reason, or the frame lacks the rows */
+  kPushDone = 0,   /* the outputs are complete; the next push begins a new frame */
+  kPushMore = 1,   /* push the next rows */
 };
 
-/* Pushes the next rows of a streamed input and runs the model as far as they go. from: a buffer that has them; its `y` is
- * the first of them, `x` the pixel with which a row begins. row_bytes: of the model's input, NAME_row_bytes in NAME_ops.h. */
+/* Pushes the next rows of a streamed input and runs the model as far as possible. from: a buffer with these rows; `y` is the first row, `x` the
+ * first pixel of each row. row_bytes: NAME_row_bytes in NAME_ops.h, the bytes of an input row. */
 template <typename Interpreter>
 Pushed PushRows(Interpreter &interpreter, const tmo_frame &from, uint32_t row_bytes) {
   const auto *input = interpreter.inputs_size() == 1 ? interpreter.input(0) : nullptr;
   if (input == nullptr || input->dims->size == 0 || row_bytes == 0) return kPushError;
-  uint32_t pixels = 1; /* of the rows of a push */
+  uint32_t pixels = 1; /* pixels per push */
   for (int i = 0; i + 1 < input->dims->size; ++i) pixels *= static_cast<uint32_t>(input->dims->data[i]);
   if (pixels == 0) return kPushError;
   const uint32_t pixel = static_cast<uint32_t>(input->bytes / pixels);
@@ -113,8 +114,8 @@ Pushed PushRows(Interpreter &interpreter, const tmo_frame &from, uint32_t row_by
   return result == static_cast<int>(status::kTfLiteAbort) ? kPushMore : kPushError;
 }
 
-/* Runs a model that pauses as far as its next pause: kPushMore, and the same call goes on; kPushDone: the outputs are there. Other
- * models that the application lets run then have the arena in between. */
+/* Runs a model to its next pause. kPushMore: paused; call it again to continue. kPushDone: the outputs are complete. During a pause, other models
+ * may use the arena. */
 template <typename Interpreter>
 Pushed RunToPause(Interpreter &interpreter) {
   const int result = static_cast<int>(interpreter.Invoke());
@@ -122,8 +123,9 @@ Pushed RunToPause(Interpreter &interpreter) {
   return result == static_cast<int>(status::kTfLiteAbort) ? kPushMore : kPushError;
 }
 
-/* The same two for a model that shares the arena: kPushError, and nothing is run, unless it is the model's turn (tmo_enter()). After kPushMore
- * its turn is over, and what it holds is safe: tmo_enter() again. After kPushDone it lasts until tmo_leave(), for the outputs to be read. */
+/* The same two functions for a model that shares the arena. Unless it is the model's turn (tmo_enter()), they return kPushError without running
+ * it. kPushMore ends the turn, and the model's data in the arena are safe: call tmo_enter() again. After kPushDone, the turn lasts until
+ * tmo_leave(), so that the outputs can be read. */
 template <typename Interpreter>
 Pushed RunToPause(Interpreter &interpreter, tmo_turns &turns, uint32_t model) {
   if (!tmo_has_turn(&turns, model)) return kPushError;

@@ -15,7 +15,7 @@
 namespace tmo {
 
 namespace region {
-/* TFLM hands nothing of the caller's to an operator but the external context, which is the frame. */
+/* TFLM passes the caller's data to an operator only through the external context, which is used for the frame. So the team is a static variable. */
 inline tmo_team *&Team() {
   static tmo_team *team = nullptr;
   return team;
@@ -27,8 +27,8 @@ TfLiteStatus InvokeShared(TfLiteContext *context, TfLiteNode *node) {
 }
 }  // namespace region
 
-/* team: NULL, and core 0 runs everything. It has to live as long as interpreters; there is one for all of them, which may not run at once. The
- * library's table has run_shared. */
+/* team: NULL runs everything on core 0. It must outlive all interpreters, which share it and must not run at the same time. The library's table
+ * must have run_shared. */
 template <const tmo_library *library>
 Registration *RegisterRegionShared(tmo_team *team) {
   static Registration registration = ::tflite::micro::RegisterOp(nullptr, region::PrepareBy<library>, region::InvokeShared<library>);

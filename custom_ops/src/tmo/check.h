@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The validator: what it lets through, the executor runs without ever leaving its buffers. Its files include this first. Internal.
+/* The validator. A program that passes it cannot make the executor access bytes outside its buffers. Each of the validator's files includes this
+ * header first. Internal.
  *
- * tmo_check.c goes through the tables, tmo_check_kind.c knows what each kind of operator reads and writes, tmo_check_packed.c the constants of
- * packed ones, tmo_check_bytes.c how many bytes there are. Sizes are uint32_t and stay at TMO_TOO_MANY when they do not fit.
+ * tmo_check.c checks the tables, tmo_check_kind.c the operands of each kind of operator, tmo_check_packed.c the constants of packed operators.
+ * tmo_check_bytes.c has the bounds checks. Sizes are uint32_t and stay at TMO_TOO_MANY when they do not fit.
  *
- * Data may still be wrong (a ring that is too shallow, buffers that overlap): that is the converter's checker's business. */
+ * It does not detect wrong results, such as those of a ring that is too shallow or of buffers that overlap. The converter's checker does. */
 #ifndef TMO_CHECK_H_
 #define TMO_CHECK_H_
 
@@ -20,19 +21,19 @@
 extern "C" {
 #endif
 
-#define TMO_TOO_MANY UINT32_MAX            /* more than any buffer has */
+#define TMO_TOO_MANY UINT32_MAX            /* larger than any buffer */
 
 typedef struct {
   const uint8_t *program;
   const tmo_tensor *tensors;
   const tmo_op *ops;
   const uint32_t *io_bytes;
-  uint32_t reads_left; /* elements of arrays that may be read still */
-  uint32_t n_rings;    /* of the state */
-  uint32_t last_base;  /* of a tensor in a buffer: that of the state, if there is one */
+  uint32_t reads_left; /* array elements that the validator may still read */
+  uint32_t n_rings;    /* number of rings of the state */
+  uint32_t last_base;  /* highest base of a tensor in a buffer; the state's, if there is a state */
 } tmo_checker;
 
-/* An operator with its operands looked up. */
+/* An operator with pointers to its block and operands. */
 typedef struct {
   const tmo_block *block;
   const tmo_op *op;
@@ -40,34 +41,34 @@ typedef struct {
   const tmo_tensor *out;
 } tmo_operation;
 
-/* a * b, or TMO_TOO_MANY; which only 0 makes less. */
+/* a * b, or TMO_TOO_MANY if that does not fit. TMO_TOO_MANY times anything but 0 stays TMO_TOO_MANY. */
 TMO_LINKAGE uint32_t tmo_times(uint32_t a, uint32_t b);
 
-/* Whether `bytes` from `offset` on are inside of `size`. alignment: a power of two. */
+/* Whether `bytes` bytes at `offset` are inside `size` bytes. alignment: a power of two. */
 TMO_LINKAGE bool tmo_lies_in(uint32_t size, uint32_t offset, uint32_t bytes, uint32_t alignment);
 
 TMO_LINKAGE bool tmo_in_workspace(const tmo_checker *c, uint32_t offset, uint32_t bytes, uint32_t alignment);
 
-/* Of the program; at 0 there is none. */
+/* Whether the program contains these bytes as a constant. Offset 0 means that there is none. */
 TMO_LINKAGE bool tmo_has_constant(const tmo_checker *c, uint32_t offset, uint32_t bytes, uint32_t alignment);
 
-/* The same of n words. */
+/* The same for n words. */
 TMO_LINKAGE bool tmo_has_words(const tmo_checker *c, uint32_t offset, uint32_t n);
 
-/* Counts the reading of n elements. */
+/* Counts n elements as read. False: the limit is exceeded. */
 static inline bool tmo_may_read(tmo_checker *c, uint32_t n) {
   if (n > c->reads_left) return false;
   c->reads_left -= n;
   return true;
 }
 
-/* As high and as wide. */
+/* Whether both have the same height and width. */
 static inline bool tmo_same_size(const tmo_tensor *a, const tmo_tensor *b) { return a->height == b->height && a->width == b->width; }
 
-/* What an operator of this kind reads and writes, and its constants; what it is in its block has been looked at. */
+/* Checks what depends on the kind of an operator: its operands and constants. The operator's place in its block has been checked. */
 TMO_LINKAGE bool tmo_check_kind(tmo_checker *c, const tmo_operation *o);
 
-/* Constants of a packed operator, and its scratch: of an ADD, or of one with weights. */
+/* Check the constants and scratch of a packed operator: of an ADD, or of one with weights. */
 TMO_LINKAGE bool tmo_check_packed_add(const tmo_checker *c, const tmo_operation *o);
 TMO_LINKAGE bool tmo_check_packed_filter(tmo_checker *c, const tmo_operation *o);
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* TFLM's fixed point arithmetic: Q0.31 multipliers, two roundings (TFLITE_SINGLE_ROUNDING off); and conversion of float32.
+/* Fixed point arithmetic as in TFLM: Q0.31 multipliers with two roundings (TFLITE_SINGLE_ROUNDING off), and conversion of float32.
  *
- * Intermediate sums and left shifts wrap modulo 2^32 instead of being undefined, so that no program and no data can make it misbehave. */
+ * Intermediate sums and left shifts wrap modulo 2^32, so that no program and no data can cause undefined behaviour. */
 #ifndef TMO_FIXED_H_
 #define TMO_FIXED_H_
 
@@ -14,14 +14,14 @@
 extern "C" {
 #endif
 
-/* Cores without a 32 x 32 -> 64 bit multiplication, which would need a library function of some 80 instructions. */
+/* Cores without a 32 x 32 -> 64 bit multiplication. There, the compiler would call a library function of about 80 instructions. */
 #if defined(__ARM_ARCH_6M__) || defined(__ARM_ARCH_8M_BASE__) || defined(TMO_NARROW_MULTIPLY)
 #define TMO_WIDE_MULTIPLY 0
 #else
 #define TMO_WIDE_MULTIPLY 1
 #endif
 
-/* Cores that multiply a signed by an unsigned number to 64 bits. With twice the multiplier, the upper half is the result. */
+/* Cores that multiply a signed by an unsigned number to 64 bits. The result is then the upper half of the product with the doubled multiplier. */
 #if defined(TMO_MIXED_MULTIPLY) || (defined(__riscv_mul) && __riscv_xlen == 32)
 #undef TMO_MIXED_MULTIPLY
 #define TMO_MIXED_MULTIPLY 1
@@ -49,7 +49,7 @@ TMO_LINKAGE inline int32_t tmo_high_mul(int32_t a, int32_t b) {
 #endif
 }
 
-/* round(x * multiplier / 2^31), halves up; multiplier >= 0: nothing saturates, and INT32_MIN cannot be. */
+/* round(x * multiplier / 2^31), halves up; multiplier >= 0. Nothing saturates, since multiplier cannot be INT32_MIN. */
 TMO_LINKAGE inline int32_t tmo_high_scale(int32_t x, int32_t multiplier) {
 #if TMO_MIXED_MULTIPLY
   const uint64_t twice = (uint64_t)((int64_t)x * (int64_t)((uint32_t)multiplier << 1));
@@ -61,7 +61,7 @@ TMO_LINKAGE inline int32_t tmo_high_scale(int32_t x, int32_t multiplier) {
 #endif
 }
 
-/* round(x / 2^exponent), halves away from zero; exponent in [0, 31]; x is INT32_MIN or INT32_MAX only if exponent is 0, or the program damaged. */
+/* round(x / 2^exponent), halves away from zero; exponent in [0, 31]. In a valid program, x is INT32_MIN or INT32_MAX only if exponent is 0. */
 TMO_LINKAGE inline int32_t tmo_round_shift(int32_t x, uint32_t exponent) {
   if (exponent == 0) return x;
   return tmo_wrapping_add(tmo_wrapping_add(x, x >> 31) >> (exponent - 1), 1) >> 1;
@@ -72,7 +72,7 @@ TMO_LINKAGE inline int32_t tmo_rescale(int32_t x, int32_t multiplier, int32_t sh
 #if TMO_WIDE_MULTIPLY
   if (TMO_RARELY(shift >= 0)) return tmo_high_scale((int32_t)((uint32_t)x << shift), multiplier);
   return tmo_round_shift(tmo_high_scale(x, multiplier), (uint32_t)-shift);
-#else /* one place for a multiplication that is long */
+#else /* a function, because the multiplication is long */
   const uint32_t left = shift > 0 ? (uint32_t)shift : 0;
   return tmo_round_shift(tmo_high_scale((int32_t)((uint32_t)x << left), multiplier), left - (uint32_t)shift);
 #endif

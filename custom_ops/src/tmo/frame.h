@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Places of the pixels in a caller's buffer. Internal. */
+/* Addresses of the pixels in a caller's buffer. Internal. */
 #ifndef TMO_FRAME_H_
 #define TMO_FRAME_H_
 

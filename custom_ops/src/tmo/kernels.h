@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The kernels, and the contract between them and the executor. Internal: applications need tmo/tmo.h only.
+/* The kernels, and their contract with the executor. Internal: applications need tmo/tmo.h only.
  *
- * A call computes one output row or pixel, or adds pixels to the sums of one. Kernels keep no state, allocate nothing and check nothing:
- * tmo_check() has proved every length. The output must not overlap the input, except that LOOKUP, LEAKY_RELU_S16, CURVE_S16, those with two operands and those
- * whose elements become no larger read each element before they write it, front to back: their output may begin where an operand begins that is not
- * repeated, or before it; and that CONV writes the last byte of a call when it has read everything.
+ * A call computes one output row or pixel, or adds pixels to the sums of one. Kernels keep no state, allocate nothing and check nothing, since
+ * tmo_check() has verified every length. The output must not overlap the input, with two exceptions. LOOKUP, LEAKY_RELU_S16, CURVE_S16, kernels
+ * with two operands, and kernels whose output elements are not larger than the input's read each element before they write it, front to back:
+ * their output may begin at or before the start of an operand that is not broadcast. CONV writes the last byte of a call after it has read
+ * everything.
  *
- * x_ref.c runs on any core; others, for some cores and for operators that are packed for them, give the same bits. */
+ * The files *_ref.c run on any core. Others are for certain cores or for operators packed for them, and give the same bits. */
 #ifndef TMO_KERNELS_H_
 #define TMO_KERNELS_H_
 
@@ -18,14 +19,14 @@
 #include "tmo/own.h"
 #include "tmo/program.h"
 
-/* Armv6-M, and Armv8-M's baseline: half of the registers can only keep values. */
+/* Armv6-M and Armv8-M Baseline: half of the registers can only hold values. */
 #if defined(__ARM_ARCH_6M__) || defined(__ARM_ARCH_8M_BASE__)
 #define TMO_EIGHT_REGISTERS 1
 #else
 #define TMO_EIGHT_REGISTERS 0
 #endif
 
-/* RISC-V, but RV32E: 31 of them. */
+/* RISC-V except RV32E has 31 registers. */
 #if defined(__riscv) && !defined(__riscv_32e) && !defined(__riscv_e)
 #define TMO_MANY_REGISTERS 1
 #else
@@ -110,7 +111,7 @@ TMO_LINKAGE tmo_kernel_s8 tmo_add_sums_row_s8;        /* ADD_SUMS */
 /* ADD_SUMS: bytes of a sum of operand n; n = TMO_MAX_INPUTS: of the output, 0 where it has scaled values. */
 static inline uint32_t tmo_sum_bytes(const tmo_op *op, uint32_t n) { return (uint32_t)op->operand_bytes >> 4 * n & 15; }
 
-/* Which of two operands is the left one. */
+/* Index of the left operand of two. */
 static inline uint32_t tmo_first_operand(const tmo_kernel *k) { return k->op->flags & TMO_FLAG_SWAPPED ? 1 : 0; }
 
 /* A run of kernel taps that lie inside the input, along one axis. */

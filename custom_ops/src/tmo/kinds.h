@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The rows of kinds.def as sets of kinds. Internal. */
+/* Sets of kinds, computed from the rows of kinds.def. Internal. */
 #ifndef TMO_KINDS_H_
 #define TMO_KINDS_H_
 
@@ -9,10 +9,10 @@
 #include "compiler.h"
 #include "tmo/program.h"
 
-#define TMO_ANY_NUMBER 0    /* of operands: 1 to TMO_MAX_INPUTS */
-#define TMO_PER_CHANNEL 255 /* of scales */
+#define TMO_ANY_NUMBER 0    /* number of operands: 1 to TMO_MAX_INPUTS */
+#define TMO_PER_CHANNEL 255 /* number of scales */
 
-/* Families, in an order that means something: the first three read by a window, those from `copy` on by an access of their own. */
+/* Families. The order matters: the first three read by a window, those from `copy` on by their own access. */
 enum {
   tmo_family_filter,
   tmo_family_sums,
@@ -37,7 +37,7 @@ enum {
 
 enum { TMO_CHANNELS_OWN, TMO_CHANNELS_FILTERED, TMO_CHANNELS_SUMMED, TMO_CHANNELS_ANY };
 
-/* A set: a bit for each kind of whose row something is true. */
+/* A set has a bit for each kind whose row satisfies a condition. */
 #define TMO_BIT(value, is) | (uint64_t)(is) << (value)
 #define TMO_IF_BINARY(name, value, reads, writes, operands, scales, family, channels, row, pixel) \
   TMO_BIT(value, tmo_family_##family == tmo_family_binary)
@@ -79,17 +79,17 @@ enum { TMO_CHANNELS_OWN, TMO_CHANNELS_FILTERED, TMO_CHANNELS_SUMMED, TMO_CHANNEL
 #define TMO_CONVERTING_KINDS (0 TMO_EACH_KIND(TMO_IF_CONVERTING)) /* elements of the output have another type */
 #define TMO_S16_KINDS (0 TMO_EACH_KIND(TMO_IF_S16))               /* a channel takes two bytes of a pixel */
 #define TMO_WIDE_KINDS (0 TMO_EACH_KIND(TMO_IF_READS_WIDE))       /* elements that are read are larger than a byte */
-#define TMO_ACCESS_KINDS (0 TMO_EACH_KIND(TMO_IF_ACCESS))         /* an access of their own, no window */
-#define TMO_LINK_KINDS (0 TMO_EACH_KIND(TMO_IF_LINK))             /* rows that cross to another device, or come from one */
+#define TMO_ACCESS_KINDS (0 TMO_EACH_KIND(TMO_IF_ACCESS))         /* own access instead of a window */
+#define TMO_LINK_KINDS (0 TMO_EACH_KIND(TMO_IF_LINK))             /* they send rows to another device or receive them */
 #define TMO_PER_CHANNEL_KINDS (0 TMO_EACH_KIND(TMO_IF_PER_CHANNEL))
 #define TMO_FILTERED_KINDS (0 TMO_EACH_KIND(TMO_IF_FILTERED))
-#define TMO_SUMMED_KINDS (0 TMO_EACH_KIND(TMO_IF_SUMMED))         /* the sums over all channels can be made in parts */
-#define TMO_GROUPABLE_KINDS (0 TMO_EACH_KIND(TMO_IF_GROUPABLE))   /* they can work on some of the channels */
+#define TMO_SUMMED_KINDS (0 TMO_EACH_KIND(TMO_IF_SUMMED))         /* sums over all channels that can be computed in parts */
+#define TMO_GROUPABLE_KINDS (0 TMO_EACH_KIND(TMO_IF_GROUPABLE))   /* they can process some of the channels */
 #define TMO_TWO_OPERANDS_KINDS (0 TMO_EACH_KIND(TMO_IF_TWO))
 #define TMO_THREE_OPERANDS_KINDS (0 TMO_EACH_KIND(TMO_IF_THREE))
 #define TMO_ANY_OPERANDS_KINDS (0 TMO_EACH_KIND(TMO_IF_ANY_NUMBER)) /* 1 to TMO_MAX_INPUTS */
 
-/* Whether a kind is in a set, which is a constant: all but the last comparison is the compiler's. */
+/* Whether a kind is in a set. The set is a constant, so only the last comparison remains at run time. */
 static TMO_ALWAYS_INLINE bool tmo_is_in(uint64_t set, uint32_t kind) {
 #if defined(__GNUC__)
   if (set == 0) return false;

@@ -26,17 +26,17 @@ static inline void tmo_open_loop(tmo_run_state *run, const uint8_t *body, uint16
   run->at = body;
 }
 
-/* A sequence of codes: how often it fires, and where the TMO_LOOP_END is that closes it. */
+/* A sequence of codes: the number of its firings, and the position of its TMO_LOOP_END. */
 typedef struct {
   uint32_t firings; /* 0: the codes are damaged */
   const uint8_t *end;
 } tmo_loop_body;
 
-/* Reads the sequence that begins at `at`. It is damaged where it reaches `limit`, nests too deep, names an operator that is not below n_ops,
- * repeats a body that never fires, or fires more often than a uint32_t counts. */
+/* Reads the sequence that begins at `at`. It is damaged if it reaches `limit`, nests too deep, names an operator not below n_ops, repeats a body
+ * without firings, or has more firings than a uint32_t can count. */
 TMO_LINKAGE tmo_loop_body tmo_read_loop(const uint8_t *at, const uint8_t *limit, uint32_t n_ops);
 
-/* Moves a run that has just begun to where `done` firings are done, which are not all. */
+/* Moves a new run to the position after `done` firings, which are fewer than all. */
 TMO_LINKAGE void tmo_seek(tmo_run_state *run, uint32_t done);
 
 #ifdef __cplusplus

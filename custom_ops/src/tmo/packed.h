@@ -84,7 +84,7 @@ static inline void tmo_packed_clamp(const tmo_op *op, int8_t *out, uint32_t n) {
   for (uint32_t i = 0; i < n; ++i) out[i] = tmo_clamp(out[i], op->act_min, op->act_max);
 }
 
-/* A run of output columns. */
+/* A range of output columns. */
 typedef struct {
   uint32_t first, count;
 } tmo_run_of_columns;
@@ -109,27 +109,27 @@ typedef struct {
 /* Computes them from whole input rows. */
 typedef void tmo_make_columns(const tmo_kernel *k, const tmo_window *rows, const tmo_columns_job *columns);
 
-/* CONV, TMO_PACKING_DSP_CONV. gather() takes the values under a window, for pixel `pixel` of the `pixels` that multiply() computes at once:
- * output pixel p at out + p * step. */
+/* CONV, TMO_PACKING_DSP_CONV. gather() collects the values under the window of pixel `pixel`, one of `pixels` that multiply() then computes at
+ * once. Output pixel p is at out + p * step. */
 TMO_LINKAGE void tmo_conv_dsp_gather(const tmo_kernel *k, const tmo_window *window, uint32_t pixel, uint32_t pixels);
 TMO_LINKAGE void tmo_conv_dsp_multiply(const tmo_kernel *k, uint32_t pixels, int8_t *out, uint32_t step);
-TMO_LINKAGE tmo_kernel_s8 tmo_conv_dsp_row;    /* what both are for a row of pixels */
+TMO_LINKAGE tmo_kernel_s8 tmo_conv_dsp_row;    /* both, for a row of pixels */
 TMO_LINKAGE tmo_make_columns tmo_conv_dsp_columns;
-TMO_LINKAGE tmo_kernel_s8 tmo_conv_dsp_direct; /* a pixel, where tmo_packed_direct() */
+TMO_LINKAGE tmo_kernel_s8 tmo_conv_dsp_direct; /* one pixel, if tmo_packed_direct() */
 TMO_LINKAGE tmo_kernel_s8 tmo_conv_dsp_dense;  /* CONV, TMO_PACKING_DSP_DENSE */
 
 /* Arguments of tmo_mve_conv besides pixels and weights. */
 typedef struct {
   const int32_t *scales;
-  int8_t *out;   /* of pixel p at out + p * step */
+  int8_t *out;   /* pixel p is at out + p * step */
   uint32_t step;
-  uint32_t turns; /* of 16 bytes */
+  uint32_t turns; /* number of 16-byte vectors */
   uint32_t channels;
-  int32_t zero, least, most; /* of the output */
-  uint32_t pairs;            /* of pixels, where these are two at a time */
+  int32_t zero, least, most; /* zero point, minimum and maximum of the output */
+  uint32_t pairs;            /* pairs of pixels, where two are computed at a time */
 } tmo_mve_job;
 
-/* tmo_packed_values() in vectors, for an operator that is packed for Helium. */
+/* tmo_packed_values() in vectors, for operators packed for Helium. */
 static inline uint32_t tmo_mve_turns(const tmo_op *op, uint32_t in_channels) { return (op->kernel_h * op->kernel_w * in_channels + 15) / 16; }
 
 static inline tmo_mve_job tmo_mve_job_of(const tmo_op *op, const int32_t *scales, uint32_t in_channels, uint32_t out_channels, int8_t *out, uint32_t step) {
@@ -138,67 +138,67 @@ static inline tmo_mve_job tmo_mve_job_of(const tmo_op *op, const int32_t *scales
   return job;
 }
 
-/* The same for TMO_PACKING_MVE_CONV. The values of pixel p are at bytes + p * bytes_step: the pixels in place or, if it is NULL, the
- * gathered ones. */
+/* The same for TMO_PACKING_MVE_CONV. The values of pixel p are at bytes + p * bytes_step, where the pixels are read in place. If `bytes` is NULL,
+ * the gathered values are read. */
 TMO_LINKAGE void tmo_conv_mve_gather(const tmo_kernel *k, const tmo_window *window, uint32_t pixel);
 TMO_LINKAGE void tmo_conv_mve_multiply(const tmo_kernel *k, const int8_t *bytes, uint32_t bytes_step, uint32_t pixels, int8_t *out, uint32_t step);
 TMO_LINKAGE tmo_kernel_s8 tmo_conv_mve_row;
 TMO_LINKAGE tmo_make_columns tmo_conv_mve_columns;
 
-/* And for TMO_PACKING_RVV_CONV. */
+/* The same for TMO_PACKING_RVV_CONV. */
 TMO_LINKAGE void tmo_conv_rvv_gather(const tmo_kernel *k, const tmo_window *window, uint32_t pixel);
 TMO_LINKAGE void tmo_conv_rvv_multiply(const tmo_kernel *k, const int8_t *bytes, uint32_t bytes_step, uint32_t pixels, int8_t *out, uint32_t step);
 TMO_LINKAGE tmo_kernel_s8 tmo_conv_rvv_row;
 TMO_LINKAGE tmo_make_columns tmo_conv_rvv_columns;
 
-/* DEPTHWISE, TMO_PACKING_RVV_DEPTHWISE: output pixels side by side; the taps of pixel p at taps[i] + p * step. */
+/* DEPTHWISE, TMO_PACKING_RVV_DEPTHWISE: computes adjacent output pixels. The taps of pixel p are at taps[i] + p * step. */
 TMO_LINKAGE void tmo_depthwise_rvv(const tmo_kernel *k, const int8_t *const *taps, int8_t *out, uint32_t pixels, uint32_t step);
 
-/* ADD, TMO_PACKING_DSP_ADD: n elements, each of which is written when it has been read. */
+/* ADD, TMO_PACKING_DSP_ADD: adds n elements. Each is read before its sum is written. */
 TMO_LINKAGE void tmo_packed_add(const int8_t *a, const int8_t *b, int8_t *out, uint32_t n, const int32_t *scales, const tmo_op *op);
 TMO_LINKAGE tmo_kernel_s8 tmo_add_packed;
 
-/* The operand whose scale is a shift alone, as 1/2 is: that with the greater scale, or any of two that are alike; and its bits, to the left. */
+/* The operand with the greater scale, which is only a shift (1/2); either of them if the scales are equal. bits: number of bits of the left shift. */
 static inline uint32_t tmo_half(const int32_t *scales) { return scales[1] == INT32_MIN ? 0 : 1; }
 static inline int32_t tmo_half_shift(const int32_t *scale) { return scale[0] - scale[3] - 1; }
 
-/* DEPTHWISE, packed for any of them. */
+/* DEPTHWISE, for any packing. */
 TMO_LINKAGE tmo_kernel_s8 tmo_depthwise_packed_row, tmo_depthwise_packed_pixel;
 
-/* The same for a pixel whose window has `taps` taps, row by row. clear() sets all of them to padding. */
+/* The same for one pixel whose window has `taps` taps, listed row by row. clear() sets all of them to padding. */
 TMO_LINKAGE uint32_t tmo_depthwise_taps(const tmo_kernel *k);
 TMO_LINKAGE void tmo_depthwise_clear(const tmo_kernel *k, const int8_t **taps, uint32_t all);
 TMO_LINKAGE void tmo_depthwise_multiply(const tmo_kernel *k, const int8_t *const *taps, int8_t *out);
 
-/* The bytes, 4 at least, of four pixels, those of pixel p at from + p * step, to a tile of four; gives its next column. Values that fill up a
- * quad are any. */
+/* Widens the bytes (at least 4) of four pixels, with pixel p at from + p * step, into a tile of four pixels. Returns the tile's next column.
+ * Values that fill up a quad are arbitrary. */
 TMO_CORE int16_t *tmo_dsp_widen_4(const int8_t *from, uint32_t step, int16_t *tile, uint32_t bytes);
 
-/* The bytes of n taps, at least one, to a tile of one pixel: a multiple of 4 of each. */
+/* Widens n >= 1 taps into a tile of one pixel. Each tap has a multiple of 4 bytes. */
 TMO_CORE void tmo_dsp_widen_taps(const int8_t *const *taps, uint32_t n, int16_t *tile, uint32_t bytes);
 
-/* The core: `pairs` pairs of output channels of 1..4 pixels. tile: value i of pixel p, in the packing's order, at
- * tile[(i / 2 * pixels + p) * 2 + i % 2]; values: a multiple of 8. */
+/* The core: computes `pairs` pairs of output channels for 1 to 4 pixels. Value i of pixel p, in the packing's order, is at tile[(i / 2 * pixels +
+ * p) * 2 + i % 2]. values: a multiple of 8. */
 typedef void tmo_dsp_pairs(const int16_t *tile, const int8_t *weights, const int32_t *scales, int8_t *out, uint32_t values, uint32_t pairs,
                            uint32_t step);
 TMO_CORE tmo_dsp_pairs tmo_dsp_pairs_1, tmo_dsp_pairs_2, tmo_dsp_pairs_3, tmo_dsp_pairs_4;
 
-/* The same of one pixel, whose `values` bytes are at `bytes`; at least two pairs. */
+/* The same for one pixel, whose `values` bytes are at `bytes`, and at least two pairs. */
 TMO_CORE void tmo_dsp_direct(const int8_t *bytes, const int8_t *weights, const int32_t *scales, int8_t *out, uint32_t values, uint32_t pairs);
 
-/* The same of three pairs at once, whose weights are interleaved. */
+/* The same for three pairs at once, whose weights are interleaved. */
 TMO_CORE void tmo_dsp_dense(const int8_t *bytes, const int8_t *weights, const int32_t *scales, int8_t *out, uint32_t values, uint32_t triples);
 
-/* All channels of output pixels side by side. Taps come in `turns` of three; those of pixel p at taps[i] + p * step. */
+/* Computes all channels of adjacent output pixels. `turns` is the number of groups of three taps. Those of pixel p are at taps[i] + p * step. */
 TMO_CORE void tmo_dsp_depthwise(const int8_t *const *taps, const int8_t *constants, int8_t *out, uint32_t pixels, uint32_t turns, uint32_t channels,
                        uint32_t step);
 
-/* All output channels, a multiple of 4 of pairs of pixels, of 8 of one, from 16 * turns bytes of each: those of pixel p at bytes + p * step. Outputs
- * of two pixels are less than 65,531 bytes apart. */
+/* Computes all output channels (a multiple of 4 for pairs of pixels, of 8 for one) from 16 * turns bytes of each pixel; those of pixel p are at
+ * bytes + p * step. The outputs of two pixels are less than 65,531 bytes apart. */
 typedef void tmo_mve_conv(const int8_t *bytes, uint32_t step, const int8_t *weights, const tmo_mve_job *job);
 TMO_CORE tmo_mve_conv tmo_mve_conv_1, tmo_mve_conv_2;
 
-/* The same where the output is a ReLU's, with the zero point -128 and the whole range: twins make no difference. */
+/* The same for the output of a ReLU: zero point -128 and the whole range. The C twin makes no difference. */
 #if TMO_TWINS
 #define tmo_mve_relu_1 tmo_mve_conv_1
 #define tmo_mve_relu_2 tmo_mve_conv_2
@@ -216,77 +216,77 @@ static inline tmo_mve_conv *tmo_mve_one_for(const tmo_mve_job *job) {
 }
 #endif
 
-/* Parts of rows, and windows of them. */
+/* Parts of rows under adjacent windows. */
 typedef struct {
   const int8_t *const *first;
-  uint32_t n;     /* rows */
-  uint32_t bytes; /* of each, at least one */
-  uint32_t step;  /* from one to the next where they go; 1 only if there is 1 byte */
-  uint32_t apart; /* bytes from a window to the next one */
+  uint32_t n;     /* number of rows */
+  uint32_t bytes; /* bytes of each row, at least one */
+  uint32_t step;  /* distance between copied rows; 1 only if a row has 1 byte */
+  uint32_t apart; /* distance between windows, in bytes */
 } tmo_mve_rows;
 
-/* Copies the rows of several windows, one after the other; those of the first window begin at first[r] + offset. */
+/* Copies the rows of several windows, one after the other. The rows of the first window begin at first[r] + offset. */
 TMO_CORE void tmo_mve_copy(int8_t *to, const tmo_mve_rows *rows, uint32_t offset, uint32_t windows);
 
 /* The pixels of a window in lanes. */
 typedef struct {
-  const tmo_lane *lane; /* of the first row, */
-  uint32_t column;      /* its first pixel, counted over all periods, */
-  uint32_t row;         /* of the lane */
-  uint32_t rows;        /* at least one */
-  uint32_t pixel;       /* bytes */
+  const tmo_lane *lane; /* lane of the first row */
+  uint32_t column;      /* first pixel, counted over all periods */
+  uint32_t row;         /* row of the lane */
+  uint32_t rows;        /* number of rows, at least one */
+  uint32_t pixel;       /* bytes of a pixel */
   const int8_t *base;
-  uint32_t columns;     /* at least one */
+  uint32_t columns;     /* number of columns, at least one */
   uint32_t dilation_w;
-  const tmo_lane *first, *end; /* of all lanes, after which comes the next period */
+  const tmo_lane *first, *end; /* all lanes; after the last one, the next period begins */
   uint32_t dilation_h;
-  uint32_t gap;         /* bytes from the end of a row to the next, where they go */
+  uint32_t gap;         /* bytes between copied rows */
   uint32_t width;
 } tmo_mve_window;
 
 TMO_CORE void tmo_mve_take(int8_t *to, const tmo_mve_window *window);
 
-/* n bytes, at least one. */
+/* Fills n >= 1 bytes. */
 TMO_CORE void tmo_mve_fill(int8_t *to, int8_t value, uint32_t n);
 
-/* Adds n adjacent pixels to sums of their channels, as pooling does in C on other cores. */
+/* Adds n adjacent pixels to the sums of their channels, as the C kernels for pooling do on other cores. */
 TMO_LINKAGE void tmo_mve_add_pixels(int32_t *sums, const int8_t *pixels, uint32_t channels, uint32_t n);
 
-/* As tmo_dsp_depthwise; taps come in turns of two. range: zero point of the output, its least and its greatest value. */
+/* Like tmo_dsp_depthwise, with two taps per turn. range: zero point, minimum and maximum of the output. */
 TMO_CORE void tmo_mve_depthwise(const int8_t *const *taps, const int8_t *constants, int8_t *out, uint32_t pixels, uint32_t turns, uint32_t channels,
                        uint32_t step, const int8_t *range);
 
-/* Windows of 3x3 taps, side by side. */
+/* Adjacent windows of 3x3 taps. */
 typedef struct {
   struct {
-    const int8_t *first; /* pixel; for a missing row, one at the zero point */
-    uint32_t pixel;      /* bytes from one to the next; 0 there */
+    const int8_t *first; /* first pixel of the row; a missing row has a pixel at the zero point */
+    uint32_t pixel;      /* distance of pixels in bytes; 0 for a missing row */
   } rows[3];
-  const int8_t *missing; /* a pixel outside the rows' width */
-  uint32_t width;        /* pixels */
+  const int8_t *missing; /* stands for pixels outside the row */
+  uint32_t width;        /* width in pixels */
   uint32_t stride;
-  uint32_t inside;       /* windows that begin at columns below this one have all their taps; 0 where a row is missing */
-  uint32_t apart;        /* bytes from the end of a tap's last vector to the next window's, there: modulo 2^32 */
+  uint32_t inside;       /* windows that begin before this column have all taps; 0 if a row is missing */
+  uint32_t apart;        /* bytes from the end of a tap's last vector to the next window's, modulo 2^32 */
   const int8_t *constants;
-  uint32_t first;        /* channels: less than sixteen, or a multiple of it, */
-  const int8_t *end;     /* of all constants */
-  uint32_t beyond;       /* bytes from the end of the channels to that of their last vector */
-  uint32_t more;         /* channels after a multiple of sixteen, fewer than sixteen */
-  int32_t column;        /* where the next window begins */
-  uint32_t pixels;       /* of the output that are left */
+  uint32_t first;        /* channels: less than sixteen, or a multiple of it */
+  const int8_t *end;     /* end of all constants */
+  uint32_t beyond;       /* bytes of the last vector after the last channel */
+  uint32_t more;         /* channels modulo sixteen */
+  int32_t column;        /* column of the next window */
+  uint32_t pixels;       /* remaining output pixels */
 } tmo_mve_nine;
 
-/* Whether there is a core for this window and range. */
+/* Whether a core supports this window and range. */
 static inline bool tmo_mve_has_nine(const tmo_op *op) {
   const bool relu = op->output_zero_point == INT8_MIN && op->act_min == INT8_MIN && op->act_max == INT8_MAX;
   return relu && op->kernel_h == 3 && op->kernel_w == 3 && op->dilation_w == 1;
 }
 
-/* This one: of one pixel, whose taps are listed; or, NULL, of as many as there are. */
+/* That core. It computes one pixel with listed taps or, if `taps` is NULL, job->pixels pixels. */
 TMO_CORE void tmo_mve_depthwise_9(tmo_mve_nine *job, const int8_t *const *taps, int8_t *out);
 
 #if TMO_TWINS
-/* The same functions for hosts, from descriptions. */
+/* The C twins of these functions, generated from descriptions. */
 TMO_LINKAGE void tmo_dsp_pairs_in_c(uint32_t pixels, const int16_t *tile, const int8_t *weights, const int32_t *scales, int8_t *y, uint32_t values,
                         uint32_t pairs, int32_t step);
 TMO_LINKAGE void tmo_dsp_depthwise_in_c(const int8_t *const *x, const int32_t *constants, int8_t *y, uint32_t turns, uint32_t fours, int32_t first);

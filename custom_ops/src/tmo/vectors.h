@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Whole windows on a core's vectors, by kernels from descriptions. Internal. */
+/* Calls that process whole windows with a core's vector unit, by generated kernels. Internal. */
 #ifndef TMO_VECTORS_H_
 #define TMO_VECTORS_H_
 
@@ -10,13 +10,13 @@
 extern "C" {
 #endif
 
-/* One output pixel, at out + i (out: NULL where sums go on); false: not by vectors, and nothing was done. */
+/* Computes one output pixel at out + i. out: NULL if the sums continue in a later call. False: nothing was computed, because vectors cannot do it. */
 #if TMO_RVV
 TMO_LINKAGE bool tmo_conv_vectors(const tmo_kernel *k, const tmo_window *v, uint32_t i, int8_t *out);
-/* A row of them, whose windows are one column wide. */
+/* Computes a row whose windows are one column wide. */
 TMO_LINKAGE bool tmo_conv_row_vectors(const tmo_kernel *k, const tmo_window *rows, int8_t *out);
 TMO_LINKAGE bool tmo_depthwise_vectors(const tmo_kernel *k, const tmo_window *v, uint32_t i, int8_t *out);
-/* All elements of a call. */
+/* Adds all elements of a call. */
 TMO_LINKAGE bool tmo_add_vectors(const tmo_kernel *k, const int8_t *a, const int8_t *b, int8_t *out);
 #else
 static inline bool tmo_conv_vectors(const tmo_kernel *k, const tmo_window *v, uint32_t i, int8_t *out) {
@@ -37,7 +37,7 @@ static inline bool tmo_add_vectors(const tmo_kernel *k, const int8_t *a, const i
 }
 #endif
 
-/* ADD: by vectors where that can be. */
+/* ADD, with vectors where possible. */
 static inline void tmo_add_s8(const tmo_kernel *k, const tmo_window *window, int8_t *out) {
   if (!tmo_add_vectors(k, window->pixels[0], window->pixels[1], out)) tmo_add_scalars_s8(k, window, out);
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The beginning of an operand or of the output of a firing. Internal. */
+/* The start of a firing's operand or output. Internal. */
 #ifndef TMO_VIEW_H_
 #define TMO_VIEW_H_
 
@@ -11,16 +11,16 @@
 extern "C" {
 #endif
 
-/* A tensor as one firing sees it: all channels, or those of a group. */
+/* A tensor as one firing sees it: with all channels, or those of a group. */
 typedef struct {
   const tmo_tensor *tensor;
-  const int8_t *base; /* to its pixels' offsets, channels of other groups skipped */
-  uint32_t pixel;     /* bytes from one to the next */
+  const int8_t *base; /* add a pixel's offset to it; channels of other groups are skipped */
+  uint32_t pixel;     /* distance of pixels in bytes */
 } tmo_view;
 
 static inline const int8_t *tmo_base_of(const tmo_run_state *run, const tmo_tensor *t) {
   if (t->base == 0) return (const int8_t *)run->workspace;
-  return (const int8_t *)(t->base == TMO_PROGRAM_BASE ? run->program : run->io[t->base - 1]); /* tmo_check(): nothing is written to a program */
+  return (const int8_t *)(t->base == TMO_PROGRAM_BASE ? run->program : run->io[t->base - 1]); /* tmo_check(): programs are never written */
 }
 
 static TMO_ALWAYS_INLINE tmo_view tmo_view_of(const tmo_run_state *run, uint16_t tensor) {
@@ -29,8 +29,8 @@ static TMO_ALWAYS_INLINE tmo_view tmo_view_of(const tmo_run_state *run, uint16_t
   return v;
 }
 
-/* Lists the pixels under the rows and columns of an operator's window, of which there is one at least, in a tensor whose layout is TMO_LAYOUT_HWC;
- * leaves `gap` places out from row to row. */
+/* Lists the pixels under the rows and columns of an operator's window, which has at least one, in a tensor with the layout TMO_LAYOUT_HWC. Leaves
+ * `gap` places between rows. */
 TMO_LINKAGE void tmo_list_pixels(const tmo_run_state *run, const tmo_op *op, const tmo_view *in, const tmo_taps *rows, const tmo_taps *columns,
                                  uint32_t gap, const int8_t **pixels);
 

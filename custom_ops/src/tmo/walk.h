@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* In which order an operator makes its pixels, when a pixel exists, and where it lives. Internal.
+/* The order of an operator's pixels, and when and where a pixel exists. Internal.
  *
- * Row blocks and tiled blocks are one: in a row block each row is a strip of its own, one tile wide. */
+ * Row blocks are a special case of tiled blocks: each row is a strip, one tile wide. */
 #ifndef TMO_WALK_H_
 #define TMO_WALK_H_
 
@@ -17,11 +17,11 @@ extern "C" {
 /* An operator's units. In a row block, a row is a strip with one tile. */
 typedef struct {
   const tmo_op *op;
-  const tmo_tensor *tensor; /* whose pixels the units are: the operator's output, or its input when it is iterative */
+  const tmo_tensor *tensor; /* the operator's output, or the input of an iterative operator; units are parts of it */
   uint16_t strips;
 } tmo_walk;
 
-/* The tensor that a walk goes through. */
+/* The tensor whose parts are the operator's units. */
 static inline const tmo_tensor *tmo_walked(const void *program, const tmo_op *op) {
   return &tmo_tensors(program)[tmo_iterative(op) ? op->input[0] : op->output];
 }
@@ -32,28 +32,28 @@ static inline tmo_walk tmo_walk_of(const void *program, const tmo_block *block, 
   return walk;
 }
 
-/* Of a tiled block: whether all rows of each strip are made again. */
+/* Whether a tiled block computes all rows of each strip again, including those of the previous strip. */
 static inline bool tmo_recomputes(const tmo_tensor *t) { return t->rows > t->advance; }
 
-/* Of a tiled block: rows [first, end) of a strip. */
+/* Rows [first, end) of a strip in a tiled block. */
 TMO_LINKAGE int32_t tmo_strip_first(const tmo_tensor *t, uint16_t strip);
 TMO_LINKAGE int32_t tmo_strip_end(const tmo_tensor *t, uint16_t strip);
 
-/* Columns [first, end) of a unit, in a tensor that is walked by tiles of op->tile columns; of a row block, all. */
+/* Columns [first, end) of a unit. In a tiled block, a unit has op->tile columns; in a row block, it has all. */
 static inline uint32_t tmo_unit_column(const tmo_op *op, const tmo_unit *unit) { return (uint32_t)unit->tile * op->tile; }
 static inline uint32_t tmo_unit_column_end(const tmo_op *op, const tmo_tensor *t, const tmo_unit *unit) {
   const uint32_t end = tmo_unit_column(op, unit) + op->tile;
   return !tmo_by_row(op) && end < t->width ? end : t->width;
 }
 
-/* Units of a tiled block: to the first one of the unit's strip, or of the next strip that has rows; after the last strip there is none. */
+/* Moves to the first unit of the strip, or of the next strip that has rows. If none is left, the unit's strip is `strips`. */
 TMO_LINKAGE void tmo_enter_strip(const tmo_tensor *t, uint16_t strips, tmo_unit *unit);
 
-/* The unit after it; after the last one comes one in strip w->strips. */
+/* Moves to the next unit. After the last unit, the strip is w->strips. */
 static inline void tmo_unit_next(const tmo_walk *w, tmo_unit *unit) {
-  const bool only_row = w->tensor->rows == 1 && unit->strip > 0; /* strip 0 may have more */
+  const bool only_row = w->tensor->rows == 1 && unit->strip > 0; /* strip 0 may have more rows */
   if (!only_row) {
-    const uint16_t row = ++unit->row; /* tmo_strip_end() at hand: it is asked of each unit */
+    const uint16_t row = ++unit->row; /* compute tmo_strip_end() here, because every unit needs it */
     if (row < w->tensor->height && row < unit->strip * w->tensor->advance + w->tensor->end) return;
     unit->row = (uint16_t)tmo_strip_first(w->tensor, unit->strip);
   }
@@ -65,7 +65,7 @@ static inline void tmo_unit_next(const tmo_walk *w, tmo_unit *unit) {
   tmo_enter_strip(w->tensor, w->strips, unit);
 }
 
-/* Whether what a unit says lies inside the tensor, and its sums where they are: whoever believes it stays inside his buffers. */
+/* Whether a unit lies inside the tensor, and its sums inside theirs. A unit that passes cannot cause an access outside the buffers. */
 static inline bool tmo_unit_fits(const tmo_walk *w, const tmo_unit *unit) {
   const tmo_tensor *t = w->tensor;
   if (unit->strip >= w->strips || unit->row >= t->height || tmo_unit_column(w->op, unit) >= t->width) return false;
@@ -74,19 +74,19 @@ static inline bool tmo_unit_fits(const tmo_walk *w, const tmo_unit *unit) {
   return !tmo_sums_groups(w->op) || (unit->row >= tmo_strip_first(t, unit->strip) && unit->row < tmo_strip_end(t, unit->strip));
 }
 
-/* An iterative operator's first and last unit: it sets up its sums, and writes its output. */
+/* Whether a unit is the first or the last of an iterative operator. The first sets up the sums, the last writes the output. */
 static inline bool tmo_unit_opens(const tmo_unit *unit) { return unit->row == 0 && unit->tile == 0; }
 static inline bool tmo_unit_closes(const tmo_op *op, const tmo_tensor *t, const tmo_unit *unit) {
   return unit->row + 1 == t->height && tmo_unit_column_end(op, t, unit) == t->width;
 }
 
-/* The last input coordinate, along one axis, under the window of output coordinate x. */
+/* Returns, along one axis, the last input coordinate under the window of output coordinate x. */
 static inline int32_t tmo_last_under(uint32_t x, uint16_t stride, uint16_t pad, uint16_t kernel, uint16_t dilation, uint16_t size) {
   const int32_t last = (int32_t)(x * stride) - pad + (kernel - 1) * (int32_t)dilation;
   return last < size ? last : size - 1;
 }
 
-/* The last row of operand k that a unit of an operator reads; -1 where it reads none. */
+/* The last row of operand k that a unit reads; -1 if it reads none. */
 static inline int32_t tmo_last_row(const void *program, const tmo_op *op, const tmo_unit *unit, uint8_t k) {
   if (tmo_writes_sums(op, unit->group)) return -1;
   if (tmo_iterative(op)) return unit->row;
@@ -99,24 +99,23 @@ static inline int32_t tmo_last_row(const void *program, const tmo_op *op, const 
   return tmo_last_under(unit->row, op->stride_h, op->pad_top, op->kernel_h, op->dilation_h, in->height);
 }
 
-/* Bytes that the operands of an operator take which are made int8 for one window: those that come from an external frame. Not more than
- * UINT32_MAX. */
+/* Bytes of the operands that a firing converts to int8 for one window, because they come from an external frame; at most UINT32_MAX. */
 TMO_LINKAGE uint32_t tmo_converted_bytes(const void *program, const tmo_block *block, const tmo_op *op);
 
-/* Of an operator that adds up groups: which of its int32 sums is the first of this unit. */
+/* Index of a unit's first int32 sum, for an operator that sums channel groups. */
 static inline uint32_t tmo_group_sum(const tmo_op *op, const tmo_tensor *t, const tmo_unit *unit) {
   const uint32_t row = (uint32_t)(unit->row - tmo_strip_first(t, unit->strip));
   return (row * t->width + tmo_unit_column(op, unit)) * t->channels;
 }
 
-/* Where the pixels of one row live: pixel x at offset + ((first + x * step) % depth) * pixel, from the tensor's base. */
+/* Addresses of the pixels of one row: pixel x is at offset + ((first + x * step) % depth) * pixel, from the tensor's base. */
 typedef struct {
   uint32_t offset;
-  uint32_t first, step, depth; /* pixels of the ring */
-  uint32_t pixel;              /* bytes */
+  uint32_t first, step, depth; /* in pixels of the ring */
+  uint32_t pixel;              /* bytes of a pixel */
 } tmo_line;
 
-/* A row of a tensor with lanes: one of its lane's, after so many periods. */
+/* A row of a tensor with lanes, as a row of one lane and a number of periods. */
 typedef struct {
   const tmo_lane *lane;
   uint32_t row, period;
@@ -124,7 +123,7 @@ typedef struct {
 
 static inline const tmo_lane *tmo_lanes(const void *program, const tmo_tensor *t) { return (const tmo_lane *)tmo_constant(program, t->lanes); }
 
-/* Row y, of strip `strip` if it is computed again in every strip. */
+/* Row y, of strip `strip` if every strip recomputes it. */
 static inline tmo_lane_row tmo_lane_row_of(const void *program, const tmo_tensor *t, uint16_t strip, uint16_t y) {
   const bool recomputed = tmo_recomputes(t);
   const int32_t from = recomputed ? strip * t->advance + t->end - t->rows : -t->phase;
@@ -134,10 +133,10 @@ static inline tmo_lane_row tmo_lane_row_of(const void *program, const tmo_tensor
   return r;
 }
 
-/* Row y, of strip `strip` if it is computed again in every strip. */
+/* Row y, of strip `strip` if every strip recomputes it. */
 static inline tmo_line tmo_line_of(const void *program, const tmo_tensor *t, uint32_t pixel, uint16_t strip, uint16_t y) {
   if (!tmo_has_lanes(t)) {
-    const uint32_t last = t->width - 1u; /* a step of `last` pixels is one backwards */
+    const uint32_t last = t->width - 1u; /* modulo the width, a step of `last` pixels is one pixel backwards */
     const bool turned = tmo_has_part(TMO_PART_TURNED) && t->layout == TMO_LAYOUT_PIXELS_TURNED;
     const tmo_line whole = {tmo_row_offset(t, y), turned ? last : 0, turned ? last : 1, t->width, pixel};
     return whole;
@@ -147,13 +146,13 @@ static inline tmo_line tmo_line_of(const void *program, const tmo_tensor *t, uin
   return line;
 }
 
-/* A row among all those of a tensor, and what the next ones follow from: pixel x of it is number ((column + x) * lane->rows + row) % lane->depth
- * of its lane. A tensor without lanes is like one whose rows are all in one, which `whole` becomes. */
+/* A row as part of all rows of a tensor, so that the next rows follow from it. Pixel x of it is pixel ((column + x) * lane->rows + row) %
+ * lane->depth of its lane. A tensor without lanes is treated as one with a single lane for all rows, which is `whole`. */
 typedef struct {
   const tmo_lane *lane, *first, *end;
   uint32_t row;
   uint32_t column;
-  uint32_t width; /* pixels from a lane's row to that of the next period */
+  uint32_t width; /* pixels between rows of a lane in consecutive periods */
 } tmo_row_place;
 
 static TMO_ALWAYS_INLINE tmo_row_place tmo_find_row(const void *program, const tmo_tensor *t, uint16_t strip, uint32_t y, tmo_lane *whole) {
@@ -170,7 +169,7 @@ static TMO_ALWAYS_INLINE tmo_row_place tmo_find_row(const void *program, const t
   return place;
 }
 
-/* Lists n pixels of a ring of so many bytes, from byte `at` of it on. Gives where the next ones are listed. */
+/* Lists n pixels of a ring with `bytes` bytes, beginning at byte `at`. Returns the place for the next pixels. */
 static TMO_ALWAYS_INLINE const int8_t **tmo_list_ring(const int8_t *ring, uint32_t bytes, uint32_t at, uint32_t step, uint32_t n, const int8_t **pixels) {
   for (const int8_t **const end = pixels + n; pixels != end; at += step) {
     if (at >= bytes) at = tmo_remainder(at - bytes, bytes);
