@@ -1,4 +1,4 @@
-"""Programs of tests that link the library and its operator, as users compile them, in a TFLM of 2023."""
+"""Test programs that link the library and its custom operator against a 2023 release of TFLM, as users build them."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ STRICT = ["-Wall", "-Wextra", "-Wpedantic", "-Werror", f"-I{CUSTOM_OPS}/include"
 
 
 def linked(main: Path, tflm: Any, folder: Path) -> Path:
-    """The program of one source, made in this folder. tflm: of scripts/tflm2023.py."""
+    """Build a program from one source file in `folder`. `tflm` comes from scripts/tflm2023.py."""
     made = objects(["gcc", "-std=c11", "-O2", *STRICT], (CUSTOM_OPS / "src").glob("*.c"), folder)
     made += objects(["g++", "-std=c++11", "-O2", *STRICT, *tflm.flags], [CUSTOM_OPS / "tflm/tmo_tflm.cpp"], folder)
     made += objects(["g++", "-std=c++17", "-O1", *STRICT, *tflm.flags], [main], folder)

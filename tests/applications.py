@@ -1,4 +1,6 @@
-"""Several interpreters on one MicroAllocator of TFLM, their turns in any order, compared with today's wheel."""
+"""Run several interpreters on one MicroAllocator, with their turns in any order, and compare with the current TFLM
+wheel.
+"""
 
 from __future__ import annotations
 
@@ -39,7 +41,7 @@ class Machine:
     def run(
         self, result: AppOptimized, order: Sequence[int], inputs: Mapping[str, bytes]
     ) -> tuple[dict[str, bytes], int]:
-        """The outputs of each model, and how many turns the library refused when they came first."""
+        """Return the outputs of each model, and how many turns the library refused because they came too early."""
         head = result.report.arena.head
         gaps = np.ones(head, np.uint8)
         for done in result.models.values():
@@ -60,7 +62,7 @@ class Machine:
 
 
 def built(build: Path, tflm: Any) -> Machine:
-    """The program for one of the TFLMs, in this folder."""
+    """Build the program for one of the TFLM versions in `build`."""
     return Machine(linked(ROOT / "tests/tflm/apps_main.cpp", tflm, build), build)
 
 
@@ -74,7 +76,7 @@ def random_inputs(data: bytes, runs: int, rng: np.random.Generator) -> list[NDAr
 
 
 def pushes(result: AppOptimized, name: str) -> int:
-    """Turns that one inference takes."""
+    """Number of turns in one inference."""
     plan, frame = result.models[name].plan, result.models[name].report.frame
     if plan and plan.pauses:
         return len(plan.pauses) + 1
@@ -84,7 +86,9 @@ def pushes(result: AppOptimized, name: str) -> int:
 def compare(
     machine: Machine, result: AppOptimized, order: Sequence[int], runs: Mapping[str, int], seed: int = SEED
 ) -> int:
-    """Whole inferences of each model: as many as `runs` says. How many turns were refused when they came first."""
+    """Run `runs` whole inferences of each model and compare them. Return how many turns were refused because they
+    came too early.
+    """
     rng = np.random.default_rng(seed)
     inputs, expected = {}, {}
     for name, entry in result.app.models.items():
@@ -102,7 +106,7 @@ def compare(
 
 
 def interleaved(result: AppOptimized, steps: int, seed: int = SEED) -> tuple[list[int], dict[str, int]]:
-    """Turns in random order, and whole inferences of each model in them."""
+    """Draw turns in random order, and count the whole inferences of each model in them."""
     rng = np.random.default_rng(seed)
     names = list(result.models)
     left = {name: steps // len(names) // pushes(result, name) or 1 for name in names}

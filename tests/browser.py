@@ -1,4 +1,4 @@
-"""A headless Chromium, driven over a pipe by its own protocol (chromium --remote-debugging-pipe): no other package."""
+"""A headless Chromium driven through its debugging pipe (chromium --remote-debugging-pipe), without other packages."""
 
 from __future__ import annotations
 
@@ -35,7 +35,6 @@ os.execv(sys.argv[3], sys.argv[3:])"""
 
 @contextlib.contextmanager
 def browsing() -> Iterator[Browser]:
-    """A browser as long as it is needed."""
     assert PROGRAM
     to_browser, commands = os.pipe()
     answers, from_browser = os.pipe()
@@ -57,7 +56,7 @@ def browsing() -> Iterator[Browser]:
 
 
 class Browser:
-    """One browser with one page. Collects what goes wrong in it: script errors, and requests that leave the machine."""
+    """A browser with one page. It collects script errors and requests that leave the machine."""
 
     def __init__(self, write: RawIOBase, read: IO[bytes]) -> None:
         self.errors: list[str] = []
@@ -72,7 +71,7 @@ class Browser:
             self.call(f"{domain}.enable")
 
     def call(self, method: str, **parameters: Any) -> Any:
-        """The result of a command of the protocol."""
+        """Send a protocol command and return its result."""
         number = next(self._numbers)
         message = {"id": number, "method": method, "params": parameters}
         if self._session:
@@ -85,7 +84,7 @@ class Browser:
                 return answer["result"]
 
     def open(self, page: Path, width: int, *, height: int = 900, dark: bool = False) -> None:
-        """Shows a file in a window of this width."""
+        """Show a file in a window of this width."""
         self.call(
             "Emulation.setDeviceMetricsOverride", width=width, height=height, deviceScaleFactor=1, mobile=width < 600
         )
@@ -97,7 +96,7 @@ class Browser:
             self._next()
 
     def value(self, expression: str) -> Any:
-        """Of a JavaScript expression."""
+        """Return the value of a JavaScript expression."""
         result = self.call("Runtime.evaluate", expression=expression, returnByValue=True, awaitPromise=True)
         assert "exceptionDetails" not in result, result["exceptionDetails"]
         return result["result"].get("value")

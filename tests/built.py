@@ -1,4 +1,4 @@
-"""The Arduino library, built once for all tests of a run, where `make arduino` builds it."""
+"""The Arduino library, built once per test run where `make arduino` builds it."""
 
 from __future__ import annotations
 
@@ -13,7 +13,9 @@ ROOT = Path(__file__).parents[1]
 
 @functools.cache
 def arduino_library() -> Path:
-    """The library's folder. The first worker of a run builds it; examples/platformio includes files from there."""
+    """Return the library's folder. The first worker of a run builds it; examples/platformio includes files from
+    there.
+    """
     script = runpy.run_path(str(ROOT / "scripts/arduino.py"))
     output: Path = script["OUTPUT"]
     output.mkdir(parents=True, exist_ok=True)

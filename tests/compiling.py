@@ -1,8 +1,8 @@
-"""Object files for tests, each compiled once: the next test or worker, or the next run, has it from ccache.
+"""Compile object files for tests once, and reuse them through ccache in other tests, workers and runs.
 
-ccache finds an object by its compiler, flags, source and all headers that were read, comments included, at which some
-warnings look. Paths below the folder of temporary files count as they are seen from where the compiler runs, so that
-equal files of two tests are one.
+ccache identifies an object by its compiler, flags, source and all headers that were read. Comments count too, because
+some warnings depend on them. Paths below the temporary folder are taken relative to the compiler's working directory,
+so that tests in different folders can share objects.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from pathlib import Path
 from tflm_memopt.emit.kernels import Needs
 
 LINKS = Path("/usr/lib/ccache")
-"""Where Debian's ccache has the names of all compilers."""
+"""Folder where Debian's ccache keeps links named after all compilers."""
 SETTINGS = {
     "CCACHE_DIR": str(Path(tempfile.gettempdir()) / f"tmo_ccache_{os.getuid()}"),
     "CCACHE_BASEDIR": str(Path(tempfile.gettempdir()).resolve()),
@@ -25,13 +25,13 @@ SETTINGS = {
     "CCACHE_DEPEND": "1",  # with -MD
     "CCACHE_SLOPPINESS": "include_file_mtime,include_file_ctime",  # tests write headers just before they are read
     "CCACHE_MAXSIZE": "1G",
-    "SKBUILD_BUILD_DIR": "build/native",  # from there, the sources of all checkouts have the same names
+    "SKBUILD_BUILD_DIR": "build/native",  # built there, the sources of all checkouts have the same names
 }
-"""What ccache reads from the environment, and where packages are built."""
+"""Environment for ccache, and the folder where packages are built."""
 
 
 def install() -> None:
-    """Whoever calls a compiler by its name, in this process or one that it starts, calls ccache, where that is."""
+    """Make this process and its children call ccache instead of the compilers, if ccache is installed."""
     path = os.environ.get("PATH", os.defpath)
     if LINKS.is_dir() and str(LINKS) not in path.split(os.pathsep):
         os.environ.update(SETTINGS, PATH=f"{LINKS}{os.pathsep}{path}")
@@ -44,17 +44,18 @@ def part_of(needed: Needs) -> tuple[str, ...]:
 
 
 def objects(command: Sequence[str | Path], sources: Iterable[Path], folder: Path) -> list[Path]:
-    """Compiles each source with this command, which lacks -c and -o, to an object file in the folder, with its stem.
+    """Compile each source to an object file in `folder` that has the source's stem.
 
-    Relative paths are those of the folder. Raises AssertionError with what the compiler said when it refuses a source.
+    `command` lacks -c and -o; its relative paths are relative to `folder`. Raises AssertionError with the compiler's
+    messages if a source does not compile.
     """
     return [_object([*map(str, command)], source, folder) for source in sources]
 
 
 def _object(command: list[str], source: Path, folder: Path) -> Path:
     made = folder / f"{source.stem}.o"
-    # TFLM's headers take half a second to preprocess: with -MD ccache learns from the compiler which ones it read. They
-    # fill 400 MB, which GCC would go through for garbage again and again.
+    # TFLM's headers take half a second to preprocess. With -MD, the compiler tells ccache which headers it read. They
+    # fill 400 MB, which GCC's garbage collector would otherwise traverse many times.
     large = ["-MD", "--param=ggc-min-heapsize=600000"] if "++" in command[0] else []
     whole = [*command, *large, "-c", str(source), "-o", str(made)]
     done = subprocess.run(whole, cwd=folder, capture_output=True, text=True, check=False)

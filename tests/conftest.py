@@ -1,4 +1,4 @@
-"""What all tests share: the models to run on, files from outside the repository, and the rule that CI skips nothing."""
+"""Shared test setup: the models to run on, files from outside the repository, and the rule that CI skips nothing."""
 
 from __future__ import annotations
 
@@ -28,23 +28,27 @@ AUTOENCODER = NETWORKS / "machine_autoencoder_int8.tflite"
 WAKE_WORD = NETWORKS / "wakeword_stream_int8.tflite"
 WINDOW = NETWORKS / "wakeword_window_int8.tflite"
 OWN_MODELS = (EXAMPLE, KEYWORDS, RESNET, MOBILENET, FLOAT_IO, AUTOENCODER, WAKE_WORD, WINDOW)
-"""Trained models of the repository, each of which runs in a moment."""
+"""The repository's trained models; each runs in a moment."""
 HIDDEN = os.environ.get("TMO_NO_OUTSIDE", "") not in ("", "0")
-"""Whether tests run as in a clone that has nothing beside it."""
+"""True if tests must run as in a clone without ../shared."""
 OUTSIDE = ROOT / ("nowhere" if HIDDEN else "../shared/models")
-"""Public models and layer lists, unchanged. They are not part of the repository: tests ask the fixture `outside`."""
+"""Public models and layer lists, unchanged. They are not part of the repository; tests get them from the fixture
+`outside`.
+"""
 OUTSIDE_MISSING = "not in this clone, and not beside it:"
-"""What the reason of a skip begins with when a test asks for a file that is not there."""
+"""Start of the skip reason when a test needs a file that is missing."""
 QUICK = "TMO_QUICK"
-"""Set in the environment when slow tests are left out: test modules import another copy of this one than pytest has."""
+"""Environment variable that is set when slow tests are left out. Test modules import another copy of this module
+than pytest does, so a global would not reach them.
+"""
 NO_SKIP = os.environ.get("TMO_NO_SKIP", "") not in ("", "0")
 
-# Otherwise every worker would rewrite the assertions of all tests again, and the processes that tests start would
-# compile the package again.
+# Without this, each worker would rewrite the assertions of all tests, and each process that tests start would compile
+# the package.
 sys.dont_write_bytecode = False
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 
-# CI draws the same random examples every time; a machine of yours draws new ones.
+# CI always draws the same random examples; other machines draw new ones.
 settings.register_profile("fixed", derandomize=True)
 if NO_SKIP:
     settings.load_profile("fixed")
@@ -55,7 +59,9 @@ compiling.install()
 
 @functools.cache
 def outside_models() -> list[Path]:
-    """The public models, where they are: for parameters. A test that needs one by its name asks `outside`."""
+    """Return the public models that are present, for use as parameters. A test that needs one by name uses
+    `outside`.
+    """
     return sorted(OUTSIDE.resolve().glob("*.tflite"))
 
 
@@ -68,21 +74,23 @@ def _outside(name: str) -> Path:
 
 @pytest.fixture(scope="session")
 def outside() -> Callable[[str], Path]:
-    """The path of a file or folder that is not part of the repository, by its name. Where it is absent, the test is
-    skipped with a reason. Tests with this fixture have the marker `outside`.
+    """Return a function that finds a file or folder outside the repository by name, and skips the test if it is
+    missing.
+
+    Tests with this fixture have the marker `outside`.
     """
     return _outside
 
 
 @functools.cache
 def optimized(path: Path, target: str = "generic") -> bytes:
-    """A model converted, its inputs and outputs int8, once for all tests of this process."""
+    """Convert a model with int8 inputs and outputs, once per process."""
     return tflm_memopt.optimize(path.read_bytes(), int8_io=True, target=target).model
 
 
 @functools.cache
 def on_two_cores(path: Path = EXAMPLE, target: str = "cortex-m33") -> Optimized:
-    """A model for two cores, converted once for all tests of this process."""
+    """Convert a model for two cores, once per process."""
     return tflm_memopt.optimize(path.read_bytes(), cores=2, target=target)
 
 
@@ -102,14 +110,16 @@ def seeds(count: int, *, first: int = 0) -> Iterator[int]:
 
 
 def thinned(values: Iterable[Any], quick: int) -> list[Any]:
-    """Parameters of a test, or tuples of them: the first `quick` are for the quick tests, all for the slow ones."""
+    """Parameters of a test. The first `quick` run in quick tests, all run in slow ones."""
     given = [v if isinstance(v, tuple) else (v,) for v in values]
     return [pytest.param(*v, marks=() if n < quick else pytest.mark.slow) for n, v in enumerate(given)]
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
-    """A test with an argument `own_model` (a path) runs once for each trained model of the repository; with
-    `real_model` also for each public model, slowly.
+    """Parametrise tests by model.
+
+    A test with the argument `own_model` runs once for each trained model of the repository. A test with `real_model`
+    also runs, slowly, for each public model.
     """
     own = [pytest.param(path, id=path.stem) for path in OWN_MODELS]
     slow = [pytest.mark.slow, pytest.mark.outside]
@@ -125,7 +135,7 @@ def pytest_itemcollected(item: pytest.Item) -> None:
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    gc.disable()  # until all is collected: see pytest_collection_finish
+    gc.disable()  # disabled until the collection ends; see pytest_collection_finish
     if config.option.markexpr == "not slow":
         os.environ[QUICK] = "1"
         settings.register_profile("quick", settings.default, max_examples=25)
@@ -133,8 +143,9 @@ def pytest_configure(config: pytest.Config) -> None:
 
 
 def pytest_collection_finish() -> None:
-    """Modules and tests live until the end: the garbage collector need not go through them again and again. What tests
-    leave are mostly no circles: it need not look for some as often as it would.
+    """Make garbage collection rare.
+
+    Modules and tests live until the end, so collecting them is useless, and tests leave few reference cycles.
     """
     gc.freeze()
     gc.set_threshold(50_000, 20, 20)
@@ -155,9 +166,7 @@ def example() -> bytes:
 
 
 def _refuse_skip(report: pytest.TestReport | pytest.CollectReport) -> None:
-    """Turns a skip into a failure that says why it would have been skipped. An expected failure is no skip, and files
-    that are hidden may be absent.
-    """
+    """Turn a skip into a failure with the skip's reason, except expected failures and missing files that are hidden."""
     if NO_SKIP and report.skipped and not hasattr(report, "wasxfail"):
         reason = report.longrepr[2] if isinstance(report.longrepr, tuple) else str(report.longrepr)
         if HIDDEN and OUTSIDE_MISSING in reason:

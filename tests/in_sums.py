@@ -1,4 +1,4 @@
-"""Models whose layers are made of partial sums, on one device: all that several would do, without the links."""
+"""Models split by partial sums on a single device: everything that several devices would do, except the links."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from tflm_memopt.rewrite.shares import DeviceGraphs, Way, _Sharer, ways
 
 
 class _Alone(_Sharer):
-    """What each device would make stays where it is."""
+    """A link that leaves each device's result in place."""
 
     def add(
         self, kind: str, inputs: Sequence[TensorId], output: TensorId, options: Mapping[str, Any], of: Op | None = None
@@ -28,13 +28,13 @@ class _Alone(_Sharer):
 
 
 def fan_in(graph: Graph) -> dict[int, Way]:
-    """All layers that can by partial sums; others whole, or by channels."""
+    """Split layers by partial sums where possible; the others stay whole or are split by channels."""
     order = (Way.INPUTS, Way.CHANNELS, Way.WHOLE)
     return {op.index: next(way for way in order if way in ways(graph, op)) for op in graph.ops}
 
 
 def in_parts(data: bytes, parts: int) -> bytes:
-    """The model in so many parts of which operators of ours alone are understood."""
+    """The model in `parts` parts, as a graph of our own operators."""
     source = read(data)
     how = fan_in(source.graph)
     for op in source.graph.ops:

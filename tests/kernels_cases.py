@@ -1,4 +1,4 @@
-"""Described kernels for tests: random calls of the package's own, and small ones that break a rule."""
+"""Generated kernels for tests: random calls of the package's own kernels, and small kernels that break a rule."""
 
 from __future__ import annotations
 
@@ -31,17 +31,17 @@ SCHEDULES: Mapping[str, tuple[KernelProgram, tuple[Rewrite, ...]]] = {
         if bound.kernel.name in SIDE_BY_SIDE
     },
 }
-"""For a core with vectors: output channels side by side."""
+"""Schedules for a core with vectors: output channels side by side."""
 
 
 def vectorised(name: str) -> KernelProgram:
-    """A description as its schedule makes it."""
+    """Apply a description's schedule."""
     kernel, steps = SCHEDULES[name]
     return scheduled(kernel, steps)
 
 
 def draw(name: str, seed: int, **fixed: int) -> Drawn:
-    """Extents, parameters, and arrays in the description's own layout."""
+    """Draw extents, parameters, and arrays in the description's own layout."""
     rng = np.random.default_rng(seed)
     kernel = SCHEDULES[name][0]
     values = {extent: int(rng.integers(1, 6)) for extent in kernel.extents}
@@ -75,7 +75,7 @@ def draw(name: str, seed: int, **fixed: int) -> Drawn:
 
 
 def draw_packed(kernel: KernelProgram, seed: int, **fixed: int) -> Drawn:
-    """The same of descriptions for programs that are packed for vectors: shifts are to the right."""
+    """Like `draw`, for descriptions whose programs are packed for vectors: shifts are to the right."""
     rng = np.random.default_rng(seed)
     values = {extent: int(rng.integers(1, 8)) for extent in kernel.extents}
     low, high = sorted(int(x) for x in rng.choice(np.arange(-128, 128), 2, replace=False))
@@ -98,7 +98,7 @@ def draw_packed(kernel: KernelProgram, seed: int, **fixed: int) -> Drawn:
 
 
 def draw_addition(kernel: KernelProgram, seed: int) -> Drawn:
-    """Of ADD as it is packed: one operand is shifted to the left alone."""
+    """Like `draw`, for packed ADD: only one operand is shifted to the left."""
     rng = np.random.default_rng(seed)
     n, left, half = int(rng.integers(1, 70)), 20, int(rng.integers(14, 20))
     zeros = [int(z) for z in rng.integers(-128, 128, 3)]
@@ -118,7 +118,7 @@ def draw_addition(kernel: KernelProgram, seed: int) -> Drawn:
 def laid_out(
     kernel: KernelProgram, values: Mapping[str, int], arrays: Mapping[str, NDArray[Any]]
 ) -> dict[str, NDArray[Any]]:
-    """Constants in the order of the kernel's strides."""
+    """Order constants by the kernel's strides."""
     out = dict(arrays)
     for tensor in kernel.tensors:
         if tensor.memory is Memory.FLASH and len(tensor.shape) > 1:

@@ -1,4 +1,4 @@
-"""Models whose operators have variables of their own: SVDF and the LSTM."""
+"""Models whose operators hold state: SVDF and LSTM."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def svdf(
     out: Affine = (0.1, -5),
     dtype: str = "INT8",
 ) -> int:
-    """SVDF of random weights. dtype: of its state and its weights along time."""
+    """Add an SVDF with random weights. `dtype` is the type of its state and its time weights."""
     inputs, filters = net.shape(x)[-1], units * rank
     features = net.tensor((filters, inputs), affine=(0.01, 0), data=net.rng.integers(-127, 128, (filters, inputs)))
     time = net.tensor((filters, memory), dtype, affine=(0.01, 0), data=net.rng.integers(-127, 128, (filters, memory)))
@@ -45,7 +45,7 @@ def lstm(
     clip: float = 0.0,
     time_major: bool = False,
 ) -> int:
-    """UNIDIRECTIONAL_SEQUENCE_LSTM of random weights, as Keras has it."""
+    """Add a UNIDIRECTIONAL_SEQUENCE_LSTM with random weights, in Keras' form."""
     inputs = net.shape(x)[-1]
 
     def matrix(columns: int) -> int:
@@ -66,7 +66,7 @@ def lstm(
 
 
 def lstm_network(seed: int = 2, *, steps: int = 1) -> bytes:
-    """Two LSTMs and a dense layer of what the last step makes, as Keras has it."""
+    """Two LSTMs and a dense layer on the last step, in Keras' form."""
     net = Net(seed)
     y = lstm(net, net.input((1, steps, 24), (0.05, 5)), 32)
     y = lstm(net, y, 24, hidden=(1 / 127, -4), cells=2.0**-13)
@@ -74,7 +74,7 @@ def lstm_network(seed: int = 2, *, steps: int = 1) -> bytes:
 
 
 def svdf_network(seed: int = 1) -> bytes:
-    """A keyword network: layers that remember a few steps each, of rank 1 and 2, and a dense one."""
+    """A keyword network: SVDF layers of rank 1 and 2 with a memory of a few steps, and a dense layer."""
     net = Net(seed)
     y = net.input((1, 40), (0.05, -3))
     for units, rank, memory in ((64, 1, 3), (48, 2, 2), (48, 1, 4), (32, 1, 3)):

@@ -1,13 +1,13 @@
-"""Small .tflite models, built in memory.
+"""Build small .tflite models in memory.
 
     net = Net(seed=1)
     x = net.input((1, 8, 8, 3))
     y = net.conv2d(x, 4, kernel=(3, 3), stride=(2, 2), activation="RELU")
     data = net.model(net.softmax(net.fully_connected(y, 10)))
 
-Every method adds one operator with random weights and gives its output tensor's index. Output scales are chosen so that
-values spread over int8; `out` (scale, zero point) sets them by hand. `tensor()` and `op()` build whatever the others
-do not, wrong models included.
+Every method adds one operator with random weights and returns the index of its output tensor. Output scales are chosen
+so that values spread over int8; `out` (scale, zero point) overrides them. `tensor()` and `op()` build everything else,
+including invalid models.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ class Net:
     """A model under construction: subgraph 0 of a schema ModelT."""
 
     def __init__(self, seed: int = 0, *, version: int = 3, activations: str = "INT8") -> None:
-        """activations: INT16 makes inputs, convolutions and dense layers of it."""
+        """With `activations="INT16"`, inputs, convolutions and dense layers are int16."""
         self.activations = activations
         self.rng = np.random.default_rng(seed)
         self.graph = schema.SubGraphT(tensors=[], inputs=[], outputs=[], operators=[], name="main")
@@ -58,7 +58,7 @@ class Net:
         scales: Sequence[float] = (),
         axis: int = 0,
     ) -> int:
-        """Adds a tensor: an activation, or a constant when it has `data`. `scales`: one per channel along `axis`."""
+        """Add a tensor: an activation, or a constant if it has `data`. `scales`: one per channel along `axis`."""
         buffer = 0 if data is None else writer.add_buffer(self.tree, np.asarray(data, dtype.lower()))
         scale, zero_point = (scales, [0] * len(scales)) if len(scales) else affine or ((), ())
         name = name or f"t{len(self.graph.tensors)}"
@@ -76,7 +76,7 @@ class Net:
         *,
         custom_code: str | None = None,
     ) -> int:
-        """Adds an operator with a schema options object; gives its first output."""
+        """Add an operator with a schema options object, and return its first output."""
         names = {name: value for name, value in vars(schema.BuiltinOptions).items() if isinstance(value, int)}
         self.graph.operators.append(
             schema.OperatorT(
@@ -90,7 +90,7 @@ class Net:
         return outputs[0]
 
     def input(self, shape: Sequence[int], affine: Affine | None = DEFAULT, *, dtype: str = "", name: str = "") -> int:
-        """Adds an input of the model."""
+        """Add an input of the model."""
         dtype = dtype or self.activations
         if dtype == "INT16" and affine is not None:
             affine = affine[0], 0
@@ -115,7 +115,7 @@ class Net:
         return "INT16" if self.graph.tensors[tensor].type == schema.TensorType.INT16 else "INT8"
 
     def affine(self, tensor: int) -> Affine:
-        """Scale and zero point of a tensor; (1, 0) when it has none."""
+        """Scale and zero point of a tensor; (1, 0) if it has none."""
         q = self.graph.tensors[tensor].quantization
         return (1.0, 0) if q is None else (float(q.scale[0]), int(q.zeroPoint[0]))
 
@@ -186,7 +186,7 @@ class Net:
         bias: bool = True,
         out: Affine | None = None,
     ) -> int:
-        """FULLY_CONNECTED of a tensor of any shape that has `batches` times the filter's depth."""
+        """FULLY_CONNECTED of a tensor with `batches` times the filter's depth elements, in any shape."""
         depth = math.prod(self.shape(x)) // batches
         filter_, product = self._filter(x, (units, depth), 0, per_channel)
         y = self._sum_output((batches, units), product, depth, out)
@@ -194,7 +194,7 @@ class Net:
         return self.op("FULLY_CONNECTED", [x, filter_, *self._bias(product, units, bias)], [y], options)
 
     def int4(self, y: int) -> int:
-        """The last operator's output, its filter now int4: two values a byte, the lower half first."""
+        """Make the filter of the last operator int4: two values per byte, the lower half first."""
         filter_ = self.graph.tensors[self.graph.operators[-1].inputs[1]]
         values = np.asarray(self.tree.buffers[filter_.buffer].data, np.uint8) >> 4  # the high four bits
         pairs = np.append(values, np.zeros(values.size % 2, np.uint8)).reshape(-1, 2)
@@ -211,7 +211,7 @@ class Net:
         return self.op("ADD", [a, b], [y], schema.AddOptionsT(fusedActivationFunction=_activation(activation)))
 
     def binary(self, kind: str, a: int, b: int, *, activation: str = "NONE", out: Affine | None = None) -> int:
-        """SUB, MUL, MAXIMUM, MINIMUM, SQUARED_DIFFERENCE, PRELU, ADD: what is smaller is repeated."""
+        """SUB, MUL, MAXIMUM, MINIMUM, SQUARED_DIFFERENCE, PRELU or ADD, with broadcasting."""
         fused = {"ADD": schema.AddOptionsT, "SUB": schema.SubOptionsT, "MUL": schema.MulOptionsT}.get(kind)
         options = fused(fusedActivationFunction=_activation(activation)) if fused else None
         y = self.tensor(np.broadcast_shapes(self.shape(a), self.shape(b)), self.dtype(a), out or self.affine(a))
@@ -244,22 +244,22 @@ class Net:
         return self.op("MEAN", [x, axis], [y], schema.ReducerOptionsT(keepDims=keep))
 
     def sum(self, x: int, axes: Sequence[int], *, keep: bool = True, out: Affine | None = None) -> int:
-        """SUM, which is MEAN but for the division."""
+        """SUM, which is MEAN without the division."""
         y = self.mean(x, axes, keep=keep, out=out)
         last = self.graph.operators[-1]
         last.opcodeIndex = writer.add_opcode(self.tree, "SUM")
         return y
 
     def batch_matmul(self, a: int, b: int, *, adjoint: bool, out: Affine) -> int:
-        """BATCH_MATMUL, the right matrix transposed when `adjoint`. The output's scale is at least the product's."""
+        """BATCH_MATMUL, with the right matrix transposed if `adjoint`. The output's scale is at least the product's."""
         columns = self.shape(b)[-2 if adjoint else -1]
-        scale = max(out[0], self.affine(a)[0] * self.affine(b)[0])  # so that it is no rescaling by 2^31
+        scale = max(out[0], self.affine(a)[0] * self.affine(b)[0])  # avoids rescaling by 2^31
         wide = self.dtype(a) == "INT16"
         y = self.tensor((*self.shape(a)[:-1], columns), self.dtype(a), (scale, 0 if wide else out[1]))
         return self.op("BATCH_MATMUL", [a, b], [y], schema.BatchMatMulOptionsT(adjX=False, adjY=adjoint))
 
     def gather(self, indices: int, rows: int, width: int) -> int:
-        """GATHER from a table of random int8 rows, for int32 indices."""
+        """GATHER from a table of random int8 rows by int32 indices."""
         table = self.tensor((rows, width), data=self.rng.integers(-128, 128, (rows, width)))
         y = self.tensor((*self.shape(indices), width))
         return self.op("GATHER", [table, indices], [y], schema.GatherOptionsT(axis=0, batchDims=0))
@@ -269,28 +269,28 @@ class Net:
         return self.op("SOFTMAX", [x], [y], schema.SoftmaxOptionsT(beta=beta))
 
     def share(self, x: int) -> Affine:
-        """Quantization of a number between 0 and 1, of the type that `x` has."""
+        """Quantization of a number between 0 and 1, in the type of `x`."""
         return (2.0**-15, 0) if self.dtype(x) == "INT16" else (1 / 256, -128)
 
     def unary(
         self, kind: str, x: int, *, dtype: str = "INT8", out: Affine | None = DEFAULT, options: Any = None
     ) -> int:
-        """RELU, QUANTIZE, LOGISTIC, DEQUANTIZE and others: the same shape."""
+        """RELU, QUANTIZE, LOGISTIC, DEQUANTIZE and other operators that keep the shape."""
         return self.op(kind, [x], [self.tensor(self.shape(x), dtype, out)], options)
 
     def normalized(self, x: int) -> int:
-        """L2_NORMALIZATION: it stays builtin, and so its tensors are whole."""
+        """L2_NORMALIZATION, which stays builtin and therefore needs whole tensors."""
         y = self.tensor(self.shape(x), affine=(1 / 128, 0))
         return self.op("L2_NORMALIZATION", [x], [y], schema.L2NormOptionsT())
 
     def add_n(self, *xs: int) -> int:
-        """ADD_N of tensors of one scale: it stays builtin."""
+        """ADD_N of tensors with one scale, which stays builtin."""
         scale, zero_point = self.affine(xs[0])
         y = self.tensor(self.shape(xs[0]), affine=(scale * len(xs), zero_point))
         return self.op("ADD_N", list(xs), [y], schema.AddNOptionsT())
 
     def pad(self, x: int, amounts: Sequence[Pair], *, value: int | None = None) -> int:
-        """PAD, or PADV2 when it has a value."""
+        """PAD, or PADV2 if a value is given."""
         paddings = self.tensor((len(amounts), 2), "INT32", None, data=amounts)
         shape = [d + sum(pair) for d, pair in zip(self.shape(x), amounts, strict=True)]
         y = self.tensor(shape, self.dtype(x), self.affine(x))
@@ -312,7 +312,7 @@ class Net:
     # ---- parts ----
 
     def _filter(self, x: int, shape: Sequence[int], axis: int, per_channel: bool) -> tuple[int, NDArray[np.float32]]:
-        """A filter of random values, and the scales of its products with the input."""
+        """Return a filter of random values, and the scales of its products with the input."""
         count = shape[axis] if per_channel else 1
         scales = self.rng.uniform(0.002, 0.02, count).astype(np.float32)
         data = self.rng.integers(-127, 128, shape)
@@ -327,7 +327,7 @@ class Net:
         return [self.tensor((channels,), dtype, None, data=data, scales=product.tolist())]
 
     def _sum_output(self, shape: Sequence[int], product: NDArray[np.float32], taps: int, out: Affine | None) -> int:
-        """A tensor whose scale suits a sum of `taps` products of uniform int8 values."""
+        """Add a tensor whose scale suits a sum of `taps` products of uniform int8 values."""
         spread = float(product.mean()) * 73 * 73 * math.sqrt(taps)
         if self.activations == "INT16":
             return self.tensor(shape, "INT16", (out[0] if out else spread / 50, 0))
@@ -335,7 +335,7 @@ class Net:
 
 
 def out_size(size: int, kernel: int, stride: int, dilation: int, padding: str) -> int:
-    """Of a convolution or pool, along one dimension.
+    """Output size of a convolution or pool along one dimension.
 
     >>> out_size(7, 3, 2, 1, "SAME"), out_size(7, 3, 2, 1, "VALID")
     (4, 3)
@@ -345,7 +345,7 @@ def out_size(size: int, kernel: int, stride: int, dilation: int, padding: str) -
 
 
 def as_data(value: Any) -> Any:
-    """A schema object tree as plain data, to compare: equal for equal trees.
+    """Convert a schema object tree to plain data, which is equal for equal trees.
 
     >>> as_data([schema.MetadataT(name="a", buffer=1)])
     [{'name': 'a', 'buffer': 1}]

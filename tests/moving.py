@@ -1,4 +1,4 @@
-"""Operators that move data, resize, reduce and convolve backwards, added to a Net: each gives its output tensors."""
+"""Add operators to a Net that move data, resize, reduce or transpose-convolve. Each function returns output tensors."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ from models import Affine, Net, Pair
 
 
 def constant(net: Net, values: Any) -> int:
-    """An int32 constant."""
+    """Add an int32 constant."""
     data = np.asarray(values, np.int32)
     return net.tensor(data.shape, "INT32", None, data=data)
 
 
 def like(net: Net, x: int, shape: Sequence[int]) -> int:
-    """An activation with the type and the scale of x."""
+    """Add an activation with the type and the scale of x."""
     return net.tensor(tuple(int(d) for d in shape), net.dtype(x), net.affine(x))
 
 
@@ -35,13 +35,14 @@ def concatenation(net: Net, xs: Sequence[int], axis: int) -> int:
 
 
 def integers(net: Net, shape: Sequence[int]) -> int:
-    """int32 that are computed at run time."""
+    """Add int32 values that are computed at run time."""
     return net.tensor(shape, "INT32", None)
 
 
 def computed_shape(net: Net, x: int, shape: Sequence[int], *, form: int = 0) -> int:
-    """The int32 vector `shape`, as converters compute it from the shape of x where its batch had no size: packed,
-    joined, or with the last dimension as a quotient's product.
+    """Compute the int32 vector `shape` from the shape of x, as converters do for a batch without a size.
+
+    `form`: packed, concatenated, or with the last dimension as a product with a quotient.
     """
     rank, first = len(net.shape(x)), schema.StridedSliceOptionsT(shrinkAxisMask=1)
     whole = net.op("SHAPE", [x], [integers(net, (rank,))], schema.ShapeOptionsT(outType=schema.TensorType.INT32))
@@ -59,13 +60,13 @@ def computed_shape(net: Net, x: int, shape: Sequence[int], *, form: int = 0) -> 
 
 
 def reshape_by(net: Net, x: int, target: int, shape: Sequence[int]) -> int:
-    """RESHAPE to a shape that an operand has; the output states it, too."""
+    """RESHAPE to a shape given by an operand; the output tensor has the same shape."""
     y = net.tensor(shape, net.dtype(x), net.affine(x))
     return net.op("RESHAPE", [x, target], [y], schema.ReshapeOptionsT())
 
 
 def split(net: Net, x: int, axis: int, count: int) -> list[int]:
-    """Equal parts."""
+    """SPLIT into equal parts."""
     shape = list(net.shape(x))
     shape[axis] //= count
     parts = [like(net, x, shape) for _ in range(count)]
@@ -107,7 +108,7 @@ def slice_(net: Net, x: int, begin: Sequence[int], size: Sequence[int]) -> int:
 def strided_slice(
     net: Net, x: int, slices: Sequence[slice], *, shrink: Sequence[int] = (), begin_mask: int = 0, end_mask: int = 0
 ) -> int:
-    """As Python slices; None is masked. `shrink`: axes of which only the first index is kept."""
+    """STRIDED_SLICE by Python slices; None is masked. `shrink`: axes that keep only their first index."""
     begin = [0 if s.start is None else s.start for s in slices]
     end = [0 if s.stop is None else s.stop for s in slices]
     strides = [1 if s.step is None else s.step for s in slices]
@@ -161,7 +162,9 @@ def reverse(net: Net, x: int, axes: Sequence[int]) -> int:
 
 
 def upsampling(net: Net, x: int, size: Pair) -> int:
-    """UpSampling2D as Keras 3 has it: each row and each column a dimension of its own, repeated, and joined again."""
+    """UpSampling2D in Keras 3's form: rows and columns become dimensions of their own, are repeated, and are joined
+    again.
+    """
     (n, h, w, c), (down, right) = net.shape(x), size
     y = tile(net, net.reshape(x, (n, h, 1, w, c)), (1, 1, down, 1, 1))
     y = tile(net, net.reshape(y, (n, h * down, w, 1, c)), (1, 1, 1, right, 1))
@@ -179,7 +182,7 @@ def resize(net: Net, x: int, size: Pair, *, bilinear: bool = False, corners: boo
 
 
 def reduce(net: Net, kind: str, x: int, axes: Sequence[int], *, keep: bool = True, out: Affine | None = None) -> int:
-    """SUM, REDUCE_MAX, REDUCE_MIN, MEAN."""
+    """SUM, REDUCE_MAX, REDUCE_MIN or MEAN."""
     rank = len(net.shape(x))
     gone = {a % rank for a in axes}
     shape = [1 if a in gone else d for a, d in enumerate(net.shape(x)) if keep or a not in gone]
@@ -202,7 +205,7 @@ def transpose_conv(
     net: Net, x: int, channels: int, *, kernel: Pair, stride: Pair, padding: str = "SAME", extra: Pair = (0, 0),
     per_channel: bool = True, bias: bool = True, activation: str = "NONE",
 ) -> int:  # fmt: skip
-    """`extra`: rows and columns more than the smallest output."""
+    """TRANSPOSE_CONV. `extra`: rows and columns in addition to the smallest output."""
     n, h, w, c = net.shape(x)
     valid = padding == "VALID"
     size = [(d - 1) * s + k + e if valid else d * s - min(e, s - 1)

@@ -1,4 +1,4 @@
-"""Models whose ports are not in the order in which their operators use them, or are not used at all."""
+"""Models whose inputs and outputs are unused, or not in the order in which operators use them."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def unread(side: int) -> bytes:
 
 
 def siamese() -> bytes:
-    """Two images through the same layers, the second one first; one byte comes out."""
+    """Two images through the same layers, the second first; the output is one byte."""
     net = Net(4)
     entries = net.input((1, 10, 10, 3)), net.input((1, 10, 10, 3))
     codes = [net.mean(net.conv2d(x, 4, kernel=(3, 3)), (1, 2)) for x in reversed(entries)]
@@ -37,7 +37,7 @@ def siamese() -> bytes:
 
 
 def repeated() -> bytes:
-    """Of five outputs two are the same tensor, one is an input, one a constant."""
+    """Five outputs: two are the same tensor, one is an input, and one is a constant."""
     net = Net(5)
     x = net.input((1, 9, 9, 2))
     constant = net.tensor((2, 3), "FLOAT32", None, data=[[0.5, -1.0, 2.0], [3.0, 4.0, -0.0]])
@@ -46,14 +46,14 @@ def repeated() -> bytes:
 
 
 def apart() -> bytes:
-    """Two networks that have nothing to do with each other: two operators."""
+    """Two independent networks, which become two operators."""
     net = Net(6)
     a, b = net.input((1, 8, 8, 2)), net.input((1, 6, 6, 3))
     return net.model(net.conv2d(net.conv2d(b, 4, kernel=(3, 3)), 2), net.conv2d(net.conv2d(a, 4, kernel=(3, 3)), 2))
 
 
 def wide() -> bytes:
-    """int16 activations, and inputs of other types that nobody reads."""
+    """int16 activations, and unread inputs of other types."""
     net = Net(7, activations="INT16")
     net.input((1, 3), None, dtype="FLOAT32")
     x = net.input((1, 12, 12, 4))

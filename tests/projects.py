@@ -1,4 +1,4 @@
-"""Emitted projects, built and run on this machine as they are, with stubs of what a platform brings."""
+"""Build and run emitted projects unchanged on this machine, with stubs for the platform."""
 
 from __future__ import annotations
 
@@ -81,13 +81,13 @@ def unpack(files: Mapping[str, bytes], folder: Path, arena: int = 40_000) -> Non
     for name, data in files.items():
         path = folder / name
         path.parent.mkdir(parents=True, exist_ok=True)
-        # On a PC pointers are wider than what the arena's size is counted for.
+        # Pointers are wider on a PC than the arena's size assumes.
         larger = re.sub(rb"(?<=arena_size = )\d+", str(arena).encode(), data)
         path.write_bytes(larger if name.endswith(("_ops.h", "_app.h")) else data)
 
 
 def compile_library(folder: Path, *flags: str) -> list[Path]:
-    """Objects of the C library of the Arduino project; none for builtin operators."""
+    """Compile the Arduino project's C library; return no objects if the project uses only builtin operators."""
     source = folder / "arduino/libraries/tflm-memopt/src"
     return objects(["gcc", "-std=c11", *STRICT, *flags, f"-I{source}"], sorted(source.glob("*.c")), source)
 
@@ -95,7 +95,7 @@ def compile_library(folder: Path, *flags: str) -> list[Path]:
 def told(
     project: str, files: Mapping[str, bytes], tflm: Any, folder: Path, *flags: str, loops: int = 1, arena: int = 40_000
 ) -> str:
-    """What a project prints in its first rounds, in one of the TFLMs. The library is that of the Arduino project."""
+    """Return what a project prints in its first rounds with one of the TFLMs. It uses the Arduino project's library."""
     unpack(files, folder, arena)
     guards = [flag for flag in flags if flag.startswith("-fsanitize")]
     source = folder / "arduino/libraries/tflm-memopt/src"

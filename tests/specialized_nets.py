@@ -1,4 +1,4 @@
-"""Small networks whose modules have code of their own (`--emit c-specialized`): each form of it at least once."""
+"""Small networks that together contain each form of model-specific code (`--emit c-specialized`)."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ KIND = "c-specialized"
 
 
 def relu(net: Net, x: int, taps: int) -> tuple[float, int]:
-    """Scale and zero point of a ReLU's output, behind sums of so many products: half of it is not zero."""
+    """Scale and zero point of a ReLU's output after sums of `taps` products; half of the output is not zero."""
     return net.affine(x)[0] * 0.58 * math.sqrt(taps), -128
 
 
 def odd() -> bytes:
-    """Odd channels, borders on both sides, a window that reaches beyond both at once, a row of three pixels."""
+    """Odd channels, padding on both sides, a window that is larger than the row, and a row of three pixels."""
     net = Net(1)
     x = net.input((1, 18, 14, 3), (0.008, 3))
     x = net.conv2d(x, 7, kernel=(3, 3), activation="RELU", out=relu(net, x, 27))
@@ -32,7 +32,7 @@ def odd() -> bytes:
 
 
 def residual() -> bytes:
-    """Additions of counts that four does not divide, saturated and not."""
+    """Additions with and without saturation, of counts that are not multiples of four."""
     net = Net(2)
     x = net.input((1, 6, 5, 5))
     x = net.conv2d(x, 5, kernel=(3, 3), activation="RELU", out=relu(net, x, 45))
@@ -42,7 +42,7 @@ def residual() -> bytes:
 
 
 def deep() -> bytes:
-    """Rows of eleven pixels, deep windows, depthwise ones of 25 taps, and what stays with the library."""
+    """Rows of eleven pixels, deep windows, depthwise windows of 25 taps, and operators that the library runs."""
     net = Net(3)
     x = net.input((1, 12, 22, 4))
     x = net.conv2d(x, 24, kernel=(5, 10), stride=(2, 2), activation="RELU", out=relu(net, x, 200))
@@ -54,7 +54,7 @@ def deep() -> bytes:
 
 
 def tall() -> bytes:
-    """Rows of two pixels, dilated downwards, then of one."""
+    """Rows of two pixels with vertical dilation, then rows of one."""
     net = Net(4)
     x = net.input((1, 30, 2, 8))
     x = net.conv2d(x, 16, kernel=(5, 1), activation="RELU", out=relu(net, x, 40))
@@ -63,7 +63,9 @@ def tall() -> bytes:
 
 
 def narrow() -> bytes:
-    """Additions of three values, which are too few for a core: they stay with the library, with code around them."""
+    """Additions of three values, which are too few for a specialized kernel: the library runs them inside
+    specialized code.
+    """
     net = Net(5)
     x = net.depthwise_conv2d(net.input((1, 9, 1, 4)), kernel=(3, 1))
     y = net.conv2d(x, 3)
@@ -76,12 +78,12 @@ NETS: Mapping[str, Callable[[], bytes]] = {
 
 
 def written(model: bytes, name: str, kind: str = KIND, **settings: object) -> Mapping[str, bytes]:
-    """The files of a module."""
+    """Return the files of a module."""
     result = tflm_memopt.optimize(model, if_worthwhile=False, **settings)  # type: ignore[arg-type]
     return bundle.files(result, name, (kind,), bundle.Extras(lambda: sample(model, result.model)))
 
 
 def saved(folder: Path, *module: object, **settings: object) -> None:
-    """The same, in a folder."""
+    """Write a module's files to a folder."""
     for file, data in written(*module, **settings).items():  # type: ignore[arg-type]
         (folder / file).write_bytes(data)

@@ -1,4 +1,4 @@
-"""Two models step by step under TFLM, for those that remember."""
+"""Run two stateful models step by step under TFLM."""
 
 from __future__ import annotations
 
@@ -14,7 +14,9 @@ ARENA = 1 << 18
 def differing(
     original: bytes, rewritten: bytes, steps: int, resets: tuple[int, ...], seed: int = 0, *, least: int = 4
 ) -> int:
-    """Steps in which the two differ; both are reset before some of them. least: different outputs."""
+    """Count the steps in which the two models differ; both are reset before the steps `resets`. `least`: minimum
+    number of distinct outputs.
+    """
     both = [interpreter(model, ARENA) for model in (original, rewritten)]
     graph = read(original).graph
     rng = np.random.default_rng(seed)

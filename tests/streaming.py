@@ -1,4 +1,4 @@
-"""Models with state: rows that stay in resource variables from one inference to the next, as converters write them."""
+"""Streaming models: resource variables keep rows between inferences, in the form that converters write."""
 
 from __future__ import annotations
 
@@ -13,7 +13,9 @@ from tflm_memopt.model import writer
 
 
 class Streaming:
-    """A Net with variables. CALL_ONCE is its first operator, and fills those that have a first value."""
+    """A Net with variables. Its first operator is CALL_ONCE, which initialises the variables that have a first
+    value.
+    """
 
     def __init__(self, net: Net, *, setup: bool = True) -> None:
         self.net = net
@@ -32,14 +34,14 @@ class Streaming:
             net.tree.subgraphs.append(schema.SubGraphT(tensors=[], inputs=[], outputs=[], operators=[], name="setup"))
 
     def handle(self, name: str, subgraph: int = 0) -> int:
-        """Adds a VAR_HANDLE."""
+        """Add a VAR_HANDLE."""
         handle = self._moved(writer.add_tensor(self.net.tree, f"{name}/{subgraph}", (), "RESOURCE"), subgraph)
         options = schema.VarHandleOptionsT(container="", sharedName=name)
         self._op("VAR_HANDLE", [], [handle], options, subgraph)
         return handle
 
     def _moved(self, tensor: int, subgraph: int) -> int:
-        """The tensor that was added last, in another subgraph."""
+        """Move the tensor that was added last to another subgraph."""
         if subgraph == 0:
             return tensor
         tensors = self.net.tree.subgraphs[subgraph].tensors
@@ -47,7 +49,7 @@ class Streaming:
         return len(tensors) - 1
 
     def read(self, name: str, shape: Sequence[int], affine: Affine = (0.05, 0), dtype: str = "INT8") -> int:
-        """What a variable holds."""
+        """READ_VARIABLE."""
         if name not in self.handles:
             self.handles[name] = self.handle(name)
         value = self.net.tensor(shape, dtype, affine)
@@ -60,7 +62,7 @@ class Streaming:
         self._op("ASSIGN_VARIABLE", [self.handles[name], value], [])
 
     def fill(self, name: str, values: NDArray[np.int8], affine: Affine) -> None:
-        """Assigns a first value, in the subgraph of CALL_ONCE."""
+        """Assign a first value in the subgraph of CALL_ONCE."""
         tensor = self._moved(self.net.tensor(values.shape, "INT8", affine, data=values), 1)
         self._op("ASSIGN_VARIABLE", [self.handle(name, 1), tensor], [], None, 1)
 
@@ -70,7 +72,9 @@ class Streaming:
         self._op("READ_VARIABLE", [self.handle(name, 1)], [value], None, 1)
 
     def window(self, name: str, x: int, old: int, *, axis: int = 1, first: int | None = None) -> int:
-        """The last `old` rows before x, and x behind them; `first`: what they are filled with, by CALL_ONCE."""
+        """Concatenate the last `old` rows before x with x. `first`: value to which CALL_ONCE initialises the old
+        rows.
+        """
         shape, affine = list(self.net.shape(x)), self.net.affine(x)
         shape[axis] = old
         before = self.read(name, shape, affine)
@@ -88,7 +92,7 @@ class Streaming:
         return self.net.op("CONCATENATION", tensors, [out], schema.ConcatenationOptionsT(axis=axis))
 
     def last(self, x: int, count: int, axis: int = 1) -> int:
-        """The last rows, by a STRIDED_SLICE."""
+        """Take the last rows with a STRIDED_SLICE."""
         shape = list(self.net.shape(x))
         begin, end, stride = (self.net.tensor((len(shape),), "INT32", data=v) for v in self._bounds(shape, count, axis))
         shape[axis] = count
@@ -119,7 +123,7 @@ class Streaming:
 
 
 def mixed(seed: int = 1, *, first: int | None = 0) -> bytes:
-    """Two layers: a convolution of stride 2 over two new rows, then halves of the channels with other windows each."""
+    """A convolution of stride 2 over two new rows, then halves of the channels with different windows."""
     net = Net(seed)
     streaming = Streaming(net, setup=first is not None)
     x = net.input((1, 2, 1, 8), (0.05, 0))
@@ -136,7 +140,7 @@ def mixed(seed: int = 1, *, first: int | None = 0) -> bytes:
 
 
 def pooled(seed: int = 2) -> bytes:
-    """Dilated windows along the width, a mean over all that is kept, and a dense layer over more."""
+    """Dilated windows along the width, a mean over all kept rows, and a dense layer over more rows."""
     net = Net(seed)
     streaming = Streaming(net)
     x = net.input((1, 1, 3, 5), (0.05, -7))
@@ -149,7 +153,7 @@ def pooled(seed: int = 2) -> bytes:
 
 
 def recurrent(seed: int = 3) -> bytes:
-    """A state that is read and assigned as a whole, by what is made of it, and one that only waits for a turn."""
+    """A state that is read and assigned as a whole, updated from its own value, and a one-step delay."""
     net = Net(seed)
     streaming = Streaming(net, setup=False)
     x = net.input((1, 2, 3, 4), (0.05, 3))
@@ -162,7 +166,7 @@ def recurrent(seed: int = 3) -> bytes:
 
 
 def joined(seed: int = 4) -> bytes:
-    """Joined rows that are read by no window: they are put together in the arena."""
+    """Concatenated rows that no window reads, so they are assembled in the arena."""
     net = Net(seed)
     streaming = Streaming(net)
     rows = streaming.window("a", net.input((1, 2, 1, 6), (0.05, -7)), 5, first=-7)
@@ -182,7 +186,7 @@ def chunks(seed: int = 5) -> bytes:
 
 
 def partly(seed: int = 6) -> bytes:
-    """A variable that a builtin operator reads, and one that is a state."""
+    """One variable that a builtin operator reads, and one that becomes a state."""
     net = Net(seed)
     streaming = Streaming(net, setup=False)
     x = net.input((1, 2, 1, 4), (0.05, 3))
@@ -213,7 +217,7 @@ def read_late(seed: int = 8) -> bytes:
 
 
 def passed_on(seed: int = 9) -> bytes:
-    """What was one variable's before becomes another's, so that rows are late by two inferences."""
+    """One variable's old value is assigned to another, which delays rows by two inferences."""
     net = Net(seed)
     streaming = Streaming(net, setup=False)
     x = net.input((1, 2, 1, 4), (0.05, 3))
@@ -224,12 +228,12 @@ def passed_on(seed: int = 9) -> bytes:
 
 
 def filled(seed: int = 10) -> bytes:
-    """A variable whose first value is another one than after a reset."""
+    """A variable whose first value differs from its value after a reset."""
     return mixed(seed, first=5)
 
 
 def assigned_nowhere(seed: int = 11) -> bytes:
-    """A variable that is only read: TFLM gives it no bytes."""
+    """A variable that is only read; TFLM allocates no bytes for it."""
     net = Net(seed)
     streaming = Streaming(net, setup=False)
     x = net.input((1, 2, 1, 4), (0.05, 3))
@@ -237,7 +241,7 @@ def assigned_nowhere(seed: int = 11) -> bytes:
 
 
 def reshaped(seed: int = 12) -> bytes:
-    """A variable that is assigned in another shape than it is read in."""
+    """A variable that is assigned in one shape and read in another."""
     net = Net(seed)
     streaming = Streaming(net, setup=False)
     x = net.input((1, 2, 1, 4), (0.05, 3))
@@ -247,7 +251,7 @@ def reshaped(seed: int = 12) -> bytes:
 
 
 def shared(seed: int = 13) -> bytes:
-    """A variable that CALL_ONCE's subgraph reads as well."""
+    """A variable that CALL_ONCE's subgraph also reads."""
     net = Net(seed)
     streaming = Streaming(net)
     x = net.input((1, 2, 1, 4), (0.05, 3))

@@ -1,4 +1,4 @@
-"""Whole networks that no estimate is fitted to: one of each kind that runs on microcontrollers, with random weights.
+"""Whole networks with random weights, one of each kind that runs on microcontrollers, for testing estimates.
 
 Their instructions are counted (tests/cores/unseen.json, tests/cores/test_estimates.py), and estimates are compared with
 the counts. Never use them to fit costs.
@@ -19,7 +19,7 @@ S2 = (2, 2)
 
 
 def relu(net: Net, y: int) -> int:
-    """The last operator's output with the range that a fused ReLU of a trained model has."""
+    """Give the last operator's output the range that a fused ReLU of a trained model has."""
     net.graph.tensors[y].quantization.zeroPoint = np.array([-128], np.int64)
     return y
 
@@ -45,14 +45,14 @@ def separable(net: Net, x: int, channels: int, stride: Pair | int = 1, kernel: P
 
 
 def inverted(net: Net, x: int, channels: int, *, expand: int = 6, kernel: int = 3, stride: int = 1) -> int:
-    """The block of MobileNetV2, with a shortcut where shapes allow one."""
+    """An inverted bottleneck of MobileNetV2, with a shortcut where shapes allow one."""
     y = conv(net, x, expand * net.shape(x)[3], 1) if expand > 1 else x
     y = net.conv2d(depthwise(net, y, kernel, stride), channels)
     return net.add(x, y) if net.shape(x) == net.shape(y) else y
 
 
 def average(net: Net, x: int) -> int:
-    """A pool over the whole image."""
+    """An average pool over the whole image."""
     return net.pool(x, kernel=net.shape(x)[1:3], stride=net.shape(x)[1:3])  # type: ignore[arg-type]
 
 
@@ -62,7 +62,7 @@ def classified(net: Net, x: int, classes: int, *, pooled: bool = True) -> bytes:
 
 
 def classifier(net: Net, x: int, classes: int) -> bytes:
-    """A dense layer of all that there is."""
+    """A dense layer over all elements, and SOFTMAX."""
     return classified(net, x, classes, pooled=False)
 
 
@@ -92,7 +92,7 @@ def ds_cnn_large(seed: int) -> bytes:
 
 
 def narrow_resnet(seed: int) -> bytes:
-    """Res8 for keywords: every layer as wide."""
+    """Res8 for keywords: all layers have the same width."""
     net = Net(seed)
     y = net.pool(conv(net, net.input((1, 40, 20, 1)), 19), kernel=(4, 3), stride=(4, 3))
     for _ in range(3):
@@ -116,7 +116,7 @@ def crnn(seed: int) -> bytes:
 
 
 def wake_word(seed: int) -> bytes:
-    """Version 2: separable layers whose windows stay in variables."""
+    """Version 2: separable layers with windows that are kept in variables."""
     net = Net(seed)
     streaming = Streaming(net)
     x = net.input((1, 3, 1, 40))
@@ -130,7 +130,7 @@ def wake_word(seed: int) -> bytes:
 
 
 def wake_word_v1(seed: int) -> bytes:
-    """Version 1: convolutions over two dimensions of frames that stay in variables."""
+    """Version 1: convolutions over time and frequency of frames that are kept in variables."""
     net = Net(seed)
     streaming = Streaming(net)
     x = streaming.window("frames", net.input((1, 1, 40, 1)), 4, first=-3)
@@ -143,7 +143,7 @@ def wake_word_v1(seed: int) -> bytes:
 
 
 def mixed_windows(seed: int) -> bytes:
-    """Halves of the channels with windows of their own, over what stays in variables."""
+    """Halves of the channels with different windows over rows that are kept in variables."""
     net = Net(seed)
     streaming = Streaming(net)
     x = conv(net, streaming.window("a", net.input((1, 2, 1, 40)), 3, first=-3), 30, (4, 1), (2, 1), padding="VALID")
@@ -177,7 +177,7 @@ def mobilenet_v2(seed: int) -> bytes:
 
 
 def searched(seed: int) -> bytes:
-    """As architecture search finds them: kernels of 3 to 7, expansions of 3 to 6."""
+    """Typical of architecture search: kernels of 3 to 7, expansions of 3 to 6."""
     net = Net(seed)
     y = conv(net, net.input((1, 48, 48, 3)), 16, 3, 2)
     y = inverted(net, y, 8, expand=1)
@@ -243,7 +243,7 @@ def inception(seed: int) -> bytes:
 
 
 def _joined(net: Net, branches: Sequence[int]) -> int:
-    """Branches with one scale, side by side."""
+    """Concatenate branches that have one scale."""
     for branch in branches[1:]:
         net.graph.tensors[branch].quantization.scale = net.graph.tensors[branches[0]].quantization.scale
     return concatenation(net, branches, 3)
@@ -267,7 +267,7 @@ def densenet(seed: int) -> bytes:
 
 
 def shuffled(seed: int) -> bytes:
-    """ShuffleNet's units without the shuffle: one half passes by."""
+    """ShuffleNet's units without the shuffle: one half bypasses the layers."""
     net = Net(seed)
     y = conv(net, net.input((1, 32, 32, 3)), 32, 3, 2)
     for _ in range(3):
@@ -340,7 +340,7 @@ def detector(seed: int) -> bytes:
 
 
 def ecg(seed: int) -> bytes:
-    """One lead, windows along time."""
+    """One lead, with windows along time."""
     net = Net(seed)
     y = conv(net, net.input((1, 1, 256, 1)), 8, (1, 7), (1, 2))
     for channels in (16, 24, 32):
@@ -357,7 +357,7 @@ def gesture(seed: int) -> bytes:
 
 
 def activity(seed: int) -> bytes:
-    """Six axes along time, as Keras' Conv1D."""
+    """Six axes along time, as with Keras' Conv1D."""
     net = Net(seed)
     y = conv(net, net.input((1, 1, 128, 6)), 24, (1, 5))
     y = net.pool(conv(net, y, 24, (1, 5)), kernel=(1, 4), stride=(1, 4), kind="MAX_POOL_2D")
@@ -383,7 +383,7 @@ def mnist_lstm(seed: int) -> bytes:
 
 
 def attention(seed: int) -> bytes:
-    """One head over 16 tokens, and the layers behind it."""
+    """One head over 16 tokens, and dense layers after it."""
     net = Net(seed)
     x = net.input((1, 1, 16, 32), (0.002, 0))
     q, k, v = (net.reshape(net.conv2d(x, 32), (1, 16, 32)) for _ in range(3))
@@ -411,7 +411,7 @@ def tabular(seed: int) -> bytes:
 
 
 def vibration(seed: int) -> bytes:
-    """Autoencoder along time: strides down, interpolation up."""
+    """An autoencoder along time: strided convolutions down, interpolation up."""
     net = Net(seed)
     y = conv(net, conv(net, net.input((1, 1, 128, 3)), 12, (1, 7), (1, 2)), 8, (1, 5), (1, 2))
     y = conv(net, resize(net, y, (1, 64)), 12, (1, 5))
@@ -427,7 +427,7 @@ NETWORKS: Mapping[str, Callable[[int], bytes]] = {
         tcn, mnist_lstm, attention, dense_autoencoder, tabular, vibration,
     )
 }  # fmt: skip
-"""By name. Each takes a seed."""
+"""Networks by name. Each takes a seed."""
 
 
 def network(name: str) -> bytes:

@@ -1,4 +1,4 @@
-"""Programs with inputs and expected outputs, as bytes for runner.c, and what it says of them."""
+"""Serialise programs with their inputs and expected outputs for runner.c, and read the runner's results."""
 
 from __future__ import annotations
 
@@ -21,22 +21,22 @@ from tflm_memopt.runtime.host import DeviceArena
 MAGIC = 0x434F4D54
 CASE_WORDS, IO_WORDS = 10, 3
 TOO_LARGE = -1000
-"""Status of a case that the machine's RAM cannot hold."""
+"""Status of a case that does not fit the machine's RAM."""
 
 
 class RunAs(IntEnum):
-    """Who makes what of a case: RUN_* of runner.c."""
+    """The cores that run a case, as RUN_* of runner.c."""
 
     ALL = 0
     FIRST = 1
-    """The share of core 0 alone is made, for which core 1 is always there already; whatever comes out."""
+    """Core 0 makes only its share and core 1 counts as already finished; the output is not checked."""
     SECOND = 2
     BOTH = 3
 
 
 @dataclass(frozen=True)
 class Case:
-    """One inference, and where everything lies in the arena."""
+    """One inference, and the place of each of its buffers in the arena."""
 
     program: bytes
     arena: DeviceArena
@@ -48,18 +48,18 @@ class Case:
 
 @dataclass(frozen=True)
 class Outcome:
-    """What came of a case."""
+    """Result of one case."""
 
     status: int
     instructions: int
     stack: int
-    """Bytes at the most."""
+    """Peak stack in bytes."""
     wrong: int
-    """Output bytes that differ."""
+    """Number of output bytes that differ."""
     canaries: bool
-    """Nothing was written before or behind the arena."""
+    """True if nothing was written before or after the arena."""
     operators: tuple[int, ...] = ()
-    """Instructions of each operator of the program, where they were asked for."""
+    """Instructions of each operator of the program, if `by_operator` was set."""
 
     @property
     def right(self) -> bool:
@@ -67,8 +67,8 @@ class Outcome:
 
 
 def model_cases(model: bytes, *, by_operator: bool = False) -> list[Case]:
-    """The regions of a rewritten model with random inputs, in the arena of its plan, and what they give on this
-    machine.
+    """Return the regions of a rewritten model with random inputs, in the arena of its plan, and the outputs that
+    this machine computes.
     """
     rewritten = read(model)
     rng = np.random.default_rng(1)
@@ -77,14 +77,14 @@ def model_cases(model: bytes, *, by_operator: bool = False) -> list[Case]:
         sizes = [rewritten.graph.tensors[t].nbytes for t in (*region.inputs, *region.outputs)]
         inputs = [rng.integers(-128, 128, n, dtype=np.int8) for n in sizes[: len(region.inputs)]]
         for k, tensor in enumerate(region.inputs):
-            inputs[k] *= rewritten.graph.tensors[tensor].dtype != "INT32"  # indices: all of the first row
+            inputs[k] *= rewritten.graph.tensors[tensor].dtype != "INT32"  # indices: always the first row
         expected = host.run(region.program, inputs, sizes[len(region.inputs) :])
         cases.append(Case(region.program, regions.placement(rewritten, region), inputs, expected, by_operator))
     return cases
 
 
 def run(core: Core, cases: Sequence[Case]) -> list[Outcome]:
-    """All cases, one after the other; on a machine that was started again where it has no room for more."""
+    """Run all cases in sequence, and restart the machine whenever no more cases fit."""
     outcomes: list[Outcome] = []
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "cases.bin"
@@ -95,7 +95,7 @@ def run(core: Core, cases: Sequence[Case]) -> list[Outcome]:
 
 
 def _blobs(core: Core, cases: Sequence[Case]) -> Iterator[bytes]:
-    """As many cases at once as the core has room for, or one."""
+    """Group cases so that each group, or a single case, fits the core."""
     data = blob(cases)
     if len(data) <= core.blob_bytes or len(cases) == 1:
         yield data
@@ -106,7 +106,7 @@ def _blobs(core: Core, cases: Sequence[Case]) -> Iterator[bytes]:
 
 
 def blob(cases: Sequence[Case], words: int = CASE_WORDS) -> bytes:
-    """What runner.c reads. words: as many of each case as it knows."""
+    """Serialise cases for runner.c. `words`: number of header words per case."""
     data = bytearray(4 * (3 + words * len(cases)))
 
     def add(content: bytes) -> int:
@@ -132,7 +132,7 @@ def _words(values: Sequence[int]) -> bytes:
 
 
 def outcomes_of(said: str) -> list[Outcome]:
-    """What the runner has written."""
+    """Parse the runner's output."""
     lines = said.splitlines()
     if not lines or lines[-1] != "done":
         raise RuntimeError(f"the runner did not come to its end:\n{said}")

@@ -1,6 +1,6 @@
-"""The machines that QEMU emulates, and how to build for them and to run on them: bare metal, semihosting.
+"""The machines that QEMU emulates, and how to build and run bare-metal programs with semihosting on them.
 
-What runs is `runner.c`, once built per core; cases.py writes what it shall run.
+`runner.c` is built once per core and runs the cases that cases.py writes.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ ROOT = HERE.parents[1]
 LIBRARY = ROOT / "custom_ops"
 WARNINGS = ("-Wall", "-Wextra", "-Wpedantic", "-Werror")
 IMAGE_BYTES = 0x14000
-"""Room for the runner in ROM; the cases come behind it."""
+"""Space for the runner in ROM; the cases follow it."""
 BEHIND = IMAGE_BYTES, (256 << 10) - IMAGE_BYTES
 """Place and size of the cases in the flash of a micro:bit."""
 SPIKE = runpy.run_path(str(ROOT / "scripts/spike.py"))
@@ -40,44 +40,44 @@ class Core:
     name: str
     machine: str
     flags: tuple[str, ...]
-    """Of the compiler."""
+    """Compiler flags."""
     rom: int
     ram: int
     ram_bytes: int
     blob: int
-    """Where cases are loaded to."""
+    """Address where cases are loaded."""
     blob_bytes: int
     shift: int
-    """QEMU's -icount: an instruction takes 2^shift ns of virtual time; so that a tick is about an instruction."""
+    """QEMU's -icount: an instruction takes 2^shift ns of virtual time, so that a tick is about one instruction."""
     prefix: str = "arm-none-eabi-"
     qemu: str = "qemu-system-arm"
     stack: int = 4096
     most_stack: int = 1024
-    """Bytes that one inference may take."""
+    """Upper bound on the stack of one inference, in bytes."""
     options: tuple[str, ...] = ()
-    """Of QEMU, besides."""
+    """Additional options for QEMU."""
     target: str = "generic"
-    """That programs are best converted for."""
+    """The best target to convert for."""
     known_as: str = ""
-    """In tables of costs; empty: has none."""
+    """Name in tables of costs; empty if no table has this core."""
     spike: int = 0
-    """Runs in Spike, with vectors of so many bits; 0: in QEMU."""
+    """Bits of a vector register if the core runs in Spike; 0 if it runs in QEMU."""
     pair: bool = False
-    """There is a second one of it, which shares the memory."""
+    """True if the machine has a second core of this kind that shares its memory."""
 
     @property
     def short(self) -> str:
-        """Without the machine."""
+        """Name without the machine."""
         return self.name.partition("-")[0]
 
     @property
     def families(self) -> tuple[Family, ...]:
-        """Whose programs it runs: its own, and those of the families below it."""
+        """Kernel families that the core runs: its own and those below it."""
         return TARGETS[self.target].runs
 
     @property
     def start(self) -> tuple[str, ...]:
-        """What a program for the bare machine starts with."""
+        """Start-up sources of a bare-metal program."""
         return _START_PAIR if self.pair else _START[self.prefix]
 
     @property
@@ -91,19 +91,21 @@ _START = {
     "riscv64-unknown-elf-": ("start_rv32.c",),
     "xtensa-lx106-elf-": ("start_xtensa.c", "arithmetic_xtensa.c"),
 }
-"""By the compiler's prefix."""
+"""Start-up sources by the compiler's prefix."""
 _START_PAIR = ("start_arm.c", "start_second.c")
 
 
 def _arm(
     name: str, machine: str, cpu: str, *, at: tuple[int, int, int], blob: tuple[int, int] = (0, 0), shift: int = 5
 ) -> Core:
-    """at: ROM, RAM, bytes of RAM. blob: where, and bytes, if it is not in 4 MB of ROM behind the runner."""
+    """Return an Arm core. `at`: ROM, RAM, bytes of RAM. `blob`: address and bytes of the cases, unless they follow
+    the runner in 4 MB of ROM.
+    """
     rom, ram, ram_bytes = at
     flags = (f"-mcpu={cpu}", "-mthumb", *_FLOAT.get(cpu, ()))
     start, nbytes = blob if blob[1] else (rom + IMAGE_BYTES, 4 * _M - IMAGE_BYTES)
     target = cpu if cpu in TARGETS else "generic"
-    most = 1120 if cpu == "cortex-m55" else 1024  # tiles of several pixels take more with Helium
+    most = 1120 if cpu == "cortex-m55" else 1024  # tiles of several pixels need more stack with Helium
     return Core(
         name, machine, flags, rom, ram, ram_bytes, start, nbytes, shift, most_stack=most, target=target, known_as=cpu
     )
@@ -121,16 +123,16 @@ _LX106 = ("-mlongcalls", "-mtext-section-literals")
 
 
 def vectors(vlen: int) -> tuple[str, ...]:
-    """QEMU's options for an RV32 with vectors of so many bits."""
+    """QEMU's options for an RV32 with vectors of `vlen` bits."""
     return (*_NO_BIOS, "-cpu", f"rv32,v=true,vext_spec=v1.0,vlen={vlen}")
 
 
 def in_spike(core: Core, vlen: int) -> Core:
-    """The same core in the reference simulator, with Zve32x alone and vectors of so many bits."""
+    """The same core in the Spike simulator, with only Zve32x and vectors of `vlen` bits."""
     return replace(core, name=f"{core.name}-spike{vlen}", flags=(*core.flags, "-DCORE_HTIF=1"), spike=vlen)
 
 
-# "m0-large" runs the code of an M0 where there is room; QEMU's only machine with an M0 is small.
+# "m0-large" runs M0 code with more memory; QEMU's only machine with an M0 is small.
 _CORES = (
     _arm("m0", "microbit", "cortex-m0", at=(0, 0x20000000, 16 << 10), blob=BEHIND, shift=6),
     _arm("m0-large", "mps2-an385", "cortex-m0", at=(0, 0x20000000, 4 * _M)),
@@ -149,24 +151,24 @@ _CORES = (
 )  # fmt: skip
 CORES = {core.name: core for core in _CORES}
 MEASURED = {core.short: core for core in _CORES if core.known_as}
-"""What benchmarks run whole models on: of a core with two machines, the larger one."""
+"""Cores on which benchmarks run whole models. If a core has two machines, the larger one is used."""
 
 PAIR = replace(
     CORES["m33"], name="m33-pair", machine="mps2-an521", pair=True,
     options=("-global", "sse-200.CPU0_FPU=on", "-global", "sse-200.CPU0_DSP=on"),
 )  # fmt: skip
-"""Two Cortex-M33 that share their memory; Arm's have these extensions on the second one alone."""
+"""Two Cortex-M33 that share their memory; on Arm's machine only the second has these extensions."""
 
 HIFIVE1 = Core(
     "hifive1", "sifive_e",
     ("-march=rv32imac", "-misa-spec=2.2", "-mabi=ilp32", "-mcmodel=medany", "--specs=picolibc.specs"),
     0x20400000, 0x80000000, 16 << 10, 0, 0, 0, "riscv64-unknown-elf-", "qemu-system-riscv32", options=_NO_BIOS,
 )  # fmt: skip
-"""16 KB of RAM and flash for what is linked: no room for cases to load, but whole models run in it."""
+"""Linked programs have 16 KB of RAM and the flash. Cases do not fit, but whole models run."""
 
 
 def missing_tools(core: Core) -> str:
-    """Why the core cannot be built for or run here; empty when it can."""
+    """Return why the core cannot be built for or run here; empty if it can."""
     if core.spike and SPIKE["missing"]():
         return str(SPIKE["missing"]())
     missing = [tool for tool in (core.prefix + "gcc", core.qemu) if shutil.which(tool) is None]
@@ -174,19 +176,21 @@ def missing_tools(core: Core) -> str:
 
 
 def compile_flags(core: Core, library: Path = LIBRARY) -> list[str]:
-    """Of everything that is compiled for the core; size and speed figures are those of -O2."""
+    """Flags for everything that is compiled for the core; size and speed figures use -O2."""
     freestanding = ["-ffunction-sections", "-fdata-sections", f"-I{library / 'include'}", f"-I{library / 'src'}"]
     return [*core.flags, "-std=c11", "-O2", *WARNINGS, *freestanding]
 
 
 def sources(library: Path = LIBRARY) -> list[Path]:
-    """Of the library, assembly included."""
+    """The library's sources, assembly included."""
     return sorted([*(library / "src").glob("*.c"), *(library / "src").glob("*.S")])
 
 
 @functools.cache
 def runner(core: Core, tree: Path = ROOT) -> Path:
-    """The runner as an image for the core, built when its sources have changed. tree: whose runner and library."""
+    """Return the runner's image for the core, rebuilt if its sources have changed. `tree`: checkout of the runner
+    and library.
+    """
     here, library = tree / "tests/cores", tree / "custom_ops"
     mine = [here / "runner.c", *(here / name for name in core.start)]
     watched = [*mine, here / "core.h", here / "image.ld", *sources(library), *library.rglob("tmo/*.[hd]*")]
@@ -196,7 +200,7 @@ def runner(core: Core, tree: Path = ROOT) -> Path:
     image = Path(tempfile.gettempdir()) / f"tmo_cores_{digest.hexdigest()[:16]}" / f"{core.name}.elf"
     if not image.exists():
         given = [f"-DCORE_BLOB={core.blob:#x}u", f"-I{here}", *(["-DCORE_PAIR"] if core.pair else [])]
-        apart = core.blob != core.rom + IMAGE_BYTES  # the cases are not behind the runner
+        apart = core.blob != core.rom + IMAGE_BYTES  # the cases do not follow the runner
         room = 2 * IMAGE_BYTES if apart else IMAGE_BYTES
         build(core, [*mine, *sources(library)], image, given, rom_bytes=room, library=library)
     return image
@@ -211,8 +215,10 @@ def build(
     rom_bytes: int = IMAGE_BYTES,
     library: Path = LIBRARY,
 ) -> None:
-    """Compile and link for a bare machine, without a C library's start-up code. The library's own files get no headers
-    and no names of the program's but TMO_..., so that those of many programs are the same.
+    """Compile and link for a bare machine, without a C library's start-up code.
+
+    The library's own files see only the TMO_... macros and none of the program's headers, so that many programs share
+    their objects.
     """
     image.parent.mkdir(parents=True, exist_ok=True)
     places = {
@@ -224,7 +230,7 @@ def build(
     specs = ["--specs=nano.specs"] if core.is_arm else []
     command = [core.prefix + "gcc", *compile_flags(core, library), *specs]
     of_library = [flag for flag in flags if flag.startswith("-DTMO_") or not flag.startswith(("-D", "-I"))]
-    partial = image.with_suffix(f".{os.getpid()}")  # others may build the same one
+    partial = image.with_suffix(f".{os.getpid()}")  # others may build the same image at the same time
     with tempfile.TemporaryDirectory() as folder:
         made = []
         for file in files:
@@ -235,7 +241,9 @@ def build(
 
 
 def emulate(core: Core, image: Path, blob: Path | None = None, options: Sequence[str] = ()) -> str:
-    """What the image writes. Raises RuntimeError with it when the machine ends with an error. options: QEMU's."""
+    """Run the image and return its output. Raises RuntimeError with the output if the machine reports an error.
+    `options`: QEMU's.
+    """
     if core.spike:
         return _run([*spike_command(core, blob), *options, str(image)])
     loader = ["-device", f"loader,file={blob},addr={core.blob:#x},force-raw=on"] if blob else []
@@ -247,7 +255,9 @@ def emulate(core: Core, image: Path, blob: Path | None = None, options: Sequence
 
 
 def spike_command(core: Core, blob: Path | None) -> list[str]:
-    """What runs an image, which follows, in Spike. It loads the blob, as a kernel, where QEMU does."""
+    """Spike's command line; the image is appended to it. Spike loads the blob as a kernel, at the same address as
+    QEMU.
+    """
     isa = f"--isa=rv32imac_zicsr_zicntr_zve32x_zvl{core.spike}b"
     kernel = [f"--kernel={blob}"] if blob else []
     return [str(SPIKE["PROGRAM"]), isa, "-m0x80000000:0x4000000", *kernel]

@@ -1,4 +1,4 @@
-"""Kernels that were written from their descriptions, on emulated cores: compiled, run, and compared with NumPy."""
+"""Run generated kernels on emulated cores and compare their results with NumPy."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ from tflm_memopt.kernels.language import Extents, KernelProgram
 from tflm_memopt.kernels.write_c import function, operands_struct
 
 ON = {"ref": "rv32", "rvv": "rv32", "dsp": "m4", "mve": "m55"}
-"""Where each table's kernels are run."""
+"""Core that runs the kernels of each instruction table."""
 MARCH = "-march=rv32imac_zicsr_zve32x"
 ROM_BYTES = 2 << 20
-"""Room for the cases' arrays: they are linked."""
+"""Space for the arrays of the cases, which are linked into the program."""
 MAIN = """\
 #include "core.h"
 #include "tmo/elements.h"
@@ -46,7 +46,7 @@ extern inline int32_t tmo_rescale(int32_t x, int32_t multiplier, int32_t shift);
 
 @dataclass(frozen=True)
 class Call:
-    """One call of a kernel, and what has to come out, by the tensor's name."""
+    """One call of a kernel, and its expected outputs by tensor name."""
 
     kernel: KernelProgram
     values: Extents
@@ -56,16 +56,17 @@ class Call:
 
 @dataclass(frozen=True)
 class Ran:
-    """What came of a call."""
+    """Result of a call."""
 
     wrong: int
-    """Elements that differ, and bytes behind an output that were written."""
+    """Number of output elements that differ, plus bytes written after an output."""
     instructions: int
 
 
 def run(calls: Sequence[Call], table: InstructionTable, vlen: int = 128, core: str = "") -> list[Ran]:
-    """All calls in one program. vlen: bits of a vector register, for RVV, below 128 in Spike; core: another than the
-    table's own.
+    """Make all calls in one program.
+
+    `vlen`: bits of a vector register for RVV; below 128, Spike runs them. `core`: overrides the table's core.
     """
     return _run(calls, table, vlen, CORES[core or ON[table.name]])
 
@@ -92,7 +93,7 @@ def _run(calls: Sequence[Call], table: InstructionTable, vlen: int, core: Core) 
 
 
 def _compiled(core: Core, source: Path, table: InstructionTable) -> Path:
-    """An object; GCC 12 has no C library for cores with vectors, but its assembler knows them."""
+    """Compile to an object. GCC 12 has no C library for cores with vectors, but its assembler knows them."""
     target = source.with_suffix(".o")
     flags = [MARCH if flag.startswith("-march") and table is RVV else flag for flag in compile_flags(core)]
     command = [core.prefix + "gcc", *flags, f"-I{HERE}", "-c", str(source), "-o", str(target)]

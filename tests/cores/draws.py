@@ -1,4 +1,4 @@
-"""Random cases for cores: programs without a model around them, and those of random networks that were converted."""
+"""Random cases for cores: hand-made programs, and programs of converted random networks."""
 
 from __future__ import annotations
 
@@ -25,16 +25,16 @@ from tflm_memopt.plan.planner import Options
 from tflm_memopt.plan.search.tiles_plan import NO_RECOMPUTE
 
 SMALL_RAM = 11 << 10
-"""Bytes of an arena that every machine has room for."""
+"""Arena bytes that fit every machine."""
 
 
 LAST = 512
-"""Draws that are kept: tests want the same ones on every core, in every packing."""
+"""Size of the caches: tests need the same draws on every core and in every packing."""
 
 
 @dataclass(frozen=True)
 class Drawn:
-    """A random network, lowered for no family, and inputs of it."""
+    """A random network, lowered for the generic family, and its inputs."""
 
     network: Network
     lowered: Lowered | tile_plans.Lowered
@@ -42,7 +42,7 @@ class Drawn:
 
     @functools.cached_property
     def expected(self) -> Int8:
-        """By the naive reference."""
+        """Outputs of the naive reference."""
         return self.network.run(self.inputs)[-1]
 
 
@@ -53,7 +53,7 @@ def _drawn(draw: Callable[[int], tuple[Network, Lowered | tile_plans.Lowered, Ge
 
 
 def _case(drawn: Drawn, family: Family) -> Case | None:
-    """None when it is too large for the smallest machine."""
+    """Return None if the network is too large for the smallest machine."""
     lowered = packed(drawn.lowered, family)
     if lowered.arena.nbytes > SMALL_RAM:
         return None
@@ -81,27 +81,27 @@ def _depthwise(seed: int) -> tuple[Network, Lowered, Generator]:
 
 
 def row_case(seed: int, family: Family = Family.GENERIC) -> Case | None:
-    """A random network in random row blocks."""
+    """A random network in random groups of rows."""
     return _case(_drawn(_rows, seed), family)
 
 
 def tile_case(seed: int, family: Family = Family.GENERIC) -> Case | None:
-    """The same in tiled blocks, every other one with channel groups."""
+    """A random network in tiled groups, half of them with channel groups."""
     return _case(_drawn(tile_plans.draw_groups if seed % 2 else tile_plans.draw, seed), family)
 
 
 def pixel_case(seed: int, family: Family = Family.GENERIC) -> Case | None:
-    """Pixel by pixel, which some kernels do in their own way."""
+    """A random network made pixel by pixel, for which some kernels have separate code."""
     return _case(_drawn(tile_plans.draw_pixels, seed), family)
 
 
 def deep_case(seed: int, family: Family = Family.GENERIC) -> Case | None:
-    """Convolutions of many channels, as packed kernels like them."""
+    """Convolutions of many channels, which suit packed kernels."""
     return _case(_drawn(_deep, seed), family)
 
 
 def depthwise_case(seed: int, family: Family = Family.GENERIC) -> Case | None:
-    """The window that has a core of its own."""
+    """A depthwise convolution with the window that has its own kernel core."""
     return _case(_drawn(_depthwise, seed), family)
 
 
@@ -110,7 +110,7 @@ DRAWS: tuple[Callable[[int, Family], Case | None], ...] = (row_case, tile_case, 
 
 @functools.lru_cache(LAST)
 def converted_cases(seed: int, target: str) -> list[Case]:
-    """The regions of a network, as the converter packs them."""
+    """The regions of a network, packed as the converter packs them."""
     tiles = random.Random(seed).choice((None, NO_RECOMPUTE))
     converted = convert(build(mobile(seed)), Options(seconds=0, target=target, tiles=tiles, reorder=False))
     return [case for case in model_cases(converted[0]) if case.arena.nbytes <= SMALL_RAM] if converted else []

@@ -1,6 +1,6 @@
-"""The library on real instruction sets: random programs and whole models, every byte as on this machine.
+"""Run the library on real instruction sets: random programs and whole models match this machine byte for byte.
 
-Canaries around the arena stay whole, and one run keeps to the stack that the targets allow.
+Canaries around the arena stay intact, and one run keeps to the stack that the targets allow.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from tflm_memopt.runtime import host
 
 QUICK = ("m4",)
 WHOLE = ("m0", "m4", "m55", "rv32v")
-"""Cores that run all trained models: one for each family of kernels."""
+"""Cores that run all trained models: one per kernel family."""
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
@@ -36,7 +36,7 @@ def _tools(core: Core) -> None:
 
 @pytest.mark.parametrize("family", Family)
 def test_random_networks(core: Core, family: Family) -> None:
-    """A core runs the programs of its families right, and refuses those of other families."""
+    """A core runs the programs of its families correctly and refuses those of others."""
     drawn = {(draw.__name__, seed): draw(seed, family) for draw in DRAWS for seed in range(examples(24))}
     cases = {name: case for name, case in drawn.items() if case}
     assert len(cases) > len(drawn) // 2
@@ -66,7 +66,6 @@ def test_the_example_model(core: Core) -> None:
 
 
 def test_a_wrong_byte_is_seen(core: Core) -> None:
-    """The comparison on the core can fail."""
     case = next(case for seed in range(9) if (case := row_case(seed)))
     flipped = case.expected[0].copy()
     flipped.flat[0] ^= 1
@@ -79,6 +78,6 @@ def test_whole_models(core: Core, own_model: Path) -> None:
     rewritten = optimized(own_model)
     cases = model_cases(rewritten)
     if not cases or len(rewritten) > core.blob_bytes or len(blob(cases)) > core.blob_bytes:
-        return  # TFLM runs all of it, or the machine has no room for its weights, inputs and outputs
+        return  # TFLM runs the whole model, or the machine cannot hold its weights, inputs and outputs
     for outcome in run(core, cases):
         assert outcome.status == TOO_LARGE or outcome.right

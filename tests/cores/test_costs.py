@@ -1,4 +1,4 @@
-"""Estimates of instructions against counts: within the error that was measured for plans that no fit has seen."""
+"""Estimated instructions are within the published error of counted ones, for plans that no fit has seen."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from tflm_memopt.analysis import costs
 from tflm_memopt.results import Optimized
 
 MARGIN = 0.1
-"""Beyond the worst error of other models' plans."""
+"""Allowed in addition to the worst error of other models' plans."""
 CORES: Mapping[str, Core] = {core.known_as: core for core in MEASURED.values()}
 WAYS: Mapping[str, Mapping[str, Any]] = {
     "narrow": {"max_macs": 1.0},

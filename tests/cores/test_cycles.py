@@ -1,4 +1,6 @@
-"""The cycle model: sequences whose cycles follow from Arm's manuals, and flashes whose waits can be counted by hand."""
+"""Test the cycle model on sequences whose cycles Arm's manuals give, and on flash whose wait states can be counted
+by hand.
+"""
 
 from __future__ import annotations
 
@@ -30,23 +32,23 @@ SEQUENCES = [
     (M4, "ldr r0, [r1, r2]; str r0, [r3, #20]", 3),
     (M4, "ldr r0, [r1, r2]; str r1, [r3, r2]", 3),
     (M4, "ldr r0, [r1, r5]; ldr r1, [r2]; ldr r2, [r3, #4]", 4),
-    (M4, "ldr r0, [r1]; ldr r2, [r0]", 4),  # the address is what was loaded
+    (M4, "ldr r0, [r1]; ldr r2, [r0]", 4),  # the address is the loaded value
     (M4, "str r0, [r1, #4]", 1),
     (M4, "str r0, [r1, r2]", 2),
-    (M4, "str r0, [r1, #4]; ldr r2, [r3]", 4),  # a load waits behind a store
+    (M4, "str r0, [r1, #4]; ldr r2, [r3]", 4),  # a load waits for a preceding store
     (M4, "str r0, [r1, #4]; ldm r3, {r4, r5}", 5),
     (M4, "str r0, [r1, #4]; str r2, [r3]", 2),
     (M4, "nop; ldr r0, [r1]; ldr.w r8, [r2]", 4),  # 32 bits at a multiple of 4
-    (M4, "ldr r0, [r1]; ldr.w r8, [r2]", 4),  # straddling two words it is not pipelined
+    (M4, "ldr r0, [r1]; ldr.w r8, [r2]", 4),  # not pipelined: the instruction straddles two words
     (M4, "ldrd r0, r1, [r2]", 3),
-    (M4, "ldrd r0, r1, [r2]; ldr r3, [r4]", 5),  # nor behind two words
+    (M4, "ldrd r0, r1, [r2]; ldr r3, [r4]", 5),  # not pipelined after a load of two words
     (M4, "ldm r0, {r1, r2, r3}", 4),
     (M4, "stm r0!, {r1-r7}", 8),
     (M4, "push {r4-r7, lr}", 6),
-    (M4, "add r0, r1; ldr r2, [r0]", 4),  # no forwarding from data processing to an address
+    (M4, "add r0, r1; ldr r2, [r0]", 4),  # no forwarding from an ALU result to an address
     (M4, "add r3, r1; ldr r2, [r0]", 3),
     (M4, "smlad r0, r1, r2, r0; smull r4, r5, r6, r7; mla r0, r1, r2, r3", 3),
-    (M4, "cmp r0, #1; it eq; moveq r1, #2", 2),  # IT is folded behind 16 bits
+    (M4, "cmp r0, #1; it eq; moveq r1, #2", 2),  # IT is folded into a preceding 16-bit instruction
     (M4, "add.w r8, r9, r10; it eq; moveq r1, #2", 3),
     (M4, "vldr s0, [r0]; vmla.f32 s1, s2, s3; vdiv.f32 s0, s1, s2", 19),
     (M3, "mla r0, r1, r2, r3; mul r4, r5, r6", 3),
@@ -58,10 +60,10 @@ SEQUENCES = [
     (M0_PLUS, "push {r4-r7, lr}", 6),
 ]  # fmt: skip
 BRANCHES = [
-    # pipeline, the branch, what it goes to and where that is, cycles of both
+    # pipeline, branch, code at its target and the target's place, cycles of both
     (M4, "b .", "nop", 8, 4),
     (M4, "bne .", "add.w r8, r9, r10", 8, 4),
-    (M4, "bne .", "add.w r8, r9, r10", 10, 5),  # 32 bits that straddle two words
+    (M4, "bne .", "add.w r8, r9, r10", 10, 5),  # the target has 32 bits and straddles two words
     (M4, "bl .", "nop", 8, 4),
     (M4, "bx lr", "nop", 8, 4),
     (M4, "blx r3", "nop", 8, 4),
@@ -130,7 +132,7 @@ def pieces() -> tuple[cycles_trace.Cycles, ...]:
 
 
 def more(one: int, other: int) -> cycles_trace.Cycles:
-    """What a piece takes beyond another."""
+    """Cycles by which one piece of code exceeds another."""
     a, b = pieces()[one], pieces()[other]
     stalls = tuple(
         cycles_trace.Stalls(x.fetch - y.fetch, x.data - y.data) for x, y in zip(a.stalls, b.stalls, strict=True)
@@ -144,18 +146,18 @@ def test_code_waits_for_each_line_of_flash() -> None:
     assert (straight.instructions, straight.pipeline) == (64, 64)
     waits = dict(zip(FLASHES, straight.stalls, strict=True))
     assert waits[NO_WAIT] == cycles_trace.Stalls(0, 0)
-    assert waits[FLASHES[1]].fetch == pytest.approx(8 * 5, abs=1)  # the last may wait for the one before
-    assert abs(waits[FLASHES[2]].fetch) <= 1  # 8 instructions last longer than the next line takes
+    assert waits[FLASHES[1]].fetch == pytest.approx(8 * 5, abs=1)  # the last fetch may wait for the one before it
+    assert abs(waits[FLASHES[2]].fetch) <= 1  # 8 instructions take longer than fetching the next line
     assert waits[FLASHES[5]].fetch == pytest.approx(16 * 3, abs=1)
 
 
 @needs_gcc
 def test_a_loop_stays_in_the_cache() -> None:
-    loop = more(3, 2)  # 8 rounds of 32 instructions, the last of which branches: 64 bytes and the movs before
+    loop = more(3, 2)  # 8 rounds of 32 instructions that end in a branch: 64 bytes, plus the movs before
     assert (loop.instructions, loop.pipeline) == (8 * 32, 8 * 34)
     waits = [one.fetch for one in loop.stalls]
     assert waits[0] == waits[3] == 0
-    assert waits[1] == 8 * 5 * 5  # it lies in five lines
+    assert waits[1] == 8 * 5 * 5  # the loop covers five lines
 
 
 @needs_gcc

@@ -1,4 +1,4 @@
-"""C from descriptions on emulated cores: the bytes of the NumPy reading, whatever the length of vectors."""
+"""Generated C on emulated cores gives the bytes of the NumPy interpreter at any vector length."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ pytestmark = [
     pytest.mark.slow, pytest.mark.skipif(bool(missing_tools(CORES["rv32"])), reason=missing_tools(CORES["rv32"]))
 ]  # fmt: skip
 VLENS = (128, 256, 512, 1024)
-"""QEMU has none of fewer bits; Spike has."""
+"""Vector lengths in bits. QEMU supports none below 128; Spike does."""
 SHORT = 64
 TYPES = {"v8": Type.INT8, "v16": Type.INT16, "v32": Type.INT32}
 LARGE = {
@@ -68,12 +68,12 @@ LARGE = {
                  "pad_top": 0, "pad_left": 0},
     "add": {"n": 1024},
 }  # fmt: skip
-"""Of about the size of a layer."""
+"""About the size of a real layer."""
 
 
 @cache
 def calls(name: str, count: int = 6) -> tuple[list[Call], list[Call]]:
-    """As described, and vectorised; the first is LARGE."""
+    """Calls of the plain and of the vectorised kernel; the first call has the size LARGE."""
     plain, wide = [], []
     description, vector = SCHEDULES[name][0], vectorised(name)
     for seed in range(count):
@@ -106,11 +106,11 @@ LIBRARY = (
     max_pool_pixel, average_pool_pixel, mean_pixel, conv_wide,
     scheduled(conv_sums, [unroll("b", 8, 4, 3), inward("c")]), scheduled(depthwise_sums, [jam("c", 8, 4)]),
 )  # fmt: skip
-"""Of the library, besides."""
+"""More kernels of the library."""
 
 
 def small(kernel: KernelProgram) -> dict[str, int]:
-    """Extents and numbers with which each of its values fits."""
+    """Extents and numbers for which all values of the kernel fit."""
     given = {"width": 4, "row": 2, "down_step": 400, "across_step": 700, "down_first": -312, "across_first": -162}
     given |= {"sign": -1, "left": 20, "zero_out": -7, "low": -90, "high": 100, "x_channel": 1, "x_pixel": 5}
     given |= {"other_pixel": 5, "other_channel": 1, "pixels": 4, "channels": 5, "n": 37}
@@ -170,7 +170,7 @@ IN_SPIKE = pytest.mark.skipif(
 
 @pytest.mark.parametrize("vlen", [pytest.param(SHORT, marks=IN_SPIKE), *VLENS])
 def test_the_librarys_schedules_have_the_same_bytes(vlen: int) -> None:
-    """What the library has, with any number of pixels, taps and values left over, and room behind a pixel."""
+    """The library's schedules agree for any number of pixels and taps, with remainders and with gaps after a pixel."""
     packed = runpy.run_path(str(ROOT / "scripts/library_kernels.py"))["PACKED"]
     for _, wide in packed:
         made = []
@@ -197,7 +197,9 @@ def test_a_wrong_byte_is_seen() -> None:
 
 @pytest.mark.parametrize("table", [DSP, MVE], ids=lambda table: table.name)
 def test_cortex_m_sums_up_across_lanes(table: InstructionTable) -> None:
-    """Four bytes at a time, or sixteen: the bytes of the description, in fewer instructions than M4's plain C."""
+    """Four or sixteen bytes at a time give the bytes of the description, in fewer instructions than plain C on the
+    M4.
+    """
     for name in ("dense", "conv"):
         plain, _ = calls(name)
         summed = scheduled(SCHEDULES[name][0], SUMMED[table.name][name])
@@ -209,7 +211,7 @@ def test_cortex_m_sums_up_across_lanes(table: InstructionTable) -> None:
 
 @pytest.mark.parametrize("table", [DSP, MVE], ids=lambda table: table.name)
 def test_each_packed_instruction_does_what_its_op_means(table: InstructionTable) -> None:
-    """Seen through a sum of products with other weights for each lane."""
+    """Check each instruction through a sum of products with a different weight per lane."""
     assert table.packed
     rng = np.random.default_rng(5)
     rows = [row for row in table.instructions if re.search("v8|v16", "".join((row.to, *row.takes)))]
@@ -226,9 +228,9 @@ def test_each_packed_instruction_does_what_its_op_means(table: InstructionTable)
 
 @pytest.mark.parametrize("table", [DSP, MVE], ids=lambda table: table.name)
 def test_each_instruction_of_a_word_does_what_its_op_means(table: InstructionTable) -> None:
-    """Of lanes of 32 bits, or the scalars' own; sums with a product's upper half, and whatever saturates."""
+    """Check instructions on 32-bit lanes and on scalars, including sums with a product's upper half and saturation."""
     rng = np.random.default_rng(13)
-    scalar = {row.op: row for row in reversed(table.instructions) if row.to == "s"}  # the first of each
+    scalar = {row.op: row for row in reversed(table.instructions) if row.to == "s"}  # the first row of each op
     wide = [row for row in table.instructions if row.to == "v32"]
     rows = [scalar[op] for op in ("high_add", "clip8", "sign", "mul_add")] if table is DSP else wide
     made = []
@@ -243,7 +245,7 @@ def test_each_instruction_of_a_word_does_what_its_op_means(table: InstructionTab
 
 
 def one_word(number: int, row: Instruction, *, lanes: bool) -> KernelProgram:
-    """y[i] = a byte of what an instruction makes of raised bytes."""
+    """y[i] = one byte of an instruction's result for shifted input bytes."""
 
     def describe(b: Builder) -> None:
         (n,) = b.extents("n")
@@ -265,7 +267,7 @@ def one_word(number: int, row: Instruction, *, lanes: bool) -> KernelProgram:
 
 
 def test_packed_additions_have_the_same_bytes() -> None:
-    """What the library has for Cortex-M, with any number of bytes left over."""
+    """The library's Cortex-M additions agree for any number of remaining bytes."""
     for one, step, table in ((packed_add, jam("i", 4), DSP), (packed_add_within, vectorise("i"), MVE)):
         made = []
         for seed in range(12):
@@ -275,7 +277,7 @@ def test_packed_additions_have_the_same_bytes() -> None:
 
 
 def test_pixels_are_added_up_by_lanes() -> None:
-    """Four registers at once, then one, then some of its lanes."""
+    """Pixels are added four registers at once, then one at a time, then by single lanes."""
     sums = scheduled(packed_arm.add_pixels, [vectorise("c", group=4)])
     made = []
     for seed, channels in enumerate((1, 4, 7, 16, 37, 64)):
@@ -302,7 +304,7 @@ PACKED_SHAPES = {
 
 @pytest.mark.parametrize("name", PACKED_SHAPES)
 def test_what_hosts_have_of_packed_kernels(name: str) -> None:
-    """In the packings' layouts, whose sums are what any order of their values gives."""
+    """Host kernels for packed layouts agree with the description; their sums do not depend on the order of values."""
     described, rng = getattr(packed_arm, name), np.random.default_rng(21)
     values = {"zero_out": -9, "low": -100, "high": 110} | PACKED_SHAPES[name]
     arrays = {}
@@ -325,11 +327,11 @@ SCALES = {
     "mve_conv": [("scales", 12, (4, 5, 6, 7), 1700000000), ("scales", 12, (8, 9, 10, 11), -22)],
     "mve_depthwise": [("multipliers", 1, (0,), 1700000000), ("shifts", 1, (0,), -22)],
 }
-"""Of so many words of an array some are shifts, or multipliers of what Helium rounds."""
+"""For each kernel, arrays in which some words are shifts, or multipliers that Helium rounds."""
 
 
 def one_packed(number: int, row: Instruction) -> KernelProgram:
-    """y[0] = 9 + the sum over all lanes of what an instruction makes, or of that times w."""
+    """y[0] = 9 + the sum over all lanes of an instruction's result, or of the result times w."""
     n, k, total = Index.name("n"), Index.name("k"), Reg("total", Type.INT32)
     x, w = (Array(name, Memory.RAM, Type.INT8, (n,), (Index.of(1),)) for name in "xw")
     y = Array("y", Memory.RAM, Type.INT32, (Index.of(1),), (Index.of(1),), written=True)
@@ -353,7 +355,7 @@ def one_packed(number: int, row: Instruction) -> KernelProgram:
 
 
 def one_instruction(number: int, row: Instruction) -> KernelProgram:
-    """y[i] = the instruction's result, in a loop of vectors."""
+    """y[i] = the instruction's result, in a vectorised loop."""
 
     def describe(b: Builder) -> None:
         (n,) = b.extents("n")
@@ -374,7 +376,9 @@ def one_instruction(number: int, row: Instruction) -> KernelProgram:
 
 
 def test_each_instruction_does_what_its_op_means() -> None:
-    """By the table's own rows; copies that narrow get values that fit, and those that clip some that do not."""
+    """Each row of the table is checked. Narrowing copies get values that fit; saturating ones also get some that do
+    not.
+    """
     rng = np.random.default_rng(11)
     made = []
     for number, row in enumerate(RVV_INSTRUCTIONS):

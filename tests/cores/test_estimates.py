@@ -1,6 +1,6 @@
-"""Estimates of networks that no fit has seen (tests/unseen.py), before and after a rewrite, against counts.
+"""Compare estimates for networks that no fit has seen (tests/unseen.py) with counts, before and after a rewrite.
 
-unseen.json has what the originals take under TFLM with CMSIS-NN; rewritten networks are counted here.
+unseen.json holds the counts of the original networks under TFLM with CMSIS-NN; rewritten networks are counted here.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ CLOCK = Clock("cortex-m4", BOARD.mhz, BOARD.id, BOARD.flash_timing)
 SLOW = ("shuffled", "unet", "wide_resnet", "searched", "efficient", "squeezenet")
 """Networks that take many seconds to convert."""
 MARGIN = 0.02
-"""Beyond the stated error, for plans that have changed since it was measured."""
+"""Allowed in addition to the stated error, because plans have changed since it was measured."""
 
 
 @functools.cache

@@ -1,4 +1,6 @@
-"""The C modules of `optimize --emit c`: whole models on bare machines, from flash, down to 16 KB of RAM."""
+"""Run the C modules of `optimize --emit c` with whole models on bare machines, from flash, in as little as 16 KB of
+RAM.
+"""
 
 from __future__ import annotations
 
@@ -24,15 +26,15 @@ from tflm_memopt.runtime import host
 from tflm_memopt.runtime.verify import sample
 
 FLASH = {"m0": 256 << 10, "hifive1": 4 << 20, "m3": 4 << 20, "m4": 4 << 20}
-"""Bytes of flash of the machines."""
+"""Flash of each machine, in bytes."""
 STACK = 1536
-"""Bytes of stack that a program reserves here, main() and start-up included."""
+"""Stack that a program reserves here, in bytes, with main() and start-up code."""
 pytestmark = pytest.mark.slow
 
 
 @dataclass(frozen=True)
 class Ran:
-    """What module_main.c says. Bytes."""
+    """Output of module_main.c, in bytes."""
 
     wrong: int
     static: int
@@ -40,14 +42,14 @@ class Ran:
 
 
 def module(name: str, model: bytes, **settings: Any) -> tuple[str, Mapping[str, bytes]]:
-    """A model's name and files."""
+    """Return a model's name and the files of its module."""
     result = tflm_memopt.optimize(model, **settings)
     return name, bundle.files(result, name, ("c",), bundle.Extras(partial(sample, model, result.model)))
 
 
 @pytest.fixture(scope="module")
 def modules() -> Mapping[str, tuple[str, Mapping[str, bytes]]]:
-    """The files of models that fit 16 KB of RAM, by their names."""
+    """Modules of the models that fit 16 KB of RAM, by name."""
     return {
         EXAMPLE.stem: module(EXAMPLE.stem, EXAMPLE.read_bytes(), max_macs=1.1),
         KEYWORDS.stem: module(KEYWORDS.stem, KEYWORDS.read_bytes()),
@@ -55,7 +57,7 @@ def modules() -> Mapping[str, tuple[str, Mapping[str, bytes]]]:
 
 
 def execute(core: Core, name: str, files: Mapping[str, bytes], folder: Path, more: Sequence[str] = ()) -> Ran:
-    """more: flags."""
+    """Build and run a module. `more`: additional compiler flags."""
     code = (f"{name}.c", f"{name}_library.c")
     for file in (*code, f"{name}.h"):
         (folder / file).write_bytes(files[file])
@@ -77,7 +79,7 @@ def execute(core: Core, name: str, files: Mapping[str, bytes], folder: Path, mor
 
 
 def passes(core: Core, name: str, files: Mapping[str, bytes], folder: Path) -> None:
-    """Its self-test, in 16 KB of RAM."""
+    """Check that the module's self-test passes in 16 KB of RAM."""
     if reason := missing_tools(core):
         pytest.skip(reason)
     ran = execute(core, name, files, folder)
@@ -154,11 +156,13 @@ int main(void) {{
   return net_init() == TMO_OK && net_{run}() == TMO_OK ? net_output()[0] : -1;
 }}
 """
-"""A program that runs a module, and not its self-test."""
+"""A program that runs a module without its self-test."""
 
 
 def sections(core: Core, files: Mapping[str, bytes], folder: Path, monkeypatch: pytest.MonkeyPatch) -> dict[str, int]:
-    """Bytes of each section of a linked program. files: C sources, and the headers that they include."""
+    """Link a program and return the bytes of each of its sections. `files`: C sources and the headers that they
+    include.
+    """
     monkeypatch.syspath_prepend(str(ROOT / "benchmarks"))
     size, image = importlib.import_module("size"), folder / "image.elf"
     for name, data in files.items():
@@ -177,7 +181,7 @@ def sections(core: Core, files: Mapping[str, bytes], folder: Path, monkeypatch: 
 def test_flash_and_ram_are_those_of_the_linked_program(
     path: Path, where: str, core: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    """RAM to the byte, but for alignment. The library is an estimate from above."""
+    """RAM is exact except for alignment; the library's flash is an upper bound."""
     on = CORES[core]
     if reason := missing_tools(on):
         pytest.skip(reason)

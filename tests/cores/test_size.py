@@ -1,4 +1,4 @@
-"""benchmarks/size.py: what the C library takes, all of it and with the kernels of one model."""
+"""Test benchmarks/size.py: the size of the whole C library, and of the kernels of one model."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Code for one model (`--emit c-specialized`) on an emulated Cortex-M4: TFLM's bytes, in fewer instructions."""
+"""Model-specific code (`--emit c-specialized`) on an emulated Cortex-M4 gives TFLM's bytes in fewer instructions."""
 
 from __future__ import annotations
 
@@ -22,9 +22,9 @@ pytestmark = [
     pytest.mark.skipif(bool(missing_tools(specialized.CORE)), reason=missing_tools(specialized.CORE)),
 ]
 INSTRUCTIONS = 0.85
-"""Specialized instructions divided by those of a module that the library runs, at most."""
+"""Largest allowed ratio of instructions: specialized module to library-run module."""
 MORE_FLASH = 24_000
-"""Bytes of code that a model's own kernels add at most; its weights take the same."""
+"""Largest allowed code size of a model's own kernels, in bytes; the weights take the same space either way."""
 
 
 @pytest.mark.parametrize("name", NETS)
@@ -38,7 +38,7 @@ def test_random_networks_have_tflm_s_bytes(tmp_path: Path) -> None:
     for seed in range(examples(8)):
         try:
             *_, files = specialized.modules(build(mobile(seed)), "net")
-        except UsageError:  # something stays builtin
+        except UsageError:  # some operators stay builtin
             continue
         assert emulate(specialized.CORE, specialized.image(files, "net", tmp_path)) == "right\n", seed
         ran += 1

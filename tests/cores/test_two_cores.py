@@ -1,4 +1,4 @@
-"""Two emulated Cortex-M33 that share their memory: each makes its share, and the bytes are those of one core."""
+"""Run groups on two emulated Cortex-M33 that share their memory; the bytes match those of one core."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ sys.path.insert(0, str(ROOT / "benchmarks"))
 import two_cores
 
 ESTIMATE = 0.05
-"""By so much of one core's work an estimate of a share may be wrong."""
+"""Allowed error of a share's estimate, as a fraction of one core's work."""
 
 
 @pytest.fixture(autouse=True)
@@ -53,10 +53,10 @@ def test_the_same_machine_runs_all_of_it_on_one_core() -> None:
 
 @pytest.mark.slow
 def test_a_wrong_byte_of_either_core_is_seen() -> None:
-    """Each core makes some of the output's bytes: where one does nothing, they are not there."""
+    """Each core makes some of the output's bytes; if one does nothing, its bytes are missing."""
     (case,) = cases()
     for run_as in (RunAs.FIRST, RunAs.SECOND):
-        assert run(PAIR, [replace(case, run_as=run_as)])[0].right  # nobody asks for its bytes
+        assert run(PAIR, [replace(case, run_as=run_as)])[0].right  # the output is not checked
     flipped = [e.copy() for e in case.expected]
     flipped[0].flat[0] ^= 1
     assert [o.wrong for o in run(PAIR, both([replace(case, expected=flipped)]))] == [1]
@@ -64,12 +64,13 @@ def test_a_wrong_byte_of_either_core_is_seen() -> None:
 
 @pytest.mark.slow
 def test_a_meeting_takes_what_the_report_says() -> None:
-    """Counted: a run with meetings, for which the other core is always there, and one without. And shares are about
-    what was estimated.
+    """Compare a run with barriers, at which the other core is always ready, with one without.
+
+    The shares also match their estimates.
     """
     result = tflm_memopt.optimize(EXAMPLE.read_bytes(), cores=2, target=PAIR.target)
     assert result.report.barriers
-    alone, _ = two_cores.counted(CORES["m33"], cases(), RunAs.ALL)  # the same plan, run by one
+    alone, _ = two_cores.counted(CORES["m33"], cases(), RunAs.ALL)  # the same plan, run by one core
     each, meeting = two_cores.shares(CORES["m33"], model_cases(result.model), result.report.barriers.count)
     assert result.report.barriers.instructions == MEETING == meeting
     for (instructions, stack), said in zip(each, result.report.cores, strict=True):
@@ -80,7 +81,7 @@ def test_a_meeting_takes_what_the_report_says() -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize("core", CORES.values(), ids=lambda core: core.name)
 def test_a_share_is_counted_on_every_core(core: Core) -> None:
-    """Its counters compile for all of them, and order memory where there are two."""
+    """The counters of a share compile for every core, and order memory accesses on machines with two cores."""
     if reason := missing_tools(core):
         pytest.skip(reason)
     (case,) = model_cases(tflm_memopt.optimize(EXAMPLE.read_bytes(), cores=2).model)

@@ -1,4 +1,4 @@
-"""The library on RISC-V vectors (TMO_RVV): whole models, the same bytes at each length of vectors, and instructions."""
+"""Run whole models with RISC-V vectors (TMO_RVV): bytes match at each vector length, and instructions are counted."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ RV32V, SPIKE = CORES["rv32v"], in_spike(CORES["rv32v"], 64)
 QEMU = [pytest.mark.slow, pytest.mark.skipif(bool(missing_tools(RV32V)), reason=missing_tools(RV32V))]
 IN_SPIKE = [pytest.mark.slow, pytest.mark.skipif(bool(missing_tools(SPIKE)), reason=missing_tools(SPIKE))]
 LONGER = (256, 512)
-"""Bits; CORES has the core with 128."""
+"""Vector lengths in bits; CORES has the core with 128."""
 PROGRAMS = {"generic": Family.GENERIC, "rv32-v": Family.RVV}
 
 
@@ -54,7 +54,7 @@ def spent(one: Core, cases: list[Case]) -> int:
 @pytest.mark.slow
 @pytest.mark.skipif(bool(missing_tools(RV32V)), reason=missing_tools(RV32V))
 def test_fewer_instructions_the_longer_they_are() -> None:
-    """On the example, whose layers have 8 to 64 channels, pixel by pixel; and on a network in whole rows."""
+    """Longer vectors need fewer instructions, pixel by pixel (layers of 8 to 64 channels) and in whole rows."""
     example = [model_cases(optimized(EXAMPLE, target)) for target in PROGRAMS]
     rows_of = [in_rows(mobile(), target) for target in PROGRAMS]
     for cases, like, most in (
@@ -68,13 +68,13 @@ def test_fewer_instructions_the_longer_they_are() -> None:
 
 
 def layer(kernel: int) -> bytes:
-    """16 x 16 pixels of 32 channels."""
+    """A layer on 16 x 16 pixels of 32 channels."""
     net = Net()
     return net.model(net.conv2d(net.input((1, 16, 16, 32)), 32, kernel=(kernel, kernel), out=(0.4, -5)))
 
 
 def mobile() -> bytes:
-    """Few channels, then more, as in a small network for images."""
+    """A small image network: few channels, then more."""
     net = Net()
     x = net.conv2d(net.input((1, 24, 24, 3)), 16, kernel=(3, 3), stride=(2, 2), out=(0.4, -5))
     for channels, stride in ((32, 1), (64, 2), (64, 1)):
@@ -84,14 +84,17 @@ def mobile() -> bytes:
 
 
 def in_rows(data: bytes, target: str) -> list[Case]:
-    """A network in blocks of whole rows."""
+    """Convert a network in groups of whole rows."""
     converted = convert(data, Options(seconds=0, target=target, tiles=None))
     assert converted is not None
     return model_cases(converted[0])
 
 
 def test_dilated_windows_in_whole_rows() -> None:
-    """Down, across, and both: their taps do not lie side by side. Rows are long: many pixels are made at once."""
+    """Windows dilated vertically, horizontally and both ways.
+
+    Their taps are not adjacent, and rows are so long that many pixels are made at once.
+    """
     net = Net()
     x = net.input((1, 9, 80, 16))
     for dilation in ((2, 1), (1, 2), (2, 3)):
@@ -109,5 +112,5 @@ def test_dilated_windows_in_whole_rows() -> None:
     ("kernel", "target", "most"), [(1, "generic", 520), (1, "rv32-v", 240), (3, "generic", 2700), (3, "rv32-v", 1850)]
 )
 def test_whole_rows_take_no_more_instructions_than_this(kernel: int, target: str, most: int) -> None:
-    """For each pixel: a row whose pixels are made one by one is right as well, but takes more."""
+    """Bound the instructions per pixel: a row made pixel by pixel is correct as well, but takes more."""
     assert spent(RV32V, in_rows(layer(kernel), target)) <= most * 16 * 16
