@@ -1,4 +1,4 @@
-"""The benchmarks against the papers: their figures hold, their models run, their tables get where they belong."""
+"""Reproduce the papers' benchmarks: figures match, models run, and tables are written to the right places."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ RESIDUAL = [
 
 @pytest.mark.parametrize("depth", [4, 10, len(RESIDUAL)])
 def test_activations_keep_their_spread(depth: int) -> None:
-    """Neither all saturated nor all alike: a wrong byte would be seen."""
+    """Activations are neither all saturated nor all equal, so that a wrong byte would show."""
     random = np.random.default_rng(0).integers(-128, 128, (1, 1, 16, 16, 3), np.int8)
     outcome = run_model(int8_models.from_layers(RESIDUAL[:depth]), [random], 1, 1)
     assert not outcome.failure
@@ -67,7 +67,9 @@ def test_the_model_computes_what_its_layers_say() -> None:
 def test_plans_of_the_frontier_are_executed(
     net: str, overhead: float, most: int, outside: Callable[[str], Path]
 ) -> None:
-    """In as many bytes as a search over the geometry can give, msf-CNN's convention: 1 % more at the most."""
+    """Plans of the frontier run in at most 1 % more bytes than a search over the geometry finds, by msf-CNN's
+    convention.
+    """
     name = f"{net}_residual_tail"
     layers = read_nets(outside("paper_nets"))[name]
     (row,) = executed.rows(name, layers, (overhead,), "external", runs=1)

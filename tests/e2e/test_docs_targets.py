@@ -1,4 +1,4 @@
-"""The sections about build systems in docs/deploy.md: their commands run and their programs compile."""
+"""Test the sections of docs/deploy.md about build systems: their commands run and their programs compile."""
 
 from __future__ import annotations
 
@@ -24,14 +24,14 @@ pytestmark = pytest.mark.slow
 
 
 def blocks(section: str, language: str) -> list[str]:
-    """The code of a section in one language, in its order."""
+    """Return the code blocks of a section in one language, in order."""
     text = (ROOT / "docs/deploy.md").read_text(encoding="utf-8")
     found = text.partition(f"\n## {section}\n")[2].partition("\n## ")[0]
     return re.findall(rf"^```{language}\n(.*?)^```$", found, re.DOTALL | re.MULTILINE)
 
 
 def run_commands(section: str) -> int:
-    """Runs the section's `tflm-memopt` commands here and counts them."""
+    """Run the section's `tflm-memopt` commands and return how many there are."""
     lines = [line for block in blocks(section, "sh") for line in block.splitlines()]
     commands = [line for line in lines if line.startswith("tflm-memopt ")]
     for command in commands:
@@ -41,7 +41,7 @@ def run_commands(section: str) -> int:
 
 @pytest.fixture
 def scratch(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Path:
-    """An empty folder to stand in, where examples/ is this repository's."""
+    """Change to an empty folder in which examples/ is this repository's."""
     (tmp_path / "examples").symlink_to(ROOT / "examples")
     monkeypatch.chdir(tmp_path)
     return tmp_path

@@ -1,4 +1,4 @@
-"""Trained models through the command line: rewritten, bit-exact under TFLM, and as small as promised."""
+"""Rewrite trained models through the command line: they stay bit-exact under TFLM and meet their arena sizes."""
 
 from __future__ import annotations
 
@@ -14,27 +14,29 @@ from conftest import AUTOENCODER, EXAMPLE, FLOAT_IO, KEYWORDS, MOBILENET, RESNET
 from tflm_memopt.cli import main as cli
 
 ONE_REGION_TAIL = 500
-"""Bytes, ilp32, of a model that became one operator."""
+"""Bytes of the tail (ilp32) of a model that became one operator."""
 FLASH = 1.02
-"""Rewritten .tflite / original, at most."""
+"""Largest allowed ratio of the rewritten .tflite to the original."""
 BLOCK_OVERHEAD = 1_000
-"""Bytes of persistent structs that one operator for each block may cost a fully converted model, about 50 a block."""
+"""Bytes of persistent structs that one operator per group may add to a fully converted model; a group takes about
+50.
+"""
 
 
 @dataclass(frozen=True)
 class Case:
-    """A conversion, and the whole arena (`total`, ilp32, by the convention of `input`) that it must not exceed."""
+    """A conversion, and an upper bound on its whole arena (`total`, ilp32, by the convention of `input`)."""
 
     model: Path | str
-    """One of the repository, or the name of a public one."""
+    """A model of the repository, or the name of a public one."""
     total: int
     int8_io: bool = False
     runs: int = 100
     overhead: float = 1.0
-    """F, at most: dead channels make it smaller."""
+    """Upper bound on F. Removed dead channels make it smaller."""
     input: str = "arena"
     max_macs: float | None = None
-    """What may be computed again; None: nothing."""
+    """Limit on recomputation; None allows none."""
 
     def __str__(self) -> str:
         parts = [self.model if isinstance(self.model, str) else self.model.stem]
@@ -76,7 +78,7 @@ def slow(cases: Sequence[Case], quick: int = 0) -> list[Any]:
 
 
 def run(capsys: pytest.CaptureFixture[str], *arguments: object) -> Any:
-    """The JSON that a command answers; it must succeed."""
+    """Run a command that must succeed, and return its JSON."""
     code = cli.main([*map(str, arguments), "--json"])
     out, err = capsys.readouterr()
     assert (code, err) == (cli.DONE, "")
@@ -84,7 +86,7 @@ def run(capsys: pytest.CaptureFixture[str], *arguments: object) -> Any:
 
 
 def converted(case: Case, path: Path, op_per: str, folder: Path, capsys: pytest.CaptureFixture[str]) -> Any:
-    """The report of a conversion that is bit-exact and counts consistently."""
+    """Check that a conversion is bit-exact and that its counts are consistent, and return its report."""
     flags = ["--input", case.input, *(["--int8-io"] if case.int8_io else [])]
     flags += ["--max-macs", str(case.max_macs)] if case.max_macs else []
     report = run(capsys, "optimize", path, "-o", folder, "--op-per", op_per, *flags)
@@ -94,7 +96,7 @@ def converted(case: Case, path: Path, op_per: str, folder: Path, capsys: pytest.
     assert case.max_macs or (report["overhead"] < 1.0) is (report["dead_channels"] > 0)
     assert arena["abi"] == "ilp32"
     assert arena["total"] == arena["head"] + arena["tail"]
-    assert arena["total"] <= -(-arena["min"] // 16) * 16  # min may be up to 15 B lower: smaller alignment gaps
+    assert arena["total"] <= -(-arena["min"] // 16) * 16  # alignment gaps can make min up to 15 B lower
     assert report["lower_bound_head"] <= arena["head"]
     assert report["kept_builtin"] == []
     assert report["flash"]["rewritten"] <= FLASH * report["flash"]["original"]

@@ -1,4 +1,4 @@
-"""benchmarks/papers/msf_cnn: the frontier and the ablation, on a small net of the same kind."""
+"""Test benchmarks/papers/msf_cnn on a small network of the same kind: the frontier and the ablation."""
 
 from __future__ import annotations
 

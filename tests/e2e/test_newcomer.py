@@ -1,5 +1,7 @@
-"""A newcomer follows pages word for word, in a checkout and an environment of his own: docs/start.md, with what pip
-downloads for it; README.md and docs/models.md, with the packages that are installed here.
+"""Follow documentation pages word for word in a fresh checkout and environment.
+
+docs/start.md runs with the packages that pip downloads for it; README.md and docs/models.md run with those installed
+here.
 """
 
 from __future__ import annotations
@@ -39,17 +41,17 @@ np.save("x.npy", images[:60])
 np.save("x_test.npy", images[60:])
 np.save("y_test.npy", labels[60:])
 """
-"""What somebody has who comes with a Keras model."""
+"""Train the Keras model that a user starts from."""
 
 
 def commands_of(page: str) -> str:
-    """All lines of a page that are for a shell."""
+    """Return all shell lines of a page."""
     text = (ROOT / page).read_text(encoding="utf-8")
     return "\n".join(re.findall(r"^```sh\n(.*?)^```$", text, re.DOTALL | re.MULTILINE))
 
 
 def check_out(checkout: Path) -> None:
-    """The project's files, as they are now."""
+    """Copy the project's current files."""
     tracked = subprocess.run(
         ["git", "ls-files", "-z", "-co", "--exclude-standard"], cwd=ROOT, capture_output=True, check=True
     )
@@ -60,7 +62,7 @@ def check_out(checkout: Path) -> None:
 
 
 def follow(commands: str, checkout: Path, environment: Mapping[str, str]) -> str:
-    """What the commands say; all of them succeed."""
+    """Run the commands, all of which must succeed, and return their output."""
     clean = {k: v for k, v in os.environ.items() if k not in ("PYTHONPATH", "VIRTUAL_ENV")}
     done = subprocess.run(
         ["sh", "-c", f"set -eu\n{commands}"],
@@ -71,7 +73,7 @@ def follow(commands: str, checkout: Path, environment: Mapping[str, str]) -> str
 
 
 def an_environment(folder: Path) -> dict[str, str]:
-    """With nothing installed but what this one has, so that pip has nothing to download."""
+    """Environment variables with only this environment's packages installed, so that pip downloads nothing."""
     venv.create(folder, with_pip=True)
     (packages,) = folder.glob("lib/*/site-packages")
     (packages / "dependencies.pth").write_text(sysconfig.get_path("purelib"))
@@ -83,7 +85,7 @@ def an_environment(folder: Path) -> dict[str, str]:
 @pytest.mark.skipif(not shutil.which("c++"), reason="no C++ compiler")
 @pytest.mark.skipif(importlib.util.find_spec("tensorflow") is None, reason="no TensorFlow: pip install -e '.[train]'")
 def test_three_commands_from_keras_to_a_project_for_a_board(tmp_path: Path) -> None:
-    """README's, and then those of docs/models.md."""
+    """Run the commands of README.md, then those of docs/models.md."""
     checkout = tmp_path / "checkout"
     check_out(checkout)
     subprocess.run([sys.executable, "-c", TRAIN], cwd=checkout, capture_output=True, check=True)

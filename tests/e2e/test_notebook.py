@@ -1,4 +1,4 @@
-"""The example notebook runs, and its results show themselves."""
+"""Run the example notebook and check that it shows its results."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Plans for the kernels of a target need more than generic ones by what those kernels take for themselves only."""
+"""A plan for a target's kernels needs more memory than a generic plan only for those kernels' own scratch."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ from tflm_memopt.plan.plan import Role
 
 
 def headroom(path: Path) -> int | None:
-    """Bytes that the generic plan of a model stays below the packed plan without its scratch; None without plans.
+    """Return how far the generic plan stays below the packed plan without its scratch, in bytes; None without plans.
 
-    The packed plan's buffers, but for the scratch, where they are, would be a generic plan.
+    The packed plan's buffers, at the same addresses but without scratch, form a valid generic plan.
     """
     data = path.read_bytes()
     generic = tflm_memopt.optimize(data, int8_io=True, max_macs=1).plan

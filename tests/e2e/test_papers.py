@@ -1,4 +1,4 @@
-"""benchmarks/papers: the figures that the papers print, from the package's own solvers."""
+"""Reproduce the figures that the papers print with the package's own solvers (benchmarks/papers)."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def example() -> dict[str, Any]:
 
 @pytest.mark.slow
 def test_naive_buffers(example: dict[str, Any]) -> None:
-    """The text prints 51,446; its own Table 6.1 sums up to this."""
+    """The text prints 51,446; the paper's own Table 6.1 sums to the value here."""
     assert example["naive"] == 51_466
 
 
@@ -65,7 +65,7 @@ def test_buffers_of_layers_by_parts(example: dict[str, Any]) -> None:
 
 
 def test_offsets_on_the_same_schedules(example: dict[str, Any]) -> None:
-    """Whatever e34 is: the text does not say, and up to 3,072 with e45 it makes no difference."""
+    """The result does not depend on e34, which the text omits, as long as e34 + e45 is at most 3,072."""
     assert example["offsets"] == (24_576, True)
     assert example["offsets by parts"] == (19_456, True)
     assert example["offsets by parts, by size of e34"] == {256: 19_456, 768: 19_456, 2816: 19_456, 3072: 19_712}
@@ -81,7 +81,7 @@ def test_the_best_of_all_chromosomes(example: dict[str, Any]) -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize("number", joint.APPLICATIONS)
 def test_applications_are_reduced_by_more_than_in_table_6_6(number: int) -> None:
-    """Far more, with next to no search."""
+    """The reduction is far larger, with almost no search."""
     found = joint.application(number, effort=0.01)
     assert found["paper's reduction"] == {1: 3.9, 2: 5.9, 3: 3.9, 4: 5.2, 5: 2.3, 6: 4.0}[number]
     assert found["reduction"] > 2 * found["paper's reduction"]
@@ -89,14 +89,14 @@ def test_applications_are_reduced_by_more_than_in_table_6_6(number: int) -> None
 
 @pytest.mark.parametrize("name", thinned(classifiers.NETWORKS, 2))
 def test_classifiers_have_the_published_numbers_of_weights(name: str) -> None:
-    """Millions, without those of batch normalisation; EfficientNet's squeeze-and-excite is a little wider here."""
+    """In millions, without batch normalisation. EfficientNet's squeeze-and-excite is slightly wider here."""
     (model,) = classifiers.partitions(name)
     weights = sum(t.data.size for t in read(model).graph.tensors.values() if t.data is not None and t.dtype == "INT8")
     assert weights / 1e6 == pytest.approx(WEIGHTS[name], rel=0.03)
 
 
 def test_lifetimes_that_meet_are_kept_apart() -> None:
-    """Figure 4.8 of the thesis on fused tiling: greedy takes 10."""
+    """Greedy placement takes 10 on Figure 4.8 of the thesis on fused tiling."""
     assert lifetimes.layout([5, 3, 2, 4], [(0, 1), (1, 2), (2, 3)]).top == 8
 
 
@@ -156,7 +156,7 @@ def test_the_grid_of_figure_5_9() -> None:
 
 
 def test_partial_sums_need_the_bytes_of_their_bound() -> None:
-    """The extremes are reached by the inputs that the signs of the weights ask for."""
+    """The inputs that match the signs of the weights reach the extremes."""
     net = Net(2)
     graph = read(net.model(net.fully_connected(net.input((1, 40)), 8))).graph
     (op,) = graph.ops
@@ -213,7 +213,7 @@ def test_every_way_gives_the_same_bytes_in_less(tiled: tiling_tables.Network) ->
 
 @pytest.mark.slow
 def test_each_kind_of_tiling_has_its_networks(tiled: tiling_tables.Network) -> None:
-    """As in Table 4.1: only channel groups shrink the text model, strips shrink maps most."""
+    """As in Table 4.1, only channel groups shrink the text model, and stripes shrink maps the most."""
     saved = {way: tiled.total - tiled.ways[way].total for way in ("FFMT", "FDT")}
     if tiled.name == "TXT":
         assert saved["FFMT"] == 0 < 0.3 * tiled.total < saved["FDT"]
@@ -233,7 +233,7 @@ def test_layouts_of_the_text_model() -> None:
     (tiling_tables.radar, 1, 9e4),
 ], ids=["POS", "SSD", "MW", "RAD"])  # fmt: skip
 def test_networks_are_of_the_thesis_size(build: Callable[[], bytes], outputs: int, macs: float) -> None:
-    """Multiply-accumulates of its Table 4.1, about."""
+    """Multiply-accumulates are close to those of the thesis's Table 4.1."""
     graph = read(build()).graph
     assert len(graph.outputs) == outputs
     found = tflm_memopt.inspect(build())

@@ -1,4 +1,6 @@
-"""The report in a real browser: no script error, no horizontal scroll, every figure there, CSV and tips that work."""
+"""Test the report in a real browser: no script errors or horizontal scroll, all figures present, CSV and tooltips
+work.
+"""
 
 from __future__ import annotations
 
@@ -22,7 +24,7 @@ BEYOND = """[...document.querySelectorAll('body *')]
   .filter(e => e.checkVisibility() && getComputedStyle(e).position != 'fixed')
   .filter(e => e.getBoundingClientRect().right > innerWidth + 1)
   .map(e => e.tagName)"""
-"""Elements that reach over the right edge."""
+"""Elements that extend beyond the right edge."""
 COLOURS = "[getComputedStyle(document.body).color, getComputedStyle(document.body).backgroundColor]"
 
 pytestmark = [pytest.mark.slow, pytest.mark.skipif(not PROGRAM, reason="no chromium (Debian: chromium)")]
@@ -118,7 +120,7 @@ HEIGHTS = """[...document.querySelectorAll('details.block > summary')].map(
 
 
 def test_in_the_hand_a_block_takes_three_lines_at_most(browser: Browser, page: Path) -> None:
-    """Closed; and open, each operator in it."""
+    """On a phone, a group takes at most three lines: itself when closed, and each of its operators when open."""
     browser.open(page, 400)
     closed = browser.value(HEIGHTS)
     browser.value(OPEN)

@@ -1,4 +1,4 @@
-"""The documentation: builds without a warning, its links lead somewhere, its code runs."""
+"""Test the documentation site: it builds without warnings, its links resolve, and its code runs."""
 
 from __future__ import annotations
 
@@ -22,11 +22,11 @@ FENCE = re.compile(r"^```(\w+)\n(.*?)^```$", re.DOTALL | re.MULTILINE)
 PAGES = (
     "index", "start", "how-it-works", "report", "python", "c-api", "plan", "papers", "adding-an-operator", "errors",
 )  # fmt: skip
-"""Those whose code runs here; test_docs.py runs the commands of blocks of the language `console`, on every page."""
+"""Pages whose code runs here. test_docs.py runs the `console` blocks of every page."""
 
 
 def blocks(language: str) -> list[tuple[str, str]]:
-    """(page, code) of all blocks of a language."""
+    """Return (page, code) of all blocks in a language."""
     found = [(page, FENCE.findall((DOCS / f"{page}.md").read_text(encoding="utf-8"))) for page in PAGES]
     return [(page, code) for page, fences in found for name, code in fences if name == language]
 
@@ -48,7 +48,7 @@ def test_the_site_builds_without_a_warning(tmp_path: Path) -> None:
 
 @pytest.mark.slow
 def test_python_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
-    """Text behind code is what the code prints."""
+    """A text block after a code block is that code's output."""
     monkeypatch.chdir(tmp_path)
     (tmp_path / "examples").symlink_to(ROOT / "examples")
     for page in dict.fromkeys(page for page, _ in blocks("python")):
@@ -63,13 +63,13 @@ def test_python_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: py
 
 
 def commands() -> list[str]:
-    """All lines for a shell."""
+    """Return all shell lines."""
     return [line for _, code in blocks("sh") for line in code.splitlines() if line]
 
 
 @pytest.mark.parametrize("command", dict.fromkeys(commands()))
 def test_shell_commands_exist(command: str) -> None:
-    """start.md is run word for word by test_newcomer.py; here the parser takes every command of ours."""
+    """The parser accepts every command of ours. test_newcomer.py runs start.md itself."""
     program, *arguments = shlex.split(command)
     if program == cli.PROGRAM:
         assert isinstance(cli.parser().parse_args(arguments), argparse.Namespace)

@@ -1,4 +1,4 @@
-"""What the converter makes of damaged files: each is examined in a process of its own, with limits (server.py)."""
+"""Judge what the converter makes of damaged files. Each is examined in a separate process with limits (server.py)."""
 
 from __future__ import annotations
 
@@ -15,20 +15,20 @@ TESTS = Path(__file__).parents[1]
 
 
 class Outcome(str, Enum):
-    """What became of a file."""
+    """Result of examining a file."""
 
     REFUSED = "refused"
-    """A typed error."""
+    """Refused with a typed error."""
     UNCHANGED = "unchanged"
     SAME = "same bytes"
-    """Converted, and TFLM gives the same output bytes for both."""
+    """Converted, and TFLM gives the same output bytes for both models."""
     UNKNOWN = "converted; what TFLM makes of the original is undefined"
     DEFECT = "defect"
 
 
 @dataclass(frozen=True)
 class Verdict:
-    """Of one file."""
+    """Verdict on one file."""
 
     seed: int
     outcome: Outcome
@@ -36,7 +36,7 @@ class Verdict:
 
 
 def judge(seeds: Sequence[int]) -> Iterator[Verdict]:
-    """The verdicts on mutants.mutant(seed), in order."""
+    """Yield the verdicts on mutants.mutant(seed), in order."""
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join([str(TESTS), *sys.path])}
     command = [sys.executable, "-m", "hostile.server"]
     with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, env=environment) as server:

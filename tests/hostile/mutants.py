@@ -1,6 +1,6 @@
-"""Damaged .tflite files: bytes that broke on the way, and well-formed files that say impossible things.
+"""Damaged .tflite files: corrupted bytes, and well-formed files with impossible contents.
 
-`mutant(seed)` is the same bytes every time.
+`mutant(seed)` always returns the same bytes.
 """
 
 from __future__ import annotations
@@ -64,7 +64,7 @@ REALS = (
 
 
 def mutant(seed: int, models: Sequence[bytes] = ()) -> bytes:
-    """One of the `models`, of the corpus by default, damaged as `seed` says. Some are still good models."""
+    """Damage one of the `models` (the corpus by default) as `seed` determines. Some results are still valid models."""
     rng, models = random.Random(seed), models or corpus()
     data = models[rng.randrange(len(models))]
     if rng.random() < 0.6:
@@ -80,26 +80,26 @@ def mutant(seed: int, models: Sequence[bytes] = ()) -> bytes:
 
 @cache
 def corpus() -> tuple[bytes, ...]:
-    """Small good models: together they have every operator that we know of TFLM, and every kind of table and metadata
-    that the reader looks into.
+    """Return small valid models that together contain every TFLM operator we know, and every table and metadata kind
+    that we read.
     """
     return (*networks(), *(ZOO[name]() for name in sorted(ZOO)))
 
 
 @cache
 def networks() -> tuple[bytes, ...]:
-    """Those that are converted, but for one with several subgraphs."""
+    """Return the models that are converted, except one with several subgraphs."""
     return (*few(), *(_around(kind) for kind in KINDS))
 
 
 @cache
 def few() -> tuple[bytes, ...]:
-    """The first of them."""
+    """Return the first few networks."""
     return (_chain(), _branches(), _dense(), _builtins(), _subgraphs())
 
 
 def _around(kind: str) -> bytes:
-    """Operators of a kind of the random networks, between convolutions."""
+    """Place an operator of the random networks between convolutions."""
     middle = Layer(kind, kernel=(2, 2), stride=(2, 2))
     return build(Recipe(((1, 6, 5, 4),), (Layer("conv"), middle, Layer("conv")), seed=7))
 
@@ -160,7 +160,7 @@ def _set(data: bytes, rng: random.Random) -> bytes:
 
 
 def _word(data: bytes, rng: random.Random) -> bytes:
-    """A 32-bit value at a multiple of four: offsets, counts and indices are such."""
+    """Change an aligned 32-bit value, which may be an offset, a count or an index."""
     place = _place(data, rng) // 4 * 4
     value = rng.choice(INTEGERS) if rng.random() < 0.7 else rng.randrange(len(data) + 1)
     return data[:place] + (value % 2**32).to_bytes(4, "little") + data[place + 4 :]
@@ -181,7 +181,7 @@ def _repeat(data: bytes, rng: random.Random) -> bytes:
 
 
 def _graft(data: bytes, rng: random.Random, *, models: Sequence[bytes]) -> bytes:
-    """A piece of another model, at the same place."""
+    """Copy a piece of another model to the same position."""
     other, start, size = rng.choice(models), _place(data, rng), rng.choice((4, 8, 32, 200))
     return data[:start] + other[start : start + size] + data[start + size :]
 
@@ -201,7 +201,9 @@ def _put(data: bytes, place: int, change: Callable[[int], int]) -> bytes:
 
 
 def _damaged_tree(data: bytes, rng: random.Random) -> bytes | None:
-    """The model with a few fields changed; None where nothing can write it: out of a field's range."""
+    """Change a few fields of the model. Returns None if a value does not fit its field and the file cannot be
+    written.
+    """
     tree = schema.ModelT.InitFromPackedBuf(data, 0)
     fields = [*_fields(tree)]
     for _ in range(rng.choice((1, 1, 1, 2, 4))):
@@ -214,7 +216,7 @@ def _damaged_tree(data: bytes, rng: random.Random) -> bytes | None:
 
 
 def _fields(table: Any) -> Iterator[tuple[Any, str]]:
-    """Every field of a schema object and of all below, contents of buffers excepted."""
+    """Yield every field of a schema object and of the objects below it, except contents of buffers."""
     for name, value in vars(table).items():
         if isinstance(table, schema.BufferT) and name == "data":
             continue

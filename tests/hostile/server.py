@@ -1,7 +1,7 @@
-"""Judges files: `python -m hostile.server` reads seeds of mutants, many a line, and writes [outcome, detail] for each.
+"""Judge files: `python -m hostile.server` reads lines of mutants' seeds and writes [outcome, detail] for each seed.
 
-It imports everything once, then forks: a crash, a hang or a run-away allocation ends the child, and is the answer for
-the file that it was at; another child goes on with the next one.
+It imports everything once, then forks. A crash, a hang or a run-away allocation ends the child and is the verdict on
+its current file; another child continues with the next file.
 """
 
 from __future__ import annotations
@@ -38,27 +38,27 @@ from tflm_memopt.report import html, text
 from tflm_memopt.results import Inspection, Optimized
 
 SECONDS = 10
-"""Of the processor's time, for one file."""
+"""CPU time limit for one file."""
 PATIENCE = 1
-"""The same for TFLM alone and the original, which takes milliseconds unless the damage leads it astray."""
+"""CPU time limit for TFLM with the original alone; it takes milliseconds unless the damage misleads it."""
 BYTES = 2 * 10**9
-"""Of memory, beside what the process has that forks."""
+"""Memory limit of a child, on top of what the forking process uses."""
 HANGS = 60
-"""Times the processor's time that it may take until it is over: a process that waits takes none."""
+"""Wall-clock limit as a multiple of the CPU time limit: a process that waits uses no CPU time."""
 TOLD = 1 / 4
-"""Of the files, those whose reports are written, too."""
+"""Fraction of the files whose reports are written as well."""
 
 Answer = tuple[Outcome, str]
 
 
 def examine(data: bytes) -> Answer:
-    """Optimizes for some target, reports, and runs both models where TFLM runs the original."""
+    """Convert for a target, write reports, and run both models if TFLM runs the original."""
     chance = random.Random(zlib.crc32(data))
     op_per: Literal["region", "block"] = chance.choice(("region", "block"))
     try:
         inspected = tflm_memopt.inspect(data)
         done = tflm_memopt.optimize(data, seconds=0.02, target=chance.choice(sorted(TARGETS)), op_per=op_per)
-    except PlanError as error:  # of a plan of our own
+    except PlanError as error:  # raised for one of our own plans
         return Outcome.DEFECT, str(error)
     except MemoptError as error:
         return Outcome.REFUSED, str(error)
@@ -66,7 +66,7 @@ def examine(data: bytes) -> Answer:
         tell(inspected, done)
     if not done.report.changed:
         return Outcome.UNCHANGED, done.report.why_unchanged
-    ((expected, _),) = in_children([partial(outputs_anywhere, data)], PATIENCE)  # TFLM may crash, or hang
+    ((expected, _),) = in_children([partial(outputs_anywhere, data)], PATIENCE)  # TFLM may crash or hang
     if expected is None:
         return Outcome.UNKNOWN, ""
     got = outputs(oracle.rewritten(done.model), read(data).graph)
@@ -75,14 +75,14 @@ def examine(data: bytes) -> Answer:
 
 @cache
 def warm() -> None:
-    """Imports what is imported late, once for all children of this process."""
+    """Import lazily loaded modules once for all children of this process."""
     data = corpus()[0]
     examine(data)
     tell(tflm_memopt.inspect(data), tflm_memopt.optimize(data, seconds=0))
 
 
 def tell(inspected: Inspection, done: Optimized) -> None:
-    """All that programs and people are told: it has the file's names and numbers in it."""
+    """Write all output for programs and for people; it contains names and numbers from the file."""
     json.dumps([inspected.to_json(), done.report.to_json(), done.plan.to_json() if done.plan else None])
     console = Console(file=io.StringIO())
     console.print(text.inspection(inspected), text.optimized(done.report, Path(), []))
@@ -91,8 +91,9 @@ def tell(inspected: Inspection, done: Optimized) -> None:
 
 
 def in_children(work: Sequence[Callable[[], object]], seconds: int) -> Iterator[tuple[object, str]]:
-    """What each returns, as JSON has it, or None and what happened: in a process with limits for each, and in another
-    one after what ended it.
+    """Run each function in a child process with limits, and yield its JSON result, or None and the failure.
+
+    A new child continues after a failure.
     """
     done = 0
     while done < len(work):
@@ -102,7 +103,7 @@ def in_children(work: Sequence[Callable[[], object]], seconds: int) -> Iterator[
             os.close(reader)
             try:
                 _work(work[done:], seconds, writer)
-            finally:  # whatever happens, a child never goes on with what its parent does
+            finally:  # a child must never continue with its parent's work
                 os._exit(0)
         os.close(writer)
         with os.fdopen(reader) as pipe:
@@ -118,11 +119,11 @@ def in_children(work: Sequence[Callable[[], object]], seconds: int) -> Iterator[
 
 
 def _work(work: Sequence[Callable[[], object]], seconds: int, answers: int) -> None:
-    _, hard = resource.getrlimit(resource.RLIMIT_DATA)  # a child's child keeps the limit that is there
+    _, hard = resource.getrlimit(resource.RLIMIT_DATA)  # a grandchild keeps the existing limit
     most = _data() + BYTES if hard == resource.RLIM_INFINITY else hard
     resource.setrlimit(resource.RLIMIT_DATA, (most, most))
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
-    faulthandler.disable()  # crashes are answers
+    faulthandler.disable()  # a crash is an answer here
     with os.fdopen(answers, "w") as pipe:
         for one in work:
             used = sum(resource.getrusage(resource.RUSAGE_SELF)[:2])
@@ -136,7 +137,7 @@ def _work(work: Sequence[Callable[[], object]], seconds: int, answers: int) -> N
 
 
 def _data() -> int:
-    """Bytes that count for RLIMIT_DATA."""
+    """Bytes that count towards RLIMIT_DATA."""
     return int(Path("/proc/self/statm").read_text().split()[5]) * resource.getpagesize()
 
 
@@ -152,14 +153,14 @@ def examine_mutant(seed: int) -> Answer:
 
 
 def serve() -> None:
-    """Answers until standard input ends. Standard output is the answers' alone: TFLM prints, too."""
+    """Answer until standard input ends. Answers have standard output to themselves, because TFLM prints there too."""
     answers = os.fdopen(os.dup(1), "w")
     nowhere = os.open(os.devnull, os.O_WRONLY)
     os.dup2(nowhere, 1)
-    fill_memory(-86)  # no luck with zeros
+    fill_memory(-86)  # do not depend on memory being zero
     warm()
     os.dup2(nowhere, 2)
-    gc.freeze()  # what is here stays shared with the children
+    gc.freeze()  # existing objects stay shared with the children
     for line in sys.stdin:
         for answer, failure in in_children([partial(examine_mutant, seed) for seed in json.loads(line)], SECONDS):
             print(json.dumps(answer or [Outcome.DEFECT, failure]), file=answers, flush=True)

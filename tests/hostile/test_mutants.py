@@ -1,4 +1,6 @@
-"""Damaged files are converted right, left alone or refused with a typed error: never a crash, a hang or wrong bytes."""
+"""Damaged files are converted correctly, left unchanged or refused with a typed error; nothing crashes, hangs or
+yields wrong bytes.
+"""
 
 from __future__ import annotations
 

@@ -47,12 +47,12 @@ GOOD = ("kws", "kws v2.1", "日本", ".hidden", "console", "com10", "-o", "a'b")
 
 @pytest.mark.parametrize("name", BAD.values(), ids=BAD)
 def test_bad_names_are_refused(name: str, tmp_path: Path) -> None:
-    """In app.toml, in an App of Python, and wherever generated files get their paths."""
+    """Names are checked in app.toml, in a Python App, and wherever generated files get their paths."""
     assert name_fault(name)
     with pytest.raises(UsageError, match="a model cannot be called") as refused:
         App({name: AppModel(b"")})
     assert refused.value.code == "bad_config"
-    if name != BAD["a folder"]:  # which generated files may be in
+    if name != BAD["a folder"]:  # generated files may be in a folder
         with pytest.raises(UsageError, match="invalid file name"):
             paths_below(tmp_path, {f"project/{name}": b""})
     if name.isprintable():
@@ -101,7 +101,7 @@ NAMES = ("a\nb", 'a"b', "con", "c:x", "..", "a\\b", "\udcff")
 
 @pytest.mark.parametrize(("name", "kind"), [*itertools.product(NAMES, ("cpp", "platformio"))])
 def test_a_model_file_of_any_name(name: str, kind: str, tmp_path: Path) -> None:
-    """Linux allows these names; the files made of them have names that every system allows."""
+    """Linux allows these names; generated files get names that every system allows."""
     result = tflm_memopt.optimize(small(), name=f"{name}.tflite")
     written = result.save(tmp_path / "out", emit=kind)
     assert written
@@ -131,7 +131,7 @@ def test_a_nul_character_in_a_path(tmp_path: Path) -> None:
 
 
 def test_a_manifest_names_no_file(tmp_path: Path) -> None:
-    """The manifest's own "model" is replaced, whatever it says."""
+    """The manifest's own "model" entry is always replaced."""
     (tmp_path / "in").mkdir()
     (tmp_path / "in/small.tflite").write_bytes(small())
     manifest = {"type": "micro", "model": "../../evil", "micro": {"tensor_arena_size": 1}}
@@ -151,7 +151,7 @@ def test_a_device_folder_with_something_else_than_files(tmp_path: Path, capsys: 
 
 @pytest.mark.parametrize("name", ["con.c", "a\nb.c"])
 def test_registers_of_a_driver_of_a_strange_name(name: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """They would be called as the driver."""
+    """The generated files would be named after the driver."""
     pytest.importorskip("clang.cindex", reason="registers need libclang")
     spi = FIXED["spi"]
     (tmp_path / name).write_text(spi.driver.read_text())
@@ -164,7 +164,7 @@ def test_registers_of_a_driver_of_a_strange_name(name: str, tmp_path: Path, caps
 def test_no_absolute_path_gets_into_what_is_written_or_answered(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """Files and JSON are given to others."""
+    """Files and JSON are passed on to others."""
     secret = tmp_path / "secret"
     (secret / "in").mkdir(parents=True)
     model = secret / "in/small.tflite"

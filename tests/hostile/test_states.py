@@ -1,4 +1,4 @@
-"""Damaged models that keep a state: refused, left as they are, or the same bytes in each step of a sequence."""
+"""Damaged models that keep a state are refused, left unchanged, or give the same bytes in each step of a sequence."""
 
 from __future__ import annotations
 
@@ -22,7 +22,9 @@ pytest.importorskip("tflite_micro", reason="the official TFLM wheel is not insta
 
 @cache
 def keepers() -> tuple[bytes, ...]:
-    """Good models: rings of several depths, sums, states that builtin operators touch as well, LSTM, SVDF."""
+    """Return valid models: rolling buffers of several depths, sums, states that builtin operators use too, LSTM,
+    SVDF.
+    """
     kinds = (
         streaming.mixed,
         streaming.pooled,
@@ -35,10 +37,10 @@ def keepers() -> tuple[bytes, ...]:
 
 
 def examine(data: bytes) -> str:
-    """What becomes of a file."""
+    """Return what happens to a file."""
     try:
         done = tflm_memopt.optimize(data, seconds=0.02)
-    except PlanError as error:  # of a plan of our own
+    except PlanError as error:  # raised for one of our own plans
         return f"defect: {error}"
     except MemoptError:
         return "refused"
@@ -52,19 +54,19 @@ def examine(data: bytes) -> str:
 
 
 def test_states_beside_operators_that_stay_builtin() -> None:
-    """A dense layer of an unknown activation stands between two regions."""
+    """A dense layer with an unknown activation separates two regions."""
     done = tflm_memopt.optimize(mutant(100, keepers()[:6]), seconds=0.02)
     assert {op.type for op in read(done.model).graph.ops} >= {"CUSTOM", "FULLY_CONNECTED"}
 
 
 def test_a_handle_is_no_value() -> None:
-    """A concatenation whose state VAR_HANDLE makes, instead of READ_VARIABLE."""
+    """A concatenation reads its state from VAR_HANDLE instead of READ_VARIABLE."""
     assert examine(mutant(2114, keepers()[:6])) == "refused"
 
 
 @pytest.mark.slow
 def test_damaged_states() -> None:
-    """What TFLM makes of a damaged operator may be undefined: few may give other bytes."""
+    """A few may give other bytes, because TFLM's result for a damaged operator can be undefined."""
     count = 150
     work = [partial(lambda seed: examine(mutant(seed, keepers())), seed) for seed in range(count)]
     found = [answer or f"defect: {failure}" for answer, failure in in_children(work, 3 * SECONDS)]

@@ -1,4 +1,4 @@
-"""Tensors that are not what the operators need: the bytes are TFLM's, or the model is left alone."""
+"""Tensors that do not match their operators: the bytes are TFLM's, or the model is left unchanged."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def test_one_tensor_at_a_time(number: int, change: str) -> None:
 
 
 def shapes(data: bytes) -> Iterator[tuple[str, bytes]]:
-    """The model with another shape for one of its activations, inputs excepted."""
+    """Yield the model with another shape for one of its activations other than inputs."""
     model = read(data)
     for t, tensor in model.graph.tensors.items():
         if not tensor.constant and t not in model.graph.inputs:
@@ -45,7 +45,9 @@ def shapes(data: bytes) -> Iterator[tuple[str, bytes]]:
 
 
 def variables(data: bytes) -> Iterator[tuple[str, bytes]]:
-    """The model with a constant that is a variable, of those that say how or where: zeros, whatever the file has."""
+    """Yield the model with one constant that controls an operator turned into a variable, which is zero whatever the
+    file holds.
+    """
     model = read(data)
     for t, tensor in model.graph.tensors.items():
         if tensor.constant and tensor.quantization is None:
@@ -55,7 +57,7 @@ def variables(data: bytes) -> Iterator[tuple[str, bytes]]:
 
 
 def others(shape: Shape) -> Iterator[Shape]:
-    """As many values in other dimensions."""
+    """Yield shapes with the same number of elements."""
     yield (1, *shape)
     yield (*shape[:-2], math.prod(shape[-2:]))
     for k in range(2, len(shape)):

@@ -1,7 +1,7 @@
-"""What TFLM makes of a damaged model, asked again and again in other surroundings.
+"""Run a damaged model in TFLM repeatedly with different memory contents.
 
-TFLM trusts its file: told wrong shapes, it reads or writes beyond a tensor's end, or leaves a part of its output as it
-was. Then the bytes that come out depend on what happens to lie there, and say nothing about a conversion.
+TFLM trusts its file. With wrong shapes, it reads or writes beyond a tensor's end, or leaves a part of its output
+unwritten. Its output then depends on unrelated memory and cannot be compared with a conversion's.
 """
 
 from __future__ import annotations
@@ -22,30 +22,31 @@ from tflm_memopt.runtime.stand_in import runnable
 
 ARENA = 1 << 24
 SURROUNDINGS = ((1 << 6, -128), (1 << 17, 127))
-"""Bytes between any two tensors, and what fills memory, each time that the model is asked again: of these values
-layers behind do not make the same.
+"""Bytes between any two tensors, and the value that fills memory, for each repeated run. Later layers do not map
+these values to the same results.
 """
 BEHIND = 1 << 12
 """Bytes after each constant."""
 FOUR_DIMENSIONS = frozenset({"CONV_2D", "DEPTHWISE_CONV_2D", "AVERAGE_POOL_2D", "MAX_POOL_2D"})
-"""Operators whose kernels read as many of their input, filter and output."""
+"""Operators whose kernels read four dimensions of their input, filter and output."""
 SUMS = frozenset({"MEAN", "SUM"})
 M_PERTURB = -6
-"""Of glibc's mallopt."""
+"""A parameter of glibc's mallopt."""
 
 
 class Memory(NamedTuple):
-    """Of a model's tensors."""
+    """Memory of a model's tensors."""
 
     before: NDArray[np.int8]
-    """What is there when a run begins."""
+    """Contents when a run begins."""
     between: NDArray[np.bool_]
-    """Where no tensor lies."""
+    """True where no tensor lies."""
 
 
 def outputs_anywhere(data: bytes) -> list[list[str]] | None:
-    """What TFLM makes of the original; None where that depends on what lies in its memory or beside its tensors, or
-    where it writes there. Fills this process's memory.
+    """Return TFLM's outputs for the original. Fills this process's memory.
+
+    Returns None if the outputs depend on memory outside the tensors, or if TFLM writes there.
     """
     data = runnable(data)
     model = read(data)
@@ -62,16 +63,18 @@ def outputs_anywhere(data: bytes) -> list[list[str]] | None:
 
 
 def strays_unseen(op: Op, graph: Graph) -> bool:
-    """Whether TFLM's kernel leaves what is its own where no surroundings tell: it reads dimensions that a shape lacks,
-    on the stack (RuntimeShape::ReplaceWith leaves them uninitialised), or behind the shape of a filter that has scales
-    along one (PopulateConvolutionQuantizationParams); it reads multipliers of channels that a depthwise filter lacks,
-    behind its persistent buffer; or it adds up more sums than its output has, behind a scratch buffer.
+    """Whether TFLM's kernel leaves its own memory in a way that no change of memory contents reveals.
+
+    The kernel reads dimensions that a shape lacks: on the stack (RuntimeShape::ReplaceWith leaves them uninitialised),
+    or after the shape of a filter that has scales along such a dimension (PopulateConvolutionQuantizationParams). Or it
+    reads multipliers of channels that a depthwise filter lacks, after its persistent buffer, or adds up more sums than
+    its output has, after a scratch buffer.
     """
     if op.type in SUMS:
         return sums(op, graph) > graph.tensors[op.outputs[0]].elements
     shapes = [graph.tensors[t].shape for t in (*op.inputs[:2], *op.outputs[:1]) if t in graph.tensors]
     ranks = [len(shape) for shape in shapes]
-    if op.type == "TRANSPOSE":  # as many of the output as of the input
+    if op.type == "TRANSPOSE":  # input and output have the same number of dimensions
         return len(ranks) == 3 and ranks[2] < ranks[0]
     if min(ranks, default=0) < (4 if op.type in FOUR_DIMENSIONS else ranks[0] if op.type == "SOFTMAX" else 0):
         return True
@@ -82,26 +85,28 @@ def strays_unseen(op: Op, graph: Graph) -> bool:
 
 
 def scaled_beyond(tensor: Tensor) -> bool:
-    """Whether it has scales along a dimension that it lacks."""
+    """Whether the tensor has scales along a dimension that it lacks."""
     q = tensor.quantization
     return q is not None and len(q.scale) > 1 and not 0 <= q.axis < len(tensor.shape)
 
 
 def sums(op: Op, graph: Graph) -> int:
-    """How many TFLM adds up at the same time: one for each element of the input beside the axes."""
+    """Number of sums that TFLM computes together: one for each element of the input outside the axes."""
     values, axes = (graph.tensors[t] for t in op.inputs)
     along = {int(axis) % len(values.shape) for axis in np.ravel(axes.data)} if values.shape and axes.constant else ()
     return math.prod(size for dimension, size in enumerate(values.shape) if dimension not in along)
 
 
 def fill_memory(value: int) -> None:
-    """From now on, what malloc gives is full of `value`, which is not -1."""
+    """From now on, malloc returns memory filled with `value`, which must not be -1."""
     ctypes.CDLL(None).mallopt(M_PERTURB, ~value & 0xFF)
 
 
 def moved(model: Model, gap: int, value: int) -> tuple[bytes, Memory]:
-    """The model with every tensor in bytes of its own, the last one first, with random bytes behind constants in the
-    file, and with all of its memory as first input and last output: filled with `value`, with random bytes in between.
+    """Give every tensor its own bytes, and make the whole memory the first input and the last output.
+
+    Tensors are in reverse order. Memory holds `value` with random bytes between tensors; constants in the file are
+    followed by random bytes.
     """
     rng = np.random.default_rng(gap)
     tree = writer.edit(model)
@@ -132,8 +137,9 @@ def moved(model: Model, gap: int, value: int) -> tuple[bytes, Memory]:
 
 
 def outputs(interpreter: Any, graph: Graph, memory: Memory | None = None) -> list[list[str]] | None:
-    """What comes out, in hexadecimal, for a few inputs, the last of which is the first; None where bytes between
-    tensors change.
+    """Return the outputs for a few inputs as hexadecimal; the last input repeats the first.
+
+    Returns None if bytes between tensors change.
     """
     count = len(graph.outputs)
     inputs = oracle.inputs_of(graph, seed=1)

@@ -1,4 +1,4 @@
-"""Camera frames and what becomes of them, the whole frame at once in NumPy."""
+"""Convert camera frames in NumPy, the whole frame at once."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ GRAY8, RGB565_LE, RGB565_BE = 1, 2, 3
 
 @dataclass(frozen=True)
 class Case:
-    """A frame's part and what it becomes."""
+    """A part of a frame, and the image to make from it."""
 
     format: int
     part: tuple[int, int, int, int]
     """Left, top, width, height."""
     margin: tuple[int, int]
-    """Pixels right of the part, and padding bytes after a row."""
+    """Pixels to the right of the part, and padding bytes after a row."""
     image: tuple[int, int, int]
     """Height, width, channels."""
     seed: int
@@ -39,7 +39,7 @@ class Case:
 
 
 def whole(case: Case, frame: NDArray[np.uint8], levels: NDArray[np.int8]) -> NDArray[np.int8]:
-    """The image [height, width, channels], the frame converted first and picked from afterwards."""
+    """The image [height, width, channels]: the frame is converted first and sampled afterwards."""
     left, top, width, height = case.part
     pixels = frame[:, : (left + width) * case.pixel].reshape(len(frame), -1, case.pixel).astype(np.int64)
     if case.format == GRAY8:

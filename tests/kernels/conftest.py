@@ -1,4 +1,4 @@
-"""The C library for tests: a sanitized build for those that are C programs, and the host's for those in Python."""
+"""Build the C library for tests: sanitized for tests in C, and the host's for those in Python."""
 
 from __future__ import annotations
 
@@ -28,13 +28,13 @@ FLAGS = (
 SANITIZED = f"gcc {FLAGS}"
 PLAIN = "gcc -std=gnu11 -O2 -pthread"
 WATCHED = "gcc -std=gnu11 -Wall -Wextra -Werror -O1 -g1 -fsanitize=thread -pthread"
-"""By ThreadSanitizer."""
+"""A compiler command with ThreadSanitizer."""
 
 Build = Callable[..., Path]
 
 
 def sample(program: Program | bytes, inputs: Sequence[NDArray[Any]], outputs: Sequence[NDArray[Any]]) -> bytes:
-    """A file for fuzz.c: a good program, what it reads and what it should write."""
+    """A file for fuzz.c: a valid program, its inputs and its expected outputs."""
     data = [np.ascontiguousarray(values).tobytes() for values in (*inputs, *outputs)]
     sizes = struct.pack(f"<{2 + len(data)}I", len(inputs), len(outputs), *map(len, data))
     return b"".join([sizes, *data, program if isinstance(program, bytes) else pack(program)])
@@ -46,7 +46,7 @@ SOURCES = tuple(sorted((LIBRARY / "src").glob("*.c")))
 
 
 def compiled(command: str, source: str, program: Path, *more: Path, library: Sequence[Path] = SOURCES) -> Path:
-    """A test of this folder with the library, built by this compiler with these flags."""
+    """Compile a test of this folder with the library and this compiler command."""
     sources = [ROOT / "tests/kernels" / source, *more, *library]
     made = program.parent / f"{program.stem}_objects"
     made.mkdir()
@@ -59,7 +59,9 @@ def compiled(command: str, source: str, program: Path, *more: Path, library: Seq
 
 @pytest.fixture(scope="session")
 def sanitized(tmp_path_factory: pytest.TempPathFactory) -> Build:
-    """build(test file, *more sources, library=all of it, flags=()): compiles a test of this folder with the library."""
+    """Return build(test file, *more sources, library=all of it, flags=()), which compiles a test of this folder with
+    the library.
+    """
     compiler = shutil.which("gcc") or shutil.which("clang")
     if compiler is None:
         pytest.skip("needs gcc or clang")

@@ -1,4 +1,4 @@
-"""Kinds of operators that tests try one after the other."""
+"""Kinds of operators that tests run through."""
 
 from __future__ import annotations
 
@@ -12,4 +12,4 @@ CONVERTED = {
     for kind, traits in KINDS.items()
     if traits.elementwise and traits.operands == 1 and kind not in (Kind.LOOKUP, *MAPPED_S16)
 }
-"""Bytes of an element that is read, and of the one that is written."""
+"""Input and output bytes per element."""

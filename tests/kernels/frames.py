@@ -1,4 +1,4 @@
-"""Programs whose input is streamed or external, made from others in the plainest way: everything is kept."""
+"""Make the inputs of programs streamed or external, in the simplest way: every row is kept."""
 
 from __future__ import annotations
 
@@ -14,21 +14,23 @@ ALIGN = 16
 
 
 def can_be_frame(program: Program) -> bool:
-    """One input, of which there is one view, and which holds pixels, not indices."""
+    """Whether the program has one input with a single view that holds pixels rather than indices."""
     views = {i for i, t in enumerate(program.tensors) if t.base == 1}
     indices = {i for op in program.ops if op.kind is Kind.GATHER for i in op.inputs}
     return program.n_inputs == 1 and len(views) == 1 and not views & indices
 
 
 def can_stream(program: Program) -> bool:
-    """And nobody reads it after the first block."""
+    """Whether, in addition, only the first group reads the input."""
     views = {i for i, t in enumerate(program.tensors) if t.base == 1}
     later = program.ops[program.blocks[0].n_ops :]
     return can_be_frame(program) and not any(views.intersection(op.inputs) for op in later)
 
 
 def streamed(program: Program, rng: Generator) -> Program:
-    """Any number of rows at a time, older ones in a ring behind the workspace; as it is where that is impossible."""
+    """Stream any number of rows at a time, with older rows in a rolling buffer after the workspace. A program that
+    cannot be streamed is returned unchanged.
+    """
     if not can_stream(program):
         return program
     (frame,) = (t for t in program.tensors if t.base == 1)
@@ -40,7 +42,9 @@ def streamed(program: Program, rng: Generator) -> Program:
 
 
 def external(program: Program, _rng: Generator | None = None) -> Program:
-    """Room behind the workspace for the widest window, twice: ADD may read the frame with both hands."""
+    """Reserve space after the workspace for the widest window, twice, because ADD may read the frame through both
+    operands.
+    """
     if not can_be_frame(program):
         return program
     (frame,) = (t for t in program.tensors if t.base == 1)

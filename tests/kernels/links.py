@@ -1,4 +1,4 @@
-"""Devices that exchange rows of two tensors through custom_ops/links/: for the tests of each transport."""
+"""Devices that exchange rows of two tensors through custom_ops/links/, for the tests of each transport."""
 
 from __future__ import annotations
 
@@ -29,16 +29,16 @@ class Transport(ctypes.Structure):
 
 
 class Link(ctypes.Structure):
-    """tmo_link: its first member, and room for the others."""
+    """tmo_link: its first member, and space for the others."""
 
     _fields_ = (("cross", CROSS), ("others", ctypes.c_uint8 * 256))
 
 
 class Device:
-    """One of two, whose messages go to the other's `inbox` through `fault`."""
+    """One of two devices. Its messages go to the other's `inbox` through `fault`."""
 
     patience = PATIENCE
-    """Milliseconds, by its transport's clock."""
+    """In milliseconds of the transport's clock."""
 
     def __init__(self, library: ctypes.CDLL, number: int, rng: random.Random, identity: int = 7) -> None:
         self.library, self.number, self.rng, self.identity = library, number, rng, identity
@@ -47,11 +47,11 @@ class Device:
         self.fault: Callable[[bytes], bytes] | None = None
         self.pending = b""
         self.blocked = 0
-        """Milliseconds for which nothing arrives any more."""
+        """Milliseconds during which nothing arrives any more."""
         self.fails = False
-        """Its program starts again."""
+        """The device restarts."""
         self.wrong = 0
-        """Rows of an older inference: one that the first device has given up, whose answer it passes over."""
+        """Wrong rows, which belong to an older inference: the first device gave it up and skips its answer."""
         self.transport = Transport(MOVE(self._send), MOVE(self._receive), POLL(self._poll), None)
         self.restart(1)
 
@@ -62,7 +62,7 @@ class Device:
         )
 
     def has_mail(self) -> bool:
-        """Whether something came that nobody has read."""
+        """Whether a message has arrived that is still unread."""
         return bool(self.inbox)
 
     def _send(self, _context: Any, _peer: int, bytes_: Any, count: int) -> int:
@@ -71,7 +71,7 @@ class Device:
         size = int.from_bytes(self.pending[16:18], "little") if len(self.pending) >= HEAD else 0
         whole = self.pending.startswith(b"TM") and len(self.pending) >= HEAD + size > HEAD
         if self.fault is not None and self.pending.startswith(b"T") and not whole:
-            return taken  # a fault takes a message
+            return taken  # the fault dropped a message
         if self.fault is not None and whole and self.rng.random() < 0.3:
             self.pending, self.fault = self.fault(self.pending), None
         if self.other:
@@ -92,7 +92,9 @@ class Device:
         return count
 
     def rows(self, script: list[tuple[int, bool]], data: Callable[[int, int], bytes]) -> Iterator[int]:
-        """One inference: crosses the rows of tensors, (step, sent). Yields WAIT while it waits, then how it ended."""
+        """Run one inference that transfers rows of tensors, (step, sent). Yields WAIT while it waits, then its
+        status.
+        """
         self.wrong = 0
         self.library.tmo_link_begin(ctypes.byref(self.link))
         for step, sent in script:
@@ -119,9 +121,10 @@ class Device:
 
 
 def both(first: Device, second: Device, data: Callable[[int, int], bytes]) -> tuple[int, int]:
-    """How an inference ended: the first sends tensor 0, the second answers with tensor 1.
+    """Run an inference in which the first device sends tensor 0 and the second answers with tensor 1. Return both
+    statuses.
 
-    The second one goes on with what came meanwhile, as it does on a device: it may have been late.
+    The second device continues with whatever arrived in between, as on real hardware: it may have been late.
     """
     scripts = {first: [(0, True), (1, False)], second: [(0, False), (1, True)]}
     runs = {device: device.rows(script, data) for device, script in scripts.items()}

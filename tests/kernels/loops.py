@@ -1,4 +1,4 @@
-"""Loops for programs that tests make: any nesting that runs a given sequence of iterations."""
+"""Random loop nests for tests that run a given sequence of iterations."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from tflm_memopt.lower.program import Program
 from tflm_memopt.plan.loops import Iteration, Loops, Repeat, iterations
 
 LONGEST = 12
-"""Iterations of a loop's body, at most."""
+"""Upper bound on the iterations in a loop's body."""
 
 
 def times(count: int, stage: int = 0) -> Loops:
@@ -21,7 +21,7 @@ def times(count: int, stage: int = 0) -> Loops:
 
 
 def nested(order: Sequence[Iteration], rng: Generator, depth: int = LOOP_DEPTH) -> Loops:
-    """Loops of at most `depth` levels that run this sequence, drawn at random."""
+    """Draw loops of at most `depth` levels that run this sequence."""
     found: list[Iteration | Repeat] = []
     at = 0
     while at < len(order):
@@ -41,6 +41,6 @@ def nested(order: Sequence[Iteration], rng: Generator, depth: int = LOOP_DEPTH) 
 
 
 def nested_otherwise(program: Program, rng: Generator) -> Program:
-    """The same order in other loops."""
+    """Draw other loops with the same order."""
     blocks = (replace(b, loops=nested([*iterations(b.loops)], rng)) for b in program.blocks)
     return replace(program, blocks=tuple(blocks))

@@ -1,6 +1,6 @@
-"""What the operators compute, on whole tensors [h, w, c], as plainly as it can be said: no rows, no clipped windows.
+"""Compute operators on whole tensors [h, w, c] in the simplest way: no rows, no clipped windows.
 
-Arithmetic is spelled as in TFLM and gemmlowp (nudges, truncating divisions), not as in the library under test.
+Arithmetic is written as in TFLM and gemmlowp (nudges, truncating divisions), not as in the library under test.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ Ints = NDArray[np.int64]
 
 
 def output(op: ProgramOp, inputs: Sequence[Int8], shape: tuple[int, int, int]) -> Int8:
-    """The whole output [h, w, c] of one operator."""
+    """Return the whole output [h, w, c] of one operator."""
     result = {
         Kind.CONV: _conv,
         Kind.DEPTHWISE: _depthwise,
@@ -63,7 +63,7 @@ def wrap32(x: Ints) -> Ints:
 
 
 def high_mul(a: Ints, b: Ints | int) -> Ints:
-    """gemmlowp: SaturatingRoundingDoublingHighMul, a division that truncates."""
+    """gemmlowp: SaturatingRoundingDoublingHighMul: a truncating division."""
     product = a * np.int64(b)
     nudged = product + np.where(product >= 0, 1 << 30, 1 - (1 << 30))
     quotient = np.sign(nudged) * (np.abs(nudged) // (1 << 31))
@@ -71,7 +71,7 @@ def high_mul(a: Ints, b: Ints | int) -> Ints:
 
 
 def divide_by_power(x: Ints, exponent: Ints | int) -> Ints:
-    """gemmlowp: RoundingDivideByPOT, halves away from zero."""
+    """gemmlowp: RoundingDivideByPOT: halves are rounded away from zero."""
     power = np.int64(1) << np.asarray(exponent, np.int64)
     return np.sign(x) * ((2 * np.abs(x) + power) // (2 * power))
 
@@ -93,14 +93,14 @@ def _rescaled(op: ProgramOp, x: Ints) -> Ints:
 
 
 def _padded(x: Ints, w: Window, shape: tuple[int, int, int], fill: int) -> Ints:
-    """The input with all the padding that its windows reach into."""
+    """Pad the input as far as its windows reach."""
     bottom = max(0, (shape[0] - 1) * w.stride_h + (w.kernel_h - 1) * w.dilation_h + 1 - w.pad_top - x.shape[0])
     right = max(0, (shape[1] - 1) * w.stride_w + (w.kernel_w - 1) * w.dilation_w + 1 - w.pad_left - x.shape[1])
     return np.pad(x, ((w.pad_top, bottom), (w.pad_left, right), (0, 0)), constant_values=fill)
 
 
 def _under_tap(padded: Ints, w: Window, shape: tuple[int, int, int], ky: int, kx: int) -> Ints:
-    """[h, w, c]: for each output pixel, what its tap (ky, kx) reads."""
+    """[h, w, c]: the input that tap (ky, kx) of each output pixel reads."""
     top, left = ky * w.dilation_h, kx * w.dilation_w
     return padded[top:, left:][:: w.stride_h, :: w.stride_w][: shape[0], : shape[1]]
 
@@ -130,7 +130,7 @@ def _add_sums(op: ProgramOp, inputs: list[Ints], shape: tuple[int, int, int]) ->
 
 
 def _in_bytes(x: Ints, nbytes: int) -> Int8:
-    """The lower bytes of each number, the lowest first."""
+    """The lower `nbytes` bytes of each number, little-endian."""
     parts = np.ascontiguousarray(x.astype("<i8"))[..., np.newaxis].view(np.int8)[..., :nbytes]
     return parts.reshape(*x.shape[:2], -1)
 
@@ -156,7 +156,7 @@ def _depthwise_sums(op: ProgramOp, x: Ints, shape: tuple[int, int, int]) -> Ints
 
 
 def _int16(x: Ints) -> Ints:
-    """Of tensors whose channels are bytes."""
+    """Combine a tensor's channel bytes into int16."""
     return np.ascontiguousarray(x.astype(np.int8)).view("<i2").astype(np.int64)
 
 
@@ -175,7 +175,7 @@ def _conv_int16(op: ProgramOp, inputs: list[Ints], shape: tuple[int, int, int]) 
 
 
 def _scaled_int64(op: ProgramOp, total: Ints) -> Int8:
-    """Multipliers of 16 bits, one rounding."""
+    """Scale by 16-bit multipliers with a single rounding."""
     assert op.multipliers is not None
     assert op.shifts is not None
     m, right = op.multipliers.astype(np.int64), 15 - op.shifts.astype(np.int64)
@@ -184,12 +184,12 @@ def _scaled_int64(op: ProgramOp, total: Ints) -> Int8:
 
 
 def _integers(op: ProgramOp, x: Ints) -> Ints:
-    """What a kind that gives elements another type reads."""
+    """The integers read by an operator that converts between types."""
     return x if op.kind in (Kind.DEQUANTIZE, Kind.WIDEN) else _int16(x)
 
 
 def _saturated(op: ProgramOp, x: Ints) -> Int8:
-    """What it writes, saturated."""
+    """Saturate to the output type of such an operator."""
     narrow = op.kind in (Kind.QUANTIZE, Kind.NARROW)
     limits = np.iinfo(np.int8 if narrow else np.int16)
     return np.ascontiguousarray(np.clip(x, limits.min, limits.max).astype(limits.dtype)).view(np.int8)
@@ -243,7 +243,7 @@ def _mul_int16(op: ProgramOp, inputs: list[Ints], shape: tuple[int, int, int]) -
 
 
 def _curve(op: ProgramOp, inputs: list[Ints], shape: tuple[int, int, int]) -> Int8:
-    """As TFLM has it, sign by sign, from the table that a test compares with TFLM."""
+    """TFLM's algorithm, sign by sign, with a table that a test compares with TFLM's."""
     assert op.multipliers is not None
     assert op.shifts is not None
     table, right = np.array(SIGMOID, np.int64), -int(op.shifts[0])
@@ -295,7 +295,7 @@ def _pool_int16(op: ProgramOp, inputs: list[Ints], shape: tuple[int, int, int]) 
 
 
 def _pooled(op: ProgramOp, kind: Kind, x: Ints, shape: tuple[int, int, int]) -> Ints:
-    """Outputs before they are clamped; `kind` is that of int8."""
+    """Outputs before clamping. `kind` is the int8 kind."""
     outside = np.iinfo(np.int64).min
     padded = _padded(x, op.window, shape, outside)
     taps = np.stack([
@@ -357,7 +357,7 @@ def _copy(op: ProgramOp, inputs: list[Ints], shape: tuple[int, int, int]) -> Int
 
 
 def first_row(op: ProgramOp, k: int, y: int, height: int) -> int:
-    """Of operand k, under firing y; far away when there is none."""
+    """First row of operand k that firing y reads; far outside the tensor if it reads none."""
     a = op.access[k]
     if a.table is None:
         return math.floor((y * a.mul + a.add) / a.div)
@@ -389,7 +389,7 @@ def _transpose_conv(op: ProgramOp, inputs: list[Ints], shape: tuple[int, int, in
 
 
 def _transpose_conv_sums(op: ProgramOp, x: Ints, shape: tuple[int, int, int]) -> Ints:
-    """Scattered, as TFLM does it."""
+    """Scatter inputs to outputs, as TFLM does."""
     assert op.weights is not None
     w, x = op.window, x - op.input_zero_points[0]
     total = np.zeros(shape, np.int64)
@@ -435,7 +435,7 @@ def _log_softmax_pixel(op: ProgramOp, x: Ints) -> Int8:
 
 
 def _log(a: int) -> int:
-    """TFLM: log_x_for_x_greater_than_or_equal_to_1, 12 integer bits in, 5 out; with 6 on the way."""
+    """TFLM's log_x_for_x_greater_than_or_equal_to_1: 12 integer bits in, 5 out, 6 in intermediate results."""
 
     def constant(value: float) -> int:
         return round(value * (1 << 31))
@@ -466,7 +466,7 @@ def _arg_max(op: ProgramOp, inputs: list[Ints], shape: tuple[int, int, int]) -> 
 
 
 def _exp(a: Ints) -> Ints:
-    """gemmlowp: exp_on_negative_values, 5 integer bits in, none out."""
+    """gemmlowp: exp_on_negative_values: 5 integer bits in, none out."""
     quarter = 1 << 24
     part = a % quarter - quarter
     x = part * 32 + (1 << 28)

@@ -1,4 +1,4 @@
-"""Random operators and networks of them, drawn operator by operator."""
+"""Random operators and networks, drawn operator by operator."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ class Network:
     ops: tuple[ProgramOp, ...]
 
     def run(self, inputs: Sequence[naive.Int8]) -> list[naive.Int8]:
-        """All tensors, by the naive reference."""
+        """Compute all tensors with the naive reference."""
         tensors = list(inputs)
         for op in self.ops:
             tensors.append(naive.output(op, [tensors[i] for i in op.inputs], self.shapes[op.output]))
@@ -43,7 +43,7 @@ class Network:
 
 
 def window(rng: Generator, shape: Shape, *, dilated: bool = True, padded: bool = True) -> Window:
-    """A window that a tensor of this shape can carry; strides may skip rows and columns."""
+    """Draw a window that fits a tensor of this shape; strides may skip rows and columns."""
 
     def axis(size: int) -> tuple[int, int, int, int]:
         kernel = int(rng.integers(1, 6))
@@ -59,7 +59,9 @@ def window(rng: Generator, shape: Shape, *, dilated: bool = True, padded: bool =
 
 
 def output_size(rng: Generator, size: int, kernel: int, stride: int, dilation: int, pad: int, *, inside: bool) -> int:
-    """Up to the last window that begins inside the input, or (`inside`) that ends there: SAME, VALID and between."""
+    """Draw an output size: up to the last window that begins inside the input or, with `inside`, ends there. Covers
+    SAME, VALID and sizes between.
+    """
     extent = (kernel - 1) * dilation + 1
     most = (size - 1 + pad) // stride + 1
     fewest = (size + pad - extent) // stride + 1
@@ -67,7 +69,7 @@ def output_size(rng: Generator, size: int, kernel: int, stride: int, dilation: i
 
 
 def scaling(rng: Generator, n: int, gain: float) -> dict[str, naive.Ints]:
-    """Multipliers around `gain`, as QuantizeMultiplier splits them."""
+    """Draw multipliers around `gain`, split as QuantizeMultiplier does."""
     fractions, exponents = np.frexp(gain * rng.uniform(0.5, 2.0, n))
     return {
         "multipliers": np.minimum(np.round(fractions * (1 << 31)), (1 << 31) - 1).astype(np.int32),
@@ -76,7 +78,7 @@ def scaling(rng: Generator, n: int, gain: float) -> dict[str, naive.Ints]:
 
 
 def operator(rng: Generator, kind: Kind, inputs: tuple[int, ...], shape: Shape, output: int) -> tuple[ProgramOp, Shape]:
-    """A random operator of this kind on tensors of this shape, and the shape of its output."""
+    """Draw an operator of this kind on tensors of this shape; return it and its output shape."""
     zeros = tuple(int(z) for z in rng.integers(-128, 128, len(inputs)))
     low, high = (
         sorted(rng.choice([-128, -100, -5, 3, 90, 127], 2, replace=False)) if rng.random() < 0.3 else (-128, 127)
@@ -117,7 +119,7 @@ def operator(rng: Generator, kind: Kind, inputs: tuple[int, ...], shape: Shape, 
         return ACCESSED[kind](rng, op, shape)
     if kind is Kind.SUMS:
         of, out = _windowed(rng, dataclasses.replace(op, kind=Kind.CONV), shape)
-        nbytes = int(rng.integers(1, 5))  # fewer than they need: the lower ones
+        nbytes = int(rng.integers(1, 5))  # may be fewer than needed: the lower ones
         return dataclasses.replace(
             of, kind=kind, bias=None, multipliers=None, shifts=None, activation=(-128, 127), param=nbytes
         ), (*out[:2], out[2] * nbytes)
@@ -171,7 +173,7 @@ def _converting(rng: Generator, op: ProgramOp, shape: Shape) -> tuple[ProgramOp,
 
 
 def _multiplying(rng: Generator, op: ProgramOp, shape: Shape) -> tuple[ProgramOp, Shape]:
-    """Two matrices of the same shape: the second transposed, or both square."""
+    """Multiply two matrices of the same shape: the second is transposed, or both are square."""
     rows, _, depth = shape
     transposed = rows != depth or rng.random() < 0.5
     access = (Access(), Access(mul=0, extent=rows))
@@ -184,32 +186,32 @@ def _multiplying(rng: Generator, op: ProgramOp, shape: Shape) -> tuple[ProgramOp
 
 
 def _combination(rng: Generator, kind: Kind) -> dict[str, Any]:
-    """Left shift, multipliers and shifts of two operands."""
+    """Draw the left shift, and multipliers and shifts of two operands."""
     if kind in (Kind.MAXIMUM, Kind.MINIMUM):
         return {}
     if kind in (Kind.MUL, Kind.PRELU):
         return scaling(rng, KINDS[kind].scales or 1, 0.02)
     param, gain = (7, 2.0**-19) if kind is Kind.SQUARED_DIFFERENCE else (20, 2.0**-19)
     left, out = scaling(rng, 2, 0.3), scaling(rng, 1, gain)
-    if kind is Kind.ADD:  # the operand of the greater scale: by exactly 1/2
+    if kind is Kind.ADD:  # the operand with the larger scale: exactly 1/2
         greater = int(np.argmax(np.ldexp(left["multipliers"], left["shifts"])))
         left["multipliers"][greater], left["shifts"][greater] = 1 << 30, 0
     return {"param": param, **{name: np.concatenate((left[name], out[name])) for name in ("multipliers", "shifts")}}
 
 
 def part(rng: Generator, shape: Shape, item: int = 1) -> Shape:
-    """The shape, or 1 in some of its dimensions; channels have so many bytes."""
+    """Draw the shape with 1 in some of its dimensions; a channel has `item` bytes."""
     h, w, c = (d if rng.random() < 0.6 else least for d, least in zip(shape, (1, 1, item), strict=True))
     return h, w, c
 
 
 def fits_into(shape: Shape, whole: Shape) -> bool:
-    """An operand of this shape is as large as the whole, or repeated."""
+    """Whether an operand of this shape is as large as the whole or can be broadcast to it."""
     return all(a in (1, b) for a, b in zip(shape, whole, strict=True))
 
 
 def _moving(rng: Generator, op: ProgramOp, shape: Shape) -> tuple[ProgramOp, Shape]:
-    """Any rows in any order, bytes in runs that may overlap, a value elsewhere; odd rows from other places."""
+    """Draw rows in any order, bytes in runs that may overlap, and a fill value; odd rows come from other places."""
     (h, w, c), out = shape, tuple(int(d) for d in rng.integers(1, 9, 3))
     extent = int(rng.integers(1, 4))
     table = tuple(int(v) for v in rng.choice([*range(h), NO_ROW], out[0])) if rng.random() < 0.5 else None
@@ -228,7 +230,7 @@ def _moving(rng: Generator, op: ProgramOp, shape: Shape) -> tuple[ProgramOp, Sha
 
 
 def _resizing(rng: Generator, op: ProgramOp, shape: Shape) -> tuple[ProgramOp, Shape]:
-    """As the converter scales, half pixels or not."""
+    """Draw a resize with the converter's scales, with or without half pixels."""
     h, w = (int(v) for v in rng.integers(1, 20, 2))
     half = int(rng.random() < 0.5)
     scale_h, scale_w = 1024 * shape[0] // h, 1024 * shape[1] // w
@@ -257,13 +259,13 @@ def _transposing(rng: Generator, op: ProgramOp, shape: Shape) -> tuple[ProgramOp
 
 
 def _adding(rng: Generator, op: ProgramOp, shape: Shape) -> tuple[ProgramOp, Shape]:
-    """Sums of as many bytes as divide the channels; scaled, or sums again."""
+    """Draw sums over numbers of bytes that divide the channels; outputs are scaled or remain sums."""
     of_each = [int(rng.choice([n for n in (1, 2, 3, 4) if shape[2] % n == 0]))] * len(op.inputs)
     return added(rng, op, (*shape[:2], shape[2] // of_each[0]), of_each)
 
 
 def added(rng: Generator, op: ProgramOp, values: Shape, of_each: Sequence[int]) -> tuple[ProgramOp, Shape]:
-    """Sums of so many bytes in each operand; of so many values."""
+    """Add sums over `of_each` bytes of the operands; `values` is the shape of the sums."""
     made, channels = int(rng.integers(0, 5) * (rng.random() < 0.4)), values[2]
     param = sum(n << 4 * k for k, n in [*enumerate(of_each), (4, made)])
     scales = {} if made else scaling(rng, channels if rng.random() < 0.7 else 1, 2.0 ** (7 - 8 * max(of_each)))
@@ -313,9 +315,10 @@ def _windowed(
 
 
 def draw_deep(rng: Generator, n_ops: int) -> Network:
-    """A chain as networks for small cores are: pointwise and depthwise convolutions of many channels, mostly multiples
-    of what kernels take at once, of rows as short as a pixel; half of them with the range of a ReLU. An image has few
-    channels.
+    """Draw a chain typical of small cores: pointwise and depthwise convolutions of many channels.
+
+    Channels are mostly multiples of what kernels process at once, and rows can be as short as a pixel. Half of the
+    operators have the range of a ReLU. An image has few channels.
     """
     width = 1 if rng.random() < 0.3 else int(rng.integers(2, 12))
     channels = int(rng.choice(DEPTHS)) if rng.random() < 0.6 else int(rng.integers(1, 4))
@@ -335,8 +338,8 @@ def draw_deep(rng: Generator, n_ops: int) -> Network:
 
 
 def draw_depthwise(rng: Generator) -> Network:
-    """A depthwise convolution as most networks have it: 3x3 taps, the range of a ReLU; channels few, or sixteens, or as
-    many as dead ones have left.
+    """Draw a typical depthwise convolution: 3x3 taps, the range of a ReLU, and few channels, multiples of sixteen,
+    or a count left after removing dead channels.
     """
     shape = (int(rng.integers(1, 7)), int(rng.integers(1, 12)), int(rng.choice((4, 8, 12, 16, 17, 31, 32, 48, 60))))
     plain, _ = operator(rng, Kind.DEPTHWISE, (0,), shape, 1)
@@ -349,7 +352,7 @@ def draw_depthwise(rng: Generator) -> Network:
 
 
 def reduced_whole(rng: Generator, op: ProgramOp, shape: Shape) -> tuple[ProgramOp, Shape]:
-    """The same operator with a window over all rows, which can run one input row at a time."""
+    """Give the operator a window over all rows, so that it can run one input row at a time."""
     w = dataclasses.replace(op.window, kernel_h=shape[0], stride_h=1, dilation_h=1, pad_top=0)
     pool = op.kind in (*POOLS, *POOLS_S16)
     inside = op.kind in (Kind.MEAN, Kind.MEAN_S16)
@@ -372,8 +375,9 @@ def random_shape(rng: Generator) -> Shape:
 
 
 def draw(rng: Generator, n_ops: int) -> Network:
-    """A network with branches: every operator reads a late tensor, some a second one, whole or repeated. Some begin
-    with a GATHER.
+    """Draw a network with branches: each operator reads a recent tensor, some also a second one, whole or broadcast.
+
+    Some networks begin with a GATHER.
     """
     shapes: list[Shape] = [(int(rng.integers(8, 20)), int(rng.integers(4, 10)), int(rng.integers(1, 6)))]
     ops: list[ProgramOp] = []
@@ -382,7 +386,7 @@ def draw(rng: Generator, n_ops: int) -> Network:
         ops.append(op)
         shapes.append(shape)
     while len(ops) < n_ops:
-        first = int(shapes[0][2] == 4)  # indices are no numbers
+        first = int(shapes[0][2] == 4)  # operators cannot compute with indices
         source = len(shapes) - 1 - int(len(shapes) > 1 + first and rng.random() < 0.3) * int(rng.integers(0, 2))
         twins = [i for i in range(first, len(shapes)) if i != source and fits_into(shapes[i], shapes[source])]
         kinds = [
@@ -404,8 +408,9 @@ def draw(rng: Generator, n_ops: int) -> Network:
 
 
 def draw_groups(rng: Generator, *, fills: bool = False) -> tuple[Network, range]:
-    """A network with a bottleneck, and its operators: a CONV, some that work channel by channel, a CONV. `fills`: the
-    last CONV is missing, the one before writes the network's output.
+    """Draw a network with a bottleneck, and the range of its operators: a CONV, channelwise operators, a CONV.
+
+    With `fills`, the last CONV is missing and the operator before it writes the network's output.
     """
     shape = (int(rng.integers(5, 14)), int(rng.integers(3, 9)), int(rng.integers(1, 6)))
     residual = rng.random() < 0.4
@@ -436,7 +441,9 @@ def draw_groups(rng: Generator, *, fills: bool = False) -> tuple[Network, range]
 
 
 def reshaped(rng: Generator, op: ProgramOp, out: Shape, w: Window, channels: int) -> tuple[ProgramOp, Shape]:
-    """The same convolution with another window, so that its output is as high and wide as `out`, and other channels."""
+    """The same convolution with another window and other channels, so that its output has the height and width of
+    `out`.
+    """
     assert op.weights is not None
     kernel = (w.kernel_h, w.kernel_w)
     dims = (*kernel, channels) if op.kind is Kind.DEPTHWISE else (channels, *kernel, op.weights.shape[3])
@@ -447,7 +454,7 @@ def reshaped(rng: Generator, op: ProgramOp, out: Shape, w: Window, channels: int
 
 
 def chain(rng: Generator, n_ops: int, shape: Shape) -> Network:
-    """Padded 3x3 depthwise convolutions, one after the other."""
+    """A chain of padded 3x3 depthwise convolutions."""
     ops = []
     for i in range(n_ops):
         op, _ = operator(rng, Kind.DEPTHWISE, (i,), shape, i + 1)
@@ -459,7 +466,7 @@ def random_inputs(rng: Generator, network: Network) -> list[naive.Int8]:
     extreme = rng.random() < 0.2
 
     def reals(op: ProgramOp, shape: Shape) -> naive.Int8:
-        """Near to what can be told apart, and halfway between; one in ten is any float32 there is."""
+        """Draw values close to rounding boundaries and on them; one in ten is an arbitrary float32."""
         scale = np.array(op.param, np.int32).view(np.float32)
         steps = rng.integers(-600, 600, (*shape[:2], shape[2] // 4)) * (0.5 if op.kind is Kind.QUANTIZE else 64.5)
         near = (steps + rng.choice([0, 1e-5, -1e-5, 0.3], steps.shape)).astype(np.float32) * scale

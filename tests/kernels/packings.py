@@ -1,4 +1,4 @@
-"""Programs of the other modules, packed: what some kernel of a target may run, it runs."""
+"""Pack programs of the other modules: every operator uses a target's kernel if one supports it."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ Lowered = TypeVar("Lowered", programs.Lowered, tile_plans.Lowered)
 
 
 def row_op(op: ProgramOp, tensors: tuple[ProgramTensor, ...]) -> RowOp:
-    """An operator of a program, as the converter knows it."""
+    """Convert an operator of a program to the converter's form."""
 
     def rows(t: int) -> Rows:
         return Rows(tensors[t].height, tensors[t].width, tensors[t].channels)
@@ -44,7 +44,9 @@ def row_op(op: ProgramOp, tensors: tuple[ProgramTensor, ...]) -> RowOp:
 
 
 def packed(lowered: Lowered, family: Family) -> Lowered:
-    """The same program for some cores. All kernels share a scratch at the end of the workspace; io moves up."""
+    """The same program for a family of cores. All kernels share scratch at the end of the workspace, and io moves
+    up.
+    """
     program = lowered.program
     start = -(-program.workspace // 4) * 4
     ops, most = [], 0
@@ -76,5 +78,5 @@ def _packed(op: ProgramOp, tensors: tuple[ProgramTensor, ...], family: Family, s
 
 
 def count(program: Program) -> int:
-    """Packed operators."""
+    """Number of packed operators."""
     return sum(op.packing is not Packing.NONE for op in program.ops)

@@ -1,4 +1,6 @@
-"""Programs for random networks: blocks, rings and buffers, found naively. None of it is the package's planner."""
+"""Programs for random networks: groups, rolling buffers and other buffers, found naively without the package's
+planner.
+"""
 
 from __future__ import annotations
 
@@ -19,24 +21,24 @@ from tflm_memopt.plan.loops import Iteration
 from tflm_memopt.runtime.host import DeviceArena
 
 Firing = tuple[int, int]
-"""An operator's index, and which of its firings."""
+"""An operator's index, and the number of its firing."""
 
 
 @dataclass(frozen=True)
 class Lowered:
-    """A program, and buffers for it in one arena."""
+    """A program, and its buffers in one arena."""
 
     program: Program
     arena: DeviceArena
     rings: tuple[int, ...]
     """Tensors (in the program's table) with fewer slots than rows."""
     order: tuple[Firing, ...]
-    """What must fire, and when."""
+    """The order of all firings."""
 
 
 @dataclass(frozen=True)
 class Block:
-    """Operators of a network that fire on demand of `sinks`; those of `iterative` one input row at a time."""
+    """Operators of a network that fire on demand of `sinks`. Those of `iterative` process one input row at a time."""
 
     network: Network
     members: range
@@ -48,7 +50,7 @@ class Block:
         return self.network.shapes[op.inputs[0] if i in self.iterative else op.output][0]
 
     def rows_read(self, i: int, k: int, firing: int) -> tuple[int, int]:
-        """Half-open range of the rows of operand k."""
+        """The half-open range of operand k's rows."""
         if i in self.iterative:
             return firing, firing + 1
         w, height = self.network.ops[i].window, self.network.shapes[self.network.ops[i].inputs[k]][0]
@@ -58,7 +60,9 @@ class Block:
         return max(first, 0), min(first + (w.kernel_h - 1) * w.dilation_h + 1, height)
 
     def order(self) -> Iterator[Firing]:
-        """How the executor must fire: sinks last operator first, operands in order, one firing after the other."""
+        """Yield firings in the executor's order: sinks from the last operator, operands in order, one firing at a
+        time.
+        """
         fired = dict.fromkeys(self.members, 0)
         for sink in sorted(self.sinks, reverse=True):
             while fired[sink] < self.firings(sink):
@@ -69,7 +73,7 @@ class Block:
                 fired[current] += 1
 
     def _missing(self, i: int, fired: dict[int, int]) -> int | None:
-        """The first producer of operator i whose rows do not suffice for its next firing."""
+        """Return the first producer of operator i that has not made enough rows for its next firing."""
         for k, tensor in enumerate(self.network.ops[i].inputs):
             producer = tensor - self.network.n_inputs
             if producer in fired and self._rows(producer, fired) < self.rows_read(i, k, fired[i])[1]:
@@ -80,7 +84,7 @@ class Block:
         return int(fired[i] == self.firings(i)) if i in self.iterative else fired[i]
 
     def ring_depth(self, producer: int, order: Sequence[Firing]) -> int:
-        """Rows from the oldest that is still read to the newest, at the worst moment."""
+        """Largest distance between the oldest row that is still needed and the newest one."""
         if producer in self.iterative:
             return 1
         tensor, depth = producer + self.network.n_inputs, 1
@@ -95,7 +99,7 @@ class Block:
 
 
 class Bump:
-    """Buffers one behind the other, with random gaps between."""
+    """Allocate buffers consecutively, with random gaps."""
 
     def __init__(self, rng: Generator) -> None:
         self.rng, self.top = rng, 0
@@ -107,14 +111,14 @@ class Bump:
 
 
 def can_iterate(network: Network, op: ProgramOp) -> bool:
-    """One output row from all input rows."""
+    """Whether the operator makes one output row from all input rows."""
     height, w = network.shapes[op.inputs[0]][0], op.window
     whole = w.kernel_h == height and w.pad_top == 0 and w.dilation_h == 1 and network.shapes[op.output][0] == 1
     return op.kind in (*WINDOWED, *POOLS_S16) and whole
 
 
 def lower(network: Network, cuts: Sequence[int], iterative: set[int], rng: Generator) -> Lowered:
-    """Blocks [0, cuts[0]), [cuts[0], cuts[1]) .. [.., n)."""
+    """Lower the groups [0, cuts[0]), [cuts[0], cuts[1]) .. [.., n)."""
     last = len(network.shapes) - 1
     bump = Bump(rng)
     depths = [h for h, _, _ in network.shapes]
@@ -145,7 +149,7 @@ def lower(network: Network, cuts: Sequence[int], iterative: set[int], rng: Gener
 
 
 def last_reader(network: Network, i: int) -> int:
-    """The last operator that reads what operator i writes; past the end when nobody does (the network's output)."""
+    """Return the last operator that reads operator i's output; the network's output is read past the end."""
     readers = [r for r, op in enumerate(network.ops) if network.ops[i].output in op.inputs]
     return max(readers, default=len(network.ops))
 

@@ -1,4 +1,4 @@
-"""Two good programs, one of rows and one of tiles, and changes of a program, which damage it."""
+"""Two valid programs, one of rows and one of tiles, and functions that damage a program."""
 
 from __future__ import annotations
 
@@ -27,15 +27,15 @@ from tflm_memopt.plan.loops import Iteration, Loops, Repeat
 Change = Callable[[Program], Program]
 
 IN, OUT = 8 * 6 * 2, 1 * 1 * 3
-"""Bytes of the input, of the output."""
+"""Bytes of the input and of the output."""
 FIRST_OP = HEADER.itemsize + 4 * TENSOR.itemsize
-"""Where the first operator's record is in good()."""
+"""Offset of the first operator's record in good()."""
 TILED_OP = HEADER.itemsize + 5 * TENSOR.itemsize
-"""In tiled()."""
+"""Offset of the first operator's record in tiled()."""
 
 
 def _looped(*items: int | tuple[int, str]) -> Loops:
-    """Stages, and stages that run several times, one after the other in each of them."""
+    """Loops over stages and over repeated stages, in sequence."""
     return tuple(
         Iteration(item) if isinstance(item, int) else Repeat(item[0], tuple(Iteration(int(c)) for c in item[1]))
         for item in items
@@ -43,18 +43,20 @@ def _looped(*items: int | tuple[int, str]) -> Loops:
 
 
 GOOD_LOOPS = _looped((8, "012"))
-"""Of good()."""
+"""Loops of good()."""
 TILED_LOOPS: Loops = (
     Repeat(2, _looped((7, "0"), (3, "120"), (5, "12"))),
     *_looped((8, "23")),
     Repeat(2, _looped((8, "0"), (2, "120"), (6, "12"))),
     *_looped((8, "23")),
 )
-"""Of tiled()."""
+"""Loops of tiled()."""
 
 
 def good() -> Program:
-    """CONV 3x3 into a ring, ADD of the ring with itself, iterative MEAN-like convolution over all that."""
+    """CONV 3x3 into a rolling buffer, ADD of that buffer with itself, then an iterative convolution over everything
+    like MEAN.
+    """
     scale = {"multipliers": np.full(3, 1 << 30, np.int32), "shifts": np.full(3, -7, np.int8)}
     conv = ProgramOp(
         kind=Kind.CONV,
@@ -85,7 +87,7 @@ def good() -> Program:
 
 
 def tiled() -> Program:
-    """A bottleneck in two strips, two tiles and two groups of two channels, then an iterative convolution."""
+    """A bottleneck in two stripes, two tiles and two groups of two channels, then an iterative convolution."""
     conv, _, whole = good().ops
     expand = dataclasses.replace(
         conv, window=Window(), tile=4, groups=2, group_channels=2, weights=np.ones((4, 1, 1, 2), np.int8), bias=None,
@@ -161,7 +163,7 @@ def both(*changes: Change) -> Change:
 
 
 def patched(layout: np.dtype[np.void], at: int, program: Program | None = None, **values: int) -> bytes:
-    """The bytes of a program with other values in one record."""
+    """Bytes of the program with other values in one record."""
     image = bytearray(pack(program or good()))
     record = np.frombuffer(image, layout, 1, at)
     for name, value in values.items():

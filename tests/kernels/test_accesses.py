@@ -1,6 +1,4 @@
-"""Every byte of the arena that the C executor touches is one that the checker expects: in each firing on one core, and
-between two meetings on two.
-"""
+"""The C executor touches only arena bytes that the checker expects: per firing on one core, between barriers on two."""
 
 from __future__ import annotations
 
@@ -42,7 +40,7 @@ MODES = (InputMode("stream", 1), InputMode("external"))
 
 @pytest.fixture(scope="module")
 def executor(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """touches.c and the library."""
+    """Build touches.c and the library."""
     folder = tmp_path_factory.mktemp("touches")
     include = [f"-I{LIBRARY / name}" for name in ("include", "src")]
     made = objects([*HOOKED.split(), *include], SOURCES, folder)
@@ -60,7 +58,7 @@ def test_two_cores(executor: Path) -> None:
 
 
 def test_a_counter_read_after_its_block_is_a_race() -> None:
-    """An executor whose first firing of a block reads the counters of the block before has a race."""
+    """If the first firing of a group reads the counters of the previous group, the executor has a race."""
     found = two_cores.planned(build(mobile(0)), two_cores.drawn(0))
     assert found
     plan, graph = found[0].plan, found[0].graph

@@ -1,6 +1,6 @@
-"""The library with convolutions by a vendor's library: the same outputs.
+"""The library gives the same outputs when a vendor's library computes convolutions.
 
-ESP-NN and CMSIS-NN are not here: backends/ has their interfaces, with TFLM's arithmetic behind them.
+ESP-NN and CMSIS-NN are not included: backends/ implements their interfaces with TFLM's arithmetic.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from tflm_memopt.runtime import host
 
 BACKENDS = ROOT / "tests/kernels/backends"
 SHARED = "gcc -std=c11 -Wall -Wextra -Wpedantic -Werror -O0 -shared -fPIC -Wl,-Bsymbolic"
-"""Its own functions, not those of the library that a process may have loaded for everybody."""
+"""-Bsymbolic binds the library to its own functions instead of those already loaded into the process."""
 HOST = [LIBRARY / "host/tmo_guard.c"]
 
 
@@ -35,7 +35,7 @@ def calls(library: Path) -> int:
 
 @pytest.fixture(params=thinned(["CMSIS_NN", "ESP_NN"], 1))
 def backend(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
-    """The library with it, in the place of the package's own."""
+    """Replace the package's library by the one with the backend."""
     library = compiled(
         f"{SHARED} -DTMO_{request.param} -I{BACKENDS}", "backends/vendor.c", tmp_path / f"{request.param}.so", *HOST
     )
@@ -47,7 +47,7 @@ def backend(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.
 
 @pytest.mark.slow
 def test_pointwise_convolutions_go_there(backend: Path) -> None:
-    """Rows and pixels, 1x1 and other windows; more channels than one call takes."""
+    """Rows and pixels, 1x1 and other windows, and more channels than one call takes."""
     for seed in range(examples(60)):
         rng = np.random.default_rng(seed)
         shape = random_shape(rng)
@@ -75,7 +75,7 @@ def test_networks_give_the_same_bytes(backend: Path) -> None:
     ],
 )
 def test_refusals(tmp_path: Path, flags: str, reason: str) -> None:
-    """The last: a version without the call."""
+    """The last case is a version without the call."""
     (tmp_path / "old.h").write_text("#define TESTS_ESP_NN_H_\n")
     source = LIBRARY / "src/tmo_conv_backend.c"
     folders = (tmp_path, BACKENDS, LIBRARY / "include", LIBRARY / "src")

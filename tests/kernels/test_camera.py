@@ -1,4 +1,4 @@
-"""Camera frames, row by row, against the whole frame converted at once in NumPy."""
+"""Convert camera frames row by row and compare with NumPy's conversion of the whole frame."""
 
 from __future__ import annotations
 
@@ -72,7 +72,7 @@ def by_rows(library: ctypes.CDLL, case: Case, frame: NDArray[np.uint8], levels: 
 
 
 def used(case: Case) -> int:
-    """Bytes of the frame up to the last that is read."""
+    """Bytes of the frame up to the last byte that is read."""
     left, top, width, height = case.part
     return (top + height - 1) * case.stride + (left + width) * case.pixel
 

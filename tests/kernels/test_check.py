@@ -1,4 +1,4 @@
-"""tmo_check() refuses each kind of damage, with the status that says which."""
+"""tmo_check() refuses each kind of damage with the right status."""
 
 from __future__ import annotations
 
@@ -114,7 +114,7 @@ def test_damage_is_refused(damage: Change, status: Status) -> None:
     ],
 )
 def test_only_what_is_whole_is_turned(program: Callable[[], Program], number: int, layout: int, status: Status) -> None:
-    """Rows in any block, pixels in tiled ones alone: a row kernel goes through a row forwards."""
+    """Rows can be reversed in any group, pixels only in tiled groups: a row kernel processes a row forwards."""
     assert host.check(pack(tensor(number, layout=layout)(program())), [IN], [OUT]) is status
 
 
@@ -149,7 +149,7 @@ def test_too_small_a_workspace_is_refused() -> None:
 
 @pytest.mark.parametrize(("mode", "status"), [(InputPlace.ARENA, Status.OK), (InputPlace.EXTERNAL, Status.TABLE)])
 def test_a_frame_has_no_older_rows(mode: int, status: Status) -> None:
-    """An input in the arena may have them in a ring of the state; one outside of the arena is read where it is."""
+    """An input in the arena can keep older rows in a rolling buffer of the state; one outside is read in place."""
     net = Net(0)
     data = net.model(net.conv2d(net.input((1, 8, 4, 2)), 4, kernel=(3, 1), padding="VALID"))
     (region,) = regions(read(optimize(data, input="sliding:1").model))

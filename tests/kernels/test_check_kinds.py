@@ -1,4 +1,4 @@
-"""tmo_check() and what each kind of operator reads: constants, tables, accesses."""
+"""Test tmo_check() on the data of each kind of operator: constants, tables, accesses."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ GATED = ProgramOp(
     Kind.MUL, (0, 2), 1, (0, 0), 0,
     multipliers=np.full(1, 1 << 30, np.int32), shifts=np.zeros(1, np.int8),
 )  # fmt: skip
-"""An image times a constant, which is repeated."""
+"""An image times a broadcast constant."""
 
 
 def gate(height: int = 1, width: int = 1, channels: int = 2, *, tiled: bool = False, **changes: Any) -> Program:
@@ -80,7 +80,7 @@ def test_two_operands(changes: dict[str, Any], status: Status, tiled: bool) -> N
 
 def test_a_constant_lies_in_the_program() -> None:
     image = bytearray(pack(gate()))
-    at = HEADER.itemsize + 2 * TENSOR.itemsize  # its record begins with the offset
+    at = HEADER.itemsize + 2 * TENSOR.itemsize  # the offset is the first field of its record
     for offset, status in (
         (0, Status.TABLE),
         (len(image) - 1, Status.TABLE),
@@ -226,7 +226,7 @@ def test_a_matrix_has_the_rows_that_are_read_of_it(kind: Kind, right: Access, st
 
 
 def test_an_access_is_checked_before_it_is_read() -> None:
-    """Also for pixels of an external frame, which become int8 where it says."""
+    """This includes pixels of an external frame, which the access converts to int8."""
     lookup = ProgramOp(Kind.LOOKUP, (0,), 1, (0,), 0, weights=np.zeros(256, np.int8))
     tensors = (ProgramTensor(16, 8, 6, 2, 0, base=1), ProgramTensor(0, 8, 6, 2, 8, base=2))
     program = Program(
@@ -238,12 +238,12 @@ def test_an_access_is_checked_before_it_is_read() -> None:
 
 
 def running(record: np.dtype[Any], number: int, fields: dict[str, int]) -> Status:
-    """What is said of sums that run along with a window when a record of theirs has other fields."""
+    """Return the status for running sums with other fields in one record."""
     net = Net(0)
     x = net.conv2d(net.input((1, 18, 2, 3)), 4, kernel=(3, 1), padding="VALID")
     (region,) = regions(read(optimize(net.model(net.mean(x, (1, 2))), input="sliding:2", seconds=0.05).model))
     image = bytearray(region.program)
-    np.frombuffer(image, HEADER, 1)["workspace"] = 1 << 12  # room for any tensor
+    np.frombuffer(image, HEADER, 1)["workspace"] = 1 << 12  # space for any tensor
     header = np.frombuffer(image, HEADER, 1)[0]
     ops = np.frombuffer(image, OP, header["n_ops"], header["ops"])
     at = int(np.flatnonzero(ops["kind"] == Kind.SLIDING_SUM)[0])
@@ -288,7 +288,7 @@ def test_sums_of_exponentials_stay_below_32_bits(channels: int, status: Status) 
 
 
 def region_of(net: Net, output: int, **options: Any) -> tuple[bytearray, np.ndarray]:
-    """The program of a small network, and its operators' records, to be changed."""
+    """Return the program of a small network and a writable view of its operators' records."""
     (region,) = regions(read(optimize(net.model(output), seconds=0, **options).model))
     image = bytearray(region.program)
     header = np.frombuffer(image, HEADER, 1)[0]

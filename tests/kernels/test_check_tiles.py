@@ -1,4 +1,4 @@
-"""tmo_check() and tiled blocks: strips, lanes, groups, sums."""
+"""Test tmo_check() on tiled groups: stripes, lanes, channel groups, sums."""
 
 from __future__ import annotations
 
@@ -81,7 +81,7 @@ def test_the_tiled_one_is_accepted_and_runs() -> None:
 
 
 def test_one_record_for_what_is_made_in_groups_and_then_whole() -> None:
-    """The last operator that makes a tensor says how it is laid out: two of them may lie in the same place."""
+    """The last operator that makes a tensor defines its layout: two layouts may share a place."""
     program = tiled()
     *front, whole = program.ops
     again = dataclasses.replace(
@@ -111,7 +111,9 @@ def test_damage_of_tiles_is_refused(damage: Change) -> None:
 
 @pytest.mark.parametrize(("width", "status"), [(4, Status.OK), (1 << 15, Status.OP)])
 def test_sums_are_counted_beyond_32_bits(width: int, status: Status) -> None:
-    """A ring of one pixel is small, however many the row has; the sums of an iterative operator are of all of them."""
+    """A rolling buffer of one pixel stays small for any row width, but an iterative operator's sums cover all
+    pixels.
+    """
     channels = 1 << 17
     scale = {"multipliers": np.full(1, 1 << 30, np.int32), "shifts": np.zeros(1, np.int8)}
     weights = np.ones((channels, 1, 1, 1), np.int8)

@@ -1,4 +1,4 @@
-"""Two cores as two threads: the same bytes whatever the delays, no race that ThreadSanitizer sees, no bad program."""
+"""Two cores as two threads: bytes do not depend on delays, ThreadSanitizer finds no race, bad programs are refused."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ from tflm_memopt.runtime.host import Status
 TARGETS = ("cortex-m33", "generic")
 RACE_RUNS = 100
 NETWORKS, RUNS = 12, 10
-"""Random networks, and how often each of them runs under ThreadSanitizer."""
+"""Number of random networks, and runs of each under ThreadSanitizer."""
 TSAN_FOUND = 66
 """ThreadSanitizer's exit code."""
 
@@ -105,8 +105,9 @@ def test_what_would_leave_the_buffers_is_refused(
 
 
 def lookup_by_columns(width: int) -> Status:
-    """What the validator says of a LOOKUP of a row of 6 columns whose output, the same bytes in `width` columns, two
-    cores share by columns.
+    """Return the validator's status for a LOOKUP that two cores share by columns.
+
+    Its input rows have 6 columns; its output holds the same bytes in `width` columns.
     """
     given, made = (ProgramTensor(0, 1, w, 12 // w, 1, base) for w, base in ((6, 1), (width, 2)))
     op = ProgramOp(Kind.LOOKUP, (0,), 1, (0,), 0, weights=np.zeros(256, np.int8))
@@ -127,12 +128,12 @@ def test_the_program_runs_on_one_core_too() -> None:
 
 
 def race(folder: Path, command: str = WATCHED) -> Path:
-    """race.c, built by this compiler in an empty folder."""
+    """Compile race.c with this compiler in an empty folder."""
     return compiled(command, "race.c", folder / "race", THREADS)
 
 
 def raced(program: Path, given: Sequence[Case], runs: int, seed: int = 1) -> subprocess.CompletedProcess[str]:
-    """Runs each of these cases so many times on two threads."""
+    """Run each case `runs` times on two threads."""
     path = program.with_suffix(".bin")
     path.write_bytes(blob(given))
     command = [program, path, str(runs), str(seed)]
@@ -153,7 +154,7 @@ def test_no_race_under_thread_sanitizer(watched: Path) -> None:
 
 @pytest.mark.slow
 def test_random_networks_have_no_race(watched: Path) -> None:
-    """`make soak KIND=races` draws as many as you like."""
+    """`make soak KIND=races` draws more."""
     given = [case for seed in range(NETWORKS) for case in two_cores.random_cases(mobile(seed))]
     done = raced(watched, given, RUNS)
     assert done.returncode == 0, done.stdout + done.stderr[-4000:]
@@ -161,7 +162,7 @@ def test_random_networks_have_no_race(watched: Path) -> None:
 
 @pytest.mark.slow
 def test_a_missing_meeting_is_seen_by_thread_sanitizer(watched: Path) -> None:
-    """The case from which one meeting is taken that the checker wants."""
+    """Remove one barrier that the checker requires from the case."""
     case = max(cases(), key=lambda case: len(case.program))
     program = unpack(case.program)
     assert program.cores

@@ -1,4 +1,4 @@
-"""Scaling in fixed point against exact arithmetic: 64 bits, signed by unsigned, and halves of 32 bits."""
+"""Compare fixed-point scaling with exact arithmetic: 64 bits, signed by unsigned, and 32-bit halves."""
 
 from __future__ import annotations
 
@@ -25,12 +25,12 @@ def wrap(x: int) -> int:
 
 
 def high_mul(a: int, b: int) -> int:
-    """Halves up, saturated."""
+    """Round halves up and saturate."""
     return min(HIGH, floor(Fraction(a * b, 1 << 31) + HALF))
 
 
 def rescale(x: int, multiplier: int, shift: int) -> int:
-    """Rounded twice: halves up, then halves away from zero. What is shifted to the left wraps."""
+    """Round twice: halves up, then halves away from zero. Left shifts wrap."""
     if shift >= 0:
         return high_mul(wrap(x << shift), multiplier)
     value = Fraction(high_mul(x, multiplier), 1 << -shift)
@@ -43,7 +43,7 @@ def cases() -> Iterator[tuple[int, int, int]]:
     rng = random.Random(1)
     for _ in range(5_000):
         yield rng.randint(LOW, HIGH), rng.randint(1 << 30, HIGH), rng.choice(SHIFTS)
-    for _ in range(5_000):  # small sums, and ties of either rounding
+    for _ in range(5_000):  # small sums, and ties for both roundings
         shift = rng.choice(SHIFTS)
         odd, tie = 2 * rng.randint(-(1 << 12), 1 << 12) + 1, 1 << rng.randint(0, 15)
         yield odd * tie, rng.choice((1 << 30, (1 << 30) + (1 << 29), HIGH, rng.randint(1 << 30, HIGH))), shift
@@ -70,4 +70,4 @@ def test_scaling_is_exact(multiply: str, sanitized: Build) -> None:
     ]
     assert not wrong, wrong[:5]
     ties = [high_mul(x, m) & ((1 << -s) - 1) == 1 << (-s - 1) for x, m, s in numbers if s < 0]
-    assert sum(ties) > 500  # there are halves to round
+    assert sum(ties) > 500  # halves were rounded

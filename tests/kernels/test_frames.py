@@ -1,6 +1,6 @@
-"""Inputs that are not in the arena as a whole: the executor stops where rows are missing, and reads a caller's buffer.
+"""Inputs outside the arena: the executor stops when rows are missing, and reads a caller's buffer.
 
-Against the naive reference; the programs keep every row (frames.py).
+Outputs are compared with the naive reference; the programs keep every row (frames.py).
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from tflm_memopt.runtime.host import Status
 
 
 def drawn(seed: int) -> tuple[Network, Program, np.random.Generator]:
-    """Row blocks, one or two, or a tiled one; iterative operators where there can be any."""
+    """Draw one or two groups of rows or a tiled group, with iterative operators where possible."""
     if seed % 2:
         network, lowered, rng = (tile_plans.draw_groups if seed % 3 == 0 else tile_plans.draw)(seed)
         return network, lowered.program, rng
@@ -45,7 +45,7 @@ def test_a_streamed_input_gives_the_same_bytes() -> None:
         network, program, rng = drawn(seed)
         assert unpack(pack(program)) == program
         if not can_stream(program):
-            continue  # that, or read by several blocks
+            continue  # external, or read by several groups
         inputs = networks.random_inputs(rng, network)
         expected = network.run(inputs)[-1].ravel()
         data = pack(streamed(program, rng))
@@ -59,7 +59,7 @@ def test_a_streamed_input_gives_the_same_bytes() -> None:
 
 
 def _apart(data: bytes, inputs: list[ProgramTensor], output: int) -> host.DeviceArena:
-    """Every buffer by itself."""
+    """Allocate every buffer separately."""
     size = -(-host.workspace_bytes(data) // 16) * 16
     frame = inputs[0].height * inputs[0].width * inputs[0].channels
     return host.DeviceArena(size + frame + output, (size,), (size + frame,), 0)
@@ -67,11 +67,11 @@ def _apart(data: bytes, inputs: list[ProgramTensor], output: int) -> host.Device
 
 @pytest.mark.parametrize("form", [host.INT8, host.UINT8])
 def test_an_external_frame_gives_the_same_bytes(form: int) -> None:
-    """A part of a larger frame, with room at the end of each row."""
+    """The frame is part of a larger one with padding after each row."""
     for seed in seeds(32):
         network, program, rng = drawn(seed)
         if not can_be_frame(program):
-            continue  # two inputs, or two views of it, or indices
+            continue  # two inputs, two views of the input, or indices
         inputs = networks.random_inputs(rng, network)
         expected = network.run(inputs)[-1].ravel()
         status, got = _run(external(program), inputs[0], expected.size, form, rng)
@@ -81,7 +81,7 @@ def test_an_external_frame_gives_the_same_bytes(form: int) -> None:
 
 @pytest.mark.parametrize("kind", [Kind.RESIZE_BILINEAR, Kind.TRANSPOSE_CONV])
 def test_each_row_of_an_external_frame_is_converted_apart(kind: Kind) -> None:
-    """A firing reads several at once."""
+    """A firing reads several rows at once."""
     rng, shape = np.random.default_rng(3), (5, 4, 3)
     op, out = networks.operator(rng, kind, (0,), shape, 1)
     network = Network(1, (shape, out), (op,))
@@ -95,7 +95,7 @@ def test_each_row_of_an_external_frame_is_converted_apart(kind: Kind) -> None:
 def _run(
     program: Program, values: NDArray[Any], output: int, form: int, rng: np.random.Generator, **changes: int
 ) -> tuple[Status, NDArray[Any]]:
-    """tmo_run() on a frame with a border; `changes` of the frame."""
+    """Call tmo_run() on a frame with a border. `changes`: changed fields of the frame."""
     (view,) = (t for t in program.tensors if t.base == 1)
     y, x, room = (int(v) for v in rng.integers(0, 4, 3))
     pitch = (x + view.width) * view.channels + room
@@ -158,7 +158,7 @@ def frame(**changes: Any) -> Damage:
 
 
 def network_of_one() -> Program:
-    """One row block."""
+    """A network that becomes one group of rows."""
     rng = np.random.default_rng(5)
     network = networks.chain(rng, 3, (8, 4, 2))
     return lower(network, [], set(), rng).program

@@ -1,4 +1,4 @@
-"""Damaged programs never get the executor out of its buffers: tmo_check() refuses them, or running them is harmless."""
+"""Damaged programs never make the executor leave its buffers: tmo_check() refuses them, or running them is harmless."""
 
 from __future__ import annotations
 
@@ -71,7 +71,9 @@ def tiled(seed: int) -> tuple[Network, Program, np.random.Generator]:
 
 
 def write_samples(folder: Path) -> list[Path]:
-    """Good programs of all kinds, with rings, lanes, branches, groups and sums, their inputs and outputs."""
+    """Write valid programs of all kinds with their inputs and outputs: rolling buffers, lanes, branches, groups,
+    sums.
+    """
     paths = []
     for seed in range(SAMPLES):
         network, program, rng = (tiled if seed % 2 else by_row)(seed)
@@ -88,7 +90,7 @@ def write_samples(folder: Path) -> list[Path]:
 
 
 def write_shared(folder: Path) -> list[Path]:
-    """The same for two cores: all kinds of operators that they can share."""
+    """Write valid programs for two cores with all kinds of operators that cores can share."""
     found = [two_cores.random_cases(mobile(seed)) for seed in range(SAMPLES)]
     for data, options in networks_to_plan():
         if options.input == IN_ARENA and family(options.target) in (Family.GENERIC, Family.DSP):
@@ -101,7 +103,7 @@ def write_shared(folder: Path) -> list[Path]:
 
 
 def planned(data: bytes, options: Options) -> Iterator[bytes]:
-    """Samples of a model's regions."""
+    """Yield samples of a model's regions."""
     model = read(data)
     found = pipeline.make_plan(pipeline.annotate(model.graph), options)
     assert found is not None
@@ -114,7 +116,9 @@ def planned(data: bytes, options: Options) -> Iterator[bytes]:
 
 
 def networks_to_plan() -> Iterator[tuple[bytes, Options]]:
-    """Of operators that read no windows, of int16, of repeated and constant operands; with several inputs, outputs."""
+    """Yield networks of operators without windows, int16, broadcast and constant operands, several inputs and
+    outputs.
+    """
 
     def joined(net: Net, x: int) -> list[int]:
         y = net.conv2d(x, 4, kernel=(3, 3))
@@ -161,7 +165,7 @@ def networks_to_plan() -> Iterator[tuple[bytes, Options]]:
         return [net.binary("SUB", shift, net.binary("MUL", y, gate))]
 
     def typed(net: Net, x: int) -> list[int]:
-        """Through float32, int16, int8 and uint8."""
+        """Conversions through float32, int16, int8 and uint8."""
         real = net.input((1, 6, 5, 2), None, dtype="FLOAT32")
         y = net.conv2d(net.add(net.unary("QUANTIZE", real, out=(0.05, 3)), x), 4, kernel=(3, 3))
         steps = net.unary("QUANTIZE", real, dtype="INT16", out=(0.001, 0))
@@ -172,7 +176,7 @@ def networks_to_plan() -> Iterator[tuple[bytes, Options]]:
         return [last, *(net.unary("DEQUANTIZE", t, dtype="FLOAT32", out=None) for t in (y, steps))]
 
     def filled(net: Net, x: int) -> list[int]:
-        """Depthwise windows with fewer taps than a core takes at once, behind nothing that could lie behind them."""
+        """Depthwise windows with fewer taps than a core processes at once, with no data after them."""
         wide = net.input((1, 4, 24, 16))
         return [net.conv2d(x, 4), *(net.depthwise_conv2d(wide, kernel=kernel) for kernel in ((2, 2), (1, 5)))]
 
@@ -196,7 +200,7 @@ def networks_to_plan() -> Iterator[tuple[bytes, Options]]:
     for state in (memories.svdf_network, memories.lstm_network, lambda: memories.lstm_network(steps=3)):
         yield state(), by_row
     yield streaming.chunks(), replace(blocks, target="cortex-m4")
-    for padding in ("VALID", "SAME"):  # sums that run along, and rows from padding
+    for padding in ("VALID", "SAME"):  # running sums, and rows of padding
         net = Net()
         y = net.conv2d(net.input((1, 16, 2, 3)), 4, kernel=(3, 1), padding=padding)
         both = net.mean(y, (1,)), net.pool(y, kernel=net.shape(y)[1:3], stride=(1, 1))
@@ -223,19 +227,19 @@ def samples(tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
     ids=["everything", "filters", "streamed", "tiles"],
 )
 def test_damaged_programs(flags: tuple[str, ...], sanitized: Build, samples: list[Path]) -> None:
-    """Without the guidance of libFuzzer, which needs clang: `make soak KIND=programs`."""
+    """Runs without libFuzzer's guidance, which needs clang: `make soak KIND=programs` uses it."""
     seed, count = 1, 5_000 if flags else 20_000
     command = [sanitized("fuzz.c", THREADS, flags=flags), str(seed), str(count), *samples]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     assert done.returncode == 0, f"seed {seed}: {done.stderr}"
     refused, unfinished, finished, right = map(int, re.findall(r"\d+", done.stdout))
     assert refused + unfinished + finished == count
-    assert min(refused, finished, right, finished - right) > count // 50, done.stdout  # damage of all kinds was tried
+    assert min(refused, finished, right, finished - right) > count // 50, done.stdout  # all outcomes were reached
 
 
 @pytest.mark.slow
 def test_damaged_programs_on_two_threads(tmp_path: Path) -> None:
-    """Cores share nothing but buffers: `make soak KIND=shared`."""
+    """Cores share nothing but buffers. `make soak KIND=shared` runs longer."""
     fuzzer = compiled(WATCHED, "fuzz.c", tmp_path / "fuzz", THREADS)
     done = subprocess.run([fuzzer, "1", "1000", *write_shared(tmp_path)], capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr[-4000:]

@@ -1,4 +1,4 @@
-"""The watched executor notices what it is there for."""
+"""The guarded executor notices accesses outside its buffers."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
-"""Every kernel against the naive reference, on random geometry: single operators, and networks in blocks with rings.
+"""Compare every kernel with the naive reference on random geometry: single operators, and networks in groups.
 
-Byte equality. A failure names its seed.
+Bytes are equal. A failure names its seed.
 """
 
 from __future__ import annotations
@@ -32,14 +32,14 @@ def single(op: ProgramOp, shape: networks.Shape, out: networks.Shape) -> Network
 
 
 def repeating(network: Network, rng: np.random.Generator) -> Network:
-    """Its operands have one row, column or channel here and there."""
+    """Give its operands a single row, column or channel in random places."""
     item = 1 if network.ops[0].kind in BINARY_INT8 else 2
     parts = [part(rng, shape, item) for shape in network.shapes[:-1]]
     return dataclasses.replace(network, shapes=(*parts, network.shapes[-1]))
 
 
 def agree(network: Network, lowered: Lowered, rng: np.random.Generator, seed: int) -> None:
-    """Both ways of running the program give what the naive reference gives."""
+    """Both ways of running the program match the naive reference."""
     inputs = random_inputs(rng, network)
     expected = network.run(inputs)[-1]
     program = pack(lowered.program)
@@ -50,7 +50,7 @@ def agree(network: Network, lowered: Lowered, rng: np.random.Generator, seed: in
 
 
 NOT_ALONE = {Kind.LSTM, Kind.SLIDING_SUM, Kind.OWN, *(kind for kind in Kind if KINDS[kind].crosses)}
-"""tests/tflm/test_memories.py, test_sliding.py, test_own.py and test_devices.py have them."""
+"""tests/tflm/test_memories.py, test_sliding.py, test_own.py and test_devices.py cover them."""
 
 
 @pytest.mark.parametrize("kind", [kind for kind in Kind if kind not in NOT_ALONE])
@@ -113,7 +113,7 @@ def test_network_in_blocks() -> None:
 
 
 def test_a_chain_longer_than_the_executor_remembers() -> None:
-    """More operators wait for one another than tmo_run_state has places for."""
+    """The chain of waiting operators is longer than tmo_run_state."""
     rng = np.random.default_rng(1)
     network = networks.chain(rng, 40, (9, 4, 2))
     lowered = lower(network, [], set(), rng)
@@ -124,7 +124,7 @@ def test_a_chain_longer_than_the_executor_remembers() -> None:
 
 @pytest.mark.slow
 def test_rings_are_as_shallow_as_can_be() -> None:
-    """One row less in any ring, and some output is wrong: so the networks above do exercise rings."""
+    """With one row less in any rolling buffer, an output is wrong, so the networks above exercise those buffers."""
     broken = shallower = 0
     for seed in range(30):
         rng = np.random.default_rng(seed)
@@ -150,7 +150,7 @@ NARROWING = [kind for kind, (read, written) in CONVERTED.items() if read >= writ
 
 @pytest.mark.parametrize("kind", [*BINARY, Kind.LOOKUP, *MAPPED_S16, *NARROWING])
 def test_in_place(kind: Kind) -> None:
-    """The output row may be the row of any operand."""
+    """The output row may replace the row of any operand."""
     for operand in range(2 if kind in BINARY else 1):
         rng = np.random.default_rng(operand)
         network = single(*_with_shape(rng, kind, (6, 5, 4)))
@@ -161,7 +161,9 @@ def test_in_place(kind: Kind) -> None:
 
 @pytest.mark.parametrize("overlap", [1, 33])
 def test_a_convolution_ends_late(overlap: int) -> None:
-    """The last byte may lie on the first of the row that it is made from; of a single pixel, 33 are too many."""
+    """The last output byte may overlap the first byte of its input row; for a single pixel, an overlap of 33 is too
+    much.
+    """
     wrong = 0
     for seed in SEEDS:
         rng = np.random.default_rng((3, seed))
@@ -186,9 +188,10 @@ def test_a_convolution_ends_late(overlap: int) -> None:
 
 @pytest.mark.parametrize(("separation", "right"), [(2 * 6 * 4, True), ((6 + 1) * 4 - 1, False)])
 def test_output_grows_into_what_is_dead_of_the_input(separation: int, right: bool) -> None:
-    """A padded 3x3 window: firing y writes row y while row y - 1 is still read, so the output starts two rows lower.
+    """An output may grow into dead rows of its input.
 
-    Counted by pixels, W + 1 of them are enough (vMCU); less than that is wrong.
+    With a padded 3x3 window, firing y writes row y while row y - 1 is still read, so the output starts two rows lower.
+    Counted in pixels, W + 1 suffice (vMCU); fewer give wrong results.
     """
     rng = np.random.default_rng(3)
     shape = (12, 6, 4)

@@ -1,4 +1,4 @@
-"""The messages between devices (custom_ops/links/tmo_link.c), over lines that lose, repeat, delay and damage them."""
+"""Test messages between devices (custom_ops/links/tmo_link.c) over lines that lose, repeat, delay and damage them."""
 
 from __future__ import annotations
 
@@ -22,14 +22,14 @@ def damaged(device: Device, message: bytes) -> bytes:
 
 
 def late(device: Device, message: bytes) -> bytes:
-    """The line stops for less than the patience, for all of it, or for more."""
+    """Delay messages by less than the patience, by all of it, or by more."""
     if device.other:
         device.other.blocked = device.rng.choice((PATIENCE // 2, PATIENCE, 2 * PATIENCE))
     return message
 
 
 def foreign(device: Device, message: bytes) -> bytes:
-    """A whole message of another program comes in front."""
+    """Insert a whole message of another program before this one."""
     head = message[:4] + device.rng.randbytes(4) + message[8 : HEAD - 2]
     return head + (zlib.crc32(head) & 0xFFFF).to_bytes(2, "little") + message[HEAD:] + message
 
@@ -54,7 +54,7 @@ FAULTS: dict[str, Callable[[Device, bytes], bytes]] = {
 @pytest.mark.slow
 @pytest.mark.parametrize("kind", FAULTS)
 def test_no_fault_leads_to_a_wrong_row(library: ctypes.CDLL, kind: str) -> None:
-    """Each fault ends in a status, and soon an inference is right again."""
+    """Each fault yields an error status, and later inferences succeed again."""
     for seed in range(4):
         first, second = pair(library, 100 * seed + [*FAULTS].index(kind))
         for _ in range(6):
@@ -77,13 +77,13 @@ def test_a_restarted_device_is_right_again(library: ctypes.CDLL) -> None:
         next(half)
         device = (first, second)[seed % 2]
         device.restart(first.rng.randrange(1 << 16))
-        first.inbox.clear(), second.inbox.clear()  # the line is opened anew
+        first.inbox.clear(), second.inbox.clear()  # reopen the line
         first.pending = second.pending = b""
         assert (OK, OK) in [both(first, second, drawn(first.rng)) for _ in range(3)]
 
 
 class Slow(Device):
-    """One whose line has a rate and a latency: what it sends arrives later, by a clock of its own."""
+    """A device whose line has a rate and a latency: messages arrive later by a simulated clock."""
 
     speed = LineSpeed(40_000, 3)
 
@@ -109,7 +109,7 @@ class Slow(Device):
 
 
 def test_a_slow_line_takes_as_long_as_predicted(library: ctypes.CDLL) -> None:
-    """To the millisecond that a wait is rounded up to."""
+    """The prediction is exact to the millisecond to which waits are rounded up."""
     rng = random.Random(5)
     first, second = Slow(library, 0, rng), Slow(library, 1, rng)
     first.other, second.other = second, first

@@ -1,4 +1,4 @@
-"""Rows by radio (custom_ops/links/tmo_link_datagram.c): frames that are lost, or their acknowledgements."""
+"""Send rows by radio (custom_ops/links/tmo_link_datagram.c), with lost frames and lost acknowledgements."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ class Datagrams(ctypes.Structure):
 
 
 class Radio(Device):
-    """One whose frames are lost, or their acknowledgements, with a probability of `loss` each."""
+    """A device whose frames and acknowledgements are each lost with probability `loss`."""
 
     def __init__(self, library: ctypes.CDLL, number: int, rng: random.Random, *, loss: float, room: int = 1024) -> None:
         self.loss, self.room, self.time, self.refuses = loss, room, 0, 0
@@ -51,7 +51,7 @@ class Radio(Device):
         self.lines[1 - self.number].room = self.room
         self.datagrams = Datagrams(FRAME(self._frame), CLOCK(self._now), None, self.lines, 2, first & 255)
         mine = self.library.tmo_datagram_transport(ctypes.byref(self.datagrams))
-        # A tick at a time: the other device has its turn in between.
+        # Poll one tick at a time, so that the other device runs in between.
         ticks = POLL(lambda context, peer, sends, longest: mine.poll(context, peer, sends, min(longest, 1)))
         self.transport = Transport(mine.send, mine.receive, ticks, mine.context)
         self.sent.clear()
@@ -62,7 +62,7 @@ class Radio(Device):
         return bool(line.written != line.read)
 
     def rows(self, script: list[tuple[int, bool]], data: Callable[[int, int], bytes]) -> Iterator[int]:
-        """The end of the last message may lie in a frame that is not full, or that was lost."""
+        """The end of the last message may be in a partly filled frame, or in one that was lost."""
         for status in super().rows(script, data):
             left = 0 if status == WAIT else PATIENCE
             while left and not self.library.tmo_datagram_done(ctypes.byref(self.datagrams)):
@@ -88,7 +88,7 @@ class Radio(Device):
         return self.time
 
     def air(self) -> None:
-        """The end of the frame on its way."""
+        """Finish the frame in transit."""
         if self.sent and self.rng.random() < 0.5:
             frame, other = self.sent.popleft(), self.other
             assert isinstance(other, Radio)
@@ -109,7 +109,7 @@ def radios(library: ctypes.CDLL, seed: int, **settings: Any) -> tuple[Radio, Rad
 @pytest.mark.parametrize("loss", [0.0, 0.3])
 @pytest.mark.parametrize("seed", range(4))
 def test_rows_cross_by_radio(library: ctypes.CDLL, seed: int, loss: float) -> None:
-    """What is lost is sent again, and what comes twice is taken once: no inference ends with an error."""
+    """Lost frames are sent again and duplicates are dropped, so no inference ends with an error."""
     first, second = radios(library, seed, loss=loss)
     assert [both(first, second, drawn(first.rng)) for _ in range(20)] == [(OK, OK)] * 20
     assert first.refuses + second.refuses > 0
@@ -127,7 +127,7 @@ def test_a_radio_that_begins_anew_is_right_again(library: ctypes.CDLL, seed: int
 
 
 def test_frames_without_room_end_in_a_status(library: ctypes.CDLL) -> None:
-    """A ring smaller than what a line holds: rows are missing, and none is wrong."""
+    """A ring smaller than what the line holds loses rows, but none is wrong."""
     first, second = radios(library, 3, loss=0.0, room=64)
     ends = [both(first, second, drawn(first.rng)) for _ in range(4)]
     assert {status for end in ends for status in end} <= {OK, LINK, PEER}

@@ -1,4 +1,4 @@
-"""Rows over stream sockets (custom_ops/links/tmo_link_socket.c), by the clock of this computer."""
+"""Send rows over stream sockets (custom_ops/links/tmo_link_socket.c), with this computer's clock."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from kernels.links import LINK, OK, PATIENCE, POLL, ROWS, WAIT, Device, Transpor
 PEERS = 16
 """TMO_SOCKET_PEERS."""
 LONG = 60_000
-"""Milliseconds that nobody waits on a computer that others use, too."""
+"""Milliseconds: longer than any wait, even on a busy computer."""
 
 
 class Sockets(ctypes.Structure):
@@ -25,7 +25,7 @@ class Sockets(ctypes.Structure):
 
 
 class Connected(Device):
-    """One that has a socket to the other."""
+    """A device with a socket to the other."""
 
     def __init__(self, library: ctypes.CDLL, number: int, stream: int, patience: int = LONG) -> None:
         self.patience = patience
@@ -34,7 +34,7 @@ class Connected(Device):
         self.sockets = Sockets((ctypes.c_int * PEERS)(*[-1] * PEERS))
         self.sockets.fd[1 - number] = stream
         mine = library.tmo_socket_transport(ctypes.byref(self.sockets))
-        # A millisecond at a time: the other device has its turn in between.
+        # Poll one millisecond at a time, so that the other device runs in between.
         ticks = POLL(lambda context, peer, sends, longest: mine.poll(context, peer, sends, min(longest, 1)))
         self.transport = Transport(mine.send, mine.receive, ticks, mine.context)
         self.restart(1)
@@ -58,7 +58,7 @@ def test_rows_cross_a_socket(library: ctypes.CDLL, streams: Streams) -> None:
 
 
 def fill(stream: socket.socket) -> int:
-    """Sends until nothing more goes; how many bytes."""
+    """Send until the socket is full, and return the number of bytes."""
     stream.setblocking(False)
     sent = 0
     with contextlib.suppress(BlockingIOError):
@@ -68,7 +68,7 @@ def fill(stream: socket.socket) -> int:
 
 
 def test_a_sender_waits_while_the_line_is_full(library: ctypes.CDLL, streams: Streams) -> None:
-    """It goes on when there is room; where there never is, it ends in time."""
+    """The sender continues when there is space, and times out if there never is."""
     first, second = (Connected(library, number, stream.fileno(), PATIENCE) for number, stream in enumerate(streams))
     data = drawn(first.rng)
     full = fill(streams[0])
@@ -83,7 +83,7 @@ def test_a_sender_waits_while_the_line_is_full(library: ctypes.CDLL, streams: St
 
 
 def test_a_peer_that_is_gone_ends_an_inference_at_once(library: ctypes.CDLL, streams: Streams) -> None:
-    """Whoever waits for it, and whoever sends to it; without a signal that would end the program."""
+    """Both a waiting and a sending peer stop, and no signal ends the program."""
     device = Connected(library, 1, streams[1].fileno())
     waiting = device.rows(ANSWER, drawn(device.rng))
     assert next(waiting) == WAIT
@@ -108,12 +108,12 @@ def test_a_peer_without_a_socket_is_no_peer(library: ctypes.CDLL) -> None:
 
 
 def test_a_line_that_is_opened_anew_is_right_again(library: ctypes.CDLL, streams: Streams) -> None:
-    """Also behind half a message, and where the peer's program starts again."""
+    """This also holds after half a message, and when the peer's program restarts."""
     first, second = (Connected(library, number, stream.fileno(), PATIENCE) for number, stream in enumerate(streams))
     assert both(first, second, drawn(first.rng)) == (OK, OK)
     half = first.rows([(0, True), (1, False)], drawn(first.rng))
     assert next(half) == WAIT
-    streams[1].recv(ROWS)  # what comes next begins within a message
+    streams[1].recv(ROWS)  # what arrives next begins in the middle of a message
     second.restart(1000)
     assert (OK, OK) in [both(first, second, drawn(first.rng)) for _ in range(3)]
     with_others = socket.socketpair()

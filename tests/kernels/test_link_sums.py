@@ -1,4 +1,4 @@
-"""Two devices that send each other partial sums, over lines that fail: their programs, as the executor runs them."""
+"""Two devices exchange partial sums over faulty lines, with the executor running their programs."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from tflm_memopt.runtime.regions import CustomOperator, regions
 pytest.importorskip("tflite_micro", reason="the official TFLM wheel is not installed")
 
 UNITS = (24, 40, 6, 32, 4)
-"""Dense layers: the second and the last read much more than they make."""
+"""Dense layers: the second and the last have far more inputs than outputs."""
 Bytes = NDArray[np.int8]
 
 
@@ -39,7 +39,7 @@ class Stream(ctypes.Structure):
 
 @cache
 def network() -> tuple[bytes, tuple[CustomOperator, ...], int]:
-    """The model, the program of each device, and what their messages are called."""
+    """Return the model, the program of each device, and the number that identifies their messages."""
     net = Net(3)
     x = net.input((1, UNITS[0]))
     for units in UNITS[1:]:
@@ -63,7 +63,7 @@ def placed(data: bytes) -> NDArray[np.uint8]:
 
 
 class Computing(Device):
-    """One that runs its program."""
+    """A device that runs its program."""
 
     def __init__(self, library: ctypes.CDLL, number: int, rng: random.Random) -> None:
         _, programs, identity = network()
@@ -73,7 +73,9 @@ class Computing(Device):
         super().__init__(library, number, rng, identity)
 
     def inference(self) -> Iterator[int]:
-        """Yields WAIT while it waits, then how it ended. What the one before left in its memory, nobody reads."""
+        """Run one inference. Yields WAIT while it waits, then its status. Memory left from earlier inferences is
+        never read.
+        """
         stream, ends = Stream(), [] if self.number else [self.input.ctypes.data, self.output.ctypes.data]
         io = (ctypes.c_void_p * (len(ends) + 1))(*ends, ctypes.addressof(self.link))
         self.workspace[:] = self.rng.randrange(256)
@@ -93,7 +95,7 @@ class Computing(Device):
 
 
 def together(first: Computing, second: Computing, x: Bytes, expected: Bytes) -> tuple[int, int]:
-    """How an inference ended: where it ended well on the first device, its output is right."""
+    """Run one inference and return both statuses. If the first device succeeds, its output is right."""
     first.input[:], first.output[:] = x, 0x55
     runs = {device: device.inference() for device in (first, second)}
     ended: dict[Computing, int] = {}
@@ -103,7 +105,7 @@ def together(first: Computing, second: Computing, x: Bytes, expected: Bytes) -> 
             if device not in ended and (status := next(one)) != WAIT:
                 ended[device] = status
         if ended.get(second) == OK and first not in ended and second.has_mail():
-            del ended[second]  # it was an inference behind
+            del ended[second]  # it was one inference behind
             runs[second] = second.inference()
         turns += 1
         assert turns < 100 * PATIENCE, "no status within the time"
@@ -114,7 +116,7 @@ def together(first: Computing, second: Computing, x: Bytes, expected: Bytes) -> 
 
 @cache
 def examples() -> list[tuple[Bytes, Bytes]]:
-    """Inputs, and what TFLM makes of them."""
+    """Return inputs and TFLM's outputs for them."""
     model, rng = original(network()[0]), np.random.default_rng(1)
     inputs = [rng.integers(-128, 128, (1, UNITS[0]), np.int8) for _ in range(8)]
     return [(x.ravel(), run(model, [x], 1)[0].ravel()) for x in inputs]
@@ -141,7 +143,7 @@ def test_partial_sums_arrive(library: ctypes.CDLL) -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize("kind", FAULTS)
 def test_no_fault_leads_to_a_wrong_output(library: ctypes.CDLL, kind: str) -> None:
-    """Each inference ends with a status, and soon one is right again."""
+    """Each inference ends with a status, and later ones succeed again."""
     for seed in range(4):
         first, second = devices(library, 100 * seed + [*FAULTS].index(kind))
         for _ in range(4):

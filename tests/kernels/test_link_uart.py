@@ -1,4 +1,4 @@
-"""Rows over serial lines (custom_ops/links/tmo_link_uart.c): through pseudo-terminals."""
+"""Send rows over serial lines (custom_ops/links/tmo_link_uart.c) through pseudo-terminals."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class Uarts(ctypes.Structure):
 
 
 class Serial(Device):
-    """One that has a serial port."""
+    """A device with a serial port."""
 
     def __init__(self, library: ctypes.CDLL, number: int, port: int, rng: random.Random) -> None:
         self.port, self.time, self.line = port, 0, bytearray()
@@ -60,7 +60,7 @@ class Serial(Device):
 
 @pytest.mark.parametrize("seed", range(3))
 def test_rows_cross_a_serial_line(library: ctypes.CDLL, seed: int) -> None:
-    """Through a pseudo-terminal; what somebody else wrote to it is passed over, or ends an inference with a status."""
+    """Foreign bytes on the line are skipped, or end an inference with a status."""
     ends = os.openpty()
     try:
         for end in ends:

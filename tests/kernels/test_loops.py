@@ -1,4 +1,4 @@
-"""Programs run in the order of their loops, however these are nested; no loops make the executor leave its buffers."""
+"""Run programs in the order of their loops, however nested; no loops make the executor leave its buffers."""
 
 from __future__ import annotations
 
@@ -24,11 +24,11 @@ from tflm_memopt.runtime import host
 from tflm_memopt.runtime.host import Status
 
 BLOCK_AT = HEADER.itemsize + 4 * TENSOR.itemsize + 3 * OP.itemsize
-"""Where the block's record is in good()."""
+"""Offset of the block's record in good()."""
 
 
 def drawn(seed: int) -> tuple[Network, Program, host.DeviceArena, np.random.Generator]:
-    """Row blocks or tiled ones, one or several."""
+    """Draw one or several groups, of rows or tiled."""
     if seed % 2:
         network, tiled, rng = (tile_plans.draw_groups if seed % 3 == 0 else tile_plans.draw)(seed)
         return network, tiled.program, tiled.arena, rng
@@ -51,14 +51,14 @@ def test_any_nesting_runs_the_same_order() -> None:
         assert host.firing_order(pack(other), inputs, [expected.size]) == firings
         (watched,) = host.run_guarded(pack(other), arena, inputs, [expected.size])
         np.testing.assert_array_equal(watched, expected)
-        pushed = pack(streamed(other, rng))  # each push finds its place in the loops again
+        pushed = pack(streamed(other, rng))  # each push resumes at its place in the loops
         assert host.firing_order(pushed, inputs, [expected.size]) == firings
         (got,) = host.run(pushed, inputs, [expected.size])
         np.testing.assert_array_equal(got, expected)
 
 
 def hostile(program: Program, rng: np.random.Generator) -> Program:
-    """Any operators of each block in any order, as often as the program says."""
+    """Fire each group's operators in a random order, with the numbers of firings that the program states."""
     blocks, left = [], program.firings
     for n, block in enumerate(program.blocks):
         last = n + 1 == len(program.blocks)
@@ -72,7 +72,7 @@ def hostile(program: Program, rng: np.random.Generator) -> Program:
 
 
 def test_a_wrong_order_does_no_harm() -> None:
-    """Each firing writes its own pixels, and the run ends; what the pixels hold is another matter."""
+    """Each firing writes its own pixels and the run ends; the pixels' values may be wrong."""
     for seed in seeds(32):
         network, program, arena, rng = drawn(seed)
         inputs = networks.random_inputs(rng, network)
@@ -84,7 +84,7 @@ def test_a_wrong_order_does_no_harm() -> None:
 
 
 def test_wrong_orders_are_noticed() -> None:
-    """The orders above matter: an operator that fires too soon, or too often, spoils the output or ends the run."""
+    """An operator that fires too early or too often spoils the output or ends the run, so the orders above matter."""
     spoilt = 0
     for seed in range(20):
         network, program, _, rng = drawn(seed)
@@ -99,7 +99,7 @@ def test_wrong_orders_are_noticed() -> None:
 
 
 def _deep(levels: int) -> Loops:
-    """Eight rows of good(), inside so many loops."""
+    """Eight rows of good() inside `levels` nested loops."""
     loops: Loops = (Iteration(0), Iteration(1), Iteration(2))
     for level in range(levels):
         loops = (Repeat(8 if level == 0 else 1, loops),)

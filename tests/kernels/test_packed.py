@@ -1,4 +1,4 @@
-"""Packed kernels against the naive reference: here their twins in C, in tests/cores what cores run."""
+"""Compare packed kernels with the naive reference: their C twins here, the cores' own in tests/cores."""
 
 from __future__ import annotations
 
@@ -31,13 +31,13 @@ FAMILIES = [family for family in Family if family is not Family.GENERIC]
 SEEDS = range(examples(400))
 INT32_MIN = -(1 << 31)
 NAMES = {Kind.CONV: ("CONV", "DENSE"), Kind.DEPTHWISE: ("DEPTHWISE",), Kind.ADD: ("ADD",)}
-"""What the names of a kind's packings end with."""
+"""Suffixes of the names of a kind's packings."""
 
 
 @pytest.mark.parametrize("family", FAMILIES)
 @pytest.mark.parametrize("kind", [Kind.CONV, Kind.DEPTHWISE, Kind.ADD])
 def test_operator(family: Family, kind: Kind) -> None:
-    """Odd shapes, any window, all remainders of channels and columns; scales and zero points up to the edges."""
+    """Odd shapes, any window, all remainders of channels and columns, and extreme scales and zero points."""
     done: set[Packing] = set()
     for seed in SEEDS:
         rng = np.random.default_rng((int(kind), seed))
@@ -60,7 +60,7 @@ def test_operator(family: Family, kind: Kind) -> None:
 
 
 def with_half(op: ProgramOp, operand: int) -> ProgramOp:
-    """Another one, too, or both."""
+    """Give one operand, or both, a scale of exactly one half."""
     assert op.multipliers is not None and op.shifts is not None
     multipliers, shifts = op.multipliers.copy(), op.shifts.copy()
     multipliers[operand], shifts[operand] = 1 << 30, 0
@@ -69,7 +69,7 @@ def with_half(op: ProgramOp, operand: int) -> ProgramOp:
 
 @pytest.mark.parametrize("family", FAMILIES)
 def test_networks(family: Family) -> None:
-    """Row blocks and tiled blocks of packed and other operators; the program survives being read."""
+    """Groups of rows and tiled groups mix packed and other operators, and the program survives a round trip."""
     done = 0
     for seed in range(examples(60)):
         rng = np.random.default_rng(seed)
@@ -112,14 +112,16 @@ def test_only_convolutions_have_their_packing(family: Family) -> None:
     image, sizes = bytearray(pack(program)), ([18], [int(np.prod(out))])
     for kind in Kind:
         np.frombuffer(image, OP, 1, HEADER.itemsize + len(program.tensors) * TENSOR.itemsize)["kind"] = kind
-        refused = host.Status.KERNEL if kind is Kind.OWN else host.Status.OP  # a kind of the user's own is not there
+        refused = host.Status.KERNEL if kind is Kind.OWN else host.Status.OP  # custom kernels are not registered
         expected = host.Status.OK if kind is Kind.CONV else refused
         assert host.check(bytes(image), *sizes) is expected, kind.name
 
 
 @pytest.mark.parametrize("kind", [Kind.CONV, Kind.DEPTHWISE])
 def test_constants_for_vectors_are_checked(kind: Kind) -> None:
-    """Shifts are 1 to 22, weights and scales are all there, and programs for other cores have none of them."""
+    """Shifts are 1 to 22, all weights and scales are present, and programs for other cores have none of these
+    constants.
+    """
     rng = np.random.default_rng(2)
     op, out = networks.operator(rng, kind, (0,), (6, 6, 6), 2)
     network = single(op, (6, 6, 6), out)
@@ -164,7 +166,7 @@ def test_a_program_for_vectors_has_no_others_packings() -> None:
 
 
 def test_an_addition_without_an_operand_that_is_shifted_alone_is_refused() -> None:
-    """Damaged: whose scales no TFLM makes; and one whose shift goes to the right."""
+    """Damaged additions: one has scales that TFLM never makes, one shifts to the right."""
     rng = np.random.default_rng(0)
     op, out = networks.operator(rng, Kind.ADD, (0, 1), (3, 3, 2), 2)
     program = packed(lower(single(op, (3, 3, 2), out), [], set(), rng), Family.DSP).program
@@ -182,7 +184,7 @@ def test_an_addition_without_an_operand_that_is_shifted_alone_is_refused() -> No
 
 
 def test_windows_of_3x3() -> None:
-    """Where channels are few, Helium has a core for these alone: it is refused for others."""
+    """Helium has a kernel for few channels and 3x3 windows only; it is refused for others."""
     for seed in range(examples(60)):
         rng = np.random.default_rng(seed)
         network = networks.draw_depthwise(rng)
@@ -198,7 +200,9 @@ def test_windows_of_3x3() -> None:
 
 @pytest.mark.parametrize(("target", "tile"), [("cortex-m4", 5), ("cortex-m55", 4)])
 def test_the_last_tile_of_a_row_needs_no_more_scratch_than_the_others(target: str, tile: int) -> None:
-    """A full tile is computed in two parts, so that none of one pixel is left over; the last tile would be one part."""
+    """A full tile is computed in two parts to avoid a remainder of one pixel; the last tile would need only one
+    part.
+    """
     net = Net()
     data = net.model(net.conv2d(net.input((1, 6, 2 * tile - 1, 16)), 16, kernel=(3, 3), out=(0.4, -5)))
     with forced(Settings(tile=tile, group_channels=0), 1):

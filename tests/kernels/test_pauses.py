@@ -1,4 +1,4 @@
-"""A run that pauses after any firings ends as one that does not."""
+"""A run that pauses after any firings gives the same result as one without pauses."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ SEED = 31
 def paused_run(
     program: bytes, inputs: list[NDArray[np.int8]], outputs: list[int], pauses: list[int]
 ) -> tuple[list[int], list[NDArray[np.int8]]]:
-    """What each call answers, and the outputs. Scratch of the workspace is not kept: nothing else is touched."""
+    """Return the status of each call, and the outputs. Scratch of the workspace is overwritten in each pause."""
     buffers = host._Buffers(program, inputs, outputs)
     at, list_ = host._Stream(), (ctypes.c_uint32 * max(len(pauses), 1))(*pauses)
     arguments = buffers.image.ctypes.data, buffers.io, buffers.workspace.ctypes.data, list_, len(pauses)
@@ -52,7 +52,7 @@ def test_any_pauses(data: bytes) -> None:
 
 
 def in_place() -> bytes:
-    """A model whose first convolution writes its pixels over the input, one after another."""
+    """A model whose first convolution overwrites its input pixel by pixel."""
     net = Net(SEED)
     x = net.conv2d(net.input((1, 24, 24, 3)), 8, kernel=(3, 3), stride=(2, 2))
     x = net.conv2d(net.depthwise_conv2d(x), 16)
@@ -61,13 +61,13 @@ def in_place() -> bytes:
 
 @pytest.mark.parametrize("target", ["cortex-m4", "cortex-m55"])
 def test_tiles_of_a_row_are_the_same_one_by_one(target: str) -> None:
-    """A run makes all tiles of a row that come before its next pause at once; one by one they are the same."""
+    """A run makes all tiles of a row up to the next pause at once; making them singly gives the same bytes."""
     model = optimize(in_place(), target=target, max_macs=1.0, effort=0.01, seconds=0.1).model
     (program,) = programs(read(model).graph)
     inputs = [np.random.default_rng(SEED).integers(-128, 128, (1, 24, 24, 3), dtype=np.int8)]
     firings = int(np.frombuffer(program, HEADER, 1)[0]["firings"])
     first = [firing.op for firing in host.firing_order(program, inputs, [4])].index(1)
-    assert first == 12 * 12  # the first operator fires once for each pixel
+    assert first == 12 * 12  # the first operator fires once per pixel
     (at_once,) = host.run(program, inputs, [4])
     for pauses in ([5, 6, 17, 31], list(range(1, firings))):
         said, (apart,) = paused_run(program, inputs, [4], pauses)

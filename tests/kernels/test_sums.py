@@ -1,4 +1,4 @@
-"""SUMS and ADD_SUMS in programs: what tmo_check() makes of them, and what is read back."""
+"""Test SUMS and ADD_SUMS in programs: validation by tmo_check(), and reading them back."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ MAKING = ProgramOp(
 ADDING = ProgramOp(
     Kind.ADD_SUMS, (0, 1), 2, (0, 0), 0, access=(Access(), Access()), param=0x23, **SCALES
 )  # fmt: skip
-"""Of three bytes each, and of two."""
+"""Sums of three bytes and of two."""
 
 
 def rows(channels: int, base: int) -> ProgramTensor:
@@ -55,7 +55,7 @@ def test_sums_are_checked(changes: dict[str, Any], status: Status) -> None:
 
 
 def test_sums_run_in_tiles() -> None:
-    """Pixel by pixel, and not in groups of bytes."""
+    """They run pixel by pixel, but not in channel groups."""
     tensors = (rows(2, 1), dataclasses.replace(rows(15, 2), walk=WalkRecord(4, 4, 4)))
     for groups, status in ((0, Status.OK), (2, Status.OP)):
         op = dataclasses.replace(MAKING, tile=1, groups=groups, group_channels=8)

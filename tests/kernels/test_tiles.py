@@ -1,6 +1,6 @@
-"""Tiled blocks against the naive reference: strips, column tiles, lanes, recomputed rows, channel groups.
+"""Compare tiled groups with the naive reference: stripes, column tiles, lanes, recomputed rows, channel groups.
 
-The bytes and the order of iterations are those that the naive planner expects.
+Bytes and the order of iterations match the naive planner's.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ def agree(drawn: Drawn) -> None:
 
 
 def test_the_rows_of_a_strip() -> None:
-    """Of any numbers: what is computed again may begin below the first row, which no random network does."""
+    """Recomputation may begin before row 0 of a stripe for some numbers, which no random network covers."""
     for seed in seeds(20):
         rng, library = np.random.default_rng(seed), host._library()
         height, advance = (int(n) for n in rng.integers(1, 40, 2))
@@ -70,7 +70,7 @@ def test_bottleneck_in_groups() -> None:
 
 
 def test_a_chain_longer_than_the_executor_remembers() -> None:
-    """More operators wait for one another than tmo_run_state has places for."""
+    """The chain of waiting operators is longer than tmo_run_state."""
     rng = np.random.default_rng(1)
     network = networks.chain(rng, 24, (9, 4, 2))
     agree((network, tile_plans.lower(network, [], set(), rng), rng))
@@ -85,7 +85,7 @@ def test_packing_loses_nothing(draw: Callable[[int], Drawn]) -> None:
 
 @pytest.mark.slow
 def test_every_technique_is_drawn() -> None:
-    """The networks above are worth something."""
+    """The networks above cover every technique."""
     programs = [draw(seed)[1] for seed in SEEDS for draw in (tile_plans.draw, tile_plans.draw_groups)]
     ops = [(p.program, op) for p in programs for op in p.program.ops]
     walks = [t.walk for p in programs for t in p.program.tensors if t.walk and t.lanes]
@@ -104,7 +104,7 @@ def test_every_technique_is_drawn() -> None:
 
 
 def shallower(program: Program) -> Iterator[Program]:
-    """All programs with one pixel less in one lane."""
+    """Yield all programs with one pixel less in one lane."""
     for i, tensor in enumerate(program.tensors):
         for n, lane in enumerate(tensor.lanes):
             if lane.depth > 1:
@@ -116,7 +116,7 @@ def shallower(program: Program) -> Iterator[Program]:
 @pytest.mark.slow
 @pytest.mark.parametrize("draw", [tile_plans.draw, tile_plans.draw_groups])
 def test_lanes_are_as_shallow_as_can_be(draw: Callable[[int], Drawn]) -> None:
-    """One pixel less in any lane, and some output is wrong: so the lanes above are exact."""
+    """With one pixel less in any lane, an output is wrong, so the lanes above are exact."""
     broken = total = 0
     for seed in range(16):
         network, lowered, rng = draw(seed)
@@ -132,7 +132,7 @@ def test_lanes_are_as_shallow_as_can_be(draw: Callable[[int], Drawn]) -> None:
 
 @pytest.mark.slow
 def test_sanitized(sanitized: Build, tmp_path: Path) -> None:
-    """The same programs in exactly allocated buffers, under AddressSanitizer and UndefinedBehaviorSanitizer."""
+    """Run the programs in exactly sized buffers under AddressSanitizer and UndefinedBehaviorSanitizer."""
     paths = []
     for seed in range(40):
         for draw in (tile_plans.draw, tile_plans.draw_groups):

@@ -1,4 +1,4 @@
-"""tmo/turns.h: whose turn it is, of several models in one arena, in any order of calls."""
+"""Test tmo/turns.h: which of several models in one arena may run, for any order of calls."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ int main(void) {
 
 
 def expected(excluded: list[tuple[set[int], set[int]]], calls: list[tuple[int, int]]) -> list[str]:
-    """With sets."""
+    """Compute the answers with sets."""
     running, paused, said = set[int](), set[int](), []
     for call, model in calls:
         status = OK

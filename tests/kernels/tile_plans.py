@@ -1,4 +1,4 @@
-"""Random tilings of random networks: strips, tiles, lanes and buffers. None of it is the package's planner."""
+"""Random tilings of random networks: stripes, tiles, lanes and buffers, drawn without the package's planner."""
 
 from __future__ import annotations
 
@@ -26,8 +26,9 @@ MAX_TAPS = 64
 
 @dataclass(frozen=True)
 class Grouped:
-    """Operators (of a network) that go through `count` groups of `channels` channels; the last one adds them up, or
-    (`fills`) puts them side by side in a whole tensor.
+    """Operators of a network that run in `count` groups of `channels` channels.
+
+    The last one adds the groups up or, with `fills`, concatenates them in a whole tensor.
     """
 
     ops: tuple[int, ...]
@@ -42,26 +43,26 @@ class Grouped:
 
 @dataclass(frozen=True)
 class Lowered:
-    """A program of tiled blocks, and buffers for it in one arena."""
+    """A program of tiled groups, and its buffers in one arena."""
 
     program: Program
     arena: DeviceArena
     order: tuple[Firing, ...]
-    """What must fire, and when."""
+    """The order of all firings."""
 
 
 @dataclass(frozen=True)
 class Need:
-    """What a reader wants of the strips of a tensor."""
+    """What a reader needs of the stripes of a tensor."""
 
     advance: int
     end: int
     top: int
-    """First row that strip 0 reads, with all strips before it; negative: rows of strips before."""
+    """First row that strip 0 reads, including earlier strips; negative for rows of earlier strips."""
 
 
 class Planner:
-    """Draws a tiling of one block, from its end: strips follow from those of who reads."""
+    """Draw a tiling of one group from its end: strips follow from those of their readers."""
 
     def __init__(
         self,
@@ -77,7 +78,7 @@ class Planner:
         self.group_of = {i: g for g in grouped for i in g.ops if i in members}
         self.sinks = tuple(i for i in members if last_reader(network, i) >= members.stop)
         self.late = set(self.iterative)
-        """Operators that can do nothing before the last strip."""
+        """Operators that cannot start before the last strip."""
         for i in members:
             self.late |= {i} if any(t - network.n_inputs in self.late for t in network.ops[i].inputs) else set()
 
@@ -89,7 +90,7 @@ class Planner:
         return Tiling(self.network, {i: self._stage(i, strips) for i in self.members}, self.sinks)
 
     def lanes(self, strips: Strips) -> list[int]:
-        """Rows of each lane: any division."""
+        """Draw a division of the rows into lanes."""
         cuts = self.rng.integers(1, strips.rows + 1, int(self.rng.integers(0, 4))).tolist()
         return [b - a for a, b in itertools.pairwise(sorted({0, *cuts, strips.rows}))]
 
@@ -97,7 +98,7 @@ class Planner:
         return self.network.shapes[tensor][0]
 
     def _first_strips(self) -> Strips:
-        """Of the last sink, or of what an iterative operator reads."""
+        """Strips of the last sink, or of an iterative operator's input."""
         last = self.network.ops[self.members[-1]]
         height = self._height(last.output)
         if self.members[-1] in self.late:
@@ -107,7 +108,7 @@ class Planner:
         return Strips(advance, end, advance, self._height(last.output), max(1, -(-(height - end) // advance) + 1))
 
     def _strips(self, i: int, first: Strips, strips: dict[int, Strips]) -> Strips:
-        """Of the output of operator i."""
+        """Strips of operator i's output."""
         tensor = self.network.ops[i].output
         height, count = self._height(tensor), first.count
         if i in self.late:
@@ -133,7 +134,7 @@ class Planner:
         return Strips(advance, end, rows if anew else advance, height, count)
 
     def _repeats(self, reader: int, height: int) -> bool:
-        """It reads the only row of an operand in every strip."""
+        """Whether it reads an operand's only row in every strip."""
         op = self.network.ops[reader]
         return op.kind in BINARY_INT8 and height < self._height(op.output)
 
@@ -148,7 +149,7 @@ class Planner:
         )
 
     def _covering(self, advance: int, end: int, height: int, count: int) -> Strips:
-        """All rows, each once."""
+        """All rows, each exactly once."""
         enough = height - (count - 1) * advance + int(self.rng.integers(0, 2))
         return Strips(advance, max(enough, end), advance, height, count)
 
@@ -168,7 +169,7 @@ class Planner:
 
 
 class Lowering:
-    """Collects the tables of a program, block by block."""
+    """Collect the tables of a program, group by group."""
 
     def __init__(self, network: Network, rng: Generator) -> None:
         self.network, self.bump = network, Bump(rng)
@@ -177,7 +178,7 @@ class Lowering:
         bases = {t: n + 1 for n, t in enumerate(self.io)}
         self.tensors = [ProgramTensor(0, h, w, c, h, bases.get(t, 0)) for t, (h, w, c) in enumerate(network.shapes)]
         self.views: dict[int, int] = {}
-        """More records for the same tensor: those of iterative operators that walk it in their own strips."""
+        """Additional records for a tensor, for iterative operators that process it in their own strips."""
         self.ops: list[ProgramOp] = []
         self.blocks: list[ProgramBlock] = []
         self.order: list[Firing] = []
@@ -244,7 +245,7 @@ class Lowering:
 
 
 def _iterations(tiling: Tiling, first: int) -> list[Iteration]:
-    """The order of a tiling, with the strips that operators leave out."""
+    """Iterations of a tiling, including strips that operators skip."""
     fired = dict.fromkeys(tiling.stages, 0)
     found = []
     for unit in tiling.order:
@@ -275,7 +276,7 @@ def lower(
     *,
     single: bool = False,
 ) -> Lowered:
-    """Blocks [0, cuts[0]), [cuts[0], cuts[1]) .. [.., n), all of them tiled. Raises Untileable. `single`: by pixel."""
+    """Lower the tiled groups [0, cuts[0]), [cuts[0], cuts[1]) .. [.., n). Raises Untileable. `single`: by pixel."""
     lowering = Lowering(network, rng)
     for first, end in itertools.pairwise([0, *cuts, len(network.ops)]):
         lowering.add(Planner(network, range(first, end), iterative, grouped, rng, single))
@@ -283,7 +284,7 @@ def lower(
 
 
 def draw(seed: int) -> tuple[Network, Lowered, Generator]:
-    """The first random network of this seed whose blocks, cut at random, can be tiled."""
+    """The first random network of this seed with random groups that can be tiled."""
     for rng in (np.random.default_rng((seed, attempt)) for attempt in itertools.count()):
         network = networks.draw(rng, int(rng.integers(1, 8)))
         cuts = sorted({int(c) for c in rng.integers(0, len(network.ops), int(rng.integers(0, 3)))} - {0})
@@ -294,7 +295,7 @@ def draw(seed: int) -> tuple[Network, Lowered, Generator]:
 
 
 def draw_pixels(seed: int) -> tuple[Network, Lowered, Generator]:
-    """The first random network of this seed that can be tiled, of many channels or few, pixel by pixel."""
+    """The first random network of this seed that can be tiled pixel by pixel, with many channels or few."""
     for rng in (np.random.default_rng((seed, attempt)) for attempt in itertools.count()):
         network = networks.draw_deep(rng, 3) if rng.random() < 0.7 else networks.draw(rng, 4)
         with contextlib.suppress(Untileable):
@@ -303,7 +304,7 @@ def draw_pixels(seed: int) -> tuple[Network, Lowered, Generator]:
 
 
 def draw_groups(seed: int) -> tuple[Network, Lowered, Generator]:
-    """The first random bottleneck of this seed that can be tiled, in up to as many groups as it has channels."""
+    """The first random bottleneck of this seed that can be tiled, in at most one group per channel."""
     for rng in (np.random.default_rng((seed, attempt)) for attempt in itertools.count()):
         fills = rng.random() < 0.3
         network, bottleneck = networks.draw_groups(rng, fills=fills)

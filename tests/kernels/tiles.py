@@ -1,5 +1,7 @@
-"""What a tiled block does, spelled out: units are listed, pixels are looked up in tables, and a lane is as deep as the
-pixels that are alive in it at once lie apart. None of it is the package's planner.
+"""An explicit model of tiled groups: it lists units, looks pixels up in tables, and finds each lane's depth from live
+pixels.
+
+It uses nothing of the package's planner.
 """
 
 from __future__ import annotations
@@ -17,12 +19,12 @@ from tflm_memopt.runtime.host import Firing
 
 
 class Untileable(Exception):
-    """These operators cannot share strips, or not with these choices."""
+    """These operators cannot share strips, or not with these parameters."""
 
 
 @dataclass(frozen=True)
 class Strips:
-    """The rows of a tensor, strip by strip."""
+    """The rows of a tensor, grouped by strip."""
 
     advance: int
     end: int
@@ -41,7 +43,7 @@ class Strips:
         return range(top, self._clamp(m * self.advance + self.end))
 
     def place(self, m: int, y: int) -> tuple[int, int]:
-        """Period and row of the period."""
+        """The period, and the row within it."""
         if not self.cached:
             return 0, y - (m * self.advance + self.end - self.rows)
         origin = self.end
@@ -57,7 +59,7 @@ class Strips:
 
 @dataclass(frozen=True)
 class Pixel:
-    """One version of a pixel: which strip and which group it was made in makes a difference."""
+    """A version of a pixel, identified also by the strip and the group that made it."""
 
     strip: int
     group: int
@@ -67,23 +69,23 @@ class Pixel:
 
 @dataclass(frozen=True)
 class Stage:
-    """An operator of a block: its units, and which pixels they read and write."""
+    """An operator of a group: its units, and the pixels that they read and write."""
 
     index: int
     op: ProgramOp
     shapes: tuple[Shape, ...]
     out: Strips
     walked: Strips
-    """The strips of `out`, or of the input when iterative."""
+    """The strips of `out`, or of the input if the operator is iterative."""
     tile: int
     iterative: bool
     groups: int
     partial: bool
-    """Its output holds one group at a time."""
+    """True if its output holds one channel group at a time."""
 
     @cached_property
     def width(self) -> int:
-        """Of the tensor that it walks."""
+        """Width of the tensor that the units walk over."""
         return self.shapes[self.op.inputs[0] if self.iterative else self.op.output][1]
 
     @cached_property
@@ -99,7 +101,7 @@ class Stage:
 
     @property
     def passes(self) -> int:
-        """Over a strip: one for each group, and one more to write what was added up."""
+        """Passes over a strip: one per channel group, and one more to write the sums."""
         return self.groups + (self.groups > 1 and not self.partial)
 
     def columns(self, unit: Firing) -> range:
@@ -138,7 +140,7 @@ class Stage:
 
 @dataclass(frozen=True)
 class Tiling:
-    """A block: its stages by operator, who reads what, and the order in which it must fire."""
+    """A group: its stages by operator, their readers, and the order of firings."""
 
     network: Network
     stages: Mapping[int, Stage]
@@ -149,7 +151,7 @@ class Tiling:
 
     @cached_property
     def order(self) -> list[Firing]:
-        """Sinks last operator first, operands in order, one unit after the other."""
+        """Sinks from the last operator, operands in order, one unit at a time."""
         fired = dict.fromkeys(self.stages, 0)
         order = []
         for sink in sorted(self.sinks, reverse=True):
@@ -162,7 +164,7 @@ class Tiling:
         return order
 
     def version(self, producer: Stage, unit: Firing, y: int, x: int) -> Pixel:
-        """The pixel that `unit` of some reader means."""
+        """Return the version of the pixel that `unit` reads."""
         return Pixel(0 if producer.out.cached else unit.strip, unit.group if producer.partial else 0, y, x)
 
     def _missing(self, i: int, fired: dict[int, int]) -> int | None:
@@ -176,12 +178,12 @@ class Tiling:
                 raise Untileable(f"{last} of tensor {tensor} is never made")
             if fired[producer.index] <= producer.made_by[last]:
                 while not producer.out.cached and producer.units[fired[producer.index]].strip < unit.strip:
-                    fired[producer.index] += 1  # nobody asks for what is left of that strip
+                    fired[producer.index] += 1  # the rest of that strip is not needed
                 return producer.index
         return None
 
     def depths(self, producer: Stage, lanes: Sequence[int]) -> list[int]:
-        """Pixels of each lane: how far apart any two lie that are alive at once, and one more."""
+        """Pixels of each lane: the largest distance between two live pixels, plus one."""
         written, last_read = self._lifetimes(producer)
         home = {pixel: self._home(producer, lanes, pixel) for pixel in written}
         depths = [1] * len(lanes)
@@ -197,7 +199,7 @@ class Tiling:
         return depths
 
     def _lifetimes(self, producer: Stage) -> tuple[dict[Pixel, int], dict[Pixel, int]]:
-        """When each pixel is written, in order, and when it is read for the last time."""
+        """When each pixel is written, in order, and when it is last read."""
         written: dict[Pixel, int] = {}
         last_read: dict[Pixel, int] = {}
         for time, unit in enumerate(self.order):
@@ -213,7 +215,7 @@ class Tiling:
         return written, last_read
 
     def _home(self, producer: Stage, lanes: Sequence[int], pixel: Pixel) -> tuple[int, int]:
-        """The lane of a pixel, and which of the lane's pixels it is."""
+        """The lane of a pixel, and its index in the lane."""
         period, i = producer.out.place(pixel.strip, pixel.y)
         lane = next(n for n, end in enumerate(itertools.accumulate(lanes)) if i < end)
         first, width = sum(lanes[:lane]), producer.shapes[producer.op.output][1]

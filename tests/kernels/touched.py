@@ -1,4 +1,4 @@
-"""Which bytes of the arena the C executor touches, and which ones the checker expects."""
+"""Compare the arena bytes that the C executor touches with those that the checker expects."""
 
 from __future__ import annotations
 
@@ -40,25 +40,25 @@ class Touched:
         (self.written if written else self.read)[first : first + nbytes] = True
 
     def beyond(self, expected: Touched) -> str:
-        """Bytes that are not expected, in words. A byte that may be written may be read, too."""
+        """Describe the bytes that are not expected. A byte that may be written may also be read."""
         reads = np.flatnonzero(self.read & ~(expected.read | expected.written)).tolist()
         writes = np.flatnonzero(self.written & ~expected.written).tolist()
         return f"reads {reads}, writes {writes}" if reads or writes else ""
 
 
 Key = tuple[int, int, int]
-"""A custom operator; its firing, or its stretch between two meetings; and the core."""
+"""A custom operator; the number of its firing or of the stretch between two barriers; the core."""
 Touches = Mapping[Key, Touched]
 
 
 def surprises(touches: Touches, expected: Touches) -> dict[Key, str]:
-    """What the executor touches and the checker does not expect."""
+    """Bytes that the executor touches and the checker does not expect."""
     found = {key: here.beyond(expected.get(key, Touched(here.nbytes))) for key, here in touches.items()}
     return {key: said for key, said in found.items() if said}
 
 
 def by_executor(executor: Path, planned: Planned, model: bytes, cores: int) -> Touches:
-    """The bytes of the arena that the C executor touches in an inference. executor: touches.c. States lie elsewhere."""
+    """Run touches.c and return the arena bytes that the executor touches in one inference. States are elsewhere."""
     graph = read(model).graph
     found = regions.regions(read(model))
     cases = [_case(model, region, graph) for region in found]
@@ -85,12 +85,12 @@ def _case(model: bytes, region: regions.CustomOperator, graph: Graph) -> Case:
 
 
 def _lowest(model: bytes, region: regions.CustomOperator) -> int:
-    """Where the region's lowest buffer lies, which its case has at 0."""
+    """Address of the region's lowest buffer, which is 0 in its case."""
     return min(regions.planned(read(model), (*region.inputs, *region.outputs, *region.own)).values(), default=0)
 
 
 def by_two_cores(planned: Planned) -> Touches:
-    """What check/cores.py expects between two meetings."""
+    """Bytes that check/cores.py expects between barriers."""
     calls = planned.plan.calls()
     begun: dict[int, int] = {}
     touches: dict[Key, Touched] = {}
@@ -111,7 +111,7 @@ def by_two_cores(planned: Planned) -> Touches:
 
 
 def by_one_core(planned: Planned) -> Touches:
-    """What the checker's replay expects of each firing. Any firing may touch its block's counters."""
+    """Bytes that the checker's replay expects of each firing. Any firing may touch its group's counters."""
     plan = planned.plan
     touches: dict[Key, Touched] = {}
     with _recorded(plan.head) as firings:
@@ -127,7 +127,7 @@ def by_one_core(planned: Planned) -> Touches:
 
 
 def block_at(plan: Plan, number: int) -> Block:
-    """A step of the plan, which is a block."""
+    """Return a step of the plan, which must be a group."""
     block = plan.steps[number]
     if not isinstance(block, Block):
         raise TypeError(f"step {number} is not a block")
@@ -135,13 +135,15 @@ def block_at(plan: Plan, number: int) -> Block:
 
 
 def counters_of(plan: Plan, number: int) -> tuple[int, int]:
-    """The address of a block's counters, and how many bytes they are."""
+    """Address and size of a group's counters."""
     return next((at, b.nbytes) for b, at in plan.placed() if (b.role, b.key) == (Role.COUNTERS, number))
 
 
 @contextmanager
 def _recorded(head: int) -> Iterator[Sequence[Touched]]:
-    """What the replay touches, firing by firing, of all blocks: none is proved without a replay."""
+    """Record the bytes that the replay touches per firing. All groups are replayed; the proof that avoids a replay
+    is disabled.
+    """
     firings: list[Touched] = []
     fire = BlockReplay._fire
 

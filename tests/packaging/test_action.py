@@ -1,4 +1,4 @@
-"""The GitHub Action: its description, and its last step run as a runner runs it, on real models."""
+"""Test the GitHub Action: its description, and its last step as a runner runs it, on real models."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def action() -> dict[str, Any]:
 
 
 def by_schema(schema: str, *files: Path) -> subprocess.CompletedProcess[str]:
-    """Against one of GitHub's schemas, which check-jsonschema brings."""
+    """Validate against one of GitHub's schemas, which check-jsonschema includes."""
     command = [sys.executable, "-m", "check_jsonschema", "--builtin-schema", f"vendor.{schema}", *files]
     return subprocess.run(command, capture_output=True, text=True, check=False)
 
@@ -38,7 +38,7 @@ def test_github_takes_the_description(tmp_path: Path) -> None:
 
 @dataclass(frozen=True)
 class Step:
-    """What the last step left."""
+    """Result of the last step."""
 
     code: int
     said: str
@@ -47,7 +47,7 @@ class Step:
 
 
 def step(folder: Path, **inputs: str) -> Step:
-    """Runs it with these inputs and the defaults of the others, in `folder`."""
+    """Run the step in `folder` with these inputs and defaults for the others."""
     described = action()
     last = described["runs"]["steps"][-1]
     values = {
@@ -87,7 +87,7 @@ def test_a_model_that_fits(tmp_path: Path) -> None:
 
 @pytest.mark.slow
 def test_a_name_beyond_ascii(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """With streams that are ASCII, as a runner without a locale has them."""
+    """Streams are ASCII, as on a runner without a locale."""
     monkeypatch.setenv("PYTHONUTF8", "0")
     monkeypatch.setenv("LC_ALL", "C")
     monkeypatch.setenv("PYTHONCOERCECLOCALE", "0")
@@ -125,7 +125,7 @@ def test_a_limit_of_ram(limit: str, code: int, says: str, tmp_path: Path) -> Non
 
 @pytest.mark.slow
 def test_several_models_and_options(tmp_path: Path) -> None:
-    """A pattern, a file that is no model, and a name that could be a command."""
+    """A glob pattern, a file that is not a model, and a name that could be a command."""
     (tmp_path / "m").mkdir()
     shutil.copy(EXAMPLE, tmp_path / "m/a.tflite")
     shutil.copy(EXAMPLE, tmp_path / "m/--json; exit 0.tflite")

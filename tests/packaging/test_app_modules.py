@@ -1,4 +1,4 @@
-"""C modules of `optimize app.toml --emit c`: several models in one arena without an interpreter, in any order."""
+"""Test C modules of `optimize app.toml --emit c`: several models in one arena without an interpreter, in any order."""
 
 from __future__ import annotations
 
@@ -35,12 +35,14 @@ WATCHED = ["-fsanitize=address,undefined", "-fno-sanitize-recover=all"]
 LOW: Mapping[str, Any] = {"effort": "low", "seconds": 0.2}
 SEED, STEPS = 29, 300
 MOST = 5
-"""Models of the application whose library has only what it needs; of others it has all: that is compiled once."""
+"""Applications of at most this many models get a minimal library; the full library, which is compiled once, serves
+others.
+"""
 
 
 @cache
 def several() -> AppOptimized:
-    """Streamed, with a state, with an external input, retained beside another one, of several regions."""
+    """Models that are streamed, stateful, external, retained beside another one, and of several regions."""
     models = {
         "camera": AppModel(small(1), {"input": "stream:2"}),
         "state": AppModel(streaming.mixed()),
@@ -53,14 +55,14 @@ def several() -> AppOptimized:
 
 @cache
 def in_pauses() -> AppOptimized:
-    """A third model, which both of the others exclude."""
+    """A third model that both others exclude."""
     app = pausing(0.2)
     return optimize(replace(app, models={**app.models, "other": AppModel(small(7))}))
 
 
 @cache
 def in_turn() -> AppOptimized:
-    """One has an input that nobody reads, which TFLM places."""
+    """One model has an unread input, which TFLM places."""
     return optimize(App({"one": AppModel(ported.unread(12)), "two": AppModel(small(2))}, options=LOW))
 
 
@@ -137,7 +139,7 @@ static int turn_{c}(void) {{
 
 
 def turn(m: Module, retained: bool) -> str:
-    """The C function of a model's turn: 0, and nothing runs, where it is not its turn."""
+    """The C function of a model's turn. It returns 0 and runs nothing if it is not the model's turn."""
     assert m.shared is not None
     outputs = [f"  fwrite({p.function}(), 1, {p.constant}, out);" for p in m.ports.outputs]
     fill = [f"REQUIRE(fread({p.function}(), 1, {p.constant}, in) == {p.constant});" for p in m.ports.inputs]
@@ -172,7 +174,7 @@ def main(result: AppOptimized) -> str:
 
 
 def gaps(result: AppOptimized) -> bytes:
-    """Of each byte of the arena whether no model has it."""
+    """A mask of the arena's bytes that no model uses."""
     found = modules(result)
     free = np.ones(next(m.arena for m in found.values()), np.uint8)
     for name, m in found.items():
@@ -196,7 +198,7 @@ def built(result: AppOptimized, folder: Path) -> None:
 
 
 def ran(result: AppOptimized, folder: Path) -> tuple[int, int]:
-    """Turns that were refused when they came first, and bytes that the self-test found wrong."""
+    """Return how many turns were refused for coming too early, and how many bytes the self-test found wrong."""
     order, runs = interleaved(result, STEPS, SEED)
     rng, expected = np.random.default_rng(SEED), {}
     for name, entry in result.app.models.items():
@@ -225,7 +227,7 @@ def ran(result: AppOptimized, folder: Path) -> tuple[int, int]:
 @pytest.mark.skipif(not shutil.which("gcc"), reason="gcc is missing: apt-get install gcc")
 @pytest.mark.parametrize("app", APPS)
 def test_models_in_any_order_give_what_tflm_gives(app: str, tmp_path: Path) -> None:
-    """Nobody writes between their bytes, and what comes out of turn runs nothing."""
+    """No byte between models is written, and a call out of turn runs nothing."""
     result = APPS[app]()
     built(result, tmp_path)
     refused, wrong = ran(result, tmp_path)
@@ -236,7 +238,7 @@ def test_models_in_any_order_give_what_tflm_gives(app: str, tmp_path: Path) -> N
 @pytest.mark.slow
 @pytest.mark.skipif(not shutil.which("gcc"), reason="gcc is missing: apt-get install gcc")
 def test_models_rewritten_alone_lose_bytes(tmp_path: Path) -> None:
-    """So the test above can fail: a model that another one pauses for was planned without it."""
+    """Shows that the test above can fail: the pausing model was planned without the other one."""
     result = in_pauses()
     alone = optimize(small(), **{**LOW, "target": "cortex-m4"})
     swapped = replace(result, models={**result.models, "short": alone})
@@ -247,7 +249,7 @@ def test_models_rewritten_alone_lose_bytes(tmp_path: Path) -> None:
 
 @pytest.mark.slow
 def test_all_bytes_are_in_one_arena() -> None:
-    """Of the interpreter's tail only the states are left."""
+    """Only the states are left of the interpreter's tail."""
     result = several()
     found = modules(result)
     (states,) = [m.sizes[r.state] for m in found.values() for r in m.regions if r.state is not None]

@@ -1,4 +1,4 @@
-"""Projects that `optimize app.toml --emit` writes: all models run in turn, out of one arena, and test themselves."""
+"""Test projects that `optimize app.toml --emit` writes: all models run in turn in one arena and test themselves."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ LINE = r"(\w+): (?:.+, )?0 us, arena \d+ B, self-test: the same outputs as on a 
 
 @cache
 def several() -> AppOptimized:
-    """One is streamed, one keeps a state, one reads a frame, one runs beside another one; and one stays as it is."""
+    """Models that are streamed, stateful, external, run during another one's pauses, and unchanged."""
     models = {
         "camera": AppModel(small(1), {"input": "stream:2"}),
         "state": AppModel(streaming.mixed()),
@@ -43,7 +43,7 @@ def in_pauses() -> AppOptimized:
 
 @cache
 def partitions() -> AppOptimized:
-    """Of a pipeline, one of which pauses for the other."""
+    """Parts of a pipeline; one pauses for the other."""
     return optimize(App({"net": AppModel(long(), pipeline=[2])}, yields=2.0, options=CLOCKED, name="line"))
 
 
@@ -61,7 +61,7 @@ APPS = {"partitions": partitions, "several": several, "in_pauses": in_pauses}
     ],
 )
 def test_all_models_run_in_turn(project: str, app: str, tflm: str, tmp_path: Path) -> None:
-    """Round after round each gives the outputs that it gives alone, and none writes outside of the arena."""
+    """In each round, every model gives the outputs that it gives alone, and none writes outside the arena."""
     result = APPS[app]()
     said = told(project, result.files({"arduino", project}), TFLM[tflm], tmp_path, *GUARDED, loops=3)
     assert re.fullmatch(f"({LINE})+", said), said
@@ -71,7 +71,7 @@ def test_all_models_run_in_turn(project: str, app: str, tflm: str, tmp_path: Pat
 @pytest.mark.slow
 @needs_host
 def test_models_rewritten_alone_differ(tmp_path: Path) -> None:
-    """So the tests above can fail: the pauses of one model are no turns of another one's that was planned alone."""
+    """Shows that the tests above can fail: models that were planned alone do not respect each other's pauses."""
     result = in_pauses()
     alone = optimize(small(), **CLOCKED)
     swapped = replace(result, models={**result.models, "short": alone})

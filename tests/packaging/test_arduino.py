@@ -1,4 +1,6 @@
-"""The Arduino library that `make arduino` builds: Arduino's own build takes it, its sketches run with a stub core."""
+"""Test the Arduino library that `make arduino` builds: Arduino's build accepts it, and its sketches run with a stub
+core.
+"""
 
 from __future__ import annotations
 
@@ -29,13 +31,13 @@ C_LIBRARY = ROOT / "custom_ops"
 TFLM = runpy.run_path(str(ROOT / "scripts/tflm2023.py"))
 
 STRICT = ["-Wall", "-Wextra", "-Werror"]
-BUILDER = Path("/usr/share/arduino-builder")  # Debian's
+BUILDER = Path("/usr/share/arduino-builder")  # Debian's package
 AVR = Path("/usr/share/arduino/hardware")
 PC_ARENA = 40_000
 
 
 def missing(*programs: str, tflm: bool = False) -> str:
-    """Why a test cannot run here, empty when it can."""
+    """Return why a test cannot run here; empty if it can."""
     absent = [program for program in programs if not shutil.which(program)]
     return f"not installed: {', '.join(absent)}" if absent else TFLM["missing"]() if tflm else ""
 
@@ -84,7 +86,7 @@ def test_the_keywords_are_words_of_the_headers() -> None:
     lines = (ROOT / "arduino/keywords.txt").read_text().splitlines()
     words = {}
     for line in lines:
-        word, kind = line.split("\t")  # a tab: the IDE takes nothing else
+        word, kind = line.split("\t")  # a tab: the IDE accepts nothing else
         words[word] = kind
     assert len(words) == len(lines)
     assert words["tmo_run"] == words["AddOps"] == "KEYWORD2"
@@ -104,7 +106,7 @@ def test_the_keywords_have_every_function_that_sketches_call(header: str) -> Non
 
 @pytest.mark.slow
 def test_arduino_would_take_every_file() -> None:
-    """Symbolic links break in zip files and on Windows; arduino-builder skips .cc without a word."""
+    """Symbolic links break in zip files and on Windows, and arduino-builder silently skips .cc files."""
     assert not [path for path in arduino_library().rglob("*") if path.is_symlink() or path.suffix in (".cc", ".cxx")]
     assert all(sketch.stem == sketch.parent.name for sketch in SKETCHES)
 
@@ -118,7 +120,7 @@ def test_arduino_would_take_every_file() -> None:
     reason="not installed: arduino-builder arduino-core-avr gcc-avr",
 )
 def test_kernels_and_layout_in_arduinos_own_build(tmp_path: Path) -> None:
-    """AVR has no C++ standard library: the library's C part, and that Arduino finds and compiles all of it."""
+    """Build only the C part, because AVR has no C++ standard library; Arduino finds and compiles all of it."""
     libraries, build = tmp_path / "libraries", tmp_path / "build"
     shutil.copytree(arduino_library(), libraries / "tflm_memopt")
     build.mkdir()
@@ -129,7 +131,7 @@ def test_kernels_and_layout_in_arduinos_own_build(tmp_path: Path) -> None:
         "-build-path", build, HERE / "kernels/kernels.ino",
         cwd=tmp_path,
     )  # fmt: skip
-    assert "tmo" not in said  # no warning is about our files
+    assert "tmo" not in said  # none of our files causes a warning
     sources = {path.name for path in (arduino_library() / "src").rglob("*") if path.suffix in (".c", ".cpp", ".S")}
     assert {path.stem for path in (build / "libraries/tflm_memopt").rglob("*.o")} == sources
     linked = run("avr-nm", build / "kernels.ino.elf", cwd=tmp_path)
@@ -138,7 +140,7 @@ def test_kernels_and_layout_in_arduinos_own_build(tmp_path: Path) -> None:
 
 @dataclass(frozen=True)
 class Toolchain:
-    """Compilers as an Arduino core calls them, gnu11 and gnu++14, and the TFLM that they find."""
+    """Compilers as an Arduino core calls them, gnu11 and gnu++14, and the TFLM on their include path."""
 
     prefix: str
     tflm: Any
@@ -149,7 +151,7 @@ class Toolchain:
         return missing(f"{self.prefix}gcc", f"{self.prefix}g++", tflm=True)
 
     def compile(self, folder: Path, sources: Iterable[Path], *flags: str) -> list[Path]:
-        """Object files in `folder`, which is empty."""
+        """Compile to object files in `folder`, which is empty."""
         common = [*self.machine, "-O1", *STRICT, f"-I{HERE / 'core'}", f"-I{arduino_library() / 'src'}"]
         c, cpp = [], []
         for path in sorted(sources):
@@ -165,7 +167,7 @@ CORTEX_M4S = [Toolchain("arm-none-eabi-", tflm, M4) for tflm in TFLM["AGES"]]
 
 @pytest.fixture(scope="module")
 def library(tmp_path_factory: pytest.TempPathFactory) -> Callable[[Toolchain], list[Path]]:
-    """The library's object files, compiled once for each toolchain."""
+    """Return the library's object files, compiled once for each toolchain."""
 
     @functools.cache
     def compiled(tools: Toolchain) -> list[Path]:
@@ -176,7 +178,7 @@ def library(tmp_path_factory: pytest.TempPathFactory) -> Callable[[Toolchain], l
 
 
 def compile_sketch(tools: Toolchain, sketch: Path, out: Path, *defines: str) -> list[Path]:
-    """Object files of the sketch and of the stub core. The IDE puts Arduino.h in front of a sketch, too."""
+    """Compile the sketch and the stub core. Like the IDE, include Arduino.h before the sketch."""
     sources = [HERE / "core/main.cpp", sketch, *sketch.parent.glob("*.cpp"), *sketch.parent.glob("*.c")]
     return tools.compile(out, sources, *defines, "-include", "Arduino.h", "-x", "c++")
 
@@ -190,14 +192,16 @@ def test_sketches_compile_for_a_cortex_m4(
 ) -> None:
     compile_sketch(tools, arduino_library() / sketch.relative_to(ROOT / "arduino"), tmp_path)
     symbols = run("arm-none-eabi-nm", "-C", *library(tools), cwd=tmp_path)
-    assert "tmo::region::Prepare(" in symbols  # the adapter is not compiled to nothing
+    assert "tmo::region::Prepare(" in symbols  # the adapter compiles to actual code
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("tools", CORTEX_M4S, ids=lambda tools: tools.tflm.name)
 @pytest.mark.skipif(bool(CORTEX_M4S[0].missing), reason=CORTEX_M4S[0].missing or "present")
 def test_the_program_of_platformio_compiles(tmp_path: Path, tools: Toolchain) -> None:
-    """examples/platformio/src/tflm.cpp, as the boards' environments build it: platformio.ini's standard."""
+    """Compile examples/platformio/src/tflm.cpp with platformio.ini's language standard, as the boards' environments
+    do.
+    """
     config = configparser.ConfigParser()
     config.read(ROOT / "platformio.ini")
     standard = config["tflm"]["build_flags"]
@@ -207,11 +211,11 @@ def test_the_program_of_platformio_compiles(tmp_path: Path, tools: Toolchain) ->
 
 
 def run_sketch(tools: Toolchain, sketch: str, folder: Path, library: list[Path], *defines: str) -> str:
-    """What a sketch prints in one loop, on this machine."""
+    """Return what a sketch prints in one loop on this machine."""
     source, out = folder / sketch, folder / "out"
     shutil.copytree(arduino_library() / "examples" / sketch, source)
     out.mkdir()
-    for ops in source.glob("*_ops.h"):  # its arena is that of 32-bit builds: a PC needs more
+    for ops in source.glob("*_ops.h"):  # its arena is sized for 32-bit builds; a PC needs more
         ops.write_text(re.sub(r"(?<=arena_size = )\d+", str(PC_ARENA), ops.read_text()))
     made = [*compile_sketch(tools, source / f"{sketch}.ino", out, *defines), *library]
     run("g++", *made, *tools.tflm.link, "-pthread", "-o", "program", cwd=out)
@@ -241,7 +245,7 @@ def test_sketches_run(
     begins: str,
     library: Callable[[Toolchain], list[Path]],
 ) -> None:
-    """With arduino-pico's second core, a thread here: without it core 0 would wait for ever."""
+    """A thread stands for arduino-pico's second core; without it core 0 would wait forever."""
     assert run_sketch(tools, sketch, tmp_path, library(tools), *platform).startswith(begins)
 
 

@@ -1,4 +1,4 @@
-"""The C library builds from its manifest alone, as firmware builds it: strict C11, no Python, no CMake, no TFLM."""
+"""The C library builds from its manifest alone, as in firmware: strict C11, no Python, no CMake, no TFLM."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ message(STATUS "adapter;${{adapter}};${{links}};${{options}}")
 
 @pytest.mark.slow
 def test_cmake_s_targets_build_an_emitted_module(tmp_path: Path) -> None:
-    """In a project of a user's, whose warnings are not errors, with no flag for the model."""
+    """The user's project does not treat warnings as errors and passes no flag for the model."""
     if not shutil.which("cmake") or not shutil.which("cc"):
         pytest.skip("no cmake, or no C compiler")
     net = Net(2)

@@ -1,4 +1,4 @@
-"""The cameras of emitted projects: what becomes of a known picture, to the byte, with drivers that are played."""
+"""Test the cameras of emitted projects: known pictures through stub drivers give exact bytes."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ LIBRARY = ROOT / "custom_ops"
 TFLM = runpy.run_path(str(ROOT / "scripts/tflm2023.py"))
 OV7675, ESP32 = 1, 2
 SIZES = {OV7675: (160, 120), ESP32: (320, 240)}
-"""Of the picture that a model of 170 x 100 asks for: the OV7675 has one size only."""
+"""Size of the picture for a model of 170 x 100; the OV7675 has only one size."""
 MAIN = """
 #include <stdio.h>
 #include "net_camera.h"
@@ -58,7 +58,7 @@ def network(shape: tuple[int, ...], dtype: str, affine: tuple[float, int] | None
 
 
 def seen(model: bytes, which: int, frame: NDArray[np.uint8], folder: Path) -> bytes:
-    """The input that the glue makes of a frame, under AddressSanitizer."""
+    """Return the input that the glue code makes of a frame, under AddressSanitizer."""
     parsed = read(model)
     ports = border(parsed, parsed)
     report = tflm_memopt.optimize(model).report
@@ -86,7 +86,7 @@ def seen(model: bytes, which: int, frame: NDArray[np.uint8], folder: Path) -> by
     ("which", "channels", "dtype", "affine", "black", "white"),
     [
         (OV7675, 1, "INT8", (1 / 255, -128), 0, 1),
-        (ESP32, 3, "INT8", (0.0071, -9), -1, 1),  # the calibration saw no pixel of full brightness
+        (ESP32, 3, "INT8", (0.0071, -9), -1, 1),  # calibration saw no pixel of full brightness
         (ESP32, 1, "UINT8", (1.0, 0), 0, 255),
         (OV7675, 3, "FLOAT32", None, 0, 1),
     ],
@@ -94,7 +94,7 @@ def seen(model: bytes, which: int, frame: NDArray[np.uint8], folder: Path) -> by
 def test_a_picture_becomes_the_models_input(
     which: int, channels: int, dtype: str, affine: tuple[float, int] | None, black: int, white: int, tmp_path: Path
 ) -> None:
-    """Cropped in the middle to the input's shape, scaled, made grey, quantized: as NumPy does it."""
+    """The input matches NumPy's: cropped in the middle, scaled, converted to grey, quantized."""
     height, width = 100, 170
     model = network((1, height, width, channels), dtype, affine)
     w, h = SIZES[which]
@@ -122,7 +122,7 @@ def test_a_picture_becomes_the_models_input(
         ((0.8 / 255, -128), 0, 1),
         ((2 / 255, 0), -1, 1),
         ((1.0, -128), 0, 255),
-        ((4.5 / 255, -11), -117 * 4.5 / 255, 138 * 4.5 / 255),  # standardised: no convention, the whole range
+        ((4.5 / 255, -11), -117 * 4.5 / 255, 138 * 4.5 / 255),  # standardised: no known convention, so the whole range
     ],
 )
 def test_black_and_white_follow_from_the_scale(affine: tuple[float, int], black: float, white: float) -> None:

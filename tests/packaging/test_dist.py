@@ -1,6 +1,6 @@
-"""What `make dist` makes for devices: each package has what its users need, nothing else, and always the same bytes.
+"""Test the device packages of `make dist`: each holds exactly what its users need, and builds are reproducible.
 
-Wheel and sdist are tested in test_distributions.py.
+test_distributions.py tests wheel and sdist.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ PIO = runpy.run_path(str(ROOT / "scripts/platformio.py"))
 RULES = runpy.run_path(str(ROOT / "scripts/arduino_rules.py"))
 LIBRARY = ROOT / "custom_ops"
 LARGEST = 1_000_000
-"""Bytes of a package: far below what any of the registries takes."""
+"""Upper bound on a package in bytes, far below the limits of all registries."""
 
 needs_platformio = pytest.mark.skipif(bool(PIO["missing"]()), reason=PIO["missing"]() or "present")
 
@@ -40,7 +40,7 @@ def dist(out: Path, *packages: str, **environment: str) -> subprocess.CompletedP
 
 @pytest.fixture(scope="module")
 def packages(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A folder with the three packages."""
+    """Return a folder with the three packages."""
     out = tmp_path_factory.mktemp("dist")
     done = dist(out, "arduino", "platformio", "esp-idf")
     assert done.returncode == 0, done.stdout + done.stderr
@@ -68,7 +68,7 @@ def sources(*folders: str) -> dict[str, bytes]:
 
 CODE = sources("include", "src", "tflm")
 WITH_LINKS = {**CODE, **sources("links")}
-"""And what links devices, for whoever compiles it in."""
+"""The code with the optional links between devices."""
 
 
 @pytest.mark.slow
@@ -102,7 +102,7 @@ def test_the_esp_idf_package_is_the_library_and_its_manifests(packages: Path) ->
 @needs_platformio
 @pytest.mark.parametrize("ending", ["arduino.zip", "platformio.tar.gz", "esp-idf.tgz"])
 def test_links_do_not_leave_the_package(ending: str, packages: Path) -> None:
-    """A registry shows the page without the repository around it."""
+    """A registry shows the page outside the repository."""
     files = unpacked(package(packages, ending))
     (page,) = (data.decode() for name, data in files.items() if name.rpartition("/")[2] == "README.md")
     links = re.findall(r"\]\(([^)\s]+)\)", page)
@@ -126,7 +126,7 @@ def test_packages_are_small_and_always_the_same(packages: Path, tmp_path: Path) 
 @needs_platformio
 @pytest.mark.skipif(not shutil.which("gcc"), reason="no gcc")
 def test_a_program_builds_with_the_platformio_package(packages: Path, tmp_path: Path) -> None:
-    """As from the registry: PlatformIO unpacks the archive and compiles the whole library."""
+    """As from the registry, PlatformIO unpacks the archive and compiles the whole library."""
     archive = package(packages, "platformio.tar.gz")
     environment = f"platform = native\nlib_deps = file://{archive}\nlib_compat_mode = strict"
     (tmp_path / "platformio.ini").write_text(f"[env:native]\n{environment}\n")
@@ -147,7 +147,7 @@ def test_a_program_builds_with_the_platformio_package(packages: Path, tmp_path: 
 )
 @needs_platformio
 def test_what_a_registry_would_refuse_is_refused(manifest: str, wrong: str, says: str, tmp_path: Path) -> None:
-    """Each package with a version that its registry does not take."""
+    """Each package gets a version that its registry does not accept."""
     checkout = tmp_path / "checkout"
     folders = ("scripts", "custom_ops", "arduino", "tflm_memopt", "examples/shapes", "tests/packaging/platformio")
     for name in (*folders, "LICENSE"):

@@ -1,6 +1,6 @@
-"""What pip installs: the wheel with and without a compiler, and the source distribution that it can be built from.
+"""Test what pip installs: the wheel with and without a compiler, and the source distribution that builds it.
 
-Wheel and sdist are those of `make dist`, which checks them with twine.
+Wheel and sdist come from `make dist`, which checks them with twine.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ pytestmark = pytest.mark.slow
 
 
 def build(kind: str, source: Path, out: Path, **environment: str) -> Path:
-    """Builds a "wheel" or an "sdist" of `source` into `out`, with the packages that are installed here."""
+    """Build a "wheel" or an "sdist" of `source` into `out` with the packages that are installed here."""
     out.mkdir()
     done = subprocess.run(
         [sys.executable, "-c", BACKEND, kind, str(out)],
@@ -68,7 +68,7 @@ def python_package() -> set[str]:
 
 @pytest.fixture(scope="module")
 def published(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A folder with sdist and wheel."""
+    """Return a folder with sdist and wheel."""
     out = tmp_path_factory.mktemp("dist")
     command = [sys.executable, ROOT / "scripts/dist.py", "-o", out, "python"]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
@@ -100,7 +100,7 @@ def wheel(published: Path) -> Path:
 
 @pytest.fixture(scope="module")
 def pure_wheel(source: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """What a machine without a compiler builds."""
+    """The wheel that a machine without a compiler builds."""
     out = tmp_path_factory.mktemp("pure") / "out"
     return build("wheel", source, out, CC="no-such-compiler", CXX="no-such-compiler")
 
@@ -157,8 +157,9 @@ Command = Callable[..., subprocess.CompletedProcess[str]]
 
 
 def installed(wheel: Path, folder: Path) -> Command:
-    """The command of a wheel in an environment of its own, which has this one's dependencies and nothing on its PATH:
-    neither make nor a compiler.
+    """Install a wheel in a separate environment and return its command.
+
+    The environment has this one's dependencies, and nothing on its PATH: no make and no compiler.
     """
     environment = folder / "venv"
     venv.create(environment, with_pip=False)

@@ -1,6 +1,6 @@
-"""The component of ESP-IDF and its example: what they register, what they depend on, and that the program compiles.
+"""Test the ESP-IDF component and its example: what they register, their dependencies, and that the program compiles.
 
-ESP-IDF itself is not here: its idf_component_register() is played by a function that writes down what it is told.
+ESP-IDF is not installed; a function that logs its arguments replaces idf_component_register().
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ COMPONENT = ROOT / "custom_ops"
 EXAMPLE = ROOT / "examples/esp_idf"
 TFLM = runpy.run_path(str(ROOT / "scripts/tflm2023.py"))
 FIELDS = {"version", "description", "license", "dependencies", "files", "url", "targets", "tags", "examples"}
-"""Of a manifest, as the component manager's reference has them."""
+"""Fields of a manifest according to the component manager's reference."""
 
 RECORD = """\
 cmake_minimum_required(VERSION 3.20)
@@ -36,7 +36,7 @@ endfunction()
 
 
 def example(folder: Path) -> Path:
-    """A copy of the example, its model converted as its README.md says, and of examples/shapes beside it."""
+    """Copy the example and examples/shapes, and convert the example's model as its README.md says."""
     copy = folder / "examples/esp_idf"
     shutil.copytree(EXAMPLE, copy, ignore=shutil.ignore_patterns("model"))
     (folder / "examples/shapes").symlink_to(ROOT / "examples/shapes")
@@ -47,7 +47,9 @@ def example(folder: Path) -> Path:
 
 
 def registered(folder: Path, tmp_path: Path, *, script: bool) -> tuple[list[Path], list[Path]]:
-    """Sources and include folders. ESP-IDF reads a component's CMakeLists.txt twice: as a script, and in a project."""
+    """Return sources and include folders. ESP-IDF reads a component's CMakeLists.txt twice: as a script and in a
+    project.
+    """
     if script:
         (tmp_path / "record.cmake").write_text(f"{RECORD}include({folder}/CMakeLists.txt)\n")
         command = ["cmake", "-P", str(tmp_path / "record.cmake")]
@@ -125,7 +127,7 @@ inline void *heap_caps_malloc(size_t bytes, unsigned) { return malloc(bytes); }
 @pytest.mark.slow
 @pytest.mark.skipif(bool(TFLM["missing"]()) or not shutil.which("g++"), reason=TFLM["missing"]() or "no g++")
 def test_example_runs(tmp_path: Path) -> None:
-    """On this machine, in a TFLM of 2023; only the arena is larger here, with 64-bit pointers."""
+    """The example runs on this machine in a TFLM of 2023; only the arena is larger, for 64-bit pointers."""
     main = example(tmp_path) / "main"
     model = main / "model"
     (main / "esp_heap_caps.h").write_text(HEAP)

@@ -1,4 +1,4 @@
-"""Every manifest parses, and they agree with each other and with the files that they name."""
+"""Every manifest parses, and manifests agree with each other and with the files that they name."""
 
 from __future__ import annotations
 
@@ -117,7 +117,7 @@ def test_platformio_environments_use_the_library_folder() -> None:
 
 
 def inherited(config: configparser.ConfigParser, section: str, option: str) -> str:
-    """An option of a section, or of one that it extends."""
+    """Return an option of a section, or of a section that it extends."""
     if option in config[section]:
         return config[section][option]
     return inherited(config, config[section]["extends"], option)

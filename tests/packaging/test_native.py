@@ -1,4 +1,6 @@
-"""native_library: beside the module, else where the installer says, else a sentence that says what to do."""
+"""Test native_library: it is found beside the module or where the installer put it, else the error explains what to
+do.
+"""
 
 from __future__ import annotations
 
@@ -17,7 +19,7 @@ Patch = pytest.MonkeyPatch
 
 @pytest.fixture
 def module_folder(tmp_path: Path, monkeypatch: Patch) -> Path:
-    """An empty folder that the module believes to be its own, of a package that is not installed."""
+    """Make an empty folder the module's own, as if the package were not installed."""
     monkeypatch.setattr(native, "__file__", str(tmp_path / "native.py"))
     monkeypatch.setattr(native, "DISTRIBUTION", "a-package-that-nobody-installed")
     return tmp_path

@@ -1,4 +1,4 @@
-"""PlatformIO builds and tests the library without a network: on this machine and on those of QEMU."""
+"""PlatformIO builds and tests the library without a network, on this machine and on QEMU's."""
 
 from __future__ import annotations
 
@@ -21,21 +21,21 @@ pytestmark = [pytest.mark.slow, pytest.mark.skipif(bool(MISSING), reason=MISSING
 
 
 def pio(workspace: Path, *arguments: str, **settings: str) -> subprocess.CompletedProcess[str]:
-    arduino_library()  # the programs include its models
+    arduino_library()  # the programs include the library's models
     command, environment = PIO["command"](arguments)
     environment = {**environment, "PLATFORMIO_WORKSPACE_DIR": str(workspace), **settings}
     return subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True, check=False)
 
 
 def environments() -> set[str]:
-    """Those that need no network."""
+    """Environments that need no network."""
     config = configparser.ConfigParser()
     config.read(ROOT / "platformio.ini")
     return {name.strip() for name in config["platformio"]["default_envs"].split(",")}
 
 
 def outcomes(said: str) -> dict[str, str]:
-    """Environment -> outcome, of the table at the end."""
+    """Parse the final table into environment -> outcome."""
     rows = re.findall(r"^(\w+) +(?:\w+ +)?(SUCCESS|FAILED|PASSED|ERRORED|SKIPPED) +[\d:.]+$", said, re.MULTILINE)
     return dict(rows)
 
@@ -57,7 +57,7 @@ def test_programs_pass_their_tests(tmp_path: Path) -> None:
 
 
 def test_a_failure_is_one(tmp_path: Path) -> None:
-    """A program that ends with another code than 0, on QEMU and here."""
+    """A program with a non-zero exit code fails, on QEMU and on this machine."""
     suite = tmp_path / "test/test_failing"
     suite.mkdir(parents=True)
     shutil.copy(ROOT / "examples/platformio/test/test_custom_runner.py", tmp_path / "test")

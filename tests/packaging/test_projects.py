@@ -1,4 +1,4 @@
-"""The projects that `optimize --emit` writes: complete, and built and run on this machine as they are."""
+"""Test the projects that `optimize --emit` writes: they are complete, and build and run unchanged on this machine."""
 
 from __future__ import annotations
 
@@ -64,12 +64,12 @@ def written(where: str, cores: int = 1) -> Mapping[str, bytes]:
     ],
 )
 def test_a_project_runs_as_it_is(project: str, where: str, tflm: str, tmp_path: Path) -> None:
-    """Arduino's library manager and PlatformIO have a TFLM of spring 2023, ESP-IDF has later ones."""
+    """Arduino's library manager and PlatformIO have a TFLM of spring 2023; ESP-IDF has later ones."""
     assert re.fullmatch(SAME, told(project, written(where), TFLM[tflm], tmp_path))
 
 
 def without_plan(model: bytes) -> bytes:
-    """The model with its offline memory plan under a name that TFLM does not know; its size stays."""
+    """Rename the model's offline memory plan to hide it from TFLM; the size stays the same."""
     tree = writer.edit(read(model))
     for metadata in tree.metadata:
         if decoded(metadata.name) == OFFLINE_PLAN:
@@ -81,7 +81,9 @@ def without_plan(model: bytes) -> bytes:
 @needs_host
 @pytest.mark.parametrize(("project", "tflm"), [("arduino", "SPRING"), ("esp-idf", "AUTUMN")])
 def test_a_project_of_builtin_operators_runs(project: str, tflm: str, tmp_path: Path) -> None:
-    """With none of ours, and these versions of TFLM take the offsets: without them the arena is larger."""
+    """The project has none of our operators, and these TFLM versions accept the offsets; without them the arena is
+    larger.
+    """
     model = EXAMPLE.read_bytes()
     result = tflm_memopt.optimize(model, ops="builtin", kernels="reference")
     arenas = []
@@ -90,7 +92,7 @@ def test_a_project_of_builtin_operators_runs(project: str, tflm: str, tmp_path: 
         given = bundle.Extras(lambda: sample(model, result.model), model)
         made = bundle.files(replace(result, model=rewritten), "shapes v1", PROJECTS, given)
         assert not any(b"TMO_" in data or "tmo_" in file for file, data in made.items() if file.endswith(".cpp"))
-        # Beside the other model is the first one's program.
+        # Put the first program beside the other model.
         files = files | {file: data for file, data in made.items() if not files or file.endswith("_model.cpp")}
         said = told(project, files, TFLM[tflm], tmp_path / name, arena=160_000)
         assert re.fullmatch(SAME, said)
@@ -113,7 +115,7 @@ def sliding(rows: int) -> Mapping[str, bytes]:
 @needs_host
 @pytest.mark.parametrize(("project", "rows", "tflm"), [("platformio", 3, "SPRING"), ("esp-idf", 2, "AUTUMN")])
 def test_a_window_slides(project: str, rows: int, tflm: str, tmp_path: Path) -> None:
-    """The self-test fills it; after that each round is one step."""
+    """The self-test fills the window; after that each round is one step."""
     said = told(project, sliding(rows), TFLM[tflm], tmp_path, loops=20)
     assert re.fullmatch(f"({SAME})+", said)
     assert len(set(re.findall(r"outputs[-.\d ]+", said))) > 1
@@ -137,7 +139,7 @@ RP2040, ARDUINO_ESP32 = (
 def test_a_project_runs_on_both_cores(
     project: str, tflm: str, platform: tuple[str, ...], helps: bool, tmp_path: Path
 ) -> None:
-    """A thread stands for the other core, where there is one. The worker says that it was there."""
+    """A thread stands for the other core, if there is one, and the worker reports that it ran."""
     files = written("arena", cores=2)
     library = "arduino/libraries/tflm-memopt/src/tmo_worker.c"
     before, found, behind = files[library].partition(b"  team->status = team->help(team);")
@@ -164,13 +166,13 @@ def test_esp_idf_counts_cycles(tmp_path: Path) -> None:
     ],
 )  # fmt: skip
 def test_a_project_has_the_models_ports(project: str, name: str, exchange: str, tmp_path: Path) -> None:
-    """Every input gets its own bytes, every output is compared with its own."""
+    """Every input gets its own bytes, and every output is compared with its own expected bytes."""
     tflm = TFLM["AUTUMN" if project == "esp-idf" else "SPRING"]
     model = MADE[name]()
     result = tflm_memopt.optimize(model)
     files = bundle.files(result, name, PROJECTS, bundle.Extras(lambda: sample(model, result.model), model))
     assert re.fullmatch(SAME, told(project, files, tflm, tmp_path / "right"))
-    if exchange:  # the stored values of two ports
+    if exchange:  # the stored values of two ports are exchanged
         wrong = {
             path: exchanged(data, exchange) if path.endswith("_sample.h") else data for path, data in files.items()
         }
@@ -182,7 +184,7 @@ LABELS = ("cat", "dog", 'a "bird" ?', "fish", "größe")
 
 @cache
 def classifier(where: str) -> tuple[bytes, Mapping[str, bytes]]:
-    """A small network for coloured pictures, and its projects."""
+    """A small network for colour pictures, and its projects."""
     net = Net(3)
     x = net.conv2d(net.input((1, 24, 32, 3), (1 / 255, -128)), 8, kernel=(3, 3), stride=(2, 2), activation="RELU")
     model = net.model(net.softmax(net.fully_connected(net.mean(net.conv2d(x, 8), (1, 2)), len(LABELS))))
@@ -201,7 +203,7 @@ def classifier(where: str) -> tuple[bytes, Mapping[str, bytes]]:
     ],
 )
 def test_a_project_says_what_the_camera_sees(project: str, where: str, tflm: str, which: int, tmp_path: Path) -> None:
-    """The class, by its name, and its score are those that TFLM gives the same picture, made an input by NumPy."""
+    """The class name and score match TFLM's for the same picture, which NumPy made an input."""
     model, files = classifier(where)
     (main,) = (name for name in files if name.startswith(project) and name.endswith("net_model.h"))
     (tmp_path / main).parent.mkdir(parents=True)
@@ -228,17 +230,19 @@ def test_a_project_says_what_the_camera_sees(project: str, where: str, tflm: str
 @needs_host
 @pytest.mark.parametrize(("project", "tflm"), [("arduino", "SPRING")])
 def test_a_model_that_does_not_start_says_so_again_and_again(project: str, tflm: str, tmp_path: Path) -> None:
-    """Whoever opens a native USB port late hears it, and TFLM's own reason."""
+    """The message, with TFLM's own reason, repeats for users who open a native USB port late."""
     said = told(project, classifier("arena")[1], TFLM[tflm], tmp_path, loops=3, arena=800).splitlines()
     ours = [k for k, line in enumerate(said) if line == "not ready: TFLM printed above why the model does not start"]
     assert len(ours) == 3
-    assert said == 3 * ["Too many buffers (max is 0)", said[ours[0]]]  # TFLM's planner has no room for its list
+    assert said == 3 * ["Too many buffers (max is 0)", said[ours[0]]]  # TFLM's planner cannot hold its list
 
 
 @pytest.mark.slow
 @needs_host
 def test_a_model_with_resource_variables_starts(tmp_path: Path) -> None:
-    """It keeps a state: the self-test is its first inference. In spring's TFLM: autumn's cannot assign variables."""
+    """The self-test is the first inference of the stateful model. It runs with spring's TFLM; autumn's cannot assign
+    variables.
+    """
     model = resource_variables()
     result = tflm_memopt.optimize(model)
     files = bundle.files(result, "state", PROJECTS, bundle.Extras(lambda: sample(model, result.model), model))
@@ -247,7 +251,7 @@ def test_a_model_with_resource_variables_starts(tmp_path: Path) -> None:
 
 
 def exchanged(header: bytes, side: str) -> bytes:
-    """Stored values: those of the first two ports of one size have each other's names."""
+    """Exchange the names of the stored values of the first two ports of one size."""
     sizes = dict(re.findall(rf"(\w+_{side}_\d+)\[(\d+)\]", header.decode()))
     a, b = next(
         (a, b) for a, b in combinations(sizes, 2) if sizes[a] == sizes[b] and values(header, a) != values(header, b)
@@ -261,7 +265,7 @@ def values(header: bytes, name: str) -> bytes:
 
 @pytest.mark.slow
 def test_the_frame_is_set_in_prepared_interpreters() -> None:
-    """Before AllocateTensors(), TFLM of September 2023 to June 2025 aborts in debug builds."""
+    """TFLM of September 2023 to June 2025 aborts in debug builds before AllocateTensors()."""
     emitted = {name: text.decode() for name, text in written("external").items() if name.endswith((".ino", "main.cpp"))}
     assert len(emitted) == len(PROJECTS)
     by_hand = {name: (ROOT / name).read_text() for name in ("examples/esp_idf/main/main.cpp", "docs/input.md")}
@@ -324,7 +328,7 @@ def test_a_package_without_sources_says_so(monkeypatch: pytest.MonkeyPatch, tmp_
 
 
 def network(task: BenchmarkTask) -> bytes:
-    """Small, with the task's input and output."""
+    """A small network with the task's input and output."""
     net = Net(5)
     x = net.input((1, *task.shape), (1 / 255, -128) if task.sent == "uint8_t" else (0.1, 3))
     if len(task.shape) == 3:
@@ -333,7 +337,7 @@ def network(task: BenchmarkTask) -> bytes:
 
 
 def result_of(task: BenchmarkTask, model: bytes, sent: NDArray[np.generic]) -> list[float]:
-    """By TFLM and NumPy, rounded as the protocol has it."""
+    """Compute the result with TFLM and NumPy, rounded as in the protocol."""
     graph = read(model).graph
     source, output = (format_of(graph.tensors[t]) for t in (graph.inputs[0], graph.outputs[0]))
     assert source.scale and output.scale and source.zero_point is not None and output.zero_point is not None

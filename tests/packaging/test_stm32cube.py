@@ -1,7 +1,7 @@
-"""The project that STM32CubeIDE imports: its files are read as the IDE reads them, and built with Arm's compiler.
+"""Test the project that STM32CubeIDE imports: read its files as the IDE does, and build it with Arm's compiler.
 
-The IDE itself took no part. Start-up, clock, output and linker script run in QEMU, on a machine with the memories of an
-STM32F405.
+The IDE itself is not used. Start-up, clock, output and linker script run in QEMU on a machine with an STM32F405's
+memories.
 """
 
 from __future__ import annotations
@@ -37,13 +37,13 @@ STRICT = ["-Wall", "-Wextra", "-Werror"]
 
 @dataclass(frozen=True)
 class Build:
-    """What .cproject says, as far as a compiler is concerned."""
+    """Compiler settings of .cproject."""
 
     mcu: str
     fpu: str
     float_abi: str
     standard: Mapping[str, str]
-    """By tool: c, cpp."""
+    """Language standard by tool: c, cpp."""
     symbols: tuple[str, ...]
     includes: tuple[Path, ...]
     sources: tuple[Path, ...]
@@ -132,7 +132,7 @@ def test_every_identifier_of_the_build_is_the_ides_and_unique(tmp_path: Path) ->
 )
 @pytest.mark.parametrize("board", ["nucleo_f767zi"])
 def test_it_compiles_as_the_project_says(board: str, tmp_path: Path) -> None:
-    """All but TFLM's own sources, which the user brings: of them only the headers are here."""
+    """Everything compiles except TFLM's own sources, which users add: only TFLM's headers are here."""
     build = Build.of(unpacked(board, tmp_path))
     ours = [path for path in build.includes if "tflm" not in path.relative_to(tmp_path / "stm32cube").parts[:1]]
     assert len(ours) == 4 and all(path.is_dir() for path in ours)
@@ -185,7 +185,7 @@ int main() {
     not shutil.which("arm-none-eabi-g++") or not shutil.which("qemu-system-arm"), reason="no arm, or QEMU"
 )
 def test_start_up_clock_and_output_work(tmp_path: Path) -> None:
-    """Data, constructors, floating point, SysTick, and both ways to print."""
+    """Data, constructors, floating point, SysTick and both ways to print work."""
     project = unpacked("disco_f407vg", tmp_path)
     build = Build.of(project)
     (tmp_path / "main.cpp").write_text(BARE)

@@ -1,6 +1,6 @@
-"""examples/two_cores: its programs, compiled and run on this machine, where a thread stands for the second core.
+"""Compile and run the programs of examples/two_cores on this machine, with a thread as the second core.
 
-The Pico SDK and FreeRTOS are played by what the programs call of them.
+Stubs replace the functions of the Pico SDK and FreeRTOS that the programs call.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ inline void multicore_launch_core1(void (*run)()) { std::thread(run).detach(); }
 @pytest.mark.slow
 @pytest.mark.skipif(bool(TFLM["missing"]()) or not shutil.which("g++"), reason=TFLM["missing"]() or "no g++")
 def test_the_programs_run(tmp_path: Path) -> None:
-    """In a TFLM of 2023; only the arena is larger here, with 64-bit pointers."""
+    """The programs run in a TFLM of 2023; only the arena is larger, for 64-bit pointers."""
     model = EXAMPLE.read_bytes()
     converted = tflm_memopt.optimize(model, cores=2, abi="lp64")
     given = bundle.Extras(lambda: sample(model, converted.model), model)
@@ -76,7 +76,7 @@ def test_the_programs_run(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("text", ["pico/CMakeLists.txt", "esp32/main/CMakeLists.txt", "esp32/main/idf_component.yml"])
 def test_the_projects_find_what_they_name(text: str) -> None:
-    """What is in this repository; the model's folder is where README.md has it written."""
+    """Paths exist in this repository; the model's folder is the one that README.md writes."""
     found = re.findall(r"(?:\.\./)+[\w./]*", (PROGRAMS / text).read_text(encoding="utf-8"))
     paths = [(PROGRAMS / text).parent / name for name in found]
     assert paths

@@ -1,7 +1,6 @@
-"""examples/two_devices: the page's lines, then the two sketches, compiled for this machine and run as two processes.
+"""Run the commands of examples/two_devices, then its two sketches as two processes on this machine.
 
-A socket that loses frames and acknowledgements stands for the radio, and ThreadSanitizer watches what its task and the
-run share.
+A lossy socket stands for the radio; ThreadSanitizer watches the data that the radio's task and the run share.
 """
 
 from __future__ import annotations
@@ -29,7 +28,7 @@ PC_ARENA = 80_000
 
 
 def boards(folder: Path) -> Path:
-    """What README.md's lines make, in a copy of the example: where they are."""
+    """Run README.md's commands in a copy of the example and return its folder."""
     here = folder / "examples/two_devices"
     shutil.copytree(EXAMPLE, here)
     for name in ("custom_ops", "examples/shapes"):
@@ -43,8 +42,8 @@ def boards(folder: Path) -> Path:
 
 
 def compiled(folder: Path, device: int, age: str, library: list[Path]) -> Path:
-    """A board's program."""
-    for ops in folder.glob("*_ops.h"):  # its arena is that of 32-bit builds
+    """Compile a board's program."""
+    for ops in folder.glob("*_ops.h"):  # its arena is sized for 32-bit builds
         ops.write_text(re.sub(r"(?<=arena_size = )\d+", str(PC_ARENA), ops.read_text()))
     tflm = TFLM["AGES"][0]
     places = (HERE / "radio", HERE / "arduino/core", *INCLUDE, folder)
@@ -62,7 +61,7 @@ def compiled(folder: Path, device: int, age: str, library: list[Path]) -> Path:
 
 
 def built_library(folder: Path) -> list[Path]:
-    """Objects of the C library and of its adapter for one core, watched as well."""
+    """Compile the C library and its adapter for one core, also with ThreadSanitizer."""
     folder.mkdir()
     common = ["-O1", "-g", WATCHED, *(f"-I{place}" for place in INCLUDE)]
     c = objects(["gcc", "-std=gnu11", *common], (LIBRARY / "src").glob("*.c"), folder)
@@ -95,4 +94,4 @@ def test_two_boards_find_the_shape_together(tmp_path: Path) -> None:
     assert b"data race" not in complaints, complaints.decode()
     assert "OTHER" not in done.stdout
     right = done.stdout.count("star, the same scores as on a PC, ")
-    assert right >= 4, done.stdout  # the first inferences may begin before the helper is there
+    assert right >= 4, done.stdout  # the first inferences may begin before the helper is ready

@@ -1,4 +1,4 @@
-"""GitHub's workflows and the settings of cibuildwheel follow their schemas, and the files that they name exist."""
+"""GitHub's workflows and cibuildwheel's settings follow their schemas, and the files that they name exist."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""The Zephyr module: its description, its settings, and what its CMakeLists.txt hands to Zephyr's build.
+"""Test the Zephyr module: its description, its settings, and what its CMakeLists.txt passes to Zephyr's build.
 
-Zephyr itself is not here. Its schema is stated again below, its Kconfig language is read by Kconfiglib, on which
-Zephyr's own reader stands, and its CMake functions are played by functions that write down what they are told.
+Zephyr is not installed. Its schema is restated below, Kconfiglib (the base of Zephyr's own reader) reads its Kconfig
+files, and logging functions replace its CMake functions.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ SCHEMA = {
     },
     "additionalProperties": False,
 }
-"""Of zephyr/module.yml, as Zephyr's scripts/zephyr_module.py checks it (blobs and runners left out)."""
+"""Schema of zephyr/module.yml, as Zephyr's scripts/zephyr_module.py checks it, without blobs and runners."""
 
 ZEPHYR = """\
 config REQUIRES_STD_C11
@@ -49,7 +49,7 @@ menu "tflm-memopt"
 osource "$(MODULE)"
 endmenu
 """
-"""Of Zephyr's Kconfig tree, what ours names, and how it takes in that of a module."""
+"""The symbols of Zephyr's Kconfig tree that ours refers to, and how it includes a module's file."""
 
 RECORD = """\
 function(zephyr_library_named name)
@@ -72,7 +72,7 @@ def test_the_description_is_one_that_zephyr_takes() -> None:
 
 
 def configured(folder: Path, monkeypatch: pytest.MonkeyPatch, *settings: str) -> dict[str, str]:
-    """The values of our symbols, and of what they select, after a prj.conf with `settings`."""
+    """Values of our symbols and of those they select, after a prj.conf with `settings`."""
     (folder / "Kconfig").write_text(ZEPHYR)
     (folder / "prj.conf").write_text("".join(f"CONFIG_{name}=y\n" for name in settings))
     monkeypatch.setenv("MODULE", str(MODULE / "zephyr/Kconfig"))
@@ -107,7 +107,7 @@ def test_the_settings_of_the_page_are_known(tmp_path: Path, monkeypatch: pytest.
 
 
 def built(folder: Path, *settings: str) -> dict[str, list[str]]:
-    """What CMakeLists.txt tells Zephyr: library, sources, include folders."""
+    """Return what CMakeLists.txt passes to Zephyr: library, sources, include folders."""
     script = folder / "record.cmake"
     defined = "".join(f"set(CONFIG_{name} y)\n" for name in settings)
     script.write_text(

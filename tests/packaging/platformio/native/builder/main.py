@@ -1,4 +1,4 @@
-"""Builds for this machine with the compiler on PATH."""
+"""Build for this machine with the compiler on PATH."""
 
 from SCons.Script import AlwaysBuild, Default, DefaultEnvironment
 

@@ -1,4 +1,6 @@
-"""Builds for a bare machine of QEMU: the start-up code and the linker script of tests/cores, the compiler on PATH."""
+"""Build for a bare machine of QEMU, with the compiler on PATH and the start-up code and linker script of
+tests/cores.
+"""
 
 from pathlib import Path
 
@@ -48,4 +50,4 @@ program = env.BuildProgram()
 Default([program])
 AlwaysBuild(env.Alias("size", program, env.VerboseAction("$SIZEPRINTCMD", "Size")))
 if "upload" in COMMAND_LINE_TARGETS:
-    env.Alias("upload", program)  # the machine is handed its program when it is started
+    env.Alias("upload", program)  # the machine gets its program when it starts
