@@ -1,4 +1,6 @@
-"""Random applications: random models in one arena, some streamed, with a state, concurrent, pausing or retaining."""
+"""Random applications: random models in one arena, some of them streamed, stateful, concurrent, pausing or
+retaining.
+"""
 
 from __future__ import annotations
 
@@ -16,13 +18,15 @@ from tflm_memopt.errors import DoesNotFit, UsageError
 
 OPTIONS: dict[str, Any] = {"effort": "low", "seconds": 0.05, "core": "cortex-m4", "clock": 64, "target": "cortex-m4"}
 IMPOSSIBLE = ("memory_unknown", "cannot_share", "time_unknown", "too_slow", *ELSEWHERE)
-"""Codes of refusals that are right: of what was drawn, something cannot be with these models."""
+"""Error codes that are right for some draws, because these models cannot do what was drawn."""
 STEPS = 40
 """Turns of one application."""
 
 
 def examine(seed: int, machine: Machine) -> str:
-    """One application, its models in random order: what it is. Raises AssertionError when a byte of one differs."""
+    """Run one application with its models in random order and return its features. Raises AssertionError if a byte
+    differs.
+    """
     result = planned(random.Random(seed))
     order, runs = interleaved(result, STEPS, seed)
     refused = compare(machine, result, order, runs, seed)
@@ -30,7 +34,7 @@ def examine(seed: int, machine: Machine) -> str:
 
 
 def planned(rng: random.Random) -> AppOptimized:
-    """Of what is drawn, the first that is possible."""
+    """Draw until an application is possible."""
     for _ in range(20):
         try:
             return optimize(application(rng))
@@ -49,7 +53,7 @@ def application(rng: random.Random) -> App:
 
 
 def _model(rng: random.Random, *, plain: bool) -> AppModel:
-    """plain: one that can pause, mostly."""
+    """Draw a model; a plain one can usually pause."""
     retain, rows = rng.random() < 0.3, rng.randint(6, 24)
     if plain:
         return AppModel(network(rng, rows), retain=retain)
@@ -60,7 +64,7 @@ def _model(rng: random.Random, *, plain: bool) -> AppModel:
 
 
 def network(rng: random.Random, rows: int) -> bytes:
-    """A few layers over an image; now and then a vector comes out."""
+    """A few layers over an image; sometimes the output is a vector."""
     net = Net(rng.getrandbits(16))
     x = net.input((1, rows, rng.randint(4, 16), rng.randint(1, 4)))
     for _ in range(rng.randint(2, 6)):

@@ -1,4 +1,4 @@
-"""Plans that no planner would choose: random cuts into tiled blocks, any switches. And networks that can be tiled."""
+"""Plans that no planner would choose (random cuts into tiled groups, any switches), and networks that can be tiled."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ Choose = Callable[[Sequence[Cuts], int], tuple[CutLabel, ...]]
 
 
 def random_settings(rng: random.Random) -> Settings:
-    """Any combination of switches that leaves something to do."""
+    """Any combination of switches with which something can be planned."""
     cache = rng.random() < 0.6
     return Settings(
         strip_rows=tuple(rng.sample((1, 2, 3, 4, 5, 6, 8), rng.randint(1, 3))),
@@ -38,7 +38,7 @@ def random_settings(rng: random.Random) -> Settings:
 
 
 def random_cut(chain: Chain, settings: Settings, rng: random.Random) -> CutLabel:
-    """A partition with as many tiled blocks as chance wants; long ones are as likely as short ones."""
+    """Draw a partition into any number of tiled groups; long ones are as likely as short ones."""
     tiled = tiled_candidates(chain, settings, UNLIMITED)
     blocks: list[Candidate] = []
     last = len(chain.ops)
@@ -60,7 +60,7 @@ def random_cut(chain: Chain, settings: Settings, rng: random.Random) -> CutLabel
 
 
 def forced(settings: Settings, seed: int) -> Any:
-    """While this lasts, every plan consists of random blocks, and random ones of them are turned."""
+    """Inside this context, every plan consists of random groups, some of which are reversed."""
 
     def choose(cuts: Sequence[Cuts], _macs: int, *_: object) -> tuple[CutLabel, ...]:
         rng = random.Random(seed)
@@ -80,7 +80,7 @@ def forced(settings: Settings, seed: int) -> Any:
 
 
 def mobile(seed: int, *, most: int = 6) -> Recipe:
-    """A network as on a small device: convolutions, inverted residuals, a tail."""
+    """A typical network for small devices: convolutions, inverted residuals, a tail."""
     rng = random.Random(seed)
     layers: list[Layer] = []
     for _ in range(rng.randint(1, most)):
@@ -95,12 +95,12 @@ BORDERS = ("INT8", "INT8", "FLOAT32", "UINT8", "INT16")
 
 
 def bordered(recipe: Recipe) -> Recipe:
-    """The same, its inputs and outputs of a type that chance picks."""
+    """The same recipe with a random type of inputs and outputs."""
     return replace(recipe, outside=random.Random(f"border {recipe.seed}").choice(BORDERS))
 
 
 def squeezed(seed: int) -> Recipe:
-    """The same with squeeze-excite gates in inverted residuals."""
+    """A network like mobile() with squeeze-excite gates in inverted residuals."""
     rng = random.Random(seed)
     plain = mobile(seed, most=1)
     gates = [layer for _ in range(rng.randint(1, 3)) for layer in _squeezed(rng)]
@@ -122,13 +122,13 @@ def _pointwise(rng: random.Random, channels: int) -> Layer:
 
 
 def _inverted(rng: random.Random) -> list[Layer]:
-    """Expand, depthwise, project; half of them with a shortcut."""
+    """Expand, depthwise, project; half of the draws have a shortcut."""
     middle = _layer("depthwise", rng, channels=3)
     return [_pointwise(rng, rng.randint(4, 16)), middle, _pointwise(rng, rng.randint(1, 6))]
 
 
 def _bottleneck(rng: random.Random) -> list[Layer]:
-    """The same with a shortcut."""
+    """Expand, depthwise, project with a shortcut."""
     channels = rng.randint(1, 5)
     kernel = (rng.randint(1, 5), rng.randint(1, 4))
     middle = _layer("depthwise", rng, channels=3, kernel=kernel, stride=(1, 1), padding="SAME")
@@ -139,7 +139,7 @@ def _bottleneck(rng: random.Random) -> list[Layer]:
 
 
 def _squeezed(rng: random.Random) -> list[Layer]:
-    """Expand, depthwise, gate, project; half of them with a shortcut."""
+    """Expand, depthwise, gate, project; half of the draws have a shortcut."""
     channels, wide = rng.randint(1, 5), rng.choice((rng.randint(6, 16), rng.randint(32, 50)))
     middle = _layer("depthwise", rng, channels=3, stride=(1, 1), dilation=(1, 1), padding="SAME")
     gate = _layer(rng.choice(("gated", "gated", "averaged")), rng, kernel=(2, 2))
@@ -148,7 +148,7 @@ def _squeezed(rng: random.Random) -> list[Layer]:
 
 
 def _shortcut(rng: random.Random) -> list[Layer]:
-    """Two branches of one pace that are added up, each with a convolution (ResNet-8)."""
+    """Two branches of equal stride, each with a convolution, that are added (ResNet-8)."""
     alike = {"channels": rng.randint(1, 5), "stride": rng.choice(((1, 1), (2, 2), (2, 1))), "padding": "SAME"}
     return [
         _pointwise(rng, rng.randint(1, 5)), _layer("conv", rng, dilation=(1, 1), **alike),

@@ -1,4 +1,4 @@
-"""C modules of random networks with any ports, compiled with sanitizers and compared with TFLM port by port."""
+"""Compile C modules of random networks with any ports, with sanitizers, and compare each port with TFLM."""
 
 from __future__ import annotations
 
@@ -33,17 +33,17 @@ from tflm_memopt.runtime.verify import sample, verify
 NAME = "net"
 SECONDS = 0.05
 RUNS = 3
-"""Random inferences, beside extreme ones."""
+"""Random inferences, in addition to extreme ones."""
 ELSEWHERE = ("unsupported_input",)
-"""Codes of refusals that are right: of an input in one place, after which another place is tried,"""
+"""Refusals that are right for one place of the input; another place is tried next."""
 IMPOSSIBLE = ("unsupported_input", "unsupported_operator")
-"""and of a model."""
+"""Refusals that are right for a model."""
 
 
 def written(data: bytes, folder: Path, rng: random.Random) -> bytes:
-    """Writes the module of the model, converted with random settings, into the folder: the converted model.
+    """Convert the model with random settings, write its module to the folder, and return the converted model.
 
-    Raises UsageError for what no module can be.
+    Raises UsageError if the model cannot become a module.
     """
     source = read(data)
     if why := annotation.left_whole(source):
@@ -81,7 +81,7 @@ def written(data: bytes, folder: Path, rng: random.Random) -> bytes:
 
 
 def _own(whole: Module) -> str:
-    """Code for it alone, where that can be."""
+    """Specialized code, if the module can have it."""
     try:
         return specialized.run(whole)
     except UsageError:
@@ -89,7 +89,7 @@ def _own(whole: Module) -> str:
 
 
 def _modes(shape: tuple[int, ...], rng: random.Random) -> tuple[InputMode, ...]:
-    """Where the input may be, in the order in which it is tried."""
+    """Possible places of the input, in the order to try them."""
     rows = shape[1] if len(shape) > 1 else 1
     pushed = rng.choice([n for n in range(1, rows + 1) if rows % n == 0])
     elsewhere = InputMode("stream", pushed), InputMode("external")
@@ -102,12 +102,14 @@ def _frame(planned: Planned) -> FrameReport | None:
 
 
 def verified(data: bytes, new: bytes, folder: Path) -> Verification:
-    """What `verify --c` says of the module in the folder."""
+    """Return the result of `verify --c` for the module in the folder."""
     return verify(data, new, runs=RUNS, c=folder)
 
 
 def examine(seed: int) -> str:
-    """One random network: where its input is, or why there is no module. Raises AssertionError when a byte differs."""
+    """Test one random network; return the input's place, or why there is no module. Raises AssertionError if a byte
+    differs.
+    """
     rng = random.Random(seed)
     data = ported(rng)
     try:

@@ -1,7 +1,7 @@
-"""Random int8 networks as data: a recipe of layers, small enough to print when a test fails, and what builds it.
+"""Random int8 networks as data: a recipe of layers, small enough to print when a test fails, and its builder.
 
-Every recipe builds: a layer that does not fit its operand is bent until it does (a window that is too large is padded,
-an operand that is no image is reshaped). Most operators are supported, a few stay builtin, in between and at the ends.
+Every recipe builds: a layer that does not fit its operand is adapted (a window that is too large is padded, an operand
+that is not an image is reshaped). Most operators are supported; a few stay builtin, in the middle and at the ends.
 """
 
 from __future__ import annotations
@@ -18,24 +18,24 @@ from property.layers.layer import MAX_ELEMENTS
 
 @dataclass(frozen=True)
 class Recipe:
-    """A network. Its outputs are the tensors that no layer reads, and `extra` ones, counted backwards."""
+    """A network. Its outputs are the tensors that no layer reads, and `extra` others, counted backwards."""
 
     inputs: tuple[tuple[int, ...], ...]
     layers: tuple[Layer, ...]
     extra: tuple[int, ...] = ()
     seed: int = 0
     outside: str = "INT8"
-    """Type of the model's inputs and outputs: all but INT8 are converted at the border."""
+    """Type of the model's inputs and outputs. Types other than INT8 are converted at the border."""
     inside: str = "INT8"
-    """Type of its activations; INT16: of its inputs and outputs, too, unless `outside` is another one."""
+    """Type of its activations. With INT16, inputs and outputs are INT16 too, unless `outside` names another type."""
     unwanted: int = 0
-    """Of the tensors that no layer reads, so many are no outputs either: the first ones."""
+    """Number of unread tensors that are not outputs either; the first ones are chosen."""
     unused: int = 0
-    """Tensors that no operator reads or writes, in front of all others: it moves their numbers."""
+    """Number of unused tensors that precede all others and shift their indices."""
 
 
 def build(recipe: Recipe) -> bytes:
-    """The recipe's .tflite model."""
+    """Return the recipe's .tflite model."""
     net = Net(recipe.seed, activations=recipe.inside)
     for _ in range(recipe.unused):
         net.tensor((1,))
@@ -113,8 +113,9 @@ _kind_sets = (
 
 @st.composite
 def recipes(draw: st.DrawFn, *, most: int = 9, sets: Sequence[tuple[str, ...]] = _kind_sets) -> Recipe:
-    """Networks of up to `most` layers, all of kinds from one of `sets`: by default some of supported operators only,
-    some mixed, some as in image classifiers.
+    """Draw networks of up to `most` layers, all of kinds from one of `sets`.
+
+    By default, some have only supported operators, some are mixed, and some resemble image classifiers.
     """
     kinds = draw(st.sampled_from(sets))
     inputs = draw(st.lists(st.one_of(_small, _tall, _small, _tall, _flat), min_size=1, max_size=3))

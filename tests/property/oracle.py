@@ -1,4 +1,6 @@
-"""Original and rewritten model under the official TFLM wheel, in this process: output bytes, and arenas as printed."""
+"""Compare the original and the rewritten model in the official TFLM wheel in this process: output bytes and printed
+arena sizes.
+"""
 
 from __future__ import annotations
 
@@ -31,14 +33,14 @@ ARENA = 1 << 21
 FIGURE = re.compile(r"Arena allocation (head|tail|total) (\d+) bytes")
 Inputs = Sequence[NDArray[Any]]
 EFFORTS = (LEVELS[NORMAL], *[LEVELS["low"]] * 3)
-"""How long the plans of random conversions are searched: mostly not long, since any plan must give the same bytes."""
+"""Search efforts for random conversions. Most are low, because any plan must give the same bytes."""
 ANY = (-128, 127)
 LIMITS = {"INT8": ANY, "UINT8": (0, 255), "INT16": (-32768, 32767)}
-"""Of extreme inputs, by type; ANY of other types."""
+"""Extreme input values by type; ANY for other types."""
 
 
 def convert(data: bytes, options: Options) -> tuple[bytes, Planned] | None:
-    """The rewritten model, however little it gains, and its checked plan; None when nothing can be converted."""
+    """Return the rewritten model, however small its gain, and its checked plan; None if nothing can be converted."""
     source = read(data)
     planned = pipeline.make_plan(pipeline.annotate(source.graph), options)
     if planned is None:
@@ -47,12 +49,14 @@ def convert(data: bytes, options: Options) -> tuple[bytes, Planned] | None:
 
 
 def original(data: bytes, arena: int = ARENA) -> Any:
-    """TFLM's interpreter, or RuntimeError when TFLM refuses the model; what TFLM lacks in other words."""
+    """Return TFLM's interpreter. Raises RuntimeError if TFLM refuses the model, with a different message for missing
+    features.
+    """
     return interpreter(runnable(data), arena)
 
 
 def interpreter(data: bytes, arena: int = ARENA) -> Any:
-    """TFLM's, or RuntimeError when TFLM refuses the model."""
+    """Return TFLM's interpreter. Raises RuntimeError if TFLM refuses the model."""
     module = importlib.import_module("tflite_micro").runtime
     with contextlib.redirect_stdout(io.StringIO()), _quiet():
         return module.Interpreter.from_bytes(data, arena_size=arena)
@@ -63,12 +67,12 @@ def rewritten(data: bytes) -> Any:
 
 
 def draw_inputs(data: bytes, seed: int) -> list[Inputs]:
-    """inputs_of() the model."""
+    """Return inputs_of() the model."""
     return inputs_of(read(data).graph, seed)
 
 
 def inputs_of(graph: Graph, seed: int) -> list[Inputs]:
-    """Random and extreme inputs, the last half one, half the other."""
+    """Return random and extreme inputs; the last one is half and half."""
     rng = np.random.default_rng(seed)
     tensors = [graph.tensors[t] for t in graph.inputs]
 
@@ -86,7 +90,7 @@ def inputs_of(graph: Graph, seed: int) -> list[Inputs]:
 
 
 def run(interpreter: Any, inputs: Inputs, outputs: int) -> list[NDArray[Any]]:
-    """One inference."""
+    """Run one inference."""
     for k, values in enumerate(inputs):
         interpreter.set_input(values, k)
     status = interpreter.invoke()
@@ -96,8 +100,9 @@ def run(interpreter: Any, inputs: Inputs, outputs: int) -> list[NDArray[Any]]:
 
 
 def assert_same_bytes(data: bytes, new: bytes, *, seed: int = 0, before: Any = None) -> Any:
-    """Both models give the same output bytes, run after run, in interpreters of their own: `before`, if there is one
-    for the original, and one for the rewritten model, which is given back.
+    """Check that both models give the same output bytes in each run, and return the rewritten model's interpreter.
+
+    `before`: an existing interpreter of the original.
     """
     a, b = before or original(data), rewritten(new)
     outputs = len(read(data).graph.outputs)
@@ -109,8 +114,9 @@ def assert_same_bytes(data: bytes, new: bytes, *, seed: int = 0, before: Any = N
 
 
 def assert_arena_as_predicted(new: bytes, interpreter: Any = None) -> None:
-    """The arena that the rewritten model takes is the one that the report would say, the scratch of builtin operators
-    included; not asked where it estimates. `interpreter`: its own, if there is one.
+    """Check that the rewritten model's arena, with scratch of builtin operators, is the predicted one.
+
+    Nothing is checked if the prediction is an estimate. `interpreter`: an existing interpreter of the model.
     """
     arena = predict(new, "lp64", recording=True)
     if arena.exact:
@@ -129,7 +135,7 @@ def _quiet() -> Iterator[None]:
 
 @contextlib.contextmanager
 def _stderr() -> Iterator[Any]:
-    """Catches what native code writes to stderr; gives a function that reads it."""
+    """Capture what native code writes to stderr; yields a function that reads it."""
     sys.stderr.flush()
     saved = os.dup(2)
     with tempfile.TemporaryFile() as file:

@@ -1,4 +1,4 @@
-"""Spoils the weights of a model, channel by channel, in the ways that make channels dead or look dead."""
+"""Modify the weights of a model, channel by channel, so that channels are dead or look dead."""
 
 from __future__ import annotations
 
@@ -19,17 +19,17 @@ WEIGHTED = {
     schema.BuiltinOperator.DEPTHWISE_CONV_2D: 3,
     schema.BuiltinOperator.FULLY_CONNECTED: 0,
 }
-"""Operator -> the axis of its filter that is the output's channels."""
+"""For each operator, the filter axis that is the output's channels."""
 
 
 @dataclass
 class Channel:
-    """One output channel. The arrays are views: what is written to them is written to the model."""
+    """One output channel. The arrays are views, so writing to them changes the model."""
 
     filter: NDArray[np.int8]
     bias: NDArray[np.int32] | None
     scales: Sequence[NDArray[np.float32]]
-    """Of filter and bias; of all channels where they share one."""
+    """Scales of filter and bias; shared by all channels unless they are per channel."""
 
     def set_bias(self, value: int) -> None:
         if self.bias is not None:
@@ -52,7 +52,7 @@ SPOIL: Sequence[Callable[[Channel], None]] = (
     lambda _: None,
     lambda c: c.set_bias(-(1 << 22)),  # far below
     lambda c: c.set_bias(1 << 22),  # far above
-    lambda c: c.set_bias(-(1 << 15)),  # below, perhaps
+    lambda c: c.set_bias(-(1 << 15)),  # possibly below
     lambda c: c.set_bias(INT32.min),  # sums wrap
     lambda c: c.set_bias(INT32.max),
     lambda c: c.set_bias(INT32.max - 70_000),  # some sums wrap
@@ -65,7 +65,7 @@ SPOIL: Sequence[Callable[[Channel], None]] = (
 
 
 def plant(data: bytes, seed: int) -> bytes:
-    """The model with each channel of its weighted operators spoiled in a random way, and some inputs ignored."""
+    """Change each channel of the weighted operators in a random way, and make some inputs irrelevant."""
     rng = np.random.default_rng(seed)
     tree = writer.edit(read(data))
     graph = tree.subgraphs[0]
@@ -78,9 +78,9 @@ def plant(data: bytes, seed: int) -> bytes:
 
 
 def _spoil(rng: np.random.Generator, axis: int, operands: Sequence[tuple[Any, NDArray[Any]]]) -> None:
-    """`operands`: filter and bias, with their values."""
+    """Modify one operator. `operands`: filter and bias, with their values."""
     values = np.moveaxis(operands[0][1], axis, 0)
-    ways = rng.choice(len(SPOIL), rng.integers(1, 5))  # few ways in one operator, so that whole layers may die
+    ways = rng.choice(len(SPOIL), rng.integers(1, 5))  # only a few ways per operator, so that whole layers can die
     shared: set[int] = set()
     for c in range(len(values)):
         scales = []
@@ -96,7 +96,7 @@ def _spoil(rng: np.random.Generator, axis: int, operands: Sequence[tuple[Any, ND
 
 
 def _values(tree: Any, tensor: Any, dtype: type[Any]) -> NDArray[Any]:
-    """The constant's values, to be written to."""
+    """Return the constant's values, writable."""
     buffer = tree.buffers[tensor.buffer]
     values = np.frombuffer(buffer.data.tobytes(), dtype).copy()
     buffer.data = values.view(np.uint8)

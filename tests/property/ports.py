@@ -1,4 +1,4 @@
-"""Random networks whose inputs and outputs are in any order: permuted, unread, repeated, constant, inputs put out."""
+"""Random networks with permuted, unread, repeated and constant inputs and outputs, and inputs that are outputs."""
 
 from __future__ import annotations
 
@@ -29,12 +29,12 @@ KIND_SETS = (
 
 
 def network(rng: random.Random) -> Recipe:
-    """A network with up to four inputs; a few operators in some stay builtin, then and now."""
+    """A network with up to four inputs; in some networks a few operators stay builtin."""
     if rng.random() < 0.2:
         return mobile(rng.getrandbits(32), most=3)
     kinds = rng.choice(KIND_SETS)
     shapes = [_shape(rng) for _ in range(rng.choice((1, 1, 1, 2, 2, 2, 3, 4)))]
-    if rng.random() < 0.5:  # of one shape: nothing but their bytes tells them apart
+    if rng.random() < 0.5:  # of one shape, so that only their bytes distinguish them
         shapes = [shapes[0]] * len(shapes)
     outside = "INT8" if kinds is INT16 else rng.choice(("INT8", "INT8", "INT8", "FLOAT32", "UINT8"))
     return Recipe(
@@ -78,11 +78,11 @@ def ported(rng: random.Random) -> bytes:
 
 
 def with_ports(data: bytes, rng: random.Random) -> bytes:
-    """The model with its inputs and outputs in another order, and more of them."""
+    """The model with its inputs and outputs permuted, and with additional ones."""
     tree = writer.edit(read(data))
     graph = tree.subgraphs[0]
     inputs, outputs = [int(t) for t in graph.inputs], [int(t) for t in graph.outputs]
-    if len(inputs) == 1 and rng.random() < 0.6:  # it may be streamed, or external
+    if len(inputs) == 1 and rng.random() < 0.6:  # it may be streamed or external
         return _written(tree, inputs, outputs if rng.random() < 0.5 else _outputs(tree, [], outputs, rng))
     inputs += [_tensor(tree, rng, "unread", rng.choice(UNREAD)) for _ in range(rng.choice((0, 0, 1, 2)))]
     rng.shuffle(inputs)
@@ -95,7 +95,7 @@ def _written(tree: Any, inputs: list[int], outputs: list[int]) -> bytes:
 
 
 def _outputs(tree: Any, inputs: list[int], outputs: list[int], rng: random.Random) -> list[int]:
-    """The outputs, some repeated, some inputs, some constants."""
+    """Permute the outputs, repeat some, and add inputs and constants."""
     more = list(outputs)
     if outputs and rng.random() < 0.3:
         more.append(rng.choice(outputs))
@@ -127,7 +127,7 @@ def _small(rng: random.Random) -> tuple[int, ...]:
 
 
 def ports_of(data: bytes) -> str:
-    """For messages: types and shapes of all inputs and outputs."""
+    """Types and shapes of all inputs and outputs, for messages."""
     tree = read(data).tree
     graph = tree.subgraphs[0]
 

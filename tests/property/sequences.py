@@ -1,4 +1,4 @@
-"""Random networks that remember: variables of which rings are made, SVDF and the LSTM, between other layers."""
+"""Random stateful networks: variables that become rolling buffers, SVDF and LSTM, among other layers."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ VARIABLES = {"CALL_ONCE", "VAR_HANDLE", "READ_VARIABLE", "ASSIGN_VARIABLE", "SVD
 
 
 class _Drawn:
-    """A network that is being drawn."""
+    """A network under construction."""
 
     def __init__(self, seed: int) -> None:
         self.rng = random.Random(seed)
@@ -40,7 +40,7 @@ class _Drawn:
         return net.model(net.fully_connected(x, rng.randint(1, 5)) if rng.random() < 0.6 else x)
 
     def _window(self, x: int, old: int) -> int:
-        """Old rows before the new ones; now and then nobody says what they begin as."""
+        """Concatenate old rows before the new ones; sometimes the variable has no initial value."""
         self.states += 1
         first = self.net.affine(x)[1] if self.filled and self.rng.random() < 0.8 else None
         return self.streaming.window(f"state{self.states}", x, old, first=first)
@@ -72,7 +72,7 @@ class _Drawn:
         return net.unary("RELU", x, out=net.affine(x))
 
     def _on_window(self, x: int, kind: str, channels: int) -> int:
-        """A layer over old rows and new ones, all of them under one window or under several."""
+        """A layer over old and new rows, with one window over all of them or with several windows."""
         rng, net = self.rng, self.net
         _, h, w, _ = net.shape(x)
         old = rng.randint(1, 7)
@@ -105,7 +105,7 @@ class _Drawn:
         return self.streaming.join([a, b], 3)
 
     def _sum(self, x: int) -> int:
-        """What is added to itself again and again, until it saturates."""
+        """A state that is added to itself in each step until it saturates."""
         self.states += 1
         name, affine = f"state{self.states}", self.net.affine(x)
         total = self.net.add(self.streaming.read(name, self.net.shape(x), affine), x, out=affine)
@@ -118,9 +118,11 @@ def network(seed: int) -> bytes:
 
 
 def examine(seed: int) -> None:
-    """Each step of a sequence gives the original's outputs, behind resets, too, and no variable is left."""
+    """Check that each step of a sequence gives the original's outputs, also after resets, and that no variable
+    remains.
+    """
     model = network(seed)
     done = tflm_memopt.optimize(model, seconds=0.05, effort="low", target=("generic", "cortex-m4")[seed % 2])
-    if done.report.why_unchanged != NO_GAIN:  # where the state is nearly all
+    if done.report.why_unchanged != NO_GAIN:  # happens if the state is nearly everything
         assert not VARIABLES & {op.type for op in read(done.model).graph.ops}
     assert differing(model, done.model, 24, (7, 8), seed, least=1) == 0

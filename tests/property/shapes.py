@@ -1,4 +1,4 @@
-"""Random networks with batches, free dimensions and shapes that contradict each other, rewritten and compared."""
+"""Rewrite random networks with batches, free dimensions and contradictory shapes, and compare outputs."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ from tflm_memopt.model.reader import read
 from tflm_memopt.tflm.refused import refusals
 
 CONSISTENT = 0.5
-"""Share of networks whose shapes are right."""
+"""Share of networks with correct shapes."""
 SMALL = 4096
-"""Elements of a tensor that further layers may read."""
+"""Largest number of elements of a tensor that later layers may read."""
 WRONG = "the file has a wrong shape"
 
 
@@ -76,12 +76,12 @@ def _layer(net: Net, x: int, rng: random.Random) -> int:
 
 
 def _dilated(net: Net, x: int, rng: random.Random, *, convolve: bool) -> int:
-    """A dilated convolution as converters write it: blocks to batches, the convolution, and back."""
+    """A dilated convolution as converters write it: SPACE_TO_BATCH_ND, the convolution, BATCH_TO_SPACE_ND."""
     _, h, w, _ = net.shape(x)
     blocks = rng.choice(((2, 2), (2, 1), (1, 2), (3, 1)))
     kernel = rng.randint(1, 2), rng.randint(1, 2)
     pads = [(b * (k - 1), -(d + b * (k - 1)) % b) for d, b, k in zip((h, w), blocks, kernel, strict=True)]
-    if rng.random() < 0.8:  # TFLM pads with a value that nothing sets
+    if rng.random() < 0.8:  # TFLM pads with an uninitialised value
         x, pads = net.pad(x, [(0, 0), *pads, (0, 0)]), [(0, 0), (0, 0)]
     y = space_to_batch(net, x, blocks, pads)
     if convolve and rng.random() < 0.5:
@@ -101,13 +101,13 @@ def _random_layer(rng: random.Random) -> Layer:
 
 
 def with_wrong_shapes(data: bytes, rng: random.Random) -> bytes:
-    """The same network; one to three of its activations have other shapes, as after an edit or a bad conversion."""
+    """Change the shapes of one to three activations, as an edit or a bad conversion does."""
     model = read(data)
     tree = writer.edit(model)
     made = [t for op in model.graph.ops for t in op.outputs]
     for tensor in rng.sample(made, min(len(made), rng.choice((1, 1, 1, 2, 3)))):
         shape = model.graph.tensors[tensor].shape
-        without_batch = (1, *shape[1:])  # what a converter writes that does not know the batch
+        without_batch = (1, *shape[1:])  # the output of a converter that does not know the batch
         wrong = without_batch if rng.random() < 0.4 else rng.choice(_others(shape, rng))
         tree.subgraphs[0].tensors[tensor].shape = np.array(wrong, np.int32)
     return writer.write(tree)
@@ -122,7 +122,7 @@ def _others(shape: Sequence[int], rng: random.Random) -> list[tuple[int, ...]]:
 
 
 def examine(seed: int) -> bool:
-    """Whether the model was rewritten; then it gives TFLM's bytes."""
+    """Rewrite and compare the model; return whether it was rewritten."""
     rng, data = random.Random(seed), network(seed)
     consistent = rng.random() < CONSISTENT
     if not consistent:
@@ -144,6 +144,6 @@ def examine(seed: int) -> bool:
 
 
 def fill_free_memory(seed: int) -> None:
-    """The next arenas are not zeroed, so that kernels that read what nothing wrote give other bytes each time."""
+    """Fill free memory, so that kernels that read uninitialised memory give other bytes each time."""
     blocks = [np.random.default_rng(seed + k).integers(0, 256, ARENA + 64, np.uint8) for k in range(4)]
     del blocks

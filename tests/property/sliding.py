@@ -1,4 +1,4 @@
-"""Random networks over a window in time, whose layers slide, or cannot, or both."""
+"""Random networks over a window in time, with layers that slide, that cannot, or both."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ LAYERS = ("conv", "conv", "depthwise", "pointwise", "pool", "relu", "residual", 
 
 
 def network(seed: int) -> tuple[bytes, int]:
-    """A network, and by how many rows its window is to slide: a multiple of all its strides in time."""
+    """Return a network, and the number of rows by which its window slides: a multiple of all its strides in time."""
     rng = random.Random(seed)
     net = Net(seed)
     height, width = rng.randint(8, 40), rng.choice((1, 1, 1, 4, 7))
@@ -41,7 +41,7 @@ def network(seed: int) -> tuple[bytes, int]:
 
 
 def examine(seed: int) -> None:
-    """Every window gives the original's outputs, after a reset, behind other windows, and step by step."""
+    """Check that every window gives the original's outputs: after a reset, after other windows, and step by step."""
     model, rows = network(seed)
     result = tflm_memopt.optimize(model, input=f"sliding:{rows}", seconds=0.05, effort="low")
     assert result.report.changed and result.report.overhead <= 1
@@ -50,7 +50,7 @@ def examine(seed: int) -> None:
 
 
 def _layer(net: Net, x: int, kind: str, rng: random.Random, padding: str) -> tuple[int, int]:
-    """The layer's output, and its stride in time."""
+    """Add a layer; return its output and its stride in time."""
     _, h, w, c = net.shape(x)
     kernel = rng.randint(1, min(5, h)), rng.randint(1, min(3, w))
     dilation = rng.randint(1, 2) if (kernel[0] - 1) * 2 < h else 1, 1
@@ -68,7 +68,7 @@ def _layer(net: Net, x: int, kind: str, rng: random.Random, padding: str) -> tup
             return net.unary("RELU", x, out=net.affine(x)), 1
         case "residual":
             return net.add(net.conv2d(x, c), x), 1
-        case "skip":  # its edges grow where its input's do not
+        case "skip":  # its edges grow and its input's do not
             return net.add(net.conv2d(x, c, kernel=kernel, dilation=dilation), x), 1
         case "concat":
             both = [x, net.conv2d(x, c, out=net.affine(x))]

@@ -1,4 +1,4 @@
-"""Random applications; `make soak KIND=apps` has as many as you like."""
+"""Test random applications; `make soak KIND=apps` runs more."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ CASES = range(16)
 @pytest.mark.slow
 @pytest.mark.skipif(bool(MISSING), reason=MISSING)
 def test_every_model_runs_as_it_does_alone(tmp_path: Path) -> None:
-    """Some of these pause, and some turns are refused."""
+    """Some of these models pause, and some turns are refused."""
     machine = built(tmp_path, TFLM["AUTUMN"])
     said = [examine(case, machine) for case in CASES]
     assert any(" 0 pausing" not in one for one in said)
@@ -34,13 +34,13 @@ def test_every_model_runs_as_it_does_alone(tmp_path: Path) -> None:
 
 
 def test_an_input_whose_first_wait_is_its_only_one() -> None:
-    """What it holds then the checker once missed in a layout."""
+    """The checker once missed what the input holds during its only wait."""
     planned(random.Random(160))
 
 
 @pytest.mark.parametrize("seed", [33, 61])
 def test_pauses_in_blocks_that_fire_backwards(seed: int) -> None:
-    """Laid out anew beside another model, their buffers keep the distances of a mirrored arena."""
+    """Placed again beside another model, their buffers keep the distances of a mirrored arena."""
     rng = random.Random(seed)
     options = {"effort": "low", "seconds": 0.05, "target": "cortex-m4"}
     asked = request(complete("optimize", options, OptimizeOptions))

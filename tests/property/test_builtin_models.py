@@ -1,4 +1,4 @@
-"""Random networks as builtin operators alone, in the plain official interpreter: the same bytes in less arena."""
+"""Run random networks of builtin operators in the plain official interpreter: the same bytes in less arena."""
 
 from __future__ import annotations
 
@@ -21,13 +21,13 @@ pytest.importorskip("tflite_micro", reason="the official TFLM wheel is not insta
 
 KERNELS = (None, "reference", "reference", "cmsis-nn", "esp-nn")
 FLOOR = 0.9
-"""Of networks that can be tiled: how many must gain, with the reference kernels."""
+"""Fraction of tileable networks that must gain, with the reference kernels."""
 LESS = 0.7
-"""The median of what is left of their heads, at most, with strips."""
+"""Upper bound on the median of new to old head with stripes."""
 
 
 def examine_builtin(recipe: Recipe) -> None:
-    """Rewrites a recipe's model and compares."""
+    """Rewrite a recipe's model and compare."""
     data, rng = build(recipe), random.Random(recipe.seed)
     assume(not refusals(read(data)))
     before = running(data)

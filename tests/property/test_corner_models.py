@@ -1,4 +1,4 @@
-"""Networks that random ones rarely are, each under the official TFLM wheel: found by hand, or a defect once."""
+"""Hand-made networks that random draws rarely produce, under the official TFLM wheel; some once showed a defect."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ def int4_weights(net: Net) -> bytes:
 
 @corner
 def biases_scaled_along_a_dimension_that_they_lack(net: Net) -> bytes:
-    """Converters of 2020 gave a depthwise bias its filter's dimension: TFLM's person_detect.tflite."""
+    """Converters of 2020 gave a depthwise bias its filter's dimension, as in TFLM's person_detect.tflite."""
     y = net.depthwise_conv2d(net.conv2d(net.input((1, 18, 14, 3)), 8, kernel=(3, 3)))
     for op in net.graph.operators:
         _, filter_, bias = (net.graph.tensors[t].quantization for t in op.inputs)
@@ -79,8 +79,9 @@ def biases_scaled_along_a_dimension_that_they_lack(net: Net) -> bytes:
 
 @pytest.mark.parametrize(("name", "kernels"), thinned(zip(ZOO, cycle(KERNELS), strict=False), 20))
 def test_models_of_every_sort(name: str, kernels: Kernels) -> None:
-    """A model shrinks and stays bit-exact, or stays as it is with a reason. Whatever the kernels of the operators that
-    stay builtin take: it never takes more than before.
+    """A model shrinks and stays bit-exact, or stays unchanged with a reason.
+
+    Whatever scratch builtin operators need, it never takes more than before.
     """
     data = ZOO[name]()
     done = tflm_memopt.optimize(data, seconds=0.1, kernels=kernels)
@@ -134,7 +135,7 @@ def test_left_whole(build: Build, why: LeftWhole) -> None:
 
 @corner
 def two_layers_with_the_same_weights(net: Net) -> bytes:
-    """One filter, one bias, read by two operators; and a copy of the filter in the same buffer."""
+    """Two operators read one filter and one bias, and a third reads a copy of the filter in the same buffer."""
     x = net.conv2d(net.input((1, 8, 8, 4)), 4, kernel=(3, 3), out=DEFAULT)
     first = net.graph.operators[-1]
     options = schema.Conv2DOptionsT(strideH=1, strideW=1)
@@ -156,7 +157,7 @@ def tensors_without_an_operator(net: Net) -> bytes:
 
 @corner
 def two_examples_at_once(net: Net) -> bytes:
-    """Windows of a batch stay builtin; what is dense runs row by row."""
+    """Windows of a batch stay builtin; dense layers run row by row."""
     x = net.input((2, 6, 6, 3))
     filter_ = net.tensor((4, 3, 3, 3), data=net.rng.integers(-99, 99, (4, 3, 3, 3)), scales=[0.01] * 4)
     y = net.tensor((2, 6, 6, 4), affine=(0.2, 1))
@@ -245,7 +246,7 @@ def a_squeezed_image_read_pixel_by_pixel(net: Net) -> bytes:
 
 @corner
 def relu_beside_a_convolution_that_lags(net: Net) -> bytes:
-    """The RELU must not work in place: its input's rows are read again."""
+    """The RELU must not work in place, because its input's rows are read again."""
     x = net.conv2d(net.input((1, 12, 12, 4)), 8, kernel=(3, 3))
     return net.model(net.add(net.unary("RELU", x, out=net.affine(x)), net.conv2d(x, 8, kernel=(3, 3))))
 
@@ -275,7 +276,7 @@ def a_tensor_added_to_itself(net: Net) -> bytes:
 
 @corner
 def a_dense_layer_on_an_image_that_its_block_makes(net: Net) -> bytes:
-    """Its sums would be larger than the image; the image is an output, too."""
+    """The sums would be larger than the image, which is also an output."""
     x = net.pool(net.input((1, 9, 5, 6)), kernel=(4, 3))
     return net.model(net.fully_connected(x, 40), net.conv2d(x, 7))
 
@@ -287,7 +288,7 @@ def a_window_higher_than_a_kernel_takes(net: Net) -> bytes:
 
 @corner
 def two_transposed_means(net: Net) -> bytes:
-    """The tensors between them are made by canonicalisation, and shared by blocks."""
+    """Canonicalisation makes the tensors between them, and groups share them."""
 
     def mean(x: int) -> int:
         y = net.mean(net.transpose(x, (0, 3, 1, 2)), (2,), keep=False, out=(0.07, 1))
@@ -316,7 +317,7 @@ def a_constant_operand(net: Net) -> bytes:
 
 @corner
 def a_builtin_operator_with_memory(net: Net) -> bytes:
-    """SVDF: its variable keeps its bytes from one inference to the next."""
+    """SVDF's variable keeps its bytes between inferences."""
     x = net.mean(net.conv2d(net.input((1, 8, 8, 4)), 4, kernel=(3, 3)), (1, 2), keep=False)
     return net.model(net.fully_connected(_svdf(net, x), 5))
 
@@ -345,7 +346,7 @@ def _svdf(net: Net, x: int, units: int = 4, memory: int = 3) -> int:
 
 @slow_corner
 def a_concatenation_of_ten(net: Net) -> bytes:
-    """More operands than an operator of ours has: with one operator per block, the tensors between are TFLM's."""
+    """Our operator cannot have this many operands: with one operator per group, the tensors between them are TFLM's."""
     x = net.conv2d(net.input((1, 8, 7, 3)), 10, kernel=(3, 3))
     return net.model(net.conv2d(concatenation(net, split(net, x, 3, 10)[::-1], 3), 4))
 
@@ -365,7 +366,7 @@ def batches_that_only_move(net: Net) -> bytes:
 
 @corner
 def a_feature_pyramid(net: Net) -> bytes:
-    """What was made first is read last, at twice the size."""
+    """The first maps are read last, at twice their size."""
     fine = net.conv2d(net.input((1, 16, 12, 3)), 6, kernel=(3, 3))
     middle = net.conv2d(fine, 6, kernel=(3, 3), stride=(2, 2))
     coarse = net.conv2d(middle, 6, kernel=(3, 3), stride=(2, 2))
@@ -382,14 +383,14 @@ def rows_that_come_last_first(net: Net) -> bytes:
 
 @corner
 def only_the_last_row_is_wanted(net: Net) -> bytes:
-    """The rows before it are written all the same, over nothing that is alive."""
+    """The rows before it are written over dead bytes."""
     x = net.conv2d(net.conv2d(net.input((1, 9, 9, 6)), 6, kernel=(3, 3)), 6)
     return net.model(slice_(net, x, [0, 8, 0, 0], [1, 1, -1, -1]))
 
 
 @corner
 def uint8_outside_and_a_size_that_may_vary(net: Net) -> bytes:
-    """Keras says -1 for the batch: TFLM runs the shape that is stated beside."""
+    """Keras writes -1 for the batch; TFLM uses the static shape."""
     x = net.input((1, 8, 6, 3), (0.05, 128), dtype="UINT8")
     net.graph.tensors[x].shapeSignature = np.array([-1, 8, 6, 3], np.int32)
     y = net.conv2d(net.unary("QUANTIZE", x, out=(0.05, 0)), 4, kernel=(3, 3))

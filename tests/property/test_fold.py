@@ -1,5 +1,6 @@
-"""Folding dead channels away changes no byte, and the ranges that it rests on hold: random networks, spoiled so that
-many channels are dead or nearly so, under the official TFLM wheel.
+"""Folding dead channels changes no byte, and the ranges behind it hold.
+
+Random networks, modified so that many channels are dead or nearly dead, run under the official TFLM wheel.
 """
 
 from __future__ import annotations
@@ -49,7 +50,7 @@ KINDS = (
 
 
 def chained(layer: Layer, chain: bool) -> Layer:
-    """The layer, reading the newest tensor if `chain`: only what is read again inside a region can be folded."""
+    """Make the layer read the newest tensor if `chain`: only tensors inside a region can be folded."""
     return replace(layer, source=0) if chain else layer
 
 
@@ -74,7 +75,7 @@ def examine(recipe: Recipe) -> None:
 
 
 def assert_ranges_hold(data: bytes, seed: int) -> None:
-    """All values that TFLM computes lie in the ranges of their channels."""
+    """Check that all values that TFLM computes lie in the ranges of their channels."""
     for op, known, values in intermediate(data, seed):
         pixels = np.ascontiguousarray(values).view(np.int8).reshape(-1, op.writes.c)
         assert (pixels >= known.low).all(), f"{op.name} of {op.sources}: below its range"
@@ -82,14 +83,16 @@ def assert_ranges_hold(data: bytes, seed: int) -> None:
 
 
 def intermediate(data: bytes, seed: int) -> Iterator[tuple[RowOp, Range, NDArray[Any]]]:
-    """What each row operator writes under TFLM, for random and extreme inputs: the model with all as its outputs."""
+    """Yield the output of each row operator under TFLM for random and extreme inputs. The model gets all of them as
+    outputs.
+    """
     model = read(data)
     annotated = pipeline.annotate(model.graph)
     support = (annotated.support[op.index] for op in annotated.graph.ops)
     ops = [s for s in support if isinstance(s, RowOp)]
     known = ranges(ops)
     tree = writer.edit(model)
-    shown = [op for op in ops if op.output in model.graph.tensors]  # what canonicalisation made is not there to be seen
+    shown = [op for op in ops if op.output in model.graph.tensors]  # tensors from canonicalisation are not in the model
     tree.subgraphs[0].outputs = np.array([op.output for op in shown], np.int32)
     tree.signatureDefs = None
     interpreter = original(writer.write(tree), TAPPED_ARENA)
@@ -107,7 +110,7 @@ def test_many_networks(recipe: Recipe) -> None:
 
 @pytest.mark.slow
 def test_odd_plans_run_folded_operators() -> None:
-    """Tiles, strips and channel groups of whatever number of channels is left."""
+    """Tiles, stripes and channel groups work with any number of remaining channels."""
     for seed in seeds(10):
         data = plant(build(mobile(seed)), seed)
         with forced(random_settings(random.Random(seed)), seed):
@@ -118,7 +121,7 @@ def test_odd_plans_run_folded_operators() -> None:
 
 @pytest.mark.slow
 def test_what_is_planted_is_found() -> None:
-    """Else the tests above would say nothing."""
+    """Otherwise the tests above would prove nothing."""
     body = tuple(Layer(kind, channels=8, activation="RELU", zero_point=-128) for kind in ("conv", "depthwise") * 3)
     dead = 0
     for seed in range(10):
@@ -132,7 +135,7 @@ def test_what_is_planted_is_found() -> None:
 
 @pytest.mark.parametrize("kind", ["CONV_2D", "DEPTHWISE_CONV_2D", "FULLY_CONNECTED"])
 def test_ranges_are_no_wider_than_what_happens(kind: str) -> None:
-    """Both bounds of each channel are reached, by the input that pushes all its taps one way."""
+    """For each channel, the input that pushes all taps one way reaches both bounds."""
     net = Net(6)
     x = net.input((1, 3, 2, 4), (0.05, 9))
     window: dict[str, Any] = {"kernel": (3, 2), "padding": "VALID", "activation": "RELU6"}

@@ -1,7 +1,7 @@
-"""Random networks whose input is streamed or external, under the official TFLM wheel: the same bytes as the original.
+"""Random networks with streamed or external input give the bytes of the original under the official TFLM wheel.
 
-Each is planned with random switches, at a random compute budget. Several frames run one after the other, with a Reset
-in the middle of one, and in both formats where there are two (runtime/feeds.py).
+Each is planned with random switches at a random compute budget. Several frames run in sequence, with a Reset in the
+middle of one, in both formats if there are two (runtime/feeds.py).
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ SECONDS = 0.05
 
 
 def converted(data: bytes, seed: int) -> tuple[bytes, Planned]:
-    """A model with its input somewhere else, by a plan that chance picks."""
+    """Convert a model with another place of its input and a random plan."""
     rng = random.Random(seed)
     source = read(data)
     annotated = pipeline.annotate(source.graph)
@@ -64,7 +64,7 @@ def examine(seed: int, data: bytes) -> None:
     before = original(data)
     try:
         new, planned = converted(data, seed)
-    except UsageError:  # an input that is an output, too
+    except UsageError:  # an input that is also an output
         return
     frame = planned.graph.frame
     assert frame is not None

@@ -1,4 +1,4 @@
-"""Random networks as C modules: every port has the bytes that TFLM has there. `make soak KIND=modules` runs many."""
+"""C modules of random networks: every port matches TFLM's. `make soak KIND=modules` runs many more."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ pytest.importorskip("tflite_micro", reason="the official TFLM wheel is not insta
 FIRST, MOST = 40, 80
 """Seeds."""
 MODULES = 8
-"""Of them, at least so many are modules, with the input in each place."""
+"""Minimum number of networks that become modules with the input in each place."""
 PLACES = ("module, arena", "module, stream", "module, external")
 
 pytestmark = [

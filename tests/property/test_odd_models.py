@@ -1,5 +1,5 @@
-"""Models that no converter makes on a good day: each is converted for every target and gives the bytes of the original,
-or stays as it is with a reason.
+"""Models that converters rarely make: each is converted for every target and stays bit-exact, or stays unchanged
+with a reason.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ Build = Callable[[Net], bytes]
 ODD: list[Build] = []
 IMAGE, BATCH = (1, 8, 8, 4), (2, 6, 5, 4)
 WAYS = [*product(sorted(TARGETS), (False, True))]
-"""Target, and whether each block is an operator."""
+"""Target, and whether each group is an operator."""
 
 
 def odd(build: Build) -> Build:
@@ -49,7 +49,7 @@ def odd(build: Build) -> Build:
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
-    """Each model is converted in two ways, which differ from model to model. Quick tests try half of the models."""
+    """Convert each model in two ways that differ between models. Quick tests try half of the models."""
     if "way" in metafunc.fixturenames:
         ways = [(b, WAYS[(n + k) % len(WAYS)]) for k in range(2) for n, b in enumerate(ODD)]
         names = [f"{b.__name__}-{target}-{'block' if block else 'region'}" for b, (target, block) in ways]
@@ -64,12 +64,12 @@ def test_odd(build: Build, way: tuple[str, bool]) -> None:
 
 
 def first(net: Net, *, out: Any = DEFAULT) -> int:
-    """What most of them begin with."""
+    """A layer with which most of the models begin."""
     return net.conv2d(net.input(IMAGE), 4, kernel=(3, 3), out=out)
 
 
 def last_constant(net: Net, operand: int) -> Any:
-    """The tensor that is the last operator's weights (1) or bias (2)."""
+    """The tensor of the last operator's weights (1) or bias (2)."""
     return net.graph.tensors[int(net.graph.operators[-1].inputs[operand])]
 
 
@@ -83,7 +83,7 @@ def one_pixel_of_one_channel(net: Net) -> bytes:
 
 @pytest.mark.parametrize("target", sorted(TARGETS))
 def test_windows_of_one_pixel_may_be_dilated(target: str) -> None:
-    """Which kernels that take pixels as they lie have no scratch for."""
+    """Kernels that take pixels in place have no scratch for these."""
     net = Net(seed=1)
     y = net.input((1, 8, 1, 1))
     for _ in range(4):
@@ -120,7 +120,7 @@ def strides_that_leap_over_the_map(net: Net) -> bytes:
 
 @odd
 def strides_that_leap_twice(net: Net) -> bytes:
-    """Strips of rows that reach back through them have 2^30 rows, of which the map has eight."""
+    """Stripes that reach back through both strides have 2^30 rows; the map has eight."""
     y = net.conv2d(first(net), 3, kernel=(3, 3), stride=(32767, 32767))
     return net.model(net.conv2d(y, 3, kernel=(3, 3), stride=(32767, 32767)))
 
@@ -237,7 +237,7 @@ def test_batches(build: Callable[[Net, int], int]) -> None:
 
 @odd
 def one_buffer_of_two_scales(net: Net) -> bytes:
-    """Weights and bias of one layer, which another one reads with other scales."""
+    """Another layer reads the weights and the bias with other scales."""
     x = first(net)
     w, b = (deepcopy(last_constant(net, k)) for k in (1, 2))
     w.quantization.scale = np.array([0.003] * 4, np.float32)
@@ -250,7 +250,7 @@ def one_buffer_of_two_scales(net: Net) -> bytes:
 
 @odd
 def one_buffer_of_two_types(net: Net) -> bytes:
-    """Weights that are the bias, too."""
+    """The same buffer holds weights and bias."""
     x = net.conv2d(net.input(IMAGE), 16, bias=False)
     bias = deepcopy(last_constant(net, 1))
     bias.type, bias.shape = schema.TensorType.INT32, np.array([16], np.int32)
@@ -292,7 +292,7 @@ def biases_that_are_absent_and_listed(net: Net) -> bytes:
 
 @odd
 def an_activation_without_a_scale(net: Net) -> bytes:
-    """It stays builtin, and so do its readers."""
+    """The operator and its readers stay builtin."""
     y = net.conv2d(net.input(IMAGE), 4)
     z = net.transpose(y, (0, 2, 1, 3))
     for tensor in (y, z):
@@ -334,7 +334,7 @@ def operator_codes_listed_twice(net: Net) -> bytes:
 
 @odd
 def tensors_placed_by_another_tool(net: Net) -> bytes:
-    """OfflineMemoryAllocation metadata, which ours replaces."""
+    """OfflineMemoryAllocation metadata of another tool is replaced by ours."""
     tree = net.finished(net.conv2d(first(net), 4))
     at = [n * 512 if tensor.buffer == 0 else -1 for n, tensor in enumerate(net.graph.tensors)]
     writer.set_metadata(tree, "OfflineMemoryAllocation", np.array([1, 0, len(at), *at], "<i4"))
@@ -353,7 +353,7 @@ def scales_that_differ_by_fifty_orders(net: Net) -> bytes:
 
 @odd
 def weights_that_are_all_alike(net: Net) -> bytes:
-    """-128, which no converter writes, and nothing but zeros."""
+    """One filter is all -128, which no converter writes, and one is all zeros."""
     y = net.conv2d(net.input((1, 8, 8, 64)), 8, kernel=(3, 3))
     net.tree.buffers[last_constant(net, 1).buffer].data = np.full(8 * 9 * 64, 0x80, np.uint8)
     z = net.depthwise_conv2d(y)
@@ -371,7 +371,7 @@ def biases_at_the_end_of_their_range(net: Net) -> bytes:
 
 @odd
 def a_view_of_another_scale(net: Net) -> bytes:
-    """RESHAPE moves bytes, whatever its tensors say of them."""
+    """RESHAPE moves bytes and ignores scales."""
     y = net.reshape(first(net), (1, 16, 4, 4))
     net.graph.tensors[y].quantization.scale = np.array([0.9], np.float32)
     return net.model(net.conv2d(y, 3, kernel=(3, 3)))
@@ -382,7 +382,7 @@ def a_view_of_another_scale(net: Net) -> bytes:
 
 @odd
 def a_dense_layer_for_each_pixel(net: Net) -> bytes:
-    """Turned upside down for Helium, its kernel's scratch less than its neighbour's."""
+    """Reversed for Helium, its kernel needs less scratch than its neighbour's."""
     y = net.fully_connected(first(net, out=None), 5, batches=64)
     net.graph.operators[-1].builtinOptions.keepNumDims = True
     net.graph.tensors[y].shape = np.array([1, 8, 8, 5], np.int32)
@@ -409,7 +409,7 @@ def parts_of_one_and_sums_of_one(net: Net) -> bytes:
 
 @odd
 def a_shape_that_is_an_input(net: Net) -> bytes:
-    """RESHAPE by an operand that is computed: TFLM looks at its output's shape alone."""
+    """RESHAPE by a computed operand: TFLM uses only its output's shape."""
     x = first(net)
     y = net.tensor((1, 16, 4, 4), affine=net.affine(x))
     net.op("RESHAPE", [x, net.input((4,), None, dtype="INT32")], [y], schema.ReshapeOptionsT())

@@ -1,4 +1,4 @@
-"""Random networks whose layers are made of partial sums, under the official TFLM wheel: the same bytes."""
+"""Random networks with layers in partial sums give the original's bytes under the official TFLM wheel."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ from tflm_memopt.ops.rowop import RowOp
 
 
 def examine_parts(recipe: Recipe) -> None:
-    """Rewrites a recipe's model in parts and compares."""
+    """Rewrite a recipe's model in parts and compare."""
     data = build(recipe)
     agree(data, 2 + recipe.seed % 5, recipe.seed)
 
 
 def agree(data: bytes, parts: int, seed: int) -> list[RowOp]:
-    """The operators of the rewritten model."""
+    """Check that the model in parts gives the same bytes, and return its operators."""
     before = running(data)
     converted = convert(in_parts(data, parts), drawn(seed))
     if converted is None:
@@ -47,7 +47,7 @@ def test_many_random_networks(recipe: Recipe) -> None:
 
 @pytest.mark.slow
 def test_layers_of_every_window() -> None:
-    """Strides, dilations and padding; dense layers behind a mean; up to six parts."""
+    """Strides, dilations and padding; dense layers after a mean; up to six parts."""
     for seed in seeds(6):
         net, odd = Net(seed), seed % 2
         x = net.conv2d(net.input((1, 9 + odd, 7, 3 + seed % 4)), 12, kernel=(3, 2), stride=(1 + odd, 1))

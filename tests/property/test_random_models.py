@@ -1,6 +1,6 @@
-"""Random networks, rewritten and run under the official TFLM wheel: the same bytes as the original.
+"""Random networks, rewritten, give the bytes of the original under the official TFLM wheel.
 
-The recipe that fails is printed as small as hypothesis can make it; `build(recipe)` is its model.
+Hypothesis prints a minimal failing recipe; `build(recipe)` is its model.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ pytest.importorskip("tflite_micro", reason="the official TFLM wheel is not insta
 
 SECONDS = 0.1
 FLOOR = 0.8
-"""Share of random networks of which something is converted: the others show nothing."""
+"""Minimum share of random networks of which something is converted: the others test nothing."""
 COMMON = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large])
 QUICK = settings(COMMON, max_examples=5, derandomize=True, phases=[Phase.explicit, Phase.generate, Phase.shrink])
 MANY = settings(COMMON, max_examples=60, print_blob=True)
@@ -47,7 +47,7 @@ SOME = settings(COMMON, max_examples=20, print_blob=True)
 
 
 def running(data: bytes) -> Any:
-    """TFLM's interpreter. A model that TFLM itself refuses says nothing."""
+    """Return TFLM's interpreter; skip the example if TFLM refuses the model."""
     try:
         return original(data)
     except RuntimeError:
@@ -55,7 +55,7 @@ def running(data: bytes) -> Any:
 
 
 def drawn(seed: int) -> Options:
-    """Settings of a conversion, by chance."""
+    """Random settings of a conversion."""
     rng = random.Random(seed)
     return Options(
         ops="block" if rng.random() < 0.5 else "region",
@@ -71,12 +71,12 @@ def drawn(seed: int) -> Options:
 
 
 def examine(recipe: Recipe) -> None:
-    """Rewrites a recipe's model and compares."""
+    """Rewrite a recipe's model and compare."""
     is_converted(recipe)
 
 
 def is_converted(recipe: Recipe) -> bool:
-    """The same, and whether anything of it was converted."""
+    """Rewrite and compare; return whether anything was converted."""
     data = build(recipe)
     before = running(data)
     converted = convert(data, drawn(recipe.seed))
@@ -90,7 +90,7 @@ def is_converted(recipe: Recipe) -> bool:
 
 
 def examine_forced(seed: int) -> None:
-    """Odd plans run, too: random cuts into tiled blocks, with random switches."""
+    """Run an odd plan: random cuts into tiled groups, with random switches."""
     data = build(bordered(mobile(seed)))
     before = running(data)
     with forced(random_settings(random.Random(seed)), seed):
@@ -107,13 +107,13 @@ def test_a_fixed_set_of_forced_plans() -> None:
 
 
 def test_a_narrower_pixel_is_not_written_into_the_middle_of_the_one_that_is_read() -> None:
-    """Floats that become int8 in place, the first of them to the middle of its lane: its rows begin above the map."""
+    """Floats become int8 in place. The first one moves to the middle of its lane, so its rows begin above the map."""
     examine_forced(1263000731)
 
 
 @pytest.mark.slow
 def test_a_tiled_block_may_begin_with_what_it_adds_up() -> None:
-    """A pool over more pixels than a tiled block reads at once, of a tensor that lies whole in the arena."""
+    """A pool reads more pixels than a tiled group holds at once, from a tensor that is whole in the arena."""
     net, summed = Net(), 0
     x = net.mean(net.conv2d(net.input((1, 130, 1, 3)), 3, out=(0.4, -5)), (1, 2), out=(0.1, 3))
     data = net.model(net.fully_connected(x, 4))
@@ -137,7 +137,7 @@ def test_many_forced_plans(seed: int) -> None:
 
 
 def test_every_point_of_a_frontier_runs() -> None:
-    """Recomputation allowed: the plan of least bytes at every budget that makes a difference."""
+    """With recomputation, the smallest plan is run at every budget that makes a difference."""
     for seed in seeds(8, first=100):
         data = build(mobile(seed))
         source = read(data)
@@ -153,7 +153,7 @@ def test_every_point_of_a_frontier_runs() -> None:
 
 
 def test_second_passes_within_any_budget() -> None:
-    """Every point of the frontier of a network with gates, and by way of its file."""
+    """Every point of the frontier of a network with gates runs, also when loaded from its file."""
     for seed in seeds(12, first=200):
         data = build(squeezed(seed))
         once, *points = tflm_memopt.explore(
@@ -170,7 +170,7 @@ def test_second_passes_within_any_budget() -> None:
 
 @pytest.mark.slow
 def test_every_operator_of_the_set_is_in_random_networks() -> None:
-    missing = set(OPSET) - {"SVDF", "UNIDIRECTIONAL_SEQUENCE_LSTM"}  # property/sequences.py draws those that remember
+    missing = set(OPSET) - {"SVDF", "UNIDIRECTIONAL_SEQUENCE_LSTM"}  # property/sequences.py draws stateful ones
     for flag, source, c, kind in itertools.product((True, False), range(3), range(1, 9), KINDS):
         layer = Layer(kind, source, channels=c, flag=flag, kernel=(1 + c % 2, 2))
         if missing:
@@ -185,7 +185,7 @@ GROWS_AGAIN = Recipe(
         for kind in ("depthwise", "conv", "conv", "global", "padded")
     ),
 )
-"""Behind a global pool there are rows again: for Helium, all of one block."""
+"""After a global pool there are several rows again; for Helium they are all in one group."""
 LESS_SCRATCH = Recipe(
     ((1, 1, 1), (1, 1, 3)),
     tuple(
@@ -194,7 +194,7 @@ LESS_SCRATCH = Recipe(
     ),
     seed=7,
 )
-"""Of two operators in a block that is turned upside down, one takes less scratch."""
+"""One of two operators in a reversed group needs less scratch."""
 
 
 def test_a_fixed_set_of_networks() -> None:
@@ -228,12 +228,12 @@ def test_many_networks() -> None:
 @SOME
 @given(recipes(most=6), st.sampled_from(["FLOAT32", "UINT8"]), st.sampled_from(sorted(TARGETS)))
 def test_networks_with_an_int8_interface(recipe: Recipe, outside: str, target: str) -> None:
-    """`--int8-io` takes the conversions away; `verify` makes them itself. For any target."""
+    """`--int8-io` removes the conversions, and `verify` does them itself, for any target."""
     assume(recipe.inside == "INT8")
     data = build(replace(recipe, outside=outside))
     running(data)
     done = tflm_memopt.optimize(data, int8_io=True, seconds=SECONDS, target=target)
-    if not done.report.changed:  # nothing but views: there is no region to write
+    if not done.report.changed:  # only views: there is no region to write
         assert done.model == data
         assert done.report.interface_kept
         return

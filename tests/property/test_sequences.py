@@ -1,4 +1,4 @@
-"""Networks that remember, under the official TFLM wheel: the same bytes as the original in every step of a sequence."""
+"""Stateful networks under the official TFLM wheel give the original's bytes in every step of a sequence."""
 
 from __future__ import annotations
 

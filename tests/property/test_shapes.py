@@ -1,4 +1,4 @@
-"""Networks with batches, free dimensions and contradictory shapes: TFLM's bytes, or left whole."""
+"""Networks with batches, free dimensions and contradictory shapes give TFLM's bytes or stay unchanged."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def test_shapes_that_do_not_follow_change_no_byte(seeds: range) -> None:
 
 
 def test_consistent_networks_are_rewritten_and_others_are_not() -> None:
-    """Otherwise the comparison shows nothing."""
+    """Otherwise the comparison proves nothing."""
     rewritten = refused = 0
     for seed in range(8):
         data = network(seed)

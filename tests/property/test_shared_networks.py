@@ -1,4 +1,4 @@
-"""Random networks, shared out among devices by random ways: the output bytes of TFLM, the messages as predicted."""
+"""Split random networks over devices at random: TFLM's output bytes, and messages as predicted."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ from tflm_memopt.runtime.native import native_library
 from tflm_memopt.runtime.regions import regions
 
 NOT_FOR_DEVICES = ("unsupported_operator", "cannot_share")
-"""Why a network that can be converted runs on one device alone."""
+"""Why a convertible network can only run on a single device."""
 CROSS = ctypes.CFUNCTYPE(
     ctypes.c_int, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_bool, ctypes.c_uint16, ctypes.c_void_p, ctypes.c_uint32
 )
@@ -47,7 +47,7 @@ class Stream(ctypes.Structure):
 
 
 class Lines:
-    """What is on its way between all devices: rows that nothing happens to."""
+    """Messages in transit between all devices, without faults."""
 
     def __init__(self) -> None:
         self.lines: defaultdict[tuple[int, int], Line] = defaultdict(deque)
@@ -72,7 +72,7 @@ class Lines:
 
 
 class Running:
-    """A device's program, with buffers of its own."""
+    """A device's program with its own buffers."""
 
     def __init__(self, model: bytes, lines: Lines) -> None:
         graph = read(model).graph
@@ -82,8 +82,8 @@ class Running:
         self.program = self.room.ctypes.data + -self.room.ctypes.data % ALIGNMENT
         ctypes.memmove(self.program, region.program, len(region.program))
         self.workspace = self.program + -(-len(region.program) // ALIGNMENT) * ALIGNMENT
-        tensors = (*region.inputs[: program.n_inputs], *region.outputs)  # behind them the link
-        read_or_not = (*tensors, *graph.inputs)  # the model may put out an input that no operator reads
+        tensors = (*region.inputs[: program.n_inputs], *region.outputs)  # the link follows them
+        read_or_not = (*tensors, *graph.inputs)  # the model may output an input that no operator reads
         self.buffers = {t: np.zeros(graph.tensors[t].nbytes, np.int8) for t in read_or_not}
         self.inputs, self.outputs = graph.inputs, graph.outputs
         ends = [self.buffers[t].ctypes.data for t in tensors]
@@ -96,7 +96,7 @@ class Running:
 
 
 def together(made: OptimizedDevices, inputs: Inputs) -> tuple[list[NDArray[np.int8]], list[int]]:
-    """The output bytes, and the bytes that each device sent."""
+    """Run all devices; return the output bytes, and the number of bytes that each device sent."""
     library, lines = ctypes.CDLL(str(native_library("tmo_host"))), Lines()
     devices = [Running(one.model, lines) for one in made.models]
     for tensor, values in zip(devices[0].inputs, inputs, strict=True):
@@ -116,7 +116,7 @@ def optimized(data: bytes, name: str) -> tuple[tflm_memopt.Optimized, Planned | 
 
 
 def examine_devices(recipe: Recipe) -> None:
-    """Shares a recipe's network and compares."""
+    """Split a recipe's network and compare."""
     data, rng = build(recipe), random.Random(recipe.seed)
     before = running(data)
     try:

@@ -1,4 +1,4 @@
-"""Windows that slide, under the official TFLM wheel: the same bytes as the original on every window."""
+"""Sliding windows under the official TFLM wheel give the original's bytes for every window."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from tflm_memopt.rowgraph.sliding import with_sliding
 pytest.importorskip("tflite_micro", reason="the official TFLM wheel is not installed")
 
 FOUND = (116, 141)
-"""Of the soak: a ring of many readers, and a joined tensor of which no row is kept."""
+"""Found by the soak: a rolling buffer with many readers, and a concatenated tensor of which no row is kept."""
 
 
 def test_every_window_gives_the_original_outputs() -> None:
@@ -22,7 +22,7 @@ def test_every_window_gives_the_original_outputs() -> None:
 
 
 def test_most_of_them_slide() -> None:
-    """By work that is saved: where nothing is, the others prove little."""
+    """Count those that save work; the others prove little."""
     saved = []
     for seed in range(0, 36, 3):
         model, rows = network(seed)

@@ -1,4 +1,4 @@
-"""Networks planned for two cores, and their programs with inputs and the outputs of one core."""
+"""Networks planned for two cores, and their programs with inputs and with the outputs of one core."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from tflm_memopt.plan.planner import Options
 from tflm_memopt.rewrite.int8_io import Int8Interface
 
 TARGETS = ("generic", "cortex-m4", "cortex-m33")
-"""Those that two cores can have."""
+"""Targets that support two cores."""
 SPEEDS = (EVEN, (0.8, 1.0), (1.0, 0.3))
 
 
@@ -38,7 +38,7 @@ def drawn(seed: int) -> Options:
 
 
 def planned(data: bytes, options: Options) -> tuple[Planned, bytes] | None:
-    """A model's checked plan for two cores, and the rewritten model; None if two cores cannot run any of it."""
+    """Return a model's checked plan for two cores, and the rewritten model; None if two cores cannot run any part."""
     source, options = read(data), replace(options, tiles=None, second_pass=False, speeds=options.speeds or EVEN)
     found = pipeline.make_plan(pipeline.annotate(source.graph), options)
     if found is None or any(op.stateful for op in found.graph.ops.values()):
@@ -48,11 +48,11 @@ def planned(data: bytes, options: Options) -> tuple[Planned, bytes] | None:
 
 
 def cases(data: bytes, options: Options) -> list[Case]:
-    """The programs of a model for two cores; none if two cores cannot run any of it."""
+    """Return the programs of a model for two cores; none if two cores cannot run any part."""
     found = planned(data, options)
     return model_cases(found[1]) if found else []
 
 
 def random_cases(recipe: Recipe) -> list[Case]:
-    """The same of a random network, with random settings."""
+    """Return the programs of a random network with random settings."""
     return cases(build(recipe), drawn(recipe.seed))

@@ -1,6 +1,6 @@
-"""Random peripherals and drivers: each as SVD and C in the words of descriptions, and as plain C, a call an access.
+"""Random peripherals and drivers: as SVD and C in the description language, and as plain C with one call per access.
 
-What is plain here is made of the draw alone; the generator's part is not looked at.
+The plain version depends only on the draw and uses no part of the generator.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ class Word:
     fields: tuple[Bits, ...]
     count: int = 0
     reset: bool = False
-    """The description says what reserved bits are after a reset."""
+    """The description states the reset values of reserved bits."""
 
     def others(self, one: Bits) -> list[Bits]:
         return [f for f in self.fields if f is not one]
@@ -43,8 +43,6 @@ class Word:
 
 @dataclass
 class Drawn:
-    """One case."""
-
     seed: int
     words: list[Word]
     place: bool
@@ -104,7 +102,7 @@ BUS = {
 
 
 def rows(case: Drawn) -> list[Row]:
-    """The bus's table."""
+    """Return the bus's table."""
     rng = random.Random(case.seed)
     found = []
     for word in case.words:
@@ -163,7 +161,7 @@ def svd(case: Drawn) -> str:
 
 
 class _Writer:
-    """Writes the same functions twice."""
+    """Write the same functions in both forms."""
 
     def __init__(self, case: Drawn, rng: random.Random) -> None:
         self.case, self.rng = case, rng
@@ -218,7 +216,7 @@ class _Writer:
     # --- expressions: described and plain
 
     def _reference(self, word: Word, one: Bits) -> tuple[str, str, str]:
-        """The expression, and index of register and of field for the plain one."""
+        """Return the expression, and the indices of register and field for the plain form."""
         at = self._index(word.count) if word.count else ""
         element = self._index(one.count) if one.count else ""
         described = f"{self.case.device}->{word.name}" + (f"[{at}]" if at else "") + f".{one.name}"
@@ -240,7 +238,7 @@ class _Writer:
         return described, f"plain_get({address}, {one.bit}u + {one.bits}u * ({element}), {one.bits}u)"
 
     def _any(self, *, special: bool) -> tuple[str, str]:
-        """Of two operands, one may be a read that is not like memory."""
+        """Draw an operand; only one of two may be a read with side effects."""
         kinds = ("rw", "ro", "trigger")
         lot = self.rng.random()
         if special and lot < 0.25:
@@ -274,7 +272,7 @@ class _Writer:
         return self.rng.choice(found) if found else (self.case.words[0], Bits("", "", 0, 0))
 
     def _set(self, word: Word, one: Bits, at: str, element: str, value: str) -> str:
-        """What a plain HAL does: it reads the register, unless nothing else in it wants to stay."""
+        """Write a field as a plain HAL does: read the register first, unless no other field in it must be preserved."""
         others = [f for f in word.others(one) if f.kind in ("rw", "trigger", "fifo")]
         reads = bool(others) or one.count > 0 or not (word.reset or one.bits == 32)
         keep = sum(((1 << f.bits * (f.count or 1)) - 1) << f.bit for f in word.fields if f.kind not in ("clear", "wo"))
@@ -400,7 +398,7 @@ class _Writer:
 
 
 def calls(case: Drawn) -> Iterator[tuple[str, int, int]]:
-    """What the program calls: function and arguments."""
+    """Yield the program's calls: function and arguments."""
     rng = random.Random(case.seed + 1)
     for name in case.functions * 2:
         yield name, rng.getrandbits(3), rng.getrandbits(32)

@@ -22,13 +22,13 @@ SPI_FLAGS = {
     "CR1_SPE": WRITES, "DR": PULSE + READS + MODEL, "SR_RXNE": MODEL, "SR_TXE": MODEL, "SR_BSY": MODEL
 }  # fmt: skip
 PIN_BITS = 0x5A5A5A5A
-"""What the pins read."""
+"""Value of the input pins."""
 STATUS = 0x0BADF00D
 
 
 @dataclass(frozen=True)
 class Variant:
-    """A driver in the language of descriptions, and its description."""
+    """A driver in the description language, and its description."""
 
     driver: Path
     description: Path
@@ -59,20 +59,20 @@ def _gpio_initial(names: Iterable[str]) -> dict[str, int]:
 
 
 def fields(name: str, svd: str, *, with_registers: bool = True) -> list[Row]:
-    """The bus's table of a driver's peripherals, as an SVD file places them."""
+    """Return the bus's table of a driver's peripherals, placed by an SVD file."""
     found = rows(svd, with_registers=with_registers)
     initial = _gpio_initial(row.name for row in found) if name == "gpio" else {}
     return with_flags(found, FLAGS[name], initial)
 
 
 def plain(name: str, folder: Path) -> Ran:
-    """The plain driver, at the addresses of the fixed description."""
+    """Run the plain driver at the addresses of the fixed description."""
     table = fields(name, FIXED[name].description.read_text())
     return run(folder, name, [PLAIN / f"{name}.c", PLAIN / f"{name}_main.c"], table)
 
 
 def written(variant: Variant, folder: Path) -> tuple[Path, Generated]:
-    """The generated files, in a folder. Gives the driver among them."""
+    """Write the generated files to a folder, and return the path of the driver."""
     made = variant.generated()
     folder.mkdir(parents=True, exist_ok=True)
     for name, text in made.files.items():
@@ -81,7 +81,7 @@ def written(variant: Variant, folder: Path) -> tuple[Path, Generated]:
 
 
 def table_of(name: str, variant: Variant, made: Generated) -> list[Row]:
-    """Where the generated driver finds its fields: in the description, or in the layout that was made for it."""
+    """Return the fields' places for the generated driver: from the description, or from the layout made for it."""
     if variant in FIXED.values():
         return fields(name, variant.description.read_text())
     return fields(name, made.files[f"{variant.driver.stem}_registers.svd"], with_registers=False)
@@ -94,7 +94,7 @@ def generated(name: str, variant: Variant, folder: Path) -> Ran:
 
 @dataclass(frozen=True)
 class Seen:
-    """What must be equal, whatever the layout."""
+    """Observations that must be equal for every layout."""
 
     result: int
     events: tuple[tuple[str, str, int], ...]
@@ -113,7 +113,7 @@ def _alias(name: str) -> str:
 
 
 def _aliased(values: Mapping[str, int]) -> dict[str, int]:
-    """Fields of the GPIO's groups by the names that they have in its fixed registers."""
+    """Rename fields of the GPIO's groups to their names in its fixed registers."""
     if "intStatus" not in values:
         return dict(values)
     found = {"INTSTATUS": values["intStatus"]}

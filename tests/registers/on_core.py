@@ -1,4 +1,4 @@
-"""Drivers on RV32 in QEMU: on the simulated bus, and with RAM for registers, to count instructions."""
+"""Drivers on RV32 in QEMU: on the simulated bus, and with RAM as registers, to count instructions."""
 
 from __future__ import annotations
 
@@ -16,15 +16,15 @@ from tflm_memopt.registers.code_size import measure
 RV32 = CORES["rv32"]
 COMPILER = " ".join([RV32.prefix + "gcc", *RV32.flags, "-std=c11"])
 RAM = 0x80300000
-"""Where registers are when instructions are counted: each peripheral at its own address modulo 1 MB."""
+"""Address of the registers when instructions are counted: each peripheral is at its own address modulo 1 MB."""
 READY = {"SR_TXE": 1, "SR_RXNE": 1, "dma_ISR_TCIF": 1, "RIS_FRAME": 1}
-"""What lets every poll end at once."""
+"""Values with which every poll ends at once."""
 BASES = {"gpio": 0x1A101000, "spi": 0x40013000, "camera": 0x50050000, "dma": 0x40026000}
 
 
 @dataclass(frozen=True)
 class Cost:
-    """What a driver costs: bytes of code at -Os, and instructions of its program."""
+    """Cost of a driver: bytes of code at -Os, and instructions of its program."""
 
     code: int
     instructions: int
@@ -32,7 +32,7 @@ class Cost:
 
 
 def simulated(name: str, variant: Variant | None, folder: Path) -> Ran:
-    """The driver on the simulated bus, there; None: the plain one."""
+    """Run the driver on the simulated bus in QEMU; None stands for the plain driver."""
     if variant is None:
         table, files, include = fields(name, FIXED[name].description.read_text()), [PLAIN / f"{name}.c"], [HERE]
     else:
@@ -47,7 +47,7 @@ def simulated(name: str, variant: Variant | None, folder: Path) -> Ran:
 
 
 def cost(name: str, variant: Variant | None, folder: Path) -> Cost:
-    """Code and instructions of the driver; None: of the plain one."""
+    """Measure code and instructions of a driver; None stands for the plain driver."""
     folder.mkdir(parents=True, exist_ok=True)
     if variant is None:
         table, driver = fields(name, FIXED[name].description.read_text()), PLAIN / f"{name}.c"

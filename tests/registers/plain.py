@@ -1,4 +1,4 @@
-"""The plain drivers of examples/registers: what every comparison measures against."""
+"""The plain drivers of examples/registers, the baseline of every comparison."""
 
 from __future__ import annotations
 

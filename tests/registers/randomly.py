@@ -1,4 +1,4 @@
-"""Random drivers through the generator, and both versions on the bus."""
+"""Run random drivers through the generator, and both versions on the bus."""
 
 from __future__ import annotations
 
@@ -55,7 +55,9 @@ class Result:
 
 
 def run(seeds: Iterable[int], folder: Path, *, verbose: bool = False) -> list[Result]:
-    """Plain and generated drivers of these seeds, compiled into one program. Raises when one cannot be compiled."""
+    """Compile plain and generated drivers of these seeds into one program and run it. Raises if one does not
+    compile.
+    """
     cases = [draw(seed) for seed in seeds]
     most = max((rows(case) for case in cases), key=len)
     parts = [HEADER, PLAIN, "".join(_case(case, folder, len(most)) for case in cases)]
@@ -84,7 +86,7 @@ def run(seeds: Iterable[int], folder: Path, *, verbose: bool = False) -> list[Re
 
 
 def _shared(most: list[Row]) -> str:
-    """Names and initial values are those of each case's own table: the bus has one, by index."""
+    """Table shared by all cases; each case's own table supplies its names and initial values by index."""
     names = "\n".join(f'  "field{index}",' for index in range(len(most)))
     return (
         "const bus_field *bus_fields;\n"
@@ -113,12 +115,12 @@ def _case(case: Drawn, folder: Path, room: int) -> str:
 
 
 def _placed(case: Drawn, plain: list[Row], text: str) -> list[Row]:
-    """The plain rows, in their order, where the layout has them."""
+    """Reorder the layout's rows like the plain ones."""
     by_name = {row.name: row for row in svd_rows(text, with_registers=False)}
     found = []
     for row in plain:
         at = by_name.get(row.name)
-        if at is None:  # the driver does not use it
+        if at is None:  # the driver does not use the field
             raise RuntimeError(f"seed {case.seed}: {row.name} is not in the layout: {sorted(by_name)}")
         found.append(Row(row.name, at.address, at.bit, row.bits, row.access, row.flags, row.initial))
     return found
@@ -131,7 +133,7 @@ def _run(case: Drawn, prefix: str) -> str:
 
 
 def _table(case: Drawn, name: str, fields: list[Row], room: int) -> str:
-    """As long as the longest one: the bus has one count of fields."""
+    """Pad the table to `room` fields: the bus has one number of fields."""
     entries = "\n".join(
         f"  {{{row.address:#x}u, {row.bit}, {row.bits}, {row.access}, {' | '.join(row.flags) or '0'}}},"
         for row in fields

@@ -1,4 +1,4 @@
-"""Runs drivers on the simulated bus (bus.c): tables of fields from SVD files, programs. Knows no generator."""
+"""Run drivers on the simulated bus (bus.c), with field tables from SVD files. Independent of the generator."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ class Row:
 
 @dataclass
 class Ran:
-    """What the bus has seen."""
+    """Observations of the bus."""
 
     counts: dict[str, int] = field(default_factory=dict)
     result: int = 0
@@ -69,7 +69,7 @@ def parsed(text: str) -> Ran:
 
 
 def rows(svd: str, *, with_registers: bool = True) -> list[Row]:
-    """All fields of an SVD file; names are those of registers, if wanted, and fields, with _ between them."""
+    """Return all fields of an SVD file. A name joins register, if wanted, and field with _."""
     root = ET.fromstring(svd)
     found: list[Row] = []
     for peripheral in root.iter("peripheral"):
@@ -84,7 +84,7 @@ def rows(svd: str, *, with_registers: bool = True) -> list[Row]:
 
 
 def _elements(node: ET.Element) -> Iterator[tuple[str, int]]:
-    """Name and step of each element of an array; the thing itself where it is none."""
+    """Yield name and step of each element of an array; for a single item, the item itself."""
     name = node.findtext("name", "")
     if node.find("dim") is None:
         yield name, 0
@@ -139,7 +139,7 @@ def _kind(access: str, reads: str | None, writes: str | None) -> str:
 
 
 def table(fields: Sequence[Row]) -> str:
-    """C of the table."""
+    """Return the table as C."""
     entries = "\n".join(
         f"  {{{row.address:#x}u, {row.bit}, {row.bits}, {row.access}, {' | '.join(row.flags) or '0'}}},"
         for row in fields
@@ -161,7 +161,7 @@ def ids(fields: Sequence[Row]) -> str:
 def program(
     folder: Path, name: str, files: Iterable[Path], fields: Sequence[Row], include: Iterable[Path]
 ) -> list[Path | str]:
-    """Arguments of a compiler for a driver on the bus: writes the table."""
+    """Write the table; return compiler arguments for a driver on the bus."""
     folder.mkdir(parents=True, exist_ok=True)
     (folder / "table.c").write_text(table(fields))
     (folder / "ids.h").write_text(ids(fields))
@@ -178,7 +178,7 @@ def program(
 
 
 def run(folder: Path, name: str, files: Iterable[Path], fields: Sequence[Row], include: Iterable[Path] = ()) -> Ran:
-    """On this machine, with sanitizers."""
+    """Run on this machine, with sanitizers."""
     built = folder / "program"
     arguments = program(folder, name, [*files, HERE / "host.c"], fields, include)
     sources = [word for word in arguments if isinstance(word, Path)]
@@ -189,7 +189,7 @@ def run(folder: Path, name: str, files: Iterable[Path], fields: Sequence[Row], i
 
 
 def with_flags(fields: Iterable[Row], flags: Mapping[str, tuple[str, ...]], initial: Mapping[str, int]) -> list[Row]:
-    """Rows of which a test knows more."""
+    """Add flags and initial values that only a test knows."""
     return [
         Row(r.name, r.address, r.bit, r.bits, r.access, r.flags + flags.get(r.name, ()), initial.get(r.name, 0))
         for r in fields

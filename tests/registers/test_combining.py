@@ -1,4 +1,6 @@
-"""What is combined, and what must not be: in text, one case each. Random drivers show the same on the bus."""
+"""Test which accesses are combined and which must not be, one text case each. Random drivers test the same on the
+bus.
+"""
 
 from __future__ import annotations
 
@@ -101,7 +103,7 @@ def test_other_elements_are_other_registers(first: str, second: str) -> None:
 
 
 def test_bits_to_clear_are_written_alone() -> None:
-    """Ones of a neighbour that were read would clear it; a reserved bit gets its value after a reset."""
+    """Writing back a neighbour's ones would clear it; a reserved bit gets its reset value."""
     flags = chip(register("R", 0, "f:0:1:<modifiedWriteValues>oneToClear</modifiedWriteValues>", "g:1:1"))
     header = generated("void use(void) { dev->R.f = 1; dev->R.g = 1; }", flags).files["driver_registers.h"]
     assert "REG_READ32((uintptr_t)grp + 0u) & 0xfffffffeu) | (write_value0 & 0x1u)" in header
@@ -112,7 +114,7 @@ def test_bits_to_clear_are_written_alone() -> None:
 
 
 def test_what_is_written_can_be_read_again() -> None:
-    """The layout, as SVD, keeps the side effects."""
+    """The layout, written as SVD, keeps the side effects."""
     text = FIXED["spi"].generated().files["spi_registers.svd"]
     valid, why = SVDParser.validate_xml_str(text.encode(), "latest", False)
     assert valid, why
@@ -128,7 +130,7 @@ def test_descriptions_are_valid_svd(name: str) -> None:
 
 
 def test_drivers_are_valid_c_before_they_are_rewritten(tmp_path: Path) -> None:
-    """6.3.4: with the support header, which each run writes."""
+    """Section 6.3.4: they compile with the support header that each run writes."""
     (tmp_path / "register_words.h").write_text(parse.words())
     driver = LAYOUT["gpio"].driver
     for language in LANGUAGES.values():
@@ -142,7 +144,7 @@ def test_drivers_are_valid_c_before_they_are_rewritten(tmp_path: Path) -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize("seeds", thinned([range(8), range(8, 25)], 1), ids=str)
 def test_random_drivers(seeds: range, tmp_path: Path) -> None:
-    """`make soak KIND=registers N=10000` has more of them."""
+    """`make soak KIND=registers N=10000` runs more."""
     results = randomly.run(seeds, tmp_path)
     assert [result for result in results if not result.is_equal] == []
     assert all(result.generated <= result.plain for result in results)
@@ -160,6 +162,6 @@ BROKEN = {"_stops": lambda self, event, write: False, "_disturbs": lambda self, 
 @pytest.mark.slow
 @pytest.mark.parametrize("rule", BROKEN)
 def test_the_bus_sees_a_rule_that_is_missing(rule: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """An oracle that finds nothing might see nothing."""
+    """Shows that the oracle detects faults."""
     monkeypatch.setattr(Combining, rule, BROKEN[rule])
     assert any(not result.is_equal for result in randomly.run(range(25), tmp_path))

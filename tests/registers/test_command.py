@@ -1,4 +1,4 @@
-"""The command `registers`: its files, its report, and that a refusal leaves nothing behind."""
+"""Test the command `registers`: its files and its report, and that a refusal leaves no files."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def test_page(tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: p
     monkeypatch.chdir(tmp_path)
     assert call(SPI.driver, SPI.description, "--cc", "cc") == cli.DONE
     said = capsys.readouterr().out
-    assert "spi_registers" in said  # the folder that is taken when none is named
+    assert "spi_registers" in said  # the default folder
     assert "7 -> 1" in said
     assert (tmp_path / "spi_registers/spi.c").exists()
 

@@ -1,4 +1,4 @@
-"""Generated drivers do on the bus what the plain ones do, in fewer accesses."""
+"""On the bus, generated drivers do the same as plain ones in fewer accesses."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from registers.drivers import FIXED, LAYOUT, generated, plain, seen, written
 from registers.plain import DRIVERS, LANGUAGES, PLAIN, WARNINGS
 
 MOST = {"gpio": 0.62, "spi": 0.72, "camera": 0.70}
-"""Accesses, as a share of the plain driver's: for GPIO and SPI the dissertation's Table 6.2."""
+"""Accesses as a share of the plain driver's; for GPIO and SPI from the dissertation's Table 6.2."""
 MODES = {"fixed": FIXED, "layout": LAYOUT}
 
 
@@ -25,7 +25,7 @@ def test_generated_drivers_do_what_the_plain_ones_do(name: str, mode: str, tmp_p
     assert seen(found) == seen(expected)
     if mode == "fixed":
         assert found.states == expected.states  # all fields at each event
-    if (name, mode) != ("gpio", "fixed"):  # its registers have a bit of each pin: nothing to combine
+    if (name, mode) != ("gpio", "fixed"):  # its registers have one bit per pin, so nothing can be combined
         assert found.accesses <= MOST[name] * expected.accesses, (found.counts, expected.counts)
 
 

@@ -1,4 +1,4 @@
-"""Figures and tables of chapter 6 of the dissertation: 6.5, 6.6, 6.7, 6.1, and the code that it prints."""
+"""Reproduce chapter 6 of the dissertation: figures 6.5 to 6.7, table 6.1, and its printed code."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def regions(classes: list[list[FieldAccess]]) -> frozenset[frozenset[str]]:
 
 
 def two_colorings(accesses: list[FieldAccess], edges: Edges) -> Iterator[frozenset[frozenset[str]]]:
-    """The access regions of every valid colouring with two colours."""
+    """Yield the access regions of every valid colouring with two colours."""
     for chosen in itertools.product((0, 1), repeat=len(accesses)):
         by_order = {access.order: color for access, color in zip(accesses, chosen, strict=True)}
         if all(by_order[a] != by_order[b] for a, b in edges):
@@ -63,14 +63,16 @@ STATUS_ALONE = of("r dir, r intEn", "r intStatus", "w dir")
 
 
 def check_a(accesses: list[FieldAccess], edges: Edges) -> None:
-    """Figure 6.5 (a): all reads may be one; two colourings are valid, the greedy one in source order is the text's."""
+    """Figure 6.5 (a): all reads may be combined. Two colourings are valid; the text uses the greedy one in source
+    order.
+    """
     assert named(accesses, edges) == FIGURE_A
     assert set(two_colorings(accesses, edges)) == {ALL_READS, STATUS_ALONE}
     assert regions(colors(accesses, edges)) == ALL_READS
 
 
 def check_b(accesses: list[FieldAccess], edges: Edges) -> None:
-    """Figure 6.5 (b): the read of intStatus is alone."""
+    """Figure 6.5 (b): intStatus is read separately."""
     assert named(accesses, edges) == FIGURE_B
     assert set(two_colorings(accesses, edges)) == {STATUS_ALONE}
     assert regions(colors(accesses, edges)) == STATUS_ALONE
@@ -106,7 +108,7 @@ def test_figure_6_5_needs_each_control_edge(variant: str, edge: tuple[str, str])
 
 
 def test_the_code_of_6_5() -> None:
-    """What the text prints for variant (b): one read for both fields of the pad, before the first of them is used."""
+    """Variant (b) as printed: one read covers both fields of the pad, before the first use."""
     assert body(COMBINE, B) == (
         "void combine_example(struct GPIOPad *pad) {\n"
         "  uint32_t reg1, reg2;\n"
@@ -128,7 +130,7 @@ REGIONS = ("inner2.d inner2.e",) * 5 + ("inner1.a inner1.b inner1.c",) * 2 + ("i
 
 
 def reads(several: tuple[str, ...], device: str) -> str:
-    """A driver with these access regions, each in a function."""
+    """A driver with each of these access regions in a function of its own."""
     sums = [" + ".join(f"{device}->{name}" for name in region.split()) for region in several]
     return "\n".join(f"unsigned f{index}(void) {{ return {text}; }}" for index, text in enumerate(sums))
 
@@ -168,7 +170,7 @@ TABLE_6_1 = {
     ("write", "yes", "yes"): (1, 0, 0), ("write", "no", "yes"): (1, 1, 0),
     ("write", "yes", "no"): (2, 0, 1), ("write", "no", "no"): (2, 1, 1),
 }  # fmt: skip
-"""Bus accesses, shifts, masks; of a shared write the table says 3 accesses, the code that the text prints has 2."""
+"""Bus accesses, shifts, masks. For a shared write the table states 3 accesses; the printed code has 2."""
 
 
 @pytest.mark.parametrize("row", TABLE_6_1, ids="-".join)
@@ -182,7 +184,7 @@ def test_table_6_1(row: tuple[str, str, str]) -> None:
     accesses, shifts, masks = TABLE_6_1[row]
     assert len(re.findall(r"REG_(?:READ|WRITE)32\(", code)) == accesses
     assert len(re.findall(r"<<|>>", code)) == shifts
-    # Written values are masked, and so is what the function returns: the printed code spills into neighbours.
+    # Written values and returned values are masked; the printed code overwrites neighbours.
     assert len(re.findall(r" & ", code)) == masks + 2 * (op == "write")
 
 
@@ -197,7 +199,7 @@ INDEXED = "void use(int i) { gpio->pads[i + 1].out = 1; }"
 
 
 def test_groups_are_simplified_unless_they_are_reached_dynamically() -> None:
-    """6.4.3: the arrays and groups that static indices reach are part of their parent, by the printed names."""
+    """Section 6.4.3: arrays and groups with static indices become part of their parent, with the printed names."""
     static = generated(SIMPLIFIED, A)
     assert {"pads_0_dir", "pads_0_in", "pads_31_cfg", "intStatus"} <= set(bits(static.files["driver_registers.svd"]))
     assert "HAL_WRITE_GPIOType_pads_0_dir_pads_31_cfg(gpio, 1, 2)" in static.files["driver.c"]
@@ -231,7 +233,7 @@ def test_side_effects_of_6_3_2(scenario: str) -> None:
 
 
 def test_costs_are_those_of_the_text() -> None:
-    """What the report counts is what the accessors do."""
+    """The report's counts match the accessors."""
     made = generated(
         "void use(void) { dev->R.f = 1; dev->R.g = 2; }", chip(register("R", 0, "f:0:2", "g:2:2", "h:8:1"))
     )

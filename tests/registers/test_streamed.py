@@ -1,4 +1,4 @@
-"""Used: the camera's rows go into a model with a streamed input, on the host and on RV32 in QEMU."""
+"""Feed the camera's rows into a model with a streamed input, on the host and on RV32 in QEMU."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from tflm_memopt.runtime.process import run_model
 from tflm_memopt.runtime.verify import sample
 
 ROM_BYTES = 4 << 20
-"""Without the assembly of cores with DSP."""
+"""Excludes the assembly of cores with DSP."""
 X, Y = 32, 12
 """The window's corner in examples/registers/stream_main.c."""
 
@@ -35,7 +35,7 @@ pytestmark = [
 
 @pytest.fixture(scope="module")
 def module(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The model's C module, in a folder."""
+    """Write the model's C module to a folder."""
     folder = tmp_path_factory.mktemp("module")
     result = tflm_memopt.optimize(EXAMPLE.read_bytes(), name=EXAMPLE.name, input="stream")
     given = bundle.Extras(partial(sample, EXAMPLE.read_bytes(), result.model))
@@ -69,7 +69,7 @@ def run(machine: Machine, driver: Path, module: Path, folder: Path) -> Ran:
 
 
 def test_rows_of_the_camera_reach_the_model(module: Path, tmp_path: Path) -> None:
-    """The scores are those of the original model under TFLM for the frame that the camera sees."""
+    """The scores match TFLM's with the original model for the camera's frame."""
     expected = run(on_host, PLAIN / "camera.c", module, tmp_path / "plain")
     driver, _ = written(FIXED["camera"], tmp_path / "written")
     for name, machine in (("host", on_host), ("core", on_core)):

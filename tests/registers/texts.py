@@ -1,4 +1,4 @@
-"""Small drivers and descriptions as text, through the generator."""
+"""Run the generator on small drivers and descriptions given as text."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ def guarded(text: str) -> str:
 
 
 def generated(driver: str, fields: str, *, place: bool = False) -> steps.Generated:
-    """From a header, or from SVD."""
+    """Generate from a header or from SVD."""
     path, text = (SVD, fields) if fields.lstrip().startswith("<") else (HEADER, guarded(fields))
     return steps.generate(DRIVER, driver, path, text, place=place)
 
 
 def body(driver: str, fields: str) -> str:
-    """The driver that is written, without its includes."""
+    """Return the written driver without its includes."""
     lines = generated(driver, fields).files[DRIVER.name].splitlines()
     return "\n".join(line for line in lines if not line.startswith("#include")).strip()
 
@@ -38,7 +38,7 @@ def function(driver: str, fields: str) -> Function:
 
 
 def chip(registers: str, effects: str = "", *, reset: bool = True) -> str:
-    """SVD of one peripheral, `dev`, at 0x1000."""
+    """Return SVD of one peripheral, `dev`, at 0x1000."""
     value = "<resetValue>0</resetValue>" if reset else ""
     return (
         '<device schemaVersion="1.3">\n<name>chip</name><version>1</version><description>d</description>\n'
@@ -50,7 +50,7 @@ def chip(registers: str, effects: str = "", *, reset: bool = True) -> str:
 
 
 def register(name: str, offset: int, *fields: str, more: str = "") -> str:
-    """One register; each field as NAME:BIT:BITS, and more of SVD behind another colon."""
+    """Return one register with fields NAME:BIT:BITS; a further colon precedes more SVD."""
     made = []
     for field in fields:
         word, bit, bits, *rest = field.split(":")

@@ -1,8 +1,8 @@
-"""As many random cases as asked, on all processors: `make soak N=10000` or `python -m soak KIND N`, from tests/.
+"""Run random cases on all processors: `make soak N=10000` or `python -m soak KIND N`, from tests/.
 
-Every case is drawn from a seed; a failure prints the command that repeats it, and for networks the smallest recipe that
-shows it. What ends a process is a failure of the cases that it was at. `programs` are for libFuzzer, which needs clang;
-what it finds is left in build/soak.
+Every case is drawn from a seed. A failure prints the command that repeats it and, for networks, the smallest failing
+recipe. If a process dies, its current cases count as failures. `programs` use libFuzzer, which needs clang and leaves
+its findings in build/soak.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from soak.cases import KINDS, Failure, Work
 
 
 def apart(work: Work, cases: range) -> list[Failure]:
-    """In a process of its own: it may end."""
+    """Run the cases in a separate process, which may crash."""
     try:
         with ProcessPoolExecutor(1, multiprocessing.get_context("spawn")) as process:
             return process.submit(work, cases).result()
@@ -30,7 +30,7 @@ def apart(work: Work, cases: range) -> list[Failure]:
 
 
 def told(kind: str, failure: Failure) -> str:
-    """A failure and how to see it again."""
+    """Describe a failure and how to reproduce it."""
     first, count = failure.cases.start, len(failure.cases)
     again = f"{sys.executable} -m soak {kind} {count} --first {first} --jobs 1"
     what = f"seed {first}" if count == 1 else f"seeds {first} to {first + count - 1}"
@@ -38,7 +38,7 @@ def told(kind: str, failure: Failure) -> str:
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Exit code 1 when a case failed."""
+    """Return exit code 1 if a case failed."""
     parser = argparse.ArgumentParser(prog="soak", description=__doc__)
     parser.add_argument("kind", choices=KINDS)
     parser.add_argument("count", type=int)

@@ -1,4 +1,4 @@
-"""What a case of each kind is, drawn from its seed, and whether it fails."""
+"""Draw a case of each kind from its seed, and return whether it fails."""
 
 from __future__ import annotations
 
@@ -40,30 +40,30 @@ FUZZER = "clang -DTMO_LIBFUZZER -std=c11 -O1 -g -fsanitize=fuzzer,address,undefi
 RACES = 10
 """Runs of each random network on two threads."""
 LIMITS = ("-timeout=10", "-rss_limit_mb=2000", "-max_len=194", "-len_control=0")
-"""Of one program: seconds, and MB of everything; and bytes of a case: 16 edits."""
+"""libFuzzer's limits: seconds per program, MB in total, and bytes per case (16 edits)."""
 
 
 class Failure(NamedTuple):
-    """Of one case, or of several that are drawn together."""
+    """Failure of one case, or of several that are drawn together."""
 
     cases: range
     detail: str
 
 
 def networks(cases: range) -> list[Failure]:
-    """Random networks, converted and compared under TFLM."""
+    """Convert random networks and compare them under TFLM."""
     return drawn(cases, examine)
 
 
 def int16(cases: range) -> list[Failure]:
-    """Random networks of int16, converted and compared under TFLM."""
+    """Convert random int16 networks and compare them under TFLM."""
     return drawn(cases, examine, recipes(sets=(INT16,)))
 
 
 def drawn(
     cases: range, examine: Callable[[Recipe], None], strategy: SearchStrategy[Recipe] | None = None
 ) -> list[Failure]:
-    """Random networks; hypothesis makes a failure small."""
+    """Draw random networks; hypothesis minimises a failure."""
     several = settings(
         max_examples=len(cases), deadline=None, database=None, suppress_health_check=list(HealthCheck), print_blob=True
     )
@@ -75,34 +75,34 @@ def drawn(
 
 
 def builtin(cases: range) -> list[Failure]:
-    """The same as builtin operators alone, in the plain interpreter."""
+    """Run random networks as builtin operators in the plain interpreter."""
     return drawn(cases, examine_builtin)
 
 
 def devices(cases: range) -> list[Failure]:
-    """Random networks on several devices, shared by random ways, on lines that lose nothing."""
+    """Run random networks on several devices, split at random, over lossless lines."""
     return drawn(cases, examine_devices)
 
 
 def sums(cases: range) -> list[Failure]:
-    """Random networks whose layers are made of partial sums, on one device."""
+    """Run random networks with layers in partial sums on one device."""
     return drawn(cases, examine_parts)
 
 
 def plans(cases: range) -> list[Failure]:
-    """Plans that no planner would choose, each on a random network."""
+    """Run plans that no planner would choose, each on a random network."""
     return each(cases, examine_forced)
 
 
 def files(cases: range) -> list[Failure]:
-    """Damaged .tflite files."""
+    """Convert damaged .tflite files."""
     return [Failure(range(v.seed, v.seed + 1), v.detail) for v in judge(cases) if v.outcome is Outcome.DEFECT]
 
 
 def shared(cases: range) -> list[Failure]:
-    """Damaged programs for two cores, under AddressSanitizer and UndefinedBehaviorSanitizer.
+    """Run damaged programs for two cores under AddressSanitizer and UndefinedBehaviorSanitizer.
 
-    A tenth of them run under ThreadSanitizer, too.
+    A tenth of them also run under ThreadSanitizer.
     """
     folder = emptied(FOLDER / f"shared{cases.start}")
     good, failures = write_shared(folder), []
@@ -118,14 +118,14 @@ def shared(cases: range) -> list[Failure]:
 
 
 def emptied(folder: Path) -> Path:
-    """The folder without what an earlier soak left in it."""
+    """Return the folder after removing files of earlier soaks."""
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir(parents=True)
     return folder
 
 
 def programs(cases: range) -> list[Failure]:
-    """Damaged programs in the C executor, under AddressSanitizer and UndefinedBehaviorSanitizer (kernels/fuzz.c)."""
+    """Run damaged programs in the C executor under AddressSanitizer and UndefinedBehaviorSanitizer (kernels/fuzz.c)."""
     folder = FOLDER / f"programs{cases.start}"
     corpus = folder / "corpus"
     corpus.mkdir(parents=True, exist_ok=True)
@@ -144,7 +144,7 @@ def programs(cases: range) -> list[Failure]:
 
 
 def cores(cases: range) -> list[Failure]:
-    """Random programs and converted networks on cores that QEMU emulates, in their packings, where there is room."""
+    """Run random programs and converted networks on emulated cores, in the cores' packings, if they fit."""
     failures = []
     for core in CORES.values():
         if reason := missing_tools(core):
@@ -162,7 +162,7 @@ def cores(cases: range) -> list[Failure]:
 
 
 def races(cases: range) -> list[Failure]:
-    """Random networks on two threads with random delays, plainly and under ThreadSanitizer."""
+    """Run random networks on two threads with random delays, with and without ThreadSanitizer."""
     folder = emptied(FOLDER / f"races{cases.start}")
     programs = [test_cores.race(emptied(folder / f"{n}"), command) for n, command in enumerate((PLAIN, WATCHED))]
 
@@ -178,12 +178,12 @@ def races(cases: range) -> list[Failure]:
 
 
 def modules(cases: range) -> list[Failure]:
-    """C modules of random networks with any ports, under sanitizers, against TFLM."""
+    """Compare C modules of random networks with any ports with TFLM, under sanitizers."""
     return each(cases, examine_module)
 
 
 def registers(cases: range) -> list[Failure]:
-    """Random drivers on random peripherals, as they are and with generated accessors, on the simulated bus."""
+    """Run random drivers for random peripherals on the simulated bus, with and without generated accessors."""
     folder = FOLDER / f"registers{cases.start}"
     try:
         failures = [
@@ -199,22 +199,22 @@ def registers(cases: range) -> list[Failure]:
 
 
 def windows(cases: range) -> list[Failure]:
-    """Random networks over a window that slides, under TFLM."""
+    """Run random networks over sliding windows under TFLM."""
     return each(cases, examine_window)
 
 
 def sequences(cases: range) -> list[Failure]:
-    """Random networks that remember, step by step, under TFLM."""
+    """Run random stateful networks step by step under TFLM."""
     return each(cases, examine_sequence)
 
 
 def shapes(cases: range) -> list[Failure]:
-    """Random networks with batches, free dimensions and shapes that contradict each other, under TFLM."""
+    """Run random networks with batches, free dimensions and contradictory shapes under TFLM."""
     return each(cases, examine_shapes)
 
 
 def each(cases: range, examine: Callable[[int], object]) -> list[Failure]:
-    """Cases that are drawn and examined one by one."""
+    """Draw and examine cases one by one."""
     failures = []
     for case in cases:
         try:
@@ -225,7 +225,7 @@ def each(cases: range, examine: Callable[[int], object]) -> list[Failure]:
 
 
 def apps(cases: range) -> list[Failure]:
-    """Random applications, their models in random order on one allocator of TFLM of autumn 2023."""
+    """Run random applications, with models in random order on one allocator of TFLM of autumn 2023."""
     if MISSING:
         raise RuntimeError(MISSING)
     folder = FOLDER / f"apps{cases.start}"
@@ -245,4 +245,4 @@ KINDS: dict[str, tuple[Work, int]] = {
     "apps": (apps, 250), "devices": (devices, 50), "sums": (sums, 50),
     "shapes": (shapes, 25),
 }  # fmt: skip
-"""What a task does with its cases, and how many it gets at most."""
+"""For each kind, its function and the maximum number of cases per task."""

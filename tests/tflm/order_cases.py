@@ -36,10 +36,10 @@ class OrderCase:
 
     op: str
     read: str
-    """The input's type."""
+    """Type of the input."""
     written: str
     k: int
-    """Number of the input that the output grows into."""
+    """Index of the input that the output overlaps."""
     shape: tuple[int, int, int, int]
     channels: int
     kernel: tuple[int, int] = (1, 1)
@@ -77,7 +77,7 @@ class OrderCase:
 
     @property
     def options(self) -> dict[str, Any]:
-        """As the model reader gives them."""
+        """Options as the model reader returns them."""
         if not self.windows:
             return {}
         names: dict[str, Any] = {"padding": self.padding, "strideH": self.stride[0], "strideW": self.stride[1]}
@@ -109,7 +109,7 @@ class OrderCase:
         return Op(0, self.op, tuple(t.id for t in inputs), (2,), self.options), Node(inputs, (y,), self.options)
 
     def line(self) -> str:
-        """For access_orders.cpp."""
+        """A line for access_orders.cpp."""
         n, h, w, c = self.shape
         pads = (1, 1) if self.op == "PAD" else tuple(s.before for s in self.spans) if self.windows else (0, 0)
         out = (1, 1, self.channels) if self.op == "FULLY_CONNECTED" else self.output[1:]
@@ -117,7 +117,7 @@ class OrderCase:
         return " ".join([self.op, self.read, self.written, *map(str, numbers)])
 
     def model(self) -> tuple[Net, int, int]:
-        """The kernel as a model, and its input and output."""
+        """Return the kernel as a model, and its input and output."""
         net = Net(seed=3)
         x = net.input(self.shape, self._affine("input", self.read), dtype=self.read)
         y = net.tensor(self.output, self.written, self._affine(self.op, self.written))
@@ -174,7 +174,7 @@ MARGINS = [[0, 0], [1, 2], [1, 1], [0, 0]]
 
 
 def cases() -> Iterator[OrderCase]:
-    """Of every row, for every type that it says."""
+    """Yield cases of every row for each of its types."""
     for op, row in REFERENCE.items():
         for read, written in row.types:
             for k in range(row.operands):

@@ -1,8 +1,7 @@
-"""Small models for the runtime's tests, the first with a program that is packed by hand after
-custom_ops/include/tmo/program.h.
+"""Small models for the runtime's tests; the first has a program packed by hand after custom_ops/include/tmo/program.h.
 
-Its region computes relu(max pool 2x2) of an 8x8x4 input as two blocks; the pooled tensor lies whole in the workspace,
-and everything lies over the input in the arena:
+Its region computes relu(max pool 2x2) of an 8x8x4 input as two blocks. The pooled tensor is whole in the workspace, and
+everything overlaps the input in the arena:
 
     0        16             64        128            272   276  288
     | workspace: pooled rows, resident |             |counters  |
@@ -34,7 +33,7 @@ HEADER, TENSOR, OP, BLOCK = "<IHHIIIHHHHHHIIIIII", "<IIHHHBBIHHhH", "<BB4bbbbB4H
 
 
 def program(*, version: int = 2, magic: int = 0x314F4D54, relu_from: int = 0) -> bytes:
-    """Header, tables, what RELU makes of each byte, then the loops of both blocks."""
+    """Header, tables, RELU's lookup table, then the loops of both blocks."""
     tables = struct.calcsize(HEADER)
     ops_at = tables + 3 * struct.calcsize(TENSOR)
     blocks_at = ops_at + 2 * struct.calcsize(OP)
@@ -43,7 +42,7 @@ def program(*, version: int = 2, magic: int = 0x314F4D54, relu_from: int = 0) ->
     loops = struct.pack("<BHBBB", 0xFE, OUT[1], 0, 0xFF, 0xFF)
     size = loops_at + len(loops)
     rows, by_row = OUT[1], (0,) * 6
-    tensors = [  # offset, channels, width, height, depth, base, layout, then what only tiled blocks need
+    tensors = [  # offset, channels, width, height, depth, base, layout, then fields for tiled groups only
         (0, IN[3], IN[2], IN[1], IN[1], 1, *by_row),
         (POOLED_AT, OUT[3], OUT[2], rows, rows, 0, *by_row),
         (0, OUT[3], OUT[2], rows, rows, 2, *by_row),
@@ -84,7 +83,7 @@ def region_tree(
     offsets: tuple[int, int, int] = (INPUT_AT, OUTPUT_AT, 0),
     output_name: str = "y",
 ) -> Any:
-    """The schema tree of a model of this one operator. `offsets`: of input, output and workspace, in the arena."""
+    """Return the schema tree of a model of this one operator. `offsets`: input, output and workspace in the arena."""
     tree = empty_tree()
     x = writer.add_tensor(tree, "x", IN, "INT8", scale=INT8.scale, zero_point=INT8.zero_point)
     constant = writer.add_tensor(tree, "program", (len(code),), "UINT8", buffer=writer.add_buffer(tree, code))
@@ -100,12 +99,12 @@ def region_tree(
 
 
 def region_model(code: bytes | None = None, **options: Any) -> bytes:
-    """The bytes of `region_tree`, by default with the right program."""
+    """Return `region_tree` as bytes, by default with the valid program."""
     return writer.write(region_tree(program() if code is None else code, **options))
 
 
 def misaligned_model() -> bytes:
-    """The right model, packed by a writer that does not care for alignment."""
+    """The valid model, packed by a writer that ignores alignment."""
     tree = region_tree(program())
     for padding in range(16):
         tree.description = " " * (padding + 1)
@@ -128,7 +127,7 @@ def converter_model(operator: str, source: Format, target: Format, elements: int
 
 
 def float_io(tree: Any) -> None:
-    """Puts a QUANTIZE before the region and a DEQUANTIZE behind it, float32 outside; unplanned."""
+    """Surround the region with QUANTIZE and DEQUANTIZE, with float32 outside and no offline plan."""
     graph = tree.subgraphs[0]
     inner_x, inner_y = int(graph.inputs[0]), int(graph.outputs[0])
     writer.rename_tensor(tree, inner_x, "x_int8")
@@ -142,7 +141,7 @@ def float_io(tree: Any) -> None:
 
 
 def empty_tree() -> Any:
-    """A schema tree with one subgraph and nothing in it."""
+    """Return a schema tree with one empty subgraph."""
     graph = schema.SubGraphT(tensors=[], operators=[])
     return schema.ModelT(version=3, buffers=[schema.BufferT()], operatorCodes=[], subgraphs=[graph], metadata=[])
 

@@ -1,4 +1,4 @@
-"""The table of what TFLM's kernels accept, against the official wheel: every row, and what no row has."""
+"""Compare the table of what TFLM's kernels accept with the official wheel: every row, and types outside it."""
 
 from __future__ import annotations
 
@@ -22,13 +22,13 @@ pytest.importorskip("tflite_micro", reason="the official TFLM wheel is not insta
 
 TYPES = ("FLOAT32", "FLOAT16", "INT8", "UINT8", "INT16", "INT32", "INT64", "BOOL", "UINT32")
 CONTROL = frozenset({"ASSIGN_VARIABLE", "CALL_ONCE", "IF", "READ_VARIABLE", "VAR_HANDLE", "WHILE"})
-"""Operators that say nothing alone: models of the zoo have them."""
+"""Operators that prove nothing alone; the zoo has models with them."""
 UNCHECKED = frozenset({"LOGICAL_AND", "LOGICAL_OR", "TRANSPOSE_CONV"})
-"""Operators whose kernels take bytes of any type for those that they expect."""
+"""Operators whose kernels do not check types."""
 
 
 def case(form: Form, common: str, base: Base) -> tuple[list[str], list[str]]:
-    """Types of the operator's inputs and outputs in a form, the first of each alternative."""
+    """Return the types of the operator's inputs and outputs in a form, using the first of each alternative."""
     return _types(form.inputs, base.inputs, common), _types(form.outputs, base.outputs, common)
 
 
@@ -41,13 +41,13 @@ def _types(operands: Sequence[Operand], own: Sequence[str], common: str) -> list
 
 
 def base_of(form: Form, common: str) -> Base:
-    """The operator of the zoo that is nearest to the form with this T."""
+    """Return the zoo's operator that is nearest to the form with this T."""
     found = [b for b in bases()[form.operator] if form.accepts(b.inputs, b.outputs)] or bases()[form.operator]
     return next((b for b in found if common in b.inputs[:2]), found[0])
 
 
 def alternatives(form: Form, common: str, base: Base) -> Iterator[tuple[list[str], list[str]]]:
-    """All that the form accepts with one T, one operand changed at a time."""
+    """Yield everything that the form accepts with one T, changing one operand at a time."""
     inputs, outputs = case(form, common, base)
     yield inputs, outputs
     for k, operand in enumerate(form.inputs[: len(inputs)]):
@@ -67,7 +67,9 @@ def test_as_the_wheel(operator: str) -> None:
 
 
 def refused(form: Form, base: Base) -> Iterator[tuple[list[str], list[str]]]:
-    """The form in other types than any form of the operator has. Biases have none of their own: few kernels look."""
+    """Yield the form with types that no form of the operator has. Biases are not varied, because few kernels check
+    them.
+    """
     inputs, outputs = case(form, form.types[0], base)
     for other in TYPES:
         changed = form.types[0] or outputs[0]
@@ -116,7 +118,7 @@ def test_models_that_tflm_runs_are_accepted() -> None:
 
 
 def refused_forms() -> Iterator[tuple[str, bytes]]:
-    """Models that Prepare refuses, each for one of the limits, and what the refusal says."""
+    """Yield models that Prepare refuses, one for each limit, with their messages."""
     for operator, operands in CONSTANTS.items():
         for k in operands:
             base = bases()[operator][0]
@@ -160,7 +162,7 @@ def test_limits(says: str, data: bytes) -> None:
 
 
 def test_an_operator_that_tflm_lacks_may_run_in_ours() -> None:
-    """The answer says so; where the operator stays builtin, the model is refused."""
+    """The answer states it; if the operator stays builtin, the model is refused."""
     net = Net()
     data = net.model(net.conv2d(tile(net, net.conv2d(net.input((1, 8, 8, 3)), 4), (1, 2, 1, 1)), 4))
     done = tflm_memopt.optimize(data, seconds=0)
@@ -175,7 +177,7 @@ def test_an_operator_that_tflm_lacks_may_run_in_ours() -> None:
 
 @pytest.mark.parametrize("left", [True, False])
 def test_a_refused_model_is_an_error(left: bool) -> None:
-    """Whether or not something of it could be converted; inspect shows it."""
+    """Conversion fails whether or not a part could be converted; inspect still shows the model."""
     net = Net()
     x = net.input((1, 64))
     x = x if left else net.fully_connected(x, 10)

@@ -1,8 +1,8 @@
-"""The adapter itself, compiled against TFLM's headers of spring and of autumn 2023 and run in these interpreters,
-canaries around the arena.
+"""Compile the adapter against TFLM's headers of spring and autumn 2023 and run it there, with canaries around the
+arena.
 
-What runs here is what users compile: custom_ops/tflm and custom_ops/src. The expected bytes come from the official
-wheel, today's TFLM.
+Users compile the same code: custom_ops/tflm and custom_ops/src. Expected bytes come from the official wheel, the
+current TFLM.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ RUNNABLE = [
     for path in OWN_MODELS
     if tflm is not TFLM["AUTUMN"] or not has_variables(path)
 ]
-"""Each library with the models that it runs: autumn's ASSIGN_VARIABLE reads a null pointer, whatever model it is of."""
+"""Each TFLM with the models that it can run: autumn's ASSIGN_VARIABLE always reads a null pointer."""
 
 
 @dataclass(frozen=True)
@@ -68,7 +68,7 @@ class Adapter:
         return subprocess.run(command, capture_output=True, text=True, check=False)
 
     def outputs(self) -> bytes:
-        """Of the last run."""
+        """Outputs of the last run."""
         return (self.scratch / "outputs").read_bytes()
 
 
@@ -122,7 +122,7 @@ def test_rewritten_models_give_the_same_bytes_as_in_the_wheel(adapter: Adapter, 
 
 @pytest.mark.parametrize("where", ["stream", "stream:4", "external"])
 def test_frames_that_are_not_in_the_arena(adapter: Adapter, where: str) -> None:
-    """Through the helpers that users call; several frames, a Reset in the middle of one, both formats."""
+    """Run several frames through the users' helpers, with a Reset in the middle of one, in both formats."""
     original = (ROOT / "examples/shapes/shapes_int8.tflite").read_bytes()
     model = optimize(original, input=where, seconds=0.5, without=("tiles",) if where == "stream:4" else ()).model
     graph = read(original).graph

@@ -1,7 +1,7 @@
-"""Several interpreters on one MicroAllocator, in TFLM of spring and of autumn 2023.
+"""Run several interpreters on one MicroAllocator, in TFLM of spring and of autumn 2023.
 
-Whatever the order of their inferences and pushes, each gives the bytes that its original gives alone in today's wheel,
-and nobody writes between their buffers.
+For any order of inferences and pushes, each model gives the bytes of its original in the current wheel, and no byte
+between their buffers is written.
 """
 
 from __future__ import annotations
@@ -66,7 +66,7 @@ def test_the_longer_one_pauses(machine: Machine, share: float) -> None:
 
 
 def test_out_of_turn_nothing_runs(machine: Machine) -> None:
-    """A third model, which both exclude, is refused while the longest one is in the middle of an inference."""
+    """While the longest model is in an inference, a third model that both exclude is refused."""
     app = pausing(0.2)
     result = optimize(replace(app, models={**app.models, "other": AppModel(small(7))}))
     order, runs = interleaved(result, STEPS)
@@ -74,7 +74,7 @@ def test_out_of_turn_nothing_runs(machine: Machine) -> None:
 
 
 def test_a_partition_pauses_for_the_other(machine: Machine) -> None:
-    """What it hands on stays meanwhile: the longer one pauses while the shorter one has the frame before."""
+    """Its output stays meanwhile: the longer partition pauses while the shorter one processes the previous frame."""
     result = optimize(App({"net": AppModel(long(), pipeline=[2])}, yields=2.0, options=CLOCKED))
     assert [one.model for one in result.report.pausing] == ["net_1"]
     assert [kept.model for kept in result.report.reserved] == ["net_1"]
@@ -89,7 +89,7 @@ def test_at_the_same_time_in_two_threads(machine: Machine) -> None:
 
 
 def test_models_rewritten_alone_lose_bytes(machine: Machine) -> None:
-    """So the tests above can fail."""
+    """Shows that the tests above can fail."""
     app = two()
     together = optimize(app)
     each = {name: optimize(original(entry), **LOW, **entry.options) for name, entry in app.models.items()}
@@ -125,7 +125,9 @@ def of_vww(short: str, yields: float | None, outside: Callable[[str], Path]) -> 
 def test_vww_pauses_every_20_ms(
     machine: Machine, short: str, side_by_side: int, paused: int, least: int, outside: Callable[[str], Path]
 ) -> None:
-    """As few bytes as in turn: with kws a tenth less than side by side, and okay_nabu has less of a head than that."""
+    """Arena bytes match taking turns: a tenth less than side by side with kws, and less than one head with
+    okay_nabu.
+    """
     apart, result = of_vww(short, None, outside).report, of_vww(short, 20.0, outside)
     report = result.report
     assert (apart.arena.total, report.arena.total) == (side_by_side, paused)
@@ -144,7 +146,7 @@ def pipeline(data: bytes, starts: tuple[int, ...]) -> AppOptimized:
 
 
 def through(machine: Machine, data: bytes, starts: tuple[int, ...], frames: int) -> None:
-    """A pipeline, whose last partition's outputs must be those of the whole model."""
+    """Run a pipeline; the last partition's outputs must match the whole model's."""
     result = pipeline(data, starts)
     assert len(result.models) == len(starts) + 1
     values = random_inputs(data, frames, np.random.default_rng(SEED))
@@ -156,7 +158,7 @@ def through(machine: Machine, data: bytes, starts: tuple[int, ...], frames: int)
 
 @pytest.mark.parametrize("starts", [(2,), (1, 2, 3)])
 def test_frames_one_behind_the_other(machine: Machine, starts: tuple[int, ...]) -> None:
-    """Each partition has a frame at the same time, in a thread of its own."""
+    """Partitions process consecutive frames at the same time, each in its own thread."""
     through(machine, long(), starts, 50)
 
 

@@ -1,4 +1,4 @@
-"""BATCH_MATMUL in odd shapes, alone and between operators that make its matrices, against the oracle."""
+"""Test BATCH_MATMUL in odd shapes, alone and between operators that make its matrices, against TFLM."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def test_batch_matmul(
 @settings(max_examples=6, deadline=None)
 @given(rows=sizes, depth=sizes, seed=seeds)
 def test_attention(rows: int, depth: int, seed: int) -> None:
-    """Queries, keys and values of one head, a row each for every token."""
+    """Queries, keys and values of one head, with one row per token."""
     net = Net(seed)
     x = net.input((1, rows, 1, 4))
     q, k, v = (net.reshape(net.conv2d(x, depth), (1, rows, depth)) for _ in range(3))

@@ -1,4 +1,4 @@
-"""Batches of images, which run one image after the other."""
+"""Batches of images run one image at a time."""
 
 from __future__ import annotations
 
@@ -58,14 +58,14 @@ def images(n: int) -> bytes:
 
 
 def test_a_batch_takes_little_more_than_its_input() -> None:
-    """Each image is done before the next one starts, and their weights are there once."""
+    """Each image finishes before the next one starts, and weights are stored once."""
     alone, six = (tflm_memopt.optimize(images(n)) for n in (1, 6))
     assert six.report.arena.head < 6 * 16 * 16 * 3 + alone.report.arena.head
     assert len(six.model) < len(alone.model) + 5 * 900
 
 
 def test_steps_of_time_are_a_batch() -> None:
-    """TimeDistributed in Keras."""
+    """This is TimeDistributed in Keras."""
     net = Net()
     x = net.reshape(net.input((1, 10, 12, 12, 3)), (10, 12, 12, 3))
     x = net.mean(net.conv2d(net.conv2d(x, 8, kernel=(3, 3)), 16, kernel=(3, 3)), (1, 2))

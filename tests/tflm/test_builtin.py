@@ -1,4 +1,4 @@
-"""`--ops builtin`: a model of TFLM's own operators, in another order and at other offsets, in the plain interpreter."""
+"""Test `--ops builtin`: TFLM's own operators in another order and at other offsets, in the plain interpreter."""
 
 from __future__ import annotations
 
@@ -45,14 +45,14 @@ for n in range(len(given["input0"])):
 np.savez(outputs, *(np.stack(values) for values in found))
 assert "tflm_memopt" not in sys.modules
 """
-"""A program of its own, into which nothing of this package comes."""
+"""A separate program that imports nothing of this package."""
 HEADS = {KEYWORDS: 7_344, RESNET: 16_656, MOBILENET: 36_864}
-"""Bytes at most, with the reference kernels."""
+"""Upper bound on the head in bytes, with the reference kernels."""
 RUNS = 100
 
 
 def plain(model: bytes, inputs: list[Any], folder: Path) -> list[Any]:
-    """What the official interpreter makes of all inputs, without any operator but its own."""
+    """Return the official interpreter's outputs for all inputs, with only its own operators."""
     (folder / "model.tflite").write_bytes(model)
     np.savez(folder / "in.npz", **{f"input{k}": np.stack(values) for k, values in enumerate(inputs)})
     files = [folder / name for name in ("model.tflite", "in.npz", "out.npz")]
@@ -94,7 +94,7 @@ def chain(activations: str = "INT8") -> bytes:
 
 
 def joined() -> bytes:
-    """Two branches that are joined row by row, and a part of what they make."""
+    """Two branches that are concatenated row by row, and a slice of the result."""
     net = Net(seed=4)
     x = net.input((1, 8, 8, 8))
     a = net.conv2d(x, 8, kernel=(3, 3), padding="SAME", out=(0.1, 0))
@@ -108,7 +108,7 @@ def joined() -> bytes:
 
 
 def floats() -> bytes:
-    """Between quantized layers and their float border."""
+    """Quantized layers between float borders."""
     net = Net(seed=6)
     x = net.input((1, 10, 10, 4), None, dtype="FLOAT32")
     y = net.conv2d(net.unary("QUANTIZE", x, options=schema.QuantizeOptionsT()), 4)
@@ -129,13 +129,13 @@ def test_what_is_built_gains(name: str, tmp_path: Path) -> None:
 
 
 def test_copies_take_no_bytes() -> None:
-    """A row of two maps and what is made of it: the input, and both maps side by side."""
+    """The arena holds only the input and two maps side by side, without copies for a concatenated row."""
     done = tflm_memopt.optimize(BUILT["joined"], ops="builtin", kernels="reference")
     assert done.report.arena.head <= 512 + 2 * 512 + 16
 
 
 def unread() -> bytes:
-    """A convolution that wants scratch and whose stride leaves its input's last row out."""
+    """A convolution with scratch whose stride skips its input's last row."""
     net = Net(seed=8)
     x = net.conv2d(net.input((1, 12, 8, 3)), 3)
     return net.model(net.int4(net.conv2d(x, 2, stride=(2, 1), padding="VALID")))
@@ -143,7 +143,7 @@ def unread() -> bytes:
 
 @pytest.mark.slow
 def test_scratch_keeps_off_what_no_kernel_reads(tmp_path: Path) -> None:
-    """TFLM places it, and does not know that the input's last row is never read."""
+    """TFLM places the scratch and assumes that the input's last row is read."""
     done = tflm_memopt.optimize(unread(), ops="builtin", kernels="reference")
     assert done.report.arena.head < done.report.original_arena.head
     same_bytes(unread(), done.model, tmp_path, 20)
@@ -171,7 +171,7 @@ def test_the_checker_refuses_what_comes_too_near() -> None:
 
 
 def moved(plan: Plan) -> list[Plan]:
-    """The same with one tensor 16 bytes lower."""
+    """The same plan with one tensor 16 bytes lower."""
     tensors = [n for n, b in enumerate(plan.buffers) if b.role is Role.TENSOR]
     return [replace(plan, offsets=tuple(o - 16 * (n == m) for n, o in enumerate(plan.offsets))) for m in tensors]
 

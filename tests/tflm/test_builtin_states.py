@@ -1,4 +1,4 @@
-"""Models with resource variables as builtin operators alone: `--ops builtin` under the official wheel."""
+"""Models with resource variables as builtin operators: `--ops builtin` under the official wheel."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ BUILDS = [
 
 
 def as_builtin(data: bytes) -> Converted:
-    """Converted, gain or not."""
+    """Convert the model even without a gain."""
     source, options = read(data), Options(ops="builtin", kernels="reference", seconds=0.05)
     border = Int8Interface(source.graph, Changes(), {}, ())
     conversion = Conversion(source, border, builtin_alone(source.graph), options, "ilp32")
@@ -68,7 +68,7 @@ def test_the_plan_has_an_offset_for_each_tensor_of_all_subgraphs() -> None:
 
 
 def test_rows_that_are_kept_are_never_copied() -> None:
-    """What a variable held, the rows behind it and the slice that is kept next are one tensor's bytes."""
+    """A variable's old value, the new rows after it and the slice that is kept share one tensor's bytes."""
     net = Net(3)
     stream = streaming.Streaming(net, setup=False)
     x = net.conv2d(net.input((1, 2, 1, 16), (0.05, 0)), 16, out=(0.05, 0))
@@ -79,7 +79,7 @@ def test_rows_that_are_kept_are_never_copied() -> None:
 
 
 def in_order(order: tuple[int, ...], plan: Plan) -> Plan:
-    """The plan with its last steps in another order; all buffers live all the time, side by side."""
+    """The plan with its last steps in another order; all buffers are live throughout, side by side."""
     buffers = tuple(replace(b, first=0, last=len(plan.steps)) for b in plan.buffers)
     sizes = [-(-b.nbytes // 16) * 16 for b in buffers]
     offsets = tuple(int(o) for o in np.cumsum([0, *sizes[:-1]]))
@@ -88,7 +88,7 @@ def in_order(order: tuple[int, ...], plan: Plan) -> Plan:
 
 
 def test_operators_of_a_variable_keep_their_order() -> None:
-    """Whatever order a plan states: the checker lets those through that keep it."""
+    """The checker accepts exactly the orders that keep a variable's operators in order."""
     net = Net(4)
     stream = streaming.Streaming(net, setup=False)
     x = net.input((1, 2, 1, 4), (0.05, 0))
@@ -112,7 +112,7 @@ def test_operators_of_a_variable_keep_their_order() -> None:
     (reading,) = (op for op in graph.ops if op.type == "READ_VARIABLE")
     pairs = [(made[t], assign) for t, assign in handles.items()]
     pairs += [(made[reading.inputs[0]], reading.index), (reading.index, handles[reading.inputs[0]])]
-    pairs += [(reading.index, assign) for assign in handles.values()]  # by the variable, or by what is assigned
+    pairs += [(reading.index, assign) for assign in handles.values()]  # ordered by variable or by assigned tensor
     wanted = {
         tuple(order) for order in permutations(op.index for op in graph.ops)
         if all(order.index(a) < order.index(b) for a, b in pairs)
@@ -121,7 +121,7 @@ def test_operators_of_a_variable_keep_their_order() -> None:
 
 
 def test_subgraphs_with_tensors_of_their_own_are_left_whole() -> None:
-    """TFLM's planner would give a branch's tensors the offsets of others."""
+    """TFLM's planner would give tensors of a branch the offsets of others."""
     net = Net(5)
     x = net.input((1, 4), (0.05, 0))
     stream = streaming.Streaming(net)

@@ -1,4 +1,4 @@
-"""LOG_SOFTMAX, ARG_MAX and ARG_MIN against the oracle, and what they refuse."""
+"""Test LOG_SOFTMAX, ARG_MAX and ARG_MIN against TFLM, and their refusals."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def test_arg_max(shape: tuple[int, ...], smallest: bool, behind: bool, few: bool
     x = net.input(shape)
     if behind and len(shape) == 4:
         x = net.conv2d(x, shape[-1], kernel=(3, 3))
-    if few:  # many are equal: the first counts
+    if few:  # many values are equal; the first wins
         x = net.unary("RELU6", x, out=net.affine(x))
     assert_all(net, arg_max(net, x, smallest=smallest))
 

@@ -1,4 +1,6 @@
-"""QUANTIZE and DEQUANTIZE between float32, int16, int8, uint8 against the oracle, at halves and at the types' ends."""
+"""Test QUANTIZE and DEQUANTIZE between float32, int16, int8 and uint8 against TFLM, at halves and at the types'
+limits.
+"""
 
 from __future__ import annotations
 
@@ -28,7 +30,7 @@ CLOSE = settings(max_examples=examples(25), deadline=None)
 
 
 def affine_of(dtype: str, affine: Affine) -> Affine:
-    """For a tensor of this type."""
+    """Quantization for a tensor of this type."""
     scale, zero_point = affine
     return scale, {"UINT8": zero_point + 128, "INT16": 0}.get(dtype, zero_point)
 
@@ -45,7 +47,7 @@ def test_from_float32(shape: tuple[int, ...], dtype: str, affine: Affine, seed: 
     )
     near = (steps * np.float64(scale)).astype(np.float32).reshape(shape)
     further = np.nextafter(near, np.where(net.rng.random(shape) < 0.5, np.float32(-1e9), np.float32(1e9)))
-    largest = min(1e6, scale * 2.0**30)  # so that an int32 holds the quotients
+    largest = min(1e6, scale * 2.0**30)  # keeps quotients within int32
     wide = net.rng.uniform(-largest, largest, size=shape).astype(np.float32)
     data = net.model(net.unary("QUANTIZE", x, dtype=dtype, out=(scale, zero_point)))
     graph = read(data).graph
@@ -78,7 +80,7 @@ def test_between_integers(
 @pytest.mark.parametrize("dtype", ["FLOAT32", "UINT8"])
 @pytest.mark.parametrize("where", ["arena", "stream", "external"])
 def test_a_border_takes_no_second_copy(dtype: str, where: str) -> None:
-    """Not more head than with an int8 border, but for what the input itself is larger by, and one line buffer."""
+    """The head exceeds that of an int8 border only by the input's larger size and one line buffer."""
     net = Net(3)
     image, row = 24 * 20 * 3, 20 * 3
     x = net.input((1, 24, 20, 3), None if dtype == "FLOAT32" else (0.02, 128), dtype=dtype, name="image")

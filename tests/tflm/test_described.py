@@ -1,4 +1,4 @@
-"""The NumPy reading of descriptions gives TFLM's bytes: it is what their C is compared with."""
+"""The NumPy interpreter of descriptions, the reference for generated C, gives TFLM's bytes."""
 
 from __future__ import annotations
 
@@ -72,7 +72,7 @@ DRAWN: dict[str, Callable[[np.random.Generator, tuple[int, ...]], NDArray[Any]]]
     "INT32": lambda rng, shape: rng.integers(0, 7, shape, dtype=np.int32),
     "FLOAT32": lambda rng, shape: rng.normal(0, 2, shape).astype(np.float32),
 }
-"""By types of inputs: indices are those of a table of 7 rows."""
+"""Values by input type; indices refer to a table of 7 rows."""
 
 
 @pytest.mark.parametrize("name", MODELS)

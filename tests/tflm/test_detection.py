@@ -1,4 +1,4 @@
-"""TFLite_Detection_PostProcess: the arena that the official wheel takes for it is the predicted one."""
+"""The predicted arena of TFLite_Detection_PostProcess is what the official wheel uses."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ pytest.importorskip("tflite_micro", reason="the official TFLM wheel is not insta
 
 
 def detection(options: bytes, boxes: int = 12, classes: int = 3) -> bytes:
-    """The operator alone."""
+    """A model of the operator alone."""
     net = Net(1)
     floats = {"dtype": "FLOAT32", "affine": None}
     inputs = [net.input((1, boxes, width), **floats) for width in (4, classes + 1)]

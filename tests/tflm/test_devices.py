@@ -1,4 +1,4 @@
-"""Networks on several devices: a process for each, with its own file alone, linked over loopback, under TFLM."""
+"""Networks on several devices under TFLM: a process per device, each with only its own file, linked over loopback."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ RUNS = 2
 
 
 def written(result: OptimizedDevices, folder: Path) -> list[Path]:
-    """Each model in a folder of its own."""
+    """Write each model to a folder of its own."""
     paths = []
     for number, one in enumerate(result.models):
         paths.append(folder / f"device{number}" / "model.tflite")
@@ -43,8 +43,9 @@ def written(result: OptimizedDevices, folder: Path) -> list[Path]:
 def agree(
     model: bytes, devices: int, folder: Path, cut: Sequence[int] = ()
 ) -> tuple[OptimizedDevices, DevicesVerification]:
-    """The same bytes, the bytes on the wire and the arenas as predicted, and the files' sizes as said. How long plans
-    are searched for makes no difference to these.
+    """Check the output bytes, and that messages, arenas and file sizes are as predicted.
+
+    Search effort does not affect these.
     """
     shared = tflm_memopt.optimize_devices(model, devices, cut=cut, effort="low")
     found = tflm_memopt.verify_devices(model, written(shared, folder), runs=RUNS)
@@ -66,7 +67,7 @@ def test_the_example(devices: int, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("devices", [2, 3])
 def test_strips_exchange_halos(devices: int, tmp_path: Path) -> None:
-    """Large maps and few weights: rows are shared in front."""
+    """With large maps and few weights, devices share rows first."""
     net = Net(3)
     x = net.conv2d(net.input((1, 24, 10, 3)), 8, kernel=(3, 3), stride=(2, 1))
     y = net.depthwise_conv2d(x, kernel=(5, 3))
@@ -80,7 +81,9 @@ def test_strips_exchange_halos(devices: int, tmp_path: Path) -> None:
 @pytest.mark.parametrize("devices", [2, 3, 4])
 @pytest.mark.parametrize("path", [AUTOENCODER, KEYWORDS, MOBILENET, FLOAT_IO], ids=lambda path: path.stem)
 def test_trained_models(path: Path, devices: int, tmp_path: Path) -> None:
-    """Channels of narrow networks do not come out even: a device has up to 15 % more than its part of the weights."""
+    """Channels of narrow networks do not divide evenly: a device holds up to 15 % more than its share of the
+    weights.
+    """
     shared, _ = agree(path.read_bytes(), devices, tmp_path)
     assert max(shared.report.split_weights) <= 1.15 / devices * shared.report.original_split_weights
     assert max(device.flash for device in shared.report.devices) < len(path.read_bytes())
@@ -88,7 +91,7 @@ def test_trained_models(path: Path, devices: int, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("cut", [[5], [1, 4, 6]])
 def test_one_behind_the_other(cut: list[int], tmp_path: Path) -> None:
-    """Also where a residual reads over a device in between."""
+    """One case has a residual that crosses a device in between."""
     net = Net(5)
     x = net.conv2d(net.input((1, 12, 10, 3)), 8, kernel=(3, 3), stride=(2, 1))
     y = net.conv2d(net.depthwise_conv2d(net.conv2d(x, 12), kernel=(5, 3)), 8)
@@ -101,7 +104,7 @@ def test_one_behind_the_other(cut: list[int], tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(("devices", "most"), [(4, 0.35)])
 def test_mobilenet_on_four(devices: int, most: float) -> None:
-    """Arena and model of the largest device, as a part of what one takes."""
+    """Bound arena and model of the largest device, as a share of what a single device needs."""
     model, _, _ = split_networks.cut_network(0.35, 144)
     shared, one = tflm_memopt.optimize_devices(model, devices).report, tflm_memopt.optimize(model).report
     assert max(d.arena.total + d.flash for d in shared.devices) <= most * (one.arena.total + one.flash.rewritten)
@@ -109,7 +112,7 @@ def test_mobilenet_on_four(devices: int, most: float) -> None:
 
 
 def test_the_published_cut() -> None:
-    """MobileNetV2 behind block_16_project: what crosses is no more than what was published."""
+    """MobileNetV2 is cut after block_16_project; no more bytes cross than published."""
     model, at, tensor = split_networks.cut_network(0.35, 224)
     report = tflm_memopt.optimize_devices(model, 2, cut=[at]).report
     assert tensor == 7 * 7 * 112
@@ -117,14 +120,14 @@ def test_the_published_cut() -> None:
 
 
 def test_published_splits_are_bit_exact() -> None:
-    """The networks of the table, at a side of 32."""
+    """The networks of the table at an input side of 32."""
     for row in (split_networks.in_two(side=32, runs=0), split_networks.by_kernels(0.35, 32, runs=0)):
         assert row["bit_exact"]
         assert row["as_predicted"]
 
 
 def test_the_best_weight_partition(capsys: pytest.CaptureFixture[str]) -> None:
-    """Executed on processes as planned, with sums of one, two and three bytes."""
+    """Processes run it as planned, with sums of one, two and three bytes."""
     assert weight_partition.main([]) == 0
     rows = [line.removesuffix("yes |").rstrip() for line in capsys.readouterr().out.splitlines()[2:]]
     assert [row.split("|")[-2].strip() for row in rows] == ["34", "30", "26", "22"]
@@ -132,7 +135,7 @@ def test_the_best_weight_partition(capsys: pytest.CaptureFixture[str]) -> None:
 
 @pytest.mark.parametrize("devices", [2, 3, 6])
 def test_layers_in_partial_sums(devices: int, tmp_path: Path) -> None:
-    """Convolutions and dense layers that read much more than they make, one of them behind a residual."""
+    """Convolutions and dense layers with far more inputs than outputs, one of them after a residual."""
     net = Net(7)
     x = net.conv2d(net.input((1, 10, 8, 3)), 48, kernel=(3, 3), stride=(2, 2))
     y = net.conv2d(net.depthwise_conv2d(x, kernel=(3, 3)), 6, kernel=(3, 1), stride=(2, 1))
@@ -145,7 +148,7 @@ def test_layers_in_partial_sums(devices: int, tmp_path: Path) -> None:
 
 
 def test_slow_lines_between_processes(tmp_path: Path) -> None:
-    """The same bytes, and no sooner than the lines carry them; later by what the processes compute."""
+    """Bytes match, and the run takes at least the lines' time plus that of the processes."""
     net = Net()
     x = net.input((1, 64))
     for _ in range(3):
@@ -156,11 +159,11 @@ def test_slow_lines_between_processes(tmp_path: Path) -> None:
     assert found.bit_exact, found
     least = devices_speed.lines_alone(devices_speed.crossings(shared.models)[1], speed)
     assert least > 1000 * max(d.sent for d in shared.report.devices) / speed.rate
-    assert least <= min(found.devices[0].milliseconds) < 4 * least  # of a computer that others use, too
+    assert least <= min(found.devices[0].milliseconds) < 4 * least  # the computer may be busy
 
 
 def test_the_grid_of_lines(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """Figure 5.9 of one network: no line is faster than predicted, and slower ones take longer."""
+    """Figure 5.9 for one network: no line is faster than predicted, and slower lines take longer."""
     net = Net()
     x = net.fully_connected(net.input((1, 16)), 96)
     model = net.model(net.fully_connected(x, 8))

@@ -1,4 +1,4 @@
-"""Operators that compute element by element, against the oracle: tables over all bytes, two operands in odd shapes."""
+"""Test elementwise operators against TFLM: tables over all bytes, two operands in odd shapes."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from tflm_memopt.plan.plan import Builtin
 from tflm_memopt.plan.planner import Options
 
 TABLES = examples(150)
-"""Random scales and zero points for each operator."""
+"""Random scales and zero points per operator."""
 
 
 def unary(kind: str, source: Affine, target: Affine, alpha: float) -> bytes:
@@ -73,7 +73,7 @@ def test_tables_in_programs(kind: str, shape: tuple[int, ...]) -> None:
 
 
 def float32_multipliers(monkeypatch: pytest.MonkeyPatch) -> None:
-    """What TFLM's source of August 2026 would compute, and the wheel does not."""
+    """Compute as TFLM's source of August 2026 does; the wheel does not."""
 
     def single(real: float, *, exactly: Any = quant.quantize_multiplier) -> quant.Multiplier:
         multiplier: quant.Multiplier = exactly(float(np.float32(real)))
@@ -85,7 +85,7 @@ def float32_multipliers(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize("kind", ["ABS", "LEAKY_RELU", "HARD_SWISH"])
 def test_ties(kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Scales for which it shows in a byte that factors are taken in double."""
+    """For these scales, a byte shows that factors are computed in double."""
     rng = np.random.default_rng(5)
     zero_point = {"LEAKY_RELU": 127, "HARD_SWISH": 0}.get(kind, -128)
     cases = [
@@ -142,7 +142,7 @@ def test_two_operands(
 
 
 def test_gelu_in_tflite_s_composition() -> None:
-    """The approximation by TANH: all of its multiplications, additions and constants are in one region."""
+    """The TANH approximation: all its multiplications, additions and constants are in one region."""
     net = Net(3)
     x = net.conv2d(net.input((1, 6, 5, 3)), 4, kernel=(3, 3), out=(0.05, 3))
 

@@ -1,4 +1,4 @@
-"""GATHER from a constant table, and what reduces it: against TFLM, planned and executed; indices that no table has."""
+"""Test GATHER from a constant table and its reducers, planned and executed, against TFLM, and indices out of range."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def text_model(length: int, rows: int, width: int, reduction: str = "mean", seed
 
 
 def assert_rewritten(data: bytes) -> bytes:
-    """All operators run row by row, and the rewritten model gives the bytes of the original under TFLM."""
+    """All operators run row by row, and the rewritten model gives the original's bytes under TFLM."""
     result = tflm_memopt.optimize(data)
     assert result.report.changed
     graph = canonicalise(read(data).graph).graph
@@ -65,7 +65,7 @@ def test_shapes_of_indices(size: tuple[int, ...], width: int, seed: int) -> None
 
 
 def test_a_map_of_indices_feeds_a_convolution() -> None:
-    """One index for each pixel: planned in tiles as well."""
+    """There is one index per pixel; the plan may use tiles."""
     net = Net(3)
     x = net.gather(net.input((1, 12, 10), None, dtype="INT32"), 16, 6)
     x = net.conv2d(net.depthwise_conv2d(net.conv2d(x, 8, kernel=(3, 3))), 5)
@@ -86,7 +86,7 @@ def test_two_readers_of_the_same_indices() -> None:
 
 
 def test_reshaped_indices() -> None:
-    """A view of int32 elements: the bytes are the model's input."""
+    """A view of int32 elements has the bytes of the model's input."""
     net = Net(5)
     ids, target = net.input((1, 1, 16), None, dtype="INT32"), net.tensor((2,), "INT32", None, data=[1, 16])
     flat = net.op("RESHAPE", [ids, target], [net.tensor((1, 16), "INT32", None)])
@@ -94,7 +94,7 @@ def test_reshaped_indices() -> None:
 
 
 def test_a_region_that_is_not_the_whole_model() -> None:
-    """The watched run makes up its input: no bytes may be drawn that are no indices."""
+    """The guarded run draws only valid indices for its inputs."""
     net = Net(7)
     y = net.mean(net.gather(net.input((1, 8), None, dtype="INT32"), 5, 6), [1], keep=False)
     assert_rewritten(net.model(net.unary("DEQUANTIZE", y, dtype="FLOAT32", out=None)))
@@ -102,7 +102,7 @@ def test_a_region_that_is_not_the_whole_model() -> None:
 
 @pytest.mark.parametrize("index", thinned([50, -1, 1 << 30, -(1 << 31)], 2))
 def test_an_index_outside_of_the_table_ends_the_run(index: int) -> None:
-    """As in TFLM, and never a read beyond the table."""
+    """As in TFLM; the table is never read out of range."""
     data = text_model(6, 50, 4)
     ids: NDArray[np.int32] = np.array([[0, 49, 3, index, 1, 2]], np.int32)
     with pytest.raises(ModelError, match="failed to invoke"):

@@ -1,4 +1,4 @@
-"""Hidden vectors that are never whole: dense layers and convolutions of one pixel in channel groups, under TFLM."""
+"""Hidden vectors are never whole: dense layers and one-pixel convolutions in channel groups, under TFLM."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ MIDDLE = {"LOGISTIC": (1 / 256, -128), "HARD_SWISH": (0.1, 3)}
 
 
 def layers(sizes: tuple[int, ...], *, pixels: bool = False, middle: str = "") -> bytes:
-    """Dense layers, or 1 x 1 convolutions of one pixel, with a function of each value behind the hidden ones."""
+    """Dense layers or 1 x 1 convolutions of one pixel, with an elementwise function after the hidden ones."""
     net = Net(seed=3)
     x = net.input((1, 1, 1, sizes[0]) if pixels else (1, sizes[0]))
     for n, size in enumerate(sizes[1:], 2):
@@ -27,18 +27,18 @@ def layers(sizes: tuple[int, ...], *, pixels: bool = False, middle: str = "") ->
 
 
 def groups(plan: Plan) -> list[list[int]]:
-    """Of every operator of each block."""
+    """Channel groups of every operator in each plan group."""
     return [[stage.walk.groups for stage in step.stages] for step in plan.steps if isinstance(step, Block)]
 
 
 @pytest.mark.parametrize("pixels", [False, True], ids=["dense", "pixels"])
 def test_a_wide_hidden_vector(*, pixels: bool) -> None:
-    """Input or output, sums, a group, and the counters of two operators: Figure 4.2, and a fan-in of int32."""
+    """Input or output, sums, one channel group, and two counters: Figure 4.2, and a fan-in of int32."""
     data = layers((64, 1024, 64), pixels=pixels)
     done = tflm_memopt.optimize(data)
     assert done.plan
     assert groups(done.plan) == [[128, 129]]
-    assert done.report.arena.head == 352  # 64 + 4 * 64 + 8 + 2 * 8, a multiple of 16
+    assert done.report.arena.head == 352  # 64 + 4 * 64 + 8 + 2 * 8, rounded up to a multiple of 16
     assert done.report.overhead == 1
     assert_arena_as_predicted(done.model, assert_same_bytes(data, done.model, seed=1))
 
@@ -49,7 +49,7 @@ def test_a_wide_hidden_vector(*, pixels: bool) -> None:
         ((32, 300, 40), "LOGISTIC", [[38, 38, 39]]),
         ((20, 203, 5, 77, 3), "HARD_SWISH", [[26, 26, 27], [1], [10, 10, 11]]),
         ((16, 200, 10, 300, 12), "", [[25, 26], [38, 39]]),
-        ((64, 128, 40), "", [[1], [1]]),  # sums would take more than what is hidden
+        ((64, 128, 40), "", [[1], [1]]),  # sums would be larger than the hidden vector
     ],
 )
 def test_chains_of_layers(sizes: tuple[int, ...], middle: str, expected: list[list[int]]) -> None:
@@ -62,7 +62,7 @@ def test_chains_of_layers(sizes: tuple[int, ...], middle: str, expected: list[li
 
 @pytest.mark.parametrize("middle", ["", "LOGISTIC"])
 def test_a_hidden_vector_that_is_read_twice_is_whole(middle: str) -> None:
-    """And what is between it and the next layer."""
+    """The tensor between it and the next layer is whole as well."""
     net = Net(seed=4)
     hidden = net.fully_connected(net.input((1, 16)), 200)
     between = net.unary(middle, hidden, out=MIDDLE[middle]) if middle else hidden

@@ -1,4 +1,4 @@
-"""Operators of int16 that compute element by element, against the oracle: repeated, constant, of all scales."""
+"""Test elementwise int16 operators against TFLM: broadcast, constant, all scales."""
 
 from __future__ import annotations
 
@@ -152,7 +152,7 @@ def test_windows_of_many_rows_are_summed_up_row_by_row(kind: str) -> None:
 @pytest.mark.parametrize("kind", ["CONV_2D", "FULLY_CONNECTED", "TRANSPOSE_CONV", "DEPTHWISE_CONV_2D"])
 @pytest.mark.parametrize("bias_type", ["INT64", "INT32"])
 def test_operators_without_bias_say_how_many_bits_their_sums_have(kind: str, bias_type: str) -> None:
-    """Only where TFLM would sum up in int32 does an operator stay builtin."""
+    """An operator stays builtin only if TFLM would sum in int32."""
     net = Net(activations="INT16")
     x = net.input((1, 6, 5, 4))
     made = {

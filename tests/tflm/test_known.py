@@ -1,4 +1,4 @@
-"""Shapes that converters leave to be computed, against the oracle: what computes them goes, the bytes are the same."""
+"""Computed shapes of converters, against TFLM: the operators that compute them are removed, and bytes stay the same."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ converter.inference_input_type = converter.inference_output_type = tf.int8
 with open(sys.argv[1], "wb") as file:
     file.write(converter.convert())
 """
-"""Reshape and Flatten of a batch without a size, in TensorFlow's own words."""
+"""Reshape and Flatten of a batch without a size, in TensorFlow's API."""
 QUICK = Options(tiles=None, seconds=0.2)
 
 
@@ -73,7 +73,7 @@ def test_what_a_builtin_operator_reads_is_computed_as_before(form: int) -> None:
 
 @pytest.mark.parametrize("form", [0, 1, 2])
 def test_a_view_that_stays_reads_its_shape_from_a_constant(form: int) -> None:
-    """Two outputs of the model have the same bytes: one is a copy, whose shape nobody computes any more."""
+    """Two outputs of the model have the same bytes; one is a copy, and its shape is a constant."""
     net = Net(form)
     x = net.conv2d(net.input((1, 6, 5, 3)), 4, kernel=(3, 3))
     y = reshape_by(net, x, computed_shape(net, x, (1, 30, 4), form=form), (1, 30, 4))

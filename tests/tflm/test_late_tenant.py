@@ -1,7 +1,6 @@
-"""State beside an interpreter that is allocated later, on the same MicroAllocator, in TFLM of 2023.
+"""State survives an interpreter that is allocated later on the same MicroAllocator, in TFLM of 2023.
 
-Its AllocateTensors() writes into the head, whatever lies there. State is in the tail: the first model goes on as if it
-were alone.
+The later AllocateTensors() overwrites the head. State is in the tail, so the first model continues as if it were alone.
 """
 
 from __future__ import annotations

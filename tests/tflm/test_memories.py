@@ -1,4 +1,4 @@
-"""Operators with variables of their own under TFLM: bytes, resets, and the arena that is left."""
+"""Operators with internal state under TFLM: bytes, resets, and the remaining arena."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ OPTIONS = [
 
 @pytest.mark.parametrize("options", OPTIONS, ids=str)
 def test_sums_along_time(options: dict[str, Any]) -> None:
-    """Odd sizes, every rank, what saturates; between other layers."""
+    """Odd sizes, every rank and saturation, among other layers."""
     net = Net(5)
     x = net.input((1, 7), (0.3, 9))
     y = memories.svdf(net, x, 5, rank=3, memory=2, state=(0.02, 0), out=(0.3, 7))
@@ -70,7 +70,7 @@ CELLS: dict[str, dict[str, Any]] = {
 
 @pytest.mark.parametrize("how", CELLS.values(), ids=CELLS)
 def test_cells(how: dict[str, Any]) -> None:
-    """A few steps in each inference, and what is kept from one to the next."""
+    """Several steps per inference, and the state between inferences."""
     net = Net(8)
     shape = (4, 1, 7) if how.get("time_major") else (1, 4, 7)
     data = net.model(memories.lstm(net, net.input(shape, (0.05, -9)), 5, **how))
@@ -81,7 +81,7 @@ def test_cells(how: dict[str, Any]) -> None:
 
 @pytest.mark.parametrize(("kind", "bits"), [("LOGISTIC", 10), ("TANH", 9)])
 def test_the_curves_are_those_of_tflm(kind: str, bits: int) -> None:
-    """For every int16: the interpolation that program.h states, of the table that programs have."""
+    """For every int16, the interpolation that program.h defines matches, with the table that programs contain."""
     net = Net()
     x = net.input((1, 1 << 16), (2.0**-12, 0), dtype="INT16")
     tflm = interpreter(net.model(net.op(kind, [x], [net.tensor((1, 1 << 16), "INT16", (2.0**-15, 0))])), 1 << 20)
@@ -96,7 +96,7 @@ def test_the_curves_are_those_of_tflm(kind: str, bits: int) -> None:
 
 
 def test_states_of_other_types_stay_builtin() -> None:
-    """With the layers around it converted; it still remembers."""
+    """The layers around it are converted, and the state is kept."""
     net = Net(6)
     x = net.conv2d(net.input((1, 12, 12, 2), (0.1, 3)), 8, kernel=(3, 3), stride=(2, 2))
     x = net.reshape(net.pool(net.conv2d(x, 8, kernel=(3, 3)), kind="MAX_POOL_2D", kernel=(6, 6), stride=(6, 6)), (1, 8))
@@ -109,14 +109,14 @@ def test_states_of_other_types_stay_builtin() -> None:
 
 @pytest.mark.parametrize("build", [memories.svdf_network, memories.lstm_network])
 def test_states_are_verified_step_by_step(build: Callable[[], bytes]) -> None:
-    """The watched executor, too, lets an operator write its own state, and nothing else."""
+    """The guarded executor lets an operator write only its own state."""
     data = build()
     found = verify(data, tflm_memopt.optimize(data, seconds=0).model, runs=2, steps=Steps(20, 7))
     assert found.bit_exact and found.guarded > 0, found
 
 
 def test_before_the_first_inference() -> None:
-    """Nothing but the bias is in the first output of an input of zeros."""
+    """For an input of zeros, the first output contains only the bias."""
     net = Net(7)
     data = net.model(memories.svdf(net, net.input((1, 6), (0.1, 0)), 6, memory=4))
     model = tflm_memopt.optimize(data, seconds=0).model

@@ -1,4 +1,4 @@
-"""Operators that move data, in odd shapes, against the oracle, alone and behind convolutions whose rows they stream."""
+"""Test data-moving operators in odd shapes against TFLM, alone and after convolutions whose rows they stream."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ pads = st.tuples(st.integers(0, 3), st.integers(0, 3))
 
 
 def assert_all(net: Net, *outputs: int) -> None:
-    """Alone on this machine; planned, lowered and under TFLM as one region."""
+    """Compare the network run directly on this machine, and planned, lowered and under TFLM as one region."""
     data = net.model(*outputs)
     assert_equal(data)
     converted = oracle.convert(data, Options(tiles=None, seconds=0.2))
@@ -50,7 +50,7 @@ def assert_all(net: Net, *outputs: int) -> None:
 
 
 def image(net: Net, shape: tuple[int, ...], *, streamed: bool) -> int:
-    """An input, or what a convolution makes of one row by row."""
+    """An input, or a convolution's output that is made row by row."""
     x = net.input(shape)
     return net.conv2d(x, shape[-1], kernel=(3, 3)) if streamed else x
 
@@ -146,7 +146,7 @@ def test_a_part_that_nobody_reads_is_not_made() -> None:
 
 @pytest.mark.slow
 @EXAMPLES
-@example((1, 1, 2, 1), 3, 1, True, "INT8")  # an operand of which a firing reads nothing is not waited for
+@example((1, 1, 2, 1), 3, 1, True, "INT8")  # a firing does not wait for an operand that it does not read
 @given(shape=shapes, count=st.integers(1, 3), axis=st.integers(1, 3), streamed=st.booleans(), dtype=types)
 def test_pack(shape: Shape, count: int, axis: int, streamed: bool, dtype: str) -> None:
     net = Net(activations=dtype)
@@ -265,7 +265,7 @@ def test_vectors_and_sequences() -> None:
 
 @pytest.mark.parametrize("ops", ["region", "builtin"])
 def test_heads_of_a_detector_are_written_where_they_are_joined(ops: str) -> None:
-    """Neither a copy of a map nor the whole map that two heads read stays beside the output."""
+    """No copy of a map and no whole map that two heads read remains beside the output."""
     net = Net()
     body = net.conv2d(net.input((1, 24, 24, 3)), 8, kernel=(3, 3))
     small = net.conv2d(net.conv2d(body, 16, kernel=(3, 3), stride=(2, 2)), 32, out=(0.05, 3))

@@ -1,8 +1,8 @@
-"""Every operator, in odd shapes, against the oracle: TFLM in the official wheel, byte for byte.
+"""Test every operator in odd shapes against TFLM in the official wheel, byte for byte.
 
-A model of one operator (or a few, where operators see each other) is built in memory and run twice: by TFLM, and by the
-C executor on the RowOp that opset makes of it. So this proves constraints, arithmetic constants, row views and kernels
-together. Hypothesis prints the smallest failing case.
+A model of one operator (or of a few that interact) is built in memory and run twice: by TFLM, and by the C executor on
+the RowOp that opset makes of it. This proves constraints, arithmetic constants, row views and kernels together.
+Hypothesis prints the smallest failing case.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ seeds = st.integers(0, 1 << 16)
 
 
 def oracle(data: bytes, inputs: list[NDArray[Any]]) -> list[NDArray[Any]]:
-    """One inference under TFLM."""
+    """Run one inference under TFLM."""
     interpreter = tflm.Interpreter.from_bytes(runnable(data), arena_size=ARENA)
     for k, values in enumerate(inputs):
         interpreter.set_input(values, k)
@@ -55,7 +55,7 @@ def oracle(data: bytes, inputs: list[NDArray[Any]]) -> list[NDArray[Any]]:
 
 
 def assert_equal(data: bytes, *, also: Sequence[NDArray[Any]] = ()) -> None:
-    """All operators run row by row, and random and extreme inputs, and `also` this one, give the same bytes."""
+    """Check that all operators run row by row and give TFLM's bytes for random and extreme inputs, and for `also`."""
     graph = read(data).graph
     support = to_row_ops(canonicalise(graph).graph)
     refused = [str(s) for s in support.values() if isinstance(s, Unsupported)]
@@ -73,7 +73,7 @@ def assert_equal(data: bytes, *, also: Sequence[NDArray[Any]] = ()) -> None:
 
 
 def fits(size: tuple[int, int], kernel: tuple[int, int], dilation: tuple[int, int], padding: str) -> bool:
-    """A VALID window needs an input that is as large."""
+    """Whether a VALID window fits the input."""
     return padding == "SAME" or all(
         out_size(n, k, 1, d, padding) > 0 for n, k, d in zip(size, kernel, dilation, strict=True)
     )
@@ -264,7 +264,7 @@ def test_a_group_for_each_channel(
 
 CHAINS = [((3,), (2,), True), ((2,), (3,), True), ((3,), (2,), False), ((2,), (2,), False), ((2, 3), None, True),
           ((3, 2), None, False)]  # fmt: skip
-"""Axes of the first MEAN and of the second, if any, behind TRANSPOSE to NCHW; whether dimensions are kept."""
+"""Axes of the first MEAN and of the second, if any, after TRANSPOSE to NCHW; whether dimensions are kept."""
 
 
 @pytest.mark.slow
@@ -297,8 +297,8 @@ def test_one_dimensional_networks_run_in_rows(
     assert_equal(net.model(net.fully_connected(net.mean(y, (1, 2)), 3)))
 
 
-# Whether TFLM computes a factor in float32 or in double shows in one result of a million: at a tie. These tests look
-# for such inputs first, then hold the kernels against TFLM there.
+# Whether TFLM computes a factor in float32 or in double affects one result in a million, at a tie. These tests first
+# search for such inputs, then compare the kernels with TFLM there.
 
 
 def rescaled(x: NDArray[np.int64], multiplier: quant.Multiplier) -> NDArray[np.int64]:
@@ -310,7 +310,7 @@ def rescaled(x: NDArray[np.int64], multiplier: quant.Multiplier) -> NDArray[np.i
 
 @pytest.mark.parametrize("kind", ["FULLY_CONNECTED", "CONV_2D", "DEPTHWISE_CONV_2D"])
 def test_ties_of_sums(kind: str) -> None:
-    """The bias alone decides, since the filter is 0."""
+    """The filter is 0, so the bias alone decides."""
     rng = np.random.default_rng(7)
     net, count = Net(), 96
     a, b, out = (float(np.float32(v)) for v in (rng.uniform(0.1, 0.2), rng.uniform(1e-3, 2e-3), 1500.0))
@@ -354,7 +354,7 @@ def test_ties_of_rescaled_values(kind: str) -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize("fused", [False, True])
 def test_ties_of_activation_ranges(fused: bool) -> None:
-    """Six, in units of the output's scale, lies between two integers."""
+    """Six, in units of the output's scale, is between two integers."""
     found = 0
     for k in range(1, 60):
         middle = np.float32(6 / (k + 0.5))

@@ -1,4 +1,4 @@
-"""Models whose operators run in another order than the model's, under the official TFLM wheel."""
+"""Models whose operators run in another order than the file's, under the official TFLM wheel."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ pytest.importorskip("tflite_micro", reason="the official TFLM wheel is not insta
 
 
 def two_towers(net: Net) -> bytes:
-    """Layer by layer, as converters like to write them: both wide tensors are alive at once."""
+    """Layer by layer, as converters like to write: both wide tensors are alive at once."""
     x = net.input((1, 16, 16, 8))
     wide = [net.normalized(y) for y in [net.conv2d(x, 16, kernel=(3, 3)) for _ in range(2)]]
     return net.model(net.add(*(net.conv2d(y, 4, stride=(2, 2)) for y in wide)))
 
 
 def two_paths(net: Net) -> bytes:
-    """The thesis' Figure 4.5 in int8: neither path at once to its end."""
+    """Figure 4.5 of the thesis in int8: neither path runs to its end at once."""
     x = net.input((1, 10, 1, 8))
     first = net.normalized(net.conv2d(net.normalized(net.conv2d(x, 40)), 24))
     second = net.normalized(net.conv2d(net.normalized(net.conv2d(x, 32)), 32))
@@ -33,7 +33,7 @@ def two_paths(net: Net) -> bytes:
 
 
 def three_heads(net: Net) -> bytes:
-    """No builtin operator: in the model's order no branch can be fused from its wide tensor to its mean."""
+    """There is no builtin operator. In the file's order, no branch can be fused from its wide tensor to its mean."""
     x = net.input((1, 16, 16, 8))
     heads = [net.conv2d(x, 24, kernel=(3, 3)) for _ in range(3)]
     heads = [net.depthwise_conv2d(y) for y in heads]
@@ -42,7 +42,7 @@ def three_heads(net: Net) -> bytes:
 
 
 def inception(net: Net) -> bytes:
-    """Four branches, joined by a builtin operator."""
+    """Four branches, concatenated by a builtin operator."""
     x = net.input((1, 12, 12, 8))
     wide = [net.conv2d(x, channels) for channels in (32, 24, 16)] + [
         net.pool(x, kernel=(3, 3), stride=(1, 1), padding="SAME")
@@ -53,7 +53,7 @@ def inception(net: Net) -> bytes:
 
 
 def u_net(net: Net) -> bytes:
-    """The skip's own operators can wait until the way down and up is done."""
+    """Operators of the skip connection can wait until the rest of the network is done."""
     x = net.input((1, 16, 16, 4))
     e = net.conv2d(x, 4, kernel=(3, 3))
     skip = net.normalized(net.conv2d(e, 16))

@@ -1,7 +1,7 @@
-"""The table of access orders (tflm/orders.py) against TFLM's reference kernels.
+"""Check the table of access orders (tflm/orders.py) against TFLM's reference kernels.
 
-Their headers of spring and autumn 2023 are compiled with every load and store logged; and in the official wheel, which
-is today's TFLM, an output comes as near to an input as the table allows, then a pixel nearer.
+The kernels of spring and autumn 2023 are compiled with every load and store logged. In the official wheel, the current
+TFLM, an output is placed as near to an input as the table allows, then one pixel nearer.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ LOGGED = (
 PROFILER = """#pragma once
 namespace ruy { namespace profiler { struct ScopeLabel { template <class... T> explicit ScopeLabel(T...) {} }; } }
 """
-"""The only thing of ruy/profiler/instrumentation.h, which the wheels lack, that TFLM's headers use."""
+"""The only part of ruy/profiler/instrumentation.h that TFLM's headers use; the wheels lack that file."""
 CASES = list(cases())
 RUNS = 5
 
@@ -47,14 +47,14 @@ def order_of(case: OrderCase) -> AccessOrder:
 
 
 def distance(order: AccessOrder) -> int:
-    """Bytes from the output's start to the input's, at least, as the planner has them."""
+    """The planner's minimum distance in bytes from the output's start to the input's."""
     sizes = {0: len(order.last_read), 1: len(order.written)}
     return separations(list(kernel_contents({0: order}, 1, 0, sizes)))[1, 0]
 
 
 @pytest.fixture(scope="module", params=TFLM["AGES"], ids=lambda tflm: tflm.name)
 def logged(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> dict[OrderCase, AccessOrder]:
-    """What the kernels of one age really do."""
+    """Log the real access orders of one TFLM version's kernels."""
     build, tflm = tmp_path_factory.mktemp("orders"), request.param
     (build / "ruy/profiler").mkdir(parents=True)
     (build / "ruy/profiler/instrumentation.h").write_text(PROFILER)
@@ -91,7 +91,7 @@ def test_one_pixel_more_than_proved_is_wrong() -> None:
         order = order_of(case)
         least = distance(order)
         nearer = least - case.pixel
-        if not loses(order, nearer):  # a pooling window of stride 2 leaves room for a pixel, though not for part of one
+        if not loses(order, nearer):  # a pooling window of stride 2 leaves space for a pixel, but not for part of one
             nearer = least - case.pixel // case.output[-1]
         inputs = [draw(net, t) for t in net.graph.inputs]
         far = run(net, x, y, 4096, inputs)
@@ -100,14 +100,14 @@ def test_one_pixel_more_than_proved_is_wrong() -> None:
 
 
 def loses(order: AccessOrder, apart: int) -> bool:
-    """Whether a byte is written before its last reading, the input so many bytes above the output."""
+    """Whether a byte is overwritten before its last read, with the input `apart` bytes above the output."""
     at = np.arange(len(order.written)) - apart
     shared = (at >= 0) & (at < len(order.last_read))
     return bool((order.last_read[at[shared]] > order.written[shared]).any())
 
 
 def draw(net: Any, tensor: int) -> NDArray[Any]:
-    """Random values for some runs."""
+    """Random values for several runs."""
     shape, affine, rng = (RUNS, *net.shape(tensor)), net.graph.tensors[tensor].quantization, net.rng
     if affine is None or affine.scale is None:
         return rng.normal(size=shape).astype(np.float32)
@@ -116,7 +116,7 @@ def draw(net: Any, tensor: int) -> NDArray[Any]:
 
 
 def run(net: Any, x: int, y: int, apart: int, inputs: list[NDArray[Any]]) -> list[NDArray[Any]]:
-    """All runs' outputs under TFLM with input `x` so many bytes above the output."""
+    """Outputs of all runs under TFLM with input `x` placed `apart` bytes above the output."""
     offsets = {x: max(0, apart), y: max(0, -apart)}
     offsets |= {t: 8192 for t in net.graph.inputs if t != x}
     table = [1, 1, len(net.graph.tensors), *(offsets.get(t, -1) for t in range(len(net.graph.tensors)))]

@@ -1,4 +1,4 @@
-"""An operator of a user's own: docs/own-operator.md as it stands, and what it refuses."""
+"""Run docs/own-operator.md unchanged, and test the refusals of custom operators."""
 
 from __future__ import annotations
 
@@ -83,7 +83,7 @@ def added(seed: int = 3, *, constant: bool = False, three: bool = False) -> byte
 def test_the_page_runs_as_it_stands(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """What it prints, too; and its figure without the description."""
+    """This includes its printed output, and its figure without the description."""
     monkeypatch.chdir(tmp_path)
     Path("steps.tflite").write_bytes(steps())
     without = tflm_memopt.optimize("steps.tflite").report
@@ -111,7 +111,7 @@ def test_other_scales_and_sizes_have_the_bytes_of_tflm(seed: int) -> None:
 
 @pytest.mark.parametrize("settings", [{}, {"max_macs": 1.0}, {"max_macs": 1.3}, {"without": ("tiles",)}])
 def test_two_operands_have_the_bytes_of_tflm(settings: dict[str, Any]) -> None:
-    """In any order of demand."""
+    """Either operand may be demanded first."""
     described(TWO)
     for seed in range(3):
         model = added(seed)
@@ -123,7 +123,7 @@ def test_two_operands_have_the_bytes_of_tflm(settings: dict[str, Any]) -> None:
 
 @pytest.mark.parametrize("of", [0, 1])
 def test_operands_are_not_exchanged(of: int) -> None:
-    """Where the second one is demanded first."""
+    """The second operand is demanded first."""
 
     @own.operator("ADD_N", lambda site: {})
     def one_of_both(b: own.Builder) -> None:
@@ -203,7 +203,7 @@ def test_a_file_that_describes_nothing(
 
 @pytest.mark.slow
 def test_a_c_module_runs_it(tmp_path: Path) -> None:
-    """Of both examples."""
+    """Both examples run."""
     for name, text, model in (("steps", DESCRIPTION, steps()), ("added", TWO, added())):
         described(text)
         folder = tmp_path / name
@@ -297,7 +297,7 @@ def test_its_c_has_what_instructions_call(called: str) -> None:
 
 
 def test_sums_are_saturated_as_packed_kernels_do(tmp_path: Path) -> None:
-    """With what the library has in headers of its own, which a file beside a model does not see."""
+    """A file beside a model does not see the library's internal headers."""
 
     @own.operator("SATURATED", lambda site: {})
     def saturated(b: own.Builder) -> None:
@@ -345,7 +345,7 @@ def test_a_compiler_that_does_not_compile_it(monkeypatch: pytest.MonkeyPatch) ->
 
 
 def test_threads_wait_for_the_compiler(tmp_path: Path) -> None:
-    """Several models run at the same time; each finds the whole library."""
+    """Several models run at the same time, and each finds the complete library."""
     converted(steps(7, image=(4, 4)))
     folders = [tmp_path / str(k) for k in range(6)]
     for folder in folders:

@@ -1,4 +1,4 @@
-"""Shapes that the file says and that follow from inputs: the wheel shows what TFLM does where they differ."""
+"""Compare shapes in the file with shapes inferred from inputs: the wheel shows what TFLM does if they differ."""
 
 from __future__ import annotations
 
@@ -29,18 +29,20 @@ NO_RULE = frozenset({
     "ASSIGN_VARIABLE", "CALL_ONCE", "CIRCULAR_BUFFER", "IF", "READ_VARIABLE", "VAR_HANDLE", "WHILE",
     "TFLite_Detection_PostProcess", "TMO_BLOCK", "TMO_CONV_2D", "TMO_FULLY_CONNECTED", "TMO_REGION",
 })  # fmt: skip
-"""Operators whose outputs may have any shape, and ours, which check theirs."""
+"""Operators whose outputs may have any shape, and our operators, which check theirs."""
 
 
 def other_shapes(shape: Shape) -> list[Shape]:
-    """As many elements in another order, in fewer dimensions or in more; and one row more in each dimension."""
+    """Shapes with the same number of elements, in fewer or more dimensions, and shapes with one more row per
+    dimension.
+    """
     orders = [shape[k:] + shape[:k] for k in range(1, len(shape))]
     longer = [tuple(d + (k == axis) for k, d in enumerate(shape)) for axis in range(len(shape))]
     return [s for s in (shape[::-1], *orders, (math.prod(shape),), (1, *shape), *longer) if s != shape]
 
 
 def up_to(model: Model, op: Op, tensor: int, shape: Shape) -> bytes:
-    """The model's operators up to this one, with its output in this shape as the model's."""
+    """Cut the model after this operator, with its output in this shape as the model's."""
     tree = writer.edit(model)
     (subgraph, *_) = tree.subgraphs
     subgraph.operators = subgraph.operators[: op.index + 1]
@@ -50,7 +52,7 @@ def up_to(model: Model, op: Op, tensor: int, shape: Shape) -> bytes:
 
 
 def prepared(data: bytes) -> Shape | None:
-    """The output's shape when TFLM has prepared the model; None where it refuses it."""
+    """Return the output's shape after TFLM prepared the model; None if TFLM refuses it."""
     try:
         return tuple(oracle.interpreter(data).get_output(0).shape)
     except RuntimeError:
@@ -63,7 +65,7 @@ def test_every_operator_has_a_rule() -> None:
 
 @pytest.mark.parametrize("name", thinned(sorted(ZOO), 12))
 def test_other_shapes_are_found(name: str) -> None:
-    """Where they have another number of elements, or TFLM replaces them."""
+    """These have another number of elements, or TFLM replaces them."""
     model = read(ZOO[name]())
     assert wrong_shape((model.graph,)) == ""
     for op in model.graph.ops:
@@ -155,7 +157,7 @@ def test_models_that_contradict_tflm_are_left_whole(build: Callable[[Net], Any])
 
 
 def dilated(batch: int, pads: int = 0) -> bytes:
-    """A dilated convolution as Keras converts it: with a free batch, the file says 1 behind SPACE_TO_BATCH_ND."""
+    """A dilated convolution as Keras converts it: the batch is free, and the file states 1 after SPACE_TO_BATCH_ND."""
     net = Net(1)
     x = net.input((1, 8, 8, 2))
     net.graph.tensors[x].shapeSignature = np.array([-1, 8, 8, 2], np.int32)
@@ -185,7 +187,7 @@ def test_inputs_that_do_not_fit_together() -> None:
 
 
 def test_sizes_of_a_resource_variable() -> None:
-    """TFLM copies as many bytes as the reader says."""
+    """TFLM copies as many bytes as the reader states."""
     net = Net(1)
     stream = streaming.Streaming(net)
     x = net.input((1, 4))

@@ -1,4 +1,4 @@
-"""`verify --steps` of a window that slides: each step against the original on the whole window, under TFLM."""
+"""Test `verify --steps` of a sliding window: each step matches the original on the whole window, under TFLM."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ needs_compiler = pytest.mark.skipif(not shutil.which("gcc"), reason="no gcc")
 
 
 def network(height: int = 15) -> bytes:
-    """Kept rows in two layers, and a dense layer over all of them."""
+    """Two layers with kept rows, and a dense layer over all rows."""
     net = Net(3)
     x = net.conv2d(net.input((1, height, 1, 4)), 6, kernel=(3, 1), stride=(2, 1), padding="VALID")
     return net.model(net.fully_connected(net.depthwise_conv2d(x, kernel=(3, 1), padding="VALID"), 3))
@@ -42,7 +42,7 @@ def test_each_step_is_compared(rows: int, how: How) -> None:
 
 @pytest.mark.slow
 def test_layers_that_pad_in_time(outside: Callable[[str], Path]) -> None:
-    """The figures of docs/input.md."""
+    """The figures match docs/input.md."""
     data = outside("mlperf_tiny_kws_dscnn_int8.tflite").read_bytes()
     done = tflm_memopt.optimize(data, input="sliding:2")
     assert (done.report.macs.rewritten, done.report.macs.original) == (1_488_128, 2_656_768)
@@ -52,7 +52,7 @@ def test_layers_that_pad_in_time(outside: Callable[[str], Path]) -> None:
 
 
 def residual(blocks: int) -> bytes:
-    """Blocks of two layers that pad in time beside a branch that does not."""
+    """Blocks of two layers that pad in time, beside a branch that does not."""
     net = Net(1)
     x = net.conv2d(net.input((1, 40, 1, 4)), 8, kernel=(3, 1))
     for _ in range(blocks):
@@ -62,7 +62,7 @@ def residual(blocks: int) -> bytes:
 
 @pytest.mark.parametrize(("blocks", "rows", "arena", "macs"), thinned([(1, 1, 964, 3_360), (2, 1, 1_044, 9_504)], 1))
 def test_residuals_behind_padding(blocks: int, rows: int, arena: int, macs: int) -> None:
-    """The figures of docs/input.md."""
+    """The figures match docs/input.md."""
     data = residual(blocks)
     done = tflm_memopt.optimize(data, input=f"sliding:{rows}", seconds=0.1)
     assert (done.report.arena.total, done.report.macs.rewritten) == (arena, macs)
@@ -80,7 +80,7 @@ def wide() -> bytes:
 
 
 def test_what_is_kept_is_a_choice() -> None:
-    """Less RAM for more compute: each point's outputs are the original's, and its saved plan is taken again."""
+    """Each point of RAM against compute gives the original's outputs, and its saved plan can be loaded."""
     data, ways = wide(), {"input": "sliding", "seconds": 0.05}
     kept = tflm_memopt.optimize(data, **ways).report
     points = tflm_memopt.explore(data, input="sliding", effort="low").points
@@ -97,7 +97,7 @@ def test_what_is_kept_is_a_choice() -> None:
 
 
 def test_what_is_kept_is_a_choice_within_a_time() -> None:
-    """As long as instructions, or milliseconds, are left, rows are made again where that takes less RAM."""
+    """Rows are made again if that saves RAM and stays within the instructions or milliseconds."""
     data, ways = wide(), {"input": "sliding", "seconds": 0.05, "target": "cortex-m4"}
     kept = tflm_memopt.optimize(data, **ways, board="nano33ble").report
     small = tflm_memopt.optimize(data, **ways, ram_limit=kept.arena.total - 1, board="nano33ble").report
@@ -133,7 +133,7 @@ def _full_one_step_early(model: bytes) -> bytes:
 @pytest.mark.slow
 @pytest.mark.parametrize("where", ["sliding:4", "arena"])
 def test_a_c_module_goes_the_same_steps(where: str, tmp_path: Path) -> None:
-    """Of a window that four rows do not divide, and of a model with a state."""
+    """A window that is not a multiple of four rows, and a stateful model."""
     data = network() if where != "arena" else streaming.mixed()
     done = tflm_memopt.optimize(data, input=where, seconds=0.05)
     done.save(tmp_path, "c")
@@ -141,7 +141,7 @@ def test_a_c_module_goes_the_same_steps(where: str, tmp_path: Path) -> None:
     found = verify(data, done.model, runs=3, steps=Steps(40, 15), c=tmp_path)
     assert found.bit_exact and found.module, found
     assert (found.module.runs, found.module.selftest) == (3 + 3 + 40, 0)
-    forgets = module.read_text().replace(", 0, ", ", 1, ")  # a reset that leaves ones: no ring begins anew
+    forgets = module.read_text().replace(", 0, ", ", 1, ")  # a reset that leaves ones: no rolling buffer is reset
     assert forgets != module.read_text()
     module.write_text(forgets)
     other = verify(data, done.model, runs=3, steps=Steps(40, 15), c=tmp_path)
@@ -151,7 +151,7 @@ def test_a_c_module_goes_the_same_steps(where: str, tmp_path: Path) -> None:
 
 @pytest.mark.slow
 def test_every_window_of_sequences() -> None:
-    """500 of them with `verify --steps 15000 --reset-every 30`."""
+    """500 of them, with `verify --steps 15000 --reset-every 30`."""
     data = WINDOW.read_bytes()
     result = tflm_memopt.optimize(data, target="cortex-m4", input="sliding:3")
     assert verify(data, result.model, runs=1, steps=Steps(300, 30)).bit_exact

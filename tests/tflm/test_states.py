@@ -1,4 +1,4 @@
-"""Models with state under TFLM: the original with its resource variables, the rewritten one with rings."""
+"""Stateful models under TFLM: the original with resource variables, the rewritten one with rolling buffers."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def test_other_settings(build: Callable[[], bytes], options: dict[str, Any]) -> 
 
 
 def test_the_arena_is_what_is_predicted() -> None:
-    """Its least size is accepted, and what is used of it is what the interpreter says."""
+    """The minimum size is accepted, and the interpreter reports the predicted use."""
     data = streaming.mixed()
     done = tflm_memopt.optimize(data, seconds=0).model
     figures = predict(done, "lp64", recording=True)
@@ -68,7 +68,7 @@ def test_the_arena_is_what_is_predicted() -> None:
 
 
 def test_the_state_is_in_the_tail() -> None:
-    """A variable that no offset places, so that AllocateTensors of another interpreter never writes there."""
+    """No offset places the variable, so AllocateTensors of another interpreter never overwrites it."""
     model = read(tflm_memopt.optimize(streaming.mixed(), seconds=0).model)
     (op,) = model.graph.ops
     variables = [t for t in op.inputs if model.graph.tensors[t].variable]
@@ -111,7 +111,7 @@ def test_why_a_variable_stays_builtin(build: Callable[[], bytes], why: str) -> N
 
 @pytest.mark.parametrize("build", [streaming.shared, streaming.assigned_nowhere])
 def test_variables_that_leave_a_model_whole(build: Callable[[], bytes]) -> None:
-    """One that another subgraph reads; and one that has no bytes: what is read of it is whatever lies there."""
+    """One variable is read by another subgraph; one has no bytes, so reading it yields arbitrary data."""
     data = build()
     done = tflm_memopt.optimize(data, seconds=0)
     assert done.model == data and not done.report.changed
@@ -121,7 +121,7 @@ def test_variables_that_leave_a_model_whole(build: Callable[[], bytes]) -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize(("name", "total", "rings"), [("mww_okay_nabu_v2", 3_684, 3_152), ("mww_vad_v2", 1_652, 1_120)])
 def test_public_models(name: str, total: int, rings: int, outside: Callable[[str], Path]) -> None:
-    """The bytes that docs/models.md states."""
+    """The bytes match docs/models.md."""
     keeps_state_in_rings(outside(f"{name}.tflite").read_bytes(), total, rings)
 
 
@@ -130,7 +130,7 @@ def test_a_trained_model() -> None:
 
 
 def keeps_state_in_rings(data: bytes, total: int, rings: int) -> None:
-    """Rewritten to this many bytes of arena, of which rings take so many, and no less is enough."""
+    """Check that the rewritten model needs exactly `total` bytes of arena, of which rolling buffers take `rings`."""
     done = tflm_memopt.optimize(data)
     assert predict(done.model).total == total
     assert sum(state.nbytes for state in done.plan.states) == rings
@@ -144,7 +144,7 @@ def keeps_state_in_rings(data: bytes, total: int, rings: int) -> None:
 
 
 def test_verify_in_steps() -> None:
-    """A sequence with resets; a rewrite that begins as something else is found in its first step after one."""
+    """A sequence contains resets; a rewrite with a wrong initial state is found in the first step after one."""
     data = streaming.mixed()
     model = tflm_memopt.optimize(data, seconds=0).model
     done = verify(data, model, runs=1, steps=Steps(40, 15))
@@ -154,7 +154,7 @@ def test_verify_in_steps() -> None:
 
 
 def _beginning_otherwise(model: bytes) -> bytes:
-    """With other bytes in all rings after a reset."""
+    """The model with other bytes in all rolling buffers after a reset."""
     source = read(model)
     (program,) = programs(source.graph)
     header = np.frombuffer(program, HEADER, 1)[0]
@@ -165,7 +165,7 @@ def _beginning_otherwise(model: bytes) -> bytes:
 
 
 def test_another_programs_state_is_refused() -> None:
-    """As large as its own, and left by a model of other weights: it would be read as rows. A reset makes it usable."""
+    """A state of the right size from a model with other weights would be read as rows. A reset makes it usable."""
     (own,), (other,) = (
         programs(read(tflm_memopt.optimize(streaming.mixed(seed), seconds=0).model).graph) for seed in (1, 2)
     )

@@ -1,4 +1,6 @@
-"""Chains of builtin operators in parts: strips and channel groups of every operator, byte for byte under TFLM."""
+"""Split chains of builtin operators into parts: stripes and channel groups of every operator, byte for byte under
+TFLM.
+"""
 
 from __future__ import annotations
 
@@ -28,7 +30,7 @@ from tflm_memopt.tflm.libraries import REFERENCE
 
 
 def cif() -> bytes:
-    """Two convolutions on 32 x 32 pixels, as Stahl's thesis has them."""
+    """Two convolutions on 32 x 32 pixels, as in Stahl's thesis."""
     net = Net(seed=1)
     x = net.conv2d(net.input((1, 32, 32, 3)), 32, kernel=(3, 3), padding="SAME")
     x = net.conv2d(x, 16, kernel=(3, 3), stride=(2, 2), padding="SAME")
@@ -36,7 +38,7 @@ def cif() -> bytes:
 
 
 def wide() -> bytes:
-    """A convolution to many channels, of which a pool leaves little."""
+    """A convolution to many channels, followed by a pool with a small output."""
     net = Net(seed=2)
     x = net.depthwise_conv2d(net.input((1, 16, 4, 32)))
     x = net.conv2d(x, 64)
@@ -52,7 +54,7 @@ def dilated(net: Net, x: int) -> int:
 
 
 def padded(net: Net, x: int) -> int:
-    """With operators of its own for the padding."""
+    """A block with separate operators for the padding."""
     x = net.conv2d(net.pad(net.conv2d(x, 6), [(0, 0), (1, 2), (1, 0), (0, 0)]), 4, kernel=(3, 3), padding="VALID")
     return net.unary("LOGISTIC", x, out=(1 / 256, -128))
 
@@ -65,7 +67,7 @@ CHAINS: list[Callable[[Net, int], int]] = [strided, dilated, padded, pooled]
 
 
 def in_parts(data: bytes, tiling: Tiling) -> bytes:
-    """The model with a chain in parts, whatever that brings."""
+    """Split a chain of the model into parts, whatever the gain."""
     source, options = read(data), Options(ops="builtin", seconds=0.05)
     parts = pipeline.in_parts(pipeline.builtin_alone(source.graph), (tiling,), REFERENCE, "ilp32")
     planned = pipeline.checked(parts, plan(parts, options))
@@ -96,7 +98,7 @@ def test_channel_groups_give_the_same_bytes() -> None:
 
 
 def words(net: Net, count: int = 40) -> int:
-    """The mean of what a table has for some words."""
+    """The mean of the table's rows for some words."""
     indices = net.input((1, count), None, dtype="INT32")
     table = net.tensor((30, 13), "INT8", (0.05, 3), data=net.rng.integers(-128, 128, (30, 13)))
     y = net.tensor((1, count, 13), "INT8", (0.05, 3))
@@ -109,7 +111,7 @@ def hidden(net: Net) -> int:
 
 
 def averaged(net: Net) -> int:
-    """With padding, which groups of channels do not touch, and a mean of rows and columns."""
+    """Padding, which does not involve channel groups, and a mean of rows and columns."""
     x = net.conv2d(net.input((1, 9, 7, 5)), 11, kernel=(3, 3), stride=(2, 1), padding="SAME")
     return net.mean(net.pool(x, kernel=(3, 3), stride=(1, 1), padding="SAME"), (1, 2), keep=True)
 
@@ -132,7 +134,7 @@ def test_other_operators_in_channel_groups(build: Callable[[Net], int]) -> None:
 
 
 def refused(net: Net) -> int:
-    """Means of channels: each needs all of them."""
+    """Means over channels, each of which needs all channels."""
     return net.mean(net.conv2d(net.input((1, 4, 4, 3)), 8), (3,), keep=True)
 
 
@@ -160,7 +162,7 @@ def test_what_is_left_out(without: tuple[str, ...], channels: bool | None) -> No
 
 @pytest.mark.slow
 def test_an_embedding_and_its_mean(tmp_path: Path) -> None:
-    """The text model of the thesis, which no tiling of feature maps can shrink."""
+    """No tiling of feature maps can shrink the thesis's text model."""
     net = Net(seed=8)
     data = net.model(net.softmax(net.fully_connected(words(net, 200), 2)))
     done = tflm_memopt.optimize(data, ops="builtin", kernels="reference", allow_ops=MOVES)
@@ -170,7 +172,7 @@ def test_an_embedding_and_its_mean(tmp_path: Path) -> None:
 
 @pytest.mark.slow
 def test_strips_halve_the_arena(tmp_path: Path) -> None:
-    """What Stahl's network takes in strips, the tail of their operators counted."""
+    """The arena of Stahl's network in stripes, with the operators' tail."""
     data = cif()
     done = tflm_memopt.optimize(data, ops="builtin", kernels="reference", allow_ops=MOVES, ram_limit=21_508)
     assert done.report.arena.total <= 21_508 < done.report.original_arena.total

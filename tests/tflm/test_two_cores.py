@@ -1,4 +1,4 @@
-"""Two cores inside our operator's Invoke, under TFLM's own interpreter: a thread of this machine is the second one."""
+"""Two cores inside our operator's Invoke, in TFLM's interpreter, with a thread as the second core."""
 
 from __future__ import annotations
 
@@ -32,5 +32,5 @@ def test_the_example(target: str) -> None:
 @pytest.mark.parametrize("path", [KEYWORDS, RESNET, MOBILENET, FLOAT_IO], ids=lambda path: path.stem)
 @pytest.mark.parametrize("share", ["1,1", "0.8,1"])
 def test_trained_models(path: Path, share: str) -> None:
-    """100 runs, each with other delays."""
+    """100 runs with different delays."""
     assert verified(path.read_bytes(), 100, target="cortex-m33", share=share)

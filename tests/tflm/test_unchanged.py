@@ -1,4 +1,4 @@
-"""A model that is read and written unchanged is the same to TFLM: the same outputs from the same arena."""
+"""A model that is read and written unchanged behaves the same in TFLM: equal outputs and arena."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""verify(): what it finds, what it measures, what it refuses to compare."""
+"""Test verify(): the differences it finds, its measurements, and comparisons that it refuses."""
 
 from __future__ import annotations
 
@@ -149,7 +149,7 @@ def _with_another_entry(model: bytes, entry: int) -> bytes:
 
 @pytest.mark.parametrize("how", HOWS)
 def test_one_wrong_value_in_256_is_found(how: How) -> None:
-    """A few inputs do not show it; the inputs that fit into two seconds do."""
+    """A few inputs miss it; the inputs that fit into two seconds find it."""
     original = _a_table()
     rewritten = optimize(original, if_worthwhile=False).model
     other = _with_another_entry(rewritten, 77)
@@ -176,7 +176,7 @@ def test_as_many_inputs_as_there_is_time_for(monkeypatch: pytest.MonkeyPatch) ->
 
 
 def test_more_runs_go_on_where_fewer_end() -> None:
-    """What the default finds can be found again with --runs."""
+    """A difference that the default finds can be reproduced with --runs."""
     graph = read(_a_table()).graph
     cases, every = further_cases(graph, graph, Changes(), done=10, count=5, seed=3)
     inputs = [graph.tensors[t] for t in graph.inputs]

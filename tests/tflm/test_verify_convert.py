@@ -1,4 +1,4 @@
-"""QUANTIZE and DEQUANTIZE as convert.py restates them, held against the wheel's own operators."""
+"""Compare QUANTIZE and DEQUANTIZE of convert.py with the wheel's own operators."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ ARENA = 1 << 16
 
 
 def _tflm(operator: str, source: Format, target: Format, values: NDArray[Any]) -> NDArray[Any]:
-    """What the wheel's own operator makes of a vector."""
+    """Return the wheel's result for a vector."""
     tflm = interpreter(converter_model(operator, source, target, values.size), ARENA)
     tflm.set_input(values.reshape(1, -1), 0)
     assert tflm.invoke() == 0
@@ -27,7 +27,7 @@ def _tflm(operator: str, source: Format, target: Format, values: NDArray[Any]) -
 
 
 def _formats(dtype: str, *, zero_points: tuple[int, ...]) -> list[Format]:
-    """The scales of the public models among them: 1/255 (MCUNet), 0.5847029 (keyword spotting)."""
+    """Includes scales of public models: 1/255 (MCUNet), 0.5847029 (keyword spotting)."""
     scales = [0.5, 1.0, 1 / 255, 1 / 128, 0.5847029, 0.00392156885936856, 3.0e-5, 17.3]
     return [Format(dtype, float(np.float32(s)), z) for s in scales for z in zero_points]
 

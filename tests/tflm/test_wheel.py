@@ -94,7 +94,7 @@ class _Resolver(ctypes.Structure):
 
 
 def _resolver(**changed: Any) -> _Resolver:
-    """Looks like the wheel's, except for what is `changed`."""
+    """An object like the wheel's resolver, except for the `changed` attributes."""
     resolver = _Resolver(count=changed.get("count", 118))
     for record in resolver.records:
         record.builtin_code, record.invoke = changed.get("builtin_code", 101), changed.get("invoke", 1)
@@ -138,7 +138,7 @@ def test_a_missing_or_other_wheel_is_a_message(monkeypatch: pytest.MonkeyPatch) 
 
 
 def test_a_workspace_may_be_a_single_counter() -> None:
-    """Of one operator that has its input and its output whole."""
+    """The operator has its input and its output whole."""
     net = Net(1)
     data = net.model(net.unary("LOGISTIC", net.input((1, 4, 4, 3)), out=(1 / 256, -128)))
     done = tflm_memopt.optimize(data, if_worthwhile=False)

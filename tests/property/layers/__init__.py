@@ -1,4 +1,4 @@
-"""What random networks are made of: each kind of layer, and what builds it."""
+"""The layers of random networks: each kind, and the function that builds it."""
 
 from __future__ import annotations
 
@@ -71,4 +71,4 @@ INT16 = (
     "concatenation", "heads", "split", "slice", "stacked", "transposed", "resize nearest", "tiled", "difference",
     "leaky", "transpose conv", "softmax", "logistic", "tanh", "gated", "averaged", "attention",
 )  # fmt: skip
-"""Kinds that can be built of int16."""
+"""Kinds that can be built with int16."""

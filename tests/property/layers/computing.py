@@ -11,7 +11,7 @@ from models import Net
 from property.layers.layer import Build, Layer, image, scaled, window
 
 MOST_CLASSES = 511
-"""Of a SOFTMAX: TFLM aborts when the sum of the exponentials reaches 512 (RoundingDivideByPOT by more than 31)."""
+"""Limit for SOFTMAX: TFLM aborts when the sum of exponentials reaches 512 (RoundingDivideByPOT by more than 31)."""
 
 
 def conv(net: Net, layer: Layer, x: int, _: int) -> list[int]:
@@ -32,7 +32,7 @@ def depthwise(net: Net, layer: Layer, x: int, _: int) -> list[int]:
 
 
 def padded(net: Net, layer: Layer, x: int, _: int) -> list[int]:
-    """A PAD that goes into its convolution, or, of channels, one that cannot."""
+    """A PAD that can be merged into its convolution, or a PAD of channels, which cannot."""
     x = image(net, x)
     (top, left), (bottom, right) = layer.dilation, layer.stride
     y = net.pad(
@@ -64,7 +64,7 @@ def mean(net: Net, layer: Layer, x: int, _: int) -> list[int]:
 
 
 def transposed_mean(net: Net, layer: Layer, x: int, _: int) -> list[int]:
-    """MCUNet's tail: TRANSPOSE, MEAN, MEAN."""
+    """The end of MCUNet: TRANSPOSE, MEAN, MEAN."""
     y = net.mean(net.transpose(image(net, x), (0, 3, 1, 2)), (2,), keep=False)
     return [scaled(net, layer, net.mean(y, (2,), keep=False))]
 
@@ -120,7 +120,7 @@ def softmax(net: Net, layer: Layer, x: int, _: int) -> list[int]:
 
 
 def attention(net: Net, layer: Layer, x: int, _: int) -> list[int]:
-    """How tokens suit each other, and their sums by that."""
+    """Attention: products of all pairs of tokens, and sums weighted by them."""
     x = image(net, x)
     _, h, w, c = net.shape(x)
     if h * w > 64:
@@ -145,7 +145,7 @@ TWO_OPERANDS = ("MUL", "SUB", "MAXIMUM", "MINIMUM", "SQUARED_DIFFERENCE", "PRELU
 
 
 def two(net: Net, layer: Layer, x: int, other: int) -> list[int]:
-    """Two operands: tensors of one shape, or one of them repeated or constant, in either order."""
+    """Two operands: tensors of one shape, or one of them broadcast or constant, in either order."""
     kind, shape = TWO_OPERANDS[layer.channels % len(TWO_OPERANDS)], net.shape(x)
     if layer.stride[1] > 1 or not repeatable(net.shape(other), shape):
         size = [d if layer.kernel[0] >> k & 1 else 1 for k, d in enumerate(shape[1:])]
@@ -162,12 +162,12 @@ def log_softmax(net: Net, layer: Layer, x: int, _: int) -> list[int]:
 
 
 def embedded(net: Net, layer: Layer, x: int, _: int) -> list[int]:
-    """GATHER of the largest, or smallest, of the last dimension."""
+    """GATHER by the ARG_MAX or ARG_MIN of the last dimension."""
     return [net.gather(moving.arg_max(net, x, smallest=layer.flag), net.shape(x)[-1], layer.channels)]
 
 
 def difference(net: Net, layer: Layer, x: int, other: int) -> list[int]:
-    """ADD, SUB or MUL, of int16 as well: of two tensors, or with one operand that is repeated or constant."""
+    """ADD, SUB or MUL, also of int16: of two tensors, or with one operand broadcast or constant."""
     shape, dtype = net.shape(x), net.dtype(x)
     most = 1 << (15 if dtype == "INT16" else 7)
     if layer.stride[1] > 1 or not repeatable(net.shape(other), shape):
@@ -197,7 +197,7 @@ def gated(net: Net, layer: Layer, x: int, _: int) -> list[int]:
 
 
 def averaged(net: Net, layer: Layer, x: int, _: int) -> list[int]:
-    """The same with a pool."""
+    """Squeeze and excite with a pool."""
     x = image(net, x)
     size = net.shape(x)[1:3]
     return [excited(net, layer, x, net.pool(x, kernel=size, stride=size))]
@@ -219,7 +219,7 @@ def tanh(net: Net, _layer: Layer, x: int, _: int) -> list[int]:
 
 
 def looked_up(net: Net, layer: Layer, x: int, _: int) -> list[int]:
-    """One of those that compute byte by byte."""
+    """An operator that computes byte by byte."""
     kind = ("LEAKY_RELU", "HARD_SWISH", "TANH", "ABS", "ELU")[layer.channels % 5]
     options = schema.LeakyReluOptionsT(alpha=layer.other / 4) if kind == "LEAKY_RELU" else None
     scale = net.affine(x)[0] * 2.0 ** max(layer.spread, 0)  # HARD_SWISH cannot magnify

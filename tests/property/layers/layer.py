@@ -1,4 +1,4 @@
-"""A layer as data, and what those who build one need."""
+"""A layer as data, and helpers for building one."""
 
 from __future__ import annotations
 
@@ -9,18 +9,18 @@ import numpy as np
 from models import Net, Pair
 
 MAX_ELEMENTS = 4096
-"""A tensor that is larger is no further operand: recipes stay quick."""
+"""Larger tensors are not used as operands, so that recipes run quickly."""
 
 
 @dataclass(frozen=True)
 class Layer:
-    """One operator, or a few that belong together. What a kind does not need, it does not look at."""
+    """One operator, or a few that belong together. Each kind ignores the fields that it does not need."""
 
     kind: str
     source: int = 0
-    """The operand: 0 is the newest tensor, counted backwards, modulo all."""
+    """The operand: 0 is the newest tensor, counted backwards, modulo the number of tensors."""
     other: int = 0
-    """The second operand, the same way."""
+    """The second operand, counted like `source`."""
     channels: int = 4
     kernel: Pair = (3, 3)
     stride: Pair = (1, 1)
@@ -28,18 +28,18 @@ class Layer:
     padding: str = "SAME"
     activation: str = "NONE"
     flag: bool = True
-    """Per channel, kept dimensions, with bias, ..."""
+    """Per-channel scales, kept dimensions, bias, etc., depending on the kind."""
     spread: int = 0
-    """The output's scale is 2**spread times what suits it."""
+    """The output's scale is 2**spread times its natural scale."""
     zero_point: int = 3
 
 
 Build = Callable[[Net, Layer, int, int], list[int]]
-"""Adds a layer to a network, of one operand or two: the tensors that it makes."""
+"""Adds a layer with one operand or two to a network and returns its output tensors."""
 
 
 def image(net: Net, x: int) -> int:
-    """The tensor in four dimensions."""
+    """Reshape the tensor to four dimensions."""
     shape = net.shape(x)
     return x if len(shape) == 4 else net.reshape(x, (1,) * (4 - len(shape)) + shape)
 
@@ -58,7 +58,7 @@ def window(net: Net, layer: Layer, x: int, *, dilated: bool = True) -> dict[str,
 
 
 def scaled(net: Net, layer: Layer, y: int) -> int:
-    """Gives the tensor the layer's scale and zero point."""
+    """Give the tensor the layer's scale and zero point."""
     q = net.graph.tensors[y].quantization
     q.scale = np.array([q.scale[0] * 2.0**layer.spread], np.float32)
     q.zeroPoint = np.array([0 if net.dtype(y) == "INT16" else layer.zero_point], np.int64)

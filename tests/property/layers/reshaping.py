@@ -1,4 +1,4 @@
-"""Layers that move bytes, make images larger or smaller, or reduce them."""
+"""Layers that move bytes, resize images or reduce them."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ def reshape(net: Net, layer: Layer, x: int, _: int) -> list[int]:
 
 
 def computed(net: Net, layer: Layer, x: int, _: int) -> list[int]:
-    """A RESHAPE by a shape that is computed."""
+    """A RESHAPE by a computed shape."""
     shape = (1, math.prod(net.shape(x)[1:-1]), net.shape(x)[-1])
     return [moving.reshape_by(net, x, moving.computed_shape(net, x, shape, form=layer.channels % 3), shape)]
 
 
 def concatenation(net: Net, layer: Layer, x: int, other: int) -> list[int]:
-    """Of two tensors where their shapes and scales allow it; else of one with itself, a few times."""
+    """Concatenate two tensors if their shapes and scales allow it, else several copies of one."""
     axis = len(net.shape(x)) - 1 - layer.source % max(1, len(net.shape(x)) - 1)
     a, b = (tuple(d for n, d in enumerate(net.shape(t)) if n != axis) for t in (x, other))
     alike = a == b and len(net.shape(x)) == len(net.shape(other)) and net.affine(x) == net.affine(other)
@@ -31,7 +31,7 @@ def concatenation(net: Net, layer: Layer, x: int, other: int) -> list[int]:
 
 
 def heads(net: Net, layer: Layer, x: int, other: int) -> list[int]:
-    """The pixels of two or three maps of different sizes one behind the other, as detectors have them."""
+    """Concatenate the pixels of two or three maps of different sizes, as detectors do."""
     maps = [image(net, x), image(net, other)]
     if layer.flag and min(net.shape(maps[0])[1:3]) > 1:
         maps.append(net.pool(maps[0], kernel=(2, 2), stride=(2, 2)))
@@ -69,7 +69,7 @@ def repeated(net: Net, layer: Layer, x: int, _: int) -> list[int]:
 
 
 def mirrored(net: Net, layer: Layer, x: int, _: int) -> list[int]:
-    """A larger image, or one that is turned round along an axis."""
+    """A larger image, or one that is reversed along an axis."""
     if layer.kernel[0] == 1:
         return [moving.reverse(net, x, [1 + layer.channels % (len(net.shape(x)) - 1)])]
     amounts = [(0, 0)] + [(min(2, d - 1), min(n, d - 1)) for d, n in zip(net.shape(x)[1:], layer.stride, strict=False)]
@@ -78,7 +78,7 @@ def mirrored(net: Net, layer: Layer, x: int, _: int) -> list[int]:
 
 
 def strided_slice(net: Net, layer: Layer, x: int, _: int) -> list[int]:
-    """Backwards, from the second index, or every second one."""
+    """Reversed, from the second index, or every second one."""
     if layer.kernel[0] == 1:
         begin = [0, *(min(d - 1, layer.source) for d in net.shape(x)[1:])]
         return [moving.slice_(net, x, begin, [-1] * len(begin))]
@@ -89,7 +89,7 @@ def strided_slice(net: Net, layer: Layer, x: int, _: int) -> list[int]:
 
 
 def blocks(net: Net, layer: Layer, x: int, _: int) -> list[int]:
-    """DEPTH_TO_SPACE or SPACE_TO_DEPTH, whichever divides."""
+    """DEPTH_TO_SPACE or SPACE_TO_DEPTH, depending on which divides."""
     x = image(net, x)
     _, h, w, c = net.shape(x)
     if layer.flag and h % 2 == w % 2 == 0:
@@ -112,7 +112,7 @@ def resize_nearest(net: Net, layer: Layer, x: int, _: int) -> list[int]:
 
 
 def tiled(net: Net, layer: Layer, x: int, _: int) -> list[int]:
-    """Of pixels, as UpSampling2D has it; or of the whole image."""
+    """TILE of pixels, as UpSampling2D does, or of the whole image."""
     x = image(net, x)
     if math.prod((*net.shape(x), *layer.stride)) > MAX_ELEMENTS:
         return [x]
