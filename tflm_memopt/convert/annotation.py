@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from functools import lru_cache
 
 from tflm_memopt.model.calls import called_from
-from tflm_memopt.model.graph import ABSENT, Graph
+from tflm_memopt.model.graph import ABSENT, VIEW, Graph
 from tflm_memopt.model.reader import Model
 from tflm_memopt.ops.constraints.base import FREEZE, RECONVERT
 from tflm_memopt.ops.context import PIECE
@@ -66,6 +66,7 @@ def annotate(graph: Graph, whole: LeftWhole | None = None) -> AnnotatedGraph:
             i
             for op in canonical.ops
             if not isinstance(support[op.index], RowOp)
+            and op.type != VIEW
             and (len(op.stands_for) > 1 or PIECE in op.options or not _in(graph, (*op.inputs, *op.outputs)))
             for i in op.stands_for
         )

@@ -238,7 +238,7 @@ def _kept(graph: Graph, annotated: AnnotatedGraph, planned: Planned | None) -> l
         support = annotated.support[index]
         if isinstance(support, Unsupported):
             reports.append(KeptBuiltin(index, names[index], support.code, str(support), support.hint))
-        elif isinstance(support, View):
+        elif isinstance(support, View) and index in names:
             reports.append(
                 KeptBuiltin(index, names[index], "view", "its shape is asked for by operators that stay builtin", "")
             )

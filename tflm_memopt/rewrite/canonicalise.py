@@ -15,6 +15,7 @@ from tflm_memopt.rewrite.known import with_known
 from tflm_memopt.rewrite.rules import (
     batched,
     grouped,
+    long_window,
     moves,
     pad,
     split,
@@ -29,6 +30,7 @@ RULES: tuple[Rule, ...] = (
     grouped.RULE,
     batched.RULE,
     pad.RULE,
+    long_window.RULE,
     transposed_mean.RULE,
     split.RULE,
     wide_concatenation.RULE,

@@ -1,0 +1,50 @@
+"""Convolutions along one axis whose windows have more taps than a kernel reads rows."""
+
+from __future__ import annotations
+
+import random
+
+import pytest
+from models import Net
+
+import tflm_memopt
+from tflm_memopt.model.reader import read
+from tflm_memopt.plan.plan import Builtin
+
+
+def network(seed: int, dtype: str) -> bytes:
+    """Build a random one-dimensional network whose first window is long."""
+    rng, net = random.Random(seed), Net(seed, activations=dtype)
+    kernel, stride = rng.randint(65, 200), rng.choice((1, 1, 2, 3, 4, 8, 50))
+    samples, channels = kernel + stride * rng.randint(5, 80) + rng.randint(0, stride), rng.choice((1, 1, 2, 3))
+    down = rng.random() < 0.5
+    x = net.input((1, samples, 1, channels) if down else (1, 1, samples, channels))
+    along = [(n, 1) if down else (1, n) for n in (kernel, stride, 3)]
+    padding, other = rng.choice(("SAME", "VALID")), rng.choice(("SAME", "VALID"))
+    activation = rng.choice(("NONE", "RELU"))
+    x = net.conv2d(
+        x, rng.choice((1, 4, 5)), kernel=along[0], stride=along[1], padding=padding, activation=activation,
+        per_channel=rng.random() < 0.7, bias=rng.random() < 0.7,
+    )  # fmt: skip
+    return net.model(net.conv2d(x, 4, kernel=along[2], padding=other) if rng.random() < 0.7 else x)
+
+
+@pytest.mark.parametrize("dtype", ["INT8", "INT16"])
+def test_random_windows(dtype: str) -> None:
+    for seed in range(8):
+        data = network(seed, dtype)
+        result = tflm_memopt.optimize(data, if_worthwhile=False, seconds=0.05)
+        assert not [step for step in result.plan.steps if isinstance(step, Builtin)], seed
+        assert tflm_memopt.verify(data, result.model, runs=3).bit_exact, seed
+
+
+@pytest.mark.parametrize("stride", [1, 4])
+def test_raw_audio_takes_little_more_than_its_samples(stride: int) -> None:
+    net = Net()
+    x = net.conv2d(net.input((1, 1, 4000, 1)), 16, kernel=(1, 80), stride=(1, stride), padding="VALID")
+    x = net.pool(x, kind="MAX_POOL_2D", kernel=(1, 4), stride=(1, 4))
+    data = net.model(net.fully_connected(net.mean(net.conv2d(x, 16, kernel=(1, 3)), (1, 2)), 10))
+    result = tflm_memopt.optimize(data)
+    assert result.report.arena.head < 4000 + 1_500
+    assert read(result.model).graph.ops[0].options["custom_code"] == "TMO_REGION"
+    assert tflm_memopt.verify(data, result.model, runs=2).bit_exact
