@@ -1,5 +1,5 @@
-"""Writes what follows from the description of the program's format: the C header, the rows of kinds, the checks of the
-structs' layout, and the records in docs/program-format.md.
+"""Generates everything that follows from the description of the program's format: the C header, the rows of kinds, the
+checks of the structs' layout, and the records in docs/program-format.md.
 
 python scripts/program_format.py
 """
@@ -29,18 +29,18 @@ ROOT = Path(__file__).parents[1]
 LIBRARY = ROOT / "custom_ops"
 PAGE = ROOT / "docs/program-format.md"
 COLUMNS = 150
-"""Length of a line of C, at most."""
+"""Maximum length of a line of C."""
 LICENSE_LINE = "/* SPDX-License-Identifier: Apache-2.0 */"
 C_TYPES = {"u1": "uint8_t", "i1": "int8_t", "<u2": "uint16_t", "<i2": "int16_t", "<u4": "uint32_t", "<i4": "int32_t"}
 CODES: Mapping[str, type[enum.IntEnum] | type[enum.IntFlag]] = {
     "TARGET": Family, "PACKING": Packing, "LAYOUT": RowLayout, "INPUT": InputPlace, "FLAG": Flags, "LOOP": LoopCode,
     "SHARE": How,
 }  # fmt: skip
-"""Part of the names in C -> the enumeration."""
+"""Enumerations by the middle part of their names in C."""
 GLUE = "\0"
-"""A space at which no line is broken."""
+"""A space at which lines are not broken."""
 WORD, BYTE = 4, 9
-"""Bytes of a line of a drawing, and columns of each, at least."""
+"""Bytes in a line of a drawing, and minimum number of columns for each."""
 NO_KERNEL = "TMO_NO_KERNEL"
 ROWS: Mapping[Kind, Sequence[str]] = {
     Kind.CONV: ("filter", "tmo_conv_row_s8", "tmo_conv_pixel_s8"),
@@ -92,8 +92,8 @@ ROWS: Mapping[Kind, Sequence[str]] = {
     Kind.RECEIVE: ("link",),
     Kind.OWN: ("own", "tmo_own_s8"),
 }
-"""What only C knows of a kind: the family that it is checked with, the kernel for whole rows, and the one for a pixel,
-if that is another.
+"""The data of a kind that only C uses: its family in the validator, the kernel for whole rows, and the kernel for one
+pixel if it differs.
 """
 WRITTEN = "Written by scripts/program_format.py."
 HEADER = f"""\
@@ -103,12 +103,13 @@ Little-endian, 16-byte aligned: a header, then tables of tensors, operators and 
 tables and constants count bytes from the start of the program; 0 means none. docs/program-format.md draws the records,
 and says what each kind of operator computes."""
 KINDS_HEAD = f"""\
-One row for each kind of operator: all that executor and validator ask of it. {WRITTEN}
+The table of operator kinds for executor and validator. {WRITTEN}
 
-value: in programs. reads, writes: bytes of an element. operands: their number, or TMO_ANY_NUMBER. scales: multipliers
-and shifts; TMO_PER_CHANNEL: one, or one for each output channel. family: kinds that tmo_check_kind.c checks alike.
-channels: of the inputs that an output channel is computed from; OWN: the same; FILTERED: one, by a depthwise filter;
-SUMMED: all, weighted; ANY: there are no channel groups. kernels: for whole rows, and for one pixel, if another one."""
+value: number of the kind in programs. reads, writes: bytes of an input and an output element. operands: their number,
+or TMO_ANY_NUMBER. scales: number of multipliers and shifts; TMO_PER_CHANNEL: one, or one for each output channel.
+family: kinds with equal checks in tmo_check_kind.c. channels: input channels from which an output channel is computed;
+OWN: the same channel; FILTERED: one channel, by a depthwise filter; SUMMED: a weighted sum of all channels; ANY: the
+kind has no channel groups. row kernel, pixel kernel: for whole rows, and for one pixel if that differs."""
 KIND_TITLES = (
     "name", "value", "reads", "writes", "operands", "scales", "family", "channels", "row kernel", "pixel kernel"
 )  # fmt: skip
@@ -116,7 +117,7 @@ KIND_TITLES = (
 
 @cache
 def docs(owner: type | ModuleType) -> Mapping[str, str]:
-    """The docstrings of a class' attributes, or of a module's constants."""
+    """Return the docstrings of a class' attributes or of a module's constants."""
     tree = ast.parse(textwrap.dedent(inspect.getsource(owner)))
     body = tree.body if inspect.ismodule(owner) else tree.body[0].body  # type: ignore[attr-defined]
     found: dict[str, str] = {}
@@ -128,7 +129,7 @@ def docs(owner: type | ModuleType) -> Mapping[str, str]:
 
 
 def meaning(field: CField) -> str:
-    """What a field means, for people."""
+    """Return the meaning of a field as text."""
     source = field.source
     if source.base is None:
         return inspect.getdoc(getattr(field.record, source.name)) or ""
@@ -140,7 +141,7 @@ def comment(text: str) -> str:
 
 
 def with_comments(lines: Sequence[tuple[str, str]]) -> Iterator[str]:
-    """C with comments: behind the line, or before it when that would be too long."""
+    """Yield lines of C, with a comment after the line, or before it if the line would be too long."""
     for code, text in lines:
         if not text:
             yield code
@@ -153,7 +154,7 @@ def with_comments(lines: Sequence[tuple[str, str]]) -> Iterator[str]:
 
 
 def wrapped(text: str, indent: str = "") -> Iterator[str]:
-    """A comment as lines, a paragraph after the other."""
+    """Yield a comment as lines, paragraph by paragraph."""
     for i, paragraph in enumerate(text.split("\n\n")):
         first = f"{indent} * " if i else indent
         if i:
@@ -184,7 +185,7 @@ def enumeration(prefix: str, kind: type[enum.IntEnum] | type[enum.IntFlag]) -> I
 
 
 def c_fields(record: type) -> Iterator[tuple[str, str]]:
-    """The fields of a struct, those that share their bytes in a union, those that need no words side by side."""
+    """Yield the fields of a struct. Fields that share bytes are in a union; fields without comments share a line."""
     cases = [[*group] for _, group in groupby(layout_of(record).fields, lambda field: field.offset)]
     for (alone, kind, text), group in groupby(cases, lambda same: (len(same) == 1, same[0].code, meaning(same[0]))):
         if alone and not text:
@@ -206,7 +207,7 @@ def struct(name: str, record: type) -> Iterator[str]:
 
 
 def about(owner: type) -> str:
-    """The docstring of a class, a line for each paragraph."""
+    """Return the docstring of a class with one line per paragraph."""
     return "\n\n".join(" ".join(part.split()) for part in inspect.cleandoc(owner.__doc__ or "").split("\n\n"))
 
 
@@ -268,7 +269,7 @@ def kinds_def() -> str:
 
 
 def drawing(record: type) -> Iterator[str]:
-    """The struct, four bytes a line; fields that share their bytes are named beside each other."""
+    """Draw the struct with four bytes per line. Fields that share their bytes are named side by side."""
     layout = layout_of(record)
     names = {at: [*group] for at, group in groupby(layout.fields, lambda field: field.offset)}
     edges = sorted({*names, *(at + group[0].nbytes for at, group in names.items()), layout.nbytes})
@@ -284,14 +285,14 @@ def drawing(record: type) -> Iterator[str]:
 
 
 def _split(cells: Iterable[tuple[int, int, str]]) -> Iterator[tuple[int, int, str]]:
-    """Fields cut at the lines' ends; their names stand in the first part."""
+    """Split fields at the ends of lines. The name is in the first part."""
     for begin, end, name in cells:
         for at in (begin, *range(begin - begin % WORD + WORD, end, WORD)):
             yield at, min(end, at - at % WORD + WORD), name if at == begin else ""
 
 
 def table(record: type) -> Iterator[str]:
-    """The fields and their meanings."""
+    """Yield the fields with their meanings."""
     yield from ["| offset | bytes | field | meaning |", "|---:|---:|---|---|"]
     for f in layout_of(record).fields:
         count = f"[{f.count}]" if f.count > 1 else ""
@@ -306,7 +307,7 @@ def codes_table(prefix: str, kind: type[enum.IntEnum] | type[enum.IntFlag]) -> I
 
 
 def page_parts() -> Mapping[str, str]:
-    """What stands between the marks of docs/program-format.md, by their names."""
+    """Return the generated parts of docs/program-format.md by the names of their marks."""
     records = {
         name: "\n".join([about(record), "", *drawing(record), "", *table(record)]) for name, record in RECORDS.items()
     }
@@ -314,7 +315,7 @@ def page_parts() -> Mapping[str, str]:
 
 
 def page() -> str:
-    """docs/program-format.md with its marked parts written anew."""
+    """Return docs/program-format.md with its generated parts renewed."""
     text = PAGE.read_text(encoding="utf-8")
     for name, part in page_parts().items():
         before, mark, rest = text.partition(f"<!-- {name} -->\n")

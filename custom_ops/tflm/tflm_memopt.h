@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The library's only header for sketches. If TensorFlow Lite Micro is used, include it first:
  *
- * #include <Chirale_TensorFlowLite.h> #include <tflm_memopt.h> */
+ *   #include <Chirale_TensorFlowLite.h>
+ *   #include <tflm_memopt.h> */
 #ifndef TFLM_MEMOPT_H_
 #define TFLM_MEMOPT_H_
 

@@ -29,7 +29,7 @@ const size_t kAlignment = 16; /* alignment of programs and workspaces */
 
 bool Aligned(const void *pointer) { return reinterpret_cast<uintptr_t>(pointer) % kAlignment == 0; }
 
-/* How a node's tensors are used. An io array has an external input first, then the other inputs, then the outputs. */
+/* The roles of a node's tensors. An io array has an external input first, then the other inputs, then the outputs. */
 struct Signature {
   int inputs; /* inputs that are tensors */
   int outputs;

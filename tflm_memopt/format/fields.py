@@ -26,17 +26,17 @@ import numpy as np
 
 @dataclass(frozen=True, slots=True)
 class Number:
-    """A number, or up to `count` of them; `code` is numpy's name of the type."""
+    """A number, or up to `count` of them. code: numpy's name of the type."""
 
     code: str
     count: int = 1
     name: str = ""
-    """In C, if it has another name there."""
+    """Name in C, if different."""
 
 
 @dataclass(frozen=True, slots=True)
 class Named:
-    """A tuple of numbers, each of which is a field of its own."""
+    """A tuple of numbers that are separate fields in C."""
 
     code: str
     names: tuple[str, ...]
@@ -53,16 +53,16 @@ class Flag:
 
 @dataclass(frozen=True, slots=True)
 class Inline:
-    """The fields of another record, in its place."""
+    """The fields of another record, stored in place."""
 
     record: type
 
 
 @dataclass(frozen=True, slots=True)
 class ArrayOffset:
-    """Offset of numbers among the constants; 0: none.
+    """Offset of an array among the constants; 0: none.
 
-    `encode(value, context)` makes bytes of a value that is no array; `decode(data, at, context)` reads it again.
+    `encode(value, context)` returns the bytes of a value that is not an array; `decode(data, at, context)` reads it.
     """
 
     code: str
@@ -79,28 +79,28 @@ class TableOffset:
 
 @dataclass(frozen=True, slots=True)
 class Follows:
-    """Records that lie right behind this one."""
+    """Records stored directly after this one."""
 
     record: type
 
 
 @dataclass(frozen=True, slots=True)
 class Over:
-    """The field shares its bytes with another one, of which a record never has both."""
+    """The field shares its bytes with another field. A record uses only one of the two."""
 
     field: str
 
 
 @dataclass(frozen=True, slots=True)
 class Also:
-    """Names that the field has in C where it means something else, each with its meaning."""
+    """Additional names of the field in C, each with its own meaning."""
 
     names: Mapping[str, str]
 
 
 @dataclass(frozen=True, slots=True)
 class Cases(Also):
-    """All the names that the field has in C, each with its meaning."""
+    """All names of the field in C, each with its meaning."""
 
 
 U8: TypeAlias = Annotated[int, Number("u1")]
@@ -121,13 +121,13 @@ class Stored:
     name: str
     type: Type
     base: Any
-    """Type of the Python value; None: it is derived from others."""
+    """Type of the Python value; None if it is derived from other fields."""
     over: str = ""
-    """The field whose bytes it shares."""
+    """The field that it shares bytes with."""
     also: Mapping[str, str] = field(default_factory=dict)
-    """Its other names in C, with their meanings."""
+    """Additional names in C, with their meanings."""
     name_in_c: str = ""
-    """If it has another name there."""
+    """Name in C, if different."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -139,7 +139,7 @@ class CField:
     count: int
     offset: int
     over: str
-    """The field whose bytes it shares, if any."""
+    """The field that it shares bytes with, if any."""
     source: Stored
     """The dataclass' field that it comes from."""
     record: type
@@ -185,7 +185,7 @@ def _stored(name: str, hint: Any) -> Stored | None:
 
 @cache
 def layout_of(record: type) -> RecordLayout:
-    """The C struct of a record, each field at a multiple of its size."""
+    """Return the C struct of a record. Each field is aligned to its size."""
     known: dict[str, CField] = {}
     end = align = 0
     for row in _in_order(record):
@@ -211,7 +211,7 @@ def _in_order(record: type) -> list[CField]:
 
 
 def _c_fields(record: type) -> Iterator[CField]:
-    """Without offsets."""
+    """Yield the fields without offsets."""
     flags = set()
     for f in stored(record):
         make = partial(CField, offset=0, over=f.over, source=f, record=record)

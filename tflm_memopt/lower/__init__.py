@@ -1,1 +1,1 @@
-"""From a plan to bytes: the program and the rewritten model."""
+"""Lowers a plan to bytes: the program and the rewritten model."""

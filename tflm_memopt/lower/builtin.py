@@ -1,4 +1,4 @@
-"""TFLM's own operators of a plan, as the model's file has them: those of the original, and parts of these."""
+"""Writes the operators of a plan that stay builtin: the original's, and parts of these."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ _OPTIONS: Mapping[str, Callable[[Op], Any]] = {
     "PAD": lambda op: schema.PadOptionsT(),
     "SLICE": lambda op: schema.SliceOptionsT(),
 }
-"""Options of operators that stand for none of the original's."""
+"""Options of operators that no operator of the original corresponds to."""
 
 
 def operators(tree: Any, op: Op, originals: Sequence[Any]) -> list[Any]:
-    """What an operator of the graph is in the file. A view that stays reads its shape from a constant: the ones that
-    the model computed it with may be gone.
+    """Return the file's operators for an operator of the graph. A view that stays reads its shape from a constant,
+    because the operators that computed the shape may be gone.
     """
     if PART in op.options:
         return [_part(tree, op, originals)]
@@ -36,7 +36,7 @@ def operators(tree: Any, op: Op, originals: Sequence[Any]) -> list[Any]:
 
 
 def _part(tree: Any, op: Op, originals: Sequence[Any]) -> Any:
-    """An operator that tiling made: a part of one of the original's, or a copy of bytes."""
+    """Return an operator that tiling created: a part of an original operator, or a copy of bytes."""
     if op.type == CUSTOM:
         opcode = writer.add_opcode(tree, CUSTOM, custom_code=op.options["custom_code"])
         return writer.operator(opcode, op.inputs, op.outputs, op.options["custom_options"])
@@ -48,7 +48,7 @@ def _part(tree: Any, op: Op, originals: Sequence[Any]) -> Any:
     part = copy.deepcopy(originals[op.sources[0]])
     part.inputs, part.outputs = np.asarray(op.inputs, np.int32), np.asarray(op.outputs, np.int32)
     if op.type == "RESHAPE":
-        part.builtinOptions = schema.ReshapeOptionsT()  # the operand says the shape
+        part.builtinOptions = schema.ReshapeOptionsT()  # the operand contains the shape
     if "padding" in op.options:
         part.builtinOptions.padding = getattr(schema.Padding, str(op.options["padding"]))
     return part

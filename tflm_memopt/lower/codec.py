@@ -1,4 +1,4 @@
-"""Records as bytes, and back, by the types of their fields (format/fields.py)."""
+"""Encodes and decodes records by the types of their fields (format/fields.py)."""
 
 from __future__ import annotations
 
@@ -31,23 +31,23 @@ Record = TypeVar("Record")
 
 @dataclass(frozen=True, slots=True)
 class RecordWriter:
-    """Writes records, whose arrays it adds to the constants."""
+    """Writes records, and adds their arrays to the constants."""
 
     constants: ConstantPool
     where: str
-    """For people: what is written."""
+    """Name of the written record, for messages."""
     context: Any = None
-    """Passed to the encoders of arrays."""
+    """Argument for the encoders of arrays."""
 
     def record(self, record: Any) -> bytes:
-        """The bytes of a record, and of the records that follow it."""
+        """Return the bytes of a record and of the records that follow it."""
         kind: Any = type(record)
         raw = np.zeros((), layout_of(kind).dtype)
         behind = self._fields(record, raw)
         return raw.tobytes() + behind
 
     def table(self, records: tuple[Any, ...]) -> int:
-        """Offset of records among the constants; 0: there are none."""
+        """Add records to the constants, and return their offset; 0 without records."""
         data = b"".join(self.record(record) for record in records)
         return self.constants.add(np.frombuffer(data, "u1"), "u1") if data else 0
 
@@ -74,7 +74,7 @@ class RecordWriter:
         return behind
 
     def _array(self, kind: ArrayOffset, value: Any) -> int:
-        """Offset of an array among the constants; 0: there is none."""
+        """Add an array to the constants, and return its offset; 0 without an array."""
         if value is not None and kind.encode:
             value = kind.encode(value, self.context)
         if value is None or not len(value):
@@ -92,30 +92,30 @@ class RecordWriter:
 
 @cache
 def _limits(kind: np.dtype[Any]) -> tuple[int, int]:
-    """The least and the greatest value of a field, or of each of its numbers."""
+    """Return the least and the greatest value of a field, or of each of its numbers."""
     limits = np.iinfo(kind.base)
     return int(limits.min), int(limits.max)
 
 
 Shapes = Mapping[str, tuple[Any, ...]]
-"""The shape of each array of a record, the number of records of each table and their context, and an entry for each
-field in use that shares its bytes with others."""
+"""For one record: the shape of each array, the number of records and the context of each table, and an entry for each
+used field among those that share bytes."""
 Shaper = Callable[[np.void, Any], Shapes]
 
 
 @dataclass(frozen=True, slots=True)
 class RecordReader:
-    """Reads records that `RecordWriter` has written. Raises ValueError or IndexError where the data ends too early."""
+    """Reads records that `RecordWriter` has written. Raises ValueError or IndexError if the data ends too early."""
 
     data: bytes
     shapers: Mapping[type, Shaper]
-    """For each type of record whose fields depend on others: (its numbers, context) -> shapes."""
+    """For each record type whose fields depend on other data: (its numbers, context) -> shapes."""
 
     def record(self, kind: type[Record], at: int, context: Any = None) -> Record:
         return self.table(kind, 1, at, context)[0]
 
     def table(self, kind: type[Record], count: int, at: int, context: Any = None) -> tuple[Record, ...]:
-        """Records from `at` on, one behind the other."""
+        """Read consecutive records, beginning at `at`."""
         layout = layout_of(cast(Any, kind))
         raw = np.frombuffer(self.data, layout.dtype, count, at)
         return tuple(self._built(kind, r, at + (i + 1) * layout.nbytes, context) for i, r in enumerate(raw))
@@ -154,7 +154,7 @@ class RecordReader:
 
 
 def _is_there(f: Stored, raw: np.void, shapes: Shapes) -> bool:
-    """Whether a record has a value of its own in this field, rather than its default."""
+    """Return whether the record stores this field; otherwise the field has its default."""
     if f.base is None:
         return False
     if isinstance(f.type, ArrayOffset | TableOffset) and not getattr(f.type, "decode", None):
@@ -163,6 +163,6 @@ def _is_there(f: Stored, raw: np.void, shapes: Shapes) -> bool:
 
 
 def _plain(kind: Any) -> Any:
-    """The class of a value that is there: tuple, for `tuple[int, ...] | None`."""
+    """Return the class of a value that is not None: tuple, for `tuple[int, ...] | None`."""
     some = next(one for one in get_args(kind) if one is not type(None)) if isinstance(kind, UnionType) else kind
     return get_origin(some) or some

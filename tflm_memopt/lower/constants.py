@@ -1,4 +1,4 @@
-"""The constants behind the tables of a program: weights, biases, scales, moves. No byte of them is there twice."""
+"""The constants after the tables of a program: weights, biases, scales, moves. Equal bytes are stored once."""
 
 from __future__ import annotations
 
@@ -10,26 +10,27 @@ from numpy.typing import NDArray
 
 ALIGN = 4
 SHARED = 256
-"""Bytes of the shortest constant that may be a part of another one."""
+"""Minimum size in bytes of a constant that may be stored as a part of another one."""
 
 
 class ConstantPool:
-    """Aligned; equal ones are stored once, and no part of another one is stored beside it."""
+    """Aligned constants. Equal constants are stored once, and a constant inside another one is not stored again."""
 
     def __init__(self, start: int, expected: Iterable[bytes] = ()) -> None:
-        """`start`: of the first constant, bytes from the program's start. `expected`: some that will be added."""
+        """start: offset of the first constant in the program. expected: constants that will be added later."""
         self.start = start
         self.data = bytearray()
         self.stored: dict[bytes, int] = {}
         self._longest = {raw[:SHARED]: raw for raw in sorted(expected, key=len) if len(raw) >= SHARED}
-        """By how they begin: where the first part of one is added before all of it, all of it is stored at once."""
+        """The longest expected constant for each beginning. If the beginning is added first, the whole constant is
+        stored at once."""
 
     @property
     def end(self) -> int:
         return self.start + len(self.data)
 
     def add(self, values: NDArray[Any] | None, dtype: str) -> int:
-        """Offset from the program's start, or 0 for none."""
+        """Add a constant, and return its offset from the program's start; 0 for None."""
         if values is None:
             return 0
         raw = np.ascontiguousarray(values, dtype=dtype).tobytes()
@@ -39,7 +40,7 @@ class ConstantPool:
         return self.stored[raw]
 
     def _inside(self, raw: bytes) -> int | None:
-        """Where it lies in another constant, aligned."""
+        """Return the aligned offset of the bytes inside another constant, or None."""
         if len(raw) < SHARED:
             return None
         whole = self._longest.get(raw[:SHARED], raw)

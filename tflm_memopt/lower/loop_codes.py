@@ -1,4 +1,4 @@
-"""The loops of a block as the codes that a program stores."""
+"""Encodes the loops of a block as the codes that a program stores."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from tflm_memopt.plan.loops import MAX_TIMES, Iteration, Loops, Repeat
 
 
 def loop_codes(loops: Loops, _: Any = None) -> bytes:
-    """The codes, with the one that ends them."""
+    """Return the codes, including the final END."""
     codes = bytearray()
     for item in loops:
         if isinstance(item, Repeat):
@@ -32,12 +32,12 @@ def _code(code: LoopCode, *numbers: int) -> bytes:
 
 
 def loops_at(data: bytes, at: int, _: Any = None) -> Loops:
-    """The inverse of `loop_codes`, of codes that begin there."""
+    """Decode the loops whose codes begin at `at`: the inverse of `loop_codes`."""
     return _loops_from(data, at)[0]
 
 
 def _loops_from(data: bytes, at: int) -> tuple[Loops, int]:
-    """The codes up to the one that ends them, and where the next ones are."""
+    """Decode codes up to their END, and return the position after it."""
     items: list[Iteration | Repeat] = []
     while (code := data[at]) != LoopCode.END:
         if code == LoopCode.REPEAT:

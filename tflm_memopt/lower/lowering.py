@@ -1,4 +1,4 @@
-"""From the blocks of a plan to a program: offsets in the workspace, views of tensors, operands in order of demand."""
+"""Lowers blocks of a plan to a program: offsets in the workspace, views of tensors, operands in order of demand."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ from tflm_memopt.rowgraph.graph import InputSource
 
 @dataclass(frozen=True, slots=True)
 class BlockGroup:
-    """What becomes one custom operator: blocks of the plan (by step) and the tensors that TFLM hands over."""
+    """The blocks that become one custom operator (by step), and the tensors of TFLM that it reads and writes."""
 
     steps: tuple[int, ...]
     inputs: tuple[TensorId, ...]
@@ -43,14 +43,14 @@ class BlockGroup:
 
 @dataclass(frozen=True, slots=True)
 class Workspace:
-    """The part of the arena that a unit uses beside its inputs and outputs."""
+    """The part of the arena that a unit uses besides its inputs and outputs."""
 
     offset: int
     nbytes: int
 
 
 def workspace(plan: Plan, unit: BlockGroup, ops: Mapping[int, RowOp]) -> Workspace:
-    """From the lowest to the highest byte of the unit's own buffers; others may lie between or overlap as planned."""
+    """Return the range of the unit's own buffers. Other buffers may lie between them, or overlap, as planned."""
     inside = [ops[stage.op] for n in unit.steps for stage in _block(plan, n).stages]
     own = {op.output for op in inside if not op.leaves} - {*unit.inputs, *unit.outputs}
     placed = [found for t in own if (found := plan.find(Role.TENSOR, t))]
@@ -68,35 +68,35 @@ def _block(plan: Plan, number: int) -> Block:
 
 
 def lower(plan: Plan, unit: BlockGroup, ops: Mapping[int, RowOp], frame: InputSource | None = None) -> Program:
-    """The unit as a program; `ops` are the row operators by key, `frame` an input that is not in the arena."""
+    """Lower the unit to a program. ops: the row operators by key. frame: an input outside the arena."""
     read = {t for n in unit.steps for stage in _block(plan, n).stages for t in ops[stage.op].inputs}
     return _Lowering(plan, unit, ops, frame if frame and frame.tensor in read else None).program()
 
 
 class _Lowering:
-    """Collects the tables of one program."""
+    """Builds the tables of one program."""
 
     def __init__(self, plan: Plan, unit: BlockGroup, ops: Mapping[int, RowOp], frame: InputSource | None) -> None:
         self.plan, self.unit, self.ops, self.frame = plan, unit, ops, frame
         self.inputs = unit.inputs
-        """Inputs of the program: an external one is no tensor of TFLM's."""
+        """Inputs of the program. An external input has no TFLM tensor."""
         if frame:
             self.inputs = (frame.tensor, *(t for t in unit.inputs if t != frame.tensor))
         self.workspace = workspace(plan, unit, ops)
         self.tensors: dict[ProgramTensor, int] = {}
         self.step = -1
-        """The one whose operators are being lowered."""
+        """The step whose operators are being lowered."""
         self.layout: int = RowLayout.HWC
-        """Layout of whole tensors in that step."""
+        """Layout of whole tensors in this step."""
         kept = {r.tensor for n in unit.steps for s in _block(plan, n).stages for r in ops[s.op].rings}
-        before = (None, *(s.tensor for s in plan.states))  # what counts a window comes behind the last of its rings
+        before = (None, *(s.tensor for s in plan.states))  # a window's counter follows the last of its rings
         own = [
             state
             for state, ring in zip(plan.states, before, strict=False)
             if state.tensor in kept or (state.tensor == WINDOW and ring in kept)
         ]
         self.states = {state.tensor: (i, state) for i, state in enumerate(own)}
-        """What outlives a run, by tensor: the number of the ring, and the ring."""
+        """Rolling buffers of the state by tensor: the number of the ring, and the ring."""
 
     def program(self) -> Program:
         table: list[ProgramOp] = []
@@ -128,7 +128,7 @@ class _Lowering:
         )
 
     def _cores(self, table: Sequence[ProgramOp]) -> ProgramCores | None:
-        """How two cores share these operators."""
+        """Return how two cores share these operators, or None for one core."""
         shares: list[ProgramShare] = []
         meetings: list[int] = []
         alone: list[int] = []
@@ -156,7 +156,7 @@ class _Lowering:
         return InputPlace.LINK if crosses else InputPlace.ARENA
 
     def _op(self, stage: Stage, block: Block, made: Set[TensorId], walks: Mapping[TensorId, Walk]) -> ProgramOp:
-        """made: tensors that the block makes."""
+        """Lower one operator. made: tensors that the block produces."""
         op = self.ops[stage.op]
         flat = op.inputs[0] not in made and not self._is_frame(op.inputs[0]) and _reads_flat(op, stage)
         op = _flat(op) if flat else as_counted(op, block)
@@ -195,12 +195,12 @@ class _Lowering:
         return self._kept(op, op.keeps) if op.keeps else self._tensor(op.output, op.writes, walks)
 
     def _on_link(self, rows: Rows) -> int:
-        """The record of what has no place here: rows that go to another device, or come from one."""
+        """Return the record of a tensor without memory here, whose rows a link sends or receives."""
         record = ProgramTensor(0, rows.h, rows.w, rows.c, rows.h, LINK_BASE)
         return self.tensors.setdefault(record, len(self.tensors))
 
     def _operand(self, op: RowOp, k: int, walks: Mapping[TensorId, Walk]) -> int:
-        """The record of an input, whose older rows may be in a ring of the state."""
+        """Return the record of an input, whose older rows may be in a ring of the state."""
         if op.receives:
             return self._on_link(op.reads[0])
         if op.inputs[k] in self.states:
@@ -213,7 +213,7 @@ class _Lowering:
         return self.tensors.setdefault(record, len(self.tensors))
 
     def _in_state(self, tensor: TensorId, rows: Rows) -> int:
-        """The record of a part of the state. Where all rows are kept anew, they stay in their places."""
+        """Return the record of a part of the state. If a run updates all rows, they stay in place."""
         number, state = self.states[tensor]
         layout = RowLayout.STATE + number if state.advance % state.depth else RowLayout.HWC
         base = 1 + len(self.inputs) + len(self.unit.outputs)
@@ -221,13 +221,13 @@ class _Lowering:
         return self.tensors.setdefault(record, len(self.tensors))
 
     def _kept(self, op: RowOp, ring: StateRing) -> int:
-        """The record of what an operator puts into the state."""
+        """Return the record of the rows that an operator writes to the state."""
         return self._in_state(ring.tensor, replace(op.reads[0], h=op.writes.h))
 
     def _tensor(self, tensor: TensorId, rows: Rows, walks: Mapping[TensorId, Walk]) -> int:
-        """The record of a tensor as an operator sees it.
+        """Return the record of a tensor as an operator sees it.
 
-        walks: of the tensors that its tiled block makes, or adds up from strip to strip.
+        walks: the strips of tensors that its tiled block produces or accumulates.
         """
         if self.frame and self._is_frame(tensor):
             return self._frame(self.frame, rows)
@@ -248,7 +248,9 @@ class _Lowering:
         return self.frame is not None and tensor == self.frame.tensor
 
     def _frame(self, frame: InputSource, rows: Rows) -> int:
-        """The record of the input as an operator sees it: the ring of older rows, or where pixels become int8."""
+        """Return the record of the input outside the arena: the ring of older rows, or the place where pixels become
+        int8.
+        """
         kept = self.plan.find(Role.RING, frame.tensor) if frame.pushed else self.plan.find(Role.SCRATCH, self.step)
         depth, offset = (kept[0].depth, kept[1] - self.workspace.offset) if kept else (0, 0)
         record = ProgramTensor(offset, rows.h, rows.w, rows.c, depth, 1, pushed=frame.pushed)
@@ -267,19 +269,19 @@ def _ring(state: PlacedState) -> ProgramRing:
 
 
 def _layout(block: Block) -> int:
-    """How a block counts the rows of whole tensors."""
+    """Return the order in which a block counts the rows of whole tensors."""
     if not block.turned:
         return RowLayout.HWC
     return RowLayout.PIXELS_TURNED if block.strips else RowLayout.ROWS_TURNED
 
 
 def _output_walk(stage: Stage, block: Block) -> Walk:
-    """In which strips an operator's output is made: what is summed up over all of them, in the last."""
+    """Return the strips in which an operator's output becomes complete. Sums over strips become so in the last."""
     return Walk(1, 2 - block.strips, 1) if stage.iterative else stage.walk
 
 
 def _lanes(ring: Buffer, offset: int, rows: Rows, walk: Walk) -> tuple[PixelRing, ...]:
-    """The lanes of a ring, one behind the other."""
+    """Return the lanes of a ring, one after the other."""
     pixel = -(-rows.c // walk.groups) if walk.splits else rows.c
     result = []
     for lane in ring.lanes:
@@ -289,7 +291,7 @@ def _lanes(ring: Buffer, offset: int, rows: Rows, walk: Walk) -> tuple[PixelRing
 
 
 def _tiles(op: RowOp, stage: Stage, walks: Mapping[TensorId, Walk]) -> Mapping[str, Any]:
-    """What an operator of a tiled block says of its units."""
+    """Return the fields for an operator's units in a tiled block."""
     if not walks:
         return {}
     walk, walked = stage.walk, op.reads[0] if stage.iterative else op.writes
@@ -302,7 +304,9 @@ def _tiles(op: RowOp, stage: Stage, walks: Mapping[TensorId, Walk]) -> Mapping[s
 
 
 def _reads_flat(op: RowOp, stage: Stage) -> bool:
-    """A dense layer on a tensor that is there before its block reads it as one pixel: one long dot product."""
+    """Whether a dense layer reads its input as one pixel, with one long dot product. It does if the input is complete
+    before its block.
+    """
     return op.is_convolution and op.reducible and not stage.iterative and op.reads[0].h * op.reads[0].w > 1
 
 

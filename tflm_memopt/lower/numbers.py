@@ -1,6 +1,6 @@
-"""What an operator computes with, in one form for the original's operators and for those of a program.
+"""The numbers that an operator computes with, in one form for original operators and operators of a program.
 
-Weights, biases, multipliers, shifts and tables, and the zero points, the activation and the parameter beside them.
+They are weights, biases, multipliers, shifts, tables, zero points, the activation and the parameter.
 """
 
 from __future__ import annotations
@@ -24,17 +24,17 @@ from tflm_memopt.ops.rowop import RowOp
 
 Array = NDArray[Any]
 Numbers = Mapping[str, Array]
-"""By name; what an operator does not have, or has zeros in, is missing."""
+"""Numbers by name. Names that an operator lacks, or whose numbers are all 0, are missing."""
 CONSTANTS = frozenset({"weights", "multipliers", "values"})
-"""Names of what is stored for an operator alone."""
+"""Names of numbers that are stored for a single operator."""
 SUMMED = Kind.SUMS
-"""Kind of operators whose products several devices add up."""
+"""Kind of operators whose products are summed over several devices."""
 NOT_COMPARED = frozenset({Kind.COPY, Kind.SEND, Kind.RECEIVE, Kind.SUMS, Kind.ADD_SUMS})
-"""Kinds without constants, and parts of operators that several devices share."""
+"""Kinds without constants, and parts of operators that are shared by several devices."""
 
 
 def of_original(op: RowOp) -> Numbers:
-    """The numbers of an operator as the original model has them."""
+    """Return the numbers of an operator in the original model."""
     return _numbers(
         weights=op.weights, biases=op.bias, multipliers=op.multipliers, shifts=op.shifts,
         values=op.constant.values if op.constant else None, **_beside(op),
@@ -42,7 +42,9 @@ def of_original(op: RowOp) -> Numbers:
 
 
 def of_packed_original(op: RowOp) -> Numbers:
-    """The same as packings have it: the zero point is in the bias, and channels that a 0 multiplies have zeros."""
+    """Return the same numbers as packed: the bias contains the zero point, and channels with multiplier 0 contain
+    zeros.
+    """
     if op.multipliers is None or op.shifts is None or not (op.is_convolution or op.is_depthwise):
         return of_original(op)
     multipliers, shifts = (np.broadcast_to(scales, op.writes.c) for scales in (op.multipliers, op.shifts))
@@ -54,7 +56,7 @@ def of_packed_original(op: RowOp) -> Numbers:
 
 
 def of_program(op: ProgramOp, program: Program) -> Numbers:
-    """The numbers of a program's operator, unpacked, its operands in the original's order."""
+    """Return the unpacked numbers of a program's operator, with operands in the original's order."""
     order = [1, 0] if op.swapped else [0, 1]
     zeros = op.input_zero_points
     multipliers: Array | None = op.multipliers
@@ -92,7 +94,7 @@ def _sums(op: ProgramOp, program: Program) -> Numbers:
 
 
 def filled(op: RowOp, found: ProgramOp, program: Program) -> bool:
-    """Whether a packing is filled up, and its rounding constants are, as for an operator with the same numbers."""
+    """Return whether the packing's padding and rounding constants equal those of an operator with the same numbers."""
     if not found.packing:
         return True
     wanted = replace(op, packing=found.packing)
@@ -107,7 +109,7 @@ def filled(op: RowOp, found: ProgramOp, program: Program) -> bool:
 
 
 def digest(kind: Kind, numbers: Numbers) -> bytes:
-    """Equal for operators of one kind with the same numbers."""
+    """Return a digest that is equal for operators of one kind with the same numbers."""
     found = hashlib.sha256(kind.name.encode())
     for name, values in sorted(numbers.items()):
         found.update(f"{name} {values.size} ".encode())
@@ -116,7 +118,7 @@ def digest(kind: Kind, numbers: Numbers) -> bytes:
 
 
 def differences(found: Numbers, expected: Numbers) -> Mapping[str, int] | None:
-    """How many numbers of each name differ; None for operators of other shapes."""
+    """Return how many numbers of each name differ; None if the shapes of the operators differ."""
     counts = {}
     for name in found.keys() | expected.keys():
         a, b = found.get(name), expected.get(name)
@@ -141,6 +143,6 @@ def _beside(op: RowOp | ProgramOp) -> dict[str, Any]:
 
 
 def _numbers(**named: Any) -> Numbers:
-    """Flat, of one type."""
+    """Return the numbers as flat arrays of one type."""
     arrays = {name: np.asarray(values, np.int64).reshape(-1) for name, values in named.items() if values is not None}
     return {name: values for name, values in arrays.items() if values.any() or name == "weights"}

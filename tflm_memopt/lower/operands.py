@@ -1,4 +1,4 @@
-"""The operands of a row operator as its program has them: in the order of demand, a constant last."""
+"""The operands of a row operator in its program's order: in order of demand, constants last."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ Scalar = TypeVar("Scalar", bound=np.generic)
 
 
 def constant(op: RowOp) -> ProgramTensor | None:
-    """The tensor of its constant operand."""
+    """Return the tensor of the constant operand, or None."""
     if op.constant is None:
         return None
     rows = op.constant.rows
@@ -27,7 +27,7 @@ def constant(op: RowOp) -> ProgramTensor | None:
 
 
 def in_order(op: RowOp, demanded: Sequence[int], *, packed: bool = False) -> Mapping[str, Any]:
-    """The fields of its ProgramOp that depend on the order. `demanded`: of its inputs. `packed`: it has no scales."""
+    """Return the fields of a ProgramOp that depend on the order. demanded: input numbers. packed: it has no scales."""
     order = _order(op, demanded)
     scales = dict.fromkeys(("multipliers", "shifts")) if packed else scales_in_order(op, demanded)
     return {
@@ -41,7 +41,7 @@ def in_order(op: RowOp, demanded: Sequence[int], *, packed: bool = False) -> Map
 
 
 def scales_in_order(op: RowOp, demanded: Sequence[int]) -> dict[str, Any]:
-    """Its multipliers and shifts in that order."""
+    """Return the multipliers and shifts in that order."""
     order = _order(op, demanded)
     return {"multipliers": _scales(op, op.multipliers, order), "shifts": _scales(op, op.shifts, order)}
 
@@ -59,7 +59,7 @@ def _copy(op: RowOp, order: Sequence[int]) -> CopyRecord | None:
 
 
 def copy_record(copied: Moves, access: Sequence[Access], order: Sequence[int]) -> CopyRecord:
-    """The record of a COPY whose operand `order[k]` is its program's operand k, of which it reads rows by access[k]."""
+    """Return the record of a COPY. Its operand `order[k]` is operand k of the program, whose rows access[k] reads."""
     first = dict(zip(order, itertools.accumulate((a.extent for a in access), initial=0), strict=False))
     moves = tuple(
         MoveRecord(

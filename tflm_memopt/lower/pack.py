@@ -1,4 +1,4 @@
-"""Constants in the layout of their packing: TMO_PACKING_* of custom_ops/include/tmo/program.h."""
+"""Packs constants for the layouts TMO_PACKING_* of custom_ops/include/tmo/program.h."""
 
 from __future__ import annotations
 
@@ -13,23 +13,23 @@ from tflm_memopt.ops.packings import filters, folded_bias
 from tflm_memopt.ops.rowop import RowOp
 
 MVE_ORDER = [0, 4, 8, 12, 2, 6, 10, 14, 1, 5, 9, 13, 3, 7, 11, 15]
-"""Sixteen channels in the order of vectors: even and odd ones, and even and odd ones of these."""
+"""Order of sixteen channels in a vector: even and odd channels, each again split into even and odd ones."""
 TURN = 3
-"""Taps of a depthwise convolution are filled up to a multiple of it."""
+"""Taps of a depthwise convolution are padded to a multiple of this number."""
 
 
 @dataclass(frozen=True, slots=True)
 class Packed:
-    """What a program holds of a packed operator."""
+    """The constants of a packed operator."""
 
     packing: Packing
     weights: NDArray[np.int8] | None
     scales: NDArray[np.int32] | None
-    """Where they are beside the weights."""
+    """Scales that are stored apart from the weights."""
 
 
 def pack(op: RowOp) -> Packed:
-    """The constants of an operator that may be packed (ops/packings.py)."""
+    """Pack the constants of an operator that allows it (ops/packings.py)."""
     if op.packing is Packing.DSP_ADD:
         return Packed(op.packing, None, add_scales(op))
     weights = np.where(_dead(op)[:, None, None, None], 0, filters(op))
@@ -49,7 +49,7 @@ def pack(op: RowOp) -> Packed:
 
 
 def _dead(op: RowOp) -> NDArray[np.bool_]:
-    """Channels whose sums are multiplied by 0: they are not summed up at all."""
+    """Return which channels have the multiplier 0. Their sums are not computed."""
     if op.multipliers is None:
         raise ValueError(f"{op.name} has no scales")
     return np.broadcast_to(op.multipliers == 0, op.writes.c)
@@ -58,7 +58,7 @@ def _dead(op: RowOp) -> NDArray[np.bool_]:
 def constant_sizes(
     packing: Packing, kernel: tuple[int, int], in_channels: int, out_channels: int
 ) -> tuple[int | None, int | None]:
-    """Bytes of the weights and int32 of the scales of a packed operator."""
+    """Return the number of weight bytes and of int32 scales of a packed operator."""
     if packing is Packing.DSP_ADD:
         return None, 11
     taps = kernel[0] * kernel[1]
@@ -99,7 +99,7 @@ def dsp_dense_weights(filters: NDArray[np.int8]) -> NDArray[np.int8]:
 
 
 def dsp_scales(op: RowOp) -> NDArray[np.int32]:
-    """Scalings of each pair of channels: bias A, 256 * bias B + bias A; m2, c, e of A, of B. Modulo 2**32."""
+    """Return the scales of each pair of channels: bias A, 256 * bias B + bias A; m2, c, e of A, of B. Modulo 2**32."""
     channels = _scales(op)
     if len(channels) % 2:
         channels = np.vstack((channels, [[0, 0, 0, 1]]))
@@ -108,8 +108,10 @@ def dsp_scales(op: RowOp) -> NDArray[np.int32]:
 
 
 def dsp_stream(filters: NDArray[np.int8], scales: NDArray[np.int64]) -> NDArray[np.int8]:
-    """[channel][kernel_h][kernel_w][1] and _scales() -> bytes: of four channels the biases; of each three taps as int16
-    two of channels 0 to 3, one of channels 0, 2, 1, 3; m2, c, e of each channel. The last four may overlap others.
+    """[channel][kernel_h][kernel_w][1] and _scales() -> bytes.
+
+    Each group of four channels has its biases, its taps and its scales m2, c, e. Each three taps are int16: two of
+    channels 0 to 3, then one of channels 0, 2, 1, 3. The last group may overlap the one before it.
     """
     n, taps = len(filters), filters[0].size
     padded = np.zeros((n, -(-taps // TURN) * TURN), np.int16)
@@ -124,7 +126,7 @@ def dsp_stream(filters: NDArray[np.int8], scales: NDArray[np.int64]) -> NDArray[
 
 
 def add_scales(op: RowOp) -> NDArray[np.int32]:
-    """Left shift, m2, c, e of both operands; m2, c, e of the output."""
+    """Return left shift, m2, c, e of both operands, and m2, c, e of the output."""
     if op.multipliers is None or op.shifts is None:
         raise ValueError(f"{op.name} has no scales")
     multipliers, shifts = op.multipliers.astype(np.int64), -op.shifts.astype(np.int64)
@@ -145,7 +147,7 @@ def mve_weights(filters: NDArray[np.int8]) -> NDArray[np.int8]:
 
 
 def mve_scales(op: RowOp) -> NDArray[np.int32]:
-    """Biases, multipliers and shifts of each four channels; channels that fill up the last four are scaled by 1/2."""
+    """Return biases, multipliers and shifts of each four channels. Padding in the last four is scaled by 1/2."""
     scales = _mve_scales(op)
     padded = np.zeros((-(-len(scales) // QUAD) * QUAD, 3), np.int64)
     padded[:, 2] = -1
@@ -154,8 +156,10 @@ def mve_scales(op: RowOp) -> NDArray[np.int32]:
 
 
 def mve_stream(filters: NDArray[np.int8], scales: NDArray[np.int64]) -> NDArray[np.int8]:
-    """[channel][kernel_h][kernel_w][1] and _mve_scales() -> bytes: of sixteen channels biases; each tap of them; their
-    multipliers, their shifts. The last sixteen may overlap those before them; fewer are repeated.
+    """[channel][kernel_h][kernel_w][1] and _mve_scales() -> bytes.
+
+    Each group of sixteen channels has its biases, each tap, its multipliers and its shifts. The last group may overlap
+    the one before it; fewer than sixteen channels are repeated.
     """
     again = np.arange(max(len(filters), VECTOR)) % len(filters)
     filters, scales = filters[again], scales[again]
@@ -170,12 +174,12 @@ def mve_stream(filters: NDArray[np.int8], scales: NDArray[np.int64]) -> NDArray[
 
 
 def rvv_weights(filters: NDArray[np.int8]) -> NDArray[np.int8]:
-    """[out][kernel_h][kernel_w][in] -> [kernel_h][kernel_w][in][out]; of a depthwise one `in` is 1."""
+    """[out][kernel_h][kernel_w][in] -> [kernel_h][kernel_w][in][out]; `in` is 1 for depthwise convolutions."""
     return np.ascontiguousarray(np.moveaxis(filters, 0, -1), np.int8).reshape(-1)
 
 
 def rvv_scales(op: RowOp) -> NDArray[np.int32]:
-    """Biases, multipliers, and right shifts as int16, up to an even number of them."""
+    """Return biases, multipliers, and right shifts as int16, padded to an even number."""
     bias, multipliers, shifts = _mve_scales(op).T
     rights = np.zeros(len(shifts) + len(shifts) % 2, "<i2")
     rights[: len(shifts)] = -shifts
@@ -189,7 +193,7 @@ def _mve_scales(op: RowOp) -> NDArray[np.int64]:
 
 
 def _scales(op: RowOp) -> NDArray[np.int64]:
-    """[channel]: bias, m2, c, e. A dead channel's sum is 0."""
+    """[channel]: bias, m2, c, e. The sum of a channel with multiplier 0 is 0."""
     if op.multipliers is None or op.shifts is None:
         raise ValueError(f"{op.name} has no scales")
     n = op.writes.c
@@ -200,5 +204,5 @@ def _scales(op: RowOp) -> NDArray[np.int64]:
 
 
 def _int32(values: NDArray[np.int64]) -> NDArray[np.int32]:
-    """Modulo 2**32, in a row."""
+    """Return the values modulo 2**32 as a flat array."""
     return values.astype(np.uint32).view(np.int32).reshape(-1)

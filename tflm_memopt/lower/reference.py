@@ -1,6 +1,4 @@
-"""One operator as a program of its own: every tensor whole and by itself. The plainest way to run an operator, to
-compare others with.
-"""
+"""Lowers one operator to a program with separate, whole tensors: the simplest way to run it, used for comparisons."""
 
 from __future__ import annotations
 
@@ -12,8 +10,8 @@ from tflm_memopt.plan.loops import Iteration, Repeat
 
 
 def reference_program(op: RowOp) -> bytes:
-    """The packed program of `op`: io are its inputs, in the order of op.inputs, then its output; the workspace is its
-    counter.
+    """Return the packed program of `op`. Its io are the inputs in the order of op.inputs, then the output. Its
+    workspace is its counter.
     """
     n, constant = len(op.inputs), operands.constant(op)
     inputs = (*range(n),) if constant is None else (*range(n), n + 1)
@@ -35,7 +33,7 @@ def reference_program(op: RowOp) -> bytes:
 
 
 COUNTER_BYTES = 2
-"""uint16 for the one operator: firings done."""
+"""Size of the operator's counter of firings, a uint16."""
 
 
 def _whole(rows: Rows, base: int) -> ProgramTensor:

@@ -1,4 +1,4 @@
-"""The rewritten model: custom operators instead of regions, a constant program each, and the offline memory plan."""
+"""Builds the rewritten model: custom operators in place of regions, their programs, and the offline memory plan."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from tflm_memopt.rowgraph.graph import InputSource, RowGraph
 from tflm_memopt.rowgraph.regions import region_of, tensor_use
 
 STREAM_STATE = (2,)
-"""int32 that a streamed input's operator keeps from Invoke to Invoke: tmo_stream."""
+"""Shape of the int32 variable that a streamed input's operator keeps between calls of Invoke: tmo_stream."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,7 +40,9 @@ class CustomOp:
 
 
 def rewrite(tree: Any, graph: RowGraph, plan: Plan, changes: Changes, *, op_per_block: bool) -> bytes:
-    """The rewritten model's bytes. `tree`, the original as the schema's objects with `changes` made, is edited."""
+    """Return the rewritten model's bytes. tree: the original as the schema's objects with `changes` applied; it is
+    edited.
+    """
     main = tree.subgraphs[0]
     originals = list(main.operators)
     frame = graph.frame
@@ -51,7 +53,7 @@ def rewrite(tree: Any, graph: RowGraph, plan: Plan, changes: Changes, *, op_per_
     offsets: dict[TensorId, int] = {b.key: o for b, o in plan.placed() if b.role is Role.TENSOR}
     offsets |= {t: offsets[part.storage] + part.first for t, part in graph.parts.items()}
     if not any(called(op) for op in graph.model.ops):
-        del tree.subgraphs[1:]  # what filled the states; damaged signatures of them go, too
+        del tree.subgraphs[1:]  # they initialised the states; also removes damaged signatures of them
     main.operators = []
     ops = {op.index: op for op in graph.model.ops}
     for item in sequence(graph, plan, op_per_block=op_per_block):
@@ -75,14 +77,14 @@ def rewrite(tree: Any, graph: RowGraph, plan: Plan, changes: Changes, *, op_per_
 
 @dataclass(frozen=True, slots=True)
 class Call:
-    """A custom operator to be: its name and what it runs."""
+    """A custom operator to write: its name and what it runs."""
 
     name: str
     unit: BlockGroup
 
 
 def sequence(graph: RowGraph, plan: Plan, *, op_per_block: bool) -> Iterator[Call | Builtin]:
-    """The rewritten model's operators in the order in which they run."""
+    """Return the rewritten model's operators in execution order."""
     calls = {call[0]: call for call in plan.calls()}
     use = tensor_use(graph.model, graph.ops, graph.kept, graph.external)
     for number, step in enumerate(plan.steps):
@@ -96,7 +98,7 @@ def sequence(graph: RowGraph, plan: Plan, *, op_per_block: bool) -> Iterator[Cal
 
 
 def _stages(plan: Plan, region: int) -> Iterator[Stage]:
-    """All operators of a region: those that share a state stay together."""
+    """Return all operators of a region. Operators that share a state stay together."""
     for step in plan.steps:
         if isinstance(step, Block) and step.region == region:
             yield from step.stages
@@ -122,7 +124,7 @@ def _block_unit(plan: Plan, number: int, graph: RowGraph) -> BlockGroup:
 def _custom_operator(
     tree: Any, custom: CustomOp, plan: Plan, ops: Mapping[int, RowOp], offsets: dict[TensorId, int], position: int
 ) -> Any:
-    """Adds the operator's program and workspace to the tree, and the workspace's place to `offsets`."""
+    """Add the operator's program and workspace to the tree, and the workspace's offset to `offsets`."""
     data = pack(custom.program)
     program = _bytes_tensor(tree, f"tmo/program_{position}", len(data), writer.add_buffer(tree, data))
     outputs = list(custom.unit.outputs)
@@ -135,7 +137,7 @@ def _custom_operator(
     if custom.program.input in (
         InputPlace.STREAM,
         InputPlace.LINK,
-    ):  # TFLM zeroes variables when it is reset: a new frame begins
+    ):  # TFLM zeroes variables on reset, which begins a new frame
         inputs.append(writer.add_tensor(tree, f"tmo/stream_{position}", STREAM_STATE, "INT32", variable=True))
     if custom.program.state:
         inputs.append(writer.add_tensor(tree, f"tmo/state_{position}", (custom.program.state,), "UINT8", variable=True))
@@ -149,7 +151,7 @@ def _custom_operator(
 
 
 def _place_input(tree: Any, graph: Graph, frame: InputSource | None) -> None:
-    """The model's input has the rows that come at once, or is no tensor of the model any more."""
+    """Give a streamed input the shape of one push, or remove an external input from the model's inputs."""
     if frame and not frame.pushed:
         writer.drop_input(tree, frame.tensor)
     for t in graph.inputs:
@@ -159,7 +161,7 @@ def _place_input(tree: Any, graph: Graph, frame: InputSource | None) -> None:
 
 
 def add_tensor(tree: Any, tensor: Tensor) -> None:
-    """A tensor that canonicalisation made: between blocks it may become TFLM's."""
+    """Add a tensor that canonicalisation created. Between blocks, it may become a TFLM tensor."""
     q = tensor.quantization or Quantization((), ())
     buffer = 0 if tensor.data is None else writer.add_buffer(tree, tensor.data.tobytes())
     index = writer.add_tensor(
@@ -176,7 +178,7 @@ def _bytes_tensor(tree: Any, name: str, nbytes: int, buffer: int) -> int:
 
 
 def _narrow(tensors: Sequence[Any], ops: Mapping[int, RowOp]) -> None:
-    """Tensors that lost channels and are TFLM's all the same, between the operators of two blocks, say so."""
+    """Set the shapes of tensors between blocks that lost channels and still belong to TFLM."""
     for op in ops.values():
         entry, item = tensors[op.output], ITEM_BYTES[TENSOR_TYPES[tensors[op.output].type]]
         if item * math.prod(map(int, entry.shape)) != op.writes.nbytes:
@@ -184,7 +186,7 @@ def _narrow(tensors: Sequence[Any], ops: Mapping[int, RowOp]) -> None:
 
 
 def programs(rewritten: Graph) -> Sequence[bytes]:
-    """The programs inside a rewritten model, in the order of its operators."""
+    """Return the programs in a rewritten model, in the order of its operators."""
     found = []
     for op in rewritten.ops:
         if op.type == "CUSTOM" and op.options.get("custom_code") in (REGION, CONV, DENSE, BLOCK):

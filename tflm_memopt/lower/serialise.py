@@ -1,6 +1,6 @@
-"""A program as bytes, and back.
+"""Encodes a program as bytes and decodes it.
 
-`pack` lays out header, tables and constants; `unpack` reads them, for tests and for people.
+`pack` lays out header, tables and constants. `unpack` reads them, for tests and for inspection.
 """
 
 from __future__ import annotations
@@ -41,9 +41,9 @@ KEYS = 1 << 16
 
 
 def pack(program: Program) -> bytes:
-    """The program as the executor reads it. Its first byte must get to a 16-byte boundary.
+    """Return the program's bytes. The first byte must be stored at a 16-byte boundary.
 
-    Raises PlanError when a number does not fit its field: then the operator should have stayed builtin.
+    Raises PlanError if a number does not fit its field; such an operator should have stayed builtin.
     """
     tables = ((ProgramTensor, program.tensors), (ProgramOp, program.ops), (ProgramBlock, program.blocks))
     sizes = [layout_of(kind).nbytes * len(rows) for kind, rows in tables]
@@ -62,7 +62,7 @@ def pack(program: Program) -> bytes:
 
 
 def _tables(program: Program, constants: ConstantPool) -> tuple[bytes, bytes, bytes]:
-    """The records of tensors, operators and blocks; their constants are added, loops first."""
+    """Encode the records of tensors, operators and blocks. Their constants are added to the pool, loops first."""
     blocks, tensors, ops = (
         b"".join(RecordWriter(constants, f"{what} {i}").record(record) for i, record in enumerate(records))
         for what, records in (("block", program.blocks), ("tensor", program.tensors), ("operator", program.ops))
@@ -71,21 +71,21 @@ def _tables(program: Program, constants: ConstantPool) -> tuple[bytes, bytes, by
 
 
 def _cores(program: Program, constants: ConstantPool) -> int:
-    """Where the shares of two cores are; 0 where one core runs the program."""
+    """Add the shares of two cores, and return their offset; 0 for one core."""
     return RecordWriter(constants, "shares", program.firings).table((program.cores,)) if program.cores else 0
 
 
 def _rings(program: Program, identity: int, constants: ConstantPool) -> int:
-    """Where the rings of the state are, an empty one behind them; 0 where there are none.
+    """Add the rings of the state, ended by an empty one, and return their offset; 0 without a state.
 
-    identity: of the program. Other programs seldom have the same keys: they refuse its state.
+    identity: of the program. The keys of other programs usually differ, so they reject the state.
     """
     rings = [replace(ring, key=1 + identity % (KEYS - ring.depth)) for ring in program.rings]
     return RecordWriter(constants, "rings").table((*rings, ProgramRing(0, 0, 0, 0, 0))) if rings else 0
 
 
 def unpack(data: bytes) -> Program:
-    """The inverse of `pack`. Raises ModelError when the bytes are no program of this version, or end too early."""
+    """Decode what `pack` encoded. Raises ModelError for other versions of the format and for incomplete data."""
     try:
         reader = RecordReader(data, SHAPERS)
         header = reader.record(Header, 0)
@@ -160,7 +160,7 @@ def _op_shapes(r: np.void, tensors: tuple[ProgramTensor, ...]) -> Shapes:
 
 
 def _bytes_written(kind: Kind, r: np.void) -> int:
-    """Bytes of an element of the output."""
+    """Return the bytes of an output element."""
     if kind is Kind.ADD_SUMS:
         return max(1, bytes_made(int(r["operand_bytes"])))
     return int(r["sum_bytes"]) if kind is Kind.SUMS else KINDS[kind].writes
@@ -173,4 +173,4 @@ SHAPERS: Mapping[type, Shaper] = {
     CopyRecord: lambda r, _: {"moves": (int(r["n_moves"]),)},
     ProgramCores: lambda _, header: {"shares": (header.n_ops,)},
 }
-"""How many values the arrays of each record have."""
+"""Lengths of the arrays of each record."""

@@ -1,4 +1,4 @@
-"""Models of devices that run one network together: what each has of the original, written as a model of its own."""
+"""Writes the models of devices that run one network together. Each contains the device's part of the original."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from tflm_memopt.rewrite.shares import DeviceGraphs
 
 
 def device_models(source: Model, shared: DeviceGraphs) -> tuple[bytes, ...]:
-    """The models, by device: operators that exchange rows with others are custom ones (ops/crossing.py)."""
+    """Return the models by device. Custom operators exchange rows with other devices (ops/crossing.py)."""
     return tuple(_model(source, graph, shared) for graph in shared.graphs)
 
 
@@ -38,7 +38,7 @@ def _model(source: Model, graph: Graph, shared: DeviceGraphs) -> bytes:
 
 
 def _renamed(tree: Any, graph: Graph, outputs: Mapping[TensorId, TensorId]) -> dict[TensorId, TensorId]:
-    """The outputs keep their names."""
+    """Rename tensors so that the outputs keep their names."""
     replaced = {old: new for old, new in outputs.items() if old != new}
     for old, new in replaced.items():
         name = graph.tensors[old].name

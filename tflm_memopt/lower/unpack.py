@@ -1,6 +1,6 @@
-"""Packed constants back as numbers: what pack.py makes of them is read here from the layouts in program.h.
+"""Converts packed constants back to numbers, according to the layouts described in program.h.
 
-Neither module uses the other, so that a mistake in one of them shows.
+pack.py and this module do not import each other, so that a mistake in one of them shows.
 """
 
 from __future__ import annotations
@@ -21,25 +21,25 @@ Kernel = tuple[int, int, int]
 
 @dataclass(frozen=True, slots=True)
 class PackedSums:
-    """Filters and scales of weighted sums. Some layouts have a channel twice, in overlapping groups."""
+    """Filters and scales of weighted sums. In some layouts, overlapping groups contain a channel twice."""
 
     channels: Ints
     """The output channel of each entry."""
     filters: NDArray[np.int8]
     """[entry][kernel_h][kernel_w][in]"""
     bias: Ints
-    """With the input's zero point in it."""
+    """Includes the input's zero point."""
     multipliers: Ints
     shifts: Ints
-    """Positive is left."""
+    """Positive shifts are to the left."""
 
 
 def packed_sums(
     packing: Packing, weights: NDArray[np.int8], scales: NDArray[np.int32] | None, kernel: Kernel, channels: int
 ) -> PackedSums:
-    """The numbers of a packed convolution, dense or depthwise layer with so many output channels.
+    """Unpack a convolution, dense or depthwise layer with `channels` output channels.
 
-    weights, scales: as lower/pack.py's Packed has them.
+    weights, scales: as in lower/pack.py's Packed.
     """
     if scales is None:
         return _STREAMS[packing](weights, kernel, channels)
@@ -48,7 +48,7 @@ def packed_sums(
 
 
 def add_scales(scales: NDArray[np.int32], left_shift: int) -> tuple[Ints, Ints]:
-    """Multipliers and shifts of a packed ADD's operands and output. left_shift: that of both operands."""
+    """Return multipliers and shifts of a packed ADD's operands and output. left_shift: of both operands."""
     operands, output = scales[:8].reshape(2, 4), scales[8:]
     doubled = np.array([*operands[:, 1], output[0]]).view(np.uint32).astype(np.int64)
     right = np.array([*(operands[:, 3] - (operands[:, 0] - left_shift)), output[2]], np.int64)
@@ -56,7 +56,7 @@ def add_scales(scales: NDArray[np.int32], left_shift: int) -> tuple[Ints, Ints]:
 
 
 def _dsp_filters(weights: NDArray[np.int8], kernel: Kernel, channels: int) -> NDArray[np.int8]:
-    """int16 256 * B + A of each pair of channels, in fours of which the middle two are exchanged."""
+    """Unpack int16 values 256 * B + A of each pair of channels, in fours with the middle two exchanged."""
     pairs = weights.view("<i2").reshape(-(-channels // 2), -1, 4)[..., [0, 2, 1, 3]]
     first = pairs.astype(np.int8)
     second = ((pairs.astype(np.int32) - first) >> 8).astype(np.int8)
@@ -67,7 +67,7 @@ def _dsp_filters(weights: NDArray[np.int8], kernel: Kernel, channels: int) -> ND
 
 
 def _dsp_dense_filters(weights: NDArray[np.int8], kernel: Kernel, channels: int) -> NDArray[np.int8]:
-    """Words of three pairs beside each other; two or four pairs that are left, or none, one behind the other."""
+    """Unpack interleaved words of three pairs each, followed by two or four remaining pairs one after the other."""
     words, pairs = weights.view("<u4"), channels // 2
     length, threes = len(words) // pairs, max(0, pairs - (4 if pairs % 3 == 1 else pairs % 3)) // 3
     split = 3 * threes * length
@@ -76,20 +76,20 @@ def _dsp_dense_filters(weights: NDArray[np.int8], kernel: Kernel, channels: int)
 
 
 def _mve_filters(weights: NDArray[np.int8], kernel: Kernel, channels: int) -> NDArray[np.int8]:
-    """Sixteen values of each four channels at a time."""
+    """Unpack groups of four channels, sixteen values at a time."""
     fours = weights.reshape(-(-channels // 4), -1, 4, 16).swapaxes(1, 2)
     flat: NDArray[np.int8] = fours.reshape(4 * len(fours), -1)[:channels, : int(np.prod(kernel))]
     return flat
 
 
 def _rvv_filters(weights: NDArray[np.int8], _: Kernel, channels: int) -> NDArray[np.int8]:
-    """All channels beside each other."""
+    """Unpack weights in which all channels of a tap are adjacent."""
     values: NDArray[np.int8] = weights.reshape(-1, channels).T
     return values
 
 
 def _dsp_scales(scales: NDArray[np.int32], channels: int) -> tuple[Ints, Ints, Ints]:
-    """For each pair: bias A, 256 * bias B + bias A; doubled multiplier, rounding, right shift of A, and of B."""
+    """Unpack pairs: bias A, 256 * bias B + bias A; doubled multiplier, rounding, right shift of A, and of B."""
     pairs = scales.reshape(-1, 8)
     first, both = pairs[:, 0], pairs[:, 1]
     bias = np.stack((first, (both - first) >> 8), axis=1).reshape(-1)[:channels]
@@ -98,20 +98,22 @@ def _dsp_scales(scales: NDArray[np.int32], channels: int) -> tuple[Ints, Ints, I
 
 
 def _mve_scales(scales: NDArray[np.int32], channels: int) -> tuple[Ints, Ints, Ints]:
-    """Biases, multipliers and shifts of each four channels."""
+    """Unpack biases, multipliers and shifts of each four channels."""
     bias, multipliers, shifts = scales.reshape(-1, 3, 4).swapaxes(0, 1).reshape(3, -1)[:, :channels].astype(np.int64)
     return bias, multipliers, shifts
 
 
 def _rvv_scales(scales: NDArray[np.int32], channels: int) -> tuple[Ints, Ints, Ints]:
-    """Biases, multipliers, and right shifts as int16."""
+    """Unpack biases, multipliers, and right shifts as int16."""
     rights = scales[2 * channels :].view("<i2")[:channels]
     bias, multipliers = scales[: 2 * channels].reshape(2, channels).astype(np.int64)
     return bias, multipliers, -rights.astype(np.int64)
 
 
 def _dsp_stream(stream: NDArray[np.int8], kernel: Kernel, channels: int) -> PackedSums:
-    """Fours of channels: biases; three taps at a time, two of each channel and the third of 0, 2, 1, 3; scales."""
+    """Unpack groups of four channels: biases; three taps at a time, two of each channel and the third of 0, 2, 1, 3;
+    scales.
+    """
     taps, firsts = kernel[0] * kernel[1], [*range(0, channels - 3, 4), *([channels - 4] if channels % 4 else [])]
     groups = stream.reshape(len(firsts), -1)
     turns = groups[:, 16:-48].view("<i2").astype(np.int8).reshape(len(firsts), -1, 12)
@@ -129,11 +131,11 @@ def _dsp_stream(stream: NDArray[np.int8], kernel: Kernel, channels: int) -> Pack
 
 
 _MVE_LANES = [0, 4, 8, 12, 2, 6, 10, 14, 1, 5, 9, 13, 3, 7, 11, 15]
-"""Helium widens bytes to words four at a time: the channels in this order."""
+"""Order of the channels in which Helium widens bytes to words, four at a time."""
 
 
 def _mve_stream(stream: NDArray[np.int8], kernel: Kernel, channels: int) -> PackedSums:
-    """Sixteens of channels: biases, taps, multipliers, shifts; words in the order of lanes."""
+    """Unpack groups of sixteen channels: biases, taps, multipliers, shifts; words in the order of lanes."""
     taps, numbers = kernel[0] * kernel[1], np.arange(max(channels, 16))
     firsts = [*range(0, len(numbers) - 15, 16), *([len(numbers) - 16] if len(numbers) % 16 else [])]
     groups = stream.reshape(len(firsts), -1)
@@ -154,7 +156,7 @@ def _mve_stream(stream: NDArray[np.int8], kernel: Kernel, channels: int) -> Pack
 
 
 def _halved(doubled: NDArray[Any]) -> Ints:
-    """The multipliers, of which a layout has the double modulo 2**32."""
+    """Return the multipliers, which a layout stores doubled, modulo 2**32."""
     return np.ascontiguousarray(doubled, np.int32).view(np.uint32).astype(np.int64) // 2
 
 

@@ -1,4 +1,4 @@
-"""What a custom operator has inside, in words: its options, which Netron shows and TFLM leaves in flash."""
+"""Describes the content of a custom operator in its options, which Netron shows and TFLM leaves in flash."""
 
 from __future__ import annotations
 
@@ -14,7 +14,9 @@ MOST_LINES = 32
 
 
 def options(plan: Plan, unit: BlockGroup, ops: Mapping[int, RowOp]) -> bytes:
-    """A FlexBuffer map with a line for each block, of many for the first: the text is in flash."""
+    """Return a FlexBuffer map with a line for each block. Only the first of many blocks are listed, since the text
+    takes flash.
+    """
     words = {f"block {n}": describe(plan, step, ops) for n, step in enumerate(unit.steps[:MOST_LINES])}
     if len(unit.steps) > MOST_LINES:
         words["more"] = f"{len(unit.steps) - MOST_LINES} blocks"
@@ -26,7 +28,7 @@ def _maker(op: RowOp | None) -> str:
 
 
 def describe(plan: Plan, step: int, ops: Mapping[int, RowOp]) -> str:
-    """One block: its operators by their index in the original model, and what it keeps of tensors."""
+    """Describe one block: its operators by their index in the original model, and the rows that it keeps."""
     block = plan.steps[step]
     if not isinstance(block, Block):
         raise TypeError(f"step {step} is no block")

@@ -1,1 +1,1 @@
-"""What TFLM itself does: its structs, lifetimes and planner, what its kernels take, and the arena of all that."""
+"""A model of TFLM itself: structs, lifetimes, planner, accepted types and shapes, and the resulting arena."""

@@ -133,10 +133,10 @@ ZEROS_LIKE                   | T | T | float32 int8 int32 int64
 
 @dataclass(frozen=True, slots=True)
 class Operand:
-    """What a form says of one input or output."""
+    """Accepted types of one input or output."""
 
     types: tuple[str, ...]
-    """Schema names; ("T",) for the type that the whole form is about; empty for any."""
+    """Schema names; ("T",) for the type parameter of the form; empty for any type."""
     optional: bool = False
     repeated: bool = False
 
@@ -147,15 +147,15 @@ class Form:
 
     operator: str
     text: str
-    """As people read it."""
+    """The row as text."""
     inputs: tuple[Operand, ...]
     outputs: tuple[Operand, ...]
     types: tuple[str, ...]
-    """What T may be; one empty name where the form has no T."""
+    """Types that T may be; one empty name if the form has no T."""
 
     @property
     def readable(self) -> str:
-        """The form for people.
+        """Return the form as text.
 
         >>> FORMS["GATHER"][0].readable, FORMS["CONV_2D"][1].readable
         ('T, int32 -> T (T: float32 or int8)', 'int8, int8 or int4, [int32] -> int8')
@@ -163,7 +163,7 @@ class Form:
         return self.text if self.types == ("",) else f"{self.text} (T: {' or '.join(t.lower() for t in self.types)})"
 
     def accepts(self, inputs: Sequence[str], outputs: Sequence[str]) -> bool:
-        """Whether the form has these types; "" stands for an absent input."""
+        """Return whether the form has these types; "" stands for an absent input."""
         return any(_match(self.inputs, inputs, t) and _match(self.outputs, outputs, t) for t in self.types)
 
 
@@ -209,16 +209,16 @@ FORMS: Mapping[str, tuple[Form, ...]] = {
     operator: tuple(forms)
     for operator, forms in groupby(map(_form, _ROWS.strip().splitlines()), attrgetter("operator"))
 }
-"""By operator."""
+"""Forms by operator."""
 CUSTOM_OPERATORS = frozenset({
     "CIRCULAR_BUFFER", "SignalDelay", "SignalEnergy", "SignalFftAutoScale", "SignalFilterBank", "SignalFilterBankLog",
     "SignalFilterBankSpectralSubtraction", "SignalFilterBankSquareRoot", "SignalFramer", "SignalIrfft",
     "SignalOverlapAdd", "SignalPCAN", "SignalRfft", "SignalStacker", "SignalWindow", "TFLM_DECODE",
     "TFLite_Detection_PostProcess", "ethos-u",
 })  # fmt: skip
-"""Custom operators that come with TFLM, by their codes."""
+"""Codes of the custom operators that are part of TFLM."""
 
 
 def accepts(operator: str, inputs: Sequence[str], outputs: Sequence[str]) -> bool:
-    """Whether TFLM has the builtin operator for these types; "" stands for an absent input."""
+    """Return whether TFLM has the builtin operator for these types; "" stands for an absent input."""
     return any(form.accepts(inputs, outputs) for form in FORMS.get(operator, ()))

@@ -1,12 +1,13 @@
-"""What TFLM's interpreter will take of its arena, from the model alone: head, tail, total, and the smallest arena.
+"""Predicts the arena of TFLM's interpreter from the model alone: head, tail, total, and the smallest sufficient size.
 
-A replay of MicroInterpreter::AllocateTensors (tensorflow/lite/micro/micro_interpreter.cc, micro_allocator.cc): the same
-allocations in the same order with the same alignment, so that gaps count, too. What each operator allocates, its kernel
-library says (libraries.py). The arena is taken to start at a 16-byte boundary, as TFLM asks.
+It replays MicroInterpreter::AllocateTensors (tensorflow/lite/micro/micro_interpreter.cc, micro_allocator.cc): the same
+allocations in the same order with the same alignment, so that gaps are counted as well. The kernel libraries
+(libraries.py) list what each operator allocates. The arena is assumed to start at a 16-byte boundary, as TFLM requires.
 
-Two ends grow towards each other. The tail holds what stays: structs, per-channel arrays. The head holds, one after the
-other, scratch requests, Prepare's temporary tensors, the planner's own arrays, and at last the activations. `total`
-counts what is left in the end; `min` is the widest moment, often the planner's.
+The two ends grow towards each other. The tail holds persistent data: structs and per-channel arrays. The head holds,
+one after the other, scratch requests, temporary tensors of Prepare, the planner's own arrays, and finally the
+activations. `total` is the size after AllocateTensors; `min` covers the largest moment during it, which is often the
+planner's.
 """
 
 from __future__ import annotations
@@ -60,32 +61,32 @@ class Arena:
     head: int
     """Activations and scratch buffers."""
     tail: int
-    """Everything that stays: structs, per-channel arrays, variable tensors."""
+    """Persistent data: structs, per-channel arrays, variable tensors."""
     total: int
-    """head + tail: what arena_used_bytes() says after AllocateTensors in an arena whose size is a multiple of 16."""
+    """head + tail: the result of arena_used_bytes() after AllocateTensors in an arena whose size is a multiple of 16.
+    """
     min: int
-    """The smallest arena with which AllocateTensors succeeds. It may be up to 15 B below `total`, where an arena whose
-    size is no multiple of 16 has smaller alignment gaps."""
+    """The smallest arena with which AllocateTensors succeeds. It can be up to 15 B below `total`, because an arena
+    whose size is not a multiple of 16 may have smaller alignment gaps."""
     unknown: tuple[str, ...] = ()
-    """Operators of which nobody knows here what they allocate, each once: the model takes at least what the figures
-    say."""
+    """Names of the operators whose allocations are unknown. If there are any, all figures are lower bounds."""
     kernels: Kernels = "reference"
-    """Kernels of the builtin operators, whose scratch and state are counted."""
+    """Kernel library of the builtin operators, whose scratch and state are counted."""
     variables: int = 0
-    """Resource variables: the application has to create MicroResourceVariables for so many."""
+    """Number of resource variables, for which the application must create MicroResourceVariables."""
     variable_bytes: int = 0
-    """Bytes of the tail that MicroResourceVariables takes, and the variables' own."""
+    """Bytes of the tail for MicroResourceVariables and the variables' values."""
 
     @property
     def exact(self) -> bool:
         return not self.unknown
 
     def figure(self, nbytes: int) -> str:
-        """One of the figures, for people: "at least" where more is not known."""
+        """Format one of the figures, with "at least" if it is a lower bound."""
         return f"{nbytes:,}" if self.exact else f"at least {nbytes:,}"
 
     def to_json(self) -> dict[str, Any]:
-        """A figure that is not known is null; then `at_least` has the part of it that is."""
+        """Return the figures as JSON. If they are lower bounds, they are null, and `at_least` has the bounds."""
         figures = {"head": self.head, "tail": self.tail, "total": self.total, "min": self.min}
         return {
             **asdict(self),
@@ -95,18 +96,18 @@ class Arena:
 
     @property
     def needed(self) -> int:
-        """Bytes with which a program works: AllocateTensors succeeds, and all that it uses is there."""
+        """Bytes that suffice to run: AllocateTensors succeeds, and everything allocated fits."""
         return max(self.total, self.min)
 
 
 def predict(
     model: bytes | Model, abi: Abi = "ilp32", *, recording: bool = False, library: Library = REFERENCE
 ) -> Arena:
-    """The arena of `model`, original or rewritten, with these kernels.
+    """Predict the arena of `model`, original or rewritten, with the kernels of `library`.
 
-    abi: "ilp32", "ilp32-full" for the largest of 32-bit builds, or "lp64"; structs.py says which builds these are.
-    recording: for RecordingMicroInterpreter, whose own structs are larger. Raises ModelError for bytes that are no
-    model, and for an offline plan that TFLM refuses.
+    abi: "ilp32", "ilp32-full" for the largest of 32-bit builds, or "lp64"; structs.py describes these builds.
+    recording: for RecordingMicroInterpreter, whose own structs are larger. Raises ModelError if the bytes are not a
+    model, and for an offline plan that TFLM rejects.
     """
     return predict_together((model,), abi, recording=recording, libraries=(library,))
 
@@ -114,8 +115,9 @@ def predict(
 def predict_together(
     models: Sequence[bytes | Model], abi: Abi = "ilp32", *, libraries: Sequence[Library], recording: bool = False
 ) -> Arena:
-    """The arena of several interpreters made with one MicroAllocator, one after the other: their tails add up, less the
-    allocator itself; the head is that of the largest. libraries: whose kernels each model has. Raises as predict().
+    """Predict the arena of several interpreters that are created one after the other with one MicroAllocator. The
+    allocator counts once, the other parts of the tails add up, and the head is the largest one. libraries: the kernel
+    library of each model. Raises as predict().
     """
     events: list[_Event] = []
     unknown: set[str] = set()
@@ -137,7 +139,7 @@ def predict_together(
 
 @dataclass(frozen=True, slots=True)
 class Head:
-    """Where TFLM's own planner puts activations and scratch buffers, and when."""
+    """The offsets and lifetimes that TFLM's own planner gives to activations and scratch buffers."""
 
     wanted: Wanted
     offsets: tuple[int, ...]
@@ -145,7 +147,7 @@ class Head:
 
 
 def head_plan(model: Model, abi: Abi = "ilp32", library: Library = REFERENCE) -> Head:
-    """The head of `predict()`, buffer by buffer."""
+    """Return the head of `predict()` as separate buffers."""
     replay = _replay(model, abi, recording=False, library=library)
     wanted = _wanted(replay)
     return Head(wanted, greedy_planner.place(wanted.requests))
@@ -156,23 +158,23 @@ def head_plan(model: Model, abi: Abi = "ilp32", library: Library = REFERENCE) ->
 
 class _Where(enum.Enum):
     TAIL = enum.auto()
-    """Bytes that stay."""
+    """Persistent bytes."""
     HEAD = enum.auto()
-    """The head section gets this size, whatever it was, and temporaries end."""
+    """Sets the size of the head section and frees all temporaries."""
     TEMP = enum.auto()
-    """Bytes above the head, until the next RESET or HEAD."""
+    """Temporary bytes above the head, freed by the next RESET or HEAD."""
     RESET = enum.auto()
     LENT = enum.auto()
-    """All that is left is lent to the planner, which needs at least this much."""
+    """Lends all free bytes to the planner, which needs at least this many."""
 
 
 _Event = tuple[_Where, int, int]
-"""Where, bytes, alignment."""
+"""Kind, bytes, alignment."""
 
 
 @dataclass(slots=True)
 class _Replay:
-    """The model, and the allocations so far, in order."""
+    """The model and the allocations so far, in order."""
 
     tree: Any
     graphs: tuple[Graph, ...]
@@ -184,16 +186,16 @@ class _Replay:
     unknown: set[str] = field(default_factory=set)
     variables: int = 0
     filled: set[Variable] = field(default_factory=set)
-    """Variables that have their bytes."""
+    """Variables whose values have been allocated."""
     variable_bytes: int = 0
     floor: int = 0
-    """The head of the interpreters before: the allocator never gives it back."""
+    """Head of the previous interpreters, which the allocator never frees."""
 
     def add(self, where: _Where, size: int = 0, align: int = 1) -> None:
         self.events.append((where, size, align))
 
     def add_variable(self, size: int) -> None:
-        """Bytes that resource variables take."""
+        """Add bytes of resource variables."""
         self.add(_Where.TAIL, size, ALIGNMENT)
         self.variable_bytes += aligned(size)
 
@@ -202,7 +204,7 @@ class _Replay:
         self.add(where, layout.size * count, align or layout.align)
 
     def add_tensor(self, where: _Where, subgraph: int, tensor: int) -> None:
-        """A TfLiteTensor and its quantization (InitializeTfLiteTensorFromFlatbuffer, micro_allocator.cc)."""
+        """Add a TfLiteTensor and its quantization (InitializeTfLiteTensorFromFlatbuffer, micro_allocator.cc)."""
         self.add_struct(where, "TfLiteTensor")
         q = self.tree.subgraphs[subgraph].tensors[tensor].quantization
         if q is not None and _length(q.scale) and _length(q.zeroPoint):
@@ -219,7 +221,7 @@ class _Replay:
 def _replay(
     source: Model, abi: Abi, recording: bool, library: Library, *, floor: int = 0, first: bool = True
 ) -> _Replay:
-    """first: its allocator is made as well."""
+    """Replay the allocations of one interpreter. first: includes those of the allocator."""
     replay = _Replay(source.tree, source.graphs, abi, recording, library, floor=floor)
     for step in (_create,) * first + (_create_variables, _start, _parse_and_init, _prepare, _plan, _expose):
         step(replay)
@@ -227,15 +229,15 @@ def _replay(
 
 
 def _create(replay: _Replay) -> None:
-    """MicroAllocator::Create: the allocators and the planner themselves."""
+    """MicroAllocator::Create allocates the allocators and the planner."""
     prefix = "Recording" if replay.recording else ""
     for name in (f"{prefix}SingleArenaBufferAllocator", "GreedyMemoryPlanner", f"{prefix}MicroAllocator"):
         replay.add_struct(_Where.TAIL, name)
 
 
 def _create_variables(replay: _Replay) -> None:
-    """MicroResourceVariables::Create, for as many variables as the model has: the application calls it, with the
-    allocator that it gives to the interpreter.
+    """MicroResourceVariables::Create allocates as many variables as the model has. The application calls it with the
+    interpreter's allocator.
     """
     replay.variables = len({variable(op) for graph in replay.graphs for op in graph.ops if op.type == VAR_HANDLE})
     if replay.variables:
@@ -244,7 +246,7 @@ def _create_variables(replay: _Replay) -> None:
 
 
 def _start(replay: _Replay) -> None:
-    """MicroAllocator::StartModelAllocation: tensors and nodes."""
+    """MicroAllocator::StartModelAllocation allocates tensors and nodes."""
     replay.add_struct(_Where.TAIL, "MicroBuiltinDataAllocator")
     _reserve_scratch_requests(replay)
     replay.add_struct(_Where.TAIL, "SubgraphAllocations", len(replay.graphs))
@@ -255,12 +257,14 @@ def _start(replay: _Replay) -> None:
 
 
 def _reserve_scratch_requests(replay: _Replay) -> None:
-    """Room for the requests so far and for those of one more operator."""
+    """Reserve space for the requests so far and those of one more operator."""
     replay.add_struct(_Where.HEAD, "ScratchBufferRequest", len(replay.scratch) + MAX_SCRATCH_PER_OP)
 
 
 def _parse_and_init(replay: _Replay) -> None:
-    """All operators' builtin data (PrepareNodeAndRegistrationDataFromFlatbuffer), then all operators' Init."""
+    """Allocate all operators' builtin data (PrepareNodeAndRegistrationDataFromFlatbuffer), then call all operators'
+    Init.
+    """
     kernels = [replay.kernel(op) for graph in replay.graphs for op in graph.ops]
     for kernel in kernels:
         if kernel.params:
@@ -271,7 +275,7 @@ def _parse_and_init(replay: _Replay) -> None:
 
 
 def _prepare(replay: _Replay) -> None:
-    """MicroInterpreterGraph::PrepareSubgraphs: what each kernel's Prepare allocates, and the clean-up after it."""
+    """MicroInterpreterGraph::PrepareSubgraphs calls each kernel's Prepare and then frees its temporaries."""
     for number, graph in enumerate(replay.graphs):
         handles = {op.outputs[0]: variable(op) for op in graph.ops if op.type == VAR_HANDLE and op.outputs}
         for position, op in enumerate(graph.ops):
@@ -292,11 +296,11 @@ def _prepare(replay: _Replay) -> None:
 
 
 def _plan(replay: _Replay) -> None:
-    """MicroAllocator::FinishModelAllocation: the planner's temporaries, then the head that it planned."""
+    """MicroAllocator::FinishModelAllocation allocates the planner's temporaries, then the planned head."""
     if replay.scratch:
         replay.add_struct(_Where.TAIL, "ScratchBufferHandle", len(replay.scratch))
     tensors = sum(len(graph.tensors) for graph in replay.graphs)
-    replay.add_struct(_Where.TEMP, "pointer", len(replay.graphs))  # where each subgraph's tensors start, size_t
+    replay.add_struct(_Where.TEMP, "pointer", len(replay.graphs))  # start of each subgraph's tensors, size_t
     replay.add_struct(_Where.TEMP, "AllocationInfo", tensors + len(replay.scratch))
     offsets = offline_offsets(replay.tree, tensors)
     for graph in replay.graphs:
@@ -315,7 +319,7 @@ def _wanted(replay: _Replay) -> Wanted:
 
 
 def _expose(replay: _Replay) -> None:
-    """The model's inputs and outputs as TfLiteTensors, at the end of MicroInterpreter::AllocateTensors."""
+    """MicroInterpreter::AllocateTensors finally allocates the model's inputs and outputs as TfLiteTensors."""
     graph = replay.graphs[0]
     for ids in (graph.inputs, graph.outputs):
         replay.add_struct(_Where.TAIL, "pointer", len(ids), align=ALIGNMENT)
@@ -331,19 +335,20 @@ def _length(vector: Any) -> int:
 
 
 class _Ends(NamedTuple):
-    """Where head and tail end, in bytes from the arena's start."""
+    """The ends of head and tail, in bytes from the arena's start."""
 
     head: int
     tail: int
     missing: int = 0
-    """Bytes that the first event that does not fit lacks; 0: all events fit."""
+    """Bytes by which the first failing event does not fit; 0 if all events fit."""
 
 
 def _ends(events: Iterable[_Event], size: int) -> _Ends:
-    """The ends after all events in an arena of `size` bytes, or at the first event that does not fit.
+    """Return the ends after all events in an arena of `size` bytes, or at the first event that does not fit.
 
-    Stricter than TFLM in one thing: TFLM compares the tail with the head alone, so that it may run over a temporary
-    tensor that Prepare still reads. Rising with `size`, so that a bisection finds the smallest.
+    This differs from TFLM in one case: TFLM compares the tail only with the head, so it may overwrite a temporary
+    tensor that Prepare still reads. Here this does not fit. Whether the events fit is monotonic in `size`, as a
+    bisection requires.
     """
     head = temp = 0
     tail = size
@@ -366,10 +371,10 @@ def _ends(events: Iterable[_Event], size: int) -> _Ends:
 
 
 def _smallest(events: Sequence[_Event], total: int) -> int:
-    """The smallest arena in which all events fit; `total`: what they take in an ample one.
+    """Return the smallest arena in which all events fit. total: head and tail in an ample arena.
 
-    Room grows with the arena, but for less than the alignment: an arena with `missing` bytes too few cannot become
-    large enough by less than `missing` minus the alignment.
+    Free space grows with the arena, except for alignment gaps. An arena that lacks `missing` bytes must grow by at
+    least `missing` minus the alignment.
     """
     low, high = max(0, total - ALIGNMENT), total
     while missing := _ends(events, high).missing:
@@ -378,5 +383,5 @@ def _smallest(events: Sequence[_Event], total: int) -> int:
 
 
 def _ample(events: Sequence[_Event]) -> int:
-    """A multiple of the alignment in which all events fit even side by side."""
+    """Return a multiple of the alignment in which all events fit without sharing bytes."""
     return aligned(sum(size + align for _, size, align in events))

@@ -1,7 +1,7 @@
-"""What each TFLM operator takes of the arena besides its tensors: one row per operator, for the reference kernels.
+"""The allocations of each TFLM operator besides its tensors, for the reference kernels: one row per operator.
 
 A row names the struct that the flatbuffer parser allocates (`params`), the struct that Init allocates (`state`), and
-what Prepare does (`prepare`), in the order of TFLM's sources: the order decides on alignment gaps. Sources:
+what Prepare does (`prepare`). The steps have the order of TFLM's sources, since it determines alignment gaps. Sources:
 tensorflow/lite/micro/kernels/*.cc, micro_mutable_op_resolver.h, tensorflow/lite/core/api/flatbuffer_conversions.cc.
 """
 
@@ -26,22 +26,22 @@ class Persistent:
 
 @dataclass(frozen=True, slots=True)
 class TempTensor:
-    """AllocateTempTfLiteTensor: a TfLiteTensor and its quantization, until the operator's Prepare ends."""
+    """AllocateTempTfLiteTensor: a TfLiteTensor and its quantization, freed when the operator's Prepare ends."""
 
     tensor: Tensor
 
 
 @dataclass(frozen=True, slots=True)
 class Scratch:
-    """RequestScratchBufferInArena: bytes of the head, planned by TFLM, alive during this operator."""
+    """RequestScratchBufferInArena: bytes of the head, placed by TFLM's planner, live during this operator."""
 
     nbytes: int
 
 
 @dataclass(frozen=True, slots=True)
 class ResourceBuffer:
-    """MicroResourceVariables::Allocate: the variable's bytes at the tail, when it is the first value that this
-    variable is assigned, and its handle is made in the same subgraph.
+    """MicroResourceVariables::Allocate: the variable's bytes at the tail. It happens only for the first value assigned
+    to a variable whose handle is created in the same subgraph.
     """
 
     handle: Tensor
@@ -53,14 +53,14 @@ Step = Persistent | TempTensor | Scratch | ResourceBuffer
 
 @dataclass(frozen=True, slots=True)
 class Node:
-    """An operator's tensors, looked up. None: an optional input that it does not have."""
+    """An operator with its tensors. None stands for an absent optional input."""
 
     inputs: tuple[Tensor | None, ...]
     outputs: tuple[Tensor, ...]
     options: Mapping[str, Any] = field(default_factory=dict)
 
     def tensor(self, name: str) -> Tensor | None:
-        """Input 1 is "i1", output 0 "o0"; None when the operator has no such tensor."""
+        """Return input 1 for "i1", output 0 for "o0", or None if the operator has no such tensor."""
         group: tuple[Tensor | None, ...] = self.inputs if name[0] == "i" else self.outputs
         index = int(name[1:])
         return group[index] if index < len(group) else None
@@ -83,13 +83,13 @@ class Node:
 
 
 def node_of(graph: Graph, op: Op) -> Node:
-    """An operator of a graph with its tensors."""
+    """Return an operator of a graph with its tensors."""
     inputs = tuple(None if i == ABSENT else graph.tensors[i] for i in op.inputs)
     return Node(inputs, tuple(graph.tensors[i] for i in op.outputs), op.options)
 
 
 def kernel_name(op: Op) -> str:
-    """What a library's rows call it."""
+    """Return the operator's name in a library's rows."""
     return str(op.options["custom_code"]) if op.type == CUSTOM else op.type
 
 
@@ -104,12 +104,12 @@ def temps(node: Node, names: str) -> Iterator[Step]:
 
 
 def _reads(names: str) -> Prepare:
-    """A Prepare that only looks at tensors, in this order."""
+    """Return a Prepare that only accesses tensors, in this order."""
     return lambda node, abi: temps(node, names)
 
 
 def _copies_dims(names: str) -> Prepare:
-    """A Prepare that also moves the output's shape to RAM (CreateWritableTensorDimsWithCopy, kernel_util.cc)."""
+    """Return a Prepare that also copies the output's shape to RAM (CreateWritableTensorDimsWithCopy)."""
 
     def prepare(node: Node, abi: Abi) -> Iterator[Step]:
         yield from temps(node, names)
@@ -119,30 +119,30 @@ def _copies_dims(names: str) -> Prepare:
 
 
 def int_array(length: int) -> Persistent:
-    """A TfLiteIntArray: its size, then its items (core/c/common.h)."""
+    """Return the bytes of a TfLiteIntArray: its size, then its items (core/c/common.h)."""
     return Persistent(4 + 4 * length)
 
 
 def per_channel(channels: int) -> Iterator[Step]:
-    """Multipliers, then shifts, int32 each."""
+    """Allocate multipliers, then shifts, int32 each."""
     yield Persistent(4 * channels)
     yield Persistent(4 * channels)
 
 
 def scratch(nbytes: int) -> Iterator[Step]:
-    """None is asked for where none is needed."""
+    """Request scratch unless it is 0 bytes."""
     if nbytes > 0:
         yield Scratch(nbytes)
 
 
 @dataclass(frozen=True, slots=True)
 class ConvShape:
-    """Sizes of a convolution's tensors, and how its window goes over them."""
+    """Sizes of a convolution's tensors and of its window."""
 
     kernel_h: int
     kernel_w: int
     channels: int
-    """Channels of the input."""
+    """Input channels."""
     batches: int = 1
     in_h: int = 1
     in_w: int = 1
@@ -156,11 +156,11 @@ class ConvShape:
     dilation_w: int = 1
     pad_h: int = 0
     pad_w: int = 0
-    """Before the first row, the first column."""
+    """Padding above the first row and before the first column: pad_h, pad_w."""
 
 
 def conv_shape(node: Node) -> ConvShape:
-    """Sizes of a CONV_2D or DEPTHWISE_CONV_2D."""
+    """Return the sizes of a CONV_2D or DEPTHWISE_CONV_2D."""
     stride_h, stride_w, dilation_h, dilation_w = (
         max(1, int(node.options.get(name, 1))) for name in ("strideH", "strideW", "dilationHFactor", "dilationWFactor")
     )
@@ -187,7 +187,7 @@ def conv_shape(node: Node) -> ConvShape:
 
 
 def _convolution(channel_axis: int) -> Prepare:
-    """conv_common.cc, depthwise_conv_common.cc: Prepare looks at all tensors twice."""
+    """conv_common.cc and depthwise_conv_common.cc: Prepare accesses all tensors twice."""
 
     def prepare(node: Node, abi: Abi) -> Iterator[Step]:
         yield from temps(node, "o0 i0 i1")
@@ -199,7 +199,7 @@ def _convolution(channel_axis: int) -> Prepare:
 
 
 def _unpacked_filter(node: Node) -> Iterator[Step]:
-    """int4 weights are unpacked to a byte each before every run."""
+    """Request scratch to unpack int4 weights to a byte each before every run."""
     if node.dtype("i1") == "INT4":
         yield Scratch(node.elements("i1"))
 
@@ -214,7 +214,7 @@ def _fully_connected(node: Node, abi: Abi) -> Iterator[Step]:
 
 
 def _transpose_conv(node: Node, abi: Abi) -> Iterator[Step]:
-    """Inputs: shape, weights, data, bias. Accumulators of the whole output, int32 or int64 (transpose_conv.cc)."""
+    """Request int32 or int64 accumulators of the output. Inputs: shape, weights, data, bias (transpose_conv.cc)."""
     yield from temps(node, "o0 i2 i1")
     yield from per_channel(node.dim("i1", 0))
     if node.dtype("i2") in _ACCUMULATOR_BYTES:
@@ -228,7 +228,7 @@ _ACCUMULATOR_BYTES: Mapping[str, int] = {"INT8": 4, "INT16": 8}
 
 
 def _mean_or_sum(node: Node, abi: Abi) -> Iterator[Step]:
-    """PrepareMeanOrSumHelper, PrepareSimple (reduce_common.cc)."""
+    """Follow PrepareMeanOrSumHelper and PrepareSimple (reduce_common.cc)."""
     yield from temps(node, "i0 o0 i1")
     if node.dtype("i0") in ("INT8", "INT16"):
         yield Scratch(4 * node.elements("o0"))
@@ -308,7 +308,9 @@ def _concatenation(node: Node, abi: Abi) -> Iterator[Step]:
 
 
 def _state_when_int8(names: str, state: str) -> Prepare:
-    """Operators that allocate their state in Prepare, and only when quantized (cumsum.cc, log_softmax.cc)."""
+    """Return the Prepare of operators that allocate their state there, and only if quantized (cumsum.cc,
+    log_softmax.cc).
+    """
 
     def prepare(node: Node, abi: Abi) -> Iterator[Step]:
         yield from temps(node, names)
@@ -325,7 +327,7 @@ def _embedding_lookup(node: Node, abi: Abi) -> Iterator[Step]:
 
 
 def _reshape(node: Node, abi: Abi) -> Iterator[Step]:
-    """The shape is moved to RAM only where the file leaves a dimension open (reshape_common.cc)."""
+    """The shape is moved to RAM only if the file leaves a dimension open (reshape_common.cc)."""
     yield from temps(node, "i0 o0")
     output = node.tensor("o0")
     if output is not None and -1 in output.shape:
@@ -346,14 +348,14 @@ def _mirror_pad(node: Node, abi: Abi) -> Iterator[Step]:
 
 
 def _detection_postprocess(node: Node, abi: Abi) -> Iterator[Step]:
-    """Inputs: boxes, scores, anchors. The sizes are in its custom options (detection_postprocess.cc)."""
+    """Inputs: boxes, scores, anchors. The custom options contain the sizes (detection_postprocess.cc)."""
     from flatbuffers import flexbuffers  # noqa: PLC0415 # slow to import, and few models need it
 
     yield from temps(node, "i0 i1 i2")
     try:
         options = flexbuffers.Loads(node.options["custom_options"])
         detections, classes = int(options["max_detections"]), int(options["num_classes"])
-    except Exception:  # damaged options: flexbuffers raises whatever its reader runs into, and TFLM crashes
+    except Exception:  # damaged options: flexbuffers raises arbitrary exceptions, and TFLM crashes
         return
     boxes = node.dim("i0", 1)
     several = 4 * detections * boxes
@@ -374,9 +376,9 @@ class Kernel:
     """A row of the table."""
 
     params: str = ""
-    """Struct that the parser allocates, "" for none."""
+    """Struct that the parser allocates, or ""."""
     state: str = ""
-    """Struct that Init allocates, "" for none."""
+    """Struct that Init allocates, or ""."""
     prepare: Prepare = _NOTHING
 
 
@@ -487,13 +489,13 @@ KERNELS: Mapping[str, Kernel] = {
     "WHILE": Kernel("TfLiteWhileParams", "while::OpData"),
     "ZEROS_LIKE": Kernel(prepare=_IO),
     "TFLite_Detection_PostProcess": Kernel(state="detection_postprocess::OpData", prepare=_detection_postprocess),
-    # Ours keep no state: everything is in the program (custom_ops/tflm/tmo_region_op.h).
+    # Our operators have no state: everything is in the program (custom_ops/tflm/tmo_region_op.h).
     "TMO_REGION": Kernel(),
     "TMO_BLOCK": Kernel(),
     "TMO_CONV_2D": Kernel(),
     "TMO_FULLY_CONNECTED": Kernel(),
 }
-"""By schema name, custom operators by their own."""
+"""Rows by schema name; custom operators by their code."""
 
 UNKNOWN = Kernel()
-"""Stands in for an operator without a row: what it takes is not known, so the figures are what the others take."""
+"""Stands for an operator without a row. Its allocations are unknown, so the figures are lower bounds."""

@@ -1,8 +1,8 @@
-"""What operators take of the arena in TFLM's CMSIS-NN kernels, where that is not what the reference kernels take.
+"""The allocations of operators in TFLM's CMSIS-NN kernels, where they differ from the reference kernels'.
 
-Sources: tensorflow/lite/micro/kernels/cmsis_nn/*.cc, built for speed, as TFLM's Makefile does, and the functions of
-CMSIS-NN (Source/*/arm_*_get_buffer_sizes_*.c) that these kernels ask, as gcc and clang compile them: Arm Compiler adds
-a few hundred bytes to pointwise convolutions. `mve`: Helium; else the DSP extension, which wants more than a core
+Sources: tensorflow/lite/micro/kernels/cmsis_nn/*.cc, built for speed as in TFLM's Makefile, and the functions of
+CMSIS-NN that they call (Source/*/arm_*_get_buffer_sizes_*.c), as compiled by gcc and clang. Arm Compiler adds a few
+hundred bytes to pointwise convolutions. `mve` selects Helium, otherwise the DSP extension, which needs more than a core
 without it.
 """
 
@@ -30,13 +30,14 @@ from tflm_memopt.tflm.builtin_memory import (
 from tflm_memopt.tflm.structs import STRUCTS, Abi
 
 MVE_BLOCK = 124
-"""CH_IN_BLOCK_MVE: channels of a depthwise convolution at once."""
+"""CH_IN_BLOCK_MVE: channels of a depthwise convolution processed at once."""
 REVERSED_FROM = 16
-"""REVERSE_TCOL_EFFICIENT_THRESHOLD: transposed convolutions of more channels are turned into convolutions."""
+"""REVERSE_TCOL_EFFICIENT_THRESHOLD: transposed convolutions of more channels become convolutions with a reversed
+filter."""
 
 
 def rows(*, mve: bool) -> Mapping[str, Kernel]:
-    """By schema name, all operators."""
+    """Return the rows of all operators by schema name."""
     own = {
         "AVERAGE_POOL_2D": Kernel("TfLitePoolParams", "OpDataPooling+int", _average_pool(mve)),
         "BATCH_MATMUL": Kernel("TfLiteBatchMatMulParams", "cmsis_nn::BatchMatmul", _batch_matmul(mve)),
@@ -53,7 +54,7 @@ def rows(*, mve: bool) -> Mapping[str, Kernel]:
 
 
 def _conv(mve: bool) -> Prepare:
-    """conv.cc; it looks for the bias among the outputs, where it is not, and so takes every one for none."""
+    """conv.cc looks for the bias among the outputs and does not find it, so it treats all operators as without bias."""
 
     def prepare(node: Node, abi: Abi) -> Iterator[Step]:
         yield from temps(node, "i0 i1 o0")
@@ -91,7 +92,7 @@ def _columns_s16(w: ConvShape, mve: bool) -> int:
 
 
 def _line_s8(w: ConvShape) -> int:
-    """A window of one row on Helium: its ends with their padding (arm_convolve_1_x_n_s8_get_buffer_size_mve)."""
+    """A window of one row on Helium: both ends with padding (arm_convolve_1_x_n_s8_get_buffer_size_mve)."""
     odd = int(math.fmod((w.out_w - 1) * w.stride_w + w.kernel_w - w.in_w, 2))
     right, left = (max(1, int((p + w.stride_w - 1) / w.stride_w)) if p else 0 for p in (w.pad_w + odd, w.pad_w))
     if right + left > w.out_w:
@@ -101,7 +102,7 @@ def _line_s8(w: ConvShape) -> int:
 
 
 def _depthwise(mve: bool) -> Prepare:
-    """depthwise_conv.cc: int16 has no scratch there."""
+    """depthwise_conv.cc requests no scratch for int16."""
 
     def prepare(node: Node, abi: Abi) -> Iterator[Step]:
         yield from temps(node, "i0 i1 o0")
@@ -115,7 +116,7 @@ def _depthwise(mve: bool) -> Prepare:
 
 
 def depthwise_bytes(w: ConvShape, mve: bool, *, packed: bool) -> int:
-    """arm_depthwise_conv_wrapper_s8_get_buffer_size, and that of int4 weights, `packed`."""
+    """arm_depthwise_conv_wrapper_s8_get_buffer_size, or the same for int4 weights if `packed`."""
     if mve and not packed and w.channels == 1 and w.out_channels > 1:
         return conv_bytes(w, mve) + w.out_channels * w.kernel_h * w.kernel_w
     if w.channels != w.out_channels or w.batches != 1 or not w.dilation_h == w.dilation_w == 1:
@@ -127,7 +128,7 @@ def depthwise_bytes(w: ConvShape, mve: bool, *, packed: bool) -> int:
 
 
 def _fully_connected(mve: bool) -> Prepare:
-    """fully_connected.cc: outputs of three dimensions and more are made by pointwise convolutions."""
+    """fully_connected.cc: outputs with three or more dimensions use pointwise convolutions."""
 
     def prepare(node: Node, abi: Abi) -> Iterator[Step]:
         yield from temps(node, "i0 i1 i2 o0")
@@ -167,9 +168,9 @@ def _svdf(mve: bool) -> Prepare:
 
 
 def _lstm(node: Node, abi: Abi) -> Iterator[Step]:
-    """unidirectional_sequence_lstm.cc: of each of four gates the sums of its two weight matrices, a bias each, and
-    three buffers of the cell's size; in float32 the reference kernel's four. Input 18 is the output state, 19 the
-    cell state.
+    """unidirectional_sequence_lstm.cc: each of four gates has sums of its two weight matrices, with a bias each. There
+    are three more buffers of the cell's size, and in float32 the reference kernel's four. Input 18 is the output state,
+    19 the cell state.
     """
     yield from temps(node, " ".join(f"i{k}" for k in range(24)) + " o0")
     cell, bias_bytes = node.tensor("i19"), _LSTM_BIAS_BYTES.get(node.dtype("i0"), 0)
@@ -183,7 +184,7 @@ def _lstm(node: Node, abi: Abi) -> Iterator[Step]:
 
 
 _LSTM_BIAS_BYTES: Mapping[str, int] = {"INT8": 4, "INT16": 8}
-"""By the input's type."""
+"""Bytes of a bias by the input's type."""
 
 
 def _batch_matmul(mve: bool) -> Prepare:
@@ -219,7 +220,7 @@ def _transpose_conv(mve: bool) -> Prepare:
 
 
 def _transposed_s8(node: Node, mve: bool) -> tuple[int, int]:
-    """Columns, or sums of a few rows; and the filter turned round."""
+    """Return the bytes for columns or for sums of a few rows, and those for the reversed filter."""
     stride_h, stride_w = int(node.options.get("strideH", 1)), int(node.options.get("strideW", 1))
     units, kernel_h, kernel_w, channels = (node.dim("i1", n) for n in range(4))
     if max(stride_h, stride_w) <= 2 and channels > REVERSED_FROM:

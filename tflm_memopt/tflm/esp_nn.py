@@ -1,7 +1,7 @@
-"""What operators take of the arena in TFLM's ESP-NN kernels on an ESP32-S3, which asks for most of all ESP32s.
+"""The allocations of operators in TFLM's ESP-NN kernels on an ESP32-S3, which needs the most of all ESP32s.
 
 Sources: tensorflow/lite/micro/kernels/esp_nn/*.cc of espressif/esp-tflite-micro (99f49e1), and the functions
-esp_nn_get_*_scratch_size_esp32s3 of espressif/esp-nn (d45b843) that these kernels ask.
+esp_nn_get_*_scratch_size_esp32s3 of espressif/esp-nn (d45b843) that these kernels call.
 """
 
 from __future__ import annotations
@@ -21,13 +21,13 @@ from tflm_memopt.tflm.builtin_memory import (
 from tflm_memopt.tflm.structs import Abi
 
 WHOLE_INPUT = 40 * 1024
-"""Bytes of a padded depthwise input that is kept whole; of a larger one, a strip is kept at a time."""
+"""Largest padded depthwise input in bytes that is buffered as a whole; larger ones are buffered in strips."""
 WHOLE_INT16 = 48 * 1024
-"""Bytes of input and filter as int16 that are kept whole."""
+"""Largest input and filter in bytes, as int16, that are buffered as a whole."""
 
 
 def rows() -> Mapping[str, Kernel]:
-    """By schema name, all operators."""
+    """Return the rows of all operators by schema name."""
     return {
         **KERNELS,
         "CONV_2D": Kernel("TfLiteConvParams", "OpDataConv+int", _then("CONV_2D", conv_bytes)),
@@ -39,7 +39,7 @@ def rows() -> Mapping[str, Kernel]:
 
 
 def _then(name: str, nbytes: Callable[[ConvShape], int]) -> Prepare:
-    """What the reference kernel does; then scratch where the input is int8."""
+    """Follow the reference kernel, then request scratch if the input is int8."""
 
     def prepare(node: Node, abi: Abi) -> Iterator[Step]:
         yield from KERNELS[name].prepare(node, abi)
@@ -50,7 +50,7 @@ def _then(name: str, nbytes: Callable[[ConvShape], int]) -> Prepare:
 
 
 def _softmax(node: Node, abi: Abi) -> Iterator[Step]:
-    """An int32 for each class; the kernel takes dimension 1 for these."""
+    """Request an int32 for each class. The kernel uses dimension 1 as the number of classes."""
     yield from KERNELS["SOFTMAX"].prepare(node, abi)
     if node.dtype("i0") == node.dtype("o0") == "INT8":
         yield from scratch(4 * node.dim("i0", 1))
@@ -99,7 +99,7 @@ def depthwise_bytes(w: ConvShape) -> int:
 
 
 def _padded_input(w: ConvShape) -> int:
-    """A copy with its padding, or of a few of its rows; nothing where there is no padding."""
+    """Return the bytes of a padded copy of the input or of a few rows; 0 without padding."""
     if w.pad_h or w.pad_w:
         wide, high = 2 * w.pad_w, 2 * w.pad_h
     else:

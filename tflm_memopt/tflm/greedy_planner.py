@@ -1,8 +1,8 @@
-"""Replay of TFLM's GreedyMemoryPlanner: where the interpreter itself will place activations and scratch buffers.
+"""Replay of TFLM's GreedyMemoryPlanner: predicts the offsets of activations and scratch buffers.
 
-The same order, gap rule and tie-breaks as tensorflow/lite/micro/memory_planner/greedy_memory_planner.cc, so that the
-head that is predicted is the head that TFLM measures. Offline offsets are taken as they are, overlaps included: TFLM
-checks nothing.
+Order, gap rule and tie-breaks are those of tensorflow/lite/micro/memory_planner/greedy_memory_planner.cc, so the
+predicted head equals the head that TFLM reports. Offline offsets are kept even if they overlap, since TFLM does not
+check them.
 """
 
 from __future__ import annotations
@@ -19,22 +19,22 @@ class Need:
     """One buffer, as TFLM's AllocationInfo describes it. Its lifetime is closed: [first, last] in allocation scopes."""
 
     nbytes: int
-    """A multiple of the arena's alignment."""
+    """Size, a multiple of the arena's alignment."""
     first: int
     last: int
     offline: int | None = None
-    """Bytes from the arena's start, or None: TFLM chooses."""
+    """Offset from the arena's start, or None if TFLM chooses it."""
 
 
 def place(requests: Sequence[Need]) -> tuple[int, ...]:
-    """Offsets in bytes, in the order of `requests` (CalculateOffsetsIfNeeded).
+    """Return offsets in bytes, in the order of `requests` (CalculateOffsetsIfNeeded).
 
     >>> place([Need(32, 0, 1), Need(64, 1, 2), Need(32, 2, 3)])
     (64, 0, 64)
     """
     offsets = [0] * len(requests)
     placed = np.zeros((4, len(requests)), np.int64)
-    """Offset, end, first and last of each buffer so far, by offset; of equal offsets, the one placed first is first."""
+    """Offset, end, first and last of each placed buffer, sorted by offset, then by time of placement."""
     for count, i in enumerate(_order(requests)):
         request = requests[i]
         there = placed[:, :count]
@@ -47,19 +47,21 @@ def place(requests: Sequence[Need]) -> tuple[int, ...]:
 
 
 def high_water(requests: Sequence[Need], offsets: Sequence[int]) -> int:
-    """Bytes of the head section that the plan needs (GetMaximumMemorySize)."""
+    """Return the bytes of the head section that the plan needs (GetMaximumMemorySize)."""
     return max((0, *(offset + request.nbytes for request, offset in zip(requests, offsets, strict=True))))
 
 
 def _order(requests: Sequence[Need]) -> list[int]:
-    """Offline buffers as they come, then online ones by falling size; of equal sizes the one added LAST goes first."""
+    """Offline buffers in the given order, then online ones by decreasing size. Of equal sizes, the last added comes
+    first.
+    """
     offline = [i for i, r in enumerate(requests) if r.offline is not None]
     online = [i for i, r in enumerate(requests) if r.offline is None]
     return offline + sorted(online, key=lambda i: (requests[i].nbytes, i), reverse=True)
 
 
 def _first_gap(request: Need, placed: NDArray[np.int64]) -> int:
-    """The lowest gap between the buffers that are alive with `request`, or the place behind the last of them."""
+    """Return the lowest gap between the buffers live with `request`, or the end of the last of them."""
     starts, ends, first, last = placed
     together = (first <= request.last) & (request.first <= last)
     candidates = np.maximum.accumulate(np.append(0, ends[together]))

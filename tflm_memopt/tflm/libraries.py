@@ -1,4 +1,4 @@
-"""Whose kernels the builtin operators run: what these take of the arena differs."""
+"""Kernel libraries for the builtin operators, and the arena that their kernels allocate."""
 
 from __future__ import annotations
 
@@ -16,26 +16,26 @@ from tflm_memopt.tflm.orders import KernelOrder
 
 @dataclass(frozen=True, slots=True)
 class Library:
-    """Kernels of TFLM as they are built for some core."""
+    """A library of TFLM kernels, built for a core."""
 
     name: Kernels
     rows: Mapping[str, Kernel]
-    """By operator."""
+    """Allocations by operator."""
     orders: Mapping[str, KernelOrder]
-    """In which they read and write, where that is known."""
+    """Order of reads and writes by operator, where known."""
 
 
 REFERENCE = Library("reference", builtin_memory.KERNELS, orders.REFERENCE)
 ANY = Library("reference", builtin_memory.KERNELS, orders.without(orders.CMSIS_NN | orders.ESP_NN))
-"""The reference kernels, with nothing that holds for them alone."""
+"""The reference kernels, without the access orders that other libraries do not share."""
 EARLY_2023 = Library("reference", reference_2023.rows(), orders.REFERENCE)
-"""The reference kernels of January 2023, as libraries for Arduino still have them."""
+"""The reference kernels of January 2023, which libraries for Arduino still contain."""
 
 
 @cache
 def library(name: Kernels | None, *, mve: bool = False) -> Library:
-    """mve: for a core with Helium, where CMSIS-NN wants other buffers. No name: any. Raises UsageError for an unknown
-    name.
+    """Return the library of that name, or ANY for None. mve: the core has Helium, for which CMSIS-NN needs other
+    buffers. Raises UsageError for an unknown name.
     """
     match name:
         case None:
@@ -50,5 +50,5 @@ def library(name: Kernels | None, *, mve: bool = False) -> Library:
 
 
 def whose_kernels(kernels: Kernels | None, target: str) -> Library:
-    """The library of that name, on the target's cores; without a name, whichever it is."""
+    """Return the library of that name for the target's cores; ANY for None."""
     return library(kernels, mve=family(target) is Family.MVE)

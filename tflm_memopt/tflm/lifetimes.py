@@ -1,7 +1,7 @@
-"""What TFLM asks its planner to place: all subgraphs' activations and the kernels' scratch buffers, with lifetimes.
+"""The requests to TFLM's planner: all subgraphs' activations and the kernels' scratch buffers, with lifetimes.
 
-After AllocationInfoBuilder (tensorflow/lite/micro/micro_allocation_info.cc). Time is counted in allocation scopes: each
-operator opens one, and so does each subgraph that a control flow operator calls.
+This follows AllocationInfoBuilder (tensorflow/lite/micro/micro_allocation_info.cc). Time is counted in allocation
+scopes: each operator opens one, and so does each subgraph that a control flow operator calls.
 """
 
 from __future__ import annotations
@@ -22,25 +22,25 @@ ALIGNMENT = 16
 OFFLINE_PLAN = "OfflineMemoryAllocation"
 """Name of the metadata entry: int32 version, subgraphs, tensors, then an offset for each tensor of all subgraphs."""
 ONLINE = -1
-"""An offset that leaves the choice to TFLM."""
+"""Offset that lets TFLM choose."""
 VAR_HANDLE = "VAR_HANDLE"
-"""Its Prepare points its output, a handle, to its own state: nothing is planned for it (kernels/var_handle.cc)."""
+"""Its Prepare points its output, a handle, to its own state, so TFLM plans no bytes for it (kernels/var_handle.cc)."""
 
 Variable = tuple[bytes, bytes]
-"""A resource variable: its container and its name in there."""
+"""A resource variable: its container and its name in the container."""
 
 _UNUSED = (-1, -1)
-"""TFLM's lifetime for what nothing uses: it is planned all the same."""
+"""TFLM's lifetime for unused tensors. It plans them nevertheless."""
 
 
 def variable(handle: Op) -> Variable:
-    """The resource variable of a VAR_HANDLE."""
+    """Return the resource variable of a VAR_HANDLE."""
     return bytes(handle.options.get("container") or b""), bytes(handle.options.get("sharedName") or b"")
 
 
 @dataclass(frozen=True, slots=True)
 class ScratchRequest:
-    """RequestScratchBufferInArena: who asked, and for how many bytes."""
+    """RequestScratchBufferInArena: the requesting operator and the number of bytes."""
 
     subgraph: int
     position: int
@@ -50,18 +50,18 @@ class ScratchRequest:
 
 @dataclass(frozen=True, slots=True)
 class Wanted:
-    """What TFLM's planner is asked to place, when, and for whom."""
+    """The buffers that TFLM's planner has to place, with lifetimes and owners."""
 
     requests: tuple[Need, ...]
     whom: tuple[tuple[int, TensorId] | ScratchRequest, ...]
-    """Subgraph and tensor of each request, or the scratch request."""
+    """Owner of each request: subgraph and tensor, or the scratch request."""
     scopes: tuple[tuple[int, int], ...]
-    """Subgraph and position of the operator that opens each allocation scope; scope 0, before all operators,
-    and those of called subgraphs belong to the operator that runs next or calls."""
+    """Subgraph and position of the operator that opens each allocation scope. Scope 0, which precedes all operators,
+    belongs to the next operator; scopes of called subgraphs belong to the caller."""
 
 
 def requests(graphs: Sequence[Graph], scratch: Sequence[ScratchRequest], offsets: Sequence[int] | None) -> Wanted:
-    """All buffers in TFLM's order: the tensors of all subgraphs, then scratch. `offsets` is `offline_offsets()`."""
+    """Return all buffers in TFLM's order: tensors of all subgraphs, then scratch. offsets: `offline_offsets()`."""
     lives = _Lifetimes(graphs, scratch)
     lives.walk(0)
     wanted: list[Need] = []
@@ -80,18 +80,20 @@ def requests(graphs: Sequence[Graph], scratch: Sequence[ScratchRequest], offsets
 
 
 def plans_others(graphs: Sequence[Graph]) -> bool:
-    """Whether TFLM plans bytes for a tensor of another subgraph than the first one.
+    """Return whether TFLM plans bytes for a tensor outside the first subgraph.
 
-    An offline plan cannot place them: some versions take the offset of the first subgraph's tensor of that number.
+    An offline plan cannot place them, since some versions use the offset of the first subgraph's tensor with that
+    number.
     """
     others = ((graph, {t for op in graph.ops if op.type == VAR_HANDLE for t in op.outputs}) for graph in graphs[1:])
     return any(t.id not in made and _needs_allocating(t, ONLINE) for g, made in others for t in g.tensors.values())
 
 
 def offline_offsets(tree: Any, tensors: int) -> tuple[int, ...] | None:
-    """The offsets in the metadata of a schema ModelT with that many `tensors`, or None (GetOfflinePlannedOffsets).
+    """Return the offsets in the metadata of a schema ModelT with that many `tensors`, or None
+    (GetOfflinePlannedOffsets).
 
-    Raises ModelError where TFLM would refuse the plan or read beyond it.
+    Raises ModelError if TFLM would reject the plan or read beyond it.
     """
     offsets = None
     for entry in () if tree.metadata is None else tree.metadata:
@@ -112,17 +114,19 @@ def offline_offsets(tree: Any, tensors: int) -> tuple[int, ...] | None:
 
 
 def planned_at_tail(tensor: Tensor, offset: int) -> bool:
-    """A variable tensor that has no offline offset is kept at the tail (MicroAllocator::AllocateVariables)."""
+    """Whether a tensor is at the tail: a variable without offline offset (MicroAllocator::AllocateVariables)."""
     return tensor.variable and offset == ONLINE
 
 
 def nbytes(tensor: Tensor) -> int:
-    """Bytes in the arena. An int4 takes one (TfLiteTypeSizeOf, memory_helpers.cc); a dimension of -1 counts once."""
+    """Return a tensor's bytes in the arena. An int4 takes one (TfLiteTypeSizeOf, memory_helpers.cc); a dimension of -1
+    counts as 1.
+    """
     return abs(4 * tensor.elements if tensor.dtype == "RESOURCE" else tensor.nbytes)
 
 
 def aligned(size: int, align: int = ALIGNMENT) -> int:
-    """`size`, rounded up.
+    """Return `size`, rounded up.
 
     >>> aligned(17)
     32
@@ -137,7 +141,7 @@ def _needs_allocating(tensor: Tensor, offset: int) -> bool:
 
 
 class _Lifetimes:
-    """The walk through subgraphs in the order in which they run (MarkAllocationLifetimes). Its state is the scope."""
+    """Traversal of the subgraphs in execution order (MarkAllocationLifetimes). Its state is the current scope."""
 
     def __init__(self, graphs: Sequence[Graph], scratch: Sequence[ScratchRequest]) -> None:
         self.graphs, self.requests = graphs, scratch

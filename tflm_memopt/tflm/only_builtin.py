@@ -1,4 +1,4 @@
-"""A model as builtin operators alone: what TFLM's kernels let their tensors share."""
+"""Prepares a model for plans with builtin operators only: adds which tensors TFLM's kernels let share memory."""
 
 from __future__ import annotations
 
@@ -14,9 +14,8 @@ from tflm_memopt.tflm.structs import STRUCTS, Abi
 
 
 def only_builtin(graph: RowGraph, macs: Mapping[int, int], library: Library, abi: Abi) -> RowGraph:
-    """The graph with all that is known of the kernels of its builtin operators, which are all that it has.
-
-    macs: of each operator, by Op.index.
+    """Return the graph with the access orders of its kernels. All its operators are builtin. macs: of each operator, by
+    Op.index.
     """
     ops = {op.index: op for op in graph.model.ops}
     parts = _parts(graph.model)
@@ -25,7 +24,7 @@ def only_builtin(graph: RowGraph, macs: Mapping[int, int], library: Library, abi
 
 
 def multiply_accumulates(graph: Graph, op: Op) -> int:
-    """Multiply-accumulates of an operator with weights, by its shapes; 0 for other operators."""
+    """Return the multiply-accumulates of an operator with weights, from its shapes; 0 for other operators."""
     if op.type in ("CONV_2D", "DEPTHWISE_CONV_2D", "FULLY_CONNECTED"):
         out, weights = graph.tensors[op.outputs[0]], graph.tensors[op.inputs[1]]
         return out.elements * (weights.elements // max(1, out.shape[-1]))
@@ -48,10 +47,12 @@ def _known(node: Kept, graph: Graph, op: Op, library: Library, abi: Abi, macs: M
 
 
 def _parts(graph: Graph) -> dict[TensorId, StoredIn]:
-    """Where tensors are that need no bytes of their own; never the model's inputs, which are there before all others.
+    """Return the positions of tensors that can be stored inside others. The model's inputs are not among them, because
+    they exist before all other tensors.
 
-    A tensor that two operators want in different places stays where the first of them wants it. With a tensor, those
-    that it is a view of move: a map whose rows a RESHAPE hands to a CONCATENATION is written where that wants them.
+    If two operators need a tensor in different places, the first operator determines it. A tensor that contains others
+    moves with its own container: a map whose rows a RESHAPE passes to a CONCATENATION is written into the concatenated
+    tensor.
     """
     found: dict[TensorId, StoredIn] = {}
     for op in graph.ops:
@@ -76,7 +77,7 @@ def _resolved(found: Mapping[TensorId, StoredIn], part: StoredIn) -> StoredIn:
 
 
 def tail(graph: Graph, library: Library, abi: Abi) -> int:
-    """Bytes that stay for tensors, operators and what their kernels keep, but for gaps of alignment."""
+    """Return the persistent bytes of tensors, operators and kernels, without alignment gaps."""
 
     def size(name: str) -> int:
         return STRUCTS[name].of(abi).size

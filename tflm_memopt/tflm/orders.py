@@ -1,11 +1,11 @@
-"""In which order kernels read and write, and where an output may therefore grow into an input.
+"""The order in which kernels read and write, which determines whether an output may overlap an input.
 
-One row for each kernel, by library. The rows of the reference kernels are proved by running TFLM's own headers with
-every load and store logged (tests/tflm/test_orders.py). CMSIS-NN and ESP-NN replace some kernels: of these, nothing is
-known, and no output overlaps their input.
+Each library has one row per kernel. The rows of the reference kernels are verified by running TFLM's own headers with
+every load and store logged (tests/tflm/test_orders.py). The order of kernels that CMSIS-NN and ESP-NN replace is
+unknown, so their outputs never overlap their inputs.
 
-A compiler may move a store above a load of another type, bytes excepted: kernels that read and write different types
-have a row only where one of the two is a byte.
+A compiler may move a store above a load of another type, unless one of the types is a byte. So kernels that read and
+write different types have a row only if one of the types is a byte.
 """
 
 from __future__ import annotations
@@ -28,30 +28,31 @@ from tflm_memopt.tflm.lifetimes import ALIGNMENT
 
 Ints = NDArray[np.int64]
 Order = Callable[[Node, int], tuple[Ints, Ints]]
-"""From a node and the number of one of its inputs: by element, the step that reads it last, that writes it first."""
+"""(node, input number) -> (step of the last read of each input element, step of the first write of each output
+element)."""
 BYTE, SHORT, FLOAT = "INT8", "INT16", "FLOAT32"
 ALIKE = ((BYTE, BYTE), (SHORT, SHORT), (FLOAT, FLOAT))
 
 
 @dataclass(frozen=True, slots=True)
 class KernelOrder:
-    """How a kernel goes through its tensors."""
+    """The order of a kernel's accesses to its tensors."""
 
     order: Order
     types: tuple[tuple[str, str], ...] = ALIKE
-    """Types of input and output for which this is proved."""
+    """Pairs of input and output types for which the order is verified."""
     operands: int = 1
-    """Inputs, from the first on, that are read so."""
+    """Number of leading inputs that are read in this order."""
 
 
 def elementwise(node: Node, k: int) -> tuple[Ints, Ints]:
-    """One element after the other."""
+    """Elements are processed one after the other."""
     steps = np.arange(node.elements("o0"))
     return steps, steps
 
 
 def whole_windows(node: Node, k: int) -> tuple[Ints, Ints]:
-    """Every output channel reads its pixel's window again, all channels of it."""
+    """Every output channel reads all channels of its pixel's window."""
     w = conv_shape(node)
     last = _last_pixel(w) * w.out_channels
     return np.repeat(np.where(last < 0, -1, last + w.out_channels - 1), w.channels), _written(node)
@@ -73,7 +74,7 @@ def rows_of_dense(node: Node, k: int) -> tuple[Ints, Ints]:
 
 
 def padded(node: Node, k: int) -> tuple[Ints, Ints]:
-    """One element of the output after the other, each element of the input once."""
+    """Outputs are written one after the other, and each input is read once."""
     shape, margins = node.outputs[0].shape, node.tensor("i1")
     before = np.asarray(margins.data if margins is not None else ()).reshape(-1, 2)[:, 0]
     inside = tuple(slice(b, b + node.dim("i0", axis)) for axis, b in enumerate(before))
@@ -100,7 +101,7 @@ def _pool_shape(node: Node) -> ConvShape:
 
 
 def _last_pixel(w: ConvShape) -> Ints:
-    """The last output pixel, in order, whose window has each pixel of the input; -1: none has."""
+    """Return the last output pixel whose window contains each input pixel; -1 if none does."""
     y = _last_window(w.in_h, w.out_h, w.kernel_h, w.stride_h, w.dilation_h, w.pad_h)[:, None]
     x = _last_window(w.in_w, w.out_w, w.kernel_w, w.stride_w, w.dilation_w, w.pad_w)
     last = np.where((y < 0) | (x < 0), -1, y * w.out_w + x).ravel()
@@ -109,7 +110,7 @@ def _last_pixel(w: ConvShape) -> Ints:
 
 
 def _last_window(size: int, windows: int, kernel: int, stride: int, dilation: int, pad: int) -> Ints:
-    """The last window along one axis that reads each element."""
+    """Return the last window along one axis that reads each element."""
     last = np.full(size, -1)
     for window in range(windows):
         at = window * stride - pad + dilation * np.arange(kernel)
@@ -135,7 +136,7 @@ REFERENCE: Mapping[str, KernelOrder] = {
     "SUB": KernelOrder(elementwise, operands=2),
     "TANH": KernelOrder(elementwise),
 }
-"""By schema name."""
+"""Orders by schema name."""
 
 CMSIS_NN = frozenset(
     (
@@ -148,16 +149,16 @@ CMSIS_NN = frozenset(
 ESP_NN = frozenset(
     ("ADD", "AVERAGE_POOL_2D", "CONV_2D", "DEPTHWISE_CONV_2D", "FULLY_CONNECTED", "MAX_POOL_2D", "MUL", "SOFTMAX")
 )
-"""The same of ESP-NN (tensorflow/lite/micro/kernels/esp_nn of esp-tflite-micro)."""
+"""Kernels that ESP-NN replaces (tensorflow/lite/micro/kernels/esp_nn of esp-tflite-micro)."""
 
 
 def without(replaced: frozenset[str]) -> Mapping[str, KernelOrder]:
-    """The rows of reference kernels that a library leaves in place."""
+    """Return the rows of reference kernels that a library does not replace."""
     return {name: row for name, row in REFERENCE.items() if name not in replaced}
 
 
 def orders(rows: Mapping[str, KernelOrder], op: Op, node: Node) -> Mapping[TensorId, Callable[[], AccessOrder]]:
-    """The inputs that an operator's output may grow into, each with the order in which its kernel goes through both."""
+    """Return the inputs that an operator's output may overlap, each with the access order of its kernel."""
     row = rows.get(op.type)
     if row is None or len(op.outputs) != 1:
         return MappingProxyType({})
@@ -166,7 +167,7 @@ def orders(rows: Mapping[str, KernelOrder], op: Op, node: Node) -> Mapping[Tenso
     for k, tensor in enumerate(node.inputs[: row.operands]):
         if tensor is None or tensor.constant or (tensor.dtype, output.dtype) not in row.types:
             continue
-        if row.order is not elementwise or tensor.shape == output.shape:  # what is broadcast is read again
+        if row.order is not elementwise or tensor.shape == output.shape:  # a broadcast operand is read again
             found[tensor.id] = _in_bytes(row.order, node, k, tensor, output)
     return found
 
@@ -185,22 +186,23 @@ def _in_bytes(order: Order, node: Node, k: int, tensor: Tensor, output: Tensor) 
 # --- tensors that are parts of others
 
 VIEWS = frozenset(("RESHAPE", "SQUEEZE", "EXPAND_DIMS"))
-"""Their kernels leave bytes alone that are in their place already (reshape.cc, squeeze.cc), or write what is there."""
+"""Operators that change only the shape. Their kernels skip the copy if input and output are the same memory
+(reshape.cc, squeeze.cc)."""
 SLICES: Mapping[str, Callable[[OperatorContext, Sequence[Indices]], Indices]] = {
     "SLICE": movement.slice_, "STRIDED_SLICE": movement.strided_slice,
 }  # fmt: skip
-"""Which elements of the input they take."""
+"""Functions that return the input elements of a slice."""
 UNREAD = ("ellipsisMask", "newAxisMask", "offset")
-"""Options of STRIDED_SLICE that TFLM does not look at."""
+"""Options of STRIDED_SLICE that TFLM ignores."""
 COPIES = VIEWS | SLICES.keys() | {"CONCATENATION"}
 """Operators that only copy bytes."""
 
 
 def parts(graph: Graph, op: Op) -> Iterator[tuple[TensorId, StoredIn]]:
-    """Tensors of an operator that only copies, and where they are in others if nothing is to be copied.
+    """Find tensors of a copying operator that can be stored inside another tensor, so that nothing needs to be copied.
 
-    A CONCATENATION along the first axis that counts, with its inputs where they belong; a slice of bytes side by side,
-    where it is. The kernels copy bytes to where they are.
+    These are the inputs of a CONCATENATION along the first axis that is larger than 1, and slices of adjacent bytes.
+    The kernels then copy bytes onto themselves.
     """
     node = node_of(graph, op)
     if not op.outputs or any(t is not None and t.variable for t in (*node.inputs, *node.outputs)):
@@ -224,7 +226,7 @@ def _joined(op: Op, node: Node) -> Iterator[tuple[TensorId, StoredIn]]:
 
 
 def _sliced(graph: Graph, op: Op, node: Node) -> Iterator[tuple[TensorId, StoredIn]]:
-    """What takes one run of its input's bytes."""
+    """Find a slice that is one range of its input's bytes."""
     source, output = node.inputs[0], node.outputs[0]
     if source is None or source.constant or any(op.options.get(n) for n in UNREAD):
         return
@@ -232,7 +234,7 @@ def _sliced(graph: Graph, op: Op, node: Node) -> Iterator[tuple[TensorId, Stored
     try:
         (elements,) = numbered([source.shape])
         taken = SLICES[op.type](OperatorContext(graph, op), [elements]).ravel()
-    except (ValueError, KeyError):  # TFLM refuses it, or its operands are known at run time alone
+    except (ValueError, KeyError):  # TFLM rejects it, or its operands are known only at run time
         return
     first = int(taken[0]) if len(taken) else 0
     run = np.array_equal(taken, first + np.arange(len(taken))) and taken.size == output.elements

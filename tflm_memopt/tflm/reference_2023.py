@@ -1,8 +1,8 @@
-"""What operators took of the arena in TFLM's reference kernels of January 2023, where that is more than today.
+"""The allocations of operators in TFLM's reference kernels of January 2023, where they exceed today's.
 
-The libraries that Arduino users have are of that age. Source: unidirectional_sequence_lstm.cc, in
-tensorflow/lite/micro/kernels, before its redesign (February 2023): its Prepare looks at most tensors three times, and
-temporary tensors are given back only when it ends.
+Current libraries for Arduino are of that age. Source: unidirectional_sequence_lstm.cc in tensorflow/lite/micro/kernels
+before its redesign (February 2023). Its Prepare accesses most tensors three times and frees temporary tensors only at
+its end.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from tflm_memopt.tflm.structs import Abi
 
 
 def rows() -> Mapping[str, Kernel]:
-    """By schema name, all operators."""
+    """Return the rows of all operators by schema name."""
     lstm = Kernel("TfLiteUnidirectionalSequenceLSTMParams", "OpDataLSTM 2023", _lstm)
     return {**KERNELS, "UNIDIRECTIONAL_SEQUENCE_LSTM": lstm}
 
@@ -31,14 +31,14 @@ def _lstm(node: Node, abi: Abi) -> Iterator[Step]:
         yield Scratch(nbytes * cell)
     yield from temps(node, "i0 i18 i1 i2 i3 i4 i5 i6 i7 i8 i16 i17")
     yield from _hidden(node)
-    for bias in ("i13", "i14", "i15", "i12"):  # sums of the weights of each gate, of input and state
+    for bias in ("i13", "i14", "i15", "i12"):  # sums of each gate's weights, for input and state
         yield from temps(node, bias)
         yield Persistent(4 * node.dim("i2", 0))
         yield Persistent(4 * node.dim("i6", 0))
 
 
 def _hidden(node: Node) -> Iterator[Step]:
-    """The intermediate tensor of the hidden state, which has one scale, as the output state has."""
+    """Access the intermediate tensor of the hidden state, which has one scale, like the output state."""
     state = node.tensor("i18")
     if state is not None:
         yield TempTensor(state)

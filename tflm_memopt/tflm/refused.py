@@ -1,4 +1,4 @@
-"""Models that TFLM itself refuses: operators that it lacks, types that its kernels do not take, limits of Prepare.
+"""Finds operators that TFLM rejects: missing operators, unsupported types, and limits in Prepare.
 
 Sources of the limits: tensorflow/lite/micro/kernels/{batch_matmul,concatenation,expand_dims,fill,l2norm,mirror_pad,
 pad_common,resize_bilinear,resize_nearest_neighbor,space_to_batch_nd,batch_to_space_nd,split,split_v,strided_slice_common,
@@ -28,7 +28,7 @@ REPLACED: Mapping[str, str] = {
     "WHERE": "replace tf.where(condition) by tf.where(condition, a, b)",
     "TILE": "replace it by tf.broadcast_to",
 }
-"""What to do about operators that TFLM lacks and that networks often have."""
+"""Hints for common operators that TFLM lacks."""
 WEIGHTS: Mapping[str, tuple[int, tuple[int, ...]]] = {
     "CONV_2D": (0, (1,)),
     "DEPTHWISE_CONV_2D": (0, (1,)),
@@ -38,7 +38,7 @@ WEIGHTS: Mapping[str, tuple[int, tuple[int, ...]]] = {
     "SVDF": (0, (1,)),
     "UNIDIRECTIONAL_SEQUENCE_LSTM": (0, tuple(range(1, 9))),
 }
-"""Which input of an operator its activations are, and which its weights."""
+"""Input numbers of an operator's activations and weights."""
 CONSTANTS: Mapping[str, tuple[int, ...]] = {
     "EXPAND_DIMS": (1,),
     "FILL": (0,),
@@ -64,14 +64,14 @@ RANKS: Mapping[str, tuple[int, int]] = {
     "STRIDED_SLICE": (0, 4),
     "TRANSPOSE": (0, 5),
 }
-"""Dimensions of the first input, at least and at most."""
+"""Least and greatest number of dimensions of the first input."""
 MOST_JOINED = 10
-"""Inputs of a CONCATENATION at most: kMaxInputNum."""
+"""Largest number of CONCATENATION inputs: kMaxInputNum."""
 
 
 @dataclass(frozen=True, slots=True)
 class Refusal:
-    """An operator of a model because of which TFLM does not run it."""
+    """An operator that TFLM does not run, and why."""
 
     subgraph: int
     op: int
@@ -81,7 +81,7 @@ class Refusal:
 
 
 def refusals(model: Model) -> tuple[Refusal, ...]:
-    """Every operator that TFLM refuses."""
+    """Return every operator that TFLM rejects."""
     return tuple(
         Refusal(number, op.index, what, describe(op), hint)
         for number, graph in enumerate(model.graphs)
@@ -91,13 +91,13 @@ def refusals(model: Model) -> tuple[Refusal, ...]:
 
 
 def refuse(found: Sequence[Refusal], because: str = "") -> None:
-    """Raises ModelError if there are any. because: why they were not replaced, if it is not obvious."""
+    """Raise ModelError if there are any. because: the reason why they were not replaced, unless it is obvious."""
     if found:
         raise ModelError(f"{summary(found)}{because}", code="tflm_refuses", where=found[0].where, hint=found[0].hint)
 
 
 def summary(found: Sequence[Refusal]) -> str:
-    """A sentence about the first refusal, with the numbers of the other operators."""
+    """Describe the first refusal in a sentence that also counts the others."""
     others = sorted({one.op for one in found} - {found[0].op})
     more = f"; it refuses {_numbers(others)}, too" if others else ""
     return f"TFLM refuses this model: {found[0].what}{more}"
@@ -108,7 +108,7 @@ def _numbers(ops: Sequence[int]) -> str:
 
 
 def _refused(graph: Graph, op: Op) -> Iterator[tuple[str, str]]:
-    """Why, and what to do about it; at most once."""
+    """Yield at most one pair of reason and hint."""
     if op.type == CUSTOM:
         code = str(op.options["custom_code"])
         if code.startswith("Flex"):
@@ -144,7 +144,7 @@ def _types_hint(op: Op, node: Node) -> str:
 
 
 def _limit(op: Op, node: Node) -> str:
-    """What the kernel's Prepare refuses; "" for nothing."""
+    """Return what the kernel's Prepare rejects, or ""."""
     least, most = RANKS.get(op.type, (0, len(node.inputs[0].shape) if node.inputs and node.inputs[0] else 0))
     if node.inputs and not least <= node.rank("i0") <= most:
         return (

@@ -108,7 +108,7 @@ def pool(node: Node) -> Shapes:
 
 
 def _slide(node: Node, size: tuple[int, int], kernel: tuple[int, int]) -> Shape:
-    """Height and width of what a window makes of an image."""
+    """Return height and width of a window's output."""
     strides = node.options["strideH"], node.options["strideW"]
     dilations = node.options.get("dilationHFactor", 1), node.options.get("dilationWFactor", 1)
     return tuple(
@@ -117,7 +117,9 @@ def _slide(node: Node, size: tuple[int, int], kernel: tuple[int, int]) -> Shape:
 
 
 def transpose_conv(node: Node) -> Shapes:
-    """TFLM scatters the input into whatever output the file states: a convolution leads back from it to the input."""
+    """TFLM scatters the input into any stated output shape. The check is whether a convolution of the output gives the
+    input's shape.
+    """
     units, kernel_h, kernel_w, group = _of(node, "i1")
     batches, h, w, channels = _of(node, "i2")
     stated = _of(node, "o0")
@@ -222,7 +224,7 @@ def slice_(node: Node) -> Shapes:
 
 
 def strided_slice(node: Node) -> Shapes:
-    """As TFLM has it, which ignores ellipsis_mask and new_axis_mask (strided_slice_common.cc)."""
+    """Follow TFLM, which ignores ellipsis_mask and new_axis_mask (strided_slice_common.cc)."""
     shape = _of(node, "i0")
     bounds = zip(shape, *(_constant(node, name) for name in ("i1", "i2", "i3")), strict=True)
     masks = [int(node.options[name]) for name in ("beginMask", "endMask", "shrinkAxisMask")]

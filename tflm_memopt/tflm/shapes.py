@@ -1,9 +1,9 @@
-"""Finds models of which TFLM computes undefined results: bytes that depend on what its memory held before.
+"""Finds models whose results in TFLM are undefined because they depend on previous contents of memory.
 
-Most of TFLM's kernels trust the file's shapes. Where a shape does not follow from an operator's inputs, they read or
-write memory that is not theirs, leave a part of the output unwritten, or give their output another shape than the file
-states (CreateWritableTensorDimsWithCopy, micro/kernels/kernel_util.cc). And SPACE_TO_BATCH_ND pads with a value that
-its Prepare never sets (micro/kernels/space_to_batch_nd.cc: SpaceToBatchParams::output_offset).
+Most of TFLM's kernels trust the shapes in the file. If a shape does not follow from an operator's inputs, a kernel may
+access memory outside its tensors, leave a part of the output unwritten, or change the output's shape
+(CreateWritableTensorDimsWithCopy, micro/kernels/kernel_util.cc). SPACE_TO_BATCH_ND also pads with a value that its
+Prepare never sets (micro/kernels/space_to_batch_nd.cc: SpaceToBatchParams::output_offset).
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ FIX_BATCH = "fix the batch size to 1 and convert again: keras.Input(shape, batch
 PAD_FIRST = f"{FIX_BATCH}, which makes dilated convolutions of it; or pad with PAD before it"
 SPACE_TO_BATCH = "SPACE_TO_BATCH_ND"
 Alike = Callable[[Shape, Shape], bool]
-"""Whether a kernel takes the shape in the file, given first, for the one that follows from the inputs."""
+"""Returns whether a kernel accepts the stated shape (first) in place of the computed one (second)."""
 
 
 def exactly(stated: Shape, computed: Shape) -> bool:
@@ -32,12 +32,12 @@ def exactly(stated: Shape, computed: Shape) -> bool:
 
 
 def same_elements(stated: Shape, computed: Shape) -> bool:
-    """For kernels that go over all elements, or only look at the input's shape."""
+    """For kernels that process all elements alike, or use only the input's shape."""
     return math.prod(stated) == math.prod(computed)
 
 
 def without_ones(stated: Shape, computed: Shape) -> bool:
-    """For kernels that take dimensions of size 1 as they come."""
+    """For kernels that accept additional dimensions of size 1."""
     return [d for d in stated if d != 1] == [d for d in computed if d != 1]
 
 
@@ -48,13 +48,13 @@ def leading_ones(stated: Shape, computed: Shape) -> bool:
 
 
 def same_rows(stated: Shape, computed: Shape) -> bool:
-    """For FULLY_CONNECTED, which only looks at the last dimension and at the number of elements."""
+    """For FULLY_CONNECTED, which uses only the last dimension and the number of elements."""
     return stated[-1:] == computed[-1:] and same_elements(stated, computed)
 
 
 @dataclass(frozen=True, slots=True)
 class ShapeRule:
-    """How an operator's output shapes follow from its inputs."""
+    """The rule for an operator's output shapes."""
 
     outputs: rules.Rule
     alike: Alike = exactly
@@ -122,11 +122,12 @@ RULES: Mapping[str, ShapeRule] = {
     "UNIDIRECTIONAL_SEQUENCE_LSTM": ShapeRule(rules.lstm),
     "UNPACK": ShapeRule(rules.unpack, without_ones),
 }  # fmt: skip
-"""By operator. There is no rule where any output shape goes: control flow, resource variables, CIRCULAR_BUFFER."""
+"""Rules by operator. Operators without a rule accept any output shape: control flow, resource variables,
+CIRCULAR_BUFFER."""
 
 
 def wrong_shape(graphs: Sequence[Graph]) -> str:
-    """The first operator whose shapes do not fit its inputs, and how; "" when all do."""
+    """Describe the first operator whose shapes do not match its inputs; "" if all match."""
     found = (f"{describe(op)}: {why}" for graph in graphs for op, why in _wrong(graph))
     return next(found, "") or _wrong_variable(graphs)
 
@@ -140,7 +141,7 @@ class Undefined:
 
 
 def undefined(model: Model) -> Undefined | None:
-    """The first reason, if there is one."""
+    """Return the first reason why results are undefined, or None."""
     if why := wrong_shape(model.graphs):
         return Undefined(f"the file has a wrong shape, {why}", FIX_BATCH if model.free_batch else RECONVERT)
     padded = (describe(op) for graph in model.graphs for op in graph.ops if _pads(graph, op))
@@ -149,7 +150,7 @@ def undefined(model: Model) -> Undefined | None:
 
 
 def _pads(graph: Graph, op: Op) -> bool:
-    """Whether it is a SPACE_TO_BATCH_ND with padding."""
+    """Return whether the operator is a SPACE_TO_BATCH_ND with padding."""
     if op.type != SPACE_TO_BATCH or len(op.inputs) != 3:
         return False
     pads = graph.tensors[op.inputs[2]].data
@@ -180,7 +181,7 @@ def _why(rule: ShapeRule, node: Node) -> str:
 
 
 def _wrong_variable(graphs: Sequence[Graph]) -> str:
-    """Where a resource variable is read or assigned with another size than before."""
+    """Describe a resource variable that is read or assigned with different sizes."""
     sizes: dict[object, int] = {}
     for graph in graphs:
         handles = {op.outputs[0]: variable(op) for op in graph.ops if op.type == VAR_HANDLE and op.outputs}

@@ -1,6 +1,6 @@
-"""Sizes of TFLM's own structs: the one table from which the arena is predicted.
+"""Sizes of TFLM's own structs, from which the arena is predicted.
 
-Measured, not computed: from the debug information of TFLM's objects (tensorflow/tflite-micro at 90b983c2b, gcc 12.2).
+They are measured, from the debug information of TFLM's objects (tensorflow/tflite-micro at 90b983c2b, gcc 12.2).
 """
 
 from __future__ import annotations
@@ -10,18 +10,20 @@ from dataclasses import dataclass
 from typing import Literal, NamedTuple
 
 Abi = Literal["ilp32", "ilp32-full", "lp64", "lp64-full"]
-"""ilp32: Cortex-M4, -DTF_LITE_STATIC_MEMORY, Arm's EABI, where an enum is as small as its values: TFLM's own Makefile.
-ilp32-full: the largest of the usual 32-bit builds, without TF_LITE_STATIC_MEMORY, as Arduino libraries are built, and
-with enums of 4 B, as RISC-V and Xtensa have them. An arena that is declared for any board must cover it.
-lp64: x86-64, TF_LITE_STATIC_MEMORY, USE_TFLM_COMPRESSION: the official Python wheel.
-lp64-full: x86-64 without TF_LITE_STATIC_MEMORY, what differs measured from TFLM's headers of October 2023."""
+"""Builds of TFLM.
+
+ilp32: TFLM's own Makefile for Cortex-M4, with -DTF_LITE_STATIC_MEMORY and Arm's EABI, where an enum is as small as its
+values. ilp32-full: the largest of the usual 32-bit builds, without TF_LITE_STATIC_MEMORY as in Arduino libraries, and
+with enums of 4 B as on RISC-V and Xtensa; an arena that suits any board must cover it. lp64: the official Python wheel
+for x86-64, with TF_LITE_STATIC_MEMORY and USE_TFLM_COMPRESSION. lp64-full: x86-64 without TF_LITE_STATIC_MEMORY; its
+differences are measured from TFLM's headers of October 2023."""
 
 PLANNER_BYTES_PER_BUFFER = 40
 """GreedyMemoryPlanner::per_buffer_size(): ten ints (memory_planner/greedy_memory_planner.h)."""
 
 
 class StructSize(NamedTuple):
-    """sizeof and alignof."""
+    """Size and alignment in bytes."""
 
     size: int
     align: int
@@ -35,9 +37,9 @@ class Struct:
     lp64: tuple[int, int]
     source: str
     ilp32_full: tuple[int, int] | None = None
-    """None: the same as ilp32."""
+    """None if equal to ilp32."""
     lp64_full: tuple[int, int] | None = None
-    """None: the same as lp64."""
+    """None if equal to lp64."""
 
     def of(self, abi: Abi) -> StructSize:
         full = {"ilp32-full": self.ilp32_full, "lp64-full": self.lp64_full}.get(abi)
@@ -70,7 +72,7 @@ STRUCTS: Mapping[str, Struct] = {
     "int": Struct((4, 4), (4, 4), "int, and the items of a TfLiteIntArray"),
     "MicroResourceVariables": Struct((12, 4), (16, 8), "micro_resource_variable.h"),
     "MicroResourceVariable": Struct((20, 4), (40, 8), "micro_resource_variable.h"),
-    # Builtin data: what the flatbuffer parser makes of operator options.
+    # Builtin data, which the flatbuffer parser makes from operator options.
     "TfLiteAddParams": Struct((2, 1), (8, 4), _OPTIONS, (8, 4)),
     "TfLiteArgMaxParams": Struct((1, 1), (4, 4), _OPTIONS, (4, 4)),
     "TfLiteArgMinParams": Struct((1, 1), (4, 4), _OPTIONS, (4, 4)),
@@ -114,7 +116,7 @@ STRUCTS: Mapping[str, Struct] = {
     "OpDataAbsRsqrt": Struct((28, 4), (28, 4), "kernels/elementwise.cc"),
     "OpDataAdd": Struct((60, 4), (60, 4), "kernels/add.h"),
     "add_n::OpData": Struct((40, 4), (40, 4), "kernels/add_n.cc"),
-    "assign_variable::OpData": Struct((0, 1), (4, 4), "kernels/assign_variable.cc"),  # of compressed models only
+    "assign_variable::OpData": Struct((0, 1), (4, 4), "kernels/assign_variable.cc"),  # only for compressed models
     "OpDataBatchMatmul": Struct((16, 4), (32, 8), "kernels/batch_matmul.h"),
     "QuantizationOpDataBatchMatmul": Struct((28, 4), (28, 4), "kernels/batch_matmul.h"),
     "call_once::OpData": Struct((8, 4), (8, 4), "kernels/call_once.cc"),
@@ -157,7 +159,7 @@ STRUCTS: Mapping[str, Struct] = {
     "transpose_conv::OpData": Struct((72, 4), (88, 8), "kernels/transpose_conv.cc"),
     "var_handle::OpData": Struct((4, 4), (4, 4), "kernels/var_handle.cc"),
     "while::OpData": Struct((8, 4), (8, 4), "kernels/while.cc"),
-    # State of the kernels for CMSIS-NN and ESP-NN: mostly the reference kernel's, and indices of scratch buffers.
+    # State of the kernels for CMSIS-NN and ESP-NN: usually the reference kernel's, and indices of scratch buffers.
     "OpDataConv+int": Struct((60, 4), (88, 8), "kernels/cmsis_nn/conv.cc, depthwise_conv.cc; kernels/esp_nn/conv.cc"),
     "OpDataPooling+int": Struct((36, 4), (36, 4), "kernels/cmsis_nn/pooling.cc"),
     "SoftmaxParams+int": Struct((64, 8), (88, 8), "kernels/esp_nn/softmax.cc"),
@@ -168,4 +170,4 @@ STRUCTS: Mapping[str, Struct] = {
     "cmsis_nn::Svdf": Struct((40, 4), (48, 8), "kernels/cmsis_nn/svdf.cc"),
     "cmsis_nn::TransposeConv": Struct((72, 4), (80, 8), "kernels/cmsis_nn/transpose_conv.cc"),
 }
-"""By C++ name; kernels that call theirs just OpData are told apart by their file."""
+"""Sizes by C++ name. Kernels whose struct is just OpData are distinguished by their file."""
