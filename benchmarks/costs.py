@@ -4,12 +4,12 @@
     python benchmarks/costs.py --keep
     python benchmarks/costs.py --missing
 
-Plans of drawn networks (fit_networks.py) run under QEMU, operator by operator: each network in whole rows, and in a way
-that is drawn. For each kernel, non-negative least squares of relative errors fit what one of each amount of its work
-(analysis/costs.py) takes. The networks of tests/unseen.py are held out: how far off the estimates of their plans are is
-written beside the fit, with a digest of the library's code that they were counted with. Other cores' tables stay. With
---missing only kernels that a table lacks are measured, in networks of rare operators; all others stay. With --keep all
-stay, and errors are counted anew: that is enough after a change to the library that costs few instructions.
+Plans of random networks (fit_networks.py) run under QEMU, operator by operator: each network in whole rows, and with a
+random tiling. For each kernel, non-negative least squares of relative errors fit what one of each amount of its work
+(analysis/costs.py) takes. The networks of tests/unseen.py are held out: the errors of the estimates for their plans are
+stored with the fit, together with a digest of the library's code. Tables of other cores do not change. --missing
+measures only kernels that a table lacks, in networks of rare operators. --keep changes no costs and only counts the
+errors again, which is enough after a change to the library that costs few instructions.
 """
 
 from __future__ import annotations

@@ -4,11 +4,11 @@
     python benchmarks/cycles.py --core m4 --board nucleo_f446re --image TFLM.elf --blob MODEL.tflite@0x100000
 
 Every .tflite file in the folder is converted for the core (`--int8-io`, F = 1.00) and run as benchmarks/speed.py does.
-Pipeline: Arm's published timings (cycles_rules.py). Flash: the board's, from the package's boards; without --board none
-waits. Cortex-M33 and M7 run their own code by the rules of M4; what comes of it is a range, without claim, since Arm
-publishes no timings of theirs. With --image, any program for the core's machine with the clock of tests/cores/core.h.
-How far off the model is known to be stands below the table: cycles_published.json has what was published, and what
-the model says of the same program.
+Pipeline: Arm's published timings (cycles_rules.py). The board determines flash wait states; without --board there are
+none. Cortex-M33 and M7 run their own code by the rules of M4; their results are ranges without a known error, since Arm
+publishes no timings for them. With --image, any program for the core's machine with the clock of tests/cores/core.h.
+The known error of the model is stated below the table. cycles_published.json has the published figures and the model's
+figures for the same programs.
 """
 
 from __future__ import annotations

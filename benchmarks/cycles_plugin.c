@@ -1,11 +1,10 @@
-/* A plugin of QEMU's translator: which blocks ran after which, what their loads met, and how long flashes would have let
- * the core wait, several of them at once.
+/* A QEMU plugin that records pairs of consecutive code blocks, the latency of their loads, and the wait states of several flash models.
  *
- * Written against interface version 1 as QEMU documents it (docs/devel/tcg-plugins); the declarations below are what is
- * used of it. benchmarks/cycles_trace.py builds and reads it; it knows no instruction but by its address and length.
+ * It uses version 1 of QEMU's plugin interface (docs/devel/tcg-plugins); the declarations below cover the parts used. benchmarks/cycles_trace.py
+ * builds it and reads its output. The plugin knows only addresses and lengths of instructions.
  *
- * What runs between the functions at `start` and `stop` is a segment. A load from the table of 8-byte counters at
- * `marks`, behind a segment, tells of which operator it was (tests/cores/runner.c adds its ticks there). */
+ * A segment is the code that runs between the functions at `start` and `stop`. The load from the table of 8-byte counters at `marks` that follows a
+ * segment identifies its operator (tests/cores/runner.c adds its ticks there). */
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -99,7 +98,7 @@ static edge *find(edge *table, uint64_t key) {
   return &table[at];
 }
 
-/* What was counted since the start is of this operator; 0: of the whole. */
+/* Assigns the counts since the start to this operator; 0: to the whole run. */
 static void assign(uint32_t operator_plus_one) {
   if (state != STOPPED) return;
   state = OFF;
@@ -164,7 +163,7 @@ static uint64_t from_memory(flash *f) {
   return stall;
 }
 
-/* Cycles that a line of code lets wait; the one behind it is read ahead. */
+/* Wait states of a line of code. The next line is prefetched. */
 static uint64_t fetch(flash *f, uint64_t line) {
   if (line == f->current) return 0;
   f->current = line;
@@ -239,7 +238,7 @@ static void accessed(unsigned cpu, plugin_mem_info info, uint64_t at, void *unus
   }
 }
 
-/* Bytes of a Thumb instruction. What QEMU says has the next one's in it where a page ends between them. */
+/* Length of a Thumb instruction. QEMU's length includes the next instruction if a page ends between them. */
 static uint32_t size_of(const uint8_t *bytes) { return bytes[1] >> 3 < 0x1D ? 2 : 4; }
 
 static void translated(plugin_id id, struct qemu_plugin_tb *tb) {

@@ -1,12 +1,11 @@
 """Cycles of Thumb code on Cortex-M0, M0+, M3 and M4 without wait states, as Arm's reference manuals publish them.
 
 M0: DDI 0432, table 3-1; M0+: DDI 0484, table 3-1; M3: DDI 0337, sections 3.3.1 and 3.3.2 (load/store timings); M4:
-DDI 0439, the same sections. Where a manual has a range, and where it is silent, the constant below says what was taken.
+DDI 0439, the same sections. If a manual gives a range or no figure, a constant below documents the assumed value.
 Two rules of M3 and M4 that the manuals lack were measured by jnk0le (github.com/jnk0le/random, commit 3dfc2ab,
-"pipeline cycle test"): a load waits behind a store, and a load of 32 bits that straddles two words of code is not
-pipelined.
-An instruction's cost depends on the one before it alone, so that pairs of blocks that ran one after the other, and how
-often they did, tell all (cycles_trace.py).
+"pipeline cycle test"): a load waits for a preceding store, and a 32-bit load instruction that straddles two words is
+not pipelined. An instruction's cost depends only on the instruction before it. So counts of consecutive block pairs are
+sufficient input (cycles_trace.py).
 """
 
 from __future__ import annotations

@@ -2,12 +2,12 @@
 
     python benchmarks/devices_speed.py --models DIR [--only STEM ...] [--devices 1 2 4 6] [--json] [--update PAGE.md]
 
-Two tables. devices-time: an inference of so many Cortex-M4 at 80 MHz over each line, as `--link` estimates it.
-devices-lines: what the lines alone take, predicted with devices that compute in no time, and the fastest inference of
-device 0, under TFLM, each device a process of this computer, behind lines that are slowed down
-(tflm_memopt/runtime/slow_lines.py), every output byte compared. Their computing is the host's, on as many cores as it
-has: it is no microcontroller's, so that a measurement says what the lines cost, and not how much sooner devices are
-done. --table writes one of them; devices-time alone runs nothing.
+Two tables. devices-time has the time of an inference on several Cortex-M4 at 80 MHz over each line, as `--link`
+estimates it. devices-lines has the time of the lines alone: predicted for devices that compute in no time, and measured
+as the fastest inference of device 0 under TFLM. There, each device is a process on this computer with artificially slow
+lines (tflm_memopt/runtime/slow_lines.py), and every output byte is compared. Since the host computes much faster than
+microcontrollers, the measurement shows the cost of the lines only, not the speedup of several devices. --table writes
+one of them; devices-time alone runs nothing.
 """
 
 from __future__ import annotations
@@ -124,7 +124,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     found = []
     for model, n, split in product(models, args.devices, SPLITS):
         if n == 1 and split != next(iter(SPLITS)):
-            continue  # there is nothing to split
+            continue  # nothing can be split
         for row in rows(model, n, split, runs):
             found.append(row)
             if args.json:

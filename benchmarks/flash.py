@@ -1,16 +1,16 @@
-"""Measures what tflm_memopt/analysis/flash.json says: the flash of the C library's parts on each core, and of TFLM's.
+"""Measures the flash of the C library's parts on each core, and of TFLM's, for tflm_memopt/analysis/flash.json.
 
     python benchmarks/flash.py --write tflm_memopt/analysis/flash.json [--cores m4 rv32]
     python benchmarks/flash.py --write tflm_memopt/analysis/flash.json --tflm LIBRARY.a --include DIR ... --source TEXT
 
-The library: bytes of .text and .rodata that a program links whose build has the proof and the executor only (`base`),
-and by how much it grows with each kernel alone, and with each part of the executor beside all packed kernels. The sum
-over those of a model is an estimate from above, since what two kernels share is counted twice.
+For the library, it measures the .text and .rodata of a program with only validator and executor (`base`), and its
+growth with each single kernel, and with each part of the executor in addition to all packed kernels. The sum for a
+model is an upper estimate, since code shared by two kernels counts twice.
 
-TFLM: `--tflm` is an archive of a build of it at -Os for Cortex-M4, with sections for functions and data. Bytes that a
-program links that has an interpreter and one custom operator (`interpreter`), by how much it grows with each of TFLM's
-kernels alone, what one kernel has in common with others on an average, by a program that has them all (`shared`), and
-all of the library's adapter (`adapter`).
+TFLM: `--tflm` is an archive of a build of it at -Os for Cortex-M4, with sections for functions and data. Results are
+the size of a program with an interpreter and one custom operator (`interpreter`), its growth with each single TFLM
+kernel, the average size that a kernel shares with others, from a program with all kernels (`shared`), and the library's
+whole adapter (`adapter`).
 """
 
 from __future__ import annotations

@@ -230,7 +230,7 @@ class Builder:
 
 
 def _taps(size: int, kernel: int, stride: int, pad: int, out: int) -> float:
-    """Of a window, along one dimension: how many lie inside the input on average.
+    """Return how many taps of a window lie inside the input on average, along one dimension.
 
     >>> _taps(4, 3, 1, 1, 4)
     2.5

@@ -1,8 +1,9 @@
-"""The tables of the documents: the command that writes each, and how `tables.py --check` finds out that it is stale.
+"""The generated tables of the pages: the command that writes each, and how `tables.py --check` detects that it is
+stale.
 
-A table that takes a minute is made again and compared. One that takes longer has a digest beside it, in the mark in
-front of it, of what it was measured on: the bytes of the rewritten models and the object code that ran them, not their
-sources, so that it goes stale when one of these changes and not with every edit.
+A table that takes up to a minute is generated again and compared. For one that takes longer, the mark before it
+contains a digest of the measured objects: the bytes of the rewritten models and the object code that ran them. Since it
+does not cover sources, the table becomes stale only if one of these objects changes.
 """
 
 from __future__ import annotations

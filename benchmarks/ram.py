@@ -70,9 +70,8 @@ COLUMNS: Mapping[str, str] = {
 
 
 def measure(path: Path) -> Iterator[Row]:
-    """The model as it is and with a streamed input, then the same with --int8-io where that changes its interface.
-
-    The last row is for models with gates, whose tensors may be made twice (docs/frontier.md).
+    """Yield rows for the unchanged model and for a streamed input, then both with --int8-io if that changes its
+    interface. The last row is for models with gates, whose tensors may be computed twice (docs/frontier.md).
     """
     data = path.read_bytes()
     narrow = bool(int8_io(read(data).graph).replaced)

@@ -1,7 +1,7 @@
 """Write random networks of up to 600 operators for seconds.py: `python benchmarks/random_networks.py FOLDER`.
 
-The recipes are those of the tests (tests/property/networks.py), drawn from fixed seeds; a recipe of too many operators
-is shortened. What the networks compute means nothing.
+The recipes are those of the tests (tests/property/networks.py), with fixed seeds. Recipes with too many operators are
+shortened. The networks' outputs have no meaning.
 """
 
 from __future__ import annotations

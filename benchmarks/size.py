@@ -2,11 +2,10 @@
 
     python benchmarks/size.py --models ../shared/models [--level -Os] [--cores m4 rv32] [--json] [--update FILE.md]
 
-Whole: the sum over all its object files. A model: what stays of a program that proves and runs the model's programs by
-its NAME_library.c, and the linker collects garbage; what that takes of libc and libgcc is in it, the model itself is
-not. `unproved`: .text with TMO_SKIP_PROOF. `stack` is
-what a run of it took at most under QEMU (built at -O2), the runner's own frame excluded. No variables: .data and .bss
-are 0, or this script fails.
+The whole library is the sum over all object files. For a model, it is the size of a program that validates and runs the
+model with its NAME_library.c, after the linker has removed unused sections; it includes code from libc and libgcc, but
+not the model itself. `unproved` is .text with TMO_SKIP_PROOF. `stack` is the maximum stack of a run under QEMU (built
+at -O2), without the runner's own frame. The library has no variables: if .data or .bss is not 0, this script fails.
 """
 
 from __future__ import annotations

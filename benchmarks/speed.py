@@ -4,10 +4,9 @@
     python benchmarks/speed.py --core m4 --models ../shared/models --frontier 1.1 [--update FILE.md]
 
 Every .tflite file in the folder is converted for the core (`--int8-io`, F = 1.00), its regions run in the arena of
-their plan, and their outputs are compared with this machine's. Builtin operators between regions are not counted: such
-models say so. Instructions are no cycles: compare them with others, not with time. TFLM's figures, CMSIS-NN and
-reference kernels, were counted in the same way (`-O2`, GCC 12.2); they include the interpreter,
-and are those of the core itself.
+their plan, and their outputs are compared with this machine's. Builtin operators between regions are not counted: the
+output marks such models. Compare instruction counts with each other, not with time or cycles. TFLM's figures, for
+CMSIS-NN and reference kernels, were counted in the same way (`-O2`, GCC 12.2) and include the interpreter.
 """
 
 from __future__ import annotations

@@ -1,10 +1,11 @@
-"""Tables in Markdown, and where they stand in a document: between `<!-- NAME:begin -->` and `<!-- NAME:end -->`.
+"""Writes and checks generated Markdown tables, which are between `<!-- NAME:begin -->` and `<!-- NAME:end -->` in a
+page.
 
     python benchmarks/tables.py --check [--only PAGE:NAME ...] --models DIR --nets DIR --zoo DIR --public DIR
     python benchmarks/tables.py --write --models DIR --nets DIR
 
---check says which tables of the documents are older than what they are of, and ends with 1 when one is; --write
-writes those anew. Tables whose folder is not given are left out, and named. What they are: benchmarks/published.py.
+--check lists stale tables and exits with 1 if there are any; --write renews them. Tables whose folder is not given are
+skipped and listed. benchmarks/published.py defines the tables.
 """
 
 from __future__ import annotations

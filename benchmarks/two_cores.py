@@ -1,11 +1,11 @@
-"""What each of two cores does, counted on an emulated Cortex-M33, and what one core does alone.
+"""Counts the instructions of each of two cores, and of one core alone, on an emulated Cortex-M33.
 
     python benchmarks/two_cores.py --models ../shared/models [--share 0.8,1] [--target generic] [--only STEM ...]
         [--json] [--update FILE.md]
 
-A core's share is counted with the other's left out, and without meetings. These are told apart: how many, and what one
-takes of a core that finds the other there already, with the counters of tmo/spin.h. Besides, both cores make their
-shares on two emulated Cortex-M33 that share their memory, and the bytes are right.
+A core's share is counted without the other's and without barriers. Barriers are counted separately: their number, and
+the cost of one for a core that finds the other one waiting, with the counters of tmo/spin.h. A second run computes both
+shares on two emulated Cortex-M33 with shared memory, and compares the output bytes.
 """
 
 from __future__ import annotations

@@ -1,11 +1,11 @@
-"""What becomes of a zoo of networks: RAM before and after, what stays builtin and why.
+"""Converts a zoo of networks and lists RAM before and after, and which operators stay builtin and why.
 
     python benchmarks/zoo_models.py build/zoo          # needs TensorFlow: pip install 'tflm-memopt[train]'
     python benchmarks/zoo.py build/zoo --update docs/zoo.md
     python benchmarks/zoo.py DIR --mark others --update docs/zoo.md
 
-`--update` rewrites what stands between `<!-- zoo:begin -->` and `<!-- zoo:end -->`, or the marks of another name. A
-model in a folder of DIR has the folder in its name.
+`--update` rewrites the part between `<!-- zoo:begin -->` and `<!-- zoo:end -->`, or between the marks of another name.
+The name of a model in a folder of DIR includes the folder.
 """
 
 from __future__ import annotations

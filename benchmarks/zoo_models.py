@@ -1,6 +1,7 @@
 """A zoo of small Keras networks, random weights, converted to int8: `python benchmarks/zoo_models.py FOLDER [NAME...]`.
 
-Needs TensorFlow (extra `train`). What they compute means nothing; which operators the converter makes of them does.
+Needs TensorFlow (extra `train`). Their outputs have no meaning, only the operators that TensorFlow's converter creates
+for them.
 """
 
 from __future__ import annotations

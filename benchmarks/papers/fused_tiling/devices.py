@@ -2,11 +2,11 @@
 
     python benchmarks/papers/fused_tiling/devices.py [--json]
 
-Table 5.1: float32, MB = 10^6 B, from darknet's layer lists. The weights of dense layers are left out, input and output
-count of convolutions and dense layers only, and layers are numbered from 1, with darknet's [crop] in front of VGG-16:
-so it gives the thesis' figures. Its Table 5.2 follows from no choice of layers that was tried, and is not here.
-Figure 5.9: what one device takes is measured (Table 5.3, 1 Gbit/s, FDTO), divided by the devices; what is sent goes
-through one link, one message after the other, at its nominal rate and without latency.
+Table 5.1: float32, MB = 10^6 B, from darknet's layer lists. It reproduces the thesis' figures if weights of dense
+layers do not count, inputs and outputs count only for convolutions and dense layers, and layers are numbered from 1,
+with darknet's [crop] before VGG-16. No choice of layers that was tried reproduces Table 5.2, so it is missing here.
+Figure 5.9: the computing time is the one measured on one device (Table 5.3, 1 Gbit/s, FDTO), divided by the number of
+devices. Messages are sent one after the other through one link, at its nominal rate and without latency.
 """
 
 from __future__ import annotations
@@ -244,7 +244,9 @@ class Speedup:
 
 
 def grid() -> Iterator[Speedup]:
-    """One to six devices, switched where ten are: what is in front sends input and result of the front once."""
+    """Predict one to six devices, with the switch between partitions where it is for ten. The front sends its input and
+    its result once.
+    """
     for name, network in NETWORKS.items():
         of = layers(network)
         switch = least_memory(of, DEVICES)

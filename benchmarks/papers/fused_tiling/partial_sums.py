@@ -1,12 +1,13 @@
-"""What partial sums save, in bytes: all layers with weights by fan-out, beside those that send less by fan-in.
+"""Bytes saved by partial sums: all layers with weights split by fan-out, compared with fan-in for layers that then send
+less.
 
     python benchmarks/papers/fused_tiling/partial_sums.py MODEL.tflite... [--devices 2 3 4] [--json]
 
-A partial sum takes as many bytes on the way as its bound needs: what the weights of a device's channels can make of any
-int8 input. First as planned by the second integer program (splits.py), without heads: layers are
-convolutions and dense layers one behind the other; what lies between two of them runs where its channels are. The
-layers in front that share rows are left out: neither plan splits their weights. Then all messages, heads included, as
-optimize --devices has them: benchmarks/devices.py has them sent.
+A partial sum is sent with as many bytes as its bound needs; the bound follows from the weights of a device's channels
+and any int8 input. The first table is planned by the second integer program (splits.py), without message heads: layers
+are consecutive convolutions and dense layers, and operators between two layers run where their channels are. It omits
+the first layers, which share rows, because neither plan splits their weights. The second table has all messages of
+`optimize --devices` including heads, which benchmarks/devices.py sends.
 """
 
 from __future__ import annotations
@@ -37,9 +38,9 @@ def sum_bytes(graph: Graph, op: Op, devices: int) -> int:
 
 
 def layers(graph: Graph, devices: int) -> list[SplitLayer]:
-    """Those that split weights, each with what the next one reads as its output: channels are shared in between.
-
-    Its sums are those of its own output: what lies in between runs when they are added up and scaled.
+    """Return the layers that split weights. The output of each is the next layer's input, since devices share the
+    channels in between. Its sums are those of its own output: operators in between run after the sums are added and
+    scaled.
     """
     how = chosen(graph, devices)
     ops = [op for op in graph.ops if op.type in OUTPUTS_SPLIT and how[op.index] is Way.CHANNELS]

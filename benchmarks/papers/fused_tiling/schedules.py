@@ -93,7 +93,7 @@ def cells(sizes: Sequence[int], seed: int) -> OrderProblem:
 
 
 def series_parallel(seed: int, depth: int = 2) -> OrderProblem:
-    """Chains that fork and join, nested: what tiling makes of a chain."""
+    """Nested chains that fork and join, which result from tiling a chain."""
     rng, nbytes, tasks = random.Random(seed), {0: 32}, list[Task]()
 
     def run(inputs: tuple[int, ...]) -> int:

@@ -1,13 +1,13 @@
-"""MobileNetV2 split over microcontrollers as others have published it, beside the same split here.
+"""Compares published splits of MobileNetV2 over microcontrollers with the same splits here.
 
     python benchmarks/papers/fused_tiling/split_networks.py [--runs N] [--json]
 
-- ESP32-S3: arXiv 2507.16594 cuts MobileNetV2 behind block_16_project_BN, and sends a tensor of 5.66 kB (abstract). Its
-  width is not said there: 0.35 at 224 x 224, whose tensor has 7 x 7 x 112 bytes there, is the one of that size.
-- Teensy 4.1: arXiv 2605.09357 splits the kernels of MobileNetV2 1.0 at 224 x 224 among microcontrollers. Its
-  repository (shashsuresh/split-inference-on-MCUs at a87238b, MCU_code/Lines) lists, for each of three and each of 53
-  layers, the bytes that it reads, put together from all three, and makes. Here: all layers by channels. What each of
-  them holds in RAM follows from those lists: a layer's input and output.
+- ESP32-S3: arXiv 2507.16594 cuts MobileNetV2 after block_16_project_BN, and sends a tensor of 5.66 kB (abstract). It
+does not state the width: 0.35 at 224 x 224, whose tensor has 7 x 7 x 112 bytes there, is the one of that size. - Teensy
+4.1: arXiv 2605.09357 splits the kernels of MobileNetV2 1.0 at 224 x 224 among microcontrollers. Its repository
+(shashsuresh/split-inference-on-MCUs at a87238b, MCU_code/Lines) lists, for each of three devices and each of 53 layers,
+the bytes that it reads (collected from all three) and computes. Here, all layers are split by channels. A device's RAM
+follows from those lists as a layer's input and output.
 
 Weights are random: bytes do not depend on them. Every device is a process with its own file alone, linked over
 loopback, under TFLM; all bytes of the output are compared.

@@ -53,8 +53,8 @@ class SplitLayer(devices.SplitLayer):
 
 
 def footprint(layers: Sequence[SplitLayer], switch: int, devices: int) -> Fraction:
-    """What a device holds when layers[:switch] split feature maps and the others weights: the largest pair of input
-    and output, and all its weights (Eq. 5.12 and 5.13).
+    """Memory of a device if layers[:switch] split feature maps and the others weights: the largest pair of input and
+    output, and all its weights (Eq. 5.12 and 5.13).
     """
     shares = [devices if i < switch else 1 for i in range(len(layers))]
     maps = max((Fraction(a.reads + a.makes, n) for a, n in zip(layers, shares, strict=True)), default=Fraction(0))

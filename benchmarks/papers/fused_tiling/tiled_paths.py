@@ -114,7 +114,7 @@ def weighed() -> list[Weighed]:
 
 
 def int8_example(tiles: int = 1) -> bytes:
-    """The same network, its third convolution and the pooling in so many parts, with the weights of the whole one."""
+    """The same network and weights, with its third convolution and the pooling split into several parts."""
     net = Builder()
     x = net.input((1, 32, 8, 1))
     x = net.conv(x, 32, (6, 2), (2, 2), (2, 0), (16, 4), depthwise=False, same=True)

@@ -46,7 +46,7 @@ WAYS: Mapping[str, Mapping[str, Any]] = {
     "operator, no groups": {"without": ("groups",)},
     "operator": {},
 }
-"""Ways to convert each network. With our operator, nothing is computed twice."""
+"""Variants to convert each network. Those with our operator compute nothing twice."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -190,7 +190,9 @@ def _outputs(model: bytes, inputs: Sequence[Any]) -> list[bytes]:
 
 
 def layouts() -> dict[str, int]:
-    """Heads of the text model in channel groups: by TFLM's own planner, by hill climbing, and with CP-SAT behind it."""
+    """Heads of the text model in channel groups: by TFLM's own planner, by hill climbing, and by hill climbing followed
+    by CP-SAT.
+    """
     data, settings = examples.text_model(), WAYS["FDT"]
     climbing, exact = (tflm_memopt.optimize(data, **settings, seconds=s) for s in (0.0, None))
     source = read(exact.model)

@@ -2,10 +2,10 @@
 
     python benchmarks/papers/fused_tiling/weight_partition.py [--json]
 
-Fan-out, a fused pair of fan-out and fan-in, fan-out again; beside it fan-out alone. Bytes that both devices send
-together, without the heads of messages, as the thesis counts them (Eq. 5.17, in bytes), and as processes sent them: a
-partial sum takes as many bytes as the third layer's weights need. With 4 bytes it sends as much as fan-out alone; no
-sum of 8 products of int8 needs so many.
+The partition is fan-out, a fused pair of fan-out and fan-in, then fan-out again. It is compared with fan-out alone. The
+figures are bytes that both devices send together, without message heads: as the thesis counts them (Eq. 5.17, in
+bytes), and as processes sent them, where a partial sum takes as many bytes as the third layer's weights need. With sums
+of 4 bytes, it would send as much as fan-out alone, but a sum of 8 int8 products needs fewer.
 """
 
 from __future__ import annotations

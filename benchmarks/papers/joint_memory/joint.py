@@ -2,12 +2,12 @@
 
     python benchmarks/papers/joint_memory/joint.py [--json] [--example]
 
-Sizes are tokens, as in the chapter. Figure 6.1 is not in the text: what follows from the sizes of Table 6.1 is that
-CNN 1 has feature maps of 32 rows of 256, l4 adds two of them, and l5 takes them row by row; kernels of 3 x 3 (5 x 5 in
-CNN 2, without padding) are assumed where a search needs them. Offsets are those of the product's layout solver.
+Sizes are tokens, as in the chapter. The available text lacks Figure 6.1. The sizes in Table 6.1 imply that CNN 1 has
+feature maps of 32 rows of 256, that l4 adds two of them, and that l5 reads them row by row. If a search needs kernel
+sizes, 3 x 3 is assumed (5 x 5 without padding in CNN 2). Offsets are those of the product's layout solver.
 
-The applications of Table 6.6 are int8 models here, with random weights. The paper's megabytes have the weights, too,
-and do not follow from the networks; here are activations alone, as weights stay in flash.
+The applications of Table 6.6 are int8 models here, with random weights. The paper's megabytes include weights and do
+not follow from the networks. Here, only activations count, as weights stay in flash.
 """
 
 from __future__ import annotations

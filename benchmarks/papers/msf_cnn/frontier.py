@@ -1,4 +1,4 @@
-"""msf-CNN's own formulas on its networks, its Table 1 again, and our frontier beside it in the same convention.
+"""Compares msf-CNN's formulas on its networks and its Table 1 with our frontier in the same convention.
 
     python benchmarks/papers/msf_cnn/frontier.py --nets DIR [--json] [--plot docs/frontier.svg]
                                  [--update docs/frontier.md]

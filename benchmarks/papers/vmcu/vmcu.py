@@ -2,10 +2,10 @@
 
     python benchmarks/papers/vmcu/vmcu.py [--json] [--update docs/benchmarks.md]
 
-Bytes in vMCU's convention: input, output and workspace of one layer or module; kB = 1000. What this planner takes for
-loop counters is left out, as it is there. "Formula" is the paper's closed form (section 4), "paper" a figure that its
-text gives. Bottlenecks: least bytes without recompute, and with as much as vMCU (its kernel makes each pixel of the
-depthwise layer's window anew, section 5.2).
+Bytes are in vMCU's convention: input, output and workspace of one layer or module, without loop counters; kB = 1000.
+"Formula" is the paper's closed form (section 4), "paper" a figure that its text gives. Bottlenecks have the least bytes
+without recomputation, and with as much as in vMCU, whose kernel recomputes each pixel of the depthwise layer's window
+(section 5.2).
 """
 
 from __future__ import annotations
@@ -218,7 +218,7 @@ class Bottleneck:
 
 
 def tinyengine(m: Module) -> int:
-    """Of B2 this is the 247.8 kB that section 7.3 gives for the network."""
+    """The value for B2 is the 247.8 kB that section 7.3 states for the network."""
     before, expanded, after = _sizes(m)
     return max(before + expanded, expanded + after) + (after if m.residual else 0)
 
@@ -264,7 +264,7 @@ def bottlenecks() -> list[Bottleneck]:
 
 @dataclass(frozen=True, slots=True)
 class Headroom:
-    """How many times larger a module of MCUNet-5fps-VWW may be in the RAM that TinyEngine needs."""
+    """Compute how many times larger a module of MCUNet-5fps-VWW can be in the RAM that TinyEngine needs."""
 
     name: str
     image: float
