@@ -4,7 +4,7 @@
 
 The default FOLDER is build/arduino/tflm-memopt, which `make arduino` writes.
 
-The numbers are arduino-lint's, so that its documentation explains them. Left out are rules that need a network or the
+The numbers are arduino-lint's, so that its documentation explains them. It omits rules that need a network or the
 library manager's index (LP017, LP018, LP022, LP042, LP048), the spelling rules (LP033, LP035), what is of the format
 before library.properties, and advice that is never an error (LS008).
 """

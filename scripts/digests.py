@@ -6,8 +6,8 @@
 The cases are real models, the tests' zoo of odd models, and random networks drawn from seeds, each with some target,
 input mode and budget. A case has a digest of the rewritten model, of its plan, of its report and of every kind of
 emitted source; a conversion that is refused has one of its error. `--quick` takes a subset of the cases; `--parts`
-compares some of the digests only. Results depend on the versions that are recorded beside them: with other ones,
-`compare` refuses.
+compares some of the digests only. Results depend on versions of packages, which are recorded with them: `compare`
+rejects other versions.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Says where the native libraries are; exits 1 when one that this platform has is missing."""
+"""Lists the native libraries, and exits with 1 if one that this platform needs is missing."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from tflm_memopt.runtime.native import native_library
 
 def main() -> int:
     names = ["tmo_host"]
-    if (sys.platform, platform.machine()) == ("linux", "x86_64"):  # where TFLM's official wheel exists
+    if (sys.platform, platform.machine()) == ("linux", "x86_64"):  # TFLM's official wheel exists only for this platform
         names.append("tmo_wheel_shim")
     try:
         for name in names:

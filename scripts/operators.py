@@ -65,7 +65,7 @@ def page() -> str:
 
 
 def site_page() -> str:
-    """The page of the site, with rewrites and limits."""
+    """Return the page of the site, with rewrites and limits."""
     rules = [f"| {rule.name} | {_summary(rule)} |" for rule in canonicalise.RULES]
     limits: dict[str, Constraint] = {c.__name__: c for row in OPSET.values() for c in row.constraints}
     lines = [f"| all | {_codes(ALL)} |"]
@@ -76,7 +76,7 @@ def site_page() -> str:
 
 
 def _summary(rule: Rule) -> str:
-    """First paragraph of the docstring of the rule's module."""
+    """Return the first paragraph of the docstring of the rule's module."""
     return " ".join((sys.modules[rule.match.__module__].__doc__ or "").partition("\n\n")[0].split())
 
 

@@ -39,7 +39,7 @@ def _answers(block: str) -> Iterator[str]:
 
 
 def _output(command: str) -> str:
-    """The command's answer and errors, without its progress display."""
+    """Return the command's output and errors, without its progress display."""
     program, *arguments = shlex.split(command)
     if program != cli.PROGRAM:
         raise ValueError(f"not a command of {cli.PROGRAM}: {command}")

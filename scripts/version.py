@@ -22,19 +22,21 @@ PLACES = {
     "custom_ops/idf_component.yml": rf'^version: "({SEMANTIC})"$',
     "arduino/library.properties": rf"^version=({SEMANTIC})$",
 }
-"""File -> the line that states it. pyproject.toml reads the first."""
+"""The line of each file that states the version. pyproject.toml reads the first file."""
 BY_HAND = {"CHANGELOG.md": rf"^## ({SEMANTIC})\b"}
-"""Edited by hand with the version's changes."""
+"""Files that are edited by hand with the version's changes."""
 
 
 def stated() -> dict[str, str]:
-    """File -> the version that it states, empty when it states none or several; the newest in CHANGELOG.md."""
+    """Return the version that each file states, or "" if it states none or several. CHANGELOG.md counts with its
+    newest.
+    """
     found = {name: re.findall(line, _text(name), re.MULTILINE) for name, line in {**PLACES, **BY_HAND}.items()}
     return {name: vs[0] if len(vs) == 1 or (vs and name == "CHANGELOG.md") else "" for name, vs in found.items()}
 
 
 def set_to(version: str) -> None:
-    """In PLACES."""
+    """Set the version in PLACES."""
     for name, line in PLACES.items():
         text = re.sub(line, lambda match: match[0].replace(match[1], version), _text(name), flags=re.MULTILINE)
         (ROOT / name).write_text(text, encoding="utf-8")

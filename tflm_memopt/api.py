@@ -169,17 +169,14 @@ def optimize_devices(
     """Split a network among linked devices. Each device gets its own model, which runs in our operator.
 
     devices: number of devices. The first has the input and gets the output. name, progress, options: as for optimize();
-        the options apply to each device. The plans are checked together: each message is received as it is sent.
-    link: bytes per second from one device to another, and latency: "125kB/s,2ms" or (125000, 2). The report then
-        estimates the time of an inference, which requires a clock.
-    memory: bytes of RAM and flash of each device for arena and model, "20kB,128kB", or RAM alone. Without it, the
-    memory
-        of the largest device is minimised; with it, the fastest split that fits is taken, or without a link the one
-        that sends the fewest bytes.
-    board: the board that each device is. Its clock and core are used, and DoesNotFit is raised if a device's model does
-        not fit on it.
-    cut: indices of the operators at which the next device begins, one fewer than devices. Each device then runs all of
-        its operators alone.
+        the options apply to each device. The plans are checked together, so that each message is received as it was
+        sent. link: bytes per second from one device to another, and latency: "125kB/s,2ms" or (125000, 2). The report
+        then estimates the time of an inference, which requires a clock. memory: bytes of RAM and flash of each device
+        for arena and model, "20kB,128kB", or RAM alone. Without it, the memory of the largest device is minimised; with
+        it, the fastest split that fits is taken, or without a link the one that sends the fewest bytes. board: the
+        board that each device is. Its clock and core are used, and DoesNotFit is raised if a device's model does not
+        fit on it. cut: indices of the operators at which the next device begins, one fewer than devices. Each device
+        then runs all of its operators alone.
 
     Raises the errors of optimize(), UsageError for a network or options that several devices do not support, and
     DoesNotFit if `memory` is too small.

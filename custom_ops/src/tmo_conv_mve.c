@@ -108,7 +108,7 @@ static void gather_column(const tmo_kernel *k, const tmo_window *rows, uint32_t 
   gather_bytes(k, &window, to);
 }
 
-/* Computes pixels [x, end) from copied windows: two at a time if there is room for `most`. Of two adjacent windows inside the input, the bytes
+/* Computes pixels [x, end) from copied windows: two at a time if there is room for `most`. If two adjacent windows are inside the input, the bytes
  * read after the first one's values belong to the second. */
 static TMO_ALWAYS_INLINE void gathered(const tmo_kernel *k, const tmo_window *rows, tmo_mve_job *job, uint32_t x, uint32_t end, uint32_t most) {
   const tmo_op *op = k->op;

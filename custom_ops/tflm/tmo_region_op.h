@@ -10,7 +10,7 @@
  * Inputs of a node, in order: the region's inputs; for a program that pauses, a constant int32 list of firings; for a program that pauses, streams
  * or has state, a variable of two int32 (uint8 with state); the program, a constant uint8 tensor. Outputs: the region's outputs, then a uint8
  * workspace tensor if the program needs one. The operator keeps no state of its own in RAM: Invoke only needs the program in flash and these
- * tensors. An external input is not a tensor; the program's input 0 is then a tmo_frame. Of TFLM's structs, the code reads only fields whose
+ * tensors. An external input is not a tensor; the program's input 0 is then a tmo_frame. The code reads only those fields of TFLM's structs whose
  * position does not depend on TF_LITE_STATIC_MEMORY. */
 #ifndef TMO_REGION_OP_H_
 #define TMO_REGION_OP_H_

@@ -1,6 +1,6 @@
-"""Operators whose constants are laid out for vectors: zero points in the biases, scales below 1, channels side by side.
+"""Operators packed for vectors: the biases contain the zero points, scales are below 1, and channels are adjacent.
 
-TFLM: ConvPerChannel, DepthwiseConvPerChannel. What must be proved of their sums is in ops/packings.py.
+TFLM: ConvPerChannel, DepthwiseConvPerChannel. ops/packings.py has the proof obligations for their sums.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from tflm_memopt.kernels.language import Array, Index, Reg, Type
 
 
 class Scales:
-    """What scales the sum of each channel."""
+    """Scales of each channel's sum."""
 
     def __init__(self, b: Builder, channels: Index) -> None:
         self.zero_out, self.low, self.high = b.parameters("zero_out", "low", "high")
@@ -19,13 +19,13 @@ class Scales:
         self.rights = b.flash("rights", Type.INT16, channels)
 
     def output(self, b: Builder, total: Reg, k: Index) -> Reg:
-        """A sum of channel k as int8."""
+        """Return a sum of channel k as int8."""
         x = b.scaled(total, b.flash_load(self.multipliers, k))
         return b.saturated(x, b.flash_load(self.rights, k), self.zero_out, (self.low, self.high))
 
 
 def _weight(b: Builder, w: Array, *at: Index) -> Reg:
-    """Wide enough for products."""
+    """Return a weight, widened for products."""
     return b.broadcast(Type.INT16, b.flash_load(w, *at))
 
 
@@ -62,7 +62,7 @@ def packed_depthwise(b: Builder) -> None:
 
 @kernel("y[p, r, i] = x[r, p, i]")
 def windows(b: Builder) -> None:
-    """The bytes under a few windows, one window behind the other."""
+    """Copy the bytes under several windows, one window after the other."""
     pixels, rows, reach, nbytes = b.extents("pixels", "rows", "reach", "nbytes")
     first, apart, step, next_row = b.parameters("first", "apart", "step", "next_row")
     x = b.rows("x", Type.INT8, rows, reach)

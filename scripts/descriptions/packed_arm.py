@@ -1,7 +1,6 @@
-"""Operators as they are packed for Cortex-M's DSP extension and for Helium (lower/pack.py). From here hosts have what
-the cores have in assembly.
+"""Operators packed for Cortex-M's DSP extension and for Helium (lower/pack.py). Hosts run these, cores run assembly.
 
-TFLM: ConvPerChannel, DepthwiseConvPerChannel, FullyConnected. What must be proved of their sums is in ops/packings.py.
+TFLM: ConvPerChannel, DepthwiseConvPerChannel, FullyConnected. ops/packings.py has the proof obligations for their sums.
 """
 
 from __future__ import annotations
@@ -13,7 +12,7 @@ INT8, INT16, INT32 = Type.INT8, Type.INT16, Type.INT32
 
 
 def _output(b: Builder, total: Reg, scale: tuple[Reg, Reg, Reg]) -> Reg:
-    """A sum scaled by m2, c and e, which has the zero point: SMMLAR and a shift."""
+    """Scale a sum by m2, c and e, where c includes the zero point: SMMLAR and a shift."""
     doubled, constant, right = scale
     moved = b.compute("add", INT32, total, constant)
     moved = b.compute("add", INT32, moved, b.compute("sign", INT32, total))
@@ -22,20 +21,20 @@ def _output(b: Builder, total: Reg, scale: tuple[Reg, Reg, Reg]) -> Reg:
 
 
 def _scale(b: Builder, scales: Array, *at: Index) -> tuple[Reg, Reg, Reg]:
-    """The three words that begin there."""
+    """Return the three words that begin at this place."""
     *outer, first = at
     doubled, constant, right = (b.flash_load(scales, *outer, first + k) for k in range(3))
     return doubled, constant, right
 
 
 def _clamped(b: Builder, total: Reg, multiplier: Reg, shift: Reg, zero: Index, span: tuple[Index, Index]) -> Reg:
-    """A sum scaled by a multiplier and a shift to the right, which is a negative one to the left."""
+    """Scale a sum by a multiplier and a right shift; negative shifts are to the left."""
     right = b.compute("sub", INT32, Index.of(0), shift)
     return b.clamp(b.scale_right(total, multiplier, zero, right), span)
 
 
 class Pair:
-    """Channels A and B, whose weights are one number, 256 * B + A: the sum by A's byte, and the sum by all."""
+    """Channels A and B with the weights 256 * B + A, and two sums: over A's byte, and over the whole weight."""
 
     def __init__(self, b: Builder, scales: Array, *at: Index) -> None:
         self.scales, self.at = scales, at
@@ -54,7 +53,7 @@ class Pair:
 
 @kernel("y[p, pair] = saturate(sum over values of tile[p] * w[pair])")
 def dsp_pairs(b: Builder) -> None:
-    """A few pixels, whose values are int16, two of a pixel behind two of each other one."""
+    """Compute several pixels of int16 values. Pairs of values of all pixels are interleaved."""
     pixels, pairs, twos = b.extents("pixels", "pairs", "twos")
     (step,) = b.parameters("step")
     tile, w = b.workspace("tile", INT16, twos, pixels, 2), b.flash("w", INT16, pairs, twos, 2)
@@ -69,7 +68,7 @@ def dsp_pairs(b: Builder) -> None:
 
 @kernel("y[pair] = saturate(sum over values of x * w[pair])")
 def dsp_direct(b: Builder) -> None:
-    """Bytes as they lie; `ways` pairs are interleaved."""
+    """Compute from bytes in place. `ways` pairs of channels are interleaved."""
     groups, ways, fours = b.extents("groups", "ways", "fours")
     x, y = b.ram("x", INT8, fours, 2, 2), b.output("y", INT8, groups, ways, 2)
     w, scales = b.flash("w", INT16, groups, fours, 2, ways, 2), b.flash("scales", INT32, groups, ways, 8)
@@ -82,7 +81,9 @@ def dsp_direct(b: Builder) -> None:
 
 @kernel("y[c] = saturate(sum over taps of x[tap, c] * w[tap, c])")
 def dsp_depthwise(b: Builder) -> None:
-    """Fours of channels: biases; of three taps the weights of two by turns, then those of the third; m2, c, e."""
+    """Groups of four channels: biases; for three taps the interleaved weights of two, then those of the third; m2, c,
+    e.
+    """
     taps, reach, fours, turns = b.extents("taps", "reach", "fours", "turns")
     (first, words) = b.parameters("first", "words")
     x, y = b.rows("x", INT8, taps, reach), b.output("y", INT8, fours, 2, 2)
@@ -101,7 +102,9 @@ def dsp_depthwise(b: Builder) -> None:
 
 @kernel("y[p, c] = clamp(requantise(sum over values of x[p] * w[c]))")
 def mve_conv(b: Builder) -> None:
-    """Fours of channels: sixteen values of each, by turns; biases, multipliers, shifts to the left, which are none."""
+    """Groups of four channels: sixteen values of each in turn; biases, multipliers, and left shifts, which are
+    negative.
+    """
     pixels, fours, turns = b.extents("pixels", "fours", "turns")
     apart, next_out, zero_out, low, high = b.parameters("apart", "next_out", "zero_out", "low", "high")
     x = b.ram("x", INT8, pixels, turns, 16, strides=(apart, Index.of(16)))
@@ -117,8 +120,8 @@ def mve_conv(b: Builder) -> None:
 
 @kernel("y[c] = clamp(requantise(sum over taps of x[tap, c] * w[tap, c]))")
 def mve_depthwise(b: Builder) -> None:
-    """Sixteens of channels, or as many fours of them: biases, weights, multipliers and shifts; all but the weights in
-    the order in which halves of halves of a vector have them.
+    """Groups of sixteen channels, or that many channels in fours: biases, weights, multipliers and shifts. All but the
+    weights have the order of twice split vector halves.
     """
     taps, reach, sixteens, fours = b.extents("taps", "reach", "sixteens", "fours")
     first, words, zero_out, low, high = b.parameters("first", "words", "zero_out", "low", "high")
@@ -142,7 +145,7 @@ def mve_depthwise(b: Builder) -> None:
 
 @kernel("sums[c] += the sum over pixels of x[p, c]")
 def add_pixels(b: Builder) -> None:
-    """What pools and means come to, so far."""
+    """Add pixels to the current sums of pools and means."""
     n, channels = b.extents("n", "channels")
     x, sums = b.ram("x", INT8, n, channels), b.workspace("sums", INT32, channels)
     with b.loop("c", channels) as c:

@@ -1,6 +1,6 @@
-"""One output pixel from the window under it, as the executor hands it over: rows, or single pixels, by their addresses.
+"""One output pixel from the window under it, in the executor's form: addresses of rows or of single pixels.
 
-Windows come clipped: what lies in the padding is not there. TFLM: ConvPerChannel, DepthwiseConvPerChannel.
+Windows are clipped and contain no padding. TFLM: ConvPerChannel, DepthwiseConvPerChannel.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ def _pixel(b: Builder, *, depthwise: bool) -> None:
     pointers, reach, rows, columns, channels = b.extents("pointers", "reach", "rows", "columns", "channels")
     filters = channels if depthwise else b.extents("filters")[0]
     zero_in, zero_out, low, high, step = b.parameters("zero_in", "zero_out", "low", "high", "scale_step")
-    (bias_step,) = b.parameters("bias_step")  # 0: all are the same
+    (bias_step,) = b.parameters("bias_step")  # 0: all biases are equal
     next_row, next_column, apart, offset = b.parameters("next_row", "next_column", "apart", "offset")
     row_weights, tap_weights = b.parameters("row_weights", "tap_weights")
     x, y = b.rows("x", Type.INT8, pointers, reach), b.output("y", Type.INT8, filters)
@@ -59,7 +59,9 @@ def depthwise_pixel(b: Builder) -> None:
     "y[k] = bias[k] + sum over the window of x * w[k], sums of 64 bits, scaled and clamped; k = output j of group g"
 )
 def conv_wide(b: Builder) -> None:
-    """A group is a channel of a depthwise layer, or all of a pixel. TFLM: ConvPerChannel, DepthwiseConvPerChannel."""
+    """A group is one channel for depthwise layers, otherwise all channels of a pixel. TFLM: ConvPerChannel,
+    DepthwiseConvPerChannel.
+    """
     pointers, reach, rows, columns, channels, groups = b.extents(
         "pointers", "reach", "rows", "columns", "channels", "groups"
     )
@@ -85,7 +87,7 @@ def conv_wide(b: Builder) -> None:
 
 @kernel("sums[c] += sum over the runs of bytes under the window of (x - zero point) * w[c]")
 def conv_sums(b: Builder) -> None:
-    """Runs of bytes whose weights lie side by side, in parts. What becomes of sums is not the window's."""
+    """Add runs of bytes with adjacent weights, part by part. The caller processes the sums."""
     pointers, reach, parts, count, run, filters = b.extents("pointers", "reach", "parts", "count", "run", "filters")
     zero_in, next_at, stride, next_offset, step = b.parameters("zero_in", "next_at", "stride", "next_offset", "step")
     (offset,) = b.parameters("offset")
@@ -102,13 +104,13 @@ def conv_sums(b: Builder) -> None:
 
 @kernel("sums[c] += sum over the window of (x[spread * c] - zero point) * w[c]")
 def depthwise_sums(b: Builder) -> None:
-    """What scales sums, or keeps them for the next call, is not the window's."""
+    """Add the products of a window. The caller scales the sums or keeps them for the next call."""
     pointers, reach, rows, columns, channels = b.extents("pointers", "reach", "rows", "columns", "channels")
     zero_in, next_row, next_column, apart, offset = b.parameters(
         "zero_in", "next_row", "next_column", "apart", "offset"
     )
     strides = b.parameters("row_weights", "tap_weights")
-    (spread,) = b.parameters("spread")  # 0: all of one channel
+    (spread,) = b.parameters("spread")  # 0: all channels read the same one
     x, sums = b.rows("x", Type.INT8, pointers, reach), b.workspace("sums", INT32, channels)
     w = b.flash("w", Type.INT8, rows, columns, channels, strides=strides)
     with b.loop("c", channels) as c:
@@ -120,14 +122,14 @@ def depthwise_sums(b: Builder) -> None:
 
 
 def _pool(b: Builder, kind: Type, initial: int, take: Callable[[Reg, Reg], None], output: Callable[[Reg], Reg]) -> None:
-    """Runs of pixels under a window: what they come to goes on from the call before, and on to the next one."""
+    """Process runs of pixels under a window. The result continues from the previous call, and in the next one."""
     pointers, reach, run, channels = b.extents("pointers", "reach", "run", "channels")
     offset, first, last, low, high = b.parameters("offset", "first", "last", "low", "high")
     x, y = b.rows("x", kind, pointers, reach), b.output("y", kind, channels)
     sums = b.workspace("sums", INT32, channels)
     with b.loop("c", channels) as c:
         total = b.broadcast(INT32, Index.of(initial))
-        with b.inside(first, 1):  # it is not the first call
+        with b.inside(first, 1):  # skipped in the first call
             b.assign("copy", total, b.ram_load(sums, c))
         with b.loop("p", pointers) as p, b.loop("t", run) as t:
             take(total, b.ram_load(x, p, offset + t * channels + c))
@@ -138,7 +140,7 @@ def _pool(b: Builder, kind: Type, initial: int, take: Callable[[Reg, Reg], None]
 
 
 def max_pool_pixel(kind: Type) -> KernelProgram:
-    """`sign` -1: of the smallest."""
+    """sign: -1 selects the smallest value."""
 
     def describe(b: Builder) -> None:
         (sign,) = b.parameters("sign")
@@ -152,7 +154,7 @@ def max_pool_pixel(kind: Type) -> KernelProgram:
 
 
 def average_pool_pixel(kind: Type) -> KernelProgram:
-    """The mean of a window."""
+    """Return the kernel for the average of a window."""
 
     def describe(b: Builder) -> None:
         (area,) = b.extents("area")
@@ -165,7 +167,7 @@ def average_pool_pixel(kind: Type) -> KernelProgram:
 
 
 def mean_pixel(kind: Type) -> KernelProgram:
-    """The mean of a window, or its sum, rescaled."""
+    """Return the kernel for the mean of a window or its sum, rescaled."""
 
     def describe(b: Builder) -> None:
         (area,) = b.extents("area")

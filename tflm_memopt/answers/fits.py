@@ -59,7 +59,7 @@ class Fits:
         return sum(row.original.fits for row in self.boards)
 
     def nearest(self, number: int) -> tuple[BoardReport, ...]:
-        """Return so many of the boards whose RAM and flash are closest to what the rewritten model needs."""
+        """Return a number of boards whose RAM and flash are closest to the needs of the rewritten model."""
         nearest = sorted(self.boards, key=lambda row: row.distance)[:number]
         return tuple(row for row in self.boards if row in nearest)
 

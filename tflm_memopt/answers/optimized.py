@@ -50,7 +50,7 @@ class Optimized:
     work: tuple[Work, ...] = field(default=(), repr=False)
     """Work of each operator of the plan."""
     frontier: Exploration | None = None
-    """The frontier, if it was asked for."""
+    """The frontier, if requested."""
 
     def __repr__(self) -> str:
         return f"<Optimized {outcome(self.report)}>"

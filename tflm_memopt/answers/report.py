@@ -183,7 +183,7 @@ class Report:
     balance: Balance | None = None
     """RAM saved and flash added by the rewrite, whether it was kept or not; None if there is no rewrite."""
     board: BoardFit | None = None
-    """Fit on the board that was asked for."""
+    """Fit on the requested board."""
     in_arena: int | None = None
     """Bytes of the whole arena with `--input arena`, if that is less than with the streamed input."""
     accuracy: Accuracy | None = None

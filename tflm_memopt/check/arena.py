@@ -15,7 +15,7 @@ from tflm_memopt.plan.plan import Buffer, Plan, Role
 
 Ints = NDArray[np.int64]
 Content = TensorId | tuple[str, int]
-"""What bytes belong to: a tensor, or private data of a group."""
+"""Owner of bytes: a tensor, or private data of a group."""
 LEAST_ALIGN = {Role.ACCUMULATOR: 4, Role.COUNTERS: 2, Role.SCRATCH: 4}
 """Minimum alignment of int32, uint16, and pairs of int16; everything else is bytes."""
 
@@ -26,8 +26,8 @@ class TaggedArena:
     def __init__(self, plan: Plan, sizes: Mapping[TensorId, int]) -> None:
         self.sizes, self.head = sizes, plan.head
         self._marks = np.full(plan.head, -1 << 62, dtype=np.int64)
-        """For each byte its tag minus its address, which is constant along a run of bytes. Initially the tag is
-        nobody's.
+        """For each byte its tag minus its address, which is constant along a run of bytes. Initially, bytes have no
+        owner.
         """
         self.home = {(b.role, b.key): (b, o) for b, o in plan.placed()}
         self._base: dict[Content, int] = {}

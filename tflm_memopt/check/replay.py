@@ -18,7 +18,7 @@ from tflm_memopt.plan.plan import Block, Role
 
 
 class Output(NamedTuple):
-    """What a firing writes."""
+    """The writes of a firing."""
 
     last: int
     """Address of the last byte, or -1 if nothing is written."""

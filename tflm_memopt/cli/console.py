@@ -20,7 +20,7 @@ PROGRAM = "tflm-memopt"
 DONE, NO, BAD = 0, 1, 2
 """Exit codes."""
 PAGE = 120
-"""Number of columns if the output is no terminal."""
+"""Number of columns if the output is not a terminal."""
 
 
 def answer(args: argparse.Namespace, document: dict[str, Any], readable: RenderableType) -> None:
@@ -40,7 +40,7 @@ def answer(args: argparse.Namespace, document: dict[str, Any], readable: Rendera
 
 
 def say(error: MemoptError) -> int:
-    """Print an error to stderr, a line for each part: what and file, where, what to try. Returns the exit code."""
+    """Print an error to stderr: one line each for message and file, place, and hint. Returns the exit code."""
     lines = [f"error: {error.what}" + (f" ({error.file})" if error.file else "")]
     parts = ("at", error.where), ("try:", error.hint), ("code", error.code)
     lines += [f"  {word} {value}" for word, value in parts if value]

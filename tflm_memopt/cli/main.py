@@ -3,7 +3,7 @@
 
 A command's module is imported when that command runs, and `--help` loads no array, no graph and no solver.
 
-Exit codes: 0 done, 1 the answer is no, 2 bad usage or bad input.
+Exit codes: 0 done, 1 a check failed or a limit is exceeded, 2 bad usage or bad input.
 """
 
 from __future__ import annotations

@@ -25,9 +25,8 @@ Report = Callable[[str, int, int], None]
 
 @contextlib.contextmanager
 def busy(args: argparse.Namespace, what: str, *, lines: bool = False) -> Iterator[Report]:
-    """Show the current step and the remaining time on stderr, unless the output is for programs.
-
-    lines: if stderr is no terminal, print lines instead. This is for commands that take minutes.
+    """Show the current step and the remaining time on stderr, unless the output is for programs. lines: print lines if
+    stderr is not a terminal. This is for commands that take minutes.
     """
     console = console_of(_stderr())
     silent = args.json or args.quiet

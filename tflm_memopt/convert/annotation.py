@@ -80,7 +80,7 @@ def annotate(graph: Graph, whole: LeftWhole | None = None) -> AnnotatedGraph:
 
 
 def _variables(graph: Graph, support: Mapping[int, Support], left_alone: Collection[int]) -> Mapping[int, Unsupported]:
-    """Return why operators on resource variables stay builtin. Those of states are no longer in the graph."""
+    """Return why operators on resource variables stay builtin. Tensors of states are no longer in the graph."""
     why = builtin_variables(graph, left_alone)
     said = "A resource variable must be read, and then assigned once, as rows that stay for the next inference"
     return {

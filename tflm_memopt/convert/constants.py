@@ -181,7 +181,7 @@ def _is_divisible(op: RowOp) -> bool:
 
 
 def _part(op: RowOp, first: int, channels: int) -> RowOp:
-    """Return the part of an operator that makes so many output channels from the first one on."""
+    """Return the part of an operator that computes output channels [first, first + channels)."""
     every = np.arange(op.writes.c)
     written = (every >= first) & (every < first + channels)
     read = [np.ones(rows.c, np.bool_) if op.is_convolution else written for rows in op.reads]

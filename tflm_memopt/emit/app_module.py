@@ -19,7 +19,7 @@ from tflm_memopt.runtime.regions import planned
 
 
 def files(result: AppOptimized, samples: Mapping[str, Sample]) -> Mapping[str, str]:
-    """Return the content of each file by name. samples: for each model, what its self-test runs.
+    """Return the content of each file by name. samples: inputs of each model's self-test.
 
     Raises UsageError for a model with builtin operators, or with inputs or outputs of a type that C does not have.
     """

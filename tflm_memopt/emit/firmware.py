@@ -46,7 +46,7 @@ def is_module(model: Model) -> bool:
 
 
 def module_firmware(model: Model) -> Firmware:
-    """What the C module of a model needs in flash. Its stored sample is left out, as only its self-test needs it."""
+    """Flash used by the C module of a model. Its stored sample is left out, as only its self-test needs it."""
     whole = module("model", model)
     nbytes = sum(len(region.program) for region in whole.regions) + sum(map(len, whole.constants.values()))
     return replace(firmware_of(model, nbytes), interpreter=False)

@@ -20,7 +20,7 @@ def harness(header: str, prefix: str, ports: Ports, frame: FrameReport | None, *
     """Return main.c. It prints the result of the self-test, then performs N runs; its arguments are N, input and output
     file.
 
-    header: the module's header. ports, frame: what the module must have; other modules do not compile. A run in the
+    header: the module's header. ports, frame: the module must match them; other modules do not compile. A run in the
     input file is the bytes of each input, with all rows of a streamed input. For an external input it is bytes, pitch,
     x, y and format of the frame (uint32 each), then the frame's data. keeps: the module has a state; then a run begins
     with three uint32: whether to reset, whether the window is still filling before the last inference, and the number

@@ -78,7 +78,7 @@ class Subject:
 
 @dataclass(frozen=True, slots=True)
 class Result:
-    """How a program prints output 0: its highest value, by name and as a real number."""
+    """The C code with which a program prints output 0: its highest value, by name and as a real number."""
 
     values: int
     type: str

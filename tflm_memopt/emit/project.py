@@ -161,7 +161,7 @@ class Project:
     boards: Collection[str]
     """Boards on which the project fits, or if there are none, boards that can run it."""
     board: str = ""
-    """Board that was asked for."""
+    """Requested board."""
     camera: Texts = field(default_factory=dict)
     """Camera files, for platforms with cameras."""
     packed: frozenset[Family] = frozenset()

@@ -1,4 +1,4 @@
-"""Writes a project's README.md: what to open, what to run, and where the sensor's values go."""
+"""Writes a project's README.md: the file to open, the commands to run, and the place for the sensor's values."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from tflm_memopt.model.graph import Tensor
 
 @dataclass(frozen=True, slots=True)
 class About:
-    """What README.md says about a project's models."""
+    """Text of README.md about a project's models."""
 
     name: str
     models: tuple[str, ...]
@@ -42,7 +42,7 @@ def _port(name: str, tensor: Tensor, function: str, side: str) -> str:
 
 
 def readme(told: About | None, kind: str, steps: str, main: str, *, library: bool) -> Texts:
-    """Return README.md by name, or nothing if there is nothing to say.
+    """Return README.md by name, or nothing if it would be empty.
 
     kind: kind of the project. steps: how to build and run it. main: name of the program's file. library: the project
     contains the C library.

@@ -61,7 +61,7 @@ class LoopCode(enum.IntEnum):
 
 
 class How(enum.IntEnum):
-    """How two cores share an operator's firings."""
+    """Ways to share an operator's firings between two cores."""
 
     FIRST = 0
     """Core 0 computes all of them."""

@@ -159,7 +159,7 @@ class MoveRecord:
 
 @dataclass(frozen=True, slots=True)
 class CopyRecord:
-    """How COPY computes an output row. n_moves records of tmo_move follow."""
+    """A COPY's output row: n_moves records of tmo_move follow."""
 
     moves: Annotated[tuple[MoveRecord, ...], Follows(MoveRecord)]
     fills: Annotated[bool, Number("u1")]
@@ -346,7 +346,7 @@ SCRATCH_OF_SECOND = {"scratch": "tmo_op.scratch for core 1."}
 
 @dataclass(frozen=True, slots=True)
 class ProgramShare:
-    """How two cores share an operator's firings."""
+    """Shares of two cores in an operator's firings."""
 
     how: U16
     """TMO_SHARE_*"""
@@ -358,9 +358,9 @@ class ProgramShare:
 
 @dataclass(frozen=True, slots=True)
 class ProgramCores:
-    """How two cores share a run. Both cores step through all firings with their own counters, and compute their share
-    of each. They wait for each other at barriers. Between two barriers, neither core accesses bytes that the other one
-    writes, as the converter's checker proves. Only for row blocks without state, with input 0 in the arena.
+    """Shares of two cores in a run. Both cores step through all firings with their own counters, and compute their
+    share of each. They wait for each other at barriers. Between two barriers, neither core accesses bytes that the
+    other one writes, as the converter's checker proves. Only for row blocks without state, with input 0 in the arena.
     """
 
     shares: Annotated[tuple[ProgramShare, ...], TableOffset(ProgramShare)]

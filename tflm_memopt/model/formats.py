@@ -56,7 +56,7 @@ def format_of(start: bytes) -> OtherFormat | None:
 
 
 def _first_in_zip(start: bytes) -> bytes:
-    """Return the name of a zip archive's first file, or b"" if the data is no zip archive."""
+    """Return the name of a zip archive's first file, or b"" if the data is not a zip archive."""
     if not start.startswith(b"PK\x03\x04"):
         return b""
     return start[30 : 30 + int.from_bytes(start[26:28], "little")] or b"?"

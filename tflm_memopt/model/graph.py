@@ -146,7 +146,7 @@ class Graph:
     states: tuple[StateTensor, ...] = ()
     """Resource variables that became tensors (rewrite/states.py)."""
     subgraphs: tuple[Graph, ...] = ()
-    """In the model's first subgraph, all subgraphs as in the file, including the first one itself."""
+    """For the model's first subgraph: all subgraphs as in the file, including the first one."""
 
     def producer(self, tensor: TensorId) -> Op | None:
         return self._producers.get(tensor)

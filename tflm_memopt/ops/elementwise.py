@@ -20,7 +20,7 @@ Factors = tuple[Multiplier, ...]
 
 
 class Arithmetic(NamedTuple):
-    """How an operator computes, in the executor's terms."""
+    """An operator's computation in the executor's terms."""
 
     kind: Kind
     factors: Callable[[float, float, float], Factors]

@@ -50,7 +50,7 @@ STRIDE_H = {
     "new_rows": "SLIDING_SUM: rows that are new in each run.",
 }
 STRIDE_W = {"scale_w": "RESIZE_BILINEAR: width_scale_10, in 1/1024 of a pixel."}
-"""What kinds without a stride have in its place."""
+"""Field used instead of the stride by kinds without one."""
 
 
 @dataclass(frozen=True, slots=True)

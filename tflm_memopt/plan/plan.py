@@ -1,4 +1,6 @@
-"""The plan: what runs when, and where every buffer is. Plain data, the same in memory and in NAME.plan.json."""
+"""The plan: the schedule of groups, and the place of every buffer. Plain data, the same in memory and in
+NAME.plan.json.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a driver does with registers: each function as a list of events in evaluation order."""
+"""A driver's use of registers: each function as a list of events in evaluation order."""
 
 from __future__ import annotations
 

@@ -76,7 +76,7 @@ def read(path: Path, text: str) -> Description:
     try:
         for peripheral in SVDParser(tree).get_device().peripherals or ():
             reader.peripheral(peripheral)
-    except Exception as error:  # the parser accepts files that are no SVD, on which its code then fails
+    except Exception as error:  # the parser accepts files other than SVD, and then its code fails
         raise RegisterError(
             f"invalid CMSIS-SVD: {error}", code="bad_registers", where=f"{path.name}:1", hint="validate the file"
         ) from error

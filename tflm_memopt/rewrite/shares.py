@@ -46,7 +46,7 @@ ON_THE_FIRST: Mapping[int, int] = MappingProxyType({})
 
 
 class Way(enum.Enum):
-    """How an operator is split over devices."""
+    """The split of an operator over devices."""
 
     WHOLE = "whole"
     """One device runs the whole operator: the first, or a given one."""

@@ -53,8 +53,8 @@ def input_mode(text: str) -> InputMode:
 
 
 def with_input(graph: RowGraph, mode: InputMode) -> RowGraph:
-    """Return the graph with the input where `mode` puts it: a streamed input's tensor has the rows of one push, and an
-    external one is no longer an input of the model.
+    """Return the graph with the input in the place of `mode`: a streamed input's tensor has the rows of one push, and
+    an external one is no longer an input of the model.
 
     Raises UsageError with the reason and an alternative if that is impossible.
     """

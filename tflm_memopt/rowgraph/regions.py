@@ -219,7 +219,7 @@ class TensorUse:
     by_others: Collection[TensorId]
     """Tensors that builtin operators or the caller read."""
     external: Collection[TensorId]
-    """Tensors outside the arena, which are no inputs of a region."""
+    """Tensors outside the arena, which are not inputs of a region."""
 
 
 def tensor_use(

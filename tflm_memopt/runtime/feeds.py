@@ -81,9 +81,8 @@ def _streamed(interpreter: Any, frame: Array, number: int) -> int:
 
 
 def _sliding(interpreter: Any, slide: Slide, window: Array, *, anew: bool) -> int:
-    """Push new rows until the window is complete, and return the last status, or the first that is wrong.
-
-    anew: whether the window starts empty.
+    """Push new rows until the window is complete, and return the last status, or the first unexpected one. anew:
+    whether the window starts empty.
     """
     if anew:
         slide.forget()

@@ -113,7 +113,7 @@ def verify(
 
 
 def cases_left(count: int, seconds: float, nbytes: int) -> int:
-    """Return how many more cases there is time and memory for, after `count` that took so many seconds and bytes."""
+    """Return how many more cases fit into the time and memory left after `count` cases."""
     most = min(SECONDS / max(seconds, 1e-9), MOST_BYTES / max(nbytes, 1)) * count
     return max(0, min(int(most), MOST_CASES) - count)
 

@@ -101,7 +101,7 @@ def verify_devices(
 
 @dataclass(frozen=True, slots=True)
 class _DevicesRan:
-    """What original and devices did with the same cases."""
+    """Results of original and devices for the same cases."""
 
     devices: tuple[DeviceRun, ...]
     difference: Difference | None

@@ -52,7 +52,7 @@ def high_water(requests: Sequence[Need], offsets: Sequence[int]) -> int:
 
 
 def _order(requests: Sequence[Need]) -> list[int]:
-    """Offline buffers in the given order, then online ones by decreasing size. Of equal sizes, the last added comes
+    """Offline buffers in the given order, then online ones by decreasing size. Among equal sizes, the last added comes
     first.
     """
     offline = [i for i, r in enumerate(requests) if r.offline is not None]

@@ -1,15 +1,15 @@
 """Path discovery: where a chain of operators can be tiled so that a critical buffer never exists whole.
 
-The candidates of the fused tiling thesis (Stahl, section 4.3.3), as data: which operators are tiled, into how many
-parts along which axes, what each does in the tiled path, and which elements each part of it makes. Nothing here
-rewrites a graph or weighs one path against another. Whoever lowers to builtin operators goes through it like this:
+It returns the candidates of the fused tiling thesis (Stahl, section 4.3.3) as data: the tiled operators, the number of
+parts along each axis, the role of each operator in the tiled path, and the elements that each part computes. It neither
+rewrites a graph nor compares paths. A lowering to builtin operators uses it as follows:
 
     for path in discover(ops, at, outside, fan_in=False):    # `at`: whose output binds (plan/layout/critical.py)
-        path.ops, path.blocks              # (2, 3), (FDTO, PART, CONCAT): the operators, and what they do
+        path.ops, path.blocks              # (2, 3), (FDTO, PART, CONCAT): operators and their roles
         for part in parts(ops, path):
-            part.reads                     # of the first one's input: what SLICE takes, where SPLIT is in front
-            part.makes[k]                  # of the output of ops[path.ops[k]]; its channels say which weights
-            part.padding[k]                # rows and columns around what it reads: a PAD, or SAME where it fits
+            part.reads                     # range of the first input, for a SLICE if SPLIT precedes
+            part.makes[k]                  # range of the output of ops[path.ops[k]]; its channels select weights
+            part.padding[k]                # rows and columns around the input: a PAD, or SAME if possible
 
 In int8 a fan-in is not bit-exact, because its partial sums would be rounded one by one: `fan_in=False`.
 """
@@ -82,7 +82,7 @@ class TiledPath:
         return tuple(block for block in self.blocks if block not in (PathBlock.SPLIT, PathBlock.CONCAT))
 
     def __str__(self) -> str:
-        """As the thesis prints it: CONCAT goes without saying.
+        """Return the notation of the thesis, which omits CONCAT.
 
         >>> str(TiledPath(Cut(channels=3), (2, 3), (PathBlock.FDTO, PathBlock.PART, PathBlock.CONCAT)))
         '[FDTO, PART]'
@@ -143,9 +143,9 @@ def _counts(most: int) -> range:
 
 
 def straight(ops: Sequence[RowOp], at: int, outside: Collection[TensorId] = ()) -> tuple[int, ...]:
-    """The operators around ops[at] that feed one another and nobody else, in order.
+    """Return the consecutive operators around ops[at], each of which is the only reader of the one before.
 
-    ops: in an order in which they can run. outside: tensors that are read elsewhere, or are outputs of the model.
+    ops: in execution order. outside: tensors that other operators read, or outputs of the model.
     """
     readers: dict[TensorId, list[int]] = defaultdict(list)
     for i, op in enumerate(ops):
@@ -170,9 +170,9 @@ def straight(ops: Sequence[RowOp], at: int, outside: Collection[TensorId] = ()) 
 
 
 def upward(ops: Sequence[RowOp], cut: Cut) -> tuple[tuple[PathBlock, ...], ...]:
-    """The starts of paths that end with the last of a chain's operators: what its operators do, and SPLIT in front.
+    """Return the possible starts of paths that end with the last of a chain's operators: their roles, including SPLIT.
 
-    The shortest comes first: one that makes an overlap again has a version that starts behind it.
+    The shortest comes first. For each start that recomputes an overlap, there is one that begins after the overlap.
     """
     found: list[tuple[PathBlock, ...]] = []
     blocks: tuple[PathBlock, ...] = ()
@@ -189,7 +189,7 @@ def upward(ops: Sequence[RowOp], cut: Cut) -> tuple[tuple[PathBlock, ...], ...]:
 
 
 def downward(ops: Sequence[RowOp], cut: Cut, *, fan_in: bool = True) -> tuple[tuple[PathBlock, ...], ...]:
-    """The ends of paths that start with the first of a chain's operators, in the same way. A fan-in ends its path."""
+    """Return the possible ends of paths that start with the first of a chain's operators. A fan-in ends its path."""
     found: list[tuple[PathBlock, ...]] = []
     blocks: tuple[PathBlock, ...] = ()
     for op in ops:
@@ -228,10 +228,10 @@ def _inner(op: RowOp, cut: Cut) -> PathBlock | None:
 def discover(
     ops: Sequence[RowOp], at: int, outside: Collection[TensorId] = (), *, fan_in: bool = True
 ) -> tuple[TiledPath, ...]:
-    """The paths through the output of ops[at] that are worth weighing: the candidates of section 4.3.3, pruned.
+    """Return the candidate paths through the output of ops[at], pruned as in section 4.3.3.
 
-    Arguments as for straight(). fan_in: whether paths may end with FDTI. Of each path as much is left as leads to the
-    smallest tensor on either side of the output, the shortest of equals.
+    Arguments as for straight(). fan_in: whether paths may end with FDTI. Each path is shortened so that it begins and
+    ends at the smallest tensor on either side of the output; of equal tensors, the path is the shortest.
     """
     chain = straight(ops, at, outside)
     middle = chain.index(at) + 1
@@ -247,7 +247,7 @@ def discover(
 
 
 def _narrow_start(ops: Sequence[RowOp], blocks: tuple[PathBlock, ...]) -> tuple[PathBlock, ...]:
-    """Up to the smallest input of an operator that a split can be in front of."""
+    """Shorten a start to the operator with the smallest input that a split can precede."""
     if blocks[0] is not PathBlock.SPLIT:
         return blocks
     kept = min(range(1, len(blocks)), key=lambda n: (ops[-n].reads[0].nbytes, n))
@@ -255,7 +255,7 @@ def _narrow_start(ops: Sequence[RowOp], blocks: tuple[PathBlock, ...]) -> tuple[
 
 
 def _narrow_end(ops: Sequence[RowOp], blocks: tuple[PathBlock, ...]) -> tuple[PathBlock, ...]:
-    """Down to the smallest output."""
+    """Shorten an end to the smallest output."""
     inner = len(blocks) - (blocks[-1] is PathBlock.CONCAT)
     kept = min(range(1, inner + 1), key=lambda n: (ops[n - 1].writes.nbytes, n))
     return blocks if kept == len(blocks) else (*blocks[:kept], PathBlock.CONCAT)
@@ -265,9 +265,10 @@ def _narrow_end(ops: Sequence[RowOp], blocks: tuple[PathBlock, ...]) -> tuple[Pa
 
 
 def parts(ops: Sequence[RowOp], path: TiledPath) -> Iterator[PathPart]:
-    """Its parts, by rows, columns and channels: shares of what the path makes, and what they need on the way there.
+    """Yield the parts by rows, columns and channels: shares of the path's output, and what they require of earlier
+    tensors.
 
-    Shares are as equal as can be, the larger ones first: 64 channels in three parts are 22, 21 and 21.
+    Shares are as equal as possible, the larger ones first: 64 channels in three parts are 22, 21 and 21.
     """
     tiled = [ops[i] for i in path.ops]
     last = tiled[-1].writes
@@ -307,7 +308,7 @@ def _channels(tiled: Sequence[RowOp], path: TiledPath, part: int) -> list[Span]:
 
 
 def _share(size: int, count: int, part: int) -> Span:
-    """[first, end) of one of `count` parts.
+    """Return [first, end) of one of `count` parts.
 
     >>> [_share(64, 3, part) for part in range(3)]
     [(0, 22), (22, 43), (43, 64)]
@@ -318,7 +319,8 @@ def _share(size: int, count: int, part: int) -> Span:
 
 
 def _needed(made: Span, stride: int, pad: int, extent: int, size: int) -> tuple[Span, Span]:
-    """What a window reads along one direction, clipped to the tensor, and how much was clipped at either side.
+    """Return the range that a window reads along one direction, clipped to the tensor, and the clipped lengths at both
+    sides.
 
     >>> _needed((0, 2), 1, 1, 3, 4)
     ((0, 3), (1, 0))

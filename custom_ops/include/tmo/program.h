@@ -95,7 +95,7 @@ enum {
   TMO_LOOP_END = 0xff, /* Ends a loop, or the block. */
 };
 
-/* How two cores share an operator's firings. */
+/* Ways to share an operator's firings between two cores. */
 enum {
   TMO_SHARE_FIRST = 0, /* Core 0 computes all of them. */
   TMO_SHARE_SECOND = 1, /* Core 1 computes all of them. */
@@ -195,7 +195,7 @@ typedef struct {
   uint8_t from, to;
 } tmo_crossing;
 
-/* How COPY computes an output row. n_moves records of tmo_move follow. */
+/* A COPY's output row: n_moves records of tmo_move follow. */
 typedef struct {
   uint16_t n_moves;
   uint8_t fills; /* Whether the row is filled before the moves. */
@@ -288,7 +288,7 @@ typedef struct {
   uint16_t strip, group, tile, row;
 } tmo_unit;
 
-/* How two cores share an operator's firings. */
+/* Shares of two cores in an operator's firings. */
 typedef struct {
   uint16_t how; /* TMO_SHARE_* */
   uint16_t cut; /* Columns or channels of core 0. */
@@ -298,9 +298,9 @@ typedef struct {
   };
 } tmo_share;
 
-/* How two cores share a run. Both cores step through all firings with their own counters, and compute their share of each. They wait for each other
- * at barriers. Between two barriers, neither core accesses bytes that the other one writes, as the converter's checker proves. Only for row blocks
- * without state, with input 0 in the arena. */
+/* Shares of two cores in a run. Both cores step through all firings with their own counters, and compute their share of each. They wait for each
+ * other at barriers. Between two barriers, neither core accesses bytes that the other one writes, as the converter's checker proves. Only for row
+ * blocks without state, with input 0 in the arena. */
 typedef struct {
   uint32_t shares; /* tmo_share[n_ops] */
   uint32_t meetings; /* One bit for each firing of the run, bit i % 8 of byte i / 8 for firing i: whether there is a barrier before it. */

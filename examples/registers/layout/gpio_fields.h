@@ -1,4 +1,4 @@
-/* The GPIO of which nobody has said yet where its fields lie: a group for each pin. */
+/* The GPIO before its fields have positions: a group of fields for each pin. */
 #ifndef GPIO_FIELDS_H_
 #define GPIO_FIELDS_H_
 

@@ -6,7 +6,7 @@
 
 typedef struct {
   int pixel_clock_rises; /* pixels are valid at its rising edge */
-  int hsync_high;        /* the level at which there are no pixels */
+  int hsync_high;        /* the level without pixels */
   int vsync_high;
   uint8_t skip;     /* of four frames, one is taken: 0 all, 1 every second, 2 every fourth */
   uint16_t x, y;    /* the window's first pixel and line */

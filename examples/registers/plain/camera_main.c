@@ -1,4 +1,4 @@
-/* What a program does with the camera: it is set up, then a frame of four rows is taken. Gives a sum of their pixels.
+/* Example of a program with the camera: it sets it up, then takes a frame of four rows. Gives a sum of their pixels.
  *
  * The simulated DMA stores rows at addresses of its own memory, which camera_pixels() reads. */
 #include "camera.h"

@@ -1,4 +1,4 @@
-/* What a program does with the pins: four are set up, then toggled and read. Gives what it has read. */
+/* Example of a program with pins: it sets up four, then toggles and reads them. Gives what it has read. */
 #include "gpio.h"
 
 uint32_t gpio_main(void);

@@ -1,4 +1,4 @@
-/* What a program does with the bus: it is set up, then a frame of four words is sent and received. */
+/* Example of a program with the bus: it sets it up, then sends and receives a frame of four words. */
 #include "spi.h"
 
 uint32_t spi_main(void);

@@ -25,7 +25,7 @@ const uint8_t *radio_to(const Info *info) {
   return info->des_addr;
 }
 
-/* n_devices where it is nobody's: tmo_datagram_*() pass over it. */
+/* n_devices if it belongs to no device: tmo_datagram_*() pass over it. */
 static inline uint8_t radio_device(const uint8_t *address) {
   uint8_t device = 0;
   while (device < radio_datagrams->n_devices && memcmp(radio_addresses[device], address, sizeof(radio_address)) != 0) ++device;

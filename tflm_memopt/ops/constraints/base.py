@@ -23,7 +23,7 @@ RECONVERT = "convert again with a current TensorFlow Lite converter"
 FREEZE = "fix the input shape and freeze the weights before the conversion"
 
 HINTS: dict[Constraint, str] = {}
-"""What a user can do about a failed constraint."""
+"""A hint for the user about a failed constraint."""
 
 
 def hint(text: str) -> Callable[[Constraint], Constraint]:

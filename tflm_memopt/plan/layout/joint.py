@@ -32,9 +32,9 @@ class Tenant:
 
     planned: Planned
     held: Mapping[int, Range] = field(default_factory=dict)
-    """By buffer number, the bytes that no other model may touch."""
+    """Bytes that no other model may touch, by buffer number."""
     paused: Mapping[int, Range] = field(default_factory=dict)
-    """By buffer number, the bytes that models running during its pauses may not touch."""
+    """Bytes that models running during the buffer's pauses may not touch, by buffer number."""
     overlap: bool = True
     """Whole tensors of one group may share bytes."""
     own: Mapping[tuple[int, int], int] | None = None
@@ -92,8 +92,8 @@ def share(
 def least_paused(pausing: Tenant, others: Sequence[Tenant], *, seconds: float, meter: Meter) -> int:
     """Return a lower bound of the head if the first model pauses for the others, one at a time.
 
-    pausing.paused: what is reserved for any choice of pauses. Buffers that are reserved whole take at least as much as
-    their lowest stack, because a gap in a layout can be closed; another model's buffers cannot be in it.
+    pausing.paused: the bytes reserved for any choice of pauses. Buffers that are reserved whole take at least as much
+    as their lowest stack, because a gap in a layout can be closed; another model's buffers cannot be in it.
     """
     buffers = pausing.plan.buffers
     whole = [i for i, held in pausing.paused.items() if held == (0, buffers[i].nbytes)]

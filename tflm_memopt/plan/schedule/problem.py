@@ -129,7 +129,7 @@ def peak(problem: OrderProblem, order: Iterable[int]) -> int:
 
 
 def lower_bound(problem: OrderProblem) -> int:
-    """Return a lower bound of the peak: what some task finds live in every order."""
+    """Return a lower bound of the peak: the most bytes that are live at some task in every order."""
     after = problem.behind
     tensors = {*problem.given, *problem.made}
     readers = {t: sum(1 << i for i in problem.readers.get(t, ())) for t in tensors}

@@ -30,7 +30,7 @@ class Columns(NamedTuple):
 
 
 class Reader(NamedTuple):
-    """How one operator reads an inner tensor within a stripe."""
+    """The rows of an inner tensor that one operator reads within a stripe."""
 
     columns: Columns
     windows: tuple[tuple[int, int], ...]
@@ -177,7 +177,7 @@ def count_rows(height: int, rows: int, end: int, advance: int, strips: tuple[int
 
 
 class Flow(NamedTuple):
-    """How a group's whole input is consumed: stripe m reads the rows from m*advance + top on."""
+    """Consumption of a group's whole input: stripe m reads the rows from m*advance + top on."""
 
     height: int
     width: int

@@ -83,7 +83,7 @@ class Found(NamedTuple):
 
 
 class Demand(NamedTuple):
-    """What operators [first, ...) require of their main input, and their cost."""
+    """Requirements of operators [first, ...) on their main input, and their cost."""
 
     visit: Visit
     nbytes: int

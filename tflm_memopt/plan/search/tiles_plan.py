@@ -23,7 +23,7 @@ class Input(str, enum.Enum):
 
 @dataclass(frozen=True, slots=True)
 class Settings:
-    """What is counted and which techniques may be used; each can be switched off to show its worth."""
+    """Counted memory and permitted techniques. Each technique can be switched off to measure its effect."""
 
     input: Input = Input.RESIDENT
     pushed: int = 1

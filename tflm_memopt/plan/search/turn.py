@@ -2,8 +2,8 @@
 
 An output that grows into bytes freed by its input lies below the input by the halo of its window. Along a chain of such
 groups, tensors drift down through the arena to its end (in vMCU they wrap around in a circular pool). A reversed group
-shifts its output upwards, so reversing every other group compensates its neighbour's shift. The arena is mirrored: what
-was below is above.
+shifts its output upwards, so reversing every other group compensates its neighbour's shift. The arena is mirrored, so
+lower buffers become upper ones.
 """
 
 from __future__ import annotations

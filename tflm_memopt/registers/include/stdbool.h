@@ -1,4 +1,4 @@
-/* What drivers may include, for parsing alone: libclang comes without a compiler's headers. */
+/* A header that drivers may include, only for parsing: libclang has no compiler headers. */
 #ifndef TMO_REGISTERS_STDBOOL_H_
 #define TMO_REGISTERS_STDBOOL_H_
 #ifndef __cplusplus

@@ -1,7 +1,7 @@
 """Splits operators on a batch of images into one operator per image, which can then run row by row.
 
-The images of a batch never meet in these operators. Those that follow each other hand on the images as they are: only
-where another operator reads the whole batch, or the model puts it out, a CONCATENATION joins them.
+The images of a batch never meet in these operators. Consecutive operators of this kind pass single images on. A
+CONCATENATION joins them only if another operator reads the whole batch, or if it is an output of the model.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ ALONE = frozenset(
 
 
 def match(graph: Graph, op: Op) -> Ops | None:
-    """Match an operator on a batch that cannot run row by row as it is, or whose operand is in images already."""
+    """Match an operator on a batch that cannot run row by row, or whose operand is already split into images."""
     if op.type not in ALONE or op.type not in OPSET or len(op.outputs) != 1 or PIECE in op.options:
         return None
     output = graph.tensors[op.outputs[0]]
@@ -137,7 +137,7 @@ def _each(graph: Graph, op: Op) -> tuple[Graph, list[list[Op]], Op]:
 
 
 def _without_unread_joins(graph: Graph, op: Op) -> Graph:
-    """Return the graph without joins of the operator's operands that nobody reads any more."""
+    """Return the graph without those joins of the operator's operands that no operator reads any more."""
     dead = {
         o.index: ()
         for o in graph.ops
