@@ -1,4 +1,4 @@
-"""For tests of the command line: how it is called, what it answers, and models in the current folder."""
+"""Helpers for tests of the command line: calls, answers, and models in the current folder."""
 
 from __future__ import annotations
 
@@ -16,17 +16,17 @@ from tflm_memopt import App, AppModel, optimize
 from tflm_memopt.cli import main as cli
 
 MAIN = [sys.executable, "-m", "tflm_memopt"]
-"""What the installed command does, in a process of its own."""
+"""Run the installed command's code in a separate process."""
 
 SUFFIXES = (".tflite", ".plan.json", ".report.json", ".report.html", "_model.h", "_model.cpp", "_ops.h")
-"""Of the files of any model."""
+"""Suffixes of the files of any model."""
 REWRITTEN = (*SUFFIXES, "_library.c")
-"""Of those of a rewritten one."""
+"""Suffixes of the files of a rewritten model."""
 ARENA = {"abi", "head", "tail", "total", "min"}
 
 
 def small(seed: int = 1) -> bytes:
-    """A model with something to gain, converted in a moment."""
+    """A model that converts quickly and gains RAM."""
     net = Net(seed)
     x = net.input((1, 24, 24, 3))
     x = net.conv2d(x, 8, kernel=(3, 3), stride=(2, 2), activation="RELU", out=(0.4, -5))
@@ -47,7 +47,7 @@ CLOCKED: dict[str, Any] = {"effort": 0.01, "seconds": 0.2, "core": "cortex-m4", 
 
 
 def pausing(share: float) -> App:
-    """A model that pauses for another one each such share of its own time."""
+    """A model that pauses for another one after each `share` of its own time."""
     time = optimize(long(), **CLOCKED).report.time
     assert time and time.rewritten and time.rewritten.milliseconds
     models = {"long": AppModel(long()), "short": AppModel(small())}
@@ -55,7 +55,7 @@ def pausing(share: float) -> App:
 
 
 def partly_dead() -> bytes:
-    """Nobody reads three of the eight channels between its convolutions."""
+    """Three of the eight channels between its convolutions are unread."""
     net = Net(2)
     x = net.conv2d(net.input((1, 24, 24, 3)), 8, kernel=(3, 3))
     y = net.conv2d(x, 4)
@@ -65,7 +65,7 @@ def partly_dead() -> bytes:
 
 
 def unsupported() -> bytes:
-    """Nothing of this model runs row by row: float, and an operator that has no row kernel."""
+    """Nothing of this model runs row by row: float, and an operator without row kernel."""
     net = Net()
     x = net.input((1, 4, 4, 2), None, dtype="FLOAT32")
     return net.model(net.unary("RELU", net.unary("ABS", x, dtype="FLOAT32", out=None), dtype="FLOAT32", out=None))
@@ -80,7 +80,7 @@ def float_io() -> bytes:
 
 @dataclass(frozen=True)
 class Answer:
-    """What one command said."""
+    """Answer of one command."""
 
     code: int
     out: str
@@ -99,7 +99,9 @@ def files(folder: Path) -> set[str]:
 
 
 def assert_refused(answer: Answer, says: str) -> None:
-    """One line what, at most one where, at most one what to do; on stderr and, with --json, as a document."""
+    """Check the error: at most one line each for what, where and what to do, on stderr and, with --json, as a
+    document.
+    """
     assert answer.code == cli.BAD
     assert answer.out == "" or answer.json["error"]["code"] in answer.err
     first_words = [line.split(maxsplit=1)[0] for line in answer.err.splitlines()]

@@ -1,4 +1,4 @@
-"""examples/shapes: the drawings, the stored model and its accuracy before and after optimizing, and the training."""
+"""Test examples/shapes: drawings, the stored model, its accuracy before and after optimizing, and training."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ OPERATORS = {"CONV_2D": 7, "DEPTHWISE_CONV_2D": 6, "ADD": 2, "MEAN": 1, "FULLY_C
 
 
 def load(name: str) -> ModuleType:
-    """A script of the example as a module, its siblings importable by their plain names as when it is run."""
+    """Import a script of the example as a module; it can import its siblings by name, as when it runs."""
     spec = importlib.util.spec_from_file_location(name, SHAPES / f"{name}.py")
     assert spec is not None and spec.loader is not None
     module = importlib.util.module_from_spec(spec)

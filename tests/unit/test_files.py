@@ -37,7 +37,7 @@ def test_a_name_as_long_as_names_can_be(tmp_path: Path) -> None:
     ids=["no model", "Git LFS", "too long"],
 )
 def test_what_begins_like_no_model_is_not_read(tmp_path: Path, start: bytes, code: str) -> None:
-    """4 GB, most of them a hole: read whole, they would not fit into this test's memory."""
+    """The file is 4 GB, mostly a hole; reading all of it would exceed this test's memory limit."""
     path = tmp_path / "large.tflite"
     with path.open("wb") as file:
         file.write(start)
@@ -53,7 +53,7 @@ def test_what_begins_like_no_model_is_not_read(tmp_path: Path, start: bytes, cod
 
 
 def _address_space() -> int:
-    """Bytes of this process."""
+    """Address space of this process in bytes."""
     return int(Path("/proc/self/statm").read_text().split()[0]) * resource.getpagesize()
 
 

@@ -1,4 +1,4 @@
-"""examples/networks: small files, the same samples for the same seed, and a script that makes the same networks."""
+"""Test examples/networks: small files, reproducible samples, and a script that reproduces the networks."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from conftest import NETWORKS, OWN_MODELS, WAKE_WORD, WINDOW
 from tflm_memopt.model.reader import read
 
 LARGEST = 62_000
-"""Bytes of a file."""
+"""Upper bound on a file in bytes."""
 
 
 def operators(path: Path) -> list[list[str]]:
@@ -52,7 +52,7 @@ def test_samples_are_repeatable(name: str, shape: tuple[int, ...], monkeypatch: 
 
 @pytest.mark.slow
 def test_the_training_script_makes_the_same_networks(tmp_path: Path) -> None:
-    """The wake word's, which it writes as a window and in steps with state."""
+    """The wake word, which the script writes as a window and as a stateful streaming model."""
     if importlib.util.find_spec("tensorflow") is None:
         pytest.skip("TensorFlow is not installed: pip install -e '.[train]'")
     arguments = ["--only", WINDOW.stem, "--samples", "60", "--epochs", "1", "--tests", "6", "-o", str(tmp_path)]

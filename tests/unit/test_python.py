@@ -1,4 +1,4 @@
-"""The package from Python: what it shows, what it takes, and that it writes what the command line writes."""
+"""Test the Python API: what it exports and accepts, and that it writes the same files as the command."""
 
 from __future__ import annotations
 
@@ -102,7 +102,7 @@ def test_sizes_as_people_write_them(result: Optimized) -> None:
 
 
 def test_it_writes_what_the_command_writes(folder: Path, run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
-    for module in (api, describe):  # the report says how many seconds it took
+    for module in (api, describe):  # the report contains the elapsed seconds
         monkeypatch.setattr(module, "time", SimpleNamespace(monotonic=lambda: 0.0))
     run("optimize", "small.tflite", "-o", "out", "--emit", "cpp,c", "--ram-limit", "20kB")
     command = {name: (folder / "out" / name).read_bytes() for name in files(folder / "out")}
@@ -138,7 +138,7 @@ def test_a_name_stays_inside_the_folder(tmp_path: Path, result: Optimized) -> No
 
 @pytest.mark.slow
 def test_the_page(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
-    """Its examples run, one after the other, and the first prints what stands below it."""
+    """Its examples run in sequence, and the first prints the text below it."""
     (tmp_path / "examples").symlink_to(ROOT / "examples")
     monkeypatch.chdir(tmp_path)
     names: dict[str, Any] = {}

@@ -1,4 +1,4 @@
-"""--target: what is packed, what that takes of the arena, and who is refused."""
+"""Test --target: what is packed, its arena, and refusals."""
 
 from __future__ import annotations
 
@@ -118,7 +118,7 @@ def test_a_board_implies_its_target(
 
 
 def test_the_checker_knows_what_kernels_write(model: bytes) -> None:
-    """Scratch that is too small, and scratch on something that is alive, are refused."""
+    """Scratch that is too small or that overlaps live data is refused."""
     planned = pipeline.make_plan(pipeline.annotate(read(model).graph), Options(target="cortex-m4", seconds=0.1))
     assert planned is not None
     plan, graph = planned.plan, planned.graph

@@ -51,7 +51,9 @@ def _shaped(
     first: bool = False,
     outputs: int = 1,
 ) -> Callable[[], bytes]:
-    """One operator on an image and int32 constants, to a tensor of `shape`. first: constants come before the image."""
+    """One operator on an image and int32 constants, with an output of `shape`. `first`: constants come before the
+    image.
+    """
 
     def build() -> bytes:
         net = Net()
@@ -66,7 +68,7 @@ def _shaped(
 
 
 def _network() -> bytes:
-    """Convolutions of all kinds, a residual, pools and a classifier: the planner has choices, tensors have gaps."""
+    """Convolutions of all kinds, a residual, pools and a classifier: the planner has choices, and tensors have gaps."""
     net = Net(seed=3)
     x = net.conv2d(net.input((1, 17, 13, 3)), 7, kernel=(3, 3), stride=(2, 2), activation="RELU6")
     y = net.depthwise_conv2d(x, kernel=(3, 3), activation="RELU")
@@ -88,7 +90,7 @@ def _float_network() -> bytes:
 
 
 def _branches() -> bytes:
-    """Many tensors of equal size alive at once: the tie-breaks of the planner show in the head."""
+    """Many live tensors of equal size, so that the planner's tie-breaks affect the head."""
     net = Net(seed=5)
     x = net.input((1, 5, 7, 3))
     parts = [net.conv2d(x, channels, per_channel=bool(channels % 2)) for channels in (3, 5, 3, 8, 2)]
@@ -102,7 +104,7 @@ def _branches() -> bytes:
 
 
 def _unused_tensors() -> bytes:
-    """An output that is an input, and an activation that no operator touches."""
+    """An output that is an input, and an activation that no operator uses."""
     net = Net(seed=6)
     x = net.input((1, 40))
     net.tensor((1, 100))
@@ -251,7 +253,7 @@ def _circular_buffer() -> bytes:
 
 
 def lstm(dtype: str = "FLOAT32", *, units: int = 4, features: int = 3, steps: int = 2) -> bytes:
-    """A cell over some time steps; the optional inputs are absent. dtype: of activations."""
+    """An LSTM over a few steps without optional inputs. `dtype`: type of activations."""
     net = Net()
     whole = dtype == "FLOAT32"
     bias_type = {"INT8": "INT32", "INT16": "INT64"}.get(dtype, dtype)
@@ -277,14 +279,14 @@ def lstm(dtype: str = "FLOAT32", *, units: int = 4, features: int = 3, steps: in
     options = schema.UnidirectionalSequenceLSTMOptionsT(fusedActivationFunction=schema.ActivationFunctionType.TANH)
     y = net.tensor((1, steps, units), dtype, affine(1 / 128))
     net.op("UNIDIRECTIONAL_SEQUENCE_LSTM", inputs, [y], options)
-    if not whole:  # of the sums: input, forget, cell and output gate, and the hidden state
+    if not whole:  # scales of the sums: input, forget, cell and output gate, and the hidden state
         sums = [*(net.tensor((0,), "INT16", affine(2**-12)) for _ in range(4)), net.tensor((0,), "INT8", (1 / 128, 0))]
         net.graph.operators[-1].intermediates = np.asarray(sums, np.int32)
     return net.model(y)
 
 
 def resource_variables() -> bytes:
-    """Two variables, one of which CALL_ONCE fills first; the other's handle is made twice."""
+    """Two variables: CALL_ONCE initialises the first; the second has two handles."""
     net = Net()
     x = net.input((1, 20))
 
@@ -355,12 +357,12 @@ def _while() -> bytes:
 
 
 def with_subgraphs(net: Net, output: int, *builders: Callable[[], int]) -> bytes:
-    """The net and one more subgraph for each builder, which gives its output."""
+    """The net and one more subgraph per builder; a builder returns the subgraph's output."""
     net.graph.outputs = [output]
     graphs = [net.graph]
     for number, build in enumerate(builders):
         net.graph = schema.SubGraphT(tensors=[], inputs=[], outputs=[], operators=[], name=f"called{number}")
-        net.tree.subgraphs = [net.graph]  # Net adds to subgraph 0
+        net.tree.subgraphs = [net.graph]  # Net adds operators to subgraph 0
         net.graph.outputs = [build()]
         graphs.append(net.graph)
     net.tree.subgraphs = graphs
@@ -368,7 +370,7 @@ def with_subgraphs(net: Net, output: int, *builders: Callable[[], int]) -> bytes
 
 
 def _region() -> bytes:
-    """Our operator with its workspace, placed offline over input and output, between two builtin operators."""
+    """Our operator between two builtin operators, with its workspace placed offline over input and output."""
     net = Net()
     x = net.unary("RELU", net.input((1, 8, 8, 4)))
     program = net.tensor((64,), "UINT8", None, data=np.zeros(64))
@@ -468,7 +470,7 @@ ZOO: Mapping[str, Callable[[], bytes]] = {
     "dynamic_update_slice": _dynamic_update_slice,
     "depth_to_space": _shaped("DEPTH_TO_SPACE", [], (1, 12, 10, 1), schema.DepthToSpaceOptionsT(blockSize=2)),
 }
-"""By name: builders of models that TFLM runs."""
+"""Builders of models that TFLM runs, by name."""
 
 REGION = _region
-"""A rewritten model; its program is empty, so that only a TFLM with a stand-in for our operator accepts it."""
+"""A rewritten model with an empty program: only a TFLM with a stand-in for our operator accepts it."""

@@ -1,4 +1,4 @@
-"""What a model takes as it is, under TFLM with CMSIS-NN: which kernel runs an operator, and what that costs."""
+"""Test the cost of an unchanged model under TFLM with CMSIS-NN: which kernel runs an operator, and its cost."""
 
 from __future__ import annotations
 
@@ -89,7 +89,7 @@ def test_subgraphs_that_run_again_make_it_unknown() -> None:
 
 
 def test_operators_with_the_loops_of_another_have_its_costs() -> None:
-    """Splits in equal parts, whichever operator makes them."""
+    """Splits into equal parts cost the same for every operator that makes them."""
     net = Net(2)
     x = net.input((1, 4, 4, 8))
     parts = [split(net, x, 2, 2), split_v(net, x, 2, (2, 2))]

@@ -1,4 +1,4 @@
-"""The table of what kernels cost, and estimates by it."""
+"""Test the table of kernel costs and the estimates from it."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from tflm_memopt.ops.packing import TARGETS, family
 from tflm_memopt.ops.packings import PACKINGS
 
 FASTER_SINCE = "rv32-v"
-"""Its errors were counted when pools and elementwise kernels had become faster than they were when it was fitted."""
+"""Pools and elementwise kernels became faster after the fit; the errors were counted later."""
 NARROW = ("cortex-m4", "cortex-m7", "cortex-m33")
 """Cores whose milliseconds are printed, or that run the same code."""
 TABLES = pytest.mark.parametrize("table", [pytest.param(t, id=core) for core, t in costs.tables().items()])
@@ -42,7 +42,7 @@ def test_every_kernel_was_measured(table: Table) -> None:
 
 @TABLES
 def test_estimates_are_as_good_as_promised(table: Table) -> None:
-    """For plans that the fit has not seen: docs/frontier.md says so."""
+    """Plans that the fit has not seen stay within the error that docs/frontier.md states."""
     assert table.plans >= 10
     assert table.median <= 0.05
     assert table.high <= (0.1 if table.core in NARROW else 0.3 if table.core == FASTER_SINCE else 0.2)

@@ -1,4 +1,4 @@
-"""Every kind of model is told as what it is, with what to do about it."""
+"""Every kind of model is diagnosed correctly, with advice."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def edge_tpu() -> bytes:
 
 
 def ethos_u() -> bytes:
-    """As Vela writes it: commands, scratch and weights in one custom operator."""
+    """A file as Vela writes it: commands, scratch and weights in one custom operator."""
     net = Net()
     x, y = net.input((1, 8, 8, 3)), net.tensor((1, 4))
     commands = net.tensor((64,), "UINT8", None, data=[0] * 64)
@@ -66,7 +66,7 @@ def mixed() -> bytes:
 
 
 def detector() -> bytes:
-    """An int8 network whose boxes are sorted in float32, as TFLM's operator does it."""
+    """An int8 network that sorts its boxes in float32, as TFLM's operator does."""
     net = Net(9)
     boxes = net.conv2d(net.input((1, 8, 8, 3)), 4)
     found = net.tensor((1, 4), "FLOAT32", None)
@@ -156,7 +156,7 @@ def test_both_commands_say_it(folder: Path, run: Run) -> None:
 
 
 def test_the_saving_is_the_one_of_the_tensors() -> None:
-    """24 x 24 x 3 in, 24 x 24 x 4 out: four bytes each, then one."""
+    """Input 24 x 24 x 3 and output 24 x 24 x 4 shrink from four bytes per value to one."""
     saved, before = (
         int(n.replace(",", "")) for n in re.findall(r"[\d,]*\d(?= )", KINDS["int8_io"][1].split("saves")[1])
     )

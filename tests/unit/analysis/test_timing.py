@@ -1,4 +1,4 @@
-"""Milliseconds from instructions, and what people say of times and clocks."""
+"""Test milliseconds from instructions, and the parsing of times and clocks."""
 
 from __future__ import annotations
 

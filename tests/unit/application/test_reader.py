@@ -1,4 +1,4 @@
-"""app.toml: what it may say, and what bad input gets."""
+"""Test app.toml: valid contents and errors."""
 
 from __future__ import annotations
 

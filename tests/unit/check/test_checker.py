@@ -1,8 +1,8 @@
 """The checker refuses every planted defect.
 
-Plans of real models are damaged one thing at a time. Most sorts of damage are wrong whatever the plan. A buffer that
-moved may have moved into free space, and operands may be demanded in another order that fits as well: such a mutant may
-pass, and then it must run, in the host executor with all buffers where the mutant puts them, and give the right bytes.
+Plans of real models are damaged in one place each. Most kinds of damage are wrong for any plan. But a moved buffer may
+land in free space, and another order of operands may fit as well. A mutant that passes must run in the host executor,
+with all buffers where the mutant puts them, and give the right bytes.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from tflm_memopt.plan.plan import Plan, Role
 from tflm_memopt.plan.planner import plan
 
 QUICKLY = {"pointwise", "streamed"}
-"""Looked at by the quick tests."""
+"""Subjects of the quick tests."""
 
 
 @pytest.fixture(params=MODELS)
@@ -48,7 +48,7 @@ def test_what_is_always_wrong_is_always_refused(damage: Callable[[Plan], Mutants
 @settings(max_examples=40, deadline=None, derandomize=True)
 @given(st.integers(0, 1 << 32))
 def test_no_ring_is_deeper_than_it_must_be(number: int) -> None:
-    """One row less is refused, whatever the graph."""
+    """One row less is refused for every graph."""
     s = random_sketch(number, tallest=40)
     outputs = s.unread()
     graph = s.row_graph(*outputs)
@@ -59,7 +59,7 @@ def test_no_ring_is_deeper_than_it_must_be(number: int) -> None:
 
 @pytest.mark.slow
 def test_what_passes_runs_right(record_property: Callable[[str, object], None]) -> None:
-    """Nothing that the checker lets through gives a wrong byte; most is refused."""
+    """No accepted mutant gives a wrong byte, and most mutants are refused."""
     refused, passed = 0, 0
     for name in MODELS:
         real = subject(name)
@@ -80,7 +80,7 @@ def test_nothing_is_refused_that_is_right(real: Subject) -> None:
 
 
 def test_a_buffer_in_free_space_passes(real: Subject) -> None:
-    """Counters, moved behind everything: harmless by construction."""
+    """Counters are moved to free space after everything else."""
     plan = real.planned.plan
     for i, b in enumerate(plan.buffers):
         if b.role is Role.COUNTERS:

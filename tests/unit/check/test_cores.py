@@ -1,4 +1,4 @@
-"""check/cores.py: a plan in which two cores race is refused, whichever of its meetings or cuts is wrong."""
+"""check/cores.py refuses every plan in which two cores race because of a wrong barrier or cut."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def checked(plan: Plan) -> None:
 
 
 def first(plan: Plan, change: Callable[[Sharing], Sharing]) -> Plan:
-    """The plan with another sharing of its largest block."""
+    """The plan with another sharing of its largest group."""
     largest = max(plan.sharing, key=lambda s: len(s.meetings))
     return replace(plan, sharing=tuple(change(s) if s is largest else s for s in plan.sharing))
 
@@ -50,7 +50,7 @@ def test_the_plan_is_right_and_most_operators_are_shared() -> None:
 
 
 def test_each_meeting_is_needed() -> None:
-    """Without any one of them two cores race: there is none too many."""
+    """Without any single barrier two cores race, so none is superfluous."""
     meetings = max((s.meetings for s in planned().plan.sharing), key=len)
     assert len(meetings) > 20
     for missing in meetings[1 :: len(meetings) // 7]:

@@ -1,4 +1,4 @@
-"""The checker and inputs that are not in the arena as a whole."""
+"""Test the checker on inputs outside the arena."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from tflm_memopt.plan.plan import Role
 @pytest.mark.parametrize("name", ["streamed", "streamed classifier"])
 @pytest.mark.parametrize("role", [Role.RING, Role.COUNTERS])
 def test_nothing_that_outlives_an_invoke_may_lie_where_rows_are_pushed(name: str, role: Role) -> None:
-    """The caller writes there while the block waits."""
+    """The caller writes there while the group waits."""
     real = subject(name)
     plan, frame = real.planned.plan, real.planned.graph.frame
     assert frame is not None

@@ -1,4 +1,4 @@
-"""The checker refuses plans of several models of which one loses a byte to another."""
+"""The checker refuses plans of several models in which one overwrites another's live byte."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The checker sees one wrong byte wherever it is: small plans, damaged by hand."""
+"""The checker finds one wrong byte anywhere, in small plans that are damaged by hand."""
 
 from __future__ import annotations
 
@@ -34,20 +34,20 @@ ROWS = 4
 
 
 def arena() -> TaggedArena:
-    """A tensor of a few rows, and a scratch behind it."""
+    """A tensor of a few rows, and scratch after it."""
     buffers = (Buffer(Role.TENSOR, 0, ROWS * ROW, 0, 1), Buffer(Role.SCRATCH, 0, ROW, 0, 1))
     return TaggedArena(Plan((), buffers, (0, ROWS * ROW), (ROWS + 1) * ROW, 0, proven=False), {0: ROWS * ROW})
 
 
 def place(found: Plan, role: Role, key: int, offset: int, **buffer: int) -> Plan:
-    """The plan with a buffer somewhere else, or of another size."""
+    """The plan with a buffer at another address or of another size."""
     (i,) = (i for i, b in enumerate(found.buffers) if (b.role, b.key) == (role, key))
     moved = with_offset(with_buffer(found, i, replace(found.buffers[i], **buffer)), i, offset)  # type: ignore[arg-type]
     return replace(moved, head=max(found.head, offset + moved.buffers[i].nbytes))
 
 
 def start(found: Plan, role: Role, key: int) -> int:
-    """Where it lies."""
+    """Address of the buffer."""
     buffer = found.find(role, key)
     assert buffer is not None
     return buffer[1]
@@ -103,7 +103,7 @@ def test_an_operator_of_more_tensors_than_there_may_be(monkeypatch: pytest.Monke
 
 
 def test_a_repeated_pixel_that_the_output_overwrites() -> None:
-    """Nothing else is read of it: only the order inside of the row is wrong."""
+    """No other read of the pixel exists; only the order within the row is wrong."""
     s = Sketch()
     row, pixel = s.input(1, 4, 16), s.input(1, 1, 16)
     y = s.add(row, pixel)
@@ -113,7 +113,7 @@ def test_a_repeated_pixel_that_the_output_overwrites() -> None:
 
 
 def test_sums_that_are_overwritten_between_two_firings() -> None:
-    """By the second slot of a ring, which the first firing does not touch."""
+    """The second slot of a rolling buffer overwrites them; the first firing does not touch it."""
     s = Sketch()
     y = s.mean(s.conv(s.input(80, 4, 4), 32, kernel=1))
     found, inner = plan(s.row_graph(y), Options(seconds=0.2, tiles=None)), s.ops[0].output
@@ -131,7 +131,7 @@ def test_counters_that_the_output_overwrites() -> None:
 
 
 def test_a_turned_block_reads_the_mirror_image_of_its_windows() -> None:
-    """A stride of two pads below, not above."""
+    """A stride of two pads below instead of above."""
     s = Sketch()
     y = s.conv(s.input(8, 1, 16), 8, stride=2)
     found, op = single(s, y), s.ops[0]
@@ -145,7 +145,7 @@ def test_a_turned_block_reads_the_mirror_image_of_its_windows() -> None:
 
 
 def test_a_row_block_that_says_that_it_is_tiled() -> None:
-    """Nobody would look at that: it runs row by row."""
+    """A group that runs row by row must not claim to be tiled, although nothing reads the flag."""
     s = Sketch()
     y = s.conv(s.input(8, 1, 16), 8)
     (block,) = (step for step in single(s, y).steps if isinstance(step, Block))
@@ -176,7 +176,7 @@ def test_rows_that_nobody_asks_for_are_pushed_when_the_block_is_done() -> None:
 
 
 def lives(*moments: tuple[int, int]) -> LiveRanges:
-    """At the same four bytes, from one moment to another each."""
+    """Live ranges at the same four bytes, one for each pair of moments."""
     at, end, written, read = zip(*((0, 4, *both) for both in moments), strict=True)
     return LiveRanges(*map(np.array, (at, end, written, read)), np.arange(len(at)))
 
@@ -193,7 +193,7 @@ def lives(*moments: tuple[int, int]) -> LiveRanges:
     ],
 )
 def test_lives_at_one_place(moments: list[tuple[int, int]], expected: bool) -> None:
-    """Both moments are their own; what was there before does not meet what was."""
+    """Both moments belong to a range; only ranges that meet conflict."""
     assert apart(pieces(lives(*moments))) is expected
 
 
@@ -204,7 +204,7 @@ PACKINGS = (Packing.DSP_CONV, Packing.MVE_CONV, Packing.DSP_DENSE, Packing.DSP_D
 
 @pytest.mark.parametrize("packing", PACKINGS, ids=lambda p: p.name)
 def test_the_scratch_of_packed_kernels_is_what_operators_say(packing: Packing) -> None:
-    """Two formulas of one thing, written apart."""
+    """Two independent formulas for the scratch agree."""
     s = Sketch()
     s.conv(s.input(8, 8, 4), 8)
     for c, out, kernel, columns in itertools.product((1, 3, 8, 16, 20), (2, 8), KERNELS, (1, 2, 3, 5, 7)):

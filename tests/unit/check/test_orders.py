@@ -1,4 +1,6 @@
-"""The checker's own statement of the order in which kernels read and write, and what follows from descriptions."""
+"""Test the checker's own statement of the order in which kernels read and write, and the orders derived from
+descriptions.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The checker proves tiled blocks in bulk: whatever it proves, the replay accepts, and leaves the same behind."""
+"""The checker proves tiled groups in bulk: the replay accepts whatever it proves, and leaves the same state."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ from tflm_memopt.rowgraph.inputs import input_mode
 
 
 def copied(arena: TaggedArena, frame: FrameReplay) -> tuple[TaggedArena, FrameReplay]:
-    """What one of them does to its arena does nothing to the other's."""
+    """Copies, so that changes to one arena do not affect the other."""
     arena, frame = copy(arena), copy(frame)
     arena._marks = arena._marks.copy()
     arena._runs = cache(partial(sliding_window_view, arena._marks, writeable=True))  # type: ignore[arg-type, call-arg]
@@ -43,7 +43,7 @@ def copied(arena: TaggedArena, frame: FrameReplay) -> tuple[TaggedArena, FrameRe
 
 
 class Both:
-    """In place of the proof: it and the replay."""
+    """Runs both the proof and the replay."""
 
     def __init__(self) -> None:
         self.proved, self.unproved = 0, 0
@@ -74,7 +74,7 @@ def checked(found: Planned, plan: Plan) -> Both:
 
 @cache
 def with_inputs(seed: int) -> tuple[Planned, ...]:
-    """A random network in random blocks, with its input wherever it may be."""
+    """A random network in random groups, with its input in every possible place."""
     model = read(build(mobile(seed, most=4)))
     return tuple(_with_inputs(model, seed))
 
@@ -120,7 +120,7 @@ def test_what_is_damaged_is_proved_only_where_the_replay_accepts_it(
 
 
 def replayed(found: Planned, plan: Plan) -> None:
-    """Nothing is proved."""
+    """Check the plan by replay only."""
     with mock.patch.object(checker, "proved", return_value=False):
         checker.check(plan, found.graph)
 

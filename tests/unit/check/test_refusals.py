@@ -1,4 +1,4 @@
-"""The checker's refusals say what is wrong, and where."""
+"""The checker's refusals state what is wrong, and where."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ def test_a_lost_row_names_operator_firing_row_and_byte() -> None:
 
 
 def test_an_output_inside_the_row_that_it_replaces() -> None:
-    """An in-place operator reads front to back: shifted up by a part of a row it would read what it wrote."""
+    """An in-place operator reads forwards: shifted up by a part of a row, it would read its own output."""
     s = Sketch()
     x = s.input(8, 1, 32)
     y = s.relu(x)
@@ -74,7 +74,7 @@ def test_a_shallow_ring_names_the_row_that_is_gone() -> None:
 
 
 def test_an_operator_that_is_wanted_to_make_more_rows_than_it_has() -> None:
-    """The one in front has 8 rows; the one behind sees 16, half as wide."""
+    """The first operator has 8 rows; the second one reads 16, half as wide."""
     s = Sketch()
     y = s.relu(s.conv(s.input(8, 1, 4), 4))
     seen = Rows(16, 1, 2)
@@ -108,7 +108,7 @@ def test_other_refusals_say_what_and_where(damage: Callable[[Plan], Mutants], te
 
 
 def test_tflm_s_tensors_start_at_multiples_of_sixteen() -> None:
-    """Even in free space, and if the plan does not ask for it."""
+    """Addresses in free space are checked too, even if the plan does not request alignment."""
     s = Sketch()
     y = s.conv(s.input(8, 1, 16), 8)
     found = single(s, y)

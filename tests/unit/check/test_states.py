@@ -1,4 +1,4 @@
-"""The checker refuses every planted defect of what outlives an inference."""
+"""The checker refuses every planted defect of data that outlives an inference."""
 
 from __future__ import annotations
 
@@ -32,14 +32,14 @@ def planned() -> Planned:
 
 
 def changed(number: int, **fields: Any) -> Plan:
-    """The plan with one of its states otherwise."""
+    """The plan with changed fields of one state."""
     states = list(planned().plan.states)
     states[number] = replace(states[number], **fields)
     return replace(planned().plan, states=tuple(states))
 
 
 def refused(found: Plan, graph: RowGraph | None = None) -> str:
-    """Returns the message with which the checker refuses a plan."""
+    """Return the message with which the checker refuses a plan."""
     with pytest.raises(PlanError) as caught:
         check(found, graph or planned().graph)
     return str(caught.value)
@@ -65,7 +65,7 @@ def test_a_ring_that_begins_as_something_else(number: int) -> None:
 
 
 def test_a_forgotten_reset() -> None:
-    """Without its index, nobody fills a ring again."""
+    """Without its index, the rolling buffer would never be reset."""
     assert "the plan has states" in refused(replace(planned().plan, states=planned().plan.states[1:]))
 
 
@@ -75,7 +75,7 @@ def test_bytes_of_another_state(number: int) -> None:
 
 
 def test_rows_that_are_kept_before_they_are_read() -> None:
-    """As a planner does it that knows nothing of who must wait for whom."""
+    """A planner that ignores dependencies between states makes this mistake."""
     parts = planned().graph
     hasty = {
         key: replace(op, inputs=op.inputs[:1], reads=op.reads[:1], access=op.access[:1]) if op.keeps else op
@@ -86,7 +86,7 @@ def test_rows_that_are_kept_before_they_are_read() -> None:
 
 
 def test_cells_that_two_operators_make() -> None:
-    """Two LSTMs that share a state: the second one finds the row that the first made in the same inference."""
+    """Two LSTMs share a state, so the second reads the row that the first made in the same inference."""
     done = recurrent()
     parts, states = done.graph, done.plan.states
     first, second = (key for key, op in parts.ops.items() if op.updates)
@@ -100,7 +100,7 @@ def test_cells_that_two_operators_make() -> None:
 
 
 def test_cells_in_a_ring() -> None:
-    """They are made anew in their place: no other row has room."""
+    """Cells are updated in place; there is no space for another row."""
     done = recurrent()
     states = done.plan.states
     with pytest.raises(PlanError) as caught:

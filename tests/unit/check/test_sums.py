@@ -1,4 +1,4 @@
-"""The checker refuses sums that run along with a window and are not those of its rows."""
+"""The checker refuses running sums that do not match their window's rows."""
 
 from __future__ import annotations
 
@@ -35,12 +35,12 @@ def planned() -> Planned:
 
 @cache
 def sums() -> tuple[int, RowOp]:
-    """The operator, and its key."""
+    """Return the operator and its key."""
     return next((key, op) for key, op in planned().graph.ops.items() if op.kind is Kind.SLIDING_SUM)
 
 
 def refused(key: int, **fields: Any) -> str:
-    """The code with which an operator is refused whose fields are others."""
+    """Return the error code for an operator with changed fields."""
     done = planned()
     ops = {**done.graph.ops, key: replace(done.graph.ops[key], **fields)}
     with pytest.raises(PlanError) as caught:

@@ -1,4 +1,4 @@
-"""The checker and tiled blocks: what is wrong is refused, and what passes runs right."""
+"""Test the checker on tiled groups: wrong plans are refused, and plans that pass run correctly."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ from tflm_memopt.runtime import host, regions
 
 SEEDS = range(12)
 QUICK_SEEDS = (8, 14, 20)
-"""Looked at by the quick tests."""
+"""Seeds of the quick tests."""
 
 
 def passes(seed: int, mutant: Plan) -> bool:
@@ -51,7 +51,9 @@ def passes(seed: int, mutant: Plan) -> bool:
 
 
 def outputs(seed: int, mutant: Plan) -> list[list[NDArray[np.int8]]] | None:
-    """Of the host executor, every buffer where the plan puts it, region by region; None: it refuses the program."""
+    """Outputs of the host executor, region by region, with buffers placed by the plan; None if it refuses the
+    program.
+    """
     model, found = planned(seed)
     new = read(
         pipeline.lower(model, Int8Interface(model.graph, Changes(), {}, ()), replace(found, plan=mutant), OPTIONS)
@@ -92,7 +94,7 @@ def test_what_is_always_wrong_is_always_refused(damage: Callable[[Plan], Mutants
 
 @pytest.mark.parametrize("advance", thinned([0, -1, 7], 1))
 def test_strips_go_on_and_leave_no_row_out(advance: int) -> None:
-    """Of a block with one strip it makes no difference; but no program says so."""
+    """A group with one stripe would not notice, but programs require it."""
     found = planned(0)[1]
     n, block = next((n, b) for n, b in enumerate(found.plan.steps) if isinstance(b, Block) and b.strips)
     stage = replace(block.stages[0], walk=replace(block.stages[0].walk, advance=advance, rows=6))

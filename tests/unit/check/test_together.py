@@ -1,4 +1,4 @@
-"""Several devices checked together: what is sent is what is received, and nobody waits for ever."""
+"""Check several devices together: messages match, and no device waits forever."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ def row(step: int, sender: int, receiver: int, *, sends: bool, y: int = 0, nbyte
 
 
 def there_and_back(rows: int) -> list[list[RowCrosses]]:
-    """Device 0 sends rows to 1, which answers when it has them all."""
+    """Device 0 sends rows to device 1, which answers after it has received them all."""
     first = [row(0, 0, 1, sends=True, y=y) for y in range(rows)] + [row(1, 1, 0, sends=False)]
     return [first, [row(0, 0, 1, sends=False, y=y) for y in range(rows)] + [row(1, 1, 0, sends=True)]]
 
@@ -26,7 +26,7 @@ def test_bytes_are_those_of_messages() -> None:
 
 
 def test_a_line_holds_what_both_send_before_they_receive() -> None:
-    """Each sends four rows, then takes those of the other: less room than four rows and both wait."""
+    """Each sends four rows, then receives the other's; with a smaller buffer both wait."""
     there = [row(0, 0, 1, sends=True, y=y) for y in range(4)] + [row(1, 1, 0, sends=False, y=y) for y in range(4)]
     back = [row(1, 1, 0, sends=True, y=y) for y in range(4)] + [row(0, 0, 1, sends=False, y=y) for y in range(4)]
     assert check_together([there, back]).room == 4 * (HEAD_BYTES + 8)

@@ -1,4 +1,4 @@
-"""The command line is a contract: flags, exit codes, JSON keys, files, and what bad input gets."""
+"""The command line is a contract: flags, exit codes, JSON keys, files, and errors."""
 
 from __future__ import annotations
 
@@ -93,7 +93,7 @@ def test_flags_reach_the_conversion(folder: Path, run: Run) -> None:
 
 
 def gated() -> bytes:
-    """An operator that stays builtin, float32 on either side of it."""
+    """An operator that stays builtin, between float32 operators."""
     net = Net()
     x = net.unary("QUANTIZE", net.input((1, 4, 4, 2), None, dtype="FLOAT32"))
     y = net.op("DIV", [x, x], [net.tensor((1, 4, 4, 2))], schema.DivOptionsT())
@@ -148,7 +148,7 @@ def test_the_model_itself_is_never_overwritten(folder: Path, run: Run) -> None:
 
 @pytest.fixture
 def several(folder: Path) -> Path:
-    """A folder with two good models, one that stays as it is, one that is none, and a file that is not looked at."""
+    """A folder with two convertible models, one that stays unchanged, an invalid one, and an unrelated file."""
     (folder / "in").mkdir()
     for name, data in {
         "a.tflite": small(), "b.tflite": b"no model", "c.tflite": unsupported(), "d.TFLITE": small(2), "e.txt": b"",
@@ -287,7 +287,7 @@ FOR_FEW = ("networkx", "ortools", "matplotlib", "jinja2", "tensorflow", "tflite_
     ],
 )
 def test_imports_no_more_than_a_command_needs(folder: Path, command: str, slow: tuple[str, ...]) -> None:
-    """What processor time a command takes at least is the time of its imports."""
+    """A command's minimum CPU time is the time of its imports."""
     done = subprocess.run(
         [sys.executable, "-X", "importtime", "-m", "tflm_memopt", *command.split()], capture_output=True, check=True
     )

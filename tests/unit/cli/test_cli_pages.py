@@ -1,4 +1,4 @@
-"""Pages, pictures, boards and silence: what else the command line writes and answers."""
+"""Test the rest of the command line's output: pages, pictures, boards and --quiet."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What bad input gets from the command line: an exit code, a few lines, and nothing left behind."""
+"""Invalid input to the command line gives an exit code and a few lines, and leaves no files."""
 
 from __future__ import annotations
 
@@ -178,7 +178,7 @@ def test_a_name_that_is_no_utf_8(folder: Path, run: Run) -> None:
 
 
 def dynamic_range(kind: str) -> bytes:
-    """Weights that are stored as integers or half floats, under float activations."""
+    """Integer or half-float weights with float activations."""
     net = Net()
     x = net.input((1, 8, 8, 4), None, dtype="FLOAT32")
     y = net.tensor((1, 8, 8, 4), "FLOAT32", None)
@@ -200,7 +200,9 @@ def dynamic_range(kind: str) -> bytes:
 
 @pytest.mark.parametrize("kind", ["CONV_2D", "DEPTHWISE_CONV_2D", "FULLY_CONNECTED", "FLOAT16"])
 def test_a_model_that_tflm_refuses(folder: Path, run: Run, kind: str) -> None:
-    """TFLM does refuse it; optimize says so and writes nothing; inspect shows it, with the same sentence."""
+    """TFLM refuses the model; optimize reports that and writes nothing; inspect shows the model and the same
+    message.
+    """
     data = dynamic_range(kind)
     with pytest.raises(RuntimeError, match="allocate tensors"):
         wheel.interpreter(data, 1 << 16)
@@ -287,7 +289,7 @@ def test_names_from_files_cannot_forge_lines(folder: Path, run: Run) -> None:
 
 
 def test_a_place_that_is_taken_leaves_nothing(folder: Path, run: Run) -> None:
-    (folder / "out/small_ops.h").mkdir(parents=True)  # the last of the files cannot take its place
+    (folder / "out/small_ops.h").mkdir(parents=True)  # the last of the files cannot be moved to its place
     answer = run("optimize", "small.tflite", "-o", "out")
     assert_refused(answer, "cannot write out/small_ops.h: Is a directory")
     assert files(folder) == {"small.tflite"}
@@ -298,11 +300,11 @@ def test_a_full_disk_leaves_nothing(folder: Path) -> None:
     resource = pytest.importorskip("resource", reason="file size limits are POSIX")
 
     def limit() -> None:
-        resource.setrlimit(resource.RLIMIT_FSIZE, (8000, 8000))  # enough for the model, not for its C array
+        resource.setrlimit(resource.RLIMIT_FSIZE, (8000, 8000))  # enough for the model, but not for its C array
 
     done = subprocess.run(
         [*MAIN, "optimize", "small.tflite", "-o", "new/out"],
-        env={**os.environ, "PYTHONDONTWRITEBYTECODE": "1"},  # Python would leave the first half of it
+        env={**os.environ, "PYTHONDONTWRITEBYTECODE": "1"},  # Python would leave a truncated bytecode file
         preexec_fn=limit,
         capture_output=True,
         text=True,

@@ -1,4 +1,4 @@
-"""Ctrl-C: no traceback, and neither hidden files nor half of the files are left."""
+"""Ctrl-C leaves no traceback, no hidden files and no partial files."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ START = "import sys; from tflm_memopt.__main__ import run; print('started', flus
 @pytest.mark.parametrize("seconds", [0.01, 0.8, 1.6])
 @pytest.mark.parametrize("line", ["optimize small.tflite -qo out --emit cpp,c", "verify small.tflite small.tflite -q"])
 def test_interrupted_in_a_terminal(folder: Path, line: str, seconds: float) -> None:
-    """The signal goes to all processes of the group, as a terminal sends it."""
+    """The signal goes to all processes of the group, as from a terminal."""
     (folder / "tmp").mkdir()
     with subprocess.Popen(
         [sys.executable, "-c", START, *line.split()], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
@@ -43,7 +43,7 @@ def test_interrupted_in_a_terminal(folder: Path, line: str, seconds: float) -> N
 
 
 def test_files_are_replaced_before_the_interrupt(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """It comes when the first of three files has its place."""
+    """The interrupt comes after the first of three files is in place."""
     replace = Path.replace
 
     def interrupted(self: Path, target: Path) -> Path:
@@ -67,7 +67,7 @@ def test_threads_write_without_handling_signals(tmp_path: Path) -> None:
 
 
 def test_an_interrupt_that_becomes_another_error(folder: Path, run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
-    """As in the initialisation of an extension module."""
+    """This happens in the initialisation of an extension module."""
 
     def interrupted(*_: object, **__: object) -> None:
         try:

@@ -1,4 +1,6 @@
-"""From a Keras model in one step: int8 with the user's data, everything after it, and the accuracy before and after."""
+"""Convert a Keras model in one step: int8 with the user's data, then everything else, with accuracy before and
+after.
+"""
 
 from __future__ import annotations
 
@@ -78,7 +80,7 @@ for name, arguments in json.load(open("commands.json")).items():
     sys.stdout.flush(), sys.stderr.flush()
 json.dump(codes, open("codes.json", "w"))
 """
-"""Runs all commands in one process, since TensorFlow takes seconds to import, each with streams of its own."""
+"""Runs all commands in one process, because TensorFlow takes seconds to import; each has separate streams."""
 DATA = ["--calibrate", "x.npy", "--test", "x_test.npy", "y_test.npy"]
 IN_ONE_STEP = [*DATA, "--board", "uno_r4", "-o", "out", "--json"]
 BAD: Sequence[tuple[str, list[str]]] = (
@@ -91,7 +93,7 @@ BAD: Sequence[tuple[str, list[str]]] = (
     ("bad_data", ["net.keras", "--calibrate", "none.npy"]),
     ("not_a_model", ["broken.keras", "--calibrate", "x.npy"]),
 )
-"""Error codes, and the arguments that lead to them."""
+"""Error codes, and arguments that cause them."""
 SAYS: Mapping[str, str] = {
     "lstm_loop": "unroll=True",
     "mine": "layer of your own, Mine, whose code is not in the file",
@@ -112,7 +114,7 @@ COMMANDS: Mapping[str, list[str]] = {
 
 
 class Folder(NamedTuple):
-    """A folder with a small network that learned something, data, and what all commands answered."""
+    """A folder with a small trained network and data, and the answers of all commands."""
 
     path: Path
     codes: Mapping[str, int]
@@ -137,7 +139,7 @@ def trained(tmp_path_factory: pytest.TempPathFactory) -> Folder:
 
 
 def installed(folder: Path, *arguments: str) -> tuple[int, str, str]:
-    """Runs the installed command."""
+    """Run the installed command."""
     command = [Path(sysconfig.get_path("scripts")) / "tflm-memopt", *arguments]
     done = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
     return done.returncode, done.stdout, done.stderr
@@ -149,7 +151,7 @@ def test_in_one_step(trained: Folder, name: str) -> None:
     fresh = name == "net"
     code, out, err = installed(trained.path, "optimize", "net.keras", *IN_ONE_STEP) if fresh else trained.answer(name)
     assert code == cli.DONE, err
-    report = json.loads(out)  # nothing of TensorFlow's before it
+    report = json.loads(out)  # TensorFlow printed nothing before it
     assert err == ""
     assert report["changed"]
     assert report["arena"]["total"] < report["original_arena"]["total"]
@@ -195,7 +197,7 @@ def test_a_model_of_several_examples_at_once(trained: Folder) -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize("model", SAYS)
 def test_what_cannot_be_converted_is_said_in_a_sentence(trained: Folder, model: str) -> None:
-    """The error has four lines at most, and not a page of the converter's."""
+    """The error has at most four lines and omits the converter's own messages."""
     left, out, err = trained.answer(model)
     assert (left, out) == (cli.BAD, "")
     words = [line.split()[0] for line in err.splitlines()]

@@ -1,4 +1,4 @@
-"""PYTHONOPTIMIZE=2 drops docstrings and asserts: the command says and does the same."""
+"""With PYTHONOPTIMIZE=2, which drops docstrings and asserts, the command behaves the same."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Several models in one arena: who lies where, what is refused, and what is written."""
+"""Test several models in one arena: placement, refusals and written files."""
 
 from __future__ import annotations
 
@@ -91,7 +91,7 @@ def test_a_streamed_model_keeps_what_waits_for_rows() -> None:
 
 
 def test_one_layout_problem_beats_heads_and_reservations() -> None:
-    """The largest head, and above it what is reserved, takes at least a tenth more."""
+    """The largest head plus reservations takes at least a tenth more."""
     result = optimize(application(stream=True, retain=True))
     assert result.report.arena.head <= 0.9 * result.report.stacked
     assert result.report.lower_bound_head <= result.report.arena.head
@@ -114,7 +114,7 @@ def test_what_does_not_fit_says_what_would(app: App, code: str, says: str) -> No
 
 @pytest.mark.slow
 def test_what_a_pair_is_told_fits() -> None:
-    """In turn, at the same time, and with pauses further apart."""
+    """The pair may run in turn, at the same time, or with pauses further apart."""
 
     def told(app: App) -> str:
         with pytest.raises(DoesNotFit) as caught:
@@ -325,7 +325,7 @@ def test_the_longer_model_pauses_for_the_shorter_one() -> None:
 
 @pytest.mark.slow
 def test_no_choice_of_pauses_takes_less_than_the_bound() -> None:
-    """What is held at a moment of every span takes bytes that the shorter model does not write."""
+    """In each span, the bytes held at some moment cannot be written by the shorter model."""
     result = optimize(pausing(0.2))
     alone = [plan_of(result, name).lower_bound for name in result.models]
     assert max(alone) < result.report.lower_bound_head <= result.report.arena.head
@@ -333,7 +333,7 @@ def test_no_choice_of_pauses_takes_less_than_the_bound() -> None:
 
 @pytest.mark.slow
 def test_with_one_pause_there_is_less() -> None:
-    """A model that pauses where little is alive shares nearly all of its bytes."""
+    """A model that pauses at a moment with little live data shares nearly all of its bytes."""
     often, seldom = (optimize(pausing(share)).report for share in (0.1, 0.9))
     assert seldom.arena.head < often.arena.head <= often.stacked
     assert len(seldom.pausing[0].pauses) < len(often.pausing[0].pauses)

@@ -1,4 +1,4 @@
-"""Partitions of a model that run as a pipeline: how it is cut, where they lie, and what is refused."""
+"""Test partitions of a model that run as a pipeline: cuts, placement and refusals."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a model of builtin operators costs: its work, its time, and whether it is worth its flash."""
+"""Test the cost of a model of builtin operators: its work, its time, and whether it justifies its flash."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ BUILTIN: dict[str, Any] = {"ops": "builtin", "effort": "low"}
 
 
 def detector(size: int = 32) -> bytes:
-    """Heads on two maps, joined: CONCATENATION is there, so that chains may run in channel groups."""
+    """Heads on two maps with a CONCATENATION, so that chains may run in channel groups."""
     net = Net(3)
     x = net.conv2d(net.input((1, size, size, 3)), 8, kernel=(3, 3), stride=(2, 2))
     x = net.conv2d(net.depthwise_conv2d(x), 16)
@@ -34,7 +34,7 @@ def detector(size: int = 32) -> bytes:
 
 
 def test_work_of_any_operator_is_counted() -> None:
-    """By shapes alone, as for an operator that row operators know."""
+    """Shapes alone suffice, as for row operators."""
     net = Net(1)
     x = net.conv2d(net.input((1, 9, 8, 4)), 6, kernel=(3, 3), stride=(2, 2))
     x = net.depthwise_conv2d(x)
@@ -65,7 +65,7 @@ def test_time_is_that_of_the_rewritten_operators() -> None:
 
 @pytest.mark.parametrize(("size", "worthwhile"), [(8, False), (32, True)])
 def test_the_balance_rule_holds(size: int, *, worthwhile: bool) -> None:
-    """A small saving does not pay for the offsets that the file gets."""
+    """A small saving does not justify the offsets in the file."""
     always = tflm_memopt.optimize(detector(size), **BUILTIN).report
     assert always.changed
     assert always.balance

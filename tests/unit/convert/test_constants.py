@@ -1,4 +1,4 @@
-"""A single wrong number in a program is found without running it, however its constants are packed."""
+"""A single wrong number in a program is found without running it, in every packing of constants."""
 
 from __future__ import annotations
 
@@ -23,13 +23,13 @@ from tflm_memopt.runtime.regions import regions
 from tflm_memopt.runtime.verification import ComparedConstants
 
 FLIPS = 4
-"""Flipped bits of each constant."""
+"""Flipped bits per constant."""
 BESIDE = ("input_zero_point", "output_zero_point", "act_min", "act_max", "left_shift")
 
 
 @cache
 def network() -> bytes:
-    """Operators of every packing, some of them with numbers of channels that leave something over."""
+    """Operators of every packing, some with numbers of channels that leave a remainder."""
     net = Net(7)
     x = net.conv2d(net.input((1, 12, 12, 3)), 18, kernel=(3, 3), stride=(2, 2), activation="RELU", out=(0.4, -128))
     y = net.depthwise_conv2d(x, activation="RELU", out=(0.4, -128))
@@ -61,7 +61,7 @@ def compared(original: bytes, rewritten: bytes) -> ComparedConstants:
 
 
 def places(program: bytes) -> Iterator[tuple[str, int, int]]:
-    """Every constant of each operator: its name, where it begins, and its bytes."""
+    """Yield every constant of each operator: name, offset and size."""
     found: Program = unpack(program)
     header = np.frombuffer(program, HEADER, 1)[0]
     for n, op in enumerate(found.ops):
@@ -100,7 +100,7 @@ def test_every_flipped_bit_is_found(name: str) -> None:
 
 @pytest.mark.parametrize("count", [2, 3])
 def test_constants_of_several_devices(count: int) -> None:
-    """Each device has all or a part of an operator. A damaged weight is found in either."""
+    """Each device has all or part of an operator. A damaged weight is found in both cases."""
     original = read(network())
     devices = [read(one.model) for one in tflm_memopt.optimize_devices(network(), count, effort="low").models]
     found = compare_devices(original, devices, Changes())
@@ -144,7 +144,7 @@ def test_a_dense_layer_that_reads_its_input_as_one_pixel(target: str) -> None:
 
 
 def test_exchanged_constants_are_found() -> None:
-    """Two layers of one shape have each other's weights, so that each equals one of the original's."""
+    """Two layers of one shape exchange their weights, so that each set matches one in the original."""
 
     def net(first: int, second: int) -> bytes:
         made, filters = Net(1), np.random.default_rng(5).integers(-99, 99, (3, 8, 1, 1, 8), dtype=np.int8)

@@ -1,4 +1,4 @@
-"""`--cores` and `--share`: what is asked for, what is refused, what is told."""
+"""Test `--cores` and `--share`: options, refusals and reports."""
 
 from __future__ import annotations
 
@@ -72,7 +72,7 @@ def test_a_model_with_variables_runs_on_one_core() -> None:
 
 @pytest.mark.slow
 def test_a_second_core_takes_memory_for_its_counters_alone() -> None:
-    """Against blocks that are row by row, too."""
+    """This also holds against groups that run row by row."""
     one, two = ({"without": ("tiles",)}, {"cores": 2})
     arenas = [tflm_memopt.optimize(EXAMPLE.read_bytes(), **options).report.arena.total for options in (one, two)]
     assert 0 < arenas[1] - arenas[0] <= 64

@@ -1,4 +1,4 @@
-"""optimize_devices(), and what it refuses."""
+"""Test optimize_devices() and its refusals."""
 
 from __future__ import annotations
 
@@ -107,7 +107,7 @@ def test_flags_that_are_for_one_device_are_refused(flags: list[str], capsys: pyt
 
 
 def dense(width: int = 32) -> bytes:
-    """Three layers, whose weights are most of what there is."""
+    """Three layers; weights are most of the model."""
     net = Net()
     x = net.input((1, width))
     for _ in range(3):
@@ -116,7 +116,7 @@ def dense(width: int = 32) -> bytes:
 
 
 def layers_in_sums(*widths: int, devices: int = 2) -> list[int]:
-    """Of dense layers of these widths, all by channels otherwise."""
+    """Indices of the layers that use partial sums, among dense layers of these widths."""
     net = Net()
     x = net.input((1, widths[0]))
     for units in widths[1:]:
@@ -127,8 +127,10 @@ def layers_in_sums(*widths: int, devices: int = 2) -> list[int]:
 
 
 def test_layers_that_read_more_than_their_sums_are_split_by_inputs() -> None:
-    """Three bytes a sum: less than a third of what is read. The last layer's sums meet on the first device, in one
-    message of 24 + 3 * 20; by channels there are three, of 72 + 20 + 10.
+    """Split by inputs, the last layer meets on the first device in one message of 24 + 3 * 20 bytes.
+
+    Split by channels, there are three messages, of 72 + 20 + 10 bytes. A sum has three bytes and costs less than a
+    third of the input.
     """
     assert layers_in_sums(8, 60, 20, 20) == [2]
     assert layers_in_sums(8, 62, 20, 20) == [1, 2]
@@ -136,7 +138,7 @@ def test_layers_that_read_more_than_their_sums_are_split_by_inputs() -> None:
 
 
 def test_all_that_read_a_tensor_are_split_alike() -> None:
-    """What one of them gets whole, the others may have as well."""
+    """If one reader needs the whole tensor, the others may use it as well."""
     for units, wanted in ((40, Way.INPUTS), (48, Way.CHANNELS)):
         net = Net()
         x = net.fully_connected(net.input((1, 8)), 300)
@@ -147,7 +149,7 @@ def test_all_that_read_a_tensor_are_split_alike() -> None:
 
 
 def test_sums_that_no_message_holds_are_not_sent() -> None:
-    """A row of sums takes three times the bytes of a row of the output."""
+    """A row of sums takes three times the bytes of an output row."""
     net = Net()
     x = net.conv2d(net.conv2d(net.input((1, 2, 1200, 1)), 200), 40)
     graph = read(net.model(net.conv2d(x, 2))).graph
@@ -160,18 +162,18 @@ CORE: dict[str, Any] = {"core": "cortex-m4", "clock": "80MHz"}
 
 @pytest.mark.slow
 def test_time_is_told_of_each_device_and_of_all() -> None:
-    """What a device computes does not depend on its lines; slow ones make it wait."""
+    """A device's computing time does not depend on its lines, but slow lines make it wait."""
     said = {link: tflm_memopt.optimize_devices(dense(), 2, link=link, **CORE).report for link in ("1MB", "1kB,5ms")}
     fast, slow = (report.time for report in said.values())
     assert fast.computing == slow.computing
     assert max(fast.computing) <= fast.milliseconds < slow.milliseconds
     sent = [report.devices[1].sent for report in said.values()]
-    assert sent[0] == sent[1] < slow.milliseconds  # a byte is a millisecond there
+    assert sent[0] == sent[1] < slow.milliseconds  # a byte takes a millisecond there
     assert tflm_memopt.optimize_devices(dense(), 2).report.time is None
 
 
 def test_a_cut_gives_each_device_its_operators(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """One behind the other: each has its own layers' weights, and sends what the next one reads."""
+    """In a pipeline, each device has the weights of its own layers and sends what the next one reads."""
     model = tmp_path / "dense.tflite"
     model.write_bytes(dense(32))
     assert main(["optimize", str(model), "--devices", "2", "--cut", "2", "-o", str(tmp_path), "--json"]) == 0
@@ -233,7 +235,7 @@ def test_the_frontier_has_one_device_and_falls(tmp_path: Path, capsys: pytest.Ca
 
 @pytest.mark.slow
 def test_the_frontier_says_what_a_board_has_left(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """Of the device that leaves the least; a point fits where optimize --board takes it."""
+    """The tightest device decides; a point fits if optimize --board accepts it."""
     model, files = tmp_path / "dense.tflite", {flag: tmp_path / f"x.{flag}" for flag in ("csv", "svg")}
     model.write_bytes(dense(280))
     explore = ["explore", str(model), "--devices", "2", "--link", "50kB,1ms", "--board", "uno_r4"]
@@ -268,7 +270,7 @@ def test_boards_of_unknown_time_are_refused_by_their_core() -> None:
 
 @pytest.mark.slow
 def test_ways_that_leave_a_device_idle_are_not_tried() -> None:
-    """The last layer has channels for two devices alone."""
+    """The last layer has channels for only two devices."""
     net = Net()
     x = net.fully_connected(net.input((1, 48)), 48)
     model = net.model(net.fully_connected(x, 2))
@@ -285,7 +287,7 @@ def test_more_devices_than_channels_are_not_named_for_less_memory() -> None:
 
 @pytest.mark.slow
 def test_partial_sums_are_left_out_where_they_are_to_be() -> None:
-    """A layer that reads much more than it makes: its sums are fewer bytes than its input."""
+    """A layer with far more inputs than outputs has fewer bytes of sums than of input."""
     net = Net()
     x = net.fully_connected(net.input((1, 16)), 96)
     model = net.model(net.fully_connected(x, 8))
@@ -300,7 +302,7 @@ def explored(model: bytes, **options: Any) -> tflm_memopt.DevicesExploration:
 
 
 def test_rows_that_nobody_reads_are_not_made() -> None:
-    """A stride passes over one device's row, which is neither made there nor sent for."""
+    """A stride skips one device's row, which is neither made nor sent."""
     net = Net(2)
     x = net.conv2d(net.input((1, 2, 1, 1)), 1, kernel=(1, 1))
     graph = read(net.model(net.conv2d(x, 1, kernel=(1, 1), stride=(2, 2)))).graph
@@ -311,7 +313,7 @@ def test_rows_that_nobody_reads_are_not_made() -> None:
 
 @pytest.mark.parametrize("rows", [1, 3])
 def test_rows_that_an_operator_has_no_use_for_are_received(rows: int) -> None:
-    """One device's strip is rows 2 and 3: the first one sets it in place whole, and goes on with the first few rows."""
+    """One device's stripe is rows 2 and 3; the first receives all of it in place and uses the first few rows."""
     net = Net(2)
     x = net.conv2d(net.input((1, 4, 1, 64)), 64, kernel=(1, 1))
     first, size = (net.tensor((4,), "INT32", None, data=data) for data in ((0, 0, 0, 0), (1, rows, 1, 64)))
@@ -326,7 +328,7 @@ def _small(data: bytes, name: str) -> tuple[tflm_memopt.Optimized, Planned | Non
 
 
 def test_operators_that_nobody_reads_are_left_out() -> None:
-    """One device would send what the other one has no use for."""
+    """Otherwise one device would send data that the other does not use."""
     net = Net()
     x = net.fully_connected(net.input((1, 8)), 8)
     net.fully_connected(x, 2)
@@ -339,7 +341,7 @@ def test_operators_that_nobody_reads_are_left_out() -> None:
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Of two devices."""
+    """A folder of two devices."""
     found = tmp_path_factory.mktemp("devices")
     (found / "dense.tflite").write_bytes(dense())
     assert main(["optimize", str(found / "dense.tflite"), "--devices", "2", "-o", str(found), "--quiet"]) == 0
@@ -347,14 +349,14 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def other(folder: Path) -> None:
-    """Device 1 of another conversion."""
+    """Insert device 1 of another conversion."""
     made = tflm_memopt.optimize_devices(dense(), 3)
     (folder / "device2").mkdir()
     (folder / "device2/dense.tflite").write_bytes(made.models[2].model)
 
 
 def two_others(folder: Path) -> None:
-    """Of device 1, none called as the original is."""
+    """Insert two models for device 1 with other names than the original."""
     (folder / "device1/dense.tflite").rename(folder / "device1/a.tflite")
     shutil.copy(folder / "device1/a.tflite", folder / "device1/b.tflite")
 
@@ -377,7 +379,7 @@ SWAPPED = (("device0", "x"), ("device1", "device0"), ("x", "device1"))
 def test_folders_that_are_not_of_one_conversion_are_refused(
     code: str, change: Callable[[Path], Any], said: str, folder: Path, tmp_path: Path
 ) -> None:
-    """Before a process is started."""
+    """They are refused before any process starts."""
     changed = tmp_path / "changed"
     shutil.copytree(folder, changed)
     change(changed)
@@ -389,14 +391,14 @@ def test_folders_that_are_not_of_one_conversion_are_refused(
 
 @pytest.mark.parametrize("device", [0, 1])
 def test_one_of_several_devices_is_not_verified_alone(device: int, folder: Path) -> None:
-    """It would wait for the others; and device 1 has no input."""
+    """It would wait for the others, and device 1 has no input."""
     with pytest.raises(MemoptError, match="one of several devices") as caught:
         tflm_memopt.verify(folder / "dense.tflite", folder / f"device{device}/dense.tflite")
     assert caught.value.code == "other_model"
 
 
 def test_what_is_written_beside_a_device_s_model_names_its_limit(folder: Path) -> None:
-    """--ram-limit is for one device."""
+    """--ram-limit applies to a single device."""
     assert "more than TMO_RAM_LIMIT: convert it with --memory" in (folder / "device1/dense_ops.h").read_text()
 
 

@@ -1,4 +1,4 @@
-"""Budgets and limits, saved plans, and the frontier: every answer keeps to what was asked for."""
+"""Test budgets and limits, saved plans, and the frontier: every answer respects the limits."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from tflm_memopt.results import Exploration
 
 
 def narrowing() -> bytes:
-    """Its input is small beside what is inside, so that computing overlaps again saves RAM."""
+    """The input is small compared with inner tensors, so recomputing overlaps saves RAM."""
     net = Net(12)
     x = net.conv2d(net.input((1, 12, 12, 2)), 24, out=(0.4, -5))
     for _ in range(2):
@@ -41,7 +41,7 @@ def frontier() -> Exploration:
 
 
 def document(plan: Plan) -> Any:
-    """A plan after a way through a file."""
+    """The plan after a round trip through a file."""
     return json.loads(json.dumps(plan.to_json()))
 
 
@@ -129,7 +129,9 @@ def test_a_model_that_stays_as_it_is_may_be_too_large() -> None:
 
 
 def looking_back() -> bytes:
-    """Its last operator reads the input again, behind a tensor that must be whole: the input cannot pass by once."""
+    """The last operator reads the input again after a tensor that must be whole, so the input cannot be streamed
+    once.
+    """
     net = Net(9)
     x = net.input((1, 8, 8, 2))
     dense = net.fully_connected(net.reshape(net.conv2d(x, 2), (1, 128)), 128)
@@ -160,7 +162,7 @@ def test_limits_that_cannot_be_met_say_why_and_what_can(
 
 
 def test_when_the_solver_s_time_is_up_there_is_a_plan() -> None:
-    """The heuristic's, checked and bit-exact as any other; proven only if it meets the bound."""
+    """It is the heuristic's plan, checked and bit-exact, and proven optimal only if it meets the bound."""
     result = tflm_memopt.optimize(narrowing(), max_macs=2.0, seconds=0)
     assert result.plan is not None
     assert result.plan.proven == (result.plan.head == result.plan.lower_bound)

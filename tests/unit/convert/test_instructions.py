@@ -1,4 +1,4 @@
-"""Budgets of estimated instructions, and the frontier by them."""
+"""Test budgets of estimated instructions, and the frontier over them."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ from tflm_memopt.plan.search.tiles_plan import Settings
 from tflm_memopt.results import Exploration
 
 M4: Mapping[str, Any] = {"target": "cortex-m4", "without": ("recompute",)}
-"""Without recompute a search is quick."""
+"""A search without recomputation is quick."""
 
 
 def wide() -> bytes:
-    """Its maps are wide: rows of them take more bytes and fewer firings than pixels."""
+    """Maps are wide: rows take more bytes and fewer firings than pixels."""
     net = Net(12)
     x = net.conv2d(net.input((1, 10, 20, 2)), 16, out=(0.4, -5))
     x = net.depthwise_conv2d(x, activation="RELU6", out=(0.3, -7))
@@ -42,7 +42,7 @@ def test_fewer_instructions_take_more_ram(frontier: Exploration) -> None:
 
 
 def test_plans_that_compute_the_same_differ(frontier: Exploration) -> None:
-    """Multiply-accumulates say that they cost the same."""
+    """Multiply-accumulates give these plans the same cost."""
     once = [point for point in frontier.points if point.macs == frontier.points[0].macs]
     assert len(once) > 1
     assert once[-1].instructions > 1.2 * once[0].instructions

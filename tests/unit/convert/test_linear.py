@@ -1,4 +1,4 @@
-"""The work of a conversion grows no faster than the number of operators."""
+"""The work of a conversion grows at most linearly with the number of operators."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ from tflm_memopt.convert import saved
 from tflm_memopt.model import writer
 
 MORE = 3
-"""Times as many operators in the second model."""
+"""Ratio of the second model's operators to the first one's."""
 SLACK = 1.25
-"""Times as many calls for each operator are accepted; in a quadratic step there would be MORE times as many."""
+"""Allowed growth of calls per operator; a quadratic step would reach MORE."""
 
 
 def regions(count: int) -> bytes:
-    """Builtin operators in between, so that each of the others is a region of its own."""
+    """Builtin operators make each of the others a separate region."""
     net = Net(1)
     y = net.input((1, 16))
     for _ in range(count // 2):
@@ -32,7 +32,7 @@ def regions(count: int) -> bytes:
 
 
 def subgraphs(count: int) -> bytes:
-    """Copies of a subgraph that nothing calls."""
+    """Copies of a subgraph that is never called."""
     net = Net(1)
     y = net.input((1, 4, 4, 4))
     for _ in range(4):
@@ -43,7 +43,7 @@ def subgraphs(count: int) -> bytes:
 
 
 def calls(model: bytes) -> int:
-    """Functions called and generators entered during a conversion and all that is written of it."""
+    """Function calls and generator starts during a conversion and the writing of its files."""
     count = 0
 
     def counted(_frame: FrameType, event: str, _argument: Any) -> None:
@@ -61,6 +61,6 @@ def calls(model: bytes) -> int:
 @pytest.mark.slow
 @pytest.mark.parametrize(("made", "count"), [(regions, 60), (subgraphs, 60)])
 def test_calls_grow_with_the_number_of_operators(made: Callable[[int], bytes], count: int) -> None:
-    calls(made(8))  # what happens once in a process (imports, templates) must not count
+    calls(made(8))  # one-time work of the process (imports, templates) must not count
     none, few, many = (calls(made(n)) for n in (8, count, MORE * count))
     assert many - none <= SLACK * MORE * (few - none)

@@ -1,4 +1,4 @@
-"""Boards as limits, ways in which a model would fit, and rewrites that cost more flash than they save RAM."""
+"""Test boards as limits, hints that make a model fit, and rewrites that cost more flash than they save RAM."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ BLUEPILL = board("bluepill")
 
 
 def heavy() -> bytes:
-    """Little RAM, 100 kB of weights."""
+    """A model with little RAM and 100 kB of weights."""
     net = Net(3)
     return net.model(net.fully_connected(net.fully_connected(net.input((1, 1000)), 100), 4))
 
 
 def camera() -> bytes:
-    """float32 in and out: 60 kB of input, 15 kB as int8."""
+    """A model with float32 input and output: 60 kB of input, 15 kB as int8."""
     net = Net(7)
     q = net.unary("QUANTIZE", net.input((1, 70, 72, 3), None, dtype="FLOAT32"))
     q = net.conv2d(q, 8, kernel=(3, 3), stride=(2, 2))
@@ -35,7 +35,7 @@ def camera() -> bytes:
 
 
 def mostly_builtin() -> bytes:
-    """Its arena is what an operator takes that has no row kernel; a dense layer behind it saves next to nothing."""
+    """An operator without row kernel determines the arena; a dense layer after it saves almost nothing."""
     net = Net(4)
     x = net.input((1, 32, 32, 8))
     x = net.op("DIV", [x, x], [net.tensor((1, 32, 32, 8))], schema.DivOptionsT())
@@ -139,7 +139,7 @@ def test_a_model_whose_rewrite_has_too_much_flash_stays_whole() -> None:
 
 
 def test_a_limit_of_flash(folder: Path, run: Run) -> None:
-    """The limit that the hint names holds; one byte less does not."""
+    """The limit in the hint is accepted; one byte less is not."""
     flags = ("optimize", "small.tflite", "-o", "out", "--ram-limit", "3000", "--json")
     answer = run(*flags, "--flash-limit", "20kB")
     error = answer.json["error"]
@@ -174,7 +174,7 @@ def test_a_rewrite_that_saves_less_than_it_costs_is_not_made(folder: Path, run: 
     balance = left["balance"]
     assert not balance["worthwhile"]
     assert 0 < balance["ram_saved"] < balance["flash_added"] == balance["model"] + balance["library"]
-    assert balance["tflm"] > 0  # which alone would not sell it: the saving is too small
+    assert balance["tflm"] > 0  # not enough alone: the saving is too small
     said = run("optimize", "builtin.tflite", "-o", "a").out
     (line,) = (line for line in said.splitlines() if line.startswith("  balance"))
     assert f"-{balance['ram_saved']:,} B of RAM, {balance['flash_added']:+,} B of flash" in line
@@ -205,7 +205,7 @@ def test_a_rewrite_that_saves_more_is_made(example: bytes) -> None:
 
 
 def test_kernels_of_tflm_that_leave_count_where_the_saving_does() -> None:
-    """A small network halves its arena; TFLM's two kernels for it take more flash than the library."""
+    """A small network halves its arena, and TFLM's two replaced kernels are larger than the library."""
     report = tflm_memopt.optimize(small(), if_worthwhile=True).report
     assert report.balance
     assert report.balance.ram_saved < report.balance.flash_added < report.balance.ram_saved + report.balance.tflm

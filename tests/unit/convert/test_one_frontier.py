@@ -18,7 +18,7 @@ from tflm_memopt.targets.boards import board
 
 
 def wide() -> bytes:
-    """Its maps are wide, so that rows, tiles and pixels differ in both RAM and time."""
+    """Maps are wide, so that rows, tiles and pixels differ in both RAM and time."""
     net = Net(12)
     x = net.conv2d(net.input((1, 10, 20, 2)), 16, out=(0.4, -5))
     x = net.depthwise_conv2d(x, activation="RELU6", out=(0.3, -7))
@@ -26,7 +26,7 @@ def wide() -> bytes:
 
 
 def narrowing() -> bytes:
-    """Its input is small beside what is inside, so that computing overlaps again saves RAM."""
+    """The input is small compared with inner tensors, so recomputing overlaps saves RAM."""
     net = Net(12)
     x = net.conv2d(net.input((1, 12, 12, 2)), 24, out=(0.4, -5))
     for _ in range(2):
@@ -35,7 +35,7 @@ def narrowing() -> bytes:
 
 
 def residual() -> bytes:
-    """A shortcut beside two convolutions, then dense layers."""
+    """A shortcut parallel to two convolutions, then dense layers."""
     net = Net(5)
     x = net.conv2d(net.input((1, 12, 12, 3)), 8, kernel=(3, 3))
     y = net.conv2d(net.conv2d(x, 8, kernel=(3, 3)), 8, kernel=(3, 3))
@@ -53,7 +53,7 @@ MODELS = {"wide": wide, "narrowing": narrowing, "residual": residual, "keywords"
 
 
 def price(explored: Exploration, plan: Plan, work: tuple[Work, ...]) -> float:
-    """What a plan costs, as the exploration compares plans."""
+    """The cost of a plan in the unit with which the exploration compares plans."""
     if explored.cost == "macs":
         return plan.macs
     if explored.cost == "instructions":
@@ -65,7 +65,7 @@ def price(explored: Exploration, plan: Plan, work: tuple[Work, ...]) -> float:
 
 
 def limits(explored: Exploration) -> Iterator[Mapping[str, Any]]:
-    """Of optimize()."""
+    """Yield limits for optimize()."""
     yield {}
     yield {"max_macs": 1}
     yield {"max_macs": 1.1}
@@ -92,5 +92,5 @@ def test_the_frontier_has_every_plan(model: str, settings: str) -> None:
 
 
 def test_builtin_operators_are_compared_by_macs() -> None:
-    """Their plans have no work of ours to estimate."""
+    """Plans of builtin operators have none of our own work to estimate."""
     assert tflm_memopt.explore(narrowing(), ops="builtin", board="nano33ble").cost == "macs"

@@ -1,4 +1,4 @@
-"""What a report of a generic program says about cores with packed kernels."""
+"""Test what a report of a generic program states about cores with packed kernels."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The conversion as a whole, up to the bytes: what is understood, what is left alone, what is said about it."""
+"""Test the whole conversion at the level of bytes: what is converted, what stays unchanged, and the report."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def float_border() -> bytes:
 
 
 def two_subgraphs(*, planned: bool = True) -> bytes:
-    """planned: TFLM plans a tensor of the second one, which nobody calls."""
+    """A model with two subgraphs. `planned`: TFLM plans a tensor of the second one, which is never called."""
     net = Net()
     tree = net.finished(net.conv2d(net.input((1, 8, 8, 2)), 4))
     own = schema.TensorT(shape=np.array([1, 4], np.int32), type=schema.TensorType.INT8, buffer=0, name="own")
@@ -57,7 +57,7 @@ def unknown_shape() -> bytes:
 
 
 def refused_convolution() -> bytes:
-    """PAD + a grouped convolution, between supported ones."""
+    """A PAD and a grouped convolution, between supported ones."""
     net = Net(seed=3)
     y = net.conv2d(net.pad(net.conv2d(net.input((1, 8, 8, 2)), 4), [(0, 0), (1, 1), (1, 1), (0, 0)]), 6, kernel=(3, 3))
     filter_ = net.graph.tensors[net.graph.operators[-1].inputs[1]]
@@ -219,7 +219,7 @@ def test_inspect_finds_the_peak() -> None:
 
 
 def test_inspect_and_optimize_know_the_same_of_a_model_that_is_left_whole() -> None:
-    """Its operators could run row by row, but for the subgraphs."""
+    """Except for the subgraphs, its operators could run row by row."""
     model = two_subgraphs()
     seen, result = tflm_memopt.inspect(model), tflm_memopt.optimize(model)
     assert not any(op.supported for op in seen.operators)

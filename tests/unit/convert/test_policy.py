@@ -1,4 +1,4 @@
-"""Plans of one model that differ in what tiled blocks may use share what does not depend on that."""
+"""Plans of one model with different restrictions on tiled groups share the work that does not depend on them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Limits of time: kept at the upper end of the range of cycles, or refused with the nearest way."""
+"""Time limits hold at the upper end of the cycle range, or are refused with the nearest alternative."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ from tflm_memopt.errors import DoesNotFit, MemoptError
 from tflm_memopt.results import Exploration
 
 M4: dict[str, Any] = {"target": "cortex-m4", "without": ("recompute",)}
-"""Without recompute a search is quick."""
+"""A search without recomputation is quick."""
 
 
 def wide(last: str = "") -> bytes:
-    """Its maps are wide: rows of them take more bytes and fewer firings than pixels."""
+    """Maps are wide: rows take more bytes and fewer firings than pixels."""
     net = Net(12)
     x = net.conv2d(net.input((1, 10, 20, 2)), 16, out=(0.4, -5))
     x = net.depthwise_conv2d(x, activation="RELU6", out=(0.3, -7))
@@ -34,7 +34,7 @@ def frontier() -> Exploration:
 
 
 def limit_of(work: Sequence[Work], mhz: float = 64.0) -> float:
-    """Milliseconds that a plan with this work surely keeps on a Cortex-M4."""
+    """The milliseconds on a Cortex-M4 within which a plan with this work surely stays."""
     span = Clock("cortex-m4", mhz).cycles(work)
     assert span
     return span[1] / mhz / 1000 + 1e-6
@@ -56,7 +56,7 @@ def test_the_least_ram_in_time(frontier: Exploration) -> None:
 
 @pytest.mark.slow
 def test_with_a_ram_limit_still_the_least_ram(frontier: Exploration) -> None:
-    """Not the fewest instructions, as --max-instructions has it."""
+    """In contrast to --max-instructions, it does not seek the fewest instructions."""
     slow = frontier.points[-1]
     most = frontier.points[0].arena.total
     report = tflm_memopt.optimize(wide(), time_limit=limit_of(slow.work), clock="64MHz", ram_limit=most, **M4).report
@@ -166,7 +166,7 @@ def test_what_stays_builtin_takes_an_unknown_time() -> None:
 
 
 def dense() -> bytes:
-    """Nothing to gain: one small layer."""
+    """A small layer without anything to gain."""
     net = Net(4)
     return net.model(net.fully_connected(net.input((1, 8)), 8))
 

@@ -1,4 +1,4 @@
-"""The C++ that `optimize` writes: no warning, the model's bytes, exactly its operators."""
+"""Test the C++ that `optimize` writes: no warning, the model's bytes, exactly its operators."""
 
 from __future__ import annotations
 
@@ -170,7 +170,9 @@ def test_the_arena_is_never_too_small(converted: Optimized) -> None:
 
 
 def test_the_arena_covers_the_lstm_of_early_2023() -> None:
-    """Its Prepare keeps about 60 temporary tensors and eight vectors; today's keeps 25 and none."""
+    """The LSTM's Prepare keeps about 60 temporary tensors and eight vectors; today's keeps 25 tensors and no
+    vectors.
+    """
     model = lstm("INT8", units=16, features=12, steps=10)
     report = tflm_memopt.optimize(model).report
     needs = builds(read(model), report)
@@ -194,7 +196,7 @@ def test_the_arena_has_its_convention(converted: Optimized) -> None:
 
 
 def test_an_arena_that_is_not_known_is_the_users_to_say(converted: Optimized) -> None:
-    """The memory of a custom operator is not known: no constant stands for it, and the least is checked."""
+    """A custom operator's memory is unknown, so no constant is emitted and only a minimum is checked."""
     least = arena_bytes(read(converted.model), converted.report)
     header = ops_header("mixed", read(converted.model), converted.report)
     assert "without what Mine * / __#error allocates, which is not known" in header
@@ -208,7 +210,7 @@ def two_convolutions() -> bytes:
     return net.model(net.conv2d(net.conv2d(net.input((1, 20, 20, 3)), 8, kernel=(3, 3)), 4))
 
 
-# A TFLM that says what it is asked: where its classes are differs between versions.
+# A stub of TFLM that records calls; its classes are in different files in different versions.
 RECORDER = """
 #pragma once
 #include <stdio.h>
@@ -284,7 +286,7 @@ def test_two_models_side_by_side_compile_against_tflm_of_2023(tmp_path: Path, tf
         "}\n"
     )
     adapter = [f"-I{ROOT / 'custom_ops/tflm'}", f"-I{ROOT / 'custom_ops/include'}"]
-    sizes = ["-DOLD_ARENA_SIZE=9000", "-DNEW_ARENA_SIZE=9000"]  # with an operator of which nobody knows what it takes
+    sizes = ["-DOLD_ARENA_SIZE=9000", "-DNEW_ARENA_SIZE=9000"]  # the memory of one operator is unknown
     assert objects([*STRICT, *sizes, *adapter, *tflm.flags], [Path("main.cpp")], tmp_path)
 
 
@@ -308,7 +310,7 @@ def test_a_limit_on_the_arena_is_kept_at_compile_time(tmp_path: Path) -> None:
 
 @needs_compiler
 def test_a_tflm_that_is_too_old_is_refused_at_compile_time(tmp_path: Path) -> None:
-    """One of 2021: it has kernel_util.h, but no micro_context.h."""
+    """TFLM of 2021 has kernel_util.h but no micro_context.h."""
     (tmp_path / "tensorflow/lite/micro/kernels").mkdir(parents=True)
     (tmp_path / "tensorflow/lite/micro/kernels/kernel_util.h").write_text("")
     adapter = [f"-I{ROOT / 'custom_ops/tflm'}", f"-I{ROOT / 'custom_ops/include'}"]
@@ -323,7 +325,7 @@ def resolver_header() -> str:
 
 
 def pairs(header: str, what: str) -> Sequence[tuple[str, str]]:
-    """(method, operator) of every method that calls AddBuiltin (or AddCustom) with it."""
+    """Return (method, operator) of every method that calls AddBuiltin (or AddCustom) with an operator."""
     return re.findall(rf"TfLiteStatus (Add\w+)\((?:(?!TfLiteStatus).)*?return {what}", header, re.DOTALL)
 
 

@@ -1,4 +1,4 @@
-"""What a model needs of the library, and the file that compiles it."""
+"""Test which parts of the library a model needs, and the file that compiles them."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def test_a_bit_for_each_kernel(target: str) -> None:
 
 
 PARTS = [("stream", Part.STREAM), ("external", Part.EXTERNAL), ("arena", None)]
-"""Where the input is, and which part of the executor that takes."""
+"""Place of the input, and the part of the executor that it needs."""
 
 
 @pytest.mark.parametrize(("where", "part"), PARTS)
@@ -71,7 +71,7 @@ def test_the_parts_are_those_of_the_library() -> None:
 
 
 def build_without(part: Part, folder: Path) -> Callable[[bytes], host.Status]:
-    """What tmo_check_build() of a build that lacks a part says of programs with one input and one output."""
+    """Return tmo_check_build()'s status for programs with one input and one output, in a build without a part."""
     if (compiler := shutil.which("gcc") or shutil.which("clang")) is None:
         pytest.skip("needs gcc or clang")
     sources, built = ROOT / "custom_ops", folder / "check_build.so"
@@ -101,7 +101,7 @@ def test_a_build_without_tiles_refuses_blocks_of_one_strip(tmp_path: Path) -> No
 
 
 def test_a_build_refuses_what_needs_more_taps_than_it_has(tmp_path: Path) -> None:
-    """And nothing else: what the converter says of a program is what the library does."""
+    """The build refuses nothing else, and the converter's requirements match the library's."""
     said, asked = build_without(Part.TAPS, tmp_path), set()
     for seed in range(24):
         rng = np.random.default_rng(seed)
@@ -123,7 +123,7 @@ def test_programs_that_share_a_build() -> None:
 
 
 def test_every_file_of_the_library_is_embedded_or_linked() -> None:
-    """The list in tmo/embed.h is complete. The others have no kernels, and come from the library."""
+    """The list in tmo/embed.h is complete. The other files have no kernels and are linked from the library."""
     header = (ROOT / "custom_ops/src/tmo/embed.h").read_text(encoding="utf-8")
     linked = {"tmo_camera.c", "tmo_fixed.c", "tmo_library.c", "tmo_status.c", "tmo_worker.c"}
     embeds = set(re.findall(r'#include "\.\./(\w+\.c)"', header))
@@ -145,7 +145,7 @@ WARNINGS = ("-Wall", "-Wextra", "-Wpedantic", "-Werror")
 
 @pytest.mark.parametrize("shared", [False, True])
 def test_several_library_files_are_one_program(shared: bool, tmp_path: Path) -> None:
-    """All of their functions are their own, and no file of the library has to be there, but for texts and threads."""
+    """Each has private copies of its functions and needs no library files except those for messages and threads."""
     if (compiler := shutil.which("gcc")) is None:
         pytest.skip("needs gcc")
     library, names = ROOT / "custom_ops", ("one", "two")

@@ -1,4 +1,4 @@
-"""The C module that `optimize --emit c` writes: no warning, right by its own test, refused where it cannot be."""
+"""Test the C module that `optimize --emit c` writes: no warning, passes its self-test, refused where impossible."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ def run(folder: Path, *command: str | Path) -> subprocess.CompletedProcess[str]:
 
 
 def built(library: Sequence[Path], folder: Path, files: Mapping[str, bytes], name: str, main: str) -> Path:
-    """A program in C++, which calls the module."""
+    """Build a C++ program that calls the module."""
     for file, data in files.items():
         (folder / file).write_bytes(data)
     (folder / "main.cpp").write_text(f'#include <stdio.h>\n#include "{name}.h"\n#include "{name}.h"\n{main}')
@@ -71,7 +71,7 @@ def built(library: Sequence[Path], folder: Path, files: Mapping[str, bytes], nam
 
 @pytest.fixture(scope="module")
 def library(tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
-    """What is linked of the library."""
+    """Library files that are linked."""
     folder = tmp_path_factory.mktemp("library")
     return objects(["gcc", "-std=c11", *OPTIONS], [LIBRARY / "src/tmo_status.c"], folder)
 

@@ -1,4 +1,4 @@
-"""The ports of C modules are the model's: in its order, all of them, each with its own bytes."""
+"""The ports of C modules are exactly the model's, in its order, and each has its own bytes."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ PLACES = [("swapped", "arena"), ("repeated", "arena"), ("apart", "arena"), ("wid
 
 
 def written(model: bytes, folder: Path, **settings: object) -> bytes:
-    """Writes the module `net` into the folder: the rewritten model."""
+    """Write the module `net` into the folder, and return the rewritten model."""
     result = tflm_memopt.optimize(model, **settings)  # type: ignore[arg-type]
     assert result.report.changed
     for name, data in bundle.files(result, "net", ("c",), bundle.Extras(lambda: sample(model, result.model))).items():
@@ -39,7 +39,7 @@ def written(model: bytes, folder: Path, **settings: object) -> bytes:
 
 
 def places(source: str, side: str) -> list[int]:
-    """Where in the arena the inputs or outputs are."""
+    """Addresses of the inputs or outputs in the arena."""
     return [int(at) for at in re.findall(rf"net_{side}(?:_\d+)?\(void\) {{ return \(.*\(arena \+ (\d+)\); }}", source)]
 
 
@@ -129,7 +129,7 @@ def test_an_operator_for_each_block(tmp_path: Path) -> None:
 @needs_compiler
 @pytest.mark.slow
 def test_the_cases_from_elsewhere(tmp_path: Path, outside: Callable[[str], Path]) -> None:
-    """Models that came out wrong once; a checkout lacks them, and has their like above."""
+    """Models that once failed. They are not in the repository; similar models are tested above."""
     for name in CASES:
         model = outside(f"cases/{name}.tflite").read_bytes()
         assert verified(model, written(model, tmp_path), tmp_path).bit_exact, name
@@ -145,7 +145,7 @@ def exchanged(source: str, a: str, b: str) -> str:
 @pytest.mark.slow
 @pytest.mark.parametrize("name", ["swapped", "siamese"])
 def test_swapped_ports_are_found(name: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """By `verify --c`, which says where and how much, and by the self-test alone."""
+    """`verify --c` finds them and states where and how much; the self-test alone finds them too."""
     model = MADE[name]()
     (tmp_path / "original.tflite").write_bytes(model)
     new = written(model, tmp_path)
@@ -211,7 +211,7 @@ def test_without_a_compiler(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.mark.slow
 def test_a_module_is_written_however_little_it_saves(tmp_path: Path) -> None:
-    """Without an interpreter nothing can be left to TFLM."""
+    """A module has no interpreter, so nothing can be left to TFLM."""
     (tmp_path / "net.tflite").write_bytes(unread(64))
     assert cli.main(["optimize", str(tmp_path / "net.tflite"), "-o", str(tmp_path / "out"), "--emit", "c"]) == cli.DONE
     assert (tmp_path / "out/net.c").is_file()

@@ -1,4 +1,4 @@
-"""What `--emit` of projects takes and writes; packaging/test_projects.py builds and runs them."""
+"""Test the options and files of emitted projects; packaging/test_projects.py builds and runs them."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from tflm_memopt.results import Sample
 
 @pytest.fixture
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """Whose model has three classes."""
+    """A folder with a model of three classes."""
     net = Net(1)
     x = net.conv2d(net.input((1, 24, 24, 3), (1 / 255, -128)), 8, kernel=(3, 3), stride=(2, 2))
     (tmp_path / "net.tflite").write_bytes(net.model(net.fully_connected(net.mean(net.conv2d(x, 4), (1, 2)), 3)))
@@ -35,7 +35,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def labelled(folder: Path, run: Run, text: bytes, emits: str = "esp-idf") -> str:
-    """The program with these labels."""
+    """Return the program with these labels."""
     (folder / "labels.txt").write_bytes(text)
     answer = run("optimize", "net.tflite", "-o", "out", "--emit", emits, "--labels", "labels.txt")
     assert answer.code == cli.DONE, answer.err
@@ -60,7 +60,7 @@ def test_wrong_labels_are_refused(folder: Path, run: Run) -> None:
 
 @pytest.mark.parametrize("dtype", ["int8", "float32"])
 def test_a_stored_example(folder: Path, run: Run, dtype: str) -> None:
-    """The first example of the user's file is stored; real numbers are quantized as the model's input is."""
+    """The first example of the user's file is stored; real numbers are quantized like the model's input."""
     levels = np.random.default_rng(0).integers(-128, 127, (3, 24, 24, 3))
     np.save("x.npy", levels.astype("int8") if dtype == "int8" else ((levels + 128) / 255).astype("float32"))
     command = ("optimize", "net.tflite", "-o", "out", "--inputs", "x.npy")
@@ -91,7 +91,7 @@ def test_what_has_no_second_core_is_refused(folder: Path, run: Run, kind: str) -
 
 
 def test_a_program_for_two_cores_has_a_team(folder: Path, run: Run) -> None:
-    """And one for one core knows nothing of a second."""
+    """A program for one core contains no code for a second."""
     for cores, program, resolver in (("1", 0, "net_op_resolver() {"), ("2", 1, "net_op_resolver(tmo_team *team")):
         assert run("optimize", "net.tflite", "-o", cores, "--cores", cores, "--emit", "esp-idf").code == cli.DONE
         main = folder / cores / "esp-idf/main"
@@ -125,7 +125,7 @@ def test_a_float_has_no_scale() -> None:
 
 
 def test_labels_of_the_metadata_are_taken_if_they_fit() -> None:
-    """Three labels: for an output of three values, not for one of four."""
+    """There are three labels: they fit an output of three values, not one of four."""
     for values in (3, 4):
         model = with_metadata(packed(), values=values)
         given = bundle.Extras(lambda: Sample((b"12345678",), (b"123",)), model)
@@ -180,7 +180,7 @@ int main() {
 
 
 def counter(folder: Path, run: Run) -> str:
-    """The function of an emitted program that reads the core's counter of cycles."""
+    """Return the function of an emitted program that reads the core's cycle counter."""
     assert run("optimize", "net.tflite", "-o", "out", "--emit", "platformio").code == cli.DONE
     main = (folder / "out/platformio/src/main.cpp").read_text()
     assert "cycles of the core for one inference" in main
@@ -195,7 +195,7 @@ def counter(folder: Path, run: Run) -> str:
     ([], "0 0 0 0"),
 ])  # fmt: skip
 def test_a_program_counts_cycles_where_the_core_does(folder: Path, run: Run, flags: list[str], says: str) -> None:
-    """The registers' addresses are those of an array here."""
+    """Here the registers are elements of an array."""
     text = counter(folder, run)
     for number, address in enumerate(REGISTERS):
         assert text.count(address) == 1

@@ -1,4 +1,4 @@
-"""Code for one model: the order of firings, no warning, right by its own test here, refused where it cannot be."""
+"""Test specialized code: order of firings, no warnings, passes its self-test here, refused where impossible."""
 
 from __future__ import annotations
 
@@ -33,13 +33,13 @@ SANITIZED = ["-O1", "-fsanitize=address,undefined", "-fno-sanitize-recover=all"]
 
 @pytest.fixture(scope="module")
 def library(tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
-    """What is linked of the library."""
+    """Library files that are linked."""
     folder = tmp_path_factory.mktemp("library")
     return objects(["gcc", *STRICT, *SANITIZED, f"-I{LIBRARY / 'include'}"], [LIBRARY / "src/tmo_status.c"], folder)
 
 
 def selftest(folder: Path, name: str, library: list[Path]) -> int:
-    """What the self-test of a module in a folder returns, on this machine."""
+    """Return the result of a module's self-test on this machine."""
     main = folder / "main.c"
     main.write_text(
         f'#include <stdio.h>\n#include "{name}.h"\nint main(void) {{ printf("%d", (int){name}_selftest()); }}'
@@ -54,7 +54,7 @@ def selftest(folder: Path, name: str, library: list[Path]) -> int:
 
 @functools.cache
 def whole() -> Program:
-    """Of rows alone, in several blocks."""
+    """A program of rows only, in several groups."""
     (region,) = regions(read(tflm_memopt.optimize(NETS["residual"](), target="cortex-m4").model))
     return unpack(region.program)
 
@@ -87,7 +87,7 @@ def test_loops_say_the_same_in_less() -> None:
 @pytest.mark.parametrize("pixels", [1, 2, 3, 4])
 @pytest.mark.parametrize("values", [8, 24, 64, 144, 576])
 def test_a_core_has_a_product_for_each_value(pixels: int, values: int) -> None:
-    """Two multiplications for two values of a pixel and a pair; its turns come to all values."""
+    """Two multiplications cover two values of a pixel and a pair; the loop covers all values."""
     core = Pairs(pixels, values, Rounding(relu=True))
     products = sum(line.startswith("smlad") for line in core.lines())
     assert products * core.turns == pixels * values
@@ -119,7 +119,7 @@ def test_several_operators(tmp_path: Path, library: list[Path]) -> None:
 @pytest.mark.slow
 @needs_compiler
 def test_another_byte_is_seen(tmp_path: Path, library: list[Path]) -> None:
-    """Of a pair of channels that nobody makes."""
+    """The changed byte belongs to a pair of channels that no operator makes."""
     saved(tmp_path, NETS["odd"](), "net", target="cortex-m4")
     source, all_pairs = (tmp_path / "net.c").read_text(), "core(tile, w, s, out, pairs, channels)"
     assert all_pairs in source

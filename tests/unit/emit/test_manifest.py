@@ -1,4 +1,4 @@
-"""`optimize --manifest`: a wake word's manifest with the rewritten model's arena, everything else as it was."""
+"""Test `optimize --manifest`: a wake word's manifest gets the rewritten model's arena and keeps everything else."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What emitted files say, word by word: tests that are slow compile and run them."""
+"""Test the text of emitted files; slower tests compile and run them."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ from tflm_memopt.tflm.arena import predict
 
 @cache
 def emitted(kind: str, where: str) -> Mapping[str, bytes]:
-    """A model of 24 rows, its input wherever it may be."""
+    """Emit a model of 24 rows with its input in the given place."""
     model = small()
     done = tflm_memopt.optimize(model, input=where)
     return bundle.files(done, "net", (kind,), bundle.Extras(lambda: sample(model, done.model), model))
@@ -122,7 +122,7 @@ def test_a_real_example_is_said_as_an_answer() -> None:
 @pytest.mark.parametrize(("dtype", "zero"), [("INT8", -128), ("INT8", 3), ("UINT8", 128), ("INT16", 0)])
 @pytest.mark.parametrize("compiler", ["gcc", "g++"])
 def test_values_are_quantized_as_tflm_does(dtype: str, zero: int, compiler: str, tmp_path: Path) -> None:
-    """Rounded to the nearest, halves away from zero, and limited; and back."""
+    """Values are rounded to nearest, halves away from zero, and clamped; the inverse is tested as well."""
     if not shutil.which(compiler):
         pytest.skip(f"no {compiler}")
     net, scale = Net(1), 0.0625
@@ -190,7 +190,9 @@ def test_a_board_without_an_arduino_core_is_refused() -> None:
 
 @pytest.mark.parametrize("packed", list(Family))
 def test_a_project_is_for_boards_that_run_the_program(packed: Family) -> None:
-    """No other board is listed, even where none of them has room, and chips that cannot run it are refused."""
+    """Other boards are not listed, even if none of the listed ones has enough memory, and unsuitable chips are
+    refused.
+    """
     arena = predict(read(small()))
     model = Firmware(1 << 40, (), rewritten=True, packed=frozenset({packed}))
     listed = suited(fits(arena, model))
@@ -237,7 +239,7 @@ def test_an_esp32_takes_pictures_that_are_large_enough(side: int, size: str) -> 
 
 
 def programs() -> tuple[Program, Program]:
-    """A depthwise convolution, as it is and packed for Helium."""
+    """A depthwise convolution, generic and packed for Helium."""
     rng = np.random.default_rng(3)
     plain = lower(networks.draw_depthwise(rng), [], set(), rng)
     return plain.program, packed(plain, Family.MVE).program

@@ -1,4 +1,4 @@
-"""Described kernels: what they compute, what they touch, and what is made of them for pages and library."""
+"""Test described kernels: their results, their memory accesses, and the pages and library code generated from them."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ def test_figure_1c_takes_seven_segments_and_no_fewer() -> None:
 
 @pytest.mark.parametrize("m", range(1, 7))
 def test_dense_layers_follow_the_formula(m: int) -> None:
-    """max(MN, MK) + min(N, K) - 1 (section 4), and one segment less is wrong: 216 shapes in all."""
+    """max(MN, MK) + min(N, K) - 1 (section 4) is exact: one segment less fails, for 216 shapes in all."""
     for k, n in product(range(1, 7), repeat=2):
         values = dense_extents(m, k, n)
         trace = list(accesses(dense, values))
@@ -87,7 +87,7 @@ def test_dense_layers_follow_the_formula(m: int) -> None:
 def test_convolutions_take_what_their_loads_and_stores_allow(
     size: int, channels: int, filters: int, kernel_size: int, stride: int, expected: tuple[int, int]
 ) -> None:
-    """Figure 5: the exact lifetimes, which no closed form gives."""
+    """Figure 5: exact lifetimes, for which there is no closed form."""
     out = (size - kernel_size) // stride + 1
     values = {
         **UNPADDED, "height": size, "width": size, "channels": channels, "filters": filters, "out_h": out, "out_w": out,
@@ -107,7 +107,7 @@ def test_convolutions_take_what_their_loads_and_stores_allow(
     ],
 )
 def test_bottlenecks(size: int, c_in: int, c_mid: int, c_out: int, segment: int, nbytes: int) -> None:
-    """Figure 6 in segments, its workspace in bytes."""
+    """Figure 6 in segments, with its workspace in bytes."""
     module = inverted_bottleneck if c_in == c_out else bottleneck_without_add
     window = {"kernel_h": 3, "kernel_w": 3, "stride_h": 1, "stride_w": 1, "pad_top": 1, "pad_left": 1}
     window |= {"dilation_h": 1, "dilation_w": 1}
@@ -124,7 +124,7 @@ def test_the_bottlenecks_workspace_is_eleven_segments() -> None:
 
 
 def test_segments_are_what_a_vector_holds() -> None:
-    """Four outputs at a time, in segments of four bytes, are the same layer of a fourth of the extents."""
+    """Four outputs at a time in segments of four bytes equal the same layer with a quarter of the extents."""
     wide = scheduled(dense, [vectorise("n", segment=4)])
     trace = list(accesses(wide, dense_extents(3, 8, 12), segment=4, lanes=16))
     small = list(accesses(dense, dense_extents(3, 2, 3)))
@@ -154,7 +154,7 @@ def test_schedules_and_targets_compute_the_same(name: str) -> None:
 @pytest.mark.parametrize("table", [DSP, MVE, ESP32S3], ids=lambda table: table.name)
 @pytest.mark.parametrize("name", ["dense", "conv"])
 def test_products_may_be_summed_up_across_lanes(table: InstructionTable, name: str) -> None:
-    """In the table's own lanes and in others, one output channel left over or none."""
+    """Use the table's own number of lanes and others, with and without a remaining output channel."""
     description = SCHEDULES[name][0]
     summed = scheduled(description, SUMMED[table.name][name])
     lowered = for_target(summed, table)
@@ -176,7 +176,7 @@ def test_products_may_be_summed_up_across_lanes(table: InstructionTable, name: s
     ids=["mve", "dsp"],
 )
 def test_packed_additions_are_what_is_described(kernel: KernelProgram, step: Rewrite, table: InstructionTable) -> None:
-    """One of the operands is shifted alone, as TFLM's arithmetic comes to; scales are those of the core."""
+    """Only one operand is shifted, as in TFLM's arithmetic; scales have the kernel's form."""
     lowered = for_target(step(kernel), table)
     seen: set[int] = set()
     for seed, lanes in enumerate((1, 3, 4, 16)):
@@ -190,7 +190,7 @@ def test_packed_additions_are_what_is_described(kernel: KernelProgram, step: Rew
 
 
 def test_scales_to_the_right_are_two_roundings() -> None:
-    """One of them is rescale()'s, where no bit is lost to the left."""
+    """One of them is rescale()'s, if the left shift loses no bit."""
     rng = np.random.default_rng(9)
     x, multiplier = rng.integers(-(1 << 30), 1 << 30, 4000), rng.integers(1 << 30, 1 << 31, 4000)
     x[:100] = np.arange(-50, 50)
@@ -199,7 +199,7 @@ def test_scales_to_the_right_are_two_roundings() -> None:
 
 
 def test_floats_are_rounded_as_tflm_does() -> None:
-    """Halves away from zero; what is nearest to a half is none."""
+    """Halves are rounded away from zero; the floats next to a half are not halves."""
     x = np.array([0.5, -0.5, 1.5, -2.5, 0.49999997, -0.49999997, 3.3, 1e9, -np.inf, np.nan], np.float32)
     assert nearest(x).tolist() == [1, -1, 2, -3, 0, 0, 3, 65536, -65536, 0]
     values = {"n": len(x), "scale": 0x40000000, "zero_out": 3}  # a scale of 2
@@ -207,7 +207,7 @@ def test_floats_are_rounded_as_tflm_does() -> None:
 
 
 def test_softmax_needs_its_whole_row_and_then_frees_it() -> None:
-    """An output row may lie on its input row, element on element, and no nearer to the one behind it."""
+    """An output row may overlap its input row element by element, but not the row after it."""
     values = {"rows": 3, "channels": 5, "multiplier": 1 << 30, "shift": 4, "diff_min": -248}
     assert distance(list(accesses(softmax, values)), "x", "y") == 0
     wrong = {"n": 4}
@@ -229,7 +229,7 @@ def test_what_a_loop_needs_in_each_turn_keeps_its_register_until_the_end() -> No
     before, total, late = (Reg(name, Type.INT32, "i") for name in ("before", "total", "late"))
     turn = (
         Compute("add", total, (total, before)),
-        Compute("copy", late, (Index.of(1),)),  # behind the last line that reads `before`
+        Compute("copy", late, (Index.of(1),)),  # after the last line that reads `before`
         Compute("add", total, (total, late)),
     )
     body = [*(Compute("copy", reg, (Index.of(1),)) for reg in (before, total)), For("k", Index.of(3), turn)]
@@ -240,7 +240,7 @@ def test_what_a_loop_needs_in_each_turn_keeps_its_register_until_the_end() -> No
 
 
 def test_the_page_shows_what_is_there() -> None:
-    """Its schedules run, and its C is what they write."""
+    """Run the page's schedules, and compare its C with what they generate."""
     page = (ROOT / "docs/kernel-language.md").read_text()
     scheduled_there, packed_there, inward_there = re.findall(r"```python\n(.*?)```", page, re.DOTALL)
     names: dict[str, object] = {}

@@ -1,4 +1,4 @@
-"""What an element of an output needs, derived from descriptions, is what their NumPy reading reads."""
+"""The inputs that descriptions state for an output element are those that the NumPy interpreter reads."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ ROWS = dense, rows.arg_max, rows.batch_matmul, rows.gather, activations.softmax,
 
 
 def drawn(described: KernelProgram, rng: np.random.Generator) -> tuple[dict[str, int], dict[str, NDArray[Any]]]:
-    """Parameters that its arithmetic does not mind, and arrays."""
+    """Draw valid parameters and arrays."""
     values = {name: int(rng.integers(1, 5)) for name in (*described.extents, *described.parameters)}
     values |= {name: 0 for name in values if name.startswith("pad_")}
     if "kernel_h" in values:
@@ -62,13 +62,13 @@ def drawn(described: KernelProgram, rng: np.random.Generator) -> tuple[dict[str,
 
 
 def limits(tensor: Array, values: Mapping[str, int]) -> tuple[int, int]:
-    """Of its values."""
+    """Range of an array's values."""
     special = {"multipliers": (1 << 29, 1 << 30), "shifts": (-7, -3), "index": (0, values.get("rows", 0))}
     return special.get(tensor.name, (-100, 100))
 
 
 def needed(need: InputNeed, at: tuple[int, ...], values: Mapping[str, int]) -> list[range]:
-    """Indices along each axis, for the element at `at`."""
+    """Indices along each axis that the element at `at` needs."""
     found = []
     for along, extent in zip(need.along, need.tensor.shape, strict=True):
         steps, y = along.steps(values), 0 if along.axis is None else at[along.axis]
@@ -77,7 +77,7 @@ def needed(need: InputNeed, at: tuple[int, ...], values: Mapping[str, int]) -> l
 
 
 def elements(described: KernelProgram, values: Mapping[str, int]) -> list[tuple[int, ...]]:
-    """All of the output."""
+    """All elements of the output."""
     (output,) = (t for t in described.tensors if t.written)
     return [*itertools.product(*(range(extent.at(values)) for extent in output.shape))]
 
@@ -103,7 +103,7 @@ def test_nothing_else_changes_an_element(described: KernelProgram) -> None:
     "described", [*WEIGHTED, *ELEMENTWISE, dense, rows.arg_max, rows.batch_matmul], ids=lambda k: k.name
 )
 def test_the_first_and_the_last_of_it_are_loaded(described: KernelProgram) -> None:
-    """Of those whose loads come before the store of the one element that they are for, without gaps."""
+    """Covers kernels whose loads, without gaps, precede the store of their only output element."""
     for seed in range(4):
         values, _ = drawn(described, np.random.default_rng(seed))
         values |= {name: 1 for name in values if name.startswith("dilation_")}
@@ -135,7 +135,7 @@ def test_windows_are_stated_once() -> None:
 
 
 def test_what_may_be_in_place() -> None:
-    """Those that load an element and store it there; softmax has loaded others before, and goes on to load them."""
+    """Kernels that load an element and store it there. Softmax loads other elements before and after."""
     found = {
         k.name: [all(n.own) and n.early for n in needs(k).inputs.values()] for k in (*ELEMENTWISE, *WINDOWS, *ROWS)
     }
@@ -144,7 +144,7 @@ def test_what_may_be_in_place() -> None:
 
 @pytest.mark.parametrize("around", [False, True])
 def test_what_loads_later_is_not_early(around: bool) -> None:
-    """Behind the store, or in a loop of its own, whose turns come first."""
+    """Loads after the store, or in a separate loop that runs first."""
 
     def describe(b: Builder) -> None:
         (n,) = b.extents("n")
@@ -176,7 +176,7 @@ def _two_ranges(b: Builder) -> None:
 
 
 def _decided(b: Builder) -> None:
-    """What decides whether a value is computed is needed for it."""
+    """The condition of a value is needed for it."""
     (n,) = b.extents("n")
     x, y = b.ram("x", Type.INT8, n), b.output("y", Type.INT8, n)
     with b.loop("i", n) as i:
@@ -187,7 +187,7 @@ def _decided(b: Builder) -> None:
 
 
 def _summed_before(b: Builder) -> None:
-    """A running sum: an element needs those before it, which is not said so exactly."""
+    """A running sum: an element needs the previous ones, for which there is no exact form."""
     (n,) = b.extents("n")
     x, y = b.ram("x", Type.INT8, n), b.output("y", Type.INT8, n)
     total = b.broadcast(Type.INT32, Index.of(0))
@@ -227,7 +227,7 @@ def test_one_store() -> None:
     ("kernel_h", "stride", "pad"), [(3, 2, 0), (3, 2, 1), (2, 2, 0), (1, 3, 0), (5, 1, 2), (4, 3, 2)]
 )
 def test_a_window_over_the_output_needs_rows_by_division(kernel_h: int, stride: int, pad: int) -> None:
-    """Rows y with which y * stride + r - pad is the output's."""
+    """Rows y for which y * stride + r - pad is a row of the output."""
     steps = (
         needs(windows.transpose_conv)
         .inputs["x"]

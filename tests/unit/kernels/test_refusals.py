@@ -1,4 +1,4 @@
-"""Described kernels that are refused, and what is said of them."""
+"""Test described kernels that are refused, and the messages."""
 
 from __future__ import annotations
 
@@ -167,7 +167,7 @@ def test_a_table_is_looked_up_by_scalars() -> None:
 
 
 def test_registers_that_would_say_what_is_accessed() -> None:
-    """Which elements a kernel reads depends on no values: planner and checker would not know."""
+    """Accessed elements must not depend on values, which planner and checker do not know."""
 
     def describe(b: Builder, n: Index) -> None:
         x, y = b.ram("x", Type.INT8, n), b.output("y", Type.INT8, n)

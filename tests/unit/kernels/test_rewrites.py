@@ -1,4 +1,4 @@
-"""What rewrites of a described kernel leave as it was, what they change, and which ones are refused."""
+"""Test rewrites of described kernels: what they preserve, what they change, and which are refused."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ def test_several_turns_at_once_of_what_is_left_over() -> None:
 @pytest.mark.parametrize("turns", [1, 2, 3, 5])
 @pytest.mark.parametrize("lanes", [2, 4, 16])
 def test_jammed_and_unrolled_loops_change_nothing(turns: int, lanes: int) -> None:
-    """Whatever is left over; 2 lanes are what a register of 64 bits has of int32."""
+    """Any remainder works; a register of 64 bits has 2 lanes of int32."""
     loops = {packed_conv: ("k", "i"), packed_depthwise: ("k", "t"), windows: ("i", "r")}
     for program, (along, inner) in loops.items():
         for seed in range(4):
@@ -78,7 +78,7 @@ def test_jammed_turns_load_what_is_the_same_for_its_turns_once() -> None:
     plain = scheduled(packed_conv, [vectorise("k")])
     loads = function(plain, RVV).count("(&w[")
     jammed = scheduled(plain, [jam("p", 2, apart=True)])
-    assert function(jammed, RVV).count("(&w[") == 2 * loads  # of two turns, and of one
+    assert function(jammed, RVV).count("(&w[") == 2 * loads  # of two iterations, and of one
     assert function(scheduled(plain, [unroll("i", 3)]), RVV).count("(&w[") == 4 * loads
 
 
@@ -132,7 +132,7 @@ def test_a_loop_that_goes_inside_changes_nothing(steps: list[Rewrite], run_of: i
 
 
 def test_loops_that_cannot_go_inside() -> None:
-    """What is no sum in a workspace, what is more than one loop, and what turns take along from loop to loop."""
+    """Refused: statements that are not sums in a workspace, several loops, and values carried between iterations."""
 
     def along(b: Builder, n: Index) -> None:
         (m,) = b.extents("m")

@@ -1,4 +1,4 @@
-"""Where constants of a program lie: aligned, and no byte twice."""
+"""Constants of a program are aligned, and no byte is stored twice."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def test_equal_ones_are_stored_once_and_all_are_aligned() -> None:
 
 @pytest.mark.parametrize("order", [(0, 1, 2), (1, 0, 2), (1, 2, 0)])
 def test_a_part_of_another_is_there_already(order: tuple[int, ...]) -> None:
-    """Even where the first part comes before the whole, if that is known to come."""
+    """This also works if the part comes before the whole and the whole is known in advance."""
     parts = (WHOLE, WHOLE[: 2 * SHARED], WHOLE[2 * SHARED :])
     known = ConstantPool(START)
     for k in order:

@@ -1,4 +1,4 @@
-"""From plan to program: what the C executor runs is what was planned and checked."""
+"""Lower plans to programs: the C executor runs what was planned and checked."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ from tflm_memopt.runtime import host
 
 @cache
 def planned(data: bytes, *, op_per_block: bool = False) -> Planned:
-    """Row blocks only; tests/unit/plan/test_tiles.py has the tiled ones."""
+    """Plan groups of rows only; tests/unit/plan/test_tiles.py has tiled ones."""
     options = Options("block" if op_per_block else "region", seconds=0.3, tiles=None)
     found = pipeline.make_plan(pipeline.annotate(read(data).graph), options)
     assert found is not None
@@ -36,7 +36,7 @@ def planned(data: bytes, *, op_per_block: bool = False) -> Planned:
 
 
 def unit_of(found: Planned) -> BlockGroup:
-    """All blocks of the only region."""
+    """Return all groups of the only region."""
     (region,) = (node for node in found.graph.nodes if isinstance(node, Region))
     return BlockGroup(tuple(range(len(found.plan.steps))), region.inputs, region.outputs)
 
@@ -50,7 +50,7 @@ def blocks(plan: Plan) -> list[Block]:
 
 
 def line_buffers() -> bytes:
-    """Wide inside, narrow outside: one block."""
+    """Wide inside, narrow outside: one group."""
     net = Net(seed=1)
     x = net.conv2d(net.input((1, 24, 9, 1)), 8, kernel=(3, 3))
     y = net.depthwise_conv2d(x, kernel=(3, 3), dilation=(2, 1))
@@ -58,7 +58,7 @@ def line_buffers() -> bytes:
 
 
 def two_blocks() -> bytes:
-    """A tensor that two blocks share, and a dense layer on an image."""
+    """A tensor that two groups share, and a dense layer on an image."""
     net = Net(seed=2)
     x = net.conv2d(net.input((1, 4, 4, 2)), 3, kernel=(3, 3))
     return net.model(net.fully_connected(x, 60))
@@ -116,7 +116,7 @@ def test_rings_and_sums_are_where_they_were_put() -> None:
 
 
 def test_tensors_of_tflm_have_a_base_of_their_own() -> None:
-    """1 is the input, 2 the output; the workspace is 0."""
+    """Base 0 is the workspace, 1 the input, 2 the output."""
     program = program_of(planned(line_buffers()))
     first, last = program.ops[0], program.ops[-1]
     assert (program.tensors[first.inputs[0]].base, program.tensors[last.output].base) == (1, 2)
@@ -130,7 +130,7 @@ def add_of(found: Planned) -> RowOp:
 
 @pytest.mark.parametrize("order", [(0, 1), (1, 0)])
 def test_operands_are_listed_in_the_order_of_demand(order: tuple[int, int]) -> None:
-    """With the zero points, multipliers and shifts that belong to them."""
+    """Their zero points, multipliers and shifts follow the same order."""
     found = planned(line_buffers())
     add = add_of(found)
     plan = replace(found.plan, steps=tuple(_demanding(step, add, order) for step in found.plan.steps))
@@ -170,7 +170,7 @@ def test_a_dense_layer_reads_a_whole_image_as_one_pixel() -> None:
 
 
 def test_a_dense_layer_reads_rows_that_its_own_block_makes() -> None:
-    """Even if the image is whole because it is an output, too: demands are counted in rows."""
+    """Demands are counted in rows, even if the image is whole because it is also an output."""
     net = Net(seed=3)
     x = net.conv2d(net.input((1, 4, 4, 2)), 3, kernel=(3, 3))
     found = planned(net.model(net.fully_connected(x, 60), x))

@@ -1,4 +1,4 @@
-"""The rewritten model as a file: its operators, its memory plan, and all that must not change."""
+"""Test the rewritten model as a file: its operators, its memory plan, and everything that must not change."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def network() -> bytes:
 
 
 def gated() -> bytes:
-    """Two operators that stay builtin, between two convolutions and what they feed."""
+    """Two builtin operators between two convolutions and their readers."""
     net = Net(seed=2)
     x = net.conv2d(net.input((1, 8, 8, 3)), 6, kernel=(3, 3))
     gate = net.normalized(net.conv2d(x, 6))
@@ -163,7 +163,7 @@ def test_the_head_ends_where_the_plan_says() -> None:
 
 
 def test_builtin_operators_stay_byte_for_byte() -> None:
-    """Their code, version, options and the tensors that they name."""
+    """Code, version, options and referenced tensors are unchanged."""
     before, (after, _) = read(gated()), rewritten(gated())
 
     def builtin(model: Model) -> list[Any]:
@@ -184,7 +184,7 @@ def test_builtin_operators_stay_byte_for_byte() -> None:
 
 
 def grouped_after_pad() -> bytes:
-    """A PAD that no convolution swallows: the one behind it is grouped, which stays builtin."""
+    """A PAD that cannot be merged, because the convolution after it is grouped and stays builtin."""
     net = Net(seed=3)
     x = net.conv2d(net.input((1, 8, 8, 2)), 4)
     y = net.conv2d(net.pad(x, [(0, 0), (1, 1), (1, 1), (0, 0)]), 6, kernel=(3, 3), padding="VALID")
@@ -218,7 +218,7 @@ def test_programs_are_those_of_the_custom_operators() -> None:
 
 
 def tail() -> bytes:
-    """MCUNet's: a tensor between the MEANs is made by canonicalisation."""
+    """The end of MCUNet: canonicalisation makes a tensor between the MEANs."""
     net = Net(seed=5)
     y = net.mean(net.transpose(net.input((1, 8, 6, 3)), (0, 3, 1, 2)), (2,), keep=False, out=(0.07, 1))
     return net.model(net.conv2d(net.reshape(net.mean(y, (2,), keep=False), (1, 1, 1, 3)), 4))

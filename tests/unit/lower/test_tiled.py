@@ -1,4 +1,4 @@
-"""Tiled plans as programs: a network in forced blocks gives the bytes of its operators, one after the other."""
+"""Run tiled plans as programs: a network in forced groups gives the bytes of its operators in sequence."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def stages(plan: Plan) -> list[Stage]:
 
 
 def has_lanes(plan: Plan) -> bool:
-    """Rows of a strip that are kept for different times."""
+    """Whether rows of a stripe are kept for different times."""
     return any(len(b.lanes) > 1 for b in plan.buffers if b.role is Role.RING)
 
 

@@ -1,4 +1,4 @@
-"""What Netron shows of a custom operator: blocks, operators and rings in words; the arena does not grow for it."""
+"""Test Netron's text for a custom operator: groups, operators and rolling buffers. It does not enlarge the arena."""
 
 from __future__ import annotations
 

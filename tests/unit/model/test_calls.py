@@ -1,4 +1,4 @@
-"""Models whose subgraphs call others, maybe without an end."""
+"""Models whose subgraphs call others, possibly without end."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from tflm_memopt.model.graph import Graph, Op
 
 
 def graphs(*others: Sequence[int]) -> list[Graph]:
-    """Subgraphs that call others, two with each IF."""
+    """Subgraphs that call others, with two calls per IF."""
     return [
         Graph({}, tuple(choice(k, *called[k : k + 2]) for k in range(0, len(called), 2)), (), ()) for called in others
     ]
@@ -42,6 +42,6 @@ def test_without_an_end(others: Sequence[Sequence[int]]) -> None:
 
 
 def test_who_says_none_calls_the_first() -> None:
-    """As TFLM's parser has it."""
+    """TFLM's parser has the same default."""
     with pytest.raises(ModelError, match="the subgraph calls itself, or a subgraph that calls itself"):
         calls.check([Graph({}, (Op(0, "CALL_ONCE", (), ()),), (), ())])

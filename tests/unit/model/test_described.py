@@ -1,4 +1,4 @@
-"""TFLite metadata: what a program can use of it, and that damage in it is no damage to the model."""
+"""Test TFLite metadata: usable contents, and damage that leaves the model intact."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def _floats(b: flatbuffers.Builder, values: list[float]) -> int:
 
 
 def packed(file: str = "labels.txt", kind: int = AXIS_LABELS, means: tuple[float, ...] = (127.5,)) -> bytes:
-    """Metadata of a model with one input, an image, and one output with two files, the labels last."""
+    """Metadata of a model with an image input and one output with two files, the labels last."""
     b = flatbuffers.Builder(256)
     other = _table(b, {0: ("offset", b.CreateString("about.txt")), 2: ("byte", 1)})
     labels = _table(b, {0: ("offset", b.CreateString(file)), 2: ("byte", kind)})
@@ -56,7 +56,7 @@ def packed(file: str = "labels.txt", kind: int = AXIS_LABELS, means: tuple[float
 
 
 def with_metadata(entry: bytes, files: dict[str, str] | None = None, values: int = 3) -> bytes:
-    """A model of so many values with this entry, and the files behind it."""
+    """A model of `values` outputs with this entry and the files after it."""
     net = Net(1)
     tree = net.finished(net.fully_connected(net.input((1, 8)), values))
     writer.set_metadata(tree, ENTRY, entry)

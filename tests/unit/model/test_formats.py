@@ -1,4 +1,4 @@
-"""Files of other formats are told as what they are, with the way to a .tflite file."""
+"""Files of other formats are recognised, and the message explains how to get a .tflite file."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def array() -> bytes:
 
 
 GRAPH = bytes.fromhex("3a3b0a0c0a01781201792204 52656c751201675a130a0178120e0a0c08011208")
-"""A graph with one Relu, as onnx.helper serialises it: field 7 of ModelProto."""
+"""A graph with one Relu, serialised like onnx.helper's: field 7 of ModelProto."""
 FILES: Mapping[str, tuple[bytes, str, str]] = {
     "onnx": (b"\x08\x0e" + GRAPH, "an ONNX model", "onnx2tf -i"),
     "onnx of PyTorch": (b"\x08\x0e\x12\x07pytorch\x1a\x032.1" + GRAPH, "an ONNX model", "onnx2tf -i"),
@@ -68,7 +68,7 @@ def test_a_name_says_what_the_content_does_not(folder: Path, run: Run) -> None:
 
 @pytest.mark.parametrize("command", ["inspect", "optimize", "explore", "fit", "verify"])
 def test_every_command_says_it(folder: Path, run: Run, command: str) -> None:
-    """By what is in the file: the name does not matter."""
+    """The contents decide; the name is ignored."""
     (folder / "net.bin").write_bytes(FILES["onnx"][0])
     answer = run(command, *(["small.tflite"] if command == "verify" else []), "net.bin")
     assert_refused(answer, "error: this is an ONNX model, not a .tflite file (net.bin)")

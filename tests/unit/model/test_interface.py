@@ -1,4 +1,4 @@
-"""What two models promise, and the record of what a rewrite changed."""
+"""Compare the interfaces of two models, and the record of a rewrite's changes."""
 
 from __future__ import annotations
 

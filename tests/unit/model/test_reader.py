@@ -1,4 +1,4 @@
-"""Reading: what a model becomes, and what bad bytes get."""
+"""Test the reader: models from valid files, and errors for invalid ones."""
 
 from __future__ import annotations
 
@@ -73,7 +73,7 @@ def test_the_low_half_of_a_byte_is_the_first_int4() -> None:
 
 
 def test_options_of_another_operator_are_none() -> None:
-    """TFLM's parsers do not look into them."""
+    """TFLM's parsers ignore them."""
     net = Net()
     x = net.input((1, 4))
     net.op("MUL", [x, x], [net.tensor((1, 4))], schema.AddOptionsT(fusedActivationFunction=1))

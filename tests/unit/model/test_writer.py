@@ -1,4 +1,4 @@
-"""Writing: lossless, aligned, small; and the edits of a rewrite."""
+"""Test the writer: lossless, aligned, small; and the edits of a rewrite."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from tflm_memopt.model.reader import read
 
 
 def rich() -> Net:
-    """A model with everything that a file can hold beside operators and weights."""
+    """A model with every kind of data that a file can hold besides operators and weights."""
     net = Net(seed=5)
     x = net.input((1, 5, 5, 2), name="image")
     y = net.conv2d(x, 3, kernel=(3, 3))
@@ -34,7 +34,7 @@ def rich() -> Net:
         )
     ]
     net.tree.subgraphs.append(schema.SubGraphT(tensors=[], inputs=[], outputs=[], operators=[], name="other"))
-    net.tree.buffers.append(schema.BufferT(data=np.zeros(0, np.uint8)))  # empty, which is not the same as absent
+    net.tree.buffers.append(schema.BufferT(data=np.zeros(0, np.uint8)))  # empty, which differs from absent
     return net
 
 
@@ -59,7 +59,7 @@ def test_read_back_by_an_independent_parser(real_model: Path) -> None:
 
 
 def _parsed(data: bytes) -> dict[str, Any]:
-    """What the `tflite` package sees."""
+    """Parse with the `tflite` package."""
     model = tflite.Model.GetRootAs(data, 0)
     codes = [model.OperatorCodes(i) for i in range(model.OperatorCodesLength())]
     graph = model.Subgraphs(0)
@@ -106,7 +106,7 @@ def test_buffers_start_at_multiples_of_16(length: int) -> None:
 
 
 def _unaligned(tree: Any) -> bytes:
-    """As the object API writes it: force_align is ignored."""
+    """Write with the object API, which ignores force_align."""
     for size in range(1, 20):
         builder = flatbuffers.Builder(1024)
         tree.description = "x" * size
@@ -157,7 +157,7 @@ def test_metadata_is_replaced_by_name() -> None:
 def test_what_nothing_names_is_dropped() -> None:
     tree = writer.edit(read(rich().model(6)))
     graph = tree.subgraphs[0]
-    graph.operators = graph.operators[2:]  # the FULLY_CONNECTED alone
+    graph.operators = graph.operators[2:]  # only the FULLY_CONNECTED
     dense_input = int(graph.operators[0].inputs[0])
     writer.replace_interface(tree, {0: dense_input})
     writer.rename_tensor(tree, dense_input, "image")

@@ -1,4 +1,4 @@
-"""Ranges worked out by hand. tests/property/test_fold.py holds them against what TFLM computes."""
+"""Ranges worked out by hand. tests/property/test_fold.py compares ranges with TFLM's results."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ INT32_MIN, INT32_MAX = -(1 << 31), (1 << 31) - 1
 
 
 EVERY = np.arange(-128, 128, dtype=np.int8)
-"""The table of a LOOKUP that changes nothing."""
+"""The table of an identity LOOKUP."""
 
 
 def op(kind: Kind = Kind.LOOKUP, **fields: Any) -> RowOp:
-    """A row operator from tensor 0 to tensor 1 that changes nothing, zero points 0, unless told otherwise."""
+    """A row operator from tensor 0 to tensor 1 that changes nothing, with zero points 0, unless `fields` differ."""
     reads = fields.pop("reads", PIXEL)
     given = {
         "name": kind.name,
@@ -51,7 +51,7 @@ def conv(weights: Any, bias: Any = None, **fields: Any) -> RowOp:
 
 
 def bounds(*ops: RowOp) -> list[tuple[int, int]]:
-    """Of each channel of the last operator's output."""
+    """Bounds of each channel of the last operator's output."""
     last = ranges(ops)[ops[-1].output]
     return list(zip(last.low.tolist(), last.high.tolist(), strict=True))
 
@@ -101,8 +101,8 @@ def test_taps_in_the_padding_count_as_the_zero_point() -> None:
 
 @pytest.mark.parametrize(("window", "writes", "meets"), [
     (Window(3, 3), Rows(4, 5, 1), False),
-    (Window(3, 3), Rows(5, 5, 1), True),  # below the bottom
-    (Window(3, 3), Rows(4, 6, 1), True),  # right of the edge
+    (Window(3, 3), Rows(5, 5, 1), True),  # below the bottom edge
+    (Window(3, 3), Rows(4, 6, 1), True),  # beyond the right edge
     (Window(3, 3, pad_top=1), Rows(4, 5, 1), True),
     (Window(3, 3, pad_left=1), Rows(4, 5, 1), True),
     (Window(3, 3, 2, 2), Rows(2, 3, 1), False),
@@ -130,13 +130,13 @@ def test_a_depthwise_channel_reads_its_own_input() -> None:
     (True, INT32_MIN + 128, 1 << 30, 0, 0),
     (False, INT32_MIN + 127, 1 << 30, 0, 0),
     (True, 1 << 20, 1 << 30, 10, 0),
-    (False, 1 << 20, 1 << 30, 11, 0),  # its shift to the left
+    (False, 1 << 20, 1 << 30, 11, 0),  # its left shift
     (False, -(1 << 20), 1 << 30, 11, 0),
     (True, INT32_MAX - 127, INT32_MAX, 0, 1),
-    (False, INT32_MAX - 127, INT32_MAX, 0, 2),  # the zero point on top
+    (False, INT32_MAX - 127, INT32_MAX, 0, 2),  # the added zero point
 ])  # fmt: skip
 def test_sums_that_may_wrap(known: bool, bias: int, multiplier: int, shift: int, zero_point: int) -> None:
-    """Else they are far out, and the activation makes them its limit."""
+    """Without wrapping they are far out of range and clamp to the activation's limit."""
     found = bounds(conv([[1]], [bias], multipliers=[multiplier], shifts=[shift], output_zero_point=zero_point,
                         activation=(-100, 99)))  # fmt: skip
     limit = 99 if bias > 0 else -100

@@ -1,4 +1,4 @@
-"""Kinds of operators."""
+"""Test kinds of operators."""
 
 from __future__ import annotations
 

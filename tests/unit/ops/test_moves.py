@@ -1,4 +1,4 @@
-"""From byte numbers to rows and runs: replayed naively they are what the array says, and they are few."""
+"""Byte numbers become rows and runs: a naive replay gives the array, with few runs."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ HALF = (1, 3, 4, 5)
 def replay(
     access: Sequence[Access], moves: Moves, inputs: Sequence[Indices], reads: Sequence[Rows], writes: Rows
 ) -> Ints:
-    """The output row by row, as tmo_copy_s8 makes it; -2 where nothing is moved and nothing filled."""
+    """Replay output rows like tmo_copy_s8; -2 marks bytes that are neither moved nor filled."""
     out = np.full((writes.h, writes.row_bytes), -2 if moves.fill is None else FILL, np.int64)
     for y in range(writes.h):
         for m in moves.moves:

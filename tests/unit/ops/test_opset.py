@@ -1,4 +1,4 @@
-"""What stays builtin, and the words that users read about it."""
+"""Test which operators stay builtin, and the messages for users."""
 
 from __future__ import annotations
 
@@ -125,17 +125,17 @@ def dequantize(net: Net) -> int:
 
 
 def remembering(net: Net) -> int:
-    """Tensors: 0 input, 1 and 2 weights of features and along time, 3 bias, 4 state, 5 output."""
+    """Tensors: 0 input, 1 and 2 feature and time weights, 3 bias, 4 state, 5 output."""
     return svdf(net, net.input((1, 6)), 4, rank=2, memory=3)
 
 
 def recurrent(net: Net) -> int:
-    """Tensors: 0 input, 1 to 4 and 5 to 8 weights, 9 to 12 biases, 13 what was made before, 14 cells, 15 output."""
+    """Tensors: 0 input, 1 to 8 weights, 9 to 12 biases, 13 previous output, 14 cells, 15 output."""
     return lstm(net, net.input((1, 3, 6)), 4)
 
 
 def without(*operands: int) -> Edit:
-    """The first operator lacks these operands."""
+    """Remove these operands of the first operator."""
 
     def edit(net: Net) -> None:
         net.graph.operators[0].inputs[[*operands]] = -1
@@ -144,7 +144,7 @@ def without(*operands: int) -> Edit:
 
 
 def sharing(net: Net) -> int:
-    """A second SVDF with the state of the first."""
+    """A second SVDF that shares the first one's state."""
     y = svdf(net, net.input((1, 6)), 6, memory=3)
     z = svdf(net, y, 6, memory=3)
     net.graph.operators[1].inputs[4] = net.graph.operators[0].inputs[4]
@@ -462,7 +462,7 @@ def test_windows_higher_than_the_executor_reads_at_once() -> None:
     first, second = to_row_ops(read(net.model(y, whole)).graph).values()
     assert isinstance(first, Unsupported)
     assert first.detail == "a window of 70 rows, at most 64"
-    assert not isinstance(second, Unsupported)  # it can run one row at a time
+    assert not isinstance(second, Unsupported)  # it can run row by row
 
 
 def test_every_constraint_says_what_it_wants_and_what_to_do() -> None:
@@ -478,7 +478,7 @@ def _options() -> Any:
 
 
 def test_options_of_another_operator_are_none() -> None:
-    """TFLM's parser of CONV_2D does not look into them either."""
+    """TFLM's parser of CONV_2D ignores them."""
     net = Net(1)
     net.graph.outputs = [net.conv2d(net.input((1, 4, 4, 2)), 2)]
     op = net.graph.operators[0]

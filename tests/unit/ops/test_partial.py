@@ -1,4 +1,4 @@
-"""Partial sums: how many bytes they take, and which operators of a model are none."""
+"""Test partial sums: their size in bytes, and which operators of a model cannot use them."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def test_no_input_goes_beyond_the_range(zero: int) -> None:
     wide = weights.reshape(5, -1).astype(np.int64)
     for extreme, x in ((low, np.where(wide > 0, -128, 127)), (high, np.where(wide > 0, 127, -128))):
         np.testing.assert_array_equal(((x - zero) * wide).sum(axis=1), extreme)
-    padded = rng.random(wide.shape) < 0.3  # taps beside the input
+    padded = rng.random(wide.shape) < 0.3  # taps outside the input
     some = (np.where(padded, 0, rng.integers(-128, 128, wide.shape) - zero) * wide).sum(axis=1)
     assert (low <= some).all()
     assert (some <= high).all()
@@ -83,7 +83,7 @@ def test_parts_of_a_layer_run_row_by_row() -> None:
     ],
 )
 def test_damaged_parts_stay_as_they_are(code: str, change: Callable[[bytes, object], bytes]) -> None:
-    """They are custom operators that nobody knows."""
+    """They are unknown custom operators."""
     source = read(parts())
     tree = writer.edit(source)
     for op in tree.subgraphs[0].operators:

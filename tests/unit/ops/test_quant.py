@@ -1,4 +1,4 @@
-"""Arithmetic constants against numbers worked out by hand from TFLM's source; tests/tflm holds them against TFLM."""
+"""Arithmetic constants worked out by hand from TFLM's source; tests/tflm compares them with TFLM."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ Q31 = 1 << 31
         (math.ldexp(1, -31), 1 << 30, -30),
         (math.ldexp(1, -32), 1 << 30, -31),
         (math.ldexp(1, -33), 0, 0),  # flushed to zero below 2^-32
-        (1 - 2.0**-40, 1 << 30, 1),  # rounds up to 2^31, which becomes the next power
+        (1 - 2.0**-40, 1 << 30, 1),  # rounds up to 2^31, which becomes the next power of two
     ],
 )
 def test_multipliers(real: float, value: int, shift: int) -> None:
@@ -43,7 +43,7 @@ def test_one_multiplier_for_each_scale_of_the_filter() -> None:
 def test_mean_divides_the_multiplier() -> None:
     assert quant.mean(1.0, 1.0, 9) == ((1 << 33) // 9, -2)
     assert quant.mean(1.0, 1.0, 1) == (1 << 30, 1)
-    assert quant.mean(2.0**-31, 1.0, 4)[1] == -31  # no shift below -31: precision is given up
+    assert quant.mean(2.0**-31, 1.0, 4)[1] == -31  # no shift below -31, which loses precision
 
 
 def test_softmax() -> None:

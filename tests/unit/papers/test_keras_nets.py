@@ -1,4 +1,4 @@
-"""benchmarks/papers/msf_cnn/keras_nets.py: the layer list against published properties of the network."""
+"""Test benchmarks/papers/msf_cnn/keras_nets.py: the layer list has the network's published properties."""
 
 from __future__ import annotations
 
@@ -13,7 +13,9 @@ from papers.msf_cnn import keras_nets
 
 
 def test_mobilenet_v2_has_the_parameters_of_keras() -> None:
-    """Keras counts 3,504,872 trainable ones at width 1: kernels, two for each normalised channel, and the last bias."""
+    """Keras counts 3,504,872 trainable parameters at width 1: kernels, two per normalised channel, and the last
+    bias.
+    """
     layers = keras_nets.mobilenet_v2(224, 1.0)
     convolutions = [layer for layer in layers if layer["type"] in ("conv", "pw", "dw")]
     kernels = sum(

@@ -1,4 +1,4 @@
-"""Path discovery: the thesis' running example, and what the parts of any path are."""
+"""Test path discovery: the thesis's running example, and the parts of any path."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ def test_halves_of_the_columns_overlap_in_the_input() -> None:
 
 
 def test_two_parts_are_best_when_each_tensor_costs_something() -> None:
-    """int8, the whole arena of an interpreter: three parts take less of the head, but more of the tail."""
+    """For int8 and an interpreter's whole arena, three parts reduce the head but enlarge the tail."""
     found = tiled_paths.arenas()
     assert min(found, key=lambda tiles: found[tiles]) == 2
     assert [found[tiles] for tiles in (1, 2, 3)] == [8_228, 6_564, 6_884]

@@ -1,4 +1,4 @@
-"""Layers split over devices: the integer programs against every split that there is."""
+"""Compare the integer programs for splitting layers over devices with every possible split."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def test_fused_layers_stand_in_pairs() -> None:
 
 
 def test_dear_partial_sums_are_not_sent() -> None:
-    """A fan-in of few outputs pays with sums of one size, and no longer with sums of four."""
+    """A fan-in of few outputs pays off with one-byte sums, but not with four-byte ones."""
     assert LayerSplit.FAN_IN in least_sent([SplitLayer(64, 8)], 2)
     assert least_sent([SplitLayer(64, 20, sum_size=4)], 2) == (LayerSplit.FAN_OUT,)
 

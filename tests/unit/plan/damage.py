@@ -1,4 +1,4 @@
-"""Plans, damaged in one place each: in any block, or in the places of buffers."""
+"""Damage plans in one place each: in any group, or in the addresses of buffers."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from tflm_memopt.plan.loops import iterations
 from tflm_memopt.plan.plan import Block, Buffer, Plan, Role, Stage
 
 Mutants = Iterator[tuple[str, Plan]]
-"""What was damaged, and the plan."""
+"""Description of the damage, and the plan."""
 
 
 def with_buffer(plan: Plan, i: int, buffer: Buffer) -> Plan:
@@ -79,7 +79,7 @@ def repeated_steps(plan: Plan) -> Mutants:
 
 
 def swapped_steps(plan: Plan) -> Mutants:
-    """All of these models' blocks depend on the one before."""
+    """In these models, every group depends on the previous one."""
     for n in range(len(plan.steps) - 1):
         steps = list(plan.steps)
         steps[n], steps[n + 1] = steps[n + 1], steps[n]
@@ -99,14 +99,14 @@ def missing_iterations(plan: Plan) -> Mutants:
 
 
 def other_orders(plan: Plan) -> Mutants:
-    """Each block's first iteration comes last."""
+    """Each group's first iteration moves to the end."""
     for n, block in blocks(plan):
         first, *others = iterations(block.loops)
         yield f"step {n}", with_step(plan, n, replace(block, loops=(*others, first)))
 
 
 def other_ways_to_sum(plan: Plan) -> Mutants:
-    """Summing up without sums, and reading a ring as if it were whole."""
+    """Sum up without sums, and read a rolling buffer as if it were whole."""
     for n, block in blocks(plan):
         for s, stage in enumerate(block.stages):
             if stage.iterative:
@@ -123,7 +123,7 @@ def negative_offsets(plan: Plan) -> Mutants:
 
 
 def misaligned(plan: Plan) -> Mutants:
-    """Even where the plan forgets that the buffer must be aligned: TFLM's tensors, sums, counters."""
+    """Misalign TFLM's tensors, sums and counters, even if the plan does not request alignment."""
     for i, (b, offset) in enumerate(plan.placed()):
         if b.align > 1:
             moved = with_offset(with_buffer(plan, i, replace(b, align=1)), i, offset + b.align // 2)

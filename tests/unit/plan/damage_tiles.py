@@ -1,4 +1,4 @@
-"""Plans of tiled blocks, damaged in one place each."""
+"""Damage plans of tiled groups in one place each."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def shallower_lanes(plan: Plan) -> Mutants:
 
 
 def lanes_of_other_rows(plan: Plan) -> Mutants:
-    """One more than a strip has, or one less."""
+    """One row more than a stripe has, or one less."""
     for i, b in enumerate(plan.buffers):
         for k, lane in enumerate(b.lanes):
             for change in (-1, 1):
@@ -37,7 +37,7 @@ def lanes_of_other_rows(plan: Plan) -> Mutants:
 
 
 def rings_of_other_sizes(plan: Plan) -> Mutants:
-    """A byte more than all lanes have, or one less."""
+    """One byte more than all lanes have, or one less."""
     for i, b in enumerate(plan.buffers):
         for change in (-1, 1) if b.lanes else ():
             other = with_buffer(plan, i, replace(b, nbytes=b.nbytes + change))
@@ -51,7 +51,7 @@ def missing_strips(plan: Plan) -> Mutants:
 
 
 def other_groups(plan: Plan) -> Mutants:
-    """Of one operator of three."""
+    """Change the groups of one operator out of three."""
     for n, block in tiled(plan):
         for s, stage in enumerate(block.stages):
             if stage.walk.groups > 1:

@@ -1,4 +1,4 @@
-"""Row operators without numbers, and what their firings are by the plainest simulation: no arrays, no cleverness."""
+"""Row operators without numbers, and the simplest simulation of their firings."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ from tflm_memopt.rowgraph.regions import partition
 
 @dataclass
 class Sketch:
-    """A graph under construction. Every method adds one operator and gives its output."""
+    """A graph under construction. Every method adds one operator and returns its output."""
 
     rows: dict[TensorId, Rows] = field(default_factory=dict)
     ops: list[RowOp] = field(default_factory=list)
     inputs: list[TensorId] = field(default_factory=list)
     first: TensorId = 0
-    """Tensors are counted from here."""
+    """Number of the first tensor."""
 
     def input(self, h: int, w: int, c: int) -> TensorId:
         self.inputs.append(self._tensor(Rows(h, w, c)))
@@ -31,7 +31,7 @@ class Sketch:
     def conv(
         self, x: TensorId, c: int, *, kernel: int = 3, stride: int = 1, dilation: int = 1, pad: int | None = None
     ) -> TensorId:
-        """A convolution, windowed along the height only; SAME unless `pad` says how many rows are added on top."""
+        """A convolution with a window along the height only; SAME unless `pad` gives the rows added on top."""
         h, extent = self.rows[x].h, (kernel - 1) * dilation + 1
         out = -(-h // stride) if pad is None else (h + 2 * pad - extent) // stride + 1
         top = max(0, (out - 1) * stride + extent - h) // 2 if pad is None else pad
@@ -59,7 +59,7 @@ class Sketch:
         return self._op(Kind.CONV, (x,), Rows(1, 1, units), Window(rows.h, rows.w))
 
     def chain(self, *wanted: TensorId, across: int = 0) -> Chain:
-        """All operators as one region; `wanted` are read after it."""
+        """Return all operators as one region; `wanted` are read after it."""
         return Chain(tuple(range(len(self.ops))), tuple(self.ops), frozenset(wanted), across)
 
     def graph(self, *outputs: TensorId) -> Graph:
@@ -87,7 +87,7 @@ class Sketch:
 
 
 def random_sketch(seed: int, *, least: int = 2, most: int = 7, tallest: int = 9) -> Sketch:
-    """Chains, branches, residuals, strides above the kernel, dilation, operators that sum up. One input."""
+    """Chains, branches, residuals, strides larger than the kernel, dilation, operators that sum. One input."""
     rng = random.Random(seed)
     s = Sketch()
     s.input(rng.randint(1, tallest), rng.randint(1, 4), rng.randint(1, 6))
@@ -114,7 +114,7 @@ def random_sketch(seed: int, *, least: int = 2, most: int = 7, tallest: int = 9)
 
 
 def residual(h: int = 32, row: tuple[int, int] = (8, 4)) -> tuple[Sketch, TensorId]:
-    """ResNet's block: two 3x3 convolutions beside a shortcut."""
+    """ResNet's block: two 3x3 convolutions parallel to a shortcut."""
     s = Sketch()
     x = s.input(h, *row)
     y = s.conv(s.conv(x, row[1]), row[1])
@@ -126,7 +126,7 @@ def residual(h: int = 32, row: tuple[int, int] = (8, 4)) -> tuple[Sketch, Tensor
 
 @dataclass(frozen=True)
 class Actor:
-    """An operator of a block."""
+    """An operator of a group."""
 
     op: RowOp
     operands: tuple[int, ...]
@@ -141,7 +141,7 @@ class Actor:
 
 
 def simulate(actors: Mapping[int, Actor], sinks: Sequence[int]) -> list[tuple[int, int]]:
-    """(operator, its firing) in order, on demand: recursion and counting, nothing else."""
+    """Return (operator, firing) in order of demand, by recursion and counting only."""
     maker = {a.op.output: key for key, a in actors.items()}
     fired = dict.fromkeys(actors, 0)
     order: list[tuple[int, int]] = []
@@ -164,7 +164,7 @@ def simulate(actors: Mapping[int, Actor], sinks: Sequence[int]) -> list[tuple[in
 
 
 def rows_kept(actors: Mapping[int, Actor], order: Sequence[tuple[int, int]], key: int) -> int:
-    """The smallest ring for an operator's output: whenever a row is written, no slot that is read later is hit."""
+    """The smallest rolling buffer for an operator's output: no written row overwrites one that is read later."""
     tensor = actors[key].op.output
     reads = [
         (at, row)

@@ -1,4 +1,4 @@
-"""Plans of real models, and what they must compute."""
+"""Plans of real models, and their expected outputs."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ OPTIONS = Options(seconds=0.1)
 
 
 def _classifier() -> bytes:
-    """Residual blocks, a strided one among them, global pooling, a dense tail."""
+    """Residual blocks, one of them strided, global pooling, and dense layers."""
     net = Net(seed=3)
     stem = net.conv2d(net.input((1, 12, 12, 3)), 8, kernel=(3, 3), activation="RELU")
     y = net.conv2d(net.conv2d(stem, 8, kernel=(3, 3)), 8, kernel=(3, 3))
@@ -37,7 +37,7 @@ def _classifier() -> bytes:
 
 
 def _pyramid() -> bytes:
-    """Three outputs of different heights, one of them read inside as well."""
+    """Three outputs of different heights, one of which is also read inside."""
     net = Net(seed=4)
     x = net.depthwise_conv2d(net.input((1, 16, 6, 4)), kernel=(3, 3))
     small = net.conv2d(net.pool(x), 6, kernel=(3, 3))
@@ -46,14 +46,14 @@ def _pyramid() -> bytes:
 
 
 def _pointwise() -> bytes:
-    """Layers that vMCU would overlap one by one, and an elementwise one that works in place."""
+    """Layers that vMCU would overlap one by one, and an elementwise layer that works in place."""
     net = Net(seed=5)
     x = net.input((1, 20, 1, 32))
     return net.model(net.conv2d(net.unary("RELU", net.conv2d(x, 16)), 24))
 
 
 def _fused() -> bytes:
-    """Wide inside, narrow outside: one block of line buffers, a shortcut and sums."""
+    """Wide inside, narrow outside: one group of line buffers, a shortcut and sums."""
     net = Net(seed=6)
     x = net.conv2d(net.input((1, 30, 12, 1)), 8, kernel=(3, 3))
     y = net.depthwise_conv2d(net.conv2d(x, 8, kernel=(5, 3)), kernel=(3, 3), dilation=(2, 1))
@@ -77,12 +77,12 @@ INPUTS = {
     "external": "external",
     "external pointwise": "external",
 }
-"""Where it is not in the arena."""
+"""Place of each input outside the arena."""
 
 
 @dataclass(frozen=True)
 class Subject:
-    """A model, its plan, and what it must compute."""
+    """A model, its plan, and its expected outputs."""
 
     model: Model
     planned: Planned
@@ -98,7 +98,7 @@ class Subject:
         return True
 
     def runs_right(self, mutant: Plan) -> bool:
-        """In the host executor, every buffer where the mutant puts it."""
+        """Run in the host executor, with buffers placed by the mutant."""
         border = Int8Interface(self.model.graph, Changes(), {}, ())
         new = read(pipeline.lower(self.model, border, replace(self.planned, plan=mutant), self.options))
         (region,) = regions.regions(new)

@@ -1,4 +1,4 @@
-"""Candidate blocks: what is added up firing by firing is what counting from scratch gives."""
+"""Test candidate groups: incremental sums over firings match counting from scratch."""
 
 from __future__ import annotations
 
@@ -35,7 +35,9 @@ SEEDS = st.integers(0, 1 << 32)
 
 
 def grown(chain: Chain, orders: int) -> Iterator[tuple[int, int, Growing]]:
-    """(first, last, block) of all blocks of a chain, up to `orders` combinations of operand orders each."""
+    """Yield (first, last, group) for all groups of a chain, with at most `orders` combinations of operand orders
+    each.
+    """
     last_read = chain.last_read()
     for last in range(1, len(chain.ops) + 1):
         growing = [seed(chain, last, last_read)]
@@ -77,7 +79,7 @@ def test_bytes_of_real_blocks(example: bytes) -> None:
 @settings(max_examples=examples(40), deadline=None, derandomize=True)
 @given(SEEDS)
 def test_the_best_operand_orders_are_found(number: int) -> None:
-    """With three ADDs at most, all orders are followed: no other one has fewer bytes."""
+    """With at most three ADDs all orders are tried, so no other order has fewer bytes."""
     s = random_sketch(number, most=6)
     chain = s.chain(*s.unread())
     if sum(len(op.inputs) > 1 for op in chain.ops) > 3:
@@ -139,7 +141,7 @@ def test_bytes_that_live_across_are_counted() -> None:
 
 
 def test_a_reader_with_another_view_ends_the_block() -> None:
-    """A dense layer that takes an image as one long row: the image must be whole."""
+    """A dense layer that takes an image as one long row needs the whole image."""
     s = Sketch()
     y = s.conv(s.input(4, 2, 3), 3)
     s.rows[y] = type(s.rows[y])(1, 1, 24)
@@ -199,7 +201,7 @@ def test_each_stage_says_in_which_order_it_demands() -> None:
 
 
 def test_of_many_operand_orders_those_with_the_fewest_bytes_are_followed() -> None:
-    """Five blocks like ResNet-8's second: 32 combinations, of which the right one serves every shortcut first."""
+    """Five blocks like ResNet-8's second: the best of 32 combinations serves every shortcut first."""
     s = Sketch()
     x = s.conv(s.input(160, 8, 1), 4)
     for _ in range(5):

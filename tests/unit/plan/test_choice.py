@@ -1,4 +1,4 @@
-"""A point of each model's frontier: exact, compared with all choices."""
+"""Compare the choice of a point on each model's frontier with all choices."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def frontier(rng: random.Random, points: int, busy: int = 0) -> list[Point]:
 
 
 def top(heads: Sequence[int], meet: Collection[tuple[int, int]]) -> int:
-    """The least top of heads that meet: each order of placing them as low as possible."""
+    """The lowest top of heads that meet, found by placing them in every order."""
     units, best = [-(-head // 16) for head in heads], 1 << 60
     for order in permutations(range(len(heads))):
         start: dict[int, int] = {}

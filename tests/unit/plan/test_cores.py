@@ -1,4 +1,4 @@
-"""plan/cores.py: the cuts of all operators of a block, chosen together."""
+"""Test plan/cores.py: the cuts of all operators of a group, chosen together."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from tflm_memopt.plan.plan import Share
 
 @pytest.mark.parametrize("operators", [3, 60, 400])
 def test_both_cores_are_done_at_about_the_same_time(operators: int) -> None:
-    """However long the block is, and though no operator can be cut in the middle."""
+    """This holds for long groups, although no operator can be cut exactly in the middle."""
     draw = random.Random(operators)
     ways = [
         [_Possible(Share(op, How.COLUMNS, cut), (), (cut / 5 * work, (5 - cut) / 5 * work)) for cut in (2, 3)]

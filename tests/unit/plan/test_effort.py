@@ -1,4 +1,4 @@
-"""How much work a search may do: counted, kept to, and noted where it was too little."""
+"""Test the limit on a search's work: it is counted, respected, and reported if it was too small."""
 
 from __future__ import annotations
 
@@ -34,11 +34,11 @@ sys.path.insert(0, str(ROOT / "benchmarks"))
 import random_networks
 
 OVERSHOOT = 0.5
-"""Seconds of work that are done after the allowance is spent: one piece of each part is, whatever it takes."""
+"""Seconds of work that may follow after the budget is spent: each part finishes one piece."""
 
 
 def searched(s: Sketch, effort: float) -> tuple[Plan, Log]:
-    """The least head, and what the search did for it; it was checked."""
+    """Return the smallest checked plan, and the log of its search."""
     outputs = s.unread()
     graph = s.row_graph(*outputs)
     log = Log()
@@ -49,7 +49,7 @@ def searched(s: Sketch, effort: float) -> tuple[Plan, Log]:
 
 
 def ladder(rungs: int) -> Sketch:
-    """Two paths that meet again and again: a graph whose blocks have many orders of operands."""
+    """Two paths that meet repeatedly: groups have many orders of operands."""
     s = Sketch()
     a = b = s.input(16, 4, 4)
     for _ in range(rungs):
@@ -81,7 +81,7 @@ def test_what_is_refused_is_noted_once() -> None:
 
 
 def test_large_models_leave_less_for_the_search() -> None:
-    """What must be done in any case takes its part of ten seconds."""
+    """Unavoidable work takes its share of ten seconds."""
     assert MOST >= allowance(0) > allowance(200) > allowance(600) >= LEAST
     assert allowance(100_000) == LEAST
     assert allowance(600, LEVELS["high"]) == LEVELS["high"] * allowance(600)
@@ -117,7 +117,7 @@ def test_a_search_that_is_cut_short_ends_at_the_same_plan_again() -> None:
 
 
 def told(model: bytes, monkeypatch: pytest.MonkeyPatch, **settings: Any) -> tuple[list[float], float]:
-    """Work of a whole conversion: what was said whenever blocks were found, and what it came to."""
+    """Convert a model; return the work at each report of found groups, and the total."""
     said: list[float] = []
     total = 0.0
 

@@ -1,4 +1,4 @@
-"""The trace, built backwards from arrays, against the naive simulation; ring depths that are known."""
+"""Compare the trace, built backwards from arrays, with the naive simulation, and rolling buffers with known depths."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ SEEDS = st.integers(0, 1 << 32)
 
 
 def all_blocks(chain: Chain, last: int) -> list[Growing]:
-    """Every block that ends at `last`, in every combination of operand orders."""
+    """Every group that ends at `last`, in every combination of operand orders."""
     last_read = chain.last_read()
     growing, found = [seed(chain, last, last_read)], []
     for first in range(last - 1, -1, -1):
@@ -35,7 +35,7 @@ def actors(trace: Trace) -> dict[int, Actor]:
 
 
 def sinks(trace: Trace, wanted: set[TensorId]) -> list[int]:
-    """Operators whose outputs leave the block, the last one first."""
+    """Operators whose outputs leave the group, from the last to the first."""
     return [m.key for m in reversed(trace.members) if m.op.output in wanted]
 
 
@@ -64,7 +64,7 @@ def test_trace_and_rings_are_those_of_the_naive_simulation(number: int) -> None:
 
 
 def rings(s: Sketch, *wanted: TensorId) -> list[dict[TensorId, int]]:
-    """Ring depths of the whole sketch as one block, per combination of operand orders."""
+    """Depths of rolling buffers for the whole sketch as one group, per combination of operand orders."""
     chain = s.chain(*wanted)
     blocks = [g for g in all_blocks(chain, len(chain.ops)) if len(g.trace.members) == len(chain.ops)]
     return [{tensor: ring.depth for tensor, ring in g.rings.items()} for g in blocks]
@@ -99,7 +99,7 @@ def test_a_window_higher_than_its_input_keeps_all_of_it() -> None:
 
 
 def test_an_identity_shortcut_costs_no_rows() -> None:
-    """ResNet's block with its input made inside: the first convolution keeps those three rows anyway."""
+    """If the input of ResNet's block is made inside, the first convolution keeps those three rows anyway."""
     s = Sketch()
     stem = s.conv(s.input(32, 32, 3), 16)
     first = s.conv(stem, 16)
@@ -109,7 +109,7 @@ def test_an_identity_shortcut_costs_no_rows() -> None:
 
 
 def test_demanding_the_shortcut_first_keeps_fewer_rows_of_a_strided_block() -> None:
-    """ResNet-8's second block: the convolutions are four rows ahead of the shortcut, unless it is served first."""
+    """In ResNet-8's second block the convolutions are four rows ahead of the shortcut, unless it is served first."""
     s = Sketch()
     stem = s.conv(s.input(32, 32, 3), 16)
     shortcut = s.conv(stem, 32, kernel=1, stride=2)

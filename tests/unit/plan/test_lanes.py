@@ -1,4 +1,4 @@
-"""Lanes: no two living pixels share a slot, and one slot less is not enough; pixel by pixel, by brute force."""
+"""Brute-force test of lanes: no two live pixels share a slot, and one slot less is not enough."""
 
 from __future__ import annotations
 
@@ -22,13 +22,13 @@ from tflm_memopt.plan.search.tiles import tiled_candidates
 from tflm_memopt.plan.search.tiles_plan import Settings
 
 Pixel = tuple[int, int, int, int]
-"""Strip (-1 where rows are made once), group, row, column."""
+"""Strip (-1 if rows are made once), group, row, column."""
 Life = tuple[int, int]
 """First and last moment."""
 
 
 def lives_by_hand(trace: Trace, maker: Member) -> dict[Pixel, Life]:
-    """Every pixel of an inner tensor, from the list of firings."""
+    """Live range of every pixel of an inner tensor, from the list of firings."""
     members = {m.key: m for m in trace.members}
     alive: dict[Pixel, Life] = {}
     for at in trace.moments.tolist():
@@ -66,7 +66,7 @@ def _read(member: Member, maker: Member, k: int, firing: int) -> Iterator[Pixel]
 
 
 def slots(maker: Member, lanes: tuple[Lane, ...], lives: dict[Pixel, Life]) -> dict[int, list[tuple[int, Life]]]:
-    """Per lane: index along the ring and life of every pixel."""
+    """Per lane: index along the rolling buffer, and live range of every pixel."""
     walk, width = maker.walk, maker.op.writes.w
     result = defaultdict(list)
     for (strip, _, y, x), life in lives.items():
@@ -130,12 +130,12 @@ KINDS: Mapping[str, Callable[[Trace, Member, tuple[Lane, ...]], bool]] = {
     "one lane, strips of several rows": lambda _, maker, lanes: len(lanes) == 1 < maker.walk.rows,
 }
 MOST = 8
-"""Rings of a kind that are looked at."""
+"""Number of rolling buffers tested per kind."""
 
 
 @cache
 def all_rings() -> list[tuple[Trace, Member, Ring]]:
-    """Of all tiled blocks of the bottlenecks, with the firings and the operator that makes the rows."""
+    """Rolling buffers of all tiled groups of the bottlenecks, with the firings and the producer."""
     chain = bottlenecks()
     found = []
     for switches in (Settings(), Settings(cache=False), Settings(group_channels=0)):

@@ -1,4 +1,4 @@
-"""Layouts: valid, never below the bound, and as low as can be where that can be tried out."""
+"""Layouts are valid, never below the bound, and optimal where that can be verified exhaustively."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ SECONDS = 5.0
 
 
 def random_problem(seed: int, *, most: int, largest: int) -> LayoutProblem:
-    """Separations of every sort: none, whole sizes, less (rows shared), below zero, in one direction or both."""
+    """Distances of every kind: none, whole sizes, smaller (shared rows), negative, in one direction or both."""
     rng = random.Random(seed)
     count = rng.randint(1, most)
     nbytes = tuple(rng.randint(1, largest) for _ in range(count))
@@ -39,7 +39,7 @@ def random_problem(seed: int, *, most: int, largest: int) -> LayoutProblem:
 
 
 def is_valid(problem: LayoutProblem, layout: Layout) -> bool:
-    """Every buffer is aligned and inside, every pair apart in one of the two directions."""
+    """Every buffer is aligned and inside the arena, and every pair is apart in one of the two directions."""
     at = layout.offsets
     inside = all(o >= 0 and o + n <= layout.top for o, n in zip(at, problem.nbytes, strict=True))
     aligned = all(o % a == 0 for o, a in zip(at, problem.align, strict=True))
@@ -50,7 +50,7 @@ def is_valid(problem: LayoutProblem, layout: Layout) -> bool:
 
 
 def lowest_top(problem: LayoutProblem) -> int:
-    """By trying all offsets."""
+    """Found by trying all offsets."""
 
     def fits(top: int, at: tuple[int, ...]) -> bool:
         u = len(at)
@@ -99,7 +99,7 @@ def test_tiny_problems_are_solved(seed: int) -> None:
 
 
 def hard_problem() -> LayoutProblem:
-    """Sizes that fit into 100 bytes in one way only, which the heuristic does not find."""
+    """Sizes that fit into 100 bytes in only one way, which the heuristic does not find."""
     nbytes = (47, 31, 29, 23, 19, 17, 13, 11, 7, 3)
     together = [(0, 1), (1, 2), (2, 3), (3, 4), (4, 0), (0, 5), (5, 1), (6, 2), (7, 3), (8, 4), (9, 0), (5, 6), (7, 8)]
     separations = {p: nbytes[p[0]] for u, v in together for p in ((u, v), (v, u))}
@@ -155,20 +155,20 @@ def test_the_same_problem_gets_the_same_layout() -> None:
 
 
 def test_the_heuristic_uses_room_that_fits_exactly(monkeypatch: pytest.MonkeyPatch) -> None:
-    """At once, not by climbing: the last buffer goes below the second, at the bottom."""
+    """It finds the place at once, without climbing: the last buffer goes below the second, at the bottom."""
     monkeypatch.setattr("tflm_memopt.plan.layout.offsets.CLIMB_STEPS", 0)
     separations = {(0, 1): 30, (1, 0): 20, (2, 1): 30, (1, 2): 20}
     assert climb(LayoutProblem((30, 20, 15), (1, 1, 1), separations, lower_bound=50)).offsets == (0, 30, 0)
 
 
 def chain_problem(*sizes: int) -> LayoutProblem:
-    """Each buffer is alive with the one before and the one behind it."""
+    """Each buffer is alive together with its neighbours."""
     apart = {pair: sizes[pair[0]] for i in range(len(sizes) - 1) for pair in ((i, i + 1), (i + 1, i))}
     return LayoutProblem(sizes, (1,) * len(sizes), apart, max(a + b for a, b in itertools.pairwise(sizes)))
 
 
 def test_the_thesis_example_where_tflm_s_planner_is_not_enough() -> None:
-    """Figure 4.8: 8 units, where TFLM's greedy planner takes 10. One unit is 16 bytes here."""
+    """Figure 4.8: 8 units, of 16 bytes here; TFLM's greedy planner takes 10."""
     sizes = (5, 3, 2, 4)
     assert place(chain_problem(*sizes), seconds=SECONDS).top == 8
     requests = [greedy_planner.Need(16 * size, max(0, i - 1), i) for i, size in enumerate(sizes)]
@@ -184,7 +184,7 @@ def test_the_bound_of_cliques_is_one(seed: int) -> None:
 
 
 def test_the_bound_of_cliques_sees_what_no_moment_does() -> None:
-    """Three buffers, any two of which meet, at different moments; and one that starts at multiples of 16 only."""
+    """Any two of three buffers meet, but at different moments; another buffer is aligned to 16."""
     everyone = {(u, v): size for u, size in enumerate((10, 7, 20)) for v in range(3) if u != v}
     assert clique_bound((10, 7, 20), (1, 1, 1), everyone, 30) == 37
     assert clique_bound((10, 7, 20), (16, 16, 16), everyone, 30) == 16 + 16 + 20
@@ -198,7 +198,7 @@ def test_layouts_do_not_depend_on_the_machine_s_speed() -> None:
 
 
 def test_what_was_placed_before_costs_the_same_work() -> None:
-    """Otherwise a plan would depend on what else the process has planned."""
+    """Otherwise a plan would depend on the process's earlier plans."""
     spent = []
     offsets.forget()
     for _ in range(2):
@@ -232,7 +232,7 @@ def test_problems_are_told_apart_by_all_that_they_say() -> None:
 
 
 def test_a_choice_of_form_loosens_nothing() -> None:
-    """Two buffers that another step holds apart keep that distance, whatever a block between them would allow."""
+    """Two buffers that another step keeps apart keep that distance, whatever a group between them allows."""
     turn = Turn({(0, 1): 4, (1, 0): 2}, {(0, 1): 20, (1, 0): 1}, {0: 12})
     problem = LayoutProblem((10, 6), (1, 1), {(0, 1): 10, (1, 0): 6}, 0, (turn,))
     assert problem.decided(()).separations == {(0, 1): 10, (1, 0): 6}

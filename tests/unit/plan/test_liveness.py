@@ -1,4 +1,4 @@
-"""How close two buffers may come: closed forms, and the checker as the judge of every byte."""
+"""Test the minimum distance of two buffers: closed forms, and the checker for every byte."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ UNLIMITED = 1 << 40
 
 
 def whole_block(chain: Chain) -> Candidate:
-    """All operators as one block, in the best order of operands."""
+    """All operators as one group, in the best order of operands."""
     return next(c for c in candidates(chain, len(chain.ops), UNLIMITED) if c.first == 0)
 
 
@@ -33,7 +33,7 @@ def contents_of(chain: Chain, block: Candidate) -> tuple[Content, ...]:
 
 
 def separation(s: Sketch, lower: TensorId, upper: TensorId, *wanted: TensorId) -> int:
-    """Bytes by which tensor `upper` must start above `lower`, the sketch being one block."""
+    """Bytes by which tensor `upper` must start above `lower` if the sketch is one group."""
     chain = s.chain(*wanted)
     contents = contents_of(chain, whole_block(chain))
     index = {c.key: i for i, c in enumerate(contents) if c.role in (Role.TENSOR, Role.RING)}
@@ -42,7 +42,7 @@ def separation(s: Sketch, lower: TensorId, upper: TensorId, *wanted: TensorId) -
 
 @pytest.mark.parametrize(("n", "k"), [(16, 16), (16, 48), (48, 16), (1, 7), (7, 1)])
 def test_pointwise_is_vmcu_s_closed_form(n: int, k: int) -> None:
-    """max(MN, MK) + min(N, K) - 1 segments (vMCU, section 4), a segment being one byte."""
+    """max(MN, MK) + min(N, K) - 1 segments (vMCU, section 4), with segments of one byte."""
     m = 12
     s = Sketch()
     x = s.input(m, 1, k)
@@ -50,7 +50,7 @@ def test_pointwise_is_vmcu_s_closed_form(n: int, k: int) -> None:
     distance = separation(s, y, x, y)
     assert max(m * n, distance + m * k, m * k) == max(m * n, m * k) + min(n, k) - 1
     assert distance == (m * n - 1 - (m - 1) * k if n > k else n - 1 if n > 1 else 1 - k)
-    assert separation(s, x, y, y) == m * k  # the other way round nothing is gained
+    assert separation(s, x, y, y) == m * k  # the other direction gains nothing
 
 
 @pytest.mark.parametrize(("kernel", "dilation"), [(3, 1), (5, 1), (3, 2)])
@@ -66,7 +66,7 @@ def test_stride_two_frees_twice_what_it_writes() -> None:
     s = Sketch()
     x = s.input(20, 3, 4)
     y = s.conv(x, 4, kernel=1, stride=2)
-    assert separation(s, y, x, y) == 11  # of the first row; later ones lie in what is free
+    assert separation(s, y, x, y) == 11  # bytes of the first row; later ones use free bytes
 
 
 def test_a_dense_layer_writes_one_byte_after_its_last_read() -> None:
@@ -84,7 +84,7 @@ def test_an_elementwise_operator_works_in_place() -> None:
 
 
 def test_no_row_is_replaced_that_another_operator_reads_later() -> None:
-    """RELU of a tensor whose convolution lags: its rows may follow, not replace."""
+    """A RELU's rows may follow, but not replace, rows that a lagging convolution still reads."""
     s = Sketch()
     x = s.input(9, 1, 4)
     y = s.conv(x, 4)
@@ -105,8 +105,9 @@ def test_buffers_that_never_meet_need_no_distance() -> None:
 
 
 def judge(s: Sketch, chain: Chain, block: Candidate, low: int, high: int, distance: int) -> str:
-    """What the checker says of a layout in which content `high` starts `distance` bytes above content `low`, all others
-    far from both; "" when it is fine.
+    """Return the checker's message for a layout with content `high` `distance` bytes above content `low`; "" if valid.
+
+    All other contents are far from both.
     """
     contents = contents_of(chain, block)
     far, offsets = sum(c.nbytes + 64 for c in contents), [0] * len(contents)
@@ -137,7 +138,7 @@ def judge(s: Sketch, chain: Chain, block: Candidate, low: int, high: int, distan
 @settings(max_examples=examples(40), deadline=None, derandomize=True)
 @given(st.integers(0, 1 << 32))
 def test_every_separation_is_safe(number: int) -> None:
-    """The checker agrees with each distance of each pair of buffers, in both directions, one pair at a time."""
+    """The checker accepts each distance of each pair of buffers, in both directions, one pair at a time."""
     s = random_sketch(number, most=5)
     chain = s.chain(*s.unread())
     block = whole_block(chain)
@@ -150,10 +151,10 @@ def test_every_separation_is_safe(number: int) -> None:
 @settings(max_examples=examples(60), deadline=None, derandomize=True)
 @given(st.integers(0, 1 << 32))
 def test_a_byte_less_is_too_close(number: int) -> None:
-    """Of a single operator, input above output, the distance is exact."""
+    """For a single operator with its input above its output, the distance is exact."""
     s = random_sketch(number, least=1, most=1)
     (op,) = s.ops
-    assume(len(set(op.inputs)) == 1 and op.writes.nbytes > 1)  # a single byte lies on what was read, or beside it
+    assume(len(set(op.inputs)) == 1 and op.writes.nbytes > 1)  # a single byte fits on the read bytes or outside
     chain = s.chain(op.output)
     block = whole_block(chain)
     contents = contents_of(chain, block)
@@ -165,7 +166,7 @@ def test_a_byte_less_is_too_close(number: int) -> None:
 
 
 def tiled_block(chain: Chain, tile: int) -> Candidate:
-    """All operators, each row a strip, in tiles of so many columns."""
+    """All operators with one row per stripe, in tiles of `tile` columns."""
     walk = Walk(tile=tile)
     stages = tuple(Stage(key, (0,), iterative=False, walk=walk) for key in chain.keys)
     return Candidate(0, len(chain.ops), 0, sum(op.macs for op in chain.ops), stages, chain.ops[-1].writes.h)
@@ -173,7 +174,7 @@ def tiled_block(chain: Chain, tile: int) -> Candidate:
 
 @pytest.mark.parametrize("tile", [1, 2])
 def test_only_single_pixels_are_replaced_in_rings(tile: int) -> None:
-    """In a lane, the pixels of a wider unit may be turned round."""
+    """In a lane, pixels of a wider unit may be in reverse order."""
     s = Sketch()
     x = s.input(4, 6, 3)
     y = s.relu(x)
@@ -185,7 +186,7 @@ def test_only_single_pixels_are_replaced_in_rings(tile: int) -> None:
 
 
 def tiled_relu() -> tuple[Sketch, Chain, Candidate, dict[Role | TensorId, int]]:
-    """RELU in one tiled block, and numbers of its contents: tensors 0 and 1, counters."""
+    """RELU in one tiled group, and the numbers of its contents: tensors 0 and 1, counters."""
     s = Sketch()
     y = s.relu(s.input(4, 6, 3))
     chain = s.chain(y)

@@ -1,4 +1,4 @@
-"""Loops run exactly the iterations that they were made of, and take few bytes where something repeats."""
+"""Loops run exactly the iterations from which they were made, and take few bytes if something repeats."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def test_loops_run_what_they_were_made_of(pieces: list[tuple[list[int], int]], t
 
 @pytest.mark.parametrize("strips", [3, 300])
 def test_the_bytes_do_not_grow_with_the_strips(strips: int) -> None:
-    """Columns inside rows inside strips, between a prologue and an epilogue."""
+    """Columns inside rows inside stripes, between a prologue and an epilogue."""
     strip = ([0] * 4 + [1] * 2 + [2]) * 50 + [3] * 10
     order = np.array([0] * 30 + strip * strips + [2, 3] * 20)
     loops = loops_of(order, np.zeros(len(order), dtype=np.int64))

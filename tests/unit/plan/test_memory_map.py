@@ -1,4 +1,4 @@
-"""Memory maps: TFLM's own layout, buffer by buffer, and the plan's."""
+"""Test memory maps, buffer by buffer: TFLM's own layout and the plan's."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def test_tflms_layout_is_the_head_that_is_predicted(real_model: Path) -> None:
     assert disjoint(memory)
 
     def runs(graph: Graph) -> int:
-        """Operators that TFLM's planner sees: a called subgraph counts its own, and one for the call."""
+        """Number of operators that TFLM's planner counts: a called subgraph counts its own, plus one for the call."""
         return len(graph.ops) + sum(1 + runs(model.graphs[n]) for op in graph.ops for n in called(op))
 
     assert len(memory.live) == len(memory.phases) == runs(model.graph)
@@ -56,7 +56,7 @@ def test_the_rewritten_models_map_is_its_plan() -> None:
 
 
 def test_operators_have_the_names_of_the_model() -> None:
-    """A RESHAPE is an operator of another type while the model is planned."""
+    """Planning temporarily replaces a RESHAPE by an operator of another type."""
     net = Net(3)
     x = net.conv2d(net.input((1, 12, 12, 3)), 8, kernel=(3, 3))
     y = net.reshape(net.conv2d(x, 4, kernel=(3, 3)), (1, 144, 4))

@@ -1,4 +1,4 @@
-"""A map of the plan over time: its own firings, made again from the plan alone, need what the planner says they do."""
+"""The map of a plan over time, rebuilt from the plan alone, needs exactly the memory that the planner states."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is held whichever pauses are chosen, and the bytes that this takes beside another model."""
+"""Test the bytes that are held for any choice of pauses, and their cost beside another model."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def planned(data: bytes) -> Planned:
 
 
 def anywhere(time: np.ndarray, total: float, apart: float, rng: np.random.Generator) -> Ints:
-    """Moments at random, never further apart."""
+    """Random moments, never more than `apart` from each other."""
     found: list[int] = []
     now = 0.0
     while total - now > apart:

@@ -1,4 +1,4 @@
-"""A plan is plain data: what NAME.plan.json says is the plan."""
+"""A plan is plain data and survives NAME.plan.json."""
 
 from __future__ import annotations
 

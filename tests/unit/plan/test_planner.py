@@ -1,4 +1,4 @@
-"""Plans of whole graphs: always accepted by the checker, never below the bound, and as good as known results."""
+"""Plans of whole graphs are accepted by the checker, never below the bound, and match known results."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ def test_an_elementwise_chain_takes_one_tensor_and_its_counters() -> None:
 
 
 def test_a_pointwise_layer_takes_vmcu_s_footprint() -> None:
-    """max(MN, MK) + min(N, K) of rows, plus two bytes of counters."""
+    """max(MN, MK) + min(N, K) for rows, plus two bytes of counters."""
     s = Sketch()
     y = s.conv(s.input(20, 1, 64), 32, kernel=1)
     assert checked(s, y, seconds=2.0).head == 20 * 64 + 32 + 2
@@ -83,12 +83,12 @@ def test_a_plan_that_cannot_be_better_than_a_known_one_gets_no_layout() -> None:
     as_good, worse = (replace(own, head=own.lower_bound + more, offsets=()) for more in (0, 1))
     assert planned([worse, as_good]) is as_good
     assert planned([worse]) == own
-    assert planned([replace(as_good, steps=(*own.steps, Builtin(0), *own.steps))]) == own  # it has more of TFLM's tail
+    assert planned([replace(as_good, steps=(*own.steps, Builtin(0), *own.steps))]) == own  # it has a larger TFLM tail
     assert planned([replace(as_good, steps=tuple(replace(b, macs=b.macs + 1) for b in blocks(own)))]) == own
 
 
 def blocks(found: Plan) -> list[Block]:
-    """All steps of a plan that has no others than blocks."""
+    """Steps of a plan that consists of groups only."""
     return [step for step in found.steps if isinstance(step, Block)]
 
 
@@ -110,7 +110,7 @@ def test_overlap_is_worth_what_the_input_leaves() -> None:
 
 
 def test_inputs_that_nobody_reads_have_a_place() -> None:
-    """The caller fills them before the inference, as any other."""
+    """The caller fills them before the inference like any other input."""
     s = Sketch()
     x = s.input(8, 4, 4)
     ignored = s.input(3, 4, 4)
@@ -150,7 +150,7 @@ def test_more_outputs_than_an_operator_takes(op_per_block: bool) -> None:
 
 
 def test_tensors_that_pass_by_a_region_are_kept() -> None:
-    """Two outputs, made by regions that know nothing of each other."""
+    """Two outputs of independent regions."""
     s = Sketch()
     a, b = s.input(8, 4, 4), s.input(9, 4, 4)
     y, z = s.conv(a, 4), s.conv(b, 4)
@@ -159,7 +159,7 @@ def test_tensors_that_pass_by_a_region_are_kept() -> None:
 
 
 def test_lifetimes_are_those_of_tflm() -> None:
-    """Inputs live from the start, outputs to the end, all others from their writer to their last reader."""
+    """Inputs are alive from the start, outputs until the end, and others from their writer to their last reader."""
     s = Sketch()
     x, late = s.input(9, 4, 4), s.input(9, 4, 4)
     early = s.conv(x, 4, kernel=1)
@@ -178,7 +178,7 @@ def test_multiplications_are_those_of_the_model() -> None:
 
 
 def test_regions_that_know_nothing_of_each_other_become_one() -> None:
-    """In the model's order they are two custom operators; the order decides what runs from builtin to builtin."""
+    """In the file's order they are two custom operators; reordering merges what runs between builtin operators."""
     s = Sketch()
     y, z = s.conv(s.input(8, 4, 4), 4), s.conv(s.input(9, 4, 4), 4)
     assert [len(checked(s, y, z, reorder=reorder).calls()) for reorder in (False, True)] == [2, 1]
@@ -186,7 +186,9 @@ def test_regions_that_know_nothing_of_each_other_become_one() -> None:
 
 @pytest.mark.slow
 def test_without_time_there_is_a_plan_all_the_same() -> None:
-    """Layers of one size, each output a little below its input, until the arena ends: no layout meets the bound."""
+    """Layers of one size, each output a little below its input, reach the end of the arena: no layout meets the
+    bound.
+    """
     s = Sketch()
     x = s.input(16, 16, 8)
     for _ in range(40):
@@ -197,7 +199,7 @@ def test_without_time_there_is_a_plan_all_the_same() -> None:
 
 
 def test_turning_every_other_block_takes_back_what_its_neighbour_shifted() -> None:
-    """As many bytes as one layer needs, however many there are: what a circular pool would do."""
+    """Any number of layers takes the bytes of one layer, as in a circular pool."""
     s = Sketch()
     x = s.input(16, 16, 8)
     for _ in range(12):
@@ -212,7 +214,7 @@ def test_turning_every_other_block_takes_back_what_its_neighbour_shifted() -> No
 
 
 def test_a_block_that_needs_less_when_it_is_turned_is_turned() -> None:
-    """Though forwards it has a layout that is proven: a window that reaches below its row holds its input longer."""
+    """The group is reversed although its forward layout is optimal: a window below its row holds its input longer."""
     s = Sketch()
     x = s.conv(s.conv(s.input(20, 1, 8), 4, kernel=3, stride=2), 16, kernel=1, stride=2)
     found, forward = checked(s, x), checked(s, x, turn=False)

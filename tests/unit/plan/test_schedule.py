@@ -1,4 +1,4 @@
-"""Orders of whole tensors: the thesis' example, and small random graphs against all their orders."""
+"""Test orders of whole tensors: the thesis's example, and small random graphs compared with all their orders."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ SECONDS = 2.0
 
 
 def all_orders(problem: OrderProblem) -> Iterator[tuple[int, ...]]:
-    """Every order in which each task finds what it reads, and what must run before it has run."""
+    """Every order that respects data dependencies and required precedence."""
 
     def extended(order: tuple[int, ...]) -> Iterator[tuple[int, ...]]:
         if len(order) == len(problem.tasks):
@@ -39,7 +39,7 @@ def all_orders(problem: OrderProblem) -> Iterator[tuple[int, ...]]:
 
 
 def bytes_at_worst(problem: OrderProblem, order: Sequence[int]) -> int:
-    """Written anew: the tensors alive in each step, one after the other."""
+    """Recomputed from scratch: bytes of the tensors alive in each step."""
     made = {t: n for n, i in enumerate(order) for t in problem.tasks[i].outputs}
     last = {t: n for n, i in enumerate(order) for t in (*problem.tasks[i].outputs, *problem.tasks[i].inputs)}
     last |= {t: n for n, i in enumerate(order) for t in problem.tasks[i].inputs}
@@ -64,7 +64,7 @@ def random_dag(seed: int) -> OrderProblem:
 
 
 def random_flow(seed: int) -> OrderProblem:
-    """Each tensor has one reader at the most."""
+    """Each tensor has at most one reader."""
     rng = random.Random(seed)
     tasks: list[Task] = []
     free: list[int] = []
@@ -86,7 +86,7 @@ def is_series_parallel(tree: Tree) -> bool:
 
 
 def two_paths() -> OrderProblem:
-    """The thesis' Figure 4.5; sizes that it does not draw: I = 10, A2 = 40, D = 10."""
+    """Figure 4.5 of the thesis, with sizes that it does not draw: I = 10, A2 = 40, D = 10."""
     i, a1, b1, c1, a2, b2, c2, d = range(8)
     sizes = dict(zip((i, a1, b1, c1, a2, b2, c2, d), (10, 50, 30, 40, 40, 40, 40, 10), strict=True))
     first = (Task((i,), (a1,)), Task((a1,), (b1,)), Task((b1,), (c1,)))
@@ -95,7 +95,7 @@ def two_paths() -> OrderProblem:
 
 
 def test_two_paths_of_the_thesis() -> None:
-    """Optimal is 110, in polynomial time; depth first, either branch first, is 120."""
+    """The optimum is 110, in polynomial time; depth first, with either branch first, gives 120."""
     problem = two_paths()
     found = schedule(problem, seconds=0)
     assert (found.peak, found.lower_bound, found.proven) == (110, 110, True)
@@ -119,7 +119,7 @@ def test_the_best_of_all_orders(seed: int, draw: type) -> None:
 @settings(max_examples=examples(100), deadline=None)
 @given(SEEDS, st.sampled_from([random_dag, random_flow]))
 def test_bounds_hold_without_time(seed: int, draw: type) -> None:
-    """No time for the search: an order all the same, marked as proven only if no order is better."""
+    """Without time there is still an order, marked as proven only if it is optimal."""
     problem: OrderProblem = draw(seed)
     orders = list(all_orders(problem))
     least = min(bytes_at_worst(problem, order) for order in orders)
@@ -146,7 +146,7 @@ def test_the_search_finds_the_best_of_all_orders(seed: int, draw: type) -> None:
 
 
 def wide(count: int) -> OrderProblem:
-    """Each task reads two of the tensors before it: no series-parallel graph, too many orders."""
+    """Each task reads two earlier tensors: not series-parallel, and too many orders."""
     rng = random.Random(count)
     tasks = tuple(Task((rng.randrange(max(0, i - 12), i + 1), rng.randrange(i + 1)), (i + 1,)) for i in range(count))
     return OrderProblem({t: rng.randint(1, 1000) for t in range(count + 1)}, tasks)
@@ -164,7 +164,7 @@ def test_the_best_order_when_the_time_is_up_is_not_proven() -> None:
 
 
 def test_an_irregular_network_is_solved() -> None:
-    """RandWire with 62 operators: 112, and no order has 108. All steps that it takes are counted: below 2 s of work."""
+    """RandWire with 62 operators has an optimum of 112. All steps are counted: less than 2 s of work."""
     problem = schedules.random_wired(62, 4, 0.5, 3)
     assert schedule(problem, seconds=0).peak > 112
     found = schedule(problem, seconds=2)

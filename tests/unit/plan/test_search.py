@@ -1,4 +1,4 @@
-"""The best partition is the best of all partitions."""
+"""The best partition found is the best of all partitions."""
 
 from __future__ import annotations
 
@@ -28,17 +28,17 @@ SEEDS = st.integers(0, 1 << 32)
 
 
 def alive(block: Candidate, _enough: int, _hasty: bool) -> int:
-    """Addresses that cost nothing beyond the bytes that are alive."""
+    """A placement that takes exactly the live bytes."""
     return block.nbytes
 
 
 def with_gaps(salt: int) -> Callable[[Candidate, int, bool], int]:
-    """Addresses that cost some more, another amount for each block."""
+    """A placement that adds a different number of bytes for each group."""
     return lambda block, _enough, _hasty: block.nbytes + hash((salt, block.first, block.last)) % 40
 
 
 def best_partition(chain: Chain, place: Place) -> CutLabel:
-    """Of row blocks, whatever they compute."""
+    """The best partition into groups of rows, for any compute."""
     return least_bytes([Cuts(RowBlocks(chain), place, None)], UNLIMITED)[0]
 
 
@@ -48,7 +48,7 @@ def all_blocks(chain: Chain) -> dict[tuple[int, int], Candidate]:
 
 
 def partitions(count: int) -> Iterator[tuple[tuple[int, int], ...]]:
-    """All ways to cut so many operators into blocks."""
+    """All ways to cut `count` operators into groups."""
     for cuts in range(count):
         for places in itertools.combinations(range(1, count), cuts):
             yield tuple(itertools.pairwise((0, *places, count)))
@@ -57,7 +57,7 @@ def partitions(count: int) -> Iterator[tuple[tuple[int, int], ...]]:
 @settings(max_examples=examples(50), deadline=None, derandomize=True)
 @given(SEEDS, st.booleans(), st.sampled_from((1, 3, SHORT)))
 def test_no_partition_is_better(number: int, gaps: bool, short: int) -> None:
-    """Whatever length of blocks the search starts with."""
+    """This holds for any length of groups with which the search starts."""
     s = random_sketch(number, most=7)
     chain = s.chain(*s.unread())
     place = with_gaps(number) if gaps else alive
@@ -80,7 +80,7 @@ def test_blocks_follow_each_other(number: int) -> None:
 
 
 def test_a_chain_of_convolutions_is_one_block() -> None:
-    """Line buffers are less than any tensor between blocks."""
+    """Line buffers are smaller than any tensor between groups."""
     s = Sketch()
     x = s.input(40, 10, 1)
     for channels in (8, 8, 8, 1):
@@ -89,7 +89,7 @@ def test_a_chain_of_convolutions_is_one_block() -> None:
 
 
 def test_a_narrow_place_is_a_good_place_to_cut() -> None:
-    """Both halves need more than the tensor between them: together they would need more still."""
+    """Both halves need more than the tensor between them; fused, they would need even more."""
     s = Sketch()
     a = s.conv(s.conv(s.input(8, 40, 4), 8), 1, kernel=2, stride=8)
     y = s.conv(s.conv(s.conv(a, 64), 64, kernel=1), 4)
@@ -101,7 +101,7 @@ def test_a_narrow_place_is_a_good_place_to_cut() -> None:
 
 
 def test_only_blocks_of_the_best_partition_are_placed() -> None:
-    """Placing costs time."""
+    """Placement is expensive."""
     s = Sketch()
     x = s.input(12, 4, 4)
     for _ in range(6):
@@ -145,7 +145,7 @@ def test_no_partition_goes_below_the_least_of_its_chain(number: int) -> None:
 
 @pytest.mark.parametrize(("extra", "searches"), [(0, 1), (1, 2)])
 def test_recompute_is_not_looked_for_where_it_cannot_help(extra: int, searches: int) -> None:
-    """Each operator works in the bytes of its input, unless addresses cost something."""
+    """Each operator works in the bytes of its input, unless the placement adds bytes."""
     s = Sketch()
     chain = s.chain(s.relu(s.relu(s.input(40, 10, 64))))
 
@@ -168,7 +168,7 @@ def test_a_planner_with_other_limits_knows_what_this_one_found() -> None:
 
 
 def test_recompute_is_looked_for_beside_other_settings() -> None:
-    """Blocks that use what is switched off here are no answer."""
+    """Groups with techniques that are switched off here are not reused."""
     s = Sketch()
     chain = s.chain(s.relu(s.relu(s.input(40, 10, 64))))
     once = Cuts(RowBlocks(chain), alive, NO_RECOMPUTE)
@@ -180,7 +180,7 @@ def test_recompute_is_looked_for_beside_other_settings() -> None:
 @settings(max_examples=examples(100), deadline=None, derandomize=True)
 @given(SEEDS, st.randoms(use_true_random=False))
 def test_the_search_ends_where_no_longer_block_may_be(number: int, random: Random) -> None:
-    """Rows cross in no order that all devices know, or a streamed input would pass by again."""
+    """Longer groups would transfer rows in an order that devices cannot agree on, or read a streamed input twice."""
     s = random_sketch(number, most=9)
     chain = s.chain(*s.unread())
     lines = [(0, 1), (1, 0), (1, 2)]
@@ -201,7 +201,7 @@ def test_the_search_ends_where_no_longer_block_may_be(number: int, random: Rando
 
 @pytest.mark.slow
 def test_no_block_is_too_long() -> None:
-    """But for a streamed input, which passes by once."""
+    """A streamed input, which is read once, is the exception."""
     s = Sketch()
     first = x = s.input(4, 4, 1)
     for _ in range(MAX_OPERATORS + 2):

@@ -1,4 +1,4 @@
-"""Tiled blocks: what the search estimates, what the trace counts, what the C library does."""
+"""Test tiled groups: the search's estimates, the trace's counts and the C library agree."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def test_the_executor_fires_in_the_order_of_the_trace() -> None:
 
 
 def figures(chain: Chain, settings: Settings, every: int) -> Iterator[tuple[Candidate, int, int]]:
-    """Tiled blocks of a chain with what they really take: bytes, multiply-accumulates."""
+    """Yield tiled groups of a chain with their real bytes and multiply-accumulates."""
     last_read, sizes = chain.last_read(), chain.rows()
     for found in tiled_candidates(chain, settings, UNLIMITED).values():
         for block in found[::every]:
@@ -70,7 +70,7 @@ def test_the_search_knows_what_blocks_of_an_image_network_take(switches: dict[st
     errors = []
     for block, nbytes, macs in figures(chain, Settings(**switches), every=5):
         assert block.macs == macs
-        if len(chain.ops[block.first].inputs) == 1:  # it takes the other operand of an ADD for alive to the end
+        if len(chain.ops[block.first].inputs) == 1:  # it keeps the other operand of an ADD alive to the end
             errors.append(block.nbytes / nbytes - 1)
     assert len(errors) > 10
     assert min(errors) >= -0.05
@@ -79,7 +79,7 @@ def test_the_search_knows_what_blocks_of_an_image_network_take(switches: dict[st
 
 
 def test_no_block_computes_more_than_the_search_allowed_for() -> None:
-    """Pixels at the edges that nobody reads are not computed: then it is less."""
+    """Unread pixels at the edges are not computed, so it may be less."""
     for seed in seeds(16):
         for chain in chains(seed):
             for block, _, macs in figures(chain, settings_of(seed), every=1):
@@ -88,7 +88,7 @@ def test_no_block_computes_more_than_the_search_allowed_for() -> None:
 
 @pytest.mark.parametrize(("size", "tiled"), [(512, True), (513, False)])
 def test_maps_of_very_many_pixels_are_made_by_rows(size: int, *, tiled: bool) -> None:
-    """A firing for each of their pixels would take gigabytes."""
+    """One firing per pixel would take gigabytes."""
     net = Net(1)
     x = net.conv2d(net.input((1, size, 512, 1)), 1, kernel=(3, 3))
     (chain,) = chains_of(net.model(net.conv2d(x, 1, kernel=(3, 3))))
@@ -96,7 +96,7 @@ def test_maps_of_very_many_pixels_are_made_by_rows(size: int, *, tiled: bool) ->
 
 
 def image_network() -> bytes:
-    """As MobileNetV2, in small."""
+    """A small MobileNetV2."""
     net = Net(1)
     x = net.conv2d(net.input((1, 32, 32, 3)), 8, kernel=(3, 3), stride=(2, 2), activation="RELU6")
     for channels, stride, expanded, shortcut in ((8, 1, 24, True), (12, 2, 32, False), (12, 1, 48, True)):

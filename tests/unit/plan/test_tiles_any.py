@@ -1,4 +1,4 @@
-"""Row blocks pixel by pixel: in fewer bytes, accepted by the checker, and refused where there is no such form."""
+"""Convert groups of rows to pixels: fewer bytes, accepted by the checker, and refused if there is no such form."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ UNLIMITED = 1 << 40
 
 
 def branches() -> tuple[Sketch, TensorId]:
-    """Two branches of stride 2: a shortcut with a convolution of its own."""
+    """Two branches of stride 2, one of which is a shortcut with a convolution."""
     s = Sketch()
     x = s.conv(s.input(24, 24, 3), 8)
     y = s.conv(s.conv(x, 8), 8)

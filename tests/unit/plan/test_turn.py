@@ -1,4 +1,4 @@
-"""Blocks that fire from the last row to the first: what their buffers hold."""
+"""Test groups that fire from the last row to the first: the contents of their buffers."""
 
 from __future__ import annotations
 
@@ -24,20 +24,20 @@ def test_of_a_whole_tensor_whole_rows_are_written() -> None:
 
 
 def test_a_scratch_is_taken_whole() -> None:
-    """A firing that wants less of it takes its first bytes: they would lie on its last ones in a mirrored arena."""
+    """A firing that needs less uses the first bytes, which would be the last ones in a mirrored arena."""
     (found,) = in_units([content(Role.SCRATCH, 336, [0, 240, 336, 0])], {})
     assert found.top.tolist() == found.before.tolist() == [0, 336, 336, 0]
 
 
 def test_separations_from_whole_tensors_are_mirrored() -> None:
-    """What must lie 30 bytes above lies so much below the end, 20 bytes longer."""
+    """A minimum of 30 bytes above the start becomes a distance below the end, 20 bytes longer."""
     buffers = [content(Role.TENSOR, 50, [50]), content(Role.TENSOR, 70, [70]), content(Role.RING, 9, [9])]
     distances = {(0, 1): 30, (1, 0): 70, (2, 2): 9}
     assert mirrored(buffers, distances) == {(0, 1): 70 + 50 - 70, (1, 0): 30 + 70 - 50, (2, 2): 9}
 
 
 def test_a_turned_window_pads_on_the_other_side() -> None:
-    """A stride of two over eight rows pads one row below; turned, one above."""
+    """A stride of two over eight rows pads one row below; reversed, it pads one above."""
     s = Sketch()
     s.conv(s.input(8, 1, 4), 4, stride=2)
     assert s.ops[0].window.pad_top == 0

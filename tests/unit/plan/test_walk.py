@@ -1,4 +1,4 @@
-"""Walks: which unit makes what, in which order."""
+"""Test walks: the output of each unit, and the order of units."""
 
 from __future__ import annotations
 
@@ -81,7 +81,7 @@ def test_row_by_row_is_one_unit_per_row() -> None:
 
 @pytest.mark.parametrize(("advance", "end"), [(1, 1), (3, 2), (3, 3), (3, 4), (4, -5), (2, 0)])
 def test_strips_end_where_periods_do(advance: int, end: int) -> None:
-    """The origin is the highest one at or above the first row."""
+    """The origin is the highest possible one at or above the first row."""
     origin = Walk(advance, end, advance).origin
     assert -advance < origin <= 0
     assert (end - origin) % advance == 0

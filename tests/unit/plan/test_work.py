@@ -1,4 +1,4 @@
-"""What plans do, against what follows from their firings one by one."""
+"""Compare the work of plans with what follows from single firings."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def works(data: bytes, target: str = "generic") -> tuple[Work, ...]:
 
 
 def padded(target: str) -> Work:
-    """Of a 3x3 convolution of 6x5 pixels, 4 to 8 channels, SAME, row by row."""
+    """Work of a 3x3 convolution of 6x5 pixels, 4 to 8 channels, SAME, row by row."""
     net = Net()
     model = net.model(net.conv2d(net.input((1, 6, 5, 4)), 8, kernel=(3, 3)))
     options = Options(seconds=0, target=target, tiles=None)
@@ -46,14 +46,14 @@ def test_padding_is_not_computed() -> None:
 
 
 def test_packed_kernels_compute_it() -> None:
-    """36 values of a pixel and four that fill them up. Five columns are three and two, each with all weights."""
+    """36 values per pixel plus four of padding. Five columns are three and two, each with all weights."""
     packed = padded("cortex-m4")
     assert packed.taps == 6 * 5 * 9
     assert packed.macs == 6 * 5 * 40 * 8
     assert packed.kernel == "DSP_CONV rows"
     assert packed.weights == 6 * 2 * 40 * 8
     assert packed.loops == 6 * 2 * 4  # pairs of channels
-    assert packed.pieces == 6 * 5 * 9 * 4  # no four columns are made at once
+    assert packed.pieces == 6 * 5 * 9 * 4  # four columns are never made at once
     assert packed.odd == 0
     assert packed.clamped == 0
 
@@ -85,7 +85,7 @@ def test_single_pixels_are_told_apart(example: bytes) -> None:
 
 @pytest.mark.parametrize("new", [1, 2])
 def test_rows_of_a_state_are_no_padding(new: int) -> None:
-    """They are read from where they are kept; what keeps them has costs of its own."""
+    """They are read from the state, and keeping them has its own cost."""
     net = Net(1)
     x = net.conv2d(net.input((1, new, 1, 8)), 8, out=(0.1, 0))
     rows = Streaming(net).window("a", x, 4, first=0)
@@ -117,7 +117,7 @@ def test_builtin_operators_are_not_counted() -> None:
 
 
 def test_firings_one_by_one() -> None:
-    """In any plan: pixels, taps and bytes written, counted firing by firing."""
+    """For any plan, pixels, taps and written bytes match a count over firings."""
     for seed in seeds(12):
         _, found = planned(seed)
         plan, ops = found.plan, found.graph.ops

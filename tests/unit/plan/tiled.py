@@ -1,4 +1,4 @@
-"""Random tiled blocks of random networks, for the tests of what the planner makes of them."""
+"""Random tiled groups of random networks, for tests of the planner."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ OPTIONS = Options(seconds=0.05)
 
 @cache
 def planned(seed: int) -> tuple[Model, Planned]:
-    """A random network cut into random blocks, most of them tiled; the plan is checked."""
+    """Plan a random network in random groups, most of them tiled; the plan is checked."""
     model = read(build(mobile(seed, most=4)))
     with forced(random_settings(random.Random(seed)), seed):
         found = pipeline.make_plan(pipeline.annotate(model.graph), OPTIONS)

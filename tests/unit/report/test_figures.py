@@ -1,4 +1,4 @@
-"""Figures are drawings, drawings are files: complete, well-formed, inside their frame, the same bytes every time."""
+"""Figures are valid files: complete, well-formed, inside their frame, and reproducible."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def result() -> Optimized:
 
 
 def inside(drawing: Drawing) -> bool:
-    """All corners and letters are in the frame."""
+    """Whether all corners and letters are in the frame."""
     for shape in drawing.shapes:
         if isinstance(shape, Label):
             start = shape.x - {"start": 0, "middle": 0.5, "end": 1}[shape.anchor] * shape.width

@@ -1,4 +1,4 @@
-"""The page: every figure of the JSON, nothing from the network, and names that are only text."""
+"""Test the HTML report: every figure of the JSON, no network access, and escaped names."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from tflm_memopt.results import InterfaceReport, KeptBuiltin, Optimized
 
 
 class Page(HTMLParser):
-    """The text that people read, and the elements."""
+    """Visible text and elements of the page."""
 
     def __init__(self, page: str) -> None:
         super().__init__()
@@ -49,7 +49,7 @@ class Page(HTMLParser):
 
 
 def numbers(document: Any) -> Iterator[float]:
-    """All of a JSON document."""
+    """Yield all numbers of a JSON document."""
     if isinstance(document, dict):
         document = list(document.values())
     if isinstance(document, list):
@@ -60,7 +60,7 @@ def numbers(document: Any) -> Iterator[float]:
 
 
 def missing(document: Any, text: str) -> list[float]:
-    """Numbers that are not in the text, as it rounds them."""
+    """Numbers that are not in the text, with the text's rounding."""
     shown = {token.replace(",", "") for token in re.findall(r"\d[\d,]*(?:\.\d+)?", text)}
     rounded = {(float(token), len(token.partition(".")[2])) for token in shown if "." in token}
     return [

@@ -1,4 +1,4 @@
-"""The answer of `fit` as Markdown."""
+"""Test the answer of `fit` as Markdown."""
 
 from __future__ import annotations
 

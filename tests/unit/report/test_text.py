@@ -1,4 +1,4 @@
-"""What people read: what was computed, the convention beside every RAM figure, nothing that a name could forge."""
+"""Test the text report: computed values, the convention with every RAM figure, and escaped names."""
 
 from __future__ import annotations
 
@@ -213,7 +213,7 @@ def test_time_before_and_after_with_what_it_rests_on(report: Report) -> None:
 def test_the_change_of_time_follows_from_times(
     report: Report, before: Span, after: Span, first: str, change: str
 ) -> None:
-    """Fewer instructions that each take longer make a model slower."""
+    """Fewer but slower instructions make a model slower."""
     both = Inference(23_900_000, before), Inference(20_600_000, after)
     said = optimized(replace(report, time=Time("cortex-m4", "nano33ble", 64.0, (1.5, 3.1), *both)))
     assert said.splitlines()[0].rstrip() == f"small.tflite: {first}"

@@ -1,4 +1,4 @@
-"""Rules: what they make of a graph, and the text of their refusals. tests/tflm proves equal numbers."""
+"""Test rewrite rules: their results and the text of their refusals. tests/tflm proves equal numbers."""
 
 from __future__ import annotations
 
@@ -243,8 +243,8 @@ def test_integers_that_are_not_known(case: str) -> None:
 def test_a_slice_that_keeps_an_index_beyond_its_axis_stays() -> None:
     net = Net()
     x = net.input((1, 3, 4))
-    y = strided_slice(net, x, [slice(None), slice(-5, 1), slice(None)], shrink=(1,))  # TFLM takes the first one
-    z = strided_slice(net, x, [slice(None), slice(0, 1, -1), slice(None)], shrink=(1,))  # TFLM takes none
+    y = strided_slice(net, x, [slice(None), slice(-5, 1), slice(None)], shrink=(1,))  # TFLM takes the first element
+    z = strided_slice(net, x, [slice(None), slice(0, 1, -1), slice(None)], shrink=(1,))  # TFLM takes no element
     support = to_row_ops(canonical(net, y, z).graph)
     assert [type(s).__name__ for s in support.values()] == ["RowOp", "Unsupported"]
     assert (move := support[0].moves.moves[0]).source == 0 and move.nbytes == 4
@@ -261,7 +261,7 @@ def test_transposed_means_run_on_nhwc() -> None:
     assert (a.inputs, b.outputs, a.stands_for, b.stands_for) == ((x,), (last,), (0, 1), (2,))
     middle = result.graph.tensors[a.outputs[0]]
     assert b.inputs == (middle.id,)
-    assert middle.id == len(net.graph.tensors)  # after the model's own
+    assert middle.id == len(net.graph.tensors)  # follows the model's own tensors
     assert middle.shape == (1, 3, 1, 7)
     assert middle.quantization == result.graph.tensors[first].quantization
 

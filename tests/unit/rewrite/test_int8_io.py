@@ -1,4 +1,4 @@
-"""--int8-io: what is removed, what is recorded, and what must stay. That the numbers agree is verify's to prove."""
+"""Test --int8-io: what is removed, recorded and kept. verify checks that the numbers agree."""
 
 from __future__ import annotations
 
@@ -124,7 +124,7 @@ def test_a_conversion_that_stays(case: str) -> None:
 
 
 def test_a_tensor_between_two_conversions_is_renamed_once() -> None:
-    """Behind the input's QUANTIZE and before the output's DEQUANTIZE: it can stand for one of the two."""
+    """It follows the input's QUANTIZE and precedes the output's DEQUANTIZE, but can replace only one of them."""
     net = Net()
     image = net.input((1, 4), None, dtype="FLOAT32", name="image")
     q = net.unary("QUANTIZE", image, out=Q)

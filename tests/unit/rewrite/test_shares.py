@@ -1,4 +1,4 @@
-"""Graphs that are shared out among devices."""
+"""Test graphs that are split over devices."""
 
 from __future__ import annotations
 
@@ -89,7 +89,7 @@ def test_a_scalar_crosses() -> None:
 
 
 def test_a_fused_pair_sends_sums_alone() -> None:
-    """What a fan-out makes stays where it is; of the sums, each device adds up those of its channels."""
+    """A fan-out's result stays in place; each device adds up the sums of its channels."""
     net = Net()
     x = net.fully_connected(net.input((1, 8)), 20)
     fused = read(net.model(net.fully_connected(net.fully_connected(x, 9), 6))).graph
@@ -128,7 +128,7 @@ def test_more_sums_than_operands_are_added_in_turn(devices: int) -> None:
 
 
 def test_layers_that_stay_builtin_have_no_partial_sums() -> None:
-    """Nobody knows how they scale; they are refused however they are shared."""
+    """Their scaling is unknown, so every split is refused."""
     net = Net()
     x = net.conv2d(net.input((1, 4, 4, 4)), 4)
     net.graph.tensors[x].quantization = None
@@ -144,7 +144,7 @@ def test_only_the_first_device_has_input_and_output(graph: Graph) -> None:
 
 
 def test_what_runs_whole_runs_where_it_is_said(graph: Graph) -> None:
-    """What a device makes crosses once to each that reads it, and the output comes back to the first."""
+    """A device's result is sent once to each reader, and the output returns to the first device."""
     last = graph.ops[-1].index
     at = {op.index: (0, 2)[op.index == last] for op in graph.ops}
     shared = share(graph, preferred(graph, Way.WHOLE), 3, 0, at=at)
@@ -164,7 +164,7 @@ def test_what_cannot_be_shared_so_is_refused(graph: Graph) -> None:
 
 @pytest.mark.parametrize(("last", "heights"), [(Way.CHANNELS, [3, 7, 7, 8]), (Way.WHOLE, [7, 8])])
 def test_rows_that_no_window_reaches_are_not_sent(last: Way, heights: list[int]) -> None:
-    """Nobody would ask for them: three windows at a stride of 2 read seven rows of eight."""
+    """Three windows at a stride of 2 read seven rows of eight."""
     net = Net()
     x = net.conv2d(net.input((1, 8, 8, 2)), 6)
     strided = read(net.model(net.conv2d(x, 6, kernel=(3, 3), stride=(2, 2), padding="VALID"))).graph
@@ -173,7 +173,7 @@ def test_rows_that_no_window_reaches_are_not_sent(last: Way, heights: list[int])
 
 
 def test_no_device_makes_rows_of_padding_alone() -> None:
-    """They would read no rows, and TFLM joins no tensors that are empty."""
+    """They would read no rows, and TFLM cannot concatenate empty tensors."""
     net = Net()
     whole = read(net.model(net.pad(net.conv2d(net.input((1, 2, 3, 2)), 2), [(0, 0), (3, 4), (1, 0), (0, 0)]))).graph
     shared = share(whole, dict.fromkeys((op.index for op in whole.ops), Way.ROWS), 4, 0)

@@ -1,6 +1,6 @@
-"""Which channels go, which stay, and what the operators that lose some look like.
+"""Test which channels are folded or kept, and the operators that lose channels.
 
-That no output byte changes is shown in tests/property/test_fold.py, under TFLM.
+tests/property/test_fold.py shows under TFLM that no output byte changes.
 """
 
 from __future__ import annotations
@@ -25,12 +25,12 @@ from tflm_memopt.rowgraph.graph import Kept, Region, RowGraph
 
 H, W = 4, 5
 LIVE, DEAD, STUCK = 0, -(1 << 20), 1 << 20
-"""Biases, with which a channel that ends in RELU varies, is always its zero point, is always 127."""
+"""Biases with which a channel that ends in RELU varies, always equals its zero point, or always equals 127."""
 SAME = Window(3, 3, pad_top=1, pad_left=1)
 
 
 def conv(x: int, y: int, weights: Any, bias: Sequence[int] | None = None, **fields: Any) -> RowOp:
-    """Weights [out][in] or [out][kernel_h][kernel_w][in], RELU, zero points 0."""
+    """A convolution with weights [out][in] or [out][kernel_h][kernel_w][in], RELU, zero points 0."""
     values = np.array(weights, np.int8)
     values = values if values.ndim == 4 else values[:, None, None]
     c_out, _, _, c_in = values.shape
@@ -39,14 +39,14 @@ def conv(x: int, y: int, weights: Any, bias: Sequence[int] | None = None, **fiel
 
 
 def depthwise(x: int, y: int, weights: Sequence[int], c_in: int, bias: Sequence[int] | None = None) -> RowOp:
-    """3x3, all taps of a channel alike."""
+    """A 3x3 convolution with equal taps in each channel."""
     values = np.broadcast_to(np.array(weights, np.int8), (3, 3, len(weights)))
     return row_op(Kind.DEPTHWISE, (x,), y, c_in, len(weights), weights=values, macs=H * W * values.size, window=SAME,
                   **per_channel(bias, len(weights)))  # fmt: skip
 
 
 def per_channel(bias: Sequence[int] | None, channels: int) -> dict[str, Any]:
-    """Multipliers that tell the channels apart."""
+    """Multipliers that differ between channels."""
     return {
         "bias": None if bias is None else np.array(bias, np.int32),
         "multipliers": np.arange(channels, dtype=np.int32) + (1 << 30),
@@ -66,7 +66,7 @@ def row_op(kind: Kind, inputs: tuple[int, ...], output: int, c_in: int, c_out: i
 
 
 def folded(*ops: RowOp, outputs: Sequence[int] = (), kept: Sequence[Kept] = ()) -> tuple[RowOp, ...]:
-    """The operators as one region of a model whose input is tensor 0; `outputs`: of the model, else the last one's."""
+    """Fold the operators as one region with input tensor 0. `outputs`: of the model; by default the last tensor."""
     outputs = outputs or (ops[-1].output,)
     region = Region(tuple(range(len(ops))), (), (0,), (*outputs, *(t for k in kept for t in k.inputs)))
     graph = RowGraph(Graph({}, (), (0,), tuple(outputs)), (region, *kept), dict(enumerate(ops)))
@@ -76,12 +76,12 @@ def folded(*ops: RowOp, outputs: Sequence[int] = (), kept: Sequence[Kept] = ()) 
 
 
 def channels(*ops: RowOp) -> list[int]:
-    """Of each operator's output."""
+    """Number of channels of each operator's output."""
     return [op.writes.c for op in ops]
 
 
 ONES = [[1, 2], [3, 4], [5, 6]]
-"""[3][2]."""
+"""Shape [3][2]."""
 
 
 # ---- forwards: constants ----
@@ -145,7 +145,7 @@ def test_one_multiplier_for_all_channels_stays_one() -> None:
     assert channels(a) == [2]
 
 
-# ---- backwards: what nobody needs ----
+# ---- backwards: unused channels ----
 
 
 def test_a_channel_without_weight_leaves_its_producer() -> None:
@@ -155,7 +155,7 @@ def test_a_channel_without_weight_leaves_its_producer() -> None:
 
 
 def test_a_producer_goes_with_its_only_reader() -> None:
-    """Channel 2 is read by a dead channel alone, channel 0 by one that nobody needs alone."""
+    """Only a dead channel reads channel 2, and only an unused one reads channel 0."""
     a, b, c = folded(
         conv(0, 1, ONES), conv(1, 2, [[0, 1, 2], [0, 3, 0], [4, 5, 0]], [DEAD, LIVE, LIVE]), conv(2, 3, [[1, 1, 0]])
     )
@@ -182,7 +182,7 @@ def test_a_depthwise_convolution_follows_both_sides() -> None:
 
 
 def test_a_dead_depthwise_channel_without_bias_is_dead_behind_it() -> None:
-    """With a bias it is another constant: it stays, unless the reader's bias takes it."""
+    """With a bias it is another constant, and stays unless the reader's bias absorbs it."""
     first = conv(0, 1, np.ones((2, 2)), [LIVE, DEAD])
     padded = conv(2, 3, np.ones((1, 3, 3, 2)), window=SAME)
     assert channels(*folded(first, depthwise(1, 2, [1, 1], 2), padded)) == [1, 1, 1]
@@ -227,7 +227,7 @@ def test_all_readers_must_do_without() -> None:
     a, b, c = folded(first, plain, padded, outputs=(2, 3))
     assert channels(a, b, c) == [3, 1, 1]
     assert b.reads == c.reads == (Rows(H, W, 3),)
-    assert b.bias is None  # it reads the constant as before
+    assert b.bias is None  # it still reads the constant
 
 
 def test_a_channel_that_one_reader_keeps_stays_in_those_that_work_channel_by_channel() -> None:
@@ -291,7 +291,7 @@ def test_the_report_counts_what_was_folded() -> None:
 
 
 def test_a_budget_is_of_the_original() -> None:
-    """What folding saves may be computed again, for less RAM."""
+    """Compute that folding saves may be spent on recomputation, for less RAM."""
     net = Net(1)
     x = net.conv2d(net.input((1, 12, 12, 2)), 24, out=(0.4, -5))
     for _ in range(2):
@@ -312,7 +312,7 @@ def test_inspection_counts_them_per_operator() -> None:
     assert [(op.channels, op.dead_channels) for op in result.operators] == [(8, 4), (8, 4), (4, 0)]
     assert (result.channels, result.dead_channels) == (20, 8)
     assert result.dead_macs == result.macs // 2
-    assert tflm_memopt.inspect(half_dead(outputs=2)).dead_channels == 0  # the depthwise convolution follows the output
+    assert tflm_memopt.inspect(half_dead(outputs=2)).dead_channels == 0  # the output needs all depthwise channels
 
 
 def test_tensors_between_blocks_say_their_new_size() -> None:

@@ -1,4 +1,4 @@
-"""The first pass of a reduction in two halves of its channels: which are cut, and what the halves look like."""
+"""Test the first pass of a reduction in two halves of its channels: which operators are cut, and the halves."""
 
 from __future__ import annotations
 
@@ -22,13 +22,13 @@ EXPAND, DEPTHWISE, RELU, MEAN = 1, 2, 3, 4
 
 
 def reduced(channels: int = 40, *, also: bool = False, dense: bool = False) -> Callable[[], bytes]:
-    """Expand, depthwise, RELU6, MEAN, dense. also: the depthwise' output is an output. dense: no MEAN."""
+    """Expand, depthwise, RELU6, MEAN, dense. `also`: the depthwise output is a model output. `dense`: no MEAN."""
 
     def build() -> bytes:
         net = Net(3)
         x = net.conv2d(net.input((1, 6, 5, 3)), 4, kernel=(3, 3))
         wide = net.depthwise_conv2d(net.conv2d(x, channels))
-        # of another scale, so that it stays an operator
+        # of another scale, so that it remains an operator
         bent = net.unary("RELU6", wide, out=(0.04, -100))
         if dense:
             return net.model(net.fully_connected(bent, 7))
@@ -91,7 +91,9 @@ def test_what_cannot_be_cut_stays_as_it_is(model: Callable[[], bytes], first: in
 
 
 def gated() -> bytes:
-    """The tensor behind the gate is small beside a few rows of the wide one, so that the first pass binds."""
+    """The tensor after the gate is small compared with a few rows of the wide one, so the first pass is the
+    bottleneck.
+    """
     net = Net(4)
     x = net.conv2d(net.input((1, 9, 9, 3)), 4, kernel=(3, 3))
     wide = net.depthwise_conv2d(net.conv2d(x, 64), kernel=(3, 3))

@@ -1,4 +1,4 @@
-"""Where the input may live, and why it may not."""
+"""Test where the input may live, and the reasons for refusals."""
 
 from __future__ import annotations
 
@@ -118,7 +118,7 @@ def nothing_ours() -> bytes:
 
 
 def two_regions() -> bytes:
-    """The input is read again behind a builtin operator: too late for a stream."""
+    """The input is read again after a builtin operator, which is too late for a stream."""
     net = Net(8)
     x = net.input((1, 12, 8, 3))
     y = net.normalized(net.conv2d(x, 3))
@@ -201,7 +201,7 @@ def test_all_readers_of_a_stream_are_in_the_first_block() -> None:
 
 @pytest.mark.slow
 def test_a_limit_that_a_streamed_input_keeps() -> None:
-    """The message says so."""
+    """The message states it."""
     net = Net(10)
     data = net.model(net.mean(chain(net, net.input((1, 64, 64, 3))), (1, 2)))
     fits = tflm_memopt.optimize(data, input="stream", seconds=SECONDS).report.arena.total
@@ -225,7 +225,7 @@ def test_an_explored_stream_says_what_it_counts() -> None:
 
 
 def test_frames_of_your_own() -> None:
-    """Whole ones, whatever the rewritten model is pushed."""
+    """Frames are whole, however the rewritten model receives its input."""
     done = tflm_memopt.optimize(plain(), input="stream:4", seconds=SECONDS)
     frames = np.random.default_rng(1).integers(-128, 128, (3, 12, 8, 3), dtype=np.int8)
     result = tflm_memopt.verify(plain(), done.model, runs=0, inputs=[frames])

@@ -1,4 +1,4 @@
-"""Regions: convex, maximal where that is plain to see, and what happens to views and borders."""
+"""Test regions: convex, maximal in simple cases, with views and borders."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def row_op(index: int, inputs: tuple[TensorId, ...], output: TensorId) -> RowOp:
 
 
 def graph_of(ops: list[tuple[str, tuple[TensorId, ...]]], *outputs: TensorId) -> tuple[Graph, dict[int, Support]]:
-    """Operators (ours or not, what they read); tensor 0 is the input, operator i makes tensor i + 1."""
+    """Build a graph of operators (ours or not, their inputs). Tensor 0 is the input; operator i makes tensor i + 1."""
     tensors = {t: Tensor(t, f"t{t}", (1, 4, 2, 2), "INT8") for t in range(len(ops) + 1)}
     graph_ops, support, storage = [], {}, {t: t for t in tensors}
     for i, (kind, inputs) in enumerate(ops):
@@ -88,7 +88,7 @@ def test_no_path_leaves_a_region_and_comes_back(seed: int) -> None:
 @settings(max_examples=examples(300), deadline=None, derandomize=True)
 @given(st.integers(0, 1 << 32))
 def test_every_node_finds_its_inputs_and_nothing_is_lost(seed: int) -> None:
-    """In the order of the partition, with the tensors that the rewritten model will have."""
+    """Nodes are checked in the order of the partition, with the rewritten model's tensors."""
     graph, support = random_graph(seed)
     parts = partition(graph, support)
     there = set(graph.inputs)
@@ -112,7 +112,7 @@ def test_every_node_finds_its_inputs_and_nothing_is_lost(seed: int) -> None:
 @settings(max_examples=examples(300), deadline=None, derandomize=True)
 @given(st.integers(0, 1 << 32))
 def test_operators_with_state_keep_their_order(seed: int) -> None:
-    """No tensor says that one must come first."""
+    """No tensor states that one must come first."""
     graph, support = random_graph(seed)
     kept = [node.op for node in partition(graph, support).nodes if isinstance(node, Kept)]
     stateful = [i for i in kept if graph.ops[i].type in STATEFUL]
@@ -149,19 +149,23 @@ def test_a_builtin_operator_cuts_a_chain() -> None:
 
 
 def test_a_path_around_a_builtin_operator_is_cut_where_they_meet() -> None:
-    """Squeeze and excite: what is beside the gate belongs to the part before it, what reads both to the part behind."""
+    """In squeeze and excite, operators parallel to the gate join the part before it; readers of both join the part
+    after it.
+    """
     ops = [(OURS, (0,)), (OURS, (1,)), (BUILTIN, (2,)), (OURS, (1,)), (OURS, (3, 4))]
     assert ops_of(ops) == [(0, 1, 3), (4,)]
 
 
 def test_a_region_does_not_reach_over_an_operator_with_state() -> None:
-    """Operator 1 feeds a variable, 4 reads what comes of it: one region would need the second before the first."""
+    """Operator 1 feeds a variable and operator 4 reads its result: one region would need the second before the
+    first.
+    """
     ops = [(BUILTIN, (0,)), (OURS, (1,)), (STATE, (2,)), (STATE, (0,)), (OURS, (4, 2))]
     assert ops_of(ops) == [(1,), (4,)]
 
 
 def test_an_operator_with_state_waits_for_the_one_before() -> None:
-    """Operator 2 waits for a region that waits for operator 4; operator 3 could run at once, and must not."""
+    """Operator 2 waits for a region that waits for operator 4; operator 3 could run at once, but must not."""
     ops = [(BUILTIN, (0,)), (OURS, (1,)), (STATE, (2,)), (STATE, (0,)), (BUILTIN, (0,)), (OURS, (5, 2))]
     kept = [node.op for node in partition(*graph_of(ops)).nodes if isinstance(node, Kept)]
     assert [i for i in kept if ops[i][0] == STATE] == [2, 3]
@@ -197,7 +201,7 @@ def test_a_view_inside_a_region_vanishes() -> None:
 
 
 def test_an_output_has_the_view_s_name() -> None:
-    """RESHAPE at the end: the model's output keeps its name and shape; the tensor before it is gone."""
+    """A RESHAPE is last: the model's output keeps its name and shape, and the tensor before it is removed."""
     parts = partition(*graph_of([(OURS, (0,)), (RENAME, (1,))]))
     (region,) = regions(parts)
     assert region.outputs == (2,)
@@ -210,14 +214,14 @@ def test_views_of_views_too() -> None:
 
 
 def test_two_names_of_one_tensor_need_the_builtin_operator() -> None:
-    """Both are the model's outputs: TFLM has to copy."""
+    """Both are outputs of the model, so TFLM has to copy."""
     parts = partition(*graph_of([(OURS, (0,)), (RENAME, (1,))], 1, 2))
     assert [node.op for node in parts.nodes if isinstance(node, Kept)] == [1]
     assert regions(parts)[0].outputs == (1,)
 
 
 def test_two_views_of_one_tensor_stay_builtin() -> None:
-    """The one that TFLM has to make reads the tensor itself, so that the region has to give it that name."""
+    """The view that TFLM makes reads the tensor itself, so the region must output it under that name."""
     parts = partition(*graph_of([(OURS, (0,)), (RENAME, (1,)), (RENAME, (1,))]))
     assert [node.op for node in parts.nodes if isinstance(node, Kept)] == [1, 2]
     assert regions(parts)[0].outputs == (1,)
@@ -241,7 +245,7 @@ def parts_of(data: bytes) -> RowGraph:
 
 
 def test_variables_are_not_planned() -> None:
-    """TFLM keeps their bytes from one inference to the next, in its own place."""
+    """TFLM keeps their bytes between inferences in separate memory."""
     net = Net()
     x = net.input((1, 4))
     state = net.tensor((1, 4))

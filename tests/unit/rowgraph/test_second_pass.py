@@ -1,4 +1,4 @@
-"""Operators that run twice: which, what the graph looks like then, and what is gained."""
+"""Test operators that run twice: which ones, the resulting graph, and the gain."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ STEM, EXPAND, DEPTHWISE, MUL, PROJECT, ADD = 0, 1, 2, 7, 8, 9
 
 
 def squeeze_excite() -> bytes:
-    """An inverted residual with a gate, whose wide tensor is six times as large as what it is made from."""
+    """An inverted residual with a gate; its wide tensor is six times as large as its input."""
     net = Net(3)
     x = net.conv2d(net.input((1, SIZE, SIZE, 3)), 4, kernel=(3, 3))
     return net.model(_inverted(net, x))
@@ -44,21 +44,21 @@ def _inverted(net: Net, x: int) -> int:
 
 
 def centred() -> bytes:
-    """Not all late readers are gates: the mean of each channel is taken away from it."""
+    """Not all late readers are gates: the mean of each channel is subtracted from it."""
     net = Net(5)
     wide = net.conv2d(net.conv2d(net.input((1, 12, 12, 2)), 2), 16)
     return net.model(net.conv2d(net.binary("SUB", wide, net.mean(wide, (1, 2)), out=(0.1, 0)), 2))
 
 
 def gated_at_once() -> bytes:
-    """Nothing is in front of the gate but the input."""
+    """Only the input precedes the gate."""
     net = Net(6)
     wide = net.conv2d(net.input((1, 12, 12, 2)), 16)
     return net.model(net.conv2d(net.binary("MUL", wide, net.mean(wide, (1, 2)), out=(0.1, 0)), 2))
 
 
 def residual() -> bytes:
-    """The shortcut waits for nothing but rows."""
+    """The shortcut waits only for rows."""
     net = Net(7)
     x = net.conv2d(net.input((1, 12, 12, 2)), 8)
     return net.model(net.mean(net.add(net.depthwise_conv2d(x, out=net.affine(x)), x), (1, 2)))
@@ -82,7 +82,7 @@ def test_a_gate_s_tensor_is_made_again_from_the_small_one_in_front() -> None:
     assert second.passes == (SecondPass(MUL, (EXPAND, DEPTHWISE)),)
     pixels = SIZE * SIZE
     assert second.macs - nothing.macs == pixels * (4 * WIDE + 9 * WIDE)
-    assert nothing.bound - second.bound == pixels * WIDE  # the small one is there anyway, for the shortcut
+    assert nothing.bound - second.bound == pixels * WIDE  # the shortcut needs the small one anyway
 
 
 def test_every_choice_has_less_to_wait_for_and_more_to_compute() -> None:
@@ -104,7 +104,7 @@ def test_every_choice_has_less_to_wait_for_and_more_to_compute() -> None:
     ],
 )
 def test_who_gets_a_second_pass(model: Callable[[], bytes], mode: InputMode, passes: int) -> None:
-    """Who reads a tensor and something that takes all of it; and never beyond an input that has passed by."""
+    """Readers of a tensor and of its reduction get one, but never across a streamed input."""
     assert len(found(model(), mode)[-1].passes) == passes
 
 
@@ -156,7 +156,7 @@ def test_compute_buys_ram_and_the_bytes_stay(model: Callable[[], bytes]) -> None
     assert again.plan.passes
     assert again.report.arena.total < without.report.arena.total <= once.report.arena.total
     assert again.report.overhead <= 2.5
-    assert again.report.flash.rewritten < once.report.flash.rewritten + 4096  # no weight twice
+    assert again.report.flash.rewritten < once.report.flash.rewritten + 4096  # weights are not duplicated
     assert tflm_memopt.verify(data, again.model, runs=2).bit_exact
     stages = [stage for block in again.report.blocks for stage in block.stages if stage.second_pass]
     assert len(stages) == sum(len(second.ops) for second in again.plan.passes)
@@ -191,7 +191,7 @@ def test_the_least_compute_within_a_limit_knows_second_passes() -> None:
 
 
 def test_nothing_runs_twice_unless_it_may() -> None:
-    """Not at F = 1, and not where compute must not be spent again."""
+    """Not at F = 1, and not without recomputation."""
     plan = tflm_memopt.optimize(squeeze_excite()).plan
     assert plan is not None
     assert plan.passes == ()

@@ -1,4 +1,4 @@
-"""Windows that slide: what each layer makes of new rows, which rows are kept, and what cannot slide."""
+"""Test sliding windows: each layer's new rows, the kept rows, and layers that cannot slide."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def slid(model: bytes, rows: int) -> list[RowOp]:
 
 
 def kept(model: bytes, rows: int) -> list[int]:
-    """Rows of each ring, in order."""
+    """Rows of each rolling buffer, in order."""
     return [op.keeps.rows.h for op in slid(model, rows) if op.keeps]
 
 
@@ -59,7 +59,7 @@ def test_a_layer_over_all_rows_keeps_the_others() -> None:
 
 
 def test_a_stride_keeps_what_is_left_over() -> None:
-    net = chain(height=20, stride=2)  # rows 0..18 are read: row 19 waits
+    net = chain(height=20, stride=2)  # rows 0..18 are read; row 19 waits
     assert kept(net.model(net.fully_connected(last(net), 3)), 2) == [2, 4, 4]
 
 
@@ -74,7 +74,7 @@ def test_what_pads_in_time_gets_the_window() -> None:
 
 @pytest.mark.parametrize("height", [MAX_KERNEL_H, MAX_KERNEL_H + 1])
 def test_a_reduction_of_more_rows_than_a_kernel_takes_gets_the_window(height: int) -> None:
-    """As long as it is one of all rows it may take them one after the other; from older ones on it is a window."""
+    """A reduction of all rows may take them one by one; one that includes older rows needs a window."""
     net = Net()
     x = net.conv2d(net.input((1, height, 1, 4)), 8)
     model = net.model(net.pool(x, kind="MAX_POOL_2D", kernel=(height, 1), stride=(1, 1)))
@@ -85,14 +85,14 @@ def test_a_reduction_of_more_rows_than_a_kernel_takes_gets_the_window(height: in
 
 
 def summed(net: Net, rows: int) -> list[tuple[int, ...]]:
-    """Rows of the operands of sums that run along: new ones, those of a ring, those from padding, and the sums."""
+    """Rows of the operands of running sums: new rows, kept rows, rows of padding, and sums."""
     model = net.model(last(net))
     return [tuple(rows.h for rows in op.reads) for op in slid(model, rows) if op.kind is Kind.SLIDING_SUM]
 
 
 @pytest.mark.parametrize("kind", ["mean", "columns", "pool", "total"])
 def test_sums_run_along(kind: str) -> None:
-    """Whatever a mean of all rows is called, and over however many rows; of all columns, or of each."""
+    """For every kind of mean, over any number of rows, over all columns or single ones."""
     net = Net()
     x = net.conv2d(net.input((1, 80, 3, 4)), 8, kernel=(3, 1), padding="VALID")
     if kind == "pool":
@@ -115,7 +115,7 @@ def test_sums_of_rows_that_depend_on_padding_are_made_anew() -> None:
 
 @pytest.mark.parametrize(("height", "rows"), [(20, 10), (80, 32)])
 def test_sums_that_would_not_save_additions_do_not_run_along(height: int, rows: int) -> None:
-    """Where as many rows leave as stay, or more than a firing reads at once."""
+    """As many rows leave as stay, or more than a firing reads at once."""
     net = Net()
     net.mean(net.conv2d(net.input((1, height, 1, 4)), 8), (1, 2))
     assert not summed(net, rows)
@@ -135,7 +135,7 @@ def test_what_keeps_a_tensor_waits_for_all_that_read_it(readers: int) -> None:
 
 
 def padded(height: int = 40, layers: int = 2) -> bytes:
-    """Layers that pad in time, and one that sees all rows."""
+    """Layers that pad in time, and one that reads all rows."""
     net = Net()
     x = net.input((1, height, 1, 4))
     for _ in range(layers):
@@ -144,7 +144,9 @@ def padded(height: int = 40, layers: int = 2) -> bytes:
 
 
 def test_rows_that_depend_on_padding_are_made_again() -> None:
-    """Of the layers, two rows at each end depend on it at last, and three of the first layer lie below two of these."""
+    """At the last layer, two rows at each end depend on padding; for the lower two, the first layer makes three more
+    rows.
+    """
     made = [op.writes.h for op in slid(padded(), 1) if op.name == "CONV_2D"]
     assert made == [1, 1, 3, 2, 1, 2]
     assert kept(padded(), 1) == [39, 2, 35]  # for the first rows, for the second layer, for the mean
@@ -153,14 +155,18 @@ def test_rows_that_depend_on_padding_are_made_again() -> None:
 
 
 def residual() -> bytes:
-    """A branch of a layer that pads in time, and one of none: of its edges one row more depends on padding."""
+    """A branch that pads in time and one without layers; one more row of the first branch's edges depends on
+    padding.
+    """
     net = Net()
     x = net.conv2d(net.input((1, 40, 1, 4)), 8, kernel=(3, 1))
     return net.model(net.mean(net.add(net.conv2d(x, 8, kernel=(3, 1)), x), (1, 2)))
 
 
 def test_branches_meet_where_the_one_with_more_edges_is() -> None:
-    """A row that was made a step ago, and, below, two of which one is from padding; none above is made twice."""
+    """At the top one row comes from the last step and none is made twice; at the bottom two rows are, one of them
+    from padding.
+    """
     ops = slid(residual(), 1)
     made = [(op.writes.h, op.window.pad_top) for op in ops if op.name == "MAX_POOL_2D"]
     assert made == [(1, 1), (2, 0)]
@@ -189,7 +195,7 @@ def test_a_stride_that_new_rows_lack_is_said_where_padding_slides() -> None:
     [((2, 3), "VALID", 6), ((2, 2, 2), "VALID", 8), ((2, 3), "SAME", 6), ((2, 1, 3), "SAME", 6)],
 )
 def test_the_least_rows_that_all_strides_divide_are_said(strides: tuple[int, ...], padding: str, least: int) -> None:
-    """Their product, whatever was asked for: with fewer nothing slides, with these all does."""
+    """The product of all strides is reported for any request: fewer rows do not slide, and these do."""
     net = Net()
     x = net.input((1, 90, 1, 4))
     for stride in strides:

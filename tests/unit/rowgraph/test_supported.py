@@ -1,4 +1,4 @@
-"""Row operators: geometry as planner and executor see it."""
+"""Test row operators: geometry as planner and executor use it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The row graph's verifier: the graphs of all steps pass, and each rule finds what breaks it."""
+"""Test the row graph's verifier: the graphs of all steps pass, and each rule detects a violation."""
 
 from __future__ import annotations
 

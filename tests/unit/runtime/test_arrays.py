@@ -1,4 +1,4 @@
-"""Arrays from files: what is read, and what is said of other files."""
+"""Test arrays from files: accepted files, and messages for others."""
 
 from __future__ import annotations
 
@@ -79,7 +79,7 @@ def test_what_cannot_be_opened(tmp_path: Path) -> None:
 
 
 def test_hints_make_an_array_that_fits() -> None:
-    """What the hints say is Python, and its array is accepted."""
+    """The hints are Python code, and its array is accepted."""
     tensor = Tensor(0, "x", (1, 2, 3), "INT8", Quantization((0.5,), (-3,)))
     real, saved = np.linspace(-70, 70, 12).reshape(2, 1, 2, 3), list[np.ndarray]()
     for given in (real, np.zeros(12, np.int8)):

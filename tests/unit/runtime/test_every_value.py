@@ -28,7 +28,7 @@ def test_each_byte_takes_every_value(dtype: str) -> None:
     assert values.dtype == np.dtype(dtype.lower())
     columns = values.reshape(256, -1).view(np.uint8).T
     assert all(sorted(column.tolist()) == list(range(256)) for column in columns)
-    assert len({column.tobytes() for column in columns}) == len(columns)  # not all bytes the same way
+    assert len({column.tobytes() for column in columns}) == len(columns)  # not all bytes change together
 
 
 @pytest.mark.parametrize("rows", [2, 30, 256, 1000])
@@ -53,7 +53,7 @@ def test_floats_take_every_value_that_quantize_makes_and_lie_on_its_borders() ->
     assert np.allclose(np.abs(ratio - np.trunc(ratio)), 0.5, atol=1e-4)
     made = quantize(values[256:], Format("INT8", 0.1, -20))
     levels = np.floor(ratio.astype(np.float64) + 1e-3) - 20
-    assert {math.copysign(1, x) for x in np.unique(made - levels - 0.5)} == {-1, 1}  # on both sides of borders
+    assert {math.copysign(1, x) for x in np.unique(made - levels - 0.5)} == {-1, 1}  # on both sides of rounding borders
 
 
 def test_other_floats_are_spread_over_their_range() -> None:

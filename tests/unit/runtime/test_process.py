@@ -1,4 +1,4 @@
-"""What the caller of a worker makes of its end and of TFLM's words."""
+"""Test how the parent interprets a worker's end and TFLM's messages."""
 
 from __future__ import annotations
 

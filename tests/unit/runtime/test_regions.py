@@ -1,4 +1,4 @@
-"""Programs inside rewritten models, and where their buffers lie."""
+"""Test programs inside rewritten models, and the addresses of their buffers."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What verify feeds."""
+"""Test the inputs that verify uses."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Windows that slide, as verify brings them."""
+"""Test sliding windows as verify feeds them."""
 
 from __future__ import annotations
 

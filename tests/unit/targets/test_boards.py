@@ -1,4 +1,4 @@
-"""The boards' data, and the arithmetic of what fits."""
+"""Test the boards' data, and the arithmetic of what fits."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def arena(total: int) -> Arena:
 
 
 def plain(nbytes: int) -> Firmware:
-    """Of a model that stays as it is, with operators that nobody has."""
+    """Firmware of a model that stays unchanged, with unknown operators."""
     return Firmware(nbytes, ())
 
 
@@ -129,7 +129,7 @@ def packed_time(packed: Optimized, mhz: int) -> Time:
 
 
 def test_a_board_that_only_a_plain_program_fits_has_that() -> None:
-    """Packed kernels want scratch, and more flash."""
+    """Packed kernels need scratch and more flash."""
     plain = tflm_memopt.optimize(small())
     packed = replace(plain, model=plain.model + bytes(2**20), report=replace(plain.report, target="cortex-m4"))
     (row,) = tflm_memopt.fit(plain, ["nano33ble"], packed).boards

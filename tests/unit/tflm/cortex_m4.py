@@ -1,9 +1,9 @@
-"""Arena figures of a real TFLM on a Cortex-M4: head, arena_used_bytes(), and the smallest arena of AllocateTensors.
+"""Arena sizes of a real TFLM on a Cortex-M4: head, arena_used_bytes(), and the smallest arena of AllocateTensors.
 
-How they were measured: tensorflow/tflite-micro at 90b983c2b, reference kernels, arm-none-eabi-g++ 12.2 with
+They were measured with tensorflow/tflite-micro at 90b983c2b, reference kernels, arm-none-eabi-g++ 12.2 with
 -mcpu=cortex-m4 -mthumb -mfloat-abi=hard -Os -DNDEBUG -DTF_LITE_STATIC_MEMORY, run by QEMU 7.2 on mps2-an386 with a
-16-byte aligned arena: the plain MicroInterpreter in a large arena (a multiple of 16 B), then in one of the third number
-of bytes, which succeeds, and in one byte less, which fails. The head is the recording interpreter's.
+16-byte aligned arena: the plain MicroInterpreter in a large arena (a multiple of 16 B), then in an arena of the third
+number of bytes, which succeeds, and in one of a byte less, which fails. The head is the recording interpreter's.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ REAL_MODELS: Mapping[str, Measured] = {
     "mcunet_vww_80_float_io": (161_472, 219_744, 219_740),
     "mcunetv2_large_224_float_io": (2_451_840, 2_602_048, 2_602_040),
 }
-"""By file name."""
+"""Measurements by file name."""
 
 ZOO: Mapping[str, Measured] = {
     "abs": (256, 612, 616),
@@ -111,7 +111,7 @@ ZOO: Mapping[str, Measured] = {
     "while": (512, 1156, 1168),
     "zeros_like": (960, 1232, 1232),
 }
-"""Models of arena_zoo.py. In "region" a stand-in took our operator's place: no state, and it accepts any program."""
+"""Models of arena_zoo.py. In "region" a stand-in replaced our operator: it has no state and accepts any program."""
 
 FULL_BUILD: Mapping[str, Measured] = {
     "branches": (1504, 3304, 3312),
@@ -130,4 +130,6 @@ FULL_BUILD: Mapping[str, Measured] = {
 """The same TFLM and models, built without TF_LITE_STATIC_MEMORY and with -fno-short-enums: the ABI "ilp32-full"."""
 
 EARLY_2023: Mapping[str, tuple[int, int]] = {"lstm": (1104, 2000), "lstm_int8": (1316, 4892)}
-"""In that build of TFLM at 0c425da36 (13 January 2023): arena_used_bytes(), and an arena that AllocateTensors takes."""
+"""That build with TFLM at 0c425da36 (13 January 2023): arena_used_bytes(), and an arena that AllocateTensors
+accepts.
+"""

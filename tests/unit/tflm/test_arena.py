@@ -1,4 +1,6 @@
-"""The predicted arena against a real TFLM's: pinned figures of a Cortex-M4, and the official wheel's own, live."""
+"""Compare the predicted arena with a real TFLM's: fixed measurements on a Cortex-M4, and the official wheel's live
+ones.
+"""
 
 from __future__ import annotations
 
@@ -80,7 +82,7 @@ def wheel() -> Any:
 
 @pytest.fixture
 def measured(wheel: Any, capfd: pytest.CaptureFixture[str]) -> Measure:
-    """What the wheel's recording interpreter prints about a model's arena."""
+    """Return what the wheel's recording interpreter prints about a model's arena."""
 
     def measure(model: bytes) -> dict[str, int]:
         interpreter = _allocate(wheel, model, AMPLE)
@@ -109,7 +111,9 @@ def test_small_models_as_the_wheel_measures_them(name: str, wheel: Any, measured
 
 
 def test_real_models_as_the_wheel_measures_them(real_model: Path, wheel: Any, measured: Measure) -> None:
-    """One byte less is refused. Small models are not asked: there TFLM may run over its own temporaries, and crash."""
+    """One byte less is refused. This is not tried for small models, where TFLM may overwrite its own temporaries and
+    crash.
+    """
     model = real_model.read_bytes()
     arena = predict(model, "lp64", recording=True)
     assert as_printed(arena) == measured(model)
@@ -119,7 +123,7 @@ def test_real_models_as_the_wheel_measures_them(real_model: Path, wheel: Any, me
 
 
 def test_a_region_as_the_wheel_measures_it(wheel: Any, capfd: pytest.CaptureFixture[str]) -> None:
-    """Our operator, registered: offline offsets, a workspace, no state."""
+    """Our operator is registered, with offline offsets and a workspace but no state."""
     run = importlib.import_module("tflm_memopt.runtime.wheel")
     interpreter = run.interpreter(region_model(), AMPLE)
     capfd.readouterr()
@@ -165,7 +169,7 @@ def test_a_known_figure_is_one() -> None:
 def test_resource_variables_as_measured_on_a_cortex_m4(
     name: str, variables: int, total: int, outside: Callable[[str], Path]
 ) -> None:
-    """Measured with MicroResourceVariables for 16, of 20 B each; predicted are as many as the model has."""
+    """Measured with MicroResourceVariables for 16 variables of 20 B each; the prediction counts those of the model."""
     arena = predict(outside(f"{name}.tflite").read_bytes())
     assert arena.exact
     assert arena.variables == variables

@@ -1,4 +1,4 @@
-"""TFLM's greedy planner, replayed: its order, its gaps, and that nothing that it places itself overlaps."""
+"""Test the replay of TFLM's greedy planner: its order, its gaps, and that its placements never overlap."""
 
 from __future__ import annotations
 

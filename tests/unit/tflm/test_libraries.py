@@ -1,4 +1,4 @@
-"""Scratch and state of the kernels for CMSIS-NN and ESP-NN: totals of a Cortex-M4, answers of their C code, pinned."""
+"""Scratch and state of CMSIS-NN and ESP-NN kernels match totals on a Cortex-M4 and results of their C code."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ DSP, MVE, ESP = library("cmsis-nn"), library("cmsis-nn", mve=True), library("esp
     ],
 )
 def test_cmsis_nn_as_measured_on_a_cortex_m4(name: str, total: int, outside: Callable[[str], Path]) -> None:
-    """arena_used_bytes(), built as cortex_m4.py says, but with OPTIMIZED_KERNEL_DIR=cmsis_nn."""
+    """arena_used_bytes(), built as described in cortex_m4.py, but with OPTIMIZED_KERNEL_DIR=cmsis_nn."""
     arena = predict(outside(f"{name}.tflite").read_bytes(), library=DSP)
     assert arena.total == total
     assert (arena.kernels, arena.exact) == ("cmsis-nn", True)
@@ -52,7 +52,7 @@ CONVOLUTIONS = [
     (ConvShape(10, 4, 1, 1, 49, 10, 25, 5, 64, 1, 2, 2, pad_h=4, pad_w=1), 160, 192, 3472),
     (ConvShape(2, 2, 40, 1, 6, 6, 6, 6, 9, dilation_h=2), 640, 640, 5228),
 ]
-"""What arm_convolve_wrapper_s8_get_buffer_size_dsp, _mve and esp_nn_get_conv_scratch_size_esp32s3 return."""
+"""Results of arm_convolve_wrapper_s8_get_buffer_size_dsp, _mve and esp_nn_get_conv_scratch_size_esp32s3."""
 DEPTHWISE = [
     (ConvShape(3, 3, 16, 1, 8, 8, 8, 8, 16, pad_h=1, pad_w=1), 0, 4464, 1760),
     (ConvShape(3, 3, 16, 1, 9, 9, 7, 7, 16), 0, 4464, 160),
@@ -67,7 +67,7 @@ DEPTHWISE = [
     (ConvShape(2, 4, 6, 2, 8, 8, 7, 5, 6), 0, 0, 1552),
     (ConvShape(3, 3, 8, 1, 9, 9, 5, 5, 8, dilation_h=2, dilation_w=2), 0, 0, 1472),
 ]
-"""The same of depthwise convolutions."""
+"""The same functions for depthwise convolutions."""
 
 
 @pytest.mark.parametrize(("window", "dsp", "mve", "esp"), CONVOLUTIONS)
@@ -113,15 +113,15 @@ def test_an_lstm_as_measured_with_cmsis_nn_on_a_cortex_m4(name: str, total: int,
 
 
 def test_cmsis_nn_sums_the_weights_of_an_lstm_in_advance() -> None:
-    """Eight vectors of 128 int32 stay in RAM; of four int16 buffers of the cell's size, three."""
+    """Eight vectors of 128 int32 stay in RAM, and three of four int16 buffers of the cell's size."""
     model = lstm("INT8", units=128, features=257, steps=1)
     fast, plain = predict(model, library=DSP), predict(model)
-    assert fast.tail - plain.tail == 8 * 4 * 128 + (912 - 688)  # and cmsis_nn_lstm_params
+    assert fast.tail - plain.tail == 8 * 4 * 128 + (912 - 688)  # plus cmsis_nn_lstm_params
     assert plain.head - fast.head == 2 * 128
 
 
 def _mixed() -> bytes:
-    """An L2_NORMALIZATION that stays builtin, between convolutions."""
+    """A builtin L2_NORMALIZATION between convolutions."""
     net = Net(seed=9)
     x = net.conv2d(net.input((1, 12, 12, 4)), 16, kernel=(3, 3))
     x = net.normalized(x)

@@ -1,4 +1,4 @@
-"""Where slices are that builtin operators need not copy (tflm/orders.py)."""
+"""Test the addresses of slices that builtin operators need not copy (tflm/orders.py)."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ Slice = tuple[list[int], list[int], list[int]]
 
 
 def taken(begin: list[int], end: list[int], strides: list[int], mask: int = 0) -> StoredIn | None:
-    """Where a STRIDED_SLICE's output is."""
+    """Return the place of a STRIDED_SLICE's output."""
     net = Net(1)
     x = net.conv2d(net.input(SHAPE), 8)
     shape = np.zeros(SHAPE, np.int8)[tuple(slice(*b) for b in zip(begin, end, strides, strict=True))].shape
@@ -34,7 +34,7 @@ def taken(begin: list[int], end: list[int], strides: list[int], mask: int = 0) -
     [
         (([0, 2, 0, 0], [1, 6, 4, 8], [1, 1, 1, 1]), 64),
         (([0, 3, 2, 0], [1, 4, 4, 8], [1, 1, 1, 1]), 112),
-        (([0, 3, 1, 0], [1, 4, 4, 8], [1, 1, 1, 1]), None),  # 104 is no multiple of 16
+        (([0, 3, 1, 0], [1, 4, 4, 8], [1, 1, 1, 1]), None),  # 104 is not a multiple of 16
         (([0, 0, 0, 0], [1, 6, 2, 8], [1, 1, 1, 1]), None),
         (([0, 0, 0, 0], [1, 6, 4, 8], [1, 2, 1, 1]), None),
         (([0, 0, 0, 0], [1, 6, 4, 4], [1, 1, 1, 1]), None),
