@@ -1,5 +1,5 @@
-/* What Debian's libgcc of the lx106 lacks: multiplication and division, which that core has not, and float32, which is in the ROM of chips
- * that have it. Slow: for equal outputs, not for counting. */
+/* Supplies what Debian's libgcc lacks for the lx106: multiplication and division, for which the core has no instructions, and float32,
+ * which real chips have in ROM. It is slow: use it to compare outputs, not to count instructions. */
 #include <stdint.h>
 #include <string.h>
 
@@ -57,7 +57,7 @@ int32_t __divsi3(int32_t a, int32_t b) {
   return (int32_t)((a < 0) == (b < 0) ? quotient : -quotient);
 }
 
-/* float32 as value * 2^exponent. Finite numbers only: no kernel computes with others. */
+/* A float32 as value * 2^exponent. Only finite numbers: no kernel computes with others. */
 typedef struct {
   int64_t value;
   int exponent;
@@ -71,7 +71,7 @@ static number unpacked(float x) {
   return (number){bits >> 31 ? -value : value, field ? field - 150 : -149};
 }
 
-/* The nearest float32, of two the even one. */
+/* Rounds to the nearest float32, ties to even. */
 static float packed(number x) {
   uint32_t bits = x.value < 0 ? 0x80000000u : 0;
   uint64_t value = x.value < 0 ? -(uint64_t)x.value : (uint64_t)x.value;
@@ -106,7 +106,7 @@ float __mulsf3(float a, float b) {
   return packed((number){__muldi3(x.value, y.value), x.exponent + y.exponent});
 }
 
-/* Of numbers that are less than 2^32 times as large as each other, or zero. */
+/* The operands differ by a factor below 2^32, or are zero. */
 float __subsf3(float a, float b) {
   number x = unpacked(a), y = unpacked(b);
   if (x.value == 0) return packed((number){-y.value, y.exponent});

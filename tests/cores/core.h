@@ -1,4 +1,4 @@
-/* What a bare machine in QEMU offers to a test: text out, an exit code, a clock that counts executed instructions, its RAM. */
+/* What a bare machine in QEMU offers to a test: text output, an exit code, a clock that counts executed instructions, and RAM. */
 #ifndef CORE_H_
 #define CORE_H_
 
@@ -7,15 +7,15 @@
 void core_write(const char *text);
 _Noreturn void core_exit(int code);
 
-/* QEMU runs with -icount: ticks are proportional to instructions. The runner finds the factor with a loop of known length. */
+/* QEMU runs with -icount, so ticks are proportional to instructions. The runner finds the factor with a loop of known length. */
 void core_clock_start(void);
 uint64_t core_clock_stop(void);
 
-/* The stack grows down from its end. Behind it, RAM is free for arenas. */
+/* The stack grows down from its end. RAM after it is free for arenas. */
 extern uint32_t core_stack[], core_stack_end[];
 extern uint8_t core_free[], core_ram_end[];
 
-/* Where there is a second core: it calls run() again and again from now on. */
+/* Starts the second core, if there is one; it then calls run() repeatedly. */
 void core_start_second(void (*run)(void));
 
 int main(void);

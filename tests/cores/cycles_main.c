@@ -1,4 +1,4 @@
-/* Code of known cycles, for benchmarks/cycles_plugin.c: each piece between a start and a stop of the clock, then its mark. */
+/* Code of known cycles for benchmarks/cycles_plugin.c: each piece runs between a start and a stop of the clock, followed by its mark. */
 #include "core.h"
 
 uint64_t op_ticks[8];
@@ -17,7 +17,7 @@ __asm__(
 
 static const uint32_t constants[64] __attribute__((aligned(64))) = {1};
 
-/* The same call for each, so that no two differ in how they are called, or in what caches hold. */
+/* Calls every piece in the same way, so that calls and cache contents do not differ. */
 __attribute__((noinline)) static void run(uint32_t number, void (*piece)(const uint32_t *), const uint32_t *words) {
   piece(words);
   core_clock_start();

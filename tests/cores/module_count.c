@@ -1,11 +1,12 @@
-/* Runs a module that `optimize --emit c` wrote, -DMODULE=its name, in `module.h`: counts an inference, if -DSELFTEST=1 after its self-test. */
+/* Runs a module of `optimize --emit c` (-DMODULE=its name, header `module.h`) and counts one inference, after its self-test with
+ * -DSELFTEST=1. */
 #include "core.h"
 #include "module.h"
 
 #define JOIN(a, b) a##b
 #define NAME(prefix, suffix) JOIN(prefix, suffix)
 
-uint32_t op_ticks[1]; /* benchmarks/cycles_trace.py wants it: nothing is counted operator by operator */
+uint32_t op_ticks[1]; /* required by benchmarks/cycles_trace.py; operators are not counted separately */
 
 int main(void) {
 #if SELFTEST

@@ -1,4 +1,4 @@
-/* Runs the self-test of a module that `optimize --emit c` wrote, -DMODULE=its name, in `module.h`, and says what RAM it took. */
+/* Runs the self-test of a module of `optimize --emit c` (-DMODULE=its name, header `module.h`) and prints the RAM that it used. */
 #include "core.h"
 #include "module.h"
 

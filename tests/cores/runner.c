@@ -1,5 +1,5 @@
-/* Runs programs on a bare machine. QEMU has loaded a blob of cases (tests/cores/cases.py) to CORE_BLOB; of each case one line of
- * figures goes out, and, where the blob says so, a line for each operator. */
+/* Runs programs on a bare machine. QEMU has loaded a blob of cases (tests/cores/cases.py) at CORE_BLOB. For each case the runner prints
+ * a line of figures and, if the blob requests it, a line per operator. */
 #include <stdbool.h>
 #include <stddef.h>
 #include <string.h>
@@ -27,21 +27,21 @@ typedef struct {
   uint32_t arena_bytes, workspace; /* offset in the arena */
   uint32_t n_inputs, n_outputs, io; /* offset of blob_io[n_inputs + n_outputs] */
   uint32_t by_operator;
-  uint32_t state; /* offset in the arena of what outlives a run */
+  uint32_t state; /* offset in the arena of the state, which outlives a run */
   uint32_t core;  /* RUN_*, */
 } blob_case;
 
 enum {
-  RUN_ALL,    /* this core runs all of it */
-  RUN_FIRST,  /* the share of core 0 alone is made, on this core; outputs are any then */
-  RUN_SECOND, /* the same of core 1 */
-  RUN_BOTH    /* both cores make theirs */
+  RUN_ALL,    /* this core runs everything */
+  RUN_FIRST,  /* this core makes only core 0's share; outputs are arbitrary */
+  RUN_SECOND, /* this core makes only core 1's share */
+  RUN_BOTH    /* each core makes its share */
 };
 
 typedef struct {
   uint32_t arena; /* offset in the arena */
   uint32_t bytes;
-  uint32_t data;  /* an input's values, an output's expected values; 0: none */
+  uint32_t data;  /* an input's values or an output's expected values; 0 if there are none */
 } blob_io;
 
 typedef struct {
@@ -89,11 +89,11 @@ static tmo_team team = {tmo_spin_wake, tmo_spin_wait, &spin, NULL, NULL, NULL, T
 static void help(void) { tmo_run_worker(&team); }
 #endif
 
-/* A core whose partner is always there already. tmo_run_shared() fills in what core 1 runs. */
+/* A core whose partner is always ready. tmo_run_shared() sets what core 1 runs. */
 static tmo_spin always;
 static tmo_team alone = {tmo_spin_wake, tmo_spin_wait, &always, NULL, NULL, NULL, TMO_OK, NULL};
 
-/* All of it, or a share, for which the other core is always there already. */
+/* Runs everything, or one share with a partner that is always ready. */
 static int run_as(uint32_t core, const void *program, void *const *io, void *workspace) {
   if (core == RUN_ALL) return tmo_run(program, io, workspace);
   if (core == RUN_BOTH) return tmo_run_shared(&team, program, io, workspace);
@@ -180,7 +180,7 @@ static void run_case(const blob_case *c) {
   measured m = {0, 0, 0};
   m.status = tmo_check(program, c->program_bytes, bytes, c->n_inputs, c->n_outputs, tmo_header_of(program)->workspace);
   if (m.status == TMO_OK && c->core != RUN_ALL) m.status = tmo_check_cores(program);
-  if (m.status == TMO_OK && c->core == RUN_SECOND) { /* core 0 comes first: it says what core 1 runs */
+  if (m.status == TMO_OK && c->core == RUN_SECOND) { /* core 0 runs first, because it sets what core 1 runs */
     run_as(RUN_FIRST, program, buffers, arena + c->workspace);
     fill_inputs(c, io, arena);
   }

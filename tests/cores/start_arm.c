@@ -39,7 +39,7 @@ static void tick(void) { ++wraps; }
 
 _Noreturn void core_start(void) {
 #if __ARM_ARCH >= 7
-  CPACR |= 0xFu << 20; /* floating point and Helium on */
+  CPACR |= 0xFu << 20; /* enable floating point and Helium */
   __asm__ volatile("dsb\n isb");
 #endif
   for (uint32_t *to = core_data, *from = core_data_load; to < core_data_end;) *to++ = *from++;
@@ -51,7 +51,7 @@ void core_clock_start(void) {
   wraps = 0;
   SYST_RVR = SYSTICK_MASK;
   SYST_CVR = 0;
-  SYST_CSR = 7; /* the core's clock, with interrupt */
+  SYST_CSR = 7; /* enabled, with interrupt, on the core's clock */
 }
 
 uint64_t core_clock_stop(void) {

@@ -1,9 +1,9 @@
-/* The second Cortex-M33 of Arm's SSE-200 in QEMU's mps2-an521, which waits until the first one says where its vectors are. */
+/* Starts the second Cortex-M33 of Arm's SSE-200 in QEMU's mps2-an521, which waits until the first core sets its vector table. */
 #include "core.h"
 
 #define REGISTER(address) (*(volatile uint32_t *)(address))
 #define INITSVTOR1 REGISTER(0x50021114u)
-#define CPUWAIT REGISTER(0x50021118u) /* a bit for each core that waits */
+#define CPUWAIT REGISTER(0x50021118u) /* one bit per waiting core */
 #define CPACR REGISTER(0xE000ED88u)
 #define STACK_WORDS 1024
 
@@ -16,7 +16,7 @@ _Noreturn static void fault(void) {
 }
 
 _Noreturn static void start(void) {
-  CPACR |= 0xFu << 20; /* floating point on: each core has its own */
+  CPACR |= 0xFu << 20; /* enable floating point, separately on each core */
   __asm__ volatile("dsb\n isb" : : : "memory");
   for (;;) work();
 }

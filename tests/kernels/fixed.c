@@ -1,5 +1,5 @@
-/* Fixed point arithmetic of numbers that come in, x, multiplier, shift at a time: high_mul(x, multiplier), and rescale() of all, the
- * multiplier without its sign, go out. */
+/* Fixed-point arithmetic: reads x, multiplier and shift repeatedly, and writes high_mul(x, multiplier) and rescale() of all three with
+ * the multiplier's absolute value. */
 #include <stdio.h>
 
 #include "tmo/fixed.h"

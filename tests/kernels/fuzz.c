@@ -1,15 +1,16 @@
-/* Damages good programs and runs what tmo_check() still accepts; those for two cores on two threads, if tmo_check_cores() accepts them, too.
- * Built with AddressSanitizer and UndefinedBehaviorSanitizer: a byte read or written outside of the exactly allocated buffers, or undefined
- * arithmetic, ends the process. Built with ThreadSanitizer: a race on anything but the buffers that a damaged program makes both cores use. A
- * run that does not end ends the process, too.
+/* Damages valid programs and runs those that tmo_check() still accepts; programs for two cores run on two threads if tmo_check_cores()
+ * accepts them too.
+ * With AddressSanitizer and UndefinedBehaviorSanitizer, an access outside the exactly sized buffers or undefined arithmetic ends the
+ * process. With ThreadSanitizer, so does a race, except on buffers that a damaged program makes both cores use. A run that does not end
+ * also ends the process.
  *
- * A case is the number of a good program and what is done to it: a few edits of its fields, or of the buffers around it.
+ * A case is the number of a valid program and a few edits of its fields or of the buffers around it.
  *
  *   fuzz SEED COUNT FILE...                              COUNT random cases
- *   fuzz CORPUS -ignore_remaining_args=1 FILE...         with TMO_LIBFUZZER: libFuzzer looks for cases that run code not run before
+ *   fuzz CORPUS -ignore_remaining_args=1 FILE...         with TMO_LIBFUZZER: libFuzzer looks for cases that reach new code
  *
- * FILE: uint32 n_inputs, n_outputs, sizes of both; inputs; expected outputs; the program. Input 0 is a whole frame, wherever the program
- * wants it. */
+ * FILE: uint32 n_inputs, n_outputs, sizes of both; inputs; expected outputs; the program. Input 0 is always a whole frame, wherever the
+ * program reads it. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -28,13 +29,13 @@ void AnnotateBenignRaceSized(const char *file, int line, const volatile void *ad
 #define MAX_IO 8
 #define MAX_FILES 256
 #define MAX_EDITS 16
-#define SECONDS 20 /* that a run takes at most */
+#define SECONDS 20 /* time limit of a run */
 
 typedef struct {
   uint32_t n_inputs, n_outputs;
   uint32_t io_bytes[MAX_IO + 1]; /* and of the state */
-  uint8_t *io[MAX_IO]; /* inputs, and what the outputs should be */
-  uint32_t frame_bytes, row_bytes; /* of input 0 as a whole; io_bytes[0] may be those of a push */
+  uint8_t *io[MAX_IO]; /* inputs, and expected outputs */
+  uint32_t frame_bytes, row_bytes; /* of input 0 as a whole; io_bytes[0] may be the size of a push */
   uint32_t workspace;
   uint8_t *program;
   size_t size;
@@ -42,7 +43,7 @@ typedef struct {
   uint32_t shares, n_shares; /* tmo_share[], of two cores */
 } sample;
 
-typedef struct { /* what is done to a program; whatever these are, something is */
+typedef struct { /* an edit of a program; any values are valid */
   uint8_t kind;
   uint8_t length;
   uint16_t from;
@@ -52,7 +53,7 @@ typedef struct { /* what is done to a program; whatever these are, something is 
 
 static sample samples[MAX_FILES];
 static uint32_t n_samples;
-static uint64_t most_cost = 2000000; /* byte operations of one run: a damaged program may be slow, which is no defect */
+static uint64_t most_cost = 2000000; /* limit of byte operations per run: a damaged program may be slow without being a defect */
 
 static void *must(void *memory) {
   if (memory == NULL) abort();
@@ -69,7 +70,7 @@ static const tmo_copy *copy_of(const sample *s, const tmo_op *op) {
   return (const tmo_copy *)(const void *)(s->program + op->copy);
 }
 
-/* The end of an operator's tables among the constants: where it reads, what it moves. */
+/* The end of an operator's tables among the constants: its accesses and moves. */
 static size_t tables_end(const sample *s, const tmo_op *op) {
   if (op->access == 0) return 0;
   size_t end = op->access + op->n_inputs * sizeof(tmo_access);
@@ -138,14 +139,14 @@ static sample load(const char *path) {
   return s;
 }
 
-/* A little less than `size`, or anything smallish. */
+/* A size slightly below `size`, or any small one. */
 static uint32_t resized(uint32_t size, const edit *e) {
   return e->length % 2 && size > 4 ? size - e->length / 2 % 5 : e->value % 8192;
 }
 
 static void apply(sample *s, const edit *e) {
   const size_t tables = s->tables < s->size ? s->tables : s->size;
-  if (tables < 4) return; /* cut again and again */
+  if (tables < 4) return; /* truncated repeatedly */
   switch (e->kind % 11) {
     case 0: s->program[e->at % tables] = (uint8_t)e->value; break;
     case 1: s->program[e->at % tables] ^= (uint8_t)(1u << e->value % 8); break;
@@ -153,13 +154,13 @@ static void apply(sample *s, const edit *e) {
     case 3: memcpy(s->program + e->at % (tables / 2) * 2, &e->value, 2); break;
     case 4:
     case 5: memcpy(s->program + e->at % (tables / 4) * 4, &e->value, 4); break;
-    case 6: { /* a piece of the tables over another */
+    case 6: { /* copy a piece of the tables over another */
       const size_t n = 2u + 2u * (e->length % 30u);
       if (n < tables) memmove(s->program + e->at % (tables - n), s->program + e->from % (tables - n), n);
       break;
     }
     case 7: s->program[e->at % s->size] = (uint8_t)e->value; break;
-    case 8: { /* a tensor's rows as other columns of as many bytes */
+    case 8: { /* give a tensor's rows another width with the same bytes */
       if (s->size < sizeof(tmo_header)) break;
       const tmo_header *h = tmo_header_of(s->program);
       const size_t at = h->tensors + (size_t)(e->at % (h->n_tensors + 1u)) * sizeof(tmo_tensor);
@@ -172,13 +173,13 @@ static void apply(sample *s, const edit *e) {
       memcpy(s->program + at, &t, sizeof t);
       break;
     }
-    case 9: { /* both cores share an operator in some way */
+    case 9: { /* share an operator between both cores at random */
       const tmo_share share = {(uint16_t)(TMO_SHARE_COLUMNS + e->length % 2), (uint16_t)(e->value % 48), {e->from % 4u * 4u}};
       const size_t at = s->shares + (s->n_shares > 0 ? e->at % s->n_shares : 0) * sizeof share;
       if (s->n_shares > 0 && at + sizeof share <= s->size) memcpy(s->program + at, &share, e->from % 2 ? 4 : sizeof share);
       break;
     }
-    default: { /* the world around */
+    default: { /* change the buffers around the program */
       const uint32_t n_io = s->n_inputs + s->n_outputs + 1, i = e->at % (n_io + 2);
       if (i < n_io) s->io_bytes[i] = resized(s->io_bytes[i], e);
       else if (i == n_io) s->workspace = resized(s->workspace, e);
@@ -187,7 +188,7 @@ static void apply(sample *s, const edit *e) {
   }
 }
 
-/* At most, of one firing. */
+/* Upper bound for one firing. */
 static uint64_t cost(const sample *s, const tmo_op *op) {
   const tmo_tensor *tensors = tmo_tensors(s->program);
   const tmo_tensor *in = &tensors[op->input[0]], *out = &tensors[op->output];
@@ -205,13 +206,13 @@ static uint64_t cost(const sample *s, const tmo_op *op) {
   return bytes * (1 + taps * (mixes ? in->channels : 1));
 }
 
-/* Push number n of a frame, as far as the frame goes. */
+/* Pushes part n of a frame, up to the frame's end. */
 static void push(const sample *s, void *const *io, uint32_t n) {
   const uint64_t at = (uint64_t)n * s->io_bytes[0], left = at < s->frame_bytes ? s->frame_bytes - at : 0;
   memcpy(io[0], s->io[0] + (left > 0 ? at : 0), left < s->io_bytes[0] ? left : s->io_bytes[0]);
 }
 
-/* At most, of any firing. */
+/* Upper bound for any firing. */
 static uint64_t dearest_firing(const sample *s) {
   const tmo_op *ops = tmo_ops(s->program);
   uint64_t dearest = 1;
@@ -221,13 +222,13 @@ static uint64_t dearest_firing(const sample *s) {
   return dearest;
 }
 
-/* On two threads, if that is not too slow: true at a good end. */
+/* Runs on two threads unless that is too slow; true after a successful end. */
 static bool run_shared(const sample *s, void *const *io, void *workspace) {
   if (tmo_header_of(s->program)->firings > most_cost / dearest_firing(s)) return false;
   return tmo_run_threads(s->program, io, workspace, 0) == TMO_OK;
 }
 
-/* Steps until the end or until it gets too slow: true at the end. */
+/* Runs steps until the end or until the limit; true at the end. */
 static bool run(const sample *s, void *const *io, void *workspace) {
   const tmo_op *ops = tmo_ops(s->program);
   const uint64_t dearest = dearest_firing(s);
@@ -241,7 +242,7 @@ static bool run(const sample *s, void *const *io, void *workspace) {
     if (status == TMO_WAIT) {
       push(s, io, ++pushes);
       tmo_more_rows(&state_of_run);
-      ++spent; /* nobody fired */
+      ++spent; /* no operator fired */
     } else if (status == TMO_MORE) {
       spent += 1 + cost(s, &ops[state_of_run.op]);
     } else {
@@ -259,7 +260,7 @@ static void *noise(uint32_t n) {
   return bytes;
 }
 
-/* Runs a program in buffers that are as small as allowed. RIGHT: with the original's inputs it gave the original's outputs. */
+/* Runs a program in the smallest allowed buffers. RIGHT: it gave the original's outputs for the original's inputs. */
 static outcome try_program(const sample *s, const sample *original) {
   if (tmo_check(s->program, s->size, s->io_bytes, s->n_inputs, s->n_outputs, s->workspace) != TMO_OK) return REFUSED;
   if (tmo_check_cores(s->program) != TMO_OK) return REFUSED;
@@ -283,9 +284,9 @@ static outcome try_program(const sample *s, const sample *original) {
     if (s->io_bytes[i] != original->io_bytes[i] || memcmp(io[i], s->io[i], s->io_bytes[i]) != 0) result = ENDED;
   }
   if (result >= ENDED && input != TMO_INPUT_STREAM && tmo_cores_of(s->program) == NULL) {
-    (void)tmo_run(s->program, io, workspace); /* it makes several tiles at once, where tmo_step() makes one */
+    (void)tmo_run(s->program, io, workspace); /* makes several tiles at once, whereas tmo_step() makes one */
   }
-  if (s->io_bytes[n] > 0) { /* what it left, and what nobody leaves */
+  if (s->io_bytes[n] > 0) { /* first its own state, then an arbitrary one */
     (void)run(s, io, workspace);
     memset(io[n], 0xA5, s->io_bytes[n]);
     (void)run(s, io, workspace);
@@ -315,18 +316,18 @@ static int load_all(char **files, int n) {
     sample *s = &samples[n_samples];
     *s = load(files[i]);
     const tmo_status build = tmo_check_build(s->program, s->size, s->n_inputs, s->n_outputs, s->workspace);
-    if (build == TMO_ERROR_KERNEL) { /* of a build that does not have everything */
+    if (build == TMO_ERROR_KERNEL) { /* the build lacks a part */
       release(s);
       continue;
     }
-    if (try_program(s, s) != RIGHT) return 3; /* it was good before it was damaged */
+    if (try_program(s, s) != RIGHT) return 3; /* the undamaged program must run */
     if (!misaligned_is_refused(s)) return 4;
     ++n_samples;
   }
   return n_samples > 0 ? 0 : 5;
 }
 
-/* A case: uint16_t, which program; then edits. */
+/* A case: uint16_t number of the program, then edits. */
 static outcome try_case(const uint8_t *data, size_t size) {
   uint16_t which = 0;
   memcpy(&which, data, size < sizeof which ? size : sizeof which);
@@ -339,7 +340,7 @@ static outcome try_case(const uint8_t *data, size_t size) {
     memcpy(&e, data + at, sizeof e);
     apply(&s, &e);
   }
-  s.program = memcpy(must(malloc(s.size)), room, s.size); /* exactly as long as it says */
+  s.program = memcpy(must(malloc(s.size)), room, s.size); /* exactly as long as the header states */
   const outcome result = try_program(&s, good);
   free(s.program);
   free(room);
@@ -379,7 +380,7 @@ int LLVMFuzzerInitialize(int *argc, char ***argv) {
   while (first < *argc && strcmp((*argv)[first - 1], "-ignore_remaining_args=1") != 0) ++first;
   const int status = load_all(*argv + first, *argc - first);
   if (status != 0) exit(status);
-  most_cost /= 10; /* it is drawn to what runs long */
+  most_cost /= 10; /* libFuzzer prefers long runs */
   return 0;
 }
 
@@ -388,7 +389,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
   return 0;
 }
 
-/* Half of the time one edit is another one, or one more; else bytes change as libFuzzer likes. */
+/* Half of the time one edit is replaced or added; otherwise libFuzzer changes bytes. */
 size_t LLVMFuzzerCustomMutator(uint8_t *data, size_t size, size_t most, unsigned int seed) {
   state = seed;
   const size_t n = size < 2 ? 0 : (size - 2) / sizeof(edit);

@@ -1,5 +1,5 @@
-/* The guard finds a kernel that writes one byte too many, of a row or of a tile, and names firing and byte. Linked with this kernel instead
- * of the library's. */
+/* The guard detects a kernel that writes one byte too many, for rows and for tiles, and reports firing and byte. This kernel replaces
+ * the library's at link time. */
 #include <stdio.h>
 #include <string.h>
 
@@ -60,7 +60,7 @@ static bool caught_at(int32_t byte) {
 int main(void) {
   const bool by_row = caught_at(64 + (FAULTY_ROW + 1) * ROW);
   program.loops[1] = ROWS * ROW / PIXEL;
-  program.header.firings = ROWS * ROW / PIXEL; /* one strip, tiles of one column: the rows of the first column come first */
+  program.header.firings = ROWS * ROW / PIXEL; /* one stripe, tiles of one column: the rows of the first column come first */
   program.tensors[1].advance = program.tensors[1].rows = program.tensors[1].end = ROWS;
   program.op.tile = 1;
   program.block.strips = 1;

@@ -1,8 +1,8 @@
-/* Two programs in one arena, each in a thread of its own, over and over.
+/* Runs two programs in one arena repeatedly, each in its own thread.
  *
  *   pairs RUNS ARENA_BYTES [PROGRAM INPUT EXPECTED INPUT_AT OUTPUT_AT WORKSPACE_AT] twice
  *
- * INPUT and EXPECTED are files: the bytes of input 0, and of output 0. Exit code 1 when an output differs. */
+ * INPUT and EXPECTED are files: the bytes of input 0, and of output 0. Exit code 1 if an output differs. */
 #include <pthread.h>
 #include <stdint.h>
 #include <stdio.h>

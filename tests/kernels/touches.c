@@ -1,9 +1,9 @@
-/* Writes which bytes of the arena the executor reads and writes, for the cases of tests/cores/cases.py, all inputs being 0.
+/* Prints the arena bytes that the executor reads and writes for the cases of tests/cores/cases.py, with all inputs 0.
  *
- *   touches CASES cores    cores 1: firing by firing; 2: between two meetings of the cores, on two threads
+ *   touches CASES cores    cores 1: firing by firing; 2: between two barriers, on two threads
  *
- * The library is compiled for ThreadSanitizer, which calls a function before each access: here are these functions. Calls of memcpy() and its
- * kin are wrapped by the linker. Output: uint32_t case, stretch or firing, core, written (0 or 1), first byte, end. */
+ * The library is compiled for ThreadSanitizer, which calls a function before each access; this file defines these functions. The linker
+ * wraps calls of memcpy() and similar functions. Output: uint32_t case, stretch or firing, core, written (0 or 1), first byte, end. */
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -38,7 +38,7 @@ static void touch(const void *at, size_t n, uint8_t how) {
   }
 }
 
-/* Writes what was touched since the last flush. */
+/* Prints the bytes touched since the last flush. */
 static void flush(void) {
   touches *const t = mine;
   pthread_mutex_lock(&output);
@@ -107,7 +107,7 @@ static uint8_t *loaded(const char *path) {
   return bytes;
 }
 
-/* Two cores: counting semaphores. What a core touches between two meetings is flushed where it waits. */
+/* Synchronises two cores with counting semaphores. A core's touched bytes are flushed at each barrier. */
 typedef struct {
   pthread_mutex_t mutex;
   pthread_cond_t changed;
@@ -153,7 +153,7 @@ static tmo_status run_two(const void *program, void *const *io, void *workspace)
   return status;
 }
 
-/* One core. A step that waits for rows of a streamed input belongs to the next firing. */
+/* Runs on one core. A step that waits for rows of a streamed input counts towards the next firing. */
 static tmo_status run_one(const void *program, void *const *io, void *workspace) {
   tmo_run_state run;
   tmo_status status = TMO_MORE;
@@ -167,7 +167,7 @@ static tmo_status run_one(const void *program, void *const *io, void *workspace)
   return status;
 }
 
-/* An external input: uint8, which the executor makes int8 in the arena. */
+/* An external input: uint8, which the executor converts to int8 in the arena. */
 static tmo_frame frame_of(const void *program) {
   const tmo_tensor *t = tmo_tensors(program);
   while (t->base != 1) ++t;

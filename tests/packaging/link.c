@@ -1,4 +1,4 @@
-/* Links the library and asks it about a program that is none: exits 0 when it is refused with a sentence. */
+/* Links the library and checks an invalid program: exits with 0 if it is refused with a message. */
 #include <stdio.h>
 
 #include "tmo/tmo.h"

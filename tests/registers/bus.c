@@ -24,7 +24,7 @@ void bus_reset(void) {
   device_reset();
 }
 
-/* All that was written up to now, in any order. */
+/* A hash of everything written so far, independent of order. */
 static uint32_t state(void) {
   uint32_t sum = 0;
   for (unsigned i = 0; i < bus_count; ++i) {
@@ -80,7 +80,7 @@ static void write_field(unsigned id, uint32_t value) {
     if (cleared) device_written(id, cleared);
     return;
   }
-  if (f->access == BUS_WRITE_ONLY) { /* a command: zero does nothing, no value stays */
+  if (f->access == BUS_WRITE_ONLY) { /* a command: zero does nothing, and the value is not stored */
     if (value) seen("command", id, value);
     if (value) device_written(id, value);
     return;
@@ -95,7 +95,7 @@ static void write_field(unsigned id, uint32_t value) {
 void mmio_write32(uintptr_t address, uint32_t value) {
   int known = 0;
   ++stores;
-  /* First what nobody sees: a word is written at once. */
+  /* Fields without visible effects come first, because a word is written at once. */
   for (int acts = 0; acts < 2; ++acts) {
     for (unsigned i = 0; i < bus_count; ++i) {
       const bus_field *f = &bus_fields[i];

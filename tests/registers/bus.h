@@ -1,7 +1,7 @@
-/* A simulated bus with peripherals on it: the oracle of the register generator, of which it knows nothing.
+/* A simulated bus with peripherals: the oracle of the register generator, and independent of it.
  *
- * It has values of fields, not of registers, so that one peripheral can be at several layouts. What the outside world would
- * see is logged, in order: reads that clear, writes of fields that start something, ones written to clear. */
+ * It stores values of fields, not of registers, so that a peripheral can have several layouts. Visible effects are logged in order: reads
+ * that clear, writes of fields that start something, and fields that are written to clear. */
 #ifndef BUS_H_
 #define BUS_H_
 
@@ -9,11 +9,11 @@
 
 enum { BUS_READ_WRITE, BUS_READ_ONLY, BUS_WRITE_ONLY, BUS_READ_CLEARS, BUS_ONE_CLEARS, BUS_ZERO_CLEARS };
 enum {
-  BUS_WRITE_ACTS = 1, /* a write that changes it is seen */
-  BUS_READ_ACTS = 2,  /* any read of its register is seen */
-  BUS_PULSE = 4,      /* any write of it is seen, as of a FIFO */
-  BUS_VOLATILE = 8,   /* its value changes with all that is seen */
-  BUS_MODELLED = 16,  /* device_read() is asked before it is read */
+  BUS_WRITE_ACTS = 1, /* a write that changes it is visible */
+  BUS_READ_ACTS = 2,  /* any read of its register is visible */
+  BUS_PULSE = 4,      /* any write of it is visible, as of a FIFO */
+  BUS_VOLATILE = 8,   /* its value changes with every visible event */
+  BUS_MODELLED = 16,  /* device_read() is called before it is read */
 };
 
 typedef struct {
@@ -21,31 +21,31 @@ typedef struct {
   uint8_t bit, bits, access, flags;
 } bus_field;
 
-/* The table of a test: ids are indices. */
+/* The fields of a test; ids are indices. */
 extern const bus_field *bus_fields;
 extern const char *const bus_names[];
 extern const uint32_t bus_initial[];
 extern const unsigned bus_count;
 
 extern uint32_t bus_values[];
-extern unsigned bus_interrupt_at; /* after so many events, device_interrupt() is called once; 0: never */
+extern unsigned bus_interrupt_at; /* device_interrupt() is called once after this many events; 0: never */
 
 void bus_reset(void);
-/* Something else that is seen: a call of what is not the driver's. */
+/* Logs another visible event, such as a call of a function outside the driver. */
 void bus_seen(uint32_t value);
-/* What has happened: loads and stores, events, values of all fields, in text. */
+/* Prints loads and stores, events, and values of all fields. */
 void bus_report(uint32_t result);
 
 uint32_t mmio_read32(uintptr_t address);
 void mmio_write32(uintptr_t address, uint32_t value);
 
-/* Of the peripherals. */
+/* The peripherals implement these. */
 void device_reset(void);
 void device_read(unsigned id);
 void device_written(unsigned id, uint32_t value);
 void device_interrupt(void);
 
-/* Of the machine. */
+/* The machine implements these. */
 void bus_put(const char *text);
 
 #endif /* BUS_H_ */

@@ -1,4 +1,4 @@
-/* Counts the instructions of a driver's program on a bare machine, with RAM where the registers would be. */
+/* Counts the instructions of a driver's program on a bare machine, with RAM instead of registers. */
 #include <stddef.h>
 
 #include "core.h"

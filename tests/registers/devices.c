@@ -1,4 +1,4 @@
-/* The peripherals of examples/registers: what they do when they are read and written. Ids come from the test (ids.h). */
+/* Simulates the peripherals of examples/registers when they are read and written. Ids come from the test (ids.h). */
 #include <stddef.h>
 
 #include "bus.h"
@@ -21,7 +21,7 @@ void device_written(unsigned id, uint32_t value) { (void)id, (void)value; }
 uint32_t device_main(void) { return gpio_main(); }
 
 #elif defined(DEVICE_SPI)
-/* A word needs three polls to be sent; what comes back is made of it and of how the interface is set up. */
+/* A word needs three polls to be sent; the received word depends on it and on the interface's configuration. */
 static unsigned polls_left;
 static uint32_t answer;
 
@@ -48,7 +48,7 @@ void device_written(unsigned id, uint32_t value) {
 uint32_t device_main(void) { return spi_main(); }
 
 #elif defined(DEVICE_CAMERA)
-/* Every fourth poll a row is complete, if camera and DMA are set up for it. */
+/* Every fourth poll completes a row, if camera and DMA are configured for it. */
 enum { ROW_POLLS = 4, MEMORY = 512 };
 static uint8_t memory[MEMORY]; /* at 0x20000000 */
 static unsigned polls, row;

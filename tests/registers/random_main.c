@@ -1,4 +1,4 @@
-/* Runs random drivers, plain and generated, and compares all that the bus has seen but how often it was used. */
+/* Runs random drivers, plain and generated, and compares all observations of the bus except the number of accesses. */
 #include <stdio.h>
 #include <string.h>
 
@@ -23,7 +23,7 @@ void device_interrupt(void) {
   if (now->interrupt[side]) now->interrupt[side]();
 }
 
-/* The counts of loads and stores come first: what follows must be equal. */
+/* Skips the counts of loads and stores at the start; the rest must be equal. */
 static const char *behind_counts(const char *text, unsigned *accesses) {
   unsigned loads = 0, stores = 0;
   sscanf(text, "count loads %u\ncount stores %u", &loads, &stores);

@@ -1,5 +1,5 @@
-/* Every load and store of code that is compiled with -fsanitize=kernel-address: when each byte of two buffers was read
- * last and written first. This file is compiled without. */
+/* Logs every load and store of code that is compiled with -fsanitize=kernel-address: when each byte of two buffers was last read and
+ * first written. This file itself is compiled without that option. */
 #include <stddef.h>
 #include <stdint.h>
 

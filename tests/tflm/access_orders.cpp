@@ -2,7 +2,7 @@
 //
 // A line of standard input is a case: OPERATOR TYPE_IN TYPE_OUT batch height width channels, then the output's last
 // three dimensions, then kernel, stride, dilation and padding, each of height and width. The answer is a line for the
-// input, when each byte was read last, and one for the output, when it was first written; 0: never.
+// input, when each byte was last read, and one for the output, when it was first written; 0: never.
 #include <cstdint>
 #include <cstdio>
 #include <initializer_list>
@@ -43,7 +43,7 @@ void tmo_forget(void);
 namespace {
 using tflite::RuntimeShape;
 constexpr int kMost = 65536;
-// One, so that nothing is divided by zero, and zero weights.
+// Divisors are one, to avoid division by zero, and weights are zero.
 alignas(16) unsigned char other[kMost], weights[kMost], wide[8 * kMost];
 alignas(16) int32_t multiplier[kMost], shift[kMost];
 int16_t table[513];
@@ -151,7 +151,7 @@ template <typename T> bool pool(const Case &c, bool average) {
   return true;
 }
 
-// Two operands: the output may grow into either. `second`: the logged one.
+// There are two operands, and the output may overlap either. `second`: log the second one.
 template <typename T> bool binary(const Case &c, bool second) {
   tflite::ArithmeticParams p = {};
   p.input1_multiplier = p.input2_multiplier = p.output_multiplier = 1 << 30;

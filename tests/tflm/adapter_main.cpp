@@ -1,11 +1,11 @@
-/* Runs a model through ordinary TFLM with our operator registered the way a user does it, canaries around the arena.
+/* Runs a model in ordinary TFLM with our operator registered as users do it, with canaries around the arena.
  *
  *   adapter_main MODEL INPUTS OUTPUTS ARENA_BYTES [stream|external HEIGHT WIDTH PIXEL_BYTES]
  *
- * A model whose input is streamed or external gets whole frames of this size, in turns as they are and as a part of a larger uint8 frame.
+ * A model with a streamed or external input gets whole frames of this size, alternately unchanged and as a part of a larger uint8 frame.
  *
- * INPUTS: the bytes of every input, run after run. OUTPUTS gets the same for outputs. Prints the arena used. Exit code 1 and a message on
- * stderr when TFLM refuses, 3 when a canary died. */
+ * INPUTS: the bytes of every input, run after run. OUTPUTS gets the same for outputs. Prints the arena used. Exit code 1 with a message on
+ * stderr if TFLM refuses, 3 if a canary was overwritten. */
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
@@ -65,7 +65,7 @@ class Guarded {
 
 using Resolver = tflite::MicroMutableOpResolver<32>;
 
-/* Ours, and what the models of the tests keep as builtin operators. */
+/* Registers our operators and the builtin ones of the tests' models. */
 void AddOperators(Resolver &resolver) {
   if (tmo::AddOps(resolver) != kTfLiteOk) Fail(1, "AddOps failed");
   resolver.AddAdd();
@@ -95,7 +95,7 @@ void AddOperators(Resolver &resolver) {
   resolver.AddVarHandle();
 }
 
-/* Resource variables of a model: as many as it has handles, or none. */
+/* Number of resource variables of a model: one per handle. */
 int VariablesOf(const tflite::Model *model) {
   int handles = 0;
   for (const tflite::Operator *op : *model->subgraphs()->Get(0)->operators()) {
@@ -104,7 +104,7 @@ int VariablesOf(const tflite::Model *model) {
   return handles;
 }
 
-/* A frame in a caller's buffer: as it is, or inside a larger one, uint8. */
+/* A frame in a caller's buffer: unchanged, or inside a larger uint8 frame. */
 class Held {
  public:
   Held(const uint8_t *pixels, const uint32_t size[3], bool larger) : border_(larger ? 2 : 0) {
@@ -125,12 +125,12 @@ class Held {
   std::vector<uint8_t> bytes_;
 };
 
-/* Rows of a push. */
+/* Rows per push. */
 uint32_t PushedRows(tflite::MicroInterpreter &interpreter, const uint32_t size[3]) {
   return static_cast<uint32_t>(interpreter.input(0)->bytes / (size[1] * size[2]));
 }
 
-/* All pushes of a frame; half of one before it, and Reset(), when `again`. */
+/* Makes all pushes of a frame; with `again`, first half of another frame and Reset(). */
 void Stream(tflite::MicroInterpreter &interpreter, tmo_frame frame, const uint32_t size[3], bool again) {
   const uint32_t rows = PushedRows(interpreter, size), row_bytes = size[1] * size[2], first = frame.y;
   const uint32_t half = rows * ((size[0] / rows + 1) / 2);
@@ -146,7 +146,7 @@ void Stream(tflite::MicroInterpreter &interpreter, tmo_frame frame, const uint32
   }
 }
 
-/* Frames that are too small, or not there, are refused and change nothing. */
+/* Frames that are too small or missing are refused and change nothing. */
 void RefuseSmall(tflite::MicroInterpreter &interpreter, tmo_frame frame, const uint32_t size[3]) {
   frame.bytes = size[1] * size[2] - 1;
   if (tmo::PushRows(interpreter, frame, size[1] * size[2]) != tmo::kPushError) Fail(1, "a frame that is too small was pushed");

@@ -1,14 +1,16 @@
-/* Several interpreters of ordinary TFLM on one MicroAllocator, their inferences in an order that is given.
+/* Runs several interpreters of ordinary TFLM on one MicroAllocator, with inferences in a given order.
  *
  *   apps_main ORDER GAPS EXCLUDED ARENA_BYTES HEAD_BYTES [MODEL INPUTS OUTPUTS RETAINED]...
  *
- * ORDER: bytes, each the number of a model: its next inference or, where it takes rows, its next push. 255: models 0 and 1 do all inferences that
- * are left of them, each in a thread of its own. 254: the models are the partitions of one, in a pipeline: what each made is handed to the next, and all
- * run at the same time, each in a thread of its own, until the last frame has left. INPUTS: the bytes of every input, turn after turn. OUTPUTS gets the outputs of each
- * inference that ends. RETAINED: 1 where outputs must be unchanged until the model's own next turn, 2 for a model that pauses, 3 for both. GAPS: a byte for each of the head, 1 where no model writes: these get
- * canaries. EXCLUDED: a tmo_excluded for each model. A model whose turn it may not be is refused, and has its turn behind all others. Prints the
- * bytes that TFLM used and the number of refusals. Exit code 1 when TFLM refuses, 3 when a canary died, 4 when what was retained changed, 5 when a
- * model ran out of turn. */
+ * ORDER: bytes, each the number of a model that does its next inference or, for streamed input, its next push. 255: models 0 and 1 finish
+ * all their inferences, each in its own thread. 254: the models are partitions of a pipeline; each passes its outputs to the next, and all
+ * run at the same time in their own threads until the last frame is done.
+ * INPUTS: the bytes of every input, turn after turn. OUTPUTS gets the outputs of each finished inference.
+ * RETAINED: 1 if outputs must stay unchanged until the model's own next turn, 2 for a model that pauses, 3 for both.
+ * GAPS: a byte for each byte of the head, 1 if no model writes there; these get canaries.
+ * EXCLUDED: a tmo_excluded for each model. A model that is refused gets its turn after all others.
+ * Prints the bytes that TFLM used and the number of refusals. Exit code 1 if TFLM refuses, 3 if a canary was overwritten, 4 if retained
+ * outputs changed, 5 if a model ran out of turn. */
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
@@ -67,7 +69,7 @@ class Tenant {
 
   bool IsDone() const { return at_ == inputs_.size(); }
 
-  /* False: the library refused it, and it did nothing. */
+  /* Returns false if the library refused the turn, which then did nothing. */
   bool Turn(tmo_turns *turns) {
     if (tmo_enter(turns, number_) != TMO_OK) {
       if (tmo::RunToPause(*interpreter_, *turns, number_) != tmo::kPushError) Fail(5, "a model ran out of turn");
@@ -78,7 +80,7 @@ class Tenant {
     return true;
   }
 
-  /* turns: NULL: whoever runs meanwhile lies beside it. */
+  /* turns: NULL if models that run at the same time share no bytes with it. */
   void Run(tmo_turns *turns = nullptr) {
     CheckRetained();
     for (size_t k = 0; !paused_ && !handed_ && k < interpreter_->inputs_size(); ++k) {
@@ -100,7 +102,7 @@ class Tenant {
     outputs_.write(last_.data(), static_cast<std::streamsize>(last_.size()));
   }
 
-  /* What it has made is the input of the next one from now on, which may lie where that one's outputs were. */
+  /* From now on, its outputs are the next model's inputs, which may overlap that model's outputs. */
   void HandTo(Tenant *next) {
     if (interpreter_->output(0)->bytes != next->interpreter_->input(0)->bytes) Fail(2, "partitions do not fit together");
     next->CheckRetained();

@@ -1,9 +1,9 @@
-/* Two interpreters of ordinary TFLM on one MicroAllocator, the second one allocated when the first one has run.
+/* Runs two interpreters of ordinary TFLM on one MicroAllocator; the second is allocated after the first has run.
  *
  *   late_main ARENA_BYTES BEFORE [MODEL INPUTS OUTPUTS]x2
  *
- * The first model does BEFORE inferences; then the second one is allocated, and both take turns until INPUTS have been used up. OUTPUTS gets the
- * outputs. Exit code 1 when TFLM refuses. */
+ * The first model does BEFORE inferences; then the second one is allocated, and both take turns until INPUTS are used up. OUTPUTS gets the
+ * outputs. Exit code 1 if TFLM refuses. */
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
@@ -49,7 +49,7 @@ class Tenant {
     Expect(interpreter_->AllocateTensors());
   }
 
-  /* False: there are no inputs left. */
+  /* Returns false if there are no inputs left. */
   bool Turn() {
     TfLiteTensor *const input = interpreter_->input(0);
     if (at_ + input->bytes > inputs_.size()) return false;

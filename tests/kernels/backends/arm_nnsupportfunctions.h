@@ -1,4 +1,5 @@
-/* What the library calls of CMSIS-NN, restated for the tests: its interface (arm_nnsupportfunctions.h), TFLM's arithmetic. */
+/* The functions of CMSIS-NN that the library calls, reimplemented for the tests with its interface (arm_nnsupportfunctions.h) and TFLM's
+ * arithmetic. */
 #ifndef TESTS_ARM_NNSUPPORTFUNCTIONS_H_
 #define TESTS_ARM_NNSUPPORTFUNCTIONS_H_
 
@@ -14,7 +15,7 @@ static inline arm_cmsis_nn_status arm_nn_vec_mat_mult_t_per_ch_s8(const int8_t *
                                                                   const int32_t activation_max, const int32_t address_offset,
                                                                   const int32_t rhs_offset) {
   const vendor_layer layer = {lhs_offset, rhs_offset, dst_offset, activation_min, activation_max, bias, dst_multiplier, dst_shift};
-  (void)kernel_sum; /* of Helium alone */
+  (void)kernel_sum; /* used only with Helium */
   vendor_fully_connected(&layer, lhs, (uint32_t)rhs_cols, rhs, (uint32_t)rhs_rows, (uint32_t)address_offset, dst);
   return ARM_CMSIS_NN_SUCCESS;
 }

@@ -1,4 +1,5 @@
-/* What the library calls of ESP-NN, restated for the tests: its interface (esp_nn_ansi_headers.h), TFLM's arithmetic. */
+/* The functions of ESP-NN that the library calls, reimplemented for the tests with its interface (esp_nn_ansi_headers.h) and TFLM's
+ * arithmetic. */
 #ifndef TESTS_ESP_NN_H_
 #define TESTS_ESP_NN_H_
 

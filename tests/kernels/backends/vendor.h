@@ -1,4 +1,4 @@
-/* A fully connected layer with a scaling for each channel, as the vendors' libraries have it. Counts its calls. */
+/* A fully connected layer with per-channel scaling, like the vendors' libraries. It counts its calls. */
 #ifndef TESTS_VENDOR_H_
 #define TESTS_VENDOR_H_
 

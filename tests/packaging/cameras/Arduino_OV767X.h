@@ -1,4 +1,4 @@
-/* As much of the library Arduino_OV767X as programs use: names, types and sizes are its own. */
+/* The part of the library Arduino_OV767X that programs use, with its names, types and sizes. */
 #ifndef ARDUINO_OV767X_H_
 #define ARDUINO_OV767X_H_
 

@@ -1,4 +1,4 @@
-/* As much of esp32-camera as programs use: names, types and sizes are its own. */
+/* The part of esp32-camera that programs use, with its names, types and sizes. */
 #ifndef ESP_CAMERA_H_
 #define ESP_CAMERA_H_
 
@@ -63,7 +63,7 @@ static inline esp_err_t esp_camera_init(const camera_config_t *config) {
   return ESP_OK;
 }
 
-/* With one buffer there is no second frame before the first is given back. */
+/* With one buffer, a second frame is only available after the first is returned. */
 static inline camera_fb_t *esp_camera_fb_get() {
   if (esp_frames_out > 0 || read_frame(esp_frame.buf, esp_frame.len) != esp_frame.len) return nullptr;
   ++esp_frames_out;

@@ -1,4 +1,4 @@
-/* What the cameras of the tests see: the bytes of frame.bin, in the current folder. Without the file there is no camera. */
+/* The picture of the tests' cameras: the bytes of frame.bin in the current folder. Without the file, opening the camera fails. */
 #ifndef FRAME_H_
 #define FRAME_H_
 
@@ -11,7 +11,7 @@ inline bool frame_exists() {
   return file != nullptr;
 }
 
-/* Bytes read: exactly as many as a real driver writes, so that a buffer that is too small is found by AddressSanitizer. */
+/* Returns the bytes read: exactly as many as a real driver writes, so that AddressSanitizer detects a buffer that is too small. */
 inline size_t read_frame(void *to, size_t bytes) {
   FILE *file = fopen("frame.bin", "rb");
   if (file == nullptr) return 0;

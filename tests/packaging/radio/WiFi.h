@@ -1,4 +1,4 @@
-/* As much of the ESP32's WiFi library as the sketches use. */
+/* The part of the ESP32's WiFi library that the sketches use. */
 #pragma once
 
 enum { WIFI_STA };

@@ -1,4 +1,4 @@
-/* As much of an Arduino core as the sketches use, to compile them without a board's package, or to run them on a PC. */
+/* The part of an Arduino core that the sketches use, to compile them without a board's package, or to run them on a PC. */
 #ifndef ARDUINO_H_
 #define ARDUINO_H_
 
@@ -11,7 +11,7 @@
 struct HardwareSerial {
   void begin(unsigned long) {}
   explicit operator bool() const { return true; }
-  int read() { return getchar(); } /* the end of the input: -1 */
+  int read() { return getchar(); } /* -1 at the end of the input */
   void print(const char *text) { printf("%s", text); }
   void print(unsigned long value) { printf("%lu", value); }
   void print(int value) { printf("%d", value); }
@@ -25,12 +25,12 @@ struct HardwareSerial {
 extern HardwareSerial Serial;
 
 inline unsigned long micros() { return 0; }
-inline unsigned long millis() { /* a clock that goes: links wait by it */
+inline unsigned long millis() { /* a running clock, on which links depend */
 #ifdef CLOCK_MONOTONIC
   timespec now;
   clock_gettime(CLOCK_MONOTONIC, &now);
   return static_cast<unsigned long>(now.tv_sec) * 1000 + static_cast<unsigned long>(now.tv_nsec) / 1000000;
-#else /* a bare core, for which it is only compiled */
+#else /* a bare core, only for compiling */
   return 0;
 #endif
 }

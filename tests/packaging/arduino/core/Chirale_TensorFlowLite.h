@@ -1,1 +1,1 @@
-/* Where the Arduino library has this header, the test has a TFLM of 2023 on its include path. */
+/* An empty header: if the Arduino library includes it, the test has a TFLM of 2023 on its include path. */

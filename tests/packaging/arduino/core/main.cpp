@@ -1,10 +1,10 @@
-/* An Arduino program that loops as often as the environment's LOOPS says: once, if it says nothing. */
+/* An Arduino program that loops as often as the environment variable LOOPS states, by default once. */
 #include <stdlib.h>
 
 #ifdef ARDUINO_ARCH_RP2040
 #include <thread>
 
-/* arduino-pico: a sketch that has them runs them on core 1, which is a thread here. */
+/* arduino-pico runs these on core 1, which is a thread here. */
 extern void setup1() __attribute__((weak));
 extern void loop1() __attribute__((weak));
 
