@@ -54,7 +54,7 @@ def objects(command: Sequence[str | Path], sources: Iterable[Path], folder: Path
 
 def _object(command: list[str], source: Path, folder: Path) -> Path:
     made = folder / f"{source.stem}.o"
-    # TFLM's headers take half a second to preprocess. With -MD, the compiler tells ccache which headers it read. They
+    # TFLM's headers take half a second to preprocess. The option -MD lists the headers that were read, for ccache. They
     # fill 400 MB, which GCC's garbage collector would otherwise traverse many times.
     large = ["-MD", "--param=ggc-min-heapsize=600000"] if "++" in command[0] else []
     whole = [*command, *large, "-c", str(source), "-o", str(made)]

@@ -45,7 +45,7 @@ class Net:
             buffers=[schema.BufferT()],
         )
 
-    # ---- anything ----
+    # ---- any tensor or operator ----
 
     def tensor(
         self,

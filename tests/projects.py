@@ -95,7 +95,7 @@ def compile_library(folder: Path, *flags: str) -> list[Path]:
 def told(
     project: str, files: Mapping[str, bytes], tflm: Any, folder: Path, *flags: str, loops: int = 1, arena: int = 40_000
 ) -> str:
-    """Return what a project prints in its first rounds with one of the TFLMs. It uses the Arduino project's library."""
+    """Return a project's output in its first rounds with one TFLM. All projects use the Arduino project's library."""
     unpack(files, folder, arena)
     guards = [flag for flag in flags if flag.startswith("-fsanitize")]
     source = folder / "arduino/libraries/tflm-memopt/src"

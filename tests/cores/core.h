@@ -1,4 +1,4 @@
-/* What a bare machine in QEMU offers to a test: text output, an exit code, a clock that counts executed instructions, and RAM. */
+/* The services of a bare machine in QEMU: text output, an exit code, a clock that counts executed instructions, and RAM. */
 #ifndef CORE_H_
 #define CORE_H_
 

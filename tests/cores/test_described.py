@@ -327,7 +327,7 @@ SCALES = {
     "mve_conv": [("scales", 12, (4, 5, 6, 7), 1700000000), ("scales", 12, (8, 9, 10, 11), -22)],
     "mve_depthwise": [("multipliers", 1, (0,), 1700000000), ("shifts", 1, (0,), -22)],
 }
-"""For each kernel, arrays in which some words are shifts, or multipliers that Helium rounds."""
+"""For each kernel: array, words per record, words to set, and the value (a shift or a multiplier)."""
 
 
 def one_packed(number: int, row: Instruction) -> KernelProgram:

@@ -152,7 +152,7 @@ def test_the_grid_of_figure_5_9() -> None:
         assert all(a > b for a, b in zip(faster, slower, strict=True))
 
 
-# ---- what the scripts print ----
+# ---- output of the scripts ----
 
 
 def test_partial_sums_need_the_bytes_of_their_bound() -> None:

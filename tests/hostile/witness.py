@@ -1,7 +1,7 @@
 """Run a damaged model in TFLM repeatedly with different memory contents.
 
-TFLM trusts its file. With wrong shapes, it reads or writes beyond a tensor's end, or leaves a part of its output
-unwritten. Its output then depends on unrelated memory and cannot be compared with a conversion's.
+TFLM trusts its file. Wrong shapes make it read or write beyond a tensor's end, or leave a part of its output unwritten.
+Its output then depends on unrelated memory and cannot be compared with a conversion's.
 """
 
 from __future__ import annotations

@@ -265,7 +265,7 @@ def _adding(rng: Generator, op: ProgramOp, shape: Shape) -> tuple[ProgramOp, Sha
 
 
 def added(rng: Generator, op: ProgramOp, values: Shape, of_each: Sequence[int]) -> tuple[ProgramOp, Shape]:
-    """Add sums over `of_each` bytes of the operands; `values` is the shape of the sums."""
+    """Draw an addition of sums. Values of operand k have `of_each[k]` bytes; `values` is their shape."""
     made, channels = int(rng.integers(0, 5) * (rng.random() < 0.4)), values[2]
     param = sum(n << 4 * k for k, n in [*enumerate(of_each), (4, made)])
     scales = {} if made else scaling(rng, channels if rng.random() < 0.7 else 1, 2.0 ** (7 - 8 * max(of_each)))
@@ -410,7 +410,7 @@ def draw(rng: Generator, n_ops: int) -> Network:
 def draw_groups(rng: Generator, *, fills: bool = False) -> tuple[Network, range]:
     """Draw a network with a bottleneck, and the range of its operators: a CONV, channelwise operators, a CONV.
 
-    With `fills`, the last CONV is missing and the operator before it writes the network's output.
+    The last CONV is missing with `fills`; the operator before it then writes the network's output.
     """
     shape = (int(rng.integers(5, 14)), int(rng.integers(3, 9)), int(rng.integers(1, 6)))
     residual = rng.random() < 0.4

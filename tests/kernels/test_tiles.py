@@ -43,7 +43,7 @@ def agree(drawn: Drawn) -> None:
 
 
 def test_the_rows_of_a_strip() -> None:
-    """Recomputation may begin before row 0 of a stripe for some numbers, which no random network covers."""
+    """Recomputed rows may begin before row 0 for some numbers, which random networks never produce."""
     for seed in seeds(20):
         rng, library = np.random.default_rng(seed), host._library()
         height, advance = (int(n) for n in rng.integers(1, 40, 2))

@@ -53,7 +53,7 @@ class Lowered:
 
 @dataclass(frozen=True)
 class Need:
-    """What a reader needs of the stripes of a tensor."""
+    """The rows of a tensor's stripes that a reader needs."""
 
     advance: int
     end: int

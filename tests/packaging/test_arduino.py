@@ -48,7 +48,7 @@ def run(*command: str | Path, cwd: Path) -> str:
     return done.stdout + done.stderr
 
 
-# --- what is in it
+# --- contents
 
 
 def test_git_has_only_what_is_written_by_hand() -> None:
@@ -111,7 +111,7 @@ def test_arduino_would_take_every_file() -> None:
     assert all(sketch.stem == sketch.parent.name for sketch in SKETCHES)
 
 
-# --- compiled
+# --- compilation
 
 
 @pytest.mark.slow

@@ -107,8 +107,9 @@ def verified(data: bytes, new: bytes, folder: Path) -> Verification:
 
 
 def examine(seed: int) -> str:
-    """Test one random network; return the input's place, or why there is no module. Raises AssertionError if a byte
-    differs.
+    """Test one random network; return the input's place, or the reason against a module.
+
+    Raises AssertionError if a byte differs.
     """
     rng = random.Random(seed)
     data = ported(rng)

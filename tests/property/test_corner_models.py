@@ -47,7 +47,7 @@ def test_corner(build: Callable[[Net], bytes], op_per_block: bool) -> None:
     assert_arena_as_predicted(converted[0], assert_same_bytes(data, converted[0]))
 
 
-# ---- what is in a tensor ----
+# ---- contents of tensors ----
 
 
 @corner
@@ -130,7 +130,7 @@ def test_left_whole(build: Build, why: LeftWhole) -> None:
     assert (done.model, done.report.changed, done.report.why_unchanged) == (data, False, str(why))
 
 
-# ---- what comes in and what goes out ----
+# ---- inputs and outputs ----
 
 
 @corner
@@ -241,7 +241,7 @@ def a_squeezed_image_read_pixel_by_pixel(net: Net) -> bytes:
     return net.model(net.fully_connected(flat, 3, batches=8))
 
 
-# ---- who replaces whose rows ----
+# ---- in-place rows ----
 
 
 @corner
@@ -341,7 +341,7 @@ def _svdf(net: Net, x: int, units: int = 4, memory: int = 3) -> int:
     return net.op("SVDF", [x, feature, time, bias, state], [net.tensor((1, units), affine=(0.1, 0))], options)
 
 
-# ---- data that only moves ----
+# ---- data movement ----
 
 
 @slow_corner

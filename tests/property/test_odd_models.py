@@ -232,7 +232,7 @@ def test_batches(build: Callable[[Net, int], int]) -> None:
     assert_same_bytes(data, tflm_memopt.optimize(data, seconds=0).model)
 
 
-# ---- what is shared, absent or said twice ----
+# ---- shared, absent or repeated tensors ----
 
 
 @odd

@@ -137,7 +137,7 @@ def test_many_forced_plans(seed: int) -> None:
 
 
 def test_every_point_of_a_frontier_runs() -> None:
-    """With recomputation, the smallest plan is run at every budget that makes a difference."""
+    """Run the smallest plan with recomputation at every budget that makes a difference."""
     for seed in seeds(8, first=100):
         data = build(mobile(seed))
         source = read(data)
@@ -233,7 +233,7 @@ def test_networks_with_an_int8_interface(recipe: Recipe, outside: str, target: s
     data = build(replace(recipe, outside=outside))
     running(data)
     done = tflm_memopt.optimize(data, int8_io=True, seconds=SECONDS, target=target)
-    if not done.report.changed:  # only views: there is no region to write
+    if not done.report.changed:  # only views, hence no region
         assert done.model == data
         assert done.report.interface_kept
         return

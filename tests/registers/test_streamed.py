@@ -23,7 +23,6 @@ from tflm_memopt.runtime.process import run_model
 from tflm_memopt.runtime.verify import sample
 
 ROM_BYTES = 4 << 20
-"""Excludes the assembly of cores with DSP."""
 X, Y = 32, 12
 """The window's corner in examples/registers/stream_main.c."""
 

@@ -130,7 +130,7 @@ def test_files_of_the_user() -> None:
         verify(region_model(), region_model(), inputs=[np.zeros(IN)])
 
 
-# ---- how much is tried ----
+# ---- number of inputs ----
 
 
 def _a_table() -> bytes:
@@ -187,7 +187,7 @@ def test_more_runs_go_on_where_fewer_end() -> None:
         np.testing.assert_array_equal(case.original.values[0], run.values[0])
 
 
-# ---- a rewrite that took QUANTIZE and DEQUANTIZE away ----
+# ---- a rewrite that removed QUANTIZE and DEQUANTIZE ----
 
 
 def _with_float_io() -> bytes:

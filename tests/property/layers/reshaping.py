@@ -89,7 +89,7 @@ def strided_slice(net: Net, layer: Layer, x: int, _: int) -> list[int]:
 
 
 def blocks(net: Net, layer: Layer, x: int, _: int) -> list[int]:
-    """DEPTH_TO_SPACE or SPACE_TO_DEPTH, depending on which divides."""
+    """SPACE_TO_DEPTH if the image's size allows it and the flag is set, else DEPTH_TO_SPACE."""
     x = image(net, x)
     _, h, w, c = net.shape(x)
     if layer.flag and h % 2 == w % 2 == 0:

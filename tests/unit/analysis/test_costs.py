@@ -14,7 +14,7 @@ from tflm_memopt.ops.packing import TARGETS, family
 from tflm_memopt.ops.packings import PACKINGS
 
 FASTER_SINCE = "rv32-v"
-"""Pools and elementwise kernels became faster after the fit; the errors were counted later."""
+"""A core whose pools and elementwise kernels became faster between the fit and the count of its errors."""
 NARROW = ("cortex-m4", "cortex-m7", "cortex-m33")
 """Cores whose milliseconds are printed, or that run the same code."""
 TABLES = pytest.mark.parametrize("table", [pytest.param(t, id=core) for core, t in costs.tables().items()])

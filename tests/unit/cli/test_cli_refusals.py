@@ -285,7 +285,7 @@ def test_names_from_files_cannot_forge_lines(folder: Path, run: Run) -> None:
     assert "\x1b" not in run("inspect", "odd.tflite").out
 
 
-# --- all or nothing
+# --- atomic output
 
 
 def test_a_place_that_is_taken_leaves_nothing(folder: Path, run: Run) -> None:

@@ -325,7 +325,7 @@ def test_the_longer_model_pauses_for_the_shorter_one() -> None:
 
 @pytest.mark.slow
 def test_no_choice_of_pauses_takes_less_than_the_bound() -> None:
-    """In each span, the bytes held at some moment cannot be written by the shorter model."""
+    """The shorter model cannot write the bytes that the longer one holds at some moment of each span."""
     result = optimize(pausing(0.2))
     alone = [plan_of(result, name).lower_bound for name in result.models]
     assert max(alone) < result.report.lower_bound_head <= result.report.arena.head

@@ -129,8 +129,8 @@ def layers_in_sums(*widths: int, devices: int = 2) -> list[int]:
 def test_layers_that_read_more_than_their_sums_are_split_by_inputs() -> None:
     """Split by inputs, the last layer meets on the first device in one message of 24 + 3 * 20 bytes.
 
-    Split by channels, there are three messages, of 72 + 20 + 10 bytes. A sum has three bytes and costs less than a
-    third of the input.
+    Split by channels, there are three messages, of 72 + 20 + 10 bytes. A sum takes three bytes, so a layer needs
+    fewer sums than a third of its inputs.
     """
     assert layers_in_sums(8, 60, 20, 20) == [2]
     assert layers_in_sums(8, 62, 20, 20) == [1, 2]
@@ -313,7 +313,7 @@ def test_rows_that_nobody_reads_are_not_made() -> None:
 
 @pytest.mark.parametrize("rows", [1, 3])
 def test_rows_that_an_operator_has_no_use_for_are_received(rows: int) -> None:
-    """One device's stripe is rows 2 and 3; the first receives all of it in place and uses the first few rows."""
+    """One device makes rows 2 and 3; the first receives both in place and uses only the tensor's first few rows."""
     net = Net(2)
     x = net.conv2d(net.input((1, 4, 1, 64)), 64, kernel=(1, 1))
     first, size = (net.tensor((4,), "INT32", None, data=data) for data in ((0, 0, 0, 0), (1, rows, 1, 64)))

@@ -213,7 +213,7 @@ def test_kernels_of_tflm_that_leave_count_where_the_saving_does() -> None:
     assert report.changed
 
 
-# --- a streamed input that takes more than one in the arena
+# --- a streamed input that needs more memory
 
 
 def test_a_streamed_input_that_takes_more_is_told_of() -> None:

@@ -119,7 +119,7 @@ def test_several_operators(tmp_path: Path, library: list[Path]) -> None:
 @pytest.mark.slow
 @needs_compiler
 def test_another_byte_is_seen(tmp_path: Path, library: list[Path]) -> None:
-    """The changed byte belongs to a pair of channels that no operator makes."""
+    """The changed module skips a pair of channels."""
     saved(tmp_path, NETS["odd"](), "net", target="cortex-m4")
     source, all_pairs = (tmp_path / "net.c").read_text(), "core(tile, w, s, out, pairs, channels)"
     assert all_pairs in source

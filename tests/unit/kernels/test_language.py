@@ -133,7 +133,7 @@ def test_segments_are_what_a_vector_holds() -> None:
     assert distance(trace, "x", "y") == distance(small, "x", "y")
 
 
-# ---- the same results ----
+# ---- equal results ----
 
 
 @pytest.mark.parametrize("name", SCHEDULES)
@@ -256,7 +256,7 @@ def test_the_page_shows_what_is_there() -> None:
     assert "\n".join(line.strip() for line in loop.splitlines()) in plain
 
 
-# ---- what the library takes ----
+# ---- kernels of the library ----
 
 
 def test_the_librarys_generated_c_is_current(monkeypatch: pytest.MonkeyPatch) -> None:

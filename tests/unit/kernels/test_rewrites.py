@@ -39,7 +39,7 @@ from tflm_memopt.kernels.rewrites import (
 )
 from tflm_memopt.kernels.write_c import function
 
-# ---- several turns at once ----
+# ---- several iterations at once ----
 
 
 def test_several_turns_at_once_of_what_is_left_over() -> None:
@@ -104,7 +104,7 @@ def test_jams_of_turns_that_depend_on_each_other_are_refused() -> None:
     assert "cannot share 'r2', which changes" in refused("bad_kernel", lambda: scheduled(changing, both))
 
 
-# ---- loops that go inside ----
+# ---- loops that move inward ----
 
 
 @pytest.mark.parametrize("steps", [[unroll("b", 8, 3)], [unroll("b", 4)], []])

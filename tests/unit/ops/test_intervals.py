@@ -121,7 +121,7 @@ def test_a_depthwise_channel_reads_its_own_input() -> None:
     assert bounds(source, reader) == [(3, 3), (6, 6), (-12, -12), (17, 17)]
 
 
-# ---- what may wrap is not known ----
+# ---- sums that may wrap ----
 
 
 @pytest.mark.parametrize(("known", "bias", "multiplier", "shift", "zero_point"), [

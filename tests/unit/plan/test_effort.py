@@ -117,7 +117,7 @@ def test_a_search_that_is_cut_short_ends_at_the_same_plan_again() -> None:
 
 
 def told(model: bytes, monkeypatch: pytest.MonkeyPatch, **settings: Any) -> tuple[list[float], float]:
-    """Convert a model; return the work at each report of found groups, and the total."""
+    """Convert a model; return the estimated total work each time that groups were found, and the real total."""
     said: list[float] = []
     total = 0.0
 

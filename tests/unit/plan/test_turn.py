@@ -30,7 +30,7 @@ def test_a_scratch_is_taken_whole() -> None:
 
 
 def test_separations_from_whole_tensors_are_mirrored() -> None:
-    """A minimum of 30 bytes above the start becomes a distance below the end, 20 bytes longer."""
+    """A distance of 30 bytes between starts becomes 50 between ends, because one buffer is 20 bytes longer."""
     buffers = [content(Role.TENSOR, 50, [50]), content(Role.TENSOR, 70, [70]), content(Role.RING, 9, [9])]
     distances = {(0, 1): 30, (1, 0): 70, (2, 2): 9}
     assert mirrored(buffers, distances) == {(0, 1): 70 + 50 - 70, (1, 0): 30 + 70 - 50, (2, 2): 9}

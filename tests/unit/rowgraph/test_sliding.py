@@ -155,7 +155,7 @@ def test_rows_that_depend_on_padding_are_made_again() -> None:
 
 
 def residual() -> bytes:
-    """A branch that pads in time and one without layers; one more row of the first branch's edges depends on
+    """A branch that pads in time and one without layers. The first has one more row at each edge that depends on
     padding.
     """
     net = Net()
@@ -164,9 +164,7 @@ def residual() -> bytes:
 
 
 def test_branches_meet_where_the_one_with_more_edges_is() -> None:
-    """At the top one row comes from the last step and none is made twice; at the bottom two rows are, one of them
-    from padding.
-    """
+    """One row comes from the last step; below it are two, one of them from padding. None above is made twice."""
     ops = slid(residual(), 1)
     made = [(op.writes.h, op.window.pad_top) for op in ops if op.name == "MAX_POOL_2D"]
     assert made == [(1, 1), (2, 0)]
