@@ -103,7 +103,7 @@ LIBRARY = (
     elementwise.add_s16, elementwise.leaky_relu_s16, elementwise.widen, elementwise.narrow, elementwise.rescale_s16,
     elementwise.quantize, elementwise.quantize_s16, elementwise.dequantize, elementwise.dequantize_s16,
     arg_max, resize_bilinear, batch_matmul, scheduled(gather, [vectorise("c")]), scheduled(move, [vectorise("i")]),
-    max_pool_pixel, average_pool_pixel, mean_pixel, conv_wide,
+    max_pool_pixel(Type.INT8), average_pool_pixel(Type.INT8), mean_pixel(Type.INT8), conv_wide,
     scheduled(conv_sums, [unroll("b", 8, 4, 3), inward("c")]), scheduled(depthwise_sums, [jam("c", 8, 4)]),
 )  # fmt: skip
 """More kernels of the library."""

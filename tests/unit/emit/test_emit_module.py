@@ -192,5 +192,5 @@ def test_the_command_writes_what_is_asked_for(tmp_path: Path, capsys: pytest.Cap
         always = {".tflite", ".plan.json", ".report.html", ".report.json"}
         assert {path.name for path in out.iterdir()} == {f"plain{suffix}" for suffix in suffixes | always}
     assert cli.main(["optimize", str(model), "-o", str(tmp_path / "x"), "--emit", "rust"]) == cli.BAD
-    assert "'rust' is nothing to emit: tflite, cpp, c" in capsys.readouterr().err
+    assert "unknown emitter 'rust': tflite, cpp, c" in capsys.readouterr().err
     assert not (tmp_path / "x").exists()
