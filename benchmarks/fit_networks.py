@@ -408,20 +408,20 @@ FAMILIES: Sequence[Callable[[int], bytes]] = (
 
 MORE: Sequence[Callable[[int], bytes]] = (pooled, over_frames, enlarged, few, dense)
 MORE_FROM = 10_000
-"""Seeds from this one on draw networks of these families."""
+"""Seeds of at least this number draw networks of these families."""
 
 
 def network(seed: int) -> bytes:
-    """The network of a seed, as a .tflite model."""
+    """Return the network of a seed as a .tflite model."""
     families = FAMILIES if seed < MORE_FROM else MORE
     return families[seed % len(families)](seed)
 
 
 def is_rare(seed: int) -> bool:
-    """Whether the network of a seed is of rare operators."""
+    """Return whether the network of a seed consists of rare operators."""
     return seed < MORE_FROM and FAMILIES[seed % len(FAMILIES)] in RARE
 
 
 def steps(seed: int) -> int:
-    """Rows by which the window of a network slides; 0: none does."""
+    """Return the rows by which the window of a network slides; 0 without a sliding window."""
     return 1 + seed % 3 if seed < MORE_FROM and FAMILIES[seed % len(FAMILIES)] is over_windows else 0

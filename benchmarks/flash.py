@@ -63,7 +63,7 @@ RESOLVER = "tensorflow/lite/micro/micro_mutable_op_resolver.h"
 
 
 def of_library(core: Core) -> dict[str, Any]:
-    """The base, and what each kernel, packing and part adds to it."""
+    """Return the size of the base, and the growth for each kernel, packing and part."""
     base = _library(core, Needs())
     packings = sorted({packing for family in core.families for packing in PACKINGS.get(family, ())})
     packed = sum(1 << packing for packing in packings)
@@ -82,7 +82,7 @@ def _library(core: Core, needs: Needs) -> int:
 
 
 def of_tflm(core: Core, archive: Path, include: Sequence[Path]) -> dict[str, Any]:
-    """The adapter, the interpreter, and what each kernel adds to it; kernels that the archive lacks are left out."""
+    """Return the size of adapter and interpreter, and the growth for each kernel in the archive."""
     header = next(path / RESOLVER for path in include if (path / RESOLVER).is_file()).read_text(encoding="utf-8")
     methods = {name: method for name, method in BUILTIN.items() if f"{method}(" in header}
     adds = (
@@ -109,7 +109,7 @@ def of_tflm(core: Core, archive: Path, include: Sequence[Path]) -> dict[str, Any
 
 
 def _tflm(core: Core, archive: Path, program: Path, entry: str) -> int | None:
-    """Bytes of a program with this entry; None where something of it is not in the archive."""
+    """Return the bytes of a program with this entry point; None if the archive lacks a part of it."""
     image = program.with_suffix(".elf")
     places = [f"-Wl,--defsym={symbol}=0x20000000" for symbol in ("model", "arena", "custom")]
     linker = ("--specs=nano.specs", "--specs=nosys.specs", "-nostartfiles", "-Wl,--gc-sections", f"-Wl,-e,{entry}")
@@ -133,7 +133,7 @@ def _object(core: Core, include: Sequence[Path], source: Path, folder: Path) -> 
 
 
 def _text(image: Path) -> int:
-    """Code and constants."""
+    """Return the bytes of code and constants."""
     done = subprocess.run(["arm-none-eabi-size", str(image)], capture_output=True, text=True, check=True)
     return int(done.stdout.splitlines()[1].split()[0])
 

@@ -1,6 +1,6 @@
-"""Check the rules of Arduino's library manager for a library: those of arduino-lint for submission, strict.
+"""Checks a library against the rules of Arduino's library manager: those of arduino-lint for submission, strict.
 
-    python scripts/arduino_rules.py [FOLDER]     names the rules that a library breaks; exits 1 when it breaks any
+    python scripts/arduino_rules.py [FOLDER]     lists the rules that a library breaks; exits with 1 if there are any
 
 The default FOLDER is build/arduino/tflm-memopt, which `make arduino` writes.
 

@@ -21,7 +21,7 @@ WIDTH = 424.0
 def tensor(
     x: float, y: float, width: float, rows: int, title: str, fills: Mapping[int, str], *, numbers: bool = False
 ) -> Iterator[Shape]:
-    """A tensor as a stack of rows. `fills`: row -> style of those that hold something."""
+    """Draw a tensor as a stack of rows. fills: row -> style, for rows with content."""
     yield Label(x + width / 2, y - 8, title, "text", "middle")
     for row in range(rows):
         top = y + row * ROW
@@ -39,7 +39,7 @@ def arrow(x0: float, y0: float, x1: float, y1: float) -> Iterator[Shape]:
 
 
 def rolling_buffer() -> Drawing:
-    """A 3x3 convolution at row 5, and the three rows of its input that are enough."""
+    """Draw a 3x3 convolution at row 5, and the three input rows that it needs."""
     shapes: list[Shape] = [
         *tensor(24, 36, 92, 12, "input, 12 rows", dict.fromkeys((4, 5, 6), "ring-fill"), numbers=True),
         *tensor(174, 81, 88, 3, "rolling buffer", dict.fromkeys(range(3), "ring-fill")),
@@ -58,7 +58,7 @@ def rolling_buffer() -> Drawing:
 
 
 def group() -> Drawing:
-    """Three operators as one group: whole tensors at its border, rolling buffers inside."""
+    """Draw three operators as one group: whole tensors at its border, rolling buffers inside."""
     parts = (
         (10, "input", 12, dict.fromkeys(range(4, 12), "input-fill")),
         (122, "3 rows", 3, dict.fromkeys(range(3), "ring-fill")),
@@ -80,7 +80,7 @@ def group() -> Drawing:
 
 
 def overlap() -> Drawing:
-    """An output grows where an input drains: the least distance between two buffers."""
+    """Draw an output that grows into a shrinking input, with the least distance between the two buffers."""
     left, right, floor, top = 52.0, 278.0, 210.0, 40.0
     steps = 9
     x = [left + (right - left) * k / steps for k in range(steps + 1)]
@@ -108,7 +108,7 @@ def overlap() -> Drawing:
 
 
 def stripes() -> Drawing:
-    """The column window and the line cache that a tiled group keeps of an inner tensor."""
+    """Draw the column window and the line cache of an inner tensor in a tiled group."""
     cell, x0, y0, columns, rows = 16.0, 8.0, 36.0, 10, 8
     shapes: list[Shape] = [Label(x0 + columns * cell / 2, 24, "an inner tensor, by pixel", "text", "middle")]
     for row in range(rows):

@@ -1,10 +1,10 @@
-"""Plants faults in a copy of the tree, one at a time, and says which test finds each of them.
+"""Plants faults in a copy of the tree, one at a time, and reports which test finds each of them.
 
     python scripts/faults.py                        all of tests/faults; exit status 1 when one survives
     python scripts/faults.py --only kernels         those of an area, or single ones: planner/sums-end-early
     python scripts/faults.py --list                 what there is, without running anything
 
-A fault is a piece of a file and what stands there instead; `tests` names the files that should see it. These run first,
+A fault is a piece of a file and its wrong replacement; `tests` names the files that should see it. These run first,
 then all quick tests, then the slow ones of those files. Each copy of the tree builds its own native libraries.
 """
 
@@ -58,7 +58,7 @@ class Fault:
     new: str
     breaks: str
     tests: tuple[str, ...]
-    """Files or folders below tests/ that should find it."""
+    """Files or folders below tests/ whose tests should find the fault."""
 
     @property
     def key(self) -> str:

@@ -1,4 +1,4 @@
-"""Count what the package should have less of. No count may rise above its ceiling, which is never raised.
+"""Counts undesirable constructs in the package. No count may exceed its ceiling, which is never raised.
 
 python scripts/house.py             the counts; exit status 1 when one is above its ceiling
 python scripts/house.py --list      and every place

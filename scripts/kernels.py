@@ -1,5 +1,5 @@
-"""Writes the C that the library takes from descriptions: custom_ops/src/tmo_described.c, for RISC-V's vectors, its
-header, and tmo_described_NAME.c, for any core. library_kernels.py lists the kernels.
+"""Generates the library's C kernels from descriptions: custom_ops/src/tmo_described.c for RISC-V vectors, its header,
+and tmo_described_NAME.c for any core. library_kernels.py lists the kernels.
 
 python scripts/kernels.py
 """

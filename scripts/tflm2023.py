@@ -1,8 +1,9 @@
-"""Fetches two versions of TensorFlow Lite Micro of 2023 to compile and run the adapter with: headers and a shared
-library out of two wheels of xmos-ai-tools.
+"""Fetches two 2023 versions of TensorFlow Lite Micro, to compile and run the adapter with them. Headers and shared
+libraries come from two wheels of xmos-ai-tools.
 
-SPRING is of March to May, as the libraries of Arduino's library manager are: TfLiteRegistration, and kTfLiteAbort in
-kernels/circular_buffer.h. AUTUMN is of October: TFLMRegistration, and kTfLiteAbort in micro_context.h.
+SPRING is from March to May, like the libraries in Arduino's library manager: it has TfLiteRegistration, and
+kTfLiteAbort in kernels/circular_buffer.h. AUTUMN is from October: it has TFLMRegistration, and kTfLiteAbort in
+micro_context.h.
 
 For tests only: the wheels have a proprietary licence; nothing of them is shipped, and users never need them. They go to
 build/tflm2023, 65 MB and 61 MB to download. TFLM's headers need gemmlowp's, which the wheels lack: on Debian

@@ -1,7 +1,7 @@
-"""The version of everything that is published: where it is stated, and setting it in all these places.
+"""Reads or sets the version in all files that state it.
 
-    python scripts/version.py                says the version; exits 1 when the places disagree
-    python scripts/version.py --tag v1.2.3   exits 1 as well when that is not its tag
+    python scripts/version.py                prints the version; exits with 1 if the files disagree
+    python scripts/version.py --tag v1.2.3   also exits with 1 if this is not its tag
     python scripts/version.py 1.2.3          sets it
 
 CHANGELOG.md is edited by hand.

@@ -204,9 +204,9 @@ def test_by_default_no_kind_of_operator_is_added() -> None:
 
 
 def test_what_may_be_added_is_known() -> None:
-    with pytest.raises(UsageError, match="'SPLIT' is nothing that tiling adds") as raised:
+    with pytest.raises(UsageError, match="'SPLIT' is not an operator that tiling can add") as raised:
         tflm_memopt.optimize(wide(), ops="builtin", allow_ops=("SPLIT",))
     assert raised.value.code == "bad_option"
-    with pytest.raises(UsageError, match="--allow-ops is for models of builtin operators") as raised:
+    with pytest.raises(UsageError, match="--allow-ops needs --ops builtin") as raised:
         tflm_memopt.optimize(wide(), allow_ops=("PAD",))
     assert raised.value.code == "bad_option"

@@ -136,7 +136,7 @@ class Clock:
         """Return the cycles in a number of milliseconds. Raises UsageError if the core's cycles are unknown."""
         if self.rates is None:
             raise UsageError(
-                f"nothing can be said about time: how many cycles an instruction takes on {self.core} is not known",
+                f"the time cannot be estimated: the cycles per instruction on {self.core} are unknown",
                 code="time_unknown",
                 hint=f"a board or --target with one of {', '.join(timed_cores())}, or --max-instructions alone",
             )

@@ -34,7 +34,7 @@ def convention(arena: Arena, input: str = "arena") -> str:  # noqa: A002 (the op
 
 def unknown(arena: Arena) -> str:
     """Return a phrase that names the allocations missing from the figures, or ""."""
-    return "" if arena.exact else f", without what {', '.join(arena.unknown)} allocates, which is not known"
+    return "" if arena.exact else f", without what {', '.join(arena.unknown)} allocates, which is unknown"
 
 
 def with_arenas(record: Any) -> dict[str, Any]:

@@ -27,7 +27,7 @@ def factor(argument: str) -> float:
     except ValueError:
         value = 0.0
     if not 0 < value < float("inf"):
-        raise argparse.ArgumentTypeError(f"'{argument}' is no factor: 1.1 is 10 % more than the original")
+        raise argparse.ArgumentTypeError(f"'{argument}' is not a valid factor; 1.1 means 10 % more than the original")
     return value
 
 

@@ -71,7 +71,7 @@ def _optimize_all(args: argparse.Namespace, folder: Path) -> int:
         raise UsageError(
             f"{args.model} has no .tflite files",
             code="bad_option",
-            hint="one model, or a folder with .tflite files in it",
+            hint="give a model, or a folder with .tflite files",
         )
     entries, worst = [], console.DONE
     written: set[str] = set()
@@ -121,7 +121,7 @@ def _optimize_one(
         keep(args.manifest, files, "manifest")
     if twice := [path for path in files if same_on_disk(str(path)) in taken]:
         what = f"{twice[0]} was written for another model of this name"
-        raise UsageError(what, code="would_overwrite", hint="another name, or a folder of its own")
+        raise UsageError(what, code="would_overwrite", hint="choose another name or folder")
     write_files(files)
     return result.report, list(files)
 
@@ -140,19 +140,21 @@ def _labels(args: argparse.Namespace) -> tuple[str, ...]:
         return ()
     if not bundle.PROJECTS.keys() & set(args.emit):
         hint = f"--emit {', '.join(bundle.PROJECTS)}"
-        raise UsageError("--labels are for a program, and none is written", code="bad_option", hint=hint)
+        raise UsageError("--labels needs a project", code="bad_option", hint=hint)
     try:
         return label_lines(read_file(args.labels).decode("utf-8"))
     except UnicodeDecodeError as error:
-        what = f"{args.labels} is no text in UTF-8"
-        raise UsageError(what, code="bad_data", hint="a label a line, in the order of the output's values") from error
+        what = f"{args.labels} is not UTF-8 text"
+        raise UsageError(
+            what, code="bad_data", hint="write one label per line, in the order of the output's values"
+        ) from error
 
 
 def _examples(args: argparse.Namespace) -> list[NDArray[Any]]:
     """Return the arrays of --inputs, else those of --calibrate. Raises UsageError if --inputs are of no use."""
     storing = (*bundle.PROJECTS, *bundle.MODULES)
     if args.inputs and not set(storing) & set(args.emit):
-        what = "--inputs are stored in a project or a C module, and none is written"
+        what = "--inputs needs a project or C module"
         raise UsageError(what, code="bad_option", hint=f"--emit {', '.join(storing)}")
     return arrays.load(args.inputs or args.calibrate)
 
@@ -214,10 +216,12 @@ def _saved(path: Path) -> Mapping[str, Any]:
         document = json.loads(read_file(path))
     except (ValueError, RecursionError) as error:
         raise UsageError(
-            f"{path} is no JSON document", code="bad_plan", hint="NAME.plan.json, or a file of explore --plans"
+            f"{path} is not a JSON document", code="bad_plan", hint="NAME.plan.json, or a file of explore --plans"
         ) from error
     if not isinstance(document, dict):
-        raise UsageError(f"{path} holds no plan", code="bad_plan", hint="NAME.plan.json, or a file of explore --plans")
+        raise UsageError(
+            f"{path} does not contain a plan", code="bad_plan", hint="NAME.plan.json, or a file of explore --plans"
+        )
     return document
 
 
@@ -226,7 +230,7 @@ def verify(args: argparse.Namespace) -> int:
     if is_app(args.original):
         return apps.verify(args)
     if args.reset_every and not args.steps:
-        raise UsageError("--reset-every counts steps, and there are none", code="bad_option", hint="--steps 1000")
+        raise UsageError("--reset-every needs --steps", code="bad_option", hint="--steps 1000")
     original, rewritten = (_read(path) for path in (args.original, args.rewritten))
     for path, data in ((args.original, original), (args.rewritten, rewritten)):
         with about(path):

@@ -58,7 +58,7 @@ def typed(error: Exception) -> MemoptError:
             error.strerror or str(error),
             code="system_error",
             where=str(error.filename or ""),
-            hint="check path and space",
+            hint="check the path and the free space",
         )
     traceback.print_exception(error)
     hint = "please report it, with the model if you can"

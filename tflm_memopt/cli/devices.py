@@ -57,10 +57,10 @@ def explore(args: argparse.Namespace) -> int:
     _together(args, ("plans",))
     if args.cost:
         hint = "--devices without it"
-        raise UsageError("several devices are told in milliseconds", code="bad_option", hint=hint)
+        raise UsageError("--cost cannot be combined with --devices, whose cost is time", code="bad_option", hint=hint)
     if args.link is None:
         hint = "--link BYTES/S,LATENCY, and --clock"
-        raise UsageError("how long several devices take depends on their links", code="bad_option", hint=hint)
+        raise UsageError("the time of several devices depends on their links", code="bad_option", hint=hint)
 
     def explore_devices(progress: Progress) -> DevicesExploration:
         return tflm_memopt.explore_devices(

@@ -50,7 +50,7 @@ class FloatModel:
         except (OSError, ValueError, TypeError, KeyError) as error:
             if layer := _OWN_LAYER.search(str(error)):
                 raise UsageError(
-                    f"the model has a layer of your own, {layer[1] or 'Lambda'}, whose code is not in the file",
+                    f"the model has a custom layer, {layer[1] or 'Lambda'}, whose code is not in the file",
                     code="not_convertible",
                     where=str(path),
                     hint="model.export('FOLDER') where the layer is defined, then optimize FOLDER",
@@ -85,10 +85,10 @@ class FloatModel:
         for name, (batch, *_) in zip(self.names, shapes, strict=True):
             if batch not in (None, 1):
                 raise UsageError(
-                    f"the model takes {batch} examples at once",
+                    f"the model has a fixed batch size of {batch}",
                     code="bad_data",
                     where=f"input '{name}'",
-                    hint="the same model with Input(shape=...) instead of batch_shape",
+                    hint="use Input(shape=...) instead of batch_shape",
                 )
         self.shapes = [tuple(shape[1:]) for shape in shapes]
 
@@ -122,7 +122,7 @@ class FloatModel:
     def inputs(self, arrays: Sequence[Array]) -> list[Array]:
         """Return the arrays in the inputs' shapes. Raises UsageError when they do not fit."""
         if len(arrays) != len(self.shapes):
-            hint = "an array for each input, in the model's order"
+            hint = "give one array per input, in the model's order"
             raise UsageError(
                 f"{len(arrays)} arrays for a model with {len(self.shapes)} inputs", code="bad_data", hint=hint
             )
@@ -229,9 +229,9 @@ def _not_convertible(message: str) -> UsageError:
     """Return an error that summarizes the converter's message in a sentence."""
     if _RECURRENT.search(message):
         return UsageError(
-            "TensorFlow cannot convert a recurrent layer (LSTM, GRU, RNN) to int8 while it is a loop",
+            "TensorFlow cannot convert a recurrent layer (LSTM, GRU, RNN) to int8 as a loop",
             code="not_convertible",
-            hint="the same weights in a layer with unroll=True, and the number of steps in Input(shape=...)",
+            hint="use a layer with unroll=True and the same weights, and the number of steps in Input(shape=...)",
         )
     log = "--verbose shows TensorFlow's own messages"
     if missing := sorted({name for found in _MISSING.findall(message) for name in found if name}):

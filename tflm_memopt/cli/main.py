@@ -115,41 +115,42 @@ def parser() -> argparse.ArgumentParser:
 
 
 def _inspect(group: Any) -> None:
-    inspect = _command(group, "inspect", "operators, tensors, peak; what runs row by row, and why not")
-    _model(inspect, "model", "the .tflite file, or C source with it as an array")
+    inspect = _command(group, "inspect", "list operators, tensors and peak memory, and which operators run row by row")
+    _model(inspect, "model", "a .tflite file, or C source that contains it as an array")
     _describe(inspect)
     inspect.add_argument("-o", "--output", type=Path, metavar="DIR", help="write a page with memory map and figures")
     inspect.add_argument(
-        "--target", choices=tuple(TARGETS), default=GENERIC, help="the core that --kernels cmsis-nn are built for"
+        "--target",
+        choices=tuple(TARGETS),
+        default=GENERIC,
+        help="core that the kernels of --kernels cmsis-nn are built for",
     )
     _figures(inspect)
 
 
 def _optimize(group: Any) -> None:
-    optimize = _command(group, "optimize", "rewrite a model: same output bits, a fraction of the arena")
+    optimize = _command(group, "optimize", "rewrite a model to need a smaller arena, with the same output bits")
     _model(
         optimize,
         "model",
-        "the .tflite file, or C source with it as an array; it is never changed. Or a folder: all in it. Or a Keras "
-        "model: .keras, SavedModel. Or app.toml: several models that share an arena",
+        "a .tflite file or C source that contains it as an array; a folder with .tflite files; a Keras model (.keras, "
+        "SavedModel); or app.toml, for several models that share an arena. The file is never changed",
     )
     _describe(optimize)
-    optimize.add_argument(
-        "-o", "--output", type=Path, metavar="DIR", help="where the files go (default: ./NAME_memopt)"
-    )
+    optimize.add_argument("-o", "--output", type=Path, metavar="DIR", help="output folder (default: ./NAME_memopt)")
     _conversion(optimize)
     optimize.add_argument(
         "--devices", type=arguments.count, default=1, metavar="N",
-        help="share the network out among N linked devices, a model for each: the first has input and output",
+        help="split the network over N linked devices, with a model for each; the first has input and output",
     )  # fmt: skip
     _link(optimize)
     optimize.add_argument(
         "--memory", type=arguments.memory, metavar="RAM[,FLASH]",
-        help="with --devices: what each has for arena and model: 20kB, or 20kB,128kB (default: the least to hold)",
+        help="with --devices: memory of each for arena and model, 20kB or 20kB,128kB (default: the least possible)",
     )  # fmt: skip
     optimize.add_argument(
         "--cut", type=arguments.operators, metavar="OP,...",
-        help="with --devices: one behind the other, each with all of its operators: the next begins at each of these",
+        help="with --devices: run whole operators on one device after the other, which begin at these operators",
     )  # fmt: skip
     _limits(optimize)
     _output(optimize)
@@ -159,29 +160,29 @@ def _limits(optimize: argparse.ArgumentParser) -> None:
     """Add the limits of RAM, flash and time."""
     optimize.add_argument(
         "--max-macs", type=arguments.factor, metavar="F",
-        help="the least RAM with at most F times the multiply-accumulates of the original (default: no recompute)",
+        help="minimise RAM with at most F times the multiply-accumulates of the original (default: no recompute)",
     )  # fmt: skip
     optimize.add_argument(
         "--ram-limit", type=arguments.size, metavar="SIZE",
-        help="the least compute in an arena of at most SIZE: 20480, 20kB (1,000 B each), 64K or 64KiB (1,024 B each)",
+        help="minimise compute in an arena of at most SIZE: 20480, 20kB (1,000 B each), 64K or 64KiB (1,024 B each)",
     )  # fmt: skip
     optimize.add_argument(
         "--flash-limit", type=arguments.size, metavar="SIZE",
-        help="the rewritten model, the C library and TFLM take at most SIZE of flash, the last two by estimate",
+        help="limit the flash of rewritten model, C library and TFLM to SIZE; the last two are estimated",
     )  # fmt: skip
     optimize.add_argument(
         "--max-instructions", type=arguments.number, metavar="N",
-        help="the least RAM with at most N instructions of one inference, estimated: 3200000, 3200k or 3.2M",
+        help="minimise RAM with at most N estimated instructions per inference: 3200000, 3200k or 3.2M",
     )  # fmt: skip
     optimize.add_argument(
         "--time-limit", type=arguments.time, metavar="TIME",
-        help="the least RAM with which an inference takes at most TIME, estimated: 50ms; needs --board or --clock",
+        help="minimise RAM with an estimated inference time of at most TIME: 50ms; needs --board or --clock",
     )  # fmt: skip
     optimize.add_argument(
         "--clock",
         type=arguments.clock,
         metavar="MHZ",
-        help="of the core, for milliseconds: 64MHz (default: the board's)",
+        help="clock of the core, to estimate milliseconds: 64MHz (default: the board's)",
     )
     _core(optimize)
 
@@ -190,144 +191,150 @@ def _output(optimize: argparse.ArgumentParser) -> None:
     """Add the flags for the output and the plan."""
     optimize.add_argument(
         "--emit", type=arguments.kinds, default=("cpp",), metavar="KIND,...",
-        help="what to compile in: cpp, for TensorFlow Lite Micro (default); c, a module without an interpreter; "
-        "c-specialized, the same as code for this model alone; arduino, platformio, esp-idf, stm32cube, a project; "
-        "tflite, nothing",
+        help="kinds of sources to write: cpp, for TensorFlow Lite Micro (default); c, a module without an interpreter; "
+        "c-specialized, the same with code for this model only; arduino, platformio, esp-idf or stm32cube, a project; "
+        "tflite, none",
     )  # fmt: skip
     optimize.add_argument(
         "--labels", type=Path, metavar="FILE.txt",
-        help="of a project: names of the first output's values, one a line (default: those of the model's metadata)",
+        help="for a project: names of the first output's values, one per line (default: those in the model's metadata)",
     ).completer = argcomplete.FilesCompleter(("txt",))  # type: ignore[attr-defined]  # fmt: skip
     _arrays(
         optimize, "--inputs", "FILE.npy",
-        "of a project or C module: an example to store instead of a random input, an array for each of its inputs",
+        "for a project or C module: an example to store instead of a random input, as one array per input",
     )  # fmt: skip
     optimize.add_argument(
         "--manifest", type=Path, metavar="FILE.json",
-        help="of a wake word for ESPHome's micro_wake_word: written with the new arena and file beside the model",
+        help="manifest of a wake word for ESPHome's micro_wake_word; a copy with the new arena and file is written",
     ).completer = argcomplete.FilesCompleter(("json",))  # type: ignore[attr-defined]  # fmt: skip
     optimize.add_argument(
-        "--plan", type=Path, metavar="FILE.json", help="use a plan of this model that was saved before"
+        "--plan", type=Path, metavar="FILE.json", help="use a saved plan of this model"
     ).completer = argcomplete.FilesCompleter(("json",))  # type: ignore[attr-defined]
 
     _keras(optimize)
     _board(
         optimize, "board",
-        help="it has to fit on this board, RAM and flash: whose ABI and target are taken; fit lists them",
+        help="require that RAM and flash fit this board, and use its ABI and target; fit lists the boards",
     )  # fmt: skip
     optimize.add_argument(
         "--force", action="store_true",
-        help="rewrite the model even where that adds more bytes to flash than it saves of RAM",
+        help="rewrite the model even if that adds more flash than it saves RAM",
     )  # fmt: skip
     optimize.add_argument(
-        "--fail-unchanged", action="store_true", help="exit code 1 where the model, or one of a folder, stays as it is"
+        "--fail-unchanged", action="store_true", help="exit with 1 if the model, or one in a folder, stays unchanged"
     )
     optimize.add_argument(
         "--frontier",
         action="store_true",
-        help="explore as well, and show the point on the frontier in the report",
+        help="also explore, and show the plan on the frontier in the report",
     )
-    optimize.add_argument("--plot", type=Path, metavar="FILE.png|.svg", help="draw the memory before and after")
+    optimize.add_argument("--plot", type=Path, metavar="FILE.png|.svg", help="draw memory use before and after")
 
 
 def _explore(group: Any) -> None:
-    explore = _command(group, "explore", "the least arena at every compute budget, as table and plot")
-    _model(explore, "model", "the .tflite file; or app.toml: the frontier of all its models together")
+    explore = _command(group, "explore", "find the smallest arena for every compute budget, as table and plot")
+    _model(explore, "model", "a .tflite file; or app.toml, for the joint frontier of its models")
     _describe(explore)
     _conversion(explore)
     explore.add_argument(
         "--cost", choices=COSTS,
-        help="what points are compared by beside bytes; instructions and time are estimates. Default: time with a "
-        "--board whose core has modelled cycles, instructions with another --board, --target or --core, else macs",
+        help="cost of a point besides bytes; instructions and time are estimated. Default: time with a --board whose "
+        "core has modelled cycles, instructions with another --board, --target or --core, otherwise macs",
     )  # fmt: skip
     explore.add_argument(
         "--devices", type=arguments.count, default=1, metavar="N",
-        help="on N linked devices: the memory of the largest one against the time of an inference",
+        help="use N linked devices, and compare memory of the largest one with inference time",
     )  # fmt: skip
     _link(explore)
-    explore.add_argument("--clock", type=arguments.clock, metavar="MHZ", help="with --devices: of their core, 64MHz")
+    explore.add_argument(
+        "--clock", type=arguments.clock, metavar="MHZ", help="with --devices: clock of their cores, 64MHz"
+    )
     _core(explore)
-    _board(explore, "board", help="what each point leaves of a board, whose ABI and target are taken")
+    _board(explore, "board", help="show what each point leaves of this board, and use its ABI and target")
     explore.add_argument("--csv", type=Path, metavar="FILE", help="write the frontier as comma-separated values")
     explore.add_argument("--plot", type=Path, metavar="FILE.png|.svg", help="draw the frontier")
-    explore.add_argument("--plans", type=Path, metavar="DIR", help="write each point's plan, for optimize --plan")
+    explore.add_argument("--plans", type=Path, metavar="DIR", help="write the plan of each point, for optimize --plan")
 
 
 def _fit(group: Any) -> None:
-    fit = _command(group, "fit", "on which boards a model fits, as it is and rewritten")
-    _model(fit, "model", "the .tflite file; or app.toml: all its models in one arena")
+    fit = _command(group, "fit", "list the boards that a model fits on, before and after rewriting")
+    _model(fit, "model", "a .tflite file; or app.toml, for its models in one arena")
     _describe(fit)
-    _board(fit, "boards", action="append", default=[], help="this board only; exit code 1 if it is too small")
+    _board(fit, "boards", action="append", default=[], help="check only this board; exit with 1 if it is too small")
     fit.add_argument(
         "--ram-limit", type=arguments.size, metavar="SIZE",
-        help="the least compute in an arena of at most SIZE, as optimize has it; exit code 1 if there is none",
+        help="minimise compute in an arena of at most SIZE, as in optimize; exit with 1 if impossible",
     )  # fmt: skip
-    fit.add_argument("--all", action="store_true", help="show all boards, not only those closest to what it needs")
-    fit.add_argument("--markdown", action="store_true", help="a table for a comment or a summary of CI")
+    fit.add_argument("--all", action="store_true", help="show all boards, not only those closest to the model's needs")
+    fit.add_argument("--markdown", action="store_true", help="write a Markdown table, for a comment or a CI summary")
     _conversion(fit)
 
 
 def _verify(group: Any) -> None:
     verify = _command(group, "verify", "run both models and compare every output byte")
-    _model(verify, "original", "the .tflite file as it was; or app.toml, for all its models")
-    _model(verify, "rewritten", "the .tflite file that optimize wrote; of app.toml, or of several devices, the folder")
+    _model(verify, "original", "the original .tflite file; or app.toml, for all its models")
+    _model(verify, "rewritten", "the .tflite file that optimize wrote; the folder for app.toml or several devices")
     _describe(verify)
     verify.add_argument(
         "--runs", type=arguments.count, metavar="N",
-        help="random inputs (default: as many inputs as run in about two seconds, at least 10; in 256 of them each "
-        "input byte takes every value)",
+        help="number of random inputs (default: as many as run in about two seconds, at least 10; over 256 of them, "
+        "each input byte takes every value)",
     )  # fmt: skip
     verify.add_argument(
         "--steps",
         type=arguments.count,
         default=0,
         metavar="N",
-        help="inferences one after the other, for models with state and windows that slide",
+        help="number of consecutive inferences, for models with state and sliding windows",
     )
     verify.add_argument(
         "--reset-every",
         type=arguments.count,
         default=0,
         metavar="N",
-        help="of these, from one reset to the next (default: never)",
+        help="number of steps between resets (default: never)",
     )
     verify.add_argument(
         "--cores", type=int, choices=(1, 2),
-        help="threads that run the rewritten model (default: one and, if it was optimized with --cores 2, two as well)",
+        help="number of threads for the rewritten model (default: 1, and also 2 if optimized with --cores 2)",
     )  # fmt: skip
     verify.add_argument(
-        "--seed", type=arguments.count, default=0, metavar="S", help="of the random inputs (default: 0)"
+        "--seed", type=arguments.count, default=0, metavar="S", help="seed of the random inputs (default: 0)"
     )
     verify.add_argument(
         "--inputs", type=Path, nargs="+", action="extend", default=[], metavar="FILE.npy",
-        help="your own inputs, one array for each input of the model; runs may be stacked along the first axis",
+        help="your own inputs, one array per input of the model; runs may be stacked along the first axis",
     ).completer = argcomplete.FilesCompleter(("npy",))  # type: ignore[attr-defined]  # fmt: skip
     verify.add_argument(
         "--c", type=Path, metavar="DIR",
-        help="the folder of optimize --emit c: the module in it is compiled for this machine and compared as well",
+        help="folder of optimize --emit c, whose module is also compiled for this machine and compared",
     )  # fmt: skip
 
 
 def _registers(group: Any) -> None:
-    command = _command(group, "registers", "accessors for a driver's registers, combined where that is safe")
+    command = _command(group, "registers", "write accessors for a driver's registers, combined where that is safe")
     command.add_argument(
-        "driver", type=Path, metavar="DRIVER.c", help="C or C++ that uses fields: gpio->pads[i].dir = 1"
+        "driver", type=Path, metavar="DRIVER.c", help="C or C++ source that uses fields: gpio->pads[i].dir = 1"
     )
     command.add_argument(
         "description", type=Path, metavar="DESCRIPTION", help="a header with bit field groups, or a CMSIS-SVD file"
     )
+    command.add_argument("-o", "--output", type=Path, metavar="DIR", help="output folder (default: ./DRIVER_registers)")
     command.add_argument(
-        "-o", "--output", type=Path, metavar="DIR", help="where the files go (default: ./DRIVER_registers)"
-    )
-    command.add_argument(
-        "-I", dest="folders", type=Path, action="append", default=[], metavar="DIR", help="with headers of the driver"
+        "-I",
+        dest="folders",
+        type=Path,
+        action="append",
+        default=[],
+        metavar="DIR",
+        help="folder with headers of the driver",
     )
     command.add_argument(
         "--place", action="store_true",
-        help="choose where fields lie, for the fewest accesses, although the description says it: for soft cores",
+        help="for soft cores: ignore the described positions of fields and choose those with the fewest accesses",
     )  # fmt: skip
     command.add_argument(
-        "--cc", metavar="COMPILER", help="a compiler with its flags: the report has the driver's bytes of code at -Os"
+        "--cc", metavar="COMPILER", help="compiler with flags, to report the driver's code size at -Os"
     )
 
 
@@ -371,9 +378,9 @@ def _command(group: Any, name: str, what: str) -> argparse.ArgumentParser:
     command: argparse.ArgumentParser = group.add_parser(
         name, help=what, description=what, epilog=epilog, formatter_class=_Raw
     )
-    command.add_argument("--json", action="store_true", help="one JSON document on standard output, nothing else")
+    command.add_argument("--json", action="store_true", help="print only one JSON document to standard output")
     command.add_argument(
-        "--quiet", "-q", action="store_true", help="no answer and no progress: files and exit code only"
+        "--quiet", "-q", action="store_true", help="print no result and no progress; write files and set the exit code"
     )
     return command
 
@@ -381,7 +388,7 @@ def _command(group: Any, name: str, what: str) -> argparse.ArgumentParser:
 def _describe(command: argparse.ArgumentParser) -> None:
     argument = command.add_argument(
         "--describe", type=Path, action="append", default=[], metavar="FILE.py",
-        help="operators of your own, described in a Python file, which is run; may be given more than once",
+        help="Python file that describes custom operators; it is executed. May be given more than once",
     )  # fmt: skip
     argument.completer = argcomplete.FilesCompleter(("py",))  # type: ignore[attr-defined]
 
@@ -397,53 +404,57 @@ def _conversion(command: argparse.ArgumentParser) -> None:
         "--input",
         default="arena",
         metavar="WHERE",
-        help="where the model's input lives: arena (default), stream[:ROWS] (pushed ROWS rows at a time, default 1), "
-        "external (read from your own buffer), sliding[:ROWS] (a window of an endless sequence: each inference brings "
-        "ROWS new rows, default 1)",
+        help="place of the model's input: arena (default), stream[:ROWS] (pushed ROWS rows at a time, default 1), "
+        "external (read from your own buffer), sliding[:ROWS] (a window of an endless sequence, with ROWS new rows in "
+        "each inference, default 1)",
     )
-    command.add_argument("--int8-io", action="store_true", help="drop QUANTIZE and DEQUANTIZE at the model's border")
+    command.add_argument(
+        "--int8-io", action="store_true", help="remove QUANTIZE and DEQUANTIZE at the model's inputs and outputs"
+    )
     command.add_argument(
         "--ops", "--op-per", choices=OPS, default=PER_REGION,
-        help="what takes the place of operators that run row by row: a custom operator for each region (default) or "
-        "for each block, to read in Netron; or builtin: none, TFLM's own in another order and at other offsets",
+        help="replacement of operators that run row by row: a custom operator for each region (default) or for each "
+        "block (easier to read in Netron); or builtin, TFLM's own operators with another order and other offsets",
     )  # fmt: skip
     command.add_argument(
         "--allow-ops", type=arguments.switches, default=(), metavar="NAME,...",
-        help=f"with --ops builtin, what strips and channel groups may add: {', '.join(MOVES)} (default: only kinds of "
-        "operators that the model has)",
+        help=f"with --ops builtin: operators that strips and channel groups may add, of {', '.join(MOVES)} (default: "
+        "only kinds that the model has)",
     )  # fmt: skip
     command.add_argument(
         "--no-fold", dest="fold", action="store_false",
-        help="keep the channels that cannot influence any output, whatever the input",
+        help="keep channels that cannot influence any output",
     )  # fmt: skip
     command.add_argument(
         "--effort", type=arguments.effort, default=NORMAL, metavar="LEVEL",
-        help=f"how long to search: {', '.join(LEVELS)}, or a factor of normal (default), which takes seconds",
+        help=f"search effort: {', '.join(LEVELS)}, or a factor relative to normal (default), which takes seconds",
     )  # fmt: skip
     command.add_argument(
         "--without", type=arguments.switches, default=(), metavar="NAME,...",
-        help=f"leave ingredients out, to see their worth: {', '.join(SWITCHES)}",
+        help=f"switch techniques off, to measure their effect: {', '.join(SWITCHES)}",
     )  # fmt: skip
     command.add_argument(
         "--cores", type=int, choices=(1, 2), default=1,
-        help="how many cores with one memory run the model: 2 on RP2040, RP2350, ESP32 and ESP32-S3 (default: 1)",
+        help="number of cores with shared memory: 2 on RP2040, RP2350, ESP32 and ESP32-S3 (default: 1)",
     )  # fmt: skip
     command.add_argument(
         "--share", metavar="A,B",
-        help="with --cores 2, of each core's time, what is left for the model (default: 1,1)",
+        help="with --cores 2: share of each core's time that the model gets (default: 1,1)",
     )  # fmt: skip
     command.add_argument(
         "--target", choices=tuple(TARGETS),
-        help="whose kernels the model is packed for: such a model runs on these cores only, and faster (default: that "
-        "of --board, else generic, which runs everywhere)",
+        help="cores to pack the model for. A packed model is faster and runs only there (default: the --board's, else "
+        "generic, which runs everywhere)",
     )  # fmt: skip
     _figures(command)
 
 
 def _keras(command: argparse.ArgumentParser) -> None:
-    _arrays(command, "--calibrate", "X.npy", "of a Keras model: some hundred typical inputs, stacked")
-    _arrays(command, "--test", "FILE.npy", "of a Keras model: inputs, then labels, for the accuracy before and after")
-    command.add_argument("--verbose", action="store_true", help="of a Keras model: show TensorFlow's log, too")
+    _arrays(command, "--calibrate", "X.npy", "for a Keras model: some hundred typical inputs, stacked")
+    _arrays(
+        command, "--test", "FILE.npy", "for a Keras model: inputs, then labels, to compare accuracy before and after"
+    )
+    command.add_argument("--verbose", action="store_true", help="for a Keras model: also show TensorFlow's log")
 
 
 def _arrays(command: argparse.ArgumentParser, flag: str, metavar: str, what: str) -> None:
@@ -466,26 +477,26 @@ def _boards(**_: Any) -> Mapping[str, str]:
 def _link(command: argparse.ArgumentParser) -> None:
     command.add_argument(
         "--link", type=arguments.link, metavar="BYTES/S[,LATENCY]",
-        help="with --devices: how fast each line between two of them is, for the time of an inference: 125kB/s,2ms; "
-        "needs --clock",
+        help="with --devices: rate and latency of the line between two devices, to estimate inference time: "
+        "125kB/s,2ms; needs --clock",
     )  # fmt: skip
 
 
 def _core(command: argparse.ArgumentParser) -> None:
     command.add_argument(
         "--core", choices=tuple(tables()),
-        help=f"whose instructions are estimated (default: the target's own; for generic {DEFAULT}, the slowest)",
+        help=f"core to estimate instructions for (default: the target's own; for generic {DEFAULT}, the slowest)",
     )  # fmt: skip
 
 
 def _figures(command: argparse.ArgumentParser) -> None:
     command.add_argument(
         "--abi", choices=("ilp32", "lp64"), default="ilp32",
-        help="of the arena figures: 32-bit pointers (Arm, RISC-V, Xtensa; default) or 64-bit",
+        help="ABI of the arena figures: 32-bit pointers (Arm, RISC-V, Xtensa; default) or 64-bit",
     )  # fmt: skip
     command.add_argument(
         "--kernels", choices=KERNELS,
-        help="of the operators that stay builtin, whose scratch the arena figures count: TFLM's own (default), or "
-        "those for CMSIS-NN (with the DSP extension, or as --target says) or ESP-NN (ESP32-S3); with --ops builtin, "
-        "outputs grow into inputs where these allow it (default: where all do)",
+        help="kernels of builtin operators, whose scratch the arena includes: TFLM's own (default), CMSIS-NN's (with "
+        "the DSP extension, or for --target) or ESP-NN's (ESP32-S3); with --ops builtin, outputs overlap inputs if "
+        "these kernels allow it (default: if all do)",
     )  # fmt: skip

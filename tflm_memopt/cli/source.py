@@ -36,14 +36,14 @@ class Source:
         """Read the model and convert a Keras model. Raises UsageError when data is missing or useless."""
         if not is_keras(path):
             if calibrate or test:
-                hint = "a .keras file or a SavedModel folder, or no --calibrate and no --test"
+                hint = "give a .keras file or SavedModel folder, or omit --calibrate and --test"
                 raise UsageError(
                     "--calibrate and --test are for Keras models", code="bad_option", where=str(path), hint=hint
                 )
             return Source(read_model(path))
         if not calibrate:
             raise UsageError(
-                "a Keras model has to be calibrated to become int8",
+                "a Keras model needs calibration for int8",
                 code="bad_option",
                 where=str(path),
                 hint="--calibrate X.npy, some hundred typical inputs: numpy.save('X.npy', images[:300])",

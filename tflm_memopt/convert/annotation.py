@@ -36,7 +36,7 @@ class LeftWhole:
     hint: str = RECONVERT
 
     def __str__(self) -> str:
-        return f"{self.why}: the model is left whole; {self.hint}"
+        return f"{self.why}: the model stays unchanged; {self.hint}"
 
 
 CONSTANT_INPUT = LeftWhole("an input of the model is a constant", "leave the constant out of the model's inputs")

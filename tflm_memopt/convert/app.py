@@ -131,7 +131,7 @@ def _placed(app: App, members: Sequence[AppMember], i: int) -> AppMember:
     wanted = head_plan(model, member.asked.abi, member.asked.library).wanted.requests
     if online := sum(need.nbytes for need in wanted if need.offline is None):
         raise UsageError(
-            f"'{member.name}' leaves the place of {online:,} B to TFLM, which knows nothing of other models",
+            f"'{member.name}' leaves the place of {online:,} B to TFLM, whose planner ignores other models",
             code="memory_unknown",
             where=f"models.{member.name}",
             hint="models in turn, without concurrent, retain and streamed inputs; inspect says what stays builtin",

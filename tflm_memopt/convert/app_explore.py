@@ -130,7 +130,7 @@ def _times(entry: AppModel, member: AppMember, points: Sequence[Costed]) -> list
         return [None] * max(1, len(points))
     if clock is None or clock.rates is None or not points:
         raise UsageError(
-            f"how long '{member.name}' takes is not known",
+            f"the run time of '{member.name}' is unknown",
             code="time_unknown",
             where=f"models.{member.name}",
             hint=_clock_hint(member),
@@ -145,7 +145,9 @@ def _clock_hint(member: AppMember) -> str:
     if clock is None:
         return "set board, or clock and core, in app.toml"
     if clock.rates is None:
-        return f"choose a board whose core is one of {', '.join(timed_cores())}: no cycles are known of {clock.core}"
+        return (
+            f"choose a board whose core is one of {', '.join(timed_cores())}: there is no cycle model for {clock.core}"
+        )
     return "leave out the model's rate: inspect says which of its operators stay builtin"
 
 

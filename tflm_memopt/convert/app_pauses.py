@@ -50,7 +50,7 @@ def _milliseconds(member: AppMember) -> Moments:
     clock = member.asked.clock
     if clock is None or clock.rates is None or clock.core != member.asked.table.core or member.chosen is None:
         raise UsageError(
-            f"how long '{member.name}' takes is not known, and so not when to pause",
+            f"the run time of '{member.name}' is unknown, so its pauses cannot be planned",
             code="time_unknown",
             where=f"models.{member.name}",
             hint="board, or clock and core, in app.toml",

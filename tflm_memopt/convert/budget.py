@@ -17,7 +17,7 @@ def choose(conversion: Conversion, limits: Limits) -> Converted:
     scarce = budget < plans.macs and budget < plans.least_macs
     if scarce and limits.overhead is not None:
         raise UsageError(
-            f"no plan computes so little as F = {limits.overhead:g}",
+            f"no plan reaches F = {limits.overhead:g}",
             code="bad_option",
             hint=f"--max-macs {up(conversion.overhead(plans.least_macs))}",
         )

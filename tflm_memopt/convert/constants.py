@@ -205,7 +205,7 @@ def compare_programs(programs: Sequence[Program], originals: Originals) -> Compa
                 different += [f"{where} is not '{near[0].name}' of the original: {_told(near[1])}"] if near else []
                 continue
             if not any(numbers.filled(form, op, program) for _, form in matches):
-                different.append(f"{where} differs in what fills up its packing, or in its rounding constants")
+                different.append(f"{where} differs in the padding of its packing or in its rounding constants")
             equal[n] = {number for number, _ in matches}
             seen |= equal[n]
             count += bool(found.keys() & numbers.CONSTANTS)
@@ -234,7 +234,7 @@ def _elsewhere(p: int, program: Program, equal: Mapping[int, set[int]], ops: Seq
         if n in equal and makers and makers <= equal.keys():
             made = {ops[number].output for maker in makers for number in equal[maker]}
             if not any(made & set(ops[number].inputs) for number in equal[n]):
-                yield f"operator {n} of program {p} does not read what it reads in the original"
+                yield f"operator {n} of program {p} has other inputs than in the original"
 
 
 def _makers(program: Program) -> Iterator[tuple[int, set[int]]]:

@@ -149,7 +149,7 @@ class Conversion:
         """Row graph that is planned, with the input at its place, or None if there is nothing to convert."""
         if self.rows is None and options.input != IN_ARENA:
             raise UsageError(
-                f"no place for the input but the arena: {NOTHING}", code="unsupported_input", hint="--input arena"
+                f"the input can only be in the arena: {NOTHING}", code="unsupported_input", hint="--input arena"
             )
         self.at = cache(self._at)
         self._like: Plans | None = None
@@ -368,7 +368,7 @@ class Conversion:
             return self.of(plan)
         except _BROKEN as error:
             reason = str(error) if isinstance(error, PlanError) else "it is damaged, or a plan of another model"
-            hint = "a plan that was made of this model, with the same --input, --int8-io, --ops, --target and --no-fold"
+            hint = "use a plan of this model with the same --input, --int8-io, --ops, --target and --no-fold"
             raise UsageError(
                 "the plan does not belong to this model", code="bad_plan", where=reason, hint=hint
             ) from error

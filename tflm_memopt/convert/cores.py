@@ -44,7 +44,9 @@ def speeds(
         f"--ops {ops}": ops != PER_REGION,
     }
     for flag in (name for name, wrong in barred.items() if wrong):
-        raise UsageError(f"two cores have no {flag}", code="bad_option", hint=f"leave {flag} out, or --cores 1")
+        raise UsageError(
+            f"--cores 2 cannot be combined with {flag}", code="bad_option", hint=f"omit {flag}, or use --cores 1"
+        )
     return _shares(share) if share is not None else EVEN
 
 
@@ -62,7 +64,7 @@ def _shares(share: str | Collection[float]) -> tuple[float, float]:
         found = ()
     if len(found) != CORES or not all(LEAST_SHARE <= part <= 1 for part in found):
         raise UsageError(
-            f"no shares of two cores: '{share}'",
+            f"invalid shares of two cores: '{share}'",
             code="bad_option",
             hint=f"two numbers from {LEAST_SHARE} to 1: --share 0.8,1",
         )

@@ -239,9 +239,7 @@ def _kept(graph: Graph, annotated: AnnotatedGraph, planned: Planned | None) -> l
         if isinstance(support, Unsupported):
             reports.append(KeptBuiltin(index, names[index], support.code, str(support), support.hint))
         elif isinstance(support, View) and index in names:
-            reports.append(
-                KeptBuiltin(index, names[index], "view", "its shape is asked for by operators that stay builtin", "")
-            )
+            reports.append(KeptBuiltin(index, names[index], "view", "builtin operators use its shape", ""))
     return reports
 
 

@@ -55,16 +55,18 @@ def checked_count(devices: int, asked: Request) -> int:
     options = asked.options
     for flag, wanted, alone in (("--input", str(options.input), str(IN_ARENA)), ("--ops", options.ops, PER_REGION)):
         if wanted != alone:
-            raise UsageError(f"several devices have no {flag} {wanted}", code="bad_option", hint=f"{flag} {alone}")
+            raise UsageError(
+                f"--devices cannot be combined with {flag} {wanted}", code="bad_option", hint=f"{flag} {alone}"
+            )
     for flag, given, hint in (
         ("--cores 2", options.speeds, "no --cores"),
         ("--ram-limit", asked.limits.total, "--memory RAM,FLASH"),
         ("--flash-limit", asked.limits.flash, "--memory RAM,FLASH"),
     ):
         if given:
-            raise UsageError(f"several devices have no {flag}", code="bad_option", hint=hint)
+            raise UsageError(f"--devices cannot be combined with {flag}", code="bad_option", hint=hint)
     if asked.saved is not None:
-        raise UsageError("a saved plan is of one device", code="bad_option", hint="no --plan")
+        raise UsageError("--plan cannot be combined with --devices", code="bad_option", hint="no --plan")
     return devices
 
 
@@ -179,7 +181,7 @@ def computed(asked: Request, planned: Planned) -> list[float]:
     clock = asked.clock
     if clock is None:
         raise UsageError(
-            "how long devices take together needs a clock",
+            "the time of several devices needs a clock",
             code="time_unknown",
             hint="--clock 64MHz, with the --target or --core that it is of",
         )

@@ -34,7 +34,7 @@ def settings(without: Collection[str] = (), max_overhead: float | None = None) -
     """Return the limits of tiled groups without the given techniques. Raises UsageError for an unknown technique."""
     unknown = sorted(set(without) - set(SWITCHES))
     if unknown:
-        what = f"'{unknown[0]}' is no ingredient that can be left out"
+        what = f"'{unknown[0]}' is not a technique that can be switched off"
         raise UsageError(what, code="bad_option", hint=one_of(unknown[0], SWITCHES))
     if "tiles" in without:
         return None

@@ -39,7 +39,7 @@ def original_misfit(limit: TimeLimit, instructions: int | None, why: str) -> Doe
     """Refuse a model that is not rewritten and may break the limit. why: the reason that it is not rewritten."""
     taken = limit.clock.builtin(instructions)
     if taken is None:
-        what, hint = "how long the model takes as it is is not known", "no --time-limit"
+        what, hint = "the original model's run time is unknown", "no --time-limit"
     else:
         least = replace(limit, builtin=0).least(taken[1])
         what, hint = f"takes up to {least:g} ms, limit is {limit.milliseconds:g} ms", SMALLER

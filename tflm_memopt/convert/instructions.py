@@ -147,7 +147,7 @@ def choose(conversion: Conversion, limits: Limits, table: Table, planning: Plann
     fewest = found[0].instructions
     if fewest > most:
         raise UsageError(
-            f"no plan is estimated to take so few instructions as {most:,}",
+            f"no plan has as few estimated instructions as {most:,}",
             code="bad_option",
             where=f"{fewest:,} on {table.core}, in {found[0].total:,} B",
             hint=f"--max-instructions {fewest}",

@@ -79,10 +79,10 @@ def decide(asked: Request, start: Conversion, original: Inspection, planning: Ca
 def _known(limits: Limits, arena: Arena) -> None:
     if limits.ram is not None and not arena.exact:
         raise UsageError(
-            f"no limit can be kept: what {', '.join(arena.unknown)} allocates is not known",
+            f"limits cannot be checked: the memory of {', '.join(arena.unknown)} is unknown",
             code="memory_unknown",
             where=f"the arena, {arena.figure(arena.total)} B",
-            hint="no --ram-limit and no --board",
+            hint="omit --ram-limit and --board",
         )
 
 

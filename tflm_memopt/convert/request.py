@@ -105,7 +105,7 @@ def request(said: OptimizeOptions) -> Request:
     clock = speed.clock(on_board, core, table, said["clock"])
     limits = _limits(said, on_board, table, clock)
     if plan is not None and (limits != Limits() or said["without"]):
-        raise UsageError("a saved plan leaves nothing to limit or to leave out", code="bad_option", hint="--plan alone")
+        raise UsageError("--plan cannot be combined with limits or --without", code="bad_option", hint="--plan alone")
     seconds, where = said["seconds"], input_mode(said["input"])
     core_target = target  # kernels are built for it, though no operator is packed for it
     if ops == BUILTIN:
@@ -165,9 +165,11 @@ def _allowed(kinds: Collection[str], ops: Ops) -> tuple[str, ...]:
     wanted = tuple(dict.fromkeys(kind.upper() for kind in kinds))
     for kind in wanted:
         if kind not in MOVES:
-            raise UsageError(f"'{kind}' is nothing that tiling adds", code="bad_option", hint=", ".join(MOVES))
+            raise UsageError(
+                f"'{kind}' is not an operator that tiling can add", code="bad_option", hint=", ".join(MOVES)
+            )
     if wanted and ops != BUILTIN:
-        raise UsageError("--allow-ops is for models of builtin operators", code="bad_option", hint="--ops builtin")
+        raise UsageError("--allow-ops needs --ops builtin", code="bad_option", hint="--ops builtin")
     return wanted
 
 
@@ -176,7 +178,7 @@ def _only_builtin(target: str, where: InputMode) -> None:
     for flag, wanted, alone in (("--target", target, GENERIC), ("--input", str(where), str(IN_ARENA))):
         if wanted != alone:
             raise UsageError(
-                f"builtin operators have no {flag} {wanted}",
+                f"--ops builtin cannot be combined with {flag} {wanted}",
                 code="bad_option",
                 hint=f"--ops region, or {flag} {alone}",
             )
@@ -203,9 +205,9 @@ def _without(without: Collection[str], max_macs: float | None) -> tuple[str, ...
     settings(wanted)
     barred = [switch for switch in ("recompute", "tiles") if switch in wanted]
     if barred and max_macs is not None and max_macs > 1:
-        hint = f"--max-macs 1, or no --without {barred[0]}"
+        hint = f"use --max-macs 1, or omit --without {barred[0]}"
         raise UsageError(
-            f"F = {max_macs:g} is of no use without {barred[0]}: nothing can be computed again",
+            f"F = {max_macs:g} needs {barred[0]}: without it, nothing can be recomputed",
             code="bad_option",
             hint=hint,
         )

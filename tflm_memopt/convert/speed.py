@@ -51,10 +51,10 @@ def beside_builtin(limits: Limits, conversion: Conversion) -> Limits:
     rest = clock.builtin(counted) if counted else (0.0, 0.0) if counted == 0 else None
     if rest is None:
         raise UsageError(
-            "no time limit can be kept: what operators that stay builtin take is not known",
+            "the time limit cannot be checked: the run time of builtin operators is unknown",
             code="time_unknown",
             where=", ".join(dict.fromkeys(op.type for op in _kept(conversion))),
-            hint="no --time-limit; inspect says why they stay",
+            hint="omit --time-limit; inspect lists why they stay builtin",
         )
     return replace(limits, time=replace(limits.time, builtin=rest[1]))
 

@@ -22,7 +22,7 @@ def fits(result: Fits, shown: Sequence[BoardReport]) -> str:
     flash = f"`.tflite` {result.flash.rewritten:,} B instead of {result.flash.original:,} B"
     notes = [result.convention, *[times.rests_on(row.time) for row in shown if row.time][:1]]
     if len(shown) < asked:
-        notes.append(f"these boards are the closest to what it needs, --all shows all {asked}")
+        notes.append(f"these boards are the closest to its needs, --all shows all {asked}")
     return f"""\
 **{_cell(result.model)}** fits on {result.fitting} of {asked} board{"s" * (asked != 1)}: {arena}, {flash}
 

@@ -73,7 +73,7 @@ def _time(report: Report) -> list[Card]:
     if "instructions" not in rows:
         return [Card("Time", "", "not known", "", times.basis(time))]
     count, remark = rows["instructions"]
-    note = f"{times.place(time)}; how many cycles one takes there is not known" if "time" in rows else remark
+    note = f"{times.place(time)}; the cycles per instruction are unknown there" if "time" in rows else remark
     was, now = (times.millions(one.instructions) if one else "" for one in (before, after))
     return [Card("Instructions", was, now, less, note) if was and now else Card("Instructions", "", count, "", note)]
 
@@ -96,7 +96,7 @@ def head(report: Report) -> str:
 def steps(report: Report, original: Path, folder: Path) -> list[Step]:
     """Return the next steps. original: its file. folder: folder of the rewritten model's files."""
     if not report.changed:
-        return [Step("Use the model as it is.", note=report.diagnosis.advice)]
+        return [Step("Use the original model.", note=report.diagnosis.advice)]
     stem = file_stem(original.stem)
     files = (str(original), str(folder / f"{stem}.tflite"))
     compare = Step(
@@ -127,9 +127,9 @@ def _advice(report: Report) -> list[str]:
     if report.in_arena is not None:
         found.append(f"--input arena takes less: {report.in_arena:,} B.")
     if report.cut_short:
-        found.append("--effort high searches longer; a better plan may be found.")
+        found.append("--effort high searches longer and may find a better plan.")
     if not (report.board or report.time_limit or report.ram_limit):
-        found.append("--board says what is left of your board, and how long an inference takes there.")
+        found.append("--board shows what is left of your board, and the time of an inference there.")
     if report.board and report.time and report.time.cycles and not report.time_limit:
-        found.append("For more speed: explore --board shows its price in RAM, --time-limit takes a plan.")
+        found.append("For more speed: explore --board shows its cost in RAM, --time-limit selects a plan.")
     return found

@@ -65,8 +65,8 @@ def optimized(report: Report, folder: Path, files: Iterable[str]) -> RenderableT
         _arenas(report),
         _blocks(report.blocks) if report.blocks else None,
         section("Operators that stay builtin", _kept(kept)) if kept else None,
-        section("The model's interface is another one now", lines(interface)) if interface else None,
-        section("Inputs and outputs that --int8-io leaves", lines(report.interface_kept))
+        section("The model's interface has changed", lines(interface)) if interface else None,
+        section("Inputs and outputs that --int8-io keeps", lines(report.interface_kept))
         if report.interface_kept
         else None,
         section(f"Written to {printable(str(folder))}", lines(files)),
@@ -173,7 +173,7 @@ def fits(result: Fits, shown: Sequence[BoardReport]) -> RenderableType:
     if times_known:
         notes.append(times.rests_on(times_known[0]))
     if len(shown) < len(result.boards):
-        notes.append(f"the boards closest to what it needs; --all shows all {len(result.boards)}")
+        notes.append(f"the boards closest to its needs; --all shows all {len(result.boards)}")
     counts = (("rewritten", result.fitting), ("original", result.original_fitting))
     facts = _facts(*((which, f"fits on {number} of {len(result.boards)} boards", "") for which, number in counts))
     return page(Group(title, facts), Group(table, Text("\n".join(f"  {note}" for note in notes), "dim")))

@@ -100,9 +100,9 @@ def basis(time: Time) -> str:
     """Describe the basis of milliseconds, or the reason that there are none."""
     where = ", ".join([*([time.board] if time.board else []), time.core, *([f"{time.mhz:g} MHz"] if time.mhz else [])])
     if time.cycles is None:
-        return f"{where}: how many cycles an instruction takes there is not known"
+        return f"{where}: the cycles per instruction are unknown there"
     if not (time.original or time.rewritten):
-        return f"{where}: how many instructions some of its operators take is not known"
+        return f"{where}: the instructions of some of its operators are unknown"
     low, high = time.cycles
     original = "; original with CMSIS-NN" if time.original else ""
     return f"{where}, {low:.1f} to {high:.1f} cycles an instruction, modelled; instructions estimated{original}"

@@ -77,7 +77,7 @@ def preimage(change: Change) -> Callable[[Int8], NDArray[Any]]:
 
     else:
         raise InterfaceError(
-            f"no way is known from {after} back to {before}",
+            f"cannot convert {after} back to {before}",
             code="interfaces_differ",
             hint="optimize the original again, and verify these two",
             where=f"input {change.index} '{short_name(change.name)}'",

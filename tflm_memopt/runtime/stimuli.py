@@ -143,7 +143,7 @@ def limits(graph: Graph, tensor: Tensor) -> tuple[float, float]:
         return 0, 1
     if tensor.dtype not in ("INT8", "UINT8", "INT16", "UINT16"):
         raise UsageError(
-            f"inputs of type {tensor.dtype} cannot be drawn",
+            f"random inputs of type {tensor.dtype} are not supported",
             code="bad_data",
             where=f"input '{tensor.label}'",
             hint="convert the model to int8",

@@ -131,7 +131,7 @@ def _demand_together(devices: Sequence[Sequence[ProgramOp]]) -> None:
     for number, crosses in crossings:
         if crosses.identity != crossings[0][1].identity:
             raise UsageError(
-                f"the models of devices {crossings[0][0]} and {number} are of two conversions",
+                f"the models of devices {crossings[0][0]} and {number} come from two conversions",
                 code="other_model",
                 hint="optimize --devices into an empty folder",
             )
@@ -139,7 +139,7 @@ def _demand_together(devices: Sequence[Sequence[ProgramOp]]) -> None:
         raise UsageError(f"the model of device {min(missing)} is missing", code="other_model", hint=hint)
     for number in there if len(devices) > 1 else ():
         if {op.device for op in devices[number]} != {number}:
-            raise UsageError(f"the model of device {number} is not that device's", code="other_model", hint=hint)
+            raise UsageError(f"the model of device {number} belongs to another device", code="other_model", hint=hint)
 
 
 def _failure(devices: Sequence[DeviceRun]) -> str:

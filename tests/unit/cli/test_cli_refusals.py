@@ -82,7 +82,10 @@ REFUSED: dict[str, tuple[Sequence[str], str]] = {
     "factor too small": (("optimize", "small.tflite", "--max-macs", "0.5"), "F = 0.5"),
     "no number": (("optimize", "small.tflite", "--max-instructions", "3.2MB"), "'3.2MB'"),
     "number zero": (("optimize", "small.tflite", "--max-instructions", "0"), "'0'"),
-    "too few instructions": (("optimize", "small.tflite", "--max-instructions", "1"), "so few instructions as 1"),
+    "too few instructions": (
+        ("optimize", "small.tflite", "--max-instructions", "1"),
+        "as few estimated instructions as 1",
+    ),
     "no time": (("optimize", "small.tflite", "--time-limit", "soon"), "'soon'"),
     "no clock": (("optimize", "small.tflite", "--clock", "64kB"), "'64kB'"),
     "time without clock": (("optimize", "small.tflite", "--time-limit", "50ms"), "--clock 64MHz"),
@@ -98,9 +101,12 @@ REFUSED: dict[str, tuple[Sequence[str], str]] = {
         "without recompute",
     ),
     "missing plan": (("optimize", "small.tflite", "--plan", "nothing.json"), "cannot read nothing.json"),
-    "plan that is no JSON": (("optimize", "small.tflite", "--plan", "small.tflite"), "no JSON document"),
-    "plan that is a list": (("optimize", "small.tflite", "--plan", "list.json"), "holds no plan"),
-    "plan and limit": (("optimize", "small.tflite", "--plan", "empty.json", "--max-macs", "1"), "saved plan"),
+    "plan that is no JSON": (("optimize", "small.tflite", "--plan", "small.tflite"), "not a JSON document"),
+    "plan that is a list": (("optimize", "small.tflite", "--plan", "list.json"), "does not contain a plan"),
+    "plan and limit": (
+        ("optimize", "small.tflite", "--plan", "empty.json", "--max-macs", "1"),
+        "--plan cannot be combined",
+    ),
     "plan of nothing": (("optimize", "small.tflite", "--plan", "empty.json"), "does not belong to this model"),
     "plan for nothing": (("optimize", "other.tflite", "--plan", "empty.json"), "nothing to plan"),
     "plot of no kind": (("explore", "small.tflite", "--plot", "small.gif"), "small.gif"),
@@ -232,7 +238,7 @@ def test_no_limit_can_be_kept_by_what_is_not_known(folder: Path, run: Run) -> No
     (folder / "mine.tflite").write_bytes(net.model(net.conv2d(y, 4)))
     before = files(folder)
     answer = run("optimize", "mine.tflite", "--ram-limit", "20kB")
-    assert_refused(answer, "what MINE allocates is not known")
+    assert_refused(answer, "the memory of MINE is unknown")
     assert "code memory_unknown" in answer.err
     assert files(folder) == before
     known = run("fit", "mine.tflite", "--board", "nano33ble")
@@ -272,7 +278,9 @@ def test_what_the_system_refuses_is_an_error_as_any_other(
     monkeypatch.setattr(inspection, "inspected", no_memory)
     answer = run("inspect", "small.tflite")
     assert answer.code == cli.BAD
-    assert answer.err == "error: Cannot allocate memory\n  try: check path and space\n  code system_error\n"
+    assert (
+        answer.err == "error: Cannot allocate memory\n  try: check the path and the free space\n  code system_error\n"
+    )
 
 
 def test_names_from_files_cannot_forge_lines(folder: Path, run: Run) -> None:
@@ -361,4 +369,4 @@ def test_steps_that_are_no_number(flag: str, number: str, run: Run, tmp_path: Pa
 
 def test_resets_between_no_steps(run: Run, tmp_path: Path) -> None:
     (tmp_path / "a.tflite").write_bytes(small())
-    assert_refused(run("verify", "a.tflite", "a.tflite", "--reset-every", "3"), "--reset-every counts steps")
+    assert_refused(run("verify", "a.tflite", "a.tflite", "--reset-every", "3"), "--reset-every needs --steps")

@@ -96,8 +96,8 @@ BAD: Sequence[tuple[str, list[str]]] = (
 """Error codes, and arguments that cause them."""
 SAYS: Mapping[str, str] = {
     "lstm_loop": "unroll=True",
-    "mine": "layer of your own, Mine, whose code is not in the file",
-    "lambda": "layer of your own, Lambda, ",
+    "mine": "custom layer, Mine, whose code is not in the file",
+    "lambda": "custom layer, Lambda, ",
 }
 COMMANDS: Mapping[str, list[str]] = {
     "saved": ["saved", *IN_ONE_STEP],
@@ -191,7 +191,7 @@ def test_dimensions_that_the_model_leaves_open_are_the_examples(trained: Folder)
 def test_a_model_of_several_examples_at_once(trained: Folder) -> None:
     code, _, err = trained.answer("fours")
     assert code == cli.BAD
-    assert "the model takes 4 examples at once" in err
+    assert "the model has a fixed batch size of 4" in err
 
 
 @pytest.mark.slow
@@ -273,7 +273,7 @@ def test_a_layer_whose_code_is_not_there(monkeypatch: pytest.MonkeyPatch, messag
 
     monkeypatch.setattr(keras, "_tensorflow", lambda: None)
     monkeypatch.setattr(keras.FloatModel, "_load", load)
-    with pytest.raises(UsageError, match=f"a layer of your own, {layer}, ") as raised:
+    with pytest.raises(UsageError, match=f"a custom layer, {layer}, ") as raised:
         keras.FloatModel(Path("net.keras"))
     assert raised.value.code == "not_convertible"
     assert "model.export(" in raised.value.hint

@@ -272,8 +272,8 @@ def test_the_point_of_each_model_is_taken_within_the_ram() -> None:
     ("entries", "options", "code", "says"),
     [
         ({"ms": 0.001}, CLOCKED, "too_slow", "'one' takes at least"),
-        ({"fps": 1}, LOW, "time_unknown", "how long 'one' takes is not known"),
-        ({"ms": 1}, {**LOW, "ops": "builtin", "clock": 64, "core": "cortex-m4"}, "time_unknown", "not known"),
+        ({"fps": 1}, LOW, "time_unknown", "the run time of 'one' is unknown"),
+        ({"ms": 1}, {**LOW, "ops": "builtin", "clock": 64, "core": "cortex-m4"}, "time_unknown", "unknown"),
     ],
 )
 def test_a_rate_that_nothing_keeps(entries: dict[str, Any], options: Any, code: str, says: str) -> None:

@@ -263,7 +263,7 @@ def test_the_frontier_says_what_a_board_has_left(tmp_path: Path, capsys: pytest.
 
 
 def test_boards_of_unknown_time_are_refused_by_their_core() -> None:
-    with pytest.raises(MemoptError, match="on Xtensa LX7 is not known") as caught:
+    with pytest.raises(MemoptError, match="on Xtensa LX7 are unknown") as caught:
         tflm_memopt.explore_devices(dense(), 2, link="50kB,1ms", board="esp32s3")
     assert caught.value.code == "time_unknown"
 
@@ -372,7 +372,7 @@ SWAPPED = (("device0", "x"), ("device1", "device0"), ("x", "device1"))
         ("other_model", lambda f: shutil.rmtree(f / "device1"), "device 1 is missing"),
         ("other_model", lambda f: shutil.copytree(f / "device0", f / "device1", dirs_exist_ok=True), "of device 1"),
         ("other_model", lambda f: [(f / a).rename(f / b) for a, b in SWAPPED], "of device 0"),
-        ("other_model", other, "devices 0 and 2 are of two conversions"),
+        ("other_model", other, "devices 0 and 2 come from two conversions"),
         ("other_model", two_others, "has 2 models"),
     ],
 )

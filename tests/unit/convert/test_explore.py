@@ -145,7 +145,7 @@ def looking_back() -> bytes:
         (narrowing, {"ram_limit": 600}, "does_not_fit", "limit is 600 B", "--ram-limit "),
         (narrowing, {"ram_limit": 2400, "max_macs": 1.0}, "does_not_fit", "limit is 2,400 B", "--max-macs "),
         (narrowing, {"max_macs": 2.0, "without": ["recompute"]}, "bad_option", "recompute", "--max-macs 1"),
-        (narrowing, {"max_macs": 2.0, "plan": {}}, "bad_option", "a saved plan", "--plan alone"),
+        (narrowing, {"max_macs": 2.0, "plan": {}}, "bad_option", "--plan cannot", "--plan alone"),
         (narrowing, {"without": ["magic"]}, "bad_option", "magic", "strips"),
         (looking_back, {"input": "stream"}, "unsupported_input", "row by row together", "--input external"),
         (plain, {"ram_limit": 100}, "does_not_fit", "limit is 100 B", "smaller model"),

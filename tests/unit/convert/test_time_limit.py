@@ -182,6 +182,6 @@ def test_a_model_that_stays_as_it_is_keeps_the_limit() -> None:
 def test_nobody_knows_how_long_a_model_of_other_operators_takes() -> None:
     net = Net()
     unknown = net.model(net.unary("ABS", net.input((1, 4, 4, 2), None, dtype="FLOAT32"), dtype="FLOAT32", out=None))
-    with pytest.raises(DoesNotFit, match="is not known") as no:
+    with pytest.raises(DoesNotFit, match="is unknown") as no:
         tflm_memopt.optimize(unknown, time_limit=50, clock=64, **M4)
     assert no.value.code == "too_slow"

@@ -52,9 +52,9 @@ def test_wrong_labels_are_refused(folder: Path, run: Run) -> None:
     command = ("optimize", "net.tflite", "-o", "out", "--labels", "labels.txt")
     (folder / "labels.txt").write_text("cat\ndog\n")
     assert_refused(run(*command, "--emit", "arduino"), "2 labels for 3 values of the first output")
-    assert_refused(run(*command), "--labels are for a program, and none is written")
+    assert_refused(run(*command), "--labels needs a project")
     (folder / "labels.txt").write_bytes(b"\xff\xfe")
-    assert_refused(run(*command, "--emit", "arduino"), "labels.txt is no text in UTF-8")
+    assert_refused(run(*command, "--emit", "arduino"), "labels.txt is not UTF-8 text")
     assert not (folder / "out").exists()
 
 
@@ -71,7 +71,7 @@ def test_a_stored_example(folder: Path, run: Run, dtype: str) -> None:
     assert "random" not in header
     found = np.array([int(byte, 16) for byte in re.findall("0x..", stored[1])], np.uint8)
     assert found.tobytes() == levels[0].astype("int8").tobytes()
-    assert_refused(run(*command, "--emit", "tflite"), "--inputs are stored in a project or a C module")
+    assert_refused(run(*command, "--emit", "tflite"), "--inputs needs a project or C module")
 
 
 def test_stm32cube_is_for_a_chip(folder: Path, run: Run) -> None:

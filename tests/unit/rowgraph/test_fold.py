@@ -302,7 +302,7 @@ def test_a_budget_is_of_the_original() -> None:
     once, more = (tflm_memopt.optimize(net.model(y), max_macs=most).report for most in (None, 0.9))
     assert once.overhead <= 0.5 < more.overhead <= 0.9
     assert more.arena.total < once.arena.total
-    with pytest.raises(UsageError, match=r"no plan computes so little as F = 0\.3") as error:
+    with pytest.raises(UsageError, match=r"no plan reaches F = 0\.3") as error:
         tflm_memopt.optimize(net.model(y), max_macs=0.3)
     assert error.value.hint == f"--max-macs {up(once.overhead)}"
 
