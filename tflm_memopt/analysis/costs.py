@@ -169,7 +169,7 @@ def table(target: str, core: str | None = None) -> Table:
     if core is None:
         return known[target if target in known else DEFAULT]
     if not runs(core, target):
-        what = f"'{core}' is no core whose instructions can be estimated for --target {target}"
+        what = f"instructions of core '{core}' cannot be estimated for --target {target}"
         hint = f"--core {one_of(core, [name for name in known if runs(name, target)])}"
         raise UsageError(what, code="bad_option", hint=hint)
     return known[core]

@@ -63,10 +63,10 @@ def diagnose(model: Model, *, whole: bool = False, int8_interface: bool = False)
     if kind in TO_QUANTIZE:
         return Diagnosis(kind, what, f"{TO_QUANTIZE[kind]}; {_see(kind)}")
     if state:
-        left = "it stays as it is" if whole else "rows that are read again become rings, other state stays builtin"
+        left = "it stays unchanged" if whole else "rows that are read again become rings, other state stays builtin"
         return Diagnosis("state", what, f"{left}; {_see('state')}")
     if several:
-        return Diagnosis("subgraphs", what, f"it stays as it is; {_see('subgraphs')}")
+        return Diagnosis("subgraphs", what, f"it stays unchanged; {_see('subgraphs')}")
     if kind == "int8_io" and not int8_interface:
         return Diagnosis(kind, what, _narrowed(model.graph))
     return Diagnosis(kind, what, ADVICE.get(kind, ""))

@@ -20,7 +20,7 @@ def run(file: Path) -> None:
     try:
         runpy.run_path(str(file), run_name=NAME)
     except Exception as error:
-        hint = f"python {file} says where"
+        hint = f"run python {file} to see where"
         raise UsageError(
             f"{file} fails: {type(error).__name__}: {error}", code="bad_kernel", where="--describe", hint=hint
         ) from error

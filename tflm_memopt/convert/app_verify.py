@@ -77,7 +77,7 @@ def _as_saved(member: AppMember, model: bytes, folder: Path) -> Converted | None
     found: Converted = member.conversion.saved(document)
     if found.model != model:
         raise UsageError(
-            f"this is not the plan of {file_stem(member.name)}.tflite beside it",
+            f"this is not the plan of {file_stem(member.name)}.tflite in its folder",
             code="bad_plan",
             hint="optimize app.toml again, into a new folder",
         )

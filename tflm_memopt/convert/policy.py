@@ -20,7 +20,7 @@ from tflm_memopt.tflm.arena import Arena
 from tflm_memopt.tflm.refused import refusals, refuse
 
 NOTHING_SUPPORTED = "no operator can run row by row: see kept_builtin"
-NO_GAIN = "the rewritten model would need no less arena"
+NO_GAIN = "the rewritten model would not need a smaller arena"
 NO_FLASH = "the original model is within the limits; the rewritten model would need too much flash"
 NO_BALANCE = "it would save less RAM than it adds to flash"
 LITTLE = 0.1

@@ -294,7 +294,7 @@ def _all(tensor: Array, axis: int) -> AxisRange:
 
 def _unclear(kernel: str, tensor: Array, axis: int) -> KernelError:
     return KernelError(
-        f"{kernel}: which indices of '{tensor.name}' an output needs along axis {axis} is no one range",
+        f"{kernel}: the indices of '{tensor.name}' that an output needs along axis {axis} are not one range",
         code="bad_kernel",
         hint="sums of loop variables, of which one is the output's",
     )

@@ -63,7 +63,7 @@ def workspace(plan: Plan, unit: BlockGroup, ops: Mapping[int, RowOp]) -> Workspa
 def _block(plan: Plan, number: int) -> Block:
     step = plan.steps[number]
     if not isinstance(step, Block):
-        raise TypeError(f"step {number} is no block")
+        raise TypeError(f"step {number} is not a block")
     return step
 
 

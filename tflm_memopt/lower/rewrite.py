@@ -113,7 +113,7 @@ def _block_name(block: Block, ops: Mapping[int, RowOp]) -> str:
 def _block_unit(plan: Plan, number: int, graph: RowGraph) -> BlockGroup:
     block, ops = plan.steps[number], graph.ops
     if not isinstance(block, Block):
-        raise TypeError(f"step {number} is no block")
+        raise TypeError(f"step {number} is not a block")
     inside = [ops[stage.op] for stage in block.stages]
     made = {op.output for op in inside}
     whole = {b.key for b in plan.buffers if b.role is Role.TENSOR}

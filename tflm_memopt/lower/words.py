@@ -31,7 +31,7 @@ def describe(plan: Plan, step: int, ops: Mapping[int, RowOp]) -> str:
     """Describe one block: its operators by their index in the original model, and the rows that it keeps."""
     block = plan.steps[step]
     if not isinstance(block, Block):
-        raise TypeError(f"step {step} is no block")
+        raise TypeError(f"step {step} is not a block")
     makers = {ops[stage.op].output: ops[stage.op] for stage in block.stages}
     chain = ", ".join(f"{ops[stage.op].sources[0]} {ops[stage.op].name}" for stage in block.stages)
     rings = [

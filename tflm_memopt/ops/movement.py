@@ -338,7 +338,7 @@ STEP: Mapping[str, Transform] = {
 
 def _data(tensor: Tensor | None) -> NDArray[np.int64]:
     if tensor is None or tensor.data is None:
-        raise ValueError("an operand is no constant")
+        raise ValueError("an operand is not constant")
     return tensor.data.astype(np.int64)
 
 

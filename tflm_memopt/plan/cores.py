@@ -99,7 +99,7 @@ class _Block:
     def __init__(self, plan: Plan, step: int, ops: Mapping[int, RowOp]) -> None:
         block = plan.steps[step]
         if not isinstance(block, Block):
-            raise TypeError(f"step {step} is no block")
+            raise TypeError(f"step {step} is not a block")
         self.plan, self.step, self.block = plan, step, block
         self.trace: Trace = trace_of(block, ops)
         self.members = {m.key: m for m in self.trace.members}

@@ -47,7 +47,7 @@ def factor(effort: float | str) -> float:
         found = 0.0
     if not 0 < found < math.inf:
         hint = f"{one_of(str(effort), LEVELS)}, or a number: 2 is twice"
-        raise UsageError(f"'{effort}' is no effort", code="bad_option", hint=hint)
+        raise UsageError(f"invalid effort '{effort}'", code="bad_option", hint=hint)
     return found
 
 

@@ -93,7 +93,7 @@ def csv(result: AppExploration) -> str:
 def verified(models: Mapping[str, Verification]) -> RenderableType:
     """Return the answer of `verify` for an application."""
     parts = [Group(Text(printable(name), "bold"), text.verification(one)) for name, one in models.items()]
-    return Group(*parts, Text("In any order, no model writes what another one holds: all plans were replayed."))
+    return Group(*parts, Text("No model overwrites data of another one, in any order: all plans were replayed."))
 
 
 def _arena(arena: Arena) -> tuple[str, str, str]:

@@ -104,7 +104,7 @@ def steps(report: Report, original: Path, folder: Path) -> list[Step]:
         f"tflm-memopt verify {shlex.join(files)}",
     )
     build = Step(
-        "Build with the C library, custom_ops/, beside TFLM.",
+        "Build with TFLM and the C library, custom_ops/.",
         note=f"{stem}_ops.h has the resolver. --emit arduino, platformio or esp-idf writes a whole project.",
     )
     return [compare, *_declare(report, stem), build, *(Step(advice) for advice in _advice(report))]

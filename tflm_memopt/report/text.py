@@ -232,7 +232,7 @@ def constants(found: ComparedConstants) -> Iterator[str]:
     """Describe the comparison of constants, which runs no model."""
     yield f"weights, biases and scales of {found.equal:,} operators equal the original's"
     if found.unknown:
-        yield f"{found.unknown:,} operators have nothing in the original to compare with"
+        yield f"{found.unknown:,} operators have no counterpart in the original"
     yield from found.different[:MOST_DIFFERENT]
     if len(found.different) > MOST_DIFFERENT:
         yield f"and {len(found.different) - MOST_DIFFERENT:,} more"

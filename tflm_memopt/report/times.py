@@ -115,7 +115,7 @@ def rows(report: Report) -> list[tuple[str, str, str]]:
         return []
     counted = _instructions(report, time)
     if not time.mhz:
-        return [(name, count, f"{remark}; --board says milliseconds") for name, count, remark in counted]
+        return [(name, count, f"{remark}; --board gives milliseconds") for name, count, remark in counted]
     return [
         ("time", "not known" if time.cycles is None else change(time, changed=report.changed), basis(time)),
         *counted,

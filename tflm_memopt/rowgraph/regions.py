@@ -120,7 +120,7 @@ def kept_with_devices(where: str) -> UsageError:
         "several devices cannot run operators that stay builtin",
         code="unsupported_operator",
         where=where,
-        hint="inspect says why; --int8-io where they are at the border",
+        hint="inspect shows why; use --int8-io if they are at the model's inputs or outputs",
     )
 
 

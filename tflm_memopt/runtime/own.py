@@ -68,7 +68,7 @@ def _compiled(kernels: str) -> Path:
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     if done.returncode:
         raise RuntimeUnavailable(
-            "the kernels of your own cannot be compiled", code="bad_kernel", where=done.stderr.strip(), hint="CC"
+            "the custom kernels cannot be compiled", code="bad_kernel", where=done.stderr.strip(), hint="CC"
         )
     return target
 

@@ -133,7 +133,7 @@ def transpose_conv(node: Node) -> Shapes:
 def fully_connected(node: Node) -> Shapes:
     *_, units, depth = _of(node, "i1")
     elements = node.elements("i0")
-    _fits(depth > 0 and elements % depth == 0, f"{elements} inputs are no multiple of {depth} weights a unit")
+    _fits(depth > 0 and elements % depth == 0, f"{elements} inputs are not a multiple of {depth} weights a unit")
     _bias(node, "i2", units)
     return ((elements // depth, units),)
 
@@ -281,27 +281,27 @@ def resize(node: Node) -> Shapes:
 
 def depth_to_space(node: Node) -> Shapes:
     (n, h, w, c), b = _of(node, "i0"), node.options["blockSize"]
-    _fits(c % (b * b) == 0, f"{c} channels are no multiple of {b} x {b}")
+    _fits(c % (b * b) == 0, f"{c} channels are not a multiple of {b} x {b}")
     return ((n, h * b, w * b, c // (b * b)),)
 
 
 def space_to_depth(node: Node) -> Shapes:
     (n, h, w, c), b = _of(node, "i0"), node.options["blockSize"]
-    _fits(h % b == 0 and w % b == 0, f"{h} x {w} pixels are no multiple of {b}")
+    _fits(h % b == 0 and w % b == 0, f"{h} x {w} pixels are not a multiple of {b}")
     return ((n, h // b, w // b, c * b * b),)
 
 
 def space_to_batch(node: Node) -> Shapes:
     shape, blocks, pads = _of(node, "i0"), _constant(node, "i1"), _pairs(node, "i2")
     padded = [d + sum(pad) for d, pad in zip(_spatial(shape, blocks), pads, strict=True)]
-    _fits(all(d % b == 0 for d, b in zip(padded, blocks, strict=True)), f"{padded} is no multiple of {list(blocks)}")
+    _fits(all(d % b == 0 for d, b in zip(padded, blocks, strict=True)), f"{padded} is not a multiple of {list(blocks)}")
     return ((shape[0] * math.prod(blocks), *(d // b for d, b in zip(padded, blocks, strict=True)), shape[-1]),)
 
 
 def batch_to_space(node: Node) -> Shapes:
     shape, blocks, crops = _of(node, "i0"), _constant(node, "i1"), _pairs(node, "i2")
     together, sizes = math.prod(blocks), zip(_spatial(shape, blocks), blocks, crops, strict=True)
-    _fits(shape[0] % together == 0, f"a batch of {shape[0]} is no multiple of {together}")
+    _fits(shape[0] % together == 0, f"a batch of {shape[0]} is not a multiple of {together}")
     return ((shape[0] // together, *(d * b - sum(crop) for d, b, crop in sizes), shape[-1]),)
 
 

@@ -96,7 +96,7 @@ KINDS: Mapping[str, tuple[Callable[[], bytes], str]] = {
     "dynamic_range": (lambda: dynamic_range("CONV_2D"), "float32 with int8 weights (dynamic range quantization): "),
     "mixed": (mixed, "int8 and float32 (ABS): quantize all of it"),
     "state": (with_variable, "int8 from input to output, with state in 1 variable tensor: "),
-    "subgraphs": (several_subgraphs, "int8 from input to output, in 2 subgraphs: it stays as it is"),
+    "subgraphs": (several_subgraphs, "int8 from input to output, in 2 subgraphs: it stays unchanged"),
     "undefined": (
         wrong_shape,
         "the file has a wrong shape, operator 0 CONV_2D: its inputs give [1, 8, 8, 4], the file says [1, 9, 8, 4]",

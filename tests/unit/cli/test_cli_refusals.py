@@ -162,7 +162,9 @@ MEANT: dict[str, tuple[str, str]] = {
 def test_what_was_meant_is_said(folder: Path, run: Run, line: str, meant: str) -> None:
     answer = run(*shlex.split(line))
     assert_refused(answer, "")
-    assert re.search(rf"(try|no effort|argument --emit: .*): (--\w+ )?{meant}( \(|, )", answer.err), answer.err
+    assert re.search(rf"(try|invalid effort '\w+'|argument --emit: .*): (--\w+ )?{meant}( \(|, )", answer.err), (
+        answer.err
+    )
 
 
 @pytest.mark.parametrize("setting", ["target", "kernels", "core"])

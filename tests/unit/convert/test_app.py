@@ -188,7 +188,7 @@ def test_from_a_file_to_files_and_back(door: Path, run: Run) -> None:
     assert "<svg" in page and "one: " in page and "two: " in page
     checked = run("verify", "door.toml", "out", "--runs", "1")
     assert checked.code == 0, checked.err
-    assert "no model writes what another one holds" in checked.out
+    assert "No model overwrites data of another one" in checked.out
 
 
 @pytest.mark.slow

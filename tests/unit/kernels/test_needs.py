@@ -205,7 +205,7 @@ def _anywhere(b: Builder) -> None:
 
 @pytest.mark.parametrize("describe", [_reversed, _two_ranges, _decided])
 def test_no_one_range_is_refused(describe: Any) -> None:
-    with pytest.raises(KernelError, match="which indices of 'x' an output needs along axis 0") as refused:
+    with pytest.raises(KernelError, match="the indices of 'x' that an output needs along axis 0") as refused:
         needs(kernel("")(describe))
     assert refused.value.code == "bad_kernel"
 

@@ -199,7 +199,7 @@ def test_one_tensor_seen_in_two_ways_is_listed_twice() -> None:
 
 def test_a_builtin_step_is_no_block() -> None:
     found = planned(line_buffers())
-    with pytest.raises(TypeError, match="step 0 is no block"):
+    with pytest.raises(TypeError, match="step 0 is not a block"):
         lower(replace(found.plan, steps=(object(),)), BlockGroup((0,), (), ()), found.graph.ops)  # type: ignore[arg-type]
 
 

@@ -148,7 +148,7 @@ def test_constants_that_differ_are_told() -> None:
     said = shown(text.verification(replace(EXACT, constants=found)))
     assert said.startswith("DIFFERENT")
     assert "weights, biases and scales of 3 operators equal the original's" in said
-    assert "1 operators have nothing in the original to compare with" in said
+    assert "1 operators have no counterpart in the original" in said
     assert "operator 4 differs" in said and "operator 5" not in said and "and 2 more" in said
 
 
@@ -245,7 +245,7 @@ def test_operators_that_nobody_counted_are_why_a_time_is_not_known(report: Repor
 
 def test_without_a_clock_there_are_instructions(report: Report) -> None:
     said = timed(report, None, None, None)
-    assert "--board says milliseconds" in said
+    assert "--board gives milliseconds" in said
     assert "  time" not in said
 
 

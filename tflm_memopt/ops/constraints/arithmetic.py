@@ -151,7 +151,7 @@ def last_axis(context: OperatorContext) -> str | None:
     """ARG_MAX and ARG_MIN must search along the last dimension, given as an int32 constant"""
     axis, shape = context.tensor(1), context.input().shape
     if axis is None or axis.data is None or axis.dtype != "INT32" or axis.elements != 1:
-        return "its axis is not known before run time"
+        return "its axis is known only at run time"
     along = int(axis.data.flatten()[0])
     if along in (-1, len(shape) - 1) and context.output.shape == shape[:-1]:
         return None

@@ -77,7 +77,7 @@ def rewrite(graph: Graph, ops: Ops) -> Graph:
     (op,) = ops
     long = _long(graph, op)
     if long is None:
-        raise ValueError("this is no convolution along one axis")
+        raise ValueError("this is not a convolution along one axis")
     extended, made = _rewritten(graph, op, long)
     return replace(extended, ops=tuple(n for o in graph.ops for n in (made if o.index == op.index else (o,))))
 
