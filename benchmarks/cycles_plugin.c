@@ -125,7 +125,7 @@ static void assign(uint32_t operator_plus_one) {
   memset(&current, 0, sizeof current);
 }
 
-/* Whether the line is there; it is from now on, in the place of the one that was used least lately. */
+/* Returns whether the line is cached, and caches it in place of the least recently used line. */
 static bool meets(cache *c, uint64_t line) {
   ++c->clock;
   if (c->lines == 0) return false;
@@ -155,7 +155,7 @@ static bool holds(const cache *c, uint64_t line) {
   return false;
 }
 
-/* Cycles until a line is there that is read now. */
+/* Cycles until a line that is read now is available. */
 static uint64_t from_memory(flash *f) {
   if (f->wait == 0) return 0;
   const uint64_t begin = f->now > f->free ? f->now : f->free, stall = begin + f->wait - f->now;

@@ -17,7 +17,7 @@ alignas(16) static uint8_t arena[shapes_int8_arena_size];
 static tflite::MicroInterpreter *interpreter = nullptr;
 
 #if defined(ARDUINO_ARCH_RP2040) && !defined(ARDUINO_ARCH_MBED)
-static tmo_spin spin; /* nothing else runs on core 1: it may look again and again whether it is woken */
+static tmo_spin spin; /* core 1 runs nothing else, so it may poll */
 static tmo_team both = {tmo_spin_wake, tmo_spin_wait, &spin, nullptr, nullptr, nullptr, TMO_OK, nullptr};
 static tmo_team *const team = &both;
 static const char *const kCores = "two cores: ";

@@ -9,25 +9,25 @@
 extern "C" {
 #endif
 
-/* Makes a pixel of a pixel, or of two; of one, other is NULL. It keeps no state, and y must not overlap them. */
+/* Computes an output pixel y from one input pixel (other is NULL) or two. It keeps no state, and y must not overlap the inputs. */
 typedef void tmo_own_pixel(const int8_t *x, const int8_t *other, int8_t *y);
 
 typedef struct {
-  uint32_t identity; /* of what it computes: a program names it */
-  uint32_t channels; /* of all pixels */
+  uint32_t identity; /* identifies the computation in a program */
+  uint32_t channels; /* channels of each pixel */
   uint32_t operands; /* 1 or 2 */
   tmo_own_pixel *pixel;
 } tmo_own_kernel;
 
-/* Some of them; the library links tables to one another. */
+/* A table of kernels. The library links tables to each other. */
 typedef struct tmo_own_table {
   const tmo_own_kernel *kernels;
   uint32_t n;
   const struct tmo_own_table *next;
 } tmo_own_table;
 
-/* Programs may name the kernels of a table from now on; it stays where it is. Call it before a model is prepared. The
- * library has this function if it is built with TMO_OWN=1. */
+/* Registers the kernels of a table for programs. The table must stay at its address. Call this before a model is prepared. The library has this
+ * function if it is built with TMO_OWN=1. */
 void tmo_own_use(tmo_own_table *table);
 
 #ifdef __cplusplus

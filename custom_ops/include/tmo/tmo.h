@@ -15,7 +15,7 @@ extern "C" {
 #endif
 
 typedef enum {
-  TMO_WAIT = 2, /* rows of the streamed input, or of a window that slides, are missing: push the next ones; or rows of other devices are */
+  TMO_WAIT = 2, /* rows are missing: push the next rows of a streamed input or sliding window, or wait for rows of other devices */
   TMO_MORE = 1, /* tmo_step(): a firing was done, others are left */
   TMO_OK = 0,
   TMO_ERROR_ALIGNMENT = -1, /* the program is not at a 16-byte boundary: declare the model array alignas(16) */
@@ -35,7 +35,7 @@ typedef enum {
   TMO_ERROR_INDEX = -20     /* an input holds an index that its table does not have; outputs are not valid */
 } tmo_status;
 
-/* A message for people with the error and what to do. It is never NULL. */
+/* Returns a readable message with the error and its remedy, never NULL. */
 const char *tmo_status_text(tmo_status status);
 
 /* Proves that tmo_run() with buffers of these sizes reads and writes inside them, whatever the data.
@@ -44,8 +44,8 @@ const char *tmo_status_text(tmo_status status);
 TMO_LINKAGE tmo_status tmo_check(const void *program, size_t program_bytes, const uint32_t *io_bytes, size_t n_inputs, size_t n_outputs,
                      size_t workspace_bytes);
 
-/* The part of it that is left to do for a program that is a constant of the same firmware, as the converter wrote and proved it: whether this
- * build runs it. Looks at alignment, version, core, sizes, and at the kernels that a build may lack; it does not look for damage. */
+/* A shorter check for a program that is a constant of the same firmware, as the converter wrote and proved it: whether this build can run it. It
+ * checks alignment, version, core, sizes and the availability of kernels, but does not detect damage. */
 TMO_LINKAGE tmo_status tmo_check_build(const void *program, size_t program_bytes, size_t n_inputs, size_t n_outputs, size_t workspace_bytes);
 
 enum {

@@ -5,10 +5,10 @@
  * TMO_KINDS     a bit for each tmo_op_kind of operators that are not packed
  * TMO_PACKINGS  a bit for each TMO_PACKING_* of those that are
  * TMO_PARTS     a bit for each TMO_PART_*
- * TMO_OWN       1: TMO_OP_OWN as well, whose kernels the application brings along. They are in the array TMO_OWN_KERNELS, or given to
+ * TMO_OWN       1: also TMO_OP_OWN, whose kernels the application provides in the array TMO_OWN_KERNELS, or passes to
  *               tmo_own_use(), which takes the library's one variable.
  *
- * Programs that need more are refused: tmo_check_build(). */
+ * tmo_check_build() rejects programs that need more. */
 #ifndef TMO_BUILD_H_
 #define TMO_BUILD_H_
 

@@ -5,9 +5,9 @@
 
 #include "tmo/linkage.h"
 
-/* Own frame: of functions with large arrays, two of which must not share a frame, of what is to be gone when a kernel runs, and of inner loops that
- * want all registers for themselves. Always inline: inner loops that are compiled once for each constant, and functions that give a struct, whose
- * fields stay in registers so. */
+/* TMO_OWN_FRAME is for functions with large arrays that must not share a stack frame or stay on the stack while a kernel runs, and for inner loops
+ * that need all registers. TMO_ALWAYS_INLINE is for inner loops that are compiled once for each constant, and for functions that return a struct,
+ * whose fields then stay in registers. */
 #if defined(__GNUC__)
 #define TMO_OWN_FRAME __attribute__((noinline))
 #define TMO_ALWAYS_INLINE __attribute__((always_inline)) inline
@@ -18,7 +18,7 @@
 #define TMO_RARELY(condition) (condition)
 #endif
 
-/* For loops of a constant number of iterations, up to 16, in such inner loops, so that their arrays are in registers. */
+/* Unrolls loops with a constant number of iterations, up to 16, inside inner loops, so that their arrays are in registers. */
 #if defined(__clang__)
 #define TMO_UNROLLED _Pragma("unroll")
 #elif defined(__GNUC__) && __GNUC__ >= 8

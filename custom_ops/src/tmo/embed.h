@@ -7,9 +7,9 @@
  *   #include "tmo/embed.h"
  *   const tmo_library net_library = {.check = tmo_check_embedded, .run = tmo_run};
  *
- * All functions are static, so what the table does not reach is not compiled, and several such files can be part of one program. Cores in assembly
- * come from the library. TMO_TWO_CORES: for tmo_run_shared() instead of tmo_run(). With TMO_SKIP_PROOF, programs are trusted as the converter wrote
- * them, and the validator is left out. */
+ * All functions are static, so the compiler omits functions that the table does not use, and a program can contain several such files. Cores in
+ * assembly come from the library. TMO_TWO_CORES selects tmo_run_shared() instead of tmo_run(). TMO_SKIP_PROOF omits the validator and trusts the
+ * converter's programs. */
 #ifndef TMO_EMBED_H_
 #define TMO_EMBED_H_
 

@@ -1,5 +1,5 @@
-/* Which of six drawn shapes is it? The picture lies in PSRAM, where a camera driver puts it, and is read there: the arena, in internal
- * RAM, has no room for it and needs none. */
+/* Which of six drawn shapes is it? The model reads the picture from PSRAM, where a camera driver stores it. The arena in internal RAM needs no space
+ * for it. */
 #include <stdint.h>
 #include <stdio.h>
 #include <string.h>

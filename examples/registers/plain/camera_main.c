@@ -1,4 +1,4 @@
-/* Example of a program with the camera: it sets it up, then takes a frame of four rows. Gives a sum of their pixels.
+/* Example of a program with the camera: it sets it up, then takes a frame of four rows. Returns the sum of their pixels.
  *
  * The simulated DMA stores rows at addresses of its own memory, which camera_pixels() reads. */
 #include "camera.h"

@@ -1,4 +1,4 @@
-/* Example of a program with pins: it sets up four, then toggles and reads them. Gives what it has read. */
+/* Example of a program with pins: it sets up four, then toggles and reads them. Returns the values read. */
 #include "gpio.h"
 
 uint32_t gpio_main(void);

@@ -1,4 +1,4 @@
-/* RP2040 or RP2350, Pico SDK: nothing else runs on either core, so that they look at counters in shared memory (tmo/spin.h). */
+/* RP2040 or RP2350, Pico SDK: both cores run nothing else, so they poll counters in shared memory (tmo/spin.h). */
 #include <pico/multicore.h>
 #include <pico/stdlib.h>
 

@@ -14,7 +14,7 @@
 
 static const uint8_t kAddresses[][6] = {{0x24, 0x6F, 0x28, 0x00, 0x00, 0x00}, {0x24, 0x6F, 0x28, 0x00, 0x00, 0x01}};
 static const uint8_t kDevices = 2;
-static const uint32_t kPatience = 1000; /* ms: a peer that says nothing for so long is lost */
+static const uint32_t kPatience = 1000; /* ms after which a silent peer counts as lost */
 
 static uint8_t ring[8192]; /* shapes_int8.report.json: `room` is 7,200 */
 static tmo_datagram_line lines[kDevices];
@@ -59,7 +59,7 @@ void loop() {
   do {
     result = static_cast<int>(interpreter->Invoke());
   } while (result == static_cast<int>(tmo::status::kTfLiteAbort) && tmo_link_wait(&device_link) == TMO_OK);
-  if (result != static_cast<int>(kTfLiteOk)) { /* the other one is not there, or has begun anew */
+  if (result != static_cast<int>(kTfLiteOk)) { /* the other device is missing or has restarted */
     interpreter->Reset();
     return;
   }
@@ -76,6 +76,6 @@ void loop() {
   Serial.print(took);
   Serial.println(" us");
 #else
-  (void)start; /* the next inference begins at once: the end of this one may still lie in a frame */
+  (void)start; /* begin the next inference at once: the end of this one may still be unsent in a frame */
 #endif
 }

@@ -1,4 +1,4 @@
-/* ESP-NOW as the link between devices wants it: custom_ops/links/tmo_link_datagram.h. */
+/* Connects ESP-NOW to custom_ops/links/tmo_link_datagram.h. */
 #pragma once
 
 #include <Arduino.h>
@@ -13,7 +13,7 @@ typedef uint8_t radio_address[6];
 static tmo_datagrams *radio_datagrams;
 static const radio_address *radio_addresses;
 
-/* The callbacks got the address itself in ESP-IDF 4, which has become a part of a struct since. */
+/* In ESP-IDF 4 the callbacks get the address itself, in later versions a struct that contains it. */
 static inline const uint8_t *radio_from(const uint8_t *address) { return address; }
 static inline const uint8_t *radio_to(const uint8_t *address) { return address; }
 template <typename Info>
