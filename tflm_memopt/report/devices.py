@@ -78,7 +78,7 @@ def exploration(result: DevicesExploration, files: Sequence[str]) -> RenderableT
     before = result.original_arena.figure(result.original_arena.total)
     board = [f"  RAM left, flash left: of {result.board}, on the device that leaves the least"] if result.board else []
     facts = (
-        "  arena and flash: of the largest device; rows, channels, sums, first device: operators shared so",
+        "  arena and flash: of the largest device; rows, channels, sums, first device: operators split this way",
         *board,
         f"  TFLM today, one device: arena {before} B, flash {result.original_flash:,} B",
         f"  {times.UPPER}, {result.core} at {result.mhz:g} MHz, {_link(result)}",

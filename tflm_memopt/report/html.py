@@ -221,7 +221,7 @@ def _balance_table(report: Report) -> PageTable | None:
         ("flash added", b.flash_added, "file and library"),
         ("growth of the file", b.model, "exact"),
         ("C library", b.library, f"on {b.core}, estimated"),
-        ("TFLM's kernels no longer needed", b.tflm, "estimated; they stay where another model needs them")
+        ("TFLM's kernels no longer needed", b.tflm, "estimated; they stay if another model needs them")
         if b.tflm >= 0
         else ("TFLM's kernels that are new", -b.tflm, "estimated, part of the flash added"),
     )

@@ -100,7 +100,7 @@ def steps(report: Report, original: Path, folder: Path) -> list[Step]:
     stem = file_stem(original.stem)
     files = (str(original), str(folder / f"{stem}.tflite"))
     compare = Step(
-        "Compare the outputs under TFLM. That has not been done yet; what was checked is the plan, byte by byte.",
+        "Compare the outputs under TFLM. So far, only the plan was checked, byte by byte.",
         f"tflm-memopt verify {shlex.join(files)}",
     )
     build = Step(

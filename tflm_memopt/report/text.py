@@ -51,7 +51,7 @@ HOW: Mapping[str, str] = {
 DEAD = "cannot influence any output: folded away"
 LEFT = ("RAM left", "flash left")
 """Columns of left_over()."""
-WAITING = "for a reduction of themselves; --max-macs above 1 may make them twice"
+WAITING = "for a reduction of themselves; --max-macs above 1 may compute them twice"
 
 
 def optimized(report: Report, folder: Path, files: Iterable[str]) -> RenderableType:
@@ -169,7 +169,7 @@ def fits(result: Fits, shown: Sequence[BoardReport]) -> RenderableType:
         cells = [f"{at_most if figure == fit.ram_left else ''}{figure:,}" for figure in figures]
         before, after = _on(row.original, result.original_refused), _on(fit)
         table.add_row(row.board.id, row.board.name, before, after, *cells, *_milliseconds(row, times_known))
-    notes = ["RAM and flash: bytes that the rewritten model needs, and that are left; flash by estimate"]
+    notes = ["RAM and flash: bytes that the rewritten model needs, and bytes left; flash is estimated"]
     if times_known:
         notes.append(times.rests_on(times_known[0]))
     if len(shown) < len(result.boards):
@@ -330,7 +330,7 @@ def _balance(b: Balance) -> tuple[str, str, str]:
 
 def _window(window: WindowReport, overhead: float) -> tuple[str, str, str]:
     """Return the cost of a step of a sliding window, compared with an inference on the whole window."""
-    told = "no layer slides: each step computes all of the window" if overhead >= 1 else "F is that of a step"
+    told = "no layer slides: each step computes the whole window" if overhead >= 1 else "F is for one step"
     return ("window", f"{window.new:,} of {window.rows:,} rows", f"{told}; {window.inferences:,} steps fill it")
 
 

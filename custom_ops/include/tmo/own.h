@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Kernels of the application's own, which the converter writes of their descriptions (docs/own-operator.md). */
+/* The application's own kernels, which the converter generates from descriptions (docs/own-operator.md). */
 #ifndef TMO_OWN_H_
 #define TMO_OWN_H_
 

@@ -184,7 +184,7 @@ def test_all_flash_is_counted(result: Optimized) -> None:
 def test_what_to_paste_and_to_do_next(result: Optimized) -> None:
     page = html.optimized(result, Path("my models/small.tflite"), Path("out"))
     assert "tflm-memopt verify &#39;my models/small.tflite&#39; out/small.tflite" in page
-    assert "That has not been done yet" in page
+    assert "So far, only the plan was checked" in page
     header = bundle.files(result, "small")["small_ops.h"].decode()
     (constant,) = re.findall(r"^constexpr size_t small_arena_size = \d+;$", header, re.MULTILINE)
     assert constant in page
