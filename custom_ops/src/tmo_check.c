@@ -172,7 +172,7 @@ static bool check_arity(const tmo_op *op) {
   return op->n_inputs == (tmo_is_in(TMO_TAKEN(TMO_TWO_OPERANDS_KINDS), op->kind) ? 2 : tmo_is_in(TMO_BUILT(TMO_THREE_OPERANDS_KINDS), op->kind) ? 3 : 1);
 }
 
-/* Reversed pixels are not allowed: a firing of a row block processes its rows forwards. */
+/* Whether an operand or the output has reversed pixels. Row blocks must not have them, since their firings process rows forwards. */
 static bool has_turned_pixels(const tmo_checker *c, const tmo_operation *o) {
   if (!tmo_has_part(TMO_PART_TURNED)) return false;
   bool turned = o->out->layout == TMO_LAYOUT_PIXELS_TURNED;

@@ -229,8 +229,8 @@ TMO_OWN_FRAME static bool fire_along_row(tmo_run_state *run, uint32_t most) {
 #endif
 
 #ifndef TMO_WITHIN_CORES /* two cores only share row blocks */
-/* Runs at least one and at most `most` firings of a tiled block while the codes refer to nearby operators. Not for programs that get rows during a
- * run. */
+/* Runs at least one and at most `most` firings of a tiled block while the codes are below TMO_LOOP_NEAR. Not for programs that get rows during a run.
+ * */
 TMO_OWN_FRAME static tmo_status fire_tiles(tmo_run_state *run, uint32_t most) {
   const tmo_block *const block = run->block;
   const tmo_op *const ops = tmo_ops(run->program) + block->first_op;

@@ -158,7 +158,8 @@ TMO_LINKAGE void tmo_depthwise_rvv(const tmo_kernel *k, const int8_t *const *tap
 TMO_LINKAGE void tmo_packed_add(const int8_t *a, const int8_t *b, int8_t *out, uint32_t n, const int32_t *scales, const tmo_op *op);
 TMO_LINKAGE tmo_kernel_s8 tmo_add_packed;
 
-/* The operand with the greater scale, which is only a shift (1/2); either of them if the scales are equal. bits: number of bits of the left shift. */
+/* tmo_half() returns the operand with the greater scale, which is exactly 1/2 and needs only a shift; either of them if the scales are equal.
+ * tmo_half_shift() returns the bits of its left shift. */
 static inline uint32_t tmo_half(const int32_t *scales) { return scales[1] == INT32_MIN ? 0 : 1; }
 static inline int32_t tmo_half_shift(const int32_t *scale) { return scale[0] - scale[3] - 1; }
 

@@ -32,7 +32,7 @@ static inline tmo_walk tmo_walk_of(const void *program, const tmo_block *block, 
   return walk;
 }
 
-/* Whether a tiled block computes all rows of each strip again, including those of the previous strip. */
+/* Whether each strip of a tiled block computes all its rows, even those that the previous strip has already computed. */
 static inline bool tmo_recomputes(const tmo_tensor *t) { return t->rows > t->advance; }
 
 /* Rows [first, end) of a strip in a tiled block. */
