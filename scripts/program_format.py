@@ -185,16 +185,28 @@ def enumeration(prefix: str, kind: type[enum.IntEnum] | type[enum.IntFlag]) -> I
 
 
 def c_fields(record: type) -> Iterator[tuple[str, str]]:
-    """Yield the fields of a struct. Fields that share bytes are in a union; fields without comments share a line."""
-    cases = [[*group] for _, group in groupby(layout_of(record).fields, lambda field: field.offset)]
+    """Yield the fields of a struct. Fields that share bytes are in a union; fields without comments share a line. Bytes
+    of alignment are fields, too, since some compilers align nothing.
+    """
+    layout, end = layout_of(record), 0
+    cases = [[*group] for _, group in groupby(layout.fields, lambda field: field.offset)]
     for (alone, kind, text), group in groupby(cases, lambda same: (len(same) == 1, same[0].code, meaning(same[0]))):
+        together = [*group]
+        yield from _gap(end, together[0][0].offset)
+        end = max(f.offset + f.nbytes for same in together for f in same)
         if alone and not text:
-            yield f"  {C_TYPES[kind]} {', '.join(c_name(same[0]) for same in group)};", ""
+            yield f"  {C_TYPES[kind]} {', '.join(c_name(same[0]) for same in together)};", ""
             continue
-        for same in group:
+        for same in together:
             indent = "    " if len(same) > 1 else "  "
             lines = [(f"{indent}{C_TYPES[f.code]} {c_name(f)};", meaning(f)) for f in same]
             yield from [("  union {", ""), *lines, ("  };", "")] if len(same) > 1 else lines
+    yield from _gap(end, layout.nbytes)
+
+
+def _gap(begin: int, end: int) -> Iterator[tuple[str, str]]:
+    if begin < end:
+        yield f"  uint8_t reserved_{begin}[{end - begin}];", ""
 
 
 def c_name(field: CField) -> str:

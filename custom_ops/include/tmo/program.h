@@ -178,6 +178,7 @@ typedef struct {
   uint32_t offset; /* Bytes from the tensor's base. */
   uint32_t depth; /* Pixels of the rolling buffer. */
   uint16_t rows; /* Rows of each strip. */
+  uint8_t reserved_10[2];
 } tmo_lane;
 
 /* Rows of one operand that firing y reads without a window: [first, first + extent), clipped to the operand. first = floor((y * mul + add) / div), or
@@ -185,6 +186,7 @@ typedef struct {
 typedef struct {
   int32_t add;
   uint16_t mul, div, extent;
+  uint8_t reserved_10[2];
   uint32_t table; /* uint16_t[height of the output], TMO_NONE for firings that read no row; 0: none. */
 } tmo_access;
 
@@ -280,6 +282,7 @@ typedef struct {
   uint16_t first_op, n_ops;
   uint32_t counters; /* 2-aligned offset in the workspace of the operators' next units: uint16_t[n_ops]; in a tiled block tmo_unit[n_ops]. */
   uint16_t strips; /* Number of strips; 0: row block. */
+  uint8_t reserved_10[2];
   uint32_t loops; /* Codes: TMO_LOOP_*. */
 } tmo_block;
 
