@@ -55,8 +55,8 @@ APPS = {"partitions": partitions, "several": several, "in_pauses": in_pauses}
 @pytest.mark.parametrize(
     ("project", "app", "tflm"),
     [
-        ("arduino", "several", "SPRING"),
-        ("esp-idf", "in_pauses", "AUTUMN"),
+        ("esp-idf", "several", "SPRING"),
+        ("arduino", "in_pauses", "AUTUMN"),
         ("platformio", "partitions", "AUTUMN"),
     ],
 )

@@ -24,7 +24,7 @@ from property.networks import Recipe, build, layers
 from property.oracle import EFFORTS, assert_same_bytes, convert, draw_inputs, original, run
 from property.planted import plant
 
-from tflm_memopt.convert import pipeline
+from tflm_memopt.convert import annotation
 from tflm_memopt.model import writer
 from tflm_memopt.model.reader import read
 from tflm_memopt.ops.intervals import Range, ranges
@@ -87,7 +87,7 @@ def intermediate(data: bytes, seed: int) -> Iterator[tuple[RowOp, Range, NDArray
     outputs.
     """
     model = read(data)
-    annotated = pipeline.annotate(model.graph)
+    annotated = annotation.annotate(model.graph)
     support = (annotated.support[op.index] for op in annotated.graph.ops)
     ops = [s for s in support if isinstance(s, RowOp)]
     known = ranges(ops)
@@ -128,7 +128,7 @@ def test_what_is_planted_is_found() -> None:
         data = plant(build(Recipe(((1, 8, 8, 3),), body, (), seed)), seed)
         converted = convert(data, Options(seconds=SECONDS))
         assert converted is not None
-        dead += sum(pipeline.dead_channels(pipeline.annotate(read(data).graph), converted[1].graph).values())
+        dead += sum(annotation.dead_channels(annotation.annotate(read(data).graph), converted[1].graph).values())
         assert_same_bytes(data, converted[0], seed=seed)
     assert dead >= 200
 
@@ -145,7 +145,7 @@ def test_ranges_are_no_wider_than_what_happens(kind: str) -> None:
         "FULLY_CONNECTED": lambda: net.fully_connected(x, 16),
     }[kind]()
     data = net.model(y)
-    (op,) = (s for s in pipeline.annotate(read(data).graph).support.values() if isinstance(s, RowOp))
+    (op,) = (s for s in annotation.annotate(read(data).graph).support.values() if isinstance(s, RowOp))
     known, interpreter = ranges([op])[op.output], original(data)
     assert op.weights is not None
     for c in range(op.writes.c):
