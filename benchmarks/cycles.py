@@ -1,9 +1,12 @@
 """Model the cycles of one inference on a Cortex-M board from the code blocks that ran in QEMU, without a measurement.
 
     python benchmarks/cycles.py --core m4 --board nucleo_l4r5 --models ../shared/models [--only STEM ...] [--json]
+    python benchmarks/cycles.py --board nucleo_l4r5 --models DIR --layers
     python benchmarks/cycles.py --core m4 --board nucleo_f446re --image TFLM.elf --blob MODEL.tflite@0x100000
 
 Every .tflite file in the folder is converted for the core (`--int8-io`, F = 1.00) and run as benchmarks/speed.py does.
+With --layers, a table of each model has a row for each operator. With --max-macs, the plans are those with the least
+RAM within this budget.
 Pipeline: Arm's published timings (cycles_rules.py). The board determines flash wait states; without --board there are
 none. Cortex-M33 and M7 run their own code by the rules of M4; their results are ranges without a known error, since Arm
 publishes no timings for them. With --image, any program for the core's machine with the clock of tests/cores/core.h.
@@ -17,7 +20,7 @@ import argparse
 import json
 import sys
 import tempfile
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 
@@ -32,6 +35,7 @@ from cores.core import CORES, Core, missing_tools, runner
 
 import tflm_memopt
 from tflm_memopt.analysis.timing import NO_WAIT, FlashTiming
+from tflm_memopt.answers.optimized import Optimized
 from tflm_memopt.errors import MemoptError
 from tflm_memopt.targets.boards import Board, board, boards
 
@@ -43,6 +47,23 @@ on an M7; ST's library takes 0.81 to 0.90 and 0.54 to 0.63 in MLPerf Tiny."""
 RULES = {**{name: (pipeline, 1.0, 1.0) for name, pipeline in PIPELINES.items()}, **LIKE}
 MACHINES = {"m0": "m0-large", "m0plus": "m0-large"}
 """QEMU machines for cores whose names they do not have."""
+
+
+@dataclass(frozen=True, slots=True)
+class Layer:
+    """One operator, which runs alone. Cycles are those by the core's own rules, or by those of the core it is like."""
+
+    kernel: str
+    macs: int
+    instructions: int
+    cycles: int
+    """Cycles, including those of waits for flash."""
+    fetch: int
+    """Wait cycles for instructions."""
+    data: int
+    """Wait cycles for constants."""
+    constants: int
+    """Bytes of weights and other constants that it loads, each counted as often as it is loaded."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,14 +85,15 @@ class Row:
     per_instruction: float
     milliseconds: tuple[float, float] | None
     """Time at the board's clock."""
-    operators: tuple[tuple[str, int, int], ...] = ()
-    """Kernel, instructions and cycles of each operator when they run one by one."""
+    layers: tuple[Layer, ...] = ()
 
 
-def measure(path: Path, core: str, on: Board | None) -> Row:
+def measure(path: Path, core: str, on: Board | None, max_macs: float | None = None) -> Row:
     """Convert a model, run it and model its cycles. Raises RuntimeError when a byte of an output is wrong."""
     machine, flash = emulated(core), flash_of(on)
-    result = tflm_memopt.optimize(path.read_bytes(), name=path.name, int8_io=True, target=machine.target)
+    result = tflm_memopt.optimize(
+        path.read_bytes(), name=path.name, int8_io=True, target=machine.target, max_macs=max_macs
+    )
     if result.plan is None:
         raise RuntimeError(f"{path.name}: {result.report.why_unchanged}")
     cases = model_cases(result.model, by_operator=True)
@@ -87,9 +109,16 @@ def measure(path: Path, core: str, on: Board | None) -> Row:
                 raise RuntimeError(f"{path.name} on {core}: wrong bytes")
             whole += runs[-1].whole
             operators += [one for _, one in sorted(runs[-1].operators.items())]
-    kernels = [done.kernel for done in result.work]
-    named = tuple((k, one.instructions, one.total()) for k, one in zip(kernels, operators, strict=True))
-    return row(path.stem, core, on, whole, named)
+    return row(path.stem, core, on, whole, tuple(_layers(result, operators)))
+
+
+def _layers(result: Optimized, counted: Sequence[Cycles]) -> Iterator[Layer]:
+    stages = [stage for block in result.report.blocks for stage in block.stages]
+    macs = {op.index: op.macs for op in result.inspection.operators}
+    for work, stage, one in zip(result.work, stages, counted, strict=True):
+        (waits,) = one.stalls
+        mine = sum(macs[i] for i in stage.ops)
+        yield Layer(work.kernel, mine, one.instructions, one.total(), waits.fetch, waits.data, one.constants)
 
 
 def measure_image(image: Path, model: Path, at: int, core: str, on: Board | None) -> Row:
@@ -99,16 +128,14 @@ def measure_image(image: Path, model: Path, at: int, core: str, on: Board | None
     return row(model.stem, core, on, runs[-1].whole)
 
 
-def row(
-    model: str, core: str, on: Board | None, found: Cycles, operators: tuple[tuple[str, int, int], ...] = ()
-) -> Row:
+def row(model: str, core: str, on: Board | None, found: Cycles, layers: tuple[Layer, ...] = ()) -> Row:
     _, least, most = RULES[core]
     cycles = round(least * found.total()), round(most * found.total())
     at = on.mhz * 1000 if on else 0
     return Row(
         model, core, on.id if on else "", found.instructions, found.pipeline, found.stalls[0].fetch,
         found.stalls[0].data, cycles, round(found.total() / found.instructions, 3),
-        (round(cycles[0] / at, 3), round(cycles[1] / at, 3)) if at else None, operators,
+        (round(cycles[0] / at, 3), round(cycles[1] / at, 3)) if at else None, layers,
     )  # fmt: skip
 
 
@@ -152,6 +179,17 @@ def table(rows: Sequence[Row]) -> str:
     ] for r in rows))  # fmt: skip
 
 
+def layer_table(layers: Sequence[Layer]) -> str:
+    titles = (
+        "", "kernel", "MACs", "instructions", "cycles", "wait: code", "wait: constants", "bytes of constants",
+        "cycles per MAC",
+    )  # fmt: skip
+    return tables.markdown(titles, ([
+        f"{i}", one.kernel, f"{one.macs:,}", f"{one.instructions:,}", f"{one.cycles:,}", f"{one.fetch:,}",
+        f"{one.data:,}", f"{one.constants:,}", f"{one.cycles / one.macs:.2f}" if one.macs else "",
+    ] for i, one in enumerate(layers)), left=2)  # fmt: skip
+
+
 def _span(least: str, most: str) -> str:
     return least if least == most else f"{least} to {most}"
 
@@ -173,6 +211,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--image", type=Path, metavar="ELF", help="a program for the core's machine, instead")
     parser.add_argument("--blob", metavar="FILE@ADDRESS", help="what is loaded behind the image")
     parser.add_argument("--errors", action="store_true", help="what is known of the model's error, and nothing else")
+    parser.add_argument("--layers", action="store_true", help="a row for each operator")
+    parser.add_argument("--max-macs", type=float, metavar="F", help="least RAM within this compute budget")
     parser.add_argument("--json", action="store_true", help="one JSON object, with figures per operator")
     parser.add_argument("--update", type=Path, metavar="FILE", help="rewrite the table in this document")
     args = parser.parse_args(arguments)
@@ -192,7 +232,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         told = json.loads(PUBLISHED.read_text())
         print(json.dumps({"models": [asdict(one) for one in rows], "published": told}, indent=2))
     else:
-        print(written, *([] if args.errors else [known_error()]), sep="\n\n")
+        layers = [f"{one.model}\n\n{layer_table(one.layers)}" for one in rows if args.layers]
+        print(*layers, written, *([] if args.errors else [known_error()]), sep="\n\n")
     if args.update:
         tables.update(args.update, mark, written)
     return 0
@@ -207,7 +248,7 @@ def _rows(args: argparse.Namespace, paths: Sequence[Path]) -> list[Row]:
     if args.image:
         model, _, at = args.blob.partition("@")
         return [measure_image(args.image, Path(model), int(at, 0), args.core, on)]
-    return [measure(path, args.core, on) for path in paths]
+    return [measure(path, args.core, on, args.max_macs) for path in paths]
 
 
 if __name__ == "__main__":

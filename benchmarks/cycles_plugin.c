@@ -56,7 +56,7 @@ typedef struct {
 } edge;
 
 typedef struct {
-  uint64_t instructions, unaligned, fetch_stalls[MOST_FLASHES], data_stalls[MOST_FLASHES];
+  uint64_t instructions, unaligned, constants, fetch_stalls[MOST_FLASHES], data_stalls[MOST_FLASHES]; /* constants: bytes loaded from ROM */
 } sums;
 
 typedef struct {
@@ -118,6 +118,7 @@ static void assign(uint32_t operator_plus_one) {
   sums *of = &all[whose];
   of->instructions += current.instructions;
   of->unaligned += current.unaligned;
+  of->constants += current.constants;
   for (uint32_t i = 0; i < n_flashes; ++i) {
     of->fetch_stalls[i] += current.fetch_stalls[i];
     of->data_stalls[i] += current.data_stalls[i];
@@ -228,6 +229,7 @@ static void accessed(unsigned cpu, plugin_mem_info info, uint64_t at, void *unus
   const unsigned shift = qemu_plugin_mem_size_shift(info);
   if (shift == 1) current.unaligned += at & 1u;
   if (shift == 2) current.unaligned += at & 1u ? 2 : (at & 3u) != 0;
+  if (at - s.rom < s.rom_bytes) current.constants += UINT64_C(1) << shift;
   for (uint32_t i = 0; i < n_flashes; ++i) {
     flash *f = &flashes[i];
     ++f->now;
@@ -279,8 +281,8 @@ static void finished(plugin_id id, void *unused) {
   for (uint32_t i = 0; i < RUNS * OPERATORS; ++i) {
     const sums *of = &all[i];
     if (of->instructions == 0) continue;
-    fprintf(out, "sums %u %d %llu %llu", i / OPERATORS, (int)(i % OPERATORS) - 1,
-            (unsigned long long)of->instructions, (unsigned long long)of->unaligned);
+    fprintf(out, "sums %u %d %llu %llu %llu", i / OPERATORS, (int)(i % OPERATORS) - 1,
+            (unsigned long long)of->instructions, (unsigned long long)of->unaligned, (unsigned long long)of->constants);
     for (uint32_t f = 0; f < n_flashes; ++f) {
       fprintf(out, " %llu %llu", (unsigned long long)of->fetch_stalls[f], (unsigned long long)of->data_stalls[f]);
     }

@@ -47,6 +47,8 @@ class Cycles:
     """Cycles of the core without waits for memory, but with those for unaligned loads."""
     stalls: tuple[Stalls, ...] = ()
     """Wait cycles of each flash."""
+    constants: int = 0
+    """Bytes of constants that it loads, each counted as often as it is loaded."""
 
     def total(self, flash: int = 0) -> int:
         """Return the cycles with one of the flashes."""
@@ -54,7 +56,8 @@ class Cycles:
 
     def __add__(self, other: Cycles) -> Cycles:
         stalls = (Stalls(a.fetch + b.fetch, a.data + b.data) for a, b in zip(self.stalls, other.stalls, strict=True))
-        return Cycles(self.instructions + other.instructions, self.pipeline + other.pipeline, tuple(stalls))
+        sums = (self.instructions + other.instructions, self.pipeline + other.pipeline)
+        return Cycles(*sums, tuple(stalls), self.constants + other.constants)
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,9 +136,9 @@ def runs(lines: Iterable[str], pipeline: Pipeline) -> Iterator[Run]:
             before, block, times = numbers
             pipelined[run, which] += times * cycles(before, block)
         else:
-            instructions, unaligned, *waits = numbers
+            instructions, unaligned, constants, *waits = numbers
             stalls = tuple(Stalls(*pair) for pair in zip(waits[::2], waits[1::2], strict=True))
-            counted[run][which] = Cycles(instructions, pipelined[run, which] + unaligned, stalls)
+            counted[run][which] = Cycles(instructions, pipelined[run, which] + unaligned, stalls, constants)
     for _, mine in sorted(counted.items()):
         whole = mine.pop(WHOLE, None)
         yield Run(whole or functools.reduce(operator.add, mine.values()), mine)
