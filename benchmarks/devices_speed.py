@@ -5,7 +5,7 @@
 Two tables. devices-time has the time of an inference on several Cortex-M4 at 80 MHz over each line, as `--link`
 estimates it. devices-lines has the time of the lines alone: predicted for devices that compute in no time, and measured
 as the fastest inference of device 0 under TFLM. There, each device is a process on this computer with artificially slow
-lines (tflm_memopt/runtime/slow_lines.py), and every output byte is compared. Since the host computes much faster than
+lines (tflm_memopt/devices/slow_lines.py), and every output byte is compared. Since the host computes much faster than
 microcontrollers, the measurement shows the cost of the lines only, not the speedup of several devices. --table writes
 one of them; devices-time alone runs nothing.
 """
@@ -27,12 +27,12 @@ from papers.fused_tiling.devices import LINKS
 from tables import markdown, require, update
 
 import tflm_memopt
-from tflm_memopt.analysis.lines import LineSpeed
 from tflm_memopt.check.checker import check
 from tflm_memopt.check.together import HEAD_BYTES, RowCrosses
 from tflm_memopt.cli.devices import device_files
-from tflm_memopt.convert.devices import computed, together
 from tflm_memopt.convert.request import request
+from tflm_memopt.devices.lines import LineSpeed
+from tflm_memopt.devices.network import computed, together
 from tflm_memopt.options import DEFAULTS, OptimizeOptions
 
 CORE, MHZ = "cortex-m4", 80

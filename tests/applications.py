@@ -18,8 +18,8 @@ from conftest import ROOT
 from numpy.typing import NDArray
 
 from tflm_memopt import AppModel
-from tflm_memopt.application.results import AppOptimized
-from tflm_memopt.emit.app import excluded
+from tflm_memopt.apps.header import excluded
+from tflm_memopt.apps.results import AppOptimized
 from tflm_memopt.model.reader import read
 from tflm_memopt.runtime.process import run_model
 

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from tflm_memopt.lower.shares import device_models
+from tflm_memopt.devices.models import device_models
+from tflm_memopt.devices.shares import DeviceGraphs, Way, _Sharer, ways
 from tflm_memopt.model.graph import Graph, Op, TensorId
 from tflm_memopt.model.reader import read
 from tflm_memopt.ops.context import OperatorContext
 from tflm_memopt.ops.opset import row_op
 from tflm_memopt.ops.rowop import RowOp
-from tflm_memopt.rewrite.shares import DeviceGraphs, Way, _Sharer, ways
 
 
 class _Alone(_Sharer):

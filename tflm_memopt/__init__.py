@@ -22,8 +22,8 @@ if TYPE_CHECKING:
         verify,
         verify_devices,
     )
-    from tflm_memopt.application.app import App, AppModel
-    from tflm_memopt.application.results import AppExploration, AppOptimized
+    from tflm_memopt.apps.app import App, AppModel
+    from tflm_memopt.apps.results import AppExploration, AppOptimized
     from tflm_memopt.errors import (
         DoesNotFit,
         InterfaceError,

@@ -8,26 +8,28 @@ from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, overload
 
+import tflm_memopt.apps.saved
 import tflm_memopt.convert.saved
-import tflm_memopt.convert.saved_app
 import tflm_memopt.report.notebook  # noqa: F401 (registers with generic.py)
 from tflm_memopt import units
 from tflm_memopt.analysis.costs import COSTS, Cost
-from tflm_memopt.analysis.lines import LineSpeed
-from tflm_memopt.application.app import App, AppModel
-from tflm_memopt.application.results import AppExploration, AppOptimized
-from tflm_memopt.convert import describe, devices_choice, speed
+from tflm_memopt.apps.app import App, AppModel
+from tflm_memopt.apps.explore import explore_app
+from tflm_memopt.apps.fit import fit_app
+from tflm_memopt.apps.optimize import optimize_app
+from tflm_memopt.apps.results import AppExploration, AppOptimized
+from tflm_memopt.convert import describe, speed
 from tflm_memopt.convert import instructions as by_instructions
-from tflm_memopt.convert.app import optimize_app
-from tflm_memopt.convert.app_explore import explore_app
-from tflm_memopt.convert.app_fit import fit_app
 from tflm_memopt.convert.conversion import Conversion, Limits
-from tflm_memopt.convert.devices import Network, checked_count
 from tflm_memopt.convert.inspecting import inspect, inspection
 from tflm_memopt.convert.instructions import Costed
 from tflm_memopt.convert.policy import decide
 from tflm_memopt.convert.request import Request, request
-from tflm_memopt.convert.verify import verify, verify_devices
+from tflm_memopt.convert.verify import verify
+from tflm_memopt.devices import choice as devices_choice
+from tflm_memopt.devices.lines import LineSpeed
+from tflm_memopt.devices.network import Network, checked_count
+from tflm_memopt.devices.verify import DevicesVerification, verify_devices
 from tflm_memopt.emit.firmware import firmware
 from tflm_memopt.errors import UsageError, one_of
 from tflm_memopt.files import GivenModel, loaded
@@ -46,7 +48,6 @@ from tflm_memopt.results import (
     Report,
 )
 from tflm_memopt.runtime.verification import Verification
-from tflm_memopt.runtime.verify_devices import DevicesVerification
 from tflm_memopt.targets.boards import board as board_named
 from tflm_memopt.targets.boards import boards
 from tflm_memopt.targets.boards import fit as board_fit

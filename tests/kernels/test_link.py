@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 from kernels.links import HEAD, LINK, OK, PATIENCE, PEER, ROW, ROWS, WAIT, Device, both, drawn, pair
 
-from tflm_memopt.analysis.lines import Exchange, LineSpeed, done
+from tflm_memopt.devices.lines import Exchange, LineSpeed, done
 
 
 def damaged(device: Device, message: bytes) -> bytes:

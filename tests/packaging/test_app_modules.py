@@ -21,8 +21,8 @@ from conftest import ROOT
 from unit.command import long, pausing, small, unsupported
 
 from tflm_memopt import App, AppModel, optimize
-from tflm_memopt.application.results import AppOptimized
-from tflm_memopt.emit.app_module import modules
+from tflm_memopt.apps.module import modules
+from tflm_memopt.apps.results import AppOptimized
 from tflm_memopt.emit.module import Module
 from tflm_memopt.emit.names import file_stem
 from tflm_memopt.errors import UsageError

@@ -15,7 +15,7 @@ from projects import TFLM, needs_host, told
 from unit.command import CLOCKED, long, pausing, small
 
 from tflm_memopt import App, AppModel, optimize
-from tflm_memopt.application.results import AppOptimized
+from tflm_memopt.apps.results import AppOptimized
 from tflm_memopt.emit.names import file_stem
 
 LOW: Mapping[str, Any] = {"effort": "low", "seconds": 0.2}

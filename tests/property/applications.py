@@ -13,7 +13,7 @@ from property import sequences
 from property.modules import ELSEWHERE
 
 from tflm_memopt import App, AppModel, optimize
-from tflm_memopt.application.results import AppOptimized
+from tflm_memopt.apps.results import AppOptimized
 from tflm_memopt.errors import DoesNotFit, UsageError
 
 OPTIONS: dict[str, Any] = {"effort": "low", "seconds": 0.05, "core": "cortex-m4", "clock": 64, "target": "cortex-m4"}

@@ -18,8 +18,9 @@ from property.test_random_models import QUICK, SOME, running
 import tflm_memopt
 from tflm_memopt.api import optimize_planned
 from tflm_memopt.check.together import HEAD_BYTES
-from tflm_memopt.convert.devices import Network
 from tflm_memopt.convert.request import request
+from tflm_memopt.devices.network import Network
+from tflm_memopt.devices.shares import ways
 from tflm_memopt.errors import UsageError
 from tflm_memopt.format.limits import ALIGNMENT
 from tflm_memopt.lower.program import CROSSING
@@ -28,7 +29,6 @@ from tflm_memopt.model.reader import read
 from tflm_memopt.options import DEFAULTS
 from tflm_memopt.plan.planned import Planned
 from tflm_memopt.results import OptimizedDevices
-from tflm_memopt.rewrite.shares import ways
 from tflm_memopt.runtime.native import native_library
 from tflm_memopt.runtime.regions import regions
 

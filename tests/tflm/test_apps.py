@@ -20,7 +20,7 @@ from conftest import KEYWORDS, MOBILENET, WAKE_WORD, WINDOW
 from unit.command import CLOCKED, long, pausing, small
 
 from tflm_memopt import App, AppModel, optimize
-from tflm_memopt.application.results import AppOptimized
+from tflm_memopt.apps.results import AppOptimized
 from tflm_memopt.runtime.process import run_model
 
 STEPS, BOTH, PIPELINE = 300, 255, 254

@@ -18,11 +18,11 @@ import devices_speed
 from papers.fused_tiling import split_networks, weight_partition
 
 import tflm_memopt
-from tflm_memopt.analysis.lines import LineSpeed
-from tflm_memopt.convert.devices import bytes_sent, chosen
+from tflm_memopt.devices.lines import LineSpeed
+from tflm_memopt.devices.network import bytes_sent, chosen
+from tflm_memopt.devices.verify import DevicesVerification
 from tflm_memopt.model.reader import read
 from tflm_memopt.results import OptimizedDevices
-from tflm_memopt.runtime.verify_devices import DevicesVerification
 from tflm_memopt.tflm.arena import predict
 
 pytestmark = pytest.mark.slow

@@ -8,16 +8,16 @@ from pathlib import Path
 from typing import Any
 
 import tflm_memopt
-from tflm_memopt.application.reader import read_app
+from tflm_memopt.apps import report as pages
+from tflm_memopt.apps import saved as saved_app
+from tflm_memopt.apps.reader import read_app
+from tflm_memopt.apps.verify import verify_app
 from tflm_memopt.cli import console
 from tflm_memopt.cli.explored import Forms, explored
 from tflm_memopt.cli.fitted import fitted
 from tflm_memopt.cli.progress import busy
-from tflm_memopt.convert import saved_app
-from tflm_memopt.convert.app_verify import verify_app
 from tflm_memopt.errors import UsageError, about
 from tflm_memopt.files import keep, paths_below, write_files
-from tflm_memopt.report import app as pages
 from tflm_memopt.targets.boards import board
 
 ALONE: Mapping[str, Any] = {

@@ -12,7 +12,7 @@ from typing import Any
 from numpy.typing import NDArray
 
 import tflm_memopt
-from tflm_memopt.application.reader import is_app
+from tflm_memopt.apps.reader import is_app
 from tflm_memopt.cli import apps, console
 from tflm_memopt.cli.explored import Forms, explored
 from tflm_memopt.cli.fitted import fitted

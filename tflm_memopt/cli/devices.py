@@ -8,17 +8,18 @@ from pathlib import Path
 from typing import Any
 
 import tflm_memopt
-from tflm_memopt.application.reader import is_app
+from tflm_memopt.apps.reader import is_app
 from tflm_memopt.cli import commands, console
 from tflm_memopt.cli.explored import Forms, explored
 from tflm_memopt.cli.progress import busy
-from tflm_memopt.convert import devices, saved
+from tflm_memopt.convert import saved
+from tflm_memopt.devices import network as devices
+from tflm_memopt.devices import report as pages
 from tflm_memopt.emit.names import file_stem
 from tflm_memopt.emit.printing import to_json
 from tflm_memopt.errors import UsageError, about
 from tflm_memopt.files import keep, paths_below, read_model, shown, stem, write_files
 from tflm_memopt.plan.waiting import Progress
-from tflm_memopt.report import devices as pages
 from tflm_memopt.results import DevicesExploration
 from tflm_memopt.runtime import arrays
 

@@ -9,18 +9,14 @@ from typing import Any
 
 from numpy.typing import NDArray
 
-from tflm_memopt.analysis.lines import LineSpeed
-from tflm_memopt.convert.constants import compare_constants, compare_devices
+from tflm_memopt.convert.constants import compare_constants
 from tflm_memopt.errors import ModelError
-from tflm_memopt.files import GivenModel, loaded, read_model
+from tflm_memopt.files import GivenModel, loaded
 from tflm_memopt.model import interface
 from tflm_memopt.model.reader import read
 from tflm_memopt.runtime import verify as runs_of_both
-from tflm_memopt.runtime import verify_devices as of_devices
-from tflm_memopt.runtime.devices import PATIENCE
 from tflm_memopt.runtime.stimuli import NO_STEPS, Steps
 from tflm_memopt.runtime.verification import ComparedConstants, How, Verification
-from tflm_memopt.runtime.verify_devices import DevicesVerification
 
 
 def verify(
@@ -49,33 +45,6 @@ def verify(
     before, after = loaded(original).data, loaded(rewritten).data
     found = runs_of_both.verify(before, after, runs=runs, seed=seed, inputs=inputs, steps=steps, how=how, c=c)
     return replace(found, constants=_constants(before, after))
-
-
-def verify_devices(
-    original: GivenModel,
-    models: Sequence[Path],
-    *,
-    runs: int | None = None,
-    seed: int = 0,
-    inputs: Sequence[NDArray[Any]] = (),
-    patience: int = PATIENCE,
-    line: LineSpeed | None = None,
-) -> DevicesVerification:
-    """Run the original and the models of all devices and compare every output byte; compare their constants, too.
-
-    models: files by device number. runs: number of random inputs; by default as many inputs as run in about two
-    seconds, at least ten random ones. seed, inputs: as for verify(). patience: milliseconds that a row may take from
-    one device to another. line: speed of each link; by default that of loopback.
-
-    Raises what verify() raises, and UsageError unless they are all models of one conversion.
-    """
-    found = of_devices.verify_devices(
-        original, models, runs=runs, seed=seed, inputs=inputs, patience=patience, line=line
-    )
-    devices = [read(read_model(model)) for model in models]
-    changes = interface.changes_of(interface.metadata(devices[0].tree, interface.METADATA))
-    constants = compare_devices(read(loaded(original).data), devices, changes)
-    return replace(found, constants=constants, bit_exact=found.bit_exact and not constants.different)
 
 
 def _constants(original: bytes, rewritten: bytes) -> ComparedConstants | None:

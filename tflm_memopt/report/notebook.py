@@ -9,11 +9,10 @@ from html import escape
 from pathlib import Path
 
 from tflm_memopt import generic
-from tflm_memopt.application.results import AppExploration
 from tflm_memopt.files import write_file
 from tflm_memopt.plan import memory_map
 from tflm_memopt.plan.plan import Plan
-from tflm_memopt.report import app, figures, plot, svg, times
+from tflm_memopt.report import figures, plot, svg, times
 from tflm_memopt.report.drawing import Drawing
 from tflm_memopt.report.figures import change
 from tflm_memopt.results import Exploration, Optimized
@@ -47,12 +46,6 @@ def memory(result: Optimized) -> Figure:
 def frontier(result: Exploration) -> Figure:
     """Draw RAM against compute."""
     return Figure(plot.exploration(result, WIDTH))
-
-
-@generic.picture.register
-def choices(result: AppExploration) -> Figure:
-    """Draw RAM against the load of all models."""
-    return Figure(app.frontier(result, WIDTH))
 
 
 @generic.picture.register

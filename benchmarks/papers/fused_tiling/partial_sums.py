@@ -22,12 +22,12 @@ from typing import Any
 sys.path.insert(0, str(Path(__file__).parents[2]))
 from papers.fused_tiling.splits import LayerSplit, SplitLayer, least_sent, sent
 
-from tflm_memopt.convert.devices import bytes_sent, chosen, layer, with_fan_in
+from tflm_memopt.devices.network import bytes_sent, chosen, layer, with_fan_in
+from tflm_memopt.devices.shares import OUTPUTS_SPLIT, Way, bounds
 from tflm_memopt.model.graph import Graph, Op
 from tflm_memopt.model.reader import read
 from tflm_memopt.ops.partial import bytes_of, sum_range
 from tflm_memopt.rewrite.parts import data_of
-from tflm_memopt.rewrite.shares import OUTPUTS_SPLIT, Way, bounds
 
 
 def sum_bytes(graph: Graph, op: Op, devices: int) -> int:

@@ -30,8 +30,8 @@ import int8_models
 import tflm_memopt
 from tflm_memopt.api import optimize_planned
 from tflm_memopt.cli.devices import device_files
-from tflm_memopt.convert.devices import Network, cut
 from tflm_memopt.convert.request import request
+from tflm_memopt.devices.network import Network, cut
 from tflm_memopt.model.reader import read
 from tflm_memopt.options import DEFAULTS
 from tflm_memopt.plan.planned import Planned

@@ -6,7 +6,7 @@
 
 What sizes count is up to the caller: elements, as in the thesis, or bytes. In bytes an int8 value counts one and a
 partial sum as many as its bound needs (SplitLayer.sum_size). Device 0 has the input and gets the output. Shares are
-those of layers that divide evenly. The converter uses the first program (tflm_memopt/plan/devices.py).
+those of layers that divide evenly. The converter uses the first program (tflm_memopt/devices/switch.py).
 """
 
 from __future__ import annotations
@@ -16,8 +16,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
-from tflm_memopt.plan import cp_sat, devices
-from tflm_memopt.plan.devices import least_memory, solved
+from tflm_memopt.devices import switch as devices
+from tflm_memopt.devices.switch import least_memory, solved
+from tflm_memopt.plan import cp_sat
 
 __all__ = ["LayerSplit", "SplitLayer", "footprint", "least_memory", "least_sent", "possible", "sent"]
 

@@ -30,11 +30,11 @@ from papers.fused_tiling.splits import LayerSplit, SplitLayer, least_sent, sent
 import tflm_memopt
 from tflm_memopt.check.together import HEAD_BYTES
 from tflm_memopt.cli.devices import device_files
-from tflm_memopt.convert.devices import Network
 from tflm_memopt.convert.request import request
+from tflm_memopt.devices.network import Network
+from tflm_memopt.devices.shares import Way
 from tflm_memopt.ops.crossing import rows_of
 from tflm_memopt.options import DEFAULTS
-from tflm_memopt.rewrite.shares import Way
 
 UNITS = (4, 8, 16, 4, 4)
 DEVICES = 2

@@ -1,0 +1,402 @@
+"""Test several models in one arena: placement, refusals and written files."""
+
+from __future__ import annotations
+
+import functools
+import json
+import re
+from dataclasses import replace
+from itertools import combinations
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from models import Net
+from unit.command import CLOCKED, Run, long, pausing, small, unsupported
+
+from tflm_memopt import App, AppExploration, AppModel, explore, optimize
+from tflm_memopt.apps.results import AppOptimized
+from tflm_memopt.errors import DoesNotFit, UsageError
+from tflm_memopt.plan.plan import Plan
+from tflm_memopt.tflm.arena import predict
+
+LOW: dict[str, Any] = {"effort": "low", "seconds": 0.2}
+
+
+def application(retain: bool = False, stream: bool = False, **more: Any) -> App:
+    models = {
+        "camera": AppModel(small(1), {"input": "stream"} if stream else {}),
+        "wake": AppModel(small(2), retain=retain),
+        "vad": AppModel(small(3)),
+    }
+    return App(models, options=LOW, **more)
+
+
+def plan_of(result: AppOptimized, name: str) -> Plan:
+    plan = result.models[name].plan
+    assert plan is not None
+    return plan
+
+
+def written(plan: Plan) -> set[int]:
+    return {byte for buffer, offset in plan.placed() for byte in range(offset, offset + buffer.nbytes)}
+
+
+def test_models_in_turn_overlay_byte_by_byte() -> None:
+    result = optimize(application())
+    heads = [done.report.arena.head for done in result.models.values()]
+    tails = [done.report.arena.tail for done in result.models.values()]
+    arena = result.report.arena
+    assert arena.head == max(heads)
+    assert max(tails) < arena.tail < sum(tails)
+    assert arena.total < result.report.alone < result.report.apart
+    assert arena.total < result.report.shared < result.report.apart
+    assert not result.report.reserved
+
+
+def test_the_allocator_is_counted_once() -> None:
+    data = small(1)
+    result = optimize(App({"one": AppModel(data), "two": AppModel(data)}, options=LOW))
+    tail = predict(result.models["one"].model).tail
+    once = optimize(App({"one": AppModel(data)}, options=LOW)).report.arena
+    assert once.tail == tail
+    assert tail < result.report.arena.tail < 2 * tail
+    assert result.report.arena.head == once.head
+
+
+def test_models_that_run_at_the_same_time_have_no_byte_in_common() -> None:
+    result = optimize(application(concurrent=(("camera", "wake"), ("wake", "vad"))))
+    assert not written(plan_of(result, "camera")) & written(plan_of(result, "wake"))
+    assert not written(plan_of(result, "wake")) & written(plan_of(result, "vad"))
+    assert written(plan_of(result, "camera")) & written(plan_of(result, "vad"))
+    assert result.report.arena.head == max(done.report.arena.head for done in result.models.values())
+
+
+def test_what_is_retained_is_nobody_elses() -> None:
+    result = optimize(application(retain=True))
+    (kept,) = result.report.reserved
+    place = set(range(kept.first, kept.end))
+    for other in ("camera", "vad"):
+        assert not place & written(plan_of(result, other))
+    assert place <= written(plan_of(result, "wake"))
+
+
+def test_a_streamed_model_keeps_what_waits_for_rows() -> None:
+    result = optimize(application(stream=True))
+    assert {kept.model for kept in result.report.reserved} == {"camera"}
+    place = {byte for kept in result.report.reserved for byte in range(kept.first, kept.end)}
+    for other in ("wake", "vad"):
+        assert not place & written(plan_of(result, other))
+
+
+def test_one_layout_problem_beats_heads_and_reservations() -> None:
+    """The largest head plus reservations takes at least a tenth more."""
+    result = optimize(application(stream=True, retain=True))
+    assert result.report.arena.head <= 0.9 * result.report.stacked
+    assert result.report.lower_bound_head <= result.report.arena.head
+
+
+@pytest.mark.parametrize(
+    ("app", "code", "says"),
+    [
+        (application(ram=100), "does_not_fit", "limit is 100 B"),
+        (application(ram=5_000, concurrent=(("camera", "wake", "vad"),)), "does_not_fit", "in turn they take"),
+    ],
+)
+def test_what_does_not_fit_says_what_would(app: App, code: str, says: str) -> None:
+    with pytest.raises(DoesNotFit) as caught:
+        optimize(app)
+    assert caught.value.code == code
+    assert says in str(caught.value)
+    assert caught.value.where and caught.value.hint
+
+
+@pytest.mark.slow
+def test_what_a_pair_is_told_fits() -> None:
+    """The pair may run in turn, at the same time, or with pauses further apart."""
+
+    def told(app: App) -> str:
+        with pytest.raises(DoesNotFit) as caught:
+            optimize(app)
+        assert caught.value.code == "does_not_fit"
+        return caught.value.hint
+
+    def bytes_in(hint: str) -> list[int]:
+        return [int(n.replace(",", "")) for n in re.findall(r"([\d,]+) B", hint)]
+
+    pair = (("camera", "wake"),)
+    in_turn, together = bytes_in(told(application(ram=4_000, concurrent=pair)))
+    for groups, ram in ((), in_turn), (pair, together):
+        assert optimize(application(ram=ram, concurrent=groups)).report.arena.total <= ram
+    assert len(bytes_in(told(application(retain=True, ram=4_000, concurrent=pair)))) == 1
+    app = pausing(0.1)
+    least = optimize(app).report.curve[-1][1]
+    (ms,) = map(float, re.findall(r'yield = "([\d.]+)ms"', told(replace(app, ram=least))))
+    assert optimize(replace(app, ram=least, yields=ms)).report.arena.total <= least
+
+
+def test_a_model_whose_bytes_tflm_places_runs_only_in_turn() -> None:
+    models = {"ours": AppModel(small()), "theirs": AppModel(unsupported())}
+    assert optimize(App(models, options=LOW)).report.arena.total > 0
+    with pytest.raises(UsageError, match="leaves the place of") as caught:
+        optimize(App(models, options=LOW, concurrent=(("ours", "theirs"),)))
+    assert caught.value.code == "memory_unknown"
+
+
+@pytest.mark.parametrize(
+    ("models", "code"),
+    [
+        ({"a": AppModel(small(), retain=[7])}, "bad_config"),
+        ({"a": AppModel(small(), {"abi": "lp64"}), "b": AppModel(small())}, "bad_config"),
+    ],
+)
+def test_what_no_model_has_is_refused(models: dict[str, AppModel], code: str) -> None:
+    with pytest.raises(UsageError) as caught:
+        optimize(App(models, options=LOW))
+    assert caught.value.code == code
+
+
+TOML = 'concurrent = [["one", "two"]]\neffort = "low"\n' + "".join(
+    f'[models.{name}]\nfile = "{name}.tflite"\n' for name in ("one", "two")
+)
+
+
+@pytest.fixture
+def door(folder: Path) -> Path:
+    (folder / "one.tflite").write_bytes(small(1))
+    (folder / "two.tflite").write_bytes(small(2))
+    (folder / "door.toml").write_text(TOML)
+    return folder
+
+
+@pytest.mark.slow
+def test_from_a_file_to_files_and_back(door: Path, run: Run) -> None:
+    answer = run("optimize", "door.toml", "-o", "out", "--json")
+    assert answer.code == 0, answer.err
+    report = answer.json
+    assert report == json.loads((door / "out/door.report.json").read_text())
+    for name in ("one", "two"):
+        own = json.loads((door / f"out/{name}.report.json").read_text())
+        assert report["models"][name] == {"arena": own["arena"], "macs": own["macs"]}
+    assert report["arena"]["total"] == report["arena"]["head"] + report["arena"]["tail"] < report["apart"]
+    assert report["seconds"] > 0
+    header = (door / "out/door_app.h").read_text()
+    assert f"door_arena_size = {report['arena_size']};" in header
+    assert "excluded[] = {{0x1u, 0x1u}, {0x2u, 0x2u}};" in header
+    page = (door / "out/door.report.html").read_text()
+    assert "<svg" in page and "one: " in page and "two: " in page
+    checked = run("verify", "door.toml", "out", "--runs", "1")
+    assert checked.code == 0, checked.err
+    assert "No model overwrites data of another one" in checked.out
+
+
+@pytest.mark.slow
+def test_models_rewritten_alone_do_not_share_an_arena(door: Path, run: Run) -> None:
+    for name in ("one", "two"):
+        assert run("optimize", f"{name}.tflite", "-o", "out", "--effort", "low", "--quiet").code == 0
+    answer = run("verify", "door.toml", "out")
+    assert answer.code == 2
+    assert "other_model" in answer.err
+    assert "run at the same time" in answer.err
+    two = door / "out/two.tflite"
+    two.write_bytes(two.read_bytes() + b"\0")
+    assert "bad_plan" in run("verify", "door.toml", "out").err
+    (door / "out/two.plan.json").write_bytes((door / "out/one.plan.json").read_bytes())
+    (door / "out/two.tflite").write_bytes((door / "out/one.tflite").read_bytes() + b"\0")
+    assert run("verify", "door.toml", "out").code == 2
+
+
+@pytest.mark.slow
+def test_a_streamed_model_without_its_reservation_is_refused(door: Path, run: Run) -> None:
+    (door / "door.toml").write_text(TOML.replace('concurrent = [["one", "two"]]\n', "") + 'input = "stream"\n')
+    assert run("optimize", "one.tflite", "-o", "out", "--effort", "low", "--quiet").code == 0
+    assert run("optimize", "two.tflite", "-o", "out", "--effort", "low", "--input", "stream", "--quiet").code == 0
+    answer = run("verify", "door.toml", "out")
+    assert answer.code == 2
+    assert "other_model" in answer.err
+    assert "'two' together with others" in answer.err
+
+
+@pytest.mark.parametrize(
+    ("flags", "code"),
+    [
+        (("optimize", "door.toml", "--plot", "x.svg"), "bad_option"),
+        (("optimize", "door.toml", "--emit", "c-specialized"), "bad_option"),
+        (("verify", "door.toml", "out", "--steps", "3"), "bad_option"),
+        (("explore", "door.toml", "--plans", "plans"), "bad_option"),
+    ],
+)
+def test_flags_of_one_model_are_refused(door: Path, run: Run, flags: tuple[str, ...], code: str) -> None:
+    answer = run(*flags)
+    assert answer.code == 2
+    assert f"code {code}" in answer.err
+
+
+@functools.cache
+def explored() -> AppExploration:
+    models = {"one": AppModel(small(1), fps=2), "two": AppModel(small(2), ms=1e6)}
+    return explore(App(models, options=CLOCKED))
+
+
+def test_the_frontier_of_an_application_is_of_points_of_its_models() -> None:
+    result = explored()
+    assert result.proven
+    rams, loads = zip(*((point.arena, point.instructions) for point in result.points), strict=True)
+    assert sorted(set(rams), reverse=True) == list(rams)
+    assert sorted(set(loads)) == list(loads)
+    for point in result.points:
+        taken = [result.models[name][number] for name, number in point.points.items()]
+        assert point.instructions == 2 * taken[0].instructions + taken[1].instructions
+        assert point.head == max(-(-p.arena.head // 16) * 16 for p in taken)
+        assert point.arena == point.head + point.tail
+        assert point.busy is not None and 0 < point.busy < 1
+        assert taken[0].milliseconds
+        assert point.busy == pytest.approx(2 * taken[0].milliseconds[1] / 1000, abs=1e-3)
+
+
+def test_the_point_of_each_model_is_taken_within_the_ram() -> None:
+    result = explored()
+    models = {"one": AppModel(small(1), fps=2), "two": AppModel(small(2), ms=1e6)}
+    for point in (result.points[0], result.points[-1]):
+        found = optimize(App(models, options=CLOCKED, ram=point.arena))
+        assert found.report.arena.total <= point.arena
+        taken = {name: result.models[name][number].macs for name, number in point.points.items()}
+        assert {name: done.report.macs.rewritten for name, done in found.models.items()} == taken
+    with pytest.raises(DoesNotFit) as caught:
+        optimize(App(models, options=CLOCKED, ram=result.points[-1].arena - 16))
+    assert caught.value.code == "does_not_fit"
+
+
+@pytest.mark.parametrize(
+    ("entries", "options", "code", "says"),
+    [
+        ({"ms": 0.001}, CLOCKED, "too_slow", "'one' takes at least"),
+        ({"fps": 1}, LOW, "time_unknown", "the run time of 'one' is unknown"),
+        ({"ms": 1}, {**LOW, "ops": "builtin", "clock": 64, "core": "cortex-m4"}, "time_unknown", "unknown"),
+    ],
+)
+def test_a_rate_that_nothing_keeps(entries: dict[str, Any], options: Any, code: str, says: str) -> None:
+    with pytest.raises((DoesNotFit, UsageError), match=says) as caught:
+        optimize(App({"one": AppModel(small(1), **entries), "two": AppModel(small(2))}, options=options))
+    assert caught.value.code == code
+    assert caught.value.hint
+
+
+def test_all_rates_together_are_too_much_for_the_core() -> None:
+    fast = explored().models["one"][0].milliseconds
+    assert fast
+    fps = 0.7 * 1000 / fast[1]
+    models = {"one": AppModel(small(1), fps=fps), "two": AppModel(small(1), fps=fps / 1.1)}
+    with pytest.raises(DoesNotFit) as caught:
+        explore(App(models, options=CLOCKED))
+    assert caught.value.code == "too_slow"
+    assert "a lower fps for 'one'" in caught.value.hint
+
+
+@pytest.mark.slow
+def test_explore_prints_and_plots(door: Path, run: Run) -> None:
+    answer = run("explore", "door.toml", "--plot", "door.svg", "--csv", "door.csv", "--effort", "low")
+    assert answer.code == 0, answer.err
+    assert "proved: no choice of these points is better" in answer.out
+    lines = (door / "door.csv").read_text().splitlines()
+    assert lines[0] == "choice,one,two,instructions,busy,head,tail,total"
+    assert "million instructions of all models" in (door / "door.svg").read_text()
+    assert run("explore", "door.toml", "--plans", "plans").code == 2
+
+
+@pytest.mark.slow
+def test_the_longer_model_pauses_for_the_shorter_one() -> None:
+    result = optimize(pausing(0.2))
+    (one,) = result.report.pausing
+    assert (one.model, one.runs) == ("long", ("short",))
+    assert result.app.yields and 0 < one.milliseconds <= result.app.yields
+    assert plan_of(result, "long").pauses == one.pauses == tuple(sorted(one.pauses))
+    assert not plan_of(result, "short").pauses
+    assert result.report.arena.head <= result.report.stacked
+    assert written(plan_of(result, "long")) & written(plan_of(result, "short"))
+    heads = [nbytes for _, nbytes in result.report.curve]
+    assert len(heads) > 2 and heads[-1] < heads[0]
+    texts = result.files("cpp")
+    assert "excluded[] = {{0x3u, 0x3u}, {0x3u, 0x2u}};" in texts["app_app.h"].decode()
+    saved = Plan.from_json(json.loads(texts["long.plan.json"]))
+    assert saved.pauses == one.pauses
+
+
+@pytest.mark.slow
+def test_no_choice_of_pauses_takes_less_than_the_bound() -> None:
+    """The shorter model cannot write the bytes that the longer one holds at some moment of each span."""
+    result = optimize(pausing(0.2))
+    alone = [plan_of(result, name).lower_bound for name in result.models]
+    assert max(alone) < result.report.lower_bound_head <= result.report.arena.head
+
+
+@pytest.mark.slow
+def test_with_one_pause_there_is_less() -> None:
+    """A model that pauses at a moment with little live data shares nearly all of its bytes."""
+    often, seldom = (optimize(pausing(share)).report for share in (0.1, 0.9))
+    assert seldom.arena.head < often.arena.head <= often.stacked
+    assert len(seldom.pausing[0].pauses) < len(often.pausing[0].pauses)
+
+
+BOTH = {"a": AppModel(long()), "b": AppModel(small())}
+BY_BLOCK = {"a": AppModel(long(), {"op_per": "block"}), "b": AppModel(small())}
+
+
+@pytest.mark.parametrize(
+    ("app", "code"),
+    [
+        (application(concurrent=(("camera", "wake"),), yields=1.0), "time_unknown"),
+        (App(BY_BLOCK, (("a", "b"),), 9.0, options=CLOCKED), "cannot_share"),
+        (App(BOTH, (("a", "b"),), 1e-6, options=CLOCKED), "too_slow"),
+    ],
+)
+def test_what_cannot_pause_is_refused(app: App, code: str) -> None:
+    with pytest.raises((DoesNotFit, UsageError)) as caught:
+        optimize(app)
+    assert caught.value.code == code
+    assert caught.value.hint
+
+
+def test_an_application_fits_on_a_board_or_not(door: Path, run: Run) -> None:
+    answer = run("fit", "door.toml", "--board", "nano33ble", "--json")
+    assert answer.code == 0, answer.err
+    found = answer.json
+    assert found["arena"]["total"] < found["original_arena"]["total"]
+    models = [(door / f"{name}.tflite").read_bytes() for name in ("one", "two")]
+    assert found["flash"]["original"] == sum(map(len, models))
+    (row,) = found["boards"]
+    assert row["rewritten"]["fits"] and row["rewritten"]["ram_left"] > row["original"]["ram_left"]
+    assert run("fit", "door.toml", "--board", "nano33ble", "--ram-limit", "100B").code == 1
+
+
+def test_two_models_of_one_file_name_are_refused() -> None:
+    result = optimize(App({"a b": AppModel(small(1)), "a_b": AppModel(small(2))}, options=LOW))
+    with pytest.raises(UsageError) as caught:
+        result.files("tflite")
+    assert caught.value.code == "bad_config"
+    named = optimize(App({"app": AppModel(small(1))}, options=LOW))
+    with pytest.raises(UsageError, match="or of the application"):
+        named.files("tflite")
+
+
+def test_more_models_than_turns_are_counted_for() -> None:
+    App({str(i): AppModel("net.tflite") for i in range(32)})
+    with pytest.raises(UsageError) as caught:
+        App({str(i): AppModel("net.tflite") for i in range(33)})
+    assert caught.value.code == "bad_config"
+
+
+def test_groups_are_pairs() -> None:
+    app = application(concurrent=(("vad", "wake", "camera"),))
+    assert app.beside == set(combinations(app.models, 2))
+
+
+def test_names_of_outputs_may_be_retained() -> None:
+    net = Net(4)
+    x = net.conv2d(net.input((1, 12, 12, 3)), 4, kernel=(3, 3))
+    model = net.model(x)
+    name = np.asarray(net.graph.tensors[x].name).item()
+    name = name.decode() if isinstance(name, bytes) else name
+    result = optimize(App({"a": AppModel(model, retain=[name]), "b": AppModel(small())}, options=LOW))
+    assert [kept.tensor for kept in result.report.reserved] == [name]

@@ -1,0 +1,103 @@
+"""Test partitions of a model that run as a pipeline: cuts, placement and refusals."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import streaming
+from models import Net
+from unit.command import Run, long, small
+
+from tflm_memopt import App, AppModel, explore, optimize
+from tflm_memopt.apps.pipeline import expanded
+from tflm_memopt.errors import UsageError
+from tflm_memopt.model.reader import read
+from tflm_memopt.runtime.process import run_model
+
+LOW: dict[str, Any] = {"effort": "low", "seconds": 0.2}
+
+
+def residual() -> bytes:
+    net = Net(3)
+    x = net.conv2d(net.input((1, 8, 8, 4)), 4, kernel=(3, 3))
+    return net.model(net.conv2d(net.add(net.conv2d(x, 4), x), 4))
+
+
+@pytest.mark.parametrize("starts", [[2], [1, 3]])
+def test_partitions_are_the_model(starts: list[int]) -> None:
+    app = expanded(App({"net": AppModel(long(), pipeline=starts)}))
+    value = np.random.default_rng(1).integers(-128, 128, (2, 1, 40, 40, 3), dtype=np.int8)
+    (whole,) = run_model(long(), [value], 2, 1).outputs
+    for entry in app.models.values():
+        assert isinstance(entry.model, bytes)
+        (value,) = run_model(entry.model, [value], 2, 1).outputs
+    assert np.array_equal(value, whole)
+
+
+def test_a_partition_may_start_at_the_name_of_an_output() -> None:
+    graph = read(long()).graph
+    name = graph.tensors[graph.ops[2].outputs[0]].name
+    by_name, by_number = (expanded(App({"net": AppModel(long(), pipeline=[at])})) for at in (name, 2))
+    assert [e.model for e in by_name.models.values()] == [e.model for e in by_number.models.values()]
+
+
+def test_the_tensor_between_two_partitions_exists_twice() -> None:
+    models = {"net": AppModel(long(), pipeline=[2]), "other": AppModel(small())}
+    result = optimize(App(models, (("net", "other"),), options=LOW))
+    assert list(result.models) == ["net_1", "net_2", "other"]
+    assert result.app.beside == {("net_1", "net_2"), ("net_1", "other"), ("net_2", "other")}
+    assert [kept.model for kept in result.report.reserved] == ["net_1"]
+    taken = []
+    for done in result.models.values():
+        assert done.plan is not None
+        taken.append({at for b, first in done.plan.placed() for at in range(first, first + b.nbytes)})
+    assert sum(map(len, taken)) == len(set.union(*taken))
+
+
+def test_explore_has_a_point_for_each_partition() -> None:
+    app = App({"net": AppModel(long(), fps=2, pipeline=[2])}, options={**LOW, "core": "cortex-m4", "clock": 64})
+    assert set(explore(app).points[0].points) == {"net_1", "net_2"}
+
+
+@pytest.mark.parametrize(
+    ("entry", "code", "says"),
+    [
+        (AppModel(long(), pipeline=["nothing"]), "cannot_share", "no operator 'nothing'"),
+        (AppModel(long(), pipeline=[3, 1]), "cannot_share", "3, 1 would feed each other in a cycle"),
+        (AppModel(long(), pipeline=[0]), "cannot_share", "operators 0 "),
+        (AppModel(residual(), pipeline=[2]), "cannot_share", "2 tensors cross where operator 2 ADD"),
+        (AppModel(streaming.mixed(), pipeline=[1]), "cannot_share", "subgraphs cannot be a pipeline"),
+        (AppModel(long(), ms=3, pipeline=[2]), "bad_config", "runs as a whole"),
+    ],
+)
+def test_what_is_no_pipeline_is_refused(entry: AppModel, code: str, says: str) -> None:
+    with pytest.raises(UsageError, match=says) as caught:
+        optimize(App({"net": entry}, options=LOW))
+    assert caught.value.code == code
+    assert caught.value.where == "models.net.pipeline"
+    assert caught.value.hint
+
+
+def test_names_of_partitions_are_no_other_models() -> None:
+    models = {"net": AppModel(long(), pipeline=[2]), "net_1": AppModel(small())}
+    with pytest.raises(UsageError) as caught:
+        optimize(App(models, options=LOW))
+    assert caught.value.code == "bad_config"
+
+
+@pytest.mark.slow
+def test_a_pipeline_from_a_file_to_files_and_back(folder: Path, run: Run) -> None:
+    (folder / "net.tflite").write_bytes(long())
+    (folder / "door.toml").write_text('effort = "low"\n[models.net]\nfile = "net.tflite"\npipeline = [2]\n')
+    answer = run("optimize", "door.toml", "-o", "out")
+    assert answer.code == 0, answer.err
+    assert list(json.loads((folder / "out/door.report.json").read_text())["models"]) == ["net_1", "net_2"]
+    assert run("verify", "door.toml", "out", "--runs", "1").code == 0
+    (folder / "bad.toml").write_text('[models.net]\nfile = "net.tflite"\npipeline = [9]\n')
+    answer = run("optimize", "bad.toml", "-o", "bad")
+    assert answer.code == 2 and "cannot_share" in answer.err
+    assert not (folder / "bad").exists()

@@ -1,0 +1,83 @@
+"""Test app.toml: valid contents and errors."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tflm_memopt.apps.reader import read_app
+from tflm_memopt.errors import UsageError
+
+GOOD = """\
+concurrent = [["wake", "vad"], ["vad", "vww"]]
+ram = "64kB"
+effort = "low"
+
+[models.wake]
+file = "wake.tflite"
+retain = [0]
+fps = 10
+ms = 50
+
+[models.vad]
+file = "sub/vad.tflite"
+max_macs = 1.2
+
+[models.vww]
+file = "vww.tflite"
+input = "stream"
+retain = true
+"""
+
+
+def read(tmp_path: Path, text: str) -> object:
+    (tmp_path / "app.toml").write_text(text)
+    return read_app(tmp_path / "app.toml")
+
+
+def test_an_application(tmp_path: Path) -> None:
+    (tmp_path / "door.toml").write_text(GOOD)
+    app = read_app(tmp_path / "door.toml")
+    assert (app.name, app.ram, app.options) == ("door", 64_000, {"effort": "low"})
+    assert [entry.model for entry in app.models.values()] == [
+        tmp_path / name for name in ("wake.tflite", "sub/vad.tflite", "vww.tflite")
+    ]
+    assert [entry.retain for entry in app.models.values()] == [(0,), False, True]
+    assert (app.models["wake"].most, app.models["vad"].most) == (50, None)
+    assert app.models["vad"].options == {"max_macs": 1.2}
+    assert app.beside == {("wake", "vad"), ("vad", "vww")}
+    assert app.groups() == [("vad", "vww"), ("wake", "vad")]
+
+
+@pytest.mark.parametrize(
+    ("text", "code", "says"),
+    [
+        ("models = [", "bad_config", "invalid TOML"),
+        ("", "bad_config", "no models"),
+        ("rum = 3", "bad_config", "ram"),
+        ("ram = true", "bad_config", "True"),
+        ("concurrent = 'ab'", "bad_config", "'ab'"),
+        ("concurrent = [[1]]", "bad_config", "1"),
+        ("models = 3", "bad_config", "3"),
+        ("[models.a]\nfile = 'a'\nfps = 0", "bad_config", "0"),
+        ("[models.a]\nfile = 'a'\nms = 'x'", "bad_config", "'x'"),
+        ("[models.a]", "bad_config", "a.tflite"),
+        ("[models.a]\nfile = 3", "bad_config", "3"),
+        ("[models.a]\nfile = 'a.tflite'\nplan = 'x'", "bad_config", "plan"),
+        ("[models.a]\nfile = 'a.tflite'\nretain = 'all'", "bad_config", "'all'"),
+        ("concurrent = [['vdd']]\n[models.a]\nfile='a'\n[models.vad]\nfile='v'", "bad_config", "vad"),
+    ],
+)  # fmt: skip
+def test_what_makes_no_sense_is_refused(tmp_path: Path, text: str, code: str, says: str) -> None:
+    with pytest.raises(UsageError) as caught:
+        read(tmp_path, text)
+    assert caught.value.code == code
+    assert says in str(caught.value)
+    assert caught.value.hint
+    assert caught.value.file.endswith("app.toml")
+
+
+def test_a_file_that_is_not_there(tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match="cannot read"):
+        read_app(tmp_path / "app.toml")

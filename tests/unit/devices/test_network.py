@@ -1,0 +1,458 @@
+"""Test optimize_devices() and its refusals."""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+import shutil
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+from ai_edge_litert import schema_py_generated as schema
+from conftest import EXAMPLE, ROOT
+from memories import svdf_network
+from models import Net
+
+import tflm_memopt
+from tflm_memopt.api import optimize_planned
+from tflm_memopt.check.checker import check
+from tflm_memopt.check.together import HEAD_BYTES
+from tflm_memopt.cli.devices import device_files
+from tflm_memopt.cli.main import main
+from tflm_memopt.convert.request import request
+from tflm_memopt.devices.network import Network, bytes_sent, with_fan_in
+from tflm_memopt.devices.shares import Way, share
+from tflm_memopt.errors import DoesNotFit, MemoptError, PlanError, UsageError
+from tflm_memopt.model.reader import read
+from tflm_memopt.options import DEFAULTS
+from tflm_memopt.plan.plan import Block
+from tflm_memopt.plan.planned import Planned
+from tflm_memopt.targets.boards import board
+
+SHAPES = EXAMPLE
+
+
+@pytest.mark.slow
+def test_the_command_writes_a_folder_for_each_device(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["optimize", str(SHAPES), "--devices", "2", "-o", str(tmp_path), "--json"]) == 0
+    said = json.loads(capsys.readouterr().out)
+    assert said == json.loads((tmp_path / f"{SHAPES.stem}.report.json").read_text())
+    for number, device in enumerate(said["devices"]):
+        model = tmp_path / f"device{number}/{SHAPES.name}"
+        assert (tmp_path / device["file"]) == model
+        assert device["flash"] == model.stat().st_size
+        assert {"arena", "weights", "sent", "received"} <= device.keys()
+    assert said["devices"][0]["sent"] == said["devices"][1]["received"] > 0
+    assert main(["verify", str(SHAPES), str(tmp_path), "--runs", "2", "--json"]) == 0
+    verified = json.loads(capsys.readouterr().out)
+    assert verified["bit_exact"]
+    assert [d["sent"] for d in verified["devices"]] == [verified["runs"] * d["sent"] for d in said["devices"]]
+    assert main(["verify", str(SHAPES), str(tmp_path)]) == 0
+    assert "no difference in " in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("code", "run"),
+    [
+        ("bad_option", lambda: tflm_memopt.optimize_devices(SHAPES, 1)),
+        ("bad_option", lambda: tflm_memopt.optimize_devices(SHAPES, 17)),
+        ("bad_option", lambda: tflm_memopt.optimize_devices(SHAPES, 2, input="stream")),
+        ("bad_option", lambda: tflm_memopt.optimize_devices(SHAPES, 2, ops="block")),
+        ("bad_option", lambda: tflm_memopt.optimize_devices(SHAPES, 2, cores=2)),
+        ("bad_option", lambda: tflm_memopt.optimize_devices(SHAPES, 2, ram_limit=9000)),
+        ("bad_option", lambda: tflm_memopt.optimize_devices(SHAPES, 2, plan={})),
+        ("cannot_share", lambda: tflm_memopt.optimize_devices(dense(), 2, cut=[3])),
+        ("cannot_share", lambda: tflm_memopt.optimize_devices(dense(), 2, cut=[0])),
+        ("cannot_share", lambda: tflm_memopt.optimize_devices(dense(), 3, cut=[2, 1])),
+        ("cannot_share", lambda: tflm_memopt.optimize_devices(dense(), 3, cut=[1])),
+        ("cannot_share", lambda: tflm_memopt.optimize_devices(dense(4), 6)),
+        ("bad_option", lambda: tflm_memopt.optimize_devices(dense(), 2, cut=[1], memory="9kB")),
+        ("bad_option", lambda: tflm_memopt.optimize_devices(SHAPES, 2, link="fast")),
+        ("bad_option", lambda: tflm_memopt.optimize_devices(SHAPES, 2, link="1kB,-2,3")),
+        ("bad_option", lambda: tflm_memopt.optimize_devices(SHAPES, 2, memory="1kB,2kB,3kB")),
+        ("time_unknown", lambda: tflm_memopt.optimize_devices(dense(), 2, link="1kB")),
+        ("time_unknown", lambda: tflm_memopt.optimize_devices(dense(), 2, link="1kB", core="rv32", clock=100)),
+    ],
+)
+def test_what_several_devices_cannot_have_is_refused(code: str, run: Callable[[], Any]) -> None:
+    with pytest.raises(MemoptError) as caught:
+        run()
+    assert caught.value.code == code
+    assert caught.value.hint
+
+
+@pytest.mark.parametrize(
+    "flags",
+    [
+        ["optimize", str(SHAPES), "--devices", "2", "--frontier"],
+        ["optimize", str(ROOT / "tests"), "--devices", "2"],
+        ["optimize", str(SHAPES), "--devices", "2", "--emit", "c"],
+        ["explore", str(SHAPES), "--devices", "2", "--link", "1kB", "--plans", "x"],
+        ["explore", str(SHAPES), "--devices", "2"],
+        ["explore", str(SHAPES), "--devices", "2", "--link", "1kB", "--cost", "instructions"],
+        ["explore", str(SHAPES), "--clock", "64MHz"],
+        ["optimize", str(SHAPES), "--link", "1kB"],
+        ["optimize", str(SHAPES), "--cut", "1"],
+        ["verify", str(SHAPES), ".", "--steps", "2"],
+        ["verify", str(SHAPES), str(ROOT / "tests")],
+    ],
+)
+def test_flags_that_are_for_one_device_are_refused(flags: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(flags) == 2
+    assert "device" in capsys.readouterr().err
+
+
+def dense(width: int = 32) -> bytes:
+    """Three layers; weights are most of the model."""
+    net = Net()
+    x = net.input((1, width))
+    for _ in range(3):
+        x = net.fully_connected(x, width)
+    return net.model(x)
+
+
+def layers_in_sums(*widths: int, devices: int = 2) -> list[int]:
+    """Indices of the layers that use partial sums, among dense layers of these widths."""
+    net = Net()
+    x = net.input((1, widths[0]))
+    for units in widths[1:]:
+        x = net.fully_connected(x, units)
+    graph = read(net.model(x)).graph
+    found = with_fan_in(graph, {op.index: Way.CHANNELS for op in graph.ops}, devices)
+    return [index for index, way in found.items() if way is Way.INPUTS]
+
+
+def test_layers_that_read_more_than_their_sums_are_split_by_inputs() -> None:
+    """Split by inputs, the last layer meets on the first device in one message of 24 + 3 * 20 bytes.
+
+    Split by channels, there are three messages, of 72 + 20 + 10 bytes. A sum takes three bytes, so a layer needs
+    fewer sums than a third of its inputs.
+    """
+    assert layers_in_sums(8, 60, 20, 20) == [2]
+    assert layers_in_sums(8, 62, 20, 20) == [1, 2]
+    assert layers_in_sums(8, 62, 20, 60) == [1]
+
+
+def test_all_that_read_a_tensor_are_split_alike() -> None:
+    """If one reader needs the whole tensor, the others may use it as well."""
+    for units, wanted in ((40, Way.INPUTS), (48, Way.CHANNELS)):
+        net = Net()
+        x = net.fully_connected(net.input((1, 8)), 300)
+        outputs = [net.fully_connected(net.fully_connected(x, units), 300) for _ in range(2)]
+        graph = read(net.model(*outputs)).graph
+        found = with_fan_in(graph, {op.index: Way.CHANNELS for op in graph.ops}, 2)
+        assert [found[op.index] for op in graph.ops if op.inputs[0] == graph.ops[0].outputs[0]] == [wanted] * 2
+
+
+def test_sums_that_no_message_holds_are_not_sent() -> None:
+    """A row of sums takes three times the bytes of an output row."""
+    net = Net()
+    x = net.conv2d(net.conv2d(net.input((1, 2, 1200, 1)), 200), 40)
+    graph = read(net.model(net.conv2d(x, 2))).graph
+    assert with_fan_in(graph, {op.index: Way.CHANNELS for op in graph.ops}, 2)[1] is Way.CHANNELS
+    assert bytes_sent(graph, {**dict.fromkeys(range(3), Way.CHANNELS), 1: Way.INPUTS}, 2) == math.inf
+
+
+CORE: dict[str, Any] = {"core": "cortex-m4", "clock": "80MHz"}
+
+
+@pytest.mark.slow
+def test_time_is_told_of_each_device_and_of_all() -> None:
+    """A device's computing time does not depend on its lines, but slow lines make it wait."""
+    said = {link: tflm_memopt.optimize_devices(dense(), 2, link=link, **CORE).report for link in ("1MB", "1kB,5ms")}
+    fast, slow = (report.time for report in said.values())
+    assert fast.computing == slow.computing
+    assert max(fast.computing) <= fast.milliseconds < slow.milliseconds
+    sent = [report.devices[1].sent for report in said.values()]
+    assert sent[0] == sent[1] < slow.milliseconds  # a byte takes a millisecond there
+    assert tflm_memopt.optimize_devices(dense(), 2).report.time is None
+
+
+def test_a_cut_gives_each_device_its_operators(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """In a pipeline, each device has the weights of its own layers and sends what the next one reads."""
+    model = tmp_path / "dense.tflite"
+    model.write_bytes(dense(32))
+    assert main(["optimize", str(model), "--devices", "2", "--cut", "2", "-o", str(tmp_path), "--json"]) == 0
+    said = json.loads(capsys.readouterr().out)
+    assert (said["cut"], said["whole"], said["channels"]) == ([2], [0, 1, 2], [])
+    assert [d["weights"] for d in said["devices"]] == [2 * 32 * 36, 32 * 36]
+    assert [d["sent"] for d in said["devices"]] == [24 + 32, 24 + 32]
+    assert main(["optimize", str(model), "--devices", "2", "--cut", "2", "-o", str(tmp_path)]) == 0
+    assert "device 1: operators from 2" in capsys.readouterr().out
+
+
+@pytest.mark.slow
+def test_a_board_gives_its_clock_and_its_limits() -> None:
+    made = tflm_memopt.optimize_devices(dense(), 2, board="nano33ble", link="1MB")
+    said = tflm_memopt.optimize_devices(dense(), 2, target=made.models[0].report.target, clock="64MHz", link="1MB")
+    assert made.report.time == said.report.time
+    with pytest.raises(DoesNotFit, match="device 0 of 2 does not fit on uno_r4") as caught:
+        tflm_memopt.optimize_devices(dense(384), 2, board="uno_r4")
+    assert caught.value.code == "does_not_fit"
+
+
+@pytest.mark.slow
+def test_devices_that_fit_their_memory_are_found_or_named() -> None:
+    model = dense(96)
+    least = tflm_memopt.optimize_devices(model, 2).report
+    given = tflm_memopt.optimize_devices(model, 2, memory=(least.ram, least.flash), link="1MB", **CORE).report
+    assert given.ram <= least.ram
+    assert given.flash <= least.flash
+    with pytest.raises(DoesNotFit, match="2 devices need up to") as caught:
+        tflm_memopt.optimize_devices(model, 2, memory=(2 * least.ram, least.flash - 2000))
+    assert caught.value.code == "does_not_fit"
+    assert re.match(r"--devices [34] \(fits in .*\), or --memory \d+,\d+$", caught.value.hint)
+    flags = caught.value.hint.split("--memory ")[1]
+    assert tflm_memopt.optimize_devices(model, 2, memory=flags).report.flash <= int(flags.split(",")[1])
+    with pytest.raises(DoesNotFit, match="limit is 100 B") as caught:
+        tflm_memopt.optimize_devices(model, 2, memory="100")
+    assert re.match(r"--memory \d+$", caught.value.hint)
+
+
+@pytest.mark.slow
+def test_the_frontier_has_one_device_and_falls(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    model = tmp_path / "dense.tflite"
+    model.write_bytes(dense(48))
+    flags = ["--devices", "2", "--link", "50kB,1ms", "--clock", "80MHz", "--core", "cortex-m4"]
+    files = {flag: tmp_path / f"x.{flag}" for flag in ("csv", "plot.svg")}
+    written = ["--csv", str(files["csv"]), "--plot", str(files["plot.svg"])]
+    assert main(["explore", str(model), *flags, *written, "--json"]) == 0
+    said = json.loads(capsys.readouterr().out)
+    points = said["points"]
+    assert points[0]["devices"] == 1
+    assert len(points) > 1
+    assert [p["milliseconds"] for p in points] == sorted(p["milliseconds"] for p in points)
+    assert [p["memory"] for p in points] == sorted((p["ram"] + p["flash"] for p in points), reverse=True)
+    assert len(files["csv"].read_text().splitlines()) == 1 + len(points)
+    assert files["plot.svg"].read_text().endswith("</svg>\n")
+    assert main(["explore", str(model), *flags]) == 0
+    assert "over lines of 50,000 B/s" in capsys.readouterr().out
+
+
+@pytest.mark.slow
+def test_the_frontier_says_what_a_board_has_left(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """The tightest device decides; a point fits if optimize --board accepts it."""
+    model, files = tmp_path / "dense.tflite", {flag: tmp_path / f"x.{flag}" for flag in ("csv", "svg")}
+    model.write_bytes(dense(280))
+    explore = ["explore", str(model), "--devices", "2", "--link", "50kB,1ms", "--board", "uno_r4"]
+    assert main([*explore, "--csv", str(files["csv"]), "--plot", str(files["svg"]), "--json"]) == 0
+    said = json.loads(capsys.readouterr().out)
+    on, points = board("uno_r4"), said["points"]
+    assert (said["board"], said["core"], said["mhz"]) == (on.id, on.measured_core, on.mhz)
+    assert [len(p["board"]) for p in points] == [p["devices"] for p in points]
+    assert {(p["devices"], all(one["fits"] for one in p["board"])) for p in points} >= {(1, False), (2, True)}
+    for p in points:
+        assert min(one["ram_left"] for one in p["board"]) <= on.arena_limit - p["ram"]
+        assert max(one["flash"]["model"] for one in p["board"]) == p["flash"]
+    made = tflm_memopt.optimize_devices(model, 2, board=on.id, link="50kB,1ms").report
+    [same] = [p for p in points if (p["ram"], p["flash"], p["sent"]) == (made.ram, made.flash, made.sent)]
+    assert same["milliseconds"] == made.time.milliseconds
+    head, *lines = files["csv"].read_text().splitlines()
+    assert head.endswith(",ram_left,flash_left")
+    least = [[min(one[key] for one in p["board"]) for key in ("ram_left", "flash_left")] for p in points]
+    assert [[*map(int, line.split(",")[-2:])] for line in lines] == least
+    assert files["svg"].read_text().endswith("</svg>\n")
+    assert main(explore) == 0
+    page = capsys.readouterr().out
+    assert all(re.search(rf" {ram:,} +{flash:,}$", page, re.MULTILINE) for ram, flash in least)
+    assert "of uno_r4, on the device that leaves the least" in page
+
+
+def test_boards_of_unknown_time_are_refused_by_their_core() -> None:
+    with pytest.raises(MemoptError, match="on Xtensa LX7 are unknown") as caught:
+        tflm_memopt.explore_devices(dense(), 2, link="50kB,1ms", board="esp32s3")
+    assert caught.value.code == "time_unknown"
+
+
+@pytest.mark.slow
+def test_ways_that_leave_a_device_idle_are_not_tried() -> None:
+    """The last layer has channels for only two devices."""
+    net = Net()
+    x = net.fully_connected(net.input((1, 48)), 48)
+    model = net.model(net.fully_connected(x, 2))
+    found = tflm_memopt.explore_devices(model, 4, link="1MB", **CORE)
+    assert 4 in {p.devices for p in found.points}
+
+
+@pytest.mark.slow
+def test_more_devices_than_channels_are_not_named_for_less_memory() -> None:
+    with pytest.raises(DoesNotFit) as caught:
+        tflm_memopt.optimize_devices(dense(4), 4, memory="10B")
+    assert caught.value.hint.startswith("--memory")
+
+
+@pytest.mark.slow
+def test_partial_sums_are_left_out_where_they_are_to_be() -> None:
+    """A layer with far more inputs than outputs has fewer bytes of sums than of input."""
+    net = Net()
+    x = net.fully_connected(net.input((1, 16)), 96)
+    model = net.model(net.fully_connected(x, 8))
+    fewest, alone = (tflm_memopt.optimize_devices(model, 2, without=w).report for w in ((), ("fan-in",)))
+    assert (fewest.inputs, alone.inputs) == ((1,), ())
+    assert fewest.sent < alone.sent
+    assert not any(p.inputs for p in explored(model, without=["fan-in"]).points)
+
+
+def explored(model: bytes, **options: Any) -> tflm_memopt.DevicesExploration:
+    return tflm_memopt.explore_devices(model, 2, link="1MB", **CORE, **options)
+
+
+def test_rows_that_nobody_reads_are_not_made() -> None:
+    """A stride skips one device's row, which is neither made nor sent."""
+    net = Net(2)
+    x = net.conv2d(net.input((1, 2, 1, 1)), 1, kernel=(1, 1))
+    graph = read(net.model(net.conv2d(x, 1, kernel=(1, 1), stride=(2, 2)))).graph
+    shared = share(graph, dict.fromkeys((0, 1), Way.ROWS), 2, identity=1)
+    assert [[op.type for op in one.ops].count("CONV_2D") for one in shared.graphs] == [1, 1]
+    assert [(c.crossing.sender, c.crossing.receiver) for c in shared.crossings] == [(0, 1), (1, 0)]
+
+
+@pytest.mark.parametrize("rows", [1, 3])
+def test_rows_that_an_operator_has_no_use_for_are_received(rows: int) -> None:
+    """One device makes rows 2 and 3; the first receives both in place and uses only the tensor's first few rows."""
+    net = Net(2)
+    x = net.conv2d(net.input((1, 4, 1, 64)), 64, kernel=(1, 1))
+    first, size = (net.tensor((4,), "INT32", None, data=data) for data in ((0, 0, 0, 0), (1, rows, 1, 64)))
+    y = net.op("SLICE", [net.softmax(x), first, size], [net.tensor((1, rows, 1, 64))], schema.SliceOptionsT())
+    shares = Network(net.model(y), "sliced", request(DEFAULTS), _small)
+    made = shares.converted({0: Way.ROWS, 1: Way.WHOLE, 2: Way.WHOLE}, 2)
+    assert [device.sent for device in made.report.devices] == [2 * (HEAD_BYTES + 64)] * 2
+
+
+def _small(data: bytes, name: str) -> tuple[tflm_memopt.Optimized, Planned | None]:
+    return optimize_planned(data, name=name, if_worthwhile=False)
+
+
+def test_operators_that_nobody_reads_are_left_out() -> None:
+    """Otherwise one device would send data that the other does not use."""
+    net = Net()
+    x = net.fully_connected(net.input((1, 8)), 8)
+    net.fully_connected(x, 2)
+    report = tflm_memopt.optimize_devices(net.model(x), 2).report
+    assert report.channels == (0,)
+    with pytest.raises(MemoptError, match="do not cut the network in 2") as caught:
+        tflm_memopt.optimize_devices(net.model(x), 2, cut=[1])
+    assert caught.value.code == "cannot_share"
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder of two devices."""
+    found = tmp_path_factory.mktemp("devices")
+    (found / "dense.tflite").write_bytes(dense())
+    assert main(["optimize", str(found / "dense.tflite"), "--devices", "2", "-o", str(found), "--quiet"]) == 0
+    return found
+
+
+def other(folder: Path) -> None:
+    """Insert device 1 of another conversion."""
+    made = tflm_memopt.optimize_devices(dense(), 3)
+    (folder / "device2").mkdir()
+    (folder / "device2/dense.tflite").write_bytes(made.models[2].model)
+
+
+def two_others(folder: Path) -> None:
+    """Insert two models for device 1 with other names than the original."""
+    (folder / "device1/dense.tflite").rename(folder / "device1/a.tflite")
+    shutil.copy(folder / "device1/a.tflite", folder / "device1/b.tflite")
+
+
+SWAPPED = (("device0", "x"), ("device1", "device0"), ("x", "device1"))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("code", "change", "said"),
+    [
+        ("bad_option", lambda f: shutil.rmtree(f / "device0"), "has no device0"),
+        ("other_model", lambda f: shutil.rmtree(f / "device1"), "device 1 is missing"),
+        ("other_model", lambda f: shutil.copytree(f / "device0", f / "device1", dirs_exist_ok=True), "of device 1"),
+        ("other_model", lambda f: [(f / a).rename(f / b) for a, b in SWAPPED], "of device 0"),
+        ("other_model", other, "devices 0 and 2 come from two conversions"),
+        ("other_model", two_others, "has 2 models"),
+    ],
+)
+def test_folders_that_are_not_of_one_conversion_are_refused(
+    code: str, change: Callable[[Path], Any], said: str, folder: Path, tmp_path: Path
+) -> None:
+    """They are refused before any process starts."""
+    changed = tmp_path / "changed"
+    shutil.copytree(folder, changed)
+    change(changed)
+    with pytest.raises(UsageError, match=said) as caught:
+        tflm_memopt.verify_devices(folder / "dense.tflite", device_files(changed, "dense.tflite"))
+    assert caught.value.code == code
+    assert main(["verify", str(folder / "dense.tflite"), str(changed)]) == 2
+
+
+@pytest.mark.parametrize("device", [0, 1])
+def test_one_of_several_devices_is_not_verified_alone(device: int, folder: Path) -> None:
+    """It would wait for the others, and device 1 has no input."""
+    with pytest.raises(MemoptError, match="one of several devices") as caught:
+        tflm_memopt.verify(folder / "dense.tflite", folder / f"device{device}/dense.tflite")
+    assert caught.value.code == "other_model"
+
+
+def test_what_is_written_beside_a_device_s_model_names_its_limit(folder: Path) -> None:
+    """--ram-limit applies to a single device."""
+    assert "more than TMO_RAM_LIMIT: convert it with --memory" in (folder / "device1/dense_ops.h").read_text()
+
+
+@pytest.mark.slow
+def test_of_several_models_that_of_the_same_name_is_meant(folder: Path, tmp_path: Path) -> None:
+    changed = tmp_path / "changed"
+    shutil.copytree(folder, changed)
+    for device in ("device0", "device1"):
+        (changed / device / "a.tflite").write_bytes(b"")
+    assert main(["verify", str(folder / "dense.tflite"), str(changed), "--runs", "0", "--quiet"]) == 0
+
+
+def test_a_model_without_anything_to_share_is_refused() -> None:
+    net = Net()
+    model = net.model(net.softmax(net.input((1, 8))))
+    with pytest.raises(MemoptError, match="no operator of the model can be shared") as caught:
+        tflm_memopt.optimize_devices(model, 2)
+    assert caught.value.code == "cannot_share"
+
+
+def test_models_with_variables_are_refused() -> None:
+    with pytest.raises(MemoptError, match="runs on one device") as caught:
+        tflm_memopt.optimize_devices(svdf_network(), 2)
+    assert caught.value.code == "cannot_share"
+
+
+def test_operators_that_stay_builtin_are_refused() -> None:
+    """TFLM would run them again after each wait."""
+    net = Net()
+    x = net.conv2d(net.input((1, 4, 4, 2)), 4)
+    y = net.tensor((1, 4, 4, 4))
+    net.op("DIV", [x, x], [y], schema.DivOptionsT())
+    with pytest.raises(MemoptError, match="stay builtin") as caught:
+        tflm_memopt.optimize_devices(net.model(y), 2)
+    assert caught.value.code == "unsupported_operator"
+    assert "DIV" in str(caught.value.where)
+
+
+def test_operators_that_stay_builtin_between_two_that_cross_are_refused() -> None:
+    net = Net()
+    x = net.conv2d(net.input((1, 4, 4, 2)), 4)
+    y = net.tensor((1, 4, 4, 4))
+    net.op("DIV", [x, x], [y], schema.DivOptionsT())
+    with pytest.raises(MemoptError, match="stay builtin") as caught:
+        tflm_memopt.optimize_devices(net.model(net.conv2d(y, 4)), 2, cut=[1])
+    assert (caught.value.code, str(caught.value.where)[:14]) == ("unsupported_operator", "operator 1 DIV")
+
+
+def test_what_crosses_runs_row_by_row_and_forwards() -> None:
+    net = Net()
+    shared = tflm_memopt.optimize_devices(net.model(net.conv2d(net.input((1, 6, 6, 2)), 4)), 2)
+    one = shared.models[1]
+    planned = request(DEFAULTS).conversion(one.original).of(one.plan).planned
+    steps = tuple(replace(step, turned=True) if isinstance(step, Block) else step for step in planned.plan.steps)
+    with pytest.raises(PlanError, match="exchanges rows") as caught:
+        check(replace(planned.plan, steps=steps), planned.graph)
+    assert "exchanges rows with another device" in str(caught.value)

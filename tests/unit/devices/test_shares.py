@@ -1,0 +1,182 @@
+"""Test graphs that are split over devices."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+import pytest
+from ai_edge_litert import schema_py_generated as schema
+from conftest import EXAMPLE
+from models import Net
+
+from tflm_memopt.devices.shares import Way, share, ways
+from tflm_memopt.errors import UsageError
+from tflm_memopt.model.graph import Graph
+from tflm_memopt.model.reader import read
+from tflm_memopt.ops.crossing import RECEIVE, SEND, crossing_of
+from tflm_memopt.ops.partial import ADD_SUMS, SUMS, weights_of
+
+SHAPES = EXAMPLE
+
+
+@pytest.fixture(scope="module")
+def graph() -> Graph:
+    return read(SHAPES.read_bytes()).graph
+
+
+def preferred(graph: Graph, *order: Way) -> dict[int, Way]:
+    return {op.index: next(way for way in order if way in ways(graph, op)) for op in graph.ops}
+
+
+@pytest.mark.parametrize("devices", [2, 3, 4])
+@pytest.mark.parametrize("first", [Way.ROWS, Way.CHANNELS, Way.INPUTS])
+def test_all_that_is_sent_is_received_once(graph: Graph, devices: int, first: Way) -> None:
+    shared = share(graph, preferred(graph, first, Way.CHANNELS, Way.WHOLE), devices, 9)
+    seen = Counter[tuple[int, str, int]]()
+    for device, one in enumerate(shared.graphs):
+        for op in one.ops:
+            crossing = crossing_of(op)
+            if crossing:
+                assert crossing.identity == 9
+                sends = op.options["custom_code"] == SEND
+                assert device == (crossing.sender if sends else crossing.receiver)
+                seen[crossing.step, op.options["custom_code"], device] += 1
+    steps = range(len(shared.crossings))
+    assert sorted((step, code) for step, code, _ in seen) == [(s, c) for s in steps for c in (RECEIVE, SEND)]
+    assert set(seen.values()) == {1}
+
+
+def test_weights_split_by_channels_are_there_once(graph: Graph) -> None:
+    shared = share(graph, preferred(graph, Way.CHANNELS, Way.WHOLE), 3, 0)
+    for op in graph.ops:
+        parts = [p for one in shared.graphs for p in one.ops if p.stands_for == (op.index,) and p.type == op.type]
+        if op.type in ("CONV_2D", "FULLY_CONNECTED"):
+            filters = [shared.graphs[0].tensors[p.inputs[1]] for p in parts]
+            assert sum(f.nbytes for f in filters) == graph.tensors[op.inputs[1]].nbytes
+
+
+def test_weights_split_by_inputs_are_there_once(graph: Graph) -> None:
+    shared = share(graph, preferred(graph, Way.INPUTS, Way.CHANNELS, Way.WHOLE), 3, 0)
+    for op in graph.ops:
+        made = [
+            [one.tensors[t].nbytes for p in one.ops if p.stands_for == (op.index,) for t in weights_of(p)]
+            for one in shared.graphs
+        ]
+        if Way.INPUTS in ways(graph, op):
+            assert sum(map(sum, made)) == sum(graph.tensors[t].nbytes for t in op.inputs[1:])
+            assert max(map(sum, made)) <= 1.1 / 3 * sum(map(sum, made)) + 4 * graph.tensors[op.outputs[0]].shape[-1]
+
+
+def test_parts_of_int4_weights_are_int8() -> None:
+    net = Net()
+    x = read(net.model(net.int4(net.conv2d(net.input((1, 4, 4, 6)), 5, per_channel=False)))).graph
+    (op,) = x.ops
+    for way in (Way.CHANNELS, Way.INPUTS):
+        graphs = share(x, {op.index: way}, 2, 0).graphs
+        layers = [(g, p) for g in graphs for p in g.ops if p.type == "CONV_2D" or p.options.get("custom_code") == SUMS]
+        assert {g.tensors[p.inputs[1]].dtype for g, p in layers} == {"INT8"}
+
+
+def test_a_scalar_crosses() -> None:
+    """It has no axis along which it could be cut."""
+    net = Net()
+    x = net.conv2d(net.input((1, 4, 4, 6)), 5)
+    one = net.op("SHAPE", [x], [net.tensor((), "INT32", None)], schema.ShapeOptionsT())
+    graph = read(net.model(x, one)).graph
+    how = {op.index: way for op, way in zip(graph.ops, (Way.CHANNELS, Way.WHOLE), strict=True)}
+    crossings = share(graph, how, 2, 0, at={graph.ops[1].index: 1}).crossings
+    assert [c.tensor.shape for c in crossings if c.tensor.dtype == "INT32"] == [()]
+
+
+def test_a_fused_pair_sends_sums_alone() -> None:
+    """A fan-out's result stays in place; each device adds up the sums of its channels."""
+    net = Net()
+    x = net.fully_connected(net.input((1, 8)), 20)
+    fused = read(net.model(net.fully_connected(net.fully_connected(x, 9), 6))).graph
+    how = dict(zip((op.index for op in fused.ops), (Way.CHANNELS, Way.INPUTS, Way.CHANNELS), strict=True))
+    crossings = share(fused, how, 2, 0).crossings
+    assert [(c.crossing.sender, c.crossing.receiver) for c in crossings] == [
+        (0, 1),
+        (1, 0),
+        (0, 1),
+        (1, 0),
+        (0, 1),
+        (1, 0),
+    ]
+    assert [c.tensor.shape[1] for c in crossings[1:3]] == [4 * 3, 5 * 3]  # of three bytes each
+
+
+@pytest.mark.parametrize("at", [0, 1])
+def test_sums_meet_where_all_that_read_them_run_whole(at: int) -> None:
+    net = Net()
+    x = net.fully_connected(net.input((1, 8)), 20)
+    last = read(net.model(net.softmax(net.fully_connected(x, 6)))).graph
+    how = dict(zip((op.index for op in last.ops), (Way.CHANNELS, Way.INPUTS, Way.WHOLE), strict=True))
+    crossings = share(last, how, 2, 0, at={2: at}).crossings
+    assert [(c.crossing.sender, c.crossing.receiver) for c in crossings] == [(0, 1), (1 - at, at), (1, 0)][: 2 + at]
+    assert crossings[1].tensor.shape == (1, 18)
+
+
+@pytest.mark.parametrize("devices", [4, 5, 6, 11])
+def test_more_sums_than_operands_are_added_in_turn(devices: int) -> None:
+    net = Net()
+    x = read(net.model(net.fully_connected(net.input((1, 33)), 6))).graph
+    (op,) = x.ops
+    graphs = share(x, {op.index: Way.INPUTS}, devices, 0).graphs
+    added = [[p for p in g.ops if p.options.get("custom_code") == ADD_SUMS] for g in graphs]
+    assert [len(ops) for ops in added] == [-(-(devices - 1) // 3)] + [0] * (devices - 1)
+
+
+def test_layers_that_stay_builtin_have_no_partial_sums() -> None:
+    """Their scaling is unknown, so every split is refused."""
+    net = Net()
+    x = net.conv2d(net.input((1, 4, 4, 4)), 4)
+    net.graph.tensors[x].quantization = None
+    odd = read(net.model(x)).graph
+    shared = share(odd, {op.index: Way.INPUTS for op in odd.ops}, 2, 0)
+    assert {op.options.get("custom_code") for g in shared.graphs for op in g.ops} == {None, SEND, RECEIVE}
+
+
+def test_only_the_first_device_has_input_and_output(graph: Graph) -> None:
+    shared = share(graph, preferred(graph, Way.CHANNELS, Way.WHOLE), 2, 0)
+    assert [len(one.inputs) for one in shared.graphs] == [1, 0]
+    assert [len(one.outputs) for one in shared.graphs] == [1, 0]
+
+
+def test_what_runs_whole_runs_where_it_is_said(graph: Graph) -> None:
+    """A device's result is sent once to each reader, and the output returns to the first device."""
+    last = graph.ops[-1].index
+    at = {op.index: (0, 2)[op.index == last] for op in graph.ops}
+    shared = share(graph, preferred(graph, Way.WHOLE), 3, 0, at=at)
+    own = [[op.stands_for for op in one.ops if crossing_of(op) is None] for one in shared.graphs]
+    assert own[1] == []
+    assert own[2] == [(last,)]
+    assert [(c.crossing.sender, c.crossing.receiver) for c in shared.crossings] == [(0, 2), (2, 0)]
+
+
+def test_what_cannot_be_shared_so_is_refused(graph: Graph) -> None:
+    last = graph.ops[-1]
+    how = preferred(graph, Way.WHOLE) | {last.index: Way.ROWS}
+    with pytest.raises(UsageError, match=f"operator {last.index} {last.type} cannot be shared by rows") as caught:
+        share(graph, how, 2, 0)
+    assert caught.value.code == "cannot_share"
+
+
+@pytest.mark.parametrize(("last", "heights"), [(Way.CHANNELS, [3, 7, 7, 8]), (Way.WHOLE, [7, 8])])
+def test_rows_that_no_window_reaches_are_not_sent(last: Way, heights: list[int]) -> None:
+    """Three windows at a stride of 2 read seven rows of eight."""
+    net = Net()
+    x = net.conv2d(net.input((1, 8, 8, 2)), 6)
+    strided = read(net.model(net.conv2d(x, 6, kernel=(3, 3), stride=(2, 2), padding="VALID"))).graph
+    how = dict(zip((op.index for op in strided.ops), (Way.CHANNELS, last), strict=True))
+    assert sorted(c.tensor.shape[1] for c in share(strided, how, 2, 0).crossings) == heights
+
+
+def test_no_device_makes_rows_of_padding_alone() -> None:
+    """They would read no rows, and TFLM cannot concatenate empty tensors."""
+    net = Net()
+    whole = read(net.model(net.pad(net.conv2d(net.input((1, 2, 3, 2)), 2), [(0, 0), (3, 4), (1, 0), (0, 0)]))).graph
+    shared = share(whole, dict.fromkeys((op.index for op in whole.ops), Way.ROWS), 4, 0)
+    read_by = [one.tensors[op.inputs[0]] for one in shared.graphs for op in one.ops if op.type == "PAD"]
+    assert 2 <= len(read_by) <= 4
+    assert all(0 not in tensor.shape for tensor in read_by)

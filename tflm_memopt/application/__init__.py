@@ -1,1 +1,0 @@
-"""Applications of several models that share one arena, and their results."""

@@ -1,0 +1,1 @@
+"""Applications: several models that share one arena."""

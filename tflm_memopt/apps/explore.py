@@ -1,0 +1,192 @@
+"""Explore an application: choose one point of each model's frontier with an exact search (plan/layout/choice.py)."""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from tflm_memopt.analysis.timing import timed_cores
+from tflm_memopt.apps.app import App, AppModel
+from tflm_memopt.apps.members import AppMember, members_of, pairs, tail_once
+from tflm_memopt.apps.pipeline import expanded
+from tflm_memopt.apps.results import AppExploration, AppPoint
+from tflm_memopt.convert import describe, speed
+from tflm_memopt.convert import instructions as by_instructions
+from tflm_memopt.convert.instructions import Costed
+from tflm_memopt.errors import DoesNotFit, UsageError
+from tflm_memopt.plan.layout.choice import ALL_THE_TIME, Choices, Point, Selection
+from tflm_memopt.plan.waiting import Progress
+from tflm_memopt.results import PointReport, convention
+from tflm_memopt.tflm.arena import Arena
+
+
+@dataclass(frozen=True, slots=True)
+class Space:
+    """The points of all models, and the data that they share."""
+
+    app: App
+    members: Sequence[AppMember]
+    points: Sequence[Sequence[Costed]]
+    """Points by model; empty for a model that is not rewritten."""
+    milliseconds: Sequence[Sequence[float | None]]
+    """Longest time of an inference for each point, in milliseconds, or None."""
+    choices: Choices
+    kept: Sequence[Sequence[int]]
+    """Indices of the points that keep their model's own limits. The choices refer to these."""
+
+    def chosen(self, choice: Selection) -> dict[str, int]:
+        """Return the index of each model's point, 0 for a model that is not rewritten."""
+        each = zip(self.members, self.kept, choice.points, strict=True)
+        return {member.name: kept[point] for member, kept, point in each}
+
+    def members_at(self, choice: Selection) -> list[AppMember]:
+        """Return the models with the plans that were chosen."""
+        numbers = self.chosen(choice)
+        return [
+            replace(m, made=replace(m.made, chosen=points[numbers[m.name]].converted, why="")) if points else m
+            for m, points in zip(self.members, self.points, strict=True)
+        ]
+
+
+def explore_app(app: App, progress: Progress) -> AppExploration:
+    """Return the frontier of an application: the least RAM at every load. Raises as space() does."""
+    started = time.monotonic()
+    app = expanded(app)
+    found = space(app, members_of(app, progress), progress)
+    progress("choosing points", 0, 0)
+    choices = list(found.choices.frontier())
+    first = found.members[0]
+    return AppExploration(
+        app=app.name,
+        convention=convention(first.original.arena),
+        core=first.asked.table.core,
+        models={m.name: _told(m, points) for m, points in zip(found.members, found.points, strict=True)},
+        points=tuple(_point(found, choice) for choice in choices),
+        proven=all(choice.proven for choice in choices),
+        apart=sum(m.original.arena.total for m in found.members),
+        seconds=round(time.monotonic() - started, 3),
+    )
+
+
+def _told(member: AppMember, points: Sequence[Costed]) -> list[PointReport]:
+    timer = speed.of_points(member.conversion, member.asked.clock, member.asked.table)
+    return [describe.point(member.conversion, point, None, timer) for point in points]
+
+
+def _point(space: Space, choice: Selection) -> AppPoint:
+    taken = [each[point] for each, point in zip(space.choices.models, choice.points, strict=True)]
+    tail = sum(point.tail for point in taken) - space.choices.once
+    busy = sum(point.busy for point in taken) / ALL_THE_TIME
+    rated = any(entry.fps for entry in space.app.models.values())
+    return AppPoint(
+        space.chosen(choice), choice.ram, choice.ram - tail, tail, choice.load, round(busy, 4) if rated else None
+    )
+
+
+def space(app: App, members: Sequence[AppMember], progress: Progress) -> Space:
+    """Return all points of all models.
+
+    Raises UsageError for a rate without a clock, and DoesNotFit for a rate that no point keeps.
+    """
+    points = [_points(member, progress) for member in members]
+    times = [_times(app.models[m.name], m, each) for m, each in zip(members, points, strict=True)]
+    kept, models = [], []
+    for member, each, milliseconds in zip(members, points, times, strict=True):
+        entry = app.models[member.name]
+        numbers = _in_time(member.name, entry, milliseconds)
+        kept.append(numbers)
+        models.append([_taken(member, entry, each, milliseconds, n) for n in numbers])
+    numbered = {(i, j) for i in range(len(members)) for j in range(i) if members[i].holds or members[j].holds}
+    found = Choices(models, numbered | pairs(app), tail_once(members))
+    _in_core(members, models)
+    return Space(app, members, points, times, found, kept)
+
+
+def _points(member: AppMember, progress: Progress) -> list[Costed]:
+    """Return the frontier of one model within its limit of multiply-accumulates."""
+    asked = member.asked.exploring()
+    conversion = asked.conversion(member.data)
+    if conversion.rows is None:
+        return []
+
+    def planning(done: int, of: int) -> None:
+        progress(f"{member.name}: planning points", done, of)
+
+    found = by_instructions.frontier(conversion, asked.cost, asked.table, asked.clock, planning)
+    overhead = member.asked.limits.overhead
+    most = math.inf if overhead is None else conversion.macs(overhead)
+    return [point for point in found if point.macs <= most] or found[:1]
+
+
+def _times(entry: AppModel, member: AppMember, points: Sequence[Costed]) -> list[float | None]:
+    """Return the longest time of each point in milliseconds; for a model without a rewrite, that of TFLM with CMSIS-NN.
+
+    Raises UsageError if the model has a time limit and its time is unknown.
+    """
+    clock = speed.of_points(member.conversion, member.asked.clock, member.asked.table)
+    if entry.most is None:
+        return [None] * max(1, len(points))
+    if clock is None or clock.rates is None or not points:
+        raise UsageError(
+            f"the run time of '{member.name}' is unknown",
+            code="time_unknown",
+            where=f"models.{member.name}",
+            hint=_clock_hint(member),
+        )
+    spans = [clock.milliseconds(clock.cycles(point.work)) for point in points]
+    return [span[1] if span else None for span in spans]
+
+
+def _clock_hint(member: AppMember) -> str:
+    """Return what gives the model a time: a clock, if it has none; else a core whose cycles are known, or no limit."""
+    clock = member.asked.clock
+    if clock is None:
+        return "set board, or clock and core, in app.toml"
+    if clock.rates is None:
+        return (
+            f"choose a board whose core is one of {', '.join(timed_cores())}: there is no cycle model for {clock.core}"
+        )
+    return "leave out the model's rate: inspect says which of its operators stay builtin"
+
+
+def _in_time(name: str, entry: AppModel, milliseconds: Sequence[float | None]) -> list[int]:
+    """Return the indices of the points that keep the model's own limit. Raises DoesNotFit if there are none."""
+    if entry.most is None:
+        return list(range(len(milliseconds)))
+    found = [n for n, ms in enumerate(milliseconds) if ms is not None and ms <= entry.most]
+    if not found:
+        least = min(ms for ms in milliseconds if ms is not None)
+        raise DoesNotFit(
+            f"'{name}' takes at least {least:g} ms, and may take {entry.most:g} ms",
+            code="too_slow",
+            where=f"models.{name}, {len(milliseconds)} points",
+            hint=f"ms = {math.ceil(least)}, or fps = {math.floor(1e5 / least) / 100:g}, or a faster board or target",
+        )
+    return found
+
+
+def _in_core(members: Sequence[AppMember], models: Sequence[Sequence[Point]]) -> None:
+    """Raise DoesNotFit if even the fastest points of all models take more than the core's whole time."""
+    least = [min(point.busy for point in each) for each in models]
+    if sum(least) > ALL_THE_TIME:
+        binds = max(range(len(least)), key=lambda i: least[i])
+        shares = ", ".join(f"'{m.name}' {n / 1e4:.1f} %" for m, n in zip(members, least, strict=True) if n)
+        raise DoesNotFit(
+            f"the models need {sum(least) / 1e4:.1f} % of the core's time at their rates",
+            code="too_slow",
+            where=f"at the least: {shares}",
+            hint=f"a lower fps for '{members[binds].name}', which takes most, or a faster board or target",
+        )
+
+
+def _taken(
+    member: AppMember, entry: AppModel, points: Sequence[Costed], milliseconds: Sequence[float | None], number: int
+) -> Point:
+    """Return the RAM and the core time that a point takes."""
+    arena: Arena = points[number].converted.arena if points else member.original.arena
+    instructions = points[number].instructions if points else member.original.macs
+    ms = milliseconds[number]
+    busy = math.ceil((entry.fps or 0) * ms * ALL_THE_TIME / 1000) if ms is not None else 0
+    return Point(arena.head, arena.tail, round(instructions * (entry.fps or 1)), busy)

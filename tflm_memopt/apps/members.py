@@ -1,0 +1,98 @@
+"""The models of an application, each with its options and, once it is chosen, its plan."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from tflm_memopt.apps.app import App, AppModel
+from tflm_memopt.convert.conversion import Conversion, Converted
+from tflm_memopt.convert.inspecting import inspection
+from tflm_memopt.convert.policy import Decision
+from tflm_memopt.convert.request import Request, request
+from tflm_memopt.errors import UsageError, one_of
+from tflm_memopt.files import loaded
+from tflm_memopt.model.graph import TensorId
+from tflm_memopt.options import OptimizeOptions, complete
+from tflm_memopt.plan.waiting import Progress
+from tflm_memopt.results import Inspection
+from tflm_memopt.tflm.arena import Arena, predict_together
+
+
+@dataclass(frozen=True, slots=True)
+class AppMember:
+    """A model of the application, converted alone."""
+
+    name: str
+    data: bytes
+    asked: Request
+    original: Inspection
+    made: Decision
+    retained: tuple[TensorId, ...]
+
+    @property
+    def conversion(self) -> Conversion:
+        return self.made.conversion
+
+    @property
+    def chosen(self) -> Converted | None:
+        """The chosen plan. None if the model is not rewritten; TFLM then places all its tensors."""
+        return self.made.chosen
+
+    @property
+    def holds(self) -> bool:
+        """Whether the model keeps bytes of the head while it does not run."""
+        frame = self.conversion.rows.frame if self.conversion.rows else None
+        return bool(self.retained or (frame and frame.pushed))
+
+    @property
+    def arena(self) -> Arena:
+        """The arena that the model would have alone."""
+        return self.chosen.arena if self.chosen else self.original.arena
+
+
+def members_of(app: App, progress: Progress) -> list[AppMember]:
+    """Return the models of an application, without plans."""
+    found = []
+    for name, entry in app.models.items():
+        progress(f"{name}: reading", 0, 0)
+        data, _, _ = loaded(entry.model, name)
+        asked = request(complete("optimize", {**app.options, **entry.options}, OptimizeOptions))
+        conversion = asked.conversion(data)
+        original = inspection(
+            name, len(data), conversion.source, conversion.original, asked.abi, asked.library,
+            int8_interface=asked.int8_io,
+        )  # fmt: skip
+        made = Decision(conversion, asked.limits, None, "", None)
+        found.append(AppMember(name, data, asked, original, made, _retained(conversion, name, entry)))
+    return found
+
+
+def _retained(conversion: Conversion, name: str, entry: AppModel) -> tuple[TensorId, ...]:
+    """Return the retained outputs, given by number or name. Raises UsageError for an output that does not exist."""
+    graph = conversion.border.graph
+    if isinstance(entry.retain, bool):
+        return graph.outputs if entry.retain else ()
+    names = {str(k): t for k, t in enumerate(graph.outputs)} | {graph.tensors[t].name: t for t in graph.outputs}
+    for wanted in map(str, entry.retain):
+        if wanted not in names:
+            raise UsageError(
+                f"the model has no output '{wanted}' to retain",
+                code="bad_config",
+                where=f"models.{name}.retain",
+                hint=one_of(wanted, names),
+            )
+    return tuple(dict.fromkeys(names[str(wanted)] for wanted in entry.retain))
+
+
+def pairs(app: App) -> frozenset[tuple[int, int]]:
+    """Return the pairs of models that run at the same time, by number."""
+    order = list(app.models)
+    return frozenset((order.index(a), order.index(b)) for a, b in app.beside)
+
+
+def tail_once(members: Sequence[AppMember]) -> int:
+    """Return the bytes of the tails that several models share: TFLM's allocator."""
+    libraries = [m.asked.library for m in members]
+    together = predict_together([m.data for m in members], members[0].asked.abi, libraries=libraries)
+    return sum(m.original.arena.tail for m in members) - together.tail

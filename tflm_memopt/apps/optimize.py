@@ -1,0 +1,380 @@
+"""Convert an application: each model is converted alone, then all are placed in one arena and checked."""
+
+from __future__ import annotations
+
+import contextlib
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from tflm_memopt.apps.app import App
+from tflm_memopt.apps.explore import space
+from tflm_memopt.apps.header import arena_bytes
+from tflm_memopt.apps.members import AppMember, members_of, pairs
+from tflm_memopt.apps.pauses import Yielding, too_long, yielding
+from tflm_memopt.apps.pipeline import expanded
+from tflm_memopt.apps.results import AppOptimized, AppReport, Pausing, Reserved
+from tflm_memopt.check.interleaving import Sharer, check_together
+from tflm_memopt.convert import describe
+from tflm_memopt.convert.policy import decide
+from tflm_memopt.errors import DoesNotFit, UsageError
+from tflm_memopt.model.reader import read
+from tflm_memopt.plan import memory_map
+from tflm_memopt.plan.effort import Meter, allowance
+from tflm_memopt.plan.firing.held import held
+from tflm_memopt.plan.firing.pauses import held_at, surely_held
+from tflm_memopt.plan.layout.joint import Shared, Tenant, least_paused, settled, share
+from tflm_memopt.plan.waiting import Progress
+from tflm_memopt.results import Optimized
+from tflm_memopt.tflm.arena import Arena, head_plan, predict_together
+
+HASTE = 2.0
+"""Effort (plan/effort.py) for each point of the curve of pauses."""
+STREAMED, RETAINED = "kept while rows of its input are pushed", "retained"
+
+
+def optimize_app(app: App, progress: Progress) -> AppOptimized:
+    """Rewrite all models of an application so that they share an arena.
+
+    Raises the errors of optimize() for each model, UsageError for models that cannot share the arena as required, and
+    DoesNotFit when they need more RAM than the application has.
+    """
+    started = time.monotonic()
+    app = expanded(app)
+    members = members_of(app, progress)
+    if len({member.asked.abi for member in members}) > 1:
+        raise UsageError(
+            "models of one arena are for one ABI", code="bad_config", where="abi", hint="abi for the whole application"
+        )
+    if any(entry.most is not None for entry in app.models.values()):
+        found = _chosen(app, members, progress)
+    else:
+        found = _laid_out(app, [_decided(member, progress) for member in members], progress)
+        if (limit := _limit(app, members)) is not None and _together(found.members).total > limit:
+            found = _chosen(app, members, progress)
+    check_app(found.members, app)
+    told = [describe.optimized(m.data, m.asked, m.made, m.original, started) for m in found.members]
+    models = {m.name: done for m, done in zip(found.members, told, strict=True)}
+    report = _report(app, found, models, started)
+    _fits(app, found.alone, report)
+    maps = {name: done.memory for name, done in models.items()}
+    return AppOptimized(app, models, report, memory_map.together(maps, app.name, report.arena))
+
+
+@dataclass(frozen=True, slots=True)
+class LaidOut:
+    """The models with their places in the shared arena."""
+
+    members: list[AppMember]
+    shared: Shared
+    alone: Mapping[str, Arena]
+    """The arena of each model if it had one of its own."""
+    pauses: PauseReport
+
+
+def _laid_out(app: App, members: Sequence[AppMember], progress: Progress) -> LaidOut:
+    """Place all models. Raises UsageError for a model that cannot run at the same time as others."""
+    members = [_placed(app, members, i) for i in range(len(members))]
+    progress("placing all models", 0, 0)
+    shared, placed, pauses = _shared(app, members)
+    return LaidOut(placed, shared, {member.name: member.arena for member in members}, pauses)
+
+
+def _chosen(app: App, members: Sequence[AppMember], progress: Progress) -> LaidOut:
+    """Choose a point of each frontier: the least load within the RAM limit, else the least RAM within all rates."""
+    found = space(app, members, progress)
+    progress("choosing points", 0, 0)
+    limit = _limit(app, members)
+    choice = found.choices.choose(ram=limit, least_ram=False) if limit is not None else None
+    choice = choice or found.choices.choose()
+    if choice is None:
+        raise ValueError("the points that keep their rates are at the least load all at once")
+    return _laid_out(app, found.members_at(choice), progress)
+
+
+def _limit(app: App, members: Sequence[AppMember]) -> int | None:
+    """Return the limit of the shared arena in bytes, or None."""
+    return min((n for n in (app.ram, *(m.asked.limits.ram for m in members)) if n is not None), default=None)
+
+
+def _together(members: Sequence[AppMember]) -> Arena:
+    """Return the arena that all interpreters take together."""
+    data = [m.chosen.model if m.chosen else m.data for m in members]
+    return predict_together(data, members[0].asked.abi, libraries=[m.asked.library for m in members])
+
+
+def _decided(member: AppMember, progress: Progress) -> AppMember:
+    """Return the member with the plan that it would get alone."""
+
+    def planning(done: int, of: int) -> None:
+        progress(f"{member.name}: planning points", done, of)
+
+    progress(f"{member.name}: searching blocks", 0, 0)
+    return replace(member, made=decide(member.asked, member.conversion, member.original, planning))
+
+
+def _placed(app: App, members: Sequence[AppMember], i: int) -> AppMember:
+    """Return the member with a plan that gives the place of all its bytes, where other models have to avoid some of
+    them.
+
+    Raises UsageError where TFLM would place some of the bytes.
+    """
+    member = members[i]
+    if not any(member.name in pair for pair in app.beside) and not any(m.holds for m in members):
+        return member
+    if member.chosen is None and member.conversion.rows is not None:
+        made = replace(member.made, chosen=member.conversion.once, why="", balance=None)
+        member = replace(member, made=made)
+    model = read(member.chosen.model) if member.chosen else member.conversion.source
+    wanted = head_plan(model, member.asked.abi, member.asked.library).wanted.requests
+    if online := sum(need.nbytes for need in wanted if need.offline is None):
+        raise UsageError(
+            f"'{member.name}' leaves the place of {online:,} B to TFLM, whose planner ignores other models",
+            code="memory_unknown",
+            where=f"models.{member.name}",
+            hint="models in turn, without concurrent, retain and streamed inputs; inspect says what stays builtin",
+        )
+    return member
+
+
+def _shared(app: App, members: Sequence[AppMember]) -> tuple[Shared, list[AppMember], PauseReport]:
+    """Place all members that have plans in one arena and lower their models again.
+
+    For a model that pauses, the plan with few live bytes at every moment is used if it leads to a lower head.
+    """
+    layouts, best = _best(app, members)
+    for one in layouts.pausing:
+        others = [_low(m) if i == one.number else m for i, m in enumerate(layouts.members)]
+        with contextlib.suppress(DoesNotFit):  # that plan has no pauses at this interval
+            other = _best(app, others)
+            if other[1].shared.head < best.shared.head:
+                layouts, best = other
+    members, pausing = layouts.members, layouts.pausing
+    found = list(members)
+    for i, moved in zip(layouts.planned, best.shared.plans, strict=True):
+        made, plan = members[i].made, replace(moved, pauses=best.pauses.get(i, ()))
+        if made.chosen and plan != made.chosen.planned.plan:
+            chosen = members[i].conversion.of(plan)
+            found[i] = replace(members[i], made=replace(made, chosen=chosen))
+    told = tuple(
+        Pausing(
+            members[one.number].name,
+            tuple(members[j].name for j in one.shorter),
+            best.pauses.get(one.number, ()),
+            round(best.apart.get(one.number, 0.0), 3),
+        )
+        for one in pausing
+    )
+    return (
+        best.shared,
+        found,
+        PauseReport(told, layouts.curve(app.yields, best.shared.head) if pausing and app.yields else ()),
+    )
+
+
+def _low(member: AppMember) -> AppMember:
+    """Return the member with a plan of as many multiply-accumulates that has few live bytes at every moment."""
+    if member.chosen is None:
+        return member
+    chosen = member.conversion.low().at(member.chosen.planned.plan.macs)
+    return replace(member, made=replace(member.made, chosen=chosen))
+
+
+def _best(app: App, members: Sequence[AppMember]) -> tuple[Layouts, PausedLayout]:
+    """Return the layouts of these plans and the one with the lowest head."""
+    planned = [i for i, m in enumerate(members) if m.chosen]
+    pausing = yielding(app, members)
+    effort = max((m.asked.options.effort for m in members), default=1.0)
+    seconds = max((m.asked.options.seconds for m in members), default=0.0)
+    tenants = [settled(_tenant(members[i])) for i in planned]
+    meter = Meter(allowance(sum(len(t.plan.buffers) for t in tenants), effort))
+    layouts = Layouts(app, members, planned, tenants, pausing, seconds)
+    best = layouts.best(app.yields, meter) if app.yields is not None and pausing else layouts.at(None, (), meter)
+    return layouts, best
+
+
+@dataclass(frozen=True, slots=True)
+class PauseReport:
+    """The models that pause, and the bytes that the pauses save."""
+
+    pausing: tuple[Pausing, ...] = ()
+    curve: tuple[tuple[float, int], ...] = ()
+    """Points of (time between pauses in milliseconds, bytes of the head)."""
+
+
+@dataclass(frozen=True, slots=True)
+class PausedLayout:
+    """A layout and its pauses, by number of the model."""
+
+    shared: Shared
+    pauses: Mapping[int, tuple[int, ...]]
+    apart: Mapping[int, float]
+    """The longest time between two pauses, in milliseconds."""
+
+
+@dataclass(frozen=True, slots=True)
+class Layouts:
+    """Find layouts of all plans in one arena for a given time between pauses."""
+
+    app: App
+    members: Sequence[AppMember]
+    planned: Sequence[int]
+    tenants: Sequence[Tenant]
+    pausing: Sequence[Yielding]
+    seconds: float
+
+    def at(self, apart: float | None, limits: Sequence[int], meter: Meter) -> PausedLayout:
+        """Return the layout for one time between pauses. limits: most live bytes at a pause, for each model that
+        pauses.
+        """
+        tenants, pauses, gaps = list(self.tenants), dict[int, tuple[int, ...]](), dict[int, float]()
+        yields: set[tuple[int, int]] = set()
+        for one, limit in zip(self.pausing, limits, strict=False):
+            found, place = one.moments, self.planned.index(one.number)
+            chosen = found.chosen(apart or 0.0, limit)
+            paused = held_at(self.tenants[place].planned, found, chosen)
+            tenants[place] = replace(tenants[place], paused=paused)
+            pauses[one.number] = tuple(found.after[chosen].tolist())
+            gaps[one.number] = float(np.diff(found.time[chosen], prepend=0.0, append=found.total).max())
+            yields |= {(place, self.planned.index(j)) for j in one.shorter}
+        beside = {(self.planned.index(i), self.planned.index(j)) for i, j in pairs(self.app)}
+        beside -= {pair for i, j in yields for pair in ((i, j), (j, i))}
+        shared = share(tenants, beside, yields, seconds=self.seconds, meter=meter)
+        return PausedLayout(shared, pauses, gaps)
+
+    def best(self, apart: float, meter: Meter) -> PausedLayout:
+        """Return the layout with the least head. Raises DoesNotFit if a model cannot pause so often."""
+        each = [one.moments.limits(apart) for one in self.pausing]
+        for one, limits in zip(self.pausing, each, strict=True):
+            if not limits:
+                raise too_long(self.app, one, self.members, apart)
+        tried = [self.at(apart, limits, meter) for limits in zip_longest_last(each)]
+        best = min(tried, key=lambda found: found.shared.head)
+        bound = max(best.shared.lower_bound, self._least(apart))
+        return replace(best, shared=replace(best.shared, lower_bound=bound))
+
+    def _least(self, apart: float) -> int:
+        """Return a lower bound of the head for any choice of pauses."""
+        least = 0
+        for one in self.pausing:
+            tenant = self.tenants[self.planned.index(one.number)]
+            sure = replace(tenant, paused=surely_held(tenant.planned, one.moments, apart))
+            others = [self.tenants[self.planned.index(j)] for j in one.shorter]
+            least = max(least, least_paused(sure, others, seconds=self.seconds, meter=Meter(HASTE)))
+        return least
+
+    def curve(self, apart: float, head: int) -> tuple[tuple[float, int], ...]:
+        """Return the heads for other times between pauses, up to no pause, found with less effort than the
+        chosen one.
+        """
+        longest = max(one.moments.total for one in self.pausing)
+        wanted, found = [apart / 4, apart / 2, apart], []
+        while wanted[-1] < longest:
+            wanted.append(2 * wanted[-1])
+        for ms in wanted:
+            limits = [one.moments.limits(ms) for one in self.pausing]
+            if ms == apart:
+                found.append((round(ms, 3), head))
+            elif all(limits):
+                found.append((round(ms, 3), self.at(ms, [least[0] for least in limits], Meter(HASTE)).shared.head))
+        return tuple(found)
+
+
+def zip_longest_last(each: Sequence[Sequence[int]]) -> list[tuple[int, ...]]:
+    """Return the first items of all sequences, then the second ones, and so on; a sequence that ends repeats its last.
+
+    >>> zip_longest_last([[1, 2, 3], [7]])
+    [(1, 7), (2, 7), (3, 7)]
+    """
+    longest = max(map(len, each), default=0)
+    return [tuple(one[min(k, len(one) - 1)] for one in each) for k in range(longest)]
+
+
+def _tenant(member: AppMember) -> Tenant:
+    if member.chosen is None:
+        raise TypeError(f"'{member.name}' has no plan")
+    planned = member.chosen.planned
+    return Tenant(planned, held(planned, member.retained), overlap=member.asked.options.overlap)
+
+
+def check_app(members: Sequence[AppMember], app: App) -> None:
+    """Raise PlanError if one model could overwrite bytes of another, in any order of running that is allowed."""
+    beside: set[tuple[int, int]] = set(pairs(app))
+    yields = {(one.number, j) for one in yielding(app, members) for j in one.shorter}
+    planned = [i for i, m in enumerate(members) if m.chosen]
+    found = [(m.name, m.chosen.planned, m.retained) for m in members if m.chosen]
+    sharers = [Sharer(name, p.plan, p.graph, kept) for name, p, kept in found]
+    yields = {(planned.index(i), planned.index(j)) for i, j in yields}
+    beside = {(planned.index(i), planned.index(j)) for i, j in beside}
+    check_together(sharers, beside - {pair for i, j in yields for pair in ((i, j), (j, i))}, yields)
+
+
+def _report(app: App, found: LaidOut, models: Mapping[str, Optimized], started: float) -> AppReport:
+    members, shared = found.members, found.shared
+    libraries = [m.asked.library for m in members]
+    abi = members[0].asked.abi
+    arena = _together(members)
+    today = predict_together([m.conversion.source for m in members], abi, libraries=libraries)
+    return AppReport(
+        app=app.name,
+        arena=arena,
+        arena_size=arena_bytes(abi, [models[m.name] for m in members], libraries, arena),
+        apart=sum(m.original.arena.total for m in members),
+        shared=today.total,
+        alone=sum(one.total for one in found.alone.values()),
+        stacked=max(shared.stacked, *(m.original.arena.head for m in members if not m.chosen), 0),
+        lower_bound_head=shared.lower_bound,
+        proven=shared.proven and all(m.chosen for m in members),
+        concurrent=tuple(tuple(group) for group in app.concurrent),
+        reserved=tuple(_reserved(members)),
+        pausing=found.pauses.pausing,
+        curve=tuple((ms, head - shared.head + arena.total) for ms, head in found.pauses.curve),
+        ram_limit=_limit(app, members),
+        seconds=round(time.monotonic() - started, 3),
+    )
+
+
+def _reserved(members: Sequence[AppMember]) -> list[Reserved]:
+    """Return the byte ranges that a model keeps while it does not run."""
+    found = []
+    for member in members:
+        if member.chosen is None:
+            continue
+        tenant, graph = _tenant(member), member.chosen.planned.graph.model
+        for i, (bottom, top) in tenant.held.items():
+            buffer, at = tenant.plan.buffers[i], tenant.plan.offsets[i]
+            tensor = graph.tensors.get(buffer.key)
+            name = memory_map.UNNAMED.get(buffer.role) or (tensor.name if tensor else "")
+            why = RETAINED if buffer.key in member.retained else STREAMED
+            found.append(Reserved(member.name, name, at + bottom, at + top, why))
+    return found
+
+
+def _fits(app: App, alone: Mapping[str, Arena], report: AppReport) -> None:
+    """Raise DoesNotFit if all models together need more RAM than the limit."""
+    limit = report.ram_limit
+    if limit is None or report.arena.total <= limit:
+        return
+    heads = {name: arena.head for name, arena in alone.items()}
+    group = max(app.groups(), key=lambda names: sum(heads[name] for name in names))
+    at = " and ".join(f"'{name}' {heads[name]:,} B" for name in group)
+    what = f"the models need {report.arena.total:,} B together, the limit is {limit:,} B"
+    in_turn = report.arena.total - report.arena.head + max(heads.values())
+    if len(group) > 1 and in_turn < report.arena.total:
+        seldom = next((f'yield = "{ms:g}ms" takes {n:,} B; ' for ms, n in report.curve if n <= limit), "")
+        held = {kept.model for kept in report.reserved}.intersection(group)  # beside which the others would run
+        apart = "" if held else f"in turn they take {in_turn:,} B; "
+        raise DoesNotFit(
+            what,
+            code="does_not_fit",
+            where=f"heads at the same time: {at}; the interpreters: {report.arena.tail:,} B",
+            hint=f"{seldom}{apart}at the same time they fit in {report.arena.total:,} B",
+        )
+    raise DoesNotFit(
+        what,
+        code="does_not_fit",
+        where=f"the largest head: {at}; the interpreters: {report.arena.tail:,} B",
+        hint=f"ram = {report.arena.total}, or max_macs above 1 for the largest model, or its input streamed",
+    )

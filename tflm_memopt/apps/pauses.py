@@ -1,0 +1,90 @@
+"""Find the models of an application that pause for others, and the moments of their pauses."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from tflm_memopt.apps.app import App
+from tflm_memopt.apps.members import AppMember, pairs
+from tflm_memopt.errors import DoesNotFit, UsageError
+from tflm_memopt.plan.choices import PER_REGION
+from tflm_memopt.plan.firing.pauses import Moments, moments
+from tflm_memopt.plan.firing.work import work
+from tflm_memopt.plan.plan import Block
+from tflm_memopt.rowgraph.inputs import STREAM
+
+
+@dataclass(frozen=True, slots=True)
+class Yielding:
+    """A model that pauses."""
+
+    number: int
+    shorter: tuple[int, ...]
+    """Models that may run during a pause."""
+    moments: Moments
+    """Moments of the pauses, with times in milliseconds."""
+
+
+def yielding(app: App, members: Sequence[AppMember]) -> list[Yielding]:
+    """Return the longer model of each pair that may run at the same time. Raises UsageError for one that
+    cannot pause.
+    """
+    if app.yields is None:
+        return []
+    involved = {i for pair in pairs(app) for i in pair}
+    times = {i: _milliseconds(members[i]) for i in involved}
+    each: dict[int, list[int]] = {}
+    for pair in pairs(app):
+        shorter, longer = sorted(pair, key=lambda i: (times[i].total, i))
+        each.setdefault(longer, []).append(shorter)
+    for i in each:
+        _may_pause(members[i])
+    return [Yielding(i, tuple(sorted(shorter)), times[i]) for i, shorter in sorted(each.items())]
+
+
+def _milliseconds(member: AppMember) -> Moments:
+    """Return the moments in milliseconds. Raises UsageError if the time of the model is unknown."""
+    clock = member.asked.clock
+    if clock is None or clock.rates is None or clock.core != member.asked.table.core or member.chosen is None:
+        raise UsageError(
+            f"the run time of '{member.name}' is unknown, so its pauses cannot be planned",
+            code="time_unknown",
+            where=f"models.{member.name}",
+            hint="board, or clock and core, in app.toml",
+        )
+    planned = member.chosen.planned
+    keys = [stage.op for step in planned.plan.steps if isinstance(step, Block) for stage in step.stages]
+    done = work(planned.plan, planned.graph.ops)
+    spans = (clock.milliseconds(clock.cycles([one])) for one in done)
+    return moments(planned, {key: span[1] if span else 0.0 for key, span in zip(keys, spans, strict=True)})
+
+
+def _may_pause(member: AppMember) -> None:
+    plan = member.chosen.planned.plan if member.chosen else None
+    one = (
+        member.asked.options.ops == PER_REGION
+        and plan is not None
+        and len(plan.calls()) == 1
+        and all(isinstance(step, Block) for step in plan.steps)
+    )
+    if plan is None or not one or plan.states or member.asked.options.input.where == STREAM:
+        raise UsageError(
+            f"'{member.name}' takes longest and cannot pause",
+            code="cannot_share",
+            where=f"models.{member.name}",
+            hint="one that is a single operator, without a state and without a streamed input; or no yield",
+        )
+
+
+def too_long(app: App, one: Yielding, members: Sequence[AppMember], apart: float) -> DoesNotFit:
+    """Return the error for a model whose firings take longer than the time between pauses."""
+    longest = np.ceil(one.moments.longest * 1000) / 1000
+    return DoesNotFit(
+        f"'{members[one.number].name}' cannot pause every {apart:g} ms: a firing takes {longest:g} ms",
+        code="too_slow",
+        where=f"yield of {app.name}",
+        hint=f'yield = "{longest:g}ms", or a faster board or target',
+    )

@@ -1,0 +1,79 @@
+"""Cut models of an application into partitions, each of which is a model of its own.
+
+The tensor between two partitions exists twice: as the output of the first one, which retains it until it runs again,
+and as the input of the next one, which may run at the same time.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+
+from tflm_memopt.apps.app import App, AppModel
+from tflm_memopt.errors import UsageError, one_of
+from tflm_memopt.files import loaded
+from tflm_memopt.model.graph import Graph
+from tflm_memopt.model.reader import read
+from tflm_memopt.rewrite.partitions import partitions
+
+
+def expanded(app: App) -> App:
+    """Return the application with each pipeline NAME as models NAME_1, NAME_2, and so on, which may run at the same
+    time.
+
+    Raises UsageError for partitions that do not form a pipeline, and for names that other models have.
+    """
+    if not any(entry.pipeline for entry in app.models.values()):
+        return app
+    parts = {name: dict(_parts(name, entry)) for name, entry in app.models.items()}
+    models = {part: entry for each in parts.values() for part, entry in each.items()}
+    if len(models) < sum(map(len, parts.values())):
+        raise UsageError(
+            "a partition and another model have one name",
+            code="bad_config",
+            where="models",
+            hint="other names: the partitions of NAME are NAME_1, NAME_2",
+        )
+    groups = [tuple(part for name in group for part in parts[name]) for group in app.concurrent]
+    groups += [tuple(each) for each in parts.values() if len(each) > 1]
+    return replace(app, models=models, concurrent=tuple(groups))
+
+
+def _parts(name: str, entry: AppModel) -> Iterator[tuple[str, AppModel]]:
+    """Yield the partitions of a model, or the model if it is not a pipeline."""
+    if not entry.pipeline:
+        yield name, entry
+        return
+    where = f"models.{name}.pipeline"
+    if entry.ms is not None:
+        raise UsageError(
+            "ms is for a model that runs as a whole",
+            code="bad_config",
+            where=where,
+            hint="fps, which each partition keeps",
+        )
+    model = read(loaded(entry.model, name).data)
+    try:
+        made = partitions(model, [_operator(model.graph, start) for start in entry.pipeline])
+    except UsageError as error:
+        error.where = where
+        raise
+    for number, data in enumerate(made, 1):
+        options = entry.options if number == 1 else {**entry.options, "input": "arena"}
+        retain = entry.retain if number == len(made) else True
+        yield f"{name}_{number}", AppModel(data, options, retain, entry.fps)
+
+
+def _operator(graph: Graph, start: int | str) -> int:
+    """Return an operator by its number or by the name of its output. Raises UsageError if it does not exist."""
+    names = {str(op.index): op.index for op in graph.ops}
+    for op in graph.ops:
+        for tensor in op.outputs:
+            names |= {graph.tensors[tensor].label: op.index, graph.tensors[tensor].name: op.index}
+    if str(start) not in names:
+        raise UsageError(
+            f"the model has no operator '{start}' at which a partition could start",
+            code="cannot_share",
+            hint=one_of(str(start), names),
+        )
+    return names[str(start)]

@@ -1,0 +1,77 @@
+"""The program of a project with several models that share an arena and run in turn (emit/project.py)."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+from tflm_memopt.apps.header import files as header
+from tflm_memopt.apps.header import library_file
+from tflm_memopt.apps.results import AppOptimized
+from tflm_memopt.emit.array import ALIGNMENT
+from tflm_memopt.emit.firmware import firmware
+from tflm_memopt.emit.names import comment, file_stem, identifier
+from tflm_memopt.emit.program import INVOKE, Platform, Subject, Texts, escaped, inference, printed, rendered, stored
+from tflm_memopt.emit.project import Project
+from tflm_memopt.emit.readme import About
+from tflm_memopt.model.reader import read
+from tflm_memopt.runtime.telling import keeps_state
+
+
+def of_app(result: AppOptimized, subjects: Mapping[str, Subject], models: Texts, boards: Collection[str]) -> Project:
+    """Return the project of an application.
+
+    subjects: one per model. models: the models' files. boards: as for Project, for all models together.
+    """
+    name, each = file_stem(result.app.name), list(result.models.values())
+    inputs = {file: text for subject in subjects.values() for file, text in stored(subject).items()}
+
+    def main(platform: Platform, _: str) -> str:
+        return _program(result, subjects, replace(platform, cameras=False))
+
+    return Project(
+        name=name,
+        main=main,
+        files={**header(result), **models, **inputs},
+        library=bool(library_file(result)),
+        boards=boards,
+        about=About(
+            name,
+            tuple(subject.name for subject in subjects.values()),
+            f"{result.report.arena_size:,}" if result.report.arena_size else "an unknown number of",
+            all(subject.sample.real for subject in subjects.values()),
+        ),
+        packed=frozenset(family for done in each for family in firmware(done.model).packed),
+        board=next((done.report.board.board for done in each if done.report.board), ""),
+    )
+
+
+def _program(result: AppOptimized, subjects: Mapping[str, Subject], platform: Platform) -> str:
+    runs = {one.model: one.runs for one in result.report.pausing}
+    models = [
+        _model(subject, platform, [identifier(subjects[other].name) for other in runs.get(name, ())])
+        | {"keeps": keeps_state(read(result.models[name].original)) or bool(subject.report.window)}
+        for name, subject in subjects.items()
+    ]
+    name = file_stem(result.app.name)
+    return rendered(
+        "app.cpp.jinja",
+        c=identifier(name), about=comment(name), platform=platform, alignment=ALIGNMENT, models=models,
+        own=[f"{name}_app.h", *(f"{subject.name}_sample.h" for subject in subjects.values())],
+    )  # fmt: skip
+
+
+def _model(subject: Subject, platform: Platform, runs: Sequence[str]) -> dict[str, Any]:
+    """Return the template context of one model. runs: identifiers of the models that run in its pauses."""
+    said, frame = f"{printed(subject.name)}: ", subject.report.frame
+    return {
+        "c": identifier(subject.name),
+        "about": comment(subject.name),
+        "said": escaped(subject.name),
+        "runs": runs,
+        "inference": inference(subject, platform, "run_with_pauses()" if runs else INVOKE, said),
+        "variables": subject.report.arena.variables,
+        "external": bool(frame and not frame.pushed),
+        "slides": bool(subject.report.window),
+    }

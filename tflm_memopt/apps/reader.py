@@ -1,0 +1,122 @@
+"""Reads an application from app.toml. Paths in the file are relative to its folder."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from tflm_memopt import units
+from tflm_memopt.apps.app import App, AppModel
+from tflm_memopt.errors import UsageError, about, one_of
+from tflm_memopt.files import read_file, shown, stem
+from tflm_memopt.options import OptimizeOptions
+
+if sys.version_info >= (3, 11):
+    import tomllib
+else:
+    import tomli as tomllib
+
+SUFFIX = ".toml"
+NOT_HERE = frozenset({"plan", "ram_limit", "flash_limit", "if_worthwhile"})
+"""Options that apply to single models only: an application has `ram` instead, and its own plans."""
+OPTIONS = tuple(name for name in OptimizeOptions.__annotations__ if name not in NOT_HERE)
+OF_APP = ("models", "concurrent", "ram", "yield")
+OF_MODEL = ("file", "retain", "fps", "ms", "pipeline")
+
+
+def is_app(path: Path) -> bool:
+    """Return whether a path names an application file."""
+    return path.suffix.lower() == SUFFIX
+
+
+def read_app(path: Path) -> App:
+    """Read an application. Raises UsageError for a file that is unreadable or invalid."""
+    with about(path):
+        return _app(_parsed(read_file(path)), path)
+
+
+def _parsed(data: bytes) -> Mapping[str, Any]:
+    try:
+        document: Mapping[str, Any] = tomllib.loads(data.decode("utf-8"))
+    except (UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
+        raise UsageError(
+            f"invalid TOML: {error}", code="bad_config", hint="docs/several-models.md shows an example"
+        ) from error
+    return document
+
+
+def _app(document: Mapping[str, Any], path: Path) -> App:
+    _known(document, (*OF_APP, *OPTIONS), "the application")
+    models = _of_type(document.get("models", {}), dict, "models", "[models.NAME]")
+    concurrent = _of_type(document.get("concurrent", []), list, "concurrent", '[["NAME", "NAME"]]')
+    for group in concurrent:
+        _names(group, "concurrent")
+    ram = document.get("ram")
+    return App(
+        models={name: _model(name, entry, path.parent) for name, entry in models.items()},
+        concurrent=tuple(map(tuple, concurrent)),
+        yields=None if "yield" not in document else units.milliseconds(document["yield"]),
+        ram=None if ram is None else units.size(_of_type(ram, (int, str), "ram", "65536, or '64kB'")),
+        name=stem(shown(path)),
+        options={name: document[name] for name in OPTIONS if name in document},
+        source=path,
+    )
+
+
+def _model(name: str, entry: Any, folder: Path) -> AppModel:
+    where = f"models.{name}"
+    entry = _of_type(entry, dict, where, f"[{where}]")
+    _known(entry, (*OF_MODEL, *OPTIONS), where)
+    if "file" not in entry:
+        raise UsageError("the model's file is missing", code="bad_config", where=where, hint=f'file = "{name}.tflite"')
+    retain = entry.get("retain", False)
+    if not isinstance(retain, bool):
+        _of_type(retain, list, f"{where}.retain", "true, or outputs: [0, 1]")
+    return AppModel(
+        model=folder / _of_type(entry["file"], str, f"{where}.file", f'"{name}.tflite"'),
+        options={key: entry[key] for key in OPTIONS if key in entry},
+        retain=retain if isinstance(retain, bool) else tuple(retain),
+        fps=_rate(entry, "fps", where),
+        ms=_rate(entry, "ms", where),
+        pipeline=_starts(entry.get("pipeline", []), f"{where}.pipeline"),
+    )
+
+
+def _starts(value: Any, where: str) -> tuple[int | str, ...]:
+    """Read a list of operators, each given by number or name."""
+    hint = 'pipeline = [12], or ["NAME"]'
+    return tuple(_of_type(start, (int, str), where, hint) for start in _of_type(value, list, where, hint))
+
+
+def _rate(entry: Mapping[str, Any], key: str, where: str) -> float | None:
+    """Read a positive number, or return None if the key is missing."""
+    if key not in entry:
+        return None
+    value = _of_type(entry[key], (int, float), f"{where}.{key}", f"{key} = 10")
+    if not 0 < value < float("inf"):
+        raise UsageError(
+            f"invalid rate {value!r}: it must be above 0",
+            code="bad_config",
+            where=f"{where}.{key}",
+            hint=f"{key} = 10",
+        )
+    return float(value)
+
+
+def _known(table: Mapping[str, Any], names: tuple[str, ...], where: str) -> None:
+    for name in table:
+        if name not in names:
+            raise UsageError(f"{where} has no key '{name}'", code="bad_config", where=where, hint=one_of(name, names))
+
+
+def _names(group: Any, where: str) -> None:
+    for name in _of_type(group, list, where, '[["NAME", "NAME"]]'):
+        _of_type(name, str, where, '[["NAME", "NAME"]]')
+
+
+def _of_type(value: Any, wanted: type | tuple[type, ...], where: str, hint: str) -> Any:
+    if not isinstance(value, wanted) or isinstance(value, bool):
+        raise UsageError(f"invalid value {value!r}", code="bad_config", where=where, hint=hint)
+    return value

@@ -1,0 +1,150 @@
+"""Report the results for an application on the terminal and as a page."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from html import escape
+from pathlib import Path
+from typing import Any
+
+from rich.console import Group, RenderableType
+from rich.text import Text
+
+from tflm_memopt import generic
+from tflm_memopt.apps.results import AppExploration, AppOptimized
+from tflm_memopt.emit.printing import printable
+from tflm_memopt.report import figures, svg, text
+from tflm_memopt.report.drawing import Drawing
+from tflm_memopt.report.figures import Series
+from tflm_memopt.report.notebook import WIDTH, Figure
+from tflm_memopt.report.parts import page as joined
+from tflm_memopt.report.parts import section, table_of
+from tflm_memopt.report.table import separated
+from tflm_memopt.results import convention
+from tflm_memopt.runtime.verification import Verification
+from tflm_memopt.tflm.arena import Arena
+
+PAGE_WIDTH = 1100
+
+
+def optimized(result: AppOptimized, folder: Path, files: Iterable[str]) -> RenderableType:
+    """Return the answer of `optimize` for an application."""
+    report = result.report
+    title = Text(printable(report.app), "bold").append(f"   {_convention(result)}", "dim")
+    table = table_of("model", "TFLM today", "head", "tail", "alone", "F", numbers=5)
+    for name, done in result.models.items():
+        before, after = done.report.original_arena, done.report.arena
+        table.add_row(printable(name), before.figure(before.total), *_arena(after), f"{done.report.overhead:.2f}")
+    facts = [f"  {name:34} {nbytes:>12,} B" for name, nbytes in _facts(result)]
+    runs = [f"  at the same time: {', '.join(group)}" for group in report.concurrent] or ["  all models in turn"]
+    pausing = [
+        f"  {printable(one.model)}: {len(one.pauses)} pauses, {one.milliseconds:g} ms apart at the most, for "
+        f"{', '.join(map(printable, one.runs))}"
+        for one in report.pausing
+    ] + [f"  every {ms:g} ms: {nbytes:,} B" for ms, nbytes in report.curve]
+    reserved = [f"  {x.model}: bytes {x.first:,} to {x.end:,}, {x.tensor}, {x.why}" for x in report.reserved]
+    return joined(
+        Group(title, Text("\n".join(runs), "dim")),
+        table,
+        Text("\n".join(facts)),
+        section("Pauses", Text("\n".join(pausing))) if pausing else None,
+        section("Reserved while others run", Text("\n".join(reserved))) if reserved else None,
+        section(f"Written to {printable(str(folder))}", Text("\n".join(map(printable, files)))),
+    )
+
+
+def exploration(result: AppExploration, files: Sequence[str]) -> RenderableType:
+    """Return the answer of `explore` for an application: a line for each choice, the least load first."""
+    rated = any(point.busy is not None for point in result.points)
+    names, load = list(result.models), [f"instructions, {result.core}", *(["of the core"] if rated else [])]
+    columns = ("choice", *map(printable, names), *load, "head", "tail", "total")
+    table = table_of(*columns, numbers=len(columns) - 1)
+    for number, point in enumerate(result.points):
+        busy = [f"{100 * point.busy:.1f} %"] if point.busy is not None else []
+        taken = (f"{point.instructions:,}", *busy, f"{point.head:,}", f"{point.tail:,}", f"{point.arena:,}")
+        table.add_row(str(number), *(str(point.points[name]) for name in names), *taken)
+    each = [f"  {name}: {len(points)} points" for name, points in result.models.items()]
+    how = "proved: no choice of these points is better" if result.proven else "not proved: the search was cut short"
+    return joined(
+        Group(
+            Text(printable(result.app), "bold").append(f"   {result.convention}", "dim"),
+            Text("\n".join(map(printable, each)), "dim"),
+            Text(f"  TFLM today, an arena for each: {result.apart:,} B; {how}", "dim"),
+        ),
+        table,
+        section("Written", Text("\n".join(map(printable, files)))) if files else None,
+    )
+
+
+@generic.picture.register
+def picture(result: AppExploration) -> Figure:
+    """Draw RAM against load for a notebook."""
+    return Figure(frontier(result, WIDTH))
+
+
+def frontier(result: AppExploration, width: float) -> Drawing:
+    """Return a plot of RAM against instructions."""
+    line = Series("tflm-memopt", [(point.arena, point.instructions / 1e6) for point in result.points])
+    compute = f"million instructions of all models, {result.core}, estimated"
+    return figures.plot([line], width, title=result.app, ram=f"arena ({result.convention})", compute=compute)
+
+
+def csv(result: AppExploration) -> str:
+    """Return CSV with a line for each choice, the least load first."""
+    rows: list[Sequence[Any]] = [("choice", *result.models, "instructions", "busy", "head", "tail", "total")]
+    for number, p in enumerate(result.points):
+        points = (p.points[name] for name in result.models)
+        rows.append((number, *points, p.instructions, "" if p.busy is None else p.busy, p.head, p.tail, p.arena))
+    return separated(rows)
+
+
+def verified(models: Mapping[str, Verification]) -> RenderableType:
+    """Return the answer of `verify` for an application."""
+    parts = [Group(Text(printable(name), "bold"), text.verification(one)) for name, one in models.items()]
+    return Group(*parts, Text("No model overwrites data of another one, in any order: all plans were replayed."))
+
+
+def _arena(arena: Arena) -> tuple[str, str, str]:
+    return arena.figure(arena.head), arena.figure(arena.tail), arena.figure(arena.total)
+
+
+def _facts(result: AppOptimized) -> list[tuple[str, int]]:
+    r = result.report
+    return [
+        ("TFLM today, an arena for each", r.apart),
+        ("TFLM today, one allocator, in turn", r.shared),
+        ("rewritten, an arena for each", r.alone),
+        ("rewritten, one arena", r.arena.total),
+        ("of it head", r.arena.head),
+        ("smallest that AllocateTensors takes", r.arena.min),
+        ("to declare, for every build of TFLM", r.arena_size),
+    ]
+
+
+def _convention(result: AppOptimized) -> str:
+    return convention(result.report.arena)
+
+
+def page(result: AppOptimized) -> str:
+    """Return APP.report.html with figures and a map of all models over their steps."""
+    drawing = figures.memory_map(result.memory, PAGE_WIDTH, height=420)
+    rows = "".join(
+        f"<tr><td>{escape(name)}</td><td>{done.report.original_arena.total:,}</td><td>{done.report.arena.head:,}</td>"
+        f"<td>{done.report.arena.tail:,}</td><td>{done.report.overhead:.2f}</td></tr>"
+        for name, done in result.models.items()
+    )
+    facts = "".join(f"<tr><td>{escape(name)}</td><td>{nbytes:,} B</td></tr>" for name, nbytes in _facts(result))
+    return f"""\
+<!doctype html>
+<html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width">
+<title>{escape(result.report.app)}: one arena</title>
+<style>{svg.style_sheet()}
+body{{font-family:{svg.FONT};max-width:1140px;margin:2em auto;padding:0 1em;background:var(--paper);color:var(--ink)}}
+td,th{{text-align:right;padding:.15em .8em}}td:first-child,th:first-child{{text-align:left}}</style></head>
+<body><svg width="0" height="0"><defs>{svg.HATCH}</defs></svg>
+<h1>{escape(result.report.app)}</h1><p>{escape(_convention(result))}</p>
+<table>{facts}</table>
+<table><tr><th>model</th><th>TFLM today, B</th><th>head</th><th>tail</th><th>F</th></tr>{rows}</table>
+{svg.inline(drawing)}
+</body></html>
+"""

@@ -1,0 +1,150 @@
+"""Results of optimize() and explore() for an application: plain data, computed once."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import asdict, dataclass, field
+from os import PathLike
+from pathlib import Path
+from typing import Any
+
+from tflm_memopt import generic
+from tflm_memopt.apps.app import App
+from tflm_memopt.generic import Picture
+from tflm_memopt.plan.memory_map import MemoryMap
+from tflm_memopt.results import Optimized, PointReport
+from tflm_memopt.tflm.arena import Arena
+
+
+@dataclass(frozen=True, slots=True)
+class Reserved:
+    """Bytes [first, end) of the arena that other models must not use while this model is idle, and the reason."""
+
+    model: str
+    tensor: str
+    first: int
+    end: int
+    why: str
+
+
+@dataclass(frozen=True, slots=True)
+class Pausing:
+    """A model that pauses while shorter models run."""
+
+    model: str
+    runs: tuple[str, ...]
+    """Models that may run during the pauses."""
+    pauses: tuple[int, ...]
+    """Number of iterations before each pause."""
+    milliseconds: float
+    """Estimated upper bound on the time between two pauses."""
+
+
+@dataclass(frozen=True, slots=True)
+class AppReport:
+    """The contents of APP.report.json. Sizes are in bytes for the ABI `arena.abi`."""
+
+    app: str
+    arena: Arena
+    """Arena of all models, with interpreters that share one MicroAllocator."""
+    arena_size: int
+    """Bytes to declare for the arena: enough for any build of TFLM with this pointer width."""
+    apart: int
+    """Bytes of the original models, each in its own arena."""
+    shared: int
+    """Bytes of the original models that run in turn and share one MicroAllocator, as TFLM supports it."""
+    alone: int
+    """Bytes of the rewritten models, each in its own arena."""
+    stacked: int
+    """Head if models that may run at the same time had their whole heads side by side, with the reserved bytes above
+    all.
+    """
+    lower_bound_head: int
+    proven: bool
+    """No layout of these plans has a lower head."""
+    concurrent: tuple[tuple[str, ...], ...]
+    reserved: tuple[Reserved, ...]
+    pausing: tuple[Pausing, ...]
+    curve: tuple[tuple[float, int], ...]
+    """Pairs of the longest time between pauses, in milliseconds, and the arena that it needs, in bytes."""
+    ram_limit: int | None
+    seconds: float
+
+
+@dataclass(frozen=True, slots=True)
+class AppOptimized:
+    """An application whose models share an arena: the result of each model and the report of all."""
+
+    app: App
+    models: Mapping[str, Optimized]
+    report: AppReport
+    memory: MemoryMap = field(repr=False)
+    """Memory map of all models, one after the other."""
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the report, with the arena and the multiply-accumulates of each model."""
+        r = self.report
+        plain = {
+            name: getattr(r, name) for name in r.__dataclass_fields__ if name not in ("arena", "reserved", "pausing")
+        }
+        each = {
+            name: {
+                "arena": done.report.arena.to_json(),
+                "macs": {"original": done.report.macs.original, "rewritten": done.report.macs.rewritten},
+            }
+            for name, done in self.models.items()
+        }
+        reserved = [
+            {"model": x.model, "tensor": x.tensor, "first": x.first, "end": x.end, "why": x.why} for x in r.reserved
+        ]
+        pausing = [asdict(one) for one in r.pausing]
+        return plain | {"arena": r.arena.to_json(), "reserved": reserved, "pausing": pausing, "models": each}
+
+    def files(self, emit: str | Collection[str] = "cpp", labels: Sequence[str] = ()) -> Mapping[str, bytes]:
+        """Return the files that optimize writes, by name: the files of each model, the common header and the report."""
+        return generic.files(self, emit, labels)
+
+    def save(self, folder: str | PathLike[str], emit: str | Collection[str] = "cpp") -> list[Path]:
+        """Write files() into a folder, all or none, and return their paths."""
+        return generic.save(self, Path(folder), emit, ())
+
+
+@dataclass(frozen=True, slots=True)
+class AppPoint:
+    """A choice of one point per model; no other choice is better in both RAM and load."""
+
+    points: Mapping[str, int]
+    """Index of the chosen point of each model."""
+    arena: int
+    """Bytes of all models together, with whole heads side by side for models that may run at the same time."""
+    head: int
+    tail: int
+    instructions: int
+    """Instructions of all models: per second at the given rates, or for one inference of each."""
+    busy: float | None
+    """Fraction of the core's time that is used at the given rates, or None without rates."""
+
+
+@dataclass(frozen=True, slots=True)
+class AppExploration:
+    """Result of explore() for an application: the frontier of each model and of all together, least load first."""
+
+    app: str
+    convention: str
+    core: str
+    models: Mapping[str, Sequence[PointReport]]
+    points: tuple[AppPoint, ...]
+    proven: bool
+    """The frontier is complete for these points."""
+    apart: int
+    """Bytes of the original models, each in its own arena."""
+    seconds: float
+
+    def to_json(self) -> dict[str, Any]:
+        plain = {name: getattr(self, name) for name in self.__dataclass_fields__ if name not in ("models", "points")}
+        models = {name: [point.to_json() for point in points] for name, points in self.models.items()}
+        return plain | {"models": models, "points": [asdict(point) for point in self.points]}
+
+    def plot(self) -> Picture:
+        """Draw RAM against load. A notebook displays the picture; `.save("app.svg")` writes it."""
+        return generic.picture(self)

@@ -1,0 +1,100 @@
+"""Files of an application, which the command `optimize` with app.toml and AppOptimized.save() write."""
+
+from __future__ import annotations
+
+import functools
+import os
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import replace
+from functools import partial
+from pathlib import Path
+
+from tflm_memopt import generic
+from tflm_memopt.apps import header
+from tflm_memopt.apps import module as app_module
+from tflm_memopt.apps import report as pages
+from tflm_memopt.apps.fit import fit_app
+from tflm_memopt.apps.project import of_app
+from tflm_memopt.apps.results import AppOptimized
+from tflm_memopt.emit import bundle
+from tflm_memopt.emit.license import marked
+from tflm_memopt.emit.names import file_stem, identifier
+from tflm_memopt.emit.printing import to_json
+from tflm_memopt.emit.project import Project, suited
+from tflm_memopt.errors import UsageError
+from tflm_memopt.files import keep, paths_below, write_files
+from tflm_memopt.model.reader import read
+from tflm_memopt.results import Sample
+from tflm_memopt.runtime.verify import sample
+
+C = "c"
+HERE = ("cpp", C, "tflite", *bundle.PROJECTS)
+"""Kinds of files that are possible for several models."""
+OWN_NAMES = frozenset({"app", "arena", "arena_size", "init", "model", "op_resolver", "selftest", "turns"})
+"""Names that follow the application's name in its identifiers, as model names do in identifiers of models."""
+
+
+@generic.files.register
+def files(result: AppOptimized, kinds: str | Collection[str], labels: Sequence[str] = ()) -> dict[str, bytes]:
+    """Return the content of each file by name: files of each model, the common header, projects, the report and its
+    page.
+
+    Raises UsageError for a kind of file that is for one model only, and for duplicate names.
+    """
+    wanted = bundle.kinds(kinds)
+    if alone := [kind for kind in wanted if kind not in HERE]:
+        what = f"--emit {alone[0]} is for one model"
+        raise UsageError(what, code="bad_option", hint=f"--emit {', '.join(HERE)}")
+    made: dict[str, bytes] = {}
+    projects = [kind for kind in wanted if kind in bundle.PROJECTS]
+    own_kinds = [kind for kind in wanted if kind != C and kind not in projects]
+    samples = {
+        name: functools.cache(partial(sample, done.original, done.model)) for name, done in result.models.items()
+    }
+    stem, taken = file_stem(result.app.name), {identifier(result.app.name)}
+    for name, done in result.models.items():
+        own = bundle.files(
+            replace(done, frontier=None), name, own_kinds, bundle.Extras(original=done.original, library=stem)
+        )
+        if (c := identifier(file_stem(name))) in taken | OWN_NAMES or own.keys() & made.keys():
+            what = f"files and identifiers of '{name}' would be of two models, or of the application"
+            raise UsageError(what, code="bad_config", where=f"models.{name}", hint="another name")
+        taken.add(c)
+        made |= own
+    if "cpp" in wanted:
+        made |= {name: text.encode() for name, text in marked(header.files(result)).items()}
+    if C in wanted:
+        stored = {name: once() for name, once in samples.items()}
+        made |= {name: text.encode() for name, text in marked(app_module.files(result, stored)).items()}
+    if projects:
+        project = _project(result, samples)
+        for kind in projects:
+            texts = marked(bundle.PROJECTS[kind](project))
+            made |= {f"{kind}/{name}": text.encode() for name, text in texts.items()}
+    made[f"{stem}.report.json"] = to_json(result.to_json()).encode()
+    made[f"{stem}.report.html"] = pages.page(result).encode()
+    return made
+
+
+def _project(result: AppOptimized, samples: Mapping[str, Callable[[], Sample]]) -> Project:
+    """Return the data for the projects of an application."""
+    subjects, models = {}, dict[str, str]()
+    for name, done in result.models.items():
+        given = bundle.Extras(samples[name], done.original, library=file_stem(result.app.name))
+        subjects[name] = bundle.subject(file_stem(name), read(done.model), done, given)
+        models |= bundle.cpp(file_stem(name), read(done.model), done, given)
+    fitting = suited([row.rewritten for row in fit_app(result).boards])
+    return of_app(result, subjects, models, fitting)
+
+
+@generic.save.register
+def save(
+    result: AppOptimized, folder: str | os.PathLike[str], kinds: str | Collection[str], labels: Sequence[str] = ()
+) -> list[Path]:
+    """Write the files, all or none. An original model is never overwritten."""
+    contents = paths_below(Path(folder), files(result, kinds, labels))
+    for entry in result.app.models.values():
+        if isinstance(entry.model, (str, os.PathLike)):
+            keep(Path(entry.model), contents)
+    write_files(contents)
+    return list(contents)

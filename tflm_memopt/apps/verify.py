@@ -1,0 +1,84 @@
+"""Verify an application: its rewritten models compute the same outputs and do not overwrite each other's bytes."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from tflm_memopt.apps.app import App
+from tflm_memopt.apps.members import AppMember, members_of
+from tflm_memopt.apps.optimize import check_app
+from tflm_memopt.apps.pipeline import expanded
+from tflm_memopt.convert.conversion import Converted
+from tflm_memopt.convert.verify import verify
+from tflm_memopt.emit.names import file_stem
+from tflm_memopt.errors import InterfaceError, PlanError, UsageError, about
+from tflm_memopt.files import read_file, read_model
+from tflm_memopt.plan.waiting import Progress
+from tflm_memopt.runtime.verification import Verification
+
+
+@dataclass(frozen=True, slots=True)
+class AppVerification:
+    """The result of `verify` for an application. If models overwrite each other's bytes, an error is raised instead."""
+
+    models: Mapping[str, Verification]
+
+    @property
+    def bit_exact(self) -> bool:
+        return all(one.bit_exact for one in self.models.values())
+
+    def to_json(self) -> dict[str, Any]:
+        return {"bit_exact": self.bit_exact, "models": {name: one.to_json() for name, one in self.models.items()}}
+
+
+def verify_app(
+    app: App, folder: Path, progress: Progress, *, runs: int | None = None, seed: int = 0
+) -> AppVerification:
+    """Run each model of an application and its rewritten model in `folder`, and compare every byte of their outputs.
+    All plans together are replayed in any order that the application allows.
+
+    Raises InterfaceError for models that were not rewritten for one arena, and the errors of verify() for each model.
+    """
+    app = expanded(app)
+    rewritten = {name: read_model(folder / f"{file_stem(name)}.tflite") for name in app.models}
+    members = []
+    for member in members_of(app, progress):
+        with about(folder / f"{file_stem(member.name)}.plan.json"):
+            chosen = _as_saved(member, rewritten[member.name], folder)
+        members.append(replace(member, made=replace(member.made, chosen=chosen)))
+    try:
+        check_app(members, app)
+    except PlanError as error:
+        raise InterfaceError(
+            "these models were not rewritten for one arena",
+            code="other_model",
+            where=error.what,
+            hint="optimize app.toml: it reserves what a model holds while others run",
+        ) from error
+    found = {}
+    for member in members:
+        progress(f"{member.name}: running", 0, 0)
+        found[member.name] = verify(member.data, rewritten[member.name], runs=runs, seed=seed)
+    return AppVerification(found)
+
+
+def _as_saved(member: AppMember, model: bytes, folder: Path) -> Converted | None:
+    """Return the model with its plan from the folder, or None if it was not rewritten.
+
+    Raises UsageError if the plan belongs to another model.
+    """
+    if model == member.data:
+        return None
+    document = json.loads(read_file(folder / f"{file_stem(member.name)}.plan.json"))
+    found: Converted = member.conversion.saved(document)
+    if found.model != model:
+        raise UsageError(
+            f"this is not the plan of {file_stem(member.name)}.tflite in its folder",
+            code="bad_plan",
+            hint="optimize app.toml again, into a new folder",
+        )
+    return found

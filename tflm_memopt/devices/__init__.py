@@ -1,0 +1,1 @@
+"""One network that runs on several linked devices."""

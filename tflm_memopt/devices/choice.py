@@ -1,0 +1,231 @@
+"""Choose how to split a network: the least memory, the least time within a limit, or all undominated ways.
+
+Three families of ways are tried: the first layers by rows, up to any of them, or on the first device alone; and, with
+the cut of least memory, the last layers on the first device alone. Most of them are compared by their graphs: the
+largest device's weights and maps, its multiply-accumulates, and the bytes sent. Those that no other one beats in all
+three are converted.
+"""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from fractions import Fraction
+from itertools import chain
+
+from tflm_memopt.convert.frontier import undominated
+from tflm_memopt.devices.network import Network, chosen, computed, cut, in_rows, layer, pipeline, with_fan_in
+from tflm_memopt.devices.shares import MOST_DEVICES, Way
+from tflm_memopt.emit.firmware import firmware
+from tflm_memopt.errors import DoesNotFit
+from tflm_memopt.model.graph import Graph
+from tflm_memopt.ops.crossing import SEND
+from tflm_memopt.results import DevicesExploration, DevicesPoint, DevicesReport, Optimized, OptimizedDevices
+from tflm_memopt.targets.boards import Board, BoardFit
+from tflm_memopt.targets.boards import fit as board_fit
+from tflm_memopt.tflm.arena import predict
+
+How = Mapping[int, Way]
+Memory = tuple[int, "int | None"]
+"""Bytes of RAM and of flash that a device has. Flash is None if it is not limited."""
+CLOSE = Fraction(2, 100)
+"""Differences between devices that are ignored, as a share of their mean."""
+FAIR = Fraction(108, 100)
+Planning = Callable[[int, int], None]
+
+
+def choose(network: Network, devices: int, memory: Memory | None, planning: Planning) -> OptimizedDevices:
+    """Return the way of least memory or, with a limit, the fastest that fits; without a link, that which sends least.
+
+    Raises DoesNotFit if no way fits.
+    """
+    usual = _balanced(network, _with_fan_in(network, chosen(network.graph, devices), devices), devices)
+    if memory is None:
+        return usual
+    found = [usual, *_converted(network, devices, planning)]
+    fitting = [one for one in found if admits(memory, one.report)]
+    if not fitting:
+        raise _misfit(network, devices, memory, found)
+    return min(fitting, key=lambda one: (one.report.time.milliseconds if one.report.time else 0.0, one.report.sent))
+
+
+def in_a_row(network: Network, devices: int, cuts: Sequence[int]) -> OptimizedDevices:
+    """Return a pipeline of devices, each with whole operators. The next device begins at each of the cuts."""
+    how = {op.index: Way.WHOLE for op in network.graph.ops}
+    return network.converted(how, devices, at=pipeline(network.graph, cuts, devices))
+
+
+def _with_fan_in(network: Network, how: How, devices: int) -> How:
+    """Return `how` with partial sums where fewer bytes are sent with them, unless they are switched off."""
+    return how if "fan-in" in network.asked.without else with_fan_in(network.graph, how, devices)
+
+
+def _balanced(network: Network, how: How, devices: int) -> OptimizedDevices:
+    """Give the first device fewer channels if it holds more than the others: input, output and whole operators.
+
+    A device gets at most FAIR times an even part of the weights.
+    """
+    even = network.converted(how, devices)
+    held = [d.arena.total + d.flash for d in even.report.devices]
+    mean, split = Fraction(sum(held), devices), even.report.original_split_weights
+    if held[0] - mean < CLOSE * mean or not split:
+        return even
+    others = [max(2 - FAIR, min(FAIR, 1 - (one - mean) * devices / split)) for one in held[1:]]
+    portions = (devices - sum(others, Fraction(0)), *others)
+    if max(portions) > FAIR:
+        return even
+    other = network.converted(how, devices, portions)
+    return min((even, other), key=lambda one: max(d.arena.total + d.flash for d in one.report.devices))
+
+
+def admits(memory: Memory, report: DevicesReport) -> bool:
+    """Return whether each device has enough memory."""
+    ram, flash = memory
+    return report.ram <= ram and (flash is None or report.flash <= flash)
+
+
+def _misfit(network: Network, devices: int, memory: Memory, found: Sequence[OptimizedDevices]) -> DoesNotFit:
+    ram, flash = memory
+    best = min((one.report for one in found), key=lambda r: max(r.ram / ram, r.flash / flash if flash else 0.0))
+    least = f"{best.ram},{best.flash}" if flash is not None else str(best.ram)
+    needs, limit = f"{best.ram:,} B of RAM", f"{ram:,} B"
+    if flash is not None:
+        needs, limit = f"{needs} and {best.flash:,} B of flash", f"{limit} and {flash:,} B"
+    return DoesNotFit(
+        f"{devices} devices need up to {needs} each, limit is {limit}",
+        code="does_not_fit",
+        where=f"device {max(range(devices), key=lambda n: best.devices[n].arena.total)} has the largest arena",
+        hint=", or ".join([*_more(network, devices, memory), f"--memory {least}"]),
+    )
+
+
+def _more(network: Network, devices: int, memory: Memory) -> Iterator[str]:
+    """Yield the fewest devices that are enough, up to twice as many as now."""
+    for more in range(devices + 1, min(2 * devices, MOST_DEVICES) + 1):
+        how = _with_fan_in(network, chosen(network.graph, more), more)
+        if not network.is_enough_for(more, how):
+            return
+        report = network.converted(how, more).report
+        if admits(memory, report):
+            yield f"--devices {more} (fits in {report.ram:,} B of RAM and {report.flash:,} B of flash)"
+            return
+
+
+def demand_board(made: OptimizedDevices, board: Board | None) -> None:
+    """Raise DoesNotFit if a device's arena, model and code are more than a board has."""
+    for number, found in enumerate(_left(made.models, board)):
+        if not found.fits:
+            raise DoesNotFit(
+                f"device {number} of {len(made.models)} does not fit on {found.board}",
+                code="does_not_fit",
+                where=f"{found.ram_left:,} B of RAM and {found.flash_left:,} B of flash would be left",
+                hint=f"--devices {min(len(made.models) + 1, MOST_DEVICES)}, or a larger board",
+            )
+
+
+def frontier(network: Network, devices: int, planning: Planning) -> DevicesExploration:
+    """Return the frontier of the largest device's memory against time. The network must have a link speed."""
+    started, asked = time.monotonic(), network.asked
+    points = [_alone(network)] if network.line else []
+    points += [_point(one, asked.limits.board) for one in _converted(network, devices, planning)]
+    best = undominated(points, lambda p: (math.ceil(1000 * p.milliseconds), p.memory))
+    line, clock = network.line, asked.clock
+    if line is None or clock is None:
+        raise TypeError("no line or no clock")
+    return DevicesExploration(
+        model=network.name,
+        devices=devices,
+        rate=line.rate,
+        latency=line.latency,
+        core=clock.core,
+        mhz=clock.mhz,
+        original_arena=predict(network.source, asked.abi, library=asked.library),
+        original_flash=len(network.data),
+        points=tuple(best),
+        seconds=round(time.monotonic() - started, 3),
+        board=asked.limits.board.id if asked.limits.board else None,
+    )
+
+
+def _alone(network: Network) -> DevicesPoint:
+    """Return the point of one device that runs the whole model."""
+    one, planned = network.optimize(network.data, network.name)
+    spent = sum(computed(network.asked, planned)) if planned else math.inf
+    whole = tuple(op.index for op in network.graph.ops)
+    left = _left((one,), network.asked.limits.board)
+    return DevicesPoint(1, (), (), (), whole, one.report.arena.total, len(one.model), 0, round(spent, 3), left)
+
+
+def _left(models: Sequence[Optimized], board: Board | None) -> tuple[BoardFit, ...]:
+    """Return what each device leaves free on such a board."""
+    return tuple(board_fit(board, one.report.arena, firmware(one.model)) for one in models) if board else ()
+
+
+def _point(made: OptimizedDevices, board: Board | None) -> DevicesPoint:
+    report = made.report
+    return DevicesPoint(
+        devices=len(report.devices),
+        rows=report.rows,
+        channels=report.channels,
+        inputs=report.inputs,
+        whole=report.whole,
+        ram=report.ram,
+        flash=report.flash,
+        sent=report.sent,
+        milliseconds=report.time.milliseconds if report.time else 0.0,
+        board=_left(made.models, board),
+    )
+
+
+# --- Ways
+
+
+def _converted(network: Network, devices: int, planning: Planning) -> Iterator[OptimizedDevices]:
+    """Yield the conversions of all promising ways, each also with partial sums if fewer bytes are sent with them."""
+    ways = []
+    for how in promising(network, devices):
+        other = _with_fan_in(network, how, devices)
+        ways += [how] if other == how else [how, other]
+    for number, how in enumerate(ways):
+        planning(number, len(ways))
+        yield network.converted(how, devices)
+    planning(len(ways), len(ways))
+
+
+def promising(network: Network, devices: int) -> list[How]:
+    """Return all ways that no other one beats in the figures of their graphs, each once."""
+    graph = network.graph
+    usual = chosen(graph, devices)
+    switch = sum(way is Way.ROWS for way in usual.values())
+    count = len(graph.ops)
+    fronts = (cut(graph, s, count) for s in range(in_rows(graph) + 1))
+    backs = (cut(graph, min(switch, e), e) for e in range(1, count))
+    alone = (cut(graph, s, count, Way.WHOLE) for s in range(1, count))
+    found: dict[tuple[float, ...], How] = {}
+    for how in chain(fronts, backs, alone):
+        if any(way is not Way.WHOLE for way in how.values()) and network.is_enough_for(devices, how):
+            found.setdefault(_told(network, how, devices), how)
+    return [how for told, how in found.items() if not any(_beats(other, told) for other in found)]
+
+
+def _beats(a: Sequence[float], b: Sequence[float]) -> bool:
+    return a != b and all(x <= y for x, y in zip(a, b, strict=True))
+
+
+def _told(network: Network, how: How, devices: int) -> tuple[float, ...]:
+    """Return the largest device's weights and maps, the busiest one's multiply-accumulates, and all bytes sent."""
+    graphs = network.shared(how, devices).graphs
+    held, busy, sent = [], [], 0
+    for graph in graphs:
+        layers = [layer(graph, op) for op in graph.ops]
+        held.append(max((a.reads + a.makes for a in layers), default=0) + sum(a.weights for a in layers))
+        busy.append(sum(_macs(graph, i, a.weights) for i, a in enumerate(layers)))
+        sent += sum(a.reads for op, a in zip(graph.ops, layers, strict=True) if op.options.get("custom_code") == SEND)
+    return float(max(held)), float(max(busy)), float(sent)
+
+
+def _macs(graph: Graph, number: int, weights: int) -> float:
+    """Estimate multiply-accumulates as the number of outputs times the values that each reads."""
+    output = graph.tensors[graph.ops[number].outputs[0]]
+    return output.elements * max(1.0, weights / max(1, output.shape[-1] if output.shape else 1))

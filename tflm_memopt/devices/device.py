@@ -1,0 +1,92 @@
+"""Run one device of several as a process that has only its own model: `python -m tflm_memopt.devices.device`.
+
+The command line is one JSON object: the device number, the model's path, the number of inferences, the timeout in
+milliseconds, and the arena's size. The process listens on a loopback port and prints it; from standard input it reads
+the ports of all devices. Device 0 has `inputs`, a file of arrays, and writes `outputs`. Each process ends with a line
+of JSON: bytes sent and received, and the status and time of every inference. The caller's side is in devices.py.
+"""
+
+from __future__ import annotations
+
+import json
+import socket
+import sys
+import time
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tflm_memopt.runtime import wheel, worker
+
+OK, ABORT, ERROR = 0, 15, 1
+"""Statuses of an invocation: kTfLiteOk, kTfLiteAbort, kTfLiteError."""
+BACKLOG = 16
+
+
+def connect(listening: socket.socket, device: int, ports: Sequence[int]) -> list[socket.socket | None]:
+    """Open a stream to every other device. Each device connects to those with lower numbers."""
+    found: list[socket.socket | None] = [None] * len(ports)
+    for other in range(device):
+        made = socket.create_connection(("127.0.0.1", ports[other]))
+        made.sendall(bytes([device]))
+        found[other] = made
+    for _ in range(device + 1, len(ports)):
+        made, _address = listening.accept()
+        found[made.recv(1)[0]] = made
+    for stream in found:
+        if stream:
+            stream.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+    return found
+
+
+def infer(tflm: Any, link: wheel.Link, inputs: Sequence[NDArray[Any]]) -> int:
+    """Run one inference and return its status."""
+    link.begin()
+    status = ABORT
+    while status == ABORT:
+        for k, values in enumerate(inputs):
+            tflm.set_input(values, k)
+        try:
+            status = tflm.invoke()
+        except RuntimeError:
+            status = ERROR
+        inputs = ()  # its bytes may have been overwritten
+        if status == ABORT and not link.wait():
+            status = ERROR
+    if status != OK:
+        tflm.reset()
+    return int(status)
+
+
+def main() -> int:
+    """Run all inferences and print the result."""
+    asked = json.loads(sys.argv[1])
+    model = Path(asked["model"]).read_bytes()
+    with socket.create_server(("127.0.0.1", 0), backlog=BACKLOG) as listening:
+        print(listening.getsockname()[1], flush=True)
+        streams = connect(listening, asked["device"], json.loads(sys.stdin.readline()))
+    link = wheel.Link([s.fileno() if s else -1 for s in streams], asked["device"], asked["first"], asked["patience"])
+    tflm = wheel.interpreter(model, asked["arena"]) if asked["arena"] else worker.allocate(model)
+    inputs = worker.load(Path(asked["inputs"])) if asked["device"] == 0 else []
+    results: list[list[NDArray[Any]]] = [[] for _ in range(asked["outputs"])]
+    statuses, spent = [], []
+    for r in range(asked["runs"]):
+        started = time.monotonic()
+        statuses.append(infer(tflm, link, [values[r] for values in inputs]))
+        spent.append(round(1000 * (time.monotonic() - started), 3))
+        for k, result in enumerate(results):
+            result.append(tflm.get_output(k))
+    if asked["device"] == 0:
+        worker.save(Path(asked["results"]), [np.stack(result) for result in results])
+    sent, received = link.nbytes
+    tflm.print_allocations()
+    said = {"sent": sent, "received": received, "statuses": statuses, "milliseconds": spent}
+    print(json.dumps(said), flush=True)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,47 @@
+"""Writes the models of devices that run one network together. Each contains the device's part of the original."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from tflm_memopt.devices.shares import DeviceGraphs
+from tflm_memopt.lower import builtin
+from tflm_memopt.lower.rewrite import add_tensor
+from tflm_memopt.model import writer
+from tflm_memopt.model.graph import Graph, TensorId
+from tflm_memopt.model.reader import Model
+
+
+def device_models(source: Model, shared: DeviceGraphs) -> tuple[bytes, ...]:
+    """Return the models by device. Custom operators exchange rows with other devices (ops/crossing.py)."""
+    return tuple(_model(source, graph, shared) for graph in shared.graphs)
+
+
+def _model(source: Model, graph: Graph, shared: DeviceGraphs) -> bytes:
+    tree = writer.edit(source)
+    main = tree.subgraphs[0]
+    originals = list(main.operators)
+    for tensor in sorted(graph.tensors.keys() - set(range(len(main.tensors)))):
+        add_tensor(tree, graph.tensors[tensor])
+    main.operators = [made for op in graph.ops for made in builtin.operators(tree, op, originals)]
+    if graph.inputs or graph.outputs:
+        replaced = _renamed(tree, graph, shared.outputs)
+        writer.replace_interface(tree, replaced)
+    else:
+        main.inputs = main.outputs = np.zeros(0, np.int32)
+        tree.signatureDefs = []
+    writer.drop_unused(tree)
+    return writer.write(tree)
+
+
+def _renamed(tree: Any, graph: Graph, outputs: Mapping[TensorId, TensorId]) -> dict[TensorId, TensorId]:
+    """Rename tensors so that the outputs keep their names."""
+    replaced = {old: new for old, new in outputs.items() if old != new}
+    for old, new in replaced.items():
+        name = graph.tensors[old].name
+        writer.rename_tensor(tree, old, f"{name}/whole")
+        writer.rename_tensor(tree, new, name)
+    return replaced

@@ -1,0 +1,308 @@
+"""Split one network among several devices: a model for each, and a check that they fit together.
+
+The first layers split their maps in stripes, later layers split their weights. An integer program (switch.py)
+chooses where that changes by bytes. The model of each device is then converted like any other.
+"""
+
+from __future__ import annotations
+
+import math
+import time
+import zlib
+from bisect import bisect_right
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cached_property
+from itertools import pairwise
+
+from tflm_memopt.check.checker import check
+from tflm_memopt.check.together import HEAD_BYTES, RowCrosses, check_together
+from tflm_memopt.convert.annotation import annotate, left_whole, refused
+from tflm_memopt.convert.request import Request
+from tflm_memopt.devices.lines import Exchange, LineSpeed, done
+from tflm_memopt.devices.models import device_models
+from tflm_memopt.devices.shares import MOST_DEVICES, ON_THE_FIRST, DeviceGraphs, Way, share, ways
+from tflm_memopt.devices.switch import SplitLayer, least_memory
+from tflm_memopt.errors import UsageError
+from tflm_memopt.model.graph import Graph, Op, without_dead
+from tflm_memopt.model.reader import Model, read
+from tflm_memopt.ops.crossing import MOST_ROW_BYTES, rows_of
+from tflm_memopt.ops.partial import weights_of
+from tflm_memopt.plan.choices import PER_REGION
+from tflm_memopt.plan.firing.crossings import between
+from tflm_memopt.plan.firing.work import work
+from tflm_memopt.plan.plan import Block
+from tflm_memopt.plan.planned import Planned
+from tflm_memopt.results import DeviceReport, DevicesReport, DevicesTime, Optimized, OptimizedDevices
+from tflm_memopt.rowgraph.inputs import IN_ARENA
+from tflm_memopt.rowgraph.regions import kept_with_devices
+from tflm_memopt.tflm.arena import predict
+from tflm_memopt.tflm.lifetimes import VAR_HANDLE
+from tflm_memopt.tflm.refused import refuse
+
+WEIGHTED = ("CONV_2D", "DEPTHWISE_CONV_2D", "FULLY_CONNECTED", "TRANSPOSE_CONV")
+KINDS = ("cpp", "tflite")
+"""Kinds of files for a device. Whole programs are left out because they would have to know its links."""
+
+
+def checked_count(devices: int, asked: Request) -> int:
+    """Return the number of devices. Raises UsageError for an invalid number or for options of a single device."""
+    if not 2 <= devices <= MOST_DEVICES:
+        raise UsageError(
+            f"{devices} devices cannot share a network", code="bad_option", hint=f"--devices 2 to {MOST_DEVICES}"
+        )
+    options = asked.options
+    for flag, wanted, alone in (("--input", str(options.input), str(IN_ARENA)), ("--ops", options.ops, PER_REGION)):
+        if wanted != alone:
+            raise UsageError(
+                f"--devices cannot be combined with {flag} {wanted}", code="bad_option", hint=f"{flag} {alone}"
+            )
+    for flag, given, hint in (
+        ("--cores 2", options.speeds, "no --cores"),
+        ("--ram-limit", asked.limits.total, "--memory RAM,FLASH"),
+        ("--flash-limit", asked.limits.flash, "--memory RAM,FLASH"),
+    ):
+        if given:
+            raise UsageError(f"--devices cannot be combined with {flag}", code="bad_option", hint=hint)
+    if asked.saved is not None:
+        raise UsageError("--plan cannot be combined with --devices", code="bad_option", hint="no --plan")
+    return devices
+
+
+@dataclass(frozen=True)
+class Network:
+    """A model that is to be split, and what all its conversions have in common."""
+
+    data: bytes
+    name: str
+    asked: Request
+    optimize: Callable[[bytes, str], tuple[Optimized, Planned | None]]
+    """Function that converts the model of one device, given its name. The plan is None if the model is not
+    rewritten.
+    """
+    line: LineSpeed | None = None
+    """Speed of the link between two devices, or None: times are then not estimated."""
+
+    @cached_property
+    def source(self) -> Model:
+        """The parsed model. Raises the errors of reading, and UsageError for a model with state."""
+        source = read(self.data)
+        refuse(refused(source, annotate(source.graph, left_whole(source))))
+        _stateless(source.graph)
+        return source
+
+    @cached_property
+    def graph(self) -> Graph:
+        """The graph without operators on which no output depends, so that no device has only such operators."""
+        return without_dead(self.source.graph)
+
+    def shared(
+        self,
+        how: Mapping[int, Way],
+        devices: int,
+        portions: Sequence[Fraction] = (),
+        at: Mapping[int, int] = ON_THE_FIRST,
+    ) -> DeviceGraphs:
+        """Return the graphs of `devices` devices."""
+        others = [*portions, *sorted(at.items())]
+        said = repr((devices, sorted((i, way.value) for i, way in how.items()), *others))
+        return share(self.graph, how, devices, zlib.crc32(said.encode(), zlib.crc32(self.data)), portions, at)
+
+    def is_enough_for(self, devices: int, how: Mapping[int, Way]) -> bool:
+        """Return whether each of `devices` devices has at least one operator."""
+        return all(graph.ops for graph in self.shared(how, devices).graphs)
+
+    def converted(
+        self,
+        how: Mapping[int, Way],
+        devices: int,
+        portions: Sequence[Fraction] = (),
+        at: Mapping[int, int] = ON_THE_FIRST,
+    ) -> OptimizedDevices:
+        """Return the models of the devices, checked together.
+
+        how, at: way and device of each operator, by Op.index. portions: parts of the channels, as in bounds().
+
+        Raises the errors of conversions, and UsageError if the network cannot be split.
+        """
+        started = time.monotonic()
+        shared = self.shared(how, devices, portions, at)
+        _demand_work(shared)
+        models = device_models(self.source, shared)
+        made = [self.optimize(model, f"device{n}/{self.name}") for n, model in enumerate(models)]
+        done = tuple(one for one, _ in made)
+        plans = [_demand_whole(one, planned) for one, planned in made]
+        crossing = [check(planned.plan, planned.graph) for planned in plans]
+        traffic = check_together(crossing)
+        computing = [computed(self.asked, planned) for planned in plans] if self.line else []
+        by_way = {way: tuple(op.index for op in self.graph.ops if how[op.index] is way) for way in Way}
+        split = by_way[Way.CHANNELS] + by_way[Way.INPUTS]
+        each = zip(done, shared.graphs, traffic.sent, traffic.received, strict=True)
+        report = DevicesReport(
+            model=self.name,
+            devices=tuple(
+                DeviceReport(
+                    f"device{n}/{self.name}", one.report.arena, len(one.model), _weights(graph), sent, received
+                )
+                for n, (one, graph, sent, received) in enumerate(each)
+            ),
+            original_arena=predict(self.source, self.asked.abi, library=self.asked.library),
+            original_flash=len(self.data),
+            original_weights=_weights(self.graph),
+            rows=by_way[Way.ROWS],
+            channels=by_way[Way.CHANNELS],
+            inputs=by_way[Way.INPUTS],
+            whole=by_way[Way.WHOLE],
+            cut=tuple(min(i for i in at if at[i] == n) for n in sorted({*at.values()} - {0})),
+            split_weights=tuple(_weights(graph, split) for graph in shared.graphs),
+            original_split_weights=_weights(self.graph, split),
+            room=traffic.room,
+            identity=shared.identity,
+            seconds=round(time.monotonic() - started, 3),
+            time=together(self.line, computing, crossing) if self.line else None,
+        )
+        return OptimizedDevices(done, report)
+
+
+def _demand_work(shared: DeviceGraphs) -> None:
+    """Raise UsageError if a device has no operator."""
+    devices, idle = len(shared.graphs), sum(not graph.ops for graph in shared.graphs)
+    if idle:
+        what = f"{idle} of {devices} devices would have nothing to do"
+        raise UsageError(what, code="cannot_share", hint=f"--devices {devices - idle}")
+
+
+def computed(asked: Request, planned: Planned) -> list[float]:
+    """Return the milliseconds that a device computes before each row it sends or receives, and after the last, at most.
+
+    Raises UsageError if the time is unknown.
+    """
+    clock = asked.clock
+    if clock is None:
+        raise UsageError(
+            "the time of several devices needs a clock",
+            code="time_unknown",
+            hint="--clock 64MHz, with the --target or --core that it is of",
+        )
+    clock.within(1)
+    keys = [stage.op for step in planned.plan.steps if isinstance(step, Block) for stage in step.stages]
+    spans = (clock.milliseconds(clock.cycles([one])) for one in work(planned.plan, planned.graph.ops))
+    return between(planned, {key: span[1] if span else 0.0 for key, span in zip(keys, spans, strict=True)})
+
+
+def together(
+    line: LineSpeed, computing: Sequence[Sequence[float]], crossing: Sequence[Sequence[RowCrosses]]
+) -> DevicesTime:
+    """Return the time that all devices take together. computing: for each device, as computed() returns it."""
+    exchanges = [
+        [
+            Exchange(spent, row.line, row.sends, HEAD_BYTES + row.nbytes)
+            for spent, row in zip(own[:-1], rows, strict=True)
+        ]
+        for own, rows in zip(computing, crossing, strict=True)
+    ]
+    ends = done(exchanges, [own[-1] for own in computing], line)
+    return DevicesTime(line.rate, line.latency, tuple(round(sum(own), 3) for own in computing), round(ends[0], 3))
+
+
+def _stateless(graph: Graph) -> None:
+    """Raise UsageError for a model with state: each device would have to keep its part of the state."""
+    if any(t.variable for t in graph.tensors.values()) or any(op.type == VAR_HANDLE for op in graph.ops):
+        raise UsageError("a model with variables runs on one device", code="cannot_share", hint="no --devices")
+
+
+def chosen(graph: Graph, devices: int) -> Mapping[int, Way]:
+    """Return how each operator is split so that a device holds the fewest bytes."""
+    possible = {op.index: ways(graph, op) for op in graph.ops}
+    if all(possible[op.index] == (Way.WHOLE,) for op in graph.ops):
+        raise UsageError(
+            "no operator of the model can be shared by several devices",
+            code="cannot_share",
+            hint="inspect says which operators run row by row; of float layers, convert them to int8",
+        )
+    switch = min(in_rows(graph), least_memory([layer(graph, op) for op in graph.ops], devices))
+    return cut(graph, switch, len(graph.ops))
+
+
+def with_fan_in(graph: Graph, how: Mapping[int, Way], devices: int) -> Mapping[int, Way]:
+    """Return `how` with partial sums where the devices send fewer bytes with them, message heads included.
+
+    The outputs of any layer lie where their channels are computed. So each tensor is decided alone: either all of it
+    goes to all devices, or the partial sums of those layers that read it do.
+    """
+    readers: dict[int, list[int]] = {}
+    for op in graph.ops:
+        if how[op.index] is Way.CHANNELS and Way.INPUTS in ways(graph, op):
+            readers.setdefault(op.inputs[0], []).append(op.index)
+    best, least = how, bytes_sent(graph, how, devices)
+    for layers in readers.values():
+        other = {**best, **dict.fromkeys(layers, Way.INPUTS)}
+        sent = bytes_sent(graph, other, devices)
+        if sent < least:
+            best, least = other, sent
+    return best
+
+
+def bytes_sent(graph: Graph, how: Mapping[int, Way], devices: int) -> float:
+    """Return the bytes of all messages, infinite if one cannot be sent."""
+    rows = [rows_of(crosses.tensor) for crosses in share(graph, how, devices, 0).crossings]
+    return sum((r.h * (HEAD_BYTES + r.row_bytes) if r.row_bytes <= MOST_ROW_BYTES else math.inf for r in rows), 0.0)
+
+
+def pipeline(graph: Graph, cuts: Sequence[int], devices: int) -> Mapping[int, int]:
+    """Return the device of each operator, by Op.index, if a new device begins at each cut.
+
+    Raises UsageError for cuts that leave a device without operators, or whose number is not one less than the devices.
+    """
+    last = graph.ops[-1].index
+    if len(cuts) != devices - 1 or any(a >= b for a, b in pairwise((0, *cuts, last + 1))):
+        raise UsageError(
+            f"operators {', '.join(map(str, cuts))} do not cut the network in {devices}",
+            code="cannot_share",
+            hint=f"--cut: {devices - 1} of the operators 1 to {last}, in order, as inspect counts them",
+        )
+    return {op.index: bisect_right(cuts, op.index) for op in graph.ops}
+
+
+def in_rows(graph: Graph) -> int:
+    """Return how many of the first operators can be split by rows."""
+    return next((i for i, op in enumerate(graph.ops) if Way.ROWS not in ways(graph, op)), len(graph.ops))
+
+
+def cut(graph: Graph, switch: int, end: int, front: Way = Way.ROWS) -> Mapping[int, Way]:
+    """Return `front` for operators before `switch`, the first device alone from `end` on, and channels between them."""
+    found = {}
+    for i, op in enumerate(graph.ops):
+        wanted = front if i < switch else Way.CHANNELS if i < end else Way.WHOLE
+        found[op.index] = wanted if wanted in ways(graph, op) else Way.WHOLE
+    return found
+
+
+def layer(graph: Graph, op: Op) -> SplitLayer:
+    """Return an operator as its sizes in bytes."""
+    read = sum(graph.tensors[t].nbytes for t in op.inputs if t >= 0 and not graph.tensors[t].constant)
+    return SplitLayer(read, sum(graph.tensors[t].nbytes for t in op.outputs), _filter_bytes(graph, op))
+
+
+def _filter_bytes(graph: Graph, op: Op) -> int:
+    """Return the bytes of an operator's filter and bias."""
+    constants = op.inputs if op.type in WEIGHTED else weights_of(op)
+    return sum(graph.tensors[t].nbytes for t in constants if t >= 0 and graph.tensors[t].constant)
+
+
+def _weights(graph: Graph, of: Sequence[int] | None = None) -> int:
+    """Return the bytes of all filters and biases, or of those whose operators stand for one in `of`."""
+    return sum(_filter_bytes(graph, op) for op in graph.ops if of is None or not set(of).isdisjoint(op.stands_for))
+
+
+def _demand_whole(one: Optimized, planned: Planned | None) -> Planned:
+    """Return the plan of a device whose operators all run in one region.
+
+    Raises UsageError if builtin operators are left: TFLM would run them again whenever it resumes after a wait.
+    """
+    if planned is None or planned.graph.kept or len(planned.graph.regions) > 1:
+        kept = one.report.kept_builtin
+        where = f"operator {kept[0].index} {kept[0].operator}: {kept[0].reason}" if kept else one.report.model
+        raise kept_with_devices(where)
+    return planned

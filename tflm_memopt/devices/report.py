@@ -1,0 +1,114 @@
+"""Report the results for several devices that run one network together."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import Any
+
+from rich.console import Group, RenderableType
+from rich.padding import Padding
+from rich.text import Text
+
+from tflm_memopt.devices.verify import DevicesVerification
+from tflm_memopt.emit.printing import printable
+from tflm_memopt.report import figures, times
+from tflm_memopt.report.drawing import Drawing
+from tflm_memopt.report.figures import Series
+from tflm_memopt.report.parts import INDENT, page, section, table_of
+from tflm_memopt.report.table import ON_BOARD, separated
+from tflm_memopt.report.text import LEFT, constants, difference, left_over, lines
+from tflm_memopt.results import DevicesExploration, DevicesPoint, DevicesReport, DevicesTime
+
+
+def optimized(report: DevicesReport, folder: Path, files: Iterable[str]) -> RenderableType:
+    """Return the answer of `optimize` for several devices, with a line for each."""
+    timed = report.time
+    columns = ("device", "arena", "flash", "weights", "sent", "received", *(["computes, ms"] if timed else []))
+    table = table_of(*columns, numbers=len(columns) - 1)
+    before = report.original_arena.figure(report.original_arena.total)
+    today = (before, f"{report.original_flash:,}", f"{report.original_weights:,}")
+    table.add_row("one, TFLM today", *today, "", "", *([""] if timed else []))
+    for number, d in enumerate(report.devices):
+        sizes = (f"{n:,}" for n in (d.flash, d.weights, d.sent, d.received))
+        computes = [f"{timed.computing[number]:,.1f}"] if timed else []
+        table.add_row(str(number), d.arena.figure(d.arena.total), *sizes, *computes)
+    how = [f"device {n}: operators from {first}" for n, first in enumerate((0, *report.cut)) if report.cut]
+    how += [f"{name}: operators {', '.join(map(str, ops))}" for name, ops in _ways(report) if ops and not report.cut]
+    how.append(f"a line between two devices holds {report.room:,} B at the least")
+    if timed:
+        how.append(f"an inference takes {timed.milliseconds:,.1f} ms at most, estimated, {_link(timed)}")
+    return page(
+        Group(
+            Text(f"{printable(report.model)}: {len(report.devices)} devices", "bold"), Text(report.convention, "dim")
+        ),
+        table,
+        section("Shared by", lines(how)),
+        section(f"Written to {printable(str(folder))}", lines(files)),
+    )
+
+
+def verified(result: DevicesVerification) -> RenderableType:
+    """Return the answer of `verify` for several devices."""
+    answer = Text(result.answer, "bold green" if result.bit_exact else "bold red")
+    said = [f"{result.runs} inferences (seed {result.seed}) on {len(result.devices)} processes, linked over loopback"]
+    for number, device in enumerate(result.devices):
+        said.append(f"device {number} sent {device.sent:,} B and received {device.received:,} B of messages in all")
+    if result.failure:
+        said.append(result.failure)
+    if result.difference:
+        said.append(difference(result.difference))
+    if result.constants:
+        said += constants(result.constants)
+    return page(Group(answer, Padding(lines(said), (0, 0, 0, INDENT))))
+
+
+def exploration(result: DevicesExploration, files: Sequence[str]) -> RenderableType:
+    """Return the answer of `explore` for several devices: a line for each point, the fastest first."""
+    title = Text(printable(result.model), "bold").append(f"   {result.convention}", "dim")
+    shared = ("rows", "channels", "sums", "first device")
+    columns = ("point", "ms", "arena", "flash", "both", "sent", "devices", *shared, *(LEFT if result.board else ()))
+    table = table_of(*columns, numbers=len(columns) - 1)
+    for number, p in enumerate(result.points):
+        counts = (str(len(ops)) for _, ops in _ways(p))
+        table.add_row(
+            str(number), f"{p.milliseconds:,.1f}", *(f"{n:,}" for n in (p.ram, p.flash, p.memory, p.sent)),
+            str(p.devices), *counts, *left_over(p.left),
+        )  # fmt: skip
+    before = result.original_arena.figure(result.original_arena.total)
+    board = [f"  RAM left, flash left: of {result.board}, on the device that leaves the least"] if result.board else []
+    facts = (
+        "  arena and flash: of the largest device; rows, channels, sums, first device: operators split this way",
+        *board,
+        f"  TFLM today, one device: arena {before} B, flash {result.original_flash:,} B",
+        f"  {times.UPPER}, {result.core} at {result.mhz:g} MHz, {_link(result)}",
+    )
+    return page(
+        Group(title, Text(), table, Text("\n".join(facts), "dim")),
+        section("Written", lines(files)) if files else None,
+    )
+
+
+def frontier(result: DevicesExploration, width: float) -> Drawing:
+    """Return a plot of the largest device's memory against time."""
+    line = Series("tflm-memopt", [(p.memory, p.milliseconds) for p in result.points])
+    ram = f"arena and model of the largest device ({result.convention})"
+    return figures.plot([line], width, title=result.model, ram=ram, compute=f"ms, {_link(result)}, estimated")
+
+
+def csv(result: DevicesExploration) -> str:
+    """Return CSV with a line for each point, the fastest first."""
+    columns = ("point", "devices", "milliseconds", "ram", "flash", "sent", "rows", "channels", "inputs", "whole")
+    rows: list[Sequence[Any]] = [(*columns, *(ON_BOARD if result.board else ()))]
+    for number, p in enumerate(result.points):
+        counts = (len(ops) for _, ops in _ways(p))
+        rows.append((number, p.devices, p.milliseconds, p.ram, p.flash, p.sent, *counts, *(p.left or ())))
+    return separated(rows)
+
+
+def _ways(of: DevicesReport | DevicesPoint) -> tuple[tuple[str, Sequence[int]], ...]:
+    return ("rows", of.rows), ("channels", of.channels), ("partial sums", of.inputs), ("first device", of.whole)
+
+
+def _link(of: DevicesExploration | DevicesTime) -> str:
+    return f"over lines of {of.rate:,.0f} B/s with {of.latency:g} ms of latency"

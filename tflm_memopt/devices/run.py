@@ -1,0 +1,125 @@
+"""Run a network on several devices: a process for each, with only its own model, linked over loopback."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from numpy.typing import NDArray
+
+from tflm_memopt.devices import device
+from tflm_memopt.devices.lines import LineSpeed
+from tflm_memopt.devices.slow_lines import SlowLines
+from tflm_memopt.runtime import worker
+from tflm_memopt.runtime.process import LOG_LINES, RecordedArena, environment, recorded
+
+PATIENCE = 10_000
+"""Timeout for a row, in milliseconds."""
+SLACK = 60
+"""Seconds added to all timeouts of rows together, after which a process is ended."""
+
+
+@dataclass(frozen=True, slots=True)
+class DeviceRun:
+    """Result of one device."""
+
+    sent: int
+    """Bytes of messages in all inferences together."""
+    received: int
+    statuses: tuple[int, ...]
+    """Status of each inference; 0 means success."""
+    arena: RecordedArena
+    milliseconds: tuple[float, ...]
+    """Time of each inference with its waits, on this computer."""
+
+
+@dataclass(frozen=True, slots=True)
+class DevicesRun:
+    """Result of all devices together."""
+
+    outputs: tuple[NDArray[Any], ...]
+    """Outputs of all runs, stacked by output. Those of a failed inference are undefined."""
+    devices: tuple[DeviceRun, ...]
+    failure: str = ""
+    """Reason that a process ended too early, or ""."""
+
+
+def run_devices(
+    models: Sequence[Path],
+    inputs: Sequence[NDArray[Any]],
+    runs: int,
+    outputs: int,
+    *,
+    patience: int = PATIENCE,
+    line: LineSpeed | None = None,
+) -> DevicesRun:
+    """Run `runs` inferences on as many processes as there are models.
+
+    inputs[k][r]: value of input k of device 0 in run r. patience: timeout for a row in milliseconds. line: speed of the
+    link between any two devices, or None for the speed of loopback.
+    """
+    with tempfile.TemporaryDirectory(prefix="tflm-memopt-") as name, contextlib.ExitStack() as ending:
+        folder = Path(name)
+        worker.save(folder / worker.INPUTS, inputs)
+        processes = []
+        for number, model in enumerate(models):
+            own = {"inputs": str(folder / worker.INPUTS), "results": str(folder / worker.OUTPUTS), "outputs": outputs}
+            asked = {
+                "device": number, "model": str(model.resolve()), "runs": runs, "patience": patience, "first": 1,
+                "arena": 0, **(own if number == 0 else {"outputs": 0}),
+            }  # fmt: skip
+            processes.append(ending.enter_context(_started(asked)))
+        ports = [int(p.stdout.readline() or 0) if p.stdout else 0 for p in processes]
+        lines = ending.enter_context(SlowLines(line, ports)) if line and all(ports) else None
+        for number, process in enumerate(processes if all(ports) else ()):
+            _tell(process, lines.ports(number) if lines else ports)
+        done = [_said(process, runs * patience / 1000 + SLACK) for process in processes]
+        for number, (process, said) in enumerate(zip(processes, done, strict=True)):
+            if process.returncode:
+                last = " ".join(said.splitlines()[-LOG_LINES:])
+                return DevicesRun((), (), f"device {number} ended with code {process.returncode}: {last}")
+        return DevicesRun(tuple(worker.load(folder / worker.OUTPUTS)), tuple(map(_run, done)))
+
+
+@contextlib.contextmanager
+def _started(asked: dict[str, Any]) -> Iterator[subprocess.Popen[str]]:
+    command = [sys.executable, "-m", device.__name__, json.dumps(asked)]
+    process = subprocess.Popen(
+        command, cwd=os.sep, env=environment(), stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT, text=True, start_new_session=True,  # Ctrl-C goes to the caller
+    )  # fmt: skip
+    try:
+        yield process
+    finally:
+        process.kill()
+        process.communicate()
+
+
+def _tell(process: subprocess.Popen[str], ports: Sequence[int]) -> None:
+    """Send the ports of all devices to a process."""
+    if process.stdin:
+        print(json.dumps(list(ports)), file=process.stdin, flush=True)
+
+
+def _said(process: subprocess.Popen[str], seconds: float) -> str:
+    """Return the output of a process until its end. The process is killed after `seconds`."""
+    try:
+        return process.communicate(timeout=seconds)[0]
+    except subprocess.TimeoutExpired:
+        process.kill()
+        return process.communicate()[0]
+
+
+def _run(said: str) -> DeviceRun:
+    result = json.loads(next(line for line in reversed(said.splitlines()) if line.startswith("{")))
+    return DeviceRun(
+        result["sent"], result["received"], tuple(result["statuses"]), recorded(said), tuple(result["milliseconds"])
+    )

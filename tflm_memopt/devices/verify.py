@@ -1,0 +1,152 @@
+"""Verify that several devices together compute the same outputs as the original model, byte for byte."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tflm_memopt.convert.constants import compare_devices
+from tflm_memopt.devices.lines import LineSpeed
+from tflm_memopt.devices.run import PATIENCE, DeviceRun, run_devices
+from tflm_memopt.errors import UsageError
+from tflm_memopt.files import GivenModel, loaded, read_model
+from tflm_memopt.lower.program import ProgramOp
+from tflm_memopt.model.reader import read
+from tflm_memopt.runtime import stand_in
+from tflm_memopt.runtime.cases import Case, Difference, Job, cases_of, first_difference, further_cases, under_tflm
+from tflm_memopt.runtime.process import Outcome
+from tflm_memopt.runtime.verification import ComparedConstants
+from tflm_memopt.runtime.verify import LEAST_RUNS, cases_left, crossing, demand, interfaces
+
+
+@dataclass(frozen=True, slots=True)
+class DevicesVerification:
+    """The result of `verify` for several devices."""
+
+    bit_exact: bool
+    runs: int
+    """Number of inputs: random, extreme, given, and those in which each byte takes every value."""
+    seed: int
+    devices: tuple[DeviceRun, ...]
+    difference: Difference | None = None
+    failure: str = ""
+    constants: ComparedConstants | None = None
+    """Comparison of all devices' constants with the original's."""
+
+    @property
+    def answer(self) -> str:
+        """The result in a few words."""
+        return f"no difference in {self.runs:,} runs" if self.bit_exact else "DIFFERENT"
+
+    def to_json(self) -> dict[str, Any]:
+        """Return all fields for JSON."""
+        return {"answer": self.answer, **asdict(self)}
+
+
+def verify_devices(
+    original: GivenModel,
+    models: Sequence[Path],
+    *,
+    runs: int | None = None,
+    seed: int = 0,
+    inputs: Sequence[NDArray[Any]] = (),
+    patience: int = PATIENCE,
+    line: LineSpeed | None = None,
+) -> DevicesVerification:
+    """Run the original and the models of all devices, each in a process of its own, and compare outputs and constants.
+
+    models: files by device number. runs, seed, inputs: as for verify(). patience: milliseconds that a row may take from
+    one device to another. line: speed of each link; by default that of loopback.
+
+    Raises the errors of verify(), and UsageError unless all models belong to one conversion.
+    """
+    data = loaded(original).data
+    before, devices = read(data), [read(read_model(model)) for model in models]
+    _demand_together([crossing(one) for one in devices])
+    seen, changes = interfaces(before, devices[0])
+    drawn = LEAST_RUNS if runs is None else runs
+
+    def run(cases: Sequence[Case]) -> _DevicesRan:
+        (expected,) = under_tflm(Job(stand_in.runnable(data), before.graph, [case.original for case in cases]))
+        demand(expected)
+        fed = [np.stack(values) for values in zip(*(case.rewritten.values for case in cases), strict=True)]
+        got = run_devices(models, fed, len(cases), len(seen.outputs), patience=patience, line=line)
+        failure, outcome = got.failure or _failure(got.devices), Outcome(got.outputs)
+        wrong = None if failure else first_difference(before.graph, changes, cases, expected, outcome)
+        seconds = max([expected.seconds, *(sum(device.milliseconds) / 1000 for device in got.devices)])
+        nbytes = sum(array.nbytes for array in (*fed, *expected.outputs))
+        return _DevicesRan(got.devices, wrong, failure, cases_left(len(cases), seconds, nbytes))
+
+    cases = cases_of(before.graph, seen, changes, runs=drawn, seed=seed, files=inputs)
+    first = run(cases)
+    left = first.left if runs is None and not (first.failure or first.difference) else 0
+    every, _ = further_cases(before.graph, seen, changes, done=drawn, count=left, seed=seed)
+    last = run(every) if every else first
+    wrong = last.difference and replace(last.difference, run=last.difference.run + (len(cases) if every else 0))
+    constants = compare_devices(before, devices, changes)
+    return DevicesVerification(
+        bit_exact=not (last.failure or wrong or constants.different),
+        runs=len(cases) + len(every),
+        seed=seed,
+        devices=tuple(map(_both, first.devices, last.devices)) if every else first.devices,
+        difference=wrong,
+        failure=last.failure,
+        constants=constants,
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class _DevicesRan:
+    """Results of original and devices for the same cases."""
+
+    devices: tuple[DeviceRun, ...]
+    difference: Difference | None
+    failure: str
+    left: int
+    """Number of further cases that there is time for."""
+
+
+def _both(first: DeviceRun, then: DeviceRun) -> DeviceRun:
+    """Return what a device did in two runs, one after the other."""
+    return DeviceRun(
+        first.sent + then.sent,
+        first.received + then.received,
+        first.statuses + then.statuses,
+        first.arena,
+        first.milliseconds + then.milliseconds,
+    )
+
+
+def _demand_together(devices: Sequence[Sequence[ProgramOp]]) -> None:
+    """Raise UsageError unless the models are those of all devices of one conversion, in order.
+
+    devices: for each device, the operators that send and receive.
+    """
+    hint, there = "the folder as optimize --devices has written it", range(len(devices))
+    crossings = [(number, op.crossing) for number in there for op in devices[number] if op.crossing]
+    for number, crosses in crossings:
+        if crosses.identity != crossings[0][1].identity:
+            raise UsageError(
+                f"the models of devices {crossings[0][0]} and {number} come from two conversions",
+                code="other_model",
+                hint="optimize --devices into an empty folder",
+            )
+    if missing := {end for _, c in crossings for end in (c.sender, c.receiver)} - {*there}:
+        raise UsageError(f"the model of device {min(missing)} is missing", code="other_model", hint=hint)
+    for number in there if len(devices) > 1 else ():
+        if {op.device for op in devices[number]} != {number}:
+            raise UsageError(f"the model of device {number} belongs to another device", code="other_model", hint=hint)
+
+
+def _failure(devices: Sequence[DeviceRun]) -> str:
+    """Describe the first inference that failed, or return ""."""
+    for number, device in enumerate(devices):
+        for run, status in enumerate(device.statuses):
+            if status:
+                return f"device {number}: inference {run} ended with status {status}"
+    return ""
