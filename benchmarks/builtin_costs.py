@@ -51,10 +51,10 @@ def samples(counted: Mapping[str, Any]) -> Samples:
 
 def _operators(counted: Mapping[str, Any]) -> Iterator[tuple[KernelWork, int]]:
     for family, models in counted["families"].items():
-        for number, row in models.items():
-            graph = read(operator_models.model(family, int(number))).graph
+        for number, (_, *operators) in enumerate(models):
+            graph = read(operator_models.model(family, number)).graph
             works = [kernel_work(graph, op) for op in graph.ops]
-            yield from zip(works, row["operators"], strict=True)
+            yield from zip(works, operators, strict=True)
 
 
 def fitted(each: Sequence[tuple[KernelWork, int]]) -> dict[str, float]:
@@ -71,9 +71,9 @@ def fitted(each: Sequence[tuple[KernelWork, int]]) -> dict[str, float]:
 
 def around(counted: Mapping[str, Any]) -> tuple[float, float]:
     """Return the instructions of an Invoke() itself and around each operator."""
-    rows = [row for models in counted["families"].values() for row in models.values()]
-    amounts = np.array([[1, len(row["operators"])] for row in rows], float)
-    rest = np.array([row["invoke"] - sum(row["operators"]) for row in rows], float)
+    rows = [row for models in counted["families"].values() for row in models]
+    amounts = np.array([[1, len(operators)] for _, *operators in rows], float)
+    rest = np.array([whole - sum(operators) for whole, *operators in rows], float)
     invoke, operator = np.linalg.lstsq(amounts, rest, rcond=None)[0]
     return float(invoke), float(operator)
 

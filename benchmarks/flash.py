@@ -17,6 +17,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import re
 import subprocess
 import sys
 import tempfile
@@ -157,7 +158,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
             known["library"][core.known_as] = of_library(core)
     except (OSError, RuntimeError) as error:
         parser.error(str(error))
-    args.write.write_text(json.dumps(known, indent=1) + "\n", encoding="utf-8")
+    text = re.sub(r"\{\s+([^{}]*?)\s+\}", lambda m: f"{{{' '.join(m[1].split())}}}", json.dumps(known, indent=1))
+    args.write.write_text(text + "\n", encoding="utf-8")
     return 0
 
 

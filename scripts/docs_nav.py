@@ -27,7 +27,8 @@ def on_config(config: Any) -> Any:
 def on_files(files: Any, *, config: Any) -> Any:
     """Adds the generated pages, and the limits to the page of operators."""
     pages = {name: make() for name, make in runpy.run_path(str(SCRIPTS / "reference.py"))["SITE"].items()}
-    pages["operators.md"] = runpy.run_path(str(SCRIPTS / "operators.py"))["site_page"]()
+    for script, page in (("operators", "operators.md"), ("program_format", "program-format.md")):
+        pages[page] = runpy.run_path(str(SCRIPTS / f"{script}.py"))["site_page"]()
     for name, content in pages.items():
         if written := files.get_file_from_path(name):
             files.remove(written)

@@ -1,5 +1,5 @@
 """Generates everything that follows from the description of the program's format: the C header, the rows of kinds, the
-checks of the structs' layout, and the records in docs/program-format.md.
+checks of the structs' layout, and for the site the records of docs/program-format.md.
 
 python scripts/program_format.py
 """
@@ -326,15 +326,14 @@ def page_parts() -> Mapping[str, str]:
     return records | {f"TMO_{prefix}": "\n".join(codes_table(prefix, kind)) for prefix, kind in CODES.items()}
 
 
-def page() -> str:
-    """Return docs/program-format.md with its generated parts renewed."""
+def site_page() -> str:
+    """Return docs/program-format.md with the generated parts at their marks."""
     text = PAGE.read_text(encoding="utf-8")
     for name, part in page_parts().items():
-        before, mark, rest = text.partition(f"<!-- {name} -->\n")
-        _, end, after = rest.partition("<!-- end -->")
-        if not end:
-            raise ValueError(f"{PAGE} has no <!-- {name} --> with an <!-- end -->")
-        text = f"{before}{mark}{part}\n{end}{after}"
+        before, mark, after = text.partition(f"<!-- {name} -->")
+        if not mark:
+            raise ValueError(f"{PAGE} has no <!-- {name} -->")
+        text = before + part + after
     return text
 
 
@@ -342,7 +341,6 @@ FILES: Mapping[Path, Callable[[], str]] = {
     LIBRARY / "include/tmo/program.h": header,
     LIBRARY / "include/tmo/kinds.def": kinds_def,
     LIBRARY / "src/tmo/layout.h": layout_header,
-    PAGE: page,
 }
 
 

@@ -1,12 +1,8 @@
-"""Generates the reference pages that follow from the code: boards, flags, the plan's schema.
-
-python scripts/reference.py
-"""
+"""Generates the site's reference pages that follow from the code: boards, flags, the plan's schema."""
 
 from __future__ import annotations
 
 import json
-import sys
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
@@ -126,22 +122,9 @@ def plan_schema() -> Mapping[str, Any]:
     return {**head, "$defs": {"loops": several({"oneOf": [natural, skipping, repeat]})}, **document}
 
 
-FILES: Mapping[str, Callable[[], str]] = {
-    "plan.schema.json": lambda: json.dumps(plan_schema(), indent=2) + "\n",
-}
-"""Committed files of docs/: name -> content."""
 SITE: Mapping[str, Callable[[], str]] = {
     "boards.md": board_page,
     "flags.md": flags_page,
+    "plan.schema.json": lambda: json.dumps(plan_schema(), indent=2) + "\n",
 }
 """Pages that are only generated with the site (scripts/docs_nav.py)."""
-
-
-def main() -> int:
-    for name, content in FILES.items():
-        (ROOT / "docs" / name).write_text(content(), encoding="utf-8")
-    return 0
-
-
-if __name__ == "__main__":
-    sys.exit(main())

@@ -11,7 +11,8 @@ import numpy as np
 import numpy.typing as npt
 
 SIDE = 96
-LEVELS = 16  # grey values are 0..15: a small test set compresses well
+LEVELS = 16  # grey values are 0..15
+TEST_SEED = 2
 
 Images = npt.NDArray[np.uint8]  # [N, SIDE, SIDE, 1]
 Labels = npt.NDArray[np.uint8]  # [N], index into CLASSES

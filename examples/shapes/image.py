@@ -1,4 +1,4 @@
-"""Writes shapes_image.h: a stored test image as the network's int8 input, and the scores that TFLM gives it.
+"""Writes shapes_image.h: a test image as the network's int8 input, and the scores that TFLM gives it.
 
 python examples/shapes/image.py
 """
@@ -15,7 +15,7 @@ from evaluate import HERE, load, outputs
 from tflm_memopt.runtime import interpreter
 
 IMAGE = 22
-"""Index of the stored test image: a star."""
+"""Index of the test image: a star."""
 ARENA = 1_000_000
 PER_LINE = 24
 
