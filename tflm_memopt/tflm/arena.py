@@ -265,13 +265,17 @@ def _parse_and_init(replay: _Replay) -> None:
     """Allocate all operators' builtin data (PrepareNodeAndRegistrationDataFromFlatbuffer), then call all operators'
     Init.
     """
-    kernels = [replay.kernel(op) for graph in replay.graphs for op in graph.ops]
-    for kernel in kernels:
-        if kernel.params:
-            replay.add_struct(_Where.TAIL, kernel.params)
-    for kernel in kernels:
+    ops = [(graph, op) for graph in replay.graphs for op in graph.ops]
+    for _, op in ops:
+        if params := replay.kernel(op).params:
+            replay.add_struct(_Where.TAIL, params)
+    for graph, op in ops:
+        kernel = replay.kernel(op)
         if kernel.state and STRUCTS[kernel.state].of(replay.abi).size:
             replay.add_struct(_Where.TAIL, kernel.state, align=ALIGNMENT)
+        for step in kernel.init(node_of(graph, op), replay.abi):
+            if isinstance(step, Persistent):
+                replay.add(_Where.TAIL, step.nbytes, ALIGNMENT)
 
 
 def _prepare(replay: _Replay) -> None:

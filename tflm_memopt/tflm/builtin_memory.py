@@ -347,27 +347,6 @@ def _mirror_pad(node: Node, abi: Abi) -> Iterator[Step]:
         yield Scratch(4 * node.rank("i0"))
 
 
-def _detection_postprocess(node: Node, abi: Abi) -> Iterator[Step]:
-    """Inputs: boxes, scores, anchors. The custom options contain the sizes (detection_postprocess.cc)."""
-    from flatbuffers import flexbuffers  # noqa: PLC0415 # slow to import, and few models need it
-
-    yield from temps(node, "i0 i1 i2")
-    try:
-        options = flexbuffers.Loads(node.options["custom_options"])
-        detections, classes = int(options["max_detections"]), int(options["num_classes"])
-    except Exception:  # damaged options: flexbuffers raises arbitrary exceptions, and TFLM crashes
-        return
-    boxes = node.dim("i0", 1)
-    several = 4 * detections * boxes
-    yield Scratch(boxes)
-    yield Scratch(16 * boxes)
-    yield Scratch(4 * node.dim("i1", 1) * node.dim("i1", 2))
-    yield from (Scratch(4 * boxes), Scratch(4 * boxes), Scratch(several), Scratch(several), Scratch(4 * boxes))
-    yield Scratch(several)
-    yield Scratch(4 * boxes * max(classes, detections))
-    yield Scratch(4 * boxes * min(boxes, detections))
-
-
 _NOTHING = _reads("")
 
 
@@ -380,6 +359,8 @@ class Kernel:
     state: str = ""
     """Struct that Init allocates, or ""."""
     prepare: Prepare = _NOTHING
+    init: Prepare = _NOTHING
+    """What Init allocates after `state`."""
 
 
 _IO = _reads("i0 o0")
@@ -488,14 +469,13 @@ KERNELS: Mapping[str, Kernel] = {
     "VAR_HANDLE": Kernel("TfLiteVarHandleParams", "var_handle::OpData"),
     "WHILE": Kernel("TfLiteWhileParams", "while::OpData"),
     "ZEROS_LIKE": Kernel(prepare=_IO),
-    "TFLite_Detection_PostProcess": Kernel(state="detection_postprocess::OpData", prepare=_detection_postprocess),
     # Our operators have no state: everything is in the program (custom_ops/tflm/tmo_region_op.h).
     "TMO_REGION": Kernel(),
     "TMO_BLOCK": Kernel(),
     "TMO_CONV_2D": Kernel(),
     "TMO_FULLY_CONNECTED": Kernel(),
 }
-"""Rows by schema name; custom operators by their code."""
+"""Rows by schema name, and by code those of our operators and of TFLM's CIRCULAR_BUFFER."""
 
 UNKNOWN = Kernel()
 """Stands for an operator without a row. Its allocations are unknown, so the figures are lower bounds."""

@@ -8,7 +8,7 @@ from functools import cache
 
 from tflm_memopt.errors import UsageError, one_of
 from tflm_memopt.ops.packing import Family, family
-from tflm_memopt.tflm import builtin_memory, cmsis_nn, esp_nn, orders, reference_2023
+from tflm_memopt.tflm import builtin_memory, cmsis_nn, custom_memory, esp_nn, orders, reference_2023
 from tflm_memopt.tflm.builtin_memory import Kernel
 from tflm_memopt.tflm.choices import KERNELS, Kernels
 from tflm_memopt.tflm.orders import KernelOrder
@@ -25,10 +25,15 @@ class Library:
     """Order of reads and writes by operator, where known."""
 
 
-REFERENCE = Library("reference", builtin_memory.KERNELS, orders.REFERENCE)
-ANY = Library("reference", builtin_memory.KERNELS, orders.without(orders.CMSIS_NN | orders.ESP_NN))
+def _rows(builtin: Mapping[str, Kernel]) -> Mapping[str, Kernel]:
+    """Add the custom operators, which have the same kernels in every library."""
+    return {**builtin, **custom_memory.KERNELS}
+
+
+REFERENCE = Library("reference", _rows(builtin_memory.KERNELS), orders.REFERENCE)
+ANY = Library("reference", REFERENCE.rows, orders.without(orders.CMSIS_NN | orders.ESP_NN))
 """The reference kernels, without the access orders that other libraries do not share."""
-EARLY_2023 = Library("reference", reference_2023.rows(), orders.REFERENCE)
+EARLY_2023 = Library("reference", _rows(reference_2023.rows()), orders.REFERENCE)
 """The reference kernels of January 2023, which libraries for Arduino still contain."""
 
 
@@ -43,9 +48,9 @@ def library(name: Kernels | None, *, mve: bool = False) -> Library:
         case "reference":
             return REFERENCE
         case "cmsis-nn":
-            return Library(name, cmsis_nn.rows(mve=mve), orders.without(orders.CMSIS_NN))
+            return Library(name, _rows(cmsis_nn.rows(mve=mve)), orders.without(orders.CMSIS_NN))
         case "esp-nn":
-            return Library(name, esp_nn.rows(), orders.without(orders.ESP_NN))
+            return Library(name, _rows(esp_nn.rows()), orders.without(orders.ESP_NN))
     raise UsageError(f"unknown kernels: {name!r}", code="bad_option", hint=one_of(name, KERNELS))
 
 

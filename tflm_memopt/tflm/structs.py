@@ -159,6 +159,25 @@ STRUCTS: Mapping[str, Struct] = {
     "transpose_conv::OpData": Struct((72, 4), (88, 8), "kernels/transpose_conv.cc"),
     "var_handle::OpData": Struct((4, 4), (4, 4), "kernels/var_handle.cc"),
     "while::OpData": Struct((8, 4), (8, 4), "kernels/while.cc"),
+    # State of TFLM's own custom operators.
+    "tflm_signal::CircularBuffer": Struct((24, 4), (40, 8), "signal/src/circular_buffer.h"),
+    "signal::DelayParams": Struct((20, 4), (32, 8), "signal/micro/kernels/delay.cc"),
+    "signal::EnergyParams": Struct((8, 4), (8, 4), "signal/micro/kernels/energy.cc"),
+    "signal::FilterBankParams": Struct((36, 4), (64, 8), "signal/micro/kernels/filter_bank.cc"),
+    "signal::LogParams": Struct((8, 4), (8, 4), "signal/micro/kernels/filter_bank_log.cc"),
+    "signal::SpectralSubtractionParams": Struct(
+        (44, 4), (56, 8), "signal/micro/kernels/filter_bank_spectral_subtraction.cc"
+    ),
+    "signal::FramerParams": Struct((28, 4), (40, 8), "signal/micro/kernels/framer.cc"),
+    "signal::IrfftParams": Struct((24, 4), (32, 8), "signal/micro/kernels/irfft.cc"),
+    "signal::OverlapAddParams": Struct((24, 4), (32, 8), "signal/micro/kernels/overlap_add.cc"),
+    "signal::PcanParams": Struct((4, 4), (4, 4), "signal/micro/kernels/pcan.cc"),
+    "signal::RfftParams": Struct((32, 4), (48, 8), "signal/micro/kernels/rfft.cc"),
+    "signal::StackerParams": Struct((36, 4), (56, 8), "signal/micro/kernels/stacker.cc"),
+    "signal::WindowParams": Struct((8, 4), (8, 4), "signal/micro/kernels/window.cc"),
+    "DecodeStateHuffman": Struct((28, 4), (56, 8), "kernels/decode_state_huffman.h"),
+    "DecodeStateLut": Struct((36, 4), (72, 8), "kernels/decode_state_lut.h"),
+    "DecodeStatePrune": Struct((40, 4), (80, 8), "kernels/decode_state_prune.h"),
     # State of the kernels for CMSIS-NN and ESP-NN: usually the reference kernel's, and indices of scratch buffers.
     "OpDataConv+int": Struct((60, 4), (88, 8), "kernels/cmsis_nn/conv.cc, depthwise_conv.cc; kernels/esp_nn/conv.cc"),
     "OpDataPooling+int": Struct((36, 4), (36, 4), "kernels/cmsis_nn/pooling.cc"),

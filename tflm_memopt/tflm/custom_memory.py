@@ -1,0 +1,182 @@
+"""The allocations of TFLM's own custom operators, which every kernel library shares: one row per operator.
+
+Sources: signal/micro/kernels/*.cc, with kissfft v130, tensorflow/lite/micro/kernels/decode*.cc and
+detection_postprocess.cc. Init reads the custom options, so the persistent bytes of some operators come from there.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any
+
+from tflm_memopt.tflm.builtin_memory import Kernel, Node, Persistent, Prepare, Scratch, Step, temps
+from tflm_memopt.tflm.structs import STRUCTS, Abi
+
+Options = Mapping[str, Any]
+FLOAT32, INT32, INT16 = 0, 2, 7
+"""TensorType (schema.fbs), which the option T holds."""
+ELEMENT_BYTES: Mapping[int, int] = {FLOAT32: 4, INT32: 4, INT16: 2}
+KISS_FACTORS = 264
+"""Bytes of kiss_fft_state before its twiddle factors: two ints and 64 factors (kissfft/_kiss_fft_guts.h)."""
+
+
+def _with_options(steps: Callable[[Node, Options, Abi], Iterator[Step]]) -> Prepare:
+    """Return a Prepare or Init that reads the custom options, which are a flexbuffer map."""
+
+    def read(node: Node, abi: Abi) -> Iterator[Step]:
+        from flatbuffers import flexbuffers  # noqa: PLC0415 # slow to import, and few models need it
+
+        try:
+            options = flexbuffers.Loads(node.options["custom_options"])
+            found = list(steps(node, options, abi))
+        except Exception:  # damaged options: flexbuffers raises arbitrary exceptions, and TFLM crashes
+            return
+        yield from found
+
+    return read
+
+
+def _reads(names: str) -> Prepare:
+    """Return a Prepare that only accesses tensors, in this order."""
+    return lambda node, abi: temps(node, names)
+
+
+def _size(struct: str, abi: Abi) -> int:
+    return STRUCTS[struct].of(abi).size
+
+
+def _circular_buffer(capacity: int, abi: Abi) -> Persistent:
+    """CircularBufferGetNeededMemory: a struct and twice as many int16 items as it holds."""
+    return Persistent(_size("tflm_signal::CircularBuffer", abi) + 4 * capacity)
+
+
+def _circular_buffers(node: Node, capacity: int, abi: Abi) -> Iterator[Step]:
+    """A buffer for each row of the input, after two arrays of pointers to them."""
+    count = node.elements("i0") // node.dim("i0", node.rank("i0") - 1)
+    yield Persistent(count * _size("pointer", abi))
+    yield Persistent(count * _size("pointer", abi))
+    for _ in range(count):
+        yield _circular_buffer(capacity, abi)
+
+
+def _delay(node: Node, options: Options, abi: Abi) -> Iterator[Step]:
+    yield from temps(node, "i0 o0")
+    frame = node.dim("i0", node.rank("i0") - 1)
+    yield from _circular_buffers(node, frame + int(options["delay_length"]), abi)
+
+
+def _framer(node: Node, options: Options, abi: Abi) -> Iterator[Step]:
+    yield from temps(node, "i0 o0 o1")
+    size, step = int(options["frame_size"]), int(options["frame_step"])
+    yield from _circular_buffers(node, -(-size // step) * step, abi)
+
+
+def _stacker_init(node: Node, options: Options, abi: Abi) -> Iterator[Step]:
+    frames = int(options["stacker_left_context"]) + int(options["stacker_right_context"]) + 1
+    yield _circular_buffer(int(options["num_channels"]) * frames, abi)
+
+
+def _overlap_add(node: Node, options: Options, abi: Abi) -> Iterator[Step]:
+    yield from temps(node, "i0 o0")
+    rank = node.rank("i0")
+    size, frames = node.dim("i0", rank - 1), node.dim("i0", rank - 2)
+    count = node.elements("i0") // (size * frames)
+    yield Persistent(count * _size("pointer", abi))
+    for _ in range(count):
+        yield Persistent(size * ELEMENT_BYTES[int(options["T"])])
+
+
+def _fft_init(node: Node, options: Options, abi: Abi) -> Iterator[Step]:
+    yield Persistent(_fft_state(options, abi))
+
+
+def _inverse_fft_init(node: Node, options: Options, abi: Abi) -> Iterator[Step]:
+    """The inverse FFT of floats also stores its length and a pointer (signal/src/irfft_float.cc)."""
+    own = 2 * _size("pointer", abi) if int(options["T"]) == FLOAT32 else 0
+    yield Persistent(_fft_state(options, abi) + own)
+
+
+def _fft_state(options: Options, abi: Abi) -> int:
+    """kiss_fftr_alloc: three pointers, the state of a complex FFT of half the length, buffer and twiddle factors."""
+    half, complex_bytes = int(options["fft_length"]) // 2, 2 * ELEMENT_BYTES[int(options["T"])]
+    return 3 * _size("pointer", abi) + KISS_FACTORS + complex_bytes * (half + half * 3 // 2)
+
+
+def _rfft(node: Node, options: Options, abi: Abi) -> Iterator[Step]:
+    yield from temps(node, "i0 o0")
+    yield Scratch(int(options["fft_length"]) * ELEMENT_BYTES[int(options["T"])])
+
+
+def _channels(nbytes: int, more: int = 0) -> Prepare:
+    """Return an Init with an array of `nbytes` for each channel and for `more`."""
+
+    def steps(node: Node, options: Options, abi: Abi) -> Iterator[Step]:
+        yield Persistent((int(options["num_channels"]) + more) * nbytes)
+
+    return _with_options(steps)
+
+
+def _decode(node: Node, abi: Abi) -> Iterator[Step]:
+    """Inputs: for each output its coded data and its ancillary data, whose first byte says how it is coded."""
+    yield Persistent(len(node.outputs) * _size("pointer", abi))
+    for k, output in enumerate(node.outputs):
+        yield from temps(node, f"i{2 * k} i{2 * k + 1} o{k}")
+        ancillary = node.tensor(f"i{2 * k + 1}")
+        if ancillary is None or ancillary.data is None or not ancillary.data.size:
+            return  # TFLM refuses it
+        coding = ancillary.data.reshape(-1).view("u1")[0]
+        if coding >= len(DECODERS):
+            return
+        yield Persistent(_size(DECODERS[coding], abi))
+        points = output.quantization.zero_point if output.quantization is not None else ()
+        if DECODERS[coding] == PRUNE and len(points) > 1 and any(points):
+            yield Persistent(len(points))
+
+
+PRUNE = "DecodeStatePrune"
+DECODERS = ("DecodeStateLut", "DecodeStateHuffman", PRUNE)
+"""Structs by the number of the coding."""
+
+
+def _detection_postprocess(node: Node, options: Options, abi: Abi) -> Iterator[Step]:
+    """Inputs: boxes, scores, anchors. The custom options contain the sizes."""
+    detections, classes = int(options["max_detections"]), int(options["num_classes"])
+    yield from temps(node, "i0 i1 i2")
+    boxes = node.dim("i0", 1)
+    several = 4 * detections * boxes
+    yield Scratch(boxes)
+    yield Scratch(16 * boxes)
+    yield Scratch(4 * node.dim("i1", 1) * node.dim("i1", 2))
+    yield from (Scratch(4 * boxes), Scratch(4 * boxes), Scratch(several), Scratch(several), Scratch(4 * boxes))
+    yield Scratch(several)
+    yield Scratch(4 * boxes * max(classes, detections))
+    yield Scratch(4 * boxes * min(boxes, detections))
+
+
+KERNELS: Mapping[str, Kernel] = {
+    "SignalDelay": Kernel(state="signal::DelayParams", prepare=_with_options(_delay)),
+    "SignalEnergy": Kernel(state="signal::EnergyParams", prepare=_reads("i0 o0")),
+    "SignalFftAutoScale": Kernel(prepare=_reads("i0 o0 o1")),
+    "SignalFilterBank": Kernel(
+        state="signal::FilterBankParams", init=_channels(8, more=1), prepare=_reads("i0 i1 i2 i3 i4 i5 o0")
+    ),
+    "SignalFilterBankLog": Kernel(state="signal::LogParams", prepare=_reads("i0 o0")),
+    "SignalFilterBankSpectralSubtraction": Kernel(
+        state="signal::SpectralSubtractionParams", init=_channels(4), prepare=_reads("i0 o0 o1")
+    ),
+    "SignalFilterBankSquareRoot": Kernel(prepare=_reads("i0 i1 o0")),
+    "SignalFramer": Kernel(state="signal::FramerParams", prepare=_with_options(_framer)),
+    "SignalIrfft": Kernel(state="signal::IrfftParams", init=_with_options(_inverse_fft_init), prepare=_reads("i0 o0")),
+    "SignalOverlapAdd": Kernel(state="signal::OverlapAddParams", prepare=_with_options(_overlap_add)),
+    "SignalPCAN": Kernel(state="signal::PcanParams", prepare=_reads("i0 i1 i2 o0")),
+    "SignalRfft": Kernel(state="signal::RfftParams", init=_with_options(_fft_init), prepare=_with_options(_rfft)),
+    "SignalStacker": Kernel(
+        state="signal::StackerParams", init=_with_options(_stacker_init), prepare=_reads("i0 o0 o1")
+    ),
+    "SignalWindow": Kernel(state="signal::WindowParams", prepare=_reads("i0 i1 o0")),
+    "TFLM_DECODE": Kernel(prepare=_decode),
+    "TFLite_Detection_PostProcess": Kernel(
+        state="detection_postprocess::OpData", prepare=_with_options(_detection_postprocess)
+    ),
+}
+"""Rows by the operators' codes."""
