@@ -25,7 +25,6 @@ BEYOND = """[...document.querySelectorAll('body *')]
   .filter(e => e.getBoundingClientRect().right > innerWidth + 1)
   .map(e => e.tagName)"""
 """Elements that extend beyond the right edge."""
-COLOURS = "[getComputedStyle(document.body).color, getComputedStyle(document.body).backgroundColor]"
 
 pytestmark = [pytest.mark.slow, pytest.mark.skipif(not PROGRAM, reason="no chromium (Debian: chromium)")]
 

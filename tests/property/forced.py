@@ -20,8 +20,6 @@ from tflm_memopt.plan.search.tiles import tiled_candidates
 from tflm_memopt.plan.search.tiles_any import walked
 from tflm_memopt.plan.search.tiles_plan import Settings
 
-Choose = Callable[[Sequence[Cuts], int], tuple[CutLabel, ...]]
-
 
 def random_settings(rng: random.Random) -> Settings:
     """Any combination of switches with which something can be planned."""

@@ -51,44 +51,6 @@ def interface(model: bytes) -> list[tuple[int, list[int]]]:
     return [(graph.tensors[i].type, list(graph.tensors[i].shape)) for i in (*graph.inputs, *graph.outputs)]
 
 
-def test_outlines_have_their_corners() -> None:
-    dataset = load("dataset")
-    phi = np.linspace(-np.pi, 3 * np.pi, 7201)  # two turns
-    corners = {"circle": None, "triangle": 3, "square": 4, "pentagon": 5, "star": 5, "cross": 8}
-    assert set(corners) == set(dataset.CLASSES)
-    for name, count in corners.items():
-        radius = dataset.OUTLINES[name](phi)
-        assert radius.min() > 0, name
-        turn = radius[:3600]
-        peaks = int(np.sum((turn >= np.roll(turn, 1)) & (turn > np.roll(turn, -1))))
-        assert peaks == (count or 0), name
-        np.testing.assert_allclose(radius[3600:7200], turn, err_msg=f"{name}: not periodic")
-
-
-def test_images_are_grey_balanced_and_repeatable() -> None:
-    dataset = load("dataset")
-    images, labels = dataset.make(24, seed=7)
-    again, _ = dataset.make(24, seed=7)
-    other, _ = dataset.make(24, seed=8)
-    assert images.shape == (24, 96, 96, 1) and images.dtype == np.uint8 and images.max() < dataset.LEVELS
-    assert np.bincount(labels).tolist() == [4] * 6
-    assert np.array_equal(images, again) and not np.array_equal(images, other)
-
-
-def test_quantize_is_tflm_rounding_and_saturates() -> None:
-    dataset = load("dataset")
-    levels = np.arange(16, dtype=np.uint8)
-    assert dataset.quantize(levels, 1 / 255, -128).tolist() == [17 * level - 128 for level in range(16)]
-    assert dataset.quantize(levels, 1 / 1000, 0).max() == 127
-
-
-def test_stored_model_is_small_int8_and_plain() -> None:
-    model = MODEL.read_bytes()
-    assert len(model) < 200_000
-    assert operators(model) == OPERATORS
-    assert interface(model) == [(schema.TensorType.INT8, [1, 96, 96, 1]), (schema.TensorType.INT8, [1, 6])]
-
-
 @pytest.mark.slow
 def test_accuracy_is_the_same_after_optimizing(tmp_path: Path) -> None:
     pytest.importorskip("tflite_micro", reason="the official TFLM wheel exists for Linux on x86-64 only")

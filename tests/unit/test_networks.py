@@ -9,7 +9,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from conftest import NETWORKS, OWN_MODELS, WAKE_WORD, WINDOW
+from conftest import NETWORKS, WAKE_WORD, WINDOW
 
 from tflm_memopt.model.reader import read
 
@@ -19,12 +19,6 @@ LARGEST = 62_000
 
 def operators(path: Path) -> list[list[str]]:
     return [[op.type for op in graph.ops] for graph in read(path.read_bytes()).graphs]
-
-
-def test_every_file_is_small_and_has_a_name_in_tests() -> None:
-    files = sorted(NETWORKS.glob("*.tflite"))
-    assert {*files} == {path for path in OWN_MODELS if path.parent == NETWORKS}
-    assert [path.name for path in files if path.stat().st_size > LARGEST] == []
 
 
 @pytest.mark.parametrize(

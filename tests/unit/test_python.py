@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import pydoc
 import re
 from dataclasses import replace
 from pathlib import Path
@@ -27,43 +26,6 @@ def result(tmp_path_factory: pytest.TempPathFactory) -> Optimized:
     path = tmp_path_factory.mktemp("models") / "small.tflite"
     path.write_bytes(small())
     return tflm_memopt.optimize(path, ram_limit="20kB", board="nano33ble")
-
-
-def test_dir_and_help_show_what_users_have() -> None:
-    shown = [name for name in dir(tflm_memopt) if not name.startswith("_")]
-    assert shown == sorted(tflm_memopt.__all__)
-    assert all(getattr(tflm_memopt, name).__doc__ for name in shown)
-    page = pydoc.plain(pydoc.render_doc(tflm_memopt))
-    functions = page[page.index("\nFUNCTIONS\n") : page.index("\nVERSION\n")]
-    found = re.findall(r"^    (\w+)\(", functions, re.MULTILINE)
-    devices = ["explore_devices", "optimize_devices", "verify_devices"]
-    assert found == sorted(["explore", "fit", "inspect", "optimize", "verify", *devices])
-    classes = page[page.index("\nCLASSES\n") : page.index("\nFUNCTIONS\n")]
-    assert "class Optimized" in classes
-    with pytest.raises(AttributeError, match="no attribute 'nothing'"):
-        tflm_memopt.nothing  # noqa: B018
-
-
-def test_results_print_as_one_line(result: Optimized) -> None:
-    shown: list[Any] = [result, result.report, result.inspection, result.plan, result.memory, tflm_memopt.fit(result)]
-    frontier = tflm_memopt.explore(small(), name="a\n\x1b[31m" + "b" * 20, without=["tiles"])
-    shown += [frontier, frontier.points[0], tflm_memopt.verify(small(), result.model, runs=1)]
-    for record in shown:
-        said = repr(record)
-        assert len(said) < 200
-        assert said.isprintable()
-        assert said.startswith(f"<{type(record).__name__}")
-    total = f"arena {result.report.original_arena.total:,} B -> {result.report.arena.total:,} B"
-    assert all(f"{total}, {result.report.convention}" in repr(record) for record in (result, result.report))
-
-
-def test_a_model_for_another_target_fits_on_no_board(result: Optimized) -> None:
-    """The nano33ble's target is cortex-m4, which no Cortex-M0 runs."""
-    assert result.report.target == "cortex-m4"
-    there, elsewhere = tflm_memopt.fit(result, ["nano33ble", "pico"]).boards
-    assert there.rewritten.fits
-    assert elsewhere.original.fits
-    assert (elsewhere.rewritten.fits, elsewhere.rewritten.missed) == (False, "other target")
 
 
 def test_a_model_is_bytes_or_a_path(folder: Path) -> None:
@@ -97,10 +59,6 @@ def test_sizes_and_counts_that_are_none(setting: str, value: str, code: str) -> 
     assert raised.value.code == code
 
 
-def test_sizes_as_people_write_them(result: Optimized) -> None:
-    assert result.report.ram_limit == 20_000
-
-
 def test_it_writes_what_the_command_writes(folder: Path, run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     for module in (api, describe):  # the report contains the elapsed seconds
         monkeypatch.setattr(module, "time", SimpleNamespace(monotonic=lambda: 0.0))
@@ -120,13 +78,6 @@ def test_the_original_is_never_overwritten(result: Optimized) -> None:
         result.save(result.source.parent)
     assert raised.value.code == "would_overwrite"
     assert [path.name for path in result.source.parent.iterdir()] == ["small.tflite"]
-
-
-def test_names_of_files(result: Optimized) -> None:
-    ends = ("tflite", "plan.json", "report.json", "report.html")
-    assert list(result.files("tflite")) == [f"small.{end}" for end in ends]
-    with pytest.raises(UsageError, match="unknown emitter 'arduin'\n  try: arduino"):
-        result.files("cpp,arduin")
 
 
 def test_a_name_stays_inside_the_folder(tmp_path: Path, result: Optimized) -> None:

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import json
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -12,7 +10,6 @@ from models import Net
 
 import tflm_memopt
 from tflm_memopt.check.checker import check
-from tflm_memopt.cli import main as cli
 from tflm_memopt.convert import pipeline
 from tflm_memopt.errors import PlanError, UsageError
 from tflm_memopt.model.reader import read
@@ -72,28 +69,6 @@ def test_dense_layers(columns: int, channels: int, expected: Packing) -> None:
     assert packings.packing(op, Family.MVE) is Packing.MVE_CONV
 
 
-def test_report_and_plan_name_the_target(model: bytes) -> None:
-    result = tflm_memopt.optimize(model, target="cortex-m7")
-    plain = tflm_memopt.optimize(model)
-    assert result.plan is not None and plain.plan is not None
-    assert result.plan.to_json()["target"] == result.report.target == "cortex-m7"
-    assert all(stage.packed for block in result.report.blocks for stage in block.stages)
-    assert not any(stage.packed for block in plain.report.blocks for stage in block.stages)
-    assert any(block.scratch > 0 for block in result.report.blocks)
-    assert 0 <= result.report.arena.total - plain.report.arena.total < 5000
-
-
-def test_an_input_from_outside_is_read_by_generic_kernels(model: bytes) -> None:
-    report = tflm_memopt.optimize(model, target="cortex-m4", input="external").report
-    assert [stage.packed for block in report.blocks for stage in block.stages] == [False, True]
-
-
-def test_a_target_that_is_not_known(model: bytes) -> None:
-    with pytest.raises(UsageError, match="unknown target 'cortex-m1'") as error:
-        tflm_memopt.optimize(model, target="cortex-m1")
-    assert error.value.code == "bad_option" and "cortex-m4" in error.value.hint
-
-
 def test_a_plan_for_another_target(model: bytes) -> None:
     plan = tflm_memopt.optimize(model, target="cortex-m4").plan
     assert plan is not None
@@ -102,19 +77,6 @@ def test_a_plan_for_another_target(model: bytes) -> None:
     assert error.value.code == "bad_plan" and "for cortex-m4, not for generic" in error.value.where
     again = tflm_memopt.optimize(model, plan=plan.to_json(), target="cortex-m4")
     assert again.plan == plan
-
-
-@pytest.mark.parametrize(("flags", "target"), [
-    ([], "generic"), (["--board", "nano33ble"], "cortex-m4"), (["--board", "pico"], "generic"),
-    (["--board", "nano33ble", "--target", "generic"], "generic"),
-])  # fmt: skip
-def test_a_board_implies_its_target(
-    model: bytes, tmp_path: Path, capsys: pytest.CaptureFixture[str], flags: list[str], target: str
-) -> None:
-    path = tmp_path / "model.tflite"
-    path.write_bytes(model)
-    assert cli.main(["optimize", str(path), "-o", str(tmp_path / "out"), "--json", *flags]) == 0
-    assert json.loads(capsys.readouterr().out)["target"] == target
 
 
 def test_the_checker_knows_what_kernels_write(model: bytes) -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from dataclasses import replace
 
 import pytest
 from memories import lstm_network, svdf_network
@@ -11,9 +10,8 @@ from models import Net
 from moving import split, split_v, unpack
 from streaming import mixed
 
-from tflm_memopt.analysis.builtin_cost import OTHERS, builtins, instructions, of_operators
+from tflm_memopt.analysis.builtin_cost import builtins, instructions
 from tflm_memopt.analysis.builtin_work import KernelWork, kernel_work
-from tflm_memopt.model.graph import Op
 from tflm_memopt.model.reader import read
 
 
@@ -48,12 +46,6 @@ def test_every_convolution_has_the_kernel_that_cmsis_nn_chooses() -> None:
     ]  # fmt: skip
 
 
-def test_taps_in_the_padding_are_not_counted() -> None:
-    net = Net(1)
-    (work,) = works(net.model(net.depthwise_conv2d(net.input((1, 4, 4, 4)))))
-    assert (work.amounts["four rows"], work.amounts["four taps"]) == (40, 100)
-
-
 @pytest.mark.parametrize("data", [convolutions(), convolutions("ABS"), svdf_network(), lstm_network(), mixed()])
 def test_estimates_are_known_for_operators_that_were_counted(data: bytes) -> None:
     graph = read(data).graph
@@ -70,22 +62,6 @@ def test_more_work_never_costs_less() -> None:
     for kernel, costs in known.kernels.items():
         assert min(costs.values()) >= 0 < max(costs.values()), kernel
         assert all(map(math.isfinite, costs.values()))
-
-
-def test_operators_that_nobody_counted_make_it_unknown_where_they_matter() -> None:
-    graph = read(convolutions("ABS")).graph
-    unknown = replace(graph.ops[-1], type="CUMSUM")
-    assert of_operators(graph, [*graph.ops[:-1], unknown], "cortex-m4") is None
-    few = of_operators(graph, [unknown], "cortex-m4", beside=10**9)
-    assert few
-    assert few <= OTHERS * 10**9
-
-
-def test_subgraphs_that_run_again_make_it_unknown() -> None:
-    graph = read(convolutions()).graph
-    branch = Op(2, "IF", graph.inputs, graph.outputs, {"thenSubgraphIndex": 1, "elseSubgraphIndex": 1})
-    assert instructions(replace(graph, ops=(*graph.ops, branch)), "cortex-m4") is None
-    assert instructions(read(mixed()).graph, "cortex-m4"), "CALL_ONCE runs in the first inference alone"
 
 
 def test_operators_with_the_loops_of_another_have_its_costs() -> None:

@@ -12,7 +12,7 @@ from ai_edge_litert import schema_py_generated as schema
 from conftest import FLOAT_IO, ROOT, WAKE_WORD
 from models import Net
 from unit.cli.test_cli_refusals import dynamic_range
-from unit.command import Run, float_io, small, unsupported
+from unit.command import float_io, small, unsupported
 
 import tflm_memopt
 from tflm_memopt.analysis.diagnosis import diagnose
@@ -108,24 +108,12 @@ KINDS: Mapping[str, tuple[Callable[[], bytes], str]] = {
 }
 
 
-def test_post_processing_is_not_to_be_quantized() -> None:
-    assert diagnose(read(detector())).kind == "int8_io"
-
-
 @pytest.mark.parametrize("kind", KINDS)
 def test_kinds(kind: str) -> None:
     make, says = KINDS[kind]
     found = diagnose(read(make()))
     assert found.kind == kind
     assert str(found).startswith(says)
-
-
-def test_the_page_has_all_kinds_and_every_section_that_is_named() -> None:
-    assert sorted(re.findall(r"^\| `(\w+)` ", PAGE, re.MULTILINE)) == sorted(KINDS)
-    sections = {title.replace(" ", "-") for title in re.findall(r"^## (.+)$", PAGE, re.MULTILINE)}
-    named = {match for make, _ in KINDS.values() for match in re.findall(r"md#(\S+)", str(diagnose(read(make()))))}
-    assert len(named) > 5
-    assert named <= sections
 
 
 def test_an_int8_border_that_cannot_be_had_says_why() -> None:
@@ -135,24 +123,6 @@ def test_an_int8_border_that_cannot_be_had_says_why() -> None:
     found = diagnose(read(net.model(net.op("ADD", [a, b], [net.tensor((1, 4, 4, 2))], schema.AddOptionsT()))))
     assert (found.kind, found.what) == ("int8_io", "int8 with float32 input")
     assert found.advice == "--int8-io cannot change them (it is not read by exactly one QUANTIZE)"
-
-
-@pytest.mark.parametrize("kind", KINDS)
-def test_operators_that_stay_builtin_say_what_to_do(kind: str) -> None:
-    refused = [op for op in tflm_memopt.inspect(KINDS[kind][0]()).operators if not op.supported]
-    assert bool(refused) == (kind not in ("int8", "int8_io"))
-    assert all(op.hint for op in refused)
-
-
-@pytest.mark.slow
-def test_both_commands_say_it(folder: Path, run: Run) -> None:
-    (folder / "float.tflite").write_bytes(float_io())
-    says = KINDS["int8_io"][1]
-    for command in ("inspect", "optimize"):
-        assert run(command, "float.tflite").out.splitlines()[1] == f"  {says}"
-        assert run(command, "float.tflite", "--json").json["diagnosis"]["kind"] == "int8_io"
-    narrow = run("optimize", "float.tflite", "--int8-io").out
-    assert narrow.splitlines()[1] == "  int8 with float32 input and output"
 
 
 def test_the_saving_is_the_one_of_the_tensors() -> None:

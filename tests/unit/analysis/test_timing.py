@@ -9,7 +9,6 @@ from tflm_memopt.analysis.builtin_cost import builtins
 from tflm_memopt.analysis.costs import Work
 from tflm_memopt.analysis.timing import Clock, FlashTiming, TimeLimit, rates, time_of
 from tflm_memopt.errors import UsageError
-from tflm_memopt.targets.boards import boards
 from tflm_memopt.units import megahertz, milliseconds
 
 M4 = Clock("cortex-m4", 64.0, "nano33ble")
@@ -37,26 +36,6 @@ def test_cycles_of_a_plan_are_those_of_its_kernels() -> None:
     assert known.of("never modelled") == known.kernels[""]
 
 
-@pytest.mark.parametrize("board", [b.id for b in boards().values() if b.flash_timing])
-def test_every_flash_that_is_described_was_modelled(board: str) -> None:
-    on = boards()[board]
-    core = on.measured_core
-    assert core
-    known = rates(core, on.flash_timing)
-    assert known
-    assert all(1 <= low <= high < 6 for low, high in known.kernels.values())
-
-
-def test_a_flash_that_is_not_described_may_be_any_of_those_that_are() -> None:
-    described = [b.flash_timing for b in boards().values() if b.flash_timing and b.measured_core == "cortex-m4"]
-    unknown = rates("cortex-m4", None)
-    each = [rates("cortex-m4", flash) for flash in described]
-    assert unknown
-    for kernel, (low, high) in unknown.kernels.items():
-        assert high == max(one.kernels[kernel][1] for one in each if one)
-        assert low <= min(one.kernels[kernel][0] for one in each if one)
-
-
 def test_more_wait_states_take_longer() -> None:
     fast, slow = (rates("cortex-m4", FlashTiming(wait, 16, 64, 8, prefetch=True)) for wait in (2, 5))
     assert fast
@@ -81,25 +60,6 @@ def test_the_limit_that_is_advised_is_kept() -> None:
         advised = TimeLimit(limit.least(cycles), M4, builtin=1000)
         assert advised.cycles >= cycles
         assert advised.milliseconds - 0.11 <= (M4.milliseconds((0, cycles + 1000)) or (0, 0))[1]
-
-
-def test_what_stays_builtin_takes_its_part() -> None:
-    assert TimeLimit(50.0, M4, builtin=1000).cycles == TimeLimit(50.0, M4).cycles - 1000
-    assert TimeLimit(0.001, M4, builtin=1000).cycles == 0
-
-
-@pytest.mark.parametrize("unknown", [Clock("cortex-m7", 480.0), Clock("cortex-m0", 133.0, "pico")])
-def test_where_cycles_are_not_known_there_are_instructions_only(unknown: Clock) -> None:
-    assert unknown.cycles(WORK) is None
-    assert unknown.builtin(1000) is None
-    with pytest.raises(UsageError) as refusal:
-        unknown.within(50.0)
-    assert refusal.value.code == "time_unknown"
-    assert "cortex-m4" in refusal.value.hint
-    time = time_of(unknown, unknown.core, None, 5)
-    assert (time.cycles, time.original, time.mhz) == (None, None, unknown.mhz)
-    assert time.rewritten
-    assert (time.rewritten.instructions, time.rewritten.milliseconds) == (5, None)
 
 
 def test_a_model_that_stays_takes_what_cmsis_nn_takes() -> None:

@@ -4,15 +4,10 @@ from __future__ import annotations
 
 import functools
 import json
-import re
-from dataclasses import replace
-from itertools import combinations
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pytest
-from models import Net
 from unit.command import CLOCKED, Run, long, pausing, small, unsupported
 
 from tflm_memopt import App, AppExploration, AppModel, explore, optimize
@@ -112,30 +107,6 @@ def test_what_does_not_fit_says_what_would(app: App, code: str, says: str) -> No
     assert caught.value.where and caught.value.hint
 
 
-@pytest.mark.slow
-def test_what_a_pair_is_told_fits() -> None:
-    """The pair may run in turn, at the same time, or with pauses further apart."""
-
-    def told(app: App) -> str:
-        with pytest.raises(DoesNotFit) as caught:
-            optimize(app)
-        assert caught.value.code == "does_not_fit"
-        return caught.value.hint
-
-    def bytes_in(hint: str) -> list[int]:
-        return [int(n.replace(",", "")) for n in re.findall(r"([\d,]+) B", hint)]
-
-    pair = (("camera", "wake"),)
-    in_turn, together = bytes_in(told(application(ram=4_000, concurrent=pair)))
-    for groups, ram in ((), in_turn), (pair, together):
-        assert optimize(application(ram=ram, concurrent=groups)).report.arena.total <= ram
-    assert len(bytes_in(told(application(retain=True, ram=4_000, concurrent=pair)))) == 1
-    app = pausing(0.1)
-    least = optimize(app).report.curve[-1][1]
-    (ms,) = map(float, re.findall(r'yield = "([\d.]+)ms"', told(replace(app, ram=least))))
-    assert optimize(replace(app, ram=least, yields=ms)).report.arena.total <= least
-
-
 def test_a_model_whose_bytes_tflm_places_runs_only_in_turn() -> None:
     models = {"ours": AppModel(small()), "theirs": AppModel(unsupported())}
     assert optimize(App(models, options=LOW)).report.arena.total > 0
@@ -218,21 +189,6 @@ def test_a_streamed_model_without_its_reservation_is_refused(door: Path, run: Ru
     assert "'two' together with others" in answer.err
 
 
-@pytest.mark.parametrize(
-    ("flags", "code"),
-    [
-        (("optimize", "door.toml", "--plot", "x.svg"), "bad_option"),
-        (("optimize", "door.toml", "--emit", "c-specialized"), "bad_option"),
-        (("verify", "door.toml", "out", "--steps", "3"), "bad_option"),
-        (("explore", "door.toml", "--plans", "plans"), "bad_option"),
-    ],
-)
-def test_flags_of_one_model_are_refused(door: Path, run: Run, flags: tuple[str, ...], code: str) -> None:
-    answer = run(*flags)
-    assert answer.code == 2
-    assert f"code {code}" in answer.err
-
-
 @functools.cache
 def explored() -> AppExploration:
     models = {"one": AppModel(small(1), fps=2), "two": AppModel(small(2), ms=1e6)}
@@ -253,19 +209,6 @@ def test_the_frontier_of_an_application_is_of_points_of_its_models() -> None:
         assert point.busy is not None and 0 < point.busy < 1
         assert taken[0].milliseconds
         assert point.busy == pytest.approx(2 * taken[0].milliseconds[1] / 1000, abs=1e-3)
-
-
-def test_the_point_of_each_model_is_taken_within_the_ram() -> None:
-    result = explored()
-    models = {"one": AppModel(small(1), fps=2), "two": AppModel(small(2), ms=1e6)}
-    for point in (result.points[0], result.points[-1]):
-        found = optimize(App(models, options=CLOCKED, ram=point.arena))
-        assert found.report.arena.total <= point.arena
-        taken = {name: result.models[name][number].macs for name, number in point.points.items()}
-        assert {name: done.report.macs.rewritten for name, done in found.models.items()} == taken
-    with pytest.raises(DoesNotFit) as caught:
-        optimize(App(models, options=CLOCKED, ram=result.points[-1].arena - 16))
-    assert caught.value.code == "does_not_fit"
 
 
 @pytest.mark.parametrize(
@@ -295,17 +238,6 @@ def test_all_rates_together_are_too_much_for_the_core() -> None:
 
 
 @pytest.mark.slow
-def test_explore_prints_and_plots(door: Path, run: Run) -> None:
-    answer = run("explore", "door.toml", "--plot", "door.svg", "--csv", "door.csv", "--effort", "low")
-    assert answer.code == 0, answer.err
-    assert "proved: no choice of these points is better" in answer.out
-    lines = (door / "door.csv").read_text().splitlines()
-    assert lines[0] == "choice,one,two,instructions,busy,head,tail,total"
-    assert "million instructions of all models" in (door / "door.svg").read_text()
-    assert run("explore", "door.toml", "--plans", "plans").code == 2
-
-
-@pytest.mark.slow
 def test_the_longer_model_pauses_for_the_shorter_one() -> None:
     result = optimize(pausing(0.2))
     (one,) = result.report.pausing
@@ -329,14 +261,6 @@ def test_no_choice_of_pauses_takes_less_than_the_bound() -> None:
     result = optimize(pausing(0.2))
     alone = [plan_of(result, name).lower_bound for name in result.models]
     assert max(alone) < result.report.lower_bound_head <= result.report.arena.head
-
-
-@pytest.mark.slow
-def test_with_one_pause_there_is_less() -> None:
-    """A model that pauses at a moment with little live data shares nearly all of its bytes."""
-    often, seldom = (optimize(pausing(share)).report for share in (0.1, 0.9))
-    assert seldom.arena.head < often.arena.head <= often.stacked
-    assert len(seldom.pausing[0].pauses) < len(often.pausing[0].pauses)
 
 
 BOTH = {"a": AppModel(long()), "b": AppModel(small())}
@@ -368,35 +292,3 @@ def test_an_application_fits_on_a_board_or_not(door: Path, run: Run) -> None:
     (row,) = found["boards"]
     assert row["rewritten"]["fits"] and row["rewritten"]["ram_left"] > row["original"]["ram_left"]
     assert run("fit", "door.toml", "--board", "nano33ble", "--ram-limit", "100B").code == 1
-
-
-def test_two_models_of_one_file_name_are_refused() -> None:
-    result = optimize(App({"a b": AppModel(small(1)), "a_b": AppModel(small(2))}, options=LOW))
-    with pytest.raises(UsageError) as caught:
-        result.files("tflite")
-    assert caught.value.code == "bad_config"
-    named = optimize(App({"app": AppModel(small(1))}, options=LOW))
-    with pytest.raises(UsageError, match="or of the application"):
-        named.files("tflite")
-
-
-def test_more_models_than_turns_are_counted_for() -> None:
-    App({str(i): AppModel("net.tflite") for i in range(32)})
-    with pytest.raises(UsageError) as caught:
-        App({str(i): AppModel("net.tflite") for i in range(33)})
-    assert caught.value.code == "bad_config"
-
-
-def test_groups_are_pairs() -> None:
-    app = application(concurrent=(("vad", "wake", "camera"),))
-    assert app.beside == set(combinations(app.models, 2))
-
-
-def test_names_of_outputs_may_be_retained() -> None:
-    net = Net(4)
-    x = net.conv2d(net.input((1, 12, 12, 3)), 4, kernel=(3, 3))
-    model = net.model(x)
-    name = np.asarray(net.graph.tensors[x].name).item()
-    name = name.decode() if isinstance(name, bytes) else name
-    result = optimize(App({"a": AppModel(model, retain=[name]), "b": AppModel(small())}, options=LOW))
-    assert [kept.tensor for kept in result.report.reserved] == [name]

@@ -12,10 +12,9 @@ import streaming
 from models import Net
 from unit.command import Run, long, small
 
-from tflm_memopt import App, AppModel, explore, optimize
+from tflm_memopt import App, AppModel, optimize
 from tflm_memopt.apps.pipeline import expanded
 from tflm_memopt.errors import UsageError
-from tflm_memopt.model.reader import read
 from tflm_memopt.runtime.process import run_model
 
 LOW: dict[str, Any] = {"effort": "low", "seconds": 0.2}
@@ -38,13 +37,6 @@ def test_partitions_are_the_model(starts: list[int]) -> None:
     assert np.array_equal(value, whole)
 
 
-def test_a_partition_may_start_at_the_name_of_an_output() -> None:
-    graph = read(long()).graph
-    name = graph.tensors[graph.ops[2].outputs[0]].name
-    by_name, by_number = (expanded(App({"net": AppModel(long(), pipeline=[at])})) for at in (name, 2))
-    assert [e.model for e in by_name.models.values()] == [e.model for e in by_number.models.values()]
-
-
 def test_the_tensor_between_two_partitions_exists_twice() -> None:
     models = {"net": AppModel(long(), pipeline=[2]), "other": AppModel(small())}
     result = optimize(App(models, (("net", "other"),), options=LOW))
@@ -56,11 +48,6 @@ def test_the_tensor_between_two_partitions_exists_twice() -> None:
         assert done.plan is not None
         taken.append({at for b, first in done.plan.placed() for at in range(first, first + b.nbytes)})
     assert sum(map(len, taken)) == len(set.union(*taken))
-
-
-def test_explore_has_a_point_for_each_partition() -> None:
-    app = App({"net": AppModel(long(), fps=2, pipeline=[2])}, options={**LOW, "core": "cortex-m4", "clock": 64})
-    assert set(explore(app).points[0].points) == {"net_1", "net_2"}
 
 
 @pytest.mark.parametrize(
@@ -80,13 +67,6 @@ def test_what_is_no_pipeline_is_refused(entry: AppModel, code: str, says: str) -
     assert caught.value.code == code
     assert caught.value.where == "models.net.pipeline"
     assert caught.value.hint
-
-
-def test_names_of_partitions_are_no_other_models() -> None:
-    models = {"net": AppModel(long(), pipeline=[2]), "net_1": AppModel(small())}
-    with pytest.raises(UsageError) as caught:
-        optimize(App(models, options=LOW))
-    assert caught.value.code == "bad_config"
 
 
 @pytest.mark.slow

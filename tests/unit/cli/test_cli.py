@@ -15,12 +15,11 @@ import pytest
 from ai_edge_litert import schema_py_generated as schema
 from conftest import thinned
 from models import Net
-from unit.command import ARENA, MAIN, REWRITTEN, SUFFIXES, Run, files, float_io, partly_dead, small, unsupported
+from unit.command import ARENA, MAIN, REWRITTEN, SUFFIXES, Run, files, float_io, small, unsupported
 
 import tflm_memopt
 from tflm_memopt.cli import arguments
 from tflm_memopt.cli import main as cli
-from tflm_memopt.convert.policy import NOTHING_SUPPORTED
 
 # --- optimize
 
@@ -49,37 +48,6 @@ def test_optimize_writes_its_files_and_prints_the_report(folder: Path, run: Run)
     assert report["seconds"] > 0
 
 
-def test_the_plan_is_the_one_of_the_report(folder: Path, run: Run) -> None:
-    report = run("optimize", "small.tflite", "-o", "out", "--json").json
-    plan = json.loads((folder / "out/small.plan.json").read_text())
-    assert plan["lower_bound"] == report["lower_bound_head"]
-    assert sum(step["type"] == "block" for step in plan["steps"]) == len(report["blocks"])
-    assert max(b["offset"] + b["nbytes"] for b in plan["buffers"]) <= report["arena"]["head"]
-
-
-def test_files_go_to_name_memopt_by_default(folder: Path, run: Run) -> None:
-    assert run("optimize", "small.tflite").code == cli.DONE
-    assert files(folder / "small_memopt") == {f"small{suffix}" for suffix in REWRITTEN}
-
-
-def test_optimize_again_replaces_its_files(folder: Path, run: Run) -> None:
-    run("optimize", "small.tflite", "-o", "out", "--op-per", "block")
-    assert run("optimize", "small.tflite", "-o", "out", "--json").json["op_per"] == "region"
-    assert json.loads((folder / "out/small.report.json").read_text())["op_per"] == "region"
-    assert len(files(folder / "out")) == len(REWRITTEN)
-
-
-def test_what_people_read(folder: Path, run: Run) -> None:
-    report = run("optimize", "small.tflite", "-o", "a", "--json").json
-    said = run("optimize", "small.tflite", "-o", "b").out
-    assert f"{report['original_arena']['total']:,} B -> {report['arena']['total']:,} B" in said.splitlines()[2]
-    assert "ilp32, input in the arena, TFLM reference kernels" in said.splitlines()[2]
-    assert "no recompute" in said
-    assert "Written to b" in said
-    assert all(f"small{suffix}" in said for suffix in REWRITTEN)
-    assert not any(line.endswith(" ") for line in said.splitlines())
-
-
 def test_flags_reach_the_conversion(folder: Path, run: Run) -> None:
     (folder / "float.tflite").write_bytes(float_io())
     wide = run("optimize", "float.tflite", "--abi", "lp64", "--op-per", "block", "--json").json
@@ -98,27 +66,6 @@ def gated() -> bytes:
     x = net.unary("QUANTIZE", net.input((1, 4, 4, 2), None, dtype="FLOAT32"))
     y = net.op("DIV", [x, x], [net.tensor((1, 4, 4, 2))], schema.DivOptionsT())
     return net.model(net.unary("DEQUANTIZE", y, dtype="FLOAT32", out=None))
-
-
-def test_int8_io_of_a_model_that_has_nothing_to_convert_says_why(folder: Path, run: Run) -> None:
-    (folder / "gate.tflite").write_bytes(gated())
-    kept = run("optimize", "gate.tflite", "--int8-io", "--json").json["interface_kept"]
-    assert kept == [f"{side}: {NOTHING_SUPPORTED}" for side in ("input 'input0'", "output 't3'")]
-    assert "--int8-io keeps\n" in run("optimize", "gate.tflite", "--int8-io").out
-    assert "none is FLOAT32 or UINT8" in run("optimize", "small.tflite", "--int8-io").out
-
-
-def test_dead_channels_are_folded_unless_told_otherwise(folder: Path, run: Run) -> None:
-    (folder / "part.tflite").write_bytes(partly_dead())
-    folding = run("optimize", "part.tflite", "-o", "a", "--json").json
-    plain = run("optimize", "part.tflite", "-o", "b", "--json", "--no-fold").json
-    assert (folding["dead_channels"], plain["dead_channels"]) == (3, 0)
-    assert folding["overhead"] < plain["overhead"] == 1.0
-    for rewritten in ("a", "b"):
-        assert run("verify", "part.tflite", f"{rewritten}/part.tflite", "--runs", 3, "--json").json["bit_exact"]
-    inspected = run("inspect", "part.tflite", "--json").json
-    assert (inspected["channels"], inspected["dead_channels"]) == (12, 3)
-    assert [op["dead_channels"] for op in inspected["operators"]] == [3, 0]
 
 
 def test_a_model_with_nothing_to_gain_is_written_unchanged(folder: Path, run: Run) -> None:
@@ -200,20 +147,6 @@ def test_a_defect_ends_none_of_the_others_either(several: Path, run: Run, monkey
         None,
         None,
     ]
-
-
-@pytest.mark.slow
-def test_a_folder_of_models_that_are_too_large_or_named_alike(several: Path, run: Run) -> None:
-    (several / "b.tflite").unlink()
-    answer = run("optimize", "in", "-o", "out", "--ram-limit", "600B", "--json")
-    assert answer.code == cli.NO
-    codes = 3 * ["does_not_fit"]
-    assert [e["error"]["code"] for e in answer.json["models"]] == codes
-    (several / "a.TFLITE").write_bytes(small())
-    answer = run("optimize", "in", "-o", "out", "--json")
-    assert answer.code == cli.BAD
-    assert "out/a.tflite was written for another model of this name (in/a.tflite)" in answer.err
-    assert answer.json["failed"] == 1
 
 
 # --- inspect and verify
@@ -304,13 +237,6 @@ def test_an_error_as_json(folder: Path, run: Run) -> None:
     assert run("inspect", "small.tflite", "--jsn", "--json").json["error"]["code"] == "bad_option"
 
 
-def test_unchanged_is_a_failure_if_asked_for(folder: Path, run: Run) -> None:
-    (folder / "plain.tflite").write_bytes(unsupported())
-    assert run("optimize", "plain.tflite", "-qo", "out", "--fail-unchanged").code == cli.NO
-    assert (folder / "out/plain.tflite").is_file()
-    assert run("optimize", "small.tflite", "-qo", "out", "--fail-unchanged").code == cli.DONE
-
-
 @pytest.mark.slow
 def test_a_reader_that_closes_early(folder: Path) -> None:
     process = subprocess.Popen(
@@ -354,14 +280,6 @@ def test_completion(folder: Path, line: str, offers: list[str]) -> None:
     }
     subprocess.run(MAIN, check=True, env=environment)
     assert [word.strip() for word in (folder / "offered").read_text().splitlines()] == offers
-
-
-def test_help_and_version(capsys: pytest.CaptureFixture[str]) -> None:
-    for words, says in ((["--version"], f"tflm-memopt {tflm_memopt.__version__}"), (["--help"], "examples:")):
-        with pytest.raises(SystemExit) as left:
-            cli.main(words)
-        assert left.value.code == cli.DONE
-        assert says in capsys.readouterr().out
 
 
 # --- argument types

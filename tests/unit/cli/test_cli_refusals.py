@@ -4,12 +4,9 @@ from __future__ import annotations
 
 import errno
 import os
-import re
-import shlex
 import subprocess
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
@@ -20,7 +17,7 @@ from unit.command import MAIN, Run, assert_refused, files, small, unsupported
 import tflm_memopt
 from tflm_memopt.cli import inspection
 from tflm_memopt.cli import main as cli
-from tflm_memopt.errors import DoesNotFit, UsageError
+from tflm_memopt.errors import DoesNotFit
 from tflm_memopt.runtime import wheel
 
 
@@ -138,41 +135,6 @@ def test_bad_usage(folder: Path, run: Run, arguments: Sequence[str], says: str) 
     assert_refused(answer, says)
     assert files(folder) == before
     assert sorted(p.name for p in folder.iterdir()) == ["empty.json", "list.json", "other.tflite", "small.tflite"]
-
-
-MEANT: dict[str, tuple[str, str]] = {
-    "command": ("optimise small.tflite", "optimize"),
-    "no command": ("small.tflite", "inspect small.tflite"),
-    "flag": ("optimize small.tflite --ramlimit 20kB", "--ram-limit"),
-    "flag of fit": ("fit small.tflite --bord uno_r4", "--board"),
-    "flag before the model": ("inspect --kernel=esp-nn --jsn small.tflite", "--json"),
-    "choice": ("inspect small.tflite --abi lp46", "lp64"),
-    "board": ("optimize small.tflite --board nano33", "nano33ble"),
-    "board by its name": ("fit small.tflite --board 'Arduino Nano 33 BLE'", "nano33ble"),
-    "board of explore": ("explore small.tflite --board blue-pil", "bluepill"),
-    "emitted": ("optimize small.tflite --emit cpp,arduin", "arduino"),
-    "ingredient": ("explore small.tflite --without tile", "tiles"),
-    "core": ("optimize small.tflite --core 'Cortex M4'", "cortex-m4"),
-    "effort": ("optimize small.tflite --effort hihg", "high"),
-    "input": ("optimize small.tflite --input streem", "stream"),
-}
-
-
-@pytest.mark.parametrize(("line", "meant"), MEANT.values(), ids=MEANT)
-def test_what_was_meant_is_said(folder: Path, run: Run, line: str, meant: str) -> None:
-    answer = run(*shlex.split(line))
-    assert_refused(answer, "")
-    assert re.search(rf"(try|invalid effort '\w+'|argument --emit: .*): (--\w+ )?{meant}( \(|, )", answer.err), (
-        answer.err
-    )
-
-
-@pytest.mark.parametrize("setting", ["target", "kernels", "core"])
-def test_what_was_meant_is_said_from_python(setting: str) -> None:
-    words: dict[str, Any] = {setting: {"target": "cortex_m4", "kernels": "cmsisnn", "core": "cortexm4"}[setting]}
-    with pytest.raises(UsageError) as raised:
-        tflm_memopt.optimize(small(), **words)
-    assert re.match(r"(--\w+ )?(cortex-m4|cmsis-nn) \(of ", raised.value.hint)
 
 
 def test_a_name_that_is_no_utf_8(folder: Path, run: Run) -> None:
@@ -359,16 +321,3 @@ def test_windows_that_cannot_slide_so(rows: str, code: str, hint: str, run: Run,
     assert_refused(answer, "")
     assert answer.err.split()[-1] == code, answer.err
     assert hint in answer.err and files(tmp_path) == before
-
-
-@pytest.mark.parametrize("number", ["x", "-1", "1.5"])
-@pytest.mark.parametrize("flag", ["--steps", "--reset-every"])
-def test_steps_that_are_no_number(flag: str, number: str, run: Run, tmp_path: Path) -> None:
-    (tmp_path / "a.tflite").write_bytes(small())
-    answer = run("verify", "a.tflite", "a.tflite", flag, number)
-    assert_refused(answer, f"argument {flag}: '{number}' is not a whole number from 0")
-
-
-def test_resets_between_no_steps(run: Run, tmp_path: Path) -> None:
-    (tmp_path / "a.tflite").write_bytes(small())
-    assert_refused(run("verify", "a.tflite", "a.tflite", "--reset-every", "3"), "--reset-every needs --steps")

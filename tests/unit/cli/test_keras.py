@@ -6,8 +6,6 @@ from __future__ import annotations
 
 import importlib.util
 import json
-import os
-import re
 import subprocess
 import sys
 import sysconfig
@@ -17,10 +15,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import pytest
-from conftest import ROOT
-from models import Net
 
-from tflm_memopt.analysis.diagnosis import diagnose
 from tflm_memopt.cli import keras
 from tflm_memopt.cli import main as cli
 from tflm_memopt.errors import UsageError
@@ -188,13 +183,6 @@ def test_dimensions_that_the_model_leaves_open_are_the_examples(trained: Folder)
 
 
 @pytest.mark.slow
-def test_a_model_of_several_examples_at_once(trained: Folder) -> None:
-    code, _, err = trained.answer("fours")
-    assert code == cli.BAD
-    assert "the model has a fixed batch size of 4" in err
-
-
-@pytest.mark.slow
 @pytest.mark.parametrize("model", SAYS)
 def test_what_cannot_be_converted_is_said_in_a_sentence(trained: Folder, model: str) -> None:
     """The error has at most four lines and omits the converter's own messages."""
@@ -206,21 +194,6 @@ def test_what_cannot_be_converted_is_said_in_a_sentence(trained: Folder, model: 
     assert SAYS[model] in err
 
 
-@pytest.mark.slow
-def test_the_hint_about_a_recurrent_layer_works(trained: Folder) -> None:
-    code, _, err = trained.answer("lstm_unrolled")
-    assert code == cli.DONE, err
-    graph = trained.model("lstm/lstm_unrolled.int8.tflite")
-    assert graph.tensors[graph.inputs[0]].shape == (1, 4, 4)
-
-
-@pytest.mark.slow
-def test_tensorflow_is_heard_when_asked(trained: Folder) -> None:
-    assert trained.answer("quiet") == (cli.DONE, "", "")
-    assert trained.answer("verbose")[2] != ""
-
-
-ILLEGAL = "error: failed to legalize operation 'tf.FFT' that was explicitly marked illegal"
 QUANTIZED = """
 import numpy as np
 import tensorflow as tf
@@ -228,35 +201,6 @@ model, images = tf.keras.models.load_model("net.keras"), np.load("x.npy").astype
 %s
 open("page.tflite", "wb").write(int8_model)
 """
-
-
-@pytest.mark.slow
-def test_the_conversion_of_the_page_makes_int8(trained: Folder) -> None:
-    page = (ROOT / "docs/models.md").read_text(encoding="utf-8")
-    example, *_ = re.findall(r"^```python\n(.*?)^```$", page, re.DOTALL | re.MULTILINE)
-    subprocess.run([sys.executable, "-c", QUANTIZED % example], cwd=trained.path, capture_output=True, check=True)
-    assert diagnose(read((trained.path / "page.tflite").read_bytes())).kind == "int8"
-
-
-MESSAGES = [
-    (
-        "a.py:8:1: error: 'tf.TensorListReserve' op requires element_shape to be static",
-        "unroll=True",
-    ),
-    (
-        f"a.py:1:1: error: 'tf.Erf' op is neither a custom op nor a flex op\na.py:2:1: {ILLEGAL}",
-        "TFLite has no int8 operator for TensorFlow's Erf, FFT",
-    ),
-    ("a.py:1:1: error: something new\nmore of it", "to int8: something new\n"),
-]
-
-
-@pytest.mark.parametrize(("message", "says"), MESSAGES)
-def test_the_converters_pages_become_a_sentence(message: str, says: str) -> None:
-    error = keras._not_convertible(message)
-    assert error.code == "not_convertible"
-    assert says in str(error)
-    assert "a.py" not in str(error)
 
 
 @pytest.mark.parametrize(
@@ -279,18 +223,6 @@ def test_a_layer_whose_code_is_not_there(monkeypatch: pytest.MonkeyPatch, messag
     assert "model.export(" in raised.value.hint
 
 
-def test_tensorflow_is_silenced_in_c_and_in_python(capfd: pytest.CaptureFixture[str]) -> None:
-    for verbose, heard_then in ((False, ""), (True, "from C\nfrom Python\n")):
-        with keras.unheard(verbose=verbose):
-            os.write(1, b"from C\n")
-            print("from Python", flush=True)
-            os.write(2, b"from C\n")
-            print("from Python", file=sys.stderr, flush=True)
-        assert capfd.readouterr() == (heard_then, heard_then)
-    print("after")
-    assert capfd.readouterr().out == "after\n"
-
-
 def test_without_tensorflow_it_says_what_to_install(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -301,21 +233,6 @@ def test_without_tensorflow_it_says_what_to_install(
     said = capsys.readouterr().err
     assert "pip install 'tflm-memopt[train]'" in said
     assert "code not_installed" in said
-
-
-def test_calibration_is_for_keras_models(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    net = Net(1)
-    (tmp_path / "net.tflite").write_bytes(net.model(net.conv2d(net.input((1, 8, 8, 3)), 4)))
-    np.save(tmp_path / "x.npy", np.zeros((2, 8, 8, 3)))
-    arguments = ["optimize", str(tmp_path / "net.tflite"), "--calibrate", str(tmp_path / "x.npy")]
-    assert cli.main(arguments) == cli.BAD
-    assert "code bad_option" in capsys.readouterr().err
-
-
-def test_a_keras_model_must_be_calibrated(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    (tmp_path / "net.keras").write_bytes(b"PK")
-    assert cli.main(["optimize", str(tmp_path / "net.keras")]) == cli.BAD
-    assert "code bad_option" in capsys.readouterr().err
 
 
 def test_quantized_as_tflm_does() -> None:

@@ -9,7 +9,6 @@ import sys
 from pathlib import Path
 
 import pytest
-from conftest import ROOT
 from unit.command import Run, unsupported
 
 from tflm_memopt.ops.constraints import base
@@ -47,8 +46,3 @@ def test_messages_are_read_from_the_source_where_docstrings_are_dropped(monkeypa
         assert said
         monkeypatch.setattr(constraint, "__doc__", None)
         assert base.message(constraint) == said
-
-
-def test_no_other_module_reads_docstrings() -> None:
-    found = [path.name for path in (ROOT / "tflm_memopt").rglob("*.py") if ".__doc__" in path.read_text("utf-8")]
-    assert found == ["base.py"]

@@ -18,7 +18,6 @@ from tflm_memopt.lower.serialise import unpack
 from tflm_memopt.model import writer
 from tflm_memopt.model.interface import Changes
 from tflm_memopt.model.reader import read
-from tflm_memopt.ops.packing import Packing
 from tflm_memopt.runtime.regions import regions
 from tflm_memopt.runtime.verification import ComparedConstants
 
@@ -117,32 +116,6 @@ def test_constants_of_several_devices(count: int) -> None:
             assert compare_programs([unpack(one) for one in others], form).different
 
 
-@pytest.mark.parametrize("name", MODELS)
-def test_equal_constants_are_equal(name: str) -> None:
-    found = compared(*converted(name))
-    assert (found.different, found.unknown) == ((), 0)
-    assert found.equal == (2 if name.startswith("dead") else 11)
-
-
-def test_every_packing_is_tried() -> None:
-    seen = {
-        op.packing
-        for name in MODELS
-        for region in regions(read(converted(name)[1]))
-        for op in unpack(region.program).ops
-    }
-    assert seen == set(Packing)
-
-
-@pytest.mark.parametrize("target", ["cortex-m4", "cortex-m55", "rv32-v"])
-def test_a_dense_layer_that_reads_its_input_as_one_pixel(target: str) -> None:
-    net = Net(4)
-    x = net.conv2d(net.input((1, 3, 9, 1)), 24, kernel=(3, 9))
-    original = net.model(x)
-    found = compared(original, tflm_memopt.optimize(original, target=target, if_worthwhile=False).model)
-    assert (found.different, found.unknown) == ((), 0)
-
-
 def test_exchanged_constants_are_found() -> None:
     """Two layers of one shape exchange their weights, so that each set matches one in the original."""
 
@@ -169,17 +142,3 @@ def test_constants_of_builtin_operators() -> None:
     buffer.data = np.array([buffer.data[0] ^ 1, *buffer.data[1:]], np.uint8)
     (said,) = compared(original, writer.write(tree)).different
     assert said.startswith("builtin operator")
-
-
-def test_verify_says_what_was_compared_and_what_differs() -> None:
-    original, rewritten = converted("generic")
-    region, *_ = regions(read(rewritten))
-    _, at, _ = next(place for place in places(region.program) if place[0].endswith("weights"))
-    damaged = bytearray(rewritten)
-    damaged[rewritten.index(region.program) + at] ^= 1
-    found = tflm_memopt.verify(original, bytes(damaged), runs=0)
-    assert not found.bit_exact
-    assert found.constants is not None
-    (said,) = found.constants.different
-    assert "1 weights differ" in said
-    assert found.to_json()["constants"]["different"] == (said,)

@@ -5,14 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from conftest import EXAMPLE, on_two_cores, optimized
+from conftest import EXAMPLE, optimized
 from memories import svdf_network
 
 import tflm_memopt
 from tflm_memopt.errors import UsageError
-from tflm_memopt.lower.serialise import pack, unpack
-from tflm_memopt.model.reader import read
-from tflm_memopt.runtime.regions import regions
 from tflm_memopt.runtime.stimuli import Steps
 
 
@@ -37,25 +34,6 @@ def test_refusals(options: dict[str, Any]) -> None:
         tflm_memopt.optimize(EXAMPLE.read_bytes(), **options)
     assert raised.value.code == "bad_option"
     assert raised.value.hint
-
-
-@pytest.mark.slow
-def test_the_report_has_cores_and_barriers() -> None:
-    result = tflm_memopt.optimize(EXAMPLE.read_bytes(), cores=2, share="0.8,1", target="cortex-m33")
-    report = result.report.to_json()
-    first, second = report["cores"]
-    assert 0.4 < first["share"] < second["share"] < 0.65
-    assert first["instructions"] < result.report.instructions["cortex-m33"]
-    assert report["barriers"]["count"] > 20
-    assert 1000 < second["stack"] < first["stack"] < 2048
-
-
-@pytest.mark.slow
-def test_a_program_says_how_it_is_shared() -> None:
-    for region in regions(read(on_two_cores().model)):
-        program = unpack(region.program)
-        assert program.cores
-        assert unpack(pack(program)).cores == program.cores
 
 
 def test_a_model_for_one_core_is_not_verified_on_two() -> None:

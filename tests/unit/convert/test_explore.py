@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import itertools
 import json
-import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -15,7 +14,7 @@ from models import Net
 
 import tflm_memopt
 from tflm_memopt.cli import main as cli
-from tflm_memopt.errors import DoesNotFit, MemoptError, UsageError
+from tflm_memopt.errors import MemoptError, UsageError
 from tflm_memopt.plan.choices import SWITCHES
 from tflm_memopt.plan.plan import Plan
 from tflm_memopt.results import Exploration
@@ -56,12 +55,6 @@ def test_a_frontier_has_less_ram_for_more_compute(frontier: Exploration) -> None
     assert points[0].arena.total < frontier.original_arena.total
 
 
-def test_the_first_point_is_the_default(frontier: Exploration) -> None:
-    report = tflm_memopt.optimize(narrowing()).report
-    assert report.overhead == 1.0
-    assert report.arena.total == frontier.points[0].arena.total
-
-
 @pytest.mark.slow
 def test_every_point_can_be_used_again_and_is_bit_exact(frontier: Exploration) -> None:
     for point in {0: frontier.points[0], 1: frontier.points[-1]}.values():
@@ -88,44 +81,6 @@ def test_a_ram_limit_costs_the_least_compute(frontier: Exploration) -> None:
         assert report.overhead <= point.overhead
         assert before is None or report.overhead > before.overhead
         assert report.ram_limit == point.arena.total
-
-
-def test_what_nothing_fits_is_named_with_the_nearest_settings(frontier: Exploration) -> None:
-    least = frontier.points[-1]
-    with pytest.raises(DoesNotFit) as no:
-        tflm_memopt.optimize(narrowing(), ram_limit=600)
-    assert "limit is 600 B" in no.value.what
-    assert "block" in no.value.where
-    assert "CONV_2D" in no.value.where
-    limit = int(no.value.hint.removeprefix("--ram-limit ").removesuffix(" (with recompute)"))
-    assert limit <= least.arena.total
-    assert tflm_memopt.optimize(narrowing(), ram_limit=limit).report.arena.total <= limit
-
-
-@pytest.mark.slow
-def test_limits_that_contradict_each_other(frontier: Exploration) -> None:
-    limit = frontier.points[-1].arena.total
-    with pytest.raises(DoesNotFit) as no:
-        tflm_memopt.optimize(narrowing(), ram_limit=limit, max_macs=1.0)
-    assert no.value.hint.startswith("--max-macs ")
-    enough = float(no.value.hint.split()[1])
-    report = tflm_memopt.optimize(narrowing(), ram_limit=limit, max_macs=enough).report
-    assert report.arena.total <= limit
-    assert report.overhead <= enough
-
-
-def test_a_budget_below_the_least_is_refused_with_the_least() -> None:
-    with pytest.raises(UsageError, match=r"F = 0\.9") as error:
-        tflm_memopt.optimize(narrowing(), max_macs=0.9)
-    assert error.value.hint == "--max-macs 1"
-
-
-def test_a_model_that_stays_as_it_is_may_be_too_large() -> None:
-    total = tflm_memopt.optimize(plain()).report.arena.total
-    assert not tflm_memopt.optimize(plain(), ram_limit=total).report.changed
-    with pytest.raises(DoesNotFit, match=f"needs {total:,} B"):
-        tflm_memopt.optimize(plain(), ram_limit=total - 1)
-    assert tflm_memopt.explore(plain()).points == ()
 
 
 def looking_back() -> bytes:
@@ -176,14 +131,6 @@ def test_without_an_ingredient_nothing_gets_better(frontier: Exploration, switch
     assert result.report.without == (switch,)
     assert result.report.arena.total >= frontier.points[0].arena.total
     assert tflm_memopt.verify(model, result.model, runs=1).bit_exact
-
-
-def test_tiles_and_recompute_are_what_the_switches_say(frontier: Exploration) -> None:
-    assert any(point.tiled for point in frontier.points)
-    rows = tflm_memopt.explore(narrowing(), without=["tiles"]).points
-    assert [point.tiled for point in rows] == [0]
-    once = tflm_memopt.explore(narrowing(), without=["recompute"]).points
-    assert [point.overhead for point in once] == [1.0]
 
 
 DAMAGE: dict[str, Callable[[Any], object]] = {
@@ -258,24 +205,3 @@ def test_explore_by_instructions(
     assert cli.main(["optimize", "net.tflite", *limits, "--emit", "tflite"]) == cli.DONE
     assert "estimated" in capsys.readouterr().out
     assert json.loads(Path("net_memopt/net.report.json").read_text())["arena"] == least["arena"]
-
-
-def test_explore_as_people_read_it(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    (tmp_path / "net.tflite").write_bytes(narrowing())
-    assert cli.main(["explore", str(tmp_path / "net.tflite")]) == cli.DONE
-    said = capsys.readouterr().out
-    assert "TFLM today" in said
-    assert "ilp32, input in the arena, TFLM reference kernels" in said
-    assert not any(line.endswith(" ") for line in said.splitlines())
-
-
-def test_a_plot_needs_matplotlib_and_says_so_first(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    (tmp_path / "net.tflite").write_bytes(b"\0\0\0\0TFL3 and no model: would fail later")
-    monkeypatch.setitem(sys.modules, "matplotlib", None)
-    code = cli.main(["explore", str(tmp_path / "net.tflite"), "--plot", str(tmp_path / "net.png")])
-    assert code == cli.BAD
-    said = capsys.readouterr().err
-    assert "--plot FILE.png needs matplotlib" in said
-    assert "pip install 'tflm-memopt[plot]'" in said

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from ai_edge_litert import schema_py_generated as schema
 from models import Net
-from unit.command import Run, float_io, small
+from unit.command import Run
 
 import tflm_memopt
 from tflm_memopt.cli import main as cli
@@ -58,27 +58,6 @@ def test_the_flash_of_a_board_is_a_limit(folder: Path, run: Run) -> None:
     assert there["flash"]["model"] > 100_000
 
 
-def test_what_a_board_has_left(folder: Path, run: Run) -> None:
-    said = run("optimize", "small.tflite", "-o", "a", "--board", "nano33ble").out
-    (line,) = (line for line in said.splitlines() if line.startswith("  nano33ble"))
-    assert re.search(r"[\d,]+ B of RAM left, [\d,]+ B of flash  ", line)
-    left = run("optimize", "small.tflite", "-o", "a", "--board", "nano33ble", "--json").json
-    there = board("nano33ble")
-    need = max(left["arena"]["total"], left["arena"]["min"])
-    assert left["board"]["ram_left"] == there.arena_limit - need
-    flash = left["board"]["flash"]
-    assert left["board"]["flash_left"] == there.flash_limit - flash["model"] - flash["library"] - flash["tflm"]
-    assert flash["model"] == left["flash"]["rewritten"]
-    assert f"{left['board']['ram_left']:,} B of RAM left" in line
-
-
-@pytest.mark.parametrize("limit", [9_000, 10**6])
-def test_of_two_ram_limits_the_smaller_one_wins(limit: int) -> None:
-    report = tflm_memopt.optimize(small(), board="uno_r4", ram_limit=limit).report
-    assert report.ram_limit == min(limit, board("uno_r4").arena_limit)
-    assert report.target == "cortex-m4"
-
-
 def test_a_board_too_small_for_a_float_interface_is_told_of_int8_io() -> None:
     with pytest.raises(DoesNotFit) as no:
         tflm_memopt.optimize(camera(), board="mkr_wifi_1010")
@@ -94,11 +73,6 @@ def test_a_board_too_small_for_a_float_interface_is_told_of_int8_io() -> None:
         assert done.report.board.fits
     assert "--board " in no.value.hint
     assert "--ram-limit" not in no.value.hint
-
-
-def test_a_ram_limit_is_told_of_int8_io_too() -> None:
-    with pytest.raises(DoesNotFit, match=r"--int8-io \(fits in [\d,]+ B\)"):
-        tflm_memopt.optimize(float_io(), ram_limit=5_000)
 
 
 @pytest.mark.slow
@@ -152,17 +126,6 @@ def test_a_limit_of_flash(folder: Path, run: Run) -> None:
     assert run(*flags, "--flash-limit", limit - 1).code == cli.NO
 
 
-def test_a_limit_of_flash_below_that_of_the_board() -> None:
-    with pytest.raises(DoesNotFit, match="of flash, limit is 20,000 B"):
-        tflm_memopt.optimize(small(), board="nano33ble", flash_limit="20kB")
-
-
-def test_hints_say_what_takes_recompute(example: bytes) -> None:
-    with pytest.raises(DoesNotFit, match=r"needs [\d,]+ B without recompute, limit is 8,000 B") as no:
-        tflm_memopt.optimize(example, ram_limit="8kB")
-    assert re.search(r"--ram-limit \d+ \(with recompute\)", no.value.hint)
-
-
 # --- the balance
 
 
@@ -204,47 +167,4 @@ def test_a_rewrite_that_saves_more_is_made(example: bytes) -> None:
     assert report.balance.model == report.flash.rewritten - report.flash.original
 
 
-def test_kernels_of_tflm_that_leave_count_where_the_saving_does() -> None:
-    """A small network halves its arena, and TFLM's two replaced kernels are larger than the library."""
-    report = tflm_memopt.optimize(small(), if_worthwhile=True).report
-    assert report.balance
-    assert report.balance.ram_saved < report.balance.flash_added < report.balance.ram_saved + report.balance.tflm
-    assert report.balance.worthwhile
-    assert report.changed
-
-
 # --- a streamed input that needs more memory
-
-
-def test_a_streamed_input_that_takes_more_is_told_of() -> None:
-    net = Net(5)
-    model = net.model(net.fully_connected(net.fully_connected(net.input((1, 640)), 128), 128))
-    plain = tflm_memopt.optimize(model).report
-    streamed = tflm_memopt.optimize(model, input="stream").report
-    assert plain.arena.total < streamed.arena.total
-    assert streamed.in_arena == plain.arena.total
-    assert plain.in_arena is None
-
-
-def test_a_streamed_input_that_takes_less_is_not(folder: Path, run: Run) -> None:
-    answer = run("optimize", "small.tflite", "-o", "a", "--input", "stream", "--json").json
-    assert answer["in_arena"] is None
-    net = Net(5)
-    (folder / "dense.tflite").write_bytes(net.model(net.fully_connected(net.input((1, 640)), 128)))
-    said = run("optimize", "dense.tflite", "-o", "a", "--input", "stream").out
-    assert re.search(r"  smaller +[\d,]+ B +with --input arena: [\d,]+ B less", said)
-
-
-def test_a_frontier_says_what_a_board_has_left(folder: Path, run: Run) -> None:
-    answer = run("explore", "small.tflite", "--board", "uno_r4", "--json").json
-    assert (answer["board"], answer["target"]) == ("uno_r4", "cortex-m4")
-    limit = board("uno_r4").arena_limit
-    assert answer["points"]
-    for point in answer["points"]:
-        assert point["board"]["ram_left"] == limit - max(point["arena"]["total"], point["arena"]["min"])
-    assert "RAM left" in run("explore", "small.tflite", "--board", "uno_r4", "--csv", "x.csv").out
-    head, today, *lines = (folder / "x.csv").read_text().splitlines()
-    assert head.endswith(",ram_left,flash_left")
-    assert today.endswith(",,")
-    left = [f"{p['board']['ram_left']},{p['board']['flash_left']}" for p in answer["points"]]
-    assert [line.split(",", line.count(",") - 1)[-1] for line in lines] == left

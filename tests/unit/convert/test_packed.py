@@ -28,17 +28,6 @@ def test_packed_kernels_are_estimated() -> None:
     assert report.to_json()["packed"]["packed"] == report.packed.packed
 
 
-@pytest.mark.parametrize(
-    "settings",
-    [{"board": "nano33ble"}, {"target": "cortex-m4"}, {"core": "cortex-m3"}, {"ops": "builtin"}, {"cores": 2}],
-    ids=str,
-)
-def test_not_where_a_core_is_given_or_nothing_can_be_packed(settings: dict[str, Any]) -> None:
-    report = tflm_memopt.optimize(net(), **settings).report
-    assert report.packed is None
-    assert times.packed(report) == ""
-
-
 @pytest.mark.slow
 @pytest.mark.parametrize("path", [KEYWORDS, RESNET, FLOAT_IO, WAKE_WORD], ids=lambda path: path.stem)
 def test_a_target_takes_no_more_instructions_than_said(path: Any) -> None:

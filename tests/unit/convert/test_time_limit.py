@@ -77,18 +77,6 @@ def test_a_boards_clock_counts() -> None:
     assert times[0] == pytest.approx(times[1], rel=0.01)
 
 
-def test_points_of_a_frontier_have_the_boards_time() -> None:
-    on_board = tflm_memopt.explore(wide(), board="nano33ble", without=("recompute", "tiles"))
-    for point in on_board.points:
-        assert point.milliseconds
-        assert point.milliseconds[1] == pytest.approx(limit_of(point.work), abs=0.001)
-    assert on_board.points
-    for settings in ({"board": "pico"}, {"board": "esp32"}, {"target": "cortex-m4"}):
-        other = tflm_memopt.explore(wide(), without=("recompute", "tiles"), **settings)
-        assert other.points
-        assert all(point.milliseconds is None for point in other.points)
-
-
 @pytest.mark.slow
 def test_too_slow_names_ways_that_hold(frontier: Exploration) -> None:
     fastest = frontier.points[0]
@@ -105,32 +93,6 @@ def test_too_slow_names_ways_that_hold(frontier: Exploration) -> None:
     assert boards
     for name in boards[1].split(", "):
         tflm_memopt.optimize(wide(), time_limit=limit_of(fastest.work) / 1.5, board=name, without=("recompute",))
-
-
-@pytest.mark.slow
-def test_plain_kernels_are_told_of_the_cores_own() -> None:
-    limit = 1.05 * limit_of(tflm_memopt.optimize(wide(), clock=64, **M4).work)
-    with pytest.raises(DoesNotFit) as no:
-        tflm_memopt.optimize(wide(), time_limit=limit, clock=64, core="cortex-m4", without=("recompute",))
-    assert no.value.hint.startswith("--target cortex-m4 (")
-    tflm_memopt.optimize(wide(), time_limit=limit, clock=64, **M4)
-
-
-@pytest.mark.slow
-def test_in_time_but_too_large(frontier: Exploration) -> None:
-    fast, small = frontier.points[0], frontier.points[-1]
-    limit = limit_of(fast.work)
-    with pytest.raises(DoesNotFit, match="limit is") as no:
-        tflm_memopt.optimize(wide(), time_limit=limit, clock=64, ram_limit=small.arena.total, **M4)
-    assert no.value.code == "does_not_fit"
-    assert "block" in no.value.where
-    more = re.search(r"--time-limit ([\d.]+ms).*--ram-limit (\d+)", no.value.hint)
-    assert more
-    for settings in (
-        {"time_limit": more[1], "ram_limit": small.arena.total},
-        {"time_limit": limit, "ram_limit": int(more[2])},
-    ):
-        tflm_memopt.optimize(wide(), clock=64, **settings, **M4)
 
 
 @pytest.mark.parametrize(
@@ -169,19 +131,3 @@ def dense() -> bytes:
     """A small layer without anything to gain."""
     net = Net(4)
     return net.model(net.fully_connected(net.input((1, 8)), 8))
-
-
-def test_a_model_that_stays_as_it_is_keeps_the_limit() -> None:
-    report = tflm_memopt.optimize(dense(), time_limit=50, clock=64, **M4).report
-    assert report.time
-    assert report.time.original
-    assert report.time.original.milliseconds
-    assert report.time.original.milliseconds[1] < 50
-
-
-def test_nobody_knows_how_long_a_model_of_other_operators_takes() -> None:
-    net = Net()
-    unknown = net.model(net.unary("ABS", net.input((1, 4, 4, 2), None, dtype="FLOAT32"), dtype="FLOAT32", out=None))
-    with pytest.raises(DoesNotFit, match="is unknown") as no:
-        tflm_memopt.optimize(unknown, time_limit=50, clock=64, **M4)
-    assert no.value.code == "too_slow"

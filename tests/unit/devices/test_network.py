@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 from ai_edge_litert import schema_py_generated as schema
-from conftest import EXAMPLE, ROOT
+from conftest import EXAMPLE
 from memories import svdf_network
 from models import Net
 
@@ -31,7 +31,6 @@ from tflm_memopt.model.reader import read
 from tflm_memopt.options import DEFAULTS
 from tflm_memopt.plan.plan import Block
 from tflm_memopt.plan.planned import Planned
-from tflm_memopt.targets.boards import board
 
 SHAPES = EXAMPLE
 
@@ -83,27 +82,6 @@ def test_what_several_devices_cannot_have_is_refused(code: str, run: Callable[[]
         run()
     assert caught.value.code == code
     assert caught.value.hint
-
-
-@pytest.mark.parametrize(
-    "flags",
-    [
-        ["optimize", str(SHAPES), "--devices", "2", "--frontier"],
-        ["optimize", str(ROOT / "tests"), "--devices", "2"],
-        ["optimize", str(SHAPES), "--devices", "2", "--emit", "c"],
-        ["explore", str(SHAPES), "--devices", "2", "--link", "1kB", "--plans", "x"],
-        ["explore", str(SHAPES), "--devices", "2"],
-        ["explore", str(SHAPES), "--devices", "2", "--link", "1kB", "--cost", "instructions"],
-        ["explore", str(SHAPES), "--clock", "64MHz"],
-        ["optimize", str(SHAPES), "--link", "1kB"],
-        ["optimize", str(SHAPES), "--cut", "1"],
-        ["verify", str(SHAPES), ".", "--steps", "2"],
-        ["verify", str(SHAPES), str(ROOT / "tests")],
-    ],
-)
-def test_flags_that_are_for_one_device_are_refused(flags: list[str], capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(flags) == 2
-    assert "device" in capsys.readouterr().err
 
 
 def dense(width: int = 32) -> bytes:
@@ -158,18 +136,6 @@ def test_sums_that_no_message_holds_are_not_sent() -> None:
 
 
 CORE: dict[str, Any] = {"core": "cortex-m4", "clock": "80MHz"}
-
-
-@pytest.mark.slow
-def test_time_is_told_of_each_device_and_of_all() -> None:
-    """A device's computing time does not depend on its lines, but slow lines make it wait."""
-    said = {link: tflm_memopt.optimize_devices(dense(), 2, link=link, **CORE).report for link in ("1MB", "1kB,5ms")}
-    fast, slow = (report.time for report in said.values())
-    assert fast.computing == slow.computing
-    assert max(fast.computing) <= fast.milliseconds < slow.milliseconds
-    sent = [report.devices[1].sent for report in said.values()]
-    assert sent[0] == sent[1] < slow.milliseconds  # a byte takes a millisecond there
-    assert tflm_memopt.optimize_devices(dense(), 2).report.time is None
 
 
 def test_a_cut_gives_each_device_its_operators(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -234,41 +200,6 @@ def test_the_frontier_has_one_device_and_falls(tmp_path: Path, capsys: pytest.Ca
 
 
 @pytest.mark.slow
-def test_the_frontier_says_what_a_board_has_left(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """The tightest device decides; a point fits if optimize --board accepts it."""
-    model, files = tmp_path / "dense.tflite", {flag: tmp_path / f"x.{flag}" for flag in ("csv", "svg")}
-    model.write_bytes(dense(280))
-    explore = ["explore", str(model), "--devices", "2", "--link", "50kB,1ms", "--board", "uno_r4"]
-    assert main([*explore, "--csv", str(files["csv"]), "--plot", str(files["svg"]), "--json"]) == 0
-    said = json.loads(capsys.readouterr().out)
-    on, points = board("uno_r4"), said["points"]
-    assert (said["board"], said["core"], said["mhz"]) == (on.id, on.measured_core, on.mhz)
-    assert [len(p["board"]) for p in points] == [p["devices"] for p in points]
-    assert {(p["devices"], all(one["fits"] for one in p["board"])) for p in points} >= {(1, False), (2, True)}
-    for p in points:
-        assert min(one["ram_left"] for one in p["board"]) <= on.arena_limit - p["ram"]
-        assert max(one["flash"]["model"] for one in p["board"]) == p["flash"]
-    made = tflm_memopt.optimize_devices(model, 2, board=on.id, link="50kB,1ms").report
-    [same] = [p for p in points if (p["ram"], p["flash"], p["sent"]) == (made.ram, made.flash, made.sent)]
-    assert same["milliseconds"] == made.time.milliseconds
-    head, *lines = files["csv"].read_text().splitlines()
-    assert head.endswith(",ram_left,flash_left")
-    least = [[min(one[key] for one in p["board"]) for key in ("ram_left", "flash_left")] for p in points]
-    assert [[*map(int, line.split(",")[-2:])] for line in lines] == least
-    assert files["svg"].read_text().endswith("</svg>\n")
-    assert main(explore) == 0
-    page = capsys.readouterr().out
-    assert all(re.search(rf" {ram:,} +{flash:,}$", page, re.MULTILINE) for ram, flash in least)
-    assert "of uno_r4, on the device that leaves the least" in page
-
-
-def test_boards_of_unknown_time_are_refused_by_their_core() -> None:
-    with pytest.raises(MemoptError, match="on Xtensa LX7 are unknown") as caught:
-        tflm_memopt.explore_devices(dense(), 2, link="50kB,1ms", board="esp32s3")
-    assert caught.value.code == "time_unknown"
-
-
-@pytest.mark.slow
 def test_ways_that_leave_a_device_idle_are_not_tried() -> None:
     """The last layer has channels for only two devices."""
     net = Net()
@@ -276,13 +207,6 @@ def test_ways_that_leave_a_device_idle_are_not_tried() -> None:
     model = net.model(net.fully_connected(x, 2))
     found = tflm_memopt.explore_devices(model, 4, link="1MB", **CORE)
     assert 4 in {p.devices for p in found.points}
-
-
-@pytest.mark.slow
-def test_more_devices_than_channels_are_not_named_for_less_memory() -> None:
-    with pytest.raises(DoesNotFit) as caught:
-        tflm_memopt.optimize_devices(dense(4), 4, memory="10B")
-    assert caught.value.hint.startswith("--memory")
 
 
 @pytest.mark.slow
@@ -395,20 +319,6 @@ def test_one_of_several_devices_is_not_verified_alone(device: int, folder: Path)
     with pytest.raises(MemoptError, match="one of several devices") as caught:
         tflm_memopt.verify(folder / "dense.tflite", folder / f"device{device}/dense.tflite")
     assert caught.value.code == "other_model"
-
-
-def test_what_is_written_beside_a_device_s_model_names_its_limit(folder: Path) -> None:
-    """--ram-limit applies to a single device."""
-    assert "more than TMO_RAM_LIMIT: convert it with --memory" in (folder / "device1/dense_ops.h").read_text()
-
-
-@pytest.mark.slow
-def test_of_several_models_that_of_the_same_name_is_meant(folder: Path, tmp_path: Path) -> None:
-    changed = tmp_path / "changed"
-    shutil.copytree(folder, changed)
-    for device in ("device0", "device1"):
-        (changed / device / "a.tflite").write_bytes(b"")
-    assert main(["verify", str(folder / "dense.tflite"), str(changed), "--runs", "0", "--quiet"]) == 0
 
 
 def test_a_model_without_anything_to_share_is_refused() -> None:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections import Counter
 
 import pytest
-from ai_edge_litert import schema_py_generated as schema
 from conftest import EXAMPLE
 from models import Net
 
@@ -14,7 +13,7 @@ from tflm_memopt.errors import UsageError
 from tflm_memopt.model.graph import Graph
 from tflm_memopt.model.reader import read
 from tflm_memopt.ops.crossing import RECEIVE, SEND, crossing_of
-from tflm_memopt.ops.partial import ADD_SUMS, SUMS, weights_of
+from tflm_memopt.ops.partial import SUMS, weights_of
 
 SHAPES = EXAMPLE
 
@@ -77,17 +76,6 @@ def test_parts_of_int4_weights_are_int8() -> None:
         assert {g.tensors[p.inputs[1]].dtype for g, p in layers} == {"INT8"}
 
 
-def test_a_scalar_crosses() -> None:
-    """It has no axis along which it could be cut."""
-    net = Net()
-    x = net.conv2d(net.input((1, 4, 4, 6)), 5)
-    one = net.op("SHAPE", [x], [net.tensor((), "INT32", None)], schema.ShapeOptionsT())
-    graph = read(net.model(x, one)).graph
-    how = {op.index: way for op, way in zip(graph.ops, (Way.CHANNELS, Way.WHOLE), strict=True)}
-    crossings = share(graph, how, 2, 0, at={graph.ops[1].index: 1}).crossings
-    assert [c.tensor.shape for c in crossings if c.tensor.dtype == "INT32"] == [()]
-
-
 def test_a_fused_pair_sends_sums_alone() -> None:
     """A fan-out's result stays in place; each device adds up the sums of its channels."""
     net = Net()
@@ -115,26 +103,6 @@ def test_sums_meet_where_all_that_read_them_run_whole(at: int) -> None:
     crossings = share(last, how, 2, 0, at={2: at}).crossings
     assert [(c.crossing.sender, c.crossing.receiver) for c in crossings] == [(0, 1), (1 - at, at), (1, 0)][: 2 + at]
     assert crossings[1].tensor.shape == (1, 18)
-
-
-@pytest.mark.parametrize("devices", [4, 5, 6, 11])
-def test_more_sums_than_operands_are_added_in_turn(devices: int) -> None:
-    net = Net()
-    x = read(net.model(net.fully_connected(net.input((1, 33)), 6))).graph
-    (op,) = x.ops
-    graphs = share(x, {op.index: Way.INPUTS}, devices, 0).graphs
-    added = [[p for p in g.ops if p.options.get("custom_code") == ADD_SUMS] for g in graphs]
-    assert [len(ops) for ops in added] == [-(-(devices - 1) // 3)] + [0] * (devices - 1)
-
-
-def test_layers_that_stay_builtin_have_no_partial_sums() -> None:
-    """Their scaling is unknown, so every split is refused."""
-    net = Net()
-    x = net.conv2d(net.input((1, 4, 4, 4)), 4)
-    net.graph.tensors[x].quantization = None
-    odd = read(net.model(x)).graph
-    shared = share(odd, {op.index: Way.INPUTS for op in odd.ops}, 2, 0)
-    assert {op.options.get("custom_code") for g in shared.graphs for op in g.ops} == {None, SEND, RECEIVE}
 
 
 def test_only_the_first_device_has_input_and_output(graph: Graph) -> None:
@@ -170,13 +138,3 @@ def test_rows_that_no_window_reaches_are_not_sent(last: Way, heights: list[int])
     strided = read(net.model(net.conv2d(x, 6, kernel=(3, 3), stride=(2, 2), padding="VALID"))).graph
     how = dict(zip((op.index for op in strided.ops), (Way.CHANNELS, last), strict=True))
     assert sorted(c.tensor.shape[1] for c in share(strided, how, 2, 0).crossings) == heights
-
-
-def test_no_device_makes_rows_of_padding_alone() -> None:
-    """They would read no rows, and TFLM cannot concatenate empty tensors."""
-    net = Net()
-    whole = read(net.model(net.pad(net.conv2d(net.input((1, 2, 3, 2)), 2), [(0, 0), (3, 4), (1, 0), (0, 0)]))).graph
-    shared = share(whole, dict.fromkeys((op.index for op in whole.ops), Way.ROWS), 4, 0)
-    read_by = [one.tensors[op.inputs[0]] for one in shared.graphs for op in one.ops if op.type == "PAD"]
-    assert 2 <= len(read_by) <= 4
-    assert all(0 not in tensor.shape for tensor in read_by)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 import runpy
 import shutil
@@ -21,15 +20,12 @@ from models import Net
 from unit.analysis.arena_zoo import lstm
 
 import tflm_memopt
-from tflm_memopt.emit import bundle
 from tflm_memopt.emit.array import model_header, model_source
 from tflm_memopt.emit.methods import AFTER_2023, BUILTIN, CUSTOM
 from tflm_memopt.emit.names import comment, file_stem, guard, identifier
 from tflm_memopt.emit.resolver import arena_bytes, builds, needed, ops_header
-from tflm_memopt.model.names import OURS
 from tflm_memopt.model.reader import CUSTOM as CUSTOM_OP
-from tflm_memopt.model.reader import OPERATORS, Model, read
-from tflm_memopt.plan.plan import Plan
+from tflm_memopt.model.reader import Model, read
 from tflm_memopt.results import Optimized
 from tflm_memopt.tflm.arena import predict
 
@@ -76,32 +72,7 @@ def test_any_name_gives_valid_names(name: str) -> None:
     assert "*/" not in comment(name)
 
 
-def test_plain_names_stay() -> None:
-    assert file_stem("person v1.2-é") == "person v1.2-é"
-    assert identifier("kws_int8") == "kws_int8"
-
-
 # --- the set of files
-
-
-def test_files_of_a_rewritten_model(converted: Optimized) -> None:
-    files = bundle.files(converted, "mixed")
-    suffixes = (".tflite", ".plan.json", ".report.json", "_model.h", "_model.cpp", "_ops.h", "_library.c")
-    assert list(files) == [f"mixed{suffix}" for suffix in suffixes]
-    assert files["mixed.tflite"] == converted.model
-    assert Plan.from_json(json.loads(files["mixed.plan.json"])) == converted.plan
-    assert json.loads(files["mixed.report.json"]) == json.loads(json.dumps(converted.report.to_json()))
-
-
-def test_files_of_an_unchanged_model(converted: Optimized) -> None:
-    files = bundle.files(replace(converted, model=mixed(), plan=None), "mixed")
-    assert files["mixed.tflite"] == mixed()
-    assert Plan.from_json(json.loads(files["mixed.plan.json"])).steps == ()
-
-
-def test_json_is_strict() -> None:
-    document = {"a": float("nan"), "b": [float("inf"), 1.5], "c": (1, None, True)}
-    assert json.loads(bundle.to_json(document)) == {"a": "nan", "b": ["inf", 1.5], "c": [1, None, True]}
 
 
 # --- NAME_model.h, NAME_model.cpp
@@ -145,20 +116,6 @@ def test_each_operator_once(converted: Optimized) -> None:
     assert set(operators) >= {"L2_NORMALIZATION", "ADD_N", "TMO_BLOCK", "TMO_CONV_2D"}
 
 
-def test_what_the_user_must_bring_is_said(converted: Optimized) -> None:
-    header = ops_header("mixed", read(converted.model), converted.report)
-    line = next(line for line in header.splitlines() if "Mine" in line and "//" in line)
-    assert "your own custom operator" in line
-    assert "#error" not in [line.strip() for line in header.splitlines()]
-    (relu,) = needed(read(unary_model("GELU")), "table")
-    assert (relu.add, relu.note) == ("", "TFLM has no kernel for it")
-
-
-def unary_model(kind: str) -> bytes:
-    net = Net()
-    return net.model(net.unary(kind, net.input((1, 4))))
-
-
 def test_the_arena_is_never_too_small(converted: Optimized) -> None:
     report, model = converted.report, read(converted.model)
     widest = predict(model, "ilp32-full").min
@@ -182,17 +139,6 @@ def test_the_arena_covers_the_lstm_of_early_2023() -> None:
     header = ops_header("voice", read(model), report)
     for build, nbytes in needs.items():
         assert f"{nbytes:,} B {build}" in header
-
-
-def test_the_arena_has_its_convention(converted: Optimized) -> None:
-    report = converted.report
-    header = ops_header("mixed", read(converted.model), report)
-    assert "ilp32, input in the arena, TFLM reference kernels" in header
-    assert "may need more for L2_NORMALIZATION, ADD_N" in header
-    region = tflm_memopt.optimize(two_convolutions())
-    header = ops_header("plain", read(region.model), region.report)
-    assert f"constexpr size_t plain_arena_size = {arena_bytes(read(region.model), region.report)};" in header
-    assert "may want more" not in header
 
 
 def test_an_arena_that_is_not_known_is_the_users_to_say(converted: Optimized) -> None:
@@ -338,9 +284,3 @@ def test_the_methods_are_those_of_tflm() -> None:
     custom = {operator: method for method, operator in pairs(header, r'AddCustom\(\s*"([^"]+)"')}
     assert custom == {o: m for o, m in CUSTOM.items() if m not in AFTER_2023 and o != "ethos-u"}
     assert "AddEthosU()" in header
-
-
-def test_the_table_names_operators_of_the_schema() -> None:
-    assert set(BUILTIN) <= set(OPERATORS.values())
-    assert set(BUILTIN.values()) | set(CUSTOM.values()) >= AFTER_2023
-    assert not OURS & set(CUSTOM)

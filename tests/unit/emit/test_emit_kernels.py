@@ -118,10 +118,6 @@ def test_a_build_refuses_what_needs_more_taps_than_it_has(tmp_path: Path) -> Non
     assert asked == {True, False}
 
 
-def test_programs_that_share_a_build() -> None:
-    assert needs([]) == Needs()
-
-
 def test_every_file_of_the_library_is_embedded_or_linked() -> None:
     """The list in tmo/embed.h is complete. The other files have no kernels and are linked from the library."""
     header = (ROOT / "custom_ops/src/tmo/embed.h").read_text(encoding="utf-8")
@@ -129,15 +125,6 @@ def test_every_file_of_the_library_is_embedded_or_linked() -> None:
     embeds = set(re.findall(r'#include "\.\./(\w+\.c)"', header))
     assert embeds | linked == {path.name for path in (ROOT / "custom_ops/src").glob("*.c")}
     assert not embeds & linked
-
-
-def test_a_library_file_names_its_kernels_and_entries() -> None:
-    program = pack(good())
-    found = needs([program])
-    ((name, text),) = embedded("my net", [program], {"run"}).items()
-    assert name == "my net_library.c"
-    assert set(re.findall(r"TMO_OP_(\w+)", text)) == {Kind(bit).name for bit in bits(found.kinds)}
-    assert "const tmo_library my_net_library = {.check = tmo_check_embedded, .run = tmo_run};" in text
 
 
 WARNINGS = ("-Wall", "-Wextra", "-Wpedantic", "-Werror")

@@ -17,7 +17,6 @@ import tflm_memopt
 from tflm_memopt.cli import main as cli
 from tflm_memopt.emit import bundle
 from tflm_memopt.emit.names import identifier
-from tflm_memopt.errors import UsageError
 from tflm_memopt.runtime.verify import sample
 
 LIBRARY = ROOT / "custom_ops"
@@ -169,16 +168,6 @@ def test_too_little_ram_does_not_compile(tmp_path: Path, plain: Mapping[str, byt
         done = run(tmp_path, "gcc", "-std=c11", *OPTIONS, f"-DTMO_RAM_LIMIT={limit}", "-fsyntax-only", "plain.c")
         assert said in done.stderr
         assert (done.returncode == 0) == (said == "")
-
-
-def test_operators_that_stay_builtin_are_named() -> None:
-    net = Net(8)
-    x = net.conv2d(net.input((1, 12, 12, 4)), 8, kernel=(3, 3))
-    y = net.add_n(x, x)
-    with pytest.raises(UsageError, match="builtin operators cannot run without an interpreter") as caught:
-        written(net.model(net.conv2d(y, 4)), "gate")
-    assert caught.value.where == "operator 1 ADD_N"
-    assert "--emit cpp" in caught.value.hint
 
 
 @pytest.mark.slow

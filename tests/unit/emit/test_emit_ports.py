@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 import shutil
-from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
@@ -16,9 +15,8 @@ from property.modules import verified
 import tflm_memopt
 from tflm_memopt.cli import main as cli
 from tflm_memopt.emit import bundle
-from tflm_memopt.errors import RuntimeUnavailable, UsageError
-from tflm_memopt.runtime import c_module
-from tflm_memopt.runtime.verify import sample, verify
+from tflm_memopt.errors import UsageError
+from tflm_memopt.runtime.verify import sample
 
 needs_compiler = pytest.mark.skipif(not shutil.which("gcc"), reason="no gcc")
 
@@ -85,15 +83,6 @@ def test_outputs_that_repeat_are_inputs_or_constants(tmp_path: Path) -> None:
     assert f"{''.join(f'0x{b:02x},' for b in stored[:16])}" in source
 
 
-@pytest.mark.parametrize(("dtype", "c"), [("FLOAT32", "float"), ("UINT8", "uint8_t"), ("INT64", "int64_t")])
-def test_any_element_type_has_a_c_type(dtype: str, c: str, tmp_path: Path) -> None:
-    net = Net(8)
-    net.input((1, 2), None, dtype=dtype)
-    y = net.conv2d(net.conv2d(net.input((1, 12, 12, 4)), 4, kernel=(3, 3)), 4)
-    written(net.model(y), tmp_path)
-    assert f"\n{c} *net_input_0(void);" in (tmp_path / "net.h").read_text()
-
-
 def test_a_port_that_c_has_no_type_for_is_refused(tmp_path: Path) -> None:
     net = Net(9)
     net.input((1, 2), None, dtype="COMPLEX64")
@@ -124,15 +113,6 @@ def test_an_operator_for_each_block(tmp_path: Path) -> None:
         new = written(model, tmp_path, op_per="block", without=("tiles",))
         assert "io_1[]" in (tmp_path / "net.c").read_text() or name == "swapped"
         assert verified(model, new, tmp_path).bit_exact
-
-
-@needs_compiler
-@pytest.mark.slow
-def test_the_cases_from_elsewhere(tmp_path: Path, outside: Callable[[str], Path]) -> None:
-    """Models that once failed. They are not in the repository; similar models are tested above."""
-    for name in CASES:
-        model = outside(f"cases/{name}.tflite").read_bytes()
-        assert verified(model, written(model, tmp_path), tmp_path).bit_exact, name
 
 
 def exchanged(source: str, a: str, b: str) -> str:
@@ -181,37 +161,3 @@ def test_another_models_module_is_refused(tmp_path: Path) -> None:
         verified(large, tflm_memopt.optimize(large).model, tmp_path)
     assert refusal.value.code == "bad_c_module"
     assert not verified(alike, tflm_memopt.optimize(alike).model, tmp_path).bit_exact
-
-
-def test_one_module_is_asked_for(tmp_path: Path) -> None:
-    model = swapped()
-    new = tflm_memopt.optimize(model).model
-    with pytest.raises(UsageError, match="has no C module") as refusal:
-        verify(model, new, runs=1, c=tmp_path)
-    assert refusal.value.code == "bad_c_module"
-    for name in ("a", "b"):
-        (tmp_path / f"{name}.c").write_text("")
-        (tmp_path / f"{name}.h").write_text(f"int32_t {name}_selftest(void);\n")
-    with pytest.raises(UsageError, match=r"several C modules: a\.c, b\.c") as refusal:
-        verify(model, new, runs=1, c=tmp_path)
-    assert refusal.value.code == "bad_c_module"
-    assert c_module.find(tmp_path / "b.c").prefix == "b"
-
-
-def test_without_a_compiler(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("PATH", "")
-    monkeypatch.delenv("CC", raising=False)
-    with pytest.raises(RuntimeUnavailable, match="no C compiler is installed") as missing:
-        c_module.toolchain()
-    assert missing.value.code == "not_installed"
-    monkeypatch.setenv("CC", "no-such-compiler -m32")
-    with pytest.raises(RuntimeUnavailable, match="no-such-compiler"):
-        c_module.toolchain()
-
-
-@pytest.mark.slow
-def test_a_module_is_written_however_little_it_saves(tmp_path: Path) -> None:
-    """A module has no interpreter, so nothing can be left to TFLM."""
-    (tmp_path / "net.tflite").write_bytes(unread(64))
-    assert cli.main(["optimize", str(tmp_path / "net.tflite"), "-o", str(tmp_path / "out"), "--emit", "c"]) == cli.DONE
-    assert (tmp_path / "out/net.c").is_file()

@@ -9,19 +9,12 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from ai_edge_litert import schema_py_generated as schema
 from conftest import thinned
 from models import Net
 from unit.command import Run, assert_refused
-from unit.model.test_described import packed, with_metadata
 
-import tflm_memopt
 from tflm_memopt.cli import main as cli
 from tflm_memopt.emit import bundle
-from tflm_memopt.emit.border import border, scales
-from tflm_memopt.emit.program import result_of
-from tflm_memopt.model.reader import read
-from tflm_memopt.results import Sample
 
 
 @pytest.fixture
@@ -32,20 +25,6 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     (tmp_path / "net.tflite").write_bytes(net.model(net.fully_connected(net.mean(net.conv2d(x, 4), (1, 2)), 3)))
     monkeypatch.chdir(tmp_path)
     return tmp_path
-
-
-def labelled(folder: Path, run: Run, text: bytes, emits: str = "esp-idf") -> str:
-    """Return the program with these labels."""
-    (folder / "labels.txt").write_bytes(text)
-    answer = run("optimize", "net.tflite", "-o", "out", "--emit", emits, "--labels", "labels.txt")
-    assert answer.code == cli.DONE, answer.err
-    return (folder / "out/esp-idf/main/main.cpp").read_text()
-
-
-def test_labels_are_in_the_program(folder: Path, run: Run) -> None:
-    main = labelled(folder, run, 'cat\n"dog"\ngröße\n'.encode())
-    assert '"cat",\n    "\\042dog\\042",\n    "gr\\303\\266\\303\\237e",\n' in main
-    assert "labels[best]" in main
 
 
 def test_wrong_labels_are_refused(folder: Path, run: Run) -> None:
@@ -74,13 +53,6 @@ def test_a_stored_example(folder: Path, run: Run, dtype: str) -> None:
     assert_refused(run(*command, "--emit", "tflite"), "--inputs needs a project or C module")
 
 
-def test_stm32cube_is_for_a_chip(folder: Path, run: Run) -> None:
-    command = ("optimize", "net.tflite", "-o", "out", "--emit", "stm32cube")
-    assert_refused(run(*command), "--emit stm32cube needs a supported chip: no board is given")
-    assert_refused(run(*command, "--board", "nano33ble"), "nano33ble has none")
-    assert not (folder / "out").exists()
-
-
 @pytest.mark.parametrize("kind", bundle.ONE_CORE)
 def test_what_has_no_second_core_is_refused(folder: Path, run: Run, kind: str) -> None:
     command = ("optimize", "net.tflite", "-o", "out", "--cores", "2", "--board", "nucleo_l476rg")
@@ -88,69 +60,6 @@ def test_what_has_no_second_core_is_refused(folder: Path, run: Run, kind: str) -
     assert_refused(answer, f"--emit {kind} supports one core only")
     assert "try: --emit cpp, arduino, platformio, esp-idf; or --cores 1" in answer.err
     assert not (folder / "out").exists()
-
-
-def test_a_program_for_two_cores_has_a_team(folder: Path, run: Run) -> None:
-    """A program for one core contains no code for a second."""
-    for cores, program, resolver in (("1", 0, "net_op_resolver() {"), ("2", 1, "net_op_resolver(tmo_team *team")):
-        assert run("optimize", "net.tflite", "-o", cores, "--cores", cores, "--emit", "esp-idf").code == cli.DONE
-        main = folder / cores / "esp-idf/main"
-        assert (main / "main.cpp").read_text().count("tmo_run_worker(&team)") == program
-        assert resolver in (main / "net_ops.h").read_text()
-
-
-def test_esp_idf_has_its_settings(folder: Path, run: Run) -> None:
-    labelled(folder, run, b"a\nb\nc")
-    project = folder / "out/esp-idf"
-    settings = "".join(path.read_text() for path in project.glob("sdkconfig.defaults*"))
-    lines = [line for line in settings.splitlines() if not line.startswith("#")]
-    assert lines and all(re.fullmatch(r"CONFIG_[A-Z0-9_]+=(y|\d+)", line) for line in lines)
-    assert "CONFIG_ESP_MAIN_TASK_STACK_SIZE=8192" in lines
-    assert "espressif/esp32-camera:" in (project / "main/idf_component.yml").read_text()
-
-
-def test_scales_are_in_the_header(folder: Path, run: Run) -> None:
-    for where in ("arena", "stream", "external"):
-        assert run("optimize", "net.tflite", "-o", where, "--input", where).code == cli.DONE
-        header = (folder / where / "net_ops.h").read_text()
-        assert "constexpr float net_input_0_scale = 0.00392156886f;" in header
-        assert "constexpr int32_t net_input_0_zero_point = -128;" in header
-        assert re.search(r"constexpr float net_output_0_scale = [\d.e-]+f;", header)
-
-
-def test_a_float_has_no_scale() -> None:
-    net = Net(2)
-    x = net.input((1, 4), None, dtype="FLOAT32")
-    assert list(scales("net", border(read(net.model(net.unary("RELU", x, dtype="FLOAT32", out=None)))))) == []
-
-
-def test_labels_of_the_metadata_are_taken_if_they_fit() -> None:
-    """There are three labels: they fit an output of three values, not one of four."""
-    for values in (3, 4):
-        model = with_metadata(packed(), values=values)
-        given = bundle.Extras(lambda: Sample((b"12345678",), (b"123",)), model)
-        files = bundle.files(tflm_memopt.optimize(model), "net", ("arduino",), given)
-        assert (b'"dog",' in files["arduino/net/net.ino"]) == (values == 3)
-
-
-@pytest.mark.parametrize(
-    ("shape", "dtype", "says"),
-    [
-        ((1, 5), "INT8", "class %d: "),
-        ((1, 6, 6, 2), "INT8", "highest value at %d: "),
-        ((1, 1), "INT8", "%s %s"),
-        ((1, 5), "FLOAT32", "class %d: "),
-        ((1, 5), "FLOAT16", None),
-        ((1, 0), "INT8", None),
-    ],
-)
-def test_what_is_said_of_an_output(shape: tuple[int, ...], dtype: str, says: str | None) -> None:
-    net = Net(1)
-    index = net.tensor(shape, "INT8", None if dtype.startswith("FLOAT") else (0.1, 0))
-    net.graph.tensors[index].type = getattr(schema.TensorType, dtype)
-    found = result_of(border(read(net.model(index))).outputs[0], ())
-    assert (found is None) == (says is None)
-    assert found is None or says in found.format
 
 
 @pytest.mark.parametrize("emits", ["arduino", "platformio", "esp-idf", "stm32cube"])

@@ -16,9 +16,7 @@ from models import Net
 from specialized_nets import NETS, saved, written
 
 import tflm_memopt
-from tflm_memopt.emit import bundle
-from tflm_memopt.emit.dsp_cores import Pairs, Rounding
-from tflm_memopt.emit.firings import Loop, firings, looped
+from tflm_memopt.emit.firings import Loop, firings
 from tflm_memopt.errors import UsageError
 from tflm_memopt.lower.program import Program
 from tflm_memopt.lower.serialise import pack, unpack
@@ -77,23 +75,6 @@ def unrolled(loop: Loop) -> list[tuple[int, int]]:
     ]
 
 
-def test_loops_say_the_same_in_less() -> None:
-    found = list(firings(whole()))
-    loops = list(looped(found))
-    assert [firing for loop in loops for firing in unrolled(loop)] == found
-    assert sum(len(loop.firings) for loop in loops) < len(found)
-
-
-@pytest.mark.parametrize("pixels", [1, 2, 3, 4])
-@pytest.mark.parametrize("values", [8, 24, 64, 144, 576])
-def test_a_core_has_a_product_for_each_value(pixels: int, values: int) -> None:
-    """Two multiplications cover two values of a pixel and a pair; the loop covers all values."""
-    core = Pairs(pixels, values, Rounding(relu=True))
-    products = sum(line.startswith("smlad") for line in core.lines())
-    assert products * core.turns == pixels * values
-    assert core.instructions(2) > 2 * products * core.turns
-
-
 needs_compiler = pytest.mark.skipif(not shutil.which("gcc"), reason="no gcc")
 
 
@@ -106,14 +87,6 @@ def test_it_is_right_by_its_own_test(tmp_path: Path, library: list[Path], name: 
     assert selftest(tmp_path, name, library) == 0
     own = re.findall(r"^static void (op_\d+)\(", (tmp_path / f"{name}.c").read_text(), re.MULTILINE)
     assert bool(own) == (target == "cortex-m4")
-
-
-@pytest.mark.slow
-@needs_compiler
-def test_several_operators(tmp_path: Path, library: list[Path]) -> None:
-    saved(tmp_path, NETS["odd"](), "net", target="cortex-m4", op_per="block", without=["tiles"])
-    assert "run_1" in (tmp_path / "net.c").read_text()
-    assert selftest(tmp_path, "net", library) == 0
 
 
 @pytest.mark.slow
@@ -134,9 +107,3 @@ def test_other_programs_are_refused(settings: dict[str, str]) -> None:
     with pytest.raises(UsageError, match="an input in the arena and models without state") as caught:
         written(model, "net", **settings)
     assert caught.value.code == "cannot_emit"
-
-
-def test_one_module_for_each_name() -> None:
-    with pytest.raises(UsageError, match="c and c-specialized write the same files") as caught:
-        bundle.kinds("c-specialized,c")
-    assert caught.value.code == "bad_option"

@@ -98,32 +98,6 @@ def test_offsets_count_from_the_workspace(model) -> None:
     assert {(t.offset, t.depth) for t in program.tensors if t.base == 0 and t.depth < t.height} <= rings
 
 
-def test_rings_and_sums_are_where_they_were_put() -> None:
-    found = planned(line_buffers())
-    program, plan = program_of(found), found.plan
-    offset = workspace(plan, unit_of(found), found.graph.ops).offset
-    for op, stage in zip(program.ops, (s for b in blocks(plan) for s in b.stages), strict=True):
-        ring = plan.find(Role.RING, found.graph.ops[stage.op].output)
-        if ring:
-            assert (program.tensors[op.output].offset, program.tensors[op.output].depth) == (
-                ring[1] - offset,
-                ring[0].depth,
-            )
-        sums = plan.find(Role.ACCUMULATOR, found.graph.ops[stage.op].output)
-        assert op.iterative is (sums is not None)
-        assert op.accumulator == (sums[1] - offset if sums else 0)
-    assert any(op.iterative for op in program.ops)
-
-
-def test_tensors_of_tflm_have_a_base_of_their_own() -> None:
-    """Base 0 is the workspace, 1 the input, 2 the output."""
-    program = program_of(planned(line_buffers()))
-    first, last = program.ops[0], program.ops[-1]
-    assert (program.tensors[first.inputs[0]].base, program.tensors[last.output].base) == (1, 2)
-    assert {program.tensors[op.output].base for op in program.ops[:-1]} == {0}
-    assert (program.n_inputs, program.n_outputs) == (1, 1)
-
-
 def add_of(found: Planned) -> RowOp:
     return next(op for op in found.graph.ops.values() if op.kind is Kind.ADD)
 
@@ -186,31 +160,3 @@ def test_a_dense_layer_reads_rows_that_its_own_block_makes() -> None:
     program = lower(plan, unit, found.graph.ops)
     assert dense(program) == (4, 4, 3)
     assert host.check(pack(program), [32], [48, 60] if unit.outputs[0] == x else [60, 48]) is host.Status.OK
-
-
-def test_one_tensor_seen_in_two_ways_is_listed_twice() -> None:
-    net = Net(seed=4)
-    x = net.conv2d(net.input((1, 6, 2, 2)), 4)
-    program = program_of(planned(net.model(net.softmax(x), net.softmax(net.reshape(x, (1, 48))))))
-    views = {(t.height, t.width, t.channels) for t in program.tensors}
-    assert {(6, 2, 4), (1, 1, 48)} <= views
-    assert len(set(program.tensors)) == len(program.tensors)
-
-
-def test_a_builtin_step_is_no_block() -> None:
-    found = planned(line_buffers())
-    with pytest.raises(TypeError, match="step 0 is not a block"):
-        lower(replace(found.plan, steps=(object(),)), BlockGroup((0,), (), ()), found.graph.ops)  # type: ignore[arg-type]
-
-
-def test_the_workspace_has_what_lies_between_blocks() -> None:
-    found = planned(two_blocks())
-    unit, ops = unit_of(found), found.graph.ops
-    whole = [i for i, b in enumerate(found.plan.buffers) if b.role is Role.TENSOR]
-    inner = [i for i in whole if found.plan.buffers[i].key not in unit.inputs + unit.outputs]
-    assert inner
-    for i in inner:
-        offsets = list(found.plan.offsets)
-        offsets[i] = found.plan.head + 64
-        space = workspace(replace(found.plan, offsets=tuple(offsets)), unit, ops)
-        assert space.offset + space.nbytes == offsets[i] + found.plan.buffers[i].nbytes

@@ -11,8 +11,6 @@ from ai_edge_litert import schema_py_generated as schema
 from models import Net, as_data
 
 from tflm_memopt.convert import pipeline
-from tflm_memopt.lower.rewrite import programs
-from tflm_memopt.lower.serialise import unpack
 from tflm_memopt.model import interface
 from tflm_memopt.model.interface import Changes
 from tflm_memopt.model.names import OFFLINE_PLAN, ONLINE
@@ -21,7 +19,6 @@ from tflm_memopt.plan.plan import Role
 from tflm_memopt.plan.planned import Planned
 from tflm_memopt.plan.planner import Options
 from tflm_memopt.rewrite.int8_io import Int8Interface
-from tflm_memopt.runtime import regions
 
 HEADER = 3
 
@@ -64,25 +61,6 @@ def names(model: Model, tensors: tuple[int, ...]) -> list[str]:
     return [model.graph.tensors[t].name for t in tensors]
 
 
-def test_a_supported_model_is_one_region() -> None:
-    model, _ = rewritten(network())
-    assert kinds(model) == ["TMO_REGION"]
-    (op,) = model.graph.ops
-    program, space = model.graph.tensors[op.inputs[-1]], model.graph.tensors[op.outputs[-1]]
-    assert (program.dtype, space.dtype, space.shape) == (
-        "UINT8",
-        "UINT8",
-        (unpack(programs(model.graph)[0]).workspace,),
-    )
-    assert len(op.inputs) == len(op.outputs) == 2
-
-
-def test_one_operator_for_each_block() -> None:
-    model, planned = rewritten(network(), op_per_block=True)
-    assert len(kinds(model)) == len(planned.plan.steps)
-    assert set(kinds(model)) <= {"TMO_CONV_2D", "TMO_FULLY_CONNECTED", "TMO_BLOCK"}
-
-
 @pytest.mark.parametrize(
     ("build", "name"),
     [
@@ -95,18 +73,6 @@ def test_a_block_of_one_operator_says_which(build: Any, name: str) -> None:
     net = Net()
     model, _ = rewritten(net.model(build(net, net.input((1, 4, 4, 2)))), op_per_block=True)
     assert kinds(model) == [name]
-
-
-@pytest.mark.parametrize("op_per_block", [False, True])
-@pytest.mark.parametrize("build", [network, gated])
-def test_the_model_s_own_inputs_and_outputs_stay(build: Any, op_per_block: bool) -> None:
-    before, (after, _) = read(build()), rewritten(build(), op_per_block=op_per_block)
-    for side in ("inputs", "outputs"):
-        old, new = (
-            [(t.name, t.shape, t.dtype, t.quantization) for t in (m.graph.tensors[i] for i in getattr(m.graph, side))]
-            for m in (before, after)
-        )
-        assert old == new
 
 
 def signed() -> bytes:
@@ -203,18 +169,6 @@ def test_a_builtin_convolution_behind_a_pad_stays_as_it_is() -> None:
     assert names(before, (*old.inputs, *old.outputs)) == names(after, (*new.inputs, *new.outputs))
     for a, b in zip(old.inputs[1:], new.inputs[1:], strict=True):
         np.testing.assert_array_equal(before.graph.tensors[a].data, after.graph.tensors[b].data)
-
-
-def test_weights_are_in_the_program_only() -> None:
-    model, _ = rewritten(network())
-    constants = [t.name for t in model.graph.tensors.values() if t.constant]
-    assert constants == ["tmo/program_0"]
-
-
-def test_programs_are_those_of_the_custom_operators() -> None:
-    model, _ = rewritten(gated())
-    assert programs(model.graph) == [region.program for region in regions.regions(model)]
-    assert len(programs(model.graph)) == 2
 
 
 def tail() -> bytes:

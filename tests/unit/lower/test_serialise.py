@@ -8,10 +8,7 @@ import numpy as np
 import pytest
 
 from tflm_memopt.errors import ModelError, PlanError
-from tflm_memopt.format.codes import Flags
 from tflm_memopt.lower.program import (
-    HEADER,
-    OP,
     PixelRing,
     Program,
     ProgramBlock,
@@ -103,30 +100,8 @@ def test_a_loop_beyond_its_field_is_refused(item: Iteration | Repeat) -> None:
         pack(other)
 
 
-def test_who_adds_up_groups_is_marked() -> None:
-    image = pack(grouped())
-    ops = np.frombuffer(image, OP, 3, np.frombuffer(image, HEADER, 1)[0]["ops"])
-    assert [bool(op["flags"] & Flags.SUMS) for op in ops] == [False, False, True]
-
-
 def test_packed_program_is_accepted() -> None:
     assert host.check(pack(example()), [96], [16]) is host.Status.OK
-
-
-def test_equal_constants_are_stored_once() -> None:
-    program = example()
-    other = dataclasses.replace(program.ops[1], bias=program.ops[1].bias + 1)  # type: ignore[operator]
-    apart = dataclasses.replace(program, ops=(program.ops[0], other))
-    assert len(pack(apart)) - len(pack(program)) == 4 * 4
-
-
-def test_int32_constants_are_aligned() -> None:
-    program = example()
-    odd = dataclasses.replace(program.ops[0], shifts=np.arange(3, dtype=np.int8), bias=np.arange(4, dtype=np.int32))
-    image = pack(dataclasses.replace(program, ops=(odd, program.ops[1])))
-    start = np.frombuffer(image, HEADER, 1)[0]["ops"]
-    ops = np.frombuffer(image, OP, 2, start)
-    assert all(int(op[name]) % 4 == 0 for op in ops for name in ("bias", "multipliers"))
 
 
 def test_what_does_not_fit_its_field_is_refused() -> None:

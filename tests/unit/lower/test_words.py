@@ -26,17 +26,6 @@ def words(model: bytes) -> list[dict[str, str]]:
     return [flexbuffers.Loads(bytes(op.customOptions)) for op in graph.operators]
 
 
-def test_each_block_is_described(result: tflm_memopt.api.Optimized) -> None:
-    lines = [line for options in words(result.model) for line in options.values()]
-    assert len(lines) == len(result.report.blocks)
-    for line, block in zip(lines, result.report.blocks, strict=True):
-        for index, operator in zip(block.ops, block.operators, strict=True):
-            assert f"{index} {operator}" in line
-        assert (f"in {block.strips} strips" if block.strips else "row by row") in line
-        for ring in block.rings:
-            assert f"{ring.bytes} B of op" in line
-
-
 def test_words_cost_flash_only(result: tflm_memopt.api.Optimized) -> None:
     model = read(result.model)
     tree = writer.edit(model)

@@ -26,12 +26,6 @@ def test_subgraphs_may_call_others() -> None:
     calls.check(graphs((3, 1), (2, 3), (), (2, 2)))
 
 
-def test_as_often_as_can_be_planned() -> None:
-    calls.check(graphs(*((k + 1, k + 1) for k in range(8)), ()))
-    with pytest.raises(ModelError, match="subgraphs run 1,023 times, more than the limit of 1,000"):
-        calls.check(graphs(*((k + 1, k + 1) for k in range(9)), ()))
-
-
 @pytest.mark.parametrize("others", [[(0, 1), ()], [(1, 1), (2, 2), (1, 1)], [(), (1, 1)]])
 def test_without_an_end(others: Sequence[Sequence[int]]) -> None:
     first = min(k for k, called in enumerate(others) if called)
@@ -39,9 +33,3 @@ def test_without_an_end(others: Sequence[Sequence[int]]) -> None:
         ModelError, match=f"the subgraph calls itself, or a subgraph that calls itself\n  at subgraph {first}"
     ):
         calls.check(graphs(*others))
-
-
-def test_who_says_none_calls_the_first() -> None:
-    """TFLM's parser has the same default."""
-    with pytest.raises(ModelError, match="the subgraph calls itself, or a subgraph that calls itself"):
-        calls.check([Graph({}, (Op(0, "CALL_ONCE", (), ()),), (), ())])

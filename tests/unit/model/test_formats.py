@@ -12,7 +12,6 @@ import pytest
 from unit.command import Run, assert_refused
 
 from tflm_memopt.errors import ModelError
-from tflm_memopt.model.formats import format_of
 from tflm_memopt.model.reader import read
 
 
@@ -51,19 +50,6 @@ def test_formats(data: bytes, name: str, hint: str) -> None:
     with pytest.raises(ModelError, match=f"^this is {name}, not a .tflite file\n  try: .*{hint}") as raised:
         read(data)
     assert raised.value.code == "not_a_model"
-
-
-@pytest.mark.parametrize("data", [bytes(300), b"\x08" * 300, b"\xff" * 300, b"PK\x03\x04", b"", b"#!/bin/sh\nexit 0\n"])
-def test_what_nobody_knows_is_not_guessed(data: bytes) -> None:
-    found = format_of(data)
-    assert found is None or found.name == "a zip archive"
-
-
-def test_a_name_says_what_the_content_does_not(folder: Path, run: Run) -> None:
-    (folder / "net.pt").write_bytes(zipped("net/.format_version", "net/data.pkl"))
-    answer = run("inspect", "net.pt")
-    assert_refused(answer, "error: this is a PyTorch model, not a .tflite file (net.pt)")
-    assert "models.md#pytorch" in answer.err
 
 
 @pytest.mark.parametrize("command", ["inspect", "optimize", "explore", "fit", "verify"])

@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 import numpy as np
 import pytest
 
-from tflm_memopt.ops.moves import FILL, MAX_MOVES, Indices, Irregular, by_rows, indices, numbered
+from tflm_memopt.ops.moves import FILL, MAX_MOVES, Indices, Irregular, by_rows, numbered
 from tflm_memopt.ops.rowop import Access, Ints, Moves, Rows
 
 Transform = Callable[..., Indices]
@@ -97,21 +97,6 @@ def test_a_table_says_what_no_formula_does(transform: Transform) -> None:
     assert access.table is not None
 
 
-def test_height_for_width_reads_all_rows_at_once() -> None:
-    (access,), moves = checked(lambda x: x.transpose(0, 2, 1, 3), IMAGE)
-    assert access == Access(0, 0, 1, 6)
-    assert {(m.period, m.phase_step) for m in moves.moves} == {(4, 5)}
-
-
-def test_rows_may_be_cut_otherwise_than_the_inputs() -> None:
-    checked(lambda x: x[:, :, 1:], (1, 1, 4, 5), writes=Rows(3, 1, 5))
-
-
-def test_fill_is_said_only_where_something_is_filled() -> None:
-    assert checked(lambda x: x, IMAGE)[1].fill is None
-    assert checked(padded((0, 0), (0, 1), (0, 0)), IMAGE)[1].fill == 3
-
-
 def test_rows_that_are_made_in_different_ways() -> None:
     def mixed(x: Indices) -> Indices:
         return np.concatenate((x[:, :3], x[:, 3:, ::-1]), 1)
@@ -120,29 +105,7 @@ def test_rows_that_are_made_in_different_ways() -> None:
         checked(mixed, IMAGE)
 
 
-def test_an_image_in_one_row_is_read_from_its_first_phase_on() -> None:
-    for above, shift in ((0, 0), (2, 4)):
-        index = padded((above, 2), (0, 0), (0, 0))(numbered([IMAGE])[0])
-        _, moves = by_rows(index, [Rows(1, 24, 5)], Rows(8 + above, 4, 5), fill=3)
-        assert {(m.period, m.shift) for m in moves.moves} == {(6, shift)}
-
-
-def test_maps_of_different_heights_and_widths_one_below_the_other() -> None:
-    shapes = [(1, 5, 19, 3), (1, 3, 10, 3), (1, 1, 1, 3)]
-    reads = [Rows(*shape[1:]) for shape in shapes]
-    index = np.concatenate([x.reshape(1, -1, 3) for x in numbered(shapes)], 1)
-    access, moves = by_rows(index, reads, Rows(index.shape[1], 1, 3))
-    assert all(a.table is None for a in access)
-    assert [m.period for m in moves.moves] == [19, 10, 1]
-    np.testing.assert_array_equal(indices(reads, Rows(index.shape[1], 1, 3), access, moves).ravel(), index.ravel())
-
-
 def test_too_many_runs() -> None:
     order = np.random.default_rng(0).permutation(3 * MAX_MOVES)
     with pytest.raises(Irregular, match=f"runs of bytes, at most {MAX_MOVES}"):
         checked(lambda x: x[:, :, order], (1, 2, 3 * MAX_MOVES, 1))
-
-
-def test_an_input_that_is_not_read() -> None:
-    with pytest.raises(Irregular, match="not read at all"):
-        checked(lambda x, _: x, IMAGE, IMAGE)

@@ -3,18 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
 
 import numpy as np
 import pytest
 from in_sums import in_parts
 from models import Net
 
-from tflm_memopt.lower import operands
 from tflm_memopt.model import writer
 from tflm_memopt.model.reader import read
 from tflm_memopt.ops.kinds import Kind
-from tflm_memopt.ops.partial import ADD_SUMS, SUMS, bytes_of, in_order, sum_range
+from tflm_memopt.ops.partial import ADD_SUMS, SUMS, bytes_of, sum_range
 from tflm_memopt.ops.rowop import RowOp
 from tflm_memopt.rowgraph.supported import to_row_ops
 
@@ -40,19 +38,6 @@ def test_a_sum_takes_as_many_bytes_as_its_bound_needs(nbytes: int) -> None:
     assert bytes_of(-most - 2, 0) == bytes_of(0, most + 1) == min(4, nbytes + 1)
 
 
-def test_operands_keep_their_bytes_in_another_order() -> None:
-    assert in_order(0x2_0321, (2, 0, 1)) == 0x2_0213
-    assert in_order(0x31, (1, 0)) == 0x13
-
-
-def test_an_operator_keeps_them_too() -> None:
-    adding = [
-        op for op in to_row_ops(read(parts()).graph).values() if isinstance(op, RowOp) and op.kind is Kind.ADD_SUMS
-    ]
-    odd = replace(adding[0], param=0x32)
-    assert [operands.in_order(odd, order)["param"] for order in ((0, 1), (1, 0))] == [0x32, 0x23]
-
-
 def parts() -> bytes:
     net = Net()
     return in_parts(net.model(net.conv2d(net.input((1, 5, 4, 6)), 7, kernel=(3, 3))), 2)
@@ -61,10 +46,6 @@ def parts() -> bytes:
 def kinds(model: bytes) -> set[Kind]:
     found = to_row_ops(read(model).graph).values()
     return {op.kind for op in found if isinstance(op, RowOp)}
-
-
-def test_parts_of_a_layer_run_row_by_row() -> None:
-    assert kinds(parts()) >= {Kind.SUMS, Kind.ADD_SUMS}
 
 
 @pytest.mark.parametrize(

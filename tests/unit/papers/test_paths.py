@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sys
-from dataclasses import replace
 
 import pytest
 from conftest import ROOT
@@ -13,7 +12,7 @@ from tflm_memopt.ops.rowop import UNIT, RowOp, Rows, Window
 
 sys.path.insert(0, str(ROOT / "benchmarks"))
 from papers.fused_tiling import tiled_paths
-from papers.fused_tiling.paths import Cut, PathBlock, TiledPath, cuts, discover, parts, straight
+from papers.fused_tiling.paths import Cut, PathBlock, TiledPath, cuts, discover, parts
 
 CHAIN = tiled_paths.running_example()
 SAME_3X3 = Window(3, 3, pad_top=1, pad_left=1)
@@ -35,16 +34,6 @@ def test_candidates_at_the_third_convolution() -> None:
     assert len(found) == 24 + 15 + 3 + 3
 
 
-def test_starts_of_paths_upward() -> None:
-    everywhere = ["rows", "columns", "rows and columns"]
-    assert dict(tiled_paths.starts()) == {
-        "[FDTO]": ["channels"],
-        "[SPLIT, FFMT]": everywhere,
-        "[SPLIT, FFMT, FFMT]": ["rows", "rows and columns"],
-        "[SPLIT, FFMT, FFMT, FFMT]": everywhere,
-    }
-
-
 def test_three_parts_of_the_path_without_fan_in_are_best() -> None:
     found = tiled_paths.weighed()
     assert {str(w.path) for w in found} == {"[FDTO, PART]", "[FDTO, PART, PART, FDTI]"}
@@ -55,24 +44,7 @@ def test_three_parts_of_the_path_without_fan_in_are_best() -> None:
     assert [part.makes[0].shape.c for part in parts(CHAIN, best.path)] == [22, 21, 21]
 
 
-def test_halves_of_the_columns_overlap_in_the_input() -> None:
-    path = TiledPath(Cut(columns=2), (0, 1, 2), (PathBlock.SPLIT, *(PathBlock.FFMT,) * 3, PathBlock.CONCAT))
-    assert [part.reads.columns for part in parts(CHAIN, path)] == [(0, 6), (2, 8)]  # the text counts from 1: 1-6, 3-8
-    assert {part.reads.rows for part in parts(CHAIN, path)} == {(0, 32)}
-
-
-def test_two_parts_are_best_when_each_tensor_costs_something() -> None:
-    """For int8 and an interpreter's whole arena, three parts reduce the head but enlarge the tail."""
-    found = tiled_paths.arenas()
-    assert min(found, key=lambda tiles: found[tiles]) == 2
-    assert [found[tiles] for tiles in (1, 2, 3)] == [8_228, 6_564, 6_884]
-
-
 # ---- other chains ----
-
-
-def test_without_fan_in_paths_end_before_it() -> None:
-    assert {str(path) for path in discover(CHAIN, 2, fan_in=False)} == {"[FDTO, PART]"}
 
 
 @pytest.mark.parametrize("cut", [Cut(rows=3), Cut(columns=2), Cut(2, 2), Cut(channels=3)])
@@ -124,11 +96,3 @@ def test_a_depthwise_convolution_is_cut_by_channels_from_a_slice_on() -> None:
     }
     halves = list(parts(ops, found[0]))
     assert [(part.reads.channels, part.makes[1].channels) for part in halves] == [((0, 16), (0, 16)), ((16, 32),) * 2]
-
-
-def test_a_path_ends_where_its_tensors_are_read_elsewhere() -> None:
-    assert straight(CHAIN, 2) == (0, 1, 2, 3, 4, 5)
-    assert straight(CHAIN, 2, outside={4}) == (0, 1, 2, 3)
-    skip = replace(CHAIN[4], kind=Kind.ADD, inputs=(4, 2), reads=(CHAIN[4].reads[0],) * 2, input_zero_points=(0, 0))
-    assert straight((*CHAIN[:4], skip), 3) == (2, 3)
-    assert not discover((*CHAIN[:3], skip), 2)

@@ -58,10 +58,3 @@ def test_no_choice_is_better(seed: int) -> None:
     within = choices.choose(ram=kept[0][1], least_ram=False)
     assert within and (within.load, within.ram) == kept[0]
     assert choices.choose(ram=kept[-1][1] - 1) is None
-
-
-def test_eight_models_are_decided() -> None:
-    rng = random.Random(8)
-    models = [frontier(rng, 15) for _ in range(8)]
-    found = Choices(models, {(0, 1), (1, 2), (2, 3), (4, 5), (5, 6), (0, 4)}, ONCE).choose()
-    assert found and found.proven

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import re
 import sys
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -13,25 +11,19 @@ from unit.plan.sketch import Sketch, random_sketch
 
 import tflm_memopt
 from tflm_memopt.check.checker import check
-from tflm_memopt.errors import UsageError
 from tflm_memopt.plan import waiting
 from tflm_memopt.plan.effort import (
-    LEAST,
     LEVELS,
-    MOST,
     PER_OPERATOR,
     Log,
     Meter,
-    SearchPart,
     allowance,
-    factor,
     work_left,
 )
 from tflm_memopt.plan.plan import Plan
 from tflm_memopt.plan.planner import Options, planners, plans
 
 sys.path.insert(0, str(ROOT / "benchmarks"))
-import random_networks
 
 OVERSHOOT = 0.5
 """Seconds of work that may follow after the budget is spent: each part finishes one piece."""
@@ -67,24 +59,6 @@ def test_what_a_part_spends_its_whole_spends() -> None:
     assert part.share(9.0).left == 2.0
     whole.spend(5.0)
     assert part.left == 1.0
-
-
-def test_what_is_refused_is_noted_once() -> None:
-    log = Log()
-    meter = Meter(1.0, log)
-    assert meter.allows(SearchPart.LAYOUT, 0.5)
-    assert not log.cut
-    assert not meter.allows(SearchPart.LAYOUT, 2.0)
-    assert not meter.share(0.0).allows(SearchPart.ORDERS)
-    assert not meter.allows(SearchPart.LAYOUT, 2.0)
-    assert list(log.cut) == [SearchPart.LAYOUT, SearchPart.ORDERS]
-
-
-def test_large_models_leave_less_for_the_search() -> None:
-    """Unavoidable work takes its share of ten seconds."""
-    assert MOST >= allowance(0) > allowance(200) > allowance(600) >= LEAST
-    assert allowance(100_000) == LEAST
-    assert allowance(600, LEVELS["high"]) == LEVELS["high"] * allowance(600)
 
 
 @pytest.mark.slow
@@ -136,57 +110,7 @@ def told(model: bytes, monkeypatch: pytest.MonkeyPatch, **settings: Any) -> tupl
     return said, total
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize(("size", "kinds"), [(100, 0), (100, 1)])
-def test_what_is_left_is_right_within_a_factor_of_two(size: int, kinds: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    model = random_networks.largest(100 * size + kinds, size, random_networks.KIND_SETS[kinds])
-    said, total = told(model, monkeypatch)
-    assert total > waiting.LEAST
-    assert total / 2 <= said[0] <= 2 * total
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("target", ["generic", "cortex-m4"])
-def test_what_is_left_of_trained_models(own_model: Path, target: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Packed programs are planned twice, for speed and for RAM."""
-    said, total = told(own_model.read_bytes(), monkeypatch, target=target)
-    if total > waiting.LEAST:
-        assert len(said) == (1 if target == "generic" else 2)
-        assert all(total / 2 <= each <= 2 * total for each in said)
-
-
 def heard(model: bytes, **settings: Any) -> list[str]:
     lines: list[str] = []
     tflm_memopt.optimize(model, progress=lambda what, _done, _of: lines.append(what), seconds=0, **settings)
     return lines
-
-
-@pytest.mark.slow
-def test_who_waits_is_told_when_blocks_are_found(example: bytes, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(waiting, "LEAST", 0.0)
-    reading, searching, left, *_ = heard(example)
-    assert (reading, searching) == ("reading", "searching blocks")
-    assert re.fullmatch(r"placing buffers, about [1-9]\d* s left", left)
-
-
-@pytest.mark.slow
-def test_who_waits_is_told_once_for_each_search(example: bytes, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(waiting, "LEAST", 0.0)
-    assert sum("left" in line for line in heard(example, target="cortex-m4")) == 2
-    assert not any("left" in line for line in heard(example, max_macs=1.1))
-    monkeypatch.setattr(waiting, "LEAST", 1e9)
-    assert not any("left" in line for line in heard(example))
-
-
-@pytest.mark.parametrize("effort", ["endless", "-1", "0", "nan", "inf", 0.0])
-def test_what_is_no_effort_is_refused(effort: float | str) -> None:
-    with pytest.raises(UsageError) as caught:
-        factor(effort)
-    assert caught.value.code == "bad_option"
-    assert "low, normal, high" in caught.value.hint
-
-
-def test_no_model_is_read_for_an_effort_that_is_none() -> None:
-    with pytest.raises(UsageError) as caught:
-        tflm_memopt.optimize(b"", effort="endless")
-    assert caught.value.code == "bad_option"

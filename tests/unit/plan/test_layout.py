@@ -9,7 +9,6 @@ import pytest
 from conftest import examples
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from ortools.sat.python import cp_model
 
 from tflm_memopt.plan.effort import Meter, SearchPart
 from tflm_memopt.plan.layout import offsets
@@ -106,61 +105,6 @@ def hard_problem() -> LayoutProblem:
     return LayoutProblem(nbytes, (1,) * len(nbytes), separations, lower_bound=0)
 
 
-def test_without_time_the_heuristic_s_layout_is_the_answer() -> None:
-    problem = hard_problem()
-    layout = place(problem, seconds=0.0)
-    assert is_valid(problem, layout)
-    assert layout.top == climb(problem).top
-    assert not layout.proven
-
-
-def test_with_time_it_is_proven() -> None:
-    layout = place(hard_problem(), seconds=SECONDS)
-    assert is_valid(hard_problem(), layout)
-    assert layout.proven
-
-
-def test_the_best_found_in_time_is_not_proven(monkeypatch: pytest.MonkeyPatch) -> None:
-    solve = cp_model.CpSolver.solve
-
-    def stopped(self: cp_model.CpSolver, model: cp_model.CpModel) -> cp_model.CpSolverStatus:
-        solve(self, model)
-        return cp_model.FEASIBLE
-
-    monkeypatch.setattr(cp_model.CpSolver, "solve", stopped)
-    layout, _ = exact(hard_problem(), climb(hard_problem()), seconds=SECONDS)
-    assert is_valid(hard_problem(), layout)
-    assert not layout.proven
-
-
-def test_a_layout_at_the_lower_bound_is_proven_at_once() -> None:
-    sizes, apart = (10, 20), {(0, 1): 10, (1, 0): 20}
-    assert place(LayoutProblem(sizes, (1, 1), apart, lower_bound=30), seconds=0.0).proven
-
-
-@pytest.mark.parametrize("distance", [-4, 0, 3, 10])
-def test_a_separation_below_the_size_lets_buffers_share_bytes(distance: int) -> None:
-    problem = LayoutProblem((10, 10), (1, 1), {(0, 1): distance, (1, 0): 10}, lower_bound=10)
-    layout = place(problem, seconds=SECONDS)
-    assert layout.top == 10 + max(distance, 0)
-
-
-def test_nothing_to_place() -> None:
-    assert place(LayoutProblem((), (), {}, 0), seconds=0.0) == Layout((), 0, proven=True)
-
-
-def test_the_same_problem_gets_the_same_layout() -> None:
-    problem = random_problem(7, most=12, largest=100)
-    assert climb(problem) == climb(problem)
-
-
-def test_the_heuristic_uses_room_that_fits_exactly(monkeypatch: pytest.MonkeyPatch) -> None:
-    """It finds the place at once, without climbing: the last buffer goes below the second, at the bottom."""
-    monkeypatch.setattr("tflm_memopt.plan.layout.offsets.CLIMB_STEPS", 0)
-    separations = {(0, 1): 30, (1, 0): 20, (2, 1): 30, (1, 2): 20}
-    assert climb(LayoutProblem((30, 20, 15), (1, 1, 1), separations, lower_bound=50)).offsets == (0, 30, 0)
-
-
 def chain_problem(*sizes: int) -> LayoutProblem:
     """Each buffer is alive together with its neighbours."""
     apart = {pair: sizes[pair[0]] for i in range(len(sizes) - 1) for pair in ((i, i + 1), (i + 1, i))}
@@ -181,13 +125,6 @@ def test_the_bound_of_cliques_is_one(seed: int) -> None:
     problem = random_problem(seed, most=4, largest=6)
     bound = clique_bound(problem.nbytes, problem.align, problem.separations, 0)
     assert bound <= lowest_top(problem)
-
-
-def test_the_bound_of_cliques_sees_what_no_moment_does() -> None:
-    """Any two of three buffers meet, but at different moments; another buffer is aligned to 16."""
-    everyone = {(u, v): size for u, size in enumerate((10, 7, 20)) for v in range(3) if u != v}
-    assert clique_bound((10, 7, 20), (1, 1, 1), everyone, 30) == 37
-    assert clique_bound((10, 7, 20), (16, 16, 16), everyone, 30) == 16 + 16 + 20
 
 
 def test_layouts_do_not_depend_on_the_machine_s_speed() -> None:
@@ -221,16 +158,6 @@ def test_what_was_placed_before_is_no_answer_where_less_may_be_spent(left: float
     assert placed() == fresh
 
 
-def test_problems_are_told_apart_by_all_that_they_say() -> None:
-    def problem(*, far: int = 10, bound: int = 0, align: int = 1, turned: int = 20) -> LayoutProblem:
-        turn = Turn({(0, 1): 4, (1, 0): 2}, {(0, 1): turned, (1, 0): 6}, {0: 12})
-        return LayoutProblem((10, 6), (align, align), {(0, 1): far, (1, 0): 6}, bound, (turn,))
-
-    others = [problem(far=11), problem(bound=1), problem(align=4), problem(turned=21)]
-    digests = {offsets._digest(p) for p in (problem(), problem(), *others)}
-    assert len(digests) == 1 + len(others)
-
-
 def test_a_choice_of_form_loosens_nothing() -> None:
     """Two buffers that another step keeps apart keep that distance, whatever a group between them allows."""
     turn = Turn({(0, 1): 4, (1, 0): 2}, {(0, 1): 20, (1, 0): 1}, {0: 12})
@@ -247,10 +174,3 @@ def test_a_turned_form_with_larger_rings_keeps_off_what_lives_through_it() -> No
     ring, tensor = (next(i for i, b in enumerate(buffers) if b.key == key) for key in (1, 5))
     assert [problem.decided(forms).separations[ring, tensor] for forms in ((), (0,))] == [16, 20]
     assert problem.decided((0,)).separations[tensor, ring] == 8
-
-
-def test_inputs_live_from_the_start_and_outputs_to_the_end() -> None:
-    placer = Placer({0: 4, 1: 4, 2: 4}, inputs=(0,), outputs=(1,), known=None)
-    drafts = [Draft(Builtin(0), (2,)), Draft(Builtin(1), (0, 1, 2)), Draft(Builtin(2), ())]
-    buffers, _ = placer.problem(drafts)
-    assert {b.key: (b.first, b.last) for b in buffers} == {0: (0, 2), 1: (1, 3), 2: (0, 2)}

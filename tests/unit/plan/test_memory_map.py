@@ -5,7 +5,6 @@ from __future__ import annotations
 import itertools
 from pathlib import Path
 
-import pytest
 from models import Net
 
 import tflm_memopt
@@ -53,33 +52,3 @@ def test_the_rewritten_models_map_is_its_plan() -> None:
     assert {i for phase in memory.phases for i in phase.ops} == {op.index for op in result.inspection.operators}
     assert [b.role for b in memory.buffers if b.maker == "the caller"] == ["input"]
     assert sum(phase.moments for phase in memory.phases) == len(memory.live)
-
-
-def test_operators_have_the_names_of_the_model() -> None:
-    """Planning temporarily replaces a RESHAPE by an operator of another type."""
-    net = Net(3)
-    x = net.conv2d(net.input((1, 12, 12, 3)), 8, kernel=(3, 3))
-    y = net.reshape(net.conv2d(x, 4, kernel=(3, 3)), (1, 144, 4))
-    memory = tflm_memopt.optimize(net.model(y)).memory
-    (output,) = (b for b in memory.buffers if b.role == "output")
-    assert output.maker == "2 RESHAPE"
-
-
-def test_builtin_operators_have_a_phase_of_their_own() -> None:
-    net = Net(4)
-    x = net.conv2d(net.input((1, 24, 24, 3)), 8, kernel=(3, 3))
-    q = net.unary("DEQUANTIZE", net.conv2d(x, 4), dtype="FLOAT32", out=None)
-    q = net.unary("SQRT", q, dtype="FLOAT32", out=None)
-    result = tflm_memopt.optimize(net.model(net.unary("ABS", q, dtype="FLOAT32", out=None)))
-    assert result.report.changed
-    assert [phase.block for phase in result.memory.phases][-2:] == [False, False]
-    assert result.memory.phases[-1].operators == ("ABS",)
-
-
-@pytest.mark.parametrize("abi", ["ilp32", "lp64"])
-def test_a_model_that_stays_has_tflms_map(abi: str) -> None:
-    net = Net()
-    x = net.input((1, 4, 4, 2), None, dtype="FLOAT32")
-    model = net.model(net.unary("ABS", x, dtype="FLOAT32", out=None))
-    result = tflm_memopt.optimize(model, abi=abi)  # type: ignore[arg-type]
-    assert result.memory == result.inspection.memory == memory_map.of_tflm(read(model), abi)  # type: ignore[arg-type]

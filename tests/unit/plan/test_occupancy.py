@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import itertools
-
 import pytest
 from models import Net
 
 from tflm_memopt.convert import pipeline
 from tflm_memopt.model.reader import read
-from tflm_memopt.plan.firing.occupancy import MOST_MOMENTS, occupancy, trace_of
-from tflm_memopt.plan.plan import Block, Role
+from tflm_memopt.plan.firing.occupancy import occupancy, trace_of
+from tflm_memopt.plan.plan import Block
 from tflm_memopt.plan.planned import Planned
 from tflm_memopt.plan.planner import Options
 from tflm_memopt.plan.search.tiles_plan import NO_RECOMPUTE
@@ -50,30 +48,3 @@ def test_blocks_fire_as_often_as_the_plan_says(planned: Planned) -> None:
 def test_the_most_bytes_alive_are_the_lower_bound(planned: Planned) -> None:
     time = occupancy(planned.plan, planned.graph.ops, planned.graph.model.outputs)
     assert max(time.live) == planned.plan.lower_bound
-
-
-def test_stretches_are_in_order_and_inside_their_buffers(planned: Planned) -> None:
-    plan = planned.plan
-    time = occupancy(plan, planned.graph.ops, planned.graph.model.outputs)
-    assert len(time.moments) == len(plan.steps)
-    assert all(1 <= n <= MOST_MOMENTS for n in time.moments)
-    assert len(time.live) == sum(time.moments)
-    starts = [sum(time.moments[:n]) for n in range(len(plan.steps) + 1)]
-    for buffer, stretches in zip(plan.buffers, time.stretches, strict=True):
-        assert stretches
-        assert starts[buffer.first] <= stretches[0].first
-        assert stretches[-1].last <= starts[buffer.last]
-        assert all(a.last <= b.first for a, b in itertools.pairwise(stretches))
-        assert all(0 <= s.bottom < s.top <= buffer.nbytes and s.first < s.last for s in stretches)
-
-
-def test_inputs_drain_and_outputs_stay(planned: Planned) -> None:
-    graph = planned.graph.model
-    time = occupancy(planned.plan, planned.graph.ops, graph.outputs)
-    for buffer, stretches in zip(planned.plan.buffers, time.stretches, strict=True):
-        if buffer.role is Role.TENSOR and buffer.key in graph.inputs:
-            assert (stretches[0].bottom, stretches[0].top) == (0, buffer.nbytes)
-            bottoms = [s.bottom for s in stretches]
-            assert bottoms == sorted(bottoms)
-        if buffer.role is Role.TENSOR and buffer.key in graph.outputs:
-            assert (stretches[-1].last, stretches[-1].top) == (len(time.live), buffer.nbytes)

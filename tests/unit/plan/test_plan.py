@@ -6,7 +6,7 @@ import json
 
 import pytest
 from conftest import seeds
-from unit.plan.sketch import Sketch, random_sketch
+from unit.plan.sketch import random_sketch
 
 from tflm_memopt.plan.loops import Iteration, Loops, Repeat
 from tflm_memopt.plan.plan import SCHEMA_VERSION, Block, Buffer, Builtin, Lane, Plan, Role, Stage
@@ -75,24 +75,3 @@ def test_the_document_says_what_people_look_for() -> None:
         "role": "ring", "key": 6, "nbytes": 24, "first": 0, "last": 1, "align": 1, "depth": 3, "lanes": (),
         "offset": 64,
     }  # fmt: skip
-
-
-def test_find_gives_buffer_and_offset() -> None:
-    assert MIXED.find(Role.RING, 6) == (MIXED.buffers[1], 64)
-    assert MIXED.find(Role.TENSOR, 6) is None
-
-
-def test_macs_are_those_of_the_blocks() -> None:
-    assert MIXED.macs == 345
-
-
-@pytest.mark.parametrize(("first", "last", "together"), [(0, 1, True), (1, 3, True), (2, 3, False), (0, 9, True)])
-def test_lifetimes_are_half_open(first: int, last: int, together: bool) -> None:
-    assert Buffer(Role.TENSOR, 0, 1, 0, 2).overlaps(Buffer(Role.TENSOR, 1, 1, first, last)) is together
-
-
-def test_a_sketch_s_plan_needs_no_more_than_its_tensors() -> None:
-    s = Sketch()
-    y = s.conv(s.conv(s.input(8, 4, 4), 4), 4)
-    found = plan(s.row_graph(y), Options(seconds=0.1))
-    assert found.lower_bound <= found.head < sum(r.nbytes for r in s.rows.values())

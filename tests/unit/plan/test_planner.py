@@ -8,15 +8,14 @@ import pytest
 from conftest import examples
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from unit.plan.sketch import Sketch, random_sketch, residual
+from unit.plan.sketch import Sketch, random_sketch
 
 from tflm_memopt.check.checker import check
 from tflm_memopt.errors import PlanError
 from tflm_memopt.format.limits import MAX_IO
 from tflm_memopt.model.graph import TensorId
-from tflm_memopt.plan.layout.drafts import TFLM_ALIGN
-from tflm_memopt.plan.plan import Block, Builtin, Plan, Role
-from tflm_memopt.plan.planner import Options, Planner, plan
+from tflm_memopt.plan.plan import Block, Plan, Role
+from tflm_memopt.plan.planner import Options, plan
 from tflm_memopt.rowgraph.graph import Region
 
 SECONDS = 0.1
@@ -50,41 +49,11 @@ def test_the_checker_accepts_every_plan(number: int, op_per_block: bool, more: b
     assert len(found.offsets) == len(found.buffers)
 
 
-def test_tensors_of_tflm_start_where_tflm_wants_them() -> None:
-    s, total = residual(9, (1, 5))
-    for op_per_block in (False, True):
-        found = checked(s, total, op_per_block=op_per_block)
-        offsets = {b.key: o for b, o in found.placed() if b.role is Role.TENSOR}
-        assert {offsets[t] % TFLM_ALIGN for t in (0, total)} == {0}
-
-
-def test_an_elementwise_chain_takes_one_tensor_and_its_counters() -> None:
-    s = Sketch()
-    y = s.relu(s.relu(s.input(8, 4, 4)))
-    assert checked(s, y).head <= 8 * 16 + 16 + TFLM_ALIGN
-
-
 def test_a_pointwise_layer_takes_vmcu_s_footprint() -> None:
     """max(MN, MK) + min(N, K) for rows, plus two bytes of counters."""
     s = Sketch()
     y = s.conv(s.input(20, 1, 64), 32, kernel=1)
     assert checked(s, y, seconds=2.0).head == 20 * 64 + 32 + 2
-
-
-def test_a_plan_that_cannot_be_better_than_a_known_one_gets_no_layout() -> None:
-    s, total = residual(9, (1, 5))
-    graph = s.row_graph(total)
-
-    def planned(known: list[Plan]) -> Plan:
-        planner = Planner(graph, Options(seconds=SECONDS, turn=False))
-        return planner.plan(planner.macs, known)
-
-    own = planned([])
-    as_good, worse = (replace(own, head=own.lower_bound + more, offsets=()) for more in (0, 1))
-    assert planned([worse, as_good]) is as_good
-    assert planned([worse]) == own
-    assert planned([replace(as_good, steps=(*own.steps, Builtin(0), *own.steps))]) == own  # it has a larger TFLM tail
-    assert planned([replace(as_good, steps=tuple(replace(b, macs=b.macs + 1) for b in blocks(own)))]) == own
 
 
 def blocks(found: Plan) -> list[Block]:
@@ -103,40 +72,6 @@ def test_without_overlap_whole_tensors_share_nothing(number: int) -> None:
         assert all(not a.overlaps(b) or x + a.nbytes <= y or y + b.nbytes <= x for b, y in tensors[:i])
 
 
-def test_overlap_is_worth_what_the_input_leaves() -> None:
-    s = Sketch()
-    y = s.conv(s.input(20, 1, 64), 32, kernel=1)
-    assert checked(s, y, overlap=False).head == 20 * 64 + 20 * 32 + 2
-
-
-def test_inputs_that_nobody_reads_have_a_place() -> None:
-    """The caller fills them before the inference like any other input."""
-    s = Sketch()
-    x = s.input(8, 4, 4)
-    ignored = s.input(3, 4, 4)
-    y = s.conv(x, 4)
-    found = checked(s, y)
-    assert found.find(Role.TENSOR, ignored) is not None
-
-
-def test_operators_that_nobody_reads_are_not_planned() -> None:
-    s = Sketch()
-    x = s.input(8, 4, 4)
-    s.conv(s.conv(x, 4), 9)
-    y = s.conv(x, 4)
-    found = checked(s, y)
-    assert [stage.op for step in found.steps if isinstance(step, Block) for stage in step.stages] == [2]
-
-
-def test_an_input_may_be_an_output() -> None:
-    s = Sketch()
-    x = s.input(8, 4, 4)
-    y = s.conv(x, 4)
-    buffer, _ = checked(s, y, x).find(Role.TENSOR, x) or (None, 0)
-    assert buffer
-    assert buffer.last == 1
-
-
 @pytest.mark.slow
 @pytest.mark.parametrize("op_per_block", [False, True])
 def test_more_outputs_than_an_operator_takes(op_per_block: bool) -> None:
@@ -147,15 +82,6 @@ def test_more_outputs_than_an_operator_takes(op_per_block: bool) -> None:
     regions = [n for n in s.row_graph(*heads).nodes if isinstance(n, Region)]
     assert len(regions) > 1
     assert all(len(r.inputs) + len(r.outputs) <= MAX_IO for r in regions)
-
-
-def test_tensors_that_pass_by_a_region_are_kept() -> None:
-    """Two outputs of independent regions."""
-    s = Sketch()
-    a, b = s.input(8, 4, 4), s.input(9, 4, 4)
-    y, z = s.conv(a, 4), s.conv(b, 4)
-    found = checked(s, y, z, reorder=False)
-    assert len({step.region for step in found.steps if isinstance(step, Block)}) == 2
 
 
 def test_lifetimes_are_those_of_tflm() -> None:
@@ -170,18 +96,6 @@ def test_lifetimes_are_those_of_tflm() -> None:
     assert lives[late][0] == lives[x][0] == 0
     assert lives[early][1] == lives[y][1] == steps
     assert all(b.last - b.first == 1 for b in found.buffers if b.role is not Role.TENSOR)
-
-
-def test_multiplications_are_those_of_the_model() -> None:
-    s, total = residual()
-    assert checked(s, total).macs == sum(op.macs for op in s.ops)
-
-
-def test_regions_that_know_nothing_of_each_other_become_one() -> None:
-    """In the file's order they are two custom operators; reordering merges what runs between builtin operators."""
-    s = Sketch()
-    y, z = s.conv(s.input(8, 4, 4), 4), s.conv(s.input(9, 4, 4), 4)
-    assert [len(checked(s, y, z, reorder=reorder).calls()) for reorder in (False, True)] == [2, 1]
 
 
 @pytest.mark.slow

@@ -8,19 +8,15 @@ from dataclasses import replace
 from random import Random
 from unittest import mock
 
-import pytest
 from conftest import examples
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from unit.plan.sketch import Sketch, random_sketch
+from unit.plan.sketch import random_sketch
 
 from tflm_memopt.ops.kinds import Kind
 from tflm_memopt.ops.rowop import Crossing
-from tflm_memopt.plan.planner import Planner
-from tflm_memopt.plan.search.blocks import MAX_OPERATORS, Candidate, Chain, candidates
+from tflm_memopt.plan.search.blocks import Candidate, Chain, candidates
 from tflm_memopt.plan.search.cuts import SHORT, CutLabel, Cuts, Place, RowBlocks, least_bytes, pareto
-from tflm_memopt.plan.search.tiles import tiled_candidates
-from tflm_memopt.plan.search.tiles_plan import NO_RECOMPUTE, Settings
 from tflm_memopt.rowgraph.graph import InputSource
 
 UNLIMITED = 1 << 40
@@ -69,53 +65,6 @@ def test_no_partition_is_better(number: int, gaps: bool, short: int) -> None:
     assert max(cost[block.first, block.last] for block in best.blocks()) == least
 
 
-@settings(max_examples=examples(30), deadline=None, derandomize=True)
-@given(SEEDS)
-def test_blocks_follow_each_other(number: int) -> None:
-    s = random_sketch(number)
-    chain = s.chain(*s.unread())
-    blocks = best_partition(chain, alive).blocks()
-    assert [b.first for b in blocks] + [len(chain.ops)] == [0] + [b.last for b in blocks]
-    assert [stage.op for b in blocks for stage in b.stages] == list(chain.keys)
-
-
-def test_a_chain_of_convolutions_is_one_block() -> None:
-    """Line buffers are smaller than any tensor between groups."""
-    s = Sketch()
-    x = s.input(40, 10, 1)
-    for channels in (8, 8, 8, 1):
-        x = s.conv(x, channels)
-    assert len(best_partition(s.chain(x), alive).blocks()) == 1
-
-
-def test_a_narrow_place_is_a_good_place_to_cut() -> None:
-    """Both halves need more than the tensor between them; fused, they would need even more."""
-    s = Sketch()
-    a = s.conv(s.conv(s.input(8, 40, 4), 8), 1, kernel=2, stride=8)
-    y = s.conv(s.conv(s.conv(a, 64), 64, kernel=1), 4)
-    chain = s.chain(y)
-    best = best_partition(chain, alive)
-    together = next(c for c in candidates(chain, len(chain.ops), UNLIMITED) if c.first == 0)
-    assert best.nbytes <= together.nbytes
-    assert len(best.blocks()) > 1
-
-
-def test_only_blocks_of_the_best_partition_are_placed() -> None:
-    """Placement is expensive."""
-    s = Sketch()
-    x = s.input(12, 4, 4)
-    for _ in range(6):
-        x = s.conv(x, 4)
-    asked: list[tuple[int, int]] = []
-
-    def place(block: Candidate, enough: int, hasty: bool) -> int:
-        asked.append((block.first, block.last))
-        return block.nbytes
-
-    best_partition(s.chain(x), place)
-    assert len(asked) < 6 * 7 // 2
-
-
 def test_pareto_keeps_what_is_best_in_something() -> None:
     labels = [
         CutLabel(10, 5, (0,)),
@@ -143,40 +92,6 @@ def test_no_partition_goes_below_the_least_of_its_chain(number: int) -> None:
     assert chain.least <= best_partition(chain, alive).nbytes
 
 
-@pytest.mark.parametrize(("extra", "searches"), [(0, 1), (1, 2)])
-def test_recompute_is_not_looked_for_where_it_cannot_help(extra: int, searches: int) -> None:
-    """Each operator works in the bytes of its input, unless the placement adds bytes."""
-    s = Sketch()
-    chain = s.chain(s.relu(s.relu(s.input(40, 10, 64))))
-
-    def place(block: Candidate, _enough: int, _hasty: bool) -> int:
-        return block.nbytes + extra
-
-    with mock.patch("tflm_memopt.plan.search.cuts.tiled_candidates", side_effect=tiled_candidates) as search:
-        once = Cuts(RowBlocks(chain), place, NO_RECOMPUTE)
-        again = Cuts(RowBlocks(chain), place, Settings(), like=once)
-    assert search.call_count == searches
-    assert again.front()[0].nbytes == once.front()[0].nbytes == chain.least == 40 * 10 * 64 + 2
-
-
-def test_a_planner_with_other_limits_knows_what_this_one_found() -> None:
-    s = Sketch()
-    graph = s.row_graph(s.relu(s.relu(s.input(40, 10, 64))))
-    with mock.patch("tflm_memopt.plan.search.cuts.tiled_candidates", side_effect=tiled_candidates) as search:
-        Planner(graph).within(Settings())
-    assert search.call_count == 1
-
-
-def test_recompute_is_looked_for_beside_other_settings() -> None:
-    """Groups with techniques that are switched off here are not reused."""
-    s = Sketch()
-    chain = s.chain(s.relu(s.relu(s.input(40, 10, 64))))
-    once = Cuts(RowBlocks(chain), alive, NO_RECOMPUTE)
-    with mock.patch("tflm_memopt.plan.search.cuts.tiled_candidates", side_effect=tiled_candidates) as search:
-        Cuts(RowBlocks(chain), alive, Settings(tile=4), like=once)
-    assert search.call_count == 1
-
-
 @settings(max_examples=examples(100), deadline=None, derandomize=True)
 @given(SEEDS, st.randoms(use_true_random=False))
 def test_the_search_ends_where_no_longer_block_may_be(number: int, random: Random) -> None:
@@ -197,18 +112,3 @@ def test_the_search_ends_where_no_longer_block_may_be(number: int, random: Rando
         ended = [first for first in range(last) if chain.rules_out(first, last)]
         assert ended == list(range(len(ended)))
         assert len(ended) == longest or (frame and len(ended) < longest)
-
-
-@pytest.mark.slow
-def test_no_block_is_too_long() -> None:
-    """A streamed input, which is read once, is the exception."""
-    s = Sketch()
-    first = x = s.input(4, 4, 1)
-    for _ in range(MAX_OPERATORS + 2):
-        x = s.conv(x, 1)
-    chain = s.chain(s.add(first, x))
-    last = len(chain.ops)
-    assert max(last - c.first for c in candidates(chain, last, UNLIMITED)) == MAX_OPERATORS
-    streamed = replace(chain, frame=InputSource(first, 4, 4, pushed=1))
-    assert [c.first for c in candidates(streamed, last, UNLIMITED)] == [0]
-    assert len(best_partition(streamed, alive).blocks()) == 1

@@ -86,15 +86,6 @@ def test_no_block_computes_more_than_the_search_allowed_for() -> None:
                 assert macs <= block.macs
 
 
-@pytest.mark.parametrize(("size", "tiled"), [(512, True), (513, False)])
-def test_maps_of_very_many_pixels_are_made_by_rows(size: int, *, tiled: bool) -> None:
-    """One firing per pixel would take gigabytes."""
-    net = Net(1)
-    x = net.conv2d(net.input((1, size, 512, 1)), 1, kernel=(3, 3))
-    (chain,) = chains_of(net.model(net.conv2d(x, 1, kernel=(3, 3))))
-    assert any(tiled_candidates(chain, Settings(strip_rows=(1,)), UNLIMITED).values()) == tiled
-
-
 def image_network() -> bytes:
     """A small MobileNetV2."""
     net = Net(1)

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tflm_memopt.plan.walk import BY_ROWS, Walk, units
+from tflm_memopt.plan.walk import Walk, units
 
 
 def walks(overlap: st.SearchStrategy[int]) -> st.SearchStrategy[Walk]:
@@ -66,17 +66,6 @@ def test_without_recompute_every_pixel_is_made_once(walk: Walk, height: int, wid
         for x in range(int(x0), int(x1))
     ]
     assert sorted(made) == list(itertools.product(range(walk.groups), range(height), range(width)))
-
-
-def test_overlaps_are_made_again() -> None:
-    u = units(Walk(advance=2, end=3, rows=4, tile=0), 3, 6, 1)
-    assert [(int(a), int(b)) for a, b in zip(u.lo, u.hi, strict=True)] == [(0, 3), (1, 5), (3, 6)]
-
-
-def test_row_by_row_is_one_unit_per_row() -> None:
-    u = units(BY_ROWS, 5, 5, 7)
-    assert u.row.tolist() == [0, 1, 2, 3, 4]
-    assert (u.x1 - u.x0).tolist() == [7] * 5
 
 
 @pytest.mark.parametrize(("advance", "end"), [(1, 1), (3, 2), (3, 3), (3, 4), (4, -5), (2, 0)])

@@ -8,7 +8,6 @@ from itertools import pairwise
 import pytest
 from conftest import seeds
 from models import Net
-from streaming import Streaming
 from unit.plan.tiled import planned
 
 import tflm_memopt
@@ -37,14 +36,6 @@ def padded(target: str) -> Work:
     return only
 
 
-def test_padding_is_not_computed() -> None:
-    inside = (3 * 6 - 2) * (3 * 5 - 2)
-    assert padded("generic").taps == inside
-    assert padded("generic").macs == pytest.approx(inside * 4 * 8)
-    assert padded("generic").read == inside * 4
-    assert padded("generic").written == 6 * 5 * 8
-
-
 def test_packed_kernels_compute_it() -> None:
     """36 values per pixel plus four of padding. Five columns are three and two, each with all weights."""
     packed = padded("cortex-m4")
@@ -56,44 +47,6 @@ def test_packed_kernels_compute_it() -> None:
     assert packed.pieces == 6 * 5 * 9 * 4  # four columns are never made at once
     assert packed.odd == 0
     assert packed.clamped == 0
-
-
-def test_bytes_side_by_side_are_one_run() -> None:
-    """Twelve bytes of a row are a piece of eight and one of four; at the borders there are eight."""
-    plain = padded("generic")
-    rows = 3 * 6 - 2
-    assert plain.rows == rows
-    assert plain.loops == rows * 5 * 8
-    assert plain.pieces == rows * (3 * 2 + 2) * 8
-
-
-def test_an_activation_within_the_range_is_clamped_apart() -> None:
-    net = Net()
-    x = net.conv2d(net.input((1, 6, 5, 4)), 8, activation="RELU6", out=(0.1, -128))
-    (only,) = works(net.model(x), "cortex-m4")
-    assert only.clamped == only.written == 6 * 5 * 8
-
-
-@pytest.mark.slow
-def test_single_pixels_are_told_apart(example: bytes) -> None:
-    ways = [{w.kernel.split()[-1] for w in tflm_memopt.optimize(example, max_macs=1.0, seconds=0, without=w).work}
-            for w in ((), ("windows",), ("tiles",))]  # fmt: skip
-    assert "pixels" in ways[0]
-    assert "pixels" not in ways[1]
-    assert ways[2] == {"rows"}
-
-
-@pytest.mark.parametrize("new", [1, 2])
-def test_rows_of_a_state_are_no_padding(new: int) -> None:
-    """They are read from the state, and keeping them has its own cost."""
-    net = Net(1)
-    x = net.conv2d(net.input((1, new, 1, 8)), 8, out=(0.1, 0))
-    rows = Streaming(net).window("a", x, 4, first=0)
-    done = {w.kernel: w for w in works(net.model(net.depthwise_conv2d(rows, kernel=(5, 1), padding="VALID")))}
-    layer = done["DEPTHWISE rows"]
-    assert (layer.macs, layer.taps, layer.rows) == (5 * 8 * new, 5 * new, 5 * new)
-    assert (layer.older, layer.kept) == (layer.rows, 0)
-    assert any(work.kept == work.firings > 0 for work in done.values())
 
 
 @pytest.mark.slow
@@ -108,12 +61,6 @@ def test_what_is_computed_again_counts_again() -> None:
     sums = [sum(w.macs for w in point.work) for point in points]
     assert sums == pytest.approx([point.macs for point in points], rel=1e-3)
     assert all(a < b for a, b in pairwise(sums))
-
-
-def test_builtin_operators_are_not_counted() -> None:
-    net = Net()
-    x = net.normalized(net.conv2d(net.input((1, 4, 4, 2)), 2))
-    assert [w.kernel.split()[0] for w in works(net.model(net.unary("RELU", x, out=(0.1, 0))))] == ["CONV", "LOOKUP"]
 
 
 def test_firings_one_by_one() -> None:

@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-import re
 import xml.etree.ElementTree as ET
 from dataclasses import replace
 
 import pytest
-from conftest import thinned
 from models import Net
 
 import tflm_memopt
-from tflm_memopt.report import figures, plot, raster, svg
-from tflm_memopt.report.drawing import DARK, LIGHT, ROLES, STYLES, Drawing, Label, Polygon
+from tflm_memopt.report import figures, svg
+from tflm_memopt.report.drawing import Drawing, Label, Polygon
 from tflm_memopt.report.figures import Mark, Series
 from tflm_memopt.results import Optimized
 
@@ -70,58 +68,9 @@ def test_a_map_has_a_rectangle_for_each_buffer(result: Optimized) -> None:
     assert f"{max(b.nbytes for b in memory.buffers):,} B" in tallest
 
 
-def test_twice_the_bytes_are_twice_as_high(result: Optimized) -> None:
-    memory, total = result.memory, result.memory.head + result.memory.tail
-
-    def height(full: int) -> float:
-        shapes = figures.memory_map(memory, 1000, full=full).shapes
-        (tail,) = [s for s in shapes if isinstance(s, Polygon) and s.style == "tail"]
-        return max(y for _, y in tail.points) - min(y for _, y in tail.points)
-
-    assert height(total) == pytest.approx(2 * height(2 * total))
-
-
-def test_svg_is_well_formed_and_has_all_shapes(result: Optimized) -> None:
-    drawing = plot.optimized(result)
-    root = ET.fromstring(svg.document(drawing))
-    assert root.tag == f"{SVG}svg"
-    labels = [shape.text for shape in drawing.shapes if isinstance(shape, Label)]
-    assert [text.text for text in root.iter(f"{SVG}text")] == labels
-    used = set(re.findall(r"t-([\w-]+)", " ".join(e.get("class", "") for e in root.iter())))
-    assert used <= STYLES.keys()
-
-
 def test_hostile_names_stay_text(result: Optimized) -> None:
     evil = '</title></svg><script>alert("1")</script>\x00\x1b'
     memory = replace(result.memory, buffers=tuple(replace(b, name=evil) for b in result.memory.buffers), title=evil)
     root = ET.fromstring(svg.document(figures.memory_map(memory, 1000)))
     assert not list(root.iter(f"{SVG}script"))
     assert any('<script>alert("1")</script>' in (t.text or "") for t in root.iter(f"{SVG}title"))
-
-
-@pytest.mark.parametrize("form", thinned(["svg", "png"], 1))
-def test_the_same_bytes_every_time(result: Optimized, form: str) -> None:
-    drawing = figures.memory_map(result.memory, 400)
-    first = plot.encoded(drawing, form)
-    assert first == plot.encoded(drawing, form)
-    assert first.startswith(b"\x89PNG" if form == "png" else b"<?xml")
-
-
-@pytest.mark.slow
-def test_png_has_twice_the_pixels(result: Optimized) -> None:
-    data = raster.png(figures.live_bytes(result.inspection.memory, result.memory, 300))
-    assert int.from_bytes(data[16:20], "big") == 600
-
-
-def test_colours_have_names_in_both_schemes() -> None:
-    assert LIGHT.keys() == DARK.keys()
-    used = {c for s in STYLES.values() for c in (s.fill, s.stroke, s.halo) if c} | {c for c, _, _ in ROLES.values()}
-    assert used <= LIGHT.keys()
-
-
-def test_the_chosen_point_is_marked() -> None:
-    line = [Series("a", [(1000, 1.0), (800, 1.5)])]
-    texts = [
-        s.text for s in figures.plot(line, 800, title="t", ram="r", chosen=(800, 1.5)).shapes if isinstance(s, Label)
-    ]
-    assert "chosen: 800 B" in texts

@@ -6,7 +6,6 @@ tests/property/test_fold.py shows under TFLM that no output byte changes.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -17,7 +16,6 @@ import tflm_memopt
 from tflm_memopt.convert.misfit import up
 from tflm_memopt.errors import UsageError
 from tflm_memopt.model.graph import Graph
-from tflm_memopt.model.reader import read
 from tflm_memopt.ops.kinds import Kind
 from tflm_memopt.ops.rowop import RowOp, Rows, Window
 from tflm_memopt.rowgraph.fold import without_dead_channels
@@ -99,59 +97,13 @@ def test_a_channel_at_its_zero_point_leaves_producer_and_reader() -> None:
     assert (a.macs, b.macs) == (H * W * 4, H * W * 4)
 
 
-def test_even_where_windows_meet_padding() -> None:
-    a, b = folded(conv(0, 1, ONES, [LIVE, DEAD, LIVE]), conv(1, 2, np.ones((1, 3, 3, 3)), window=SAME))
-    assert (channels(a), b.macs) == ([2], H * W * 18)
-
-
 def test_another_constant_goes_into_the_bias_of_a_reader_without_padding() -> None:
     a, b = folded(conv(0, 1, ONES, [LIVE, STUCK, LIVE]), conv(1, 2, [[1, 2, 3], [4, -5, 6]], [7, 8]))
     assert channels(a) == [2]
     assert b.bias is not None and b.bias.tolist() == [7 + 2 * 127, 8 - 5 * 127]
 
 
-def test_a_reader_without_bias_gets_one() -> None:
-    _, b = folded(conv(0, 1, ONES, [LIVE, STUCK, LIVE]), conv(1, 2, [[1, 2, 3], [4, -5, 6]]))
-    assert b.bias is not None and b.bias.tolist() == [2 * 127, -5 * 127]
-    _, b = folded(conv(0, 1, ONES, [LIVE, DEAD, LIVE]), conv(1, 2, [[1, 2, 3], [4, -5, 6]]))
-    assert b.bias is None
-
-
-def test_a_bias_wraps_as_the_sum_does() -> None:
-    _, b = folded(conv(0, 1, ONES, [LIVE, STUCK, LIVE]), conv(1, 2, [[0, 1, 0], [0, 0, 1]], [(1 << 31) - 1, 0]),
-                  conv(2, 3, [[1, 1]]))[:2]  # fmt: skip
-    assert b.bias is not None and b.bias[0] == 126 - (1 << 31)
-
-
-def test_another_constant_stays_where_windows_meet_padding() -> None:
-    a, _ = folded(conv(0, 1, ONES, [LIVE, STUCK, LIVE]), conv(1, 2, np.ones((1, 3, 3, 3)), window=SAME))
-    assert channels(a) == [3]
-
-
-def test_the_zero_point_is_the_readers() -> None:
-    shifted = conv(1, 2, np.ones((1, 3, 3, 3)), window=SAME, input_zero_points=(127,))
-    assert channels(*folded(conv(0, 1, ONES, [LIVE, STUCK, LIVE]), shifted)) == [2, 1]
-    assert channels(*folded(conv(0, 1, ONES, [LIVE, DEAD, LIVE]), shifted)) == [3, 1]
-
-
-def test_a_sum_that_may_wrap_is_no_constant() -> None:
-    assert channels(*folded(conv(0, 1, ONES, [LIVE, -(1 << 31), LIVE]), conv(1, 2, [[1, 2, 3]]))) == [3, 1]
-
-
-def test_one_multiplier_for_all_channels_stays_one() -> None:
-    one = {"multipliers": np.array([1 << 30], np.int32), "shifts": np.array([0], np.int8)}
-    a, _ = folded(replace(conv(0, 1, ONES, [LIVE, DEAD, LIVE]), **one), conv(1, 2, [[1, 2, 3]]))
-    assert a.multipliers is not None and a.multipliers.tolist() == [1 << 30]
-    assert channels(a) == [2]
-
-
 # ---- backwards: unused channels ----
-
-
-def test_a_channel_without_weight_leaves_its_producer() -> None:
-    a, b = folded(conv(0, 1, ONES), conv(1, 2, [[1, 0, 3], [4, 0, 6]]))
-    assert channels(a, b) == [2, 2]
-    assert b.weights is not None and b.weights[:, 0, 0].tolist() == [[1, 3], [4, 6]]
 
 
 def test_a_producer_goes_with_its_only_reader() -> None:
@@ -181,90 +133,7 @@ def test_a_depthwise_convolution_follows_both_sides() -> None:
     assert b.macs == H * W * 9 * 2
 
 
-def test_a_dead_depthwise_channel_without_bias_is_dead_behind_it() -> None:
-    """With a bias it is another constant, and stays unless the reader's bias absorbs it."""
-    first = conv(0, 1, np.ones((2, 2)), [LIVE, DEAD])
-    padded = conv(2, 3, np.ones((1, 3, 3, 2)), window=SAME)
-    assert channels(*folded(first, depthwise(1, 2, [1, 1], 2), padded)) == [1, 1, 1]
-    assert channels(*folded(first, depthwise(1, 2, [1, 1], 2, [0, 9]), padded)) == [2, 2, 1]
-    assert channels(*folded(first, depthwise(1, 2, [1, 1], 2, [0, 9]), conv(2, 3, [[1, 1]]))) == [1, 1, 1]
-
-
-def test_outputs_of_one_input_channel_go_together() -> None:
-    first, weights = conv(0, 1, np.ones((2, 2))), [1, 2, 3, 4]
-    assert channels(*folded(first, depthwise(1, 2, weights, 2), conv(2, 3, [[1, 1, 0, 1]]))) == [2, 4, 1]
-    assert channels(*folded(first, depthwise(1, 2, weights, 2), conv(2, 3, [[1, 1, 0, 0]]))) == [1, 2, 1]
-
-
-def test_outputs_of_a_lone_input_channel_go_one_by_one() -> None:
-    a, b, c = folded(conv(0, 1, [[1, 1]]), depthwise(1, 2, [1, 2, 3, 4], 1), conv(2, 3, [[1, 1, 0, 1]]))
-    assert channels(a, b, c) == [1, 3, 1]
-
-
-@pytest.mark.parametrize("kind", [Kind.AVERAGE_POOL, Kind.MAX_POOL, Kind.MEAN, Kind.LOOKUP])
-def test_pools_and_the_like_follow_both_sides(kind: Kind) -> None:
-    first, last = conv(0, 1, np.ones((4, 2)), [LIVE, DEAD, LIVE, LIVE]), conv(2, 3, [[1, 1, 0, 1]])
-    ops = folded(first, row_op(kind, (1,), 2, 4, 4), last)
-    assert channels(*ops) == [2, 2, 1]
-    assert ops[1].reads == (Rows(H, W, 2),)
-
-
-def test_add_loses_what_no_operand_and_no_reader_has() -> None:
-    a, b = conv(0, 1, np.ones((3, 2)), [DEAD, DEAD, LIVE]), conv(0, 2, np.ones((3, 2)), [DEAD, LIVE, LIVE])
-    ops = folded(a, b, row_op(Kind.ADD, (1, 2), 3, 3, 3, param=20), conv(3, 4, [[1, 1, 1]]))
-    assert channels(*ops) == [2, 2, 2, 1]
-    ops = folded(a, b, row_op(Kind.ADD, (1, 2), 3, 3, 3, param=20), conv(3, 4, [[1, 1, 0]]))
-    assert channels(*ops) == [1, 1, 1, 1]
-
-
 # ---- several readers, borders ----
-
-
-def test_all_readers_must_do_without() -> None:
-    first = conv(0, 1, ONES, [LIVE, STUCK, LIVE])
-    plain, padded = conv(1, 2, [[1, 1, 1]]), conv(1, 3, np.ones((1, 3, 3, 3)), window=SAME)
-    assert channels(*folded(first, plain, conv(1, 3, [[1, 1, 1]]), outputs=(2, 3))) == [2, 1, 1]
-    a, b, c = folded(first, plain, padded, outputs=(2, 3))
-    assert channels(a, b, c) == [3, 1, 1]
-    assert b.reads == c.reads == (Rows(H, W, 3),)
-    assert b.bias is None  # it still reads the constant
-
-
-def test_a_channel_that_one_reader_keeps_stays_in_those_that_work_channel_by_channel() -> None:
-    ops = conv(0, 1, ONES), row_op(Kind.LOOKUP, (1,), 2, 3, 3), conv(2, 3, [[1, 0, 1]]), conv(1, 4, [[1, 1, 1]])
-    assert channels(*folded(*ops, outputs=(3, 4))) == [3, 3, 1, 1]
-
-
-def test_softmax_depends_on_all_channels() -> None:
-    ops = conv(0, 1, ONES, [LIVE, DEAD, LIVE]), row_op(Kind.SOFTMAX, (1,), 2, 3, 3), conv(2, 3, [[1, 0, 1]])
-    assert channels(*folded(*ops)) == [3, 3, 1]
-
-
-def test_outputs_of_the_model_keep_their_channels() -> None:
-    ops = conv(0, 1, ONES, [LIVE, DEAD, LIVE]), conv(1, 2, [[1, 1, 1]])
-    assert channels(*folded(*ops, outputs=(1, 2))) == [3, 1]
-
-
-def test_what_a_builtin_operator_reads_keeps_its_channels() -> None:
-    ops = conv(0, 1, ONES, [LIVE, DEAD, LIVE]), conv(1, 2, [[1, 1, 1]])
-    assert channels(*folded(*ops, kept=[Kept(9, (1,), (7,))])) == [3, 1]
-
-
-def test_the_models_input_keeps_its_channels() -> None:
-    (a,) = folded(conv(0, 1, [[1, 0]]))
-    assert a.reads == (Rows(H, W, 2),)
-
-
-def test_a_reader_that_cuts_pixels_otherwise_keeps_all_channels() -> None:
-    flat = conv(1, 2, np.ones((1, 6)), reads=(Rows(H, W // 2 + 1, 6),))
-    assert channels(*folded(conv(0, 1, ONES, [LIVE, DEAD, LIVE]), flat)) == [3, 1]
-
-
-def test_nothing_dead_changes_nothing() -> None:
-    ops = conv(0, 1, ONES, [LIVE] * 3), depthwise(1, 2, [1, 2, 3], 3), conv(2, 3, [[1, 2, 3]])
-    for before, after in zip(ops, folded(*ops), strict=True):
-        assert before == after
-        np.testing.assert_array_equal(before.weights, after.weights)
 
 
 # ---- in the conversion ----
@@ -305,18 +174,3 @@ def test_a_budget_is_of_the_original() -> None:
     with pytest.raises(UsageError, match=r"no plan reaches F = 0\.3") as error:
         tflm_memopt.optimize(net.model(y), max_macs=0.3)
     assert error.value.hint == f"--max-macs {up(once.overhead)}"
-
-
-def test_inspection_counts_them_per_operator() -> None:
-    result = tflm_memopt.inspect(half_dead())
-    assert [(op.channels, op.dead_channels) for op in result.operators] == [(8, 4), (8, 4), (4, 0)]
-    assert (result.channels, result.dead_channels) == (20, 8)
-    assert result.dead_macs == result.macs // 2
-    assert tflm_memopt.inspect(half_dead(outputs=2)).dead_channels == 0  # the output needs all depthwise channels
-
-
-def test_tensors_between_blocks_say_their_new_size() -> None:
-    graph = read(tflm_memopt.optimize(half_dead(), op_per="block").model).graph
-    written = [graph.tensors[op.outputs[0]].shape for op in graph.ops]
-    assert len(written) > 1
-    assert written == [(1, 24, 24, 4)] * len(written)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -12,9 +11,7 @@ from ai_edge_litert import schema_py_generated as schema
 from models import Net
 
 import tflm_memopt
-from tflm_memopt.cli import main as cli
 from tflm_memopt.convert import pipeline
-from tflm_memopt.emit import bundle
 from tflm_memopt.errors import UsageError
 from tflm_memopt.model.reader import read
 from tflm_memopt.plan.plan import Block, Role
@@ -54,12 +51,6 @@ def test_no_modes(text: str) -> None:
         match=r"unknown input place .*\n  try: --input .*arena, stream, stream:ROWS, sliding, sliding:ROWS, external",
     ):
         input_mode(text)
-
-
-def test_rows_that_do_not_divide_the_height() -> None:
-    with pytest.raises(UsageError, match="12 rows cannot be pushed 5 at a time") as refused:
-        tflm_memopt.optimize(plain(), input="stream:5")
-    assert refused.value.hint == "use --input stream:ROWS with one of 1, 2, 3, 4, 6, 12"
 
 
 def two_inputs() -> bytes:
@@ -211,47 +202,3 @@ def test_a_limit_that_a_streamed_input_keeps() -> None:
     assert int(figure.replace(",", "")) <= fits
     there = tflm_memopt.optimize(data, ram_limit=fits, input="stream", seconds=SECONDS)
     assert there.report.arena.total <= fits
-
-
-def test_an_explored_stream_says_what_it_counts() -> None:
-    found = tflm_memopt.explore(plain(), input="stream:3")
-    assert "input streamed 3 rows" in found.convention
-    best = min(found.points, key=lambda p: p.arena.total)
-    done = tflm_memopt.optimize(plain(), input="stream:3", plan=best.plan.to_json())
-    assert done.report.arena == best.arena
-    assert tflm_memopt.verify(plain(), done.model, runs=2).bit_exact
-    with pytest.raises(UsageError, match="does not belong to this model"):
-        tflm_memopt.optimize(plain(), plan=best.plan.to_json())
-
-
-def test_frames_of_your_own() -> None:
-    """Frames are whole, however the rewritten model receives its input."""
-    done = tflm_memopt.optimize(plain(), input="stream:4", seconds=SECONDS)
-    frames = np.random.default_rng(1).integers(-128, 128, (3, 12, 8, 3), dtype=np.int8)
-    result = tflm_memopt.verify(plain(), done.model, runs=0, inputs=[frames])
-    assert (result.bit_exact, result.files) == (True, 3)
-    on_host = tflm_memopt.verify(plain(), done.model, runs=1, how="host-reference")
-    assert on_host.bit_exact
-
-
-@pytest.mark.parametrize(
-    ("where", "constants"),
-    [
-        ("arena", []),
-        ("stream:4", ["net_pushes = 3;", "net_push_rows = 4;", "net_row_bytes = 24;"]),
-        ("external", ["net_rows = 12;", "net_row_bytes = 24;"]),
-    ],
-)
-def test_the_generated_header_says_what_a_frame_is(where: str, constants: list[str]) -> None:
-    done = tflm_memopt.optimize(plain(), input=where, seconds=SECONDS)
-    header = bundle.files(done, "net")["net_ops.h"].decode()
-    assert [line.removeprefix("constexpr uint32_t ") for line in header.splitlines() if "uint32_t" in line] == constants
-    assert done.report.convention in header
-
-
-def test_the_command_refuses_with_exit_code_2(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    (tmp_path / "net.tflite").write_bytes(plain())
-    out = tmp_path / "out"
-    assert cli.main(["optimize", str(tmp_path / "net.tflite"), "-o", str(out), "--input", "stream:7"]) == cli.BAD
-    assert "cannot be pushed 7 at a time" in capsys.readouterr().err
-    assert not out.exists()

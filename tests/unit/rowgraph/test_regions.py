@@ -7,7 +7,6 @@ from dataclasses import replace
 
 import networkx as nx
 import pytest
-from ai_edge_litert import schema_py_generated as schema
 from conftest import examples
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -136,18 +135,6 @@ def ops_of(ops: list[tuple[str, tuple[TensorId, ...]]], *outputs: TensorId) -> l
     return sorted(region.ops for region in regions(partition(*graph_of(ops, *outputs))))
 
 
-def test_a_chain_is_one_region() -> None:
-    assert ops_of([(OURS, (0,)), (OURS, (1,)), (OURS, (2,))]) == [(0, 1, 2)]
-
-
-def test_branches_that_meet_are_one_region() -> None:
-    assert ops_of([(OURS, (0,)), (OURS, (1,)), (OURS, (1,)), (OURS, (2, 3))]) == [(0, 1, 2, 3)]
-
-
-def test_a_builtin_operator_cuts_a_chain() -> None:
-    assert ops_of([(OURS, (0,)), (BUILTIN, (1,)), (OURS, (2,))]) == [(0,), (2,)]
-
-
 def test_a_path_around_a_builtin_operator_is_cut_where_they_meet() -> None:
     """In squeeze and excite, operators parallel to the gate join the part before it; readers of both join the part
     after it.
@@ -172,20 +159,6 @@ def test_an_operator_with_state_waits_for_the_one_before() -> None:
     assert ops_of(ops) == [(1, 5)]
 
 
-def test_heads_that_share_only_the_input_are_together() -> None:
-    assert ops_of([(OURS, (0,)), (OURS, (0,))]) == [(0, 1)]
-
-
-def test_an_operator_that_nobody_reads_is_left_out() -> None:
-    assert ops_of([(OURS, (0,)), (OURS, (0,)), (OURS, (2,))], 1) == [(0,)]
-
-
-def test_a_builtin_operator_that_nobody_reads_stays() -> None:
-    parts = partition(*graph_of([(OURS, (0,)), (BUILTIN, (1,)), (OURS, (0,))], 3))
-    assert [node.op for node in parts.nodes if isinstance(node, Kept)] == [1]
-    assert {i for region in regions(parts) for i in region.ops} == {0, 2}
-
-
 def test_a_region_with_too_many_outputs_becomes_several() -> None:
     found = regions(partition(*graph_of([(OURS, (0,)), *[(OURS, (1,))] * 40])))
     assert len(found) == 3
@@ -195,22 +168,12 @@ def test_a_region_with_too_many_outputs_becomes_several() -> None:
 # ---- views ----
 
 
-def test_a_view_inside_a_region_vanishes() -> None:
-    (region,) = regions(partition(*graph_of([(OURS, (0,)), (RENAME, (1,)), (OURS, (2,))])))
-    assert (region.ops, region.views, region.inputs, region.outputs) == ((0, 2), (1,), (0,), (3,))
-
-
 def test_an_output_has_the_view_s_name() -> None:
     """A RESHAPE is last: the model's output keeps its name and shape, and the tensor before it is removed."""
     parts = partition(*graph_of([(OURS, (0,)), (RENAME, (1,))]))
     (region,) = regions(parts)
     assert region.outputs == (2,)
     assert parts.ops[0].output == 2
-
-
-def test_views_of_views_too() -> None:
-    (region,) = regions(partition(*graph_of([(OURS, (0,)), (RENAME, (1,)), (RENAME, (2,)), (BUILTIN, (3,))])))
-    assert region.outputs == (3,)
 
 
 def test_two_names_of_one_tensor_need_the_builtin_operator() -> None:
@@ -232,27 +195,12 @@ def test_a_view_of_the_model_s_input_for_a_builtin_operator_stays() -> None:
     assert [node.op for node in parts.nodes if isinstance(node, Kept)] == [0, 1]
 
 
-def test_nothing_but_views_is_no_region() -> None:
-    assert not ops_of([(RENAME, (0,)), (BUILTIN, (1,)), (RENAME, (2,))])
-
-
 # ---- in real models ----
 
 
 def parts_of(data: bytes) -> RowGraph:
     annotated = pipeline.annotate(read(data).graph)
     return partition(annotated.graph, annotated.support)
-
-
-def test_variables_are_not_planned() -> None:
-    """TFLM keeps their bytes between inferences in separate memory."""
-    net = Net()
-    x = net.input((1, 4))
-    state = net.tensor((1, 4))
-    net.graph.tensors[state].isVariable = True
-    y = net.op("MUL", [x, state], [net.tensor((1, 4))], schema.MulOptionsT())
-    kept = next(n for n in parts_of(net.model(net.fully_connected(y, 2))).nodes if isinstance(n, Kept))
-    assert kept.inputs == (x,)
 
 
 @pytest.mark.parametrize("outputs", [1, 2])

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 import json
 from collections.abc import Callable
 
@@ -85,14 +84,6 @@ def test_a_gate_s_tensor_is_made_again_from_the_small_one_in_front() -> None:
     assert nothing.bound - second.bound == pixels * WIDE  # the shortcut needs the small one anyway
 
 
-def test_every_choice_has_less_to_wait_for_and_more_to_compute() -> None:
-    options = found(two_gates())
-    assert len(options) == 3
-    for one, next_one in itertools.pairwise(options):
-        assert one.bound > next_one.bound
-        assert one.macs < next_one.macs
-
-
 @pytest.mark.parametrize(
     ("model", "mode", "passes"),
     [
@@ -106,37 +97,6 @@ def test_every_choice_has_less_to_wait_for_and_more_to_compute() -> None:
 def test_who_gets_a_second_pass(model: Callable[[], bytes], mode: InputMode, passes: int) -> None:
     """Readers of a tensor and of its reduction get one, but never across a streamed input."""
     assert len(found(model(), mode)[-1].passes) == passes
-
-
-@pytest.mark.parametrize(("model", "waiting"), [(squeeze_excite, 1), (two_gates, 2), (residual, 0)])
-def test_inspect_says_what_waits(model: Callable[[], bytes], waiting: int) -> None:
-    assert tflm_memopt.inspect(model()).waiting == waiting
-
-
-def test_the_copies_are_ordinary_operators_with_the_same_weights() -> None:
-    once = row_graph(squeeze_excite())
-    twice = with_passes(once, [SecondPass(MUL, (EXPAND, DEPTHWISE))])
-    first, graph = len(once.model.ops), twice.model
-    (region,) = twice.regions
-    at = region.ops.index(MUL)
-    assert region.ops[at - 2 : at] == (first, first + 1)
-    assert [op for op in region.ops if op < first] == list(once.regions[0].ops)
-    expand, depthwise = twice.ops[first], twice.ops[first + 1]
-    for copy, key in ((expand, EXPAND), (depthwise, DEPTHWISE)):
-        assert copy.weights is once.ops[key].weights
-        assert copy.again
-        assert not twice.ops[key].again
-        assert copy.sources == once.ops[key].sources
-        assert graph.tensors[copy.output].name == graph.tensors[once.ops[key].output].name + "/again"
-        made = graph.producer(copy.output)
-        assert made is not None
-        assert made.number == key
-    assert expand.inputs == once.ops[EXPAND].inputs
-    assert depthwise.inputs == (expand.output,)
-    assert twice.ops[MUL].inputs == (depthwise.output, once.ops[MUL].inputs[1])
-    assert twice.passes == (SecondPass(MUL, (EXPAND, DEPTHWISE)),)
-    assert region.inputs == once.regions[0].inputs
-    assert region.outputs == once.regions[0].outputs
 
 
 @pytest.mark.parametrize("second", [SecondPass(MUL, (99,)), SecondPass(99, (DEPTHWISE,))])

@@ -5,15 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 
-import numpy as np
 import pytest
-from conftest import thinned
 from models import Net
 
 import tflm_memopt
 from tflm_memopt.convert import pipeline
 from tflm_memopt.errors import PlanError, UsageError
-from tflm_memopt.format.limits import MAX_INPUTS, MAX_KERNEL_H
 from tflm_memopt.model.reader import read
 from tflm_memopt.ops.kinds import Kind
 from tflm_memopt.ops.rowop import RowOp
@@ -53,37 +50,6 @@ def test_each_layer_makes_new_rows_alone_and_keeps_what_its_kernel_reaches_back_
     assert kept(model, rows)[:2] == [2, 4]
 
 
-def test_a_layer_over_all_rows_keeps_the_others() -> None:
-    net = chain()
-    assert kept(net.model(net.fully_connected(last(net), 3)), 2) == [2, 4, 12]
-
-
-def test_a_stride_keeps_what_is_left_over() -> None:
-    net = chain(height=20, stride=2)  # rows 0..18 are read; row 19 waits
-    assert kept(net.model(net.fully_connected(last(net), 3)), 2) == [2, 4, 4]
-
-
-def test_what_pads_in_time_gets_the_window() -> None:
-    net = Net()
-    x = net.conv2d(net.input((1, 12, 2, 3)), 4, kernel=(3, 1), padding="VALID")
-    model = net.model(net.conv2d(x, 4, kernel=(3, 1)))
-    first, joined, padded = [op for op in slid(model, 3) if not op.keeps]
-    assert (first.writes.h, joined.writes.h, padded.writes.h) == (3, 10, 10)
-    assert kept(model, 3) == [2, 7]
-
-
-@pytest.mark.parametrize("height", [MAX_KERNEL_H, MAX_KERNEL_H + 1])
-def test_a_reduction_of_more_rows_than_a_kernel_takes_gets_the_window(height: int) -> None:
-    """A reduction of all rows may take them one by one; one that includes older rows needs a window."""
-    net = Net()
-    x = net.conv2d(net.input((1, height, 1, 4)), 8)
-    model = net.model(net.pool(x, kind="MAX_POOL_2D", kernel=(height, 1), stride=(1, 1)))
-    joined = [op for op in slid(model, 1) if op.writes.h == height]
-    assert len(joined) == (height > MAX_KERNEL_H)
-    result = tflm_memopt.optimize(model, input="sliding:1", seconds=0.05)
-    assert tflm_memopt.verify(model, result.model, runs=2).bit_exact
-
-
 def summed(net: Net, rows: int) -> list[tuple[int, ...]]:
     """Rows of the operands of running sums: new rows, kept rows, rows of padding, and sums."""
     model = net.model(last(net))
@@ -102,36 +68,6 @@ def test_sums_run_along(kind: str) -> None:
     else:
         net.mean(x, (1,) if kind == "columns" else (1, 2))
     assert summed(net, 2) == [(2, 76, 1)]
-
-
-def test_sums_of_rows_that_depend_on_padding_are_made_anew() -> None:
-    net = Net()
-    x = net.input((1, 40, 1, 4))
-    for _ in range(2):
-        x = net.conv2d(x, 8, kernel=(3, 1))
-    net.mean(x, (1, 2))
-    assert summed(net, 1) == [(1, 35, 4, 1)]
-
-
-@pytest.mark.parametrize(("height", "rows"), [(20, 10), (80, 32)])
-def test_sums_that_would_not_save_additions_do_not_run_along(height: int, rows: int) -> None:
-    """As many rows leave as stay, or more than a firing reads at once."""
-    net = Net()
-    net.mean(net.conv2d(net.input((1, height, 1, 4)), 8), (1, 2))
-    assert not summed(net, rows)
-
-
-@pytest.mark.parametrize("readers", thinned([5, 8, 3, 4], 1))
-def test_what_keeps_a_tensor_waits_for_all_that_read_it(readers: int) -> None:
-    net = Net()
-    x = net.conv2d(net.input((1, 20, 1, 4)), 8)
-    ys = [net.conv2d(x, 4, kernel=(3, 1), padding="VALID") for _ in range(readers)]
-    model = net.model(*(net.mean(y, (1, 2)) for y in ys))
-    made = slid(model, 2)
-    assert {op.writes.h for op in made if op.name == "CONV_2D"} == {2}
-    assert max(len(op.inputs) for op in made if op.keeps) <= MAX_INPUTS
-    result = tflm_memopt.optimize(model, input="sliding:2", effort="low")
-    assert tflm_memopt.verify(model, result.model, runs=2).bit_exact
 
 
 def padded(height: int = 40, layers: int = 2) -> bytes:
@@ -161,31 +97,6 @@ def residual() -> bytes:
     net = Net()
     x = net.conv2d(net.input((1, 40, 1, 4)), 8, kernel=(3, 1))
     return net.model(net.mean(net.add(net.conv2d(x, 8, kernel=(3, 1)), x), (1, 2)))
-
-
-def test_branches_meet_where_the_one_with_more_edges_is() -> None:
-    """One row comes from the last step; below it are two, one of them from padding. None above is made twice."""
-    ops = slid(residual(), 1)
-    made = [(op.writes.h, op.window.pad_top) for op in ops if op.name == "MAX_POOL_2D"]
-    assert made == [(1, 1), (2, 0)]
-    assert [op.writes.h for op in ops if op.name == "ADD"] == [1, 2, 2]
-    assert [op.writes.h for op in ops if op.name == "CONV_2D"] == [1, 1, 3, 2, 1, 2]
-    annotated = pipeline.annotate(read(residual()).graph)
-    assert with_sliding(annotated, 1)[0].macs < 0.2 * annotated.macs
-
-
-def test_where_edges_are_all_nothing_slides() -> None:
-    annotated = pipeline.annotate(read(padded(3, 1)).graph)
-    assert with_sliding(annotated, 1)[0].macs == annotated.macs
-
-
-def test_a_stride_that_new_rows_lack_is_said_where_padding_slides() -> None:
-    net = Net()
-    x = net.conv2d(net.input((1, 40, 1, 4)), 8, kernel=(3, 1), stride=(2, 1))
-    model = net.model(net.mean(x, (1, 2)))
-    with pytest.raises(UsageError) as error:
-        slid(model, 1)
-    assert (error.value.code, error.value.hint) == ("unsupported_input", "--input sliding:2")
 
 
 @pytest.mark.parametrize(
@@ -240,13 +151,6 @@ def test_what_cannot_slide_is_said(make: Callable[[], bytes], rows: int, code: s
     assert (error.value.code, error.value.hint) == (code, hint)
 
 
-def test_what_is_written_says_how_many_steps_fill_it() -> None:
-    result = tflm_memopt.optimize(strided(), input="sliding:2")
-    assert result.report.window is not None and result.report.window.inferences == 10
-    files = result.files("cpp,c")
-    assert b"#define MODEL_STEPS 10u /* invocations that fill the window */" in files["model.h"]
-
-
 def test_the_checker_asks_for_the_window() -> None:
     found = pipeline.row_graph(pipeline.annotate(read(strided()).graph), _options())
     assert found is not None
@@ -258,12 +162,3 @@ def test_the_checker_asks_for_the_window() -> None:
 
 def _options() -> Options:
     return Options(seconds=0.05, input=InputMode("sliding", 2))
-
-
-def test_f_is_that_of_a_step() -> None:
-    net = chain()
-    model = net.model(net.fully_connected(last(net), 3))
-    whole, step = (tflm_memopt.optimize(model, input=where).report for where in ("arena", "sliding"))
-    assert step.macs.original == whole.macs.original
-    assert step.macs.rewritten == 3 * 4 * 8 + 5 * 8 + 14 * 8 * 3
-    assert np.isclose(step.overhead, step.macs.rewritten / step.macs.original)

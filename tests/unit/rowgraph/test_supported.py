@@ -35,40 +35,6 @@ def test_same_padding_puts_the_odd_one_at_the_end() -> None:
     assert op.weights.shape == (3, 3, 4, 2)
 
 
-def test_depthwise_layout_and_macs() -> None:
-    net = Net()
-    (op,) = row_ops(net, net.depthwise_conv2d(net.input((1, 4, 4, 2)), multiplier=3))
-    assert op.weights is not None
-    assert op.weights.shape == (3, 3, 6)
-    assert op.macs == 4 * 4 * 6 * 9
-    assert op.multipliers is not None
-    assert len(op.multipliers) == 6
-
-
-def test_a_one_dimensional_convolution_is_seen_as_rows() -> None:
-    net = Net()
-    (op,) = row_ops(net, net.conv2d(net.input((1, 1, 20, 4)), 5, kernel=(1, 3), stride=(1, 2), dilation=(1, 2)))
-    assert op.window == Window(3, 1, 2, 1, 2, 1, pad_top=1)
-    assert (op.reads, op.writes) == ((Rows(20, 1, 4),), Rows(10, 1, 5))
-
-
-def test_a_convolution_down_to_one_row_writes_one_row() -> None:
-    net = Net()
-    x = net.conv2d(net.input((1, 6, 9, 2)), 4, kernel=(6, 2), padding="VALID")
-    first, relu, mean = row_ops(net, net.mean(net.unary("RELU", x), (1, 2)))
-    assert first.writes == Rows(1, 8, 4)
-    assert (relu.reads, relu.writes) == ((first.writes,), first.writes)  # in the rows of its producer
-    assert mean.window == Window(1, 8, 1, 8)
-
-
-def test_a_reader_may_see_other_rows_than_the_producer() -> None:
-    net = Net()
-    x = net.conv2d(net.input((1, 6, 9, 2)), 4, kernel=(6, 2), padding="VALID")
-    first, second = row_ops(net, net.conv2d(x, 3, kernel=(1, 3)))
-    assert first.writes == Rows(1, 8, 4)
-    assert second.reads == (Rows(8, 1, 4),)
-
-
 def test_fully_connected_sees_through_views() -> None:
     net = Net()
     x = net.conv2d(net.input((1, 4, 5, 2)), 3)
@@ -85,37 +51,6 @@ def test_fully_connected_sees_through_views() -> None:
     assert dense.name == "FULLY_CONNECTED"
     assert dense.reducible
     assert dense.macs == 60 * 7
-
-
-@pytest.mark.parametrize(("shape", "reads"), [((5, 8), Rows(5, 1, 8)), ((1, 2, 5, 4), Rows(5, 1, 8))])
-def test_a_batch_of_vectors_is_pointwise(shape: tuple[int, ...], reads: Rows) -> None:
-    net = Net()
-    (op,) = row_ops(net, net.fully_connected(net.input(shape), 3, batches=5))
-    assert (op.reads, op.writes, op.window) == ((reads,), Rows(5, 1, 3), Window())
-
-
-@pytest.mark.parametrize(
-    ("shape", "axes", "window", "writes"),
-    [
-        ((1, 4, 6, 2), (1,), Window(4, 1, 4, 1), Rows(1, 6, 2)),
-        ((1, 4, 6, 2), (2,), Window(1, 6, 1, 6), Rows(4, 1, 2)),
-        ((1, 4, 6, 2), (1, 2), Window(4, 6, 4, 6), Rows(1, 1, 2)),
-        ((1, 1, 6, 2), (2,), Window(6, 1, 6, 1), Rows(1, 1, 2)),
-        ((1, 6, 2), (1,), Window(6, 1, 6, 1), Rows(1, 1, 2)),
-        ((6, 2), (0,), Window(6, 1, 6, 1), Rows(1, 1, 2)),
-    ],
-)
-def test_mean_is_a_window(shape: tuple[int, ...], axes: tuple[int, ...], window: Window, writes: Rows) -> None:
-    for keep in (True, False):
-        net = Net()
-        (op,) = row_ops(net, net.mean(net.input(shape), axes, keep=keep))
-        assert (op.window, op.writes, op.macs) == (window, writes, 0)
-
-
-def test_relu6_ignores_the_output_scale() -> None:
-    net = Net()
-    (op,) = row_ops(net, net.unary("RELU6", net.input((1, 4), (0.1, -20)), out=(0.7, 11)))
-    assert op.weights is not None and op.weights.tolist() == [min(max(x, -20), 40) for x in range(-128, 128)]
 
 
 @pytest.mark.parametrize(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable
 from pathlib import Path
 
@@ -65,17 +64,6 @@ def test_other_files_are_named(tmp_path: Path, write: Callable[[Path], object], 
     assert f"this is {found}" in raised.value.what or found in raised.value.what
     assert raised.value.what.endswith("; a .npy file is needed")
     assert (raised.value.where, hint in raised.value.hint) == (str(path), True)
-
-
-def test_what_cannot_be_opened(tmp_path: Path) -> None:
-    os.mkfifo(tmp_path / "pipe")
-    for path, says in (
-        (tmp_path / "none", "No such file"),
-        (tmp_path, "Is a directory"),
-        (tmp_path / "pipe", "regular"),
-    ):
-        with pytest.raises(UsageError, match=says):
-            load([path])
 
 
 def test_hints_make_an_array_that_fits() -> None:

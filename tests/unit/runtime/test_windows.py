@@ -9,7 +9,7 @@ import pytest
 
 from tflm_memopt.model.graph import Graph, Tensor
 from tflm_memopt.runtime.stimuli import Steps
-from tflm_memopt.runtime.windows import Slide, step_elements, whole, windows
+from tflm_memopt.runtime.windows import Slide, whole, windows
 
 WINDOW = Tensor(0, "window", (1, 7, 1, 2), "INT8")
 GRAPH = Graph({0: WINDOW}, (), (0,), ())
@@ -25,10 +25,6 @@ def test_windows_are_those_of_one_sequence(rows: int) -> None:
         assert (before.values[0][0, rows:] == after.values[0][0, :-rows]).all()
 
 
-def test_no_steps_are_no_windows() -> None:
-    assert windows(GRAPH, WINDOW, 2, Steps(), seed=1) == []
-
-
 def test_a_window_brings_what_the_one_before_lacks() -> None:
     slide, sequence = Slide(4), np.arange(40, dtype=np.int8)
     first = sequence[:14].reshape(1, 7, 1, 2)
@@ -42,8 +38,3 @@ def test_a_window_brings_what_the_one_before_lacks() -> None:
     slide.forget()
     rows, filling = slide.steps_to(sequence[24:38])
     assert filling and len(rows) == 4
-
-
-def test_only_a_window_that_slides_has_steps() -> None:
-    places = ("", "stream:1", "external", "sliding:2")
-    assert [step_elements(GRAPH, where) for where in places] == [0, 0, 0, WINDOW.elements]

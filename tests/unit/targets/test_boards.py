@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import pytest
 from unit.command import small
 
 import tflm_memopt
 from tflm_memopt.analysis.flash import Firmware, kernels, tflm
 from tflm_memopt.analysis.timing import Clock, Time, time_of
-from tflm_memopt.errors import UsageError
 from tflm_memopt.report import times
 from tflm_memopt.results import Optimized
-from tflm_memopt.targets.boards import STACK, Board, board, fit
+from tflm_memopt.targets.boards import STACK, Board, fit
 from tflm_memopt.tflm.arena import Arena
 
 PLAIN = Board(
@@ -31,43 +28,11 @@ def plain(nbytes: int) -> Firmware:
     return Firmware(nbytes, ())
 
 
-def test_an_unknown_board_is_refused_with_those_there_are() -> None:
-    with pytest.raises(UsageError, match="unknown board 'nano34'") as refusal:
-        board("nano34")
-    assert "nano33ble" in refusal.value.hint
-
-
 def test_ram_to_the_byte() -> None:
     free = 32_000 - 2_000 - STACK
     assert fit(PLAIN, arena(free), plain(1000)).fits
     assert fit(PLAIN, arena(free), plain(1000)).ram_left == 0
     assert not fit(PLAIN, arena(free + 1), plain(1000)).fits
-
-
-def test_one_block_of_ram() -> None:
-    split = replace(PLAIN, largest_block=16_000)
-    assert fit(split, arena(16_000), plain(1000)).fits
-    assert not fit(split, arena(16_001), plain(1000)).fits
-    assert split.arena_limit == 16_000
-
-
-def test_external_ram_is_said_but_does_not_count() -> None:
-    board = replace(PLAIN, external_ram=1_000_000)
-    free = 32_000 - 2_000 - STACK
-    assert not fit(board, arena(free), plain(1000)).only_external
-    outside = fit(board, arena(free + 1), plain(1000))
-    assert outside.only_external and not outside.fits
-    assert not fit(board, arena(1_000_001), plain(1000)).only_external
-    assert not fit(board, arena(free + 1), plain(200_000)).only_external
-    assert not fit(PLAIN, arena(free + 1), plain(1000)).only_external
-
-
-def test_the_radio_takes_its_part() -> None:
-    free = 32_000 - 2_000 - STACK - 5_000
-    assert fit(PLAIN, arena(free), plain(1000)).fits_with_radio
-    beside = fit(PLAIN, arena(free + 1), plain(1000))
-    assert beside.fits
-    assert not beside.fits_with_radio
 
 
 def test_flash_holds_core_tflm_and_the_model() -> None:
@@ -99,10 +64,6 @@ def test_the_library_is_known_on_every_core(core: str) -> None:
     assert Firmware(1000, ()).on(core).library == 0
 
 
-def test_what_allocate_tensors_needs_counts() -> None:
-    assert fit(PLAIN, Arena("ilp32", 90, 10, 100, 120), plain(0)).ram_left == fit(PLAIN, arena(120), plain(0)).ram_left
-
-
 def test_boards_with_packed_kernels_are_told_of_a_model_for_them() -> None:
     names = ["nano33ble", "feather_m4", "portenta_h7", "pico"]
     plain = tflm_memopt.optimize(small())
@@ -126,12 +87,3 @@ def packed_time(packed: Optimized, mhz: int) -> Time:
     clock = Clock("cortex-m4", mhz, "nano33ble")
     counts = time.original.instructions, time.rewritten.instructions
     return time_of(clock, "cortex-m4", *counts, clock.cycles(packed.work))
-
-
-def test_a_board_that_only_a_plain_program_fits_has_that() -> None:
-    """Packed kernels need scratch and more flash."""
-    plain = tflm_memopt.optimize(small())
-    packed = replace(plain, model=plain.model + bytes(2**20), report=replace(plain.report, target="cortex-m4"))
-    (row,) = tflm_memopt.fit(plain, ["nano33ble"], packed).boards
-    assert row.rewritten.fits
-    assert row.rewritten.flash.model == len(plain.model)

@@ -132,16 +132,6 @@ def test_a_region_as_the_wheel_measures_it(wheel: Any, capfd: pytest.CaptureFixt
     assert as_printed(predict(region_model(), "lp64", recording=True)) == printed
 
 
-def test_the_recording_interpreter_needs_a_little_more() -> None:
-    model = ZOO["network"]()
-    assert 96 <= predict(model, recording=True).total - predict(model).total <= 112
-
-
-def test_a_read_model_and_its_bytes_are_the_same() -> None:
-    model = ZOO["branches"]()
-    assert predict(read(model)) == predict(model)
-
-
 def test_what_an_unknown_operator_takes_is_no_figure() -> None:
     net = Net()
     x = net.input((1, 8))
@@ -156,13 +146,6 @@ def test_what_an_unknown_operator_takes_is_no_figure() -> None:
     assert said["at_least"] == {"head": arena.head, "tail": arena.tail, "total": arena.total, "min": arena.min}
 
 
-def test_a_known_figure_is_one() -> None:
-    arena = predict(ZOO["network"]())
-    said = arena.to_json()
-    assert (said["total"], said["at_least"], said["unknown"]) == (arena.total, None, ())
-    assert arena.figure(12345) == "12,345"
-
-
 @pytest.mark.parametrize(
     ("name", "variables", "total"), [("mww_okay_nabu_v2", 6, 18_708), ("mww_vad_v2", 4, 9_332)], ids=["nabu", "vad"]
 )
@@ -174,12 +157,6 @@ def test_resource_variables_as_measured_on_a_cortex_m4(
     assert arena.exact
     assert arena.variables == variables
     assert arena.total == total - (16 * 20 - -(-variables * 20 // 16) * 16)
-
-
-def test_resource_variables_are_counted_once() -> None:
-    arena = predict(ZOO["resource_variables"]())
-    assert arena.variables == 2
-    assert arena.variable_bytes == 16 + 48 + 32 + 16  # the object, 2 x 20 B, 20 B and 7 B of values
 
 
 def test_a_whole_region_costs_less_tail_than_500_bytes() -> None:
