@@ -46,7 +46,3 @@ def test_estimates_of_a_model_that_was_not_measured(name: str) -> None:
         assert result.report.instructions[name] == estimates[way]
         assert abs(estimates[way] / counts[way] - 1) < table.worst + MARGIN, (way, counts[way], estimates[way])
     assert sorted(counts, key=counts.__getitem__) == sorted(estimates, key=estimates.__getitem__)
-
-
-def test_every_core_has_a_machine() -> None:
-    assert CORES.keys() == costs.tables().keys()

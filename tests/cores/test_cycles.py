@@ -5,7 +5,6 @@ by hand.
 from __future__ import annotations
 
 import functools
-import json
 import subprocess
 import sys
 import tempfile
@@ -15,12 +14,10 @@ import pytest
 from cores.core import CORES, build, missing_tools
 
 sys.path.insert(0, str(Path(__file__).parents[2] / "benchmarks"))
-import cycles
 import cycles_trace
-from cycles_rules import M0, M0_PLUS, M3, M4, PIPELINES, Instruction, Pipeline, decode
+from cycles_rules import M0, M0_PLUS, M3, M4, Instruction, Pipeline, decode
 
 from tflm_memopt.analysis.timing import NO_WAIT, FlashTiming
-from tflm_memopt.targets.boards import boards
 
 HERE = Path(__file__).parent
 needs_gcc = pytest.mark.skipif(bool(missing_tools(CORES["m4"])), reason=missing_tools(CORES["m4"]))
@@ -106,14 +103,6 @@ def test_a_branch_refills_the_pipeline(
     assert pipeline.entering(before, ()) + pipeline.entering(after, before) == expected
 
 
-@needs_gcc
-def test_a_branch_that_is_not_taken_is_one_cycle(tmp_path: Path) -> None:
-    for pipeline in PIPELINES.values():
-        before = assembled(pipeline, "bne .", 0, tmp_path)
-        after = assembled(pipeline, "nop", before[-1].size, tmp_path)
-        assert pipeline.entering(before, ()) + pipeline.entering(after, before) == 2
-
-
 FLASHES = (
     NO_WAIT, FlashTiming(5), FlashTiming(5, prefetch=True), FlashTiming(5, instruction_lines=8),
     FlashTiming(5, data_lines=1), FlashTiming(3, line_bytes=8),
@@ -169,27 +158,3 @@ def test_constants_wait_for_each_line_or_for_each_load() -> None:
     assert waits[1] == 16 * 5
     assert waits[4] == 4 * 5  # one line holds 4 of them
     assert waits[5] == 16 * 3
-
-
-@needs_gcc
-def test_loads_that_are_not_aligned_take_longer() -> None:
-    odd = more(7, 6)
-    assert (odd.instructions, odd.pipeline) == (0, 16 * 2)
-
-
-def test_the_known_error_is_of_boards_and_cores_that_there_are() -> None:
-    told = json.loads(cycles.PUBLISHED.read_text())
-    for row in told["rows"]:
-        assert boards()[row["board"]].flash_timing
-        assert row["core"] in cycles.RULES
-        assert f"{row['published']:,} published, {row['modelled']:,} modelled" in cycles.known_error()
-    assert told["source"].startswith("https://")
-
-
-def test_a_board_is_found_by_the_beginning_of_its_name() -> None:
-    found = cycles.named_board("nucleo_l4r5")
-    assert found is not None
-    assert found.id == "nucleo_l4r5zi"
-    assert cycles.flash_of(found).wait_states == 5
-    with pytest.raises(RuntimeError, match="how its flash answers"):
-        cycles.flash_of(boards()["pico"])

@@ -131,24 +131,6 @@ def test_a_build_without_a_kernel_refuses(
                 execute(HIFIVE1, name, without, tmp_path, more)
 
 
-def test_without_proof(modules: Mapping[str, tuple[str, Mapping[str, bytes]]], tmp_path: Path) -> None:
-    if reason := missing_tools(HIFIVE1):
-        pytest.skip(reason)
-    name, files = modules[EXAMPLE.stem]
-    assert execute(HIFIVE1, name, files, tmp_path, ["-DTMO_SKIP_PROOF"]).wrong == 0
-
-
-def test_too_little_ram_does_not_compile(
-    modules: Mapping[str, tuple[str, Mapping[str, bytes]]], tmp_path: Path
-) -> None:
-    if reason := missing_tools(HIFIVE1):
-        pytest.skip(reason)
-    name, files = modules[EXAMPLE.stem]
-    small = replace(HIFIVE1, ram_bytes=8 << 10)
-    with pytest.raises(AssertionError, match=r"shapes_int8 needs \d+ B of static RAM, more than TMO_RAM_LIMIT"):
-        execute(small, name, files, tmp_path)
-
-
 MAIN = """\
 #include "net.h"
 int main(void) {{

@@ -47,11 +47,6 @@ def test_trained_models(path: Path, share: str) -> None:
 
 
 @pytest.mark.slow
-def test_the_same_machine_runs_all_of_it_on_one_core() -> None:
-    assert all(outcome.right for outcome in run(PAIR, cases()))
-
-
-@pytest.mark.slow
 def test_a_wrong_byte_of_either_core_is_seen() -> None:
     """Each core makes some of the output's bytes; if one does nothing, its bytes are missing."""
     (case,) = cases()

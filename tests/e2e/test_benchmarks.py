@@ -7,57 +7,18 @@ import sys
 from collections.abc import Callable
 from pathlib import Path
 
-import numpy as np
 import pytest
 from conftest import ROOT
-from e2e.test_msf_cnn import LAYERS, layer
 
 import tflm_memopt
-from tflm_memopt.runtime.process import run_model
 
 sys.path.insert(0, str(ROOT / "benchmarks"))
-import int8_models
 from papers.fused_tiling import examples, tiled_paths
 from papers.msf_cnn import executed
 from papers.msf_cnn.nets import read as read_nets
 from papers.vmcu import vmcu
 
-RESIDUAL = [
-    *LAYERS,
-    layer("pw", 8, 8, 24),
-    layer("dw", 8, 24, 24, k=5, s=2),
-    layer("pw", 4, 24, 8),
-    layer("pw", 4, 8, 24),
-    layer("dw", 4, 24, 24, k=7),
-    layer("pw", 4, 24, 8),
-    layer("add", 4, 8, 8) | {"skip": 7},
-    layer("gap", 4, 8, 8) | {"ho": 1, "wo": 1},
-    layer("fc", 1, 8, 10),
-]
-
-
 # ---- int8 models of layer lists ----
-
-
-@pytest.mark.parametrize("depth", [4, 10, len(RESIDUAL)])
-def test_activations_keep_their_spread(depth: int) -> None:
-    """Activations are neither all saturated nor all equal, so that a wrong byte would show."""
-    random = np.random.default_rng(0).integers(-128, 128, (1, 1, 16, 16, 3), np.int8)
-    outcome = run_model(int8_models.from_layers(RESIDUAL[:depth]), [random], 1, 1)
-    assert not outcome.failure
-    values = outcome.outputs[0]
-    assert 25 < values.std() < 105
-    assert np.mean(np.abs(values.astype(int)) > 126) < 0.3
-
-
-def test_the_model_computes_what_its_layers_say() -> None:
-    inspection = tflm_memopt.inspect(int8_models.from_layers(RESIDUAL))
-    taps = {"conv": lambda x: x["k"][0] ** 2 * x["cin"], "pw": lambda x: x["cin"], "dw": lambda x: x["k"][0] ** 2}
-    taps["fc"] = taps["pw"]
-    said = sum(x["ho"] * x["wo"] * x["cout"] * taps[x["type"]](x) for x in RESIDUAL if x["type"] in taps)
-    assert sum(op.macs for op in inspection.operators) == said
-    assert all(op.supported for op in inspection.operators)
-    assert sum(op.dead_channels for op in inspection.operators) == 0
 
 
 @pytest.mark.slow
@@ -102,14 +63,6 @@ def test_bottlenecks_are_below_vmcu_s_figures() -> None:
     assert found["B2"].tinyengine == 247_808
     assert max(b.once for b in found.values()) <= 102_700
     assert found["S1"].once <= (1 - 0.615) * found["S1"].tinyengine
-
-
-@pytest.mark.slow
-def test_headroom_is_vmcu_s_at_least() -> None:
-    found = vmcu.headroom()
-    least_image, least_channels = (low for low, _ in vmcu.RANGE_7_4.values())
-    assert min(h.image for h in found) >= least_image
-    assert min(h.channels for h in found) >= least_channels
 
 
 # ---- fused tiling ----

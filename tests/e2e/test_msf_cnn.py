@@ -42,18 +42,6 @@ def test_the_formulas_by_hand() -> None:
     assert fused.macs == 6 * 8 * (3 * 24) * 8 + 64 * 24 * 9 + 64 * 24 * 8
 
 
-def test_json(nets: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert frontier.main(["--nets", str(nets), "--json"]) == 0
-    result = json.loads(capsys.readouterr().out)
-    assert set(result) == {"table1", "frontier"}
-    rows, points = result["table1"]["tiny_chain"], result["frontier"]["tiny_chain"]
-    assert rows["vanilla"][1] == 1.0
-    assert all(f >= 1.0 for _, f in points)
-    assert points == sorted(points)
-    for row in rows.values():  # never above msf-CNN at its own F
-        assert row is None or next(nbytes for nbytes, f in points if f <= row[1] + 1e-9) <= row[0]
-
-
 def test_ablation(nets: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert ablation.main(["--nets", str(nets), "--json"]) == 0
     rows = json.loads(capsys.readouterr().out)

@@ -4,8 +4,6 @@ work.
 
 from __future__ import annotations
 
-import csv
-import io
 import json
 import runpy
 from collections.abc import Iterator
@@ -75,23 +73,6 @@ def test_every_figure_of_the_json_is_shown(browser: Browser, page: Path) -> None
     assert PAGE["missing"](report, text) == []
 
 
-def test_tables_can_be_saved_as_csv(browser: Browser, page: Path) -> None:
-    browser.open(page, 400)
-    browser.value(
-        "window.saved = []; URL.createObjectURL = blob => { window.saved.push(blob); return 'data:,' };"
-        "HTMLAnchorElement.prototype.click = () => {};"
-        "document.querySelector('table[data-name=operators]').nextElementSibling.click();"
-        "document.getElementById('json').click()"
-    )
-    texts = browser.value("Promise.all(window.saved.map(blob => blob.text()))")
-    rows = list(csv.reader(io.StringIO(texts[0])))
-    saved = json.loads(texts[1])
-    operators = saved["inspection"]["operators"]
-    column = rows[0].index("MACs")
-    assert [int(row[column]) for row in rows[1:]] == [op["macs"] for op in operators]
-    assert saved["report"] == json.loads(page.with_suffix(".json").read_text())
-
-
 def test_pointing_at_a_buffer_says_what_it_is(browser: Browser, page: Path) -> None:
     browser.open(page, 1280)
     said = browser.value(
@@ -103,27 +84,5 @@ def test_pointing_at_a_buffer_says_what_it_is(browser: Browser, page: Path) -> N
     assert "written by" in said
 
 
-def test_the_inspections_page(browser: Browser, tmp_path: Path) -> None:
-    assert cli.main(["inspect", str(EXAMPLE), "-o", str(tmp_path), "--quiet"]) == cli.DONE
-    for width in (1280, 400):
-        browser.open(tmp_path / "shapes_int8.report.html", width)
-        assert browser.errors == []
-        browser.value(OPEN)
-        assert browser.value("document.documentElement.scrollWidth") <= width
-
-
 LINES = """[...document.querySelectorAll('.stages tbody tr')].map(
   row => new Set([...row.cells].map(cell => Math.round(cell.getBoundingClientRect().top))).size)"""
-HEIGHTS = """[...document.querySelectorAll('details.block > summary')].map(
-  e => Math.round(e.getBoundingClientRect().height / parseFloat(getComputedStyle(e).lineHeight)))"""
-
-
-def test_in_the_hand_a_block_takes_three_lines_at_most(browser: Browser, page: Path) -> None:
-    """On a phone, a group takes at most three lines: itself when closed, and each of its operators when open."""
-    browser.open(page, 400)
-    closed = browser.value(HEIGHTS)
-    browser.value(OPEN)
-    lines = browser.value(LINES)
-    assert closed and lines
-    assert max(closed) <= 3
-    assert max(lines) <= 3

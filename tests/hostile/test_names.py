@@ -7,8 +7,6 @@ import json
 from pathlib import Path
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 from registers.drivers import FIXED
 from registers.plain import PLAIN
 from unit.command import small
@@ -16,7 +14,6 @@ from unit.command import small
 import tflm_memopt
 from tflm_memopt import App, AppModel
 from tflm_memopt.cli import main as cli
-from tflm_memopt.emit.names import file_stem
 from tflm_memopt.errors import UsageError
 from tflm_memopt.files import name_fault, paths_below, read_model, write_file
 
@@ -65,28 +62,6 @@ def test_bad_names_are_refused(name: str, tmp_path: Path) -> None:
         assert sorted(tmp_path.rglob("*")) == before
 
 
-@pytest.mark.parametrize("name", GOOD)
-def test_good_names_stay(name: str, tmp_path: Path) -> None:
-    assert not name_fault(name)
-    assert file_stem(name) == name
-    assert paths_below(tmp_path, {f"{name}.tflite": 1}) == {tmp_path / f"{name}.tflite": 1}
-
-
-@given(st.text())
-def test_a_model_of_any_name_gets_good_names(name: str) -> None:
-    assert not name_fault(f"{file_stem(name)}.tflite")
-    assert not name_fault(f"{file_stem(name)}_model.h")
-
-
-@pytest.mark.parametrize(("one", "other"), [("wake", "WAKE"), ("straße", "STRASSE"), ("é", "e\u0301")])
-def test_names_that_are_one_file_elsewhere(one: str, other: str, tmp_path: Path) -> None:
-    with pytest.raises(UsageError, match="Windows and macOS") as refused:
-        App({one: AppModel(b""), other: AppModel(b"")})
-    assert refused.value.code == "bad_config"
-    with pytest.raises(UsageError, match="Windows and macOS"):
-        paths_below(tmp_path, {f"{one}.h": 0, f"{other}.h": 0})
-
-
 def test_models_of_a_folder_that_are_one_file_elsewhere(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (tmp_path / "in").mkdir()
     for name in ("kws", "KWS"):
@@ -128,18 +103,6 @@ def test_a_nul_character_in_a_path(tmp_path: Path) -> None:
             use(tmp_path / "a\0b")
     (tmp_path / "app.toml").write_text('[models.a]\nfile = "a\\u0000b.tflite"\n')
     assert cli.main(["optimize", str(tmp_path / "app.toml")]) == cli.BAD
-
-
-def test_a_manifest_names_no_file(tmp_path: Path) -> None:
-    """The manifest's own "model" entry is always replaced."""
-    (tmp_path / "in").mkdir()
-    (tmp_path / "in/small.tflite").write_bytes(small())
-    manifest = {"type": "micro", "model": "../../evil", "micro": {"tensor_arena_size": 1}}
-    (tmp_path / "in/m.json").write_text(json.dumps(manifest))
-    command = ["optimize", str(tmp_path / "in/small.tflite"), "--manifest", str(tmp_path / "in/m.json")]
-    assert cli.main([*command, "-o", str(tmp_path / "out")]) == cli.DONE
-    assert json.loads((tmp_path / "out/small.json").read_text())["model"] == "small.tflite"
-    assert sorted(path.name for path in tmp_path.iterdir()) == ["in", "out"]
 
 
 def test_a_device_folder_with_something_else_than_files(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -129,11 +129,3 @@ def test_impossible_frames_are_refused(library: ctypes.CDLL, change: dict[str, A
         source, image = structs(case, frame, None)
         source.stride = 16
         assert library.tmo_camera_fits(ctypes.byref(source), 1 << 30, ctypes.byref(image)) is fits
-
-
-def test_rows_longer_than_the_stride_are_refused(library: ctypes.CDLL) -> None:
-    case = Case(RGB565_BE, (1, 0, 8, 8), (0, 0), (4, 4, 1), 0)
-    frame = case.bytes()
-    source, image = structs(case, frame, None)
-    source.stride -= 1
-    assert not library.tmo_camera_fits(ctypes.byref(source), 1 << 30, ctypes.byref(image))

@@ -15,7 +15,6 @@ from kernels.families import BINARY, BINARY_INT8, CONVERTED, MAPPED_S16
 from kernels.networks import POOLS_S16, WINDOWED, Network, operator, part, random_inputs, random_shape, reduced_whole
 from kernels.programs import Lowered, can_iterate, lower
 
-from tflm_memopt.errors import PlanError
 from tflm_memopt.lower.program import ProgramOp
 from tflm_memopt.lower.serialise import pack
 from tflm_memopt.ops.kinds import KINDS, Kind
@@ -208,24 +207,6 @@ def test_output_grows_into_what_is_dead_of_the_input(separation: int, right: boo
     inputs = random_inputs(rng, network)
     (got,) = host.run_guarded(pack(lowered.program), arena, inputs, [inputs[0].size])
     assert np.array_equal(got, network.run(inputs)[-1].ravel()) is right
-
-
-def test_firings_are_counted() -> None:
-    network = networks.draw(np.random.default_rng(2), 5)
-    lowered = lower(network, [], set(), np.random.default_rng(2))
-    for wrong in (-1, 1):
-        program = pack(dataclasses.replace(lowered.program, firings=lowered.program.firings + wrong))
-        with pytest.raises(Exception, match="declared number of firings"):
-            host.run(program, random_inputs(np.random.default_rng(0), network), [int(np.prod(network.shapes[-1]))])
-
-
-def test_buffers_outside_of_the_arena_are_refused() -> None:
-    network = networks.draw(np.random.default_rng(2), 2)
-    lowered = lower(network, [], set(), np.random.default_rng(2))
-    arena = dataclasses.replace(lowered.arena, nbytes=lowered.arena.outputs[0])
-    with pytest.raises(Exception, match="sizes that the program needs") as refusal:
-        host.run_guarded(pack(lowered.program), arena, random_inputs(np.random.default_rng(0), network), [1])
-    assert not isinstance(refusal.value, PlanError)
 
 
 def _with_shape(

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
-from kernels.links import CLOCK, LINK, OK, PATIENCE, PEER, POLL, WAIT, Device, Transport, both, drawn
+from kernels.links import CLOCK, OK, PATIENCE, POLL, WAIT, Device, Transport, both, drawn
 
 FRAME = ctypes.CFUNCTYPE(
     ctypes.c_bool, ctypes.c_void_p, ctypes.c_uint8, ctypes.POINTER(ctypes.c_uint8), ctypes.c_uint32
@@ -126,14 +126,6 @@ def test_a_radio_that_begins_anew_is_right_again(library: ctypes.CDLL, seed: int
         assert (OK, OK) in [both(first, second, drawn(first.rng)) for _ in range(4)]
 
 
-def test_frames_without_room_end_in_a_status(library: ctypes.CDLL) -> None:
-    """A ring smaller than what the line holds loses rows, but none is wrong."""
-    first, second = radios(library, 3, loss=0.0, room=64)
-    ends = [both(first, second, drawn(first.rng)) for _ in range(4)]
-    assert {status for end in ends for status in end} <= {OK, LINK, PEER}
-    assert any(LINK in end for end in ends)
-
-
 def test_a_frame_never_overwrites_what_nobody_has_read(library: ctypes.CDLL) -> None:
     first, _ = radios(library, 5, loss=0.0, room=64)
     line = first.lines[1]
@@ -142,11 +134,3 @@ def test_a_frame_never_overwrites_what_nobody_has_read(library: ctypes.CDLL) -> 
         library.tmo_datagram_came(ctypes.byref(first.datagrams), 1, frame, len(frame))
         assert line.written == written
     assert bytes(first.ring[:60]) == bytes(60)
-
-
-def test_what_is_no_frame_of_a_peer_is_passed_over(library: ctypes.CDLL) -> None:
-    first, second = radios(library, 4, loss=0.0)
-    for peer, frame in ((2, b"abc"), (255, b""), (1, b"a"), (1, b"")):
-        library.tmo_datagram_came(ctypes.byref(first.datagrams), peer, frame, len(frame))
-        library.tmo_datagram_sent(ctypes.byref(first.datagrams), peer, True)
-    assert both(first, second, drawn(first.rng)) == (OK, OK)

@@ -102,11 +102,6 @@ def test_a_peer_that_says_nothing_is_lost_in_time(library: ctypes.CDLL, streams:
     assert PATIENCE <= 1000 * (time.monotonic() - begun) + 1 < LONG
 
 
-def test_a_peer_without_a_socket_is_no_peer(library: ctypes.CDLL) -> None:
-    device = Connected(library, 1, -1)
-    assert [*device.rows(ANSWER, drawn(device.rng))] == [LINK]
-
-
 def test_a_line_that_is_opened_anew_is_right_again(library: ctypes.CDLL, streams: Streams) -> None:
     """This also holds after half a message, and when the peer's program restarts."""
     first, second = (Connected(library, number, stream.fileno(), PATIENCE) for number, stream in enumerate(streams))

@@ -96,27 +96,6 @@ def agree_tiled(network: networks.Network, lowered: tile_plans.Lowered, rng: np.
     np.testing.assert_array_equal(got.reshape(expected.shape), expected, err_msg=f"seed {seed}")
 
 
-def test_a_target_that_nobody_runs_is_refused() -> None:
-    rng = np.random.default_rng(0)
-    op, out = networks.operator(rng, Kind.CONV, (0,), (3, 3, 2), 1)
-    network = single(op, (3, 3, 2), out)
-    program = dataclasses.replace(lower(network, [], set(), rng).program, target=99)
-    assert host.check(pack(program), [18], [int(np.prod(out))]) is host.Status.TARGET
-
-
-@pytest.mark.parametrize("family", FAMILIES)
-def test_only_convolutions_have_their_packing(family: Family) -> None:
-    rng = np.random.default_rng(0)
-    op, out = networks.operator(rng, Kind.CONV, (0,), (3, 3, 2), 1)
-    program = packed(lower(single(op, (3, 3, 2), out), [], set(), rng), family).program
-    image, sizes = bytearray(pack(program)), ([18], [int(np.prod(out))])
-    for kind in Kind:
-        np.frombuffer(image, OP, 1, HEADER.itemsize + len(program.tensors) * TENSOR.itemsize)["kind"] = kind
-        refused = host.Status.KERNEL if kind is Kind.OWN else host.Status.OP  # custom kernels are not registered
-        expected = host.Status.OK if kind is Kind.CONV else refused
-        assert host.check(bytes(image), *sizes) is expected, kind.name
-
-
 @pytest.mark.parametrize("kind", [Kind.CONV, Kind.DEPTHWISE])
 def test_constants_for_vectors_are_checked(kind: Kind) -> None:
     """Shifts are 1 to 22, all weights and scales are present, and programs for other cores have none of these

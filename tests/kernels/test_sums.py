@@ -7,12 +7,11 @@ from typing import Any
 
 import numpy as np
 import pytest
-from kernels import naive, networks
+from kernels import naive
 from kernels.loops import times
-from kernels.programs import lower
 
 from tflm_memopt.lower.program import Program, ProgramBlock, ProgramOp, ProgramTensor, WalkRecord
-from tflm_memopt.lower.serialise import pack, unpack
+from tflm_memopt.lower.serialise import pack
 from tflm_memopt.ops.kinds import Kind
 from tflm_memopt.ops.rowop import Access, Window
 from tflm_memopt.runtime import host
@@ -102,18 +101,3 @@ def test_more_channels_than_the_kernel_makes_at_once(tile: int) -> None:
     x = rng.integers(-128, 128, (4, 3, 2), np.int8)
     (made,) = host.run(pack(program), [x.ravel()], [12 * 210])
     np.testing.assert_array_equal(made.reshape(4, 3, 210), naive.output(op, [x], (4, 3, 210)))
-
-
-@pytest.mark.parametrize("kind", [Kind.SUMS, Kind.ADD_SUMS])
-def test_packing_loses_nothing(kind: Kind) -> None:
-    for seed in range(20):
-        rng = np.random.default_rng(seed)
-        inputs = (0, 1) if kind is Kind.ADD_SUMS else (0,)
-        shape = (3, 2, 12)
-        op, out = networks.operator(rng, kind, inputs, shape, len(inputs))
-        network = networks.Network(len(inputs), (*[shape] * len(inputs), out), (op,))
-        program = lower(network, [], set(), rng).program
-        (read,) = unpack(pack(program)).ops
-        for name in ("weights", "bias", "multipliers", "shifts"):
-            np.testing.assert_array_equal(getattr(read, name), getattr(op, name))
-        assert (read.param, read.access) == (op.param, op.access)

@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 import yaml
-from conftest import EXAMPLE, OWN_MODELS, ROOT
+from conftest import EXAMPLE, ROOT
 
 ACTION = ROOT / "action.yml"
 
@@ -86,41 +86,12 @@ def test_a_model_that_fits(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-def test_a_name_beyond_ascii(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Streams are ASCII, as on a runner without a locale."""
-    monkeypatch.setenv("PYTHONUTF8", "0")
-    monkeypatch.setenv("LC_ALL", "C")
-    monkeypatch.setenv("PYTHONCOERCECLOCALE", "0")
-    shutil.copy(EXAMPLE, tmp_path / "Modell_größer.tflite")
-    done = step(tmp_path, model="*.tflite", board="nano33ble")
-    assert done.code == 0, done.said
-    assert r"**Modell\_größer.tflite** fits on 1 of 1 board" in done.summary
-
-
-@pytest.mark.slow
-def test_several_models(tmp_path: Path) -> None:
-    done = step(tmp_path, model="\n".join(map(str, OWN_MODELS[:2])), board="nano33ble,esp32s3")
-    assert done.code == 0, done.said
-    assert [
-        name.replace("\\", "") for name in re.findall(r"^\*\*(.+?)\*\* fits on 2 of 2 ", done.said, re.MULTILINE)
-    ] == [path.name for path in OWN_MODELS[:2]]
-
-
-@pytest.mark.slow
 def test_one_that_does_not(tmp_path: Path) -> None:
     done = step(tmp_path, model=str(EXAMPLE), board="nano33ble microbit_v1")
     assert done.code == 1, done.said
     assert done.outputs["fits"] == "false"
     assert "fits on 1 of 2 boards" in done.summary
     assert re.search(r"\(`microbit_v1`\) \| \*\*no\*\* \| \*\*[\d,]+ B missing\*\* \|", done.summary)
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize(("limit", "code", "says"), [("16900", 0, "arena 16,868 B"), ("8kB", 1, "limit is 8,000 B")])
-def test_a_limit_of_ram(limit: str, code: int, says: str, tmp_path: Path) -> None:
-    done = step(tmp_path, model=str(EXAMPLE), ram_limit=limit)
-    assert done.code == code, done.said
-    assert says in done.summary
 
 
 @pytest.mark.slow

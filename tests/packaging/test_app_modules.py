@@ -18,14 +18,13 @@ import streaming
 from applications import interleaved, original, random_inputs
 from compiling import objects
 from conftest import ROOT
-from unit.command import long, pausing, small, unsupported
+from unit.command import long, pausing, small
 
 from tflm_memopt import App, AppModel, optimize
 from tflm_memopt.apps.module import modules
 from tflm_memopt.apps.results import AppOptimized
 from tflm_memopt.emit.module import Module
 from tflm_memopt.emit.names import file_stem
-from tflm_memopt.errors import UsageError
 from tflm_memopt.model.reader import read
 from tflm_memopt.runtime.process import run_model
 
@@ -259,19 +258,3 @@ def test_all_bytes_are_in_one_arena() -> None:
     stem = file_stem(result.app.name)
     assert f"DOOR_V1_ARENA_BYTES {arena}u" in files[f"{stem}.h"].decode()
     assert all(b"_Alignas(16) uint8_t arena[" not in text for text in files.values())
-
-
-def test_what_stays_builtin_is_no_module() -> None:
-    result = optimize(App({"ours": AppModel(small()), "theirs": AppModel(unsupported())}, options=LOW))
-    with pytest.raises(UsageError) as caught:
-        result.files("c")
-    assert caught.value.code == "unsupported_operator"
-    assert "'theirs'" in str(caught.value.where)
-
-
-@pytest.mark.parametrize("name", ["turns", "init", "selftest"])
-def test_a_model_has_no_name_of_the_application(name: str) -> None:
-    result = optimize(App({name: AppModel(small())}, options=LOW))
-    with pytest.raises(UsageError) as caught:
-        result.files("c")
-    assert caught.value.code == "bad_config"

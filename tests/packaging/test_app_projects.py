@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import replace
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -69,32 +68,8 @@ def test_all_models_run_in_turn(project: str, app: str, tflm: str, tmp_path: Pat
 
 
 @pytest.mark.slow
-@needs_host
-def test_models_rewritten_alone_differ(tmp_path: Path) -> None:
-    """Shows that the tests above can fail: models that were planned alone do not respect each other's pauses."""
-    result = in_pauses()
-    alone = optimize(small(), **CLOCKED)
-    swapped = replace(result, models={**result.models, "short": alone})
-    assert "the outputs DIFFER" in told(
-        "platformio", swapped.files(("arduino", "platformio")), TFLM["SPRING"], tmp_path, *GUARDED
-    )
-
-
-@pytest.mark.slow
 def test_esp_idf_compiles_all_that_is_written() -> None:
     result = several()
     cmake = result.files("esp-idf")["esp-idf/main/CMakeLists.txt"].decode()
     library = f'"{file_stem(result.app.name)}_library.c"'
     assert all(f'"{name}_model.cpp"' in cmake for name in result.models) and library in cmake
-
-
-@pytest.mark.slow
-def test_an_stm32_s_project_is_for_a_board() -> None:
-    app = in_pauses().app
-    result = optimize(replace(app, options={**LOW, "board": "nucleo_f411re"}, yields=None))
-    files = result.files("stm32cube")
-    assert {f"stm32cube/Core/{name}_model.cpp" for name in result.models} < set(files)
-    assert (
-        b"app_run" not in files["stm32cube/Core/main.cpp"]
-        and b"long_run::turn(true);" in files["stm32cube/Core/main.cpp"]
-    )

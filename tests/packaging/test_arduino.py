@@ -27,7 +27,6 @@ from tflm_memopt.runtime.process import run_model
 
 HERE = Path(__file__).parent / "arduino"
 SKETCHES = sorted((ROOT / "arduino/examples").glob("*/*.ino"))
-C_LIBRARY = ROOT / "custom_ops"
 TFLM = runpy.run_path(str(ROOT / "scripts/tflm2023.py"))
 
 STRICT = ["-Wall", "-Wextra", "-Werror"]
@@ -51,57 +50,11 @@ def run(*command: str | Path, cwd: Path) -> str:
 # --- contents
 
 
-def test_git_has_only_what_is_written_by_hand() -> None:
-    listed = subprocess.run(["git", "ls-files", "arduino"], cwd=ROOT, capture_output=True, text=True, check=True).stdout
-    by_hand = {"README.md", "keywords.txt", "library.properties"}
-    assert {name for name in listed.split() if not name.endswith(".ino")} == {f"arduino/{name}" for name in by_hand}
-
-
-def test_a_build_removes_what_is_no_longer_in_the_library(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    build = runpy.run_path(str(ROOT / "scripts/arduino.py"))["build"]
-    monkeypatch.setitem(build.__globals__, "_models", list)
-    folder, _ = build(tmp_path)
-    run_c = (folder / "src/tmo_run.c").read_bytes()
-    (folder / "src/tmo_run.c").write_text("/* edited */")
-    (folder / "src/gone.c").write_text("")
-    (folder / "src/tmo/tmo.h").unlink()
-    build(tmp_path)
-    assert (folder / "src/tmo_run.c").read_bytes() == run_c
-    assert not (folder / "src/gone.c").exists() and (folder / "src/tmo/tmo.h").is_file()
-
-
-def test_every_sketch_has_its_model() -> None:
-    sketches = runpy.run_path(str(ROOT / "scripts/arduino.py"))["SKETCHES"]
-    assert {sketch.stem for sketch in SKETCHES} == set(sketches)
-
-
 @pytest.mark.skipif(not wheel.exists_here(), reason="TFLM's wheel does not exist for this platform")
 def test_the_stored_image_is_current(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.syspath_prepend(str(ROOT / "examples/shapes"))
     header = runpy.run_path(str(ROOT / "examples/shapes/image.py"))["header"]
     assert (ROOT / "examples/shapes/shapes_image.h").read_text() == header(), "run: python examples/shapes/image.py"
-
-
-def test_the_keywords_are_words_of_the_headers() -> None:
-    lines = (ROOT / "arduino/keywords.txt").read_text().splitlines()
-    words = {}
-    for line in lines:
-        word, kind = line.split("\t")  # a tab: the IDE accepts nothing else
-        words[word] = kind
-    assert len(words) == len(lines)
-    assert words["tmo_run"] == words["AddOps"] == "KEYWORD2"
-    assert words["tmo_status"] == words["tmo_camera"] == "KEYWORD1"
-    assert words["TMO_OK"] == "LITERAL1"
-    headers = "".join(path.read_text() for part in ("include", "tflm") for path in (C_LIBRARY / part).rglob("*.h"))
-    assert [word for word in words if not re.search(rf"\b{word}\b", headers)] == []
-
-
-@pytest.mark.parametrize("header", ["tmo", "camera", "turns"])
-def test_the_keywords_have_every_function_that_sketches_call(header: str) -> None:
-    text = (C_LIBRARY / f"include/tmo/{header}.h").read_text()
-    declared = re.findall(r"^[\w *]+?\b\*?(tmo_\w+)\(", re.sub(r"/\*.*?\*/", "", text, flags=re.DOTALL), re.MULTILINE)
-    words = (ROOT / "arduino/keywords.txt").read_text().split()
-    assert declared and set(declared) <= set(words)
 
 
 @pytest.mark.slow

@@ -8,7 +8,6 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-import re
 import runpy
 import shutil
 import subprocess
@@ -73,14 +72,6 @@ WITH_LINKS = {**CODE, **sources("links")}
 
 @pytest.mark.slow
 @needs_platformio
-def test_the_arduino_package_is_the_library_in_a_folder_of_its_name(packages: Path) -> None:
-    root = arduino_library()
-    built = {p.relative_to(root.parent).as_posix(): p.read_bytes() for p in root.rglob("*") if p.is_file()}
-    assert unpacked(package(packages, "arduino.zip")) == built
-
-
-@pytest.mark.slow
-@needs_platformio
 def test_the_platformio_package_is_the_library_and_its_manifest(packages: Path) -> None:
     files = unpacked(package(packages, "platformio.tar.gz"))
     assert json.loads(files["library.json"]) == json.loads((LIBRARY / "library.json").read_bytes())
@@ -96,17 +87,6 @@ def test_the_esp_idf_package_is_the_library_and_its_manifests(packages: Path) ->
     assert {**files, **WITH_LINKS} == files
     manifests = {"CMakeLists.txt", "Kconfig", "idf_component.yml"}
     assert set(files) - set(WITH_LINKS) == {*manifests, "LICENSE", "README.md"}
-
-
-@pytest.mark.slow
-@needs_platformio
-@pytest.mark.parametrize("ending", ["arduino.zip", "platformio.tar.gz", "esp-idf.tgz"])
-def test_links_do_not_leave_the_package(ending: str, packages: Path) -> None:
-    """A registry shows the page outside the repository."""
-    files = unpacked(package(packages, ending))
-    (page,) = (data.decode() for name, data in files.items() if name.rpartition("/")[2] == "README.md")
-    links = re.findall(r"\]\(([^)\s]+)\)", page)
-    assert links and all(link.startswith("https://") for link in links)
 
 
 @pytest.mark.slow
@@ -165,12 +145,6 @@ def test_what_a_registry_would_refuse_is_refused(manifest: str, wrong: str, says
     assert done.returncode == 1
     assert done.stderr.startswith("refused: ") and says in done.stderr
     assert not list((tmp_path / "out").iterdir())
-
-
-def test_what_is_there_is_not_written_over(tmp_path: Path) -> None:
-    (tmp_path / "old.whl").touch()
-    done = dist(tmp_path, "arduino")
-    assert done.returncode == 2 and "is not empty" in done.stderr
 
 
 # --- the rules of Arduino's library manager

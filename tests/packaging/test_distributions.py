@@ -6,7 +6,6 @@ Wheel and sdist come from `make dist`, which checks them with twine.
 from __future__ import annotations
 
 import os
-import re
 import subprocess
 import sys
 import sysconfig
@@ -126,19 +125,6 @@ def test_wheel_holds_the_package_its_types_and_its_native_libraries(wheel: Path)
     assert "-py3-none-" in wheel.name and not wheel.name.endswith("-any.whl")
 
 
-def test_the_page_on_pypi_has_no_relative_links(wheel: Path) -> None:
-    files = wheel_files(wheel)
-    (metadata,) = (data.decode() for name, data in files.items() if name.endswith(".dist-info/METADATA"))
-    page = metadata.partition("\n\n")[2]
-    links = re.findall(r"\]\(([^)\s]+)\)", page)
-    assert page.startswith("# tflm-memopt\n")
-    assert all(link.startswith("https://") for link in links)
-    relative = re.findall(r"\]\((?!https?://)([^)#]+)", (ROOT / "README.md").read_text(encoding="utf-8"))
-    assert relative and all(
-        any(link.partition("#")[0].endswith(f"/main/{name}") for link in links) for name in relative
-    )
-
-
 def test_wheel_without_a_compiler_is_the_python_part(pure_wheel: Path) -> None:
     package = {name for name in wheel_files(pure_wheel) if ".dist-info/" not in name}
     assert pure_wheel.name.endswith("-py3-none-any.whl")
@@ -188,10 +174,3 @@ def test_the_installed_command_needs_no_compiler(wheel: Path, tmp_path: Path) ->
     for arguments in (verify, projects):
         done = command(*arguments)
         assert done.returncode == 0, done.stdout + done.stderr
-
-
-def test_distributions_name_no_folder_of_the_machine_that_built_them(sdist: Path, wheel: Path, source: Path) -> None:
-    folders = [str(folder).encode() for folder in (ROOT, source, sdist.parent, wheel.parent, Path(sys.prefix))]
-    files = {**sdist_files(sdist), **wheel_files(wheel)}
-    named = [(name, folder) for name, content in files.items() for folder in folders if folder in content]
-    assert not named

@@ -73,36 +73,6 @@ def test_component_registers_every_source(tmp_path: Path, script: bool) -> None:
     assert include == [COMPONENT / name for name in ("include", "src", "tflm")]
 
 
-def test_the_setting_reaches_the_sources(tmp_path: Path) -> None:
-    record = RECORD.replace(
-        "endfunction()", "add_library(idf INTERFACE)\nset(COMPONENT_LIB idf PARENT_SCOPE)\nendfunction()"
-    )
-    record += 'function(target_compile_definitions)\nmessage(STATUS "defined;${ARGN}")\nendfunction()\n'
-    (tmp_path / "CMakeLists.txt").write_text(
-        f"{record}project(idf NONE)\nset(CONFIG_TMO_ESP_NN y)\nadd_subdirectory({COMPONENT} component)\n"
-    )
-    command = ["cmake", "-S", str(tmp_path), "-B", str(tmp_path / "build")]
-    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=True)
-    assert "defined;idf;PUBLIC;TMO_ESP_NN" in done.stdout
-    assert "config TMO_ESP_NN" in (COMPONENT / "Kconfig").read_text()
-
-
-def test_an_example_without_its_model_says_how_to_make_it(tmp_path: Path) -> None:
-    shutil.copy(EXAMPLE / "main/CMakeLists.txt", tmp_path)
-    (tmp_path / "record.cmake").write_text(f"{RECORD}include(CMakeLists.txt)\n")
-    done = subprocess.run(["cmake", "-P", "record.cmake"], cwd=tmp_path, capture_output=True, text=True, check=False)
-    assert done.returncode and "tflm-memopt optimize" in done.stderr
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("script", [True, False], ids=["script", "project"])
-def test_example_registers_what_exists(tmp_path: Path, script: bool) -> None:
-    sources, include = registered(example(tmp_path) / "main", tmp_path, script=script)
-    assert {path.name for path in sources} == {"main.cpp", "shapes_int8_model.cpp", "shapes_int8_library.c"}
-    assert all(path.is_file() for path in sources)
-    assert all(path.is_dir() for path in include)
-
-
 def manifest(folder: Path) -> dict[str, Any]:
     return dict(yaml.safe_load((folder / "idf_component.yml").read_text()))
 

@@ -64,11 +64,6 @@ def test_pinned_interpreter_is_the_one_that_the_shim_knows(pyproject: dict[str, 
     assert pinned.startswith(f"{wheel.DISTRIBUTION}=={wheel.VERSION};")
 
 
-def test_command_line_starts_where_the_entry_point_says(pyproject: dict[str, Any]) -> None:
-    module, function = pyproject["project"]["scripts"]["tflm-memopt"].split(":")
-    assert callable(getattr(__import__(module, fromlist=[function]), function))
-
-
 def test_library_names_files_that_exist(library: dict[str, Any]) -> None:
     build = library["build"]
     include_dirs = [LIBRARY / build["includeDir"], *(LIBRARY / flag.removeprefix("-I ") for flag in build["flags"])]
@@ -88,18 +83,6 @@ def test_every_source_of_the_library_is_built(library: dict[str, Any]) -> None:
         if path.suffix in (".c", ".cpp", ".S")
     }
     assert built == shipped
-
-
-def test_component_excludes_only_what_exists(component: dict[str, Any]) -> None:
-    assert component["dependencies"]["idf"].startswith(">=5.1")
-    for pattern in component["files"]["exclude"]:
-        assert list(LIBRARY.glob(pattern)), pattern
-
-
-def test_library_excludes_only_what_exists_and_nothing_that_is_built(library: dict[str, Any]) -> None:
-    for name in library["export"]["exclude"]:
-        assert (LIBRARY / name).exists(), name
-        assert name not in ("src", "tflm", "include")
 
 
 def test_platformio_environments_use_the_library_folder() -> None:

@@ -4,7 +4,6 @@ do.
 
 from __future__ import annotations
 
-import sys
 from importlib import metadata
 from pathlib import Path
 from types import SimpleNamespace
@@ -23,20 +22,6 @@ def module_folder(tmp_path: Path, monkeypatch: Patch) -> Path:
     monkeypatch.setattr(native, "__file__", str(tmp_path / "native.py"))
     monkeypatch.setattr(native, "DISTRIBUTION", "a-package-that-nobody-installed")
     return tmp_path
-
-
-@pytest.mark.parametrize(
-    ("platform", "file"), [("linux", "libtmo_host.so"), ("darwin", "libtmo_host.dylib"), ("win32", "tmo_host.dll")]
-)
-def test_file_names_of_the_platforms(platform: str, file: str, monkeypatch: Patch) -> None:
-    monkeypatch.setattr(sys, "platform", platform)
-    assert native.file_name("tmo_host") == file
-
-
-def test_beside_the_module(module_folder: Path) -> None:
-    library = module_folder / native.file_name("some")
-    library.touch()
-    assert native.native_library("some") == library
 
 
 def test_editable_install_is_found_through_its_list_of_files(

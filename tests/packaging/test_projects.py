@@ -22,11 +22,8 @@ from projects import PROJECTS, TFLM, needs_host, run, told
 from unit.analysis.arena_zoo import resource_variables
 
 import tflm_memopt
-from tflm_memopt.cli import main as cli
 from tflm_memopt.emit import bundle, library
-from tflm_memopt.emit.border import border
-from tflm_memopt.emit.mlperf import TASKS, BenchmarkTask, task_of
-from tflm_memopt.errors import RuntimeUnavailable
+from tflm_memopt.emit.mlperf import TASKS, BenchmarkTask
 from tflm_memopt.model import writer
 from tflm_memopt.model.interface import format_of
 from tflm_memopt.model.names import OFFLINE_PLAN
@@ -147,14 +144,6 @@ def test_a_project_runs_on_both_cores(
     files = {**files, library: b"#include <stdio.h>\n" + before + b'  puts("core 1 helps");\n' + found + behind}
     said = told(project, files, TFLM[tflm], tmp_path, *platform)
     assert re.fullmatch(rf"(?:core 1 helps\n){{{2 * helps}}}{SAME}", said)
-
-
-@pytest.mark.slow
-@needs_host
-def test_esp_idf_counts_cycles(tmp_path: Path) -> None:
-    told("esp-idf", written("arena"), TFLM["AUTUMN"], tmp_path)
-    said = run(tmp_path / "esp-idf/main/program", cwd=tmp_path, CYCLES="7")
-    assert re.fullmatch(SAME + r"shapes v1: 7 cycles of the core for one inference\n", said)
 
 
 @pytest.mark.slow
@@ -289,16 +278,6 @@ def test_projects_bring_the_library() -> None:
     assert not [name for name in files if "/host/" in name]
 
 
-@pytest.mark.slow
-def test_platformio_has_the_boards_on_which_it_fits() -> None:
-    ini = configparser.ConfigParser()
-    ini.read_string(written("arena")["platformio/platformio.ini"].decode())
-    named = {section.removeprefix("env:") for section in ini.sections() if section.startswith("env:")}
-    assert "nano33ble" in named and "bluepill" not in named  # 64 kB of flash
-    assert named <= set(boards())
-    assert dict(ini["env:nano33ble"]) == {"platform": "nordicnrf52", "board": "nano33ble"}
-
-
 def test_every_board_of_the_repository_is_known() -> None:
     ini = configparser.ConfigParser()
     ini.read(ROOT / "platformio.ini")
@@ -310,21 +289,6 @@ def test_every_board_of_the_repository_is_known() -> None:
         assert place in known, f"boards.json has no {place}, which {environment.name} of platformio.ini builds for"
         assert environment.name == f"env:{known[place].id}"
         assert known[place].arduino == (environment.get("extends") == "tflm")
-
-
-@pytest.mark.slow
-def test_the_answer_names_a_project_once(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert cli.main(["optimize", str(EXAMPLE), "-o", str(tmp_path), "--emit", "tflite,esp-idf"]) == cli.DONE
-    said = [line.strip() for line in capsys.readouterr().out.splitlines()]
-    assert said.count("esp-idf/") == 1 and "shapes_int8_model.h" not in said
-    assert (tmp_path / "esp-idf/main/shapes_int8_model.h").is_file()
-
-
-def test_a_package_without_sources_says_so(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    monkeypatch.setattr(library, "PLACES", (tmp_path / "custom_ops",))
-    with pytest.raises(RuntimeUnavailable, match="sources of the C library are not installed") as refusal:
-        library.sources()
-    assert refusal.value.code == "not_installed"
 
 
 def network(task: BenchmarkTask) -> bytes:
@@ -392,17 +356,3 @@ def test_it_answers_the_runner(task: BenchmarkTask, where: str, tmp_path: Path) 
     expected = result_of(task, model, sent)
     assert len({round(x, 2) for x in expected}) > (not task.error)
     assert np.allclose(found, expected, rtol=1e-6, atol=0.0011) and len(found) == len(expected)
-
-
-def test_only_models_of_the_benchmark_have_it() -> None:
-    for task in TASKS:
-        assert task_of(border(read(network(task)))) == task
-    net = Net(1)
-    assert task_of(border(read(net.model(net.fully_connected(net.input((1, 640)), 12))))) is None
-    files = bundle.files(
-        result := tflm_memopt.optimize(model := network(TASKS[3])), "ad", ("platformio", "arduino"),
-        bundle.Extras(lambda: sample(model, result.model), model),
-    )  # fmt: skip
-    names = [name for name in files if name.endswith("_mlperf.h")]
-    assert names == ["platformio/src/ad_mlperf.h"]
-    assert b"-DTMO_MLPERF=1" in files["platformio/platformio.ini"]

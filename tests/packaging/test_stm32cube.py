@@ -19,12 +19,10 @@ from pathlib import Path
 import pytest
 from compiling import objects
 from conftest import EXAMPLE, ROOT
-from models import Net
 
 import tflm_memopt
 from tflm_memopt.emit import bundle
 from tflm_memopt.emit.stm32cube import CHIPS
-from tflm_memopt.results import Sample
 from tflm_memopt.runtime.verify import sample
 from tflm_memopt.targets.boards import boards
 
@@ -95,20 +93,6 @@ def unpacked(board: str, folder: Path) -> Path:
         (folder / name).parent.mkdir(parents=True, exist_ok=True)
         (folder / name).write_bytes(data)
     return folder / "stm32cube"
-
-
-@pytest.mark.slow
-def test_the_ide_finds_natures_and_builders(tmp_path: Path) -> None:
-    project = unpacked("nucleo_f411re", tmp_path)
-    root = ET.parse(project / ".project").getroot()
-    natures = {nature.text or "" for nature in root.iter("nature")}
-    assert natures >= {
-        "com.st.stm32cube.ide.mcu.MCUProjectNature", "org.eclipse.cdt.core.cnature", "org.eclipse.cdt.core.ccnature",
-        "org.eclipse.cdt.managedbuilder.core.managedBuildNature",
-    }  # fmt: skip
-    builders = [name.text or "" for name in root.iterfind("buildSpec/buildCommand/name")]
-    assert [name.rpartition(".")[2] for name in builders] == ["genmakebuilder", "ScannerConfigBuilder"]
-    assert (root.findtext("name") or "") == "shapes_v1"
 
 
 @pytest.mark.slow
@@ -217,12 +201,3 @@ def test_the_chips_are_those_of_the_boards() -> None:
         assert chip.mcu.startswith(board.chip), name
         assert board.core in CORES
         assert bool(chip.fpu) == (board.core in ("Cortex-M4F", "Cortex-M7", "Cortex-M33")), name
-
-
-def test_a_model_without_a_scale_has_a_program() -> None:
-    net = Net(1)
-    model = net.model(net.fully_connected(net.input((1, 8)), 3))
-    result = tflm_memopt.optimize(model, board="nucleo_f411re")
-    given = bundle.Extras(lambda: Sample((b"12345678",), (b"123",)), model)
-    main = bundle.files(result, "net", ("stm32cube",), given)["stm32cube/Core/main.cpp"].decode()
-    assert "%lu cycles, arena" in main and "camera" not in main

@@ -98,14 +98,6 @@ def test_the_operator_comes_with_the_interpreter(
     assert tuple(values[name] for name in ("TFLM_MEMOPT", "TFLM_MEMOPT_OPERATOR", "REQUIRES_STD_C11")) == expected
 
 
-def test_the_settings_of_the_page_are_known(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    page = (ROOT / "docs/deploy.md").read_text(encoding="utf-8")
-    (block,) = re.findall(r"^```kconfig\n(.*?)^```$", page, re.DOTALL | re.MULTILINE)
-    settings = re.findall(r"^CONFIG_(\w+)=y$", block, re.MULTILINE)
-    ours = [name for name in settings if name.startswith("TFLM_") or name == "TENSORFLOW_LITE_MICRO"]
-    assert configured(tmp_path, monkeypatch, *ours)["TFLM_MEMOPT_OPERATOR"] == "y"
-
-
 def built(folder: Path, *settings: str) -> dict[str, list[str]]:
     """Return what CMakeLists.txt passes to Zephyr: library, sources, include folders."""
     script = folder / "record.cmake"
@@ -123,10 +115,6 @@ def built(folder: Path, *settings: str) -> dict[str, list[str]]:
 
 def shipped(folder: str) -> set[str]:
     return {str(path) for path in (MODULE / folder).iterdir() if path.suffix in (".c", ".cpp", ".S")}
-
-
-def test_nothing_is_built_unless_it_is_asked_for(tmp_path: Path) -> None:
-    assert built(tmp_path) == {"library": [], "sources": [], "include": []}
 
 
 def test_the_executor_is_built_from_every_source(tmp_path: Path) -> None:

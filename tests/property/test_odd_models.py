@@ -450,11 +450,3 @@ def test_left_as_it_is(build: Build, why: str) -> None:
     done = tflm_memopt.optimize(data, seconds=0)
     assert done.model == data
     assert why in done.report.why_unchanged != ""
-
-
-@pytest.mark.parametrize("op_per", thinned(["region", "block"], 1))
-def test_an_optimized_model_has_nothing_left(example: bytes, op_per: Any) -> None:
-    once = tflm_memopt.optimize(example, seconds=0, op_per=op_per).model
-    again = tflm_memopt.optimize(once, seconds=0)
-    assert again.model == once != example
-    assert again.report.why_unchanged

@@ -16,7 +16,7 @@ from conftest import seeds
 from hypothesis import HealthCheck, Phase, assume, example, given, settings
 from hypothesis import strategies as st
 from models import Net
-from property.forced import bordered, forced, mobile, random_settings, squeezed
+from property.forced import bordered, forced, mobile, random_settings
 from property.layers import KINDS, Layer
 from property.networks import Recipe, build, recipes
 from property.oracle import EFFORTS, assert_arena_as_predicted, assert_same_bytes, convert, original
@@ -106,11 +106,6 @@ def test_a_fixed_set_of_forced_plans() -> None:
         examine_forced(seed)
 
 
-def test_a_narrower_pixel_is_not_written_into_the_middle_of_the_one_that_is_read() -> None:
-    """Floats become int8 in place. The first one moves to the middle of its lane, so its rows begin above the map."""
-    examine_forced(1263000731)
-
-
 @pytest.mark.slow
 def test_a_tiled_block_may_begin_with_what_it_adds_up() -> None:
     """A pool reads more pixels than a tiled group holds at once, from a tensor that is whole in the arena."""
@@ -150,22 +145,6 @@ def test_every_point_of_a_frontier_runs() -> None:
             check(plan, parts)
             border = Int8Interface(source.graph, Changes(), {}, ())
             assert_same_bytes(data, pipeline.lower(source, border, Planned(parts, plan), options), seed=seed)
-
-
-def test_second_passes_within_any_budget() -> None:
-    """Every point of the frontier of a network with gates runs, also when loaded from its file."""
-    for seed in seeds(12, first=200):
-        data = build(squeezed(seed))
-        once, *points = tflm_memopt.explore(
-            data, op_per="block" if seed % 5 == 0 else "region", effort=EFFORTS[seed % len(EFFORTS)]
-        ).points
-        assert once.second_passes == 0
-        for point in points:
-            saved = json.loads(json.dumps(point.plan.to_json()))
-            done = tflm_memopt.optimize(data, plan=saved, op_per="block" if seed % 5 == 0 else "region")
-            assert done.report.arena == point.arena
-            assert done.report.changed
-            assert_arena_as_predicted(done.model, assert_same_bytes(data, done.model, seed=seed))
 
 
 @pytest.mark.slow

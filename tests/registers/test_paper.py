@@ -7,11 +7,10 @@ import re
 from collections.abc import Iterator, Mapping
 
 import pytest
-from registers.texts import body, chip, function, generated, parsed, register
+from registers.texts import body, chip, function, generated, register
 
 from tflm_memopt.registers.conflicts import Edges, Reason, colors, conflicts
 from tflm_memopt.registers.driver import AccessOp, FieldAccess
-from tflm_memopt.registers.layout import combinations
 
 GPIO = """\
 bfGroup GPIOPad {{ bit dir; bit in; bit out; bit intEn; uint2 intType; uint8 cfg; }};
@@ -149,20 +148,6 @@ def test_figures_6_6_and_6_7() -> None:
     assert bits(svd) == {"inner1_a": 0, "inner1_b": 8, "inner1_c": 16, "inner2_d": 32, "inner2_e": 40, "f": 64}
 
 
-def test_combinations_are_sorted_by_uses_then_size() -> None:
-    de, abc, ac = ({("G", letter) for letter in letters} for letters in ("de", "abc", "ac"))
-    assert combinations([*[frozenset(ac)] * 2, *[frozenset(abc)] * 2, *[frozenset(de)] * 5]) == [de, abc, ac]
-
-
-@pytest.mark.parametrize(("more", "partner"), [("b", "b"), ("c", "c")])
-def test_the_order_of_combinations_matters(more: str, partner: str) -> None:
-    """Two of three halves fit into a register: those that are read together more often."""
-    fields = "bfGroup G { uint16 a; uint16 b; uint16 c; };\nmake_device(G, dev, 0x1000);"
-    found = bits(generated(reads(("a b", "a c", f"a {more}"), "dev"), fields).files["driver_registers.svd"])
-    assert found["a"] == 0
-    assert found[partner] == 16
-
-
 ALIGNED = {"yes": 0, "no": 4}
 TABLE_6_1 = {
     ("read", "yes", "yes"): (1, 0, 0), ("read", "no", "yes"): (1, 1, 0),
@@ -194,26 +179,6 @@ def test_a_value_that_is_too_large_spills_into_no_neighbour() -> None:
     assert "(REG_READ32((uintptr_t)grp + 0u) & 0xfffffffcu) | (write_value0 & 0x3u)" in header
 
 
-SIMPLIFIED = "void use(void) { gpio->pads[0].dir = 1; gpio->pads[31].cfg = 2; }"
-INDEXED = "void use(int i) { gpio->pads[i + 1].out = 1; }"
-
-
-def test_groups_are_simplified_unless_they_are_reached_dynamically() -> None:
-    """Section 6.4.3: arrays and groups with static indices become part of their parent, with the printed names."""
-    static = generated(SIMPLIFIED, A)
-    assert {"pads_0_dir", "pads_0_in", "pads_31_cfg", "intStatus"} <= set(bits(static.files["driver_registers.svd"]))
-    assert "HAL_WRITE_GPIOType_pads_0_dir_pads_31_cfg(gpio, 1, 2)" in static.files["driver.c"]
-    assert "struct GPIOPad" not in static.files["driver_registers.h"]
-    dynamic = generated(INDEXED, A)
-    assert "HAL_WRITE_GPIOPad_out(&gpio->pads[i + 1], 1)" in dynamic.files["driver.c"]
-    assert "struct GPIOPad pads[32];" in dynamic.files["driver_registers.h"]
-
-
-def test_pointers_keep_their_group() -> None:
-    assert parsed(COMBINE, A).dynamic == {"GPIOPad"}
-    assert not parsed(SIMPLIFIED, A).dynamic
-
-
 SIDE_EFFECTS = {
     "rse(a) a": ("bit rse(a) a; bit b;", "x = dev->a; y = dev->b; x += dev->a;", "r a, r b | r a"),
     "rse(b) a": ("bit rse(b) a; bit b;", "x = dev->b; x += dev->a; y = dev->b;", "r b | r a | r b"),
@@ -230,12 +195,3 @@ def test_side_effects_of_6_3_2(scenario: str) -> None:
     several = [region for region in expected.split(" | ") if ", " in region]
     assert [", ".join(region) for region in made.regions.get("use", ())] == several
     assert made.combined.calls == len(expected.split(" | "))
-
-
-def test_costs_are_those_of_the_text() -> None:
-    """The report's counts match the accessors."""
-    made = generated(
-        "void use(void) { dev->R.f = 1; dev->R.g = 2; }", chip(register("R", 0, "f:0:2", "g:2:2", "h:8:1"))
-    )
-    assert (made.plain.loads, made.plain.stores) == (2, 2)
-    assert (made.combined.loads, made.combined.stores) == (1, 1)

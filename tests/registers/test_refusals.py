@@ -60,14 +60,6 @@ def test_refusals(driver: str, description: str, where: str, says: str) -> None:
     assert error.hint
 
 
-@pytest.mark.parametrize("case", MORE)
-def test_more_refusals(case: str) -> None:
-    driver, description, where, says = MORE[case]
-    error = refused(driver, description)
-    assert error.where == where
-    assert says in error.what
-
-
 BOUNDED = (
     "for (int i = 0; i < 9 && !dev->a; ++i) {}",
     "for (int i = 9; i > 0; i -= 2) dev->a = 1;",

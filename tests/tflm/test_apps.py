@@ -16,7 +16,7 @@ import numpy as np
 import pytest
 import streaming
 from applications import MISSING, SEED, TFLM, Machine, built, compare, interleaved, original, random_inputs
-from conftest import KEYWORDS, MOBILENET, WAKE_WORD, WINDOW
+from conftest import KEYWORDS, WAKE_WORD, WINDOW
 from unit.command import CLOCKED, long, pausing, small
 
 from tflm_memopt import App, AppModel, optimize
@@ -154,13 +154,3 @@ def through(machine: Machine, data: bytes, starts: tuple[int, ...], frames: int)
     got, _ = machine.run(result, [PIPELINE], inputs)
     (expected,) = run_model(data, values, frames, 1).outputs
     assert got[list(result.models)[-1]] == b"".join(frame.tobytes() for frame in expected)
-
-
-@pytest.mark.parametrize("starts", [(2,), (1, 2, 3)])
-def test_frames_one_behind_the_other(machine: Machine, starts: tuple[int, ...]) -> None:
-    """Partitions process consecutive frames at the same time, each in its own thread."""
-    through(machine, long(), starts, 50)
-
-
-def test_a_frame_enters_while_the_one_before_leaves(machine: Machine) -> None:
-    through(machine, MOBILENET.read_bytes(), (12,), 8)

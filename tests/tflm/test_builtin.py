@@ -13,16 +13,14 @@ import pytest
 from ai_edge_litert import schema_py_generated as schema
 from conftest import KEYWORDS, MOBILENET, RESNET, thinned
 from models import Net
-from rich.console import Console
 
 import tflm_memopt
 from tflm_memopt.check.checker import check
 from tflm_memopt.convert.pipeline import builtin_alone, only_builtin
-from tflm_memopt.errors import PlanError, UsageError
+from tflm_memopt.errors import PlanError
 from tflm_memopt.model.interface import METADATA, changes_of, metadata
 from tflm_memopt.model.reader import read
 from tflm_memopt.plan.plan import Plan, Role
-from tflm_memopt.report import text
 from tflm_memopt.rowgraph.graph import RowGraph
 from tflm_memopt.runtime.stimuli import stimuli
 from tflm_memopt.tflm.choices import KERNELS
@@ -182,19 +180,3 @@ def refused(plan: Plan, graph: RowGraph) -> str:
     except PlanError as error:
         return str(error)
     return ""
-
-
-@pytest.mark.parametrize("wanted", [{"target": "cortex-m4"}, {"input": "stream"}], ids=str)
-def test_what_only_our_operators_can_do(wanted: dict[str, Any]) -> None:
-    with pytest.raises(UsageError, match="--ops builtin cannot be combined") as raised:
-        tflm_memopt.optimize(BUILT["int8"], ops="builtin", **wanted)
-    assert raised.value.code == "bad_option"
-
-
-def test_verify_says_what_it_could_run() -> None:
-    done = tflm_memopt.optimize(BUILT["floats"], ops="builtin", kernels="cmsis-nn")
-    checked = tflm_memopt.verify(BUILT["floats"], done.model, runs=2)
-    assert checked.bit_exact and checked.planned_for == "cmsis-nn"
-    console = Console(record=True, width=120)
-    console.print(text.verification(checked))
-    assert "run it once with its own kernels on the device" in console.export_text()

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import json
 import sys
 from collections.abc import Callable, Sequence
 from itertools import pairwise
 from pathlib import Path
 
 import pytest
-from conftest import AUTOENCODER, EXAMPLE, FLOAT_IO, KEYWORDS, MOBILENET, ROOT
+from conftest import EXAMPLE, ROOT
 from models import Net
 
 sys.path.insert(0, str(ROOT / "benchmarks"))
@@ -78,17 +77,6 @@ def test_strips_exchange_halos(devices: int, tmp_path: Path) -> None:
     assert shared.report.channels
 
 
-@pytest.mark.parametrize("devices", [2, 3, 4])
-@pytest.mark.parametrize("path", [AUTOENCODER, KEYWORDS, MOBILENET, FLOAT_IO], ids=lambda path: path.stem)
-def test_trained_models(path: Path, devices: int, tmp_path: Path) -> None:
-    """Channels of narrow networks do not divide evenly: a device holds up to 15 % more than its share of the
-    weights.
-    """
-    shared, _ = agree(path.read_bytes(), devices, tmp_path)
-    assert max(shared.report.split_weights) <= 1.15 / devices * shared.report.original_split_weights
-    assert max(device.flash for device in shared.report.devices) < len(path.read_bytes())
-
-
 @pytest.mark.parametrize("cut", [[5], [1, 4, 6]])
 def test_one_behind_the_other(cut: list[int], tmp_path: Path) -> None:
     """One case has a residual that crosses a device in between."""
@@ -102,28 +90,12 @@ def test_one_behind_the_other(cut: list[int], tmp_path: Path) -> None:
     assert sum(d.weights for d in shared.report.devices) == shared.report.original_weights
 
 
-@pytest.mark.parametrize(("devices", "most"), [(4, 0.35)])
-def test_mobilenet_on_four(devices: int, most: float) -> None:
-    """Bound arena and model of the largest device, as a share of what a single device needs."""
-    model, _, _ = split_networks.cut_network(0.35, 144)
-    shared, one = tflm_memopt.optimize_devices(model, devices).report, tflm_memopt.optimize(model).report
-    assert max(d.arena.total + d.flash for d in shared.devices) <= most * (one.arena.total + one.flash.rewritten)
-    assert max(shared.split_weights) <= 1.1 / devices * shared.original_split_weights
-
-
 def test_the_published_cut() -> None:
     """MobileNetV2 is cut after block_16_project; no more bytes cross than published."""
     model, at, tensor = split_networks.cut_network(0.35, 224)
     report = tflm_memopt.optimize_devices(model, 2, cut=[at]).report
     assert tensor == 7 * 7 * 112
     assert report.devices[0].sent == 7 * (7 * 112 + 24) <= split_networks.ESP32_SENT
-
-
-def test_published_splits_are_bit_exact() -> None:
-    """The networks of the table at an input side of 32."""
-    for row in (split_networks.in_two(side=32, runs=0), split_networks.by_kernels(0.35, 32, runs=0)):
-        assert row["bit_exact"]
-        assert row["as_predicted"]
 
 
 def test_the_best_weight_partition(capsys: pytest.CaptureFixture[str]) -> None:
@@ -160,34 +132,6 @@ def test_slow_lines_between_processes(tmp_path: Path) -> None:
     least = devices_speed.lines_alone(devices_speed.crossings(shared.models)[1], speed)
     assert least > 1000 * max(d.sent for d in shared.report.devices) / speed.rate
     assert least <= min(found.devices[0].milliseconds) < 4 * least  # the computer may be busy
-
-
-def test_the_grid_of_lines(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """Figure 5.9 for one network: no line is faster than predicted, and slower lines take longer."""
-    net = Net()
-    x = net.fully_connected(net.input((1, 16)), 96)
-    model = net.model(net.fully_connected(x, 8))
-    (tmp_path / "dense.tflite").write_bytes(model)
-    page = tmp_path / "page.md"
-    page.write_text("\n".join(f"<!-- {name}:begin -->\n<!-- {name}:end -->" for name in devices_speed.TABLES))
-    asked = ["--models", str(tmp_path), "--only", "dense", "--devices", "1", "2"]
-    assert devices_speed.main([*asked, "--runs", "0", "--json", "--update", str(page)]) == 0
-    found = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
-    points, lines = [(1, "FDTO"), (2, "FDTO"), (2, "OWP")], len(devices_speed.LINKS)
-    assert [(row["devices"], row["split"]) for row in found] == [point for point in points for _ in range(lines)]
-    assert all(row["bit_exact"] and row["lines"] <= min(row["measured"], row["estimated"]) for row in found)
-    sent, times = ([[row[key] for row in found[i : i + lines]] for i in range(0, len(found), lines)] for key in SAID)
-    alone, fewest = (tflm_memopt.optimize_devices(model, 2, without=w).report.sent for w in (["fan-in"], []))
-    assert [set(each) for each in sent] == [{0}, {alone}, {fewest}]
-    assert fewest < alone
-    assert len(set(times[0])) == 1
-    assert all(each == sorted(each) for each in times)
-    assert page.read_text().count(f"| dense | OWP | 2 | {fewest:,} |") == len(devices_speed.TABLES)
-    assert devices_speed.main([*asked, "--table", "devices-time"]) == 0
-    assert "| dense |  | 1 | 0 |" in capsys.readouterr().out
-
-
-SAID = ("sent", "estimated")
 
 
 def test_points_of_the_frontier_trade_time_for_memory(outside: Callable[[str], Path]) -> None:

@@ -78,28 +78,6 @@ def test_the_embedded_sequence_is_never_whole(reduction: str) -> None:
     assert predict(rewritten).head < 64 * 4 + 64 * 24 // 4
 
 
-def test_two_readers_of_the_same_indices() -> None:
-    net = Net(4)
-    ids = net.input((1, 20), None, dtype="INT32")
-    a, b = (net.mean(net.gather(ids, 7, 8), [1], keep=False) for _ in range(2))
-    assert_rewritten(net.model(net.add(a, b)))
-
-
-def test_reshaped_indices() -> None:
-    """A view of int32 elements has the bytes of the model's input."""
-    net = Net(5)
-    ids, target = net.input((1, 1, 16), None, dtype="INT32"), net.tensor((2,), "INT32", None, data=[1, 16])
-    flat = net.op("RESHAPE", [ids, target], [net.tensor((1, 16), "INT32", None)])
-    assert_rewritten(net.model(net.mean(net.gather(flat, 128, 8), [1], keep=False)))
-
-
-def test_a_region_that_is_not_the_whole_model() -> None:
-    """The guarded run draws only valid indices for its inputs."""
-    net = Net(7)
-    y = net.mean(net.gather(net.input((1, 8), None, dtype="INT32"), 5, 6), [1], keep=False)
-    assert_rewritten(net.model(net.unary("DEQUANTIZE", y, dtype="FLOAT32", out=None)))
-
-
 @pytest.mark.parametrize("index", thinned([50, -1, 1 << 30, -(1 << 31)], 2))
 def test_an_index_outside_of_the_table_ends_the_run(index: int) -> None:
     """As in TFLM; the table is never read out of range."""

@@ -5,12 +5,9 @@ from __future__ import annotations
 import pytest
 from models import Net
 from property.oracle import assert_arena_as_predicted, assert_same_bytes
-from unit.plan.test_tiles import figures
-from unit.plan.tiled import chains_of
 
 import tflm_memopt
 from tflm_memopt.plan.plan import Block, Plan
-from tflm_memopt.plan.search.tiles_plan import Settings
 
 MIDDLE = {"LOGISTIC": (1 / 256, -128), "HARD_SWISH": (0.1, 3)}
 
@@ -71,13 +68,3 @@ def test_a_hidden_vector_that_is_read_twice_is_whole(middle: str) -> None:
     assert done.plan
     assert max(n for block in groups(done.plan) for n in block) == 1
     assert_same_bytes(data, done.model, seed=3)
-
-
-@pytest.mark.parametrize("middle", ["", "LOGISTIC"])
-def test_the_search_knows_what_they_take(middle: str) -> None:
-    (chain,) = chains_of(layers((24, 150, 9), middle=middle))
-    seen = [found for found in figures(chain, Settings(), every=1) if found[0].stages[-1].walk.sums]
-    assert seen
-    for block, nbytes, macs in seen:
-        assert block.macs == macs
-        assert nbytes <= block.nbytes <= nbytes + 16

@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 import subprocess
 from collections.abc import Iterator
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -19,10 +18,8 @@ from models import Net
 from projects import PROJECTS, TFLM, needs_host, told
 
 import tflm_memopt
-from tflm_memopt.cli.main import main as command
 from tflm_memopt.emit import bundle
 from tflm_memopt.errors import KernelError, UsageError
-from tflm_memopt.kernels.instructions import SCALAR
 from tflm_memopt.lower.reference import reference_program
 from tflm_memopt.lower.serialise import pack, unpack
 from tflm_memopt.model.reader import read
@@ -100,15 +97,6 @@ def converted(model: bytes) -> Optimized:
     return tflm_memopt.optimize(model)
 
 
-@pytest.mark.parametrize("seed", [1, 3])
-def test_other_scales_and_sizes_have_the_bytes_of_tflm(seed: int) -> None:
-    model = steps(seed, image=(5 + seed, 9 - seed))
-    result = converted(model)
-    assert not result.report.kept_builtin
-    verified = tflm_memopt.verify(model, result.model, runs=4)
-    assert verified.bit_exact, verified.failure or verified.difference
-
-
 @pytest.mark.parametrize("settings", [{}, {"max_macs": 1.0}, {"max_macs": 1.3}, {"without": ("tiles",)}])
 def test_two_operands_have_the_bytes_of_tflm(settings: dict[str, Any]) -> None:
     """Either operand may be demanded first."""
@@ -146,20 +134,6 @@ def test_operands_are_not_exchanged(of: int) -> None:
         assert np.array_equal(out, both[of].reshape(-1))
 
 
-@pytest.mark.parametrize(("form", "code"), [({"three": True}, "own_form"), ({"constant": True}, "runtime_values")])
-def test_two_operands_of_another_form_stay_builtin(form: dict[str, Any], code: str) -> None:
-    described(TWO)
-    (kept,) = tflm_memopt.optimize(added(**form)).report.kept_builtin
-    assert kept.code == code
-
-
-def test_one_operand_where_two_are_described_stays_builtin() -> None:
-    described(TWO)
-    net = Net(1)
-    (kept,) = tflm_memopt.optimize(net.model(net.conv2d(net.add_n(net.input((1, 4, 4, 3))), 4))).report.kept_builtin
-    assert kept.code == "own_operands"
-
-
 def test_damaged_programs_have_as_many_operands_as_their_kernel() -> None:
     described(TWO)
     model = added()
@@ -171,34 +145,6 @@ def test_damaged_programs_have_as_many_operands_as_their_kernel() -> None:
     ops = list(whole.ops)
     ops[k] = replace(ops[k], inputs=ops[k].inputs[:1])
     assert host.check(pack(replace(whole, ops=tuple(ops))), *sizes) is host.Status.OP
-
-
-def test_what_the_library_has_keeps_its_kernel() -> None:
-    described(DESCRIPTION.replace('"CUMSUM"', '"TANH"'))
-    assert not DESCRIBED
-
-
-def test_the_command_line_runs_a_file(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    model, file = tmp_path / "steps.tflite", tmp_path / "cumsum.py"
-    model.write_bytes(steps())
-    file.write_text(DESCRIPTION + '\n\nif __name__ == "__main__":\n    raise RuntimeError\n', encoding="utf-8")
-    given = ["--describe", str(file)]
-    assert command(["optimize", str(model), "-o", str(tmp_path / "out"), "--emit", "c", *given]) == 0
-    assert (tmp_path / "out/steps_library.c").is_file()
-    assert command(["verify", str(model), str(tmp_path / "out/steps.tflite"), "--runs", "2", *given]) == 0
-    capsys.readouterr()
-
-
-@pytest.mark.parametrize(
-    ("text", "says"), [("1 / 0", "fails: ZeroDivisionError"), ("x = 1", "describes no operator that the library lacks")]
-)
-def test_a_file_that_describes_nothing(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str], text: str, says: str
-) -> None:
-    file = tmp_path / "none.py"
-    file.write_text(text, encoding="utf-8")
-    assert command(["inspect", "none.tflite", "--describe", str(file)]) == 2
-    assert says in capsys.readouterr().err
 
 
 @pytest.mark.slow
@@ -218,25 +164,6 @@ def test_a_c_module_runs_it(tmp_path: Path) -> None:
         sources = ["main.c", f"{name}.c", f"{name}_library.c"]
         subprocess.run([*options, *sources, *map(str, library), "-o", "main"], cwd=folder, check=True)
         subprocess.run([folder / "main"], check=True)
-
-
-def test_strips_may_be_what_they_are_for_others() -> None:
-    described()
-    model = steps(1)
-    result = tflm_memopt.optimize(model, max_macs=1.3)
-    assert result.report.arena.head < converted(model).report.arena.head
-    assert tflm_memopt.verify(model, result.model, runs=2).bit_exact
-
-
-@pytest.mark.parametrize("form", [{"axis": 2}, {"exclusive": True}, {"reverse": True}])
-def test_another_form_stays_builtin(form: dict[str, Any]) -> None:
-    (kept,) = converted(steps(**form)).report.kept_builtin
-    assert kept.code == "own_form"
-
-
-def test_without_a_description_it_stays_builtin() -> None:
-    (kept,) = tflm_memopt.optimize(steps()).report.kept_builtin
-    assert kept.code == "no_kernel"
 
 
 def test_damaged_programs_get_no_other_kernel() -> None:
@@ -280,22 +207,6 @@ def test_a_description_that_is_not_of_pixels() -> None:
     assert builder is own.Builder
 
 
-def test_numbers_that_are_not_the_descriptions() -> None:
-    names = described()
-    DESCRIBED["CUMSUM"] = DESCRIBED["CUMSUM"]._replace(numbers=lambda site: {"zero_in": 3, "zero": 4})
-    with pytest.raises(KernelError, match="differ in right, scale, zero, zero_out") as refused:
-        tflm_memopt.optimize(steps())
-    assert refused.value.code == "bad_kernel"
-    assert names["numbers"]
-
-
-@pytest.mark.parametrize("called", sorted({f for i in SCALAR for f in re.findall(r"tmo_\w+", i.text)}))
-def test_its_c_has_what_instructions_call(called: str) -> None:
-    headers = ("compiler.h", "fixed.h")
-    text = "".join((LIBRARY / "src/tmo" / name).read_text(encoding="utf-8") for name in headers)
-    assert re.search(rf"inline \w+ {called}\(", text)
-
-
 def test_sums_are_saturated_as_packed_kernels_do(tmp_path: Path) -> None:
     """A file beside a model does not see the library's internal headers."""
 
@@ -315,15 +226,6 @@ def test_sums_are_saturated_as_packed_kernels_do(tmp_path: Path) -> None:
     assert (tmp_path / runtime.FILE).is_file()
 
 
-def test_a_shift_that_no_core_has() -> None:
-    described()
-    numbers = DESCRIBED["CUMSUM"].numbers
-    DESCRIBED["CUMSUM"] = DESCRIBED["CUMSUM"]._replace(numbers=lambda site: {**(numbers(site) or {}), "right": 32})
-    with pytest.raises(KernelError, match="round_shift by 32") as refused:
-        tflm_memopt.optimize(steps())
-    assert refused.value.code == "bad_kernel"
-
-
 def test_who_emits_it_has_to_know_the_description() -> None:
     result = converted(steps())
     with pytest.raises(UsageError) as refused:
@@ -333,27 +235,6 @@ def test_who_emits_it_has_to_know_the_description() -> None:
     with pytest.raises(UsageError) as refused:
         bundle.files(result, "steps", ("cpp",))
     assert refused.value.code == "unsupported_operator"
-
-
-def test_a_compiler_that_does_not_compile_it(monkeypatch: pytest.MonkeyPatch) -> None:
-    model = steps(9, image=(4, 4))
-    result = converted(model)
-    monkeypatch.setenv("CC", "false")
-    with pytest.raises(tflm_memopt.MemoptError) as refused:
-        tflm_memopt.verify(model, result.model)
-    assert refused.value.code == "bad_kernel"
-
-
-def test_threads_wait_for_the_compiler(tmp_path: Path) -> None:
-    """Several models run at the same time, and each finds the complete library."""
-    converted(steps(7, image=(4, 4)))
-    folders = [tmp_path / str(k) for k in range(6)]
-    for folder in folders:
-        folder.mkdir()
-    with ThreadPoolExecutor(len(folders)) as pool:
-        list(pool.map(runtime.build, folders))
-    sizes = {(folder / runtime.FILE).stat().st_size for folder in folders}
-    assert len(sizes) == 1 and min(sizes) > 0
 
 
 @pytest.mark.slow

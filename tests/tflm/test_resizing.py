@@ -12,10 +12,6 @@ from models import Net, Pair
 from moving import reduce, resize, transpose_conv
 from tflm.test_moving import assert_all, image
 
-from tflm_memopt.model.reader import read
-from tflm_memopt.ops.opset import Unsupported
-from tflm_memopt.rowgraph.supported import to_row_ops
-
 EXAMPLES = settings(max_examples=examples(12), deadline=None)
 shapes = st.tuples(st.just(1), st.integers(1, 7), st.integers(1, 6), st.integers(1, 5))
 pairs = st.tuples(st.integers(1, 4), st.integers(1, 4))
@@ -82,19 +78,3 @@ def test_reductions_of_batches(kind: str, shape: tuple[int, ...], axes: tuple[in
     net = Net()
     y = reduce(net, kind, net.input(shape), axes, keep=keep, out=None if kind.startswith("REDUCE") else (0.07, 3))
     assert_all(net, y)
-
-
-def test_dimensions_that_are_not_side_by_side_stay() -> None:
-    net = Net()
-    (support,) = to_row_ops(read(net.model(reduce(net, "MEAN", net.input((2, 4, 5, 3)), (1, 3)))).graph).values()
-    assert isinstance(support, Unsupported)
-    assert (support.code, support.detail) == ("reduced_axes", "axes [1, 3] of shape [2, 4, 5, 3]")
-
-
-@pytest.mark.parametrize(
-    ("shape", "axes"), [((1, 7, 4), (2,)), ((1, 7, 4), (1, 2)), ((5, 4), (1,)), ((1, 9), (1,)), ((1, 1, 6, 3), (2, 3))]
-)
-@pytest.mark.parametrize("kind", REDUCTIONS)
-def test_reductions_of_sequences(kind: str, shape: tuple[int, ...], axes: tuple[int, ...]) -> None:
-    net = Net()
-    assert_all(net, reduce(net, kind, net.input(shape), axes))

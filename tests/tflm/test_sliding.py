@@ -9,7 +9,6 @@ from pathlib import Path
 import numpy as np
 import pytest
 import streaming
-from conftest import WINDOW, thinned
 from models import Net
 
 import tflm_memopt
@@ -58,16 +57,6 @@ def residual(blocks: int) -> bytes:
     for _ in range(blocks):
         x = net.add(net.conv2d(net.conv2d(x, 8, kernel=(3, 1)), 8, kernel=(3, 1)), x)
     return net.model(net.mean(x, (1, 2)))
-
-
-@pytest.mark.parametrize(("blocks", "rows", "arena", "macs"), thinned([(1, 1, 964, 3_360), (2, 1, 1_044, 9_504)], 1))
-def test_residuals_behind_padding(blocks: int, rows: int, arena: int, macs: int) -> None:
-    """The figures match docs/input.md."""
-    data = residual(blocks)
-    done = tflm_memopt.optimize(data, input=f"sliding:{rows}", seconds=0.1)
-    assert (done.report.arena.total, done.report.macs.rewritten) == (arena, macs)
-    found = verify(data, done.model, runs=1, steps=Steps(40, 25))
-    assert found.bit_exact, found
 
 
 def wide() -> bytes:
@@ -147,11 +136,3 @@ def test_a_c_module_goes_the_same_steps(where: str, tmp_path: Path) -> None:
     other = verify(data, done.model, runs=3, steps=Steps(40, 15), c=tmp_path)
     assert not other.bit_exact and other.module
     assert other.module.failure or any(port.different for port in other.module.ports)
-
-
-@pytest.mark.slow
-def test_every_window_of_sequences() -> None:
-    """500 of them, with `verify --steps 15000 --reset-every 30`."""
-    data = WINDOW.read_bytes()
-    result = tflm_memopt.optimize(data, target="cortex-m4", input="sliding:3")
-    assert verify(data, result.model, runs=1, steps=Steps(300, 30)).bit_exact

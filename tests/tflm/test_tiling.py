@@ -17,8 +17,6 @@ from tflm.test_builtin import same_bytes
 
 import tflm_memopt
 from tflm_memopt.convert import pipeline
-from tflm_memopt.convert.tilings import Tilings
-from tflm_memopt.errors import UsageError
 from tflm_memopt.model.interface import Changes
 from tflm_memopt.model.reader import read
 from tflm_memopt.plan.choices import MOVES
@@ -181,32 +179,3 @@ def test_strips_halve_the_arena(tmp_path: Path) -> None:
     same_bytes(data, done.model, tmp_path, 10)
     again = tflm_memopt.optimize(data, ops="builtin", kernels="reference", allow_ops=MOVES, plan=done.plan.to_json())
     assert again.model == done.model
-
-
-@pytest.mark.slow
-def test_channel_groups_make_nothing_twice() -> None:
-    done = tflm_memopt.optimize(wide(), ops="builtin", kernels="reference", allow_ops=MOVES)
-    assert done.report.overhead == 1 and done.report.in_parts[0].channels
-    assert done.report.arena.total <= 0.8 * done.report.original_arena.total
-    assert tflm_memopt.verify(wide(), done.model, runs=3).bit_exact
-
-
-def test_by_default_no_kind_of_operator_is_added() -> None:
-    done = tflm_memopt.optimize(cif(), ops="builtin", kernels="reference", max_macs=2)
-    assert not done.report.in_parts and not done.report.to_register
-    annotated = pipeline.builtin_alone(read(cif()).graph)
-    some = Options(ops="builtin", seconds=0.05, allow_ops=("CONCATENATION", "SLICE"))
-    tilings = Tilings(annotated, REFERENCE, "ilp32", some)
-    start = plan(pipeline.only_builtin(annotated, REFERENCE, "ilp32"), some)
-    found = tilings.least(2 * annotated.macs, start)
-    kinds = {op.type for op in pipeline.in_parts(annotated, found.tilings, REFERENCE, "ilp32").model.ops}
-    assert "PAD" not in kinds
-
-
-def test_what_may_be_added_is_known() -> None:
-    with pytest.raises(UsageError, match="'SPLIT' is not an operator that tiling can add") as raised:
-        tflm_memopt.optimize(wide(), ops="builtin", allow_ops=("SPLIT",))
-    assert raised.value.code == "bad_option"
-    with pytest.raises(UsageError, match="--allow-ops needs --ops builtin") as raised:
-        tflm_memopt.optimize(wide(), allow_ops=("PAD",))
-    assert raised.value.code == "bad_option"

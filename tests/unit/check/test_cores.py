@@ -9,7 +9,6 @@ from dataclasses import replace
 import pytest
 from conftest import EXAMPLE
 
-import tflm_memopt
 from tflm_memopt.check.arena import TaggedArena
 from tflm_memopt.check.checker import check
 from tflm_memopt.check.cores import CoresReplay
@@ -78,13 +77,6 @@ def test_a_cut_leaves_something_on_both_sides(how: How, cut: int) -> None:
     assert "cannot be cut at" in str(raised.value)
 
 
-@pytest.mark.parametrize("change", [lambda s: replace(s, shares=s.shares[1:]), lambda s: replace(s, step=99)])
-def test_each_block_is_shared_operator_by_operator(change: Callable[[Sharing], Sharing]) -> None:
-    with pytest.raises(PlanError, match="is not split") as raised:
-        checked(first(planned().plan, change))
-    assert "operator by operator" in str(raised.value)
-
-
 def test_a_block_that_is_shared_twice_is_refused() -> None:
     plan = planned().plan
     with pytest.raises(PlanError, match="twice") as raised:
@@ -109,10 +101,6 @@ def test_scratch_for_one_core_is_too_little() -> None:
         checked(replace(plan, buffers=half))
 
 
-def test_a_plan_says_how_it_is_shared() -> None:
-    assert Plan.from_json(planned().plan.to_json()) == planned().plan
-
-
 def test_a_core_with_less_time_gets_less() -> None:
     parts = pack_for(planned().graph, "cortex-m33")
     ops = for_two_cores(parts).ops
@@ -122,11 +110,3 @@ def test_a_core_with_less_time_gets_less() -> None:
         return sum(share.cut for sharing in plan.sharing for share in sharing.shares)
 
     assert columns((0.5, 1.0)) < columns((1.0, 1.0)) < columns((1.0, 0.5))
-
-
-def test_a_plan_for_one_core_is_as_it_was() -> None:
-    report = tflm_memopt.optimize(EXAMPLE.read_bytes())
-    assert report.plan is not None
-    assert not report.plan.sharing
-    assert "sharing" not in report.plan.to_json()
-    assert report.report.cores == ()

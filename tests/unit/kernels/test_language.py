@@ -15,7 +15,6 @@ from kernels_cases import (
     draw,
     draw_addition,
     laid_out,
-    refused,
     vectorised,
 )
 
@@ -26,13 +25,11 @@ from papers.vmcu.bottleneck import bottleneck_without_add, inverted_bottleneck
 from papers.vmcu.dense import dense
 
 from tflm_memopt.kernels.access import accesses, distance, footprint, segments, survives
-from tflm_memopt.kernels.descriptions.activations import lookup, softmax
 from tflm_memopt.kernels.descriptions.elementwise import packed_add, packed_add_within, quantize
 from tflm_memopt.kernels.descriptions.windows import conv
-from tflm_memopt.kernels.instructions import DSP, ESP32S3, MVE, RVV, InstructionTable, VectorUnit
-from tflm_memopt.kernels.language import Compute, For, Index, KernelProgram, Reg, Type, statements
+from tflm_memopt.kernels.instructions import DSP, ESP32S3, MVE, RVV, InstructionTable
+from tflm_memopt.kernels.language import Compute, KernelProgram, statements
 from tflm_memopt.kernels.meaning import nearest, rescale, run, scale_right
-from tflm_memopt.kernels.registers import assign
 from tflm_memopt.kernels.rewrites import (
     Rewrite,
     jam,
@@ -118,21 +115,6 @@ def test_bottlenecks(size: int, c_in: int, c_mid: int, c_out: int, segment: int,
     assert footprint(trace, "a", "e", segments(module, values)) * segment + workspace == nbytes
 
 
-def test_the_bottlenecks_workspace_is_eleven_segments() -> None:
-    values = {"kernel_h": 3, "kernel_w": 3, "c_mid": 1, "c_out": 1}
-    assert sum(inverted_bottleneck.tensor(name).elements.at(values) for name in "bcd") == 3 * 3 + 1 + 1
-
-
-def test_segments_are_what_a_vector_holds() -> None:
-    """Four outputs at a time in segments of four bytes equal the same layer with a quarter of the extents."""
-    wide = scheduled(dense, [vectorise("n", segment=4)])
-    trace = list(accesses(wide, dense_extents(3, 8, 12), segment=4, lanes=16))
-    small = list(accesses(dense, dense_extents(3, 2, 3)))
-    writes = [a.segment for a in trace if a.what == "write"]
-    assert writes == [a.segment for a in small if a.what == "write"] == list(range(9))
-    assert distance(trace, "x", "y") == distance(small, "x", "y")
-
-
 # ---- equal results ----
 
 
@@ -204,36 +186,6 @@ def test_floats_are_rounded_as_tflm_does() -> None:
     assert nearest(x).tolist() == [1, -1, 2, -3, 0, 0, 3, 65536, -65536, 0]
     values = {"n": len(x), "scale": 0x40000000, "zero_out": 3}  # a scale of 2
     assert run(quantize, values, {"x": x * 2})["y"].tolist() == [4, 2, 5, 0, 3, 3, 6, 127, -128, 3]
-
-
-def test_softmax_needs_its_whole_row_and_then_frees_it() -> None:
-    """An output row may overlap its input row element by element, but not the row after it."""
-    values = {"rows": 3, "channels": 5, "multiplier": 1 << 30, "shift": 4, "diff_min": -248}
-    assert distance(list(accesses(softmax, values)), "x", "y") == 0
-    wrong = {"n": 4}
-    assert distance(list(accesses(lookup, wrong)), "x", "y") == 0
-
-
-def test_more_vectors_than_registers() -> None:
-    values = [Reg(f"v{k}", Type.INT32, "i") for k in range(5)]
-    body = [
-        *(Compute("copy", value, (Index.of(1),)) for value in values),
-        *(Compute("add", values[0], (values[0], value)) for value in values),
-    ]
-    unit = VectorUnit(registers=32, group=8)
-    assert "no room for v4 in 32 registers" in refused("bad_kernel", lambda: assign("a test", body, unit))
-    assert sorted(assign("a test", body[:4] + body[5:9], unit).values()) == [0, 8, 16, 24]
-
-
-def test_what_a_loop_needs_in_each_turn_keeps_its_register_until_the_end() -> None:
-    before, total, late = (Reg(name, Type.INT32, "i") for name in ("before", "total", "late"))
-    turn = (
-        Compute("add", total, (total, before)),
-        Compute("copy", late, (Index.of(1),)),  # after the last line that reads `before`
-        Compute("add", total, (total, late)),
-    )
-    body = [*(Compute("copy", reg, (Index.of(1),)) for reg in (before, total)), For("k", Index.of(3), turn)]
-    assert len(set(assign("a test", body, VectorUnit(registers=32, group=8)).values())) == 3
 
 
 # ---- the page ----

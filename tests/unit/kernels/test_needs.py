@@ -13,15 +13,13 @@ from conftest import ROOT
 from numpy.typing import NDArray
 
 sys.path.insert(0, str(ROOT / "benchmarks"))
-from papers.vmcu.bottleneck import inverted_bottleneck
 from papers.vmcu.dense import dense
 
-from tflm_memopt.errors import KernelError
 from tflm_memopt.kernels.build import Builder, kernel
 from tflm_memopt.kernels.descriptions import activations, elementwise, rows, windows
-from tflm_memopt.kernels.language import Array, Index, KernelProgram, Load, Memory, Store, Type
+from tflm_memopt.kernels.language import Array, KernelProgram, Load, Memory, Store, Type
 from tflm_memopt.kernels.meaning import run
-from tflm_memopt.kernels.needs import AT, AxisRange, AxisSteps, InputNeed, needs
+from tflm_memopt.kernels.needs import AxisSteps, InputNeed, needs
 from tflm_memopt.kernels.walk import Addresses, walk
 
 WINDOWS = windows.conv, windows.depthwise, windows.max_pool, windows.average_pool, windows.mean
@@ -159,68 +157,6 @@ def test_what_loads_later_is_not_early(around: bool) -> None:
 
     need = needs(kernel("")(describe)).inputs["x"]
     assert all(need.own) and not need.early
-
-
-def _reversed(b: Builder) -> None:
-    (n,) = b.extents("n")
-    x, y = b.ram("x", Type.INT8, n), b.output("y", Type.INT8, n)
-    with b.loop("i", n) as i, b.loop("j", n) as j, b.inside(j - i, 1):
-        b.ram_store(y, b.ram_load(x, n - 1 - j), i)
-
-
-def _two_ranges(b: Builder) -> None:
-    (n,) = b.extents("n")
-    x, y = b.ram("x", Type.INT8, n), b.output("y", Type.INT8, n)
-    with b.loop("i", n) as i:
-        b.ram_store(y, b.compute("max", Type.INT8, b.ram_load(x, i), b.ram_load(x, 0)), i)
-
-
-def _decided(b: Builder) -> None:
-    """The condition of a value is needed for it."""
-    (n,) = b.extents("n")
-    x, y = b.ram("x", Type.INT8, n), b.output("y", Type.INT8, n)
-    with b.loop("i", n) as i:
-        first, value = b.ram_load(x, 0), b.ram_load(x, i)
-        with b.inside(first, 1):
-            b.assign("copy", value, Index.of(0))
-        b.ram_store(y, value, i)
-
-
-def _summed_before(b: Builder) -> None:
-    """A running sum: an element needs the previous ones, for which there is no exact form."""
-    (n,) = b.extents("n")
-    x, y = b.ram("x", Type.INT8, n), b.output("y", Type.INT8, n)
-    total = b.broadcast(Type.INT32, Index.of(0))
-    with b.loop("i", n) as i:
-        b.update("add", total, b.ram_load(x, i))
-        b.ram_store(y, b.clamp(total, (Index.of(-128), Index.of(127))), i)
-
-
-def _anywhere(b: Builder) -> None:
-    (n,) = b.extents("n")
-    x, y = b.ram("x", Type.INT8, n), b.output("y", Type.INT8, n)
-    with b.loop("i", n) as i:
-        b.ram_store(y, b.ram_load(x, 0, by=b.ram_load(x, i)), i)
-
-
-@pytest.mark.parametrize("describe", [_reversed, _two_ranges, _decided])
-def test_no_one_range_is_refused(describe: Any) -> None:
-    with pytest.raises(KernelError, match="the indices of 'x' that an output needs along axis 0") as refused:
-        needs(kernel("")(describe))
-    assert refused.value.code == "bad_kernel"
-
-
-@pytest.mark.parametrize("describe", [_summed_before, _anywhere])
-def test_what_goes_on_from_turn_to_turn_may_be_all(describe: Any) -> None:
-    (need,) = needs(kernel("")(describe)).inputs.values()
-    assert need.is_all(0) and not need.own[0]
-
-
-def test_one_store() -> None:
-    with pytest.raises(KernelError, match="has 4 stores") as refused:
-        needs(inverted_bottleneck)
-    assert refused.value.code == "bad_kernel"
-    assert AxisRange(None, Index(()), Index.name(AT)).steps({AT: 3}) == AxisSteps(0, 0, 3)
 
 
 @pytest.mark.parametrize(

@@ -5,7 +5,6 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable
 
-import numpy as np
 from conftest import ROOT
 from kernels_cases import (
     described,
@@ -18,11 +17,9 @@ sys.path.insert(0, str(ROOT / "benchmarks"))
 from papers.vmcu.dense import dense
 
 from tflm_memopt.kernels.build import Builder, kernel
-from tflm_memopt.kernels.descriptions.activations import lookup
 from tflm_memopt.kernels.descriptions.windows import conv
 from tflm_memopt.kernels.instructions import ESP32S3, MVE, REF
 from tflm_memopt.kernels.language import Index, KernelProgram, Type
-from tflm_memopt.kernels.meaning import run
 from tflm_memopt.kernels.rewrites import (
     Rewrite,
     distribute,
@@ -84,22 +81,6 @@ def test_a_value_that_its_register_cannot_hold() -> None:
     assert "beyond r2 (int8_t)" in refused("bad_kernel", executed(write))
 
 
-def test_a_register_that_holds_nothing() -> None:
-    def write(b: Builder, n: Index) -> None:
-        y = b.output("y", Type.INT8, n)
-        with b.loop("i", n) as i:
-            b.ram_store(y, b.reg_alloc(Type.INT8, "empty"), i)
-
-    assert "register empty" in refused("bad_kernel", executed(write))
-
-
-def test_a_load_from_the_other_memory() -> None:
-    def write(b: Builder, n: Index) -> None:
-        b.flash_load(b.ram("x", Type.INT8, n), 0)
-
-    assert "flash" in refused("bad_kernel", lambda: described(write))
-
-
 def test_loops_that_cannot_be_vectorised() -> None:
     def rewritten(var: str) -> Callable[[], object]:
         return lambda: scheduled(dense, [vectorise(var)])
@@ -157,13 +138,6 @@ def test_lanes_that_a_table_has_no_loop_for() -> None:
 def test_a_target_of_which_no_c_is_written() -> None:
     summed = scheduled(dense, SUMMED["esp32s3"]["dense"])
     assert "no open compiler" in refused("bad_kernel", lambda: function(summed, ESP32S3))
-
-
-def test_a_table_is_looked_up_by_scalars() -> None:
-    assert "'table' is looked up" in refused("bad_kernel", lambda: scheduled(lookup, [vectorise("i")]))
-    short = np.zeros(200, np.int8)
-    x = np.full(3, 100, np.int8)
-    assert "element 228" in refused("bad_kernel", lambda: run(lookup, {"n": 3}, {"x": x, "table": short}))
 
 
 def test_registers_that_would_say_what_is_accessed() -> None:

@@ -12,19 +12,16 @@ from kernels_cases import (
     described,
     draw_packed,
     refused,
-    squared,
 )
 
 sys.path.insert(0, str(ROOT / "benchmarks"))
 sys.path.insert(0, str(ROOT / "scripts"))
 from descriptions.packed import packed_conv, packed_depthwise, windows
 from descriptions.packed_arm import add_pixels
-from descriptions.pixels import conv_sums, depthwise_sums
+from descriptions.pixels import conv_sums
 from papers.vmcu.dense import dense
 
 from tflm_memopt.kernels.build import Builder, kernel
-from tflm_memopt.kernels.descriptions.elementwise import add
-from tflm_memopt.kernels.descriptions.rows import gather
 from tflm_memopt.kernels.instructions import MVE, REF, RVV
 from tflm_memopt.kernels.language import Index, Type
 from tflm_memopt.kernels.meaning import run
@@ -32,7 +29,6 @@ from tflm_memopt.kernels.rewrites import (
     Rewrite,
     inward,
     jam,
-    reduce,
     scheduled,
     unroll,
     vectorise,
@@ -40,18 +36,6 @@ from tflm_memopt.kernels.rewrites import (
 from tflm_memopt.kernels.write_c import function
 
 # ---- several iterations at once ----
-
-
-def test_several_turns_at_once_of_what_is_left_over() -> None:
-    rng = np.random.default_rng(2)
-    for channels in range(1, 20):
-        values = {"pointers": 3, "reach": 2 * channels, "rows": 3, "columns": 2, "channels": channels, "zero_in": 5}
-        values |= {"next_row": 1, "next_column": 0, "apart": channels, "offset": 0, "spread": 1}
-        values |= {"row_weights": 2 * channels, "tap_weights": channels}
-        given = {t.name: rng.integers(-128, 128, t.elements.at(values)) for t in depthwise_sums.tensors}
-        jammed = scheduled(depthwise_sums, [jam("c", 8, 4)])
-        assert (run(jammed, values, given)["sums"] == run(depthwise_sums, values, given)["sums"]).all()
-    assert function(jammed, REF).count("for (") == 3 * 3  # of eight channels, of four, and of one
 
 
 @pytest.mark.parametrize("turns", [1, 2, 3, 5])
@@ -156,18 +140,3 @@ def test_loops_that_cannot_go_inside() -> None:
 def test_lanes_that_are_not_there_are_neither_loaded_nor_stored() -> None:
     _, _, last = function(scheduled(add_pixels, [vectorise("c", group=4)]), MVE).rpartition("for (uint32_t c_left")
     assert re.findall(r"\bv(?:ldr|str)\w+", last) == ["vldrwq_z_s32", "vldrbq_z_s32", "vstrwq_p_s32"]
-
-
-def test_squares_may_be_summed_up_across_lanes() -> None:
-    given = {"x": np.arange(-5, 6, dtype=np.int8)}
-    for lanes in (1, 4, 16):
-        assert run(scheduled(squared, [reduce("i")]), {"n": 11, "zero": 2}, given, lanes)["y"] == 154
-
-
-def test_a_core_without_vectors_moves_elements_side_by_side_at_once() -> None:
-    moved = scheduled(gather, [vectorise("c")])
-    assert "memcpy(&y[(int32_t)(channels * p)], &table[0 + r2], channels);" in function(moved, REF)
-    index, table = np.array([2, 0]), np.arange(12, dtype=np.int8)
-    made = run(moved, {"pixels": 2, "rows": 3, "channels": 4}, {"index": index, "table": table})["y"]
-    assert made.tolist() == [8, 9, 10, 11, 0, 1, 2, 3]
-    assert "no vectors" in refused("bad_kernel", lambda: function(vectorise("i")(add), REF))

@@ -13,7 +13,6 @@ from unit.command import Run, assert_refused, files, small
 
 from tflm_memopt.emit.array import model_source
 from tflm_memopt.errors import ModelError
-from tflm_memopt.files import read_model
 from tflm_memopt.model.c_array import model_of
 
 MODEL = bytes([0x1C, 0, 0, 0]) + b"TFL3" + bytes(range(0, 256, 5))
@@ -91,15 +90,3 @@ def test_it_goes_wherever_a_model_goes(folder: Path, run: Run) -> None:
     assert run("inspect", "net.cc").out == run("inspect", "small.tflite").out.replace("small.tflite", "net.cc")
     (folder / "bad.h").write_text("const uint8_t m[] = {1, 2, 3};")
     assert_refused(run("inspect", "bad.h"), "(bad.h)")
-
-
-def test_a_source_that_is_too_long_is_not_read(tmp_path: Path) -> None:
-    with (tmp_path / "m.cc").open("wb") as file:
-        file.truncate(1 << 33)
-    with pytest.raises(ModelError, match="exceed the largest possible model"):
-        read_model(tmp_path / "m.cc")
-
-
-def test_a_model_by_the_name_of_a_source(tmp_path: Path) -> None:
-    (tmp_path / "m.h").write_bytes(small())
-    assert read_model(tmp_path / "m.h") == small()

@@ -29,10 +29,6 @@ def small() -> Net:
 MODEL = writer.write(small().tree)
 
 
-def test_the_same_bytes_are_read_once() -> None:
-    assert read(MODEL) is read(bytes(bytearray(MODEL)))
-
-
 def test_a_model_as_plain_data() -> None:
     graph = read(MODEL).graph
     assert [op.type for op in graph.ops] == ["CONV_2D", "FULLY_CONNECTED", "SOFTMAX"]
@@ -60,12 +56,6 @@ def test_options_of_custom_and_unknown_operators() -> None:
     op = read(net.model(y)).graph.ops[0]
     assert (op.type, op.inputs) == (CUSTOM, (0, -1))
     assert op.options == {"custom_code": "MY_OP", "custom_options": b"\x01\x02"}
-
-
-def test_scales_without_zero_points_are_no_quantization() -> None:
-    net = small()
-    net.graph.tensors[1].quantization.zeroPoint = None
-    assert read(writer.write(net.tree)).graph.tensors[1].quantization is None
 
 
 def test_the_low_half_of_a_byte_is_the_first_int4() -> None:
@@ -115,13 +105,6 @@ def test_a_batch_that_the_converter_left_open_is_static() -> None:
     assert not read(writer.write(net.tree)).graph.tensors[0].dynamic
     net.graph.tensors[0].shape = np.array([-1, 6, 6, 2], np.int32)
     assert read(writer.write(net.tree)).graph.tensors[0].dynamic
-
-
-def test_a_variable_has_no_value_whatever_the_file_has_for_it() -> None:
-    net = small()
-    net.graph.tensors[1].isVariable = True
-    tensor = read(writer.write(net.tree)).graph.tensors[1]
-    assert (tensor.constant, tensor.variable) == (False, True)
 
 
 def _set(path: str, value: Any) -> Any:

@@ -146,14 +146,6 @@ def test_an_operator_code_is_shared_only_with_its_equal() -> None:
     assert (code.builtinCode, code.deprecatedBuiltinCode) == (150, 127)
 
 
-def test_metadata_is_replaced_by_name() -> None:
-    tree = rich().tree
-    writer.set_metadata(tree, "mine", b"one")
-    writer.set_metadata(tree, "mine", b"two")
-    assert interface.metadata(read(writer.write(tree)).tree, "mine") == b"two"
-    assert [m.name for m in tree.metadata] == ["min_runtime_version", "mine"]
-
-
 def test_what_nothing_names_is_dropped() -> None:
     tree = writer.edit(read(rich().model(6)))
     graph = tree.subgraphs[0]
@@ -176,9 +168,3 @@ def test_what_nothing_names_is_dropped() -> None:
     np.testing.assert_array_equal(weights, original.tensors[original.ops[2].inputs[1]].data)
     assert interface.metadata(model.tree, "min_runtime_version") == b"2.9.0" + bytes(11)
     assert len(model.tree.buffers) == 4  # the empty one, weights, bias, metadata
-
-
-def test_dropping_nothing_changes_nothing(example: bytes) -> None:
-    tree = writer.edit(read(example))
-    used = {int(t) for o in tree.subgraphs[0].operators for v in (o.inputs, o.outputs) for t in v} - {-1}
-    assert len(writer.drop_unused(tree)) == len(used)

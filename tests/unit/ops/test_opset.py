@@ -436,13 +436,6 @@ def test_a_constant_operand(position: int) -> None:
     assert result.input_zero_points == ((-3, 7) if position else (7, -3))
 
 
-def test_constants_alone() -> None:
-    net = Net()
-    a, b = (net.tensor((1, 2), data=[1, 2]) for _ in range(2))
-    (result,) = to_row_ops(read(net.model(net.add(a, b))).graph).values()
-    assert str(result) == f"Inputs must be computed at run time, not constants: tensor {a} 't{a}' is a constant"
-
-
 def test_operators_without_a_kernel() -> None:
     net = Net()
     x = net.input((1, 4))
@@ -452,17 +445,6 @@ def test_operators_without_a_kernel() -> None:
         "There is no row kernel for L2_NORMALIZATION yet",
         "There is no row kernel for CUSTOM 'MY_OP' yet",
     ]
-
-
-def test_windows_higher_than_the_executor_reads_at_once() -> None:
-    net = Net()
-    x = net.input((1, 80, 3, 2))
-    y = net.pool(x, kernel=(70, 1), stride=(1, 1))
-    whole = net.mean(x, (1,))
-    first, second = to_row_ops(read(net.model(y, whole)).graph).values()
-    assert isinstance(first, Unsupported)
-    assert first.detail == "a window of 70 rows, at most 64"
-    assert not isinstance(second, Unsupported)  # it can run row by row
 
 
 def test_every_constraint_says_what_it_wants_and_what_to_do() -> None:
@@ -475,15 +457,3 @@ def test_every_constraint_says_what_it_wants_and_what_to_do() -> None:
 
 def _options() -> Any:
     return schema.Conv2DOptionsT(strideH=1, strideW=1)
-
-
-def test_options_of_another_operator_are_none() -> None:
-    """TFLM's parser of CONV_2D ignores them."""
-    net = Net(1)
-    net.graph.outputs = [net.conv2d(net.input((1, 4, 4, 2)), 2)]
-    op = net.graph.operators[0]
-    op.builtinOptions = schema.DepthwiseConv2DOptionsT(strideH=1, strideW=1, depthMultiplier=1)
-    op.builtinOptionsType = schema.BuiltinOptions.DepthwiseConv2DOptions
-    (refused,) = to_row_ops(read(net.model(*net.graph.outputs)).graph).values()
-    assert isinstance(refused, Unsupported)
-    assert refused.code == "complete_options"

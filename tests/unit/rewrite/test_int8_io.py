@@ -38,15 +38,6 @@ def test_float_at_both_ends() -> None:
     assert not result.refusals
 
 
-def test_uint8_at_both_ends() -> None:
-    net = Net()
-    q = net.unary("QUANTIZE", net.input((1, 4), (0.5, 124), dtype="UINT8"), out=Q)
-    result = applied(net, net.unary("QUANTIZE", net.unary("RELU", q, out=Q), dtype="UINT8", out=(0.5, 124)))
-    assert [op.type for op in result.graph.ops] == ["RELU"]
-    assert result.changes.inputs == (Change(0, "input0", Format("UINT8", 0.5, 124), Format("INT8", 0.5, -4)),)
-    assert result.changes.outputs[0].before == Format("UINT8", 0.5, 124)
-
-
 def test_an_int8_model_stays_as_it_is() -> None:
     net = Net()
     result = applied(net, net.unary("RELU", net.input((1, 4))))
@@ -121,18 +112,6 @@ def test_a_conversion_that_stays(case: str) -> None:
     result = applied(net, *outputs)
     assert [r.reason for r in result.refusals] == reasons
     assert result.graph == read(net.model(*outputs)).graph
-
-
-def test_a_tensor_between_two_conversions_is_renamed_once() -> None:
-    """It follows the input's QUANTIZE and precedes the output's DEQUANTIZE, but can replace only one of them."""
-    net = Net()
-    image = net.input((1, 4), None, dtype="FLOAT32", name="image")
-    q = net.unary("QUANTIZE", image, out=Q)
-    copy = net.unary("DEQUANTIZE", q, dtype="FLOAT32", out=None)
-    result = applied(net, copy, net.unary("RELU", q, out=Q))
-    assert result.replaced == {image: q}
-    assert [op.type for op in result.graph.ops] == ["DEQUANTIZE", "RELU"]
-    assert [r.reason for r in result.refusals] == [f"tensor {q} 't{q}' is already an input or output"]
 
 
 def test_two_outputs_of_one_tensor_become_one_int8_output() -> None:

@@ -20,17 +20,6 @@ Node TMO_REGION (number 0) failed to prepare with status 1
 """
 
 
-def test_a_failure_tells_the_last_attempt_only() -> None:
-    assert process._failure(1, LOG) == (
-        "does not run in TFLM: TMO_REGION: the program is truncated: copy the whole model; "
-        "Node TMO_REGION (number 0) failed to prepare with status 1"
-    )
-
-
-def test_a_signal_has_a_name() -> None:
-    assert process._failure(-11, "") == "crashed in TFLM (SIGSEGV)"
-
-
 def test_arena_figures_are_those_of_print_allocations() -> None:
     log = "".join(
         f"[RecordingMicroAllocator] Arena allocation {k} {v} bytes\n"
