@@ -72,9 +72,11 @@ class MemoptError(Exception):
 
     exit_code = 2
     file = ""
+    usual: Code = ""
+    """The code of errors raised without one."""
 
     def __init__(self, what: str, *, code: Code = "", where: str = "", hint: str = "") -> None:
-        self.what, self.code, self.where, self.hint = what, code, where, hint
+        self.what, self.code, self.where, self.hint = what, code or self.usual, where, hint
         super().__init__(what)
 
     def to_json(self) -> dict[str, str]:
@@ -106,6 +108,8 @@ class DoesNotFit(MemoptError):
 
 class PlanError(MemoptError):
     """The plan checker rejected a plan."""
+
+    usual = "bad_plan"
 
 
 class KernelError(MemoptError):

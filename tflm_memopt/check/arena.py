@@ -38,10 +38,7 @@ class TaggedArena:
         for buffer, offset in plan.placed():
             align = max(buffer.align, LEAST_ALIGN.get(buffer.role, 1))
             if offset < 0 or offset % align or offset + buffer.nbytes > plan.head:
-                raise PlanError(
-                    f"{buffer} at {offset} is misaligned or outside of the head of {plan.head} bytes",
-                    code="bad_plan",
-                )
+                raise PlanError(f"{buffer} at {offset} is misaligned or outside of the head of {plan.head} bytes")
 
     def start(self, tensor: TensorId) -> int:
         return self.at(Role.TENSOR, tensor)[1]
@@ -52,13 +49,12 @@ class TaggedArena:
             buffer, offset = self.home[Role.RING, tensor]
             if row_bytes * buffer.depth != buffer.nbytes:
                 raise PlanError(
-                    f"rolling buffer of {tensor}: {buffer.depth} rows of {row_bytes} B are not {buffer.nbytes} B",
-                    code="bad_plan",
+                    f"rolling buffer of {tensor}: {buffer.depth} rows of {row_bytes} B are not {buffer.nbytes} B"
                 )
             return offset + row % buffer.depth * row_bytes
         buffer, offset = self.at(Role.TENSOR, tensor)
         if (row + 1) * row_bytes > buffer.nbytes:
-            raise PlanError(f"row {row} of {row_bytes} bytes is outside of tensor {tensor}", code="bad_plan")
+            raise PlanError(f"row {row} of {row_bytes} bytes is outside of tensor {tensor}")
         return offset + self._in_memory(tensor, row, row_bytes) * row_bytes
 
     def _in_memory(self, tensor: TensorId, row: int, row_bytes: int) -> int:
@@ -121,7 +117,7 @@ class TaggedArena:
     def _run(self, at: int, nbytes: int) -> Ints:
         found = self._marks[at : at + nbytes]
         if at < 0 or len(found) != nbytes:
-            raise PlanError(f"{nbytes} bytes at {at} are outside of the arena", code="bad_plan")
+            raise PlanError(f"{nbytes} bytes at {at} are outside of the arena")
         return found
 
     def mark(self, content: Content, first: Ints | int, at: Ints) -> Ints:
@@ -149,10 +145,7 @@ class TaggedArena:
     def _expect(self, right: NDArray[np.bool_], content: Content, who: object, of: str = "") -> None:
         if not right.all():
             role, key = ("tensor", content) if isinstance(content, int) else content
-            raise PlanError(
-                f"{who}, {of}{role} {key}: byte {int(right.argmin())} was overwritten or never written",
-                code="bad_plan",
-            )
+            raise PlanError(f"{who}, {of}{role} {key}: byte {int(right.argmin())} was overwritten or never written")
 
     def wipe(self, foreign: NDArray[np.bool_] | None) -> None:
         """Let other models overwrite all these bytes. foreign: mask by address."""
@@ -185,11 +178,10 @@ class TaggedArena:
     def at(self, role: Role, key: int, nbytes: int = 0) -> tuple[Buffer, int]:
         """Return a buffer and its offset. Raises PlanError if it is missing or smaller than `nbytes`."""
         if (role, key) not in self.home:
-            raise PlanError(f"there is no {role.value} buffer for {key}", code="bad_plan")
+            raise PlanError(f"there is no {role.value} buffer for {key}")
         if self.home[role, key][0].nbytes < nbytes:
             raise PlanError(
-                f"{role.value} {key} needs {nbytes} bytes, but has {self.home[role, key][0].nbytes} in the plan",
-                code="bad_plan",
+                f"{role.value} {key} needs {nbytes} bytes, but has {self.home[role, key][0].nbytes} in the plan"
             )
         return self.home[role, key]
 

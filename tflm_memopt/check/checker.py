@@ -58,7 +58,7 @@ class _Pauses:
         """Remaining pauses."""
         alone = len(plan.calls()) == 1 and all(isinstance(step, Block) for step in plan.steps)
         if plan.pauses and (not alone or plan.states):
-            raise PlanError("a plan with pauses must be one custom operator without a state", code="bad_plan")
+            raise PlanError("a plan with pauses must be one custom operator without a state")
 
     @property
     def comes(self) -> bool:
@@ -75,9 +75,7 @@ class _Pauses:
     def check(self) -> None:
         """Raise PlanError for a pause that never comes."""
         if self.comes:
-            raise PlanError(
-                f"the plan pauses after firing {self.left[0]}, but has {self.done} firings", code="bad_plan"
-            )
+            raise PlanError(f"the plan pauses after firing {self.left[0]}, but has {self.done} firings")
 
 
 def check(plan: Plan, graph: RowGraph, others: Others | None = None) -> Sequence[RowCrosses]:
@@ -114,9 +112,7 @@ def check(plan: Plan, graph: RowGraph, others: Others | None = None) -> Sequence
             done += [stage.op for stage in step.stages]
     expected = [*kept, *(i for region in graph.regions for i in region.ops)]
     if sorted(done) != sorted(expected):
-        raise PlanError(
-            f"the plan runs operators {sorted(done)}, but the graph has {sorted(expected)}", code="bad_plan"
-        )
+        raise PlanError(f"the plan runs operators {sorted(done)}, but the graph has {sorted(expected)}")
     states.check()
     pauses.check()
     _check_variables(done, graph.model)
@@ -136,15 +132,11 @@ def _check_tensors(plan: Plan, graph: RowGraph, replay: KernelReplay) -> None:
     builtin = (t for node in graph.kept for t in (*node.inputs, *node.outputs))
     for tensor in {*graph.model.inputs, *graph.model.outputs, *builtin}.union(*(tensors for _, tensors in handed)):
         if replay.start(tensor) % ARENA_ALIGN:
-            raise PlanError(
-                f"tensor {tensor} starts at {replay.start(tensor)}, not at a multiple of {ARENA_ALIGN}",
-                code="bad_plan",
-            )
+            raise PlanError(f"tensor {tensor} starts at {replay.start(tensor)}, not at a multiple of {ARENA_ALIGN}")
     for call, tensors in handed:
         if len(tensors) > MAX_IO:
             raise PlanError(
-                f"region {min(plan.operators(call))} has {len(tensors)} inputs and outputs, more than {MAX_IO}",
-                code="bad_plan",
+                f"region {min(plan.operators(call))} has {len(tensors)} inputs and outputs, more than {MAX_IO}"
             )
 
 
@@ -162,8 +154,7 @@ def _check_variables(done: list[int], graph: Graph) -> None:
             for before, others in touched:
                 if (names is None or others is None or names == others) and turn[before] > turn[op.index]:
                     raise PlanError(
-                        f"operator {op.index} {op.kind} runs before operator {before}, whose variable it uses",
-                        code="bad_plan",
+                        f"operator {op.index} {op.kind} runs before operator {before}, whose variable it uses"
                     )
             touched.append((op.index, names))
 

@@ -37,7 +37,7 @@ class CoresReplay:
         self.read, self.written = np.full((2, 2, plan.head if plan.sharing else 0), NEVER, dtype=np.int64)
         self.stretch = 0
         if len(self.of_step) != len(plan.sharing):
-            raise PlanError("a group is split twice", code="bad_plan")
+            raise PlanError("a group is split twice")
 
     def enter(self, number: int, block: Block) -> None:
         """Begin a group. All groups are split or none; the cores meet between custom operators."""
@@ -47,7 +47,7 @@ class CoresReplay:
         sharing = self.of_step.get(number)
         keys = [stage.op for stage in block.stages]
         if sharing is None or [share.op for share in sharing.shares] != keys or block.strips:
-            raise PlanError(f"group {number} is not split operator by operator, or is tiled", code="bad_plan")
+            raise PlanError(f"group {number} is not split operator by operator, or is tiled")
         self.sharing: Sharing = sharing
         self.shares = {share.op: share for share in sharing.shares}
         self.stages: Mapping[int, Stage] = {stage.op: stage for stage in block.stages}
@@ -122,7 +122,7 @@ class CoresReplay:
             return
         at = (start + np.arange(count)[:, None] * step + np.arange(nbytes)).ravel()
         if at[0] < 0 or at[-1] >= self.plan.head:
-            raise PlanError(f"operator {key}, firing {y}: byte {at[-1]} is outside of the arena", code="bad_plan")
+            raise PlanError(f"operator {key}, firing {y}: byte {at[-1]} is outside of the arena")
         theirs = (self.written, self.read) if marks is self.written else (self.written,)
         for other in theirs:
             meets = other[1 - core][at] == self.stretch
@@ -132,7 +132,6 @@ class CoresReplay:
                 raise PlanError(
                     f"operator {key} {self.ops[key].name}, firing {y}: core {core} {verb} byte {at[meets.argmax()]}, "
                     f"which core {1 - core} {did} since the last barrier",
-                    code="bad_plan",
                     where=f"block {self.number}, firing {self.fired - 1}",
                 )
         marks[core][at] = self.stretch
@@ -169,4 +168,4 @@ def _check_cut(share: Share, stage: Stage, op: RowOp) -> None:
         return
     possible = op.cuts_columns if share.how is How.COLUMNS else op.cuts_channels
     if not 0 < share.cut < whole or stage.iterative or not possible:
-        raise PlanError(f"operator {share.op} {op.name} cannot be cut at {share.cut} of {whole}", code="bad_plan")
+        raise PlanError(f"operator {share.op} {op.name} cannot be cut at {share.cut} of {whole}")

@@ -43,9 +43,7 @@ class FrameReplay:
         if frame is None or not frame.pushed:
             return
         if self.passed:
-            raise PlanError(
-                f"{who} reads the streamed input, which is only available in the first group", code="bad_plan"
-            )
+            raise PlanError(f"{who} reads the streamed input, which is only available in the first group")
         while self.pushed < end:
             self._keep(frame)
             self.arena.wipe(self.foreign)
@@ -71,8 +69,7 @@ class FrameReplay:
         depth, offset = self.ring(frame)
         if not depth:
             raise PlanError(
-                f"row {row} of the streamed input is read when only rows {first}.. exist, and it is not kept",
-                code="bad_plan",
+                f"row {row} of the streamed input is read when only rows {first}.. exist, and it is not kept"
             )
         return offset + row % depth * frame.row_bytes
 
@@ -91,8 +88,7 @@ class FrameReplay:
         buffer, offset = self.arena.at(Role.RING, frame.tensor)
         if buffer.depth * frame.row_bytes != buffer.nbytes:
             raise PlanError(
-                f"rolling buffer of the input: {buffer.depth} rows of {frame.row_bytes} are not {buffer.nbytes} bytes",
-                code="bad_plan",
+                f"rolling buffer of the input: {buffer.depth} rows of {frame.row_bytes} are not {buffer.nbytes} bytes"
             )
         return buffer.depth, offset
 

@@ -42,8 +42,7 @@ def check_together(
     for i, j in beside:
         if both := np.flatnonzero(written[i] & written[j]).tolist():
             raise PlanError(
-                f"'{sharers[i].name}' and '{sharers[j].name}' run at the same time and both write byte {both[0]}",
-                code="bad_plan",
+                f"'{sharers[i].name}' and '{sharers[j].name}' run at the same time and both write byte {both[0]}"
             )
     for i, sharer in enumerate(sharers):
         foreign = np.zeros(head, np.bool_)
@@ -58,7 +57,7 @@ def check_together(
                 others = Others(foreign, sharer.retained, paused if shorter else None)
                 check(sharer.plan, sharer.graph, others)
             except PlanError as error:
-                raise PlanError(f"'{sharer.name}' together with others: {error.what}", code="bad_plan") from error
+                raise PlanError(f"'{sharer.name}' together with others: {error.what}") from error
 
 
 def _written(plan: Plan, head: int) -> NDArray[np.bool_]:

@@ -69,6 +69,5 @@ class KernelReplay:
         lost = order.last_read[low - start : high - start] > order.written[low - end : high - end]
         if lost.any():
             raise PlanError(
-                f"{who}, tensor {tensor}: byte {low - start + int(lost.argmax())} is overwritten before it is read",
-                code="bad_plan",
+                f"{who}, tensor {tensor}: byte {low - start + int(lost.argmax())} is overwritten before it is read"
             )

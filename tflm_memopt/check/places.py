@@ -137,11 +137,7 @@ def check_lanes(arena: TaggedArena, step: StageWalk) -> None:
     buffer, _ = arena.at(Role.RING, tensor)
     rows = 1 if step.stage.iterative else step.walk.rows
     if [lane for lane in buffer.lanes if lane.depth < 1] or sum(lane.rows for lane in buffer.lanes) != rows:
-        raise PlanError(
-            f"rolling buffer of tensor {tensor}: it does not hold the {rows} rows of a stripe", code="bad_plan"
-        )
+        raise PlanError(f"rolling buffer of tensor {tensor}: it does not hold the {rows} rows of a stripe")
     nbytes = sum(lane.depth for lane in buffer.lanes) * step.pixel_bytes
     if nbytes != buffer.nbytes:
-        raise PlanError(
-            f"rolling buffer of tensor {tensor}: it needs {nbytes} bytes, not {buffer.nbytes}", code="bad_plan"
-        )
+        raise PlanError(f"rolling buffer of tensor {tensor}: it needs {nbytes} bytes, not {buffer.nbytes}")

@@ -75,17 +75,12 @@ class BlockReplay(ABC):
             self._fire(step)
             self.tell()
         if self.fired != self.block.firings:
-            raise PlanError(
-                f"block {self.number} fires {self.fired} times, the plan says {self.block.firings}",
-                code="bad_plan",
-            )
+            raise PlanError(f"block {self.number} fires {self.fired} times, the plan says {self.block.firings}")
         # they are written once, so a later overwrite is found now
         self.arena.read_private(Role.COUNTERS, self.number, f"block {self.number}")
         macs = sum(step.macs for step in self.steps.values())
         if macs != self.block.macs:
-            raise PlanError(
-                f"block {self.number} multiplies {macs} times, the plan says {self.block.macs}", code="bad_plan"
-            )
+            raise PlanError(f"block {self.number} multiplies {macs} times, the plan says {self.block.macs}")
 
     def _fire(self, step: StageWalk) -> None:
         op, arena = step.op, self.arena

@@ -85,6 +85,5 @@ class RowReplay(BlockReplay):
                 continue
             if at < to < at + long or (long < nbytes and to <= at < to + nbytes):
                 raise PlanError(
-                    f"{step}: the output starts {to - at} bytes after the start of tensor {tensor} that it replaces",
-                    code="bad_plan",
+                    f"{step}: the output starts {to - at} bytes after the start of tensor {tensor} that it replaces"
                 )

@@ -72,14 +72,10 @@ class StateReplay:
         for op in (ops[stage.op] for stage in block.stages):
             touches = op.older is not None or bool(_written(op)) or not self.rings.keys().isdisjoint(op.inputs)
             if touches and (block.strips or block.turned):
-                raise PlanError(
-                    f"{op.name} uses a state, so it must run row by row in forward order",
-                    code="bad_plan",
-                )
+                raise PlanError(f"{op.name} uses a state, so it must run row by row in forward order")
             if op.crossing is not None and (block.strips or block.turned):
                 raise PlanError(
-                    f"{op.name} exchanges rows with another device, so it must run row by row in forward order",
-                    code="bad_plan",
+                    f"{op.name} exchanges rows with another device, so it must run row by row in forward order"
                 )
 
     def is_state(self, tensor: int) -> bool:
@@ -105,9 +101,7 @@ class StateReplay:
         placed = {state.tensor: state for state in self.plan.states}
         self._check_window(placed.pop(WINDOW, None))
         if placed.keys() != self.rings.keys() or len(placed) + (self.window > 0) != len(self.plan.states):
-            raise PlanError(
-                f"the plan has states {sorted(placed)}, but the graph has {sorted(self.rings)}", code="bad_plan"
-            )
+            raise PlanError(f"the plan has states {sorted(placed)}, but the graph has {sorted(self.rings)}")
         self._check_bytes()
         check_sums(self._ops)
         for tensor, state in placed.items():
@@ -115,19 +109,16 @@ class StateReplay:
             if (state.row_bytes, state.fill) != (ring.rows.row_bytes, ring.fill):
                 raise PlanError(
                     f"state {tensor}: rows of {state.row_bytes} bytes initially {state.fill}, but the graph has "
-                    f"{ring.rows.row_bytes} and {ring.fill}",
-                    code="bad_plan",
+                    f"{ring.rows.row_bytes} and {ring.fill}"
                 )
             if tensor in self._in_place and state.depth != 1:
-                raise PlanError(f"state {tensor} is updated in place and must have one row", code="bad_plan")
+                raise PlanError(f"state {tensor} is updated in place and must have one row")
             self._check_ring(state)
 
     def _check_window(self, state: PlacedState | None) -> None:
         """Check when the window is full; before that, outputs are invalid."""
         if (state.depth if state else 0) != self.window:
-            raise PlanError(
-                f"the window is full after {self.window} inferences, not as {state} has it", code="bad_plan"
-            )
+            raise PlanError(f"the window is full after {self.window} inferences, not as {state} has it")
 
     def _check_bytes(self) -> None:
         """Check that the bytes of the states are disjoint."""
@@ -137,7 +128,7 @@ class StateReplay:
             end = INDEX_BYTES * len(own)
             for state in sorted((s for s in self.plan.states if s.tensor in own), key=lambda s: s.offset):
                 if state.offset < end or state.depth < 1:
-                    raise PlanError(f"{state} starts before byte {end}, where others end", code="bad_plan")
+                    raise PlanError(f"{state} starts before byte {end}, where others end")
                 end = state.offset + state.nbytes
 
     def _check_ring(self, state: PlacedState) -> None:
@@ -161,8 +152,7 @@ class StateReplay:
                 if found != (wanted if wanted >= 0 else FILL):
                     raise PlanError(
                         f"{who}, row {row} of state {state.tensor}: inference {step} after a reset finds "
-                        f"{'no row' if found is FILL else f'row {found - step * new}'}",
-                        code="bad_plan",
+                        f"{'no row' if found is FILL else f'row {found - step * new}'}"
                     )
 
 

@@ -18,7 +18,7 @@ def check_sums(ops: Collection[RowOp]) -> None:
     kept = {op.keeps.tensor: op for op in ops if op.keeps}
     for op in ops:
         if op.traits.runs_along and (wrong := _wrong(op, kept.get(op.inputs[1]))):
-            raise PlanError(f"{op.name}: {wrong}", code="bad_plan")
+            raise PlanError(f"{op.name}: {wrong}")
 
 
 def _wrong(op: RowOp, keep: RowOp | None) -> str:

@@ -87,10 +87,7 @@ class TiledReplay(BlockReplay):
             for i, out in enumerate(to if at else ()):
                 inside = at[i] < out < at[i] + seen.c or (seen.c < nbytes and out <= at[i] < out + nbytes)
                 if inside or any(out < later + seen.c and later < out + nbytes for later in at[i + 1 :]):
-                    raise PlanError(
-                        f"{step}: the output at {out} overwrites tensor {place.tensor} before it is read",
-                        code="bad_plan",
-                    )
+                    raise PlanError(f"{step}: the output at {out} overwrites tensor {place.tensor} before it is read")
 
     def _addresses(self, place: Place, unit: Unit, rows: range, columns: range) -> list[int]:
         addresses: list[int] = self._pixels(place, unit.strip, rows, columns)[0].ravel().tolist()
@@ -104,10 +101,7 @@ class TiledReplay(BlockReplay):
             return self._frame_pixels(place, rows, columns)
         there, at, marks = place.cells(strip if place.in_strips else 0)
         if rows and (rows.start < there.start or rows.stop > there.stop):
-            raise PlanError(
-                f"tensor {place.tensor}: rows {rows[0]}..{rows[-1]} of stripe {strip} are not kept",
-                code="bad_plan",
-            )
+            raise PlanError(f"tensor {place.tensor}: rows {rows[0]}..{rows[-1]} of stripe {strip} are not kept")
         window = slice(rows.start, rows.stop), slice(columns.start, columns.stop)
         if first and place.inside:  # the buffer holds the channels of one group
             return at[window], marks[window] + first

@@ -57,15 +57,14 @@ def check_together(devices: Sequence[Sequence[RowCrosses]]) -> Traffic:
             own = row.crossing.sender if row.sends else row.crossing.receiver
             if own != number or row.line[0] == row.line[1] or not max(row.line) < len(devices):
                 raise PlanError(
-                    f"device {number} sends or receives on the link {row.line}, to which it does not belong",
-                    code="bad_plan",
+                    f"device {number} sends or receives on the link {row.line}, to which it does not belong"
                 )
     _check_lines(devices)
     most = max((HEAD_BYTES + row.nbytes for rows in devices for row in rows), default=0)
     total = sum(HEAD_BYTES + row.nbytes for rows in devices for row in rows if row.sends)
     stuck = _stuck(devices, UNLIMITED)
     if stuck is not None:
-        raise PlanError(f"deadlock: device {stuck} waits for a row that depends on it", code="bad_plan")
+        raise PlanError(f"deadlock: device {stuck} waits for a row that depends on it")
     return Traffic(_bytes(devices, sends=True), _bytes(devices, sends=False), _least_room(devices, most, total))
 
 
@@ -88,8 +87,7 @@ def _check_lines(devices: Sequence[Sequence[RowCrosses]]) -> None:
             at = min(len(sent), len(received)) if at is None else at
             raise PlanError(
                 f"from device {line[0]} to {line[1]}, message {at}: "
-                f"sent {_said(sent, at)}, received {_said(received, at)}",
-                code="bad_plan",
+                f"sent {_said(sent, at)}, received {_said(received, at)}"
             )
 
 

@@ -236,13 +236,13 @@ def firings(number: int, block: Block, steps: Mapping[int, StageWalk]) -> Iterat
         step.done += 1
     for key in block.sinks:
         if key not in steps:
-            raise PlanError(f"block {number} wants all rows of operator {key}, which is not in it", code="bad_plan")
+            raise PlanError(f"block {number} wants all rows of operator {key}, which is not in it")
         if steps[key].done < len(steps[key]):
             raise _refused(number, f"its loops end before operator {key} has made all rows")
 
 
 def _refused(number: int, why: str) -> PlanError:
-    return PlanError(f"block {number}: {why}", code="bad_plan")
+    return PlanError(f"block {number}: {why}")
 
 
 def check_walk(step: StageWalk) -> None:
@@ -251,13 +251,10 @@ def check_walk(step: StageWalk) -> None:
     """
     if not step.tiled:
         if not step.walk.by_rows:
-            raise PlanError(f"operator {step.stage.op} of a row block runs as {step.walk}", code="bad_plan")
+            raise PlanError(f"operator {step.stage.op} of a row block runs as {step.walk}")
         return
     if not 1 <= step.walk.advance <= step.walk.rows:
-        raise PlanError(
-            f"operator {step.stage.op}: strips of {step.walk.rows} rows advance by {step.walk.advance}",
-            code="bad_plan",
-        )
+        raise PlanError(f"operator {step.stage.op}: strips of {step.walk.rows} rows advance by {step.walk.advance}")
     channels = step.op.reads[0].c if step.walk.sums else step.op.writes.c
     if step.groups < 1 or (step.groups - 1) * -(-channels // step.groups) >= channels:
-        raise PlanError(f"operator {step.stage.op}: {channels} channels in {step.groups} groups", code="bad_plan")
+        raise PlanError(f"operator {step.stage.op}: {channels} channels in {step.groups} groups")

@@ -376,26 +376,24 @@ class Conversion:
     @staticmethod
     def _read(document: Mapping[str, Any]) -> Plan:
         if document["schema"] != SCHEMA_VERSION:
-            raise PlanError(f"schema {document['schema']}, this version reads {SCHEMA_VERSION}", code="bad_plan")
+            raise PlanError(f"schema {document['schema']}, this version reads {SCHEMA_VERSION}")
         return Plan.from_json(document)
 
     def _matches(self, plan: Plan) -> None:
         """Raise PlanError if sizes or regions are those of another model: the checker only replays bytes."""
         if plan.target != self.options.target:
-            raise PlanError(f"it is for {plan.target}, not for {self.options.target}", code="bad_plan")
+            raise PlanError(f"it is for {plan.target}, not for {self.options.target}")
         sizes = tensor_sizes(self._planned_from(plan))
         if not 0 <= plan.head <= 4 * sum(sizes.values()) + TFLM_ALIGN * len(plan.buffers):
-            raise PlanError(
-                f"its head of {plan.head} bytes is larger than everything that this model has", code="bad_plan"
-            )
+            raise PlanError(f"its head of {plan.head} bytes is larger than everything that this model has")
         for call in plan.calls():
             step = plan.steps[call[0]]
             if isinstance(step, Block) and step.region != min(plan.operators(call)):
-                raise PlanError(f"region {step.region} of this plan has other operators", code="bad_plan")
+                raise PlanError(f"region {step.region} of this plan has other operators")
         if self.options.ops == PER_BLOCK:
             crooked = [b.key for b, o in plan.placed() if b.role is Role.TENSOR and o % TFLM_ALIGN]
             if crooked:
-                raise PlanError(f"tensor {crooked[0]} is not aligned as --ops block wants it", code="bad_plan")
+                raise PlanError(f"tensor {crooked[0]} is not aligned as --ops block wants it")
 
 
 def _content(graph: Graph, buffer: Buffer) -> str:

@@ -86,7 +86,7 @@ class RecordWriter:
         numbers = value if isinstance(value, tuple) else (value,)
         if min(numbers) < least or max(numbers) > most:
             message = f"{name} is {value}, a program holds {least}..{most}"
-            raise PlanError(message, code="bad_plan", where=self.where)
+            raise PlanError(message, where=self.where)
         raw[name] = value
 
 

@@ -27,7 +27,7 @@ def loop_codes(loops: Loops, _: Any = None) -> bytes:
 
 def _code(code: LoopCode, *numbers: int) -> bytes:
     if any(not 0 <= number <= MAX_TIMES for number in numbers):
-        raise PlanError(f"a loop has the number {max(numbers)}, a program holds 0..{MAX_TIMES}", code="bad_plan")
+        raise PlanError(f"a loop has the number {max(numbers)}, a program holds 0..{MAX_TIMES}")
     return struct.pack(f"<B{len(numbers)}H", code, *numbers)
 
 

@@ -221,7 +221,7 @@ def _with_pass(graph: RowGraph, second: SecondPass) -> RowGraph:
     ops, tensors = dict(graph.ops), dict(graph.model.tensors)
     unknown = {*second.ops, second.reader} - ops.keys()
     if unknown:
-        raise PlanError(f"operators {sorted(unknown)} of a second pass do not run row by row", code="bad_plan")
+        raise PlanError(f"operators {sorted(unknown)} of a second pass do not run row by row")
     first_key = max(op.index for op in graph.model.ops) + 1
     copies: dict[TensorId, TensorId] = {}
     added: list[Op] = []

@@ -20,7 +20,7 @@ def verify(graph: RowGraph, step: str) -> None:
     """Raise PlanError with the first broken rule, its place, and the step after which it was found."""
     for rule, broken in RULES.items():
         if place := next(broken(graph), None):
-            raise PlanError(f"after {step}: {rule}", code="bad_plan", where=place)
+            raise PlanError(f"after {step}: {rule}", where=place)
 
 
 def _each_once(graph: RowGraph) -> Broken:

@@ -260,7 +260,6 @@ def run_guarded(
     if result == GUARD_VIOLATION:
         raise PlanError(
             f"{_firing(report)} wrote byte {report.byte} of the arena: not its own",
-            code="bad_plan",
             where=f"firing {report.firings} of the program",
         )
     _accept(Status(result))

@@ -38,7 +38,7 @@ def as_counted(op: RowOp, block: Block) -> RowOp:
     """Return an operator of a plan's group on rows in the group's order."""
     other = turned(op, pixels=block.strips > 0) if block.turned else op
     if other is None:
-        raise PlanError(f"{op.name} cannot run from the last row to the first", code="bad_plan")
+        raise PlanError(f"{op.name} cannot run from the last row to the first")
     return other
 
 
