@@ -103,7 +103,7 @@ def random_plans(target: str, seeds: Iterable[int]) -> Iterator[Sample]:
                         converted = convert(data, options)
                 if converted is not None:
                     model, planned = converted
-                    done = tuple(work(planned.plan, planned.graph.ops))
+                    done = tuple(work(planned))
                     yield Sample(f"seed {seed}", model_cases(model, by_operator=True), done)
             except MemoptError:
                 continue

@@ -35,7 +35,7 @@ from tflm_memopt.errors import UsageError, one_of
 from tflm_memopt.files import GivenModel, loaded
 from tflm_memopt.options import ExploreOptions, OptimizeOptions, complete
 from tflm_memopt.plan import waiting
-from tflm_memopt.plan.planned import Planned
+from tflm_memopt.plan.firing.planned import Planned
 from tflm_memopt.plan.waiting import Progress
 from tflm_memopt.results import (
     BoardReport,

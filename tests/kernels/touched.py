@@ -20,8 +20,8 @@ from tflm_memopt.check.cores import Bytes, CoresReplay
 from tflm_memopt.check.replay import BlockReplay
 from tflm_memopt.model.graph import Graph
 from tflm_memopt.model.reader import read
+from tflm_memopt.plan.firing.planned import Planned
 from tflm_memopt.plan.plan import Block, Plan, Role
-from tflm_memopt.plan.planned import Planned
 from tflm_memopt.runtime import regions
 
 

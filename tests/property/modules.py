@@ -20,7 +20,7 @@ from tflm_memopt.errors import UsageError
 from tflm_memopt.model.interface import METADATA, Changes, changes_of, metadata
 from tflm_memopt.model.reader import read
 from tflm_memopt.ops.packing import TARGETS
-from tflm_memopt.plan.planned import Planned
+from tflm_memopt.plan.firing.planned import Planned
 from tflm_memopt.plan.planner import Options
 from tflm_memopt.plan.search.tiles_plan import NO_RECOMPUTE
 from tflm_memopt.results import FrameReport

@@ -20,7 +20,7 @@ from tflm_memopt.convert import pipeline
 from tflm_memopt.errors import UsageError
 from tflm_memopt.model.interface import Changes
 from tflm_memopt.model.reader import read
-from tflm_memopt.plan.planned import Planned
+from tflm_memopt.plan.firing.planned import Planned
 from tflm_memopt.plan.planner import Options, Planner
 from tflm_memopt.plan.search.tiles_plan import NO_RECOMPUTE
 from tflm_memopt.rewrite.int8_io import Int8Interface

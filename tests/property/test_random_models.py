@@ -28,8 +28,8 @@ from tflm_memopt.model.interface import Changes
 from tflm_memopt.model.reader import read
 from tflm_memopt.ops.opset import OPSET
 from tflm_memopt.ops.packing import TARGETS
+from tflm_memopt.plan.firing.planned import Planned
 from tflm_memopt.plan.plan import Block, Plan
-from tflm_memopt.plan.planned import Planned
 from tflm_memopt.plan.planner import Options, Planner
 from tflm_memopt.plan.search.tiles_plan import NO_RECOMPUTE, Settings
 from tflm_memopt.rewrite.int8_io import Int8Interface

@@ -27,7 +27,7 @@ from tflm_memopt.lower.program import CROSSING
 from tflm_memopt.lower.serialise import unpack
 from tflm_memopt.model.reader import read
 from tflm_memopt.options import DEFAULTS
-from tflm_memopt.plan.planned import Planned
+from tflm_memopt.plan.firing.planned import Planned
 from tflm_memopt.results import OptimizedDevices
 from tflm_memopt.runtime.native import native_library
 from tflm_memopt.runtime.regions import regions

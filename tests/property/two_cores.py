@@ -12,7 +12,7 @@ from tflm_memopt.convert import pipeline
 from tflm_memopt.model.interface import Changes
 from tflm_memopt.model.reader import read
 from tflm_memopt.plan.cores import EVEN, share_out
-from tflm_memopt.plan.planned import Planned
+from tflm_memopt.plan.firing.planned import Planned
 from tflm_memopt.plan.planner import Options
 from tflm_memopt.rewrite.int8_io import Int8Interface
 
@@ -43,7 +43,7 @@ def planned(data: bytes, options: Options) -> tuple[Planned, bytes] | None:
     found = pipeline.make_plan(pipeline.annotate(source.graph), options)
     if found is None or any(op.stateful for op in found.graph.ops.values()):
         return None
-    shared = pipeline.checked(found.graph, share_out(found.plan, found.graph.ops, options.speeds or EVEN))
+    shared = pipeline.checked(found.graph, share_out(found, options.speeds or EVEN))
     return shared, pipeline.lower(source, Int8Interface(source.graph, Changes(), {}, ()), shared, options)
 
 

@@ -57,7 +57,7 @@ def _milliseconds(member: AppMember) -> Moments:
         )
     planned = member.chosen.planned
     keys = [stage.op for step in planned.plan.steps if isinstance(step, Block) for stage in step.stages]
-    done = work(planned.plan, planned.graph.ops)
+    done = work(planned)
     spans = (clock.milliseconds(clock.cycles([one])) for one in done)
     return moments(planned, {key: span[1] if span else 0.0 for key, span in zip(keys, spans, strict=True)})
 

@@ -21,10 +21,10 @@ from tflm_memopt.model.reader import Model, read
 from tflm_memopt.plan.choices import BUILTIN, PER_BLOCK
 from tflm_memopt.plan.cores import share_out
 from tflm_memopt.plan.effort import Log
+from tflm_memopt.plan.firing.planned import Planned
 from tflm_memopt.plan.layout.critical import critical
 from tflm_memopt.plan.layout.drafts import TFLM_ALIGN
 from tflm_memopt.plan.plan import SCHEMA_VERSION, Block, Buffer, Plan, Role
-from tflm_memopt.plan.planned import Planned
 from tflm_memopt.plan.planner import Options
 from tflm_memopt.plan.search.blocks import UNLIMITED
 from tflm_memopt.plan.search.tiles_plan import Settings
@@ -210,7 +210,7 @@ class Conversion:
         if self.options.speeds and any(op.stateful for op in graph.ops.values()):
             raise UsageError("a model with variables runs on one core", code="cannot_share", hint="no --cores")
         if self.options.speeds and not plan.sharing:
-            plan = share_out(plan, graph.ops, self.options.speeds)
+            plan = share_out(Planned(graph, plan), self.options.speeds)
         planned = pipeline.checked(graph, plan)
         model = pipeline.lower(self.source, self.border, planned, self.options)
         again = read(model)

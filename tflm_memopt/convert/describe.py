@@ -22,9 +22,9 @@ from tflm_memopt.ops.packing import GENERIC
 from tflm_memopt.ops.rowop import RowOp
 from tflm_memopt.plan import memory_map
 from tflm_memopt.plan.choices import BUILTIN
+from tflm_memopt.plan.firing.planned import Planned
 from tflm_memopt.plan.firing.work import work
 from tflm_memopt.plan.plan import Block, Buffer, Role, Stage
-from tflm_memopt.plan.planned import Planned
 from tflm_memopt.results import (
     BlockReport,
     Flash,
@@ -53,7 +53,7 @@ def optimized(model: bytes, asked: Request, made: Decision, original: Inspection
     conversion, chosen, board = made.conversion, made.chosen, made.limits.board
     needs = chosen.firmware if chosen else original.firmware
     arena = chosen.arena if chosen else original.arena
-    done = tuple(work(chosen.planned.plan, chosen.planned.graph.ops)) if chosen else ()
+    done = tuple(work(chosen.planned)) if chosen else ()
     core = board.flash_core if board else asked.table.core
     on_boards = fits(arena, needs)
     told = replace(

@@ -52,7 +52,7 @@ Price = Callable[[Costed], float]
 def costed(converted: Converted, table: Table) -> Costed:
     """Return the plan with its estimate for a core."""
     planned = converted.planned
-    done = tuple(work(planned.plan, planned.graph.ops))
+    done = tuple(work(planned))
     return Costed(converted, done, table.instructions(done))
 
 

@@ -16,8 +16,8 @@ from tflm_memopt.ops.packing import family
 from tflm_memopt.ops.packings import packing
 from tflm_memopt.ops.rowop import RowOp
 from tflm_memopt.plan.choices import BUILTIN, PER_BLOCK, Ops
+from tflm_memopt.plan.firing.planned import Planned
 from tflm_memopt.plan.plan import Plan
-from tflm_memopt.plan.planned import Planned
 from tflm_memopt.plan.planner import Options, plan
 from tflm_memopt.plan.search.blocks import COUNTER_BYTES
 from tflm_memopt.rewrite.int8_io import Int8Interface

@@ -99,7 +99,7 @@ def packed(conversion: Conversion, chosen: Converted) -> PackedEstimate | None:
     if not any(op.packing for op in there.ops.values()):
         return None
     table = costs.tables()[PACKED_CORE]
-    plain, fast = (table.instructions(work(planned.plan, graph.ops)) for graph in (planned.graph, there))
+    plain, fast = (table.instructions(work(one)) for one in (planned, replace(planned, graph=there)))
     return PackedEstimate(PACKED_CORE, instructions_today(conversion, PACKED_CORE), plain, fast)
 
 

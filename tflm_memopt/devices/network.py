@@ -31,9 +31,9 @@ from tflm_memopt.ops.crossing import MOST_ROW_BYTES, rows_of
 from tflm_memopt.ops.partial import weights_of
 from tflm_memopt.plan.choices import PER_REGION
 from tflm_memopt.plan.firing.crossings import between
+from tflm_memopt.plan.firing.planned import Planned
 from tflm_memopt.plan.firing.work import work
 from tflm_memopt.plan.plan import Block
-from tflm_memopt.plan.planned import Planned
 from tflm_memopt.results import DeviceReport, DevicesReport, DevicesTime, Optimized, OptimizedDevices
 from tflm_memopt.rowgraph.inputs import IN_ARENA
 from tflm_memopt.rowgraph.regions import kept_with_devices
@@ -187,7 +187,7 @@ def computed(asked: Request, planned: Planned) -> list[float]:
         )
     clock.within(1)
     keys = [stage.op for step in planned.plan.steps if isinstance(step, Block) for stage in step.stages]
-    spans = (clock.milliseconds(clock.cycles([one])) for one in work(planned.plan, planned.graph.ops))
+    spans = (clock.milliseconds(clock.cycles([one])) for one in work(planned))
     return between(planned, {key: span[1] if span else 0.0 for key, span in zip(keys, spans, strict=True)})
 
 

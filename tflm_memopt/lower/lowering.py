@@ -24,7 +24,7 @@ from tflm_memopt.lower.program import (
 from tflm_memopt.model.graph import TensorId
 from tflm_memopt.ops.packing import TARGETS, Packing
 from tflm_memopt.ops.rowop import UNIT, RowOp, Rows, StateRing
-from tflm_memopt.plan.firing.occupancy import trace_of
+from tflm_memopt.plan.firing.planned import trace_of
 from tflm_memopt.plan.firing.turned import as_counted
 from tflm_memopt.plan.layout.drafts import TFLM_ALIGN
 from tflm_memopt.plan.plan import WINDOW, Block, Buffer, PlacedState, Plan, Role, Stage

@@ -21,9 +21,9 @@ from tflm_memopt.format.limits import MAX_TAPS
 from tflm_memopt.model.graph import TensorId
 from tflm_memopt.ops.packing import Packing
 from tflm_memopt.ops.rowop import RowOp, Rows
-from tflm_memopt.plan.firing.occupancy import trace_of
-from tflm_memopt.plan.firing.trace import Member, Trace
-from tflm_memopt.plan.plan import Block, Plan, Role, Share, Sharing
+from tflm_memopt.plan.firing.planned import Planned, PlannedGroup
+from tflm_memopt.plan.firing.trace import Member
+from tflm_memopt.plan.plan import Plan, Role, Share, Sharing
 
 CORES = 2
 EVEN = (1.0, 1.0)
@@ -96,16 +96,12 @@ class _Marks:
 class _Block:
     """The firings of a group, and the bytes that they touch."""
 
-    def __init__(self, plan: Plan, step: int, ops: Mapping[int, RowOp]) -> None:
-        block = plan.steps[step]
-        if not isinstance(block, Block):
-            raise TypeError(f"step {step} is not a block")
-        self.plan, self.step, self.block = plan, step, block
-        self.trace: Trace = trace_of(block, ops)
+    def __init__(self, group: PlannedGroup) -> None:
+        self.step, self.block, self.trace = group.number, group.block, group.trace
         self.members = {m.key: m for m in self.trace.members}
         fired = self.trace.fired.tolist(), self.trace.firing[self.trace.moments].tolist()
         self.firings = [*zip(*fired, strict=True)]
-        self.own = {(b.role, b.key): (b, offset) for b, offset in plan.placed()}
+        self.own = {(b.role, b.key): (b, offset) for b, offset in group.plan.placed()}
 
     def private(self, role: Role, core: int, behind: int, nbytes: int) -> tuple[Patch, ...]:
         """Return a core's bytes of scratch or counters; those of core 1 start `behind` bytes after core 0's."""
@@ -238,14 +234,14 @@ def _around(ideal: float, step: int, whole: int) -> list[int]:
     return [cut for cut in dict.fromkeys((below, below + step)) if 0 < cut < whole]
 
 
-def share_out(plan: Plan, ops: Mapping[int, RowOp], speeds: tuple[float, float] = EVEN) -> Plan:
+def share_out(planned: Planned, speeds: tuple[float, float] = EVEN) -> Plan:
     """Return the plan for two cores. speeds: the fraction of each core's time that the inference may use."""
-    times = (0.0, 0.0)
+    plan, times = planned.plan, (0.0, 0.0)
     sharing = []
     for call in plan.calls():
         marks, one_firing = _Marks(plan.head), _Marks(plan.head)
         for number in call:
-            block = _Block(plan, number, ops)
+            block = _Block(planned.groups[number])
             ways = [_ways(block, m, speeds, one_firing) for m in block.trace.members]
             chosen, times = _balanced(ways, times)
             shares = {way.share.op: way.share for way in chosen}

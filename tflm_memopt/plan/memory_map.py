@@ -14,8 +14,8 @@ from typing import Any
 from tflm_memopt.model.graph import Graph, TensorId
 from tflm_memopt.model.reader import Model
 from tflm_memopt.plan.firing.occupancy import Stretch, occupancy
+from tflm_memopt.plan.firing.planned import Planned
 from tflm_memopt.plan.plan import Block, Buffer, Plan, Role
-from tflm_memopt.plan.planned import Planned
 from tflm_memopt.tflm.arena import Arena, Head, head_plan, predict
 from tflm_memopt.tflm.libraries import REFERENCE, Library
 from tflm_memopt.tflm.lifetimes import ScratchRequest
@@ -116,7 +116,7 @@ def of_plan(planned: Planned, arena: Arena, title: str = "Rewritten") -> MemoryM
     """Return the map of the rewritten model."""
     plan, ops, graph = planned.plan, planned.graph.ops, planned.graph.model
     frame = planned.graph.frame
-    time = occupancy(plan, ops, graph.outputs, frame)
+    time = occupancy(planned)
     starts = [*itertools.accumulate(time.moments, initial=0)]
     types = {op.index: op.kind for op in graph.ops}
     phases, block = [], 0

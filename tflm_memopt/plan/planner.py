@@ -16,7 +16,7 @@ from tflm_memopt.plan.choices import PER_BLOCK, PER_REGION, Ops
 from tflm_memopt.plan.effort import EXACT, ORDERING, PLACING, SEARCH, Log, Meter, SearchPart, allowance
 from tflm_memopt.plan.firing.kernel import kernel_contents
 from tflm_memopt.plan.firing.looped import looped
-from tflm_memopt.plan.firing.occupancy import trace_of
+from tflm_memopt.plan.firing.planned import trace_of
 from tflm_memopt.plan.firing.turned import in_units, unit_bytes
 from tflm_memopt.plan.layout import offsets as layout
 from tflm_memopt.plan.layout.drafts import TFLM_ALIGN, Draft, Placer, drafted
@@ -520,7 +520,7 @@ def _draft(
         strips=candidate.strips,
         turned=turned,
     )
-    found = block.contents(at_border, sizes, chain.frame)
+    found = block.contents(at_border, sizes)
     if turned:
         found = in_units(found, unit_bytes((m.op for m in block.trace.members), pixels=candidate.strips > 0))
     if not overlap:

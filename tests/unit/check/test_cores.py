@@ -18,8 +18,8 @@ from tflm_memopt.errors import PlanError
 from tflm_memopt.format.codes import How
 from tflm_memopt.model.reader import read
 from tflm_memopt.plan.cores import share_out
+from tflm_memopt.plan.firing.planned import Planned
 from tflm_memopt.plan.plan import Plan, Role, Sharing
-from tflm_memopt.plan.planned import Planned
 from tflm_memopt.plan.planner import Options
 
 
@@ -29,7 +29,7 @@ def planned() -> Planned:
         annotate(read(EXAMPLE.read_bytes()).graph), Options(tiles=None, speeds=(1, 1), target="cortex-m33")
     )
     assert found is not None
-    return replace(found, plan=share_out(found.plan, found.graph.ops))
+    return replace(found, plan=share_out(found))
 
 
 def checked(plan: Plan) -> None:
@@ -102,11 +102,11 @@ def test_scratch_for_one_core_is_too_little() -> None:
 
 
 def test_a_core_with_less_time_gets_less() -> None:
-    parts = pack_for(planned().graph, "cortex-m33")
-    ops = for_two_cores(parts).ops
+    graph = for_two_cores(pack_for(planned().graph, "cortex-m33"))
+    alone = Planned(graph, replace(planned().plan, sharing=()))
 
     def columns(speeds: tuple[float, float]) -> int:
-        plan = share_out(replace(planned().plan, sharing=()), ops, speeds)
+        plan = share_out(alone, speeds)
         return sum(share.cut for sharing in plan.sharing for share in sharing.shares)
 
     assert columns((0.5, 1.0)) < columns((1.0, 1.0)) < columns((1.0, 0.5))

@@ -22,7 +22,7 @@ from tflm_memopt.ops.opset import Unsupported
 from tflm_memopt.ops.packing import Packing
 from tflm_memopt.ops.rowop import Rows, Window
 from tflm_memopt.plan.firing.looped import looped
-from tflm_memopt.plan.firing.occupancy import trace_of
+from tflm_memopt.plan.firing.planned import trace_of
 from tflm_memopt.plan.plan import Block, Buffer, Plan, Role, Stage
 from tflm_memopt.plan.planner import Options, plan
 from tflm_memopt.plan.walk import Walk

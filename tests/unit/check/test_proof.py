@@ -27,8 +27,8 @@ from tflm_memopt.convert import pipeline
 from tflm_memopt.errors import PlanError, UsageError
 from tflm_memopt.model.reader import Model, read
 from tflm_memopt.ops.rowop import RowOp
+from tflm_memopt.plan.firing.planned import Planned
 from tflm_memopt.plan.plan import Block, Plan
-from tflm_memopt.plan.planned import Planned
 from tflm_memopt.plan.planner import Options
 from tflm_memopt.rowgraph.inputs import input_mode
 

@@ -15,8 +15,8 @@ from tflm_memopt.check.checker import check
 from tflm_memopt.convert import pipeline
 from tflm_memopt.errors import PlanError
 from tflm_memopt.model.reader import read
+from tflm_memopt.plan.firing.planned import Planned
 from tflm_memopt.plan.plan import Block, PlacedState, Plan
-from tflm_memopt.plan.planned import Planned
 from tflm_memopt.plan.planner import Options, plan
 from tflm_memopt.rowgraph.graph import RowGraph
 

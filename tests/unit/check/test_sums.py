@@ -15,7 +15,7 @@ from tflm_memopt.errors import PlanError
 from tflm_memopt.model.reader import read
 from tflm_memopt.ops.kinds import Kind
 from tflm_memopt.ops.rowop import Access, RowOp
-from tflm_memopt.plan.planned import Planned
+from tflm_memopt.plan.firing.planned import Planned
 from tflm_memopt.plan.planner import Options
 from tflm_memopt.rowgraph.inputs import SLIDING, InputMode
 

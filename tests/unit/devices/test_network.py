@@ -29,8 +29,8 @@ from tflm_memopt.devices.shares import Way, share
 from tflm_memopt.errors import DoesNotFit, MemoptError, PlanError, UsageError
 from tflm_memopt.model.reader import read
 from tflm_memopt.options import DEFAULTS
+from tflm_memopt.plan.firing.planned import Planned
 from tflm_memopt.plan.plan import Block
-from tflm_memopt.plan.planned import Planned
 
 SHAPES = EXAMPLE
 

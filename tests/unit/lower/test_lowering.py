@@ -18,9 +18,9 @@ from tflm_memopt.lower.serialise import pack
 from tflm_memopt.model.reader import read
 from tflm_memopt.ops.kinds import Kind
 from tflm_memopt.ops.rowop import RowOp
+from tflm_memopt.plan.firing.planned import Planned
 from tflm_memopt.plan.layout.drafts import TFLM_ALIGN
 from tflm_memopt.plan.plan import Block, Plan, Role, Stage
-from tflm_memopt.plan.planned import Planned
 from tflm_memopt.plan.planner import Options
 from tflm_memopt.rowgraph.graph import Region
 from tflm_memopt.runtime import host

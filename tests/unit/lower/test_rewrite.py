@@ -15,8 +15,8 @@ from tflm_memopt.model import interface
 from tflm_memopt.model.interface import Changes
 from tflm_memopt.model.names import OFFLINE_PLAN, ONLINE
 from tflm_memopt.model.reader import Model, read
+from tflm_memopt.plan.firing.planned import Planned
 from tflm_memopt.plan.plan import Role
-from tflm_memopt.plan.planned import Planned
 from tflm_memopt.plan.planner import Options
 from tflm_memopt.rewrite.int8_io import Int8Interface
 

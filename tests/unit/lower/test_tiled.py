@@ -16,8 +16,8 @@ from tflm_memopt.convert import pipeline
 from tflm_memopt.lower.lowering import _tiles
 from tflm_memopt.model.interface import Changes
 from tflm_memopt.model.reader import Model, read
+from tflm_memopt.plan.firing.planned import Planned
 from tflm_memopt.plan.plan import Block, Plan, Role, Stage
-from tflm_memopt.plan.planned import Planned
 from tflm_memopt.plan.search.tiles_plan import Settings
 from tflm_memopt.plan.walk import Walk
 from tflm_memopt.rewrite.int8_io import Int8Interface

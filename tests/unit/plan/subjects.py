@@ -14,8 +14,8 @@ from tflm_memopt.convert import pipeline
 from tflm_memopt.errors import PlanError
 from tflm_memopt.model.interface import Changes
 from tflm_memopt.model.reader import Model, read
+from tflm_memopt.plan.firing.planned import Planned
 from tflm_memopt.plan.plan import Plan
-from tflm_memopt.plan.planned import Planned
 from tflm_memopt.plan.planner import Options
 from tflm_memopt.rewrite.int8_io import Int8Interface
 from tflm_memopt.rowgraph.inputs import input_mode

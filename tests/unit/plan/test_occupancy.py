@@ -7,9 +7,8 @@ from models import Net
 
 from tflm_memopt.convert import pipeline
 from tflm_memopt.model.reader import read
-from tflm_memopt.plan.firing.occupancy import occupancy, trace_of
-from tflm_memopt.plan.plan import Block
-from tflm_memopt.plan.planned import Planned
+from tflm_memopt.plan.firing.occupancy import occupancy
+from tflm_memopt.plan.firing.planned import Planned
 from tflm_memopt.plan.planner import Options
 from tflm_memopt.plan.search.tiles_plan import NO_RECOMPUTE
 
@@ -39,12 +38,11 @@ def planned(request: pytest.FixtureRequest) -> Planned:
 
 
 def test_blocks_fire_as_often_as_the_plan_says(planned: Planned) -> None:
-    blocks = [step for step in planned.plan.steps if isinstance(step, Block)]
-    assert blocks
-    for block in blocks:
-        assert len(trace_of(block, planned.graph.ops).moments) == block.firings
+    assert planned.groups
+    for group in planned.groups.values():
+        assert len(group.trace.moments) == group.block.firings
 
 
 def test_the_most_bytes_alive_are_the_lower_bound(planned: Planned) -> None:
-    time = occupancy(planned.plan, planned.graph.ops, planned.graph.model.outputs)
+    time = occupancy(planned)
     assert max(time.live) == planned.plan.lower_bound

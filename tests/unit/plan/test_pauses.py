@@ -12,9 +12,9 @@ from tflm_memopt.convert.request import request
 from tflm_memopt.options import OptimizeOptions, complete
 from tflm_memopt.plan.effort import Meter
 from tflm_memopt.plan.firing.pauses import held_at, moments, surely_held
+from tflm_memopt.plan.firing.planned import Planned
 from tflm_memopt.plan.layout.joint import Tenant, least_paused, share
 from tflm_memopt.plan.plan import Block
-from tflm_memopt.plan.planned import Planned
 from tflm_memopt.plan.walk import Ints
 
 

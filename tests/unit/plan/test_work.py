@@ -14,10 +14,8 @@ import tflm_memopt
 from tflm_memopt.analysis.costs import Work
 from tflm_memopt.convert import pipeline
 from tflm_memopt.model.reader import read
-from tflm_memopt.plan.firing.occupancy import trace_of
 from tflm_memopt.plan.firing.trace import Member
 from tflm_memopt.plan.firing.work import work
-from tflm_memopt.plan.plan import Block
 from tflm_memopt.plan.planner import Options
 
 
@@ -32,7 +30,7 @@ def padded(target: str) -> Work:
     options = Options(seconds=0, target=target, tiles=None)
     found = pipeline.make_plan(pipeline.annotate(read(model).graph), options)
     assert found is not None
-    (only,) = work(found.plan, found.graph.ops)
+    (only,) = work(found)
     return only
 
 
@@ -67,14 +65,9 @@ def test_firings_one_by_one() -> None:
     """For any plan, pixels, taps and written bytes match a count over firings."""
     for seed in seeds(12):
         _, found = planned(seed)
-        plan, ops = found.plan, found.graph.ops
-        members = [
-            (m, trace_of(step, ops).fires(m.key)[1].tolist())
-            for step in plan.steps
-            if isinstance(step, Block)
-            for m in trace_of(step, ops).members
-        ]
-        for done, (m, fired) in zip(work(plan, ops), members, strict=True):
+        groups = found.groups.values()
+        members = [(m, g.trace.fires(m.key)[1].tolist()) for g in groups for m in g.trace.members]
+        for done, (m, fired) in zip(work(found), members, strict=True):
             assert done.firings == len(fired)
             assert done.pixels == sum(int(m.units.x1[f] - m.units.x0[f]) for f in fired)
             if not m.iterative and not m.op.access:

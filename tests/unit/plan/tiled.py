@@ -13,10 +13,10 @@ from property.networks import build
 from tflm_memopt.convert import pipeline
 from tflm_memopt.model.reader import Model, read
 from tflm_memopt.ops.rowop import RowOp
+from tflm_memopt.plan.firing.planned import Planned
 from tflm_memopt.plan.firing.trace import Member, Trace, prepend, start
 from tflm_memopt.plan.firing.turned import as_counted
 from tflm_memopt.plan.plan import Block
-from tflm_memopt.plan.planned import Planned
 from tflm_memopt.plan.planner import Options
 from tflm_memopt.plan.search.blocks import Chain
 from tflm_memopt.plan.search.tiles_plan import Settings

@@ -12,20 +12,20 @@ from dataclasses import dataclass
 import numpy as np
 
 from tflm_memopt.model.graph import TensorId
-from tflm_memopt.ops.rowop import RowOp
-from tflm_memopt.plan.firing.trace import Trace
+from tflm_memopt.plan.firing.trace import Member, Trace
 from tflm_memopt.plan.walk import Ints
-from tflm_memopt.rowgraph.graph import InputSource
 
 
-def converted_bytes(op: RowOp, frame: InputSource, *, tiled: bool, iterative: bool) -> int:
-    """Return the bytes of external pixels read at once, by a row-wise firing or for one output pixel of a
-    tiled group.
+def converted_bytes(trace: Trace, member: Member, *, tiled: bool) -> int:
+    """Return the bytes of external pixels that are converted to int8 at once: for a row-wise iteration, or for one
+    output pixel of a tiled group. Wider elements are not converted.
     """
-    total = 0
+    source, op, total = trace.source, member.op, 0
+    if source is None or source.pushed or op.element_bytes > 1:
+        return 0
     for k, (tensor, rows) in enumerate(zip(op.inputs, op.reads, strict=True)):
-        if tensor == frame.tensor and op.element_bytes == 1:  # wider elements are not converted
-            one = iterative or (k > 0 and not op.access)
+        if tensor == source.tensor:
+            one = member.iterative or (k > 0 and not op.access)
             high = 1 if one else op.access[k].extent if op.access else min(op.window.kernel_h, rows.h)
             wide = 1 if one else min(op.window.kernel_w, rows.w)
             total += high * (wide * rows.c if tiled else rows.row_bytes)
@@ -46,20 +46,20 @@ class Arrivals:
     """Whether the last row is requested; otherwise it is pushed after the group."""
 
 
-def arrivals(trace: Trace, frame: InputSource) -> Arrivals | None:
-    """Return the arrivals of rows, or None if the group does not read the input."""
-    parts = list(_readings(trace, frame.tensor))
-    if not parts:
+def arrivals(trace: Trace) -> Arrivals | None:
+    """Return the arrivals of rows, or None if the group reads no streamed input."""
+    source = trace.source
+    if source is None or not source.pushed or not (parts := list(_readings(trace, source.tensor))):
         return None
     at, first, end = (np.concatenate(column) for column in zip(*parts, strict=True))
     order = np.argsort(at, kind="stable")
     at, first, end = at[order], first[order], end[order]
-    n = frame.pushed
+    n = source.pushed
     here = -(-np.maximum.accumulate(end) // n) * n
     wanted = np.minimum.accumulate(first[::-1])[::-1]
     more = np.flatnonzero(here > np.concatenate(([n], here[:-1])))
     depth = int(np.max(here[more] - n - wanted[more], initial=0))
-    return Arrivals(max(0, depth), at[more], int(at[-1]), bool(here[-1] == frame.height))
+    return Arrivals(max(0, depth), at[more], int(at[-1]), bool(here[-1] == source.height))
 
 
 def _readings(trace: Trace, tensor: TensorId) -> Iterator[tuple[Ints, Ints, Ints]]:

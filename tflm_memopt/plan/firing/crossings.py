@@ -4,9 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from tflm_memopt.plan.firing.occupancy import trace_of
-from tflm_memopt.plan.plan import Block
-from tflm_memopt.plan.planned import Planned
+from tflm_memopt.plan.firing.planned import Planned
 
 
 def between(planned: Planned, cost: Mapping[int, float]) -> list[float]:
@@ -15,14 +13,11 @@ def between(planned: Planned, cost: Mapping[int, float]) -> list[float]:
     cost: cost of all firings of an operator together, by its key, in any unit.
     """
     found = [0.0]
-    for step in planned.plan.steps:
-        if not isinstance(step, Block):
-            continue
-        trace, ops = trace_of(step, planned.graph.ops), planned.graph.ops
-        fired = trace.fired.tolist()
+    for group in planned.groups.values():
+        fired = group.trace.fired.tolist()
         each = {key: cost[key] / fired.count(key) for key in set(fired)}
         for key in fired:
             found[-1] += each[key]
-            if ops[key].crossing is not None:
+            if planned.graph.ops[key].crossing is not None:
                 found.append(0.0)
     return found

@@ -9,9 +9,8 @@ import numpy as np
 from tflm_memopt.model.graph import TensorId
 from tflm_memopt.plan.firing.arrivals import arrivals
 from tflm_memopt.plan.firing.liveness import Content
-from tflm_memopt.plan.firing.occupancy import placed_contents, trace_of
-from tflm_memopt.plan.plan import Block, Plan, Role
-from tflm_memopt.plan.planned import Planned
+from tflm_memopt.plan.firing.planned import Planned, PlannedGroup
+from tflm_memopt.plan.plan import Role
 from tflm_memopt.plan.walk import Ints
 
 Range = tuple[int, int]
@@ -23,59 +22,45 @@ def held(planned: Planned, retained: Collection[TensorId] = ()) -> Mapping[int, 
     plan, parts = planned.plan, planned.graph.parts
     stored = {parts[t].storage if t in parts else t for t in retained}
     found = {i: (0, b.nbytes) for i, b in enumerate(plan.buffers) if b.role is Role.TENSOR and b.key in stored}
-    frame = planned.graph.frame
-    if frame is None or not frame.pushed:
-        return found
-    for number, step in enumerate(plan.steps):
-        if not isinstance(step, Block):
-            continue
-        trace = trace_of(step, planned.graph.ops)
-        come = arrivals(trace, frame)
+    for group in planned.groups.values():
+        come = arrivals(group.trace)
         if come is None:
             continue
-        inside = placed_contents(plan, number, planned.graph.ops, planned.graph.model.outputs, frame)
-        waits = np.searchsorted(trace.end, come.pushed)
+        waits = np.searchsorted(group.trace.end, come.pushed)
         if not come.all_rows:
-            waits = np.append(waits, len(trace.end) - 1)
-        found = joined(found, at_waits(plan, number, inside, waits, frame.tensor))
+            waits = np.append(waits, len(group.trace.end) - 1)
+        found = joined(found, at_waits(group, waits))
     return found
 
 
-def at_waits(
-    plan: Plan, number: int, inside: Collection[Content], waits: Ints, frame: TensorId | None = None
-) -> Mapping[int, Range]:
-    """Return, by buffer number, the bytes that are live when step `number` stops before any of these firings.
-
-    inside: contents of the step's buffers. frame: the input whose last pushed rows may be overwritten while waiting.
-    """
+def at_waits(group: PlannedGroup, waits: Ints) -> Mapping[int, Range]:
+    """Return, by buffer number, the bytes that are live when a group stops before any of these iterations."""
     found: dict[int, Range] = {}
-    for i, (bottom, top) in at_each_wait(plan, number, inside, waits, frame).items():
+    for i, (bottom, top) in at_each_wait(group, waits).items():
         if (some := top > bottom).any():
             found[i] = int(bottom[some].min()), int(top[some].max())
     return found
 
 
-def at_each_wait(
-    plan: Plan, number: int, inside: Collection[Content], waits: Ints, frame: TensorId | None = None
-) -> Mapping[int, tuple[Ints, Ints]]:
-    """Return bottoms and tops of each buffer's live bytes at each of these firings; empty ranges mean none."""
-    contents = {(c.role, c.key): c for c in inside}
-    turned = isinstance(step := plan.steps[number], Block) and step.turned
+def at_each_wait(group: PlannedGroup, waits: Ints) -> Mapping[int, tuple[Ints, Ints]]:
+    """Return bottoms and tops of each buffer's live bytes before each of these iterations; empty ranges mean none.
+
+    The last pushed rows of a streamed input are not listed, since they may be overwritten while waiting.
+    """
+    source = group.graph.frame
     found: dict[int, tuple[Ints, Ints]] = {}
-    for i, buffer in enumerate(plan.buffers):
-        if not buffer.first <= number < buffer.last or buffer.role is Role.SCRATCH:
+    for i in group.plan.alive[group.number]:
+        buffer, content = group.plan.buffers[i], group.placed.get(i)
+        streamed = source is not None and buffer.key == source.tensor
+        if buffer.role is Role.SCRATCH or (buffer.role is Role.TENSOR and streamed):
             continue
-        if buffer.role is Role.TENSOR and buffer.key == frame:
-            continue
-        key = -1 if buffer.role is Role.COUNTERS else buffer.key
-        content = contents.get((buffer.role, key))
         if content is None:
             found[i] = np.zeros_like(waits), np.full_like(waits, buffer.nbytes)
             continue
         # Pushed rows that must be kept are copied to their rolling buffer before waiting for others.
-        copied = buffer.role is Role.RING and buffer.key == frame
+        copied = buffer.role is Role.RING and streamed
         bottom, top = _alive(content, waits if copied else np.maximum(waits - 1, 0), waits)
-        from_the_end = turned and buffer.role is Role.TENSOR
+        from_the_end = group.block.turned and buffer.role is Role.TENSOR
         found[i] = (buffer.nbytes - top, buffer.nbytes - bottom) if from_the_end else (bottom, top)
     return found
 

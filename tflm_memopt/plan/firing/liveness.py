@@ -20,7 +20,6 @@ from tflm_memopt.plan.firing.lanes import Lives, lanes_of, lives, slots
 from tflm_memopt.plan.firing.trace import Member, Trace, dead_bytes, ring_depth, written_bytes
 from tflm_memopt.plan.plan import Lane, Role
 from tflm_memopt.plan.walk import Ints
-from tflm_memopt.rowgraph.graph import InputSource
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,7 +100,6 @@ def contents(
     rings: Mapping[TensorId, Ring],
     sizes: Mapping[TensorId, int],
     counter_bytes: int,
-    frame: InputSource | None,
 ) -> tuple[Content, ...]:
     """Return the contents of all buffers of a group, without tensors that only live through it. rings: of inner
     tensors.
@@ -115,12 +113,12 @@ def contents(
         result.append(Content(Role.TENSOR, t, sizes[t], dead_bytes(trace, t, sizes[t]), full, full))
     for t in (t for t in border.born if t in sizes):
         top, before = _growth(trace, writers[t])
-        replaces, ends_on = _replaces(writers[t], rings.keys(), frame), _ends_on(writers[t], rings.keys(), frame)
+        replaces, ends_on = _replaces(trace, writers[t], rings.keys()), _ends_on(trace, writers[t], rings.keys())
         result.append(Content(Role.TENSOR, t, sizes[t], zero, top, before, replaces, ends_on))
     for t, ring in rings.items():
         top, before = (used * ring.nbytes for used in _in_use(trace, writers[t], ring, moments))
         before = np.maximum(before, _below_pixels(writers[t], ring, moments))
-        replaces = _replaces(writers[t], rings.keys(), frame)
+        replaces = _replaces(trace, writers[t], rings.keys())
         nothing = frozenset[TensorId]()
         result.append(Content(Role.RING, t, ring.nbytes, zero, top, before, replaces, nothing, ring.depth, ring.lanes))
     for m in trace.members:
@@ -131,47 +129,39 @@ def contents(
     full = zero + counter_bytes
     result.append(Content(Role.COUNTERS, -1, counter_bytes, zero, full, full))
     tiled = any(not m.walk.by_rows for m in trace.members)
-    return (*result, *_scratch(trace, frame, moments, tiled=tiled), *frame_contents(trace, frame))
+    return (*result, *_scratch(trace, moments, tiled=tiled), *streamed_contents(trace))
 
 
-def _scratch(trace: Trace, frame: InputSource | None, moments: Ints, *, tiled: bool) -> Iterator[Content]:
+def _scratch(trace: Trace, moments: Ints, *, tiled: bool) -> Iterator[Content]:
     """Yield the scratch of kernels and conversions. Operators share it, since they never fire at the same time."""
     zero = np.zeros(len(moments), dtype=np.int64)
     full = zero.copy()
     for m in trace.members:
         own = m.scratch_bytes + trace.second_scratch(m)
-        full[trace.order(m.key)] = own + _converted(m, frame, tiled=tiled)
+        full[trace.order(m.key)] = own + converted_bytes(trace, m, tiled=tiled)
     if nbytes := int(full.max()):
         yield Content(Role.SCRATCH, -1, nbytes, zero, full, full)
 
 
-def _converted(m: Member, frame: InputSource | None, *, tiled: bool) -> int:
-    """Return the bytes of external pixels that are converted to int8 for one window."""
-    if frame is None or frame.pushed or frame.tensor not in m.op.inputs:
-        return 0
-    return converted_bytes(m.op, frame, tiled=tiled, iterative=m.iterative)
-
-
-def frame_contents(trace: Trace, frame: InputSource | None) -> Iterator[Content]:
+def streamed_contents(trace: Trace) -> Iterator[Content]:
     """Yield the contents of a streamed input's buffers, if the group reads it."""
-    if frame is None or not frame.pushed:
+    source, found, moments = trace.source, arrivals(trace), trace.end
+    if source is None or found is None:
         return
-    moments = trace.end
-    zero = np.zeros(len(moments), dtype=np.int64)
+    tensor, zero = source.tensor, np.zeros(len(moments), dtype=np.int64)
 
     def alive(role: Role, nbytes: int, first: int, last: int, depth: int = 0) -> Content:
         full = ((moments >= first) & (moments <= last)) * nbytes
-        return Content(role, frame.tensor, nbytes, zero, full, full, depth=depth)
+        return Content(role, tensor, nbytes, zero, full, full, depth=depth)
 
-    if found := arrivals(trace, frame):
-        # rows without a reader are pushed after the group
-        yield alive(Role.TENSOR, frame.pushed * frame.row_bytes, 0, found.last if found.all_rows else len(trace))
-        if found.depth:
-            yield alive(Role.RING, found.depth * frame.row_bytes, int(found.pushed[0]), found.last, found.depth)
+    # rows without a reader are pushed after the group
+    yield alive(Role.TENSOR, source.pushed * source.row_bytes, 0, found.last if found.all_rows else len(trace))
+    if found.depth:
+        yield alive(Role.RING, found.depth * source.row_bytes, int(found.pushed[0]), found.last, found.depth)
 
 
 def new_contents(
-    trace: Trace, member: Member, ring: Ring | None, counter_bytes: int, frame: InputSource | None
+    trace: Trace, member: Member, ring: Ring | None, counter_bytes: int
 ) -> Iterator[tuple[Ints | int, Ints | int]]:
     """Yield the bytes that an operator of a row-wise group adds at and before each firing: output, sums, and so on.
 
@@ -189,7 +179,7 @@ def new_contents(
         at, _ = trace.fires(member.key)
         running = (moments >= at[0]) & (moments <= at[-1])
         yield running * nbytes, (running & (moments > at[0])) * nbytes
-    if nbytes := member.scratch_bytes + _converted(member, frame, tiled=False):
+    if nbytes := member.scratch_bytes + converted_bytes(trace, member, tiled=False):
         taken = np.zeros(len(moments), dtype=np.int64)
         taken[trace.order(member.key)] = nbytes
         yield taken, 0
@@ -240,14 +230,14 @@ def ends_late(writer: Member) -> bool:
     return writer.op.ends_late and not writer.iterative and writer.walk.groups == 1
 
 
-def _ends_on(writer: Member, rings: Collection[TensorId], frame: InputSource | None) -> frozenset[TensorId]:
+def _ends_on(trace: Trace, writer: Member, rings: Collection[TensorId]) -> frozenset[TensorId]:
     """Return Content.ends_on. rings: tensors in rolling buffers."""
     if not ends_late(writer):
         return frozenset()
-    return frozenset(writer.op.inputs).difference(rings, (frame.tensor,) if frame else ())
+    return frozenset(writer.op.inputs).difference(rings, (trace.source.tensor,) if trace.source else ())
 
 
-def _replaces(writer: Member, rings: Collection[TensorId], frame: InputSource | None) -> frozenset[TensorId]:
+def _replaces(trace: Trace, writer: Member, rings: Collection[TensorId]) -> frozenset[TensorId]:
     """Return the tensors that a writer may overwrite in place, never the streamed input, which moves.
 
     rings: tensors in rolling buffers. In a lane, a unit's pixels may wrap around and be far apart; then the first
@@ -255,7 +245,7 @@ def _replaces(writer: Member, rings: Collection[TensorId], frame: InputSource | 
     """
     if not writer.op.in_place:
         return frozenset()
-    inputs = writer.op.replaceable.difference((frame.tensor,) if frame else ())
+    inputs = writer.op.replaceable.difference((trace.source.tensor,) if trace.source else ())
     if writer.walk.by_rows or writer.walk.tile == 1:
         return inputs
     return frozenset() if writer.op.output in rings else inputs.difference(rings)

@@ -9,10 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tflm_memopt.plan.firing.held import Range, at_each_wait, at_waits, joined
-from tflm_memopt.plan.firing.liveness import Content
-from tflm_memopt.plan.firing.occupancy import placed_contents, trace_of
-from tflm_memopt.plan.plan import Block, Buffer, Role
-from tflm_memopt.plan.planned import Planned
+from tflm_memopt.plan.firing.planned import Planned
 from tflm_memopt.plan.walk import Ints
 
 LEVELS = 3
@@ -70,55 +67,28 @@ class Moments:
 
 def moments(planned: Planned, cost: Mapping[int, float]) -> Moments:
     """Return the possible pauses. cost: cost of all firings of an operator together, by its key."""
-    plan, ops = planned.plan, planned.graph.ops
     found: list[tuple[Ints, ...]] = []
     times: list[NDArray[np.float64]] = []
     done, now = 0, 0.0
-    for number, step in enumerate(plan.steps):
-        if not isinstance(step, Block):
-            continue
-        trace = trace_of(step, ops)
-        keys, which = np.unique(trace.op[trace.moments], return_inverse=True)
+    for number, group in planned.groups.items():
+        keys, which = np.unique(group.trace.fired, return_inverse=True)
         each = np.array([cost[key] for key in keys.tolist()]) / np.bincount(which)
         ends = now + np.cumsum(each[which])
         at = np.arange(1, len(which), dtype=np.int64)
-        inside = placed_contents(plan, number, ops, planned.graph.model.outputs, planned.graph.frame)
-        alive = _alive(plan.buffers, number, inside, len(which))
-        found.append((done + at, np.full_like(at, number), at, alive))
+        held = (np.maximum(top - bottom, 0) for bottom, top in at_each_wait(group, at).values())
+        found.append((done + at, np.full_like(at, number), at, sum(held, np.zeros_like(at))))
         times.append(ends[:-1])
         done, now = done + len(which), float(ends[-1])
     after, steps, firing, alive = (np.concatenate(column) for column in zip(*found, strict=True))
     return Moments(after, steps, firing, np.concatenate(times), alive, now)
 
 
-def _alive(buffers: Sequence[Buffer], number: int, inside: Sequence[Content], count: int) -> Ints:
-    """Return the bytes that must stay before each firing of a step except the first."""
-    contents = {(c.role, c.key): c for c in inside}
-    total = np.zeros(max(count - 1, 0), dtype=np.int64)
-    for b in buffers:
-        if not b.first <= number < b.last or b.role is Role.SCRATCH:
-            continue
-        content = contents.get((b.role, -1 if b.role is Role.COUNTERS else b.key))
-        if content is None:
-            total += b.nbytes
-            continue
-        before, after = slice(0, count - 1), slice(1, count)
-        if b.role is Role.TENSOR:
-            total += np.maximum(content.top[before] - content.bottom[after], 0)
-        else:
-            used = content.top > content.bottom
-            total += (used[before] & used[after]) * b.nbytes
-    return total
-
-
 def held_at(planned: Planned, found: Moments, chosen: Ints) -> Mapping[int, Range]:
     """Return, by buffer number, the bytes that must stay at these pauses."""
     held: Mapping[int, Range] = {}
-    plan = planned.plan
     for number in np.unique(found.step[chosen]).tolist():
-        inside = placed_contents(plan, number, planned.graph.ops, planned.graph.model.outputs, planned.graph.frame)
         waits = found.firing[chosen][found.step[chosen] == number]
-        held = joined(held, at_waits(plan, number, inside, waits))
+        held = joined(held, at_waits(planned.groups[number], waits))
     return held
 
 
@@ -131,9 +101,8 @@ def surely_held(planned: Planned, found: Moments, apart: float) -> Mapping[int, 
     low = np.full((len(found.time), len(plan.buffers)), max((b.nbytes for b in plan.buffers), default=0))
     high = np.zeros_like(low)
     for number in np.unique(found.step).tolist():
-        inside = placed_contents(plan, number, planned.graph.ops, planned.graph.model.outputs, planned.graph.frame)
         here = np.flatnonzero(found.step == number)
-        for i, (bottom, top) in at_each_wait(plan, number, inside, found.firing[here]).items():
+        for i, (bottom, top) in at_each_wait(planned.groups[number], found.firing[here]).items():
             some = top > bottom
             low[here[some], i], high[here[some], i] = bottom[some], top[some]
     starts = np.append(0.0, found.time)

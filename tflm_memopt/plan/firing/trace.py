@@ -18,6 +18,7 @@ from tflm_memopt.model.graph import TensorId
 from tflm_memopt.ops.rowop import RowOp
 from tflm_memopt.plan.plan import Stage
 from tflm_memopt.plan.walk import BY_ROWS, Ints, Units, Walk, units
+from tflm_memopt.rowgraph.graph import InputSource
 
 SCRATCH_ALIGN = 4
 """Alignment of the scratch of each core."""
@@ -183,6 +184,8 @@ class Trace:
     """Tensors that are demanded from outside."""
     readers_of: Mapping[TensorId, tuple[tuple[Member, int], ...]]
     """For each tensor the operators that read it, with the operand's number."""
+    source: InputSource | None = None
+    """The model's input, if it is streamed or external."""
     dead: dict[tuple[TensorId, int], Ints] = field(default_factory=dict, init=False)
     """Cache of dead_bytes()."""
     _fires: dict[int, tuple[Ints, Ints]] = field(default_factory=dict, init=False)
@@ -291,22 +294,23 @@ def _entry(op: int, slot: int) -> int:
     return (op << _SLOTS) + slot - FIRE
 
 
-def start(sinks: Sequence[tuple[TensorId, int]]) -> Trace:
+def start(sinks: Sequence[tuple[TensorId, int]], source: InputSource | None = None) -> Trace:
     """Return the trace of an empty group that requests these tensors (id, units of the producer) one after
     the other.
     """
     wanted = np.concatenate([np.arange(n, dtype=np.int64) for _, n in sinks])
     entry = np.concatenate([np.full(n, _entry(OUTSIDE, tensor), dtype=np.int64) for tensor, n in sinks])
-    return Trace((), entry, wanted, frozenset(tensor for tensor, _ in sinks), {})
+    return Trace((), entry, wanted, frozenset(tensor for tensor, _ in sinks), {}, source)
 
 
-def traced(members: Sequence[Member], sinks: Sequence[int]) -> Trace:
+def traced(members: Sequence[Member], sinks: Sequence[int], source: InputSource | None = None) -> Trace:
     """Return the trace of a group of these operators. sinks: keys of those whose whole output is
     requested, in order.
     """
     made = {m.key: m for m in members}
     wanted = (made[key] for key in sinks)
-    trace = start([(m.op.output, m.op.writes.h if m.iterative and not m.strips else m.firings) for m in wanted])
+    counts = [(m.op.output, m.op.writes.h if m.iterative and not m.strips else m.firings) for m in wanted]
+    trace = start(counts, source)
     for member in reversed(members):
         trace = prepend(trace, member)
     return trace
@@ -333,7 +337,8 @@ def prepend(trace: Trace, member: Member) -> Trace:
     entries, firings = trace.entry.repeat(room), trace.firing.repeat(room)
     for step, entry in enumerate(pattern):
         entries[place + step], firings[place + step] = entry, firing
-    longer = Trace((member, *trace.members), entries, firings, trace.wanted, trace.readers_with(member))
+    readers = trace.readers_with(member)
+    longer = Trace((member, *trace.members), entries, firings, trace.wanted, readers, trace.source)
     longer.fired_at(member.key, place + len(pattern) - 1, firing)
     return longer
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import replace
 
 import numpy as np
@@ -11,30 +11,25 @@ from tflm_memopt.analysis.costs import Work
 from tflm_memopt.ops.kinds import GATES, Channels
 from tflm_memopt.ops.packing import Packing
 from tflm_memopt.ops.rowop import Move, RowOp
-from tflm_memopt.plan.firing.occupancy import trace_of
+from tflm_memopt.plan.firing.planned import Planned
 from tflm_memopt.plan.firing.trace import Member, Trace
 from tflm_memopt.plan.firing.work_loops import SUMS_AT_ONCE, Windows, as_its_kernel_does
-from tflm_memopt.plan.plan import Block, Plan
 from tflm_memopt.plan.walk import Ints
 
 _PADDED = set(Packing) - {Packing.NONE, Packing.DSP_ADD, Packing.DSP_DENSE}
 """Packings whose kernels process all taps of a window; the others skip taps in the padding."""
 
 
-def work(plan: Plan, ops: Mapping[int, RowOp]) -> Iterator[Work]:
-    """Yield the work of each operator in the plan's groups, in order; builtin operators are not counted.
-
-    ops: the plan's row operators by key (RowGraph.ops).
-    """
-    for step in plan.steps:
-        if isinstance(step, Block):
-            trace = trace_of(step, ops)
-            made = {m.op.output for m in trace.members}
-            for member in trace.members:
-                done = _of(trace, member, border=member.op.inputs[0] not in made, turned=step.turned)
-                older = done.rows if member.op.older is not None else 0
-                kept = done.firings if member.op.keeps is not None else 0
-                yield replace(done, older=older, kept=kept)
+def work(planned: Planned) -> Iterator[Work]:
+    """Yield the work of each operator in the plan's groups, in order; builtin operators are not counted."""
+    for group in planned.groups.values():
+        made = {m.op.output for m in group.trace.members}
+        for member in group.trace.members:
+            outside = member.op.inputs[0] not in made
+            done = _of(group.trace, member, border=outside, turned=group.block.turned)
+            older = done.rows if member.op.older is not None else 0
+            kept = done.firings if member.op.keeps is not None else 0
+            yield replace(done, older=older, kept=kept)
 
 
 def _of(trace: Trace, m: Member, *, border: bool, turned: bool) -> Work:

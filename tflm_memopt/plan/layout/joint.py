@@ -14,12 +14,11 @@ from itertools import permutations
 
 from tflm_memopt.plan.effort import Meter
 from tflm_memopt.plan.firing.liveness import separations
-from tflm_memopt.plan.firing.occupancy import placed_contents
+from tflm_memopt.plan.firing.planned import Planned
 from tflm_memopt.plan.firing.turned import mirrored
 from tflm_memopt.plan.layout import offsets as layout
 from tflm_memopt.plan.layout.offsets import Layout, LayoutProblem
-from tflm_memopt.plan.plan import Block, Plan, Role
-from tflm_memopt.plan.planned import Planned
+from tflm_memopt.plan.plan import Plan, Role
 
 Range = tuple[int, int]
 """Bytes [bottom, top) of a buffer."""
@@ -163,22 +162,19 @@ def _meet(tenants: Sequence[Tenant], beside: Collection[tuple[int, int]], i: int
 
 def within(tenant: Tenant) -> Distances:
     """Return the distances between buffers of one plan that its firings require."""
-    planned, plan = tenant.planned, tenant.plan
+    plan = tenant.plan
     distances: Distances = {}
 
     def keep(u: int, v: int, distance: int) -> None:
         distances[u, v] = max(distance, distances.get((u, v), distance))
 
-    number = {(b.role, b.key): i for i, b in enumerate(plan.buffers)}
-    for n, step in enumerate(plan.steps):
-        alive = [i for i, b in enumerate(plan.buffers) if b.first <= n < b.last]
+    for n, alive in enumerate(plan.alive):
+        group = tenant.planned.groups.get(n) if tenant.overlap else None
         inside: list[int] = []
-        if isinstance(step, Block) and tenant.overlap:
-            found = placed_contents(plan, n, planned.graph.ops, planned.graph.model.outputs, planned.graph.frame)
-            own = {Role.COUNTERS: n, Role.SCRATCH: n}
-            inside = [number[c.role, own.get(c.role, c.key)] for c in found]
+        if group:
+            inside, found = [*group.placed], tuple(group.placed.values())
             apart = separations(found)
-            for (u, v), distance in (mirrored(found, apart) if step.turned else apart).items():
+            for (u, v), distance in (mirrored(found, apart) if group.block.turned else apart).items():
                 keep(inside[u], inside[v], distance)
         for u, v in permutations(alive, 2):
             if u not in inside or v not in inside:

@@ -24,10 +24,10 @@ from tflm_memopt.plan.firing.liveness import (
     Ring,
     contents,
     ends_late,
-    frame_contents,
     most_alive,
     new_contents,
     ring_of,
+    streamed_contents,
 )
 from tflm_memopt.plan.firing.trace import Member, Trace, dead_bytes, prepend, start, traced
 from tflm_memopt.plan.plan import Stage
@@ -193,13 +193,11 @@ class TracedBlock:
     rings: Mapping[TensorId, Ring]
     """Rolling buffers of the inner tensors."""
 
-    def contents(
-        self, at_border: BlockBorder, sizes: Mapping[TensorId, int], frame: InputSource | None = None
-    ) -> tuple[Content, ...]:
+    def contents(self, at_border: BlockBorder, sizes: Mapping[TensorId, int]) -> tuple[Content, ...]:
         members = self.trace.members
         counters = sum(TILED_COUNTER_BYTES if m.strips else COUNTER_BYTES for m in members)
         second = max(m.op.second for m in members)
-        return contents(self.trace, at_border, self.rings, sizes, counters + second, frame)
+        return contents(self.trace, at_border, self.rings, sizes, counters + second)
 
 
 @dataclass(frozen=True, slots=True)
@@ -231,12 +229,10 @@ def seed(chain: Chain, last: int, last_read: Mapping[TensorId, int]) -> Growing:
     """
     sinks = [(op.output, op.writes.h) for op in reversed(chain.ops[:last]) if last_read.get(op.output, -1) >= last]
     nothing = np.zeros(1, dtype=np.int64)
-    return Growing(start(sinks), {}, nothing, nothing)
+    return Growing(start(sinks, chain.frame), {}, nothing, nothing)
 
 
-def grow(
-    block: Growing, forms: Sequence[Member], *, is_sink: bool, frame: InputSource | None = None
-) -> Iterator[Growing]:
+def grow(block: Growing, forms: Sequence[Member], *, is_sink: bool) -> Iterator[Growing]:
     """Yield the group with an operator prepended, for each of its forms (Chain.members); nothing if it
     cannot be fused.
     """
@@ -247,7 +243,7 @@ def grow(
     for member in forms:
         trace = prepend(block.trace, member)
         ring = None if is_sink else ring_of(trace, member)
-        yield _with(block, trace, member, ring if ring and ring.nbytes else None, frame)
+        yield _with(block, trace, member, ring if ring and ring.nbytes else None)
 
 
 def _orders(op: RowOp) -> Iterator[tuple[int, ...]]:
@@ -266,14 +262,14 @@ def _orders(op: RowOp) -> Iterator[tuple[int, ...]]:
         yield from (tuple(range(n)), tuple(reversed(range(n))))
 
 
-def _with(block: Growing, trace: Trace, member: Member, ring: Ring | None, frame: InputSource | None) -> Growing:
+def _with(block: Growing, trace: Trace, member: Member, ring: Ring | None) -> Growing:
     """Return the extended group. New firings find what was in the gaps of the old one, and new buffers are added."""
     is_old = np.ones(len(trace.end), dtype=np.bool_)
     is_old[trace.order(member.key)] = False
     gaps = block.gaps[is_old.cumsum() - is_old]
     alive = gaps.copy()
     alive[is_old] = block.alive
-    for at_firing, before in new_contents(trace, member, ring, COUNTER_BYTES, frame):
+    for at_firing, before in new_contents(trace, member, ring, COUNTER_BYTES):
         alive, gaps = alive + at_firing, gaps + before
     rings = {**block.rings, member.op.output: ring} if ring else block.rings
     return Growing(trace, rings, alive, gaps, macs=block.macs + _macs(trace, member))
@@ -289,12 +285,12 @@ def _iterative_pays(op: RowOp) -> bool:
     return op.accumulator_bytes < saved or op.window.kernel_h > MAX_KERNEL_H
 
 
-def settle(block: Growing, frame: InputSource | None = None) -> Growing:
+def settle(block: Growing) -> Growing:
     """Let operators that sum up a tensor from outside the group read it whole, which exists anyway, to
     save their sums.
     """
-    summing = [m for m in block.trace.members if m.iterative]
-    piecemeal = {m.op.output for m in block.trace.members if summing} | ({frame.tensor} if frame else set())
+    summing, source = [m for m in block.trace.members if m.iterative], block.trace.source
+    piecemeal = {m.op.output for m in block.trace.members if summing} | ({source.tensor} if source else set())
     for m in summing:
         if m.op.inputs[0] not in piecemeal and _whole_possible(m.op):
             block = _read_whole(block, m)
@@ -310,7 +306,8 @@ def _read_whole(block: Growing, member: Member) -> Growing:
     alive, gaps = block.alive[stays], block.gaps[stays]
     members = tuple(whole if m is member else m for m in trace.members)
     readers = {t: tuple((whole if m is member else m, k) for m, k in of) for t, of in trace.readers_of.items()}
-    settled = Trace(members, trace.entry[~dropped], np.where(mine, 0, trace.firing)[~dropped], trace.wanted, readers)
+    entry, firing = trace.entry[~dropped], np.where(mine, 0, trace.firing)[~dropped]
+    settled = Trace(members, entry, firing, trace.wanted, readers, trace.source)
     at = settled.fired == member.key
     late = member.op.output not in block.rings and ends_late(whole)
     alive[:-1][at] += whole.scratch_bytes - member.scratch_bytes - member.sum_bytes - late
@@ -347,7 +344,7 @@ def candidates(
             return
         is_sink = last_read.get(chain.ops[first].output, -1) >= last
         forms = chain.members[first]
-        grown = [g for old in growing for g in grow(old, forms, is_sink=is_sink, frame=chain.frame)]
+        grown = [g for old in growing for g in grow(old, forms, is_sink=is_sink)]
         meter.spend(sum(GROWN_SECONDS + ENTRY_SECONDS * len(g.trace) for g in grown))
         ranked = sorted(((int(g.alive.max()), g) for g in grown), key=lambda pair: pair[0])
         growing = [g for nbytes, g in ranked if nbytes + chain.across <= limit][:orders]
@@ -363,26 +360,20 @@ def candidates(
         cuttable = True
         through = chain.across + sum(sizes[t] for t in at_border.through)
         least, best = limit + 1, None
-        for settled in (settle(g, chain.frame) for g in growing):
-            nbytes = through + worst_bytes(settled, at_border, sizes, chain.frame, least - through)
+        for settled in map(settle, growing):
+            nbytes = through + worst_bytes(settled, at_border, sizes, least - through)
             if nbytes < least:
                 least, best = nbytes, settled
         if best:
             yield Candidate(first, last, least, best.macs, stages(best.trace))
 
 
-def worst_bytes(
-    block: Growing,
-    at_border: BlockBorder,
-    sizes: Mapping[TensorId, int],
-    frame: InputSource | None = None,
-    enough: int = UNLIMITED,
-) -> int:
+def worst_bytes(block: Growing, at_border: BlockBorder, sizes: Mapping[TensorId, int], enough: int = UNLIMITED) -> int:
     """Return the peak bytes of a settled group, without whole tensors that only live through it.
 
     No layout can be lower. enough: all figures from here on are equivalent.
     """
-    alive = sum((c.top - c.bottom for c in frame_contents(block.trace, frame)), block.alive)
+    alive = sum((c.top - c.bottom for c in streamed_contents(block.trace)), block.alive)
     for t in at_border.dying:
         if alive.max() >= enough:
             break
@@ -398,7 +389,7 @@ def rebuild(chain: Chain, candidate: Candidate) -> TracedBlock:
         for i, stage in enumerate(candidate.stages, candidate.first)
     ]
     sinks = [m.key for m in reversed(members) if last_read.get(m.op.output, -1) >= candidate.last]
-    trace = traced(members, sinks)
+    trace = traced(members, sinks, chain.frame)
     inner = [m for m in members if m.key not in sinks]
     in_order = inner if candidate.strips else reversed(inner)  # the order of buffers in a plan
     rings = {m.op.output: ring_of(trace, m) for m in in_order}
@@ -410,7 +401,7 @@ def tiled_bytes(chain: Chain, candidate: Candidate) -> int:
     sizes = chain.rows()
     at_border = border(chain, candidate.first, candidate.last, sizes, chain.last_read())
     through = chain.across + sum(sizes[t] for t in at_border.through)
-    return through + most_alive(rebuild(chain, candidate).contents(at_border, sizes, chain.frame))
+    return through + most_alive(rebuild(chain, candidate).contents(at_border, sizes))
 
 
 def stages(trace: Trace) -> tuple[Stage, ...]:

@@ -1,0 +1,89 @@
+"""A checked plan with its row graph. Each group's iterations are traced once for all analyses."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+
+from tflm_memopt.ops.rowop import RowOp
+from tflm_memopt.plan.firing.lanes import lives
+from tflm_memopt.plan.firing.liveness import BlockBorder, Content, Ring, contents
+from tflm_memopt.plan.firing.trace import Member, Trace, traced
+from tflm_memopt.plan.firing.turned import as_counted, in_units, unit_bytes
+from tflm_memopt.plan.plan import Block, Buffer, Plan, Role
+from tflm_memopt.rowgraph.graph import InputSource, RowGraph
+
+
+def trace_of(block: Block, ops: Mapping[int, RowOp], source: InputSource | None = None) -> Trace:
+    """Return the trace of a group of a plan."""
+    members = [
+        Member(s.op, as_counted(ops[s.op], block), s.operands, s.iterative, s.walk, block.strips) for s in block.stages
+    ]
+    return traced(members, block.sinks, source)
+
+
+@dataclass(frozen=True)
+class PlannedGroup:
+    """A group of a plan, with the operators of its graph."""
+
+    plan: Plan
+    number: int
+    """Number of the group's step in the plan."""
+    block: Block
+    graph: RowGraph
+
+    @cached_property
+    def trace(self) -> Trace:
+        """All iterations of the group, with rows in the group's order."""
+        return trace_of(self.block, self.graph.ops, self.graph.frame)
+
+    @cached_property
+    def contents(self) -> Mapping[int, Content]:
+        """The live range of each buffer at each iteration, by the buffer's number in the plan.
+
+        Tensors that live through the group are not listed.
+        """
+        trace, plan, number, source = self.trace, self.plan, self.number, self.graph.frame
+        alive = [plan.buffers[i] for i in plan.alive[number]]
+        whole = {b.key: b for b in alive if b.role is Role.TENSOR}
+        born = {m.op.output for m in trace.members} & whole.keys()
+        read = {t for m in trace.members for t in m.op.inputs if not source or t != source.tensor} & whole.keys()
+        dying = {t for t in read - born if whole[t].last == number + 1 and t not in self.graph.model.outputs}
+        rings = {b.key: b for b in alive if b.role is Role.RING and b.first == number}
+        found = contents(
+            trace,
+            BlockBorder(tuple(dying), tuple(born), ()),
+            {m.op.output: _ring(trace, m, rings[m.op.output]) for m in trace.members if m.op.output in rings},
+            {t: b.nbytes for t, b in whole.items()},
+            sum(b.nbytes for b in alive if b.role is Role.COUNTERS and b.first == number),
+        )
+        numbers = {(b.role, b.key): i for i, b in enumerate(plan.buffers)}
+        own = {Role.COUNTERS: number, Role.SCRATCH: number}
+        return {numbers[c.role, own.get(c.role, c.key)]: c for c in found}
+
+    @cached_property
+    def placed(self) -> Mapping[int, Content]:
+        """The contents as layouts use them: a reversed group frees and fills whole rows or pixels."""
+        if not self.block.turned:
+            return self.contents
+        sizes = unit_bytes((m.op for m in self.trace.members), pixels=self.block.strips > 0)
+        return dict(zip(self.contents, in_units(tuple(self.contents.values()), sizes), strict=True))
+
+
+@dataclass(frozen=True)
+class Planned:
+    """A checked plan of a model."""
+
+    graph: RowGraph
+    plan: Plan
+
+    @cached_property
+    def groups(self) -> Mapping[int, PlannedGroup]:
+        """The groups of the plan by the number of their step, in order."""
+        steps = enumerate(self.plan.steps)
+        return {n: PlannedGroup(self.plan, n, step, self.graph) for n, step in steps if isinstance(step, Block)}
+
+
+def _ring(trace: Trace, member: Member, buffer: Buffer) -> Ring:
+    return Ring(buffer.nbytes, buffer.depth, buffer.lanes, lives(trace, member) if buffer.lanes else None)
