@@ -20,7 +20,6 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
 import devices_speed
-import kernels_before
 import size
 from cores.core import MEASURED, Core, runner, sources
 from papers.fused_tiling import schedules, tiling_tables
@@ -35,7 +34,6 @@ SMALL = (
     "mlperf_tiny_kws_dscnn_int8", "mlperf_tiny_vww_96_int8",
 )  # fmt: skip
 LARGE = (*SMALL, "mcunetv2_large_224_float_io")
-MLPERF_TINY = SMALL[1:]
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,18 +98,6 @@ def counted(core: Core) -> Digested:
         yield code(core)
 
     return of
-
-
-def before(paths: Sequence[Path]) -> Iterator[bytes]:
-    """Yield the packed models, and the library that is compared with an older one."""
-    for core in (MEASURED["m4"], MEASURED["m55"]):
-        yield from counted(core)(paths)
-
-
-def on_any_core(_: Sequence[Path]) -> Iterator[bytes]:
-    """Yield the library on the cores where single layers are compared with an older one."""
-    for name in kernels_before.ANY_CORE:
-        yield code(MEASURED[name])
 
 
 def along_frontier(core: Core, most: float) -> Digested:
@@ -181,11 +167,7 @@ TABLES = (
     Table(FRONTIER, "ablation", "papers/msf_cnn/ablation.py --nets {nets}"),
     Table(FRONTIER, "costs", "costs.py --keep", (), estimates),
     Table("docs/kernel-language.md", "kernels-rvv", "vector_kernels.py"),
-    Table("docs/kernel-language.md", "kernels-by-hand", "generated_kernels.py"),
-    Table("docs/kernel-language.md", "kernels-lines", "generated_kernels.py --lines"),
     Table("docs/kernel-language.md", "kernels-vmcu", "vector_kernels.py"),
-    Table("docs/kernel-language.md", "kernels-before", "kernels_before.py --models {models}", MLPERF_TINY, before),
-    Table("docs/kernel-language.md", "kernels-layers", "kernels_before.py --layers", (), on_any_core),
     Table("docs/kernel-language.md", "vectors", "vectors.py {models}"),
     Table("docs/deploy.md", "specialized", "specialized.py --models {models}"),
     Table(BENCHMARKS, "executed", "papers/msf_cnn/executed.py --nets {nets}"),

@@ -39,11 +39,8 @@ FIGURE_1C = (2, 3, 2)
 """M, K, N in segments: rows, input and output segments of a row."""
 NAMED_CASE = (80, 16, 16)
 """Height and width, C, K of the layer that section 7.2 names. The other layers are only in its figure."""
-RANGE_7_2 = (0.12, 0.495)
-"""Share of the RAM that is saved in section 7.2."""
 PUBLISHED_KB = {"B1": 102.7}
 """Section 7.3: the bottleneck of MCUNet-320KB-ImageNet."""
-RANGE_7_4 = {"image": (1.29, 2.58), "channels": (1.26, 3.17)}
 
 
 @dataclass(frozen=True, slots=True)
