@@ -37,7 +37,7 @@ def _tools(core: Core) -> None:
 @pytest.mark.parametrize("family", Family)
 def test_random_networks(core: Core, family: Family) -> None:
     """A core runs the programs of its families correctly and refuses those of others."""
-    drawn = {(draw.__name__, seed): draw(seed, family) for draw in DRAWS for seed in range(examples(24))}
+    drawn = {(draw.__name__, seed): draw(seed, family) for draw in DRAWS for seed in range(examples(16))}
     cases = {name: case for name, case in drawn.items() if case}
     assert len(cases) > len(drawn) // 2
     if family not in core.families:
@@ -50,9 +50,9 @@ def test_random_networks(core: Core, family: Family) -> None:
 
 @pytest.mark.slow
 def test_random_models(core: Core) -> None:
-    cases = [(seed, case) for seed in range(examples(24)) for case in converted_cases(seed, core.target)]
+    cases = [(seed, case) for seed in range(examples(12)) for case in converted_cases(seed, core.target)]
     outcomes = run(core, [case for _, case in cases])
-    assert len(cases) > examples(16)
+    assert len(cases) > examples(8)
     assert not [(seed, o) for (seed, _), o in zip(cases, outcomes, strict=True) if not o.right]
 
 

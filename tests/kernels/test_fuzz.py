@@ -228,7 +228,7 @@ def samples(tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
 )
 def test_damaged_programs(flags: tuple[str, ...], sanitized: Build, samples: list[Path]) -> None:
     """Runs without libFuzzer's guidance, which needs clang: `make soak KIND=programs` uses it."""
-    seed, count = 1, 5_000 if flags else 20_000
+    seed, count = 1, 3_000 if flags else 10_000
     command = [sanitized("fuzz.c", THREADS, flags=flags), str(seed), str(count), *samples]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     assert done.returncode == 0, f"seed {seed}: {done.stderr}"

@@ -53,11 +53,9 @@ def written(where: str, cores: int = 1) -> Mapping[str, bytes]:
 @pytest.mark.parametrize(
     ("project", "where", "tflm"),
     [
-        ("arduino", "arena", "SPRING"),
         ("arduino", "stream:4", "SPRING"),
         ("platformio", "external", "SPRING"),
         ("esp-idf", "arena", "AUTUMN"),
-        ("esp-idf", "stream", "AUTUMN"),
     ],
 )
 def test_a_project_runs_as_it_is(project: str, where: str, tflm: str, tmp_path: Path) -> None:
@@ -76,7 +74,7 @@ def without_plan(model: bytes) -> bytes:
 
 @pytest.mark.slow
 @needs_host
-@pytest.mark.parametrize(("project", "tflm"), [("arduino", "SPRING"), ("esp-idf", "AUTUMN")])
+@pytest.mark.parametrize(("project", "tflm"), [("esp-idf", "AUTUMN")])
 def test_a_project_of_builtin_operators_runs(project: str, tflm: str, tmp_path: Path) -> None:
     """The project has none of our operators, and these TFLM versions accept the offsets; without them the arena is
     larger.
@@ -110,7 +108,7 @@ def sliding(rows: int) -> Mapping[str, bytes]:
 
 @pytest.mark.slow
 @needs_host
-@pytest.mark.parametrize(("project", "rows", "tflm"), [("platformio", 3, "SPRING"), ("esp-idf", 2, "AUTUMN")])
+@pytest.mark.parametrize(("project", "rows", "tflm"), [("platformio", 3, "SPRING")])
 def test_a_window_slides(project: str, rows: int, tflm: str, tmp_path: Path) -> None:
     """The self-test fills the window; after that each round is one step."""
     said = told(project, sliding(rows), TFLM[tflm], tmp_path, loops=20)
