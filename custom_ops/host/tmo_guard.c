@@ -106,7 +106,7 @@ static void allow_writes(guard *g, const void *program, const tmo_arena *a, uint
   if (op->packing != TMO_PACKING_NONE) {
     allow(g, sums, tmo_scratch_bytes(op, &tmo_tensors(program)[op->input[0]], out));
   }
-  if (tmo_iterative(op)) {
+  if (tmo_iterative(op) && op->access == 0) {
     allow(g, sums, (uint64_t)tmo_row_bytes(out) * sizeof(int32_t));
     if (tmo_unit_closes(op, walked, unit)) allow_pixels(g, program, a, op, unit, 0, 0, out->width);
     return;
@@ -115,7 +115,11 @@ static void allow_writes(guard *g, const void *program, const tmo_arena *a, uint
     allow(g, sums + sizeof(int32_t) * tmo_group_sum(op, walked, unit), (uint64_t)(end - first) * out->channels * sizeof(int32_t));
     if (unit->group + 1 < tmo_passes(op)) return;
   }
-  allow_pixels(g, program, a, op, unit, unit->row, first, end);
+  if (tmo_iterative(op)) {
+    allow_pixels(g, program, a, op, unit, 0, 0, out->width);
+  } else {
+    allow_pixels(g, program, a, op, unit, unit->row, first, end);
+  }
 }
 
 static bool changed_elsewhere(const guard *g, int32_t *byte) {

@@ -192,13 +192,15 @@ static bool has_rows(const tmo_checker *c, const tmo_tensor *t, const tmo_access
 /* The number of rows read at once is limited, and row numbers fit int32_t. Matrices are read as a whole. */
 static bool check_accesses(const tmo_checker *c, const tmo_operation *o) {
   const tmo_op *op = o->op;
-  if (tmo_is_tiled(o->block) || tmo_iterative(op) || !tmo_has_constant(c, op->access, op->n_inputs * sizeof(tmo_access), 4)) return false;
+  if (tmo_is_tiled(o->block) || !tmo_has_constant(c, op->access, op->n_inputs * sizeof(tmo_access), 4)) return false;
+  if (tmo_iterative(op) && !(tmo_is_kind(op, TMO_OP_COPY) && op->n_inputs == 1 && o->out->height == 1)) return false;
+  const uint32_t firings = tmo_iterative(op) ? o->in->height : o->out->height;
   uint32_t rows = 0;
   for (uint32_t k = 0; k < op->n_inputs; ++k) {
     const tmo_access *a = &accesses(c, op)[k];
-    const bool small = a->add > -(int32_t)TMO_MAX_EXTENT && a->add < (int32_t)TMO_MAX_EXTENT && (uint32_t)a->mul * o->out->height < TMO_MAX_EXTENT;
+    const bool small = a->add > -(int32_t)TMO_MAX_EXTENT && a->add < (int32_t)TMO_MAX_EXTENT && a->mul * firings < TMO_MAX_EXTENT;
     if (a->div == 0 || a->extent == 0 || !small) return false;
-    if (a->table != 0 && !tmo_has_constant(c, a->table, 2 * (uint32_t)o->out->height, 2)) return false;
+    if (a->table != 0 && !tmo_has_constant(c, a->table, 2 * firings, 2)) return false;
     const bool whole = tmo_is_kind(op, TMO_OP_BATCH_MATMUL) || tmo_is_kind(op, TMO_OP_BATCH_MATMUL_S16);
     if (whole && !has_rows(c, &c->tensors[op->input[k]], a, o->out->height)) return false;
     rows += a->extent;
@@ -224,11 +226,11 @@ static bool run_fits(int64_t first, int64_t step, uint32_t count, uint32_t bytes
 }
 
 static bool check_move(const tmo_checker *c, const tmo_operation *o, const tmo_move *m) {
-  const int64_t phases = (int64_t)m->phase_step * (m->period - 1);
+  const int64_t phases = (int64_t)m->phase_step * (m->period - 1), moved = tmo_iterative(o->op) ? phases : 0;
   const uint32_t from = accessed_row_bytes(c, o->op, m->row), to = tmo_row_bytes(o->out);
   return m->period > 0 && m->count > 0 && m->bytes > 0 && run_fits(m->source, m->source_step, m->count, m->bytes, from) &&
-         run_fits(m->source + phases, m->source_step, m->count, m->bytes, from) &&
-         run_fits(m->target, m->target_step, m->count, m->bytes, to);
+         run_fits(m->source + phases - moved, m->source_step, m->count, m->bytes, from) &&
+         run_fits(m->target, m->target_step, m->count, m->bytes, to) && run_fits(m->target + moved, m->target_step, m->count, m->bytes, to);
 }
 
 static bool check_copy(tmo_checker *c, const tmo_operation *o) {

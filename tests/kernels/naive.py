@@ -343,16 +343,17 @@ def _copy(op: ProgramOp, inputs: list[Ints], shape: tuple[int, int, int]) -> Int
     assert op.copy is not None
     out = np.full((shape[0], shape[1] * shape[2]), op.copy.fill if op.copy.fills else 0, np.int64)
     read = [(k, tap) for k, a in enumerate(op.access) for tap in range(a.extent)]
-    for y in range(shape[0]):
+    for y in range(inputs[0].shape[0] if op.iterative else shape[0]):
         for m in op.copy.moves:
             operand, tap = read[m.row]
             rows = inputs[operand].reshape(inputs[operand].shape[0], -1)
             row = first_row(op, operand, y, len(rows)) + tap
             if 0 <= row < len(rows):
+                step = (y + m.shift) % m.period * m.phase_step
                 for i in range(m.count):
-                    at = m.source + (y + m.shift) % m.period * m.phase_step + i * m.source_step
-                    to = m.target + i * m.target_step
-                    out[y, to : to + m.bytes] = rows[row, at : at + m.bytes]
+                    at, to = m.source + i * m.source_step, m.target + i * m.target_step
+                    at, to, line = (at, to + step, 0) if op.iterative else (at + step, to, y)
+                    out[line, to : to + m.bytes] = rows[row, at : at + m.bytes]
     return out.reshape(shape).astype(np.int8)
 
 

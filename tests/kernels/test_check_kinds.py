@@ -320,3 +320,16 @@ def test_moves_of_later_rows_stay_inside() -> None:
     for step, status in ((0, Status.OK), (1 << 20, Status.OP), (-(1 << 20), Status.OP)):
         move["phase_step"] = step
         assert host.check(bytes(image), *sizes) is status
+
+
+def test_rows_are_scattered_inside_the_output() -> None:
+    net = Net(0)
+    image, ops = region_of(net, net.transpose(net.conv2d(net.input((1, 4, 4, 2)), 3), (0, 3, 1, 2)), without=("tiles",))
+    sizes = [32], [48]
+    assert host.check(bytes(image), *sizes) is Status.OK
+    (at,) = np.flatnonzero(ops["kind"] == Kind.COPY)
+    move = np.frombuffer(image, MOVE, 1, ops["weights"][at] + COPY.itemsize)
+    assert (move["period"], move["phase_step"]) == (4, 4)
+    for step, status in ((4, Status.OK), (1 << 20, Status.OP), (-4, Status.OP)):
+        move["phase_step"] = step
+        assert host.check(bytes(image), *sizes) is status

@@ -206,6 +206,27 @@ def test_transpose(shape: Shape, order: list[int], streamed: bool, dtype: str) -
     assert_all(net, net.transpose(image(net, shape, streamed=streamed), (0, *order)))
 
 
+@EXAMPLES
+@given(heights=st.tuples(st.integers(1, 40), st.integers(1, 7)), channels=st.integers(1, 7),
+       first=st.booleans(), dtype=types)  # fmt: skip
+def test_joined_heads_end_as_channels(heights: Pair, channels: int, first: bool, dtype: str) -> None:
+    """A detector's last TRANSPOSE takes each row of its heads to its places in the output."""
+    net = Net(activations=dtype)
+    maps = [image(net, (1, h, 3, 4), streamed=True) for h in heights]
+    heads = [net.reshape(net.conv2d(m, channels, out=(0.05, 0)), (1, net.shape(m)[1] * 3, channels)) for m in maps]
+    y = net.transpose(concatenation(net, heads[:: 1 if first else -1], 1), (0, 2, 1))
+    assert_all(net, y if first else net.unary("LOGISTIC", y, dtype=dtype, out=net.share(y)))
+
+
+def test_a_map_whose_channels_come_first_is_never_whole_before() -> None:
+    net = Net()
+    y = net.conv2d(net.conv2d(net.input((1, 24, 24, 2)), 16, kernel=(3, 3)), 8)
+    data = net.model(net.reshape(net.transpose(y, (0, 3, 1, 2)), (1, 8, 576)))
+    result = tflm_memopt.optimize(data)
+    assert result.report.arena.total < 24 * 24 * 8 + 2_500
+    assert tflm_memopt.verify(data, result.model, runs=3).bit_exact
+
+
 @pytest.mark.parametrize("dtype", ["INT8", "INT16"])
 @pytest.mark.parametrize("shape", [(1, 4, 5, 1), (1, 1, 5, 3), (1, 4, 1, 3), (1, 1, 1, 1)])
 def test_broadcast_to(shape: tuple[int, ...], dtype: str) -> None:

@@ -95,7 +95,7 @@ class CoresReplay:
     def _private(self, core: int, key: int) -> Iterator[Bytes]:
         """Yield sums and scratch."""
         op, stage = self.ops[key], self.stages[key]
-        if stage.iterative:
+        if stage.iterative and not op.scatters:
             nbytes = 4 * op.writes.row_bytes // op.element_bytes
             yield self.arena.at(Role.ACCUMULATOR, op.output, nbytes)[1], 1, nbytes, nbytes
         if nbytes := kernel_scratch(stage, op, op.writes.w):

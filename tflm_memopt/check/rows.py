@@ -45,11 +45,19 @@ class RowReplay(BlockReplay):
 
     def _output(self, step: StageWalk) -> Output:
         op, nbytes = step.op, step.op.writes.row_bytes
+        if op.scatters:
+            return Output(-1, lambda: self._scatter(step))
         if op.leaves or (step.stage.iterative and step.done < len(step) - 1):
             return NO_OUTPUT
         row = 0 if step.stage.iterative else step.done
         at = self.arena.span(op.output, row, nbytes)
         return Output(at + nbytes - 1, lambda: self.arena.write(op.output, row, nbytes))
+
+    def _scatter(self, step: StageWalk) -> None:
+        """Write some bytes of the only output row. Those that earlier iterations wrote must still be there."""
+        if step.done:
+            self.arena.read_rows(step.op.output, 0, 1, step.op.writes.row_bytes, step)
+        self.arena.write(step.op.output, 0, step.op.writes.row_bytes)
 
     def _read(self, step: StageWalk) -> None:
         op = step.op

@@ -66,7 +66,7 @@ class StageWalk:
         self.walked: Rows = op.reads[0] if stage.iterative else op.writes
         self.tile = self.walk.tile or self.walked.w
         self.scratch = kernel_scratch(stage, op, self.tile)
-        self.sums = stage.iterative or self.walk.sums
+        self.sums = (stage.iterative and not op.scatters) or self.walk.sums
         self.in_place = reads_first(op)
         self.ends_late = ends_last(op) and not self.sums and self.walk.groups == 1 and not op.leaves
         self.splits = self.walk.groups > 1 and not self.walk.sums
@@ -253,6 +253,8 @@ def check_walk(step: StageWalk) -> None:
         if not step.walk.by_rows:
             raise PlanError(f"operator {step.stage.op} of a row block runs as {step.walk}")
         return
+    if step.op.access:
+        raise PlanError(f"operator {step.stage.op} of a tiled block reads whole rows", code="bad_plan")
     if not 1 <= step.walk.advance <= step.walk.rows:
         raise PlanError(f"operator {step.stage.op}: strips of {step.walk.rows} rows advance by {step.walk.advance}")
     channels = step.op.reads[0].c if step.walk.sums else step.op.writes.c

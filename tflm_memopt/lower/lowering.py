@@ -162,7 +162,7 @@ class _Lowering:
         op = _flat(op) if flat else as_counted(op, block)
         scales = operands.scales_in_order(op, stage.operands)
         packed = pack(replace(op, **scales)) if stage.runs_packed(op) else None
-        sums = stage.iterative or stage.walk.sums
+        sums = (stage.iterative and not op.scatters) or stage.walk.sums
         scratch = self.plan.find(Role.SCRATCH, self.step)
         place = self._offset(Role.ACCUMULATOR, op.output) if sums else 0
         if packed and scratch:

@@ -35,7 +35,7 @@ def in_order(op: RowOp, demanded: Sequence[int], *, packed: bool = False) -> Map
         "swapped": order == (1, 0),
         "param": sums_in_order(op.param, order) if op.kind is Kind.ADD_SUMS else op.param,
         **scales,
-        "access": tuple(op.access[k] for k in order) if op.access else (),
+        "access": _access(op, order),
         "copy": _copy(op, order),
     }
 
@@ -55,7 +55,14 @@ def _scales(op: RowOp, values: NDArray[Scalar] | None, order: Sequence[int]) -> 
 
 
 def _copy(op: RowOp, order: Sequence[int]) -> CopyRecord | None:
-    return None if op.moves is None else copy_record(op.moves, [op.access[k] for k in order], order)
+    return None if op.moves is None else copy_record(op.moves, _access(op, order), order)
+
+
+def _access(op: RowOp, order: Sequence[int]) -> tuple[Access, ...]:
+    """Return the rows that an iteration reads of each operand, for operators without a window."""
+    if op.scatters:
+        return (Access(),)
+    return tuple(op.access[k] for k in order) if op.access else ()
 
 
 def copy_record(copied: Moves, access: Sequence[Access], order: Sequence[int]) -> CopyRecord:

@@ -141,7 +141,8 @@ class ProgramTensor:
 @dataclass(frozen=True, slots=True)
 class MoveRecord:
     """`count` runs of `bytes` bytes. Run i goes to byte target + i * target_step of output row y, from byte source +
-    (y + shift) % period * phase_step + i * source_step of an input row.
+    (y + shift) % period * phase_step + i * source_step of an input row. In an iterative operator y counts
+    input rows, there is one output row, and the phase is added to the target instead.
     """
 
     row: U16

@@ -24,12 +24,14 @@ def reference_program(op: RowOp) -> bytes:
         activation=op.activation,
         weights=op.weights,
         bias=op.bias,
+        iterative=op.scatters,
         **operands.in_order(op, range(n)),
     )
-    loops = (Repeat(op.writes.h, (Iteration(0),)),)
+    count = op.reads[0].h if op.scatters else op.writes.h
+    loops = (Repeat(count, (Iteration(0),)),)
     tensors = tuple(_whole(rows, base) for base, rows in enumerate((*op.reads, op.writes), start=1))
     tensors += () if constant is None else (constant,)
-    return pack(Program(n, 1, COUNTER_BYTES, op.writes.h, tensors, (lone,), (ProgramBlock(0, 1, 0, loops),)))
+    return pack(Program(n, 1, COUNTER_BYTES, count, tensors, (lone,), (ProgramBlock(0, 1, 0, loops),)))
 
 
 COUNTER_BYTES = 2

@@ -13,10 +13,11 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
-from tflm_memopt.model.graph import ITEM_BYTES, Tensor, TensorId
+from tflm_memopt.format.limits import MAX_KERNEL_H
+from tflm_memopt.model.graph import ITEM_BYTES, VIEW, Graph, Tensor, TensorId
 from tflm_memopt.ops.context import PIECE, STEPS, OperatorContext, any_rows, byte_shape
 from tflm_memopt.ops.kinds import Kind
-from tflm_memopt.ops.moves import FILL, Indices, Irregular, by_rows, in_bytes, numbered
+from tflm_memopt.ops.moves import FILL, Indices, Irregular, by_rows, in_bytes, numbered, scattered
 from tflm_memopt.ops.rowop import Access, Move, Moves, RowOp, Rows, StateRing
 
 Transform = Callable[[OperatorContext, Sequence[Indices]], Indices]
@@ -34,13 +35,56 @@ def moved(context: OperatorContext, transform: Transform) -> RowOp:
     except (ValueError, IndexError) as cause:
         raise Irregular(f"its operands and shapes do not fit ({cause})") from cause
     writes = any_rows(byte_shape(context.output), reads[0].h)
-    try:
-        access, moves = by_rows(index, reads, writes, fill)
-    except Irregular:  # try it as one long row
-        writes = Rows(1, writes.h * writes.w, writes.c)
-        access, moves = by_rows(index, reads, writes, fill)
+    form = _by_input_rows(index, reads, writes) if _ends(context.graph, context.output.id) else None
+    writes, access, moves = form or _by_output_rows(index, reads, writes, fill)
     stored = tuple(context.storage(k) for k in range(len(inputs)))
     return _copy(context.op.type, context.op.stands_for, stored, context.output.id, reads, writes, access, moves)
+
+
+_Form = tuple[Rows, tuple[Access, ...], Moves]
+"""The output's rows, the rows that an iteration reads of each input, and the moves."""
+
+
+def _by_output_rows(index: Indices, reads: tuple[Rows, ...], writes: Rows, fill: int | None) -> _Form:
+    """Return the form that makes one output row at a time, or the whole output at once. Raises Irregular."""
+    try:
+        access, moves = by_rows(index, reads, writes, fill)
+        if sum(a.extent for a in access) <= MAX_KERNEL_H:
+            return writes, access, moves
+    except Irregular:
+        pass
+    row = Rows(1, writes.h * writes.w, writes.c)
+    return _by_input_rows(index, reads, writes) or (row, *by_rows(index, reads, row, fill))
+
+
+def _by_input_rows(index: Indices, reads: tuple[Rows, ...], writes: Rows) -> _Form | None:
+    """Return the form that takes one input row at a time to its places in the output, which is one row. None if the
+    first row of the output does not need the whole input, or if the bytes do not move regularly.
+    """
+    if len(reads) > 1 or reads[0].h == 1:
+        return None
+    first = index.reshape(writes.h, -1)[0]
+    if first.max() < (reads[0].h - 1) * reads[0].row_bytes:
+        return None
+    try:
+        moves = scattered(index, reads[0])
+    except Irregular:
+        return None
+    return Rows(1, writes.h * writes.w, writes.c), (Access(0, 0, 1, reads[0].h),), moves
+
+
+def _ends(graph: Graph, tensor: TensorId) -> bool:
+    """Return whether a tensor is made row by row and leaves the model as a whole, possibly behind views and
+    element-wise operators.
+    """
+    if tensor in graph.outputs:
+        return True
+    readers = graph.consumers(tensor)
+    return bool(readers) and all(op.type in _WHOLE and _ends(graph, op.outputs[0]) for op in readers)
+
+
+_WHOLE = frozenset({"DEQUANTIZE", "LOGISTIC", "QUANTIZE", "RELU", "RELU6", "TANH", VIEW})
+"""Operators that pass on a whole tensor without a copy of their own."""
 
 
 def kept(context: OperatorContext, state: TensorId, fill: int) -> RowOp:

@@ -100,6 +100,25 @@ def indices(reads: Sequence[Rows], writes: Rows, access: Sequence[Access], moves
     return index
 
 
+def scattered(index: Indices, reads: Rows) -> Moves:
+    """Return the moves of each input row to its places in a single output row. Raises Irregular.
+
+    index: for each output byte, the number of its input byte; each input byte occurs once. An input row is made of
+    output bytes just as an output row of input bytes, so the moves are those of the inverse with their ends exchanged.
+    """
+    flat = index.ravel()
+    if len(flat) != reads.nbytes or not np.array_equal(np.sort(flat), np.arange(len(flat))):
+        raise Irregular(UNLIKE)
+    _, inverse = by_rows(np.argsort(flat).astype(np.int32), [Rows(1, 1, len(flat))], reads)
+    return Moves(
+        tuple(
+            replace(m, source=m.target, target=m.source, source_step=m.target_step, target_step=m.source_step)
+            for m in inverse.moves
+        ),
+        scattered=True,
+    )
+
+
 class _Slot(NamedTuple):
     """One row that a firing reads: the targets and sources of its bytes at phase 0, and their change per phase."""
 

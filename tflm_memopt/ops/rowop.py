@@ -184,6 +184,8 @@ class Moves:
     moves: tuple[Move, ...]
     fill: int | None = None
     """Value of bytes without a move, or None if all bytes are moved."""
+    scattered: bool = False
+    """Each iteration moves one input row to its places in the only output row; `phase_step` is added to `target`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -319,6 +321,11 @@ class RowOp:
         return self.kind is Kind.SUMS
 
     @property
+    def scatters(self) -> bool:
+        """Whether each iteration writes one input row to its places in a single output row (COPY)."""
+        return self.moves is not None and self.moves.scattered
+
+    @property
     def has_window(self) -> bool:
         """Whether a window larger than a pixel slides over the only input."""
         return not self.access and self.traits.slides
@@ -330,9 +337,11 @@ class RowOp:
 
     @property
     def reducible(self) -> bool:
-        """Whether it makes one output row from all input rows, so that int32 accumulators can take one input row at a
-        time (msf-CNN, section 7).
+        """Whether it makes one output row from all input rows and can take one input row at a time: into int32
+        accumulators (msf-CNN, section 7), or into the output.
         """
+        if self.scatters:
+            return True
         w = self.window
         whole = self.writes.h == 1 and w.kernel_h == self.reads[0].h and w.pad_top == 0 and w.dilation_h == 1
         if self.traits.pools:
@@ -354,7 +363,7 @@ class RowOp:
     @property
     def accumulator_bytes(self) -> int:
         """Bytes of the int32 accumulators if the operator takes one input row at a time."""
-        return 4 * self.writes.row_bytes // self.traits.writes
+        return 0 if self.scatters else 4 * self.writes.row_bytes // self.traits.writes
 
     @property
     def cuts_columns(self) -> bool:

@@ -205,7 +205,8 @@ typedef struct {
 } tmo_copy;
 
 /* count runs of bytes bytes. Run i goes to byte target + i * target_step of output row y, from byte source + (y + shift) % period * phase_step + i *
- * source_step of an input row. */
+ * source_step of an input row. In an iterative operator y counts input rows, there is one output row, and the phase is added to the target instead.
+ * */
 typedef struct {
   uint16_t row; /* Number of the input row among all rows that the firing reads, operand 0 first. A missing row moves nothing. */
   uint16_t count;

@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 import numpy as np
 import pytest
 
-from tflm_memopt.ops.moves import FILL, MAX_MOVES, Indices, Irregular, by_rows, numbered
+from tflm_memopt.ops.moves import FILL, MAX_MOVES, Indices, Irregular, by_rows, numbered, scattered
 from tflm_memopt.ops.rowop import Access, Ints, Moves, Rows
 
 Transform = Callable[..., Indices]
@@ -109,3 +109,32 @@ def test_too_many_runs() -> None:
     order = np.random.default_rng(0).permutation(3 * MAX_MOVES)
     with pytest.raises(Irregular, match=f"runs of bytes, at most {MAX_MOVES}"):
         checked(lambda x: x[:, :, order], (1, 2, 3 * MAX_MOVES, 1))
+
+
+def test_an_input_that_is_not_read() -> None:
+    with pytest.raises(Irregular, match="not read at all"):
+        checked(lambda x, _: x, IMAGE, IMAGE)
+
+
+@pytest.mark.parametrize("order", [(0, 3, 1, 2), (0, 3, 2, 1), (0, 2, 1, 3), (0, 1, 2, 3)])
+def test_rows_are_scattered_to_their_places(order: tuple[int, ...]) -> None:
+    (source,) = numbered([IMAGE])
+    index = source.transpose(order)
+    out = np.full(index.size, -1, np.int64)
+    moves = scattered(index, Rows(*IMAGE[1:]))
+    assert len(moves.moves) <= 5
+    for y, row in enumerate(source.reshape(6, -1)):
+        for m in moves.moves:
+            for i in range(m.count):
+                at, to = (
+                    m.source + i * m.source_step,
+                    m.target + m.phase(np.array(y)) * m.phase_step + i * m.target_step,
+                )
+                assert (out[to : to + m.nbytes] == -1).all()
+                out[to : to + m.nbytes] = row[at : at + m.nbytes]
+    np.testing.assert_array_equal(out, index.ravel())
+
+
+def test_bytes_that_occur_twice_are_not_scattered() -> None:
+    with pytest.raises(Irregular):
+        scattered(numbered([IMAGE])[0] // 2, Rows(*IMAGE[1:]))

@@ -26,7 +26,7 @@ def executable(op: RowOp) -> str | None:
     if op.access:
         if max(a.mul for a in op.access) * op.writes.h >= MAX_EXTENT:
             return f"{op.writes.h} rows, too many for its scale"
-        at_once = op.rows_at_once
+        at_once = 1 if op.scatters else op.rows_at_once
         return None if at_once <= MAX_KERNEL_H else f"it reads {at_once} rows at once, at most {MAX_KERNEL_H}"
     if w.kernel_h > MAX_KERNEL_H and not op.reducible:
         return f"a window of {w.kernel_h} rows, at most {MAX_KERNEL_H}"

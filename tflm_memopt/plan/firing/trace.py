@@ -152,8 +152,8 @@ class Member:
     @cached_property
     def _bytes_written(self) -> Ints:
         u, out = self.units, self.op.writes
-        if self.iterative:
-            whole: Ints = (np.arange(len(u)) == len(u) - 1) * out.nbytes
+        if self.iterative:  # the last unit writes the output, unless all do
+            whole: Ints = ((np.arange(len(u)) == len(u) - 1) | self.op.scatters) * out.nbytes
             return whole
         if self.walk.splits:  # the first channel group already reaches the end of its stripe
             strip: Ints = u.hi[u.strip] * out.row_bytes

@@ -61,16 +61,17 @@ def _by_access(m: Member, fired: Ints) -> Work:
     op, row, n = m.op, m.units.row[fired], len(fired)
     read = looked_up = 0
     for k, rows in enumerate(op.reads):
-        first, end = op.rows(k, row)
+        first, end = m.rows(k, fired)
         there = int(np.maximum(end - first, 0).sum())
         looked_up += there
         read += there * rows.row_bytes
     macs = op.macs * n / op.writes.h
-    pixels = n * op.writes.w
+    pixels = 1 if op.scatters else n * op.writes.w
+    at_once = 1 if op.scatters else op.rows_at_once
     loops = pieces = 0.0
     runs = swept = quads = singles = 0.0
     if op.moves:
-        moved = [(move, _there(op, move, row)) for move in op.moves.moves]
+        moved = [(move, n if op.scatters else _there(op, move, row)) for move in op.moves.moves]
         loops, pieces = sum(times * move.count for move, times in moved), sum(times for _, times in moved)
         runs, swept = loops, sum(times * move.count * move.nbytes for move, times in moved)
     elif op.traits.runs_along:
@@ -84,7 +85,7 @@ def _by_access(m: Member, fired: Ints) -> Work:
         quads, singles = loops * (c // 8 + c % 8 // 4), loops * (c % 4)
         swept = runs * (c // 8 + c % 8 // 4 + c % 4)
     return Work(
-        _name(m), macs, macs, read, pixels * op.writes.c, pixels, n * op.rows_at_once, n, rows=looked_up, loops=loops,
+        _name(m), macs, macs, read, pixels * op.writes.c, pixels, n * at_once, n, rows=looked_up, loops=loops,
         pieces=pieces, quads=quads, singles=singles, runs=runs, swept=swept,
     )  # fmt: skip
 

@@ -279,8 +279,8 @@ def _iterative_pays(op: RowOp) -> bool:
     """Return whether sums replace a whole input (msf-CNN, section 7): if they are smaller than the saved rows, or
     required.
     """
-    if not op.reducible:
-        return False
+    if not op.reducible or op.scatters:
+        return op.scatters
     saved = (op.reads[0].h - 1) * op.reads[0].row_bytes
     return op.accumulator_bytes < saved or op.window.kernel_h > MAX_KERNEL_H
 
@@ -316,7 +316,7 @@ def _read_whole(block: Growing, member: Member) -> Growing:
 
 
 def _whole_possible(op: RowOp) -> bool:
-    return op.is_convolution or op.window.kernel_h <= MAX_KERNEL_H
+    return op.is_convolution or (op.window.kernel_h <= MAX_KERNEL_H and not op.scatters)
 
 
 def candidates(

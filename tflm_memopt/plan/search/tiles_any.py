@@ -55,8 +55,9 @@ def walked(chain: Chain, block: Candidate, settings: Settings, meter: Meter | No
     made = {op.output: op.writes for op in ops}
     alike = all(made.get(t, rows) == rows for op in ops for t, rows in op.seen())
     sinks = [op for op in ops if chain.last_read().get(op.output, -1) >= block.last]
-    small = all(op.tileable and op.window.kernel_h * op.window.kernel_w <= MAX_TAPS for op in _running(ops, block))
-    if pushed or not (alike and small and settings.cache) or sinks != [ops[-1]]:
+    small = all(op.window.kernel_h * op.window.kernel_w <= MAX_TAPS for op in _running(ops, block))
+    tileable = all(op.tileable for op in ops)
+    if pushed or not (alike and small and tileable and settings.cache) or sinks != [ops[-1]]:
         return
     driver = next((i for i, s in enumerate(block.stages) if s.iterative), len(ops) - 1)
     seen = ops[driver].reads[0] if block.stages[driver].iterative else ops[driver].writes
