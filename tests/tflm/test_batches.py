@@ -5,6 +5,7 @@ from __future__ import annotations
 import random
 
 import pytest
+from conftest import seeds
 from models import Net
 from property.oracle import original
 
@@ -44,7 +45,7 @@ def network(seed: int) -> bytes:
 
 
 def test_random_batches() -> None:
-    for seed in range(8):
+    for seed in seeds(8):
         data = network(seed)
         result = tflm_memopt.optimize(data, if_worthwhile=False, seconds=0.05)
         assert tflm_memopt.verify(data, result.model, runs=3).bit_exact, seed
@@ -57,6 +58,7 @@ def images(n: int) -> bytes:
     return net.model(net.fully_connected(net.mean(x, (1, 2), keep=False), 4))
 
 
+@pytest.mark.slow
 def test_a_batch_takes_little_more_than_its_input() -> None:
     """Each image finishes before the next one starts, and weights are stored once."""
     alone, six = (tflm_memopt.optimize(images(n)) for n in (1, 6))

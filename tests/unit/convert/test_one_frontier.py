@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from itertools import product
 from typing import Any
 
 import pytest
@@ -74,9 +75,15 @@ def limits(explored: Exploration) -> Iterator[Mapping[str, Any]]:
         yield {"ram_limit": point.arena.total}
 
 
-@pytest.mark.parametrize("settings", SETTINGS)
+@pytest.mark.slow
 @pytest.mark.parametrize(
-    "model", ["wide", "narrowing", *(pytest.param(name, marks=pytest.mark.slow) for name in ("residual", "keywords"))]
+    ("model", "settings"),
+    [
+        *product(("wide", "narrowing"), SETTINGS),
+        ("residual", "target"),
+        ("residual", "board with cycles"),
+        ("keywords", "board with cycles"),
+    ],
 )
 def test_the_frontier_has_every_plan(model: str, settings: str) -> None:
     data, (asked, cost) = MODELS[model](), SETTINGS[settings]
