@@ -26,7 +26,6 @@ COMMANDS = (
     "fused_tiling/devices.py",
     "fused_tiling/weight_partition.py",
     "fused_tiling/split_networks.py",
-    "fused_tiling/partial_sums.py {models}/mlperf_tiny_kws_dscnn_int8.tflite",
     "joint_memory/joint.py",
 )
 FOLDERS = ("models", "nets")

@@ -5,20 +5,13 @@ from __future__ import annotations
 import sys
 from typing import Any
 
-import numpy as np
 import pytest
 from conftest import ROOT
-from models import Net
-
-from tflm_memopt.model.reader import read
-from tflm_memopt.rewrite.parts import data_of
 
 sys.path.insert(0, str(ROOT / "benchmarks"))
 from papers import lifetimes
-from papers.fused_tiling import devices, partial_sums, tiling_tables
+from papers.fused_tiling import devices, tiling_tables
 from papers.joint_memory import joint
-
-PUBLIC = ("kws_dscnn_int8", "vww_96_int8", "ad_autoencoder_int8")
 
 
 @pytest.fixture(scope="module")
@@ -109,25 +102,6 @@ def test_table_5_1(name: str, single: float, full: float, sequential: float, fir
     assert found["layers"] == {"YOLOv2": 32, "AlexNet": 14, "VGG-16": 25, "GoogLeNet": 27}[name]
     for value, printed in zip((found["single"], found["full"], found["sequential"]), found["thesis"], strict=True):
         assert value == pytest.approx(printed, rel=0.0035)
-
-
-# ---- output of the scripts ----
-
-
-def test_partial_sums_need_the_bytes_of_their_bound() -> None:
-    """The inputs that match the signs of the weights reach the extremes."""
-    net = Net(2)
-    graph = read(net.model(net.fully_connected(net.input((1, 40)), 8))).graph
-    (op,) = graph.ops
-    weights = data_of(graph, op.inputs[1]).astype(int)
-    zero = graph.tensors[op.inputs[0]].quantization.zero_point[0]
-    for parts in (1, 2, 40):
-        sums = []
-        for own in np.split(weights, parts, axis=1):
-            sums += [int((own * (np.where(own > 0, up, down) - zero)).sum(axis=1)[k])
-                     for up, down in ((127, -128), (-128, 127)) for k in range(8)]  # fmt: skip
-        need = next(n for n in (1, 2, 3, 4) if all(-(1 << (8 * n - 1)) <= s < 1 << (8 * n - 1) for s in sums))
-        assert partial_sums.sum_bytes(graph, op, parts) == need
 
 
 # ---- fused tiling's tables, on networks of the same kinds ----
