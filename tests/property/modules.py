@@ -97,7 +97,7 @@ def _modes(shape: tuple[int, ...], rng: random.Random) -> tuple[InputMode, ...]:
 
 
 def _frame(planned: Planned) -> FrameReport | None:
-    frame = planned.graph.frame
+    frame = planned.graph.source
     return FrameReport(frame.height, frame.row_bytes, frame.pushed) if frame else None
 
 

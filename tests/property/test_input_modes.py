@@ -66,7 +66,7 @@ def examine(seed: int, data: bytes) -> None:
         new, planned = converted(data, seed)
     except UsageError:  # an input that is also an output
         return
-    frame = planned.graph.frame
+    frame = planned.graph.source
     assert frame is not None
     after, outputs = rewritten(new), len(read(data).graph.outputs)
     feed = feeder(after, new, f"stream:{frame.pushed}" if frame.pushed else "external")

@@ -23,7 +23,7 @@ from tflm_memopt.tflm.arena import Arena
 
 
 @dataclass(frozen=True, slots=True)
-class Space:
+class AppChoices:
     """The points of all models, and the data that they share."""
 
     app: App
@@ -75,7 +75,7 @@ def _told(member: AppMember, points: Sequence[Costed]) -> list[PointReport]:
     return [describe.point(member.conversion, point, None, timer) for point in points]
 
 
-def _point(space: Space, choice: Selection) -> AppPoint:
+def _point(space: AppChoices, choice: Selection) -> AppPoint:
     taken = [each[point] for each, point in zip(space.choices.models, choice.points, strict=True)]
     tail = sum(point.tail for point in taken) - space.choices.once
     busy = sum(point.busy for point in taken) / ALL_THE_TIME
@@ -85,7 +85,7 @@ def _point(space: Space, choice: Selection) -> AppPoint:
     )
 
 
-def space(app: App, members: Sequence[AppMember], progress: Progress) -> Space:
+def space(app: App, members: Sequence[AppMember], progress: Progress) -> AppChoices:
     """Return all points of all models.
 
     Raises UsageError for a rate without a clock, and DoesNotFit for a rate that no point keeps.
@@ -101,7 +101,7 @@ def space(app: App, members: Sequence[AppMember], progress: Progress) -> Space:
     numbered = {(i, j) for i in range(len(members)) for j in range(i) if members[i].holds or members[j].holds}
     found = Choices(models, numbered | pairs(app), tail_once(members))
     _in_core(members, models)
-    return Space(app, members, points, times, found, kept)
+    return AppChoices(app, members, points, times, found, kept)
 
 
 def _points(member: AppMember, progress: Progress) -> list[Costed]:

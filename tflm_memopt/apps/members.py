@@ -42,8 +42,8 @@ class AppMember:
     @property
     def holds(self) -> bool:
         """Whether the model keeps bytes of the head while it does not run."""
-        frame = self.conversion.rows.frame if self.conversion.rows else None
-        return bool(self.retained or (frame and frame.pushed))
+        source = self.conversion.rows.source if self.conversion.rows else None
+        return bool(self.retained or (source and source.pushed))
 
     @property
     def arena(self) -> Arena:

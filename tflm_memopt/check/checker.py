@@ -87,7 +87,7 @@ def check(plan: Plan, graph: RowGraph, others: Others | None = None) -> Sequence
     arena = TaggedArena(plan, {t: graph.model.tensors[t].nbytes for t in graph.model.tensors})
     foreign = others.foreign if others else None
     pauses = _Pauses(arena, plan, others.at_pauses if others else None)
-    frame, states = FrameReplay(arena, graph.frame, foreign), StateReplay(plan, graph)
+    frame, states = FrameReplay(arena, graph.source, foreign), StateReplay(plan, graph)
     cores = CoresReplay(plan, arena, graph.ops)
     for tensor in graph.model.inputs:
         if not frame.is_frame(tensor):
@@ -164,4 +164,4 @@ def _handed_over(call: Collection[int], graph: RowGraph) -> set[TensorId]:
     inside, others = ([op for i, op in graph.ops.items() if (i in call) is own] for own in (True, False))
     made, read = {op.output for op in inside}, {t for op in inside for t in op.inputs}
     wanted = set(graph.model.outputs).union(*(op.inputs for op in others), *(node.inputs for node in graph.kept))
-    return (read - made - graph.external) | (made & wanted)
+    return (read - made - graph.outside) | (made & wanted)

@@ -48,11 +48,11 @@ def check_together(
         foreign = np.zeros(head, np.bool_)
         for j, mask in enumerate(written):
             foreign |= mask & (j != i)
-        frame, shorter = sharer.graph.frame, [j for who, j in yields if who == i]
+        source, shorter = sharer.graph.source, [j for who, j in yields if who == i]
         paused = np.zeros(head, np.bool_)
         for j in shorter:
             paused |= written[j]
-        if sharer.retained or shorter or (frame and frame.pushed):
+        if sharer.retained or shorter or (source and source.pushed):
             try:
                 others = Others(foreign, sharer.retained, paused if shorter else None)
                 check(sharer.plan, sharer.graph, others)

@@ -336,7 +336,7 @@ class Conversion:
         A streamed input that is as large as the whole head of `chosen` is not tried.
         """
         graph = chosen.planned.graph
-        pushed = graph.frame and graph.frame.pushed and graph.frame.height * graph.frame.row_bytes
+        pushed = graph.source and graph.source.pushed and graph.source.height * graph.source.row_bytes
         if not graph.window and not (pushed and pushed < chosen.planned.plan.head):
             return None
         other = self.elsewhere(IN_ARENA, int8_io=False)

@@ -150,8 +150,8 @@ def _added(original: Inspection, chosen: Converted) -> tuple[str, ...]:
 
 
 def _frame(planned: Planned | None) -> FrameReport | None:
-    frame = planned.graph.frame if planned else None
-    return FrameReport(frame.height, frame.row_bytes, frame.pushed) if frame else None
+    source = planned.graph.source if planned else None
+    return FrameReport(source.height, source.row_bytes, source.pushed) if source else None
 
 
 def _window(planned: Planned | None) -> WindowReport | None:
@@ -187,8 +187,8 @@ def _blocks(planned: Planned) -> list[BlockReport]:
             continue
         alive = [(plan.buffers[i], plan.offsets[i]) for i in plan.alive[number]]
         rows = {ops[stage.op].output: ops[stage.op].writes.h for stage in step.stages}
-        if (frame := planned.graph.frame) is not None:
-            rows[frame.tensor] = frame.height
+        if (source := planned.graph.source) is not None:
+            rows[source.tensor] = source.height
         reports.append(
             BlockReport(
                 ops=tuple(i for stage in step.stages for i in ops[stage.op].sources),

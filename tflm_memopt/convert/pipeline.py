@@ -104,8 +104,10 @@ def pack_for(graph: RowGraph, target: str) -> RowGraph:
     Operators that read an input from outside the arena get no packing.
     """
     wanted = family(target)
-    frame = graph.frame.tensor if graph.frame else None
-    ops = {key: op if frame in op.inputs else replace(op, packing=packing(op, wanted)) for key, op in graph.ops.items()}
+    source = graph.source.tensor if graph.source else None
+    ops = {
+        key: op if source in op.inputs else replace(op, packing=packing(op, wanted)) for key, op in graph.ops.items()
+    }
     return replace(graph, ops=ops)
 
 
@@ -153,7 +155,7 @@ def lower(model: Model, border: Int8Interface, planned: Planned, options: Option
             writer.rename_tensor(tree, tensor, border.graph.tensors[tensor].name)
     writer.replace_interface(tree, border.replaced)
     changes = border.changes
-    if planned.graph.frame or planned.graph.window:
+    if planned.graph.source or planned.graph.window:
         changes = replace(changes, input=str(options.input))
     if options.ops == BUILTIN:
         changes = replace(changes, kernels=options.kernels)

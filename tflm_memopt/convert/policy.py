@@ -60,7 +60,7 @@ def decide(asked: Request, start: Conversion, original: Inspection, planning: Ca
             raise UsageError("there is nothing to plan in this model", code="bad_plan", where=why, hint="no --plan")
     else:
         parts = plan.planned.graph
-        wanted = bool(conversion.border.replaced or parts.frame or parts.window or conversion.refused) or slow
+        wanted = bool(conversion.border.replaced or parts.source or parts.window or conversion.refused) or slow
         arenas, needs = (original.arena.total, plan.arena.total), plan.firmware
         weighed = balance(arenas, original.firmware, needs, asked.table.core)
         why = _why_left(conversion, limits, original, plan, wanted=wanted)

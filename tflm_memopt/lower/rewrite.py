@@ -45,7 +45,7 @@ def rewrite(tree: Any, graph: RowGraph, plan: Plan, changes: Changes, *, op_per_
     """
     main = tree.subgraphs[0]
     originals = list(main.operators)
-    frame = graph.frame
+    frame = graph.source
     _place_input(tree, graph.model, frame)
     operators: list[Any] = []
     for added in sorted(graph.model.tensors.keys() - set(range(len(main.tensors)))):
@@ -86,7 +86,7 @@ class Call:
 def sequence(graph: RowGraph, plan: Plan, *, op_per_block: bool) -> Iterator[Call | Builtin]:
     """Return the rewritten model's operators in execution order."""
     calls = {call[0]: call for call in plan.calls()}
-    use = tensor_use(graph.model, graph.ops, graph.kept, graph.external)
+    use = tensor_use(graph.model, graph.ops, graph.kept, graph.outside)
     for number, step in enumerate(plan.steps):
         if isinstance(step, Builtin):
             yield step
@@ -117,7 +117,7 @@ def _block_unit(plan: Plan, number: int, graph: RowGraph) -> BlockGroup:
     inside = [ops[stage.op] for stage in block.stages]
     made = {op.output for op in inside}
     whole = {b.key for b in plan.buffers if b.role is Role.TENSOR}
-    inputs = dict.fromkeys(t for op in inside for t in op.inputs if t not in made | graph.external)
+    inputs = dict.fromkeys(t for op in inside for t in op.inputs if t not in made | graph.outside)
     return BlockGroup((number,), tuple(inputs), tuple(op.output for op in inside if op.output in whole))
 
 

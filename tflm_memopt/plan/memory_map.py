@@ -115,7 +115,7 @@ def _tflm_buffers(graphs: Sequence[Graph], head: Head, phases: int) -> Iterator[
 def of_plan(planned: Planned, arena: Arena, title: str = "Rewritten") -> MemoryMap:
     """Return the map of the rewritten model."""
     plan, ops, graph = planned.plan, planned.graph.ops, planned.graph.model
-    frame = planned.graph.frame
+    source = planned.graph.source
     time = occupancy(planned)
     starts = [*itertools.accumulate(time.moments, initial=0)]
     types = {op.index: op.kind for op in graph.ops}
@@ -128,7 +128,7 @@ def of_plan(planned: Planned, arena: Arena, title: str = "Rewritten") -> MemoryM
             block += 1
         else:
             phases.append(Phase(f"{step.op} {types[step.op]}", (step.op,), (types[step.op],), moments))
-    rows = {op.output: op.writes.h for op in ops.values()} | ({frame.tensor: frame.height} if frame else {})
+    rows = {op.output: op.writes.h for op in ops.values()} | ({source.tensor: source.height} if source else {})
     buffers = tuple(
         MappedBuffer(
             _name(graph, b),

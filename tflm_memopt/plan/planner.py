@@ -467,13 +467,12 @@ def _across(graph: RowGraph, lives: _Lives) -> list[tuple[TensorId, ...]]:
 def _chain(graph: RowGraph, number: int, across: int, lives: _Lives) -> Chain:
     node = graph.nodes[number]
     keys = node.ops if isinstance(node, Region) else ()
-    ops, frame = tuple(graph.ops[i] for i in keys), graph.frame
-    read = frame is not None and any(frame.tensor in op.inputs for op in ops)
+    ops, source = tuple(graph.ops[i] for i in keys), graph.source
     left = {op.output for op in ops if op.leaves}
     touched = {t for op in ops for t in (*op.inputs, op.output)}
     after = {t for t in touched if lives.after(t, number)}
-    beside = graph.states | graph.on_links | left
-    return Chain(keys, ops, frozenset(after | left | _passed_over(ops, after)), across, frame if read else None, beside)
+    source = source if source and source.tensor in touched else None
+    return Chain(keys, ops, frozenset(after | left | _passed_over(ops, after)), across, source, graph.spaces)
 
 
 def _passed_over(ops: Sequence[RowOp], outside: Collection[TensorId]) -> set[TensorId]:
@@ -492,9 +491,9 @@ def _passed_over(ops: Sequence[RowOp], outside: Collection[TensorId]) -> set[Ten
 
 def _settings(tiles: Settings | None, chain: Chain) -> Settings | None:
     """Return the settings of the search for tiled groups with the chain's input counted correctly."""
-    if tiles is None or chain.frame is None:
+    if tiles is None or chain.source is None:
         return tiles
-    return replace(tiles, input=Input.STREAMED if chain.frame.pushed else Input.FREE, pushed=chain.frame.pushed)
+    return replace(tiles, input=Input.STREAMED if chain.source.pushed else Input.FREE, pushed=chain.source.pushed)
 
 
 def _work(draft: Draft) -> float:

@@ -5,6 +5,7 @@ It is the input of planner, checker and lowering.
 
 from __future__ import annotations
 
+import enum
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -16,6 +17,19 @@ from tflm_memopt.model.graph import Graph, TensorId
 from tflm_memopt.ops.rowop import RowOp
 
 
+class Space(enum.Enum):
+    """Where operators find the rows of a tensor that is not in the arena."""
+
+    STREAM = "stream"
+    """Rows are pushed in order. The rows of one push are in the arena, and older rows that are still needed."""
+    EXTERNAL = "external"
+    """The caller's buffer, which holds all rows and is only read."""
+    STATE = "state"
+    """A rolling buffer that outlives the inference."""
+    LINK = "link"
+    """Another device, which sends the rows in order."""
+
+
 @dataclass(frozen=True, slots=True)
 class InputSource:
     """A model input outside the arena, with `height` rows of `row_bytes`."""
@@ -25,6 +39,10 @@ class InputSource:
     row_bytes: int
     pushed: int
     """Number of rows per push, or 0 if the input is in the caller's buffer."""
+
+    @property
+    def space(self) -> Space:
+        return Space.STREAM if self.pushed else Space.EXTERNAL
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,7 +142,7 @@ class RowGraph:
     nodes: tuple[Node, ...]
     ops: Mapping[int, RowOp]
     """The row operators of all regions by Op.index; their tensors are those of the rewritten model."""
-    frame: InputSource | None = None
+    source: InputSource | None = None
     """The model's input, if it is streamed or external."""
     window: SlidingWindow | None = None
     """The model's input, if it is a sliding window."""
@@ -139,20 +157,16 @@ class RowGraph:
         return sum(op.macs for op in self.ops.values()) + sum(node.macs for node in self.kept)
 
     @cached_property
-    def external(self) -> frozenset[TensorId]:
-        """Tensors that operators read from outside the arena."""
-        frame = {self.frame.tensor} if self.frame and not self.frame.pushed else ()
-        return self.states.union(frame, self.on_links)
+    def spaces(self) -> Mapping[TensorId, Space]:
+        """The spaces of the tensors that operators read outside the arena."""
+        found = {ring.tensor: Space.STATE for op in self.ops.values() for ring in op.rings}
+        found |= {op.inputs[0]: Space.LINK for op in self.ops.values() if op.receives}
+        return found | ({self.source.tensor: self.source.space} if self.source else {})
 
     @cached_property
-    def on_links(self) -> frozenset[TensorId]:
-        """Tensors that stand for rows received from other devices."""
-        return frozenset(op.inputs[0] for op in self.ops.values() if op.receives)
-
-    @cached_property
-    def states(self) -> frozenset[TensorId]:
-        """Tensors that outlive an inference."""
-        return frozenset(ring.tensor for op in self.ops.values() for ring in op.rings)
+    def outside(self) -> frozenset[TensorId]:
+        """Tensors without a byte in the arena."""
+        return frozenset(t for t, space in self.spaces.items() if space is not Space.STREAM)
 
     @cached_property
     def kept(self) -> tuple[Kept, ...]:
@@ -167,4 +181,4 @@ def tensor_sizes(graph: RowGraph) -> dict[TensorId, int]:
     """Return the bytes of every tensor that can be whole."""
     sizes = {t: tensor.nbytes for t, tensor in graph.model.tensors.items() if not tensor.constant}
     made = {op.output: op.writes.nbytes for op in graph.ops.values()}
-    return sizes | made | dict.fromkeys(graph.states | graph.on_links, 0)
+    return sizes | made | dict.fromkeys(graph.outside, 0)

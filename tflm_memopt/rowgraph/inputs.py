@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from tflm_memopt.errors import UsageError, one_of
 from tflm_memopt.model.graph import ITEM_BYTES, Graph, Tensor
 from tflm_memopt.rewrite.int8_io import int8_io
-from tflm_memopt.rowgraph.graph import InputSource, Kept, Region, RowGraph
+from tflm_memopt.rowgraph.graph import InputSource, Kept, Region, RowGraph, Space
 
 ARENA, STREAM, EXTERNAL, SLIDING = "arena", "stream", "external", "sliding"
 TYPES = ("INT8", "UINT8", "INT16", "FLOAT32")
@@ -61,7 +61,7 @@ def with_input(graph: RowGraph, mode: InputMode) -> RowGraph:
     if mode.where in (ARENA, SLIDING):  # a window slides before regions are formed (sliding.py)
         return graph
     word = "streamed" if mode.where == STREAM else "external"
-    if graph.states:
+    if Space.STATE in graph.spaces.values():
         raise _impossible(word, "the model keeps rows between inferences")
     tensor = _only_input(graph.model, word)
     readers = [node for node in graph.nodes if tensor.id in node.inputs]
@@ -82,10 +82,10 @@ def with_input(graph: RowGraph, mode: InputMode) -> RowGraph:
                 where=f"input '{tensor.label}'",
                 hint=f"use --input stream:ROWS with one of {divisors}",
             )
-    frame = InputSource(tensor.id, height, row_bytes, mode.rows)
-    graph = replace(graph, frame=frame)
+    source = InputSource(tensor.id, height, row_bytes, mode.rows)
+    graph = replace(graph, source=source)
     if mode.where == STREAM:
-        pushed = replace(tensor, shape=_pushed_shape(tensor, frame))
+        pushed = replace(tensor, shape=_pushed_shape(tensor, source))
         return replace(graph, model=replace(graph.model, tensors={**graph.model.tensors, tensor.id: pushed}))
     nodes = tuple(replace(n, inputs=tuple(t for t in n.inputs if t != tensor.id)) for n in graph.nodes)
     return replace(graph, model=replace(graph.model, inputs=()), nodes=nodes)
@@ -129,11 +129,11 @@ def _impossible(word: str, why: str, hint: str = "") -> UsageError:
     )
 
 
-def _pushed_shape(tensor: Tensor, frame: InputSource) -> tuple[int, ...]:
+def _pushed_shape(tensor: Tensor, source: InputSource) -> tuple[int, ...]:
     """Return the input's shape with the rows of one push in place of all rows."""
     for axis, size in enumerate(tensor.shape):
-        if size == frame.height:
-            return (*tensor.shape[:axis], frame.pushed, *tensor.shape[axis + 1 :])
+        if size == source.height:
+            return (*tensor.shape[:axis], source.pushed, *tensor.shape[axis + 1 :])
         if size != 1:
             break
-    return (frame.pushed, frame.row_bytes // ITEM_BYTES[tensor.dtype])
+    return (source.pushed, source.row_bytes // ITEM_BYTES[tensor.dtype])

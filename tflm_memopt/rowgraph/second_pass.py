@@ -21,7 +21,7 @@ from functools import cached_property
 from tflm_memopt.errors import PlanError
 from tflm_memopt.model.graph import Op, TensorId
 from tflm_memopt.ops.rowop import RowOp
-from tflm_memopt.rowgraph.graph import Kept, Node, RowGraph, SecondPass
+from tflm_memopt.rowgraph.graph import Kept, Node, RowGraph, SecondPass, Space
 from tflm_memopt.rowgraph.halves import in_halves
 from tflm_memopt.rowgraph.regions import regions_of, tensor_use
 
@@ -110,7 +110,7 @@ class _Seen:
     @cached_property
     def tensors(self) -> Sequence[TensorId]:
         """Tensors in the order of creation. A set of tensors is an integer with bit i for the i-th tensor."""
-        there = dict.fromkeys(self.graph.model.inputs) | dict.fromkeys(self.graph.external)
+        there = dict.fromkeys(self.graph.model.inputs) | dict.fromkeys(self.graph.outside)
         for step in self.steps:
             there |= dict.fromkeys((*step.inputs, *_outputs(step)))
         return tuple(there)
@@ -176,10 +176,9 @@ class _Seen:
         return self.complete[reader.output] & wanted
 
     def nbytes(self, tensors: int) -> int:
-        """Return the bytes of a set of tensors. A streamed or external input, and constants, take none."""
-        frame = self.graph.frame
+        """Return the bytes of a set of tensors. Constants and tensors outside the arena take none."""
         there = (t for i, t in enumerate(self.tensors[: tensors.bit_length()]) if tensors >> i & 1)
-        return sum(self.sizes.get(t, 0) for t in there if frame is None or t != frame.tensor)
+        return sum(self.sizes.get(t, 0) for t in there if t not in self.graph.spaces)
 
 
 def _outputs(step: RowOp | Kept) -> tuple[TensorId, ...]:
@@ -198,15 +197,14 @@ def _ways(seen: _Seen, key: int, k: int) -> Iterator[_Choice]:
     best = seen.nbytes(seen.whole(reader))
     yield _Choice(best, 0)
     others = seen.whole(reader, without=tensor)
-    frame = seen.graph.frame
     made: list[TensorId] = []
     fresh = tensor
     while fresh in seen.keys and fresh not in seen.read_late and len(made) < MOST_OPS:
         made.append(fresh)
         ops = [seen.graph.ops[seen.keys[t]] for t in made]
         border = {t for op in ops for t in op.inputs}.difference(made)
-        if frame and frame.pushed and frame.tensor in border:
-            return  # the tensor is a streamed input that is gone
+        if any(seen.graph.spaces.get(t) is Space.STREAM for t in border):
+            return  # its rows are gone
         if any(op.stateful for op in ops):
             return  # their rows of a state may be gone
         bound = seen.nbytes(others | seen.of(border))
@@ -250,7 +248,7 @@ def _ops(ops: Sequence[Op], reader: int, added: Sequence[Op], copies: Mapping[Te
 
 def _nodes(graph: RowGraph, ops: Mapping[int, RowOp], reader: int, added: Sequence[int]) -> Iterator[Node]:
     """Yield the nodes with updated regions, whose inputs and outputs may change."""
-    use = tensor_use(graph.model, ops, graph.kept, graph.external)
+    use = tensor_use(graph.model, ops, graph.kept, graph.outside)
     for node in graph.nodes:
         if isinstance(node, Kept):
             yield node

@@ -49,7 +49,7 @@ def _single_writer(graph: RowGraph) -> Broken:
 
 
 def _written_first(graph: RowGraph) -> Broken:
-    there = {*graph.model.inputs, *graph.external}
+    there = {*graph.model.inputs, *graph.outside}
     for node in graph.nodes:
         if isinstance(node, Kept):
             yield from (f"tensor {t} of {_name(node)}" for t in node.inputs if t not in there)
@@ -72,11 +72,10 @@ def _same_bytes(graph: RowGraph) -> Broken:
 
 def _handed_over(graph: RowGraph) -> Broken:
     wanted = set(graph.model.outputs).union(*(node.inputs for node in graph.nodes))
-    external = graph.external
     for region in graph.regions:
         ops = [graph.ops[i] for i in region.ops]
         inside = {op.output for op in ops}
-        read = {t for op in ops for t in op.inputs} - inside - external
+        read = {t for op in ops for t in op.inputs} - inside - graph.outside
         if set(region.inputs) != read:
             yield f"{_name(region)} has inputs {sorted(region.inputs)}, its operators read {sorted(read)}"
         if set(region.outputs) != inside & wanted:

@@ -19,7 +19,7 @@ from tflm_memopt.plan.plan import Role
 def test_nothing_that_outlives_an_invoke_may_lie_where_rows_are_pushed(name: str, role: Role) -> None:
     """The caller writes there while the group waits."""
     real = subject(name)
-    plan, frame = real.planned.plan, real.planned.graph.frame
+    plan, frame = real.planned.plan, real.planned.graph.source
     assert frame is not None
     pushed = plan.find(Role.TENSOR, frame.tensor)
     assert pushed is not None
@@ -31,7 +31,7 @@ def test_nothing_that_outlives_an_invoke_may_lie_where_rows_are_pushed(name: str
 
 def test_a_stream_is_read_in_the_first_block_only() -> None:
     real = subject("streamed classifier")
-    graph, frame = real.planned.graph.model, real.planned.graph.frame
+    graph, frame = real.planned.graph.model, real.planned.graph.source
     replay = FrameReplay(TaggedArena(real.planned.plan, {t: graph.tensors[t].nbytes for t in graph.tensors}), frame)
     replay.wait_for(1, "operator 0")
     replay.end_of_block()

@@ -106,7 +106,8 @@ def test_the_search_ends_where_no_longer_block_may_be(number: int, random: Rando
         for step, op in enumerate(chain.ops)
     ]
     frame = InputSource(s.inputs[0], 4, 4, pushed=1) if random.random() < 0.3 else None
-    chain = replace(chain, ops=tuple(ops), frame=frame)
+    spaces = {frame.tensor: frame.space} if frame else {}
+    chain = replace(chain, ops=tuple(ops), source=frame, spaces=spaces)
     for last in range(1, len(ops) + 1):
         longest = min((first for first in range(last) if chain.can_cut(first, last)), default=last)
         ended = [first for first in range(last) if chain.rules_out(first, last)]

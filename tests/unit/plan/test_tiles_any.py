@@ -55,7 +55,8 @@ def test_blocks_without_such_a_form(why: str) -> None:
     s, y = branches()
     chain, settings = s.chain(y), Settings(cache=why != "no cache")
     if why == "streamed":
-        chain = replace(chain, frame=InputSource(chain.ops[0].inputs[0], 24, 72, 1))
+        source = InputSource(chain.ops[0].inputs[0], 24, 72, 1)
+        chain = replace(chain, source=source, spaces={source.tensor: source.space})
     if why == "two outputs":
         chain = replace(chain, outside=frozenset({y, chain.ops[1].output}))
     assert list(walked(chain, whole(chain), settings)) == []

@@ -47,7 +47,7 @@ def at_each_wait(group: PlannedGroup, waits: Ints) -> Mapping[int, tuple[Ints, I
 
     The last pushed rows of a streamed input are not listed, since they may be overwritten while waiting.
     """
-    source = group.graph.frame
+    source = group.graph.source
     found: dict[int, tuple[Ints, Ints]] = {}
     for i in group.plan.alive[group.number]:
         buffer, content = group.plan.buffers[i], group.placed.get(i)

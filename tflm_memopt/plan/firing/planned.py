@@ -36,7 +36,7 @@ class PlannedGroup:
     @cached_property
     def trace(self) -> Trace:
         """All iterations of the group, with rows in the group's order."""
-        return trace_of(self.block, self.graph.ops, self.graph.frame)
+        return trace_of(self.block, self.graph.ops, self.graph.source)
 
     @cached_property
     def contents(self) -> Mapping[int, Content]:
@@ -44,7 +44,7 @@ class PlannedGroup:
 
         Tensors that live through the group are not listed.
         """
-        trace, plan, number, source = self.trace, self.plan, self.number, self.graph.frame
+        trace, plan, number, source = self.trace, self.plan, self.number, self.graph.source
         alive = [plan.buffers[i] for i in plan.alive[number]]
         whole = {b.key: b for b in alive if b.role is Role.TENSOR}
         born = {m.op.output for m in trace.members} & whole.keys()

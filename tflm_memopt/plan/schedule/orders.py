@@ -17,7 +17,7 @@ from tflm_memopt.model.graph import Graph, TensorId
 from tflm_memopt.plan.effort import Meter
 from tflm_memopt.plan.schedule.least_peak import contiguous, schedule
 from tflm_memopt.plan.schedule.problem import OrderProblem, Task
-from tflm_memopt.rowgraph.graph import Kept, Node, RowGraph
+from tflm_memopt.rowgraph.graph import Kept, Node, RowGraph, Space
 from tflm_memopt.rowgraph.regions import regions_of, state_order, tensor_use
 
 SECONDS = 0.4
@@ -30,13 +30,13 @@ def orders(graph: RowGraph, sizes: Mapping[TensorId, int], meter: Meter | None =
     sizes: bytes of whole tensors. meter: budget. The readers of a streamed input, which is available once, stay first
     as in the model. Devices that exchange rows keep the model's order, in which no two wait for each other.
     """
-    if (graph.frame and graph.frame.pushed) or any(op.crossing for op in graph.ops.values()):
+    if Space.STREAM in graph.spaces.values() or any(op.crossing for op in graph.ops.values()):
         return (graph,)
     nodes: list[Kept | int] = []
     for node in graph.nodes:
         nodes += [node] if isinstance(node, Kept) else node.ops
     problem = OrderProblem(
-        {**sizes, **dict.fromkeys(graph.external, 0)},
+        sizes,
         tuple(_task(graph, node) for node in nodes),
         frozenset(graph.model.outputs),
         tuple(_bound(graph.model, nodes)),
@@ -67,7 +67,7 @@ def _task(graph: RowGraph, node: Kept | int) -> Task:
 
 
 def _nodes(graph: RowGraph, order: Sequence[Kept | int]) -> Iterator[Node]:
-    use = tensor_use(graph.model, graph.ops, graph.kept, graph.external)
+    use = tensor_use(graph.model, graph.ops, graph.kept, graph.outside)
     for builtin, run in groupby(order, key=lambda node: isinstance(node, Kept)):
         if builtin:
             yield from (node for node in run if isinstance(node, Kept))

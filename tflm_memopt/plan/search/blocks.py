@@ -9,7 +9,7 @@ from __future__ import annotations
 import itertools
 from bisect import bisect_left
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 import numpy as np
@@ -32,7 +32,7 @@ from tflm_memopt.plan.firing.liveness import (
 from tflm_memopt.plan.firing.trace import Member, Trace, dead_bytes, prepend, start, traced
 from tflm_memopt.plan.plan import Stage
 from tflm_memopt.plan.walk import Ints
-from tflm_memopt.rowgraph.graph import InputSource
+from tflm_memopt.rowgraph.graph import InputSource, Space
 
 UNLIMITED = 1 << 62
 """More bytes or multiply-accumulates than any plan takes."""
@@ -60,17 +60,17 @@ class Chain:
     """Tensors that are read after the region or are outputs of the model."""
     across: int
     """Bytes of tensors that live through the region."""
-    frame: InputSource | None = None
+    source: InputSource | None = None
     """The streamed or external input, if this region reads it."""
-    beside: frozenset[TensorId] = frozenset()
-    """Tensors outside the arena: states, kept tensors, and rows on links."""
+    spaces: Mapping[TensorId, Space] = field(default_factory=dict)
+    """The spaces of the tensors that are read outside the arena."""
 
     def last_read(self) -> Mapping[TensorId, int]:
         """Return the position of each tensor's last reader in the region, or len(ops) if it is used outside."""
         return self._last_read
 
     def rows(self) -> Mapping[TensorId, int]:
-        """Return the bytes of every tensor of the region; the streamed or external input counts as 0."""
+        """Return the bytes of every tensor of the region that is whole in the arena."""
         return self._rows
 
     @cached_property
@@ -80,11 +80,9 @@ class Chain:
 
     @cached_property
     def _rows(self) -> Mapping[TensorId, int]:
-        sizes = {t: r.nbytes for op in self.ops for t, r in zip(op.inputs, op.reads, strict=True)}
-        if self.frame:
-            sizes.pop(self.frame.tensor)
-        sizes |= {op.output: op.writes.nbytes for op in self.ops}
-        return {t: nbytes for t, nbytes in sizes.items() if t not in self.beside}
+        left = {op.output for op in self.ops if op.leaves}
+        seen = {t: rows.nbytes for op in self.ops for t, rows in op.seen()}
+        return {t: nbytes for t, nbytes in seen.items() if t not in self.spaces and t not in left}
 
     def can_cut(self, first: int, last: int) -> bool:
         """Return whether operators [first, last) may be a group.
@@ -122,10 +120,8 @@ class Chain:
     @cached_property
     def streamed(self) -> int:
         """Position after the last reader of a streamed input, or 0 without one."""
-        frame = self.frame
-        pushed = frame is not None and frame.pushed > 0
-        readers = [i for i, op in enumerate(self.ops) if pushed and frame and frame.tensor in op.inputs]
-        return readers[-1] + 1 if readers else 0
+        streams = {t for t, space in self.spaces.items() if space is Space.STREAM}
+        return max((i + 1 for i, op in enumerate(self.ops) if not streams.isdisjoint(op.inputs)), default=0)
 
     @cached_property
     def macs(self) -> Sequence[int]:
@@ -149,7 +145,7 @@ class Chain:
         for i, op in enumerate(self.ops):
             steps.append(frozenset(now))
             now -= {t for t in (*op.inputs, op.output) if last_read.get(t, -1) <= i}
-            now |= {op.output} - self.beside if last_read.get(op.output, -1) > i else set()
+            now |= {op.output} if last_read.get(op.output, -1) > i and not op.leaves else set()
         return (*steps, frozenset(now))
 
     @cached_property
@@ -229,7 +225,7 @@ def seed(chain: Chain, last: int, last_read: Mapping[TensorId, int]) -> Growing:
     """
     sinks = [(op.output, op.writes.h) for op in reversed(chain.ops[:last]) if last_read.get(op.output, -1) >= last]
     nothing = np.zeros(1, dtype=np.int64)
-    return Growing(start(sinks, chain.frame), {}, nothing, nothing)
+    return Growing(start(sinks, chain.source), {}, nothing, nothing)
 
 
 def grow(block: Growing, forms: Sequence[Member], *, is_sink: bool) -> Iterator[Growing]:
@@ -354,8 +350,9 @@ def candidates(
         if not chain.can_cut(first, last):
             continue
         read = {t for op in chain.ops[first:last] for t in op.inputs}
-        framed = chain.frame is not None and chain.frame.tensor in read
-        if len(read.intersection(at_border.dying + at_border.through)) + len(at_border.born) + framed > MAX_IO:
+        inputs = read.intersection(at_border.dying + at_border.through)
+        from_outside = chain.source is not None and chain.source.tensor in read
+        if len(inputs) + len(at_border.born) + from_outside > MAX_IO:
             continue  # it may have to become its own custom operator
         cuttable = True
         through = chain.across + sum(sizes[t] for t in at_border.through)
@@ -389,7 +386,7 @@ def rebuild(chain: Chain, candidate: Candidate) -> TracedBlock:
         for i, stage in enumerate(candidate.stages, candidate.first)
     ]
     sinks = [m.key for m in reversed(members) if last_read.get(m.op.output, -1) >= candidate.last]
-    trace = traced(members, sinks, chain.frame)
+    trace = traced(members, sinks, chain.source)
     inner = [m for m in members if m.key not in sinks]
     in_order = inner if candidate.strips else reversed(inner)  # the order of buffers in a plan
     rings = {m.op.output: ring_of(trace, m) for m in in_order}

@@ -19,6 +19,7 @@ from tflm_memopt.plan.search.blocks import Candidate, Chain, tiled_bytes
 from tflm_memopt.plan.search.tiles_plan import Settings
 from tflm_memopt.plan.search.tiles_search import heights
 from tflm_memopt.plan.walk import Walk
+from tflm_memopt.rowgraph.graph import Space
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,8 +51,7 @@ def walked(chain: Chain, block: Candidate, settings: Settings, meter: Meter | No
     """
     meter = meter or Meter()
     ops = chain.ops[block.first : block.last]
-    frame = chain.frame
-    pushed = frame is not None and frame.pushed and any(frame.tensor in op.inputs for op in ops)
+    pushed = any(chain.spaces.get(t) is Space.STREAM for op in ops for t in op.inputs)
     made = {op.output: op.writes for op in ops}
     alike = all(made.get(t, rows) == rows for op in ops for t, rows in op.seen())
     sinks = [op for op in ops if chain.last_read().get(op.output, -1) >= block.last]

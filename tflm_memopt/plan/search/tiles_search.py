@@ -423,8 +423,8 @@ class Search:
     def _counts(self, tensor: TensorId) -> bool:
         """Return whether a whole tensor takes all its bytes."""
         elsewhere = self.settings.input is not Input.RESIDENT
-        if elsewhere and self.chain.frame:
-            elsewhere = tensor == self.chain.frame.tensor
+        if elsewhere and self.chain.source:
+            elsewhere = tensor == self.chain.source.tensor
         return tensor in self.links.born or not elsewhere
 
     def _through(self, position: int) -> int:

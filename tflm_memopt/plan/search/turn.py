@@ -54,9 +54,9 @@ class Turned:
         return best if best and best.nbytes <= limit else None
 
     def _can_be_turned(self, first: int, last: int) -> bool:
-        ops, frame = self.chain.ops[first:last], self.chain.frame
-        framed = frame is not None and any(frame.tensor in op.inputs for op in ops)
-        return not framed and self.able.issuperset(range(first, last)) and _seen_alike(ops)
+        ops, source = self.chain.ops[first:last], self.chain.source
+        outside = source is not None and any(source.tensor in op.inputs for op in ops)
+        return not outside and self.able.issuperset(range(first, last)) and _seen_alike(ops)
 
     def _ending(
         self, last: int, tiled: bool, settings: Settings | None, limit: int, meter: Meter
