@@ -33,7 +33,6 @@ from tflm_memopt.cli.devices import device_files
 from tflm_memopt.convert.request import request
 from tflm_memopt.devices.lines import LineSpeed
 from tflm_memopt.devices.network import computed, together
-from tflm_memopt.options import DEFAULTS, OptimizeOptions
 
 CORE, MHZ = "cortex-m4", 80
 NAMED = ("kws", "vww_96")
@@ -54,7 +53,7 @@ def crossings(models: Sequence[tflm_memopt.Optimized]) -> tuple[Computing, Cross
     """Return the milliseconds that each device computes before each row it exchanges and after the last one, and the
     rows.
     """
-    asked = request(OptimizeOptions(**{**DEFAULTS, "core": CORE, "clock": MHZ}))
+    asked = request({"core": CORE, "clock": MHZ})
     found = [asked.conversion(one.original).of(one.plan).planned for one in models if one.plan]
     return [computed(asked, planned) for planned in found], [check(p.plan, p.graph) for p in found]
 

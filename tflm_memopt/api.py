@@ -33,7 +33,7 @@ from tflm_memopt.devices.verify import DevicesVerification, verify_devices
 from tflm_memopt.emit.firmware import firmware
 from tflm_memopt.errors import UsageError, one_of
 from tflm_memopt.files import GivenModel, loaded
-from tflm_memopt.options import ExploreOptions, OptimizeOptions, complete
+from tflm_memopt.options import ExploreOptions, OptimizeOptions
 from tflm_memopt.plan import waiting
 from tflm_memopt.plan.firing.planned import Planned
 from tflm_memopt.plan.waiting import Progress
@@ -118,9 +118,7 @@ def optimize(
         that share an arena; the options are then defaults for all of them.
     name: the model's name in the report and the files; by default the file's name. frontier: also compute the result of
     explore() for the report. progress: callback with the current step, and how many of how many parts of it are done.
-    options: see options.py. input, int8_io, ops, op_per, allow_ops, abi, fold, effort, core, board, without, target,
-        kernels; seconds, max_macs, ram_limit, flash_limit, max_instructions, time_limit, clock, plan, interpreter,
-        if_worthwhile.
+    options: those of OptimizeOptions in options.py.
 
     Raises ModelError for an unreadable model, UsageError for invalid arguments, and DoesNotFit if no plan keeps to the
     limits. A model without anything to gain is returned unchanged.
@@ -142,7 +140,7 @@ def optimize_planned(
     started = time.monotonic()
     progress("reading", 0, 0)
     data, name, path = loaded(model, name)
-    asked = request(complete("optimize", options, OptimizeOptions))
+    asked = request(options)
     conversion = asked.conversion(data)
     progress("searching blocks", 0, 0)
     if not frontier:
@@ -222,7 +220,7 @@ def _network(model: GivenModel, name: str, link: Link | None, progress: Progress
     """Read a model that is to be split. `progress` is called for each device's conversion."""
     data, name, _ = loaded(model, name)
     line = None if link is None else LineSpeed(*units.line(link))
-    asked = request(complete("optimize", options, OptimizeOptions))
+    asked = request(options)
     own = OptimizeOptions(**{**options, "if_worthwhile": False})
     if on := asked.limits.board:  # all devices are compared with the board later, together
         target = options.get("target") or on.target
@@ -272,15 +270,14 @@ def explore(
     cost: "macs", or estimated "instructions" or "time" on the core; for these, several tile widths are tried. By
         default time, if the cycles of the board's core are modelled; else instructions, if there is a board, target
         or core; else macs.
-    options: see options.py. input, int8_io, ops, op_per, allow_ops, abi, fold, effort, without, target, kernels, core;
-        board: each point reports the board's free RAM and flash.
+    options: those of ExploreOptions in options.py. board: each point reports the board's free RAM and flash.
     """
     if cost is not None and cost not in COSTS:
         raise UsageError(f"unknown cost '{cost}'", code="bad_option", hint=one_of(cost, COSTS))
     if isinstance(model, App):
         return explore_app(replace(model, options={**options, **model.options}), progress)
     data, name, _ = loaded(model, name)
-    asked = request(complete("explore", options, ExploreOptions))
+    asked = request(options, "explore")
     if cost == "time" and asked.cost != cost:
         raise UsageError(
             "the frontier by time needs a core whose cycles are modelled", code="time_unknown", hint="--board"

@@ -1,122 +1,185 @@
-"""The options of optimize() and explore() with their meaning, unit and default."""
+"""The options of optimize() and explore(). Each is described once, with its default, its reader and its flag.
+
+The command line, app.toml and the functions take their options from here: `complete` returns the read values.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
-from typing import Any, TypedDict
+import math
+from collections.abc import Callable, Collection, Mapping
+from dataclasses import dataclass
+from typing import Annotated, Any, TypedDict, get_type_hints
 
-from tflm_memopt.errors import one_of
-from tflm_memopt.plan.choices import PER_REGION, Ops
-from tflm_memopt.plan.effort import NORMAL
-from tflm_memopt.tflm.choices import Kernels
+from tflm_memopt import units
+from tflm_memopt.analysis.costs import DEFAULT, tables
+from tflm_memopt.errors import UsageError, one_of
+from tflm_memopt.ops.packing import TARGETS
+from tflm_memopt.plan.choices import MOVES, OPS, PER_REGION, SWITCHES, Ops
+from tflm_memopt.plan.effort import LEVELS, NORMAL, factor
+from tflm_memopt.tflm.choices import KERNELS, Kernels
 from tflm_memopt.tflm.structs import Abi
 
 
+@dataclass(frozen=True, slots=True)
+class Option:
+    """The description of an option."""
+
+    default: Any
+    about: str
+    """Text for `--help`."""
+    metavar: str | None = None
+    read: Callable[[Any], Any] | None = None
+    """Function that reads a text or a value and raises UsageError for an invalid one."""
+    choices: tuple[Any, ...] | None = None
+    flags: tuple[str, ...] | None = None
+    """Flags on the command line: by default `--` and the name; none for an option of the functions only."""
+
+
+def names(given: str | Collection[str]) -> tuple[str, ...]:
+    """Read names that are separated by commas, or given one by one.
+
+    >>> names("strips, tiles"), names(["turn"])
+    (('strips', 'tiles'), ('turn',))
+    """
+    parts = given.split(",") if isinstance(given, str) else given
+    return tuple(name.strip() for name in parts if name.strip())
+
+
+def overhead(given: float | str) -> float:
+    """Read a finite factor above 0. Raises UsageError for anything else."""
+    try:
+        value = float(given)
+    except ValueError:
+        value = 0.0
+    if not 0 < value < math.inf:
+        raise UsageError(
+            f"'{given}' is not a valid factor", code="bad_option", hint="1.1 is 10 % more than the original"
+        )
+    return value
+
+
+# fmt: off
 class ExploreOptions(TypedDict, total=False):
     """Options that optimize() and explore() share."""
 
-    input: str
-    """Place of the model's input: "arena", "stream" or "stream:ROWS" (pushed a few rows at a time), "external" (read
-    from the caller's buffer), "sliding" or "sliding:ROWS" (a window that gets this many new rows in each inference).
-    """
-    int8_io: bool
-    """Whether QUANTIZE and DEQUANTIZE at the model's interface are removed."""
-    ops: Ops
-    """Replacement of operators that run row by row: one custom operator for each "region" or for each "block", or
-    "builtin": TFLM's own operators in an order and at offsets that need less RAM.
-    """
-    op_per: Ops | None
-    """Alias of `ops`."""
-    allow_ops: Collection[str]
-    """Kinds of operators that the rewritten model may have in addition to the original's, for stripes and channel
-    groups with ops="builtin": "PAD", "SLICE", "CONCATENATION".
-    """
-    abi: Abi
-    """Size of pointers in the arena figures: "ilp32" or "lp64"."""
-    fold: bool
-    """Whether channels that cannot influence any output are removed."""
-    effort: float | str
-    """Effort of the search: "low", "normal", "high", or a factor of normal. Normal takes at most about ten seconds of
-    processor time and 5 ms more for each operator above a thousand. Report.cut_short lists the searches that it
-    ends.
-    """
-    core: str | None
-    """Core for the estimates, which must run the target. The default is the target's own or, for generic,
-    the slowest.
-    """
-    board: str | None
-    """Board on which the model has to fit, in RAM and flash. Its ABI, target and core are used by default."""
-    without: Collection[str]
-    """Techniques that are switched off, to measure their benefit: "strips", "recompute", "overlap", ..."""
-    target: str | None
-    """Core whose kernels operators are packed for. "generic" programs run everywhere, others only on their cores, and
-    faster. The default is the board's target, or generic.
-    """
-    cores: int
-    """Number of cores that run the model: 1, or 2 that share their memory (RP2040, RP2350, ESP32, ESP32-S3)."""
-    share: str | Collection[float] | None
-    """Part of each core's time for the model on two cores: (0.8, 1) or "0.8,1". The default is all time of both."""
-    kernels: Kernels | None
-    """Library whose scratch and state the arena figures count for builtin operators, and which decides where their
-    outputs may overlap inputs: "reference", "cmsis-nn", "esp-nn". The default has the figures of the reference
-    kernels and only overlaps that are safe with all three.
-    """
+    input: Annotated[str, Option(
+        "arena", "place of the model's input: arena (default), stream[:ROWS] (pushed ROWS rows at a time, default 1), "
+        "external (read from your own buffer), sliding[:ROWS] (a window of an endless sequence, with ROWS new rows in "
+        "each inference, default 1)", "WHERE",
+    )]
+    int8_io: Annotated[bool, Option(False, "remove QUANTIZE and DEQUANTIZE at the model's inputs and outputs")]
+    ops: Annotated[Ops, Option(
+        PER_REGION, "replacement of operators that run row by row: a custom operator for each region (default) or for "
+        "each block (easier to read in Netron); or builtin, TFLM's own operators with another order and other offsets",
+        choices=OPS, flags=("--ops", "--op-per"),
+    )]
+    op_per: Annotated[Ops | None, Option(None, "alias of ops", choices=OPS, flags=())]
+    allow_ops: Annotated[Collection[str], Option(
+        (), f"with --ops builtin: operators that strips and channel groups may add, of {', '.join(MOVES)} (default: "
+        "only kinds that the model has)", "NAME,...", names,
+    )]
+    fold: Annotated[bool, Option(True, "keep channels that cannot influence any output", flags=("--no-fold",))]
+    effort: Annotated[float | str, Option(
+        NORMAL, f"search effort: {', '.join(LEVELS)}, or a factor relative to normal (default), which takes at most "
+        "about ten seconds of processor time", "LEVEL", factor,
+    )]
+    without: Annotated[Collection[str], Option(
+        (), f"switch techniques off, to measure their effect: {', '.join(SWITCHES)}", "NAME,...", names,
+    )]
+    cores: Annotated[int, Option(
+        1, "number of cores with shared memory: 2 on RP2040, RP2350, ESP32 and ESP32-S3 (default: 1)", choices=(1, 2),
+    )]
+    share: Annotated[str | Collection[float] | None, Option(
+        None, "with --cores 2: share of each core's time that the model gets (default: 1,1)", "A,B",
+    )]
+    target: Annotated[str | None, Option(
+        None, "cores to pack the model for. A packed model is faster and runs only there (default: the --board's, else "
+        "generic, which runs everywhere)", choices=tuple(TARGETS),
+    )]
+    abi: Annotated[Abi, Option(
+        "ilp32", "ABI of the arena figures: 32-bit pointers (Arm, RISC-V, Xtensa; default) or 64-bit",
+        choices=("ilp32", "lp64"),
+    )]
+    kernels: Annotated[Kernels | None, Option(
+        None, "kernels of builtin operators, whose scratch the arena includes: TFLM's own (default), CMSIS-NN's (with "
+        "the DSP extension, or for --target) or ESP-NN's (ESP32-S3); with --ops builtin, outputs overlap inputs if "
+        "these kernels allow it (default: if all do)", choices=KERNELS,
+    )]
+    core: Annotated[str | None, Option(
+        None, f"core to estimate instructions for (default: the target's own; for generic {DEFAULT}, the slowest)",
+        choices=tuple(tables()),
+    )]
+    board: Annotated[str | None, Option(
+        None, "require that RAM and flash fit this board, and use its ABI and target; fit lists the boards", "BOARD",
+    )]
 
 
 class OptimizeOptions(ExploreOptions, total=False):
     """Options of optimize() only: limits, and the choice of the plan."""
 
-    seconds: float | None
-    """Limit of the exact search for a layout in seconds of deterministic CP-SAT time. The default is half a second
-    times the effort.
-    """
-    max_macs: float | None
-    """Limit of compute as a factor of the original's multiply-accumulates. The plan has the least RAM within it. By
-    default, nothing is computed twice.
-    """
-    ram_limit: int | str | None
-    """Limit of the whole arena in bytes: 20480, "20kB" or "64KiB". The plan has the least compute within it."""
-    flash_limit: int | str | None
-    """Limit on the flash that the rewritten model, the C library and TFLM take together, in bytes: 200000, "200kB" or
-    "256KiB". The sizes of library and TFLM are estimates for the board's core or `core`.
-    """
-    max_instructions: int | str | None
-    """Limit of estimated instructions on `core`: 3200000 or "3.2M". The plan has the least RAM within it or, with a RAM
-    limit, the fewest instructions within both.
-    """
-    time_limit: float | str | None
-    """Limit of the estimated time of an inference: "50ms", or a number of milliseconds. The plan has the least RAM
-    within it. It needs a board or a clock.
-    """
-    clock: float | str | None
-    """Clock of the core: "64MHz", or a number of MHz. The default is the board's."""
-    plan: Mapping[str, Any] | None
-    """Saved plan, as returned by Plan.to_json()."""
-    interpreter: bool
-    """Whether TFLM's interpreter runs the rewritten model. Otherwise it becomes a C module (`--emit c`), whose own RAM
-    and flash are counted.
-    """
-    if_worthwhile: bool
-    """Whether a model is left unchanged if its rewrite adds more bytes to flash than it saves of RAM. This does not
-    apply with options that need the rewritten model: limits, a board, a target, another interface.
-    """
+    max_macs: Annotated[float | None, Option(
+        None, "minimise RAM with at most F times the multiply-accumulates of the original (default: no recompute)",
+        "F", overhead,
+    )]
+    ram_limit: Annotated[int | str | None, Option(
+        None, "minimise compute in an arena of at most SIZE: 20480, 20kB (1,000 B each), 64K or 64KiB (1,024 B each)",
+        "SIZE", units.size,
+    )]
+    flash_limit: Annotated[int | str | None, Option(
+        None, "limit the flash of rewritten model, C library and TFLM to SIZE; the last two are estimated",
+        "SIZE", units.size,
+    )]
+    max_instructions: Annotated[int | str | None, Option(
+        None, "minimise RAM with at most N estimated instructions per inference: 3200000, 3200k or 3.2M; with a RAM "
+        "limit, minimise instructions within both", "N", units.number,
+    )]
+    time_limit: Annotated[float | str | None, Option(
+        None, "minimise RAM with an estimated inference time of at most TIME: 50ms; needs --board or --clock",
+        "TIME", units.milliseconds,
+    )]
+    clock: Annotated[float | str | None, Option(
+        None, "clock of the core, to estimate milliseconds: 64MHz (default: the board's)", "MHZ", units.megahertz,
+    )]
+    seconds: Annotated[float | None, Option(
+        None, "limit of the exact search for a layout in seconds of deterministic CP-SAT time (default: half a second "
+        "times the effort)", flags=(),
+    )]
+    plan: Annotated[Mapping[str, Any] | None, Option(None, "saved plan, as Plan.to_json() returns it", flags=())]
+    interpreter: Annotated[bool, Option(
+        True, "whether TFLM's interpreter runs the rewritten model; otherwise it becomes a C module, whose own RAM and "
+        "flash are counted", flags=(),
+    )]
+    if_worthwhile: Annotated[bool, Option(
+        False, "whether a model is left unchanged if its rewrite adds more bytes to flash than it saves of RAM; "
+        "ignored with options that need the rewritten model: limits, a board, a target, another interface", flags=(),
+    )]
+# fmt: on
 
 
-DEFAULTS = OptimizeOptions(
-    input="arena", int8_io=False, ops=PER_REGION, op_per=None, allow_ops=(), abi="ilp32", fold=True, effort=NORMAL,
-    core=None, board=None, without=(), target=None, cores=1, share=None, kernels=None, seconds=None, max_macs=None,
-    ram_limit=None, flash_limit=None, max_instructions=None, time_limit=None, clock=None, plan=None,
-    interpreter=True, if_worthwhile=False,
-)  # fmt: skip
-"""All options with their defaults."""
+def _described(of: type) -> Mapping[str, Option]:
+    return {name: hint.__metadata__[0] for name, hint in get_type_hints(of, include_extras=True).items()}
 
 
-def complete(function: str, options: Mapping[str, Any], known: type) -> OptimizeOptions:
-    """Return all options, with defaults for missing ones. known: the class with the options of the function.
+OPTIONS: Mapping[str, Option] = _described(OptimizeOptions)
+FUNCTIONS: Mapping[str, Mapping[str, Option]] = {"optimize": OPTIONS, "explore": _described(ExploreOptions)}
+"""The options of each function, by name."""
 
-    Raises TypeError for a name that is not an option of the function.
+
+def complete(options: Mapping[str, Any], function: str = "optimize") -> dict[str, Any]:
+    """Return the values of all options as their readers return them, with defaults for missing ones.
+
+    Raises TypeError for a name that is not an option of the function, and UsageError for an invalid value.
     """
-    for name in options.keys() - known.__annotations__.keys():
-        near = one_of(name, known.__annotations__)
+    for name in options.keys() - FUNCTIONS[function].keys():
+        near = one_of(name, FUNCTIONS[function])
         raise TypeError(f"{function}() has no option '{name}'; it has {near}")
-    return OptimizeOptions(**{**DEFAULTS, **options})  # type: ignore[typeddict-item]
+    return {name: _read(name, option, options.get(name, option.default)) for name, option in OPTIONS.items()}
+
+
+def _read(name: str, option: Option, value: Any) -> Any:
+    if value is None:
+        return None
+    if option.choices and value not in option.choices:
+        hint = one_of(str(value), map(str, option.choices))
+        raise UsageError(f"unknown {name} {value!r}", code="bad_option", hint=hint)
+    return option.read(value) if option.read else value

@@ -14,7 +14,6 @@ from property.applications import examine, network, planned
 from tflm_memopt.check.interleaving import Sharer, check_together
 from tflm_memopt.convert import pipeline
 from tflm_memopt.convert.request import request
-from tflm_memopt.options import OptimizeOptions, complete
 from tflm_memopt.plan.effort import Meter
 from tflm_memopt.plan.firing.pauses import held_at, moments
 from tflm_memopt.plan.layout.joint import Tenant, share
@@ -43,7 +42,7 @@ def test_pauses_in_blocks_that_fire_backwards(seed: int) -> None:
     """Placed again beside another model, their buffers keep the distances of a mirrored arena."""
     rng = random.Random(seed)
     options = {"effort": "low", "seconds": 0.05, "target": "cortex-m4"}
-    asked = request(complete("optimize", options, OptimizeOptions))
+    asked = request(options)
     conversion = asked.conversion(network(rng, rng.randint(6, 24))).low()
     one, other = conversion.once.planned, asked.conversion(network(rng, 8)).once.planned
     assert any(isinstance(step, Block) and step.turned for step in one.plan.steps)

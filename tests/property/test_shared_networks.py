@@ -26,7 +26,6 @@ from tflm_memopt.format.limits import ALIGNMENT
 from tflm_memopt.lower.program import CROSSING
 from tflm_memopt.lower.serialise import unpack
 from tflm_memopt.model.reader import read
-from tflm_memopt.options import DEFAULTS
 from tflm_memopt.plan.firing.planned import Planned
 from tflm_memopt.results import OptimizedDevices
 from tflm_memopt.runtime.native import native_library
@@ -120,7 +119,7 @@ def examine_devices(recipe: Recipe) -> None:
     data, rng = build(recipe), random.Random(recipe.seed)
     before = running(data)
     try:
-        network = Network(data, "random", request(DEFAULTS), optimized)
+        network = Network(data, "random", request({}), optimized)
         how = {op.index: rng.choice(ways(network.graph, op)) for op in network.graph.ops}
         made = network.converted(how, 2 + recipe.seed % 4)
     except UsageError as why:

@@ -13,7 +13,6 @@ from tflm_memopt.convert.request import Request, request
 from tflm_memopt.errors import UsageError, one_of
 from tflm_memopt.files import loaded
 from tflm_memopt.model.graph import TensorId
-from tflm_memopt.options import OptimizeOptions, complete
 from tflm_memopt.plan.waiting import Progress
 from tflm_memopt.results import Inspection
 from tflm_memopt.tflm.arena import Arena, predict_together
@@ -57,7 +56,7 @@ def members_of(app: App, progress: Progress) -> list[AppMember]:
     for name, entry in app.models.items():
         progress(f"{name}: reading", 0, 0)
         data, _, _ = loaded(entry.model, name)
-        asked = request(complete("optimize", {**app.options, **entry.options}, OptimizeOptions))
+        asked = request({**app.options, **entry.options})
         conversion = asked.conversion(data)
         original = inspection(
             name, len(data), conversion.source, conversion.original, asked.abi, asked.library,

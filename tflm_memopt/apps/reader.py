@@ -11,7 +11,7 @@ from tflm_memopt import units
 from tflm_memopt.apps.app import App, AppModel
 from tflm_memopt.errors import UsageError, about, one_of
 from tflm_memopt.files import read_file, shown, stem
-from tflm_memopt.options import OptimizeOptions
+from tflm_memopt.options import OPTIONS
 
 if sys.version_info >= (3, 11):
     import tomllib
@@ -21,7 +21,7 @@ else:
 SUFFIX = ".toml"
 NOT_HERE = frozenset({"plan", "ram_limit", "flash_limit", "if_worthwhile"})
 """Options that apply to single models only: an application has `ram` instead, and its own plans."""
-OPTIONS = tuple(name for name in OptimizeOptions.__annotations__ if name not in NOT_HERE)
+KEYS = tuple(name for name in OPTIONS if name not in NOT_HERE)
 OF_APP = ("models", "concurrent", "ram", "yield")
 OF_MODEL = ("file", "retain", "fps", "ms", "pipeline")
 
@@ -48,7 +48,7 @@ def _parsed(data: bytes) -> Mapping[str, Any]:
 
 
 def _app(document: Mapping[str, Any], path: Path) -> App:
-    _known(document, (*OF_APP, *OPTIONS), "the application")
+    _known(document, (*OF_APP, *KEYS), "the application")
     models = _of_type(document.get("models", {}), dict, "models", "[models.NAME]")
     concurrent = _of_type(document.get("concurrent", []), list, "concurrent", '[["NAME", "NAME"]]')
     for group in concurrent:
@@ -60,7 +60,7 @@ def _app(document: Mapping[str, Any], path: Path) -> App:
         yields=None if "yield" not in document else units.milliseconds(document["yield"]),
         ram=None if ram is None else units.size(_of_type(ram, (int, str), "ram", "65536, or '64kB'")),
         name=stem(shown(path)),
-        options={name: document[name] for name in OPTIONS if name in document},
+        options={name: document[name] for name in KEYS if name in document},
         source=path,
     )
 
@@ -68,7 +68,7 @@ def _app(document: Mapping[str, Any], path: Path) -> App:
 def _model(name: str, entry: Any, folder: Path) -> AppModel:
     where = f"models.{name}"
     entry = _of_type(entry, dict, where, f"[{where}]")
-    _known(entry, (*OF_MODEL, *OPTIONS), where)
+    _known(entry, (*OF_MODEL, *KEYS), where)
     if "file" not in entry:
         raise UsageError("the model's file is missing", code="bad_config", where=where, hint=f'file = "{name}.tflite"')
     retain = entry.get("retain", False)
@@ -76,7 +76,7 @@ def _model(name: str, entry: Any, folder: Path) -> AppModel:
         _of_type(retain, list, f"{where}.retain", "true, or outputs: [0, 1]")
     return AppModel(
         model=folder / _of_type(entry["file"], str, f"{where}.file", f'"{name}.tflite"'),
-        options={key: entry[key] for key in OPTIONS if key in entry},
+        options={key: entry[key] for key in KEYS if key in entry},
         retain=retain if isinstance(retain, bool) else tuple(retain),
         fps=_rate(entry, "fps", where),
         ms=_rate(entry, "ms", where),

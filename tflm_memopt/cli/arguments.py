@@ -6,9 +6,7 @@ import argparse
 from collections.abc import Callable
 from typing import TypeVar
 
-from tflm_memopt import units
 from tflm_memopt.errors import UsageError
-from tflm_memopt.plan.effort import factor as times
 
 T = TypeVar("T")
 
@@ -20,48 +18,16 @@ def count(argument: str) -> int:
     return int(argument)
 
 
-def factor(argument: str) -> float:
-    """Read a finite number above 0."""
-    try:
-        value = float(argument)
-    except ValueError:
-        value = 0.0
-    if not 0 < value < float("inf"):
-        raise argparse.ArgumentTypeError(f"'{argument}' is not a valid factor; 1.1 means 10 % more than the original")
-    return value
+def reading(read: Callable[[str], T]) -> Callable[[str], T]:
+    """Return the type that reads an argument with this function and reports its UsageError as argparse does."""
 
+    def read_argument(argument: str) -> T:
+        try:
+            return read(argument)
+        except UsageError as error:
+            raise argparse.ArgumentTypeError(f"{error.what}: {error.hint}") from error
 
-def effort(argument: str) -> str:
-    """Read a level of effort or a factor."""
-    _said(times, argument)
-    return argument
-
-
-def time(argument: str) -> float:
-    """Read a time in milliseconds."""
-    return _said(units.milliseconds, argument)
-
-
-def clock(argument: str) -> float:
-    """Read a frequency in MHz."""
-    return _said(units.megahertz, argument)
-
-
-def _said(read: Callable[[str], T], argument: str) -> T:
-    try:
-        return read(argument)
-    except UsageError as error:
-        raise argparse.ArgumentTypeError(f"{error.what}: {error.hint}") from error
-
-
-def link(argument: str) -> tuple[float, float]:
-    """Read the speed of a link: bytes per second, and milliseconds."""
-    return _said(units.line, argument)
-
-
-def memory(argument: str) -> tuple[int, int | None]:
-    """Read bytes of RAM and flash."""
-    return _said(units.memory, argument)
+    return read_argument
 
 
 def operators(argument: str) -> tuple[int, ...]:
@@ -69,23 +35,8 @@ def operators(argument: str) -> tuple[int, ...]:
     return tuple(count(number) for number in argument.split(","))
 
 
-def switches(argument: str) -> tuple[str, ...]:
-    """Read names of techniques, separated by commas."""
-    return tuple(name.strip() for name in argument.split(",") if name.strip())
-
-
 def kinds(argument: str) -> tuple[str, ...]:
     """Read kinds of files to emit, separated by commas."""
     from tflm_memopt.emit import bundle  # noqa: PLC0415 # it imports all emitters, which --help does not need
 
-    return _said(bundle.kinds, argument)
-
-
-def size(argument: str) -> int:
-    """Read a number of bytes."""
-    return _said(units.size, argument)
-
-
-def number(argument: str) -> int:
-    """Read a whole number from 1."""
-    return _said(units.number, argument)
+    return reading(bundle.kinds)(argument)

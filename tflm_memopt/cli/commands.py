@@ -38,6 +38,7 @@ from tflm_memopt.files import (
 from tflm_memopt.model.described import label_lines
 from tflm_memopt.model.reader import read
 from tflm_memopt.ops.packing import family
+from tflm_memopt.options import FUNCTIONS
 from tflm_memopt.plan.waiting import Progress
 from tflm_memopt.report import plot, table, text
 from tflm_memopt.results import Batch, Entry, Exploration, Optimized, Report
@@ -51,7 +52,7 @@ PACKED = "cortex-m4"
 def optimize(args: argparse.Namespace) -> int:
     """Rewrite a model, all models of an application, or all models of a folder."""
     if is_app(args.model):
-        return apps.optimize(args, {**settings(args), **limits(args)})
+        return apps.optimize(args, given(args))
     if args.model.is_dir() and not is_keras(args.model):
         return _optimize_all(args, args.output or Path(f"{args.model.resolve().name}_memopt"))
     folder = args.output or Path(f"{args.model.stem}_memopt")
@@ -101,7 +102,7 @@ def _optimize_one(
         modules = set(bundle.MODULES) & set(args.emit)
         whatever = args.force or bool(modules)
         result = tflm_memopt.optimize(
-            source.data, name=shown(model), **settings(args), **limits(args), plan=plan,
+            source.data, name=shown(model), **given(args), plan=plan,
             interpreter=not modules or bool(set(args.emit) - {*modules, "tflite"}), if_worthwhile=not whatever,
             frontier=args.frontier, progress=progress,
         )  # fmt: skip
@@ -168,12 +169,12 @@ def _shown(path: Path, folder: Path) -> str:
 def fit(args: argparse.Namespace) -> int:
     """Print on which boards the rewritten model fits. Exit code 1 if a named board is too small, or all boards are."""
     if is_app(args.model):
-        return apps.fit(args, {**settings(args), "ram_limit": args.ram_limit})
+        return apps.fit(args, given(args))
     data = _read(args.model)
     for name in args.boards:
         board(name)
     with about(args.model), busy(args, f"optimizing {args.model.name}") as progress:
-        wanted = {**settings(args), "name": shown(args.model), "ram_limit": args.ram_limit, "progress": progress}
+        wanted = {**given(args), "name": shown(args.model), "progress": progress}
         result: Optimized = tflm_memopt.optimize(data, **wanted)
         packed: Optimized | None = None
         if args.target is None and any(family(on.target) for on in map(board, args.boards or boards())):
@@ -185,12 +186,12 @@ def fit(args: argparse.Namespace) -> int:
 def explore(args: argparse.Namespace) -> int:
     """Print the frontier of a model or an application as table, plot and plans."""
     if is_app(args.model):
-        return apps.explore(args, {**settings(args), "board": args.board, "core": args.core})
+        return apps.explore(args, given(args, "explore"))
 
     def explore_model(progress: Progress) -> Exploration:
         return tflm_memopt.explore(
-            read_model(args.model), name=shown(args.model), **settings(args), board=args.board, cost=args.cost,
-            core=args.core, progress=progress,
+            read_model(args.model), name=shown(args.model), cost=args.cost, progress=progress,
+            **given(args, "explore"),
         )  # fmt: skip
 
     def plans(result: Exploration) -> dict[Path, bytes]:
@@ -199,16 +200,9 @@ def explore(args: argparse.Namespace) -> int:
     return explored(args, explore_model, Forms(table.csv, plot.exploration, text.exploration, plans))
 
 
-def settings(args: argparse.Namespace) -> dict[str, Any]:
-    """Return the arguments that optimize() and explore() share."""
-    names = ("input", "int8_io", "ops", "allow_ops", "abi", "kernels", "fold", "effort", "without")
-    return {key: getattr(args, key) for key in (*names, "target", "cores", "share")}
-
-
-def limits(args: argparse.Namespace) -> dict[str, Any]:
-    """Return the arguments of optimize() only."""
-    names = ("max_macs", "ram_limit", "flash_limit", "max_instructions", "time_limit", "clock", "board", "core")
-    return {name: getattr(args, name) for name in names}
+def given(args: argparse.Namespace, function: str = "optimize") -> dict[str, Any]:
+    """Return the arguments that are options of a function, all but the file of a plan."""
+    return {name: value for name, value in vars(args).items() if name in FUNCTIONS[function] and name != "plan"}
 
 
 def _saved(path: Path) -> Mapping[str, Any]:

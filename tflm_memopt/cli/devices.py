@@ -41,7 +41,7 @@ def optimize(args: argparse.Namespace) -> int:
         data = read_model(args.model)
         result = tflm_memopt.optimize_devices(
             data, args.devices, name=shown(args.model), link=args.link, memory=args.memory,
-            cut=args.cut or (), **commands.settings(args), **commands.limits(args), progress=progress,
+            cut=args.cut or (), **commands.given(args), progress=progress,
         )  # fmt: skip
     files = _files(result, args, folder)
     keep(args.model, files)
@@ -65,8 +65,8 @@ def explore(args: argparse.Namespace) -> int:
 
     def explore_devices(progress: Progress) -> DevicesExploration:
         return tflm_memopt.explore_devices(
-            read_model(args.model), args.devices, name=shown(args.model), link=args.link, core=args.core,
-            clock=args.clock, board=args.board, **commands.settings(args), progress=progress,
+            read_model(args.model), args.devices, name=shown(args.model), link=args.link,
+            **commands.given(args), progress=progress,
         )  # fmt: skip
 
     return explored(args, explore_devices, Forms(pages.csv, pages.frontier, pages.exploration))

@@ -10,6 +10,7 @@ from tflm_memopt.convert.inspecting import inspect as inspected
 from tflm_memopt.emit.names import file_stem
 from tflm_memopt.errors import about
 from tflm_memopt.files import keep, paths_below, read_model, shown, write_files
+from tflm_memopt.ops.packing import GENERIC
 from tflm_memopt.report import text
 from tflm_memopt.results import Inspection
 
@@ -18,7 +19,9 @@ def inspect(args: argparse.Namespace) -> int:
     """Print what a model consists of, and write its page."""
     with about(args.model):
         data = read_model(args.model)
-        result = inspected(data, name=shown(args.model), abi=args.abi, target=args.target, kernels=args.kernels)
+        result = inspected(
+            data, name=shown(args.model), abi=args.abi, target=args.target or GENERIC, kernels=args.kernels
+        )
     files = _page(args.output, args.model.stem, result) if args.output else {}
     keep(args.model, files)
     write_files(files)

@@ -21,15 +21,13 @@ from typing import Any, NoReturn
 import argcomplete
 
 import tflm_memopt
-from tflm_memopt.analysis.costs import COSTS, DEFAULT, tables
+from tflm_memopt import units
+from tflm_memopt.analysis.costs import COSTS
 from tflm_memopt.cli import arguments, console, interrupts
 from tflm_memopt.emit.printing import to_json
 from tflm_memopt.errors import UsageError, near
 from tflm_memopt.model.c_array import SUFFIXES
-from tflm_memopt.ops.packing import GENERIC, TARGETS
-from tflm_memopt.plan.choices import MOVES, OPS, PER_REGION, SWITCHES
-from tflm_memopt.plan.effort import LEVELS, NORMAL
-from tflm_memopt.tflm.choices import KERNELS
+from tflm_memopt.options import FUNCTIONS, OPTIONS
 
 PROGRAM = console.PROGRAM
 DONE, NO, BAD = console.DONE, console.NO, console.BAD
@@ -119,13 +117,7 @@ def _inspect(group: Any) -> None:
     _model(inspect, "model", "a .tflite file, or C source that contains it as an array")
     _describe(inspect)
     inspect.add_argument("-o", "--output", type=Path, metavar="DIR", help="write a page with memory map and figures")
-    inspect.add_argument(
-        "--target",
-        choices=tuple(TARGETS),
-        default=GENERIC,
-        help="core that the kernels of --kernels cmsis-nn are built for",
-    )
-    _figures(inspect)
+    _options(inspect, "target", "abi", "kernels", target="core that the kernels of --kernels cmsis-nn are built for")
 
 
 def _optimize(group: Any) -> None:
@@ -138,53 +130,21 @@ def _optimize(group: Any) -> None:
     )
     _describe(optimize)
     optimize.add_argument("-o", "--output", type=Path, metavar="DIR", help="output folder (default: ./NAME_memopt)")
-    _conversion(optimize)
+    _options(optimize, *OPTIONS)
     optimize.add_argument(
         "--devices", type=arguments.count, default=1, metavar="N",
         help="split the network over N linked devices, with a model for each; the first has input and output",
     )  # fmt: skip
     _link(optimize)
     optimize.add_argument(
-        "--memory", type=arguments.memory, metavar="RAM[,FLASH]",
+        "--memory", type=arguments.reading(units.memory), metavar="RAM[,FLASH]",
         help="with --devices: memory of each for arena and model, 20kB or 20kB,128kB (default: the least possible)",
     )  # fmt: skip
     optimize.add_argument(
         "--cut", type=arguments.operators, metavar="OP,...",
         help="with --devices: run whole operators on one device after the other, which begin at these operators",
     )  # fmt: skip
-    _limits(optimize)
     _output(optimize)
-
-
-def _limits(optimize: argparse.ArgumentParser) -> None:
-    """Add the limits of RAM, flash and time."""
-    optimize.add_argument(
-        "--max-macs", type=arguments.factor, metavar="F",
-        help="minimise RAM with at most F times the multiply-accumulates of the original (default: no recompute)",
-    )  # fmt: skip
-    optimize.add_argument(
-        "--ram-limit", type=arguments.size, metavar="SIZE",
-        help="minimise compute in an arena of at most SIZE: 20480, 20kB (1,000 B each), 64K or 64KiB (1,024 B each)",
-    )  # fmt: skip
-    optimize.add_argument(
-        "--flash-limit", type=arguments.size, metavar="SIZE",
-        help="limit the flash of rewritten model, C library and TFLM to SIZE; the last two are estimated",
-    )  # fmt: skip
-    optimize.add_argument(
-        "--max-instructions", type=arguments.number, metavar="N",
-        help="minimise RAM with at most N estimated instructions per inference: 3200000, 3200k or 3.2M",
-    )  # fmt: skip
-    optimize.add_argument(
-        "--time-limit", type=arguments.time, metavar="TIME",
-        help="minimise RAM with an estimated inference time of at most TIME: 50ms; needs --board or --clock",
-    )  # fmt: skip
-    optimize.add_argument(
-        "--clock",
-        type=arguments.clock,
-        metavar="MHZ",
-        help="clock of the core, to estimate milliseconds: 64MHz (default: the board's)",
-    )
-    _core(optimize)
 
 
 def _output(optimize: argparse.ArgumentParser) -> None:
@@ -212,10 +172,6 @@ def _output(optimize: argparse.ArgumentParser) -> None:
     ).completer = argcomplete.FilesCompleter(("json",))  # type: ignore[attr-defined]
 
     _keras(optimize)
-    _board(
-        optimize, "board",
-        help="require that RAM and flash fit this board, and use its ABI and target; fit lists the boards",
-    )  # fmt: skip
     optimize.add_argument(
         "--force", action="store_true",
         help="rewrite the model even if that adds more flash than it saves RAM",
@@ -235,7 +191,10 @@ def _explore(group: Any) -> None:
     explore = _command(group, "explore", "find the smallest arena for every compute budget, as table and plot")
     _model(explore, "model", "a .tflite file; or app.toml, for the joint frontier of its models")
     _describe(explore)
-    _conversion(explore)
+    _options(
+        explore, *FUNCTIONS["explore"], board="show what each point leaves of this board, and use its ABI and target"
+    )
+    _options(explore, "clock", clock="with --devices: clock of their cores, 64MHz")
     explore.add_argument(
         "--cost", choices=COSTS,
         help="cost of a point besides bytes; instructions and time are estimated. Default: time with a --board whose "
@@ -246,11 +205,6 @@ def _explore(group: Any) -> None:
         help="use N linked devices, and compare memory of the largest one with inference time",
     )  # fmt: skip
     _link(explore)
-    explore.add_argument(
-        "--clock", type=arguments.clock, metavar="MHZ", help="with --devices: clock of their cores, 64MHz"
-    )
-    _core(explore)
-    _board(explore, "board", help="show what each point leaves of this board, and use its ABI and target")
     explore.add_argument("--csv", type=Path, metavar="FILE", help="write the frontier as comma-separated values")
     explore.add_argument("--plot", type=Path, metavar="FILE.png|.svg", help="draw the frontier")
     explore.add_argument("--plans", type=Path, metavar="DIR", help="write the plan of each point, for optimize --plan")
@@ -260,14 +214,15 @@ def _fit(group: Any) -> None:
     fit = _command(group, "fit", "list the boards that a model fits on, before and after rewriting")
     _model(fit, "model", "a .tflite file; or app.toml, for its models in one arena")
     _describe(fit)
-    _board(fit, "boards", action="append", default=[], help="check only this board; exit with 1 if it is too small")
     fit.add_argument(
-        "--ram-limit", type=arguments.size, metavar="SIZE",
-        help="minimise compute in an arena of at most SIZE, as in optimize; exit with 1 if impossible",
-    )  # fmt: skip
+        "--board", dest="boards", action="append", default=[], metavar="BOARD",
+        help="check only this board; exit with 1 if it is too small",
+    ).completer = _boards  # type: ignore[attr-defined]  # fmt: skip
+    of_fit = [name for name in FUNCTIONS["explore"] if name not in ("board", "core")]
+    ram = "minimise compute in an arena of at most SIZE, as in optimize; exit with 1 if impossible"
+    _options(fit, *of_fit, "ram_limit", ram_limit=ram)
     fit.add_argument("--all", action="store_true", help="show all boards, not only those closest to the model's needs")
     fit.add_argument("--markdown", action="store_true", help="write a Markdown table, for a comment or a CI summary")
-    _conversion(fit)
 
 
 def _verify(group: Any) -> None:
@@ -398,55 +353,22 @@ def _model(command: argparse.ArgumentParser, name: str, what: str) -> None:
     argument.completer = argcomplete.FilesCompleter(("tflite", *(suffix[1:] for suffix in SUFFIXES)))  # type: ignore[attr-defined]
 
 
-def _conversion(command: argparse.ArgumentParser) -> None:
-    """Add the settings that optimize and explore share."""
-    command.add_argument(
-        "--input",
-        default="arena",
-        metavar="WHERE",
-        help="place of the model's input: arena (default), stream[:ROWS] (pushed ROWS rows at a time, default 1), "
-        "external (read from your own buffer), sliding[:ROWS] (a window of an endless sequence, with ROWS new rows in "
-        "each inference, default 1)",
-    )
-    command.add_argument(
-        "--int8-io", action="store_true", help="remove QUANTIZE and DEQUANTIZE at the model's inputs and outputs"
-    )
-    command.add_argument(
-        "--ops", "--op-per", choices=OPS, default=PER_REGION,
-        help="replacement of operators that run row by row: a custom operator for each region (default) or for each "
-        "block (easier to read in Netron); or builtin, TFLM's own operators with another order and other offsets",
-    )  # fmt: skip
-    command.add_argument(
-        "--allow-ops", type=arguments.switches, default=(), metavar="NAME,...",
-        help=f"with --ops builtin: operators that strips and channel groups may add, of {', '.join(MOVES)} (default: "
-        "only kinds that the model has)",
-    )  # fmt: skip
-    command.add_argument(
-        "--no-fold", dest="fold", action="store_false",
-        help="keep channels that cannot influence any output",
-    )  # fmt: skip
-    command.add_argument(
-        "--effort", type=arguments.effort, default=NORMAL, metavar="LEVEL",
-        help=f"search effort: {', '.join(LEVELS)}, or a factor relative to normal (default), which takes seconds",
-    )  # fmt: skip
-    command.add_argument(
-        "--without", type=arguments.switches, default=(), metavar="NAME,...",
-        help=f"switch techniques off, to measure their effect: {', '.join(SWITCHES)}",
-    )  # fmt: skip
-    command.add_argument(
-        "--cores", type=int, choices=(1, 2), default=1,
-        help="number of cores with shared memory: 2 on RP2040, RP2350, ESP32 and ESP32-S3 (default: 1)",
-    )  # fmt: skip
-    command.add_argument(
-        "--share", metavar="A,B",
-        help="with --cores 2: share of each core's time that the model gets (default: 1,1)",
-    )  # fmt: skip
-    command.add_argument(
-        "--target", choices=tuple(TARGETS),
-        help="cores to pack the model for. A packed model is faster and runs only there (default: the --board's, else "
-        "generic, which runs everywhere)",
-    )  # fmt: skip
-    _figures(command)
+def _options(command: argparse.ArgumentParser, *names: str, **about: str) -> None:
+    """Add the flags of options (options.py). about: other help texts for this command."""
+    for name in names:
+        option = OPTIONS[name]
+        flags = (f"--{name.replace('_', '-')}",) if option.flags is None else option.flags
+        if not flags:
+            continue
+        takes: dict[str, Any] = {"action": "store_false" if option.default else "store_true"}
+        if not isinstance(option.default, bool):
+            read = arguments.reading(option.read) if option.read else str
+            takes = {"metavar": option.metavar, "type": read, "default": option.default}
+        if option.choices:
+            takes |= {"choices": option.choices, "type": type(option.choices[0])}
+        argument = command.add_argument(*flags, dest=name, help=about.get(name, option.about), **takes)
+        if name == "board":
+            argument.completer = _boards  # type: ignore[attr-defined]
 
 
 def _keras(command: argparse.ArgumentParser) -> None:
@@ -462,11 +384,6 @@ def _arrays(command: argparse.ArgumentParser, flag: str, metavar: str, what: str
     argument.completer = argcomplete.FilesCompleter(("npy",))  # type: ignore[attr-defined]
 
 
-def _board(command: argparse.ArgumentParser, name: str, **how: Any) -> None:
-    argument = command.add_argument("--board", dest=name, metavar="BOARD", **how)
-    argument.completer = _boards  # type: ignore[attr-defined]
-
-
 def _boards(**_: Any) -> Mapping[str, str]:
     """Return the boards for tab completion."""
     from tflm_memopt.targets.boards import boards  # noqa: PLC0415 # --help does not need them
@@ -476,27 +393,7 @@ def _boards(**_: Any) -> Mapping[str, str]:
 
 def _link(command: argparse.ArgumentParser) -> None:
     command.add_argument(
-        "--link", type=arguments.link, metavar="BYTES/S[,LATENCY]",
+        "--link", type=arguments.reading(units.line), metavar="BYTES/S[,LATENCY]",
         help="with --devices: rate and latency of the line between two devices, to estimate inference time: "
         "125kB/s,2ms; needs --clock",
-    )  # fmt: skip
-
-
-def _core(command: argparse.ArgumentParser) -> None:
-    command.add_argument(
-        "--core", choices=tuple(tables()),
-        help=f"core to estimate instructions for (default: the target's own; for generic {DEFAULT}, the slowest)",
-    )  # fmt: skip
-
-
-def _figures(command: argparse.ArgumentParser) -> None:
-    command.add_argument(
-        "--abi", choices=("ilp32", "lp64"), default="ilp32",
-        help="ABI of the arena figures: 32-bit pointers (Arm, RISC-V, Xtensa; default) or 64-bit",
-    )  # fmt: skip
-    command.add_argument(
-        "--kernels", choices=KERNELS,
-        help="kernels of builtin operators, whose scratch the arena includes: TFLM's own (default), CMSIS-NN's (with "
-        "the DSP extension, or for --target) or ESP-NN's (ESP32-S3); with --ops builtin, outputs overlap inputs if "
-        "these kernels allow it (default: if all do)",
     )  # fmt: skip

@@ -32,8 +32,6 @@ def speeds(
 
     Raises UsageError for options that two cores cannot be combined with.
     """
-    if cores not in (1, CORES):
-        raise UsageError(f"{cores} cores: a plan is for 1 or {CORES}", code="bad_option", hint="--cores 2")
     if cores == 1:
         if share is not None:
             raise UsageError("--share is for two cores", code="bad_option", hint="--cores 2")

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
-from tflm_memopt import units
 from tflm_memopt.analysis import costs
 from tflm_memopt.analysis.costs import Cost, Table
 from tflm_memopt.analysis.timing import Clock
@@ -17,9 +16,9 @@ from tflm_memopt.errors import UsageError
 from tflm_memopt.model.interface import ANY, Changes
 from tflm_memopt.model.reader import read
 from tflm_memopt.ops.packing import GENERIC
-from tflm_memopt.options import OptimizeOptions
-from tflm_memopt.plan.choices import BUILTIN, MOVES, OPS, PER_BLOCK, Ops
-from tflm_memopt.plan.effort import EXACT, factor
+from tflm_memopt.options import complete
+from tflm_memopt.plan.choices import BUILTIN, MOVES, PER_BLOCK, Ops
+from tflm_memopt.plan.effort import EXACT
 from tflm_memopt.plan.planner import Options
 from tflm_memopt.plan.search.tiles_plan import Settings
 from tflm_memopt.rewrite.int8_io import Int8Interface
@@ -94,12 +93,15 @@ class Request:
         )
 
 
-def request(said: OptimizeOptions) -> Request:
-    """Return the checked request. Raises UsageError for options that contradict each other or are invalid."""
+def request(given: Mapping[str, Any], function: str = "optimize") -> Request:
+    """Return the checked request of a function. Raises UsageError for options that are invalid or contradict each
+    other.
+    """
+    said = complete(given, function)
     on_board, target, core, abi = _on_board(said["board"], said["target"], said["core"], said["abi"])
-    overhead, plan, effort = said["max_macs"], said["plan"], factor(said["effort"])
+    overhead, plan, effort = said["max_macs"], said["plan"], said["effort"]
     without = _without((*said["without"], *cores.without(said["cores"])), overhead)
-    ops = _ops(said)
+    ops = said["op_per"] or said["ops"]
     under_tflm = ops == BUILTIN and core is None and said["target"] is None and on_board is None
     table = costs.table(target, TFLM_CORE if under_tflm else core)
     clock = speed.clock(on_board, core, table, said["clock"])
@@ -133,20 +135,12 @@ def request(said: OptimizeOptions) -> Request:
     )
 
 
-def _ops(said: OptimizeOptions) -> Ops:
-    ops = said["op_per"] or said["ops"]
-    if ops not in OPS:
-        raise UsageError(f"unknown setting: ops={ops!r}", code="bad_option", hint=" or ".join(OPS))
-    return ops
-
-
-def _limits(said: OptimizeOptions, board: Board | None, table: Table, clock: Clock | None) -> Limits:
-    """Read the limits with their units."""
-    flash = _if_given(units.size, said["flash_limit"])
+def _limits(said: Mapping[str, Any], board: Board | None, table: Table, clock: Clock | None) -> Limits:
+    flash = said["flash_limit"]
     return Limits(
         said["max_macs"],
-        _if_given(units.size, said["ram_limit"]),
-        _if_given(units.number, said["max_instructions"]),
+        said["ram_limit"],
+        said["max_instructions"],
         board,
         speed.limit(said["time_limit"], clock),
         None if flash is None else FlashLimit(flash, board.flash_core if board else table.core),
@@ -182,10 +176,6 @@ def _only_builtin(target: str, where: InputMode) -> None:
                 code="bad_option",
                 hint=f"--ops region, or {flag} {alone}",
             )
-
-
-def _if_given(reading: Callable[[int | str], int], said: int | str | None) -> int | None:
-    return None if said is None else reading(said)
 
 
 def _on_board(

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from tflm_memopt import units
 from tflm_memopt.analysis import builtin_cost, costs, timing
 from tflm_memopt.analysis.costs import Table, Work
 from tflm_memopt.analysis.timing import Clock, Time, TimeLimit
@@ -21,16 +20,16 @@ PACKED_CORE = "cortex-m4"
 """The core with packed kernels that reports of generic programs name, and its target."""
 
 
-def clock(board: Board | None, core: str | None, on: Table, said: float | str | None) -> Clock | None:
+def clock(board: Board | None, core: str | None, on: Table, mhz: float | None) -> Clock | None:
     """Return the clock of `core` or else of the board, with the given frequency or the board's. None if unknown."""
-    mhz = units.megahertz(said) if said is not None else float(board.mhz) if board else 0.0
+    mhz = mhz or (float(board.mhz) if board else 0.0)
     name = core or (board.core if board else on.core)
     return Clock(name, mhz, board.id if board else "", board.flash_timing if board else None) if mhz else None
 
 
-def limit(said: float | str | None, clock: Clock | None) -> TimeLimit | None:
+def limit(milliseconds: float | None, clock: Clock | None) -> TimeLimit | None:
     """Return the time limit. Raises UsageError without a clock or for a core whose cycles are not modelled."""
-    if said is None:
+    if milliseconds is None:
         return None
     if clock is None:
         raise UsageError(
@@ -39,7 +38,7 @@ def limit(said: float | str | None, clock: Clock | None) -> TimeLimit | None:
             hint="--board BOARD, or --clock 64MHz with the --target or --core that it is of",
         )
     clock.within(1)
-    return TimeLimit(units.milliseconds(said), clock)
+    return TimeLimit(milliseconds, clock)
 
 
 def beside_builtin(limits: Limits, conversion: Conversion) -> Limits:

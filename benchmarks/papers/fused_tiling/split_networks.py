@@ -33,7 +33,6 @@ from tflm_memopt.cli.devices import device_files
 from tflm_memopt.convert.request import request
 from tflm_memopt.devices.network import Network, cut
 from tflm_memopt.model.reader import read
-from tflm_memopt.options import DEFAULTS
 from tflm_memopt.plan.firing.planned import Planned
 
 BLOCKS = ((1, 16, 1, 1), (6, 24, 2, 2), (6, 32, 3, 2), (6, 64, 4, 2), (6, 96, 3, 1), (6, 160, 3, 2), (6, 320, 1, 1))
@@ -125,7 +124,7 @@ def by_kernels(width: float = 1.0, side: int = 224, devices: int = 3, runs: int 
     """Return the split of every layer by channels."""
     layers, _ = mobilenet_v2(width, side)
     model = int8_models.from_layers(layers)
-    network = Network(model, "mobilenet", request(DEFAULTS), optimized)
+    network = Network(model, "mobilenet", request({}), optimized)
     shared = network.converted(cut(network.graph, 0, len(network.graph.ops)), devices)
     return verified(model, shared, runs) | {"network": f"MobileNetV2 {width:g}, {side}"}
 

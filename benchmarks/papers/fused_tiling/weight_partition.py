@@ -34,7 +34,6 @@ from tflm_memopt.convert.request import request
 from tflm_memopt.devices.network import Network
 from tflm_memopt.devices.shares import Way
 from tflm_memopt.ops.crossing import rows_of
-from tflm_memopt.options import DEFAULTS
 
 UNITS = (4, 8, 16, 4, 4)
 DEVICES = 2
@@ -74,7 +73,7 @@ def layers(nbytes: int) -> list[SplitLayer]:
 def executed(splits: Sequence[LayerSplit], nbytes: int) -> dict[str, Any]:
     """Run the network on two processes."""
     model = network(nbytes)
-    shared_by = Network(model, "dense", request(DEFAULTS), optimized)
+    shared_by = Network(model, "dense", request({}), optimized)
     how = {op.index: WAYS[split] for op, split in zip(shared_by.graph.ops, splits, strict=True)}
     shared = shared_by.converted(how, DEVICES)
     messages = sum(rows_of(c.tensor).h for c in shared_by.shared(how, DEVICES).crossings)

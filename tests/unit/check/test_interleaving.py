@@ -11,14 +11,13 @@ from unit.command import small
 from tflm_memopt.check.interleaving import Sharer, check_together
 from tflm_memopt.convert.request import request
 from tflm_memopt.errors import PlanError
-from tflm_memopt.options import OptimizeOptions, complete
 from tflm_memopt.plan.plan import PlacedState, Plan, Role
 
 
 @cache
 def sharer(seed: int, where: str = "arena") -> Sharer:
     options = {"effort": "low", "seconds": 0.2, "input": where}
-    conversion = request(complete("optimize", options, OptimizeOptions)).conversion(small(seed))
+    conversion = request(options).conversion(small(seed))
     found = conversion.once.planned
     return Sharer(f"model {seed}", found.plan, found.graph)
 

@@ -18,8 +18,10 @@ from models import Net
 from unit.command import ARENA, MAIN, REWRITTEN, SUFFIXES, Run, files, float_io, small, unsupported
 
 import tflm_memopt
+from tflm_memopt import units
 from tflm_memopt.cli import arguments
 from tflm_memopt.cli import main as cli
+from tflm_memopt.errors import UsageError
 
 # --- optimize
 
@@ -298,16 +300,22 @@ def test_completion(folder: Path, line: str, offers: list[str]) -> None:
     ],
 )
 def test_sizes(said: str, nbytes: int) -> None:
-    assert arguments.size(said) == nbytes
+    assert units.size(said) == nbytes
 
 
 @pytest.mark.parametrize("said", ["", "kB", "-1", "20 potatoes", "0x10", "1e3", "٣kB", "20kBB", "nan"])
 def test_what_is_no_size(said: str) -> None:
-    with pytest.raises(argparse.ArgumentTypeError, match="64KiB"):
-        arguments.size(said)
+    with pytest.raises(UsageError, match="64KiB"):
+        units.size(said)
 
 
 @pytest.mark.parametrize("said", ["-1", "1.5", "", "ten", "²"])
 def test_what_is_no_count(said: str) -> None:
     with pytest.raises(argparse.ArgumentTypeError, match="whole number"):
         arguments.count(said)
+
+
+def test_every_option_of_the_functions_is_checked_as_its_flag_is() -> None:
+    for options, says in (({"max_macs": 0}, "'0'"), ({"ram_limit": "many"}, "'many'"), ({"target": "z80"}, "'z80'")):
+        with pytest.raises(UsageError, match=says):
+            tflm_memopt.optimize(b"", **options)

@@ -28,7 +28,6 @@ from tflm_memopt.devices.network import Network, bytes_sent, with_fan_in
 from tflm_memopt.devices.shares import Way, share
 from tflm_memopt.errors import DoesNotFit, MemoptError, PlanError, UsageError
 from tflm_memopt.model.reader import read
-from tflm_memopt.options import DEFAULTS
 from tflm_memopt.plan.firing.planned import Planned
 from tflm_memopt.plan.plan import Block
 
@@ -242,7 +241,7 @@ def test_rows_that_an_operator_has_no_use_for_are_received(rows: int) -> None:
     x = net.conv2d(net.input((1, 4, 1, 64)), 64, kernel=(1, 1))
     first, size = (net.tensor((4,), "INT32", None, data=data) for data in ((0, 0, 0, 0), (1, rows, 1, 64)))
     y = net.op("SLICE", [net.softmax(x), first, size], [net.tensor((1, rows, 1, 64))], schema.SliceOptionsT())
-    shares = Network(net.model(y), "sliced", request(DEFAULTS), _small)
+    shares = Network(net.model(y), "sliced", request({}), _small)
     made = shares.converted({0: Way.ROWS, 1: Way.WHOLE, 2: Way.WHOLE}, 2)
     assert [device.sent for device in made.report.devices] == [2 * (HEAD_BYTES + 64)] * 2
 
@@ -361,7 +360,7 @@ def test_what_crosses_runs_row_by_row_and_forwards() -> None:
     net = Net()
     shared = tflm_memopt.optimize_devices(net.model(net.conv2d(net.input((1, 6, 6, 2)), 4)), 2)
     one = shared.models[1]
-    planned = request(DEFAULTS).conversion(one.original).of(one.plan).planned
+    planned = request({}).conversion(one.original).of(one.plan).planned
     steps = tuple(replace(step, turned=True) if isinstance(step, Block) else step for step in planned.plan.steps)
     with pytest.raises(PlanError, match="exchanges rows") as caught:
         check(replace(planned.plan, steps=steps), planned.graph)

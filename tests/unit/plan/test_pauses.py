@@ -9,7 +9,6 @@ import pytest
 from unit.command import long, small
 
 from tflm_memopt.convert.request import request
-from tflm_memopt.options import OptimizeOptions, complete
 from tflm_memopt.plan.effort import Meter
 from tflm_memopt.plan.firing.pauses import held_at, moments, surely_held
 from tflm_memopt.plan.firing.planned import Planned
@@ -21,7 +20,7 @@ from tflm_memopt.plan.walk import Ints
 @cache
 def planned(data: bytes) -> Planned:
     options = {"effort": "low", "seconds": 0.2}
-    return request(complete("optimize", options, OptimizeOptions)).conversion(data).once.planned
+    return request(options).conversion(data).once.planned
 
 
 def anywhere(time: np.ndarray, total: float, apart: float, rng: np.random.Generator) -> Ints:
