@@ -46,7 +46,7 @@ from tflm_memopt.analysis import costs
 from tflm_memopt.analysis.costs import AMOUNTS, Work, estimate
 from tflm_memopt.errors import MemoptError
 from tflm_memopt.ops.packing import TARGETS
-from tflm_memopt.plan.firing.work import work
+from tflm_memopt.plan.iteration.work import work
 from tflm_memopt.plan.planner import NO_RECOMPUTE, Options
 from tflm_memopt.plan.search.tiles_plan import Settings
 from tflm_memopt.rowgraph.inputs import IN_ARENA, SLIDING, InputMode

@@ -39,7 +39,7 @@ NAMED = ("kws", "vww_96")
 SPLITS: Mapping[str, tuple[str, ...]] = {"FDTO": ("fan-in",), "OWP": ()}
 """Ways of splitting weights, with the techniques that --without switches off for each."""
 Computing = Sequence[Sequence[float]]
-Crossing = Sequence[Sequence[RowCrosses]]
+Message = Sequence[Sequence[RowCrosses]]
 
 
 def shares(model: Path, devices: int, without: Sequence[str]) -> Sequence[tflm_memopt.Optimized]:
@@ -49,7 +49,7 @@ def shares(model: Path, devices: int, without: Sequence[str]) -> Sequence[tflm_m
     return tflm_memopt.optimize_devices(model, devices, without=without).models
 
 
-def crossings(models: Sequence[tflm_memopt.Optimized]) -> tuple[Computing, Crossing]:
+def messages(models: Sequence[tflm_memopt.Optimized]) -> tuple[Computing, Message]:
     """Return the milliseconds that each device computes before each row it exchanges and after the last one, and the
     rows.
     """
@@ -58,7 +58,7 @@ def crossings(models: Sequence[tflm_memopt.Optimized]) -> tuple[Computing, Cross
     return [computed(asked, planned) for planned in found], [check(p.plan, p.graph) for p in found]
 
 
-def lines_alone(crosses: Crossing, speed: LineSpeed) -> float:
+def lines_alone(crosses: Message, speed: LineSpeed) -> float:
     """Return the milliseconds of the messages without computation."""
     return together(speed, [[0.0] * (len(own) + 1) for own in crosses], crosses).milliseconds
 
@@ -66,7 +66,7 @@ def lines_alone(crosses: Crossing, speed: LineSpeed) -> float:
 def rows(model: Path, devices: int, split: str, runs: int | None) -> Iterator[dict[str, Any]]:
     """Return the times of a network on several devices over each link. runs: random inputs; None: it does not run."""
     models = shares(model, devices, SPLITS[split])
-    computing, crosses = crossings(models)
+    computing, crosses = messages(models)
     sent = sum(HEAD_BYTES + row.nbytes for own in crosses for row in own if row.sends)
     with tempfile.TemporaryDirectory() as name:
         for number, one in enumerate(models):

@@ -115,7 +115,7 @@ def markdown(rows: Sequence[Row]) -> str:
         table,
         "",
         f"Bytes of the whole arena (`arena_used_bytes`), predicted: {conventions}.",
-        "*Smallest arena*: with which AllocateTensors succeeds. *Lower bound*: no layout of the chosen blocks has a",
+        "*Smallest arena*: with which AllocateTensors succeeds. *Lower bound*: no layout of the chosen groups has a",
         "lower head. F: multiply-accumulates done / of the original.",
     ])  # fmt: skip
 

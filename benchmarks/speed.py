@@ -28,7 +28,7 @@ from cores.core import MEASURED, Core, missing_tools
 import tflm_memopt
 from tflm_memopt.errors import MemoptError
 from tflm_memopt.ops.packing import TARGETS
-from tflm_memopt.plan.plan import Block
+from tflm_memopt.plan.plan import Group
 from tflm_memopt.results import Optimized
 
 _COUNTED = json.loads((Path(__file__).parent / "cmsis_nn_counted.json").read_text(encoding="utf-8"))["cores"]
@@ -95,7 +95,7 @@ RELEASE: Mapping[str, Mapping[str, int]] = {
 
 @dataclass(frozen=True, slots=True)
 class Operator:
-    """One operator of a program, including the scheduling of its firings."""
+    """One operator of a program, including the scheduling of its iterations."""
 
     operator: str
     ops: tuple[int, ...]
@@ -106,10 +106,10 @@ class Operator:
 
 
 @dataclass(frozen=True, slots=True)
-class BlockSpeed:
+class GroupSpeed:
     ops: tuple[int, ...]
-    strips: int
-    firings: int
+    stripes: int
+    iterations: int
     instructions: int
     macs: int
 
@@ -140,7 +140,7 @@ class Row:
     stack: int
     builtin: int
     """Operators that TFLM runs, which are not counted."""
-    blocks: tuple[BlockSpeed, ...]
+    groups: tuple[GroupSpeed, ...]
     operators: tuple[Operator, ...]
 
 
@@ -166,7 +166,7 @@ def measure(path: Path, core: Core, target: str, *, by_operator: bool, **setting
         per_mac=round(instructions / max(1, macs), 3), cmsis_nn=known,
         ratio=round(instructions / known, 3) if known else None, reference=reference, release=release,
         arena=result.report.arena.total, stack=max(o.stack for o in outcomes),
-        builtin=len(result.report.kept_builtin), blocks=tuple(_blocks(result, operators)), operators=operators,
+        builtin=len(result.report.kept_builtin), groups=tuple(_groups(result, operators)), operators=operators,
     )  # fmt: skip
 
 
@@ -183,18 +183,18 @@ def along_frontier(path: Path, core: Core, target: str, most: float, **settings:
 
 
 def _operators(result: Optimized, instructions: Sequence[int]) -> Iterator[Operator]:
-    stages = [stage for block in result.report.blocks for stage in block.stages]
+    stages = [stage for group in result.report.groups for stage in group.stages]
     macs = {op.index: op.macs for op in result.inspection.operators}
     for stage, count in zip(stages, instructions or [0] * len(stages), strict=True):
         yield Operator(stage.operator, stage.ops, stage.packed, count, sum(macs[i] for i in stage.ops))
 
 
-def _blocks(result: Optimized, operators: Sequence[Operator]) -> Iterator[BlockSpeed]:
+def _groups(result: Optimized, operators: Sequence[Operator]) -> Iterator[GroupSpeed]:
     left = iter(operators)
-    steps = [step for step in result.plan.steps if isinstance(step, Block)] if result.plan else []
-    for step, block in zip(steps, result.report.blocks, strict=True):
-        counts = [next(left).instructions for _ in block.stages]
-        yield BlockSpeed(block.ops, step.strips, step.firings, sum(counts), step.macs)
+    steps = [step for step in result.plan.steps if isinstance(step, Group)] if result.plan else []
+    for step, group in zip(steps, result.report.groups, strict=True):
+        counts = [next(left).instructions for _ in group.stages]
+        yield GroupSpeed(group.ops, step.stripes, step.iterations, sum(counts), step.macs)
 
 
 def frontier_table(rows: Sequence[Row]) -> str:
@@ -232,7 +232,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         "--frontier", type=float, metavar="F", help="what optimize gives, and all of explore's plans within F"
     )
     parser.add_argument("--without", nargs="+", default=(), metavar="NAME", help="ingredients of plans to leave out")
-    parser.add_argument("--json", action="store_true", help="one JSON object, with figures per block and operator")
+    parser.add_argument("--json", action="store_true", help="one JSON object, with figures per group and operator")
     parser.add_argument("--update", type=Path, metavar="FILE", help="rewrite the core's table in this document")
     args = parser.parse_args(arguments)
     core = MEASURED[args.core]

@@ -69,24 +69,24 @@ def counted(core: Core, cases: Sequence[Case], run_as: RunAs) -> tuple[int, int]
     return sum(o.instructions for o in outcomes), max(o.stack for o in outcomes)
 
 
-def without_meetings(case: Case) -> Case:
+def without_barriers(case: Case) -> Case:
     """Return the image that counts one core's share."""
     program = unpack(case.program)
     if program.cores is None:
         return case
-    return replace(case, program=pack(replace(program, cores=replace(program.cores, meetings=()))))
+    return replace(case, program=pack(replace(program, cores=replace(program.cores, barriers=()))))
 
 
-def shares(core: Core, cases: Sequence[Case], meetings: int) -> tuple[list[tuple[int, int]], int]:
+def shares(core: Core, cases: Sequence[Case], barriers: int) -> tuple[list[tuple[int, int]], int]:
     """Return instructions and stack of each core's share, and the instructions of a barrier."""
-    apart = [without_meetings(case) for case in cases]
-    each, meeting = [], 0
+    apart = [without_barriers(case) for case in cases]
+    each, barrier = [], 0
     for run_as in (RunAs.FIRST, RunAs.SECOND):
         instructions, stack = counted(core, cases, run_as)
         share, _ = counted(core, apart, run_as)
         each.append((share, stack))
-        meeting = max(meeting, round((instructions - share) / meetings))
-    return each, meeting
+        barrier = max(barrier, round((instructions - share) / barriers))
+    return each, barrier
 
 
 def measure(path: Path, core: Core, share: str | None, target: str) -> Row:
@@ -99,18 +99,18 @@ def measure(path: Path, core: Core, share: str | None, target: str) -> Row:
     alone, _ = counted(core, model_cases(one.model), RunAs.ALL)
     for where, run_as in ((core, RunAs.ALL), (PAIR, RunAs.BOTH)):
         counted(where, cases, run_as)  # this also checks the output bytes
-    meetings = sum(len(s.meetings) for s in two.plan.sharing)
-    each, meeting = shares(core, cases, meetings)
+    barriers = sum(len(s.barriers) for s in two.plan.sharing)
+    each, barrier = shares(core, cases, barriers)
     return Row(
         path.stem, alone, tuple(CoreShare(n, round(n / alone, 4), stack) for n, stack in each),
-        Barriers(meetings, meeting),
+        Barriers(barriers, barrier),
         one.report.arena.total, two.report.arena.total,
     )  # fmt: skip
 
 
 def table(rows: Sequence[Row]) -> str:
     """Return a table with a line for each model."""
-    heads = "model", "one core", "core 0", "core 1", "meetings", "each", "stack", "arena", "of one core's"
+    heads = "model", "one core", "core 0", "core 1", "barriers", "each", "stack", "arena", "of one core's"
     return tables.markdown(heads, ([
         row.model, f"{row.one:,}", *(f"{c.share:.3f}" for c in row.cores), f"{row.barriers.count:,}",
         f"{row.barriers.instructions:,}", f"{row.cores[1].stack:,}",

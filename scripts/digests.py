@@ -48,9 +48,9 @@ CPU_FAMILIES = tuple({family: target for target, family in TARGETS.items()}.valu
 RANDOM_SETTINGS: Mapping[str, Sequence[Any]] = {
     "target": CPU_FAMILIES,
     "input": ("arena", "arena", "stream", "stream:3", "external"),
-    "op_per": ("region", "region", "block"),
+    "op_per": ("region", "region", "group"),
     "max_macs": (None, None, 1.3, 2.0),
-    "without": ((), (), ("reorder",), ("turn",), ("second-pass",), ("tiles",)),
+    "without": ((), (), ("reorder",), ("reverse",), ("second-pass",), ("tiles",)),
     "int8_io": (False, True),
     "fold": (True, True, False),
 }
@@ -59,7 +59,7 @@ REAL_SETTINGS: tuple[Mapping[str, Any], ...] = (
     *({"target": target} for target in CPU_FAMILIES),
     {"max_macs": 1.3},
     {"input": "stream"},
-    {"input": "external", "op_per": "block", "int8_io": True},
+    {"input": "external", "op_per": "group", "int8_io": True},
     {"share": 0.25},
 )
 """Each real model is converted with all of them. `share`: of the original's arena, the RAM limit."""
@@ -106,7 +106,7 @@ def cases(networks: int) -> Iterator[Case]:
             yield Case(str(path), {"effort": "low", "target": CPU_FAMILIES[-1]}, explored=True)
     for name in helper("unit.analysis.arena_zoo").ZOO:
         yield Case(f"zoo/{name}", quick=True)
-        yield Case(f"zoo/{name}", {"target": CPU_FAMILIES[-1], "op_per": "block"})
+        yield Case(f"zoo/{name}", {"target": CPU_FAMILIES[-1], "op_per": "group"})
     for seed in range(networks):
         rng = random.Random(seed)
         drawn = {name: rng.choice(values) for name, values in RANDOM_SETTINGS.items()}

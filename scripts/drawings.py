@@ -41,8 +41,8 @@ def arrow(x0: float, y0: float, x1: float, y1: float) -> Iterator[Shape]:
 def rolling_buffer() -> Drawing:
     """Draw a 3x3 convolution at row 5, and the three input rows that it needs."""
     shapes: list[Shape] = [
-        *tensor(24, 36, 92, 12, "input, 12 rows", dict.fromkeys((4, 5, 6), "ring-fill"), numbers=True),
-        *tensor(174, 81, 88, 3, "rolling buffer", dict.fromkeys(range(3), "ring-fill")),
+        *tensor(24, 36, 92, 12, "input, 12 rows", dict.fromkeys((4, 5, 6), "rolling_buffer-fill"), numbers=True),
+        *tensor(174, 81, 88, 3, "rolling buffer", dict.fromkeys(range(3), "rolling_buffer-fill")),
         *tensor(322, 36, 92, 12, "output", {5: "output-fill"} | dict.fromkeys(range(5), "output-box"), numbers=True),
         *arrow(120, 118, 168, 106),
         *arrow(266, 106, 304, 118),
@@ -61,8 +61,8 @@ def group() -> Drawing:
     """Draw three operators as one group: whole tensors at its border, rolling buffers inside."""
     parts = (
         (10, "input", 12, dict.fromkeys(range(4, 12), "input-fill")),
-        (122, "3 rows", 3, dict.fromkeys(range(3), "ring-fill")),
-        (234, "1 row", 1, {0: "ring-fill"}),
+        (122, "3 rows", 3, dict.fromkeys(range(3), "rolling_buffer-fill")),
+        (234, "1 row", 1, {0: "rolling_buffer-fill"}),
         (346, "output", 12, dict.fromkeys(range(5), "output-fill")),
     )
     shapes: list[Shape] = []
@@ -116,7 +116,7 @@ def stripes() -> Drawing:
             x, y = x0 + column * cell, y0 + row * cell
             shapes.append(Polygon(box(x, y, x + cell, y + cell), "counters-box"))
             if (row in (2, 3) and column >= 4) or (row in (4, 5) and column < 4):
-                shapes.append(Polygon(box(x, y, x + cell, y + cell), "ring-fill"))
+                shapes.append(Polygon(box(x, y, x + cell, y + cell), "rolling_buffer-fill"))
             elif row in (4, 5) and 4 <= column < 7:
                 shapes.append(Polygon(box(x, y, x + cell, y + cell), "tensor-fill"))
     right = x0 + columns * cell + 12

@@ -99,7 +99,7 @@ WRITTEN = "Written by scripts/program_format.py."
 HEADER = f"""\
 The program, which the converter writes and tmo_run() executes in place, from flash. {WRITTEN}
 
-Little-endian, 16-byte aligned: a header, then tables of tensors, operators and blocks, then constants. Offsets of
+Little-endian, 16-byte aligned: a header, then tables of tensors, operators and groups, then constants. Offsets of
 tables and constants count bytes from the start of the program; 0 means none. docs/program-format.md draws the records,
 and says what each kind of operator computes."""
 KINDS_HEAD = f"""\

@@ -23,11 +23,11 @@ def _cell(text: str) -> str:
 
 BOARDS = """\
 This table has what `fit` and `--board` know about each board, in bytes. *RAM* and *flash* are all that a program may
-use. No array is larger than the *largest block*. *External* is PSRAM or SDRAM. *Core* is what an empty firmware takes:
+use. No array is larger than the *largest group*. *External* is PSRAM or SDRAM. *Core* is what an empty firmware takes:
 start-up code, serial port, heap and the Arduino core where there is one. *Radio* is the radio stack on top of it.
 
 **RAM for an arena** is the board's RAM less the core's and less {stack:,} B of stack for one `Invoke()`, and at most
-the largest block. Your own variables, the objects of interpreter and resolver, and a deeper stack are not counted. The
+the largest group. Your own variables, the objects of interpreter and resolver, and a deeper stack are not counted. The
 radio is counted unless the answer says *without radio*. A `--ram-limit` below the board's RAM wins. A model that only
 fits in the external RAM counts as one that does not fit.
 
@@ -57,7 +57,7 @@ def board_page() -> str:
             four=kernels(["CONV_2D", "DEPTHWISE_CONV_2D", "FULLY_CONNECTED", "SOFTMAX"]),
             source=source(),
         ),
-        "| board | chip, core | MHz | waits | RAM | largest block | external | flash | core: RAM, flash | radio |",
+        "| board | chip, core | MHz | waits | RAM | largest group | external | flash | core: RAM, flash | radio |",
         "|---|---|---:|---:|---:|---:|---:|---:|---:|---:|",
     ]
     for b in boards().values():
@@ -98,23 +98,23 @@ def plan_schema() -> Mapping[str, Any]:
         return {"type": "array", "items": item}
 
     flag = {"type": "boolean"}
-    walk = record(advance=number, end=number, rows=natural, tile=natural, groups=natural, sums=flag)
-    stage = record(op=natural, operands=several(natural), iterative=flag, walk=walk)
-    block = record(
-        type={"const": "block"}, region=natural, stages=several(stage), sinks=several(natural), firings=natural,
-        macs=natural, strips=natural, turned=flag, loops={"$ref": "#/$defs/loops"},
+    nest = record(advance=number, end=number, rows=natural, tile=natural, channel_groups=natural, sums=flag)
+    stage = record(op=natural, operands=several(natural), iterative=flag, nest=nest)
+    group = record(
+        type={"const": "group"}, region=natural, stages=several(stage), sinks=several(natural), iterations=natural,
+        macs=natural, stripes=natural, is_reversed=flag, loops={"$ref": "#/$defs/loops"},
     )  # fmt: skip
     builtin = record(type={"const": "builtin"}, op=natural, macs=natural)
     buffer = record(
         role={"enum": [role.value for role in Role]}, key=number, nbytes=natural, first=natural, last=natural,
-        align=natural, depth=natural, lanes=several(record(rows=natural, depth=natural)), offset=natural,
+        align=natural, depth=natural, column_windows=several(record(rows=natural, depth=natural)), offset=natural,
     )  # fmt: skip
     document = record(
         schema={"const": SCHEMA_VERSION}, head=natural, lower_bound=natural, proven=flag,
         target={"enum": list(TARGETS)}, layout={"const": LAYOUT},
         second_passes=several(record(reader=natural, ops=several(natural))),
         tilings=several(record(ops=several(natural), parts=natural, channels=flag)),
-        steps=several({"oneOf": [block, builtin]}), buffers=several(buffer),
+        steps=several({"oneOf": [group, builtin]}), buffers=several(buffer),
     )  # fmt: skip
     repeat = record(times=natural, body={"$ref": "#/$defs/loops"})
     skipping = {"type": "array", "items": natural, "minItems": 2, "maxItems": 2}

@@ -79,10 +79,10 @@ def tiny_conv(seed: int) -> bytes:
     return classifier(net, conv(net, net.input((1, 49, 40, 1)), 8, (10, 8), S2), 12)
 
 
-def ds_cnn(seed: int, channels: int = 48, blocks: int = 3) -> bytes:
+def ds_cnn(seed: int, channels: int = 48, groups: int = 3) -> bytes:
     net = Net(seed)
     y = conv(net, net.input((1, 49, 10, 1)), channels, (10, 4), S2)
-    for _ in range(blocks):
+    for _ in range(groups):
         y = separable(net, y, channels)
     return classified(net, y, 12)
 

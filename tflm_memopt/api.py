@@ -35,7 +35,7 @@ from tflm_memopt.errors import UsageError, one_of
 from tflm_memopt.files import GivenModel, loaded
 from tflm_memopt.options import ExploreOptions, OptimizeOptions
 from tflm_memopt.plan import waiting
-from tflm_memopt.plan.firing.planned import Planned
+from tflm_memopt.plan.iteration.planned import Planned
 from tflm_memopt.plan.waiting import Progress
 from tflm_memopt.results import (
     BoardReport,
@@ -142,7 +142,7 @@ def optimize_planned(
     data, name, path = loaded(model, name)
     asked = request(options)
     conversion = asked.conversion(data)
-    progress("searching blocks", 0, 0)
+    progress("searching groups", 0, 0)
     if not frontier:
         _tell_left(progress, conversion, asked.limits, started)
     original = inspection(

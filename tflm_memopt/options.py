@@ -38,8 +38,8 @@ class Option:
 def names(given: str | Collection[str]) -> tuple[str, ...]:
     """Read names that are separated by commas, or given one by one.
 
-    >>> names("strips, tiles"), names(["turn"])
-    (('strips', 'tiles'), ('turn',))
+    >>> names("stripes, tiles"), names(["reverse"])
+    (('stripes', 'tiles'), ('turn',))
     """
     parts = given.split(",") if isinstance(given, str) else given
     return tuple(name.strip() for name in parts if name.strip())
@@ -70,12 +70,12 @@ class ExploreOptions(TypedDict, total=False):
     int8_io: Annotated[bool, Option(False, "remove QUANTIZE and DEQUANTIZE at the model's inputs and outputs")]
     ops: Annotated[Ops, Option(
         PER_REGION, "replacement of operators that run row by row: a custom operator for each region (default) or for "
-        "each block (easier to read in Netron); or builtin, TFLM's own operators with another order and other offsets",
+        "each group (easier to read in Netron); or builtin, TFLM's own operators with another order and other offsets",
         choices=OPS, flags=("--ops", "--op-per"),
     )]
     op_per: Annotated[Ops | None, Option(None, "alias of ops", choices=OPS, flags=())]
     allow_ops: Annotated[Collection[str], Option(
-        (), f"with --ops builtin: operators that strips and channel groups may add, of {', '.join(MOVES)} (default: "
+        (), f"with --ops builtin: operators that stripes and channel groups may add, of {', '.join(MOVES)} (default: "
         "only kinds that the model has)", "NAME,...", names,
     )]
     fold: Annotated[bool, Option(True, "keep channels that cannot influence any output", flags=("--no-fold",))]

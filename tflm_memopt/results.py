@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from tflm_memopt.answers.batch import Batch, Entry
-from tflm_memopt.answers.blocks import BlockReport, KeptBuiltin, RingReport, StageReport
 from tflm_memopt.answers.convention import PLANNED_FOR, convention
 from tflm_memopt.answers.devices import (
     DeviceReport,
@@ -15,6 +14,7 @@ from tflm_memopt.answers.devices import (
 )
 from tflm_memopt.answers.exploration import Exploration, PointReport
 from tflm_memopt.answers.fits import BoardReport, Fits
+from tflm_memopt.answers.groups import GroupReport, KeptBuiltin, RollingBufferReport, StageReport
 from tflm_memopt.answers.inspection import Inspection, OperatorReport, TensorReport
 from tflm_memopt.answers.optimized import Optimized, Sample
 from tflm_memopt.answers.report import (
@@ -38,7 +38,6 @@ __all__ = [
     "Balance",
     "BarriersReport",
     "Batch",
-    "BlockReport",
     "BoardReport",
     "CoreReport",
     "DeviceReport",
@@ -52,6 +51,7 @@ __all__ = [
     "Flash",
     "Footprints",
     "FrameReport",
+    "GroupReport",
     "Inspection",
     "InterfaceReport",
     "KeptBuiltin",
@@ -62,7 +62,7 @@ __all__ = [
     "PackedEstimate",
     "PointReport",
     "Report",
-    "RingReport",
+    "RollingBufferReport",
     "Sample",
     "StageReport",
     "TensorReport",

@@ -5,12 +5,12 @@
 #include <string.h>
 
 #include "tmo/packed.h"
-#include "tmo/walk.h"
+#include "tmo/nest.h"
 
 #define MARGIN 64u /* canary bytes before and after the arena; keeps its alignment */
 #define CANARY 0xA5
 
-/* The arena between its margins, and what it held before the firing. */
+/* The arena between its margins, and what it held before the iteration. */
 typedef struct {
   uint8_t *image;
   uint8_t *before;
@@ -26,15 +26,15 @@ static bool layout_is_sane(const tmo_arena *a) {
   return a->workspace_offset % 16 == 0 && range_inside(a->workspace_offset, a->workspace_bytes, a->size);
 }
 
-/* Accept whatever the firing did to these bytes of the arena. */
+/* Accept whatever the iteration did to these bytes of the arena. */
 static void allow(guard *g, uint64_t offset, uint64_t bytes) {
   memcpy(g->before + MARGIN + offset, g->image + MARGIN + offset, (size_t)bytes);
 }
 
-static const tmo_block *block_of(const void *program, uint16_t op) {
-  const tmo_block *block = tmo_blocks(program);
-  while (op >= block->first_op + block->n_ops) ++block;
-  return block;
+static const tmo_group *group_of(const void *program, uint16_t op) {
+  const tmo_group *group = tmo_groups(program);
+  while (op >= group->first_op + group->n_ops) ++group;
+  return group;
 }
 
 /* Accept the pixels [first, end) of output row y. */
@@ -42,48 +42,48 @@ static void allow_pixels(guard *g, const void *program, const tmo_arena *a, cons
                          uint16_t end) {
   const tmo_tensor *out = &tmo_tensors(program)[op->output];
   const uint64_t base = out->base == 0 ? a->workspace_offset : a->io_offsets[out->base - 1];
-  if (tmo_in_ring(out) && out->base == tmo_state_base(program)) { /* before the last firing advances the ring */
-    const tmo_ring *ring = &tmo_rings(program)[tmo_ring_number(out)];
-    allow(g, base + ring->offset, (uint64_t)ring->depth * ring->row);
+  if (tmo_in_rolling_buffer(out) && out->base == tmo_state_base(program)) { /* before the last iteration advances the rolling buffer */
+    const tmo_rolling_buffer *rolling_buffer = &tmo_rolling_buffers(program)[tmo_rolling_buffer_number(out)];
+    allow(g, base + rolling_buffer->offset, (uint64_t)rolling_buffer->depth * rolling_buffer->row);
     return;
   }
-  const tmo_line line = tmo_line_of(program, out, tmo_pixel_bytes(op, out, tmo_writes_group(op)), unit->strip, y);
-  const tmo_channels channels = tmo_channels_of(op, out, tmo_writes_group(op), unit->group);
-  const uint32_t group = tmo_group_offset(op, out, tmo_writes_group(op), unit->group);
-  for (uint32_t x = first; x < end; ++x) allow(g, base + group + tmo_pixel_offset(&line, x), channels.count);
+  const tmo_line line = tmo_line_of(program, out, tmo_pixel_bytes(op, out, tmo_writes_channel_group(op)), unit->stripe, y);
+  const tmo_channels channels = tmo_channels_of(op, out, tmo_writes_channel_group(op), unit->channel_group);
+  const uint32_t channel_group = tmo_channel_group_offset(op, out, tmo_writes_channel_group(op), unit->channel_group);
+  for (uint32_t x = first; x < end; ++x) allow(g, base + channel_group + tmo_pixel_offset(&line, x), channels.count);
 }
 
-static void allow_counters(guard *g, const tmo_arena *a, const tmo_block *block) {
-  const uint64_t counter = block->strips > 0 ? sizeof(tmo_unit) : sizeof(uint16_t);
-  allow(g, (uint64_t)a->workspace_offset + block->counters, block->n_ops * counter);
+static void allow_counters(guard *g, const tmo_arena *a, const tmo_group *group) {
+  const uint64_t counter = group->stripes > 0 ? sizeof(tmo_unit) : sizeof(uint16_t);
+  allow(g, (uint64_t)a->workspace_offset + group->counters, group->n_ops * counter);
 }
 
-/* Accept changes of a step without a firing: it enters the first block and copies rows to the ring of the streamed input. */
+/* Accept changes of a step without an iteration: it enters the first group and copies rows to the rolling buffer of the streamed input. */
 static void allow_waiting(guard *g, const void *program, const tmo_arena *a, const tmo_tensor *t) {
-  allow_counters(g, a, tmo_blocks(program));
+  allow_counters(g, a, tmo_groups(program));
   allow(g, (uint64_t)a->workspace_offset + t->offset, (uint64_t)t->depth * tmo_row_bytes(t));
 }
 
-/* Accept the ring positions, which change when a run begins or ends. filled: the rings were filled as well. */
+/* Accept the rolling buffer positions, which change when a run begins or ends. filled: the rolling buffers were filled as well. */
 static void allow_standings(guard *g, const void *program, const tmo_arena *a, bool filled) {
   if (tmo_header_of(program)->state == 0) return;
   const uint64_t state = a->io_offsets[tmo_state_base(program) - 1];
-  for (const tmo_ring *ring = tmo_rings(program); ring->depth > 0; ++ring) {
-    allow(g, state + sizeof(uint16_t) * (uint64_t)(ring - tmo_rings(program)), sizeof(uint16_t));
-    if (filled) allow(g, state + ring->offset, (uint64_t)ring->depth * ring->row);
+  for (const tmo_rolling_buffer *rolling_buffer = tmo_rolling_buffers(program); rolling_buffer->depth > 0; ++rolling_buffer) {
+    allow(g, state + sizeof(uint16_t) * (uint64_t)(rolling_buffer - tmo_rolling_buffers(program)), sizeof(uint16_t));
+    if (filled) allow(g, state + rolling_buffer->offset, (uint64_t)rolling_buffer->depth * rolling_buffer->row);
   }
 }
 
 /* Accept pixels of an external frame that became int8. */
-static void allow_conversion(guard *g, const void *program, const tmo_arena *a, const tmo_block *block, const tmo_op *op) {
-  const uint64_t bytes = tmo_converted_bytes(program, block, op);
+static void allow_conversion(guard *g, const void *program, const tmo_arena *a, const tmo_group *group, const tmo_op *op) {
+  const uint64_t bytes = tmo_converted_bytes(program, group, op);
   for (uint8_t k = 0; k < op->n_inputs; ++k) {
     const tmo_tensor *in = &tmo_tensors(program)[op->input[k]];
     if (bytes > 0 && tmo_is_frame(program, in)) allow(g, (uint64_t)a->workspace_offset + in->offset, bytes);
   }
 }
 
-/* Accept the rows of the state that a firing updates in place. */
+/* Accept the rows of the state that an iteration updates in place. */
 static void allow_updates(guard *g, const void *program, const tmo_arena *a, const tmo_op *op) {
   const uint8_t last = op->kind == TMO_OP_LSTM ? 2 : op->kind == TMO_OP_SLIDING_SUM ? 1 : 0; /* number of updated operands */
   for (uint8_t behind = 0; behind < last; ++behind) {
@@ -95,25 +95,25 @@ static void allow_updates(guard *g, const void *program, const tmo_arena *a, con
 static void allow_writes(guard *g, const void *program, const tmo_arena *a, uint16_t index, const tmo_unit *unit) {
   const tmo_op *op = &tmo_ops(program)[index];
   const tmo_tensor *out = &tmo_tensors(program)[op->output];
-  const tmo_block *block = block_of(program, index);
-  const tmo_tensor *walked = tmo_walked(program, op);
+  const tmo_group *group = group_of(program, index);
+  const tmo_tensor *iterated = tmo_iterated(program, op);
   const uint64_t sums = (uint64_t)a->workspace_offset + op->accumulator;
-  const uint16_t first = (uint16_t)tmo_unit_column(op, unit), end = (uint16_t)tmo_unit_column_end(op, walked, unit);
+  const uint16_t first = (uint16_t)tmo_unit_column(op, unit), end = (uint16_t)tmo_unit_column_end(op, iterated, unit);
 
-  allow_counters(g, a, block);
-  allow_conversion(g, program, a, block, op);
+  allow_counters(g, a, group);
+  allow_conversion(g, program, a, group, op);
   allow_updates(g, program, a, op);
   if (op->packing != TMO_PACKING_NONE) {
     allow(g, sums, tmo_scratch_bytes(op, &tmo_tensors(program)[op->input[0]], out));
   }
   if (tmo_iterative(op) && op->access == 0) {
     allow(g, sums, (uint64_t)tmo_row_bytes(out) * sizeof(int32_t));
-    if (tmo_unit_closes(op, walked, unit)) allow_pixels(g, program, a, op, unit, 0, 0, out->width);
+    if (tmo_unit_closes(op, iterated, unit)) allow_pixels(g, program, a, op, unit, 0, 0, out->width);
     return;
   }
-  if (tmo_sums_groups(op)) {
-    allow(g, sums + sizeof(int32_t) * tmo_group_sum(op, walked, unit), (uint64_t)(end - first) * out->channels * sizeof(int32_t));
-    if (unit->group + 1 < tmo_passes(op)) return;
+  if (tmo_sums_channel_groups(op)) {
+    allow(g, sums + sizeof(int32_t) * tmo_channel_group_sum(op, iterated, unit), (uint64_t)(end - first) * out->channels * sizeof(int32_t));
+    if (unit->channel_group + 1 < tmo_passes(op)) return;
   }
   if (tmo_iterative(op)) {
     allow_pixels(g, program, a, op, unit, 0, 0, out->width);
@@ -143,14 +143,14 @@ static int run_watched(guard *g, const void *program, const tmo_arena *a, void *
   if (run.stream != NULL) push_rows(g, a, io, 0);
   allow_standings(g, program, a, true);
   while (status > TMO_OK) {
-    const uint32_t left = run.firings;
+    const uint32_t left = run.iterations;
     status = tmo_step(&run);
     if (status < TMO_OK) return status;
     if (status == TMO_WAIT && run.stream == NULL) status = TMO_OK; /* the run ended before the window was full */
-    if (run.firings < left) {
+    if (run.iterations < left) {
       report->op = run.op;
       report->unit = run.unit;
-      ++report->firings;
+      ++report->iterations;
       allow_writes(g, program, a, run.op, &run.unit);
       if (status == TMO_OK) allow_standings(g, program, a, false);
     } else if (status == TMO_WAIT) {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Runs a program and checks after every firing that it changed only the bytes of the arena that it may write. Host only. */
+/* Runs a program and checks after every iteration that it changed only the bytes of the arena that it may write. Host only. */
 #ifndef TMO_GUARD_H_
 #define TMO_GUARD_H_
 
@@ -9,7 +9,7 @@
 extern "C" {
 #endif
 
-#define TMO_GUARD_VIOLATION (-100) /* besides tmo_status: a firing wrote outside its bytes */
+#define TMO_GUARD_VIOLATION (-100) /* besides tmo_status: an iteration wrote outside its bytes */
 #define TMO_GUARD_MEMORY (-101)    /* besides tmo_status: the host lacks memory for the copies */
 
 /* Inputs, outputs and workspace as ranges of one arena, so that they overlap exactly as on the device. */
@@ -25,9 +25,9 @@ typedef struct {
   const void *frame; /* of a program with a streamed input: all rows, pushed one io_bytes[0] after the other; external: a tmo_frame; else NULL */
 } tmo_arena;
 
-/* The last firing. After a violation, also the first byte written wrongly: an offset in the arena, negative before it. */
+/* The last iteration. After a violation, also the first byte written wrongly: an offset in the arena, negative before it. */
 typedef struct {
-  uint32_t firings; /* completed firings */
+  uint32_t iterations; /* completed iterations */
   uint32_t op;
   tmo_unit unit;
   int32_t byte;

@@ -12,7 +12,7 @@ typedef struct {
   pthread_cond_t changed;
   uint32_t count[2];
   uint32_t seed[2]; /* 0: no delays */
-} meeting;
+} barrier;
 
 /* A random delay of one core: none, a turn of the other core, or some microseconds. */
 static void delay(uint32_t *seed) {
@@ -27,7 +27,7 @@ static void delay(uint32_t *seed) {
 }
 
 static void wake(void *context, int core) {
-  meeting *m = (meeting *)context;
+  barrier *m = (barrier *)context;
   delay(&m->seed[1 - core]);
   pthread_mutex_lock(&m->mutex);
   ++m->count[core];
@@ -36,7 +36,7 @@ static void wake(void *context, int core) {
 }
 
 static void wait(void *context, int core) {
-  meeting *m = (meeting *)context;
+  barrier *m = (barrier *)context;
   pthread_mutex_lock(&m->mutex);
   while (m->count[core] == 0) pthread_cond_wait(&m->changed, &m->mutex);
   --m->count[core];
@@ -50,7 +50,7 @@ static void *work(void *team) {
 }
 
 tmo_status tmo_run_threads(const void *program, void *const *io, void *workspace, uint32_t jitter) {
-  meeting m = {PTHREAD_MUTEX_INITIALIZER, PTHREAD_COND_INITIALIZER, {0, 0}, {jitter, jitter ? jitter ^ 0x9E3779B9u : 0}};
+  barrier m = {PTHREAD_MUTEX_INITIALIZER, PTHREAD_COND_INITIALIZER, {0, 0}, {jitter, jitter ? jitter ^ 0x9E3779B9u : 0}};
   tmo_team team = {.wake = wake, .wait = wait, .context = &m};
   pthread_t worker;
   if (tmo_cores_of(program) == NULL || pthread_create(&worker, NULL, work, &team) != 0) return tmo_run_shared(NULL, program, io, workspace);

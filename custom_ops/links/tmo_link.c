@@ -74,7 +74,7 @@ static tmo_status pass_over(tmo_link *link, uint8_t from) {
 }
 
 /* Judges a complete head. TMO_OK: it is the expected message. TMO_MORE: skip this message. */
-static tmo_status judge(tmo_link *link, const tmo_crossing *what, uint16_t row, uint32_t bytes) {
+static tmo_status judge(tmo_link *link, const tmo_message *what, uint16_t row, uint32_t bytes) {
   const tmo_peer *const peer = &link->peers[what->from];
   const uint8_t *const head = peer->head;
   const uint16_t inference = get16(head + AT_INFERENCE), number = get16(head + AT_NUMBER);
@@ -92,7 +92,7 @@ static tmo_status judge(tmo_link *link, const tmo_crossing *what, uint16_t row, 
 }
 
 /* Receives the row directly into the arena. Nothing reads it before it is complete. */
-static tmo_status receive(tmo_link *link, const tmo_crossing *what, uint16_t row, uint8_t *data, uint32_t bytes) {
+static tmo_status receive(tmo_link *link, const tmo_message *what, uint16_t row, uint8_t *data, uint32_t bytes) {
   tmo_peer *const peer = &link->peers[what->from];
   while (peer->have <= TMO_LINK_HEAD) {
     tmo_status status = pass_over(link, what->from);
@@ -116,7 +116,7 @@ static tmo_status receive(tmo_link *link, const tmo_crossing *what, uint16_t row
   return crc32(0, data, bytes) == get32(peer->head + AT_CRC) ? TMO_OK : TMO_ERROR_LINK;
 }
 
-static void write_head(tmo_link *link, const tmo_crossing *what, uint16_t row, const uint8_t *data, uint32_t bytes) {
+static void write_head(tmo_link *link, const tmo_message *what, uint16_t row, const uint8_t *data, uint32_t bytes) {
   uint8_t *const head = link->head;
   head[0] = 'T';
   head[1] = 'M';
@@ -149,7 +149,7 @@ static tmo_status end_message(tmo_link *link, uint8_t to) {
   return TMO_OK;
 }
 
-static tmo_status send(tmo_link *link, const tmo_crossing *what, uint16_t row, const uint8_t *data, uint32_t bytes) {
+static tmo_status send(tmo_link *link, const tmo_message *what, uint16_t row, const uint8_t *data, uint32_t bytes) {
   const tmo_transport *const transport = link->transport;
   if (!link->joined) return TMO_ERROR_LINK; /* nothing received: the peer's program is of another conversion */
   const tmo_status ended = end_message(link, what->to);
@@ -168,7 +168,7 @@ static tmo_status send(tmo_link *link, const tmo_crossing *what, uint16_t row, c
   return TMO_OK;
 }
 
-static tmo_status cross(tmo_crosser *self, const tmo_crossing *what, bool sent, uint16_t row, void *data, uint32_t bytes) {
+static tmo_status cross(tmo_crosser *self, const tmo_message *what, bool sent, uint16_t row, void *data, uint32_t bytes) {
   tmo_link *const link = (tmo_link *)(void *)self;
   const uint8_t own = sent ? what->from : what->to, other = sent ? what->to : what->from;
   if (own != link->device || other >= link->n_devices || other == own) return TMO_ERROR_PEER;

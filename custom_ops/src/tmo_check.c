@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Validates a program's tables: tensors, operands, blocks and loops. */
+/* Validates a program's tables: tensors, operands, groups and loops. */
 #include "tmo/check.h"
 
 #include "tmo/layout.h"
 #include "tmo/loops.h"
-#include "tmo/walk.h"
+#include "tmo/nest.h"
 
 #define MAX_READS 16 /* array elements read per byte of program; keeps checking linear if arrays are shared */
 
@@ -15,32 +15,32 @@ static uint32_t base_bytes(const tmo_checker *c, const tmo_tensor *t) {
   return t->base == 0 ? tmo_header_of(c->program)->workspace : c->io_bytes[t->base - 1];
 }
 
-/* The rings and their positions lie inside the state. */
-TMO_OWN_FRAME static bool check_rings(tmo_checker *c) {
+/* The rolling buffers and their positions lie inside the state. */
+TMO_OWN_FRAME static bool check_rolling_buffers(tmo_checker *c) {
   const tmo_header *h = tmo_header_of(c->program);
-  uint32_t at = h->rings, n = 0;
-  for (;; at += sizeof(tmo_ring), ++n) {
-    if (!tmo_has_constant(c, at, sizeof(tmo_ring), 4)) return false;
-    const tmo_ring *ring = (const tmo_ring *)tmo_constant(h, at);
-    c->n_rings = n;
-    if (ring->depth == 0) return 2 * n <= h->state;
-    if (!tmo_lies_in(h->state, ring->offset, tmo_times(ring->depth, ring->row), 1)) return false;
+  uint32_t at = h->rolling_buffers, n = 0;
+  for (;; at += sizeof(tmo_rolling_buffer), ++n) {
+    if (!tmo_has_constant(c, at, sizeof(tmo_rolling_buffer), 4)) return false;
+    const tmo_rolling_buffer *rolling_buffer = (const tmo_rolling_buffer *)tmo_constant(h, at);
+    c->n_rolling_buffers = n;
+    if (rolling_buffer->depth == 0) return 2 * n <= h->state;
+    if (!tmo_lies_in(h->state, rolling_buffer->offset, tmo_times(rolling_buffer->depth, rolling_buffer->row), 1)) return false;
   }
 }
 
-/* Checks that a layout is one of three: consecutive rows, reversed if all are present, or a ring of the state. A frame outside the arena has no
+/* Checks that a layout is one of three: consecutive rows, reversed if all are present, or a rolling buffer of the state. A frame outside the arena has no
  * older rows. */
 static bool check_layout(const tmo_checker *c, const tmo_tensor *t) {
   if (t->layout == TMO_LAYOUT_HWC) return true;
-  if (tmo_has_lanes(t) || tmo_is_frame(c->program, t)) return false;
-  if (tmo_has_part(TMO_PART_TURNED) && t->layout <= TMO_LAYOUT_PIXELS_TURNED) return t->depth == t->height;
-  return tmo_has_part(TMO_PART_STATE) && tmo_ring_number(t) < c->n_rings && tmo_rings(c->program)[tmo_ring_number(t)].row == tmo_times(t->width, t->channels);
+  if (tmo_has_column_windows(t) || tmo_is_frame(c->program, t)) return false;
+  if (tmo_has_part(TMO_PART_REVERSED) && t->layout <= TMO_LAYOUT_PIXELS_REVERSED) return t->depth == t->height;
+  return tmo_has_part(TMO_PART_STATE) && tmo_rolling_buffer_number(t) < c->n_rolling_buffers && tmo_rolling_buffers(c->program)[tmo_rolling_buffer_number(t)].row == tmo_times(t->width, t->channels);
 }
 
-/* A streamed frame has its newest rows in io[0] and older ones in a ring. An external frame is checked when a run provides it. */
+/* A streamed frame has its newest rows in io[0] and older ones in a rolling buffer. An external frame is checked when a run provides it. */
 static tmo_status check_frame(const tmo_checker *c, const tmo_tensor *t) {
   const uint32_t row = tmo_times(t->width, t->channels);
-  if (tmo_has_lanes(t)) return TMO_ERROR_TABLE;
+  if (tmo_has_column_windows(t)) return TMO_ERROR_TABLE;
   if (tmo_input_of(c->program) == TMO_INPUT_EXTERNAL) return tmo_times(row, t->height) <= INT32_MAX ? TMO_OK : TMO_ERROR_TABLE;
   if (t->pushed == 0 || t->height % t->pushed != 0 || t->depth > t->height) return TMO_ERROR_TABLE;
   if (!tmo_in_workspace(c, t->offset, tmo_times(row, t->depth), 1)) return TMO_ERROR_TABLE;
@@ -70,7 +70,7 @@ static tmo_status check_tensor(const tmo_checker *c, const tmo_tensor *t) {
   if (t->channels == 0 || t->width == 0 || t->height == 0) return TMO_ERROR_TABLE;
   if (!check_layout(c, t)) return TMO_ERROR_TABLE;
   if (tmo_is_frame(c->program, t)) return check_frame(c, t);
-  if (tmo_has_lanes(t)) return TMO_OK; /* checked by check_lanes() */
+  if (tmo_has_column_windows(t)) return TMO_OK; /* checked by check_column_windows() */
   if (t->depth == 0 || t->depth > t->height) return TMO_ERROR_TABLE;
   const uint32_t bytes = tmo_times(tmo_times(t->width, t->channels), t->depth);
   if (constant) return tmo_has_constant(c, t->constant, bytes, 1) ? TMO_OK : TMO_ERROR_TABLE;
@@ -79,54 +79,54 @@ static tmo_status check_tensor(const tmo_checker *c, const tmo_tensor *t) {
   return t->base == 0 ? TMO_ERROR_TABLE : TMO_ERROR_IO;
 }
 
-/* Checks the strips of a tensor that a tiled block produces. */
-static bool check_strips(const tmo_block *block, const tmo_tensor *t) {
-  return t->advance > 0 && t->rows >= t->advance && (uint32_t)block->strips * t->advance < TMO_MAX_EXTENT;
+/* Checks the stripes of a tensor that a tiled group produces. */
+static bool check_stripes(const tmo_group *group, const tmo_tensor *t) {
+  return t->advance > 0 && t->rows >= t->advance && (uint32_t)group->stripes * t->advance < TMO_MAX_EXTENT;
 }
 
-/* Lanes hold each row of a strip once and lie inside their buffer. */
-static bool check_lanes(tmo_checker *c, const tmo_tensor *t, uint32_t pixel) {
-  if (!tmo_has_lanes(t)) return true;
-  if (!tmo_has_constant(c, t->lanes, t->n_lanes * sizeof(tmo_lane), 4) || !tmo_may_read(c, t->n_lanes)) return false;
-  const tmo_lane *lanes = (const tmo_lane *)tmo_constant(c->program, t->lanes);
+/* Column windows hold each row of a stripe once and lie inside their buffer. */
+static bool check_column_windows(tmo_checker *c, const tmo_tensor *t, uint32_t pixel) {
+  if (!tmo_has_column_windows(t)) return true;
+  if (!tmo_has_constant(c, t->column_windows, t->n_column_windows * sizeof(tmo_column_window), 4) || !tmo_may_read(c, t->n_column_windows)) return false;
+  const tmo_column_window *column_windows = (const tmo_column_window *)tmo_constant(c->program, t->column_windows);
   uint32_t rows = 0;
-  for (uint32_t i = 0; i < t->n_lanes; ++i) {
-    rows += lanes[i].rows;
-    if (lanes[i].depth == 0 || !tmo_lies_in(base_bytes(c, t), lanes[i].offset, tmo_times(lanes[i].depth, pixel), 1)) return false;
+  for (uint32_t i = 0; i < t->n_column_windows; ++i) {
+    rows += column_windows[i].rows;
+    if (column_windows[i].depth == 0 || !tmo_lies_in(base_bytes(c, t), column_windows[i].offset, tmo_times(column_windows[i].depth, pixel), 1)) return false;
   }
   return rows == t->rows;
 }
 
-/* Finds the last operator before operator `index` in the block that produces a tensor, or NULL. Several operators may share a tensor's record. */
-static const tmo_op *maker_of(tmo_checker *c, const tmo_block *block, uint32_t index, uint32_t tensor) {
-  if (!tmo_may_read(c, index - block->first_op)) return NULL;
-  for (uint32_t i = index; i > block->first_op; --i) {
+/* Finds the last operator before operator `index` in the group that produces a tensor, or NULL. Several operators may share a tensor's record. */
+static const tmo_op *maker_of(tmo_checker *c, const tmo_group *group, uint32_t index, uint32_t tensor) {
+  if (!tmo_may_read(c, index - group->first_op)) return NULL;
+  for (uint32_t i = index; i > group->first_op; --i) {
     if (c->ops[i - 1].output == tensor) return &c->ops[i - 1];
   }
   return NULL;
 }
 
-/* The layout of an operand in lanes or channel groups comes from an earlier operator of the block. Any other layout comes from the tensor's
+/* The layout of an operand in column windows or channel groups comes from an earlier operator of the group. Any other layout comes from the tensor's
  * record. */
-static bool check_operand(tmo_checker *c, const tmo_block *block, uint32_t index, uint32_t k) {
+static bool check_operand(tmo_checker *c, const tmo_group *group, uint32_t index, uint32_t k) {
   const tmo_op *op = &c->ops[index];
   if (op->input[k] >= tmo_header_of(c->program)->n_tensors) return false;
   const tmo_tensor *in = &c->tensors[op->input[k]];
   if (tmo_is_frame(c->program, in)) {
     const bool streamed = tmo_input_of(c->program) == TMO_INPUT_STREAM;
-    return !tmo_reads_group(op) && (!streamed || block->first_op == 0); /* later blocks cannot read a stream */
+    return !tmo_reads_channel_group(op) && (!streamed || group->first_op == 0); /* later groups cannot read a stream */
   }
   if (tmo_on_link(c->program, in)) return op->kind == TMO_OP_RECEIVE;
-  if (!tmo_has_lanes(in) && !tmo_reads_group(op)) return true;
-  const tmo_op *maker = tmo_is_tiled(block) ? maker_of(c, block, index, op->input[k]) : NULL;
-  if (maker == NULL || tmo_reads_group(op) != tmo_writes_group(maker)) return false;
-  return !tmo_reads_group(op) || op->group_channels == maker->group_channels; /* equal channels imply equally many groups */
+  if (!tmo_has_column_windows(in) && !tmo_reads_channel_group(op)) return true;
+  const tmo_op *maker = tmo_is_tiled(group) ? maker_of(c, group, index, op->input[k]) : NULL;
+  if (maker == NULL || tmo_reads_channel_group(op) != tmo_writes_channel_group(maker)) return false;
+  return !tmo_reads_channel_group(op) || op->group_channels == maker->group_channels; /* equal channels imply equally many groups */
 }
 
 /* Checks where pixels of an external frame are converted to int8. Relies on accesses that tmo_check_kind() has validated. */
 static bool check_conversion(const tmo_checker *c, const tmo_operation *o) {
   if (tmo_input_of(c->program) != TMO_INPUT_EXTERNAL) return true;
-  const uint32_t bytes = tmo_converted_bytes(c->program, o->block, o->op);
+  const uint32_t bytes = tmo_converted_bytes(c->program, o->group, o->op);
   for (uint8_t k = 0; bytes > 0 && k < o->op->n_inputs; ++k) {
     const tmo_tensor *in = &c->tensors[o->op->input[k]];
     if (tmo_is_frame(c->program, in) && !tmo_in_workspace(c, in->offset, bytes, 1)) return false;
@@ -135,36 +135,36 @@ static bool check_conversion(const tmo_checker *c, const tmo_operation *o) {
 }
 
 /* Groups are not empty and divide the channels read, written, or both. */
-static bool check_groups(const tmo_operation *o) {
+static bool check_channel_groups(const tmo_operation *o) {
   const tmo_op *op = o->op;
-  if (tmo_groups(op) == 1) return !tmo_sums_groups(op);
-  if (op->groups == UINT16_MAX) return false; /* there may be one extra pass */
-  if (tmo_iterative(op) || !tmo_is_in(TMO_GROUPABLE_KINDS, op->kind) || (tmo_sums_groups(op) && !tmo_is_summed(op))) return false;
-  const bool reads = tmo_reads_group(op), writes = tmo_writes_group(op);
+  if (tmo_channel_groups(op) == 1) return !tmo_sums_channel_groups(op);
+  if (op->channel_groups == UINT16_MAX) return false; /* there may be one extra pass */
+  if (tmo_iterative(op) || !tmo_is_in(TMO_GROUPABLE_KINDS, op->kind) || (tmo_sums_channel_groups(op) && !tmo_is_summed(op))) return false;
+  const bool reads = tmo_reads_channel_group(op), writes = tmo_writes_channel_group(op);
   if (reads && writes && o->in->channels != o->out->channels) return false;
   const uint32_t channels = reads ? o->in->channels : o->out->channels;
-  const uint32_t before_last = (op->groups - 1u) * op->group_channels;
+  const uint32_t before_last = (op->channel_groups - 1u) * op->group_channels;
   return before_last < channels && channels - before_last <= op->group_channels;
 }
 
-/* Checks the sums of the highest strip. */
-static bool check_group_sums(tmo_checker *c, const tmo_operation *o) {
-  if (!tmo_may_read(c, o->block->strips)) return false;
+/* Checks the sums of the highest stripe. */
+static bool check_channel_group_sums(tmo_checker *c, const tmo_operation *o) {
+  if (!tmo_may_read(c, o->group->stripes)) return false;
   int32_t highest = 0;
-  for (uint16_t m = 0; m < o->block->strips; ++m) {
-    const int32_t rows = tmo_strip_end(o->out, m) - tmo_strip_first(o->out, m);
+  for (uint16_t m = 0; m < o->group->stripes; ++m) {
+    const int32_t rows = tmo_stripe_end(o->out, m) - tmo_stripe_first(o->out, m);
     if (rows > highest) highest = rows;
   }
   return tmo_in_workspace(c, o->op->accumulator, tmo_times(tmo_times(4 * (uint32_t)o->out->width, o->out->channels), (uint32_t)highest), 4);
 }
 
-/* Checks the iterations of an operator in a tiled block, and where its output pixels are stored. */
+/* Checks the iterations of an operator in a tiled group, and where its output pixels are stored. */
 static bool check_tiled(tmo_checker *c, const tmo_operation *o) {
   const tmo_op *op = o->op;
-  if (op->tile == 0 || !check_strips(o->block, o->out) || !check_groups(o)) return false;
-  if (!check_lanes(c, o->out, tmo_pixel_bytes(op, o->out, tmo_writes_group(op)))) return false;
-  if (tmo_iterative(op) && !(check_strips(o->block, o->in) && o->in->rows == o->in->advance)) return false;
-  return !tmo_sums_groups(op) || check_group_sums(c, o);
+  if (op->tile == 0 || !check_stripes(o->group, o->out) || !check_channel_groups(o)) return false;
+  if (!check_column_windows(c, o->out, tmo_pixel_bytes(op, o->out, tmo_writes_channel_group(op)))) return false;
+  if (tmo_iterative(op) && !(check_stripes(o->group, o->in) && o->in->rows == o->in->advance)) return false;
+  return !tmo_sums_channel_groups(op) || check_channel_group_sums(c, o);
 }
 
 static bool check_arity(const tmo_op *op) {
@@ -172,15 +172,15 @@ static bool check_arity(const tmo_op *op) {
   return op->n_inputs == (tmo_is_in(TMO_TAKEN(TMO_TWO_OPERANDS_KINDS), op->kind) ? 2 : tmo_is_in(TMO_BUILT(TMO_THREE_OPERANDS_KINDS), op->kind) ? 3 : 1);
 }
 
-/* Whether an operand or the output has reversed pixels. Row blocks must not have them, since their firings process rows forwards. */
-static bool has_turned_pixels(const tmo_checker *c, const tmo_operation *o) {
-  if (!tmo_has_part(TMO_PART_TURNED)) return false;
-  bool turned = o->out->layout == TMO_LAYOUT_PIXELS_TURNED;
-  for (uint8_t k = 0; k < o->op->n_inputs; ++k) turned = turned || c->tensors[o->op->input[k]].layout == TMO_LAYOUT_PIXELS_TURNED;
-  return turned;
+/* Whether an operand or the output has reversed pixels. Row groups must not have them, since their iterations process rows forwards. */
+static bool has_reversed_pixels(const tmo_checker *c, const tmo_operation *o) {
+  if (!tmo_has_part(TMO_PART_REVERSED)) return false;
+  bool is_reversed = o->out->layout == TMO_LAYOUT_PIXELS_REVERSED;
+  for (uint8_t k = 0; k < o->op->n_inputs; ++k) is_reversed = is_reversed || c->tensors[o->op->input[k]].layout == TMO_LAYOUT_PIXELS_REVERSED;
+  return is_reversed;
 }
 
-static bool check_op(tmo_checker *c, const tmo_block *block, uint32_t index) {
+static bool check_op(tmo_checker *c, const tmo_group *group, uint32_t index) {
   const tmo_op *op = &c->ops[index];
   const uint8_t known = TMO_FLAG_ITERATIVE | TMO_FLAG_PER_CHANNEL | TMO_FLAG_SUMS | TMO_FLAG_SWAPPED;
   if ((op->flags & ~known) != 0 || op->act_min > op->act_max) return false;
@@ -188,40 +188,40 @@ static bool check_op(tmo_checker *c, const tmo_block *block, uint32_t index) {
   if (!check_arity(op) || op->output >= tmo_header_of(c->program)->n_tensors) return false;
   if ((op->access != 0) != tmo_is_in(TMO_BUILT(TMO_ACCESS_KINDS), op->kind)) return false;
   for (uint32_t k = 0; k < op->n_inputs; ++k) {
-    if (!check_operand(c, block, index, k)) return false;
+    if (!check_operand(c, group, index, k)) return false;
   }
-  const tmo_operation o = {block, op, &c->tensors[op->input[0]], &c->tensors[op->output]};
+  const tmo_operation o = {group, op, &c->tensors[op->input[0]], &c->tensors[op->output]};
   if (tmo_is_frame(c->program, o.out) || o.out->base == TMO_PROGRAM_BASE) return false;
   if (tmo_has_part(TMO_PART_LINK) && tmo_on_link(c->program, o.out) != (op->kind == TMO_OP_SEND)) return false;
-  const bool by_row = !has_turned_pixels(c, &o) && op->tile == 0 && op->groups <= 1 && !tmo_sums_groups(op) && !tmo_has_lanes(o.out);
-  return (tmo_is_tiled(block) ? check_tiled(c, &o) : by_row) && tmo_check_kind(c, &o) && check_conversion(c, &o);
+  const bool by_row = !has_reversed_pixels(c, &o) && op->tile == 0 && op->channel_groups <= 1 && !tmo_sums_channel_groups(op) && !tmo_has_column_windows(o.out);
+  return (tmo_is_tiled(group) ? check_tiled(c, &o) : by_row) && tmo_check_kind(c, &o) && check_conversion(c, &o);
 }
 
-/* first: index of the operator after the previous block. */
-static tmo_status check_block(tmo_checker *c, const tmo_block *block, uint32_t first) {
-  if (block->first_op != first || block->n_ops == 0 || block->n_ops > tmo_header_of(c->program)->n_ops - first) return TMO_ERROR_TABLE;
-  const uint32_t counter = tmo_is_tiled(block) ? sizeof(tmo_unit) : sizeof(uint16_t);
-  if (!tmo_in_workspace(c, block->counters, counter * block->n_ops, 2)) return TMO_ERROR_TABLE;
-  for (uint32_t i = first; i < first + block->n_ops; ++i) {
-    if (!check_op(c, block, i)) return TMO_ERROR_OP;
+/* first: index of the operator after the previous group. */
+static tmo_status check_group(tmo_checker *c, const tmo_group *group, uint32_t first) {
+  if (group->first_op != first || group->n_ops == 0 || group->n_ops > tmo_header_of(c->program)->n_ops - first) return TMO_ERROR_TABLE;
+  const uint32_t counter = tmo_is_tiled(group) ? sizeof(tmo_unit) : sizeof(uint16_t);
+  if (!tmo_in_workspace(c, group->counters, counter * group->n_ops, 2)) return TMO_ERROR_TABLE;
+  for (uint32_t i = first; i < first + group->n_ops; ++i) {
+    if (!check_op(c, group, i)) return TMO_ERROR_OP;
   }
   return TMO_OK;
 }
 
-/* The loops contain as many firings as the header states. Their order does not affect safety, since any firing stays inside its buffers. */
+/* The loops contain as many iterations as the header states. Their order does not affect safety, since any iteration stays inside its buffers. */
 TMO_OWN_FRAME static tmo_status check_loops(tmo_checker *c) {
   const tmo_header *h = tmo_header_of(c->program);
-  uint32_t firings = 0;
-  for (uint32_t i = 0; i < h->n_blocks; ++i) {
-    const tmo_block *block = &tmo_blocks(c->program)[i];
-    if (!tmo_has_constant(c, block->loops, 1, 1)) return TMO_ERROR_TABLE;
-    const uint8_t *const first = tmo_loops(c->program, block);
-    const tmo_loop_body body = tmo_read_loop(first, c->program + h->size, block->n_ops);
-    if (body.firings == 0 || !tmo_may_read(c, (uint32_t)(body.end - first))) return TMO_ERROR_TABLE;
-    if (body.firings > h->firings - firings) return TMO_ERROR_FIRINGS;
-    firings += body.firings;
+  uint32_t iterations = 0;
+  for (uint32_t i = 0; i < h->n_groups; ++i) {
+    const tmo_group *group = &tmo_groups(c->program)[i];
+    if (!tmo_has_constant(c, group->loops, 1, 1)) return TMO_ERROR_TABLE;
+    const uint8_t *const first = tmo_loops(c->program, group);
+    const tmo_loop_body body = tmo_read_loop(first, c->program + h->size, group->n_ops);
+    if (body.iterations == 0 || !tmo_may_read(c, (uint32_t)(body.end - first))) return TMO_ERROR_TABLE;
+    if (body.iterations > h->iterations - iterations) return TMO_ERROR_ITERATIONS;
+    iterations += body.iterations;
   }
-  return firings == h->firings ? TMO_OK : TMO_ERROR_FIRINGS;
+  return iterations == h->iterations ? TMO_OK : TMO_ERROR_ITERATIONS;
 }
 
 tmo_status tmo_check(const void *program, size_t program_bytes, const uint32_t *io_bytes, size_t n_inputs, size_t n_outputs,
@@ -232,7 +232,7 @@ tmo_status tmo_check(const void *program, size_t program_bytes, const uint32_t *
   tmo_checker c = {(const uint8_t *)program, tmo_tensors(program), tmo_ops(program), io_bytes, tmo_times(h->size, MAX_READS), 0, 0};
   c.last_base = (uint32_t)(n_inputs + n_outputs);
   if (tmo_has_part(TMO_PART_STATE) && h->state > 0) {
-    if (tmo_input_of(program) == TMO_INPUT_LINK || !check_rings(&c)) return TMO_ERROR_TABLE; /* the link's state is stored where rings would be */
+    if (tmo_input_of(program) == TMO_INPUT_LINK || !check_rolling_buffers(&c)) return TMO_ERROR_TABLE; /* the link's state is stored where rolling buffers would be */
     if (io_bytes[c.last_base++] < h->state) return TMO_ERROR_IO;
   }
   for (uint32_t i = 0; i < h->n_tensors; ++i) {
@@ -242,11 +242,11 @@ tmo_status tmo_check(const void *program, size_t program_bytes, const uint32_t *
   if (tmo_has_frame(program) && h->n_inputs == 0) return TMO_ERROR_TABLE;
   if (tmo_input_of(program) == TMO_INPUT_STREAM && !check_stream(&c)) return TMO_ERROR_TABLE;
   uint32_t first = 0;
-  for (uint32_t i = 0; i < h->n_blocks; ++i) {
-    const tmo_block *block = &tmo_blocks(program)[i];
-    status = check_block(&c, block, first);
+  for (uint32_t i = 0; i < h->n_groups; ++i) {
+    const tmo_group *group = &tmo_groups(program)[i];
+    status = check_group(&c, group, first);
     if (status != TMO_OK) return status;
-    first += block->n_ops;
+    first += group->n_ops;
   }
   if (first == 0 || first != h->n_ops) return TMO_ERROR_TABLE;
   return check_loops(&c);

@@ -22,14 +22,14 @@ static bool lacks_parts(const void *program) {
     return true;
   }
   for (uint32_t i = 0; i < h->n_tensors; ++i) {
-    if (lacks(TMO_PART_TURNED, tmo_tensors(program)[i].layout - 1u < TMO_LAYOUT_PIXELS_TURNED)) return true;
+    if (lacks(TMO_PART_REVERSED, tmo_tensors(program)[i].layout - 1u < TMO_LAYOUT_PIXELS_REVERSED)) return true;
   }
-  for (uint32_t i = 0; i < h->n_blocks; ++i) {
-    if (lacks(TMO_PART_TILES, tmo_blocks(program)[i].strips > 0)) return true;
+  for (uint32_t i = 0; i < h->n_groups; ++i) {
+    if (lacks(TMO_PART_TILES, tmo_groups(program)[i].stripes > 0)) return true;
   }
   for (uint32_t i = 0; i < h->n_ops; ++i) {
     const tmo_op *op = &tmo_ops(program)[i];
-    if (lacks(TMO_PART_GROUPS, op->groups > 1 || (op->flags & TMO_FLAG_SUMS) != 0)) return true;
+    if (lacks(TMO_PART_CHANNEL_GROUPS, op->channel_groups > 1 || (op->flags & TMO_FLAG_SUMS) != 0)) return true;
     if (lacks(TMO_PART_ITERATIVE, (op->flags & TMO_FLAG_ITERATIVE) != 0)) return true;
     if (lacks(TMO_PART_TAPS, tmo_is_packed_as(op, TMO_PACKING_MVE_DEPTHWISE) && !tmo_mve_has_nine(op))) return true;
   }
@@ -47,7 +47,7 @@ tmo_status tmo_check_build(const void *program, size_t program_bytes, size_t n_i
   if (h->size < sizeof(tmo_header) || h->input > TMO_INPUT_LINK) return TMO_ERROR_TABLE;
   if (!has_table(h, h->tensors, h->n_tensors * (uint32_t)sizeof(tmo_tensor))) return TMO_ERROR_TABLE;
   if (!has_table(h, h->ops, h->n_ops * (uint32_t)sizeof(tmo_op))) return TMO_ERROR_TABLE;
-  if (!has_table(h, h->blocks, h->n_blocks * (uint32_t)sizeof(tmo_block))) return TMO_ERROR_TABLE;
+  if (!has_table(h, h->groups, h->n_groups * (uint32_t)sizeof(tmo_group))) return TMO_ERROR_TABLE;
   if (h->n_inputs != n_inputs || h->n_outputs != n_outputs || h->workspace > workspace_bytes) return TMO_ERROR_IO;
   for (uint32_t i = 0; i < h->n_ops; ++i) {
     const tmo_op *op = &tmo_ops(program)[i];

@@ -31,7 +31,7 @@ static bool check_windowed(const tmo_checker *c, const tmo_operation *o) {
   if (!window_fits(op->kernel_h, op->stride_h, op->dilation_h, op->pad_top, older, o->in->height, o->out->height)) return false;
   if (!window_fits(op->kernel_w, op->stride_w, op->dilation_w, op->pad_left, 0, o->in->width, o->out->width)) return false;
   if (!tmo_iterative(op)) {
-    return tmo_is_tiled(o->block) ? (uint32_t)op->kernel_h * op->kernel_w <= TMO_MAX_TAPS : op->kernel_h <= TMO_MAX_KERNEL_H;
+    return tmo_is_tiled(o->group) ? (uint32_t)op->kernel_h * op->kernel_w <= TMO_MAX_TAPS : op->kernel_h <= TMO_MAX_KERNEL_H;
   }
   const bool whole = op->kernel_h == o->in->height && op->dilation_h == 1 && op->pad_top == 0 && o->out->height == 1;
   return whole && tmo_in_workspace(c, op->accumulator, tmo_times(tmo_times(4, o->out->width), tmo_values(op, o->out->channels)), 4);
@@ -100,7 +100,7 @@ static bool check_binary(tmo_checker *c, const tmo_operation *o) {
     const tmo_tensor *in = &c->tensors[o->op->input[k]];
     if (in->height != o->out->height && in->height != 1) return false;
     if (in->width != o->out->width && in->width != 1) return false;
-    if (in->channels != o->out->channels && (in->channels != item || tmo_groups(o->op) > 1)) return false;
+    if (in->channels != o->out->channels && (in->channels != item || tmo_channel_groups(o->op) > 1)) return false;
   }
   return check_scaling(c, op, scales);
 }
@@ -110,7 +110,7 @@ static bool check_rows(const tmo_operation *o, uint32_t before, uint32_t after) 
   const tmo_tensor *in = o->in, *out = o->out;
   if (!pointwise(o->op) || in->height != out->height || in->channels % before != 0 || out->channels % after != 0) return false;
   if (tmo_times(in->width, in->channels / before) != tmo_times(out->width, out->channels / after)) return false;
-  return !tmo_is_tiled(o->block) || in->width == out->width;
+  return !tmo_is_tiled(o->group) || in->width == out->width;
 }
 
 static bool check_softmax(tmo_checker *c, const tmo_operation *o) {
@@ -146,7 +146,7 @@ static bool check_own(const tmo_checker *c, const tmo_operation *o) {
   const tmo_own_kernel *const own = tmo_own_of(o->op);
   if (own == NULL || o->op->n_inputs != own->operands) return false;
   for (uint8_t k = 0; k < o->op->n_inputs; ++k) {
-    const tmo_operation of = {o->block, o->op, &c->tensors[o->op->input[k]], o->out};
+    const tmo_operation of = {o->group, o->op, &c->tensors[o->op->input[k]], o->out};
     if (!check_rows(&of, 1, 1) || of.in->channels != own->channels || of.out->channels != own->channels) return false;
   }
   return true;
@@ -164,7 +164,7 @@ static bool check_arg_max(const tmo_checker *c, const tmo_operation *o) {
 static bool check_gather(const tmo_checker *c, const tmo_operation *o) {
   const tmo_op *op = o->op;
   if (!tmo_same_size(o->in, o->out) || o->in->channels != TMO_INDEX_BYTES) return false;
-  if (tmo_iterative(op) || tmo_groups(op) > 1 || op->table_rows < 1 || tmo_is_frame(c->program, o->in)) return false;
+  if (tmo_iterative(op) || tmo_channel_groups(op) > 1 || op->table_rows < 1 || tmo_is_frame(c->program, o->in)) return false;
   return tmo_has_constant(c, op->table, tmo_times((uint32_t)op->table_rows, o->out->channels), 1);
 }
 
@@ -172,35 +172,35 @@ static bool check_gather(const tmo_checker *c, const tmo_operation *o) {
 static bool check_link(const tmo_checker *c, const tmo_operation *o) {
   const bool same_rows = tmo_same_size(o->in, o->out) && o->in->channels == o->out->channels;
   const bool crosses = o->op->kind == TMO_OP_SEND || tmo_on_link(c->program, o->in);
-  return pointwise(o->op) && same_rows && crosses && !tmo_is_tiled(o->block) && !tmo_in_ring(o->in) && !tmo_in_ring(o->out) &&
+  return pointwise(o->op) && same_rows && crosses && !tmo_is_tiled(o->group) && !tmo_in_rolling_buffer(o->in) && !tmo_in_rolling_buffer(o->out) &&
          !tmo_is_frame(c->program, o->in) && o->in->layout == TMO_LAYOUT_HWC && o->out->layout == TMO_LAYOUT_HWC &&
-         tmo_has_constant(c, o->op->crossing, sizeof(tmo_crossing), 4);
+         tmo_has_constant(c, o->op->message, sizeof(tmo_message), 4);
 }
 
 static const tmo_access *accesses(const tmo_checker *c, const tmo_op *op) {
   return (const tmo_access *)(const void *)(c->program + op->access);
 }
 
-/* Whether a tensor has all rows that any firing reads. */
-static bool has_rows(const tmo_checker *c, const tmo_tensor *t, const tmo_access *a, uint32_t firings) {
-  if (a->table == 0) return a->add >= 0 && a->div == 1 && (firings - 1) * a->mul + (uint32_t)a->add + a->extent <= t->height;
+/* Whether a tensor has all rows that any iteration reads. */
+static bool has_rows(const tmo_checker *c, const tmo_tensor *t, const tmo_access *a, uint32_t iterations) {
+  if (a->table == 0) return a->add >= 0 && a->div == 1 && (iterations - 1) * a->mul + (uint32_t)a->add + a->extent <= t->height;
   const uint16_t *const first = (const uint16_t *)(const void *)(c->program + a->table);
-  while (firings > 0 && first[firings - 1] + (uint32_t)a->extent <= t->height) --firings; /* TMO_NONE stands for no row */
-  return firings == 0;
+  while (iterations > 0 && first[iterations - 1] + (uint32_t)a->extent <= t->height) --iterations; /* TMO_NONE stands for no row */
+  return iterations == 0;
 }
 
 /* The number of rows read at once is limited, and row numbers fit int32_t. Matrices are read as a whole. */
 static bool check_accesses(const tmo_checker *c, const tmo_operation *o) {
   const tmo_op *op = o->op;
-  if (tmo_is_tiled(o->block) || !tmo_has_constant(c, op->access, op->n_inputs * sizeof(tmo_access), 4)) return false;
+  if (tmo_is_tiled(o->group) || !tmo_has_constant(c, op->access, op->n_inputs * sizeof(tmo_access), 4)) return false;
   if (tmo_iterative(op) && !(tmo_is_kind(op, TMO_OP_COPY) && op->n_inputs == 1 && o->out->height == 1)) return false;
-  const uint32_t firings = tmo_iterative(op) ? o->in->height : o->out->height;
+  const uint32_t iterations = tmo_iterative(op) ? o->in->height : o->out->height;
   uint32_t rows = 0;
   for (uint32_t k = 0; k < op->n_inputs; ++k) {
     const tmo_access *a = &accesses(c, op)[k];
-    const bool small = a->add > -(int32_t)TMO_MAX_EXTENT && a->add < (int32_t)TMO_MAX_EXTENT && a->mul * firings < TMO_MAX_EXTENT;
+    const bool small = a->add > -(int32_t)TMO_MAX_EXTENT && a->add < (int32_t)TMO_MAX_EXTENT && a->mul * iterations < TMO_MAX_EXTENT;
     if (a->div == 0 || a->extent == 0 || !small) return false;
-    if (a->table != 0 && !tmo_has_constant(c, a->table, 2 * firings, 2)) return false;
+    if (a->table != 0 && !tmo_has_constant(c, a->table, 2 * iterations, 2)) return false;
     const bool whole = tmo_is_kind(op, TMO_OP_BATCH_MATMUL) || tmo_is_kind(op, TMO_OP_BATCH_MATMUL_S16);
     if (whole && !has_rows(c, &c->tensors[op->input[k]], a, o->out->height)) return false;
     rows += a->extent;

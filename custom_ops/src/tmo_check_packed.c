@@ -16,10 +16,10 @@ static uint32_t ceil_div(uint32_t a, uint32_t b) { return a / b + (a % b > 0); }
 static bool is_shift(uint32_t e) { return e - 1 < TMO_PACKED_SHIFT; }
 
 /* Checks groups of `words` words each, the last of which are n scales. */
-static bool check_scales(tmo_checker *c, uint32_t at, uint32_t groups, uint32_t words, uint32_t n, bool dsp) {
-  if (!tmo_has_words(c, at, tmo_times(words, groups)) || !tmo_may_read(c, groups)) return false;
+static bool check_scales(tmo_checker *c, uint32_t at, uint32_t channel_groups, uint32_t words, uint32_t n, bool dsp) {
+  if (!tmo_has_words(c, at, tmo_times(words, channel_groups)) || !tmo_may_read(c, channel_groups)) return false;
   const int32_t *end = (const int32_t *)tmo_constant(c->program, at);
-  for (; groups > 0; --groups) {
+  for (; channel_groups > 0; --channel_groups) {
     end += words;
     for (uint32_t i = 0; i < n; ++i) {
       if (!is_shift(dsp ? (uint32_t)end[-1 - 3 * (int32_t)i] : 0u - (uint32_t)end[-1 - (int32_t)i])) return false;
@@ -31,15 +31,15 @@ static bool check_scales(tmo_checker *c, uint32_t at, uint32_t groups, uint32_t 
 static bool check_conv(tmo_checker *c, const tmo_operation *o) {
   const tmo_op *op = o->op;
   const bool dsp = is_dsp(op), dense = tmo_is_packed_as(op, TMO_PACKING_DSP_DENSE);
-  const uint32_t at_once = dsp ? 2 : 4, words = dsp ? TMO_PACKED_SCALES : 3 * 4, groups = ceil_div(o->out->channels, at_once);
+  const uint32_t at_once = dsp ? 2 : 4, words = dsp ? TMO_PACKED_SCALES : 3 * 4, channel_groups = ceil_div(o->out->channels, at_once);
   const bool direct = tmo_packed_direct(op, o->in->channels, o->out->channels, tmo_by_row(op) || dense ? o->out->width : op->tile);
   if (op->kind != TMO_OP_CONV && (op->kind != TMO_OP_DEPTHWISE || o->in->channels != 1)) return false;
   if (tmo_times((uint32_t)op->kernel_h * op->kernel_w, o->in->channels) >= TMO_MAX_EXTENT) return false; /* larger filters have no weights */
   const uint32_t values = tmo_packed_values(op, o->in->channels);
   if (values > tmo_packed_tile(op) && !direct) return false;
   if (dense && (o->out->width != 1 || !direct || o->out->channels % 2 != 0)) return false;
-  if (!tmo_has_constant(c, op->weights, tmo_times(at_once * values, groups), 4)) return false;
-  return check_scales(c, op->scales, groups, words, at_once, dsp);
+  if (!tmo_has_constant(c, op->weights, tmo_times(at_once * values, channel_groups), 4)) return false;
+  return check_scales(c, op->scales, channel_groups, words, at_once, dsp);
 }
 
 static bool check_depthwise(tmo_checker *c, const tmo_operation *o) {
@@ -89,7 +89,7 @@ static bool known_packing(const tmo_checker *c, const tmo_op *op) {
 /* Checks the scratch, and the weights in their packed layout. */
 bool tmo_check_packed_filter(tmo_checker *c, const tmo_operation *o) {
   const tmo_op *op = o->op;
-  if (!known_packing(c, op) || tmo_iterative(op) || tmo_groups(op) > 1) return false;
+  if (!known_packing(c, op) || tmo_iterative(op) || tmo_channel_groups(op) > 1) return false;
 #if TMO_RUNS_RVV
   const bool right = is_rvv(op) ? check_rvv(c, o) : tmo_packs_depthwise(op) ? check_depthwise(c, o) : check_conv(c, o);
 #else
@@ -102,7 +102,7 @@ bool tmo_check_packed_add(const tmo_checker *c, const tmo_operation *o) {
   const tmo_op *op = o->op;
   const uint16_t target = tmo_header_of(c->program)->target;
   if (!tmo_is_packed_as(op, TMO_PACKING_DSP_ADD) || target == TMO_TARGET_GENERIC || (TMO_RUNS_RVV && target == TMO_TARGET_RVV)) return false;
-  if (op->kind != TMO_OP_ADD || tmo_groups(op) > 1 || !tmo_has_words(c, op->scales, 11)) return false;
+  if (op->kind != TMO_OP_ADD || tmo_channel_groups(op) > 1 || !tmo_has_words(c, op->scales, 11)) return false;
   for (uint8_t k = 0; k < op->n_inputs; ++k) { /* no operand is broadcast */
     const tmo_tensor *in = &c->tensors[op->input[k]];
     if (!tmo_same_size(in, o->out) || in->channels != o->out->channels) return false;

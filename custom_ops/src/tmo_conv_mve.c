@@ -167,15 +167,15 @@ void tmo_mve_copy(int8_t *to, const tmo_mve_rows *rows, uint32_t offset, uint32_
 void tmo_mve_take(int8_t *to, const tmo_mve_window *window) {
   tmo_mve_window w = *window;
   for (; w.rows > 0; --w.rows, to += w.gap) {
-    const tmo_lane *lane = w.lane;
+    const tmo_column_window *column_window = w.column_window;
     for (uint32_t c = 0; c < w.columns; ++c, to += w.pixel) {
-      const uint32_t i = ((w.column + c * w.dilation_w) * lane->rows + w.row) % lane->depth;
-      memmove(to, w.base + lane->offset + i * w.pixel, w.pixel); /* memmove(), since a damaged program may have pixels in its scratch */
+      const uint32_t i = ((w.column + c * w.dilation_w) * column_window->rows + w.row) % column_window->depth;
+      memmove(to, w.base + column_window->offset + i * w.pixel, w.pixel); /* memmove(), since a damaged program may have pixels in its scratch */
     }
     for (uint32_t d = 0; d < w.dilation_h; ++d) {
-      for (++w.row; w.row >= w.lane->rows; w.row = 0) {
-        if (++w.lane < w.end) continue;
-        w.lane = w.first;
+      for (++w.row; w.row >= w.column_window->rows; w.row = 0) {
+        if (++w.column_window < w.end) continue;
+        w.column_window = w.first;
         w.column += w.width;
       }
     }

@@ -40,7 +40,7 @@ static uint32_t distance_of(const int8_t *const *pixels, uint32_t count, uint32_
 }
 
 /* Lists the bytes under a window as few runs. A row is one run if its bytes are adjacent, or if its pixels have one byte at equal distances.
- * Otherwise a part is a column in a row block; in a tiled block it is all pixels, or the pixels of a row if the window is clipped. */
+ * Otherwise a part is a column in a row group; in a tiled group it is all pixels, or the pixels of a row if the window is clipped. */
 static tmo_runs find_runs(const tmo_kernel *k, const tmo_window *v) {
   const tmo_op *op = k->op;
   const bool by_row = op->tile == 0;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Runs a program on two cores, each of which computes its share of the firings.
+/* Runs a program on two cores, each of which computes its share of the iterations.
  *
  * Both cores run the same loops, so they need not exchange the next step. This file includes the executor's files under other names. Programs for
  * one core link none of it; programs for two link it instead of tmo_run(). */
@@ -13,7 +13,7 @@
 
 /* State of one core's run. */
 typedef struct {
-  tmo_run_state run; /* first, since firings see only this. Its workspace is at the counters between firings */
+  tmo_run_state run; /* first, since iterations see only this. Its workspace is at the counters between iterations */
   const tmo_cores *cores;
   uint8_t *workspace;
   uint16_t core;
@@ -48,7 +48,7 @@ static stretch stretch_of(const tmo_share *share, uint16_t core, uint32_t all) {
 
 /* Restricts the rows under an output row to the columns that output columns [first, end) read. The kernel sees a narrower image, with the padding
  * stored in `own`, a copy of the operator. */
-static void narrow_columns(firing *f, tmo_op *own, const int8_t **rows, uint32_t n, stretch columns) {
+static void narrow_columns(iteration *f, tmo_op *own, const int8_t **rows, uint32_t n, stretch columns) {
   tmo_kernel *k = &f->kernel;
   k->out_width = (uint16_t)(columns.end - columns.first);
   if (HAS_BINARY && own->n_inputs > 1) {
@@ -70,7 +70,7 @@ static uint32_t depthwise_bytes(const tmo_op *op) {
 }
 
 /* Restricts the kernel's constants and output to channels [first, end). */
-static void narrow_channels(firing *f, stretch channels) {
+static void narrow_channels(iteration *f, stretch channels) {
   tmo_kernel *k = &f->kernel;
   const tmo_op *op = k->op;
   const uint32_t first = channels.first;
@@ -88,7 +88,7 @@ static void narrow_channels(firing *f, stretch channels) {
 
 #if TMO_RUNS_DSP
 /* Computes some channels of a packed convolution's row. */
-TMO_OWN_FRAME static void packed_channels(const firing *f, const tmo_window *rows, int8_t *out) {
+TMO_OWN_FRAME static void packed_channels(const iteration *f, const tmo_window *rows, int8_t *out) {
   const tmo_kernel *k = &f->kernel;
   const uint32_t width = f->out.tensor->width, pitch = f->out.pixel;
   if (width == 1 && tmo_packed_direct(k->op, k->in_channels, k->out_channels, 1)) {
@@ -100,8 +100,8 @@ TMO_OWN_FRAME static void packed_channels(const firing *f, const tmo_window *row
 }
 #endif
 
-/* Computes some channels of one pixel of a depthwise convolution, tap by tap as in a tiled block. */
-TMO_OWN_FRAME static void depthwise_channels(const firing *f, const tmo_window *rows, uint32_t x, uint32_t first, int8_t *out) {
+/* Computes some channels of one pixel of a depthwise convolution, tap by tap as in a tiled group. */
+TMO_OWN_FRAME static void depthwise_channels(const iteration *f, const tmo_window *rows, uint32_t x, uint32_t first, int8_t *out) {
   const int8_t *taps[TMO_MAX_TAPS];
   const tmo_kernel *k = &f->kernel;
   const tmo_taps columns = tmo_columns(k, (uint16_t)x);
@@ -115,7 +115,7 @@ TMO_OWN_FRAME static void depthwise_channels(const firing *f, const tmo_window *
 }
 
 /* Computes some channels of another convolution's row, pixel by pixel, each as a row with one column. */
-static void conv_channels(firing *f, tmo_op *own, const tmo_window *rows, int8_t *out) {
+static void conv_channels(iteration *f, tmo_op *own, const tmo_window *rows, int8_t *out) {
   const uint16_t pad_left = own->pad_left, in_width = f->kernel.in_width;
   const int8_t *moved[TMO_MAX_KERNEL_H];
   tmo_window window = *rows;
@@ -130,7 +130,7 @@ static void conv_channels(firing *f, tmo_op *own, const tmo_window *rows, int8_t
   }
 }
 
-static void fire_channels(firing *f, tmo_op *own, const tmo_window *rows, stretch channels, int8_t *out) {
+static void fire_channels(iteration *f, tmo_op *own, const tmo_window *rows, stretch channels, int8_t *out) {
   narrow_channels(f, channels);
   out += channels.first;
   if (tmo_is_in(TMO_FILTERED_KINDS, own->kind)) {
@@ -148,7 +148,7 @@ static void fire_channels(firing *f, tmo_op *own, const tmo_window *rows, stretc
 /* Computes this core's share of a row that both cores compute. own: a copy of the operator that may be changed. */
 TMO_OWN_FRAME static void fire_both(const core_run *c, tmo_op *own, const tmo_share *share) {
   const int8_t *rows[TMO_MAX_KERNEL_H];
-  firing f;
+  iteration f;
   f.run = &c->run;
   f.kernel.op = own;
   set_up(&f);
@@ -163,15 +163,15 @@ TMO_OWN_FRAME static void fire_both(const core_run *c, tmo_op *own, const tmo_sh
   call_row_kernel(&f.kernel, &window, out + columns.first * f.out.pixel);
 }
 
-/* Bit i of a program's table with one bit per firing. */
+/* Bit i of a program's table with one bit per iteration. */
 static bool bit_of(const void *program, uint32_t bits, uint32_t i) {
   return (((const uint8_t *)tmo_constant(program, bits))[i / 8] >> i % 8 & 1) != 0;
 }
 
-/* This core's share of the current firing, as TMO_SHARE_*. */
+/* This core's share of the current iteration, as TMO_SHARE_*. */
 static uint16_t share_now(const core_run *c, const tmo_share *share) {
   const void *program = c->run.program;
-  const bool alone = c->cores->alone > 0 && bit_of(program, c->cores->alone, tmo_header_of(program)->firings - c->run.firings);
+  const bool alone = c->cores->alone > 0 && bit_of(program, c->cores->alone, tmo_header_of(program)->iterations - c->run.iterations);
   return alone ? TMO_SHARE_FIRST : share->how;
 }
 
@@ -201,12 +201,12 @@ static void meet(const tmo_team *team, uint16_t core) {
 
 /* A core attends every barrier, even after an error. */
 static tmo_status run_core(const tmo_team *team, uint16_t core) {
-  const uint32_t firings = tmo_header_of(team->program)->firings;
+  const uint32_t iterations = tmo_header_of(team->program)->iterations;
   core_run c = {.cores = tmo_cores_of(team->program), .workspace = (uint8_t *)team->workspace, .core = core};
   tmo_status status = TMO_MORE;
   tmo_cores_begin(&c.run, team->program, team->io, c.workspace + (core > 0 ? c.cores->counters : 0));
-  for (uint32_t i = 0; i < firings; ++i) {
-    if (bit_of(team->program, c.cores->meetings, i)) meet(team, core);
+  for (uint32_t i = 0; i < iterations; ++i) {
+    if (bit_of(team->program, c.cores->barriers, i)) meet(team, core);
     if (status == TMO_MORE) status = tmo_cores_step(&c.run);
   }
   return status;
@@ -270,10 +270,10 @@ static bool check_scratch(const tmo_checker *c, const tmo_operation *o, const tm
   return true;
 }
 
-static bool check_shares(const tmo_checker *c, const tmo_block *block, const tmo_share *shares) {
-  for (uint32_t i = block->first_op; i < (uint32_t)block->first_op + block->n_ops; ++i) {
+static bool check_shares(const tmo_checker *c, const tmo_group *group, const tmo_share *shares) {
+  for (uint32_t i = group->first_op; i < (uint32_t)group->first_op + group->n_ops; ++i) {
     const tmo_op *op = &c->ops[i];
-    const tmo_operation o = {block, op, &c->tensors[op->input[0]], &c->tensors[op->output]};
+    const tmo_operation o = {group, op, &c->tensors[op->input[0]], &c->tensors[op->output]};
     const bool helium = op->packing == TMO_PACKING_MVE_CONV || op->packing == TMO_PACKING_MVE_DEPTHWISE;
     if (helium || shares[i].how > TMO_SHARE_CHANNELS || !check_scratch(c, &o, &shares[i])) return false;
     if (shares[i].how > TMO_SHARE_SECOND && !check_both(&o, &shares[i])) return false;
@@ -288,15 +288,15 @@ tmo_status tmo_check_cores(const void *program) {
   const tmo_cores *cores = tmo_cores_of(program);
   if (h->input != TMO_INPUT_ARENA || h->state > 0 || !tmo_has_constant(&c, h->cores, sizeof *cores, 4)) return TMO_ERROR_TABLE;
   if (!tmo_has_constant(&c, cores->shares, tmo_times(sizeof(tmo_share), h->n_ops), 4)) return TMO_ERROR_TABLE;
-  if (!tmo_has_constant(&c, cores->meetings, h->firings / 8 + 1, 1)) return TMO_ERROR_TABLE;
-  if (cores->alone > 0 && !tmo_has_constant(&c, cores->alone, h->firings / 8 + 1, 1)) return TMO_ERROR_TABLE;
+  if (!tmo_has_constant(&c, cores->barriers, h->iterations / 8 + 1, 1)) return TMO_ERROR_TABLE;
+  if (cores->alone > 0 && !tmo_has_constant(&c, cores->alone, h->iterations / 8 + 1, 1)) return TMO_ERROR_TABLE;
   const tmo_share *shares = (const tmo_share *)tmo_constant(program, cores->shares);
-  for (uint32_t i = 0; i < h->n_blocks; ++i) {
-    const tmo_block *block = &tmo_blocks(program)[i];
-    const uint32_t bytes = (uint32_t)sizeof(uint16_t) * block->n_ops;
-    if (tmo_is_tiled(block) || cores->counters > h->workspace || cores->counters < bytes || cores->counters % 2 != 0) return TMO_ERROR_TABLE;
-    if (!tmo_in_workspace(&c, block->counters, cores->counters + bytes, 2)) return TMO_ERROR_TABLE;
-    if (!check_shares(&c, block, shares)) return TMO_ERROR_OP;
+  for (uint32_t i = 0; i < h->n_groups; ++i) {
+    const tmo_group *group = &tmo_groups(program)[i];
+    const uint32_t bytes = (uint32_t)sizeof(uint16_t) * group->n_ops;
+    if (tmo_is_tiled(group) || cores->counters > h->workspace || cores->counters < bytes || cores->counters % 2 != 0) return TMO_ERROR_TABLE;
+    if (!tmo_in_workspace(&c, group->counters, cores->counters + bytes, 2)) return TMO_ERROR_TABLE;
+    if (!check_shares(&c, group, shares)) return TMO_ERROR_OP;
   }
   return TMO_OK;
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Runs one firing: finds its operands, constants and sums, and calls the kernel. It does not depend on the order of firings. */
+/* Runs one iteration: finds its operands, constants and sums, and calls the kernel. It does not depend on the order of iterations. */
 #include "tmo/fire.h"
 
 #include "tmo/elements.h"
@@ -89,19 +89,19 @@ static void call_pixel_kernel(const tmo_kernel *k, const tmo_window *window, int
   call_row_kernel(k, window, out);
 }
 
-/* A firing: state shared by its kernel calls. */
+/* An iteration: state shared by its kernel calls. */
 typedef struct {
   const tmo_run_state *run; /* run->unit is the unit to compute */
   tmo_view in;              /* operand 0 */
   tmo_view out;
   tmo_kernel kernel; /* its pointer to sums advances with each pixel */
-} firing;
+} iteration;
 
 /* Moves the view to the unit's channel group, and returns the group's channels. */
 static tmo_channels narrow(const tmo_run_state *run, const tmo_op *op, tmo_view *v, bool grouped) {
-  v->base += tmo_group_offset(op, v->tensor, grouped, run->unit.group);
+  v->base += tmo_channel_group_offset(op, v->tensor, grouped, run->unit.channel_group);
   v->pixel = tmo_pixel_bytes(op, v->tensor, grouped);
-  return tmo_channels_of(op, v->tensor, grouped, run->unit.group);
+  return tmo_channels_of(op, v->tensor, grouped, run->unit.channel_group);
 }
 
 /* A row. Pixel x is at base + tmo_pixel_offset(&line, x). */
@@ -111,7 +111,7 @@ typedef struct {
 } place;
 
 /* Finds row y of a tensor that is not completely in its buffer. Rows of an external frame are where the caller has them, those of a streamed frame
- * among the newest rows or in the ring. Rows of other tensors are in a ring of the state or in their buffer. */
+ * among the newest rows or in the rolling buffer. Rows of other tensors are in a rolling buffer of the state or in their buffer. */
 TMO_OWN_FRAME static place row_elsewhere(const tmo_run_state *run, const tmo_view *v, uint32_t y) {
   const tmo_tensor *const t = v->tensor;
   place p = {v->base, {0, 0, 1, t->width, t->channels}};
@@ -119,7 +119,7 @@ TMO_OWN_FRAME static place row_elsewhere(const tmo_run_state *run, const tmo_vie
     const uint32_t state = tmo_state_base(run->program);
     if ((int32_t)y < 0 || t->base == state) {
       p.base = (const int8_t *)run->io[state - 1];
-      p.line.offset = tmo_ring_offset(run->program, p.base, t, y);
+      p.line.offset = tmo_rolling_buffer_offset(run->program, p.base, t, y);
       return p;
     }
   } else if (tmo_input_of(run->program) == TMO_INPUT_EXTERNAL) {
@@ -140,18 +140,18 @@ TMO_OWN_FRAME static place row_elsewhere(const tmo_run_state *run, const tmo_vie
 
 /* y is interpreted as int32_t, and negative for older rows in the state. */
 static TMO_ALWAYS_INLINE place row_of(const tmo_run_state *run, const tmo_view *v, uint32_t y) {
-  if (tmo_is_frame(run->program, v->tensor) || tmo_in_ring(v->tensor)) return row_elsewhere(run, v, y);
-  const place p = {v->base, tmo_line_of(run->program, v->tensor, v->pixel, run->unit.strip, (uint16_t)y)};
+  if (tmo_is_frame(run->program, v->tensor) || tmo_in_rolling_buffer(v->tensor)) return row_elsewhere(run, v, y);
+  const place p = {v->base, tmo_line_of(run->program, v->tensor, v->pixel, run->unit.stripe, (uint16_t)y)};
   return p;
 }
 
-TMO_OWN_FRAME static const int8_t *pixel_at(const firing *f, const tmo_view *v, uint32_t y, uint32_t x) {
+TMO_OWN_FRAME static const int8_t *pixel_at(const iteration *f, const tmo_view *v, uint32_t y, uint32_t x) {
   const place p = row_of(f->run, v, y);
   return p.base + tmo_pixel_offset(&p.line, x);
 }
 
 /* Points the kernel at scaling, bias and weights of the channels that are read and written. */
-static void point_at_constants(firing *f, uint32_t first_in, uint32_t first_out) {
+static void point_at_constants(iteration *f, uint32_t first_in, uint32_t first_out) {
   const tmo_op *op = f->kernel.op;
   const void *program = f->run->program;
   tmo_kernel *k = &f->kernel;
@@ -171,8 +171,8 @@ static void point_at_constants(firing *f, uint32_t first_in, uint32_t first_out)
   }
 }
 
-/* Points the kernel at the sums of the output row, or of all rows of a strip that is summed group by group. */
-static void point_at_sums(firing *f) {
+/* Points the kernel at the sums of the output row, or of all rows of a stripe that is summed group by group. */
+static void point_at_sums(iteration *f) {
   const tmo_op *op = f->kernel.op;
   const tmo_unit *unit = &f->run->unit;
   tmo_kernel *k = &f->kernel;
@@ -181,10 +181,10 @@ static void point_at_sums(firing *f) {
   if (tmo_iterative(op)) {
     k->first = tmo_unit_opens(unit);
     k->last = tmo_unit_closes(op, f->in.tensor, unit);
-  } else if (tmo_sums_groups(op)) {
-    k->sums += tmo_group_sum(op, f->out.tensor, unit);
-    k->first = unit->group == 0;
-    k->last = unit->group + 1 == tmo_passes(op);
+  } else if (tmo_sums_channel_groups(op)) {
+    k->sums += tmo_channel_group_sum(op, f->out.tensor, unit);
+    k->first = unit->channel_group == 0;
+    k->last = unit->channel_group + 1 == tmo_passes(op);
   } else {
     k->sums = NULL;
     k->first = k->last = true;
@@ -192,10 +192,10 @@ static void point_at_sums(firing *f) {
 }
 
 /* Address of output pixel (x, y). */
-static int8_t *output_pixel(const firing *f, uint32_t y, uint32_t x) { return (int8_t *)(uintptr_t)pixel_at(f, &f->out, y, x); }
+static int8_t *output_pixel(const iteration *f, uint32_t y, uint32_t x) { return (int8_t *)(uintptr_t)pixel_at(f, &f->out, y, x); }
 
-/* Converts the n pieces of a window to int8. bytes: of each piece. done: bytes that this firing has already converted. Returns the new total. */
-static uint32_t make_int8(const firing *f, const tmo_tensor *t, const int8_t **pieces, uint32_t n, uint32_t bytes, uint32_t done) {
+/* Converts the n pieces of a window to int8. bytes: of each piece. done: bytes that this iteration has already converted. Returns the new total. */
+static uint32_t make_int8(const iteration *f, const tmo_tensor *t, const int8_t **pieces, uint32_t n, uint32_t bytes, uint32_t done) {
   if (tmo_input_of(f->run->program) != TMO_INPUT_EXTERNAL || !tmo_is_frame(f->run->program, t)) return done;
   const tmo_frame *frame = (const tmo_frame *)f->run->io[0];
   if (frame->format == TMO_FORMAT_INT8 || tmo_reads_wide(f->kernel.op)) return done;
@@ -209,22 +209,22 @@ static uint32_t make_int8(const firing *f, const tmo_tensor *t, const int8_t **p
 
 /* Whether tmo_row_offset() finds the rows of a tensor, each with consecutive pixels. */
 static TMO_ALWAYS_INLINE bool has_whole_rows(const tmo_run_state *run, const tmo_tensor *t) {
-  const bool turned = tmo_has_part(TMO_PART_TURNED) && t->layout == TMO_LAYOUT_PIXELS_TURNED;
-  return !tmo_has_lanes(t) && !tmo_in_ring(t) && !tmo_is_frame(run->program, t) && !turned;
+  const bool is_reversed = tmo_has_part(TMO_PART_REVERSED) && t->layout == TMO_LAYOUT_PIXELS_REVERSED;
+  return !tmo_has_column_windows(t) && !tmo_in_rolling_buffer(t) && !tmo_is_frame(run->program, t) && !is_reversed;
 }
 
 /* Lists the addresses of the pixels under a window, row by row. */
-TMO_OWN_FRAME static void list_pixels(const firing *f, tmo_taps rows, tmo_taps columns, const int8_t **pixels) {
+TMO_OWN_FRAME static void list_pixels(const iteration *f, tmo_taps rows, tmo_taps columns, const int8_t **pixels) {
   const uint32_t step_h = f->kernel.op->dilation_h, step_w = f->kernel.op->dilation_w;
   for (uint32_t r = rows.count; r > 0; --r, rows.start += step_h) {
     const place p = row_of(f->run, &f->in, rows.start);
     const uint32_t pixel = f->in.pixel, at = tmo_remainder(p.line.first + columns.start * p.line.step, p.line.depth) * pixel;
-    pixels = tmo_list_ring(p.base + p.line.offset, p.line.depth * pixel, at, step_w * p.line.step * pixel, columns.count, pixels);
+    pixels = tmo_list_rolling_buffer(p.base + p.line.offset, p.line.depth * pixel, at, step_w * p.line.step * pixel, columns.count, pixels);
   }
 }
 
 /* Lists the first pixel of each row under a window. */
-static void list_rows(const firing *f, tmo_taps rows, const int8_t **pixels) {
+static void list_rows(const iteration *f, tmo_taps rows, const int8_t **pixels) {
   const bool whole = has_whole_rows(f->run, f->in.tensor);
   for (; rows.count > 0; --rows.count, rows.start += f->kernel.op->dilation_h) {
     *pixels++ = whole ? f->in.base + tmo_row_offset(f->in.tensor, rows.start) : pixel_at(f, &f->in, rows.start, 0);
@@ -232,7 +232,7 @@ static void list_rows(const firing *f, tmo_taps rows, const int8_t **pixels) {
 }
 
 /* Lists the pixels under the window of output column x, or whole rows if the kernel reads rows. */
-TMO_OWN_FRAME static tmo_window read_by_window(const firing *f, uint32_t x, const int8_t *pixels[]) {
+TMO_OWN_FRAME static tmo_window read_by_window(const iteration *f, uint32_t x, const int8_t *pixels[]) {
   const tmo_op *op = f->kernel.op;
   const tmo_tensor *in = f->in.tensor;
   const uint16_t y = f->run->unit.row;
@@ -243,14 +243,14 @@ TMO_OWN_FRAME static tmo_window read_by_window(const firing *f, uint32_t x, cons
     rows = tmo_clip(start, op->kernel_h, op->dilation_h, (uint16_t)(in->height + older));
     rows.start -= older;
   }
-  if (tmo_writes_sums(op, f->run->unit.group)) rows.count = 0;
+  if (tmo_writes_sums(op, f->run->unit.channel_group)) rows.count = 0;
   if (!tmo_reads_rows(&f->kernel)) columns = tmo_columns(&f->kernel, (uint16_t)x);
   const uint32_t n = (uint32_t)rows.count * columns.count;
   if (n == 1) {
     *pixels = pixel_at(f, &f->in, rows.start, columns.start);
   } else if (tmo_reads_rows(&f->kernel)) {
     list_rows(f, rows, pixels);
-  } else if (tmo_has_lanes(in) && n > 0) {
+  } else if (tmo_has_column_windows(in) && n > 0) {
     tmo_list_pixels(f->run, op, &f->in, &rows, &columns, 0, pixels);
   } else {
     list_pixels(f, rows, columns, pixels);
@@ -270,14 +270,14 @@ static tmo_window window_of(const int8_t *const *pixels, uint32_t n) {
   return window;
 }
 
-/* Lists the operands of output column x, or in a row block of the output row: a pixel or row of each operand. */
-TMO_OWN_FRAME static tmo_window read_operands(const firing *f, uint32_t x, const int8_t *pixels[]) {
+/* Lists the operands of output column x, or in a row group of the output row: a pixel or row of each operand. */
+TMO_OWN_FRAME static tmo_window read_operands(const iteration *f, uint32_t x, const int8_t *pixels[]) {
   const tmo_op *op = f->kernel.op;
   uint32_t converted = 0;
   for (uint8_t k = 0; k < op->n_inputs; ++k) {
     tmo_view v = tmo_view_of(f->run, op->input[k]);
     const tmo_tensor *in = v.tensor;
-    if (tmo_groups(op) > 1) narrow(f->run, op, &v, tmo_reads_group(op));
+    if (tmo_channel_groups(op) > 1) narrow(f->run, op, &v, tmo_reads_channel_group(op));
     pixels[k] = pixel_at(f, &v, in->height > 1 ? f->run->unit.row : 0, in->width > 1 ? x : 0);
     converted = make_int8(f, in, &pixels[k], 1, tmo_by_row(op) ? tmo_row_bytes(in) : v.pixel, converted);
   }
@@ -285,7 +285,7 @@ TMO_OWN_FRAME static tmo_window read_operands(const firing *f, uint32_t x, const
 }
 
 /* Lists the rows of all operands for an operator with its own access; NULL stands for a missing row. */
-TMO_OWN_FRAME static tmo_window read_by_access(const firing *f, const int8_t *rows[]) {
+TMO_OWN_FRAME static tmo_window read_by_access(const iteration *f, const int8_t *rows[]) {
   const tmo_op *op = f->kernel.op;
   uint32_t n = 0, converted = 0;
   for (uint8_t k = 0; k < op->n_inputs; ++k) {
@@ -308,14 +308,14 @@ TMO_OWN_FRAME static tmo_window read_by_access(const firing *f, const int8_t *ro
   return window_of(rows, n);
 }
 
-static tmo_window read_under(const firing *f, uint32_t x, const int8_t *pixels[]) {
+static tmo_window read_under(const iteration *f, uint32_t x, const int8_t *pixels[]) {
   if (HAS_ACCESS && f->kernel.op->access != 0) return read_by_access(f, pixels);
   if (HAS_BINARY && f->kernel.op->n_inputs > 1) return read_operands(f, x, pixels);
   return read_by_window(f, x, pixels);
 }
 
-/* Computes the output pixel in column x, or the output row in a row block. */
-TMO_OWN_FRAME static void fire_window(const firing *f, uint32_t x) {
+/* Computes the output pixel in column x, or the output row in a row group. */
+TMO_OWN_FRAME static void fire_window(const iteration *f, uint32_t x) {
   const tmo_op *op = f->kernel.op;
   const int8_t *pixels[TMO_MAX_TAPS];
   const tmo_window window = read_under(f, x, pixels);
@@ -367,7 +367,7 @@ static void multiply_packed(const tmo_kernel *k, uint32_t pixels, int8_t *out, u
 }
 
 /* Number of output pixels in [x, end), but at most `most`, that have equal distances. */
-TMO_OWN_FRAME static uint32_t even_pixels(const firing *f, uint32_t x, uint32_t end, uint32_t most, uint32_t *step) {
+TMO_OWN_FRAME static uint32_t even_pixels(const iteration *f, uint32_t x, uint32_t end, uint32_t most, uint32_t *step) {
   const int8_t *const out = output_pixel(f, f->run->unit.row, x);
   uint32_t n = 1;
   for (; n < most && x + n < end; ++n) {
@@ -397,7 +397,7 @@ static void make_columns(const tmo_kernel *k, const tmo_window *rows, const tmo_
 }
 
 /* Computes the output columns of one or more tiles, up to `end`. */
-TMO_OWN_FRAME static void fire_packed_tile(firing *f, uint32_t end) {
+TMO_OWN_FRAME static void fire_packed_tile(iteration *f, uint32_t end) {
   tmo_kernel *k = &f->kernel;
   const uint32_t values = tmo_packed_values(k->op, k->in_channels), most = tmo_packed_pixels(k->op, values, k->op->tile);
   const bool in_row = has_whole_rows(f->run, f->out.tensor);
@@ -427,7 +427,7 @@ TMO_OWN_FRAME static void fire_packed_tile(firing *f, uint32_t end) {
 static bool is_packed_conv(const tmo_op *op) { return tmo_is_packed_as(op, TMO_PACKING_DSP_CONV) || tmo_packs_bytes(op); }
 #endif
 
-static void fire_tile(firing *f) {
+static void fire_tile(iteration *f) {
 #if TMO_RUNS_PACKED
   const tmo_kernel *k = &f->kernel;
   if (is_packed_conv(k->op) && !tmo_packed_direct(k->op, k->in_channels, k->out_channels, k->op->tile)) {
@@ -443,7 +443,7 @@ static void fire_tile(firing *f) {
 }
 
 /* Initializes or completes the sums of each output pixel of an iterative operator, with a window without taps. */
-static void fire_empty(firing *f, bool first) {
+static void fire_empty(iteration *f, bool first) {
   tmo_kernel *k = &f->kernel;
   int32_t *const sums = k->sums;
   k->first = first;
@@ -457,7 +457,7 @@ static void fire_empty(firing *f, bool first) {
 }
 
 /* Adds an input pixel to the sums of all output pixels whose windows contain it. */
-static void add_pixel(firing *f, uint32_t x) {
+static void add_pixel(iteration *f, uint32_t x) {
   tmo_kernel *k = &f->kernel;
   const tmo_op *op = k->op;
   const uint16_t y = f->run->unit.row;
@@ -477,7 +477,7 @@ static void add_pixel(firing *f, uint32_t x) {
 }
 
 /* Processes one tile of an input row. */
-TMO_OWN_FRAME static void fire_iterative_tile(firing *f) {
+TMO_OWN_FRAME static void fire_iterative_tile(iteration *f) {
   const bool closes = f->kernel.last;
   const uint32_t end = tmo_unit_column_end(f->kernel.op, f->in.tensor, &f->run->unit);
   if (f->kernel.first) fire_empty(f, true);
@@ -486,7 +486,7 @@ TMO_OWN_FRAME static void fire_iterative_tile(firing *f) {
   if (closes) fire_empty(f, false);
 }
 
-TMO_OWN_FRAME static tmo_status gather(const firing *f) {
+TMO_OWN_FRAME static tmo_status gather(const iteration *f) {
   const uint16_t y = f->run->unit.row;
   const uint32_t end = tmo_unit_column_end(f->kernel.op, f->out.tensor, &f->run->unit);
   for (uint32_t x = tmo_unit_column(f->kernel.op, &f->run->unit); x < end; ++x) {
@@ -498,7 +498,7 @@ TMO_OWN_FRAME static tmo_status gather(const firing *f) {
 }
 
 /* Operands with one column or one channel are broadcast. */
-static void step_through_operands(firing *f) {
+static void step_through_operands(iteration *f) {
   for (uint8_t k = 0; k < 2; ++k) {
     const tmo_tensor *in = &tmo_tensors(f->run->program)[f->kernel.op->input[k]];
     f->kernel.pixel_step[k] = in->width > 1 ? in->channels : 0;
@@ -507,7 +507,7 @@ static void step_through_operands(firing *f) {
 }
 
 /* Sets the fields that packed kernels read. They use neither sums nor channel groups, and their windows are fixed. */
-static void set_up_packed(firing *f) {
+static void set_up_packed(iteration *f) {
   const tmo_op *op = f->kernel.op;
   tmo_kernel *k = &f->kernel;
   k->in_channels = f->in.pixel;
@@ -518,7 +518,7 @@ static void set_up_packed(firing *f) {
   k->sums = NULL;
 }
 
-TMO_OWN_FRAME static void set_up(firing *f) {
+TMO_OWN_FRAME static void set_up(iteration *f) {
   const tmo_run_state *run = f->run;
   const tmo_op *op = f->kernel.op;
   f->in = tmo_view_of(run, op->input[0]);
@@ -531,9 +531,9 @@ TMO_OWN_FRAME static void set_up(firing *f) {
     return;
   }
   tmo_channels read = {0, f->in.pixel}, written = {0, f->out.pixel};
-  if (tmo_groups(op) > 1) {
-    read = narrow(run, op, &f->in, tmo_reads_group(op));
-    written = narrow(run, op, &f->out, tmo_writes_group(op));
+  if (tmo_channel_groups(op) > 1) {
+    read = narrow(run, op, &f->in, tmo_reads_channel_group(op));
+    written = narrow(run, op, &f->out, tmo_writes_channel_group(op));
   }
   f->kernel.in_channels = read.count;
   f->kernel.out_channels = written.count;
@@ -552,7 +552,7 @@ bool tmo_fires_along_row(const tmo_run_state *run, const tmo_op *op) {
 }
 
 void tmo_fire_along_row(const tmo_run_state *run, const tmo_op *op, uint32_t end) {
-  firing f;
+  iteration f;
   f.run = run;
   f.kernel.op = op;
   set_up(&f);
@@ -561,7 +561,7 @@ void tmo_fire_along_row(const tmo_run_state *run, const tmo_op *op, uint32_t end
 #endif
 
 tmo_status tmo_fire_any(const tmo_run_state *run, const tmo_op *op) {
-  firing f; /* set_up() sets only the fields that kernels of this kind read */
+  iteration f; /* set_up() sets only the fields that kernels of this kind read */
   f.run = run;
   f.kernel.op = op;
   set_up(&f);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Firings of packed operators that compute a single pixel. Finding addresses would take as long as computing, so only the fields that the kernels
+/* Iterations of packed operators that compute a single pixel. Finding addresses would take as long as computing, so only the fields that the kernels
  * read are set. See tmo_fire.c for all other cases. */
 #include "tmo/fire.h"
 #include "tmo/packed.h"
@@ -7,14 +7,14 @@
 
 #if TMO_RUNS_PACKED
 
-/* Whether the pixels are in lanes or in whole rows of the arena. */
+/* Whether the pixels are in column windows or in whole rows of the arena. */
 static TMO_ALWAYS_INLINE bool is_plain(const tmo_run_state *run, const tmo_tensor *t) {
   return t->layout == TMO_LAYOUT_HWC && !tmo_is_frame(run->program, t);
 }
 
 /* Address of pixel (x, y) of such a tensor. */
 TMO_OWN_FRAME static int8_t *pixel_of(const tmo_run_state *run, const tmo_tensor *t, uint32_t y, uint32_t x) {
-  const tmo_line line = tmo_line_of(run->program, t, t->channels, run->unit.strip, (uint16_t)y);
+  const tmo_line line = tmo_line_of(run->program, t, t->channels, run->unit.stripe, (uint16_t)y);
   return (int8_t *)(uintptr_t)(tmo_base_of(run, t) + tmo_pixel_offset(&line, x));
 }
 
@@ -39,10 +39,10 @@ static TMO_ALWAYS_INLINE pixel_window window_under(const tmo_run_state *run, con
 static TMO_ALWAYS_INLINE void take_window(const tmo_run_state *run, const pixel_window *window, int8_t *to) {
   const tmo_op *const op = window->op;
   const tmo_tensor *const t = window->in;
-  tmo_lane whole;
+  tmo_column_window whole;
   tmo_mve_window w;
-  const tmo_row_place first = tmo_find_row(run->program, t, run->unit.strip, window->rows.start, &whole);
-  w.lane = first.lane;
+  const tmo_row_place first = tmo_find_row(run->program, t, run->unit.stripe, window->rows.start, &whole);
+  w.column_window = first.column_window;
   w.column = first.column + window->columns.start;
   w.row = first.row;
   w.first = first.first;
@@ -130,7 +130,7 @@ static TMO_ALWAYS_INLINE void call_kernel(const tmo_run_state *run, const pixel_
 /* Whether a kernel above supports the operator's window. With the DSP extension, convolutions of whole rows have their own path. */
 static TMO_ALWAYS_INLINE bool has_window(const tmo_op *op, const tmo_tensor *in) {
   const bool one = op->kernel_h == 1 && op->kernel_w == 1;
-  return (tmo_is_packed_as(op, TMO_PACKING_DSP_CONV) && (one || tmo_has_lanes(in))) || tmo_is_packed_as(op, TMO_PACKING_MVE_CONV) ||
+  return (tmo_is_packed_as(op, TMO_PACKING_DSP_CONV) && (one || tmo_has_column_windows(in))) || tmo_is_packed_as(op, TMO_PACKING_MVE_CONV) ||
          tmo_is_packed_as(op, TMO_PACKING_DSP_DEPTHWISE) || tmo_is_packed_as(op, TMO_PACKING_MVE_DEPTHWISE);
 }
 

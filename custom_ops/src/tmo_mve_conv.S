@@ -336,7 +336,7 @@ enter:
 /* Pixels of a row that lie side by side are copied as one, at 6; of a few whole vectors, at 2; any, at 4.
  *
  *   r0   to     r2   lane     r3   column     r4   row of the lane     r5   rows left     r6   bytes of a pixel     r7   instructions for one at 2
- *   r8   next pixel of the ring     r9   its depth     r10   step     r11   pixel 0 */
+ *   r8   next pixel of the rolling buffer     r9   its depth     r10   step     r11   pixel 0 */
     CORE  tmo_mve_take
     push  {r1, r4-r11, lr}
     adr   r7, 3f

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The executor: runs the loops of each block, one firing after the other. It controls the order; tmo_fire.c computes. */
+/* The executor: runs the loops of each group, one iteration after the other. It controls the order; tmo_fire.c computes. */
 #include <string.h>
 
 #include "tmo/fire.h"
@@ -7,25 +7,25 @@
 #include "tmo/loops.h"
 #include "tmo/tmo.h"
 #include "tmo/view.h"
-#include "tmo/walk.h"
+#include "tmo/nest.h"
 
-/* Counter of an operator's next unit. In row blocks it is a row number; otherwise it is a tmo_unit, whose first field is the strip. */
+/* Counter of an operator's next unit. In row groups it is a row number; otherwise it is a tmo_unit, whose first field is the stripe. */
 static TMO_ALWAYS_INLINE uint16_t *counter(const tmo_run_state *run, uint16_t op) {
-  const tmo_block *const block = run->block;
-  const size_t size = tmo_is_tiled(block) ? sizeof(tmo_unit) : sizeof(uint16_t);
-  return (uint16_t *)(void *)(run->workspace + block->counters + size * (uint16_t)(op - block->first_op));
+  const tmo_group *const group = run->group;
+  const size_t size = tmo_is_tiled(group) ? sizeof(tmo_unit) : sizeof(uint16_t);
+  return (uint16_t *)(void *)(run->workspace + group->counters + size * (uint16_t)(op - group->first_op));
 }
 
-static void enter_block(tmo_run_state *run) {
-  const tmo_block *const block = run->block;
-  const uint16_t end = (uint16_t)(block->first_op + block->n_ops);
-  for (uint16_t op = block->first_op; op < end; ++op) {
+static void enter_group(tmo_run_state *run) {
+  const tmo_group *const group = run->group;
+  const uint16_t end = (uint16_t)(group->first_op + group->n_ops);
+  for (uint16_t op = group->first_op; op < end; ++op) {
     uint16_t *const next = counter(run, op);
     *next = 0;
-    if (!tmo_is_tiled(block)) continue;
-    tmo_enter_strip(tmo_walked(run->program, &tmo_ops(run->program)[op]), block->strips, (tmo_unit *)next);
+    if (!tmo_is_tiled(group)) continue;
+    tmo_enter_stripe(tmo_iterated(run->program, &tmo_ops(run->program)[op]), group->stripes, (tmo_unit *)next);
   }
-  run->at = tmo_loops(run->program, block);
+  run->at = tmo_loops(run->program, group);
   run->depth = 0;
 }
 
@@ -34,20 +34,20 @@ static bool is_streamed(const tmo_run_state *run) { return tmo_has_part(TMO_PART
 /* Whether rows of the streamed input are still missing. */
 static bool expects_rows(const tmo_run_state *run) { return is_streamed(run) && run->rows < run->stream->height; }
 
-/* Moves run->at to the next code that fires, in this block or a later one. TMO_MORE: found. TMO_WAIT: the next block cannot start before all rows
+/* Moves run->at to the next code that fires, in this group or a later one. TMO_MORE: found. TMO_WAIT: the next group cannot start before all rows
  * of the input have arrived. */
-static TMO_ALWAYS_INLINE tmo_status find_firing(tmo_run_state *run) {
+static TMO_ALWAYS_INLINE tmo_status find_iteration(tmo_run_state *run) {
   for (;;) {
     if (run->at == NULL) {
-      if (run->block != tmo_blocks(run->program) && expects_rows(run)) return TMO_WAIT;
-      enter_block(run);
+      if (run->group != tmo_groups(run->program) && expects_rows(run)) return TMO_WAIT;
+      enter_group(run);
     }
     const uint8_t code = *run->at;
     if (code < TMO_LOOP_REPEAT) return TMO_MORE;
     if (code == TMO_LOOP_REPEAT) {
       tmo_open_loop(run, run->at + TMO_LOOP_REPEAT_BYTES, tmo_loop_number(run->at + 1));
     } else if (run->depth == 0) {
-      ++run->block;
+      ++run->group;
       run->at = NULL;
     } else if (--run->left[run->depth - 1] > 0) {
       run->at = run->body[run->depth - 1];
@@ -67,7 +67,7 @@ TMO_OWN_FRAME static bool lacks_rows(const tmo_run_state *run, const tmo_op *op)
   return false;
 }
 
-/* Copies the newest rows into the ring before the caller overwrites them. */
+/* Copies the newest rows into the rolling buffer before the caller overwrites them. */
 static void keep_rows(const tmo_run_state *run) {
   const tmo_tensor *t = run->stream;
   const uint32_t bytes = tmo_row_bytes(t), first = run->rows - t->pushed;
@@ -86,26 +86,26 @@ static bool frames_hold(const void *program, void *const *io) {
   return true;
 }
 
-/* Fills all rings after a reset. When a run has ended, advances each ring, so that the rows which the run kept become its newest. TMO_WAIT: the
+/* Fills all rolling buffers after a reset. When a run has ended, advances each rolling buffer, so that the rows which the run kept become its newest. TMO_WAIT: the
  * window is not full yet. TMO_ERROR_STATE: the state belongs to another program. */
-static tmo_status turn_rings(const tmo_run_state *run, bool ended) {
+static tmo_status turn_rolling_buffers(const tmo_run_state *run, bool ended) {
   if (!tmo_has_part(TMO_PART_STATE) || tmo_header_of(run->program)->state == 0) return TMO_OK;
   uint8_t *const state = (uint8_t *)run->io[tmo_state_base(run->program) - 1];
   uint16_t *oldest = (uint16_t *)(void *)state;
   tmo_status status = TMO_OK;
-  for (const tmo_ring *ring = tmo_rings(run->program); ring->depth > 0; ++ring, ++oldest) {
+  for (const tmo_rolling_buffer *rolling_buffer = tmo_rolling_buffers(run->program); rolling_buffer->depth > 0; ++rolling_buffer, ++oldest) {
     if (*oldest == 0) {
-      memset(state + ring->offset, ring->fill, ring->depth * ring->row);
-      *oldest = ring->key;
+      memset(state + rolling_buffer->offset, rolling_buffer->fill, rolling_buffer->depth * rolling_buffer->row);
+      *oldest = rolling_buffer->key;
     }
-    const uint32_t slot = (uint32_t)*oldest - ring->key;
-    if (slot >= ring->depth) return TMO_ERROR_STATE;
+    const uint32_t slot = (uint32_t)*oldest - rolling_buffer->key;
+    if (slot >= rolling_buffer->depth) return TMO_ERROR_STATE;
     if (!ended) continue;
-    if (ring->window != 0) {
-      if (slot + 1 == ring->depth) continue;
+    if (rolling_buffer->window != 0) {
+      if (slot + 1 == rolling_buffer->depth) continue;
       status = TMO_WAIT;
     }
-    *oldest = (uint16_t)(ring->key + (slot + ring->advance) % ring->depth);
+    *oldest = (uint16_t)(rolling_buffer->key + (slot + rolling_buffer->advance) % rolling_buffer->depth);
   }
   return status;
 }
@@ -115,7 +115,7 @@ TMO_OWN_FRAME static tmo_status cross(const tmo_run_state *run, const tmo_op *op
   tmo_crosser *const link = (tmo_crosser *)run->io[tmo_state_base(run->program) - 1];
   const tmo_tensor *t = &tmo_tensors(run->program)[op->kind == TMO_OP_SEND ? op->input[0] : op->output];
   int8_t *const row = (int8_t *)(uintptr_t)(tmo_base_of(run, t) + tmo_row_offset(t, run->unit.row));
-  const tmo_crossing *const what = (const tmo_crossing *)tmo_constant(run->program, op->crossing);
+  const tmo_message *const what = (const tmo_message *)tmo_constant(run->program, op->message);
   return link->cross(link, what, op->kind == TMO_OP_SEND, run->unit.row, row, tmo_row_bytes(t));
 }
 
@@ -123,9 +123,9 @@ void tmo_begin(tmo_run_state *run, const void *program, void *const *io, void *w
   run->program = (const uint8_t *)program;
   run->io = io;
   run->workspace = (uint8_t *)workspace;
-  run->firings = frames_hold(program, io) ? tmo_header_of(program)->firings : 0;
-  if (turn_rings(run, false) != TMO_OK) run->firings = 0;
-  run->block = tmo_blocks(program);
+  run->iterations = frames_hold(program, io) ? tmo_header_of(program)->iterations : 0;
+  if (turn_rolling_buffers(run, false) != TMO_OK) run->iterations = 0;
+  run->group = tmo_groups(program);
   run->at = NULL;
   run->stream = NULL;
   run->rows = 0;
@@ -135,47 +135,47 @@ void tmo_begin(tmo_run_state *run, const void *program, void *const *io, void *w
   run->rows = run->stream->pushed;
 }
 
-/* Handles a run without remaining firings. A streamed input may still have rows that no operator reads. */
-static tmo_status without_firings(const tmo_run_state *run) {
+/* Handles a run without remaining iterations. A streamed input may still have rows that no operator reads. */
+static tmo_status without_iterations(const tmo_run_state *run) {
   if (is_streamed(run)) return expects_rows(run) ? TMO_WAIT : TMO_OK;
   if (!frames_hold(run->program, run->io)) return TMO_ERROR_FRAME;
-  return tmo_has_part(TMO_PART_STATE) && tmo_header_of(run->program)->state > 0 ? TMO_ERROR_STATE : TMO_ERROR_FIRINGS;
+  return tmo_has_part(TMO_PART_STATE) && tmo_header_of(run->program)->state > 0 ? TMO_ERROR_STATE : TMO_ERROR_ITERATIONS;
 }
 
-static TMO_ALWAYS_INLINE tmo_status after_firing(const tmo_run_state *run) {
-  if (run->firings > 0) return TMO_MORE;
-  return expects_rows(run) ? TMO_WAIT : turn_rings(run, true);
+static TMO_ALWAYS_INLINE tmo_status after_iteration(const tmo_run_state *run) {
+  if (run->iterations > 0) return TMO_MORE;
+  return expects_rows(run) ? TMO_WAIT : turn_rolling_buffers(run, true);
 }
 
 /* An operator and the counter of its next unit. */
 typedef struct {
-  tmo_walk walk;
+  tmo_nest nest;
   uint16_t *next;
 } stage;
 
-/* Sets run->unit to the operator's next unit, after skipping `skipped` strips. The unit is checked, because a damaged program can overwrite
+/* Sets run->unit to the operator's next unit, after skipping `skipped` stripes. The unit is checked, because a damaged program can overwrite
  * counters in the workspace. */
 static TMO_ALWAYS_INLINE bool take_unit(tmo_run_state *run, const stage *s, uint16_t skipped) {
-  if (tmo_is_tiled(run->block)) {
+  if (tmo_is_tiled(run->group)) {
     run->unit = *(const tmo_unit *)(const void *)s->next;
     if (skipped > 0) {
-      run->unit.strip = (uint16_t)(run->unit.strip + skipped);
-      if (run->unit.strip < s->walk.strips) tmo_enter_strip(s->walk.tensor, s->walk.strips, &run->unit);
+      run->unit.stripe = (uint16_t)(run->unit.stripe + skipped);
+      if (run->unit.stripe < s->nest.stripes) tmo_enter_stripe(s->nest.tensor, s->nest.stripes, &run->unit);
     }
-    return tmo_unit_fits(&s->walk, &run->unit);
+    return tmo_unit_fits(&s->nest, &run->unit);
   }
   const uint16_t row = *s->next;
   const tmo_unit unit = {row, 0, 0, row};
   run->unit = unit;
-  return row < s->walk.strips;
+  return row < s->nest.stripes;
 }
 
-/* Counts the operator's current unit, and the strips skipped before it, as done. */
+/* Counts the operator's current unit, and the stripes skipped before it, as done. */
 static TMO_ALWAYS_INLINE void count_unit(const tmo_run_state *run, const stage *s, uint16_t skipped) {
-  if (tmo_is_tiled(run->block)) {
+  if (tmo_is_tiled(run->group)) {
     tmo_unit *const next = (tmo_unit *)(void *)s->next;
     if (skipped > 0) *next = run->unit;
-    tmo_unit_next(&s->walk, next);
+    tmo_unit_next(&s->nest, next);
   } else {
     ++*s->next;
   }
@@ -184,12 +184,12 @@ static TMO_ALWAYS_INLINE void count_unit(const tmo_run_state *run, const stage *
 /* A code that fires an operator. */
 typedef struct {
   const uint8_t *after;
-  uint16_t op; /* relative to the block's first operator */
-  uint16_t skipped; /* strips skipped before the firing */
-} firing_code;
+  uint16_t op; /* relative to the group's first operator */
+  uint16_t skipped; /* stripes skipped before the iteration */
+} iteration_code;
 
-static TMO_ALWAYS_INLINE firing_code read_firing(const uint8_t *at) {
-  firing_code code = {at + 1, *at, 0};
+static TMO_ALWAYS_INLINE iteration_code read_iteration(const uint8_t *at) {
+  iteration_code code = {at + 1, *at, 0};
   if (*at >= TMO_LOOP_NEAR) {
     code.op = tmo_loop_number(at + 1);
     code.after = at + 3;
@@ -202,92 +202,92 @@ static TMO_ALWAYS_INLINE firing_code read_firing(const uint8_t *at) {
 }
 
 #if TMO_RUNS_PACKED && !defined(TMO_WITHIN_CORES)
-/* Runs the next firings of a loop over a single operator in a tiled block, whose tiles are adjacent: all in one call, but at most `most`. False:
+/* Runs the next iterations of a loop over a single operator in a tiled group, whose tiles are adjacent: all in one call, but at most `most`. False:
  * this is not such a loop. */
 TMO_OWN_FRAME static bool fire_along_row(tmo_run_state *run, uint32_t most) {
   const uint16_t innermost = (uint16_t)(run->depth - 1);
   if (run->at[0] >= TMO_LOOP_NEAR || run->at[1] != TMO_LOOP_END || run->at != run->body[innermost]) return false;
-  const tmo_op *const op = &tmo_ops(run->program)[run->block->first_op + *run->at];
-  const stage s = {tmo_walk_of(run->program, run->block, op), counter(run, (uint16_t)(run->block->first_op + *run->at))};
-  const tmo_tensor *const t = s.walk.tensor;
+  const tmo_op *const op = &tmo_ops(run->program)[run->group->first_op + *run->at];
+  const stage s = {tmo_nest_of(run->program, run->group, op), counter(run, (uint16_t)(run->group->first_op + *run->at))};
+  const tmo_tensor *const t = s.nest.tensor;
   if (is_streamed(run) || !tmo_fires_along_row(run, op) || !take_unit(run, &s, 0)) return false;
-  if (tmo_strip_end(t, run->unit.strip) - tmo_strip_first(t, run->unit.strip) != 1) return false;
+  if (tmo_stripe_end(t, run->unit.stripe) - tmo_stripe_first(t, run->unit.stripe) != 1) return false;
   const uint32_t column = tmo_unit_column(op, &run->unit), in_row = tmo_quotient(t->width - column + op->tile - 1, op->tile);
   uint32_t n = in_row < most ? in_row : most;
   if (n > run->left[innermost]) n = run->left[innermost];
-  if (n > run->firings) n = run->firings;
+  if (n > run->iterations) n = run->iterations;
   const uint32_t end = column + n * op->tile;
   tmo_unit *const next = (tmo_unit *)(void *)s.next;
   next->tile = (uint16_t)(next->tile + n - 1);
-  tmo_unit_next(&s.walk, next);
+  tmo_unit_next(&s.nest, next);
   tmo_fire_along_row(run, op, end < t->width ? end : t->width);
   run->left[innermost] = (uint16_t)(run->left[innermost] - (n - 1));
-  run->firings -= n;
+  run->iterations -= n;
   ++run->at;
   return true;
 }
 #endif
 
-#ifndef TMO_WITHIN_CORES /* two cores only share row blocks */
-/* Runs at least one and at most `most` firings of a tiled block while the codes are below TMO_LOOP_NEAR. Not for programs that get rows during a run.
+#ifndef TMO_WITHIN_CORES /* two cores only share row groups */
+/* Runs at least one and at most `most` iterations of a tiled group while the codes are below TMO_LOOP_NEAR. Not for programs that get rows during a run.
  * */
 TMO_OWN_FRAME static tmo_status fire_tiles(tmo_run_state *run, uint32_t most) {
-  const tmo_block *const block = run->block;
-  const tmo_op *const ops = tmo_ops(run->program) + block->first_op;
-  tmo_unit *const units = (tmo_unit *)(void *)(run->workspace + block->counters);
+  const tmo_group *const group = run->group;
+  const tmo_op *const ops = tmo_ops(run->program) + group->first_op;
+  tmo_unit *const units = (tmo_unit *)(void *)(run->workspace + group->counters);
   do {
     const uint32_t code = *run->at;
     tmo_unit *const next = &units[code];
     const tmo_op *const op = &ops[code];
-    const tmo_walk walk = {op, tmo_walked(run->program, op), block->strips};
-    run->op = (uint16_t)(block->first_op + code);
+    const tmo_nest nest = {op, tmo_iterated(run->program, op), group->stripes};
+    run->op = (uint16_t)(group->first_op + code);
     run->unit = *next;
-    if (!tmo_unit_fits(&walk, next)) return TMO_ERROR_FIRINGS;
-    tmo_unit_next(&walk, next);
+    if (!tmo_unit_fits(&nest, next)) return TMO_ERROR_ITERATIONS;
+    tmo_unit_next(&nest, next);
     const tmo_status status = tmo_fire(run, op);
     if (status != TMO_OK) return status;
     ++run->at;
-  } while (--run->firings > 0 && --most > 0 && *run->at < TMO_LOOP_NEAR);
-  return after_firing(run);
+  } while (--run->iterations > 0 && --most > 0 && *run->at < TMO_LOOP_NEAR);
+  return after_iteration(run);
 }
 #endif
 
-/* Runs at least one and at most `most` firings in the loops' order; it may stop early where continuing would be slow. */
+/* Runs at least one and at most `most` iterations in the loops' order; it may stop early where continuing would be slow. */
 static tmo_status step(tmo_run_state *run, uint32_t most) {
-  if (run->firings == 0) return without_firings(run);
+  if (run->iterations == 0) return without_iterations(run);
   if (run->at == NULL || *run->at >= TMO_LOOP_REPEAT) {
-    const tmo_status found = find_firing(run);
+    const tmo_status found = find_iteration(run);
     if (found != TMO_MORE) return found;
 #if TMO_RUNS_PACKED && !defined(TMO_WITHIN_CORES)
-    if (most > 1 && run->depth > 0 && tmo_is_tiled(run->block) && fire_along_row(run, most)) return after_firing(run);
+    if (most > 1 && run->depth > 0 && tmo_is_tiled(run->group) && fire_along_row(run, most)) return after_iteration(run);
 #endif
   }
 #ifdef TMO_WITHIN_CORES
   (void)most;
 #else
-  const bool quick = tmo_is_tiled(run->block) && *run->at < TMO_LOOP_NEAR && !is_streamed(run);
+  const bool quick = tmo_is_tiled(run->group) && *run->at < TMO_LOOP_NEAR && !is_streamed(run);
   if (quick && tmo_input_of(run->program) != TMO_INPUT_LINK) return fire_tiles(run, most);
 #endif
-  const firing_code code = read_firing(run->at);
-  run->op = (uint16_t)(run->block->first_op + code.op);
-  const stage s = {tmo_walk_of(run->program, run->block, &tmo_ops(run->program)[run->op]), counter(run, run->op)};
-  if (!take_unit(run, &s, code.skipped)) return TMO_ERROR_FIRINGS;
-  if (is_streamed(run) && lacks_rows(run, s.walk.op)) {
+  const iteration_code code = read_iteration(run->at);
+  run->op = (uint16_t)(run->group->first_op + code.op);
+  const stage s = {tmo_nest_of(run->program, run->group, &tmo_ops(run->program)[run->op]), counter(run, run->op)};
+  if (!take_unit(run, &s, code.skipped)) return TMO_ERROR_ITERATIONS;
+  if (is_streamed(run) && lacks_rows(run, s.nest.op)) {
     keep_rows(run);
     return TMO_WAIT;
   }
   tmo_status status;
-  if (tmo_is_crossing(s.walk.op)) {
-    status = cross(run, s.walk.op);
+  if (tmo_is_message(s.nest.op)) {
+    status = cross(run, s.nest.op);
     if (status == TMO_OK) count_unit(run, &s, code.skipped);
   } else {
     count_unit(run, &s, code.skipped);
-    status = tmo_fire(run, s.walk.op);
+    status = tmo_fire(run, s.nest.op);
   }
   if (status != TMO_OK) return status;
   run->at = code.after;
-  --run->firings;
-  return after_firing(run);
+  --run->iterations;
+  return after_iteration(run);
 }
 
 tmo_status tmo_step(tmo_run_state *run) { return step(run, 1); }
@@ -303,13 +303,13 @@ tmo_status tmo_run(const void *program, void *const *io, void *workspace) {
   return status;
 }
 
-/* Continues with `firings` firings left. The counters in the workspace give the next units, the loops the next operators. False: the program has
- * fewer firings. */
-static bool resume(tmo_run_state *run, uint32_t firings) {
-  if (firings > run->firings) return false;
-  uint32_t done = run->firings - firings;
-  run->firings = firings;
-  if (firings > 0) tmo_seek(run, done);
+/* Continues with `iterations` iterations left. The counters in the workspace give the next units, the loops the next operators. False: the program has
+ * fewer iterations. */
+static bool resume(tmo_run_state *run, uint32_t iterations) {
+  if (iterations > run->iterations) return false;
+  uint32_t done = run->iterations - iterations;
+  run->iterations = iterations;
+  if (iterations > 0) tmo_seek(run, done);
   return true;
 }
 
@@ -319,17 +319,17 @@ static bool resume_stream(tmo_run_state *run, const tmo_stream *stream) {
     if (stream->rows >= run->stream->height || stream->rows % run->stream->pushed != 0) return false;
     run->rows += stream->rows;
   }
-  return resume(run, stream->firings);
+  return resume(run, stream->iterations);
 }
 
 tmo_status tmo_push(const void *program, void *const *io, void *workspace, tmo_stream *stream) {
   tmo_run_state run;
   tmo_status status = TMO_MORE;
   tmo_begin(&run, program, io, workspace);
-  if (stream->rows > 0 && !resume_stream(&run, stream)) return TMO_ERROR_FIRINGS;
+  if (stream->rows > 0 && !resume_stream(&run, stream)) return TMO_ERROR_ITERATIONS;
   while (status == TMO_MORE) status = step(&run, UINT32_MAX);
   stream->rows = status != TMO_WAIT ? 0 : run.stream != NULL ? run.rows : 1u;
-  stream->firings = run.firings;
+  stream->iterations = run.iterations;
   return status;
 }
 
@@ -337,14 +337,14 @@ tmo_status tmo_run_paused(const void *program, void *const *io, void *workspace,
   tmo_run_state run;
   tmo_status status = TMO_MORE;
   tmo_begin(&run, program, io, workspace);
-  const uint32_t all = run.firings;
-  if (at->rows > 0 && !resume(&run, at->firings)) return TMO_ERROR_FIRINGS;
-  for (; n_pauses > 0 && *pauses <= all - run.firings; --n_pauses) ++pauses;
-  const uint32_t left = n_pauses > 0 ? all - *pauses : 0; /* firings left at the pause */
-  while (status == TMO_MORE && run.firings > left) status = step(&run, run.firings - left);
+  const uint32_t all = run.iterations;
+  if (at->rows > 0 && !resume(&run, at->iterations)) return TMO_ERROR_ITERATIONS;
+  for (; n_pauses > 0 && *pauses <= all - run.iterations; --n_pauses) ++pauses;
+  const uint32_t left = n_pauses > 0 ? all - *pauses : 0; /* iterations left at the pause */
+  while (status == TMO_MORE && run.iterations > left) status = step(&run, run.iterations - left);
   const bool paused = status == TMO_MORE;
   at->rows = paused ? 1u : 0;
-  at->firings = paused ? run.firings : 0;
+  at->iterations = paused ? run.iterations : 0;
   return paused ? TMO_WAIT : status;
 }
 #endif

@@ -4,7 +4,7 @@
 const char *tmo_status_text(tmo_status status) {
   switch (status) {
     case TMO_WAIT: return "rows of the input are missing: push the next ones";
-    case TMO_MORE: return "more firings are left";
+    case TMO_MORE: return "more iterations are left";
     case TMO_OK: return "done";
     case TMO_ERROR_ALIGNMENT: return "the program is not 16-byte aligned: declare the model array alignas(16)";
     case TMO_ERROR_MAGIC: return "not a tflm-memopt program: convert the model again";
@@ -12,9 +12,9 @@ const char *tmo_status_text(tmo_status status) {
     case TMO_ERROR_TARGET: return "the program is packed for another core: convert the model for this target";
     case TMO_ERROR_TRUNCATED: return "the program is truncated: copy the whole model";
     case TMO_ERROR_IO: return "inputs, outputs or workspace do not have the sizes that the program needs: convert the model again";
-    case TMO_ERROR_TABLE: return "the program is damaged: a table, tensor or block points outside";
+    case TMO_ERROR_TABLE: return "the program is damaged: a table, tensor or group points outside";
     case TMO_ERROR_OP: return "the program is damaged: an operator has impossible geometry, operands or constants";
-    case TMO_ERROR_FIRINGS: return "the program is damaged: the run does not end after the declared number of firings";
+    case TMO_ERROR_ITERATIONS: return "the program is damaged: the run does not end after the declared number of iterations";
     case TMO_ERROR_KERNEL: return "this build lacks a kernel that the program needs: compile the NAME_library.c that was written with this model";
     case TMO_ERROR_INDEX: return "an index in the input is outside of its table: feed indices from 0 to the table's last row";
     case TMO_ERROR_FRAME: return "the frame is missing or too small: tmo_frame must hold all rows and columns that the model reads";

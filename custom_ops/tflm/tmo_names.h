@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The names under which a converted model requests the operator: one for a whole region (the default), and three that describe a block, for
- * `--op-per block`. One registration serves all of them. */
+/* The names under which a converted model requests the operator: one for a whole region (the default), and three that describe a group, for
+ * `--op-per group`. One registration serves all of them. */
 #ifndef TMO_NAMES_H_
 #define TMO_NAMES_H_
 
@@ -9,9 +9,9 @@ namespace tmo {
 constexpr const char *kRegion = "TMO_REGION";
 constexpr const char *kConv2D = "TMO_CONV_2D";
 constexpr const char *kFullyConnected = "TMO_FULLY_CONNECTED";
-constexpr const char *kBlock = "TMO_BLOCK";
+constexpr const char *kGroup = "TMO_GROUP";
 
-constexpr const char *kNames[] = {kRegion, kConv2D, kFullyConnected, kBlock};
+constexpr const char *kNames[] = {kRegion, kConv2D, kFullyConnected, kGroup};
 constexpr unsigned kNameCount = sizeof(kNames) / sizeof(kNames[0]);
 
 }  // namespace tmo

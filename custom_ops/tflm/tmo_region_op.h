@@ -7,7 +7,7 @@
  * tmo_frame or NULL, LinkOf(context) a tmo_crosser or NULL. Prepare and Invoke run the code of the given tmo_library. team: the second core's, or
  * NULL.
  *
- * Inputs of a node, in order: the region's inputs; for a program that pauses, a constant int32 list of firings; for a program that pauses, streams
+ * Inputs of a node, in order: the region's inputs; for a program that pauses, a constant int32 list of iterations; for a program that pauses, streams
  * or has state, a variable of two int32 (uint8 with state); the program, a constant uint8 tensor. Outputs: the region's outputs, then a uint8
  * workspace tensor if the program needs one. The operator keeps no state of its own in RAM: Invoke only needs the program in flash and these
  * tensors. An external input is not a tensor; the program's input 0 is then a tmo_frame. The code reads only those fields of TFLM's structs whose
@@ -36,7 +36,7 @@ struct Signature {
   int external; /* 1: io[0] is a tmo_frame */
   bool streamed; /* or rows come through a link */
   bool linked;   /* linked to other devices; io then has a tmo_crosser after the outputs */
-  bool paused;   /* pauses between firings that a constant lists */
+  bool paused;   /* pauses between iterations that a constant lists */
   bool state;
   bool workspace;
 
@@ -73,7 +73,7 @@ const TfLiteEvalTensor *Variable(const TfLiteContext *context, const TfLiteNode 
   return GetEvalInput(context, node, node->inputs->size - 2);
 }
 
-/* The constant after the inputs that lists the firings at which a program pauses. */
+/* The constant after the inputs that lists the iterations at which a program pauses. */
 const TfLiteEvalTensor *Pauses(const TfLiteContext *context, const TfLiteNode *node) {
   return GetEvalInput(context, node, node->inputs->size - 3);
 }
@@ -179,8 +179,8 @@ tmo_status Run(const tmo_library &library, tmo_team *team, const TfLiteContext *
   tmo_stream *at = static_cast<tmo_stream *>(Variable(context, node)->data.data);
   if (s.streamed) return library.push(program, io, workspace, at);
   const TfLiteEvalTensor *pauses = Pauses(context, node);
-  const uint32_t *firings = static_cast<const uint32_t *>(pauses->data.data);
-  return library.run_paused(program, io, workspace, firings, static_cast<uint32_t>(pauses->dims->data[0]), at);
+  const uint32_t *iterations = static_cast<const uint32_t *>(pauses->data.data);
+  return library.run_paused(program, io, workspace, iterations, static_cast<uint32_t>(pauses->dims->data[0]), at);
 }
 
 TfLiteStatus Invoke(const tmo_library &library, tmo_team *team, TfLiteContext *context, TfLiteNode *node) {

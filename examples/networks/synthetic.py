@@ -82,7 +82,7 @@ PATTERNS: tuple[Callable[[Floats, Floats], Floats], ...] = (
 
 
 def textures(count: int, seed: int, side: int) -> tuple[Floats, Labels]:
-    """Coloured textures [N, side, side, 3] of ten kinds, each turned, scaled, shifted and noisy."""
+    """Coloured textures [N, side, side, 3] of ten kinds, each reversed, scaled, shifted and noisy."""
     rng = np.random.default_rng(seed)
     labels = np.arange(count) % len(PATTERNS)
     y, x = (np.mgrid[:side, :side] / side - 0.5).astype(np.float32)

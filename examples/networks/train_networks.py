@@ -122,14 +122,14 @@ class Streaming(tf.Module):  # type: ignore[misc]
         weights = [tf.constant(w) for w in window.get_weights()]
         self.first, self.separables, self.dense = weights[:2], (weights[2:6], weights[6:10]), weights[10:]
         kept = {"sound": (5 - STEP, 40), "first": (4, 32), "second": (8, 32), "last": (5, 32)}
-        self.rings = {
+        self.rolling_buffers = {
             name: tf.Variable(tf.zeros((1, rows, 1, channels)), name=name) for name, (rows, channels) in kept.items()
         }
 
     def _with_kept(self, name: str, rows: tf.Tensor) -> tf.Tensor:
-        ring = self.rings[name]
-        joined = tf.concat([ring, rows], 1)
-        with tf.control_dependencies([ring.assign(joined[:, -ring.shape[1] :])]):
+        rolling_buffer = self.rolling_buffers[name]
+        joined = tf.concat([rolling_buffer, rows], 1)
+        with tf.control_dependencies([rolling_buffer.assign(joined[:, -rolling_buffer.shape[1] :])]):
             return tf.identity(joined)
 
     @tf.function(input_signature=[tf.TensorSpec((1, STEP, 40), name="frames")])  # type: ignore[untyped-decorator]

@@ -41,8 +41,8 @@ static int32_t semihost(int32_t operation, const void *parameter) {
 void core_write(const char *text) { semihost(0x04, text); }
 
 _Noreturn void core_exit(int code) {
-  const uint32_t block[2] = {0x20026, (uint32_t)code}; /* ADP_Stopped_ApplicationExit */
-  semihost(0x20, block);
+  const uint32_t group[2] = {0x20026, (uint32_t)code}; /* ADP_Stopped_ApplicationExit */
+  semihost(0x20, group);
   for (;;) {
   }
 }

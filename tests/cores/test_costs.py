@@ -20,7 +20,7 @@ MARGIN = 0.1
 CORES: Mapping[str, Core] = {core.known_as: core for core in MEASURED.values()}
 WAYS: Mapping[str, Mapping[str, Any]] = {
     "narrow": {"max_macs": 1.0},
-    "rows": {"without": ("windows", "groups")},
+    "rows": {"without": ("windows", "channel-groups")},
     "again": {"max_macs": 1.3},
 }
 

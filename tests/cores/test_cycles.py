@@ -90,8 +90,8 @@ def assembled(pipeline: Pipeline, text: str, at: int, folder: Path) -> tuple[Ins
 @needs_gcc
 @pytest.mark.parametrize(("pipeline", "text", "expected"), SEQUENCES, ids=lambda v: v if isinstance(v, str) else "")
 def test_a_sequence_takes_what_the_manual_says(pipeline: Pipeline, text: str, expected: int, tmp_path: Path) -> None:
-    block = assembled(pipeline, text, 0, tmp_path)
-    assert pipeline.entering(block, ()) + pipeline.inside(block) == expected
+    group = assembled(pipeline, text, 0, tmp_path)
+    assert pipeline.entering(group, ()) + pipeline.inside(group) == expected
 
 
 @needs_gcc

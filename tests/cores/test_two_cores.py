@@ -14,7 +14,7 @@ from cores.cases import Case, RunAs, model_cases, run
 from cores.core import CORES, HERE, PAIR, Core, compile_flags, missing_tools
 
 import tflm_memopt
-from tflm_memopt.convert.cores import MEETING
+from tflm_memopt.convert.cores import BARRIER
 
 sys.path.insert(0, str(ROOT / "benchmarks"))
 import two_cores
@@ -58,7 +58,7 @@ def test_a_wrong_byte_of_either_core_is_seen() -> None:
 
 
 @pytest.mark.slow
-def test_a_meeting_takes_what_the_report_says() -> None:
+def test_a_barrier_takes_what_the_report_says() -> None:
     """Compare a run with barriers, at which the other core is always ready, with one without.
 
     The shares also match their estimates.
@@ -66,8 +66,8 @@ def test_a_meeting_takes_what_the_report_says() -> None:
     result = tflm_memopt.optimize(EXAMPLE.read_bytes(), cores=2, target=PAIR.target)
     assert result.report.barriers
     alone, _ = two_cores.counted(CORES["m33"], cases(), RunAs.ALL)  # the same plan, run by one core
-    each, meeting = two_cores.shares(CORES["m33"], model_cases(result.model), result.report.barriers.count)
-    assert result.report.barriers.instructions == MEETING == meeting
+    each, barrier = two_cores.shares(CORES["m33"], model_cases(result.model), result.report.barriers.count)
+    assert result.report.barriers.instructions == BARRIER == barrier
     for (instructions, stack), said in zip(each, result.report.cores, strict=True):
         assert said.stack / 2 < stack <= said.stack
         assert instructions / alone == pytest.approx(said.share, abs=ESTIMATE)

@@ -17,7 +17,7 @@ ONE_REGION_TAIL = 500
 """Bytes of the tail (ilp32) of a model that became one operator."""
 FLASH = 1.02
 """Largest allowed ratio of the rewritten .tflite to the original."""
-BLOCK_OVERHEAD = 1_000
+GROUP_OVERHEAD = 1_000
 """Bytes of persistent structs that one operator per group may add to a fully converted model; a group takes about
 50.
 """
@@ -131,7 +131,7 @@ def test_public_models(
 
 
 @pytest.mark.parametrize("case", slow(OWN))
-def test_one_operator_for_each_block(case: Case, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_one_operator_for_each_group(case: Case, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert isinstance(case.model, Path)
-    report = converted(case, case.model, "block", tmp_path, capsys)
-    assert report["arena"]["total"] <= case.total + BLOCK_OVERHEAD
+    report = converted(case, case.model, "group", tmp_path, capsys)
+    assert report["arena"]["total"] <= case.total + GROUP_OVERHEAD

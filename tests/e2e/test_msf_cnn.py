@@ -35,9 +35,9 @@ def nets(tmp_path: Path) -> Path:
 def test_the_formulas_by_hand() -> None:
     assert frontier.single(LAYERS, 1) == (64 * 8 + 64 * 24, 64 * 24 * 8)
     # depthwise and project: tiles of 3 and 1 rows; caches 3*3*24 + 1*1*24; the final output is not counted
-    assert frontier.block(LAYERS, 2, 4) == (64 * 24 + 216 + 24, 64 * 24 * 9 + 64 * 24 * 8)
+    assert frontier.group(LAYERS, 2, 4) == (64 * 24 + 216 + 24, 64 * 24 * 9 + 64 * 24 * 8)
     # expand, depthwise, project: expand's tiles have 3 rows, 6 of them in a map of 8 without padding
-    fused = frontier.block(LAYERS, 1, 4)
+    fused = frontier.group(LAYERS, 1, 4)
     assert fused is not None
     assert fused.macs == 6 * 8 * (3 * 24) * 8 + 64 * 24 * 9 + 64 * 24 * 8
 

@@ -119,5 +119,5 @@ def test_every_way_gives_the_same_bytes_in_less(tiled: tiling_tables.Network) ->
     assert ways["both"].total <= min(ways["FFMT"].total, ways["FDT"].total) <= ways["offsets"].total <= tiled.total
     assert ways["operator"].total < ways["both"].total
     assert not any("channel groups" in part for part in ways["FFMT"].parts)
-    assert not any("strips" in part for part in ways["FDT"].parts)
+    assert not any("stripes" in part for part in ways["FDT"].parts)
     assert ways["FDT"].overhead <= 1 and ways["fast"].overhead <= tiling_tables.FAST

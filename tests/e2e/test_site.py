@@ -23,11 +23,11 @@ FENCE = re.compile(r"^```(\w+)\n(.*?)^```$", re.DOTALL | re.MULTILINE)
 PAGES = (
     "index", "start", "how-it-works", "report", "python", "c-api", "plan", "papers", "adding-an-operator", "errors",
 )  # fmt: skip
-"""Pages whose code runs here. test_docs.py runs the `console` blocks of every page."""
+"""Pages whose code runs here. test_docs.py runs the `console` groups of every page."""
 
 
-def blocks(language: str) -> list[tuple[str, str]]:
-    """Return (page, code) of all blocks in a language."""
+def groups(language: str) -> list[tuple[str, str]]:
+    """Return (page, code) of all groups in a language."""
     found = [(page, FENCE.findall((DOCS / f"{page}.md").read_text(encoding="utf-8"))) for page in PAGES]
     return [(page, code) for page, fences in found for name, code in fences if name == language]
 
@@ -49,10 +49,10 @@ def test_the_site_builds_without_a_warning(tmp_path: Path) -> None:
 
 @pytest.mark.slow
 def test_python_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
-    """A text block after a code block is that code's output."""
+    """A text group after a code block is that code's output."""
     monkeypatch.chdir(tmp_path)
     (tmp_path / "examples").symlink_to(ROOT / "examples")
-    for page in dict.fromkeys(page for page, _ in blocks("python")):
+    for page in dict.fromkeys(page for page, _ in groups("python")):
         names: dict[str, object] = {}
         for language, code in FENCE.findall((DOCS / f"{page}.md").read_text(encoding="utf-8")):
             if language == "python":
@@ -65,7 +65,7 @@ def test_python_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: py
 
 def commands() -> list[str]:
     """Return all shell lines."""
-    return [line for _, code in blocks("sh") for line in code.splitlines() if line]
+    return [line for _, code in groups("sh") for line in code.splitlines() if line]
 
 
 @pytest.mark.parametrize("command", dict.fromkeys(commands()))
@@ -82,7 +82,7 @@ def test_shell_commands_exist(command: str) -> None:
 
 
 @pytest.mark.skipif(not shutil.which("gcc"), reason="no gcc")
-@pytest.mark.parametrize("code", [code for _, code in blocks("c")])
+@pytest.mark.parametrize("code", [code for _, code in groups("c")])
 def test_c_compiles(code: str, tmp_path: Path) -> None:
     (tmp_path / "page.c").write_text(code)
     strict = ["gcc", "-std=c11", "-Wall", "-Wextra", "-Wpedantic", "-Werror", "-fsyntax-only"]

@@ -54,7 +54,7 @@ Answer = tuple[Outcome, str]
 def examine(data: bytes) -> Answer:
     """Convert for a target, write reports, and run both models if TFLM runs the original."""
     chance = random.Random(zlib.crc32(data))
-    op_per: Literal["region", "block"] = chance.choice(("region", "block"))
+    op_per: Literal["region", "group"] = chance.choice(("region", "group"))
     try:
         inspected = tflm_memopt.inspect(data)
         done = tflm_memopt.optimize(data, seconds=0.02, target=chance.choice(sorted(TARGETS)), op_per=op_per)

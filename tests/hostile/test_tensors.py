@@ -45,7 +45,7 @@ def shapes(data: bytes) -> Iterator[tuple[str, bytes]]:
 
 
 def variables(data: bytes) -> Iterator[tuple[str, bytes]]:
-    """Yield the model with one constant that controls an operator turned into a variable, which is zero whatever the
+    """Yield the model with one constant that controls an operator reversed into a variable, which is zero whatever the
     file holds.
     """
     model = read(data)

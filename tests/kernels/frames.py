@@ -23,7 +23,7 @@ def can_be_frame(program: Program) -> bool:
 def can_stream(program: Program) -> bool:
     """Whether, in addition, only the first group reads the input."""
     views = {i for i, t in enumerate(program.tensors) if t.base == 1}
-    later = program.ops[program.blocks[0].n_ops :]
+    later = program.ops[program.groups[0].n_ops :]
     return can_be_frame(program) and not any(views.intersection(op.inputs) for op in later)
 
 

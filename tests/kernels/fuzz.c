@@ -86,8 +86,8 @@ static size_t cores_end(const sample *s) {
   const tmo_cores *cores = tmo_cores_of(s->program);
   if (cores == NULL) return 0;
   const tmo_header *h = tmo_header_of(s->program);
-  const size_t bits = h->firings / 8 + 1;
-  const size_t ends[] = {(size_t)((const uint8_t *)(cores + 1) - s->program), cores->shares + h->n_ops * sizeof(tmo_share), cores->meetings + bits,
+  const size_t bits = h->iterations / 8 + 1;
+  const size_t ends[] = {(size_t)((const uint8_t *)(cores + 1) - s->program), cores->shares + h->n_ops * sizeof(tmo_share), cores->barriers + bits,
                          cores->alone > 0 ? cores->alone + bits : 0};
   size_t end = 0;
   for (int i = 0; i < 4; ++i) end = ends[i] > end ? ends[i] : end;
@@ -108,21 +108,21 @@ static sample load(const char *path) {
   s.workspace = h->workspace;
   s.io_bytes[n] = h->state;
   s.frame_bytes = s.io_bytes[0];
-  s.tables = h->blocks + h->n_blocks * sizeof(tmo_block);
-  for (uint32_t i = 0; i < h->n_tensors; ++i) { /* lanes are tables, too */
+  s.tables = h->groups + h->n_groups * sizeof(tmo_group);
+  for (uint32_t i = 0; i < h->n_tensors; ++i) { /* column windows are tables, too */
     const tmo_tensor *t = &tmo_tensors(s.program)[i];
     if (t->base == 1) s.row_bytes = t->width * t->channels;
     if (t->base == 1 && h->input == TMO_INPUT_STREAM) s.io_bytes[0] = t->pushed * s.row_bytes;
-    const size_t end = t->lanes + t->n_lanes * sizeof(tmo_lane);
+    const size_t end = t->column_windows + t->n_column_windows * sizeof(tmo_column_window);
     if (end > s.tables) s.tables = end;
   }
   for (uint32_t i = 0; i < h->n_ops; ++i) {
     const size_t end = tables_end(&s, &tmo_ops(s.program)[i]);
     if (end > s.tables) s.tables = end;
   }
-  for (uint32_t i = 0; i < h->n_blocks; ++i) {
-    const tmo_block *block = &tmo_blocks(s.program)[i];
-    const tmo_loop_body loops = tmo_read_loop(tmo_loops(s.program, block), s.program + s.size, block->n_ops);
+  for (uint32_t i = 0; i < h->n_groups; ++i) {
+    const tmo_group *group = &tmo_groups(s.program)[i];
+    const tmo_loop_body loops = tmo_read_loop(tmo_loops(s.program, group), s.program + s.size, group->n_ops);
     const size_t end = (size_t)(loops.end + 1 - s.program);
     if (end > s.tables) s.tables = end;
   }
@@ -131,10 +131,10 @@ static sample load(const char *path) {
     s.shares = tmo_cores_of(s.program)->shares;
     s.n_shares = h->n_ops;
   }
-  for (const tmo_ring *ring = tmo_rings(s.program); h->rings > 0; ++ring) {
-    const size_t end = (size_t)((const uint8_t *)(ring + 1) - s.program);
+  for (const tmo_rolling_buffer *rolling_buffer = tmo_rolling_buffers(s.program); h->rolling_buffers > 0; ++rolling_buffer) {
+    const size_t end = (size_t)((const uint8_t *)(rolling_buffer + 1) - s.program);
     if (end > s.tables) s.tables = end;
-    if (ring->depth == 0) break;
+    if (rolling_buffer->depth == 0) break;
   }
   return s;
 }
@@ -188,7 +188,7 @@ static void apply(sample *s, const edit *e) {
   }
 }
 
-/* Upper bound for one firing. */
+/* Upper bound for one iteration. */
 static uint64_t cost(const sample *s, const tmo_op *op) {
   const tmo_tensor *tensors = tmo_tensors(s->program);
   const tmo_tensor *in = &tensors[op->input[0]], *out = &tensors[op->output];
@@ -212,8 +212,8 @@ static void push(const sample *s, void *const *io, uint32_t n) {
   memcpy(io[0], s->io[0] + (left > 0 ? at : 0), left < s->io_bytes[0] ? left : s->io_bytes[0]);
 }
 
-/* Upper bound for any firing. */
-static uint64_t dearest_firing(const sample *s) {
+/* Upper bound for any iteration. */
+static uint64_t dearest_iteration(const sample *s) {
   const tmo_op *ops = tmo_ops(s->program);
   uint64_t dearest = 1;
   for (uint32_t i = 0; i < tmo_header_of(s->program)->n_ops; ++i) {
@@ -224,14 +224,14 @@ static uint64_t dearest_firing(const sample *s) {
 
 /* Runs on two threads unless that is too slow; true after a successful end. */
 static bool run_shared(const sample *s, void *const *io, void *workspace) {
-  if (tmo_header_of(s->program)->firings > most_cost / dearest_firing(s)) return false;
+  if (tmo_header_of(s->program)->iterations > most_cost / dearest_iteration(s)) return false;
   return tmo_run_threads(s->program, io, workspace, 0) == TMO_OK;
 }
 
 /* Runs steps until the end or until the limit; true at the end. */
 static bool run(const sample *s, void *const *io, void *workspace) {
   const tmo_op *ops = tmo_ops(s->program);
-  const uint64_t dearest = dearest_firing(s);
+  const uint64_t dearest = dearest_iteration(s);
   uint64_t spent = 0;
   uint32_t pushes = 0;
   tmo_run_state state_of_run;

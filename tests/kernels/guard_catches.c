@@ -1,4 +1,4 @@
-/* The guard detects a kernel that writes one byte too many, for rows and for tiles, and reports firing and byte. This kernel replaces
+/* The guard detects a kernel that writes one byte too many, for rows and for tiles, and reports iteration and byte. This kernel replaces
  * the library's at link time. */
 #include <stdio.h>
 #include <string.h>
@@ -13,8 +13,8 @@
 
 #define TENSORS sizeof(tmo_header)
 #define OPS (TENSORS + 2 * sizeof(tmo_tensor))
-#define BLOCKS (OPS + sizeof(tmo_op))
-#define CONSTANTS (BLOCKS + sizeof(tmo_block))
+#define GROUPS (OPS + sizeof(tmo_op))
+#define CONSTANTS (GROUPS + sizeof(tmo_group))
 #define LOOPS (CONSTANTS + TMO_TABLE_BYTES)
 
 static int calls;
@@ -28,19 +28,19 @@ static struct {
   _Alignas(16) tmo_header header;
   tmo_tensor tensors[2];
   tmo_op op;
-  tmo_block block;
+  tmo_group group;
   int8_t table[TMO_TABLE_BYTES];
   uint8_t loops[6];
 } program = {
-    .header = {.magic = TMO_MAGIC, .version = TMO_VERSION, .target = TMO_TARGET_GENERIC, .size = sizeof program, .firings = ROWS,
-               .workspace = sizeof(tmo_unit), .n_inputs = 1, .n_outputs = 1, .n_tensors = 2, .n_ops = 1, .n_blocks = 1, .tensors = TENSORS, .ops = OPS,
-               .blocks = BLOCKS},
+    .header = {.magic = TMO_MAGIC, .version = TMO_VERSION, .target = TMO_TARGET_GENERIC, .size = sizeof program, .iterations = ROWS,
+               .workspace = sizeof(tmo_unit), .n_inputs = 1, .n_outputs = 1, .n_tensors = 2, .n_ops = 1, .n_groups = 1, .tensors = TENSORS, .ops = OPS,
+               .groups = GROUPS},
     .tensors = {{.channels = PIXEL, .width = ROW / PIXEL, .height = ROWS, .depth = ROWS, .base = 1},
                 {.channels = PIXEL, .width = ROW / PIXEL, .height = ROWS, .depth = ROWS, .base = 2}},
     .op = {.kind = TMO_OP_LOOKUP, .act_min = -128, .act_max = 127, .n_inputs = 1, .input = {0},
            .output = 1, .kernel_h = 1, .kernel_w = 1, .stride_h = 1, .stride_w = 1, .dilation_h = 1, .dilation_w = 1,
            .weights = CONSTANTS},
-    .block = {.n_ops = 1, .loops = LOOPS},
+    .group = {.n_ops = 1, .loops = LOOPS},
     .loops = {TMO_LOOP_REPEAT, ROWS, 0, 0, TMO_LOOP_END, TMO_LOOP_END},
 };
 
@@ -60,10 +60,10 @@ static bool caught_at(int32_t byte) {
 int main(void) {
   const bool by_row = caught_at(64 + (FAULTY_ROW + 1) * ROW);
   program.loops[1] = ROWS * ROW / PIXEL;
-  program.header.firings = ROWS * ROW / PIXEL; /* one stripe, tiles of one column: the rows of the first column come first */
+  program.header.iterations = ROWS * ROW / PIXEL; /* one stripe, tiles of one column: the rows of the first column come first */
   program.tensors[1].advance = program.tensors[1].rows = program.tensors[1].end = ROWS;
   program.op.tile = 1;
-  program.block.strips = 1;
+  program.group.stripes = 1;
   const bool by_tile = caught_at(64 + FAULTY_ROW * ROW + PIXEL);
   return by_row && by_tile ? 0 : 1;
 }

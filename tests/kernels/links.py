@@ -8,8 +8,8 @@ from collections import deque
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from tflm_memopt.ops.crossing import options
-from tflm_memopt.ops.rowop import Crossing
+from tflm_memopt.ops.message import options
+from tflm_memopt.ops.rowop import Message
 
 OK, WAIT, LINK, PEER = 0, 2, -12, -13
 HEAD, ROW, ROWS, PATIENCE = 24, 40, 5, 60
@@ -99,7 +99,7 @@ class Device:
         self.library.tmo_link_begin(ctypes.byref(self.link))
         for step, sent in script:
             ends = (self.number, 1 - self.number) if sent else (1 - self.number, self.number)
-            what = options(Crossing(self.identity, step, *ends))
+            what = options(Message(self.identity, step, *ends))
             for row in range(ROWS):
                 place = ctypes.create_string_buffer(data(step, row) if sent else b"\x55" * ROW, ROW)
                 while (status := self.link.cross(ctypes.addressof(self.link), what, sent, row, place, ROW)) == WAIT:

@@ -42,5 +42,5 @@ def nested(order: Sequence[Iteration], rng: Generator, depth: int = LOOP_DEPTH) 
 
 def nested_otherwise(program: Program, rng: Generator) -> Program:
     """Draw other loops with the same order."""
-    blocks = (replace(b, loops=nested([*iterations(b.loops)], rng)) for b in program.blocks)
-    return replace(program, blocks=tuple(blocks))
+    groups = (replace(b, loops=nested([*iterations(b.loops)], rng)) for b in program.groups)
+    return replace(program, groups=tuple(groups))

@@ -358,7 +358,7 @@ def _copy(op: ProgramOp, inputs: list[Ints], shape: tuple[int, int, int]) -> Int
 
 
 def first_row(op: ProgramOp, k: int, y: int, height: int) -> int:
-    """First row of operand k that firing y reads; far outside the tensor if it reads none."""
+    """First row of operand k that iteration y reads; far outside the tensor if it reads none."""
     a = op.access[k]
     if a.table is None:
         return math.floor((y * a.mul + a.add) / a.div)

@@ -66,7 +66,7 @@ def packed(lowered: Lowered, family: Family) -> Lowered:
 
 
 def _packed(op: ProgramOp, tensors: tuple[ProgramTensor, ...], family: Family, scratch: int) -> tuple[ProgramOp, int]:
-    if op.iterative or op.groups > 1 or op.kind not in (Kind.CONV, Kind.DEPTHWISE, Kind.ADD):
+    if op.iterative or op.channel_groups > 1 or op.kind not in (Kind.CONV, Kind.DEPTHWISE, Kind.ADD):
         return op, 0
     seen = row_op(op, tensors)
     seen = dataclasses.replace(seen, packing=packing(seen, family))

@@ -15,13 +15,13 @@ from kernels.loops import nested
 from kernels.networks import POOLS_S16, WINDOWED, Network
 from numpy.random import Generator
 
-from tflm_memopt.lower.program import Program, ProgramBlock, ProgramOp, ProgramTensor
+from tflm_memopt.lower.program import Program, ProgramGroup, ProgramOp, ProgramTensor
 from tflm_memopt.ops.kinds import KINDS
 from tflm_memopt.plan.loops import Iteration
 from tflm_memopt.runtime.host import DeviceArena
 
-Firing = tuple[int, int]
-"""An operator's index, and the number of its firing."""
+OperatorRow = tuple[int, int]
+"""An operator's index, and the number of its iteration."""
 
 
 @dataclass(frozen=True)
@@ -30,14 +30,14 @@ class Lowered:
 
     program: Program
     arena: DeviceArena
-    rings: tuple[int, ...]
+    rolling_buffers: tuple[int, ...]
     """Tensors (in the program's table) with fewer slots than rows."""
-    order: tuple[Firing, ...]
-    """The order of all firings."""
+    order: tuple[OperatorRow, ...]
+    """The order of all iterations."""
 
 
 @dataclass(frozen=True)
-class Block:
+class Group:
     """Operators of a network that fire on demand of `sinks`. Those of `iterative` process one input row at a time."""
 
     network: Network
@@ -45,27 +45,27 @@ class Block:
     sinks: tuple[int, ...]
     iterative: frozenset[int]
 
-    def firings(self, i: int) -> int:
+    def iterations(self, i: int) -> int:
         op = self.network.ops[i]
         return self.network.shapes[op.inputs[0] if i in self.iterative else op.output][0]
 
-    def rows_read(self, i: int, k: int, firing: int) -> tuple[int, int]:
+    def rows_read(self, i: int, k: int, iteration: int) -> tuple[int, int]:
         """The half-open range of operand k's rows."""
         if i in self.iterative:
-            return firing, firing + 1
+            return iteration, iteration + 1
         w, height = self.network.ops[i].window, self.network.shapes[self.network.ops[i].inputs[k]][0]
         if self.network.ops[i].kind in BINARY_INT8:
-            firing = min(firing, height - 1)
-        first = firing * w.stride_h - w.pad_top
+            iteration = min(iteration, height - 1)
+        first = iteration * w.stride_h - w.pad_top
         return max(first, 0), min(first + (w.kernel_h - 1) * w.dilation_h + 1, height)
 
-    def order(self) -> Iterator[Firing]:
-        """Yield firings in the executor's order: sinks from the last operator, operands in order, one firing at a
+    def order(self) -> Iterator[OperatorRow]:
+        """Yield iterations in the executor's order: sinks from the last operator, operands in order, one iteration at a
         time.
         """
         fired = dict.fromkeys(self.members, 0)
         for sink in sorted(self.sinks, reverse=True):
-            while fired[sink] < self.firings(sink):
+            while fired[sink] < self.iterations(sink):
                 current = sink
                 while (missing := self._missing(current, fired)) is not None:
                     current = missing
@@ -73,7 +73,7 @@ class Block:
                 fired[current] += 1
 
     def _missing(self, i: int, fired: dict[int, int]) -> int | None:
-        """Return the first producer of operator i that has not made enough rows for its next firing."""
+        """Return the first producer of operator i that has not made enough rows for its next iteration."""
         for k, tensor in enumerate(self.network.ops[i].inputs):
             producer = tensor - self.network.n_inputs
             if producer in fired and self._rows(producer, fired) < self.rows_read(i, k, fired[i])[1]:
@@ -81,20 +81,20 @@ class Block:
         return None
 
     def _rows(self, i: int, fired: dict[int, int]) -> int:
-        return int(fired[i] == self.firings(i)) if i in self.iterative else fired[i]
+        return int(fired[i] == self.iterations(i)) if i in self.iterative else fired[i]
 
-    def ring_depth(self, producer: int, order: Sequence[Firing]) -> int:
+    def rolling_buffer_depth(self, producer: int, order: Sequence[OperatorRow]) -> int:
         """Largest distance between the oldest row that is still needed and the newest one."""
         if producer in self.iterative:
             return 1
         tensor, depth = producer + self.network.n_inputs, 1
         oldest = self.network.shapes[tensor][0]
-        for i, firing in reversed(order):
+        for i, iteration in reversed(order):
             for k, t in enumerate(self.network.ops[i].inputs):
                 if t == tensor:
-                    oldest = min(oldest, self.rows_read(i, k, firing)[0])
+                    oldest = min(oldest, self.rows_read(i, k, iteration)[0])
             if i == producer:
-                depth = max(depth, firing + 1 - oldest)
+                depth = max(depth, iteration + 1 - oldest)
         return depth
 
 
@@ -123,19 +123,19 @@ def lower(network: Network, cuts: Sequence[int], iterative: set[int], rng: Gener
     bump = Bump(rng)
     depths = [h for h, _, _ in network.shapes]
     ops: list[ProgramOp] = []
-    blocks: list[ProgramBlock] = []
-    order: list[Firing] = []
+    groups: list[ProgramGroup] = []
+    order: list[OperatorRow] = []
     for first, end in itertools.pairwise([0, *cuts, len(network.ops)]):
         sinks = tuple(i for i in range(first, end) if last_reader(network, i) >= end)
-        block = Block(network, range(first, end), sinks, frozenset(iterative))
-        own_order = list(block.order())
+        group = Group(network, range(first, end), sinks, frozenset(iterative))
+        own_order = list(group.order())
         order += own_order
         loops = nested([Iteration(i - first) for i, _ in own_order], rng)
-        blocks.append(ProgramBlock(first, end - first, bump.place(2 * (end - first), 2), loops))
-        for i in block.members:
-            ops.append(_member(block, i, bump))
+        groups.append(ProgramGroup(first, end - first, bump.place(2 * (end - first), 2), loops))
+        for i in group.members:
+            ops.append(_member(group, i, bump))
             if i not in sinks:
-                depths[network.ops[i].output] = block.ring_depth(i, own_order)
+                depths[network.ops[i].output] = group.rolling_buffer_depth(i, own_order)
 
     tensors = []
     for t, (h, w, c) in enumerate(network.shapes):
@@ -143,9 +143,11 @@ def lower(network: Network, cuts: Sequence[int], iterative: set[int], rng: Gener
         tensors.append(ProgramTensor(0 if base else bump.place(depths[t] * w * c), h, w, c, depths[t], base))
     workspace = bump.top
     io = [bump.place(int(np.prod(network.shapes[t]))) for t in (*range(network.n_inputs), last)]
-    program = Program(network.n_inputs, 1, workspace, len(order), tuple(tensors), tuple(ops), tuple(blocks))
-    rings = tuple(t for t, shape in enumerate(network.shapes) if depths[t] < shape[0])
-    return Lowered(program, DeviceArena(bump.top + 16, tuple(io[:-1]), tuple(io[-1:]), 0), rings, tuple(order))
+    program = Program(network.n_inputs, 1, workspace, len(order), tuple(tensors), tuple(ops), tuple(groups))
+    rolling_buffers = tuple(t for t, shape in enumerate(network.shapes) if depths[t] < shape[0])
+    return Lowered(
+        program, DeviceArena(bump.top + 16, tuple(io[:-1]), tuple(io[-1:]), 0), rolling_buffers, tuple(order)
+    )
 
 
 def last_reader(network: Network, i: int) -> int:
@@ -154,11 +156,11 @@ def last_reader(network: Network, i: int) -> int:
     return max(readers, default=len(network.ops))
 
 
-def _member(block: Block, i: int, bump: Bump) -> ProgramOp:
-    op = block.network.ops[i]
-    _, w, c = block.network.shapes[op.output]
+def _member(group: Group, i: int, bump: Bump) -> ProgramOp:
+    op = group.network.ops[i]
+    _, w, c = group.network.shapes[op.output]
     return dataclasses.replace(
         op,
-        iterative=i in block.iterative,
-        accumulator=bump.place(4 * w * c // KINDS[op.kind].writes, 4) if i in block.iterative else 0,
+        iterative=i in group.iterative,
+        accumulator=bump.place(4 * w * c // KINDS[op.kind].writes, 4) if i in group.iterative else 0,
     )

@@ -12,12 +12,12 @@ import numpy as np
 from tflm_memopt.lower.program import (
     HEADER,
     TENSOR,
-    PixelRing,
+    ColumnWindowRecord,
+    NestRecord,
     Program,
-    ProgramBlock,
+    ProgramGroup,
     ProgramOp,
     ProgramTensor,
-    WalkRecord,
 )
 from tflm_memopt.lower.serialise import pack
 from tflm_memopt.ops.kinds import Kind
@@ -83,14 +83,15 @@ def good() -> Program:
         ProgramTensor(44, 8, 6, 3, 3),
         ProgramTensor(0, 1, 1, 3, 1, base=2),
     )
-    return Program(1, 1, 116, 24, tensors, (conv, add, whole), (ProgramBlock(0, 3, 0, GOOD_LOOPS),))
+    return Program(1, 1, 116, 24, tensors, (conv, add, whole), (ProgramGroup(0, 3, 0, GOOD_LOOPS),))
 
 
 def tiled() -> Program:
     """A bottleneck in two stripes, two tiles and two groups of two channels, then an iterative convolution."""
     conv, _, whole = good().ops
     expand = dataclasses.replace(
-        conv, window=Window(), tile=4, groups=2, group_channels=2, weights=np.ones((4, 1, 1, 2), np.int8), bias=None,
+        conv, window=Window(), tile=4, channel_groups=2, group_channels=2,
+        weights=np.ones((4, 1, 1, 2), np.int8), bias=None,
         multipliers=np.full(1, 1 << 30, np.int32), shifts=np.full(1, -7, np.int8),
     )  # fmt: skip
     depthwise = dataclasses.replace(
@@ -103,13 +104,15 @@ def tiled() -> Program:
     whole = dataclasses.replace(whole, inputs=(3,), output=4, accumulator=320, tile=4)
     tensors = (
         ProgramTensor(0, 8, 6, 2, 8, base=1),
-        ProgramTensor(0, 8, 6, 4, 8, 0, (PixelRing(332, 12, 2), PixelRing(356, 24, 4)), WalkRecord(4, 5, 6)),
-        ProgramTensor(0, 8, 6, 4, 8, 0, (PixelRing(404, 24, 4),), WalkRecord(4, 4, 4)),
-        ProgramTensor(0, 8, 6, 3, 8, 0, (PixelRing(452, 24, 4),), WalkRecord(4, 4, 4)),
-        ProgramTensor(0, 1, 1, 3, 1, 2, (), WalkRecord(1, 0, 1)),
+        ProgramTensor(
+            0, 8, 6, 4, 8, 0, (ColumnWindowRecord(332, 12, 2), ColumnWindowRecord(356, 24, 4)), NestRecord(4, 5, 6)
+        ),
+        ProgramTensor(0, 8, 6, 4, 8, 0, (ColumnWindowRecord(404, 24, 4),), NestRecord(4, 4, 4)),
+        ProgramTensor(0, 8, 6, 3, 8, 0, (ColumnWindowRecord(452, 24, 4),), NestRecord(4, 4, 4)),
+        ProgramTensor(0, 1, 1, 3, 1, 2, (), NestRecord(1, 0, 1)),
     )
     ops = (expand, depthwise, project, whole)
-    return Program(1, 1, 524, 40 + 32 + 48 + 16, tensors, ops, (ProgramBlock(0, 4, 0, TILED_LOOPS, 2),))
+    return Program(1, 1, 524, 40 + 32 + 48 + 16, tensors, ops, (ProgramGroup(0, 4, 0, TILED_LOOPS, 2),))
 
 
 def tensor(i: int, **changes: Any) -> Change:
@@ -140,22 +143,26 @@ def softmax(**changes: Any) -> Change:
     return op(1, kind=Kind.SOFTMAX, inputs=(1,), input_zero_points=(0,), **changes)
 
 
-def lane(i: int, **changes: int) -> Change:
-    return lambda p: tensor(i, lanes=(dataclasses.replace(p.tensors[i].lanes[0], **changes), *p.tensors[i].lanes[1:]))(
-        p
-    )
+def column_window(i: int, **changes: int) -> Change:
+    return lambda p: tensor(
+        i,
+        column_windows=(
+            dataclasses.replace(p.tensors[i].column_windows[0], **changes),
+            *p.tensors[i].column_windows[1:],
+        ),
+    )(p)
 
 
-def walk(i: int, **changes: int) -> Change:
-    return lambda p: tensor(i, walk=dataclasses.replace(p.tensors[i].walk or WalkRecord(0, 0, 0), **changes))(p)
+def nest(i: int, **changes: int) -> Change:
+    return lambda p: tensor(i, nest=dataclasses.replace(p.tensors[i].nest or NestRecord(0, 0, 0), **changes))(p)
 
 
-def strips(n: int) -> Change:
-    return whole(blocks=(ProgramBlock(0, 4, 0, TILED_LOOPS, n),))
+def stripes(n: int) -> Change:
+    return whole(groups=(ProgramGroup(0, 4, 0, TILED_LOOPS, n),))
 
 
-def grouped(groups: int, channels: int) -> Change:
-    return both(*(op(i, groups=groups, group_channels=channels) for i in range(3)))
+def grouped(channel_groups: int, channels: int) -> Change:
+    return both(*(op(i, channel_groups=channel_groups, group_channels=channels) for i in range(3)))
 
 
 def both(*changes: Change) -> Change:

@@ -1,4 +1,6 @@
-"""The C executor touches only arena bytes that the checker expects: per firing on one core, between barriers on two."""
+"""The C executor touches only arena bytes that the checker expects: per iteration on one core, between barriers on
+two.
+"""
 
 from __future__ import annotations
 
@@ -15,7 +17,7 @@ import streaming
 from compiling import objects
 from conftest import seeds, thinned
 from kernels.conftest import LIBRARY, ROOT, SOURCES
-from kernels.touched import block_at, by_executor, by_one_core, by_two_cores, counters_of, surprises
+from kernels.touched import by_executor, by_one_core, by_two_cores, counters_of, group_at, surprises
 from property import two_cores
 from property.forced import forced, mobile, random_settings, squeezed
 from property.networks import build
@@ -57,19 +59,19 @@ def test_two_cores(executor: Path) -> None:
         assert not surprises(by_executor(executor, *found, 2), by_two_cores(found[0]))
 
 
-def test_a_counter_read_after_its_block_is_a_race() -> None:
-    """If the first firing of a group reads the counters of the previous group, the executor has a race."""
+def test_a_counter_read_after_its_group_is_a_race() -> None:
+    """If the first iteration of a group reads the counters of the previous group, the executor has a race."""
     found = two_cores.planned(build(mobile(0)), two_cores.drawn(0))
     assert found
     plan, graph = found[0].plan, found[0].graph
     accesses = CoresReplay._accesses
 
-    def late(self: CoresReplay, core: int, *firing: Any) -> Iterator[tuple[Ints, Bytes]]:
+    def late(self: CoresReplay, core: int, *iteration: Any) -> Iterator[tuple[Ints, Bytes]]:
         if self.number > 0 and self.fired == 1:
             at, both = counters_of(plan, self.number - 1)
-            own = 2 * len(block_at(plan, self.number - 1).stages)
+            own = 2 * len(group_at(plan, self.number - 1).stages)
             yield self.read, (at + core * (both - own), 1, own, own)
-        yield from accesses(self, core, *firing)
+        yield from accesses(self, core, *iteration)
 
     with mock.patch.object(CoresReplay, "_accesses", late), pytest.raises(PlanError, match="since the last barrier"):
         checker.check(plan, graph)
@@ -88,7 +90,7 @@ def test_one_core(executor: Path) -> None:
         on_one_core(executor, data, Options(seconds=0, target=random.Random(seed).choice(two_cores.TARGETS)))
 
 
-def test_tiled_blocks(executor: Path) -> None:
+def test_tiled_groups(executor: Path) -> None:
     for seed in seeds(12):
         with forced(random_settings(random.Random(seed)), seed):
             on_one_core(executor, build(mobile(seed)), Options(seconds=0))

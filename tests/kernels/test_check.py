@@ -25,7 +25,7 @@ from models import Net
 
 from tflm_memopt import optimize
 from tflm_memopt.format.codes import InputPlace, RowLayout
-from tflm_memopt.lower.program import HEADER, OP, TENSOR, Program, ProgramBlock
+from tflm_memopt.lower.program import HEADER, OP, TENSOR, Program, ProgramGroup
 from tflm_memopt.lower.serialise import pack
 from tflm_memopt.model.reader import read
 from tflm_memopt.ops.kinds import Kind
@@ -43,11 +43,11 @@ REFUSED: list[tuple[str, Change, Status]] = [
     ("output larger than given", tensor(3, channels=4), Status.IO),
     ("no such base", tensor(1, base=3), Status.TABLE),
     ("no rows", tensor(1, height=0), Status.TABLE),
-    ("ring without rows", tensor(1, depth=0), Status.TABLE),
-    ("ring deeper than the tensor", tensor(3, depth=2), Status.TABLE),
+    ("rolling buffer without rows", tensor(1, depth=0), Status.TABLE),
+    ("rolling buffer deeper than the tensor", tensor(3, depth=2), Status.TABLE),
     ("no columns", tensor(1, width=0), Status.TABLE),
     ("no channels", tensor(1, channels=0), Status.TABLE),
-    ("nothing to do", whole(ops=(), blocks=()), Status.TABLE),
+    ("nothing to do", whole(ops=(), groups=()), Status.TABLE),
     ("no such tensor", op(0, output=4), Status.OP),
     ("no such operand", op(0, inputs=(4,)), Status.OP),
     ("ADD of one operand", op(1, inputs=(1,), input_zero_points=(0,)), Status.OP),
@@ -78,13 +78,13 @@ REFUSED: list[tuple[str, Change, Status]] = [
     ("depth multiplier 3/2", op(0, kind=Kind.DEPTHWISE), Status.OP),
     ("pool of other channels", op(0, kind=Kind.MAX_POOL), Status.OP),
     ("dilated pool", op(0, kind=Kind.MAX_POOL, output=0, window=Window(3, 3, 1, 1, 2, 1, 1, 1)), Status.OP),
-    ("block that starts elsewhere", whole(blocks=(ProgramBlock(1, 2, 0, GOOD_LOOPS),)), Status.TABLE),
-    ("block without operators", whole(blocks=(ProgramBlock(0, 0, 0, ()), ProgramBlock(0, 3, 0, ()))), Status.TABLE),
-    ("block beyond the table", whole(blocks=(ProgramBlock(0, 4, 0, GOOD_LOOPS),)), Status.TABLE),
-    ("operators in no block", whole(blocks=(ProgramBlock(0, 2, 0, GOOD_LOOPS),)), Status.TABLE),
-    ("counters outside of the workspace", whole(blocks=(ProgramBlock(0, 3, 112, GOOD_LOOPS),)), Status.TABLE),
-    ("misaligned counters", whole(blocks=(ProgramBlock(0, 3, 1, GOOD_LOOPS),)), Status.TABLE),
-    ("no firings", whole(firings=0), Status.FIRINGS),
+    ("group that starts elsewhere", whole(groups=(ProgramGroup(1, 2, 0, GOOD_LOOPS),)), Status.TABLE),
+    ("group without operators", whole(groups=(ProgramGroup(0, 0, 0, ()), ProgramGroup(0, 3, 0, ()))), Status.TABLE),
+    ("group beyond the table", whole(groups=(ProgramGroup(0, 4, 0, GOOD_LOOPS),)), Status.TABLE),
+    ("operators in no group", whole(groups=(ProgramGroup(0, 2, 0, GOOD_LOOPS),)), Status.TABLE),
+    ("counters outside of the workspace", whole(groups=(ProgramGroup(0, 3, 112, GOOD_LOOPS),)), Status.TABLE),
+    ("misaligned counters", whole(groups=(ProgramGroup(0, 3, 1, GOOD_LOOPS),)), Status.TABLE),
+    ("no iterations", whole(iterations=0), Status.ITERATIONS),
     ("another core", whole(target=7), Status.TARGET),
     ("another number of inputs", whole(n_inputs=0, n_outputs=2), Status.IO),
 ]  # fmt: skip
@@ -104,15 +104,17 @@ def test_damage_is_refused(damage: Change, status: Status) -> None:
 @pytest.mark.parametrize(
     ("program", "number", "layout", "status"),
     [
-        (good, 0, RowLayout.ROWS_TURNED, Status.OK),
-        (good, 0, RowLayout.PIXELS_TURNED, Status.OP),
-        (good, 0, RowLayout.PIXELS_TURNED + 1, Status.TABLE),
-        (good, 1, RowLayout.ROWS_TURNED, Status.TABLE),
-        (tiled, 0, RowLayout.PIXELS_TURNED, Status.OK),
-        (tiled, 1, RowLayout.PIXELS_TURNED, Status.TABLE),
+        (good, 0, RowLayout.ROWS_REVERSED, Status.OK),
+        (good, 0, RowLayout.PIXELS_REVERSED, Status.OP),
+        (good, 0, RowLayout.PIXELS_REVERSED + 1, Status.TABLE),
+        (good, 1, RowLayout.ROWS_REVERSED, Status.TABLE),
+        (tiled, 0, RowLayout.PIXELS_REVERSED, Status.OK),
+        (tiled, 1, RowLayout.PIXELS_REVERSED, Status.TABLE),
     ],
 )
-def test_only_what_is_whole_is_turned(program: Callable[[], Program], number: int, layout: int, status: Status) -> None:
+def test_only_what_is_whole_is_reversed(
+    program: Callable[[], Program], number: int, layout: int, status: Status
+) -> None:
     """Rows can be reversed in any group, pixels only in tiled groups: a row kernel processes a row forwards."""
     assert host.check(pack(tensor(number, layout=layout)(program())), [IN], [OUT]) is status
 

@@ -22,11 +22,11 @@ from tflm_memopt.lower.program import (
     MOVE,
     OP,
     TENSOR,
+    NestRecord,
     Program,
-    ProgramBlock,
+    ProgramGroup,
     ProgramOp,
     ProgramTensor,
-    WalkRecord,
 )
 from tflm_memopt.lower.serialise import pack
 from tflm_memopt.model.reader import read
@@ -48,11 +48,11 @@ def gate(height: int = 1, width: int = 1, channels: int = 2, *, tiled: bool = Fa
         0, height, width, channels, height, PROGRAM_BASE, constant=bytes(height * width * channels)
     )
     image = ProgramTensor(0, 8, 6, 2, 8, base=1)
-    out = ProgramTensor(0, 8, 6, 2, 8, base=2, walk=WalkRecord(8, 8, 8) if tiled else None)
+    out = ProgramTensor(0, 8, 6, 2, 8, base=2, nest=NestRecord(8, 8, 8) if tiled else None)
     op = dataclasses.replace(GATED, tile=int(tiled), **changes)
-    firings = 48 if tiled else 8
-    block = ProgramBlock(0, 1, 0, times(firings), int(tiled))
-    return Program(1, 1, 8, firings, (image, out, constant), (op,), (block,))
+    iterations = 48 if tiled else 8
+    group = ProgramGroup(0, 1, 0, times(iterations), int(tiled))
+    return Program(1, 1, 8, iterations, (image, out, constant), (op,), (group,))
 
 
 @pytest.mark.parametrize("tiled", [False, True])
@@ -120,7 +120,7 @@ def test_rows_of_int16(kind: Kind, channels: int, width: int, changes: dict[str,
     scales = {"multipliers": np.full(1, 1 << 14, np.int32), "shifts": np.zeros(1, np.int8)}
     op = ProgramOp(kind, (0,), 1, (0,), 0, **(scales | changes))
     tensors = tuple(ProgramTensor(0, 8, width, channels, 8, base=base) for base in (1, 2))
-    program = Program(1, 1, 8, 8, tensors, (op,), (ProgramBlock(0, 1, 0, times(8)),))
+    program = Program(1, 1, 8, 8, tensors, (op,), (ProgramGroup(0, 1, 0, times(8)),))
     nbytes = 8 * width * channels
     assert host.check(pack(program), [nbytes], [nbytes]) is status
 
@@ -144,12 +144,12 @@ def test_pools_of_int16_keep_a_sum_for_each_element(
         **(scales if kind is Kind.MEAN_S16 else {}),
     )  # fmt: skip
     tensors = (ProgramTensor(0, 8, 6, channels, 8, base=1), ProgramTensor(0, 1, 6, channels, 1, base=2))
-    program = Program(1, 1, 16 + 4 * 6 * 2, 8, tensors, (op,), (ProgramBlock(0, 1, 0, times(8)),))
+    program = Program(1, 1, 16 + 4 * 6 * 2, 8, tensors, (op,), (ProgramGroup(0, 1, 0, times(8)),))
     assert host.check(pack(program), [8 * 6 * channels], [6 * channels]) is status
 
 
 @pytest.mark.parametrize(
-    ("groups", "channels", "width", "table", "status"),
+    ("channel_groups", "channels", "width", "table", "status"),
     [
         pytest.param(0, 2, 6, 256, Status.OK, id="fine"),
         pytest.param(2, 2, 6, 256, Status.OP, id="groups of what comes from outside"),
@@ -158,14 +158,16 @@ def test_pools_of_int16_keep_a_sum_for_each_element(
         pytest.param(0, 2, 6, None, Status.OP, id="no table"),
     ],
 )
-def test_tiled_lookup(groups: int, channels: int, width: int, table: int | None, status: Status) -> None:
+def test_tiled_lookup(channel_groups: int, channels: int, width: int, table: int | None, status: Status) -> None:
     weights = None if table is None else np.zeros(table, np.int8)
-    lookup = ProgramOp(Kind.LOOKUP, (0,), 1, (0,), 0, tile=1, groups=groups, group_channels=1, weights=weights)
+    lookup = ProgramOp(
+        Kind.LOOKUP, (0,), 1, (0,), 0, tile=1, channel_groups=channel_groups, group_channels=1, weights=weights
+    )
     tensors = (
         ProgramTensor(0, 8, 6, 2, 8, base=1),
-        ProgramTensor(0, 8, width, channels, 8, base=2, walk=WalkRecord(8, 8, 8)),
+        ProgramTensor(0, 8, width, channels, 8, base=2, nest=NestRecord(8, 8, 8)),
     )
-    program = Program(1, 1, 8, 48, tensors, (lookup,), (ProgramBlock(0, 1, 0, times(48), 1),))
+    program = Program(1, 1, 8, 48, tensors, (lookup,), (ProgramGroup(0, 1, 0, times(48), 1),))
     assert host.check(pack(program), [IN], [IN]) is status
 
 
@@ -192,7 +194,7 @@ def test_gather(changes: dict[str, Any], status: Status) -> None:
         ProgramTensor(0, 8, 2, 4, 8, base=1),
     )
     gather = dataclasses.replace(gather, **changes)
-    program = Program(1, 1, 2, 8, tensors, (gather,), (ProgramBlock(0, 1, 0, times(8)),))
+    program = Program(1, 1, 2, 8, tensors, (gather,), (ProgramGroup(0, 1, 0, times(8)),))
     assert host.check(pack(program), [IN], [8 * 3 * 3]) is status
 
 
@@ -221,7 +223,7 @@ def test_a_matrix_has_the_rows_that_are_read_of_it(kind: Kind, right: Access, st
         ProgramTensor(0, 4, 1, 5 * item, 4, base=2),
         ProgramTensor(0, 2, 1, 5 * item, 2, base=3),
     )
-    program = Program(2, 1, 2, 2, tensors, (multiply,), (ProgramBlock(0, 1, 0, times(2)),))
+    program = Program(2, 1, 2, 2, tensors, (multiply,), (ProgramGroup(0, 1, 0, times(2)),))
     assert host.check(pack(program), [2 * 3 * item, 4 * 5 * item], [2 * 5 * item]) is status
 
 
@@ -230,7 +232,7 @@ def test_an_access_is_checked_before_it_is_read() -> None:
     lookup = ProgramOp(Kind.LOOKUP, (0,), 1, (0,), 0, weights=np.zeros(256, np.int8))
     tensors = (ProgramTensor(16, 8, 6, 2, 0, base=1), ProgramTensor(0, 8, 6, 2, 8, base=2))
     program = Program(
-        1, 1, 16 + IN, 8, tensors, (lookup,), (ProgramBlock(0, 1, 0, times(8)),), input=InputPlace.EXTERNAL
+        1, 1, 16 + IN, 8, tensors, (lookup,), (ProgramGroup(0, 1, 0, times(8)),), input=InputPlace.EXTERNAL
     )
     assert host.check(pack(program), [0], [IN]) is Status.OK
     at = HEADER.itemsize + 2 * TENSOR.itemsize
@@ -283,7 +285,7 @@ def test_sums_that_run_along(record: np.dtype[Any], number: int, fields: dict[st
 def test_sums_of_exponentials_stay_below_32_bits(channels: int, status: Status) -> None:
     op = dataclasses.replace(GATED, kind=Kind.SOFTMAX, inputs=(0,), input_zero_points=(0,), param=-9)
     tensors = tuple(ProgramTensor(0, 1, 1, channels, 1, base=base) for base in (1, 2))
-    program = Program(1, 1, 8, 8, tensors, (op,), (ProgramBlock(0, 1, 0, times(8)),))
+    program = Program(1, 1, 8, 8, tensors, (op,), (ProgramGroup(0, 1, 0, times(8)),))
     assert host.check(pack(program), [channels], [channels]) is status
 
 

@@ -21,7 +21,7 @@ from property.forced import mobile
 import tflm_memopt
 from tflm_memopt.errors import UsageError
 from tflm_memopt.format.codes import How
-from tflm_memopt.lower.program import Program, ProgramBlock, ProgramCores, ProgramOp, ProgramShare, ProgramTensor
+from tflm_memopt.lower.program import Program, ProgramCores, ProgramGroup, ProgramOp, ProgramShare, ProgramTensor
 from tflm_memopt.lower.serialise import pack, unpack
 from tflm_memopt.ops.kinds import Kind
 from tflm_memopt.runtime import host
@@ -112,7 +112,7 @@ def lookup_by_columns(width: int) -> Status:
     given, made = (ProgramTensor(0, 1, w, 12 // w, 1, base) for w, base in ((6, 1), (width, 2)))
     op = ProgramOp(Kind.LOOKUP, (0,), 1, (0,), 0, weights=np.zeros(256, np.int8))
     cores = ProgramCores((ProgramShare(How.COLUMNS, 3, 0),), (0,), (), 2)
-    program = Program(1, 1, 4, 1, (given, made), (op,), (ProgramBlock(0, 1, 0, times(1)),), cores=cores)
+    program = Program(1, 1, 4, 1, (given, made), (op,), (ProgramGroup(0, 1, 0, times(1)),), cores=cores)
     assert host.check(pack(program), [12], [12]) is Status.OK
     return host.check_cores(pack(program))
 
@@ -161,13 +161,13 @@ def test_random_networks_have_no_race(watched: Path) -> None:
 
 
 @pytest.mark.slow
-def test_a_missing_meeting_is_seen_by_thread_sanitizer(watched: Path) -> None:
+def test_a_missing_barrier_is_seen_by_thread_sanitizer(watched: Path) -> None:
     """Remove one barrier that the checker requires from the case."""
     case = max(cases(), key=lambda case: len(case.program))
     program = unpack(case.program)
     assert program.cores
-    meetings = program.cores.meetings
-    less = replace(program.cores, meetings=meetings[: len(meetings) // 2] + meetings[len(meetings) // 2 + 1 :])
+    barriers = program.cores.barriers
+    less = replace(program.cores, barriers=barriers[: len(barriers) // 2] + barriers[len(barriers) // 2 + 1 :])
     planted = replace(case, program=pack(replace(program, cores=less)))
     done = raced(watched, [planted], 50)
     assert done.returncode == TSAN_FOUND

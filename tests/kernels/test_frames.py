@@ -52,8 +52,8 @@ def test_a_streamed_input_gives_the_same_bytes() -> None:
         assert host.input_mode(data) == InputPlace.STREAM
         (got,) = host.run(data, inputs, [expected.size])
         np.testing.assert_array_equal(got, expected)
-        order = host.firing_order(pack(program), inputs, [expected.size])
-        assert host.firing_order(data, inputs, [expected.size]) == order
+        order = host.iteration_order(pack(program), inputs, [expected.size])
+        assert host.iteration_order(data, inputs, [expected.size]) == order
         (watched,) = host.run_guarded(data, _apart(data, [program.tensors[0]], expected.size), inputs, [expected.size])
         np.testing.assert_array_equal(watched, expected)
 
@@ -81,7 +81,7 @@ def test_an_external_frame_gives_the_same_bytes(form: int) -> None:
 
 @pytest.mark.parametrize("kind", [Kind.RESIZE_BILINEAR, Kind.TRANSPOSE_CONV])
 def test_each_row_of_an_external_frame_is_converted_apart(kind: Kind) -> None:
-    """A firing reads several rows at once."""
+    """An iteration reads several rows at once."""
     rng, shape = np.random.default_rng(3), (5, 4, 3)
     op, out = networks.operator(rng, kind, (0,), shape, 1)
     network = Network(1, (shape, out), (op,))
@@ -192,7 +192,7 @@ def view_bytes(program: Program, base: int) -> int:
     return next(t.height * t.width * t.channels for t in program.tensors if t.base == base)
 
 
-def test_a_later_block_finds_nothing_of_a_stream() -> None:
+def test_a_later_group_finds_nothing_of_a_stream() -> None:
     rng = np.random.default_rng(5)
     network = networks.chain(rng, 3, (8, 4, 2))
     program = streamed(lower(network, [1], set(), rng).program, rng)
@@ -222,6 +222,6 @@ def test_a_state_that_no_push_left_is_refused() -> None:
     inputs = networks.random_inputs(rng, network)
     buffers = host._Buffers(data, inputs, [network.run(inputs)[-1].size])
     arguments = buffers.image.ctypes.data, buffers.io, buffers.workspace.ctypes.data
-    for rows, firings in ((0xFFFFFFFF, 1), (program.tensors[0].height, 1), (1, 0xFFFFFFFF)):
-        state = host._Stream(rows, firings)
-        assert Status(host._library().tmo_push(*arguments, ctypes.byref(state))) is Status.FIRINGS
+    for rows, iterations in ((0xFFFFFFFF, 1), (program.tensors[0].height, 1), (1, 0xFFFFFFFF)):
+        state = host._Stream(rows, iterations)
+        assert Status(host._library().tmo_push(*arguments, ctypes.byref(state))) is Status.ITERATIONS

@@ -71,8 +71,8 @@ def tiled(seed: int) -> tuple[Network, Program, np.random.Generator]:
 
 
 def write_samples(folder: Path) -> list[Path]:
-    """Write valid programs of all kinds with their inputs and outputs: rolling buffers, lanes, branches, groups,
-    sums.
+    """Write valid programs of all kinds with their inputs and outputs: rolling buffers, column windows, branches,
+    groups, sums.
     """
     paths = []
     for seed in range(SAMPLES):
@@ -180,13 +180,13 @@ def networks_to_plan() -> Iterator[tuple[bytes, Options]]:
         wide = net.input((1, 4, 24, 16))
         return [net.conv2d(x, 4), *(net.depthwise_conv2d(wide, kernel=kernel) for kernel in ((2, 2), (1, 5)))]
 
-    by_row, free, blocks = Options(tiles=None, seconds=0.2), Options(seconds=0.2), Options("block", seconds=0.2)
+    by_row, free, groups = Options(tiles=None, seconds=0.2), Options(seconds=0.2), Options("group", seconds=0.2)
     for build, bits, options in (
         (joined, 8, by_row), (mirrored, 8, by_row), (resized, 8, by_row), (wide, 16, by_row), (wide, 16, free),
         (spoken, 16, by_row), (spoken, 16, free), (chosen, 8, by_row), (chosen, 8, free),
-        (mobile, 8, free), (mobile, 8, blocks), (mobile, 8, by_row), (attention, 8, by_row),
+        (mobile, 8, free), (mobile, 8, groups), (mobile, 8, by_row), (attention, 8, by_row),
         (gated, 8, by_row), (gated, 8, free), (typed, 8, by_row), (typed, 8, free),
-        *((filled, 8, replace(by_row, ops="block", target=core)) for core in ("cortex-m4", "cortex-m55", "rv32-v")),
+        *((filled, 8, replace(by_row, ops="group", target=core)) for core in ("cortex-m4", "cortex-m55", "rv32-v")),
     ):  # fmt: skip
         net = Net(activations=f"INT{bits}")
         yield net.model(*build(net, net.input((1, 6, 5, 2)))), options
@@ -199,7 +199,7 @@ def networks_to_plan() -> Iterator[tuple[bytes, Options]]:
         yield state(), by_row
     for state in (memories.svdf_network, memories.lstm_network, lambda: memories.lstm_network(steps=3)):
         yield state(), by_row
-    yield streaming.chunks(), replace(blocks, target="cortex-m4")
+    yield streaming.chunks(), replace(groups, target="cortex-m4")
     for padding in ("VALID", "SAME"):  # running sums, and rows of padding
         net = Net()
         y = net.conv2d(net.input((1, 16, 2, 3)), 4, kernel=(3, 1), padding=padding)

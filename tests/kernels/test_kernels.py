@@ -98,7 +98,7 @@ def test_a_tall_window_runs_one_row_at_a_time_only() -> None:
     assert host.check(pack(whole.program), [600], [int(np.prod(out))]) is host.Status.OP
 
 
-def test_network_in_blocks() -> None:
+def test_network_in_groups() -> None:
     for seed in seeds(64):
         rng = np.random.default_rng(seed)
         network = networks.draw(rng, int(rng.integers(2, 9)))
@@ -107,7 +107,7 @@ def test_network_in_blocks() -> None:
         lowered = lower(network, cuts, iterative, rng)
         agree(network, lowered, rng, seed)
         output_bytes = [int(np.prod(network.shapes[-1]))]
-        order = host.firing_order(pack(lowered.program), random_inputs(rng, network), output_bytes)
+        order = host.iteration_order(pack(lowered.program), random_inputs(rng, network), output_bytes)
         assert [(f.op, f.row) for f in order] == list(lowered.order)
 
 
@@ -117,12 +117,12 @@ def test_a_chain_longer_than_the_executor_remembers() -> None:
     network = networks.chain(rng, 40, (9, 4, 2))
     lowered = lower(network, [], set(), rng)
     agree(network, lowered, rng, 1)
-    order = host.firing_order(pack(lowered.program), random_inputs(rng, network), [9 * 4 * 2])
+    order = host.iteration_order(pack(lowered.program), random_inputs(rng, network), [9 * 4 * 2])
     assert [(f.op, f.row) for f in order] == list(lowered.order)
 
 
 @pytest.mark.slow
-def test_rings_are_as_shallow_as_can_be() -> None:
+def test_rolling_buffers_are_as_shallow_as_can_be() -> None:
     """With one row less in any rolling buffer, an output is wrong, so the networks above exercise those buffers."""
     broken = shallower = 0
     for seed in range(30):
@@ -131,7 +131,7 @@ def test_rings_are_as_shallow_as_can_be() -> None:
         lowered = lower(network, [], set(), rng)
         inputs = random_inputs(rng, network)
         expected = network.run(inputs)[-1]
-        for t in lowered.rings:
+        for t in lowered.rolling_buffers:
             tensors = list(lowered.program.tensors)
             if tensors[t].depth == 1:
                 continue
@@ -185,12 +185,12 @@ def test_a_convolution_ends_late(overlap: int) -> None:
     assert wrong == 0 if overlap == 1 else wrong > len(SEEDS) // 4
 
 
-@pytest.mark.parametrize(("separation", "right"), [(2 * 6 * 4, True), ((6 + 1) * 4 - 1, False)])
-def test_output_grows_into_what_is_dead_of_the_input(separation: int, right: bool) -> None:
+@pytest.mark.parametrize(("constraint", "right"), [(2 * 6 * 4, True), ((6 + 1) * 4 - 1, False)])
+def test_output_grows_into_what_is_dead_of_the_input(constraint: int, right: bool) -> None:
     """An output may grow into dead rows of its input.
 
-    With a padded 3x3 window, firing y writes row y while row y - 1 is still read, so the output starts two rows lower.
-    Counted in pixels, W + 1 suffice (vMCU); fewer give wrong results.
+    With a padded 3x3 window, iteration y writes row y while row y - 1 is still read, so the output starts two rows
+    lower. Counted in pixels, W + 1 suffice (vMCU); fewer give wrong results.
     """
     rng = np.random.default_rng(3)
     shape = (12, 6, 4)
@@ -203,7 +203,7 @@ def test_output_grows_into_what_is_dead_of_the_input(separation: int, right: boo
     )
     lowered = lower(network, [], set(), rng)
     start = lowered.program.workspace + 3
-    arena = host.DeviceArena(start + 12 * 6 * 4 + separation, (start + separation,), (start,), 0)
+    arena = host.DeviceArena(start + 12 * 6 * 4 + constraint, (start + constraint,), (start,), 0)
     inputs = random_inputs(rng, network)
     (got,) = host.run_guarded(pack(lowered.program), arena, inputs, [inputs[0].size])
     assert np.array_equal(got, network.run(inputs)[-1].ravel()) is right

@@ -20,8 +20,8 @@ import tflm_memopt
 from tflm_memopt.format.limits import ALIGNMENT
 from tflm_memopt.lower.serialise import unpack
 from tflm_memopt.model.reader import read
-from tflm_memopt.ops.crossing import crossing_of
 from tflm_memopt.ops.kinds import Kind
+from tflm_memopt.ops.message import message_of
 from tflm_memopt.runtime.regions import CustomOperator, regions
 
 pytest.importorskip("tflite_micro", reason="the official TFLM wheel is not installed")
@@ -34,7 +34,7 @@ Bytes = NDArray[np.int8]
 class Stream(ctypes.Structure):
     """tmo_stream."""
 
-    _fields_ = (("rows", ctypes.c_uint32), ("firings", ctypes.c_uint32))
+    _fields_ = (("rows", ctypes.c_uint32), ("iterations", ctypes.c_uint32))
 
 
 @cache
@@ -51,7 +51,7 @@ def network() -> tuple[bytes, tuple[CustomOperator, ...], int]:
     kinds = [{op.kind for op in unpack(one.program).ops} for one in programs]
     assert all({Kind.SUMS, Kind.ADD_SUMS, Kind.SEND, Kind.RECEIVE} <= of for of in kinds[:1])
     assert {Kind.SUMS, Kind.ADD_SUMS} <= kinds[1]
-    found = (crossing_of(op) for op in read(shared.models[0].original).graph.ops)
+    found = (message_of(op) for op in read(shared.models[0].original).graph.ops)
     return model, programs, next(c.identity for c in found if c)
 
 

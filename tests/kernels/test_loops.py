@@ -17,14 +17,14 @@ from kernels.samples import IN, OUT, good, patched
 
 from tflm_memopt.errors import ModelError
 from tflm_memopt.format.limits import LOOP_DEPTH
-from tflm_memopt.lower.program import BLOCK, HEADER, OP, TENSOR, Program
+from tflm_memopt.lower.program import GROUP, HEADER, OP, TENSOR, Program
 from tflm_memopt.lower.serialise import pack, unpack
 from tflm_memopt.plan.loops import Iteration, Loops, Repeat
 from tflm_memopt.runtime import host
 from tflm_memopt.runtime.host import Status
 
-BLOCK_AT = HEADER.itemsize + 4 * TENSOR.itemsize + 3 * OP.itemsize
-"""Offset of the block's record in good()."""
+GROUP_AT = HEADER.itemsize + 4 * TENSOR.itemsize + 3 * OP.itemsize
+"""Offset of the group's record in good()."""
 
 
 def drawn(seed: int) -> tuple[Network, Program, host.DeviceArena, np.random.Generator]:
@@ -44,35 +44,35 @@ def test_any_nesting_runs_the_same_order() -> None:
         network, program, arena, rng = drawn(seed)
         inputs = networks.random_inputs(rng, network)
         expected = network.run(inputs)[-1].ravel()
-        firings = host.firing_order(pack(program), inputs, [expected.size])
-        assert len(firings) == program.firings
+        iterations = host.iteration_order(pack(program), inputs, [expected.size])
+        assert len(iterations) == program.iterations
         other = nested_otherwise(program, rng)
         assert unpack(pack(other)) == other
-        assert host.firing_order(pack(other), inputs, [expected.size]) == firings
+        assert host.iteration_order(pack(other), inputs, [expected.size]) == iterations
         (watched,) = host.run_guarded(pack(other), arena, inputs, [expected.size])
         np.testing.assert_array_equal(watched, expected)
         pushed = pack(streamed(other, rng))  # each push resumes at its place in the loops
-        assert host.firing_order(pushed, inputs, [expected.size]) == firings
+        assert host.iteration_order(pushed, inputs, [expected.size]) == iterations
         (got,) = host.run(pushed, inputs, [expected.size])
         np.testing.assert_array_equal(got, expected)
 
 
 def hostile(program: Program, rng: np.random.Generator) -> Program:
-    """Fire each group's operators in a random order, with the numbers of firings that the program states."""
-    blocks, left = [], program.firings
-    for n, block in enumerate(program.blocks):
-        last = n + 1 == len(program.blocks)
-        count = left if last else int(rng.integers(1, left - (len(program.blocks) - 1 - n) + 1))
+    """Fire each group's operators in a random order, with the numbers of iterations that the program states."""
+    groups, left = [], program.iterations
+    for n, group in enumerate(program.groups):
+        last = n + 1 == len(program.groups)
+        count = left if last else int(rng.integers(1, left - (len(program.groups) - 1 - n) + 1))
         left -= count
-        stages = rng.integers(0, block.n_ops, count).tolist()
+        stages = rng.integers(0, group.n_ops, count).tolist()
         skips = (rng.random(count) < 0.05) * rng.integers(0, 4, count)
         order = [Iteration(stage, int(skip)) for stage, skip in zip(stages, skips, strict=True)]
-        blocks.append(replace(block, loops=nested(order, rng)))
-    return replace(program, blocks=tuple(blocks))
+        groups.append(replace(group, loops=nested(order, rng)))
+    return replace(program, groups=tuple(groups))
 
 
 def test_a_wrong_order_does_no_harm() -> None:
-    """Each firing writes its own pixels and the run ends; the pixels' values may be wrong."""
+    """Each iteration writes its own pixels and the run ends; the pixels' values may be wrong."""
     for seed in seeds(32):
         network, program, arena, rng = drawn(seed)
         inputs = networks.random_inputs(rng, network)
@@ -111,25 +111,27 @@ def _deep(levels: int) -> Loops:
     [
         pytest.param(_deep(LOOP_DEPTH), Status.OK, id="as deep as may be"),
         pytest.param(_deep(LOOP_DEPTH + 1), Status.TABLE, id="too deep"),
-        pytest.param(times(24, stage=3), Status.TABLE, id="operator of another block"),
-        pytest.param(times(23), Status.FIRINGS, id="too few firings"),
-        pytest.param(times(25), Status.FIRINGS, id="too many firings"),
+        pytest.param(times(24, stage=3), Status.TABLE, id="operator of another group"),
+        pytest.param(times(23), Status.ITERATIONS, id="too few iterations"),
+        pytest.param(times(25), Status.ITERATIONS, id="too many iterations"),
         pytest.param((Repeat(3, ()), *times(24)), Status.TABLE, id="loop without a body"),
         pytest.param((Repeat(0, (Iteration(0),)), *times(24)), Status.TABLE, id="loop that never runs"),
-        pytest.param((Repeat(65535, times(65535)), *times(24)), Status.FIRINGS, id="four thousand million firings"),
+        pytest.param(
+            (Repeat(65535, times(65535)), *times(24)), Status.ITERATIONS, id="four thousand million iterations"
+        ),
         pytest.param((Repeat(65535, (Repeat(65535, times(2)),)),), Status.TABLE, id="more than a number holds"),
         pytest.param((), Status.TABLE, id="none"),
     ],
 )
 def test_loops_are_validated(loops: Loops, status: Status) -> None:
     program = good()
-    damaged = replace(program, blocks=(replace(program.blocks[0], loops=loops),))
+    damaged = replace(program, groups=(replace(program.groups[0], loops=loops),))
     assert host.check(pack(damaged), [IN], [OUT]) is status
 
 
 def test_loops_end_inside_the_program() -> None:
     image = pack(good())
     for end in (b"\xfe", b"\xfe\x01", b"\xfd\x00\x00", b"\xfc\x00", b"\x00"):
-        cut = patched(BLOCK, BLOCK_AT, loops=len(image) - len(end))
+        cut = patched(GROUP, GROUP_AT, loops=len(image) - len(end))
         assert host.check(cut[: -len(end)] + end, [IN], [OUT]) is Status.TABLE, end
-    assert host.check(patched(BLOCK, BLOCK_AT, loops=len(image)), [IN], [OUT]) is Status.TABLE
+    assert host.check(patched(GROUP, GROUP_AT, loops=len(image)), [IN], [OUT]) is Status.TABLE

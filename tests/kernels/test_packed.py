@@ -22,7 +22,7 @@ from tflm_memopt.model.reader import read
 from tflm_memopt.ops import packings
 from tflm_memopt.ops.kinds import Kind
 from tflm_memopt.ops.packing import Family, Packing
-from tflm_memopt.plan.plan import Block
+from tflm_memopt.plan.plan import Group
 from tflm_memopt.plan.planner import Options
 from tflm_memopt.plan.search.tiles_plan import Settings
 from tflm_memopt.runtime import host, regions
@@ -189,8 +189,8 @@ def test_the_last_tile_of_a_row_needs_no_more_scratch_than_the_others(target: st
     assert converted is not None
     model = read(converted[0])
     (region,) = regions.regions(model)
-    steps = [step for step in converted[1].plan.steps if isinstance(step, Block)]
-    assert {stage.walk.tile for step in steps for stage in step.stages} == {tile}
+    steps = [step for step in converted[1].plan.steps if isinstance(step, Group)]
+    assert {stage.nest.tile for step in steps for stage in step.stages} == {tile}
     inputs = [np.arange(6 * (2 * tile - 1) * 16).astype(np.int8)]
     arena = regions.placement(model, region)
     sizes = [model.graph.tensors[t].nbytes for t in region.outputs]
@@ -209,8 +209,8 @@ def test_a_dense_layer_has_one_pixel_in_any_tile() -> None:
         assert converted is not None
         planned, model = converted[1], read(converted[0])
         dense = {key for key, op in planned.graph.ops.items() if op.packing is Packing.DSP_DENSE}
-        steps = [step for step in planned.plan.steps if isinstance(step, Block)]
-        tiled |= {stage.walk.tile for step in steps for stage in step.stages if stage.op in dense}
+        steps = [step for step in planned.plan.steps if isinstance(step, Group)]
+        tiled |= {stage.nest.tile for step in steps for stage in step.stages if stage.op in dense}
         for region in regions.regions(model):
             sizes = [model.graph.tensors[t].nbytes for t in (*region.inputs, *region.outputs)]
             host.run(region.program, [np.zeros(sizes[0], np.int8)], sizes[1:])

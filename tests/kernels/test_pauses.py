@@ -1,4 +1,4 @@
-"""A run that pauses after any firings gives the same result as one without pauses."""
+"""A run that pauses after any iterations gives the same result as one without pauses."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def paused_run(
     said = []
     while not said or said[-1] == WAIT:
         said.append(host._library().tmo_run_paused(*arguments, ctypes.byref(at)))
-    assert (at.rows, at.firings) == (0, 0)
+    assert (at.rows, at.iterations) == (0, 0)
     return said, buffers.outputs
 
 
@@ -42,9 +42,9 @@ def test_any_pauses(data: bytes) -> None:
     inputs = [rng.integers(-128, 128, graph.tensors[t].shape, dtype=np.int8) for t in graph.inputs]
     sizes = [graph.tensors[t].nbytes for t in graph.outputs]
     expected = host.run(program, inputs, sizes)
-    firings = int(np.frombuffer(program, HEADER, 1)[0]["firings"])
-    for count in (0, 1, 7, firings - 1):
-        pauses = sorted(rng.choice(np.arange(1, firings), count, replace=False).tolist())
+    iterations = int(np.frombuffer(program, HEADER, 1)[0]["iterations"])
+    for count in (0, 1, 7, iterations - 1):
+        pauses = sorted(rng.choice(np.arange(1, iterations), count, replace=False).tolist())
         said, got = paused_run(program, inputs, sizes, pauses)
         assert said == [WAIT] * count + [Status.OK]
         for one, other in zip(expected, got, strict=True):
@@ -65,11 +65,11 @@ def test_tiles_of_a_row_are_the_same_one_by_one(target: str) -> None:
     model = optimize(in_place(), target=target, max_macs=1.0, effort=0.01, seconds=0.1).model
     (program,) = programs(read(model).graph)
     inputs = [np.random.default_rng(SEED).integers(-128, 128, (1, 24, 24, 3), dtype=np.int8)]
-    firings = int(np.frombuffer(program, HEADER, 1)[0]["firings"])
-    first = [firing.op for firing in host.firing_order(program, inputs, [4])].index(1)
+    iterations = int(np.frombuffer(program, HEADER, 1)[0]["iterations"])
+    first = [iteration.op for iteration in host.iteration_order(program, inputs, [4])].index(1)
     assert first == 12 * 12  # the first operator fires once per pixel
     (at_once,) = host.run(program, inputs, [4])
-    for pauses in ([5, 6, 17, 31], list(range(1, firings))):
+    for pauses in ([5, 6, 17, 31], list(range(1, iterations))):
         said, (apart,) = paused_run(program, inputs, [4], pauses)
         assert said == [WAIT] * len(pauses) + [Status.OK]
         np.testing.assert_array_equal(at_once, apart)
@@ -82,4 +82,4 @@ def test_a_damaged_pause_is_refused() -> None:
     buffers = host._Buffers(program, inputs, [graph.tensors[t].nbytes for t in graph.outputs])
     arguments = buffers.image.ctypes.data, buffers.io, buffers.workspace.ctypes.data, None, 0
     at = host._Stream(1, 1 << 30)
-    assert host._library().tmo_run_paused(*arguments, ctypes.byref(at)) == Status.FIRINGS
+    assert host._library().tmo_run_paused(*arguments, ctypes.byref(at)) == Status.ITERATIONS

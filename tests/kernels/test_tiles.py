@@ -1,4 +1,5 @@
-"""Compare tiled groups with the naive reference: stripes, column tiles, lanes, recomputed rows, channel groups.
+"""Compare tiled groups with the naive reference: stripes, column tiles, column windows, recomputed rows, channel
+groups.
 
 Bytes and the order of iterations match the naive planner's.
 """
@@ -19,7 +20,7 @@ from kernels.conftest import THREADS, Build, sample
 from kernels.families import BINARY_INT8
 from kernels.networks import CHANNELWISE, Network, random_inputs
 from kernels.tile_plans import Lowered
-from kernels.tiles import Strips
+from kernels.tiles import Stripes
 from numpy.random import Generator
 
 from tflm_memopt.lower.program import TENSOR, Program
@@ -35,28 +36,31 @@ def agree(drawn: Drawn) -> None:
     inputs = random_inputs(rng, network)
     expected = network.run(inputs)[-1]
     program = pack(lowered.program)
-    assert host.firing_order(program, inputs, [expected.size]) == list(lowered.order)
+    assert host.iteration_order(program, inputs, [expected.size]) == list(lowered.order)
     (plain,) = host.run(program, inputs, [expected.size])
     np.testing.assert_array_equal(plain.reshape(expected.shape), expected)
     (watched,) = host.run_guarded(program, lowered.arena, inputs, [expected.size])
     np.testing.assert_array_equal(watched, plain)
 
 
-def test_the_rows_of_a_strip() -> None:
+def test_the_rows_of_a_stripe() -> None:
     """Recomputed rows may begin before row 0 for some numbers, which random networks never produce."""
     for seed in seeds(20):
         rng, library = np.random.default_rng(seed), host._library()
         height, advance = (int(n) for n in rng.integers(1, 40, 2))
         rows = advance + int(rng.integers(0, 9)) * (seed % 2)
-        strips = Strips(advance, int(rng.integers(-5, rows + 9)), rows, height, 8)
-        fields = {"width": 1, "height": height, "advance": advance, "end": strips.end, "rows": rows}
+        stripes = Stripes(advance, int(rng.integers(-5, rows + 9)), rows, height, 8)
+        fields = {"width": 1, "height": height, "advance": advance, "end": stripes.end, "rows": rows}
         tensor = np.zeros(1, TENSOR)
         for name, value in fields.items():
             tensor[name] = value
         at = ctypes.c_void_p(tensor.ctypes.data)
-        for m in range(strips.count):
-            first, end = library.tmo_strip_first(at, ctypes.c_uint16(m)), library.tmo_strip_end(at, ctypes.c_uint16(m))
-            assert range(first, end) == strips.made(m)
+        for m in range(stripes.count):
+            first, end = (
+                library.tmo_stripe_first(at, ctypes.c_uint16(m)),
+                library.tmo_stripe_end(at, ctypes.c_uint16(m)),
+            )
+            assert range(first, end) == stripes.made(m)
 
 
 def test_network_in_tiles() -> None:
@@ -81,35 +85,37 @@ def test_every_technique_is_drawn() -> None:
     """The networks above cover every technique."""
     programs = [draw(seed)[1] for seed in SEEDS for draw in (tile_plans.draw, tile_plans.draw_groups)]
     ops = [(p.program, op) for p in programs for op in p.program.ops]
-    walks = [t.walk for p in programs for t in p.program.tensors if t.walk and t.lanes]
+    nests = [t.nest for p in programs for t in p.program.tensors if t.nest and t.column_windows]
     assert sum(op.iterative for _, op in ops) > 6
-    assert sum(op.groups > 1 for _, op in ops) > 64
-    wholes = [p.tensors[op.output].lanes == () for p, op in ops if op.groups > 1]
+    assert sum(op.channel_groups > 1 for _, op in ops) > 64
+    wholes = [p.tensors[op.output].column_windows == () for p, op in ops if op.channel_groups > 1]
     assert sum(wholes) > 3
-    assert {op.kind for _, op in ops if op.groups > 1} >= set(CHANNELWISE)
-    assert sum(op.kind in BINARY_INT8 and all(p.tensors[t].lanes for t in op.inputs) for p, op in ops) > 6
+    assert {op.kind for _, op in ops if op.channel_groups > 1} >= set(CHANNELWISE)
+    assert sum(op.kind in BINARY_INT8 and all(p.tensors[t].column_windows for t in op.inputs) for p, op in ops) > 6
     assert sum(1 < op.tile < p.tensors[op.output].width for p, op in ops) > 32
     assert sum(op.tile == 1 < p.tensors[op.output].width for p, op in ops) > 32
-    assert sum(w.rows > w.advance for w in walks) > 32  # recomputed
-    assert sum(w.rows == w.advance for w in walks) > 32
-    assert sum(w.end < 0 for w in walks) > 1
-    assert sum(len(t.lanes) > 1 for p in programs for t in p.program.tensors) > 32
+    assert sum(w.rows > w.advance for w in nests) > 32  # recomputed
+    assert sum(w.rows == w.advance for w in nests) > 32
+    assert sum(w.end < 0 for w in nests) > 1
+    assert sum(len(t.column_windows) > 1 for p in programs for t in p.program.tensors) > 32
 
 
 def shallower(program: Program) -> Iterator[Program]:
-    """Yield all programs with one pixel less in one lane."""
+    """Yield all programs with one pixel less in one column window."""
     for i, tensor in enumerate(program.tensors):
-        for n, lane in enumerate(tensor.lanes):
-            if lane.depth > 1:
-                less = dataclasses.replace(lane, depth=lane.depth - 1)
-                other = dataclasses.replace(tensor, lanes=(*tensor.lanes[:n], less, *tensor.lanes[n + 1 :]))
+        for n, column_window in enumerate(tensor.column_windows):
+            if column_window.depth > 1:
+                less = dataclasses.replace(column_window, depth=column_window.depth - 1)
+                other = dataclasses.replace(
+                    tensor, column_windows=(*tensor.column_windows[:n], less, *tensor.column_windows[n + 1 :])
+                )
                 yield dataclasses.replace(program, tensors=(*program.tensors[:i], other, *program.tensors[i + 1 :]))
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("draw", [tile_plans.draw, tile_plans.draw_groups])
-def test_lanes_are_as_shallow_as_can_be(draw: Callable[[int], Drawn]) -> None:
-    """With one pixel less in any lane, an output is wrong, so the lanes above are exact."""
+def test_column_windows_are_as_shallow_as_can_be(draw: Callable[[int], Drawn]) -> None:
+    """With one pixel less in any column window, an output is wrong, so the column windows above are exact."""
     broken = total = 0
     for seed in range(16):
         network, lowered, rng = draw(seed)

@@ -1,5 +1,5 @@
-"""An explicit model of tiled groups: it lists units, looks pixels up in tables, and finds each lane's depth from live
-pixels.
+"""An explicit model of tiled groups: it lists units, looks pixels up in tables, and finds each column window's depth
+from live pixels.
 
 It uses nothing of the package's planner.
 """
@@ -15,16 +15,16 @@ from kernels.families import BINARY_INT8
 from kernels.networks import Network, Shape
 
 from tflm_memopt.lower.program import ProgramOp
-from tflm_memopt.runtime.host import Firing
+from tflm_memopt.runtime.host import ExecutedUnit
 
 
 class Untileable(Exception):
-    """These operators cannot share strips, or not with these parameters."""
+    """These operators cannot share stripes, or not with these parameters."""
 
 
 @dataclass(frozen=True)
-class Strips:
-    """The rows of a tensor, grouped by strip."""
+class Stripes:
+    """The rows of a tensor, grouped by stripe."""
 
     advance: int
     end: int
@@ -59,10 +59,10 @@ class Strips:
 
 @dataclass(frozen=True)
 class Pixel:
-    """A version of a pixel, identified also by the strip and the group that made it."""
+    """A version of a pixel, identified also by the stripe and the group that made it."""
 
-    strip: int
-    group: int
+    stripe: int
+    channel_group: int
     y: int
     x: int
 
@@ -74,12 +74,12 @@ class Stage:
     index: int
     op: ProgramOp
     shapes: tuple[Shape, ...]
-    out: Strips
-    walked: Strips
-    """The strips of `out`, or of the input if the operator is iterative."""
+    out: Stripes
+    iterated: Stripes
+    """The stripes of `out`, or of the input if the operator is iterative."""
     tile: int
     iterative: bool
-    groups: int
+    channel_groups: int
     partial: bool
     """True if its output holds one channel group at a time."""
 
@@ -89,30 +89,32 @@ class Stage:
         return self.shapes[self.op.inputs[0] if self.iterative else self.op.output][1]
 
     @cached_property
-    def units(self) -> list[Firing]:
+    def units(self) -> list[ExecutedUnit]:
         tiles = range(-(-self.width // self.tile))
         return [
-            Firing(self.index, m, g, j, y)
-            for m in range(self.walked.count)
+            ExecutedUnit(self.index, m, g, j, y)
+            for m in range(self.iterated.count)
             for g in range(self.passes)
             for j in tiles
-            for y in self.walked.made(m)
+            for y in self.iterated.made(m)
         ]
 
     @property
     def passes(self) -> int:
-        """Passes over a strip: one per channel group, and one more to write the sums."""
-        return self.groups + (self.groups > 1 and not self.partial)
+        """Passes over a stripe: one per channel group, and one more to write the sums."""
+        return self.channel_groups + (self.channel_groups > 1 and not self.partial)
 
-    def columns(self, unit: Firing) -> range:
+    def columns(self, unit: ExecutedUnit) -> range:
         return range(unit.tile * self.tile, min((unit.tile + 1) * self.tile, self.width))
 
-    def writes(self, unit: Firing) -> list[Pixel]:
+    def writes(self, unit: ExecutedUnit) -> list[Pixel]:
         if not self.iterative:
-            if unit.group < self.passes - 1 and not self.partial:
+            if unit.channel_group < self.passes - 1 and not self.partial:
                 return []
-            group = unit.group if self.partial else 0
-            return [Pixel(0 if self.out.cached else unit.strip, group, unit.row, x) for x in self.columns(unit)]
+            channel_group = unit.channel_group if self.partial else 0
+            return [
+                Pixel(0 if self.out.cached else unit.stripe, channel_group, unit.row, x) for x in self.columns(unit)
+            ]
         h, w, _ = self.shapes[self.op.output]
         return [Pixel(0, 0, y, x) for y in range(h) for x in range(w)] if unit == self.units[-1] else []
 
@@ -120,9 +122,9 @@ class Stage:
     def made_by(self) -> dict[Pixel, int]:
         return {pixel: i for i, unit in enumerate(self.units) for pixel in self.writes(unit)}
 
-    def reads(self, k: int, unit: Firing) -> tuple[set[tuple[int, int]], tuple[int, int] | None]:
+    def reads(self, k: int, unit: ExecutedUnit) -> tuple[set[tuple[int, int]], tuple[int, int] | None]:
         """(y, x) of all pixels of operand k, and of the last one in the clipped window, which is demanded."""
-        if unit.group == self.groups:
+        if unit.channel_group == self.channel_groups:
             return set(), None
         h, w, _ = self.shapes[self.op.inputs[k]]
         if self.iterative:
@@ -140,7 +142,7 @@ class Stage:
 
 @dataclass(frozen=True)
 class Tiling:
-    """A group: its stages by operator, their readers, and the order of firings."""
+    """A group: its stages by operator, their readers, and the order of iterations."""
 
     network: Network
     stages: Mapping[int, Stage]
@@ -150,7 +152,7 @@ class Tiling:
         return self.stages.get(tensor - self.network.n_inputs)
 
     @cached_property
-    def order(self) -> list[Firing]:
+    def order(self) -> list[ExecutedUnit]:
         """Sinks from the last operator, operands in order, one unit at a time."""
         fired = dict.fromkeys(self.stages, 0)
         order = []
@@ -163,9 +165,9 @@ class Tiling:
                 fired[current] += 1
         return order
 
-    def version(self, producer: Stage, unit: Firing, y: int, x: int) -> Pixel:
+    def version(self, producer: Stage, unit: ExecutedUnit, y: int, x: int) -> Pixel:
         """Return the version of the pixel that `unit` reads."""
-        return Pixel(0 if producer.out.cached else unit.strip, unit.group if producer.partial else 0, y, x)
+        return Pixel(0 if producer.out.cached else unit.stripe, unit.channel_group if producer.partial else 0, y, x)
 
     def _missing(self, i: int, fired: dict[int, int]) -> int | None:
         unit = self.stages[i].units[fired[i]]
@@ -177,24 +179,24 @@ class Tiling:
             if last not in producer.made_by:
                 raise Untileable(f"{last} of tensor {tensor} is never made")
             if fired[producer.index] <= producer.made_by[last]:
-                while not producer.out.cached and producer.units[fired[producer.index]].strip < unit.strip:
-                    fired[producer.index] += 1  # the rest of that strip is not needed
+                while not producer.out.cached and producer.units[fired[producer.index]].stripe < unit.stripe:
+                    fired[producer.index] += 1  # the rest of that stripe is not needed
                 return producer.index
         return None
 
-    def depths(self, producer: Stage, lanes: Sequence[int]) -> list[int]:
-        """Pixels of each lane: the largest distance between two live pixels, plus one."""
+    def depths(self, producer: Stage, column_windows: Sequence[int]) -> list[int]:
+        """Pixels of each column window: the largest distance between two live pixels, plus one."""
         written, last_read = self._lifetimes(producer)
-        home = {pixel: self._home(producer, lanes, pixel) for pixel in written}
-        depths = [1] * len(lanes)
+        home = {pixel: self._home(producer, column_windows, pixel) for pixel in written}
+        depths = [1] * len(column_windows)
         alive: set[Pixel] = set()
         for pixel, time in written.items():
             alive = {p for p in alive if last_read.get(p, -1) > time or written[p] == time}
-            lane, at = home[pixel]
-            for other in (p for p in alive if home[p][0] == lane):
+            column_window, at = home[pixel]
+            for other in (p for p in alive if home[p][0] == column_window):
                 if home[other][1] == at:
                     raise Untileable(f"{other} and {pixel} are in one place")
-                depths[lane] = max(depths[lane], abs(home[other][1] - at) + 1)
+                depths[column_window] = max(depths[column_window], abs(home[other][1] - at) + 1)
             alive.add(pixel)
         return depths
 
@@ -208,15 +210,15 @@ class Tiling:
                 if tensor == producer.op.output:
                     pixels = [self.version(producer, unit, y, x) for y, x in stage.reads(k, unit)[0]]
                     if not all(written.get(pixel, time) < time for pixel in pixels):
-                        raise Untileable("a strip that another reader skipped is read")
+                        raise Untileable("a stripe that another reader skipped is read")
                     last_read |= dict.fromkeys(pixels, time)
             if stage is producer:
                 written |= dict.fromkeys(stage.writes(unit), time)
         return written, last_read
 
-    def _home(self, producer: Stage, lanes: Sequence[int], pixel: Pixel) -> tuple[int, int]:
-        """The lane of a pixel, and its index in the lane."""
-        period, i = producer.out.place(pixel.strip, pixel.y)
-        lane = next(n for n, end in enumerate(itertools.accumulate(lanes)) if i < end)
-        first, width = sum(lanes[:lane]), producer.shapes[producer.op.output][1]
-        return lane, (period * width + pixel.x) * lanes[lane] + i - first
+    def _home(self, producer: Stage, column_windows: Sequence[int], pixel: Pixel) -> tuple[int, int]:
+        """The column window of a pixel, and its index in the column window."""
+        period, i = producer.out.place(pixel.stripe, pixel.y)
+        column_window = next(n for n, end in enumerate(itertools.accumulate(column_windows)) if i < end)
+        first, width = sum(column_windows[:column_window]), producer.shapes[producer.op.output][1]
+        return column_window, (period * width + pixel.x) * column_windows[column_window] + i - first

@@ -17,11 +17,11 @@ from numpy.typing import NDArray
 from tflm_memopt.check.arena import TaggedArena
 from tflm_memopt.check.checker import check
 from tflm_memopt.check.cores import Bytes, CoresReplay
-from tflm_memopt.check.replay import BlockReplay
+from tflm_memopt.check.replay import GroupReplay
 from tflm_memopt.model.graph import Graph
 from tflm_memopt.model.reader import read
-from tflm_memopt.plan.firing.planned import Planned
-from tflm_memopt.plan.plan import Block, Plan, Role
+from tflm_memopt.plan.iteration.planned import Planned
+from tflm_memopt.plan.plan import Group, Plan, Role
 from tflm_memopt.runtime import regions
 
 
@@ -47,7 +47,7 @@ class Touched:
 
 
 Key = tuple[int, int, int]
-"""A custom operator; the number of its firing or of the stretch between two barriers; the core."""
+"""A custom operator; the number of its iteration or of the stretch between two barriers; the core."""
 Touches = Mapping[Key, Touched]
 
 
@@ -111,27 +111,27 @@ def by_two_cores(planned: Planned) -> Touches:
 
 
 def by_one_core(planned: Planned) -> Touches:
-    """Bytes that the checker's replay expects of each firing. Any firing may touch its group's counters."""
+    """Bytes that the checker's replay expects of each iteration. Any iteration may touch its group's counters."""
     plan = planned.plan
     touches: dict[Key, Touched] = {}
-    with _recorded(plan.head) as firings:
+    with _recorded(plan.head) as iterations:
         check(plan, planned.graph)
-    left = iter(firings)
+    left = iter(iterations)
     for call, steps in enumerate(plan.calls()):
         counters = [counters_of(plan, number) for number in steps]
-        of_block = [n for n, number in enumerate(steps) for _ in range(block_at(plan, number).firings)]
-        for number, n in enumerate(of_block):
+        of_group = [n for n, number in enumerate(steps) for _ in range(group_at(plan, number).iterations)]
+        for number, n in enumerate(of_group):
             here = touches[call, number, 0] = next(left)
             here.add(*counters[n], written=True)
     return touches
 
 
-def block_at(plan: Plan, number: int) -> Block:
+def group_at(plan: Plan, number: int) -> Group:
     """Return a step of the plan, which must be a group."""
-    block = plan.steps[number]
-    if not isinstance(block, Block):
-        raise TypeError(f"step {number} is not a block")
-    return block
+    group = plan.steps[number]
+    if not isinstance(group, Group):
+        raise TypeError(f"step {number} is not a group")
+    return group
 
 
 def counters_of(plan: Plan, number: int) -> tuple[int, int]:
@@ -141,19 +141,19 @@ def counters_of(plan: Plan, number: int) -> tuple[int, int]:
 
 @contextmanager
 def _recorded(head: int) -> Iterator[Sequence[Touched]]:
-    """Record the bytes that the replay touches per firing. All groups are replayed; the proof that avoids a replay
+    """Record the bytes that the replay touches per iteration. All groups are replayed; the proof that avoids a replay
     is disabled.
     """
-    firings: list[Touched] = []
-    fire = BlockReplay._fire
+    iterations: list[Touched] = []
+    fire = GroupReplay._fire
 
-    def fires(self: BlockReplay, step: Any) -> None:
-        firings.append(Touched(head))
+    def fires(self: GroupReplay, step: Any) -> None:
+        iterations.append(Touched(head))
         fire(self, step)
 
     def add(first: int, nbytes: int, *, written: bool) -> None:
-        if firings:
-            firings[-1].add(first, nbytes, written=written)
+        if iterations:
+            iterations[-1].add(first, nbytes, written=written)
 
     def runs(written: bool) -> Callable[..., None]:
         return lambda _self, _content, at, _first, nbytes, *_: add(at, nbytes, written=written)
@@ -179,11 +179,11 @@ def _recorded(head: int) -> Iterator[Sequence[Touched]]:
         "read_pixels": read_pixels, "read_rows": read_rows, "copy": copy,
     }  # fmt: skip
     with ExitStack() as patches:
-        patches.enter_context(mock.patch.object(BlockReplay, "_fire", fires))
+        patches.enter_context(mock.patch.object(GroupReplay, "_fire", fires))
         patches.enter_context(mock.patch("tflm_memopt.check.checker.proved", return_value=False))
         for name, note in watched.items():
             patches.enter_context(mock.patch.object(TaggedArena, name, _noting(getattr(TaggedArena, name), note)))
-        yield firings
+        yield iterations
 
 
 def _noting(method: Callable[..., None], note: Callable[..., None]) -> Callable[..., None]:

@@ -1,9 +1,9 @@
 /* Prints the arena bytes that the executor reads and writes for the cases of tests/cores/cases.py, with all inputs 0.
  *
- *   touches CASES cores    cores 1: firing by firing; 2: between two barriers, on two threads
+ *   touches CASES cores    cores 1: iteration by iteration; 2: between two barriers, on two threads
  *
  * The library is compiled for ThreadSanitizer, which calls a function before each access; this file defines these functions. The linker
- * wraps calls of memcpy() and similar functions. Output: uint32_t case, stretch or firing, core, written (0 or 1), first byte, end. */
+ * wraps calls of memcpy() and similar functions. Output: uint32_t case, stretch or iteration, core, written (0 or 1), first byte, end. */
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -112,10 +112,10 @@ typedef struct {
   pthread_mutex_t mutex;
   pthread_cond_t changed;
   int count[2];
-} meeting;
+} barrier;
 
 static void wake(void *context, int core) {
-  meeting *m = (meeting *)context;
+  barrier *m = (barrier *)context;
   pthread_mutex_lock(&m->mutex);
   ++m->count[core];
   pthread_cond_broadcast(&m->changed);
@@ -123,7 +123,7 @@ static void wake(void *context, int core) {
 }
 
 static void wait(void *context, int core) {
-  meeting *m = (meeting *)context;
+  barrier *m = (barrier *)context;
   pthread_mutex_lock(&m->mutex);
   while (m->count[core] == 0) pthread_cond_wait(&m->changed, &m->mutex);
   --m->count[core];
@@ -144,7 +144,7 @@ static void *work(void *team) {
 }
 
 static tmo_status run_two(const void *program, void *const *io, void *workspace) {
-  meeting m = {PTHREAD_MUTEX_INITIALIZER, PTHREAD_COND_INITIALIZER, {0, 0}};
+  barrier m = {PTHREAD_MUTEX_INITIALIZER, PTHREAD_COND_INITIALIZER, {0, 0}};
   tmo_team team = {.wake = wake, .wait = wait, .context = &m};
   pthread_t worker;
   if (pthread_create(&worker, NULL, work, &team) != 0) exit(2);
@@ -153,16 +153,16 @@ static tmo_status run_two(const void *program, void *const *io, void *workspace)
   return status;
 }
 
-/* Runs on one core. A step that waits for rows of a streamed input counts towards the next firing. */
+/* Runs on one core. A step that waits for rows of a streamed input counts towards the next iteration. */
 static tmo_status run_one(const void *program, void *const *io, void *workspace) {
   tmo_run_state run;
   tmo_status status = TMO_MORE;
   tmo_begin(&run, program, io, workspace);
   while (status == TMO_MORE || (status == TMO_WAIT && run.stream != NULL)) {
-    const uint32_t left = run.firings;
+    const uint32_t left = run.iterations;
     if (status == TMO_WAIT) tmo_more_rows(&run);
     status = tmo_step(&run);
-    if (run.firings < left) flush();
+    if (run.iterations < left) flush();
   }
   return status;
 }

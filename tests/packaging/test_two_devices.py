@@ -75,8 +75,8 @@ def test_two_boards_find_the_shape_together(tmp_path: Path) -> None:
     here = boards(tmp_path)
     room = json.loads((here / "out/shapes_int8.report.json").read_text())["room"]
     source = (here / "espnow/espnow.ino").read_text()
-    (ring,) = map(int, re.findall(r"ring\[(\d+)\]", source))
-    assert room <= ring
+    (rolling_buffer,) = map(int, re.findall(r"rolling buffer\[(\d+)\]", source))
+    assert room <= rolling_buffer
     assert f"`room` is {room:,} " in source
     library = built_library(tmp_path / "library")
     ages = ("", "RADIO_OF_IDF_4")

@@ -14,10 +14,10 @@ from property.networks import Recipe
 
 from tflm_memopt.plan.layout import offsets as layout
 from tflm_memopt.plan.layout.offsets import Layout, LayoutProblem, Turn
-from tflm_memopt.plan.search.blocks import UNLIMITED, Candidate, Chain, candidates
 from tflm_memopt.plan.search.cuts import CutLabel, Cuts
+from tflm_memopt.plan.search.groups import UNLIMITED, Candidate, Chain, candidates
 from tflm_memopt.plan.search.tiles import tiled_candidates
-from tflm_memopt.plan.search.tiles_any import walked
+from tflm_memopt.plan.search.tiles_any import iterated
 from tflm_memopt.plan.search.tiles_plan import Settings
 
 
@@ -25,7 +25,7 @@ def random_settings(rng: random.Random) -> Settings:
     """Any combination of switches with which something can be planned."""
     cache = rng.random() < 0.6
     return Settings(
-        strip_rows=tuple(rng.sample((1, 2, 3, 4, 5, 6, 8), rng.randint(1, 3))),
+        stripe_rows=tuple(rng.sample((1, 2, 3, 4, 5, 6, 8), rng.randint(1, 3))),
         tile=rng.choice((1, 1, 2, 3, 5, 1000)),
         cache=cache,
         recompute=not cache or rng.random() < 0.6,
@@ -38,22 +38,22 @@ def random_settings(rng: random.Random) -> Settings:
 def random_cut(chain: Chain, settings: Settings, rng: random.Random) -> CutLabel:
     """Draw a partition into any number of tiled groups; long ones are as likely as short ones."""
     tiled = tiled_candidates(chain, settings, UNLIMITED)
-    blocks: list[Candidate] = []
+    groups: list[Candidate] = []
     last = len(chain.ops)
     while last:
         options = tiled[last] if rng.random() < 0.8 else []
         by_length = {c.first: [o for o in options if o.first == c.first] for c in options}
         if by_length:
-            block = rng.choice(rng.choice(list(by_length.values())))
+            group = rng.choice(rng.choice(list(by_length.values())))
         else:
             rows = list(candidates(chain, last, UNLIMITED, orders=1))
-            block = rng.choice([rows[0], *walked(chain, rng.choice(rows), settings)])
-        blocks.append(block)
-        last = block.first
+            group = rng.choice([rows[0], *iterated(chain, rng.choice(rows), settings)])
+        groups.append(group)
+        last = group.first
     label = CutLabel(0, 0)
-    for block in reversed(blocks):
-        worst = max(label.nbytes, block.nbytes)
-        label = CutLabel(worst, label.macs + block.macs, (), block, label)
+    for group in reversed(groups):
+        worst = max(label.nbytes, group.nbytes)
+        label = CutLabel(worst, label.macs + group.macs, (), group, label)
     return label
 
 
@@ -65,14 +65,14 @@ def forced(settings: Settings, seed: int) -> Any:
         return tuple(random_cut(cut.chain, settings, rng) for cut in cuts)
 
     def place(problem: LayoutProblem, *, seconds: float, **_: object) -> Layout:
-        turned = frozenset(i for i in range(len(problem.turns)) if random.Random(f"{seed} {i}").random() < 0.5)
-        return replace(layout.place(problem.decided(turned), seconds=seconds), turned=turned)
+        backward = frozenset(i for i in range(len(problem.turns)) if random.Random(f"{seed} {i}").random() < 0.5)
+        return replace(layout.place(problem.decided(backward), seconds=seconds), backward=backward)
 
     return mock.patch.multiple(
         "tflm_memopt.plan.planner",
         least_bytes=choose,
         layout=SimpleNamespace(place=place, Turn=Turn, LayoutProblem=LayoutProblem),
-        _lower=lambda _, turned: turned,
+        _lower=lambda _, backward: backward,
         _settings=lambda *_: settings,
     )
 
@@ -141,8 +141,8 @@ def _squeezed(rng: random.Random) -> list[Layer]:
     channels, wide = rng.randint(1, 5), rng.choice((rng.randint(6, 16), rng.randint(32, 50)))
     middle = _layer("depthwise", rng, channels=3, stride=(1, 1), dilation=(1, 1), padding="SAME")
     gate = _layer(rng.choice(("gated", "gated", "averaged")), rng, kernel=(2, 2))
-    block = [_pointwise(rng, channels), _pointwise(rng, wide), middle, gate, _pointwise(rng, channels)]
-    return [*block, _layer("add", rng, source=0, other=4)] if rng.random() < 0.5 else block
+    group = [_pointwise(rng, channels), _pointwise(rng, wide), middle, gate, _pointwise(rng, channels)]
+    return [*group, _layer("add", rng, source=0, other=4)] if rng.random() < 0.5 else group
 
 
 def _shortcut(rng: random.Random) -> list[Layer]:

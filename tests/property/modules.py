@@ -20,7 +20,7 @@ from tflm_memopt.errors import UsageError
 from tflm_memopt.model.interface import METADATA, Changes, changes_of, metadata
 from tflm_memopt.model.reader import read
 from tflm_memopt.ops.packing import TARGETS
-from tflm_memopt.plan.firing.planned import Planned
+from tflm_memopt.plan.iteration.planned import Planned
 from tflm_memopt.plan.planner import Options
 from tflm_memopt.plan.search.tiles_plan import NO_RECOMPUTE
 from tflm_memopt.results import FrameReport
@@ -50,7 +50,7 @@ def written(data: bytes, folder: Path, rng: random.Random) -> bytes:
         raise UsageError(why, code="unsupported_operator")
     border = int8_io(source.graph) if rng.random() < 0.85 else Int8Interface(source.graph, Changes(), {}, ())
     options = Options(
-        ops="block" if rng.random() < 0.2 else "region",
+        ops="group" if rng.random() < 0.2 else "region",
         seconds=SECONDS,
         fold=rng.random() < 0.8,
         target=rng.choice(("generic", *sorted(TARGETS))),

@@ -22,7 +22,7 @@ from tflm_memopt.model.graph import Graph
 from tflm_memopt.model.interface import Changes
 from tflm_memopt.model.reader import read
 from tflm_memopt.plan.effort import LEVELS, NORMAL
-from tflm_memopt.plan.firing.planned import Planned
+from tflm_memopt.plan.iteration.planned import Planned
 from tflm_memopt.plan.planner import Options
 from tflm_memopt.rewrite.int8_io import Int8Interface
 from tflm_memopt.runtime import wheel

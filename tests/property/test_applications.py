@@ -14,10 +14,10 @@ from property.applications import examine, network, planned
 from tflm_memopt.check.interleaving import Sharer, check_together
 from tflm_memopt.convert import pipeline
 from tflm_memopt.convert.request import request
-from tflm_memopt.plan.effort import Meter
-from tflm_memopt.plan.firing.pauses import held_at, moments
+from tflm_memopt.plan.effort import Budget
+from tflm_memopt.plan.iteration.pauses import held_at, moments
 from tflm_memopt.plan.layout.joint import Tenant, share
-from tflm_memopt.plan.plan import Block
+from tflm_memopt.plan.plan import Group
 
 CASES = range(16)
 
@@ -38,18 +38,18 @@ def test_an_input_whose_first_wait_is_its_only_one() -> None:
 
 
 @pytest.mark.parametrize("seed", [33, 61])
-def test_pauses_in_blocks_that_fire_backwards(seed: int) -> None:
+def test_pauses_in_groups_that_fire_backwards(seed: int) -> None:
     """Placed again beside another model, their buffers keep the distances of a mirrored arena."""
     rng = random.Random(seed)
     options = {"effort": "low", "seconds": 0.05, "target": "cortex-m4"}
     asked = request(options)
     conversion = asked.conversion(network(rng, rng.randint(6, 24))).low()
     one, other = conversion.once.planned, asked.conversion(network(rng, 8)).once.planned
-    assert any(isinstance(step, Block) and step.turned for step in one.plan.steps)
+    assert any(isinstance(step, Group) and step.is_reversed for step in one.plan.steps)
     found = moments(one, dict.fromkeys(one.graph.ops, 1.0))
     chosen = np.sort(np.random.default_rng(seed).choice(len(found.time), 4, replace=False))
     tenants = [Tenant(one, paused=held_at(one, found, chosen)), Tenant(other)]
-    shared = share(tenants, (), {(0, 1)}, seconds=0.05, meter=Meter(5))
+    shared = share(tenants, (), {(0, 1)}, seconds=0.05, budget=Budget(5))
     plan = replace(shared.plans[0], pauses=tuple(found.after[chosen].tolist()))
     pipeline.checked(one.graph, plan)
     sharers = [Sharer("one", plan, one.graph, ()), Sharer("other", shared.plans[1], other.graph, ())]

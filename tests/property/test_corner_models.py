@@ -38,11 +38,11 @@ def slow_corner(build: Build) -> Build:
     return corner(build, pytest.mark.slow)
 
 
-@pytest.mark.parametrize("op_per_block", thinned([False, True], 1), ids=["region", "block"])
+@pytest.mark.parametrize("op_per_group", thinned([False, True], 1), ids=["region", "group"])
 @pytest.mark.parametrize("build", CORNERS)
-def test_corner(build: Callable[[Net], bytes], op_per_block: bool) -> None:
+def test_corner(build: Callable[[Net], bytes], op_per_group: bool) -> None:
     data = build(Net(seed=1))
-    converted = convert(data, Options("block" if op_per_block else "region", seconds=0.2))
+    converted = convert(data, Options("group" if op_per_group else "region", seconds=0.2))
     assert converted is not None
     assert_arena_as_predicted(converted[0], assert_same_bytes(data, converted[0]))
 
@@ -210,7 +210,7 @@ def more_outputs_than_an_operator_takes(net: Net) -> bytes:
 
 
 @slow_corner
-def more_tensors_between_two_blocks_than_an_operator_takes(net: Net) -> bytes:
+def more_tensors_between_two_groups_than_an_operator_takes(net: Net) -> bytes:
     x = net.conv2d(net.input((1, 8, 8, 4)), 4)
     heads = [net.conv2d(x, 4, kernel=(3, 3), stride=(4, 4), out=(0.1, k)) for k in range(MAX_IO + 2)]
     return net.model(reduce(lambda a, b: net.add(a, b, out=(0.2, 0)), heads))
@@ -275,7 +275,7 @@ def a_tensor_added_to_itself(net: Net) -> bytes:
 
 
 @corner
-def a_dense_layer_on_an_image_that_its_block_makes(net: Net) -> bytes:
+def a_dense_layer_on_an_image_that_its_group_makes(net: Net) -> bytes:
     """The sums would be larger than the image, which is also an output."""
     x = net.pool(net.input((1, 9, 5, 6)), kernel=(4, 3))
     return net.model(net.fully_connected(x, 40), net.conv2d(x, 7))

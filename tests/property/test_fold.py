@@ -67,9 +67,9 @@ def examine(recipe: Recipe) -> None:
         assume(False)
     assert_ranges_hold(data, recipe.seed)
     effort = EFFORTS[recipe.seed % len(EFFORTS)]
-    for op_per_block in (False, True):
+    for op_per_group in (False, True):
         for fold in (True, False):
-            converted = convert(data, Options("block" if op_per_block else "region", SECONDS, effort=effort, fold=fold))
+            converted = convert(data, Options("group" if op_per_group else "region", SECONDS, effort=effort, fold=fold))
             if converted is not None:
                 assert_same_bytes(data, converted[0], seed=recipe.seed, before=before)
 
@@ -114,7 +114,7 @@ def test_odd_plans_run_folded_operators() -> None:
     for seed in seeds(10):
         data = plant(build(mobile(seed)), seed)
         with forced(random_settings(random.Random(seed)), seed):
-            converted = convert(data, Options("block" if seed % 5 == 0 else "region", SECONDS / 4))
+            converted = convert(data, Options("group" if seed % 5 == 0 else "region", SECONDS / 4))
         assert converted is not None
         assert_same_bytes(data, converted[0], seed=seed)
 

@@ -20,7 +20,7 @@ from tflm_memopt.convert import pipeline
 from tflm_memopt.errors import UsageError
 from tflm_memopt.model.interface import Changes
 from tflm_memopt.model.reader import read
-from tflm_memopt.plan.firing.planned import Planned
+from tflm_memopt.plan.iteration.planned import Planned
 from tflm_memopt.plan.planner import Options, Planner
 from tflm_memopt.plan.search.tiles_plan import NO_RECOMPUTE
 from tflm_memopt.rewrite.int8_io import Int8Interface
@@ -51,7 +51,7 @@ def converted(data: bytes, seed: int) -> tuple[bytes, Planned]:
     tiles = rng.choice((None, NO_RECOMPUTE, random_settings(rng), random_settings(rng)))
     if tiles and tiles.max_overhead > 4:
         tiles = replace(tiles, max_overhead=4.0)
-    op_per, effort = "block" if rng.random() < 0.3 else "region", EFFORTS[seed % len(EFFORTS)]
+    op_per, effort = "group" if rng.random() < 0.3 else "region", EFFORTS[seed % len(EFFORTS)]
     options = Options(op_per, seconds=SECONDS, effort=effort, input=mode, tiles=tiles)
     planner = Planner(parts, options)
     plan = planner.plan(rng.choice([planner.macs, *(point.macs for point in planner.points())]))

@@ -52,13 +52,13 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     """Convert each model in two ways that differ between models. Quick tests try half of the models."""
     if "way" in metafunc.fixturenames:
         ways = [(b, WAYS[(n + k) % len(WAYS)]) for k in range(2) for n, b in enumerate(ODD)]
-        names = [f"{b.__name__}-{target}-{'block' if block else 'region'}" for b, (target, block) in ways]
+        names = [f"{b.__name__}-{target}-{'group' if group else 'region'}" for b, (target, group) in ways]
         metafunc.parametrize(("build", "way"), thinned(ways, len(ODD) // 2), ids=names)
 
 
 def test_odd(build: Build, way: tuple[str, bool]) -> None:
-    data, (target, op_per_block) = build(Net(seed=1)), way
-    converted = convert(data, Options("block" if op_per_block else "region", seconds=0.05, target=target))
+    data, (target, op_per_group) = build(Net(seed=1)), way
+    converted = convert(data, Options("group" if op_per_group else "region", seconds=0.05, target=target))
     assert converted is not None
     assert_arena_as_predicted(converted[0], assert_same_bytes(data, converted[0]))
 
@@ -89,7 +89,7 @@ def test_windows_of_one_pixel_may_be_dilated(target: str) -> None:
     for _ in range(4):
         y = net.conv2d(y, 1)
     data = net.model(net.conv2d(y, 2, dilation=(1, 2)))
-    converted = convert(data, Options("block", seconds=0, target=target))
+    converted = convert(data, Options("group", seconds=0, target=target))
     assert converted is not None
     assert_same_bytes(data, converted[0])
 

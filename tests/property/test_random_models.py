@@ -28,8 +28,8 @@ from tflm_memopt.model.interface import Changes
 from tflm_memopt.model.reader import read
 from tflm_memopt.ops.opset import OPSET
 from tflm_memopt.ops.packing import TARGETS
-from tflm_memopt.plan.firing.planned import Planned
-from tflm_memopt.plan.plan import Block, Plan
+from tflm_memopt.plan.iteration.planned import Planned
+from tflm_memopt.plan.plan import Group, Plan
 from tflm_memopt.plan.planner import Options, Planner
 from tflm_memopt.plan.search.tiles_plan import NO_RECOMPUTE, Settings
 from tflm_memopt.rewrite.int8_io import Int8Interface
@@ -58,7 +58,7 @@ def drawn(seed: int) -> Options:
     """Random settings of a conversion."""
     rng = random.Random(seed)
     return Options(
-        ops="block" if rng.random() < 0.5 else "region",
+        ops="group" if rng.random() < 0.5 else "region",
         seconds=rng.choice((0, SECONDS)),
         fold=rng.random() < 0.8,
         overlap=rng.random() < 0.8,
@@ -94,7 +94,7 @@ def examine_forced(seed: int) -> None:
     data = build(bordered(mobile(seed)))
     before = running(data)
     with forced(random_settings(random.Random(seed)), seed):
-        converted = convert(data, Options("block" if seed % 5 == 0 else "region", SECONDS / 4))
+        converted = convert(data, Options("group" if seed % 5 == 0 else "region", SECONDS / 4))
     assert converted is not None
     new, planned = converted
     assert Plan.from_json(json.loads(json.dumps(planned.plan.to_json()))) == planned.plan
@@ -107,7 +107,7 @@ def test_a_fixed_set_of_forced_plans() -> None:
 
 
 @pytest.mark.slow
-def test_a_tiled_block_may_begin_with_what_it_adds_up() -> None:
+def test_a_tiled_group_may_begin_with_what_it_adds_up() -> None:
     """A pool reads more pixels than a tiled group holds at once, from a tensor that is whole in the arena."""
     net, summed = Net(), 0
     x = net.mean(net.conv2d(net.input((1, 130, 1, 3)), 3, out=(0.4, -5)), (1, 2), out=(0.1, 3))
@@ -117,7 +117,7 @@ def test_a_tiled_block_may_begin_with_what_it_adds_up() -> None:
             converted = convert(data, Options(seconds=0, reorder=False))
         assert converted is not None
         new, planned = converted
-        first = [step.stages[0] for step in planned.plan.steps if isinstance(step, Block) and step.strips]
+        first = [step.stages[0] for step in planned.plan.steps if isinstance(step, Group) and step.stripes]
         if any(stage.iterative for stage in first):
             assert_same_bytes(data, new, seed=seed, before=running(data))
             summed += 1

@@ -23,10 +23,10 @@ from tflm_memopt.devices.network import Network
 from tflm_memopt.devices.shares import ways
 from tflm_memopt.errors import UsageError
 from tflm_memopt.format.limits import ALIGNMENT
-from tflm_memopt.lower.program import CROSSING
+from tflm_memopt.lower.program import MESSAGE
 from tflm_memopt.lower.serialise import unpack
 from tflm_memopt.model.reader import read
-from tflm_memopt.plan.firing.planned import Planned
+from tflm_memopt.plan.iteration.planned import Planned
 from tflm_memopt.results import OptimizedDevices
 from tflm_memopt.runtime.native import native_library
 from tflm_memopt.runtime.regions import regions
@@ -42,7 +42,7 @@ Line = deque[tuple[int, int, bytes]]
 class Stream(ctypes.Structure):
     """tmo_stream."""
 
-    _fields_ = (("rows", ctypes.c_uint32), ("firings", ctypes.c_uint32))
+    _fields_ = (("rows", ctypes.c_uint32), ("iterations", ctypes.c_uint32))
 
 
 class Lines:
@@ -55,8 +55,8 @@ class Lines:
         self.crosser = ctypes.c_void_p(ctypes.cast(self.function, ctypes.c_void_p).value)
 
     def _cross(self, _: object, what: int, sent: bool, row: int, data: int, count: int) -> int:
-        raw = ctypes.string_at(what, CROSSING.itemsize)
-        said = np.frombuffer(raw, CROSSING)[0]
+        raw = ctypes.string_at(what, MESSAGE.itemsize)
+        said = np.frombuffer(raw, MESSAGE)[0]
         line = self.lines[int(said["from"]), int(said["to"])]
         if sent:
             line.append((int(said["step"]), row, ctypes.string_at(data, count)))

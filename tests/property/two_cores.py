@@ -12,7 +12,7 @@ from tflm_memopt.convert import pipeline
 from tflm_memopt.model.interface import Changes
 from tflm_memopt.model.reader import read
 from tflm_memopt.plan.cores import EVEN, share_out
-from tflm_memopt.plan.firing.planned import Planned
+from tflm_memopt.plan.iteration.planned import Planned
 from tflm_memopt.plan.planner import Options
 from tflm_memopt.rewrite.int8_io import Int8Interface
 

@@ -1,6 +1,6 @@
 """Small models for the runtime's tests; the first has a program packed by hand after custom_ops/include/tmo/program.h.
 
-Its region computes relu(max pool 2x2) of an 8x8x4 input as two blocks. The pooled tensor is whole in the workspace, and
+Its region computes relu(max pool 2x2) of an 8x8x4 input as two groups. The pooled tensor is whole in the workspace, and
 everything overlaps the input in the arena:
 
     0        16             64        128            272   276  288
@@ -29,15 +29,15 @@ INPUT_AT, OUTPUT_AT = 16, 64
 INT8 = Format("INT8", 0.5, 0)
 
 MAX_POOL, LOOKUP = 5, 8
-HEADER, TENSOR, OP, BLOCK = "<IHHIIIHHHHHHIIIIII", "<IIHHHBBIHHhH", "<BB4bbbbB4HHH9HiIIIIIHHI", "<HHIHHI"
+HEADER, TENSOR, OP, GROUP = "<IHHIIIHHHHHHIIIIII", "<IIHHHBBIHHhH", "<BB4bbbbB4HHH9HiIIIIIHHI", "<HHIHHI"
 
 
 def program(*, version: int = 2, magic: int = 0x314F4D54, relu_from: int = 0) -> bytes:
-    """Header, tables, RELU's lookup table, then the loops of both blocks."""
+    """Header, tables, RELU's lookup table, then the loops of both groups."""
     tables = struct.calcsize(HEADER)
     ops_at = tables + 3 * struct.calcsize(TENSOR)
-    blocks_at = ops_at + 2 * struct.calcsize(OP)
-    table_at = blocks_at + 2 * struct.calcsize(BLOCK)
+    groups_at = ops_at + 2 * struct.calcsize(OP)
+    table_at = groups_at + 2 * struct.calcsize(GROUP)
     loops_at = table_at + 256
     loops = struct.pack("<BHBBB", 0xFE, OUT[1], 0, 0xFF, 0xFF)
     size = loops_at + len(loops)
@@ -49,11 +49,11 @@ def program(*, version: int = 2, magic: int = 0x314F4D54, relu_from: int = 0) ->
     ]
     pool = _op(MAX_POOL, tensors=(0, 1), window=(2, 2, 2, 2))
     relu = _op(LOOKUP, tensors=(1, 2), window=(1, 1, 1, 1), table=table_at)
-    counts, places = (1, 1, 3, 2, 2, 0), (tables, ops_at, blocks_at, 0, 0, 0)
+    counts, places = (1, 1, 3, 2, 2, 0), (tables, ops_at, groups_at, 0, 0, 0)
     header = struct.pack(HEADER, magic, version, 0, size, 2 * rows, WORKSPACE, *counts, *places)
-    blocks = b"".join(struct.pack(BLOCK, i, 1, COUNTERS_AT + 2 * i, 0, 0, loops_at) for i in range(2))
+    groups = b"".join(struct.pack(GROUP, i, 1, COUNTERS_AT + 2 * i, 0, 0, loops_at) for i in range(2))
     constants = struct.pack("<256b", *(max(x, relu_from) for x in range(-128, 128)))
-    return header + b"".join(struct.pack(TENSOR, *t) for t in tensors) + pool + relu + blocks + constants + loops
+    return header + b"".join(struct.pack(TENSOR, *t) for t in tensors) + pool + relu + groups + constants + loops
 
 
 def _op(

@@ -64,7 +64,7 @@ def test_the_example(devices: int, tmp_path: Path) -> None:
     assert max(shared.report.split_weights) <= 1.1 / devices * shared.report.original_split_weights
 
 
-def test_strips_exchange_halos(tmp_path: Path) -> None:
+def test_stripes_exchange_halos(tmp_path: Path) -> None:
     """With large maps and few weights, devices share rows first."""
     net = Net(3)
     x = net.conv2d(net.input((1, 24, 10, 3)), 8, kernel=(3, 3), stride=(2, 1))
@@ -120,7 +120,7 @@ def test_slow_lines_between_processes(tmp_path: Path) -> None:
     shared = tflm_memopt.optimize_devices(model, 2)
     found = tflm_memopt.verify_devices(model, written(shared, tmp_path), runs=0, line=speed)
     assert found.bit_exact, found
-    least = devices_speed.lines_alone(devices_speed.crossings(shared.models)[1], speed)
+    least = devices_speed.lines_alone(devices_speed.messages(shared.models)[1], speed)
     assert least > 1000 * max(d.sent for d in shared.report.devices) / speed.rate
     assert least <= min(found.devices[0].milliseconds) < 4 * least  # the computer may be busy
 

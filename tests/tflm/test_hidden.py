@@ -7,7 +7,7 @@ from models import Net
 from property.oracle import assert_arena_as_predicted, assert_same_bytes
 
 import tflm_memopt
-from tflm_memopt.plan.plan import Block, Plan
+from tflm_memopt.plan.plan import Group, Plan
 
 MIDDLE = {"LOGISTIC": (1 / 256, -128), "HARD_SWISH": (0.1, 3)}
 
@@ -25,7 +25,7 @@ def layers(sizes: tuple[int, ...], *, pixels: bool = False, middle: str = "") ->
 
 def groups(plan: Plan) -> list[list[int]]:
     """Channel groups of every operator in each plan group."""
-    return [[stage.walk.groups for stage in step.stages] for step in plan.steps if isinstance(step, Block)]
+    return [[stage.nest.groups for stage in step.stages] for step in plan.steps if isinstance(step, Group)]
 
 
 @pytest.mark.parametrize("pixels", [False, True], ids=["dense", "pixels"])
@@ -66,5 +66,5 @@ def test_a_hidden_vector_that_is_read_twice_is_whole(middle: str) -> None:
     data = net.model(net.fully_connected(between, 4), net.unary("HARD_SWISH", hidden, out=MIDDLE["HARD_SWISH"]))
     done = tflm_memopt.optimize(data, if_worthwhile=False)
     assert done.plan
-    assert max(n for block in groups(done.plan) for n in block) == 1
+    assert max(n for group in groups(done.plan) for n in group) == 1
     assert_same_bytes(data, done.model, seed=3)

@@ -36,7 +36,7 @@ def late(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactor
 @pytest.mark.parametrize(
     ("first", "second"),
     [(streaming.mixed, memories.lstm_network), (memories.lstm_network, memories.svdf_network)],
-    ids=["rings", "cells"],
+    ids=["rolling_buffers", "cells"],
 )
 def test_a_model_goes_on_beside_one_that_comes_later(
     late: Path, first: Callable[[], bytes], second: Callable[[], bytes], tmp_path: Path

@@ -39,7 +39,7 @@ OPTIONS = [
     {"target": "cortex-m4"},
     pytest.param({"target": "cortex-m55"}, marks=pytest.mark.slow),
     pytest.param({"target": "rv32-v"}, marks=pytest.mark.slow),
-    pytest.param({"op_per": "block"}, marks=pytest.mark.slow),
+    pytest.param({"op_per": "group"}, marks=pytest.mark.slow),
 ]
 
 

@@ -146,7 +146,7 @@ def test_a_part_that_nobody_reads_is_not_made() -> None:
 
 @pytest.mark.slow
 @EXAMPLES
-@example((1, 1, 2, 1), 3, 1, True, "INT8")  # a firing does not wait for an operand that it does not read
+@example((1, 1, 2, 1), 3, 1, True, "INT8")  # an iteration does not wait for an operand that it does not read
 @given(shape=shapes, count=st.integers(1, 3), axis=st.integers(1, 3), streamed=st.booleans(), dtype=types)
 def test_pack(shape: Shape, count: int, axis: int, streamed: bool, dtype: str) -> None:
     net = Net(activations=dtype)

@@ -64,15 +64,15 @@ def u_net(net: Net) -> bytes:
     return net.model(gate, net.mean(net.conv2d(skip, 16, kernel=(3, 3)), (1, 2)))
 
 
-@pytest.mark.parametrize("op_per_block", thinned([False, True], 1), ids=["region", "block"])
+@pytest.mark.parametrize("op_per_group", thinned([False, True], 1), ids=["region", "group"])
 @pytest.mark.parametrize(
     "build", thinned([two_towers, two_paths, u_net, three_heads, inception], 3), ids=lambda f: f.__name__
 )
-def test_another_order_takes_fewer_bytes(build: Callable[[Net], bytes], op_per_block: bool) -> None:
+def test_another_order_takes_fewer_bytes(build: Callable[[Net], bytes], op_per_group: bool) -> None:
     data = build(Net(seed=1))
     arenas, orders = [], []
     for reorder in (False, True):
-        converted = convert(data, Options("block" if op_per_block else "region", seconds=0.2, reorder=reorder))
+        converted = convert(data, Options("group" if op_per_group else "region", seconds=0.2, reorder=reorder))
         assert converted is not None
         assert_arena_as_predicted(converted[0], assert_same_bytes(data, converted[0]))
         arenas.append(predict(converted[0], "ilp32").total)

@@ -12,7 +12,7 @@ import streaming
 from models import Net
 
 import tflm_memopt
-from tflm_memopt.lower.program import HEADER, RING
+from tflm_memopt.lower.program import HEADER, ROLLING_BUFFER
 from tflm_memopt.lower.rewrite import programs
 from tflm_memopt.model.reader import read
 from tflm_memopt.runtime.stimuli import Steps
@@ -50,11 +50,11 @@ def test_layers_that_pad_in_time(outside: Callable[[str], Path]) -> None:
     assert found.bit_exact, found
 
 
-def residual(blocks: int) -> bytes:
-    """Blocks of two layers that pad in time, beside a branch that does not."""
+def residual(groups: int) -> bytes:
+    """Groups of two layers that pad in time, beside a branch that does not."""
     net = Net(1)
     x = net.conv2d(net.input((1, 40, 1, 4)), 8, kernel=(3, 1))
-    for _ in range(blocks):
+    for _ in range(groups):
         x = net.add(net.conv2d(net.conv2d(x, 8, kernel=(3, 1)), 8, kernel=(3, 1)), x)
     return net.model(net.mean(x, (1, 2)))
 
@@ -111,11 +111,11 @@ def test_a_window_that_is_full_too_early_is_found() -> None:
 def _full_one_step_early(model: bytes) -> bytes:
     (program,) = programs(read(model).graph)
     header = np.frombuffer(program, HEADER, 1)[0]
-    count = (len(program) - int(header["rings"])) // RING.itemsize
-    rings = np.frombuffer(program, RING, count, int(header["rings"])).copy()
-    rings["depth"][np.flatnonzero(rings["window"] == 1)[0]] -= 1
-    at = model.index(program) + int(header["rings"])
-    return model[:at] + rings.tobytes() + model[at + rings.nbytes :]
+    count = (len(program) - int(header["rolling_buffers"])) // ROLLING_BUFFER.itemsize
+    rolling_buffers = np.frombuffer(program, ROLLING_BUFFER, count, int(header["rolling_buffers"])).copy()
+    rolling_buffers["depth"][np.flatnonzero(rolling_buffers["window"] == 1)[0]] -= 1
+    at = model.index(program) + int(header["rolling_buffers"])
+    return model[:at] + rolling_buffers.tobytes() + model[at + rolling_buffers.nbytes :]
 
 
 @needs_compiler

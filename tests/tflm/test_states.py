@@ -14,7 +14,7 @@ from stepping import STEPS, differing
 
 import tflm_memopt
 from tflm_memopt.errors import ModelError
-from tflm_memopt.lower.program import HEADER, RING
+from tflm_memopt.lower.program import HEADER, ROLLING_BUFFER
 from tflm_memopt.lower.rewrite import programs
 from tflm_memopt.model.reader import read
 from tflm_memopt.runtime import host
@@ -41,7 +41,7 @@ def test_a_thousand_steps(build: Callable[[], bytes]) -> None:
 
 @pytest.mark.parametrize(
     "options",
-    [{"op_per": "block"}, {"target": "cortex-m4"}, {"target": "cortex-m55"}, {"target": "rv32-v"}],
+    [{"op_per": "group"}, {"target": "cortex-m4"}, {"target": "cortex-m55"}, {"target": "rv32-v"}],
     ids=str,
 )
 @pytest.mark.parametrize("build", thinned([streaming.mixed, streaming.chunks], 1))
@@ -119,21 +119,25 @@ def test_variables_that_leave_a_model_whole(build: Callable[[], bytes]) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("name", "total", "rings"), [("mww_okay_nabu_v2", 3_684, 3_152), ("mww_vad_v2", 1_652, 1_120)])
-def test_public_models(name: str, total: int, rings: int, outside: Callable[[str], Path]) -> None:
+@pytest.mark.parametrize(
+    ("name", "total", "rolling_buffers"), [("mww_okay_nabu_v2", 3_684, 3_152), ("mww_vad_v2", 1_652, 1_120)]
+)
+def test_public_models(name: str, total: int, rolling_buffers: int, outside: Callable[[str], Path]) -> None:
     """The bytes match docs/models.md."""
-    keeps_state_in_rings(outside(f"{name}.tflite").read_bytes(), total, rings)
+    keeps_state_in_rolling_buffers(outside(f"{name}.tflite").read_bytes(), total, rolling_buffers)
 
 
 def test_a_trained_model() -> None:
-    keeps_state_in_rings(WAKE_WORD.read_bytes(), 1_156, 624)
+    keeps_state_in_rolling_buffers(WAKE_WORD.read_bytes(), 1_156, 624)
 
 
-def keeps_state_in_rings(data: bytes, total: int, rings: int) -> None:
-    """Check that the rewritten model needs exactly `total` bytes of arena, of which rolling buffers take `rings`."""
+def keeps_state_in_rolling_buffers(data: bytes, total: int, rolling_buffers: int) -> None:
+    """Check that the rewritten model needs exactly `total` bytes of arena, of which rolling buffers take
+    `rolling_buffers`.
+    """
     done = tflm_memopt.optimize(data)
     assert predict(done.model).total == total
-    assert sum(state.nbytes for state in done.plan.states) == rings
+    assert sum(state.nbytes for state in done.plan.states) == rolling_buffers
     assert not HANDLES & {op.type for op in read(done.model).graph.ops}
     assert differing(data, done.model, STEPS, (1, 333, 334, 700)) == 0
     figures, said = predict(done.model, "lp64", recording=True), verify(data, done.model, runs=1).measured
@@ -158,10 +162,10 @@ def _beginning_otherwise(model: bytes) -> bytes:
     source = read(model)
     (program,) = programs(source.graph)
     header = np.frombuffer(program, HEADER, 1)[0]
-    rings = np.frombuffer(program, RING, 3, int(header["rings"])).copy()
-    rings["fill"] ^= 64
-    at = model.index(program) + int(header["rings"])
-    return model[:at] + rings.tobytes() + model[at + rings.nbytes :]
+    rolling_buffers = np.frombuffer(program, ROLLING_BUFFER, 3, int(header["rolling_buffers"])).copy()
+    rolling_buffers["fill"] ^= 64
+    at = model.index(program) + int(header["rolling_buffers"])
+    return model[:at] + rolling_buffers.tobytes() + model[at + rolling_buffers.nbytes :]
 
 
 def test_another_programs_state_is_refused() -> None:

@@ -52,7 +52,7 @@ def dilated(net: Net, x: int) -> int:
 
 
 def padded(net: Net, x: int) -> int:
-    """A block with separate operators for the padding."""
+    """A group with separate operators for the padding."""
     x = net.conv2d(net.pad(net.conv2d(x, 6), [(0, 0), (1, 2), (1, 0), (0, 0)]), 4, kernel=(3, 3), padding="VALID")
     return net.unary("LOGISTIC", x, out=(1 / 256, -128))
 
@@ -76,7 +76,7 @@ def in_parts(data: bytes, tiling: Tiling) -> bytes:
 @pytest.mark.parametrize(
     ("build", "activations"), thinned([*((b, "INT8") for b in CHAINS), *((b, "INT16") for b in (strided, dilated))], 3)
 )
-def test_strips_give_the_same_bytes(build: Callable[[Net, int], int], activations: str) -> None:
+def test_stripes_give_the_same_bytes(build: Callable[[Net, int], int], activations: str) -> None:
     net = Net(seed=3, activations=activations)
     x = build(net, net.input((1, 17, 9, 4)))
     data = net.model(x)
@@ -144,7 +144,9 @@ def test_what_cannot_go_through_channel_groups() -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("without", "channels"), thinned([((), True), (("groups",), False), (("tiles",), None)], 1))
+@pytest.mark.parametrize(
+    ("without", "channels"), thinned([((), True), (("channel-groups",), False), (("tiles",), None)], 1)
+)
 def test_what_is_left_out(without: tuple[str, ...], channels: bool | None) -> None:
     done = tflm_memopt.optimize(
         wide(), ops="builtin", kernels="reference", allow_ops=MOVES, max_macs=None, without=without
@@ -152,10 +154,10 @@ def test_what_is_left_out(without: tuple[str, ...], channels: bool | None) -> No
     found = {tiling.channels for tiling in done.report.in_parts}
     assert (True in found) == bool(channels)
     assert not found or "tiles" not in without
-    strips = tflm_memopt.optimize(
-        cif(), ops="builtin", kernels="reference", allow_ops=MOVES, max_macs=1.5, without=("strips",)
+    stripes = tflm_memopt.optimize(
+        cif(), ops="builtin", kernels="reference", allow_ops=MOVES, max_macs=1.5, without=("stripes",)
     )
-    assert all(tiling.channels for tiling in strips.report.in_parts)
+    assert all(tiling.channels for tiling in stripes.report.in_parts)
 
 
 @pytest.mark.slow
@@ -169,7 +171,7 @@ def test_an_embedding_and_its_mean(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-def test_strips_halve_the_arena(tmp_path: Path) -> None:
+def test_stripes_halve_the_arena(tmp_path: Path) -> None:
     """The arena of Stahl's network in stripes, with the operators' tail."""
     data = cif()
     done = tflm_memopt.optimize(data, ops="builtin", kernels="reference", allow_ops=MOVES, ram_limit=21_508)

@@ -25,7 +25,7 @@ ARENA = 4096
 SEED = 7
 
 
-@pytest.mark.parametrize("name", ["TMO_REGION", "TMO_CONV_2D", "TMO_FULLY_CONNECTED", "TMO_BLOCK"])
+@pytest.mark.parametrize("name", ["TMO_REGION", "TMO_CONV_2D", "TMO_FULLY_CONNECTED", "TMO_GROUP"])
 def test_runs_a_program_whose_workspace_lies_over_the_input(name: str) -> None:
     tflm = interpreter(region_model(name=name), ARENA)
     random = np.random.default_rng(SEED)
@@ -113,7 +113,7 @@ def test_adds_four_records_behind_the_wheels_own() -> None:
     assert _register(resolver)
     assert resolver.count == 122
     names = [resolver.records[i].custom_name for i in range(118, 122)]
-    assert names == [b"TMO_REGION", b"TMO_CONV_2D", b"TMO_FULLY_CONNECTED", b"TMO_BLOCK"]
+    assert names == [b"TMO_REGION", b"TMO_CONV_2D", b"TMO_FULLY_CONNECTED", b"TMO_GROUP"]
 
 
 @pytest.mark.parametrize("changed", [{"count": 117}, {"count": 197}, {"builtin_code": 100}, {"invoke": None}], ids=str)

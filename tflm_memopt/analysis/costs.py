@@ -1,7 +1,7 @@
 """Estimate the instructions of a plan on a core from the work of its operators.
 
 Multiply-accumulates alone mislead (msf-CNN, section 8.3): a plan also pays for every byte that it reads and writes, for
-weights that it fetches again, for each pixel, and for each firing. costs.json has the cost of each of these in each
+weights that it fetches again, for each pixel, and for each iteration. costs.json has the cost of each of these in each
 kernel, fitted to counted instructions (benchmarks/costs.py).
 """
 
@@ -36,7 +36,7 @@ class Work:
     """Output pixels; for sums, input pixels."""
     taps: float = 0
     """Pixels under its windows."""
-    firings: float = 0
+    iterations: float = 0
     rows: float = 0
     """Rows of its windows, each counted as often as it is looked up; for sums, outputs."""
     loops: float = 0
@@ -62,7 +62,7 @@ class Work:
     older: float = 0
     """Rows that are looked up in a state."""
     kept: float = 0
-    """Firings whose row is stored in a state."""
+    """Iterations whose row is stored in a state."""
 
     @property
     def amounts(self) -> tuple[float, ...]:
@@ -136,7 +136,7 @@ def tables() -> Mapping[str, Table]:
     text = resources.files("tflm_memopt.analysis").joinpath("costs.json").read_text(encoding="utf-8")
     found = {core: Table(core=core, **values) for core, values in json.loads(text)["cores"].items()}
     return {
-        core: replace(table, kernels={**table.kernels, **_crossings(core), **_own(table.kernels)})
+        core: replace(table, kernels={**table.kernels, **_messages(core), **_own(table.kernels)})
         for core, table in found.items()
     }
 
@@ -147,10 +147,10 @@ def _own(measured: Costs) -> Costs:
     return {kernel.replace("SOFTMAX", "OWN"): each for kernel, each in softmax.items()}
 
 
-def _crossings(core: str) -> Costs:
+def _messages(core: str) -> Costs:
     """Return the costs of rows that are sent to or received from other devices."""
     row, byte = MESSAGES.get(core, MESSAGES[""])
-    amounts = [{"firings": row, "read": byte}.get(name, 0.0) for name in AMOUNTS]
+    amounts = [{"iterations": row, "read": byte}.get(name, 0.0) for name in AMOUNTS]
     return {"SEND rows": amounts, "RECEIVE rows": amounts}
 
 

@@ -63,7 +63,11 @@ def diagnose(model: Model, *, whole: bool = False, int8_interface: bool = False)
     if kind in TO_QUANTIZE:
         return Diagnosis(kind, what, f"{TO_QUANTIZE[kind]}; {_see(kind)}")
     if state:
-        left = "it stays unchanged" if whole else "rows that are read again become rings, other state stays builtin"
+        left = (
+            "it stays unchanged"
+            if whole
+            else "rows that are read again become rolling buffers, other state stays builtin"
+        )
         return Diagnosis("state", what, f"{left}; {_see('state')}")
     if several:
         return Diagnosis("subgraphs", what, f"it stays unchanged; {_see('subgraphs')}")

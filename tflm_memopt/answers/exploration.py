@@ -22,7 +22,7 @@ class PointReport:
     """F: MACs executed divided by MACs of the original model."""
     macs: int
     arena: Arena
-    blocks: int
+    groups: int
     tiled: int
     """Number of tiled groups; the other groups run row by row."""
     instructions: int

@@ -9,8 +9,8 @@ from typing import Any
 from tflm_memopt.analysis.diagnosis import Diagnosis
 from tflm_memopt.analysis.flash import Footprint
 from tflm_memopt.analysis.timing import Time
-from tflm_memopt.answers.blocks import BlockReport, KeptBuiltin
 from tflm_memopt.answers.convention import convention, in_one_line, with_arenas
+from tflm_memopt.answers.groups import GroupReport, KeptBuiltin
 from tflm_memopt.rewrite.tiling import Tiling
 from tflm_memopt.targets.boards import BoardFit
 from tflm_memopt.tflm.arena import Arena
@@ -168,7 +168,7 @@ class Report:
     lower_bound_head: int
     proven: bool
     """No layout of these groups has a lower head."""
-    blocks: tuple[BlockReport, ...]
+    groups: tuple[GroupReport, ...]
     flash: Flash
     kept_builtin: tuple[KeptBuiltin, ...]
     interface: tuple[InterfaceReport, ...]

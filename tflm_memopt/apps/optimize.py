@@ -22,9 +22,9 @@ from tflm_memopt.convert.policy import decide
 from tflm_memopt.errors import DoesNotFit, UsageError
 from tflm_memopt.model.reader import read
 from tflm_memopt.plan import memory_map
-from tflm_memopt.plan.effort import Meter, allowance
-from tflm_memopt.plan.firing.held import held
-from tflm_memopt.plan.firing.pauses import held_at, surely_held
+from tflm_memopt.plan.effort import Budget, allowance
+from tflm_memopt.plan.iteration.held import held
+from tflm_memopt.plan.iteration.pauses import held_at, surely_held
 from tflm_memopt.plan.layout.joint import Shared, Tenant, least_paused, settled, share
 from tflm_memopt.plan.waiting import Progress
 from tflm_memopt.results import Optimized
@@ -111,7 +111,7 @@ def _decided(member: AppMember, progress: Progress) -> AppMember:
     def planning(done: int, of: int) -> None:
         progress(f"{member.name}: planning points", done, of)
 
-    progress(f"{member.name}: searching blocks", 0, 0)
+    progress(f"{member.name}: searching groups", 0, 0)
     return replace(member, made=decide(member.asked, member.conversion, member.original, planning))
 
 
@@ -189,9 +189,9 @@ def _best(app: App, members: Sequence[AppMember]) -> tuple[Layouts, PausedLayout
     effort = max((m.asked.options.effort for m in members), default=1.0)
     seconds = max((m.asked.options.seconds for m in members), default=0.0)
     tenants = [settled(_tenant(members[i])) for i in planned]
-    meter = Meter(allowance(sum(len(t.plan.buffers) for t in tenants), effort))
+    budget = Budget(allowance(sum(len(t.plan.buffers) for t in tenants), effort))
     layouts = Layouts(app, members, planned, tenants, pausing, seconds)
-    best = layouts.best(app.yields, meter) if app.yields is not None and pausing else layouts.at(None, (), meter)
+    best = layouts.best(app.yields, budget) if app.yields is not None and pausing else layouts.at(None, (), budget)
     return layouts, best
 
 
@@ -225,7 +225,7 @@ class Layouts:
     pausing: Sequence[Yielding]
     seconds: float
 
-    def at(self, apart: float | None, limits: Sequence[int], meter: Meter) -> PausedLayout:
+    def at(self, apart: float | None, limits: Sequence[int], budget: Budget) -> PausedLayout:
         """Return the layout for one time between pauses. limits: most live bytes at a pause, for each model that
         pauses.
         """
@@ -241,16 +241,16 @@ class Layouts:
             yields |= {(place, self.planned.index(j)) for j in one.shorter}
         beside = {(self.planned.index(i), self.planned.index(j)) for i, j in pairs(self.app)}
         beside -= {pair for i, j in yields for pair in ((i, j), (j, i))}
-        shared = share(tenants, beside, yields, seconds=self.seconds, meter=meter)
+        shared = share(tenants, beside, yields, seconds=self.seconds, budget=budget)
         return PausedLayout(shared, pauses, gaps)
 
-    def best(self, apart: float, meter: Meter) -> PausedLayout:
+    def best(self, apart: float, budget: Budget) -> PausedLayout:
         """Return the layout with the least head. Raises DoesNotFit if a model cannot pause so often."""
         each = [one.moments.limits(apart) for one in self.pausing]
         for one, limits in zip(self.pausing, each, strict=True):
             if not limits:
                 raise too_long(self.app, one, self.members, apart)
-        tried = [self.at(apart, limits, meter) for limits in zip_longest_last(each)]
+        tried = [self.at(apart, limits, budget) for limits in zip_longest_last(each)]
         best = min(tried, key=lambda found: found.shared.head)
         bound = max(best.shared.lower_bound, self._least(apart))
         return replace(best, shared=replace(best.shared, lower_bound=bound))
@@ -262,7 +262,7 @@ class Layouts:
             tenant = self.tenants[self.planned.index(one.number)]
             sure = replace(tenant, paused=surely_held(tenant.planned, one.moments, apart))
             others = [self.tenants[self.planned.index(j)] for j in one.shorter]
-            least = max(least, least_paused(sure, others, seconds=self.seconds, meter=Meter(HASTE)))
+            least = max(least, least_paused(sure, others, seconds=self.seconds, budget=Budget(HASTE)))
         return least
 
     def curve(self, apart: float, head: int) -> tuple[tuple[float, int], ...]:
@@ -278,7 +278,7 @@ class Layouts:
             if ms == apart:
                 found.append((round(ms, 3), head))
             elif all(limits):
-                found.append((round(ms, 3), self.at(ms, [least[0] for least in limits], Meter(HASTE)).shared.head))
+                found.append((round(ms, 3), self.at(ms, [least[0] for least in limits], Budget(HASTE)).shared.head))
         return tuple(found)
 
 

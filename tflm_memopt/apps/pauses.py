@@ -11,9 +11,9 @@ from tflm_memopt.apps.app import App
 from tflm_memopt.apps.members import AppMember, pairs
 from tflm_memopt.errors import DoesNotFit, UsageError
 from tflm_memopt.plan.choices import PER_REGION
-from tflm_memopt.plan.firing.pauses import Moments, moments
-from tflm_memopt.plan.firing.work import work
-from tflm_memopt.plan.plan import Block
+from tflm_memopt.plan.iteration.pauses import Moments, moments
+from tflm_memopt.plan.iteration.work import work
+from tflm_memopt.plan.plan import Group
 from tflm_memopt.rowgraph.inputs import STREAM
 
 
@@ -56,7 +56,7 @@ def _milliseconds(member: AppMember) -> Moments:
             hint="board, or clock and core, in app.toml",
         )
     planned = member.chosen.planned
-    keys = [stage.op for step in planned.plan.steps if isinstance(step, Block) for stage in step.stages]
+    keys = [stage.op for step in planned.plan.steps if isinstance(step, Group) for stage in step.stages]
     done = work(planned)
     spans = (clock.milliseconds(clock.cycles([one])) for one in done)
     return moments(planned, {key: span[1] if span else 0.0 for key, span in zip(keys, spans, strict=True)})
@@ -68,7 +68,7 @@ def _may_pause(member: AppMember) -> None:
         member.asked.options.ops == PER_REGION
         and plan is not None
         and len(plan.calls()) == 1
-        and all(isinstance(step, Block) for step in plan.steps)
+        and all(isinstance(step, Group) for step in plan.steps)
     )
     if plan is None or not one or plan.states or member.asked.options.input.where == STREAM:
         raise UsageError(
@@ -80,10 +80,10 @@ def _may_pause(member: AppMember) -> None:
 
 
 def too_long(app: App, one: Yielding, members: Sequence[AppMember], apart: float) -> DoesNotFit:
-    """Return the error for a model whose firings take longer than the time between pauses."""
+    """Return the error for a model whose iterations take longer than the time between pauses."""
     longest = np.ceil(one.moments.longest * 1000) / 1000
     return DoesNotFit(
-        f"'{members[one.number].name}' cannot pause every {apart:g} ms: a firing takes {longest:g} ms",
+        f"'{members[one.number].name}' cannot pause every {apart:g} ms: an iteration takes {longest:g} ms",
         code="too_slow",
         where=f"yield of {app.name}",
         hint=f'yield = "{longest:g}ms", or a faster board or target',

@@ -33,7 +33,7 @@ class TaggedArena:
         self._base: dict[Content, int] = {}
         self._runs = cache(partial(sliding_window_view, self._marks, writeable=True))
         """All runs of a given number of bytes, by address."""
-        self.turned = False
+        self.is_reversed = False
         """The running group counts the rows of whole tensors in reverse."""
         for buffer, offset in plan.placed():
             align = max(buffer.align, LEAST_ALIGN.get(buffer.role, 1))
@@ -45,8 +45,8 @@ class TaggedArena:
 
     def span(self, tensor: TensorId, row: int, row_bytes: int) -> int:
         """Return the address of a row, in the tensor's rolling buffer or in the whole tensor."""
-        if (Role.RING, tensor) in self.home:
-            buffer, offset = self.home[Role.RING, tensor]
+        if (Role.ROLLING_BUFFER, tensor) in self.home:
+            buffer, offset = self.home[Role.ROLLING_BUFFER, tensor]
             if row_bytes * buffer.depth != buffer.nbytes:
                 raise PlanError(
                     f"rolling buffer of {tensor}: {buffer.depth} rows of {row_bytes} B are not {buffer.nbytes} B"
@@ -59,7 +59,7 @@ class TaggedArena:
 
     def _in_memory(self, tensor: TensorId, row: int, row_bytes: int) -> int:
         """Return the tensor's row that the group calls `row`."""
-        if not self.turned or (Role.TENSOR, tensor) not in self.home:
+        if not self.is_reversed or (Role.TENSOR, tensor) not in self.home:
             return row
         return self.home[Role.TENSOR, tensor][0].nbytes // row_bytes - 1 - row
 
@@ -68,7 +68,7 @@ class TaggedArena:
         self.write_run(tensor, self.span(tensor, row, row_bytes), first, row_bytes)
 
     def write_late(self, last: int, write: Callable[[], None], read: Callable[[], None]) -> None:
-        """Replay a firing that writes the byte at `last` after all reads, and its other bytes before."""
+        """Replay an iteration that writes the byte at `last` after all reads, and its other bytes before."""
         held = self._marks[last]
         write()
         written, self._marks[last] = self._marks[last], held
@@ -91,10 +91,10 @@ class TaggedArena:
 
     def _rows_beside(self, tensor: TensorId, row: int, row_bytes: int) -> int:
         """Return the number of adjacent rows from `row` on."""
-        if (Role.RING, tensor) in self.home:
-            depth = self.home[Role.RING, tensor][0].depth
+        if (Role.ROLLING_BUFFER, tensor) in self.home:
+            depth = self.home[Role.ROLLING_BUFFER, tensor][0].depth
             return depth - row % depth
-        return 1 if self.turned else max(1, self.at(Role.TENSOR, tensor)[0].nbytes // row_bytes - row)
+        return 1 if self.is_reversed else max(1, self.at(Role.TENSOR, tensor)[0].nbytes // row_bytes - row)
 
     def write_whole(self, tensor: TensorId) -> None:
         buffer, at = self.at(Role.TENSOR, tensor, self.sizes[tensor])

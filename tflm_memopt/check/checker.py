@@ -1,13 +1,14 @@
-"""The independent checker: replays every firing of a plan on the bytes of the arena, and rejects a plan that loses one.
+"""The independent checker: replays every iteration of a plan on the bytes of the arena, and rejects a plan that loses
+one.
 
 TFLM itself checks nothing: an overlap that is wrong by one byte corrupts silently. So every byte of the arena has a tag
-with the tensor, and the byte of it, that was last written there, and each byte that a firing reads must have the
-expected tag. The checker shares neither code nor ideas with the planner: it replays a firing as the executor does
+with the tensor, and the byte of it, that was last written there, and each byte that an iteration reads must have the
+expected tag. The checker shares neither code nor ideas with the planner: it replays an iteration as the executor does
 (custom_ops/src/tmo_fire.c), writes before reads unless the kernel is declared to work in place.
 
-replay.py replays all groups in the order of walk.py. A group that runs row by row reads and writes rows (rows.py), a
-tiled group pixels (tiles.py). Since a tiled group fires hundreds of thousands of times, a proof of all its firings at
-once is tried first (proof.py); without a proof, the replay decides.
+replay.py replays all groups in the order of nest.py. A group that runs row by row reads and writes rows (rows.py), a
+tiled group pixels (tiles.py). Since a tiled group fires hundreds of thousands of times, a proof of all its iterations
+at once is tried first (proof.py); without a proof, the replay decides.
 """
 
 from __future__ import annotations
@@ -30,7 +31,7 @@ from tflm_memopt.check.together import RowCrosses
 from tflm_memopt.errors import PlanError
 from tflm_memopt.format.limits import MAX_IO
 from tflm_memopt.model.graph import Graph, TensorId
-from tflm_memopt.plan.plan import Block, Builtin, Plan
+from tflm_memopt.plan.plan import Builtin, Group, Plan
 from tflm_memopt.rowgraph.graph import RowGraph
 
 ARENA_ALIGN = 16
@@ -56,7 +57,7 @@ class _Pauses:
         self.arena, self.foreign, self.done = arena, foreign, 0
         self.left = list(plan.pauses)
         """Remaining pauses."""
-        alone = len(plan.calls()) == 1 and all(isinstance(step, Block) for step in plan.steps)
+        alone = len(plan.calls()) == 1 and all(isinstance(step, Group) for step in plan.steps)
         if plan.pauses and (not alone or plan.states):
             raise PlanError("a plan with pauses must be one custom operator without a state")
 
@@ -66,7 +67,7 @@ class _Pauses:
         return bool(self.left) and self.foreign is not None
 
     def fired(self) -> None:
-        """Count a firing, and replay the pause after it, if any."""
+        """Count an iteration, and replay the pause after it, if any."""
         self.done += 1
         if self.left and self.left[0] == self.done:
             del self.left[0]
@@ -75,7 +76,7 @@ class _Pauses:
     def check(self) -> None:
         """Raise PlanError for a pause that never comes."""
         if self.comes:
-            raise PlanError(f"the plan pauses after firing {self.left[0]}, but has {self.done} firings")
+            raise PlanError(f"the plan pauses after iteration {self.left[0]}, but has {self.done} iterations")
 
 
 def check(plan: Plan, graph: RowGraph, others: Others | None = None) -> Sequence[RowCrosses]:
@@ -100,15 +101,15 @@ def check(plan: Plan, graph: RowGraph, others: Others | None = None) -> Sequence
             replay.run(number, kept[step.op])
             done.append(step.op)
         else:
-            arena.turned = step.turned
-            block = arena, number, step, graph.ops, frame
+            arena.is_reversed = step.is_reversed
+            group = arena, number, step, graph.ops, frame
             states.enter(step, graph.ops)
             cores.enter(number, step)
-            if not step.strips:
-                RowReplay(*block, pauses.fired, states, cores).run()
-            elif pauses.comes or (frame.streams and foreign is not None) or not proved(*block):
-                TiledReplay(*block, pauses.fired).run()
-            frame.end_of_block()
+            if not step.stripes:
+                RowReplay(*group, pauses.fired, states, cores).run()
+            elif pauses.comes or (frame.streams and foreign is not None) or not proved(*group):
+                TiledReplay(*group, pauses.fired).run()
+            frame.end_of_group()
             done += [stage.op for stage in step.stages]
     expected = [*kept, *(i for region in graph.regions for i in region.ops)]
     if sorted(done) != sorted(expected):

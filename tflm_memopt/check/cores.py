@@ -5,7 +5,8 @@ interleaving gives the same bytes as the replay on one core (checker.py). So eve
 marked with the number of the stretch between two barriers; a byte that both touch in one stretch, and at least one
 writes, is a race.
 
-Each core runs through all firings of a group with its own counters, which it last reads in the group's last firing.
+Each core runs through all iterations of a group with its own counters, which it last reads in the group's last
+iteration.
 
 This module shares nothing with plan/cores.py, which places the barriers.
 """
@@ -21,7 +22,7 @@ from tflm_memopt.check.packed import kernel_scratch
 from tflm_memopt.errors import PlanError
 from tflm_memopt.format.codes import How
 from tflm_memopt.ops.rowop import RowOp
-from tflm_memopt.plan.plan import Block, Plan, Role, Share, Sharing, Stage
+from tflm_memopt.plan.plan import Group, Plan, Role, Share, Sharing, Stage
 
 NEVER = -1
 Bytes = tuple[int, int, int, int]
@@ -39,28 +40,28 @@ class CoresReplay:
         if len(self.of_step) != len(plan.sharing):
             raise PlanError("a group is split twice")
 
-    def enter(self, number: int, block: Block) -> None:
+    def enter(self, number: int, group: Group) -> None:
         """Begin a group. All groups are split or none; the cores meet between custom operators."""
         if not self.plan.sharing:
             return
-        self.number, self.block, self.fired = number, block, 0
+        self.number, self.group, self.fired = number, group, 0
         sharing = self.of_step.get(number)
-        keys = [stage.op for stage in block.stages]
-        if sharing is None or [share.op for share in sharing.shares] != keys or block.strips:
+        keys = [stage.op for stage in group.stages]
+        if sharing is None or [share.op for share in sharing.shares] != keys or group.stripes:
             raise PlanError(f"group {number} is not split operator by operator, or is tiled")
         self.sharing: Sharing = sharing
         self.shares = {share.op: share for share in sharing.shares}
-        self.stages: Mapping[int, Stage] = {stage.op: stage for stage in block.stages}
+        self.stages: Mapping[int, Stage] = {stage.op: stage for stage in group.stages}
         for share in sharing.shares:
             _check_cut(share, self.stages[share.op], self.ops[share.op])
         if any(number == call[0] for call in self.plan.calls()):
             self.stretch += 1
 
     def fires(self, key: int, y: int, rows: Sequence[range]) -> None:
-        """Mark the accesses of the next firing. rows: the rows that it reads of each input."""
+        """Mark the accesses of the next iteration. rows: the rows that it reads of each input."""
         if not self.plan.sharing:
             return
-        if self.fired in self.sharing.meetings:
+        if self.fired in self.sharing.barriers:
             self.stretch += 1
         alone = self.fired in self.sharing.alone
         share = Share(key, How.FIRST) if alone else self.shares[key]
@@ -70,7 +71,7 @@ class CoresReplay:
                 self._touch(core, marks, where, key, y)
 
     def _accesses(self, core: int, share: Share, y: int, rows: Sequence[range]) -> Iterator[tuple[Ints, Bytes]]:
-        """Yield all that a core touches in a firing: its counters, and for its share the inputs, output, sums and
+        """Yield all that a core touches in an iteration: its counters, and for its share the inputs, output, sums and
         scratch.
 
         A test compares this with the executor's accesses.
@@ -122,7 +123,7 @@ class CoresReplay:
             return
         at = (start + np.arange(count)[:, None] * step + np.arange(nbytes)).ravel()
         if at[0] < 0 or at[-1] >= self.plan.head:
-            raise PlanError(f"operator {key}, firing {y}: byte {at[-1]} is outside of the arena")
+            raise PlanError(f"operator {key}, iteration {y}: byte {at[-1]} is outside of the arena")
         theirs = (self.written, self.read) if marks is self.written else (self.written,)
         for other in theirs:
             meets = other[1 - core][at] == self.stretch
@@ -130,9 +131,10 @@ class CoresReplay:
                 verb = "writes" if marks is self.written else "reads"
                 did = "has written" if other is self.written else "has read"
                 raise PlanError(
-                    f"operator {key} {self.ops[key].name}, firing {y}: core {core} {verb} byte {at[meets.argmax()]}, "
+                    f"operator {key} {self.ops[key].name}, iteration {y}: "
+                    f"core {core} {verb} byte {at[meets.argmax()]}, "
                     f"which core {1 - core} {did} since the last barrier",
-                    where=f"block {self.number}, firing {self.fired - 1}",
+                    where=f"group {self.number}, iteration {self.fired - 1}",
                 )
         marks[core][at] = self.stretch
 

@@ -49,7 +49,7 @@ class FrameReplay:
             self.arena.wipe(self.foreign)
             self._push(frame)
 
-    def end_of_block(self) -> None:
+    def end_of_group(self) -> None:
         """Push the remaining rows before the next group starts."""
         frame = self.frame
         while frame and self.pushed < frame.height and frame.pushed:
@@ -66,7 +66,7 @@ class FrameReplay:
         first = self.pushed - frame.pushed
         if row >= first:
             return start + (row - first) * frame.row_bytes
-        depth, offset = self.ring(frame)
+        depth, offset = self.rolling_buffer(frame)
         if not depth:
             raise PlanError(
                 f"row {row} of the streamed input is read when only rows {first}.. exist, and it is not kept"
@@ -81,11 +81,11 @@ class FrameReplay:
         bytewise = op.element_bytes == 1
         return nbytes if frame and not frame.pushed and bytewise and frame.tensor in op.inputs else 0
 
-    def ring(self, frame: InputSource) -> tuple[int, int]:
+    def rolling_buffer(self, frame: InputSource) -> tuple[int, int]:
         """Return number of rows and address of the rolling buffer of kept rows, or zeros without one."""
-        if (Role.RING, frame.tensor) not in self.arena.home:
+        if (Role.ROLLING_BUFFER, frame.tensor) not in self.arena.home:
             return 0, 0
-        buffer, offset = self.arena.at(Role.RING, frame.tensor)
+        buffer, offset = self.arena.at(Role.ROLLING_BUFFER, frame.tensor)
         if buffer.depth * frame.row_bytes != buffer.nbytes:
             raise PlanError(
                 f"rolling buffer of the input: {buffer.depth} rows of {frame.row_bytes} are not {buffer.nbytes} bytes"
@@ -94,7 +94,7 @@ class FrameReplay:
 
     def _keep(self, frame: InputSource) -> None:
         """Copy the last rows to the rolling buffer."""
-        depth, offset = self.ring(frame)
+        depth, offset = self.rolling_buffer(frame)
         _, start = self.arena.at(Role.TENSOR, frame.tensor)
         first, size = self.pushed - frame.pushed, frame.row_bytes
         for row in range(max(first, self.pushed - depth), self.pushed):

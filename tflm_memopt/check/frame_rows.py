@@ -1,6 +1,6 @@
 """The checker's view of a streamed input during a whole tiled group (lives.py).
 
-As in frame.py, rows are pushed over the previous ones when a firing needs them, after kept rows were copied to the
+As in frame.py, rows are pushed over the previous ones when an iteration needs them, after kept rows were copied to the
 rolling buffer. The code shares nothing with the planner.
 """
 
@@ -13,7 +13,7 @@ import numpy as np
 from tflm_memopt.check.arena import Ints, TaggedArena
 from tflm_memopt.check.frame import FrameReplay
 from tflm_memopt.check.lives import BEFORE, LiveRanges, demand, joined
-from tflm_memopt.check.walk import EARLY, LATE, MOMENTS, UnitWindows
+from tflm_memopt.check.nest import EARLY, LATE, MOMENTS, UnitWindows
 from tflm_memopt.plan.plan import Role
 
 
@@ -21,7 +21,7 @@ class FrameRows:
     """When the input's rows arrive and are last read."""
 
     def __init__(self, replay: FrameReplay, needs: Sequence[tuple[Ints, Ints]]) -> None:
-        """needs: turns of firings, and the numbers of rows that they need."""
+        """needs: turns of iterations, and the numbers of rows that they need."""
         self.pushed = replay.pushed
         """Number of rows pushed by the end of the group."""
         waits = replay.streams and any(len(turns) for turns, _ in needs)
@@ -41,11 +41,11 @@ class FrameRows:
         """Times of the last reads of rows, where they are pushed and in the rolling buffer."""
 
     def moment(self, turns: Ints) -> Ints:
-        """Return when firings begin. A push takes as long as a firing."""
+        """Return when iterations begin. A push takes as long as an iteration."""
         return MOMENTS * (1 + turns + np.searchsorted(self._turns, turns, side="right"))
 
     def read(self, windows: UnitWindows, turns: Ints, moments: Ints) -> None:
-        """Record the reads of some firings."""
+        """Record the reads of some iterations."""
         if self._frame is None:
             return
         at_once = self._frame.pushed
@@ -59,9 +59,9 @@ class FrameRows:
         """Return whether these live ranges never overlap the rows."""
         if self._frame is None:
             return True
-        depth, ring = self._replay.ring(self._frame)
+        depth, rolling_buffer = self._replay.rolling_buffer(self._frame)
         start = arena.at(Role.TENSOR, self._frame.tensor)[1]
-        places = ((start, self._frame.pushed), (ring, depth))
+        places = ((start, self._frame.pushed), (rolling_buffer, depth))
         return all(((lives.end <= at) | (lives.at >= at + rows * self._frame.row_bytes)).all() for at, rows in places)
 
     def lives(self, arena: TaggedArena) -> LiveRanges:
@@ -71,7 +71,7 @@ class FrameRows:
             return joined([])
         size, at_once = frame.row_bytes, frame.pushed
         start = arena.at(Role.TENSOR, frame.tensor, at_once * size)[1]
-        depth, ring = self._replay.ring(frame)
+        depth, rolling_buffer = self._replay.rolling_buffer(frame)
         ticks = MOMENTS * (1 + self._turns + np.arange(len(self._turns)))
         row = np.arange(self.pushed)
         push = row // at_once
@@ -84,8 +84,8 @@ class FrameRows:
         at = start + row % at_once * size
         pushed = LiveRanges(at, at + size, comes, np.maximum(seen, comes), arena.mark(frame.tensor, row * size, at))
         old = pushed.of(np.flatnonzero((comes == BEFORE) & (seen > 0)))
-        arena.read_pixels(frame.tensor, old.at, old.marks, size, "a block")
+        arena.read_pixels(frame.tensor, old.at, old.marks, size, "a group")
         copied = ticks[push[kept]] + EARLY
-        at = ring + kept % max(depth, 1) * size
+        at = rolling_buffer + kept % max(depth, 1) * size
         marks = arena.mark(frame.tensor, kept * size, at)
         return joined([pushed, LiveRanges(at, at + size, copied, np.maximum(kept_seen[kept], copied), marks)])

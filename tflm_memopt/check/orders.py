@@ -14,7 +14,7 @@ ELEMENT_BY_ELEMENT = frozenset({
 })  # fmt: skip
 """Kernels that read each element before they write over it."""
 PIXEL_BY_PIXEL = frozenset({"CONV"})
-"""Kernels that write a firing's last byte after all reads."""
+"""Kernels that write an iteration's last byte after all reads."""
 
 
 def reads_first(op: RowOp) -> bool:

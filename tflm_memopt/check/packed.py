@@ -1,4 +1,4 @@
-"""The checker's knowledge of packed kernels: the scratch that one firing writes (custom_ops/src/tmo_check_packed.c).
+"""The checker's knowledge of packed kernels: the scratch that one iteration writes (custom_ops/src/tmo_check_packed.c).
 
 The code shares nothing with the planner.
 """
@@ -11,14 +11,18 @@ from tflm_memopt.plan.plan import Stage
 
 
 def kernel_scratch(stage: Stage, op: RowOp, columns: int) -> int:
-    """Return the bytes of scratch of one firing.
+    """Return the bytes of scratch of one iteration.
 
     A depthwise convolution needs one pixel. Others need the values under the windows of up to 4 columns (5 are split
     into 3 and 2) as int16, or as bytes of 2 columns for Helium and 4 for RISC-V vectors: at most 1,728 B, or 4,608 B
     for one or two columns. They need none if single pixels become others, with any channels or with a multiple of 8 or
     16.
     """
-    if op.packing in (Packing.NONE, Packing.DSP_ADD, Packing.DSP_DENSE) or stage.iterative or stage.walk.groups > 1:
+    if (
+        op.packing in (Packing.NONE, Packing.DSP_ADD, Packing.DSP_DENSE)
+        or stage.iterative
+        or stage.nest.channel_groups > 1
+    ):
         return 0
     channels, helium, vectors = op.reads[0].c, op.packing is Packing.MVE_CONV, op.packing is Packing.RVV_CONV
     if op.packing in (Packing.DSP_DEPTHWISE, Packing.MVE_DEPTHWISE, Packing.RVV_DEPTHWISE):

@@ -1,7 +1,7 @@
-"""The checker's proof that a tiled group loses no byte, for all its firings at once (lives.py).
+"""The checker's proof that a tiled group loses no byte, for all its iterations at once (lives.py).
 
-A group without proof need not be wrong: the replay then decides firing by firing and names the place (tiles.py). The
-code shares nothing with the planner.
+A group without proof need not be wrong: the replay then decides iteration by iteration and names the place (tiles.py).
+The code shares nothing with the planner.
 """
 
 from __future__ import annotations
@@ -15,8 +15,7 @@ from tflm_memopt.check.arena import Ints, TaggedArena
 from tflm_memopt.check.frame import FrameReplay
 from tflm_memopt.check.frame_rows import FrameRows
 from tflm_memopt.check.lives import BEFORE, LiveRanges, Unproved, apart, demand, joined, leave, meet, pieces
-from tflm_memopt.check.places import Place, check_lanes, places
-from tflm_memopt.check.walk import (
+from tflm_memopt.check.nest import (
     EARLY,
     LAST,
     LATE,
@@ -25,35 +24,36 @@ from tflm_memopt.check.walk import (
     SCRATCH_READ,
     SUMS,
     SUMS_READ,
-    StageWalk,
-    check_walk,
-    firings,
+    StageNest,
+    check_nest,
+    run_order,
     steps_of,
 )
+from tflm_memopt.check.places import Place, check_column_windows, places
 from tflm_memopt.errors import PlanError
 from tflm_memopt.model.graph import TensorId
 from tflm_memopt.ops.rowop import RowOp, Rows
-from tflm_memopt.plan.plan import Block, Role
+from tflm_memopt.plan.plan import Group, Role
 
 
 @dataclass(frozen=True, slots=True)
 class Fired:
-    """The firings of an operator in order."""
+    """The iterations of an operator in order."""
 
     units: Ints
     turns: Ints
-    """Numbers of the group's firings."""
+    """Numbers of the group's iterations."""
     moments: Ints
     """Times at which they begin."""
 
 
-def proved(arena: TaggedArena, number: int, block: Block, ops: Mapping[int, RowOp], frame: FrameReplay) -> bool:
+def proved(arena: TaggedArena, number: int, group: Group, ops: Mapping[int, RowOp], frame: FrameReplay) -> bool:
     """Return whether group `number` finds each byte that it reads and does what the plan says.
 
     If so, arena and frame are as the group leaves them; otherwise they are unchanged.
     """
     try:
-        _Proof(arena, number, block, ops, frame).run()
+        _Proof(arena, number, group, ops, frame).run()
     except (Unproved, PlanError):
         return False
     return True
@@ -63,10 +63,10 @@ class _Proof:
     """The proof of one tiled group."""
 
     def __init__(
-        self, arena: TaggedArena, number: int, block: Block, ops: Mapping[int, RowOp], frame: FrameReplay
+        self, arena: TaggedArena, number: int, group: Group, ops: Mapping[int, RowOp], frame: FrameReplay
     ) -> None:
-        self.arena, self.number, self.block, self.frame = arena, number, block, frame
-        self.steps = steps_of(block, ops)
+        self.arena, self.number, self.group, self.frame = arena, number, group, frame
+        self.steps = steps_of(group, ops)
         self.places = places(arena, frame, self.steps)
         self.made: dict[TensorId, _Pixels] = {}
         self.found: dict[tuple[TensorId, Rows], _Pixels] = {}
@@ -74,9 +74,9 @@ class _Proof:
     def run(self) -> None:
         """Prove the group. Raises Unproved or PlanError."""
         for step in self.steps.values():
-            check_lanes(self.arena, step)
-            check_walk(step)
-            demand(not step.stage.iterative or (step.walk.groups == 1 and not step.makes_again))
+            check_column_windows(self.arena, step)
+            check_nest(step)
+            demand(not step.stage.iterative or (step.nest.channel_groups == 1 and not step.makes_again))
         turns = self._turns()
         rows = FrameRows(self.frame, list(self._frame_needs(turns)))
         fired = {key: Fired(units, turn, rows.moment(turn)) for key, (units, turn) in turns.items()}
@@ -100,17 +100,17 @@ class _Proof:
         """Return, by operator, the units that fire and their turns."""
         units: dict[int, list[int]] = {key: [] for key in self.steps}
         turns: dict[int, list[int]] = {key: [] for key in self.steps}
-        for turn, step in enumerate(firings(self.number, self.block, self.steps)):
+        for turn, step in enumerate(run_order(self.number, self.group, self.steps)):
             units[step.stage.op].append(step.done)
             turns[step.stage.op].append(turn)
         return {key: (np.array(units[key], np.int64), np.array(turns[key], np.int64)) for key in self.steps}
 
     def _count(self, fired: Mapping[int, Fired]) -> None:
-        demand(sum(len(f.units) for f in fired.values()) == self.block.firings)
+        demand(sum(len(f.units) for f in fired.values()) == self.group.iterations)
         for key, step in self.steps.items():
-            units = fired[key].units[step.group[fired[key].units] < step.groups]
+            units = fired[key].units[step.channel_group[fired[key].units] < step.channel_groups]
             step.pixels = int((step.x1 - step.x0)[units].sum())
-        demand(sum(step.macs for step in self.steps.values()) == self.block.macs)
+        demand(sum(step.macs for step in self.steps.values()) == self.group.macs)
 
     def _frame_needs(self, turns: Mapping[int, tuple[Ints, Ints]]) -> Iterator[tuple[Ints, Ints]]:
         """Yield the turns that wait for rows of an input outside the arena, and the number of rows."""
@@ -121,10 +121,10 @@ class _Proof:
                     some = step.windows[k].some[units]
                     yield turn[some], step.windows[k].bottom[units[some]]
 
-    def _read(self, step: StageWalk, fired: Fired, rows: FrameRows) -> None:
+    def _read(self, step: StageNest, fired: Fired, rows: FrameRows) -> None:
         moments = fired.moments + (EARLY if step.in_place else LATE)
         if step.in_place:
-            demand(step.walk.groups == 1 and not step.sums)
+            demand(step.nest.channel_groups == 1 and not step.sums)
         for k, place in enumerate(self.places.inputs[step.stage.op]):
             if place.moves:
                 demand(not step.in_place or rows.clear_of(self.arena, self.made[step.op.output].lives(step)[0]))
@@ -144,7 +144,7 @@ class _Proof:
         found = [rows.lives(self.arena)]
         for pixels in self.found.values():
             before = pixels.before()
-            self.arena.read_pixels(pixels.place.tensor, before.at, before.marks, pixels.place.seen.c, "a block")
+            self.arena.read_pixels(pixels.place.tensor, before.at, before.marks, pixels.place.seen.c, "a group")
             found.append(before)
         for step in self.steps.values():
             found += self.made[step.op.output].lives(step)
@@ -190,23 +190,23 @@ class _Pixels:
     def __init__(self, place: Place) -> None:
         maker, seen = place.maker, place.seen
         self.place = place
-        self._groups = maker.walk.groups if maker and maker.splits else 1
+        self._groups = maker.nest.channel_groups if maker and maker.splits else 1
         self._lo = maker.lo if maker and maker.makes_again else None
         """First row of each stripe if stripes have their own pixels, or None."""
-        strips, self._rows = (
+        stripes, self._rows = (
             (1, seen.h) if maker is None or self._lo is None else (len(self._lo), int(maker.made.max(initial=0)))
         )
-        self._written = np.full(strips * self._groups * self._rows * seen.w, BEFORE, dtype=np.int64)
+        self._written = np.full(stripes * self._groups * self._rows * seen.w, BEFORE, dtype=np.int64)
         self._read = self._written.copy()
 
-    def _index(self, strip: Ints, group: Ints, y: Ints, x: Ints) -> Ints:
+    def _index(self, stripe: Ints, channel_group: Ints, y: Ints, x: Ints) -> Ints:
         """Return the positions of pixels in the arrays of times."""
-        layer = group if self._groups > 1 else 0 * group
+        layer = channel_group if self._groups > 1 else 0 * channel_group
         if self._lo is not None:
-            layer, y = layer + strip * self._groups, y - self._lo[strip]
+            layer, y = layer + stripe * self._groups, y - self._lo[stripe]
         return (layer * self._rows + y) * self.place.seen.w + x
 
-    def write(self, step: StageWalk, fired: Fired) -> None:
+    def write(self, step: StageNest, fired: Fired) -> None:
         """Record the writes of the tensor's maker."""
         units, moments = fired.units, fired.moments + (LATE if step.in_place else EARLY)
         if step.stage.iterative:  # the last unit makes all pixels
@@ -214,25 +214,29 @@ class _Pixels:
             counts, x0, y = np.full(len(last), step.op.writes.w), 0 * last, 0 * last
             units, moments = units[last], moments[last]
         else:
-            some = step.group[units] == step.walk.groups - 1 if step.walk.sums else np.full(len(units), True)
+            some = (
+                step.channel_group[units] == step.nest.channel_groups - 1
+                if step.nest.sums
+                else np.full(len(units), True)
+            )
             units, moments = units[some], moments[some]
             counts, x0, y = step.x1[units] - step.x0[units], step.x0[units], step.row[units]
         of = np.repeat(np.arange(len(units)), counts)
         x = np.arange(len(of)) - np.repeat(np.cumsum(counts) - counts - x0, counts)
         units, y = units[of], y[of]
-        self._made = step.strip[units], step.group[units], y, x
+        self._made = step.stripe[units], step.channel_group[units], y, x
         self._ends = np.append(of[1:] != of[:-1], True)[: len(of)]
         self._written[self._index(*self._made)] = moments[of]
 
-    def read_by(self, step: StageWalk, k: int, units: Ints, moments: Ints) -> None:
+    def read_by(self, step: StageNest, k: int, units: Ints, moments: Ints) -> None:
         """Record an operator's reads of input k. Pixels that the group makes must exist by then."""
         reads = step.windows[k].some[units]
         units, moments = units[reads], moments[reads]
-        window, strip, group = step.windows[k].of(units), step.strip[units], step.group[units]
-        demand(self._groups == 1 or (group < self._groups).all())
+        window, stripe, channel_group = step.windows[k].of(units), step.stripe[units], step.channel_group[units]
+        demand(self._groups == 1 or (channel_group < self._groups).all())
         if self._lo is not None and self.place.maker:
-            demand((window.top >= self._lo[strip]).all() and (window.bottom <= self.place.maker.hi[strip]).all())
-        first = self._index(strip, group, window.top, window.left)
+            demand((window.top >= self._lo[stripe]).all() and (window.bottom <= self.place.maker.hi[stripe]).all())
+        first = self._index(stripe, channel_group, window.top, window.left)
         height, width = window.bottom - window.top, window.right - window.left
         for dy in range(int(height.max(initial=0))):
             for dx in range(int(width.max(initial=0))):
@@ -250,19 +254,19 @@ class _Pixels:
             at, at + self.place.seen.c, 0 * at + BEFORE, self._read[self._read > 0], self.place.marks(y, x, at)
         )
 
-    def lives(self, step: StageWalk) -> list[LiveRanges]:
+    def lives(self, step: StageNest) -> list[LiveRanges]:
         """Return the live ranges of the pixels that the group makes."""
-        strip, group, y, x = self._made
+        stripe, channel_group, y, x = self._made
         index = self._index(*self._made)
-        first = group * step.pixel_bytes if step.splits else 0 * y
+        first = channel_group * step.pixel_bytes if step.splits else 0 * y
         nbytes = np.minimum(step.pixel_bytes, step.op.writes.c - first)
-        at = self.place.at(strip, y, x)
+        at = self.place.at(stripe, y, x)
         demand((at >= 0).all())
         at = at if self.place.inside else at + first
         written, marks = self._written[index], self.place.marks(y, x, at, first)
         if not step.ends_late:
             return [LiveRanges(at, at + nbytes, written, np.maximum(written, self._read[index]), marks)]
-        late = written - EARLY + LAST  # a firing lasts until then
+        late = written - EARLY + LAST  # an iteration lasts until then
         read, end = np.maximum(late, self._read[index]), at + nbytes
         ends = self._ends
         return [
@@ -271,16 +275,16 @@ class _Pixels:
         ]
 
 
-def in_order(step: StageWalk, output: Place, k: int, place: Place, units: Ints) -> bool:
+def in_order(step: StageNest, output: Place, k: int, place: Place, units: Ints) -> bool:
     """Return whether each byte of input k is read before its place is written, pixel after pixel from front to back."""
-    window, strip = step.windows[k].of(units), step.strip[units]
+    window, stripe = step.windows[k].of(units), step.stripe[units]
     made, read = step.x1[units] - step.x0[units], window.right - window.left
     demand((window.bottom == window.top + 1).all() and ((read == made) | (read == 1)).all())
     tile = np.arange(int(made.max(initial=0)))
     some = tile < made[:, None]
     x = np.where(some, tile, 0)
-    to = output.at(strip[:, None], step.row[units][:, None], step.x0[units][:, None] + x)
-    at = place.at(strip[:, None], window.top[:, None], window.left[:, None] + np.minimum(x, read[:, None] - 1))
+    to = output.at(stripe[:, None], step.row[units][:, None], step.x0[units][:, None] + x)
+    at = place.at(stripe[:, None], window.top[:, None], window.left[:, None] + np.minimum(x, read[:, None] - 1))
     c, nbytes = place.seen.c, step.op.writes.c
     wrong = (at < to) & (to < at + c)
     if c < nbytes:

@@ -1,4 +1,5 @@
-"""The checker's replay of a group, firing by firing, as tmo_run() executes it; shared by row-wise and tiled groups.
+"""The checker's replay of a group, iteration by iteration, as tmo_run() executes it; shared by row-wise and tiled
+groups.
 
 The code shares nothing with the planner.
 """
@@ -11,14 +12,14 @@ from typing import NamedTuple
 
 from tflm_memopt.check.arena import TaggedArena
 from tflm_memopt.check.frame import FrameReplay
-from tflm_memopt.check.walk import StageWalk, check_walk, firings, steps_of
+from tflm_memopt.check.nest import StageNest, check_nest, run_order, steps_of
 from tflm_memopt.errors import PlanError
 from tflm_memopt.ops.rowop import RowOp
-from tflm_memopt.plan.plan import Block, Role
+from tflm_memopt.plan.plan import Group, Role
 
 
 class Output(NamedTuple):
-    """The writes of a firing."""
+    """The writes of an iteration."""
 
     last: int
     """Address of the last byte, or -1 if nothing is written."""
@@ -28,7 +29,7 @@ class Output(NamedTuple):
 NO_OUTPUT = Output(-1, lambda: None)
 
 
-class BlockReplay(ABC):
+class GroupReplay(ABC):
     """The replay of one group. Subclasses know the locations of rows or pixels."""
 
     counter_bytes: int
@@ -38,51 +39,51 @@ class BlockReplay(ABC):
         self,
         arena: TaggedArena,
         number: int,
-        block: Block,
+        group: Group,
         ops: Mapping[int, RowOp],
         frame: FrameReplay,
         fired: Callable[[], None] = lambda: None,
     ) -> None:
-        """fired: called after each firing."""
-        self.arena, self.number, self.block, self.frame, self.tell = arena, number, block, frame, fired
-        self.steps = steps_of(block, ops)
+        """fired: called after each iteration."""
+        self.arena, self.number, self.group, self.frame, self.tell = arena, number, group, frame, fired
+        self.steps = steps_of(group, ops)
         self.fired = 0
 
     @abstractmethod
-    def _output(self, step: StageWalk) -> Output:
-        """Return what the operator's next firing writes."""
+    def _output(self, step: StageNest) -> Output:
+        """Return what the operator's next iteration writes."""
 
     @abstractmethod
-    def _read(self, step: StageWalk) -> None:
-        """Replay the reads of the operator's next firing."""
+    def _read(self, step: StageNest) -> None:
+        """Replay the reads of the operator's next iteration."""
 
     @abstractmethod
-    def _in_order(self, step: StageWalk) -> None:
+    def _in_order(self, step: StageNest) -> None:
         """Raise PlanError unless each byte is read before its place is written, from front to back."""
 
     @abstractmethod
-    def _taken_in(self, step: StageWalk, k: int, rows: range) -> int:
-        """Return the bytes of input k outside the arena that are converted to int8 at once when a firing reads these
-        rows.
+    def _taken_in(self, step: StageNest, k: int, rows: range) -> int:
+        """Return the bytes of input k outside the arena that are converted to int8 at once when an iteration reads
+        these rows.
         """
 
     def run(self) -> None:
         """Replay the group. Raises PlanError unless it finds each byte that it reads and does what the plan says."""
         self.arena.write_private(Role.COUNTERS, self.number, self.counter_bytes * len(self.steps))
         for step in self.steps.values():
-            check_walk(step)
-        for step in firings(self.number, self.block, self.steps):
+            check_nest(step)
+        for step in run_order(self.number, self.group, self.steps):
             self._fire(step)
             self.tell()
-        if self.fired != self.block.firings:
-            raise PlanError(f"block {self.number} fires {self.fired} times, the plan says {self.block.firings}")
+        if self.fired != self.group.iterations:
+            raise PlanError(f"group {self.number} fires {self.fired} times, the plan says {self.group.iterations}")
         # they are written once, so a later overwrite is found now
-        self.arena.read_private(Role.COUNTERS, self.number, f"block {self.number}")
+        self.arena.read_private(Role.COUNTERS, self.number, f"group {self.number}")
         macs = sum(step.macs for step in self.steps.values())
-        if macs != self.block.macs:
-            raise PlanError(f"block {self.number} multiplies {macs} times, the plan says {self.block.macs}")
+        if macs != self.group.macs:
+            raise PlanError(f"group {self.number} multiplies {macs} times, the plan says {self.group.macs}")
 
-    def _fire(self, step: StageWalk) -> None:
+    def _fire(self, step: StageNest) -> None:
         op, arena = step.op, self.arena
         scratch = step.scratch + (self._take_frame(step) if self.frame.frame else 0)
         arena.write_scratch(self.number, scratch)
@@ -106,7 +107,7 @@ class BlockReplay(ABC):
         step.count()
         self.fired += 1
 
-    def _take_frame(self, step: StageWalk) -> int:
+    def _take_frame(self, step: StageNest) -> int:
         """Wait for pushed rows; return the bytes of one window's pixels that are converted to int8."""
         nbytes = 0
         for k, (rows, columns) in enumerate(step.reads()):

@@ -1,4 +1,4 @@
-"""The checker's replay of a row-wise group: each firing reads whole rows and writes one row, or adds one to sums.
+"""The checker's replay of a row-wise group: each iteration reads whole rows and writes one row, or adds one to sums.
 
 The code shares nothing with the planner.
 """
@@ -10,15 +10,15 @@ from collections.abc import Callable, Mapping
 from tflm_memopt.check.arena import TaggedArena
 from tflm_memopt.check.cores import CoresReplay
 from tflm_memopt.check.frame import FrameReplay
-from tflm_memopt.check.replay import NO_OUTPUT, BlockReplay, Output
+from tflm_memopt.check.nest import StageNest
+from tflm_memopt.check.replay import NO_OUTPUT, GroupReplay, Output
 from tflm_memopt.check.states import StateReplay
-from tflm_memopt.check.walk import StageWalk
 from tflm_memopt.errors import PlanError
 from tflm_memopt.ops.rowop import RowOp
-from tflm_memopt.plan.plan import Block
+from tflm_memopt.plan.plan import Group
 
 
-class RowReplay(BlockReplay):
+class RowReplay(GroupReplay):
     """Replays one row-wise group. Only such groups use states, other devices or a second core."""
 
     counter_bytes = 2
@@ -27,23 +27,23 @@ class RowReplay(BlockReplay):
         self,
         arena: TaggedArena,
         number: int,
-        block: Block,
+        group: Group,
         ops: Mapping[int, RowOp],
         frame: FrameReplay,
         fired: Callable[[], None],
         states: StateReplay,
         cores: CoresReplay,
     ) -> None:
-        """states, cores: called for each firing."""
-        super().__init__(arena, number, block, ops, frame, fired)
+        """states, cores: called for each iteration."""
+        super().__init__(arena, number, group, ops, frame, fired)
         self.states, self.cores = states, cores
 
-    def _fire(self, step: StageWalk) -> None:
+    def _fire(self, step: StageNest) -> None:
         super()._fire(step)
         self.states.fires(step.op, step.done, step)
         self.cores.fires(step.stage.op, step.done, [rows for rows, _ in step.reads()])
 
-    def _output(self, step: StageWalk) -> Output:
+    def _output(self, step: StageNest) -> Output:
         op, nbytes = step.op, step.op.writes.row_bytes
         if op.scatters:
             return Output(-1, lambda: self._scatter(step))
@@ -53,13 +53,13 @@ class RowReplay(BlockReplay):
         at = self.arena.span(op.output, row, nbytes)
         return Output(at + nbytes - 1, lambda: self.arena.write(op.output, row, nbytes))
 
-    def _scatter(self, step: StageWalk) -> None:
+    def _scatter(self, step: StageNest) -> None:
         """Write some bytes of the only output row. Those that earlier iterations wrote must still be there."""
         if step.done:
             self.arena.read_rows(step.op.output, 0, 1, step.op.writes.row_bytes, step)
         self.arena.write(step.op.output, 0, step.op.writes.row_bytes)
 
-    def _read(self, step: StageWalk) -> None:
+    def _read(self, step: StageNest) -> None:
         op = step.op
         if op.receives:
             return
@@ -73,12 +73,12 @@ class RowReplay(BlockReplay):
                 if (at := self.frame.address(row)) is not None:
                     self.arena.read_run(tensor, at, row * seen.row_bytes, seen.row_bytes, step)
 
-    def _taken_in(self, step: StageWalk, k: int, rows: range) -> int:
+    def _taken_in(self, step: StageNest, k: int, rows: range) -> int:
         """Return the bytes of all rows under a window (see the base class)."""
         taps = rows[:: step.op.window.dilation_h] if k == 0 else rows
         return len(taps) * step.op.reads[k].row_bytes
 
-    def _in_order(self, step: StageWalk) -> None:
+    def _in_order(self, step: StageNest) -> None:
         """Check the in-place order (see the base class): no output may start inside an input row, nor touch a row that
         is read again for the next pixel.
         """

@@ -15,8 +15,8 @@ from typing import NamedTuple
 from tflm_memopt.check.sums import check_sums
 from tflm_memopt.check.together import RowCrosses
 from tflm_memopt.errors import PlanError
-from tflm_memopt.ops.rowop import RowOp, StateRing
-from tflm_memopt.plan.plan import WINDOW, Block, PlacedState, Plan
+from tflm_memopt.ops.rowop import RowOp, StateRollingBuffer
+from tflm_memopt.plan.plan import WINDOW, Group, PlacedState, Plan
 from tflm_memopt.rowgraph.graph import RowGraph
 
 INDEX_BYTES = 2
@@ -41,54 +41,63 @@ class StateReplay:
 
     def __init__(self, plan: Plan, graph: RowGraph) -> None:
         self._ops = tuple(graph.ops.values())
-        self.rings: dict[int, StateRing] = {r.tensor: r for op in graph.ops.values() for r in _written(op)}
+        self.rolling_buffers: dict[int, StateRollingBuffer] = {
+            r.tensor: r for op in graph.ops.values() for r in _written(op)
+        }
         self.new = {
             r.tensor: op.reads[0].h if op.keeps else op.writes.h for op in graph.ops.values() for r in _written(op)
         }
         """Number of new rows of each inference."""
-        self._homes = [{ring.tensor for i in region.ops for ring in _written(graph.ops[i])} for region in graph.regions]
+        self._homes = [
+            {rolling_buffer.tensor for i in region.ops for rolling_buffer in _written(graph.ops[i])}
+            for region in graph.regions
+        ]
         """The states of each region, which share one buffer."""
-        self._in_place = {ring.tensor for op in graph.ops.values() for ring in op.updates}
+        self._in_place = {rolling_buffer.tensor for op in graph.ops.values() for rolling_buffer in op.updates}
         self.plan = plan
         self.window = graph.window.inferences if graph.window else 0
-        self._events: dict[int, list[_Event]] = {tensor: [] for tensor in self.rings}
+        self._events: dict[int, list[_Event]] = {tensor: [] for tensor in self.rolling_buffers}
         self.crossed: list[RowCrosses] = []
         """Rows that were sent to other devices or received from them."""
 
     def fires(self, op: RowOp, y: int, who: object) -> None:
-        """Record firing y of an operator of a row-wise group."""
-        if op.crossing is not None:
-            self.crossed.append(RowCrosses(op.crossing, op.sends, y, op.reads[0].row_bytes))
+        """Record iteration y of an operator of a row-wise group."""
+        if op.message is not None:
+            self.crossed.append(RowCrosses(op.message, op.sends, y, op.reads[0].row_bytes))
         for tensor, row in self._read(op, y):
             self._events[tensor].append(_Event(str(who), row))
         if op.keeps:
             row, _ = op.rows_read(0, y)
             self._events[op.keeps.tensor].append(_Event(str(who), row, slot=y))
-        for ring in op.updates:
-            self._events[ring.tensor] += [_Event(str(who), y - 1), _Event(str(who), y, slot=y)]
+        for rolling_buffer in op.updates:
+            self._events[rolling_buffer.tensor] += [_Event(str(who), y - 1), _Event(str(who), y, slot=y)]
 
-    def enter(self, block: Block, ops: Mapping[int, RowOp]) -> None:
+    def enter(self, group: Group, ops: Mapping[int, RowOp]) -> None:
         """Raise PlanError unless the executor supports states in such a group."""
-        for op in (ops[stage.op] for stage in block.stages):
-            touches = op.older is not None or bool(_written(op)) or not self.rings.keys().isdisjoint(op.inputs)
-            if touches and (block.strips or block.turned):
+        for op in (ops[stage.op] for stage in group.stages):
+            touches = (
+                op.older is not None or bool(_written(op)) or not self.rolling_buffers.keys().isdisjoint(op.inputs)
+            )
+            if touches and (group.stripes or group.is_reversed):
                 raise PlanError(f"{op.name} uses a state, so it must run row by row in forward order")
-            if op.crossing is not None and (block.strips or block.turned):
+            if op.message is not None and (group.stripes or group.is_reversed):
                 raise PlanError(
                     f"{op.name} exchanges rows with another device, so it must run row by row in forward order"
                 )
 
     def is_state(self, tensor: int) -> bool:
-        return tensor in self.rings
+        return tensor in self.rolling_buffers
 
     def _read(self, op: RowOp, y: int) -> Iterator[tuple[int, int]]:
-        """Yield tensor and row of the rolling buffers' rows that a firing reads."""
+        """Yield tensor and row of the rolling buffers' rows that an iteration reads."""
         for k, tensor in enumerate(op.inputs):
-            if tensor in self.rings and tensor not in {ring.tensor for ring in op.updates}:
-                ring, size = self.rings[tensor].rows, op.reads[k].row_bytes
+            if tensor in self.rolling_buffers and tensor not in {
+                rolling_buffer.tensor for rolling_buffer in op.updates
+            }:
+                rolling_buffer, size = self.rolling_buffers[tensor].rows, op.reads[k].row_bytes
                 first, end = op.rows_read(k, y)
-                for row in range(first * size // ring.row_bytes, -(-end * size // ring.row_bytes)):
-                    yield tensor, row - ring.h
+                for row in range(first * size // rolling_buffer.row_bytes, -(-end * size // rolling_buffer.row_bytes)):
+                    yield tensor, row - rolling_buffer.h
         if op.older is not None:
             w = op.window
             for tap in range(w.kernel_h):
@@ -100,20 +109,20 @@ class StateReplay:
         """Raise PlanError if a rolling buffer does not hold the rows that are read."""
         placed = {state.tensor: state for state in self.plan.states}
         self._check_window(placed.pop(WINDOW, None))
-        if placed.keys() != self.rings.keys() or len(placed) + (self.window > 0) != len(self.plan.states):
-            raise PlanError(f"the plan has states {sorted(placed)}, but the graph has {sorted(self.rings)}")
+        if placed.keys() != self.rolling_buffers.keys() or len(placed) + (self.window > 0) != len(self.plan.states):
+            raise PlanError(f"the plan has states {sorted(placed)}, but the graph has {sorted(self.rolling_buffers)}")
         self._check_bytes()
         check_sums(self._ops)
         for tensor, state in placed.items():
-            ring = self.rings[tensor]
-            if (state.row_bytes, state.fill) != (ring.rows.row_bytes, ring.fill):
+            rolling_buffer = self.rolling_buffers[tensor]
+            if (state.row_bytes, state.fill) != (rolling_buffer.rows.row_bytes, rolling_buffer.fill):
                 raise PlanError(
                     f"state {tensor}: rows of {state.row_bytes} bytes initially {state.fill}, but the graph has "
-                    f"{ring.rows.row_bytes} and {ring.fill}"
+                    f"{rolling_buffer.rows.row_bytes} and {rolling_buffer.fill}"
                 )
             if tensor in self._in_place and state.depth != 1:
                 raise PlanError(f"state {tensor} is updated in place and must have one row")
-            self._check_ring(state)
+            self._check_rolling_buffer(state)
 
     def _check_window(self, state: PlacedState | None) -> None:
         """Check when the window is full; before that, outputs are invalid."""
@@ -131,7 +140,7 @@ class StateReplay:
                     raise PlanError(f"{state} starts before byte {end}, where others end")
                 end = state.offset + state.nbytes
 
-    def _check_ring(self, state: PlacedState) -> None:
+    def _check_rolling_buffer(self, state: PlacedState) -> None:
         """Replay from a reset at any slot, which is a start: the buffer is refilled, and its oldest slot
         is the first.
         """
@@ -156,6 +165,8 @@ class StateReplay:
                     )
 
 
-def _written(op: RowOp) -> tuple[StateRing, ...]:
-    """Return the states that an operator writes: by keeping its output's rows, or by updating them in each firing."""
+def _written(op: RowOp) -> tuple[StateRollingBuffer, ...]:
+    """Return the states that an operator writes: by keeping its output's rows, or by updating them in each
+    iteration.
+    """
     return (op.keeps, *op.updates) if op.keeps else op.updates

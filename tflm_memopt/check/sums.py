@@ -26,7 +26,7 @@ def _wrong(op: RowOp, keep: RowOp | None) -> str:
     new, older, *_ = (rows.h for rows in op.reads)
     if keep is None or keep.keeps is None or (keep.inputs[0], keep.reads[0].h) != (op.inputs[0], new):
         return "no rolling buffer keeps the rows that it adds"
-    if keep.keeps.fill or [ring.fill for ring in op.updates] != [0] or keep.keeps.rows.h != older:
+    if keep.keeps.fill or [rolling_buffer.fill for rolling_buffer in op.updates] != [0] or keep.keeps.rows.h != older:
         return "its sums do not start as those of the rolling buffer's rows"
     if [op.rows_read(k, 0) for k in (0, 1, len(op.inputs) - 1)] != [(0, new), (0, new), (0, 1)] or new > older:
         return "it subtracts other rows than those that leave"

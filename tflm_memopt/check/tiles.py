@@ -1,6 +1,6 @@
-"""The checker's replay of a tiled group: each firing reads and writes pixels.
+"""The checker's replay of a tiled group: each iteration reads and writes pixels.
 
-The proof of all firings at once (lives.py) is much faster; this replay names the fault and its place, and decides if
+The proof of all iterations at once (lives.py) is much faster; this replay names the fault and its place, and decides if
 there is no proof. The code shares nothing with the planner.
 """
 
@@ -12,9 +12,9 @@ from typing import NamedTuple
 import numpy as np
 
 from tflm_memopt.check.arena import Ints
-from tflm_memopt.check.places import Place, Places, check_lanes, places
-from tflm_memopt.check.replay import BlockReplay, Output
-from tflm_memopt.check.walk import StageWalk, Unit
+from tflm_memopt.check.nest import StageNest, Unit
+from tflm_memopt.check.places import Place, Places, check_column_windows, places
+from tflm_memopt.check.replay import GroupReplay, Output
 from tflm_memopt.errors import PlanError
 
 
@@ -26,7 +26,7 @@ class _RowPixels(NamedTuple):
     nbytes: int
 
 
-class TiledReplay(BlockReplay):
+class TiledReplay(GroupReplay):
     """Replays one tiled group."""
 
     counter_bytes = 8
@@ -38,44 +38,44 @@ class TiledReplay(BlockReplay):
 
     def run(self) -> None:
         for step in self.steps.values():
-            check_lanes(self.arena, step)
+            check_column_windows(self.arena, step)
         super().run()
 
-    def _output(self, step: StageWalk) -> Output:
+    def _output(self, step: StageNest) -> Output:
         made = self._made(step, step.unit)
         last = made.at[0, -1].item() + made.nbytes - 1 if made.at.size else -1
         return Output(last, lambda: self.arena.write_pixels(*made))
 
-    def _taken_in(self, step: StageWalk, k: int, rows: range) -> int:
+    def _taken_in(self, step: StageNest, k: int, rows: range) -> int:
         """Return the bytes of one window (see the base class)."""
         return step.window_bytes(k)
 
-    def _made(self, step: StageWalk, unit: Unit) -> _RowPixels:
+    def _made(self, step: StageNest, unit: Unit) -> _RowPixels:
         """Return the pixels that a unit writes, none if it only adds to sums."""
         op, place = step.op, self.places.output[step.stage.op]
         y, columns, first, nbytes = unit.row, range(unit.x0, unit.x1), 0, op.writes.c
         if step.stage.iterative:
             y, columns = 0, range(op.writes.w if step.done == len(step) - 1 else 0)
-        elif step.walk.sums:
-            columns = columns if unit.group == step.walk.groups - 1 else range(0)
+        elif step.nest.sums:
+            columns = columns if unit.channel_group == step.nest.channel_groups - 1 else range(0)
         elif step.splits:
-            first, nbytes = step.channels(unit.group)
-        return _RowPixels(*self._pixels(place, unit.strip, range(y, y + 1), columns, first), nbytes)
+            first, nbytes = step.channels(unit.channel_group)
+        return _RowPixels(*self._pixels(place, unit.stripe, range(y, y + 1), columns, first), nbytes)
 
-    def _read(self, step: StageWalk) -> None:
+    def _read(self, step: StageNest) -> None:
         unit = step.unit
         for place, (rows, columns) in zip(self.places.inputs[step.stage.op], step.reads(), strict=True):
             if not rows or not columns:
                 continue
             first, nbytes = 0, place.seen.c
             if place.maker is not None and place.maker.splits:
-                width = -(-nbytes // place.maker.walk.groups)
-                first = unit.group * width
+                width = -(-nbytes // place.maker.nest.channel_groups)
+                first = unit.channel_group * width
                 nbytes = min(width, nbytes - first)
-            at, marks = self._pixels(place, unit.strip, rows, columns, first)
+            at, marks = self._pixels(place, unit.stripe, rows, columns, first)
             self.arena.read_pixels(place.tensor, at, marks, nbytes, step)
 
-    def _in_order(self, step: StageWalk) -> None:
+    def _in_order(self, step: StageNest) -> None:
         """Check the in-place order (see the base class), pixel after pixel."""
         unit, nbytes = step.unit, step.op.writes.c
         columns = range(unit.x0, unit.x1)
@@ -90,18 +90,18 @@ class TiledReplay(BlockReplay):
                     raise PlanError(f"{step}: the output at {out} overwrites tensor {place.tensor} before it is read")
 
     def _addresses(self, place: Place, unit: Unit, rows: range, columns: range) -> list[int]:
-        addresses: list[int] = self._pixels(place, unit.strip, rows, columns)[0].ravel().tolist()
+        addresses: list[int] = self._pixels(place, unit.stripe, rows, columns)[0].ravel().tolist()
         return addresses
 
-    def _pixels(self, place: Place, strip: int, rows: range, columns: range, first: int = 0) -> tuple[Ints, Ints]:
+    def _pixels(self, place: Place, stripe: int, rows: range, columns: range, first: int = 0) -> tuple[Ints, Ints]:
         """Return addresses and marks of pixels in these rows and columns from a channel on; none for pixels outside the
         arena.
         """
         if place.moves:
             return self._frame_pixels(place, rows, columns)
-        there, at, marks = place.cells(strip if place.in_strips else 0)
+        there, at, marks = place.cells(stripe if place.in_stripes else 0)
         if rows and (rows.start < there.start or rows.stop > there.stop):
-            raise PlanError(f"tensor {place.tensor}: rows {rows[0]}..{rows[-1]} of stripe {strip} are not kept")
+            raise PlanError(f"tensor {place.tensor}: rows {rows[0]}..{rows[-1]} of stripe {stripe} are not kept")
         window = slice(rows.start, rows.stop), slice(columns.start, columns.stop)
         if first and place.inside:  # the buffer holds the channels of one group
             return at[window], marks[window] + first

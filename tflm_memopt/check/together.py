@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from tflm_memopt.errors import PlanError
-from tflm_memopt.ops.rowop import Crossing
+from tflm_memopt.ops.rowop import Message
 
 HEAD_BYTES = 24
 """Bytes of a message before its row: TMO_LINK_HEAD."""
@@ -21,9 +21,9 @@ UNLIMITED = 1 << 62
 
 
 class RowCrosses(NamedTuple):
-    """A firing of SEND or RECEIVE."""
+    """An iteration of SEND or RECEIVE."""
 
-    crossing: Crossing
+    message: Message
     sends: bool
     row: int
     nbytes: int
@@ -31,12 +31,12 @@ class RowCrosses(NamedTuple):
 
     @property
     def line(self) -> tuple[int, int]:
-        return self.crossing.sender, self.crossing.receiver
+        return self.message.sender, self.message.receiver
 
     @property
-    def message(self) -> tuple[int, int, int, int]:
+    def identification(self) -> tuple[int, int, int, int]:
         """The identification of the message, which both ends must agree on."""
-        return self.crossing.identity, self.crossing.step, self.row, self.nbytes
+        return self.message.identity, self.message.step, self.row, self.nbytes
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,7 +54,7 @@ def check_together(devices: Sequence[Sequence[RowCrosses]]) -> Traffic:
     """Raise PlanError unless the devices, in the order of their numbers, fit together."""
     for number, rows in enumerate(devices):
         for row in rows:
-            own = row.crossing.sender if row.sends else row.crossing.receiver
+            own = row.message.sender if row.sends else row.message.receiver
             if own != number or row.line[0] == row.line[1] or not max(row.line) < len(devices):
                 raise PlanError(
                     f"device {number} sends or receives on the link {row.line}, to which it does not belong"
@@ -79,7 +79,7 @@ def _check_lines(devices: Sequence[Sequence[RowCrosses]]) -> None:
     }
     for rows in devices:
         for row in rows:
-            lines[row.sends][row.line].append(row.message)
+            lines[row.sends][row.line].append(row.identification)
     for line in sorted(lines[True].keys() | lines[False].keys()):
         sent, received = lines[True][line], lines[False][line]
         if sent != received:

@@ -17,7 +17,7 @@ from tflm_memopt.plan.choices import BUILTIN, Ops
 from tflm_memopt.rewrite import canonicalise
 from tflm_memopt.rewrite.cells import with_cells
 from tflm_memopt.rewrite.states import HANDLE, builtin_variables, is_setup, reads_unassigned, with_states
-from tflm_memopt.rowgraph import rings, second_pass
+from tflm_memopt.rowgraph import rolling_buffers, second_pass
 from tflm_memopt.rowgraph.fold import without_dead_channels
 from tflm_memopt.rowgraph.graph import RowGraph, tensor_sizes
 from tflm_memopt.rowgraph.regions import partition
@@ -72,8 +72,8 @@ def annotate(graph: Graph, whole: LeftWhole | None = None) -> AnnotatedGraph:
         )
         annotated = AnnotatedGraph(activations_only(canonical), {**support, **_variables(graph, support, left_alone)})
         if canonical.states and undone <= left_alone:
-            annotated = rings.with_rings(annotated)
-            undone = rings.broken(annotated, partition(annotated.graph, annotated.support))
+            annotated = rolling_buffers.with_rolling_buffers(annotated)
+            undone = rolling_buffers.broken(annotated, partition(annotated.graph, annotated.support))
         if undone <= left_alone:
             return annotated
         left_alone |= undone

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from tflm_memopt.convert.conversion import Conversion, Converted, Limits
-from tflm_memopt.convert.misfit import misfit, up
+from tflm_memopt.convert.diagnostics import diagnostics, up
 from tflm_memopt.errors import UsageError
 
 
@@ -25,5 +25,5 @@ def choose(conversion: Conversion, limits: Limits) -> Converted:
         return conversion.at(plans.least_macs if scarce else budget)
     found, best = conversion.least(limits)
     if found is None:
-        raise misfit(conversion, limits, best)
+        raise diagnostics(conversion, limits, best)
     return found

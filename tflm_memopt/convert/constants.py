@@ -166,11 +166,11 @@ def _forms(op: RowOp) -> Iterator[RowOp]:
     yield op
     axes = op.traits.constants.kernel_axes
     if op.weights is not None and axes:
-        for turned in (axes[:1], axes):
-            yield replace(op, weights=np.flip(op.weights, turned))
+        for is_reversed in (axes[:1], axes):
+            yield replace(op, weights=np.flip(op.weights, is_reversed))
     elif op.constant:
-        for turned in ((0,), (0, 1)):
-            yield replace(op, constant=replace(op.constant, values=np.flip(op.constant.values, turned)))
+        for is_reversed in ((0,), (0, 1)):
+            yield replace(op, constant=replace(op.constant, values=np.flip(op.constant.values, is_reversed)))
 
 
 def _is_divisible(op: RowOp) -> bool:
@@ -239,7 +239,7 @@ def _elsewhere(p: int, program: Program, equal: Mapping[int, set[int]], ops: Seq
 
 def _makers(program: Program) -> Iterator[tuple[int, set[int]]]:
     """For each input of each operator, yield the earlier operators that write its bytes. Buffers may share bytes."""
-    places = [(t.base, t.offset, t.lanes, t.height * t.width * t.channels) for t in program.tensors]
+    places = [(t.base, t.offset, t.column_windows, t.height * t.width * t.channels) for t in program.tensors]
     written = defaultdict[object, set[int]](set)
     for n, op in enumerate(program.ops):
         yield from ((n, set(written[places[t]])) for t in op.inputs)

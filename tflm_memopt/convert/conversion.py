@@ -18,15 +18,15 @@ from tflm_memopt.emit.firmware import firmware_of, is_module, module_arena, modu
 from tflm_memopt.errors import PlanError, UsageError
 from tflm_memopt.model.graph import Graph
 from tflm_memopt.model.reader import Model, read
-from tflm_memopt.plan.choices import BUILTIN, PER_BLOCK
+from tflm_memopt.plan.choices import BUILTIN, PER_GROUP
 from tflm_memopt.plan.cores import share_out
 from tflm_memopt.plan.effort import Log
-from tflm_memopt.plan.firing.planned import Planned
+from tflm_memopt.plan.iteration.planned import Planned
 from tflm_memopt.plan.layout.critical import critical
 from tflm_memopt.plan.layout.drafts import TFLM_ALIGN
-from tflm_memopt.plan.plan import SCHEMA_VERSION, Block, Buffer, Plan, Role
+from tflm_memopt.plan.plan import SCHEMA_VERSION, Buffer, Group, Plan, Role
 from tflm_memopt.plan.planner import Options
-from tflm_memopt.plan.search.blocks import UNLIMITED
+from tflm_memopt.plan.search.groups import UNLIMITED
 from tflm_memopt.plan.search.tiles_plan import Settings
 from tflm_memopt.rewrite.int8_io import Int8Interface
 from tflm_memopt.rewrite.int8_io import int8_io as to_int8_io
@@ -39,7 +39,12 @@ from tflm_memopt.tflm.libraries import REFERENCE, Library
 from tflm_memopt.tflm.refused import Refusal, refusals
 from tflm_memopt.tflm.structs import Abi
 
-ROLES = {Role.TENSOR: "output of", Role.RING: "ring of", Role.ACCUMULATOR: "sums of", Role.SCRATCH: "scratch of"}
+ROLES = {
+    Role.TENSOR: "output of",
+    Role.ROLLING_BUFFER: "rolling buffer of",
+    Role.ACCUMULATOR: "sums of",
+    Role.SCRATCH: "scratch of",
+}
 NOTHING = "no operator of the model can run row by row"
 MOST_NAMED = 4
 """Most buffers that a message names."""
@@ -388,12 +393,12 @@ class Conversion:
             raise PlanError(f"its head of {plan.head} bytes is larger than everything that this model has")
         for call in plan.calls():
             step = plan.steps[call[0]]
-            if isinstance(step, Block) and step.region != min(plan.operators(call)):
+            if isinstance(step, Group) and step.region != min(plan.operators(call)):
                 raise PlanError(f"region {step.region} of this plan has other operators")
-        if self.options.ops == PER_BLOCK:
+        if self.options.ops == PER_GROUP:
             crooked = [b.key for b, o in plan.placed() if b.role is Role.TENSOR and o % TFLM_ALIGN]
             if crooked:
-                raise PlanError(f"tensor {crooked[0]} is not aligned as --ops block wants it")
+                raise PlanError(f"tensor {crooked[0]} is not aligned as --ops group wants it")
 
 
 def _content(graph: Graph, buffer: Buffer) -> str:
@@ -407,9 +412,9 @@ def _content(graph: Graph, buffer: Buffer) -> str:
 def _name(planned: Planned, number: int) -> str:
     plan, ops = planned.plan, planned.graph.ops
     step = plan.steps[number]
-    if not isinstance(step, Block):
+    if not isinstance(step, Group):
         op = next(op for op in planned.graph.model.ops if op.index == step.op)
         return f"builtin operator {op.index} {op.kind}"
     indices = [i for stage in step.stages for i in ops[stage.op].sources]
-    block = sum(isinstance(s, Block) for s in plan.steps[:number])
-    return f"block {block} (ops {min(indices)}..{max(indices)})"
+    group = sum(isinstance(s, Group) for s in plan.steps[:number])
+    return f"group {group} (ops {min(indices)}..{max(indices)})"

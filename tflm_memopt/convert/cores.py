@@ -14,8 +14,9 @@ from tflm_memopt.plan.plan import Plan
 from tflm_memopt.results import BarriersReport, CoreReport
 from tflm_memopt.rowgraph.inputs import IN_ARENA, InputMode
 
-WALK, SET_UP, MEETING = 220, 250, 20
-"""Instructions to reach a firing, which each core does for all firings; to begin a part of one; and to wake and wait.
+NEST, SET_UP, BARRIER = 220, 250, 20
+"""Instructions to reach an iteration, which each core does for all iterations; to begin a part of one; and to wake and
+wait.
 
 They were counted on Cortex-M33; the barrier by benchmarks/two_cores.py, with the counters of tmo/spin.h.
 """
@@ -83,7 +84,7 @@ def told(
         whole += one
         for core, part in enumerate((mine, 1 - mine)):
             each[core] += one * part
-            again = WALK if part == 0 else SET_UP if part < 1 else 0
-            each[core] += work.firings * again * (1 if part == 0 else 1 - part)
+            again = NEST if part == 0 else SET_UP if part < 1 else 0
+            each[core] += work.iterations * again * (1 if part == 0 else 1 - part)
     cores = tuple(CoreReport(round(n), round(n / whole, 4), stack) for n, stack in zip(each, STACKS, strict=True))
-    return cores, BarriersReport(sum(len(sharing.meetings) for sharing in plan.sharing), MEETING)
+    return cores, BarriersReport(sum(len(sharing.barriers) for sharing in plan.sharing), BARRIER)

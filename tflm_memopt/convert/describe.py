@@ -22,14 +22,14 @@ from tflm_memopt.ops.packing import GENERIC
 from tflm_memopt.ops.rowop import RowOp
 from tflm_memopt.plan import memory_map
 from tflm_memopt.plan.choices import BUILTIN
-from tflm_memopt.plan.firing.planned import Planned
-from tflm_memopt.plan.firing.work import work
-from tflm_memopt.plan.plan import Block, Buffer, Role, Stage
+from tflm_memopt.plan.iteration.planned import Planned
+from tflm_memopt.plan.iteration.work import work
+from tflm_memopt.plan.plan import Buffer, Group, Role, Stage
 from tflm_memopt.results import (
-    BlockReport,
     Flash,
     Footprints,
     FrameReport,
+    GroupReport,
     Inspection,
     InterfaceReport,
     KeptBuiltin,
@@ -38,7 +38,7 @@ from tflm_memopt.results import (
     PackedEstimate,
     PointReport,
     Report,
-    RingReport,
+    RollingBufferReport,
     StageReport,
     WindowReport,
 )
@@ -119,7 +119,7 @@ def _report(
         original_arena=original.arena,
         lower_bound_head=planned.plan.lower_bound if planned else original.arena.head,
         proven=planned.plan.proven if planned else False,
-        blocks=tuple(_blocks(planned)) if planned else (),
+        groups=tuple(_groups(planned)) if planned else (),
         flash=Flash(original.flash, len(chosen.model) if chosen else original.flash),
         kept_builtin=tuple(_kept(conversion.source.graph, annotated, planned)) if asked.op_per != BUILTIN else (),
         interface=tuple(_interface(border)) if planned else (),
@@ -168,8 +168,8 @@ def point(conversion: Conversion, costed: Costed, on: Board | None = None, clock
         macs=plan.macs,
         instructions=costed.instructions,
         arena=point.arena,
-        blocks=sum(isinstance(step, Block) for step in plan.steps),
-        tiled=sum(isinstance(step, Block) and step.strips > 0 for step in plan.steps),
+        groups=sum(isinstance(step, Group) for step in plan.steps),
+        tiled=sum(isinstance(step, Group) and step.stripes > 0 for step in plan.steps),
         second_passes=len(plan.passes),
         proven=plan.proven,
         plan=plan,
@@ -179,26 +179,26 @@ def point(conversion: Conversion, costed: Costed, on: Board | None = None, clock
     )
 
 
-def _blocks(planned: Planned) -> list[BlockReport]:
+def _groups(planned: Planned) -> list[GroupReport]:
     plan, ops, tensors = planned.plan, planned.graph.ops, planned.graph.model.tensors
     reports = []
     for number, step in enumerate(plan.steps):
-        if not isinstance(step, Block):
+        if not isinstance(step, Group):
             continue
         alive = [(plan.buffers[i], plan.offsets[i]) for i in plan.alive[number]]
         rows = {ops[stage.op].output: ops[stage.op].writes.h for stage in step.stages}
         if (source := planned.graph.source) is not None:
             rows[source.tensor] = source.height
         reports.append(
-            BlockReport(
+            GroupReport(
                 ops=tuple(i for stage in step.stages for i in ops[stage.op].sources),
                 operators=tuple(ops[stage.op].name for stage in step.stages),
-                rings=tuple(
-                    RingReport(tensors[b.key].name, rows[b.key], b.depth, b.nbytes)
+                rolling_buffers=tuple(
+                    RollingBufferReport(tensors[b.key].name, rows[b.key], b.depth, b.nbytes)
                     for b, _ in alive
-                    if b.role is Role.RING
+                    if b.role is Role.ROLLING_BUFFER
                 ),
-                strips=step.strips,
+                stripes=step.stripes,
                 accumulators=sum(b.nbytes for b, _ in alive if b.role is Role.ACCUMULATOR),
                 scratch=sum(b.nbytes for b, _ in alive if b.role is Role.SCRATCH),
                 bytes=max(o + b.nbytes for b, o in alive),
@@ -211,20 +211,21 @@ def _blocks(planned: Planned) -> list[BlockReport]:
 def _stage(
     stage: Stage, op: RowOp, alive: Sequence[tuple[Buffer, int]], tensors: Mapping[TensorId, Tensor]
 ) -> StageReport:
-    kept = [b for b, _ in alive if b.key == op.output and b.role in (Role.TENSOR, Role.RING)]
-    walk = stage.walk
+    kept = [b for b, _ in alive if b.key == op.output and b.role in (Role.TENSOR, Role.ROLLING_BUFFER)]
+    nest = stage.nest
     return StageReport(
         ops=op.sources,
         operator=op.name,
         tensor=tensors[op.output].name,
         kept=sum(b.nbytes for b in kept),
         whole=op.writes.nbytes,
-        strip=op.writes.h if stage.iterative else walk.rows,
-        tile=walk.tile,
-        groups=walk.groups,
-        again=walk.recomputes,
-        cached=op.writes.h > 1 and any(lane.depth >= op.writes.w for b in kept for lane in b.lanes),
-        sums=stage.iterative or walk.sums,
+        stripe=op.writes.h if stage.iterative else nest.rows,
+        tile=nest.tile,
+        channel_groups=nest.channel_groups,
+        again=nest.recomputes,
+        cached=op.writes.h > 1
+        and any(column_window.depth >= op.writes.w for b in kept for column_window in b.column_windows),
+        sums=stage.iterative or nest.sums,
         packed=stage.runs_packed(op),
         second_pass=op.again,
     )

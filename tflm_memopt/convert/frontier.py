@@ -15,7 +15,7 @@ from typing import TypeVar
 
 from tflm_memopt.errors import UsageError, one_of
 from tflm_memopt.plan.choices import SWITCHES
-from tflm_memopt.plan.effort import SEARCH, Log, Meter, allowance
+from tflm_memopt.plan.effort import SEARCH, Budget, Log, allowance
 from tflm_memopt.plan.plan import Plan
 from tflm_memopt.plan.planner import Options, Planner, cost, planners, plans
 from tflm_memopt.plan.search.tiles_plan import Settings
@@ -43,15 +43,15 @@ def settings(without: Collection[str] = (), max_overhead: float | None = None) -
         chosen = replace(chosen, max_overhead=max(1.0, max_overhead) + ROUNDING)
     if "recompute" in without or (max_overhead is not None and max_overhead <= 1.0):
         chosen = chosen.once
-    if "strips" in without:
-        chosen = replace(chosen, strip_rows=(1,), whole_map=0)
+    if "stripes" in without:
+        chosen = replace(chosen, stripe_rows=(1,), whole_map=0)
     if "windows" in without:
         chosen = replace(chosen, tile=FULL_WIDTH)
     if "cache" in without:
         chosen = replace(chosen, cache=False)
     if "overlap" in without:
         chosen = replace(chosen, overlap=False)
-    if "groups" in without:
+    if "channel-groups" in without:
         chosen = replace(chosen, group_channels=0)
     return chosen
 
@@ -133,7 +133,7 @@ class Plans:
             return [planner.within(tiles) for planner in self._once]
         tiles = replace(tiles, max_overhead=tiles.max_overhead * self.macs / choice.macs)
         graph = with_passes(self._graph, choice.passes)
-        searching = Meter(SEARCH * allowance(len(graph.model.ops), self._options.effort), self._log)
+        searching = Budget(SEARCH * allowance(len(graph.model.ops), self._options.effort), self._log)
         return (Planner(graph, replace(self._options, tiles=tiles), searching=searching),)
 
     def _at(self, macs: int) -> Plan:

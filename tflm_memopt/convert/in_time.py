@@ -9,8 +9,8 @@ from tflm_memopt.analysis.costs import Table
 from tflm_memopt.analysis.timing import Clock, TimeLimit
 from tflm_memopt.convert import budget
 from tflm_memopt.convert.conversion import Conversion, Converted, Limits
+from tflm_memopt.convert.diagnostics import MOST_BOARDS, SMALLER
 from tflm_memopt.convert.instructions import Costed, Planning, by_time, within_macs
-from tflm_memopt.convert.misfit import MOST_BOARDS, SMALLER
 from tflm_memopt.errors import DoesNotFit
 from tflm_memopt.ops.packing import TARGETS
 from tflm_memopt.targets.boards import Board, boards, fit
@@ -23,7 +23,7 @@ def choose(conversion: Conversion, limits: Limits, table: Table, planning: Plann
         return budget.choose(conversion, replace(limits, instructions=None, time=None))  # its error gives the least RAM
     best = _least(found, limits)
     if best is None or not limits.admit(best.converted.arena):
-        raise _misfit(conversion, limits, table, found)
+        raise _diagnostics(conversion, limits, table, found)
     return best.converted
 
 
@@ -35,7 +35,7 @@ def holds(limit: TimeLimit | None, instructions: int | None) -> bool:
     return taken is not None and taken[1] <= limit.clock.within(limit.milliseconds)
 
 
-def original_misfit(limit: TimeLimit, instructions: int | None, why: str) -> DoesNotFit:
+def original_diagnostics(limit: TimeLimit, instructions: int | None, why: str) -> DoesNotFit:
     """Refuse a model that is not rewritten and may break the limit. why: the reason that it is not rewritten."""
     taken = limit.clock.builtin(instructions)
     if taken is None:
@@ -53,7 +53,7 @@ def _least(found: Sequence[Costed], limits: Limits) -> Costed | None:
     return within[-1] if within else None
 
 
-def _misfit(conversion: Conversion, limits: Limits, table: Table, found: Sequence[Costed]) -> DoesNotFit:
+def _diagnostics(conversion: Conversion, limits: Limits, table: Table, found: Sequence[Costed]) -> DoesNotFit:
     limit, best = _limit(limits), _least(found, limits)
     ways = ", or ".join(_ways(conversion, limits, table, found)) or SMALLER
     if best is None:

@@ -14,12 +14,12 @@ from tflm_memopt.analysis.costs import Cost, Table, Work
 from tflm_memopt.analysis.timing import Clock
 from tflm_memopt.convert import budget
 from tflm_memopt.convert.conversion import Conversion, Converted, Limits
+from tflm_memopt.convert.diagnostics import SMALLER
 from tflm_memopt.convert.frontier import roomy, undominated
-from tflm_memopt.convert.misfit import SMALLER
 from tflm_memopt.errors import DoesNotFit, UsageError
 from tflm_memopt.format.limits import MVE_PIXELS, PACKED_PIXELS
 from tflm_memopt.ops.packing import TARGETS, Family
-from tflm_memopt.plan.firing.work import work
+from tflm_memopt.plan.iteration.work import work
 from tflm_memopt.plan.search.tiles_plan import Settings
 
 Planning = Callable[[int, int], None]

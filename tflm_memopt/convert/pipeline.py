@@ -15,11 +15,11 @@ from tflm_memopt.ops.opset import Unsupported
 from tflm_memopt.ops.packing import family
 from tflm_memopt.ops.packings import packing
 from tflm_memopt.ops.rowop import RowOp
-from tflm_memopt.plan.choices import BUILTIN, PER_BLOCK, Ops
-from tflm_memopt.plan.firing.planned import Planned
+from tflm_memopt.plan.choices import BUILTIN, PER_GROUP, Ops
+from tflm_memopt.plan.iteration.planned import Planned
 from tflm_memopt.plan.plan import Plan
 from tflm_memopt.plan.planner import Options, plan
-from tflm_memopt.plan.search.blocks import COUNTER_BYTES
+from tflm_memopt.plan.search.groups import COUNTER_BYTES
 from tflm_memopt.rewrite.int8_io import Int8Interface
 from tflm_memopt.rewrite.parts import PART
 from tflm_memopt.rewrite.tiling import Tiling, tiled
@@ -159,4 +159,4 @@ def lower(model: Model, border: Int8Interface, planned: Planned, options: Option
         changes = replace(changes, input=str(options.input))
     if options.ops == BUILTIN:
         changes = replace(changes, kernels=options.kernels)
-    return rewrite(tree, planned.graph, planned.plan, changes, op_per_block=options.ops == PER_BLOCK)
+    return rewrite(tree, planned.graph, planned.plan, changes, op_per_group=options.ops == PER_GROUP)

@@ -11,8 +11,8 @@ from tflm_memopt.analysis.flash import Firmware, kernels
 from tflm_memopt.convert import annotation, in_time, speed
 from tflm_memopt.convert import instructions as by_instructions
 from tflm_memopt.convert.conversion import Conversion, Converted, Limits
+from tflm_memopt.convert.diagnostics import diagnostics, original_diagnostics
 from tflm_memopt.convert.frontier import roomy
-from tflm_memopt.convert.misfit import misfit, original_misfit
 from tflm_memopt.convert.request import Request
 from tflm_memopt.errors import UsageError
 from tflm_memopt.results import Balance, Inspection
@@ -70,9 +70,9 @@ def decide(asked: Request, start: Conversion, original: Inspection, planning: Ca
     if plan is not None and not why:
         return Decision(conversion, limits, plan, why, weighed)
     if not limits.fit(original.arena, original.firmware):
-        raise original_misfit(limits, original.arena, original.firmware, why)
+        raise original_diagnostics(limits, original.arena, original.firmware, why)
     if limits.time and slow:
-        raise in_time.original_misfit(limits.time, today, why)
+        raise in_time.original_diagnostics(limits.time, today, why)
     return Decision(conversion, limits, None, why, weighed)
 
 
@@ -167,7 +167,7 @@ def _why_left(conversion: Conversion, limits: Limits, original: Inspection, plan
         return ""
     if limits.fit(original.arena, original.firmware) and not wanted:
         return NO_FLASH
-    raise misfit(conversion, limits, plan)
+    raise diagnostics(conversion, limits, plan)
 
 
 def balance(arenas: tuple[int, int], before: Firmware, after: Firmware, core: str) -> Balance:

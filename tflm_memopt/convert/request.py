@@ -17,7 +17,7 @@ from tflm_memopt.model.interface import ANY, Changes
 from tflm_memopt.model.reader import read
 from tflm_memopt.ops.packing import GENERIC
 from tflm_memopt.options import complete
-from tflm_memopt.plan.choices import BUILTIN, MOVES, PER_BLOCK, Ops
+from tflm_memopt.plan.choices import BUILTIN, MOVES, PER_GROUP, Ops
 from tflm_memopt.plan.effort import EXACT
 from tflm_memopt.plan.planner import Options
 from tflm_memopt.plan.search.tiles_plan import Settings
@@ -74,7 +74,7 @@ class Request:
     def only_rewritten(self) -> bool:
         """Whether an option needs the rewritten model. Its balance of RAM and flash does not matter then."""
         asked = replace(self.limits, flash=None) != Limits() or self.options.target != GENERIC
-        return asked or self.saved is not None or bool(self.without) or self.options.ops == PER_BLOCK
+        return asked or self.saved is not None or bool(self.without) or self.options.ops == PER_GROUP
 
     def exploring(self) -> Request:
         """Return the request for explore(): any compute, only the board's limits, and more effort."""
@@ -120,7 +120,7 @@ def request(given: Mapping[str, Any], function: str = "optimize") -> Request:
         target=target,
         overlap="overlap" not in without,
         reorder="reorder" not in without,
-        turn="turn" not in without,
+        turn="reverse" not in without,
         second_pass="second-pass" not in without and said["cores"] == 1,
         ops=ops,
         speeds=cores.speeds(said["cores"], said["share"], target, where, ops),

@@ -12,7 +12,7 @@ from tflm_memopt.convert import pipeline
 from tflm_memopt.convert.conversion import Conversion, Converted, Limits
 from tflm_memopt.errors import UsageError
 from tflm_memopt.model.graph import Op
-from tflm_memopt.plan.firing.work import work
+from tflm_memopt.plan.iteration.work import work
 from tflm_memopt.results import Optimized, PackedEstimate
 from tflm_memopt.targets.boards import Board
 

@@ -115,8 +115,8 @@ class Tilings:
     def _kinds(self) -> Iterator[_Kind]:
         """Yield the kinds of tiling that the search may use (`--without`)."""
         tiles = self.options.tiles
-        if tiles and (tiles.strip_rows != (1,) or tiles.whole_map):
-            yield _Kind(chain, _in_strips)
+        if tiles and (tiles.stripe_rows != (1,) or tiles.whole_map):
+            yield _Kind(chain, _in_stripes)
         if tiles and tiles.group_channels:
             yield _Kind(fan_out, _in_groups)
 
@@ -142,7 +142,7 @@ class _Kind:
     in_parts: Callable[[Graph, Sequence[Op]], Iterator[Tiling]]
 
 
-def _in_strips(graph: Graph, ops: Sequence[Op]) -> Iterator[Tiling]:
+def _in_stripes(graph: Graph, ops: Sequence[Op]) -> Iterator[Tiling]:
     rows = graph.tensors[ops[-1].outputs[0]].shape[1]
     if ops[0].type != "PAD":
         keys = tuple(op.index for op in ops)

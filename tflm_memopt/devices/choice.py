@@ -20,7 +20,7 @@ from tflm_memopt.devices.shares import MOST_DEVICES, Way
 from tflm_memopt.emit.firmware import firmware
 from tflm_memopt.errors import DoesNotFit
 from tflm_memopt.model.graph import Graph
-from tflm_memopt.ops.crossing import SEND
+from tflm_memopt.ops.message import SEND
 from tflm_memopt.results import DevicesExploration, DevicesPoint, DevicesReport, Optimized, OptimizedDevices
 from tflm_memopt.targets.boards import Board, BoardFit
 from tflm_memopt.targets.boards import fit as board_fit
@@ -46,7 +46,7 @@ def choose(network: Network, devices: int, memory: Memory | None, planning: Plan
     found = [usual, *_converted(network, devices, planning)]
     fitting = [one for one in found if admits(memory, one.report)]
     if not fitting:
-        raise _misfit(network, devices, memory, found)
+        raise _diagnostics(network, devices, memory, found)
     return min(fitting, key=lambda one: (one.report.time.milliseconds if one.report.time else 0.0, one.report.sent))
 
 
@@ -85,7 +85,7 @@ def admits(memory: Memory, report: DevicesReport) -> bool:
     return report.ram <= ram and (flash is None or report.flash <= flash)
 
 
-def _misfit(network: Network, devices: int, memory: Memory, found: Sequence[OptimizedDevices]) -> DoesNotFit:
+def _diagnostics(network: Network, devices: int, memory: Memory, found: Sequence[OptimizedDevices]) -> DoesNotFit:
     ram, flash = memory
     best = min((one.report for one in found), key=lambda r: max(r.ram / ram, r.flash / flash if flash else 0.0))
     least = f"{best.ram},{best.flash}" if flash is not None else str(best.ram)

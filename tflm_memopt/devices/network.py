@@ -27,13 +27,13 @@ from tflm_memopt.devices.switch import SplitLayer, least_memory
 from tflm_memopt.errors import UsageError
 from tflm_memopt.model.graph import Graph, Op, without_dead
 from tflm_memopt.model.reader import Model, read
-from tflm_memopt.ops.crossing import MOST_ROW_BYTES, rows_of
+from tflm_memopt.ops.message import MOST_ROW_BYTES, rows_of
 from tflm_memopt.ops.partial import weights_of
 from tflm_memopt.plan.choices import PER_REGION
-from tflm_memopt.plan.firing.crossings import between
-from tflm_memopt.plan.firing.planned import Planned
-from tflm_memopt.plan.firing.work import work
-from tflm_memopt.plan.plan import Block
+from tflm_memopt.plan.iteration.messages import between
+from tflm_memopt.plan.iteration.planned import Planned
+from tflm_memopt.plan.iteration.work import work
+from tflm_memopt.plan.plan import Group
 from tflm_memopt.results import DeviceReport, DevicesReport, DevicesTime, Optimized, OptimizedDevices
 from tflm_memopt.rowgraph.inputs import IN_ARENA
 from tflm_memopt.rowgraph.regions import kept_with_devices
@@ -133,8 +133,8 @@ class Network:
         made = [self.optimize(model, f"device{n}/{self.name}") for n, model in enumerate(models)]
         done = tuple(one for one, _ in made)
         plans = [_demand_whole(one, planned) for one, planned in made]
-        crossing = [check(planned.plan, planned.graph) for planned in plans]
-        traffic = check_together(crossing)
+        message = [check(planned.plan, planned.graph) for planned in plans]
+        traffic = check_together(message)
         computing = [computed(self.asked, planned) for planned in plans] if self.line else []
         by_way = {way: tuple(op.index for op in self.graph.ops if how[op.index] is way) for way in Way}
         split = by_way[Way.CHANNELS] + by_way[Way.INPUTS]
@@ -160,7 +160,7 @@ class Network:
             room=traffic.room,
             identity=shared.identity,
             seconds=round(time.monotonic() - started, 3),
-            time=together(self.line, computing, crossing) if self.line else None,
+            time=together(self.line, computing, message) if self.line else None,
         )
         return OptimizedDevices(done, report)
 
@@ -186,13 +186,13 @@ def computed(asked: Request, planned: Planned) -> list[float]:
             hint="--clock 64MHz, with the --target or --core that it is of",
         )
     clock.within(1)
-    keys = [stage.op for step in planned.plan.steps if isinstance(step, Block) for stage in step.stages]
+    keys = [stage.op for step in planned.plan.steps if isinstance(step, Group) for stage in step.stages]
     spans = (clock.milliseconds(clock.cycles([one])) for one in work(planned))
     return between(planned, {key: span[1] if span else 0.0 for key, span in zip(keys, spans, strict=True)})
 
 
 def together(
-    line: LineSpeed, computing: Sequence[Sequence[float]], crossing: Sequence[Sequence[RowCrosses]]
+    line: LineSpeed, computing: Sequence[Sequence[float]], message: Sequence[Sequence[RowCrosses]]
 ) -> DevicesTime:
     """Return the time that all devices take together. computing: for each device, as computed() returns it."""
     exchanges = [
@@ -200,7 +200,7 @@ def together(
             Exchange(spent, row.line, row.sends, HEAD_BYTES + row.nbytes)
             for spent, row in zip(own[:-1], rows, strict=True)
         ]
-        for own, rows in zip(computing, crossing, strict=True)
+        for own, rows in zip(computing, message, strict=True)
     ]
     ends = done(exchanges, [own[-1] for own in computing], line)
     return DevicesTime(line.rate, line.latency, tuple(round(sum(own), 3) for own in computing), round(ends[0], 3))
@@ -246,7 +246,7 @@ def with_fan_in(graph: Graph, how: Mapping[int, Way], devices: int) -> Mapping[i
 
 def bytes_sent(graph: Graph, how: Mapping[int, Way], devices: int) -> float:
     """Return the bytes of all messages, infinite if one cannot be sent."""
-    rows = [rows_of(crosses.tensor) for crosses in share(graph, how, devices, 0).crossings]
+    rows = [rows_of(crosses.tensor) for crosses in share(graph, how, devices, 0).messages]
     return sum((r.h * (HEAD_BYTES + r.row_bytes) if r.row_bytes <= MOST_ROW_BYTES else math.inf for r in rows), 0.0)
 
 

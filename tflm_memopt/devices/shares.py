@@ -25,12 +25,12 @@ from tflm_memopt.format.limits import MAX_INPUTS, MAX_KERNEL_H
 from tflm_memopt.model.graph import Graph, Op, Tensor, TensorId, without_dead
 from tflm_memopt.ops.constraints.base import quantization
 from tflm_memopt.ops.context import OperatorContext, span
-from tflm_memopt.ops.crossing import RECEIVE, SEND, options
+from tflm_memopt.ops.message import RECEIVE, SEND, options
 from tflm_memopt.ops.opset import row_op
 from tflm_memopt.ops.partial import ADD_SUMS, SUMS, add_options, bytes_of, sum_range, sums_options
-from tflm_memopt.ops.rowop import Crossing, RowOp
+from tflm_memopt.ops.rowop import Message, RowOp
 from tflm_memopt.rewrite.parts import data_of
-from tflm_memopt.rewrite.tiling import POINTWISE, POOLS, Along, Strips, along, can_tile, filter_axis
+from tflm_memopt.rewrite.tiling import POINTWISE, POOLS, Along, Stripes, along, can_tile, filter_axis
 
 MOST_DEVICES = 16
 RUNNING = ("INT8", "INT16")
@@ -88,7 +88,7 @@ class _Sums:
 class Crosses:
     """A message: a tensor that one device sends to another."""
 
-    crossing: Crossing
+    message: Message
     tensor: Tensor
 
 
@@ -97,7 +97,7 @@ class DeviceGraphs:
     """The graphs of all devices, in the order of the devices."""
 
     graphs: tuple[Graph, ...]
-    crossings: tuple[Crosses, ...]
+    messages: tuple[Crosses, ...]
     """The messages in the order of sending."""
     outputs: Mapping[TensorId, TensorId]
     """For each output of the model, its tensor in the first device's graph."""
@@ -126,7 +126,7 @@ def share(
 ) -> DeviceGraphs:
     """Return the graphs of the devices.
 
-    how: split of each operator by Op.index. identity: Crossing.identity. portions: as for bounds(). at: device of each
+    how: split of each operator by Op.index. identity: Message.identity. portions: as for bounds(). at: device of each
     WHOLE operator by Op.index, if it is not the first.
 
     Raises UsageError for an operator that cannot be split in this way, and for tensors that cannot be sent.
@@ -209,7 +209,7 @@ def _by_channel(graph: Graph, op: Op) -> bool:
 
 
 @dataclass
-class _Sharer(Strips):
+class _Sharer(Stripes):
     """Builds the operators of all devices in one order."""
 
     how: Mapping[int, Way]
@@ -229,7 +229,7 @@ class _Sharer(Strips):
     """Tensors with only those rows of another tensor that an operator reads, by tensor and number of rows."""
     crossed: dict[tuple[TensorId, int], TensorId] = field(default_factory=dict, init=False)
     """Received tensors, by tensor and device."""
-    crossings: dict[TensorId, Crosses] = field(default_factory=dict, init=False)
+    messages: dict[TensorId, Crosses] = field(default_factory=dict, init=False)
     """Messages by the link tensor, which SEND writes and RECEIVE reads."""
 
     def shared(self) -> DeviceGraphs:
@@ -256,9 +256,9 @@ class _Sharer(Strips):
             Graph(self.tensors, tuple(op for op in wanted if self.owner[op.index] == n), *(((), ()) if n else ends))
             for n in range(self.devices)
         )
-        links = {t for op in wanted for t in op.outputs} & self.crossings.keys()
-        crossings = tuple(crosses for link, crosses in self.crossings.items() if link in links)
-        return DeviceGraphs(tuple(graphs), crossings, outputs, self.identity)
+        links = {t for op in wanted for t in op.outputs} & self.messages.keys()
+        messages = tuple(crosses for link, crosses in self.messages.items() if link in links)
+        return DeviceGraphs(tuple(graphs), messages, outputs, self.identity)
 
     def add(
         self, kind: str, inputs: Sequence[TensorId], output: TensorId, options: Mapping[str, Any], of: Op | None = None
@@ -294,7 +294,7 @@ class _Sharer(Strips):
                 inputs.append(self._piece(t, ROWS_AXIS, max(0, low), min(height, high), device))
             self.device = device
             if down:
-                x = self.strip(op, inputs[0], first, end, padded=False)
+                x = self.stripe(op, inputs[0], first, end, padded=False)
             else:
                 x = self._like_part(output, ROWS_AXIS, end - first)
                 self.add(op.type, inputs, x, op.options, of=op)
@@ -517,12 +517,12 @@ class _Sharer(Strips):
             return tensor
         key = tensor, receiver
         if key not in self.crossed:
-            crossing = Crossing(self.identity, len(self.crossings), sender, receiver)
+            message = Message(self.identity, len(self.messages), sender, receiver)
             received, link = self.like(self.tensors[tensor], self.tensors[tensor].shape), self.put(LINK)
-            self.crossings[link] = Crosses(crossing, self.tensors[tensor])
+            self.messages[link] = Crosses(message, self.tensors[tensor])
             for code, device in ((SEND, sender), (RECEIVE, receiver)):
                 self.device = device
                 ends = (tensor, link) if code == SEND else (link, received)
-                self.add("CUSTOM", ends[:1], ends[1], {"custom_code": code, "custom_options": options(crossing)})
+                self.add("CUSTOM", ends[:1], ends[1], {"custom_code": code, "custom_options": options(message)})
             self.crossed[key] = received
         return self.crossed[key]

@@ -21,7 +21,7 @@ from tflm_memopt.runtime import stand_in
 from tflm_memopt.runtime.cases import Case, Difference, Job, cases_of, first_difference, further_cases, under_tflm
 from tflm_memopt.runtime.process import Outcome
 from tflm_memopt.runtime.verification import ComparedConstants
-from tflm_memopt.runtime.verify import LEAST_RUNS, cases_left, crossing, demand, interfaces
+from tflm_memopt.runtime.verify import LEAST_RUNS, cases_left, demand, interfaces, message
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,7 +67,7 @@ def verify_devices(
     """
     data = loaded(original).data
     before, devices = read(data), [read(read_model(model)) for model in models]
-    _demand_together([crossing(one) for one in devices])
+    _demand_together([message(one) for one in devices])
     seen, changes = interfaces(before, devices[0])
     drawn = LEAST_RUNS if runs is None else runs
 
@@ -128,15 +128,15 @@ def _demand_together(devices: Sequence[Sequence[ProgramOp]]) -> None:
     devices: for each device, the operators that send and receive.
     """
     hint, there = "the folder as optimize --devices has written it", range(len(devices))
-    crossings = [(number, op.crossing) for number in there for op in devices[number] if op.crossing]
-    for number, crosses in crossings:
-        if crosses.identity != crossings[0][1].identity:
+    messages = [(number, op.message) for number in there for op in devices[number] if op.message]
+    for number, crosses in messages:
+        if crosses.identity != messages[0][1].identity:
             raise UsageError(
-                f"the models of devices {crossings[0][0]} and {number} come from two conversions",
+                f"the models of devices {messages[0][0]} and {number} come from two conversions",
                 code="other_model",
                 hint="optimize --devices into an empty folder",
             )
-    if missing := {end for _, c in crossings for end in (c.sender, c.receiver)} - {*there}:
+    if missing := {end for _, c in messages for end in (c.sender, c.receiver)} - {*there}:
         raise UsageError(f"the model of device {min(missing)} is missing", code="other_model", hint=hint)
     for number in there if len(devices) > 1 else ():
         if {op.device for op in devices[number]} != {number}:

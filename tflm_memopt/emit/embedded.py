@@ -26,7 +26,7 @@ FUNCTIONS = {
 }
 """The C function behind each entry of a tmo_library."""
 STEPPED = frozenset({"begin", "fire_row"})
-"""Entries for code that contains a program's firing order."""
+"""Entries for code that contains a program's iteration order."""
 
 
 def symbol(name: str) -> str:

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tflm_memopt.format.codes import Flags, InputPlace, RowLayout
-from tflm_memopt.lower.program import BLOCK, HEADER, OP, TENSOR
+from tflm_memopt.lower.program import GROUP, HEADER, OP, TENSOR
 from tflm_memopt.ops.packing import Packing
 
 
@@ -18,11 +18,11 @@ class Part(IntEnum):
     """TMO_PART_*: optional parts of the executor."""
 
     TILES = 0
-    GROUPS = 1
+    CHANNEL_GROUPS = 1
     ITERATIVE = 2
     STREAM = 3
     EXTERNAL = 4
-    TURNED = 5
+    REVERSED = 5
     TAPS = 6
     STATE = 7
     LINK = 8
@@ -45,20 +45,20 @@ def needs(programs: Iterable[bytes]) -> Needs:
     kinds = packings = parts = 0
     for program in programs:
         header = np.frombuffer(program, HEADER, 1)[0]
-        tensors, ops, blocks = (
+        tensors, ops, groups = (
             np.frombuffer(program, record, int(header[f"n_{table}"]), int(header[table]))
-            for table, record in (("tensors", TENSOR), ("ops", OP), ("blocks", BLOCK))
+            for table, record in (("tensors", TENSOR), ("ops", OP), ("groups", GROUP))
         )
         packed = ops["packing"] != Packing.NONE
         kinds |= _mask(ops["kind"][~packed])
         packings |= _mask(ops["packing"][packed])
         asks = {
-            Part.TILES: (blocks["strips"] > 0).any(),
-            Part.GROUPS: ((ops["groups"] > 1) | (ops["flags"] & Flags.SUMS != 0)).any(),
+            Part.TILES: (groups["stripes"] > 0).any(),
+            Part.CHANNEL_GROUPS: ((ops["channel_groups"] > 1) | (ops["flags"] & Flags.SUMS != 0)).any(),
             Part.ITERATIVE: (ops["flags"] & Flags.ITERATIVE != 0).any(),
             Part.STREAM: header["input"] == InputPlace.STREAM,
             Part.EXTERNAL: header["input"] == InputPlace.EXTERNAL,
-            Part.TURNED: ((tensors["layout"] != RowLayout.HWC) & (tensors["layout"] < RowLayout.STATE)).any(),
+            Part.REVERSED: ((tensors["layout"] != RowLayout.HWC) & (tensors["layout"] < RowLayout.STATE)).any(),
             Part.LINK: header["input"] == InputPlace.LINK,
             Part.STATE: header["state"] > 0,
             Part.TAPS: ((ops["packing"] == Packing.MVE_DEPTHWISE) & ~_has_nine(ops)).any(),

@@ -1,4 +1,4 @@
-"""Writes NAME.c as code for one model: the firing order as calls, and kernels with constants folded."""
+"""Writes NAME.c as code for one model: the iteration order as calls, and kernels with constants folded."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tflm_memopt.emit.dsp_cores import QUAD, Adding, Core, Depthwise, Pairs, Rounding, Widening, assembly
-from tflm_memopt.emit.firings import Loop, firings, looped
+from tflm_memopt.emit.iterations import Loop, executed, looped
 from tflm_memopt.emit.module import Module
 from tflm_memopt.emit.program import rendered
 from tflm_memopt.errors import UsageError
@@ -245,7 +245,7 @@ def _core(prefix: str, core: Core) -> str:
 def _region(m: Module, k: int, data: bytes, written: Written) -> str:
     """Return the function that runs a region, and add the functions that it calls to `written`."""
     program = unpack(data)
-    if program.input != InputPlace.ARENA or program.state or any(block.strips for block in program.blocks):
+    if program.input != InputPlace.ARENA or program.state or any(group.stripes for group in program.groups):
         raise UsageError(
             "c-specialized supports only whole rows, an input in the arena and models without state",
             code="cannot_emit",
@@ -258,7 +258,7 @@ def _region(m: Module, k: int, data: bytes, written: Written) -> str:
     number = f"_{k}" if len(m.regions) > 1 else ""
     region = m.regions[k]
     workspace = f"arena + {0 if region.workspace is None else m.at[region.workspace]}"
-    calls = "\n".join(_called(loop, names, m.library) for loop in looped(list(firings(program))))
+    calls = "\n".join(_called(loop, names, m.library) for loop in looped(list(executed(program))))
     others = f"""\
   tmo_run_state run;
   tmo_status status;
@@ -273,10 +273,10 @@ static tmo_status run_{k}(void) {{
 
 
 def _called(loop: Loop, names: Mapping[int, str], library: str) -> str:
-    """Return the code of one firing or of a loop. library: name of the tmo_library for the other operators."""
+    """Return the code of one iteration or of a loop. library: name of the tmo_library for the other operators."""
     once = loop.times == 1
     lines = []
-    for (op, row), step in zip(loop.firings, loop.steps, strict=True):
+    for (op, row), step in zip(loop.iterations, loop.steps, strict=True):
         y = str(row) if once or not step else f"{row} + i" if step == 1 else f"{row} + {step} * i"
         if op in names:
             lines.append(f"{names[op]}({y});")

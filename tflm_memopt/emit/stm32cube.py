@@ -30,7 +30,7 @@ class Chip:
     fpu: str = ""
     """Argument of -mfpu, or "" without an FPU."""
     ram_origin: int = SRAM
-    """Address of the largest block of RAM."""
+    """Address of the largest group of RAM."""
 
 
 M4F, M7, M7_DOUBLE, M33 = "fpv4-sp-d16", "fpv5-sp-d16", "fpv5-d16", "fpv5-sp-d16"

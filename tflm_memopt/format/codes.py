@@ -19,23 +19,23 @@ class InputPlace(enum.IntEnum):
 
 
 class RowLayout(enum.IntEnum):
-    """Order of a whole tensor's rows in memory. A reversed block counts them from the last row."""
+    """Order of a whole tensor's rows in memory. A reversed group counts them from the last row."""
 
     HWC = 0
     """Row y is row y in memory."""
-    ROWS_TURNED = 1
+    ROWS_REVERSED = 1
     """Row y is row height - 1 - y in memory."""
-    PIXELS_TURNED = 2
-    """In addition, pixel x is pixel width - 1 - x. For tiled blocks, which compute the address of each pixel."""
+    PIXELS_REVERSED = 2
+    """In addition, pixel x is pixel width - 1 - x. For tiled groups, which compute the address of each pixel."""
     STATE = 16
-    """STATE + i: like HWC, with rows in ring i of the state."""
+    """STATE + i: like HWC, with rows in rolling buffer i of the state."""
 
 
 class Flags(enum.IntFlag):
     """Properties of an operator."""
 
     ITERATIVE = 1
-    """Each firing adds one input row or tile to int32 accumulators; the last one writes the output row."""
+    """Each iteration adds one input row or tile to int32 accumulators; the last one writes the output row."""
     PER_CHANNEL = 2
     """Each output channel has its own multiplier and shift."""
     SUMS = 4
@@ -45,23 +45,23 @@ class Flags(enum.IntFlag):
 
 
 class LoopCode(enum.IntEnum):
-    """Codes of a block's loops. Each code fires an operator, or opens or closes a loop; a code n < NEAR fires operator
-    n of the block. Numbers are little-endian.
+    """Codes of a group's loops. Each code fires an operator, or opens or closes a loop; a code n < NEAR fires operator
+    n of the group. Numbers are little-endian.
     """
 
     NEAR = 0xFC
     FAR = 0xFC
     """uint16_t op: fires it."""
     SKIP = 0xFD
-    """uint16_t op, strips: skips the rest of the operator's strip and the next strips - 1, then fires it."""
+    """uint16_t op, stripes: skips the rest of the operator's stripe and the next stripes - 1, then fires it."""
     REPEAT = 0xFE
     """uint16_t times: runs the codes up to the matching END this many times, at least once."""
     END = 0xFF
-    """Ends a loop, or the block."""
+    """Ends a loop, or the group."""
 
 
 class How(enum.IntEnum):
-    """Ways to share an operator's firings between two cores."""
+    """Ways to share an operator's iterations between two cores."""
 
     FIRST = 0
     """Core 0 computes all of them."""

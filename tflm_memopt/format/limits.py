@@ -6,17 +6,17 @@ MAGIC = 0x314F4D54
 """The first four bytes of a program: "TMO1"."""
 VERSION = 2
 NONE = 0xFFFF
-"""Entry of an access' table: the firing reads no row of the operand."""
+"""Entry of an access' table: the iteration reads no row of the operand."""
 MAX_INPUTS = 4
 """Most operands that an operator reads row by row."""
 MAX_IO = 16
 """Most inputs and outputs of a program, together."""
 MAX_KERNEL_H = 64
-"""Most rows that a firing reads, of all operands together."""
+"""Most rows that an iteration reads, of all operands together."""
 MAX_TAPS = 64
-"""Most pixels of a window in a tiled block."""
+"""Most pixels of a window in a tiled group."""
 MAX_EXTENT = 1 << 30
-"""Largest extent of a window, and of all strips, so that coordinates fit int32."""
+"""Largest extent of a window, and of all stripes, so that coordinates fit int32."""
 MAX_POOL_AREA = 1 << 23
 """Most pixels of a pooling window, so that its sums fit int32."""
 MAX_SOFTMAX_CHANNELS = 4095

@@ -204,7 +204,7 @@ def _sources_of(store: Store, around: _Place, places: Sequence[_Place]) -> Sourc
 
     def value(registers: Iterable[object], loops: tuple[For, ...]) -> Sources:
         return _NONE.union(
-            *(_turned(held[r.name], home[r.name], loops) for r in registers if isinstance(r, Reg) and r.name in held)
+            *(_reversed(held[r.name], home[r.name], loops) for r in registers if isinstance(r, Reg) and r.name in held)
         )
 
     while True:
@@ -222,12 +222,12 @@ def _sources_of(store: Store, around: _Place, places: Sequence[_Place]) -> Sourc
                 if one.to in one.operands or one.op in ACCUMULATING:
                     others = frozenset(s._replace(through=s.through | {one.op}) for s in others)
                 found |= others
-            held[one.to.name] = held.get(one.to.name, _NONE) | _turned(found, loops, home[one.to.name])
+            held[one.to.name] = held.get(one.to.name, _NONE) | _reversed(found, loops, home[one.to.name])
         if held == before:
             return value((store.value, *around.registers), around.loops)
 
 
-def _turned(sources: Sources, loops: Sequence[For], kept: Sequence[For]) -> Sources:
+def _reversed(sources: Sources, loops: Sequence[For], kept: Sequence[For]) -> Sources:
     """Return the sources with the variables of finished loops replaced by all their turns."""
     left = [loop.var for loop in loops[len(_common(loops, kept)) :]]
     if not left:

@@ -1,4 +1,4 @@
-"""Encodes the loops of a block as the codes that a program stores."""
+"""Encodes the loops of a group as the codes that a program stores."""
 
 from __future__ import annotations
 

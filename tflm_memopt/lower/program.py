@@ -1,4 +1,4 @@
-"""The records of a program, as the C executor reads them: tensors, operators and blocks of a region.
+"""The records of a program, as the C executor reads them: tensors, operators and groups of a region.
 
 The annotation of a stored field is its type in C (format/fields.py); lower/codec.py encodes and decodes the records.
 The C header and the tables of docs/program-format.md are generated from these classes and contain their docstrings: run
@@ -39,7 +39,7 @@ from tflm_memopt.format.limits import MAX_INPUTS
 from tflm_memopt.lower.loop_codes import loop_codes, loops_at
 from tflm_memopt.ops.kinds import KINDS, Kind
 from tflm_memopt.ops.packing import Family, Packing
-from tflm_memopt.ops.rowop import UNIT, Access, Crossing, Window
+from tflm_memopt.ops.rowop import UNIT, Access, Message, Window
 from tflm_memopt.plan.loops import Loops
 
 
@@ -53,89 +53,89 @@ class Header:
     """TMO_TARGET_*: the cores that the program is for."""
     size: U32
     """Bytes of the whole program."""
-    firings: U32
-    """Exact number of firings in one run, after which the executor stops."""
+    iterations: U32
+    """Exact number of iterations in one run, after which the executor stops."""
     workspace: U32
     """Bytes of the workspace."""
     n_inputs: U16
     n_outputs: U16
     n_tensors: U16
     n_ops: U16
-    n_blocks: U16
+    n_groups: U16
     input: U16
     """TMO_INPUT_*"""
     tensors: U32
     """tmo_tensor[n_tensors]"""
     ops: U32
     """tmo_op[n_ops]"""
-    blocks: U32
-    """tmo_block[n_blocks]"""
+    groups: U32
+    """tmo_group[n_groups]"""
     cores: U32 = 0
     """tmo_cores; 0: the program is for one core."""
     state: U32 = 0
     """Bytes of the state, which outlives the run; 0: none."""
-    rings: U32 = 0
-    """tmo_ring[], ended by one with depth 0; 0: the program has no state."""
+    rolling_buffers: U32 = 0
+    """tmo_rolling_buffer[], ended by one with depth 0; 0: the program has no state."""
 
 
 @dataclass(frozen=True, slots=True)
-class PixelRing:
-    """A lane: consecutive rows of each strip, in a rolling buffer of pixels."""
+class ColumnWindowRecord:
+    """A column window: consecutive rows of each stripe, in a rolling buffer of pixels."""
 
     offset: U32
     """Bytes from the tensor's base."""
     depth: U32
     """Pixels of the rolling buffer."""
     rows: U16
-    """Rows of each strip."""
+    """Rows of each stripe."""
 
 
 @dataclass(frozen=True, slots=True)
-class WalkRecord:
-    """Strips in which a tiled block produces a tensor: rows below m * advance + end, clamped, exist after strip m."""
+class NestRecord:
+    """Stripes in which a tiled group produces a tensor: rows below m * advance + end, clamped, exist after stripe m."""
 
     advance: U16
-    """In a tiled block: distance between strips in rows."""
+    """In a tiled group: distance between stripes in rows."""
     end: I16
-    """In a tiled block: rows after the first strip, before clamping."""
+    """In a tiled group: rows after the first stripe, before clamping."""
     rows: U16
-    """In a tiled block: rows of a strip. More than `advance` means that strips compute some rows again."""
+    """In a tiled group: rows of a stripe. More than `advance` means that stripes compute some rows again."""
 
 
 @dataclass(frozen=True, slots=True)
 class ProgramTensor:
-    """One view of a tensor: row y is at base + offset + (y % depth) * width * channels, or in lanes."""
+    """One view of a tensor: row y is at base + offset + (y % depth) * width * channels, or in column windows."""
 
     offset: U32
-    """Bytes from the base; not used with lanes."""
+    """Bytes from the base; not used with column windows."""
     height: U16
     """Rows of the whole tensor."""
     width: U16
     channels: U32
     """Bytes of a pixel, of all channel groups."""
-    depth: Annotated[int, Number("<u2"), Also({"phase": "With lanes: -end mod advance."})]
+    depth: Annotated[int, Number("<u2"), Also({"phase": "With column windows: -end mod advance."})]
     """Rows of the rolling buffer; equals `height` for a whole tensor."""
     base: U8 = 0
     """0: workspace; 1..n_inputs: inputs; then the outputs; then the state; TMO_PROGRAM_BASE; TMO_LINK_BASE."""
-    lanes: Annotated[tuple[PixelRing, ...], TableOffset(PixelRing)] = ()
-    """tmo_lane[n_lanes], beginning with the lane of a strip's first rows; 0: none."""
-    walk: Annotated[WalkRecord | None, Inline(WalkRecord)] = None
-    """Strips of a tiled block's outputs and of its iterative operators' inputs; otherwise None."""
+    column_windows: Annotated[tuple[ColumnWindowRecord, ...], TableOffset(ColumnWindowRecord)] = ()
+    """tmo_column_window[n_column_windows], beginning with the column window of a stripe's first rows; 0: none."""
+    nest: Annotated[NestRecord | None, Inline(NestRecord)] = None
+    """Stripes of a tiled group's outputs and of its iterative operators' inputs; otherwise None."""
     pushed: Annotated[int, Number("<u2"), Over("rows")] = 0
     """In a streamed input: rows of one push. `depth` older rows are at `offset` in the workspace."""
     older: Annotated[int, Number("<u2"), Over("rows")] = 0
-    """With rows in a ring of the state: rows before row 0."""
+    """With rows in a rolling buffer of the state: rows before row 0."""
     constant: Annotated[bytes, ArrayOffset("u1"), Over("offset")] = b""
     """With TMO_PROGRAM_BASE: the tensor's bytes."""
     layout: U8 = RowLayout.HWC
-    """TMO_LAYOUT_*; HWC for rolling buffers and lanes."""
+    """TMO_LAYOUT_*; HWC for rolling buffers and column windows."""
 
-    C_ORDER: ClassVar[str] = "offset channels width height depth base layout lanes n_lanes"
-    DERIVED: ClassVar[Mapping[str, Type]] = {"n_lanes": Number("<u2")}
+    C_ORDER: ClassVar[str] = "offset channels width height depth base layout column_windows n_column_windows"
+    DERIVED: ClassVar[Mapping[str, Type]] = {"n_column_windows": Number("<u2")}
 
     @property
-    def n_lanes(self) -> int:
-        return len(self.lanes)
+    def n_column_windows(self) -> int:
+        return len(self.column_windows)
 
 
 @dataclass(frozen=True, slots=True)
@@ -146,7 +146,7 @@ class MoveRecord:
     """
 
     row: U16
-    """Number of the input row among all rows that the firing reads, operand 0 first. A missing row moves nothing."""
+    """Number of the input row among all rows that the iteration reads, operand 0 first. A missing row moves nothing."""
     count: U16
     bytes: U32
     source: U32
@@ -216,15 +216,15 @@ class ProgramOp:
     sums: Annotated[bool, Flag("flags", 2)] = False
     swapped: Annotated[bool, Flag("flags", 3)] = False
     tile: U16 = 0
-    """Columns of a firing in a tiled block, else 0."""
+    """Columns of an iteration in a tiled group, else 0."""
     packing: Annotated[Packing, Number("<u2")] = Packing.NONE
     """TMO_PACKING_*"""
     param: Annotated[int, Number("<i4"), Cases(PARAMETERS)] = 0
     """Parameter that depends on the kind."""
     weights: Annotated[NDArray[np.int8] | None, ArrayOffset("i1"), Also(TABLE)] = field(default=None, compare=False)
     """Weights: int8_t[]."""
-    crossing: Annotated[Crossing | None, TableOffset(Crossing), Over("weights")] = None
-    """SEND, RECEIVE: a tmo_crossing."""
+    message: Annotated[Message | None, TableOffset(Message), Over("weights")] = None
+    """SEND, RECEIVE: a tmo_message."""
     copy: Annotated[CopyRecord | None, TableOffset(CopyRecord), Over("weights")] = None
     """COPY: a tmo_copy."""
     bias: Annotated[NDArray[np.int32] | None, ArrayOffset("<i4"), Also(CURVE)] = field(default=None, compare=False)
@@ -237,9 +237,9 @@ class ProgramOp:
     """int8_t[]; positive is left."""
     accumulator: Annotated[int, Number("<u4"), Also(SCRATCH)] = 0
     """4-aligned offset in the workspace: int32_t[width * channels] if iterative. If it sums channel groups, as many for
-    each row of the highest strip."""
-    groups: U16 = 0
-    """Channel groups of a tiled block; 0 or 1: none."""
+    each row of the highest stripe."""
+    channel_groups: U16 = 0
+    """Channel groups of a tiled group; 0 or 1: none."""
     group_channels: U16 = 0
     """Channels of each group; the last one may have fewer."""
     access: Annotated[tuple[Access, ...], TableOffset(Access)] = ()
@@ -263,18 +263,19 @@ class ProgramOp:
     @property
     def device(self) -> int | None:
         """The device that runs the program, if rows cross links."""
-        if self.crossing is None:
+        if self.message is None:
             return None
-        return self.crossing.sender if self.kind is Kind.SEND else self.crossing.receiver
+        return self.message.sender if self.kind is Kind.SEND else self.message.receiver
 
 
 @dataclass(frozen=True, slots=True)
-class ProgramRing:
+class ProgramRollingBuffer:
     """A rolling buffer of the state, which outlives a run.
 
     The state is io[n_inputs + n_outputs], 4-aligned; setting all its bytes to 0 resets it. It begins with a uint16_t
-    for each ring: 0, or its key + the slot of its oldest row. Row y, counted from the oldest one, is in slot (oldest +
-    y) % depth. A run that finds 0 sets all rows to `fill`. A successful run advances the oldest slot by `advance`.
+    for each rolling buffer: 0, or its key + the slot of its oldest row. Row y, counted from the oldest one, is in slot
+    (oldest + y) % depth. A run that finds 0 sets all rows to `fill`. A successful run advances the oldest slot by
+    `advance`.
     """
 
     offset: U32
@@ -294,51 +295,51 @@ class ProgramRing:
 
 
 @dataclass(frozen=True, slots=True)
-class ProgramBlock:
-    """Operators [first_op, first_op + n_ops). The block's loops interleave their iterations."""
+class ProgramGroup:
+    """Operators [first_op, first_op + n_ops). The group's loops interleave their iterations."""
 
     first_op: U16
     n_ops: U16
     counters: U32
-    """2-aligned offset in the workspace of the operators' next units: uint16_t[n_ops]; in a tiled block
+    """2-aligned offset in the workspace of the operators' next units: uint16_t[n_ops]; in a tiled group
     tmo_unit[n_ops]."""
     loops: Annotated[Loops, ArrayOffset("u1", loop_codes, loops_at)]
     """Codes: TMO_LOOP_*."""
-    strips: U16 = 0
-    """Number of strips; 0: row block."""
+    stripes: U16 = 0
+    """Number of stripes; 0: row group."""
 
-    C_ORDER: ClassVar[str] = "first_op n_ops counters strips loops"
+    C_ORDER: ClassVar[str] = "first_op n_ops counters stripes loops"
 
 
 @dataclass(frozen=True, slots=True)
 class UnitRecord:
-    """The next unit of an operator in a tiled block."""
+    """The next unit of an operator in a tiled group."""
 
-    strip: U16
-    group: U16
+    stripe: U16
+    channel_group: U16
     tile: U16
     row: U16
 
 
-Firings = tuple[int, ...]
-"""Numbers of selected firings of a run."""
+Iterations = tuple[int, ...]
+"""Numbers of selected iterations of a run."""
 
 
-def firing_bits(firings: Firings, count: int) -> bytes:
-    """Encode one bit for each of `count` firings, padded by at least one bit."""
-    return np.packbits(np.isin(np.arange(count // 8 * 8 + 8), firings), bitorder="little").tobytes()
+def iteration_bits(iterations: Iterations, count: int) -> bytes:
+    """Encode one bit for each of `count` iterations, padded by at least one bit."""
+    return np.packbits(np.isin(np.arange(count // 8 * 8 + 8), iterations), bitorder="little").tobytes()
 
 
-def some_firing_bits(firings: Firings, count: int) -> bytes:
-    """Encode the same bits, or nothing if no firing is selected."""
-    return firing_bits(firings, count) if firings else b""
+def some_iteration_bits(iterations: Iterations, count: int) -> bytes:
+    """Encode the same bits, or nothing if no iteration is selected."""
+    return iteration_bits(iterations, count) if iterations else b""
 
 
-def firings_at(data: bytes, at: int, header: Header) -> Firings:
-    """Decode the firings whose bits are set; none if `at` is 0."""
+def iterations_at(data: bytes, at: int, header: Header) -> Iterations:
+    """Decode the iterations whose bits are set; none if `at` is 0."""
     if not at:
         return ()
-    bits = np.frombuffer(data, "u1", header.firings // 8 + 1, at)
+    bits = np.frombuffer(data, "u1", header.iterations // 8 + 1, at)
     return tuple(np.flatnonzero(np.unpackbits(bits, bitorder="little")).tolist())
 
 
@@ -347,7 +348,7 @@ SCRATCH_OF_SECOND = {"scratch": "tmo_op.scratch for core 1."}
 
 @dataclass(frozen=True, slots=True)
 class ProgramShare:
-    """Shares of two cores in an operator's firings."""
+    """Shares of two cores in an operator's iterations."""
 
     how: U16
     """TMO_SHARE_*"""
@@ -359,28 +360,31 @@ class ProgramShare:
 
 @dataclass(frozen=True, slots=True)
 class ProgramCores:
-    """Shares of two cores in a run. Both cores step through all firings with their own counters, and compute their
+    """Shares of two cores in a run. Both cores step through all iterations with their own counters, and compute their
     share of each. They wait for each other at barriers. Between two barriers, neither core accesses bytes that the
-    other one writes, as the converter's checker proves. Only for row blocks without state, with input 0 in the arena.
+    other one writes, as the converter's checker proves. Only for row groups without state, with input 0 in the arena.
     """
 
     shares: Annotated[tuple[ProgramShare, ...], TableOffset(ProgramShare)]
     """tmo_share[n_ops]"""
-    meetings: Annotated[Firings, ArrayOffset("u1", firing_bits, firings_at)]
-    """One bit for each firing of the run, bit i % 8 of byte i / 8 for firing i: whether there is a barrier before it.
+    barriers: Annotated[Iterations, ArrayOffset("u1", iteration_bits, iterations_at)]
+    """One bit for each iteration of the run, bit i % 8 of byte i / 8 for iteration i: whether there is a barrier before
+    it.
     """
-    alone: Annotated[Firings, ArrayOffset("u1", some_firing_bits, firings_at)]
-    """The same number of bits: whether core 0 computes all of firing i, regardless of its operator's share; 0: none."""
+    alone: Annotated[Iterations, ArrayOffset("u1", some_iteration_bits, iterations_at)]
+    """The same number of bits: whether core 0 computes all of iteration i, regardless of its operator's share; 0:
+    none.
+    """
     counters: U32
     """Distance of core 1's counters from those of core 0, in bytes."""
 
-    C_ORDER: ClassVar[str] = "shares meetings n_meetings alone counters"
-    DERIVED: ClassVar[Mapping[str, Type]] = {"n_meetings": Number("<u4")}
+    C_ORDER: ClassVar[str] = "shares barriers n_barriers alone counters"
+    DERIVED: ClassVar[Mapping[str, Type]] = {"n_barriers": Number("<u4")}
 
     @property
-    def n_meetings(self) -> int:
+    def n_barriers(self) -> int:
         """Number of barriers."""
-        return len(self.meetings)
+        return len(self.barriers)
 
 
 @dataclass(frozen=True, slots=True)
@@ -391,16 +395,16 @@ class Program:
     n_outputs: int
     workspace: int
     """Bytes of the workspace."""
-    firings: int
-    """Exact number of firings in one run."""
+    iterations: int
+    """Exact number of iterations in one run."""
     tensors: tuple[ProgramTensor, ...]
     ops: tuple[ProgramOp, ...]
-    blocks: tuple[ProgramBlock, ...]
+    groups: tuple[ProgramGroup, ...]
     target: int = Family.GENERIC
     input: int = InputPlace.ARENA
     state: int = 0
     """Bytes of the state, which outlives a run."""
-    rings: tuple[ProgramRing, ...] = ()
+    rolling_buffers: tuple[ProgramRollingBuffer, ...] = ()
     """Rolling buffers of the state."""
     cores: ProgramCores | None = None
     """None: the program is for one core."""
@@ -408,22 +412,22 @@ class Program:
 
 RECORDS: Mapping[str, type] = {
     "tmo_header": Header,
-    "tmo_ring": ProgramRing,
+    "tmo_rolling_buffer": ProgramRollingBuffer,
     "tmo_tensor": ProgramTensor,
-    "tmo_lane": PixelRing,
+    "tmo_column_window": ColumnWindowRecord,
     "tmo_access": Access,
-    "tmo_crossing": Crossing,
+    "tmo_message": Message,
     "tmo_copy": CopyRecord,
     "tmo_move": MoveRecord,
     "tmo_op": ProgramOp,
-    "tmo_block": ProgramBlock,
+    "tmo_group": ProgramGroup,
     "tmo_unit": UnitRecord,
     "tmo_share": ProgramShare,
     "tmo_cores": ProgramCores,
 }
 """Records by their names in C."""
-HEADER, TENSOR, OP, BLOCK, RING = (
-    layout_of(record).dtype for record in (Header, ProgramTensor, ProgramOp, ProgramBlock, ProgramRing)
+HEADER, TENSOR, OP, GROUP, ROLLING_BUFFER = (
+    layout_of(record).dtype for record in (Header, ProgramTensor, ProgramOp, ProgramGroup, ProgramRollingBuffer)
 )
-ACCESS, COPY, MOVE, CROSSING = (layout_of(record).dtype for record in (Access, CopyRecord, MoveRecord, Crossing))
+ACCESS, COPY, MOVE, MESSAGE = (layout_of(record).dtype for record in (Access, CopyRecord, MoveRecord, Message))
 """The records as numpy types, to read or damage single fields of a packed program."""

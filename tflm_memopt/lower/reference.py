@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from tflm_memopt.lower import operands
-from tflm_memopt.lower.program import Program, ProgramBlock, ProgramOp, ProgramTensor
+from tflm_memopt.lower.program import Program, ProgramGroup, ProgramOp, ProgramTensor
 from tflm_memopt.lower.serialise import pack
 from tflm_memopt.ops.rowop import RowOp, Rows
 from tflm_memopt.plan.loops import Iteration, Repeat
@@ -31,11 +31,11 @@ def reference_program(op: RowOp) -> bytes:
     loops = (Repeat(count, (Iteration(0),)),)
     tensors = tuple(_whole(rows, base) for base, rows in enumerate((*op.reads, op.writes), start=1))
     tensors += () if constant is None else (constant,)
-    return pack(Program(n, 1, COUNTER_BYTES, count, tensors, (lone,), (ProgramBlock(0, 1, 0, loops),)))
+    return pack(Program(n, 1, COUNTER_BYTES, count, tensors, (lone,), (ProgramGroup(0, 1, 0, loops),)))
 
 
 COUNTER_BYTES = 2
-"""Size of the operator's counter of firings, a uint16."""
+"""Size of the operator's counter of iterations, a uint16."""
 
 
 def _whole(rows: Rows, base: int) -> ProgramTensor:

@@ -11,7 +11,7 @@ import numpy as np
 
 from tflm_memopt.format.codes import InputPlace
 from tflm_memopt.lower import builtin
-from tflm_memopt.lower.lowering import BlockGroup, lower, workspace
+from tflm_memopt.lower.lowering import OperatorUnit, lower, workspace
 from tflm_memopt.lower.program import Program
 from tflm_memopt.lower.serialise import pack
 from tflm_memopt.lower.words import options
@@ -19,10 +19,10 @@ from tflm_memopt.model import writer
 from tflm_memopt.model.calls import called
 from tflm_memopt.model.graph import ITEM_BYTES, Graph, Quantization, Tensor, TensorId
 from tflm_memopt.model.interface import METADATA, Changes, record
-from tflm_memopt.model.names import BLOCK, CONV, DENSE, OFFLINE_PLAN, OFFLINE_PLAN_VERSION, ONLINE, REGION
+from tflm_memopt.model.names import CONV, DENSE, GROUP, OFFLINE_PLAN, OFFLINE_PLAN_VERSION, ONLINE, REGION
 from tflm_memopt.model.reader import TENSOR_TYPES
 from tflm_memopt.ops.rowop import RowOp
-from tflm_memopt.plan.plan import Block, Builtin, Plan, Role, Stage
+from tflm_memopt.plan.plan import Builtin, Group, Plan, Role, Stage
 from tflm_memopt.rowgraph.graph import InputSource, RowGraph
 from tflm_memopt.rowgraph.regions import region_of, tensor_use
 
@@ -35,11 +35,11 @@ class CustomOp:
     """One custom operator of the rewritten model."""
 
     name: str
-    unit: BlockGroup
+    unit: OperatorUnit
     program: Program
 
 
-def rewrite(tree: Any, graph: RowGraph, plan: Plan, changes: Changes, *, op_per_block: bool) -> bytes:
+def rewrite(tree: Any, graph: RowGraph, plan: Plan, changes: Changes, *, op_per_group: bool) -> bytes:
     """Return the rewritten model's bytes. tree: the original as the schema's objects with `changes` applied; it is
     edited.
     """
@@ -56,7 +56,7 @@ def rewrite(tree: Any, graph: RowGraph, plan: Plan, changes: Changes, *, op_per_
         del tree.subgraphs[1:]  # they initialised the states; also removes damaged signatures of them
     main.operators = []
     ops = {op.index: op for op in graph.model.ops}
-    for item in sequence(graph, plan, op_per_block=op_per_block):
+    for item in sequence(graph, plan, op_per_group=op_per_group):
         if isinstance(item, Builtin):
             operators += builtin.operators(tree, ops[item.op], originals)
             continue
@@ -80,45 +80,45 @@ class Call:
     """A custom operator to write: its name and what it runs."""
 
     name: str
-    unit: BlockGroup
+    unit: OperatorUnit
 
 
-def sequence(graph: RowGraph, plan: Plan, *, op_per_block: bool) -> Iterator[Call | Builtin]:
+def sequence(graph: RowGraph, plan: Plan, *, op_per_group: bool) -> Iterator[Call | Builtin]:
     """Return the rewritten model's operators in execution order."""
     calls = {call[0]: call for call in plan.calls()}
     use = tensor_use(graph.model, graph.ops, graph.kept, graph.outside)
     for number, step in enumerate(plan.steps):
         if isinstance(step, Builtin):
             yield step
-        elif op_per_block and not any(graph.ops[stage.op].stateful for stage in _stages(plan, step.region)):
-            yield Call(_block_name(step, graph.ops), _block_unit(plan, number, graph))
+        elif op_per_group and not any(graph.ops[stage.op].stateful for stage in _stages(plan, step.region)):
+            yield Call(_group_name(step, graph.ops), _group_unit(plan, number, graph))
         elif number in calls:
             region = region_of(plan.operators(calls[number]), graph.ops, use)
-            yield Call(REGION, BlockGroup(calls[number], region.inputs, region.outputs))
+            yield Call(REGION, OperatorUnit(calls[number], region.inputs, region.outputs))
 
 
 def _stages(plan: Plan, region: int) -> Iterator[Stage]:
     """Return all operators of a region. Operators that share a state stay together."""
     for step in plan.steps:
-        if isinstance(step, Block) and step.region == region:
+        if isinstance(step, Group) and step.region == region:
             yield from step.stages
 
 
-def _block_name(block: Block, ops: Mapping[int, RowOp]) -> str:
-    names = {ops[stage.op].name for stage in block.stages}
+def _group_name(group: Group, ops: Mapping[int, RowOp]) -> str:
+    names = {ops[stage.op].name for stage in group.stages}
     single = {"CONV_2D": CONV, "FULLY_CONNECTED": DENSE}
-    return single.get(names.pop(), BLOCK) if len(block.stages) == 1 else BLOCK
+    return single.get(names.pop(), GROUP) if len(group.stages) == 1 else GROUP
 
 
-def _block_unit(plan: Plan, number: int, graph: RowGraph) -> BlockGroup:
-    block, ops = plan.steps[number], graph.ops
-    if not isinstance(block, Block):
-        raise TypeError(f"step {number} is not a block")
-    inside = [ops[stage.op] for stage in block.stages]
+def _group_unit(plan: Plan, number: int, graph: RowGraph) -> OperatorUnit:
+    group, ops = plan.steps[number], graph.ops
+    if not isinstance(group, Group):
+        raise TypeError(f"step {number} is not a group")
+    inside = [ops[stage.op] for stage in group.stages]
     made = {op.output for op in inside}
     whole = {b.key for b in plan.buffers if b.role is Role.TENSOR}
     inputs = dict.fromkeys(t for op in inside for t in op.inputs if t not in made | graph.outside)
-    return BlockGroup((number,), tuple(inputs), tuple(op.output for op in inside if op.output in whole))
+    return OperatorUnit((number,), tuple(inputs), tuple(op.output for op in inside if op.output in whole))
 
 
 def _custom_operator(
@@ -161,7 +161,7 @@ def _place_input(tree: Any, graph: Graph, frame: InputSource | None) -> None:
 
 
 def add_tensor(tree: Any, tensor: Tensor) -> None:
-    """Add a tensor that canonicalisation created. Between blocks, it may become a TFLM tensor."""
+    """Add a tensor that canonicalisation created. Between groups, it may become a TFLM tensor."""
     q = tensor.quantization or Quantization((), ())
     buffer = 0 if tensor.data is None else writer.add_buffer(tree, tensor.data.tobytes())
     index = writer.add_tensor(
@@ -178,7 +178,7 @@ def _bytes_tensor(tree: Any, name: str, nbytes: int, buffer: int) -> int:
 
 
 def _narrow(tensors: Sequence[Any], ops: Mapping[int, RowOp]) -> None:
-    """Set the shapes of tensors between blocks that lost channels and still belong to TFLM."""
+    """Set the shapes of tensors between groups that lost channels and still belong to TFLM."""
     for op in ops.values():
         entry, item = tensors[op.output], ITEM_BYTES[TENSOR_TYPES[tensors[op.output].type]]
         if item * math.prod(map(int, entry.shape)) != op.writes.nbytes:
@@ -189,7 +189,7 @@ def programs(rewritten: Graph) -> Sequence[bytes]:
     """Return the programs in a rewritten model, in the order of its operators."""
     found = []
     for op in rewritten.ops:
-        if op.type == "CUSTOM" and op.options.get("custom_code") in (REGION, CONV, DENSE, BLOCK):
+        if op.type == "CUSTOM" and op.options.get("custom_code") in (REGION, CONV, DENSE, GROUP):
             data = next(rewritten.tensors[t].data for t in reversed(op.inputs) if rewritten.tensors[t].data is not None)
             found.append(b"" if data is None else data.tobytes())
     return found

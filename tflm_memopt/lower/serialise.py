@@ -22,14 +22,14 @@ from tflm_memopt.lower.codec import RecordReader, RecordWriter, Shaper, Shapes
 from tflm_memopt.lower.constants import ConstantPool
 from tflm_memopt.lower.pack import constant_sizes
 from tflm_memopt.lower.program import (
-    RING,
+    ROLLING_BUFFER,
     CopyRecord,
     Header,
     Program,
-    ProgramBlock,
     ProgramCores,
+    ProgramGroup,
     ProgramOp,
-    ProgramRing,
+    ProgramRollingBuffer,
     ProgramTensor,
 )
 from tflm_memopt.ops.kinds import GATES, KINDS, Kind
@@ -45,43 +45,50 @@ def pack(program: Program) -> bytes:
 
     Raises PlanError if a number does not fit its field; such an operator should have stayed builtin.
     """
-    tables = ((ProgramTensor, program.tensors), (ProgramOp, program.ops), (ProgramBlock, program.blocks))
+    tables = ((ProgramTensor, program.tensors), (ProgramOp, program.ops), (ProgramGroup, program.groups))
     sizes = [layout_of(kind).nbytes * len(rows) for kind, rows in tables]
-    tensors, ops, blocks, start = itertools.accumulate(sizes, initial=layout_of(Header).nbytes)
+    tensors, ops, groups, start = itertools.accumulate(sizes, initial=layout_of(Header).nbytes)
     known = ConstantPool(start)
     identity = crc32(b"".join((*_tables(program, known), bytes(known.data))))
     constants = ConstantPool(start, known.stored)
-    cores, rings = _cores(program, constants), _rings(program, identity, constants)
+    cores, rolling_buffers = _cores(program, constants), _rolling_buffers(program, identity, constants)
     data = b"".join(_tables(program, constants))
     header = Header(
-        MAGIC, VERSION, program.target, constants.end, program.firings, program.workspace, program.n_inputs,
-        program.n_outputs, len(program.tensors), len(program.ops), len(program.blocks), program.input, tensors, ops,
-        blocks, cores, program.state, rings,
+        MAGIC, VERSION, program.target, constants.end, program.iterations, program.workspace, program.n_inputs,
+        program.n_outputs, len(program.tensors), len(program.ops), len(program.groups), program.input, tensors, ops,
+        groups, cores, program.state, rolling_buffers,
     )  # fmt: skip
     return RecordWriter(constants, "header").record(header) + data + bytes(constants.data)
 
 
 def _tables(program: Program, constants: ConstantPool) -> tuple[bytes, bytes, bytes]:
-    """Encode the records of tensors, operators and blocks. Their constants are added to the pool, loops first."""
-    blocks, tensors, ops = (
+    """Encode the records of tensors, operators and groups. Their constants are added to the pool, loops first."""
+    groups, tensors, ops = (
         b"".join(RecordWriter(constants, f"{what} {i}").record(record) for i, record in enumerate(records))
-        for what, records in (("block", program.blocks), ("tensor", program.tensors), ("operator", program.ops))
+        for what, records in (("group", program.groups), ("tensor", program.tensors), ("operator", program.ops))
     )
-    return tensors, ops, blocks
+    return tensors, ops, groups
 
 
 def _cores(program: Program, constants: ConstantPool) -> int:
     """Add the shares of two cores, and return their offset; 0 for one core."""
-    return RecordWriter(constants, "shares", program.firings).table((program.cores,)) if program.cores else 0
+    return RecordWriter(constants, "shares", program.iterations).table((program.cores,)) if program.cores else 0
 
 
-def _rings(program: Program, identity: int, constants: ConstantPool) -> int:
-    """Add the rings of the state, ended by an empty one, and return their offset; 0 without a state.
+def _rolling_buffers(program: Program, identity: int, constants: ConstantPool) -> int:
+    """Add the rolling buffers of the state, ended by an empty one, and return their offset; 0 without a state.
 
     identity: of the program. The keys of other programs usually differ, so they reject the state.
     """
-    rings = [replace(ring, key=1 + identity % (KEYS - ring.depth)) for ring in program.rings]
-    return RecordWriter(constants, "rings").table((*rings, ProgramRing(0, 0, 0, 0, 0))) if rings else 0
+    rolling_buffers = [
+        replace(rolling_buffer, key=1 + identity % (KEYS - rolling_buffer.depth))
+        for rolling_buffer in program.rolling_buffers
+    ]
+    return (
+        RecordWriter(constants, "rolling_buffers").table((*rolling_buffers, ProgramRollingBuffer(0, 0, 0, 0, 0)))
+        if rolling_buffers
+        else 0
+    )
 
 
 def unpack(data: bytes) -> Program:
@@ -100,14 +107,16 @@ def unpack(data: bytes) -> Program:
             n_inputs=header.n_inputs,
             n_outputs=header.n_outputs,
             workspace=header.workspace,
-            firings=header.firings,
+            iterations=header.iterations,
             tensors=tensors,
             ops=reader.table(ProgramOp, header.n_ops, header.ops, tensors),
-            blocks=reader.table(ProgramBlock, header.n_blocks, header.blocks),
+            groups=reader.table(ProgramGroup, header.n_groups, header.groups),
             target=header.target,
             input=header.input,
             state=header.state,
-            rings=tuple(_unpacked_rings(reader, header.rings)) if header.rings else (),
+            rolling_buffers=tuple(_unpacked_rolling_buffers(reader, header.rolling_buffers))
+            if header.rolling_buffers
+            else (),
             cores=reader.record(ProgramCores, header.cores, header) if header.cores else None,
         )
     except (ValueError, IndexError, struct.error, RecursionError) as cause:
@@ -116,19 +125,19 @@ def unpack(data: bytes) -> Program:
         ) from cause
 
 
-def _unpacked_rings(reader: RecordReader, at: int) -> Iterator[ProgramRing]:
-    for here in itertools.count(at, RING.itemsize):
-        ring = reader.record(ProgramRing, here)
-        if not ring.depth:
+def _unpacked_rolling_buffers(reader: RecordReader, at: int) -> Iterator[ProgramRollingBuffer]:
+    for here in itertools.count(at, ROLLING_BUFFER.itemsize):
+        rolling_buffer = reader.record(ProgramRollingBuffer, here)
+        if not rolling_buffer.depth:
             return
-        yield ring
+        yield rolling_buffer
 
 
 def _tensor_shapes(r: np.void, _: Any) -> Shapes:
-    shapes: dict[str, tuple[Any, ...]] = {"lanes": (int(r["n_lanes"]),)}
+    shapes: dict[str, tuple[Any, ...]] = {"column_windows": (int(r["n_column_windows"]),)}
     if r["base"] == PROGRAM_BASE:
         shapes["constant"] = (int(r["height"]) * int(r["width"]) * int(r["channels"]),)
-    rows = "walk" if r["advance"] else "older" if r["layout"] >= RowLayout.STATE else "pushed"
+    rows = "nest" if r["advance"] else "older" if r["layout"] >= RowLayout.STATE else "pushed"
     return {**shapes, rows: ()}
 
 
@@ -145,7 +154,7 @@ def _op_shapes(r: np.void, tensors: tuple[ProgramTensor, ...]) -> Shapes:
         "out": out_channels, "kernel_h": kernel[0], "kernel_w": kernel[1], "in": in_channels,
         "row": int(r["table_rows"]), "byte": TABLE_BYTES, "gate": GATES, "in_out": in_channels + out_channels,
     }  # fmt: skip
-    own = {Kind.COPY: "copy", Kind.SEND: "crossing", Kind.RECEIVE: "crossing"}.get(kind)
+    own = {Kind.COPY: "copy", Kind.SEND: "message", Kind.RECEIVE: "message"}.get(kind)
     if own:
         shapes[own] = (1,)
     elif traits.constants.value:

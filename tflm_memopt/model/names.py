@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-REGION, CONV, DENSE, BLOCK = "TMO_REGION", "TMO_CONV_2D", "TMO_FULLY_CONNECTED", "TMO_BLOCK"
+REGION, CONV, DENSE, GROUP = "TMO_REGION", "TMO_CONV_2D", "TMO_FULLY_CONNECTED", "TMO_GROUP"
 """Custom codes, the same as in custom_ops/tflm/tmo_names.h."""
-OURS = frozenset((REGION, CONV, DENSE, BLOCK))
+OURS = frozenset((REGION, CONV, DENSE, GROUP))
 """Custom operators that custom_ops/tflm implements."""
 
 OFFLINE_PLAN = "OfflineMemoryAllocation"

@@ -179,7 +179,7 @@ SUMMED: Mapping[str, Mapping[str, tuple[Rewrite, ...]]] = {
     "mve": _BYTES,
     "esp32s3": _BYTES,
 }
-"""Schedules for cores that sum products across lanes, by table and description. Weights keep their layout."""
+"""Schedules for cores that sum products across column windows, by table and description. Weights keep their layout."""
 
 
 def bound_of(op: RowOp) -> Bound | None:

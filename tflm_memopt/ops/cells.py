@@ -4,7 +4,7 @@ SVDF (micro/kernels/svdf_common.cc) is a dense layer followed by a filter along 
 becomes a CONV and a DEPTHWISE over a state of rows. With filters of rank r, each output sums r filters; they are r
 pixels of a row, which the window covers.
 
-An LSTM (micro/kernels/lstm_eval.h) is one operator. Each firing rewrites its two states.
+An LSTM (micro/kernels/lstm_eval.h) is one operator. Each iteration rewrites its two states.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ from tflm_memopt.ops.constraints.memory import (
 from tflm_memopt.ops.context import OperatorContext
 from tflm_memopt.ops.kinds import Kind
 from tflm_memopt.ops.quant import Multiplier
-from tflm_memopt.ops.rowop import Access, RowOp, Rows, StateRing, Window
+from tflm_memopt.ops.rowop import Access, RowOp, Rows, StateRollingBuffer, Window
 
 GATE_SCALE, CURVE_SCALE = 2.0**-12, 2.0**-15
 """Scales of the input and of the output of the gates' curves."""
@@ -112,8 +112,8 @@ def lstm(context: OperatorContext) -> RowOp:
         macs=steps * weights.size,
         recalls=True,
         updates=(
-            StateRing(hidden.id, Rows(1, 1, units), zero_points[1]),
-            StateRing(cells.id, Rows(1, 1, 2 * units), 0),
+            StateRollingBuffer(hidden.id, Rows(1, 1, units), zero_points[1]),
+            StateRollingBuffer(cells.id, Rows(1, 1, 2 * units), 0),
         ),
     )
 

@@ -18,7 +18,7 @@ from tflm_memopt.model.graph import ITEM_BYTES, VIEW, Graph, Tensor, TensorId
 from tflm_memopt.ops.context import PIECE, STEPS, OperatorContext, any_rows, byte_shape
 from tflm_memopt.ops.kinds import Kind
 from tflm_memopt.ops.moves import FILL, Indices, Irregular, by_rows, in_bytes, numbered, scattered
-from tflm_memopt.ops.rowop import Access, Move, Moves, RowOp, Rows, StateRing
+from tflm_memopt.ops.rowop import Access, Move, Moves, RowOp, Rows, StateRollingBuffer
 
 Transform = Callable[[OperatorContext, Sequence[Indices]], Indices]
 """Function from the element numbers of an operator's inputs to those of its output."""
@@ -95,17 +95,19 @@ def kept(context: OperatorContext, state: TensorId, fill: int) -> RowOp:
         context.op.stands_for,
         context.storage(),
         rows,
-        StateRing(state, replace(rows, h=depth), fill),
+        StateRollingBuffer(state, replace(rows, h=depth), fill),
         context.output.id,
     )
 
 
-def keeping(sources: tuple[int, ...], tensor: TensorId, rows: Rows, ring: StateRing, token: TensorId) -> RowOp:
+def keeping(
+    sources: tuple[int, ...], tensor: TensorId, rows: Rows, rolling_buffer: StateRollingBuffer, token: TensorId
+) -> RowOp:
     """Return the operator that puts the last rows of a tensor into a state, as many as exist or fit."""
-    count = min(rows.h, ring.rows.h)
+    count = min(rows.h, rolling_buffer.rows.h)
     access, moves = Access(rows.h - count), Moves((Move(0, 0, 0, 0, rows.row_bytes),))
     made = _copy("ASSIGN_VARIABLE", sources, (tensor,), token, (rows,), Rows(count, rows.w, 0), (access,), moves)
-    return replace(made, keeps=ring)
+    return replace(made, keeps=rolling_buffer)
 
 
 def after(keep: RowOp, tensors: Mapping[TensorId, Rows]) -> RowOp:

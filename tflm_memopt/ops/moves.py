@@ -1,7 +1,7 @@
 """Turns the source of each output byte into row accesses and runs of bytes, for PAD, CONCATENATION, SLICE and others.
 
 NumPy itself describes an operator that only moves data: all elements of the inputs are numbered, and the operator is
-applied to the numbers; each element is one or more bytes. The resulting array determines the rows that each firing
+applied to the numbers; each element is one or more bytes. The resulting array determines the rows that each iteration
 reads and the runs of bytes that it moves. Irregular reports why they form no regular pattern.
 """
 
@@ -120,7 +120,7 @@ def scattered(index: Indices, reads: Rows) -> Moves:
 
 
 class _Slot(NamedTuple):
-    """One row that a firing reads: the targets and sources of its bytes at phase 0, and their change per phase."""
+    """One row that an iteration reads: the targets and sources of its bytes at phase 0, and their change per phase."""
 
     operand: int
     tap: int

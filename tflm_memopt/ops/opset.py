@@ -128,7 +128,7 @@ def _binary(*constraints: Constraint, fused: bool = False, types: Constraint = c
 
 
 _BYTE = common.int8_activations
-_BLOCKS = common.options("blockSize"), common.rank_four, moving.block_divides
+_GROUPS = common.options("blockSize"), common.rank_four, moving.block_divides
 _ARG = Row(
     (
         common.operands(least=2, most=2),
@@ -292,8 +292,8 @@ OPSET: Mapping[str, Row] = {
         least=4,
         most=4,
     ),
-    "DEPTH_TO_SPACE": _moving(movement.depth_to_space, *_BLOCKS, types=_BYTE),
-    "SPACE_TO_DEPTH": _moving(movement.space_to_depth, *_BLOCKS, types=_BYTE),
+    "DEPTH_TO_SPACE": _moving(movement.depth_to_space, *_GROUPS, types=_BYTE),
+    "SPACE_TO_DEPTH": _moving(movement.space_to_depth, *_GROUPS, types=_BYTE),
     "TRANSPOSE": _moving(movement.transpose, moving.constant_operands(1), least=2, most=2),
     "BROADCAST_TO": _moving(movement.broadcast_to, moving.constant_operands(1), least=2, most=2),
     "TILE": _moving(movement.tile, moving.constant_operands(1), least=2, most=2),

@@ -127,5 +127,5 @@ def packed_pixels(packing: Packing, values: int, columns: int) -> int:
 
 
 def tile_bytes(packing: Packing, values: int, columns: int) -> int:
-    """Return the scratch of a packed convolution whose firing makes `columns` columns, in bytes."""
+    """Return the scratch of a packed convolution whose iteration makes `columns` columns, in bytes."""
     return (1 if packing in OF_BYTES else 2) * values * packed_pixels(packing, values, columns)

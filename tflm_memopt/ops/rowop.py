@@ -1,8 +1,8 @@
 """The row operator: the form in which planner and executor know an operator.
 
-Firing y of an operator produces output row y and reads the rows [first(y), first(y) + extent) of each input, clipped to
-the tensor. The accesses of windows follow from the kernel descriptions; other operators define them by Access. Numbers
-(weights, multipliers) are only used by lowering; the planner uses the geometry.
+Iteration y of an operator produces output row y and reads the rows [first(y), first(y) + extent) of each input, clipped
+to the tensor. The accesses of windows follow from the kernel descriptions; other operators define them by Access.
+Numbers (weights, multipliers) are only used by lowering; the planner uses the geometry.
 """
 
 from __future__ import annotations
@@ -84,7 +84,7 @@ class Window:
 
     @property
     def extent_h(self) -> int:
-        """Input rows from the first to the last that a firing reads, both included."""
+        """Input rows from the first to the last that an iteration reads, both included."""
         return self.rows.extent
 
     @property
@@ -115,12 +115,12 @@ def _steps(window: Window) -> tuple[AxisSteps, AxisSteps]:
 UNIT = Window()
 
 NO_ROW = 0xFFFF
-"""Entry of Access.table for a firing that reads no row: TMO_NONE."""
+"""Entry of Access.table for an iteration that reads no row: TMO_NONE."""
 
 
 @dataclass(frozen=True, slots=True)
 class Access:
-    """Rows of one operand that firing y reads without a window: [first, first + extent), clipped to the operand.
+    """Rows of one operand that iteration y reads without a window: [first, first + extent), clipped to the operand.
     first = floor((y * mul + add) / div), or table[y].
     """
 
@@ -129,7 +129,7 @@ class Access:
     div: U16 = 1
     extent: U16 = 1
     table: Annotated[tuple[int, ...] | None, ArrayOffset("<u2")] = None
-    """uint16_t[height of the output], TMO_NONE for firings that read no row; 0: none."""
+    """uint16_t[height of the output], TMO_NONE for iterations that read no row; 0: none."""
 
     def first(self, y: Ints, height: int) -> Ints:
         """Return the first row, or `height` if no row is read."""
@@ -199,7 +199,7 @@ class Constant:
 
 
 @dataclass(frozen=True, slots=True)
-class StateRing:
+class StateRollingBuffer:
     """Rows that outlive an inference and have their own bytes: the newest rows that were kept."""
 
     tensor: TensorId
@@ -210,7 +210,7 @@ class StateRing:
 
 
 @dataclass(frozen=True, slots=True)
-class Crossing:
+class Message:
     """A tensor that one device sends to another."""
 
     identity: U32
@@ -273,15 +273,15 @@ class RowOp:
     """The state whose rows precede row 0 of the input: its last row is row -1. These rows are not padding."""
     recalls: bool = False
     """An input is a state."""
-    keeps: StateRing | None = None
+    keeps: StateRollingBuffer | None = None
     """The state that receives the output rows in place of its oldest rows; the output has no bytes in the arena."""
-    updates: tuple[StateRing, ...] = ()
+    updates: tuple[StateRollingBuffer, ...] = ()
     """One-row states updated in place."""
     second: int = 0
     """In a plan for two cores, bytes from the first core's counter to the second core's; 0 if one core runs the
     operator.
     """
-    crossing: Crossing | None = None
+    message: Message | None = None
     """The message of SEND or RECEIVE. SEND's output and RECEIVE's input stand for the link and have no bytes in the
     arena.
     """
@@ -351,7 +351,7 @@ class RowOp:
         )
 
     @property
-    def rings(self) -> tuple[StateRing, ...]:
+    def rolling_buffers(self) -> tuple[StateRollingBuffer, ...]:
         """The states that the operator writes."""
         return (self.keeps,) if self.keeps else self.updates
 
@@ -402,7 +402,7 @@ class RowOp:
 
     @property
     def ends_late(self) -> bool:
-        """Whether a firing writes the last byte of its output after it has read all inputs, so that this byte may
+        """Whether an iteration writes the last byte of its output after it has read all inputs, so that this byte may
         overlap them.
 
         It is False on two cores, since neither knows what the other has read.
@@ -410,7 +410,7 @@ class RowOp:
         return self.is_convolution and self.packing is Packing.NONE and not self.second
 
     def scratch_bytes(self, columns: int) -> int:
-        """Return the bytes of scratch on one core if the kernel is packed and a firing makes `columns` columns."""
+        """Return the bytes of scratch on one core if the kernel is packed and an iteration makes `columns` columns."""
         kernel, packing = (self.window.kernel_h, self.window.kernel_w), self.packing
         if packing in (Packing.DSP_DEPTHWISE, Packing.MVE_DEPTHWISE, Packing.RVV_DEPTHWISE):
             return self.reads[0].c
@@ -443,16 +443,16 @@ class RowOp:
     @property
     def stateful(self) -> bool:
         """Whether it uses states or other devices, so that it cannot be duplicated or reordered."""
-        return self.older is not None or self.recalls or bool(self.rings) or self.crossing is not None
+        return self.older is not None or self.recalls or bool(self.rolling_buffers) or self.message is not None
 
     @property
     def rows_at_once(self) -> int:
-        """Number of rows that a firing reads from all inputs together, with whole windows."""
+        """Number of rows that an iteration reads from all inputs together, with whole windows."""
         return sum(a.extent for a in self.access) if self.access else self.window.kernel_h
 
     def rows(self, k: int, y: Ints) -> tuple[Ints, Ints]:
-        """Return half-open ranges of the rows of input k that firings y read. An empty range has an end at or below its
-        start.
+        """Return half-open ranges of the rows of input k that iterations y read. An empty range has an end at or below
+        its start.
         """
         height, w = self.reads[k].h, self.window
         if self.access:
@@ -462,6 +462,6 @@ class RowOp:
         return np.maximum(0, first), np.minimum(height, first + extent)
 
     def rows_read(self, k: int, y: int) -> tuple[int, int]:
-        """Return the half-open range of the rows of input k that firing y reads."""
+        """Return the half-open range of the rows of input k that iteration y reads."""
         first, end = self.rows(k, np.array([y], np.int64))
         return int(first[0]), int(end[0])

@@ -12,7 +12,7 @@ from dataclasses import replace
 
 from tflm_memopt.model.graph import TensorId
 from tflm_memopt.ops.kinds import Kind
-from tflm_memopt.ops.rowop import Access, RowOp, Rows, StateRing
+from tflm_memopt.ops.rowop import Access, RowOp, Rows, StateRollingBuffer
 
 SUM_BYTES = 4
 
@@ -25,7 +25,7 @@ def is_mean(op: RowOp, window: Rows) -> bool:
     return op.kind in (Kind.MEAN, Kind.AVERAGE_POOL) and whole and columns and w.pad_top == w.pad_left == 0
 
 
-def sliding_sum(op: RowOp, operands: Sequence[tuple[TensorId, Rows, int]], sums: StateRing) -> RowOp:
+def sliding_sum(op: RowOp, operands: Sequence[tuple[TensorId, Rows, int]], sums: StateRollingBuffer) -> RowOp:
     """Return the sliding mean over these operands: tensor, its rows, and number of rows read.
 
     The operands are the new rows, the rolling buffer whose oldest rows leave, optionally rows that depend on padding,

@@ -5,25 +5,25 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Literal, get_args
 
-Ops = Literal["region", "block", "builtin"]
+Ops = Literal["region", "group", "builtin"]
 """Operators of the rewritten model: a custom operator per region or per group, or builtin operators only."""
 OPS: tuple[Ops, ...] = get_args(Ops)
-PER_REGION, PER_BLOCK, BUILTIN = OPS
+PER_REGION, PER_GROUP, BUILTIN = OPS
 
 MOVES = ("PAD", "SLICE", "CONCATENATION")
 """Operators that `--ops builtin` may add when it splits others (`--allow-ops`)."""
 
 SWITCHES: Mapping[str, str] = {
-    "strips": "strips of more than one row",
+    "stripes": "stripes of more than one row",
     "windows": "tiles narrower than the map",
-    "groups": "channel groups",
-    "cache": "keeping the overlap of strips",
-    "recompute": "computing anything again: the overlap of strips, operators in a second pass",
+    "channel-groups": "channel groups",
+    "cache": "keeping the overlap of stripes",
+    "recompute": "computing anything again: the overlap of stripes, operators in a second pass",
     "second-pass": "operators that run twice, instead of a whole tensor that waits for a reduction of itself",
-    "overlap": "a block's output in the bytes that its input leaves",
+    "overlap": "a group's output in the bytes that its input leaves",
     "reorder": "other orders than the model's own",
-    "turn": "blocks that fire from the last row to the first",
-    "tiles": "tiled blocks altogether: row rings are left",
+    "reverse": "groups that fire from the last row to the first",
+    "tiles": "tiled groups altogether: row rolling buffers are left",
     "fan-in": "partial sums that several devices send each other",
 }
 """Techniques of the planner that `--without` switches off, with their descriptions."""

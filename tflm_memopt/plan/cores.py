@@ -1,10 +1,10 @@
-"""Splits each firing between two cores, and places the barriers between them.
+"""Splits each iteration between two cores, and places the barriers between them.
 
-Both cores run through the firings of a group in the same order. Rows are split by columns or by channels, so neither
-rolling buffers nor whole tensors grow; only scratch and counters exist twice. A barrier is needed before a firing that
-touches bytes which the other core has written since the last barrier, or writes bytes which it has read. Placing it
-directly before that firing gives the fewest barriers for a given order and split, since each ends a longest run of
-firings without such a pair. The cores are devices that share their memory (Stahl, thesis, chapter 5).
+Both cores run through the iterations of a group in the same order. Rows are split by columns or by channels, so neither
+rolling buffers nor whole tensors grow; only scratch and counters exist twice. A barrier is needed before an iteration
+that touches bytes which the other core has written since the last barrier, or writes bytes which it has read. Placing
+it directly before that iteration gives the fewest barriers for a given order and split, since each ends a longest run
+of iterations without such a pair. The cores are devices that share their memory (Stahl, thesis, chapter 5).
 """
 
 from __future__ import annotations
@@ -21,8 +21,8 @@ from tflm_memopt.format.limits import MAX_TAPS
 from tflm_memopt.model.graph import TensorId
 from tflm_memopt.ops.packing import Packing
 from tflm_memopt.ops.rowop import RowOp, Rows
-from tflm_memopt.plan.firing.planned import Planned, PlannedGroup
-from tflm_memopt.plan.firing.trace import Member
+from tflm_memopt.plan.iteration.planned import Planned, PlannedGroup
+from tflm_memopt.plan.iteration.trace import Member
 from tflm_memopt.plan.plan import Plan, Role, Share, Sharing
 
 CORES = 2
@@ -37,7 +37,7 @@ LEAST_PACKED = 4
 AWKWARD = 4
 """Number of columns that no core may get of a wider packed row, since its scratch has room for three at once."""
 MOST_ALONE = 0.2
-"""Limit of the fraction of firings that core 0 makes alone because the cores would disturb each other."""
+"""Limit of the fraction of iterations that core 0 makes alone because the cores would disturb each other."""
 LABELS = 1000
 """Resolution of core 0's time in the choice of splits."""
 TOGETHER = 64
@@ -65,7 +65,7 @@ class Patch:
 
 @dataclass(frozen=True, slots=True)
 class Touched:
-    """The bytes that one core reads and writes in one firing."""
+    """The bytes that one core reads and writes in one iteration."""
 
     reads: tuple[Patch, ...] = ()
     writes: tuple[Patch, ...] = ()
@@ -93,15 +93,15 @@ class _Marks:
         return both or any(patch.of(read).any() for patch in touched.writes)
 
 
-class _Block:
-    """The firings of a group, and the bytes that they touch."""
+class _Group:
+    """The iterations of a group, and the bytes that they touch."""
 
-    def __init__(self, group: PlannedGroup) -> None:
-        self.step, self.block, self.trace = group.number, group.block, group.trace
+    def __init__(self, channel_group: PlannedGroup) -> None:
+        self.step, self.group, self.trace = channel_group.number, channel_group.group, channel_group.trace
         self.members = {m.key: m for m in self.trace.members}
-        fired = self.trace.fired.tolist(), self.trace.firing[self.trace.moments].tolist()
-        self.firings = [*zip(*fired, strict=True)]
-        self.own = {(b.role, b.key): (b, offset) for b, offset in group.plan.placed()}
+        fired = self.trace.fired.tolist(), self.trace.iteration[self.trace.moments].tolist()
+        self.iterations = [*zip(*fired, strict=True)]
+        self.own = {(b.role, b.key): (b, offset) for b, offset in channel_group.plan.placed()}
 
     def private(self, role: Role, core: int, behind: int, nbytes: int) -> tuple[Patch, ...]:
         """Return a core's bytes of scratch or counters; those of core 1 start `behind` bytes after core 0's."""
@@ -110,14 +110,14 @@ class _Block:
 
     def row(self, tensor: TensorId, rows: Rows, y: int) -> int:
         """Return the address of a row."""
-        if (Role.RING, tensor) in self.own:
-            buffer, offset = self.own[Role.RING, tensor]
+        if (Role.ROLLING_BUFFER, tensor) in self.own:
+            buffer, offset = self.own[Role.ROLLING_BUFFER, tensor]
             return offset + y % buffer.depth * rows.row_bytes
-        turned = self.block.turned and rows.h * rows.w > 1
-        return self.own[Role.TENSOR, tensor][1] + (rows.h - 1 - y if turned else y) * rows.row_bytes
+        is_reversed = self.group.is_reversed and rows.h * rows.w > 1
+        return self.own[Role.TENSOR, tensor][1] + (rows.h - 1 - y if is_reversed else y) * rows.row_bytes
 
     def touched(self, share: Share, core: int, y: int) -> Touched:
-        """Return the bytes that a core touches in firing y of an operator."""
+        """Return the bytes that a core touches in iteration y of an operator."""
         member = self.members[share.op]
         op = member.op
         if share.how <= How.SECOND and share.how != core:
@@ -189,7 +189,7 @@ class _Possible:
 
     share: Share
     alone: tuple[int, ...]
-    """Firings of the group that core 0 must make alone."""
+    """Iterations of the group that core 0 must make alone."""
     times: tuple[float, float]
     """Each core's time, in units of work of a core that is fully available."""
 
@@ -205,8 +205,8 @@ def cuts(member: Member, first: float) -> Iterator[tuple[float, Share]]:
     at_once = PIXELS.get(op.packing, 1)
     for cut in dict.fromkeys(cut for step in (1, at_once) for cut in _around(first * out.w, step, out.w)):
         if not (packed and out.w == AWKWARD + 1 and AWKWARD in (cut, out.w - cut)):
-            groups = ceil(cut / at_once) + ceil((out.w - cut) / at_once) - ceil(out.w / at_once)
-            yield groups / CORES / out.w, Share(member.key, How.COLUMNS, cut)
+            channel_groups = ceil(cut / at_once) + ceil((out.w - cut) / at_once) - ceil(out.w / at_once)
+            yield channel_groups / CORES / out.w, Share(member.key, How.COLUMNS, cut)
     granule = GRANULES.get(op.packing, 0)
     taps = op.window.kernel_h * op.window.kernel_w
     if granule and op.cuts_channels and (taps <= MAX_TAPS or not op.is_depthwise):
@@ -239,36 +239,36 @@ def share_out(planned: Planned, speeds: tuple[float, float] = EVEN) -> Plan:
     plan, times = planned.plan, (0.0, 0.0)
     sharing = []
     for call in plan.calls():
-        marks, one_firing = _Marks(plan.head), _Marks(plan.head)
+        marks, one_iteration = _Marks(plan.head), _Marks(plan.head)
         for number in call:
-            block = _Block(planned.groups[number])
-            ways = [_ways(block, m, speeds, one_firing) for m in block.trace.members]
+            group = _Group(planned.channel_groups[number])
+            ways = [_ways(group, m, speeds, one_iteration) for m in group.trace.members]
             chosen, times = _balanced(ways, times)
             shares = {way.share.op: way.share for way in chosen}
             alone = tuple(sorted(i for way in chosen for i in way.alone))
-            meetings = _meetings(block, shares, frozenset(alone), marks, enters=number != call[0])
-            in_order = tuple(shares[stage.op] for stage in block.block.stages)
-            sharing.append(Sharing(number, in_order, tuple(meetings), alone))
+            barriers = _barriers(group, shares, frozenset(alone), marks, enters=number != call[0])
+            in_order = tuple(shares[stage.op] for stage in group.group.stages)
+            sharing.append(Sharing(number, in_order, tuple(barriers), alone))
     return replace(plan, sharing=tuple(sharing))
 
 
-def _ways(block: _Block, member: Member, speeds: tuple[float, float], marks: _Marks) -> list[_Possible]:
-    """Return the splits in which few firings must be made alone, or if there are none, those that give one core
+def _ways(group: _Group, member: Member, speeds: tuple[float, float], marks: _Marks) -> list[_Possible]:
+    """Return the splits in which few iterations must be made alone, or if there are none, those that give one core
     everything.
     """
     op = member.op
     work = op.macs + (BYTE_WORK if op.packing is Packing.NONE else PACKED_BYTE_WORK) * op.writes.nbytes
 
     def way(share: Share, again: float = 0.0, alone: tuple[int, ...] = ()) -> _Possible:
-        shared = 1 - len(alone) / member.firings
+        shared = 1 - len(alone) / member.iterations
         mine = fraction(share, op.writes) * shared + (1 - shared)
         times = ((mine + again) * work / speeds[0], (1 - mine + again) * work / speeds[1])
         return _Possible(share, alone, times)
 
     ways = []
     for again, share in cuts(member, speeds[0] / sum(speeds)):
-        alone = tuple(_collisions(block, share, marks))
-        if len(alone) <= MOST_ALONE * member.firings:
+        alone = tuple(_collisions(group, share, marks))
+        if len(alone) <= MOST_ALONE * member.iterations:
             ways.append(way(share, again, alone))
     return ways or [way(Share(member.key, how)) for how in (How.FIRST, How.SECOND)]
 
@@ -312,25 +312,25 @@ def fraction(share: Share, writes: Rows) -> float:
     return share.cut / whole if whole else float(share.how is How.FIRST)
 
 
-def _collisions(block: _Block, share: Share, marks: _Marks) -> Iterator[int]:
-    """Yield the firings of the group in which a core touches what the other writes in the same firing."""
-    for number, (key, y) in enumerate(block.firings):
+def _collisions(group: _Group, share: Share, marks: _Marks) -> Iterator[int]:
+    """Yield the iterations of the group in which a core touches what the other writes in the same iteration."""
+    for number, (key, y) in enumerate(group.iterations):
         if key != share.op:
             continue
-        one, other = (block.touched(share, core, y) for core in range(CORES))
+        one, other = (group.touched(share, core, y) for core in range(CORES))
         marks.add(0, one)
         if marks.meets(1, other):
             yield number
         marks.add(0, one, value=False)
 
 
-def _meetings(
-    block: _Block, shares: Mapping[int, Share], alone: frozenset[int], marks: _Marks, *, enters: bool
+def _barriers(
+    group: _Group, shares: Mapping[int, Share], alone: frozenset[int], marks: _Marks, *, enters: bool
 ) -> Iterator[int]:
-    """Yield the firings that need a barrier. enters: other firings of the same run precede the group's first."""
-    for number, (key, y) in enumerate(block.firings):
+    """Yield the iterations that need a barrier. enters: other iterations of the same run precede the group's first."""
+    for number, (key, y) in enumerate(group.iterations):
         share = Share(key, How.FIRST) if number in alone else shares[key]
-        touched = [block.touched(share, core, y) for core in range(CORES)]
+        touched = [group.touched(share, core, y) for core in range(CORES)]
         if (enters and number == 0) or any(marks.meets(core, touched[core]) for core in range(CORES)):
             yield number
             marks.clear()

@@ -76,10 +76,10 @@ class SearchPart(str, enum.Enum):
     """Parts of a search that may be cut short, with their names in reports."""
 
     ORDERS = "orders of operators"
-    ROW_BLOCKS = "row blocks"
-    TILED_BLOCKS = "tiled blocks"
-    TURNED_BLOCKS = "turned blocks"
-    BLOCK_LAYOUTS = "layouts of single blocks"
+    ROW_GROUPS = "row groups"
+    TILED_GROUPS = "tiled groups"
+    REVERSED_GROUPS = "reversed groups"
+    GROUP_LAYOUTS = "layouts of single groups"
     LAYOUT = "the layout of the whole model"
 
 
@@ -95,10 +95,10 @@ class Log:
     """Callback for a search that has found its groups."""
 
 
-class Meter:
+class Budget:
     """A budget of work that can be divided into parts. Work spent in a part counts for the whole and is logged."""
 
-    def __init__(self, seconds: float = math.inf, log: Log | None = None, parent: Meter | None = None) -> None:
+    def __init__(self, seconds: float = math.inf, log: Log | None = None, parent: Budget | None = None) -> None:
         """parent: the budget of which this is a part."""
         self._left, self._parent, self.log = seconds, parent, log or Log()
 
@@ -107,15 +107,15 @@ class Meter:
         """Remaining seconds; negative if the last piece of work took more."""
         return min(self._left, self._parent.left) if self._parent else self._left
 
-    def share(self, seconds: float) -> Meter:
+    def share(self, seconds: float) -> Budget:
         """Return a part of at most `seconds`."""
-        return Meter(min(seconds, self.left), self.log, self)
+        return Budget(min(seconds, self.left), self.log, self)
 
-    def fair(self, waiting: int) -> Meter:
+    def fair(self, waiting: int) -> Budget:
         """Return a part for the next of `waiting` consumers: a multiple of its fair share, since most take less."""
         return self.share(self.left * min(1.0, GENEROUS / waiting))
 
-    def next(self, waiting: int) -> Meter:
+    def next(self, waiting: int) -> Budget:
         """Return a part for the next of `waiting` consumers, the first of which matters most."""
         return self.share(self.left * (FIRST if waiting > 1 else 1.0))
 

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from tflm_memopt.format.limits import LOOP_DEPTH
-from tflm_memopt.plan.walk import Ints
+from tflm_memopt.plan.nest import Ints
 
 MAX_TIMES = 0xFFFF
 """Limit of the repetitions of one loop."""
@@ -63,7 +63,7 @@ def iterations(loops: Loops) -> Iterator[Iteration]:
 
 
 def to_json(loops: Loops) -> list[Any]:
-    """Convert loops to JSON: a stage is a number, `[stage, strips]` skips, and `{"times": ..., "body": [...]}` is a
+    """Convert loops to JSON: a stage is a number, `[stage, stripes]` skips, and `{"times": ..., "body": [...]}` is a
     loop.
     """
     return [

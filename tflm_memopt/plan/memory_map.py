@@ -13,9 +13,9 @@ from typing import Any
 
 from tflm_memopt.model.graph import Graph, TensorId
 from tflm_memopt.model.reader import Model
-from tflm_memopt.plan.firing.occupancy import Stretch, occupancy
-from tflm_memopt.plan.firing.planned import Planned
-from tflm_memopt.plan.plan import Block, Buffer, Plan, Role
+from tflm_memopt.plan.iteration.occupancy import Stretch, occupancy
+from tflm_memopt.plan.iteration.planned import Planned
+from tflm_memopt.plan.plan import Buffer, Group, Plan, Role
 from tflm_memopt.tflm.arena import Arena, Head, head_plan, predict
 from tflm_memopt.tflm.libraries import REFERENCE, Library
 from tflm_memopt.tflm.lifetimes import ScratchRequest
@@ -23,7 +23,7 @@ from tflm_memopt.tflm.structs import Abi
 
 INPUT, OUTPUT, SCRATCH = "input", "output", "scratch"
 """Roles besides those of a plan's buffers."""
-UNNAMED: Mapping[Role, str] = {Role.COUNTERS: "firing counters", Role.SCRATCH: "scratch of the kernels"}
+UNNAMED: Mapping[Role, str] = {Role.COUNTERS: "iteration counters", Role.SCRATCH: "scratch of the kernels"}
 """Names of buffers that hold no tensor."""
 
 
@@ -36,7 +36,7 @@ class Phase:
     """Operators of the original model that it replaces."""
     operators: tuple[str, ...]
     moments: int
-    block: bool = False
+    group: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,13 +119,13 @@ def of_plan(planned: Planned, arena: Arena, title: str = "Rewritten") -> MemoryM
     time = occupancy(planned)
     starts = [*itertools.accumulate(time.moments, initial=0)]
     types = {op.index: op.kind for op in graph.ops}
-    phases, block = [], 0
+    phases, group = [], 0
     for step, moments in zip(plan.steps, time.moments, strict=True):
-        if isinstance(step, Block):
+        if isinstance(step, Group):
             sources = tuple(sorted(i for stage in step.stages for i in ops[stage.op].sources))
             names = tuple(ops[stage.op].name for stage in step.stages)
-            phases.append(Phase(f"block {block}", sources, names, moments, block=True))
-            block += 1
+            phases.append(Phase(f"group {group}", sources, names, moments, group=True))
+            group += 1
         else:
             phases.append(Phase(f"{step.op} {types[step.op]}", (step.op,), (types[step.op],), moments))
     rows = {op.output: op.writes.h for op in ops.values()} | ({source.tensor: source.height} if source else {})
@@ -166,8 +166,8 @@ def together(maps: Mapping[str, MemoryMap], title: str, arena: Arena) -> MemoryM
 def of_bare_plan(plan: Plan) -> MemoryMap:
     """Return the map of a plan without its model: steps and tensors by number, buffers full while they are reserved."""
     phases = tuple(
-        Phase(f"step {n}", tuple(s.op for s in step.stages), (), 1, block=True)
-        if isinstance(step, Block)
+        Phase(f"step {n}", tuple(s.op for s in step.stages), (), 1, group=True)
+        if isinstance(step, Group)
         else Phase(f"op {step.op}", (step.op,), (), 1)
         for n, step in enumerate(plan.steps)
     )
@@ -205,7 +205,7 @@ def _kept(buffer: Buffer, rows: Mapping[TensorId, int]) -> str:
     if buffer.role is Role.ACCUMULATOR:
         return "int32 sums"
     if buffer.role in UNNAMED:
-        return "of the running block"
-    if buffer.lanes:
-        return f"pixels of {sum(lane.rows for lane in buffer.lanes)} rows of each strip"
-    return f"{buffer.depth} of {rows[buffer.key]} rows" if buffer.role is Role.RING else "whole"
+        return "of the running group"
+    if buffer.column_windows:
+        return f"pixels of {sum(column_window.rows for column_window in buffer.column_windows)} rows of each stripe"
+    return f"{buffer.depth} of {rows[buffer.key]} rows" if buffer.role is Role.ROLLING_BUFFER else "whole"

@@ -18,7 +18,7 @@ from tflm_memopt.ops.packing import GENERIC, LAYOUT, Packing
 from tflm_memopt.ops.rowop import RowOp
 from tflm_memopt.plan import loops as loop_nests
 from tflm_memopt.plan.loops import Loops
-from tflm_memopt.plan.walk import BY_ROWS, Walk
+from tflm_memopt.plan.nest import BY_ROWS, LoopNest
 from tflm_memopt.rewrite.tiling import Tiling
 from tflm_memopt.rowgraph.graph import SecondPass
 
@@ -30,19 +30,21 @@ class Role(str, enum.Enum):
 
     TENSOR = "tensor"
     """A whole tensor: at a group's border, or of a builtin operator."""
-    RING = "ring"
+    ROLLING_BUFFER = "rolling_buffer"
     """The last `depth` rows of a tensor inside one group."""
     ACCUMULATOR = "accumulator"
     """int32 sums of an operator that processes one input row at a time."""
     COUNTERS = "counters"
-    """Counters of the firings of a group's operators, uint16 each."""
+    """Counters of the iterations of a group's operators, uint16 each."""
     SCRATCH = "scratch"
-    """Scratch of a firing: a kernel's tile, or external pixels that are converted to int8."""
+    """Scratch of an iteration: a kernel's tile, or external pixels that are converted to int8."""
 
 
 @dataclass(frozen=True, slots=True)
-class Lane:
-    """`rows` consecutive rows of each stripe, in a rolling buffer of `depth` pixels (plan/firing/lanes.py)."""
+class ColumnWindow:
+    """`rows` consecutive rows of each stripe, in a rolling buffer of `depth` pixels
+    (plan/iteration/column_windows.py).
+    """
 
     rows: int
     depth: int
@@ -54,15 +56,15 @@ class Buffer:
 
     role: Role
     key: int
-    """TENSOR, RING: the tensor. ACCUMULATOR: the tensor that it sums up to. COUNTERS, SCRATCH: the step."""
+    """TENSOR, ROLLING BUFFER: the tensor. ACCUMULATOR: the tensor that it sums up to. COUNTERS, SCRATCH: the step."""
     nbytes: int
     first: int
     last: int
     align: int = 1
     depth: int = 0
-    """Number of rows of a RING in a row-wise group."""
-    lanes: tuple[Lane, ...] = ()
-    """Lanes of a RING in a tiled group, one after the other."""
+    """Number of rows of a ROLLING BUFFER in a row-wise group."""
+    column_windows: tuple[ColumnWindow, ...] = ()
+    """Column windows of a ROLLING BUFFER in a tiled group, one after the other."""
 
     def overlaps(self, other: Buffer) -> bool:
         """Return whether both are live in some step."""
@@ -106,16 +108,16 @@ class Stage:
     operands: tuple[int, ...]
     """Inputs in the order in which their rows are demanded."""
     iterative: bool = False
-    walk: Walk = BY_ROWS
+    nest: LoopNest = BY_ROWS
     """Loop nest over the output, or over the input if the operator is iterative."""
 
     def runs_packed(self, op: RowOp) -> bool:
         """Return whether the kernel of its operator's packing runs it."""
-        return op.packing is not Packing.NONE and not self.iterative and self.walk.groups == 1
+        return op.packing is not Packing.NONE and not self.iterative and self.nest.channel_groups == 1
 
 
 @dataclass(frozen=True, slots=True)
-class Block:
+class Group:
     """A group: consecutive operators whose iterations are interleaved."""
 
     region: int
@@ -123,11 +125,11 @@ class Block:
     stages: tuple[Stage, ...]
     sinks: tuple[int, ...]
     """Operators (keys) all of whose rows are requested, in the order of demand."""
-    firings: int
+    iterations: int
     macs: int
-    strips: int = 0
+    stripes: int = 0
     """Number of stripes, or 0 if the group runs row by row."""
-    turned: bool = False
+    is_reversed: bool = False
     """The group counts the rows of all its tensors in reverse (plan/search/turn.py)."""
     loops: Loops = ()
     """The order of its iterations, which a finished plan has."""
@@ -135,7 +137,7 @@ class Block:
 
 @dataclass(frozen=True, slots=True)
 class Share:
-    """The split of an operator's firings between two cores."""
+    """The split of an operator's iterations between two cores."""
 
     op: int
     how: How
@@ -150,12 +152,12 @@ class Sharing:
     step: int
     shares: tuple[Share, ...]
     """Splits in the order of the group's stages."""
-    meetings: tuple[int, ...]
-    """Firings of the group before which the cores wait for each other. They also do so before and after a custom
+    barriers: tuple[int, ...]
+    """Iterations of the group before which the cores wait for each other. They also do so before and after a custom
     operator.
     """
     alone: tuple[int, ...] = ()
-    """Firings that the first core makes alone, whatever the split of their operator."""
+    """Iterations that the first core makes alone, whatever the split of their operator."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -167,7 +169,7 @@ class Builtin:
     """Multiply-accumulates, counted only if all operators are builtin."""
 
 
-Step = Block | Builtin
+Step = Group | Builtin
 
 
 def calls(steps: Iterable[Step]) -> list[tuple[int, ...]]:
@@ -175,7 +177,7 @@ def calls(steps: Iterable[Step]) -> list[tuple[int, ...]]:
     found: list[tuple[int, ...]] = []
     last = None
     for number, step in enumerate(steps):
-        region = step.region if isinstance(step, Block) else None
+        region = step.region if isinstance(step, Group) else None
         if region is not None and region == last:
             found[-1] += (number,)
         elif region is not None:
@@ -207,7 +209,7 @@ class Plan:
     states: tuple[PlacedState, ...] = ()
     """Data that outlives an inference, in the order of the indices before it."""
     pauses: tuple[int, ...] = ()
-    """Numbers of firings after which the plan pauses for other models, in ascending order."""
+    """Numbers of iterations after which the plan pauses for other models, in ascending order."""
     sharing: tuple[Sharing, ...] = ()
     """Split of each group between two cores, or () for one core."""
 
@@ -216,8 +218,8 @@ class Plan:
         return sum(step.macs for step in self.steps)
 
     def __repr__(self) -> str:
-        blocks = sum(isinstance(step, Block) for step in self.steps)
-        return f"<Plan: {len(self.steps)} steps, {blocks} of them blocks, head {self.head:,} B>"
+        groups = sum(isinstance(step, Group) for step in self.steps)
+        return f"<Plan: {len(self.steps)} steps, {groups} of them groups, head {self.head:,} B>"
 
     def find(self, role: Role, key: int) -> tuple[Buffer, int] | None:
         """Return the buffer with this role and key, and its offset, or None."""
@@ -245,8 +247,8 @@ class Plan:
 
     def operators(self, steps: Iterable[int]) -> list[int]:
         """Return the keys of the row operators in these steps, in order."""
-        blocks = (self.steps[number] for number in steps)
-        return [stage.op for block in blocks if isinstance(block, Block) for stage in block.stages]
+        groups = (self.steps[number] for number in steps)
+        return [stage.op for group in groups if isinstance(group, Group) for stage in group.stages]
 
     def placed(self) -> Iterator[tuple[Buffer, int]]:
         """Yield every buffer with its offset."""
@@ -281,20 +283,29 @@ class Plan:
         def step(d: Mapping[str, Any]) -> Step:
             if d["type"] == "builtin":
                 return Builtin(d["op"], d.get("macs", 0))
-            stages = tuple(Stage(s["op"], tuple(s["operands"]), s["iterative"], Walk(**s["walk"])) for s in d["stages"])
+            stages = tuple(
+                Stage(s["op"], tuple(s["operands"]), s["iterative"], LoopNest(**s["nest"])) for s in d["stages"]
+            )
             loops = loop_nests.from_json(d["loops"])
-            return Block(
-                d["region"], stages, tuple(d["sinks"]), d["firings"], d["macs"], d["strips"], d["turned"], loops
+            return Group(
+                d["region"],
+                stages,
+                tuple(d["sinks"]),
+                d["iterations"],
+                d["macs"],
+                d["stripes"],
+                d["is_reversed"],
+                loops,
             )
 
         def buffer(d: Mapping[str, Any]) -> Buffer:
-            lanes = tuple(Lane(**lane) for lane in d["lanes"])
+            column_windows = tuple(ColumnWindow(**column_window) for column_window in d["column_windows"])
             fields = ("key", "nbytes", "first", "last", "align", "depth")
-            return Buffer(Role(d["role"]), **{f: d[f] for f in fields}, lanes=lanes)
+            return Buffer(Role(d["role"]), **{f: d[f] for f in fields}, column_windows=column_windows)
 
         def sharing(d: Mapping[str, Any]) -> Sharing:
             shares = tuple(Share(s["op"], How(s["how"]), s["cut"]) for s in d["shares"])
-            return Sharing(d["step"], shares, tuple(d["meetings"]), tuple(d["alone"]))
+            return Sharing(d["step"], shares, tuple(d["barriers"]), tuple(d["alone"]))
 
         return Plan(
             steps=tuple(step(d) for d in data["steps"]),
@@ -313,7 +324,7 @@ class Plan:
 
 
 def _step_to_json(step: Step) -> dict[str, Any]:
-    if isinstance(step, Block):
+    if isinstance(step, Group):
         fields = asdict(replace(step, loops=())) | {"loops": loop_nests.to_json(step.loops)}
     else:
         fields = asdict(step)

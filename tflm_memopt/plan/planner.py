@@ -12,27 +12,29 @@ from tflm_memopt.model.graph import TensorId
 from tflm_memopt.model.interface import ANY
 from tflm_memopt.ops.packing import GENERIC
 from tflm_memopt.ops.rowop import RowOp
-from tflm_memopt.plan.choices import PER_BLOCK, PER_REGION, Ops
-from tflm_memopt.plan.effort import EXACT, ORDERING, PLACING, SEARCH, Log, Meter, SearchPart, allowance
-from tflm_memopt.plan.firing.kernel import kernel_contents
-from tflm_memopt.plan.firing.looped import looped
-from tflm_memopt.plan.firing.planned import trace_of
-from tflm_memopt.plan.firing.turned import in_units, unit_bytes
+from tflm_memopt.plan.choices import PER_GROUP, PER_REGION, Ops
+from tflm_memopt.plan.effort import EXACT, ORDERING, PLACING, SEARCH, Budget, Log, SearchPart, allowance
+from tflm_memopt.plan.iteration.kernel import kernel_contents
+from tflm_memopt.plan.iteration.looped import looped
+from tflm_memopt.plan.iteration.planned import trace_of
+from tflm_memopt.plan.iteration.reversal import in_units, unit_bytes
 from tflm_memopt.plan.layout import offsets as layout
 from tflm_memopt.plan.layout.drafts import TFLM_ALIGN, Draft, Placer, drafted
 from tflm_memopt.plan.loops import Loops
-from tflm_memopt.plan.plan import INDEX_BYTES, WINDOW, Block, Builtin, PlacedState, Plan, Role, Step, calls
+from tflm_memopt.plan.plan import INDEX_BYTES, WINDOW, Builtin, Group, PlacedState, Plan, Role, Step, calls
 from tflm_memopt.plan.schedule.orders import orders
-from tflm_memopt.plan.search import blocks
-from tflm_memopt.plan.search.blocks import UNLIMITED, Candidate, Chain
-from tflm_memopt.plan.search.cuts import Cuts, Joint, Place, RowBlocks, Turn, front, least_bytes, never
+from tflm_memopt.plan.search import groups
+from tflm_memopt.plan.search.cuts import Cuts, Joint, Place, RowGroups, Turn, front, least_bytes, never
+from tflm_memopt.plan.search.groups import UNLIMITED, Candidate, Chain
 from tflm_memopt.plan.search.tiles_plan import NO_RECOMPUTE, Input, Settings
-from tflm_memopt.plan.search.turn import Turned, turned_chain
+from tflm_memopt.plan.search.turn import Reversed, reversed_chain
 from tflm_memopt.rowgraph.graph import Kept, Node, Region, RowGraph, tensor_sizes
 from tflm_memopt.rowgraph.inputs import IN_ARENA, InputMode
 
-DRAFT_SECONDS, FIRING_SECONDS, HELD_SECONDS, SEPARATION_SECONDS = 3e-4, 1e-6, 1.5e-5, 2e-6
-"""Work (effort.py) for a draft, for its firings and each pair of its buffers, and for each separation in a layout."""
+DRAFT_SECONDS, ITERATION_SECONDS, HELD_SECONDS, CONSTRAINT_SECONDS = 3e-4, 1e-6, 1.5e-5, 2e-6
+"""Work (effort.py) for a draft, for its iterations and each pair of its buffers, and for each constraint in a
+layout.
+"""
 ORDER_SECONDS = 1e-3
 """Minimum work for each operator of another order; less leads nowhere."""
 PLANNING = 1 - ORDERING - SEARCH
@@ -89,7 +91,7 @@ class Planner:
         graph: RowGraph,
         options: Options = Options(),
         like: Planner | None = None,
-        searching: Meter | None = None,
+        searching: Budget | None = None,
     ) -> None:
         """like: a planner that differs only in the options of tiled groups, whose row-wise groups and drafts are
         reused. searching: budget for finding groups, if several planners share it.
@@ -99,7 +101,7 @@ class Planner:
         sizes = tensor_sizes(graph)
         self._graph, self._options = graph, options
         self._placer = Placer(
-            sizes, graph.model.inputs, graph.model.outputs, None if options.ops == PER_BLOCK else known
+            sizes, graph.model.inputs, graph.model.outputs, None if options.ops == PER_GROUP else known
         )
         self._lives, self._whole = (lives := _lives(graph)), _across(graph, lives)
         self._chains = {
@@ -109,18 +111,18 @@ class Planner:
         }
         self._draft: Callable[[int, Candidate], Draft] = like._draft if like else cache(self._new_draft)
         self._kept: Callable[[int], Draft] = like._kept if like else cache(self._new_kept)
-        self._turned, self._turned_pixels = cache(self._new_turned), cache(partial(self._turn, pixels=True))
-        turned = partial(self._turn, pixels=False)
-        self._turned_rows: Callable[[int], Turned] = like._turned_rows if like else cache(turned)
+        self._reversed, self._reversed_pixels = cache(self._new_reversed), cache(partial(self._turn, pixels=True))
+        backward = partial(self._turn, pixels=False)
+        self._reversed_rows: Callable[[int], Reversed] = like._reversed_rows if like else cache(backward)
         self.allowance = allowance(len(graph.model.ops), options.effort)
         """Work budget in seconds (plan/effort.py) for finding groups once, and for one plan."""
-        self._searching = searching or Meter(SEARCH * self.allowance)
+        self._searching = searching or Budget(SEARCH * self.allowance)
         self.log = self._searching.log
         self._placing = self._searching.share(PLACING * self._searching.left)
         self._plans: dict[tuple[tuple[Candidate, ...], ...], Plan] = {}
         """Plans by the groups of each chain."""
-        self._rows: Mapping[int, RowBlocks] = (
-            like._rows if like else {n: RowBlocks(chain, self._fair(n)) for n, chain in self._chains.items()}
+        self._rows: Mapping[int, RowGroups] = (
+            like._rows if like else {n: RowGroups(chain, self._fair(n)) for n, chain in self._chains.items()}
         )
         self._cuts: Mapping[int, Cuts] = {
             n: self._cuts_of(n, rows, like._cuts[n] if like else None) for n, rows in self._rows.items()
@@ -131,16 +133,16 @@ class Planner:
             pass
         for cuts, _ in self._binding(least):
             cuts.add_single()
-            cuts.add_walks()
+            cuts.add_nests()
         self.macs = graph.macs
         """Multiply-accumulates of all row operators, each output counted once."""
 
-    def _cuts_of(self, number: int, rows: RowBlocks, like: Cuts | None) -> Cuts:
+    def _cuts_of(self, number: int, rows: RowGroups, like: Cuts | None) -> Cuts:
         """Return the cuts of a chain. like: the cuts that another planner knows."""
         tiles, low = _settings(self._options.tiles, rows.chain), self._options.low
         return Cuts(rows, self._place(number), tiles, self._turning(number), self._fair(number), low=low, like=like)
 
-    def _fair(self, number: int) -> Meter:
+    def _fair(self, number: int) -> Budget:
         """Return the search budget of a chain."""
         numbers = list(self._chains)
         return self._searching.fair(len(numbers) - numbers.index(number))
@@ -153,29 +155,29 @@ class Planner:
 
     def within(self, tiles: Settings | None) -> Planner:
         """Return this planner with other limits of tiled groups."""
-        meter = Meter(SEARCH * self.allowance, self.log)
-        return Planner(self._graph, replace(self._options, tiles=tiles), self, meter)
+        budget = Budget(SEARCH * self.allowance, self.log)
+        return Planner(self._graph, replace(self._options, tiles=tiles), self, budget)
 
     def points(self) -> list[Joint]:
         """Return the known frontier, fewest bytes first."""
         return front(tuple(self._cuts.values()))
 
-    def plan(self, macs: int, known: Sequence[Plan] = (), meter: Meter | None = None) -> Plan:
+    def plan(self, macs: int, known: Sequence[Plan] = (), budget: Budget | None = None) -> Plan:
         """Return the plan with the lowest head within `macs` multiply-accumulates, not checked yet.
 
-        If it cannot be better than a known plan in anything, that plan is returned, since layouts take time. meter: the
-        budget.
+        If it cannot be better than a known plan in anything, that plan is returned, since layouts take time. budget:
+        the budget.
         """
-        budget = meter or Meter(PLANNING * self.allowance, self.log)
+        budget = budget or Budget(PLANNING * self.allowance, self.log)
         self._placing = budget.share(PLACING / PLANNING * budget.left)
         bar = min((other.head for other in known if other.macs <= macs), default=UNLIMITED)
-        cuts = tuple(label.blocks() for label in least_bytes(tuple(self._cuts.values()), macs, self._placing, bar))
+        cuts = tuple(label.groups() for label in least_bytes(tuple(self._cuts.values()), macs, self._placing, bar))
         if cuts not in self._plans:
-            drafts, blocks = self._drafts(cuts)
+            drafts, groups = self._drafts(cuts)
             for other in known:
-                if self._is_beaten(other, drafts, blocks):
+                if self._is_beaten(other, drafts, groups):
                     return other
-            self._plans[cuts] = self._plan(drafts, blocks, budget)
+            self._plans[cuts] = self._plan(drafts, groups, budget)
         return self._plans[cuts]
 
     def _drafts(self, cuts: Sequence[Sequence[Candidate]]) -> tuple[list[Draft], dict[int, tuple[int, Candidate]]]:
@@ -184,17 +186,17 @@ class Planner:
         """
         of_chain = dict(zip(self._chains, cuts, strict=True))
         drafts: list[Draft] = []
-        blocks: dict[int, tuple[int, Candidate]] = {}
+        groups: dict[int, tuple[int, Candidate]] = {}
         for number, node in enumerate(self._graph.nodes):
             if isinstance(node, Kept):
                 drafts.append(self._kept(number))
                 continue
-            for block in of_chain[number]:
-                blocks[len(drafts)] = number, block
-                drafts.append(self._draft(number, block.geometry))
-        return drafts, blocks
+            for group in of_chain[number]:
+                groups[len(drafts)] = number, group
+                drafts.append(self._draft(number, group.geometry))
+        return drafts, groups
 
-    def _is_beaten(self, other: Plan, drafts: Sequence[Draft], blocks: Mapping[int, tuple[int, Candidate]]) -> bool:
+    def _is_beaten(self, other: Plan, drafts: Sequence[Draft], groups: Mapping[int, tuple[int, Candidate]]) -> bool:
         """Return whether no layout of these steps, reversed or not, gives a plan that is better than `other` in
         anything.
         """
@@ -207,21 +209,21 @@ class Planner:
 
         if other.macs > sum(step.macs for step in steps) or not loses({}):
             return False
-        return not self._options.turn or loses(self._turns(blocks))
+        return not self._options.turn or loses(self._turns(groups))
 
-    def _turns(self, blocks: Mapping[int, tuple[int, Candidate]]) -> dict[int, Draft]:
+    def _turns(self, groups: Mapping[int, tuple[int, Candidate]]) -> dict[int, Draft]:
         """Return the reversed drafts of the steps that can be reversed."""
-        return {i: turned for i, (n, block) in blocks.items() if (turned := self._turned(n, block.geometry))}
+        return {i: backward for i, (n, group) in groups.items() if (backward := self._reversed(n, group.geometry))}
 
-    def _plan(self, drafts: Sequence[Draft], blocks: Mapping[int, tuple[int, Candidate]], budget: Meter) -> Plan:
+    def _plan(self, drafts: Sequence[Draft], groups: Mapping[int, tuple[int, Candidate]], budget: Budget) -> Plan:
         """Return the plan with these steps."""
         found = self._laid_out(drafts, {}, budget)
-        if self._options.turn and self._may_be_lower(found.head, drafts, blocks):
-            found = _lower(found, self._laid_out(drafts, self._turns(blocks), budget))
+        if self._options.turn and self._may_be_lower(found.head, drafts, groups):
+            found = _lower(found, self._laid_out(drafts, self._turns(groups), budget))
         return replace(found, steps=tuple(self._with_loops(step) for step in found.steps))
 
     @cached_property
-    def _loops(self) -> dict[Block, Loops]:
+    def _loops(self) -> dict[Group, Loops]:
         """Loops of the groups of finished plans."""
         return {}
 
@@ -233,21 +235,21 @@ class Planner:
             self._loops[step] = looped(trace_of(step, self._graph.ops))
         return replace(step, loops=self._loops[step])
 
-    def _may_be_lower(self, top: int, drafts: Sequence[Draft], blocks: Mapping[int, tuple[int, Candidate]]) -> bool:
+    def _may_be_lower(self, top: int, drafts: Sequence[Draft], groups: Mapping[int, tuple[int, Candidate]]) -> bool:
         """Return whether reversed groups might lower the top: no step needs that much in both forms."""
         for i, draft in enumerate(drafts):
             if self._placer.bound(draft) >= top:
-                turned = self._turned(blocks[i][0], blocks[i][1].geometry) if i in blocks else None
-                if turned is None or self._placer.bound(turned) >= top:
+                backward = self._reversed(groups[i][0], groups[i][1].geometry) if i in groups else None
+                if backward is None or self._placer.bound(backward) >= top:
                     return False
         return True
 
-    def _laid_out(self, drafts: Sequence[Draft], turns: Mapping[int, Draft], budget: Meter) -> Plan:
+    def _laid_out(self, drafts: Sequence[Draft], turns: Mapping[int, Draft], budget: Budget) -> Plan:
         """Return the plan of these drafts. turns: by step, an alternative to its draft."""
         _, problem = self._placer.problem(drafts, turns)
-        budget.spend(SEPARATION_SECONDS * len(problem.separations))
-        placed = layout.place(problem, seconds=self._options.seconds, meter=budget, part=SearchPart.LAYOUT)
-        chosen = {step: draft for n, (step, draft) in enumerate(turns.items()) if n in placed.turned}
+        budget.spend(CONSTRAINT_SECONDS * len(problem.constraints))
+        placed = layout.place(problem, seconds=self._options.seconds, budget=budget, part=SearchPart.LAYOUT)
+        chosen = {step: draft for n, (step, draft) in enumerate(turns.items()) if n in placed.backward}
         settled = [chosen.get(i, draft) for i, draft in enumerate(drafts)]
         buffers, problem = self._placer.problem(settled)
         steps = tuple(d.step for d in settled)
@@ -257,44 +259,46 @@ class Planner:
             self._graph.passes, states=states(self._graph),
         )  # fmt: skip
 
-    def _new_turned(self, number: int, block: Candidate) -> Draft | None:
+    def _new_reversed(self, number: int, group: Candidate) -> Draft | None:
         """Return the draft of a reversed group with the same buffers, or None if there is none or it has no whole
         tensor.
         """
-        draft = self._draft(number, block)
+        draft = self._draft(number, group)
         if not any(held.role is Role.TENSOR for held in draft.held):
             return None
-        found = self._turned_form(number, block, 2 * self._placer.bound(draft))
+        found = self._reversed_form(number, group, 2 * self._placer.bound(draft))
         if found is None:
             return None
-        chain = self._turned_chain(number, block).chain
-        turned = _draft(chain, found, self._whole[number], overlap=self._options.overlap, turned=True)
-        self._placing.spend(_work(turned))
-        return turned if turned.keys() == draft.keys() else None
+        chain = self._reversed_chain(number, group).chain
+        backward = _draft(chain, found, self._whole[number], overlap=self._options.overlap, is_reversed=True)
+        self._placing.spend(_work(backward))
+        return backward if backward.keys() == draft.keys() else None
 
-    def _turned_form(self, number: int, block: Candidate, limit: int) -> Candidate | None:
+    def _reversed_form(self, number: int, group: Candidate, limit: int) -> Candidate | None:
         settings = _settings(self._options.tiles, self._chains[number])
-        return self._turned_chain(number, block).block(block, settings, limit, self._searching)
+        return self._reversed_chain(number, group).group(group, settings, limit, self._searching)
 
     def _turning(self, number: int) -> Turn:
         if not self._options.turn:
             return never
 
-        def turn(block: Candidate, limit: int) -> Candidate | None:
-            if not self._searching.allows(SearchPart.TURNED_BLOCKS) or not self._turned_form(number, block, limit - 1):
+        def turn(group: Candidate, limit: int) -> Candidate | None:
+            if not self._searching.allows(SearchPart.REVERSED_GROUPS) or not self._reversed_form(
+                number, group, limit - 1
+            ):
                 return None
-            draft = self._turned(number, block.geometry)
+            draft = self._reversed(number, group.geometry)
             nbytes = self._placer.bound(draft) if draft else limit
-            return replace(block, nbytes=nbytes, turned=True) if nbytes < limit else None
+            return replace(group, nbytes=nbytes, is_reversed=True) if nbytes < limit else None
 
         return turn
 
-    def _turn(self, number: int, *, pixels: bool) -> Turned:
-        return turned_chain(self._chains[number], pixels=pixels)
+    def _turn(self, number: int, *, pixels: bool) -> Reversed:
+        return reversed_chain(self._chains[number], pixels=pixels)
 
-    def _turned_chain(self, number: int, block: Candidate) -> Turned:
+    def _reversed_chain(self, number: int, group: Candidate) -> Reversed:
         """Return the reversed chain for such a group."""
-        return (self._turned_pixels if block.strips else self._turned_rows)(number)
+        return (self._reversed_pixels if group.stripes else self._reversed_rows)(number)
 
     def _alive(self, number: int) -> tuple[TensorId, ...]:
         """Return the whole tensors that are live during a builtin operator."""
@@ -318,21 +322,21 @@ class Planner:
         self._placing.spend(_work(draft))
         return draft
 
-    def _new_draft(self, number: int, block: Candidate) -> Draft:
-        draft = _draft(self._chains[number], block, self._whole[number], overlap=self._options.overlap)
+    def _new_draft(self, number: int, group: Candidate) -> Draft:
+        draft = _draft(self._chains[number], group, self._whole[number], overlap=self._options.overlap)
         self._placing.spend(_work(draft))
         return draft
 
     def _place(self, number: int) -> Place:
         def place(candidate: Candidate, enough: int, hasty: bool) -> int:
-            part, seconds = SearchPart.BLOCK_LAYOUTS, 0.0 if hasty else self._options.seconds / 8
+            part, seconds = SearchPart.GROUP_LAYOUTS, 0.0 if hasty else self._options.seconds / 8
             if not self._placing.allows(part):
                 return candidate.nbytes
-            turned = self._turned(number, candidate.geometry) if candidate.turned else None
-            _, problem = self._placer.problem([turned or self._draft(number, candidate.geometry)])
-            self._placing.spend(SEPARATION_SECONDS * len(problem.separations))
+            backward = self._reversed(number, candidate.geometry) if candidate.is_reversed else None
+            _, problem = self._placer.problem([backward or self._draft(number, candidate.geometry)])
+            self._placing.spend(CONSTRAINT_SECONDS * len(problem.constraints))
             problem = replace(problem, lower_bound=max(problem.lower_bound, enough))
-            return layout.place(problem, seconds=seconds, meter=self._placing, part=part).top
+            return layout.place(problem, seconds=seconds, budget=self._placing, part=part).top
 
         return place
 
@@ -341,10 +345,10 @@ def planners(graph: RowGraph, options: Options = Options(), log: Log | None = No
     """Return a planner for each order worth trying, the model's own first. log: record of the work."""
     log = log or Log()
     total = allowance(len(graph.model.ops), options.effort)
-    meter = Meter(ORDERING * total, log)
-    tried = orders(graph, tensor_sizes(graph), meter) if options.reorder else (graph,)
+    budget = Budget(ORDERING * total, log)
+    tried = orders(graph, tensor_sizes(graph), budget) if options.reorder else (graph,)
     each = replace(options, seconds=options.seconds / len(tried), effort=options.effort / len(tried))
-    searching = Meter(SEARCH * total, log)
+    searching = Budget(SEARCH * total, log)
     found: list[Planner] = []
     for i, order in enumerate(tried):
         if found and not searching.allows(SearchPart.ORDERS, ORDER_SECONDS * len(graph.model.ops)):
@@ -357,9 +361,9 @@ def planners(graph: RowGraph, options: Options = Options(), log: Log | None = No
 def plans(found: Sequence[Planner], macs: int, known: Sequence[Plan] = ()) -> Iterator[Plan]:
     """Yield each planner's plan of lowest head within `macs`, or a known plan that it cannot beat."""
     known = list(known)
-    meter = Meter(PLANNING * sum(planner.allowance for planner in found), found[0].log if found else None)
+    budget = Budget(PLANNING * sum(planner.allowance for planner in found), found[0].log if found else None)
     for i, planner in enumerate(found):
-        known.append(planner.plan(macs, known, meter.next(len(found) - i)))
+        known.append(planner.plan(macs, known, budget.next(len(found) - i)))
         yield known[-1]
 
 
@@ -372,22 +376,26 @@ def plan(graph: RowGraph, options: Options = Options()) -> Plan:
 def states(graph: RowGraph) -> tuple[PlacedState, ...]:
     """Return the states, region by region: the indices of the oldest rows, then the rows."""
     found: list[PlacedState] = []
-    last = [region.number for region in graph.regions if any(graph.ops[i].rings for i in region.ops)][-1:]
+    last = [region.number for region in graph.regions if any(graph.ops[i].rolling_buffers for i in region.ops)][-1:]
     for region in graph.regions:
-        kept = [(op, ring) for i in region.ops for op in (graph.ops[i],) for ring in op.rings]
+        kept = [
+            (op, rolling_buffer) for i in region.ops for op in (graph.ops[i],) for rolling_buffer in op.rolling_buffers
+        ]
         window = graph.window if region.number in last else None  # the window's counter is updated after all others
         at = INDEX_BYTES * (len(kept) + bool(window))
-        for op, ring in kept:
-            rows = ring.rows
-            found.append(PlacedState(ring.tensor, at, rows.h, rows.row_bytes, op.writes.h, ring.fill))
+        for op, rolling_buffer in kept:
+            rows = rolling_buffer.rows
+            found.append(
+                PlacedState(rolling_buffer.tensor, at, rows.h, rows.row_bytes, op.writes.h, rolling_buffer.fill)
+            )
             at += rows.nbytes
         if window:
             found.append(PlacedState(WINDOW, at, window.inferences, 0, 1, 0))
     return tuple(found)
 
 
-def _lower(forward: Plan, turned: Plan) -> Plan:
-    return turned if turned.head < forward.head else forward
+def _lower(forward: Plan, backward: Plan) -> Plan:
+    return backward if backward.head < forward.head else forward
 
 
 def cost(plan: Plan) -> tuple[int, int]:
@@ -476,7 +484,7 @@ def _chain(graph: RowGraph, number: int, across: int, lives: _Lives) -> Chain:
 
 
 def _passed_over(ops: Sequence[RowOp], outside: Collection[TensorId]) -> set[TensorId]:
-    """Return tensors from other devices whose last rows no firing requests; they must still be received."""
+    """Return tensors from other devices whose last rows no iteration requests; they must still be received."""
     if not any(op.receives for op in ops):
         return set()
     asked: dict[TensorId, int] = {}  # bytes from each tensor's start, since readers of a view see other rows
@@ -498,30 +506,30 @@ def _settings(tiles: Settings | None, chain: Chain) -> Settings | None:
 
 def _work(draft: Draft) -> float:
     """Return the work of making a draft (effort.py)."""
-    firings = draft.step.firings if isinstance(draft.step, Block) else 0
-    return DRAFT_SECONDS + FIRING_SECONDS * firings + HELD_SECONDS * len(draft.held) ** 2
+    iterations = draft.step.iterations if isinstance(draft.step, Group) else 0
+    return DRAFT_SECONDS + ITERATION_SECONDS * iterations + HELD_SECONDS * len(draft.held) ** 2
 
 
 def _draft(
-    chain: Chain, candidate: Candidate, across: tuple[TensorId, ...], *, overlap: bool, turned: bool = False
+    chain: Chain, candidate: Candidate, across: tuple[TensorId, ...], *, overlap: bool, is_reversed: bool = False
 ) -> Draft:
     sizes, last_read = chain.rows(), chain.last_read()
-    block = blocks.rebuild(chain, candidate)
-    at_border = blocks.border(chain, candidate.first, candidate.last, sizes, last_read)
-    ops = {m.op.output: m.key for m in block.trace.members}
+    group = groups.rebuild(chain, candidate)
+    at_border = groups.border(chain, candidate.first, candidate.last, sizes, last_read)
+    ops = {m.op.output: m.key for m in group.trace.members}
     sinks = tuple(ops[t] for t in reversed(at_border.born))
-    step = Block(
+    step = Group(
         region=min(chain.keys),
         stages=candidate.stages,
         sinks=sinks,
-        firings=len(block.trace.moments),
-        macs=blocks.executed_macs(block.trace),
-        strips=candidate.strips,
-        turned=turned,
+        iterations=len(group.trace.moments),
+        macs=groups.executed_macs(group.trace),
+        stripes=candidate.stripes,
+        is_reversed=is_reversed,
     )
-    found = block.contents(at_border, sizes)
-    if turned:
-        found = in_units(found, unit_bytes((m.op for m in block.trace.members), pixels=candidate.strips > 0))
+    found = group.contents(at_border, sizes)
+    if is_reversed:
+        found = in_units(found, unit_bytes((m.op for m in group.trace.members), pixels=candidate.stripes > 0))
     if not overlap:
         found = tuple(content.in_full() for content in found)
     return drafted(step, found, (*across, *at_border.through))

@@ -24,7 +24,7 @@ def tell(progress: Progress, log: Log, operators: int, layouts: float, searches:
     """
     found = 0
 
-    def blocks_found() -> None:
+    def groups_found() -> None:
         nonlocal found
         found += 1
         left = work_left(log.seconds, operators, layouts, found, searches)
@@ -32,4 +32,4 @@ def tell(progress: Progress, log: Log, operators: int, layouts: float, searches:
         if log.seconds + left >= LEAST:
             progress(f"placing buffers, about {max(1, round(pace * left))} s left", 0, 0)
 
-    log.found = blocks_found
+    log.found = groups_found

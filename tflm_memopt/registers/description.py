@@ -121,7 +121,7 @@ class SubGroup:
 
 
 @dataclass(frozen=True, slots=True)
-class Group:
+class RegisterGroup:
     """Fields and groups that form one C type. `nbytes` is only set if places are fixed."""
 
     name: str
@@ -155,7 +155,7 @@ class Device:
 class Description:
     """All peripherals and groups. Nested groups come before the groups that contain them."""
 
-    groups: Mapping[str, Group]
+    groups: Mapping[str, RegisterGroup]
     devices: tuple[Device, ...]
     is_fixed: bool
     """The places of fields are given, as for existing chips."""
@@ -183,7 +183,7 @@ def check(description: Description) -> None:
         _check_targets(description, group)
 
 
-def _check_overlaps(group: Group) -> None:
+def _check_overlaps(group: RegisterGroup) -> None:
     taken: dict[int, Field] = {}
     for field in group.fields:
         places = [field.place.of_element(index) for index in range(field.count or 1)] if field.place else []
@@ -207,7 +207,7 @@ def _check_overlaps(group: Group) -> None:
                     )
 
 
-def _check_targets(description: Description, group: Group) -> None:
+def _check_targets(description: Description, group: RegisterGroup) -> None:
     for field in group.fields:
         for owner, name in (*field.read_invalidates, *field.write_invalidates):
             known = description.groups.get(owner)

@@ -12,7 +12,7 @@ from tflm_memopt.registers.description import (
     Device,
     Field,
     FieldName,
-    Group,
+    RegisterGroup,
     SourceLine,
     SubGroup,
     check,
@@ -25,7 +25,7 @@ ACCESSES = {kind.value: kind for kind in AccessType}
 def read(path: Path, text: str) -> Description:
     """Return the groups and devices of a header. Raises RegisterError with file and line."""
     unit = ParsedFile(path, text, "")
-    groups: dict[str, Group] = {}
+    groups: dict[str, RegisterGroup] = {}
     devices: list[Device] = []
     for cursor in unit.root.get_children():
         if unit.is_here(cursor) and cursor.kind == CursorKind.STRUCT_DECL and cursor.is_definition():
@@ -45,12 +45,12 @@ def read(path: Path, text: str) -> Description:
     return found
 
 
-def _group(unit: ParsedFile, cursor: Cursor) -> Group:
+def _group(unit: ParsedFile, cursor: Cursor) -> RegisterGroup:
     name = cursor.spelling
     members = tuple(
         _member(unit, name, child) for child in cursor.get_children() if child.kind == CursorKind.FIELD_DECL
     )
-    return Group(name, members, unit.line(cursor))
+    return RegisterGroup(name, members, unit.line(cursor))
 
 
 def _member(unit: ParsedFile, group: str, cursor: Cursor) -> Field | SubGroup:

@@ -33,7 +33,7 @@ from tflm_memopt.registers.description import (
     Device,
     Field,
     FieldName,
-    Group,
+    RegisterGroup,
     SourceLine,
     SubGroup,
     check,
@@ -132,7 +132,7 @@ class _Lines:
 class _Reader:
     def __init__(self, lines: _Lines) -> None:
         self.lines = lines
-        self.groups: dict[str, Group] = {}
+        self.groups: dict[str, RegisterGroup] = {}
         self.devices: list[Device] = []
 
     def peripheral(self, node: Any) -> None:
@@ -153,7 +153,7 @@ class _Reader:
             place = member.place or BitPlace(0)
             one = self.groups[member.group].nbytes if isinstance(member, SubGroup) else member.register_bits // 8
             end = max(end, place.byte + one + place.byte_step * ((member.count or 1) - 1))
-        self.groups[name] = Group(name, tuple(members), line, end)
+        self.groups[name] = RegisterGroup(name, tuple(members), line, end)
         return end
 
     def _member(self, group: str, node: Any, around: tuple[str, ...]) -> Field | SubGroup:
@@ -174,7 +174,7 @@ class _Reader:
             width = one.bit_width or 1
             where = self.lines.of(one.name, node.name, *around)
             fields.append(self._field((inner, _word(one.name)), width, bits, at, one.dim, one, node, where))
-        self.groups[inner] = Group(inner, tuple(fields), line, bits // 8)
+        self.groups[inner] = RegisterGroup(inner, tuple(fields), line, bits // 8)
         return SubGroup(name, inner, line, count, place)
 
     def _field(
@@ -208,7 +208,7 @@ def _said(node: Any, register: Any, name: str) -> str:
     return str(value.value) if value else ""
 
 
-def _effects(description: Description, group: Group, lines: _Lines) -> Group:
+def _effects(description: Description, group: RegisterGroup, lines: _Lines) -> RegisterGroup:
     """Return the group with the side effects given in the file, or with all possible ones if none are given."""
     owner = next(
         (d for d in description.devices if group.name == d.group or group.name.startswith(f"{d.group}_")), None

@@ -46,7 +46,7 @@ ROLES: Mapping[str, tuple[str, bool, str]] = {
     "input": ("sky", False, "input"),
     "tensor": ("blue", False, "whole tensor"),
     "output": ("green", False, "output"),
-    "ring": ("orange", True, "ring: a few rows or pixels"),
+    "rolling_buffer": ("orange", True, "rolling buffer: a few rows or pixels"),
     "accumulator": ("pink", True, "sums"),
     "counters": ("grey", False, "counters"),
     "scratch": ("red", True, "scratch"),

@@ -208,13 +208,13 @@ def _phase_axis(memory: MemoryMap, x: Sequence[float], height: float) -> Iterato
     edges = [x[i] for i in itertools.accumulate((p.moments for p in memory.phases), initial=0)]
     free = 0.0
     for phase, start, end in zip(memory.phases, edges, edges[1:], strict=False):
-        if phase.block:
+        if phase.group:
             yield Line(((end, 0), (end, height + 6)), "phase")
         ops = f"{phase.ops[0]}" + (f"..{phase.ops[-1]}" if len(phase.ops) > 1 else "")
-        name = f"{phase.name}: ops {ops}" if phase.block else phase.name
-        for text in (name, f"ops {ops}" if phase.block else ops, ops):
+        name = f"{phase.name}: ops {ops}" if phase.group else phase.name
+        for text in (name, f"ops {ops}" if phase.group else ops, ops):
             middle, half = (start + end) / 2, text_width(text, "small-text") / 2
-            room = max(end - start - 4, 0 if phase.block else 18)
+            room = max(end - start - 4, 0 if phase.group else 18)
             if middle - half >= free and 2 * half <= room:
                 yield Label(middle, height + 14, text, "small-text", "middle")
                 free = middle + half + 6

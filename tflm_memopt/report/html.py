@@ -93,7 +93,7 @@ def optimized(result: Optimized, model: Path | None = None, folder: Path = Path(
         live=_both(lambda w: figures.live_bytes(original.memory, after, w)),
         buffers=[t for m in (original.memory, after) if m for t in (_buffers(m),)],
         frontier=_frontier(result.frontier, report),
-        blocks=[_block(number, report) for number in range(len(report.blocks))],
+        groups=[_group(number, report) for number in range(len(report.groups))],
         kept=_kept((k.index, k.operator, k.reason, k.hint) for k in report.kept_builtin),
         interface=[f"{i.side} '{short_name(i.name)}': {i.before} becomes {i.after}" for i in report.interface],
         interface_kept=report.interface_kept,
@@ -126,7 +126,7 @@ def inspection(result: Inspection) -> str:
         live=_both(lambda w: figures.live_bytes(result.memory, None, w)),
         buffers=[_buffers(result.memory)],
         frontier=None,
-        blocks=[],
+        groups=[],
         kept=_kept(refused),
         interface=[],
         interface_kept=[],
@@ -288,7 +288,7 @@ def _frontier(result: Exploration | None, report: Report) -> Mapping[str, Any] |
     timed = any(p.milliseconds for p in result.points)
     columns = (
         "plan", "F", "MACs", f"instructions, {result.core}, estimated", *(["ms at most"] if timed else []),
-        "head, B", "tail, B", "total, B", "smallest, B", "blocks", "tiled",
+        "head, B", "tail, B", "total, B", "smallest, B", "groups", "tiled",
         "second passes", "proven",
     )  # fmt: skip
     rows = tuple(
@@ -297,7 +297,7 @@ def _frontier(result: Exploration | None, report: Report) -> Mapping[str, Any] |
             for text in (
                 str(n), f"{p.overhead:.3f}", f"{p.macs:,}", f"{p.instructions:,}", *times.most(p.milliseconds),
                 *(p.arena.figure(part) for part in (p.arena.head, p.arena.tail, p.arena.total, p.arena.min)),
-                str(p.blocks), str(p.tiled), str(p.second_passes),
+                str(p.groups), str(p.tiled), str(p.second_passes),
                 "yes" if p.proven else "no",
             )
         )
@@ -308,8 +308,8 @@ def _frontier(result: Exploration | None, report: Report) -> Mapping[str, Any] |
     return {"figure": figure, "table": table, "seconds": f"{result.seconds:.1f}"}
 
 
-def _block(number: int, report: Report) -> Mapping[str, Any]:
-    block = report.blocks[number]
+def _group(number: int, report: Report) -> Mapping[str, Any]:
+    group = report.groups[number]
     columns = (
         Column("op", True), Column("operator"), Column("output", long=True), Column("kept, B", True),
         Column("of, B", True), Column("how", long=True),
@@ -321,27 +321,30 @@ def _block(number: int, report: Report) -> Mapping[str, Any]:
             _named(s.tensor),
             Cell(f"{s.kept:,}", bar=s.kept / s.whole if s.whole else 0),
             Cell(f"{s.whole:,}"),
-            Cell(how := _how(s, tiled=block.strips > 0), whole=how),
+            Cell(how := _how(s, tiled=group.stripes > 0), whole=how),
         )
-        for s in block.stages
+        for s in group.stages
     )
-    rings = PageTable(
-        f"rings of block {number}",
+    rolling_buffers = PageTable(
+        f"rolling buffers of group {number}",
         (Column("tensor", long=True), Column("rows kept", True), Column("rows", True), Column("bytes", True)),
         tuple(
             (_named(r.tensor), Cell(f"{r.depth:,}" if r.depth else "pixels"), Cell(f"{r.rows:,}"), Cell(f"{r.bytes:,}"))
-            for r in block.rings
+            for r in group.rolling_buffers
         ),
     )
-    facts = [f"{block.bytes:,} B at its worst moment", f"in {block.strips:,} strips" if block.strips else "row by row"]
-    if block.accumulators:
-        facts.append(f"{block.accumulators:,} B of int32 sums")
+    facts = [
+        f"{group.bytes:,} B at its worst moment",
+        f"in {group.stripes:,} stripes" if group.stripes else "row by row",
+    ]
+    if group.accumulators:
+        facts.append(f"{group.accumulators:,} B of int32 sums")
     return {
         "number": number,
-        "ops": f"{min(block.ops)}" + (f" to {max(block.ops)}" if len(block.ops) > 1 else ""),
+        "ops": f"{min(group.ops)}" + (f" to {max(group.ops)}" if len(group.ops) > 1 else ""),
         "facts": ", ".join(facts),
-        "stages": PageTable(f"block {number}", columns, rows),
-        "rings": rings,
+        "stages": PageTable(f"group {number}", columns, rows),
+        "rolling_buffers": rolling_buffers,
     }
 
 
@@ -349,14 +352,14 @@ def _how(stage: StageReport, *, tiled: bool) -> str:
     """Describe one operator of a group."""
     words = []
     if tiled:
-        words.append(f"{stage.strip} row{'s' * (stage.strip != 1)} a strip")
+        words.append(f"{stage.stripe} row{'s' * (stage.stripe != 1)} a stripe")
         words.append(f"{stage.tile} column{'s' * (stage.tile != 1)} at a time" if stage.tile else "whole rows")
     else:
         words.append("row by row")
     if stage.again or stage.cached:
         words.append("overlap computed again" if stage.again else "overlap cached")
-    if stage.groups > 1:
-        words.append(f"{stage.groups} channel groups")
+    if stage.channel_groups > 1:
+        words.append(f"{stage.channel_groups} channel groups")
     if stage.sums:
         words.append("int32 sums")
     if stage.second_pass:
@@ -365,11 +368,11 @@ def _how(stage: StageReport, *, tiled: bool) -> str:
 
 
 def _operators(original: Inspection, report: Report | None) -> PageTable:
-    where = {i: n for n, block in enumerate(report.blocks if report else ()) for i in block.ops}
+    where = {i: n for n, group in enumerate(report.groups if report else ()) for i in group.ops}
     dead = original.dead_channels > 0
     columns = [Column("op", True), Column("operator"), Column("output"), Column("MACs", True), Column("alive, B", True)]
     columns += [Column("channels", True), Column("dead", True)] if dead else []
-    columns.append(Column("block", True) if report else Column("row by row"))
+    columns.append(Column("group", True) if report else Column("row by row"))
     most = max((op.live_bytes for op in original.operators), default=1) or 1
     rows = []
     for op in original.operators:

@@ -87,10 +87,10 @@ def head(report: Report) -> str:
     """Say whether a lower head is possible, and why it differs from the bound."""
     bound, head = report.lower_bound_head, report.arena.head
     if not report.proven:
-        return f"at least {bound:,} B; a lower layout of these blocks may exist"
+        return f"at least {bound:,} B; a lower layout of these groups may exist"
     rounded = -(-bound // TFLM_ALIGN) * TFLM_ALIGN
     why = f": addresses are multiples of {TFLM_ALIGN}" if bound < head == rounded else ""
-    return f"at least {bound:,} B; no layout of these blocks is lower{why}"
+    return f"at least {bound:,} B; no layout of these groups is lower{why}"
 
 
 def steps(report: Report, original: Path, folder: Path) -> list[Step]:

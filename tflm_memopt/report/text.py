@@ -25,15 +25,15 @@ from tflm_memopt.results import (
     Accuracy,
     Balance,
     Batch,
-    BlockReport,
     BoardReport,
     Exploration,
     Fits,
+    GroupReport,
     Inspection,
     KeptBuiltin,
     OperatorReport,
     Report,
-    RingReport,
+    RollingBufferReport,
     WindowReport,
 )
 from tflm_memopt.runtime.cases import Difference
@@ -63,7 +63,7 @@ def optimized(report: Report, folder: Path, files: Iterable[str]) -> RenderableT
     return page(
         Group(_title(report), _diagnosis(report.diagnosis), _headline(report)),
         _arenas(report),
-        _blocks(report.blocks) if report.blocks else None,
+        _groups(report.groups) if report.groups else None,
         section("Operators that stay builtin", _kept(kept)) if kept else None,
         section("The model's interface has changed", lines(interface)) if interface else None,
         section("Inputs and outputs that --int8-io keeps", lines(report.interface_kept))
@@ -104,17 +104,17 @@ def exploration(result: Exploration, files: Iterable[str]) -> RenderableType:
     timed = ["ms"] if any(p.milliseconds for p in result.points) else []
     counted = [f"instructions, {result.core}"] if result.cost == "instructions" and not timed else []
     left = [*timed, *(LEFT if result.board else [])]
-    columns = ("plan", "F", "MACs", *counted, "head", "tail", "total", "against TFLM", "blocks", *left)
+    columns = ("plan", "F", "MACs", *counted, "head", "tail", "total", "against TFLM", "groups", *left)
     table = table_of(*columns, numbers=len(columns))
     today = ("TFLM today", "1.000", f"{result.original_macs:,}")
     table.add_row(*today, *("" for _ in counted), *_figures(before), "", "", *("" for _ in left))
     for number, p in enumerate(result.points):
-        blocks = f"{p.blocks}" + (f" ({p.tiled} tiled)" if p.tiled else "")
-        blocks += f", {_second_passes(p.second_passes)}" if p.second_passes else ""
+        groups = f"{p.groups}" + (f" ({p.tiled} tiled)" if p.tiled else "")
+        groups += f", {_second_passes(p.second_passes)}" if p.second_passes else ""
         against = _arena_percent(before, p.arena)
         instructions = [f"{p.instructions:,}" for _ in counted]
         figures = (f"{p.overhead:.3f}", f"{p.macs:,}", *instructions, *_figures(p.arena))
-        table.add_row(str(number), *figures, against, blocks, *times.most(p.milliseconds), *left_over(p.left))
+        table.add_row(str(number), *figures, against, groups, *times.most(p.milliseconds), *left_over(p.left))
     return page(
         Group(title, Text(), table, *([Text(f"  {times.UPPER}", "dim")] if timed else [])),
         None if result.points else Text("No operator can run row by row: inspect says why.", "yellow"),
@@ -276,7 +276,7 @@ def _headline(report: Report) -> Table:
     flash = report.flash
     macs, dead = report.macs, report.dead_channels
     work = f"{macs.original:,} -> {macs.rewritten:,} MACs" if macs.rewritten != macs.original else "no recompute"
-    twice = sum(stage.second_pass for block in report.blocks for stage in block.stages)
+    twice = sum(stage.second_pass for group in report.groups for stage in group.stages)
     work += f", {twice} operators run twice" if twice else ""
     right = report.accuracy
     tested = [("accuracy", f"{right.keras:.1%} -> {right.rewritten:.1%}", _right(right))] if right else []
@@ -394,48 +394,50 @@ def _figures(arena: Arena) -> tuple[str, str, str]:
     return arena.figure(arena.head), arena.figure(arena.tail), arena.figure(arena.total)
 
 
-def _blocks(blocks: Sequence[BlockReport]) -> Table:
-    table = table_of("block", "operators", "bytes", "keeps")
+def _groups(groups: Sequence[GroupReport]) -> Table:
+    table = table_of("group", "operators", "bytes", "keeps")
     table.columns[2].justify = "right"
-    for number, block in enumerate(blocks):
-        table.add_row(str(number), _span(block), f"{block.bytes:,}", _keeps(block))
+    for number, group in enumerate(groups):
+        table.add_row(str(number), _span(group), f"{group.bytes:,}", _keeps(group))
     return table
 
 
-def _span(block: BlockReport) -> str:
+def _span(group: GroupReport) -> str:
     """Describe the operators of a group: the first and last by name, all by index."""
-    names = [printable(name) for name in block.operators]
+    names = [printable(name) for name in group.operators]
     chain = " .. ".join(names if len(names) < 3 else (names[0], names[-1]))
-    again = [i for stage in block.stages if stage.second_pass for i in stage.ops]
-    return f"{_indices(block.ops)} {chain}" + (f", second pass of {_indices(again)}" if again else "")
+    again = [i for stage in group.stages if stage.second_pass for i in stage.ops]
+    return f"{_indices(group.ops)} {chain}" + (f", second pass of {_indices(again)}" if again else "")
 
 
 def _second_passes(number: int) -> str:
     return f"{number} second pass{'es' * (number > 1)}"
 
 
-def _keeps(block: BlockReport) -> str:
-    sums = [f"{block.accumulators:,} B of sums"] if block.accumulators else []
-    strips = [f"in {block.strips} strips"] if block.strips else []
-    return ", ".join([*_rings(block.rings), *sums, *strips]) or "whole tensors only"
+def _keeps(group: GroupReport) -> str:
+    sums = [f"{group.accumulators:,} B of sums"] if group.accumulators else []
+    stripes = [f"in {group.stripes} stripes"] if group.stripes else []
+    return ", ".join([*_rolling_buffers(group.rolling_buffers), *sums, *stripes]) or "whole tensors only"
 
 
-def _rings(rings: Sequence[RingReport]) -> list[str]:
+def _rolling_buffers(rolling_buffers: Sequence[RollingBufferReport]) -> list[str]:
     """Describe the number and the depth of the rolling buffers.
 
-    >>> _rings((RingReport("a", 48, 3, 300), RingReport("b", 48, 5, 500)))
-    ['2 rings of 3-5 rows (800 B)']
-    >>> _rings((RingReport("a", 48, 0, 300),))
+    >>> _rolling_buffers((RollingBufferReport("a", 48, 3, 300), RollingBufferReport("b", 48, 5, 500)))
+    ['2 rolling buffers of 3-5 rows (800 B)']
+    >>> _rolling_buffers((RollingBufferReport("a", 48, 0, 300),))
     ['1 window (300 B)']
     """
     kept = []
-    if windows := [ring.bytes for ring in rings if not ring.depth]:
+    if windows := [rolling_buffer.bytes for rolling_buffer in rolling_buffers if not rolling_buffer.depth]:
         kept.append(f"{len(windows)} window{'s' * (len(windows) > 1)} ({sum(windows):,} B)")
-    if deep := [ring for ring in rings if ring.depth]:
-        depths = sorted(ring.depth for ring in deep)
+    if deep := [rolling_buffer for rolling_buffer in rolling_buffers if rolling_buffer.depth]:
+        depths = sorted(rolling_buffer.depth for rolling_buffer in deep)
         rows = str(depths[0]) if depths[0] == depths[-1] else f"{depths[0]}-{depths[-1]}"
-        size = sum(ring.bytes for ring in deep)
-        kept.append(f"{len(deep)} ring{'s' * (len(deep) > 1)} of {rows} row{'s' * (rows != '1')} ({size:,} B)")
+        size = sum(rolling_buffer.bytes for rolling_buffer in deep)
+        kept.append(
+            f"{len(deep)} rolling buffer{'s' * (len(deep) > 1)} of {rows} row{'s' * (rows != '1')} ({size:,} B)"
+        )
     return kept
 
 

@@ -43,7 +43,7 @@ def partitions(model: Model, starts: Sequence[int]) -> list[bytes]:
     return [_part(model, *one) for one in zip(ranges, inputs, outputs, strict=True)]
 
 
-def crossing(graph: Graph, start: int) -> list[TensorId]:
+def message(graph: Graph, start: int) -> list[TensorId]:
     """Return the tensors that exist before operator `start` and that it or later operators read, or that
     are outputs.
     """
@@ -54,10 +54,10 @@ def crossing(graph: Graph, start: int) -> list[TensorId]:
 
 def _border(graph: Graph, start: int) -> TensorId:
     """Return the tensor that crosses a cut."""
-    found = crossing(graph, start)
+    found = message(graph, start)
     if len(found) != 1:
         names = ", ".join(f"'{graph.tensors[t].label}'" for t in found)
-        cuts = [i for i in range(1, len(graph.ops)) if len(crossing(graph, i)) == 1]
+        cuts = [i for i in range(1, len(graph.ops)) if len(message(graph, i)) == 1]
         near = sorted(sorted(cuts, key=lambda i: abs(i - start))[:NEAREST])
         raise UsageError(
             f"{len(found)} tensors cross where operator {start} {graph.ops[start].type} starts a partition: {names}",

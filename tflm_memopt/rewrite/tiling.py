@@ -45,7 +45,7 @@ class Tiling:
     """Groups of channels instead of stripes of rows."""
 
     def __str__(self) -> str:
-        what = "channel groups" if self.channels else "strips"
+        what = "channel groups" if self.channels else "stripes"
         return f"ops {self.ops[0]}..{self.ops[-1]} in {self.parts} {what}"
 
 
@@ -167,10 +167,10 @@ def filter_axis(tensor: Tensor, op: Op) -> int:
     return 3 if op.type == "DEPTHWISE_CONV_2D" and len(tensor.shape) == 4 else 0
 
 
-class Strips(Parts):
+class Stripes(Parts):
     """Builder of a graph whose feature maps are computed in stripes of rows."""
 
-    def strip(self, op: Op, x: TensorId, first: int, end: int, *, padded: bool) -> TensorId:
+    def stripe(self, op: Op, x: TensorId, first: int, end: int, *, padded: bool) -> TensorId:
         """Return rows [first, end) of an operator's output. padded: the input already contains the padding."""
         down, across = along(self.graph, op)
         low, high = down.reads(first, end)
@@ -187,7 +187,7 @@ class Strips(Parts):
 
 
 @dataclass
-class _Tiler(Strips):
+class _Tiler(Stripes):
     """Builds the tiled graph for one chain."""
 
     tiling: Tiling
@@ -198,7 +198,7 @@ class _Tiler(Strips):
         self.chain = [by_index[i] for i in self.tiling.ops]
 
     def graph_in_parts(self) -> Graph:
-        pieces = list(self._channel_groups() if self.tiling.channels else self._strips())
+        pieces = list(self._channel_groups() if self.tiling.channels else self._stripes())
         output = self.chain[-1].outputs[0]
         axis = len(self.tensors[output].shape) - 1 if self.tiling.channels else 1
         self.joined(pieces, axis, output)
@@ -211,9 +211,9 @@ class _Tiler(Strips):
                 ops.append(op)
         return replace(self.graph, tensors=self.tensors, ops=tuple(ops))
 
-    # --- strips
+    # --- stripes
 
-    def _strips(self) -> Iterator[TensorId]:
+    def _stripes(self) -> Iterator[TensorId]:
         parts, rows = self.tiling.parts, self.tensors[self.chain[-1].outputs[0]].shape[1]
         down, _ = along(self.graph, self.chain[0])
         source, wider = self._padded_source(down)
@@ -228,7 +228,7 @@ class _Tiler(Strips):
             x = self.slice_of(source, 1, *wanted.pop())
             for op in self.chain:
                 first_row, end_row = wanted.pop()
-                x = self.strip(op, x, first_row, end_row, padded=op is self.chain[0] and wider >= 0)
+                x = self.stripe(op, x, first_row, end_row, padded=op is self.chain[0] and wider >= 0)
             yield x
 
     def _padded_source(self, down: Along) -> tuple[TensorId, int]:

@@ -7,7 +7,7 @@ rolling buffer. The first rows are recomputed from the first rows of the window,
 these rows only, with the padding above. A reader of all rows gets the first rows, the kept and new rows, and the last
 rows, joined.
 
-If branches with different edges meet, as in a residual block, more rows of a tensor count as edges. Its new rows are
+If branches with different edges meet, as in a residual group, more rows of a tensor count as edges. Its new rows are
 then further up, where the other branch's are, and are read from its rolling buffer.
 """
 
@@ -21,7 +21,7 @@ from tflm_memopt.model.graph import ITEM_BYTES, Op, TensorId
 from tflm_memopt.ops import movement
 from tflm_memopt.ops.constraints.limits import executable
 from tflm_memopt.ops.rowop import RowOp, Rows, Window
-from tflm_memopt.rowgraph.rings import GraphWork
+from tflm_memopt.rowgraph.rolling_buffers import GraphWork
 from tflm_memopt.rowgraph.supported import AnnotatedGraph
 
 JOIN = "CONCATENATION"
@@ -66,7 +66,7 @@ class Edges(GraphWork):
         self.slid: dict[TensorId, Slid] = {}
         self.depth: dict[TensorId, int] = {}
         """Number of rows before the new ones that are read, by tensor."""
-        self.rings: dict[TensorId, TensorId] = {}
+        self.rolling_buffers: dict[TensorId, TensorId] = {}
         """States by the tensor whose rows they keep."""
         self._original = {op.output: op for op in self.rows()}
         """Producer of each tensor in the original."""
@@ -80,18 +80,18 @@ class Edges(GraphWork):
         self._made_below: dict[tuple[TensorId, tuple[int, int]], TensorId] = {}
         """Tensors with larger edges, by the tensor and these edges."""
 
-    def ring(self, tensor: TensorId) -> TensorId:
+    def rolling_buffer(self, tensor: TensorId) -> TensorId:
         """Return the state that keeps rows of a tensor."""
-        if tensor not in self.rings:
+        if tensor not in self.rolling_buffers:
             state = max(self.tensors) + 1
-            self.rings[tensor] = state
+            self.rolling_buffers[tensor] = state
             self.tensors[state] = replace(self.tensors[tensor], id=state, name=f"{self.tensors[tensor].name}/older")
-        return self.rings[tensor]
+        return self.rolling_buffers[tensor]
 
     def older_rows(self, tensor: TensorId) -> TensorId:
         """Return the state that keeps all valid rows of a tensor except the new ones."""
         self.depth[tensor] = self.slid[tensor].older
-        return self.ring(tensor)
+        return self.rolling_buffer(tensor)
 
     def rows_of(
         self, like: TensorId, parts: Sequence[tuple[TensorId, int]], before: int, taken: slice = slice(None)
@@ -181,7 +181,9 @@ class Edges(GraphWork):
         rows = parts[0][0] if alone else self.rows_of(source, parts, before, slice(skipped, None))
         if older > 0:
             self.depth[source] = max(self.depth.get(source, 0), older)
-        return self._again(op, (rows,), max(0, older), count, self.ring(source) if older > 0 else None, before)
+        return self._again(
+            op, (rows,), max(0, older), count, self.rolling_buffer(source) if older > 0 else None, before
+        )
 
     def aligned(self, op: RowOp, key: int, edges: tuple[int, int]) -> RowOp:
         """Return a row-wise operator whose inputs have the same edges as its output."""
@@ -198,7 +200,7 @@ class Edges(GraphWork):
             whole = movement.unmoved(self.support_of(before).sources, tensor, slid.whole, made)
             new = min(slid.new, slid.whole.h - sum(edges))
             older = slid.top + slid.older - (slid.whole.h - edges[1] - new)
-            state = self.ring(tensor) if older else None
+            state = self.rolling_buffer(tensor) if older else None
             if state is not None:
                 self.depth[tensor] = max(self.depth.get(tensor, 0), older)
             rows, window = replace(slid.whole, h=new), Window(pad_top=older)

@@ -48,7 +48,7 @@ def _stays(op: Op, support: Support) -> bool:
     """Return whether an operator stays even without a reader: it is builtin, keeps a state, or serves
     another device.
     """
-    crosses = isinstance(support, RowOp) and support.crossing is not None
+    crosses = isinstance(support, RowOp) and support.message is not None
     return isinstance(support, Unsupported) or op.type == KEEP or crosses
 
 
@@ -81,7 +81,7 @@ def _groups(graph: Graph, level: Mapping[int, int], support: Mapping[int, Suppor
     for op in graph.ops:
         if op.index in level:
             found = support[op.index]
-            links[op.index] = ["devices"] if isinstance(found, RowOp) and found.crossing else []
+            links[op.index] = ["devices"] if isinstance(found, RowOp) and found.message else []
             tensors = (t for t in (*op.inputs, *op.outputs) if t >= 0 and not graph.tensors[t].constant)
             links[op.index] += [(t, level[op.index]) for t in tensors]
     if len({level[i] for i in level if "devices" in links[i]}) > 1:

@@ -2,9 +2,9 @@
 
 Time runs along the height. If an operator computes a row only from rows around it, without padding, the previous
 inference's rows stay valid after a shift. Only new rows are computed, and the rows that later windows need are kept in
-a rolling buffer (rings.py). Rows that depend on padding are recomputed (edges.py) if that is cheaper than not sliding.
-An operator that cannot slide reads all rows of its input, kept and new ones joined, and everything after it is computed
-whole. Once the window is full, the outputs equal those of the original on the last rows byte for byte.
+a rolling buffer (rolling_buffers.py). Rows that depend on padding are recomputed (edges.py) if that is cheaper than not
+sliding. An operator that cannot slide reads all rows of its input, kept and new ones joined, and everything after it is
+computed whole. Once the window is full, the outputs equal those of the original on the last rows byte for byte.
 
 A layer with kernel extent K, stride s and p rows of padding at the top maps H rows to H' rows. The first a and last b
 input rows depend on padding, and a' and b' output rows. From n new rows follow m = n / s new rows, or all rows that do
@@ -23,7 +23,7 @@ from tflm_memopt.format.limits import MAX_KERNEL_H
 from tflm_memopt.model.graph import ITEM_BYTES, KEEP, STATE, Op, StateTensor, TensorId
 from tflm_memopt.ops import movement
 from tflm_memopt.ops.constraints.limits import executable
-from tflm_memopt.ops.rowop import RowOp, Rows, StateRing
+from tflm_memopt.ops.rowop import RowOp, Rows, StateRollingBuffer
 from tflm_memopt.ops.running import SUM_BYTES, is_mean, sliding_sum
 from tflm_memopt.rowgraph.edges import Edges, Impossible, Slid
 from tflm_memopt.rowgraph.graph import SlidingWindow
@@ -196,7 +196,7 @@ class _Sliding(Edges):
         edges = [parts[0] if len(parts) == 1 else (self.rows_of(tensor, parts, key), sum(slid.edges))] if parts else []
         operands = [(tensor, slid.rows, slid.new), (self.older_rows(tensor), older.rows, slid.new)]
         operands += [(t, replace(slid.whole, h=h), h) for t, h in edges]
-        return sliding_sum(op, [*operands, (sums, rows, 1)], StateRing(sums, rows, 0))
+        return sliding_sum(op, [*operands, (sums, rows, 1)], StateRollingBuffer(sums, rows, 0))
 
     def _edge_rows(self, tensor: TensorId, before: int) -> list[tuple[TensorId, int]]:
         """Return tensors of the rows at top and bottom that depend on padding, and their numbers of rows."""
@@ -222,7 +222,7 @@ class _Sliding(Edges):
             reads=(slid.rows,),
             writes=replace(out, h=made),
             window=replace(w, pad_top=older),
-            older=self.ring(op.inputs[0]) if older else None,
+            older=self.rolling_buffer(op.inputs[0]) if older else None,
             macs=op.macs * made // out.h,
         )
 
@@ -253,7 +253,7 @@ class _Sliding(Edges):
     def keep(self) -> None:
         """Add a rolling buffer for each tensor whose rows are read again."""
         for tensor, depth in self.depth.items():
-            slid, state = self.slid[tensor], self.ring(tensor)
+            slid, state = self.slid[tensor], self.rolling_buffer(tensor)
             rows = replace(slid.whole, h=depth)
             token, key = max(self.tensors) + 1, max(self.stated) + 1
             shape = (1, rows.h, rows.w, rows.c // ITEM_BYTES[self.tensors[tensor].dtype])
@@ -261,6 +261,6 @@ class _Sliding(Edges):
             self.tensors[token] = replace(self.tensors[tensor], id=token, name="", shape=(0,), dtype="UINT8")
             self.states[state] = StateTensor(state, 0)
             sources = next(op.sources for op in self.rows() if tensor in op.inputs)
-            self.support[key] = movement.keeping(sources, tensor, slid.rows, StateRing(state, rows, 0), token)
+            self.support[key] = movement.keeping(sources, tensor, slid.rows, StateRollingBuffer(state, rows, 0), token)
             self.stated[key] = Op(key, KEEP, (tensor,), (token,), {STATE: state}, sources)
             self.order.append(key)

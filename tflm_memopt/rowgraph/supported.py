@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from tflm_memopt.model.graph import FEATURES, KEEP, STATE, TIME, VIEW, Graph, TensorId
 from tflm_memopt.ops import cells
 from tflm_memopt.ops.context import OperatorContext
-from tflm_memopt.ops.crossing import crossed
+from tflm_memopt.ops.message import crossed
 from tflm_memopt.ops.movement import kept
 from tflm_memopt.ops.opset import Unsupported, row_op
 from tflm_memopt.ops.partial import partial

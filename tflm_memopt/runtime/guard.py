@@ -31,7 +31,7 @@ def guarded_runs(model: Model, inputs: Sequence[Sequence[Array]], seed: int) -> 
     """Return the number of runs, and a description of the first error, or "".
 
     If the whole model is one region, it runs on `inputs`, which has a value for each model input in each run. Otherwise
-    each region runs on random values. A firing that writes outside its own row, sums or counters is found at once.
+    each region runs on random values. An iteration that writes outside its own row, sums or counters is found at once.
     Buffers that overwrite each other are found by comparing with a run in separate buffers.
     """
     done = 0

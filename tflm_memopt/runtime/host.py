@@ -34,7 +34,7 @@ class Status(enum.IntEnum):
     IO = -6
     TABLE = -7
     OP = -8
-    FIRINGS = -9
+    ITERATIONS = -9
     FRAME = -10
     KERNEL = -11
     STATE = -14
@@ -67,18 +67,18 @@ class DeviceArena:
     """Offset of the state, 16-byte aligned, or None without a state."""
 
 
-class Firing(NamedTuple):
+class ExecutedUnit(NamedTuple):
     """An operator of the program and the unit that it computed (tmo_unit). In a row group the stripe is the row."""
 
     op: int
-    strip: int
-    group: int
+    stripe: int
+    channel_group: int
     tile: int
     row: int
 
 
 class _Unit(ctypes.Structure):
-    _fields_ = [(name, ctypes.c_uint16) for name in ("strip", "group", "tile", "row")]
+    _fields_ = [(name, ctypes.c_uint16) for name in ("stripe", "channel_group", "tile", "row")]
 
 
 class Frame(ctypes.Structure):
@@ -95,7 +95,7 @@ class Frame(ctypes.Structure):
 
 
 class _Stream(ctypes.Structure):
-    _fields_ = [("rows", ctypes.c_uint32), ("firings", ctypes.c_uint32)]
+    _fields_ = [("rows", ctypes.c_uint32), ("iterations", ctypes.c_uint32)]
 
 
 class _RunState(ctypes.Structure):
@@ -104,12 +104,12 @@ class _RunState(ctypes.Structure):
         ("io", ctypes.c_void_p),
         ("workspace", ctypes.c_void_p),
         ("stream", ctypes.c_void_p),
-        ("block", ctypes.c_void_p),
+        ("group", ctypes.c_void_p),
         ("at", ctypes.c_void_p),
         ("body", ctypes.c_void_p * LOOP_DEPTH),
         ("left", ctypes.c_uint16 * LOOP_DEPTH),
         ("rows", ctypes.c_uint32),
-        ("firings", ctypes.c_uint32),
+        ("iterations", ctypes.c_uint32),
         ("depth", ctypes.c_uint16),
         ("op", ctypes.c_uint16),
         ("unit", _Unit),
@@ -132,7 +132,7 @@ class _Arena(ctypes.Structure):
 
 class _Report(ctypes.Structure):
     _fields_ = [
-        ("firings", ctypes.c_uint32),
+        ("iterations", ctypes.c_uint32),
         ("op", ctypes.c_uint32),
         ("unit", _Unit),
         ("byte", ctypes.c_int32),
@@ -196,17 +196,17 @@ def run_shared(
     return [memory[at : at + n].view(np.int8).copy() for at, n in zip(arena.outputs, output_bytes, strict=True)]
 
 
-def firing_order(program: bytes, inputs: Sequence[NDArray[Any]], output_bytes: Sequence[int]) -> list[Firing]:
-    """Run one inference step by step and return all firings in execution order. Raises as `run` does."""
+def iteration_order(program: bytes, inputs: Sequence[NDArray[Any]], output_bytes: Sequence[int]) -> list[ExecutedUnit]:
+    """Run one inference step by step and return all iterations in execution order. Raises as `run` does."""
     buffers, state = _Buffers(program, inputs, output_bytes), _RunState()
     _library().tmo_begin(ctypes.byref(state), buffers.image.ctypes.data, buffers.io, buffers.workspace.ctypes.data)
     order = []
     status, pushes = MORE, iter(buffers.pushes[1:])
     while status in (MORE, WAIT):
-        left = state.firings
+        left = state.iterations
         status = _library().tmo_step(ctypes.byref(state))
-        if state.firings < left or status < 0:
-            order.append(_firing(state))
+        if state.iterations < left or status < 0:
+            order.append(_iteration(state))
         if status == WAIT and not buffers.pushes:
             break
         if status == WAIT:
@@ -224,9 +224,9 @@ def run_guarded(
     seed: int = 0,
     state: NDArray[np.uint8] | None = None,
 ) -> list[Bytes]:
-    """Run one inference with buffers at device addresses in an arena of noise, and check the writes of each firing.
+    """Run one inference with buffers at device addresses in an arena of noise, and check the writes of each iteration.
 
-    state: as in run(). Raises ModelError when the program is refused, PlanError when a firing writes outside its
+    state: as in run(). Raises ModelError when the program is refused, PlanError when an iteration writes outside its
     pixels, its sums or its group's counters.
     """
     image, mode = _aligned(program), input_mode(program)
@@ -259,8 +259,8 @@ def run_guarded(
         raise MemoryError(f"two copies of an arena of {arena.nbytes} B")
     if result == GUARD_VIOLATION:
         raise PlanError(
-            f"{_firing(report)} wrote byte {report.byte} of the arena: not its own",
-            where=f"firing {report.firings} of the program",
+            f"{_iteration(report)} wrote byte {report.byte} of the arena: not its own",
+            where=f"iteration {report.iterations} of the program",
         )
     _accept(Status(result))
     state[:] = memory[kept_at : kept_at + kept]
@@ -366,9 +366,9 @@ class _Buffers:
         self.io = (ctypes.c_void_p * len(addresses))(*addresses)
 
 
-def _firing(record: _RunState | _Report) -> Firing:
+def _iteration(record: _RunState | _Report) -> ExecutedUnit:
     unit = record.unit
-    return Firing(record.op, unit.strip, unit.group, unit.tile, unit.row)
+    return ExecutedUnit(record.op, unit.stripe, unit.channel_group, unit.tile, unit.row)
 
 
 def _ended(status: int) -> Status:

@@ -12,14 +12,14 @@ from tflm_memopt.format.codes import InputPlace
 from tflm_memopt.format.limits import ALIGNMENT
 from tflm_memopt.model import interface
 from tflm_memopt.model.graph import Graph, Op, TensorId
-from tflm_memopt.model.names import BLOCK, CONV, DENSE, OFFLINE_PLAN, ONLINE, REGION
+from tflm_memopt.model.names import CONV, DENSE, GROUP, OFFLINE_PLAN, ONLINE, REGION
 from tflm_memopt.model.reader import CUSTOM, Model
 from tflm_memopt.runtime import host
 
-NAMES = frozenset({REGION, CONV, DENSE, BLOCK})
+NAMES = frozenset({REGION, CONV, DENSE, GROUP})
 
 PAUSING = 2
-"""Number of additional inputs of an operator that pauses: the firings after which it pauses, and its progress."""
+"""Number of additional inputs of an operator that pauses: the iterations after which it pauses, and its progress."""
 OFFLINE_HEADER = 3
 """Number of int32 before the offsets of OFFLINE_PLAN: version, subgraphs, tensors."""
 
@@ -38,7 +38,7 @@ class CustomOperator:
     input: int = InputPlace.ARENA
     """Place of the program's input 0: INPUT_*. An external one is not in `inputs`."""
     pauses: bool = False
-    """Whether it stops between firings and continues in the next invocation."""
+    """Whether it stops between iterations and continues in the next invocation."""
 
     @property
     def own(self) -> tuple[TensorId, ...]:

@@ -217,15 +217,15 @@ def _watched(cases: Sequence[Case], drawn: int) -> list[Sequence[Array]]:
     return [case.rewritten.values for case in cases[max(drawn - 1, 0) :][: 1 + len(EXTREMES)]]
 
 
-def crossing(model: Model) -> list[ProgramOp]:
+def message(model: Model) -> list[ProgramOp]:
     """Return the operators of a device that send and receive."""
-    return [op for region in regions(model) for op in unpack(region.program).ops if op.crossing]
+    return [op for region in regions(model) for op in unpack(region.program).ops if op.message]
 
 
 def _alone(model: Model) -> Model:
     """Return the model. Raises UsageError for one that waits for other devices."""
     try:
-        waits = bool(crossing(model))
+        waits = bool(message(model))
     except ModelError:  # TFLM's operator refuses such a program with a message
         return model
     if waits:

@@ -471,7 +471,7 @@ KERNELS: Mapping[str, Kernel] = {
     "ZEROS_LIKE": Kernel(prepare=_IO),
     # Our operators have no state: everything is in the program (custom_ops/tflm/tmo_region_op.h).
     "TMO_REGION": Kernel(),
-    "TMO_BLOCK": Kernel(),
+    "TMO_GROUP": Kernel(),
     "TMO_CONV_2D": Kernel(),
     "TMO_FULLY_CONNECTED": Kernel(),
 }

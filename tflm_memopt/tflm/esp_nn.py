@@ -21,7 +21,7 @@ from tflm_memopt.tflm.builtin_memory import (
 from tflm_memopt.tflm.structs import Abi
 
 WHOLE_INPUT = 40 * 1024
-"""Largest padded depthwise input in bytes that is buffered as a whole; larger ones are buffered in strips."""
+"""Largest padded depthwise input in bytes that is buffered as a whole; larger ones are buffered in stripes."""
 WHOLE_INT16 = 48 * 1024
 """Largest input and filter in bytes, as int16, that are buffered as a whole."""
 

@@ -1,7 +1,7 @@
 """Output shapes of TFLM's builtin operators, computed from the shapes of their inputs and from their options.
 
 A function takes an operator and returns the shape of each output. It raises Unknown when the shape depends on values
-that are known only at run time, and Misfit when the shapes of the inputs do not fit together.
+that are known only at run time, and Diagnostics when the shapes of the inputs do not fit together.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ class Unknown(Exception):
     """The shape depends on values that are known only at run time."""
 
 
-class Misfit(Exception):
+class Diagnostics(Exception):
     """The shapes of an operator's inputs do not fit together; the message says which."""
 
 
@@ -34,7 +34,7 @@ def _of(node: Node, name: str) -> Shape:
 def _tensor(node: Node, name: str) -> Tensor:
     tensor = node.tensor(name)
     if tensor is None:
-        raise Misfit(f"input {name[1:]} is missing")
+        raise Diagnostics(f"input {name[1:]} is missing")
     return tensor
 
 
@@ -48,13 +48,13 @@ def _constant(node: Node, name: str) -> tuple[int, ...]:
 
 def _axis(value: int, rank: int) -> int:
     if not -rank <= value < rank:
-        raise Misfit(f"axis {value} of {rank} dimensions")
+        raise Diagnostics(f"axis {value} of {rank} dimensions")
     return value % rank
 
 
 def _fits(holds: bool, why: str) -> None:
     if not holds:
-        raise Misfit(why)
+        raise Diagnostics(why)
 
 
 # ---- element by element
@@ -69,7 +69,7 @@ def broadcast(node: Node) -> Shapes:
     try:
         return (np.broadcast_shapes(*shapes),)
     except ValueError:
-        raise Misfit(f"{_listed(shapes)} cannot be broadcast") from None
+        raise Diagnostics(f"{_listed(shapes)} cannot be broadcast") from None
 
 
 def all_same(node: Node) -> Shapes:

@@ -18,7 +18,7 @@ from tflm_memopt.ops.constraints.base import RECONVERT
 from tflm_memopt.tflm import shape_rules as rules
 from tflm_memopt.tflm.builtin_memory import Node, node_of
 from tflm_memopt.tflm.lifetimes import VAR_HANDLE, variable
-from tflm_memopt.tflm.shape_rules import Misfit, Shape, Unknown
+from tflm_memopt.tflm.shape_rules import Diagnostics, Shape, Unknown
 
 FIX_BATCH = "fix the batch size to 1 and convert again: keras.Input(shape, batch_size=1)"
 PAD_FIRST = f"{FIX_BATCH}, which makes dilated convolutions of it; or pad with PAD before it"
@@ -168,8 +168,8 @@ def _why(rule: ShapeRule, node: Node) -> str:
         computed = rule.outputs(node)
     except (Unknown, KeyError):  # KeyError: the file lacks the operator's options
         return ""
-    except Misfit as misfit:
-        return str(misfit)
+    except Diagnostics as diagnostics:
+        return str(diagnostics)
     except (IndexError, TypeError, ValueError, ZeroDivisionError):
         return f"its inputs {', '.join(str(list(t.shape)) for t in node.inputs if t)} do not fit together"
     stated = [tensor.shape for tensor in node.outputs]

@@ -33,7 +33,7 @@ from tflm_memopt.cli.devices import device_files
 from tflm_memopt.convert.request import request
 from tflm_memopt.devices.network import Network, cut
 from tflm_memopt.model.reader import read
-from tflm_memopt.plan.firing.planned import Planned
+from tflm_memopt.plan.iteration.planned import Planned
 
 BLOCKS = ((1, 16, 1, 1), (6, 24, 2, 2), (6, 32, 3, 2), (6, 64, 4, 2), (6, 96, 3, 1), (6, 160, 3, 2), (6, 320, 1, 1))
 """Expansion, channels, how often, stride of the first: Sandler et al., Table 2."""

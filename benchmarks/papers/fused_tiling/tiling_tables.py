@@ -4,7 +4,7 @@
 
 The thesis' networks are float32 in code that TVM generates; two are its author's own. Here all are int8 under TFLM:
 the keyword spotter is MLPerf Tiny's, the others have the published or a like geometry and random weights.
-Bytes, ilp32, input in the arena, reference kernels. FFMT is strips of rows, FDT groups of channels (fan-out), each
+Bytes, ilp32, input in the arena, reference kernels. FFMT is stripes of rows, FDT groups of channels (fan-out), each
 with PAD, SLICE and CONCATENATION allowed, and F up to 1.5. Every model's bytes are compared in the official wheel.
 """
 
@@ -40,7 +40,7 @@ _PARTS: Mapping[str, Any] = {**_BUILTIN, "allow_ops": ("PAD", "SLICE", "CONCATEN
 WAYS: Mapping[str, Mapping[str, Any]] = {
     "offsets": _BUILTIN,
     "FFMT": {**_PARTS, "without": ("groups",)},
-    "FDT": {**_PARTS, "without": ("strips",)},
+    "FDT": {**_PARTS, "without": ("stripes",)},
     "both": _PARTS,
     "fast": {**_PARTS, "max_macs": FAST},
     "operator, no groups": {"without": ("groups",)},

@@ -33,7 +33,7 @@ from tflm_memopt.cli.devices import device_files
 from tflm_memopt.convert.request import request
 from tflm_memopt.devices.network import Network
 from tflm_memopt.devices.shares import Way
-from tflm_memopt.ops.crossing import rows_of
+from tflm_memopt.ops.message import rows_of
 
 UNITS = (4, 8, 16, 4, 4)
 DEVICES = 2
@@ -76,7 +76,7 @@ def executed(splits: Sequence[LayerSplit], nbytes: int) -> dict[str, Any]:
     shared_by = Network(model, "dense", request({}), optimized)
     how = {op.index: WAYS[split] for op, split in zip(shared_by.graph.ops, splits, strict=True)}
     shared = shared_by.converted(how, DEVICES)
-    messages = sum(rows_of(c.tensor).h for c in shared_by.shared(how, DEVICES).crossings)
+    messages = sum(rows_of(c.tensor).h for c in shared_by.shared(how, DEVICES).messages)
     with tempfile.TemporaryDirectory() as name:
         for number, one in enumerate(shared.models):
             path = Path(name) / f"device{number}" / "dense.tflite"

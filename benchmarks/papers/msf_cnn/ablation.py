@@ -26,7 +26,7 @@ from tflm_memopt.convert.frontier import FULL_WIDTH
 from tflm_memopt.plan.search.tiles_plan import Settings
 
 OFF: Mapping[str, Mapping[str, Any]] = {
-    "strips": {"strip_rows": (1,), "whole_map": 0},
+    "stripes": {"stripe_rows": (1,), "whole_map": 0},
     "windows": {"tile": FULL_WIDTH},
     "cache": {"cache": False},
     "recompute": {"recompute": False, "max_overhead": 1.0},
@@ -34,7 +34,7 @@ OFF: Mapping[str, Mapping[str, Any]] = {
     "overlap": {"overlap": False},
 }
 """Settings that switch off each technique."""
-ADDED = ("overlap", "cache", "windows", "strips", "groups")
+ADDED = ("overlap", "cache", "windows", "stripes", "groups")
 """Techniques from msf-CNN's space (tiles of one output element, recompute) to ours, added one by one."""
 
 

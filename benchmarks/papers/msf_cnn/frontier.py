@@ -5,8 +5,8 @@
 
 `--update` writes the frontier at a few budgets between its marks in a page. executed.py runs such plans.
 
-msf-CNN (Huang and Baccelli): Equations 5 to 15, section 6.3. RAM of a fusion block = input + output +
-sum(t*k*c_in), with t the rows of a layer's tile that one output element of the block needs; the network's input and
+msf-CNN (Huang and Baccelli): Equations 5 to 15, section 6.3. RAM of a fusion group = input + output +
+sum(t*k*c_in), with t the rows of a layer's tile that one output element of the group needs; the network's input and
 final output are not counted; kB = 1000. Its count of tiles (Equation 12) leaves out padding behind a layer, so that its
 F is too low; ours is exact. Its formulas give its table to 1.4 % in bytes, and F to the printed digits.
 """
@@ -64,8 +64,8 @@ def single(layers: Sequence[Layer], i: int) -> Cost:
     return Cost(_ends(layers, i, i + 1), macs)
 
 
-def block(layers: Sequence[Layer], first: int, last: int) -> Cost | None:
-    """A fusion block of the layers [first, last); None when one output element needs more rows than there are."""
+def group(layers: Sequence[Layer], first: int, last: int) -> Cost | None:
+    """A fusion group of the layers [first, last); None when one output element needs more rows than there are."""
     rows, tile_stride, buffers, macs = 1, 1, 0, 0
     for layer in reversed(layers[first:last]):
         k, stride, pad = layer["k"][0], layer["s"][0], layer["p"][0]
@@ -90,7 +90,7 @@ def msf_frontier(layers: Sequence[Layer]) -> list[Cost]:
     """Everything that P1 and P2 can answer: exact label setting over msf-CNN's search space, fewest bytes first."""
     fronts: list[list[Cost]] = [[Cost(0, 0)]]
     for last in range(1, len(layers) + 1):
-        edges = [(first, block(layers, first, last)) for first in range(last - 1)]
+        edges = [(first, group(layers, first, last)) for first in range(last - 1)]
         edges.append((last - 1, single(layers, last - 1)))
         fronts.append(_pareto(
             Cost(max(before.nbytes, edge.nbytes), before.macs + edge.macs)
@@ -111,7 +111,7 @@ def table1(layers: Sequence[Layer]) -> dict[str, tuple[int, float] | None]:
     """Return the rows of Table 1: (bytes, F), or None without a solution."""
     plain = [single(layers, i) for i in range(len(layers))]
     original, front = sum(cost.macs for cost in plain), msf_frontier(layers)
-    heads = [(depth, cost) for depth in range(2, len(layers) + 1) if (cost := block(layers, 0, depth))]
+    heads = [(depth, cost) for depth in range(2, len(layers) + 1) if (cost := group(layers, 0, depth))]
     heuristic = min(
         Cost(max(x.nbytes for x in (cost, *plain[depth:])), sum(x.macs for x in (cost, *plain[depth:])))
         for depth, cost in heads

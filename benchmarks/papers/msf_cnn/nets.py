@@ -23,8 +23,8 @@ from papers.msf_cnn.tiled_front import tiled_front
 
 from tflm_memopt.ops.kinds import Kind
 from tflm_memopt.ops.rowop import RowOp, Rows, Window
-from tflm_memopt.plan.search.blocks import Chain
 from tflm_memopt.plan.search.cuts import CutLabel
+from tflm_memopt.plan.search.groups import Chain
 from tflm_memopt.plan.search.tiles_plan import Input, Settings
 
 BUDGETS = (1.0, 1.05, 1.1, 1.2, 1.3, 1.5, float("inf"))

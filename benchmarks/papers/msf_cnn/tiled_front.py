@@ -1,9 +1,9 @@
-"""The frontier of a chain in tiled blocks alone, as msf-CNN's figures count it (section 6)."""
+"""The frontier of a chain in tiled groups alone, as msf-CNN's figures count it (section 6)."""
 
 from __future__ import annotations
 
-from tflm_memopt.plan.search.blocks import UNLIMITED, Chain
 from tflm_memopt.plan.search.cuts import CutLabel, chain_front, pareto
+from tflm_memopt.plan.search.groups import UNLIMITED, Chain
 from tflm_memopt.plan.search.tiles import tiled_candidates
 from tflm_memopt.plan.search.tiles_plan import Settings
 
@@ -11,7 +11,7 @@ from tflm_memopt.plan.search.tiles_plan import Settings
 def tiled_front(chain: Chain, settings: Settings) -> list[CutLabel]:
     """The Pareto front of (bytes, multiply-accumulates).
 
-    Blocks that compute nothing twice are searched first: they bound the bytes of all others.
+    Groups that compute nothing twice are searched first: they bound the bytes of all others.
     """
     cheap = chain_front(chain, tiled_candidates(chain, settings.once, UNLIMITED))
     if not settings.recompute or not cheap:

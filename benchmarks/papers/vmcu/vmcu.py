@@ -23,11 +23,11 @@ from tables import markdown, update
 
 from tflm_memopt.ops.kinds import Kind
 from tflm_memopt.ops.rowop import UNIT, RowOp, Rows, Window
-from tflm_memopt.plan.firing.liveness import most_alive, separations
+from tflm_memopt.plan.iteration.liveness import constraints, most_alive
 from tflm_memopt.plan.layout import offsets as layout
 from tflm_memopt.plan.plan import Role
-from tflm_memopt.plan.search import blocks
-from tflm_memopt.plan.search.blocks import Candidate, Chain
+from tflm_memopt.plan.search import groups
+from tflm_memopt.plan.search.groups import Candidate, Chain
 from tflm_memopt.plan.search.tiles import tiled_candidates
 from tflm_memopt.plan.search.tiles_plan import NO_RECOMPUTE, Settings
 
@@ -121,9 +121,9 @@ def bottleneck(m: Module) -> Chain:
 
 
 def least(net: Chain, settings: Settings) -> tuple[int, float]:
-    """Bytes of the best single block of all layers, its buffers placed one by one; and its F."""
+    """Bytes of the best single group of all layers, its buffers placed one by one; and its F."""
     last, macs = len(net.ops), sum(op.macs for op in net.ops)
-    found = [*blocks.candidates(net, last, UNLIMITED), *tiled_candidates(net, settings, UNLIMITED)[last]]
+    found = [*groups.candidates(net, last, UNLIMITED), *tiled_candidates(net, settings, UNLIMITED)[last]]
     whole = sorted((c for c in found if c.first == 0), key=lambda c: c.nbytes)
     best = UNLIMITED, 0.0
     for candidate in whole:
@@ -133,14 +133,14 @@ def least(net: Chain, settings: Settings) -> tuple[int, float]:
     return best
 
 
-def placed(net: Chain, block: Candidate) -> int:
-    """Bytes of a block's layout, from the separations of its buffers; without loop counters, and unaligned."""
+def placed(net: Chain, group: Candidate) -> int:
+    """Bytes of a group's layout, from the constraints of its buffers; without loop counters, and unaligned."""
     sizes, last_read = net.rows(), net.last_read()
-    border = blocks.border(net, block.first, block.last, sizes, last_read)
-    contents = [c for c in blocks.rebuild(net, block).contents(border, sizes) if c.role is not Role.COUNTERS]
+    border = groups.border(net, group.first, group.last, sizes, last_read)
+    contents = [c for c in groups.rebuild(net, group).contents(border, sizes) if c.role is not Role.COUNTERS]
     align = tuple(4 if c.role is Role.ACCUMULATOR else 1 for c in contents)
     problem = layout.LayoutProblem(
-        tuple(c.nbytes for c in contents), align, separations(contents), most_alive(contents)
+        tuple(c.nbytes for c in contents), align, constraints(contents), most_alive(contents)
     )
     return layout.place(problem, seconds=SECONDS).top
 

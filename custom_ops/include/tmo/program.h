@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The program, which the converter writes and tmo_run() executes in place, from flash. Written by scripts/program_format.py.
  *
- * Little-endian, 16-byte aligned: a header, then tables of tensors, operators and blocks, then constants. Offsets of tables and constants count bytes
+ * Little-endian, 16-byte aligned: a header, then tables of tensors, operators and groups, then constants. Offsets of tables and constants count bytes
  * from the start of the program; 0 means none. docs/program-format.md draws the records, and says what each kind of operator computes. */
 #ifndef TMO_PROGRAM_H_
 #define TMO_PROGRAM_H_
@@ -12,12 +12,12 @@
 
 #define TMO_MAGIC 0x314F4D54u /* The first four bytes of a program: "TMO1". */
 #define TMO_VERSION 2
-#define TMO_NONE 0xFFFFu /* Entry of an access' table: the firing reads no row of the operand. */
+#define TMO_NONE 0xFFFFu /* Entry of an access' table: the iteration reads no row of the operand. */
 #define TMO_MAX_INPUTS 4 /* Most operands that an operator reads row by row. */
 #define TMO_MAX_IO 16 /* Most inputs and outputs of a program, together. */
-#define TMO_MAX_KERNEL_H 64 /* Most rows that a firing reads, of all operands together. */
-#define TMO_MAX_TAPS 64 /* Most pixels of a window in a tiled block. */
-#define TMO_MAX_EXTENT 1073741824u /* Largest extent of a window, and of all strips, so that coordinates fit int32. */
+#define TMO_MAX_KERNEL_H 64 /* Most rows that an iteration reads, of all operands together. */
+#define TMO_MAX_TAPS 64 /* Most pixels of a window in a tiled group. */
+#define TMO_MAX_EXTENT 1073741824u /* Largest extent of a window, and of all stripes, so that coordinates fit int32. */
 #define TMO_MAX_POOL_AREA 8388608u /* Most pixels of a pooling window, so that its sums fit int32. */
 #define TMO_MAX_SOFTMAX_CHANNELS 4095 /* Most channels of SOFTMAX, so that the sum of their exponentials is below 2^31. */
 #define TMO_MAX_ADD_SHIFT 22 /* Largest left shift of ADD's operands, so that 9 bits stay inside int32. */
@@ -61,12 +61,12 @@ enum {
   TMO_PACKING_RVV_DEPTHWISE = 8, /* All channels side by side, for each tap. */
 };
 
-/* Order of a whole tensor's rows in memory. A reversed block counts them from the last row. */
+/* Order of a whole tensor's rows in memory. A reversed group counts them from the last row. */
 enum {
   TMO_LAYOUT_HWC = 0, /* Row y is row y in memory. */
-  TMO_LAYOUT_ROWS_TURNED = 1, /* Row y is row height - 1 - y in memory. */
-  TMO_LAYOUT_PIXELS_TURNED = 2, /* In addition, pixel x is pixel width - 1 - x. For tiled blocks, which compute the address of each pixel. */
-  TMO_LAYOUT_STATE = 16, /* STATE + i: like HWC, with rows in ring i of the state. */
+  TMO_LAYOUT_ROWS_REVERSED = 1, /* Row y is row height - 1 - y in memory. */
+  TMO_LAYOUT_PIXELS_REVERSED = 2, /* In addition, pixel x is pixel width - 1 - x. For tiled groups, which compute the address of each pixel. */
+  TMO_LAYOUT_STATE = 16, /* STATE + i: like HWC, with rows in rolling buffer i of the state. */
 };
 
 /* Place of input 0. Views with base 1 read a streamed or external input. */
@@ -79,23 +79,23 @@ enum {
 
 /* Properties of an operator. */
 enum {
-  TMO_FLAG_ITERATIVE = 1, /* Each firing adds one input row or tile to int32 accumulators; the last one writes the output row. */
+  TMO_FLAG_ITERATIVE = 1, /* Each iteration adds one input row or tile to int32 accumulators; the last one writes the output row. */
   TMO_FLAG_PER_CHANNEL = 2, /* Each output channel has its own multiplier and shift. */
   TMO_FLAG_SUMS = 4, /* Sums channel groups in int32 accumulators. An additional pass writes the output. */
   TMO_FLAG_SWAPPED = 8, /* The second of two operands is the left one in the formula. */
 };
 
-/* Codes of a block's loops. Each code fires an operator, or opens or closes a loop; a code n < NEAR fires operator n of the block. Numbers are
+/* Codes of a group's loops. Each code fires an operator, or opens or closes a loop; a code n < NEAR fires operator n of the group. Numbers are
  * little-endian. */
 enum {
   TMO_LOOP_NEAR = 0xfc,
   TMO_LOOP_FAR = 0xfc, /* uint16_t op: fires it. */
-  TMO_LOOP_SKIP = 0xfd, /* uint16_t op, strips: skips the rest of the operator's strip and the next strips - 1, then fires it. */
+  TMO_LOOP_SKIP = 0xfd, /* uint16_t op, stripes: skips the rest of the operator's stripe and the next stripes - 1, then fires it. */
   TMO_LOOP_REPEAT = 0xfe, /* uint16_t times: runs the codes up to the matching END this many times, at least once. */
-  TMO_LOOP_END = 0xff, /* Ends a loop, or the block. */
+  TMO_LOOP_END = 0xff, /* Ends a loop, or the group. */
 };
 
-/* Ways to share an operator's firings between two cores. */
+/* Ways to share an operator's iterations between two cores. */
 enum {
   TMO_SHARE_FIRST = 0, /* Core 0 computes all of them. */
   TMO_SHARE_SECOND = 1, /* Core 1 computes all of them. */
@@ -117,23 +117,23 @@ typedef struct {
   uint16_t version;
   uint16_t target; /* TMO_TARGET_*: the cores that the program is for. */
   uint32_t size; /* Bytes of the whole program. */
-  uint32_t firings; /* Exact number of firings in one run, after which the executor stops. */
+  uint32_t iterations; /* Exact number of iterations in one run, after which the executor stops. */
   uint32_t workspace; /* Bytes of the workspace. */
-  uint16_t n_inputs, n_outputs, n_tensors, n_ops, n_blocks;
+  uint16_t n_inputs, n_outputs, n_tensors, n_ops, n_groups;
   uint16_t input; /* TMO_INPUT_* */
   uint32_t tensors; /* tmo_tensor[n_tensors] */
   uint32_t ops; /* tmo_op[n_ops] */
-  uint32_t blocks; /* tmo_block[n_blocks] */
+  uint32_t groups; /* tmo_group[n_groups] */
   uint32_t cores; /* tmo_cores; 0: the program is for one core. */
   uint32_t state; /* Bytes of the state, which outlives the run; 0: none. */
-  uint32_t rings; /* tmo_ring[], ended by one with depth 0; 0: the program has no state. */
+  uint32_t rolling_buffers; /* tmo_rolling_buffer[], ended by one with depth 0; 0: the program has no state. */
 } tmo_header;
 
 /* A rolling buffer of the state, which outlives a run.
  *
- * The state is io[n_inputs + n_outputs], 4-aligned; setting all its bytes to 0 resets it. It begins with a uint16_t for each ring: 0, or its key +
- * the slot of its oldest row. Row y, counted from the oldest one, is in slot (oldest + y) % depth. A run that finds 0 sets all rows to fill. A
- * successful run advances the oldest slot by advance. */
+ * The state is io[n_inputs + n_outputs], 4-aligned; setting all its bytes to 0 resets it. It begins with a uint16_t for each rolling buffer: 0, or
+ * its key + the slot of its oldest row. Row y, counted from the oldest one, is in slot (oldest + y) % depth. A run that finds 0 sets all rows to
+ * fill. A successful run advances the oldest slot by advance. */
 typedef struct {
   uint32_t offset; /* Bytes from the state's start to its first slot. */
   uint32_t row; /* Bytes of a slot. */
@@ -145,12 +145,12 @@ typedef struct {
   uint8_t fill; /* Value of all bytes after a reset. */
   uint8_t window; /* 1: a counter of runs instead of rows. A run that ends before the window is full returns TMO_WAIT. */
   uint16_t key; /* Derived from the program, at least 1, so that a state of another program is rejected. */
-} tmo_ring;
+} tmo_rolling_buffer;
 
-/* One view of a tensor: row y is at base + offset + (y % depth) * width * channels, or in lanes. */
+/* One view of a tensor: row y is at base + offset + (y % depth) * width * channels, or in column windows. */
 typedef struct {
   union {
-    uint32_t offset; /* Bytes from the base; not used with lanes. */
+    uint32_t offset; /* Bytes from the base; not used with column windows. */
     uint32_t constant; /* With TMO_PROGRAM_BASE: the tensor's bytes. */
   };
   uint32_t channels; /* Bytes of a pixel, of all channel groups. */
@@ -158,36 +158,36 @@ typedef struct {
   uint16_t height; /* Rows of the whole tensor. */
   union {
     uint16_t depth; /* Rows of the rolling buffer; equals height for a whole tensor. */
-    uint16_t phase; /* With lanes: -end mod advance. */
+    uint16_t phase; /* With column windows: -end mod advance. */
   };
   uint8_t base; /* 0: workspace; 1..n_inputs: inputs; then the outputs; then the state; TMO_PROGRAM_BASE; TMO_LINK_BASE. */
-  uint8_t layout; /* TMO_LAYOUT_*; HWC for rolling buffers and lanes. */
-  uint32_t lanes; /* tmo_lane[n_lanes], beginning with the lane of a strip's first rows; 0: none. */
-  uint16_t n_lanes;
-  uint16_t advance; /* In a tiled block: distance between strips in rows. */
-  int16_t end; /* In a tiled block: rows after the first strip, before clamping. */
+  uint8_t layout; /* TMO_LAYOUT_*; HWC for rolling buffers and column windows. */
+  uint32_t column_windows; /* tmo_column_window[n_column_windows], beginning with the column window of a stripe's first rows; 0: none. */
+  uint16_t n_column_windows;
+  uint16_t advance; /* In a tiled group: distance between stripes in rows. */
+  int16_t end; /* In a tiled group: rows after the first stripe, before clamping. */
   union {
-    uint16_t rows; /* In a tiled block: rows of a strip. More than advance means that strips compute some rows again. */
+    uint16_t rows; /* In a tiled group: rows of a stripe. More than advance means that stripes compute some rows again. */
     uint16_t pushed; /* In a streamed input: rows of one push. depth older rows are at offset in the workspace. */
-    uint16_t older; /* With rows in a ring of the state: rows before row 0. */
+    uint16_t older; /* With rows in a rolling buffer of the state: rows before row 0. */
   };
 } tmo_tensor;
 
-/* A lane: consecutive rows of each strip, in a rolling buffer of pixels. */
+/* A column window: consecutive rows of each stripe, in a rolling buffer of pixels. */
 typedef struct {
   uint32_t offset; /* Bytes from the tensor's base. */
   uint32_t depth; /* Pixels of the rolling buffer. */
-  uint16_t rows; /* Rows of each strip. */
+  uint16_t rows; /* Rows of each stripe. */
   uint8_t reserved_10[2];
-} tmo_lane;
+} tmo_column_window;
 
-/* Rows of one operand that firing y reads without a window: [first, first + extent), clipped to the operand. first = floor((y * mul + add) / div), or
- * table[y]. */
+/* Rows of one operand that iteration y reads without a window: [first, first + extent), clipped to the operand. first = floor((y * mul + add) / div),
+ * or table[y]. */
 typedef struct {
   int32_t add;
   uint16_t mul, div, extent;
   uint8_t reserved_10[2];
-  uint32_t table; /* uint16_t[height of the output], TMO_NONE for firings that read no row; 0: none. */
+  uint32_t table; /* uint16_t[height of the output], TMO_NONE for iterations that read no row; 0: none. */
 } tmo_access;
 
 /* A tensor that one device sends to another. */
@@ -195,7 +195,7 @@ typedef struct {
   uint32_t identity; /* Equal in the programs that belong together, and in no others. */
   uint16_t step; /* Number of the tensor among all that cross. */
   uint8_t from, to;
-} tmo_crossing;
+} tmo_message;
 
 /* A COPY's output row: n_moves records of tmo_move follow. */
 typedef struct {
@@ -208,7 +208,7 @@ typedef struct {
  * source_step of an input row. In an iterative operator y counts input rows, there is one output row, and the phase is added to the target instead.
  * */
 typedef struct {
-  uint16_t row; /* Number of the input row among all rows that the firing reads, operand 0 first. A missing row moves nothing. */
+  uint16_t row; /* Number of the input row among all rows that the iteration reads, operand 0 first. A missing row moves nothing. */
   uint16_t count;
   uint32_t bytes, source;
   int32_t source_step, phase_step;
@@ -226,7 +226,7 @@ typedef struct {
   uint8_t n_inputs;
   uint16_t input[4]; /* Indices of tensors. */
   uint16_t output; /* Index of a tensor. */
-  uint16_t tile; /* Columns of a firing in a tiled block, else 0. */
+  uint16_t tile; /* Columns of an iteration in a tiled group, else 0. */
   uint16_t kernel_h, kernel_w;
   union {
     uint16_t stride_h;
@@ -257,7 +257,7 @@ typedef struct {
   union {
     uint32_t weights; /* Weights: int8_t[]. */
     uint32_t table; /* LOOKUP: int8_t[TMO_TABLE_BYTES]. GATHER: int8_t[table_rows][channels]. */
-    uint32_t crossing; /* SEND, RECEIVE: a tmo_crossing. */
+    uint32_t message; /* SEND, RECEIVE: a tmo_message. */
     uint32_t copy; /* COPY: a tmo_copy. */
   };
   union {
@@ -269,30 +269,30 @@ typedef struct {
   uint32_t shifts; /* int8_t[]; positive is left. */
   union {
     /* 4-aligned offset in the workspace: int32_t[width * channels] if iterative. If it sums channel groups, as many for each row of the highest
-     * strip. */
+     * stripe. */
     uint32_t accumulator;
     uint32_t scratch; /* Packed: 4-aligned offset in the workspace. */
   };
-  uint16_t groups; /* Channel groups of a tiled block; 0 or 1: none. */
+  uint16_t channel_groups; /* Channel groups of a tiled group; 0 or 1: none. */
   uint16_t group_channels; /* Channels of each group; the last one may have fewer. */
   uint32_t access; /* tmo_access[n_inputs]; none: a window determines what is read. */
 } tmo_op;
 
-/* Operators [first_op, first_op + n_ops). The block's loops interleave their iterations. */
+/* Operators [first_op, first_op + n_ops). The group's loops interleave their iterations. */
 typedef struct {
   uint16_t first_op, n_ops;
-  uint32_t counters; /* 2-aligned offset in the workspace of the operators' next units: uint16_t[n_ops]; in a tiled block tmo_unit[n_ops]. */
-  uint16_t strips; /* Number of strips; 0: row block. */
+  uint32_t counters; /* 2-aligned offset in the workspace of the operators' next units: uint16_t[n_ops]; in a tiled group tmo_unit[n_ops]. */
+  uint16_t stripes; /* Number of stripes; 0: row group. */
   uint8_t reserved_10[2];
   uint32_t loops; /* Codes: TMO_LOOP_*. */
-} tmo_block;
+} tmo_group;
 
-/* The next unit of an operator in a tiled block. */
+/* The next unit of an operator in a tiled group. */
 typedef struct {
-  uint16_t strip, group, tile, row;
+  uint16_t stripe, channel_group, tile, row;
 } tmo_unit;
 
-/* Shares of two cores in an operator's firings. */
+/* Shares of two cores in an operator's iterations. */
 typedef struct {
   uint16_t how; /* TMO_SHARE_* */
   uint16_t cut; /* Columns or channels of core 0. */
@@ -302,14 +302,14 @@ typedef struct {
   };
 } tmo_share;
 
-/* Shares of two cores in a run. Both cores step through all firings with their own counters, and compute their share of each. They wait for each
+/* Shares of two cores in a run. Both cores step through all iterations with their own counters, and compute their share of each. They wait for each
  * other at barriers. Between two barriers, neither core accesses bytes that the other one writes, as the converter's checker proves. Only for row
- * blocks without state, with input 0 in the arena. */
+ * groups without state, with input 0 in the arena. */
 typedef struct {
   uint32_t shares; /* tmo_share[n_ops] */
-  uint32_t meetings; /* One bit for each firing of the run, bit i % 8 of byte i / 8 for firing i: whether there is a barrier before it. */
-  uint32_t n_meetings; /* Number of barriers. */
-  uint32_t alone; /* The same number of bits: whether core 0 computes all of firing i, regardless of its operator's share; 0: none. */
+  uint32_t barriers; /* One bit for each iteration of the run, bit i % 8 of byte i / 8 for iteration i: whether there is a barrier before it. */
+  uint32_t n_barriers; /* Number of barriers. */
+  uint32_t alone; /* The same number of bits: whether core 0 computes all of iteration i, regardless of its operator's share; 0: none. */
   uint32_t counters; /* Distance of core 1's counters from those of core 0, in bytes. */
 } tmo_cores;
 

@@ -16,7 +16,7 @@ extern "C" {
 
 typedef enum {
   TMO_WAIT = 2, /* rows are missing: push the next rows of a streamed input or sliding window, or wait for rows of other devices */
-  TMO_MORE = 1, /* tmo_step(): a firing was done, others are left */
+  TMO_MORE = 1, /* tmo_step(): an iteration was done, others are left */
   TMO_OK = 0,
   TMO_ERROR_ALIGNMENT = -1, /* the program is not at a 16-byte boundary: declare the model array alignas(16) */
   TMO_ERROR_MAGIC = -2,     /* not a program */
@@ -24,9 +24,9 @@ typedef enum {
   TMO_ERROR_TARGET = -4,    /* packed for another core */
   TMO_ERROR_TRUNCATED = -5, /* fewer bytes than the program says */
   TMO_ERROR_IO = -6,        /* inputs, outputs or workspace are not of the size that the program was made for */
-  TMO_ERROR_TABLE = -7,     /* a table, tensor or block points outside */
+  TMO_ERROR_TABLE = -7,     /* a table, tensor or group points outside */
   TMO_ERROR_OP = -8,        /* an operator has impossible geometry, operands or constants */
-  TMO_ERROR_FIRINGS = -9,   /* the run does not end after the firings that the program declares */
+  TMO_ERROR_ITERATIONS = -9,   /* the run does not end after the iterations that the program declares */
   TMO_ERROR_FRAME = -10,    /* an external frame has no data, or is too small for what the program reads */
   TMO_ERROR_KERNEL = -11,   /* this build lacks a kernel that the program needs: compile the NAME_library.c that was written with the model */
   TMO_ERROR_LINK = -12,     /* rows of another device are missing, late or damaged, or it began again */
@@ -74,7 +74,7 @@ TMO_LINKAGE tmo_status tmo_run(const void *program, void *const *io, void *works
 /* State of a run between two pushes or pauses, in addition to the workspace and io[0]. All zero at the beginning of a run. */
 typedef struct {
   uint32_t rows;    /* pushed so far; without pushes, 1 after the run has begun */
-  uint32_t firings; /* left to do */
+  uint32_t iterations; /* left to do */
 } tmo_stream;
 
 /* Sends rows to other devices and receives rows: io[n_inputs + n_outputs] of a program with TMO_INPUT_LINK. links/tmo_link.h has one. */
@@ -82,7 +82,7 @@ typedef struct tmo_crosser tmo_crosser;
 struct tmo_crosser {
   /* Row `row` of the tensor that `what` names, as many bytes: from `data` if it is sent, else to it. TMO_OK; TMO_WAIT: call it again later for
    * the same row; any other status ends the run. */
-  tmo_status (*cross)(tmo_crosser *self, const tmo_crossing *what, bool sent, uint16_t row, void *data, uint32_t bytes);
+  tmo_status (*cross)(tmo_crosser *self, const tmo_message *what, bool sent, uint16_t row, void *data, uint32_t bytes);
 };
 
 /* Runs a program with TMO_INPUT_STREAM as far as possible with the next rows of its input, in io[0]. TMO_WAIT: push the rows after them.
@@ -90,34 +90,34 @@ struct tmo_crosser {
  * other devices have arrived; TMO_WAIT: call it again when more may have arrived. After an error, the next call begins a new run. */
 TMO_LINKAGE tmo_status tmo_push(const void *program, void *const *io, void *workspace, tmo_stream *stream);
 
-/* tmo_run() with a pause after each of these numbers of firings, which increase. During a pause, other code can run and use all bytes of the
+/* tmo_run() with a pause after each of these numbers of iterations, which increase. During a pause, other code can run and use all bytes of the
  * workspace and io that are not live. TMO_WAIT: it paused, call it again with the same arguments to continue. at: all zero before the first
  * call, and again when the run has ended. For programs without a state whose input is not streamed. */
 TMO_LINKAGE tmo_status tmo_run_paused(const void *program, void *const *io, void *workspace, const uint32_t *pauses, uint32_t n_pauses, tmo_stream *at);
 
-/* tmo_run(), a firing at a time: tmo_begin(), then tmo_step() until it returns neither TMO_MORE nor TMO_WAIT. After TMO_WAIT the next rows
+/* tmo_run(), an iteration at a time: tmo_begin(), then tmo_step() until it returns neither TMO_MORE nor TMO_WAIT. After TMO_WAIT the next rows
  * have to be put into io[0], and tmo_more_rows() called. */
 typedef struct {
   const uint8_t *program;
   void *const *io;
   uint8_t *workspace;
   const tmo_tensor *stream; /* the streamed input, or NULL */
-  const tmo_block *block;
+  const tmo_group *group;
   const uint8_t *at;                   /* the next code of its loops; NULL before the start */
   const uint8_t *body[TMO_LOOP_DEPTH]; /* first code of each loop that is open, the innermost one last */
   uint16_t left[TMO_LOOP_DEPTH];       /* remaining iterations of each of them, this one included */
   uint32_t rows;    /* rows of the streamed input that were pushed */
-  uint32_t firings; /* left to do */
+  uint32_t iterations; /* left to do */
   uint16_t depth;   /* loops that are open */
   uint16_t op;      /* operator that the last step fired */
-  tmo_unit unit;    /* unit of that operator; in a row block only `row` is set */
+  tmo_unit unit;    /* unit of that operator; in a row group only `row` is set */
 } tmo_run_state;
 
 TMO_LINKAGE void tmo_begin(tmo_run_state *run, const void *program, void *const *io, void *workspace);
 TMO_LINKAGE tmo_status tmo_step(tmo_run_state *run);
 TMO_LINKAGE void tmo_more_rows(tmo_run_state *run);
 
-/* After tmo_begin(), for code that knows the order of a program, instead of tmo_step(): fires one row of an operator of a row block, a row of its output
+/* After tmo_begin(), for code that knows the order of a program, instead of tmo_step(): fires one row of an operator of a row group, a row of its output
  * or, if it is iterative, of its input. All rows that it reads must be complete. TMO_OK, or TMO_ERROR_INDEX. */
 TMO_LINKAGE tmo_status tmo_fire_row(tmo_run_state *run, uint16_t op, uint16_t row);
 

@@ -26,8 +26,8 @@ static inline const tmo_op *tmo_ops(const void *program) {
   return (const tmo_op *)tmo_constant(program, tmo_header_of(program)->ops);
 }
 
-static inline const tmo_block *tmo_blocks(const void *program) {
-  return (const tmo_block *)tmo_constant(program, tmo_header_of(program)->blocks);
+static inline const tmo_group *tmo_groups(const void *program) {
+  return (const tmo_group *)tmo_constant(program, tmo_header_of(program)->groups);
 }
 
 /* TMO_INPUT_*. tmo_check_build() refuses programs that need parts a build lacks, so this and all users of tmo_has_part() can rely on it. */
@@ -53,11 +53,11 @@ static inline bool tmo_on_link(const void *program, const tmo_tensor *t) {
   return tmo_input_of(program) == TMO_INPUT_LINK && t->base == TMO_LINK_BASE;
 }
 
-/* Whether firings compute tiles; otherwise rows. */
-static inline bool tmo_is_tiled(const tmo_block *block) { return tmo_has_part(TMO_PART_TILES) && block->strips > 0; }
+/* Whether iterations compute tiles; otherwise rows. */
+static inline bool tmo_is_tiled(const tmo_group *group) { return tmo_has_part(TMO_PART_TILES) && group->stripes > 0; }
 static inline bool tmo_by_row(const tmo_op *op) { return !tmo_has_part(TMO_PART_TILES) || op->tile == 0; }
 
-static inline bool tmo_has_lanes(const tmo_tensor *t) { return tmo_has_part(TMO_PART_TILES) && t->n_lanes > 0; }
+static inline bool tmo_has_column_windows(const tmo_tensor *t) { return tmo_has_part(TMO_PART_TILES) && t->n_column_windows > 0; }
 
 /* Whether the tensors are int16: a channel takes two bytes of a pixel. */
 static inline bool tmo_is_s16(const tmo_op *op) { return tmo_is_in(TMO_BUILT(TMO_S16_KINDS), op->kind); }
@@ -66,7 +66,7 @@ static inline bool tmo_is_s16(const tmo_op *op) { return tmo_is_in(TMO_BUILT(TMO
 static inline uint32_t tmo_values(const tmo_op *op, uint32_t bytes) { return tmo_is_s16(op) ? bytes / 2 : bytes; }
 
 /* Whether it sends rows to other devices, or receives them. */
-static inline bool tmo_is_crossing(const tmo_op *op) { return tmo_has_part(TMO_PART_LINK) && tmo_is_in(TMO_BUILT(TMO_LINK_KINDS), op->kind); }
+static inline bool tmo_is_message(const tmo_op *op) { return tmo_has_part(TMO_PART_LINK) && tmo_is_in(TMO_BUILT(TMO_LINK_KINDS), op->kind); }
 
 /* Whether elements of the input are larger than a byte. Pixels of an external frame are then not converted. */
 static inline bool tmo_reads_wide(const tmo_op *op) { return tmo_is_in(TMO_BUILT(TMO_WIDE_KINDS), op->kind); }
@@ -76,21 +76,21 @@ static inline bool tmo_is_summed(const tmo_op *op) { return tmo_is_in(TMO_SUMMED
 
 static inline bool tmo_iterative(const tmo_op *op) { return tmo_has_part(TMO_PART_ITERATIVE) && (op->flags & TMO_FLAG_ITERATIVE) != 0; }
 
-static inline uint16_t tmo_groups(const tmo_op *op) { return tmo_has_part(TMO_PART_GROUPS) && op->groups > 1 ? op->groups : 1; }
+static inline uint16_t tmo_channel_groups(const tmo_op *op) { return tmo_has_part(TMO_PART_CHANNEL_GROUPS) && op->channel_groups > 1 ? op->channel_groups : 1; }
 
 /* Adds the products of one channel group to those of the groups before. */
-static inline bool tmo_sums_groups(const tmo_op *op) { return tmo_has_part(TMO_PART_GROUPS) && (op->flags & TMO_FLAG_SUMS) != 0; }
+static inline bool tmo_sums_channel_groups(const tmo_op *op) { return tmo_has_part(TMO_PART_CHANNEL_GROUPS) && (op->flags & TMO_FLAG_SUMS) != 0; }
 
-/* Number of passes over a strip: one for each group, and one more to write the sums. */
-static inline uint16_t tmo_passes(const tmo_op *op) { return (uint16_t)(tmo_groups(op) + (tmo_sums_groups(op) ? 1 : 0)); }
+/* Number of passes over a stripe: one for each group, and one more to write the sums. */
+static inline uint16_t tmo_passes(const tmo_op *op) { return (uint16_t)(tmo_channel_groups(op) + (tmo_sums_channel_groups(op) ? 1 : 0)); }
 
 /* Whether a pass only writes sums, and reads nothing. */
-static inline bool tmo_writes_sums(const tmo_op *op, uint16_t pass) { return tmo_sums_groups(op) && pass == tmo_groups(op); }
+static inline bool tmo_writes_sums(const tmo_op *op, uint16_t pass) { return tmo_sums_channel_groups(op) && pass == tmo_channel_groups(op); }
 
 /* Whether a pixel of the output, or of the operands, holds the channels of one group only. */
-static inline bool tmo_writes_group(const tmo_op *op) { return tmo_groups(op) > 1 && !tmo_sums_groups(op); }
-static inline bool tmo_reads_group(const tmo_op *op) {
-  return tmo_groups(op) > 1 && (tmo_sums_groups(op) || !tmo_is_summed(op));
+static inline bool tmo_writes_channel_group(const tmo_op *op) { return tmo_channel_groups(op) > 1 && !tmo_sums_channel_groups(op); }
+static inline bool tmo_reads_channel_group(const tmo_op *op) {
+  return tmo_channel_groups(op) > 1 && (tmo_sums_channel_groups(op) || !tmo_is_summed(op));
 }
 
 /* Consecutive channels of a tensor. */
@@ -100,49 +100,49 @@ typedef struct {
 } tmo_channels;
 
 /* Those of a channel group, or all of them. */
-static inline tmo_channels tmo_channels_of(const tmo_op *op, const tmo_tensor *t, bool grouped, uint16_t group) {
+static inline tmo_channels tmo_channels_of(const tmo_op *op, const tmo_tensor *t, bool grouped, uint16_t channel_group) {
   tmo_channels c = {0, t->channels};
-  if (!grouped || group >= tmo_groups(op)) return c;
-  c.first = (uint32_t)group * op->group_channels;
+  if (!grouped || channel_group >= tmo_channel_groups(op)) return c;
+  c.first = (uint32_t)channel_group * op->group_channels;
   c.count = c.count - c.first < op->group_channels ? c.count - c.first : op->group_channels;
   return c;
 }
 
-/* a / b, b > 0. Strips and tiles are often one row or column, and some cores divide by a library function. */
+/* a / b, b > 0. Stripes and tiles are often one row or column, and some cores divide by a library function. */
 static inline uint32_t tmo_quotient(uint32_t a, uint32_t b) { return b == 1 ? a : a / b; }
 
 /* a % b; most are smaller already. */
 static inline uint32_t tmo_remainder(uint32_t a, uint32_t b) { return a < b ? a : a % b; }
 
-/* Bytes of a pixel at any place. Lanes hold the channels of one group. */
+/* Bytes of a pixel at any place. Column windows hold the channels of one group. */
 static inline uint32_t tmo_pixel_bytes(const tmo_op *op, const tmo_tensor *t, bool grouped) {
-  return grouped && tmo_has_lanes(t) ? op->group_channels : t->channels;
+  return grouped && tmo_has_column_windows(t) ? op->group_channels : t->channels;
 }
 
 /* From the start of a pixel to the channels of a group. */
-static inline uint32_t tmo_group_offset(const tmo_op *op, const tmo_tensor *t, bool grouped, uint16_t group) {
-  return tmo_has_lanes(t) ? 0 : tmo_channels_of(op, t, grouped, group).first;
+static inline uint32_t tmo_channel_group_offset(const tmo_op *op, const tmo_tensor *t, bool grouped, uint16_t channel_group) {
+  return tmo_has_column_windows(t) ? 0 : tmo_channels_of(op, t, grouped, channel_group).first;
 }
 
 static inline uint32_t tmo_row_bytes(const tmo_tensor *t) { return t->width * t->channels; }
 
-/* From the tensor's base to row y, of a tensor without lanes. */
+/* From the tensor's base to row y, of a tensor without column windows. */
 static inline uint32_t tmo_row_offset(const tmo_tensor *t, uint32_t y) {
-  const bool turned = tmo_has_part(TMO_PART_TURNED) && (t->layout == TMO_LAYOUT_ROWS_TURNED || t->layout == TMO_LAYOUT_PIXELS_TURNED);
-  const uint32_t row = turned ? t->height - 1u - y : tmo_remainder(y, t->depth);
+  const bool is_reversed = tmo_has_part(TMO_PART_REVERSED) && (t->layout == TMO_LAYOUT_ROWS_REVERSED || t->layout == TMO_LAYOUT_PIXELS_REVERSED);
+  const uint32_t row = is_reversed ? t->height - 1u - y : tmo_remainder(y, t->depth);
   return t->offset + row * tmo_row_bytes(t);
 }
 
-/* The rings of a program that has a state. */
-static inline const tmo_ring *tmo_rings(const void *program) {
-  return (const tmo_ring *)tmo_constant(program, tmo_header_of(program)->rings);
+/* The rolling buffers of a program that has a state. */
+static inline const tmo_rolling_buffer *tmo_rolling_buffers(const void *program) {
+  return (const tmo_rolling_buffer *)tmo_constant(program, tmo_header_of(program)->rolling_buffers);
 }
 
 /* Whether the state has rows of a tensor. */
-static inline bool tmo_in_ring(const tmo_tensor *t) { return tmo_has_part(TMO_PART_STATE) && t->layout >= TMO_LAYOUT_STATE; }
+static inline bool tmo_in_rolling_buffer(const tmo_tensor *t) { return tmo_has_part(TMO_PART_STATE) && t->layout >= TMO_LAYOUT_STATE; }
 
-/* The number of the ring, from 0. */
-static inline uint32_t tmo_ring_number(const tmo_tensor *t) { return t->layout - (uint32_t)TMO_LAYOUT_STATE; }
+/* The number of the rolling buffer, from 0. */
+static inline uint32_t tmo_rolling_buffer_number(const tmo_tensor *t) { return t->layout - (uint32_t)TMO_LAYOUT_STATE; }
 
 /* The base of tensors that are a part of the state. */
 static inline uint32_t tmo_state_base(const void *program) {
@@ -150,14 +150,14 @@ static inline uint32_t tmo_state_base(const void *program) {
 }
 
 /* The number of rows before row 0. */
-static inline uint32_t tmo_older_rows(const tmo_tensor *t) { return tmo_in_ring(t) ? t->older : 0; }
+static inline uint32_t tmo_older_rows(const tmo_tensor *t) { return tmo_in_rolling_buffer(t) ? t->older : 0; }
 
 /* From the state's start to row y of a tensor, if the state has it. */
-static inline uint32_t tmo_ring_offset(const void *program, const void *state, const tmo_tensor *t, uint32_t y) {
-  const uint32_t i = tmo_ring_number(t);
-  const tmo_ring *const ring = &tmo_rings(program)[i];
-  const uint32_t oldest = (uint32_t)((const uint16_t *)state)[i] - ring->key;
-  return ring->offset + (oldest + ring->depth + y) % ring->depth * ring->row;
+static inline uint32_t tmo_rolling_buffer_offset(const void *program, const void *state, const tmo_tensor *t, uint32_t y) {
+  const uint32_t i = tmo_rolling_buffer_number(t);
+  const tmo_rolling_buffer *const rolling_buffer = &tmo_rolling_buffers(program)[i];
+  const uint32_t oldest = (uint32_t)((const uint16_t *)state)[i] - rolling_buffer->key;
+  return rolling_buffer->offset + (oldest + rolling_buffer->depth + y) % rolling_buffer->depth * rolling_buffer->row;
 }
 
 /* Consecutive rows. */
@@ -166,7 +166,7 @@ typedef struct {
   uint16_t count;
 } tmo_rows;
 
-/* Those of operand k that firing y reads, of an operator that does not read by its window, before they are clipped. */
+/* Those of operand k that iteration y reads, of an operator that does not read by its window, before they are clipped. */
 static inline tmo_rows tmo_accessed_rows(const void *program, const tmo_op *op, uint32_t k, uint16_t y) {
   const tmo_access *a = (const tmo_access *)tmo_constant(program, op->access) + k;
   tmo_rows rows = {0, a->extent};

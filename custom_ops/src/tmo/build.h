@@ -54,12 +54,12 @@
 
 /* Parts of the executor that not every program needs. */
 enum {
-  TMO_PART_TILES = 0,     /* tiled blocks */
-  TMO_PART_GROUPS = 1,    /* channel groups */
+  TMO_PART_TILES = 0,     /* tiled groups */
+  TMO_PART_CHANNEL_GROUPS = 1,    /* channel groups */
   TMO_PART_ITERATIVE = 2, /* TMO_FLAG_ITERATIVE */
   TMO_PART_STREAM = 3,    /* TMO_INPUT_STREAM */
   TMO_PART_EXTERNAL = 4,  /* TMO_INPUT_EXTERNAL */
-  TMO_PART_TURNED = 5,    /* layouts other than TMO_LAYOUT_HWC */
+  TMO_PART_REVERSED = 5,    /* layouts other than TMO_LAYOUT_HWC */
   TMO_PART_TAPS = 6,      /* depthwise convolutions for Helium other than tmo_mve_has_nine() */
   TMO_PART_STATE = 7,     /* rows that outlive a run */
   TMO_PART_LINK = 8,      /* TMO_INPUT_LINK */

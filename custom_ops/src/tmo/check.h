@@ -5,7 +5,7 @@
  * tmo_check.c checks the tables, tmo_check_kind.c the operands of each kind of operator, tmo_check_packed.c the constants of packed operators.
  * tmo_check_bytes.c has the bounds checks. Sizes are uint32_t and stay at TMO_TOO_MANY when they do not fit.
  *
- * It does not detect wrong results, such as those of a ring that is too shallow or of buffers that overlap. The converter's checker does. */
+ * It does not detect wrong results, such as those of a rolling buffer that is too shallow or of buffers that overlap. The converter's checker does. */
 #ifndef TMO_CHECK_H_
 #define TMO_CHECK_H_
 
@@ -29,13 +29,13 @@ typedef struct {
   const tmo_op *ops;
   const uint32_t *io_bytes;
   uint32_t reads_left; /* array elements that the validator may still read */
-  uint32_t n_rings;    /* number of rings of the state */
+  uint32_t n_rolling_buffers;    /* number of rolling buffers of the state */
   uint32_t last_base;  /* highest base of a tensor in a buffer; the state's, if there is a state */
 } tmo_checker;
 
-/* An operator with pointers to its block and operands. */
+/* An operator with pointers to its group and operands. */
 typedef struct {
-  const tmo_block *block;
+  const tmo_group *group;
   const tmo_op *op;
   const tmo_tensor *in;
   const tmo_tensor *out;
@@ -65,7 +65,7 @@ static inline bool tmo_may_read(tmo_checker *c, uint32_t n) {
 /* Whether both have the same height and width. */
 static inline bool tmo_same_size(const tmo_tensor *a, const tmo_tensor *b) { return a->height == b->height && a->width == b->width; }
 
-/* Checks what depends on the kind of an operator: its operands and constants. The operator's place in its block has been checked. */
+/* Checks what depends on the kind of an operator: its operands and constants. The operator's place in its group has been checked. */
 TMO_LINKAGE bool tmo_check_kind(tmo_checker *c, const tmo_operation *o);
 
 /* Check the constants and scratch of a packed operator: of an ADD, or of one with weights. */

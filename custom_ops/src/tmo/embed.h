@@ -51,7 +51,7 @@
 #include "../tmo_sums_ref.c"
 #include "../tmo_transpose_conv_ref.c"
 #include "../tmo_vectors.c"
-#include "../tmo_walk.c"
+#include "../tmo_nest.c"
 #include "../tmo_window.c"
 
 #ifndef TMO_TWO_CORES

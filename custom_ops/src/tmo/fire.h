@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* One firing. Internal. */
+/* One iteration. Internal. */
 #ifndef TMO_FIRE_H_
 #define TMO_FIRE_H_
 
 #include "tmo/tmo.h"
-#include "walk.h"
+#include "nest.h"
 
 #ifdef __cplusplus
 extern "C" {

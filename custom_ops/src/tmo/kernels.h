@@ -60,7 +60,7 @@ typedef struct {
 
 /* The input pixels under a window, clipped to the input. */
 typedef struct {
-  const int8_t *const *pixels; /* of a row block: the first pixel of each row; of a tiled block: each pixel, row by row */
+  const int8_t *const *pixels; /* of a row group: the first pixel of each row; of a tiled group: each pixel, row by row */
   uint16_t count;              /* of these pointers */
   uint16_t columns;            /* taps in each row */
   uint16_t first_row, first_column; /* kernel tap at the first pixel */

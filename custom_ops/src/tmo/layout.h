@@ -5,27 +5,28 @@
 #include "tmo/program.h"
 
 _Static_assert(sizeof(tmo_header) == 56 && offsetof(tmo_header, magic) == 0 && offsetof(tmo_header, version) == 4 &&
-               offsetof(tmo_header, target) == 6 && offsetof(tmo_header, size) == 8 && offsetof(tmo_header, firings) == 12 &&
+               offsetof(tmo_header, target) == 6 && offsetof(tmo_header, size) == 8 && offsetof(tmo_header, iterations) == 12 &&
                offsetof(tmo_header, workspace) == 16 && offsetof(tmo_header, n_inputs) == 20 && offsetof(tmo_header, n_outputs) == 22 &&
-               offsetof(tmo_header, n_tensors) == 24 && offsetof(tmo_header, n_ops) == 26 && offsetof(tmo_header, n_blocks) == 28 &&
+               offsetof(tmo_header, n_tensors) == 24 && offsetof(tmo_header, n_ops) == 26 && offsetof(tmo_header, n_groups) == 28 &&
                offsetof(tmo_header, input) == 30 && offsetof(tmo_header, tensors) == 32 && offsetof(tmo_header, ops) == 36 &&
-               offsetof(tmo_header, blocks) == 40 && offsetof(tmo_header, cores) == 44 && offsetof(tmo_header, state) == 48 &&
-               offsetof(tmo_header, rings) == 52, "tmo_header");
-_Static_assert(sizeof(tmo_ring) == 16 && offsetof(tmo_ring, offset) == 0 && offsetof(tmo_ring, row) == 4 && offsetof(tmo_ring, depth) == 8 &&
-               offsetof(tmo_ring, runs) == 8 && offsetof(tmo_ring, advance) == 10 && offsetof(tmo_ring, fill) == 12 &&
-               offsetof(tmo_ring, window) == 13 && offsetof(tmo_ring, key) == 14, "tmo_ring");
+               offsetof(tmo_header, groups) == 40 && offsetof(tmo_header, cores) == 44 && offsetof(tmo_header, state) == 48 &&
+               offsetof(tmo_header, rolling_buffers) == 52, "tmo_header");
+_Static_assert(sizeof(tmo_rolling_buffer) == 16 && offsetof(tmo_rolling_buffer, offset) == 0 && offsetof(tmo_rolling_buffer, row) == 4 &&
+               offsetof(tmo_rolling_buffer, depth) == 8 && offsetof(tmo_rolling_buffer, runs) == 8 && offsetof(tmo_rolling_buffer, advance) == 10 &&
+               offsetof(tmo_rolling_buffer, fill) == 12 && offsetof(tmo_rolling_buffer, window) == 13 && offsetof(tmo_rolling_buffer, key) == 14,
+               "tmo_rolling_buffer");
 _Static_assert(sizeof(tmo_tensor) == 28 && offsetof(tmo_tensor, offset) == 0 && offsetof(tmo_tensor, constant) == 0 &&
                offsetof(tmo_tensor, channels) == 4 && offsetof(tmo_tensor, width) == 8 && offsetof(tmo_tensor, height) == 10 &&
                offsetof(tmo_tensor, depth) == 12 && offsetof(tmo_tensor, phase) == 12 && offsetof(tmo_tensor, base) == 14 &&
-               offsetof(tmo_tensor, layout) == 15 && offsetof(tmo_tensor, lanes) == 16 && offsetof(tmo_tensor, n_lanes) == 20 &&
+               offsetof(tmo_tensor, layout) == 15 && offsetof(tmo_tensor, column_windows) == 16 && offsetof(tmo_tensor, n_column_windows) == 20 &&
                offsetof(tmo_tensor, advance) == 22 && offsetof(tmo_tensor, end) == 24 && offsetof(tmo_tensor, rows) == 26 &&
                offsetof(tmo_tensor, pushed) == 26 && offsetof(tmo_tensor, older) == 26, "tmo_tensor");
-_Static_assert(sizeof(tmo_lane) == 12 && offsetof(tmo_lane, offset) == 0 && offsetof(tmo_lane, depth) == 4 && offsetof(tmo_lane, rows) == 8,
-               "tmo_lane");
+_Static_assert(sizeof(tmo_column_window) == 12 && offsetof(tmo_column_window, offset) == 0 && offsetof(tmo_column_window, depth) == 4 &&
+               offsetof(tmo_column_window, rows) == 8, "tmo_column_window");
 _Static_assert(sizeof(tmo_access) == 16 && offsetof(tmo_access, add) == 0 && offsetof(tmo_access, mul) == 4 && offsetof(tmo_access, div) == 6 &&
                offsetof(tmo_access, extent) == 8 && offsetof(tmo_access, table) == 12, "tmo_access");
-_Static_assert(sizeof(tmo_crossing) == 8 && offsetof(tmo_crossing, identity) == 0 && offsetof(tmo_crossing, step) == 4 &&
-               offsetof(tmo_crossing, from) == 6 && offsetof(tmo_crossing, to) == 7, "tmo_crossing");
+_Static_assert(sizeof(tmo_message) == 8 && offsetof(tmo_message, identity) == 0 && offsetof(tmo_message, step) == 4 &&
+               offsetof(tmo_message, from) == 6 && offsetof(tmo_message, to) == 7, "tmo_message");
 _Static_assert(sizeof(tmo_copy) == 4 && offsetof(tmo_copy, n_moves) == 0 && offsetof(tmo_copy, fills) == 2 && offsetof(tmo_copy, fill) == 3,
                "tmo_copy");
 _Static_assert(sizeof(tmo_move) == 32 && offsetof(tmo_move, row) == 0 && offsetof(tmo_move, count) == 2 && offsetof(tmo_move, bytes) == 4 &&
@@ -44,15 +45,15 @@ _Static_assert(sizeof(tmo_op) == 72 && offsetof(tmo_op, kind) == 0 && offsetof(t
                offsetof(tmo_op, cell_range) == 40 && offsetof(tmo_op, table_rows) == 40 && offsetof(tmo_op, half_pixel_centers) == 40 &&
                offsetof(tmo_op, transposed) == 40 && offsetof(tmo_op, tangent) == 40 && offsetof(tmo_op, scale_bits) == 40 &&
                offsetof(tmo_op, identity) == 40 && offsetof(tmo_op, weights) == 44 && offsetof(tmo_op, table) == 44 &&
-               offsetof(tmo_op, crossing) == 44 && offsetof(tmo_op, copy) == 44 && offsetof(tmo_op, bias) == 48 && offsetof(tmo_op, curve) == 48 &&
+               offsetof(tmo_op, message) == 44 && offsetof(tmo_op, copy) == 44 && offsetof(tmo_op, bias) == 48 && offsetof(tmo_op, curve) == 48 &&
                offsetof(tmo_op, scales) == 48 && offsetof(tmo_op, multipliers) == 52 && offsetof(tmo_op, shifts) == 56 &&
-               offsetof(tmo_op, accumulator) == 60 && offsetof(tmo_op, scratch) == 60 && offsetof(tmo_op, groups) == 64 &&
+               offsetof(tmo_op, accumulator) == 60 && offsetof(tmo_op, scratch) == 60 && offsetof(tmo_op, channel_groups) == 64 &&
                offsetof(tmo_op, group_channels) == 66 && offsetof(tmo_op, access) == 68, "tmo_op");
-_Static_assert(sizeof(tmo_block) == 16 && offsetof(tmo_block, first_op) == 0 && offsetof(tmo_block, n_ops) == 2 &&
-               offsetof(tmo_block, counters) == 4 && offsetof(tmo_block, strips) == 8 && offsetof(tmo_block, loops) == 12, "tmo_block");
-_Static_assert(sizeof(tmo_unit) == 8 && offsetof(tmo_unit, strip) == 0 && offsetof(tmo_unit, group) == 2 && offsetof(tmo_unit, tile) == 4 &&
+_Static_assert(sizeof(tmo_group) == 16 && offsetof(tmo_group, first_op) == 0 && offsetof(tmo_group, n_ops) == 2 &&
+               offsetof(tmo_group, counters) == 4 && offsetof(tmo_group, stripes) == 8 && offsetof(tmo_group, loops) == 12, "tmo_group");
+_Static_assert(sizeof(tmo_unit) == 8 && offsetof(tmo_unit, stripe) == 0 && offsetof(tmo_unit, channel_group) == 2 && offsetof(tmo_unit, tile) == 4 &&
                offsetof(tmo_unit, row) == 6, "tmo_unit");
 _Static_assert(sizeof(tmo_share) == 8 && offsetof(tmo_share, how) == 0 && offsetof(tmo_share, cut) == 2 && offsetof(tmo_share, accumulator) == 4 &&
                offsetof(tmo_share, scratch) == 4, "tmo_share");
-_Static_assert(sizeof(tmo_cores) == 20 && offsetof(tmo_cores, shares) == 0 && offsetof(tmo_cores, meetings) == 4 &&
-               offsetof(tmo_cores, n_meetings) == 8 && offsetof(tmo_cores, alone) == 12 && offsetof(tmo_cores, counters) == 16, "tmo_cores");
+_Static_assert(sizeof(tmo_cores) == 20 && offsetof(tmo_cores, shares) == 0 && offsetof(tmo_cores, barriers) == 4 &&
+               offsetof(tmo_cores, n_barriers) == 8 && offsetof(tmo_cores, alone) == 12 && offsetof(tmo_cores, counters) == 16, "tmo_cores");

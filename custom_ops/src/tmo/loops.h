@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Reads the loops of a block: TMO_LOOP_* of program.h. Internal. */
+/* Reads the loops of a group: TMO_LOOP_* of program.h. Internal. */
 #ifndef TMO_LOOPS_H_
 #define TMO_LOOPS_H_
 
@@ -12,8 +12,8 @@ extern "C" {
 
 #define TMO_LOOP_REPEAT_BYTES 3
 
-static inline const uint8_t *tmo_loops(const void *program, const tmo_block *block) {
-  return (const uint8_t *)tmo_constant(program, block->loops);
+static inline const uint8_t *tmo_loops(const void *program, const tmo_group *group) {
+  return (const uint8_t *)tmo_constant(program, group->loops);
 }
 
 /* The two bytes of a number. */
@@ -26,17 +26,17 @@ static inline void tmo_open_loop(tmo_run_state *run, const uint8_t *body, uint16
   run->at = body;
 }
 
-/* A sequence of codes: the number of its firings, and the position of its TMO_LOOP_END. */
+/* A sequence of codes: the number of its iterations, and the position of its TMO_LOOP_END. */
 typedef struct {
-  uint32_t firings; /* 0: the codes are damaged */
+  uint32_t iterations; /* 0: the codes are damaged */
   const uint8_t *end;
 } tmo_loop_body;
 
 /* Reads the sequence that begins at `at`. It is damaged if it reaches `limit`, nests too deep, names an operator not below n_ops, repeats a body
- * without firings, or has more firings than a uint32_t can count. */
+ * without iterations, or has more iterations than a uint32_t can count. */
 TMO_LINKAGE tmo_loop_body tmo_read_loop(const uint8_t *at, const uint8_t *limit, uint32_t n_ops);
 
-/* Moves a new run to the position after `done` firings, which are fewer than all. */
+/* Moves a new run to the position after `done` iterations, which are fewer than all. */
 TMO_LINKAGE void tmo_seek(tmo_run_state *run, uint32_t done);
 
 #ifdef __cplusplus

@@ -229,17 +229,17 @@ typedef struct {
 /* Copies the rows of several windows, one after the other. The rows of the first window begin at first[r] + offset. */
 TMO_CORE void tmo_mve_copy(int8_t *to, const tmo_mve_rows *rows, uint32_t offset, uint32_t windows);
 
-/* The pixels of a window in lanes. */
+/* The pixels of a window in column windows. */
 typedef struct {
-  const tmo_lane *lane; /* lane of the first row */
+  const tmo_column_window *column_window; /* column window of the first row */
   uint32_t column;      /* first pixel, counted over all periods */
-  uint32_t row;         /* row of the lane */
+  uint32_t row;         /* row of the column window */
   uint32_t rows;        /* number of rows, at least one */
   uint32_t pixel;       /* bytes of a pixel */
   const int8_t *base;
   uint32_t columns;     /* number of columns, at least one */
   uint32_t dilation_w;
-  const tmo_lane *first, *end; /* all lanes; after the last one, the next period begins */
+  const tmo_column_window *first, *end; /* all column windows; after the last one, the next period begins */
   uint32_t dilation_h;
   uint32_t gap;         /* bytes between copied rows */
   uint32_t width;

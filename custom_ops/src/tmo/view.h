@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The start of a firing's operand or output. Internal. */
+/* The start of an iteration's operand or output. Internal. */
 #ifndef TMO_VIEW_H_
 #define TMO_VIEW_H_
 
 #include "kernels.h"
 #include "tmo/tmo.h"
-#include "walk.h"
+#include "nest.h"
 
 #ifdef __cplusplus
 extern "C" {
 #endif
 
-/* A tensor as one firing sees it: with all channels, or those of a group. */
+/* A tensor as one iteration sees it: with all channels, or those of a group. */
 typedef struct {
   const tmo_tensor *tensor;
   const int8_t *base; /* add a pixel's offset to it; channels of other groups are skipped */

@@ -304,7 +304,7 @@ def resource_variables() -> bytes:
         )
 
     def first() -> int:
-        assign(handle("ring"), value := net.tensor((1, 20), data=np.ones((1, 20))))
+        assign(handle("rolling_buffer"), value := net.tensor((1, 20), data=np.ones((1, 20))))
         return value
 
     once = schema.OperatorT(
@@ -315,10 +315,10 @@ def resource_variables() -> bytes:
         builtinOptions=schema.CallOnceOptionsT(initSubgraphIndex=1),
     )
     net.graph.operators.append(once)
-    ring, sums = handle("ring"), handle("sums")
-    old = net.op("READ_VARIABLE", [ring], [net.tensor((1, 20))], schema.ReadVariableOptionsT())
+    rolling_buffer, sums = handle("rolling_buffer"), handle("sums")
+    old = net.op("READ_VARIABLE", [rolling_buffer], [net.tensor((1, 20))], schema.ReadVariableOptionsT())
     y = net.add(x, old)
-    assign(ring, y)
+    assign(rolling_buffer, y)
     assign(sums, net.fully_connected(y, 7))
     again = net.op("READ_VARIABLE", [handle("sums")], [net.tensor((1, 7))], schema.ReadVariableOptionsT())
     return with_subgraphs(net, net.unary("RELU", again), first)

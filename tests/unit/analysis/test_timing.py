@@ -12,7 +12,7 @@ from tflm_memopt.errors import UsageError
 from tflm_memopt.units import megahertz, milliseconds
 
 M4 = Clock("cortex-m4", 64.0, "nano33ble")
-WORK = (Work("DSP_CONV tiles", macs=1e6, pixels=500, firings=20), Work("ADD rows", read=1e4, firings=8))
+WORK = (Work("DSP_CONV tiles", macs=1e6, pixels=500, iterations=20), Work("ADD rows", read=1e4, iterations=8))
 
 
 def test_milliseconds_are_cycles_over_the_clock() -> None:

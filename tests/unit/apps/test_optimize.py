@@ -264,14 +264,14 @@ def test_no_choice_of_pauses_takes_less_than_the_bound() -> None:
 
 
 BOTH = {"a": AppModel(long()), "b": AppModel(small())}
-BY_BLOCK = {"a": AppModel(long(), {"op_per": "block"}), "b": AppModel(small())}
+BY_GROUP = {"a": AppModel(long(), {"op_per": "group"}), "b": AppModel(small())}
 
 
 @pytest.mark.parametrize(
     ("app", "code"),
     [
         (application(concurrent=(("camera", "wake"),), yields=1.0), "time_unknown"),
-        (App(BY_BLOCK, (("a", "b"),), 9.0, options=CLOCKED), "cannot_share"),
+        (App(BY_GROUP, (("a", "b"),), 9.0, options=CLOCKED), "cannot_share"),
         (App(BOTH, (("a", "b"),), 1e-6, options=CLOCKED), "too_slow"),
     ],
 )

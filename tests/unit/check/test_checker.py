@@ -14,7 +14,7 @@ import pytest
 from conftest import thinned
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from unit.plan.damage import ALWAYS_WRONG, MAY_BE_HARMLESS, Mutants, shallower_rings, with_offset
+from unit.plan.damage import ALWAYS_WRONG, MAY_BE_HARMLESS, Mutants, shallower_rolling_buffers, with_offset
 from unit.plan.sketch import random_sketch
 from unit.plan.subjects import MODELS, OPTIONS, Subject, subject
 
@@ -47,12 +47,12 @@ def test_what_is_always_wrong_is_always_refused(damage: Callable[[Plan], Mutants
 @pytest.mark.slow
 @settings(max_examples=40, deadline=None, derandomize=True)
 @given(st.integers(0, 1 << 32))
-def test_no_ring_is_deeper_than_it_must_be(number: int) -> None:
+def test_no_rolling_buffer_is_deeper_than_it_must_be(number: int) -> None:
     """One row less is refused for every graph."""
     s = random_sketch(number, tallest=40)
     outputs = s.unread()
     graph = s.row_graph(*outputs)
-    for _, mutant in shallower_rings(plan(graph, OPTIONS)):
+    for _, mutant in shallower_rolling_buffers(plan(graph, OPTIONS)):
         with pytest.raises(PlanError, match="row"):
             check(mutant, graph)
 

@@ -18,7 +18,7 @@ from tflm_memopt.errors import PlanError
 from tflm_memopt.format.codes import How
 from tflm_memopt.model.reader import read
 from tflm_memopt.plan.cores import share_out
-from tflm_memopt.plan.firing.planned import Planned
+from tflm_memopt.plan.iteration.planned import Planned
 from tflm_memopt.plan.plan import Plan, Role, Sharing
 from tflm_memopt.plan.planner import Options
 
@@ -38,7 +38,7 @@ def checked(plan: Plan) -> None:
 
 def first(plan: Plan, change: Callable[[Sharing], Sharing]) -> Plan:
     """The plan with another sharing of its largest group."""
-    largest = max(plan.sharing, key=lambda s: len(s.meetings))
+    largest = max(plan.sharing, key=lambda s: len(s.barriers))
     return replace(plan, sharing=tuple(change(s) if s is largest else s for s in plan.sharing))
 
 
@@ -48,20 +48,20 @@ def test_the_plan_is_right_and_most_operators_are_shared() -> None:
     assert sum(share.how > How.SECOND for share in shares) > len(shares) / 2
 
 
-def test_each_meeting_is_needed() -> None:
+def test_each_barrier_is_needed() -> None:
     """Without any single barrier two cores race, so none is superfluous."""
-    meetings = max((s.meetings for s in planned().plan.sharing), key=len)
-    assert len(meetings) > 20
-    for missing in meetings[1 :: len(meetings) // 7]:
-        plan = first(planned().plan, lambda s: replace(s, meetings=tuple(m for m in s.meetings if m != missing)))  # noqa: B023
+    barriers = max((s.barriers for s in planned().plan.sharing), key=len)
+    assert len(barriers) > 20
+    for missing in barriers[1 :: len(barriers) // 7]:
+        plan = first(planned().plan, lambda s: replace(s, barriers=tuple(m for m in s.barriers if m != missing)))  # noqa: B023
         with pytest.raises(PlanError, match="since the last barrier") as raised:
             checked(plan)
         assert "since the last barrier" in str(raised.value)
 
 
-def test_a_meeting_that_comes_too_late_is_refused() -> None:
+def test_a_barrier_that_comes_too_late_is_refused() -> None:
     with pytest.raises(PlanError, match="core") as raised:
-        checked(first(planned().plan, lambda s: replace(s, meetings=tuple(m + 1 for m in s.meetings))))
+        checked(first(planned().plan, lambda s: replace(s, barriers=tuple(m + 1 for m in s.barriers))))
     assert "since the last barrier" in str(raised.value)
 
 
@@ -77,7 +77,7 @@ def test_a_cut_leaves_something_on_both_sides(how: How, cut: int) -> None:
     assert "cannot be cut at" in str(raised.value)
 
 
-def test_a_block_that_is_shared_twice_is_refused() -> None:
+def test_a_group_that_is_shared_twice_is_refused() -> None:
     plan = planned().plan
     with pytest.raises(PlanError, match="twice") as raised:
         checked(replace(plan, sharing=(*plan.sharing, plan.sharing[0])))

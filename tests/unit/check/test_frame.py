@@ -15,7 +15,7 @@ from tflm_memopt.plan.plan import Role
 
 
 @pytest.mark.parametrize("name", ["streamed", "streamed classifier"])
-@pytest.mark.parametrize("role", [Role.RING, Role.COUNTERS])
+@pytest.mark.parametrize("role", [Role.ROLLING_BUFFER, Role.COUNTERS])
 def test_nothing_that_outlives_an_invoke_may_lie_where_rows_are_pushed(name: str, role: Role) -> None:
     """The caller writes there while the group waits."""
     real = subject(name)
@@ -29,12 +29,12 @@ def test_nothing_that_outlives_an_invoke_may_lie_where_rows_are_pushed(name: str
             assert not real.passes(moved), f"{b.role} {b.key}"
 
 
-def test_a_stream_is_read_in_the_first_block_only() -> None:
+def test_a_stream_is_read_in_the_first_group_only() -> None:
     real = subject("streamed classifier")
     graph, frame = real.planned.graph.model, real.planned.graph.source
     replay = FrameReplay(TaggedArena(real.planned.plan, {t: graph.tensors[t].nbytes for t in graph.tensors}), frame)
     replay.wait_for(1, "operator 0")
-    replay.end_of_block()
+    replay.end_of_group()
     with pytest.raises(
         PlanError, match="operator 5 reads the streamed input, which is only available in the first group"
     ):

@@ -65,10 +65,10 @@ def test_what_is_alive_at_a_pause_has_to_stay() -> None:
 
 
 def test_a_pause_that_never_comes() -> None:
-    with pytest.raises(PlanError, match="the plan pauses after firing 99999") as caught:
+    with pytest.raises(PlanError, match="the plan pauses after iteration 99999") as caught:
         check_together([paused(99_999), sharer(2)], (), {(0, 1)})
     assert isinstance(caught.value.__cause__, PlanError)
-    assert "pauses after firing" in str(caught.value.__cause__)
+    assert "pauses after iteration" in str(caught.value.__cause__)
 
 
 def test_only_one_operator_pauses() -> None:

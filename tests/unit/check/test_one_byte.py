@@ -15,17 +15,17 @@ from tflm_memopt.check import checker
 from tflm_memopt.check.arena import TaggedArena
 from tflm_memopt.check.frame import FrameReplay
 from tflm_memopt.check.lives import BEFORE, LiveRanges, apart, pieces
+from tflm_memopt.check.nest import check_nest, run_order, steps_of
 from tflm_memopt.check.packed import kernel_scratch
-from tflm_memopt.check.walk import check_walk, firings, steps_of
 from tflm_memopt.errors import PlanError
 from tflm_memopt.ops.opset import Unsupported
 from tflm_memopt.ops.packing import Packing
 from tflm_memopt.ops.rowop import Rows, Window
-from tflm_memopt.plan.firing.looped import looped
-from tflm_memopt.plan.firing.planned import trace_of
-from tflm_memopt.plan.plan import Block, Buffer, Plan, Role, Stage
+from tflm_memopt.plan.iteration.looped import looped
+from tflm_memopt.plan.iteration.planned import trace_of
+from tflm_memopt.plan.nest import LoopNest
+from tflm_memopt.plan.plan import Buffer, Group, Plan, Role, Stage
 from tflm_memopt.plan.planner import Options, plan
-from tflm_memopt.plan.walk import Walk
 from tflm_memopt.rowgraph.graph import InputSource
 from tflm_memopt.rowgraph.regions import partition
 
@@ -112,15 +112,15 @@ def test_a_repeated_pixel_that_the_output_overwrites() -> None:
     assert "the output starts 0 bytes after the start of tensor 1 that it replaces" in refusal(s, apart_, y)
 
 
-def test_sums_that_are_overwritten_between_two_firings() -> None:
-    """The second slot of a rolling buffer overwrites them; the first firing does not touch it."""
+def test_sums_that_are_overwritten_between_two_iterations() -> None:
+    """The second slot of a rolling buffer overwrites them; the first iteration does not touch it."""
     s = Sketch()
     y = s.mean(s.conv(s.input(80, 4, 4), 32, kernel=1))
     found, inner = plan(s.row_graph(y), Options(seconds=0.2, tiles=None)), s.ops[0].output
-    (ring,) = (b for b in found.buffers if b.role is Role.RING)
+    (rolling_buffer,) = (b for b in found.buffers if b.role is Role.ROLLING_BUFFER)
     free = -(-found.head // 16) * 16
-    roomy = place(found, Role.RING, inner, free, nbytes=2 * ring.nbytes, depth=2)
-    assert "accumulator" in refusal(s, place(roomy, Role.ACCUMULATOR, y, free + ring.nbytes), y)
+    roomy = place(found, Role.ROLLING_BUFFER, inner, free, nbytes=2 * rolling_buffer.nbytes, depth=2)
+    assert "accumulator" in refusal(s, place(roomy, Role.ACCUMULATOR, y, free + rolling_buffer.nbytes), y)
 
 
 def test_counters_that_the_output_overwrites() -> None:
@@ -130,30 +130,30 @@ def test_counters_that_the_output_overwrites() -> None:
     assert "counters 0: byte 0" in refusal(s, place(found, Role.COUNTERS, 0, start(found, Role.TENSOR, y)), y)
 
 
-def test_a_turned_block_reads_the_mirror_image_of_its_windows() -> None:
+def test_a_reversed_group_reads_the_mirror_image_of_its_windows() -> None:
     """A stride of two pads below instead of above."""
     s = Sketch()
     y = s.conv(s.input(8, 1, 16), 8, stride=2)
     found, op = single(s, y), s.ops[0]
-    (block,) = (step for step in found.steps if isinstance(step, Block))
+    (group,) = (step for step in found.steps if isinstance(step, Group))
     read = [op.rows_read(0, row) for row in range(op.writes.h)]
-    for turned, expected in ((False, read), (True, [(8 - end, 8 - first) for first, end in reversed(read)])):
-        step = steps_of(replace(block, turned=turned), {0: op})[0]
+    for is_reversed, expected in ((False, read), (True, [(8 - end, 8 - first) for first, end in reversed(read)])):
+        step = steps_of(replace(group, is_reversed=is_reversed), {0: op})[0]
         window = step.windows[0]
         assert [*zip(window.top.tolist(), window.bottom.tolist(), strict=True)] == expected
     assert read != [(8 - end, 8 - first) for first, end in reversed(read)]
 
 
-def test_a_row_block_that_says_that_it_is_tiled() -> None:
+def test_a_row_group_that_says_that_it_is_tiled() -> None:
     """A group that runs row by row must not claim to be tiled, although nothing reads the flag."""
     s = Sketch()
     y = s.conv(s.input(8, 1, 16), 8)
-    (block,) = (step for step in single(s, y).steps if isinstance(step, Block))
-    stages = tuple(replace(stage, walk=Walk(2, 2, 2)) for stage in block.stages)
-    step = steps_of(replace(block, stages=stages), {0: s.ops[0]})[0]
-    with pytest.raises(PlanError, match="operator 0 of a row block runs as Walk") as refused:
-        check_walk(step)
-    assert "of a row block runs as" in str(refused.value)
+    (group,) = (step for step in single(s, y).steps if isinstance(step, Group))
+    stages = tuple(replace(stage, nest=LoopNest(2, 2, 2)) for stage in group.stages)
+    step = steps_of(replace(group, stages=stages), {0: s.ops[0]})[0]
+    with pytest.raises(PlanError, match="operator 0 of a row group runs as LoopNest") as refused:
+        check_nest(step)
+    assert "of a row group runs as" in str(refused.value)
 
 
 def test_a_row_is_one_unit_however_wide_its_reader_sees_it() -> None:
@@ -161,17 +161,17 @@ def test_a_row_is_one_unit_however_wide_its_reader_sees_it() -> None:
     y = s.relu(s.conv(s.input(8, 1, 4), 4))
     seen = Rows(8, 4, 1)
     s.rows[y], s.ops[1] = seen, replace(s.ops[1], reads=(seen,), writes=seen)
-    block = Block(0, (Stage(0, (0,)), Stage(1, (0,))), (1,), 16, 0)
-    block = replace(block, loops=looped(trace_of(block, dict(enumerate(s.ops)))))
-    steps = steps_of(block, dict(enumerate(s.ops)))
-    assert [step.stage.op for step in firings(0, block, steps)] == [0, 1] * 8
+    group = Group(0, (Stage(0, (0,)), Stage(1, (0,))), (1,), 16, 0)
+    group = replace(group, loops=looped(trace_of(group, dict(enumerate(s.ops)))))
+    steps = steps_of(group, dict(enumerate(s.ops)))
+    assert [step.stage.op for step in run_order(0, group, steps)] == [0, 1] * 8
 
 
-def test_rows_that_nobody_asks_for_are_pushed_when_the_block_is_done() -> None:
+def test_rows_that_nobody_asks_for_are_pushed_when_the_group_is_done() -> None:
     replay = FrameReplay(arena(), InputSource(0, 2 * ROWS, ROW, ROWS))
     replay.wait_for(1, "operator 0")
     assert replay.pushed == ROWS
-    replay.end_of_block()
+    replay.end_of_group()
     assert replay.pushed == 2 * ROWS
 
 

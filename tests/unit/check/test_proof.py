@@ -15,7 +15,7 @@ from numpy.lib.stride_tricks import sliding_window_view
 from property.forced import forced, mobile, random_settings
 from property.networks import build
 from unit.plan.damage import Mutants, wrong_macs
-from unit.plan.damage_tiles import moved_buffers, other_walks, shallower_lanes
+from unit.plan.damage_tiles import moved_buffers, other_nests, shallower_column_windows
 from unit.plan.tiled import OPTIONS, planned
 
 from tflm_memopt.check import checker
@@ -27,8 +27,8 @@ from tflm_memopt.convert import pipeline
 from tflm_memopt.errors import PlanError, UsageError
 from tflm_memopt.model.reader import Model, read
 from tflm_memopt.ops.rowop import RowOp
-from tflm_memopt.plan.firing.planned import Planned
-from tflm_memopt.plan.plan import Block, Plan
+from tflm_memopt.plan.iteration.planned import Planned
+from tflm_memopt.plan.plan import Group, Plan
 from tflm_memopt.plan.planner import Options
 from tflm_memopt.rowgraph.inputs import input_mode
 
@@ -49,14 +49,14 @@ class Both:
         self.proved, self.unproved = 0, 0
 
     def __call__(
-        self, arena: TaggedArena, number: int, block: Block, ops: Mapping[int, RowOp], frame: FrameReplay
+        self, arena: TaggedArena, number: int, group: Group, ops: Mapping[int, RowOp], frame: FrameReplay
     ) -> bool:
         before = copied(arena, frame)
         other, other_frame = copied(arena, frame)
-        found = proved(arena, number, block, ops, frame)
+        found = proved(arena, number, group, ops, frame)
         if found:
             self.proved += 1
-            TiledReplay(other, number, block, ops, other_frame).run()
+            TiledReplay(other, number, group, ops, other_frame).run()
         else:
             self.unproved += 1
             other, other_frame = before
@@ -100,12 +100,14 @@ def test_what_is_right_is_proved() -> None:
             assert both.unproved == 0
 
 
-def test_most_random_blocks_are_tiled() -> None:
+def test_most_random_groups_are_tiled() -> None:
     assert sum(checked(found, found.plan).proved for seed in range(3) for found in with_inputs(seed)) > 3
 
 
 @pytest.mark.parametrize("seeds", thinned([((8, 14),), (range(20),)], 1), ids=["quick", "all"])
-@pytest.mark.parametrize("damage", [moved_buffers, other_walks, shallower_lanes, wrong_macs], ids=lambda f: f.__name__)
+@pytest.mark.parametrize(
+    "damage", [moved_buffers, other_nests, shallower_column_windows, wrong_macs], ids=lambda f: f.__name__
+)
 def test_what_is_damaged_is_proved_only_where_the_replay_accepts_it(
     damage: Callable[[Plan], Mutants], seeds: Iterable[int]
 ) -> None:

@@ -13,11 +13,11 @@ from unit.plan.damage import (
     missing_buffers,
     missing_stages,
     missing_steps,
-    shallower_rings,
+    shallower_rolling_buffers,
     smaller_buffers,
     with_buffer,
     with_offset,
-    wrong_firings,
+    wrong_iterations,
     wrong_macs,
 )
 from unit.plan.sketch import Sketch, residual
@@ -27,7 +27,7 @@ from tflm_memopt.check.checker import check
 from tflm_memopt.errors import PlanError
 from tflm_memopt.model.graph import TensorId
 from tflm_memopt.ops.rowop import Rows
-from tflm_memopt.plan.plan import Block, Plan, Role, Stage
+from tflm_memopt.plan.plan import Group, Plan, Role, Stage
 from tflm_memopt.plan.planner import Options, plan
 
 
@@ -41,7 +41,7 @@ def single(s: Sketch, y: TensorId) -> Plan:
     return plan(s.row_graph(y), Options(seconds=0.2))
 
 
-def test_a_lost_row_names_operator_firing_row_and_byte() -> None:
+def test_a_lost_row_names_operator_iteration_row_and_byte() -> None:
     s = Sketch()
     x = s.input(8, 1, 16)
     y = s.conv(x, 16)
@@ -49,7 +49,8 @@ def test_a_lost_row_names_operator_firing_row_and_byte() -> None:
     at = {b.key: i for i, b in enumerate(found.buffers) if b.role is Role.TENSOR}
     mutant = with_offset(replace(found, head=2 * found.head), at[y], found.offsets[at[x]])
     assert re.fullmatch(
-        r"operator 0 CONV, firing 0, row 0 of tensor 0: byte 0 was overwritten or never written", refusal(s, mutant, y)
+        r"operator 0 CONV, iteration 0, row 0 of tensor 0: byte 0 was overwritten or never written",
+        refusal(s, mutant, y),
     )
 
 
@@ -61,16 +62,16 @@ def test_an_output_inside_the_row_that_it_replaces() -> None:
     found = single(s, y)
     at = {b.key: i for i, b in enumerate(found.buffers) if b.role is Role.TENSOR}
     mutant = with_offset(replace(found, head=2 * found.head), at[y], found.offsets[at[x]] + 16)
-    assert "operator 0 LOOKUP, firing 0" in refusal(s, mutant, y)
+    assert "operator 0 LOOKUP, iteration 0" in refusal(s, mutant, y)
     assert "the output starts 16 bytes after the start of tensor 0 that it replaces" in refusal(s, mutant, y)
 
 
-def test_a_shallow_ring_names_the_row_that_is_gone() -> None:
+def test_a_shallow_rolling_buffer_names_the_row_that_is_gone() -> None:
     s, total = residual(9, (1, 16))
     found = single(s, total)
-    what, mutant = next(shallower_rings(found))
-    assert what.startswith("ring")
-    assert re.match(r"operator \d+ \w+, firing \d+, row \d+ of tensor \d+: byte \d+", refusal(s, mutant, total))
+    what, mutant = next(shallower_rolling_buffers(found))
+    assert what.startswith("rolling buffer")
+    assert re.match(r"operator \d+ \w+, iteration \d+, row \d+ of tensor \d+: byte \d+", refusal(s, mutant, total))
 
 
 def test_an_operator_that_is_wanted_to_make_more_rows_than_it_has() -> None:
@@ -80,24 +81,24 @@ def test_an_operator_that_is_wanted_to_make_more_rows_than_it_has() -> None:
     seen = Rows(16, 1, 2)
     s.rows[y], s.ops[1] = seen, replace(s.ops[1], reads=(seen,), writes=seen)
     found = single(s, y)
-    first, second = (step for step in found.steps if isinstance(step, Block))
+    first, second = (step for step in found.steps if isinstance(step, Group))
     (counters, *_) = (i for i, b in enumerate(found.buffers) if b.role is Role.COUNTERS)
     mutant = with_buffer(found, counters, replace(found.buffers[counters], nbytes=4))
     both = replace(second, stages=(*first.stages, *second.stages))
     apart = replace(mutant, steps=(both,), offsets=tuple(range(0, 64 * len(mutant.buffers), 64)), head=1024)
-    assert "block 0: operator 0 fires too often" in refusal(s, apart, y)
+    assert "group 0: operator 0 fires too often" in refusal(s, apart, y)
 
 
 @pytest.mark.parametrize(
     ("damage", "text"),
     [
-        (wrong_firings, r"block 0 fires 8 times, the plan says [79]"),
-        (wrong_macs, r"block 0 multiplies (\d+) times, the plan says (?!\1\b)\d+"),
+        (wrong_iterations, r"group 0 fires 8 times, the plan says [79]"),
+        (wrong_macs, r"group 0 multiplies (\d+) times, the plan says (?!\1\b)\d+"),
         (missing_steps, r"the plan runs operators \[\], but the graph has \[0\]"),
         (smaller_buffers, r"tensor 0 needs 128 bytes, but has 127 in the plan"),
         (missing_buffers, r"no tensor buffer for 0"),
         (lower_heads, r"is misaligned or outside of the head of \d+ bytes"),
-        (missing_stages, r"block 0: its loops fire operator 0 of 0"),
+        (missing_stages, r"group 0: its loops fire operator 0 of 0"),
     ],
 )
 def test_other_refusals_say_what_and_where(damage: Callable[[Plan], Mutants], text: str) -> None:
@@ -122,7 +123,7 @@ def test_sums_and_counters_must_be_large_enough() -> None:
     s = Sketch()
     y = s.mean(s.conv(s.input(80, 4, 4), 4, kernel=1))
     found = single(s, y)
-    assert any(isinstance(step, Block) and Stage(1, (0,), iterative=True) in step.stages for step in found.steps)
+    assert any(isinstance(step, Group) and Stage(1, (0,), iterative=True) in step.stages for step in found.steps)
     for role in (Role.ACCUMULATOR, Role.COUNTERS):
         i = next(i for i, b in enumerate(found.buffers) if b.role is role)
         buffer = found.buffers[i]

@@ -15,8 +15,8 @@ from tflm_memopt.check.checker import check
 from tflm_memopt.convert import pipeline
 from tflm_memopt.errors import PlanError
 from tflm_memopt.model.reader import read
-from tflm_memopt.plan.firing.planned import Planned
-from tflm_memopt.plan.plan import Block, PlacedState, Plan
+from tflm_memopt.plan.iteration.planned import Planned
+from tflm_memopt.plan.plan import Group, PlacedState, Plan
 from tflm_memopt.plan.planner import Options, plan
 from tflm_memopt.rowgraph.graph import RowGraph
 
@@ -49,7 +49,7 @@ STATES = range(3)
 
 
 @pytest.mark.parametrize("number", STATES)
-def test_a_ring_one_row_too_shallow(number: int) -> None:
+def test_a_rolling_buffer_one_row_too_shallow(number: int) -> None:
     assert "after a reset finds" in refused(changed(number, depth=planned().plan.states[number].depth - 1))
 
 
@@ -60,7 +60,7 @@ def test_a_slot_off_by_one(number: int, step: int) -> None:
 
 
 @pytest.mark.parametrize("number", STATES)
-def test_a_ring_that_begins_as_something_else(number: int) -> None:
+def test_a_rolling_buffer_that_begins_as_something_else(number: int) -> None:
     assert "initially" in refused(changed(number, fill=planned().plan.states[number].fill + 1))
 
 
@@ -90,16 +90,16 @@ def test_cells_that_two_operators_make() -> None:
     done = recurrent()
     parts, states = done.graph, done.plan.states
     first, second = (key for key, op in parts.ops.items() if op.updates)
-    ring, (own, cells) = parts.ops[first].updates[0], parts.ops[second].updates
-    inputs = (parts.ops[second].inputs[0], ring.tensor, cells.tensor)
-    shared = replace(parts.ops[second], inputs=inputs, updates=(ring, cells))
+    rolling_buffer, (own, cells) = parts.ops[first].updates[0], parts.ops[second].updates
+    inputs = (parts.ops[second].inputs[0], rolling_buffer.tensor, cells.tensor)
+    shared = replace(parts.ops[second], inputs=inputs, updates=(rolling_buffer, cells))
     plan = replace(done.plan, states=tuple(state for state in states if state.tensor != own.tensor))
     with pytest.raises(PlanError) as caught:
         check(plan, replace(parts, ops={**parts.ops, second: shared}))
     assert "after a reset finds" in str(caught.value)
 
 
-def test_cells_in_a_ring() -> None:
+def test_cells_in_a_rolling_buffer() -> None:
     """Cells are updated in place; there is no space for another row."""
     done = recurrent()
     states = done.plan.states
@@ -118,11 +118,11 @@ def recurrent() -> Planned:
     return done
 
 
-@pytest.mark.parametrize("how", [{"turned": True}, {"strips": 1}])
-def test_blocks_in_which_states_do_not_run(how: dict[str, Any]) -> None:
+@pytest.mark.parametrize("how", [{"is_reversed": True}, {"stripes": 1}])
+def test_groups_in_which_states_do_not_run(how: dict[str, Any]) -> None:
     steps = planned().plan.steps
     for number, step in enumerate(steps):
-        if isinstance(step, Block) and any(planned().graph.ops[s.op].stateful for s in step.stages):
+        if isinstance(step, Group) and any(planned().graph.ops[s.op].stateful for s in step.stages):
             other = replace(planned().plan, steps=(*steps[:number], replace(step, **how), *steps[number + 1 :]))
             assert "uses a state" in refused(other)
 

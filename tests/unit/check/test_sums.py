@@ -15,7 +15,7 @@ from tflm_memopt.errors import PlanError
 from tflm_memopt.model.reader import read
 from tflm_memopt.ops.kinds import Kind
 from tflm_memopt.ops.rowop import Access, RowOp
-from tflm_memopt.plan.firing.planned import Planned
+from tflm_memopt.plan.iteration.planned import Planned
 from tflm_memopt.plan.planner import Options
 from tflm_memopt.rowgraph.inputs import SLIDING, InputMode
 
@@ -69,17 +69,19 @@ def test_a_division_by_other_rows(rows: int) -> None:
 
 def test_sums_that_begin_as_something_else() -> None:
     key, op = sums()
-    assert refused(key, updates=tuple(replace(ring, fill=1) for ring in op.updates)) == "bad_plan"
+    assert refused(key, updates=tuple(replace(rolling_buffer, fill=1) for rolling_buffer in op.updates)) == "bad_plan"
 
 
-def test_a_ring_that_begins_as_something_else() -> None:
-    ring = sums()[1].inputs[1]
-    key, keep = next((k, op.keeps) for k, op in planned().graph.ops.items() if op.keeps and op.keeps.tensor == ring)
+def test_a_rolling_buffer_that_begins_as_something_else() -> None:
+    rolling_buffer = sums()[1].inputs[1]
+    key, keep = next(
+        (k, op.keeps) for k, op in planned().graph.ops.items() if op.keeps and op.keeps.tensor == rolling_buffer
+    )
     assert refused(key, keeps=replace(keep, fill=1)) == "bad_plan"
 
 
-def test_a_ring_of_other_rows() -> None:
+def test_a_rolling_buffer_of_other_rows() -> None:
     key, op = sums()
-    new, ring, total = op.inputs
-    other = next(o.keeps.tensor for o in planned().graph.ops.values() if o.keeps and o.keeps.tensor != ring)
+    new, rolling_buffer, total = op.inputs
+    other = next(o.keeps.tensor for o in planned().graph.ops.values() if o.keeps and o.keeps.tensor != rolling_buffer)
     assert refused(key, inputs=(new, other, total)) == "bad_plan"

@@ -10,29 +10,29 @@ import numpy as np
 import pytest
 from conftest import thinned
 from numpy.typing import NDArray
-from unit.plan.damage import Mutants, missing_stages, with_stage, wrong_firings, wrong_macs
+from unit.plan.damage import Mutants, missing_stages, with_stage, wrong_iterations, wrong_macs
 from unit.plan.damage_tiles import (
+    column_windows_of_other_rows,
     empty_groups,
-    lanes_of_other_rows,
-    missing_rings,
-    missing_strips,
+    missing_rolling_buffers,
+    missing_stripes,
     moved_buffers,
     other_groups,
-    other_walks,
-    rings_of_other_sizes,
-    shallower_lanes,
+    other_nests,
+    rolling_buffers_of_other_sizes,
+    shallower_column_windows,
 )
 from unit.plan.sketch import Sketch
 from unit.plan.tiled import OPTIONS, planned
 
 from tflm_memopt.check.checker import check
-from tflm_memopt.check.walk import StageWalk, check_walk
+from tflm_memopt.check.nest import StageNest, check_nest
 from tflm_memopt.convert import pipeline
 from tflm_memopt.errors import ModelError, PlanError
 from tflm_memopt.model.interface import Changes
 from tflm_memopt.model.reader import read
-from tflm_memopt.plan.plan import Block, Plan, Stage
-from tflm_memopt.plan.walk import Walk
+from tflm_memopt.plan.nest import LoopNest
+from tflm_memopt.plan.plan import Group, Plan, Stage
 from tflm_memopt.rewrite.int8_io import Int8Interface
 from tflm_memopt.runtime import host, regions
 
@@ -78,8 +78,9 @@ def right(seed: int) -> list[list[NDArray[np.int8]]] | None:
 @pytest.mark.parametrize(
     "damage",
     [
-        shallower_lanes, lanes_of_other_rows, rings_of_other_sizes, wrong_firings, wrong_macs, missing_strips,
-        missing_stages, other_groups, empty_groups, missing_rings,
+        shallower_column_windows, column_windows_of_other_rows, rolling_buffers_of_other_sizes,
+        wrong_iterations, wrong_macs, missing_stripes,
+        missing_stages, other_groups, empty_groups, missing_rolling_buffers,
     ],
     ids=lambda f: f.__name__,
 )  # fmt: skip
@@ -93,17 +94,17 @@ def test_what_is_always_wrong_is_always_refused(damage: Callable[[Plan], Mutants
 
 
 @pytest.mark.parametrize("advance", thinned([0, -1, 7], 1))
-def test_strips_go_on_and_leave_no_row_out(advance: int) -> None:
+def test_stripes_go_on_and_leave_no_row_out(advance: int) -> None:
     """A group with one stripe would not notice, but programs require it."""
     found = planned(0)[1]
-    n, block = next((n, b) for n, b in enumerate(found.plan.steps) if isinstance(b, Block) and b.strips)
-    stage = replace(block.stages[0], walk=replace(block.stages[0].walk, advance=advance, rows=6))
-    with pytest.raises(PlanError, match=f"strips of 6 rows advance by {advance}$"):
-        check(with_stage(found.plan, n, block, 0, stage), found.graph)
+    n, group = next((n, b) for n, b in enumerate(found.plan.steps) if isinstance(b, Group) and b.stripes)
+    stage = replace(group.stages[0], nest=replace(group.stages[0].nest, advance=advance, rows=6))
+    with pytest.raises(PlanError, match=f"stripes of 6 rows advance by {advance}$"):
+        check(with_stage(found.plan, n, group, 0, stage), found.graph)
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("damage", [other_walks, moved_buffers], ids=lambda f: f.__name__)
+@pytest.mark.parametrize("damage", [other_nests, moved_buffers], ids=lambda f: f.__name__)
 def test_what_passes_runs_right(damage: Callable[[Plan], Mutants]) -> None:
     refused, passed = 0, 0
     for seed in SEEDS:
@@ -122,14 +123,16 @@ def test_what_passes_runs_right(damage: Callable[[Plan], Mutants]) -> None:
     assert refused > passed
 
 
-@pytest.mark.parametrize(("groups", "fine"), [(1, True), (3, True), (4, False), (5, True), (6, False)])
-def test_every_group_has_channels(groups: int, fine: bool) -> None:
+@pytest.mark.parametrize(("channel_groups", "fine"), [(1, True), (3, True), (4, False), (5, True), (6, False)])
+def test_every_group_has_channels(channel_groups: int, fine: bool) -> None:
     """Five channels in four groups are two, two, one and none."""
     s = Sketch()
     (op,) = s.chain(s.relu(s.input(2, 3, 5))).ops
-    step = StageWalk(Stage(0, (0,), iterative=False, walk=Walk(groups=groups)), op, 2, turned=False)
+    step = StageNest(
+        Stage(0, (0,), iterative=False, nest=LoopNest(channel_groups=channel_groups)), op, 2, is_reversed=False
+    )
     if fine:
-        check_walk(step)
+        check_nest(step)
     else:
-        with pytest.raises(PlanError, match=f"5 channels in {groups} groups$"):
-            check_walk(step)
+        with pytest.raises(PlanError, match=f"5 channels in {channel_groups} groups$"):
+            check_nest(step)

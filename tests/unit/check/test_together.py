@@ -6,11 +6,11 @@ import pytest
 
 from tflm_memopt.check.together import HEAD_BYTES, RowCrosses, check_together
 from tflm_memopt.errors import PlanError
-from tflm_memopt.ops.rowop import Crossing
+from tflm_memopt.ops.rowop import Message
 
 
 def row(step: int, sender: int, receiver: int, *, sends: bool, y: int = 0, nbytes: int = 8) -> RowCrosses:
-    return RowCrosses(Crossing(7, step, sender, receiver), sends, y, nbytes)
+    return RowCrosses(Message(7, step, sender, receiver), sends, y, nbytes)
 
 
 def there_and_back(rows: int) -> list[list[RowCrosses]]:
@@ -42,7 +42,7 @@ def test_what_is_sent_is_what_is_received(change: str) -> None:
     elif change == "bytes":
         second[2] = second[2]._replace(nbytes=9)
     else:
-        second[0] = second[0]._replace(crossing=Crossing(8, 0, 0, 1))
+        second[0] = second[0]._replace(message=Message(8, 0, 0, 1))
     with pytest.raises(PlanError, match="from device 0 to 1, message") as caught:
         check_together([first, second])
     assert ", received " in str(caught.value)

@@ -43,7 +43,7 @@ def test_optimize_writes_its_files_and_prints_the_report(folder: Path, run: Run)
     assert report["arena"]["total"] == report["arena"]["head"] + report["arena"]["tail"]
     assert report["arena"]["total"] < report["original_arena"]["total"]
     assert 0 < report["lower_bound_head"] <= report["arena"]["head"]
-    assert {"ops", "rings", "bytes"} <= set(report["blocks"][0])
+    assert {"ops", "rolling_buffers", "bytes"} <= set(report["groups"][0])
     assert report["flash"]["original"] == (folder / "small.tflite").stat().st_size
     assert report["flash"]["rewritten"] == (folder / "out/small.tflite").stat().st_size
     assert report["kept_builtin"] == []
@@ -52,9 +52,9 @@ def test_optimize_writes_its_files_and_prints_the_report(folder: Path, run: Run)
 
 def test_flags_reach_the_conversion(folder: Path, run: Run) -> None:
     (folder / "float.tflite").write_bytes(float_io())
-    wide = run("optimize", "float.tflite", "--abi", "lp64", "--op-per", "block", "--json").json
+    wide = run("optimize", "float.tflite", "--abi", "lp64", "--op-per", "group", "--json").json
     assert wide["arena"]["abi"] == "lp64"
-    assert wide["op_per"] == "block"
+    assert wide["op_per"] == "group"
     assert (wide["kept_builtin"], wide["interface"]) == ([], [])
     narrow = run("optimize", "float.tflite", "--int8-io", "--input", "arena", "--json").json
     assert narrow["kept_builtin"] == []
@@ -266,7 +266,7 @@ def test_output_that_the_terminal_cannot_encode(folder: Path) -> None:
     assert b"gr\\xf6\\xdfe" in done.stderr
 
 
-LINES = [("optimize --ops ", ["region", "block", "builtin"]), ("ver", ["verify"])]
+LINES = [("optimize --ops ", ["region", "group", "builtin"]), ("ver", ["verify"])]
 
 
 @pytest.mark.slow

@@ -94,7 +94,7 @@ REFUSED: dict[str, tuple[Sequence[str], str]] = {
     "no size": (("optimize", "small.tflite", "--ram-limit", "much"), "'much'"),
     "unknown switch": (("optimize", "small.tflite", "--without", "magic"), "'magic'"),
     "recompute without recompute": (
-        ("optimize", "small.tflite", "--max-macs", "1.2", "--without", "strips,recompute"),
+        ("optimize", "small.tflite", "--max-macs", "1.2", "--without", "stripes,recompute"),
         "without recompute",
     ),
     "missing plan": (("optimize", "small.tflite", "--plan", "nothing.json"), "cannot read nothing.json"),
@@ -214,13 +214,13 @@ def test_no_limit_can_be_kept_by_what_is_not_known(folder: Path, run: Run) -> No
 
 def test_a_limit_that_nothing_fits_is_the_answer_no(folder: Path, run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     def refuse(*_: object, **__: object) -> None:
-        raise DoesNotFit("needs 31,200 B, limit is 20,480 B", where="block 2 (ops 8..14)", hint="--int8-io")
+        raise DoesNotFit("needs 31,200 B, limit is 20,480 B", where="group 2 (ops 8..14)", hint="--int8-io")
 
     monkeypatch.setattr(tflm_memopt, "optimize", refuse)
     answer = run("optimize", "small.tflite")
     assert answer.code == cli.NO
     assert answer.err == (
-        "error: needs 31,200 B, limit is 20,480 B (small.tflite)\n  at block 2 (ops 8..14)\n  try: --int8-io\n"
+        "error: needs 31,200 B, limit is 20,480 B (small.tflite)\n  at group 2 (ops 8..14)\n  try: --int8-io\n"
     )
 
 
@@ -297,7 +297,7 @@ def test_old_files_stay_when_new_ones_cannot_be_written(
         raise OSError(28, "No space left on device")
 
     monkeypatch.setattr("tempfile.mkstemp", full)
-    assert_refused(run("optimize", "small.tflite", "-o", "out", "--op-per", "block"), "No space left on device")
+    assert_refused(run("optimize", "small.tflite", "-o", "out", "--op-per", "group"), "No space left on device")
     assert {path.name: path.read_bytes() for path in (folder / "out").iterdir()} == before
 
 

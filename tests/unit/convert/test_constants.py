@@ -41,7 +41,7 @@ def network() -> bytes:
 MODELS: dict[str, tuple[Any, dict[str, Any]]] = {
     **{target: (network, {"target": target}) for target in ("generic", "cortex-m4", "cortex-m55", "rv32-v")},
     "two cores": (network, {"cores": 2, "target": "cortex-m33"}),
-    "blocks": (network, {"op_per": "block"}),
+    "groups": (network, {"op_per": "group"}),
     "dead channels": (partly_dead, {}),
     "dead channels, packed": (partly_dead, {"target": "cortex-m4"}),
     "dead channels, not folded": (partly_dead, {"fold": False, "target": "rv32-v"}),

@@ -25,7 +25,7 @@ from tflm_memopt.runtime.stimuli import Steps
         {"cores": 2, "input": "stream"},
         {"cores": 2, "target": "cortex-m55"},
         {"cores": 2, "ops": "builtin"},
-        {"cores": 2, "ops": "block"},
+        {"cores": 2, "ops": "group"},
         {"cores": 2, "max_macs": 1.2},
     ],
 )

@@ -101,7 +101,7 @@ def looking_back() -> bytes:
         (narrowing, {"ram_limit": 2400, "max_macs": 1.0}, "does_not_fit", "limit is 2,400 B", "--max-macs "),
         (narrowing, {"max_macs": 2.0, "without": ["recompute"]}, "bad_option", "recompute", "--max-macs 1"),
         (narrowing, {"max_macs": 2.0, "plan": {}}, "bad_option", "--plan cannot", "--plan alone"),
-        (narrowing, {"without": ["magic"]}, "bad_option", "magic", "strips"),
+        (narrowing, {"without": ["magic"]}, "bad_option", "magic", "stripes"),
         (looking_back, {"input": "stream"}, "unsupported_input", "row by row together", "--input external"),
         (plain, {"ram_limit": 100}, "does_not_fit", "limit is 100 B", "smaller model"),
     ],
@@ -143,7 +143,7 @@ DAMAGE: dict[str, Callable[[Any], object]] = {
     "role": lambda d: d["buffers"][0].update(role="cache"),
     "region": lambda d: d["steps"][0].update(region=7),
     "operator": lambda d: d["steps"][0]["stages"][0].update(op=99),
-    "firings": lambda d: d["steps"][0].update(firings=1),
+    "iterations": lambda d: d["steps"][0].update(iterations=1),
 }
 
 

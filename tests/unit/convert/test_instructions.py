@@ -18,7 +18,7 @@ M4: Mapping[str, Any] = {"target": "cortex-m4", "without": ("recompute",)}
 
 
 def wide() -> bytes:
-    """Maps are wide: rows take more bytes and fewer firings than pixels."""
+    """Maps are wide: rows take more bytes and fewer iterations than pixels."""
     net = Net(12)
     x = net.conv2d(net.input((1, 10, 20, 2)), 16, out=(0.4, -5))
     x = net.depthwise_conv2d(x, activation="RELU6", out=(0.3, -7))
@@ -61,7 +61,7 @@ def test_with_a_ram_limit_the_fewest_instructions(frontier: Exploration) -> None
     with pytest.raises(DoesNotFit, match="limit is") as no:
         tflm_memopt.optimize(wide(), max_instructions=frontier.points[0].instructions, ram_limit=limit, **M4)
     assert no.value.code == "does_not_fit"
-    assert "block" in no.value.where
+    assert "group" in no.value.where
     enough = int(no.value.hint.split()[1])
     done = tflm_memopt.optimize(wide(), max_instructions=enough, ram_limit=limit, **M4)
     assert done.report.arena.total <= limit

@@ -70,7 +70,7 @@ def test_what_is_folded_runs_row_by_row() -> None:
 # ---- optimize ----
 
 
-@pytest.mark.parametrize("op_per", ["region", "block"])
+@pytest.mark.parametrize("op_per", ["region", "group"])
 def test_a_model_gets_smaller(op_per: str) -> None:
     done = tflm_memopt.optimize(network(), name="net", op_per=op_per, seconds=SECONDS)  # type: ignore[arg-type]
     report = done.report
@@ -102,7 +102,7 @@ def test_a_model_that_cannot_be_converted_comes_back(model, why: str) -> None:
     assert (done.model, done.plan, done.report.changed) == (model(), None, False)
     assert done.report.why_unchanged.startswith(why)
     assert done.report.arena == done.report.original_arena
-    assert done.report.blocks == ()
+    assert done.report.groups == ()
 
 
 def test_a_model_with_nothing_to_gain_comes_back() -> None:

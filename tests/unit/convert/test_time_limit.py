@@ -20,7 +20,7 @@ M4: dict[str, Any] = {"target": "cortex-m4", "without": ("recompute",)}
 
 
 def wide(last: str = "") -> bytes:
-    """Maps are wide: rows take more bytes and fewer firings than pixels."""
+    """Maps are wide: rows take more bytes and fewer iterations than pixels."""
     net = Net(12)
     x = net.conv2d(net.input((1, 10, 20, 2)), 16, out=(0.4, -5))
     x = net.depthwise_conv2d(x, activation="RELU6", out=(0.3, -7))

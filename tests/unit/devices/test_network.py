@@ -28,8 +28,8 @@ from tflm_memopt.devices.network import Network, bytes_sent, with_fan_in
 from tflm_memopt.devices.shares import Way, share
 from tflm_memopt.errors import DoesNotFit, MemoptError, PlanError, UsageError
 from tflm_memopt.model.reader import read
-from tflm_memopt.plan.firing.planned import Planned
-from tflm_memopt.plan.plan import Block
+from tflm_memopt.plan.iteration.planned import Planned
+from tflm_memopt.plan.plan import Group
 
 SHAPES = EXAMPLE
 
@@ -59,7 +59,7 @@ def test_the_command_writes_a_folder_for_each_device(tmp_path: Path, capsys: pyt
         ("bad_option", lambda: tflm_memopt.optimize_devices(SHAPES, 1)),
         ("bad_option", lambda: tflm_memopt.optimize_devices(SHAPES, 17)),
         ("bad_option", lambda: tflm_memopt.optimize_devices(SHAPES, 2, input="stream")),
-        ("bad_option", lambda: tflm_memopt.optimize_devices(SHAPES, 2, ops="block")),
+        ("bad_option", lambda: tflm_memopt.optimize_devices(SHAPES, 2, ops="group")),
         ("bad_option", lambda: tflm_memopt.optimize_devices(SHAPES, 2, cores=2)),
         ("bad_option", lambda: tflm_memopt.optimize_devices(SHAPES, 2, ram_limit=9000)),
         ("bad_option", lambda: tflm_memopt.optimize_devices(SHAPES, 2, plan={})),
@@ -231,7 +231,7 @@ def test_rows_that_nobody_reads_are_not_made() -> None:
     graph = read(net.model(net.conv2d(x, 1, kernel=(1, 1), stride=(2, 2)))).graph
     shared = share(graph, dict.fromkeys((0, 1), Way.ROWS), 2, identity=1)
     assert [[op.type for op in one.ops].count("CONV_2D") for one in shared.graphs] == [1, 1]
-    assert [(c.crossing.sender, c.crossing.receiver) for c in shared.crossings] == [(0, 1), (1, 0)]
+    assert [(c.message.sender, c.message.receiver) for c in shared.messages] == [(0, 1), (1, 0)]
 
 
 @pytest.mark.parametrize("rows", [1, 3])
@@ -361,7 +361,7 @@ def test_what_crosses_runs_row_by_row_and_forwards() -> None:
     shared = tflm_memopt.optimize_devices(net.model(net.conv2d(net.input((1, 6, 6, 2)), 4)), 2)
     one = shared.models[1]
     planned = request({}).conversion(one.original).of(one.plan).planned
-    steps = tuple(replace(step, turned=True) if isinstance(step, Block) else step for step in planned.plan.steps)
+    steps = tuple(replace(step, is_reversed=True) if isinstance(step, Group) else step for step in planned.plan.steps)
     with pytest.raises(PlanError, match="exchanges rows") as caught:
         check(replace(planned.plan, steps=steps), planned.graph)
     assert "exchanges rows with another device" in str(caught.value)

@@ -12,7 +12,7 @@ from tflm_memopt.devices.shares import Way, share, ways
 from tflm_memopt.errors import UsageError
 from tflm_memopt.model.graph import Graph
 from tflm_memopt.model.reader import read
-from tflm_memopt.ops.crossing import RECEIVE, SEND, crossing_of
+from tflm_memopt.ops.message import RECEIVE, SEND, message_of
 from tflm_memopt.ops.partial import SUMS, weights_of
 
 SHAPES = EXAMPLE
@@ -34,13 +34,13 @@ def test_all_that_is_sent_is_received_once(graph: Graph, devices: int, first: Wa
     seen = Counter[tuple[int, str, int]]()
     for device, one in enumerate(shared.graphs):
         for op in one.ops:
-            crossing = crossing_of(op)
-            if crossing:
-                assert crossing.identity == 9
+            message = message_of(op)
+            if message:
+                assert message.identity == 9
                 sends = op.options["custom_code"] == SEND
-                assert device == (crossing.sender if sends else crossing.receiver)
-                seen[crossing.step, op.options["custom_code"], device] += 1
-    steps = range(len(shared.crossings))
+                assert device == (message.sender if sends else message.receiver)
+                seen[message.step, op.options["custom_code"], device] += 1
+    steps = range(len(shared.messages))
     assert sorted((step, code) for step, code, _ in seen) == [(s, c) for s in steps for c in (RECEIVE, SEND)]
     assert set(seen.values()) == {1}
 
@@ -82,8 +82,8 @@ def test_a_fused_pair_sends_sums_alone() -> None:
     x = net.fully_connected(net.input((1, 8)), 20)
     fused = read(net.model(net.fully_connected(net.fully_connected(x, 9), 6))).graph
     how = dict(zip((op.index for op in fused.ops), (Way.CHANNELS, Way.INPUTS, Way.CHANNELS), strict=True))
-    crossings = share(fused, how, 2, 0).crossings
-    assert [(c.crossing.sender, c.crossing.receiver) for c in crossings] == [
+    messages = share(fused, how, 2, 0).messages
+    assert [(c.message.sender, c.message.receiver) for c in messages] == [
         (0, 1),
         (1, 0),
         (0, 1),
@@ -91,7 +91,7 @@ def test_a_fused_pair_sends_sums_alone() -> None:
         (0, 1),
         (1, 0),
     ]
-    assert [c.tensor.shape[1] for c in crossings[1:3]] == [4 * 3, 5 * 3]  # of three bytes each
+    assert [c.tensor.shape[1] for c in messages[1:3]] == [4 * 3, 5 * 3]  # of three bytes each
 
 
 @pytest.mark.parametrize("at", [0, 1])
@@ -100,9 +100,9 @@ def test_sums_meet_where_all_that_read_them_run_whole(at: int) -> None:
     x = net.fully_connected(net.input((1, 8)), 20)
     last = read(net.model(net.softmax(net.fully_connected(x, 6)))).graph
     how = dict(zip((op.index for op in last.ops), (Way.CHANNELS, Way.INPUTS, Way.WHOLE), strict=True))
-    crossings = share(last, how, 2, 0, at={2: at}).crossings
-    assert [(c.crossing.sender, c.crossing.receiver) for c in crossings] == [(0, 1), (1 - at, at), (1, 0)][: 2 + at]
-    assert crossings[1].tensor.shape == (1, 18)
+    messages = share(last, how, 2, 0, at={2: at}).messages
+    assert [(c.message.sender, c.message.receiver) for c in messages] == [(0, 1), (1 - at, at), (1, 0)][: 2 + at]
+    assert messages[1].tensor.shape == (1, 18)
 
 
 def test_only_the_first_device_has_input_and_output(graph: Graph) -> None:
@@ -116,10 +116,10 @@ def test_what_runs_whole_runs_where_it_is_said(graph: Graph) -> None:
     last = graph.ops[-1].index
     at = {op.index: (0, 2)[op.index == last] for op in graph.ops}
     shared = share(graph, preferred(graph, Way.WHOLE), 3, 0, at=at)
-    own = [[op.stands_for for op in one.ops if crossing_of(op) is None] for one in shared.graphs]
+    own = [[op.stands_for for op in one.ops if message_of(op) is None] for one in shared.graphs]
     assert own[1] == []
     assert own[2] == [(last,)]
-    assert [(c.crossing.sender, c.crossing.receiver) for c in shared.crossings] == [(0, 2), (2, 0)]
+    assert [(c.message.sender, c.message.receiver) for c in shared.messages] == [(0, 2), (2, 0)]
 
 
 def test_what_cannot_be_shared_so_is_refused(graph: Graph) -> None:
@@ -137,4 +137,4 @@ def test_rows_that_no_window_reaches_are_not_sent(last: Way, heights: list[int])
     x = net.conv2d(net.input((1, 8, 8, 2)), 6)
     strided = read(net.model(net.conv2d(x, 6, kernel=(3, 3), stride=(2, 2), padding="VALID"))).graph
     how = dict(zip((op.index for op in strided.ops), (Way.CHANNELS, last), strict=True))
-    assert sorted(c.tensor.shape[1] for c in share(strided, how, 2, 0).crossings) == heights
+    assert sorted(c.tensor.shape[1] for c in share(strided, how, 2, 0).messages) == heights

@@ -52,7 +52,7 @@ def mixed() -> bytes:
 
 @pytest.fixture(scope="module")
 def converted() -> Optimized:
-    return tflm_memopt.optimize(mixed(), name="mixed.tflite", op_per="block")
+    return tflm_memopt.optimize(mixed(), name="mixed.tflite", op_per="group")
 
 
 def compiled(folder: Path, *arguments: str) -> None:
@@ -113,7 +113,7 @@ def test_each_operator_once(converted: Optimized) -> None:
     operators = [n.operator for n in needed(model, "table")]
     assert len(operators) == len(set(operators))
     assert set(operators) == names_of(model)
-    assert set(operators) >= {"L2_NORMALIZATION", "ADD_N", "TMO_BLOCK", "TMO_CONV_2D"}
+    assert set(operators) >= {"L2_NORMALIZATION", "ADD_N", "TMO_GROUP", "TMO_CONV_2D"}
 
 
 def test_the_arena_is_never_too_small(converted: Optimized) -> None:

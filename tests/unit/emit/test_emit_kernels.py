@@ -62,7 +62,7 @@ def test_a_bit_for_each_part(where: str, part: Part | None) -> None:
     by_row = needs_of(tflm_memopt.optimize(data, input=where, without=("tiles",)).model)
     assert bits(everything.parts) & {Part.STREAM, Part.EXTERNAL} == ({part} if part else set())
     assert Part.TILES in bits(everything.parts)
-    assert not {Part.TILES, Part.GROUPS} & bits(by_row.parts)
+    assert not {Part.TILES, Part.CHANNEL_GROUPS} & bits(by_row.parts)
 
 
 def test_the_parts_are_those_of_the_library() -> None:
@@ -91,12 +91,12 @@ def build_without(part: Part, folder: Path) -> Callable[[bytes], host.Status]:
     return said
 
 
-def test_a_build_without_tiles_refuses_blocks_of_one_strip(tmp_path: Path) -> None:
+def test_a_build_without_tiles_refuses_groups_of_one_stripe(tmp_path: Path) -> None:
     said = build_without(Part.TILES, tmp_path)
     assert said(pack(good())) is host.Status.OK
-    (block,) = tiled().blocks
-    for strips in (1, 2):
-        program = pack(dataclasses.replace(tiled(), blocks=(dataclasses.replace(block, strips=strips),)))
+    (group,) = tiled().groups
+    for stripes in (1, 2):
+        program = pack(dataclasses.replace(tiled(), groups=(dataclasses.replace(group, stripes=stripes),)))
         assert said(program) is host.Status.KERNEL
 
 

@@ -107,10 +107,10 @@ def test_every_port_has_the_bytes_of_tflm(name: str, where: str, tmp_path: Path)
 
 @needs_compiler
 @pytest.mark.slow
-def test_an_operator_for_each_block(tmp_path: Path) -> None:
+def test_an_operator_for_each_group(tmp_path: Path) -> None:
     for name in ("swapped", "repeated"):
         model = MADE[name]()
-        new = written(model, tmp_path, op_per="block", without=("tiles",))
+        new = written(model, tmp_path, op_per="group", without=("tiles",))
         assert "io_1[]" in (tmp_path / "net.c").read_text() or name == "swapped"
         assert verified(model, new, tmp_path).bit_exact
 

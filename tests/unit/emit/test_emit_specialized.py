@@ -1,4 +1,4 @@
-"""Test specialized code: order of firings, no warnings, passes its self-test here, refused where impossible."""
+"""Test specialized code: order of executed, no warnings, passes its self-test here, refused where impossible."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from models import Net
 from specialized_nets import NETS, saved, written
 
 import tflm_memopt
-from tflm_memopt.emit.firings import Loop, firings
+from tflm_memopt.emit.iterations import Loop, executed
 from tflm_memopt.errors import UsageError
 from tflm_memopt.lower.program import Program
 from tflm_memopt.lower.serialise import pack, unpack
@@ -59,19 +59,21 @@ def whole() -> Program:
 
 def test_the_order_is_that_of_the_program() -> None:
     program = whole()
-    found = list(firings(program))
-    assert len(found) == program.firings
+    found = list(executed(program))
+    assert len(found) == program.iterations
     assert len(set(found)) == len(found)
     inputs = [np.zeros(t.height * t.width * t.channels, np.int8) for t in program.tensors if t.base == 1]
     sizes = [t.height * t.width * t.channels for t in program.tensors if t.base == 2]
-    assert [(firing.op, firing.row) for firing in host.firing_order(pack(program), inputs[:1], sizes[:1])] == found
+    assert [
+        (iteration.op, iteration.row) for iteration in host.iteration_order(pack(program), inputs[:1], sizes[:1])
+    ] == found
 
 
 def unrolled(loop: Loop) -> list[tuple[int, int]]:
     return [
         (op, row + time * step)
         for time in range(loop.times)
-        for (op, row), step in zip(loop.firings, loop.steps, strict=True)
+        for (op, row), step in zip(loop.iterations, loop.steps, strict=True)
     ]
 
 

@@ -255,8 +255,8 @@ def test_what_programs_need_is_what_any_of_them_needs() -> None:
     assert (needs([pack(helium)]).kinds, needs([pack(helium)]).packings > 0) == (0, True)
 
 
-def test_a_turned_tensor_is_a_part() -> None:
+def test_a_reversed_tensor_is_a_part() -> None:
     plain, _ = programs()
-    turned = dataclasses.replace(plain.tensors[0], layout=RowLayout.ROWS_TURNED)
-    program = dataclasses.replace(plain, tensors=(turned, *plain.tensors[1:]))
-    assert [needs([pack(p)]).parts >> Part.TURNED & 1 for p in (plain, program)] == [0, 1]
+    other = dataclasses.replace(plain.tensors[0], layout=RowLayout.ROWS_REVERSED)
+    program = dataclasses.replace(plain, tensors=(other, *plain.tensors[1:]))
+    assert [needs([pack(p)]).parts >> Part.REVERSED & 1 for p in (plain, program)] == [0, 1]

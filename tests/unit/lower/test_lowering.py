@@ -12,41 +12,41 @@ from models import Net
 from unit.plan.sketch import Actor, simulate
 
 from tflm_memopt.convert import pipeline
-from tflm_memopt.lower.lowering import BlockGroup, lower, workspace
+from tflm_memopt.lower.lowering import OperatorUnit, lower, workspace
 from tflm_memopt.lower.program import Program
 from tflm_memopt.lower.serialise import pack
 from tflm_memopt.model.reader import read
 from tflm_memopt.ops.kinds import Kind
 from tflm_memopt.ops.rowop import RowOp
-from tflm_memopt.plan.firing.planned import Planned
+from tflm_memopt.plan.iteration.planned import Planned
 from tflm_memopt.plan.layout.drafts import TFLM_ALIGN
-from tflm_memopt.plan.plan import Block, Plan, Role, Stage
+from tflm_memopt.plan.plan import Group, Plan, Role, Stage
 from tflm_memopt.plan.planner import Options
 from tflm_memopt.rowgraph.graph import Region
 from tflm_memopt.runtime import host
 
 
 @cache
-def planned(data: bytes, *, op_per_block: bool = False) -> Planned:
+def planned(data: bytes, *, op_per_group: bool = False) -> Planned:
     """Plan groups of rows only; tests/unit/plan/test_tiles.py has tiled ones."""
-    options = Options("block" if op_per_block else "region", seconds=0.3, tiles=None)
+    options = Options("group" if op_per_group else "region", seconds=0.3, tiles=None)
     found = pipeline.make_plan(pipeline.annotate(read(data).graph), options)
     assert found is not None
     return found
 
 
-def unit_of(found: Planned) -> BlockGroup:
+def unit_of(found: Planned) -> OperatorUnit:
     """Return all groups of the only region."""
     (region,) = (node for node in found.graph.nodes if isinstance(node, Region))
-    return BlockGroup(tuple(range(len(found.plan.steps))), region.inputs, region.outputs)
+    return OperatorUnit(tuple(range(len(found.plan.steps))), region.inputs, region.outputs)
 
 
 def program_of(found: Planned) -> Program:
     return lower(found.plan, unit_of(found), found.graph.ops)
 
 
-def blocks(plan: Plan) -> list[Block]:
-    return [step for step in plan.steps if isinstance(step, Block)]
+def groups(plan: Plan) -> list[Group]:
+    return [step for step in plan.steps if isinstance(step, Group)]
 
 
 def line_buffers() -> bytes:
@@ -57,32 +57,32 @@ def line_buffers() -> bytes:
     return net.model(net.mean(net.conv2d(net.add(x, y), 3), (1, 2)))
 
 
-def two_blocks() -> bytes:
+def two_groups() -> bytes:
     """A tensor that two groups share, and a dense layer on an image."""
     net = Net(seed=2)
     x = net.conv2d(net.input((1, 4, 4, 2)), 3, kernel=(3, 3))
     return net.model(net.fully_connected(x, 60))
 
 
-@pytest.mark.parametrize("model", [line_buffers, two_blocks])
+@pytest.mark.parametrize("model", [line_buffers, two_groups])
 def test_the_executor_fires_in_the_order_that_was_planned(model) -> None:
     found = planned(model())
     program = program_of(found)
     expected, first = [], 0
-    for block in blocks(found.plan):
-        actors = {s.op: Actor(found.graph.ops[s.op], s.operands, s.iterative) for s in block.stages}
-        numbers = {stage.op: first + i for i, stage in enumerate(block.stages)}
-        expected += [(numbers[key], firing) for key, firing in simulate(actors, block.sinks)]
-        first += len(block.stages)
+    for group in groups(found.plan):
+        actors = {s.op: Actor(found.graph.ops[s.op], s.operands, s.iterative) for s in group.stages}
+        numbers = {stage.op: first + i for i, stage in enumerate(group.stages)}
+        expected += [(numbers[key], iteration) for key, iteration in simulate(actors, group.sinks)]
+        first += len(group.stages)
     tensors = found.graph.model.tensors
     unit = unit_of(found)
     inputs = [np.zeros(tensors[t].shape, np.int8) for t in unit.inputs]
-    order = host.firing_order(pack(program), inputs, [tensors[t].nbytes for t in unit.outputs])
-    assert [(unit.op, unit.strip) for unit in order] == expected
-    assert program.firings == len(expected)
+    order = host.iteration_order(pack(program), inputs, [tensors[t].nbytes for t in unit.outputs])
+    assert [(unit.op, unit.stripe) for unit in order] == expected
+    assert program.iterations == len(expected)
 
 
-@pytest.mark.parametrize("model", [line_buffers, two_blocks])
+@pytest.mark.parametrize("model", [line_buffers, two_groups])
 def test_offsets_count_from_the_workspace(model) -> None:
     found = planned(model())
     plan, program, unit = found.plan, program_of(found), unit_of(found)
@@ -93,9 +93,9 @@ def test_offsets_count_from_the_workspace(model) -> None:
     assert space.offset + space.nbytes == max(o + b.nbytes for b, o in own)
     assert program.workspace == space.nbytes
     counters = [o - space.offset for b, o in own if b.role is Role.COUNTERS]
-    assert [block.counters for block in program.blocks] == counters
-    rings = {(o - space.offset, b.depth) for b, o in own if b.role is Role.RING}
-    assert {(t.offset, t.depth) for t in program.tensors if t.base == 0 and t.depth < t.height} <= rings
+    assert [group.counters for group in program.groups] == counters
+    rolling_buffers = {(o - space.offset, b.depth) for b, o in own if b.role is Role.ROLLING_BUFFER}
+    assert {(t.offset, t.depth) for t in program.tensors if t.base == 0 and t.depth < t.height} <= rolling_buffers
 
 
 def add_of(found: Planned) -> RowOp:
@@ -110,7 +110,7 @@ def test_operands_are_listed_in_the_order_of_demand(order: tuple[int, int]) -> N
     plan = replace(found.plan, steps=tuple(_demanding(step, add, order) for step in found.plan.steps))
     program = lower(plan, unit_of(found), found.graph.ops)
     (op,) = (op for op in program.ops if op.kind is Kind.ADD)
-    places = {t: o for role in (Role.RING, Role.TENSOR) for t in add.inputs if (o := plan.find(role, t))}
+    places = {t: o for role in (Role.ROLLING_BUFFER, Role.TENSOR) for t in add.inputs if (o := plan.find(role, t))}
     offset = workspace(plan, unit_of(found), found.graph.ops).offset
     assert [program.tensors[i].offset for i in op.inputs] == [places[add.inputs[k]][1] - offset for k in order]
     assert op.input_zero_points == tuple(add.input_zero_points[k] for k in order)
@@ -121,7 +121,7 @@ def test_operands_are_listed_in_the_order_of_demand(order: tuple[int, int]) -> N
 
 
 def _demanding(step: object, op: RowOp, order: tuple[int, ...]) -> object:
-    if not isinstance(step, Block):
+    if not isinstance(step, Group):
         return step
     (key,) = op.sources[-1:]
     return replace(step, stages=tuple(replace(s, operands=order) if s.op == key else s for s in step.stages))
@@ -143,13 +143,13 @@ def test_a_dense_layer_reads_a_whole_image_as_one_pixel() -> None:
     assert weights.shape == (5, 1, 1, 24)
 
 
-def test_a_dense_layer_reads_rows_that_its_own_block_makes() -> None:
+def test_a_dense_layer_reads_rows_that_its_own_group_makes() -> None:
     """Demands are counted in rows, even if the image is whole because it is also an output."""
     net = Net(seed=3)
     x = net.conv2d(net.input((1, 4, 4, 2)), 3, kernel=(3, 3))
     found = planned(net.model(net.fully_connected(x, 60), x))
     conv, fc = sorted(found.graph.ops)
-    together = Block(0, (Stage(conv, (0,)), Stage(fc, (0,))), (fc, conv), 5, 0, loops=(*times(4), *times(1, stage=1)))
+    together = Group(0, (Stage(conv, (0,)), Stage(fc, (0,))), (fc, conv), 5, 0, loops=(*times(4), *times(1, stage=1)))
     counters = next(b for b in found.plan.buffers if b.role is Role.COUNTERS)
     tensors = tuple(b for b in found.plan.buffers if b.role is Role.TENSOR)
     offsets = tuple(64 * i for i in range(len(tensors) + 1))

@@ -15,7 +15,7 @@ from tflm_memopt.model import interface
 from tflm_memopt.model.interface import Changes
 from tflm_memopt.model.names import OFFLINE_PLAN, ONLINE
 from tflm_memopt.model.reader import Model, read
-from tflm_memopt.plan.firing.planned import Planned
+from tflm_memopt.plan.iteration.planned import Planned
 from tflm_memopt.plan.plan import Role
 from tflm_memopt.plan.planner import Options
 from tflm_memopt.rewrite.int8_io import Int8Interface
@@ -24,8 +24,8 @@ HEADER = 3
 
 
 @cache
-def rewritten(data: bytes, *, op_per_block: bool = False) -> tuple[Model, Planned]:
-    source, options = read(data), Options("block" if op_per_block else "region", seconds=0.3)
+def rewritten(data: bytes, *, op_per_group: bool = False) -> tuple[Model, Planned]:
+    source, options = read(data), Options("group" if op_per_group else "region", seconds=0.3)
     planned = pipeline.make_plan(pipeline.annotate(source.graph), options)
     assert planned is not None
     return read(pipeline.lower(source, Int8Interface(source.graph, Changes(), {}, ()), planned, options)), planned
@@ -66,12 +66,12 @@ def names(model: Model, tensors: tuple[int, ...]) -> list[str]:
     [
         (lambda net, x: net.conv2d(x, 3), "TMO_CONV_2D"),
         (lambda net, x: net.fully_connected(x, 3), "TMO_FULLY_CONNECTED"),
-        (lambda net, x: net.softmax(x), "TMO_BLOCK"),
+        (lambda net, x: net.softmax(x), "TMO_GROUP"),
     ],
 )
-def test_a_block_of_one_operator_says_which(build: Any, name: str) -> None:
+def test_a_group_of_one_operator_says_which(build: Any, name: str) -> None:
     net = Net()
-    model, _ = rewritten(net.model(build(net, net.input((1, 4, 4, 2)))), op_per_block=True)
+    model, _ = rewritten(net.model(build(net, net.input((1, 4, 4, 2)))), op_per_group=True)
     assert kinds(model) == [name]
 
 
@@ -98,10 +98,10 @@ def test_the_signature_names_the_same_tensors() -> None:
     assert [signature.outputs[0].tensorIndex] == list(model.graph.outputs)
 
 
-@pytest.mark.parametrize("op_per_block", [False, True])
+@pytest.mark.parametrize("op_per_group", [False, True])
 @pytest.mark.parametrize("build", [network, gated])
-def test_the_memory_plan_names_every_tensor(build: Any, op_per_block: bool) -> None:
-    model, _ = rewritten(build(), op_per_block=op_per_block)
+def test_the_memory_plan_names_every_tensor(build: Any, op_per_group: bool) -> None:
+    model, _ = rewritten(build(), op_per_group=op_per_group)
     version, subgraphs, count, *offsets = offline_plan(model)
     assert (version, subgraphs, count, len(offsets)) == (1, 1, len(model.graph.tensors), count)
     for tensor, offset in zip(model.graph.tensors.values(), offsets, strict=True):
@@ -178,8 +178,8 @@ def tail() -> bytes:
     return net.model(net.conv2d(net.reshape(net.mean(y, (2,), keep=False), (1, 1, 1, 3)), 4))
 
 
-def test_a_tensor_that_canonicalisation_made_is_in_the_model_when_blocks_share_it() -> None:
-    model, planned = rewritten(tail(), op_per_block=True)
+def test_a_tensor_that_canonicalisation_made_is_in_the_model_when_groups_share_it() -> None:
+    model, planned = rewritten(tail(), op_per_group=True)
     added = planned.graph.model.tensors.keys() - read(tail()).graph.tensors.keys()
     whole = {b.key for b in planned.plan.buffers if b.role is Role.TENSOR}
     assert added & whole

@@ -9,12 +9,12 @@ import pytest
 
 from tflm_memopt.errors import ModelError, PlanError
 from tflm_memopt.lower.program import (
-    PixelRing,
+    ColumnWindowRecord,
+    NestRecord,
     Program,
-    ProgramBlock,
+    ProgramGroup,
     ProgramOp,
     ProgramTensor,
-    WalkRecord,
 )
 from tflm_memopt.lower.serialise import pack, unpack
 from tflm_memopt.ops.kinds import Kind
@@ -49,7 +49,7 @@ def example() -> Program:
         ProgramTensor(16, 4, 3, 4, 3),
         ProgramTensor(0, 2, 2, 4, 2, base=2),
     )
-    return Program(1, 1, 64, 6, tensors, (conv, depthwise), (ProgramBlock(0, 2, 0, LOOPS),))
+    return Program(1, 1, 64, 6, tensors, (conv, depthwise), (ProgramGroup(0, 2, 0, LOOPS),))
 
 
 def test_round_trip() -> None:
@@ -64,7 +64,7 @@ def test_round_trip() -> None:
 def grouped() -> Program:
     """The same two convolutions, and a third one that adds up their results in two groups and two stripes."""
     program = example()
-    conv, depthwise = (dataclasses.replace(op, tile=3, groups=2, group_channels=3) for op in program.ops)
+    conv, depthwise = (dataclasses.replace(op, tile=3, channel_groups=2, group_channels=3) for op in program.ops)
     total = dataclasses.replace(
         conv, inputs=(2,), output=3, window=UNIT, weights=np.ones((4, 1, 1, 4), np.int8),
         accumulator=16, sums=True,
@@ -72,11 +72,13 @@ def grouped() -> Program:
     source, first, second = program.tensors
     tensors = (
         source,
-        dataclasses.replace(first, lanes=(PixelRing(64, 9, 2), PixelRing(91, 3, 1)), walk=WalkRecord(2, 2, 3)),
-        dataclasses.replace(second, base=0, lanes=(PixelRing(100, 2, 1),), walk=WalkRecord(1, 1, 1)),
-        dataclasses.replace(second, walk=WalkRecord(1, -1, 1)),
+        dataclasses.replace(
+            first, column_windows=(ColumnWindowRecord(64, 9, 2), ColumnWindowRecord(91, 3, 1)), nest=NestRecord(2, 2, 3)
+        ),
+        dataclasses.replace(second, base=0, column_windows=(ColumnWindowRecord(100, 2, 1),), nest=NestRecord(1, 1, 1)),
+        dataclasses.replace(second, nest=NestRecord(1, -1, 1)),
     )
-    return Program(1, 1, 128, 6, tensors, (conv, depthwise, total), (ProgramBlock(0, 3, 0, LOOPS, strips=2),))
+    return Program(1, 1, 128, 6, tensors, (conv, depthwise, total), (ProgramGroup(0, 3, 0, LOOPS, stripes=2),))
 
 
 def test_tiles_and_groups_survive() -> None:
@@ -88,14 +90,14 @@ def test_tiles_and_groups_survive() -> None:
 )
 def test_loops_survive(loops: Loops) -> None:
     program = example()
-    other = dataclasses.replace(program, blocks=(dataclasses.replace(program.blocks[0], loops=loops),))
+    other = dataclasses.replace(program, groups=(dataclasses.replace(program.groups[0], loops=loops),))
     assert unpack(pack(other)) == other
 
 
 @pytest.mark.parametrize("item", [Repeat(1 << 16, LOOPS), Iteration(1 << 16), Iteration(0, 1 << 16)])
 def test_a_loop_beyond_its_field_is_refused(item: Iteration | Repeat) -> None:
     program = example()
-    other = dataclasses.replace(program, blocks=(dataclasses.replace(program.blocks[0], loops=(item,)),))
+    other = dataclasses.replace(program, groups=(dataclasses.replace(program.groups[0], loops=(item,)),))
     with pytest.raises(PlanError, match=r"a program holds 0\.\.65535"):
         pack(other)
 

@@ -16,10 +16,10 @@ from tflm_memopt.convert import pipeline
 from tflm_memopt.lower.lowering import _tiles
 from tflm_memopt.model.interface import Changes
 from tflm_memopt.model.reader import Model, read
-from tflm_memopt.plan.firing.planned import Planned
-from tflm_memopt.plan.plan import Block, Plan, Role, Stage
+from tflm_memopt.plan.iteration.planned import Planned
+from tflm_memopt.plan.nest import LoopNest
+from tflm_memopt.plan.plan import Group, Plan, Role, Stage
 from tflm_memopt.plan.search.tiles_plan import Settings
-from tflm_memopt.plan.walk import Walk
 from tflm_memopt.rewrite.int8_io import Int8Interface
 from tflm_memopt.runtime import host_model
 
@@ -27,12 +27,12 @@ SEEDS = 5
 
 
 def stages(plan: Plan) -> list[Stage]:
-    return [stage for step in plan.steps if isinstance(step, Block) and step.strips > 1 for stage in step.stages]
+    return [stage for step in plan.steps if isinstance(step, Group) and step.stripes > 1 for stage in step.stages]
 
 
-def has_lanes(plan: Plan) -> bool:
+def has_column_windows(plan: Plan) -> bool:
     """Whether rows of a stripe are kept for different times."""
-    return any(len(b.lanes) > 1 for b in plan.buffers if b.role is Role.RING)
+    return any(len(b.column_windows) > 1 for b in plan.buffers if b.role is Role.ROLLING_BUFFER)
 
 
 def sums_up(plan: Plan) -> bool:
@@ -40,7 +40,7 @@ def sums_up(plan: Plan) -> bool:
 
 
 def makes_again(plan: Plan) -> bool:
-    return any(stage.walk.recomputes for stage in stages(plan))
+    return any(stage.nest.recomputes for stage in stages(plan))
 
 
 def network() -> bytes:
@@ -53,10 +53,10 @@ def network() -> bytes:
 
 
 @cache
-def planned(tile: int, cached: bool, groups: int, seed: int) -> tuple[Model, Planned]:
+def planned(tile: int, cached: bool, channel_groups: int, seed: int) -> tuple[Model, Planned]:
     model = read(network())
     settings = Settings(
-        strip_rows=(2, 3), tile=tile, cache=cached, recompute=not cached, group_channels=groups, overlap=True,
+        stripe_rows=(2, 3), tile=tile, cache=cached, recompute=not cached, group_channels=channel_groups, overlap=True,
         max_overhead=9.0,
     )  # fmt: skip
     with forced(settings, seed):
@@ -67,14 +67,14 @@ def planned(tile: int, cached: bool, groups: int, seed: int) -> tuple[Model, Pla
 
 @pytest.mark.parametrize("seed", range(SEEDS))
 @pytest.mark.parametrize(
-    ("tile", "cached", "groups", "shows"),
-    [(2, True, 0, has_lanes), (1000, True, 0, sums_up), (2, False, 0, makes_again)],
+    ("tile", "cached", "channel_groups", "shows"),
+    [(2, True, 0, has_column_windows), (1000, True, 0, sums_up), (2, False, 0, makes_again)],
 )
 def test_a_tiled_program_computes_what_its_operators_do(
-    tile: int, cached: bool, groups: int, shows: Callable[[Plan], bool], seed: int
+    tile: int, cached: bool, channel_groups: int, shows: Callable[[Plan], bool], seed: int
 ) -> None:
-    assert any(shows(planned(tile, cached, groups, other)[1].plan) for other in range(SEEDS))
-    model, found = planned(tile, cached, groups, seed)
+    assert any(shows(planned(tile, cached, channel_groups, other)[1].plan) for other in range(SEEDS))
+    model, found = planned(tile, cached, channel_groups, seed)
     new = read(pipeline.lower(model, Int8Interface(model.graph, Changes(), {}, ()), found, OPTIONS)).graph
     inputs = [
         np.random.default_rng(seed).integers(-128, 128, (1, *model.graph.tensors[t].shape), np.int8)
@@ -86,13 +86,13 @@ def test_a_tiled_program_computes_what_its_operators_do(
         np.testing.assert_array_equal(got, expected)
 
 
-@pytest.mark.parametrize(("channels", "groups", "each"), [(8, 2, 4), (7, 3, 3), (9, 2, 5)])
-def test_no_channel_is_without_a_group(channels: int, groups: int, each: int) -> None:
+@pytest.mark.parametrize(("channels", "channel_groups", "each"), [(8, 2, 4), (7, 3, 3), (9, 2, 5)])
+def test_no_channel_is_without_a_group(channels: int, channel_groups: int, each: int) -> None:
     s = Sketch()
     y = s.conv(s.input(4, 1, 4), channels)
-    walk = Walk(tile=1, groups=groups)
-    assert _tiles(s.ops[0], Stage(0, (0,), walk=walk), {y: walk}) == {
+    nest = LoopNest(tile=1, channel_groups=channel_groups)
+    assert _tiles(s.ops[0], Stage(0, (0,), nest=nest), {y: nest}) == {
         "tile": 1,
-        "groups": groups,
+        "channel_groups": channel_groups,
         "group_channels": each,
     }

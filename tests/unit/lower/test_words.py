@@ -13,7 +13,7 @@ from tflm_memopt.model.reader import read
 from tflm_memopt.tflm.arena import predict
 
 
-@pytest.fixture(scope="module", params=["region", "block"])
+@pytest.fixture(scope="module", params=["region", "group"])
 def result(request: pytest.FixtureRequest) -> tflm_memopt.api.Optimized:
     net = Net(3)
     x = net.conv2d(net.input((1, 24, 24, 3)), 8, kernel=(3, 3), stride=(2, 2))
@@ -37,13 +37,13 @@ def test_words_cost_flash_only(result: tflm_memopt.api.Optimized) -> None:
 
 
 @pytest.mark.slow
-def test_many_blocks_are_counted() -> None:
+def test_many_groups_are_counted() -> None:
     net = Net(3)
     x = net.input((1, 4))
     for _ in range(40):
         x = net.fully_connected(x, 4)
     optimized = tflm_memopt.optimize(net.model(x), without=("tiles",))
     (lines,) = words(optimized.model)
-    assert len(optimized.report.blocks) > MOST_LINES
-    assert lines["more"] == f"{len(optimized.report.blocks) - MOST_LINES} blocks"
+    assert len(optimized.report.groups) > MOST_LINES
+    assert lines["more"] == f"{len(optimized.report.groups) - MOST_LINES} groups"
     assert len(lines) == MOST_LINES + 1

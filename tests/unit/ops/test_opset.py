@@ -100,7 +100,7 @@ def transposed(net: Net) -> int:
     return net.transpose(net.input((1, 4, 5, 2)), (0, 2, 1, 3))
 
 
-def turned_round(net: Net) -> int:
+def reversed_round(net: Net) -> int:
     return reverse(net, net.input((1, 4, 5, 2)), (1, 3))
 
 
@@ -276,7 +276,7 @@ CASES: list[tuple[Callable[[Net], int], Edit, str, str]] = [
     (padded, affine(2, [0.1], [300]), "regular_moves", "its operands and shapes do not fit (it pads with 300)"),
     (packed, option(valuesCount=1), "regular_moves", "its operands and shapes do not fit (1 values, 2 inputs)"),
     (transposed, tensor(2, shape=np.array([1, 4, 5, 2], np.int32)), "regular_moves", "it makes [1, 5, 4, 2], its outp"),
-    (turned_round, tensor(0), "regular_moves", "its operands and shapes do not fit (it reverses axes [1, 3])"),
+    (reversed_round, tensor(0), "regular_moves", "its operands and shapes do not fit (it reverses axes [1, 3])"),
     (quantize, tensor(1, type=UINT8), "quantize_types", "FLOAT32 to UINT8"),
     (quantize, tensor(0, shape=np.array([2, 2], np.int32)), "same_shape", "[2, 2] and [1, 4]"),
     (quantize, affine(1, [0.1, 0.2]), "one_scale", "tensor 1 't1' has 2 scales"),

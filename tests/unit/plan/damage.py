@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import replace
 
 from tflm_memopt.plan.loops import iterations
-from tflm_memopt.plan.plan import Block, Buffer, Plan, Role, Stage
+from tflm_memopt.plan.plan import Buffer, Group, Plan, Role, Stage
 
 Mutants = Iterator[tuple[str, Plan]]
 """Description of the damage, and the plan."""
@@ -20,29 +20,29 @@ def with_offset(plan: Plan, i: int, offset: int) -> Plan:
     return replace(plan, offsets=(*plan.offsets[:i], offset, *plan.offsets[i + 1 :]))
 
 
-def with_step(plan: Plan, n: int, *steps: Block) -> Plan:
+def with_step(plan: Plan, n: int, *steps: Group) -> Plan:
     return replace(plan, steps=(*plan.steps[:n], *steps, *plan.steps[n + 1 :]))
 
 
-def with_stage(plan: Plan, n: int, block: Block, s: int, stage: Stage) -> Plan:
-    return with_step(plan, n, replace(block, stages=(*block.stages[:s], stage, *block.stages[s + 1 :])))
+def with_stage(plan: Plan, n: int, group: Group, s: int, stage: Stage) -> Plan:
+    return with_step(plan, n, replace(group, stages=(*group.stages[:s], stage, *group.stages[s + 1 :])))
 
 
-def blocks(plan: Plan) -> Iterator[tuple[int, Block]]:
-    return ((n, step) for n, step in enumerate(plan.steps) if isinstance(step, Block))
+def groups(plan: Plan) -> Iterator[tuple[int, Group]]:
+    return ((n, step) for n, step in enumerate(plan.steps) if isinstance(step, Group))
 
 
-def shallower_rings(plan: Plan) -> Mutants:
+def shallower_rolling_buffers(plan: Plan) -> Mutants:
     for i, b in enumerate(plan.buffers):
-        if b.role is Role.RING and b.depth > 1:
+        if b.role is Role.ROLLING_BUFFER and b.depth > 1:
             row = b.nbytes // b.depth
-            yield f"ring {b.key}", with_buffer(plan, i, replace(b, nbytes=b.nbytes - row, depth=b.depth - 1))
+            yield f"rolling buffer {b.key}", with_buffer(plan, i, replace(b, nbytes=b.nbytes - row, depth=b.depth - 1))
 
 
-def rings_of_another_size(plan: Plan) -> Mutants:
+def rolling_buffers_of_another_size(plan: Plan) -> Mutants:
     for i, b in enumerate(plan.buffers):
-        if b.role is Role.RING:
-            yield f"ring {b.key}", with_buffer(plan, i, replace(b, nbytes=b.nbytes - 1))
+        if b.role is Role.ROLLING_BUFFER:
+            yield f"rolling buffer {b.key}", with_buffer(plan, i, replace(b, nbytes=b.nbytes - 1))
 
 
 def smaller_buffers(plan: Plan) -> Mutants:
@@ -56,26 +56,26 @@ def missing_buffers(plan: Plan) -> Mutants:
         yield f"{b.role} {b.key}", replace(plan, buffers=rest, offsets=offsets)
 
 
-def wrong_firings(plan: Plan) -> Mutants:
-    for n, block in blocks(plan):
+def wrong_iterations(plan: Plan) -> Mutants:
+    for n, group in groups(plan):
         for change in (-1, 1):
-            yield f"step {n} {change:+}", with_step(plan, n, replace(block, firings=block.firings + change))
+            yield f"step {n} {change:+}", with_step(plan, n, replace(group, iterations=group.iterations + change))
 
 
 def wrong_macs(plan: Plan) -> Mutants:
-    for n, block in blocks(plan):
+    for n, group in groups(plan):
         for change in (-1, 1):
-            yield f"step {n} {change:+}", with_step(plan, n, replace(block, macs=block.macs + change))
+            yield f"step {n} {change:+}", with_step(plan, n, replace(group, macs=group.macs + change))
 
 
 def missing_steps(plan: Plan) -> Mutants:
-    for n, _ in blocks(plan):
+    for n, _ in groups(plan):
         yield f"step {n}", with_step(plan, n)
 
 
 def repeated_steps(plan: Plan) -> Mutants:
-    for n, block in blocks(plan):
-        yield f"step {n}", with_step(plan, n, block, block)
+    for n, group in groups(plan):
+        yield f"step {n}", with_step(plan, n, group, group)
 
 
 def swapped_steps(plan: Plan) -> Mutants:
@@ -87,30 +87,30 @@ def swapped_steps(plan: Plan) -> Mutants:
 
 
 def missing_stages(plan: Plan) -> Mutants:
-    for n, block in blocks(plan):
-        for s in range(len(block.stages)):
-            yield f"step {n}", with_step(plan, n, replace(block, stages=block.stages[:s] + block.stages[s + 1 :]))
+    for n, group in groups(plan):
+        for s in range(len(group.stages)):
+            yield f"step {n}", with_step(plan, n, replace(group, stages=group.stages[:s] + group.stages[s + 1 :]))
 
 
 def missing_iterations(plan: Plan) -> Mutants:
-    for n, block in blocks(plan):
-        order = tuple(iterations(block.loops))
-        yield f"step {n}", with_step(plan, n, replace(block, loops=order[:-1], firings=len(order) - 1))
+    for n, group in groups(plan):
+        order = tuple(iterations(group.loops))
+        yield f"step {n}", with_step(plan, n, replace(group, loops=order[:-1], iterations=len(order) - 1))
 
 
 def other_orders(plan: Plan) -> Mutants:
     """Each group's first iteration moves to the end."""
-    for n, block in blocks(plan):
-        first, *others = iterations(block.loops)
-        yield f"step {n}", with_step(plan, n, replace(block, loops=(*others, first)))
+    for n, group in groups(plan):
+        first, *others = iterations(group.loops)
+        yield f"step {n}", with_step(plan, n, replace(group, loops=(*others, first)))
 
 
 def other_ways_to_sum(plan: Plan) -> Mutants:
     """Sum up without sums, and read a rolling buffer as if it were whole."""
-    for n, block in blocks(plan):
-        for s, stage in enumerate(block.stages):
+    for n, group in groups(plan):
+        for s, stage in enumerate(group.stages):
             if stage.iterative:
-                yield f"operator {stage.op}", with_stage(plan, n, block, s, replace(stage, iterative=False))
+                yield f"operator {stage.op}", with_stage(plan, n, group, s, replace(stage, iterative=False))
 
 
 def lower_heads(plan: Plan) -> Mutants:
@@ -131,11 +131,11 @@ def misaligned(plan: Plan) -> Mutants:
 
 
 ALWAYS_WRONG: tuple[Callable[[Plan], Mutants], ...] = (
-    shallower_rings,
-    rings_of_another_size,
+    shallower_rolling_buffers,
+    rolling_buffers_of_another_size,
     smaller_buffers,
     missing_buffers,
-    wrong_firings,
+    wrong_iterations,
     wrong_macs,
     missing_steps,
     repeated_steps,
@@ -168,11 +168,11 @@ def exchanged_buffers(plan: Plan) -> Mutants:
 
 
 def other_operand_orders(plan: Plan) -> Mutants:
-    for n, block in blocks(plan):
-        for s, stage in enumerate(block.stages):
+    for n, group in groups(plan):
+        for s, stage in enumerate(group.stages):
             if len(stage.operands) > 1:
-                turned = replace(stage, operands=stage.operands[::-1])
-                yield f"operator {stage.op}", with_stage(plan, n, block, s, turned)
+                swapped = replace(stage, operands=stage.operands[::-1])
+                yield f"operator {stage.op}", with_stage(plan, n, group, s, swapped)
 
 
 MAY_BE_HARMLESS = (moved_buffers, exchanged_buffers, other_operand_orders, other_orders)

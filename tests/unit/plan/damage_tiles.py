@@ -7,87 +7,101 @@ from dataclasses import replace
 
 from unit.plan.damage import Mutants, with_buffer, with_stage, with_step
 
-from tflm_memopt.plan.plan import Block, Plan, Role
+from tflm_memopt.plan.plan import Group, Plan, Role
 
 
-def tiled(plan: Plan) -> Iterator[tuple[int, Block]]:
-    return ((n, step) for n, step in enumerate(plan.steps) if isinstance(step, Block) and step.strips)
+def tiled(plan: Plan) -> Iterator[tuple[int, Group]]:
+    return ((n, step) for n, step in enumerate(plan.steps) if isinstance(step, Group) and step.stripes)
 
 
 # ---- damage that is always wrong ----
 
 
-def shallower_lanes(plan: Plan) -> Mutants:
-    """The buffer keeps its size or shrinks with the lane."""
+def shallower_column_windows(plan: Plan) -> Mutants:
+    """The buffer keeps its size or shrinks with the column window."""
     for i, b in enumerate(plan.buffers):
-        pixel = b.nbytes // max(1, sum(lane.depth for lane in b.lanes))
-        for k, lane in enumerate(b.lanes):
-            lanes = (*b.lanes[:k], replace(lane, depth=lane.depth - 1), *b.lanes[k + 1 :])
+        pixel = b.nbytes // max(1, sum(column_window.depth for column_window in b.column_windows))
+        for k, column_window in enumerate(b.column_windows):
+            column_windows = (
+                *b.column_windows[:k],
+                replace(column_window, depth=column_window.depth - 1),
+                *b.column_windows[k + 1 :],
+            )
             for nbytes in (b.nbytes, b.nbytes - pixel):
-                yield f"ring {b.key}", with_buffer(plan, i, replace(b, lanes=lanes, nbytes=nbytes))
+                yield (
+                    f"rolling buffer {b.key}",
+                    with_buffer(plan, i, replace(b, column_windows=column_windows, nbytes=nbytes)),
+                )
 
 
-def lanes_of_other_rows(plan: Plan) -> Mutants:
+def column_windows_of_other_rows(plan: Plan) -> Mutants:
     """One row more than a stripe has, or one less."""
     for i, b in enumerate(plan.buffers):
-        for k, lane in enumerate(b.lanes):
+        for k, column_window in enumerate(b.column_windows):
             for change in (-1, 1):
-                lanes = (*b.lanes[:k], replace(lane, rows=lane.rows + change), *b.lanes[k + 1 :])
-                yield f"ring {b.key} {change:+}", with_buffer(plan, i, replace(b, lanes=lanes))
+                column_windows = (
+                    *b.column_windows[:k],
+                    replace(column_window, rows=column_window.rows + change),
+                    *b.column_windows[k + 1 :],
+                )
+                yield (
+                    f"rolling buffer {b.key} {change:+}",
+                    with_buffer(plan, i, replace(b, column_windows=column_windows)),
+                )
 
 
-def rings_of_other_sizes(plan: Plan) -> Mutants:
-    """One byte more than all lanes have, or one less."""
+def rolling_buffers_of_other_sizes(plan: Plan) -> Mutants:
+    """One byte more than all column windows have, or one less."""
     for i, b in enumerate(plan.buffers):
-        for change in (-1, 1) if b.lanes else ():
+        for change in (-1, 1) if b.column_windows else ():
             other = with_buffer(plan, i, replace(b, nbytes=b.nbytes + change))
-            yield f"ring {b.key} {change:+}", replace(other, head=plan.head + 1)
+            yield f"rolling buffer {b.key} {change:+}", replace(other, head=plan.head + 1)
 
 
-def missing_strips(plan: Plan) -> Mutants:
-    for n, block in tiled(plan):
-        if block.strips > 1:
-            yield f"step {n}", with_step(plan, n, replace(block, strips=block.strips - 1))
+def missing_stripes(plan: Plan) -> Mutants:
+    for n, group in tiled(plan):
+        if group.stripes > 1:
+            yield f"step {n}", with_step(plan, n, replace(group, stripes=group.stripes - 1))
 
 
 def other_groups(plan: Plan) -> Mutants:
     """Change the groups of one operator out of three."""
-    for n, block in tiled(plan):
-        for s, stage in enumerate(block.stages):
-            if stage.walk.groups > 1:
-                for groups in (stage.walk.groups - 1, stage.walk.groups + 1):
-                    walk = replace(stage.walk, groups=groups)
-                    yield f"operator {stage.op}", with_stage(plan, n, block, s, replace(stage, walk=walk))
+    for n, group in tiled(plan):
+        for s, stage in enumerate(group.stages):
+            if stage.nest.channel_groups > 1:
+                for channel_groups in (stage.nest.channel_groups - 1, stage.nest.channel_groups + 1):
+                    nest = replace(stage.nest, channel_groups=channel_groups)
+                    yield f"operator {stage.op}", with_stage(plan, n, group, s, replace(stage, nest=nest))
 
 
 def empty_groups(plan: Plan) -> Mutants:
     """More groups than any of these tensors has channels."""
-    for n, block in tiled(plan):
-        for s, stage in enumerate(block.stages):
-            if stage.walk.groups > 1:
-                walk = replace(stage.walk, groups=1000 + stage.walk.groups)
-                yield f"operator {stage.op}", with_stage(plan, n, block, s, replace(stage, walk=walk))
+    for n, group in tiled(plan):
+        for s, stage in enumerate(group.stages):
+            if stage.nest.channel_groups > 1:
+                nest = replace(stage.nest, channel_groups=1000 + stage.nest.channel_groups)
+                yield f"operator {stage.op}", with_stage(plan, n, group, s, replace(stage, nest=nest))
 
 
-def missing_rings(plan: Plan) -> Mutants:
+def missing_rolling_buffers(plan: Plan) -> Mutants:
     for i, b in enumerate(plan.buffers):
-        if b.lanes:
+        if b.column_windows:
             rest, offsets = (x[:i] + x[i + 1 :] for x in (plan.buffers, plan.offsets))
-            yield f"ring {b.key}", replace(plan, buffers=rest, offsets=offsets)
+            yield f"rolling buffer {b.key}", replace(plan, buffers=rest, offsets=offsets)
 
 
 # ---- damage that may be harmless ----
 
 
-def other_walks(plan: Plan) -> Mutants:
-    for n, block in tiled(plan):
-        for s, stage in enumerate(block.stages):
+def other_nests(plan: Plan) -> Mutants:
+    for n, group in tiled(plan):
+        for s, stage in enumerate(group.stages):
             for field in ("end", "advance"):
                 for change in (-1, 1):
-                    walk = replace(stage.walk, **{field: getattr(stage.walk, field) + change})
+                    nest = replace(stage.nest, **{field: getattr(stage.nest, field) + change})
                     yield (
                         f"operator {stage.op} {field} {change:+}",
-                        with_stage(plan, n, block, s, replace(stage, walk=walk)),
+                        with_stage(plan, n, group, s, replace(stage, nest=nest)),
                     )
 
 

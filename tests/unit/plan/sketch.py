@@ -1,4 +1,4 @@
-"""Row operators without numbers, and the simplest simulation of their firings."""
+"""Row operators without numbers, and the simplest simulation of their iterations."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from tflm_memopt.model.graph import Graph, Op, Tensor, TensorId
 from tflm_memopt.ops.kinds import Kind
 from tflm_memopt.ops.rowop import UNIT, RowOp, Rows, Window
-from tflm_memopt.plan.search.blocks import Chain
+from tflm_memopt.plan.search.groups import Chain
 from tflm_memopt.rowgraph.graph import RowGraph
 from tflm_memopt.rowgraph.regions import partition
 
@@ -114,7 +114,7 @@ def random_sketch(seed: int, *, least: int = 2, most: int = 7, tallest: int = 9)
 
 
 def residual(h: int = 32, row: tuple[int, int] = (8, 4)) -> tuple[Sketch, TensorId]:
-    """ResNet's block: two 3x3 convolutions parallel to a shortcut."""
+    """ResNet's group: two 3x3 convolutions parallel to a shortcut."""
     s = Sketch()
     x = s.input(h, *row)
     y = s.conv(s.conv(x, row[1]), row[1])
@@ -133,21 +133,21 @@ class Actor:
     iterative: bool = False
 
     @property
-    def firings(self) -> int:
+    def iterations(self) -> int:
         return self.op.reads[0].h if self.iterative else self.op.writes.h
 
-    def reads(self, k: int, firing: int) -> range:
-        return range(firing, firing + 1) if self.iterative else range(*self.op.rows_read(k, firing))
+    def reads(self, k: int, iteration: int) -> range:
+        return range(iteration, iteration + 1) if self.iterative else range(*self.op.rows_read(k, iteration))
 
 
 def simulate(actors: Mapping[int, Actor], sinks: Sequence[int]) -> list[tuple[int, int]]:
-    """Return (operator, firing) in order of demand, by recursion and counting only."""
+    """Return (operator, iteration) in order of demand, by recursion and counting only."""
     maker = {a.op.output: key for key, a in actors.items()}
     fired = dict.fromkeys(actors, 0)
     order: list[tuple[int, int]] = []
 
     def made(key: int) -> int:
-        return fired[key] // actors[key].firings if actors[key].iterative else fired[key]
+        return fired[key] // actors[key].iterations if actors[key].iterative else fired[key]
 
     def fire(key: int) -> None:
         for k in actors[key].operands:
@@ -158,7 +158,7 @@ def simulate(actors: Mapping[int, Actor], sinks: Sequence[int]) -> list[tuple[in
         fired[key] += 1
 
     for sink in sinks:
-        while fired[sink] < actors[sink].firings:
+        while fired[sink] < actors[sink].iterations:
             fire(sink)
     return order
 
@@ -168,14 +168,14 @@ def rows_kept(actors: Mapping[int, Actor], order: Sequence[tuple[int, int]], key
     tensor = actors[key].op.output
     reads = [
         (at, row)
-        for at, (reader, firing) in enumerate(order)
+        for at, (reader, iteration) in enumerate(order)
         for k, t in enumerate(actors[reader].op.inputs)
         if t == tensor
-        for row in actors[reader].reads(k, firing)
+        for row in actors[reader].reads(k, iteration)
     ]
     depth, row = 0, 0
-    for at, (writer, firing) in enumerate(order):
-        if writer != key or (actors[key].iterative and firing < actors[key].firings - 1):
+    for at, (writer, iteration) in enumerate(order):
+        if writer != key or (actors[key].iterative and iteration < actors[key].iterations - 1):
             continue
         later = [r for when, r in reads if when >= at and r <= row]
         depth = max(depth, row - min([row, *later]) + 1)

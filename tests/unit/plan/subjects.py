@@ -14,7 +14,7 @@ from tflm_memopt.convert import pipeline
 from tflm_memopt.errors import PlanError
 from tflm_memopt.model.interface import Changes
 from tflm_memopt.model.reader import Model, read
-from tflm_memopt.plan.firing.planned import Planned
+from tflm_memopt.plan.iteration.planned import Planned
 from tflm_memopt.plan.plan import Plan
 from tflm_memopt.plan.planner import Options
 from tflm_memopt.rewrite.int8_io import Int8Interface
@@ -25,13 +25,13 @@ OPTIONS = Options(seconds=0.1)
 
 
 def _classifier() -> bytes:
-    """Residual blocks, one of them strided, global pooling, and dense layers."""
+    """Residual groups, one of them strided, global pooling, and dense layers."""
     net = Net(seed=3)
     stem = net.conv2d(net.input((1, 12, 12, 3)), 8, kernel=(3, 3), activation="RELU")
     y = net.conv2d(net.conv2d(stem, 8, kernel=(3, 3)), 8, kernel=(3, 3))
-    block = net.add(stem, y)
-    shortcut = net.conv2d(block, 12, stride=(2, 2))
-    y = net.conv2d(net.conv2d(block, 12, kernel=(3, 3), stride=(2, 2)), 12, kernel=(3, 3))
+    group = net.add(stem, y)
+    shortcut = net.conv2d(group, 12, stride=(2, 2))
+    y = net.conv2d(net.conv2d(group, 12, kernel=(3, 3), stride=(2, 2)), 12, kernel=(3, 3))
     pooled = net.mean(net.unary("RELU", net.add(shortcut, y)), (1, 2))
     return net.model(net.softmax(net.fully_connected(pooled, 10)))
 

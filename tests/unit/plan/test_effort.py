@@ -15,8 +15,8 @@ from tflm_memopt.plan import waiting
 from tflm_memopt.plan.effort import (
     LEVELS,
     PER_OPERATOR,
+    Budget,
     Log,
-    Meter,
     allowance,
     work_left,
 )
@@ -52,7 +52,7 @@ def ladder(rungs: int) -> Sketch:
 
 def test_what_a_part_spends_its_whole_spends() -> None:
     log = Log()
-    whole = Meter(10.0, log)
+    whole = Budget(10.0, log)
     part = whole.share(6.0)
     part.spend(4.0)
     assert (whole.left, part.left, log.seconds) == (6.0, 2.0, 4.0)
@@ -96,10 +96,10 @@ def told(model: bytes, monkeypatch: pytest.MonkeyPatch, **settings: Any) -> tupl
     total = 0.0
 
     def tell(_progress: object, log: Log, operators: int, layouts: float, searches: int, _started: float) -> None:
-        def blocks_found() -> None:
+        def groups_found() -> None:
             said.append(log.seconds + work_left(log.seconds, operators, layouts, len(said) + 1, searches))
 
-        log.found = blocks_found
+        log.found = groups_found
         logs.append((log, operators))
 
     logs: list[tuple[Log, int]] = []

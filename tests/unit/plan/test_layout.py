@@ -10,10 +10,10 @@ from conftest import examples
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tflm_memopt.plan.effort import Meter, SearchPart
+from tflm_memopt.plan.effort import Budget, SearchPart
 from tflm_memopt.plan.layout import offsets
 from tflm_memopt.plan.layout.bound import clique_bound
-from tflm_memopt.plan.layout.drafts import BlockBuffer, Draft, Placer
+from tflm_memopt.plan.layout.drafts import Draft, GroupBuffer, Placer
 from tflm_memopt.plan.layout.offsets import Layout, LayoutProblem, Turn, climb, exact, place
 from tflm_memopt.plan.plan import Builtin, Role
 from tflm_memopt.tflm import greedy_planner
@@ -28,13 +28,13 @@ def random_problem(seed: int, *, most: int, largest: int) -> LayoutProblem:
     count = rng.randint(1, most)
     nbytes = tuple(rng.randint(1, largest) for _ in range(count))
     align = tuple(rng.choice([1, 1, 2, 4]) for _ in range(count))
-    separations: dict[tuple[int, int], int] = {}
+    constraints: dict[tuple[int, int], int] = {}
     for u, v in itertools.combinations(range(count), 2):
         if rng.random() < 0.7:
             for lower, upper in ((u, v), (v, u)):
                 closest = rng.randint(-nbytes[upper] // 2, nbytes[lower])
-                separations[lower, upper] = rng.choice([nbytes[lower], closest])
-    return LayoutProblem(nbytes, align, separations, lower_bound=max(nbytes))
+                constraints[lower, upper] = rng.choice([nbytes[lower], closest])
+    return LayoutProblem(nbytes, align, constraints, lower_bound=max(nbytes))
 
 
 def is_valid(problem: LayoutProblem, layout: Layout) -> bool:
@@ -43,7 +43,7 @@ def is_valid(problem: LayoutProblem, layout: Layout) -> bool:
     inside = all(o >= 0 and o + n <= layout.top for o, n in zip(at, problem.nbytes, strict=True))
     aligned = all(o % a == 0 for o, a in zip(at, problem.align, strict=True))
     apart = all(
-        at[v] - at[u] >= d or at[u] - at[v] >= problem.separations[v, u] for (u, v), d in problem.separations.items()
+        at[v] - at[u] >= d or at[u] - at[v] >= problem.constraints[v, u] for (u, v), d in problem.constraints.items()
     )
     return inside and aligned and apart and len(at) == len(problem.nbytes)
 
@@ -59,9 +59,9 @@ def lowest_top(problem: LayoutProblem) -> int:
             fits(top, (*at, offset))
             for offset in range(0, top - problem.nbytes[u] + 1, problem.align[u])
             if all(
-                offset - at[v] >= problem.separations[v, u] or at[v] - offset >= problem.separations[u, v]
+                offset - at[v] >= problem.constraints[v, u] or at[v] - offset >= problem.constraints[u, v]
                 for v in range(u)
-                if (u, v) in problem.separations
+                if (u, v) in problem.constraints
             )
         )
 
@@ -101,8 +101,8 @@ def hard_problem() -> LayoutProblem:
     """Sizes that fit into 100 bytes in only one way, which the heuristic does not find."""
     nbytes = (47, 31, 29, 23, 19, 17, 13, 11, 7, 3)
     together = [(0, 1), (1, 2), (2, 3), (3, 4), (4, 0), (0, 5), (5, 1), (6, 2), (7, 3), (8, 4), (9, 0), (5, 6), (7, 8)]
-    separations = {p: nbytes[p[0]] for u, v in together for p in ((u, v), (v, u))}
-    return LayoutProblem(nbytes, (1,) * len(nbytes), separations, lower_bound=0)
+    constraints = {p: nbytes[p[0]] for u, v in together for p in ((u, v), (v, u))}
+    return LayoutProblem(nbytes, (1,) * len(nbytes), constraints, lower_bound=0)
 
 
 def chain_problem(*sizes: int) -> LayoutProblem:
@@ -123,7 +123,7 @@ def test_the_thesis_example_where_tflm_s_planner_is_not_enough() -> None:
 @given(SEEDS)
 def test_the_bound_of_cliques_is_one(seed: int) -> None:
     problem = random_problem(seed, most=4, largest=6)
-    bound = clique_bound(problem.nbytes, problem.align, problem.separations, 0)
+    bound = clique_bound(problem.nbytes, problem.align, problem.constraints, 0)
     assert bound <= lowest_top(problem)
 
 
@@ -139,17 +139,17 @@ def test_what_was_placed_before_costs_the_same_work() -> None:
     spent = []
     offsets.forget()
     for _ in range(2):
-        meter = Meter(10.0)
-        place(hard_problem(), seconds=0.05, meter=meter)
-        spent.append(meter.log.seconds)
+        budget = Budget(10.0)
+        place(hard_problem(), seconds=0.05, budget=budget)
+        spent.append(budget.log.seconds)
     assert spent[0] == spent[1] > 0
 
 
 @pytest.mark.parametrize("left", [1e-7, 1e-3])
 def test_what_was_placed_before_is_no_answer_where_less_may_be_spent(left: float) -> None:
     def placed() -> tuple[Layout, float, list[SearchPart]]:
-        meter = Meter(left)
-        return place(hard_problem(), seconds=1.0, meter=meter), meter.log.seconds, list(meter.log.cut)
+        budget = Budget(left)
+        return place(hard_problem(), seconds=1.0, budget=budget), budget.log.seconds, list(budget.log.cut)
 
     offsets.forget()
     fresh = placed()
@@ -162,15 +162,15 @@ def test_a_choice_of_form_loosens_nothing() -> None:
     """Two buffers that another step keeps apart keep that distance, whatever a group between them allows."""
     turn = Turn({(0, 1): 4, (1, 0): 2}, {(0, 1): 20, (1, 0): 1}, {0: 12})
     problem = LayoutProblem((10, 6), (1, 1), {(0, 1): 10, (1, 0): 6}, 0, (turn,))
-    assert problem.decided(()).separations == {(0, 1): 10, (1, 0): 6}
-    assert problem.decided({0}).separations == {(0, 1): 20, (1, 0): 6}
+    assert problem.decided(()).constraints == {(0, 1): 10, (1, 0): 6}
+    assert problem.decided({0}).constraints == {(0, 1): 20, (1, 0): 6}
     assert (problem.decided(()).nbytes, problem.decided({0}).nbytes) == ((10, 6), (12, 6))
 
 
-def test_a_turned_form_with_larger_rings_keeps_off_what_lives_through_it() -> None:
+def test_a_reversed_form_with_larger_rolling_buffers_keeps_off_what_lives_through_it() -> None:
     placer = Placer({5: 8}, inputs=(), outputs=(), known=())
-    forward, turned = (Draft(Builtin(0), (5,), (BlockBuffer(Role.RING, 1, n, 0, ()),)) for n in (16, 20))
-    buffers, problem = placer.problem([forward], {0: turned})
-    ring, tensor = (next(i for i, b in enumerate(buffers) if b.key == key) for key in (1, 5))
-    assert [problem.decided(forms).separations[ring, tensor] for forms in ((), (0,))] == [16, 20]
-    assert problem.decided((0,)).separations[tensor, ring] == 8
+    forward, backward = (Draft(Builtin(0), (5,), (GroupBuffer(Role.ROLLING_BUFFER, 1, n, 0, ()),)) for n in (16, 20))
+    buffers, problem = placer.problem([forward], {0: backward})
+    rolling_buffer, tensor = (next(i for i, b in enumerate(buffers) if b.key == key) for key in (1, 5))
+    assert [problem.decided(forms).constraints[rolling_buffer, tensor] for forms in ((), (0,))] == [16, 20]
+    assert problem.decided((0,)).constraints[tensor, rolling_buffer] == 8

@@ -13,31 +13,31 @@ from unit.plan.sketch import Sketch, random_sketch
 from tflm_memopt.check.checker import check
 from tflm_memopt.errors import PlanError
 from tflm_memopt.model.graph import TensorId
-from tflm_memopt.plan.firing.liveness import Content, separations
-from tflm_memopt.plan.firing.looped import looped
-from tflm_memopt.plan.plan import Block, Buffer, Plan, Role, Stage
-from tflm_memopt.plan.search.blocks import Candidate, Chain, border, candidates, rebuild
-from tflm_memopt.plan.walk import Walk
+from tflm_memopt.plan.iteration.liveness import Content, constraints
+from tflm_memopt.plan.iteration.looped import looped
+from tflm_memopt.plan.nest import LoopNest
+from tflm_memopt.plan.plan import Buffer, Group, Plan, Role, Stage
+from tflm_memopt.plan.search.groups import Candidate, Chain, border, candidates, rebuild
 
 UNLIMITED = 1 << 40
 
 
-def whole_block(chain: Chain) -> Candidate:
+def whole_group(chain: Chain) -> Candidate:
     """All operators as one group, in the best order of operands."""
     return next(c for c in candidates(chain, len(chain.ops), UNLIMITED) if c.first == 0)
 
 
-def contents_of(chain: Chain, block: Candidate) -> tuple[Content, ...]:
+def contents_of(chain: Chain, group: Candidate) -> tuple[Content, ...]:
     last_read, sizes = chain.last_read(), chain.rows()
-    return rebuild(chain, block).contents(border(chain, block.first, block.last, sizes, last_read), sizes)
+    return rebuild(chain, group).contents(border(chain, group.first, group.last, sizes, last_read), sizes)
 
 
-def separation(s: Sketch, lower: TensorId, upper: TensorId, *wanted: TensorId) -> int:
+def constraint(s: Sketch, lower: TensorId, upper: TensorId, *wanted: TensorId) -> int:
     """Bytes by which tensor `upper` must start above `lower` if the sketch is one group."""
     chain = s.chain(*wanted)
-    contents = contents_of(chain, whole_block(chain))
-    index = {c.key: i for i, c in enumerate(contents) if c.role in (Role.TENSOR, Role.RING)}
-    return separations(contents)[index[lower], index[upper]]
+    contents = contents_of(chain, whole_group(chain))
+    index = {c.key: i for i, c in enumerate(contents) if c.role in (Role.TENSOR, Role.ROLLING_BUFFER)}
+    return constraints(contents)[index[lower], index[upper]]
 
 
 @pytest.mark.parametrize(("n", "k"), [(16, 16), (16, 48), (48, 16), (1, 7), (7, 1)])
@@ -47,18 +47,18 @@ def test_pointwise_is_vmcu_s_closed_form(n: int, k: int) -> None:
     s = Sketch()
     x = s.input(m, 1, k)
     y = s.conv(x, n, kernel=1)
-    distance = separation(s, y, x, y)
+    distance = constraint(s, y, x, y)
     assert max(m * n, distance + m * k, m * k) == max(m * n, m * k) + min(n, k) - 1
     assert distance == (m * n - 1 - (m - 1) * k if n > k else n - 1 if n > 1 else 1 - k)
-    assert separation(s, x, y, y) == m * k  # the other direction gains nothing
+    assert constraint(s, x, y, y) == m * k  # the other direction gains nothing
 
 
-def judge(s: Sketch, chain: Chain, block: Candidate, low: int, high: int, distance: int) -> str:
+def judge(s: Sketch, chain: Chain, group: Candidate, low: int, high: int, distance: int) -> str:
     """Return the checker's message for a layout with content `high` `distance` bytes above content `low`; "" if valid.
 
     All other contents are far from both.
     """
-    contents = contents_of(chain, block)
+    contents = contents_of(chain, group)
     far, offsets = sum(c.nbytes + 64 for c in contents), [0] * len(contents)
     offsets[low], offsets[high] = far, far + distance
     at = 3 * far
@@ -67,12 +67,14 @@ def judge(s: Sketch, chain: Chain, block: Candidate, low: int, high: int, distan
             offsets[i] = at
             at += (c.nbytes + 15) // 16 * 16
     keys = [0 if c.role is Role.COUNTERS else c.key for c in contents]
-    buffers = tuple(Buffer(c.role, k, c.nbytes, 0, 1, 1, c.depth, c.lanes) for c, k in zip(contents, keys, strict=True))
+    buffers = tuple(
+        Buffer(c.role, k, c.nbytes, 0, 1, 1, c.depth, c.column_windows) for c, k in zip(contents, keys, strict=True)
+    )
     ops = {op.output: i for i, op in enumerate(chain.ops)}
     wanted = [c.key for c in contents if c.role is Role.TENSOR and c.key in chain.outside and c.key in ops]
-    trace = rebuild(chain, block).trace
+    trace = rebuild(chain, group).trace
     sinks = tuple(sorted((ops[t] for t in wanted), reverse=True))
-    step = Block(0, block.stages, sinks, len(trace.moments), block.macs, block.strips, loops=looped(trace))
+    step = Group(0, group.stages, sinks, len(trace.moments), group.macs, group.stripes, loops=looped(trace))
     plan = Plan((step,), buffers, tuple(offsets), at, 0, proven=False)
     unaligned = mock.patch.dict("tflm_memopt.check.arena.LEAST_ALIGN", clear=True)
     with mock.patch("tflm_memopt.check.checker.ARENA_ALIGN", 1), unaligned:
@@ -86,15 +88,15 @@ def judge(s: Sketch, chain: Chain, block: Candidate, low: int, high: int, distan
 @pytest.mark.slow
 @settings(max_examples=examples(40), deadline=None, derandomize=True)
 @given(st.integers(0, 1 << 32))
-def test_every_separation_is_safe(number: int) -> None:
+def test_every_constraint_is_safe(number: int) -> None:
     """The checker accepts each distance of each pair of buffers, in both directions, one pair at a time."""
     s = random_sketch(number, most=5)
     chain = s.chain(*s.unread())
-    block = whole_block(chain)
-    contents = contents_of(chain, block)
-    for (low, high), distance in separations(contents).items():
+    group = whole_group(chain)
+    contents = contents_of(chain, group)
+    for (low, high), distance in constraints(contents).items():
         if distance > -contents[high].nbytes:
-            assert judge(s, chain, block, low, high, distance) == ""
+            assert judge(s, chain, group, low, high, distance) == ""
 
 
 @settings(max_examples=examples(60), deadline=None, derandomize=True)
@@ -105,32 +107,34 @@ def test_a_byte_less_is_too_close(number: int) -> None:
     (op,) = s.ops
     assume(len(set(op.inputs)) == 1 and op.writes.nbytes > 1)  # a single byte fits on the read bytes or outside
     chain = s.chain(op.output)
-    block = whole_block(chain)
-    contents = contents_of(chain, block)
+    group = whole_group(chain)
+    contents = contents_of(chain, group)
     where = {c.key: i for i, c in enumerate(contents) if c.role is Role.TENSOR}
     low, high = where[op.output], where[op.inputs[0]]
-    distance = separations(contents)[low, high]
-    assert judge(s, chain, block, low, high, distance) == ""
-    assert judge(s, chain, block, low, high, distance - 1) != ""
+    distance = constraints(contents)[low, high]
+    assert judge(s, chain, group, low, high, distance) == ""
+    assert judge(s, chain, group, low, high, distance - 1) != ""
 
 
-def tiled_block(chain: Chain, tile: int) -> Candidate:
+def tiled_group(chain: Chain, tile: int) -> Candidate:
     """All operators with one row per stripe, in tiles of `tile` columns."""
-    walk = Walk(tile=tile)
-    stages = tuple(Stage(key, (0,), iterative=False, walk=walk) for key in chain.keys)
+    nest = LoopNest(tile=tile)
+    stages = tuple(Stage(key, (0,), iterative=False, nest=nest) for key in chain.keys)
     return Candidate(0, len(chain.ops), 0, sum(op.macs for op in chain.ops), stages, chain.ops[-1].writes.h)
 
 
 @pytest.mark.parametrize("tile", [1, 2])
-def test_only_single_pixels_are_replaced_in_rings(tile: int) -> None:
-    """In a lane, pixels of a wider unit may be in reverse order."""
+def test_only_single_pixels_are_replaced_in_rolling_buffers(tile: int) -> None:
+    """In a column window, pixels of a wider unit may be in reverse order."""
     s = Sketch()
     x = s.input(4, 6, 3)
     y = s.relu(x)
     z = s.relu(y)
     chain = s.chain(z)
-    found = {c.key: c for c in contents_of(chain, tiled_block(chain, tile)) if c.role in (Role.TENSOR, Role.RING)}
-    assert found[y].role is Role.RING
+    found = {
+        c.key: c for c in contents_of(chain, tiled_group(chain, tile)) if c.role in (Role.TENSOR, Role.ROLLING_BUFFER)
+    }
+    assert found[y].role is Role.ROLLING_BUFFER
     assert (found[y].replaces, found[z].replaces) == (({x}, {y}) if tile == 1 else (set(), set()))
 
 
@@ -139,13 +143,13 @@ def tiled_relu() -> tuple[Sketch, Chain, Candidate, dict[Role | TensorId, int]]:
     s = Sketch()
     y = s.relu(s.input(4, 6, 3))
     chain = s.chain(y)
-    block = tiled_block(chain, 2)
-    found = {c.key if c.role is Role.TENSOR else c.role: i for i, c in enumerate(contents_of(chain, block))}
-    return s, chain, block, found
+    group = tiled_group(chain, 2)
+    found = {c.key if c.role is Role.TENSOR else c.role: i for i, c in enumerate(contents_of(chain, group))}
+    return s, chain, group, found
 
 
 @pytest.mark.parametrize(("distance", "why"), [(0, ""), (3, "before it is read"), (-3, "")])
 def test_a_pixel_is_not_written_on_a_later_one_of_its_tile(distance: int, why: str) -> None:
-    s, chain, block, at = tiled_relu()
-    found = judge(s, chain, block, at[0], at[1], distance)
+    s, chain, group, at = tiled_relu()
+    found = judge(s, chain, group, at[0], at[1], distance)
     assert why in found if why else not found

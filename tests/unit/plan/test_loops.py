@@ -39,11 +39,11 @@ def test_loops_run_what_they_were_made_of(pieces: list[tuple[list[int], int]], t
     assert len(loop_codes(loops)) <= 1 + len(order) + 4 * sum(skipped > 0)
 
 
-@pytest.mark.parametrize("strips", [3, 300])
-def test_the_bytes_do_not_grow_with_the_strips(strips: int) -> None:
+@pytest.mark.parametrize("stripes", [3, 300])
+def test_the_bytes_do_not_grow_with_the_stripes(stripes: int) -> None:
     """Columns inside rows inside stripes, between a prologue and an epilogue."""
-    strip = ([0] * 4 + [1] * 2 + [2]) * 50 + [3] * 10
-    order = np.array([0] * 30 + strip * strips + [2, 3] * 20)
+    stripe = ([0] * 4 + [1] * 2 + [2]) * 50 + [3] * 10
+    order = np.array([0] * 30 + stripe * stripes + [2, 3] * 20)
     loops = loops_of(order, np.zeros(len(order), dtype=np.int64))
     assert [i.stage for i in iterations(loops)] == order.tolist()
     assert len(loop_codes(loops)) <= 60

@@ -7,8 +7,8 @@ from models import Net
 
 from tflm_memopt.convert import pipeline
 from tflm_memopt.model.reader import read
-from tflm_memopt.plan.firing.occupancy import occupancy
-from tflm_memopt.plan.firing.planned import Planned
+from tflm_memopt.plan.iteration.occupancy import occupancy
+from tflm_memopt.plan.iteration.planned import Planned
 from tflm_memopt.plan.planner import Options
 from tflm_memopt.plan.search.tiles_plan import NO_RECOMPUTE
 
@@ -37,10 +37,10 @@ def planned(request: pytest.FixtureRequest) -> Planned:
     return found
 
 
-def test_blocks_fire_as_often_as_the_plan_says(planned: Planned) -> None:
-    assert planned.groups
-    for group in planned.groups.values():
-        assert len(group.trace.moments) == group.block.firings
+def test_groups_fire_as_often_as_the_plan_says(planned: Planned) -> None:
+    assert planned.channel_groups
+    for channel_group in planned.channel_groups.values():
+        assert len(channel_group.trace.moments) == channel_group.group.iterations
 
 
 def test_the_most_bytes_alive_are_the_lower_bound(planned: Planned) -> None:

@@ -9,12 +9,12 @@ import pytest
 from unit.command import long, small
 
 from tflm_memopt.convert.request import request
-from tflm_memopt.plan.effort import Meter
-from tflm_memopt.plan.firing.pauses import held_at, moments, surely_held
-from tflm_memopt.plan.firing.planned import Planned
+from tflm_memopt.plan.effort import Budget
+from tflm_memopt.plan.iteration.pauses import held_at, moments, surely_held
+from tflm_memopt.plan.iteration.planned import Planned
 from tflm_memopt.plan.layout.joint import Tenant, least_paused, share
-from tflm_memopt.plan.plan import Block
-from tflm_memopt.plan.walk import Ints
+from tflm_memopt.plan.nest import Ints
+from tflm_memopt.plan.plan import Group
 
 
 @cache
@@ -38,23 +38,23 @@ def anywhere(time: np.ndarray, total: float, apart: float, rng: np.random.Genera
 @pytest.mark.parametrize("share_of_time", [0.1, 0.3, 0.6])
 def test_what_is_surely_held_is_held_at_any_pauses(share_of_time: float) -> None:
     one, other = planned(long()), planned(small())
-    keys = [stage.op for step in one.plan.steps if isinstance(step, Block) for stage in step.stages]
+    keys = [stage.op for step in one.plan.steps if isinstance(step, Group) for stage in step.stages]
     found = moments(one, dict.fromkeys(keys, 1.0))
     apart = share_of_time * found.total
     sure = surely_held(one, found, apart)
     assert sure
-    least = least_paused(Tenant(one, paused=sure), [Tenant(other)], seconds=1.0, meter=Meter())
+    least = least_paused(Tenant(one, paused=sure), [Tenant(other)], seconds=1.0, budget=Budget())
     rng = np.random.default_rng(1)
     for _ in range(3):
         held = held_at(one, found, anywhere(found.time, found.total, apart, rng))
         for i, (bottom, top) in sure.items():
             assert held[i][0] <= bottom < top <= held[i][1]
-        head = share([Tenant(one, paused=held), Tenant(other)], (), {(0, 1)}, seconds=0.0, meter=Meter()).head
+        head = share([Tenant(one, paused=held), Tenant(other)], (), {(0, 1)}, seconds=0.0, budget=Budget()).head
         assert 0 < least <= head
 
 
 def test_nothing_is_surely_held_where_no_pause_is_needed() -> None:
     one = planned(long())
-    keys = [stage.op for step in one.plan.steps if isinstance(step, Block) for stage in step.stages]
+    keys = [stage.op for step in one.plan.steps if isinstance(step, Group) for stage in step.stages]
     found = moments(one, dict.fromkeys(keys, 1.0))
     assert not surely_held(one, found, found.total)

@@ -9,16 +9,16 @@ from conftest import seeds
 from unit.plan.sketch import random_sketch
 
 from tflm_memopt.plan.loops import Iteration, Loops, Repeat
-from tflm_memopt.plan.plan import SCHEMA_VERSION, Block, Buffer, Builtin, Lane, Plan, Role, Stage
+from tflm_memopt.plan.nest import LoopNest
+from tflm_memopt.plan.plan import SCHEMA_VERSION, Buffer, Builtin, ColumnWindow, Group, Plan, Role, Stage
 from tflm_memopt.plan.planner import Options, plan
-from tflm_memopt.plan.walk import Walk
 
 LOOPS: Loops = (Iteration(0), Repeat(5, (Iteration(1), Repeat(2, (Iteration(0),)))))
 MIXED = Plan(
-    steps=(Block(0, (Stage(3, (1, 0)), Stage(4, (0,), iterative=True)), (4,), 12, 345, loops=LOOPS), Builtin(7)),
+    steps=(Group(0, (Stage(3, (1, 0)), Stage(4, (0,), iterative=True)), (4,), 12, 345, loops=LOOPS), Builtin(7)),
     buffers=(
         Buffer(Role.TENSOR, 5, 64, 0, 2, 16),
-        Buffer(Role.RING, 6, 24, 0, 1, 1, 3),
+        Buffer(Role.ROLLING_BUFFER, 6, 24, 0, 1, 1, 3),
         Buffer(Role.COUNTERS, 0, 4, 0, 1),
     ),
     offsets=(0, 64, 88),
@@ -28,21 +28,24 @@ MIXED = Plan(
 )
 TILED = Plan(
     steps=(
-        Block(
+        Group(
             0,
             (
-                Stage(0, (0,), walk=Walk(2, 3, 4, 1, 3)),
-                Stage(1, (0,), walk=Walk(2, -1, 2, 1, 4, sums=True)),
-                Stage(2, (0,), iterative=True, walk=Walk(2, 2, 2, 1)),
+                Stage(0, (0,), nest=LoopNest(2, 3, 4, 1, 3)),
+                Stage(1, (0,), nest=LoopNest(2, -1, 2, 1, 4, sums=True)),
+                Stage(2, (0,), iterative=True, nest=LoopNest(2, 2, 2, 1)),
             ),
             (2,),
             99,
             1234,
-            strips=5,
+            stripes=5,
             loops=(Repeat(2, (Iteration(0, skips=3), *LOOPS)), Iteration(2)),
         ),
     ),
-    buffers=(Buffer(Role.TENSOR, 1, 64, 0, 1, 16), Buffer(Role.RING, 2, 24, 0, 1, lanes=(Lane(1, 4), Lane(3, 8)))),
+    buffers=(
+        Buffer(Role.TENSOR, 1, 64, 0, 1, 16),
+        Buffer(Role.ROLLING_BUFFER, 2, 24, 0, 1, column_windows=(ColumnWindow(1, 4), ColumnWindow(3, 8))),
+    ),
     offsets=(0, 64),
     head=88,
     lower_bound=80,
@@ -70,8 +73,9 @@ def test_real_plans_survive_json() -> None:
 def test_the_document_says_what_people_look_for() -> None:
     document = MIXED.to_json()
     assert document["schema"] == SCHEMA_VERSION
-    assert [step["type"] for step in document["steps"]] == ["block", "builtin"]
+    assert [step["type"] for step in document["steps"]] == ["group", "builtin"]
     assert document["buffers"][1] == {
-        "role": "ring", "key": 6, "nbytes": 24, "first": 0, "last": 1, "align": 1, "depth": 3, "lanes": (),
+        "role": "rolling_buffer", "key": 6, "nbytes": 24, "first": 0, "last": 1, "align": 1, "depth": 3,
+        "column_windows": (),
         "offset": 64,
     }  # fmt: skip

@@ -14,7 +14,7 @@ from tflm_memopt.check.checker import check
 from tflm_memopt.errors import PlanError
 from tflm_memopt.format.limits import MAX_IO
 from tflm_memopt.model.graph import TensorId
-from tflm_memopt.plan.plan import Block, Plan, Role
+from tflm_memopt.plan.plan import Group, Plan, Role
 from tflm_memopt.plan.planner import Options, plan
 from tflm_memopt.rowgraph.graph import Region
 
@@ -24,14 +24,14 @@ SECONDS = 0.1
 def checked(
     s: Sketch,
     *outputs: TensorId,
-    op_per_block: bool = False,
+    op_per_group: bool = False,
     seconds: float = SECONDS,
     overlap: bool = True,
     reorder: bool = True,
     turn: bool = True,
 ) -> Plan:
     graph = s.row_graph(*outputs)
-    options = Options("block" if op_per_block else "region", seconds, overlap=overlap, reorder=reorder, turn=turn)
+    options = Options("group" if op_per_group else "region", seconds, overlap=overlap, reorder=reorder, turn=turn)
     found = plan(graph, options)
     check(found, graph)
     return found
@@ -40,11 +40,11 @@ def checked(
 @pytest.mark.slow
 @settings(max_examples=examples(40), deadline=None, derandomize=True)
 @given(st.integers(0, 1 << 32), st.booleans(), st.booleans())
-def test_the_checker_accepts_every_plan(number: int, op_per_block: bool, more: bool) -> None:
+def test_the_checker_accepts_every_plan(number: int, op_per_group: bool, more: bool) -> None:
     s = random_sketch(number)
     outputs = s.unread()
     inner = [op.output for op in s.ops if op.output not in outputs][:1] if more else []
-    found = checked(s, *outputs, *inner, op_per_block=op_per_block)
+    found = checked(s, *outputs, *inner, op_per_group=op_per_group)
     assert found.lower_bound <= found.head
     assert len(found.offsets) == len(found.buffers)
 
@@ -56,9 +56,9 @@ def test_a_pointwise_layer_takes_vmcu_s_footprint() -> None:
     assert checked(s, y, seconds=2.0).head == 20 * 64 + 32 + 2
 
 
-def blocks(found: Plan) -> list[Block]:
+def groups(found: Plan) -> list[Group]:
     """Steps of a plan that consists of groups only."""
-    return [step for step in found.steps if isinstance(step, Block)]
+    return [step for step in found.steps if isinstance(step, Group)]
 
 
 @pytest.mark.slow
@@ -73,12 +73,12 @@ def test_without_overlap_whole_tensors_share_nothing(number: int) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("op_per_block", [False, True])
-def test_more_outputs_than_an_operator_takes(op_per_block: bool) -> None:
+@pytest.mark.parametrize("op_per_group", [False, True])
+def test_more_outputs_than_an_operator_takes(op_per_group: bool) -> None:
     s = Sketch()
     x = s.conv(s.input(8, 4, 4), 4)
     heads = [s.conv(x, 2, kernel=1, stride=4) for _ in range(2 * MAX_IO)]
-    checked(s, *heads, op_per_block=op_per_block)
+    checked(s, *heads, op_per_group=op_per_group)
     regions = [n for n in s.row_graph(*heads).nodes if isinstance(n, Region)]
     assert len(regions) > 1
     assert all(len(r.inputs) + len(r.outputs) <= MAX_IO for r in regions)
@@ -112,26 +112,26 @@ def test_without_time_there_is_a_plan_all_the_same() -> None:
     assert hasty.lower_bound < patient.head <= hasty.head
 
 
-def test_turning_every_other_block_takes_back_what_its_neighbour_shifted() -> None:
+def test_turning_every_other_group_takes_back_what_its_neighbour_shifted() -> None:
     """Any number of layers takes the bytes of one layer, as in a circular pool."""
     s = Sketch()
     x = s.input(16, 16, 8)
     for _ in range(12):
         x = s.conv(x, 8)
     found, forward = checked(s, x), checked(s, x, turn=False)
-    assert any(isinstance(step, Block) and step.turned for step in found.steps)
+    assert any(isinstance(step, Group) and step.is_reversed for step in found.steps)
     assert found.proven
     assert found.head <= found.lower_bound + 15 < forward.head
-    flipped = [replace(step, turned=not step.turned) for step in found.steps if isinstance(step, Block)]
+    flipped = [replace(step, is_reversed=not step.is_reversed) for step in found.steps if isinstance(step, Group)]
     with pytest.raises(PlanError):
         check(replace(found, steps=tuple(flipped)), s.row_graph(x))
 
 
-def test_a_block_that_needs_less_when_it_is_turned_is_turned() -> None:
+def test_a_group_that_needs_less_when_it_is_reversed_is_reversed() -> None:
     """The group is reversed although its forward layout is optimal: a window below its row holds its input longer."""
     s = Sketch()
     x = s.conv(s.conv(s.input(20, 1, 8), 4, kernel=3, stride=2), 16, kernel=1, stride=2)
     found, forward = checked(s, x), checked(s, x, turn=False)
     assert forward.proven
     assert found.head < forward.lower_bound
-    assert any(isinstance(step, Block) and step.turned for step in found.steps)
+    assert any(isinstance(step, Group) and step.is_reversed for step in found.steps)

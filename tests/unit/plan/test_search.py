@@ -14,31 +14,31 @@ from hypothesis import strategies as st
 from unit.plan.sketch import random_sketch
 
 from tflm_memopt.ops.kinds import Kind
-from tflm_memopt.ops.rowop import Crossing
-from tflm_memopt.plan.search.blocks import Candidate, Chain, candidates
-from tflm_memopt.plan.search.cuts import SHORT, CutLabel, Cuts, Place, RowBlocks, least_bytes, pareto
+from tflm_memopt.ops.rowop import Message
+from tflm_memopt.plan.search.cuts import SHORT, CutLabel, Cuts, Place, RowGroups, least_bytes, pareto
+from tflm_memopt.plan.search.groups import Candidate, Chain, candidates
 from tflm_memopt.rowgraph.graph import InputSource
 
 UNLIMITED = 1 << 40
 SEEDS = st.integers(0, 1 << 32)
 
 
-def alive(block: Candidate, _enough: int, _hasty: bool) -> int:
+def alive(group: Candidate, _enough: int, _hasty: bool) -> int:
     """A placement that takes exactly the live bytes."""
-    return block.nbytes
+    return group.nbytes
 
 
 def with_gaps(salt: int) -> Callable[[Candidate, int, bool], int]:
     """A placement that adds a different number of bytes for each group."""
-    return lambda block, _enough, _hasty: block.nbytes + hash((salt, block.first, block.last)) % 40
+    return lambda group, _enough, _hasty: group.nbytes + hash((salt, group.first, group.last)) % 40
 
 
 def best_partition(chain: Chain, place: Place) -> CutLabel:
     """The best partition into groups of rows, for any compute."""
-    return least_bytes([Cuts(RowBlocks(chain), place, None)], UNLIMITED)[0]
+    return least_bytes([Cuts(RowGroups(chain), place, None)], UNLIMITED)[0]
 
 
-def all_blocks(chain: Chain) -> dict[tuple[int, int], Candidate]:
+def all_groups(chain: Chain) -> dict[tuple[int, int], Candidate]:
     ends = range(1, len(chain.ops) + 1)
     return {(c.first, last): c for last in ends for c in candidates(chain, last, UNLIMITED)}
 
@@ -57,12 +57,12 @@ def test_no_partition_is_better(number: int, gaps: bool, short: int) -> None:
     s = random_sketch(number, most=7)
     chain = s.chain(*s.unread())
     place = with_gaps(number) if gaps else alive
-    cost = {edge: place(block, 0, False) for edge, block in all_blocks(chain).items()}
+    cost = {edge: place(group, 0, False) for edge, group in all_groups(chain).items()}
     least = min(max(cost[e] for e in edges) for edges in partitions(len(chain.ops)) if cost.keys() >= set(edges))
     with mock.patch("tflm_memopt.plan.search.cuts.SHORT", short):
-        best = best_partition(chain, lambda block, _enough, _hasty: cost[block.first, block.last])
+        best = best_partition(chain, lambda group, _enough, _hasty: cost[group.first, group.last])
     assert best.nbytes == least
-    assert max(cost[block.first, block.last] for block in best.blocks()) == least
+    assert max(cost[group.first, group.last] for group in best.groups()) == least
 
 
 def test_pareto_keeps_what_is_best_in_something() -> None:
@@ -78,10 +78,10 @@ def test_pareto_keeps_what_is_best_in_something() -> None:
 
 
 def test_a_long_partition_is_read_back_without_recursion() -> None:
-    block, label = Candidate(0, 1, 1, 0, ()), CutLabel(0, 0, (0,))
+    group, label = Candidate(0, 1, 1, 0, ()), CutLabel(0, 0, (0,))
     for _ in range(5000):
-        label = CutLabel(1, 0, (), block, label)
-    assert len(label.blocks()) == 5000
+        label = CutLabel(1, 0, (), group, label)
+    assert len(label.groups()) == 5000
 
 
 @settings(max_examples=examples(30), deadline=None, derandomize=True)
@@ -94,13 +94,13 @@ def test_no_partition_goes_below_the_least_of_its_chain(number: int) -> None:
 
 @settings(max_examples=examples(100), deadline=None, derandomize=True)
 @given(SEEDS, st.randoms(use_true_random=False))
-def test_the_search_ends_where_no_longer_block_may_be(number: int, random: Random) -> None:
+def test_the_search_ends_where_no_longer_group_may_be(number: int, random: Random) -> None:
     """Longer groups would transfer rows in an order that devices cannot agree on, or read a streamed input twice."""
     s = random_sketch(number, most=9)
     chain = s.chain(*s.unread())
     lines = [(0, 1), (1, 0), (1, 2)]
     ops = [
-        replace(op, kind=random.choice([Kind.SEND, Kind.RECEIVE]), crossing=Crossing(1, step, *random.choice(lines)))
+        replace(op, kind=random.choice([Kind.SEND, Kind.RECEIVE]), message=Message(1, step, *random.choice(lines)))
         if random.random() < 0.4
         else op
         for step, op in enumerate(chain.ops)

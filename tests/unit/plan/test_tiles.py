@@ -14,9 +14,9 @@ from unit.plan.tiled import OPTIONS, chains, chains_of, planned, settings_of, tr
 from tflm_memopt.convert import pipeline
 from tflm_memopt.model.interface import Changes
 from tflm_memopt.model.reader import read
-from tflm_memopt.plan.firing.liveness import most_alive
-from tflm_memopt.plan.plan import Block
-from tflm_memopt.plan.search.blocks import Candidate, Chain, border, executed_macs, rebuild
+from tflm_memopt.plan.iteration.liveness import most_alive
+from tflm_memopt.plan.plan import Group
+from tflm_memopt.plan.search.groups import Candidate, Chain, border, executed_macs, rebuild
 from tflm_memopt.plan.search.tiles import tiled_candidates
 from tflm_memopt.plan.search.tiles_plan import Settings
 from tflm_memopt.rewrite.int8_io import Int8Interface
@@ -30,60 +30,60 @@ def test_the_executor_fires_in_the_order_of_the_trace() -> None:
         model, found = planned(seed)
         border_ = Int8Interface(model.graph, Changes(), {}, ())
         new = read(pipeline.lower(model, border_, found, OPTIONS))
-        blocks = [step for step in found.plan.steps if isinstance(step, Block)]
+        groups = [step for step in found.plan.steps if isinstance(step, Group)]
         regions_ = regions.regions(new)
-        numbers = list(dict.fromkeys(block.region for block in blocks))
+        numbers = list(dict.fromkeys(group.region for group in groups))
         assert len(regions_) == len(numbers)
         for region, number in zip(regions_, numbers, strict=True):
             expected, base = [], 0
-            for block in (b for b in blocks if b.region == number):
-                trace = trace_of(block, found.graph.ops)
-                at = {stage.op: base + i for i, stage in enumerate(block.stages)}
-                walked = {m.key: m.units for m in trace.members}
+            for group in (b for b in groups if b.region == number):
+                trace = trace_of(group, found.graph.ops)
+                at = {stage.op: base + i for i, stage in enumerate(group.stages)}
+                iterated = {m.key: m.units for m in trace.members}
                 for moment in trace.moments.tolist():
-                    key, firing = int(trace.op[moment]), int(trace.firing[moment])
-                    u = walked[key]
-                    tile = int(u.x0[firing]) // u.walk.tile if u.walk.tile else 0
-                    unit = (int(u.strip[firing]), int(u.group[firing]), tile, int(u.row[firing]))
-                    expected.append(host.Firing(at[key], *unit))
-                base += len(block.stages)
+                    key, iteration = int(trace.op[moment]), int(trace.iteration[moment])
+                    u = iterated[key]
+                    tile = int(u.x0[iteration]) // u.nest.tile if u.nest.tile else 0
+                    unit = (int(u.stripe[iteration]), int(u.channel_group[iteration]), tile, int(u.row[iteration]))
+                    expected.append(host.ExecutedUnit(at[key], *unit))
+                base += len(group.stages)
             inputs = [np.zeros(new.graph.tensors[t].nbytes, np.int8) for t in region.inputs]
             sizes = [new.graph.tensors[t].nbytes for t in region.outputs]
-            assert host.firing_order(region.program, inputs, sizes) == expected
+            assert host.iteration_order(region.program, inputs, sizes) == expected
 
 
 def figures(chain: Chain, settings: Settings, every: int) -> Iterator[tuple[Candidate, int, int]]:
     """Yield tiled groups of a chain with their real bytes and multiply-accumulates."""
     last_read, sizes = chain.last_read(), chain.rows()
     for found in tiled_candidates(chain, settings, UNLIMITED).values():
-        for block in found[::every]:
-            grown = rebuild(chain, block)
-            at_border = border(chain, block.first, block.last, sizes, last_read)
+        for group in found[::every]:
+            grown = rebuild(chain, group)
+            at_border = border(chain, group.first, group.last, sizes, last_read)
             through = sum(sizes[t] for t in at_border.through)
-            yield block, most_alive(grown.contents(at_border, sizes)) + through, executed_macs(grown.trace)
+            yield group, most_alive(grown.contents(at_border, sizes)) + through, executed_macs(grown.trace)
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("switches", [{"max_overhead": 1.5}, {"max_overhead": 1.0, "recompute": False}])
-def test_the_search_knows_what_blocks_of_an_image_network_take(switches: dict[str, Any]) -> None:
+def test_the_search_knows_what_groups_of_an_image_network_take(switches: dict[str, Any]) -> None:
     (chain,) = chains_of(image_network())
     errors = []
-    for block, nbytes, macs in figures(chain, Settings(**switches), every=5):
-        assert block.macs == macs
-        if len(chain.ops[block.first].inputs) == 1:  # it keeps the other operand of an ADD alive to the end
-            errors.append(block.nbytes / nbytes - 1)
+    for group, nbytes, macs in figures(chain, Settings(**switches), every=5):
+        assert group.macs == macs
+        if len(chain.ops[group.first].inputs) == 1:  # it keeps the other operand of an ADD alive to the end
+            errors.append(group.nbytes / nbytes - 1)
     assert len(errors) > 10
     assert min(errors) >= -0.05
     assert max(errors) <= 0.3
     assert abs(np.median(errors)) <= 0.05
 
 
-def test_no_block_computes_more_than_the_search_allowed_for() -> None:
+def test_no_group_computes_more_than_the_search_allowed_for() -> None:
     """Unread pixels at the edges are not computed, so it may be less."""
     for seed in seeds(16):
         for chain in chains(seed):
-            for block, _, macs in figures(chain, settings_of(seed), every=1):
-                assert macs <= block.macs
+            for group, _, macs in figures(chain, settings_of(seed), every=1):
+                assert macs <= group.macs
 
 
 def image_network() -> bytes:

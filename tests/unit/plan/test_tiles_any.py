@@ -9,10 +9,10 @@ from unit.plan.sketch import Sketch
 
 from tflm_memopt.check.checker import check
 from tflm_memopt.model.graph import TensorId
-from tflm_memopt.plan.plan import Block
+from tflm_memopt.plan.plan import Group
 from tflm_memopt.plan.planner import Options, plan
-from tflm_memopt.plan.search.blocks import Candidate, Chain, candidates
-from tflm_memopt.plan.search.tiles_any import walked
+from tflm_memopt.plan.search.groups import Candidate, Chain, candidates
+from tflm_memopt.plan.search.tiles_any import iterated
 from tflm_memopt.plan.search.tiles_plan import NO_RECOMPUTE, Settings
 from tflm_memopt.rowgraph.graph import InputSource
 
@@ -36,8 +36,8 @@ def test_pixels_take_less_than_rows() -> None:
     s, y = branches()
     chain = s.chain(y)
     row = whole(chain)
-    found = list(walked(chain, row, NO_RECOMPUTE))
-    assert len({c.strips for c in found}) == len(found) > 1
+    found = list(iterated(chain, row, NO_RECOMPUTE))
+    assert len({c.stripes for c in found}) == len(found) > 1
     assert all(c.macs == row.macs and (c.first, c.last) == (row.first, row.last) for c in found)
     assert min(c.nbytes for c in found) < row.nbytes
 
@@ -47,11 +47,11 @@ def test_such_plans_are_accepted() -> None:
     z = s.dense(s.mean(y), 4)
     found = plan(s.row_graph(z), Options(seconds=0.1))
     check(found, s.row_graph(z))
-    assert any(isinstance(step, Block) and step.strips for step in found.steps)
+    assert any(isinstance(step, Group) and step.stripes for step in found.steps)
 
 
 @pytest.mark.parametrize("why", ["streamed", "no cache", "two outputs"])
-def test_blocks_without_such_a_form(why: str) -> None:
+def test_groups_without_such_a_form(why: str) -> None:
     s, y = branches()
     chain, settings = s.chain(y), Settings(cache=why != "no cache")
     if why == "streamed":
@@ -59,4 +59,4 @@ def test_blocks_without_such_a_form(why: str) -> None:
         chain = replace(chain, source=source, spaces={source.tensor: source.space})
     if why == "two outputs":
         chain = replace(chain, outside=frozenset({y, chain.ops[1].output}))
-    assert list(walked(chain, whole(chain), settings)) == []
+    assert list(iterated(chain, whole(chain), settings)) == []

@@ -9,8 +9,8 @@ import pytest
 from unit.plan.sketch import Sketch
 
 from tflm_memopt.ops.rowop import Constant, Rows, Window
-from tflm_memopt.plan.firing.liveness import Content
-from tflm_memopt.plan.firing.turned import in_units, mirrored, turned
+from tflm_memopt.plan.iteration.liveness import Content
+from tflm_memopt.plan.iteration.reversal import in_units, mirrored, reversed_op
 from tflm_memopt.plan.plan import Role
 
 
@@ -24,24 +24,24 @@ def test_of_a_whole_tensor_whole_rows_are_written() -> None:
 
 
 def test_a_scratch_is_taken_whole() -> None:
-    """A firing that needs less uses the first bytes, which would be the last ones in a mirrored arena."""
+    """An iteration that needs less uses the first bytes, which would be the last ones in a mirrored arena."""
     (found,) = in_units([content(Role.SCRATCH, 336, [0, 240, 336, 0])], {})
     assert found.top.tolist() == found.before.tolist() == [0, 336, 336, 0]
 
 
-def test_separations_from_whole_tensors_are_mirrored() -> None:
+def test_constraints_from_whole_tensors_are_mirrored() -> None:
     """A distance of 30 bytes between starts becomes 50 between ends, because one buffer is 20 bytes longer."""
-    buffers = [content(Role.TENSOR, 50, [50]), content(Role.TENSOR, 70, [70]), content(Role.RING, 9, [9])]
+    buffers = [content(Role.TENSOR, 50, [50]), content(Role.TENSOR, 70, [70]), content(Role.ROLLING_BUFFER, 9, [9])]
     distances = {(0, 1): 30, (1, 0): 70, (2, 2): 9}
     assert mirrored(buffers, distances) == {(0, 1): 70 + 50 - 70, (1, 0): 30 + 70 - 50, (2, 2): 9}
 
 
-def test_a_turned_window_pads_on_the_other_side() -> None:
+def test_a_reversed_window_pads_on_the_other_side() -> None:
     """A stride of two over eight rows pads one row below; reversed, it pads one above."""
     s = Sketch()
     s.conv(s.input(8, 1, 4), 4, stride=2)
     assert s.ops[0].window.pad_top == 0
-    other = turned(s.ops[0], pixels=False)
+    other = reversed_op(s.ops[0], pixels=False)
     assert other is not None
     assert other.window.pad_top == 1
     rows = [s.ops[0].rows_read(0, y) for y in range(4)]
@@ -49,22 +49,22 @@ def test_a_turned_window_pads_on_the_other_side() -> None:
 
 
 @pytest.mark.parametrize(("pixels", "axes"), [(False, 1), (True, (1, 2))])
-def test_weights_are_turned_as_what_they_multiply(pixels: bool, axes: int | tuple[int, ...]) -> None:
+def test_weights_are_reversed_as_what_they_multiply(pixels: bool, axes: int | tuple[int, ...]) -> None:
     s = Sketch()
     s.conv(s.input(8, 8, 1), 1)
     weights = np.arange(9, dtype=np.int8).reshape(1, 3, 3, 1)
-    other = turned(replace(s.ops[0], window=Window(3, 3, 1, 1, 1, 1, 1, 1), weights=weights), pixels=pixels)
+    other = reversed_op(replace(s.ops[0], window=Window(3, 3, 1, 1, 1, 1, 1, 1), weights=weights), pixels=pixels)
     assert other is not None and other.weights is not None
     np.testing.assert_array_equal(other.weights, np.flip(weights, axes))
 
 
 @pytest.mark.parametrize(("pixels", "axes"), [(False, 0), (True, (0, 1))])
-def test_a_constant_operand_is_turned_with_the_other(pixels: bool, axes: int | tuple[int, ...]) -> None:
+def test_a_constant_operand_is_reversed_with_the_other(pixels: bool, axes: int | tuple[int, ...]) -> None:
     s = Sketch()
     x = s.input(4, 2, 3)
     s.add(x, x)
     values = np.arange(24, dtype=np.int8).reshape(4, 2, 3)
     op = replace(s.ops[0], inputs=(x,), reads=(Rows(4, 2, 3),), constant=Constant(1, Rows(4, 2, 3), values))
-    other = turned(op, pixels=pixels)
+    other = reversed_op(op, pixels=pixels)
     assert other is not None and other.constant is not None
     np.testing.assert_array_equal(other.constant.values, np.flip(values, axes))

@@ -1,4 +1,4 @@
-"""Compare the work of plans with what follows from single firings."""
+"""Compare the work of plans with what follows from single iterations."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ import tflm_memopt
 from tflm_memopt.analysis.costs import Work
 from tflm_memopt.convert import pipeline
 from tflm_memopt.model.reader import read
-from tflm_memopt.plan.firing.trace import Member
-from tflm_memopt.plan.firing.work import work
+from tflm_memopt.plan.iteration.trace import Member
+from tflm_memopt.plan.iteration.work import work
 from tflm_memopt.plan.planner import Options
 
 
@@ -61,14 +61,14 @@ def test_what_is_computed_again_counts_again() -> None:
     assert all(a < b for a, b in pairwise(sums))
 
 
-def test_firings_one_by_one() -> None:
-    """For any plan, pixels, taps and written bytes match a count over firings."""
+def test_iterations_one_by_one() -> None:
+    """For any plan, pixels, taps and written bytes match a count over iterations."""
     for seed in seeds(12):
         _, found = planned(seed)
-        groups = found.groups.values()
-        members = [(m, g.trace.fires(m.key)[1].tolist()) for g in groups for m in g.trace.members]
+        channel_groups = found.channel_groups.values()
+        members = [(m, g.trace.fires(m.key)[1].tolist()) for g in channel_groups for m in g.trace.members]
         for done, (m, fired) in zip(work(found), members, strict=True):
-            assert done.firings == len(fired)
+            assert done.iterations == len(fired)
             assert done.pixels == sum(int(m.units.x1[f] - m.units.x0[f]) for f in fired)
             if not m.iterative and not m.op.access:
                 assert done.taps == sum(_taps(m, f) for f in fired)
@@ -76,7 +76,7 @@ def test_firings_one_by_one() -> None:
 
 def _taps(m: Member, f: int) -> int:
     w, seen, u = m.op.window, m.op.reads[0], m.units
-    if m.walk.sums and u.group[f] == m.walk.groups - 1:
+    if m.nest.sums and u.channel_group[f] == m.nest.channel_groups - 1:
         return 0
     rows = _inside(int(u.row[f]) * w.stride_h - w.pad_top, w.kernel_h, w.dilation_h, seen.h)
     columns = [_inside(x * w.stride_w - w.pad_left, w.kernel_w, w.dilation_w, seen.w) for x in range(u.x0[f], u.x1[f])]

@@ -13,12 +13,12 @@ from property.networks import build
 from tflm_memopt.convert import pipeline
 from tflm_memopt.model.reader import Model, read
 from tflm_memopt.ops.rowop import RowOp
-from tflm_memopt.plan.firing.planned import Planned
-from tflm_memopt.plan.firing.trace import Member, Trace, prepend, start
-from tflm_memopt.plan.firing.turned import as_counted
-from tflm_memopt.plan.plan import Block
+from tflm_memopt.plan.iteration.planned import Planned
+from tflm_memopt.plan.iteration.reversal import as_counted
+from tflm_memopt.plan.iteration.trace import Member, Trace, prepend, start
+from tflm_memopt.plan.plan import Group
 from tflm_memopt.plan.planner import Options
-from tflm_memopt.plan.search.blocks import Chain
+from tflm_memopt.plan.search.groups import Chain
 from tflm_memopt.plan.search.tiles_plan import Settings
 from tflm_memopt.rowgraph.graph import Region
 from tflm_memopt.rowgraph.regions import partition
@@ -54,17 +54,17 @@ def settings_of(seed: int, **switches: object) -> Settings:
     return replace(random_settings(random.Random(seed)), **switches)  # type: ignore[arg-type]
 
 
-def tiled_blocks(found: Planned) -> Iterator[Block]:
-    return (step for step in found.plan.steps if isinstance(step, Block) and step.strips)
+def tiled_groups(found: Planned) -> Iterator[Group]:
+    return (step for step in found.plan.steps if isinstance(step, Group) and step.stripes)
 
 
-def trace_of(block: Block, ops: Mapping[int, RowOp]) -> Trace:
-    """All firings of a block, in the planner's order."""
+def trace_of(group: Group, ops: Mapping[int, RowOp]) -> Trace:
+    """All iterations of a group, in the planner's order."""
     members = [
-        Member(s.op, as_counted(ops[s.op], block), s.operands, s.iterative, s.walk, block.strips) for s in block.stages
+        Member(s.op, as_counted(ops[s.op], group), s.operands, s.iterative, s.nest, group.stripes) for s in group.stages
     ]
     by_key = {m.key: m for m in members}
-    trace = start([(by_key[key].op.output, by_key[key].firings) for key in block.sinks])
+    trace = start([(by_key[key].op.output, by_key[key].iterations) for key in group.sinks])
     for member in reversed(members):
         trace = prepend(trace, member)
     return trace

@@ -13,7 +13,7 @@ import pytest
 from models import Net
 
 import tflm_memopt
-from tflm_memopt.convert.misfit import up
+from tflm_memopt.convert.diagnostics import up
 from tflm_memopt.errors import UsageError
 from tflm_memopt.model.graph import Graph
 from tflm_memopt.ops.kinds import Kind

@@ -13,7 +13,7 @@ from tflm_memopt.convert import pipeline
 from tflm_memopt.model.reader import read
 from tflm_memopt.ops.kinds import Kind
 from tflm_memopt.ops.packing import TARGETS
-from tflm_memopt.plan.plan import Block
+from tflm_memopt.plan.plan import Group
 from tflm_memopt.rowgraph.graph import RowGraph
 from tflm_memopt.rowgraph.halves import in_halves
 
@@ -108,7 +108,7 @@ def test_a_first_pass_in_halves_is_bit_exact_on_every_target(target: str) -> Non
     done = tflm_memopt.optimize(data, max_macs=2.2, target=target)
     assert done.plan is not None
     assert done.plan.passes
-    joined = [o for block in done.report.blocks for o in block.operators if o == "CONCATENATION"]
+    joined = [o for group in done.report.groups for o in group.operators if o == "CONCATENATION"]
     assert len(joined) == 1
-    assert done.report.macs.rewritten == done.plan.macs == sum(s.macs for s in done.plan.steps if isinstance(s, Block))
+    assert done.report.macs.rewritten == done.plan.macs == sum(s.macs for s in done.plan.steps if isinstance(s, Group))
     assert tflm_memopt.verify(data, done.model, runs=1).bit_exact

@@ -14,7 +14,7 @@ import tflm_memopt
 from tflm_memopt.convert import pipeline
 from tflm_memopt.errors import UsageError
 from tflm_memopt.model.reader import read
-from tflm_memopt.plan.plan import Block, Role
+from tflm_memopt.plan.plan import Group, Role
 from tflm_memopt.plan.planner import Options
 from tflm_memopt.rowgraph.inputs import IN_ARENA, InputMode, input_mode
 
@@ -177,7 +177,7 @@ def test_the_frame_takes_no_arena_or_that_of_its_rows() -> None:
     assert (frame.rows, frame.row_bytes, frame.pushed) == (12, 24, 2)
 
 
-def test_all_readers_of_a_stream_are_in_the_first_block() -> None:
+def test_all_readers_of_a_stream_are_in_the_first_group() -> None:
     net = Net(9)
     x = net.input((1, 16, 6, 4))
     data = net.model(net.add(net.conv2d(net.conv2d(x, 4, kernel=(3, 3)), 4, kernel=(5, 5)), x))
@@ -186,7 +186,7 @@ def test_all_readers_of_a_stream_are_in_the_first_block() -> None:
     )
     assert planned is not None
     first = planned.plan.steps[0]
-    assert isinstance(first, Block)
+    assert isinstance(first, Group)
     assert {stage.op for stage in first.stages} >= {i for i, op in planned.graph.ops.items() if 0 in op.inputs}
 
 

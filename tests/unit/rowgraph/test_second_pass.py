@@ -118,7 +118,7 @@ def test_compute_buys_ram_and_the_bytes_stay(model: Callable[[], bytes]) -> None
     assert again.report.overhead <= 2.5
     assert again.report.flash.rewritten < once.report.flash.rewritten + 4096  # weights are not duplicated
     assert tflm_memopt.verify(data, again.model, runs=2).bit_exact
-    stages = [stage for block in again.report.blocks for stage in block.stages if stage.second_pass]
+    stages = [stage for group in again.report.groups for stage in group.stages if stage.second_pass]
     assert len(stages) == sum(len(second.ops) for second in again.plan.passes)
 
 

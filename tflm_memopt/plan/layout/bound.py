@@ -20,28 +20,28 @@ SECONDS, PAIR_SECONDS = 0.01, 5e-6
 UNREACHED = 1 << 40
 """An offset above all others."""
 
-Separations = Mapping[tuple[int, int], int]
+Constraints = Mapping[tuple[int, int], int]
 
 
-def clique_bound(nbytes: Sequence[int], align: Sequence[int], separations: Separations, known: int) -> int:
+def clique_bound(nbytes: Sequence[int], align: Sequence[int], constraints: Constraints, known: int) -> int:
     """Return a lower bound of the top of any layout. `known` is such a bound."""
     import networkx as nx  # noqa: PLC0415 (slow to import, and not all commands plan)
 
     graph: nx.Graph[int] = nx.Graph()
-    graph.add_edges_from(separations)  # edges in the constructor would make networkx import pandas, if it is installed
+    graph.add_edges_from(constraints)  # edges in the constructor would make networkx import pandas, if it is installed
     cliques = (
         sorted(clique, key=lambda i: (-nbytes[i], i))
         for clique in itertools.islice(nx.find_cliques(graph), MOST_LISTED)
     )
     heavy = sorted((c for c in cliques if sum(nbytes[i] for i in c) > known), key=lambda c: -sum(nbytes[i] for i in c))
     parts = dict.fromkeys(tuple(clique[:MOST_BUFFERS]) for clique in heavy[:MOST_CLIQUES])
-    return max((_stacked(part, nbytes, align, separations) for part in parts), default=known)
+    return max((_stacked(part, nbytes, align, constraints) for part in parts), default=known)
 
 
-def _stacked(clique: Sequence[int], nbytes: Sequence[int], align: Sequence[int], separations: Separations) -> int:
+def _stacked(clique: Sequence[int], nbytes: Sequence[int], align: Sequence[int], constraints: Constraints) -> int:
     """Return the lowest top of these buffers if each only keeps its distance from the next lower one."""
     count = len(clique)
-    apart = np.array([[_in_order(separations, u, v) if u != v else 0 for v in clique] for u in clique])
+    apart = np.array([[_in_order(constraints, u, v) if u != v else 0 for v in clique] for u in clique])
     lowest = np.full((1 << count, count), UNREACHED)  # offset of the last buffer, by placed buffers and the last
     lowest[1 << np.arange(count), np.arange(count)] = 0
     placed = np.arange(1 << count)
@@ -54,6 +54,6 @@ def _stacked(clique: Sequence[int], nbytes: Sequence[int], align: Sequence[int],
     return int((lowest[-1] + [nbytes[i] for i in clique]).min())
 
 
-def _in_order(separations: Separations, first: int, second: int) -> int:
+def _in_order(constraints: Constraints, first: int, second: int) -> int:
     """Return how far `second` must start above `first` if it is not below; 0 if it might be below."""
-    return max(0, separations[first, second]) if separations[second, first] > 0 else 0
+    return max(0, constraints[first, second]) if constraints[second, first] > 0 else 0

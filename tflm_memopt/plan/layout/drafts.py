@@ -9,24 +9,24 @@ from types import MappingProxyType
 from typing import NamedTuple
 
 from tflm_memopt.model.graph import TensorId
-from tflm_memopt.plan.firing.liveness import Content, most_alive, separations
-from tflm_memopt.plan.firing.turned import mirrored
+from tflm_memopt.plan.iteration.liveness import Content, constraints, most_alive
+from tflm_memopt.plan.iteration.reversal import mirrored
 from tflm_memopt.plan.layout import offsets as layout
-from tflm_memopt.plan.plan import Block, Buffer, Builtin, Lane, Role, Step
+from tflm_memopt.plan.plan import Buffer, Builtin, ColumnWindow, Group, Role, Step
 
 TFLM_ALIGN = 16
 """Alignment of TFLM's tensors (tensorflow/lite/micro/micro_arena_constants.h)."""
-_ALIGN = {Role.TENSOR: 1, Role.RING: 1, Role.ACCUMULATOR: 4, Role.COUNTERS: 2, Role.SCRATCH: 4}
+_ALIGN = {Role.TENSOR: 1, Role.ROLLING_BUFFER: 1, Role.ACCUMULATOR: 4, Role.COUNTERS: 2, Role.SCRATCH: 4}
 
 
-class BlockBuffer(NamedTuple):
+class GroupBuffer(NamedTuple):
     """A buffer of a group: the constant part of a Content."""
 
     role: Role
     key: int
     nbytes: int
     depth: int
-    lanes: tuple[Lane, ...]
+    column_windows: tuple[ColumnWindow, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,9 +36,9 @@ class Draft:
     step: Step
     whole: tuple[TensorId, ...]
     """Tensors that are live in full during the step."""
-    held: tuple[BlockBuffer, ...] = ()
+    held: tuple[GroupBuffer, ...] = ()
     """Other buffers of a group."""
-    separations: Mapping[tuple[int, int], int] = field(default_factory=dict)
+    constraints: Mapping[tuple[int, int], int] = field(default_factory=dict)
     """Minimum distances of its buffers in bytes, as in LayoutProblem."""
     most_alive: int = 0
     """Maximum of the live bytes in these buffers."""
@@ -55,10 +55,10 @@ class Draft:
 
 def drafted(step: Step, contents: Sequence[Content], whole: tuple[TensorId, ...]) -> Draft:
     """Return the draft of a step from the contents of its buffers at every moment."""
-    distances = separations(contents)
-    if isinstance(step, Block) and step.turned:
+    distances = constraints(contents)
+    if isinstance(step, Group) and step.is_reversed:
         distances = mirrored(contents, distances)
-    held = tuple(BlockBuffer(c.role, c.key, c.nbytes, c.depth, c.lanes) for c in contents)
+    held = tuple(GroupBuffer(c.role, c.key, c.nbytes, c.depth, c.column_windows) for c in contents)
     return Draft(step, whole, held, distances, most_alive(contents))
 
 
@@ -95,11 +95,11 @@ class Placer:
             apart = {*permutations(filled, 2), *((t, u) for t in whole for u in (*local, *fresh) if t != u)}
             pairs = {p: buffers[p[0]].nbytes for t, u in apart for p in ((t, u), (u, t))}
             forms = (draft, turns[number]) if number in turns else (draft,)
-            forward, *turned = ({(local[u], local[v]): d for (u, v), d in f.separations.items()} for f in forms)
-            if turned:
+            forward, *backward = ({(local[u], local[v]): d for (u, v), d in f.constraints.items()} for f in forms)
+            if backward:
                 sizes = {i: h.nbytes for i, h in zip(local, turns[number].held, strict=True)}
                 larger = {(i, t): n for i, n in sizes.items() for t in whole if n > buffers[i].nbytes}
-                choices.append(layout.Turn(forward, turned[0] | larger, sizes))
+                choices.append(layout.Turn(forward, backward[0] | larger, sizes))
             else:
                 pairs = forward | pairs
             for pair, distance in pairs.items():
@@ -113,13 +113,13 @@ class Placer:
         filled = sum(held.nbytes for held in draft.held if self._is_filled(held))
         return max(draft.most_alive, filled) + sum(self.sizes[t] for t in draft.whole)
 
-    def _is_filled(self, held: BlockBuffer) -> bool:
+    def _is_filled(self, held: GroupBuffer) -> bool:
         """Return whether the buffer is a model input, which exists before anything fires."""
         return held.role is Role.TENSOR and held.key in self.inputs and held.nbytes == self.sizes[held.key]
 
     def _index(
         self,
-        held: BlockBuffer,
+        held: GroupBuffer,
         step: int,
         lives: Mapping[TensorId, tuple[int, int]],
         buffers: list[Buffer],
@@ -127,12 +127,12 @@ class Placer:
         by_tflm: bool,
     ) -> int:
         """Return the index of a buffer, which is added if needed. by_tflm: TFLM places buffers that are not tensors."""
-        role, key, nbytes, depth, lanes = held
+        role, key, nbytes, depth, column_windows = held
         if role is Role.TENSOR:
             return self._tensor(key, lives, buffers, tensors)
         key = step if role in (Role.COUNTERS, Role.SCRATCH) else key
         align = TFLM_ALIGN if by_tflm else _ALIGN[role]
-        buffers.append(Buffer(role, key, nbytes, step, step + 1, align, depth, lanes))
+        buffers.append(Buffer(role, key, nbytes, step, step + 1, align, depth, column_windows))
         return len(buffers) - 1
 
     def _tensor(

@@ -3,7 +3,7 @@
 After chapter 6 of Minakova's thesis on CNNs that share memory, here on rows: two models that exclude each other may
 share all bytes, and two that run at the same time share none. No other model may touch the bytes that a model occupies
 while it is not running: retained outputs, a suspended streamed inference, and live data at a pause. Within a model,
-buffers keep the distances that its plan requires (plan/firing/liveness.py).
+buffers keep the distances that its plan requires (plan/iteration/liveness.py).
 """
 
 from __future__ import annotations
@@ -12,10 +12,10 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import permutations
 
-from tflm_memopt.plan.effort import Meter
-from tflm_memopt.plan.firing.liveness import separations
-from tflm_memopt.plan.firing.planned import Planned
-from tflm_memopt.plan.firing.turned import mirrored
+from tflm_memopt.plan.effort import Budget
+from tflm_memopt.plan.iteration.liveness import constraints
+from tflm_memopt.plan.iteration.planned import Planned
+from tflm_memopt.plan.iteration.reversal import mirrored
 from tflm_memopt.plan.layout import offsets as layout
 from tflm_memopt.plan.layout.offsets import Layout, LayoutProblem
 from tflm_memopt.plan.plan import Plan, Role
@@ -64,7 +64,7 @@ def share(
     yields: Collection[tuple[int, int]] = (),
     *,
     seconds: float,
-    meter: Meter,
+    budget: Budget,
 ) -> Shared:
     """Return the lowest layout of all models.
 
@@ -77,7 +77,7 @@ def share(
     if not any(_meet(tenants, beside, i, j) for i in range(len(tenants)) for j in range(i)):
         proven = all(t.plan.proven for t in tenants if t.plan.head == heads)
         return Shared(tuple(t.plan for t in tenants), heads, problem.lower_bound, proven, heads)
-    found = layout.place(problem, seconds=seconds, meter=meter)
+    found = layout.place(problem, seconds=seconds, budget=budget)
     top = max(base + t.plan.head for base, t in zip(start, tenants, strict=True))
     if top < found.top:
         offsets = tuple(base + o for base, t in zip(start, tenants, strict=True) for o in t.plan.offsets)
@@ -88,7 +88,7 @@ def share(
     return Shared(plans, found.top, problem.lower_bound, found.proven, max(top, _reserved_above(tenants, beside)))
 
 
-def least_paused(pausing: Tenant, others: Sequence[Tenant], *, seconds: float, meter: Meter) -> int:
+def least_paused(pausing: Tenant, others: Sequence[Tenant], *, seconds: float, budget: Budget) -> int:
     """Return a lower bound of the head if the first model pauses for the others, one at a time.
 
     pausing.paused: the bytes reserved for any choice of pauses. Buffers that are reserved whole take at least as much
@@ -100,7 +100,7 @@ def least_paused(pausing: Tenant, others: Sequence[Tenant], *, seconds: float, m
     own = within(pausing) if pausing.own is None else pausing.own
     kept = {(number[u], number[v]): d for (u, v), d in own.items() if u in number and v in number}
     problem = LayoutProblem(tuple(buffers[i].nbytes for i in whole), (1,) * len(whole), kept, 0)
-    found = layout.place(problem, seconds=seconds, meter=meter)
+    found = layout.place(problem, seconds=seconds, budget=budget)
     below = [t.plan.lower_bound - sum(b.align - 1 for b in t.plan.buffers) for t in others]
     return found.top + max(0, *below) if found.proven else 0
 
@@ -161,7 +161,7 @@ def _meet(tenants: Sequence[Tenant], beside: Collection[tuple[int, int]], i: int
 
 
 def within(tenant: Tenant) -> Distances:
-    """Return the distances between buffers of one plan that its firings require."""
+    """Return the distances between buffers of one plan that its iterations require."""
     plan = tenant.plan
     distances: Distances = {}
 
@@ -169,12 +169,12 @@ def within(tenant: Tenant) -> Distances:
         distances[u, v] = max(distance, distances.get((u, v), distance))
 
     for n, alive in enumerate(plan.alive):
-        group = tenant.planned.groups.get(n) if tenant.overlap else None
+        channel_group = tenant.planned.channel_groups.get(n) if tenant.overlap else None
         inside: list[int] = []
-        if group:
-            inside, found = [*group.placed], tuple(group.placed.values())
-            apart = separations(found)
-            for (u, v), distance in (mirrored(found, apart) if group.block.turned else apart).items():
+        if channel_group:
+            inside, found = [*channel_group.placed], tuple(channel_group.placed.values())
+            apart = constraints(found)
+            for (u, v), distance in (mirrored(found, apart) if channel_group.group.is_reversed else apart).items():
                 keep(inside[u], inside[v], distance)
         for u, v in permutations(alive, 2):
             if u not in inside or v not in inside:

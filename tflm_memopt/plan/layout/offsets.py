@@ -1,8 +1,8 @@
 """Assigns byte offsets to buffers, minimising the top.
 
-Two buffers that are live at the same time need offset(upper) - offset(lower) >= separation(lower, upper) for one of the
-two orders. Normally the separation is the lower buffer's size; it is less for a pair that shares memory row by row
-(plan/firing/liveness.py). A heuristic (largest first, then hill climbing over the order) gives a first layout. If it
+Two buffers that are live at the same time need offset(upper) - offset(lower) >= constraint(lower, upper) for one of the
+two orders. Normally the constraint is the lower buffer's size; it is less for a pair that shares memory row by row
+(plan/iteration/liveness.py). A heuristic (largest first, then hill climbing over the order) gives a first layout. If it
 does not reach the lower bound, a better bound is computed (bound.py), and then CP-SAT decides these disjunctions.
 """
 
@@ -16,7 +16,7 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from tflm_memopt.plan import cp_sat
-from tflm_memopt.plan.effort import Meter, SearchPart
+from tflm_memopt.plan.effort import Budget, SearchPart
 from tflm_memopt.plan.layout import bound
 
 CLIMB_STEPS = 200
@@ -24,7 +24,7 @@ SEED = 20261120
 PAIR_SECONDS = 2e-7
 """Work (effort.py) to compare a buffer with a placed one."""
 MODEL_SECONDS = 6e-5
-"""Work to add a separation to CP-SAT's model, which is presolved before its time is counted."""
+"""Work to add a constraint to CP-SAT's model, which is presolved before its time is counted."""
 SOLVER_SECONDS = 2.2
 """Work per second of CP-SAT's deterministic time."""
 MOST_PLACED = 2000
@@ -34,42 +34,42 @@ layout and that it spends. Layouts that were cut short are not cached, so result
 """
 
 
-Separations = Mapping[tuple[int, int], int]
+Constraints = Mapping[tuple[int, int], int]
 
 
 @dataclass(frozen=True, slots=True)
 class Turn:
     """A group that may run in reverse (plan/search/turn.py)."""
 
-    forward: Separations
+    forward: Constraints
     """Constraints of the group in forward order."""
-    turned: Separations
+    backward: Constraints
     nbytes: Mapping[int, int]
     """Sizes of its own buffers in reverse order."""
 
 
 @dataclass(frozen=True, slots=True)
 class LayoutProblem:
-    """Sizes and alignments in bytes. `separations[lower, upper]`: both orders of each pair that is live at the same
+    """Sizes and alignments in bytes. `constraints[lower, upper]`: both orders of each pair that is live at the same
     time.
     """
 
     nbytes: tuple[int, ...]
     align: tuple[int, ...]
-    separations: Mapping[tuple[int, int], int]
+    constraints: Mapping[tuple[int, int], int]
     lower_bound: int
     turns: tuple[Turn, ...] = ()
-    """Groups that may be reversed; their forward separations are not in `separations`."""
+    """Groups that may be reversed; their forward constraints are not in `constraints`."""
 
-    def decided(self, turned: Collection[int]) -> LayoutProblem:
+    def decided(self, backward: Collection[int]) -> LayoutProblem:
         """Return the problem with these groups reversed and the others not."""
-        separations, nbytes = dict(self.separations), list(self.nbytes)
+        constraints, nbytes = dict(self.constraints), list(self.nbytes)
         for number, turn in enumerate(self.turns):
-            for pair, distance in (turn.turned if number in turned else turn.forward).items():
-                separations[pair] = max(distance, separations.get(pair, distance))
-            for i in turn.nbytes if number in turned else ():
+            for pair, distance in (turn.backward if number in backward else turn.forward).items():
+                constraints[pair] = max(distance, constraints.get(pair, distance))
+            for i in turn.nbytes if number in backward else ():
                 nbytes[i] = turn.nbytes[i]
-        return LayoutProblem(tuple(nbytes), self.align, separations, self.lower_bound)
+        return LayoutProblem(tuple(nbytes), self.align, constraints, self.lower_bound)
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,30 +78,30 @@ class Layout:
     top: int
     proven: bool
     """No layout has a lower top."""
-    turned: frozenset[int] = frozenset()
+    backward: frozenset[int] = frozenset()
     """Numbers of the reversed groups in LayoutProblem.turns."""
 
 
 def place(
-    problem: LayoutProblem, *, seconds: float, meter: Meter | None = None, part: SearchPart = SearchPart.LAYOUT
+    problem: LayoutProblem, *, seconds: float, budget: Budget | None = None, part: SearchPart = SearchPart.LAYOUT
 ) -> Layout:
     """Return the best layout found within the limits. The heuristic always gives a result.
 
-    seconds: CP-SAT's deterministic time, which is the same on every machine. meter: budget of the whole call. part: the
-    name under which a cut is recorded.
+    seconds: CP-SAT's deterministic time, which is the same on every machine. budget: budget of the whole call. part:
+    the name under which a cut is recorded.
     """
-    meter, key = meter or Meter(), (_digest(problem), seconds, part)
+    budget, key = budget or Budget(), (_digest(problem), seconds, part)
     needs, spent, found = _PLACED.get(key, (math.inf, 0.0, None))
-    if found is None or meter.left <= needs:
-        own = Meter(meter.left)
+    if found is None or budget.left <= needs:
+        own = Budget(budget.left)
         found = _place(problem, seconds, own, part)
         spent = own.log.seconds
-        meter.log.cut.update(own.log.cut)
+        budget.log.cut.update(own.log.cut)
         if not own.log.cut:
             _PLACED[key] = spent + SOLVER_SECONDS * seconds, spent, found
             if len(_PLACED) > MOST_PLACED:
                 _PLACED.popitem(last=False)
-    meter.spend(spent)
+    budget.spend(spent)
     return found
 
 
@@ -112,44 +112,44 @@ def forget() -> None:
 
 def _digest(problem: LayoutProblem) -> bytes:
     """Return a digest of a problem including its order, which CP-SAT's answers depend on."""
-    own = problem.nbytes, problem.align, problem.lower_bound, *problem.separations.items()
-    turns = [(*t.forward.items(), 0, *t.turned.items(), 0, *t.nbytes.items()) for t in problem.turns]
+    own = problem.nbytes, problem.align, problem.lower_bound, *problem.constraints.items()
+    turns = [(*t.forward.items(), 0, *t.backward.items(), 0, *t.nbytes.items()) for t in problem.turns]
     return hashlib.blake2b(repr((own, turns)).encode(), digest_size=16).digest()
 
 
-def _place(problem: LayoutProblem, seconds: float, meter: Meter, part: SearchPart) -> Layout:
+def _place(problem: LayoutProblem, seconds: float, budget: Budget, part: SearchPart) -> Layout:
     """Compute place() for a problem that is not cached."""
     numbers = range(len(problem.turns))
-    starts = dict.fromkeys(frozenset(turned) for turned in ((), numbers[::2], numbers[1::2]))
-    found = min((_with(problem, turned, meter, part) for turned in starts), key=lambda x: x.top)
+    starts = dict.fromkeys(frozenset(backward) for backward in ((), numbers[::2], numbers[1::2]))
+    found = min((_with(problem, backward, budget, part) for backward in starts), key=lambda x: x.top)
     bounded = found.top > problem.lower_bound and seconds > 0 and not problem.turns
-    work = bound.SECONDS + bound.PAIR_SECONDS * len(problem.separations)
-    if bounded and meter.allows(part, work):
-        meter.spend(work)
-        least = bound.clique_bound(problem.nbytes, problem.align, problem.separations, problem.lower_bound)
+    work = bound.SECONDS + bound.PAIR_SECONDS * len(problem.constraints)
+    if bounded and budget.allows(part, work):
+        budget.spend(work)
+        least = bound.clique_bound(problem.nbytes, problem.align, problem.constraints, problem.lower_bound)
         problem = replace(problem, lower_bound=max(problem.lower_bound, least))
     if found.top <= problem.lower_bound:
         return replace(found, proven=True)
-    pairs = len(problem.separations) + sum(len(turn.forward) + len(turn.turned) for turn in problem.turns)
-    if not seconds or not meter.allows(part, MODEL_SECONDS * pairs):
+    pairs = len(problem.constraints) + sum(len(turn.forward) + len(turn.backward) for turn in problem.turns)
+    if not seconds or not budget.allows(part, MODEL_SECONDS * pairs):
         return found
-    meter.spend(MODEL_SECONDS * pairs)
-    if meter.left < SOLVER_SECONDS * seconds:
-        meter.allows(part, SOLVER_SECONDS * seconds)
-        seconds = meter.left / SOLVER_SECONDS
+    budget.spend(MODEL_SECONDS * pairs)
+    if budget.left < SOLVER_SECONDS * seconds:
+        budget.allows(part, SOLVER_SECONDS * seconds)
+        seconds = budget.left / SOLVER_SECONDS
     found, spent = exact(problem, found, seconds=seconds)
-    meter.spend(SOLVER_SECONDS * spent)
+    budget.spend(SOLVER_SECONDS * spent)
     return found
 
 
-def _with(problem: LayoutProblem, turned: frozenset[int], meter: Meter, part: SearchPart) -> Layout:
+def _with(problem: LayoutProblem, backward: frozenset[int], budget: Budget, part: SearchPart) -> Layout:
     """Return the result of hill climbing with a fixed choice of reversed groups."""
-    return replace(climb(problem.decided(turned), meter, part), turned=turned)
+    return replace(climb(problem.decided(backward), budget, part), backward=backward)
 
 
-def climb(problem: LayoutProblem, meter: Meter | None = None, part: SearchPart = SearchPart.LAYOUT) -> Layout:
+def climb(problem: LayoutProblem, budget: Budget | None = None, part: SearchPart = SearchPart.LAYOUT) -> Layout:
     """Place buffers one after the other as low as possible, and improve the order by moving single buffers."""
-    meter = meter or Meter()
+    budget = budget or Budget()
     rng = random.Random(SEED)
     count = len(problem.nbytes)
     order = sorted(range(count), key=lambda i: (-problem.nbytes[i], i))
@@ -157,16 +157,16 @@ def climb(problem: LayoutProblem, meter: Meter | None = None, part: SearchPart =
     pairs = [len(others) for others in neighbours]
     offsets = _stack(problem, order, neighbours)
     top = _top(problem, offsets)
-    meter.spend(PAIR_SECONDS * len(problem.separations))
+    budget.spend(PAIR_SECONDS * len(problem.constraints))
     for _ in range(CLIMB_STEPS if count > 1 else 0):
-        if top <= problem.lower_bound or not meter.allows(part):
+        if top <= problem.lower_bound or not budget.allows(part):
             break
         to, at = rng.randrange(count), rng.randrange(count)
         if to == at:
             continue
         trial = order.copy()
         trial.insert(to, trial.pop(at))
-        meter.spend(PAIR_SECONDS * sum(map(pairs.__getitem__, trial[min(to, at) :])))
+        budget.spend(PAIR_SECONDS * sum(map(pairs.__getitem__, trial[min(to, at) :])))
         tried = _restack(problem, trial, (at, to), neighbours, offsets, top)
         if tried:
             order, offsets, top = trial, tried, _top(problem, tried)
@@ -179,12 +179,12 @@ Neighbours = Sequence[Mapping[int, tuple[int, int]]]
 
 
 def _neighbours(problem: LayoutProblem) -> Neighbours:
-    """For each buffer u, return v -> (separation of v below u, separation of u below v) of all overlapping
+    """For each buffer u, return v -> (constraint of v below u, constraint of u below v) of all overlapping
     buffers v.
     """
     result: list[dict[int, tuple[int, int]]] = [{} for _ in problem.nbytes]
-    for (lower, upper), distance in problem.separations.items():
-        result[upper][lower] = distance, problem.separations[upper, lower]
+    for (lower, upper), distance in problem.constraints.items():
+        result[upper][lower] = distance, problem.constraints[upper, lower]
     return result
 
 
@@ -254,10 +254,10 @@ def exact(problem: LayoutProblem, hint: Layout, *, seconds: float) -> tuple[Layo
         offsets.append(units * align)
         model.add(offsets[i] + nbytes <= top)
     below: dict[tuple[int, int], cp_model.IntVar] = {}
-    known = problem.decided(hint.turned).separations
+    known = problem.decided(hint.backward).constraints
 
-    def hold(separations: Separations, *when: cp_model.BoolVarT) -> None:
-        for (lower, upper), distance in separations.items():
+    def hold(constraints: Constraints, *when: cp_model.BoolVarT) -> None:
+        for (lower, upper), distance in constraints.items():
             pair = min(lower, upper), max(lower, upper)
             if pair not in below:
                 below[pair] = model.new_bool_var(f"{pair[0]}_below_{pair[1]}")
@@ -266,14 +266,14 @@ def exact(problem: LayoutProblem, hint: Layout, *, seconds: float) -> tuple[Layo
             order = below[pair] if lower < upper else ~below[pair]
             model.add(offsets[upper] - offsets[lower] >= distance).only_enforce_if(order, *when)
 
-    hold(problem.separations)
+    hold(problem.constraints)
     turns = [model.new_bool_var(f"turn_{i}") for i in range(len(problem.turns))]
-    for i, (turn, is_turned) in enumerate(zip(problem.turns, turns, strict=True)):
-        hold(turn.forward, ~is_turned)
-        hold(turn.turned, is_turned)
+    for i, (turn, is_reversed) in enumerate(zip(problem.turns, turns, strict=True)):
+        hold(turn.forward, ~is_reversed)
+        hold(turn.backward, is_reversed)
         for buffer, nbytes in turn.nbytes.items():
-            model.add(offsets[buffer] + nbytes <= top).only_enforce_if(is_turned)
-        model.add_hint(is_turned, i in hint.turned)
+            model.add(offsets[buffer] + nbytes <= top).only_enforce_if(is_reversed)
+        model.add_hint(is_reversed, i in hint.backward)
     model.minimize(top)
     solver = cp_sat.solver(seconds, SEED % 1000)
     status = solver.solve(model)
@@ -281,8 +281,8 @@ def exact(problem: LayoutProblem, hint: Layout, *, seconds: float) -> tuple[Layo
     if status not in (cp_model.OPTIMAL, cp_model.FEASIBLE):
         return hint, spent
     values = tuple(int(solver.value(o)) for o in offsets)
-    turned = frozenset(i for i, is_turned in enumerate(turns) if solver.value(is_turned))
-    return Layout(values, _top(problem.decided(turned), values), status == cp_model.OPTIMAL, turned), spent
+    backward = frozenset(i for i, is_reversed in enumerate(turns) if solver.value(is_reversed))
+    return Layout(values, _top(problem.decided(backward), values), status == cp_model.OPTIMAL, backward), spent
 
 
 def _top(problem: LayoutProblem, offsets: Sequence[int]) -> int:

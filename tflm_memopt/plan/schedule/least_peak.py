@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from tflm_memopt.plan.effort import Meter, SearchPart
+from tflm_memopt.plan.effort import Budget, SearchPart
 from tflm_memopt.plan.schedule.exact import exact
 from tflm_memopt.plan.schedule.problem import OrderProblem, lower_bound, peak
 from tflm_memopt.plan.schedule.series_parallel import decompose, hill_valley, in_series
@@ -33,22 +33,22 @@ class Schedule:
         return self.peak <= self.lower_bound
 
 
-def schedule(problem: OrderProblem, *, seconds: float, meter: Meter | None = None) -> Schedule:
+def schedule(problem: OrderProblem, *, seconds: float, budget: Budget | None = None) -> Schedule:
     """Return the order of lowest peak, proven or with its gap, or the best one found in the time.
 
-    seconds: work (effort.py) on pieces that are not solved in polynomial time, in total. meter: the budget.
+    seconds: work (effort.py) on pieces that are not solved in polynomial time, in total. budget: the budget.
     """
-    meter = meter or Meter()
+    budget = budget or Budget()
     pieces = list(_pieces(problem))
     quick = [_polynomial(piece) for _, piece in pieces]
     floor = max((s.lower_bound for s in quick), default=0)
     left = [i for i, s in enumerate(quick) if s.peak > floor]
     for i in left if seconds > 0 else ():
-        if not meter.allows(SearchPart.ORDERS):
+        if not budget.allows(SearchPart.ORDERS):
             continue
-        limit = min(seconds / len(left), meter.left)
+        limit = min(seconds / len(left), budget.left)
         order, bound, spent = exact(pieces[i][1], quick[i].order, max(floor, quick[i].lower_bound), limit)
-        meter.spend(spent)
+        budget.spend(spent)
         quick[i] = Schedule(order, peak(pieces[i][1], order), max(bound, quick[i].lower_bound))
     order = tuple(tasks[i] for (tasks, _), s in zip(pieces, quick, strict=True) for i in s.order)
     return Schedule(order, max((s.peak for s in quick), default=0), max((s.lower_bound for s in quick), default=0))

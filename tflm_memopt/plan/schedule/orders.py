@@ -14,7 +14,7 @@ from dataclasses import replace
 from itertools import groupby, pairwise
 
 from tflm_memopt.model.graph import Graph, TensorId
-from tflm_memopt.plan.effort import Meter
+from tflm_memopt.plan.effort import Budget
 from tflm_memopt.plan.schedule.least_peak import contiguous, schedule
 from tflm_memopt.plan.schedule.problem import OrderProblem, Task
 from tflm_memopt.rowgraph.graph import Kept, Node, RowGraph, Space
@@ -24,13 +24,13 @@ SECONDS = 0.4
 """Limit of the work (effort.py) on a schedule that is not solved in polynomial time."""
 
 
-def orders(graph: RowGraph, sizes: Mapping[TensorId, int], meter: Meter | None = None) -> tuple[RowGraph, ...]:
+def orders(graph: RowGraph, sizes: Mapping[TensorId, int], budget: Budget | None = None) -> tuple[RowGraph, ...]:
     """Return the graph in each distinct order, the model's own first.
 
-    sizes: bytes of whole tensors. meter: budget. The readers of a streamed input, which is available once, stay first
+    sizes: bytes of whole tensors. budget: budget. The readers of a streamed input, which is available once, stay first
     as in the model. Devices that exchange rows keep the model's order, in which no two wait for each other.
     """
-    if Space.STREAM in graph.spaces.values() or any(op.crossing for op in graph.ops.values()):
+    if Space.STREAM in graph.spaces.values() or any(op.message for op in graph.ops.values()):
         return (graph,)
     nodes: list[Kept | int] = []
     for node in graph.nodes:
@@ -42,7 +42,7 @@ def orders(graph: RowGraph, sizes: Mapping[TensorId, int], meter: Meter | None =
         tuple(_bound(graph.model, nodes)),
     )
     found = [graph]
-    for order in (schedule(problem, seconds=SECONDS, meter=meter).order, contiguous(problem)):
+    for order in (schedule(problem, seconds=SECONDS, budget=budget).order, contiguous(problem)):
         other = replace(graph, nodes=tuple(_nodes(graph, [nodes[i] for i in order])))
         if _runs(other) not in map(_runs, found) and _with_states(other) == _with_states(graph):
             found.append(other)

@@ -1,9 +1,9 @@
 """Cuts a region's schedule into groups by exact Pareto label setting.
 
 A label at position p describes a cut of the operators before p: the bytes of the worst group so far and the
-multiply-accumulates. A group's cost does not depend on the other groups (blocks.py), so a label that is no better in
+multiply-accumulates. A group's cost does not depend on the other groups (groups.py), so a label that is no better in
 either figure is dropped without loss. These are msf-CNN's problems P1 and P2 (section 5) on the shortest-path graph of
-its Figure 4, with bytes combined by max. Candidates are row-wise groups (blocks.py) and tiled groups (tiles_search.py).
+its Figure 4, with bytes combined by max. Candidates are row-wise groups (groups.py) and tiled groups (tiles_search.py).
 
 Long groups and orders of operands matter where a partition is tightest, so all are tried there. Elsewhere short groups
 are tried in one order.
@@ -22,10 +22,10 @@ from dataclasses import dataclass, field, replace
 from typing import NamedTuple, TypeVar
 
 from tflm_memopt.errors import UsageError
-from tflm_memopt.plan.effort import Meter, SearchPart
-from tflm_memopt.plan.search.blocks import MAX_OPERATORS, MAX_ORDERS, UNLIMITED, Candidate, Chain, candidates
+from tflm_memopt.plan.effort import Budget, SearchPart
+from tflm_memopt.plan.search.groups import MAX_OPERATORS, MAX_ORDERS, UNLIMITED, Candidate, Chain, candidates
 from tflm_memopt.plan.search.tiles import tiled_candidates
-from tflm_memopt.plan.search.tiles_any import walked
+from tflm_memopt.plan.search.tiles_any import iterated
 from tflm_memopt.plan.search.tiles_plan import Settings
 
 SHORT = 16
@@ -44,7 +44,7 @@ second argument.
 """
 
 
-def never(_block: Candidate, _limit: int) -> None:
+def never(_group: Candidate, _limit: int) -> None:
     """Turn function that reverses no group."""
 
 
@@ -61,7 +61,7 @@ class CutLabel:
     last: Candidate | None = field(default=None, compare=False)
     before: CutLabel | None = field(default=None, compare=False)
 
-    def blocks(self) -> tuple[Candidate, ...]:
+    def groups(self) -> tuple[Candidate, ...]:
         found, label = [], self
         while label.before and label.last:
             found.append(label.last)
@@ -69,21 +69,21 @@ class CutLabel:
         return tuple(reversed(found))
 
 
-class RowBlocks:
+class RowGroups:
     """The row-wise groups of one chain by their end; initially short groups in one order each."""
 
-    def __init__(self, chain: Chain, meter: Meter | None = None) -> None:
-        """meter: budget for finding them."""
-        self.chain, self._meter = chain, meter or Meter()
+    def __init__(self, chain: Chain, budget: Budget | None = None) -> None:
+        """budget: budget for finding them."""
+        self.chain, self._budget = chain, budget or Budget()
         count = len(chain.ops)
         ends = range(1, count + 1)
         # no partition that is better than single operators has a group that needs more
-        shortest = {last: next(candidates(chain, last, UNLIMITED, 1, meter=self._meter), None) for last in ends}
-        limit = max((block.nbytes for block in shortest.values() if block), default=0)
+        shortest = {last: next(candidates(chain, last, UNLIMITED, 1, budget=self._budget), None) for last in ends}
+        limit = max((group.nbytes for group in shortest.values() if group), default=0)
         self.by_end = {
-            last: tuple(candidates(chain, last, limit, 1, SHORT, self._meter.fair(count - last + 1)))
-            if self._meter.allows(SearchPart.ROW_BLOCKS)
-            else tuple(block for block in (shortest[last],) if block)
+            last: tuple(candidates(chain, last, limit, 1, SHORT, self._budget.fair(count - last + 1)))
+            if self._budget.allows(SearchPart.ROW_GROUPS)
+            else tuple(group for group in (shortest[last],) if group)
             for last in ends
         }
         self._limit = {last: 0 if last > SHORT or self._has_orders(last) else limit for last in ends}
@@ -94,11 +94,11 @@ class RowBlocks:
         ends.
         """
         if limit > self._limit[last]:
-            if not self._meter.allows(SearchPart.ROW_BLOCKS):
+            if not self._budget.allows(SearchPart.ROW_GROUPS):
                 return self.by_end[last]
             orders = MAX_ORDERS if self._has_orders(last) else 1
             limit += limit // SLACK  # corrected bytes rise slightly at a time
-            found = tuple(candidates(self.chain, last, limit, orders, meter=self._meter.fair(waiting)))
+            found = tuple(candidates(self.chain, last, limit, orders, budget=self._budget.fair(waiting)))
             self.by_end[last] = tuple(dict.fromkeys((*self.by_end[last], *found)))
             self._limit[last] = limit
         return self.by_end[last]
@@ -112,21 +112,21 @@ class Cuts:
 
     def __init__(
         self,
-        rows: RowBlocks,
+        rows: RowGroups,
         place: Place,
         settings: Settings | None,
         turn: Turn = never,
-        meter: Meter | None = None,
+        budget: Budget | None = None,
         *,
         low: bool = False,
         like: Cuts | None = None,
     ) -> None:
-        """settings: of tiled groups, or None for row-wise groups only. meter: budget for finding groups. low: prefer
+        """settings: of tiled groups, or None for row-wise groups only. budget: budget for finding groups. low: prefer
         few bytes in every group to few groups, where the worst leaves a choice. like: cuts of the same chain; if
         these recompute nothing and are optimal, no other tiled groups are searched.
         """
         self.chain, self._rows, self._place, self._settings = rows.chain, rows, place, settings
-        self._turn, self._meter, self._low = turn, meter or Meter(), low
+        self._turn, self._budget, self._low = turn, budget or Budget(), low
         roughly = chain_front(self.chain, rows.by_end, low=low)
         if not roughly:
             why = "the operators that read it cannot run row by row together"
@@ -136,7 +136,7 @@ class Cuts:
                 hint="--input arena, or --input external",
             )
         self._rough = roughly[0]
-        self._tiled = self._tiled_blocks(like)
+        self._tiled = self._tiled_groups(like)
         several = {last: [c for c in self._tiled.get(last, ()) if last - c.first > 1] for last in rows.by_end}
         self._table = {last: (*found, *several[last]) for last, found in rows.by_end.items()}
         self.known = sum(map(len, self._table.values()))
@@ -147,13 +147,13 @@ class Cuts:
         self._hasty: list[tuple[Candidate, Candidate]] = []
         """Groups placed by the heuristic only, before and after."""
 
-    def _tiled_blocks(self, like: Cuts | None) -> Mapping[int, Sequence[Candidate]]:
+    def _tiled_groups(self, like: Cuts | None) -> Mapping[int, Sequence[Candidate]]:
         """Return tiled groups by their end."""
         if self._settings is None:
             return {}
         if like and like._settings == self._settings.once and like._is_least():
             return like._tiled
-        return tiled_candidates(self.chain, self._settings, self._placed_bytes(self._rough), self._meter)
+        return tiled_candidates(self.chain, self._settings, self._placed_bytes(self._rough), self._budget)
 
     def _is_least(self) -> bool:
         """Return whether the best partition with placed groups reaches the lower bound of all partitions."""
@@ -162,7 +162,7 @@ class Cuts:
 
     def _placed_bytes(self, label: CutLabel) -> int:
         """Return the bytes of a partition with placed groups."""
-        return max(self._place(block, label.nbytes, False) for block in label.blocks())
+        return max(self._place(group, label.nbytes, False) for group in label.groups())
 
     def refine(self, limit: int) -> bool:
         """Search longer groups, more orders and reversed groups if cheaper ones without recomputation can be extended.
@@ -170,35 +170,35 @@ class Cuts:
         Only such groups can be in a partition with fewer bytes. Returns False if there are none.
         """
         reached = {0}
-        for last, blocks in self._table.items():
-            if any(c.nbytes < limit and c.first in reached and self._is_once(c) for c in blocks):
+        for last, groups in self._table.items():
+            if any(c.nbytes < limit and c.first in reached and self._is_once(c) for c in groups):
                 reached.add(last)
         far = max(*reached, self.chain.streamed) + MAX_OPERATORS
         ends = [last for last in self._table if last not in reached and last <= far]
         new = {last: self._better(last, limit, len(ends) - i) for i, last in enumerate(ends)}
-        for last, blocks in new.items():
-            self._add(last, blocks)
+        for last, groups in new.items():
+            self._add(last, groups)
         return any(new.values())
 
-    def _is_once(self, block: Candidate) -> bool:
-        return block.macs <= sum(op.macs for op in self.chain.ops[block.first : block.last])
+    def _is_once(self, group: Candidate) -> bool:
+        return group.macs <= sum(op.macs for op in self.chain.ops[group.first : group.last])
 
     def _better(self, last: int, limit: int, waiting: int) -> tuple[Candidate, ...]:
         """Return groups that end there and need fewer bytes than all known ones of the same operators.
 
         waiting: remaining ends.
         """
-        known = {c.first: c.nbytes for c in sorted(self._table[last], key=lambda c: -c.nbytes) if not c.strips}
-        blocks = (c for c in self._rows.in_all_orders(last, limit - 1, waiting) if c not in self._placed)
-        better = [c for c in blocks if c.nbytes < min(limit, known.get(c.first, limit))]
-        return (*better, *self._turned(last, limit))
+        known = {c.first: c.nbytes for c in sorted(self._table[last], key=lambda c: -c.nbytes) if not c.stripes}
+        groups = (c for c in self._rows.in_all_orders(last, limit - 1, waiting) if c not in self._placed)
+        better = [c for c in groups if c.nbytes < min(limit, known.get(c.first, limit))]
+        return (*better, *self._reversed(last, limit))
 
-    def _turned(self, last: int, limit: int) -> Iterator[Candidate]:
+    def _reversed(self, last: int, limit: int) -> Iterator[Candidate]:
         """Yield, for each length, the best group that needs fewer bytes in reverse."""
         tried: set[int] = {c.first for c in self._table[last] if c.nbytes < limit}
-        for block in sorted(self._table[last], key=lambda c: (c.nbytes, c.macs)):
-            if block.first not in tried and (found := self._turn(block, limit)) and found not in self._placed:
-                tried.add(block.first)
+        for group in sorted(self._table[last], key=lambda c: (c.nbytes, c.macs)):
+            if group.first not in tried and (found := self._turn(group, limit)) and found not in self._placed:
+                tried.add(group.first)
                 yield found
 
     def add_single(self) -> None:
@@ -209,17 +209,17 @@ class Cuts:
             if by_row >= least:
                 self._add(last, tuple(c for c in found if last - c.first == 1 and c.nbytes < by_row))
 
-    def add_walks(self) -> None:
+    def add_nests(self) -> None:
         """Add the pixel-wise form of the worst row-wise group (tiles_any.py), which must be counted exactly and takes
         time.
         """
         tried: set[Candidate] = set()
-        while self._settings and self._meter.allows(SearchPart.TILED_BLOCKS):
-            worst = max(self.front()[0].blocks(), key=lambda block: block.nbytes)
-            if worst.strips or worst in tried or worst.last - worst.first == 1:
+        while self._settings and self._budget.allows(SearchPart.TILED_GROUPS):
+            worst = max(self.front()[0].groups(), key=lambda group: group.nbytes)
+            if worst.stripes or worst in tried or worst.last - worst.first == 1:
                 return
             tried.add(worst)
-            better = [c for c in walked(self.chain, worst, self._settings, self._meter) if c.nbytes < worst.nbytes]
+            better = [c for c in iterated(self.chain, worst, self._settings, self._budget) if c.nbytes < worst.nbytes]
             self._add(worst.last, tuple(better))
 
     def front(self) -> Sequence[CutLabel]:
@@ -235,61 +235,61 @@ class Cuts:
 
         hasty: use the heuristic only, until reconsider() is called.
         """
-        new = [block for block in label.blocks() if block not in self._placed]
-        for block in new:
-            known = replace(block, nbytes=self._place(block, enough, hasty))
-            self._put(block, known)
-            self._placed |= {block, known}
-            if hasty and known.nbytes > max(enough, block.nbytes):
-                self._hasty.append((block, known))
+        new = [group for group in label.groups() if group not in self._placed]
+        for group in new:
+            known = replace(group, nbytes=self._place(group, enough, hasty))
+            self._put(group, known)
+            self._placed |= {group, known}
+            if hasty and known.nbytes > max(enough, group.nbytes):
+                self._hasty.append((group, known))
         return bool(new)
 
     def reconsider(self) -> None:
         """Reset groups that only the heuristic has placed to their lower bounds."""
-        for block, known in self._hasty:
-            self._put(known, block)
-            self._placed -= {block, known}
+        for group, known in self._hasty:
+            self._put(known, group)
+            self._placed -= {group, known}
         self._hasty.clear()
 
     def _put(self, old: Candidate, new: Candidate) -> None:
         self._table[old.last] = tuple(new if c is old else c for c in self._table[old.last])
         self._front = None
 
-    def _add(self, last: int, blocks: tuple[Candidate, ...]) -> None:
+    def _add(self, last: int, groups: tuple[Candidate, ...]) -> None:
         """Add groups that end there."""
-        if blocks:
-            self._table[last] += blocks
-            self.known += len(blocks)
+        if groups:
+            self._table[last] += groups
+            self.known += len(groups)
             self._front = None
 
 
 def least_bytes(
-    cuts: Sequence[Cuts], macs: int, meter: Meter | None = None, bar: int = UNLIMITED
+    cuts: Sequence[Cuts], macs: int, budget: Budget | None = None, bar: int = UNLIMITED
 ) -> tuple[CutLabel, ...]:
     """Return one partition per chain with the least bytes of the worst within `macs` multiply-accumulates in total.
 
     If none is within `macs`, the one with the fewest is returned. First all groups are placed by the heuristic only;
-    the result bounds the bytes, and is the answer if nothing is better or the budget `meter` is spent. bar: bytes of an
-    existing plan; the search ends when it cannot get below.
+    the result bounds the bytes, and is the answer if nothing is better or the budget `budget` is spent. bar: bytes of
+    an existing plan; the search ends when it cannot get below.
     """
-    meter = meter or Meter()
-    hasty = _settled(cuts, macs, meter, bar)
+    budget = budget or Budget()
+    hasty = _settled(cuts, macs, budget, bar)
     for cut in cuts:
         cut.reconsider()
-    found = _settled(cuts, macs, meter, bar, hasty)
+    found = _settled(cuts, macs, budget, bar, hasty)
     return found.labels
 
 
-def _settled(cuts: Sequence[Cuts], macs: int, meter: Meter, bar: int, known: Joint | None = None) -> Joint:
+def _settled(cuts: Sequence[Cuts], macs: int, budget: Budget, bar: int, known: Joint | None = None) -> Joint:
     """Return the best partitions with placed groups: exact if a known one must be beaten, otherwise by the
     heuristic.
     """
     joint = _JointFront(cuts)
     while True:
-        meter.spend(FRONT_SECONDS * sum(cut.known for cut in cuts))
+        budget.spend(FRONT_SECONDS * sum(cut.known for cut in cuts))
         options = joint.front()
         best = next((j for j in options if j.macs <= macs), options[-1])
-        if known and (best[:2] >= known[:2] or not meter.allows(SearchPart.BLOCK_LAYOUTS)):
+        if known and (best[:2] >= known[:2] or not budget.allows(SearchPart.GROUP_LAYOUTS)):
             return known
         if best.nbytes >= bar:
             return best
@@ -350,7 +350,7 @@ def chain_front(chain: Chain, table: Mapping[int, Sequence[Candidate]], *, low: 
     """Return the Pareto front of (bytes, multiply-accumulates) over all partitions of the chain. low: see Cuts."""
     fronts: list[list[CutLabel]] = [[CutLabel(0, 0)]]
     for last in range(1, len(chain.ops) + 1):
-        pairs = [(label, block) for block in table[last] for label in fronts[block.first]]
+        pairs = [(label, group) for group in table[last] for label in fronts[group.first]]
         costs = sorted((max(x.nbytes, b.nbytes), x.macs + b.macs, n) for n, (x, b) in enumerate(pairs))
         best: list[CutLabel] = []
         for (nbytes, macs), alike in itertools.groupby(costs, key=operator.itemgetter(0, 1)):
@@ -362,10 +362,10 @@ def chain_front(chain: Chain, table: Mapping[int, Sequence[Candidate]], *, low: 
     return fronts[-1]
 
 
-def _spread(label: CutLabel, block: Candidate, *, low: bool) -> tuple[int, ...]:
+def _spread(label: CutLabel, group: Candidate, *, low: bool) -> tuple[int, ...]:
     """Return CutLabel.spread."""
-    all_blocks = (*label.spread, block.nbytes)
-    return tuple(sorted(all_blocks, reverse=True)) if low else (sum(all_blocks),)
+    all_groups = (*label.spread, group.nbytes)
+    return tuple(sorted(all_groups, reverse=True)) if low else (sum(all_groups),)
 
 
 Cost = TypeVar("Cost", CutLabel, Joint)

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from tflm_memopt.model.graph import TensorId
-from tflm_memopt.plan.search.blocks import Chain
+from tflm_memopt.plan.search.groups import Chain
 
 
 @dataclass(frozen=True, slots=True)

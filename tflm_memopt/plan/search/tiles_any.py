@@ -13,12 +13,12 @@ from dataclasses import dataclass, replace
 from tflm_memopt.format.limits import MAX_TAPS
 from tflm_memopt.model.graph import TensorId
 from tflm_memopt.ops.rowop import RowOp
-from tflm_memopt.plan.effort import Meter, SearchPart
+from tflm_memopt.plan.effort import Budget, SearchPart
+from tflm_memopt.plan.nest import LoopNest
 from tflm_memopt.plan.plan import Stage
-from tflm_memopt.plan.search.blocks import Candidate, Chain, tiled_bytes
+from tflm_memopt.plan.search.groups import Candidate, Chain, tiled_bytes
 from tflm_memopt.plan.search.tiles_plan import Settings
 from tflm_memopt.plan.search.tiles_search import heights
-from tflm_memopt.plan.walk import Walk
 from tflm_memopt.rowgraph.graph import Space
 
 
@@ -44,41 +44,41 @@ PIXEL_SECONDS = 5e-6
 """Work (effort.py) for each pixel of a group that is counted exactly."""
 
 
-def walked(chain: Chain, block: Candidate, settings: Settings, meter: Meter | None = None) -> Iterator[Candidate]:
+def iterated(chain: Chain, group: Candidate, settings: Settings, budget: Budget | None = None) -> Iterator[Candidate]:
     """Yield the row-wise group in stripes, for each height worth trying; nothing if it has no such form.
 
-    meter: the budget.
+    budget: the budget.
     """
-    meter = meter or Meter()
-    ops = chain.ops[block.first : block.last]
+    budget = budget or Budget()
+    ops = chain.ops[group.first : group.last]
     pushed = any(chain.spaces.get(t) is Space.STREAM for op in ops for t in op.inputs)
     made = {op.output: op.writes for op in ops}
     alike = all(made.get(t, rows) == rows for op in ops for t, rows in op.seen())
-    sinks = [op for op in ops if chain.last_read().get(op.output, -1) >= block.last]
-    small = all(op.window.kernel_h * op.window.kernel_w <= MAX_TAPS for op in _running(ops, block))
+    sinks = [op for op in ops if chain.last_read().get(op.output, -1) >= group.last]
+    small = all(op.window.kernel_h * op.window.kernel_w <= MAX_TAPS for op in _running(ops, group))
     tileable = all(op.tileable for op in ops)
     if pushed or not (alike and small and tileable and settings.cache) or sinks != [ops[-1]]:
         return
-    driver = next((i for i, s in enumerate(block.stages) if s.iterative), len(ops) - 1)
-    seen = ops[driver].reads[0] if block.stages[driver].iterative else ops[driver].writes
+    driver = next((i for i, s in enumerate(group.stages) if s.iterative), len(ops) - 1)
+    seen = ops[driver].reads[0] if group.stages[driver].iterative else ops[driver].writes
     pixels = sum(op.writes.h * op.writes.w for op in ops) // settings.tile
     for height in heights(seen.h, settings):
-        if not meter.allows(SearchPart.TILED_BLOCKS):
+        if not budget.allows(SearchPart.TILED_GROUPS):
             return
-        meter.spend(PIXEL_SECONDS * pixels)
-        stages = _stages(ops, block.stages, driver, _Rows(height, height), -(-seen.h // height), settings.tile)
+        budget.spend(PIXEL_SECONDS * pixels)
+        stages = _stages(ops, group.stages, driver, _Rows(height, height), -(-seen.h // height), settings.tile)
         if stages:
-            found = replace(block, stages=stages[0], strips=stages[1])
+            found = replace(group, stages=stages[0], stripes=stages[1])
             yield replace(found, nbytes=tiled_bytes(chain, found))
 
 
-def _running(ops: tuple[RowOp, ...], block: Candidate) -> list[RowOp]:
+def _running(ops: tuple[RowOp, ...], group: Candidate) -> list[RowOp]:
     """Return the operators that read windows, without those that add their input pixel by pixel."""
-    return [op for op, stage in zip(ops, block.stages, strict=True) if not stage.iterative]
+    return [op for op, stage in zip(ops, group.stages, strict=True) if not stage.iterative]
 
 
 def _stages(
-    ops: tuple[RowOp, ...], stages: tuple[Stage, ...], driver: int, rows: _Rows, strips: int, tile: int
+    ops: tuple[RowOp, ...], stages: tuple[Stage, ...], driver: int, rows: _Rows, stripes: int, tile: int
 ) -> tuple[tuple[Stage, ...], int] | None:
     """Return the loop nests of all operators and the number of stripes, or None if two readers need different advances.
 
@@ -100,9 +100,9 @@ def _stages(
                 return None
             wanted[tensor] = _Rows(read.advance, max(read.end, other.end))
     base = -min(pace.first for pace in paces)
-    strips += base
-    walks = [Walk(p.advance, p.end - p.advance * base, p.advance, tile) for p in reversed(paces)]
-    walks += [
-        Walk(h, (2 - strips) * h, h, tile) for h in (op.writes.h for op in ops[driver + 1 :])
+    stripes += base
+    nests = [LoopNest(p.advance, p.end - p.advance * base, p.advance, tile) for p in reversed(paces)]
+    nests += [
+        LoopNest(h, (2 - stripes) * h, h, tile) for h in (op.writes.h for op in ops[driver + 1 :])
     ]  # in the last stripe
-    return tuple(replace(stage, walk=walk) for stage, walk in zip(stages, walks, strict=True)), strips
+    return tuple(replace(stage, nest=nest) for stage, nest in zip(stages, nests, strict=True)), stripes

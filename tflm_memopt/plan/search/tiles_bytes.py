@@ -1,10 +1,11 @@
 """Closed formulas for the buffer bytes of a tiled group.
 
-A pixel of an inner tensor is kept in a lane: consecutive rows of the period of its producer (its advance if every row
-is made once, its rows per stripe if the overlap is recomputed). A lane keeps its pixels column by column in a rolling
-buffer: a window of k columns and k rows spans (k-1)*r + k pixels of a lane of r rows (msf-CNN's H-cache), and a row
-that is needed again q stripes later another q*W*r (the line caches of fused tiling). Row coordinates are relative to
-the stripe: 0 is its end, -1 its last row. The plan's depths come from simulation and never exceed these formulas.
+A pixel of an inner tensor is kept in a column window: consecutive rows of the period of its producer (its advance if
+every row is made once, its rows per stripe if the overlap is recomputed). A column window keeps its pixels column by
+column in a rolling buffer: a window of k columns and k rows spans (k-1)*r + k pixels of a column window of r rows
+(msf-CNN's H-cache), and a row that is needed again q stripes later another q*W*r (the line caches of fused tiling). Row
+coordinates are relative to the stripe: 0 is its end, -1 its last row. The plan's depths come from simulation and never
+exceed these formulas.
 """
 
 from __future__ import annotations
@@ -87,18 +88,18 @@ def window_rows(made: int, rows: int, window: tuple[int, int]) -> tuple[tuple[in
     return tuple((y * stride - rows, min(-1, y * stride - rows + extent - 1)) for y in range(made))
 
 
-def lanes(rows: int, advance: int) -> tuple[PeriodRows, ...]:
-    """Return the lanes of a tensor made once, of which each stripe needs `rows` rows."""
+def column_windows(rows: int, advance: int) -> tuple[PeriodRows, ...]:
+    """Return the column windows of a tensor made once, of which each stripe needs `rows` rows."""
     later, long = rows // advance - 1, rows % advance
     both = (PeriodRows(0, advance - long, later), PeriodRows(advance - long, long, later + 1))
-    return tuple(lane for lane in both if lane.rows)
+    return tuple(column_window for column_window in both if column_window.rows)
 
 
-def lane_pixels(lane: PeriodRows, width: int, advance: int, reader: Reader) -> int:
-    """Return the depth that one reader requires of a lane: pixels from the newest to the oldest needed one, both
-    included.
+def column_window_pixels(column_window: PeriodRows, width: int, advance: int, reader: Reader) -> int:
+    """Return the depth that one reader requires of a column window: pixels from the newest to the oldest needed one,
+    both included.
     """
-    (first, rows, _), (reading, before, between, _) = lane, reader.columns
+    (first, rows, _), (reading, before, between, _) = column_window, reader.columns
     next_age, next_row = _oldest(first, rows, advance, reader.windows[0][0])
     depths = [1]
     for top, bottom in reader.windows:
@@ -114,8 +115,8 @@ def lane_pixels(lane: PeriodRows, width: int, advance: int, reader: Reader) -> i
 
 
 def _oldest(first: int, rows: int, advance: int, top: int) -> tuple[int, int]:
-    """Return the oldest row of a lane at or below row `top`: its age in stripes (-1: none), and its place
-    in the lane.
+    """Return the oldest row of a column window at or below row `top`: its age in stripes (-1: none), and its place
+    in the column window.
     """
     age = (first + rows - 1 - advance - top) // advance
     return age, max(0, top + advance * (age + 1) - first)
@@ -128,24 +129,28 @@ def cached_pixels(size: tuple[int, int], rows: int, advance: int, end: int, read
     """
     height, width = size
     total = 0
-    for lane in lanes(rows, advance):
-        depth = max(lane_pixels(lane, width, advance, reader) for reader in readers)
-        total += min(depth, _periods(lane, height, advance, -end % advance) * width * lane.rows)
+    for column_window in column_windows(rows, advance):
+        depth = max(column_window_pixels(column_window, width, advance, reader) for reader in readers)
+        total += min(depth, _periods(column_window, height, advance, -end % advance) * width * column_window.rows)
     return total
 
 
-def _periods(lane: PeriodRows, height: int, advance: int, start: int) -> int:
-    """Return the periods from a lane's first to its last row; row 0 of the tensor is row `start` of its period."""
-    first = -(-max(0, start - lane.first - lane.rows + 1) // advance)
-    last = (start + height - 1 - lane.first) // advance
+def _periods(column_window: PeriodRows, height: int, advance: int, start: int) -> int:
+    """Return the periods from a column window's first to its last row; row 0 of the tensor is row `start` of its
+    period.
+    """
+    first = -(-max(0, start - column_window.first - column_window.rows + 1) // advance)
+    last = (start + height - 1 - column_window.first) // advance
     return max(0, last - first + 1)
 
 
 @cache
 def recomputed_pixels(width: int, rows: int, present: tuple[int, int], readers: tuple[Reader, ...]) -> int:
     """Return the pixels kept of a tensor of which each stripe recomputes `rows` rows, at most those in `present`."""
-    lane = PeriodRows(present[0], present[1] - present[0], 0)
-    return min(lane.rows * width, max(lane_pixels(lane, width, rows, reader) for reader in readers))
+    column_window = PeriodRows(present[0], present[1] - present[0], 0)
+    return min(
+        column_window.rows * width, max(column_window_pixels(column_window, width, rows, reader) for reader in readers)
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -161,9 +166,9 @@ class RowCount:
 
 
 @cache
-def count_rows(height: int, rows: int, end: int, advance: int, strips: tuple[int, int]) -> RowCount:
+def count_rows(height: int, rows: int, end: int, advance: int, stripes: tuple[int, int]) -> RowCount:
     """Count the rows made in these stripes (half-open) by a loop nest that starts with the first of them."""
-    first, stop = strips
+    first, stop = stripes
     total = most = high = 0
     low, top = rows, 0
     for m in range(first, stop):
@@ -191,9 +196,9 @@ class Flow(NamedTuple):
     def nbytes(self) -> int:
         return self.height * self.width * self.channels
 
-    def drained(self, strip: int) -> int:
+    def drained(self, stripe: int) -> int:
         """Return the number of rows that neither this stripe nor a later one reads."""
-        return min(self.height, max(0, strip * self.advance + self.top))
+        return min(self.height, max(0, stripe * self.advance + self.top))
 
 
 @cache
@@ -204,9 +209,9 @@ def overlapped_bytes(source: Flow, out: Rows, rows: int, tile: int) -> int:
     Stripe m writes the output rows [m*rows, (m+1)*rows). Its first unit column (`tile`) reaches the last of them at
     once; with tile 0, the stripe is written after its input has been read.
     """
-    row_in, strips = source.width * source.channels, range(-(-out.h // rows))
-    undrained = [(source.height - source.drained(m)) * row_in for m in range(len(strips) + 1)]
-    made = [min(out.h, (m + 1) * rows) * out.row_bytes for m in strips]
+    row_in, stripes = source.width * source.channels, range(-(-out.h // rows))
+    undrained = [(source.height - source.drained(m)) * row_in for m in range(len(stripes) + 1)]
+    made = [min(out.h, (m + 1) * rows) * out.row_bytes for m in stripes]
     if tile:
         rest = min(max(0, out.w - tile) * out.c, max(0, source.width - source.columns) * source.channels)
         together = [alive + new - rest for alive, new in zip(undrained, made, strict=False)]

@@ -22,7 +22,7 @@ class Skip(NamedTuple):
 
 
 class State(NamedTuple):
-    """The loop nest of an operator (plan/walk.py), and facts about the group after it."""
+    """The loop nest of an operator (plan/nest.py), and facts about the group after it."""
 
     rows: int
     end: int
@@ -30,7 +30,7 @@ class State(NamedTuple):
     first: int
     """Stripes [first, stop) have rows. Stripe 0 is the first with output; earlier operators start earlier."""
     stop: int
-    strip_rows: int
+    stripe_rows: int
     """Rows per stripe of the group's output, or of the input of the next iterative operator."""
     sums: int
     """Bytes that are still live when the next iterative operator is done, or -1 without one."""
@@ -50,7 +50,7 @@ class Visit(NamedTuple):
     """Position of the first operator."""
     state: State
     """State of the last operator's output, or of its input if it is iterative."""
-    groups: int = 1
+    channel_groups: int = 1
     iterative: bool = False
     length: int = 1
     """Number of operators: 3 for expand, depthwise and project; 2 for expand and depthwise; 2 or more for
@@ -61,11 +61,11 @@ class Visit(NamedTuple):
 
     @property
     def sums(self) -> bool:
-        return self.groups > 1 and self.grouped_sums
+        return self.channel_groups > 1 and self.grouped_sums
 
     @property
     def fills(self) -> bool:
-        return self.groups > 1 and not self.grouped_sums
+        return self.channel_groups > 1 and not self.grouped_sums
 
 
 Trail = tuple["Trail", Visit] | None
@@ -92,7 +92,7 @@ class Demand(NamedTuple):
     """Rows [m*advance + end - rows, m*advance + end) in stripe m, including skips that start here."""
     end: int
     advance: int
-    strips: tuple[int, int]
+    stripes: tuple[int, int]
     readers: tuple[Reader, ...]
     skips: tuple[Skip, ...]
 
@@ -106,10 +106,10 @@ def front(labels: Iterable[Label], grain: int) -> list[Label]:
     return kept
 
 
-def pareto(blocks: Iterable[Found], grain: int) -> list[Found]:
+def pareto(groups: Iterable[Found], grain: int) -> list[Found]:
     """Return the Pareto-optimal groups of one length, with a tolerance of `grain` multiply-accumulates."""
     kept: list[Found] = []
-    for block in sorted(blocks, key=lambda x: (x.nbytes, x.macs)):
-        if not kept or block.macs < kept[-1].macs - grain:
-            kept.append(block)
+    for group in sorted(groups, key=lambda x: (x.nbytes, x.macs)):
+        if not kept or group.macs < kept[-1].macs - grain:
+            kept.append(group)
     return kept

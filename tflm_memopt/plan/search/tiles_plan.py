@@ -5,7 +5,7 @@ from __future__ import annotations
 import enum
 from dataclasses import dataclass, replace
 
-STRIP_ROWS = (1, 2, 3, 4, 6, 8)
+STRIPE_ROWS = (1, 2, 3, 4, 6, 8)
 """Rows of a group's output per stripe that are tried."""
 WHOLE_MAP = 16
 
@@ -32,7 +32,7 @@ class Settings:
     """Whether the output of the chain's last operator counts (in msf-CNN it does not)."""
     counter_bytes: int = 8
     """RAM per operator of a tiled group for stripe, channel group, tile and row (the papers count none)."""
-    strip_rows: tuple[int, ...] = STRIP_ROWS
+    stripe_rows: tuple[int, ...] = STRIPE_ROWS
     whole_map: int = WHOLE_MAP
     """Maps with at most this many rows are also tried as one stripe."""
     tile: int = 1

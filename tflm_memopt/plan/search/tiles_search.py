@@ -18,8 +18,8 @@ from tflm_memopt.format.limits import MAX_TAPS
 from tflm_memopt.model.graph import TensorId
 from tflm_memopt.ops.kinds import Channels
 from tflm_memopt.ops.rowop import RowOp
-from tflm_memopt.plan.effort import Meter, SearchPart
-from tflm_memopt.plan.search.blocks import Chain
+from tflm_memopt.plan.effort import Budget, SearchPart
+from tflm_memopt.plan.search.groups import Chain
 from tflm_memopt.plan.search.links import Links
 from tflm_memopt.plan.search.tiles_bytes import (
     Columns,
@@ -43,7 +43,7 @@ MOST_OUTSIDE = 1024
 """Limit of a stripe's rows outside the map: a chain of long strides requests more in vain, and each takes time."""
 
 MOST_TILES = 1 << 18
-"""Limit of the tiles of a map, each of which is a firing that takes planning time and memory. Larger maps
+"""Limit of the tiles of a map, each of which is an iteration that takes planning time and memory. Larger maps
 run by rows.
 """
 
@@ -51,7 +51,7 @@ run by rows.
 def heights(rows: int, settings: Settings) -> tuple[int, ...]:
     """Return the stripe heights to try for a map of `rows` rows."""
     whole = (rows,) if rows <= settings.whole_map else ()
-    return tuple(sorted({r for r in settings.strip_rows if r < rows} | {1} | set(whole)))
+    return tuple(sorted({r for r in settings.stripe_rows if r < rows} | {1} | set(whole)))
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,33 +68,33 @@ class Search:
     """Limit of a group's multiply-accumulates beyond the original's."""
     grain: int
     """Multiply-accumulates by which a label must beat one with fewer bytes."""
-    meter: Meter = field(default_factory=Meter)
+    budget: Budget = field(default_factory=Budget)
     """Budget of the search."""
     across: dict[int, int] = field(default_factory=dict, init=False)
     """Cache of _through()."""
 
-    def blocks(self) -> list[Found]:
+    def groups(self) -> list[Found]:
         """Return the best groups of every length, for all stripe heights of the last operator."""
         found: dict[int, list[Found]] = defaultdict(list)
         height = self.chain.ops[self.last - 1].writes.h
         whole = {height} if self._is_pair(self.last - 1) else set[int]()
         for rows in whole.union(heights(height, self.settings)):
-            for block in self._blocks(rows):
-                found[block.first].append(block)
-        return [b for blocks in found.values() for b in pareto(blocks, self.grain)]
+            for group in self._groups(rows):
+                found[group.first].append(group)
+        return [b for groups in found.values() for b in pareto(groups, self.grain)]
 
-    def _blocks(self, rows: int) -> Iterator[Found]:
+    def _groups(self, rows: int) -> Iterator[Found]:
         height = self.chain.ops[self.last - 1].writes.h
         states: dict[int, dict[State, list[Label]]] = defaultdict(lambda: defaultdict(list))
         start = State(rows, rows, rows, 0, -(-height // rows), rows, -1, False, ())
         states[self.last - 1][start] = [(0, 0, None)]
         for position in range(self.last - 1, -1, -1):
             for state, labels in states.pop(position, {}).items():
-                if not self.meter.allows(SearchPart.TILED_BLOCKS):
+                if not self.budget.allows(SearchPart.TILED_GROUPS):
                     return
                 best = front(labels, self.grain)
                 for demand in self._demands(position, state):
-                    self.meter.spend(DEMAND_SECONDS + LABEL_SECONDS * len(labels))
+                    self.budget.spend(DEMAND_SECONDS + LABEL_SECONDS * len(labels))
                     paid = self._pay(best, demand, position)
                     if paid:
                         yield from self._settle(demand, paid)
@@ -139,7 +139,7 @@ class Search:
             yield self._plain_demand(position, state)
         if state.by_rows:
             return
-        if op.reducible and state.sums < 0 and state.strip_rows == 1 and self.links.linked[position]:
+        if op.reducible and state.sums < 0 and state.stripe_rows == 1 and self.links.linked[position]:
             yield from self._sums(position, state)
         if self._is_triple(position):
             yield from self._group(position, state)
@@ -151,8 +151,8 @@ class Search:
     def _plain_demand(self, position: int, state: State) -> Demand:
         op = self.chain.ops[position]
         w, k = op.window, self.links.main[position]
-        height, strips = op.writes.h, (state.first, state.stop)
-        made = count_rows(height, state.rows, state.end, state.advance, strips).total
+        height, stripes = op.writes.h, (state.first, state.stop)
+        made = count_rows(height, state.rows, state.end, state.advance, stripes).total
         others = tuple(
             Skip(t, state.rows, state.end, state.stop, 0)
             for i, t in enumerate(op.inputs)
@@ -166,7 +166,7 @@ class Search:
             rows=w.reach_h(state.rows),
             end=w.reach_h(state.end) - w.pad_top,
             advance=state.advance * w.stride_h,
-            strips=strips,
+            stripes=stripes,
             readers=(self._by_window(op, k, state.rows),),
             skips=others + skips,
         )
@@ -203,24 +203,24 @@ class Search:
             windows = tuple((s.end - end - s.rows + y, y - s.rows + shift) for y in range(s.rows))
             readers.append(Reader(lagging_columns(width, self.settings.tile, s.lag), windows))
         rest = tuple(s for s in demand.skips if s.tensor != tensor)
-        strips = (demand.strips[0], max(demand.strips[1], *(s.stop for s in mine)))
-        return demand._replace(rows=rows, end=end, strips=strips, readers=tuple(readers), skips=rest)
+        stripes = (demand.stripes[0], max(demand.stripes[1], *(s.stop for s in mine)))
+        return demand._replace(rows=rows, end=end, stripes=stripes, readers=tuple(readers), skips=rest)
 
     def _sums(self, position: int, state: State) -> Iterator[Demand]:
         """Yield demands of an operator that sums its input's pixels as they arrive."""
         op = self.chain.ops[position]
         height = op.reads[0].h
         for rows in heights(height, self.settings):
-            strips = (0, -(-height // rows))
-            walk = State(rows, rows, rows, *strips, rows, op.accumulator_bytes + op.writes.row_bytes, False, ())
+            stripes = (0, -(-height // rows))
+            nest = State(rows, rows, rows, *stripes, rows, op.accumulator_bytes + op.writes.row_bytes, False, ())
             yield Demand(
-                visit=Visit(position, walk, iterative=True),
+                visit=Visit(position, nest, iterative=True),
                 nbytes=op.accumulator_bytes,
                 macs=op.macs,
                 rows=rows,
                 end=rows,
                 advance=rows,
-                strips=strips,
+                stripes=stripes,
                 readers=(self._pixel_by_pixel(op, rows),),
                 skips=(),
             )
@@ -303,20 +303,20 @@ class Search:
     def _grouped(self, position: int, state: State, length: int) -> Demand:
         """Return the demand of expand and its reader at a position, the first of `length` operators."""
         expand, reader = self.chain.ops[position - 1 : position + 1]
-        w, strips, channels = reader.window, (state.first, state.stop), self.settings.group_channels
+        w, stripes, channels = reader.window, (state.first, state.stop), self.settings.group_channels
         rows, end, advance = w.reach_h(state.rows), w.reach_h(state.end) - w.pad_top, state.advance * w.stride_h
-        made = count_rows(reader.writes.h, state.rows, state.end, state.advance, strips)
-        wide = count_rows(expand.writes.h, max(rows, advance + 1), end, advance, strips)
+        made = count_rows(reader.writes.h, state.rows, state.end, state.advance, stripes)
+        wide = count_rows(expand.writes.h, max(rows, advance + 1), end, advance, stripes)
         window = self._by_window(reader, 0, state.rows)
         width = expand.reads[0].w
         return Demand(
-            visit=Visit(position - 1, state, groups=-(-expand.writes.c // channels), length=length),
+            visit=Visit(position - 1, state, channel_groups=-(-expand.writes.c // channels), length=length),
             nbytes=recomputed_pixels(expand.writes.w, rows, wide.present, (window,)) * channels,
             macs=reader.macs * made.total // reader.writes.h + expand.macs * wide.total // expand.writes.h,
             rows=rows,
             end=end,
             advance=advance,
-            strips=strips,
+            stripes=stripes,
             readers=(Reader(Columns(width, width, width, width), ((-rows, -1),)),),
             skips=tuple(s._replace(lag=width) for s in state.skips),
         )
@@ -329,26 +329,26 @@ class Search:
         if not self.links.linked[position]:
             return
         read = self.chain.ops[position].reads[self.links.main[position]]
-        rows, end, advance, strips = demand.rows, demand.end, demand.advance, demand.strips
+        rows, end, advance, stripes = demand.rows, demand.end, demand.advance, demand.stripes
 
         def supply(rows: int, first: int, stop: int) -> State:
             state = visit.state
             late, early = self._is_late(visit), self._is_early(visit)
-            return State(rows, end, advance, first, stop, state.strip_rows, state.sums, late, demand.skips, early)
+            return State(rows, end, advance, first, stop, state.stripe_rows, state.sums, late, demand.skips, early)
 
         if rows <= advance or (self.settings.cache and self._in_step(demand)):
             first = -((end - 1) // advance)
-            stop = min(strips[1], -((end - read.h) // advance) + 1)
+            stop = min(stripes[1], -((end - read.h) // advance) + 1)
             made = supply(advance, first, stop)
             yield cached_pixels((read.h, read.w), rows, advance, end, demand.readers) * read.c, made
             if self._is_pushed(position - 1):
                 whole = tuple(r._replace(columns=Columns(*[read.w] * 4)) for r in demand.readers)
                 pixels = cached_pixels((read.h, read.w), rows, advance, end, whole)
                 yield pixels * read.c, made._replace(by_rows=True)
-        if rows > advance and (self.settings.recompute or strips[1] - strips[0] == 1):
-            present = count_rows(read.h, rows, end, advance, strips).present
+        if rows > advance and (self.settings.recompute or stripes[1] - stripes[0] == 1):
+            present = count_rows(read.h, rows, end, advance, stripes).present
             pixels = recomputed_pixels(read.w, rows, present, demand.readers)
-            yield pixels * read.c, supply(rows, *strips)
+            yield pixels * read.c, supply(rows, *stripes)
 
     def _is_pushed(self, position: int) -> bool:
         """Return whether an operator reads the streamed input, in which case it may have to run row by row."""
@@ -391,7 +391,7 @@ class Search:
         ):
             return source.nbytes + out
         tile = 0 if self._is_late(demand.visit) else self.settings.tile
-        return overlapped_bytes(source, op.writes, demand.visit.state.strip_rows, tile)
+        return overlapped_bytes(source, op.writes, demand.visit.state.stripe_rows, tile)
 
     def _is_late(self, visit: Visit) -> bool:
         return visit.state.late or (visit.sums and visit.position + visit.length == self.last)

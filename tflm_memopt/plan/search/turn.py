@@ -13,16 +13,16 @@ from dataclasses import dataclass, field, replace
 
 from tflm_memopt.model.graph import TensorId
 from tflm_memopt.ops.rowop import RowOp, Rows
-from tflm_memopt.plan.effort import Meter
-from tflm_memopt.plan.firing.turned import turned
-from tflm_memopt.plan.search.blocks import MAX_ORDERS, Candidate, Chain, candidates
+from tflm_memopt.plan.effort import Budget
+from tflm_memopt.plan.iteration.reversal import reversed_op
+from tflm_memopt.plan.search.groups import MAX_ORDERS, Candidate, Chain, candidates
 from tflm_memopt.plan.search.links import Links, links
 from tflm_memopt.plan.search.tiles import tiled_ending
 from tflm_memopt.plan.search.tiles_plan import Settings
 
 
 @dataclass(frozen=True)
-class Turned:
+class Reversed:
     """A chain of reversed operators, from which the reversed forms of groups are taken."""
 
     chain: Chain
@@ -35,48 +35,48 @@ class Turned:
     known: dict[tuple[int, bool], tuple[int, Sequence[Candidate]]] = field(default_factory=dict)
     """Cache of groups by their end and whether they are tiled, with the limit of their bytes."""
 
-    def block(self, block: Candidate, settings: Settings | None, limit: int, meter: Meter) -> Candidate | None:
+    def group(self, group: Candidate, settings: Settings | None, limit: int, budget: Budget) -> Candidate | None:
         """Return the best reversed group of the same operators that computes no more, or None.
 
-        limit: maximum bytes. meter: budget.
+        limit: maximum bytes. budget: budget.
         """
-        where = block.first, block.last
+        where = group.first, group.last
         if where not in self.mirrored:
-            self.mirrored[where] = self._can_be_turned(*where)
+            self.mirrored[where] = self._can_be_reversed(*where)
         if not self.mirrored[where]:
             return None
-        key = block.last, block.strips > 0
+        key = group.last, group.stripes > 0
         most, found = self.known.get(key, (-1, ()))
-        best = _best(found, block)
+        best = _best(found, group)
         if best is None and most < limit:
-            self.known[key] = limit, self._ending(*key, settings, limit, meter)
-            best = _best(self.known[key][1], block)
+            self.known[key] = limit, self._ending(*key, settings, limit, budget)
+            best = _best(self.known[key][1], group)
         return best if best and best.nbytes <= limit else None
 
-    def _can_be_turned(self, first: int, last: int) -> bool:
+    def _can_be_reversed(self, first: int, last: int) -> bool:
         ops, source = self.chain.ops[first:last], self.chain.source
         outside = source is not None and any(source.tensor in op.inputs for op in ops)
         return not outside and self.able.issuperset(range(first, last)) and _seen_alike(ops)
 
     def _ending(
-        self, last: int, tiled: bool, settings: Settings | None, limit: int, meter: Meter
+        self, last: int, tiled: bool, settings: Settings | None, limit: int, budget: Budget
     ) -> Sequence[Candidate]:
         if tiled and settings:
-            return tiled_ending(self.chain, self.joined, settings, last, limit, meter)
-        return list(candidates(self.chain, last, limit, MAX_ORDERS, meter=meter))
+            return tiled_ending(self.chain, self.joined, settings, last, limit, budget)
+        return list(candidates(self.chain, last, limit, MAX_ORDERS, budget=budget))
 
 
-def _best(found: Sequence[Candidate], block: Candidate) -> Candidate | None:
+def _best(found: Sequence[Candidate], group: Candidate) -> Candidate | None:
     """Return the group of the same operators with the fewest bytes that computes no more."""
-    same = [c for c in found if c.first == block.first and c.macs <= block.macs]
+    same = [c for c in found if c.first == group.first and c.macs <= group.macs]
     return min(same, key=lambda c: (c.nbytes, c.macs), default=None)
 
 
-def turned_chain(chain: Chain, *, pixels: bool) -> Turned:
+def reversed_chain(chain: Chain, *, pixels: bool) -> Reversed:
     """Return the reversed chain, with operators that have no such form unchanged."""
-    ops = [turned(op, pixels=pixels) for op in chain.ops]
+    ops = [reversed_op(op, pixels=pixels) for op in chain.ops]
     other = replace(chain, ops=tuple(new or old for new, old in zip(ops, chain.ops, strict=True)))
-    return Turned(other, frozenset(i for i, op in enumerate(ops) if op), links(other))
+    return Reversed(other, frozenset(i for i, op in enumerate(ops) if op), links(other))
 
 
 def _seen_alike(ops: Sequence[RowOp]) -> bool:

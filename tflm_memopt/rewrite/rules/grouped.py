@@ -41,14 +41,14 @@ def rewrite(graph: Graph, ops: Ops) -> Graph:
 def _depthwise(graph: Graph, op: Op) -> tuple[Graph, Op]:
     """Return the graph with the depthwise filter, and the depthwise operator."""
     source, filter_ = (graph.tensors[i] for i in op.inputs[:2])
-    turned = _turned(filter_, max(graph.tensors) + 1)
+    is_reversed = _reversed(filter_, max(graph.tensors) + 1)
     options = {**op.options, "depthMultiplier": filter_.shape[0] // source.shape[3]}
-    inputs = (op.inputs[0], turned.id, *op.inputs[2:])
+    inputs = (op.inputs[0], is_reversed.id, *op.inputs[2:])
     new = replace(op, type="DEPTHWISE_CONV_2D", inputs=inputs, options=options)
-    return replace(graph, tensors={**graph.tensors, turned.id: turned}), new
+    return replace(graph, tensors={**graph.tensors, is_reversed.id: is_reversed}), new
 
 
-def _turned(filter_: Tensor, number: int) -> Tensor:
+def _reversed(filter_: Tensor, number: int) -> Tensor:
     """Return the filter [out, kernel_h, kernel_w, 1] as [1, kernel_h, kernel_w, out], with the given tensor id."""
     data = np.swapaxes(np.asarray(filter_.data), 0, 3)
     scales = filter_.quantization

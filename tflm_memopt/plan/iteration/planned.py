@@ -7,20 +7,20 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from tflm_memopt.ops.rowop import RowOp
-from tflm_memopt.plan.firing.lanes import lives
-from tflm_memopt.plan.firing.liveness import BlockBorder, Content, Ring, contents
-from tflm_memopt.plan.firing.trace import Member, Trace, traced
-from tflm_memopt.plan.firing.turned import as_counted, in_units, unit_bytes
-from tflm_memopt.plan.plan import Block, Buffer, Plan, Role
+from tflm_memopt.plan.iteration.column_windows import lives
+from tflm_memopt.plan.iteration.liveness import Content, GroupBorder, RollingBuffer, contents
+from tflm_memopt.plan.iteration.reversal import as_counted, in_units, unit_bytes
+from tflm_memopt.plan.iteration.trace import Member, Trace, traced
+from tflm_memopt.plan.plan import Buffer, Group, Plan, Role
 from tflm_memopt.rowgraph.graph import InputSource, RowGraph
 
 
-def trace_of(block: Block, ops: Mapping[int, RowOp], source: InputSource | None = None) -> Trace:
+def trace_of(group: Group, ops: Mapping[int, RowOp], source: InputSource | None = None) -> Trace:
     """Return the trace of a group of a plan."""
     members = [
-        Member(s.op, as_counted(ops[s.op], block), s.operands, s.iterative, s.walk, block.strips) for s in block.stages
+        Member(s.op, as_counted(ops[s.op], group), s.operands, s.iterative, s.nest, group.stripes) for s in group.stages
     ]
-    return traced(members, block.sinks, source)
+    return traced(members, group.sinks, source)
 
 
 @dataclass(frozen=True)
@@ -30,13 +30,13 @@ class PlannedGroup:
     plan: Plan
     number: int
     """Number of the group's step in the plan."""
-    block: Block
+    group: Group
     graph: RowGraph
 
     @cached_property
     def trace(self) -> Trace:
         """All iterations of the group, with rows in the group's order."""
-        return trace_of(self.block, self.graph.ops, self.graph.source)
+        return trace_of(self.group, self.graph.ops, self.graph.source)
 
     @cached_property
     def contents(self) -> Mapping[int, Content]:
@@ -50,11 +50,15 @@ class PlannedGroup:
         born = {m.op.output for m in trace.members} & whole.keys()
         read = {t for m in trace.members for t in m.op.inputs if not source or t != source.tensor} & whole.keys()
         dying = {t for t in read - born if whole[t].last == number + 1 and t not in self.graph.model.outputs}
-        rings = {b.key: b for b in alive if b.role is Role.RING and b.first == number}
+        rolling_buffers = {b.key: b for b in alive if b.role is Role.ROLLING_BUFFER and b.first == number}
         found = contents(
             trace,
-            BlockBorder(tuple(dying), tuple(born), ()),
-            {m.op.output: _ring(trace, m, rings[m.op.output]) for m in trace.members if m.op.output in rings},
+            GroupBorder(tuple(dying), tuple(born), ()),
+            {
+                m.op.output: _rolling_buffer(trace, m, rolling_buffers[m.op.output])
+                for m in trace.members
+                if m.op.output in rolling_buffers
+            },
             {t: b.nbytes for t, b in whole.items()},
             sum(b.nbytes for b in alive if b.role is Role.COUNTERS and b.first == number),
         )
@@ -65,9 +69,9 @@ class PlannedGroup:
     @cached_property
     def placed(self) -> Mapping[int, Content]:
         """The contents as layouts use them: a reversed group frees and fills whole rows or pixels."""
-        if not self.block.turned:
+        if not self.group.is_reversed:
             return self.contents
-        sizes = unit_bytes((m.op for m in self.trace.members), pixels=self.block.strips > 0)
+        sizes = unit_bytes((m.op for m in self.trace.members), pixels=self.group.stripes > 0)
         return dict(zip(self.contents, in_units(tuple(self.contents.values()), sizes), strict=True))
 
 
@@ -79,11 +83,13 @@ class Planned:
     plan: Plan
 
     @cached_property
-    def groups(self) -> Mapping[int, PlannedGroup]:
+    def channel_groups(self) -> Mapping[int, PlannedGroup]:
         """The groups of the plan by the number of their step, in order."""
         steps = enumerate(self.plan.steps)
-        return {n: PlannedGroup(self.plan, n, step, self.graph) for n, step in steps if isinstance(step, Block)}
+        return {n: PlannedGroup(self.plan, n, step, self.graph) for n, step in steps if isinstance(step, Group)}
 
 
-def _ring(trace: Trace, member: Member, buffer: Buffer) -> Ring:
-    return Ring(buffer.nbytes, buffer.depth, buffer.lanes, lives(trace, member) if buffer.lanes else None)
+def _rolling_buffer(trace: Trace, member: Member, buffer: Buffer) -> RollingBuffer:
+    return RollingBuffer(
+        buffer.nbytes, buffer.depth, buffer.column_windows, lives(trace, member) if buffer.column_windows else None
+    )

@@ -16,7 +16,7 @@ Ints = NDArray[np.int64]
 
 
 @dataclass(frozen=True, slots=True)
-class Walk:
+class LoopNest:
     """Stripe m makes output rows [lo_m, hi_m) with hi_m = m * advance + end, clipped to the tensor's height.
 
     rows == advance: every row is made once ("cache"), and lo_m = hi_(m-1). rows > advance: lo_m = m * advance + end -
@@ -28,7 +28,7 @@ class Walk:
     rows: int = 1
     tile: int = 0
     """Number of columns, or 0 for all."""
-    groups: int = 1
+    channel_groups: int = 1
     """Number of channel groups; each stripe is processed once per channel group, which makes its channels of every
     pixel.
     """
@@ -44,11 +44,11 @@ class Walk:
     @property
     def splits(self) -> bool:
         """Whether a pixel inside the group has the channels of one channel group only."""
-        return self.groups > 1 and not self.sums
+        return self.channel_groups > 1 and not self.sums
 
     @property
     def by_rows(self) -> bool:
-        return (self.advance, self.end, self.rows, self.tile, self.groups) == (1, 1, 1, 0, 1)
+        return (self.advance, self.end, self.rows, self.tile, self.channel_groups) == (1, 1, 1, 0, 1)
 
     @property
     def origin(self) -> int:
@@ -56,16 +56,16 @@ class Walk:
         return -(-self.end % self.advance)
 
 
-BY_ROWS = Walk()
+BY_ROWS = LoopNest()
 
 
 @dataclass(frozen=True, slots=True)
 class Units:
     """All units of a loop nest in order, and a lookup of units."""
 
-    walk: Walk
-    strip: Ints
-    group: Ints
+    nest: LoopNest
+    stripe: Ints
+    channel_group: Ints
     row: Ints
     x0: Ints
     x1: Ints
@@ -79,37 +79,41 @@ class Units:
     def __len__(self) -> int:
         return len(self.row)
 
-    def strip_making(self, row: Ints, strip: Ints) -> Ints:
+    def stripe_making(self, row: Ints, stripe: Ints) -> Ints:
         """Return the stripe in which a reader finds this row: its own if rows are recomputed, otherwise the one that
         made it.
         """
-        return strip if self.walk.recomputes else np.searchsorted(self.hi, row, side="right")
+        return stripe if self.nest.recomputes else np.searchsorted(self.hi, row, side="right")
 
-    def index(self, strip: Ints, group: Ints | int, row: Ints, column: Ints) -> Ints:
+    def index(self, stripe: Ints, channel_group: Ints | int, row: Ints, column: Ints) -> Ints:
         """Return the number of the unit that makes a pixel."""
-        tile = self.walk.tile
+        tile = self.nest.tile
         j = column // tile if tile else 0 * column
-        result: Ints = self.start[strip] + (group * self.tiles + j) * (self.hi - self.lo)[strip] + row - self.lo[strip]
+        result: Ints = (
+            self.start[stripe] + (channel_group * self.tiles + j) * (self.hi - self.lo)[stripe] + row - self.lo[stripe]
+        )
         return result
 
 
 @functools.lru_cache(maxsize=1024)
-def units(walk: Walk, strips: int, height: int, width: int) -> Units:
-    """Return the units that make a tensor of this size in `strips` stripes."""
-    m = np.arange(strips, dtype=np.int64)
-    hi = np.clip(m * walk.advance + walk.end, 0, height)
-    if walk.recomputes:
-        lo = np.clip(m * walk.advance + walk.end - walk.rows, 0, height)
+def units(nest: LoopNest, stripes: int, height: int, width: int) -> Units:
+    """Return the units that make a tensor of this size in `stripes` stripes."""
+    m = np.arange(stripes, dtype=np.int64)
+    hi = np.clip(m * nest.advance + nest.end, 0, height)
+    if nest.recomputes:
+        lo = np.clip(m * nest.advance + nest.end - nest.rows, 0, height)
     else:
         lo = np.concatenate(([0], hi[:-1]))
-    tile = walk.tile or width
+    tile = nest.tile or width
     tiles = -(-width // tile)
     made = hi - lo
-    counts = made * tiles * walk.groups
+    counts = made * tiles * nest.channel_groups
     start = np.concatenate(([0], np.cumsum(counts)[:-1]))
-    strip = np.repeat(m, counts)
-    within = np.arange(int(counts.sum()), dtype=np.int64) - start[strip]
-    rows_here = np.maximum(made[strip], 1)
-    column, group = within // rows_here % tiles, within // (rows_here * tiles)
-    row = lo[strip] + within % rows_here
-    return Units(walk, strip, group, row, column * tile, np.minimum((column + 1) * tile, width), lo, hi, start, tiles)
+    stripe = np.repeat(m, counts)
+    within = np.arange(int(counts.sum()), dtype=np.int64) - start[stripe]
+    rows_here = np.maximum(made[stripe], 1)
+    column, channel_group = within // rows_here % tiles, within // (rows_here * tiles)
+    row = lo[stripe] + within % rows_here
+    return Units(
+        nest, stripe, channel_group, row, column * tile, np.minimum((column + 1) * tile, width), lo, hi, start, tiles
+    )

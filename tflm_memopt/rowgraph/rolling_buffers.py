@@ -22,7 +22,7 @@ from tflm_memopt.ops import movement
 from tflm_memopt.ops.constraints.limits import executable
 from tflm_memopt.ops.moves import FILL, indices
 from tflm_memopt.ops.opset import Unsupported
-from tflm_memopt.ops.rowop import RowOp, Rows, StateRing
+from tflm_memopt.ops.rowop import RowOp, Rows, StateRollingBuffer
 from tflm_memopt.rewrite.canonicalise import views
 from tflm_memopt.rowgraph.graph import RowGraph
 from tflm_memopt.rowgraph.supported import AnnotatedGraph, Support
@@ -52,12 +52,12 @@ def wanted(annotated: AnnotatedGraph) -> frozenset[TensorId]:
     return frozenset(aliases.get(t, t) for tensors in (graph.outputs, *builtin) for t in tensors)
 
 
-def with_rings(annotated: AnnotatedGraph) -> AnnotatedGraph:
+def with_rolling_buffers(annotated: AnnotatedGraph) -> AnnotatedGraph:
     """Return the graph with rolling buffers for suitable states. Every KEEP waits for the readers of its state."""
     work = GraphWork(annotated)
     for key in [op.index for op in annotated.graph.ops if op.type == KEEP]:
         if (joined := work.joined(key)) is not None:
-            work.make_ring(key, joined)
+            work.make_rolling_buffer(key, joined)
     work.drop_unread()
     work.wait()
     return work.annotated()
@@ -105,7 +105,7 @@ class GraphWork:
 
     def annotated(self) -> AnnotatedGraph:
         ops = tuple(self._stated(self.stated[i], self.support[i]) for i in self.order)
-        kept = {ring.tensor for op in self.rows() for ring in op.rings}
+        kept = {rolling_buffer.tensor for op in self.rows() for rolling_buffer in op.rolling_buffers}
         states = tuple(state for t, state in self.states.items() if t in kept)
         graph = replace(self.graph, tensors=self.tensors, ops=ops, states=states)
         return AnnotatedGraph(graph, {i: self.support[i] for i in self.order})
@@ -189,16 +189,16 @@ class GraphWork:
         wanted = np.arange(seen.h - rows, seen.h)[:, None] * seen.row_bytes + first + np.arange(made.row_bytes)
         return _Slice(rows, first, made.row_bytes // seen.w) if (index.reshape(rows, -1) == wanted).all() else None
 
-    def make_ring(self, key: int, joined: _Joined) -> None:
+    def make_rolling_buffer(self, key: int, joined: _Joined) -> None:
         """Keep new rows in a rolling buffer; readers of the joined rows read the new rows and the buffer."""
         keep = self.row_op(key)
         if keep is None or keep.keeps is None:
             return
-        self._read_ring(joined, joined.tensor, _Slice(joined.old + joined.rows.h, 0, joined.rows.c))
-        ring = replace(keep.keeps, rows=replace(joined.rows, h=joined.old))
-        self.support[key] = movement.keeping(keep.sources, joined.new, joined.rows, ring, keep.output)
+        self._read_rolling_buffer(joined, joined.tensor, _Slice(joined.old + joined.rows.h, 0, joined.rows.c))
+        rolling_buffer = replace(keep.keeps, rows=replace(joined.rows, h=joined.old))
+        self.support[key] = movement.keeping(keep.sources, joined.new, joined.rows, rolling_buffer, keep.output)
 
-    def _read_ring(self, joined: _Joined, tensor: TensorId, seen: _Slice) -> None:
+    def _read_rolling_buffer(self, joined: _Joined, tensor: TensorId, seen: _Slice) -> None:
         """Redirect all readers of the joined rows, or of a slice of them, that allow it."""
         for key in self.readers(tensor):
             op = self.row_op(key)
@@ -206,7 +206,7 @@ class GraphWork:
                 new, state = self._part(joined, seen, key)
                 self.support[key] = replace(_on_new_rows(op, joined, seen, state), inputs=(new,))
             elif op and (cut := self.slice(key)) and cut.rows > joined.rows.h and not self.is_whole(op.output):
-                self._read_ring(joined, op.output, _Slice(cut.rows, seen.first + cut.first, cut.channels))
+                self._read_rolling_buffer(joined, op.output, _Slice(cut.rows, seen.first + cut.first, cut.channels))
 
     def _part(self, joined: _Joined, seen: _Slice, like: int) -> tuple[TensorId, TensorId]:
         """Return the new rows and the state, or some channels of them with their own rolling buffer."""
@@ -222,16 +222,16 @@ class GraphWork:
         new, state, token = range(max(self.tensors) + 1, max(self.tensors) + 4)
         copy, keeper = range(max(self.stated) + 1, max(self.stated) + 3)
         rows, item = replace(joined.rows, c=seen.channels), ITEM_BYTES[self.tensors[joined.new].dtype]
-        ring = StateRing(state, replace(rows, h=joined.old), keep.keeps.fill if keep.keeps else 0)
-        for tensor, source, shown in ((new, joined.new, rows), (state, joined.state, ring.rows)):
+        rolling_buffer = StateRollingBuffer(state, replace(rows, h=joined.old), keep.keeps.fill if keep.keeps else 0)
+        for tensor, source, shown in ((new, joined.new, rows), (state, joined.state, rolling_buffer.rows)):
             shape, name = (1, shown.h, shown.w, shown.c // item), f"{self.tensors[source].name}/{seen.first}"
             self.tensors[tensor] = replace(self.tensors[source], id=tensor, name=name, shape=shape)
         self.tensors[token] = replace(self.tensors[keep.output], id=token)
-        self.states[state] = StateTensor(state, ring.fill)
+        self.states[state] = StateTensor(state, rolling_buffer.fill)
         sources = self.stated[like].stands_for
         self.support[copy] = movement.cut(sources, joined.new, joined.rows, seen.first, seen.channels, new)
         self.stated[copy] = Op(copy, SPLIT, (joined.new,), (new,), sources=sources)
-        self.support[keeper] = movement.keeping(keep.sources, new, rows, ring, token)
+        self.support[keeper] = movement.keeping(keep.sources, new, rows, rolling_buffer, token)
         self.stated[keeper] = Op(keeper, KEEP, (new,), (token,), {STATE: state}, keep.sources)
         at = self.order.index(joined.key)
         self.order[at:at] = [copy, keeper]
@@ -247,8 +247,8 @@ class GraphWork:
         for i in self.order:
             op = self.row_op(i)
             if op and op.keeps and (depth := self._depth(op.keeps.tensor)) and depth < op.keeps.rows.h:
-                ring = replace(op.keeps, rows=replace(op.keeps.rows, h=depth))
-                self.support[i] = movement.keeping(op.sources, op.inputs[0], op.reads[0], ring, op.output)
+                rolling_buffer = replace(op.keeps, rows=replace(op.keeps.rows, h=depth))
+                self.support[i] = movement.keeping(op.sources, op.inputs[0], op.reads[0], rolling_buffer, op.output)
 
     def _is_unread(self, key: int) -> bool:
         op = self.row_op(key)

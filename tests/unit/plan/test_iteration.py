@@ -8,13 +8,13 @@ from hypothesis import strategies as st
 from unit.plan.sketch import Actor, Sketch, random_sketch, rows_kept, simulate
 
 from tflm_memopt.model.graph import TensorId
-from tflm_memopt.plan.firing.trace import FIRE, OUTSIDE, Trace
-from tflm_memopt.plan.search.blocks import Chain, Growing, grow, seed
+from tflm_memopt.plan.iteration.trace import FIRE, OUTSIDE, Trace
+from tflm_memopt.plan.search.groups import Chain, Growing, grow, seed
 
 SEEDS = st.integers(0, 1 << 32)
 
 
-def all_blocks(chain: Chain, last: int) -> list[Growing]:
+def all_groups(chain: Chain, last: int) -> list[Growing]:
     """Every group that ends at `last`, in every combination of operand orders."""
     last_read = chain.last_read()
     growing, found = [seed(chain, last, last_read)], []
@@ -35,44 +35,44 @@ def sinks(trace: Trace, wanted: set[TensorId]) -> list[int]:
 
 
 def fired(trace: Trace) -> list[tuple[int, int]]:
-    return [(int(trace.op[at]), int(trace.firing[at])) for at in trace.moments]
+    return [(int(trace.op[at]), int(trace.iteration[at])) for at in trace.moments]
 
 
-def leaving(chain: Chain, block: Trace, last: int) -> set[TensorId]:
+def leaving(chain: Chain, group: Trace, last: int) -> set[TensorId]:
     last_read = chain.last_read()
-    return {m.op.output for m in block.members if last_read.get(m.op.output, -1) >= last}
+    return {m.op.output for m in group.members if last_read.get(m.op.output, -1) >= last}
 
 
 @settings(max_examples=examples(60), deadline=None, derandomize=True)
 @given(SEEDS)
-def test_trace_and_rings_are_those_of_the_naive_simulation(number: int) -> None:
+def test_trace_and_rolling_buffers_are_those_of_the_naive_simulation(number: int) -> None:
     s = random_sketch(number)
     chain = s.chain(*s.unread())
     for last in range(1, len(chain.ops) + 1):
-        for block in all_blocks(chain, last):
-            cast = actors(block.trace)
-            order = simulate(cast, sinks(block.trace, leaving(chain, block.trace, last)))
-            assert fired(block.trace) == order
-            for tensor, ring in block.rings.items():
-                (key,) = (m.key for m in block.trace.members if m.op.output == tensor)
-                assert ring.depth == rows_kept(cast, order, key)
+        for group in all_groups(chain, last):
+            cast = actors(group.trace)
+            order = simulate(cast, sinks(group.trace, leaving(chain, group.trace, last)))
+            assert fired(group.trace) == order
+            for tensor, rolling_buffer in group.rolling_buffers.items():
+                (key,) = (m.key for m in group.trace.members if m.op.output == tensor)
+                assert rolling_buffer.depth == rows_kept(cast, order, key)
 
 
-def rings(s: Sketch, *wanted: TensorId) -> list[dict[TensorId, int]]:
+def rolling_buffers(s: Sketch, *wanted: TensorId) -> list[dict[TensorId, int]]:
     """Depths of rolling buffers for the whole sketch as one group, per combination of operand orders."""
     chain = s.chain(*wanted)
-    blocks = [g for g in all_blocks(chain, len(chain.ops)) if len(g.trace.members) == len(chain.ops)]
-    return [{tensor: ring.depth for tensor, ring in g.rings.items()} for g in blocks]
+    groups = [g for g in all_groups(chain, len(chain.ops)) if len(g.trace.members) == len(chain.ops)]
+    return [{tensor: rolling_buffer.depth for tensor, rolling_buffer in g.rolling_buffers.items()} for g in groups]
 
 
-def test_demanding_the_shortcut_first_keeps_fewer_rows_of_a_strided_block() -> None:
-    """In ResNet-8's second block the convolutions are four rows ahead of the shortcut, unless it is served first."""
+def test_demanding_the_shortcut_first_keeps_fewer_rows_of_a_strided_group() -> None:
+    """In ResNet-8's second group the convolutions are four rows ahead of the shortcut, unless it is served first."""
     s = Sketch()
     stem = s.conv(s.input(32, 32, 3), 16)
     shortcut = s.conv(stem, 32, kernel=1, stride=2)
     first = s.conv(stem, 32, stride=2)
     second = s.conv(first, 32)
-    shortcut_first, residual_first = rings(s, s.add(shortcut, second))
+    shortcut_first, residual_first = rolling_buffers(s, s.add(shortcut, second))
     assert shortcut_first == {stem: 3, shortcut: 1, first: 3, second: 1}
     assert residual_first == {stem: 5, shortcut: 1, first: 3, second: 1}
 
@@ -80,10 +80,10 @@ def test_demanding_the_shortcut_first_keeps_fewer_rows_of_a_strided_block() -> N
 def test_a_trace_keeps_demands_for_producers_to_come() -> None:
     s = Sketch()
     chain = s_chain(s)
-    block = all_blocks(chain, len(chain.ops))[0]
-    waiting = block.trace.slot != FIRE
-    assert waiting.sum() == block.trace.members[0].op.writes.h
-    assert not (block.trace.op[waiting] == OUTSIDE).any()
+    group = all_groups(chain, len(chain.ops))[0]
+    waiting = group.trace.slot != FIRE
+    assert waiting.sum() == group.trace.members[0].op.writes.h
+    assert not (group.trace.op[waiting] == OUTSIDE).any()
 
 
 def s_chain(s: Sketch) -> Chain:

@@ -7,11 +7,11 @@ from collections.abc import Collection, Mapping
 import numpy as np
 
 from tflm_memopt.model.graph import TensorId
-from tflm_memopt.plan.firing.arrivals import arrivals
-from tflm_memopt.plan.firing.liveness import Content
-from tflm_memopt.plan.firing.planned import Planned, PlannedGroup
+from tflm_memopt.plan.iteration.arrivals import arrivals
+from tflm_memopt.plan.iteration.liveness import Content
+from tflm_memopt.plan.iteration.planned import Planned, PlannedGroup
+from tflm_memopt.plan.nest import Ints
 from tflm_memopt.plan.plan import Role
-from tflm_memopt.plan.walk import Ints
 
 Range = tuple[int, int]
 """Bytes [bottom, top) of a buffer."""
@@ -22,35 +22,35 @@ def held(planned: Planned, retained: Collection[TensorId] = ()) -> Mapping[int, 
     plan, parts = planned.plan, planned.graph.parts
     stored = {parts[t].storage if t in parts else t for t in retained}
     found = {i: (0, b.nbytes) for i, b in enumerate(plan.buffers) if b.role is Role.TENSOR and b.key in stored}
-    for group in planned.groups.values():
-        come = arrivals(group.trace)
+    for channel_group in planned.channel_groups.values():
+        come = arrivals(channel_group.trace)
         if come is None:
             continue
-        waits = np.searchsorted(group.trace.end, come.pushed)
+        waits = np.searchsorted(channel_group.trace.end, come.pushed)
         if not come.all_rows:
-            waits = np.append(waits, len(group.trace.end) - 1)
-        found = joined(found, at_waits(group, waits))
+            waits = np.append(waits, len(channel_group.trace.end) - 1)
+        found = joined(found, at_waits(channel_group, waits))
     return found
 
 
-def at_waits(group: PlannedGroup, waits: Ints) -> Mapping[int, Range]:
+def at_waits(channel_group: PlannedGroup, waits: Ints) -> Mapping[int, Range]:
     """Return, by buffer number, the bytes that are live when a group stops before any of these iterations."""
     found: dict[int, Range] = {}
-    for i, (bottom, top) in at_each_wait(group, waits).items():
+    for i, (bottom, top) in at_each_wait(channel_group, waits).items():
         if (some := top > bottom).any():
             found[i] = int(bottom[some].min()), int(top[some].max())
     return found
 
 
-def at_each_wait(group: PlannedGroup, waits: Ints) -> Mapping[int, tuple[Ints, Ints]]:
+def at_each_wait(channel_group: PlannedGroup, waits: Ints) -> Mapping[int, tuple[Ints, Ints]]:
     """Return bottoms and tops of each buffer's live bytes before each of these iterations; empty ranges mean none.
 
     The last pushed rows of a streamed input are not listed, since they may be overwritten while waiting.
     """
-    source = group.graph.source
+    source = channel_group.graph.source
     found: dict[int, tuple[Ints, Ints]] = {}
-    for i in group.plan.alive[group.number]:
-        buffer, content = group.plan.buffers[i], group.placed.get(i)
+    for i in channel_group.plan.alive[channel_group.number]:
+        buffer, content = channel_group.plan.buffers[i], channel_group.placed.get(i)
         streamed = source is not None and buffer.key == source.tensor
         if buffer.role is Role.SCRATCH or (buffer.role is Role.TENSOR and streamed):
             continue
@@ -58,16 +58,16 @@ def at_each_wait(group: PlannedGroup, waits: Ints) -> Mapping[int, tuple[Ints, I
             found[i] = np.zeros_like(waits), np.full_like(waits, buffer.nbytes)
             continue
         # Pushed rows that must be kept are copied to their rolling buffer before waiting for others.
-        copied = buffer.role is Role.RING and streamed
+        copied = buffer.role is Role.ROLLING_BUFFER and streamed
         bottom, top = _alive(content, waits if copied else np.maximum(waits - 1, 0), waits)
-        from_the_end = group.block.turned and buffer.role is Role.TENSOR
+        from_the_end = channel_group.group.is_reversed and buffer.role is Role.TENSOR
         found[i] = (buffer.nbytes - top, buffer.nbytes - bottom) if from_the_end else (bottom, top)
     return found
 
 
 def _alive(content: Content, before: Ints, waits: Ints) -> tuple[Ints, Ints]:
-    """Return the bytes that were written before these firings and are read later. A rolling buffer counts whole or not
-    at all.
+    """Return the bytes that were written before these iterations and are read later. A rolling buffer counts whole or
+    not at all.
     """
     bottom, top = content.bottom[waits], content.top[before]
     if content.role is not Role.TENSOR:  # in use on both sides

@@ -10,11 +10,11 @@ import numpy as np
 from tflm_memopt.errors import PlanError
 from tflm_memopt.model.graph import TensorId
 from tflm_memopt.ops.rowop import RowOp
-from tflm_memopt.plan.firing.liveness import Content
-from tflm_memopt.plan.plan import Block, Role
+from tflm_memopt.plan.iteration.liveness import Content
+from tflm_memopt.plan.plan import Group, Role
 
 
-def turned(op: RowOp, *, pixels: bool) -> RowOp | None:
+def reversed_op(op: RowOp, *, pixels: bool) -> RowOp | None:
     """Return the operator on tensors whose rows are counted in reverse, or None if it has no such form.
 
     pixels: reverse also the pixels of each row. Row kernels process a row forwards.
@@ -34,9 +34,9 @@ def turned(op: RowOp, *, pixels: bool) -> RowOp | None:
     return replace(op, window=replace(w, pad_top=top, pad_left=left), weights=weights, constant=constant)
 
 
-def as_counted(op: RowOp, block: Block) -> RowOp:
+def as_counted(op: RowOp, group: Group) -> RowOp:
     """Return an operator of a plan's group on rows in the group's order."""
-    other = turned(op, pixels=block.strips > 0) if block.turned else op
+    other = reversed_op(op, pixels=group.stripes > 0) if group.is_reversed else op
     if other is None:
         raise PlanError(f"{op.name} cannot run from the last row to the first")
     return other
@@ -51,7 +51,7 @@ def in_units(contents: Sequence[Content], unit_bytes: Mapping[TensorId, int]) ->
     """Return the contents of a reversed group, with whole tensors in whole units (rows or pixels) that are not
     mirrored.
 
-    A firing must not overwrite what it reads of a whole tensor, since it processes a unit forwards. Scratch counts
+    An iteration must not overwrite what it reads of a whole tensor, since it processes a unit forwards. Scratch counts
     whole while it is used, since smaller uses take its first bytes, which are the last in a mirrored arena.
     """
     whole = {c.key for c in contents if c.role is Role.TENSOR}

@@ -1,4 +1,4 @@
-"""Models of how kernels process the windows of a firing: loops, pieces, and separate work.
+"""Models of how kernels process the windows of an iteration: loops, pieces, and separate work.
 
 Each function mirrors one kernel of custom_ops/src, as far as its instructions depend on shapes.
 """
@@ -15,7 +15,7 @@ from tflm_memopt.analysis.costs import Work
 from tflm_memopt.format.limits import PACKED_PIXELS
 from tflm_memopt.ops.packing import VECTOR, Packing, is_direct, packed_pixels, packed_values
 from tflm_memopt.ops.rowop import RowOp
-from tflm_memopt.plan.walk import Ints
+from tflm_memopt.plan.nest import Ints
 
 SUMS_AT_ONCE = 32
 """Channels whose sums tmo_conv_sums() computes from one read of the bytes."""
@@ -26,21 +26,21 @@ _RANGE = -128, 127
 
 @dataclass(frozen=True, slots=True)
 class Windows:
-    """The windows of all firings of an operator."""
+    """The windows of all iterations of an operator."""
 
     op: RowOp
     rows: bool
-    """Whether a firing makes a whole row from whole rows."""
+    """Whether an iteration makes a whole row from whole rows."""
     columns: int
-    """Maximum number of columns per firing."""
+    """Maximum number of columns per iteration."""
     in_channels: int
     out_channels: int
     """Output channels of one channel group."""
     x0: Ints
     x1: Ints
-    """Columns [x0, x1) that each firing makes."""
+    """Columns [x0, x1) that each iteration makes."""
     high: Ints
-    """Number of window rows inside the input for each firing."""
+    """Number of window rows inside the input for each iteration."""
     wide: Ints
     """Number of window columns inside the input for each output column."""
     in_one_piece: bool
@@ -215,7 +215,7 @@ def _mve_conv(w: Windows, done: Work) -> Work:
 
 
 def _batches(w: Windows, packed: Packing, values: int) -> tuple[int, Ints]:
-    """Return the number of passes over the weights, since a few pixels of a firing are computed at once.
+    """Return the number of passes over the weights, since a few pixels of an iteration are computed at once.
 
     Also return the columns of a row that are computed with a full set of neighbours and read nothing outside.
     """
@@ -240,8 +240,8 @@ def _rvv_conv(w: Windows, done: Work) -> Work:
     """
     values, kernel = _values(w, Packing.RVV_CONV), (w.op.window.kernel_h, w.op.window.kernel_w)
     batches, fours = _batches(w, Packing.RVV_CONV, values)
-    strips = _strips(w.out_channels)
-    done = replace(done, macs=w.pixels * values * strips, weights=batches * values * strips, loops=batches * strips)
+    stripes = _stripes(w.out_channels)
+    done = replace(done, macs=w.pixels * values * stripes, weights=batches * values * stripes, loops=batches * stripes)
     if kernel == (1, 1) and (w.rows or w.columns == 1):
         return _named(replace(done, read=0), "direct")
     return replace(done, pieces=w.gathered_alone(fours) * kernel[0] if w.rows else w.taps)
@@ -249,12 +249,12 @@ def _rvv_conv(w: Windows, done: Work) -> Work:
 
 def _rvv_depthwise(w: Windows, done: Work) -> Work:
     """Model tmo_depthwise_packed.c: vectors of channels, tap by tap."""
-    taps, loops = w.op.window.kernel_h * w.op.window.kernel_w, w.pixels * _strips(w.out_channels)
+    taps, loops = w.op.window.kernel_h * w.op.window.kernel_w, w.pixels * _stripes(w.out_channels)
     listed = (w.pixels - w.whole + len(w.x0) * w.rows) * taps  # taps of windows that differ from the previous one
     return replace(done, macs=loops * taps, loops=loops, pieces=listed)
 
 
-def _strips(channels: int) -> int:
+def _stripes(channels: int) -> int:
     """Return the number of passes over the channels, 32 at a time: eight registers of 128-bit vectors."""
     return -(-channels // 32)
 

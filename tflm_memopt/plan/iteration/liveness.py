@@ -1,10 +1,10 @@
-"""Live bytes of each buffer at every firing of a group, and the minimum distance between buffers that follows.
+"""Live bytes of each buffer at every iteration of a group, and the minimum distance between buffers that follows.
 
-A buffer's content at a firing is one range of its bytes: a whole input shrinks from its bottom, a whole output grows at
-its top, and a rolling buffer or accumulator is either empty or counts whole. These ranges give the bytes that are live
-at once (the lower bound) and the distance between any two buffers. For one input and one output the distance is vMCU's
-min(b_In - b_Out) (section 4); here it applies to any group and any pair. A firing writes before it reads unless its
-operator works in place.
+A buffer's content at an iteration is one range of its bytes: a whole input shrinks from its bottom, a whole output
+grows at its top, and a rolling buffer or accumulator is either empty or counts whole. These ranges give the bytes that
+are live at once (the lower bound) and the distance between any two buffers. For one input and one output the distance
+is vMCU's min(b_In - b_Out) (section 4); here it applies to any group and any pair. An iteration writes before it reads
+unless its operator works in place.
 """
 
 from __future__ import annotations
@@ -15,16 +15,16 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from tflm_memopt.model.graph import TensorId
-from tflm_memopt.plan.firing.arrivals import arrivals, converted_bytes
-from tflm_memopt.plan.firing.lanes import Lives, lanes_of, lives, slots
-from tflm_memopt.plan.firing.trace import Member, Trace, dead_bytes, ring_depth, written_bytes
-from tflm_memopt.plan.plan import Lane, Role
-from tflm_memopt.plan.walk import Ints
+from tflm_memopt.plan.iteration.arrivals import arrivals, converted_bytes
+from tflm_memopt.plan.iteration.column_windows import Lives, column_windows_of, lives, slots
+from tflm_memopt.plan.iteration.trace import Member, Trace, dead_bytes, rolling_buffer_depth, written_bytes
+from tflm_memopt.plan.nest import Ints
+from tflm_memopt.plan.plan import ColumnWindow, Role
 
 
 @dataclass(frozen=True, slots=True)
 class Content:
-    """The live range of a buffer at each firing of a group and at its end: bytes [bottom, top), empty if top
+    """The live range of a buffer at each iteration of a group and at its end: bytes [bottom, top), empty if top
     <= bottom.
     """
 
@@ -34,16 +34,16 @@ class Content:
     bottom: Ints
     top: Ints
     before: Ints
-    """`top` at the last read of the firing itself: before its writes if it works in place, but not below where it
+    """`top` at the last read of the iteration itself: before its writes if it works in place, but not below where it
     writes.
     """
     replaces: frozenset[TensorId] = frozenset()
     """Tensors whose rows the buffer's writer may overwrite in place."""
     ends_on: frozenset[TensorId] = frozenset()
-    """Tensors that the last byte of a firing may overlap although the firing reads them."""
+    """Tensors that the last byte of an iteration may overlap although the iteration reads them."""
     depth: int = 0
-    lanes: tuple[Lane, ...] = ()
-    """Lanes of a RING; see Ring."""
+    column_windows: tuple[ColumnWindow, ...] = ()
+    """Column windows of a ROLLING BUFFER; see Rolling buffer."""
 
     def from_the_end(self) -> Content:
         """Return this content with bytes counted in reverse."""
@@ -59,7 +59,7 @@ class Content:
 
 
 @dataclass(frozen=True, slots=True)
-class BlockBorder:
+class GroupBorder:
     """Whole tensors at the border of a group."""
 
     dying: tuple[TensorId, ...]
@@ -71,56 +71,74 @@ class BlockBorder:
 
 
 @dataclass(frozen=True, slots=True)
-class Ring:
-    """The kept part of an inner tensor: `depth` rows in a row-wise group; lanes and pixel lifetimes in a
+class RollingBuffer:
+    """The kept part of an inner tensor: `depth` rows in a row-wise group; column windows and pixel lifetimes in a
     tiled group.
     """
 
     nbytes: int
     depth: int = 0
-    lanes: tuple[Lane, ...] = ()
+    column_windows: tuple[ColumnWindow, ...] = ()
     life: Lives | None = None
 
 
-def ring_of(trace: Trace, member: Member) -> Ring:
+def rolling_buffer_of(trace: Trace, member: Member) -> RollingBuffer:
     """Return what must be kept of an operator's output inside a group: rows if it is row-wise, pixels if
     it is tiled.
     """
-    if not member.strips:
-        depth = ring_depth(trace, member)
-        return Ring(depth * member.op.writes.row_bytes, depth)
+    if not member.stripes:
+        depth = rolling_buffer_depth(trace, member)
+        return RollingBuffer(depth * member.op.writes.row_bytes, depth)
     life = lives(trace, member)
-    lanes = lanes_of(member, life)
-    return Ring(sum(lane.depth for lane in lanes) * member.pixel_bytes, lanes=lanes, life=life)
+    column_windows = column_windows_of(member, life)
+    return RollingBuffer(
+        sum(column_window.depth for column_window in column_windows) * member.pixel_bytes,
+        column_windows=column_windows,
+        life=life,
+    )
 
 
 def contents(
     trace: Trace,
-    border: BlockBorder,
-    rings: Mapping[TensorId, Ring],
+    border: GroupBorder,
+    rolling_buffers: Mapping[TensorId, RollingBuffer],
     sizes: Mapping[TensorId, int],
     counter_bytes: int,
 ) -> tuple[Content, ...]:
-    """Return the contents of all buffers of a group, without tensors that only live through it. rings: of inner
-    tensors.
+    """Return the contents of all buffers of a group, without tensors that only live through it. rolling buffers: of
+    inner tensors.
     """
     moments = trace.end
     zero = np.zeros(len(moments), dtype=np.int64)
     writers = {m.op.output: m for m in trace.members}
     result = []
+    inner = rolling_buffers.keys()
     for t in border.dying:
         full = zero + sizes[t]
         result.append(Content(Role.TENSOR, t, sizes[t], dead_bytes(trace, t, sizes[t]), full, full))
     for t in (t for t in border.born if t in sizes):
         top, before = _growth(trace, writers[t])
-        replaces, ends_on = _replaces(trace, writers[t], rings.keys()), _ends_on(trace, writers[t], rings.keys())
+        replaces, ends_on = _replaces(trace, writers[t], inner), _ends_on(trace, writers[t], inner)
         result.append(Content(Role.TENSOR, t, sizes[t], zero, top, before, replaces, ends_on))
-    for t, ring in rings.items():
-        top, before = (used * ring.nbytes for used in _in_use(trace, writers[t], ring, moments))
-        before = np.maximum(before, _below_pixels(writers[t], ring, moments))
-        replaces = _replaces(trace, writers[t], rings.keys())
+    for t, rolling in rolling_buffers.items():
+        top, before = (used * rolling.nbytes for used in _in_use(trace, writers[t], rolling, moments))
+        before = np.maximum(before, _below_pixels(writers[t], rolling, moments))
+        replaces = _replaces(trace, writers[t], inner)
         nothing = frozenset[TensorId]()
-        result.append(Content(Role.RING, t, ring.nbytes, zero, top, before, replaces, nothing, ring.depth, ring.lanes))
+        result.append(
+            Content(
+                Role.ROLLING_BUFFER,
+                t,
+                rolling.nbytes,
+                zero,
+                top,
+                before,
+                replaces,
+                nothing,
+                rolling.depth,
+                rolling.column_windows,
+            )
+        )
     for m in trace.members:
         if nbytes := m.sum_bytes:
             at, _ = trace.fires(m.key)
@@ -128,7 +146,7 @@ def contents(
             result.append(Content(Role.ACCUMULATOR, m.op.output, nbytes, zero, full, full))
     full = zero + counter_bytes
     result.append(Content(Role.COUNTERS, -1, counter_bytes, zero, full, full))
-    tiled = any(not m.walk.by_rows for m in trace.members)
+    tiled = any(not m.nest.by_rows for m in trace.members)
     return (*result, *_scratch(trace, moments, tiled=tiled), *streamed_contents(trace))
 
 
@@ -157,24 +175,24 @@ def streamed_contents(trace: Trace) -> Iterator[Content]:
     # rows without a reader are pushed after the group
     yield alive(Role.TENSOR, source.pushed * source.row_bytes, 0, found.last if found.all_rows else len(trace))
     if found.depth:
-        yield alive(Role.RING, found.depth * source.row_bytes, int(found.pushed[0]), found.last, found.depth)
+        yield alive(Role.ROLLING_BUFFER, found.depth * source.row_bytes, int(found.pushed[0]), found.last, found.depth)
 
 
 def new_contents(
-    trace: Trace, member: Member, ring: Ring | None, counter_bytes: int
+    trace: Trace, member: Member, rolling_buffer: RollingBuffer | None, counter_bytes: int
 ) -> Iterator[tuple[Ints | int, Ints | int]]:
-    """Yield the bytes that an operator of a row-wise group adds at and before each firing: output, sums, and so on.
+    """Yield the bytes that an operator of a row-wise group adds at and before each iteration: output, sums, and so on.
 
-    A ring of None means a whole output.
+    A rolling buffer of None means a whole output.
     """
     moments = trace.end
     before, after = written_bytes(trace, member)
-    if ring is None:
+    if rolling_buffer is None:
         yield _growth(trace, member)[1], before
     else:
         dead = dead_bytes(trace, member.op.output, member.op.writes.nbytes)
         top = before if member.op.in_place else after
-        yield ((top > dead) | (top > before)) * ring.nbytes, (before > dead) * ring.nbytes
+        yield ((top > dead) | (top > before)) * rolling_buffer.nbytes, (before > dead) * rolling_buffer.nbytes
     if nbytes := member.sum_bytes:
         at, _ = trace.fires(member.key)
         running = (moments >= at[0]) & (moments <= at[-1])
@@ -186,17 +204,17 @@ def new_contents(
     yield counter_bytes, counter_bytes
 
 
-def _in_use(trace: Trace, writer: Member, ring: Ring, moments: Ints) -> tuple[Ints, Ints]:
+def _in_use(trace: Trace, writer: Member, rolling_buffer: RollingBuffer, moments: Ints) -> tuple[Ints, Ints]:
     """Return whether a rolling buffer is in use at each moment, and also without an in-place writer's
     current writes.
     """
-    if ring.life is None:
+    if rolling_buffer.life is None:
         dead = dead_bytes(trace, writer.op.output, writer.op.writes.nbytes)
         before, top = written_bytes(trace, writer)
         in_use = (top > dead) | (top > before)  # unread data is also written
         still = before > dead if writer.op.in_place else in_use
         return in_use.astype(np.int64), still.astype(np.int64)
-    life, length = ring.life, len(trace) + 2
+    life, length = rolling_buffer.life, len(trace) + 2
     counts = [
         np.cumsum(np.bincount(first, minlength=length) - np.bincount(life.read + 1, minlength=length))
         for first in (life.written, life.written + 1 if writer.op.in_place else life.written)
@@ -205,20 +223,22 @@ def _in_use(trace: Trace, writer: Member, ring: Ring, moments: Ints) -> tuple[In
     return top, before
 
 
-def _below_pixels(writer: Member, ring: Ring, moments: Ints) -> Ints:
+def _below_pixels(writer: Member, rolling_buffer: RollingBuffer, moments: Ints) -> Ints:
     """Return the bytes of a rolling buffer below the pixel that an in-place writer writes at each moment.
 
     They are below what it reads at that moment. If the buffer is empty before, nothing else keeps the pixel away from
     the middle of the pixel that is read.
     """
     result = np.zeros(len(moments), dtype=np.int64)
-    if ring.life and writer.op.in_place:
-        result[moments.searchsorted(ring.life.written)] = slots(writer, ring.life, ring.lanes) * writer.pixel_bytes
+    if rolling_buffer.life and writer.op.in_place:
+        result[moments.searchsorted(rolling_buffer.life.written)] = (
+            slots(writer, rolling_buffer.life, rolling_buffer.column_windows) * writer.pixel_bytes
+        )
     return result
 
 
 def _growth(trace: Trace, writer: Member) -> tuple[Ints, Ints]:
-    """Return the written bytes of a whole output after the firing at each moment, and at its last read."""
+    """Return the written bytes of a whole output after the iteration at each moment, and at its last read."""
     before, top = written_bytes(trace, writer)
     if writer.op.in_place:
         return top, before
@@ -226,37 +246,37 @@ def _growth(trace: Trace, writer: Member) -> tuple[Ints, Ints]:
 
 
 def ends_late(writer: Member) -> bool:
-    """Return whether a firing writes the last byte of a whole output after all reads."""
-    return writer.op.ends_late and not writer.iterative and writer.walk.groups == 1
+    """Return whether an iteration writes the last byte of a whole output after all reads."""
+    return writer.op.ends_late and not writer.iterative and writer.nest.channel_groups == 1
 
 
-def _ends_on(trace: Trace, writer: Member, rings: Collection[TensorId]) -> frozenset[TensorId]:
-    """Return Content.ends_on. rings: tensors in rolling buffers."""
+def _ends_on(trace: Trace, writer: Member, rolling_buffers: Collection[TensorId]) -> frozenset[TensorId]:
+    """Return Content.ends_on. rolling buffers: tensors in rolling buffers."""
     if not ends_late(writer):
         return frozenset()
-    return frozenset(writer.op.inputs).difference(rings, (trace.source.tensor,) if trace.source else ())
+    return frozenset(writer.op.inputs).difference(rolling_buffers, (trace.source.tensor,) if trace.source else ())
 
 
-def _replaces(trace: Trace, writer: Member, rings: Collection[TensorId]) -> frozenset[TensorId]:
+def _replaces(trace: Trace, writer: Member, rolling_buffers: Collection[TensorId]) -> frozenset[TensorId]:
     """Return the tensors that a writer may overwrite in place, never the streamed input, which moves.
 
-    rings: tensors in rolling buffers. In a lane, a unit's pixels may wrap around and be far apart; then the first
-    written pixel is not below the last one read.
+    rolling buffers: tensors in rolling buffers. In a column window, a unit's pixels may wrap around and be far apart;
+    then the first written pixel is not below the last one read.
     """
     if not writer.op.in_place:
         return frozenset()
     inputs = writer.op.replaceable.difference((trace.source.tensor,) if trace.source else ())
-    if writer.walk.by_rows or writer.walk.tile == 1:
+    if writer.nest.by_rows or writer.nest.tile == 1:
         return inputs
-    return frozenset() if writer.op.output in rings else inputs.difference(rings)
+    return frozenset() if writer.op.output in rolling_buffers else inputs.difference(rolling_buffers)
 
 
 def most_alive(buffers: Iterable[Content]) -> int:
-    """Return the maximum of the live bytes over all firings; no layout can be lower."""
+    """Return the maximum of the live bytes over all iterations; no layout can be lower."""
     return int(sum((np.maximum(c.before - c.bottom, 0) for c in buffers), np.zeros(1, dtype=np.int64)).max(initial=0))
 
 
-def separations(buffers: Sequence[Content]) -> dict[tuple[int, int], int]:
+def constraints(buffers: Sequence[Content]) -> dict[tuple[int, int], int]:
     """Return, for (lower, upper), the distance by which `upper` must start above `lower`, for pairs live at the same
     time.
 
@@ -266,17 +286,18 @@ def separations(buffers: Sequence[Content]) -> dict[tuple[int, int], int]:
     for u, a in enumerate(buffers):
         for v, b in enumerate(buffers[:u]):
             if np.any((a.top > a.bottom) & (b.top > b.bottom)):
-                result[u, v], result[v, u] = _separation(a, b), _separation(b, a)
+                result[u, v], result[v, u] = _constraint(a, b), _constraint(b, a)
     return result
 
 
-def _separation(lower: Content, upper: Content) -> int:
+def _constraint(lower: Content, upper: Content) -> int:
     """Return the minimum distance from the start of `lower` to the start of `upper`.
 
     An in-place writer reads each byte before it overwrites it, from front to back, so a place at or below the replaced
-    row is safe. For other writers that end late, only the last byte of a firing may overlap what the firing reads.
+    row is safe. For other writers that end late, only the last byte of an iteration may overlap what the iteration
+    reads.
     """
-    is_tensor = upper.role in (Role.TENSOR, Role.RING)
+    is_tensor = upper.role in (Role.TENSOR, Role.ROLLING_BUFFER)
     replacing = is_tensor and upper.key in lower.replaces
     top = lower.before if replacing or (is_tensor and upper.key in lower.ends_on) else lower.top
     meet = (top > lower.bottom) & (upper.top > upper.bottom)

@@ -17,21 +17,21 @@ import numpy as np
 from tflm_memopt.format.limits import MAX_IO, MAX_KERNEL_H
 from tflm_memopt.model.graph import TensorId
 from tflm_memopt.ops.rowop import RowOp
-from tflm_memopt.plan.effort import Meter, SearchPart
-from tflm_memopt.plan.firing.liveness import (
-    BlockBorder,
+from tflm_memopt.plan.effort import Budget, SearchPart
+from tflm_memopt.plan.iteration.liveness import (
     Content,
-    Ring,
+    GroupBorder,
+    RollingBuffer,
     contents,
     ends_late,
     most_alive,
     new_contents,
-    ring_of,
+    rolling_buffer_of,
     streamed_contents,
 )
-from tflm_memopt.plan.firing.trace import Member, Trace, dead_bytes, prepend, start, traced
+from tflm_memopt.plan.iteration.trace import Member, Trace, dead_bytes, prepend, start, traced
+from tflm_memopt.plan.nest import Ints
 from tflm_memopt.plan.plan import Stage
-from tflm_memopt.plan.walk import Ints
 from tflm_memopt.rowgraph.graph import InputSource, Space
 
 UNLIMITED = 1 << 62
@@ -101,21 +101,21 @@ class Chain:
         It may exchange one tensor with each device in each direction, and nothing that may be an answer to what it
         sends, since it would wait for it before sending. If a group violates this, so do all longer ones.
         """
-        at = self._crossing_at
-        seen = self._crossing[bisect_left(at, first) : bisect_left(at, last)]
+        at = self._message_at
+        seen = self._message[bisect_left(at, first) : bisect_left(at, last)]
         if not seen:
             return True
-        lines = {(op.crossing.sender, op.crossing.receiver) for _, op in seen if op.crossing}
+        lines = {(op.message.sender, op.message.receiver) for _, op in seen if op.message}
         sent = min((i for i, op in seen if op.sends), default=last)
         return len(lines) == len(seen) and all(i < sent for i, op in seen if op.receives)
 
     @cached_property
-    def _crossing(self) -> Sequence[tuple[int, RowOp]]:
-        return [(i, op) for i, op in enumerate(self.ops) if op.crossing]
+    def _message(self) -> Sequence[tuple[int, RowOp]]:
+        return [(i, op) for i, op in enumerate(self.ops) if op.message]
 
     @cached_property
-    def _crossing_at(self) -> Sequence[int]:
-        return [i for i, _ in self._crossing]
+    def _message_at(self) -> Sequence[int]:
+        return [i for i, _ in self._message]
 
     @cached_property
     def streamed(self) -> int:
@@ -170,49 +170,49 @@ class Candidate:
     """Peak arena bytes, including tensors that only live through the group: a lower bound of any layout."""
     macs: int
     stages: tuple[Stage, ...]
-    strips: int = 0
+    stripes: int = 0
     """Number of stripes, or 0 if the group runs row by row."""
-    turned: bool = False
+    is_reversed: bool = False
     """`nbytes` applies to its reversed form (plan/search/turn.py), which the layout may choose."""
 
     @property
     def geometry(self) -> Candidate:
         """The same group without its bytes."""
-        return replace(self, nbytes=0, turned=False)
+        return replace(self, nbytes=0, is_reversed=False)
 
 
 @dataclass(frozen=True, slots=True)
-class TracedBlock:
+class TracedGroup:
     """A group's trace and its rolling buffers."""
 
     trace: Trace
-    rings: Mapping[TensorId, Ring]
+    rolling_buffers: Mapping[TensorId, RollingBuffer]
     """Rolling buffers of the inner tensors."""
 
-    def contents(self, at_border: BlockBorder, sizes: Mapping[TensorId, int]) -> tuple[Content, ...]:
+    def contents(self, at_border: GroupBorder, sizes: Mapping[TensorId, int]) -> tuple[Content, ...]:
         members = self.trace.members
-        counters = sum(TILED_COUNTER_BYTES if m.strips else COUNTER_BYTES for m in members)
+        counters = sum(TILED_COUNTER_BYTES if m.stripes else COUNTER_BYTES for m in members)
         second = max(m.op.second for m in members)
-        return contents(self.trace, at_border, self.rings, sizes, counters + second)
+        return contents(self.trace, at_border, self.rolling_buffers, sizes, counters + second)
 
 
 @dataclass(frozen=True, slots=True)
-class Growing(TracedBlock):
+class Growing(TracedGroup):
     """A row-wise group that is being extended towards the front."""
 
     alive: Ints
-    """At each firing and at the end: live bytes inside the group and of its outputs."""
+    """At each iteration and at the end: live bytes inside the group and of its outputs."""
     gaps: Ints
-    """Live bytes just before each firing, which a firing inserted there finds."""
+    """Live bytes just before each iteration, which an iteration inserted there finds."""
     macs: int = 0
-    """Multiply-accumulates of the firings."""
+    """Multiply-accumulates of the iterations."""
 
 
 def border(
     chain: Chain, first: int, last: int, sizes: Mapping[TensorId, int], last_read: Mapping[TensorId, int]
-) -> BlockBorder:
+) -> GroupBorder:
     alive = chain.alive_in_order[first]
-    return BlockBorder(
+    return GroupBorder(
         dying=tuple(t for t in alive if last_read[t] < last),
         born=tuple(op.output for op in chain.ops[first:last] if last_read.get(op.output, -1) >= last),
         through=tuple(t for t in alive if last_read[t] >= last),
@@ -228,18 +228,18 @@ def seed(chain: Chain, last: int, last_read: Mapping[TensorId, int]) -> Growing:
     return Growing(start(sinks, chain.source), {}, nothing, nothing)
 
 
-def grow(block: Growing, forms: Sequence[Member], *, is_sink: bool) -> Iterator[Growing]:
+def grow(group: Growing, forms: Sequence[Member], *, is_sink: bool) -> Iterator[Growing]:
     """Yield the group with an operator prepended, for each of its forms (Chain.members); nothing if it
     cannot be fused.
     """
     writes = forms[0].op.writes
-    for reader, k in block.trace.readers(forms[0].op.output):
+    for reader, k in group.trace.readers(forms[0].op.output):
         if (reader.op.reads[k].h, reader.op.reads[k].row_bytes) != (writes.h, writes.row_bytes):
             return  # the reader sees other rows, so the tensor must be whole
     for member in forms:
-        trace = prepend(block.trace, member)
-        ring = None if is_sink else ring_of(trace, member)
-        yield _with(block, trace, member, ring if ring and ring.nbytes else None)
+        trace = prepend(group.trace, member)
+        rolling_buffer = None if is_sink else rolling_buffer_of(trace, member)
+        yield _with(group, trace, member, rolling_buffer if rolling_buffer and rolling_buffer.nbytes else None)
 
 
 def _orders(op: RowOp) -> Iterator[tuple[int, ...]]:
@@ -258,17 +258,19 @@ def _orders(op: RowOp) -> Iterator[tuple[int, ...]]:
         yield from (tuple(range(n)), tuple(reversed(range(n))))
 
 
-def _with(block: Growing, trace: Trace, member: Member, ring: Ring | None) -> Growing:
-    """Return the extended group. New firings find what was in the gaps of the old one, and new buffers are added."""
+def _with(group: Growing, trace: Trace, member: Member, rolling_buffer: RollingBuffer | None) -> Growing:
+    """Return the extended group. New iterations find what was in the gaps of the old one, and new buffers are added."""
     is_old = np.ones(len(trace.end), dtype=np.bool_)
     is_old[trace.order(member.key)] = False
-    gaps = block.gaps[is_old.cumsum() - is_old]
+    gaps = group.gaps[is_old.cumsum() - is_old]
     alive = gaps.copy()
-    alive[is_old] = block.alive
-    for at_firing, before in new_contents(trace, member, ring, COUNTER_BYTES):
-        alive, gaps = alive + at_firing, gaps + before
-    rings = {**block.rings, member.op.output: ring} if ring else block.rings
-    return Growing(trace, rings, alive, gaps, macs=block.macs + _macs(trace, member))
+    alive[is_old] = group.alive
+    for at_iteration, before in new_contents(trace, member, rolling_buffer, COUNTER_BYTES):
+        alive, gaps = alive + at_iteration, gaps + before
+    rolling_buffers = (
+        {**group.rolling_buffers, member.op.output: rolling_buffer} if rolling_buffer else group.rolling_buffers
+    )
+    return Growing(trace, rolling_buffers, alive, gaps, macs=group.macs + _macs(trace, member))
 
 
 def _iterative_pays(op: RowOp) -> bool:
@@ -281,34 +283,34 @@ def _iterative_pays(op: RowOp) -> bool:
     return op.accumulator_bytes < saved or op.window.kernel_h > MAX_KERNEL_H
 
 
-def settle(block: Growing) -> Growing:
+def settle(group: Growing) -> Growing:
     """Let operators that sum up a tensor from outside the group read it whole, which exists anyway, to
     save their sums.
     """
-    summing, source = [m for m in block.trace.members if m.iterative], block.trace.source
-    piecemeal = {m.op.output for m in block.trace.members if summing} | ({source.tensor} if source else set())
+    summing, source = [m for m in group.trace.members if m.iterative], group.trace.source
+    piecemeal = {m.op.output for m in group.trace.members if summing} | ({source.tensor} if source else set())
     for m in summing:
         if m.op.inputs[0] not in piecemeal and _whole_possible(m.op):
-            block = _read_whole(block, m)
-    return block
+            group = _read_whole(group, m)
+    return group
 
 
-def _read_whole(block: Growing, member: Member) -> Growing:
-    """Merge an operator's consecutive firings into the last one, which needs no sums."""
-    trace, last, whole = block.trace, member.firings - 1, replace(member, iterative=False)
+def _read_whole(group: Growing, member: Member) -> Growing:
+    """Merge an operator's consecutive iterations into the last one, which needs no sums."""
+    trace, last, whole = group.trace, member.iterations - 1, replace(member, iterative=False)
     mine = trace.op == member.key
-    dropped = mine & (trace.firing != last)
+    dropped = mine & (trace.iteration != last)
     stays = np.append(~dropped[trace.moments], True)
-    alive, gaps = block.alive[stays], block.gaps[stays]
+    alive, gaps = group.alive[stays], group.gaps[stays]
     members = tuple(whole if m is member else m for m in trace.members)
     readers = {t: tuple((whole if m is member else m, k) for m, k in of) for t, of in trace.readers_of.items()}
-    entry, firing = trace.entry[~dropped], np.where(mine, 0, trace.firing)[~dropped]
-    settled = Trace(members, entry, firing, trace.wanted, readers, trace.source)
+    entry, iteration = trace.entry[~dropped], np.where(mine, 0, trace.iteration)[~dropped]
+    settled = Trace(members, entry, iteration, trace.wanted, readers, trace.source)
     at = settled.fired == member.key
-    late = member.op.output not in block.rings and ends_late(whole)
+    late = member.op.output not in group.rolling_buffers and ends_late(whole)
     alive[:-1][at] += whole.scratch_bytes - member.scratch_bytes - member.sum_bytes - late
     gaps[:-1][at] -= member.sum_bytes * (last > 0)
-    return replace(block, trace=settled, alive=alive, gaps=gaps)
+    return replace(group, trace=settled, alive=alive, gaps=gaps)
 
 
 def _whole_possible(op: RowOp) -> bool:
@@ -321,27 +323,27 @@ def candidates(
     limit: int,
     orders: int = MAX_ORDERS,
     length: int = MAX_OPERATORS,
-    meter: Meter | None = None,
+    budget: Budget | None = None,
 ) -> Iterator[Candidate]:
     """Yield the groups that end before position `last` and need at most `limit` bytes, shortest first, in the best
     orders.
 
     orders: number of operand order combinations to follow. length: limit of the operators, unless a streamed input
-    needs more. A group's inner bytes never shrink when it is extended, which ends the search early. meter: budget; the
+    needs more. A group's inner bytes never shrink when it is extended, which ends the search early. budget: budget; the
     shortest possible group is always considered.
     """
-    meter = meter or Meter()
+    budget = budget or Budget()
     last_read, sizes, cuttable = chain.last_read(), chain.rows(), False
     growing: Sequence[Growing] = [seed(chain, last, last_read)]
     for first in range(last - 1, -1, -1):
         if chain.rules_out(first, last) or (last - first > length and chain.can_cut(first + 1, last)):
             return
-        if cuttable and not meter.allows(SearchPart.ROW_BLOCKS):
+        if cuttable and not budget.allows(SearchPart.ROW_GROUPS):
             return
         is_sink = last_read.get(chain.ops[first].output, -1) >= last
         forms = chain.members[first]
         grown = [g for old in growing for g in grow(old, forms, is_sink=is_sink)]
-        meter.spend(sum(GROWN_SECONDS + ENTRY_SECONDS * len(g.trace) for g in grown))
+        budget.spend(sum(GROWN_SECONDS + ENTRY_SECONDS * len(g.trace) for g in grown))
         ranked = sorted(((int(g.alive.max()), g) for g in grown), key=lambda pair: pair[0])
         growing = [g for nbytes, g in ranked if nbytes + chain.across <= limit][:orders]
         if not growing:
@@ -365,32 +367,34 @@ def candidates(
             yield Candidate(first, last, least, best.macs, stages(best.trace))
 
 
-def worst_bytes(block: Growing, at_border: BlockBorder, sizes: Mapping[TensorId, int], enough: int = UNLIMITED) -> int:
+def worst_bytes(group: Growing, at_border: GroupBorder, sizes: Mapping[TensorId, int], enough: int = UNLIMITED) -> int:
     """Return the peak bytes of a settled group, without whole tensors that only live through it.
 
     No layout can be lower. enough: all figures from here on are equivalent.
     """
-    alive = sum((c.top - c.bottom for c in streamed_contents(block.trace)), block.alive)
+    alive = sum((c.top - c.bottom for c in streamed_contents(group.trace)), group.alive)
     for t in at_border.dying:
         if alive.max() >= enough:
             break
-        alive = alive + (sizes[t] - dead_bytes(block.trace, t, sizes[t]))
+        alive = alive + (sizes[t] - dead_bytes(group.trace, t, sizes[t]))
     return int(alive.max())
 
 
-def rebuild(chain: Chain, candidate: Candidate) -> TracedBlock:
+def rebuild(chain: Chain, candidate: Candidate) -> TracedGroup:
     """Return the trace and rolling buffers of a candidate, which are not stored for all candidates."""
     last_read = chain.last_read()
     members = [
-        Member(stage.op, chain.ops[i], stage.operands, stage.iterative, stage.walk, candidate.strips)
+        Member(stage.op, chain.ops[i], stage.operands, stage.iterative, stage.nest, candidate.stripes)
         for i, stage in enumerate(candidate.stages, candidate.first)
     ]
     sinks = [m.key for m in reversed(members) if last_read.get(m.op.output, -1) >= candidate.last]
     trace = traced(members, sinks, chain.source)
     inner = [m for m in members if m.key not in sinks]
-    in_order = inner if candidate.strips else reversed(inner)  # the order of buffers in a plan
-    rings = {m.op.output: ring_of(trace, m) for m in in_order}
-    return TracedBlock(trace, {t: ring for t, ring in rings.items() if ring.nbytes})
+    in_order = inner if candidate.stripes else reversed(inner)  # the order of buffers in a plan
+    rolling_buffers = {m.op.output: rolling_buffer_of(trace, m) for m in in_order}
+    return TracedGroup(
+        trace, {t: rolling_buffer for t, rolling_buffer in rolling_buffers.items() if rolling_buffer.nbytes}
+    )
 
 
 def tiled_bytes(chain: Chain, candidate: Candidate) -> int:
@@ -406,11 +410,11 @@ def stages(trace: Trace) -> tuple[Stage, ...]:
 
 
 def executed_macs(trace: Trace) -> int:
-    """Return the multiply-accumulates of the firings: unused pixels do not count, and overlaps count twice."""
+    """Return the multiply-accumulates of the iterations: unused pixels do not count, and overlaps count twice."""
     return sum(_macs(trace, m) for m in trace.members)
 
 
 def _macs(trace: Trace, m: Member) -> int:
-    walked = m.op.reads[0] if m.iterative else m.op.writes
+    iterated = m.op.reads[0] if m.iterative else m.op.writes
     _, fired = trace.fires(m.key)
-    return m.op.macs * m.pixels(fired) // (walked.h * walked.w * (m.walk.groups - m.walk.sums))
+    return m.op.macs * m.pixels(fired) // (iterated.h * iterated.w * (m.nest.channel_groups - m.nest.sums))

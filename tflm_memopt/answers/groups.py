@@ -17,7 +17,7 @@ class KeptBuiltin:
 
 
 @dataclass(frozen=True, slots=True)
-class RingReport:
+class RollingBufferReport:
     """A rolling buffer: `depth` of the tensor's `rows` rows are kept. In a tiled group, `depth` is 0 and `bytes` counts
     pixels.
     """
@@ -41,11 +41,11 @@ class StageReport:
     """Bytes of the output that are kept in the arena at once."""
     whole: int
     """Bytes of the whole output."""
-    strip: int
+    stripe: int
     """Rows per stripe."""
     tile: int
     """Columns per tile; 0 for whole rows."""
-    groups: int
+    channel_groups: int
     """Number of channel groups, which run one after the other."""
     again: bool
     """Rows shared by two stripes are recomputed."""
@@ -61,13 +61,13 @@ class StageReport:
 
 
 @dataclass(frozen=True, slots=True)
-class BlockReport:
+class GroupReport:
     """A fused group: its operators (indices in the original model), its rolling buffers, and its peak bytes."""
 
     ops: tuple[int, ...]
     operators: tuple[str, ...]
-    rings: tuple[RingReport, ...]
-    strips: int
+    rolling_buffers: tuple[RollingBufferReport, ...]
+    stripes: int
     """Number of stripes of a tiled group; 0 if the group runs row by row."""
     accumulators: int
     """Bytes of int32 sums."""

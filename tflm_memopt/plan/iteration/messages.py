@@ -4,20 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from tflm_memopt.plan.firing.planned import Planned
+from tflm_memopt.plan.iteration.planned import Planned
 
 
 def between(planned: Planned, cost: Mapping[int, float]) -> list[float]:
     """Return the computation before each exchanged row, in the order of check(), and after the last row.
 
-    cost: cost of all firings of an operator together, by its key, in any unit.
+    cost: cost of all iterations of an operator together, by its key, in any unit.
     """
     found = [0.0]
-    for group in planned.groups.values():
-        fired = group.trace.fired.tolist()
+    for channel_group in planned.channel_groups.values():
+        fired = channel_group.trace.fired.tolist()
         each = {key: cost[key] / fired.count(key) for key in set(fired)}
         for key in fired:
             found[-1] += each[key]
-            if planned.graph.ops[key].crossing is not None:
+            if planned.graph.ops[key].message is not None:
                 found.append(0.0)
     return found

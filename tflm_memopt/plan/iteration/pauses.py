@@ -1,4 +1,4 @@
-"""Chooses the firings between which a model pauses for others: at bounded distances, where few bytes are live."""
+"""Chooses the iterations between which a model pauses for others: at bounded distances, where few bytes are live."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from tflm_memopt.plan.firing.held import Range, at_each_wait, at_waits, joined
-from tflm_memopt.plan.firing.planned import Planned
-from tflm_memopt.plan.walk import Ints
+from tflm_memopt.plan.iteration.held import Range, at_each_wait, at_waits, joined
+from tflm_memopt.plan.iteration.planned import Planned
+from tflm_memopt.plan.nest import Ints
 
 LEVELS = 3
 """Number of limits of live bytes at pauses that are tried."""
@@ -18,13 +18,13 @@ LEVELS = 3
 
 @dataclass(frozen=True, slots=True)
 class Moments:
-    """Possible pauses of a plan, each between two firings of a group."""
+    """Possible pauses of a plan, each between two iterations of a group."""
 
     after: Ints
-    """Number of completed firings of the whole plan."""
+    """Number of completed iterations of the whole plan."""
     step: Ints
-    firing: Ints
-    """Number of the step's next firing."""
+    iteration: Ints
+    """Number of the step's next iteration."""
     time: NDArray[np.float64]
     """Time until the pause, in the unit of the costs."""
     alive: Ints
@@ -66,29 +66,29 @@ class Moments:
 
 
 def moments(planned: Planned, cost: Mapping[int, float]) -> Moments:
-    """Return the possible pauses. cost: cost of all firings of an operator together, by its key."""
+    """Return the possible pauses. cost: cost of all iterations of an operator together, by its key."""
     found: list[tuple[Ints, ...]] = []
     times: list[NDArray[np.float64]] = []
     done, now = 0, 0.0
-    for number, group in planned.groups.items():
-        keys, which = np.unique(group.trace.fired, return_inverse=True)
+    for number, channel_group in planned.channel_groups.items():
+        keys, which = np.unique(channel_group.trace.fired, return_inverse=True)
         each = np.array([cost[key] for key in keys.tolist()]) / np.bincount(which)
         ends = now + np.cumsum(each[which])
         at = np.arange(1, len(which), dtype=np.int64)
-        held = (np.maximum(top - bottom, 0) for bottom, top in at_each_wait(group, at).values())
+        held = (np.maximum(top - bottom, 0) for bottom, top in at_each_wait(channel_group, at).values())
         found.append((done + at, np.full_like(at, number), at, sum(held, np.zeros_like(at))))
         times.append(ends[:-1])
         done, now = done + len(which), float(ends[-1])
-    after, steps, firing, alive = (np.concatenate(column) for column in zip(*found, strict=True))
-    return Moments(after, steps, firing, np.concatenate(times), alive, now)
+    after, steps, iteration, alive = (np.concatenate(column) for column in zip(*found, strict=True))
+    return Moments(after, steps, iteration, np.concatenate(times), alive, now)
 
 
 def held_at(planned: Planned, found: Moments, chosen: Ints) -> Mapping[int, Range]:
     """Return, by buffer number, the bytes that must stay at these pauses."""
     held: Mapping[int, Range] = {}
     for number in np.unique(found.step[chosen]).tolist():
-        waits = found.firing[chosen][found.step[chosen] == number]
-        held = joined(held, at_waits(planned.groups[number], waits))
+        waits = found.iteration[chosen][found.step[chosen] == number]
+        held = joined(held, at_waits(planned.channel_groups[number], waits))
     return held
 
 
@@ -102,7 +102,7 @@ def surely_held(planned: Planned, found: Moments, apart: float) -> Mapping[int, 
     high = np.zeros_like(low)
     for number in np.unique(found.step).tolist():
         here = np.flatnonzero(found.step == number)
-        for i, (bottom, top) in at_each_wait(planned.groups[number], found.firing[here]).items():
+        for i, (bottom, top) in at_each_wait(planned.channel_groups[number], found.iteration[here]).items():
             some = top > bottom
             low[here[some], i], high[here[some], i] = bottom[some], top[some]
     starts = np.append(0.0, found.time)

@@ -1,6 +1,6 @@
 """SEND and RECEIVE: operators that pass tensors between devices, as they appear in a device's model.
 
-In the model both are custom operators whose options are the bytes of a tmo_crossing. SEND reads the tensor and writes
+In the model both are custom operators whose options are the bytes of a tmo_message. SEND reads the tensor and writes
 nothing, and RECEIVE writes it and reads nothing; a tensor without elements stands for the link.
 """
 
@@ -11,7 +11,7 @@ import struct
 from tflm_memopt.model.graph import Op, Tensor
 from tflm_memopt.ops.context import OperatorContext, any_rows, byte_shape
 from tflm_memopt.ops.kinds import Kind
-from tflm_memopt.ops.rowop import Crossing, RowOp, Rows
+from tflm_memopt.ops.rowop import Message, RowOp, Rows
 
 SEND, RECEIVE = "TMO_SEND", "TMO_RECEIVE"
 """Custom codes of the operators."""
@@ -20,20 +20,20 @@ MOST_ROW_BYTES = 0xFFFF
 _OPTIONS = struct.Struct("<IHBB")
 
 
-def options(crossing: Crossing) -> bytes:
+def options(message: Message) -> bytes:
     """Return the custom options of the operators at both ends of a message.
 
-    >>> options(Crossing(1, 2, 0, 1)).hex()
+    >>> options(Message(1, 2, 0, 1)).hex()
     '0100000002000001'
     """
-    return _OPTIONS.pack(crossing.identity, crossing.step, crossing.sender, crossing.receiver)
+    return _OPTIONS.pack(message.identity, message.step, message.sender, message.receiver)
 
 
-def crossing_of(op: Op) -> Crossing | None:
+def message_of(op: Op) -> Message | None:
     """Return the message that an operator of a model sends or receives, or None for other operators."""
     said = op.options.get("custom_options", b"")
     known = op.options.get("custom_code") in (SEND, RECEIVE) and len(op.inputs) == len(op.outputs) == 1
-    return Crossing(*_OPTIONS.unpack(said)) if known and len(said) == _OPTIONS.size else None
+    return Message(*_OPTIONS.unpack(said)) if known and len(said) == _OPTIONS.size else None
 
 
 def rows_of(tensor: Tensor) -> Rows:
@@ -48,8 +48,8 @@ def rows_of(tensor: Tensor) -> Rows:
 
 def crossed(context: OperatorContext) -> RowOp | None:
     """Parse SEND or RECEIVE; return None for other operators."""
-    crossing = crossing_of(context.op)
-    if crossing is None:
+    message = message_of(context.op)
+    if message is None:
         return None
     sends = context.op.options["custom_code"] == SEND
     rows = rows_of(context.input() if sends else context.output)
@@ -65,5 +65,5 @@ def crossed(context: OperatorContext) -> RowOp | None:
         writes=Rows(rows.h, rows.w, 0) if sends else rows,
         input_zero_points=(0,),
         output_zero_point=0,
-        crossing=crossing,
+        message=message,
     )

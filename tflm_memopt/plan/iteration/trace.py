@@ -1,9 +1,9 @@
-"""The firing order of a group, and the lifetimes that follow from it.
+"""The iteration order of a group, and the lifetimes that follow from it.
 
 A group fires on demand: a sink requests its units, and a unit requests the pixels that it reads, operand by operand.
-Demand-driven firing makes the depths of rolling buffers exact for any graph (the CSDF view of Jung et al., joint memory
-of several CNNs). The trace is built from the group's end: adding a producer before its readers never changes the order
-of their firings, so all groups [a, end) share one trace, which grows operator by operator.
+Demand-driven iteration makes the depths of rolling buffers exact for any graph (the CSDF view of Jung et al., joint
+memory of several CNNs). The trace is built from the group's end: adding a producer before its readers never changes the
+order of their iterations, so all groups [a, end) share one trace, which grows operator by operator.
 """
 
 from __future__ import annotations
@@ -16,8 +16,8 @@ import numpy as np
 
 from tflm_memopt.model.graph import TensorId
 from tflm_memopt.ops.rowop import RowOp
+from tflm_memopt.plan.nest import BY_ROWS, Ints, LoopNest, Units, units
 from tflm_memopt.plan.plan import Stage
-from tflm_memopt.plan.walk import BY_ROWS, Ints, Units, Walk, units
 from tflm_memopt.rowgraph.graph import InputSource
 
 SCRATCH_ALIGN = 4
@@ -25,7 +25,7 @@ SCRATCH_ALIGN = 4
 OUTSIDE = -1
 """Trace.op of a demand from outside the group."""
 FIRE = -1
-"""Trace.slot of a firing; operands and tensors count from 0."""
+"""Trace.slot of an iteration; operands and tensors count from 0."""
 _SLOTS = 32
 """Number of bits of Trace.entry below the operator's key."""
 
@@ -39,24 +39,24 @@ class Member:
     operands: tuple[int, ...]
     """Inputs in the order of demand."""
     iterative: bool
-    walk: Walk = BY_ROWS
+    nest: LoopNest = BY_ROWS
     """Loop nest over the output, or over the input if the operator is iterative."""
-    strips: int = 0
+    stripes: int = 0
     """Number of stripes of the group, or 0 if it runs row by row."""
 
     @cached_property
     def stage(self) -> Stage:
         """This operator as a stage of a plan."""
-        return Stage(self.key, self.operands, self.iterative, self.walk)
+        return Stage(self.key, self.operands, self.iterative, self.nest)
 
     @cached_property
     def units(self) -> Units:
         """The units that it fires, in order."""
-        walked = self.op.reads[0] if self.iterative else self.op.writes
-        return units(self.walk, self.strips or walked.h, walked.h, walked.w)
+        iterated = self.op.reads[0] if self.iterative else self.op.writes
+        return units(self.nest, self.stripes or iterated.h, iterated.h, iterated.w)
 
     @cached_property
-    def firings(self) -> int:
+    def iterations(self) -> int:
         return len(self.units)
 
     @cached_property
@@ -64,7 +64,7 @@ class Member:
         """Bytes of the int32 sums: one per output, or one per output of a stripe that is processed channel group by
         group.
         """
-        if self.walk.sums:
+        if self.nest.sums:
             u = self.units
             return 4 * int((u.hi - u.lo).max()) * self.op.writes.row_bytes
         return self.op.accumulator_bytes if self.iterative else 0
@@ -72,42 +72,46 @@ class Member:
     @cached_property
     def scratch_bytes(self) -> int:
         """Bytes of scratch of its kernel."""
-        packed = not self.iterative and self.walk.groups == 1
-        return self.op.scratch_bytes(self.walk.tile or self.op.writes.w) if packed else 0
+        packed = not self.iterative and self.nest.channel_groups == 1
+        return self.op.scratch_bytes(self.nest.tile or self.op.writes.w) if packed else 0
 
     @property
     def pixel_bytes(self) -> int:
         """Bytes of an output pixel as kept inside a group."""
-        return -(-self.op.writes.c // self.walk.groups) if self.walk.splits else self.op.writes.c
+        return -(-self.op.writes.c // self.nest.channel_groups) if self.nest.splits else self.op.writes.c
 
-    def rows(self, k: int, firing: Ints) -> tuple[Ints, Ints]:
-        """Return half-open ranges of the rows of input k that these firings read; empty if a window is all padding."""
+    def rows(self, k: int, iteration: Ints) -> tuple[Ints, Ints]:
+        """Return half-open ranges of the rows of input k that these iterations read; empty if a window is all
+        padding.
+        """
         start, end = self._rows[k]
-        return start[firing], end[firing]
+        return start[iteration], end[iteration]
 
-    def columns(self, k: int, firing: Ints) -> tuple[Ints, Ints]:
-        """Return half-open ranges of the columns of input k that these firings read."""
+    def columns(self, k: int, iteration: Ints) -> tuple[Ints, Ints]:
+        """Return half-open ranges of the columns of input k that these iterations read."""
         start, end = self._columns[k]
-        return start[firing], end[firing]
+        return start[iteration], end[iteration]
 
-    def first_bytes(self, k: int, firing: Ints) -> Ints:
-        """Return the first bytes that these firings read of input k, a whole tensor."""
-        return self._first_bytes[k][firing]
+    def first_bytes(self, k: int, iteration: Ints) -> Ints:
+        """Return the first bytes that these iterations read of input k, a whole tensor."""
+        return self._first_bytes[k][iteration]
 
-    def bytes_written(self, firing: Ints) -> Ints:
-        """Return the end of the bytes of the whole output that these firings write; 0 if they only add to sums."""
-        return self._bytes_written[firing]
+    def bytes_written(self, iteration: Ints) -> Ints:
+        """Return the end of the bytes of the whole output that these iterations write; 0 if they only add to sums."""
+        return self._bytes_written[iteration]
 
-    def rows_wanted(self, k: int, firing: Ints) -> Ints:
-        """Return the end of the rows of input k that these firings read; 0 if they read none."""
-        return self._rows_wanted[k][firing]
+    def rows_wanted(self, k: int, iteration: Ints) -> Ints:
+        """Return the end of the rows of input k that these iterations read; 0 if they read none."""
+        return self._rows_wanted[k][iteration]
 
-    def pixels(self, firing: Ints) -> int:
-        """Return the number of pixels that these firings process, without the pass that only writes sums."""
+    def pixels(self, iteration: Ints) -> int:
+        """Return the number of pixels that these iterations process, without the pass that only writes sums."""
         u = self.units
-        if self.walk.by_rows:
-            return len(firing) * (self.op.reads[0].w if self.iterative else self.op.writes.w)
-        return int((u.x1 - u.x0)[firing[u.group[firing] < self.walk.groups - self.walk.sums]].sum())
+        if self.nest.by_rows:
+            return len(iteration) * (self.op.reads[0].w if self.iterative else self.op.writes.w)
+        return int(
+            (u.x1 - u.x0)[iteration[u.channel_group[iteration] < self.nest.channel_groups - self.nest.sums]].sum()
+        )
 
     # values for all units, cached because they are needed repeatedly while a group grows
 
@@ -120,8 +124,8 @@ class Member:
         u, found = self.units, []
         for k in range(len(self.op.inputs)):
             start, end = (u.row, u.row + 1) if self.iterative else self.op.rows(k, u.row)
-            if self.walk.sums and not self.iterative:  # the last pass only reads its sums
-                end = np.where(u.group == self.walk.groups - 1, start, end)
+            if self.nest.sums and not self.iterative:  # the last pass only reads its sums
+                end = np.where(u.channel_group == self.nest.channel_groups - 1, start, end)
             found.append((start, end))
         return found
 
@@ -144,7 +148,7 @@ class Member:
         found = []
         for k, rows in enumerate(self.op.reads):
             pixel = self._rows[k][0] * rows.w
-            if not self.walk.by_rows:
+            if not self.nest.by_rows:
                 pixel = pixel + self._columns[k][0]
             found.append(pixel * rows.c)
         return found
@@ -155,19 +159,19 @@ class Member:
         if self.iterative:  # the last unit writes the output, unless all do
             whole: Ints = ((np.arange(len(u)) == len(u) - 1) | self.op.scatters) * out.nbytes
             return whole
-        if self.walk.splits:  # the first channel group already reaches the end of its stripe
-            strip: Ints = u.hi[u.strip] * out.row_bytes
-            return strip
+        if self.nest.splits:  # the first channel group already reaches the end of its stripe
+            stripe: Ints = u.hi[u.stripe] * out.row_bytes
+            return stripe
         end: Ints = (u.row * out.w + u.x1) * out.c
-        return end if self.walk.groups == 1 else end * (u.group == self.walk.groups - 1)
+        return end if self.nest.channel_groups == 1 else end * (u.channel_group == self.nest.channel_groups - 1)
 
-    def unit_making(self, reader: Member, firing: Ints, row: Ints, column: Ints) -> Ints:
-        """Return the unit that makes a pixel of the output for these firings of a reader in the same group."""
+    def unit_making(self, reader: Member, iteration: Ints, row: Ints, column: Ints) -> Ints:
+        """Return the unit that makes a pixel of the output for these iterations of a reader in the same group."""
         if self.iterative:
-            return np.full(len(firing), self.firings - 1, dtype=np.int64)
+            return np.full(len(iteration), self.iterations - 1, dtype=np.int64)
         u = self.units
-        group = reader.units.group[firing] if self.walk.splits else self.walk.groups - 1
-        return u.index(u.strip_making(row, reader.units.strip[firing]), group, row, column)
+        channel_group = reader.units.channel_group[iteration] if self.nest.splits else self.nest.channel_groups - 1
+        return u.index(u.stripe_making(row, reader.units.stripe[iteration]), channel_group, row, column)
 
 
 @dataclass(frozen=True)
@@ -178,7 +182,7 @@ class Trace:
     """Operators in schedule order."""
     entry: Ints
     """`op` and `slot` of each entry, combined into one number (_entry())."""
-    firing: Ints
+    iteration: Ints
     """The operator's unit; for a demand from outside, the unit of the tensor's producer."""
     wanted: frozenset[TensorId]
     """Tensors that are demanded from outside."""
@@ -207,7 +211,7 @@ class Trace:
 
     @cached_property
     def end(self) -> Ints:
-        """Positions of all firings, followed by the end of the trace."""
+        """Positions of all iterations, followed by the end of the trace."""
         (at,) = ((self.entry & ((1 << _SLOTS) - 1)) == 0).nonzero()
         end = np.empty(len(at) + 1, dtype=np.int64)
         end[:-1], end[-1] = at, len(self.entry)
@@ -215,27 +219,27 @@ class Trace:
 
     @cached_property
     def moments(self) -> Ints:
-        """Positions of all firings."""
+        """Positions of all iterations."""
         return self.end[:-1]
 
     @property
     def fired(self) -> Ints:
-        """Keys of the firing operators, in order."""
+        """Keys of the iteration operators, in order."""
         return self.entry[self.moments] >> _SLOTS
 
     def fires(self, key: int) -> tuple[Ints, Ints]:
-        """Return the positions at which an operator fires, and the number of each firing."""
+        """Return the positions at which an operator fires, and the number of each iteration."""
         if key not in self._fires:
             at = self.entries(key, FIRE)
-            self._fires[key] = at, self.firing[at]
+            self._fires[key] = at, self.iteration[at]
         return self._fires[key]
 
-    def fired_at(self, key: int, at: Ints, firing: Ints) -> None:
+    def fired_at(self, key: int, at: Ints, iteration: Ints) -> None:
         """Set the result of fires()."""
-        self._fires[key] = at, firing
+        self._fires[key] = at, iteration
 
     def order(self, key: int) -> Ints:
-        """Return the indices of an operator's firings among all firings."""
+        """Return the indices of an operator's iterations among all iterations."""
         if key not in self._order:
             self._order[key] = self.moments.searchsorted(self.fires(key)[0])
         return self._order[key]
@@ -267,8 +271,8 @@ class Trace:
         return {**self.readers_of, **{t: (*new, *self.readers_of.get(t, ())) for t, new in mine.items()}}
 
     def reads(self, tensor: TensorId) -> tuple[Ints, Ints]:
-        """Return the firings that read a whole tensor, in order, and the first byte that each reads; readers' rows may
-        differ.
+        """Return the iterations that read a whole tensor, in order, and the first byte that each reads; readers' rows
+        may differ.
         """
         if tensor not in self._reads:
             self._reads[tensor] = self._find_reads(tensor)
@@ -277,8 +281,8 @@ class Trace:
     def _find_reads(self, tensor: TensorId) -> tuple[Ints, Ints]:
         parts = []
         for member, k in self.readers(tensor):
-            _, firing = self.fires(member.key)
-            parts.append((self.order(member.key), member.first_bytes(k, firing)))
+            _, iteration = self.fires(member.key)
+            parts.append((self.order(member.key), member.first_bytes(k, iteration)))
         if len(parts) < 2:
             return parts[0] if parts else (_EMPTY, _EMPTY)
         at, first = (np.concatenate(column) for column in zip(*parts, strict=True))
@@ -309,7 +313,7 @@ def traced(members: Sequence[Member], sinks: Sequence[int], source: InputSource 
     """
     made = {m.key: m for m in members}
     wanted = (made[key] for key in sinks)
-    counts = [(m.op.output, m.op.writes.h if m.iterative and not m.strips else m.firings) for m in wanted]
+    counts = [(m.op.output, m.op.writes.h if m.iterative and not m.stripes else m.iterations) for m in wanted]
     trace = start(counts, source)
     for member in reversed(members):
         trace = prepend(trace, member)
@@ -321,25 +325,26 @@ def prepend(trace: Trace, member: Member) -> Trace:
     demands, need = _demands(trace, member)
     produced = np.maximum.accumulate(need)
     before = _shifted(produced)
-    if member.walk.recomputes:  # skips to the requested stripe
+    if member.nest.recomputes:  # skips to the requested stripe
         u = member.units
-        before = np.where(produced > before, np.maximum(before, u.start[u.strip[produced - 1]]), before)
+        before = np.where(produced > before, np.maximum(before, u.start[u.stripe[produced - 1]]), before)
     counts = produced - before
-    number = firing = np.arange(int(counts.sum()), dtype=np.int64)
-    if member.walk.recomputes:
-        firing = (produced - counts.cumsum()).repeat(counts) + number
+    number = iteration = np.arange(int(counts.sum()), dtype=np.int64)
+    if member.nest.recomputes:
+        iteration = (produced - counts.cumsum()).repeat(counts) + number
 
-    # The producer's entries replace the satisfied demands: for each firing its own demands, then the firing itself.
+    # The producer's entries replace the satisfied demands: for each iteration its own demands, then the iteration
+    # itself.
     pattern = [_entry(member.key, slot) for slot in (*member.operands, FIRE)]
     room = np.ones(len(trace), dtype=np.int64)
     room[demands] = counts * len(pattern)
     place = (demands - np.arange(len(demands))).repeat(counts) + number * len(pattern)
-    entries, firings = trace.entry.repeat(room), trace.firing.repeat(room)
+    entries, iterations = trace.entry.repeat(room), trace.iteration.repeat(room)
     for step, entry in enumerate(pattern):
-        entries[place + step], firings[place + step] = entry, firing
+        entries[place + step], iterations[place + step] = entry, iteration
     readers = trace.readers_with(member)
-    longer = Trace((member, *trace.members), entries, firings, trace.wanted, readers, trace.source)
-    longer.fired_at(member.key, place + len(pattern) - 1, firing)
+    longer = Trace((member, *trace.members), entries, iterations, trace.wanted, readers, trace.source)
+    longer.fired_at(member.key, place + len(pattern) - 1, iteration)
     return longer
 
 
@@ -350,10 +355,10 @@ def _demands(trace: Trace, producer: Member) -> tuple[Ints, Ints]:
     tensor, parts = producer.op.output, []
     if tensor in trace.wanted:
         at = trace.entries(OUTSIDE, tensor)
-        parts.append((at, np.full(len(at), producer.firings) if producer.iterative else trace.firing[at] + 1))
+        parts.append((at, np.full(len(at), producer.iterations) if producer.iterative else trace.iteration[at] + 1))
     for member, k in trace.readers(tensor):
         at = trace.entries(member.key, k)
-        parts.append((at, _units_demanded(producer, member, k, trace.firing[at])))
+        parts.append((at, _units_demanded(producer, member, k, trace.iteration[at])))
     if len(parts) < 2:
         return parts[0] if parts else (_EMPTY, _EMPTY)
     at, need = (np.concatenate(column) for column in zip(*parts, strict=True))
@@ -361,32 +366,32 @@ def _demands(trace: Trace, producer: Member) -> tuple[Ints, Ints]:
     return at[order], need[order]
 
 
-def _units_demanded(producer: Member, reader: Member, k: int, firing: Ints) -> Ints:
-    """Return the number of the producer's units that must be done before each of these firings of a reader."""
-    if producer.walk.by_rows and not producer.iterative:
-        return reader.rows_wanted(k, firing)
-    need = np.zeros(len(firing), dtype=np.int64)
-    first, end = reader.rows(k, firing)
-    left, right = reader.columns(k, firing)
+def _units_demanded(producer: Member, reader: Member, k: int, iteration: Ints) -> Ints:
+    """Return the number of the producer's units that must be done before each of these iterations of a reader."""
+    if producer.nest.by_rows and not producer.iterative:
+        return reader.rows_wanted(k, iteration)
+    need = np.zeros(len(iteration), dtype=np.int64)
+    first, end = reader.rows(k, iteration)
+    left, right = reader.columns(k, iteration)
     some = (end > first) & (right > left)
-    need[some] = producer.unit_making(reader, firing[some], end[some] - 1, right[some] - 1) + 1
+    need[some] = producer.unit_making(reader, iteration[some], end[some] - 1, right[some] - 1) + 1
     return need
 
 
-def ring_depth(trace: Trace, producer: Member) -> int:
+def rolling_buffer_depth(trace: Trace, producer: Member) -> int:
     """Return the number of rows of a row-wise producer that are kept at once: the current one and older ones still to
     be read.
     """
-    _, firing = trace.fires(producer.key)
+    _, iteration = trace.fires(producer.key)
     row_bytes = producer.op.writes.row_bytes
-    rows = producer.bytes_written(firing) // row_bytes
+    rows = producer.bytes_written(iteration) // row_bytes
     dead = dead_bytes(trace, producer.op.output, producer.op.writes.nbytes)
     needed = dead[trace.order(producer.key)] // row_bytes
     return max(1, int((rows - needed).max())) if len(rows) else 0
 
 
 def dead_bytes(trace: Trace, tensor: TensorId, nbytes: int) -> Ints:
-    """Return, for each firing and the end, the bytes of the tensor below which nothing is read at or after
+    """Return, for each iteration and the end, the bytes of the tensor below which nothing is read at or after
     that time.
     """
     key = tensor, nbytes
@@ -400,10 +405,12 @@ def dead_bytes(trace: Trace, tensor: TensorId, nbytes: int) -> Ints:
 
 
 def written_bytes(trace: Trace, member: Member) -> tuple[Ints, Ints]:
-    """Return, for each firing and the end, the end of the written bytes of the member's output before and after it."""
-    _, firing = trace.fires(member.key)
-    written = np.zeros(len(firing) + 1, dtype=np.int64)
-    np.maximum.accumulate(member.bytes_written(firing), out=written[1:])
+    """Return, for each iteration and the end, the end of the written bytes of the member's output before and after
+    it.
+    """
+    _, iteration = trace.fires(member.key)
+    written = np.zeros(len(iteration) + 1, dtype=np.int64)
+    np.maximum.accumulate(member.bytes_written(iteration), out=written[1:])
     after = _changing(written, trace.order(member.key), len(trace.end))
     return _shifted(after), after
 

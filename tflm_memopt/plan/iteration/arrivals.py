@@ -12,8 +12,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from tflm_memopt.model.graph import TensorId
-from tflm_memopt.plan.firing.trace import Member, Trace
-from tflm_memopt.plan.walk import Ints
+from tflm_memopt.plan.iteration.trace import Member, Trace
+from tflm_memopt.plan.nest import Ints
 
 
 def converted_bytes(trace: Trace, member: Member, *, tiled: bool) -> int:
@@ -65,7 +65,7 @@ def arrivals(trace: Trace) -> Arrivals | None:
 def _readings(trace: Trace, tensor: TensorId) -> Iterator[tuple[Ints, Ints, Ints]]:
     """Return positions of reads in the trace, with the half-open range of rows that each reads."""
     for member, k in trace.readers(tensor):
-        at, firing = trace.fires(member.key)
-        first, end = member.rows(k, firing)
+        at, iteration = trace.fires(member.key)
+        first, end = member.rows(k, iteration)
         some = end > first
         yield at[some], first[some], end[some]

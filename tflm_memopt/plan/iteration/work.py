@@ -1,4 +1,4 @@
-"""The work of a plan's operators, counted from its firings, including recomputation and without clipped taps."""
+"""The work of a plan's operators, counted from its iterations, including recomputation and without clipped taps."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ from tflm_memopt.analysis.costs import Work
 from tflm_memopt.ops.kinds import GATES, Channels
 from tflm_memopt.ops.packing import Packing
 from tflm_memopt.ops.rowop import Move, RowOp
-from tflm_memopt.plan.firing.planned import Planned
-from tflm_memopt.plan.firing.trace import Member, Trace
-from tflm_memopt.plan.firing.work_loops import SUMS_AT_ONCE, Windows, as_its_kernel_does
-from tflm_memopt.plan.walk import Ints
+from tflm_memopt.plan.iteration.planned import Planned
+from tflm_memopt.plan.iteration.trace import Member, Trace
+from tflm_memopt.plan.iteration.work_loops import SUMS_AT_ONCE, Windows, as_its_kernel_does
+from tflm_memopt.plan.nest import Ints
 
 _PADDED = set(Packing) - {Packing.NONE, Packing.DSP_ADD, Packing.DSP_DENSE}
 """Packings whose kernels process all taps of a window; the others skip taps in the padding."""
@@ -22,17 +22,17 @@ _PADDED = set(Packing) - {Packing.NONE, Packing.DSP_ADD, Packing.DSP_DENSE}
 
 def work(planned: Planned) -> Iterator[Work]:
     """Yield the work of each operator in the plan's groups, in order; builtin operators are not counted."""
-    for group in planned.groups.values():
-        made = {m.op.output for m in group.trace.members}
-        for member in group.trace.members:
+    for channel_group in planned.channel_groups.values():
+        made = {m.op.output for m in channel_group.trace.members}
+        for member in channel_group.trace.members:
             outside = member.op.inputs[0] not in made
-            done = _of(group.trace, member, border=outside, turned=group.block.turned)
+            done = _of(channel_group.trace, member, border=outside, is_reversed=channel_group.group.is_reversed)
             older = done.rows if member.op.older is not None else 0
-            kept = done.firings if member.op.keeps is not None else 0
+            kept = done.iterations if member.op.keeps is not None else 0
             yield replace(done, older=older, kept=kept)
 
 
-def _of(trace: Trace, m: Member, *, border: bool, turned: bool) -> Work:
+def _of(trace: Trace, m: Member, *, border: bool, is_reversed: bool) -> Work:
     """Return the work of one operator. border: its first input comes from outside the group, where a reversed group
     starts at the last pixel.
     """
@@ -41,17 +41,19 @@ def _of(trace: Trace, m: Member, *, border: bool, turned: bool) -> Work:
         return _by_access(m, fired)
     if m.iterative:
         return _summed(m, fired)
-    return _windowed(m, fired, backwards=border and turned, in_one_piece=not m.strips or (border and not turned))
+    return _windowed(
+        m, fired, backwards=border and is_reversed, in_one_piece=not m.stripes or (border and not is_reversed)
+    )
 
 
 def _name(m: Member, *words: str) -> str:
     kernel = m.op.packing.name if m.stage.runs_packed(m.op) else m.op.kind.name
-    way = "rows" if not m.strips else "pixels" if m.walk.tile == 1 else "tiles"
+    way = "rows" if not m.stripes else "pixels" if m.nest.tile == 1 else "tiles"
     return " ".join([kernel, *words, way])
 
 
 def _there(op: RowOp, move: Move, row: Ints) -> int:
-    """Return how many of these firings have the input row of a move."""
+    """Return how many of these iterations have the input row of a move."""
     first = op.access[move.operand].first(row, op.reads[move.operand].h) + move.tap
     return int(((first >= 0) & (first < op.reads[move.operand].h)).sum())
 
@@ -91,17 +93,17 @@ def _by_access(m: Member, fired: Ints) -> Work:
 
 
 def _windowed(m: Member, fired: Ints, *, in_one_piece: bool, backwards: bool) -> Work:
-    op, w, groups = m.op, m.op.window, m.walk.groups - m.walk.sums
+    op, w, channel_groups = m.op, m.op.window, m.nest.channel_groups - m.nest.sums
     packed = m.op.packing if m.stage.runs_packed(m.op) else Packing.NONE
     above, size = (0, op.reads[0].h + w.pad_top) if op.older is not None else (w.pad_top, op.reads[0].h)
     high = _clipped(m.units.row[fired], w.stride_h, above, w.kernel_h, w.dilation_h, size)  # rows of a state exist
-    if m.walk.sums:
-        high = np.where(m.units.group[fired] == groups, 0, high)  # the pass that only writes
+    if m.nest.sums:
+        high = np.where(m.units.channel_group[fired] == channel_groups, 0, high)  # the pass that only writes
     # each channel group has a part of the channels
-    read_groups = 1 if m.walk.splits and op.traits.channels is Channels.SUMMED else groups
-    written_groups = groups if m.walk.splits else 1
+    read_groups = 1 if m.nest.splits and op.traits.channels is Channels.SUMMED else channel_groups
+    written_groups = channel_groups if m.nest.splits else 1
     windows = Windows(
-        op=op, rows=not m.strips, columns=m.walk.tile or op.writes.w,
+        op=op, rows=not m.stripes, columns=m.nest.tile or op.writes.w,
         in_channels=max(1, op.reads[0].c // read_groups), out_channels=max(1, op.writes.c // written_groups),
         x0=m.units.x0[fired], x1=m.units.x1[fired], high=high,
         wide=_clipped(np.arange(op.writes.w), w.stride_w, w.pad_left, w.kernel_w, w.dilation_w, op.reads[0].w),
@@ -110,21 +112,23 @@ def _windowed(m: Member, fired: Ints, *, in_one_piece: bool, backwards: bool) ->
     pixels = windows.pixels
     taps = pixels * w.kernel_h * w.kernel_w if packed in _PADDED else windows.taps
     made = op.writes.h * op.writes.w * w.kernel_h * w.kernel_w
-    macs = op.macs / made * taps / groups
-    words = [word for word, true in (("summed", m.walk.sums), ("turned", backwards and _is_quick(m, packed))) if true]
+    macs = op.macs / made * taps / channel_groups
+    words = [
+        word for word, true in (("summed", m.nest.sums), ("is_reversed", backwards and _is_quick(m, packed))) if true
+    ]
     done = Work(
         _name(m, *words), macs=macs, weights=macs, read=taps * op.reads[0].c * len(op.inputs) / read_groups,
-        written=pixels * op.writes.c / written_groups, pixels=pixels, taps=taps, firings=len(fired),
-        rows=windows.row_windows if m.strips else int(high.sum()),
+        written=pixels * op.writes.c / written_groups, pixels=pixels, taps=taps, iterations=len(fired),
+        rows=windows.row_windows if m.stripes else int(high.sum()),
     )  # fmt: skip
     return as_its_kernel_does(windows, done, packed)
 
 
 def _is_quick(m: Member, packed: Packing) -> bool:
-    """Return whether it makes pixels with its own firing code (tmo_fire_pixel.c), which reversed whole tensors cannot
-    use.
+    """Return whether it makes pixels with its own iteration code (tmo_fire_pixel.c), which reversed whole tensors
+    cannot use.
     """
-    return packed is Packing.MVE_CONV and m.strips > 0 and m.walk.tile == 1
+    return packed is Packing.MVE_CONV and m.stripes > 0 and m.nest.tile == 1
 
 
 def _summed(m: Member, fired: Ints) -> Work:
@@ -133,7 +137,7 @@ def _summed(m: Member, fired: Ints) -> Work:
     pixels = int((u.x1 - u.x0)[fired].sum())
     share = pixels / (op.reads[0].h * op.reads[0].w)
     taps = share * op.writes.h * op.writes.w * op.window.kernel_h * op.window.kernel_w
-    passes = taps if m.strips else len(fired) * op.writes.w
+    passes = taps if m.stripes else len(fired) * op.writes.w
     macs = op.macs * share
     return Work(
         _name(m, "summed"), macs, macs, taps * op.reads[0].c, passes * op.writes.c, pixels, taps, len(fired),

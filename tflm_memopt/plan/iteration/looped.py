@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from tflm_memopt.plan.firing.trace import Trace
+from tflm_memopt.plan.iteration.trace import Trace
 from tflm_memopt.plan.loops import Loops, loops_of
 
 
@@ -14,9 +14,9 @@ def looped(trace: Trace) -> Loops:
     stages = np.array([number[key] for key in trace.fired.tolist()], dtype=np.int64)
     skips = np.zeros(len(stages), dtype=np.int64)
     for member in trace.members:
-        if member.walk.recomputes:
+        if member.nest.recomputes:
             at, unit = trace.order(member.key), trace.fires(member.key)[1]
             expected = np.append(0, unit[:-1] + 1)
-            strip = member.units.strip
-            skips[at] = strip[unit] - strip[expected]
+            stripe = member.units.stripe
+            skips[at] = stripe[unit] - stripe[expected]
     return loops_of(stages, skips)

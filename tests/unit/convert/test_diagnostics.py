@@ -147,7 +147,7 @@ def test_a_rewrite_that_saves_less_than_it_costs_is_not_made(folder: Path, run: 
     "flags",
     [
         ("--force",), ("--ram-limit", "30kB"), ("--max-macs", "1"), ("--board", "nano33ble"),
-        ("--op-per", "block"), ("--target", "cortex-m4"), ("--without", "tiles"),
+        ("--op-per", "group"), ("--target", "cortex-m4"), ("--without", "tiles"),
     ],
 )  # fmt: skip
 def test_unless_it_is_wanted(folder: Path, run: Run, flags: tuple[str, ...]) -> None:

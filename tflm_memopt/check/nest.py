@@ -19,21 +19,21 @@ from tflm_memopt.check.packed import kernel_scratch
 from tflm_memopt.errors import PlanError
 from tflm_memopt.ops.rowop import RowOp, Rows
 from tflm_memopt.plan.loops import iterations
-from tflm_memopt.plan.plan import Block, Stage
+from tflm_memopt.plan.plan import Group, Stage
 
 MOMENTS = 8
-"""Number of consecutive times of a firing."""
+"""Number of consecutive times of an iteration."""
 SCRATCH, SUMS, EARLY, LATE, LAST, SCRATCH_READ, SUMS_READ = range(1, MOMENTS)
-"""Times of a firing: scratch and sums are written; the output is written, then the input read (the reverse in place);
-the output's late last byte is written; scratch and sums are read back.
+"""Times of an iteration: scratch and sums are written; the output is written, then the input read (the reverse in
+place); the output's late last byte is written; scratch and sums are read back.
 """
 
 
 class Unit(NamedTuple):
     """One iteration: pixels [x0, x1) of a row, in a stripe, for a channel group."""
 
-    strip: int
-    group: int
+    stripe: int
+    channel_group: int
     row: int
     x0: int
     x1: int
@@ -56,53 +56,53 @@ class UnitWindows(NamedTuple):
         return UnitWindows(*(edge[units] for edge in self))
 
 
-class StageWalk:
+class StageNest:
     """An operator of a group, and its progress."""
 
-    def __init__(self, stage: Stage, op: RowOp, strips: int, *, turned: bool) -> None:
-        """strips: number of stripes of a tiled group, or 0 if it runs row by row."""
-        self.stage, self.op, self.walk, self.turned = stage, op, stage.walk, turned
-        self.tiled = strips > 0
-        self.walked: Rows = op.reads[0] if stage.iterative else op.writes
-        self.tile = self.walk.tile or self.walked.w
+    def __init__(self, stage: Stage, op: RowOp, stripes: int, *, is_reversed: bool) -> None:
+        """stripes: number of stripes of a tiled group, or 0 if it runs row by row."""
+        self.stage, self.op, self.nest, self.is_reversed = stage, op, stage.nest, is_reversed
+        self.tiled = stripes > 0
+        self.iterated: Rows = op.reads[0] if stage.iterative else op.writes
+        self.tile = self.nest.tile or self.iterated.w
         self.scratch = kernel_scratch(stage, op, self.tile)
-        self.sums = (stage.iterative and not op.scatters) or self.walk.sums
+        self.sums = (stage.iterative and not op.scatters) or self.nest.sums
         self.in_place = reads_first(op)
-        self.ends_late = ends_last(op) and not self.sums and self.walk.groups == 1 and not op.leaves
-        self.splits = self.walk.groups > 1 and not self.walk.sums
-        self.makes_again = self.walk.rows > self.walk.advance
-        self._lay_out(strips or self.walked.h)
+        self.ends_late = ends_last(op) and not self.sums and self.nest.channel_groups == 1 and not op.leaves
+        self.splits = self.nest.channel_groups > 1 and not self.nest.sums
+        self.makes_again = self.nest.rows > self.nest.advance
+        self._lay_out(stripes or self.iterated.h)
         self.done = 0
         """Number of the next unit."""
         self.pixels = 0
         """Number of pixels processed so far, counting those of each channel group."""
 
-    def _lay_out(self, strips: int) -> None:
+    def _lay_out(self, stripes: int) -> None:
         """Enumerate the units: by stripe, channel group, tile and row."""
-        w = self.walk
-        ends = np.arange(strips, dtype=np.int64) * w.advance + w.end
+        w = self.nest
+        ends = np.arange(stripes, dtype=np.int64) * w.advance + w.end
         starts = ends - w.rows if self.makes_again else ends - w.advance
         if len(starts) and not self.makes_again:
             starts[0] = 0
-        self.lo, self.hi = (np.clip(edge, 0, self.walked.h) for edge in (starts, ends))
+        self.lo, self.hi = (np.clip(edge, 0, self.iterated.h) for edge in (starts, ends))
         self.made = np.maximum(self.hi - self.lo, 0)
         """Rows [lo, hi) of each stripe, and their number."""
-        self._tiles = len(range(0, self.walked.w, self.tile))
-        counts = self.made * (self._tiles * max(0, w.groups))
+        self._tiles = len(range(0, self.iterated.w, self.tile))
+        counts = self.made * (self._tiles * max(0, w.channel_groups))
         self._start = np.cumsum(counts) - counts
-        self.strip = np.repeat(np.arange(strips, dtype=np.int64), counts)
-        within, made = np.arange(len(self.strip), dtype=np.int64) - self._start[self.strip], self.made[self.strip]
-        self.group, rest = np.divmod(within, made * self._tiles)
-        self.row = self.lo[self.strip] + rest % made
+        self.stripe = np.repeat(np.arange(stripes, dtype=np.int64), counts)
+        within, made = np.arange(len(self.stripe), dtype=np.int64) - self._start[self.stripe], self.made[self.stripe]
+        self.channel_group, rest = np.divmod(within, made * self._tiles)
+        self.row = self.lo[self.stripe] + rest % made
         self.x0 = rest // made * self.tile
-        self.x1 = np.minimum(self.x0 + self.tile, self.walked.w)
+        self.x1 = np.minimum(self.x0 + self.tile, self.iterated.w)
 
     def __len__(self) -> int:
         """Return the number of units."""
         return len(self.row)
 
     def __str__(self) -> str:
-        which = f"unit {tuple(self.unit)}" if self.tiled else f"firing {self.done}"
+        which = f"unit {tuple(self.unit)}" if self.tiled else f"iteration {self.done}"
         return f"operator {self.stage.op} {self.op.name}, {which}"
 
     @property
@@ -112,23 +112,23 @@ class StageWalk:
 
     @cached_property
     def _units(self) -> Sequence[Unit]:
-        return [*map(Unit, *(edge.tolist() for edge in (self.strip, self.group, self.row, self.x0, self.x1)))]
+        return [*map(Unit, *(edge.tolist() for edge in (self.stripe, self.channel_group, self.row, self.x0, self.x1)))]
 
     @property
-    def groups(self) -> int:
+    def channel_groups(self) -> int:
         """Number of channel groups, without the pass that only writes sums."""
-        return self.walk.groups - self.walk.sums
+        return self.nest.channel_groups - self.nest.sums
 
     def count(self) -> None:
         """Count the pixels of the next unit."""
         unit = self.unit
-        if unit.group < self.groups:
+        if unit.channel_group < self.channel_groups:
             self.pixels += unit.x1 - unit.x0
 
     @property
     def macs(self) -> int:
         """Multiply-accumulates so far."""
-        return self.op.macs * self.pixels // (self.walked.h * self.walked.w * self.groups)
+        return self.op.macs * self.pixels // (self.iterated.h * self.iterated.w * self.channel_groups)
 
     @property
     def sum_bytes(self) -> int:
@@ -139,11 +139,11 @@ class StageWalk:
     @property
     def pixel_bytes(self) -> int:
         """Bytes of an output pixel as kept inside the group."""
-        return -(-self.op.writes.c // self.walk.groups) if self.splits else self.op.writes.c
+        return -(-self.op.writes.c // self.nest.channel_groups) if self.splits else self.op.writes.c
 
-    def channels(self, group: int) -> tuple[int, int]:
+    def channels(self, channel_group: int) -> tuple[int, int]:
         """Return the first channel of a channel group, and the number of channels."""
-        first = group * self.pixel_bytes
+        first = channel_group * self.pixel_bytes
         return first, min(self.pixel_bytes, self.op.writes.c - first)
 
     def window_bytes(self, k: int) -> int:
@@ -155,8 +155,8 @@ class StageWalk:
     @cached_property
     def opens(self) -> Ints:
         """Whether each unit is the first to add to its sums, which belong to all stripes or to one."""
-        before = self.strip if self.stage.iterative else np.append(-1, self.strip[:-1])
-        first: Ints = self.strip != before
+        before = self.stripe if self.stage.iterative else np.append(-1, self.stripe[:-1])
+        first: Ints = self.stripe != before
         first[:1] = True
         return first
 
@@ -164,8 +164,8 @@ class StageWalk:
     def windows(self) -> Sequence[UnitWindows]:
         """The parts of each input that the units read."""
         found = [self._window(k) for k in range(len(self.op.inputs))]
-        if self.walk.sums:  # the last pass only reads its sums
-            last = self.group == self.walk.groups - 1
+        if self.nest.sums:  # the last pass only reads its sums
+            last = self.channel_group == self.nest.channel_groups - 1
             found = [w._replace(bottom=np.where(last, w.top, w.bottom)) for w in found]
         return found
 
@@ -174,7 +174,7 @@ class StageWalk:
         if self.stage.iterative:
             return UnitWindows(y, y + 1, x0, x1)
         w, seen = self.op.window, self.op.reads[k]
-        if self.turned:
+        if self.is_reversed:
             made = self.op.writes
             y, x0, x1 = made.h - 1 - y, made.w - x1, made.w - x0
         if self.op.access:
@@ -190,7 +190,7 @@ class StageWalk:
         left, right = np.maximum(0, left), np.minimum(seen.w, right)
         if not self.tiled:
             left, right = 0 * left, np.full_like(right, seen.w)
-        if self.turned:  # reversed coordinates
+        if self.is_reversed:  # reversed coordinates
             return UnitWindows(seen.h - bottom, seen.h - top, seen.w - right, seen.w - left)
         return UnitWindows(top, bottom, left, right)
 
@@ -204,27 +204,27 @@ class StageWalk:
         inputs = ([*zip(map(range, top, end), map(range, left, right), strict=True)] for top, end, left, right in edges)
         return [*zip(*inputs, strict=True)]
 
-    def skip(self, strips: int) -> None:
-        """Skip the rest of the next unit's stripe and strips - 1 more. There are no units after the last stripe."""
-        wanted = int(self.strip[self.done]) + strips if self.done < len(self) else len(self.made)
+    def skip(self, stripes: int) -> None:
+        """Skip the rest of the next unit's stripe and stripes - 1 more. There are no units after the last stripe."""
+        wanted = int(self.stripe[self.done]) + stripes if self.done < len(self) else len(self.made)
         there = self.makes_again and wanted < len(self.made) and self.made[wanted]
         self.done = int(self._start[wanted]) if there else len(self)
 
 
-def steps_of(block: Block, ops: Mapping[int, RowOp]) -> dict[int, StageWalk]:
+def steps_of(group: Group, ops: Mapping[int, RowOp]) -> dict[int, StageNest]:
     """Return the steps of a group at its start, by operator."""
-    return {s.op: StageWalk(s, ops[s.op], block.strips, turned=block.turned) for s in block.stages}
+    return {s.op: StageNest(s, ops[s.op], group.stripes, is_reversed=group.is_reversed) for s in group.stages}
 
 
-def firings(number: int, block: Block, steps: Mapping[int, StageWalk]) -> Iterator[StageWalk]:
-    """Yield the operators of group `number` in firing order as its loops define it. A firing is done at the next
+def run_order(number: int, group: Group, steps: Mapping[int, StageNest]) -> Iterator[StageNest]:
+    """Yield the operators of group `number` in iteration order as its loops define it. An iteration is done at the next
     request.
 
     The tags of the bytes show whether operands exist. Raises PlanError if the loops fire units that do not exist, or
     end before all required rows are made.
     """
-    order = [steps[stage.op] for stage in block.stages]
-    for iteration in iterations(block.loops):
+    order = [steps[stage.op] for stage in group.stages]
+    for iteration in iterations(group.loops):
         if iteration.stage >= len(order):
             raise _refused(number, f"its loops fire operator {iteration.stage} of {len(order)}")
         step = order[iteration.stage]
@@ -234,29 +234,29 @@ def firings(number: int, block: Block, steps: Mapping[int, StageWalk]) -> Iterat
             raise _refused(number, f"operator {step.stage.op} fires too often")
         yield step
         step.done += 1
-    for key in block.sinks:
+    for key in group.sinks:
         if key not in steps:
-            raise PlanError(f"block {number} wants all rows of operator {key}, which is not in it")
+            raise PlanError(f"group {number} wants all rows of operator {key}, which is not in it")
         if steps[key].done < len(steps[key]):
             raise _refused(number, f"its loops end before operator {key} has made all rows")
 
 
 def _refused(number: int, why: str) -> PlanError:
-    return PlanError(f"block {number}: {why}")
+    return PlanError(f"group {number}: {why}")
 
 
-def check_walk(step: StageWalk) -> None:
+def check_nest(step: StageNest) -> None:
     """Check that every stripe advances and every channel group has channels; a row-wise group has stripes
     of one row.
     """
     if not step.tiled:
-        if not step.walk.by_rows:
-            raise PlanError(f"operator {step.stage.op} of a row block runs as {step.walk}")
+        if not step.nest.by_rows:
+            raise PlanError(f"operator {step.stage.op} of a row group runs as {step.nest}")
         return
     if step.op.access:
-        raise PlanError(f"operator {step.stage.op} of a tiled block reads whole rows", code="bad_plan")
-    if not 1 <= step.walk.advance <= step.walk.rows:
-        raise PlanError(f"operator {step.stage.op}: strips of {step.walk.rows} rows advance by {step.walk.advance}")
-    channels = step.op.reads[0].c if step.walk.sums else step.op.writes.c
-    if step.groups < 1 or (step.groups - 1) * -(-channels // step.groups) >= channels:
-        raise PlanError(f"operator {step.stage.op}: {channels} channels in {step.groups} groups")
+        raise PlanError(f"operator {step.stage.op} of a tiled group reads whole rows", code="bad_plan")
+    if not 1 <= step.nest.advance <= step.nest.rows:
+        raise PlanError(f"operator {step.stage.op}: stripes of {step.nest.rows} rows advance by {step.nest.advance}")
+    channels = step.op.reads[0].c if step.nest.sums else step.op.writes.c
+    if step.channel_groups < 1 or (step.channel_groups - 1) * -(-channels // step.channel_groups) >= channels:
+        raise PlanError(f"operator {step.stage.op}: {channels} channels in {step.channel_groups} groups")

@@ -7,9 +7,9 @@ from collections.abc import Iterator, Mapping
 import numpy as np
 
 from tflm_memopt.model.graph import TensorId
-from tflm_memopt.plan.firing.liveness import Content
+from tflm_memopt.plan.iteration.liveness import Content
+from tflm_memopt.plan.nest import Ints
 from tflm_memopt.plan.plan import Role
-from tflm_memopt.plan.walk import Ints
 from tflm_memopt.rowgraph.graph import AccessOrder
 
 

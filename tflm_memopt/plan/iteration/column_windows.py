@@ -1,10 +1,10 @@
 """Places of the pixels of a tiled group's inner tensors, and their lifetimes.
 
-The rows of a stripe are divided into lanes: consecutive rows that later stripes need for equally long. A lane is a
-rolling buffer of pixels in the order in which a stripe makes them, column by column. Rows that no later stripe needs
-get a window of a few columns, others one or several whole lines (vMCU's and msf-CNN's line buffers, exact to the
-pixel). Depths are not estimated: the write and the last read of every pixel come from the trace, and two live pixels
-never share a slot.
+The rows of a stripe are divided into column windows: consecutive rows that later stripes need for equally long. A
+column window is a rolling buffer of pixels in the order in which a stripe makes them, column by column. Rows that no
+later stripe needs get a window of a few columns, others one or several whole lines (vMCU's and msf-CNN's line buffers,
+exact to the pixel). Depths are not estimated: the write and the last read of every pixel come from the trace, and two
+live pixels never share a slot.
 """
 
 from __future__ import annotations
@@ -15,14 +15,14 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from tflm_memopt.plan.firing.trace import Member, Trace
-from tflm_memopt.plan.plan import Lane
-from tflm_memopt.plan.walk import Ints
+from tflm_memopt.plan.iteration.trace import Member, Trace
+from tflm_memopt.plan.nest import Ints
+from tflm_memopt.plan.plan import ColumnWindow
 
 
 @dataclass(frozen=True, slots=True)
 class Lives:
-    """Times of the write and last read of the pixels of a producer's firing units, and the stripes between them.
+    """Times of the write and last read of the pixels of a producer's iteration units, and the stripes between them.
 
     Pixels that are never read live for one moment.
     """
@@ -30,7 +30,7 @@ class Lives:
     unit: Ints
     written: Ints
     read: Ints
-    strips: Ints
+    stripes: Ints
 
 
 def lives(trace: Trace, producer: Member) -> Lives:
@@ -40,61 +40,61 @@ def lives(trace: Trace, producer: Member) -> Lives:
         written, fired = written[-1:], fired[-1:]
     u = producer.units
     read = np.full(len(u), -1, dtype=np.int64)
-    strip = u.strip.copy()
+    stripe = u.stripe.copy()
     for member, k in trace.readers(producer.op.output):
-        at, firing = trace.fires(member.key)
-        r0, r1 = member.rows(k, firing)
-        c0, c1 = member.columns(k, firing)
-        here = member.units.strip[firing]
+        at, iteration = trace.fires(member.key)
+        r0, r1 = member.rows(k, iteration)
+        c0, c1 = member.columns(k, iteration)
+        here = member.units.stripe[iteration]
         for dy in range(int((r1 - r0).max(initial=0))):
             for dx in _column_steps(producer, c0, c1):
                 some = (r0 + dy < r1) & (c0 + dx < c1)
-                unit = producer.unit_making(member, firing[some], (r0 + dy)[some], (c0 + dx)[some])
+                unit = producer.unit_making(member, iteration[some], (r0 + dy)[some], (c0 + dx)[some])
                 np.maximum.at(read, unit, at[some])
-                np.maximum.at(strip, unit, here[some])
-    return Lives(fired, written, np.maximum(read[fired], written), (strip - u.strip)[fired])
+                np.maximum.at(stripe, unit, here[some])
+    return Lives(fired, written, np.maximum(read[fired], written), (stripe - u.stripe)[fired])
 
 
 def _column_steps(producer: Member, c0: Ints, c1: Ints) -> list[int]:
     """Return offsets into a window that hit every tile under it."""
     width = int((c1 - c0).max(initial=0))
-    return list(range(width)) if producer.walk.tile else [0][:width]
+    return list(range(width)) if producer.nest.tile else [0][:width]
 
 
-def lanes_of(producer: Member, life: Lives) -> tuple[Lane, ...]:
-    """Return the lanes of an inner tensor with minimal depths."""
+def column_windows_of(producer: Member, life: Lives) -> tuple[ColumnWindow, ...]:
+    """Return the column windows of an inner tensor with minimal depths."""
     if producer.iterative:
-        return (Lane(1, producer.op.writes.w),)
+        return (ColumnWindow(1, producer.op.writes.w),)
     turn, residue, period = _turns(producer, life)
     kept = np.zeros(period, dtype=np.int64)
-    np.maximum.at(kept, residue, life.strips)
+    np.maximum.at(kept, residue, life.stripes)
     result = []
     for first, rows in _runs(kept):
         mine = np.flatnonzero((residue >= first) & (residue < first + rows))
         base = turn * producer.op.writes.w * rows + residue - first
         index, written, read = _pixels(producer, life, base, rows, mine)
-        result.append(Lane(rows, _depth(index, written, read)))
+        result.append(ColumnWindow(rows, _depth(index, written, read)))
     return tuple(result)
 
 
-def slots(producer: Member, life: Lives, lanes: Sequence[Lane]) -> Ints:
-    """Return the slot, in pixels over all lanes, where each firing unit writes its first pixel."""
+def slots(producer: Member, life: Lives, column_windows: Sequence[ColumnWindow]) -> Ints:
+    """Return the slot, in pixels over all column windows, where each iteration unit writes its first pixel."""
     turn, residue, _ = _turns(producer, life)
     result, first, start = np.zeros(len(life.unit), dtype=np.int64), 0, 0
-    for lane in lanes:
-        index = (turn * producer.op.writes.w + producer.units.x0[life.unit]) * lane.rows + residue - first
-        mine = (residue >= first) & (residue < first + lane.rows)
-        result[mine] = start + index[mine] % lane.depth
-        first, start = first + lane.rows, start + lane.depth
+    for column_window in column_windows:
+        index = (turn * producer.op.writes.w + producer.units.x0[life.unit]) * column_window.rows + residue - first
+        mine = (residue >= first) & (residue < first + column_window.rows)
+        result[mine] = start + index[mine] % column_window.depth
+        first, start = first + column_window.rows, start + column_window.depth
     return result
 
 
 def _turns(producer: Member, life: Lives) -> tuple[Ints, Ints, int]:
-    """Return each firing unit's turn through the lanes, its row in them, and the total number of rows."""
-    walk, u = producer.walk, producer.units
-    period = walk.rows if walk.recomputes else walk.advance
-    row, strip = u.row[life.unit], u.strip[life.unit]
-    origin = strip * walk.advance + walk.end - walk.rows if walk.recomputes else walk.origin
+    """Return each iteration unit's turn through the column windows, its row in them, and the total number of rows."""
+    nest, u = producer.nest, producer.units
+    period = nest.rows if nest.recomputes else nest.advance
+    row, stripe = u.row[life.unit], u.stripe[life.unit]
+    origin = stripe * nest.advance + nest.end - nest.rows if nest.recomputes else nest.origin
     turn, residue = np.divmod(row - origin, period)
     return turn, residue, period
 
@@ -106,7 +106,7 @@ def _runs(values: Ints) -> list[tuple[int, int]]:
 
 
 def _pixels(producer: Member, life: Lives, base: Ints, rows: int, mine: Ints) -> tuple[Ints, Ints, Ints]:
-    """Return index, write and last read of all pixels of a lane. base: index of column 0 per unit."""
+    """Return index, write and last read of all pixels of a column window. base: index of column 0 per unit."""
     u = producer.units
     x0, x1 = u.x0[life.unit[mine]], u.x1[life.unit[mine]]
     length = x1 - x0

@@ -1,4 +1,4 @@
-"""Test candidate groups: incremental sums over firings match counting from scratch."""
+"""Test candidate groups: incremental sums over iterations match counting from scratch."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ from unit.plan.sketch import Sketch, random_sketch
 from tflm_memopt.convert import pipeline
 from tflm_memopt.format.limits import MAX_IO
 from tflm_memopt.model.reader import read
-from tflm_memopt.plan.firing.liveness import most_alive
-from tflm_memopt.plan.search.blocks import (
+from tflm_memopt.plan.iteration.liveness import most_alive
+from tflm_memopt.plan.search.groups import (
     Candidate,
     Chain,
     Growing,
@@ -50,9 +50,9 @@ def grown(chain: Chain, orders: int) -> Iterator[tuple[int, int, Growing]]:
 
 def assert_added_up_right(chain: Chain, orders: int) -> int:
     last_read, sizes, count = chain.last_read(), chain.rows(), 0
-    for first, last, block in grown(chain, orders):
+    for first, last, group in grown(chain, orders):
         at_border = border(chain, first, last, sizes, last_read)
-        settled = settle(block)
+        settled = settle(group)
         assert worst_bytes(settled, at_border, sizes) == most_alive(settled.contents(at_border, sizes))
         count += 1
     return count
@@ -60,12 +60,12 @@ def assert_added_up_right(chain: Chain, orders: int) -> int:
 
 @settings(max_examples=examples(60), deadline=None, derandomize=True)
 @given(SEEDS)
-def test_bytes_of_random_blocks(number: int) -> None:
+def test_bytes_of_random_groups(number: int) -> None:
     s = random_sketch(number)
     assert assert_added_up_right(s.chain(*s.unread()), orders=8)
 
 
-def test_bytes_of_real_blocks(example: bytes) -> None:
+def test_bytes_of_real_groups(example: bytes) -> None:
     annotated = pipeline.annotate(read(example).graph)
     parts = partition(annotated.graph, annotated.support)
     regions = [node for node in parts.nodes if isinstance(node, Region)]
@@ -84,9 +84,9 @@ def test_the_best_operand_orders_are_found(number: int) -> None:
         return
     last_read, sizes = chain.last_read(), chain.rows()
     least: dict[tuple[int, int], int] = {}
-    for first, last, block in grown(chain, 64):
+    for first, last, group in grown(chain, 64):
         at_border = border(chain, first, last, sizes, last_read)
-        nbytes = most_alive(settle(block).contents(at_border, sizes)) + sum(sizes[t] for t in at_border.through)
+        nbytes = most_alive(settle(group).contents(at_border, sizes)) + sum(sizes[t] for t in at_border.through)
         least[first, last] = min(nbytes, least.get((first, last), nbytes))
     found = [c for last in range(1, len(chain.ops) + 1) for c in candidates(chain, last, UNLIMITED)]
     assert {(c.first, c.last): c.nbytes for c in found} == least
@@ -112,16 +112,16 @@ def test_a_candidate_is_rebuilt_as_it_was(number: int) -> None:
     last_read, sizes = chain.last_read(), chain.rows()
     for last in range(1, len(chain.ops) + 1):
         for c in candidates(chain, last, UNLIMITED):
-            block, at_border = rebuild(chain, c), border(chain, c.first, c.last, sizes, last_read)
+            group, at_border = rebuild(chain, c), border(chain, c.first, c.last, sizes, last_read)
             through = sum(sizes[t] for t in at_border.through)
-            assert most_alive(block.contents(at_border, sizes)) + through == c.nbytes
+            assert most_alive(group.contents(at_border, sizes)) + through == c.nbytes
 
 
 def only(found: Iterator[Candidate], first: int) -> Candidate:
     return next(c for c in found if c.first == first)
 
 
-def test_no_block_has_more_tensors_at_its_border_than_an_operator_takes() -> None:
+def test_no_group_has_more_tensors_at_its_border_than_an_operator_takes() -> None:
     s = Sketch()
     x = s.input(4, 1, 1)
     heads = [s.conv(x, 1) for _ in range(MAX_IO + 4)]

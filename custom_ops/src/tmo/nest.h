@@ -1,0 +1,189 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The order of an operator's pixels, and when and where a pixel exists. Internal.
+ *
+ * Row groups are a special case of tiled groups: each row is a stripe, one tile wide. */
+#ifndef TMO_NEST_H_
+#define TMO_NEST_H_
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "access.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* An operator's units. In a row group, a row is a stripe with one tile. */
+typedef struct {
+  const tmo_op *op;
+  const tmo_tensor *tensor; /* the operator's output, or the input of an iterative operator; units are parts of it */
+  uint16_t stripes;
+} tmo_nest;
+
+/* The tensor whose parts are the operator's units. */
+static inline const tmo_tensor *tmo_iterated(const void *program, const tmo_op *op) {
+  return &tmo_tensors(program)[tmo_iterative(op) ? op->input[0] : op->output];
+}
+
+static inline tmo_nest tmo_nest_of(const void *program, const tmo_group *group, const tmo_op *op) {
+  const tmo_tensor *t = tmo_iterated(program, op);
+  const tmo_nest nest = {op, t, tmo_is_tiled(group) ? group->stripes : t->height};
+  return nest;
+}
+
+/* Whether each stripe of a tiled group computes all its rows, even those that the previous stripe has already computed. */
+static inline bool tmo_recomputes(const tmo_tensor *t) { return t->rows > t->advance; }
+
+/* Rows [first, end) of a stripe in a tiled group. */
+TMO_LINKAGE int32_t tmo_stripe_first(const tmo_tensor *t, uint16_t stripe);
+TMO_LINKAGE int32_t tmo_stripe_end(const tmo_tensor *t, uint16_t stripe);
+
+/* Columns [first, end) of a unit. In a tiled group, a unit has op->tile columns; in a row group, it has all. */
+static inline uint32_t tmo_unit_column(const tmo_op *op, const tmo_unit *unit) { return (uint32_t)unit->tile * op->tile; }
+static inline uint32_t tmo_unit_column_end(const tmo_op *op, const tmo_tensor *t, const tmo_unit *unit) {
+  const uint32_t end = tmo_unit_column(op, unit) + op->tile;
+  return !tmo_by_row(op) && end < t->width ? end : t->width;
+}
+
+/* Moves to the first unit of the stripe, or of the next stripe that has rows. If none is left, the unit's stripe is `stripes`. */
+TMO_LINKAGE void tmo_enter_stripe(const tmo_tensor *t, uint16_t stripes, tmo_unit *unit);
+
+/* Moves to the next unit. After the last unit, the stripe is w->stripes. */
+static inline void tmo_unit_next(const tmo_nest *w, tmo_unit *unit) {
+  const bool only_row = w->tensor->rows == 1 && unit->stripe > 0; /* stripe 0 may have more rows */
+  if (!only_row) {
+    const uint16_t row = ++unit->row; /* compute tmo_stripe_end() here, because every unit needs it */
+    if (row < w->tensor->height && row < unit->stripe * w->tensor->advance + w->tensor->end) return;
+    unit->row = (uint16_t)tmo_stripe_first(w->tensor, unit->stripe);
+  }
+  ++unit->tile;
+  if (tmo_unit_column(w->op, unit) < w->tensor->width) return;
+  unit->tile = 0;
+  if (++unit->channel_group < tmo_passes(w->op)) return;
+  ++unit->stripe;
+  tmo_enter_stripe(w->tensor, w->stripes, unit);
+}
+
+/* Whether a unit lies inside the tensor, and its sums inside theirs. A unit that passes cannot cause an access outside the buffers. */
+static inline bool tmo_unit_fits(const tmo_nest *w, const tmo_unit *unit) {
+  const tmo_tensor *t = w->tensor;
+  if (unit->stripe >= w->stripes || unit->row >= t->height || tmo_unit_column(w->op, unit) >= t->width) return false;
+  if (tmo_channel_groups(w->op) == 1) return unit->channel_group == 0;
+  if (unit->channel_group >= tmo_passes(w->op)) return false;
+  return !tmo_sums_channel_groups(w->op) || (unit->row >= tmo_stripe_first(t, unit->stripe) && unit->row < tmo_stripe_end(t, unit->stripe));
+}
+
+/* Whether a unit is the first or the last of an iterative operator. The first sets up the sums, the last writes the output. */
+static inline bool tmo_unit_opens(const tmo_unit *unit) { return unit->row == 0 && unit->tile == 0; }
+static inline bool tmo_unit_closes(const tmo_op *op, const tmo_tensor *t, const tmo_unit *unit) {
+  return unit->row + 1 == t->height && tmo_unit_column_end(op, t, unit) == t->width;
+}
+
+/* Returns, along one axis, the last input coordinate under the window of output coordinate x. */
+static inline int32_t tmo_last_under(uint32_t x, uint16_t stride, uint16_t pad, uint16_t kernel, uint16_t dilation, uint16_t size) {
+  const int32_t last = (int32_t)(x * stride) - pad + (kernel - 1) * (int32_t)dilation;
+  return last < size ? last : size - 1;
+}
+
+/* The last row of operand k that a unit reads; -1 if it reads none. */
+static inline int32_t tmo_last_row(const void *program, const tmo_op *op, const tmo_unit *unit, uint8_t k) {
+  if (tmo_writes_sums(op, unit->channel_group)) return -1;
+  if (tmo_iterative(op)) return unit->row;
+  const tmo_tensor *in = &tmo_tensors(program)[op->input[k]];
+  if (op->access != 0) {
+    const tmo_rows rows = tmo_accessed_rows(program, op, k, unit->row);
+    const int32_t end = rows.first + rows.count < in->height ? rows.first + rows.count : in->height;
+    return end > rows.first ? end - 1 : -1;
+  }
+  return tmo_last_under(unit->row, op->stride_h, op->pad_top, op->kernel_h, op->dilation_h, in->height);
+}
+
+/* Bytes of the operands that an iteration converts to int8 for one window, because they come from an external frame; at most UINT32_MAX. */
+TMO_LINKAGE uint32_t tmo_converted_bytes(const void *program, const tmo_group *group, const tmo_op *op);
+
+/* Index of a unit's first int32 sum, for an operator that sums channel groups. */
+static inline uint32_t tmo_channel_group_sum(const tmo_op *op, const tmo_tensor *t, const tmo_unit *unit) {
+  const uint32_t row = (uint32_t)(unit->row - tmo_stripe_first(t, unit->stripe));
+  return (row * t->width + tmo_unit_column(op, unit)) * t->channels;
+}
+
+/* Addresses of the pixels of one row: pixel x is at offset + ((first + x * step) % depth) * pixel, from the tensor's base. */
+typedef struct {
+  uint32_t offset;
+  uint32_t first, step, depth; /* in pixels of the rolling buffer */
+  uint32_t pixel;              /* bytes of a pixel */
+} tmo_line;
+
+/* A row of a tensor with column windows, as a row of one column window and a number of periods. */
+typedef struct {
+  const tmo_column_window *column_window;
+  uint32_t row, period;
+} tmo_column_window_row;
+
+static inline const tmo_column_window *tmo_column_windows(const void *program, const tmo_tensor *t) { return (const tmo_column_window *)tmo_constant(program, t->column_windows); }
+
+/* Row y, of stripe `stripe` if every stripe recomputes it. */
+static inline tmo_column_window_row tmo_column_window_row_of(const void *program, const tmo_tensor *t, uint16_t stripe, uint16_t y) {
+  const bool recomputed = tmo_recomputes(t);
+  const int32_t from = recomputed ? stripe * t->advance + t->end - t->rows : -t->phase;
+  const uint32_t row = (uint32_t)(y - from), period = recomputed ? 0 : tmo_quotient(row, t->rows);
+  tmo_column_window_row r = {tmo_column_windows(program, t), recomputed ? tmo_remainder(row, t->rows) : row - period * t->rows, period};
+  for (; r.row >= r.column_window->rows; ++r.column_window) r.row -= r.column_window->rows;
+  return r;
+}
+
+/* Row y, of stripe `stripe` if every stripe recomputes it. */
+static inline tmo_line tmo_line_of(const void *program, const tmo_tensor *t, uint32_t pixel, uint16_t stripe, uint16_t y) {
+  if (!tmo_has_column_windows(t)) {
+    const uint32_t last = t->width - 1u; /* modulo the width, a step of `last` pixels is one pixel backwards */
+    const bool is_reversed = tmo_has_part(TMO_PART_REVERSED) && t->layout == TMO_LAYOUT_PIXELS_REVERSED;
+    const tmo_line whole = {tmo_row_offset(t, y), is_reversed ? last : 0, is_reversed ? last : 1, t->width, pixel};
+    return whole;
+  }
+  const tmo_column_window_row r = tmo_column_window_row_of(program, t, stripe, y);
+  const tmo_line line = {r.column_window->offset, r.period * t->width * r.column_window->rows + r.row, r.column_window->rows, r.column_window->depth, pixel};
+  return line;
+}
+
+/* A row as part of all rows of a tensor, so that the next rows follow from it. Pixel x of it is pixel ((column + x) * column_window->rows + row) %
+ * column_window->depth of its column window. A tensor without column windows is treated as one with a single column window for all rows, which is `whole`. */
+typedef struct {
+  const tmo_column_window *column_window, *first, *end;
+  uint32_t row;
+  uint32_t column;
+  uint32_t width; /* pixels between rows of a column window in consecutive periods */
+} tmo_row_place;
+
+static TMO_ALWAYS_INLINE tmo_row_place tmo_find_row(const void *program, const tmo_tensor *t, uint16_t stripe, uint32_t y, tmo_column_window *whole) {
+  if (tmo_has_column_windows(t)) {
+    const tmo_column_window_row r = tmo_column_window_row_of(program, t, stripe, (uint16_t)y);
+    const tmo_column_window *const first = tmo_column_windows(program, t);
+    const tmo_row_place place = {r.column_window, first, first + t->n_column_windows, r.row, r.period * t->width, tmo_recomputes(t) ? 0 : t->width};
+    return place;
+  }
+  whole->offset = t->offset;
+  whole->depth = (uint32_t)t->depth * t->width;
+  whole->rows = 1;
+  const tmo_row_place place = {whole, whole, whole + 1, 0, y * t->width, t->width};
+  return place;
+}
+
+/* Lists n pixels of a rolling buffer with `bytes` bytes, beginning at byte `at`. Returns the place for the next pixels. */
+static TMO_ALWAYS_INLINE const int8_t **tmo_list_rolling_buffer(const int8_t *rolling_buffer, uint32_t bytes, uint32_t at, uint32_t step, uint32_t n, const int8_t **pixels) {
+  for (const int8_t **const end = pixels + n; pixels != end; at += step) {
+    if (at >= bytes) at = tmo_remainder(at - bytes, bytes);
+    *pixels++ = rolling_buffer + at;
+  }
+  return pixels;
+}
+
+static inline uint32_t tmo_pixel_offset(const tmo_line *l, uint32_t x) {
+  return l->offset + tmo_remainder(l->first + x * l->step, l->depth) * l->pixel;
+}
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif /* TMO_NEST_H_ */

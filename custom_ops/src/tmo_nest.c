@@ -1,0 +1,57 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "tmo/nest.h"
+
+#include "tmo/view.h"
+
+static int32_t clamp(int32_t x, int32_t most) { return x < 0 ? 0 : x > most ? most : x; }
+
+int32_t tmo_stripe_first(const tmo_tensor *t, uint16_t stripe) {
+  if (stripe == 0 && !tmo_recomputes(t)) return 0;
+  return clamp(stripe * t->advance + t->end - t->rows, t->height);
+}
+
+int32_t tmo_stripe_end(const tmo_tensor *t, uint16_t stripe) { return clamp(stripe * t->advance + t->end, t->height); }
+
+void tmo_enter_stripe(const tmo_tensor *t, uint16_t stripes, tmo_unit *unit) {
+  while (unit->stripe < stripes && tmo_stripe_first(t, unit->stripe) >= tmo_stripe_end(t, unit->stripe)) ++unit->stripe;
+  unit->channel_group = 0;
+  unit->tile = 0;
+  unit->row = (uint16_t)tmo_stripe_first(t, unit->stripe);
+}
+
+uint32_t tmo_converted_bytes(const void *program, const tmo_group *group, const tmo_op *op) {
+  uint32_t bytes = 0;
+  for (uint8_t k = 0; k < op->n_inputs; ++k) {
+    const tmo_tensor *in = &tmo_tensors(program)[op->input[k]];
+    if (tmo_input_of(program) != TMO_INPUT_EXTERNAL || !tmo_is_frame(program, in) || tmo_reads_wide(op)) continue;
+    const bool one = tmo_iterative(op) || (k > 0 && op->access == 0);
+    const uint32_t window = op->access == 0 ? op->kernel_h : ((const tmo_access *)tmo_constant(program, op->access))[k].extent;
+    const uint32_t rows = one ? 1 : window < in->height ? window : in->height; /* existing rows */
+    const uint32_t columns = !tmo_is_tiled(group) ? in->width : one ? 1 : op->kernel_w < in->width ? op->kernel_w : in->width;
+    const uint32_t more = rows * columns * in->channels; /* cannot overflow: a frame is smaller */
+    bytes = more < UINT32_MAX - bytes ? bytes + more : UINT32_MAX;
+  }
+  return bytes;
+}
+
+TMO_OWN_FRAME void tmo_list_pixels(const tmo_run_state *run, const tmo_op *op, const tmo_view *in, const tmo_taps *rows, const tmo_taps *columns,
+                                   uint32_t gap, const int8_t **pixels) {
+  const uint32_t pixel = in->pixel;
+  tmo_column_window whole;
+  tmo_row_place place = tmo_find_row(run->program, in->tensor, run->unit.stripe, rows->start, &whole);
+  uint32_t column = place.column + columns->start;
+  for (uint32_t n = rows->count;;) {
+    const tmo_column_window *const column_window = place.column_window;
+    const uint32_t at = tmo_remainder(column * column_window->rows + place.row, column_window->depth) * pixel;
+    pixels = tmo_list_rolling_buffer(in->base + column_window->offset, column_window->depth * pixel, at, column_window->rows * op->dilation_w * pixel, columns->count, pixels);
+    if (--n == 0) return;
+    pixels += gap;
+    for (uint32_t d = op->dilation_h; d > 0; --d) {
+      for (++place.row; place.row >= place.column_window->rows; place.row = 0) {
+        if (++place.column_window < place.end) continue;
+        place.column_window = place.first;
+        column += place.width;
+      }
+    }
+  }
+}

@@ -1,1 +1,0 @@
-"""The firings of a group: their trace, and which bytes are live at each."""

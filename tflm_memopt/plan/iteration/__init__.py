@@ -1,0 +1,1 @@
+"""The iterations of a group: their trace, and which bytes are live at each."""
