@@ -53,10 +53,10 @@ def _product(pixels: int, channels: int, depth: int) -> Amounts:
     The remaining pixels and channels are computed one by one.
     """
     pairs, twos = channels // 2, pixels // 2
-    groups, alone = pairs * twos, pairs * (pixels % 2)
+    blocks, alone = pairs * twos, pairs * (pixels % 2)
     left = (channels % 2) * pixels
     return {
-        "pixels": pixels, "groups": groups, "fours": groups * (depth // 4), "rest": groups * (depth % 4),
+        "pixels": pixels, "blocks": blocks, "fours": blocks * (depth // 4), "rest": blocks * (depth % 4),
         "alone": alone, "alone fours": alone * (depth // 4), "alone rest": alone * (depth % 4),
         "left": left, "left fours": left * (depth // 4), "left rest": left * (depth % 4),
         "weights": channels * depth,
@@ -91,8 +91,8 @@ def convolution(node: Node) -> Found:
 
 def _by_sixteen(product: Amounts, w: ConvShape, pixels: int, depth: int) -> Amounts:
     """Work of arm_nn_mat_mult_nt_t_s8.c, which takes sixteen values at once, then four."""
-    groups = (w.out_channels // 2) * (pixels // 2)
-    return {**product, "sixteens": groups * (depth // 16)}
+    blocks = (w.out_channels // 2) * (pixels // 2)
+    return {**product, "sixteens": blocks * (depth // 16)}
 
 
 def depthwise(node: Node) -> Found:

@@ -155,7 +155,7 @@ def _scale(tensor: Tensor | None) -> float:
     return (scales_of(tensor) or (1.0,))[0]
 
 
-def _groups(node: Node) -> Found:
+def _blocks(node: Node) -> Found:
     """Count pixels, whose values are moved one by one."""
     out = node.outputs[0]
     pixels = max(node.elements(name) // max(1, node.dim(name, 3)) for name in ("i0", "o0"))
@@ -218,7 +218,7 @@ OWN: Mapping[str, Callable[[Node], Found]] = {
     **dict.fromkeys(("RESIZE_BILINEAR", "RESIZE_NEAREST_NEIGHBOR"), _resized),
     **dict.fromkeys(("SOFTMAX", "LOG_SOFTMAX"), _softmax),
     **dict.fromkeys(("LOGISTIC", "TANH"), _sigmoid),
-    **dict.fromkeys(("DEPTH_TO_SPACE", "SPACE_TO_DEPTH"), _groups),
+    **dict.fromkeys(("DEPTH_TO_SPACE", "SPACE_TO_DEPTH"), _blocks),
     "UNIDIRECTIONAL_SEQUENCE_LSTM": _lstm,
     "SVDF": _svdf,
     "BATCH_MATMUL": _matrices,

@@ -115,16 +115,16 @@ def _dsp_stream(stream: NDArray[np.int8], kernel: Kernel, channels: int) -> Pack
     scales.
     """
     taps, firsts = kernel[0] * kernel[1], [*range(0, channels - 3, 4), *([channels - 4] if channels % 4 else [])]
-    channel_groups = stream.reshape(len(firsts), -1)
-    turns = channel_groups[:, 16:-48].view("<i2").astype(np.int8).reshape(len(firsts), -1, 12)
+    vectors = stream.reshape(len(firsts), -1)
+    turns = vectors[:, 16:-48].view("<i2").astype(np.int8).reshape(len(firsts), -1, 12)
     pairs = turns[..., :8].reshape(*turns.shape[:2], 4, 2)
     third = turns[..., 8:][..., [0, 2, 1, 3], None]
     filters = np.concatenate((pairs, third), axis=-1).transpose(0, 2, 1, 3).reshape(4 * len(firsts), -1)[:, :taps]
-    scales = channel_groups[:, -48:].view("<i4").reshape(-1, 3)
+    scales = vectors[:, -48:].view("<i4").reshape(-1, 3)
     return PackedSums(
         np.concatenate([np.arange(4) + first for first in firsts]),
         filters.reshape(-1, *kernel),
-        channel_groups[:, :16].view("<i4").reshape(-1).astype(np.int64),
+        vectors[:, :16].view("<i4").reshape(-1).astype(np.int64),
         _halved(scales[:, 0]),
         -scales[:, 2].astype(np.int64),
     )
@@ -138,16 +138,14 @@ def _mve_stream(stream: NDArray[np.int8], kernel: Kernel, channels: int) -> Pack
     """Unpack groups of sixteen channels: biases, taps, multipliers, shifts; words in the order of column windows."""
     taps, numbers = kernel[0] * kernel[1], np.arange(max(channels, 16))
     firsts = [*range(0, len(numbers) - 15, 16), *([len(numbers) - 16] if len(numbers) % 16 else [])]
-    channel_groups = stream.reshape(len(firsts), -1)
+    vectors = stream.reshape(len(firsts), -1)
 
     def words(begin: int, end: int | None) -> Ints:
-        column_windows = np.empty((len(firsts), 16), np.int64)
-        column_windows[:, _MVE_LANES] = channel_groups[:, begin:end].view("<i4")
-        return column_windows.reshape(-1)
+        lanes = np.empty((len(firsts), 16), np.int64)
+        lanes[:, _MVE_LANES] = vectors[:, begin:end].view("<i4")
+        return lanes.reshape(-1)
 
-    filters = (
-        channel_groups[:, 64:-128].reshape(len(firsts), -1, 16).swapaxes(1, 2).reshape(-1, taps + taps % 2)[:, :taps]
-    )
+    filters = vectors[:, 64:-128].reshape(len(firsts), -1, 16).swapaxes(1, 2).reshape(-1, taps + taps % 2)[:, :taps]
     return PackedSums(
         np.concatenate([numbers[first : first + 16] for first in firsts]) % channels,
         filters.reshape(-1, *kernel),

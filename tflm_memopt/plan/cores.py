@@ -96,12 +96,12 @@ class _Marks:
 class _Group:
     """The iterations of a group, and the bytes that they touch."""
 
-    def __init__(self, channel_group: PlannedGroup) -> None:
-        self.step, self.group, self.trace = channel_group.number, channel_group.group, channel_group.trace
+    def __init__(self, group: PlannedGroup) -> None:
+        self.step, self.group, self.trace = group.number, group.group, group.trace
         self.members = {m.key: m for m in self.trace.members}
         fired = self.trace.fired.tolist(), self.trace.iteration[self.trace.moments].tolist()
         self.iterations = [*zip(*fired, strict=True)]
-        self.own = {(b.role, b.key): (b, offset) for b, offset in channel_group.plan.placed()}
+        self.own = {(b.role, b.key): (b, offset) for b, offset in group.plan.placed()}
 
     def private(self, role: Role, core: int, behind: int, nbytes: int) -> tuple[Patch, ...]:
         """Return a core's bytes of scratch or counters; those of core 1 start `behind` bytes after core 0's."""
@@ -205,8 +205,8 @@ def cuts(member: Member, first: float) -> Iterator[tuple[float, Share]]:
     at_once = PIXELS.get(op.packing, 1)
     for cut in dict.fromkeys(cut for step in (1, at_once) for cut in _around(first * out.w, step, out.w)):
         if not (packed and out.w == AWKWARD + 1 and AWKWARD in (cut, out.w - cut)):
-            channel_groups = ceil(cut / at_once) + ceil((out.w - cut) / at_once) - ceil(out.w / at_once)
-            yield channel_groups / CORES / out.w, Share(member.key, How.COLUMNS, cut)
+            rounds = ceil(cut / at_once) + ceil((out.w - cut) / at_once) - ceil(out.w / at_once)
+            yield rounds / CORES / out.w, Share(member.key, How.COLUMNS, cut)
     granule = GRANULES.get(op.packing, 0)
     taps = op.window.kernel_h * op.window.kernel_w
     if granule and op.cuts_channels and (taps <= MAX_TAPS or not op.is_depthwise):
@@ -241,7 +241,7 @@ def share_out(planned: Planned, speeds: tuple[float, float] = EVEN) -> Plan:
     for call in plan.calls():
         marks, one_iteration = _Marks(plan.head), _Marks(plan.head)
         for number in call:
-            group = _Group(planned.channel_groups[number])
+            group = _Group(planned.groups[number])
             ways = [_ways(group, m, speeds, one_iteration) for m in group.trace.members]
             chosen, times = _balanced(ways, times)
             shares = {way.share.op: way.share for way in chosen}

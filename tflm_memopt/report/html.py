@@ -264,7 +264,14 @@ def _buffers(memory: MemoryMap) -> tuple[str, PageTable]:
         Column("address", True), Column("of it"),
     )  # fmt: skip
     rows = tuple(
-        (_named(b.name), Cell(b.role), Cell(b.maker), Cell(f"{b.nbytes:,}"), Cell(f"{b.offset:,}"), Cell(b.kept))
+        (
+            _named(b.name),
+            Cell(b.role.replace("_", " ")),
+            Cell(b.maker),
+            Cell(f"{b.nbytes:,}"),
+            Cell(f"{b.offset:,}"),
+            Cell(b.kept),
+        )
         for b in sorted(memory.buffers, key=lambda b: (b.first, b.offset))
     )
     return memory.title, PageTable(f"buffers {memory.title.lower()}", columns, rows)

@@ -38,9 +38,9 @@ def planned(request: pytest.FixtureRequest) -> Planned:
 
 
 def test_groups_fire_as_often_as_the_plan_says(planned: Planned) -> None:
-    assert planned.channel_groups
-    for channel_group in planned.channel_groups.values():
-        assert len(channel_group.trace.moments) == channel_group.group.iterations
+    assert planned.groups
+    for group in planned.groups.values():
+        assert len(group.trace.moments) == group.group.iterations
 
 
 def test_the_most_bytes_alive_are_the_lower_bound(planned: Planned) -> None:

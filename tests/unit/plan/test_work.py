@@ -65,8 +65,8 @@ def test_iterations_one_by_one() -> None:
     """For any plan, pixels, taps and written bytes match a count over iterations."""
     for seed in seeds(12):
         _, found = planned(seed)
-        channel_groups = found.channel_groups.values()
-        members = [(m, g.trace.fires(m.key)[1].tolist()) for g in channel_groups for m in g.trace.members]
+        groups = found.groups.values()
+        members = [(m, g.trace.fires(m.key)[1].tolist()) for g in groups for m in g.trace.members]
         for done, (m, fired) in zip(work(found), members, strict=True):
             assert done.iterations == len(fired)
             assert done.pixels == sum(int(m.units.x1[f] - m.units.x0[f]) for f in fired)

@@ -22,35 +22,35 @@ def held(planned: Planned, retained: Collection[TensorId] = ()) -> Mapping[int, 
     plan, parts = planned.plan, planned.graph.parts
     stored = {parts[t].storage if t in parts else t for t in retained}
     found = {i: (0, b.nbytes) for i, b in enumerate(plan.buffers) if b.role is Role.TENSOR and b.key in stored}
-    for channel_group in planned.channel_groups.values():
-        come = arrivals(channel_group.trace)
+    for group in planned.groups.values():
+        come = arrivals(group.trace)
         if come is None:
             continue
-        waits = np.searchsorted(channel_group.trace.end, come.pushed)
+        waits = np.searchsorted(group.trace.end, come.pushed)
         if not come.all_rows:
-            waits = np.append(waits, len(channel_group.trace.end) - 1)
-        found = joined(found, at_waits(channel_group, waits))
+            waits = np.append(waits, len(group.trace.end) - 1)
+        found = joined(found, at_waits(group, waits))
     return found
 
 
-def at_waits(channel_group: PlannedGroup, waits: Ints) -> Mapping[int, Range]:
+def at_waits(group: PlannedGroup, waits: Ints) -> Mapping[int, Range]:
     """Return, by buffer number, the bytes that are live when a group stops before any of these iterations."""
     found: dict[int, Range] = {}
-    for i, (bottom, top) in at_each_wait(channel_group, waits).items():
+    for i, (bottom, top) in at_each_wait(group, waits).items():
         if (some := top > bottom).any():
             found[i] = int(bottom[some].min()), int(top[some].max())
     return found
 
 
-def at_each_wait(channel_group: PlannedGroup, waits: Ints) -> Mapping[int, tuple[Ints, Ints]]:
+def at_each_wait(group: PlannedGroup, waits: Ints) -> Mapping[int, tuple[Ints, Ints]]:
     """Return bottoms and tops of each buffer's live bytes before each of these iterations; empty ranges mean none.
 
     The last pushed rows of a streamed input are not listed, since they may be overwritten while waiting.
     """
-    source = channel_group.graph.source
+    source = group.graph.source
     found: dict[int, tuple[Ints, Ints]] = {}
-    for i in channel_group.plan.alive[channel_group.number]:
-        buffer, content = channel_group.plan.buffers[i], channel_group.placed.get(i)
+    for i in group.plan.alive[group.number]:
+        buffer, content = group.plan.buffers[i], group.placed.get(i)
         streamed = source is not None and buffer.key == source.tensor
         if buffer.role is Role.SCRATCH or (buffer.role is Role.TENSOR and streamed):
             continue
@@ -60,7 +60,7 @@ def at_each_wait(channel_group: PlannedGroup, waits: Ints) -> Mapping[int, tuple
         # Pushed rows that must be kept are copied to their rolling buffer before waiting for others.
         copied = buffer.role is Role.ROLLING_BUFFER and streamed
         bottom, top = _alive(content, waits if copied else np.maximum(waits - 1, 0), waits)
-        from_the_end = channel_group.group.is_reversed and buffer.role is Role.TENSOR
+        from_the_end = group.group.is_reversed and buffer.role is Role.TENSOR
         found[i] = (buffer.nbytes - top, buffer.nbytes - bottom) if from_the_end else (bottom, top)
     return found
 

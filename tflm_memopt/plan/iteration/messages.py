@@ -13,8 +13,8 @@ def between(planned: Planned, cost: Mapping[int, float]) -> list[float]:
     cost: cost of all iterations of an operator together, by its key, in any unit.
     """
     found = [0.0]
-    for channel_group in planned.channel_groups.values():
-        fired = channel_group.trace.fired.tolist()
+    for group in planned.groups.values():
+        fired = group.trace.fired.tolist()
         each = {key: cost[key] / fired.count(key) for key in set(fired)}
         for key in fired:
             found[-1] += each[key]

@@ -50,34 +50,34 @@ def occupancy(planned: Planned) -> Occupancy:
     live: list[int] = []
     stretches: list[list[Stretch]] = [[] for _ in plan.buffers]
     for number, alive in enumerate(plan.alive):
-        channel_group = planned.channel_groups.get(number)
-        inside = _in_memory(channel_group) if channel_group else {}
-        channel_groups = _groups(max((len(c.top) for c in inside.values()), default=1))
-        total = np.zeros(len(channel_groups), dtype=np.int64)
+        group = planned.groups.get(number)
+        inside = _in_memory(group) if group else {}
+        groups = _groups(max((len(c.top) for c in inside.values()), default=1))
+        total = np.zeros(len(groups), dtype=np.int64)
         at_once: Ints | int = 0
         for i in alive:
             content = inside.get(i)
             if content is None:
                 total += plan.buffers[i].nbytes
-                _append(stretches[i], Stretch(len(live), len(live) + len(channel_groups), 0, plan.buffers[i].nbytes))
+                _append(stretches[i], Stretch(len(live), len(live) + len(groups), 0, plan.buffers[i].nbytes))
                 continue
             at_once = at_once + np.maximum(content.before - content.bottom, 0)
-            for k, part in enumerate(channel_groups):
+            for k, part in enumerate(groups):
                 some = content.top[part] > content.bottom[part]
                 if some.any():
                     bottom, top = int(content.bottom[part][some].min()), int(content.top[part][some].max())
                     _append(stretches[i], Stretch(len(live) + k, len(live) + k + 1, max(0, bottom), top))
         if not isinstance(at_once, int):
-            total += np.array([at_once[part].max() for part in channel_groups])
-        moments.append(len(channel_groups))
+            total += np.array([at_once[part].max() for part in groups])
+        moments.append(len(groups))
         live += total.tolist()
     return Occupancy(tuple(moments), tuple(map(tuple, stretches)), tuple(live))
 
 
-def _in_memory(channel_group: PlannedGroup) -> Mapping[int, Content]:
+def _in_memory(group: PlannedGroup) -> Mapping[int, Content]:
     """Return the contents of a group's buffers with the bytes of whole tensors counted from their start."""
-    reverses = channel_group.group.is_reversed
-    return {i: c.from_the_end() if reverses and c.role is Role.TENSOR else c for i, c in channel_group.contents.items()}
+    reverses = group.group.is_reversed
+    return {i: c.from_the_end() if reverses and c.role is Role.TENSOR else c for i, c in group.contents.items()}
 
 
 def _groups(count: int) -> list[slice]:

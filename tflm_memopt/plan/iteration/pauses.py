@@ -70,12 +70,12 @@ def moments(planned: Planned, cost: Mapping[int, float]) -> Moments:
     found: list[tuple[Ints, ...]] = []
     times: list[NDArray[np.float64]] = []
     done, now = 0, 0.0
-    for number, channel_group in planned.channel_groups.items():
-        keys, which = np.unique(channel_group.trace.fired, return_inverse=True)
+    for number, group in planned.groups.items():
+        keys, which = np.unique(group.trace.fired, return_inverse=True)
         each = np.array([cost[key] for key in keys.tolist()]) / np.bincount(which)
         ends = now + np.cumsum(each[which])
         at = np.arange(1, len(which), dtype=np.int64)
-        held = (np.maximum(top - bottom, 0) for bottom, top in at_each_wait(channel_group, at).values())
+        held = (np.maximum(top - bottom, 0) for bottom, top in at_each_wait(group, at).values())
         found.append((done + at, np.full_like(at, number), at, sum(held, np.zeros_like(at))))
         times.append(ends[:-1])
         done, now = done + len(which), float(ends[-1])
@@ -88,7 +88,7 @@ def held_at(planned: Planned, found: Moments, chosen: Ints) -> Mapping[int, Rang
     held: Mapping[int, Range] = {}
     for number in np.unique(found.step[chosen]).tolist():
         waits = found.iteration[chosen][found.step[chosen] == number]
-        held = joined(held, at_waits(planned.channel_groups[number], waits))
+        held = joined(held, at_waits(planned.groups[number], waits))
     return held
 
 
@@ -102,7 +102,7 @@ def surely_held(planned: Planned, found: Moments, apart: float) -> Mapping[int, 
     high = np.zeros_like(low)
     for number in np.unique(found.step).tolist():
         here = np.flatnonzero(found.step == number)
-        for i, (bottom, top) in at_each_wait(planned.channel_groups[number], found.iteration[here]).items():
+        for i, (bottom, top) in at_each_wait(planned.groups[number], found.iteration[here]).items():
             some = top > bottom
             low[here[some], i], high[here[some], i] = bottom[some], top[some]
     starts = np.append(0.0, found.time)

@@ -83,7 +83,7 @@ class Planned:
     plan: Plan
 
     @cached_property
-    def channel_groups(self) -> Mapping[int, PlannedGroup]:
+    def groups(self) -> Mapping[int, PlannedGroup]:
         """The groups of the plan by the number of their step, in order."""
         steps = enumerate(self.plan.steps)
         return {n: PlannedGroup(self.plan, n, step, self.graph) for n, step in steps if isinstance(step, Group)}

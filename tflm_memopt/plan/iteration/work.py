@@ -22,11 +22,11 @@ _PADDED = set(Packing) - {Packing.NONE, Packing.DSP_ADD, Packing.DSP_DENSE}
 
 def work(planned: Planned) -> Iterator[Work]:
     """Yield the work of each operator in the plan's groups, in order; builtin operators are not counted."""
-    for channel_group in planned.channel_groups.values():
-        made = {m.op.output for m in channel_group.trace.members}
-        for member in channel_group.trace.members:
+    for group in planned.groups.values():
+        made = {m.op.output for m in group.trace.members}
+        for member in group.trace.members:
             outside = member.op.inputs[0] not in made
-            done = _of(channel_group.trace, member, border=outside, is_reversed=channel_group.group.is_reversed)
+            done = _of(group.trace, member, border=outside, is_reversed=group.group.is_reversed)
             older = done.rows if member.op.older is not None else 0
             kept = done.iterations if member.op.keeps is not None else 0
             yield replace(done, older=older, kept=kept)
@@ -113,9 +113,7 @@ def _windowed(m: Member, fired: Ints, *, in_one_piece: bool, backwards: bool) ->
     taps = pixels * w.kernel_h * w.kernel_w if packed in _PADDED else windows.taps
     made = op.writes.h * op.writes.w * w.kernel_h * w.kernel_w
     macs = op.macs / made * taps / channel_groups
-    words = [
-        word for word, true in (("summed", m.nest.sums), ("is_reversed", backwards and _is_quick(m, packed))) if true
-    ]
+    words = [word for word, true in (("summed", m.nest.sums), ("reversed", backwards and _is_quick(m, packed))) if true]
     done = Work(
         _name(m, *words), macs=macs, weights=macs, read=taps * op.reads[0].c * len(op.inputs) / read_groups,
         written=pixels * op.writes.c / written_groups, pixels=pixels, taps=taps, iterations=len(fired),

@@ -169,12 +169,12 @@ def within(tenant: Tenant) -> Distances:
         distances[u, v] = max(distance, distances.get((u, v), distance))
 
     for n, alive in enumerate(plan.alive):
-        channel_group = tenant.planned.channel_groups.get(n) if tenant.overlap else None
+        group = tenant.planned.groups.get(n) if tenant.overlap else None
         inside: list[int] = []
-        if channel_group:
-            inside, found = [*channel_group.placed], tuple(channel_group.placed.values())
+        if group:
+            inside, found = [*group.placed], tuple(group.placed.values())
             apart = constraints(found)
-            for (u, v), distance in (mirrored(found, apart) if channel_group.group.is_reversed else apart).items():
+            for (u, v), distance in (mirrored(found, apart) if group.group.is_reversed else apart).items():
                 keep(inside[u], inside[v], distance)
         for u, v in permutations(alive, 2):
             if u not in inside or v not in inside:
