@@ -8,7 +8,9 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
-from typing import Annotated, Any, TypedDict, get_type_hints
+from numbers import Integral, Real
+from types import NoneType, UnionType
+from typing import Annotated, Any, Literal, TypedDict, Union, get_args, get_origin, get_type_hints
 
 from tflm_memopt import units
 from tflm_memopt.analysis.costs import DEFAULT, tables
@@ -163,6 +165,12 @@ def _described(of: type) -> Mapping[str, Option]:
 OPTIONS: Mapping[str, Option] = _described(OptimizeOptions)
 FUNCTIONS: Mapping[str, Mapping[str, Option]] = {"optimize": OPTIONS, "explore": _described(ExploreOptions)}
 """The options of each function, by name."""
+TYPES = get_type_hints(OptimizeOptions)
+TYPE_NAMES = {
+    bool: "true or false", int: "a whole number", float: "a number", str: "text", Literal: "text",
+    Collection: "a list", Mapping: "a table",
+}  # fmt: skip
+"""What messages call a type."""
 
 
 def complete(options: Mapping[str, Any], function: str = "optimize") -> dict[str, Any]:
@@ -177,9 +185,28 @@ def complete(options: Mapping[str, Any], function: str = "optimize") -> dict[str
 
 
 def _read(name: str, option: Option, value: Any) -> Any:
+    types = get_args(TYPES[name]) if get_origin(TYPES[name]) in (Union, UnionType) else (TYPES[name],)
+    if not any(_is(value, one) for one in types) and not (option.read and isinstance(value, str)):
+        hint = " or ".join(TYPE_NAMES[get_origin(one) or one] for one in types if one is not NoneType)
+        raise UsageError(f"invalid value {value!r} for {name}", code="bad_option", hint=hint)
     if value is None:
         return None
     if option.choices and value not in option.choices:
         hint = one_of(str(value), map(str, option.choices))
         raise UsageError(f"unknown {name} {value!r}", code="bad_option", hint=hint)
     return option.read(value) if option.read else value
+
+
+def _is(value: Any, wanted: Any) -> bool:
+    """Return whether a value has a type. Text and tables are no lists, and numbers are finite."""
+    match get_origin(wanted) or wanted:
+        case origin if origin is Literal:
+            return isinstance(value, str)
+        case origin if origin is Collection:
+            (item,) = get_args(wanted)
+            is_list = isinstance(value, Collection) and not isinstance(value, (str, bytes, Mapping))
+            return is_list and all(_is(one, item) for one in value)
+        case origin if origin in (int, float):
+            return units.is_number(value, Integral if origin is int else Real)
+        case origin:
+            return isinstance(value, origin)

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Collection, Mapping, Sequence
+from numbers import Real
+from typing import Any
 
 from tflm_memopt.errors import UsageError
 
@@ -24,7 +27,7 @@ def size(said: int | str) -> int:
     (20000, 65536, 16384, 1500, 20480, 512)
     """
     value = _amount(said, BYTES)
-    if value is None:
+    if value is None or value < 0:
         hint = "20480, 20kB (1,000 B each), 64K or 64KiB (1,024 B each)"
         raise UsageError(f"invalid size '{said}'", code="bad_option", hint=hint)
     if isinstance(said, str) and said.strip().isdecimal() and value < SMALLEST:
@@ -107,10 +110,19 @@ def memory(said: str | Collection[int | None]) -> tuple[int, int | None]:
     return size(ram), None if flash is None else size(flash)
 
 
+def is_number(value: Any, kind: Any = Real) -> bool:
+    """Return whether a value is a finite number of this kind of `numbers`; true and false are none.
+
+    >>> is_number(2), is_number("2"), is_number(True), is_number(float("nan"))
+    (True, False, False, False)
+    """
+    return isinstance(value, kind) and not isinstance(value, bool) and math.isfinite(float(value))
+
+
 def _amount(said: float | str, units: Mapping[str, float]) -> float | None:
-    """Parse an amount. A plain number is returned unchanged; a string without a valid unit gives None."""
+    """Parse an amount. A plain number is returned unchanged; anything else without a valid unit gives None."""
     if not isinstance(said, str):
-        return float(said)
+        return float(said) if is_number(said) else None
     parts = re.fullmatch(r"(\d+(?:\.\d+)?)\s*([a-z]*)", said.strip().lower(), re.ASCII)
     unit = units.get(parts[2]) if parts else None
     return float(parts[1]) * unit if parts and unit else None

@@ -12,7 +12,7 @@ from tflm_memopt.analysis.timing import Clock
 from tflm_memopt.convert import annotation, cores, pipeline, speed
 from tflm_memopt.convert.conversion import Conversion, FlashLimit, Limits
 from tflm_memopt.convert.frontier import settings
-from tflm_memopt.errors import UsageError
+from tflm_memopt.errors import UsageError, one_of
 from tflm_memopt.model.interface import ANY, Changes
 from tflm_memopt.model.reader import read
 from tflm_memopt.ops.packing import GENERIC
@@ -160,7 +160,7 @@ def _allowed(kinds: Collection[str], ops: Ops) -> tuple[str, ...]:
     for kind in wanted:
         if kind not in MOVES:
             raise UsageError(
-                f"'{kind}' is not an operator that tiling can add", code="bad_option", hint=", ".join(MOVES)
+                f"'{kind}' is not an operator that tiling can add", code="bad_option", hint=one_of(kind, MOVES)
             )
     if wanted and ops != BUILTIN:
         raise UsageError("--allow-ops needs --ops builtin", code="bad_option", hint="--ops builtin")

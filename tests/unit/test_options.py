@@ -1,0 +1,67 @@
+"""Test that options of wrong types are usage errors, from Python and from app.toml."""
+
+from __future__ import annotations
+
+import math
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from unit.command import small
+
+import tflm_memopt
+from tflm_memopt.cli import main as cli
+from tflm_memopt.errors import UsageError
+from tflm_memopt.options import OPTIONS, complete
+
+WRONG = (object(), math.nan, -math.inf, [object()], {"a": 1}, b"1")
+"""Values that no option has; only a plan is a mapping."""
+
+
+@pytest.mark.parametrize("name", OPTIONS)
+def test_values_that_no_option_has(name: str) -> None:
+    for value in WRONG:
+        if name == "plan" and isinstance(value, dict):
+            continue
+        with pytest.raises(UsageError, match=f"invalid value .* for {name}") as refused:
+            tflm_memopt.optimize(small(), **{name: value})
+        assert refused.value.code == "bad_option"
+
+
+@pytest.mark.parametrize(
+    ("options", "hint"),
+    [
+        ({"ops": "builtni"}, "builtin (of region, block, builtin)"),
+        ({"kernels": "cmsis"}, "cmsis-nn (of reference, cmsis-nn, esp-nn)"),
+        ({"ops": "builtin", "allow_ops": ["CONCAT"]}, "CONCATENATION (of PAD, SLICE, CONCATENATION)"),
+        ({"abi": "ilp64"}, "lp64 (of ilp32, lp64)"),
+        ({"without": 3}, "a list"),
+        ({"max_macs": []}, "a number"),
+        ({"cores": 3}, "1, 2"),
+        ({"effort": True}, "a number or text"),
+        ({"int8_io": 1}, "true or false"),
+        ({"share": [1, "2"]}, "text or a list"),
+        ({"input": None}, "text"),
+    ],
+)
+def test_hints(options: dict[str, Any], hint: str) -> None:
+    with pytest.raises(UsageError) as refused:
+        tflm_memopt.optimize(small(), **options)
+    assert refused.value.hint == hint
+
+
+def test_numbers_of_numpy_are_numbers() -> None:
+    read = complete({"max_macs": np.float32(1.5), "cores": np.int64(1), "without": np.array(["tiles"])})
+    assert (read["max_macs"], read["cores"], read["without"]) == (1.5, 1, ("tiles",))
+
+
+@pytest.mark.parametrize("value", ["[1]", "nan", "'x'", "true", "{a = 1}", "1979-05-27"])
+def test_no_value_in_app_toml_is_a_defect(value: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "small.tflite").write_bytes(small())
+    for name in (*OPTIONS, "ram", "yield", "concurrent", "file", "retain", "fps", "ms", "pipeline"):
+        entry = f"{name} = {value}\n"
+        for text in (f'{entry}[models.m]\nfile = "small.tflite"\n', f'[models.m]\nfile = "small.tflite"\n{entry}'):
+            (tmp_path / "app.toml").write_text(text)
+            cli.main(["optimize", str(tmp_path / "app.toml"), "-o", str(tmp_path / "out"), "--quiet"])
+            assert "defect" not in capsys.readouterr().err, text
