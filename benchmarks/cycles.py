@@ -113,7 +113,7 @@ def measure(path: Path, core: str, on: Board | None, max_macs: float | None = No
 
 
 def _layers(result: Optimized, counted: Sequence[Cycles]) -> Iterator[Layer]:
-    stages = [stage for block in result.report.blocks for stage in block.stages]
+    stages = [stage for group in result.report.groups for stage in group.stages]
     macs = {op.index: op.macs for op in result.inspection.operators}
     for work, stage, one in zip(result.work, stages, counted, strict=True):
         (waits,) = one.stalls

@@ -84,6 +84,35 @@ static void gather_taps(const tmo_kernel *k, const tmo_window *w) {
   for (uint32_t i = 0; i < w->count; i += w->columns, to += row) tmo_dsp_widen_taps(w->pixels + i, w->columns, to, k->in_channels);
 }
 
+enum { SHORT_ROW = 16 }; /* bytes */
+
+/* Gathers a pixel from whole rows if a row of its window is short: padding is put around the bytes of a row, then all are widened together. */
+static void gather_short(const tmo_kernel *k, const tmo_window *w, const column *c, uint32_t row) {
+  const tmo_op *op = k->op;
+  const uint32_t left = w->first_column * k->in_channels, taps = w->columns * k->in_channels;
+  const uint32_t rows = taps > 0 ? w->count : 0;
+  const int8_t zero = op->input_zero_point[0];
+  int8_t padded[SHORT_ROW];
+  int16_t *to = c->at;
+  for (uint32_t i = 0; i < row; ++i) padded[i] = zero;
+  for (uint32_t r = 0 - w->first_row, end = op->kernel_h - w->first_row; r != end; ++r) {
+    const int8_t *from = padded;
+    if (r >= rows) {
+      for (uint32_t i = 0; i < taps; ++i) padded[left + i] = zero;
+    } else if (taps == row) {
+      from = w->pixels[r] + w->offset;
+    } else {
+      const int8_t *const bytes = w->pixels[r] + w->offset;
+      for (uint32_t i = 0; i < taps; ++i) padded[left + i] = bytes[i];
+    }
+    for (const int8_t *const last = from + row; from != last; from += 4, to += 2 * c->step) {
+      uint32_t quad;
+      memcpy(&quad, from, sizeof quad);
+      put_quad(to, c->step, quad);
+    }
+  }
+}
+
 void tmo_conv_dsp_gather(const tmo_kernel *k, const tmo_window *w, uint32_t pixel, uint32_t pixels) {
   const tmo_op *op = k->op;
   if (pixels == 1 && !tmo_reads_rows(k) && k->in_channels % 4 == 0) {
@@ -93,6 +122,10 @@ void tmo_conv_dsp_gather(const tmo_kernel *k, const tmo_window *w, uint32_t pixe
   const column c = {(int16_t *)k->scratch + 2 * pixel, 2 * pixels};
   const int8_t zero = op->input_zero_point[0];
   const uint32_t row = (op->kernel_w * k->in_channels + 3) / 4 * 4;
+  if (row <= SHORT_ROW && tmo_reads_rows(k) && op->dilation_w == 1) {
+    gather_short(k, w, &c, row);
+    return;
+  }
   const uint32_t rows = tmo_reads_rows(k) ? w->count : w->columns > 0 ? w->count / w->columns : 0;
   const uint32_t left = w->first_column * k->in_channels, taps = w->columns * k->in_channels, all = op->kernel_w * k->in_channels;
   for (uint32_t ky = 0, at = 0; ky < op->kernel_h; ++ky, at += row) {
@@ -177,17 +210,45 @@ static void gather_inside(const tmo_kernel *k, const tmo_window *rows, uint32_t 
   }
 }
 
+/* Computes groups of four pixels whose windows lie inside the input. Everything that runs for a group fits into the 1 KB of instruction cache that
+ * many boards have. offset: of the first window in its rows, in bytes. */
+TMO_OWN_FRAME static void inside_fours(const tmo_kernel *k, const tmo_window *rows, uint32_t offset, uint32_t channel_groups, int8_t *out, uint32_t step) {
+  const tmo_op *op = k->op;
+  const uint32_t bytes = op->kernel_w * k->in_channels, apart = op->stride_w * k->in_channels;
+  const uint32_t values = tmo_packed_values(op, k->in_channels), pairs = k->out_channels / 2;
+  const int8_t *const *const end = rows->pixels + op->kernel_h;
+  const bool whole = k->out_channels % 2 == 0 && !tmo_packed_clamps(op);
+  for (; channel_groups > 0; --channel_groups, offset += TMO_PACKED_PIXELS * apart, out += TMO_PACKED_PIXELS * step) {
+    int16_t *const tile = (int16_t *)k->scratch, *to = tile;
+    for (const int8_t *const *row = rows->pixels; row != end; ++row) to = tmo_dsp_widen_4(*row + offset, apart, to, bytes);
+    if (whole) {
+      pairs_of(TMO_PACKED_PIXELS, tile, k->weights, k->bias, out, values, pairs, step);
+    } else {
+      tmo_conv_dsp_multiply(k, TMO_PACKED_PIXELS, out, step);
+    }
+  }
+}
+
 void tmo_conv_dsp_columns(const tmo_kernel *k, const tmo_window *rows, const tmo_columns_job *columns) {
   const tmo_op *op = k->op;
   const uint32_t values = tmo_packed_values(op, k->in_channels);
   tmo_run_of_columns inside = tmo_inside(k);
   if (op->dilation_w > 1 || rows->count < op->kernel_h) inside.count = 0;
+  const bool wide = op->kernel_w * k->in_channels >= 4; /* as tmo_dsp_widen_4 wants it */
   const uint32_t end = columns->end, most = columns->most, step = columns->step;
   int8_t *out = columns->out;
   uint32_t n;
   for (uint32_t x = columns->first; x < end; x += n, out += n * step) {
     n = tmo_packed_pixels(op, values, end - x);
     if (n > most) n = most;
+    const uint32_t last = inside.first + inside.count; /* after the last window inside */
+    if (n == TMO_PACKED_PIXELS && wide && x >= inside.first && x + n <= last) {
+      uint32_t channel_groups = ((end < last ? end : last) - x) / TMO_PACKED_PIXELS;
+      if (channel_groups * TMO_PACKED_PIXELS + 1 == end - x && channel_groups > 1) --channel_groups; /* the last five are three and two */
+      inside_fours(k, rows, (x * op->stride_w - op->pad_left) * k->in_channels, channel_groups, out, step);
+      n *= channel_groups;
+      continue;
+    }
     if (x >= inside.first && x + n <= inside.first + inside.count) {
       gather_inside(k, rows, (x * op->stride_w - op->pad_left) * k->in_channels, n);
     } else {

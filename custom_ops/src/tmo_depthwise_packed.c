@@ -190,12 +190,19 @@ TMO_OWN_FRAME void tmo_depthwise_packed_pixel(const tmo_kernel *k, const tmo_win
   tmo_depthwise_multiply(k, pixels, out);
 }
 
+/* The columns whose windows have all taps. */
+static tmo_run_of_columns whole_windows(const tmo_kernel *k, const tmo_window *rows) {
+  const tmo_op *op = k->op;
+  tmo_run_of_columns inside = tmo_inside(k);
+  if (rows->count < op->kernel_h) inside.count = 0;
+  return inside;
+}
+
 /* Windows inside the input reuse the taps of the previous window, some pixels further. Missing rows are missing in all windows. */
 TMO_OWN_FRAME static void any_row(const tmo_kernel *k, const tmo_window *rows, int8_t *out) {
   const tmo_op *op = k->op;
   const int8_t *taps[TMO_PACKED_TAPS + 1];
-  tmo_run_of_columns inside = tmo_inside(k);
-  if (rows->count < op->kernel_h) inside.count = 0;
+  const tmo_run_of_columns inside = whole_windows(k, rows);
   const uint32_t all = turns_of(op) * turn_of(op);
   clear(k, taps, all);
   for (uint32_t x = 0, n; x < k->out_width; x += n, out += n * k->out_channels) {
@@ -206,11 +213,42 @@ TMO_OWN_FRAME static void any_row(const tmo_kernel *k, const tmo_window *rows, i
   }
 }
 
+#if TMO_RUNS_DSP
+enum { RUNS = 4 }; /* most runs in one call of the core */
+
+/* The same for nine taps: a run of all windows inside the input, and one of each other window. */
+TMO_OWN_FRAME static void dsp_nine_row(const tmo_kernel *k, const tmo_window *rows, int8_t *out) {
+  const tmo_op *op = k->op;
+  const uint32_t channels = k->out_channels, step = op->stride_w * channels;
+  int8_t *const first = out;
+  tmo_dsp_run runs[RUNS];
+  const tmo_run_of_columns inside = whole_windows(k, rows);
+  for (uint32_t i = 0; i < RUNS; ++i) clear(k, runs[i].taps, 9);
+  for (uint32_t x = 0; x < k->out_width;) {
+    uint32_t n = 0, pixels = 0;
+    for (; n < RUNS && x < k->out_width; ++n, x += runs[n - 1].pixels) {
+      runs[n].pixels = x == inside.first && inside.count > 0 ? inside.count : 1;
+      list(k, rows, x * op->stride_w - op->pad_left, runs[n].taps);
+      pixels += runs[n].pixels;
+    }
+    tmo_dsp_nine(runs, runs + n, k->weights, out, channels, step);
+    out += pixels * channels;
+  }
+  tmo_packed_clamp(op, first, k->out_width * channels);
+}
+#endif
+
 void tmo_depthwise_packed_row(const tmo_kernel *k, const tmo_window *rows, int8_t *out) {
   fill_zero(k);
 #if TMO_RUNS_MVE
   if (has_nine(k)) {
     nine_row(k, rows, out);
+    return;
+  }
+#endif
+#if TMO_RUNS_DSP
+  if (tmo_is_packed_as(k->op, TMO_PACKING_DSP_DEPTHWISE) && k->op->kernel_h * k->op->kernel_w == 9) {
+    dsp_nine_row(k, rows, out);
     return;
   }
 #endif
@@ -228,6 +266,10 @@ void tmo_dsp_depthwise(const int8_t *const *taps, const int8_t *constants, int8_
     tmo_dsp_depthwise_in_c(taps, fours, out, turns, whole, (int32_t)(p * step));
     if (whole * CHANNELS_AT_ONCE < channels) tmo_dsp_depthwise_in_c(taps, fours + whole * words, out + last, turns, 1, (int32_t)(p * step + last));
   }
+}
+
+void tmo_dsp_nine(const tmo_dsp_run *runs, const tmo_dsp_run *end, const int8_t *constants, int8_t *out, uint32_t channels, uint32_t step) {
+  for (; runs != end; out += runs->pixels * channels, ++runs) tmo_dsp_depthwise(runs->taps, constants, out, runs->pixels, 3, channels, step);
 }
 
 #endif /* TMO_TWINS */

@@ -29,6 +29,35 @@
     smlad \b, \word, \value, \b
 .endm
 
+/* Two values of three pixels. Of the weights, A is left. */
+.macro THREE_PIXELS word
+    smlad r4, \word, r7, r4
+    smlad r5, \word, r8, r5
+    smlad r6, \word, r9, r6
+    sxtb16 \word, \word
+    smlad r0, \word, r7, r0
+    smlad r1, \word, r8, r1
+    smlad r2, \word, r9, r2
+.endm
+
+/* Two values of four pixels. */
+.macro FOUR_PIXELS values_on, weights_on, second, third, first=0, weights=0
+  .if \values_on
+    ldr.w r8, [lr], #\values_on
+    ldr.w r10, [r12], #\weights_on
+  .else
+    ldr.w r8, [lr, #\first]
+    ldr.w r10, [r12, #\weights]
+  .endif
+    ldr.w r9, [lr, #\second]
+    sxtb16 r11, r10
+    PIXEL r8, r10, r0, r4
+    PIXEL r9, r10, r1, r5
+    ldrd  r8, r9, [lr, #\third]
+    PIXEL r8, r10, r2, r6
+    PIXEL r9, r10, r3, r7
+.endm
+
 /* Eight values of all pixels: as many loads at once as registers are left. */
 .macro EIGHT_OF pixels
   .if \pixels == 1
@@ -54,25 +83,18 @@
     PIXEL r9, r2, r1, r5
    .endr
   .elseif \pixels == 3
-   .rept 4
-    ldr   r10, [r12], #4
+   .rept 2
+    ldrd  r10, r11, [r12], #8
     ldmia lr!, {r7-r9}
-    sxtb16 r11, r10
-    PIXEL r7, r10, r0, r4
-    PIXEL r8, r10, r1, r5
-    PIXEL r9, r10, r2, r6
+    THREE_PIXELS r10
+    ldmia lr!, {r7-r9}
+    THREE_PIXELS r11
    .endr
   .else
-   .rept 4
-    ldr   r10, [r12], #4
-    ldrd  r8, r9, [lr], #8
-    sxtb16 r11, r10
-    PIXEL r8, r10, r0, r4
-    PIXEL r9, r10, r1, r5
-    ldrd  r8, r9, [lr], #8
-    PIXEL r8, r10, r2, r6
-    PIXEL r9, r10, r3, r7
-   .endr
+    FOUR_PIXELS 64, 16, -60, -56 /* the first loads move the addresses on, so that they need no instruction and all loads stay pipelined */
+    FOUR_PIXELS 0, 0, -44, -40, -48, -12
+    FOUR_PIXELS 0, 0, -28, -24, -32, -8
+    FOUR_PIXELS 0, 0, -12, -8, -16, -4
   .endif
 .endm
 
@@ -146,7 +168,7 @@
   .endif
   .if \pixels > 3
     mov   r3, r0
-    mov   r7, r4
+    mov.w r7, r4              /* so that nothing is needed to align the loop */
   .endif
   .if \pixels < 4
     ldr   r3, [sp, #END]
@@ -160,6 +182,7 @@
    .endr
 3:
   .else
+    .balign 4                 /* loads that straddle two words of code are not pipelined */
 2:
     EIGHT_OF \pixels
   .endif
@@ -184,14 +207,22 @@
     SCALE_ALL \pixels, r0, r1, r2, r3
     SCALE_ALL \pixels, r4, r5, r6, r7
     str   r8, [sp, #SCALES]
-    ldr   r8, [sp, #OUT]
   .if \pixels > 1
-    ldr   r9, [sp, #STEP]
     bfi   r1, r5, #8, #8
-    strh  r1, [r8, r9]
   .endif
   .if \pixels > 2
     bfi   r2, r6, #8, #8
+  .endif
+    bfi   r0, r4, #8, #8
+    ldr   r8, [sp, #OUT]
+  .if \pixels > 1
+    ldr   r9, [sp, #STEP]
+  .endif
+    ldr   r10, [sp, #WEIGHTS_END]
+  .if \pixels > 1
+    strh  r1, [r8, r9]
+  .endif
+  .if \pixels > 2
     strh  r2, [r8, r9, lsl #1]
   .endif
   .if \pixels > 3
@@ -199,10 +230,8 @@
     bfi   r3, r7, #8, #8
     strh  r3, [r8, r9]
   .endif
-    bfi   r0, r4, #8, #8
     strh  r0, [r8], #2
     str   r8, [sp, #OUT]
-    ldr   r10, [sp, #WEIGHTS_END]
     cmp   r12, r10
     bne   1b
     add   sp, #FRAME

@@ -194,6 +194,15 @@ TMO_CORE void tmo_dsp_dense(const int8_t *bytes, const int8_t *weights, const in
 TMO_CORE void tmo_dsp_depthwise(const int8_t *const *taps, const int8_t *constants, int8_t *out, uint32_t pixels, uint32_t turns, uint32_t channels,
                        uint32_t step);
 
+/* Adjacent output pixels, and the taps of the first one. */
+typedef struct {
+  uint32_t pixels;
+  const int8_t *taps[9];
+} tmo_dsp_run;
+
+/* The same for runs of pixels with nine taps, whose outputs are adjacent. */
+TMO_CORE void tmo_dsp_nine(const tmo_dsp_run *runs, const tmo_dsp_run *end, const int8_t *constants, int8_t *out, uint32_t channels, uint32_t step);
+
 /* Computes all output channels (a multiple of 4 for pairs of pixels, of 8 for one) from 16 * turns bytes of each pixel; those of pixel p are at
  * bytes + p * step. The outputs of two pixels are less than 65,531 bytes apart. */
 typedef void tmo_mve_conv(const int8_t *bytes, uint32_t step, const int8_t *weights, const tmo_mve_job *job);

@@ -21,6 +21,10 @@ SUMS_AT_ONCE = 32
 """Channels whose sums tmo_conv_sums() computes from one read of the bytes."""
 _NINE = 3, 3, 1
 """Kernel and dilation of the window that Helium's depthwise kernel has unrolled."""
+RUNS_AT_ONCE = 4
+"""Most runs of pixels in one call of tmo_dsp_nine()."""
+SHORT_ROW = 16
+"""Maximum bytes of a window row that gather_short() of tmo_conv_dsp.c gathers."""
 _RANGE = -128, 127
 
 
@@ -165,9 +169,12 @@ def _of_row(w: Windows, x: int, inside: int) -> tuple[int, int]:
     all_ = window.kernel_w * c
     if inside == 0:
         return -(-all_ // 4), 0
+    row = -(-all_ // 4) * 4
+    whole = w.rows and window.dilation_w == 1
+    if whole and row <= SHORT_ROW:
+        return row // 4, 0 if inside * c == row else inside * c
     first = x * window.stride_w - window.pad_left
     left = -(first // window.dilation_w) * c if first < 0 else 0
-    whole = w.rows and window.dilation_w == 1
     taps = [inside * c] if whole else [c] * inside
     at = quads = singles = 0
     for n in (left, *taps, all_ - left - inside * c):
@@ -260,11 +267,25 @@ def _stripes(channels: int) -> int:
 
 
 def _dsp_depthwise(w: Windows, done: Work) -> Work:
-    """Model tmo_dsp_depthwise.S: four channels and three taps at once."""
+    """Model tmo_dsp_depthwise.S: four channels and three taps at once; rows with nine taps are tmo_dsp_nine.S's."""
     taps = w.op.window.kernel_h * w.op.window.kernel_w
+    if w.rows and taps == 9:
+        return _named(_dsp_nine(w, done), "nine")
     done = _packed_depthwise(w, done, 4, -(-taps // 3))
     lists = w.pixels - w.whole + len(w.x0) * w.rows
     return replace(done, runs=lists, swept=lists * taps)
+
+
+def _dsp_nine(w: Windows, done: Work) -> Work:
+    """Model dsp_nine_row(): runs of pixels with the same constants, RUNS_AT_ONCE runs in a call."""
+    fours = -(-w.out_channels // 4)
+    inside = int((w.wide == w.op.window.kernel_w).sum())
+    whole = (w.high == w.op.window.kernel_h) & (inside > 0)
+    runs = w.x1 - w.x0 - np.where(whole, inside - 1, 0)
+    n, calls = int(runs.sum()), int((-(-runs // RUNS_AT_ONCE)).sum())
+    return replace(
+        done, macs=3 * w.pixels * fours, loops=calls * fours, pieces=n * fours, runs=n, swept=n * 9, batches=calls
+    )
 
 
 def _mve_depthwise(w: Windows, done: Work) -> Work:

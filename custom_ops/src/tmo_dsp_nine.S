@@ -1,0 +1,154 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The core of packed depthwise convolutions with nine taps: tmo_dsp_nine of tmo/packed.h, bit for bit its twin in C.
+ *
+ * It computes four channels of all pixels before the next four, with their constants copied to the stack, because each line of flash that is read
+ * again for the next pixel has wait states. All instructions of the loop have 32 bits and adjacent loads are pipelined.
+ *
+ *   r0..r3   sums        r4..r9, r11, r12   bytes and weights of three taps, then constants of scales
+ *   r10      bytes from the first channel of the run's first pixel          lr   taps of the run */
+#if defined(__ARM_FEATURE_DSP) && defined(__thumb2__)
+
+    .syntax unified
+    .thumb
+
+    .equ BIAS, 0      /* constants of four channels */
+    .equ WEIGHTS, 16
+    .equ SCALES, 88
+    .equ OUT, 136     /* of the next pixel */
+    .equ STOP, 140    /* end of the run's outputs */
+    .equ RUNS, 144
+    .equ END, 148
+    .equ NEXT, 152    /* next constants */
+    .equ FIRST, 156   /* output of the first pixel */
+    .equ CHANNEL, 160 /* first of the four channels */
+    .equ FRAME, 172
+    .equ CHANNELS, FRAME + 36
+    .equ STEP, FRAME + 40
+
+    .equ TAPS, 36     /* bytes of the list of taps */
+
+/* Three taps of four channels: two as pairs of the same channel, the third by itself. */
+.macro THREE_TAPS taps, weights
+    ldr.w r4, [lr, #\taps]
+    ldr.w r5, [lr, #\taps + 4]
+    ldr.w r6, [lr, #\taps + 8]
+    ldr.w r4, [r4, r10]
+    ldr.w r5, [r5, r10]
+    ldr.w r6, [r6, r10]
+    ldr.w r7, [sp, #\weights]
+    ldr.w r8, [sp, #\weights + 4]
+    ldr.w r9, [sp, #\weights + 8]
+    ldr.w r11, [sp, #\weights + 12]
+    pkhbt r12, r4, r5, lsl #16
+    pkhtb r4, r5, r4, asr #16
+    sxtb16 r5, r12
+    smlad r0, r5, r7, r0
+    sxtb16 r12, r12, ror #8
+    smlad r1, r12, r8, r1
+    sxtb16 r5, r4
+    ldr.w r7, [sp, #\weights + 16]
+    ldr.w r8, [sp, #\weights + 20]
+    smlad r2, r5, r9, r2
+    sxtb16 r4, r4, ror #8
+    smlad r3, r4, r11, r3
+    sxtb16 r5, r6
+    sxtb16 r6, r6, ror #8
+    smlabb r0, r5, r7, r0
+    smlatt r2, r5, r7, r2
+    smlabb r1, r6, r8, r1
+    smlatt r3, r6, r8, r3
+.endm
+
+/* Two sums to outputs. */
+.macro SCALE_TWO first, second, scales
+    ldr.w r4, [sp, #\scales]
+    ldr.w r5, [sp, #\scales + 4]
+    ldr.w r6, [sp, #\scales + 8]
+    ldr.w r7, [sp, #\scales + 12]
+    ldr.w r8, [sp, #\scales + 16]
+    ldr.w r9, [sp, #\scales + 20]
+    add.w r11, \first, \first, asr #31
+    add.w r11, r11, r5
+    smmlar \first, \first, r4, r11
+    asr.w \first, \first, r6
+    ssat  \first, #8, \first
+    add.w r12, \second, \second, asr #31
+    add.w r12, r12, r8
+    smmlar \second, \second, r7, r12
+    asr.w \second, \second, r9
+    ssat  \second, #8, \second
+.endm
+
+    .section .text.tmo_dsp_nine, "ax", %progbits
+    .balign 4
+    .global tmo_dsp_nine
+    .type tmo_dsp_nine, %function
+    .thumb_func
+tmo_dsp_nine:
+    push  {r4-r11, lr}
+    sub   sp, #FRAME
+    strd  r0, r1, [sp, #RUNS]
+    strd  r2, r3, [sp, #NEXT]
+    mov   r5, #0
+1:  str   r5, [sp, #CHANNEL]
+    ldr   r12, [sp, #NEXT]
+    mov   lr, sp
+   .rept 3
+    ldmia r12!, {r0-r4, r6-r10}
+    stmia lr!, {r0-r4, r6-r10}
+   .endr
+    ldmia r12!, {r0-r3}
+    stmia lr!, {r0-r3}
+    str   r12, [sp, #NEXT]
+    ldr   r4, [sp, #FIRST]
+    add   r4, r4, r5
+    str   r4, [sp, #OUT]
+    ldr   lr, [sp, #RUNS]
+2:  ldr   r6, [lr], #4        /* the run's pixels */
+    ldr   r10, [sp, #CHANNEL]
+    ldr   r4, [sp, #OUT]
+    ldr   r5, [sp, #CHANNELS]
+    mla   r4, r5, r6, r4
+    str   r4, [sp, #STOP]
+    .balign 4
+3:  ldr.w r0, [sp, #BIAS]
+    ldr.w r1, [sp, #BIAS + 4]
+    ldr.w r2, [sp, #BIAS + 8]
+    ldr.w r3, [sp, #BIAS + 12]
+    THREE_TAPS 0, WEIGHTS
+    THREE_TAPS 12, WEIGHTS + 24
+    THREE_TAPS 24, WEIGHTS + 48
+    SCALE_TWO r0, r1, SCALES
+    SCALE_TWO r2, r3, SCALES + 24
+    ldr.w r4, [sp, #OUT]
+    ldr.w r5, [sp, #CHANNELS]
+    ldr.w r6, [sp, #STEP]
+    ldr.w r7, [sp, #STOP]
+    bfi   r0, r1, #8, #8
+    bfi   r2, r3, #8, #8
+    pkhbt r0, r0, r2, lsl #16
+    str   r0, [r4]
+    add   r4, r4, r5
+    str   r4, [sp, #OUT]
+    add   r10, r10, r6
+    cmp   r4, r7
+    bne   3b
+    add   lr, lr, #TAPS
+    ldr   r4, [sp, #END]
+    cmp   lr, r4
+    bne   2b
+    ldr   r4, [sp, #CHANNELS]
+    ldr   r5, [sp, #CHANNEL]
+    sub   r4, r4, #4
+    cmp   r5, r4
+    beq   4f
+    add   r5, r5, #4
+    cmp   r5, r4
+    it    gt
+    movgt r5, r4              /* the last four overlap those before them */
+    b     1b
+4:  add   sp, #FRAME
+    pop   {r4-r11, pc}
+    .size tmo_dsp_nine, . - tmo_dsp_nine
+
+#endif
