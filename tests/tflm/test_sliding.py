@@ -68,6 +68,7 @@ def wide() -> bytes:
     return net.model(net.fully_connected(x, 3))
 
 
+@pytest.mark.slow
 def test_what_is_kept_is_a_choice() -> None:
     """Each point of RAM against compute gives the original's outputs, and its saved plan can be loaded."""
     data, ways = wide(), {"input": "sliding", "seconds": 0.05}
@@ -85,6 +86,7 @@ def test_what_is_kept_is_a_choice() -> None:
     assert tflm_memopt.optimize(data, **ways, plan=small.plan.to_json()).model == small.model
 
 
+@pytest.mark.slow
 def test_what_is_kept_is_a_choice_within_a_time() -> None:
     """Rows are made again if that saves RAM and stays within the instructions or milliseconds."""
     data, ways = wide(), {"input": "sliding", "seconds": 0.05, "target": "cortex-m4"}

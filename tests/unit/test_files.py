@@ -21,12 +21,6 @@ def test_written_whole(tmp_path: Path) -> None:
     assert [p.name for p in path.parent.iterdir()] == ["model.tflite"]
 
 
-def test_a_name_as_long_as_names_can_be(tmp_path: Path) -> None:
-    path = tmp_path / ("m" * 248 + ".tflite")
-    write_file(path, b"data")
-    assert [p.name for p in tmp_path.iterdir()] == [path.name]
-
-
 @pytest.mark.parametrize(
     ("start", "code"),
     [

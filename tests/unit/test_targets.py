@@ -57,18 +57,6 @@ def test_who_is_packed(change: dict[str, object], why: str | None) -> None:
     assert packings.packing(op, Family.GENERIC) is Packing.NONE
 
 
-@pytest.mark.parametrize(
-    ("columns", "channels", "expected"),
-    [(1, 4, Packing.DSP_DENSE), (1, 5, Packing.DSP_CONV), (1, 2, Packing.DSP_CONV), (4, 4, Packing.DSP_CONV)],
-)
-def test_dense_layers(columns: int, channels: int, expected: Packing) -> None:
-    scales = {"multipliers": np.array([1 << 30], np.int32), "shifts": np.array([-7], np.int8), "bias": None}
-    rows = {"reads": (Rows(4, columns, 8),), "writes": Rows(4, columns, channels)}
-    op = dataclasses.replace(CONV, weights=np.ones((channels, 1, 1, 8), np.int8), **rows, **scales)  # type: ignore[arg-type]
-    assert packings.packing(op, Family.DSP) is expected
-    assert packings.packing(op, Family.MVE) is Packing.MVE_CONV
-
-
 def test_a_plan_for_another_target(model: bytes) -> None:
     plan = tflm_memopt.optimize(model, target="cortex-m4").plan
     assert plan is not None

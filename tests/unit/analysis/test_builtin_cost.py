@@ -4,13 +4,9 @@ from __future__ import annotations
 
 import math
 
-import pytest
-from memories import lstm_network, svdf_network
 from models import Net
-from moving import split, split_v, unpack
-from streaming import mixed
 
-from tflm_memopt.analysis.builtin_cost import builtins, instructions
+from tflm_memopt.analysis.builtin_cost import builtins
 from tflm_memopt.analysis.builtin_work import KernelWork, kernel_work
 from tflm_memopt.model.reader import read
 
@@ -46,32 +42,9 @@ def test_every_convolution_has_the_kernel_that_cmsis_nn_chooses() -> None:
     ]  # fmt: skip
 
 
-@pytest.mark.parametrize("data", [convolutions(), convolutions("ABS"), svdf_network(), lstm_network(), mixed()])
-def test_estimates_are_known_for_operators_that_were_counted(data: bytes) -> None:
-    graph = read(data).graph
-    estimate = instructions(graph, "cortex-m4")
-    assert estimate
-    assert instructions(graph, "cortex-m7") == instructions(graph, "cortex-m33") == estimate
-    assert instructions(graph, "cortex-m0") is None
-    assert builtins("cortex-m55") is None
-
-
 def test_more_work_never_costs_less() -> None:
     known = builtins("cortex-m4")
     assert known
     for kernel, costs in known.kernels.items():
         assert min(costs.values()) >= 0 < max(costs.values()), kernel
         assert all(map(math.isfinite, costs.values()))
-
-
-def test_operators_with_the_loops_of_another_have_its_costs() -> None:
-    """Splits into equal parts cost the same for every operator that makes them."""
-    net = Net(2)
-    x = net.input((1, 4, 4, 8))
-    parts = [split(net, x, 2, 2), split_v(net, x, 2, (2, 2))]
-    graph = read(net.model(*parts[0], *parts[1], *unpack(net, x, 1))).graph
-    found = builtins("cortex-m4")
-    assert found
-    one, same, other = (found.instructions(kernel_work(graph, op)) for op in graph.ops)
-    assert one == same
-    assert other

@@ -8,9 +8,8 @@ import pytest
 
 from tflm_memopt.analysis import costs
 from tflm_memopt.analysis.costs import AMOUNTS, Table, Work, estimate
-from tflm_memopt.errors import UsageError
 from tflm_memopt.ops.kinds import Kind
-from tflm_memopt.ops.packing import TARGETS, family
+from tflm_memopt.ops.packing import family
 from tflm_memopt.ops.packings import PACKINGS
 
 FASTER_SINCE = "rv32-v"
@@ -18,13 +17,6 @@ FASTER_SINCE = "rv32-v"
 NARROW = ("cortex-m4", "cortex-m7", "cortex-m33")
 """Cores whose milliseconds are printed, or that run the same code."""
 TABLES = pytest.mark.parametrize("table", [pytest.param(t, id=core) for core, t in costs.tables().items()])
-
-
-def test_every_target_has_a_core() -> None:
-    for target in TARGETS:
-        assert costs.table(target).core in costs.tables()
-        assert target == "generic" or costs.table(target).target == target
-        assert costs.estimates(target, ()).keys() == {c for c, t in costs.tables().items() if t.target == target}
 
 
 @TABLES
@@ -72,15 +64,3 @@ def test_a_kernel_that_was_measured_in_another_way_only() -> None:
     assert estimate(kernels, Work("CONV summed rows", 1)) in (1, 2)
     assert estimate(kernels, Work("CONV direct summed tiles", 1)) == 2
     assert estimate(kernels, Work("SOFTMAX rows", 1)) == 9
-
-
-@pytest.mark.parametrize(
-    ("target", "core"), [("cortex-m4", "cortex-m0"), ("cortex-m55", "cortex-m4"), ("generic", "z80")]
-)
-def test_a_core_that_cannot_run_it(target: str, core: str) -> None:
-    with pytest.raises(UsageError, match=core) as refused:
-        costs.table(target, core)
-    assert refused.value.code == "bad_option"
-    assert refused.value.hint.startswith("--core ")
-    assert core not in refused.value.hint.split(", ")
-    assert costs.table("generic", "cortex-m4").core == "cortex-m4"

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping
-from pathlib import Path
 
 import numpy as np
 import pytest
 from ai_edge_litert import schema_py_generated as schema
-from conftest import FLOAT_IO, ROOT, WAKE_WORD
+from conftest import ROOT
 from models import Net
 from unit.cli.test_cli_refusals import dynamic_range
 from unit.command import float_io, small, unsupported
@@ -116,15 +115,6 @@ def test_kinds(kind: str) -> None:
     assert str(found).startswith(says)
 
 
-def test_an_int8_border_that_cannot_be_had_says_why() -> None:
-    net = Net()
-    x = net.input((1, 4, 4, 2), None, dtype="FLOAT32")
-    a, b = (net.unary("QUANTIZE", x) for _ in range(2))
-    found = diagnose(read(net.model(net.op("ADD", [a, b], [net.tensor((1, 4, 4, 2))], schema.AddOptionsT()))))
-    assert (found.kind, found.what) == ("int8_io", "int8 with float32 input")
-    assert found.advice == "--int8-io cannot change them (it is not read by exactly one QUANTIZE)"
-
-
 def test_the_saving_is_the_one_of_the_tensors() -> None:
     """Input 24 x 24 x 3 and output 24 x 24 x 4 shrink from four bytes per value to one."""
     saved, before = (
@@ -132,8 +122,3 @@ def test_the_saving_is_the_one_of_the_tensors() -> None:
     )
     elements = 24 * 24 * (3 + 4)
     assert (saved, before) == (3 * elements, 4 * elements)
-
-
-def test_trained_models(own_model: Path) -> None:
-    expected = {FLOAT_IO: "int8_io", WAKE_WORD: "state"}.get(own_model, "int8")
-    assert diagnose(read(own_model.read_bytes())).kind == expected

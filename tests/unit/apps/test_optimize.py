@@ -14,7 +14,6 @@ from tflm_memopt import App, AppExploration, AppModel, explore, optimize
 from tflm_memopt.apps.results import AppOptimized
 from tflm_memopt.errors import DoesNotFit, UsageError
 from tflm_memopt.plan.plan import Plan
-from tflm_memopt.tflm.arena import predict
 
 LOW: dict[str, Any] = {"effort": "low", "seconds": 0.2}
 
@@ -50,16 +49,6 @@ def test_models_in_turn_overlay_byte_by_byte() -> None:
     assert not result.report.reserved
 
 
-def test_the_allocator_is_counted_once() -> None:
-    data = small(1)
-    result = optimize(App({"one": AppModel(data), "two": AppModel(data)}, options=LOW))
-    tail = predict(result.models["one"].model).tail
-    once = optimize(App({"one": AppModel(data)}, options=LOW)).report.arena
-    assert once.tail == tail
-    assert tail < result.report.arena.tail < 2 * tail
-    assert result.report.arena.head == once.head
-
-
 def test_models_that_run_at_the_same_time_have_no_byte_in_common() -> None:
     result = optimize(application(concurrent=(("camera", "wake"), ("wake", "vad"))))
     assert not written(plan_of(result, "camera")) & written(plan_of(result, "wake"))
@@ -75,14 +64,6 @@ def test_what_is_retained_is_nobody_elses() -> None:
     for other in ("camera", "vad"):
         assert not place & written(plan_of(result, other))
     assert place <= written(plan_of(result, "wake"))
-
-
-def test_a_streamed_model_keeps_what_waits_for_rows() -> None:
-    result = optimize(application(stream=True))
-    assert {kept.model for kept in result.report.reserved} == {"camera"}
-    place = {byte for kept in result.report.reserved for byte in range(kept.first, kept.end)}
-    for other in ("wake", "vad"):
-        assert not place & written(plan_of(result, other))
 
 
 def test_one_layout_problem_beats_heads_and_reservations() -> None:

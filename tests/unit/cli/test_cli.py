@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import argparse
 import json
 import os
 import subprocess
@@ -18,8 +17,6 @@ from models import Net
 from unit.command import ARENA, MAIN, REWRITTEN, SUFFIXES, Run, files, float_io, small, unsupported
 
 import tflm_memopt
-from tflm_memopt import units
-from tflm_memopt.cli import arguments
 from tflm_memopt.cli import main as cli
 from tflm_memopt.errors import UsageError
 
@@ -68,18 +65,6 @@ def gated() -> bytes:
     x = net.unary("QUANTIZE", net.input((1, 4, 4, 2), None, dtype="FLOAT32"))
     y = net.op("DIV", [x, x], [net.tensor((1, 4, 4, 2))], schema.DivOptionsT())
     return net.model(net.unary("DEQUANTIZE", y, dtype="FLOAT32", out=None))
-
-
-def test_a_model_with_nothing_to_gain_is_written_unchanged(folder: Path, run: Run) -> None:
-    (folder / "plain.tflite").write_bytes(unsupported())
-    answer = run("optimize", "plain.tflite", "-o", "out", "--json")
-    assert answer.code == cli.DONE
-    assert answer.json["changed"] is False
-    assert answer.json["why_unchanged"]
-    assert (folder / "out/plain.tflite").read_bytes() == unsupported()
-    assert files(folder / "out") == {f"plain{suffix}" for suffix in SUFFIXES}
-    assert [k["operator"] for k in answer.json["kept_builtin"]] == ["ABS", "RELU"]
-    assert all(k["reason"] and k["hint"] for k in answer.json["kept_builtin"])
 
 
 def test_the_model_itself_is_never_overwritten(folder: Path, run: Run) -> None:
@@ -284,35 +269,7 @@ def test_completion(folder: Path, line: str, offers: list[str]) -> None:
     assert [word.strip() for word in (folder / "offered").read_text().splitlines()] == offers
 
 
-# --- argument types
-
-
-@pytest.mark.parametrize(
-    ("said", "nbytes"),
-    [
-        ("20480", 20480),
-        ("20kB", 20000),
-        ("20KB", 20000),
-        ("64KiB", 65536),
-        ("1.5 kB", 1500),
-        ("2MiB", 2 << 20),
-        ("7B", 7),
-    ],
-)
-def test_sizes(said: str, nbytes: int) -> None:
-    assert units.size(said) == nbytes
-
-
-@pytest.mark.parametrize("said", ["", "kB", "-1", "20 potatoes", "0x10", "1e3", "٣kB", "20kBB", "nan"])
-def test_what_is_no_size(said: str) -> None:
-    with pytest.raises(UsageError, match="64KiB"):
-        units.size(said)
-
-
-@pytest.mark.parametrize("said", ["-1", "1.5", "", "ten", "²"])
-def test_what_is_no_count(said: str) -> None:
-    with pytest.raises(argparse.ArgumentTypeError, match="whole number"):
-        arguments.count(said)
+# --- options
 
 
 def test_every_option_of_the_functions_is_checked_as_its_flag_is() -> None:

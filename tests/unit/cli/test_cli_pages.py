@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
-import argparse
-import io
 import json
 from pathlib import Path
 
 import pytest
 from models import Net
-from rich.console import Console
 
 from tflm_memopt.cli import main as cli
-from tflm_memopt.cli import progress
 from tflm_memopt.targets.boards import board
 
 
@@ -32,14 +28,6 @@ def test_quiet_says_nothing_and_writes_the_files(folder: Path, capsys: Output) -
     assert cli.main(["optimize", "small.tflite", "-o", "out", "-q"]) == cli.DONE
     assert capsys.readouterr() == ("", "")
     assert (folder / "out/small.tflite").exists()
-
-
-def test_quiet_still_says_errors(folder: Path, capsys: Output) -> None:
-    assert cli.main(["optimize", "small.tflite", "--quiet", "--ram-limit", "10B"]) == cli.NO
-    out, err = capsys.readouterr()
-    assert out == ""
-    assert err.startswith("error: needs ")
-    assert err.endswith("  code does_not_fit\n")
 
 
 def test_fit_answers_for_the_board_that_is_asked(folder: Path, capsys: Output) -> None:
@@ -68,23 +56,3 @@ def test_a_board_sets_the_limit_and_a_named_limit_goes_first(folder: Path) -> No
         cli.main(["optimize", "small.tflite", "-o", "b", "-q", "--board", "uno_r4", "--ram-limit", "9kB"]) == cli.DONE
     )
     assert json.loads((folder / "b/small.report.json").read_text())["ram_limit"] == 9000
-
-
-def test_lines_come_now_and_then(monkeypatch: pytest.MonkeyPatch, capsys: Output) -> None:
-    now = iter((1.0, 2.0, 11.5, 11.5, 12.0))
-    monkeypatch.setattr(progress, "time", argparse.Namespace(monotonic=lambda: next(now)))
-    with progress.busy(argparse.Namespace(json=False, quiet=False), "exploring x", lines=True) as report:
-        for done in range(3):
-            report("planning points", done, 3)
-        report("drawing", 0, 0)
-    said = ["planning points, 0 of 3", "planning points, 2 of 3", "drawing"]
-    assert capsys.readouterr().err.splitlines() == [f"exploring x: {line}" for line in said]
-
-
-@pytest.mark.parametrize("flag", ["json", "quiet"])
-def test_no_progress_for_programs(monkeypatch: pytest.MonkeyPatch, flag: str) -> None:
-    stream = io.StringIO()
-    monkeypatch.setattr(progress, "console_of", lambda _: Console(file=stream, force_terminal=True))
-    with progress.busy(argparse.Namespace(**{"json": False, "quiet": False, flag: True}), "x") as report:
-        report("y", 0, 0)
-    assert stream.getvalue() == ""

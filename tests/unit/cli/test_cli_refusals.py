@@ -260,13 +260,6 @@ def test_names_from_files_cannot_forge_lines(folder: Path, run: Run) -> None:
 # --- atomic output
 
 
-def test_a_place_that_is_taken_leaves_nothing(folder: Path, run: Run) -> None:
-    (folder / "out/small_ops.h").mkdir(parents=True)  # the last of the files cannot be moved to its place
-    answer = run("optimize", "small.tflite", "-o", "out")
-    assert_refused(answer, "cannot write out/small_ops.h: Is a directory")
-    assert files(folder) == {"small.tflite"}
-
-
 @pytest.mark.slow
 def test_a_full_disk_leaves_nothing(folder: Path) -> None:
     resource = pytest.importorskip("resource", reason="file size limits are POSIX")

@@ -24,6 +24,7 @@ for line in sys.argv[1:]:
 """
 
 
+@pytest.mark.slow
 def test_commands_without_docstrings(folder: Path, run: Run) -> None:
     (folder / "refused.tflite").write_bytes(unsupported())
     lines = [

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from conftest import thinned
 from models import Net
 from unit.command import partly_dead
 
@@ -80,7 +81,7 @@ def places(program: bytes) -> Iterator[tuple[str, int, int]]:
                 yield f"{n} {op.kind.name} {name}", at + field[1], len(op.inputs)
 
 
-@pytest.mark.parametrize("name", MODELS)
+@pytest.mark.parametrize("name", thinned(MODELS, 1))
 def test_every_flipped_bit_is_found(name: str) -> None:
     original, rewritten = (read(model) for model in converted(name))
     programs = [region.program for region in regions(rewritten)]
@@ -97,6 +98,7 @@ def test_every_flipped_bit_is_found(name: str) -> None:
     assert missed == []
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("count", [2, 3])
 def test_constants_of_several_devices(count: int) -> None:
     """Each device has all or part of an operator. A damaged weight is found in both cases."""

@@ -96,8 +96,3 @@ def test_the_frontier_has_every_plan(model: str, settings: str) -> None:
         assert done.plan
         cost_taken, ram_taken = price(explored, done.plan, done.work), done.report.arena.total
         assert any(c <= cost_taken and ram <= ram_taken for c, ram in points), (limit, cost_taken, ram_taken)
-
-
-def test_builtin_operators_are_compared_by_macs() -> None:
-    """Plans of builtin operators have none of our own work to estimate."""
-    assert tflm_memopt.explore(narrowing(), ops="builtin", board="nano33ble").cost == "macs"

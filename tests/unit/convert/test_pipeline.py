@@ -8,10 +8,8 @@ from ai_edge_litert import schema_py_generated as schema
 from models import Net
 
 import tflm_memopt
-from tflm_memopt.convert import annotation, pipeline, policy
-from tflm_memopt.errors import MemoptError, ModelError, UsageError
-from tflm_memopt.model.reader import read
-from tflm_memopt.ops.rowop import RowOp
+from tflm_memopt.convert import annotation, policy
+from tflm_memopt.errors import UsageError
 from tflm_memopt.plan.layout import offsets
 
 SECONDS = 0.3
@@ -58,15 +56,6 @@ def unknown_shape() -> bytes:
 # ---- annotate ----
 
 
-def test_what_is_folded_runs_row_by_row() -> None:
-    net = Net()
-    x = net.pad(net.input((1, 8, 8, 2)), [(0, 0), (1, 1), (1, 1), (0, 0)])
-    annotated = pipeline.annotate(read(net.model(net.conv2d(x, 3, kernel=(3, 3), padding="VALID"))).graph)
-    (op,) = annotated.graph.ops
-    assert op.stands_for == (0, 1)
-    assert isinstance(annotated.support[op.index], RowOp)
-
-
 # ---- optimize ----
 
 
@@ -105,13 +94,6 @@ def test_a_model_that_cannot_be_converted_comes_back(model, why: str) -> None:
     assert done.report.groups == ()
 
 
-def test_a_model_with_nothing_to_gain_comes_back() -> None:
-    net = Net()
-    data = net.model(net.normalized(net.unary("RELU6", net.normalized(net.input((1, 4))), out=(1 / 128, 0))))
-    done = tflm_memopt.optimize(data, seconds=SECONDS)
-    assert (done.model, done.report.changed, done.report.why_unchanged) == (data, False, policy.NO_GAIN)
-
-
 def test_int8_io_takes_the_conversions_away() -> None:
     plain = tflm_memopt.optimize(float_border(), seconds=SECONDS)
     done = tflm_memopt.optimize(float_border(), int8_io=True, seconds=SECONDS)
@@ -128,14 +110,6 @@ def test_int8_io_takes_the_conversions_away() -> None:
 def test_impossible_settings(settings: dict[str, str]) -> None:
     with pytest.raises(UsageError, match=next(iter(settings.values()))):
         tflm_memopt.optimize(network(), **settings)  # type: ignore[arg-type]
-
-
-@pytest.mark.parametrize("data", [b"", b"hello", network()[:40], network()[: len(network()) // 2]])
-def test_bytes_that_are_no_model(data: bytes) -> None:
-    with pytest.raises(ModelError):
-        tflm_memopt.optimize(data)
-    with pytest.raises(MemoptError):
-        tflm_memopt.inspect(data)
 
 
 # ---- inspect ----

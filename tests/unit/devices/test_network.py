@@ -20,11 +20,10 @@ from models import Net
 import tflm_memopt
 from tflm_memopt.api import optimize_planned
 from tflm_memopt.check.checker import check
-from tflm_memopt.check.together import HEAD_BYTES
 from tflm_memopt.cli.devices import device_files
 from tflm_memopt.cli.main import main
 from tflm_memopt.convert.request import request
-from tflm_memopt.devices.network import Network, bytes_sent, with_fan_in
+from tflm_memopt.devices.network import bytes_sent, with_fan_in
 from tflm_memopt.devices.shares import Way, share
 from tflm_memopt.errors import DoesNotFit, MemoptError, PlanError, UsageError
 from tflm_memopt.model.reader import read
@@ -112,17 +111,6 @@ def test_layers_that_read_more_than_their_sums_are_split_by_inputs() -> None:
     assert layers_in_sums(8, 60, 20, 20) == [2]
     assert layers_in_sums(8, 62, 20, 20) == [1, 2]
     assert layers_in_sums(8, 62, 20, 60) == [1]
-
-
-def test_all_that_read_a_tensor_are_split_alike() -> None:
-    """If one reader needs the whole tensor, the others may use it as well."""
-    for units, wanted in ((40, Way.INPUTS), (48, Way.CHANNELS)):
-        net = Net()
-        x = net.fully_connected(net.input((1, 8)), 300)
-        outputs = [net.fully_connected(net.fully_connected(x, units), 300) for _ in range(2)]
-        graph = read(net.model(*outputs)).graph
-        found = with_fan_in(graph, {op.index: Way.CHANNELS for op in graph.ops}, 2)
-        assert [found[op.index] for op in graph.ops if op.inputs[0] == graph.ops[0].outputs[0]] == [wanted] * 2
 
 
 def test_sums_that_no_message_holds_are_not_sent() -> None:
@@ -234,32 +222,8 @@ def test_rows_that_nobody_reads_are_not_made() -> None:
     assert [(c.message.sender, c.message.receiver) for c in shared.messages] == [(0, 1), (1, 0)]
 
 
-@pytest.mark.parametrize("rows", [1, 3])
-def test_rows_that_an_operator_has_no_use_for_are_received(rows: int) -> None:
-    """One device makes rows 2 and 3; the first receives both in place and uses only the tensor's first few rows."""
-    net = Net(2)
-    x = net.conv2d(net.input((1, 4, 1, 64)), 64, kernel=(1, 1))
-    first, size = (net.tensor((4,), "INT32", None, data=data) for data in ((0, 0, 0, 0), (1, rows, 1, 64)))
-    y = net.op("SLICE", [net.softmax(x), first, size], [net.tensor((1, rows, 1, 64))], schema.SliceOptionsT())
-    shares = Network(net.model(y), "sliced", request({}), _small)
-    made = shares.converted({0: Way.ROWS, 1: Way.WHOLE, 2: Way.WHOLE}, 2)
-    assert [device.sent for device in made.report.devices] == [2 * (HEAD_BYTES + 64)] * 2
-
-
 def _small(data: bytes, name: str) -> tuple[tflm_memopt.Optimized, Planned | None]:
     return optimize_planned(data, name=name, if_worthwhile=False)
-
-
-def test_operators_that_nobody_reads_are_left_out() -> None:
-    """Otherwise one device would send data that the other does not use."""
-    net = Net()
-    x = net.fully_connected(net.input((1, 8)), 8)
-    net.fully_connected(x, 2)
-    report = tflm_memopt.optimize_devices(net.model(x), 2).report
-    assert report.channels == (0,)
-    with pytest.raises(MemoptError, match="do not cut the network in 2") as caught:
-        tflm_memopt.optimize_devices(net.model(x), 2, cut=[1])
-    assert caught.value.code == "cannot_share"
 
 
 @pytest.fixture(scope="module")

@@ -23,7 +23,7 @@ import tflm_memopt
 from tflm_memopt.emit.array import model_header, model_source
 from tflm_memopt.emit.methods import AFTER_2023, BUILTIN, CUSTOM
 from tflm_memopt.emit.names import comment, file_stem, guard, identifier
-from tflm_memopt.emit.resolver import arena_bytes, builds, needed, ops_header
+from tflm_memopt.emit.resolver import arena_bytes, builds, ops_header
 from tflm_memopt.model.reader import CUSTOM as CUSTOM_OP
 from tflm_memopt.model.reader import Model, read
 from tflm_memopt.results import Optimized
@@ -106,14 +106,6 @@ def test_the_array_is_the_model_aligned(tmp_path: Path, name: str) -> None:
 
 def names_of(model: Model) -> set[str]:
     return {str(op.options["custom_code"]) if op.type == CUSTOM_OP else op.type for op in model.graph.ops}
-
-
-def test_each_operator_once(converted: Optimized) -> None:
-    model = read(converted.model)
-    operators = [n.operator for n in needed(model, "table")]
-    assert len(operators) == len(set(operators))
-    assert set(operators) == names_of(model)
-    assert set(operators) >= {"L2_NORMALIZATION", "ADD_N", "TMO_GROUP", "TMO_CONV_2D"}
 
 
 def test_the_arena_is_never_too_small(converted: Optimized) -> None:

@@ -130,6 +130,7 @@ def test_every_file_of_the_library_is_embedded_or_linked() -> None:
 WARNINGS = ("-Wall", "-Wextra", "-Wpedantic", "-Werror")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("shared", [False, True])
 def test_several_library_files_are_one_program(shared: bool, tmp_path: Path) -> None:
     """Each has private copies of its functions and needs no library files except those for messages and threads."""

@@ -9,7 +9,6 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from conftest import thinned
 from models import Net
 from unit.command import Run, assert_refused
 
@@ -113,13 +112,3 @@ def test_a_program_counts_cycles_where_the_core_does(folder: Path, run: Run, fla
     source.write_text(f"#include <stdint.h>\nstatic uint32_t registers[4];\n{text}{READS}")
     subprocess.run(["g++", "-Wall", "-Wextra", "-Werror", *flags, source, "-o", "counts"], check=True)
     assert subprocess.run([folder / "counts"], capture_output=True, text=True, check=True).stdout == says
-
-
-@pytest.mark.skipif(not shutil.which("arm-none-eabi-g++"), reason="no arm-none-eabi-g++")
-@pytest.mark.parametrize("cpu", thinned(["cortex-m0plus", "cortex-m4", "cortex-m3", "cortex-m7", "cortex-m33"], 2))
-def test_the_counter_compiles_for_the_cores(folder: Path, run: Run, cpu: str) -> None:
-    (folder / "counts.cpp").write_text(counter(folder, run) + "uint32_t now() { return core_cycles(); }\n")
-    flags = [f"-mcpu={cpu}", "-mthumb", "-std=gnu++17", "-Wall", "-Wextra", "-Werror", "-O2"]
-    subprocess.run(["arm-none-eabi-g++", *flags, "-c", "counts.cpp", "-o", "counts.o"], check=True)
-    listed = subprocess.run(["arm-none-eabi-objdump", "-d", "counts.o"], capture_output=True, text=True, check=True)
-    assert ("str" in listed.stdout) == (cpu != "cortex-m0plus")

@@ -21,7 +21,6 @@ from kernels_cases import (
 sys.path.insert(0, str(ROOT / "benchmarks"))
 sys.path.insert(0, str(ROOT / "scripts"))
 from descriptions.pixels import conv_pixel, depthwise_pixel
-from papers.vmcu.bottleneck import bottleneck_without_add, inverted_bottleneck
 from papers.vmcu.dense import dense
 
 from tflm_memopt.kernels.access import accesses, distance, footprint, segments, survives
@@ -92,27 +91,6 @@ def test_convolutions_take_what_their_loads_and_stores_allow(
     }  # fmt: skip
     trace = list(accesses(conv, values))
     assert (footprint(trace, "x", "y", segments(conv, values)), distance(trace, "x", "y")) == expected
-
-
-@pytest.mark.parametrize(
-    ("size", "c_in", "c_mid", "c_out", "segment", "nbytes"),
-    [
-        pytest.param(20, 16, 48, 16, 16, 7232, id="S1"),
-        pytest.param(10, 24, 144, 16, 8, 4032, id="S3"),
-        pytest.param(10, 24, 120, 24, 24, 3888, id="S4"),
-        pytest.param(11, 48, 240, 48, 48, 8832, id="B14"),
-    ],
-)
-def test_bottlenecks(size: int, c_in: int, c_mid: int, c_out: int, segment: int, nbytes: int) -> None:
-    """Figure 6 in segments, with its workspace in bytes."""
-    module = inverted_bottleneck if c_in == c_out else bottleneck_without_add
-    window = {"kernel_h": 3, "kernel_w": 3, "stride_h": 1, "stride_w": 1, "pad_top": 1, "pad_left": 1}
-    window |= {"dilation_h": 1, "dilation_w": 1}
-    whole = {"height": size, "width": size, "out_h": size, "out_w": size, "c_in": c_in, "c_mid": c_mid, "c_out": c_out}
-    values = {**window, **whole, "c_in": c_in // segment, "c_mid": 1, "c_out": c_out // segment}
-    trace = list(accesses(module, values))
-    workspace = sum(module.tensor(name).elements.at({**window, **whole}) for name in "bcd")
-    assert footprint(trace, "a", "e", segments(module, values)) * segment + workspace == nbytes
 
 
 # ---- equal results ----

@@ -19,7 +19,7 @@ from tflm_memopt.kernels.build import Builder, kernel
 from tflm_memopt.kernels.descriptions import activations, elementwise, rows, windows
 from tflm_memopt.kernels.language import Array, KernelProgram, Load, Memory, Store, Type
 from tflm_memopt.kernels.meaning import run
-from tflm_memopt.kernels.needs import AxisSteps, InputNeed, needs
+from tflm_memopt.kernels.needs import InputNeed, needs
 from tflm_memopt.kernels.walk import Addresses, walk
 
 WINDOWS = windows.conv, windows.depthwise, windows.max_pool, windows.average_pool, windows.mean
@@ -121,15 +121,6 @@ def test_the_first_and_the_last_of_it_are_loaded(described: KernelProgram) -> No
                     if loaded[name]:
                         assert [(r[0], r[-1]) for r in ranges] == [(p.min(), p.max()) for p in places]
                     loaded[name] = set()
-
-
-def test_windows_are_stated_once() -> None:
-    assert len({needs(k).inputs["x"].along[:2] for k in WINDOWS}) == 1
-    steps = (
-        needs(windows.conv).inputs["x"].along[0].steps({"stride_h": 2, "pad_top": 1, "kernel_h": 3, "dilation_h": 2})
-    )
-    assert steps == AxisSteps(2, -1, 5)
-    assert (steps.first(3), steps.end(3), steps.reach(4)) == (5, 10, 11)
 
 
 def test_what_may_be_in_place() -> None:

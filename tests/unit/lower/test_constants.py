@@ -41,12 +41,3 @@ def test_a_part_of_another_is_there_already(order: tuple[int, ...]) -> None:
         at = constants.add(parts[k], "i1")
         assert read(constants, at, parts[k].size) == parts[k].tobytes()
     assert constants.end == START + WHOLE.size
-
-
-@pytest.mark.parametrize("part", [WHOLE[: SHARED - 1], WHOLE[1 : 2 * SHARED]], ids=["short", "not aligned"])
-def test_other_parts_are_stored_beside_it(part: NDArray[np.int8]) -> None:
-    constants = ConstantPool(START, [WHOLE.tobytes()])
-    constants.add(WHOLE, "i1")
-    at = constants.add(part, "i1")
-    assert at == START + WHOLE.size
-    assert read(constants, at, part.size) == part.tobytes()

@@ -133,16 +133,6 @@ def dense(program: Program) -> tuple[int, int, int]:
     return tensor.height, tensor.width, tensor.channels
 
 
-def test_a_dense_layer_reads_a_whole_image_as_one_pixel() -> None:
-    net = Net()
-    program = program_of(planned(net.model(net.fully_connected(net.input((1, 4, 3, 2)), 5))))
-    assert dense(program) == (1, 1, 24)
-    assert program.ops[0].window.kernel_h == 1
-    weights = program.ops[0].weights
-    assert weights is not None
-    assert weights.shape == (5, 1, 1, 24)
-
-
 def test_a_dense_layer_reads_rows_that_its_own_group_makes() -> None:
     """Demands are counted in rows, even if the image is whole because it is also an output."""
     net = Net(seed=3)

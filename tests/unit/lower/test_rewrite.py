@@ -61,20 +61,6 @@ def names(model: Model, tensors: tuple[int, ...]) -> list[str]:
     return [model.graph.tensors[t].name for t in tensors]
 
 
-@pytest.mark.parametrize(
-    ("build", "name"),
-    [
-        (lambda net, x: net.conv2d(x, 3), "TMO_CONV_2D"),
-        (lambda net, x: net.fully_connected(x, 3), "TMO_FULLY_CONNECTED"),
-        (lambda net, x: net.softmax(x), "TMO_GROUP"),
-    ],
-)
-def test_a_group_of_one_operator_says_which(build: Any, name: str) -> None:
-    net = Net()
-    model, _ = rewritten(net.model(build(net, net.input((1, 4, 4, 2)))), op_per_group=True)
-    assert kinds(model) == [name]
-
-
 def signed() -> bytes:
     net = Net(seed=1)
     x = net.input((1, 4, 4, 2), name="image")

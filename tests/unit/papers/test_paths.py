@@ -12,7 +12,7 @@ from tflm_memopt.ops.rowop import UNIT, RowOp, Rows, Window
 
 sys.path.insert(0, str(ROOT / "benchmarks"))
 from papers.fused_tiling import tiled_paths
-from papers.fused_tiling.paths import Cut, PathBlock, TiledPath, cuts, discover, parts
+from papers.fused_tiling.paths import Cut, PathBlock, TiledPath, cuts, parts
 
 CHAIN = tiled_paths.running_example()
 SAME_3X3 = Window(3, 3, pad_top=1, pad_left=1)
@@ -32,16 +32,6 @@ def test_candidates_at_the_third_convolution() -> None:
     assert [c.columns for c in found if c.columns > 1 and c.rows == 1] == [2, 3, 4]
     assert [(c.rows, c.columns) for c in found if c.rows > 1 and c.columns > 1] == [(2, 2), (3, 3), (4, 4)]
     assert len(found) == 24 + 15 + 3 + 3
-
-
-def test_three_parts_of_the_path_without_fan_in_are_best() -> None:
-    found = tiled_paths.weighed()
-    assert {str(w.path) for w in found} == {"[FDTO, PART]", "[FDTO, PART, PART, FDTI]"}
-    assert all(w.nbytes == (16_512 if w.path.cut.parts == 2 else 16_384) for w in found)
-    best = min(found, key=lambda w: w.rank)
-    assert tiled_paths.memory(CHAIN, None) == 24_576
-    assert (best.nbytes, str(best.path), best.path.cut) == (16_384, "[FDTO, PART]", Cut(channels=3))
-    assert [part.makes[0].shape.c for part in parts(CHAIN, best.path)] == [22, 21, 21]
 
 
 # ---- other chains ----
@@ -80,19 +70,3 @@ def test_parts_make_everything_once_and_have_what_they_read(cut: Cut) -> None:
             w, made, shape = tiled.window, part.makes[i].shape, sources[i].shape
             assert above + shape.h + below == w.reach_h(made.h)
             assert left + shape.w + right == w.reach_w(made.w)
-
-
-def test_a_depthwise_convolution_is_cut_by_channels_from_a_slice_on() -> None:
-    wide, narrow = Rows(8, 8, 32), Rows(4, 4, 32)
-    ops = (
-        op(Kind.SOFTMAX, 0, wide, wide),
-        op(Kind.DEPTHWISE, 1, wide, wide, SAME_3X3),
-        op(Kind.MAX_POOL, 2, wide, narrow, Window(2, 2, 2, 2)),
-        op(Kind.SOFTMAX, 3, narrow, narrow),
-    )
-    found = [path for path in discover(ops, 1) if path.cut.channels > 1]
-    assert {(path.ops, path.blocks) for path in found} == {
-        ((1, 2), (PathBlock.SPLIT, PathBlock.PART, PathBlock.PART, PathBlock.CONCAT))
-    }
-    halves = list(parts(ops, found[0]))
-    assert [(part.reads.channels, part.makes[1].channels) for part in halves] == [((0, 16), (0, 16)), ((16, 32),) * 2]

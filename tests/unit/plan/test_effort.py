@@ -15,7 +15,6 @@ from tflm_memopt.plan import waiting
 from tflm_memopt.plan.effort import (
     LEVELS,
     PER_OPERATOR,
-    Budget,
     Log,
     allowance,
     work_left,
@@ -48,17 +47,6 @@ def ladder(rungs: int) -> Sketch:
         a, b = s.conv(a, 4), s.conv(b, 4, kernel=1)
         a, b = s.add(a, b), s.add(b, a)
     return s
-
-
-def test_what_a_part_spends_its_whole_spends() -> None:
-    log = Log()
-    whole = Budget(10.0, log)
-    part = whole.share(6.0)
-    part.spend(4.0)
-    assert (whole.left, part.left, log.seconds) == (6.0, 2.0, 4.0)
-    assert part.share(9.0).left == 2.0
-    whole.spend(5.0)
-    assert part.left == 1.0
 
 
 @pytest.mark.slow

@@ -65,18 +65,6 @@ def rolling_buffers(s: Sketch, *wanted: TensorId) -> list[dict[TensorId, int]]:
     return [{tensor: rolling_buffer.depth for tensor, rolling_buffer in g.rolling_buffers.items()} for g in groups]
 
 
-def test_demanding_the_shortcut_first_keeps_fewer_rows_of_a_strided_group() -> None:
-    """In ResNet-8's second group the convolutions are four rows ahead of the shortcut, unless it is served first."""
-    s = Sketch()
-    stem = s.conv(s.input(32, 32, 3), 16)
-    shortcut = s.conv(stem, 32, kernel=1, stride=2)
-    first = s.conv(stem, 32, stride=2)
-    second = s.conv(first, 32)
-    shortcut_first, residual_first = rolling_buffers(s, s.add(shortcut, second))
-    assert shortcut_first == {stem: 3, shortcut: 1, first: 3, second: 1}
-    assert residual_first == {stem: 5, shortcut: 1, first: 3, second: 1}
-
-
 def test_a_trace_keeps_demands_for_producers_to_come() -> None:
     s = Sketch()
     chain = s_chain(s)

@@ -10,7 +10,7 @@ from unit.plan.sketch import random_sketch
 
 from tflm_memopt.plan.loops import Iteration, Loops, Repeat
 from tflm_memopt.plan.nest import LoopNest
-from tflm_memopt.plan.plan import SCHEMA_VERSION, Buffer, Builtin, ColumnWindow, Group, Plan, Role, Stage
+from tflm_memopt.plan.plan import Buffer, Builtin, ColumnWindow, Group, Plan, Role, Stage
 from tflm_memopt.plan.planner import Options, plan
 
 LOOPS: Loops = (Iteration(0), Repeat(5, (Iteration(1), Repeat(2, (Iteration(0),)))))
@@ -68,14 +68,3 @@ def test_real_plans_survive_json() -> None:
         outputs = s.unread()
         found = plan(s.row_graph(*outputs), Options(seconds=0.1))
         assert through_json(found) == found
-
-
-def test_the_document_says_what_people_look_for() -> None:
-    document = MIXED.to_json()
-    assert document["schema"] == SCHEMA_VERSION
-    assert [step["type"] for step in document["steps"]] == ["group", "builtin"]
-    assert document["buffers"][1] == {
-        "role": "rolling_buffer", "key": 6, "nbytes": 24, "first": 0, "last": 1, "align": 1, "depth": 3,
-        "column_windows": (),
-        "offset": 64,
-    }  # fmt: skip

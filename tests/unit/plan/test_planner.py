@@ -49,13 +49,6 @@ def test_the_checker_accepts_every_plan(number: int, op_per_group: bool, more: b
     assert len(found.offsets) == len(found.buffers)
 
 
-def test_a_pointwise_layer_takes_vmcu_s_footprint() -> None:
-    """max(MN, MK) + min(N, K) for rows, plus two bytes of counters."""
-    s = Sketch()
-    y = s.conv(s.input(20, 1, 64), 32, kernel=1)
-    assert checked(s, y, seconds=2.0).head == 20 * 64 + 32 + 2
-
-
 def groups(found: Plan) -> list[Group]:
     """Steps of a plan that consists of groups only."""
     return [step for step in found.steps if isinstance(step, Group)]

@@ -15,7 +15,7 @@ from unit.plan.sketch import random_sketch
 
 from tflm_memopt.ops.kinds import Kind
 from tflm_memopt.ops.rowop import Message
-from tflm_memopt.plan.search.cuts import SHORT, CutLabel, Cuts, Place, RowGroups, least_bytes, pareto
+from tflm_memopt.plan.search.cuts import SHORT, CutLabel, Cuts, Place, RowGroups, least_bytes
 from tflm_memopt.plan.search.groups import Candidate, Chain, candidates
 from tflm_memopt.rowgraph.graph import InputSource
 
@@ -63,18 +63,6 @@ def test_no_partition_is_better(number: int, gaps: bool, short: int) -> None:
         best = best_partition(chain, lambda group, _enough, _hasty: cost[group.first, group.last])
     assert best.nbytes == least
     assert max(cost[group.first, group.last] for group in best.groups()) == least
-
-
-def test_pareto_keeps_what_is_best_in_something() -> None:
-    labels = [
-        CutLabel(10, 5, (0,)),
-        CutLabel(8, 7, (0,)),
-        CutLabel(8, 6, (1,)),
-        CutLabel(12, 5, (0,)),
-        CutLabel(9, 6, (0,)),
-        CutLabel(20, 1, (0,)),
-    ]
-    assert [(x.nbytes, x.macs) for x in pareto(labels)] == [(8, 6), (10, 5), (20, 1)]
 
 
 def test_a_long_partition_is_read_back_without_recursion() -> None:

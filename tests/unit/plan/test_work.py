@@ -34,19 +34,6 @@ def padded(target: str) -> Work:
     return only
 
 
-def test_packed_kernels_compute_it() -> None:
-    """36 values per pixel plus four of padding. Five columns are three and two, each with all weights."""
-    packed = padded("cortex-m4")
-    assert packed.taps == 6 * 5 * 9
-    assert packed.macs == 6 * 5 * 40 * 8
-    assert packed.kernel == "DSP_CONV rows"
-    assert packed.weights == 6 * 2 * 40 * 8
-    assert packed.loops == 6 * 2 * 4  # pairs of channels
-    assert packed.pieces == 6 * 5 * 9 * 4  # four columns are never made at once
-    assert packed.odd == 0
-    assert packed.clamped == 0
-
-
 @pytest.mark.slow
 def test_what_is_computed_again_counts_again() -> None:
     net = Net(12)

@@ -10,7 +10,7 @@ from models import Net
 
 import tflm_memopt
 from tflm_memopt.report import figures, svg
-from tflm_memopt.report.drawing import Drawing, Label, Polygon
+from tflm_memopt.report.drawing import Drawing, Label
 from tflm_memopt.report.figures import Mark, Series
 from tflm_memopt.results import Optimized
 
@@ -52,20 +52,6 @@ def test_everything_is_in_its_frame(result: Optimized, width: float) -> None:
         figures.plot(points, width, title="t", ram="arena"),
     ):
         assert inside(drawing), drawing.title
-
-
-def test_a_map_has_a_rectangle_for_each_buffer(result: Optimized) -> None:
-    memory = result.memory
-    shapes = figures.memory_map(memory, 1000).shapes
-    boxes = [s for s in shapes if isinstance(s, Polygon) and s.style.endswith("-box")]
-    assert len(boxes) == len(memory.buffers)
-    for buffer in memory.buffers:
-        (tip,) = [s.tip for s in boxes if f"address {buffer.offset:,} to" in s.tip and f"{buffer.name}\n" in s.tip]
-        assert f"{buffer.nbytes:,} B" in tip
-        assert buffer.maker in tip
-    heights = {s.tip: max(y for _, y in s.points) - min(y for _, y in s.points) for s in boxes}
-    tallest = max(heights, key=heights.__getitem__)
-    assert f"{max(b.nbytes for b in memory.buffers):,} B" in tallest
 
 
 def test_hostile_names_stay_text(result: Optimized) -> None:

@@ -10,7 +10,6 @@ from ai_edge_litert import schema_py_generated as schema
 from models import Net
 from moving import computed_shape, reshape_by, tile, upsampling
 
-from tflm_memopt.convert.annotation import annotate
 from tflm_memopt.model.graph import VIEW
 from tflm_memopt.model.reader import read
 from tflm_memopt.ops.context import AXES, EXPLICIT_PADDING, STEPS
@@ -50,17 +49,6 @@ def test_a_convolution_with_a_group_for_each_channel_is_depthwise() -> None:
     filter_ = result.graph.tensors[op.inputs[1]]
     assert (op.type, op.options["depthMultiplier"], op.stands_for) == ("DEPTHWISE_CONV_2D", 2, (0, 1))
     assert (filter_.shape, filter_.quantization and filter_.quantization.axis) == ((1, 3, 3, 6), 3)
-
-
-@pytest.mark.parametrize("groups", [1, 2])
-def test_groups_of_several_channels_stay(groups: int) -> None:
-    net = Net()
-    assert types(canonical(net, net.conv2d(net.input((1, 6, 5, 4)), 4, kernel=(3, 3), groups=groups))) == ["CONV_2D"]
-
-
-def test_padv2_with_the_zero_point_is_a_pad() -> None:
-    net = Net()
-    assert types(canonical(net, net.conv2d(padded(net, value=-3), 3, kernel=(3, 3), padding="VALID"))) == ["CONV_2D"]
 
 
 def _other_value(net: Net) -> tuple[int, ...]:
@@ -190,19 +178,6 @@ def test_what_an_output_of_the_model_is_computed_from_stays() -> None:
     assert types(result) == ["SHAPE", "STRIDED_SLICE", "PACK", VIEW]
 
 
-def test_a_builtin_operator_that_reads_a_computed_shape_keeps_what_computes_it() -> None:
-    net = Net()
-    x, other = net.input((1, 2, 3, 4)), net.input((1, 2, 3, 4), None, dtype="FLOAT32")
-    target = computed_shape(net, x, (1, 6, 4))
-    y = net.op("RESHAPE", [other, target], [net.tensor((1, 6, 4), "FLOAT32", None)])
-    data = net.model(reshape_by(net, x, target, (1, 6, 4)), y)
-    graph = annotate(read(data).graph).graph
-    assert [(op.type, op.index) for op in graph.ops] == [
-        ("SHAPE", 0), ("STRIDED_SLICE", 1), ("PACK", 2), ("RESHAPE", 3), (VIEW, 4)
-    ]  # fmt: skip
-    assert graph.ops[3].inputs == (other, target)
-
-
 def _doubled(net: Net, x: int, options: object) -> int:
     shape = net.op("SHAPE", [x], [net.tensor((3,), "INT32", None)])
     return net.op("ADD", [shape, shape], [net.tensor((3,), "INT32", None)], options)
@@ -278,15 +253,6 @@ def test_what_moves_data_in_a_row_is_one_operator() -> None:
     assert (first.outputs, first.stands_for, first.index) == ((last,), (1, 2, 3, 4), 4)
     assert [op.type for op in first.options[STEPS]] == ["TILE", VIEW, "TILE", VIEW]
     assert conv.inputs[0] == last
-
-
-def test_what_moves_data_stays_apart_where_others_read_it() -> None:
-    net = Net()
-    x = net.input((1, 3, 4, 2))
-    between = tile(net, x, (1, 2, 1, 1))
-    result = canonical(net, tile(net, between, (1, 1, 2, 1)), net.conv2d(between, 1))
-    assert types(result) == ["TILE", "TILE", "CONV_2D"]
-    assert not result.refusals
 
 
 def test_moves_that_do_not_fit_stay_apart() -> None:

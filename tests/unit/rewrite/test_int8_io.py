@@ -38,14 +38,6 @@ def test_float_at_both_ends() -> None:
     assert not result.refusals
 
 
-def test_an_int8_model_stays_as_it_is() -> None:
-    net = Net()
-    result = applied(net, net.unary("RELU", net.input((1, 4))))
-    assert (result.changes, result.replaced) == (Changes(), {})
-    assert [r.reason for r in result.refusals] == ["none is FLOAT32 or UINT8"]
-    assert [op.type for op in result.graph.ops] == ["RELU"]
-
-
 def test_the_tree_follows() -> None:
     net = Net()
     q = net.unary("QUANTIZE", net.input((1, 4), None, dtype="FLOAT32", name="image"), out=Q)

@@ -9,12 +9,7 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-import pytest
-from models import Net
 
-import tflm_memopt
-from tflm_memopt.convert.diagnostics import up
-from tflm_memopt.errors import UsageError
 from tflm_memopt.model.graph import Graph
 from tflm_memopt.ops.kinds import Kind
 from tflm_memopt.ops.rowop import RowOp, Rows, Window
@@ -97,12 +92,6 @@ def test_a_channel_at_its_zero_point_leaves_producer_and_reader() -> None:
     assert (a.macs, b.macs) == (H * W * 4, H * W * 4)
 
 
-def test_another_constant_goes_into_the_bias_of_a_reader_without_padding() -> None:
-    a, b = folded(conv(0, 1, ONES, [LIVE, STUCK, LIVE]), conv(1, 2, [[1, 2, 3], [4, -5, 6]], [7, 8]))
-    assert channels(a) == [2]
-    assert b.bias is not None and b.bias.tolist() == [7 + 2 * 127, 8 - 5 * 127]
-
-
 # ---- backwards: unused channels ----
 
 
@@ -137,40 +126,3 @@ def test_a_depthwise_convolution_follows_both_sides() -> None:
 
 
 # ---- in the conversion ----
-
-
-def half_dead(*, outputs: int = 1) -> bytes:
-    """Four of eight channels between two convolutions are dead."""
-    net = Net(3)
-    x = net.conv2d(net.input((1, 24, 24, 3)), 8, kernel=(3, 3), activation="RELU", out=(0.1, -128))
-    bias = net.graph.operators[-1].inputs[2]
-    values = np.array([DEAD if c % 2 else LIVE for c in range(8)], np.int32)
-    net.tree.buffers[net.graph.tensors[bias].buffer].data = values.view(np.uint8)
-    y = net.conv2d(net.depthwise_conv2d(x, bias=False, out=(0.1, -128)), 4)
-    return net.model(*[y, x][:outputs])
-
-
-def test_the_report_counts_what_was_folded() -> None:
-    folding, plain = (tflm_memopt.optimize(half_dead(), fold=fold).report for fold in (True, False))
-    assert (folding.dead_channels, plain.dead_channels) == (8, 0)
-    assert folding.macs.original == plain.macs.original == plain.macs.rewritten == 24 * 24 * (27 * 8 + 9 * 8 + 8 * 4)
-    assert folding.macs.rewritten == 24 * 24 * (27 * 4 + 9 * 4 + 4 * 4) == folding.overhead * folding.macs.original
-    assert folding.arena.head < plain.arena.head
-    assert folding.flash.rewritten < plain.flash.rewritten
-
-
-def test_a_budget_is_of_the_original() -> None:
-    """Compute that folding saves may be spent on recomputation, for less RAM."""
-    net = Net(1)
-    x = net.conv2d(net.input((1, 12, 12, 2)), 24, out=(0.4, -5))
-    for _ in range(2):
-        x = net.depthwise_conv2d(x, activation="RELU6", out=(0.3, -7))
-    y = net.conv2d(x, 1, kernel=(3, 3), stride=(2, 2))
-    weights = net.tree.buffers[net.graph.tensors[net.graph.operators[-1].inputs[1]].buffer]
-    weights.data = np.where(np.arange(9 * 24) % 24 < 12, weights.data, 0).astype(np.uint8)
-    once, more = (tflm_memopt.optimize(net.model(y), max_macs=most).report for most in (None, 0.9))
-    assert once.overhead <= 0.5 < more.overhead <= 0.9
-    assert more.arena.total < once.arena.total
-    with pytest.raises(UsageError, match=r"no plan reaches F = 0\.3") as error:
-        tflm_memopt.optimize(net.model(y), max_macs=0.3)
-    assert error.value.hint == f"--max-macs {up(once.overhead)}"

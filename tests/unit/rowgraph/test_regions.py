@@ -6,16 +6,12 @@ import random
 from dataclasses import replace
 
 import networkx as nx
-import pytest
 from conftest import examples
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from models import Net
 
-from tflm_memopt.convert import pipeline
 from tflm_memopt.format.limits import MAX_IO
 from tflm_memopt.model.graph import VIEW, Graph, Op, Tensor, TensorId
-from tflm_memopt.model.reader import read
 from tflm_memopt.ops.kinds import Kind
 from tflm_memopt.ops.opset import Unsupported
 from tflm_memopt.ops.rowop import RowOp, Rows
@@ -168,14 +164,6 @@ def test_a_region_with_too_many_outputs_becomes_several() -> None:
 # ---- views ----
 
 
-def test_an_output_has_the_view_s_name() -> None:
-    """A RESHAPE is last: the model's output keeps its name and shape, and the tensor before it is removed."""
-    parts = partition(*graph_of([(OURS, (0,)), (RENAME, (1,))]))
-    (region,) = regions(parts)
-    assert region.outputs == (2,)
-    assert parts.ops[0].output == 2
-
-
 def test_two_names_of_one_tensor_need_the_builtin_operator() -> None:
     """Both are outputs of the model, so TFLM has to copy."""
     parts = partition(*graph_of([(OURS, (0,)), (RENAME, (1,))], 1, 2))
@@ -190,23 +178,4 @@ def test_two_views_of_one_tensor_stay_builtin() -> None:
     assert regions(parts)[0].outputs == (1,)
 
 
-def test_a_view_of_the_model_s_input_for_a_builtin_operator_stays() -> None:
-    parts = partition(*graph_of([(RENAME, (0,)), (BUILTIN, (1,)), (OURS, (0,))]))
-    assert [node.op for node in parts.nodes if isinstance(node, Kept)] == [0, 1]
-
-
 # ---- in real models ----
-
-
-def parts_of(data: bytes) -> RowGraph:
-    annotated = pipeline.annotate(read(data).graph)
-    return partition(annotated.graph, annotated.support)
-
-
-@pytest.mark.parametrize("outputs", [1, 2])
-def test_a_reshape_at_the_model_s_end(outputs: int) -> None:
-    net = Net()
-    y = net.conv2d(net.input((1, 4, 4, 2)), 3)
-    flat = net.reshape(y, (1, 48))
-    parts = parts_of(net.model(flat, *[y][: outputs - 1]))
-    assert [type(node) for node in parts.nodes] == [Region, Kept][:outputs]

@@ -148,12 +148,3 @@ def test_the_least_compute_within_a_limit_knows_second_passes() -> None:
     assert limited.report.overhead <= wanted.overhead
     within = tflm_memopt.optimize(data, max_macs=wanted.overhead + 1e-6)
     assert within.report.arena.total <= wanted.arena.total
-
-
-def test_nothing_runs_twice_unless_it_may() -> None:
-    """Not at F = 1, and not without recomputation."""
-    plan = tflm_memopt.optimize(squeeze_excite()).plan
-    assert plan is not None
-    assert plan.passes == ()
-    graph = row_graph(squeeze_excite())
-    assert with_passes(graph, []) == graph

@@ -19,22 +19,6 @@ def supports(net: Net, *outputs: int) -> list[Support]:
     return list(to_row_ops(canonicalise(read(net.model(*outputs)).graph).graph).values())
 
 
-def row_ops(net: Net, *outputs: int) -> list[RowOp]:
-    result = supports(net, *outputs)
-    assert all(isinstance(s, RowOp | View) for s in result), result
-    return [s for s in result if isinstance(s, RowOp)]
-
-
-def test_same_padding_puts_the_odd_one_at_the_end() -> None:
-    net = Net()
-    (op,) = row_ops(net, net.conv2d(net.input((1, 8, 7, 2)), 3, kernel=(3, 4), stride=(2, 3)))
-    assert op.window == Window(3, 4, 2, 3, pad_top=0, pad_left=1)
-    assert (op.reads, op.writes) == ((Rows(8, 7, 2),), Rows(4, 3, 3))
-    assert op.macs == 4 * 3 * 3 * 3 * 4 * 2
-    assert op.weights is not None
-    assert op.weights.shape == (3, 3, 4, 2)
-
-
 def test_fully_connected_sees_through_views() -> None:
     net = Net()
     x = net.conv2d(net.input((1, 4, 5, 2)), 3)
@@ -70,8 +54,3 @@ def test_trained_models_run_in_rows(path: Path, macs: int) -> None:
     support = to_row_ops(graph)
     assert [op.type for op in graph.ops if not isinstance(support[op.index], RowOp | View)] == []
     assert sum(s.macs for s in support.values() if isinstance(s, RowOp)) == macs
-
-
-def test_nothing_real_raises(real_model: Path) -> None:
-    graph = canonicalise(read(real_model.read_bytes()).graph).graph
-    assert to_row_ops(graph).keys() == {op.index for op in graph.ops}

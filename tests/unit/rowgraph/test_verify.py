@@ -11,7 +11,7 @@ from models import Net
 from tflm_memopt.convert import pipeline
 from tflm_memopt.errors import PlanError
 from tflm_memopt.model.reader import read
-from tflm_memopt.rowgraph.graph import Kept, Region, RowGraph
+from tflm_memopt.rowgraph.graph import RowGraph
 from tflm_memopt.rowgraph.verify import RULES, verify
 
 Damage = Callable[[RowGraph], RowGraph]
@@ -71,15 +71,3 @@ def test_what_breaks_a_rule_is_named(rule: str) -> None:
     with pytest.raises(PlanError) as error:
         verify(DAMAGES[rule](graph), "a step")
     assert error.value.what == f"after a step: {rule}" and error.value.where
-
-
-def test_an_operator_without_region_and_a_region_without_rows() -> None:
-    graph = sound()
-    first, *rest = graph.ops
-    with pytest.raises(PlanError) as error:
-        verify(replace(graph, ops={i: graph.ops[i] for i in rest}), "a step")
-    assert error.value.where == f"operator {first} of a region has no rows"
-    fewer = replace(graph, nodes=tuple(n for n in graph.nodes if isinstance(n, Kept) or n is not graph.nodes[0]))
-    with pytest.raises(PlanError) as error:
-        verify(fewer, "a step")
-    assert isinstance(graph.nodes[0], Region) and error.value.where == f"operator {first} has no region"

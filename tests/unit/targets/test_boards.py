@@ -3,13 +3,8 @@
 from __future__ import annotations
 
 import pytest
-from unit.command import small
 
-import tflm_memopt
-from tflm_memopt.analysis.flash import Firmware, kernels, tflm
-from tflm_memopt.analysis.timing import Clock, Time, time_of
-from tflm_memopt.report import times
-from tflm_memopt.results import Optimized
+from tflm_memopt.analysis.flash import Firmware, kernels
 from tflm_memopt.targets.boards import STACK, Board, fit
 from tflm_memopt.tflm.arena import Arena
 
@@ -35,14 +30,6 @@ def test_ram_to_the_byte() -> None:
     assert not fit(PLAIN, arena(free + 1), plain(1000)).fits
 
 
-def test_flash_holds_core_tflm_and_the_model() -> None:
-    free = 200_000 - 10_000 - tflm(())
-    assert fit(PLAIN, arena(100), plain(free)).fits
-    assert not fit(PLAIN, arena(100), plain(free)).fits_with_radio
-    assert not fit(PLAIN, arena(100), plain(free + 1)).fits
-    assert fit(PLAIN, arena(100), plain(free + 1)).flash_left == -1
-
-
 def test_flash_holds_the_kernels_of_tflm_and_of_the_library() -> None:
     nothing = fit(PLAIN, arena(100), plain(1000)).flash_left
     of_tflm = fit(PLAIN, arena(100), Firmware(1000, ("CONV_2D", "SOFTMAX"))).flash_left
@@ -62,28 +49,3 @@ def test_the_library_is_known_on_every_core(core: str) -> None:
     assert 3_000 < few.library < more.library < 20_000
     assert few.tflm == more.tflm
     assert Firmware(1000, ()).on(core).library == 0
-
-
-def test_boards_with_packed_kernels_are_told_of_a_model_for_them() -> None:
-    names = ["nano33ble", "feather_m4", "portenta_h7", "pico"]
-    plain = tflm_memopt.optimize(small())
-    packed = tflm_memopt.optimize(small(), target="cortex-m4")
-    rows = {row.board.id: row for row in tflm_memopt.fit(plain, names, packed).boards}
-    assert rows["portenta_h7"].rewritten.flash.model == rows["nano33ble"].rewritten.flash.model == len(packed.model)
-    assert rows["pico"].rewritten.flash.model == len(plain.model)
-    assert rows["portenta_h7"].time is None
-    assert rows["pico"].time is None
-    slow, fast = (times.both(rows[name].time) for name in names[:2])
-    assert " -> " in slow
-    assert slow != fast
-    assert rows["nano33ble"].time == packed_time(packed, 64)
-    alone = tflm_memopt.fit(plain, names).boards
-    assert all(row.time is None for row in alone), "instructions of a generic program are those of a Cortex-M0"
-
-
-def packed_time(packed: Optimized, mhz: int) -> Time:
-    time = packed.report.time
-    assert time and time.original and time.rewritten
-    clock = Clock("cortex-m4", mhz, "nano33ble")
-    counts = time.original.instructions, time.rewritten.instructions
-    return time_of(clock, "cortex-m4", *counts, clock.cycles(packed.work))
