@@ -231,12 +231,12 @@ static void list_rows(const iteration *f, tmo_taps rows, const int8_t **pixels) 
   }
 }
 
-/* Lists the pixels under the window of output column x, or whole rows if the kernel reads rows. */
-TMO_OWN_FRAME static tmo_window read_by_window(const iteration *f, uint32_t x, const int8_t *pixels[]) {
+/* Rows under the unit's window. */
+static TMO_ALWAYS_INLINE tmo_taps rows_under(const iteration *f) {
   const tmo_op *op = f->kernel.op;
   const tmo_tensor *in = f->in.tensor;
   const uint16_t y = f->run->unit.row;
-  tmo_taps rows = {y, 1, y}, columns = {0, 1, 0};
+  tmo_taps rows = {y, 1, y};
   if (!tmo_iterative(op)) {
     const uint32_t older = tmo_older_rows(in);
     const int32_t start = (int32_t)((uint32_t)y * op->stride_h + older) - op->pad_top;
@@ -244,20 +244,76 @@ TMO_OWN_FRAME static tmo_window read_by_window(const iteration *f, uint32_t x, c
     rows.start -= older;
   }
   if (tmo_writes_sums(op, f->run->unit.channel_group)) rows.count = 0;
-  if (!tmo_reads_rows(&f->kernel)) columns = tmo_columns(&f->kernel, (uint16_t)x);
+  return rows;
+}
+
+/* Lists the pixels in these rows and columns. */
+static TMO_ALWAYS_INLINE void list_inside(const iteration *f, tmo_taps rows, tmo_taps columns, const int8_t **pixels) {
   const uint32_t n = (uint32_t)rows.count * columns.count;
   if (n == 1) {
     *pixels = pixel_at(f, &f->in, rows.start, columns.start);
-  } else if (tmo_reads_rows(&f->kernel)) {
-    list_rows(f, rows, pixels);
-  } else if (tmo_has_column_windows(in) && n > 0) {
-    tmo_list_pixels(f->run, op, &f->in, &rows, &columns, 0, pixels);
+  } else if (tmo_has_column_windows(f->in.tensor) && n > 0) {
+    tmo_list_pixels(f->run, f->kernel.op, &f->in, &rows, &columns, 0, pixels);
   } else {
     list_pixels(f, rows, columns, pixels);
   }
-  make_int8(f, in, pixels, n, tmo_reads_rows(&f->kernel) ? tmo_row_bytes(in) : f->in.pixel, 0);
+  make_int8(f, f->in.tensor, pixels, n, f->in.pixel, 0);
+}
+
+static TMO_ALWAYS_INLINE tmo_window taps_window(const int8_t *const *pixels, tmo_taps rows, tmo_taps columns) {
+  const uint32_t n = (uint32_t)rows.count * columns.count;
   const tmo_window window = {pixels, (uint16_t)n, columns.count, rows.first, columns.first, 0, n};
   return window;
+}
+
+/* Lists the rows under the unit's window. */
+TMO_OWN_FRAME static tmo_window read_rows(const iteration *f, const int8_t *pixels[]) {
+  const tmo_taps rows = rows_under(f), whole = {0, 1, 0};
+  list_rows(f, rows, pixels);
+  make_int8(f, f->in.tensor, pixels, rows.count, tmo_row_bytes(f->in.tensor), 0);
+  return taps_window(pixels, rows, whole);
+}
+
+/* Pixels under the windows of adjacent output columns, each listed once. */
+typedef struct {
+  const int8_t *pixels[TMO_MAX_TAPS]; /* row by row; the last ones are those of a later window */
+  tmo_taps rows, columns;      /* those of the first window */
+  uint32_t width;              /* number of columns that are listed */
+} tile_pixels;
+
+/* Lists the pixels under the windows of output columns [x, end), or of as many of them as there is room for. Returns their number. */
+TMO_OWN_FRAME static uint32_t read_tile(const iteration *f, uint32_t x, uint32_t end, tile_pixels *t) {
+  const tmo_op *op = f->kernel.op;
+  const uint32_t taps = (uint32_t)op->kernel_h * op->kernel_w;
+  uint32_t n = 1;
+  t->columns = tmo_columns(&f->kernel, (uint16_t)x);
+  t->rows = rows_under(f);
+  tmo_taps listed = t->columns;
+  if (end - x > 1 && op->dilation_w == 1 && 2 * taps < TMO_MAX_TAPS && t->rows.count > 0 && !tmo_is_frame(f->run->program, f->in.tensor)) {
+    n = tmo_quotient(tmo_quotient(TMO_MAX_TAPS - taps, t->rows.count) - op->kernel_w, op->stride_w) + 1;
+    if (n > end - x) n = end - x;
+    const tmo_taps last = tmo_columns(&f->kernel, (uint16_t)(x + n - 1));
+    if (listed.count == 0 || last.count == 0) {
+      n = 1;
+    } else {
+      listed.count = (uint16_t)(last.start + last.count - listed.start);
+    }
+  }
+  t->width = listed.count;
+  list_inside(f, t->rows, listed, t->pixels);
+  return n;
+}
+
+/* The window of output column x, one of those that were listed from column `first` on. */
+static tmo_window window_in(const iteration *f, tile_pixels *t, uint32_t first, uint32_t x) {
+  if (t->columns.count == t->width && x == first) return taps_window(t->pixels, t->rows, t->columns);
+  const tmo_taps columns = tmo_columns(&f->kernel, (uint16_t)x);
+  const int8_t *const *row = t->pixels + (columns.start - t->columns.start);
+  const int8_t **const pixels = t->pixels + TMO_MAX_TAPS - (uint32_t)f->kernel.op->kernel_h * f->kernel.op->kernel_w, **to = pixels;
+  for (uint32_t r = t->rows.count; r > 0; --r, row += t->width) {
+    for (uint32_t c = 0; c < columns.count; ++c) *to++ = row[c];
+  }
+  return taps_window(pixels, t->rows, columns);
 }
 
 /* A window for operators without one. Fields are set one by one, because an initializer would call memset(). */
@@ -311,7 +367,7 @@ TMO_OWN_FRAME static tmo_window read_by_access(const iteration *f, const int8_t 
 static tmo_window read_under(const iteration *f, uint32_t x, const int8_t *pixels[]) {
   if (HAS_ACCESS && f->kernel.op->access != 0) return read_by_access(f, pixels);
   if (HAS_BINARY && f->kernel.op->n_inputs > 1) return read_operands(f, x, pixels);
-  return read_by_window(f, x, pixels);
+  return read_rows(f, pixels);
 }
 
 /* Computes the output pixel in column x, or the output row in a row group. */
@@ -366,16 +422,17 @@ static void multiply_packed(const tmo_kernel *k, uint32_t pixels, int8_t *out, u
 #endif
 }
 
-/* Number of output pixels in [x, end), but at most `most`, that have equal distances. */
-TMO_OWN_FRAME static uint32_t even_pixels(const iteration *f, uint32_t x, uint32_t end, uint32_t most, uint32_t *step) {
-  const int8_t *const out = output_pixel(f, f->run->unit.row, x);
-  uint32_t n = 1;
-  for (; n < most && x + n < end; ++n) {
-    const int8_t *const next = output_pixel(f, f->run->unit.row, x + n);
-    if (n == 1 && next > out) *step = (uint32_t)(next - out);
-    if (next != out + n * *step || *step == 0) break;
+/* Number of output pixels in [x, x + n) that have equal distances. */
+static uint32_t even_pixels(const place *row, uint32_t x, uint32_t n, uint32_t *step) {
+  const uint32_t first = tmo_pixel_offset(&row->line, x);
+  uint32_t even = 1, next = first;
+  for (; even < n; ++even) {
+    const uint32_t before = next;
+    next = tmo_pixel_offset(&row->line, x + even);
+    if (even == 1) *step = next - before;
+    if (next <= before || next - before != *step) break;
   }
-  return n;
+  return even;
 }
 
 static void make_columns(const tmo_kernel *k, const tmo_window *rows, const tmo_columns_job *columns) {
@@ -401,31 +458,47 @@ TMO_OWN_FRAME static void fire_packed_tile(iteration *f, uint32_t end) {
   tmo_kernel *k = &f->kernel;
   const uint32_t values = tmo_packed_values(k->op, k->in_channels), most = tmo_packed_pixels(k->op, values, k->op->tile);
   const bool in_row = has_whole_rows(f->run, f->out.tensor);
-  const int8_t *taps[TMO_MAX_TAPS];
-  tmo_window window;
+  const place row = row_of(f->run, &f->out, f->run->unit.row);
+  tile_pixels tile;
+  tmo_window rows;
   k->whole_rows = has_whole_rows(f->run, f->in.tensor);
   k->out_width = f->out.tensor->width;
-  if (k->whole_rows) window = read_by_window(f, 0, taps);
+  if (k->whole_rows) rows = read_rows(f, tile.pixels);
   for (uint32_t x = tmo_unit_column(k->op, &f->run->unit), n; x < end; x += n) {
     uint32_t step = k->out_channels;
     n = in_row && k->whole_rows ? end - x : tmo_packed_pixels(k->op, values, end - x);
-    if (!in_row && n > 1) n = even_pixels(f, x, end, n < most ? n : most, &step);
-    const tmo_columns_job columns = {x, x + n, most, output_pixel(f, f->run->unit.row, x), step};
+    if (!in_row && n > 1) n = even_pixels(&row, x, n < most ? n : most, &step);
+    int8_t *const out = (int8_t *)(uintptr_t)(row.base + tmo_pixel_offset(&row.line, x));
     if (k->whole_rows) {
-      make_columns(k, &window, &columns);
+      const tmo_columns_job columns = {x, x + n, most, out, step};
+      make_columns(k, &rows, &columns);
       continue;
     }
-    if (n > most) n = most;
+    n = read_tile(f, x, x + (n < most ? n : most), &tile);
     for (uint32_t p = 0; p < n; ++p) {
-      window = read_by_window(f, x + p, taps);
+      const tmo_window window = window_in(f, &tile, x, x + p);
       gather_packed(k, &window, p, n);
     }
-    multiply_packed(k, n, columns.out, step);
+    multiply_packed(k, n, out, step);
   }
 }
 
 static bool is_packed_conv(const tmo_op *op) { return tmo_is_packed_as(op, TMO_PACKING_DSP_CONV) || tmo_packs_bytes(op); }
 #endif
+
+/* Computes the output pixels in columns [x, end) of an operator with a window. */
+TMO_OWN_FRAME static void fire_windows(iteration *f, uint32_t x, uint32_t end) {
+  const place row = row_of(f->run, &f->out, f->run->unit.row);
+  tile_pixels tile;
+  for (uint32_t n; x < end; x += n) {
+    n = read_tile(f, x, end, &tile);
+    for (uint32_t p = x; p < x + n; ++p) {
+      const tmo_window window = window_in(f, &tile, x, p);
+      call_pixel_kernel(&f->kernel, &window, (int8_t *)(uintptr_t)(row.base + tmo_pixel_offset(&row.line, p)));
+      if (f->kernel.sums) f->kernel.sums += f->kernel.out_channels;
+    }
+  }
+}
 
 static void fire_tile(iteration *f) {
 #if TMO_RUNS_PACKED
@@ -435,10 +508,16 @@ static void fire_tile(iteration *f) {
     return;
   }
 #endif
-  const uint32_t end = tmo_unit_column_end(f->kernel.op, f->out.tensor, &f->run->unit);
-  for (uint32_t x = tmo_unit_column(f->kernel.op, &f->run->unit); x < end; ++x) {
-    fire_window(f, x);
-    if (f->kernel.sums) f->kernel.sums += f->kernel.out_channels;
+  const tmo_op *op = f->kernel.op;
+  const uint32_t end = tmo_unit_column_end(op, f->out.tensor, &f->run->unit);
+  uint32_t x = tmo_unit_column(op, &f->run->unit);
+  if (op->access != 0 || op->n_inputs > 1) {
+    for (; x < end; ++x) {
+      fire_window(f, x);
+      if (f->kernel.sums) f->kernel.sums += f->kernel.out_channels;
+    }
+  } else {
+    fire_windows(f, x, end);
   }
 }
 
