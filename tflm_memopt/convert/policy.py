@@ -16,7 +16,7 @@ from tflm_memopt.convert.frontier import roomy
 from tflm_memopt.convert.request import Request
 from tflm_memopt.errors import UsageError
 from tflm_memopt.results import Balance, Inspection
-from tflm_memopt.tflm.arena import Arena
+from tflm_memopt.tflm.arena import Arena, predict
 from tflm_memopt.tflm.refused import refusals, refuse
 
 NOTHING_SUPPORTED = "no operator can run row by row: see kept_builtin"
@@ -90,7 +90,33 @@ def _plan(asked: Request, conversion: Conversion, limits: Limits, planning: Call
     if asked.saved is not None:
         return conversion.saved(asked.saved)
     choose = in_time.choose if limits.time else by_instructions.choose
-    return choose(conversion, limits, asked.table, planning)
+    plan = choose(conversion, limits, asked.table, planning)
+    unlimited = limits == Limits(board=limits.board)
+    return _no_slower(asked, conversion, plan, planning) if limits.board and unlimited else plan
+
+
+def _no_slower(
+    asked: Request, conversion: Conversion, least: Converted, planning: by_instructions.Planning
+) -> Converted:
+    """Return `least` or, if it is slower than the original, a plan that is not and that saves at least half as much
+    RAM.
+
+    Of several such plans, the one with the smallest product of arena and time is taken. Without such a plan, or if
+    times are unknown, `least` is returned. Only plans without recompute are tried.
+    """
+
+    def slower(plan: by_instructions.Costed) -> bool:
+        change = speed.time(conversion, plan.converted, plan.work, asked.table, asked.clock).change
+        return change is not None and change[1] > 0
+
+    if not slower(by_instructions.costed(least, asked.table)):
+        return least
+    price = by_instructions.price(asked.cost, asked.clock)
+    found = by_instructions.within_macs(conversion.within(asked.tiles(1.0)), asked.limits, asked.table, price, planning)
+    original = predict(conversion.source, asked.abi, library=conversion.library).total
+    most = (original + least.arena.total) / 2
+    quick = [c for c in found if not slower(c) and c.total <= most and asked.limits.admit(c.converted.arena)]
+    return min(quick, key=lambda c: c.total * price(c)).converted if quick else least
 
 
 def _keeping(start: Conversion, asked: Request) -> Conversion:

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from typing import Any
 
 import pytest
+from conftest import EXAMPLE
 from models import Net
 
 import tflm_memopt
@@ -55,6 +56,16 @@ def test_the_least_ram_in_time(frontier: Exploration) -> None:
 
 
 @pytest.mark.slow
+@pytest.mark.slow
+def test_a_board_gets_a_plan_that_is_not_slower_than_the_original() -> None:
+    """The example's plan of least RAM is slower, so a faster one that saves at least half as much RAM is taken."""
+    chosen, least = (tflm_memopt.optimize(EXAMPLE, board="nano33ble", max_macs=macs).report for macs in (None, 1))
+    assert chosen.time and chosen.time.change and chosen.time.change[1] <= 0
+    assert least.time and least.time.change and least.time.change[1] > 0
+    before = chosen.original_arena.total
+    assert 2 * (before - chosen.arena.total) >= before - least.arena.total > before - chosen.arena.total
+
+
 def test_with_a_ram_limit_still_the_least_ram(frontier: Exploration) -> None:
     """In contrast to --max-instructions, it does not seek the fewest instructions."""
     slow = frontier.points[-1]
