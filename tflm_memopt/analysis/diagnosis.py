@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
+from tflm_memopt.model import recurrent
 from tflm_memopt.model.formats import PAGE
 from tflm_memopt.model.graph import Graph, Op, Tensor, TensorId
 from tflm_memopt.model.names import OURS
@@ -58,7 +59,9 @@ def diagnose(model: Model, *, whole: bool = False, int8_interface: bool = False)
         return Diagnosis("undefined", broken.why, f"{broken.hint}; {_see('undefined')}")
     kind, words = _precision(graphs)
     state = _state(graphs)
+    layers = recurrent.described(graphs)
     several = f"in {len(graphs)} subgraphs" if len(graphs) > 1 else ""
+    several = f"with {layers}" if layers else several
     what = ", ".join(part for part in (words, state and f"with state in {state}", several) if part)
     if kind in TO_QUANTIZE:
         return Diagnosis(kind, what, f"{TO_QUANTIZE[kind]}; {_see(kind)}")
@@ -70,7 +73,8 @@ def diagnose(model: Model, *, whole: bool = False, int8_interface: bool = False)
         )
         return Diagnosis("state", what, f"{left}; {_see('state')}")
     if several:
-        return Diagnosis("subgraphs", what, f"it stays unchanged; {_see('subgraphs')}")
+        advice = recurrent.HINTS[recurrent.loops(graphs)[0]] if layers else "it stays unchanged"
+        return Diagnosis("subgraphs", what, f"{advice}; {_see('subgraphs')}")
     if kind == "int8_io" and not int8_interface:
         return Diagnosis(kind, what, _narrowed(model.graph))
     return Diagnosis(kind, what, ADVICE.get(kind, ""))

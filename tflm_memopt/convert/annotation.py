@@ -6,6 +6,7 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass, replace
 from functools import lru_cache
 
+from tflm_memopt.model import recurrent
 from tflm_memopt.model.calls import called_from
 from tflm_memopt.model.graph import ABSENT, VIEW, Graph
 from tflm_memopt.model.reader import Model
@@ -105,7 +106,7 @@ def activations_only(graph: Graph) -> Graph:
 def left_whole(model: Model, ops: Ops = "region") -> LeftWhole | None:
     """Return why no part of the model can be converted, or None. ops: kind of the rewritten model's operators."""
     if plans_others(model.graph.subgraphs) and (ops == BUILTIN or not is_setup(model.graph)):
-        return _uncalled(model) or SEVERAL_SUBGRAPHS
+        return _uncalled(model) or _looped(model) or SEVERAL_SUBGRAPHS
     if any(t.dynamic for t in model.graph.tensors.values() if not t.constant):
         return DYNAMIC
     if any(model.graph.tensors[t].constant for t in model.graph.inputs):
@@ -122,6 +123,15 @@ def _uncalled(model: Model) -> LeftWhole | None:
         return None
     which = f"subgraph{'s' * (len(numbers) > 1)} {', '.join(map(str, numbers))}"
     return LeftWhole(f"no operator calls {which} of the file, but TFLM plans memory for it", ONE_SIGNATURE)
+
+
+def _looped(model: Model) -> LeftWhole | None:
+    """Return the reason if loops are recurrent layers, which have other forms."""
+    found = recurrent.loops(model.graphs)
+    if not found:
+        return None
+    what = f"the model has {recurrent.described(model.graphs)}, whose memory TFLM plans by itself"
+    return LeftWhole(what, recurrent.HINTS[found[0]])
 
 
 def _reads_unwritten(graph: Graph) -> bool:

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from tflm_memopt.errors import ModelError
 from tflm_memopt.model.graph import Graph, Op
 from tflm_memopt.model.reader import CUSTOM, Model, describe
+from tflm_memopt.model.recurrent import UNROLL
 from tflm_memopt.tflm.accepted import FORMS, accepts
 from tflm_memopt.tflm.builtin_memory import Node, node_of
 
@@ -26,6 +27,11 @@ REPLACED: Mapping[str, str] = {
     "GELU": "replace it by RELU or HARD_SWISH before training, or write x * sigmoid(1.702 * x)",
     "SELECT": "convert again with a current converter, which writes SELECT_V2",
     "WHERE": "replace tf.where(condition) by tf.where(condition, a, b)",
+    "BIDIRECTIONAL_SEQUENCE_LSTM": "use two LSTM layers and reverse the sequence for one of them",
+    "BIDIRECTIONAL_SEQUENCE_RNN": f"use two RNN layers and reverse the sequence for one; {UNROLL}",
+    "LSTM": UNROLL,
+    "RNN": UNROLL,
+    "UNIDIRECTIONAL_SEQUENCE_RNN": UNROLL,
     "TILE": "replace it by tf.broadcast_to",
 }
 """Hints for common operators that TFLM lacks."""

@@ -1,0 +1,49 @@
+"""Recognises recurrent layers that a converter wrote as WHILE loops."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+
+from tflm_memopt.model.graph import Graph
+
+_CURVES: Mapping[tuple[int, int], str] = {(3, 2): "LSTM", (2, 1): "GRU", (0, 1): "RNN"}
+"""Layers by the number of LOGISTIC and of TANH in a step."""
+_PRODUCTS = ("FULLY_CONNECTED", "BATCH_MATMUL", "CONV_2D")
+UNROLL = "build it with a fixed number of steps and unroll=True"
+HINTS: Mapping[str, str] = {
+    "LSTM": f"{UNROLL}, or as keras.layers.LSTM with default activations, which becomes UNIDIRECTIONAL_SEQUENCE_LSTM",
+    "GRU": UNROLL,
+    "RNN": UNROLL,
+}
+"""What to do about each layer."""
+
+
+def loops(graphs: Sequence[Graph]) -> tuple[str, ...]:
+    """Return the layer of each WHILE loop of the main graph whose body is a step of one."""
+    bodies = [int(op.options.get("bodySubgraphIndex", 0)) for op in graphs[0].ops if op.type == "WHILE"]
+    return tuple(layer for n in bodies if 0 < n < len(graphs) and (layer := _layer(graphs[n])))
+
+
+def described(graphs: Sequence[Graph]) -> str:
+    """Return the recurrent layers in words, or "".
+
+    A layer in both directions is two loops, of which one gets the reversed sequence.
+    """
+    found = loops(graphs)
+    both = len(found) > 1 and any(op.type == "REVERSE_V2" for op in graphs[0].ops)
+    names = [f"{count if count > 1 else 'an' if layer[0] in 'LR' else 'a'} {layer}{'s' * (count > 1)}"
+             for layer, count in Counter(found).items()]  # fmt: skip
+    words = " and ".join(names)
+    loop = f"{words} as WHILE loop{'s' * (len(found) > 1)}"
+    return f"{loop}, in both directions" if both else loop if words else ""
+
+
+def _layer(body: Graph) -> str | None:
+    """Return the layer of which a subgraph is one step. Several cells in one loop count as one."""
+    kinds = Counter(op.type for op in body.ops)
+    if not any(kinds[product] for product in _PRODUCTS):
+        return None
+    curves = kinds["LOGISTIC"], kinds["TANH"]
+    ratios = (n for n in range(1, 5) if curves[0] % n == curves[1] % n == 0)
+    return next((layer for n in ratios if (layer := _CURVES.get((curves[0] // n, curves[1] // n)))), None)
