@@ -370,13 +370,14 @@ def _nearest(context: OperatorContext, size: int, output: int) -> NDArray[np.int
 
 
 STEP: Mapping[str, Transform] = {
+    "PAD": pad,
     "TILE": tile,
     "BROADCAST_TO": broadcast_to,
     "TRANSPOSE": transpose,
     "SLICE": slice_,
     "STRIDED_SLICE": strided_slice,
 }
-"""Movements of one tensor of any shape, which may be combined as steps of one operator."""
+"""Movements of one tensor of any shape, which may be combined as steps of one operator. A PAD is the only movement."""
 
 
 # ---- shared ----

@@ -144,7 +144,7 @@ def _access(mine: NDArray[np.bool_], row: Ints, height: int) -> Access:
     for candidate in _formulas(first, some, extent):
         start = candidate.first(y, height)
         read = (start < height) & (start + extent > 0)
-        if np.array_equal(start[some], first[some]) and not read[~some].any():
+        if np.array_equal(np.maximum(start, 0)[some], first[some]) and not read[~some].any():
             return candidate
     table = tuple(np.where(some, first, NO_ROW).tolist())
     return Access(extent=extent, table=table)
@@ -161,6 +161,10 @@ def _formulas(first: Ints, some: NDArray[np.bool_], extent: int) -> Iterator[Acc
     step = int(first[b] - first[a]) // int(b - a)
     if step > 0:
         yield Access(int(first[a] - step * a), step, 1, extent)
+    if len(known) > 2:  # the first window may begin in padding
+        later = int(first[known[2]] - first[b]) // int(known[2] - b)
+        if later > step:
+            yield Access(int(first[b] - later * b), later, 1, extent)
     if step == 0 and b == a + 1:
         yield Access(int(first[a]), 0, 1, extent)
         changes = known[1:][np.diff(first[known]) > 0]

@@ -1,33 +1,49 @@
 """Makes windows of many samples, as on raw audio, windows of few rows that hold several samples each.
 
-A convolution over one axis reads `kernel` samples for each output, and its next output reads `stride` samples further
-on. Rows of `outputs * stride` samples make the same bytes with a window of fewer rows and a stride of one: row r makes
+A window along one axis reads `kernel` samples for each output, and its next output reads `stride` samples further on.
+Rows of `outputs * stride` samples make the same bytes with a window of fewer rows and a stride of one: row r makes
 outputs r * outputs to (r + 1) * outputs, whose filters lie one behind the other, each `stride` samples further down.
-Samples that a filter does not reach have a weight of zero.
+Samples that a filter does not reach have a weight of zero. CONV_2D sees the samples of a row as channels,
+DEPTHWISE_CONV_2D as pixels. A pool has no weights: its rows are such that its windows consist of whole ones.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
-from typing import Any
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from math import gcd
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from tflm_memopt.format.limits import MAX_KERNEL_H
 from tflm_memopt.model.graph import Graph, Op, Quantization, Tensor, TensorId
-from tflm_memopt.ops.context import EXPLICIT_PADDING, PIECE, OperatorContext, Span
+from tflm_memopt.ops.context import EXPLICIT_PADDING, OperatorContext, Span
 from tflm_memopt.ops.opset import Unsupported, row_op
 from tflm_memopt.rewrite.rules.rule import Ops, Rule, has
 
 MOST_OUTPUTS = 64
 """Limit of the outputs of a row: the filters take as many times their bytes."""
+WEIGHTED, POOLS = ("CONV_2D", "DEPTHWISE_CONV_2D"), ("AVERAGE_POOL_2D", "MAX_POOL_2D")
+
+
+class _Form(NamedTuple):
+    """Rows that take the place of samples."""
+
+    outputs: int
+    """Outputs that a row makes."""
+    samples: int
+    """Samples of a row."""
+    window: int
+    """Rows of a window."""
+    stride: int
+    """Rows from one window to the next."""
 
 
 @dataclass(frozen=True, slots=True)
 class _Long:
-    """A convolution along one axis."""
+    """A window along one axis."""
 
     samples: int
     channels: int
@@ -41,24 +57,29 @@ class _Long:
 
 
 def match(graph: Graph, op: Op) -> Ops | None:
-    """Match a convolution along one axis with more taps than a kernel reads rows."""
+    """Match a window along one axis with more samples than a kernel reads rows. Global pools need no other form."""
     long = _long(graph, op)
-    return (op,) if long and long.kernel > MAX_KERNEL_H else None
+    if long is None or long.kernel <= MAX_KERNEL_H or (op.type in POOLS and long.kernel == long.samples):
+        return None
+    return (op,)
 
 
 def _long(graph: Graph, op: Op) -> _Long | None:
-    if op.type != "CONV_2D" or not has(op, 1):
+    pools = op.type in POOLS
+    if op.type not in (*WEIGHTED, *POOLS) or not (pools or has(op, 1)):
         return None
-    source, filter_ = (graph.tensors[t] for t in op.inputs[:2])
-    output = graph.tensors[op.outputs[0]]
-    if any(len(t.shape) != 4 for t in (source, filter_, output)) or filter_.data is None or filter_.dtype != "INT8":
+    source, output = graph.tensors[op.inputs[0]], graph.tensors[op.outputs[0]]
+    filter_ = source if pools else graph.tensors[op.inputs[1]]
+    if any(len(t.shape) != 4 for t in (source, filter_, output)) or source.shape[0] != 1:
+        return None
+    if not pools and (filter_.data is None or filter_.dtype != "INT8"):
         return None
     context = OperatorContext(graph, op)
     spans, axes = context.spans(), (source.shape[1:3], context.kernel(), context.strides(), context.dilations())
     for axis in (0, 1):
         samples, kernel, stride, dilation = (pair[axis] for pair in axes)
         size, across, _, _ = (pair[1 - axis] for pair in axes)
-        if source.shape[0] == size == across == dilation == 1 and spans[1 - axis] == Span(1, 0, 0):
+        if size == across == dilation == 1 and spans[1 - axis] == Span(1, 0, 0):
             return _Long(samples, source.shape[3], kernel, stride, spans[axis])
     return None
 
@@ -66,9 +87,10 @@ def _long(graph: Graph, op: Op) -> _Long | None:
 def check(graph: Graph, ops: Ops) -> str | None:
     (op,) = ops
     long = _long(graph, op)
-    if long is None or _outputs(long) is None:
+    form = None if long is None else _form(op, long)
+    if long is None or form is None:
         return f"its window has no form of at most {MAX_KERNEL_H} rows"
-    extended, made = _rewritten(graph, op, long)
+    extended, made = _rewritten(graph, op, long, form)
     reasons = (row_op(OperatorContext(extended, part)) for part in made if part.type != "RESHAPE")
     return next((f"it cannot be made row by row: {r}" for r in reasons if isinstance(r, Unsupported)), None)
 
@@ -76,85 +98,141 @@ def check(graph: Graph, ops: Ops) -> str | None:
 def rewrite(graph: Graph, ops: Ops) -> Graph:
     (op,) = ops
     long = _long(graph, op)
-    if long is None:
-        raise ValueError("this is not a convolution along one axis")
-    extended, made = _rewritten(graph, op, long)
+    form = None if long is None else _form(op, long)
+    if long is None or form is None:
+        raise ValueError("this is not a long window along one axis")
+    extended, made = _rewritten(graph, op, long, form)
     return replace(extended, ops=tuple(n for o in graph.ops for n in (made if o.index == op.index else (o,))))
 
 
-def _outputs(long: _Long) -> int | None:
-    """Return how many outputs a row makes: as few as a window of few enough rows allows."""
-    return next((n for n in range(1, MOST_OUTPUTS + 1) if long.rows(n) <= MAX_KERNEL_H), None)
+def _form(op: Op, long: _Long) -> _Form | None:
+    """Return the form with as few outputs in a row as a window of few enough rows allows, or None."""
+    if op.type in POOLS:
+        most, least = gcd(long.kernel, long.stride), -(-long.kernel // MAX_KERNEL_H)
+        samples = next((n for n in range(least, most + 1) if most % n == 0), None)
+        if samples is None or long.along.before or long.along.after:
+            return None
+        return _Form(1, samples, long.kernel // samples, long.stride // samples)
+    outputs = next((n for n in range(1, MOST_OUTPUTS + 1) if long.rows(n) <= MAX_KERNEL_H), None)
+    return None if outputs is None else _Form(outputs, outputs * long.stride, long.rows(outputs), 1)
 
 
-def _rewritten(graph: Graph, op: Op, long: _Long) -> tuple[Graph, Ops]:
-    """Return the graph with new tensors, and the operators that take the place of the convolution."""
-    outputs = _outputs(long) or 1
-    step, window = outputs * long.stride, long.rows(outputs)
-    count = -(-long.along.output // outputs)
-    rows = count - 1 + window
-    tensors, made, index = dict(graph.tensors), list[Op](), max(o.index for o in graph.ops)
-    source, target = tensors[op.inputs[0]], tensors[op.outputs[0]]
+@dataclass
+class _Made:
+    """Tensors and operators that take the place of an operator."""
 
-    def put(like: Tensor, shape: tuple[int, ...], **changes: Any) -> TensorId:
-        tensor = max(tensors) + 1
-        tensors[tensor] = replace(like, id=tensor, name=f"{like.name}/rows", shape=shape, **changes)
+    op: Op
+    tensors: dict[TensorId, Tensor]
+    index: int
+    """The last index in use."""
+    ops: list[Op] = field(default_factory=list)
+
+    def put(self, like: Tensor, shape: tuple[int, ...], **changes: Any) -> TensorId:
+        tensor = max(self.tensors) + 1
+        self.tensors[tensor] = replace(like, id=tensor, name=f"{like.name}/rows", shape=shape, **changes)
         return tensor
 
-    def add(kind: str, inputs: Sequence[TensorId], output: TensorId, **options: Any) -> TensorId:
-        nonlocal index
-        index += 1
-        made.append(Op(index, kind, tuple(inputs), (output,), options, sources=op.stands_for))
+    def integers(self, values: Sequence[Any]) -> TensorId:
+        data = np.array(values, np.int32)
+        like = replace(self.tensors[self.op.inputs[0]], dtype="INT32", quantization=None)
+        return self.put(like, data.shape, data=data)
+
+    def add(self, kind: str, inputs: Sequence[TensorId], output: TensorId, **options: Any) -> TensorId:
+        self.index += 1
+        self.ops.append(Op(self.index, kind, tuple(inputs), (output,), options, sources=self.op.stands_for))
         return output
 
-    x = op.inputs[0]
-    before, missing = long.along.before, rows * step - long.samples - long.along.before
-    if source.shape[1] != long.samples:
-        x = add("RESHAPE", [x], put(source, (1, long.samples, 1, long.channels)))
-    if missing < 0:  # samples behind the last window
-        read = long.samples + missing
-        x = add("SPLIT", [x], put(source, (1, read, 1, long.channels)), **{PIECE: (1, 0, read)})
-    if before or missing > 0:
-        paddings = np.array([[0, 0], [before, max(0, missing)], [0, 0], [0, 0]], np.int32)
-        amounts = put(replace(source, dtype="INT32", quantization=None), paddings.shape, data=paddings)
-        x = add("PAD", [x, amounts], put(source, (1, rows * step, 1, long.channels)))
-    x = add("RESHAPE", [x], put(source, (1, rows, 1, step * long.channels)))
-    filter_ = tensors[op.inputs[1]]
-    data = _filters(filter_, long, outputs, window)
-    operands = [x, put(filter_, data.shape, data=data, quantization=_repeated(filter_, outputs))]
-    if has(op, 2):
-        bias = tensors[op.inputs[2]]
-        data = np.tile(np.asarray(bias.data), outputs)
-        operands.append(put(bias, data.shape, data=data, quantization=_repeated(bias, outputs)))
+    def shaped(self, x: TensorId, *shape: int) -> TensorId:
+        return self.add("RESHAPE", [x], self.put(self.tensors[x], shape))
+
+    def first(self, x: TensorId, *shape: int) -> TensorId:
+        """Return the first elements of a tensor along each axis."""
+        begin, size = self.integers([0] * len(shape)), self.integers(shape)
+        return self.add("SLICE", [x, begin, size], self.put(self.tensors[x], shape))
+
+
+def _rewritten(graph: Graph, op: Op, long: _Long, form: _Form) -> tuple[Graph, Ops]:
+    """Return the graph with new tensors, and the operators that take the place of the original one."""
+    made = _Made(op, dict(graph.tensors), max(o.index for o in graph.ops))
+    target, outputs, summed = graph.tensors[op.outputs[0]], form.outputs, op.type == "CONV_2D"
+    count = -(-long.along.output // outputs)
+    x = _in_rows(graph, made, long, form, (count - 1) * form.stride + form.window)
+    constants = _constants(graph, op, long, form)
+    operands = [x, *(made.put(t, data.shape, data=data, quantization=q) for t, data, q in constants)]
     options = {name: value for name, value in op.options.items() if name != EXPLICIT_PADDING}
-    options |= {"padding": "VALID", "strideH": 1, "strideW": 1}
+    options |= {"padding": "VALID", "strideH": form.stride, "strideW": 1}
+    options |= {name: options[name] * outputs for name in ("depthMultiplier",) if name in options}
+    if op.type in POOLS:
+        options |= {"filterHeight": form.window, "filterWidth": form.samples}
     depth = target.shape[3]
-    y = add("CONV_2D", operands, put(target, (1, count, 1, outputs * depth)), **options)
+    y = made.add(op.type, operands, made.put(target, (1, count, 1, outputs * depth)), **options)
+    if outputs > 1 and not summed:  # outputs of a channel lie side by side
+        y = made.shaped(y, 1, count, depth, outputs)
+        y = made.add("TRANSPOSE", [y, made.integers([0, 1, 3, 2])], made.put(target, (1, count, outputs, depth)))
     if count * outputs != long.along.output:
-        y = add("RESHAPE", [y], put(target, (1, count * outputs, 1, depth)))
-        y = add("SPLIT", [y], put(target, (1, long.along.output, 1, depth)), **{PIECE: (1, 0, long.along.output)})
-    add("RESHAPE", [y], op.outputs[0])
-    made[-1] = replace(made[-1], index=op.index)
-    return replace(graph, tensors=tensors), tuple(made)
+        y = made.first(made.shaped(y, 1, count * outputs, 1, depth), 1, long.along.output, 1, depth)
+    made.add("RESHAPE", [y], op.outputs[0])
+    made.ops[-1] = replace(made.ops[-1], index=op.index)
+    return replace(graph, tensors=made.tensors), tuple(made.ops)
 
 
-def _filters(filter_: Tensor, long: _Long, outputs: int, window: int) -> NDArray[np.int8]:
+def _in_rows(graph: Graph, made: _Made, long: _Long, form: _Form, rows: int) -> TensorId:
+    """Return the samples as rows: without those behind the last window, with those of the padding."""
+    x, step, c = made.op.inputs[0], form.samples, long.channels
+    before, missing = long.along.before, rows * step - long.samples - long.along.before
+    if graph.tensors[x].shape[1] != long.samples:
+        x = made.shaped(x, 1, long.samples, 1, c)
+    if missing < 0 or not (before or missing or made.op.inputs[0] in graph.inputs):
+        x = made.first(
+            x, 1, long.samples + missing, 1, c
+        )  # a copy of samples that are made one by one lets them stream
+    if before or missing > 0:
+        amounts = made.integers([[0, 0], [before, max(0, missing)], [0, 0], [0, 0]])
+        x = made.add("PAD", [x, amounts], made.put(graph.tensors[made.op.inputs[0]], (1, rows * step, 1, c)))
+    return made.shaped(x, 1, rows, *((1, step * c) if made.op.type == "CONV_2D" else (step, c)))
+
+
+def _constants(
+    graph: Graph, op: Op, long: _Long, form: _Form
+) -> Iterator[tuple[Tensor, NDArray[Any], Quantization | None]]:
+    """Yield filter and bias, each with its new values and scales."""
+    summed = op.type == "CONV_2D"
+    for k in range(1, 3):
+        if has(op, k):
+            tensor = graph.tensors[op.inputs[k]]
+            if k == 1:
+                data = _filters(tensor, long, form) if summed else _depthwise_filters(tensor, long, form)
+            else:
+                data = (np.tile if summed else np.repeat)(np.asarray(tensor.data), form.outputs)
+            yield tensor, data, _repeated(tensor, form.outputs, each=not summed)
+
+
+def _filters(filter_: Tensor, long: _Long, form: _Form) -> NDArray[np.int8]:
     """Return the filters of the outputs of a row, each `stride` samples further down: [outputs * O, window, 1, C]."""
     samples = np.asarray(filter_.data, np.int8).reshape(filter_.shape[0], long.kernel, long.channels)
-    made = np.zeros((outputs, len(samples), window * outputs * long.stride, long.channels), np.int8)
+    made = np.zeros((form.outputs, len(samples), form.window * form.samples, long.channels), np.int8)
     for n, one in enumerate(made):
         one[:, n * long.stride : n * long.stride + long.kernel] = samples
-    return made.reshape(outputs * len(samples), window, 1, -1)
+    return made.reshape(form.outputs * len(samples), form.window, 1, -1)
 
 
-def _repeated(tensor: Tensor, times: int) -> Quantization | None:
-    """Return the scales of a tensor whose channels are there several times."""
+def _depthwise_filters(filter_: Tensor, long: _Long, form: _Form) -> NDArray[np.int8]:
+    """Return the same for DEPTHWISE_CONV_2D: [1, window, samples, O * outputs]."""
+    samples = np.asarray(filter_.data, np.int8).reshape(long.kernel, -1)
+    made = np.zeros((form.window * form.samples, samples.shape[1], form.outputs), np.int8)
+    for n in range(form.outputs):
+        made[n * long.stride : n * long.stride + long.kernel, :, n] = samples
+    return made.reshape(1, form.window, form.samples, -1)
+
+
+def _repeated(tensor: Tensor, times: int, *, each: bool) -> Quantization | None:
+    """Return the scales of a tensor whose channels are there several times: each so often in a row, or all of them."""
     q = tensor.quantization
-    return (
-        q
-        if q is None or len(q.scale) <= 1
-        else replace(q, scale=q.scale * times, zero_point=q.zero_point * times, axis=0)
-    )
+    if q is None or len(q.scale) <= 1:
+        return q
+    scale, zero_point = (tuple(np.repeat(v, times) if each else np.tile(v, times)) for v in (q.scale, q.zero_point))
+    axis = 3 if each and len(tensor.shape) == 4 else 0
+    return replace(q, scale=tuple(map(float, scale)), zero_point=tuple(map(int, zero_point)), axis=axis)
 
 
 RULE = Rule("long-window", match, check, rewrite)

@@ -1,4 +1,7 @@
-"""Combines a chain of TILE, TRANSPOSE, slices and similar operators, with views between and after them, into one."""
+"""Combines a chain of TILE, TRANSPOSE, slices and similar operators, with views between and after them, into one.
+
+A PAD is combined with the views behind it only.
+"""
 
 from __future__ import annotations
 
@@ -17,7 +20,8 @@ def match(graph: Graph, op: Op) -> Ops | None:
     """
     if op.type not in STEP or graph.producer(op.outputs[0]) is not op:
         return None
-    chain = [op, *sole_readers(graph, op, (*STEP, VIEW), len(graph.ops))]
+    types = (VIEW,) if op.type == "PAD" else (*(t for t in STEP if t != "PAD"), VIEW)
+    chain = [op, *sole_readers(graph, op, types, len(graph.ops))]
     while chain[-1].type == VIEW and any_rows(graph.tensors[chain[-1].outputs[0]].shape).h == 1:
         chain.pop()
     return tuple(chain) if len(chain) > 1 else None
