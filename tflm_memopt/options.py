@@ -170,7 +170,7 @@ TYPE_NAMES = {
     bool: "true or false", int: "a whole number", float: "a number", str: "text", Literal: "text",
     Collection: "a list", Mapping: "a table",
 }  # fmt: skip
-"""What messages call a type."""
+"""Names of the types in messages."""
 
 
 def complete(options: Mapping[str, Any], function: str = "optimize") -> dict[str, Any]:
@@ -198,7 +198,7 @@ def _read(name: str, option: Option, value: Any) -> Any:
 
 
 def _is(value: Any, wanted: Any) -> bool:
-    """Return whether a value has a type. Text and tables are no lists, and numbers are finite."""
+    """Return whether a value has a type. Text and tables do not count as lists, and numbers must be finite."""
     match get_origin(wanted) or wanted:
         case origin if origin is Literal:
             return isinstance(value, str)

@@ -32,7 +32,7 @@ def test_values_that_no_option_has(name: str) -> None:
 @pytest.mark.parametrize(
     ("options", "hint"),
     [
-        ({"ops": "builtni"}, "builtin (of region, block, builtin)"),
+        ({"ops": "builtni"}, "builtin (of region, group, builtin)"),
         ({"kernels": "cmsis"}, "cmsis-nn (of reference, cmsis-nn, esp-nn)"),
         ({"ops": "builtin", "allow_ops": ["CONCAT"]}, "CONCATENATION (of PAD, SLICE, CONCATENATION)"),
         ({"abi": "ilp64"}, "lp64 (of ilp32, lp64)"),
