@@ -64,7 +64,7 @@ def _other_scale(net: Net) -> int:
     [
         (_first_axis, "last_axis", "axis 1, [1, 4, 5, 3] to [1, 5, 3]"),
         (_float, "indices_of_int8", "INT32 of FLOAT32"),
-        (_tiny, "log_softmax_input", "4 classes, scale 7.45058e-09"),
+        (_tiny, "log_softmax_scale", "scale 7.45058e-09"),
         (_other_scale, "log_softmax_output", "scale 0.125, zero point 127"),
     ],
 )

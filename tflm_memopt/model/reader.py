@@ -162,7 +162,8 @@ def _check_tree(tree: Any) -> None:
 
 
 def _tensor(tree: Any, index: int, t: Any, prefix: str) -> Tensor:
-    name, where = text(t.name), f"{prefix}tensor {index} '{text(t.name)}'"
+    name = text(t.name) or f"tensor {index}"
+    where = f"{prefix}tensor {index} '{text(t.name)}'"
     if t.type not in TENSOR_TYPES:
         raise ModelError(
             f"unknown tensor type {t.type}", code="unsupported_model", where=where, hint="update ai-edge-litert"

@@ -264,12 +264,20 @@ OPSET: Mapping[str, Row] = {
             common.batch_one,
             common.same_shape,
             arithmetic.softmax_output,
-            arithmetic.softmax_input,
+            arithmetic.softmax_classes,
+            arithmetic.softmax_scale,
         ),
         parse.softmax,
     ),
     "LOG_SOFTMAX": Row(
-        (_ONE, *_ELEMENTWISE, arithmetic.log_softmax_output, arithmetic.log_softmax_input), parse.log_softmax
+        (
+            _ONE,
+            *_ELEMENTWISE,
+            arithmetic.log_softmax_output,
+            arithmetic.softmax_classes,
+            arithmetic.log_softmax_scale,
+        ),
+        parse.log_softmax,
     ),
     "ARG_MAX": _ARG,
     "ARG_MIN": _ARG,

@@ -257,7 +257,7 @@ CASES: list[tuple[Callable[[Net], int], Edit, str, str]] = [
     (mean, tensor(1, buffer=0), "reduced_axes", "its axes are not a constant int32 tensor"),
     (mean, operator(inputs=np.array([0, -1], np.int32)), "reduced_axes", "its axes are not a constant int32 tensor"),
     (softmax, affine(1, [0.01]), "softmax_output", "scale 0.01, zero point 0"),
-    (softmax, affine(0, [1e-9]), "softmax_input", "10 classes, scale 1e-09, beta 1"),
+    (softmax, affine(0, [1e-9]), "softmax_scale", "scale 1e-09, beta 1"),
     (softmax, affine(0, [1e9]), "executable", "a rescaling by 2^31, at most 2^30"),
     (relu, tensor(0, shape=np.array([2, 4, 2, 2], np.int32)), "batch_one", "tensor 0 'input0' has shape [2, 4, 2, 2]"),
     (relu6, affine(0, [1e-45]), "tabulated", "input scale 1.4"),

@@ -93,21 +93,22 @@ def leaky_scales(context: OperatorContext) -> str | None:
     return f"alpha {alpha:g}, scales {scale:g} and {out:g}"
 
 
-@hint("remove SOFTMAX if only the largest class matters, or use at most 4095 classes")
-def softmax_input(context: OperatorContext) -> str | None:
-    """SOFTMAX must have at most 4095 classes and an input scale that is not tiny, or of int16 not huge"""
-    classes, scale, beta = (
-        context.input().shape[-1],
-        quantization(context.input()).scale[0],
-        float(context.op.options["beta"]),
-    )
+@hint("remove SOFTMAX if only the largest class matters, or use fewer classes")
+def softmax_classes(context: OperatorContext) -> str | None:
+    """SOFTMAX and LOG_SOFTMAX must have at most 4095 classes"""
+    classes = context.input().shape[-1]
+    return None if classes <= MAX_SOFTMAX_CHANNELS else f"{classes} classes"
+
+
+@hint("remove SOFTMAX if only the largest class matters, or quantize again with more varied examples")
+def softmax_scale(context: OperatorContext) -> str | None:
+    """The input scale of SOFTMAX must not be tiny, and of int16 not huge"""
+    scale, beta = quantization(context.input()).scale[0], float(context.op.options["beta"])
     if context.output.dtype == "INT16":
         fits = 0 < quant.softmax_int16_factor(beta, scale) < MAX_INT16_FACTOR
     else:
         fits = beta > 0 and quant.softmax_factor(beta, scale) > 1.0
-    if classes <= MAX_SOFTMAX_CHANNELS and fits:
-        return None
-    return f"{classes} classes, scale {scale:g}, beta {beta:g}"
+    return None if fits else f"scale {scale:g}, beta {beta:g}"
 
 
 @hint(RECONVERT)
@@ -130,13 +131,12 @@ def log_softmax_output(context: OperatorContext) -> str | None:
     return f"scale {q.scale[0]:g}, zero point {q.zero_point[0]}"
 
 
-@hint("remove LOG_SOFTMAX if only the largest class matters, or use at most 4095 classes")
-def log_softmax_input(context: OperatorContext) -> str | None:
-    """LOG_SOFTMAX must have at most 4095 classes and an input scale that is not tiny"""
-    classes, scale = context.input().shape[-1], quantization(context.input()).scale[0]
-    if classes <= MAX_SOFTMAX_CHANNELS and quant.softmax_factor(1.0, scale) > 1.0 > quant.log_softmax_inverse(scale):
-        return None
-    return f"{classes} classes, scale {scale:g}"
+@hint("remove LOG_SOFTMAX if only the largest class matters, or quantize again with more varied examples")
+def log_softmax_scale(context: OperatorContext) -> str | None:
+    """The input scale of LOG_SOFTMAX must not be tiny"""
+    scale = quantization(context.input()).scale[0]
+    fits = quant.softmax_factor(1.0, scale) > 1.0 > quant.log_softmax_inverse(scale)
+    return None if fits else f"scale {scale:g}"
 
 
 @hint("use tf.argmax(x, output_type=tf.int32) in a fully quantized model")
