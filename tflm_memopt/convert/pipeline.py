@@ -159,4 +159,4 @@ def lower(model: Model, border: Int8Interface, planned: Planned, options: Option
         changes = replace(changes, input=str(options.input))
     if options.ops == BUILTIN:
         changes = replace(changes, kernels=options.kernels)
-    return rewrite(tree, planned.graph, planned.plan, changes, op_per_group=options.ops == PER_GROUP)
+    return rewrite(tree, planned, changes, op_per_group=options.ops == PER_GROUP)

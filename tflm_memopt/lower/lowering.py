@@ -24,7 +24,7 @@ from tflm_memopt.lower.program import (
 from tflm_memopt.model.graph import TensorId
 from tflm_memopt.ops.packing import TARGETS, Packing
 from tflm_memopt.ops.rowop import UNIT, RowOp, Rows, StateRollingBuffer
-from tflm_memopt.plan.iteration.planned import trace_of
+from tflm_memopt.plan.iteration.planned import PlannedGroup
 from tflm_memopt.plan.iteration.reversal import as_counted
 from tflm_memopt.plan.layout.drafts import TFLM_ALIGN
 from tflm_memopt.plan.nest import LoopNest
@@ -33,66 +33,73 @@ from tflm_memopt.rowgraph.graph import InputSource
 
 
 @dataclass(frozen=True, slots=True)
-class OperatorUnit:
-    """The groups that become one custom operator (by step), and the tensors of TFLM that it reads and writes."""
+class CustomOp:
+    """A custom operator of the rewritten model: its groups, and the tensors of TFLM that it reads and writes."""
 
-    steps: tuple[int, ...]
+    name: str
+    groups: tuple[PlannedGroup, ...]
     inputs: tuple[TensorId, ...]
     outputs: tuple[TensorId, ...]
+
+    @property
+    def plan(self) -> Plan:
+        return self.groups[0].plan
+
+    @property
+    def ops(self) -> list[RowOp]:
+        return [op for group in self.groups for op in group.ops]
 
 
 @dataclass(frozen=True, slots=True)
 class Workspace:
-    """The part of the arena that a unit uses besides its inputs and outputs."""
+    """The part of the arena that a custom operator uses besides its inputs and outputs."""
 
     offset: int
     nbytes: int
 
 
-def workspace(plan: Plan, unit: OperatorUnit, ops: Mapping[int, RowOp]) -> Workspace:
-    """Return the range of the unit's own buffers. Other buffers may lie between them, or overlap, as planned."""
-    inside = [ops[stage.op] for n in unit.steps for stage in _group(plan, n).stages]
-    own = {op.output for op in inside if not op.leaves} - {*unit.inputs, *unit.outputs}
+def workspace(custom: CustomOp) -> Workspace:
+    """Return the range of the operator's own buffers. Other buffers may lie between them, or overlap, as planned."""
+    plan = custom.plan
+    own = {op.output for op in custom.ops if not op.leaves} - {*custom.inputs, *custom.outputs}
     placed = [found for t in own if (found := plan.find(Role.TENSOR, t))]
-    during = ((n, plan.buffers[i], plan.offsets[i]) for n in unit.steps for i in plan.alive[n])
+    during = ((g.number, plan.buffers[i], plan.offsets[i]) for g in custom.groups for i in plan.alive[g.number])
     placed += [(b, offset) for n, b, offset in during if b.role is not Role.TENSOR and b.first == n]
     start = min(offset for _, offset in placed) // TFLM_ALIGN * TFLM_ALIGN
     return Workspace(start, max(offset + buffer.nbytes for buffer, offset in placed) - start)
 
 
-def _group(plan: Plan, number: int) -> Group:
-    step = plan.steps[number]
-    if not isinstance(step, Group):
-        raise TypeError(f"step {number} is not a group")
-    return step
-
-
-def lower(plan: Plan, unit: OperatorUnit, ops: Mapping[int, RowOp], frame: InputSource | None = None) -> Program:
-    """Lower the unit to a program. ops: the row operators by key. frame: an input outside the arena."""
-    read = {t for n in unit.steps for stage in _group(plan, n).stages for t in ops[stage.op].inputs}
-    return _Lowering(plan, unit, ops, frame if frame and frame.tensor in read else None).program()
+def lower(custom: CustomOp) -> Program:
+    """Lower the operator to a program."""
+    return _Lowering(custom).program()
 
 
 class _Lowering:
     """Builds the tables of one program."""
 
-    def __init__(self, plan: Plan, unit: OperatorUnit, ops: Mapping[int, RowOp], frame: InputSource | None) -> None:
-        self.plan, self.unit, self.ops, self.frame = plan, unit, ops, frame
-        self.inputs = unit.inputs
+    def __init__(self, custom: CustomOp) -> None:
+        graph, read = custom.groups[0].graph, {t for op in custom.ops for t in op.inputs}
+        self.plan, self.custom, self.ops = custom.plan, custom, graph.ops
+        self.source = graph.source if graph.source and graph.source.tensor in read else None
+        """The streamed or external input, if this operator reads it."""
+        self.inputs = custom.inputs
         """Inputs of the program. An external input has no TFLM tensor."""
-        if frame:
-            self.inputs = (frame.tensor, *(t for t in unit.inputs if t != frame.tensor))
-        self.workspace = workspace(plan, unit, ops)
+        if self.source:
+            self.inputs = (self.source.tensor, *(t for t in custom.inputs if t != self.source.tensor))
+        self.workspace = workspace(custom)
         self.tensors: dict[ProgramTensor, int] = {}
         self.step = -1
         """The step whose operators are being lowered."""
         self.layout: int = RowLayout.HWC
         """Layout of whole tensors in this step."""
-        kept = {r.tensor for n in unit.steps for s in _group(plan, n).stages for r in ops[s.op].rolling_buffers}
-        before = (None, *(s.tensor for s in plan.states))  # a window's counter follows the last of its rolling buffers
+        kept = {rolling_buffer.tensor for op in custom.ops for rolling_buffer in op.rolling_buffers}
+        before = (
+            None,
+            *(s.tensor for s in self.plan.states),
+        )  # a window's counter follows the last of its rolling buffers
         own = [
             state
-            for state, rolling_buffer in zip(plan.states, before, strict=False)
+            for state, rolling_buffer in zip(self.plan.states, before, strict=False)
             if state.tensor in kept or (state.tensor == WINDOW and rolling_buffer in kept)
         ]
         self.states = {state.tensor: (i, state) for i, state in enumerate(own)}
@@ -102,12 +109,11 @@ class _Lowering:
         table: list[ProgramOp] = []
         groups: list[ProgramGroup] = []
         iterations = 0
-        for step in self.unit.steps:
-            self.step = step
-            group = _group(self.plan, step)
+        for planned in self.custom.groups:
+            self.step, group = planned.number, planned.step
             self.layout = _layout(group)
-            made = {self.ops[stage.op].output for stage in group.stages}
-            counters = self._offset(Role.COUNTERS, step)
+            made = {op.output for op in planned.ops}
+            counters = self._offset(Role.COUNTERS, self.step)
             groups.append(ProgramGroup(len(table), len(group.stages), counters, group.loops, group.stripes))
             nests = {self.ops[stage.op].output: _output_nest(stage, group) for stage in group.stages if group.stripes}
             table += [self._op(stage, group, made, nests) for stage in group.stages]
@@ -115,7 +121,7 @@ class _Lowering:
         return Program(
             target=TARGETS[self.plan.target],
             n_inputs=len(self.inputs),
-            n_outputs=len(self.unit.outputs),
+            n_outputs=len(self.custom.outputs),
             workspace=self.workspace.nbytes,
             iterations=iterations,
             tensors=tuple(self.tensors),
@@ -134,31 +140,29 @@ class _Lowering:
         alone: list[int] = []
         iterations = counters = 0
         of_step = {sharing.step: sharing for sharing in self.plan.sharing}
-        for step in self.unit.steps:
-            if step not in of_step:
+        for group in self.custom.groups:
+            if group.number not in of_step:
                 return None
-            trace = trace_of(_group(self.plan, step), self.ops)
+            sharing, trace = of_step[group.number], group.trace
             behind = {m.key: trace.second_scratch(m) for m in trace.members}
-            for share in of_step[step].shares:
+            for share in sharing.shares:
                 at = table[len(shares)].accumulator + behind[share.op]
                 shares.append(ProgramShare(share.how, share.cut, at))
                 counters = self.ops[share.op].second
-            barriers += [iterations + number for number in of_step[step].barriers]
-            alone += [iterations + number for number in of_step[step].alone]
-            iterations += _group(self.plan, step).iterations
+            barriers += [iterations + number for number in sharing.barriers]
+            alone += [iterations + number for number in sharing.alone]
+            iterations += group.step.iterations
         return ProgramCores(tuple(shares), tuple(barriers), tuple(alone), counters)
 
     def _input(self) -> int:
-        if self.frame:
-            return InputPlace.STREAM if self.frame.pushed else InputPlace.EXTERNAL
-        steps = (_group(self.plan, number) for number in self.unit.steps)
-        crosses = any(self.ops[stage.op].message for group in steps for stage in group.stages)
-        return InputPlace.LINK if crosses else InputPlace.ARENA
+        if self.source:
+            return InputPlace.STREAM if self.source.pushed else InputPlace.EXTERNAL
+        return InputPlace.LINK if any(op.message for op in self.custom.ops) else InputPlace.ARENA
 
     def _op(self, stage: Stage, group: Group, made: Set[TensorId], nests: Mapping[TensorId, LoopNest]) -> ProgramOp:
         """Lower one operator. made: tensors that the group produces."""
         op = self.ops[stage.op]
-        flat = op.inputs[0] not in made and not self._is_frame(op.inputs[0]) and _reads_flat(op, stage)
+        flat = op.inputs[0] not in made and not self._is_source(op.inputs[0]) and _reads_flat(op, stage)
         op = _flat(op) if flat else as_counted(op, group)
         scales = operands.scales_in_order(op, stage.operands)
         packed = pack(replace(op, **scales)) if stage.runs_packed(op) else None
@@ -216,7 +220,7 @@ class _Lowering:
         """Return the record of a part of the state. If a run updates all rows, they stay in place."""
         number, state = self.states[tensor]
         layout = RowLayout.STATE + number if state.advance % state.depth else RowLayout.HWC
-        base = 1 + len(self.inputs) + len(self.unit.outputs)
+        base = 1 + len(self.inputs) + len(self.custom.outputs)
         record = ProgramTensor(state.offset, rows.h, rows.w, rows.c, rows.h, base, layout=layout)
         return self.tensors.setdefault(record, len(self.tensors))
 
@@ -229,9 +233,9 @@ class _Lowering:
 
         walks: the stripes of tensors that its tiled group produces or accumulates.
         """
-        if self.frame and self._is_frame(tensor):
-            return self._frame(self.frame, rows)
-        handed = (*self.inputs, *self.unit.outputs)
+        if self.source and self._is_source(tensor):
+            return self._from_outside(self.source, rows)
+        handed = (*self.inputs, *self.custom.outputs)
         rolling_buffer, nest = self.plan.find(Role.ROLLING_BUFFER, tensor), nests.get(tensor)
         base = 1 + handed.index(tensor) if tensor in handed else 0
         offset = 0 if base else self._offset(Role.ROLLING_BUFFER if rolling_buffer else Role.TENSOR, tensor)
@@ -246,20 +250,20 @@ class _Lowering:
             )
         return self.tensors.setdefault(record, len(self.tensors))
 
-    def _is_frame(self, tensor: TensorId) -> bool:
-        return self.frame is not None and tensor == self.frame.tensor
+    def _is_source(self, tensor: TensorId) -> bool:
+        return self.source is not None and tensor == self.source.tensor
 
-    def _frame(self, frame: InputSource, rows: Rows) -> int:
+    def _from_outside(self, source: InputSource, rows: Rows) -> int:
         """Return the record of the input outside the arena: the rolling buffer of older rows, or the place where pixels
         become int8.
         """
         kept = (
-            self.plan.find(Role.ROLLING_BUFFER, frame.tensor)
-            if frame.pushed
+            self.plan.find(Role.ROLLING_BUFFER, source.tensor)
+            if source.pushed
             else self.plan.find(Role.SCRATCH, self.step)
         )
         depth, offset = (kept[0].depth, kept[1] - self.workspace.offset) if kept else (0, 0)
-        record = ProgramTensor(offset, rows.h, rows.w, rows.c, depth, 1, pushed=frame.pushed)
+        record = ProgramTensor(offset, rows.h, rows.w, rows.c, depth, 1, pushed=source.pushed)
         return self.tensors.setdefault(record, len(self.tensors))
 
     def _offset(self, role: Role, key: int) -> int:

@@ -4,15 +4,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from tflm_memopt.format.codes import InputPlace
 from tflm_memopt.lower import builtin
-from tflm_memopt.lower.lowering import OperatorUnit, lower, workspace
-from tflm_memopt.lower.program import Program
+from tflm_memopt.lower.lowering import CustomOp, lower, workspace
 from tflm_memopt.lower.serialise import pack
 from tflm_memopt.lower.words import options
 from tflm_memopt.model import writer
@@ -22,31 +20,22 @@ from tflm_memopt.model.interface import METADATA, Changes, record
 from tflm_memopt.model.names import CONV, DENSE, GROUP, OFFLINE_PLAN, OFFLINE_PLAN_VERSION, ONLINE, REGION
 from tflm_memopt.model.reader import TENSOR_TYPES
 from tflm_memopt.ops.rowop import RowOp
-from tflm_memopt.plan.plan import Builtin, Group, Plan, Role, Stage
-from tflm_memopt.rowgraph.graph import InputSource, RowGraph
+from tflm_memopt.plan.iteration.planned import Planned, PlannedGroup
+from tflm_memopt.plan.plan import Builtin, Role
+from tflm_memopt.rowgraph.graph import RowGraph, Space
 from tflm_memopt.rowgraph.regions import region_of, tensor_use
 
 STREAM_STATE = (2,)
 """Shape of the int32 variable that a streamed input's operator keeps between calls of Invoke: tmo_stream."""
 
 
-@dataclass(frozen=True, slots=True)
-class CustomOp:
-    """One custom operator of the rewritten model."""
-
-    name: str
-    unit: OperatorUnit
-    program: Program
-
-
-def rewrite(tree: Any, graph: RowGraph, plan: Plan, changes: Changes, *, op_per_group: bool) -> bytes:
+def rewrite(tree: Any, planned: Planned, changes: Changes, *, op_per_group: bool) -> bytes:
     """Return the rewritten model's bytes. tree: the original as the schema's objects with `changes` applied; it is
     edited.
     """
-    main = tree.subgraphs[0]
+    graph, plan, main = planned.graph, planned.plan, tree.subgraphs[0]
     originals = list(main.operators)
-    frame = graph.source
-    _place_input(tree, graph.model, frame)
+    _place_input(tree, graph)
     operators: list[Any] = []
     for added in sorted(graph.model.tensors.keys() - set(range(len(main.tensors)))):
         add_tensor(tree, graph.model.tensors[added])
@@ -56,12 +45,11 @@ def rewrite(tree: Any, graph: RowGraph, plan: Plan, changes: Changes, *, op_per_
         del tree.subgraphs[1:]  # they initialised the states; also removes damaged signatures of them
     main.operators = []
     ops = {op.index: op for op in graph.model.ops}
-    for item in sequence(graph, plan, op_per_group=op_per_group):
+    for item in sequence(planned, op_per_group=op_per_group):
         if isinstance(item, Builtin):
             operators += builtin.operators(tree, ops[item.op], originals)
             continue
-        custom = CustomOp(item.name, item.unit, lower(plan, item.unit, graph.ops, frame))
-        operators.append(_custom_operator(tree, custom, plan, graph.ops, offsets, len(operators)))
+        operators.append(_custom_operator(tree, item, offsets, len(operators)))
     main.operators = operators
     _narrow(main.tensors, graph.ops)
     if changes:
@@ -75,87 +63,61 @@ def rewrite(tree: Any, graph: RowGraph, plan: Plan, changes: Changes, *, op_per_
     return writer.write(tree)
 
 
-@dataclass(frozen=True, slots=True)
-class Call:
-    """A custom operator to write: its name and what it runs."""
-
-    name: str
-    unit: OperatorUnit
-
-
-def sequence(graph: RowGraph, plan: Plan, *, op_per_group: bool) -> Iterator[Call | Builtin]:
+def sequence(planned: Planned, *, op_per_group: bool) -> Iterator[CustomOp | Builtin]:
     """Return the rewritten model's operators in execution order."""
+    graph, plan, groups = planned.graph, planned.plan, planned.groups
     calls = {call[0]: call for call in plan.calls()}
     use = tensor_use(graph.model, graph.ops, graph.kept, graph.outside)
+    stateful = {group.step.region for group in groups.values() if any(op.stateful for op in group.ops)}
     for number, step in enumerate(plan.steps):
         if isinstance(step, Builtin):
             yield step
-        elif op_per_group and not any(graph.ops[stage.op].stateful for stage in _stages(plan, step.region)):
-            yield Call(_group_name(step, graph.ops), _group_unit(plan, number, graph))
+        elif op_per_group and step.region not in stateful:  # operators that share a state stay together
+            yield _alone(groups[number])
         elif number in calls:
             region = region_of(plan.operators(calls[number]), graph.ops, use)
-            yield Call(REGION, OperatorUnit(calls[number], region.inputs, region.outputs))
+            yield CustomOp(REGION, tuple(groups[n] for n in calls[number]), region.inputs, region.outputs)
 
 
-def _stages(plan: Plan, region: int) -> Iterator[Stage]:
-    """Return all operators of a region. Operators that share a state stay together."""
-    for step in plan.steps:
-        if isinstance(step, Group) and step.region == region:
-            yield from step.stages
+def _alone(group: PlannedGroup) -> CustomOp:
+    """Return a group as an operator of its own."""
+    ops, single = group.ops, {"CONV_2D": CONV, "FULLY_CONNECTED": DENSE}
+    name = single.get(ops[0].name, GROUP) if len(ops) == 1 else GROUP
+    made = {op.output for op in ops}
+    whole = {b.key for b in group.plan.buffers if b.role is Role.TENSOR}
+    inputs = dict.fromkeys(t for op in ops for t in op.inputs if t not in made | group.graph.outside)
+    return CustomOp(name, (group,), tuple(inputs), tuple(op.output for op in ops if op.output in whole))
 
 
-def _group_name(group: Group, ops: Mapping[int, RowOp]) -> str:
-    names = {ops[stage.op].name for stage in group.stages}
-    single = {"CONV_2D": CONV, "FULLY_CONNECTED": DENSE}
-    return single.get(names.pop(), GROUP) if len(group.stages) == 1 else GROUP
-
-
-def _group_unit(plan: Plan, number: int, graph: RowGraph) -> OperatorUnit:
-    group, ops = plan.steps[number], graph.ops
-    if not isinstance(group, Group):
-        raise TypeError(f"step {number} is not a group")
-    inside = [ops[stage.op] for stage in group.stages]
-    made = {op.output for op in inside}
-    whole = {b.key for b in plan.buffers if b.role is Role.TENSOR}
-    inputs = dict.fromkeys(t for op in inside for t in op.inputs if t not in made | graph.outside)
-    return OperatorUnit((number,), tuple(inputs), tuple(op.output for op in inside if op.output in whole))
-
-
-def _custom_operator(
-    tree: Any, custom: CustomOp, plan: Plan, ops: Mapping[int, RowOp], offsets: dict[TensorId, int], position: int
-) -> Any:
+def _custom_operator(tree: Any, custom: CustomOp, offsets: dict[TensorId, int], position: int) -> Any:
     """Add the operator's program and workspace to the tree, and the workspace's offset to `offsets`."""
-    data = pack(custom.program)
-    program = _bytes_tensor(tree, f"tmo/program_{position}", len(data), writer.add_buffer(tree, data))
-    outputs = list(custom.unit.outputs)
-    space = workspace(plan, custom.unit, ops)
+    program, pauses = lower(custom), custom.plan.pauses
+    data = pack(program)
+    constant = _bytes_tensor(tree, f"tmo/program_{position}", len(data), writer.add_buffer(tree, data))
+    outputs, space = list(custom.outputs), workspace(custom)
     if space.nbytes:
         outputs.append(_bytes_tensor(tree, f"tmo/workspace_{position}", space.nbytes, 0))
         offsets[outputs[-1]] = space.offset
     opcode = writer.add_opcode(tree, "CUSTOM", custom_code=custom.name)
-    inputs = [*custom.unit.inputs]
-    if custom.program.input in (
-        InputPlace.STREAM,
-        InputPlace.LINK,
-    ):  # TFLM zeroes variables on reset, which begins a new frame
+    inputs = [*custom.inputs]
+    if program.input in (InputPlace.STREAM, InputPlace.LINK):  # a reset zeroes variables, and a new input begins
         inputs.append(writer.add_tensor(tree, f"tmo/stream_{position}", STREAM_STATE, "INT32", variable=True))
-    if custom.program.state:
-        inputs.append(writer.add_tensor(tree, f"tmo/state_{position}", (custom.program.state,), "UINT8", variable=True))
-    if plan.pauses:
-        data = np.array(plan.pauses, "<i4").tobytes()
+    if program.state:
+        inputs.append(writer.add_tensor(tree, f"tmo/state_{position}", (program.state,), "UINT8", variable=True))
+    if pauses:
+        data = np.array(pauses, "<i4").tobytes()
         place = writer.add_buffer(tree, data)
-        inputs.append(writer.add_tensor(tree, f"tmo/pauses_{position}", (len(plan.pauses),), "INT32", buffer=place))
+        inputs.append(writer.add_tensor(tree, f"tmo/pauses_{position}", (len(pauses),), "INT32", buffer=place))
         inputs.append(writer.add_tensor(tree, f"tmo/paused_{position}", STREAM_STATE, "INT32", variable=True))
-    words = options(plan, custom.unit, ops)
-    return writer.operator(opcode, (*inputs, program), outputs, words)
+    return writer.operator(opcode, (*inputs, constant), outputs, options(custom))
 
 
-def _place_input(tree: Any, graph: Graph, frame: InputSource | None) -> None:
+def _place_input(tree: Any, graph: RowGraph) -> None:
     """Give a streamed input the shape of one push, or remove an external input from the model's inputs."""
-    if frame and not frame.pushed:
-        writer.drop_input(tree, frame.tensor)
-    for t in graph.inputs:
-        entry, shape = tree.subgraphs[0].tensors[t], graph.tensors[t].shape
+    if graph.source and graph.source.space is Space.EXTERNAL:
+        writer.drop_input(tree, graph.source.tensor)
+    for t in graph.model.inputs:
+        entry, shape = tree.subgraphs[0].tensors[t], graph.model.tensors[t].shape
         if tuple(map(int, entry.shape)) != shape:
             entry.shape, entry.shapeSignature = np.array(shape, np.int32), None
 

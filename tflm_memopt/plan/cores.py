@@ -97,7 +97,7 @@ class _Group:
     """The iterations of a group, and the bytes that they touch."""
 
     def __init__(self, group: PlannedGroup) -> None:
-        self.step, self.group, self.trace = group.number, group.group, group.trace
+        self.step, self.group, self.trace = group.number, group.step, group.trace
         self.members = {m.key: m for m in self.trace.members}
         fired = self.trace.fired.tolist(), self.trace.iteration[self.trace.moments].tolist()
         self.iterations = [*zip(*fired, strict=True)]

@@ -133,3 +133,7 @@ class Budget:
             return True
         self.log.cut[part] = None
         return False
+
+
+UNBOUNDED = Budget()
+"""A budget that is never spent."""

@@ -17,7 +17,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import NamedTuple
 
-from tflm_memopt.model.graph import ITEM_BYTES, Op, TensorId
+from tflm_memopt.model.graph import ITEM_BYTES, TensorId
 from tflm_memopt.ops import movement
 from tflm_memopt.ops.constraints.limits import executable
 from tflm_memopt.ops.rowop import RowOp, Rows, Window
@@ -83,9 +83,7 @@ class Edges(GraphWork):
     def rolling_buffer(self, tensor: TensorId) -> TensorId:
         """Return the state that keeps rows of a tensor."""
         if tensor not in self.rolling_buffers:
-            state = max(self.tensors) + 1
-            self.rolling_buffers[tensor] = state
-            self.tensors[state] = replace(self.tensors[tensor], id=state, name=f"{self.tensors[tensor].name}/older")
+            self.rolling_buffers[tensor] = self.add_tensor(tensor, name=f"{self.tensors[tensor].name}/older")
         return self.rolling_buffers[tensor]
 
     def older_rows(self, tensor: TensorId) -> TensorId:
@@ -109,16 +107,10 @@ class Edges(GraphWork):
         return self._rows_of[asked]
 
     def _new_tensor(self, like: TensorId, rows: Rows) -> TensorId:
-        tensor, old = max(self.tensors) + 1, self.tensors[like]
-        shape = (1, rows.h, rows.w, rows.c // ITEM_BYTES[old.dtype])
-        self.tensors[tensor] = replace(old, id=tensor, name=f"{old.name}/window", shape=shape)
-        return tensor
+        return self.add_tensor(like, rows, name=f"{self.tensors[like].name}/window")
 
     def _insert(self, op: RowOp, before: int) -> None:
-        key = max(self.stated) + 1
-        self.support[key] = op
-        self.stated[key] = Op(key, op.name, op.inputs, (op.output,), sources=op.sources)
-        self.order.insert(self.order.index(before), key)
+        self.add_op(op, self.order.index(before))
 
     def first(self, tensor: TensorId, count: int, before: int) -> TensorId:
         """Return the first `count` rows of a tensor. Each tensor on the way is computed once, with as many rows as

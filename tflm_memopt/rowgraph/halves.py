@@ -70,7 +70,7 @@ def in_halves(graph: RowGraph, first: int) -> RowGraph:
     added.append(_stated(replace(stated[last], type=JOINED), new, ops[new]))
     for key in found.keys:
         del ops[key]
-    model = replace(graph.model, tensors=tensors, ops=tuple(_replaced(graph.model.ops, found.keys, last, added)))
+    model = replace(graph.model, tensors=tensors, ops=tuple(replaced(graph.model.ops, found.keys, last, added)))
     keys = [op.index for op in added]
     nodes = tuple(
         replace(node, ops=tuple(i for key in node.ops for i in (keys if key == last else [key]) if i in ops))
@@ -122,7 +122,7 @@ def _stated(op: Op, index: int, made: RowOp) -> Op:
     return replace(op, index=index, inputs=made.inputs, outputs=(made.output,), sources=op.stands_for)
 
 
-def _replaced(stated: Sequence[Op], old: Collection[int], last: int, new: Sequence[Op]) -> Iterator[Op]:
+def replaced(stated: Sequence[Op], old: Collection[int], last: int, new: Sequence[Op]) -> Iterator[Op]:
     """Yield the graph's operators, with the new ones in place of the last old one."""
     for op in stated:
         if op.index == last:

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -102,6 +102,21 @@ class GraphWork:
         """For the rows, first channel and number of channels: a tensor of these channels of new rows, and its state."""
         self.wanted = wanted(annotated)
         """Tensors that must exist as whole tensors."""
+
+    def add_tensor(self, like: TensorId, rows: Rows | None = None, **changes: Any) -> TensorId:
+        """Add a tensor that differs from another one in its rows, if given, and in these fields; return its id."""
+        tensor, old = max(self.tensors) + 1, self.tensors[like]
+        if rows:
+            changes["shape"] = 1, rows.h, rows.w, rows.c // ITEM_BYTES[old.dtype]
+        self.tensors[tensor] = replace(old, id=tensor, **changes)
+        return tensor
+
+    def add_op(self, op: RowOp, place: int, kind: str = "", **options: Any) -> None:
+        """Add an operator at a place in the order. kind: its type in the model, if other than its name."""
+        key = max(self.stated) + 1
+        self.support[key] = op
+        self.stated[key] = Op(key, kind or op.name, op.inputs, (op.output,), options, op.sources)
+        self.order.insert(place, key)
 
     def annotated(self) -> AnnotatedGraph:
         ops = tuple(self._stated(self.stated[i], self.support[i]) for i in self.order)
@@ -218,23 +233,16 @@ class GraphWork:
         return self.parts[part]
 
     def _new_part(self, joined: _Joined, seen: _Slice, like: int) -> tuple[TensorId, TensorId]:
-        keep = self._keep_of(joined.state)
-        new, state, token = range(max(self.tensors) + 1, max(self.tensors) + 4)
-        copy, keeper = range(max(self.stated) + 1, max(self.stated) + 3)
-        rows, item = replace(joined.rows, c=seen.channels), ITEM_BYTES[self.tensors[joined.new].dtype]
-        rolling_buffer = StateRollingBuffer(state, replace(rows, h=joined.old), keep.keeps.fill if keep.keeps else 0)
-        for tensor, source, shown in ((new, joined.new, rows), (state, joined.state, rolling_buffer.rows)):
-            shape, name = (1, shown.h, shown.w, shown.c // item), f"{self.tensors[source].name}/{seen.first}"
-            self.tensors[tensor] = replace(self.tensors[source], id=tensor, name=name, shape=shape)
-        self.tensors[token] = replace(self.tensors[keep.output], id=token)
+        keep, rows = self._keep_of(joined.state), replace(joined.rows, c=seen.channels)
+        old = replace(rows, h=joined.old)
+        new = self.add_tensor(joined.new, rows, name=f"{self.tensors[joined.new].name}/{seen.first}")
+        state = self.add_tensor(joined.state, old, name=f"{self.tensors[joined.state].name}/{seen.first}")
+        rolling_buffer = StateRollingBuffer(state, old, keep.keeps.fill if keep.keeps else 0)
         self.states[state] = StateTensor(state, rolling_buffer.fill)
-        sources = self.stated[like].stands_for
-        self.support[copy] = movement.cut(sources, joined.new, joined.rows, seen.first, seen.channels, new)
-        self.stated[copy] = Op(copy, SPLIT, (joined.new,), (new,), sources=sources)
-        self.support[keeper] = movement.keeping(keep.sources, new, rows, rolling_buffer, token)
-        self.stated[keeper] = Op(keeper, KEEP, (new,), (token,), {STATE: state}, keep.sources)
-        at = self.order.index(joined.key)
-        self.order[at:at] = [copy, keeper]
+        sources, place = self.stated[like].stands_for, self.order.index(joined.key)
+        keeping = movement.keeping(keep.sources, new, rows, rolling_buffer, self.add_tensor(keep.output))
+        self.add_op(movement.cut(sources, joined.new, joined.rows, seen.first, seen.channels, new), place, SPLIT)
+        self.add_op(keeping, place + 1, KEEP, **{STATE: state})
         return new, state
 
     def _keep_of(self, state: TensorId) -> RowOp:
@@ -291,13 +299,10 @@ class GraphWork:
     def _all_of(self, made: Mapping[TensorId, Rows], keep: int) -> Mapping[TensorId, Rows]:
         """Return the tensors with one byte in place of the first ones; an operator makes the byte after these."""
         some = dict(list(made.items())[:MAX_INPUTS])
-        token, key = max(self.tensors) + 1, max(self.stated) + 1
+        token = self.add_tensor(self.support_of(keep).output, shape=(1, 1, 1, 1))
         waits = movement.waiting(self.support_of(keep).sources, some, token)
-        self.tensors[token] = replace(self.tensors[self.support_of(keep).output], id=token, shape=(1, 1, 1, 1))
-        self.support[key] = waits
-        self.stated[key] = Op(key, waits.name, waits.inputs, (token,), sources=waits.sources)
         last = max(n for n, i in enumerate(self.order) if (op := self.row_op(i)) and op.output in some)
-        self.order.insert(last + 1, key)
+        self.add_op(waits, last + 1)
         return {t: rows for t, rows in made.items() if t not in some} | {token: waits.writes}
 
 

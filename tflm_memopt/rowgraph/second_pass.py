@@ -22,7 +22,7 @@ from tflm_memopt.errors import PlanError
 from tflm_memopt.model.graph import Op, TensorId
 from tflm_memopt.ops.rowop import RowOp
 from tflm_memopt.rowgraph.graph import Kept, Node, RowGraph, SecondPass, Space
-from tflm_memopt.rowgraph.halves import in_halves
+from tflm_memopt.rowgraph.halves import in_halves, replaced
 from tflm_memopt.rowgraph.regions import regions_of, tensor_use
 
 MOST_OPS = 16
@@ -233,17 +233,12 @@ def _with_pass(graph: RowGraph, second: SecondPass) -> RowGraph:
         copies[op.output] = copy
     reader = ops[second.reader]
     ops[second.reader] = replace(reader, inputs=_renamed(reader.inputs, copies))
-    model = replace(graph.model, tensors=tensors, ops=tuple(_ops(graph.model.ops, second.reader, added, copies)))
+    late = stated[second.reader]
+    new_ops = [*added, replace(late, inputs=_renamed(late.inputs, copies))]
+    model_ops = replaced(graph.model.ops, [late.index], late.index, new_ops)
+    model = replace(graph.model, tensors=tensors, ops=tuple(model_ops))
     nodes = tuple(_nodes(replace(graph, model=model), ops, second.reader, [op.index for op in added]))
     return replace(graph, model=model, nodes=nodes, ops=ops)
-
-
-def _ops(ops: Sequence[Op], reader: int, added: Sequence[Op], copies: Mapping[TensorId, TensorId]) -> Iterator[Op]:
-    for op in ops:
-        if op.index == reader:
-            yield from (*added, replace(op, inputs=_renamed(op.inputs, copies)))
-        else:
-            yield op
 
 
 def _nodes(graph: RowGraph, ops: Mapping[int, RowOp], reader: int, added: Sequence[int]) -> Iterator[Node]:

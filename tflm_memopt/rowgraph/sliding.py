@@ -20,7 +20,7 @@ import numpy as np
 
 from tflm_memopt.errors import UsageError
 from tflm_memopt.format.limits import MAX_KERNEL_H
-from tflm_memopt.model.graph import ITEM_BYTES, KEEP, STATE, Op, StateTensor, TensorId
+from tflm_memopt.model.graph import ITEM_BYTES, KEEP, STATE, StateTensor, TensorId
 from tflm_memopt.ops import movement
 from tflm_memopt.ops.constraints.limits import executable
 from tflm_memopt.ops.rowop import RowOp, Rows, StateRollingBuffer
@@ -186,10 +186,9 @@ class _Sliding(Edges):
             return None
         if 2 * slid.new + 1 + sum(slid.edges) > MAX_KERNEL_H:
             return None
-        sums, (tensor,) = max(self.tensors) + 1, op.inputs
-        rows = Rows(1, op.writes.w, SUM_BYTES * op.writes.c)
-        old = self.tensors[tensor]
-        self.tensors[sums] = replace(old, id=sums, name=f"{old.name}/sums", shape=(1, 1, rows.w, rows.c), dtype="INT8")
+        (tensor,), rows = op.inputs, Rows(1, op.writes.w, SUM_BYTES * op.writes.c)
+        name = f"{self.tensors[tensor].name}/sums"
+        sums = self.add_tensor(tensor, name=name, shape=(1, 1, rows.w, rows.c), dtype="INT8")
         self.states[sums] = StateTensor(sums, 0)
         older = Slid(slid.whole, slid.older)
         parts = self._edge_rows(tensor, key)
@@ -255,12 +254,10 @@ class _Sliding(Edges):
         for tensor, depth in self.depth.items():
             slid, state = self.slid[tensor], self.rolling_buffer(tensor)
             rows = replace(slid.whole, h=depth)
-            token, key = max(self.tensors) + 1, max(self.stated) + 1
             shape = (1, rows.h, rows.w, rows.c // ITEM_BYTES[self.tensors[tensor].dtype])
             self.tensors[state] = replace(self.tensors[state], shape=shape)
-            self.tensors[token] = replace(self.tensors[tensor], id=token, name="", shape=(0,), dtype="UINT8")
+            token = self.add_tensor(tensor, name="", shape=(0,), dtype="UINT8")
             self.states[state] = StateTensor(state, 0)
             sources = next(op.sources for op in self.rows() if tensor in op.inputs)
-            self.support[key] = movement.keeping(sources, tensor, slid.rows, StateRollingBuffer(state, rows, 0), token)
-            self.stated[key] = Op(key, KEEP, (tensor,), (token,), {STATE: state}, sources)
-            self.order.append(key)
+            keeping = movement.keeping(sources, tensor, slid.rows, StateRollingBuffer(state, rows, 0), token)
+            self.add_op(keeping, len(self.order), KEEP, **{STATE: state})

@@ -12,9 +12,10 @@ from models import Net
 from unit.plan.sketch import Actor, simulate
 
 from tflm_memopt.convert import pipeline
-from tflm_memopt.lower.lowering import OperatorUnit, lower, workspace
+from tflm_memopt.lower.lowering import CustomOp, lower, workspace
 from tflm_memopt.lower.program import Program
 from tflm_memopt.lower.serialise import pack
+from tflm_memopt.model.names import REGION
 from tflm_memopt.model.reader import read
 from tflm_memopt.ops.kinds import Kind
 from tflm_memopt.ops.rowop import RowOp
@@ -35,14 +36,14 @@ def planned(data: bytes, *, op_per_group: bool = False) -> Planned:
     return found
 
 
-def unit_of(found: Planned) -> OperatorUnit:
+def custom(found: Planned) -> CustomOp:
     """Return all groups of the only region."""
     (region,) = (node for node in found.graph.nodes if isinstance(node, Region))
-    return OperatorUnit(tuple(range(len(found.plan.steps))), region.inputs, region.outputs)
+    return CustomOp(REGION, tuple(found.groups.values()), region.inputs, region.outputs)
 
 
 def program_of(found: Planned) -> Program:
-    return lower(found.plan, unit_of(found), found.graph.ops)
+    return lower(custom(found))
 
 
 def groups(plan: Plan) -> list[Group]:
@@ -75,7 +76,7 @@ def test_the_executor_fires_in_the_order_that_was_planned(model) -> None:
         expected += [(numbers[key], iteration) for key, iteration in simulate(actors, group.sinks)]
         first += len(group.stages)
     tensors = found.graph.model.tensors
-    unit = unit_of(found)
+    unit = custom(found)
     inputs = [np.zeros(tensors[t].shape, np.int8) for t in unit.inputs]
     order = host.iteration_order(pack(program), inputs, [tensors[t].nbytes for t in unit.outputs])
     assert [(unit.op, unit.stripe) for unit in order] == expected
@@ -85,8 +86,8 @@ def test_the_executor_fires_in_the_order_that_was_planned(model) -> None:
 @pytest.mark.parametrize("model", [line_buffers, two_groups])
 def test_offsets_count_from_the_workspace(model) -> None:
     found = planned(model())
-    plan, program, unit = found.plan, program_of(found), unit_of(found)
-    space = workspace(plan, unit, found.graph.ops)
+    plan, program, unit = found.plan, program_of(found), custom(found)
+    space = workspace(unit)
     own = [(b, o) for b, o in plan.placed() if b.role is not Role.TENSOR or b.key not in {*unit.inputs, *unit.outputs}]
     assert space.offset % TFLM_ALIGN == 0
     assert space.offset <= min(o for _, o in own) < space.offset + TFLM_ALIGN
@@ -108,10 +109,11 @@ def test_operands_are_listed_in_the_order_of_demand(order: tuple[int, int]) -> N
     found = planned(line_buffers())
     add = add_of(found)
     plan = replace(found.plan, steps=tuple(_demanding(step, add, order) for step in found.plan.steps))
-    program = lower(plan, unit_of(found), found.graph.ops)
+    unit = custom(replace(found, plan=plan))
+    program = lower(unit)
     (op,) = (op for op in program.ops if op.kind is Kind.ADD)
     places = {t: o for role in (Role.ROLLING_BUFFER, Role.TENSOR) for t in add.inputs if (o := plan.find(role, t))}
-    offset = workspace(plan, unit_of(found), found.graph.ops).offset
+    offset = workspace(unit).offset
     assert [program.tensors[i].offset for i in op.inputs] == [places[add.inputs[k]][1] - offset for k in order]
     assert op.input_zero_points == tuple(add.input_zero_points[k] for k in order)
     assert op.swapped == (order == (1, 0))
@@ -146,7 +148,7 @@ def test_a_dense_layer_reads_rows_that_its_own_group_makes() -> None:
     plan = replace(
         found.plan, steps=(together,), buffers=(*tensors, replace(counters, key=0, nbytes=4)), offsets=offsets
     )
-    unit = replace(unit_of(found), steps=(0,))
-    program = lower(plan, unit, found.graph.ops)
+    unit = custom(replace(found, plan=plan))
+    program = lower(unit)
     assert dense(program) == (4, 4, 3)
     assert host.check(pack(program), [32], [48, 60] if unit.outputs[0] == x else [60, 48]) is host.Status.OK

@@ -40,7 +40,7 @@ def planned(request: pytest.FixtureRequest) -> Planned:
 def test_groups_fire_as_often_as_the_plan_says(planned: Planned) -> None:
     assert planned.groups
     for group in planned.groups.values():
-        assert len(group.trace.moments) == group.group.iterations
+        assert len(group.trace.moments) == group.step.iterations
 
 
 def test_the_most_bytes_alive_are_the_lower_bound(planned: Planned) -> None:

@@ -60,7 +60,7 @@ def at_each_wait(group: PlannedGroup, waits: Ints) -> Mapping[int, tuple[Ints, I
         # Pushed rows that must be kept are copied to their rolling buffer before waiting for others.
         copied = buffer.role is Role.ROLLING_BUFFER and streamed
         bottom, top = _alive(content, waits if copied else np.maximum(waits - 1, 0), waits)
-        from_the_end = group.group.is_reversed and buffer.role is Role.TENSOR
+        from_the_end = group.step.is_reversed and buffer.role is Role.TENSOR
         found[i] = (buffer.nbytes - top, buffer.nbytes - bottom) if from_the_end else (bottom, top)
     return found
 

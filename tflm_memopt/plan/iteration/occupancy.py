@@ -52,31 +52,31 @@ def occupancy(planned: Planned) -> Occupancy:
     for number, alive in enumerate(plan.alive):
         group = planned.groups.get(number)
         inside = _in_memory(group) if group else {}
-        groups = _groups(max((len(c.top) for c in inside.values()), default=1))
-        total = np.zeros(len(groups), dtype=np.int64)
+        parts = _groups(max((len(c.top) for c in inside.values()), default=1))
+        total = np.zeros(len(parts), dtype=np.int64)
         at_once: Ints | int = 0
         for i in alive:
             content = inside.get(i)
             if content is None:
                 total += plan.buffers[i].nbytes
-                _append(stretches[i], Stretch(len(live), len(live) + len(groups), 0, plan.buffers[i].nbytes))
+                _append(stretches[i], Stretch(len(live), len(live) + len(parts), 0, plan.buffers[i].nbytes))
                 continue
             at_once = at_once + np.maximum(content.before - content.bottom, 0)
-            for k, part in enumerate(groups):
+            for k, part in enumerate(parts):
                 some = content.top[part] > content.bottom[part]
                 if some.any():
                     bottom, top = int(content.bottom[part][some].min()), int(content.top[part][some].max())
                     _append(stretches[i], Stretch(len(live) + k, len(live) + k + 1, max(0, bottom), top))
         if not isinstance(at_once, int):
-            total += np.array([at_once[part].max() for part in groups])
-        moments.append(len(groups))
+            total += np.array([at_once[part].max() for part in parts])
+        moments.append(len(parts))
         live += total.tolist()
     return Occupancy(tuple(moments), tuple(map(tuple, stretches)), tuple(live))
 
 
 def _in_memory(group: PlannedGroup) -> Mapping[int, Content]:
     """Return the contents of a group's buffers with the bytes of whole tensors counted from their start."""
-    reverses = group.group.is_reversed
+    reverses = group.step.is_reversed
     return {i: c.from_the_end() if reverses and c.role is Role.TENSOR else c for i, c in group.contents.items()}
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -30,13 +30,18 @@ class PlannedGroup:
     plan: Plan
     number: int
     """Number of the group's step in the plan."""
-    group: Group
+    step: Group
     graph: RowGraph
+
+    @property
+    def ops(self) -> Sequence[RowOp]:
+        """The operators in the order of their stages."""
+        return [self.graph.ops[stage.op] for stage in self.step.stages]
 
     @cached_property
     def trace(self) -> Trace:
         """All iterations of the group, with rows in the group's order."""
-        return trace_of(self.group, self.graph.ops, self.graph.source)
+        return trace_of(self.step, self.graph.ops, self.graph.source)
 
     @cached_property
     def contents(self) -> Mapping[int, Content]:
@@ -69,9 +74,9 @@ class PlannedGroup:
     @cached_property
     def placed(self) -> Mapping[int, Content]:
         """The contents as layouts use them: a reversed group frees and fills whole rows or pixels."""
-        if not self.group.is_reversed:
+        if not self.step.is_reversed:
             return self.contents
-        sizes = unit_bytes((m.op for m in self.trace.members), pixels=self.group.stripes > 0)
+        sizes = unit_bytes((m.op for m in self.trace.members), pixels=self.step.stripes > 0)
         return dict(zip(self.contents, in_units(tuple(self.contents.values()), sizes), strict=True))
 
 

@@ -26,7 +26,7 @@ def work(planned: Planned) -> Iterator[Work]:
         made = {m.op.output for m in group.trace.members}
         for member in group.trace.members:
             outside = member.op.inputs[0] not in made
-            done = _of(group.trace, member, border=outside, is_reversed=group.group.is_reversed)
+            done = _of(group.trace, member, border=outside, is_reversed=group.step.is_reversed)
             older = done.rows if member.op.older is not None else 0
             kept = done.iterations if member.op.keeps is not None else 0
             yield replace(done, older=older, kept=kept)

@@ -16,7 +16,7 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from tflm_memopt.plan import cp_sat
-from tflm_memopt.plan.effort import Budget, SearchPart
+from tflm_memopt.plan.effort import UNBOUNDED, Budget, SearchPart
 from tflm_memopt.plan.layout import bound
 
 CLIMB_STEPS = 200
@@ -83,14 +83,14 @@ class Layout:
 
 
 def place(
-    problem: LayoutProblem, *, seconds: float, budget: Budget | None = None, part: SearchPart = SearchPart.LAYOUT
+    problem: LayoutProblem, *, seconds: float, budget: Budget = UNBOUNDED, part: SearchPart = SearchPart.LAYOUT
 ) -> Layout:
     """Return the best layout found within the limits. The heuristic always gives a result.
 
     seconds: CP-SAT's deterministic time, which is the same on every machine. budget: budget of the whole call. part:
     the name under which a cut is recorded.
     """
-    budget, key = budget or Budget(), (_digest(problem), seconds, part)
+    key = _digest(problem), seconds, part
     needs, spent, found = _PLACED.get(key, (math.inf, 0.0, None))
     if found is None or budget.left <= needs:
         own = Budget(budget.left)
@@ -147,9 +147,8 @@ def _with(problem: LayoutProblem, backward: frozenset[int], budget: Budget, part
     return replace(climb(problem.decided(backward), budget, part), backward=backward)
 
 
-def climb(problem: LayoutProblem, budget: Budget | None = None, part: SearchPart = SearchPart.LAYOUT) -> Layout:
+def climb(problem: LayoutProblem, budget: Budget = UNBOUNDED, part: SearchPart = SearchPart.LAYOUT) -> Layout:
     """Place buffers one after the other as low as possible, and improve the order by moving single buffers."""
-    budget = budget or Budget()
     rng = random.Random(SEED)
     count = len(problem.nbytes)
     order = sorted(range(count), key=lambda i: (-problem.nbytes[i], i))

@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from tflm_memopt.plan.effort import Budget, SearchPart
+from tflm_memopt.plan.effort import UNBOUNDED, Budget, SearchPart
 from tflm_memopt.plan.schedule.exact import exact
 from tflm_memopt.plan.schedule.problem import OrderProblem, lower_bound, peak
 from tflm_memopt.plan.schedule.series_parallel import decompose, hill_valley, in_series
@@ -33,12 +33,11 @@ class Schedule:
         return self.peak <= self.lower_bound
 
 
-def schedule(problem: OrderProblem, *, seconds: float, budget: Budget | None = None) -> Schedule:
+def schedule(problem: OrderProblem, *, seconds: float, budget: Budget = UNBOUNDED) -> Schedule:
     """Return the order of lowest peak, proven or with its gap, or the best one found in the time.
 
     seconds: work (effort.py) on pieces that are not solved in polynomial time, in total. budget: the budget.
     """
-    budget = budget or Budget()
     pieces = list(_pieces(problem))
     quick = [_polynomial(piece) for _, piece in pieces]
     floor = max((s.lower_bound for s in quick), default=0)

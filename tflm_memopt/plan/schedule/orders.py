@@ -14,7 +14,7 @@ from dataclasses import replace
 from itertools import groupby, pairwise
 
 from tflm_memopt.model.graph import Graph, TensorId
-from tflm_memopt.plan.effort import Budget
+from tflm_memopt.plan.effort import UNBOUNDED, Budget
 from tflm_memopt.plan.schedule.least_peak import contiguous, schedule
 from tflm_memopt.plan.schedule.problem import OrderProblem, Task
 from tflm_memopt.rowgraph.graph import Kept, Node, RowGraph, Space
@@ -24,7 +24,7 @@ SECONDS = 0.4
 """Limit of the work (effort.py) on a schedule that is not solved in polynomial time."""
 
 
-def orders(graph: RowGraph, sizes: Mapping[TensorId, int], budget: Budget | None = None) -> tuple[RowGraph, ...]:
+def orders(graph: RowGraph, sizes: Mapping[TensorId, int], budget: Budget = UNBOUNDED) -> tuple[RowGraph, ...]:
     """Return the graph in each distinct order, the model's own first.
 
     sizes: bytes of whole tensors. budget: budget. The readers of a streamed input, which is available once, stay first

@@ -22,7 +22,7 @@ from dataclasses import dataclass, field, replace
 from typing import NamedTuple, TypeVar
 
 from tflm_memopt.errors import UsageError
-from tflm_memopt.plan.effort import Budget, SearchPart
+from tflm_memopt.plan.effort import UNBOUNDED, Budget, SearchPart
 from tflm_memopt.plan.search.groups import MAX_OPERATORS, MAX_ORDERS, UNLIMITED, Candidate, Chain, candidates
 from tflm_memopt.plan.search.tiles import tiled_candidates
 from tflm_memopt.plan.search.tiles_any import iterated
@@ -72,9 +72,9 @@ class CutLabel:
 class RowGroups:
     """The row-wise groups of one chain by their end; initially short groups in one order each."""
 
-    def __init__(self, chain: Chain, budget: Budget | None = None) -> None:
+    def __init__(self, chain: Chain, budget: Budget = UNBOUNDED) -> None:
         """budget: budget for finding them."""
-        self.chain, self._budget = chain, budget or Budget()
+        self.chain, self._budget = chain, budget
         count = len(chain.ops)
         ends = range(1, count + 1)
         # no partition that is better than single operators has a group that needs more
@@ -116,7 +116,7 @@ class Cuts:
         place: Place,
         settings: Settings | None,
         turn: Turn = never,
-        budget: Budget | None = None,
+        budget: Budget = UNBOUNDED,
         *,
         low: bool = False,
         like: Cuts | None = None,
@@ -126,7 +126,7 @@ class Cuts:
         these recompute nothing and are optimal, no other tiled groups are searched.
         """
         self.chain, self._rows, self._place, self._settings = rows.chain, rows, place, settings
-        self._turn, self._budget, self._low = turn, budget or Budget(), low
+        self._turn, self._budget, self._low = turn, budget, low
         roughly = chain_front(self.chain, rows.by_end, low=low)
         if not roughly:
             why = "the operators that read it cannot run row by row together"
@@ -264,7 +264,7 @@ class Cuts:
 
 
 def least_bytes(
-    cuts: Sequence[Cuts], macs: int, budget: Budget | None = None, bar: int = UNLIMITED
+    cuts: Sequence[Cuts], macs: int, budget: Budget = UNBOUNDED, bar: int = UNLIMITED
 ) -> tuple[CutLabel, ...]:
     """Return one partition per chain with the least bytes of the worst within `macs` multiply-accumulates in total.
 
@@ -272,7 +272,6 @@ def least_bytes(
     the result bounds the bytes, and is the answer if nothing is better or the budget `budget` is spent. bar: bytes of
     an existing plan; the search ends when it cannot get below.
     """
-    budget = budget or Budget()
     hasty = _settled(cuts, macs, budget, bar)
     for cut in cuts:
         cut.reconsider()

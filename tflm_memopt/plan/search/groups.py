@@ -17,7 +17,7 @@ import numpy as np
 from tflm_memopt.format.limits import MAX_IO, MAX_KERNEL_H
 from tflm_memopt.model.graph import TensorId
 from tflm_memopt.ops.rowop import RowOp
-from tflm_memopt.plan.effort import Budget, SearchPart
+from tflm_memopt.plan.effort import UNBOUNDED, Budget, SearchPart
 from tflm_memopt.plan.iteration.liveness import (
     Content,
     GroupBorder,
@@ -323,7 +323,7 @@ def candidates(
     limit: int,
     orders: int = MAX_ORDERS,
     length: int = MAX_OPERATORS,
-    budget: Budget | None = None,
+    budget: Budget = UNBOUNDED,
 ) -> Iterator[Candidate]:
     """Yield the groups that end before position `last` and need at most `limit` bytes, shortest first, in the best
     orders.
@@ -332,7 +332,6 @@ def candidates(
     needs more. A group's inner bytes never shrink when it is extended, which ends the search early. budget: budget; the
     shortest possible group is always considered.
     """
-    budget = budget or Budget()
     last_read, sizes, cuttable = chain.last_read(), chain.rows(), False
     growing: Sequence[Growing] = [seed(chain, last, last_read)]
     for first in range(last - 1, -1, -1):

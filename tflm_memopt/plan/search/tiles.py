@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from tflm_memopt.ops.rowop import RowOp
-from tflm_memopt.plan.effort import Budget, SearchPart
+from tflm_memopt.plan.effort import UNBOUNDED, Budget, SearchPart
 from tflm_memopt.plan.nest import LoopNest
 from tflm_memopt.plan.plan import Stage
 from tflm_memopt.plan.search.groups import Candidate, Chain
@@ -17,10 +17,10 @@ from tflm_memopt.plan.search.tiles_search import Search
 
 
 def tiled_candidates(
-    chain: Chain, settings: Settings, limit: int, budget: Budget | None = None
+    chain: Chain, settings: Settings, limit: int, budget: Budget = UNBOUNDED
 ) -> dict[int, list[Candidate]]:
     """Return the best tiled groups of every length by their end, as far as the budget `budget` allows."""
-    joined, budget, count = links(chain), budget or Budget(), len(chain.ops)
+    joined, count = links(chain), len(chain.ops)
     return {
         last: tiled_ending(chain, joined, settings, last, limit, budget.fair(count - last + 1))
         for last in range(1, count + 1)
@@ -28,10 +28,9 @@ def tiled_candidates(
 
 
 def tiled_ending(
-    chain: Chain, joined: Links, settings: Settings, last: int, limit: int, budget: Budget | None = None
+    chain: Chain, joined: Links, settings: Settings, last: int, limit: int, budget: Budget = UNBOUNDED
 ) -> list[Candidate]:
     """Return the tiled groups that end at one position."""
-    budget = budget or Budget()
     if not budget.allows(SearchPart.TILED_GROUPS):
         return []
     total = sum(op.macs for op in chain.ops)

@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 from tflm_memopt.format.limits import MAX_TAPS
 from tflm_memopt.model.graph import TensorId
 from tflm_memopt.ops.rowop import RowOp
-from tflm_memopt.plan.effort import Budget, SearchPart
+from tflm_memopt.plan.effort import UNBOUNDED, Budget, SearchPart
 from tflm_memopt.plan.nest import LoopNest
 from tflm_memopt.plan.plan import Stage
 from tflm_memopt.plan.search.groups import Candidate, Chain, tiled_bytes
@@ -44,12 +44,11 @@ PIXEL_SECONDS = 5e-6
 """Work (effort.py) for each pixel of a group that is counted exactly."""
 
 
-def iterated(chain: Chain, group: Candidate, settings: Settings, budget: Budget | None = None) -> Iterator[Candidate]:
+def iterated(chain: Chain, group: Candidate, settings: Settings, budget: Budget = UNBOUNDED) -> Iterator[Candidate]:
     """Yield the row-wise group in stripes, for each height worth trying; nothing if it has no such form.
 
     budget: the budget.
     """
-    budget = budget or Budget()
     ops = chain.ops[group.first : group.last]
     pushed = any(chain.spaces.get(t) is Space.STREAM for op in ops for t in op.inputs)
     made = {op.output: op.writes for op in ops}
