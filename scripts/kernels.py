@@ -40,7 +40,12 @@ IN_ORDER = """\
 #pragma GCC optimize("no-tree-vectorize", "no-tree-slp-vectorize")
 #endif
 """
-SUMMED_UP = ("conv", "depthwise")
+ROUNDED = """\
+#include "tmo/floats.h"
+
+"""
+BEGINS = {"conv": IN_ORDER, "depthwise": IN_ORDER, "float": ROUNDED}
+"""What precedes the kernels of some files."""
 ARM = """\
 /* Kernels from descriptions (docs/kernel-language.md), for Cortex-M's DSP extension and for Helium. Written by
  * scripts/kernels.py. */
@@ -141,8 +146,7 @@ def written() -> dict[Path, str]:
     twins = "\n".join(function(one, REF) for one in PLAIN)
     files = {"src/tmo/described.h": header, "src/tmo_described.c": f"{SOURCE}{bodies}{TWINS}{twins}{END}"}
     for name, kernels in FILES.items():
-        begin = IN_ORDER if name in SUMMED_UP else ""
-        files[f"src/tmo_described_{name}.c"] = begin + ANY_CORE + "\n".join(map(_definition, kernels))
+        files[f"src/tmo_described_{name}.c"] = BEGINS.get(name, "") + ANY_CORE + "\n".join(map(_definition, kernels))
     files["src/tmo_described_arm.c"] = _arm()
     return {LIBRARY / name: f"{LICENSE_LINE}{text}" for name, text in files.items()}
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import NamedTuple
 
+from descriptions import floats as float_pixels
 from descriptions import packed_arm
 from descriptions.packed import packed_conv, packed_depthwise, windows
 from descriptions.pixels import (
@@ -21,7 +22,7 @@ from descriptions.pixels import (
     mean_pixel,
 )
 
-from tflm_memopt.kernels.descriptions import curves, elementwise
+from tflm_memopt.kernels.descriptions import curves, elementwise, floats
 from tflm_memopt.kernels.descriptions.activations import log_softmax, lookup, softmax
 from tflm_memopt.kernels.descriptions.elementwise import add, packed_add, packed_add_within
 from tflm_memopt.kernels.descriptions.rows import arg_max, batch_matmul, batch_matmul_s16, gather, move, resize_bilinear
@@ -174,6 +175,26 @@ def _elements(element: int) -> Expressions:
     return PIXELS_OF | RANGE | _scales("out") | {"n": n, "zero_x": zero, "scale": scale, "table": "k->weights"}
 
 
+LIMITS = {"low": "tmo_float_low(k->op)", "high": "tmo_float_high(k->op)"}
+MAPPED_F32, ARITHMETIC_F32 = _elements(4) | LIMITS, _operands(4) | LIMITS
+SOFTMAX_F32 = SOFTMAX | {"channels": "k->out_channels / 4", "beta": "k->op->beta_bits", "powers": "out"}
+MATMUL_F32 = MATMUL | {"depth": "k->in_channels / 4", "columns": "k->out_channels / 4"}
+POOL_F32 = POOL | LIMITS | {
+    "y": "out + i", "sums": "(int8_t *)(k->sums ? k->sums + i / 4 : NULL)", "channels": "k->out_channels / 4",
+    "offset": "(int32_t)(window->offset / 4)", "first": "k->first",
+}  # fmt: skip
+DEPTHWISE_F32 = "tmo_is_kind(k->op, TMO_OP_DEPTHWISE_F32)"
+CONV_F32 = WINDOW | LIMITS | {
+    "y": "out + i", "sums": "(int8_t *)(k->sums ? k->sums + i / 4 : NULL)", "first": "k->first", "last": "k->last",
+    "offset": "(int32_t)(window->offset / 4)",
+    "w": "(const float *)(const void *)k->weights + tmo_first_tap(k, window)",
+    "apart": "k->op->tile == 0 ? (int32_t)(k->op->dilation_w * k->in_channels / 4) : 0",
+    "groups": f"{DEPTHWISE_F32} ? k->in_channels / 4 : 1u", "channels": f"{DEPTHWISE_F32} ? 1u : k->in_channels / 4",
+    "each": f"{DEPTHWISE_F32} ? k->out_channels / k->in_channels : k->out_channels / 4",
+    "filter_weights": f"{DEPTHWISE_F32} ? 1 : (int32_t)(k->op->kernel_h * k->op->kernel_w * k->tap_step)",
+    "bias": "(const float *)(const void *)(k->bias ? k->bias : (const int32_t[1]){0})",
+    "bias_step": "k->bias ? 1 : 0",
+}  # fmt: skip
 CURVE = _elements(2) | {"multiplier": "k->multipliers[0]", "shift": "k->shifts[0]"}
 LOGISTIC, TANH = {"bits": 9, "right": 10, "centre": 1 << 24}, {"bits": 8, "right": 8, "centre": 0}
 FILES: Mapping[str, tuple[LibraryKernel, ...]] = {
@@ -208,6 +229,30 @@ FILES: Mapping[str, tuple[LibraryKernel, ...]] = {
         LibraryKernel("tmo_widen", elementwise.widen, _elements(2)),
         LibraryKernel("tmo_narrow", elementwise.narrow, _elements(1)),
         LibraryKernel("tmo_rescale_s16", elementwise.rescale_s16, _elements(2)),
+    ),
+    "float": (
+        *(
+            LibraryKernel(f"tmo_{one.name}", one, ARITHMETIC_F32)
+            for one in (
+                floats.add,
+                floats.subtract,
+                floats.multiply,
+                floats.maximum,
+                floats.minimum,
+                floats.square_difference,
+                floats.prelu,
+                floats.leaky_relu,
+            )
+        ),
+        *(
+            LibraryKernel(f"tmo_{one.name}", one, MAPPED_F32)
+            for one in (floats.clamp, floats.logistic, floats.tanh, floats.elu, floats.hard_swish, floats.absolute)
+        ),
+        LibraryKernel("tmo_softmax_f32", floats.softmax, SOFTMAX_F32),
+        LibraryKernel("tmo_batch_matmul_row_f32", scheduled(floats.batch_matmul, [bind({"rows": 1})]), MATMUL_F32),
+        LibraryKernel("tmo_conv_f32", scheduled(float_pixels.conv_f32, [jam("j", 4)]), CONV_F32, PIXEL),
+        LibraryKernel("tmo_max_pool_f32", scheduled(float_pixels.max_pool_f32, [jam("c", 4)]), POOL_F32, PIXEL),
+        LibraryKernel("tmo_average_pool_f32", scheduled(float_pixels.average_pool_f32, [jam("c", 4)]), POOL_F32, PIXEL),
     ),
     "ref": (
         LibraryKernel("tmo_leaky_relu_s16", elementwise.leaky_relu_s16, _elements(2) | _scales("positive", "negative")),

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from tflm_memopt.ops.constraints.base import HINTS, Constraint
-from tflm_memopt.ops.opset import OPSET
+from tflm_memopt.ops.opset import FLOATS, OPSET
 from tflm_memopt.rewrite import canonicalise
 from tflm_memopt.rewrite.rules.rule import Rule
 
@@ -18,7 +18,7 @@ ALL = (
 )  # fmt: skip
 """Constraints of almost every operator, listed in one row."""
 
-INT16 = "int8_or_int16"
+INT16, MOVED = ("int8_or_int16", "moved_types"), ("moved_types", "byte_or_float")
 
 HEAD = """# Operators
 
@@ -59,8 +59,12 @@ LIMITS = """
 
 def page() -> str:
     """The page in the repository."""
-    wide = (name for name, row in OPSET.items() if any(c.__name__ == INT16 for c in row.constraints))
-    names = f"{', '.join(sorted(OPSET))}.\n\nThese also run with int16 activations: {', '.join(sorted(wide))}."
+    wide = (name for name, row in OPSET.items() if any(c.__name__ in INT16 for c in row.constraints))
+    moved = (name for name, row in OPSET.items() if any(c.__name__ in MOVED for c in row.constraints))
+    names = (
+        f"{', '.join(sorted(OPSET))}.\n\nThese also run with int16 activations: {', '.join(sorted(wide))}.\n\n"
+        f"These also run in float32: {', '.join(sorted({*FLOATS, *moved}))}."
+    )
     return "".join((HEAD, names, NOTES))
 
 

@@ -19,7 +19,7 @@ from pathlib import Path
 from types import ModuleType
 
 from tflm_memopt.format import limits
-from tflm_memopt.format.codes import Flags, How, InputPlace, LoopCode, RowLayout
+from tflm_memopt.format.codes import Flags, FloatFunction, FloatRange, How, InputPlace, LoopCode, RowLayout
 from tflm_memopt.format.fields import CField, layout_of
 from tflm_memopt.lower.program import RECORDS
 from tflm_memopt.ops.kinds import KINDS, Kind
@@ -34,7 +34,7 @@ LICENSE_LINE = "/* SPDX-License-Identifier: Apache-2.0 */"
 C_TYPES = {"u1": "uint8_t", "i1": "int8_t", "<u2": "uint16_t", "<i2": "int16_t", "<u4": "uint32_t", "<i4": "int32_t"}
 CODES: Mapping[str, type[enum.IntEnum] | type[enum.IntFlag]] = {
     "TARGET": Family, "PACKING": Packing, "LAYOUT": RowLayout, "INPUT": InputPlace, "FLAG": Flags, "LOOP": LoopCode,
-    "SHARE": How,
+    "SHARE": How, "RANGE": FloatRange, "FUNCTION": FloatFunction,
 }  # fmt: skip
 """Enumerations by the middle part of their names in C."""
 GLUE = "\0"
@@ -78,6 +78,15 @@ ROWS: Mapping[Kind, Sequence[str]] = {
     Kind.BATCH_MATMUL_S16: ("batch_matmul", "tmo_batch_matmul_row_s16"),
     Kind.SOFTMAX_S16: ("softmax", "tmo_softmax_s16"),
     Kind.CURVE_S16: ("mapped", "tmo_curve_s16"),
+    Kind.CONV_F32: ("filter", "tmo_conv_row_f32", "tmo_conv_pixel_f32"),
+    Kind.DEPTHWISE_F32: ("filter", "tmo_conv_row_f32", "tmo_conv_pixel_f32"),
+    Kind.AVERAGE_POOL_F32: ("pool", "tmo_pool_row_f32", "tmo_pool_pixel_f32"),
+    Kind.MAX_POOL_F32: ("pool", "tmo_pool_row_f32", "tmo_pool_pixel_f32"),
+    Kind.ARITHMETIC_F32: ("binary", "tmo_arithmetic_f32"),
+    Kind.CLAMP_F32: ("mapped", "tmo_clamp_f32"),
+    Kind.CURVE_F32: ("mapped", "tmo_curve_f32"),
+    Kind.SOFTMAX_F32: ("softmax", "tmo_softmax_f32"),
+    Kind.BATCH_MATMUL_F32: ("batch_matmul", "tmo_batch_matmul_row_f32"),
     Kind.GATHER: ("gather",),
     Kind.LOG_SOFTMAX: ("softmax", "tmo_log_softmax_s8"),
     Kind.ARG_MAX: ("arg_max", "tmo_arg_max_s8"),

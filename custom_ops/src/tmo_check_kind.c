@@ -50,15 +50,23 @@ static bool check_scaling(tmo_checker *c, const tmo_op *op, uint32_t n) {
   return true;
 }
 
-/* Checks weights, bias and scaling. int16 channels take two bytes, their biases eight, and they keep no sums between calls. */
+/* Whether the range and the function of a float32 operator exist. first, last: functions of its kind. */
+static bool check_form(const tmo_op *op, uint32_t first, uint32_t last) {
+  return op->float_form >= 0 && (op->float_form & 15) <= TMO_RANGE_POSITIVE && (uint32_t)op->float_form >> 4 >= first &&
+         (uint32_t)op->float_form >> 4 <= last;
+}
+
+/* Checks weights, bias and scaling. int16 channels take two bytes, their biases eight, and they keep no sums between calls. float32 channels,
+ * weights and biases take four bytes. */
 static bool check_weights(tmo_checker *c, const tmo_operation *o) {
   const tmo_op *op = o->op;
-  const bool s16 = tmo_is_s16(op), depthwise = tmo_is_in(TMO_FILTERED_KINDS, op->kind);
-  const uint32_t bytes = s16 ? 2 : 1, in = o->in->channels / bytes, out = o->out->channels / bytes;
-  if (s16 && (o->in->channels % 2 != 0 || o->out->channels % 2 != 0 || tmo_iterative(op))) return false;
+  const bool s16 = tmo_is_s16(op), f32 = tmo_is_f32(op), depthwise = tmo_is_in(TMO_FILTERED_KINDS, op->kind);
+  const uint32_t bytes = tmo_element_bytes(op), in = o->in->channels / bytes, out = o->out->channels / bytes;
+  if (o->in->channels % bytes != 0 || o->out->channels % bytes != 0 || (s16 && tmo_iterative(op))) return false;
   if (depthwise && out % in != 0) return false;
   const uint32_t inputs = depthwise ? 1 : in; /* inputs of one output channel */
   const uint32_t weights = tmo_times(tmo_times((uint32_t)op->kernel_h * op->kernel_w, inputs), out);
+  if (f32) return check_form(op, 0, 0) && tmo_has_words(c, op->weights, weights) && (op->bias == 0 || tmo_has_words(c, op->bias, out));
   if (!tmo_has_constant(c, op->weights, weights, 1)) return false;
   if (op->bias != 0 && !tmo_has_words(c, op->bias, tmo_times(bytes, out))) return false;
   return check_scaling(c, op, op->flags & TMO_FLAG_PER_CHANNEL ? out : 1);
@@ -85,15 +93,16 @@ static bool check_pool(tmo_checker *c, const tmo_operation *o) {
   const tmo_op *op = o->op;
   const uint32_t columns = op->kernel_w < o->in->width ? op->kernel_w : o->in->width;
   if (o->out->channels != o->in->channels || op->dilation_h != 1 || op->dilation_w != 1) return false;
-  if (tmo_is_s16(op) && o->out->channels % 2 != 0) return false;
+  if (o->out->channels % tmo_element_bytes(op) != 0 || (tmo_is_f32(op) && !check_form(op, 0, 0))) return false;
   return op->kernel_h * columns <= TMO_MAX_POOL_AREA && check_windowed(c, o) && check_scaling(c, op, SCALES(TMO_POOL_KINDS));
 }
 
-/* Each dimension of an operand equals the output's or is 1. Channel groups are the output's. An int16 channel takes two bytes. */
+/* Each dimension of an operand equals the output's or is 1. Channel groups are the output's. */
 static bool check_binary(tmo_checker *c, const tmo_operation *o) {
   const tmo_op *op = o->op;
-  const uint32_t item = tmo_is_s16(o->op) ? 2 : 1;
+  const uint32_t item = tmo_element_bytes(op);
   if (!pointwise(o->op) || o->out->channels % item != 0) return false;
+  if (item == 4 && !check_form(op, TMO_FUNCTION_ADD, TMO_FUNCTION_LEAKY_RELU)) return false;
   const uint32_t scales = SCALES(TMO_BINARY_KINDS);
   if (scales == 3 && item == 1 && (op->left_shift < 0 || op->left_shift > TMO_MAX_ADD_SHIFT)) return false; /* operands are shifted by this */
   for (uint8_t k = 0; k < o->op->n_inputs; ++k) {
@@ -115,8 +124,10 @@ static bool check_rows(const tmo_operation *o, uint32_t before, uint32_t after) 
 
 static bool check_softmax(tmo_checker *c, const tmo_operation *o) {
   const tmo_op *op = o->op;
-  const uint32_t bytes = tmo_is_s16(op) ? 2 : 1;
-  if (!check_rows(o, bytes, bytes) || o->in->channels != o->out->channels || op->least_difference > 0) return false;
+  const uint32_t bytes = tmo_element_bytes(op);
+  if (!check_rows(o, bytes, bytes) || o->in->channels != o->out->channels) return false;
+  if (bytes == 4) return true; /* sums of float32 do not wrap */
+  if (op->least_difference > 0) return false;
   if (tmo_values(op, o->out->channels) > TMO_MAX_SOFTMAX_CHANNELS) return false;
   return check_scaling(c, op, SCALES(TMO_SOFTMAX_KINDS));
 }
@@ -127,6 +138,10 @@ static bool check_lookup(const tmo_checker *c, const tmo_operation *o) {
 
 /* A curve's scaled argument plus its rounding half fits an int32_t. */
 static bool check_mapped(tmo_checker *c, const tmo_operation *o) {
+  if (tmo_is_f32(o->op)) {
+    const bool clamps = tmo_is_kind(o->op, TMO_OP_CLAMP_F32);
+    return check_rows(o, 4, 4) && check_form(o->op, clamps ? 0 : TMO_FUNCTION_LOGISTIC, clamps ? 0 : TMO_FUNCTION_ABS);
+  }
   const bool curve = tmo_is_kind(o->op, TMO_OP_CURVE_S16);
   if (!check_rows(o, 2, 2) || !check_scaling(c, o->op, curve ? 1 : 2)) return false;
   if (!curve) return true;
@@ -201,7 +216,7 @@ static bool check_accesses(const tmo_checker *c, const tmo_operation *o) {
     const bool small = a->add > -(int32_t)TMO_MAX_EXTENT && a->add < (int32_t)TMO_MAX_EXTENT && a->mul * iterations < TMO_MAX_EXTENT;
     if (a->div == 0 || a->extent == 0 || !small) return false;
     if (a->table != 0 && !tmo_has_constant(c, a->table, 2 * iterations, 2)) return false;
-    const bool whole = tmo_is_kind(op, TMO_OP_BATCH_MATMUL) || tmo_is_kind(op, TMO_OP_BATCH_MATMUL_S16);
+    const bool whole = tmo_is_in(TMO_BUILT(TMO_MATMUL_KINDS), op->kind);
     if (whole && !has_rows(c, &c->tensors[op->input[k]], a, o->out->height)) return false;
     rows += a->extent;
   }
@@ -277,8 +292,9 @@ static bool check_batch_matmul(tmo_checker *c, const tmo_operation *o) {
   if (op->transposed < 0 || op->transposed > 1 || o->in->width != 1 || right->width != 1 || o->out->width != 1) return false;
   if (right->channels != (transposed ? depth : out)) return false;
   const tmo_access *a = accesses(c, op);
-  if (tmo_is_s16(op) && (depth % 2 != 0 || out % 2 != 0)) return false;
-  return a[0].extent == 1 && a[1].extent == tmo_values(op, transposed ? out : depth) && check_scaling(c, op, 1);
+  const uint32_t bytes = tmo_element_bytes(op);
+  if (depth % bytes != 0 || out % bytes != 0) return false;
+  return a[0].extent == 1 && a[1].extent == tmo_values(op, transposed ? out : depth) && (bytes == 4 || check_scaling(c, op, 1));
 }
 
 /* Whether the operand that has `behind` operands after it is a row of the state with this size, which the operator updates. */

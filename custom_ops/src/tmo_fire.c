@@ -162,7 +162,9 @@ static void point_at_constants(iteration *f, uint32_t first_in, uint32_t first_o
   k->shifts = (const int8_t *)tmo_constant(program, op->shifts) + first_scale;
   if (tmo_is_s16(op)) {
     k->tap_step = (tmo_is_in(TMO_FILTERED_KINDS & TMO_S16_KINDS, op->kind) ? f->out : f->in).tensor->channels / 2;
-  } else if (tmo_is_in(TMO_FILTERED_KINDS & ~TMO_S16_KINDS, op->kind)) {
+  } else if (tmo_is_f32(op)) {
+    k->tap_step = (tmo_is_in(TMO_FILTERED_KINDS & TMO_F32_KINDS, op->kind) ? f->out : f->in).tensor->channels / 4;
+  } else if (tmo_is_in(TMO_FILTERED_KINDS & ~(TMO_S16_KINDS | TMO_F32_KINDS), op->kind)) {
     k->tap_step = f->out.tensor->channels;
     k->weights += first_out;
   } else if (op->kind != TMO_OP_LOOKUP) {

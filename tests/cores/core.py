@@ -178,7 +178,8 @@ def missing_tools(core: Core) -> str:
 def compile_flags(core: Core, library: Path = LIBRARY) -> list[str]:
     """Flags for everything that is compiled for the core; size and speed figures use -O2."""
     freestanding = ["-ffunction-sections", "-fdata-sections", f"-I{library / 'include'}", f"-I{library / 'src'}"]
-    return [*core.flags, "-std=c11", "-O2", *WARNINGS, *freestanding]
+    no_libm = [] if core.is_arm else ["-DTMO_MATH=0"]
+    return [*core.flags, "-std=c11", "-O2", *WARNINGS, *freestanding, *no_libm]
 
 
 def sources(library: Path = LIBRARY) -> list[Path]:
@@ -227,7 +228,7 @@ def build(
     }  # fmt: skip
     linker = [f"-Wl,--defsym={name}={value:#x}" for name, value in places.items()]
     linker += ["-nostartfiles", "-Wl,--gc-sections", f"-T{HERE / 'image.ld'}"]
-    specs = ["--specs=nano.specs"] if core.is_arm else []
+    specs, libm = (["--specs=nano.specs"], ["-lm"]) if core.is_arm else ([], [])
     command = [core.prefix + "gcc", *compile_flags(core, library), *specs]
     of_library = [flag for flag in flags if flag.startswith("-DTMO_") or not flag.startswith(("-D", "-I"))]
     partial = image.with_suffix(f".{os.getpid()}")  # others may build the same image at the same time
@@ -236,7 +237,7 @@ def build(
         for file in files:
             given = of_library if file.parent == library / "src" else flags
             made += [file] if file.suffix == ".o" else objects([*command, *given], [file], Path(folder))
-        _run([*command, *flags, *map(str, made), *linker, "-o", str(partial)])
+        _run([*command, *flags, *map(str, made), *linker, *libm, "-o", str(partial)])
     partial.replace(image)
 
 

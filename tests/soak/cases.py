@@ -22,6 +22,7 @@ from kernels.conftest import PLAIN, SANITIZED, THREADS, WATCHED, compiled
 from kernels.test_fuzz import write_samples, write_shared
 from property import two_cores
 from property.applications import examine as examine_application
+from property.floats import examine_float, float_recipes
 from property.forced import mobile
 from property.layers import INT16
 from property.modules import examine as examine_module
@@ -31,6 +32,7 @@ from property.shapes import examine as examine_shapes
 from property.sliding import examine as examine_window
 from property.test_builtin_models import examine_builtin
 from property.test_partial_sums import examine_parts
+from property.test_random_models import drawn as options
 from property.test_random_models import examine, examine_forced
 from property.test_shared_networks import examine_devices
 from registers.randomly import run as run_drivers
@@ -58,6 +60,11 @@ def networks(cases: range) -> list[Failure]:
 def int16(cases: range) -> list[Failure]:
     """Convert random int16 networks and compare them under TFLM."""
     return drawn(cases, examine, recipes(sets=(INT16,)))
+
+
+def floats(cases: range) -> list[Failure]:
+    """Convert random float32 networks and compare them under TFLM."""
+    return drawn(cases, lambda recipe: examine_float(recipe, options(recipe.seed)), float_recipes())
 
 
 def drawn(
@@ -238,8 +245,8 @@ def apps(cases: range) -> list[Failure]:
 
 Work = Callable[[range], list[Failure]]
 KINDS: dict[str, tuple[Work, int]] = {
-    "networks": (networks, 50), "int16": (int16, 50), "builtin": (builtin, 25), "plans": (plans, 50),
-    "files": (files, 500),
+    "networks": (networks, 50), "int16": (int16, 50), "floats": (floats, 50), "builtin": (builtin, 25),
+    "plans": (plans, 50), "files": (files, 500),
     "programs": (programs, 50_000), "cores": (cores, 50), "modules": (modules, 100), "windows": (windows, 100),
     "registers": (registers, 100), "sequences": (sequences, 100), "races": (races, 50), "shared": (shared, 100_000),
     "apps": (apps, 250), "devices": (devices, 50), "sums": (sums, 50),

@@ -118,6 +118,10 @@ class Table:
         """Estimate one inference without TFLM's own work and builtin operators."""
         return round(sum(estimate(self.kernels, one) for one in work))
 
+    def known(self, work: Collection[Work]) -> int | None:
+        """Return instructions(), or None if a kernel was never counted on this core, as those of float32."""
+        return self.instructions(work) if counted(self.kernels, work) else None
+
 
 def estimate(kernels: Costs, work: Work) -> float:
     """Return the instructions of one operator. A kernel that was never measured costs as much as the slowest one."""
@@ -128,6 +132,11 @@ def estimate(kernels: Costs, work: Work) -> float:
     elif alike:  # other ways were measured: take that with the most words in common
         alike = [max(alike, key=lambda other: len(set(ways) & set(other.split())))]
     return max(sum(n * cost for n, cost in zip(work.amounts, kernels[each], strict=True)) for each in alike or kernels)
+
+
+def counted(kernels: Costs, work: Iterable[Work]) -> bool:
+    """Return whether each kernel was counted in some way of computing."""
+    return {one.kernel.split()[0] for one in work} <= {kernel.split()[0] for kernel in kernels}
 
 
 @cache
@@ -155,8 +164,9 @@ def _messages(core: str) -> Costs:
 
 
 def estimates(target: str, work: Collection[Work]) -> dict[str, int]:
-    """Return the estimated instructions on each core of this target."""
-    return {core: found.instructions(work) for core, found in tables().items() if found.target == target}
+    """Return the estimated instructions on each core of this target where all kernels were counted."""
+    known = {core: found.known(work) for core, found in tables().items() if found.target == target}
+    return {core: instructions for core, instructions in known.items() if instructions is not None}
 
 
 def table(target: str, core: str | None = None) -> Table:

@@ -81,13 +81,13 @@ def diagnose(model: Model, *, whole: bool = False, int8_interface: bool = False)
 
 
 TO_QUANTIZE: Mapping[str, str] = {
-    "float32": "quantize it to int8 first",
+    "float32": "int8 would take about a quarter of the RAM, if it is accurate enough",
     "float16": "TFLM has no kernels for it, quantize it to int8 instead",
     "dynamic_range": "TFLM has no kernels for it, quantize it to int8 in full",
     "uint8": "quantize it to int8 instead",
     "mixed": "quantize all of it to int8",
 }
-"""Advice for kinds of models that have to be converted again."""
+"""Advice for kinds of models that should be converted again."""
 ADVICE: Mapping[str, str] = {"int16": "int8 would take half the RAM, if it is accurate enough"}
 
 

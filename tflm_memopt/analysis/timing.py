@@ -16,7 +16,7 @@ from importlib import resources
 from typing import Any
 
 from tflm_memopt.analysis.builtin_cost import builtins
-from tflm_memopt.analysis.costs import Work, estimate, tables
+from tflm_memopt.analysis.costs import Work, counted, estimate, tables
 from tflm_memopt.errors import UsageError
 
 Span = tuple[float, float]
@@ -115,7 +115,9 @@ class Clock:
         """Return the cycles of a plan, with the error of estimates, or None if unknown."""
         if self.rates is None:
             return None
-        table = tables()[self.core]
+        table, work = tables()[self.core], tuple(work)
+        if not counted(table.kernels, work):
+            return None
         each = [(estimate(table.kernels, one), self.rates.of(one.kernel)) for one in work]
         least, most = (sum(n * rate[end] for n, rate in each) for end in (0, 1))
         return _widened((least, most), table.high, table.low)

@@ -9,8 +9,9 @@ from tflm_memopt.ops.packing import Packing
 from tflm_memopt.ops.rowop import RowOp
 
 ELEMENT_BY_ELEMENT = frozenset({
-    "ADD", "ADD_S16", "CURVE_S16", "LEAKY_RELU_S16", "LOOKUP", "MAXIMUM", "MINIMUM", "MUL", "MUL_S16", "NARROW",
-    "PRELU", "QUANTIZE", "QUANTIZE_S16", "RESCALE_S16", "SQUARED_DIFFERENCE", "SUB", "SUB_S16",
+    "ADD", "ADD_S16", "ARITHMETIC_F32", "CLAMP_F32", "CURVE_F32", "CURVE_S16", "LEAKY_RELU_S16", "LOOKUP", "MAXIMUM",
+    "MINIMUM", "MUL", "MUL_S16", "NARROW", "PRELU", "QUANTIZE", "QUANTIZE_S16", "RESCALE_S16", "SQUARED_DIFFERENCE",
+    "SUB", "SUB_S16",
 })  # fmt: skip
 """Kernels that read each element before they write over it."""
 PIXEL_BY_PIXEL = frozenset({"CONV"})

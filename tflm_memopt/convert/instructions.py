@@ -118,11 +118,26 @@ def frontier(conversion: Conversion, cost: Cost, table: Table, clock: Clock | No
     """
     how = price(cost, clock)
     found = []
+    if cost != "macs":
+        _counted(conversion, table)
     for kept in conversion.keepings():
         tiles = kept.options.tiles
         which = (tiles,) if cost == "macs" else forms(tiles, kept.options.target)
         found += candidates(kept, which, table, how, planning)
     return list(undominated(found, lambda c: (how(c), c.total)))
+
+
+def _counted(conversion: Conversion, table: Table) -> None:
+    """Raise UsageError if the instructions of a kernel are unknown."""
+    rows = conversion.rows
+    names = {op.packing.name if op.packing else op.kind.name for op in rows.ops.values()} if rows else set[str]()
+    if unknown := names - {kernel.split()[0] for kernel in table.kernels}:
+        raise UsageError(
+            f"the instructions of some kernels are unknown on {table.core}",
+            code="time_unknown",
+            where=", ".join(sorted(unknown)),
+            hint="limit RAM or multiply-accumulates instead: --ram-limit, --max-macs",
+        )
 
 
 def within_macs(conversion: Conversion, limits: Limits, table: Table, price: Price, planning: Planning) -> list[Costed]:
@@ -141,6 +156,7 @@ def choose(conversion: Conversion, limits: Limits, table: Table, planning: Plann
     most = limits.instructions
     if most is None:
         return budget.choose(conversion, limits)
+    _counted(conversion, table)
     found = within_macs(conversion, limits, table, price("instructions", None), planning)
     if not found:
         return budget.choose(conversion, replace(limits, instructions=None))  # its error gives the least RAM

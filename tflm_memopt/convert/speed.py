@@ -82,9 +82,9 @@ def time(
         after = builtin_cost.instructions(chosen.read.graph, core)
         taken = clock.builtin(after) if clock else None
     if done:
-        ours = on.instructions(done)
-        rest = builtin(conversion, core, ours) if core == on.core else None
-        after = None if rest is None else ours + rest
+        ours = on.known(done)
+        rest = builtin(conversion, core, ours) if core == on.core and ours is not None else None
+        after = None if rest is None or ours is None else ours + rest
         taken = clock.cycles(done) if clock and rest is not None else None
         beside = clock.builtin(rest) if clock and rest else (0.0, 0.0)
         taken = (taken[0] + beside[0], taken[1] + beside[1]) if taken and beside else None
@@ -92,13 +92,15 @@ def time(
 
 
 def packed(conversion: Conversion, chosen: Converted) -> PackedEstimate | None:
-    """Estimate the chosen generic plan with packed kernels; None if no operator has one."""
+    """Estimate the chosen generic plan with packed kernels; None if no operator has one or the time is unknown."""
     planned = chosen.planned
     there = pipeline.pack_for(planned.graph, PACKED_CORE)
     if not any(op.packing for op in there.ops.values()):
         return None
     table = costs.tables()[PACKED_CORE]
-    plain, fast = (table.instructions(work(one)) for one in (planned, replace(planned, graph=there)))
+    plain, fast = (table.known([*work(one)]) for one in (planned, replace(planned, graph=there)))
+    if plain is None or fast is None:
+        return None
     return PackedEstimate(PACKED_CORE, instructions_today(conversion, PACKED_CORE), plain, fast)
 
 

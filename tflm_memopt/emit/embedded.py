@@ -10,7 +10,7 @@ from tflm_memopt.emit.names import comment, file_stem, identifier
 from tflm_memopt.emit.own_text import definitions
 from tflm_memopt.format.codes import InputPlace
 from tflm_memopt.ops.described import OwnKernel
-from tflm_memopt.ops.kinds import Kind
+from tflm_memopt.ops.kinds import USING_LIBM, Kind
 from tflm_memopt.ops.packing import Packing
 from tflm_memopt.runtime.regions import CustomOperator
 
@@ -61,8 +61,11 @@ def source(name: str, needed: Needs, called: Collection[str], own: Mapping[int, 
     """Return the text of NAME_library.c for programs with these needs."""
     table = symbol(name)
     points = ", ".join(f".{e} = {function}" for e, function in FUNCTIONS.items() if e == "check" or e in called)
+    calls = int(any(needed.kinds >> kind & 1 for kind in USING_LIBM))
+    libm = f"Link with -lm.{NEWLINE} * " if calls else ""
     masks = NEWLINE.join(
         (
+            f"#define TMO_MATH {calls}",
             f"#define TMO_KINDS {_mask(needed.kinds, Kind, 'TMO_OP_', '1ull')}",
             f"#define TMO_PACKINGS {_mask(needed.packings, Packing, 'TMO_PACKING_', '1ull')}",
             f"#define TMO_PARTS {_mask(needed.parts, Part, 'TMO_PART_', '1u')}",
@@ -71,7 +74,7 @@ def source(name: str, needed: Needs, called: Collection[str], own: Mapping[int, 
     return f"""\
 /* The part of tflm-memopt's library that {comment(name)} needs. Written by tflm-memopt.
  *
- * Compile it as C11 with the library's folders include/ and src/ as include folders. It needs no flags.
+ * Compile it as C11 with the library's folders include/ and src/ as include folders. {libm}It needs no flags.
  * -DTMO_SKIP_PROOF leaves out the validator, which checks at the start that the model's program is intact. */
 {definitions(own) if own else ""}{masks}
 {"#define TMO_TWO_CORES" + NEWLINE if "run_shared" in called else ""}#include "tmo/embed.h"

@@ -44,6 +44,40 @@ class Flags(enum.IntFlag):
     """The second of two operands is the left one in the formula."""
 
 
+class FloatRange(enum.IntEnum):
+    """Limits of the output of float32 kinds: bits 0 to 3 of `float_form`."""
+
+    FINITE = 0
+    """From the lowest to the highest finite value: TFLM's fused activation NONE. NaN stays NaN in all ranges."""
+    RELU = 1
+    """From 0 to the highest finite value."""
+    RELU_N1_TO_1 = 2
+    RELU6 = 3
+    ALL = 4
+    """No limits."""
+    POSITIVE = 5
+    """From 0 to infinity."""
+
+
+class FloatFunction(enum.IntEnum):
+    """Function of ARITHMETIC_F32, from ADD to LEAKY_RELU, or of CURVE_F32: bits 4 to 7 of `float_form`."""
+
+    ADD = 0
+    SUB = 1
+    MUL = 2
+    MAXIMUM = 3
+    MINIMUM = 4
+    SQUARED_DIFFERENCE = 5
+    PRELU = 6
+    LEAKY_RELU = 7
+    """Operand 1 is alpha."""
+    LOGISTIC = 8
+    TANH = 9
+    ELU = 10
+    HARD_SWISH = 11
+    ABS = 12
+
+
 class LoopCode(enum.IntEnum):
     """Codes of a group's loops. Each code fires an operator, or opens or closes a loop; a code n < NEAR fires operator
     n of the group. Numbers are little-endian.

@@ -123,6 +123,9 @@ def _scalar(op: str, text: str, operands: int = 2) -> Instruction:
     return Instruction(op, "s", ("s",) * operands, text)
 
 
+_ARITHMETIC = {"add": "+", "sub": "-", "mul": "*", "divide": "/"}
+_FUNCTIONS = {"exp": "expf", "expm1": "expm1f", "tanh": "tanhf", "magnitude": "fabsf"}
+"""C's functions of a float32."""
 SCALAR = (
     _scalar("copy", "{a}", 1),
     _scalar("add", "(int32_t)((uint32_t){a} + (uint32_t){b})"),
@@ -152,9 +155,17 @@ SCALAR = (
     _scalar("join", "(int64_t)((uint64_t)(uint32_t){a} | (uint64_t)(uint32_t){b} << 32)"),
     _scalar("rescale_wide", "tmo_rescale_wide({a}, {b}, {c})", 3),
     Instruction("copy", "f", ("s",), "(float){a}"),
+    Instruction("copy", "f", ("f",), "{a}"),
     Instruction("as_float", "f", ("s",), "tmo_as_float({a})"),
-    Instruction("mul", "f", ("f", "f"), "({a} * {b})"),
-    Instruction("divide", "f", ("f", "f"), "({a} / {b})"),
+    *(Instruction(op, "f", ("f", "f"), f"({{a}} {sign} {{b}})") for op, sign in _ARITHMETIC.items()),
+    Instruction("max", "f", ("f", "f"), "({a} < {b} ? {b} : {a})"),
+    Instruction("min", "f", ("f", "f"), "({b} < {a} ? {b} : {a})"),
+    Instruction("less", "s", ("f", "f"), "({a} < {b})"),
+    Instruction("less_equal", "s", ("f", "f"), "({a} <= {b})"),
+    Instruction("negative", "f", ("f",), "(-{a})"),
+    Instruction("select", "f", ("s", "f", "f"), "({a} ? {b} : {c})"),
+    Instruction("dot", "f", ("f", "f"), "{d} + {a} * {b}"),
+    *(Instruction(op, "f", ("f",), f"{name}({{a}})") for op, name in _FUNCTIONS.items()),
     Instruction("nearest", "s", ("f",), "tmo_nearest({a})"),
 )
 """Instructions in C, with the arithmetic of tmo/fixed.h."""

@@ -71,9 +71,9 @@ def rescale_wide(x: Ints, multiplier: Ints, shift: Ints) -> Ints:
     return shift_right_rounded(x * reduced, 15 - shift)
 
 
-def select(which: Ints, a: Ints, b: Ints) -> Ints:
+def select(which: Values, a: Values, b: Values) -> Values:
     """Return a where `which` is not 0, otherwise b."""
-    chosen: Ints = np.where(which != 0, a, b)
+    chosen: Values = np.where(which != 0, a, b)
     return chosen
 
 
@@ -104,8 +104,8 @@ OPS: Mapping[str, Callable[..., Values]] = {
     "add": np.add,
     "sub": np.subtract,
     "mul": np.multiply,
-    "max": np.maximum,
-    "min": np.minimum,
+    "max": lambda a, b: select(a < b, b, a),
+    "min": lambda a, b: select(b < a, b, a),
     "and": np.bitwise_and,
     "sign": lambda a: a >> 31,
     "shift_left": lambda a, e: a << e,
@@ -120,6 +120,7 @@ OPS: Mapping[str, Callable[..., Values]] = {
     "divide_rounded": lambda a, b: np.where(a < 0, -((-a + b // 2) // b), (a + b // 2) // b),
     "zeros_above": lambda a: np.where(a < 0, 0, 31 - np.floor(np.log2(np.maximum(a, 1))).astype(np.int64)),
     "less": lambda a, b: (a < b).astype(np.int64),
+    "less_equal": lambda a, b: (a <= b).astype(np.int64),
     "select": select,
     "round_shift": round_shift,
     "rescale": rescale,
@@ -128,6 +129,11 @@ OPS: Mapping[str, Callable[..., Values]] = {
     "high_add": lambda a, b, c: a + ((b * c + (np.int64(1) << 31)) >> 32),
     "join": lambda low, high: (low & ((1 << 32) - 1)) + (high << 32),
     "rescale_wide": rescale_wide,
+    "exp": np.exp,
+    "expm1": np.expm1,
+    "tanh": np.tanh,
+    "magnitude": np.abs,
+    "negative": np.negative,
     "as_float": lambda bits: bits.astype(np.int32).view(np.float32),
     "divide": np.divide,
     "nearest": nearest,

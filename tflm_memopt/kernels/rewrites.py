@@ -373,6 +373,8 @@ def _across(one: Statement, loop: For) -> Statement:
         if one.by is not None or one.tensor.offset(one.at).slope(loop.var) != Index.of(1):
             raise _cannot(loop, f"elements of '{one.tensor.name}' do not lie side by side")
         return replace(one, to=replace(one.to, along=loop.var))
+    if isinstance(one, Compute) and one.to.type is Type.FLOAT32:
+        raise _cannot(loop, "a float32 sum depends on the order")
     if isinstance(one, Compute) and one.op in ("dot", "add") and one.to not in _made(loop):
         values = one.operands if one.op == "dot" else one.operands[1:]
         if one.op == "dot" or one.operands[0] == one.to:

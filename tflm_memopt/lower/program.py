@@ -187,6 +187,8 @@ PARAMETERS: Mapping[str, str] = {
     "half_pixel_centers": "RESIZE_BILINEAR: 0 or 1.",
     "transposed": "BATCH_MATMUL: 1: operand 1 is [out][depth], 0: [depth][out].",
     "tangent": "CURVE_S16: 1: hyperbolic tangent, 0: sigmoid.",
+    "float_form": "float32: TMO_RANGE_* + 16 * TMO_FUNCTION_*; both are 0 where they mean nothing.",
+    "beta_bits": "SOFTMAX_F32: bits of the float32 beta.",
     "scale_bits": "QUANTIZE, QUANTIZE_S16, DEQUANTIZE, DEQUANTIZE_S16: bits of the float32 scale.",
     "identity": "OWN: identity of the application's kernel.",
 }
@@ -222,13 +224,13 @@ class ProgramOp:
     param: Annotated[int, Number("<i4"), Cases(PARAMETERS)] = 0
     """Parameter that depends on the kind."""
     weights: Annotated[NDArray[np.int8] | None, ArrayOffset("i1"), Also(TABLE)] = field(default=None, compare=False)
-    """Weights: int8_t[]."""
+    """Weights: int8_t[], or float[] for float32 kinds."""
     message: Annotated[Message | None, TableOffset(Message), Over("weights")] = None
     """SEND, RECEIVE: a tmo_message."""
     copy: Annotated[CopyRecord | None, TableOffset(CopyRecord), Over("weights")] = None
     """COPY: a tmo_copy."""
     bias: Annotated[NDArray[np.int32] | None, ArrayOffset("<i4"), Also(CURVE)] = field(default=None, compare=False)
-    """int32_t[channels], or none. int16: int64_t[channels / 2], 4-aligned."""
+    """int32_t[channels], or none. int16: int64_t[channels / 2], 4-aligned. float32: float[channels / 4]."""
     scales: Annotated[NDArray[np.int32] | None, ArrayOffset("<i4"), Over("bias")] = field(default=None, compare=False)
     """Packed: biases and scales in the packing's layout, unless they are among the weights."""
     multipliers: Annotated[NDArray[np.int32] | None, ArrayOffset("<i4")] = field(default=None, compare=False)

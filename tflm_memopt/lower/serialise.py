@@ -35,7 +35,7 @@ from tflm_memopt.lower.program import (
 from tflm_memopt.ops.kinds import GATES, KINDS, Kind
 from tflm_memopt.ops.packing import Packing
 from tflm_memopt.ops.partial import bytes_made
-from tflm_memopt.ops.rowop import Access
+from tflm_memopt.ops.rowop import FLOAT_BYTES, Access
 
 KEYS = 1 << 16
 
@@ -159,9 +159,11 @@ def _op_shapes(r: np.void, tensors: tuple[ProgramTensor, ...]) -> Shapes:
         shapes[own] = (1,)
     elif traits.constants.value:
         shapes["weights"] = tuple(sizes[axis] for axis in traits.constants.value)
+        if traits.reads == FLOAT_BYTES:
+            shapes["weights"] = (*shapes["weights"][:-1], FLOAT_BYTES * shapes["weights"][-1])
     if traits.biased or kind is Kind.LSTM:
         shapes["bias"] = (
-            CURVE_WORDS + 2 * GATES * out_channels if kind is Kind.LSTM else traits.writes * out_channels,
+            CURVE_WORDS + 2 * GATES * out_channels if kind is Kind.LSTM else out_channels * (1 + (traits.writes == 2)),
         )
     per_channel = out_channels if r["flags"] & Flags.PER_CHANNEL else 1
     scaled = (per_channel if traits.scales is None else traits.scales,)

@@ -63,7 +63,7 @@ def converted(context: OperatorContext) -> RowOp:
     if kind is Kind.LOOKUP:
         return replace(op, weights=lookup.requantized(source, target))
     if "FLOAT32" in types:
-        return replace(op, param=_bits(_scale(target if source.dtype == "FLOAT32" else source)))
+        return replace(op, param=quant.bits(_scale(target if source.dtype == "FLOAT32" else source)))
     ratio = quant.rescale(_scale(source), _scale(target))
     return replace(op, multipliers=np.array([ratio.value], np.int32), shifts=np.array([ratio.shift], np.int8))
 
@@ -77,12 +77,3 @@ def _scale(tensor: Tensor) -> float:
 def _zero_point(tensor: Tensor) -> int:
     q = tensor.quantization
     return 0 if q is None or tensor.dtype == "FLOAT32" else q.zero_point[0]
-
-
-def _bits(scale: float) -> int:
-    """Return the bits of a float32 as an int32.
-
-    >>> hex(_bits(1.0))
-    '0x3f800000'
-    """
-    return int(np.float32(scale).view(np.int32))

@@ -8,6 +8,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from tflm_memopt.format.codes import FloatFunction, FloatRange
 from tflm_memopt.model.graph import ITEM_BYTES
 from tflm_memopt.ops import quant
 from tflm_memopt.ops.constraints.base import quantization
@@ -99,6 +100,49 @@ def binary(context: OperatorContext) -> RowOp:
     )
 
 
+UNLIMITED = ("MAXIMUM", "MINIMUM", "SQUARED_DIFFERENCE", "PRELU")
+"""Operators of float32 that limit nothing."""
+
+
+def float_binary(context: OperatorContext) -> RowOp:
+    """Parse an operator of two float32 operands (TMO_FUNCTION_ADD to TMO_FUNCTION_PRELU)."""
+    name, (reads, writes) = context.op.type, _rows(context)
+    activation = context.op.options.get("fusedActivationFunction", "NONE")
+    limits = FloatRange.ALL if name in UNLIMITED else quant.FLOAT_RANGES[activation]
+    read = [k for k in range(2) if not context.input(k).constant]
+    return RowOp(
+        kind=Kind.ARITHMETIC_F32,
+        name=name,
+        sources=context.op.stands_for,
+        inputs=tuple(context.storage(k) for k in read),
+        output=context.output.id,
+        reads=tuple(reads[k] for k in read),
+        writes=writes,
+        input_zero_points=(0, 0),
+        output_zero_point=0,
+        param=quant.float_form(limits, FloatFunction[name]),
+        constant=next((_constant(context, k, reads[k]) for k in range(2) if k not in read), None),
+    )
+
+
+def float_leaky_relu(context: OperatorContext) -> RowOp:
+    """Parse LEAKY_RELU of float32, whose alpha is a constant operand."""
+    rows, alpha = context.producer_rows(), np.array([context.op.options["alpha"]], "<f4").view(np.int8)
+    return RowOp(
+        kind=Kind.ARITHMETIC_F32,
+        name=context.op.type,
+        sources=context.op.stands_for,
+        inputs=(context.storage(),),
+        output=context.output.id,
+        reads=(rows,),
+        writes=rows,
+        input_zero_points=(0, 0),
+        output_zero_point=0,
+        param=quant.float_form(FloatRange.ALL, FloatFunction.LEAKY_RELU),
+        constant=Constant(1, Rows(1, 1, alpha.size), alpha.reshape(1, 1, -1)),
+    )
+
+
 def _rows(context: OperatorContext) -> tuple[tuple[Rows, Rows], Rows]:
     """Return the rows of both operands and the output. Operands of equal shape are laid out as the producer writes
     them.
@@ -117,5 +161,5 @@ def _constant(context: OperatorContext, k: int, rows: Rows) -> Constant:
     data = context.input(k).data
     if data is None:
         raise ValueError(f"tensor {context.input(k).id} is not a constant")
-    stored = np.ascontiguousarray(data, "<i2" if context.output.dtype == "INT16" else np.int8)
+    stored = np.ascontiguousarray(data, {"INT16": "<i2", "FLOAT32": "<f4"}.get(context.output.dtype, "<i1"))
     return Constant(k, rows, stored.reshape(-1).view(np.int8).reshape(rows.h, rows.w, rows.c))

@@ -9,7 +9,7 @@ import enum
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
-from tflm_memopt.kernels.descriptions import activations, curves, elementwise, rows, windows
+from tflm_memopt.kernels.descriptions import activations, curves, elementwise, floats, rows, windows
 from tflm_memopt.kernels.language import KernelProgram
 from tflm_memopt.kernels.needs import InputNeed, needs
 
@@ -65,6 +65,20 @@ class Kind(enum.IntEnum):
     SOFTMAX_S16 = 44
     CURVE_S16 = 45
     """LOGISTIC and TANH."""
+    CONV_F32 = 17
+    """float32 activations and weights. A channel takes four bytes, and Rows.c counts bytes."""
+    DEPTHWISE_F32 = 18
+    AVERAGE_POOL_F32 = 26
+    """AVERAGE_POOL_2D and MEAN."""
+    MAX_POOL_F32 = 27
+    ARITHMETIC_F32 = 28
+    """Functions of two operands, element by element."""
+    CLAMP_F32 = 29
+    """RELU and RELU6."""
+    CURVE_F32 = 46
+    """Functions of one operand: LOGISTIC, TANH, ELU, HARD_SWISH, ABS."""
+    SOFTMAX_F32 = 47
+    BATCH_MATMUL_F32 = 48
     QUANTIZE = 50
     """Converts float32 to int8."""
     QUANTIZE_S16 = 51
@@ -197,6 +211,11 @@ def _wide(narrow: Traits) -> Traits:
     return replace(narrow, reads=2, writes=2)
 
 
+def _float(narrow: Traits) -> Traits:
+    """Return the traits of the float32 kind, which has the same accesses and no scales."""
+    return replace(narrow, reads=4, writes=4, scales=0)
+
+
 _CONV = _described(windows.conv, None, Constants.FILTER, biased=True)
 _DEPTHWISE = _described(windows.depthwise, None, Constants.DEPTHWISE_FILTER, biased=True)
 _TRANSPOSED = _described(windows.transpose_conv, None, Constants.FILTER, biased=True)
@@ -208,6 +227,15 @@ KINDS: Mapping[Kind, Traits] = {
     Kind.CONV_S16: _wide(_CONV),
     Kind.DEPTHWISE_S16: _wide(_DEPTHWISE),
     Kind.TRANSPOSE_CONV_S16: _wide(_TRANSPOSED),
+    Kind.CONV_F32: _float(_CONV),
+    Kind.DEPTHWISE_F32: _float(_DEPTHWISE),
+    Kind.AVERAGE_POOL_F32: _float(_described(windows.average_pool)),
+    Kind.MAX_POOL_F32: _float(_described(windows.max_pool)),
+    Kind.ARITHMETIC_F32: _described(floats.add),
+    Kind.CLAMP_F32: _described(floats.clamp),
+    Kind.CURVE_F32: _described(floats.logistic),
+    Kind.SOFTMAX_F32: _float(_described(activations.softmax)),
+    Kind.BATCH_MATMUL_F32: _described(floats.batch_matmul),
     Kind.BATCH_MATMUL: _described(rows.batch_matmul, 1),
     Kind.ADD: _described(elementwise.add_each, OPERAND_SCALES),
     Kind.SUB: _described(elementwise.add_each, OPERAND_SCALES),
@@ -264,3 +292,15 @@ WIDE: Mapping[Kind, Kind] = {
     Kind.SOFTMAX: Kind.SOFTMAX_S16,
 }
 """Each int8 kind that has an int16 counterpart, and that counterpart."""
+FLOAT: Mapping[Kind, Kind] = {
+    Kind.CONV: Kind.CONV_F32,
+    Kind.DEPTHWISE: Kind.DEPTHWISE_F32,
+    Kind.AVERAGE_POOL: Kind.AVERAGE_POOL_F32,
+    Kind.MEAN: Kind.AVERAGE_POOL_F32,
+    Kind.MAX_POOL: Kind.MAX_POOL_F32,
+    Kind.SOFTMAX: Kind.SOFTMAX_F32,
+    Kind.BATCH_MATMUL: Kind.BATCH_MATMUL_F32,
+}
+"""Each int8 kind that has a float32 counterpart, and that counterpart."""
+USING_LIBM = (Kind.CURVE_F32, Kind.SOFTMAX_F32)
+"""Kinds whose kernels call functions of the C library: expf and others."""

@@ -91,7 +91,7 @@ def _moving(
     *constraints: Constraint,
     least: int = 1,
     most: int = 1,
-    types: Constraint = common.int8_or_int16,
+    types: Constraint = common.moved_types,
 ) -> Row:
     """Return the row of an operator that only moves bytes, with the types that TFLM supports."""
 
@@ -127,7 +127,7 @@ def _binary(*constraints: Constraint, fused: bool = False, types: Constraint = c
     return Row((two, *first, *every, *constraints, *last), elementwise.binary)
 
 
-_BYTE = common.int8_activations
+_BYTE = common.byte_or_float
 _GROUPS = common.options("blockSize"), common.rank_four, moving.block_divides
 _ARG = Row(
     (
@@ -338,18 +338,110 @@ OPSET: Mapping[str, Row] = {
     "ABS": _looked_up(),
 }
 """Rows by TFLite's operator name."""
+_FLOAT = (common.static_shapes, common.float_activations, common.runtime_values, common.stateless)
+_FLOAT_CONV = (*_FLOAT, common.rank_four, weighted.filter_rank(4), weighted.float_filter)
+_FLOAT_POOL = (
+    common.operands(least=1, most=1),
+    common.options(*_STRIDES, "filterHeight", "filterWidth"),
+    *_FLOAT,
+    common.rank_four,
+    weighted.pool_keeps_channels,
+    *_WINDOW,
+)
+
+
+def _float_binary(*, fused: bool = False) -> Row:
+    """Return the row of an operator of two float32 operands."""
+    two, options = common.operands(least=2, most=2), common.options("fusedActivationFunction")
+    first, last = ((options,), (common.fused_activation,)) if fused else ((), ())
+    every = (*_FLOAT, arithmetic.constant_operand, arithmetic.broadcast)
+    return Row((two, *first, *every, *last), elementwise.float_binary)
+
+
+def _float_mapped(parse_: Callable[[OperatorContext], RowOp], *options: Constraint) -> Row:
+    """Return the row of a function of one float32 operand."""
+    return Row((_ONE, *options, *_FLOAT, common.batch_one, common.same_shape), parse_)
+
+
+FLOATS: Mapping[str, Row] = {
+    "CONV_2D": Row(
+        (
+            _WEIGHTED,
+            common.options(*_STRIDES, *_DILATIONS),
+            *_FLOAT_CONV,
+            weighted.all_channels,
+            *_WINDOW,
+        ),
+        parse.conv,
+    ),
+    "DEPTHWISE_CONV_2D": Row(
+        (
+            _WEIGHTED,
+            common.options(*_STRIDES, *_DILATIONS, "depthMultiplier"),
+            *_FLOAT_CONV,
+            weighted.depth_multiplier,
+            *_WINDOW,
+        ),
+        parse.depthwise,
+    ),
+    "FULLY_CONNECTED": Row(
+        (
+            _WEIGHTED,
+            common.options("fusedActivationFunction", "weightsFormat"),
+            *_FLOAT,
+            weighted.filter_rank(2),
+            weighted.float_filter,
+            weighted.default_weights_format,
+            weighted.dense_shapes,
+            common.fused_activation,
+        ),
+        parse.fully_connected,
+    ),
+    "AVERAGE_POOL_2D": Row(_FLOAT_POOL, parse.average_pool),
+    "MAX_POOL_2D": Row(_FLOAT_POOL, parse.max_pool),
+    "MEAN": Row((common.operands(least=1, most=2), *_FLOAT, arithmetic.reduced_axes), parse.mean),
+    "ADD": _float_binary(fused=True),
+    "SUB": _float_binary(fused=True),
+    "MUL": _float_binary(fused=True),
+    "MAXIMUM": _float_binary(),
+    "MINIMUM": _float_binary(),
+    "SQUARED_DIFFERENCE": _float_binary(),
+    "PRELU": _float_binary(),
+    "LEAKY_RELU": _float_mapped(elementwise.float_leaky_relu, common.options("alpha")),
+    "RELU": _float_mapped(parse.clamp),
+    "RELU6": _float_mapped(parse.clamp),
+    "LOGISTIC": _float_mapped(parse.float_curve),
+    "TANH": _float_mapped(parse.float_curve),
+    "ELU": _float_mapped(parse.float_curve),
+    "HARD_SWISH": _float_mapped(parse.float_curve),
+    "ABS": _float_mapped(parse.float_curve),
+    "SOFTMAX": _float_mapped(parse.softmax, common.options("beta")),
+    "BATCH_MATMUL": Row(
+        (
+            common.operands(least=2, most=2),
+            common.options("adjX", "adjY"),
+            *_FLOAT,
+            arithmetic.plain_matrices,
+        ),
+        parse.batch_matmul,
+    ),
+}
+"""Rows of operators with a float32 output by TFLite's operator name; moves of float32 have the rows of OPSET."""
 OWN = Row((common.own_operands, *_ELEMENTWISE), parse.own)
 """Constraints of all custom operators (described.DESCRIBED)."""
 
 
-def row_of(operator: str) -> Row | None:
-    """Return the row of an operator by its name, or None."""
-    return OPSET.get(operator) or (OWN if operator in DESCRIBED else None)
+def row_of(context: OperatorContext) -> Row | None:
+    """Return the row of an operator by its name and the types of its first tensors, or None."""
+    op, first = context.op, context.tensor(0)
+    floats = first is not None and bool(op.outputs) and first.dtype == context.output.dtype == "FLOAT32"
+    found = (FLOATS.get(op.type) if floats else None) or OPSET.get(op.type)
+    return found or (OWN if op.type in DESCRIBED else None)
 
 
 def refusal(context: OperatorContext) -> Unsupported | None:
     """Return the first reason why the operator cannot run row by row, or None."""
-    row = row_of(context.op.type)
+    row = row_of(context)
     if row is None:
         return _no_kernel(context)
     for constraint in row.constraints:
@@ -364,7 +456,7 @@ def refusal(context: OperatorContext) -> Unsupported | None:
 
 def _wrong_type(row: Row, context: OperatorContext) -> Unsupported | None:
     """Return the refusal of the operator's types, if there is one: it says more than any other refusal."""
-    types = [one for one in row.constraints if one in (common.int8_activations, common.int8_or_int16)]
+    types = [one for one in row.constraints if one in common.TYPES]
     with suppress(LookupError):  # an operand or the output is missing
         return next((_refused(one, detail) for one in types if (detail := one(context)) is not None), None)
     return None
@@ -372,7 +464,7 @@ def _wrong_type(row: Row, context: OperatorContext) -> Unsupported | None:
 
 def row_op(context: OperatorContext) -> RowOp | Unsupported:
     """Return the operator as a RowOp, or the reason why it stays builtin."""
-    row, reason = row_of(context.op.type), refusal(context)
+    row, reason = row_of(context), refusal(context)
     if reason is not None or row is None:
         return reason or _no_kernel(context)
     try:

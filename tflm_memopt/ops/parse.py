@@ -10,17 +10,18 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from tflm_memopt.format.codes import FloatFunction, FloatRange
 from tflm_memopt.kernels.descriptions import rows as of_rows
 from tflm_memopt.kernels.descriptions import windows
 from tflm_memopt.kernels.needs import needs
-from tflm_memopt.model.graph import Tensor
+from tflm_memopt.model.graph import ITEM_BYTES, Tensor
 from tflm_memopt.ops import lookup, quant
 from tflm_memopt.ops.constraints.base import quantization
 from tflm_memopt.ops.context import ONE_PIXEL, OperatorContext, natural_rows
 from tflm_memopt.ops.described import DESCRIBED
-from tflm_memopt.ops.kinds import WIDE, Kind
+from tflm_memopt.ops.kinds import FLOAT, WIDE, Kind
 from tflm_memopt.ops.quant import Multiplier
-from tflm_memopt.ops.rowop import Access, RowOp, Rows, Window, accesses
+from tflm_memopt.ops.rowop import FLOAT_BYTES, Access, RowOp, Rows, Window, accesses
 
 INDEX_BYTES = 4
 """Bytes of an int32 index: TMO_INDEX_BYTES."""
@@ -69,6 +70,8 @@ def max_pool(context: OperatorContext) -> RowOp:
 def mean(context: OperatorContext) -> RowOp:
     """Parse MEAN over any of height, width and channels."""
     g = _reduction(context)
+    if _is_float(context):
+        return replace(_reduced(context, Kind.MEAN, g, []), param=FloatRange.ALL)
     scales = quantization(context.input()).scale[0], quantization(context.output).scale[0]
     return _reduced(context, Kind.MEAN, g, [quant.mean(*scales, g.window.kernel_h * g.window.kernel_w)])
 
@@ -140,20 +143,18 @@ def batch_matmul(context: OperatorContext) -> RowOp:
     left, right, out = context.input(0).shape, context.input(1).shape, context.output.shape
     matrices, transposed = math.prod(left[:-2]), int(bool(context.op.options["adjY"]))
     first = np.repeat(np.arange(matrices) * right[-2], out[-2])
-    product = quant.weighted(
-        quantization(context.input(0)).scale[0],
-        quantization(context.input(1)).scale,
-        quantization(context.output).scale[0],
-    )
+    item = ITEM_BYTES[context.output.dtype]
+    scales = () if item == FLOAT_BYTES else tuple(map(quantization, (*context.activations, context.output)))
+    product = quant.weighted(scales[0].scale[0], scales[1].scale, scales[2].scale[0]) if scales else ()
     sizes = {"depth": left[-1], "columns": out[-1], "down": 1 - transposed, "across": transposed}
     of_left, of_right = accesses(PRODUCT, sizes)
     reads = Rows(matrices * left[-2], 1, left[-1]), Rows(matrices * right[-2], 1, right[-1])
-    writes, wide = Rows(matrices * out[-2], 1, out[-1]), _is_int16(context)
+    writes = Rows(matrices * out[-2], 1, out[-1])
     return _row_op(
         context,
-        WIDE[Kind.BATCH_MATMUL] if wide else Kind.BATCH_MATMUL,
-        tuple(_in_bytes(rows) if wide else rows for rows in reads),
-        _in_bytes(writes) if wide else writes,
+        _kind(context, Kind.BATCH_MATMUL),
+        tuple(_in_bytes(rows, item) for rows in reads),
+        _in_bytes(writes, item),
         access=(of_left, of_right if matrices == 1 else replace(of_right, table=tuple(map(int, first)))),
         multipliers=product,
         param=transposed,
@@ -164,9 +165,11 @@ def batch_matmul(context: OperatorContext) -> RowOp:
 def softmax(context: OperatorContext) -> RowOp:
     """Parse SOFTMAX over the last dimension."""
     rows, beta = _last_dimension(context), float(context.op.options["beta"])
+    wide = _in_bytes(rows, ITEM_BYTES[context.output.dtype])
+    if _is_float(context):
+        return _row_op(context, Kind.SOFTMAX_F32, (wide,), wide, param=quant.bits(beta))
     scale = quantization(context.input()).scale[0]
     if _is_int16(context):
-        wide = _in_bytes(rows)
         return _row_op(context, Kind.SOFTMAX_S16, (wide,), wide, multipliers=[quant.softmax_int16(beta, scale)])
     multiplier, diff_min = quant.softmax(beta, scale)
     return _row_op(context, Kind.SOFTMAX, (rows,), rows, multipliers=[multiplier], param=diff_min)
@@ -201,6 +204,18 @@ def arg_max(context: OperatorContext) -> RowOp:
         output_zero_point=0,
         param=int(context.op.type == "ARG_MIN"),
     )
+
+
+def clamp(context: OperatorContext) -> RowOp:
+    """Parse RELU and RELU6 of float32."""
+    rows, limits = context.producer_rows(), {"RELU": FloatRange.POSITIVE, "RELU6": FloatRange.RELU6}
+    return _row_op(context, Kind.CLAMP_F32, (rows,), rows, param=limits[context.op.type])
+
+
+def float_curve(context: OperatorContext) -> RowOp:
+    """Parse a function of one float32 operand."""
+    rows, function = context.producer_rows(), FloatFunction[context.op.type]
+    return _row_op(context, Kind.CURVE_F32, (rows,), rows, param=quant.float_form(FloatRange.FINITE, function))
 
 
 def table(context: OperatorContext) -> RowOp:
@@ -266,19 +281,19 @@ def _exchanged(w: Window) -> Window:
 
 
 def _weighted(context: OperatorContext, kind: Kind, g: Geometry, weights: NDArray[Any]) -> RowOp:
-    bias, scales = context.tensor(2), quantization(context.input(1)).scale
+    bias = context.tensor(2)
     taps = g.window.kernel_h * g.window.kernel_w * (1 if kind is Kind.DEPTHWISE else g.reads.c)
-    common: dict[str, Any] = {
-        "window": g.window,
-        "multipliers": quant.weighted(
-            quantization(context.input()).scale[0], scales, quantization(context.output).scale[0]
-        ),
-        "weights": np.ascontiguousarray(weights),
-        "macs": g.writes.nbytes * taps,
-    }
+    common: dict[str, Any] = {"window": g.window, "macs": g.writes.nbytes * taps}
+    if _is_float(context):
+        common["weights"] = np.ascontiguousarray(weights, "<f4").view(np.int8)
+    else:
+        scales = (quantization(t).scale for t in (context.input(), context.input(1), context.output))
+        (scale_in,), scales_filter, (scale_out,) = scales
+        common["weights"] = np.ascontiguousarray(weights)
+        common["multipliers"] = quant.weighted(scale_in, scales_filter, scale_out)
     if bias is not None:
-        values = _values(bias).reshape(-1)
-        common["bias"] = values.astype("<i8").view("<i4") if _is_int16(context) else values.astype(np.int32)
+        stored = {"INT16": "<i8", "FLOAT32": "<f4"}.get(context.output.dtype, "<i4")
+        common["bias"] = _values(bias).reshape(-1).astype(stored).view("<i4")
     return _counted(context, kind, (g.reads,), g.writes, **common)
 
 
@@ -286,9 +301,18 @@ def _is_int16(context: OperatorContext) -> bool:
     return context.output.dtype == "INT16"
 
 
+def _is_float(context: OperatorContext) -> bool:
+    return context.output.dtype == "FLOAT32"
+
+
+def _kind(context: OperatorContext, kind: Kind) -> Kind:
+    """Return the kind of the same operator for the output's type."""
+    return {"INT16": WIDE, "FLOAT32": FLOAT}.get(context.output.dtype, {}).get(kind, kind)
+
+
 def _channels(context: OperatorContext, rows: Rows) -> Rows:
     """Return rows whose `c` counts channels, not bytes."""
-    return replace(rows, c=rows.c // 2) if _is_int16(context) else rows
+    return replace(rows, c=rows.c // ITEM_BYTES[context.output.dtype])
 
 
 def _reduction(context: OperatorContext) -> Geometry:
@@ -321,19 +345,22 @@ def _pool(context: OperatorContext, kind: Kind) -> RowOp:
 
 
 def _counted(context: OperatorContext, kind: Kind, reads: tuple[Rows, ...], writes: Rows, **fields: Any) -> RowOp:
-    """A RowOp of rows that count elements. An int16 operator becomes the int16 kind, and `param` is its range."""
-    activation = context.op.options.get("fusedActivationFunction", "NONE")
-    q = quantization(context.output)
-    if not _is_int16(context):
-        limits = quant.activation_range(activation, q.scale[0], q.zero_point[0])
-        return _row_op(context, kind, reads, writes, activation=limits, **fields)
-    param = quant.int16_activation(activation, q.scale[0])
-    return _row_op(context, WIDE[kind], tuple(map(_in_bytes, reads)), _in_bytes(writes), param=param, **fields)
+    """Return a RowOp of rows that count elements. `param` is the activation range of int16 and float32."""
+    activation, item = context.op.options.get("fusedActivationFunction", "NONE"), ITEM_BYTES[context.output.dtype]
+    if _is_float(context):
+        fields["param"] = quant.FLOAT_RANGES[activation]
+    elif _is_int16(context):
+        fields["param"] = quant.int16_activation(activation, quantization(context.output).scale[0])
+    else:
+        q = quantization(context.output)
+        fields["activation"] = quant.activation_range(activation, q.scale[0], q.zero_point[0])
+    wide = tuple(_in_bytes(rows, item) for rows in reads)
+    return _row_op(context, _kind(context, kind), wide, _in_bytes(writes, item), **fields)
 
 
-def _in_bytes(rows: Rows) -> Rows:
-    """Rows of int16 elements, counted in bytes."""
-    return replace(rows, c=2 * rows.c)
+def _in_bytes(rows: Rows, item: int) -> Rows:
+    """Return rows of elements of `item` bytes, counted in bytes."""
+    return replace(rows, c=item * rows.c)
 
 
 def _row_op(
@@ -354,12 +381,16 @@ def _row_op(
         output=context.output.id,
         reads=reads,
         writes=writes,
-        input_zero_points=tuple(quantization(context.input(k)).zero_point[0] for k in range(len(reads))),
-        output_zero_point=quantization(context.output).zero_point[0],
+        input_zero_points=tuple(_zero_point(context.input(k)) for k in range(len(reads))),
+        output_zero_point=_zero_point(context.output),
         multipliers=np.array([m.value for m in multipliers], np.int32) if multipliers else None,
         shifts=np.array([min(m.shift, 127) for m in multipliers], np.int8) if multipliers else None,
         **fields,
     )
+
+
+def _zero_point(tensor: Tensor) -> int:
+    return 0 if tensor.dtype == "FLOAT32" else quantization(tensor).zero_point[0]
 
 
 def _values(tensor: Tensor) -> NDArray[Any]:

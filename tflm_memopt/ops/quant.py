@@ -8,10 +8,12 @@ stated otherwise).
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import NamedTuple
 
 import numpy as np
+
+from tflm_memopt.format.codes import FloatFunction, FloatRange
 
 INT8_MIN, INT8_MAX = -128, 127
 ADD_LEFT_SHIFT, INT16_ADD_LEFT_SHIFT = 20, 15
@@ -210,6 +212,29 @@ def activation_range(activation: str, scale: float, zero_point: int, bits: int =
         least if low is None else max(least, quantized(low, scale, zero_point)),
         most if high is None else min(most, quantized(high, scale, zero_point)),
     )
+
+
+FLOAT_RANGES: Mapping[str, FloatRange] = {
+    "NONE": FloatRange.FINITE,
+    "RELU": FloatRange.RELU,
+    "RELU_N1_TO_1": FloatRange.RELU_N1_TO_1,
+    "RELU6": FloatRange.RELU6,
+}
+"""Output limits of float32 by fused activation (CalculateActivationRange, kernels/kernel_util.h)."""
+
+
+def float_form(limits: FloatRange, function: FloatFunction) -> int:
+    """Return limits and function of a float32 operator, encoded as `param` (program.h)."""
+    return limits | function << 4
+
+
+def bits(value: float) -> int:
+    """Return the bits of a float32 as an int32.
+
+    >>> hex(bits(1.0))
+    '0x3f800000'
+    """
+    return int(np.float32(value).view(np.int32))
 
 
 def int16_activation(activation: str, scale: float) -> int:

@@ -24,6 +24,10 @@ from tflm_memopt.ops.kinds import KINDS, WINDOW, Channels, Constants, Kind, Trai
 from tflm_memopt.ops.packing import Packing, is_direct, packed_values, tile_bytes
 
 Ints = NDArray[np.int64]
+FLOAT_BYTES = 4
+"""Bytes of a float32."""
+INT16_BYTES = 2
+"""Bytes of an int16, whose sums of products have 64 bits and are not kept."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -245,10 +249,11 @@ class RowOp:
     activation: tuple[int, int] = (-128, 127)
     weights: NDArray[np.int8] | None = field(default=None, compare=False)
     """CONV: [out][kernel_h][kernel_w][in]. DEPTHWISE: [kernel_h][kernel_w][out]. GATHER: the table, [row][out]. LOOKUP:
-    the table, entry x + 128 for x.
+    the table, entry x + 128 for x. float32 has four bytes for each index of the last axis.
     """
     bias: NDArray[np.int32] | None = field(default=None, compare=False)
-    """Biases. For int16 activations they have 64 bits each, lower half first."""
+    """Biases. For int16 activations they have 64 bits each, lower half first; those of float32 are given by their bits.
+    """
     multipliers: NDArray[np.int32] | None = field(default=None, compare=False)
     """Q31 multipliers: one, or one per output channel. ADD, SUB, SQUARED_DIFFERENCE: of operand 0, operand 1 and
     output. PRELU, LEAKY_RELU: of positive and of negative values.
@@ -257,7 +262,8 @@ class RowOp:
     """Exponents of two that belong to `multipliers`; positive shifts left."""
     param: int = 0
     """ADD, SUB, SQUARED_DIFFERENCE: the left shift. int16: the activation range. SOFTMAX: diff_min. GATHER: rows of the
-    table. ARG_MAX: 1 for the smallest. QUANTIZE, DEQUANTIZE: the bits of the float32 scale.
+    table. ARG_MAX: 1 for the smallest. QUANTIZE, DEQUANTIZE: the bits of the float32 scale. float32 kinds: limits and
+    function (quant.float_form), or the bits of SOFTMAX's beta.
     """
     constant: Constant | None = None
     """The operand that is a constant and not in `inputs`."""
@@ -337,8 +343,8 @@ class RowOp:
 
     @property
     def reducible(self) -> bool:
-        """Whether it makes one output row from all input rows and can take one input row at a time: into int32
-        accumulators (msf-CNN, section 7), or into the output.
+        """Whether it makes one output row from all input rows and can take one input row at a time: into accumulators
+        of int32 or float32 in the order of a whole window (msf-CNN, section 7), or into the output.
         """
         if self.scatters:
             return True
@@ -346,9 +352,13 @@ class RowOp:
         whole = self.writes.h == 1 and w.kernel_h == self.reads[0].h and w.pad_top == 0 and w.dilation_h == 1
         if self.traits.pools:
             return whole and w.pad_left == 0
-        return (
-            self.is_convolution and whole and w.pad_left == 0 and self.writes.w == 1 and w.kernel_w == self.reads[0].w
-        )
+        sums = self.traits.channels is Channels.SUMMED and self.element_bytes != INT16_BYTES
+        return sums and whole and w.pad_left == 0 and self.writes.w == 1 and w.kernel_w == self.reads[0].w
+
+    @property
+    def rounds_sums(self) -> bool:
+        """Whether it sums float32 values or compares them in an order that matters."""
+        return self.traits.slides and self.element_bytes == FLOAT_BYTES
 
     @property
     def rolling_buffers(self) -> tuple[StateRollingBuffer, ...]:

@@ -105,6 +105,33 @@ enum {
   TMO_SHARE_CHANNELS = 3,
 };
 
+/* Limits of the output of float32 kinds: bits 0 to 3 of float_form. */
+enum {
+  TMO_RANGE_FINITE = 0, /* From the lowest to the highest finite value: TFLM's fused activation NONE. NaN stays NaN in all ranges. */
+  TMO_RANGE_RELU = 1, /* From 0 to the highest finite value. */
+  TMO_RANGE_RELU_N1_TO_1 = 2,
+  TMO_RANGE_RELU6 = 3,
+  TMO_RANGE_ALL = 4, /* No limits. */
+  TMO_RANGE_POSITIVE = 5, /* From 0 to infinity. */
+};
+
+/* Function of ARITHMETIC_F32, from ADD to LEAKY_RELU, or of CURVE_F32: bits 4 to 7 of float_form. */
+enum {
+  TMO_FUNCTION_ADD = 0,
+  TMO_FUNCTION_SUB = 1,
+  TMO_FUNCTION_MUL = 2,
+  TMO_FUNCTION_MAXIMUM = 3,
+  TMO_FUNCTION_MINIMUM = 4,
+  TMO_FUNCTION_SQUARED_DIFFERENCE = 5,
+  TMO_FUNCTION_PRELU = 6,
+  TMO_FUNCTION_LEAKY_RELU = 7, /* Operand 1 is alpha. */
+  TMO_FUNCTION_LOGISTIC = 8,
+  TMO_FUNCTION_TANH = 9,
+  TMO_FUNCTION_ELU = 10,
+  TMO_FUNCTION_HARD_SWISH = 11,
+  TMO_FUNCTION_ABS = 12,
+};
+
 typedef enum {
 #define TMO_ENUMERATOR(name, value, ...) TMO_OP_##name = value,
   TMO_EACH_KIND(TMO_ENUMERATOR)
@@ -251,17 +278,19 @@ typedef struct {
     int32_t half_pixel_centers; /* RESIZE_BILINEAR: 0 or 1. */
     int32_t transposed; /* BATCH_MATMUL: 1: operand 1 is [out][depth], 0: [depth][out]. */
     int32_t tangent; /* CURVE_S16: 1: hyperbolic tangent, 0: sigmoid. */
+    int32_t float_form; /* float32: TMO_RANGE_* + 16 * TMO_FUNCTION_*; both are 0 where they mean nothing. */
+    int32_t beta_bits; /* SOFTMAX_F32: bits of the float32 beta. */
     int32_t scale_bits; /* QUANTIZE, QUANTIZE_S16, DEQUANTIZE, DEQUANTIZE_S16: bits of the float32 scale. */
     int32_t identity; /* OWN: identity of the application's kernel. */
   };
   union {
-    uint32_t weights; /* Weights: int8_t[]. */
+    uint32_t weights; /* Weights: int8_t[], or float[] for float32 kinds. */
     uint32_t table; /* LOOKUP: int8_t[TMO_TABLE_BYTES]. GATHER: int8_t[table_rows][channels]. */
     uint32_t message; /* SEND, RECEIVE: a tmo_message. */
     uint32_t copy; /* COPY: a tmo_copy. */
   };
   union {
-    uint32_t bias; /* int32_t[channels], or none. int16: int64_t[channels / 2], 4-aligned. */
+    uint32_t bias; /* int32_t[channels], or none. int16: int64_t[channels / 2], 4-aligned. float32: float[channels / 4]. */
     uint32_t curve; /* LSTM: uint16_t[256], then int32_t[channels][8] biases. */
     uint32_t scales; /* Packed: biases and scales in the packing's layout, unless they are among the weights. */
   };

@@ -62,8 +62,14 @@ static inline bool tmo_has_column_windows(const tmo_tensor *t) { return tmo_has_
 /* Whether the tensors are int16: a channel takes two bytes of a pixel. */
 static inline bool tmo_is_s16(const tmo_op *op) { return tmo_is_in(TMO_BUILT(TMO_S16_KINDS), op->kind); }
 
+/* Whether the tensors are float32: a channel takes four bytes of a pixel. */
+static inline bool tmo_is_f32(const tmo_op *op) { return tmo_is_in(TMO_BUILT(TMO_F32_KINDS), op->kind); }
+
+/* Bytes of an element of its tensors, for kinds whose elements are all of one type. */
+static inline uint32_t tmo_element_bytes(const tmo_op *op) { return tmo_is_f32(op) ? 4 : tmo_is_s16(op) ? 2 : 1; }
+
 /* The number of elements that `bytes` of its output hold. */
-static inline uint32_t tmo_values(const tmo_op *op, uint32_t bytes) { return tmo_is_s16(op) ? bytes / 2 : bytes; }
+static inline uint32_t tmo_values(const tmo_op *op, uint32_t bytes) { return bytes / tmo_element_bytes(op); }
 
 /* Whether it sends rows to other devices, or receives them. */
 static inline bool tmo_is_message(const tmo_op *op) { return tmo_has_part(TMO_PART_LINK) && tmo_is_in(TMO_BUILT(TMO_LINK_KINDS), op->kind); }

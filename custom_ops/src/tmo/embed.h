@@ -70,6 +70,10 @@
 #endif
 
 TMO_PUSH_OPTIONS
+#include "../tmo_described_float.c"
+#include "../tmo_float_ref.c"
+TMO_POP_OPTIONS
+TMO_PUSH_OPTIONS
 #include "../tmo_described_conv.c"
 TMO_POP_OPTIONS
 TMO_PUSH_OPTIONS

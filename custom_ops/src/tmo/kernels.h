@@ -2,7 +2,7 @@
 /* The kernels, and their contract with the executor. Internal: applications need tmo/tmo.h only.
  *
  * A call computes one output row or pixel, or adds pixels to the sums of one. Kernels keep no state, allocate nothing and check nothing, since
- * tmo_check() has verified every length. The output must not overlap the input, with two exceptions. LOOKUP, LEAKY_RELU_S16, CURVE_S16, kernels
+ * tmo_check() has verified every length. The output must not overlap the input, with two exceptions. LOOKUP, LEAKY_RELU_S16, CURVE_S16, CLAMP_F32, CURVE_F32, kernels
  * with two operands, and kernels whose output elements are not larger than the input's read each element before they write it, front to back:
  * their output may begin at or before the start of an operand that is not broadcast. CONV writes the last byte of a call after it has read
  * everything.
@@ -48,7 +48,7 @@ typedef struct {
   bool whole_rows;      /* for packed convolutions: the window lists input rows, otherwise pixels */
   bool first;           /* begin the sums; otherwise continue those of earlier calls */
   bool last;            /* the sums are complete: write the output; otherwise keep them for the next call */
-  uint32_t in_channels; /* of a pixel; for int16 in bytes */
+  uint32_t in_channels; /* of a pixel; for int16 and float32 in bytes */
   uint32_t out_channels;
   uint32_t tap_step; /* weights: bytes from tap to tap */
   uint32_t pixel_step[2], channel_step[2]; /* of two operands: bytes; 0 where the operand is repeated */
@@ -90,6 +90,13 @@ TMO_LINKAGE tmo_kernel_s8 tmo_logistic_s16, tmo_tanh_s16;               /* CURVE
 TMO_LINKAGE tmo_kernel_s8 tmo_product_s16, tmo_transposed_product_s16;  /* BATCH_MATMUL_S16 */
 TMO_LINKAGE tmo_kernel_s8 tmo_quantize, tmo_quantize_s16, tmo_dequantize, tmo_dequantize_s16;
 TMO_LINKAGE tmo_kernel_s8 tmo_widen, tmo_narrow, tmo_rescale_s16;       /* kernels whose output has another type */
+
+TMO_LINKAGE tmo_kernel_s8 tmo_conv_row_f32, tmo_conv_pixel_f32;         /* CONV_F32, DEPTHWISE_F32 */
+TMO_LINKAGE tmo_kernel_s8 tmo_pool_row_f32, tmo_pool_pixel_f32;         /* AVERAGE_POOL_F32, MAX_POOL_F32 */
+TMO_LINKAGE tmo_kernel_s8 tmo_arithmetic_f32, tmo_clamp_f32, tmo_curve_f32, tmo_softmax_f32, tmo_batch_matmul_row_f32;
+TMO_LINKAGE tmo_kernel_s8 tmo_add_f32, tmo_subtract_f32, tmo_multiply_f32, tmo_maximum_f32, tmo_minimum_f32; /* ARITHMETIC_F32 */
+TMO_LINKAGE tmo_kernel_s8 tmo_square_difference_f32, tmo_prelu_f32, tmo_leaky_relu_f32;                      /* ARITHMETIC_F32 */
+TMO_LINKAGE tmo_kernel_s8 tmo_logistic_f32, tmo_tanh_f32, tmo_elu_f32, tmo_hard_swish_f32, tmo_abs_f32;      /* CURVE_F32 */
 
 /* OWN: the operator that the application has registered, or NULL. */
 TMO_LINKAGE const tmo_own_kernel *tmo_own_of(const tmo_op *op);
@@ -139,6 +146,7 @@ typedef void tmo_make_pixel(const tmo_kernel *k, const tmo_window *window, uint3
 
 TMO_LINKAGE tmo_make_pixel tmo_max_pool, tmo_average_pool, tmo_mean, tmo_conv_s16;
 TMO_LINKAGE tmo_make_pixel tmo_max_pool_s16, tmo_average_pool_s16, tmo_mean_s16;
+TMO_LINKAGE tmo_make_pixel tmo_conv_f32, tmo_max_pool_f32, tmo_average_pool_f32;
 
 /* Computes a row, each pixel from the part of the rows that is under it. */
 TMO_LINKAGE void tmo_make_row(const tmo_kernel *k, const tmo_window *rows, int8_t *out, tmo_make_pixel *make);

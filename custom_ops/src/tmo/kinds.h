@@ -45,12 +45,16 @@ enum { TMO_CHANNELS_OWN, TMO_CHANNELS_FILTERED, TMO_CHANNELS_SUMMED, TMO_CHANNEL
   TMO_BIT(value, tmo_family_##family <= tmo_family_pool)
 #define TMO_IF_POOL(name, value, reads, writes, operands, scales, family, channels, row, pixel) \
   TMO_BIT(value, tmo_family_##family == tmo_family_pool)
+#define TMO_IF_MATMUL(name, value, reads, writes, operands, scales, family, channels, row, pixel) \
+  TMO_BIT(value, tmo_family_##family == tmo_family_batch_matmul)
 #define TMO_IF_SOFTMAX(name, value, reads, writes, operands, scales, family, channels, row, pixel) \
   TMO_BIT(value, tmo_family_##family == tmo_family_softmax)
 #define TMO_IF_CONVERTING(name, value, reads, writes, operands, scales, family, channels, row, pixel) \
   TMO_BIT(value, tmo_family_##family == tmo_family_convert)
 #define TMO_IF_S16(name, value, reads, writes, operands, scales, family, channels, row, pixel) \
   TMO_BIT(value, (reads) == 2 && (writes) == 2 && tmo_family_##family != tmo_family_convert)
+#define TMO_IF_F32(name, value, reads, writes, operands, scales, family, channels, row, pixel) \
+  TMO_BIT(value, (reads) == 4 && (writes) == 4)
 #define TMO_IF_READS_WIDE(name, value, reads, writes, operands, scales, family, channels, row, pixel) \
   TMO_BIT(value, (reads) > 1 && tmo_family_##family != tmo_family_gather)
 #define TMO_IF_ACCESS(name, value, reads, writes, operands, scales, family, channels, row, pixel) \
@@ -75,9 +79,11 @@ enum { TMO_CHANNELS_OWN, TMO_CHANNELS_FILTERED, TMO_CHANNELS_SUMMED, TMO_CHANNEL
 #define TMO_BINARY_KINDS (0 TMO_EACH_KIND(TMO_IF_BINARY))         /* two operands, element by element */
 #define TMO_WINDOWED_KINDS (0 TMO_EACH_KIND(TMO_IF_WINDOWED))     /* read by a window */
 #define TMO_POOL_KINDS (0 TMO_EACH_KIND(TMO_IF_POOL))
+#define TMO_MATMUL_KINDS (0 TMO_EACH_KIND(TMO_IF_MATMUL))
 #define TMO_SOFTMAX_KINDS (0 TMO_EACH_KIND(TMO_IF_SOFTMAX))
 #define TMO_CONVERTING_KINDS (0 TMO_EACH_KIND(TMO_IF_CONVERTING)) /* elements of the output have another type */
 #define TMO_S16_KINDS (0 TMO_EACH_KIND(TMO_IF_S16))               /* a channel takes two bytes of a pixel */
+#define TMO_F32_KINDS (0 TMO_EACH_KIND(TMO_IF_F32))               /* a channel takes four bytes of a pixel */
 #define TMO_WIDE_KINDS (0 TMO_EACH_KIND(TMO_IF_READS_WIDE))       /* elements that are read are larger than a byte */
 #define TMO_ACCESS_KINDS (0 TMO_EACH_KIND(TMO_IF_ACCESS))         /* own access instead of a window */
 #define TMO_LINK_KINDS (0 TMO_EACH_KIND(TMO_IF_LINK))             /* they send rows to another device or receive them */

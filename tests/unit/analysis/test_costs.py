@@ -21,10 +21,13 @@ TABLES = pytest.mark.parametrize("table", [pytest.param(t, id=core) for core, t 
 
 @TABLES
 def test_every_kernel_was_measured(table: Table) -> None:
+    """Those of float32 were not: estimates are unknown."""
+    known, unknown = (Work(f"{name} rows", *range(1, len(AMOUNTS) + 1)) for name in ("CONV", "CONV_F32"))
+    assert table.known([known]) and table.known([known, unknown]) is None
     packings = {packing for wanted in family(table.target).runs for packing in PACKINGS.get(wanted, ())}
     measured = {kernel.split()[0] for kernel in table.kernels}
     assert {
-        *(kind.name for kind in Kind),
+        *(kind.name for kind in Kind if not kind.name.endswith("_F32")),
         *(packing.name for packing in packings),
     } == measured
     for name in measured:

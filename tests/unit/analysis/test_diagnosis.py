@@ -90,7 +90,7 @@ KINDS: Mapping[str, tuple[Callable[[], bytes], str]] = {
     "int8_io": (float_io, "int8 with float32 input and output: --int8-io saves 12,096 of the 16,128 B that these take"),
     "int16": (lambda: of_type("INT16"), "int16 activations: int8 would take half the RAM"),
     "uint8": (lambda: of_type("UINT8"), "uint8 activations: quantize it to int8"),
-    "float32": (unsupported, "float32: quantize it to int8 first; "),
+    "float32": (unsupported, "float32: int8 would take about a quarter of the RAM, if"),
     "float16": (lambda: dynamic_range("FLOAT16"), "float32 with float16 weights: TFLM has no kernels for it"),
     "dynamic_range": (lambda: dynamic_range("CONV_2D"), "float32 with int8 weights (dynamic range quantization): "),
     "mixed": (mixed, "int8 and float32 (ABS): quantize all of it"),

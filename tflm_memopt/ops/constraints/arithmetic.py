@@ -26,7 +26,7 @@ def constant_operand(context: OperatorContext) -> str | None:
     for t in (context.input(0), context.input(1)):
         if t.constant and (t.data is None or t.dtype != context.output.dtype or t.data.shape != t.shape):
             return f"{name(t)} is {t.dtype} {list(t.shape)}"
-        if t.constant and (fault := scale_fault(t)):
+        if t.constant and t.dtype != "FLOAT32" and (fault := scale_fault(t)):
             return fault
         if t.constant and t.dtype == "INT16" and quantization(t).zero_point[0] != 0:
             return f"{name(t)} is int16 with zero point {quantization(t).zero_point[0]}"

@@ -79,6 +79,26 @@ def int8_or_int16(context: OperatorContext) -> str | None:
 
 
 @hint(QUANTIZE)
+def float_activations(context: OperatorContext) -> str | None:
+    """Inputs and outputs must be float32"""
+    return next((f"{name(t)} is {t.dtype}" for t in activations(context) if t.dtype != "FLOAT32"), None)
+
+
+@hint(QUANTIZE)
+def moved_types(context: OperatorContext) -> str | None:
+    """Inputs and outputs must be int8 or float32, or int16 with zero point 0"""
+    types = {t.dtype for t in activations(context)}
+    return None if types == {"FLOAT32"} else int8_or_int16(context)
+
+
+@hint(QUANTIZE)
+def byte_or_float(context: OperatorContext) -> str | None:
+    """Inputs and outputs must be int8 or float32"""
+    types = {t.dtype for t in activations(context)}
+    return None if types == {"FLOAT32"} else int8_activations(context)
+
+
+@hint(QUANTIZE)
 def quantized(context: OperatorContext) -> str | None:
     """Inputs and outputs must have one positive scale and a zero point in [-128, 127]"""
     return next((fault for t in activations(context) if (fault := scale_fault(t))), None)
@@ -139,7 +159,13 @@ def fused_activation(context: OperatorContext) -> str | None:
     activation = context.op.options.get("fusedActivationFunction")
     if activation not in quant.ACTIVATIONS:
         return f"it is {activation}"
+    if context.output.dtype == "FLOAT32":
+        return None
     scale = quantization(context.output).scale[0]
     if quant.bounds_fit(scale):
         return None
     return f"scale {scale:g} of {name(context.output)} is too small"
+
+
+TYPES = (int8_activations, int8_or_int16, float_activations, moved_types, byte_or_float)
+"""Constraints of the types of activations."""

@@ -32,6 +32,19 @@ def int8_filter(context: OperatorContext) -> str | None:
     return None if known else f"{name(w)} is {w.dtype}"
 
 
+@hint("convert without quantization, or quantize activations as well")
+def float_filter(context: OperatorContext) -> str | None:
+    """Filter and bias must be constant float32 tensors, not sparse, with a bias per output channel or none"""
+    w, bias = context.input(1), context.tensor(2)
+    if w.data is None or w.dtype != "FLOAT32" or w.data.shape != w.shape or not w.elements:
+        return f"{name(w)} is {'computed at run time' if w.data is None else w.dtype}"
+    if bias is None or (
+        bias.data is not None and bias.dtype == "FLOAT32" and bias.elements == context.output.shape[-1]
+    ):
+        return None
+    return f"{name(bias)} is {'computed at run time' if bias.data is None else f'{bias.dtype} {list(bias.shape)}'}"
+
+
 def filter_rank(rank: int) -> Constraint:
     def filter_dimensions(context: OperatorContext) -> str | None:
         """The filter must have as many dimensions as its operator expects"""

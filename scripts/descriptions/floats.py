@@ -1,0 +1,81 @@
+"""One output pixel of float32 from the window under it, as in pixels.py.
+
+Sums begin with 0 and take products in the order of rows, columns and channels; the bias is added last, as in TFLM's
+Conv, DepthwiseConv, FullyConnected, AveragePool and MaxPool (kernels/internal/reference).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+
+from tflm_memopt.kernels.build import Builder, kernel
+from tflm_memopt.kernels.descriptions.floats import FLOAT, Clamp, number
+from tflm_memopt.kernels.language import Array, Index, Reg
+
+
+def _begin(b: Builder, sums: Array, at: Index, initial: float) -> Reg:
+    """Return the sum of earlier calls, or its initial value in the first call."""
+    (first,) = b.parameters("first")
+    total = number(b, initial)
+    with b.inside(first, 1):  # skipped in the first call
+        b.assign("copy", total, b.ram_load(sums, at))
+    return total
+
+
+def _end(b: Builder, sums: Array, y: Array, at: Index, total: Reg, output: Callable[[Reg], Reg]) -> None:
+    """Write the output in the last call, otherwise keep the sum."""
+    (last,) = b.parameters("last")
+    with b.inside(last, 1):
+        b.ram_store(sums, total, at)
+    with b.inside(last - 1, 1):
+        b.ram_store(y, output(total), at)
+
+
+@kernel("y[k] = clamp(sum over the window of x * w[k] + bias[k]); k = output j of group g")
+def conv_f32(b: Builder) -> None:
+    """A group is one channel for depthwise layers, otherwise all channels of a pixel."""
+    pointers, reach, rows, columns, channels, groups = b.extents(
+        "pointers", "reach", "rows", "columns", "channels", "groups"
+    )
+    (each,) = b.extents("each")
+    (bias_step,) = b.parameters("bias_step")  # 0: all biases are equal
+    next_row, next_column, apart, offset = b.parameters("next_row", "next_column", "apart", "offset")
+    strides = b.parameters("filter_weights", "row_weights", "tap_weights")
+    filters, limits = groups * each, Clamp(b)
+    x, y = b.rows("x", FLOAT, pointers, reach), b.output("y", FLOAT, filters)
+    w = b.flash("w", FLOAT, filters, rows, columns, channels, strides=strides)
+    bias = b.flash("bias", FLOAT, filters, stride=bias_step)
+    sums = b.workspace("sums", FLOAT, filters, aligned=False)
+    with b.loop("g", groups) as g, b.loop("j", each) as j:
+        k = g * each + j
+        total = _begin(b, sums, k, 0)
+        with b.loop("r", rows) as r, b.loop("s", columns) as s, b.loop("c", channels) as c:
+            value = b.ram_load(x, r * next_row + s * next_column, offset + s * apart + g + c)
+            b.dot(total, value, b.flash_load(w, k, r, s, c))
+        constant = b.flash_load(bias, k)
+        _end(b, sums, y, k, total, lambda value: limits.apply(b.compute("add", FLOAT, value, constant)))
+
+
+def _pool(b: Builder, initial: float, take: Callable[[Reg, Reg], None], output: Callable[[Reg], Reg]) -> None:
+    pointers, reach, run, channels = b.extents("pointers", "reach", "run", "channels")
+    (offset,), limits = b.parameters("offset"), Clamp(b)
+    x, y = b.rows("x", FLOAT, pointers, reach), b.output("y", FLOAT, channels)
+    sums = b.workspace("sums", FLOAT, channels, aligned=False)
+    with b.loop("c", channels) as c:
+        total = _begin(b, sums, c, initial)
+        with b.loop("p", pointers) as p, b.loop("t", run) as t:
+            take(total, b.ram_load(x, p, offset + t * channels + c))
+        _end(b, sums, y, c, total, lambda value: limits.apply(output(value)))
+
+
+@kernel("y[c] = clamp(the greatest x[p, c]); NaN counts as nothing")
+def max_pool_f32(b: Builder) -> None:
+    _pool(b, float(np.finfo(np.float32).min), lambda most, x: b.update("max", most, x), lambda most: most)
+
+
+@kernel("y[c] = clamp(sum over p of x[p, c] / area)")
+def average_pool_f32(b: Builder) -> None:
+    area = b.compute("copy", FLOAT, *b.extents("area"))
+    _pool(b, 0, lambda total, x: b.update("add", total, x), lambda total: b.compute("divide", FLOAT, total, area))

@@ -1,0 +1,39 @@
+"""Random float32 networks, rewritten, give the bytes of the original under the official TFLM wheel."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import Phase, given, settings
+from property.floats import FLOAT, examine_float, float_recipes
+from property.layers import Layer
+from property.networks import Recipe
+from property.test_random_models import COMMON, MANY, drawn
+
+pytest.importorskip("tflite_micro", reason="the official TFLM wheel is not installed")
+
+QUICK = settings(COMMON, max_examples=15, derandomize=True, phases=[Phase.explicit, Phase.generate, Phase.shrink])
+
+
+@QUICK
+@given(float_recipes())
+def test_random_networks(recipe: Recipe) -> None:
+    examine_float(recipe, drawn(recipe.seed))
+
+
+@pytest.mark.slow
+@MANY
+@given(float_recipes())
+def test_many_random_networks(recipe: Recipe) -> None:
+    examine_float(recipe, drawn(recipe.seed))
+
+
+@pytest.mark.parametrize("kind", FLOAT)
+def test_each_kind_of_layer_is_converted(kind: str) -> None:
+    recipes = (Recipe(((1, 9, 7, 4),), (Layer(kind, channels=c), Layer("conv"))) for c in range(3, 10))
+    assert all(examine_float(recipe) for recipe in recipes)
+
+
+def test_a_group_whose_sums_would_be_rounded_in_another_order_is_not_reversed() -> None:
+    """Convolutions that grow: their output would begin at the end of the arena."""
+    layers = (Layer("conv", channels=8), Layer("conv", channels=8, stride=(2, 2)), Layer("conv", channels=16))
+    assert examine_float(Recipe(((1, 32, 32, 3),), layers))

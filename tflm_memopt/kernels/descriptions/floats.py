@@ -1,0 +1,179 @@
+"""Kernels of float32, which compute and round each value in the order of TFLM's reference kernels.
+
+TFLM: Add, SubWithActivation, Mul, SquaredDifference, MaximumOp, MinimumOp, BroadcastPrelu4DSlowFloat, LeakyRelu,
+ReluFloat, Relu6Float, Logistic, Tanh, Elu, HardSwish and Softmax (kernels/internal/reference, micro/kernels).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+
+from tflm_memopt.kernels.build import Builder, kernel
+from tflm_memopt.kernels.language import Array, Index, KernelProgram, Reg, Type
+
+FLOAT, INT32 = Type.FLOAT32, Type.INT32
+HIGHEST_SIGMOID, LOWEST_SIGMOID = 16.619047164916992188, -9.0
+"""Beyond these inputs, TFLM's LOGISTIC is 1 and e^x (cutoff_upper, cutoff_lower)."""
+
+
+def number(b: Builder, value: float) -> Reg:
+    """Return a register with a constant."""
+    return b.compute("as_float", FLOAT, Index.of(int(np.float32(value).view(np.int32))))
+
+
+class Clamp:
+    """The limits of the output, which are parameters: the bits of two float32. NaN stays NaN."""
+
+    def __init__(self, b: Builder) -> None:
+        self.b = b
+        self.low, self.high = (b.compute("as_float", FLOAT, bits) for bits in b.parameters("low", "high"))
+
+    def apply(self, value: Reg) -> Reg:
+        raised = self.b.compute("max", FLOAT, value, self.low)
+        return self.b.compute("min", FLOAT, raised, self.high)
+
+
+def _binary(name: str, about: str, combine: Callable[[Builder, Reg, Reg], Reg], *, limited: bool) -> KernelProgram:
+    """Describe an operation on two operands, either of which may be broadcast (elementwise.py)."""
+
+    def describe(b: Builder) -> None:
+        pixels, channels = b.extents("pixels", "channels")
+        limits = Clamp(b) if limited else None
+
+        def operand(name: str) -> Array:
+            return b.ram(name, FLOAT, pixels, channels, strides=b.parameters(f"{name}_pixel", f"{name}_channel"))
+
+        x, other, y = operand("x"), operand("other"), b.output("y", FLOAT, pixels, channels)
+        with b.loop("p", pixels) as p, b.loop("c", channels) as c:
+            value = combine(b, b.ram_load(x, p, c), b.ram_load(other, p, c))
+            b.ram_store(y, limits.apply(value) if limits else value, p, c)
+
+    return kernel(about, name)(describe)
+
+
+def _square_of_difference(b: Builder, x: Reg, other: Reg) -> Reg:
+    difference = b.compute("sub", FLOAT, x, other)
+    return b.compute("mul", FLOAT, difference, difference)
+
+
+def _sloped(b: Builder, x: Reg, other: Reg) -> Reg:
+    """Return x if x >= 0, otherwise x * other."""
+    product = b.compute("mul", FLOAT, x, other)
+    return b.compute("select", FLOAT, b.compute("less_equal", INT32, number(b, 0), x), x, product)
+
+
+def _leaking(b: Builder, x: Reg, other: Reg) -> Reg:
+    """Return x if x > 0, otherwise x * other."""
+    product = b.compute("mul", FLOAT, x, other)
+    return b.compute("select", FLOAT, b.compute("less", INT32, number(b, 0), x), x, product)
+
+
+add = _binary("add_f32", "y = clamp(x + other)", lambda b, x, z: b.compute("add", FLOAT, x, z), limited=True)
+subtract = _binary("subtract_f32", "y = clamp(x - other)", lambda b, x, z: b.compute("sub", FLOAT, x, z), limited=True)
+multiply = _binary("multiply_f32", "y = clamp(x * other)", lambda b, x, z: b.compute("mul", FLOAT, x, z), limited=True)
+maximum = _binary(
+    "maximum_f32", "y = x if x > other, otherwise other", lambda b, x, z: b.compute("max", FLOAT, z, x), limited=False
+)
+minimum = _binary(
+    "minimum_f32", "y = x if x < other, otherwise other", lambda b, x, z: b.compute("min", FLOAT, z, x), limited=False
+)
+square_difference = _binary("square_difference_f32", "y = (x - other)^2", _square_of_difference, limited=False)
+prelu = _binary("prelu_f32", "y = x if x >= 0, otherwise x * other", _sloped, limited=False)
+leaky_relu = _binary("leaky_relu_f32", "y = x if x > 0, otherwise x * other", _leaking, limited=False)
+
+
+def _mapped(name: str, about: str, make: Callable[[Builder], Callable[[Reg], Reg]]) -> KernelProgram:
+    """Describe a function of one operand. `make` declares what does not depend on the operand."""
+
+    def describe(b: Builder) -> None:
+        (n,) = b.extents("n")
+        x, y = b.ram("x", FLOAT, n), b.output("y", FLOAT, n)
+        function = make(b)
+        with b.loop("i", n) as i:
+            b.ram_store(y, function(b.ram_load(x, i)), i)
+            b.ram_free(x, i)
+
+    return kernel(about, name)(describe)
+
+
+clamp = _mapped("clamp_f32", "y = clamp(x)", lambda b: Clamp(b).apply)
+tanh = _mapped("tanh_f32", "y = tanh(x)", lambda b: lambda x: b.compute("tanh", FLOAT, x))
+absolute = _mapped("abs_f32", "y = |x|", lambda b: lambda x: b.compute("magnitude", FLOAT, x))
+
+
+def _sigmoid(b: Builder) -> Callable[[Reg], Reg]:
+    high, low, one = (number(b, v) for v in (HIGHEST_SIGMOID, LOWEST_SIGMOID, 1))
+
+    def function(x: Reg) -> Reg:
+        small = b.compute("less", INT32, x, low)
+        argument = b.compute("select", FLOAT, small, x, b.compute("negative", FLOAT, x))
+        power = b.compute("exp", FLOAT, argument)
+        quotient = b.compute("divide", FLOAT, one, b.compute("add", FLOAT, one, power))
+        value = b.compute("select", FLOAT, small, power, quotient)
+        return b.compute("select", FLOAT, b.compute("less", INT32, high, x), one, value)
+
+    return function
+
+
+def _elu(b: Builder) -> Callable[[Reg], Reg]:
+    zero = number(b, 0)
+
+    def function(x: Reg) -> Reg:
+        power = b.compute("expm1", FLOAT, x)
+        return b.compute("select", FLOAT, b.compute("less", INT32, x, zero), power, x)
+
+    return function
+
+
+def _hard_swish(b: Builder) -> Callable[[Reg], Reg]:
+    zero, three, six = (number(b, v) for v in (0, 3, 6))
+
+    def function(x: Reg) -> Reg:
+        raised = b.compute("max", FLOAT, zero, b.compute("add", FLOAT, x, three))
+        product = b.compute("mul", FLOAT, x, b.compute("min", FLOAT, six, raised))
+        return b.compute("divide", FLOAT, product, six)
+
+    return function
+
+
+logistic = _mapped("logistic_f32", "y = 1 / (1 + e^-x)", _sigmoid)
+elu = _mapped("elu_f32", "y = x if x >= 0, otherwise e^x - 1", _elu)
+hard_swish = _mapped("hard_swish_f32", "y = x * min(6, max(0, x + 3)) / 6", _hard_swish)
+
+
+@kernel("y[m, k] = e^(beta * (x[m, k] - max)) / sum over k of e^(beta * (x[m, k] - max))", "softmax_f32")
+def softmax(b: Builder) -> None:
+    """`powers` is the output's own memory."""
+    rows, channels = b.extents("rows", "channels")
+    beta = b.compute("as_float", FLOAT, *b.parameters("beta"))
+    x, y = b.ram("x", FLOAT, rows, channels), b.output("y", FLOAT, rows, channels)
+    powers = b.workspace("powers", FLOAT, rows, channels, aligned=False)
+    with b.loop("m", rows) as m:
+        greatest, total = number(b, np.finfo(np.float32).min), number(b, 0)
+        with b.loop("h", channels) as h:
+            b.update("max", greatest, b.ram_load(x, m, h))
+        with b.loop("i", channels) as i:
+            below = b.compute("sub", FLOAT, b.ram_load(x, m, i), greatest)
+            power = b.compute("exp", FLOAT, b.compute("mul", FLOAT, below, beta))
+            b.ram_store(powers, power, m, i)
+            b.update("add", total, power)
+        with b.loop("j", channels) as j:
+            b.ram_store(y, b.compute("divide", FLOAT, b.ram_load(powers, m, j), total), m, j)
+        b.ram_free(x, m)
+
+
+@kernel("y[m, n] = sum over i of left[m, i] * right[i, n]", "batch_matmul_f32")
+def batch_matmul(b: Builder) -> None:
+    """down, across: 1 and 0, or 0 and 1 for a transposed right matrix."""
+    rows, depth, columns = b.extents("rows", "depth", "columns")
+    down, across = b.parameters("down", "across")
+    left = b.ram("left", FLOAT, rows, depth)
+    right = b.rows("right", FLOAT, depth * down + columns * across, columns * down + depth * across)
+    y = b.output("y", FLOAT, rows, columns)
+    with b.loop("m", rows) as m, b.loop("n", columns) as n:
+        total = number(b, 0)
+        with b.loop("i", depth) as i:
+            b.dot(total, b.ram_load(left, m, i), b.ram_load(right, i * down + n * across, n * down + i * across))
+        b.ram_store(y, total, m, n)
