@@ -44,10 +44,11 @@ from property.oracle import convert
 import tflm_memopt
 from tflm_memopt.analysis import costs
 from tflm_memopt.analysis.costs import AMOUNTS, Work, estimate
+from tflm_memopt.convert.pipeline import ConversionOptions
 from tflm_memopt.errors import MemoptError
 from tflm_memopt.ops.packing import TARGETS
 from tflm_memopt.plan.iteration.work import work
-from tflm_memopt.plan.planner import NO_RECOMPUTE, Options
+from tflm_memopt.plan.planner import NO_RECOMPUTE
 from tflm_memopt.plan.search.tiles_plan import Settings
 from tflm_memopt.rowgraph.inputs import IN_ARENA, SLIDING, InputMode
 from tflm_memopt.runtime.host import WAIT
@@ -94,7 +95,7 @@ def random_plans(target: str, seeds: Iterable[int]) -> Iterator[Sample]:
         data, drawn, new = fit_networks.network(seed), rng.choice(WAYS), fit_networks.steps(seed)
         for way in ("rows",) if new else dict.fromkeys((drawn, "rows")):
             tiles, where = None if way == "rows" else NO_RECOMPUTE, InputMode(SLIDING, new) if new else IN_ARENA
-            options = Options(seconds=0, fold=False, target=target, reorder=False, tiles=tiles, input=where)
+            options = ConversionOptions(seconds=0, fold=False, target=target, reorder=False, tiles=tiles, input=where)
             try:
                 if way == "rows":
                     converted = convert(data, options)

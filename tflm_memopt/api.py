@@ -20,9 +20,10 @@ from tflm_memopt.apps.optimize import optimize_app
 from tflm_memopt.apps.results import AppExploration, AppOptimized
 from tflm_memopt.convert import describe, speed
 from tflm_memopt.convert import instructions as by_instructions
-from tflm_memopt.convert.conversion import Conversion, Limits
+from tflm_memopt.convert.conversion import Conversion
 from tflm_memopt.convert.inspecting import inspect, inspection
 from tflm_memopt.convert.instructions import Costed
+from tflm_memopt.convert.limits import Limits
 from tflm_memopt.convert.policy import decide
 from tflm_memopt.convert.request import Request, request
 from tflm_memopt.convert.verify import verify
@@ -185,9 +186,7 @@ def optimize_devices(
     count = checked_count(devices, network.asked)
     limit = None if memory is None else units.memory(memory)
     if cut and limit:
-        raise UsageError(
-            "a cut and a memory limit cannot be combined", code="bad_option", hint="leave out --cut or --memory"
-        )
+        raise UsageError("a cut and a memory limit cannot be combined", hint="leave out --cut or --memory")
     if cut:
         made = devices_choice.in_a_row(network, count, cut)
     else:
@@ -273,7 +272,7 @@ def explore(
     options: those of ExploreOptions in options.py. board: each point reports the board's free RAM and flash.
     """
     if cost is not None and cost not in COSTS:
-        raise UsageError(f"unknown cost '{cost}'", code="bad_option", hint=one_of(cost, COSTS))
+        raise UsageError(f"unknown cost '{cost}'", hint=one_of(cost, COSTS))
     if isinstance(model, App):
         return explore_app(replace(model, options={**options, **model.options}), progress)
     data, name, _ = loaded(model, name)

@@ -95,6 +95,8 @@ class ModelError(MemoptError):
 class UsageError(MemoptError):
     """An argument, or a combination of arguments, is invalid."""
 
+    usual = "bad_option"
+
 
 class InterfaceError(MemoptError):
     """Two models cannot be compared."""
@@ -104,6 +106,7 @@ class DoesNotFit(MemoptError):
     """Nothing fits the given limit."""
 
     exit_code = 1
+    usual = "does_not_fit"
 
 
 class PlanError(MemoptError):
@@ -115,9 +118,13 @@ class PlanError(MemoptError):
 class KernelError(MemoptError):
     """The description of a kernel is inconsistent, or a core cannot run it."""
 
+    usual = "bad_kernel"
+
 
 class RegisterError(MemoptError):
     """A driver, or a description of registers, cannot be used."""
+
+    usual = "bad_registers"
 
 
 class RuntimeUnavailable(MemoptError):

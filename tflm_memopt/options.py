@@ -54,9 +54,7 @@ def overhead(given: float | str) -> float:
     except ValueError:
         value = 0.0
     if not 0 < value < math.inf:
-        raise UsageError(
-            f"'{given}' is not a valid factor", code="bad_option", hint="1.1 is 10 % more than the original"
-        )
+        raise UsageError(f"'{given}' is not a valid factor", hint="1.1 is 10 % more than the original")
     return value
 
 
@@ -193,7 +191,7 @@ def _read(name: str, option: Option, value: Any) -> Any:
         return None
     if option.choices and value not in option.choices:
         hint = one_of(str(value), map(str, option.choices))
-        raise UsageError(f"unknown {name} {value!r}", code="bad_option", hint=hint)
+        raise UsageError(f"unknown {name} {value!r}", hint=hint)
     return option.read(value) if option.read else value
 
 

@@ -29,10 +29,10 @@ def size(said: int | str) -> int:
     value = _amount(said, BYTES)
     if value is None or value < 0:
         hint = "20480, 20kB (1,000 B each), 64K or 64KiB (1,024 B each)"
-        raise UsageError(f"invalid size '{said}'", code="bad_option", hint=hint)
+        raise UsageError(f"invalid size '{said}'", hint=hint)
     if isinstance(said, str) and said.strip().isdecimal() and value < SMALLEST:
         hint = f"{said.strip()}K (1,024 B each), {said.strip()}kB (1,000 B each) or {said.strip()}B"
-        raise UsageError(f"the size '{said}' needs a unit", code="bad_option", hint=hint)
+        raise UsageError(f"the size '{said}' needs a unit", hint=hint)
     return round(value)
 
 
@@ -44,11 +44,7 @@ def number(said: int | str) -> int:
     """
     value = round(_amount(said, PREFIXES) or 0)
     if value < 1:
-        raise UsageError(
-            f"invalid count '{said}': it must be a whole number from 1",
-            code="bad_option",
-            hint="3200000, 3200k or 3.2M",
-        )
+        raise UsageError(f"invalid count '{said}': it must be a whole number from 1", hint="3200000, 3200k or 3.2M")
     return value
 
 
@@ -60,7 +56,7 @@ def milliseconds(said: float | str) -> float:
     """
     value = _amount(said, MILLISECONDS) or 0.0
     if value <= 0:
-        raise UsageError(f"invalid time '{said}'", code="bad_option", hint="50ms or 0.05s")
+        raise UsageError(f"invalid time '{said}'", hint="50ms or 0.05s")
     return value
 
 
@@ -72,7 +68,7 @@ def megahertz(said: float | str) -> float:
     """
     value = _amount(said, MEGAHERTZ) or 0.0
     if value <= 0:
-        raise UsageError(f"invalid clock '{said}'", code="bad_option", hint="64MHz")
+        raise UsageError(f"invalid clock '{said}'", hint="64MHz")
     return value
 
 
@@ -90,7 +86,7 @@ def line(said: str | Collection[float]) -> tuple[float, float]:
     late = _amount(latency, MILLISECONDS)
     if len(parts) > 2 or late is None or not found or found <= 0 or late < 0:
         hint = "bytes a second, and latency: 125kB/s,2ms"
-        raise UsageError(f"invalid link '{said}'", code="bad_option", hint=hint)
+        raise UsageError(f"invalid link '{said}'", hint=hint)
     return found, late
 
 
@@ -104,9 +100,7 @@ def memory(said: str | Collection[int | None]) -> tuple[int, int | None]:
     parts: Sequence[int | str | None] = said.split(",") if isinstance(said, str) else (*said,)
     ram, flash = [*parts, None, None][:2]
     if len(parts) > 2 or not ram:
-        raise UsageError(
-            f"invalid memory '{said}'", code="bad_option", hint="RAM, or RAM and flash: 20kB or 20kB,128kB"
-        )
+        raise UsageError(f"invalid memory '{said}'", hint="RAM, or RAM and flash: 20kB or 20kB,128kB")
     return size(ram), None if flash is None else size(flash)
 
 

@@ -19,9 +19,9 @@ from property.forced import mobile
 from property.networks import build
 from property.oracle import convert
 
+from tflm_memopt.convert.pipeline import ConversionOptions
 from tflm_memopt.lower.serialise import pack
 from tflm_memopt.ops.packing import Family
-from tflm_memopt.plan.planner import Options
 from tflm_memopt.plan.search.tiles_plan import NO_RECOMPUTE
 
 SMALL_RAM = 11 << 10
@@ -112,5 +112,5 @@ DRAWS: tuple[Callable[[int, Family], Case | None], ...] = (row_case, tile_case, 
 def converted_cases(seed: int, target: str) -> list[Case]:
     """The regions of a network, packed as the converter packs them."""
     tiles = random.Random(seed).choice((None, NO_RECOMPUTE))
-    converted = convert(build(mobile(seed)), Options(seconds=0, target=target, tiles=tiles, reorder=False))
+    converted = convert(build(mobile(seed)), ConversionOptions(seconds=0, target=target, tiles=tiles, reorder=False))
     return [case for case in model_cases(converted[0]) if case.arena.nbytes <= SMALL_RAM] if converted else []

@@ -12,8 +12,8 @@ from cores.draws import DRAWS, converted_cases
 from models import Net
 from property.oracle import assert_same_bytes, convert
 
+from tflm_memopt.convert.pipeline import ConversionOptions
 from tflm_memopt.ops.packing import Family, Packing
-from tflm_memopt.plan.planner import Options
 
 RV32V, SPIKE = CORES["rv32v"], in_spike(CORES["rv32v"], 64)
 QEMU = [pytest.mark.slow, pytest.mark.skipif(bool(missing_tools(RV32V)), reason=missing_tools(RV32V))]
@@ -85,7 +85,7 @@ def mobile() -> bytes:
 
 def in_rows(data: bytes, target: str) -> list[Case]:
     """Convert a network in groups of whole rows."""
-    converted = convert(data, Options(seconds=0, target=target, tiles=None))
+    converted = convert(data, ConversionOptions(seconds=0, target=target, tiles=None))
     assert converted is not None
     return model_cases(converted[0])
 
@@ -100,7 +100,7 @@ def test_dilated_windows_in_whole_rows() -> None:
     for dilation in ((2, 1), (1, 2), (2, 3)):
         x = net.conv2d(x, 16, kernel=(3, 3), dilation=dilation, out=(0.4, -5))
     data = net.model(x)
-    converted = convert(data, Options(seconds=0, target="rv32-v", tiles=None))
+    converted = convert(data, ConversionOptions(seconds=0, target="rv32-v", tiles=None))
     assert converted is not None
     assert {op.packing for op in converted[1].graph.ops.values()} == {Packing.RVV_CONV}
     assert_same_bytes(data, converted[0], seed=1)

@@ -26,8 +26,8 @@ from property.oracle import convert
 from tflm_memopt.check import checker
 from tflm_memopt.check.arena import Ints
 from tflm_memopt.check.cores import Bytes, CoresReplay
+from tflm_memopt.convert.pipeline import ConversionOptions
 from tflm_memopt.errors import PlanError
-from tflm_memopt.plan.planner import Options
 from tflm_memopt.rowgraph.inputs import InputMode
 
 HOOKED = "gcc -std=gnu11 -O1 -g1 -fno-builtin -fsanitize=thread"
@@ -77,7 +77,7 @@ def test_a_counter_read_after_its_group_is_a_race() -> None:
         checker.check(plan, graph)
 
 
-def on_one_core(executor: Path, data: bytes, options: Options) -> None:
+def on_one_core(executor: Path, data: bytes, options: ConversionOptions) -> None:
     found = convert(data, options)
     assert found
     model, planned = found
@@ -87,21 +87,21 @@ def on_one_core(executor: Path, data: bytes, options: Options) -> None:
 def test_one_core(executor: Path) -> None:
     for seed in seeds(12):
         data = build((squeezed if seed % 2 else mobile)(seed))
-        on_one_core(executor, data, Options(seconds=0, target=random.Random(seed).choice(two_cores.TARGETS)))
+        on_one_core(executor, data, ConversionOptions(seconds=0, target=random.Random(seed).choice(two_cores.TARGETS)))
 
 
 def test_tiled_groups(executor: Path) -> None:
     for seed in seeds(12):
         with forced(random_settings(random.Random(seed)), seed):
-            on_one_core(executor, build(mobile(seed)), Options(seconds=0))
+            on_one_core(executor, build(mobile(seed)), ConversionOptions(seconds=0))
 
 
 @pytest.mark.parametrize("mode", MODES, ids=str)
 def test_inputs_outside_of_the_arena(executor: Path, mode: InputMode) -> None:
     for seed in seeds(8):
-        on_one_core(executor, build(mobile(seed)), Options(seconds=0, input=mode))
+        on_one_core(executor, build(mobile(seed)), ConversionOptions(seconds=0, input=mode))
 
 
 @pytest.mark.parametrize("network", thinned(STATES, 2))
 def test_states(executor: Path, network: Callable[[], bytes]) -> None:
-    on_one_core(executor, network(), Options(seconds=0, tiles=None))
+    on_one_core(executor, network(), ConversionOptions(seconds=0, tiles=None))

@@ -37,13 +37,13 @@ from property import two_cores
 from property.forced import mobile
 
 from tflm_memopt.convert import pipeline
+from tflm_memopt.convert.pipeline import ConversionOptions
 from tflm_memopt.emit.kernels import Needs, Part
 from tflm_memopt.lower.program import Program
 from tflm_memopt.model.interface import Changes
 from tflm_memopt.model.reader import read
 from tflm_memopt.ops.kinds import Kind
 from tflm_memopt.ops.packing import Family, family
-from tflm_memopt.plan.planner import Options
 from tflm_memopt.rewrite.int8_io import Int8Interface
 from tflm_memopt.rowgraph.inputs import IN_ARENA, SLIDING, InputMode
 from tflm_memopt.runtime import host
@@ -102,7 +102,7 @@ def write_shared(folder: Path) -> list[Path]:
     return paths
 
 
-def planned(data: bytes, options: Options) -> Iterator[bytes]:
+def planned(data: bytes, options: ConversionOptions) -> Iterator[bytes]:
     """Yield samples of a model's regions."""
     model = read(data)
     found = pipeline.make_plan(pipeline.annotate(model.graph), options)
@@ -115,7 +115,7 @@ def planned(data: bytes, options: Options) -> Iterator[bytes]:
         yield sample(region.program, inputs, host.run(region.program, inputs, sizes))
 
 
-def networks_to_plan() -> Iterator[tuple[bytes, Options]]:
+def networks_to_plan() -> Iterator[tuple[bytes, ConversionOptions]]:
     """Yield networks of operators without windows, int16, broadcast and constant operands, several inputs and
     outputs.
     """
@@ -180,7 +180,11 @@ def networks_to_plan() -> Iterator[tuple[bytes, Options]]:
         wide = net.input((1, 4, 24, 16))
         return [net.conv2d(x, 4), *(net.depthwise_conv2d(wide, kernel=kernel) for kernel in ((2, 2), (1, 5)))]
 
-    by_row, free, groups = Options(tiles=None, seconds=0.2), Options(seconds=0.2), Options("group", seconds=0.2)
+    by_row, free, groups = (
+        ConversionOptions(tiles=None, seconds=0.2),
+        ConversionOptions(seconds=0.2),
+        ConversionOptions("group", seconds=0.2),
+    )
     for build, bits, options in (
         (joined, 8, by_row), (mirrored, 8, by_row), (resized, 8, by_row), (wide, 16, by_row), (wide, 16, free),
         (spoken, 16, by_row), (spoken, 16, free), (chosen, 8, by_row), (chosen, 8, free),

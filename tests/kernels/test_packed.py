@@ -16,6 +16,7 @@ from models import Net
 from property.forced import forced
 from property.oracle import convert
 
+from tflm_memopt.convert.pipeline import ConversionOptions
 from tflm_memopt.lower.program import HEADER, OP, TENSOR, ProgramOp
 from tflm_memopt.lower.serialise import pack, unpack
 from tflm_memopt.model.reader import read
@@ -23,7 +24,6 @@ from tflm_memopt.ops import packings
 from tflm_memopt.ops.kinds import Kind
 from tflm_memopt.ops.packing import Family, Packing
 from tflm_memopt.plan.plan import Group
-from tflm_memopt.plan.planner import Options
 from tflm_memopt.plan.search.tiles_plan import Settings
 from tflm_memopt.runtime import host, regions
 
@@ -185,7 +185,7 @@ def test_the_last_tile_of_a_row_needs_no_more_scratch_than_the_others(target: st
     net = Net()
     data = net.model(net.conv2d(net.input((1, 6, 2 * tile - 1, 16)), 16, kernel=(3, 3), out=(0.4, -5)))
     with forced(Settings(tile=tile, group_channels=0), 1):
-        converted = convert(data, Options(seconds=0, target=target))
+        converted = convert(data, ConversionOptions(seconds=0, target=target))
     assert converted is not None
     model = read(converted[0])
     (region,) = regions.regions(model)
@@ -205,7 +205,7 @@ def test_a_dense_layer_has_one_pixel_in_any_tile() -> None:
     data, tiled = net.model(net.fully_connected(x, 12)), set[int]()
     for seed in range(6):
         with forced(Settings(tile=5, group_channels=0), seed):
-            converted = convert(data, Options(seconds=0, target="cortex-m4"))
+            converted = convert(data, ConversionOptions(seconds=0, target="cortex-m4"))
         assert converted is not None
         planned, model = converted[1], read(converted[0])
         dense = {key for key, op in planned.graph.ops.items() if op.packing is Packing.DSP_DENSE}

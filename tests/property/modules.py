@@ -12,6 +12,7 @@ from property.oracle import EFFORTS, original
 from property.ports import ported, ports_of
 
 from tflm_memopt.convert import annotation, pipeline
+from tflm_memopt.convert.pipeline import ConversionOptions
 from tflm_memopt.emit import specialized
 from tflm_memopt.emit.embedded import STEPPED, embedded, entries
 from tflm_memopt.emit.module import Module, module
@@ -21,7 +22,6 @@ from tflm_memopt.model.interface import METADATA, Changes, changes_of, metadata
 from tflm_memopt.model.reader import read
 from tflm_memopt.ops.packing import TARGETS
 from tflm_memopt.plan.iteration.planned import Planned
-from tflm_memopt.plan.planner import Options
 from tflm_memopt.plan.search.tiles_plan import NO_RECOMPUTE
 from tflm_memopt.results import FrameReport
 from tflm_memopt.rewrite.int8_io import Int8Interface, int8_io
@@ -49,7 +49,7 @@ def written(data: bytes, folder: Path, rng: random.Random) -> bytes:
     if why := annotation.left_whole(source):
         raise UsageError(why, code="unsupported_operator")
     border = int8_io(source.graph) if rng.random() < 0.85 else Int8Interface(source.graph, Changes(), {}, ())
-    options = Options(
+    options = ConversionOptions(
         ops="group" if rng.random() < 0.2 else "region",
         seconds=SECONDS,
         fold=rng.random() < 0.8,

@@ -18,12 +18,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tflm_memopt.convert import pipeline
+from tflm_memopt.convert.pipeline import ConversionOptions
 from tflm_memopt.model.graph import Graph
 from tflm_memopt.model.interface import Changes
 from tflm_memopt.model.reader import read
 from tflm_memopt.plan.effort import LEVELS, NORMAL
 from tflm_memopt.plan.iteration.planned import Planned
-from tflm_memopt.plan.planner import Options
 from tflm_memopt.rewrite.int8_io import Int8Interface
 from tflm_memopt.runtime import wheel
 from tflm_memopt.runtime.stand_in import runnable
@@ -39,7 +39,7 @@ LIMITS = {"INT8": ANY, "UINT8": (0, 255), "INT16": (-32768, 32767)}
 """Extreme input values by type; ANY for other types."""
 
 
-def convert(data: bytes, options: Options) -> tuple[bytes, Planned] | None:
+def convert(data: bytes, options: ConversionOptions) -> tuple[bytes, Planned] | None:
     """Return the rewritten model, however small its gain, and its checked plan; None if nothing can be converted."""
     source = read(data)
     planned = pipeline.make_plan(pipeline.annotate(source.graph), options)

@@ -19,8 +19,8 @@ from unit.analysis.arena_zoo import ZOO, with_subgraphs
 
 import tflm_memopt
 from tflm_memopt.convert.annotation import CONSTANT_INPUT, DYNAMIC, SEVERAL_SUBGRAPHS, LeftWhole
+from tflm_memopt.convert.pipeline import ConversionOptions
 from tflm_memopt.format.limits import MAX_IO
-from tflm_memopt.plan.planner import Options
 from tflm_memopt.tflm.choices import KERNELS, Kernels
 
 pytest.importorskip("tflite_micro", reason="the official TFLM wheel is not installed")
@@ -42,7 +42,7 @@ def slow_corner(build: Build) -> Build:
 @pytest.mark.parametrize("build", CORNERS)
 def test_corner(build: Callable[[Net], bytes], op_per_group: bool) -> None:
     data = build(Net(seed=1))
-    converted = convert(data, Options("group" if op_per_group else "region", seconds=0.2))
+    converted = convert(data, ConversionOptions("group" if op_per_group else "region", seconds=0.2))
     assert converted is not None
     assert_arena_as_predicted(converted[0], assert_same_bytes(data, converted[0]))
 

@@ -25,11 +25,11 @@ from property.oracle import EFFORTS, assert_same_bytes, convert, draw_inputs, or
 from property.planted import plant
 
 from tflm_memopt.convert import annotation
+from tflm_memopt.convert.pipeline import ConversionOptions
 from tflm_memopt.model import writer
 from tflm_memopt.model.reader import read
 from tflm_memopt.ops.intervals import Range, ranges
 from tflm_memopt.ops.rowop import RowOp
-from tflm_memopt.plan.planner import Options
 
 pytest.importorskip("tflite_micro", reason="the official TFLM wheel is not installed")
 
@@ -69,7 +69,9 @@ def examine(recipe: Recipe) -> None:
     effort = EFFORTS[recipe.seed % len(EFFORTS)]
     for op_per_group in (False, True):
         for fold in (True, False):
-            converted = convert(data, Options("group" if op_per_group else "region", SECONDS, effort=effort, fold=fold))
+            converted = convert(
+                data, ConversionOptions("group" if op_per_group else "region", SECONDS, effort=effort, fold=fold)
+            )
             if converted is not None:
                 assert_same_bytes(data, converted[0], seed=recipe.seed, before=before)
 
@@ -114,7 +116,7 @@ def test_odd_plans_run_folded_operators() -> None:
     for seed in seeds(10):
         data = plant(build(mobile(seed)), seed)
         with forced(random_settings(random.Random(seed)), seed):
-            converted = convert(data, Options("group" if seed % 5 == 0 else "region", SECONDS / 4))
+            converted = convert(data, ConversionOptions("group" if seed % 5 == 0 else "region", SECONDS / 4))
         assert converted is not None
         assert_same_bytes(data, converted[0], seed=seed)
 
@@ -126,7 +128,7 @@ def test_what_is_planted_is_found() -> None:
     dead = 0
     for seed in range(10):
         data = plant(build(Recipe(((1, 8, 8, 3),), body, (), seed)), seed)
-        converted = convert(data, Options(seconds=SECONDS))
+        converted = convert(data, ConversionOptions(seconds=SECONDS))
         assert converted is not None
         dead += sum(annotation.dead_channels(annotation.annotate(read(data).graph), converted[1].graph).values())
         assert_same_bytes(data, converted[0], seed=seed)

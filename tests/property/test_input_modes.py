@@ -17,11 +17,12 @@ from property.networks import build
 from property.oracle import EFFORTS, assert_arena_as_predicted, draw_inputs, original, rewritten, run
 
 from tflm_memopt.convert import pipeline
+from tflm_memopt.convert.pipeline import ConversionOptions
 from tflm_memopt.errors import UsageError
 from tflm_memopt.model.interface import Changes
 from tflm_memopt.model.reader import read
 from tflm_memopt.plan.iteration.planned import Planned
-from tflm_memopt.plan.planner import Options, Planner
+from tflm_memopt.plan.planner import Planner
 from tflm_memopt.plan.search.tiles_plan import NO_RECOMPUTE
 from tflm_memopt.rewrite.int8_io import Int8Interface
 from tflm_memopt.rowgraph.graph import tensor_sizes
@@ -52,7 +53,7 @@ def converted(data: bytes, seed: int) -> tuple[bytes, Planned]:
     if tiles and tiles.max_overhead > 4:
         tiles = replace(tiles, max_overhead=4.0)
     op_per, effort = "group" if rng.random() < 0.3 else "region", EFFORTS[seed % len(EFFORTS)]
-    options = Options(op_per, seconds=SECONDS, effort=effort, input=mode, tiles=tiles)
+    options = ConversionOptions(op_per, seconds=SECONDS, effort=effort, input=mode, tiles=tiles)
     planner = Planner(parts, options)
     plan = planner.plan(rng.choice([planner.macs, *(point.macs for point in planner.points())]))
     planned = pipeline.checked(parts, plan)

@@ -30,9 +30,9 @@ from property.oracle import assert_arena_as_predicted, assert_same_bytes, conver
 
 import tflm_memopt
 from tflm_memopt.convert.annotation import UNWRITTEN
+from tflm_memopt.convert.pipeline import ConversionOptions
 from tflm_memopt.model import writer
 from tflm_memopt.ops.packing import TARGETS
-from tflm_memopt.plan.planner import Options
 
 pytest.importorskip("tflite_micro", reason="the official TFLM wheel is not installed")
 
@@ -58,7 +58,7 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
 
 def test_odd(build: Build, way: tuple[str, bool]) -> None:
     data, (target, op_per_group) = build(Net(seed=1)), way
-    converted = convert(data, Options("group" if op_per_group else "region", seconds=0.05, target=target))
+    converted = convert(data, ConversionOptions("group" if op_per_group else "region", seconds=0.05, target=target))
     assert converted is not None
     assert_arena_as_predicted(converted[0], assert_same_bytes(data, converted[0]))
 
@@ -89,7 +89,7 @@ def test_windows_of_one_pixel_may_be_dilated(target: str) -> None:
     for _ in range(4):
         y = net.conv2d(y, 1)
     data = net.model(net.conv2d(y, 2, dilation=(1, 2)))
-    converted = convert(data, Options("group", seconds=0, target=target))
+    converted = convert(data, ConversionOptions("group", seconds=0, target=target))
     assert converted is not None
     assert_same_bytes(data, converted[0])
 

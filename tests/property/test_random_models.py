@@ -24,13 +24,14 @@ from property.oracle import EFFORTS, assert_arena_as_predicted, assert_same_byte
 import tflm_memopt
 from tflm_memopt.check.checker import check
 from tflm_memopt.convert import pipeline
+from tflm_memopt.convert.pipeline import ConversionOptions
 from tflm_memopt.model.interface import Changes
 from tflm_memopt.model.reader import read
 from tflm_memopt.ops.opset import OPSET
 from tflm_memopt.ops.packing import TARGETS
 from tflm_memopt.plan.iteration.planned import Planned
 from tflm_memopt.plan.plan import Group, Plan
-from tflm_memopt.plan.planner import Options, Planner
+from tflm_memopt.plan.planner import Planner
 from tflm_memopt.plan.search.tiles_plan import NO_RECOMPUTE, Settings
 from tflm_memopt.rewrite.int8_io import Int8Interface
 from tflm_memopt.rowgraph.regions import partition
@@ -54,10 +55,10 @@ def running(data: bytes) -> Any:
         assume(False)
 
 
-def drawn(seed: int) -> Options:
+def drawn(seed: int) -> ConversionOptions:
     """Random settings of a conversion."""
     rng = random.Random(seed)
-    return Options(
+    return ConversionOptions(
         ops="group" if rng.random() < 0.5 else "region",
         seconds=rng.choice((0, SECONDS)),
         fold=rng.random() < 0.8,
@@ -94,7 +95,7 @@ def examine_forced(seed: int) -> None:
     data = build(bordered(mobile(seed)))
     before = running(data)
     with forced(random_settings(random.Random(seed)), seed):
-        converted = convert(data, Options("group" if seed % 5 == 0 else "region", SECONDS / 4))
+        converted = convert(data, ConversionOptions("group" if seed % 5 == 0 else "region", SECONDS / 4))
     assert converted is not None
     new, planned = converted
     assert Plan.from_json(json.loads(json.dumps(planned.plan.to_json()))) == planned.plan
@@ -114,7 +115,7 @@ def test_a_tiled_group_may_begin_with_what_it_adds_up() -> None:
     data = net.model(net.fully_connected(x, 4))
     for seed in range(60):
         with forced(random_settings(random.Random(seed)), seed):
-            converted = convert(data, Options(seconds=0, reorder=False))
+            converted = convert(data, ConversionOptions(seconds=0, reorder=False))
         assert converted is not None
         new, planned = converted
         first = [step.stages[0] for step in planned.plan.steps if isinstance(step, Group) and step.stripes]
@@ -138,7 +139,7 @@ def test_every_point_of_a_frontier_runs() -> None:
         source = read(data)
         annotated = pipeline.annotate(source.graph)
         parts = partition(annotated.graph, annotated.support)
-        options = Options(seconds=SECONDS / 4, tiles=Settings(max_overhead=1.5))
+        options = ConversionOptions(seconds=SECONDS / 4, tiles=Settings(max_overhead=1.5))
         planner = Planner(parts, options)
         for macs in {planner.macs, *(point.macs for point in planner.points()[:3]), planner.macs * 3 // 2}:
             plan = planner.plan(macs)

@@ -9,11 +9,11 @@ from cores.cases import Case, model_cases
 from property.networks import Recipe, build
 
 from tflm_memopt.convert import pipeline
+from tflm_memopt.convert.pipeline import ConversionOptions
 from tflm_memopt.model.interface import Changes
 from tflm_memopt.model.reader import read
 from tflm_memopt.plan.cores import EVEN, share_out
 from tflm_memopt.plan.iteration.planned import Planned
-from tflm_memopt.plan.planner import Options
 from tflm_memopt.rewrite.int8_io import Int8Interface
 
 TARGETS = ("generic", "cortex-m4", "cortex-m33")
@@ -21,10 +21,10 @@ TARGETS = ("generic", "cortex-m4", "cortex-m33")
 SPEEDS = (EVEN, (0.8, 1.0), (1.0, 0.3))
 
 
-def drawn(seed: int) -> Options:
+def drawn(seed: int) -> ConversionOptions:
     """Random settings of a conversion for two cores."""
     rng = random.Random(seed)
-    return Options(
+    return ConversionOptions(
         seconds=0,
         fold=rng.random() < 0.8,
         overlap=rng.random() < 0.8,
@@ -37,7 +37,7 @@ def drawn(seed: int) -> Options:
     )
 
 
-def planned(data: bytes, options: Options) -> tuple[Planned, bytes] | None:
+def planned(data: bytes, options: ConversionOptions) -> tuple[Planned, bytes] | None:
     """Return a model's checked plan for two cores, and the rewritten model; None if two cores cannot run any part."""
     source, options = read(data), replace(options, tiles=None, second_pass=False, speeds=options.speeds or EVEN)
     found = pipeline.make_plan(pipeline.annotate(source.graph), options)
@@ -47,7 +47,7 @@ def planned(data: bytes, options: Options) -> tuple[Planned, bytes] | None:
     return shared, pipeline.lower(source, Int8Interface(source.graph, Changes(), {}, ()), shared, options)
 
 
-def cases(data: bytes, options: Options) -> list[Case]:
+def cases(data: bytes, options: ConversionOptions) -> list[Case]:
     """Return the programs of a model for two cores; none if two cores cannot run any part."""
     found = planned(data, options)
     return model_cases(found[1]) if found else []

@@ -17,13 +17,12 @@ from tflm.test_states import STEPS, differing
 import tflm_memopt
 from tflm_memopt.check.checker import check
 from tflm_memopt.convert.annotation import SEVERAL_SUBGRAPHS
-from tflm_memopt.convert.conversion import Conversion, Converted
-from tflm_memopt.convert.pipeline import builtin_alone, only_builtin
+from tflm_memopt.convert.conversion import Converted, conversion_of
+from tflm_memopt.convert.pipeline import ConversionOptions, builtin_alone, only_builtin
 from tflm_memopt.errors import PlanError
 from tflm_memopt.model.interface import Changes
 from tflm_memopt.model.reader import read
 from tflm_memopt.plan.plan import Plan
-from tflm_memopt.plan.planner import Options
 from tflm_memopt.rewrite.int8_io import Int8Interface
 from tflm_memopt.runtime.verify import verify
 from tflm_memopt.tflm.arena import predict
@@ -39,9 +38,9 @@ BUILDS = [
 
 def as_builtin(data: bytes) -> Converted:
     """Convert the model even without a gain."""
-    source, options = read(data), Options(ops="builtin", kernels="reference", seconds=0.05)
+    source, options = read(data), ConversionOptions(ops="builtin", kernels="reference", seconds=0.05)
     border = Int8Interface(source.graph, Changes(), {}, ())
-    conversion = Conversion(source, border, builtin_alone(source.graph), options, "ilp32")
+    conversion = conversion_of(source, border, builtin_alone(source.graph), options, "ilp32")
     return conversion.once
 
 

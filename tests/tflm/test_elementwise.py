@@ -15,12 +15,12 @@ from numpy.typing import NDArray
 from property.oracle import assert_same_bytes, convert
 from tflm.test_operators import EVERY, EXAMPLES, activations, affines, assert_equal, oracle, zero_points
 
+from tflm_memopt.convert.pipeline import ConversionOptions
 from tflm_memopt.model.graph import Op, Quantization
 from tflm_memopt.model.reader import read
 from tflm_memopt.ops import lookup, quant
 from tflm_memopt.ops.elementwise import ARITHMETIC
 from tflm_memopt.plan.plan import Builtin
-from tflm_memopt.plan.planner import Options
 
 TABLES = examples(150)
 """Random scales and zero points per operator."""
@@ -155,7 +155,7 @@ def test_gelu_in_tflite_s_composition() -> None:
     gate = net.binary("ADD", net.unary("TANH", scaled, out=(1 / 128, 0)), constant(1.0), out=(2 / 255, -128))
     y = net.binary("MUL", net.binary("MUL", x, constant(0.5), out=(0.025, 3)), gate, out=(0.03, -100))
     data = net.model(net.conv2d(y, 2))
-    new, planned = convert(data, Options(tiles=None, seconds=0.2)) or (b"", None)
+    new, planned = convert(data, ConversionOptions(tiles=None, seconds=0.2)) or (b"", None)
     assert planned is not None and not any(isinstance(step, Builtin) for step in planned.plan.steps)
     assert [op.type for op in read(new).graph.ops] == ["CUSTOM"]
     assert_same_bytes(data, new)

@@ -12,9 +12,9 @@ from models import Net
 from moving import computed_shape, reshape_by
 from property import oracle
 
+from tflm_memopt.convert.pipeline import ConversionOptions
 from tflm_memopt.model.reader import read
 from tflm_memopt.plan.plan import Builtin
-from tflm_memopt.plan.planner import Options
 
 KERAS = """
 import sys
@@ -37,7 +37,7 @@ with open(sys.argv[1], "wb") as file:
     file.write(converter.convert())
 """
 """Reshape and Flatten of a batch without a size, in TensorFlow's API."""
-QUICK = Options(tiles=None, seconds=0.2)
+QUICK = ConversionOptions(tiles=None, seconds=0.2)
 
 
 def head(form: int, *, activations: str = "INT8") -> tuple[Net, int, int]:

@@ -28,8 +28,8 @@ from property import oracle
 from tflm.test_operators import assert_equal
 
 import tflm_memopt
+from tflm_memopt.convert.pipeline import ConversionOptions
 from tflm_memopt.plan.plan import Builtin
-from tflm_memopt.plan.planner import Options
 
 EXAMPLES = settings(max_examples=examples(12), deadline=None)
 Shape = tuple[int, ...]
@@ -42,7 +42,7 @@ def assert_all(net: Net, *outputs: int) -> None:
     """Compare the network run directly on this machine, and planned, lowered and under TFLM as one region."""
     data = net.model(*outputs)
     assert_equal(data)
-    converted = oracle.convert(data, Options(tiles=None, seconds=0.2))
+    converted = oracle.convert(data, ConversionOptions(tiles=None, seconds=0.2))
     assert converted is not None
     new, planned = converted
     assert not [step for step in planned.plan.steps if isinstance(step, Builtin)]

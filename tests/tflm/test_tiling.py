@@ -17,10 +17,11 @@ from tflm.test_builtin import same_bytes
 
 import tflm_memopt
 from tflm_memopt.convert import pipeline
+from tflm_memopt.convert.pipeline import ConversionOptions
 from tflm_memopt.model.interface import Changes
 from tflm_memopt.model.reader import read
 from tflm_memopt.plan.choices import MOVES
-from tflm_memopt.plan.planner import Options, plan
+from tflm_memopt.plan.planner import plan
 from tflm_memopt.rewrite.int8_io import Int8Interface
 from tflm_memopt.rewrite.tiling import Tiling, fan_out
 from tflm_memopt.runtime.stimuli import stimuli
@@ -66,7 +67,7 @@ CHAINS: list[Callable[[Net, int], int]] = [strided, dilated, padded, pooled]
 
 def in_parts(data: bytes, tiling: Tiling) -> bytes:
     """Split a chain of the model into parts, whatever the gain."""
-    source, options = read(data), Options(ops="builtin", seconds=0.05)
+    source, options = read(data), ConversionOptions(ops="builtin", seconds=0.05)
     parts = pipeline.in_parts(pipeline.builtin_alone(source.graph), (tiling,), REFERENCE, "ilp32")
     planned = pipeline.checked(parts, plan(parts, options))
     return pipeline.lower(source, Int8Interface(source.graph, Changes(), {}, ()), planned, options)

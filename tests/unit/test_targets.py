@@ -11,6 +11,7 @@ from models import Net
 import tflm_memopt
 from tflm_memopt.check.checker import check
 from tflm_memopt.convert import pipeline
+from tflm_memopt.convert.pipeline import ConversionOptions
 from tflm_memopt.errors import PlanError, UsageError
 from tflm_memopt.model.reader import read
 from tflm_memopt.ops import packings
@@ -18,7 +19,6 @@ from tflm_memopt.ops.kinds import Kind
 from tflm_memopt.ops.packing import Family, Packing
 from tflm_memopt.ops.rowop import RowOp, Rows, Window
 from tflm_memopt.plan.plan import Plan, Role
-from tflm_memopt.plan.planner import Options
 
 
 @pytest.fixture(scope="module")
@@ -69,7 +69,9 @@ def test_a_plan_for_another_target(model: bytes) -> None:
 
 def test_the_checker_knows_what_kernels_write(model: bytes) -> None:
     """Scratch that is too small or that overlaps live data is refused."""
-    planned = pipeline.make_plan(pipeline.annotate(read(model).graph), Options(target="cortex-m4", seconds=0.1))
+    planned = pipeline.make_plan(
+        pipeline.annotate(read(model).graph), ConversionOptions(target="cortex-m4", seconds=0.1)
+    )
     assert planned is not None
     plan, graph = planned.plan, planned.graph
     index = next(i for i, b in enumerate(plan.buffers) if b.role is Role.SCRATCH)

@@ -181,7 +181,7 @@ def table(target: str, core: str | None = None) -> Table:
     if not runs(core, target):
         what = f"instructions of core '{core}' cannot be estimated for --target {target}"
         hint = f"--core {one_of(core, [name for name in known if runs(name, target)])}"
-        raise UsageError(what, code="bad_option", hint=hint)
+        raise UsageError(what, hint=hint)
     return known[core]
 
 

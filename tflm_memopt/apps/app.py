@@ -78,10 +78,7 @@ class App:
         for name in (name for group in self.concurrent for name in group):
             if name not in self.models:
                 raise UsageError(
-                    f"unknown model '{name}'",
-                    code="bad_config",
-                    where="concurrent",
-                    hint=one_of(name, self.models),
+                    f"unknown model '{name}'", code="bad_config", where="concurrent", hint=one_of(name, self.models)
                 )
 
     @property

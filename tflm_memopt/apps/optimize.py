@@ -368,13 +368,11 @@ def _fits(app: App, alone: Mapping[str, Arena], report: AppReport) -> None:
         apart = "" if held else f"in turn they take {in_turn:,} B; "
         raise DoesNotFit(
             what,
-            code="does_not_fit",
             where=f"heads at the same time: {at}; the interpreters: {report.arena.tail:,} B",
             hint=f"{seldom}{apart}at the same time they fit in {report.arena.total:,} B",
         )
     raise DoesNotFit(
         what,
-        code="does_not_fit",
         where=f"the largest head: {at}; the interpreters: {report.arena.tail:,} B",
         hint=f"ram = {report.arena.total}, or max_macs above 1 for the largest model, or its input streamed",
     )

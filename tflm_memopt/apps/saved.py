@@ -44,7 +44,7 @@ def files(result: AppOptimized, kinds: str | Collection[str], labels: Sequence[s
     wanted = bundle.kinds(kinds)
     if alone := [kind for kind in wanted if kind not in HERE]:
         what = f"--emit {alone[0]} is for one model"
-        raise UsageError(what, code="bad_option", hint=f"--emit {', '.join(HERE)}")
+        raise UsageError(what, hint=f"--emit {', '.join(HERE)}")
     made: dict[str, bytes] = {}
     projects = [kind for kind in wanted if kind in bundle.PROJECTS]
     own_kinds = [kind for kind in wanted if kind != C and kind not in projects]

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -12,27 +11,18 @@ from tflm_memopt.apps import report as pages
 from tflm_memopt.apps import saved as saved_app
 from tflm_memopt.apps.reader import read_app
 from tflm_memopt.apps.verify import verify_app
-from tflm_memopt.cli import console
+from tflm_memopt.cli import arguments, console
 from tflm_memopt.cli.explored import Forms, explored
 from tflm_memopt.cli.fitted import fitted
 from tflm_memopt.cli.progress import busy
-from tflm_memopt.errors import UsageError, about
+from tflm_memopt.errors import about
 from tflm_memopt.files import keep, paths_below, write_files
 from tflm_memopt.targets.boards import board
-
-ALONE: Mapping[str, Any] = {
-    "plan": None, "plot": None, "flash_limit": None, "inputs": [], "calibrate": [], "test": [], "labels": None,
-    "manifest": None, "frontier": False,
-}  # fmt: skip
-"""Flags of `optimize` that are for one model, with their defaults."""
 
 
 def optimize(args: argparse.Namespace, settings: dict[str, Any]) -> int:
     """Rewrite all models of an application. settings: values of the flags, used where app.toml has none."""
-    for flag, none in ALONE.items():
-        if getattr(args, flag) != none:
-            what = f"--{flag.replace('_', '-')} is for one model"
-            raise UsageError(what, code="bad_option", where=str(args.model), hint="a .tflite file")
+    arguments.refuse(args, (*arguments.ALONE, "flash_limit", "frontier"), "one model", "a .tflite file")
     folder = args.output or Path(f"{args.model.stem}_memopt")
     app = read_app(args.model)
     with about(args.model), busy(args, f"optimizing {args.model.name}", lines=True) as progress:
@@ -48,8 +38,7 @@ def optimize(args: argparse.Namespace, settings: dict[str, Any]) -> int:
 
 def explore(args: argparse.Namespace, settings: dict[str, Any]) -> int:
     """Print the frontier of an application as table and plot."""
-    if args.plans or args.cost:
-        raise UsageError("--plans and --cost are for one model", code="bad_option", hint="explore NAME.tflite")
+    arguments.refuse(args, ("plans", "cost"), "one model", "explore NAME.tflite")
     app = read_app(args.model)
     return explored(
         args,
@@ -70,12 +59,7 @@ def fit(args: argparse.Namespace, settings: dict[str, Any]) -> int:
 
 def verify(args: argparse.Namespace) -> int:
     """Verify all models of an application. Exit code 1 if a byte of an output differs."""
-    if args.inputs or args.steps or args.c:
-        raise UsageError(
-            "--inputs, --steps and --c are for one model",
-            code="bad_option",
-            hint="verify NAME.tflite DIR/NAME.tflite",
-        )
+    arguments.refuse(args, ("inputs", "steps", "c"), "one model", "verify NAME.tflite DIR/NAME.tflite")
     app = read_app(args.original)
     with about(args.original), busy(args, f"verifying {args.original.name}", lines=True) as progress:
         result = verify_app(app, args.rewritten, progress, runs=args.runs, seed=args.seed)

@@ -3,12 +3,23 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import TypeVar
 
 from tflm_memopt.errors import UsageError
 
 T = TypeVar("T")
+
+
+ALONE = ("plan", "plot", "inputs", "calibrate", "test", "labels", "manifest")
+"""Flags of `optimize` that are for one model on one device."""
+
+
+def refuse(args: argparse.Namespace, flags: Iterable[str], are_for: str, hint: str) -> None:
+    """Raise UsageError if one of these flags is given. are_for: what the flags are for."""
+    for flag in flags:
+        if getattr(args, flag):
+            raise UsageError(f"--{flag.replace('_', '-')} is for {are_for}", hint=hint)
 
 
 def count(argument: str) -> int:

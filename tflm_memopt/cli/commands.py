@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 import tflm_memopt
 from tflm_memopt.apps.reader import is_app
-from tflm_memopt.cli import apps, console
+from tflm_memopt.cli import apps, arguments, console
 from tflm_memopt.cli.explored import Forms, explored
 from tflm_memopt.cli.fitted import fitted
 from tflm_memopt.cli.keras import is_keras
@@ -64,16 +64,10 @@ def optimize(args: argparse.Namespace) -> int:
 
 def _optimize_all(args: argparse.Namespace, folder: Path) -> int:
     """Rewrite every .tflite file of a folder. An error does not stop the others; the exit code is the worst of all."""
-    for flag in ("plan", "plot", "inputs", "calibrate", "test", "labels", "manifest"):
-        if getattr(args, flag):
-            raise UsageError(f"--{flag} is for one model", code="bad_option", where=str(args.model), hint="one file")
+    arguments.refuse(args, arguments.ALONE, "one model", "one file")
     paths = sorted(path for path in args.model.iterdir() if path.suffix.lower() == ".tflite" and path.is_file())
     if not paths:
-        raise UsageError(
-            f"{args.model} has no .tflite files",
-            code="bad_option",
-            hint="give a model, or a folder with .tflite files",
-        )
+        raise UsageError(f"{args.model} has no .tflite files", hint="give a model, or a folder with .tflite files")
     entries, worst = [], console.DONE
     written: set[str] = set()
     for path in paths:
@@ -141,7 +135,7 @@ def _labels(args: argparse.Namespace) -> tuple[str, ...]:
         return ()
     if not bundle.PROJECTS.keys() & set(args.emit):
         hint = f"--emit {', '.join(bundle.PROJECTS)}"
-        raise UsageError("--labels needs a project", code="bad_option", hint=hint)
+        raise UsageError("--labels needs a project", hint=hint)
     try:
         return label_lines(read_file(args.labels).decode("utf-8"))
     except UnicodeDecodeError as error:
@@ -156,7 +150,7 @@ def _examples(args: argparse.Namespace) -> list[NDArray[Any]]:
     storing = (*bundle.PROJECTS, *bundle.MODULES)
     if args.inputs and not set(storing) & set(args.emit):
         what = "--inputs needs a project or C module"
-        raise UsageError(what, code="bad_option", hint=f"--emit {', '.join(storing)}")
+        raise UsageError(what, hint=f"--emit {', '.join(storing)}")
     return arrays.load(args.inputs or args.calibrate)
 
 
@@ -224,7 +218,7 @@ def verify(args: argparse.Namespace) -> int:
     if is_app(args.original):
         return apps.verify(args)
     if args.reset_every and not args.steps:
-        raise UsageError("--reset-every needs --steps", code="bad_option", hint="--steps 1000")
+        raise UsageError("--reset-every needs --steps", hint="--steps 1000")
     original, rewritten = (_read(path) for path in (args.original, args.rewritten))
     for path, data in ((args.original, original), (args.rewritten, rewritten)):
         with about(path):

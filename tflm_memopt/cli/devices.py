@@ -9,7 +9,7 @@ from typing import Any
 
 import tflm_memopt
 from tflm_memopt.apps.reader import is_app
-from tflm_memopt.cli import commands, console
+from tflm_memopt.cli import arguments, commands, console
 from tflm_memopt.cli.explored import Forms, explored
 from tflm_memopt.cli.progress import busy
 from tflm_memopt.convert import saved
@@ -23,19 +23,16 @@ from tflm_memopt.plan.waiting import Progress
 from tflm_memopt.results import DevicesExploration
 from tflm_memopt.runtime import arrays
 
-ALONE = ("plan", "plot", "inputs", "calibrate", "test", "labels", "manifest", "frontier")
-"""Flags that are for one device."""
-
 
 def optimize(args: argparse.Namespace) -> int:
     """Rewrite a model, all models of a folder, or a model for several devices."""
     if args.devices == 1:
-        _alone(args, "link", "memory", "cut")
+        arguments.refuse(args, ("link", "memory", "cut"), "several devices", "--devices 2")
         return commands.optimize(args)
-    _together(args, ALONE)
+    _together(args, (*arguments.ALONE, "frontier"))
     if others := sorted(set(args.emit) - set(devices.KINDS)):
         hint = f"--emit {' or '.join(devices.KINDS)}, with SetLink() of tmo_tflm.h and links/tmo_link.h in your program"
-        raise UsageError(f"--emit {others[0]} is for one device", code="bad_option", hint=hint)
+        raise UsageError(f"--emit {others[0]} is for one device", hint=hint)
     folder = args.output or Path(f"{args.model.stem}_memopt")
     with about(args.model), busy(args, f"optimizing {args.model.name}") as progress:
         data = read_model(args.model)
@@ -53,15 +50,15 @@ def optimize(args: argparse.Namespace) -> int:
 def explore(args: argparse.Namespace) -> int:
     """Print the frontier of a model or an application or, for several devices, their memory against time."""
     if args.devices == 1:
-        _alone(args, "link", "clock")
+        arguments.refuse(args, ("link", "clock"), "several devices", "--devices 2")
         return commands.explore(args)
     _together(args, ("plans",))
     if args.cost:
         hint = "--devices without it"
-        raise UsageError("--cost cannot be combined with --devices, whose cost is time", code="bad_option", hint=hint)
+        raise UsageError("--cost cannot be combined with --devices, whose cost is time", hint=hint)
     if args.link is None:
         hint = "--link BYTES/S,LATENCY, and --clock"
-        raise UsageError("the time of several devices depends on their links", code="bad_option", hint=hint)
+        raise UsageError("the time of several devices depends on their links", hint=hint)
 
     def explore_devices(progress: Progress) -> DevicesExploration:
         return tflm_memopt.explore_devices(
@@ -72,20 +69,11 @@ def explore(args: argparse.Namespace) -> int:
     return explored(args, explore_devices, Forms(pages.csv, pages.frontier, pages.exploration))
 
 
-def _alone(args: argparse.Namespace, *flags: str) -> None:
-    """Raise UsageError for flags that are for several devices."""
-    for flag in flags:
-        if getattr(args, flag) is not None:
-            raise UsageError(f"--{flag} is for several devices", code="bad_option", hint="--devices 2")
-
-
 def _together(args: argparse.Namespace, flags: Sequence[str]) -> None:
     """Raise UsageError for anything but a single model, and for flags that are for one device."""
     if is_app(args.model) or args.model.is_dir():
-        raise UsageError("several devices share one model", code="bad_option", hint="a .tflite file")
-    for flag in flags:
-        if getattr(args, flag):
-            raise UsageError(f"--{flag} is for one device", code="bad_option", hint="--devices without it")
+        raise UsageError("several devices share one model", hint="a .tflite file")
+    arguments.refuse(args, flags, "one device", "--devices without it")
 
 
 def _files(result: tflm_memopt.OptimizedDevices, args: argparse.Namespace, folder: Path) -> dict[Path, bytes]:
@@ -107,8 +95,7 @@ def verify(args: argparse.Namespace) -> int:
     """Compare a model with its rewrite for several devices. Exit code 1 if a byte of an output differs."""
     if is_app(args.original) or not args.rewritten.is_dir():
         return commands.verify(args)
-    if args.c or args.steps:
-        raise UsageError("--c and --steps are for one device", code="bad_option", hint="verify one model")
+    arguments.refuse(args, ("c", "steps"), "one device", "verify one model")
     with about(args.original):
         original = read_model(args.original)
     models = device_files(args.rewritten, args.original.name)
@@ -130,7 +117,5 @@ def device_files(folder: Path, name: str = "") -> list[Path]:
             )
         found.append(models[0])
     if not found:
-        raise UsageError(
-            f"{folder} has no device0", code="bad_option", hint="a .tflite file, or the folder of optimize --devices"
-        )
+        raise UsageError(f"{folder} has no device0", hint="a .tflite file, or the folder of optimize --devices")
     return found

@@ -308,9 +308,7 @@ class _Parser(argparse.ArgumentParser):
 
     def error(self, message: str) -> NoReturn:
         every = f"{self.prog} --help"
-        raise UsageError(
-            message, code="bad_option", hint=next((f"{n} ({every} has all)" for n in self._near(message)), every)
-        )
+        raise UsageError(message, hint=next((f"{n} ({every} has all)" for n in self._near(message)), every))
 
     def _near(self, message: str) -> list[str]:
         """Return the choices or flags nearest to the wrong one in argparse's message."""

@@ -37,14 +37,11 @@ class Source:
         if not is_keras(path):
             if calibrate or test:
                 hint = "give a .keras file or SavedModel folder, or omit --calibrate and --test"
-                raise UsageError(
-                    "--calibrate and --test are for Keras models", code="bad_option", where=str(path), hint=hint
-                )
+                raise UsageError("--calibrate and --test are for Keras models", where=str(path), hint=hint)
             return Source(read_model(path))
         if not calibrate:
             raise UsageError(
                 "a Keras model needs calibration for int8",
-                code="bad_option",
                 where=str(path),
                 hint="--calibrate X.npy, some hundred typical inputs: numpy.save('X.npy', images[:300])",
             )
@@ -55,9 +52,7 @@ class Source:
         progress(f"converting to int8, calibrated on {len(examples[0]):,} examples", 0, 0)
         if tests and len(tests) != len(model.shapes) + 1:
             raise UsageError(
-                f"--test takes {len(model.shapes)} inputs and labels, not {len(tests)} files",
-                code="bad_option",
-                hint="X.npy Y.npy",
+                f"--test takes {len(model.shapes)} inputs and labels, not {len(tests)} files", hint="X.npy Y.npy"
             )
         with unheard(verbose=verbose):
             return Source(model.to_int8(examples), model, tests, verbose)

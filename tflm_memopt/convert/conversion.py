@@ -2,30 +2,27 @@
 
 from __future__ import annotations
 
-import copy
 import math
-from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
 from functools import cache, cached_property
 from typing import Any
 
 from tflm_memopt.analysis.flash import Firmware
-from tflm_memopt.analysis.timing import TimeLimit
 from tflm_memopt.convert import annotation, pipeline
 from tflm_memopt.convert.frontier import Plans, cheapest
+from tflm_memopt.convert.limits import Limits
+from tflm_memopt.convert.pipeline import ConversionOptions
 from tflm_memopt.convert.tilings import Tilings
 from tflm_memopt.emit.firmware import firmware_of, is_module, module_arena, module_firmware
 from tflm_memopt.errors import PlanError, UsageError
-from tflm_memopt.model.graph import Graph
 from tflm_memopt.model.reader import Model, read
 from tflm_memopt.plan.choices import BUILTIN, PER_GROUP
 from tflm_memopt.plan.cores import share_out
 from tflm_memopt.plan.effort import Log
 from tflm_memopt.plan.iteration.planned import Planned
-from tflm_memopt.plan.layout.critical import critical
 from tflm_memopt.plan.layout.drafts import TFLM_ALIGN
-from tflm_memopt.plan.plan import SCHEMA_VERSION, Buffer, Group, Plan, Role
-from tflm_memopt.plan.planner import Options
+from tflm_memopt.plan.plan import SCHEMA_VERSION, Group, Plan, Role
 from tflm_memopt.plan.search.groups import UNLIMITED
 from tflm_memopt.plan.search.tiles_plan import Settings
 from tflm_memopt.rewrite.int8_io import Int8Interface
@@ -33,79 +30,14 @@ from tflm_memopt.rewrite.int8_io import int8_io as to_int8_io
 from tflm_memopt.rowgraph.graph import RowGraph, tensor_sizes
 from tflm_memopt.rowgraph.inputs import IN_ARENA, SLIDING, InputMode
 from tflm_memopt.rowgraph.supported import AnnotatedGraph
-from tflm_memopt.targets.boards import Board, fit
 from tflm_memopt.tflm.arena import Arena, predict
 from tflm_memopt.tflm.libraries import REFERENCE, Library
 from tflm_memopt.tflm.refused import Refusal, refusals
 from tflm_memopt.tflm.structs import Abi
 
-ROLES = {
-    Role.TENSOR: "output of",
-    Role.ROLLING_BUFFER: "rolling buffer of",
-    Role.ACCUMULATOR: "sums of",
-    Role.SCRATCH: "scratch of",
-}
 NOTHING = "no operator of the model can run row by row"
-MOST_NAMED = 4
-"""Most buffers that a message names."""
 _BROKEN = (PlanError, LookupError, TypeError, ValueError, AttributeError, ArithmeticError)
 """Errors that reading can raise for a plan of another model or a damaged plan."""
-
-
-@dataclass(frozen=True, slots=True)
-class FlashLimit:
-    """Bytes of flash for the model, the C library and TFLM, with the code sizes of `core` (analysis/flash.py)."""
-
-    nbytes: int
-    core: str
-
-
-@dataclass(frozen=True, slots=True)
-class Limits:
-    """Limits of a plan."""
-
-    overhead: float | None = None
-    """Most compute as factor F, or None: F = 1 (no recompute), or whatever `total` needs."""
-    total: int | None = None
-    """Most bytes of the whole arena, tail included, or None."""
-    instructions: int | None = None
-    """Most estimated instructions (instructions.py), or None."""
-    board: Board | None = None
-    """Board on which the model has to fit, or None."""
-    time: TimeLimit | None = None
-    flash: FlashLimit | None = None
-
-    @property
-    def ram(self) -> int | None:
-        """Limit of the arena in bytes: `total`, the board's limit, or the smaller of the two; None without limits."""
-        board = self.board.arena_limit if self.board else None
-        return min((n for n in (self.total, board) if n is not None), default=None)
-
-    @property
-    def timed(self) -> bool:
-        """Whether instructions or time are limited."""
-        return self.instructions is not None or self.time is not None
-
-    def admit(self, arena: Arena) -> bool:
-        """Return whether the arena keeps the RAM limits."""
-        room = self.board is None or arena.needed <= self.board.arena_limit
-        return room and (self.total is None or arena.total <= self.total)
-
-    @property
-    def flash_room(self) -> FlashLimit | None:
-        """Return `flash`, the board's limit, or the smaller of the two."""
-        board = FlashLimit(self.board.flash_limit, self.board.flash_core) if self.board else None
-        return min((one for one in (self.flash, board) if one), key=lambda one: one.nbytes, default=None)
-
-    def flash_missing(self, needs: Firmware) -> int:
-        """Return the bytes of flash that are missing on the board or within the limit, 0 if none are."""
-        room = self.flash_room
-        return max(0, needs.on(room.core).total - room.nbytes) if room else 0
-
-    def fit(self, arena: Arena, needs: Firmware) -> bool:
-        """Return whether RAM and flash are enough."""
-        on_board = self.board is None or fit(self.board, arena, needs).fits
-        return on_board and self.admit(arena) and not self.flash_missing(needs)
 
 
 @dataclass(frozen=True)
@@ -127,42 +59,53 @@ class Converted:
         return firmware_of(self.read, len(self.model)) if self.interpreter else module_firmware(self.read)
 
 
+def conversion_of(
+    source: Model,
+    border: Int8Interface,
+    whole: AnnotatedGraph,
+    options: ConversionOptions,
+    abi: Abi,
+    widest: Settings | None = None,
+    library: Library = REFERENCE,
+    *,
+    interpreter: bool = True,
+) -> Conversion:
+    """Return the conversion of a model. Raises UsageError for an input that cannot be at its place."""
+    if annotation.left_whole(source, options.ops):
+        rows = None
+    elif options.ops == BUILTIN:
+        rows = pipeline.only_builtin(whole, library, abi) if whole.graph.ops else None
+    else:
+        rows = pipeline.row_graph(whole, options)
+    if rows is None and options.input != IN_ARENA:
+        raise UsageError(
+            f"the input can only be in the arena: {NOTHING}", code="unsupported_input", hint="--input arena"
+        )
+    return Conversion(source, border, whole, rows, options, abi, widest, library, interpreter)
+
+
+@dataclass(frozen=True, eq=False)
 class Conversion:
     """The conversion of one model. Plans are made, checked and lowered on demand, each once."""
 
-    def __init__(
-        self,
-        source: Model,
-        border: Int8Interface,
-        annotated: AnnotatedGraph,
-        options: Options,
-        abi: Abi,
-        widest: Settings | None = None,
-        library: Library = REFERENCE,
-        *,
-        interpreter: bool = True,
-    ) -> None:
-        """Start the conversion of a model.
-
-        widest: limits of tiled groups under other options, for hints. library: kernels for the arena figures.
-        interpreter: whether TFLM runs the rewritten model; otherwise RAM and flash are those of a C module, if one is
-        possible.
-        """
-        self.widest, self.library, self.interpreter, self.log = widest, library, interpreter, Log()
-        self.source, self.border, self.whole, self.options, self.abi = source, border, annotated, options, abi
-        self.rows = None if annotation.left_whole(source, options.ops) else self._row_graph()
-        """Row graph that is planned, with the input at its place, or None if there is nothing to convert."""
-        if self.rows is None and options.input != IN_ARENA:
-            raise UsageError(
-                f"the input can only be in the arena: {NOTHING}", code="unsupported_input", hint="--input arena"
-            )
-        self.at = cache(self._at)
-        self._like: Plans | None = None
-
-    def _row_graph(self) -> RowGraph | None:
-        if self.options.ops == BUILTIN:
-            return pipeline.only_builtin(self.whole, self.library, self.abi) if self.whole.graph.ops else None
-        return pipeline.row_graph(self.whole, self.options)
+    source: Model
+    border: Int8Interface
+    whole: AnnotatedGraph
+    rows: RowGraph | None
+    """Row graph that is planned, with the input at its place, or None if there is nothing to convert."""
+    options: ConversionOptions
+    abi: Abi
+    widest: Settings | None
+    """Limits of tiled groups under other options, for hints."""
+    library: Library
+    """Kernels for the arena figures."""
+    interpreter: bool
+    """Whether TFLM's interpreter runs the rewritten model; otherwise RAM and flash are those of a C module, if one is
+    possible.
+    """
+    log: Log = field(default_factory=Log)
+    known: Plans | None = None
+    """Plans with other limits of tiled groups, whose orders and row-wise groups are reused."""
 
     @cached_property
     def refused(self) -> tuple[Refusal, ...]:
@@ -181,7 +124,7 @@ class Conversion:
         """The plans of the model. Raises TypeError if there is nothing to convert."""
         parts = Tilings(self.whole, self.library, self.abi, self.options)
         better = parts.least if self.options.ops == BUILTIN else None
-        return Plans(self._there, self.options, self.log, better, self._like)
+        return Plans(self._there, self.options, self.log, better, self.known)
 
     @property
     def _there(self) -> RowGraph:
@@ -193,19 +136,11 @@ class Conversion:
         """Return this conversion with other limits of tiled groups."""
         if tiles == self.options.tiles:
             return self
-        other = self._with(replace(self.options, tiles=tiles))
-        other._like = self.plans if self.rows else None
-        return other
+        return replace(self, options=replace(self.options, tiles=tiles), known=self.plans if self.rows else None)
 
     def low(self) -> Conversion:
         """Return this conversion with few live bytes at every moment, not only at the peak."""
-        return self._with(replace(self.options, low=True))
-
-    def _with(self, options: Options) -> Conversion:
-        other = copy.copy(self)
-        other.options, other.at, other._like = options, cache(other._at), None
-        other.__dict__.pop("plans", None)
-        return other
+        return replace(self, options=replace(self.options, low=True), known=None)
 
     def of(self, plan: Plan) -> Converted:
         """Check and lower a plan. Raises PlanError for a wrong plan, UsageError for two cores and a model with
@@ -239,9 +174,10 @@ class Conversion:
         """The plan of least head without recompute."""
         return self.at(self.plans.macs)
 
-    def _at(self, macs: int) -> Converted:
-        """Return the plan of least head with at most `macs` multiply-accumulates."""
-        return self.of(self.plans.at(macs))
+    @cached_property
+    def at(self) -> Callable[[int], Converted]:
+        """Function that returns the plan of least head with at most this many multiply-accumulates."""
+        return cache(lambda macs: self.of(self.plans.at(macs)))
 
     def overhead(self, macs: int) -> float:
         """Return the compute factor F."""
@@ -304,10 +240,10 @@ class Conversion:
 
     def packed_for(self, target: str) -> Conversion:
         """Return this conversion for another target."""
-        return self._made(self.border, self.whole, replace(self.options, target=target))
+        return self._other(self.border, self.whole, replace(self.options, target=target))
 
-    def _made(self, border: Int8Interface, whole: AnnotatedGraph, options: Options) -> Conversion:
-        return Conversion(
+    def _other(self, border: Int8Interface, whole: AnnotatedGraph, options: ConversionOptions) -> Conversion:
+        return conversion_of(
             self.source, border, whole, options, self.abi, self.widest, self.library, interpreter=self.interpreter
         )
 
@@ -317,7 +253,7 @@ class Conversion:
         original = pipeline.interpret(border.graph, self.options.ops) if int8_io else self.whole
         options = replace(self.options, input=input)
         try:
-            return self._made(border, original, options)
+            return self._other(border, original, options)
         except UsageError:
             return None
 
@@ -349,19 +285,6 @@ class Conversion:
             return None
         there = other.at(max(other.plans.least_macs, chosen.planned.plan.macs))
         return there.arena.total if limits.admit(there.arena) and there.arena.total < chosen.arena.total else None
-
-    def binding(self, converted: Converted) -> str:
-        """Describe the step with the peak and its binding buffers (plan/layout/critical.py), largest first."""
-        plan, graph = converted.planned.plan, converted.planned.graph.model
-        placed = list(plan.placed())
-        number = max(placed, key=lambda p: p[1] + p[0].nbytes)[0].first
-        alive = [b for b, _ in placed if b.first <= number < b.last and b.role in ROLES]
-        named = [b for b in critical(placed) if b in alive] or sorted(alive, key=lambda b: -b.nbytes)
-        parts = [f"{_content(graph, b)} {b.nbytes:,} B" for b in named[:MOST_NAMED]]
-        more = [f"{len(named) - MOST_NAMED} smaller ones"] if len(named) > MOST_NAMED else []
-        step = _name(converted.planned, number)
-        interpreter = f"; the interpreter: {converted.arena.tail:,} B" if converted.interpreter else ""
-        return f"{step}: {', '.join([*parts, *more])}{interpreter}"
 
     # Saved plans
 
@@ -399,22 +322,3 @@ class Conversion:
             crooked = [b.key for b, o in plan.placed() if b.role is Role.TENSOR and o % TFLM_ALIGN]
             if crooked:
                 raise PlanError(f"tensor {crooked[0]} is not aligned as --ops group wants it")
-
-
-def _content(graph: Graph, buffer: Buffer) -> str:
-    maker = graph.producer(buffer.key)
-    what = ROLES[buffer.role]
-    if maker is None:
-        return f"the model's input '{graph.tensors[buffer.key].label}'"
-    return f"{what} op {maker.number} {maker.kind}"
-
-
-def _name(planned: Planned, number: int) -> str:
-    plan, ops = planned.plan, planned.graph.ops
-    step = plan.steps[number]
-    if not isinstance(step, Group):
-        op = next(op for op in planned.graph.model.ops if op.index == step.op)
-        return f"builtin operator {op.index} {op.kind}"
-    indices = [i for stage in step.stages for i in ops[stage.op].sources]
-    group = sum(isinstance(s, Group) for s in plan.steps[:number])
-    return f"group {group} (ops {min(indices)}..{max(indices)})"

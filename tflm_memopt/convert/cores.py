@@ -35,7 +35,7 @@ def speeds(
     """
     if cores == 1:
         if share is not None:
-            raise UsageError("--share is for two cores", code="bad_option", hint="--cores 2")
+            raise UsageError("--share is for two cores", hint="--cores 2")
         return None
     barred = {
         f"--input {where}": where != IN_ARENA,
@@ -43,9 +43,7 @@ def speeds(
         f"--ops {ops}": ops != PER_REGION,
     }
     for flag in (name for name, wrong in barred.items() if wrong):
-        raise UsageError(
-            f"--cores 2 cannot be combined with {flag}", code="bad_option", hint=f"omit {flag}, or use --cores 1"
-        )
+        raise UsageError(f"--cores 2 cannot be combined with {flag}", hint=f"omit {flag}, or use --cores 1")
     return _shares(share) if share is not None else EVEN
 
 
@@ -63,9 +61,7 @@ def _shares(share: str | Collection[float]) -> tuple[float, float]:
         found = ()
     if len(found) != CORES or not all(LEAST_SHARE <= part <= 1 for part in found):
         raise UsageError(
-            f"invalid shares of two cores: '{share}'",
-            code="bad_option",
-            hint=f"two numbers from {LEAST_SHARE} to 1: --share 0.8,1",
+            f"invalid shares of two cores: '{share}'", hint=f"two numbers from {LEAST_SHARE} to 1: --share 0.8,1"
         )
     return found[0], found[1]
 

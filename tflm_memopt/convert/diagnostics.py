@@ -11,10 +11,15 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from tflm_memopt.analysis.flash import Firmware
-from tflm_memopt.convert.conversion import Conversion, Converted, Limits
+from tflm_memopt.convert.conversion import Conversion, Converted
 from tflm_memopt.convert.frontier import cheapest
+from tflm_memopt.convert.limits import Limits
 from tflm_memopt.errors import DoesNotFit
+from tflm_memopt.model.graph import Graph
 from tflm_memopt.ops.packing import GENERIC
+from tflm_memopt.plan.iteration.planned import Planned
+from tflm_memopt.plan.layout.critical import critical
+from tflm_memopt.plan.plan import Buffer, Group, Role
 from tflm_memopt.rowgraph.inputs import IN_ARENA, STREAM, InputMode
 from tflm_memopt.targets.boards import boards, fit
 from tflm_memopt.tflm.arena import Arena
@@ -22,6 +27,14 @@ from tflm_memopt.tflm.arena import Arena
 MOST_BOARDS = 4
 """Most boards that a hint names, smallest first."""
 SMALLER = "a smaller model"
+ROLES = {
+    Role.TENSOR: "output of",
+    Role.ROLLING_BUFFER: "rolling buffer of",
+    Role.ACCUMULATOR: "sums of",
+    Role.SCRATCH: "scratch of",
+}
+MOST_NAMED = 4
+"""Most buffers that a message names."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,9 +53,7 @@ def diagnostics(conversion: Conversion, limits: Limits, best: Converted) -> Does
     what = f"needs {best.arena.total:,} B {_recompute(conversion, best)}, limit is {limits.ram:,} B"
     if missing := limits.flash_missing(best.firmware):
         what += f"; and {missing:,} B of flash are missing"
-    return DoesNotFit(
-        what, code="does_not_fit", where=conversion.binding(best), hint=", or ".join(_for_ram(conversion, limits, best))
-    )
+    return DoesNotFit(what, where=binding(best), hint=", or ".join(_for_ram(conversion, limits, best)))
 
 
 def original_diagnostics(limits: Limits, arena: Arena, needs: Firmware, why: str) -> DoesNotFit:
@@ -51,7 +62,7 @@ def original_diagnostics(limits: Limits, arena: Arena, needs: Firmware, why: str
     if limits.admit(arena):
         return _too_little_flash(limits, needs, hint)
     what = f"needs {arena.total:,} B, limit is {limits.ram:,} B"
-    return DoesNotFit(what, code="does_not_fit", where=why, hint=hint)
+    return DoesNotFit(what, where=why, hint=hint)
 
 
 def _too_little_flash(limits: Limits, needs: Firmware, hint: str) -> DoesNotFit:
@@ -177,3 +188,36 @@ def up(overhead: float) -> str:
     ('1.001', '1.25')
     """
     return f"{math.ceil(overhead * 1000 - 1e-9) / 1000:g}"
+
+
+def binding(converted: Converted) -> str:
+    """Describe the step with the peak and its binding buffers (plan/layout/critical.py), largest first."""
+    plan, graph = converted.planned.plan, converted.planned.graph.model
+    placed = list(plan.placed())
+    number = max(placed, key=lambda p: p[1] + p[0].nbytes)[0].first
+    alive = [b for b, _ in placed if b.first <= number < b.last and b.role in ROLES]
+    named = [b for b in critical(placed) if b in alive] or sorted(alive, key=lambda b: -b.nbytes)
+    parts = [f"{_content(graph, b)} {b.nbytes:,} B" for b in named[:MOST_NAMED]]
+    more = [f"{len(named) - MOST_NAMED} smaller ones"] if len(named) > MOST_NAMED else []
+    step = _name(converted.planned, number)
+    interpreter = f"; the interpreter: {converted.arena.tail:,} B" if converted.interpreter else ""
+    return f"{step}: {', '.join([*parts, *more])}{interpreter}"
+
+
+def _content(graph: Graph, buffer: Buffer) -> str:
+    maker = graph.producer(buffer.key)
+    what = ROLES[buffer.role]
+    if maker is None:
+        return f"the model's input '{graph.tensors[buffer.key].label}'"
+    return f"{what} op {maker.number} {maker.kind}"
+
+
+def _name(planned: Planned, number: int) -> str:
+    plan, ops = planned.plan, planned.graph.ops
+    step = plan.steps[number]
+    if not isinstance(step, Group):
+        op = next(op for op in planned.graph.model.ops if op.index == step.op)
+        return f"builtin operator {op.index} {op.kind}"
+    indices = [i for stage in step.stages for i in ops[stage.op].sources]
+    group = sum(isinstance(s, Group) for s in plan.steps[:number])
+    return f"group {group} (ops {min(indices)}..{max(indices)})"

@@ -35,7 +35,7 @@ def settings(without: Collection[str] = (), max_overhead: float | None = None) -
     unknown = sorted(set(without) - set(SWITCHES))
     if unknown:
         what = f"'{unknown[0]}' is not a technique that can be switched off"
-        raise UsageError(what, code="bad_option", hint=one_of(unknown[0], SWITCHES))
+        raise UsageError(what, hint=one_of(unknown[0], SWITCHES))
     if "tiles" in without:
         return None
     chosen = Settings()

@@ -7,10 +7,10 @@ from dataclasses import replace
 
 from tflm_memopt.analysis.costs import Table
 from tflm_memopt.analysis.timing import Clock, TimeLimit
-from tflm_memopt.convert import budget
-from tflm_memopt.convert.conversion import Conversion, Converted, Limits
-from tflm_memopt.convert.diagnostics import MOST_BOARDS, SMALLER
-from tflm_memopt.convert.instructions import Costed, Planning, by_time, within_macs
+from tflm_memopt.convert.conversion import Conversion, Converted
+from tflm_memopt.convert.diagnostics import MOST_BOARDS, SMALLER, binding
+from tflm_memopt.convert.instructions import Costed, Planning, by_time, within_budget, within_macs
+from tflm_memopt.convert.limits import Limits
 from tflm_memopt.errors import DoesNotFit
 from tflm_memopt.ops.packing import TARGETS
 from tflm_memopt.targets.boards import Board, boards, fit
@@ -20,7 +20,7 @@ def choose(conversion: Conversion, limits: Limits, table: Table, planning: Plann
     """Return the least arena that keeps `limits.time`. Raises DoesNotFit if no plan keeps it within the RAM limit."""
     found = within_macs(conversion, limits, table, by_time(_limit(limits).clock), planning)
     if not found:
-        return budget.choose(conversion, replace(limits, instructions=None, time=None))  # its error gives the least RAM
+        return within_budget(conversion, replace(limits, instructions=None, time=None))  # its error gives the least RAM
     best = _least(found, limits)
     if best is None or not limits.admit(best.converted.arena):
         raise _diagnostics(conversion, limits, table, found)
@@ -69,8 +69,7 @@ def _diagnostics(conversion: Conversion, limits: Limits, table: Table, found: Se
         )
     return DoesNotFit(
         f"needs {best.total:,} B within {limit.milliseconds:g} ms, limit is {limits.ram:,} B",
-        code="does_not_fit",
-        where=conversion.binding(best.converted),
+        where=binding(best.converted),
         hint=ways,
     )
 

@@ -12,10 +12,10 @@ from dataclasses import dataclass, replace
 
 from tflm_memopt.analysis.costs import Cost, Table, Work
 from tflm_memopt.analysis.timing import Clock
-from tflm_memopt.convert import budget
-from tflm_memopt.convert.conversion import Conversion, Converted, Limits
-from tflm_memopt.convert.diagnostics import SMALLER
+from tflm_memopt.convert.conversion import Conversion, Converted
+from tflm_memopt.convert.diagnostics import SMALLER, binding, diagnostics, up
 from tflm_memopt.convert.frontier import roomy, undominated
+from tflm_memopt.convert.limits import Limits
 from tflm_memopt.errors import DoesNotFit, UsageError
 from tflm_memopt.format.limits import MVE_PIXELS, PACKED_PIXELS
 from tflm_memopt.ops.packing import TARGETS, Family
@@ -147,6 +147,26 @@ def within_macs(conversion: Conversion, limits: Limits, table: Table, price: Pri
     return list(undominated([c for c in found if c.macs <= most], lambda c: (price(c), c.total)))
 
 
+def within_budget(conversion: Conversion, limits: Limits) -> Converted:
+    """Return the least RAM within a compute budget (msf-CNN's P1) or, with a RAM limit, the least compute in it (P2).
+
+    Raises UsageError for a budget below the least reachable, and DoesNotFit when no plan keeps the limits.
+    """
+    plans = conversion.plans
+    budget = conversion.macs(1.0 if limits.overhead is None else limits.overhead)
+    scarce = budget < plans.macs and budget < plans.least_macs
+    if scarce and limits.overhead is not None:
+        raise UsageError(
+            f"no plan reaches F = {limits.overhead:g}", hint=f"--max-macs {up(conversion.overhead(plans.least_macs))}"
+        )
+    if limits.ram is None:
+        return conversion.at(plans.least_macs if scarce else budget)
+    found, best = conversion.least(limits)
+    if found is None:
+        raise diagnostics(conversion, limits, best)
+    return found
+
+
 def choose(conversion: Conversion, limits: Limits, table: Table, planning: Planning) -> Converted:
     """Return the least arena within a limit of instructions or, with a RAM limit too, the fewest instructions in both.
 
@@ -155,16 +175,15 @@ def choose(conversion: Conversion, limits: Limits, table: Table, planning: Plann
     """
     most = limits.instructions
     if most is None:
-        return budget.choose(conversion, limits)
+        return within_budget(conversion, limits)
     _counted(conversion, table)
     found = within_macs(conversion, limits, table, price("instructions", None), planning)
     if not found:
-        return budget.choose(conversion, replace(limits, instructions=None))  # its error gives the least RAM
+        return within_budget(conversion, replace(limits, instructions=None))  # its error gives the least RAM
     fewest = found[0].instructions
     if fewest > most:
         raise UsageError(
             f"no plan has as few estimated instructions as {most:,}",
-            code="bad_option",
             where=f"{fewest:,} on {table.core}, in {found[0].total:,} B",
             hint=f"--max-instructions {fewest}",
         )
@@ -177,7 +196,6 @@ def choose(conversion: Conversion, limits: Limits, table: Table, planning: Plann
     larger = [f"--max-instructions {small[0].instructions} (fits in {small[0].total:,} B)"] if small else []
     raise DoesNotFit(
         f"needs {within[-1].total:,} B within {most:,} instructions, limit is {limits.ram:,} B",
-        code="does_not_fit",
-        where=conversion.binding(within[-1].converted),
+        where=binding(within[-1].converted),
         hint=", or ".join([*larger, *([] if limits.board else [f"--ram-limit {within[-1].total}"])]) or SMALLER,
     )

@@ -3,29 +3,30 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 from tflm_memopt.check.checker import check
 from tflm_memopt.convert.annotation import LeftWhole, activations_only, annotate, find_regions
 from tflm_memopt.lower.rewrite import rewrite
 from tflm_memopt.model import writer
 from tflm_memopt.model.graph import Graph
+from tflm_memopt.model.interface import ANY
 from tflm_memopt.model.reader import Model
 from tflm_memopt.ops.opset import Unsupported
 from tflm_memopt.ops.packing import family
 from tflm_memopt.ops.packings import packing
 from tflm_memopt.ops.rowop import RowOp
+from tflm_memopt.plan import planner
 from tflm_memopt.plan.choices import BUILTIN, PER_GROUP, Ops
 from tflm_memopt.plan.iteration.planned import Planned
 from tflm_memopt.plan.plan import Plan
-from tflm_memopt.plan.planner import Options, plan
 from tflm_memopt.plan.search.groups import COUNTER_BYTES
 from tflm_memopt.rewrite.int8_io import Int8Interface
 from tflm_memopt.rewrite.parts import PART
 from tflm_memopt.rewrite.tiling import Tiling, tiled
 from tflm_memopt.rowgraph import second_pass
 from tflm_memopt.rowgraph.graph import RowGraph, SecondPass, SlidingWindow
-from tflm_memopt.rowgraph.inputs import SLIDING, InputMode, with_input
+from tflm_memopt.rowgraph.inputs import IN_ARENA, SLIDING, InputMode, with_input
 from tflm_memopt.rowgraph.regions import partition
 from tflm_memopt.rowgraph.sliding import with_sliding
 from tflm_memopt.rowgraph.supported import AnnotatedGraph
@@ -37,13 +38,29 @@ from tflm_memopt.tflm.structs import Abi
 BUILTIN_ONLY = "only builtin operators are wanted"
 
 
-def make_plan(annotated: AnnotatedGraph, options: Options) -> Planned | None:
+@dataclass(frozen=True, slots=True)
+class ConversionOptions(planner.Options):
+    """Options of all steps: those of the planner, and those of the steps around it."""
+
+    fold: bool = True
+    """Leave out channels that cannot influence any output (rowgraph/fold.py)."""
+    input: InputMode = IN_ARENA
+    """Place of the model's input."""
+    kernels: str = ANY
+    """Library of the kernels, for models of builtin operators only."""
+    speeds: tuple[float, float] | None = None
+    """Fraction of each of two cores' time that the inference may use (plan/cores.py), or None for one core."""
+    allow_ops: tuple[str, ...] = ()
+    """Operators that a model of builtin operators may contain in addition to its own kinds, for parts of tensors."""
+
+
+def make_plan(annotated: AnnotatedGraph, options: ConversionOptions) -> Planned | None:
     """Return the checked plan of a model, or None if there is nothing to convert."""
     graph = row_graph(annotated, options)
-    return None if graph is None else checked(graph, plan(graph, options))
+    return None if graph is None else checked(graph, planner.plan(graph, options))
 
 
-def row_graph(annotated: AnnotatedGraph, options: Options) -> RowGraph | None:
+def row_graph(annotated: AnnotatedGraph, options: ConversionOptions) -> RowGraph | None:
     """Return the graph that is planned: regions without dead channels, with the input at its place, packed for the
     target.
 
@@ -147,7 +164,7 @@ def checked(graph: RowGraph, found: Plan) -> Planned:
     return Planned(graph, found)
 
 
-def lower(model: Model, border: Int8Interface, planned: Planned, options: Options) -> bytes:
+def lower(model: Model, border: Int8Interface, planned: Planned, options: ConversionOptions) -> bytes:
     """Return the bytes of the rewritten model."""
     tree = writer.edit(model)
     for outer, inner in border.replaced.items():

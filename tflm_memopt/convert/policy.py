@@ -10,9 +10,10 @@ from typing import Any
 from tflm_memopt.analysis.flash import Firmware, kernels
 from tflm_memopt.convert import annotation, in_time, speed
 from tflm_memopt.convert import instructions as by_instructions
-from tflm_memopt.convert.conversion import Conversion, Converted, Limits
+from tflm_memopt.convert.conversion import Conversion, Converted
 from tflm_memopt.convert.diagnostics import diagnostics, original_diagnostics
 from tflm_memopt.convert.frontier import roomy
+from tflm_memopt.convert.limits import Limits
 from tflm_memopt.convert.request import Request
 from tflm_memopt.errors import UsageError
 from tflm_memopt.results import Balance, Inspection

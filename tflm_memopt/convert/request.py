@@ -10,8 +10,10 @@ from tflm_memopt.analysis import costs
 from tflm_memopt.analysis.costs import Cost, Table
 from tflm_memopt.analysis.timing import Clock
 from tflm_memopt.convert import annotation, cores, pipeline, speed
-from tflm_memopt.convert.conversion import Conversion, FlashLimit, Limits
+from tflm_memopt.convert.conversion import Conversion, conversion_of
 from tflm_memopt.convert.frontier import settings
+from tflm_memopt.convert.limits import FlashLimit, Limits
+from tflm_memopt.convert.pipeline import ConversionOptions
 from tflm_memopt.errors import UsageError, one_of
 from tflm_memopt.model.interface import ANY, Changes
 from tflm_memopt.model.reader import read
@@ -19,7 +21,6 @@ from tflm_memopt.ops.packing import GENERIC
 from tflm_memopt.options import complete
 from tflm_memopt.plan.choices import BUILTIN, MOVES, PER_GROUP, Ops
 from tflm_memopt.plan.effort import EXACT
-from tflm_memopt.plan.planner import Options
 from tflm_memopt.plan.search.tiles_plan import Settings
 from tflm_memopt.rewrite.int8_io import Int8Interface
 from tflm_memopt.rewrite.int8_io import int8_io as to_int8_io
@@ -40,8 +41,8 @@ EXPLORING = 10
 class Request:
     """All options of a conversion, without the model."""
 
-    options: Options
-    """Options of the planner, including the place of the input."""
+    options: ConversionOptions
+    """Options of the steps, the planner among them."""
     limits: Limits
     without: tuple[str, ...]
     """Names of the planning techniques that are switched off, each once."""
@@ -88,7 +89,7 @@ class Request:
         border = to_int8_io(source.graph) if self.int8_io else Int8Interface(source.graph, Changes(), {}, ())
         annotated = pipeline.interpret(border.graph, self.options.ops, annotation.left_whole(source, self.options.ops))
         refuse(annotation.refused(source, annotated))
-        return Conversion(
+        return conversion_of(
             source, border, annotated, self.options, self.abi, self.tiles(), self.library, interpreter=self.interpreter
         )
 
@@ -107,13 +108,13 @@ def request(given: Mapping[str, Any], function: str = "optimize") -> Request:
     clock = speed.clock(on_board, core, table, said["clock"])
     limits = _limits(said, on_board, table, clock)
     if plan is not None and (limits != Limits() or said["without"]):
-        raise UsageError("--plan cannot be combined with limits or --without", code="bad_option", hint="--plan alone")
+        raise UsageError("--plan cannot be combined with limits or --without", hint="--plan alone")
     seconds, where = said["seconds"], input_mode(said["input"])
     core_target = target  # kernels are built for it, though no operator is packed for it
     if ops == BUILTIN:
         _only_builtin(said["target"] or GENERIC, where)
         target = GENERIC
-    options = Options(
+    options = ConversionOptions(
         seconds=EXACT * effort if seconds is None else seconds,
         effort=effort,
         fold=said["fold"],
@@ -159,11 +160,9 @@ def _allowed(kinds: Collection[str], ops: Ops) -> tuple[str, ...]:
     wanted = tuple(dict.fromkeys(kind.upper() for kind in kinds))
     for kind in wanted:
         if kind not in MOVES:
-            raise UsageError(
-                f"'{kind}' is not an operator that tiling can add", code="bad_option", hint=one_of(kind, MOVES)
-            )
+            raise UsageError(f"'{kind}' is not an operator that tiling can add", hint=one_of(kind, MOVES))
     if wanted and ops != BUILTIN:
-        raise UsageError("--allow-ops needs --ops builtin", code="bad_option", hint="--ops builtin")
+        raise UsageError("--allow-ops needs --ops builtin", hint="--ops builtin")
     return wanted
 
 
@@ -172,9 +171,7 @@ def _only_builtin(target: str, where: InputMode) -> None:
     for flag, wanted, alone in (("--target", target, GENERIC), ("--input", str(where), str(IN_ARENA))):
         if wanted != alone:
             raise UsageError(
-                f"--ops builtin cannot be combined with {flag} {wanted}",
-                code="bad_option",
-                hint=f"--ops region, or {flag} {alone}",
+                f"--ops builtin cannot be combined with {flag} {wanted}", hint=f"--ops region, or {flag} {alone}"
             )
 
 
@@ -196,9 +193,5 @@ def _without(without: Collection[str], max_macs: float | None) -> tuple[str, ...
     barred = [switch for switch in ("recompute", "tiles") if switch in wanted]
     if barred and max_macs is not None and max_macs > 1:
         hint = f"use --max-macs 1, or omit --without {barred[0]}"
-        raise UsageError(
-            f"F = {max_macs:g} needs {barred[0]}: without it, nothing can be recomputed",
-            code="bad_option",
-            hint=hint,
-        )
+        raise UsageError(f"F = {max_macs:g} needs {barred[0]}: without it, nothing can be recomputed", hint=hint)
     return wanted

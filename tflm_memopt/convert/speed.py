@@ -9,7 +9,8 @@ from tflm_memopt.analysis import builtin_cost, costs, timing
 from tflm_memopt.analysis.costs import Table, Work
 from tflm_memopt.analysis.timing import Clock, Time, TimeLimit
 from tflm_memopt.convert import pipeline
-from tflm_memopt.convert.conversion import Conversion, Converted, Limits
+from tflm_memopt.convert.conversion import Conversion, Converted
+from tflm_memopt.convert.limits import Limits
 from tflm_memopt.errors import UsageError
 from tflm_memopt.model.graph import Op
 from tflm_memopt.plan.iteration.work import work

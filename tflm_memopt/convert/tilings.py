@@ -12,9 +12,10 @@ from dataclasses import dataclass, field, replace
 from itertools import takewhile
 
 from tflm_memopt.convert import pipeline
+from tflm_memopt.convert.pipeline import ConversionOptions
 from tflm_memopt.model.graph import Graph, Op
 from tflm_memopt.plan.plan import Plan
-from tflm_memopt.plan.planner import Options, plan, stored
+from tflm_memopt.plan.planner import plan, stored
 from tflm_memopt.rewrite.tiling import MOST_PARTS, Tiling, chain, fan_out
 from tflm_memopt.rowgraph.graph import RowGraph, tensor_sizes
 from tflm_memopt.rowgraph.supported import AnnotatedGraph
@@ -39,7 +40,7 @@ class Tilings:
     whole: AnnotatedGraph
     library: Library
     abi: Abi
-    options: Options
+    options: ConversionOptions
     weighed: dict[tuple[Tiling, ...], _Weight] = field(default_factory=dict, compare=False, repr=False)
     """Rank of each set of tilings that was tried."""
     planned: dict[tuple[Tiling, ...], Plan] = field(default_factory=dict, compare=False, repr=False)
@@ -76,7 +77,7 @@ class Tilings:
             self.planned[tilings] = self._plan(tilings, replace(self.options, seconds=0.0, reorder=False))
         return self.planned[tilings]
 
-    def _plan(self, tilings: tuple[Tiling, ...], options: Options) -> Plan:
+    def _plan(self, tilings: tuple[Tiling, ...], options: ConversionOptions) -> Plan:
         return replace(plan(self._parts(tilings), options), tilings=tilings)
 
     def _ranked(self, macs: int, before: tuple[Tiling, ...], kinds: Sequence[_Kind]) -> list[tuple[Tiling, ...]]:

@@ -94,7 +94,6 @@ def _diagnostics(network: Network, devices: int, memory: Memory, found: Sequence
         needs, limit = f"{needs} and {best.flash:,} B of flash", f"{limit} and {flash:,} B"
     return DoesNotFit(
         f"{devices} devices need up to {needs} each, limit is {limit}",
-        code="does_not_fit",
         where=f"device {max(range(devices), key=lambda n: best.devices[n].arena.total)} has the largest arena",
         hint=", or ".join([*_more(network, devices, memory), f"--memory {least}"]),
     )
@@ -118,7 +117,6 @@ def demand_board(made: OptimizedDevices, board: Board | None) -> None:
         if not found.fits:
             raise DoesNotFit(
                 f"device {number} of {len(made.models)} does not fit on {found.board}",
-                code="does_not_fit",
                 where=f"{found.ram_left:,} B of RAM and {found.flash_left:,} B of flash would be left",
                 hint=f"--devices {min(len(made.models) + 1, MOST_DEVICES)}, or a larger board",
             )

@@ -49,24 +49,20 @@ KINDS = ("cpp", "tflite")
 def checked_count(devices: int, asked: Request) -> int:
     """Return the number of devices. Raises UsageError for an invalid number or for options of a single device."""
     if not 2 <= devices <= MOST_DEVICES:
-        raise UsageError(
-            f"{devices} devices cannot share a network", code="bad_option", hint=f"--devices 2 to {MOST_DEVICES}"
-        )
+        raise UsageError(f"{devices} devices cannot share a network", hint=f"--devices 2 to {MOST_DEVICES}")
     options = asked.options
     for flag, wanted, alone in (("--input", str(options.input), str(IN_ARENA)), ("--ops", options.ops, PER_REGION)):
         if wanted != alone:
-            raise UsageError(
-                f"--devices cannot be combined with {flag} {wanted}", code="bad_option", hint=f"{flag} {alone}"
-            )
+            raise UsageError(f"--devices cannot be combined with {flag} {wanted}", hint=f"{flag} {alone}")
     for flag, given, hint in (
         ("--cores 2", options.speeds, "no --cores"),
         ("--ram-limit", asked.limits.total, "--memory RAM,FLASH"),
         ("--flash-limit", asked.limits.flash, "--memory RAM,FLASH"),
     ):
         if given:
-            raise UsageError(f"--devices cannot be combined with {flag}", code="bad_option", hint=hint)
+            raise UsageError(f"--devices cannot be combined with {flag}", hint=hint)
     if asked.saved is not None:
-        raise UsageError("--plan cannot be combined with --devices", code="bad_option", hint="no --plan")
+        raise UsageError("--plan cannot be combined with --devices", hint="no --plan")
     return devices
 
 

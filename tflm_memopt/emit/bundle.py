@@ -177,10 +177,10 @@ def kinds(wanted: str | Collection[str]) -> tuple[str, ...]:
     names = tuple(name.strip() for name in given if name.strip())
     if unknown := [name for name in names if name not in EMITTERS]:
         hint = one_of(unknown[0], EMITTERS)
-        raise UsageError(f"unknown emitter '{unknown[0]}'", code="bad_option", hint=hint)
+        raise UsageError(f"unknown emitter '{unknown[0]}'", hint=hint)
     if set(MODULES) <= set(names):
         both = " and ".join(MODULES)
-        raise UsageError(f"{both} write the same files", code="bad_option", hint="emit one of them, or use two folders")
+        raise UsageError(f"{both} write the same files", hint="emit one of them, or use two folders")
     return names
 
 

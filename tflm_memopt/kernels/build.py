@@ -104,7 +104,6 @@ class Builder:
         if isinstance(at, Reg) and (found := next(filter(_in_ram, statements(body)), None)):
             raise KernelError(
                 f"whether '{found.tensor.name}' is accessed depends on register {at.name}",
-                code="bad_kernel",
                 hint="load before the condition and store after it",
             )
         self._say(When(at, Index.of(extent), tuple(body)))
@@ -198,7 +197,6 @@ class Builder:
         if tensor.memory is not memory:
             raise KernelError(
                 f"'{tensor.name}' is in {tensor.memory.value} but is loaded from {memory.value}",
-                code="bad_kernel",
                 hint=f"use {tensor.memory.value}_load()",
             )
         to = self.reg_alloc(tensor.type)

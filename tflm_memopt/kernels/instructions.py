@@ -106,7 +106,6 @@ class InstructionTable:
                 return row
         raise KernelError(
             f"{self.name} has no instruction for {one.op}: {key[1]} of {', '.join(key[2])}",
-            code="bad_kernel",
             hint="add a row to its table, or an expansion into supported ops",
         )
 

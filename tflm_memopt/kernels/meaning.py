@@ -165,7 +165,6 @@ class Machine:
         if not self.valid[one.tensor.name][at].all():
             raise KernelError(
                 f"{self._said(one.tensor)} is read before it was stored or after it was freed",
-                code="bad_kernel",
                 hint="free after the last load, and store before the first",
             )
         self.registers[one.to.name] = self.memory[one.tensor.name][at]
@@ -175,7 +174,6 @@ class Machine:
         if one.tensor.written and (self.valid[one.tensor.name][at].any() or len(np.unique(at)) < len(at)):
             raise KernelError(
                 f"{self._said(one.tensor)} is stored twice at element {int(at[0])}",
-                code="bad_kernel",
                 hint="store each output element once; keep sums in registers or in a workspace",
             )
         self.memory[one.tensor.name][at] = self.value(one.value, values)
@@ -191,9 +189,7 @@ class Machine:
             operands.insert(0, self.value(one.to, values))
         if one.op in SHIFTS and not ((operands[-1] >= 0) & (operands[-1] <= LONGEST_SHIFT)).all():
             raise KernelError(
-                f"{self.kernel.name}: {one.op} by {int(operands[-1].flat[0])} bits",
-                code="bad_kernel",
-                hint="shift by 0 to 31 bits",
+                f"{self.kernel.name}: {one.op} by {int(operands[-1].flat[0])} bits", hint="shift by 0 to 31 bits"
             )
         result = np.asarray(OPS[one.op](*operands))
         if one.to.type in (Type.INT64, Type.FLOAT32):
@@ -204,7 +200,6 @@ class Machine:
         if (result < -limit).any() or (result >= limit).any():
             raise KernelError(
                 f"{self.kernel.name}: {one.op} gives {int(result.flat[0])}, beyond {one.to.name} ({one.to.type.c})",
-                code="bad_kernel",
                 hint="use a wider register, or clamp the value",
             )
         self.registers[one.to.name] = result
@@ -215,7 +210,6 @@ class Machine:
         if operand.name not in self.registers:
             raise KernelError(
                 f"{self.kernel.name}: register {operand.name} is read before it has a value",
-                code="bad_kernel",
                 hint="load it or compute it first",
             )
         return self.registers[operand.name]
@@ -225,7 +219,6 @@ class Machine:
         if len(at) and (at.min() < 0 or at.max() >= size):
             raise KernelError(
                 f"{self._said(tensor)} has {size} elements, but element {int(at[-1])} is accessed",
-                code="bad_kernel",
                 hint="check its shape, its strides and the extents of the loops",
             )
         return at
@@ -261,9 +254,7 @@ def run(kernel: KernelProgram, values: Extents, arrays: Arrays, lanes: int = 4) 
     for tensor in kernel.tensors:
         if tensor.written and not valid[tensor.name][_places(tensor, values)].all():
             raise KernelError(
-                f"{kernel.name}: '{tensor.name}' is not stored everywhere",
-                code="bad_kernel",
-                hint="loop over its whole shape",
+                f"{kernel.name}: '{tensor.name}' is not stored everywhere", hint="loop over its whole shape"
             )
     return outputs
 

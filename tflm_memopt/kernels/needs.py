@@ -154,7 +154,7 @@ def needs(kernel: KernelProgram) -> OutputNeeds:
     places = [*_places(kernel.body)]
     stores = [(k, place.one) for k, place in enumerate(places) if isinstance(place.one, Store)]
     if len(stores) != 1:
-        raise KernelError(f"{kernel.name} has {len(stores)} stores", code="bad_kernel", hint="store to one output only")
+        raise KernelError(f"{kernel.name} has {len(stores)} stores", hint="store to one output only")
     (last, store), around = stores[0], places[stores[0][0]]
     extents = {loop.var: loop.extent for place in places for loop in place.loops}
     sources, found = _sources_of(store, around, places), {}
@@ -295,6 +295,5 @@ def _all(tensor: Array, axis: int) -> AxisRange:
 def _unclear(kernel: str, tensor: Array, axis: int) -> KernelError:
     return KernelError(
         f"{kernel}: the indices of '{tensor.name}' that an output needs along axis {axis} are not one range",
-        code="bad_kernel",
         hint="sums of loop variables, of which one is the output's",
     )

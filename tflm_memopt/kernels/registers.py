@@ -39,7 +39,6 @@ def assign(name: str, body: Sequence[Statement], unit: VectorUnit) -> Mapping[st
                     held = ", ".join(f"{r.name} ({r.type.c})" for r in alive.values())
                     raise KernelError(
                         f"{name}: no room for {one.to.name} in {unit.registers} registers beside {held}",
-                        code="bad_kernel",
                         hint="use fewer values at a time, or smaller groups",
                     )
                 placed[one.to.name] = first

@@ -202,7 +202,6 @@ def inward(var: str) -> Rewrite:
 def _not_inward(loop: For, why: str) -> KernelError:
     return KernelError(
         f"the loop over '{loop.var}' cannot go inside of what it has: {why}",
-        code="bad_kernel",
         hint="use sums that are loaded from a workspace before one loop and stored back after it",
     )
 
@@ -264,7 +263,6 @@ def _alone(loop: For) -> For:
     if loop.vector or loop.rest:
         raise KernelError(
             f"the loop over '{loop.var}' takes several turns at once already",
-            code="bad_kernel",
             hint="one of vectorise, reduce, unroll and jam for each loop",
         )
     return loop
@@ -276,7 +274,6 @@ def _one_value(loop: For, wide: set[str], body: Sequence[Plain]) -> None:
     if twice := next((name for name in shared if shared.count(name) > 1), None):
         raise KernelError(
             f"turns of the loop over '{loop.var}' cannot share '{twice}', which changes",
-            code="bad_kernel",
             hint="use a register for each value",
         )
 
@@ -333,7 +330,6 @@ def _turn(one: Load | Compute | Store | Free, wide: set[str], var: str, k: int) 
 def _cannot(loop: For, why: str) -> KernelError:
     return KernelError(
         f"the loop over '{loop.var}' cannot be summed up across lanes: {why}",
-        code="bad_kernel",
         hint="use loads of adjacent elements, differences and dots; use relayout() for constants",
     )
 
@@ -486,7 +482,6 @@ def _constant(kernel: KernelProgram, name: str, axes: Sequence[int]) -> Array:
     if sorted(axes) != list(range(len(old.shape))) or old.memory is not Memory.FLASH:
         raise KernelError(
             f"{kernel.name}: '{name}' cannot be laid out by axes {list(axes)}",
-            code="bad_kernel",
             hint="use a tensor in flash, and each of its axes once",
         )
     return old
@@ -509,9 +504,7 @@ def _in_loop(
 def _loop(kernel: KernelProgram, var: str, *, every: bool = False) -> For:
     found = [one for one in statements(kernel.body) if isinstance(one, For) and one.var == var]
     if not found or (len(found) > 1 and not every):
-        raise KernelError(
-            f"{kernel.name} has {len(found)} loops over '{var}'", code="bad_kernel", hint="a loop's variable, once"
-        )
+        raise KernelError(f"{kernel.name} has {len(found)} loops over '{var}'", hint="a loop's variable, once")
     return found[0]
 
 
@@ -542,7 +535,6 @@ def _each_turn_alone(loop: For, *, vectors: bool = False) -> None:
         if why:
             raise KernelError(
                 f"the loop over '{loop.var}' cannot be vectorised: {why}",
-                code="bad_kernel",
                 hint="choose another loop, or a description with independent turns",
             )
 

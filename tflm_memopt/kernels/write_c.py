@@ -75,9 +75,7 @@ def lines(kernel: KernelProgram, table: InstructionTable) -> list[str]:
     """Return the body of a function. Raises KernelError for unsupported statements."""
     if table.unwritten:
         raise KernelError(
-            f"no C is written for {table.name}: {table.unwritten}",
-            code="bad_kernel",
-            hint="use ref, which any core can run",
+            f"no C is written for {table.name}: {table.unwritten}", hint="use ref, which any core can run"
         )
     writer = Writer(table)
     writer.body(for_target(kernel, table).body)
@@ -255,7 +253,6 @@ class Writer:
             case _:
                 raise KernelError(
                     f"{self.table.name} has no vectors for the loop over '{one.var}'",
-                    code="bad_kernel",
                     hint="use a loop that moves adjacent elements, or a core with vectors",
                 )
 
@@ -312,7 +309,6 @@ class Writer:
         if unit is None or not self._may_move(one):
             raise KernelError(
                 f"{self.table.name} has no loop over '{one.var}' by lanes",
-                code="bad_kernel",
                 hint="use loads and stores of adjacent elements, with computations between them only",
             )
         self.each, self.parts = unit, one.group or 1

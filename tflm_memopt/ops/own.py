@@ -78,7 +78,6 @@ def _is_of_pixels(program: KernelProgram) -> None:
         raise KernelError(
             f"{program.name} is not a kernel of pixels: extents {', '.join(program.extents)}; tensors "
             + ", ".join(f"{t.name} ({t.memory.value}, {t.type.c})" for t in program.tensors),
-            code="bad_kernel",
             hint='use the extent "channels" and int8 tensors x, optionally other, and y; make all else parameters',
         )
 
@@ -89,7 +88,6 @@ def _made(program: KernelProgram, values: Mapping[str, int]) -> OwnKernel:
     if missing:
         raise KernelError(
             f"{program.name} and its numbers() differ in {', '.join(missing)}",
-            code="bad_kernel",
             hint="return exactly one number for each of b.parameters()",
         )
     bound = bind(values)(program)

@@ -66,7 +66,7 @@ GENERIC = "generic"
 def family(target: str) -> Family:
     """The family of a target. Raises UsageError for an unknown one."""
     if target not in TARGETS:
-        raise UsageError(f"unknown target '{target}'", code="bad_option", hint=f"--target {one_of(target, TARGETS)}")
+        raise UsageError(f"unknown target '{target}'", hint=f"--target {one_of(target, TARGETS)}")
     return TARGETS[target]
 
 

@@ -9,7 +9,6 @@ from functools import cache, cached_property, partial
 import numpy as np
 
 from tflm_memopt.model.graph import TensorId
-from tflm_memopt.model.interface import ANY
 from tflm_memopt.ops.packing import GENERIC
 from tflm_memopt.ops.rowop import RowOp
 from tflm_memopt.plan.choices import PER_GROUP, PER_REGION, Ops
@@ -29,7 +28,6 @@ from tflm_memopt.plan.search.groups import UNLIMITED, Candidate, Chain
 from tflm_memopt.plan.search.tiles_plan import NO_RECOMPUTE, Input, Settings
 from tflm_memopt.plan.search.turn import Reversed, reversed_chain
 from tflm_memopt.rowgraph.graph import Kept, Node, Region, RowGraph, tensor_sizes
-from tflm_memopt.rowgraph.inputs import IN_ARENA, InputMode
 
 DRAFT_SECONDS, ITERATION_SECONDS, HELD_SECONDS, CONSTRAINT_SECONDS = 3e-4, 1e-6, 1.5e-5, 2e-6
 """Work (effort.py) for a draft, for its iterations and each pair of its buffers, and for each constraint in a
@@ -53,12 +51,8 @@ class Options:
     """Limit of the exact layout of the whole model in deterministic seconds (plan/layout/offsets.py). All orders share
     it, and a single group gets an eighth.
     """
-    fold: bool = True
-    """Leave out channels that cannot influence any output (rowgraph/fold.py)."""
     overlap: bool = True
     """Whole tensors of one group may share bytes: its output may grow into bytes that its input frees."""
-    input: InputMode = IN_ARENA
-    """Place of the model's input."""
     reorder: bool = True
     """Try other orders than the model's own (plan/schedule/orders.py)."""
     target: str = GENERIC
@@ -71,14 +65,8 @@ class Options:
     """Factor of the search budget (plan/effort.py), which all orders share."""
     tiles: Settings | None = NO_RECOMPUTE
     """Techniques and recomputation allowed in tiled groups, or None for row-wise groups only."""
-    kernels: str = ANY
-    """Library of the kernels, for models of builtin operators only."""
     low: bool = False
     """Prefer few live bytes at every moment to few groups, where the peak leaves a choice (for pauses)."""
-    speeds: tuple[float, float] | None = None
-    """Fraction of each of two cores' time that the inference may use (plan/cores.py), or None for one core."""
-    allow_ops: tuple[str, ...] = ()
-    """Operators that a model of builtin operators may contain in addition to its own kinds, for parts of tensors."""
 
 
 class Planner:

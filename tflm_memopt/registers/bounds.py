@@ -26,7 +26,6 @@ def check_bound(unit: ParsedFile, loop: Cursor, condition: Cursor | None, repeat
             return
     raise RegisterError(
         "a loop that reads or writes registers has no bound",
-        code="bad_registers",
         where=str(unit.line(loop)),
         hint="add a counter: for (polls = 0; polls < LIMIT && !ready; ++polls)",
     )

@@ -107,7 +107,6 @@ class Chains:
         elif number >= (member.count or 1):
             raise RegisterError(
                 f"{member.name} has {member.count} elements, so index {number} is invalid",
-                code="bad_registers",
                 where=str(self.unit.line(cursor)),
                 hint=f"use an index from 0 to {(member.count or 1) - 1}",
             )

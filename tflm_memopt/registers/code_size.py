@@ -39,7 +39,6 @@ def measure(compiler: str, driver: str, files: Mapping[str, str], folders: Itera
     if said or not data.startswith(_ELF):
         raise RegisterError(
             f"the compiler wrote no ELF file for the driver: {said or 'another format'}",
-            code="bad_registers",
             where=compiler,
             hint="add -I with the folders of missing headers, or use a compiler that has them",
         )

@@ -175,7 +175,6 @@ def check(description: Description) -> None:
             if field.bits > field.register_bits:
                 raise RegisterError(
                     f"field {field.name} of {group.name} has {field.bits} bits, its register {field.register_bits}",
-                    code="bad_registers",
                     where=str(field.line),
                     hint="use two fields, one for each register",
                 )
@@ -192,7 +191,6 @@ def _check_overlaps(group: RegisterGroup) -> None:
                 raise RegisterError(
                     f"field {field.name} of {group.name} ends at bit {place.bit + field.bits - 1} of a register of "
                     f"{field.register_bits} bits",
-                    code="bad_registers",
                     where=str(field.line),
                     hint="use a smaller bitOffset or bitWidth",
                 )
@@ -201,7 +199,6 @@ def _check_overlaps(group: RegisterGroup) -> None:
                 if other is not field and not {other.access, field.access} == {_READ_ONLY, _WRITE_ONLY}:
                     raise RegisterError(
                         f"fields {other.name} and {field.name} of {group.name} overlap",
-                        code="bad_registers",
                         where=str(field.line),
                         hint=f"{other.name} is at {other.line}",
                     )
@@ -214,7 +211,6 @@ def _check_targets(description: Description, group: RegisterGroup) -> None:
             if known is None or (name and all(name != member.name for member in known.members)):
                 raise RegisterError(
                     f"{field.name} of {group.name} affects {'::'.join(filter(None, (owner, name)))}, which is unknown",
-                    code="bad_registers",
                     where=str(field.line),
                     hint="give a field of the same group, or GROUP::FIELD",
                 )

@@ -36,7 +36,6 @@ def read(path: Path, text: str) -> Description:
     if not devices:
         raise RegisterError(
             "there is no device, so the registers' addresses are unknown",
-            code="bad_registers",
             where=f"{path.name}:1",
             hint="add make_device(GROUP, NAME, ADDRESS);",
         )
@@ -66,7 +65,6 @@ def _member(unit: ParsedFile, group: str, cursor: Cursor) -> Field | SubGroup:
             return SubGroup(cursor.spelling, declared.spelling, line, count)
         raise RegisterError(
             f"member {cursor.spelling} of {group} is not a bit field: {kind.spelling}",
-            code="bad_registers",
             where=str(line),
             hint="use bit, uint2, ... uint64, or bfGroup NAME",
         )
@@ -81,9 +79,7 @@ def _member(unit: ParsedFile, group: str, cursor: Cursor) -> Field | SubGroup:
 def access_named(name: str, names: dict[str, AccessType], line: SourceLine) -> AccessType:
     """Return the access type with this name. Raises RegisterError for an unknown name."""
     if name not in names:
-        raise RegisterError(
-            f"unknown access type '{name}'", code="bad_registers", where=str(line), hint=", ".join(names)
-        )
+        raise RegisterError(f"unknown access type '{name}'", where=str(line), hint=", ".join(names))
     return names[name]
 
 
@@ -105,9 +101,6 @@ def _address(text: str, line: SourceLine) -> int:
     number = re.fullmatch(r"\(*\s*(0[xX][0-9a-fA-F]+|\d+)[uUlL]*\s*\)*", text)
     if number is None:
         raise RegisterError(
-            f"the device's address is not a number: {text}",
-            code="bad_registers",
-            where=str(line),
-            hint="give a number such as 0x40013000",
+            f"the device's address is not a number: {text}", where=str(line), hint="give a number such as 0x40013000"
         )
     return int(number[1], 0)

@@ -80,7 +80,6 @@ class ParsedFile:
                 place = said.location
                 raise RegisterError(
                     f"not valid C: {said.spelling}",
-                    code="bad_registers",
                     where=f"{Path(place.file.name).name if place.file else self.path.name}:{place.line}",
                     hint=_unknown_word(said.spelling),
                 )

@@ -251,7 +251,7 @@ class _FunctionReader:
         elif operator == "&" and self.chains.ends_in_field(target):
             raise RegisterError(
                 f"a bit field's address cannot be taken: {self.unit.source(cursor)}",
-                code="bad_registers", where=str(self.unit.line(cursor)), hint="use a pointer to its group",
+                 where=str(self.unit.line(cursor)), hint="use a pointer to its group",
             )  # fmt: skip
         else:
             self._expression(child)
@@ -280,7 +280,7 @@ class _FunctionReader:
         if operator in STEPS and not is_statement:
             raise RegisterError(
                 f"{operator} of a bit field inside an expression: {self.unit.source(cursor)}",
-                code="bad_registers", where=str(self.unit.line(cursor)), hint="make it a separate statement",
+                 where=str(self.unit.line(cursor)), hint="make it a separate statement",
             )  # fmt: skip
         if right is not None:
             self._expression(right)
@@ -297,7 +297,7 @@ class _FunctionReader:
         if self.unit.in_macro(at):
             raise RegisterError(
                 f"a macro contains a register access: {self.unit.source(at)}",
-                code="bad_registers", where=str(line), hint="use a static inline function in place of the macro",
+                 where=str(line), hint="use a static inline function in place of the macro",
             )  # fmt: skip
         found = self.chains.chain(chain)
         if op is AccessOp.WRITE or not operator:
@@ -308,7 +308,7 @@ class _FunctionReader:
             what = "written" if op is AccessOp.WRITE else "read"
             raise RegisterError(
                 f"field {found.field.name} of {found.field.group} is {found.field.access.value} and is {what} here",
-                code="bad_registers", where=str(line), hint=f"the field is declared at {found.field.line}",
+                 where=str(line), hint=f"the field is declared at {found.field.line}",
             )  # fmt: skip
         order = len(self.made.events)
         value = self.unit.span(right) if right is not None else None

@@ -65,10 +65,7 @@ def read(path: Path, text: str) -> Description:
         tree = etree.ElementTree(etree.fromstring(text.encode(), etree.XMLParser(resolve_entities=False)))
     except etree.XMLSyntaxError as error:
         raise RegisterError(
-            f"invalid XML: {error.msg}",
-            code="bad_registers",
-            where=f"{path.name}:{error.lineno}",
-            hint="give a CMSIS-SVD file",
+            f"invalid XML: {error.msg}", where=f"{path.name}:{error.lineno}", hint="give a CMSIS-SVD file"
         ) from error
     lines = _Lines(path.name, tree)
     lines.check()
@@ -77,15 +74,10 @@ def read(path: Path, text: str) -> Description:
         for peripheral in SVDParser(tree).get_device().peripherals or ():
             reader.peripheral(peripheral)
     except Exception as error:  # the parser accepts files other than SVD, and then its code fails
-        raise RegisterError(
-            f"invalid CMSIS-SVD: {error}", code="bad_registers", where=f"{path.name}:1", hint="validate the file"
-        ) from error
+        raise RegisterError(f"invalid CMSIS-SVD: {error}", where=f"{path.name}:1", hint="validate the file") from error
     if not reader.devices:
         raise RegisterError(
-            "the file has no peripheral with registers",
-            code="bad_registers",
-            where=f"{path.name}:1",
-            hint="give a CMSIS-SVD file",
+            "the file has no peripheral with registers", where=f"{path.name}:1", hint="give a CMSIS-SVD file"
         )
     found = Description(reader.groups, tuple(reader.devices), is_fixed=True)
     found = replace(found, groups={name: _effects(found, group, lines) for name, group in found.groups.items()})
@@ -248,7 +240,7 @@ def _found(description: Description, owner: Device, path: str, line: SourceLine)
         else:
             raise RegisterError(
                 f"a side effect names '{path}', which {owner.name} does not have",
-                code="bad_registers", where=str(line), hint="give REGISTER.FIELD, or a register without fields",
+                 where=str(line), hint="give REGISTER.FIELD, or a register without fields",
             )  # fmt: skip
     return group, ""
 

@@ -21,9 +21,7 @@ def of_form(path: Path) -> Callable[[Drawing], bytes]:
     """Return the function that encodes a drawing for the file's suffix. Raises UsageError if it is not possible."""
     form = path.suffix.lower().removeprefix(".")
     if form not in ("png", "svg"):
-        raise UsageError(
-            f"a plot is a .png or an .svg file, not {path}", code="bad_option", hint=f"--plot {path.stem}.svg"
-        )
+        raise UsageError(f"a plot is a .png or an .svg file, not {path}", hint=f"--plot {path.stem}.svg")
     if form == "png":
         raster.require()
     return lambda drawing: encoded(drawing, form)

@@ -101,9 +101,7 @@ def find(place: Path) -> Sources:
     if len(found) > 1:
         names = ", ".join(module.source.name for module in found)
         raise UsageError(
-            f"{place} has several C modules: {names}",
-            code="bad_c_module",
-            hint=f"--c {found[0].source}, for example",
+            f"{place} has several C modules: {names}", code="bad_c_module", hint=f"--c {found[0].source}, for example"
         )
     return found[0]
 

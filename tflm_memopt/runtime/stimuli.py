@@ -200,10 +200,7 @@ def _stacked(tensor: Tensor, array: Array, number: int) -> Array:
     where = f"input array {number}, for input '{tensor.label}'"
     if array.dtype != dtype_of(tensor):
         raise UsageError(
-            f"type {array.dtype}, the input is {tensor.dtype}",
-            code="bad_data",
-            where=where,
-            hint=_how_to_save(tensor),
+            f"type {array.dtype}, the input is {tensor.dtype}", code="bad_data", where=where, hint=_how_to_save(tensor)
         )
     if array.shape == tensor.shape:
         return array[None]

@@ -141,7 +141,7 @@ def board(name: str) -> Board:
     if name not in boards():
         words = {f"{b.name} {b.chip}": key for key, b in boards().items()}
         hint = ", ".join([*near(name, boards(), words, MOST_NAMED), "`fit MODEL` lists all boards"])
-        raise UsageError(f"unknown board '{name}'", code="bad_option", hint=hint)
+        raise UsageError(f"unknown board '{name}'", hint=hint)
     return boards()[name]
 
 

@@ -51,7 +51,7 @@ def library(name: Kernels | None, *, mve: bool = False) -> Library:
             return Library(name, _rows(cmsis_nn.rows(mve=mve)), orders.without(orders.CMSIS_NN))
         case "esp-nn":
             return Library(name, _rows(esp_nn.rows()), orders.without(orders.ESP_NN))
-    raise UsageError(f"unknown kernels: {name!r}", code="bad_option", hint=one_of(name, KERNELS))
+    raise UsageError(f"unknown kernels: {name!r}", hint=one_of(name, KERNELS))
 
 
 def whose_kernels(kernels: Kernels | None, target: str) -> Library:

@@ -13,20 +13,19 @@ from tflm_memopt.check.arena import TaggedArena
 from tflm_memopt.check.checker import check
 from tflm_memopt.check.cores import CoresReplay
 from tflm_memopt.convert.annotation import annotate
-from tflm_memopt.convert.pipeline import for_two_cores, make_plan, pack_for
+from tflm_memopt.convert.pipeline import ConversionOptions, for_two_cores, make_plan, pack_for
 from tflm_memopt.errors import PlanError
 from tflm_memopt.format.codes import How
 from tflm_memopt.model.reader import read
 from tflm_memopt.plan.cores import share_out
 from tflm_memopt.plan.iteration.planned import Planned
 from tflm_memopt.plan.plan import Plan, Role, Sharing
-from tflm_memopt.plan.planner import Options
 
 
 @functools.cache
 def planned() -> Planned:
     found = make_plan(
-        annotate(read(EXAMPLE.read_bytes()).graph), Options(tiles=None, speeds=(1, 1), target="cortex-m33")
+        annotate(read(EXAMPLE.read_bytes()).graph), ConversionOptions(tiles=None, speeds=(1, 1), target="cortex-m33")
     )
     assert found is not None
     return replace(found, plan=share_out(found))

@@ -24,12 +24,12 @@ from tflm_memopt.check.frame import FrameReplay
 from tflm_memopt.check.proof import proved
 from tflm_memopt.check.tiles import TiledReplay
 from tflm_memopt.convert import pipeline
+from tflm_memopt.convert.pipeline import ConversionOptions
 from tflm_memopt.errors import PlanError, UsageError
 from tflm_memopt.model.reader import Model, read
 from tflm_memopt.ops.rowop import RowOp
 from tflm_memopt.plan.iteration.planned import Planned
 from tflm_memopt.plan.plan import Group, Plan
-from tflm_memopt.plan.planner import Options
 from tflm_memopt.rowgraph.inputs import input_mode
 
 
@@ -84,7 +84,7 @@ def _with_inputs(model: Model, seed: int) -> Iterator[Planned]:
         with forced(random_settings(random.Random(seed)), seed):
             try:
                 found = pipeline.make_plan(
-                    pipeline.annotate(model.graph), Options(seconds=OPTIONS.seconds, input=input_mode(where))
+                    pipeline.annotate(model.graph), ConversionOptions(seconds=OPTIONS.seconds, input=input_mode(where))
                 )
             except UsageError:
                 continue

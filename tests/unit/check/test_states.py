@@ -13,15 +13,16 @@ import streaming
 
 from tflm_memopt.check.checker import check
 from tflm_memopt.convert import pipeline
+from tflm_memopt.convert.pipeline import ConversionOptions
 from tflm_memopt.errors import PlanError
 from tflm_memopt.model.reader import read
 from tflm_memopt.plan.iteration.planned import Planned
 from tflm_memopt.plan.plan import Group, PlacedState, Plan
-from tflm_memopt.plan.planner import Options, plan
+from tflm_memopt.plan.planner import plan
 from tflm_memopt.rowgraph.graph import RowGraph
 
 Change = Callable[[PlacedState], PlacedState]
-QUICK = Options(seconds=0, effort=0.1, tiles=None)
+QUICK = ConversionOptions(seconds=0, effort=0.1, tiles=None)
 
 
 @cache

@@ -11,12 +11,12 @@ from models import Net
 
 from tflm_memopt.check.checker import check
 from tflm_memopt.convert import pipeline
+from tflm_memopt.convert.pipeline import ConversionOptions
 from tflm_memopt.errors import PlanError
 from tflm_memopt.model.reader import read
 from tflm_memopt.ops.kinds import Kind
 from tflm_memopt.ops.rowop import Access, RowOp
 from tflm_memopt.plan.iteration.planned import Planned
-from tflm_memopt.plan.planner import Options
 from tflm_memopt.rowgraph.inputs import SLIDING, InputMode
 
 OLDER, NEW = 14, 2
@@ -27,7 +27,7 @@ READ, ROW = Access(mul=0, extent=NEW), Access(mul=0)
 def planned() -> Planned:
     net = Net()
     x = net.conv2d(net.input((1, 18, 2, 3)), 4, kernel=(3, 1), padding="VALID")
-    options = Options(seconds=0, effort=0.1, tiles=None, input=InputMode(SLIDING, NEW))
+    options = ConversionOptions(seconds=0, effort=0.1, tiles=None, input=InputMode(SLIDING, NEW))
     done = pipeline.make_plan(pipeline.annotate(read(net.model(net.mean(x, (1, 2)))).graph), options)
     assert done
     return done

@@ -221,6 +221,7 @@ def test_a_limit_that_nothing_fits_is_the_answer_no(folder: Path, run: Run, monk
     assert answer.code == cli.NO
     assert answer.err == (
         "error: needs 31,200 B, limit is 20,480 B (small.tflite)\n  at group 2 (ops 8..14)\n  try: --int8-io\n"
+        "  code does_not_fit\n"
     )
 
 

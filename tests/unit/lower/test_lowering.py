@@ -12,6 +12,7 @@ from models import Net
 from unit.plan.sketch import Actor, simulate
 
 from tflm_memopt.convert import pipeline
+from tflm_memopt.convert.pipeline import ConversionOptions
 from tflm_memopt.lower.lowering import CustomOp, lower, workspace
 from tflm_memopt.lower.program import Program
 from tflm_memopt.lower.serialise import pack
@@ -22,7 +23,6 @@ from tflm_memopt.ops.rowop import RowOp
 from tflm_memopt.plan.iteration.planned import Planned
 from tflm_memopt.plan.layout.drafts import TFLM_ALIGN
 from tflm_memopt.plan.plan import Group, Plan, Role, Stage
-from tflm_memopt.plan.planner import Options
 from tflm_memopt.rowgraph.graph import Region
 from tflm_memopt.runtime import host
 
@@ -30,7 +30,7 @@ from tflm_memopt.runtime import host
 @cache
 def planned(data: bytes, *, op_per_group: bool = False) -> Planned:
     """Plan groups of rows only; tests/unit/plan/test_tiles.py has tiled ones."""
-    options = Options("group" if op_per_group else "region", seconds=0.3, tiles=None)
+    options = ConversionOptions("group" if op_per_group else "region", seconds=0.3, tiles=None)
     found = pipeline.make_plan(pipeline.annotate(read(data).graph), options)
     assert found is not None
     return found

@@ -11,17 +11,17 @@ from models import Net
 
 from tflm_memopt.check.checker import check
 from tflm_memopt.convert import pipeline
+from tflm_memopt.convert.pipeline import ConversionOptions
 from tflm_memopt.errors import PlanError
 from tflm_memopt.model.interface import Changes
 from tflm_memopt.model.reader import Model, read
 from tflm_memopt.plan.iteration.planned import Planned
 from tflm_memopt.plan.plan import Plan
-from tflm_memopt.plan.planner import Options
 from tflm_memopt.rewrite.int8_io import Int8Interface
 from tflm_memopt.rowgraph.inputs import input_mode
 from tflm_memopt.runtime import host, host_model, regions
 
-OPTIONS = Options(seconds=0.1)
+OPTIONS = ConversionOptions(seconds=0.1)
 
 
 def _classifier() -> bytes:
@@ -88,7 +88,7 @@ class Subject:
     planned: Planned
     inputs: list[np.ndarray]
     outputs: tuple[np.ndarray, ...]
-    options: Options
+    options: ConversionOptions
 
     def passes(self, mutant: Plan) -> bool:
         try:

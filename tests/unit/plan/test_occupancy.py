@@ -6,10 +6,10 @@ import pytest
 from models import Net
 
 from tflm_memopt.convert import pipeline
+from tflm_memopt.convert.pipeline import ConversionOptions
 from tflm_memopt.model.reader import read
 from tflm_memopt.plan.iteration.occupancy import occupancy
 from tflm_memopt.plan.iteration.planned import Planned
-from tflm_memopt.plan.planner import Options
 from tflm_memopt.plan.search.tiles_plan import NO_RECOMPUTE
 
 
@@ -32,7 +32,7 @@ def two_outputs(seed: int) -> bytes:
 def planned(request: pytest.FixtureRequest) -> Planned:
     make, tiles = request.param
     annotated = pipeline.annotate(read(make(7)).graph)
-    found = pipeline.make_plan(annotated, Options(tiles=NO_RECOMPUTE if tiles else None))
+    found = pipeline.make_plan(annotated, ConversionOptions(tiles=NO_RECOMPUTE if tiles else None))
     assert found
     return found
 

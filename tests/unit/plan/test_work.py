@@ -13,10 +13,10 @@ from unit.plan.tiled import planned
 import tflm_memopt
 from tflm_memopt.analysis.costs import Work
 from tflm_memopt.convert import pipeline
+from tflm_memopt.convert.pipeline import ConversionOptions
 from tflm_memopt.model.reader import read
 from tflm_memopt.plan.iteration.trace import Member
 from tflm_memopt.plan.iteration.work import work
-from tflm_memopt.plan.planner import Options
 
 
 def works(data: bytes, target: str = "generic") -> tuple[Work, ...]:
@@ -27,7 +27,7 @@ def padded(target: str) -> Work:
     """Work of a 3x3 convolution of 6x5 pixels, 4 to 8 channels, SAME, row by row."""
     net = Net()
     model = net.model(net.conv2d(net.input((1, 6, 5, 4)), 8, kernel=(3, 3)))
-    options = Options(seconds=0, target=target, tiles=None)
+    options = ConversionOptions(seconds=0, target=target, tiles=None)
     found = pipeline.make_plan(pipeline.annotate(read(model).graph), options)
     assert found is not None
     (only,) = work(found)

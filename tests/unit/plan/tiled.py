@@ -11,19 +11,19 @@ from property.forced import forced, mobile, random_settings
 from property.networks import build
 
 from tflm_memopt.convert import pipeline
+from tflm_memopt.convert.pipeline import ConversionOptions
 from tflm_memopt.model.reader import Model, read
 from tflm_memopt.ops.rowop import RowOp
 from tflm_memopt.plan.iteration.planned import Planned
 from tflm_memopt.plan.iteration.reversal import as_counted
 from tflm_memopt.plan.iteration.trace import Member, Trace, prepend, start
 from tflm_memopt.plan.plan import Group
-from tflm_memopt.plan.planner import Options
 from tflm_memopt.plan.search.groups import Chain
 from tflm_memopt.plan.search.tiles_plan import Settings
 from tflm_memopt.rowgraph.graph import Region
 from tflm_memopt.rowgraph.regions import partition
 
-OPTIONS = Options(seconds=0.05)
+OPTIONS = ConversionOptions(seconds=0.05)
 
 
 @cache

@@ -12,10 +12,10 @@ from models import Net
 
 import tflm_memopt
 from tflm_memopt.convert import pipeline
+from tflm_memopt.convert.pipeline import ConversionOptions
 from tflm_memopt.errors import UsageError
 from tflm_memopt.model.reader import read
 from tflm_memopt.plan.plan import Group, Role
-from tflm_memopt.plan.planner import Options
 from tflm_memopt.rowgraph.inputs import IN_ARENA, InputMode, input_mode
 
 SECONDS = 0.1
@@ -182,7 +182,7 @@ def test_all_readers_of_a_stream_are_in_the_first_group() -> None:
     x = net.input((1, 16, 6, 4))
     data = net.model(net.add(net.conv2d(net.conv2d(x, 4, kernel=(3, 3)), 4, kernel=(5, 5)), x))
     planned = pipeline.make_plan(
-        pipeline.annotate(read(data).graph), Options(seconds=SECONDS, input=InputMode("stream", 2))
+        pipeline.annotate(read(data).graph), ConversionOptions(seconds=SECONDS, input=InputMode("stream", 2))
     )
     assert planned is not None
     first = planned.plan.steps[0]

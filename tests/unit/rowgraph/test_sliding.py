@@ -10,11 +10,12 @@ from models import Net
 
 import tflm_memopt
 from tflm_memopt.convert import pipeline
+from tflm_memopt.convert.pipeline import ConversionOptions
 from tflm_memopt.errors import PlanError, UsageError
 from tflm_memopt.model.reader import read
 from tflm_memopt.ops.kinds import Kind
 from tflm_memopt.ops.rowop import RowOp
-from tflm_memopt.plan.planner import Options, plan
+from tflm_memopt.plan.planner import plan
 from tflm_memopt.rowgraph.inputs import InputMode
 from tflm_memopt.rowgraph.sliding import with_sliding
 
@@ -160,5 +161,5 @@ def test_the_checker_asks_for_the_window() -> None:
     assert "the window is full after" in str(error.value)
 
 
-def _options() -> Options:
-    return Options(seconds=0.05, input=InputMode("sliding", 2))
+def _options() -> ConversionOptions:
+    return ConversionOptions(seconds=0.05, input=InputMode("sliding", 2))
