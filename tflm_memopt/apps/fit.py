@@ -25,7 +25,7 @@ def fit_app(optimized: AppOptimized, names: Collection[str] = ()) -> Fits:
     kernels = [library(done.report.arena.kernels) for done in each]
     today = predict_together([done.original for done in each], report.arena.abi, libraries=kernels)
     before = _together([firmware(data) for data in _originals(optimized)])
-    after = _together([firmware(data) for data in _models(optimized)])
+    after = _together([firmware(data, interpreter=report.interpreter) for data in _models(optimized)])
     rows = []
     for on in [board_named(name) for name in names] or list(boards().values()):
         rewritten = board_fit(on, report.arena, after)
@@ -48,4 +48,6 @@ def _together(each: Sequence[Firmware]) -> Firmware:
     parts = dict.fromkeys(name for one in each for name in one.parts)
     rewritten = any(one.rewritten for one in each)
     packed = frozenset(family for one in each for family in one.packed)
-    return Firmware(sum(one.model for one in each), tuple(operators), tuple(parts), rewritten=rewritten, packed=packed)
+    interpreter = any(one.interpreter for one in each)
+    model = sum(one.model for one in each)
+    return Firmware(model, tuple(operators), tuple(parts), rewritten, packed, interpreter)

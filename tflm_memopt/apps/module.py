@@ -31,19 +31,23 @@ def files(result: AppOptimized, samples: Mapping[str, Sample]) -> Mapping[str, s
 
 
 def modules(result: AppOptimized) -> Mapping[str, Module]:
-    """Return the models' modules in their shared arena: first the heads as laid out, then the state of each model."""
-    alone = {name: _alone(name, done) for name, done in result.models.items()}
+    """Return the models' modules in their shared arena."""
+    placed = in_one_arena(result.models)
+    return {name: replace(m, shared=_sharing(result, name)) for name, m in placed.items()}
+
+
+def in_one_arena(models: Mapping[str, Optimized]) -> Mapping[str, Module]:
+    """Place the models' modules in one arena: first the heads as laid out, then the state of each model."""
+    alone = {name: _alone(name, done) for name, done in models.items()}
     head, at = 0, dict[str, dict[TensorId, int]]()
-    for name, done in result.models.items():
+    for name, done in models.items():
         at[name], end = _in_head(read(done.model), alone[name])
         head = max(head, end)
-    found = {}
     for name, m in alone.items():
         for state in _states(m):
             at[name][state] = -(-head // ALIGNMENT) * ALIGNMENT
             head = at[name][state] + m.sizes[state]
-        found[name] = m
-    return {name: replace(m, at=at[name], arena=head, shared=_sharing(result, name)) for name, m in found.items()}
+    return {name: replace(m, at=at[name], arena=head) for name, m in alone.items()}
 
 
 def _alone(name: str, done: Optimized) -> Module:

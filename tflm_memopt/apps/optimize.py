@@ -13,12 +13,14 @@ from tflm_memopt.apps.app import App
 from tflm_memopt.apps.explore import space
 from tflm_memopt.apps.header import arena_bytes
 from tflm_memopt.apps.members import AppMember, members_of, pairs
+from tflm_memopt.apps.module import in_one_arena
 from tflm_memopt.apps.pauses import Yielding, too_long, yielding
 from tflm_memopt.apps.pipeline import expanded
 from tflm_memopt.apps.results import AppOptimized, AppReport, Pausing, Reserved
 from tflm_memopt.check.interleaving import Sharer, check_together
 from tflm_memopt.convert import describe
 from tflm_memopt.convert.policy import decide
+from tflm_memopt.emit.firmware import modules_arena
 from tflm_memopt.errors import DoesNotFit, UsageError
 from tflm_memopt.model.reader import read
 from tflm_memopt.plan import memory_map
@@ -315,12 +317,13 @@ def _report(app: App, found: LaidOut, models: Mapping[str, Optimized], started: 
     members, shared = found.members, found.shared
     libraries = [m.asked.library for m in members]
     abi = members[0].asked.abi
-    arena = _together(members)
+    interpreter = any(done.report.interpreter for done in models.values())
+    arena = _together(members) if interpreter else modules_arena([*in_one_arena(models).values()], abi)
     today = predict_together([m.conversion.source for m in members], abi, libraries=libraries)
     return AppReport(
         app=app.name,
         arena=arena,
-        arena_size=arena_bytes(abi, [models[m.name] for m in members], libraries, arena),
+        arena_size=arena_bytes(abi, [*models.values()], libraries, arena) if interpreter else None,
         apart=sum(m.original.arena.total for m in members),
         shared=today.total,
         alone=sum(one.total for one in found.alone.values()),
@@ -333,6 +336,7 @@ def _report(app: App, found: LaidOut, models: Mapping[str, Optimized], started: 
         curve=tuple((ms, head - shared.head + arena.total) for ms, head in found.pauses.curve),
         ram_limit=_limit(app, members),
         seconds=round(time.monotonic() - started, 3),
+        interpreter=interpreter,
     )
 
 

@@ -19,8 +19,8 @@ else:
     import tomli as tomllib
 
 SUFFIX = ".toml"
-NOT_HERE = frozenset({"plan", "ram_limit", "flash_limit", "if_worthwhile"})
-"""Options that apply to single models only: an application has `ram` instead, and its own plans."""
+NOT_HERE = frozenset({"plan", "ram_limit", "flash_limit", "if_worthwhile", "interpreter"})
+"""Options of single models, for which an application has `ram` and its own plans, and those that --emit sets."""
 KEYS = tuple(name for name in OPTIONS if name not in NOT_HERE)
 OF_APP = ("models", "concurrent", "ram", "yield")
 OF_MODEL = ("file", "retain", "fps", "ms", "pipeline")

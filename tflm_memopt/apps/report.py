@@ -110,19 +110,21 @@ def _arena(arena: Arena) -> tuple[str, str, str]:
 
 def _facts(result: AppOptimized) -> list[tuple[str, int]]:
     r = result.report
+    declared = [("smallest that AllocateTensors takes", r.arena.min)] if r.interpreter else []
+    if r.arena_size is not None:
+        declared.append(("to declare, for every build of TFLM", r.arena_size))
     return [
         ("TFLM today, an arena for each", r.apart),
         ("TFLM today, one allocator, in turn", r.shared),
         ("rewritten, an arena for each", r.alone),
         ("rewritten, one arena", r.arena.total),
         ("of it head", r.arena.head),
-        ("smallest that AllocateTensors takes", r.arena.min),
-        ("to declare, for every build of TFLM", r.arena_size),
+        *declared,
     ]
 
 
 def _convention(result: AppOptimized) -> str:
-    return convention(result.report.arena)
+    return convention(result.report.arena) + ("" if result.report.interpreter else " -> C modules")
 
 
 def page(result: AppOptimized) -> str:

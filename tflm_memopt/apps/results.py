@@ -46,9 +46,9 @@ class AppReport:
 
     app: str
     arena: Arena
-    """Arena of all models, with interpreters that share one MicroAllocator."""
-    arena_size: int
-    """Bytes to declare for the arena: enough for any build of TFLM with this pointer width."""
+    """Arena of all models, with interpreters that share one MicroAllocator, or of their C modules."""
+    arena_size: int | None
+    """Bytes to declare for the arena: enough for any build of TFLM with this pointer width. None for C modules."""
     apart: int
     """Bytes of the original models, each in its own arena."""
     shared: int
@@ -69,6 +69,8 @@ class AppReport:
     """Pairs of the longest time between pauses, in milliseconds, and the arena that it needs, in bytes."""
     ram_limit: int | None
     seconds: float
+    interpreter: bool = True
+    """Whether TFLM runs the models; otherwise they are C modules."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -93,12 +93,10 @@ def _optimize_one(
     draw = plot.of_form(args.plot) if args.plot else None
     with about(model), busy(args, f"optimizing {model.name}") as progress:
         source = Source.of(model, args.calibrate, args.test, progress, verbose=args.verbose)
-        modules = set(bundle.MODULES) & set(args.emit)
-        whatever = args.force or bool(modules)
+        whatever = args.force or not set(args.emit).isdisjoint(bundle.MODULES)
         result = tflm_memopt.optimize(
             source.data, name=shown(model), **given(args), plan=plan,
-            interpreter=not modules or bool(set(args.emit) - {*modules, "tflite"}), if_worthwhile=not whatever,
-            frontier=args.frontier, progress=progress,
+            if_worthwhile=not whatever, frontier=args.frontier, progress=progress,
         )  # fmt: skip
         result = source.tested(result, progress)
         made = source.files(stem(shown(model)))
@@ -196,7 +194,8 @@ def explore(args: argparse.Namespace) -> int:
 
 def given(args: argparse.Namespace, function: str = "optimize") -> dict[str, Any]:
     """Return the arguments that are options of a function, all but the file of a plan."""
-    return {name: value for name, value in vars(args).items() if name in FUNCTIONS[function] and name != "plan"}
+    found = {name: value for name, value in vars(args).items() if name in FUNCTIONS[function] and name != "plan"}
+    return found | ({"interpreter": bundle.needs_interpreter(args.emit)} if "emit" in args else {})
 
 
 def _saved(path: Path) -> Mapping[str, Any]:

@@ -221,6 +221,10 @@ def _fit(group: Any) -> None:
     of_fit = [name for name in FUNCTIONS["explore"] if name not in ("board", "core")]
     ram = "minimise compute in an arena of at most SIZE, as in optimize; exit with 1 if impossible"
     _options(fit, *of_fit, "ram_limit", ram_limit=ram)
+    fit.add_argument(
+        "--emit", type=arguments.kinds, default=("cpp",), metavar="KIND",
+        help="kind of sources whose RAM and flash count, as in optimize; c and c-specialized need no interpreter",
+    )  # fmt: skip
     fit.add_argument("--all", action="store_true", help="show all boards, not only those closest to the model's needs")
     fit.add_argument("--markdown", action="store_true", help="write a Markdown table, for a comment or a CI summary")
 

@@ -167,6 +167,15 @@ module without an interpreter; projects around the model.
 """
 
 
+def needs_interpreter(kinds: Collection[str]) -> bool:
+    """Return whether TFLM runs one of the emitted programs.
+
+    >>> needs_interpreter(["c", "tflite"]), needs_interpreter(["c", "cpp"]), needs_interpreter(["tflite"])
+    (False, True, True)
+    """
+    return set(kinds).isdisjoint(MODULES) or not set(kinds) <= {*MODULES, "tflite"}
+
+
 def kinds(wanted: str | Collection[str]) -> tuple[str, ...]:
     """Parse names of EMITTERS, from a list or a text with commas. Raises UsageError for an unknown name.
 

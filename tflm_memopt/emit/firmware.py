@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 
 import numpy as np
 
 from tflm_memopt.analysis.flash import Firmware
 from tflm_memopt.emit.kernels import Needs, Part, needs
-from tflm_memopt.emit.module import module
+from tflm_memopt.emit.module import Module, module
 from tflm_memopt.format.codes import InputPlace
 from tflm_memopt.lower.program import HEADER
 from tflm_memopt.model.names import OURS
@@ -53,11 +54,15 @@ def module_firmware(model: Model) -> Firmware:
 
 
 def module_arena(model: Model, abi: Abi) -> Arena:
-    """Static RAM of the C module of a model: its arena and, if the input is streamed, the state of a run."""
-    whole = module("model", model)
-    stream = STREAM if any(region.input == InputPlace.STREAM for region in whole.regions) else 0
-    total = whole.arena + stream
-    return Arena(abi, head=whole.arena, tail=stream, total=total, min=total)
+    """Static RAM of the C module of a model."""
+    return modules_arena([module("model", model)], abi)
+
+
+def modules_arena(together: Sequence[Module], abi: Abi) -> Arena:
+    """Static RAM of C modules in one arena: the arena, and the state of a run for each model with a streamed input."""
+    streams = sum(any(region.input == InputPlace.STREAM for region in one.regions) for one in together)
+    head, tail = together[0].arena, STREAM * streams
+    return Arena(abi, head=head, tail=tail, total=head + tail, min=head + tail)
 
 
 def _parts(needed: Needs) -> tuple[str, ...]:

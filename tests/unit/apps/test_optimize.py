@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from unit.command import CLOCKED, Run, long, pausing, small, unsupported
 
-from tflm_memopt import App, AppExploration, AppModel, explore, optimize
+from tflm_memopt import App, AppExploration, AppModel, explore, fit, optimize
 from tflm_memopt.apps.results import AppOptimized
 from tflm_memopt.errors import DoesNotFit, UsageError
 from tflm_memopt.plan.plan import Plan
@@ -47,6 +47,21 @@ def test_models_in_turn_overlay_byte_by_byte() -> None:
     assert arena.total < result.report.alone < result.report.apart
     assert arena.total < result.report.shared < result.report.apart
     assert not result.report.reserved
+
+
+@pytest.mark.parametrize("stream", [False, True])
+def test_figures_of_c_modules(stream: bool) -> None:
+    """Without an interpreter, only the modules' arena and the states of streamed inputs count, and no TFLM."""
+    result = optimize(application(stream=stream), interpreter=False)
+    report = result.report
+    header = result.files("c")["app.h"].decode()
+    assert f"#define APP_ARENA_BYTES {report.arena.head}u" in header
+    assert report.arena.total == report.arena.head + 8 * stream
+    assert (report.interpreter, report.arena_size) == (False, None)
+    row = fit(result, ["bluepill"]).boards[0].rewritten
+    assert (row.flash.tflm, row.ram_needed) == (0, report.arena.total)
+    under_tflm = optimize(application(stream=stream))
+    assert fit(under_tflm, ["bluepill"]).boards[0].rewritten.flash.total > row.flash.total + 20_000
 
 
 def test_models_that_run_at_the_same_time_have_no_byte_in_common() -> None:
