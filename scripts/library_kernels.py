@@ -165,7 +165,7 @@ WIDE_RUNS = WIDE | CONV | {
     "apart": "(int32_t)r->next_offset", "groups": "1u", "channels": "r->bytes", "each": "k->out_channels / 2",
     "row_weights": "(int32_t)r->row", "tap_weights": "(int32_t)r->next_row",
 }  # fmt: skip
-RUNS_S16 = "void {}(const tmo_kernel *k, const tmo_runs *r, const int8_t *weights, int8_t *out)"
+RUNS_OF_ELEMENTS = "void {}(const tmo_kernel *k, const tmo_runs *r, const int8_t *weights, int8_t *out)"
 
 
 def _elements(element: int) -> Expressions:
@@ -194,6 +194,12 @@ CONV_F32 = WINDOW | LIMITS | {
     "filter_weights": f"{DEPTHWISE_F32} ? 1 : (int32_t)(k->op->kernel_h * k->op->kernel_w * k->tap_step)",
     "bias": "(const float *)(const void *)(k->bias ? k->bias : (const int32_t[1]){0})",
     "bias_step": "k->bias ? 1 : 0",
+}  # fmt: skip
+CONV_RUNS_F32 = CONV_F32 | CONV | {
+    "y": "out", "w": "(const float *)(const void *)weights", "rows": "r->count", "columns": "r->parts",
+    "next_row": "r->stride", "next_column": "r->next_at", "apart": "(int32_t)r->next_offset", "channels": "r->bytes",
+    "each": "k->out_channels / 4", "row_weights": "(int32_t)r->row", "tap_weights": "(int32_t)r->next_row",
+    "sums": "(int8_t *)k->sums",
 }  # fmt: skip
 CURVE = _elements(2) | {"multiplier": "k->multipliers[0]", "shift": "k->shifts[0]"}
 LOGISTIC, TANH = {"bits": 9, "right": 10, "centre": 1 << 24}, {"bits": 8, "right": 8, "centre": 0}
@@ -251,6 +257,12 @@ FILES: Mapping[str, tuple[LibraryKernel, ...]] = {
         LibraryKernel("tmo_softmax_f32", floats.softmax, SOFTMAX_F32),
         LibraryKernel("tmo_batch_matmul_row_f32", scheduled(floats.batch_matmul, [bind({"rows": 1})]), MATMUL_F32),
         LibraryKernel("tmo_conv_f32", scheduled(float_pixels.conv_f32, [jam("j", 4)]), CONV_F32, PIXEL),
+        LibraryKernel(
+            "tmo_conv_runs_f32",
+            scheduled(float_pixels.conv_f32, [bind({"groups": 1}), jam("j", 4)]),
+            CONV_RUNS_F32,
+            RUNS_OF_ELEMENTS,
+        ),
         LibraryKernel("tmo_max_pool_f32", scheduled(float_pixels.max_pool_f32, [jam("c", 4)]), POOL_F32, PIXEL),
         LibraryKernel("tmo_average_pool_f32", scheduled(float_pixels.average_pool_f32, [jam("c", 4)]), POOL_F32, PIXEL),
     ),
@@ -294,7 +306,9 @@ FILES: Mapping[str, tuple[LibraryKernel, ...]] = {
         ),
     ),
     "conv16": (LibraryKernel("tmo_conv_s16", scheduled(conv_wide, [jam("j", 2)]), WIDE, PIXEL),),
-    "runs16": (LibraryKernel("tmo_conv_runs_s16", scheduled(conv_wide, [bind({"groups": 1})]), WIDE_RUNS, RUNS_S16),),
+    "runs16": (
+        LibraryKernel("tmo_conv_runs_s16", scheduled(conv_wide, [bind({"groups": 1})]), WIDE_RUNS, RUNS_OF_ELEMENTS),
+    ),
     "depthwise": (
         LibraryKernel(
             "tmo_depthwise_sums",

@@ -80,6 +80,7 @@ ROWS: Mapping[Kind, Sequence[str]] = {
     Kind.CURVE_S16: ("mapped", "tmo_curve_s16"),
     Kind.CONV_F32: ("filter", "tmo_conv_row_f32", "tmo_conv_pixel_f32"),
     Kind.DEPTHWISE_F32: ("filter", "tmo_conv_row_f32", "tmo_conv_pixel_f32"),
+    Kind.TRANSPOSE_CONV_F32: ("transpose_conv", "tmo_transpose_conv_row_f32"),
     Kind.AVERAGE_POOL_F32: ("pool", "tmo_pool_row_f32", "tmo_pool_pixel_f32"),
     Kind.MAX_POOL_F32: ("pool", "tmo_pool_row_f32", "tmo_pool_pixel_f32"),
     Kind.ARITHMETIC_F32: ("binary", "tmo_arithmetic_f32"),

@@ -454,6 +454,122 @@ void tmo_conv_f32(const tmo_kernel *k, const tmo_window *window, uint32_t i, int
   }
 }
 
+void tmo_conv_runs_f32(const tmo_kernel *k, const tmo_runs *r, const int8_t *weights, int8_t *out) {
+  const int8_t *const *const x = r->at;
+  int8_t *const y = out;
+  const float *const w = (const float *)(const void *)weights;
+  const float *const bias = (const float *)(const void *)(k->bias ? k->bias : (const int32_t[1]){0});
+  int8_t *const sums = (int8_t *)k->sums;
+  const uint32_t rows = r->count;
+  const uint32_t columns = r->parts;
+  const uint32_t channels = r->bytes;
+  const uint32_t each = k->out_channels / 4;
+  const int32_t bias_step = k->bias ? 1 : 0;
+  const int32_t next_row = r->stride;
+  const int32_t next_column = r->next_at;
+  const int32_t apart = (int32_t)r->next_offset;
+  const int32_t offset = (int32_t)r->offset;
+  const int32_t filter_weights = (int32_t)r->filter;
+  const int32_t row_weights = (int32_t)r->row;
+  const int32_t tap_weights = (int32_t)r->next_row;
+  const int32_t low = tmo_float_low(k->op);
+  const int32_t high = tmo_float_high(k->op);
+  const int32_t first = k->first;
+  const int32_t last = k->last;
+  float r1 = tmo_as_float((int32_t)(low));
+  float r2 = tmo_as_float((int32_t)(high));
+  for (uint32_t g = 0; g < 1; ++g) {
+    uint32_t j = 0;
+    for (; j + 4 <= each; j += 4) {
+      float r3_0 = tmo_as_float(0);
+      float r3_1 = tmo_as_float(0);
+      float r3_2 = tmo_as_float(0);
+      float r3_3 = tmo_as_float(0);
+      if ((uint32_t)((int32_t)(first)) < 1) {
+        float r4_0 = tmo_float32_at(&sums[(int32_t)(4 * (each * g + j))]);
+        float r4_1 = tmo_float32_at(&sums[(int32_t)(4 * (1 + each * g + j))]);
+        float r4_2 = tmo_float32_at(&sums[(int32_t)(4 * (2 + each * g + j))]);
+        float r4_3 = tmo_float32_at(&sums[(int32_t)(4 * (3 + each * g + j))]);
+        r3_0 = r4_0;
+        r3_1 = r4_1;
+        r3_2 = r4_2;
+        r3_3 = r4_3;
+      }
+      for (uint32_t r = 0; r < rows; ++r) {
+        for (uint32_t s = 0; s < columns; ++s) {
+          for (uint32_t c = 0; c < channels; ++c) {
+            const float *const at0 = &w[(int32_t)(c + each * filter_weights * g + filter_weights * j + r * row_weights + s * tap_weights)];
+            float r5 = tmo_float32_at(&x[next_column * s + next_row * r][(int32_t)(4 * (apart * s + c + g + offset))]);
+            float r6_0 = at0[0];
+            float r6_1 = at0[filter_weights];
+            float r6_2 = at0[2 * filter_weights];
+            float r6_3 = at0[3 * filter_weights];
+            r3_0 = r3_0 + r5 * r6_0;
+            r3_1 = r3_1 + r5 * r6_1;
+            r3_2 = r3_2 + r5 * r6_2;
+            r3_3 = r3_3 + r5 * r6_3;
+          }
+        }
+      }
+      const float *const at1 = &bias[(int32_t)(bias_step * each * g + bias_step * j)];
+      float r7_0 = at1[0];
+      float r7_1 = at1[bias_step];
+      float r7_2 = at1[2 * bias_step];
+      float r7_3 = at1[3 * bias_step];
+      if ((uint32_t)((int32_t)(last)) < 1) {
+        tmo_put_float32(&sums[(int32_t)(4 * (each * g + j))], r3_0);
+        tmo_put_float32(&sums[(int32_t)(4 * (1 + each * g + j))], r3_1);
+        tmo_put_float32(&sums[(int32_t)(4 * (2 + each * g + j))], r3_2);
+        tmo_put_float32(&sums[(int32_t)(4 * (3 + each * g + j))], r3_3);
+      }
+      if ((uint32_t)((int32_t)(-1 + last)) < 1) {
+        float r8_0 = (r3_0 + r7_0);
+        float r8_1 = (r3_1 + r7_1);
+        float r8_2 = (r3_2 + r7_2);
+        float r8_3 = (r3_3 + r7_3);
+        float r9_0 = (r8_0 < r1 ? r1 : r8_0);
+        float r9_1 = (r8_1 < r1 ? r1 : r8_1);
+        float r9_2 = (r8_2 < r1 ? r1 : r8_2);
+        float r9_3 = (r8_3 < r1 ? r1 : r8_3);
+        float r10_0 = (r2 < r9_0 ? r2 : r9_0);
+        float r10_1 = (r2 < r9_1 ? r2 : r9_1);
+        float r10_2 = (r2 < r9_2 ? r2 : r9_2);
+        float r10_3 = (r2 < r9_3 ? r2 : r9_3);
+        tmo_put_float32(&y[(int32_t)(4 * (each * g + j))], r10_0);
+        tmo_put_float32(&y[(int32_t)(4 * (1 + each * g + j))], r10_1);
+        tmo_put_float32(&y[(int32_t)(4 * (2 + each * g + j))], r10_2);
+        tmo_put_float32(&y[(int32_t)(4 * (3 + each * g + j))], r10_3);
+      }
+    }
+    for (; j < each; ++j) {
+      float r3 = tmo_as_float(0);
+      if ((uint32_t)((int32_t)(first)) < 1) {
+        float r4 = tmo_float32_at(&sums[(int32_t)(4 * (each * g + j))]);
+        r3 = r4;
+      }
+      for (uint32_t r = 0; r < rows; ++r) {
+        for (uint32_t s = 0; s < columns; ++s) {
+          for (uint32_t c = 0; c < channels; ++c) {
+            float r5 = tmo_float32_at(&x[next_column * s + next_row * r][(int32_t)(4 * (apart * s + c + g + offset))]);
+            float r6 = w[(int32_t)(c + each * filter_weights * g + filter_weights * j + r * row_weights + s * tap_weights)];
+            r3 = r3 + r5 * r6;
+          }
+        }
+      }
+      float r7 = bias[(int32_t)(bias_step * each * g + bias_step * j)];
+      if ((uint32_t)((int32_t)(last)) < 1) {
+        tmo_put_float32(&sums[(int32_t)(4 * (each * g + j))], r3);
+      }
+      if ((uint32_t)((int32_t)(-1 + last)) < 1) {
+        float r8 = (r3 + r7);
+        float r9 = (r8 < r1 ? r1 : r8);
+        float r10 = (r2 < r9 ? r2 : r9);
+        tmo_put_float32(&y[(int32_t)(4 * (each * g + j))], r10);
+      }
+    }
+  }
+}
+
 void tmo_max_pool_f32(const tmo_kernel *k, const tmo_window *window, uint32_t i, int8_t *out) {
   const int8_t *const *const x = window->pixels;
   int8_t *const y = out + i;

@@ -68,6 +68,7 @@ class Kind(enum.IntEnum):
     CONV_F32 = 17
     """float32 activations and weights. A channel takes four bytes, and Rows.c counts bytes."""
     DEPTHWISE_F32 = 18
+    TRANSPOSE_CONV_F32 = 19
     AVERAGE_POOL_F32 = 26
     """AVERAGE_POOL_2D and MEAN."""
     MAX_POOL_F32 = 27
@@ -229,6 +230,7 @@ KINDS: Mapping[Kind, Traits] = {
     Kind.TRANSPOSE_CONV_S16: _wide(_TRANSPOSED),
     Kind.CONV_F32: _float(_CONV),
     Kind.DEPTHWISE_F32: _float(_DEPTHWISE),
+    Kind.TRANSPOSE_CONV_F32: _float(_TRANSPOSED),
     Kind.AVERAGE_POOL_F32: _float(_described(windows.average_pool)),
     Kind.MAX_POOL_F32: _float(_described(windows.max_pool)),
     Kind.ARITHMETIC_F32: _described(floats.add),
@@ -295,6 +297,7 @@ WIDE: Mapping[Kind, Kind] = {
 FLOAT: Mapping[Kind, Kind] = {
     Kind.CONV: Kind.CONV_F32,
     Kind.DEPTHWISE: Kind.DEPTHWISE_F32,
+    Kind.TRANSPOSE_CONV: Kind.TRANSPOSE_CONV_F32,
     Kind.AVERAGE_POOL: Kind.AVERAGE_POOL_F32,
     Kind.MEAN: Kind.AVERAGE_POOL_F32,
     Kind.MAX_POOL: Kind.MAX_POOL_F32,

@@ -397,6 +397,17 @@ FLOATS: Mapping[str, Row] = {
         ),
         parse.fully_connected,
     ),
+    "TRANSPOSE_CONV": Row(
+        (
+            _WEIGHTED,
+            common.options(*_STRIDES),
+            *_FLOAT_CONV,
+            weighted.all_channels,
+            weighted.window,
+            common.fused_activation,
+        ),
+        parse.transpose_conv,
+    ),
     "AVERAGE_POOL_2D": Row(_FLOAT_POOL, parse.average_pool),
     "MAX_POOL_2D": Row(_FLOAT_POOL, parse.max_pool),
     "MEAN": Row((common.operands(least=1, most=2), *_FLOAT, arithmetic.reduced_axes), parse.mean),

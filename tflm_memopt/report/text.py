@@ -507,4 +507,7 @@ def difference(d: Difference) -> str:
     where = (
         f"run {d.run} ({printable(d.label)}), output {d.output} '{printable(short_name(d.name))}' at {list(d.index)}"
     )
-    return f"{where}: original {d.original}, rewritten {d.rewritten}; {d.elements:,} elements of this output differ"
+    apart = "" if d.ulps is None else f", by up to {d.ulps:,} ulp"
+    return (
+        f"{where}: original {d.original}, rewritten {d.rewritten}; {d.elements:,} elements of this output differ{apart}"
+    )

@@ -38,6 +38,8 @@ class Difference:
     rewritten: int | float
     elements: int
     """Number of elements of this output that differ in this run."""
+    ulps: int | None = None
+    """float32: the largest difference in this output and run, in units of the last place; None for other types."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -203,10 +205,20 @@ def first_difference(
             if len(wrong):
                 where = tuple(int(i) for i in wrong[0])
                 name = graph.tensors[graph.outputs[k]].name
-                return Difference(
-                    r, case.original.label, k, name, where, a[r][where].item(), b[r][where].item(), len(wrong)
-                )
+                values = a[r][where].item(), b[r][where].item()
+                ulps = units_apart(a[r], b[r]) if a.dtype == np.float32 else None
+                return Difference(r, case.original.label, k, name, where, *values, len(wrong), ulps)
     return None
+
+
+def units_apart(a: Array, b: Array) -> int:
+    """Return the largest difference of two float32 arrays in units of the last place: the float32 values between.
+
+    >>> units_apart(np.float32([1, 0]), np.float32([1.0000001, -0.0]))
+    1
+    """
+    places = [np.where(v < 0, -(1 << 31) - v, v) for v in (_bits(x).view(np.int32).astype(np.int64) for x in (a, b))]
+    return int(np.abs(places[0] - places[1]).max())
 
 
 def _bits(values: Array) -> Array:

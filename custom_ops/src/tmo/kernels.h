@@ -110,6 +110,7 @@ TMO_LINKAGE tmo_kernel_s8 tmo_copy_s8;                /* COPY */
 TMO_LINKAGE tmo_kernel_s8 tmo_resize_bilinear_row_s8; /* RESIZE_BILINEAR */
 TMO_LINKAGE tmo_kernel_s8 tmo_transpose_conv_row_s8;  /* TRANSPOSE_CONV */
 TMO_LINKAGE tmo_kernel_s8 tmo_transpose_conv_row_s16; /* TRANSPOSE_CONV_S16 */
+TMO_LINKAGE tmo_kernel_s8 tmo_transpose_conv_row_f32; /* TRANSPOSE_CONV_F32 */
 TMO_LINKAGE tmo_kernel_s8 tmo_batch_matmul_row_s8, tmo_batch_matmul_row_s16; /* BATCH_MATMUL, BATCH_MATMUL_S16 */
 TMO_LINKAGE tmo_kernel_s8 tmo_lstm_row_s8;            /* LSTM: it also writes operands 1 and 2 */
 TMO_LINKAGE tmo_kernel_s8 tmo_sliding_sum_row_s8;     /* SLIDING_SUM: it also writes the last operand */
@@ -173,8 +174,9 @@ typedef struct {
   int32_t zero_point;
 } tmo_runs;
 
-/* Computes one output pixel of runs of int16. All their sizes count elements. */
-TMO_LINKAGE void tmo_conv_runs_s16(const tmo_kernel *k, const tmo_runs *r, const int8_t *weights, int8_t *out);
+/* Computes one output pixel of runs of int16 or float32. All their sizes count elements. */
+typedef void tmo_add_runs(const tmo_kernel *k, const tmo_runs *r, const int8_t *weights, int8_t *out);
+TMO_LINKAGE tmo_add_runs tmo_conv_runs_s16, tmo_conv_runs_f32;
 
 /* Adds the products of runs with the weights of several channels to the sums of these. */
 TMO_LINKAGE void tmo_conv_sums(const tmo_runs *r, const int8_t *weights, uint32_t channels, uint32_t *totals);
