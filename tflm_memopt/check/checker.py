@@ -21,10 +21,10 @@ from numpy.typing import NDArray
 
 from tflm_memopt.check.arena import TaggedArena
 from tflm_memopt.check.cores import CoresReplay
-from tflm_memopt.check.frame import FrameReplay
 from tflm_memopt.check.kernel import KernelReplay
 from tflm_memopt.check.proof import proved
 from tflm_memopt.check.rows import RowReplay
+from tflm_memopt.check.source import RunningGroup, SourceReplay
 from tflm_memopt.check.states import StateReplay
 from tflm_memopt.check.tiles import TiledReplay
 from tflm_memopt.check.together import RowCrosses
@@ -88,10 +88,10 @@ def check(plan: Plan, graph: RowGraph, others: Others | None = None) -> Sequence
     arena = TaggedArena(plan, {t: graph.model.tensors[t].nbytes for t in graph.model.tensors})
     foreign = others.foreign if others else None
     pauses = _Pauses(arena, plan, others.at_pauses if others else None)
-    frame, states = FrameReplay(arena, graph.source, foreign), StateReplay(plan, graph)
+    source, states = SourceReplay(arena, graph.source, foreign), StateReplay(plan, graph)
     cores = CoresReplay(plan, arena, graph.ops)
     for tensor in graph.model.inputs:
-        if not frame.is_frame(tensor):
+        if not source.is_source(tensor):
             arena.write_whole(tensor)
     kept = {node.op: node for node in graph.kept}
     replay = KernelReplay(arena, graph.parts)
@@ -102,14 +102,14 @@ def check(plan: Plan, graph: RowGraph, others: Others | None = None) -> Sequence
             done.append(step.op)
         else:
             arena.is_reversed = step.is_reversed
-            group = arena, number, step, graph.ops, frame
+            running = RunningGroup(arena, number, step, graph.ops, source)
             states.enter(step, graph.ops)
             cores.enter(number, step)
             if not step.stripes:
-                RowReplay(*group, pauses.fired, states, cores).run()
-            elif pauses.comes or (frame.streams and foreign is not None) or not proved(*group):
-                TiledReplay(*group, pauses.fired).run()
-            frame.end_of_group()
+                RowReplay(running, pauses.fired, states, cores).run()
+            elif pauses.comes or (source.streams and foreign is not None) or not proved(running):
+                TiledReplay(running, pauses.fired).run()
+            source.end_of_group()
             done += [stage.op for stage in step.stages]
     expected = [*kept, *(i for region in graph.regions for i in region.ops)]
     if sorted(done) != sorted(expected):

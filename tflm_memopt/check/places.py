@@ -13,8 +13,8 @@ from typing import NamedTuple
 import numpy as np
 
 from tflm_memopt.check.arena import Ints, TaggedArena
-from tflm_memopt.check.frame import FrameReplay
 from tflm_memopt.check.nest import StageNest
+from tflm_memopt.check.source import SourceReplay
 from tflm_memopt.errors import PlanError
 from tflm_memopt.model.graph import TensorId
 from tflm_memopt.ops.rowop import Rows
@@ -111,12 +111,12 @@ class Places:
     output: Mapping[int, Place]
 
 
-def places(arena: TaggedArena, frame: FrameReplay, steps: Mapping[int, StageNest]) -> Places:
+def places(arena: TaggedArena, source: SourceReplay, steps: Mapping[int, StageNest]) -> Places:
     """Return the locations for the operators of a group."""
     maker = {step.op.output: step for step in steps.values()}
 
     def place(tensor: TensorId, seen: Rows, *, is_reversed: bool) -> Place:
-        return Place(arena, tensor, seen, maker.get(tensor), frame.is_frame(tensor), is_reversed)
+        return Place(arena, tensor, seen, maker.get(tensor), source.is_source(tensor), is_reversed)
 
     return Places(
         {

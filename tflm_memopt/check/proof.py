@@ -11,9 +11,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from tflm_memopt.check.arena import Ints, TaggedArena
-from tflm_memopt.check.frame import FrameReplay
-from tflm_memopt.check.frame_rows import FrameRows
+from tflm_memopt.check.arena import Ints
 from tflm_memopt.check.lives import BEFORE, LiveRanges, Unproved, apart, demand, joined, leave, meet, pieces
 from tflm_memopt.check.nest import (
     EARLY,
@@ -30,10 +28,12 @@ from tflm_memopt.check.nest import (
     steps_of,
 )
 from tflm_memopt.check.places import Place, check_column_windows, places
+from tflm_memopt.check.source import RunningGroup
+from tflm_memopt.check.source_rows import SourceRows
 from tflm_memopt.errors import PlanError
 from tflm_memopt.model.graph import TensorId
-from tflm_memopt.ops.rowop import RowOp, Rows
-from tflm_memopt.plan.plan import Group, Role
+from tflm_memopt.ops.rowop import Rows
+from tflm_memopt.plan.plan import Role
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,13 +47,13 @@ class Fired:
     """Times at which they begin."""
 
 
-def proved(arena: TaggedArena, number: int, group: Group, ops: Mapping[int, RowOp], frame: FrameReplay) -> bool:
+def proved(running: RunningGroup) -> bool:
     """Return whether group `number` finds each byte that it reads and does what the plan says.
 
-    If so, arena and frame are as the group leaves them; otherwise they are unchanged.
+    If so, arena and source are as the group leaves them; otherwise they are unchanged.
     """
     try:
-        _Proof(arena, number, group, ops, frame).run()
+        _Proof(running).run()
     except (Unproved, PlanError):
         return False
     return True
@@ -62,12 +62,10 @@ def proved(arena: TaggedArena, number: int, group: Group, ops: Mapping[int, RowO
 class _Proof:
     """The proof of one tiled group."""
 
-    def __init__(
-        self, arena: TaggedArena, number: int, group: Group, ops: Mapping[int, RowOp], frame: FrameReplay
-    ) -> None:
-        self.arena, self.number, self.group, self.frame = arena, number, group, frame
-        self.steps = steps_of(group, ops)
-        self.places = places(arena, frame, self.steps)
+    def __init__(self, running: RunningGroup) -> None:
+        self.arena, self.number, self.group, ops, self.source = running
+        self.steps = steps_of(self.group, ops)
+        self.places = places(self.arena, self.source, self.steps)
         self.made: dict[TensorId, _Pixels] = {}
         self.found: dict[tuple[TensorId, Rows], _Pixels] = {}
 
@@ -78,7 +76,7 @@ class _Proof:
             check_nest(step)
             demand(not step.stage.iterative or (step.nest.channel_groups == 1 and not step.makes_again))
         turns = self._turns()
-        rows = FrameRows(self.frame, list(self._frame_needs(turns)))
+        rows = SourceRows(self.source, list(self._source_needs(turns)))
         fired = {key: Fired(units, turn, rows.moment(turn)) for key, (units, turn) in turns.items()}
         self._count(fired)
         for key, step in self.steps.items():
@@ -94,7 +92,7 @@ class _Proof:
             for other in (pixels, *private[:i]):
                 demand(not meet(one, other))
         leave(self.arena, cut, private)
-        self.frame.pushed = rows.pushed
+        self.source.pushed = rows.pushed
 
     def _turns(self) -> dict[int, tuple[Ints, Ints]]:
         """Return, by operator, the units that fire and their turns."""
@@ -112,7 +110,7 @@ class _Proof:
             step.pixels = int((step.x1 - step.x0)[units].sum())
         demand(sum(step.macs for step in self.steps.values()) == self.group.macs)
 
-    def _frame_needs(self, turns: Mapping[int, tuple[Ints, Ints]]) -> Iterator[tuple[Ints, Ints]]:
+    def _source_needs(self, turns: Mapping[int, tuple[Ints, Ints]]) -> Iterator[tuple[Ints, Ints]]:
         """Yield the turns that wait for rows of an input outside the arena, and the number of rows."""
         for key, step in self.steps.items():
             for k, place in enumerate(self.places.inputs[key]):
@@ -121,7 +119,7 @@ class _Proof:
                     some = step.windows[k].some[units]
                     yield turn[some], step.windows[k].bottom[units[some]]
 
-    def _read(self, step: StageNest, fired: Fired, rows: FrameRows) -> None:
+    def _read(self, step: StageNest, fired: Fired, rows: SourceRows) -> None:
         moments = fired.moments + (EARLY if step.in_place else LATE)
         if step.in_place:
             demand(step.nest.channel_groups == 1 and not step.sums)
@@ -139,7 +137,7 @@ class _Proof:
                 pixels = self.found.setdefault((place.tensor, place.seen), _Pixels(place))
             pixels.read_by(step, k, fired.units, moments)
 
-    def _pixels(self, rows: FrameRows) -> LiveRanges:
+    def _pixels(self, rows: SourceRows) -> LiveRanges:
         """Return the live ranges of the pixels of all tensors."""
         found = [rows.lives(self.arena)]
         for pixels in self.found.values():
@@ -163,7 +161,7 @@ class _Proof:
             scratch = np.full(len(mine.units), step.scratch)
             for k, place in enumerate(self.places.inputs[key]):
                 if place.moves:
-                    converted = self.frame.converted(step.op, step.window_bytes(k))
+                    converted = self.source.converted(step.op, step.window_bytes(k))
                     scratch += np.where(step.windows[k].some[mine.units], converted, 0)
             for nbytes in np.unique(scratch[scratch > 0]).tolist():
                 m = mine.moments[scratch == nbytes]

@@ -7,15 +7,13 @@ The code shares nothing with the planner.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from typing import NamedTuple
 
-from tflm_memopt.check.arena import TaggedArena
-from tflm_memopt.check.frame import FrameReplay
 from tflm_memopt.check.nest import StageNest, check_nest, run_order, steps_of
+from tflm_memopt.check.source import RunningGroup
 from tflm_memopt.errors import PlanError
-from tflm_memopt.ops.rowop import RowOp
-from tflm_memopt.plan.plan import Group, Role
+from tflm_memopt.plan.plan import Role
 
 
 class Output(NamedTuple):
@@ -35,19 +33,10 @@ class GroupReplay(ABC):
     counter_bytes: int
     """Bytes of the counter of one operator."""
 
-    def __init__(
-        self,
-        arena: TaggedArena,
-        number: int,
-        group: Group,
-        ops: Mapping[int, RowOp],
-        frame: FrameReplay,
-        fired: Callable[[], None] = lambda: None,
-    ) -> None:
+    def __init__(self, running: RunningGroup, fired: Callable[[], None] = lambda: None) -> None:
         """fired: called after each iteration."""
-        self.arena, self.number, self.group, self.frame, self.tell = arena, number, group, frame, fired
-        self.steps = steps_of(group, ops)
-        self.fired = 0
+        self.arena, self.number, self.group, ops, self.source = running
+        self.tell, self.steps, self.fired = fired, steps_of(self.group, ops), 0
 
     @abstractmethod
     def _output(self, step: StageNest) -> Output:
@@ -85,7 +74,7 @@ class GroupReplay(ABC):
 
     def _fire(self, step: StageNest) -> None:
         op, arena = step.op, self.arena
-        scratch = step.scratch + (self._take_frame(step) if self.frame.frame else 0)
+        scratch = step.scratch + (self._take_source(step) if self.source.source else 0)
         arena.write_scratch(self.number, scratch)
         if step.sums:
             if not step.opens[step.done]:
@@ -107,11 +96,11 @@ class GroupReplay(ABC):
         step.count()
         self.fired += 1
 
-    def _take_frame(self, step: StageNest) -> int:
+    def _take_source(self, step: StageNest) -> int:
         """Wait for pushed rows; return the bytes of one window's pixels that are converted to int8."""
         nbytes = 0
         for k, (rows, columns) in enumerate(step.reads()):
-            if self.frame.is_frame(step.op.inputs[k]) and rows and columns:
-                self.frame.wait_for(rows[-1] + 1, step)
+            if self.source.is_source(step.op.inputs[k]) and rows and columns:
+                self.source.wait_for(rows[-1] + 1, step)
                 nbytes += self._taken_in(step, k, rows)
-        return self.frame.converted(step.op, nbytes)
+        return self.source.converted(step.op, nbytes)

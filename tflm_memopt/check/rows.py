@@ -5,17 +5,14 @@ The code shares nothing with the planner.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 
-from tflm_memopt.check.arena import TaggedArena
 from tflm_memopt.check.cores import CoresReplay
-from tflm_memopt.check.frame import FrameReplay
 from tflm_memopt.check.nest import StageNest
 from tflm_memopt.check.replay import NO_OUTPUT, GroupReplay, Output
+from tflm_memopt.check.source import RunningGroup
 from tflm_memopt.check.states import StateReplay
 from tflm_memopt.errors import PlanError
-from tflm_memopt.ops.rowop import RowOp
-from tflm_memopt.plan.plan import Group
 
 
 class RowReplay(GroupReplay):
@@ -24,18 +21,10 @@ class RowReplay(GroupReplay):
     counter_bytes = 2
 
     def __init__(
-        self,
-        arena: TaggedArena,
-        number: int,
-        group: Group,
-        ops: Mapping[int, RowOp],
-        frame: FrameReplay,
-        fired: Callable[[], None],
-        states: StateReplay,
-        cores: CoresReplay,
+        self, running: RunningGroup, fired: Callable[[], None], states: StateReplay, cores: CoresReplay
     ) -> None:
         """states, cores: called for each iteration."""
-        super().__init__(arena, number, group, ops, frame, fired)
+        super().__init__(running, fired)
         self.states, self.cores = states, cores
 
     def _fire(self, step: StageNest) -> None:
@@ -66,11 +55,11 @@ class RowReplay(GroupReplay):
         for tensor, seen, (rows, _) in zip(op.inputs, op.reads, step.reads(), strict=True):
             if self.states.is_state(tensor):
                 continue
-            if not self.frame.is_frame(tensor):
+            if not self.source.is_source(tensor):
                 self.arena.read_rows(tensor, rows.start, rows.stop, seen.row_bytes, step)
                 continue
             for row in rows:
-                if (at := self.frame.address(row)) is not None:
+                if (at := self.source.address(row)) is not None:
                     self.arena.read_run(tensor, at, row * seen.row_bytes, seen.row_bytes, step)
 
     def _taken_in(self, step: StageNest, k: int, rows: range) -> int:
@@ -88,7 +77,7 @@ class RowReplay(GroupReplay):
             if self.states.is_state(tensor):
                 continue
             y, long = min(row, seen.h - 1), seen.row_bytes
-            at = self.frame.address(y) if self.frame.is_frame(tensor) else self.arena.span(tensor, y, long)
+            at = self.source.address(y) if self.source.is_source(tensor) else self.arena.span(tensor, y, long)
             if at is None:
                 continue
             if at < to < at + long or (long < nbytes and to <= at < to + nbytes):

@@ -34,7 +34,7 @@ class TiledReplay(GroupReplay):
     @cached_property
     def places(self) -> Places:
         """Locations of the group's tensors."""
-        return places(self.arena, self.frame, self.steps)
+        return places(self.arena, self.source, self.steps)
 
     def run(self) -> None:
         for step in self.steps.values():
@@ -98,7 +98,7 @@ class TiledReplay(GroupReplay):
         arena.
         """
         if place.moves:
-            return self._frame_pixels(place, rows, columns)
+            return self._source_pixels(place, rows, columns)
         there, at, marks = place.cells(stripe if place.in_stripes else 0)
         if rows and (rows.start < there.start or rows.stop > there.stop):
             raise PlanError(f"tensor {place.tensor}: rows {rows[0]}..{rows[-1]} of stripe {stripe} are not kept")
@@ -107,9 +107,9 @@ class TiledReplay(GroupReplay):
             return at[window], marks[window] + first
         return at[window] + first if first else at[window], marks[window]
 
-    def _frame_pixels(self, place: Place, rows: range, columns: range) -> tuple[Ints, Ints]:
+    def _source_pixels(self, place: Place, rows: range, columns: range) -> tuple[Ints, Ints]:
         """Return addresses and marks of pixels of a streamed input, for the rows currently in the arena."""
-        found = [(row, start) for row in rows if (start := self.frame.address(row)) is not None]
+        found = [(row, start) for row in rows if (start := self.source.address(row)) is not None]
         y, starts = np.array(found, np.int64).reshape(-1, 2).T[..., None]
         x = np.arange(columns.start, columns.stop)
         here = starts + x * place.seen.c

@@ -13,10 +13,10 @@ from unit.plan.sketch import Sketch
 
 from tflm_memopt.check import checker
 from tflm_memopt.check.arena import TaggedArena
-from tflm_memopt.check.frame import FrameReplay
 from tflm_memopt.check.lives import BEFORE, LiveRanges, apart, pieces
 from tflm_memopt.check.nest import check_nest, run_order, steps_of
 from tflm_memopt.check.packed import kernel_scratch
+from tflm_memopt.check.source import SourceReplay
 from tflm_memopt.errors import PlanError
 from tflm_memopt.ops.opset import Unsupported
 from tflm_memopt.ops.packing import Packing
@@ -168,7 +168,7 @@ def test_a_row_is_one_unit_however_wide_its_reader_sees_it() -> None:
 
 
 def test_rows_that_nobody_asks_for_are_pushed_when_the_group_is_done() -> None:
-    replay = FrameReplay(arena(), InputSource(0, 2 * ROWS, ROW, ROWS))
+    replay = SourceReplay(arena(), InputSource(0, 2 * ROWS, ROW, ROWS))
     replay.wait_for(1, "operator 0")
     assert replay.pushed == ROWS
     replay.end_of_group()

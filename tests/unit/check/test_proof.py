@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator
 from copy import copy
 from functools import cache, partial
 from unittest import mock
@@ -20,26 +20,25 @@ from unit.plan.tiled import OPTIONS, planned
 
 from tflm_memopt.check import checker
 from tflm_memopt.check.arena import TaggedArena
-from tflm_memopt.check.frame import FrameReplay
 from tflm_memopt.check.proof import proved
+from tflm_memopt.check.source import RunningGroup, SourceReplay
 from tflm_memopt.check.tiles import TiledReplay
 from tflm_memopt.convert import pipeline
 from tflm_memopt.convert.pipeline import ConversionOptions
 from tflm_memopt.errors import PlanError, UsageError
 from tflm_memopt.model.reader import Model, read
-from tflm_memopt.ops.rowop import RowOp
 from tflm_memopt.plan.iteration.planned import Planned
-from tflm_memopt.plan.plan import Group, Plan
+from tflm_memopt.plan.plan import Plan
 from tflm_memopt.rowgraph.inputs import input_mode
 
 
-def copied(arena: TaggedArena, frame: FrameReplay) -> tuple[TaggedArena, FrameReplay]:
+def copied(arena: TaggedArena, source: SourceReplay) -> tuple[TaggedArena, SourceReplay]:
     """Copies, so that changes to one arena do not affect the other."""
-    arena, frame = copy(arena), copy(frame)
+    arena, source = copy(arena), copy(source)
     arena._marks = arena._marks.copy()
     arena._runs = cache(partial(sliding_window_view, arena._marks, writeable=True))  # type: ignore[arg-type, call-arg]
-    frame.arena = arena
-    return arena, frame
+    source.arena = arena
+    return arena, source
 
 
 class Both:
@@ -48,20 +47,19 @@ class Both:
     def __init__(self) -> None:
         self.proved, self.unproved = 0, 0
 
-    def __call__(
-        self, arena: TaggedArena, number: int, group: Group, ops: Mapping[int, RowOp], frame: FrameReplay
-    ) -> bool:
-        before = copied(arena, frame)
-        other, other_frame = copied(arena, frame)
-        found = proved(arena, number, group, ops, frame)
+    def __call__(self, running: RunningGroup) -> bool:
+        arena, source = running.arena, running.source
+        before = copied(arena, source)
+        other, other_source = copied(arena, source)
+        found = proved(running)
         if found:
             self.proved += 1
-            TiledReplay(other, number, group, ops, other_frame).run()
+            TiledReplay(running._replace(arena=other, source=other_source)).run()
         else:
             self.unproved += 1
-            other, other_frame = before
+            other, other_source = before
         np.testing.assert_array_equal(arena._marks, other._marks)
-        assert (frame.pushed, frame.passed) == (other_frame.pushed, other_frame.passed)
+        assert (source.pushed, source.passed) == (other_source.pushed, other_source.passed)
         return found
 
 

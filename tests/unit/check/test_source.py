@@ -9,7 +9,7 @@ from unit.plan.damage import with_offset
 from unit.plan.subjects import subject
 
 from tflm_memopt.check.arena import TaggedArena
-from tflm_memopt.check.frame import FrameReplay
+from tflm_memopt.check.source import SourceReplay
 from tflm_memopt.errors import PlanError
 from tflm_memopt.plan.plan import Role
 
@@ -19,9 +19,9 @@ from tflm_memopt.plan.plan import Role
 def test_nothing_that_outlives_an_invoke_may_lie_where_rows_are_pushed(name: str, role: Role) -> None:
     """The caller writes there while the group waits."""
     real = subject(name)
-    plan, frame = real.planned.plan, real.planned.graph.source
-    assert frame is not None
-    pushed = plan.find(Role.TENSOR, frame.tensor)
+    plan, source = real.planned.plan, real.planned.graph.source
+    assert source is not None
+    pushed = plan.find(Role.TENSOR, source.tensor)
     assert pushed is not None
     for i, b in enumerate(plan.buffers):
         if b.role is role and b.first == 0:
@@ -31,8 +31,8 @@ def test_nothing_that_outlives_an_invoke_may_lie_where_rows_are_pushed(name: str
 
 def test_a_stream_is_read_in_the_first_group_only() -> None:
     real = subject("streamed classifier")
-    graph, frame = real.planned.graph.model, real.planned.graph.source
-    replay = FrameReplay(TaggedArena(real.planned.plan, {t: graph.tensors[t].nbytes for t in graph.tensors}), frame)
+    graph, source = real.planned.graph.model, real.planned.graph.source
+    replay = SourceReplay(TaggedArena(real.planned.plan, {t: graph.tensors[t].nbytes for t in graph.tensors}), source)
     replay.wait_for(1, "operator 0")
     replay.end_of_group()
     with pytest.raises(

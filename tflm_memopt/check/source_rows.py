@@ -1,6 +1,6 @@
 """The checker's view of a streamed input during a whole tiled group (lives.py).
 
-As in frame.py, rows are pushed over the previous ones when an iteration needs them, after kept rows were copied to the
+As in source.py, rows are pushed over the previous ones when an iteration needs them, after kept rows were copied to the
 rolling buffer. The code shares nothing with the planner.
 """
 
@@ -11,26 +11,26 @@ from collections.abc import Sequence
 import numpy as np
 
 from tflm_memopt.check.arena import Ints, TaggedArena
-from tflm_memopt.check.frame import FrameReplay
 from tflm_memopt.check.lives import BEFORE, LiveRanges, demand, joined
 from tflm_memopt.check.nest import EARLY, LATE, MOMENTS, UnitWindows
+from tflm_memopt.check.source import SourceReplay
 from tflm_memopt.plan.plan import Role
 
 
-class FrameRows:
+class SourceRows:
     """When the input's rows arrive and are last read."""
 
-    def __init__(self, replay: FrameReplay, needs: Sequence[tuple[Ints, Ints]]) -> None:
+    def __init__(self, replay: SourceReplay, needs: Sequence[tuple[Ints, Ints]]) -> None:
         """needs: turns of iterations, and the numbers of rows that they need."""
         self.pushed = replay.pushed
         """Number of rows pushed by the end of the group."""
         waits = replay.streams and any(len(turns) for turns, _ in needs)
-        self._replay, self._frame = replay, replay.frame if waits else None
+        self._replay, self._source = replay, replay.source if waits else None
         self._turns = np.zeros(0, dtype=np.int64)
         """Turns before which rows are pushed, in order."""
-        if self._frame is None:
+        if self._source is None:
             return
-        at_once = self._frame.pushed
+        at_once = self._source.pushed
         demand(not replay.passed and self.pushed == at_once)
         turns, rows = (np.concatenate(column) for column in zip(*needs, strict=True))
         order = np.argsort(turns)
@@ -46,9 +46,9 @@ class FrameRows:
 
     def read(self, windows: UnitWindows, turns: Ints, moments: Ints) -> None:
         """Record the reads of some iterations."""
-        if self._frame is None:
+        if self._source is None:
             return
-        at_once = self._frame.pushed
+        at_once = self._source.pushed
         first = at_once * np.searchsorted(self._turns, turns, side="right")
         for dy in range(int((windows.bottom - windows.top).max(initial=0))):
             some = windows.some & (windows.top + dy < windows.bottom)
@@ -57,21 +57,21 @@ class FrameRows:
 
     def clear_of(self, arena: TaggedArena, lives: LiveRanges) -> bool:
         """Return whether these live ranges never overlap the rows."""
-        if self._frame is None:
+        if self._source is None:
             return True
-        depth, rolling_buffer = self._replay.rolling_buffer(self._frame)
-        start = arena.at(Role.TENSOR, self._frame.tensor)[1]
-        places = ((start, self._frame.pushed), (rolling_buffer, depth))
-        return all(((lives.end <= at) | (lives.at >= at + rows * self._frame.row_bytes)).all() for at, rows in places)
+        depth, rolling_buffer = self._replay.rolling_buffer(self._source)
+        start = arena.at(Role.TENSOR, self._source.tensor)[1]
+        places = ((start, self._source.pushed), (rolling_buffer, depth))
+        return all(((lives.end <= at) | (lives.at >= at + rows * self._source.row_bytes)).all() for at, rows in places)
 
     def lives(self, arena: TaggedArena) -> LiveRanges:
         """Return the live ranges of the input's rows, as pushed and in the rolling buffer."""
-        frame = self._frame
-        if frame is None:
+        source = self._source
+        if source is None:
             return joined([])
-        size, at_once = frame.row_bytes, frame.pushed
-        start = arena.at(Role.TENSOR, frame.tensor, at_once * size)[1]
-        depth, rolling_buffer = self._replay.rolling_buffer(frame)
+        size, at_once = source.row_bytes, source.pushed
+        start = arena.at(Role.TENSOR, source.tensor, at_once * size)[1]
+        depth, rolling_buffer = self._replay.rolling_buffer(source)
         ticks = MOMENTS * (1 + self._turns + np.arange(len(self._turns)))
         row = np.arange(self.pushed)
         push = row // at_once
@@ -82,10 +82,10 @@ class FrameRows:
         demand(not kept_seen[np.setdiff1d(row, kept)].any())
         seen[kept] = np.maximum(seen[kept], ticks[push[kept]] + EARLY)
         at = start + row % at_once * size
-        pushed = LiveRanges(at, at + size, comes, np.maximum(seen, comes), arena.mark(frame.tensor, row * size, at))
+        pushed = LiveRanges(at, at + size, comes, np.maximum(seen, comes), arena.mark(source.tensor, row * size, at))
         old = pushed.of(np.flatnonzero((comes == BEFORE) & (seen > 0)))
-        arena.read_pixels(frame.tensor, old.at, old.marks, size, "a group")
+        arena.read_pixels(source.tensor, old.at, old.marks, size, "a group")
         copied = ticks[push[kept]] + EARLY
         at = rolling_buffer + kept % max(depth, 1) * size
-        marks = arena.mark(frame.tensor, kept * size, at)
+        marks = arena.mark(source.tensor, kept * size, at)
         return joined([pushed, LiveRanges(at, at + size, copied, np.maximum(kept_seen[kept], copied), marks)])
