@@ -31,7 +31,7 @@ from tflm_memopt.check.checker import check
 from tflm_memopt.check.together import HEAD_BYTES, RowCrosses
 from tflm_memopt.cli.devices import device_files
 from tflm_memopt.convert.request import request
-from tflm_memopt.devices.lines import LineSpeed
+from tflm_memopt.devices.links import LinkSpeed
 from tflm_memopt.devices.network import computed, together
 
 CORE, MHZ = "cortex-m4", 80
@@ -58,7 +58,7 @@ def messages(models: Sequence[tflm_memopt.Optimized]) -> tuple[Computing, Messag
     return [computed(asked, planned) for planned in found], [check(p.plan, p.graph) for p in found]
 
 
-def lines_alone(crosses: Message, speed: LineSpeed) -> float:
+def links_alone(crosses: Message, speed: LinkSpeed) -> float:
     """Return the milliseconds of the messages without computation."""
     return together(speed, [[0.0] * (len(own) + 1) for own in crosses], crosses).milliseconds
 
@@ -74,16 +74,16 @@ def rows(model: Path, devices: int, split: str, runs: int | None) -> Iterator[di
             path.parent.mkdir()
             path.write_bytes(one.model)
         for link, rate in LINKS.items():
-            speed = LineSpeed(rate)
+            speed = LinkSpeed(rate)
             row = {
                 "model": model.stem, "split": split, "devices": devices, "link": link, "sent": sent,
                 "estimated": together(speed, computing, crosses).milliseconds,
-                "lines": round(lines_alone(crosses, speed), 1),
+                "lines": round(links_alone(crosses, speed), 1),
             }  # fmt: skip
             yield row if runs is None else row | ran(model, device_files(Path(name)), speed, runs)
 
 
-def ran(model: Path, files: Sequence[Path], speed: LineSpeed, runs: int) -> dict[str, Any]:
+def ran(model: Path, files: Sequence[Path], speed: LinkSpeed, runs: int) -> dict[str, Any]:
     """Return the measured milliseconds of processes."""
     found = tflm_memopt.verify_devices(model, files, runs=runs, line=speed)
     if not found.devices:

@@ -17,7 +17,7 @@ from pathlib import Path
 from tables import markdown, update
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
-from cores.described import Call, run
+from cores.generated import Call, run
 from kernels_cases import SCHEDULES, draw, laid_out, vectorised
 from papers.vmcu.bottleneck import bottleneck_without_add, inverted_bottleneck
 

@@ -50,7 +50,7 @@ RANDOM_SETTINGS: Mapping[str, Sequence[Any]] = {
     "input": ("arena", "arena", "stream", "stream:3", "external"),
     "op_per": ("region", "region", "group"),
     "max_macs": (None, None, 1.3, 2.0),
-    "without": ((), (), ("reorder",), ("reverse",), ("second-pass",), ("tiles",)),
+    "without": ((), (), ("reorder",), ("reverse",), ("rematerialisation",), ("tiles",)),
     "int8_io": (False, True),
     "fold": (True, True, False),
 }

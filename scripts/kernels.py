@@ -1,5 +1,5 @@
-"""Generates the library's C kernels from descriptions: custom_ops/src/tmo_described.c for RISC-V vectors, its header,
-and tmo_described_NAME.c for any core. library_kernels.py lists the kernels.
+"""Generates the library's C kernels from descriptions: custom_ops/src/tmo_generated.c for RISC-V vectors, its header,
+and tmo_generated_NAME.c for any core. library_kernels.py lists the kernels.
 
 python scripts/kernels.py
 """
@@ -67,7 +67,7 @@ void tmo_add_packed(const tmo_kernel *k, const tmo_window *window, int8_t *out) 
     """\
 #endif
 
-typedef int tmo_described_arm_is_not_empty; /* ISO C wants something in every file */
+typedef int tmo_generated_arm_is_not_empty; /* ISO C wants something in every file */
 """,
 )
 
@@ -95,8 +95,8 @@ def _arm() -> str:
 
 HEADER = """\
 /* Kernels from descriptions (docs/kernel-language.md). Written by scripts/kernels.py. Internal. */
-#ifndef TMO_DESCRIBED_H_
-#define TMO_DESCRIBED_H_
+#ifndef TMO_GENERATED_H_
+#define TMO_GENERATED_H_
 
 #include <stdint.h>
 
@@ -109,7 +109,7 @@ extern "C" {
 """
 SOURCE = """\
 /* Kernels from descriptions (docs/kernel-language.md). Written by scripts/kernels.py. */
-#include "tmo/described.h"
+#include "tmo/generated.h"
 
 #include "tmo/fixed.h"
 
@@ -127,7 +127,7 @@ TWINS = """
 """
 END = """
 #else
-typedef int tmo_described_is_not_empty; /* ISO C wants something in every file */
+typedef int tmo_generated_is_not_empty; /* ISO C wants something in every file */
 #endif
 """
 
@@ -141,13 +141,13 @@ def written() -> dict[Path, str]:
         for table, kernels in ((RVV, vectors), (REF, [("", one) for one in PLAIN]))
         for ending, one in kernels
     )
-    header = f"{HEADER}{structs}\n{names}\n\n#ifdef __cplusplus\n}}\n#endif\n\n#endif /* TMO_DESCRIBED_H_ */\n"
+    header = f"{HEADER}{structs}\n{names}\n\n#ifdef __cplusplus\n}}\n#endif\n\n#endif /* TMO_GENERATED_H_ */\n"
     bodies = "\n".join(function(one, RVV, ending) for ending, one in vectors)
     twins = "\n".join(function(one, REF) for one in PLAIN)
-    files = {"src/tmo/described.h": header, "src/tmo_described.c": f"{SOURCE}{bodies}{TWINS}{twins}{END}"}
+    files = {"src/tmo/generated.h": header, "src/tmo_generated.c": f"{SOURCE}{bodies}{TWINS}{twins}{END}"}
     for name, kernels in FILES.items():
-        files[f"src/tmo_described_{name}.c"] = BEGINS.get(name, "") + ANY_CORE + "\n".join(map(_definition, kernels))
-    files["src/tmo_described_arm.c"] = _arm()
+        files[f"src/tmo_generated_{name}.c"] = BEGINS.get(name, "") + ANY_CORE + "\n".join(map(_definition, kernels))
+    files["src/tmo_generated_arm.c"] = _arm()
     return {LIBRARY / name: f"{LICENSE_LINE}{text}" for name, text in files.items()}
 
 

@@ -344,7 +344,7 @@ FILES: Mapping[str, tuple[LibraryKernel, ...]] = {
         ),
     ),
 }
-"""For each tmo_described_NAME.c, the kernels in it."""
+"""For each tmo_generated_NAME.c, the kernels in it."""
 ADDENDS = {
     "n": "n", "y": "out", "half": "tmo_half(scales) ? b : a", "other": "tmo_half(scales) ? a : b",
     "factor_half": "1 << tmo_half_shift(scales + 4 * tmo_half(scales))",

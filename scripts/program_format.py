@@ -19,7 +19,7 @@ from pathlib import Path
 from types import ModuleType
 
 from tflm_memopt.format import limits
-from tflm_memopt.format.codes import Flags, FloatFunction, FloatRange, How, InputPlace, LoopCode, RowLayout
+from tflm_memopt.format.codes import Flags, FloatFunction, FloatRange, InputPlace, LoopCode, RowLayout, Sharding
 from tflm_memopt.format.fields import CField, layout_of
 from tflm_memopt.lower.program import RECORDS
 from tflm_memopt.ops.kinds import KINDS, Kind
@@ -34,7 +34,7 @@ LICENSE_LINE = "/* SPDX-License-Identifier: Apache-2.0 */"
 C_TYPES = {"u1": "uint8_t", "i1": "int8_t", "<u2": "uint16_t", "<i2": "int16_t", "<u4": "uint32_t", "<i4": "int32_t"}
 CODES: Mapping[str, type[enum.IntEnum] | type[enum.IntFlag]] = {
     "TARGET": Family, "PACKING": Packing, "LAYOUT": RowLayout, "INPUT": InputPlace, "FLAG": Flags, "LOOP": LoopCode,
-    "SHARE": How, "RANGE": FloatRange, "FUNCTION": FloatFunction,
+    "SHARDING": Sharding, "RANGE": FloatRange, "FUNCTION": FloatFunction,
 }  # fmt: skip
 """Enumerations by the middle part of their names in C."""
 GLUE = "\0"

@@ -112,7 +112,7 @@ def plan_schema() -> Mapping[str, Any]:
     document = record(
         schema={"const": SCHEMA_VERSION}, head=natural, lower_bound=natural, proven=flag,
         target={"enum": list(TARGETS)}, layout={"const": LAYOUT},
-        second_passes=several(record(reader=natural, ops=several(natural))),
+        rematerialisations=several(record(reader=natural, ops=several(natural))),
         tilings=several(record(ops=several(natural), parts=natural, channels=flag)),
         steps=several({"oneOf": [group, builtin]}), buffers=several(buffer),
     )  # fmt: skip

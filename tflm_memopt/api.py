@@ -28,7 +28,7 @@ from tflm_memopt.convert.policy import decide
 from tflm_memopt.convert.request import Request, request
 from tflm_memopt.convert.verify import verify
 from tflm_memopt.devices import choice as devices_choice
-from tflm_memopt.devices.lines import LineSpeed
+from tflm_memopt.devices.links import LinkSpeed
 from tflm_memopt.devices.network import Network, checked_count
 from tflm_memopt.devices.verify import DevicesVerification, verify_devices
 from tflm_memopt.emit.firmware import firmware
@@ -218,7 +218,7 @@ def explore_devices(
 def _network(model: GivenModel, name: str, link: Link | None, progress: Progress, options: OptimizeOptions) -> Network:
     """Read a model that is to be split. `progress` is called for each device's conversion."""
     data, name, _ = loaded(model, name)
-    line = None if link is None else LineSpeed(*units.line(link))
+    line = None if link is None else LinkSpeed(*units.line(link))
     asked = request(options)
     own = OptimizeOptions(**{**options, "if_worthwhile": False})
     if on := asked.limits.board:  # all devices are compared with the board later, together

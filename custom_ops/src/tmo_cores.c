@@ -154,7 +154,7 @@ TMO_OWN_FRAME static void fire_both(const core_run *c, tmo_op *own, const tmo_sh
   set_up(&f);
   const tmo_window window = read_under(&f, 0, rows);
   int8_t *const out = output_pixel(&f, c->run.unit.row, 0);
-  if (share->how == TMO_SHARE_CHANNELS) {
+  if (share->how == TMO_SHARDING_CHANNELS) {
     fire_channels(&f, own, &window, stretch_of(share, c->core, f.out.tensor->channels), out);
     return;
   }
@@ -168,11 +168,11 @@ static bool bit_of(const void *program, uint32_t bits, uint32_t i) {
   return (((const uint8_t *)tmo_constant(program, bits))[i / 8] >> i % 8 & 1) != 0;
 }
 
-/* This core's share of the current iteration, as TMO_SHARE_*. */
+/* This core's share of the current iteration, as TMO_SHARDING_*. */
 static uint16_t share_now(const core_run *c, const tmo_share *share) {
   const void *program = c->run.program;
   const bool alone = c->cores->alone > 0 && bit_of(program, c->cores->alone, tmo_header_of(program)->iterations - c->run.iterations);
-  return alone ? TMO_SHARE_FIRST : share->how;
+  return alone ? TMO_SHARDING_CORE_0 : share->how;
 }
 
 static tmo_status fire_share(const tmo_run_state *run, const tmo_op *op) {
@@ -185,7 +185,7 @@ static tmo_status fire_share(const tmo_run_state *run, const tmo_op *op) {
   if (c->core > 0) own.accumulator = share->accumulator;
   c->run.workspace = c->workspace;
   const uint16_t how = share_now(c, share);
-  if (how > TMO_SHARE_SECOND) {
+  if (how > TMO_SHARDING_CORE_1) {
     fire_both(c, &own, share);
   } else if (how == c->core) {
     status = tmo_cores_fire_any(run, &own);
@@ -248,7 +248,7 @@ static uint32_t granule_of(const tmo_op *op) {
 static bool check_both(const tmo_operation *o, const tmo_share *share) {
   const tmo_op *op = o->op;
   if (tmo_iterative(op) || op->access != 0 || op->kind == TMO_OP_GATHER || share->cut == 0) return false;
-  if (share->how == TMO_SHARE_COLUMNS) {
+  if (share->how == TMO_SHARDING_COLUMNS) {
     const bool same_columns = tmo_is_in(TMO_WINDOWED_KINDS, op->kind) || op->n_inputs > 1 || o->in->width == o->out->width;
     return same_columns && share->cut < o->out->width;
   }
@@ -263,7 +263,7 @@ static bool check_scratch(const tmo_checker *c, const tmo_operation *o, const tm
   if (o->op->packing == TMO_PACKING_NONE) return tmo_iterative(o->op) ? share->accumulator == o->op->accumulator : true;
   for (uint16_t core = 0; core < 2; ++core) {
     tmo_tensor out = *o->out;
-    if (share->how == TMO_SHARE_COLUMNS) out.width = core == 0 ? share->cut : (uint16_t)(out.width - share->cut);
+    if (share->how == TMO_SHARDING_COLUMNS) out.width = core == 0 ? share->cut : (uint16_t)(out.width - share->cut);
     const uint32_t at = core == 0 ? o->op->scratch : share->scratch;
     if (!tmo_in_workspace(c, at, tmo_scratch_bytes(o->op, o->in, &out), 4)) return false;
   }
@@ -275,8 +275,8 @@ static bool check_shares(const tmo_checker *c, const tmo_group *group, const tmo
     const tmo_op *op = &c->ops[i];
     const tmo_operation o = {group, op, &c->tensors[op->input[0]], &c->tensors[op->output]};
     const bool helium = op->packing == TMO_PACKING_MVE_CONV || op->packing == TMO_PACKING_MVE_DEPTHWISE;
-    if (helium || shares[i].how > TMO_SHARE_CHANNELS || !check_scratch(c, &o, &shares[i])) return false;
-    if (shares[i].how > TMO_SHARE_SECOND && !check_both(&o, &shares[i])) return false;
+    if (helium || shares[i].how > TMO_SHARDING_CHANNELS || !check_scratch(c, &o, &shares[i])) return false;
+    if (shares[i].how > TMO_SHARDING_CORE_1 && !check_both(&o, &shares[i])) return false;
   }
   return true;
 }

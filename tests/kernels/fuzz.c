@@ -174,7 +174,7 @@ static void apply(sample *s, const edit *e) {
       break;
     }
     case 9: { /* share an operator between both cores at random */
-      const tmo_share share = {(uint16_t)(TMO_SHARE_COLUMNS + e->length % 2), (uint16_t)(e->value % 48), {e->from % 4u * 4u}};
+      const tmo_share share = {(uint16_t)(TMO_SHARDING_COLUMNS + e->length % 2), (uint16_t)(e->value % 48), {e->from % 4u * 4u}};
       const size_t at = s->shares + (s->n_shares > 0 ? e->at % s->n_shares : 0) * sizeof share;
       if (s->n_shares > 0 && at + sizeof share <= s->size) memcpy(s->program + at, &share, e->from % 2 ? 4 : sizeof share);
       break;

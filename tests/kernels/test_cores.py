@@ -20,7 +20,7 @@ from property.forced import mobile
 
 import tflm_memopt
 from tflm_memopt.errors import UsageError
-from tflm_memopt.format.codes import How
+from tflm_memopt.format.codes import Sharding
 from tflm_memopt.lower.program import Program, ProgramCores, ProgramGroup, ProgramOp, ProgramShare, ProgramTensor
 from tflm_memopt.lower.serialise import pack, unpack
 from tflm_memopt.ops.kinds import Kind
@@ -73,7 +73,7 @@ def one_share(program: Program, how: int, cut: int, accumulator: int | None = No
     """The program with another share of its first operator that both cores make."""
     assert program.cores
     shares = [*program.cores.shares]
-    i = next(i for i, share in enumerate(shares) if share.how > How.SECOND)
+    i = next(i for i, share in enumerate(shares) if share.how > Sharding.CORE_1)
     shares[i] = replace(shares[i], how=how, cut=cut)
     if accumulator is not None:
         shares = [replace(share, accumulator=accumulator) for share in shares]
@@ -86,12 +86,12 @@ def one_share(program: Program, how: int, cut: int, accumulator: int | None = No
         (lambda p, _: p, Status.OK),
         (lambda p, _: replace(p, cores=None), Status.OK),
         (lambda p, _: one_share(p, 4, 1), Status.OP),
-        (lambda p, _: one_share(p, How.COLUMNS, 0), Status.OP),
-        (lambda p, _: one_share(p, How.COLUMNS, 60_000), Status.OP),
-        (lambda p, _: one_share(p, How.CHANNELS, 0), Status.OP),
-        (lambda p, _: one_share(p, How.CHANNELS, 60_000), Status.OP),
-        (lambda p, _: one_share(p, How.CHANNELS, 2), Status.OP),
-        (lambda p, _: one_share(p, How.FIRST, 0, accumulator=p.workspace), Status.OP),
+        (lambda p, _: one_share(p, Sharding.COLUMNS, 0), Status.OP),
+        (lambda p, _: one_share(p, Sharding.COLUMNS, 60_000), Status.OP),
+        (lambda p, _: one_share(p, Sharding.CHANNELS, 0), Status.OP),
+        (lambda p, _: one_share(p, Sharding.CHANNELS, 60_000), Status.OP),
+        (lambda p, _: one_share(p, Sharding.CHANNELS, 2), Status.OP),
+        (lambda p, _: one_share(p, Sharding.CORE_0, 0, accumulator=p.workspace), Status.OP),
         (lambda p, c: replace(p, cores=replace(c, counters=1)), Status.TABLE),
         (lambda p, c: replace(p, cores=replace(c, counters=1 << 31)), Status.TABLE),
         (lambda p, c: replace(p, cores=replace(c, counters=c.counters + 1)), Status.TABLE),
@@ -111,7 +111,7 @@ def lookup_by_columns(width: int) -> Status:
     """
     given, made = (ProgramTensor(0, 1, w, 12 // w, 1, base) for w, base in ((6, 1), (width, 2)))
     op = ProgramOp(Kind.LOOKUP, (0,), 1, (0,), 0, weights=np.zeros(256, np.int8))
-    cores = ProgramCores((ProgramShare(How.COLUMNS, 3, 0),), (0,), (), 2)
+    cores = ProgramCores((ProgramShare(Sharding.COLUMNS, 3, 0),), (0,), (), 2)
     program = Program(1, 1, 4, 1, (given, made), (op,), (ProgramGroup(0, 1, 0, times(1)),), cores=cores)
     assert host.check(pack(program), [12], [12]) is Status.OK
     return host.check_cores(pack(program))

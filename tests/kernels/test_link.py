@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 from kernels.links import HEAD, LINK, OK, PATIENCE, PEER, ROW, ROWS, WAIT, Device, both, drawn, pair
 
-from tflm_memopt.devices.lines import Exchange, LineSpeed, done
+from tflm_memopt.devices.links import Exchange, LinkSpeed, done
 
 
 def damaged(device: Device, message: bytes) -> bytes:
@@ -85,7 +85,7 @@ def test_a_restarted_device_is_right_again(library: ctypes.CDLL) -> None:
 class Slow(Device):
     """A device whose line has a rate and a latency: messages arrive later by a simulated clock."""
 
-    speed = LineSpeed(40_000, 3)
+    speed = LinkSpeed(40_000, 3)
 
     def restart(self, first: int) -> None:
         self.now, self.free = 0.0, 0.0

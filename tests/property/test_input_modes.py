@@ -27,7 +27,7 @@ from tflm_memopt.plan.search.tiles_plan import NO_RECOMPUTE
 from tflm_memopt.rewrite.int8_io import Int8Interface
 from tflm_memopt.rowgraph.graph import tensor_sizes
 from tflm_memopt.rowgraph.inputs import InputMode
-from tflm_memopt.rowgraph.second_pass import choices
+from tflm_memopt.rowgraph.rematerialisation import choices
 from tflm_memopt.runtime.feeds import feeder
 from tflm_memopt.runtime.guard import guarded_runs
 

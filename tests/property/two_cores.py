@@ -30,7 +30,7 @@ def drawn(seed: int) -> ConversionOptions:
         overlap=rng.random() < 0.8,
         reorder=rng.random() < 0.5,
         target=rng.choice(TARGETS),
-        second_pass=False,
+        rematerialisation=False,
         turn=rng.random() < 0.8,
         tiles=None,
         speeds=rng.choice(SPEEDS),
@@ -39,7 +39,7 @@ def drawn(seed: int) -> ConversionOptions:
 
 def planned(data: bytes, options: ConversionOptions) -> tuple[Planned, bytes] | None:
     """Return a model's checked plan for two cores, and the rewritten model; None if two cores cannot run any part."""
-    source, options = read(data), replace(options, tiles=None, second_pass=False, speeds=options.speeds or EVEN)
+    source, options = read(data), replace(options, tiles=None, rematerialisation=False, speeds=options.speeds or EVEN)
     found = pipeline.make_plan(pipeline.annotate(source.graph), options)
     if found is None or any(op.stateful for op in found.graph.ops.values()):
         return None

@@ -17,7 +17,7 @@ import devices_speed
 from papers.fused_tiling import weight_partition
 
 import tflm_memopt
-from tflm_memopt.devices.lines import LineSpeed
+from tflm_memopt.devices.links import LinkSpeed
 from tflm_memopt.devices.network import bytes_sent, chosen
 from tflm_memopt.devices.verify import DevicesVerification
 from tflm_memopt.model.reader import read
@@ -116,11 +116,11 @@ def test_slow_lines_between_processes(tmp_path: Path) -> None:
     x = net.input((1, 64))
     for _ in range(3):
         x = net.fully_connected(x, 64)
-    model, speed = net.model(x), LineSpeed(4000, 5)
+    model, speed = net.model(x), LinkSpeed(4000, 5)
     shared = tflm_memopt.optimize_devices(model, 2)
     found = tflm_memopt.verify_devices(model, written(shared, tmp_path), runs=0, line=speed)
     assert found.bit_exact, found
-    least = devices_speed.lines_alone(devices_speed.messages(shared.models)[1], speed)
+    least = devices_speed.links_alone(devices_speed.messages(shared.models)[1], speed)
     assert least > 1000 * max(d.sent for d in shared.report.devices) / speed.rate
     assert least <= min(found.devices[0].milliseconds) < 4 * least  # the computer may be busy
 

@@ -24,7 +24,7 @@ from tflm_memopt.lower.reference import reference_program
 from tflm_memopt.lower.serialise import pack, unpack
 from tflm_memopt.model.reader import read
 from tflm_memopt.ops import own
-from tflm_memopt.ops.described import DESCRIBED, MADE
+from tflm_memopt.ops.custom import CUSTOM_OPERATORS, MADE
 from tflm_memopt.ops.rowop import RowOp
 from tflm_memopt.results import Optimized
 from tflm_memopt.rowgraph.supported import to_row_ops
@@ -56,7 +56,7 @@ def steps(seed: int = 0, *, axis: int = 3, image: tuple[int, int] = (24, 24), **
 def nothing_stays() -> Iterator[None]:
     made = dict(MADE)
     yield
-    DESCRIBED.clear()
+    CUSTOM_OPERATORS.clear()
     MADE.clear()
     MADE.update(made)
 
@@ -220,7 +220,7 @@ def test_sums_are_saturated_as_packed_kernels_do(tmp_path: Path) -> None:
             b.ram_store(y, b.saturated(tripled, b.broadcast(own.Type.INT16, own.Index.of(1)), own.Index.of(7), span), i)
 
     MADE.clear()
-    identity = DESCRIBED["SATURATED"].identify({"channels": 4})
+    identity = CUSTOM_OPERATORS["SATURATED"].identify({"channels": 4})
     runtime.build(tmp_path)
     assert MADE[identity].channels == 4
     assert (tmp_path / runtime.FILE).is_file()

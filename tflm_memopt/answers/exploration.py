@@ -27,7 +27,7 @@ class PointReport:
     """Number of tiled groups; the other groups run row by row."""
     instructions: int
     """Estimated instructions on the exploration's core (analysis/costs.py)."""
-    second_passes: int
+    rematerialisations: int
     """Number of tensors that are computed a second time, so that they need not be kept during a reduction over them."""
     proven: bool
     """No layout of these groups has a lower head."""

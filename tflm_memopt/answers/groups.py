@@ -55,7 +55,7 @@ class StageReport:
     """The operator accumulates int32 sums, one input row or one channel group at a time."""
     packed: bool
     """A packed kernel of the target runs the operator; otherwise a generic kernel does."""
-    second_pass: bool = False
+    rematerialised: bool = False
     """The operator computes its tensor a second time, so that the tensor need not be kept during a reduction over it.
     """
 

@@ -62,7 +62,8 @@ class Inspection:
     channels: int
     dead_channels: int
     waiting: int
-    """Number of tensors that must be kept whole during a reduction over them; a second pass may recompute them instead.
+    """Number of tensors that must be kept whole during a reduction over them; rematerialisation may recompute them
+    instead.
     """
     memory: MemoryMap = field(repr=False)
     """Memory map as TFLM's own planner lays it out."""

@@ -20,7 +20,7 @@ import numpy as np
 from tflm_memopt.check.arena import Ints, TaggedArena
 from tflm_memopt.check.packed import kernel_scratch
 from tflm_memopt.errors import PlanError
-from tflm_memopt.format.codes import How
+from tflm_memopt.format.codes import Sharding
 from tflm_memopt.ops.rowop import RowOp
 from tflm_memopt.plan.plan import Group, Plan, Role, Share, Sharing, Stage
 
@@ -64,7 +64,7 @@ class CoresReplay:
         if self.fired in self.sharing.barriers:
             self.stretch += 1
         alone = self.fired in self.sharing.alone
-        share = Share(key, How.FIRST) if alone else self.shares[key]
+        share = Share(key, Sharding.CORE_0) if alone else self.shares[key]
         self.fired += 1
         for core in range(2):
             for marks, where in self._accesses(core, share, y, rows):
@@ -77,14 +77,14 @@ class CoresReplay:
         A test compares this with the executor's accesses.
         """
         yield self.written, self._counters(core)
-        if share.how <= How.SECOND and share.how != core:
+        if share.how <= Sharding.CORE_1 and share.how != core:
             return
         op, stage = self.ops[share.op], self.stages[share.op]
         x0, x1, c0, c1 = _own(share, core, op)
         for k, window in enumerate(rows):
             seen = op.reads[k]
             left, right = _columns(op, k, x0, x1, stage.iterative)
-            low, high = (c0, c1) if share.how is How.CHANNELS and op.is_depthwise else (0, seen.c)
+            low, high = (c0, c1) if share.how is Sharding.CHANNELS and op.is_depthwise else (0, seen.c)
             for row in window:
                 at = self.arena.span(op.inputs[k], row, seen.row_bytes)
                 yield self.read, (at + left * seen.c + low, right - left, high - low, seen.c)
@@ -142,9 +142,9 @@ class CoresReplay:
 def _own(share: Share, core: int, op: RowOp) -> tuple[int, int, int, int]:
     """Return the columns and channels of the output that a core computes."""
     x0, x1, c0, c1 = 0, op.writes.w, 0, op.writes.c
-    if share.how is How.COLUMNS:
+    if share.how is Sharding.COLUMNS:
         x0, x1 = ((0, share.cut), (share.cut, x1))[core]
-    if share.how is How.CHANNELS:
+    if share.how is Sharding.CHANNELS:
         c0, c1 = ((0, share.cut), (share.cut, c1))[core]
     return x0, x1, c0, c1
 
@@ -165,9 +165,9 @@ def _columns(op: RowOp, k: int, x0: int, x1: int, iterative: bool) -> tuple[int,
 
 def _check_cut(share: Share, stage: Stage, op: RowOp) -> None:
     """Check that both cores have a part, and that a kernel supports the cut."""
-    whole = {How.COLUMNS: op.writes.w, How.CHANNELS: op.writes.c}.get(share.how)
+    whole = {Sharding.COLUMNS: op.writes.w, Sharding.CHANNELS: op.writes.c}.get(share.how)
     if whole is None:
         return
-    possible = op.cuts_columns if share.how is How.COLUMNS else op.cuts_channels
+    possible = op.cuts_columns if share.how is Sharding.COLUMNS else op.cuts_channels
     if not 0 < share.cut < whole or stage.iterative or not possible:
         raise PlanError(f"operator {share.op} {op.name} cannot be cut at {share.cut} of {whole}")

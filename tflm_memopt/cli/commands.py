@@ -35,7 +35,7 @@ from tflm_memopt.files import (
     stem,
     write_files,
 )
-from tflm_memopt.model.described import label_lines
+from tflm_memopt.model.metadata import label_lines
 from tflm_memopt.model.reader import read
 from tflm_memopt.ops.packing import family
 from tflm_memopt.options import FUNCTIONS

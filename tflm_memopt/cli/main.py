@@ -94,10 +94,10 @@ def _run(args: argparse.Namespace) -> int:
     with interrupts.fatal():
         module = importlib.import_module(f"{__package__}.{COMMANDS[args.command]}")
     if files := getattr(args, "describe", ()):
-        from tflm_memopt.cli import described  # noqa: PLC0415 # few commands need it
+        from tflm_memopt.cli import custom  # noqa: PLC0415 # few commands need it
 
         for file in files:
-            described.run(file)
+            custom.run(file)
     return int(getattr(module, args.command)(args))
 
 

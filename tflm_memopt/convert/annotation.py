@@ -18,7 +18,7 @@ from tflm_memopt.plan.choices import BUILTIN, Ops
 from tflm_memopt.rewrite import canonicalise
 from tflm_memopt.rewrite.cells import with_cells
 from tflm_memopt.rewrite.states import HANDLE, builtin_variables, is_setup, reads_unassigned, with_states
-from tflm_memopt.rowgraph import rolling_buffers, second_pass
+from tflm_memopt.rowgraph import rematerialisation, rolling_buffers
 from tflm_memopt.rowgraph.fold import without_dead_channels
 from tflm_memopt.rowgraph.graph import RowGraph, tensor_sizes
 from tflm_memopt.rowgraph.regions import partition
@@ -176,5 +176,5 @@ def dead_channels(annotated: AnnotatedGraph, graph: RowGraph) -> Mapping[int, in
 
 
 def waiting(graph: RowGraph) -> int:
-    """Return the number of tensors that a second pass could compute again."""
-    return len(second_pass.choices(graph, tensor_sizes(graph))[-1].passes)
+    """Return the number of tensors that could be rematerialised."""
+    return len(rematerialisation.choices(graph, tensor_sizes(graph))[-1].passes)

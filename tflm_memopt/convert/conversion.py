@@ -225,8 +225,8 @@ class Conversion:
         return max(self.plans.least_macs, min(self.plans.macs, most))
 
     def _cheapest(self, limits: Limits, budgets: list[int], most: int | None) -> int | None:
-        """Return the least budget above the first that fits, with second passes if they may help, and add tried ones to
-        `budgets`.
+        """Return the least budget above the first that fits, with rematerialisations if they may help, and add tried
+        ones to `budgets`.
         """
         once, found = budgets[0], None
         head = (limits.ram or 0) - self.at(once).arena.tail

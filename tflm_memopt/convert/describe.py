@@ -170,7 +170,7 @@ def point(conversion: Conversion, costed: Costed, on: Board | None = None, clock
         arena=point.arena,
         groups=sum(isinstance(step, Group) for step in plan.steps),
         tiled=sum(isinstance(step, Group) and step.stripes > 0 for step in plan.steps),
-        second_passes=len(plan.passes),
+        rematerialisations=len(plan.passes),
         proven=plan.proven,
         plan=plan,
         board=fit(on, point.arena, point.firmware) if on else None,
@@ -227,7 +227,7 @@ def _stage(
         and any(column_window.depth >= op.writes.w for b in kept for column_window in b.column_windows),
         sums=stage.iterative or nest.sums,
         packed=stage.runs_packed(op),
-        second_pass=op.again,
+        rematerialised=op.again,
     )
 
 

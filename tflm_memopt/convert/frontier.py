@@ -20,14 +20,14 @@ from tflm_memopt.plan.plan import Plan
 from tflm_memopt.plan.planner import Options, Planner, cost, planners, plans
 from tflm_memopt.plan.search.tiles_plan import Settings
 from tflm_memopt.rowgraph.graph import RowGraph, tensor_sizes
-from tflm_memopt.rowgraph.second_pass import Choice, choices, with_passes
+from tflm_memopt.rowgraph.rematerialisation import Choice, choices, with_passes
 
 FULL_WIDTH = 0xFFFF
 """Number of columns that no map exceeds (TMO's tile is a uint16_t)."""
 ROUNDING = 1e-9
 """Tolerance for F as a decimal fraction, so that the search keeps the plan exactly at the budget."""
 VAIN = 2
-"""Number of consecutive sets of second passes without a gain after which a search ends."""
+"""Number of consecutive sets of rematerialisations without a gain after which a search ends."""
 
 
 def settings(without: Collection[str] = (), max_overhead: float | None = None) -> Settings | None:
@@ -117,9 +117,9 @@ class Plans:
 
     @cached_property
     def choices(self) -> Sequence[Choice]:
-        """Sets of operators that may be computed again in a second pass. The first one is empty."""
+        """Sets of operators that may be rematerialised. The first one is empty."""
         options, tiles, sizes = self._options, self._options.tiles, tensor_sizes(self._graph)
-        if not (options.second_pass and tiles and tiles.recompute):
+        if not (options.rematerialisation and tiles and tiles.recompute):
             return (Choice((), self.macs, 0),)
         found = choices(self._graph, sizes)
         return tuple(choice for choice in found if choice.macs <= tiles.max_overhead * self.macs)
@@ -139,8 +139,8 @@ class Plans:
     def _at(self, macs: int) -> Plan:
         """Return the plan of least head with at most `macs` multiply-accumulates, or `least_macs` if that is more.
 
-        Larger sets of second passes come first because they promise the fewest bytes. A plan that cannot be better is
-        skipped. After two sets in a row without a gain, only the empty set is tried.
+        Larger sets of rematerialisations come first because they promise the fewest bytes. A plan that cannot be better
+        is skipped. After two sets in a row without a gain, only the empty set is tried.
         """
         found: list[Plan] = []
         vain = 0
@@ -168,7 +168,7 @@ class Plans:
     def budgets(self) -> list[int]:
         """Multiply-accumulates at which the least head is expected to change, in rising order.
 
-        The search ends when two more sets of second passes in a row promise no gain.
+        The search ends when two more sets of rematerialisations in a row promise no gain.
         """
         points, vain = _points(self._once), 0
         for choice in self.choices:
@@ -182,7 +182,7 @@ class Plans:
         return _rising(points)
 
     def budgets_with(self, choice: Choice) -> list[int]:
-        """Return the multiply-accumulates of undominated points, in rising order, for one set of second passes."""
+        """Return the multiply-accumulates of undominated points, in rising order, for one set of rematerialisations."""
         if self._better:
             return self.budgets
         return _rising(_points(self._with(choice)))

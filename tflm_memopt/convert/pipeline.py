@@ -24,8 +24,8 @@ from tflm_memopt.plan.search.groups import COUNTER_BYTES
 from tflm_memopt.rewrite.int8_io import Int8Interface
 from tflm_memopt.rewrite.parts import PART
 from tflm_memopt.rewrite.tiling import Tiling, tiled
-from tflm_memopt.rowgraph import second_pass
-from tflm_memopt.rowgraph.graph import RowGraph, SecondPass, SlidingWindow
+from tflm_memopt.rowgraph import rematerialisation
+from tflm_memopt.rowgraph.graph import Rematerialisation, RowGraph, SlidingWindow
 from tflm_memopt.rowgraph.inputs import IN_ARENA, SLIDING, InputMode, with_input
 from tflm_memopt.rowgraph.regions import partition
 from tflm_memopt.rowgraph.sliding import with_sliding
@@ -151,10 +151,10 @@ def place_input(graph: RowGraph, mode: InputMode) -> RowGraph:
     return graph
 
 
-def with_passes(graph: RowGraph, passes: tuple[SecondPass, ...]) -> RowGraph:
+def with_passes(graph: RowGraph, passes: tuple[Rematerialisation, ...]) -> RowGraph:
     """Return the graph with some operators twice. Raises PlanError if that is impossible."""
-    graph = second_pass.with_passes(graph, passes)
-    verify(graph, "adding second passes")
+    graph = rematerialisation.with_passes(graph, passes)
+    verify(graph, "adding rematerialisations")
     return graph
 
 

@@ -122,7 +122,7 @@ def request(given: Mapping[str, Any], function: str = "optimize") -> Request:
         overlap="overlap" not in without,
         reorder="reorder" not in without,
         turn="reverse" not in without,
-        second_pass="second-pass" not in without and said["cores"] == 1,
+        rematerialisation="rematerialisation" not in without and said["cores"] == 1,
         ops=ops,
         speeds=cores.speeds(said["cores"], said["share"], target, where, ops),
         kernels=said["kernels"] or ANY,

@@ -20,7 +20,7 @@ from tflm_memopt.check.checker import check
 from tflm_memopt.check.together import HEAD_BYTES, RowCrosses, check_together
 from tflm_memopt.convert.annotation import annotate, left_whole, refused
 from tflm_memopt.convert.request import Request
-from tflm_memopt.devices.lines import Exchange, LineSpeed, done
+from tflm_memopt.devices.links import Exchange, LinkSpeed, done
 from tflm_memopt.devices.models import device_models
 from tflm_memopt.devices.shares import MOST_DEVICES, ON_THE_FIRST, DeviceGraphs, Way, share, ways
 from tflm_memopt.devices.switch import SplitLayer, least_memory
@@ -77,7 +77,7 @@ class Network:
     """Function that converts the model of one device, given its name. The plan is None if the model is not
     rewritten.
     """
-    line: LineSpeed | None = None
+    line: LinkSpeed | None = None
     """Speed of the link between two devices, or None: times are then not estimated."""
 
     @cached_property
@@ -188,7 +188,7 @@ def computed(asked: Request, planned: Planned) -> list[float]:
 
 
 def together(
-    line: LineSpeed, computing: Sequence[Sequence[float]], message: Sequence[Sequence[RowCrosses]]
+    line: LinkSpeed, computing: Sequence[Sequence[float]], message: Sequence[Sequence[RowCrosses]]
 ) -> DevicesTime:
     """Return the time that all devices take together. computing: for each device, as computed() returns it."""
     exchanges = [

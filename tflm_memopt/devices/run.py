@@ -16,7 +16,7 @@ from typing import Any
 from numpy.typing import NDArray
 
 from tflm_memopt.devices import device
-from tflm_memopt.devices.lines import LineSpeed
+from tflm_memopt.devices.links import LinkSpeed
 from tflm_memopt.devices.slow_lines import SlowLines
 from tflm_memopt.runtime import worker
 from tflm_memopt.runtime.process import LOG_LINES, RecordedArena, environment, recorded
@@ -59,7 +59,7 @@ def run_devices(
     outputs: int,
     *,
     patience: int = PATIENCE,
-    line: LineSpeed | None = None,
+    line: LinkSpeed | None = None,
 ) -> DevicesRun:
     """Run `runs` inferences on as many processes as there are models.
 

@@ -18,7 +18,7 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from types import TracebackType
 
-from tflm_memopt.devices.lines import LineSpeed
+from tflm_memopt.devices.links import LinkSpeed
 
 PIECE, PIECES = 64, 1000
 """Least bytes that arrive together, and most pieces per second, because shorter waits than 1 ms are inaccurate."""
@@ -30,7 +30,7 @@ HOST = "127.0.0.1"
 class SlowLines:
     """Listen for the connections of each device to those with lower numbers, and forward them."""
 
-    def __init__(self, speed: LineSpeed, ports: Sequence[int]) -> None:
+    def __init__(self, speed: LinkSpeed, ports: Sequence[int]) -> None:
         self.speed, self.of = speed, ports
         self.piece = max(PIECE, int(speed.rate / PIECES))
         self.closing = contextlib.ExitStack()

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tflm_memopt.convert.constants import compare_devices
-from tflm_memopt.devices.lines import LineSpeed
+from tflm_memopt.devices.links import LinkSpeed
 from tflm_memopt.devices.run import PATIENCE, DeviceRun, run_devices
 from tflm_memopt.errors import UsageError
 from tflm_memopt.files import GivenModel, loaded, read_model
@@ -56,7 +56,7 @@ def verify_devices(
     seed: int = 0,
     inputs: Sequence[NDArray[Any]] = (),
     patience: int = PATIENCE,
-    line: LineSpeed | None = None,
+    line: LinkSpeed | None = None,
 ) -> DevicesVerification:
     """Run the original and the models of all devices, each in a process of its own, and compare outputs and constants.
 

@@ -24,7 +24,7 @@ from tflm_memopt.emit.project import Project, arduino, below, esp_idf, of_model,
 from tflm_memopt.emit.resolver import ops_header
 from tflm_memopt.emit.stm32cube import stm32cube
 from tflm_memopt.errors import UsageError, one_of
-from tflm_memopt.model.described import described
+from tflm_memopt.model.metadata import read_metadata
 from tflm_memopt.model.reader import Model, read
 from tflm_memopt.plan.plan import Plan
 from tflm_memopt.results import Exploration, Optimized, Sample
@@ -141,7 +141,7 @@ def subject(stem: str, model: Model, result: Optimized, extras: Extras) -> Subje
     if extras.sample is None or extras.original is None:
         raise ValueError("a project has a stored input and the original's scales: it needs a sample and the original")
     original = read(extras.original)
-    known, borders = described(original, extras.original), border(model, original)
+    known, borders = read_metadata(original, extras.original), border(model, original)
     count = labels_count(borders)
     if extras.labels and len(extras.labels) != count:
         raise UsageError(

@@ -9,7 +9,7 @@ import numpy as np
 from tflm_memopt.errors import UsageError
 from tflm_memopt.lower.program import HEADER, OP
 from tflm_memopt.model.reader import Model
-from tflm_memopt.ops.described import MADE, OwnKernel
+from tflm_memopt.ops.custom import MADE, OwnKernel
 from tflm_memopt.ops.kinds import KINDS, Kind
 from tflm_memopt.runtime.regions import regions
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from tflm_memopt.ops.described import MADE, OwnKernel
+from tflm_memopt.ops.custom import MADE, OwnKernel
 
 DEFINITIONS = """\
 #define TMO_LINKAGE static

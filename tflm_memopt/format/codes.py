@@ -94,12 +94,12 @@ class LoopCode(enum.IntEnum):
     """Ends a loop, or the group."""
 
 
-class How(enum.IntEnum):
+class Sharding(enum.IntEnum):
     """Ways to share an operator's iterations between two cores."""
 
-    FIRST = 0
+    CORE_0 = 0
     """Core 0 computes all of them."""
-    SECOND = 1
+    CORE_1 = 1
     """Core 1 computes all of them."""
     COLUMNS = 2
     """Core 0 computes columns [0, cut) of the output row, core 1 the others."""

@@ -144,7 +144,7 @@ class _Lowering:
             if group.number not in of_step:
                 return None
             sharing, trace = of_step[group.number], group.trace
-            behind = {m.key: trace.second_scratch(m) for m in trace.members}
+            behind = {m.key: trace.core_1_scratch(m) for m in trace.members}
             for share in sharing.shares:
                 at = table[len(shares)].accumulator + behind[share.op]
                 shares.append(ProgramShare(share.how, share.cut, at))

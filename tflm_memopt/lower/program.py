@@ -345,7 +345,7 @@ def iterations_at(data: bytes, at: int, header: Header) -> Iterations:
     return tuple(np.flatnonzero(np.unpackbits(bits, bitorder="little")).tolist())
 
 
-SCRATCH_OF_SECOND = {"scratch": "tmo_op.scratch for core 1."}
+SCRATCH_OF_CORE_1 = {"scratch": "tmo_op.scratch for core 1."}
 
 
 @dataclass(frozen=True, slots=True)
@@ -353,10 +353,10 @@ class ProgramShare:
     """Shares of two cores in an operator's iterations."""
 
     how: U16
-    """TMO_SHARE_*"""
+    """TMO_SHARDING_*"""
     cut: U16
     """Columns or channels of core 0."""
-    accumulator: Annotated[int, Number("<u4"), Also(SCRATCH_OF_SECOND)]
+    accumulator: Annotated[int, Number("<u4"), Also(SCRATCH_OF_CORE_1)]
     """tmo_op.accumulator for core 1."""
 
 

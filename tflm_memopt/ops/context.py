@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from tflm_memopt.model.graph import ABSENT, Graph, Op, Tensor, TensorId
-from tflm_memopt.ops.described import DESCRIBED
+from tflm_memopt.ops.custom import CUSTOM_OPERATORS
 from tflm_memopt.ops.rowop import Rows
 
 EXPLICIT_PADDING = "explicit_padding"
@@ -141,7 +141,7 @@ class OperatorContext:
         if self.op.type in TWO_OPERANDS:
             both = self.input(0), self.input(1)
             return tuple(t for t in both if not t.constant) or both
-        own = DESCRIBED.get(self.op.type)
+        own = CUSTOM_OPERATORS.get(self.op.type)
         every = range(len(self.op.inputs) if self.op.type in EVERY_OPERAND else own.operands if own else 1)
         return tuple(self.input(k) for k in {"BATCH_MATMUL": (0, 1), "GATHER": (1,)}.get(self.op.type, every))
 

@@ -14,7 +14,7 @@ from tflm_memopt.ops import cells, converting, elementwise, movement, parse
 from tflm_memopt.ops.constraints import arithmetic, common, conversion, limits, memory, moving, weighted
 from tflm_memopt.ops.constraints.base import HINTS, Constraint, message
 from tflm_memopt.ops.context import OperatorContext
-from tflm_memopt.ops.described import DESCRIBED
+from tflm_memopt.ops.custom import CUSTOM_OPERATORS
 from tflm_memopt.ops.moves import Irregular
 from tflm_memopt.ops.rowop import RowOp
 
@@ -439,7 +439,7 @@ FLOATS: Mapping[str, Row] = {
 }
 """Rows of operators with a float32 output by TFLite's operator name; moves of float32 have the rows of OPSET."""
 OWN = Row((common.own_operands, *_ELEMENTWISE), parse.own)
-"""Constraints of all custom operators (described.DESCRIBED)."""
+"""Constraints of all custom operators (custom.OPERATORS)."""
 
 
 def row_of(context: OperatorContext) -> Row | None:
@@ -447,7 +447,7 @@ def row_of(context: OperatorContext) -> Row | None:
     op, first = context.op, context.tensor(0)
     floats = first is not None and bool(op.outputs) and first.dtype == context.output.dtype == "FLOAT32"
     found = (FLOATS.get(op.type) if floats else None) or OPSET.get(op.type)
-    return found or (OWN if op.type in DESCRIBED else None)
+    return found or (OWN if op.type in CUSTOM_OPERATORS else None)
 
 
 def refusal(context: OperatorContext) -> Unsupported | None:
@@ -459,7 +459,7 @@ def refusal(context: OperatorContext) -> Unsupported | None:
         detail = constraint(context)
         if detail is not None:
             return _wrong_type(row, context) or _refused(constraint, detail)
-    if row is OWN and DESCRIBED[context.op.type].numbers(context) is None:
+    if row is OWN and CUSTOM_OPERATORS[context.op.type].numbers(context) is None:
         detail, hint = f"its numbers() returned None for {context.op.type}", "describe that form as well"
         return Unsupported("own_form", "It must have the form that its custom description supports", detail, hint)
     return None

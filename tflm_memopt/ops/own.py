@@ -27,7 +27,7 @@ from tflm_memopt.kernels.rewrites import bind
 from tflm_memopt.kernels.write_c import lines
 from tflm_memopt.ops import quant
 from tflm_memopt.ops.context import OperatorContext
-from tflm_memopt.ops.described import DESCRIBED, MADE, Numbers, OwnKernel, OwnOperator
+from tflm_memopt.ops.custom import CUSTOM_OPERATORS, MADE, Numbers, OwnKernel, OwnOperator
 from tflm_memopt.ops.opset import OPSET
 
 __all__ = [
@@ -56,7 +56,9 @@ def operator(name: str, numbers: Numbers = lambda context: {}) -> Callable[[Call
         _is_of_pixels(program)
         if name not in OPSET:
             made = functools.partial(_made, program)
-            DESCRIBED[name] = OwnOperator(numbers, lambda values: made(values).identity, len(program.tensors) - 1)
+            CUSTOM_OPERATORS[name] = OwnOperator(
+                numbers, lambda values: made(values).identity, len(program.tensors) - 1
+            )
         return program
 
     return described

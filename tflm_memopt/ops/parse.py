@@ -18,7 +18,7 @@ from tflm_memopt.model.graph import ITEM_BYTES, Tensor
 from tflm_memopt.ops import lookup, quant
 from tflm_memopt.ops.constraints.base import quantization
 from tflm_memopt.ops.context import ONE_PIXEL, OperatorContext, natural_rows
-from tflm_memopt.ops.described import DESCRIBED
+from tflm_memopt.ops.custom import CUSTOM_OPERATORS
 from tflm_memopt.ops.kinds import FLOAT, WIDE, Kind
 from tflm_memopt.ops.quant import Multiplier
 from tflm_memopt.ops.rowop import FLOAT_BYTES, Access, RowOp, Rows, Window, accesses
@@ -183,8 +183,8 @@ def log_softmax(context: OperatorContext) -> RowOp:
 
 
 def own(context: OperatorContext) -> RowOp:
-    """Parse a custom operator (described.DESCRIBED) over the last dimension."""
-    rows, described = _last_dimension(context), DESCRIBED[context.op.type]
+    """Parse a custom operator (custom.OPERATORS) over the last dimension."""
+    rows, described = _last_dimension(context), CUSTOM_OPERATORS[context.op.type]
     numbers = {"channels": rows.c, **(described.numbers(context) or {})}
     return _row_op(context, Kind.OWN, (rows,) * described.operands, rows, param=described.identify(numbers))
 

@@ -292,7 +292,7 @@ class RowOp:
     arena.
     """
     again: bool = False
-    """The operator recomputes an earlier result (rowgraph/second_pass.py)."""
+    """The operator recomputes an earlier result (rowgraph/rematerialisation.py)."""
 
     @property
     def traits(self) -> Traits:

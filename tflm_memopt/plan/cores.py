@@ -16,7 +16,7 @@ from math import ceil
 import numpy as np
 from numpy.typing import NDArray
 
-from tflm_memopt.format.codes import How
+from tflm_memopt.format.codes import Sharding
 from tflm_memopt.format.limits import MAX_TAPS
 from tflm_memopt.model.graph import TensorId
 from tflm_memopt.ops.packing import Packing
@@ -120,7 +120,7 @@ class _Group:
         """Return the bytes that a core touches in iteration y of an operator."""
         member = self.members[share.op]
         op = member.op
-        if share.how <= How.SECOND and share.how != core:
+        if share.how <= Sharding.CORE_1 and share.how != core:
             return Touched(writes=self._counters(core))
         columns, channels = part(share, core, op.writes)
         reads = tuple(
@@ -135,7 +135,7 @@ class _Group:
         if member.sum_bytes:
             at = self.own[Role.ACCUMULATOR, op.output][1]
             sums = (Patch(at, 1, member.sum_bytes, 0, member.sum_bytes),)
-        scratch = self.private(Role.SCRATCH, core, self.trace.second_scratch(member), member.scratch_bytes)
+        scratch = self.private(Role.SCRATCH, core, self.trace.core_1_scratch(member), member.scratch_bytes)
         return Touched((*reads, *sums), (out, *sums, *scratch, *self._counters(core)))
 
     def _counters(self, core: int) -> tuple[Patch, ...]:
@@ -159,9 +159,9 @@ def part(share: Share, core: int, writes: Rows) -> tuple[tuple[int, int], tuple[
     """Return the columns and channels of the output row that a core computes."""
     columns, channels = (0, writes.w), (0, writes.c)
     cut = (0, share.cut) if core == 0 else (share.cut, None)
-    if share.how is How.COLUMNS:
+    if share.how is Sharding.COLUMNS:
         columns = (cut[0], writes.w if cut[1] is None else cut[1])
-    elif share.how is How.CHANNELS:
+    elif share.how is Sharding.CHANNELS:
         channels = (cut[0], writes.c if cut[1] is None else cut[1])
     return columns, channels
 
@@ -180,7 +180,7 @@ def columns_under(op: RowOp, k: int, columns: tuple[int, int]) -> tuple[int, int
 
 def _is_filtered(op: RowOp, share: Share) -> bool:
     """Return whether a split by channels also splits the input's channels."""
-    return share.how is How.CHANNELS and op.is_depthwise
+    return share.how is Sharding.CHANNELS and op.is_depthwise
 
 
 @dataclass(frozen=True, slots=True)
@@ -206,14 +206,14 @@ def cuts(member: Member, first: float) -> Iterator[tuple[float, Share]]:
     for cut in dict.fromkeys(cut for step in (1, at_once) for cut in _around(first * out.w, step, out.w)):
         if not (packed and out.w == AWKWARD + 1 and AWKWARD in (cut, out.w - cut)):
             rounds = ceil(cut / at_once) + ceil((out.w - cut) / at_once) - ceil(out.w / at_once)
-            yield rounds / CORES / out.w, Share(member.key, How.COLUMNS, cut)
+            yield rounds / CORES / out.w, Share(member.key, Sharding.COLUMNS, cut)
     granule = GRANULES.get(op.packing, 0)
     taps = op.window.kernel_h * op.window.kernel_w
     if granule and op.cuts_channels and (taps <= MAX_TAPS or not op.is_depthwise):
         least = LEAST_PACKED if packed else 1
         for cut in _around(first * out.c, granule, out.c):
             if min(cut, out.c - cut) >= least:
-                yield _again(op, taps), Share(member.key, How.CHANNELS, cut)
+                yield _again(op, taps), Share(member.key, Sharding.CHANNELS, cut)
 
 
 def _again(op: RowOp, taps: int) -> float:
@@ -270,7 +270,7 @@ def _ways(group: _Group, member: Member, speeds: tuple[float, float], marks: _Ma
         alone = tuple(_collisions(group, share, marks))
         if len(alone) <= MOST_ALONE * member.iterations:
             ways.append(way(share, again, alone))
-    return ways or [way(Share(member.key, how)) for how in (How.FIRST, How.SECOND)]
+    return ways or [way(Share(member.key, how)) for how in (Sharding.CORE_0, Sharding.CORE_1)]
 
 
 def _balanced(
@@ -308,8 +308,8 @@ def _balanced(
 
 def fraction(share: Share, writes: Rows) -> float:
     """Return the fraction of the output that core 0 computes."""
-    whole = {How.COLUMNS: writes.w, How.CHANNELS: writes.c}.get(share.how)
-    return share.cut / whole if whole else float(share.how is How.FIRST)
+    whole = {Sharding.COLUMNS: writes.w, Sharding.CHANNELS: writes.c}.get(share.how)
+    return share.cut / whole if whole else float(share.how is Sharding.CORE_0)
 
 
 def _collisions(group: _Group, share: Share, marks: _Marks) -> Iterator[int]:
@@ -329,7 +329,7 @@ def _barriers(
 ) -> Iterator[int]:
     """Yield the iterations that need a barrier. enters: other iterations of the same run precede the group's first."""
     for number, (key, y) in enumerate(group.iterations):
-        share = Share(key, How.FIRST) if number in alone else shares[key]
+        share = Share(key, Sharding.CORE_0) if number in alone else shares[key]
         touched = [group.touched(share, core, y) for core in range(CORES)]
         if (enters and number == 0) or any(marks.meets(core, touched[core]) for core in range(CORES)):
             yield number

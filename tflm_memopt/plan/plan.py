@@ -11,7 +11,7 @@ from functools import cached_property
 from typing import Any
 
 from tflm_memopt import generic
-from tflm_memopt.format.codes import How
+from tflm_memopt.format.codes import Sharding
 from tflm_memopt.generic import Picture
 from tflm_memopt.model.graph import TensorId
 from tflm_memopt.ops.packing import GENERIC, LAYOUT, Packing
@@ -20,7 +20,7 @@ from tflm_memopt.plan import loops as loop_nests
 from tflm_memopt.plan.loops import Loops
 from tflm_memopt.plan.nest import BY_ROWS, LoopNest
 from tflm_memopt.rewrite.tiling import Tiling
-from tflm_memopt.rowgraph.graph import SecondPass
+from tflm_memopt.rowgraph.graph import Rematerialisation
 
 SCHEMA_VERSION = 2
 
@@ -140,7 +140,7 @@ class Share:
     """The split of an operator's iterations between two cores."""
 
     op: int
-    how: How
+    how: Sharding
     cut: int = 0
     """Number of columns or channels of the first core."""
 
@@ -202,8 +202,8 @@ class Plan:
     """No layout of these buffers is lower than `head`."""
     target: str = GENERIC
     """The target for whose kernels the operators are packed."""
-    passes: tuple[SecondPass, ...] = ()
-    """Second passes. Copied operators are numbered in this order, from the first unused number."""
+    passes: tuple[Rematerialisation, ...] = ()
+    """Rematerialisations. Copied operators are numbered in this order, from the first unused number."""
     tilings: tuple[Tiling, ...] = ()
     """Builtin operators that run in parts, which are numbered in this order."""
     states: tuple[PlacedState, ...] = ()
@@ -269,7 +269,7 @@ class Plan:
             "proven": self.proven,
             "target": self.target,
             "layout": LAYOUT,
-            "second_passes": [asdict(second) for second in self.passes],
+            "rematerialisations": [asdict(second) for second in self.passes],
             "tilings": [asdict(tiling) for tiling in self.tilings],
             "steps": [_step_to_json(step) for step in self.steps],
             **({"pauses": list(self.pauses)} if self.pauses else {}),
@@ -304,7 +304,7 @@ class Plan:
             return Buffer(Role(d["role"]), **{f: d[f] for f in fields}, column_windows=column_windows)
 
         def sharing(d: Mapping[str, Any]) -> Sharing:
-            shares = tuple(Share(s["op"], How(s["how"]), s["cut"]) for s in d["shares"])
+            shares = tuple(Share(s["op"], Sharding(s["how"]), s["cut"]) for s in d["shares"])
             return Sharing(d["step"], shares, tuple(d["barriers"]), tuple(d["alone"]))
 
         return Plan(
@@ -318,7 +318,7 @@ class Plan:
             sharing=tuple(map(sharing, data.get("sharing", ()))),
             states=tuple(PlacedState(**{k: v for k, v in d.items() if k != "role"}) for d in data.get("states", ())),
             pauses=tuple(data.get("pauses", ())),
-            passes=tuple(SecondPass(p["reader"], tuple(p["ops"])) for p in data.get("second_passes", ())),
+            passes=tuple(Rematerialisation(p["reader"], tuple(p["ops"])) for p in data.get("rematerialisations", ())),
             tilings=tuple(Tiling(tuple(t["ops"]), t["parts"], t["channels"]) for t in data.get("tilings", ())),
         )
 

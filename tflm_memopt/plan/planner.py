@@ -57,8 +57,8 @@ class Options:
     """Try other orders than the model's own (plan/schedule/orders.py)."""
     target: str = GENERIC
     """Target for whose kernels operators are packed (ops/packing.py)."""
-    second_pass: bool = True
-    """Operators may run twice if the compute budget allows it (rowgraph/second_pass.py)."""
+    rematerialisation: bool = True
+    """Operators may run twice if the compute budget allows it (rowgraph/rematerialisation.py)."""
     turn: bool = True
     """Groups may run in reverse (plan/search/turn.py)."""
     effort: float = 1.0

@@ -296,7 +296,7 @@ def _frontier(result: Exploration | None, report: Report) -> Mapping[str, Any] |
     columns = (
         "plan", "F", "MACs", f"instructions, {result.core}, estimated", *(["ms at most"] if timed else []),
         "head, B", "tail, B", "total, B", "smallest, B", "groups", "tiled",
-        "second passes", "proven",
+        "rematerialisations", "proven",
     )  # fmt: skip
     rows = tuple(
         tuple(
@@ -304,7 +304,7 @@ def _frontier(result: Exploration | None, report: Report) -> Mapping[str, Any] |
             for text in (
                 str(n), f"{p.overhead:.3f}", f"{p.macs:,}", f"{p.instructions:,}", *times.most(p.milliseconds),
                 *(p.arena.figure(part) for part in (p.arena.head, p.arena.tail, p.arena.total, p.arena.min)),
-                str(p.groups), str(p.tiled), str(p.second_passes),
+                str(p.groups), str(p.tiled), str(p.rematerialisations),
                 "yes" if p.proven else "no",
             )
         )
@@ -369,8 +369,8 @@ def _how(stage: StageReport, *, tiled: bool) -> str:
         words.append(f"{stage.channel_groups} channel groups")
     if stage.sums:
         words.append("int32 sums")
-    if stage.second_pass:
-        words.append("second pass")
+    if stage.rematerialised:
+        words.append("rematerialisation")
     return ", ".join(words)
 
 

@@ -9,7 +9,7 @@ from typing import Any
 
 from tflm_memopt.results import Exploration
 
-COLUMNS = ("overhead", "macs", "instructions", "head", "tail", "total", "min", "groups", "tiled", "second_passes")
+COLUMNS = ("overhead", "macs", "instructions", "head", "tail", "total", "min", "groups", "tiled", "rematerialisations")
 ON_BOARD = ("ram_left", "flash_left")
 """Additional columns for the RAM and flash that a point leaves free on a board."""
 
@@ -31,7 +31,7 @@ def csv(result: Exploration) -> str:
     today = (1.0, result.original_macs, "", before.head, before.tail, before.total, before.min, 0, 0, 0)
     rows: list[Sequence[Any]] = [("plan", *COLUMNS, *left), ("tflm", *today, *("" for _ in left))]
     for number, p in enumerate(result.points):
-        a, kinds = p.arena, (p.groups, p.tiled, p.second_passes)
+        a, kinds = p.arena, (p.groups, p.tiled, p.rematerialisations)
         compute = (round(p.overhead, 6), p.macs, p.instructions)
         rows.append((number, *compute, a.head, a.tail, a.total, a.min, *kinds, *(p.left or ())))
     return separated(rows)

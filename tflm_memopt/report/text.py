@@ -110,7 +110,7 @@ def exploration(result: Exploration, files: Iterable[str]) -> RenderableType:
     table.add_row(*today, *("" for _ in counted), *_figures(before), "", "", *("" for _ in left))
     for number, p in enumerate(result.points):
         groups = f"{p.groups}" + (f" ({p.tiled} tiled)" if p.tiled else "")
-        groups += f", {_second_passes(p.second_passes)}" if p.second_passes else ""
+        groups += f", {_rematerialisations(p.rematerialisations)}" if p.rematerialisations else ""
         against = _arena_percent(before, p.arena)
         instructions = [f"{p.instructions:,}" for _ in counted]
         figures = (f"{p.overhead:.3f}", f"{p.macs:,}", *instructions, *_figures(p.arena))
@@ -276,7 +276,7 @@ def _headline(report: Report) -> Table:
     flash = report.flash
     macs, dead = report.macs, report.dead_channels
     work = f"{macs.original:,} -> {macs.rewritten:,} MACs" if macs.rewritten != macs.original else "no recompute"
-    twice = sum(stage.second_pass for group in report.groups for stage in group.stages)
+    twice = sum(stage.rematerialised for group in report.groups for stage in group.stages)
     work += f", {twice} operators run twice" if twice else ""
     right = report.accuracy
     tested = [("accuracy", f"{right.keras:.1%} -> {right.rewritten:.1%}", _right(right))] if right else []
@@ -406,12 +406,12 @@ def _span(group: GroupReport) -> str:
     """Describe the operators of a group: the first and last by name, all by index."""
     names = [printable(name) for name in group.operators]
     chain = " .. ".join(names if len(names) < 3 else (names[0], names[-1]))
-    again = [i for stage in group.stages if stage.second_pass for i in stage.ops]
-    return f"{_indices(group.ops)} {chain}" + (f", second pass of {_indices(again)}" if again else "")
+    again = [i for stage in group.stages if stage.rematerialised for i in stage.ops]
+    return f"{_indices(group.ops)} {chain}" + (f", rematerialisation of {_indices(again)}" if again else "")
 
 
-def _second_passes(number: int) -> str:
-    return f"{number} second pass{'es' * (number > 1)}"
+def _rematerialisations(number: int) -> str:
+    return f"{number} rematerialisation{'s' * (number > 1)}"
 
 
 def _keeps(group: GroupReport) -> str:

@@ -60,8 +60,8 @@ class SlidingWindow:
 
 
 @dataclass(frozen=True, slots=True)
-class SecondPass:
-    """Operators that run a second time for one reader of their result (rowgraph/second_pass.py)."""
+class Rematerialisation:
+    """Operators that run a second time for one reader of their result (rowgraph/rematerialisation.py)."""
 
     reader: int
     """Key of the reader."""
@@ -146,8 +146,8 @@ class RowGraph:
     """The model's input, if it is streamed or external."""
     window: SlidingWindow | None = None
     """The model's input, if it is a sliding window."""
-    passes: tuple[SecondPass, ...] = ()
-    """The second passes that the operators contain (rowgraph/second_pass.py)."""
+    passes: tuple[Rematerialisation, ...] = ()
+    """The rematerialisations that the operators contain (rowgraph/rematerialisation.py)."""
     parts: Mapping[TensorId, StoredIn] = field(default_factory=dict)
     """Tensors whose bytes belong to another tensor, which nodes refer to."""
 

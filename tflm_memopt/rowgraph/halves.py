@@ -3,7 +3,7 @@
 Expand, depthwise and MEAN reduce to one value per channel, and channels do not mix on the way. So one half can finish
 before the other starts: intermediate tensors are half as wide, and nothing is recomputed (fan-out of channels, as in
 FDT: fused tiling thesis, section 4.2). This only applies where the operators' input is whole anyway, as before a second
-pass (second_pass.py).
+pass (rematerialisation.py).
 """
 
 from __future__ import annotations

@@ -15,7 +15,7 @@ from pathlib import Path
 from tflm_memopt.emit import library
 from tflm_memopt.emit.own_text import source
 from tflm_memopt.errors import RuntimeUnavailable
-from tflm_memopt.ops.described import MADE
+from tflm_memopt.ops.custom import MADE
 from tflm_memopt.runtime.compilers import compiler
 
 FILE = "own.so"

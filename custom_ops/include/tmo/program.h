@@ -97,12 +97,12 @@ enum {
 
 /* Ways to share an operator's iterations between two cores. */
 enum {
-  TMO_SHARE_FIRST = 0, /* Core 0 computes all of them. */
-  TMO_SHARE_SECOND = 1, /* Core 1 computes all of them. */
-  TMO_SHARE_COLUMNS = 2, /* Core 0 computes columns [0, cut) of the output row, core 1 the others. */
+  TMO_SHARDING_CORE_0 = 0, /* Core 0 computes all of them. */
+  TMO_SHARDING_CORE_1 = 1, /* Core 1 computes all of them. */
+  TMO_SHARDING_COLUMNS = 2, /* Core 0 computes columns [0, cut) of the output row, core 1 the others. */
   /* The same for channels: int8 CONV, and DEPTHWISE with equally many input and output channels. Packed operators are split at a multiple of 4, dense
    * ones of 6. */
-  TMO_SHARE_CHANNELS = 3,
+  TMO_SHARDING_CHANNELS = 3,
 };
 
 /* Limits of the output of float32 kinds: bits 0 to 3 of float_form. */
@@ -323,7 +323,7 @@ typedef struct {
 
 /* Shares of two cores in an operator's iterations. */
 typedef struct {
-  uint16_t how; /* TMO_SHARE_* */
+  uint16_t how; /* TMO_SHARDING_* */
   uint16_t cut; /* Columns or channels of core 0. */
   union {
     uint32_t accumulator; /* tmo_op.accumulator for core 1. */

@@ -31,18 +31,18 @@
 #include "../tmo_copy_ref.c"
 #include "../tmo_depthwise_packed.c"
 #include "../tmo_depthwise_ref.c"
-#include "../tmo_described.c"
-#include "../tmo_described_arm.c"
-#include "../tmo_described_binary.c"
-#include "../tmo_described_conv16.c"
-#include "../tmo_described_convert.c"
-#include "../tmo_described_curves16.c"
-#include "../tmo_described_lookup.c"
-#include "../tmo_described_pool.c"
-#include "../tmo_described_pool16.c"
-#include "../tmo_described_ref.c"
-#include "../tmo_described_runs16.c"
-#include "../tmo_described_softmax.c"
+#include "../tmo_generated.c"
+#include "../tmo_generated_arm.c"
+#include "../tmo_generated_binary.c"
+#include "../tmo_generated_conv16.c"
+#include "../tmo_generated_convert.c"
+#include "../tmo_generated_curves16.c"
+#include "../tmo_generated_lookup.c"
+#include "../tmo_generated_pool.c"
+#include "../tmo_generated_pool16.c"
+#include "../tmo_generated_ref.c"
+#include "../tmo_generated_runs16.c"
+#include "../tmo_generated_softmax.c"
 #include "../tmo_frame.c"
 #include "../tmo_lstm_ref.c"
 #include "../tmo_own.c"
@@ -70,14 +70,14 @@
 #endif
 
 TMO_PUSH_OPTIONS
-#include "../tmo_described_float.c"
+#include "../tmo_generated_float.c"
 #include "../tmo_float_ref.c"
 TMO_POP_OPTIONS
 TMO_PUSH_OPTIONS
-#include "../tmo_described_conv.c"
+#include "../tmo_generated_conv.c"
 TMO_POP_OPTIONS
 TMO_PUSH_OPTIONS
-#include "../tmo_described_depthwise.c"
+#include "../tmo_generated_depthwise.c"
 TMO_POP_OPTIONS
 TMO_PUSH_OPTIONS
 #include "../tmo_check_build.c"

@@ -3,7 +3,7 @@
 #ifndef TMO_VECTORS_H_
 #define TMO_VECTORS_H_
 
-#include "described.h"
+#include "generated.h"
 #include "kernels.h"
 
 #ifdef __cplusplus

@@ -15,7 +15,7 @@ from tflm_memopt.check.cores import CoresReplay
 from tflm_memopt.convert.annotation import annotate
 from tflm_memopt.convert.pipeline import ConversionOptions, for_two_cores, make_plan, pack_for
 from tflm_memopt.errors import PlanError
-from tflm_memopt.format.codes import How
+from tflm_memopt.format.codes import Sharding
 from tflm_memopt.model.reader import read
 from tflm_memopt.plan.cores import share_out
 from tflm_memopt.plan.iteration.planned import Planned
@@ -44,7 +44,7 @@ def first(plan: Plan, change: Callable[[Sharing], Sharing]) -> Plan:
 def test_the_plan_is_right_and_most_operators_are_shared() -> None:
     checked(planned().plan)
     shares = [share for sharing in planned().plan.sharing for share in sharing.shares]
-    assert sum(share.how > How.SECOND for share in shares) > len(shares) / 2
+    assert sum(share.how > Sharding.CORE_1 for share in shares) > len(shares) / 2
 
 
 def test_each_barrier_is_needed() -> None:
@@ -65,9 +65,10 @@ def test_a_barrier_that_comes_too_late_is_refused() -> None:
 
 
 @pytest.mark.parametrize(
-    ("how", "cut"), [(How.COLUMNS, 0), (How.COLUMNS, 10_000), (How.CHANNELS, 0), (How.CHANNELS, 10_000)]
+    ("how", "cut"),
+    [(Sharding.COLUMNS, 0), (Sharding.COLUMNS, 10_000), (Sharding.CHANNELS, 0), (Sharding.CHANNELS, 10_000)],
 )
-def test_a_cut_leaves_something_on_both_sides(how: How, cut: int) -> None:
+def test_a_cut_leaves_something_on_both_sides(how: Sharding, cut: int) -> None:
     def change(s: Sharing) -> Sharing:
         return replace(s, shares=(replace(s.shares[0], how=how, cut=cut), *s.shares[1:]))
 

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import pytest
 
-from tflm_memopt.devices.lines import Exchange, LineSpeed, done
+from tflm_memopt.devices.links import Exchange, LinkSpeed, done
 
 
 def test_a_device_alone_computes() -> None:
-    assert done([[]], [3.5], LineSpeed(1000)) == (3.5,)
+    assert done([[]], [3.5], LinkSpeed(1000)) == (3.5,)
 
 
 def test_messages_queue_on_a_line_while_their_sender_goes_on() -> None:
@@ -17,7 +17,7 @@ def test_messages_queue_on_a_line_while_their_sender_goes_on() -> None:
     """
     first = [Exchange(0.5, (0, 1), True, 100)] * 3
     second = [Exchange(0.0, (0, 1), False, 100)] * 3
-    assert done([first, second], [0, 1], LineSpeed(1e5, 2)) == (1.5, 0.5 + 3 + 2 + 1)
+    assert done([first, second], [0, 1], LinkSpeed(1e5, 2)) == (1.5, 0.5 + 3 + 2 + 1)
 
 
 @pytest.mark.parametrize("computes", [0.25, 4.0])
@@ -25,4 +25,4 @@ def test_both_directions_are_lines_of_their_own(computes: float) -> None:
     """Each device sends before it waits, so both messages are in transit at once."""
     first = [Exchange(computes, (0, 1), True, 100), Exchange(0, (1, 0), False, 100)]
     second = [Exchange(computes, (1, 0), True, 100), Exchange(0, (0, 1), False, 100)]
-    assert done([first, second], [0, 0], LineSpeed(1e5)) == (computes + 1, computes + 1)
+    assert done([first, second], [0, 0], LinkSpeed(1e5)) == (computes + 1, computes + 1)

@@ -17,7 +17,7 @@ from tflm_memopt.ops.constraints.base import (
     two_scales,
 )
 from tflm_memopt.ops.context import EVERY_OPERAND, VARIABLES, OperatorContext, natural_rows
-from tflm_memopt.ops.described import DESCRIBED
+from tflm_memopt.ops.custom import CUSTOM_OPERATORS
 
 
 def operands(*, least: int, most: int) -> Constraint:
@@ -35,7 +35,7 @@ def operands(*, least: int, most: int) -> Constraint:
 @hint("describe that form as well")
 def own_operands(context: OperatorContext) -> str | None:
     """It must have as many operands as its own description reads"""
-    least = DESCRIBED[context.op.type].operands
+    least = CUSTOM_OPERATORS[context.op.type].operands
     given = sum(context.tensor(k) is not None for k in range(least))
     return (
         None

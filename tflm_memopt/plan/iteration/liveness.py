@@ -155,7 +155,7 @@ def _scratch(trace: Trace, moments: Ints, *, tiled: bool) -> Iterator[Content]:
     zero = np.zeros(len(moments), dtype=np.int64)
     full = zero.copy()
     for m in trace.members:
-        own = m.scratch_bytes + trace.second_scratch(m)
+        own = m.scratch_bytes + trace.core_1_scratch(m)
         full[trace.order(m.key)] = own + converted_bytes(trace, m, tiled=tiled)
     if nbytes := int(full.max()):
         yield Content(Role.SCRATCH, -1, nbytes, zero, full, full)

@@ -249,7 +249,7 @@ class Trace:
         found: Ints = (self.entry == _entry(op, slot)).nonzero()[0]
         return found
 
-    def second_scratch(self, member: Member) -> int:
+    def core_1_scratch(self, member: Member) -> int:
         """Return the offset of the second core's scratch while this operator fires, or 0 with one core.
 
         A small scratch follows the largest one; otherwise each core would have to wait for the other.

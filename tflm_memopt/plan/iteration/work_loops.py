@@ -357,7 +357,7 @@ def _filter16(w: Windows, done: Work) -> Work:
 
 
 def _pool(w: Windows, done: Work) -> Work:
-    """Model tmo_described_pool.c: four channels at once, tap by tap or row by row."""
+    """Model tmo_generated_pool.c: four channels at once, tap by tap or row by row."""
     c, rows = w.out_channels, w.row_windows if w.rows else w.taps
     return replace(
         done, loops=rows * c, quads=w.pixels * (c // 4), singles=w.pixels * (c % 4), runs=rows * (c // 4 + c % 4),
@@ -366,14 +366,14 @@ def _pool(w: Windows, done: Work) -> Work:
 
 
 def _softmax(w: Windows, done: Work) -> Work:
-    """Model tmo_described_softmax.c: values far below the maximum need no exponential; int8 values are
+    """Model tmo_generated_softmax.c: values far below the maximum need no exponential; int8 values are
     assumed uniform.
     """
     return replace(done, pieces=done.written * min(1.0, -w.op.param / 256))
 
 
 def _two_operands(w: Windows, done: Work) -> Work:
-    """Model tmo_described_binary.c: pixel by pixel. A constant operand is read like the other."""
+    """Model tmo_generated_binary.c: pixel by pixel. A constant operand is read like the other."""
     share = 2 / len(w.op.inputs)
     return replace(done, loops=w.pixels, read=done.read * share)
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Kernels from descriptions (docs/kernel-language.md). Written by scripts/kernels.py. Internal. */
-#ifndef TMO_DESCRIBED_H_
-#define TMO_DESCRIBED_H_
+#ifndef TMO_GENERATED_H_
+#define TMO_GENERATED_H_
 
 #include <stdint.h>
 
@@ -91,4 +91,4 @@ TMO_LINKAGE void tmo_windows_ref(const tmo_windows_operands *o);
 }
 #endif
 
-#endif /* TMO_DESCRIBED_H_ */
+#endif /* TMO_GENERATED_H_ */

@@ -36,7 +36,7 @@ _DAMAGE = (
 
 
 @dataclass(frozen=True, slots=True)
-class Described:
+class Metadata:
     """Usable metadata. Fields are empty if the metadata is missing or unreadable, since the model can run
     without it.
     """
@@ -47,17 +47,17 @@ class Described:
     """Mean and standard deviation of input 0, the same for all channels."""
 
 
-def described(model: Model, data: bytes) -> Described:
+def read_metadata(model: Model, data: bytes) -> Metadata:
     """Return the usable metadata of a model. data: the whole file that `model` was read from."""
     packed = metadata(model.tree, ENTRY)
     if not packed or packed[4:8] != IDENTIFIER:
-        return Described()
+        return Metadata()
     try:
         root = Table(packed, encode.Get(packer.uoffset, packed, 0))
         (subgraph, *_) = _tables(root, 3)
-        return Described(_labels(subgraph, data), _pixels(subgraph))
+        return Metadata(_labels(subgraph, data), _pixels(subgraph))
     except _DAMAGE:
-        return Described()
+        return Metadata()
 
 
 def label_lines(text: str) -> tuple[str, ...]:

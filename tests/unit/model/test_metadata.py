@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from models import Net
 
 from tflm_memopt.model import writer
-from tflm_memopt.model.described import AXIS_LABELS, ENTRY, NORMALIZATION, Described, described
+from tflm_memopt.model.metadata import AXIS_LABELS, ENTRY, NORMALIZATION, Metadata, read_metadata
 from tflm_memopt.model.reader import read
 
 LABELS = ("cat", "dog", "größe")
@@ -68,17 +68,17 @@ def with_metadata(entry: bytes, files: dict[str, str] | None = None, values: int
     return buffer.getvalue()
 
 
-def said(model: bytes) -> Described:
-    return described(read(model), model)
+def said(model: bytes) -> Metadata:
+    return read_metadata(read(model), model)
 
 
 def test_labels_and_how_pixels_become_values() -> None:
-    assert said(with_metadata(packed())) == Described(LABELS, (127.5, 51.0))
+    assert said(with_metadata(packed())) == Metadata(LABELS, (127.5, 51.0))
 
 
 def test_channels_with_values_of_their_own_are_left_to_the_user() -> None:
     assert said(with_metadata(packed(means=(127.5, 127.5, 127.5)))).pixels == (127.5, 51.0)
-    assert said(with_metadata(packed(means=(123.7, 116.3, 103.5)))) == Described(LABELS, None)
+    assert said(with_metadata(packed(means=(123.7, 116.3, 103.5)))) == Metadata(LABELS, None)
 
 
 @pytest.mark.parametrize(
@@ -105,4 +105,4 @@ def test_damage_does_no_harm(data: st.DataObject) -> None:
     entry = bytearray(packed())
     for _ in range(data.draw(st.integers(1, 4))):
         entry[data.draw(st.integers(0, len(entry) - 1))] = data.draw(st.integers(0, 255))
-    assert isinstance(said(with_metadata(bytes(entry))), Described)
+    assert isinstance(said(with_metadata(bytes(entry))), Metadata)

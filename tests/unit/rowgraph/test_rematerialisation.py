@@ -13,9 +13,9 @@ import tflm_memopt
 from tflm_memopt.convert import pipeline
 from tflm_memopt.errors import PlanError, UsageError
 from tflm_memopt.model.reader import read
-from tflm_memopt.rowgraph.graph import RowGraph, SecondPass, tensor_sizes
+from tflm_memopt.rowgraph.graph import Rematerialisation, RowGraph, tensor_sizes
 from tflm_memopt.rowgraph.inputs import IN_ARENA, InputMode
-from tflm_memopt.rowgraph.second_pass import Choice, choices, with_passes
+from tflm_memopt.rowgraph.rematerialisation import Choice, choices, with_passes
 
 SIZE, WIDE = 10, 24
 STEM, EXPAND, DEPTHWISE, MUL, PROJECT, ADD = 0, 1, 2, 7, 8, 9
@@ -78,7 +78,7 @@ def found(data: bytes, mode: InputMode = IN_ARENA) -> tuple[Choice, ...]:
 def test_a_gate_s_tensor_is_made_again_from_the_small_one_in_front() -> None:
     nothing, second = found(squeeze_excite())
     assert nothing.passes == ()
-    assert second.passes == (SecondPass(MUL, (EXPAND, DEPTHWISE)),)
+    assert second.passes == (Rematerialisation(MUL, (EXPAND, DEPTHWISE)),)
     pixels = SIZE * SIZE
     assert second.macs - nothing.macs == pixels * (4 * WIDE + 9 * WIDE)
     assert nothing.bound - second.bound == pixels * WIDE  # the shortcut needs the small one anyway
@@ -94,31 +94,31 @@ def test_a_gate_s_tensor_is_made_again_from_the_small_one_in_front() -> None:
         (residual, IN_ARENA, 0),
     ],
 )
-def test_who_gets_a_second_pass(model: Callable[[], bytes], mode: InputMode, passes: int) -> None:
+def test_which_gates_are_rematerialised(model: Callable[[], bytes], mode: InputMode, passes: int) -> None:
     """Readers of a tensor and of its reduction get one, but never across a streamed input."""
     assert len(found(model(), mode)[-1].passes) == passes
 
 
-@pytest.mark.parametrize("second", [SecondPass(MUL, (99,)), SecondPass(99, (DEPTHWISE,))])
-def test_passes_of_another_model_are_refused(second: SecondPass) -> None:
+@pytest.mark.parametrize("second", [Rematerialisation(MUL, (99,)), Rematerialisation(99, (DEPTHWISE,))])
+def test_passes_of_another_model_are_refused(second: Rematerialisation) -> None:
     graph = row_graph(squeeze_excite())
-    with pytest.raises(PlanError, match="of a second pass") as refused:
+    with pytest.raises(PlanError, match="of a rematerialisation") as refused:
         with_passes(graph, [second])
-    assert "of a second pass do not run row by row" in str(refused.value)
+    assert "of a rematerialisation do not run row by row" in str(refused.value)
 
 
 @pytest.mark.parametrize("model", thinned([squeeze_excite, two_gates, centred, gated_at_once], 1))
 def test_compute_buys_ram_and_the_bytes_stay(model: Callable[[], bytes]) -> None:
     data = model()
     once, again = tflm_memopt.optimize(data), tflm_memopt.optimize(data, max_macs=2.5)
-    without = tflm_memopt.optimize(data, max_macs=2.5, without=["second-pass"])
+    without = tflm_memopt.optimize(data, max_macs=2.5, without=["rematerialisation"])
     assert again.plan is not None
     assert again.plan.passes
     assert again.report.arena.total < without.report.arena.total <= once.report.arena.total
     assert again.report.overhead <= 2.5
     assert again.report.flash.rewritten < once.report.flash.rewritten + 4096  # weights are not duplicated
     assert tflm_memopt.verify(data, again.model, runs=2).bit_exact
-    stages = [stage for group in again.report.groups for stage in group.stages if stage.second_pass]
+    stages = [stage for group in again.report.groups for stage in group.stages if stage.rematerialised]
     assert len(stages) == sum(len(second.ops) for second in again.plan.passes)
 
 
@@ -127,11 +127,11 @@ def test_a_saved_plan_has_its_second_passes() -> None:
     first = tflm_memopt.optimize(data, max_macs=2.5)
     assert first.plan is not None
     document = json.loads(json.dumps(first.plan.to_json()))
-    assert document["second_passes"] == [{"reader": MUL, "ops": [EXPAND, DEPTHWISE]}]
+    assert document["rematerialisations"] == [{"reader": MUL, "ops": [EXPAND, DEPTHWISE]}]
     assert tflm_memopt.optimize(data, plan=document).model == first.model
     for damaged in ([], [{"reader": MUL, "ops": [DEPTHWISE]}], [{"reader": ADD, "ops": [EXPAND, DEPTHWISE]}]):
         with pytest.raises(UsageError) as refused:
-            tflm_memopt.optimize(data, plan=document | {"second_passes": damaged})
+            tflm_memopt.optimize(data, plan=document | {"rematerialisations": damaged})
         assert refused.value.code == "bad_plan"
 
 
@@ -139,10 +139,10 @@ def test_a_saved_plan_has_its_second_passes() -> None:
 def test_the_least_compute_within_a_limit_knows_second_passes() -> None:
     data = squeeze_excite()
     frontier = tflm_memopt.explore(data)
-    counts = [point.second_passes for point in frontier.points]
+    counts = [point.rematerialisations for point in frontier.points]
     assert counts[0] == 0
     assert counts[-1] > 0
-    wanted = next(point for point in frontier.points if point.second_passes)
+    wanted = next(point for point in frontier.points if point.rematerialisations)
     limited = tflm_memopt.optimize(data, ram_limit=wanted.arena.total)
     assert limited.report.arena.total <= wanted.arena.total
     assert limited.report.overhead <= wanted.overhead

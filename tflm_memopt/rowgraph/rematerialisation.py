@@ -1,13 +1,13 @@
-"""Second passes: operators run twice, so that a tensor need not be kept during a reduction over it.
+"""Rematerialisations: operators run twice, so that a tensor need not be kept during a reduction over it.
 
 A squeeze-excite gate multiplies a tensor by a vector computed from all of it. Either the whole tensor is kept until the
 vector is ready, or the tensor is recomputed from a smaller earlier tensor: the first copy feeds the reduction row by
 row, the second copy feeds the late reader row by row. For planner, checker and lowering these are ordinary operators;
 their weights are the same bytes in flash.
 
-The number of gates with a second pass, and its starting point, trade bytes against multiply-accumulates. The tensors
-that are whole when a late reader starts give a lower bound on the bytes, gate by gate. For every bound there is a
-cheapest set of second passes; these sets, the Pareto front of the bound, are tried (convert/frontier.py).
+The number of gates with a rematerialisation, and its starting point, trade bytes against multiply-accumulates. The
+tensors that are whole when a late reader starts give a lower bound on the bytes, gate by gate. For every bound there is
+a cheapest set of rematerialisations; these sets, the Pareto front of the bound, are tried (convert/frontier.py).
 """
 
 from __future__ import annotations
@@ -21,19 +21,19 @@ from functools import cached_property
 from tflm_memopt.errors import PlanError
 from tflm_memopt.model.graph import Op, TensorId
 from tflm_memopt.ops.rowop import RowOp
-from tflm_memopt.rowgraph.graph import Kept, Node, RowGraph, SecondPass, Space
+from tflm_memopt.rowgraph.graph import Kept, Node, Rematerialisation, RowGraph, Space
 from tflm_memopt.rowgraph.halves import in_halves, replaced
 from tflm_memopt.rowgraph.regions import regions_of, tensor_use
 
 MOST_OPS = 16
-"""Limit of the operators of one second pass."""
+"""Limit of the operators of one rematerialisation."""
 
 
 @dataclass(frozen=True, slots=True)
 class Choice:
-    """A set of second passes."""
+    """A set of rematerialisations."""
 
-    passes: tuple[SecondPass, ...]
+    passes: tuple[Rematerialisation, ...]
     macs: int
     """Multiply-accumulates of all operators, with both runs of those that run twice."""
     bound: int
@@ -42,17 +42,17 @@ class Choice:
 
 @dataclass(frozen=True, slots=True)
 class _Choice:
-    """An option for one late reader: a second pass, or none."""
+    """An option for one late reader: a rematerialisation, or none."""
 
     bound: int
     """Bytes of whole tensors when the reader starts."""
     macs: int
-    """Multiply-accumulates of the second pass."""
-    second: SecondPass | None = None
+    """Multiply-accumulates of the rematerialisation."""
+    second: Rematerialisation | None = None
 
 
 def choices(graph: RowGraph, sizes: Mapping[TensorId, int]) -> tuple[Choice, ...]:
-    """Return the sets of second passes that are worth planning, least compute first: none, then ever lower bounds.
+    """Return the sets of rematerialisations that are worth planning, least compute first: none, then ever lower bounds.
 
     sizes: bytes of whole tensors.
     """
@@ -69,7 +69,7 @@ def choices(graph: RowGraph, sizes: Mapping[TensorId, int]) -> tuple[Choice, ...
     return tuple(found)
 
 
-def with_passes(graph: RowGraph, passes: Sequence[SecondPass]) -> RowGraph:
+def with_passes(graph: RowGraph, passes: Sequence[Rematerialisation]) -> RowGraph:
     """Return the graph with each pass' operators repeated before its late reader, which reads the second copy.
 
     The first pass, a reduction, is split into halves where possible (halves.py). Raises PlanError for passes of another
@@ -191,7 +191,7 @@ def _reads_all(op: RowOp, k: int) -> bool:
 
 
 def _ways(seen: _Seen, key: int, k: int) -> Iterator[_Choice]:
-    """Yield no second pass, then second passes with ever earlier starts that lower the bound."""
+    """Yield no rematerialisation, then rematerialisations with ever earlier starts that lower the bound."""
     reader = seen.graph.ops[key]
     tensor = reader.inputs[k]
     best = seen.nbytes(seen.whole(reader))
@@ -211,15 +211,15 @@ def _ways(seen: _Seen, key: int, k: int) -> Iterator[_Choice]:
         if bound < best:
             best = bound
             keys = sorted(map(seen.keys.__getitem__, made), key=lambda i: seen.position[seen.graph.ops[i].output])
-            yield _Choice(bound, sum(op.macs for op in ops), SecondPass(key, tuple(keys)))
+            yield _Choice(bound, sum(op.macs for op in ops), Rematerialisation(key, tuple(keys)))
         fresh = max(border, key=lambda t: seen.position[t], default=-1)
 
 
-def _with_pass(graph: RowGraph, second: SecondPass) -> RowGraph:
+def _with_pass(graph: RowGraph, second: Rematerialisation) -> RowGraph:
     ops, tensors = dict(graph.ops), dict(graph.model.tensors)
     unknown = {*second.ops, second.reader} - ops.keys()
     if unknown:
-        raise PlanError(f"operators {sorted(unknown)} of a second pass do not run row by row")
+        raise PlanError(f"operators {sorted(unknown)} of a rematerialisation do not run row by row")
     first_key = max(op.index for op in graph.model.ops) + 1
     copies: dict[TensorId, TensorId] = {}
     added: list[Op] = []

@@ -7,16 +7,16 @@ from pathlib import Path
 
 from tflm_memopt.errors import UsageError
 from tflm_memopt.files import read_file
-from tflm_memopt.ops.described import DESCRIBED
+from tflm_memopt.ops.custom import CUSTOM_OPERATORS
 
-NAME = "described"
+NAME = "custom_operators"
 """Value of __name__ in the file, so that code after `if __name__ == "__main__":` does not run."""
 
 
 def run(file: Path) -> None:
     """Run a file that describes operators. Raises UsageError if it fails or describes none."""
     read_file(file)
-    before = dict(DESCRIBED)
+    before = dict(CUSTOM_OPERATORS)
     try:
         runpy.run_path(str(file), run_name=NAME)
     except Exception as error:
@@ -24,7 +24,7 @@ def run(file: Path) -> None:
         raise UsageError(
             f"{file} fails: {type(error).__name__}: {error}", code="bad_kernel", where="--describe", hint=hint
         ) from error
-    if before == DESCRIBED:
+    if before == CUSTOM_OPERATORS:
         raise UsageError(
             f"{file} describes no operator that the library lacks",
             code="bad_kernel",

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Kernels from descriptions (docs/kernel-language.md). Written by scripts/kernels.py. */
-#include "tmo/described.h"
+#include "tmo/generated.h"
 
 #include "tmo/fixed.h"
 
@@ -733,5 +733,5 @@ void tmo_windows_ref(const tmo_windows_operands *o) {
 }
 
 #else
-typedef int tmo_described_is_not_empty; /* ISO C wants something in every file */
+typedef int tmo_generated_is_not_empty; /* ISO C wants something in every file */
 #endif

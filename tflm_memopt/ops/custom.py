@@ -22,7 +22,7 @@ class OwnOperator(NamedTuple):
     """Number of tensors that it reads: the first operand, or the first two."""
 
 
-DESCRIBED: dict[str, OwnOperator] = {}
+CUSTOM_OPERATORS: dict[str, OwnOperator] = {}
 """Custom operators by TFLite's operator name."""
 
 

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 from conftest import ROOT
 from cores.core import CORES, in_spike, missing_tools
-from cores.described import Call, run
+from cores.generated import Call, run
 from kernels_cases import SCHEDULES, draw, draw_addition, draw_packed, laid_out, vectorised
 
 sys.path.insert(0, str(ROOT / "scripts"))

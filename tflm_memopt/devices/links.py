@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 
 @dataclass(frozen=True, slots=True)
-class LineSpeed:
+class LinkSpeed:
     """Speed of the link from one device to another."""
 
     rate: float
@@ -32,14 +32,14 @@ class Exchange(NamedTuple):
     nbytes: int
 
 
-def done(exchanges: Sequence[Sequence[Exchange]], rest: Sequence[float], line: LineSpeed) -> tuple[float, ...]:
+def done(exchanges: Sequence[Sequence[Exchange]], rest: Sequence[float], line: LinkSpeed) -> tuple[float, ...]:
     """Return when each device is done, in milliseconds. rest: computation after a device's last message.
 
     exchanges: by device; check_together() must have shown that they end.
 
     >>> first = [Exchange(2, (0, 1), True, 100), Exchange(0, (1, 0), False, 50)]
     >>> second = [Exchange(0, (0, 1), False, 100), Exchange(3, (1, 0), True, 50)]
-    >>> done([first, second], [1, 0], LineSpeed(1e5))
+    >>> done([first, second], [1, 0], LinkSpeed(1e5))
     (7.5, 6.0)
     """
     now = [0.0] * len(exchanges)
