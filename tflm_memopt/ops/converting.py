@@ -1,4 +1,4 @@
-"""Parses QUANTIZE and DEQUANTIZE as row operators, which convert each element to another type.
+"""Parses QUANTIZE, DEQUANTIZE and CAST as row operators, which convert each element to another type.
 
 A table of 256 bytes converts between int8 and uint8; other pairs of types have their own kinds.
 """
@@ -10,8 +10,8 @@ from dataclasses import replace
 
 import numpy as np
 
-from tflm_memopt.model.graph import Tensor
-from tflm_memopt.ops import lookup, quant
+from tflm_memopt.model.graph import ITEM_BYTES, Tensor
+from tflm_memopt.ops import lookup, movement, quant
 from tflm_memopt.ops.context import OperatorContext
 from tflm_memopt.ops.kinds import KINDS, Kind
 from tflm_memopt.ops.rowop import RowOp
@@ -35,6 +35,14 @@ DEQUANTIZES: Mapping[Types, Kind] = {
     ("INT16", "FLOAT32"): Kind.DEQUANTIZE_S16,
 }
 """Conversions of TFLM's DEQUANTIZE (micro/kernels/dequantize.cc) that run row by row."""
+CASTS: Mapping[Types, Kind] = {
+    ("INT8", "FLOAT32"): Kind.DEQUANTIZE,
+    ("INT16", "FLOAT32"): Kind.DEQUANTIZE_S16,
+    ("INT8", "INT16"): Kind.WIDEN,
+}
+"""Conversions of TFLM's CAST (micro/kernels/cast.cc) that equal others with scale 1 and zero point 0."""
+LOWER_BYTES = (("INT16", "INT8"), ("INT32", "INT8"), ("INT32", "INT16"))
+"""Conversions of CAST that drop the upper bytes of each element."""
 INTEGER_BITS = {"INT8": 9, "INT16": 16}
 """Bits of an integer minus its zero point, including the sign."""
 
@@ -47,24 +55,43 @@ def is_table(types: Types) -> bool:
 def converted(context: OperatorContext) -> RowOp:
     """Parse QUANTIZE or DEQUANTIZE."""
     source, target = context.input(), context.output
-    types, reads = (source.dtype, target.dtype), context.producer_rows()
+    types = source.dtype, target.dtype
     kind = QUANTIZES.get(types) or DEQUANTIZES[types]
-    op = RowOp(
+    if kind is Kind.LOOKUP:
+        return replace(_conversion(context, kind), weights=lookup.requantized(source, target))
+    op = _conversion(context, kind, _zero_point(source), _zero_point(target))
+    if "FLOAT32" in types:
+        return replace(op, param=quant.bits(_scale(target if source.dtype == "FLOAT32" else source)))
+    return _rescaled(op, _scale(source), _scale(target))
+
+
+def cast(context: OperatorContext) -> RowOp:
+    """Parse CAST."""
+    source, target = context.input().dtype, context.output.dtype
+    if (source, target) in LOWER_BYTES:
+        return movement.lower_bytes(context, ITEM_BYTES[source], ITEM_BYTES[target])
+    op = _conversion(context, CASTS[source, target])
+    return replace(op, param=quant.bits(1.0)) if target == "FLOAT32" else _rescaled(op, 1.0, 1.0)
+
+
+def _conversion(context: OperatorContext, kind: Kind, before: int = 0, after: int = 0) -> RowOp:
+    """Return a conversion of each element between these zero points, without scales."""
+    reads = context.producer_rows()
+    return RowOp(
         kind=kind,
         name=context.op.type,
         sources=context.op.stands_for,
         inputs=(context.storage(),),
-        output=target.id,
+        output=context.output.id,
         reads=(reads,),
         writes=replace(reads, c=reads.c // KINDS[kind].reads * KINDS[kind].writes),
-        input_zero_points=(0 if kind is Kind.LOOKUP else _zero_point(source),),
-        output_zero_point=0 if kind is Kind.LOOKUP else _zero_point(target),
+        input_zero_points=(before,),
+        output_zero_point=after,
     )
-    if kind is Kind.LOOKUP:
-        return replace(op, weights=lookup.requantized(source, target))
-    if "FLOAT32" in types:
-        return replace(op, param=quant.bits(_scale(target if source.dtype == "FLOAT32" else source)))
-    ratio = quant.rescale(_scale(source), _scale(target))
+
+
+def _rescaled(op: RowOp, before: float, after: float) -> RowOp:
+    ratio = quant.rescale(before, after)
     return replace(op, multipliers=np.array([ratio.value], np.int32), shifts=np.array([ratio.shift], np.int8))
 
 

@@ -156,6 +156,17 @@ def one_below_the_other(
     return _copy(name, sources, inputs, output, reads, writes, *by_rows(index, reads, writes))
 
 
+def lower_bytes(context: OperatorContext, item: int, kept: int) -> RowOp:
+    """Return a COPY of the first `kept` bytes of each element of `item` bytes."""
+    tensor, shape = context.storage(), context.input().shape
+    natural = any_rows(shape)
+    reads = context.written.get(tensor) or replace(natural, c=natural.c * item)
+    index = np.arange(reads.nbytes, dtype=np.int32).reshape(reads.h, reads.w, reads.c // item, item)[..., :kept]
+    writes = replace(reads, c=reads.c // item * kept)
+    op, output = context.op, context.output.id
+    return _copy(op.type, op.stands_for, (tensor,), output, (reads,), writes, *by_rows(index, (reads,), writes))
+
+
 def unmoved(sources: tuple[int, ...], tensor: TensorId, rows: Rows, output: TensorId) -> RowOp:
     """Return a max pool with a window of one pixel, which copies rows unchanged. Unlike COPY it can also read a state's
     rows.

@@ -317,6 +317,18 @@ OPSET: Mapping[str, Row] = {
     ),
     "QUANTIZE": _converted(conversion.quantize_types, conversion.rescalable),
     "DEQUANTIZE": _converted(conversion.dequantize_types),
+    "CAST": Row(
+        (
+            _ONE,
+            common.static_shapes,
+            conversion.cast_types,
+            common.runtime_values,
+            common.stateless,
+            common.batch_one,
+            common.same_shape,
+        ),
+        converting.cast,
+    ),
     "RELU": _looked_up(),
     "RELU6": _looked_up(),
     "LEAKY_RELU": Row(

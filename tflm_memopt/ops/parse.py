@@ -190,8 +190,11 @@ def own(context: OperatorContext) -> RowOp:
 
 
 def arg_max(context: OperatorContext) -> RowOp:
-    """Parse ARG_MAX and ARG_MIN over the last dimension. A pixel becomes an index."""
-    rows = _last_dimension(context)
+    """Parse ARG_MAX and ARG_MIN over the last dimension that is not 1. A pixel becomes an index."""
+    axis, shape = context.tensor(1), context.input().shape
+    if axis is None or axis.data is None:
+        raise ValueError("the axis is not constant")
+    rows = _last_dimension(context, shape[int(axis.data.flatten()[0]) % len(shape)])
     return RowOp(
         kind=Kind.ARG_MAX,
         name=context.op.type,
@@ -246,9 +249,10 @@ def curve(context: OperatorContext) -> RowOp:
     return _row_op(context, Kind.CURVE_S16, (rows,), rows, multipliers=[scale], param=int(is_tanh))
 
 
-def _last_dimension(context: OperatorContext) -> Rows:
-    """Return the input as rows whose pixels are its last dimension."""
-    channels, rows = context.input().shape[-1], _channels(context, context.producer_rows())
+def _last_dimension(context: OperatorContext, size: int | None = None) -> Rows:
+    """Return the input as rows whose pixels are its last dimension. size: its size, if dimensions of 1 follow."""
+    channels = context.input().shape[-1] if size is None else size
+    rows = _channels(context, context.producer_rows())
     return rows if rows.c == channels else Rows(context.input().elements // channels, 1, channels)
 
 

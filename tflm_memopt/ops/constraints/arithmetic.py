@@ -148,12 +148,15 @@ def indices_of_int8(context: OperatorContext) -> str | None:
 
 @hint("use tf.argmax(x, axis=-1), and transpose x first if needed")
 def last_axis(context: OperatorContext) -> str | None:
-    """ARG_MAX and ARG_MIN must search along the last dimension, given as an int32 constant"""
+    """ARG_MAX and ARG_MIN must search along the last dimension that is not 1, given as an int32 constant"""
     axis, shape = context.tensor(1), context.input().shape
     if axis is None or axis.data is None or axis.dtype != "INT32" or axis.elements != 1:
         return "its axis is known only at run time"
     along = int(axis.data.flatten()[0])
-    if along in (-1, len(shape) - 1) and context.output.shape == shape[:-1]:
+    inside = -len(shape) <= along < len(shape)
+    place = along % len(shape) if inside else 0
+    behind = shape[place + 1 :]
+    if inside and math.prod(behind) == 1 and context.output.shape == (*shape[:place], *behind):
         return None
     return f"axis {along}, {list(shape)} to {list(context.output.shape)}"
 

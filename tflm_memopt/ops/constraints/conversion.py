@@ -22,6 +22,13 @@ def dequantize_types(context: OperatorContext) -> str | None:
     return None if types in converting.DEQUANTIZES else f"{types[0]} to {types[1]}"
 
 
+@hint("cast to a smaller integer type, or from int8 or int16")
+def cast_types(context: OperatorContext) -> str | None:
+    """CAST must widen int8 to int16 or float32, int16 to float32, or take the lower bytes of int16 or int32"""
+    types = context.input().dtype, context.output.dtype
+    return None if types in converting.CASTS or types in converting.LOWER_BYTES else f"{types[0]} to {types[1]}"
+
+
 @hint(QUANTIZE)
 def one_scale(context: OperatorContext) -> str | None:
     """Integers must have one positive scale and a zero point in the range of their type; int16 has zero point 0"""

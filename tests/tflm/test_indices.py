@@ -1,0 +1,84 @@
+"""Indices and casts, as at the ends of segmentation and pose networks, run row by row with TFLM's bytes."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import moving
+import numpy as np
+import pytest
+from ai_edge_litert import schema_py_generated as schema
+from conftest import examples
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from models import Net
+from tflm.test_moving import assert_all
+
+import tflm_memopt
+
+EXAMPLES = settings(max_examples=examples(12), deadline=None)
+CASTS = [("INT8", "FLOAT32"), ("INT16", "FLOAT32"), ("INT8", "INT16"), ("INT16", "INT8")]
+
+
+def cast(net: Net, x: int, dtype: str) -> int:
+    options = schema.CastOptionsT(net.graph.tensors[x].type, getattr(schema.TensorType, dtype))
+    scale = None if dtype in ("FLOAT32", "INT32") else (0.05, 0)
+    return net.op("CAST", [x], [net.tensor(net.shape(x), dtype, scale)], options)
+
+
+def arg_max(net: Net, x: int, axis: int, shape: Sequence[int], *, smallest: bool = False) -> int:
+    kind, options = ("ARG_MIN", schema.ArgMinOptionsT) if smallest else ("ARG_MAX", schema.ArgMaxOptionsT)
+    axes, y = net.tensor((1,), "INT32", None, data=[axis]), net.tensor(shape, "INT32", None)
+    return net.op(kind, [x, axes], [y], options(outputType=schema.TensorType.INT32))
+
+
+def reshaped(net: Net, x: int, shape: Sequence[int]) -> int:
+    """Reshape int32 indices."""
+    target, y = net.tensor((len(shape),), "INT32", None, data=shape), net.tensor(shape, "INT32", None)
+    return net.op("RESHAPE", [x, target], [y], schema.ReshapeOptionsT(newShape=list(shape)))
+
+
+@EXAMPLES
+@given(types=st.sampled_from(CASTS), size=st.tuples(*[st.integers(1, 9)] * 2), streamed=st.booleans())
+def test_casts(types: tuple[str, str], size: tuple[int, int], streamed: bool) -> None:
+    net = Net(activations=types[0])
+    x = net.input((1, *size, 3))
+    assert_all(net, cast(net, net.conv2d(x, 3, kernel=(3, 3)) if streamed else x, types[1]))
+
+
+@EXAMPLES
+@given(size=st.tuples(*[st.integers(1, 12)] * 3), smallest=st.booleans(), dtype=st.sampled_from(["INT8", "INT16"]))
+def test_masks_of_classes(size: tuple[int, int, int], smallest: bool, dtype: str) -> None:
+    """Segmentation: the class of each pixel in a smaller type."""
+    net = Net()
+    h, w, classes = size
+    x = net.conv2d(net.input((1, h, w, 3)), classes, kernel=(3, 3))
+    y = reshaped(net, moving.arg_max(net, x, smallest=smallest), (1, h, w, 1))
+    assert_all(net, cast(net, y, dtype))
+
+
+@pytest.mark.parametrize("axis", [1, -2])
+def test_the_place_of_a_maximum(axis: int) -> None:
+    """Pose: the index of the highest value of a map in one channel."""
+    net = Net()
+    heat = net.unary("LOGISTIC", net.conv2d(net.input((1, 9, 7, 3)), 1, kernel=(3, 3)), out=(1 / 256, -128))
+    assert_all(net, arg_max(net, net.reshape(heat, (1, 63, 1)), axis, (1, 1)))
+
+
+def test_a_mask_is_never_an_int32_map() -> None:
+    net = Net()
+    x = net.conv2d(net.conv2d(net.input((1, 48, 48, 3)), 16, kernel=(3, 3)), 21)
+    data = net.model(cast(net, moving.arg_max(net, x), "INT8"))
+    result = tflm_memopt.optimize(data, input="stream")
+    assert result.report.arena.total < 48 * 48 + 3_000
+    assert tflm_memopt.verify(data, result.model, runs=2).bit_exact
+
+
+def test_lower_bytes_of_any_index() -> None:
+    """Values beyond the smaller type wrap around."""
+    net = Net()
+    x = net.conv2d(net.input((1, 2, 2, 1)), 300)
+    y = moving.arg_max(net, x)
+    data = net.model(cast(net, y, "INT8"))
+    result = tflm_memopt.optimize(data, if_worthwhile=False)
+    assert tflm_memopt.verify(data, result.model, inputs=[np.full((1, 2, 2, 1), 77, np.int8)]).bit_exact
