@@ -316,7 +316,7 @@ def _kind(context: OperatorContext, kind: Kind) -> Kind:
 
 def _channels(context: OperatorContext, rows: Rows) -> Rows:
     """Return rows whose `c` counts channels, not bytes."""
-    return replace(rows, c=rows.c // ITEM_BYTES[context.output.dtype])
+    return replace(rows, c=rows.c // ITEM_BYTES[context.input().dtype])
 
 
 def _reduction(context: OperatorContext) -> Geometry:
