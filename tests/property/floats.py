@@ -17,9 +17,9 @@ from numpy.typing import NDArray
 from property.networks import Recipe, build, recipes
 from property.oracle import Inputs, convert, original, rewritten, run
 
+from tflm_memopt.convert.pipeline import ConversionOptions
 from tflm_memopt.model import writer
 from tflm_memopt.model.reader import read
-from tflm_memopt.plan.planner import Options
 
 FLOAT = (
     "conv", "depthwise", "padded", "average", "max", "global", "mean", "transposed mean", "dense", "dense rows", "add",
@@ -79,14 +79,14 @@ def inputs_of(data: bytes, seed: int) -> list[Inputs]:
     ]
 
 
-def examine_float(recipe: Recipe, options: Options | None = None) -> bool:
+def examine_float(recipe: Recipe, options: ConversionOptions | None = None) -> bool:
     """Rewrite a float32 form of a recipe's model and compare; return whether anything was converted."""
     data = in_float(build(recipe), recipe.seed, 0.05 if recipe.seed % 3 == 0 else 0.0)
     try:
         before = original(data)
     except RuntimeError:
         assume(False)
-    made = convert(data, options or Options(seconds=0))
+    made = convert(data, options or ConversionOptions(seconds=0))
     if made is None:
         return False
     after, outputs = rewritten(made[0]), len(read(data).graph.outputs)

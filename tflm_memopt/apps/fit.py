@@ -22,24 +22,17 @@ def fit_app(optimized: AppOptimized, names: Collection[str] = ()) -> Fits:
     Raises UsageError for an unknown board.
     """
     report, each = optimized.report, list(optimized.models.values())
+    originals, models = [done.original for done in each], [done.model for done in each]
     kernels = [library(done.report.arena.kernels) for done in each]
-    today = predict_together([done.original for done in each], report.arena.abi, libraries=kernels)
-    before = _together([firmware(data) for data in _originals(optimized)])
-    after = _together([firmware(data, interpreter=report.interpreter) for data in _models(optimized)])
+    today = predict_together(originals, report.arena.abi, libraries=kernels)
+    before = _together([firmware(data) for data in originals])
+    after = _together([firmware(data, interpreter=report.interpreter) for data in models])
     rows = []
     for on in [board_named(name) for name in names] or list(boards().values()):
         rewritten = board_fit(on, report.arena, after)
         rows.append(BoardReport(on, board_fit(on, today, before), rewritten))
-    flash = Flash(sum(map(len, _originals(optimized))), sum(map(len, _models(optimized))))
+    flash = Flash(sum(map(len, originals)), sum(map(len, models)))
     return Fits(report.app, each[0].report.convention, today, report.arena, flash, tuple(rows))
-
-
-def _originals(optimized: AppOptimized) -> list[bytes]:
-    return [done.original for done in optimized.models.values()]
-
-
-def _models(optimized: AppOptimized) -> list[bytes]:
-    return [done.model for done in optimized.models.values()]
 
 
 def _together(each: Sequence[Firmware]) -> Firmware:

@@ -9,10 +9,10 @@ import numpy as np
 
 from tflm_memopt.apps.app import App
 from tflm_memopt.apps.members import AppMember, pairs
+from tflm_memopt.convert import speed
 from tflm_memopt.errors import DoesNotFit, UsageError
 from tflm_memopt.plan.choices import PER_REGION
 from tflm_memopt.plan.iteration.pauses import Moments, moments
-from tflm_memopt.plan.iteration.work import work
 from tflm_memopt.plan.plan import Group
 from tflm_memopt.rowgraph.inputs import STREAM
 
@@ -56,10 +56,7 @@ def _milliseconds(member: AppMember) -> Moments:
             hint="board, or clock and core, in app.toml",
         )
     planned = member.chosen.planned
-    keys = [stage.op for step in planned.plan.steps if isinstance(step, Group) for stage in step.stages]
-    done = work(planned)
-    spans = (clock.milliseconds(clock.cycles([one])) for one in done)
-    return moments(planned, {key: span[1] if span else 0.0 for key, span in zip(keys, spans, strict=True)})
+    return moments(planned, speed.of_stages(planned, clock))
 
 
 def _may_pause(member: AppMember) -> None:

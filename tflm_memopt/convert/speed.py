@@ -13,7 +13,9 @@ from tflm_memopt.convert.conversion import Conversion, Converted
 from tflm_memopt.convert.limits import Limits
 from tflm_memopt.errors import UsageError
 from tflm_memopt.model.graph import Op
+from tflm_memopt.plan.iteration.planned import Planned
 from tflm_memopt.plan.iteration.work import work
+from tflm_memopt.plan.plan import Group
 from tflm_memopt.results import Optimized, PackedEstimate
 from tflm_memopt.targets.boards import Board
 
@@ -120,6 +122,13 @@ def on_board(result: Optimized, board: Board) -> Time | None:
     if result.report.changed and not result.work:
         both = clock.builtin(after)
     return timing.time_of(clock, time.core, before, after, both)
+
+
+def of_stages(planned: Planned, clock: Clock) -> dict[int, float]:
+    """Return the longest time of each row operator of a plan in milliseconds, by its key; 0 if it is unknown."""
+    keys = [stage.op for step in planned.plan.steps if isinstance(step, Group) for stage in step.stages]
+    spans = (clock.milliseconds(clock.cycles([one])) for one in work(planned))
+    return {key: span[1] if span else 0.0 for key, span in zip(keys, spans, strict=True)}
 
 
 def of_points(conversion: Conversion, clock: Clock | None, on: Table) -> Clock | None:

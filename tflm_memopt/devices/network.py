@@ -18,6 +18,7 @@ from itertools import pairwise
 
 from tflm_memopt.check.checker import check
 from tflm_memopt.check.together import HEAD_BYTES, RowCrosses, check_together
+from tflm_memopt.convert import speed
 from tflm_memopt.convert.annotation import annotate, left_whole, refused
 from tflm_memopt.convert.request import Request
 from tflm_memopt.devices.links import Exchange, LinkSpeed, done
@@ -32,8 +33,6 @@ from tflm_memopt.ops.partial import weights_of
 from tflm_memopt.plan.choices import PER_REGION
 from tflm_memopt.plan.iteration.messages import between
 from tflm_memopt.plan.iteration.planned import Planned
-from tflm_memopt.plan.iteration.work import work
-from tflm_memopt.plan.plan import Group
 from tflm_memopt.results import DeviceReport, DevicesReport, DevicesTime, Optimized, OptimizedDevices
 from tflm_memopt.rowgraph.inputs import IN_ARENA
 from tflm_memopt.rowgraph.regions import kept_with_devices
@@ -182,9 +181,7 @@ def computed(asked: Request, planned: Planned) -> list[float]:
             hint="--clock 64MHz, with the --target or --core that it is of",
         )
     clock.within(1)
-    keys = [stage.op for step in planned.plan.steps if isinstance(step, Group) for stage in step.stages]
-    spans = (clock.milliseconds(clock.cycles([one])) for one in work(planned))
-    return between(planned, {key: span[1] if span else 0.0 for key, span in zip(keys, spans, strict=True)})
+    return between(planned, speed.of_stages(planned, clock))
 
 
 def together(

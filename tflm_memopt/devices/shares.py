@@ -144,11 +144,6 @@ def bounds(size: int, devices: int, portions: Sequence[Fraction] = ()) -> list[t
     return [*pairwise([0, *(math.floor(size * end / devices) for end in ends)])]
 
 
-def by_channel(graph: Graph, op: Op) -> bool:
-    """Return whether output channels depend on the same channels of all inputs, so that they can stay on one device."""
-    return _by_channel(graph, op)
-
-
 def _activations(graph: Graph, op: Op) -> list[TensorId]:
     return [t for t in op.inputs if t >= 0 and not graph.tensors[t].constant]
 
