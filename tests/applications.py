@@ -28,9 +28,6 @@ MISSING = TFLM["missing"]() or ("" if shutil.which("g++") else "g++ is missing: 
 SEED = 23
 
 
-Answer = tuple[dict[str, bytes], int]
-
-
 @dataclass(frozen=True)
 class Machine:
     """The compiled program apps_main.cpp."""

@@ -14,7 +14,6 @@ from conftest import EXAMPLE, ROOT
 from tflm_memopt.cli import main as cli
 
 TFLM = runpy.run_path(str(ROOT / "scripts/tflm2023.py"))
-DOCS = ROOT / "docs"
 
 
 @pytest.mark.slow

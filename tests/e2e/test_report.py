@@ -82,7 +82,3 @@ def test_pointing_at_a_buffer_says_what_it_is(browser: Browser, page: Path) -> N
     )
     assert " B (" in said
     assert "written by" in said
-
-
-LINES = """[...document.querySelectorAll('.stages tbody tr')].map(
-  row => new Set([...row.cells].map(cell => Math.round(cell.getBoundingClientRect().top))).size)"""

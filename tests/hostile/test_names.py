@@ -39,7 +39,6 @@ BAD = {
     "ends with a space": "kws ",
     "wildcard": "a*",
 }
-GOOD = ("kws", "kws v2.1", "日本", ".hidden", "console", "com10", "-o", "a'b")
 
 
 @pytest.mark.parametrize("name", BAD.values(), ids=BAD)

@@ -33,10 +33,6 @@ STRICT = ["-std=c11", "-Wall", "-Wextra", "-Wpedantic", "-Werror", "-O1"]
 WATCHED = ["-fsanitize=address,undefined", "-fno-sanitize-recover=all"]
 LOW: Mapping[str, Any] = {"effort": "low", "seconds": 0.2}
 SEED, STEPS = 29, 300
-MOST = 5
-"""Applications of at most this many models get a minimal library; the full library, which is compiled once, serves
-others.
-"""
 
 
 @cache

@@ -116,10 +116,7 @@ def test_a_window_slides(project: str, rows: int, tflm: str, tmp_path: Path) -> 
     assert len(set(re.findall(r"outputs[-.\d ]+", said))) > 1
 
 
-RP2040, ARDUINO_ESP32 = (
-    ("-DARDUINO_ARCH_RP2040=1",),
-    ("-DARDUINO_ARCH_ESP32=1", "-include", "freertos/FreeRTOS.h", "-include", "freertos/task.h"),
-)
+RP2040 = ("-DARDUINO_ARCH_RP2040=1",)
 
 
 @pytest.mark.slow

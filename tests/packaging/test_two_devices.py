@@ -75,8 +75,8 @@ def test_two_boards_find_the_shape_together(tmp_path: Path) -> None:
     here = boards(tmp_path)
     room = json.loads((here / "out/shapes_int8.report.json").read_text())["room"]
     source = (here / "espnow/espnow.ino").read_text()
-    (rolling_buffer,) = map(int, re.findall(r"rolling buffer\[(\d+)\]", source))
-    assert room <= rolling_buffer
+    (nbytes,) = map(int, re.findall(r"rolling_buffer\[(\d+)\]", source))
+    assert room <= nbytes
     assert f"`room` is {room:,} " in source
     library = built_library(tmp_path / "library")
     ages = ("", "RADIO_OF_IDF_4")

@@ -4,12 +4,9 @@ from __future__ import annotations
 
 import subprocess
 import sys
-from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import pytest
-import yaml
 from conftest import ROOT
 
 if sys.version_info >= (3, 11):
@@ -18,16 +15,6 @@ else:
     pass
 
 WORKFLOWS = sorted((ROOT / ".github/workflows").glob("*.yml"))
-
-Job = dict[str, Any]
-
-
-def jobs(name: str) -> dict[str, Job]:
-    return dict(yaml.safe_load((ROOT / f".github/workflows/{name}.yml").read_text())["jobs"])
-
-
-def commands(job: Job) -> Iterator[str]:
-    return (step["run"] for step in job["steps"] if "run" in step)
 
 
 @pytest.mark.slow

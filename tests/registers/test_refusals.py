@@ -9,7 +9,6 @@ from tflm_memopt.errors import RegisterError
 
 G = "bfGroup G {{ {} }};\nmake_device(G, dev, 0x1000);"
 ONE = G.format("bit a; uint4 n[4];")
-CHIP = chip(register("R", 0, "a:0:4"))
 USE = "void use(void) { dev->a = 1; }"
 CASES = (
     # code: driver, description, place, part of the message
@@ -58,6 +57,14 @@ def test_refusals(driver: str, description: str, where: str, says: str) -> None:
     assert (error.code, error.where) == ("bad_registers", where)
     assert says in error.what
     assert error.hint
+
+
+@pytest.mark.parametrize("case", MORE)
+def test_more_refusals(case: str) -> None:
+    driver, description, where, says = MORE[case]
+    error = refused(driver, description)
+    assert error.where == where
+    assert says in error.what
 
 
 BOUNDED = (

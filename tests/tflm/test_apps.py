@@ -12,18 +12,16 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pytest
 import streaming
-from applications import MISSING, SEED, TFLM, Machine, built, compare, interleaved, original, random_inputs
+from applications import MISSING, TFLM, Machine, built, compare, interleaved, original
 from conftest import KEYWORDS, WAKE_WORD, WINDOW
 from unit.command import CLOCKED, long, pausing, small
 
 from tflm_memopt import App, AppModel, optimize
 from tflm_memopt.apps.results import AppOptimized
-from tflm_memopt.runtime.process import run_model
 
-STEPS, BOTH, PIPELINE = 300, 255, 254
+STEPS, BOTH = 300, 255
 pytestmark = [pytest.mark.slow, pytest.mark.skipif(bool(MISSING), reason=MISSING)]
 LOW: Mapping[str, Any] = {"effort": "low", "seconds": 0.2}
 
@@ -143,14 +141,3 @@ def test_vww_pauses_every_20_ms(
 @cache
 def pipeline(data: bytes, starts: tuple[int, ...]) -> AppOptimized:
     return optimize(App({"net": AppModel(data, pipeline=starts)}, options=LOW))
-
-
-def through(machine: Machine, data: bytes, starts: tuple[int, ...], frames: int) -> None:
-    """Run a pipeline; the last partition's outputs must match the whole model's."""
-    result = pipeline(data, starts)
-    assert len(result.models) == len(starts) + 1
-    values = random_inputs(data, frames, np.random.default_rng(SEED))
-    inputs = dict.fromkeys(result.models, b"") | {"net_1": b"".join(v.tobytes() for v in values)}
-    got, _ = machine.run(result, [PIPELINE], inputs)
-    (expected,) = run_model(data, values, frames, 1).outputs
-    assert got[list(result.models)[-1]] == b"".join(frame.tobytes() for frame in expected)

@@ -115,7 +115,6 @@ def lookup_or_none(kind: str, source: Affine, target: Affine, alpha: float) -> N
 images = st.tuples(st.just(1), st.integers(1, 5), st.integers(1, 4), st.integers(1, 5))
 PARTS = [(1, 2, 3), (1,), (2,), (3,), (1, 2), (2, 3), (1, 3), ()]
 """Dimensions in which an operand is as large as the output."""
-WHOLE = PARTS[0]
 
 
 @EXAMPLES

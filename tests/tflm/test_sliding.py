@@ -50,15 +50,6 @@ def test_layers_that_pad_in_time(outside: Callable[[str], Path]) -> None:
     assert found.bit_exact, found
 
 
-def residual(groups: int) -> bytes:
-    """Groups of two layers that pad in time, beside a branch that does not."""
-    net = Net(1)
-    x = net.conv2d(net.input((1, 40, 1, 4)), 8, kernel=(3, 1))
-    for _ in range(groups):
-        x = net.add(net.conv2d(net.conv2d(x, 8, kernel=(3, 1)), 8, kernel=(3, 1)), x)
-    return net.model(net.mean(x, (1, 2)))
-
-
 def wide() -> bytes:
     """Layers whose kept rows take more than those of the input."""
     net = Net(5)

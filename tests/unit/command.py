@@ -43,6 +43,24 @@ def long(seed: int = 5) -> bytes:
     return net.model(net.conv2d(net.conv2d(x, 16, out=(0.5, 3)), 4, out=(0.5, 3)))
 
 
+def wide(last: str = "") -> bytes:
+    """A model of wide maps: rows take more bytes and fewer iterations than pixels. `last`: its last operator."""
+    net = Net(12)
+    x = net.conv2d(net.input((1, 10, 20, 2)), 16, out=(0.4, -5))
+    x = net.depthwise_conv2d(x, activation="RELU6", out=(0.3, -7))
+    x = net.conv2d(x, 2, kernel=(3, 3), stride=(2, 2), out=(0.5, 3))
+    return net.model(net.unary(last, x) if last else x)
+
+
+def narrowing() -> bytes:
+    """A model whose input is small compared with inner tensors, so recomputing overlaps saves RAM."""
+    net = Net(12)
+    x = net.conv2d(net.input((1, 12, 12, 2)), 24, out=(0.4, -5))
+    for _ in range(2):
+        x = net.depthwise_conv2d(x, activation="RELU6", out=(0.3, -7))
+    return net.model(net.conv2d(x, 1, kernel=(3, 3), stride=(2, 2), out=(0.5, 3)))
+
+
 CLOCKED: dict[str, Any] = {"effort": 0.01, "seconds": 0.2, "core": "cortex-m4", "clock": 64, "target": "cortex-m4"}
 
 

@@ -13,9 +13,6 @@ from conftest import NETWORKS, WAKE_WORD, WINDOW
 
 from tflm_memopt.model.reader import read
 
-LARGEST = 62_000
-"""Upper bound on a file in bytes."""
-
 
 def operators(path: Path) -> list[list[str]]:
     return [[op.type for op in graph.ops] for graph in read(path.read_bytes()).graphs]

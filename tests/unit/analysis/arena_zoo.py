@@ -12,7 +12,6 @@ from models import Net
 from tflm_memopt.model import writer
 
 IMAGE = (1, 6, 5, 4)
-FLOATS: dict[str, Any] = {"dtype": "FLOAT32", "affine": None}
 SIGMOID, TANH = (1 / 256, -128), (1 / 128, 0)
 
 
@@ -161,10 +160,6 @@ def _embedding_lookup() -> bytes:
     ids = net.input((3,), None, dtype="INT32")
     table = net.tensor((9, 6), affine=(0.1, 0), data=np.ones((9, 6)))
     return net.model(net.op("EMBEDDING_LOOKUP", [ids, table], [net.tensor((3, 6), affine=(0.1, 0))]))
-
-
-def _gather(kind: str, indices: Any, shape: Sequence[int], options: Any) -> Callable[[], bytes]:
-    return _shaped(kind, [indices], shape, options)
 
 
 def _select() -> bytes:

@@ -16,12 +16,6 @@ def works(data: bytes) -> list[KernelWork]:
     return [kernel_work(graph, op) for op in graph.ops]
 
 
-def convolutions(then: str = "") -> bytes:
-    net = Net(3)
-    x = net.conv2d(net.input((1, 12, 12, 4)), 8, kernel=(3, 3))
-    return net.model(net.unary(then, x) if then else net.conv2d(x, 8))
-
-
 def test_every_convolution_has_the_kernel_that_cmsis_nn_chooses() -> None:
     net = Net(1)
     x = net.input((1, 9, 9, 8))

@@ -8,7 +8,6 @@ from collections.abc import Callable, Mapping
 import numpy as np
 import pytest
 from ai_edge_litert import schema_py_generated as schema
-from conftest import ROOT
 from models import Net
 from unit.cli.test_cli_refusals import dynamic_range
 from unit.command import float_io, small, unsupported
@@ -16,8 +15,6 @@ from unit.command import float_io, small, unsupported
 import tflm_memopt
 from tflm_memopt.analysis.diagnosis import diagnose
 from tflm_memopt.model.reader import read
-
-PAGE = (ROOT / "docs/models.md").read_text(encoding="utf-8")
 
 
 def edge_tpu() -> bytes:
@@ -62,14 +59,6 @@ def mixed() -> bytes:
     x = net.conv2d(net.input((1, 8, 8, 3)), 4)
     middle = net.unary("ABS", net.unary("DEQUANTIZE", x, dtype="FLOAT32", out=None), dtype="FLOAT32", out=None)
     return net.model(net.conv2d(net.unary("QUANTIZE", middle), 2))
-
-
-def detector() -> bytes:
-    """An int8 network that sorts its boxes in float32, as TFLM's operator does."""
-    net = Net(9)
-    boxes = net.conv2d(net.input((1, 8, 8, 3)), 4)
-    found = net.tensor((1, 4), "FLOAT32", None)
-    return net.model(net.op("CUSTOM", [boxes], [found], custom_code="TFLite_Detection_PostProcess"))
 
 
 def copies() -> bytes:

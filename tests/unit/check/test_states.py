@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import replace
 from functools import cache
 from typing import Any
@@ -17,11 +16,10 @@ from tflm_memopt.convert.pipeline import ConversionOptions
 from tflm_memopt.errors import PlanError
 from tflm_memopt.model.reader import read
 from tflm_memopt.plan.iteration.planned import Planned
-from tflm_memopt.plan.plan import Group, PlacedState, Plan
+from tflm_memopt.plan.plan import Group, Plan
 from tflm_memopt.plan.planner import plan
 from tflm_memopt.rowgraph.graph import RowGraph
 
-Change = Callable[[PlacedState], PlacedState]
 QUICK = ConversionOptions(seconds=0, effort=0.1, tiles=None)
 
 

@@ -194,15 +194,6 @@ def test_what_cannot_be_converted_is_said_in_a_sentence(trained: Folder, model: 
     assert SAYS[model] in err
 
 
-QUANTIZED = """
-import numpy as np
-import tensorflow as tf
-model, images = tf.keras.models.load_model("net.keras"), np.load("x.npy").astype(np.float32)
-%s
-open("page.tflite", "wb").write(int8_model)
-"""
-
-
 @pytest.mark.parametrize(
     ("message", "layer"),
     [

@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 from conftest import thinned
 from models import Net
+from unit.command import narrowing
 
 import tflm_memopt
 from tflm_memopt.cli import main as cli
@@ -20,18 +21,9 @@ from tflm_memopt.plan.plan import Plan
 from tflm_memopt.results import Exploration
 
 
-def narrowing() -> bytes:
-    """The input is small compared with inner tensors, so recomputing overlaps saves RAM."""
-    net = Net(12)
-    x = net.conv2d(net.input((1, 12, 12, 2)), 24, out=(0.4, -5))
-    for _ in range(2):
-        x = net.depthwise_conv2d(x, activation="RELU6", out=(0.3, -7))
-    return net.model(net.conv2d(x, 1, kernel=(3, 3), stride=(2, 2), out=(0.5, 3)))
-
-
 def plain() -> bytes:
     net = Net()
-    return net.model(net.unary("ABS", net.input((1, 4, 4, 2), None, dtype="FLOAT32"), dtype="FLOAT32", out=None))
+    return net.model(net.normalized(net.input((1, 4, 4, 2))))
 
 
 @pytest.fixture(scope="module")

@@ -7,7 +7,7 @@ from itertools import pairwise
 from typing import Any
 
 import pytest
-from models import Net
+from unit.command import wide
 
 import tflm_memopt
 from tflm_memopt.errors import DoesNotFit, MemoptError, UsageError
@@ -15,14 +15,6 @@ from tflm_memopt.results import Exploration
 
 M4: Mapping[str, Any] = {"target": "cortex-m4", "without": ("recompute",)}
 """A search without recomputation is quick."""
-
-
-def wide() -> bytes:
-    """Maps are wide: rows take more bytes and fewer iterations than pixels."""
-    net = Net(12)
-    x = net.conv2d(net.input((1, 10, 20, 2)), 16, out=(0.4, -5))
-    x = net.depthwise_conv2d(x, activation="RELU6", out=(0.3, -7))
-    return net.model(net.conv2d(x, 2, kernel=(3, 3), stride=(2, 2), out=(0.5, 3)))
 
 
 @pytest.fixture(scope="module")

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 from conftest import KEYWORDS
 from models import Net
+from unit.command import narrowing, wide
 
 import tflm_memopt
 from tflm_memopt.analysis.costs import Cost, Work, tables
@@ -16,23 +17,6 @@ from tflm_memopt.analysis.timing import Clock
 from tflm_memopt.plan.plan import Plan
 from tflm_memopt.results import Exploration
 from tflm_memopt.targets.boards import board
-
-
-def wide() -> bytes:
-    """Maps are wide, so that rows, tiles and pixels differ in both RAM and time."""
-    net = Net(12)
-    x = net.conv2d(net.input((1, 10, 20, 2)), 16, out=(0.4, -5))
-    x = net.depthwise_conv2d(x, activation="RELU6", out=(0.3, -7))
-    return net.model(net.conv2d(x, 2, kernel=(3, 3), stride=(2, 2), out=(0.5, 3)))
-
-
-def narrowing() -> bytes:
-    """The input is small compared with inner tensors, so recomputing overlaps saves RAM."""
-    net = Net(12)
-    x = net.conv2d(net.input((1, 12, 12, 2)), 24, out=(0.4, -5))
-    for _ in range(2):
-        x = net.depthwise_conv2d(x, activation="RELU6", out=(0.3, -7))
-    return net.model(net.conv2d(x, 1, kernel=(3, 3), stride=(2, 2), out=(0.5, 3)))
 
 
 def residual() -> bytes:

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 from conftest import EXAMPLE
 from models import Net
+from unit.command import wide
 
 import tflm_memopt
 from tflm_memopt.analysis.costs import Work
@@ -18,15 +19,6 @@ from tflm_memopt.results import Exploration
 
 M4: dict[str, Any] = {"target": "cortex-m4", "without": ("recompute",)}
 """A search without recomputation is quick."""
-
-
-def wide(last: str = "") -> bytes:
-    """Maps are wide: rows take more bytes and fewer iterations than pixels."""
-    net = Net(12)
-    x = net.conv2d(net.input((1, 10, 20, 2)), 16, out=(0.4, -5))
-    x = net.depthwise_conv2d(x, activation="RELU6", out=(0.3, -7))
-    x = net.conv2d(x, 2, kernel=(3, 3), stride=(2, 2), out=(0.5, 3))
-    return net.model(net.unary(last, x) if last else x)
 
 
 @pytest.fixture(scope="module")
@@ -136,9 +128,3 @@ def test_what_stays_builtin_takes_an_unknown_time() -> None:
     with pytest.raises(MemoptError) as refused:
         tflm_memopt.optimize(data, time_limit=50, clock=64, **M4)
     assert (refused.value.code, refused.value.where) == ("time_unknown", "CUSTOM")
-
-
-def dense() -> bytes:
-    """A small layer without anything to gain."""
-    net = Net(4)
-    return net.model(net.fully_connected(net.input((1, 8)), 8))

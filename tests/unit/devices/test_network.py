@@ -18,7 +18,6 @@ from memories import svdf_network
 from models import Net
 
 import tflm_memopt
-from tflm_memopt.api import optimize_planned
 from tflm_memopt.check.checker import check
 from tflm_memopt.cli.devices import device_files
 from tflm_memopt.cli.main import main
@@ -27,7 +26,6 @@ from tflm_memopt.devices.network import bytes_sent, with_fan_in
 from tflm_memopt.devices.shares import Way, share
 from tflm_memopt.errors import DoesNotFit, MemoptError, PlanError, UsageError
 from tflm_memopt.model.reader import read
-from tflm_memopt.plan.iteration.planned import Planned
 from tflm_memopt.plan.plan import Group
 
 SHAPES = EXAMPLE
@@ -220,10 +218,6 @@ def test_rows_that_nobody_reads_are_not_made() -> None:
     shared = share(graph, dict.fromkeys((0, 1), Way.ROWS), 2, identity=1)
     assert [[op.type for op in one.ops].count("CONV_2D") for one in shared.graphs] == [1, 1]
     assert [(c.message.sender, c.message.receiver) for c in shared.messages] == [(0, 1), (1, 0)]
-
-
-def _small(data: bytes, name: str) -> tuple[tflm_memopt.Optimized, Planned | None]:
-    return optimize_planned(data, name=name, if_worthwhile=False)
 
 
 @pytest.fixture(scope="module")

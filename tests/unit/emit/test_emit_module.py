@@ -17,6 +17,7 @@ import tflm_memopt
 from tflm_memopt.cli import main as cli
 from tflm_memopt.emit import bundle
 from tflm_memopt.emit.names import identifier
+from tflm_memopt.errors import UsageError
 from tflm_memopt.runtime.verify import sample
 
 LIBRARY = ROOT / "custom_ops"
@@ -183,3 +184,13 @@ def test_the_command_writes_what_is_asked_for(tmp_path: Path, capsys: pytest.Cap
     assert cli.main(["optimize", str(model), "-o", str(tmp_path / "x"), "--emit", "rust"]) == cli.BAD
     assert "unknown emitter 'rust': tflite, cpp, c" in capsys.readouterr().err
     assert not (tmp_path / "x").exists()
+
+
+def test_operators_that_stay_builtin_are_named() -> None:
+    net = Net(8)
+    x = net.conv2d(net.input((1, 12, 12, 4)), 8, kernel=(3, 3))
+    y = net.add_n(x, x)
+    with pytest.raises(UsageError, match="builtin operators cannot run without an interpreter") as caught:
+        written(net.model(net.conv2d(y, 4)), "gate")
+    assert caught.value.where == "operator 1 ADD_N"
+    assert "--emit cpp" in caught.value.hint

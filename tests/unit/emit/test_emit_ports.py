@@ -21,7 +21,6 @@ from tflm_memopt.runtime.verify import sample
 needs_compiler = pytest.mark.skipif(not shutil.which("gcc"), reason="no gcc")
 
 
-CASES = ("m_swap", "m_revout", "m_unused", "m_unused_large", "0053_siamese_int8")
 PLACES = [("swapped", "arena"), ("repeated", "arena"), ("apart", "arena"), ("wide", "arena"), ("siamese", "arena"),
           ("unread", "arena"), ("unread_large", "arena"), ("reversed", "arena"), ("reversed", "stream:3"),
           ("reversed", "external")]  # fmt: skip

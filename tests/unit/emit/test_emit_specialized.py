@@ -16,7 +16,7 @@ from models import Net
 from specialized_nets import NETS, saved, written
 
 import tflm_memopt
-from tflm_memopt.emit.iterations import Loop, executed
+from tflm_memopt.emit.iterations import executed
 from tflm_memopt.errors import UsageError
 from tflm_memopt.lower.program import Program
 from tflm_memopt.lower.serialise import pack, unpack
@@ -67,14 +67,6 @@ def test_the_order_is_that_of_the_program() -> None:
     assert [
         (iteration.op, iteration.row) for iteration in host.iteration_order(pack(program), inputs[:1], sizes[:1])
     ] == found
-
-
-def unrolled(loop: Loop) -> list[tuple[int, int]]:
-    return [
-        (op, row + time * step)
-        for time in range(loop.times)
-        for (op, row), step in zip(loop.iterations, loop.steps, strict=True)
-    ]
 
 
 needs_compiler = pytest.mark.skipif(not shutil.which("gcc"), reason="no gcc")

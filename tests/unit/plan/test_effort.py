@@ -3,21 +3,16 @@
 from __future__ import annotations
 
 import sys
-from typing import Any
 
 import pytest
 from conftest import ROOT
 from unit.plan.sketch import Sketch, random_sketch
 
-import tflm_memopt
 from tflm_memopt.check.checker import check
-from tflm_memopt.plan import waiting
 from tflm_memopt.plan.effort import (
     LEVELS,
-    PER_OPERATOR,
     Log,
     allowance,
-    work_left,
 )
 from tflm_memopt.plan.plan import Plan
 from tflm_memopt.plan.planner import Options, planners, plans
@@ -76,29 +71,3 @@ def test_any_effort_leads_to_a_plan_that_is_right(number: int) -> None:
 
 def test_a_search_that_is_cut_short_ends_at_the_same_plan_again() -> None:
     assert searched(ladder(3), 0.01)[0] == searched(ladder(3), 0.01)[0]
-
-
-def told(model: bytes, monkeypatch: pytest.MonkeyPatch, **settings: Any) -> tuple[list[float], float]:
-    """Convert a model; return the estimated total work each time that groups were found, and the real total."""
-    said: list[float] = []
-    total = 0.0
-
-    def tell(_progress: object, log: Log, operators: int, layouts: float, searches: int, _started: float) -> None:
-        def groups_found() -> None:
-            said.append(log.seconds + work_left(log.seconds, operators, layouts, len(said) + 1, searches))
-
-        log.found = groups_found
-        logs.append((log, operators))
-
-    logs: list[tuple[Log, int]] = []
-    monkeypatch.setattr(waiting, "tell", tell)
-    tflm_memopt.optimize(model, int8_io=True, **settings)
-    for log, operators in logs:
-        total += log.seconds + PER_OPERATOR * operators
-    return said, total
-
-
-def heard(model: bytes, **settings: Any) -> list[str]:
-    lines: list[str] = []
-    tflm_memopt.optimize(model, progress=lambda what, _done, _of: lines.append(what), seconds=0, **settings)
-    return lines

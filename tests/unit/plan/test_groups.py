@@ -14,7 +14,6 @@ from tflm_memopt.format.limits import MAX_IO
 from tflm_memopt.model.reader import read
 from tflm_memopt.plan.iteration.liveness import most_alive
 from tflm_memopt.plan.search.groups import (
-    Candidate,
     Chain,
     Growing,
     border,
@@ -115,10 +114,6 @@ def test_a_candidate_is_rebuilt_as_it_was(number: int) -> None:
             group, at_border = rebuild(chain, c), border(chain, c.first, c.last, sizes, last_read)
             through = sum(sizes[t] for t in at_border.through)
             assert most_alive(group.contents(at_border, sizes)) + through == c.nbytes
-
-
-def only(found: Iterator[Candidate], first: int) -> Candidate:
-    return next(c for c in found if c.first == first)
 
 
 def test_no_group_has_more_tensors_at_its_border_than_an_operator_takes() -> None:

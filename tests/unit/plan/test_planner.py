@@ -49,11 +49,6 @@ def test_the_checker_accepts_every_plan(number: int, op_per_group: bool, more: b
     assert len(found.offsets) == len(found.buffers)
 
 
-def groups(found: Plan) -> list[Group]:
-    """Steps of a plan that consists of groups only."""
-    return [step for step in found.steps if isinstance(step, Group)]
-
-
 @pytest.mark.slow
 @settings(max_examples=examples(15), deadline=None, derandomize=True)
 @given(st.integers(0, 1 << 32))

@@ -144,13 +144,6 @@ def test_the_search_finds_the_best_of_all_orders(seed: int, draw: type) -> None:
     assert bytes_at_worst(problem, order) == bound == min(bytes_at_worst(problem, o) for o in all_orders(problem))
 
 
-def wide(count: int) -> OrderProblem:
-    """Each task reads two earlier tensors: not series-parallel, and too many orders."""
-    rng = random.Random(count)
-    tasks = tuple(Task((rng.randrange(max(0, i - 12), i + 1), rng.randrange(i + 1)), (i + 1,)) for i in range(count))
-    return OrderProblem({t: rng.randint(1, 1000) for t in range(count + 1)}, tasks)
-
-
 def test_the_search_and_the_thesis_program_agree() -> None:
     problem = schedules.random_wired(32, 4, 0.75, 1)
     assert schedules.program(problem) == (56, 56)

@@ -11,27 +11,8 @@ from models import Net
 from unit.plan.tiled import planned
 
 import tflm_memopt
-from tflm_memopt.analysis.costs import Work
-from tflm_memopt.convert import pipeline
-from tflm_memopt.convert.pipeline import ConversionOptions
-from tflm_memopt.model.reader import read
 from tflm_memopt.plan.iteration.trace import Member
 from tflm_memopt.plan.iteration.work import work
-
-
-def works(data: bytes, target: str = "generic") -> tuple[Work, ...]:
-    return tflm_memopt.optimize(data, target=target, seconds=0, max_macs=1.0).work
-
-
-def padded(target: str) -> Work:
-    """Work of a 3x3 convolution of 6x5 pixels, 4 to 8 channels, SAME, row by row."""
-    net = Net()
-    model = net.model(net.conv2d(net.input((1, 6, 5, 4)), 8, kernel=(3, 3)))
-    options = ConversionOptions(seconds=0, target=target, tiles=None)
-    found = pipeline.make_plan(pipeline.annotate(read(model).graph), options)
-    assert found is not None
-    (only,) = work(found)
-    return only
 
 
 @pytest.mark.slow

@@ -11,7 +11,7 @@ from models import Net
 from rich.console import Console, RenderableType
 
 import tflm_memopt
-from tflm_memopt.analysis.timing import Clock, Inference, Span, Time
+from tflm_memopt.analysis.timing import Inference, Span, Time
 from tflm_memopt.report import text
 from tflm_memopt.results import Report
 from tflm_memopt.runtime.cases import Difference
@@ -73,9 +73,6 @@ def test_a_difference_is_shown_where_it_is() -> None:
     assert "run 3 (random 3), output 1 'scores' at [0, 4]: original -3, rewritten 7; 12 elements" in said
     said = shown(text.verification(replace(EXACT, failure="the rewritten model crashed in TFLM (SIGSEGV)")))
     assert "\n  the rewritten model crashed in TFLM (SIGSEGV)" in said
-
-
-M4 = Clock("cortex-m4", 64.0, "nano33ble")
 
 
 @pytest.mark.parametrize(

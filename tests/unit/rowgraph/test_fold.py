@@ -17,8 +17,8 @@ from tflm_memopt.rowgraph.fold import without_dead_channels
 from tflm_memopt.rowgraph.graph import Kept, Region, RowGraph
 
 H, W = 4, 5
-LIVE, DEAD, STUCK = 0, -(1 << 20), 1 << 20
-"""Biases with which a channel that ends in RELU varies, always equals its zero point, or always equals 127."""
+LIVE, DEAD = 0, -(1 << 20)
+"""Biases with which a channel that ends in RELU varies, or always equals its zero point."""
 SAME = Window(3, 3, pad_top=1, pad_left=1)
 
 

@@ -18,7 +18,7 @@ from tflm_memopt.rowgraph.inputs import IN_ARENA, InputMode
 from tflm_memopt.rowgraph.rematerialisation import Choice, choices, with_passes
 
 SIZE, WIDE = 10, 24
-STEM, EXPAND, DEPTHWISE, MUL, PROJECT, ADD = 0, 1, 2, 7, 8, 9
+EXPAND, DEPTHWISE, MUL, ADD = 1, 2, 7, 9
 """Operators of squeeze_excite()."""
 
 

@@ -91,15 +91,6 @@ def test_rows_that_depend_on_padding_are_made_again() -> None:
     assert with_sliding(annotated, 1)[0].macs < 0.2 * annotated.macs
 
 
-def residual() -> bytes:
-    """A branch that pads in time and one without layers. The first has one more row at each edge that depends on
-    padding.
-    """
-    net = Net()
-    x = net.conv2d(net.input((1, 40, 1, 4)), 8, kernel=(3, 1))
-    return net.model(net.mean(net.add(net.conv2d(x, 8, kernel=(3, 1)), x), (1, 2)))
-
-
 @pytest.mark.parametrize(
     ("strides", "padding", "least"),
     [((2, 3), "VALID", 6), ((2, 2, 2), "VALID", 8), ((2, 3), "SAME", 6), ((2, 1, 3), "SAME", 6)],

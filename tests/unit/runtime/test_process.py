@@ -11,14 +11,6 @@ from tflm.region_model import IN, region_model
 from tflm_memopt.runtime import process, worker
 from tflm_memopt.runtime.process import RecordedArena, run_model
 
-LOG = f"""noise
-{worker.ATTEMPT} 65536 B
-Failed to resize buffer. Requested: 70000, available 60000, missing: 10000
-{worker.ATTEMPT} 131072 B
-TMO_REGION: the program is truncated: copy the whole model
-Node TMO_REGION (number 0) failed to prepare with status 1
-"""
-
 
 def test_arena_figures_are_those_of_print_allocations() -> None:
     log = "".join(

@@ -10,7 +10,6 @@ from tflm_memopt.model.graph import Graph, Op, Quantization, Tensor
 from tflm_memopt.runtime.stimuli import from_files
 
 IMAGE = Tensor(0, "image", (1, 2, 3, 4), "INT8", Quantization((0.5,), (0,)))
-FLOATS = Tensor(0, "floats", (1, 200), "FLOAT32")
 
 
 def graph(tensor: Tensor, *, reader: Op | None = None, others: tuple[Tensor, ...] = ()) -> Graph:
