@@ -245,3 +245,9 @@ def test_a_project_runs_it(tmp_path: Path) -> None:
     given = bundle.Extras(lambda: sample(model, result.model), model)
     said = told("platformio", bundle.files(result, "steps", PROJECTS, given), TFLM["SPRING"], tmp_path)
     assert said.endswith("self-test: the same outputs as on a PC\n")
+
+
+@pytest.mark.parametrize("form", [{"axis": 2}, {"exclusive": True}, {"reverse": True}])
+def test_another_form_stays_builtin(form: dict[str, Any]) -> None:
+    (kept,) = converted(steps(**form)).report.kept_builtin
+    assert kept.code == "own_form"

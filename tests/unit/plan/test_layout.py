@@ -9,6 +9,7 @@ import pytest
 from conftest import examples
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from ortools.sat.python import cp_model
 
 from tflm_memopt.plan.effort import Budget, SearchPart
 from tflm_memopt.plan.layout import offsets
@@ -174,3 +175,31 @@ def test_a_reversed_form_with_larger_rolling_buffers_keeps_off_what_lives_throug
     rolling_buffer, tensor = (next(i for i, b in enumerate(buffers) if b.key == key) for key in (1, 5))
     assert [problem.decided(forms).constraints[rolling_buffer, tensor] for forms in ((), (0,))] == [16, 20]
     assert problem.decided((0,)).constraints[tensor, rolling_buffer] == 8
+
+
+def test_without_time_the_heuristic_s_layout_is_the_answer() -> None:
+    problem = hard_problem()
+    layout = place(problem, seconds=0.0)
+    assert is_valid(problem, layout)
+    assert layout.top == climb(problem).top
+    assert not layout.proven
+
+
+def test_the_best_found_in_time_is_not_proven(monkeypatch: pytest.MonkeyPatch) -> None:
+    solve = cp_model.CpSolver.solve
+
+    def stopped(self: cp_model.CpSolver, model: cp_model.CpModel) -> cp_model.CpSolverStatus:
+        solve(self, model)
+        return cp_model.FEASIBLE
+
+    monkeypatch.setattr(cp_model.CpSolver, "solve", stopped)
+    layout, _ = exact(hard_problem(), climb(hard_problem()), seconds=SECONDS)
+    assert is_valid(hard_problem(), layout)
+    assert not layout.proven
+
+
+def test_inputs_live_from_the_start_and_outputs_to_the_end() -> None:
+    placer = Placer({0: 4, 1: 4, 2: 4}, inputs=(0,), outputs=(1,), known=None)
+    drafts = [Draft(Builtin(0), (2,)), Draft(Builtin(1), (0, 1, 2)), Draft(Builtin(2), ())]
+    buffers, _ = placer.problem(drafts)
+    assert {b.key: (b.first, b.last) for b in buffers} == {0: (0, 2), 1: (1, 3), 2: (0, 2)}

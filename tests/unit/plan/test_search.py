@@ -15,7 +15,7 @@ from unit.plan.sketch import random_sketch
 
 from tflm_memopt.ops.kinds import Kind
 from tflm_memopt.ops.rowop import Message
-from tflm_memopt.plan.search.cuts import SHORT, CutLabel, Cuts, Place, RowGroups, least_bytes
+from tflm_memopt.plan.search.cuts import SHORT, CutLabel, Cuts, Place, RowGroups, least_bytes, pareto
 from tflm_memopt.plan.search.groups import Candidate, Chain, candidates
 from tflm_memopt.rowgraph.graph import InputSource
 
@@ -101,3 +101,15 @@ def test_the_search_ends_where_no_longer_group_may_be(number: int, random: Rando
         ended = [first for first in range(last) if chain.rules_out(first, last)]
         assert ended == list(range(len(ended)))
         assert len(ended) == longest or (frame and len(ended) < longest)
+
+
+def test_pareto_keeps_what_is_best_in_something() -> None:
+    labels = [
+        CutLabel(10, 5, (0,)),
+        CutLabel(8, 7, (0,)),
+        CutLabel(8, 6, (1,)),
+        CutLabel(12, 5, (0,)),
+        CutLabel(9, 6, (0,)),
+        CutLabel(20, 1, (0,)),
+    ]
+    assert [(x.nbytes, x.macs) for x in pareto(labels)] == [(8, 6), (10, 5), (20, 1)]
