@@ -24,7 +24,7 @@ from property import two_cores
 from property.applications import examine as examine_application
 from property.floats import examine_float, float_recipes
 from property.forced import mobile
-from property.layers import INT16
+from property.layers import INT16, TAILS
 from property.modules import examine as examine_module
 from property.networks import Recipe, recipes
 from property.sequences import examine as examine_sequence
@@ -36,6 +36,7 @@ from property.test_random_models import drawn as options
 from property.test_random_models import examine, examine_forced
 from property.test_shared_networks import examine_devices
 from registers.randomly import run as run_drivers
+from tflm.test_long_windows import examine_long
 
 FOLDER = ROOT / "build/soak"
 FUZZER = "clang -DTMO_LIBFUZZER -std=c11 -O1 -g -fsanitize=fuzzer,address,undefined -fno-sanitize-recover=all"
@@ -65,6 +66,16 @@ def int16(cases: range) -> list[Failure]:
 def floats(cases: range) -> list[Failure]:
     """Convert random float32 networks and compare them under TFLM."""
     return drawn(cases, lambda recipe: examine_float(recipe, options(recipe.seed)), float_recipes())
+
+
+def tails(cases: range) -> list[Failure]:
+    """Convert random ends of detectors, whose rows are joined and transposed, and compare them under TFLM."""
+    return drawn(cases, examine, recipes(sets=(TAILS,)))
+
+
+def long(cases: range) -> list[Failure]:
+    """Convert random networks on long recordings, whole and streamed, and compare them under TFLM."""
+    return each(cases, examine_long)
 
 
 def drawn(
@@ -246,7 +257,7 @@ def apps(cases: range) -> list[Failure]:
 Work = Callable[[range], list[Failure]]
 KINDS: dict[str, tuple[Work, int]] = {
     "networks": (networks, 50), "int16": (int16, 50), "floats": (floats, 50), "builtin": (builtin, 25),
-    "plans": (plans, 50), "files": (files, 500),
+    "plans": (plans, 50), "files": (files, 500), "tails": (tails, 50), "long": (long, 50),
     "programs": (programs, 50_000), "cores": (cores, 50), "modules": (modules, 100), "windows": (windows, 100),
     "registers": (registers, 100), "sequences": (sequences, 100), "races": (races, 50), "shared": (shared, 100_000),
     "apps": (apps, 250), "devices": (devices, 50), "sums": (sums, 50),

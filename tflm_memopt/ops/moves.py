@@ -110,12 +110,19 @@ def scattered(index: Indices, reads: Rows) -> Moves:
     if len(flat) != reads.nbytes or not np.array_equal(np.sort(flat), np.arange(len(flat))):
         raise Irregular(UNLIKE)
     _, inverse = by_rows(np.argsort(flat).astype(np.int32), [Rows(1, 1, len(flat))], reads)
-    return Moves(
-        tuple(
-            replace(m, source=m.target, target=m.source, source_step=m.target_step, target_step=m.source_step)
-            for m in inverse.moves
-        ),
-        scattered=True,
+    return Moves(tuple(map(_exchanged, inverse.moves)), scattered=True)
+
+
+def _exchanged(move: Move) -> Move:
+    """Return the move in the other direction. Its targets ascend, as those of all moves."""
+    last = (move.count - 1) if move.source_step < 0 else 0
+    sign = -1 if last else 1
+    return replace(
+        move,
+        source=move.target + last * move.target_step,
+        target=move.source + last * move.source_step,
+        source_step=sign * move.target_step,
+        target_step=sign * move.source_step,
     )
 
 

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from property.layers import builtin, computing, reshaping
 from property.layers.layer import Build, Layer
 
-__all__ = ["BUILTIN", "INT16", "KINDS", "MOVING", "SUPPORTED", "Layer"]
+__all__ = ["BUILTIN", "INT16", "KINDS", "MOVING", "SUPPORTED", "TAILS", "Layer"]
 
 MOVING: Mapping[str, Build] = {
     "computed shape": reshaping.computed,
@@ -72,3 +72,5 @@ INT16 = (
     "leaky", "transpose conv", "softmax", "logistic", "tanh", "gated", "averaged", "attention",
 )  # fmt: skip
 """Kinds that can be built with int16."""
+TAILS = ("conv", "depthwise", "heads", "transposed", "logistic", "reshape", "slice", "difference")
+"""Kinds at the ends of detectors."""

@@ -116,15 +116,17 @@ def test_an_input_that_is_not_read() -> None:
         checked(lambda x, _: x, IMAGE, IMAGE)
 
 
+@pytest.mark.parametrize("backwards", [(), (1,), (2,), (3,), (1, 2, 3)])
 @pytest.mark.parametrize("order", [(0, 3, 1, 2), (0, 3, 2, 1), (0, 2, 1, 3), (0, 1, 2, 3)])
-def test_rows_are_scattered_to_their_places(order: tuple[int, ...]) -> None:
+def test_rows_are_scattered_to_their_places(order: tuple[int, ...], backwards: tuple[int, ...]) -> None:
     (source,) = numbered([IMAGE])
-    index = source.transpose(order)
+    index = np.flip(source.transpose(order), backwards)
     out = np.full(index.size, -1, np.int64)
     moves = scattered(index, Rows(*IMAGE[1:]))
-    assert len(moves.moves) <= 5
+    assert len(moves.moves) <= 20
     for y, row in enumerate(source.reshape(6, -1)):
         for m in moves.moves:
+            assert m.target_step >= 0
             for i in range(m.count):
                 at, to = (
                     m.source + i * m.source_step,
