@@ -74,7 +74,7 @@ def random_inputs(data: bytes, runs: int, rng: np.random.Generator) -> list[NDAr
 
 def pushes(result: AppOptimized, name: str) -> int:
     """Number of turns in one inference."""
-    plan, frame = result.models[name].plan, result.models[name].report.frame
+    plan, frame = result.models[name].plan, result.models[name].report.source
     if plan and plan.pauses:
         return len(plan.pauses) + 1
     return frame.rows // frame.pushed if frame and frame.pushed else 1

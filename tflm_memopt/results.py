@@ -24,11 +24,11 @@ from tflm_memopt.answers.report import (
     CoreReport,
     Flash,
     Footprints,
-    FrameReport,
     InterfaceReport,
     Macs,
     PackedEstimate,
     Report,
+    SourceReport,
     WindowReport,
 )
 
@@ -50,7 +50,6 @@ __all__ = [
     "Fits",
     "Flash",
     "Footprints",
-    "FrameReport",
     "GroupReport",
     "Inspection",
     "InterfaceReport",
@@ -64,6 +63,7 @@ __all__ = [
     "Report",
     "RollingBufferReport",
     "Sample",
+    "SourceReport",
     "StageReport",
     "TensorReport",
     "WindowReport",

@@ -4,7 +4,7 @@
 
 #include "tmo/check.h"
 
-/* Bytes of a code that fires an operator. */
+/* Bytes of a code that runs an operator. */
 static uint32_t iteration_bytes(uint8_t code) { return code < TMO_LOOP_NEAR ? 1 : code == TMO_LOOP_FAR ? 3 : 5; }
 
 tmo_loop_body tmo_read_loop(const uint8_t *at, const uint8_t *limit, uint32_t n_ops) {

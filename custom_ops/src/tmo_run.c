@@ -34,7 +34,7 @@ static bool is_streamed(const tmo_run_state *run) { return tmo_has_part(TMO_PART
 /* Whether rows of the streamed input are still missing. */
 static bool expects_rows(const tmo_run_state *run) { return is_streamed(run) && run->rows < run->stream->height; }
 
-/* Moves run->at to the next code that fires, in this group or a later one. TMO_MORE: found. TMO_WAIT: the next group cannot start before all rows
+/* Moves run->at to the next code that runs, in this group or a later one. TMO_MORE: found. TMO_WAIT: the next group cannot start before all rows
  * of the input have arrived. */
 static TMO_ALWAYS_INLINE tmo_status find_iteration(tmo_run_state *run) {
   for (;;) {
@@ -181,7 +181,7 @@ static TMO_ALWAYS_INLINE void count_unit(const tmo_run_state *run, const stage *
   }
 }
 
-/* A code that fires an operator. */
+/* A code that runs an operator. */
 typedef struct {
   const uint8_t *after;
   uint16_t op; /* relative to the group's first operator */

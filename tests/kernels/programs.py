@@ -38,7 +38,7 @@ class Lowered:
 
 @dataclass(frozen=True)
 class Group:
-    """Operators of a network that fire on demand of `sinks`. Those of `iterative` process one input row at a time."""
+    """Operators of a network that run on demand of `sinks`. Those of `iterative` process one input row at a time."""
 
     network: Network
     members: range

@@ -58,7 +58,7 @@ def test_any_nesting_runs_the_same_order() -> None:
 
 
 def hostile(program: Program, rng: np.random.Generator) -> Program:
-    """Fire each group's operators in a random order, with the numbers of iterations that the program states."""
+    """Run each group's operators in a random order, with the numbers of iterations that the program states."""
     groups, left = [], program.iterations
     for n, group in enumerate(program.groups):
         last = n + 1 == len(program.groups)
@@ -79,12 +79,12 @@ def test_a_wrong_order_does_no_harm() -> None:
         size = int(np.prod(network.shapes[-1]))
         damaged = pack(hostile(program, rng))
         assert host.check(damaged, [values.nbytes for values in inputs], [size]) is Status.OK
-        with contextlib.suppress(ModelError):  # an operator fires too often
+        with contextlib.suppress(ModelError):  # an operator runs too often
             host.run_guarded(damaged, arena, inputs, [size])
 
 
 def test_wrong_orders_are_noticed() -> None:
-    """An operator that fires too early or too often spoils the output or ends the run, so the orders above matter."""
+    """An operator that runs too early or too often spoils the output or ends the run, so the orders above matter."""
     spoilt = 0
     for seed in range(20):
         network, program, _, rng = drawn(seed)

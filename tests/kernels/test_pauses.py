@@ -67,7 +67,7 @@ def test_tiles_of_a_row_are_the_same_one_by_one(target: str) -> None:
     inputs = [np.random.default_rng(SEED).integers(-128, 128, (1, 24, 24, 3), dtype=np.int8)]
     iterations = int(np.frombuffer(program, HEADER, 1)[0]["iterations"])
     first = [iteration.op for iteration in host.iteration_order(program, inputs, [4])].index(1)
-    assert first == 12 * 12  # the first operator fires once per pixel
+    assert first == 12 * 12  # the first operator runs once per pixel
     (at_once,) = host.run(program, inputs, [4])
     for pauses in ([5, 6, 17, 31], list(range(1, iterations))):
         said, (apart,) = paused_run(program, inputs, [4], pauses)

@@ -23,7 +23,7 @@ from tflm_memopt.model.reader import read
 from tflm_memopt.ops.packing import TARGETS
 from tflm_memopt.plan.iteration.planned import Planned
 from tflm_memopt.plan.search.tiles_plan import NO_RECOMPUTE
-from tflm_memopt.results import FrameReport
+from tflm_memopt.results import SourceReport
 from tflm_memopt.rewrite.int8_io import Int8Interface, int8_io
 from tflm_memopt.rowgraph.inputs import InputMode
 from tflm_memopt.runtime.regions import regions
@@ -96,9 +96,9 @@ def _modes(shape: tuple[int, ...], rng: random.Random) -> tuple[InputMode, ...]:
     return (*rng.sample(elsewhere, rng.randint(0, 2)), InputMode())
 
 
-def _frame(planned: Planned) -> FrameReport | None:
+def _frame(planned: Planned) -> SourceReport | None:
     frame = planned.graph.source
-    return FrameReport(frame.height, frame.row_bytes, frame.pushed) if frame else None
+    return SourceReport(frame.height, frame.row_bytes, frame.pushed) if frame else None
 
 
 def verified(data: bytes, new: bytes, folder: Path) -> Verification:

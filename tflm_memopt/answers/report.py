@@ -81,7 +81,7 @@ class PackedEstimate:
 
 
 @dataclass(frozen=True, slots=True)
-class FrameReport:
+class SourceReport:
     """An input outside the arena: `rows` of `row_bytes`, which arrive `pushed` at a time (0 for an external input)."""
 
     rows: int
@@ -144,7 +144,7 @@ class Report:
     why_unchanged: str
     input: str
     """"arena", "stream:ROWS" or "external"."""
-    frame: FrameReport | None
+    source: SourceReport | None
     window: WindowReport | None
     op_per: str
     target: str

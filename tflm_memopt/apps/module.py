@@ -53,7 +53,7 @@ def in_one_arena(models: Mapping[str, Optimized]) -> Mapping[str, Module]:
 def _alone(name: str, done: Optimized) -> Module:
     kept = ", ".join(f"operator {k.index} {k.operator}" for k in done.report.kept_builtin)
     left = f"'{name}': {kept or done.report.why_unchanged}"
-    return module(file_stem(name), read(done.model), done.report.frame, left, done.report.window)
+    return module(file_stem(name), read(done.model), done.report.source, left, done.report.window)
 
 
 def _states(m: Module) -> list[TensorId]:

@@ -64,7 +64,7 @@ def _program(result: AppOptimized, subjects: Mapping[str, Subject], platform: Pl
 
 def _model(subject: Subject, platform: Platform, runs: Sequence[str]) -> dict[str, Any]:
     """Return the template context of one model. runs: identifiers of the models that run in its pauses."""
-    said, frame = f"{printed(subject.name)}: ", subject.report.frame
+    said, source = f"{printed(subject.name)}: ", subject.report.source
     return {
         "c": identifier(subject.name),
         "about": comment(subject.name),
@@ -72,6 +72,6 @@ def _model(subject: Subject, platform: Platform, runs: Sequence[str]) -> dict[st
         "runs": runs,
         "inference": inference(subject, platform, "run_with_pauses()" if runs else INVOKE, said),
         "variables": subject.report.arena.variables,
-        "external": bool(frame and not frame.pushed),
+        "external": bool(source and not source.pushed),
         "slides": bool(subject.report.window),
     }

@@ -7,8 +7,8 @@ expected tag. The checker shares neither code nor ideas with the planner: it rep
 (custom_ops/src/tmo_fire.c), writes before reads unless the kernel is declared to work in place.
 
 replay.py replays all groups in the order of nest.py. A group that runs row by row reads and writes rows (rows.py), a
-tiled group pixels (tiles.py). Since a tiled group fires hundreds of thousands of times, a proof of all its iterations
-at once is tried first (proof.py); without a proof, the replay decides.
+tiled group pixels (tiles.py). Since a tiled group has hundreds of thousands of iterations, a proof of all its
+iterations at once is tried first (proof.py); without a proof, the replay decides.
 """
 
 from __future__ import annotations

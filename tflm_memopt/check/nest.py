@@ -220,18 +220,18 @@ def run_order(number: int, group: Group, steps: Mapping[int, StageNest]) -> Iter
     """Yield the operators of group `number` in iteration order as its loops define it. An iteration is done at the next
     request.
 
-    The tags of the bytes show whether operands exist. Raises PlanError if the loops fire units that do not exist, or
+    The tags of the bytes show whether operands exist. Raises PlanError if the loops run units that do not exist, or
     end before all required rows are made.
     """
     order = [steps[stage.op] for stage in group.stages]
     for iteration in iterations(group.loops):
         if iteration.stage >= len(order):
-            raise _refused(number, f"its loops fire operator {iteration.stage} of {len(order)}")
+            raise _refused(number, f"its loops run operator {iteration.stage} of {len(order)}")
         step = order[iteration.stage]
         if iteration.skips:
             step.skip(iteration.skips)
         if step.done >= len(step):
-            raise _refused(number, f"operator {step.stage.op} fires too often")
+            raise _refused(number, f"operator {step.stage.op} runs too often")
         yield step
         step.done += 1
     for key in group.sinks:

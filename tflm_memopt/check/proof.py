@@ -95,7 +95,7 @@ class _Proof:
         self.source.pushed = rows.pushed
 
     def _turns(self) -> dict[int, tuple[Ints, Ints]]:
-        """Return, by operator, the units that fire and their turns."""
+        """Return, by operator, the units that run and their turns."""
         units: dict[int, list[int]] = {key: [] for key in self.steps}
         turns: dict[int, list[int]] = {key: [] for key in self.steps}
         for turn, step in enumerate(run_order(self.number, self.group, self.steps)):

@@ -65,7 +65,7 @@ class GroupReplay(ABC):
             self._fire(step)
             self.tell()
         if self.fired != self.group.iterations:
-            raise PlanError(f"group {self.number} fires {self.fired} times, the plan says {self.group.iterations}")
+            raise PlanError(f"group {self.number} runs {self.fired} iterations, the plan says {self.group.iterations}")
         # they are written once, so a later overwrite is found now
         self.arena.read_private(Role.COUNTERS, self.number, f"group {self.number}")
         macs = sum(step.macs for step in self.steps.values())

@@ -28,7 +28,6 @@ from tflm_memopt.plan.plan import Buffer, Group, Role, Stage
 from tflm_memopt.results import (
     Flash,
     Footprints,
-    FrameReport,
     GroupReport,
     Inspection,
     InterfaceReport,
@@ -39,6 +38,7 @@ from tflm_memopt.results import (
     PointReport,
     Report,
     RollingBufferReport,
+    SourceReport,
     StageReport,
     WindowReport,
 )
@@ -103,7 +103,7 @@ def _report(
         changed=planned is not None,
         why_unchanged=made.why,
         input=str(conversion.options.input),
-        frame=_frame(planned),
+        source=_source(planned),
         window=_window(planned),
         op_per=asked.op_per,
         target=conversion.options.target,
@@ -149,9 +149,9 @@ def _added(original: Inspection, chosen: Converted) -> tuple[str, ...]:
     return tuple(kind for kind in chosen.firmware.operators if kind not in original.firmware.operators)
 
 
-def _frame(planned: Planned | None) -> FrameReport | None:
+def _source(planned: Planned | None) -> SourceReport | None:
     source = planned.graph.source if planned else None
-    return FrameReport(source.height, source.row_bytes, source.pushed) if source else None
+    return SourceReport(source.height, source.row_bytes, source.pushed) if source else None
 
 
 def _window(planned: Planned | None) -> WindowReport | None:

@@ -106,7 +106,7 @@ def _module(run: Callable[[Module], str] | None = None) -> Emitter:
         if run:
             no_own("c-specialized", model)
         kept = ", ".join(f"operator {k.index} {k.operator}" for k in result.report.kept_builtin)
-        whole = module(stem, model, result.report.frame, kept or result.report.why_unchanged, result.report.window)
+        whole = module(stem, model, result.report.source, kept or result.report.why_unchanged, result.report.window)
         if extras.sample is None:
             raise ValueError("a C module has a self-test: it needs a sample")
         source = module_source(whole, extras.sample(), run(whole) if run else "")

@@ -7,7 +7,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from tflm_memopt.emit.ports import Port, Ports
-from tflm_memopt.results import FrameReport
+from tflm_memopt.results import SourceReport
 
 NEWLINE = "\n"
 OTHER_MODULE = "not a module of this model"
@@ -16,7 +16,7 @@ GIVEN_UP = 2
 """Number of the run before which half of another frame is pushed and then abandoned."""
 
 
-def harness(header: str, prefix: str, ports: Ports, frame: FrameReport | None, *, keeps: bool) -> str:
+def harness(header: str, prefix: str, ports: Ports, source: SourceReport | None, *, keeps: bool) -> str:
     """Return main.c. It prints the result of the self-test, then performs N runs; its arguments are N, input and output
     file.
 
@@ -33,7 +33,7 @@ def harness(header: str, prefix: str, ports: Ports, frame: FrameReport | None, *
 
 #include "{header}"
 
-{NEWLINE.join(f'_Static_assert({test}, "{OTHER_MODULE}");' for test in _tests(prefix.upper(), ports.all, frame))}
+{NEWLINE.join(f'_Static_assert({test}, "{OTHER_MODULE}");' for test in _tests(prefix.upper(), ports.all, source))}
 
 static FILE *source, *target;
 
@@ -51,7 +51,7 @@ static void expect(tmo_status status, tmo_status expected) {{
 
 static void run(int number) {{
   (void)number;
-{_infer_kept(prefix, ports) if keeps else _infer(prefix, ports, frame)}
+{_infer_kept(prefix, ports) if keeps else _infer(prefix, ports, source)}
 {NEWLINE.join(_take(ports.outputs))}
 }}
 
@@ -68,22 +68,22 @@ int main(int argc, char **argv) {{
 """
 
 
-def _tests(macro: str, ports: Sequence[Port], frame: FrameReport | None) -> Iterator[str]:
+def _tests(macro: str, ports: Sequence[Port], source: SourceReport | None) -> Iterator[str]:
     yield f"{macro}_ARENA_BYTES > 0"
     for port in ports:
         yield f"{port.constant} == {port.nbytes}u"
-    if frame and frame.pushed:
-        yield f"{macro}_PUSHES == {frame.rows // frame.pushed}u"
-    elif frame:
-        yield f"{macro}_ROWS == {frame.rows}u && {macro}_ROW_BYTES == {frame.row_bytes}u"
+    if source and source.pushed:
+        yield f"{macro}_PUSHES == {source.rows // source.pushed}u"
+    elif source:
+        yield f"{macro}_ROWS == {source.rows}u && {macro}_ROW_BYTES == {source.row_bytes}u"
 
 
-def _infer(prefix: str, ports: Ports, frame: FrameReport | None) -> str:
+def _infer(prefix: str, ports: Ports, source: SourceReport | None) -> str:
     inputs = "\n".join(f"  {p.type} *const {_local(p)} = {p.function}();" for p in ports.inputs)
-    if frame is None:
+    if source is None:
         fills = "\n".join(f"  fill({_local(p)}, {p.constant});" for p in ports.inputs)
         return f"{inputs}\n{fills}\n  expect({prefix}_invoke(), TMO_OK);"
-    if not frame.pushed:
+    if not source.pushed:
         return f"""\
   uint32_t words[5];
   fill(words, sizeof words);
@@ -94,7 +94,7 @@ def _infer(prefix: str, ports: Ports, frame: FrameReport | None) -> str:
   expect({prefix}_invoke(&frame), TMO_OK);
   free(pixels);"""
     (rows,) = ports.inputs
-    pushes = frame.rows // frame.pushed
+    pushes = source.rows // source.pushed
     return f"""\
 {inputs}
   if (number == {GIVEN_UP}) {{ /* an abandoned frame, of which nothing may be left */

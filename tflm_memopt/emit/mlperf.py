@@ -53,6 +53,6 @@ def runner(subject: Subject) -> Texts:
     text = rendered(
         "mlperf.h.jinja",
         c=identifier(subject.name), about=comment(subject.name), guard=guard(subject.name, "mlperf"), task=task,
-        frame=subject.report.frame, elements=subject.border.inputs[0].elements,
+        source=subject.report.source, elements=subject.border.inputs[0].elements,
     )  # fmt: skip
     return {f"{subject.name}_mlperf.h": text}

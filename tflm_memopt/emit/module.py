@@ -13,7 +13,7 @@ from tflm_memopt.emit.ports import Ports, ports
 from tflm_memopt.errors import UsageError
 from tflm_memopt.model.graph import TensorId
 from tflm_memopt.model.reader import Model
-from tflm_memopt.results import FrameReport, WindowReport
+from tflm_memopt.results import SourceReport, WindowReport
 from tflm_memopt.runtime.regions import CustomOperator, addresses, is_region, regions
 
 
@@ -56,7 +56,7 @@ class Module:
     """The model's ports in its own order. A streamed input has the rows of one push."""
     constants: Mapping[TensorId, bytes]
     """Outputs of the model that are constants outside the arena."""
-    frame: FrameReport | None
+    source: SourceReport | None
     """The streamed or external input, or None."""
     window: WindowReport | None
     """The sliding window that the input belongs to, or None."""
@@ -80,15 +80,15 @@ class Module:
 
     @property
     def external(self) -> bool:
-        return self.frame is not None and not self.frame.pushed
+        return self.source is not None and not self.source.pushed
 
     @property
     def streamed(self) -> bool:
-        return self.frame is not None and self.frame.pushed > 0
+        return self.source is not None and self.source.pushed > 0
 
 
 def module(
-    name: str, model: Model, frame: FrameReport | None = None, left: str = "", window: WindowReport | None = None
+    name: str, model: Model, source: SourceReport | None = None, left: str = "", window: WindowReport | None = None
 ) -> Module:
     """Return the module of a rewritten model. Raises UsageError if it has operators that are not ours.
 
@@ -120,6 +120,6 @@ def module(
         at,
         border,
         constants,
-        frame,
+        source,
         window,
     )

@@ -105,7 +105,7 @@ tmo_status {m.prefix}_invoke(void);
 
 /* Empties the window. */
 void {m.prefix}_reset(void);"""
-    if m.frame is None:
+    if m.source is None:
         reset = (
             f"""
 
@@ -121,15 +121,15 @@ void {m.prefix}_reset(void);"""
 {_pausing(m)}tmo_status {m.prefix}_invoke(void);{reset}"""
     if m.external:
         return f"""\
-#define {m.macro}_ROWS {m.frame.rows}u
-#define {m.macro}_ROW_BYTES {m.frame.row_bytes}u
+#define {m.macro}_ROWS {m.source.rows}u
+#define {m.macro}_ROW_BYTES {m.source.row_bytes}u
 
 /* Reads the input in place: {m.macro}_ROWS rows of {m.macro}_ROW_BYTES, starting at the frame's x and y. */
 tmo_status {m.prefix}_invoke(const tmo_frame *frame);"""
     return f"""\
-#define {m.macro}_PUSHES {m.frame.rows // m.frame.pushed}u
+#define {m.macro}_PUSHES {m.source.rows // m.source.pushed}u
 
-/* Fill it with the next rows of the frame before every push: {m.frame.pushed} of {m.frame.row_bytes} bytes. */
+/* Fill it with the next rows of the frame before every push: {m.source.pushed} of {m.source.row_bytes} bytes. */
 {inputs}
 
 /* Runs as far as these rows allow. Returns TMO_WAIT if more rows must follow, and TMO_OK after the
@@ -291,7 +291,7 @@ def _until_wrong(calls: Sequence[str]) -> str:
 
 def _run(m: Module) -> str:
     calls = [_call(m, k) for k in range(len(m.regions))]
-    if m.frame is None:
+    if m.source is None:
         return _pauses(m) + _function(m, f"tmo_status {m.prefix}_invoke(void)", calls) + _reset(m)
     if m.external:
         run = _function(m, f"tmo_status {m.prefix}_invoke(const tmo_frame *frame)", calls)
@@ -369,7 +369,7 @@ def _in_turn(m: Module, shared: InApp, head: str, calls: Sequence[str]) -> str:
 def _run_stored(m: Module) -> str:
     if m.window:
         return f"{_push_stored(m, 'reset', 'invoke')}\n  {m.prefix}_reset();"
-    if m.frame is None:
+    if m.source is None:
         reset = [f"  {m.prefix}_reset();"] if _keeps(m) else []
         copies = [f"  memcpy({p.function}(), in_{k}, sizeof in_{k});" for k, p in enumerate(m.ports.inputs)]
         run = f"  status = {m.prefix}_invoke();"

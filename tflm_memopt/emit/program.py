@@ -121,7 +121,7 @@ def program(subject: Subject, platform: Platform, runner_header: str = "") -> st
         "program.cpp.jinja",
         c=identifier(name), about=comment(name), platform=platform, own=own, alignment=ALIGNMENT,
         model=inference(subject, platform, INVOKE), camera_header=f"{name}_camera.h", image=image,
-        runner_header=runner_header, frame=subject.report.frame, window=subject.report.window,
+        runner_header=runner_header, source=subject.report.source, window=subject.report.window,
         variables=subject.report.arena.variables, team=platform.team if subject.report.cores else "",
     )  # fmt: skip
 
@@ -138,7 +138,7 @@ def inference(subject: Subject, platform: Platform, invoke: str, prefix: str = "
         c=c, counted=printed(subject.name), platform=platform, invoke=invoke, prefix=prefix,
         result=result_of(border.outputs[0], subject.labels) if border.outputs else None, real=subject.sample.real,
         labels=[escaped(label) for label in subject.labels],
-        frame=subject.report.frame, window=subject.report.window, image=subject.image if platform.cameras else None,
+        source=subject.report.source, window=subject.report.window, image=subject.image if platform.cameras else None,
         inputs=len(subject.sample.inputs), outputs=len(subject.sample.outputs),
         stored=f"{{{c}_input_0, sizeof({c}_input_0), {c}_row_bytes, 0, 0, TMO_FORMAT_INT8}}",
     )  # fmt: skip

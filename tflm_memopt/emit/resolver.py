@@ -14,7 +14,7 @@ from tflm_memopt.model.names import OURS
 from tflm_memopt.model.reader import CUSTOM as CUSTOM_OP
 from tflm_memopt.model.reader import Model
 from tflm_memopt.ops.packing import Family, family
-from tflm_memopt.results import FrameReport, Report
+from tflm_memopt.results import Report, SourceReport
 from tflm_memopt.runtime.regions import regions
 from tflm_memopt.tflm.arena import predict
 from tflm_memopt.tflm.libraries import EARLY_2023, library
@@ -172,24 +172,24 @@ def _constants(c: str, report: Report, ports: Border) -> Iterator[str]:
         yield ""
         yield "/* real = scale * (value - zero_point) */"
         yield from known
-    yield from _frame(c, report.frame)
+    yield from _source(c, report.source)
 
 
-def _frame(c: str, frame: FrameReport | None) -> Iterator[str]:
+def _source(c: str, source: SourceReport | None) -> Iterator[str]:
     """Yield the constants and comments for an input outside the arena."""
-    if frame is None:
+    if source is None:
         return
     yield ""
-    if frame.pushed:
-        pushes = frame.rows // frame.pushed
-        yield f"/* The input comes in {pushes} pushes of {frame.pushed} row{'s' * (frame.pushed > 1)}:"
+    if source.pushed:
+        pushes = source.rows // source.pushed
+        yield f"/* The input comes in {pushes} pushes of {source.pushed} row{'s' * (source.pushed > 1)}:"
         yield f" * tmo::PushRows(interpreter, frame, {c}_row_bytes) until it returns tmo::kPushDone. */"
         yield f"constexpr uint32_t {c}_pushes = {pushes};"
-        yield f"constexpr uint32_t {c}_push_rows = {frame.pushed};"
+        yield f"constexpr uint32_t {c}_push_rows = {source.pushed};"
     else:
         yield "/* The input is read from your buffer. Call tmo::SetFrame(interpreter, &frame) once. */"
-        yield f"constexpr uint32_t {c}_rows = {frame.rows};"
-    yield f"constexpr uint32_t {c}_row_bytes = {frame.row_bytes};"
+        yield f"constexpr uint32_t {c}_rows = {source.rows};"
+    yield f"constexpr uint32_t {c}_row_bytes = {source.row_bytes};"
 
 
 def _arena_size(c: str, nbytes: int, report: Report) -> str:

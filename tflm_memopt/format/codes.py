@@ -79,15 +79,15 @@ class FloatFunction(enum.IntEnum):
 
 
 class LoopCode(enum.IntEnum):
-    """Codes of a group's loops. Each code fires an operator, or opens or closes a loop; a code n < NEAR fires operator
+    """Codes of a group's loops. Each code runs an operator, or opens or closes a loop; a code n < NEAR runs operator
     n of the group. Numbers are little-endian.
     """
 
     NEAR = 0xFC
     FAR = 0xFC
-    """uint16_t op: fires it."""
+    """uint16_t op: runs it."""
     SKIP = 0xFD
-    """uint16_t op, stripes: skips the rest of the operator's stripe and the next stripes - 1, then fires it."""
+    """uint16_t op, stripes: skips the rest of the operator's stripe and the next stripes - 1, then runs it."""
     REPEAT = 0xFE
     """uint16_t times: runs the codes up to the matching END this many times, at least once."""
     END = 0xFF

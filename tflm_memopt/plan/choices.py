@@ -22,7 +22,7 @@ SWITCHES: Mapping[str, str] = {
     "rematerialisation": "operators that run twice, instead of a whole tensor that waits for a reduction of itself",
     "overlap": "a group's output in the bytes that its input leaves",
     "reorder": "other orders than the model's own",
-    "reverse": "groups that fire from the last row to the first",
+    "reverse": "groups that run from the last row to the first",
     "tiles": "tiled groups altogether: row rolling buffers are left",
     "fan-in": "partial sums that several devices send each other",
 }

@@ -23,7 +23,7 @@ from tflm_memopt.errors import UsageError
 from tflm_memopt.format.codes import InputPlace
 from tflm_memopt.model.graph import Graph
 from tflm_memopt.model.reader import Model
-from tflm_memopt.results import FrameReport
+from tflm_memopt.results import SourceReport
 from tflm_memopt.runtime import host
 from tflm_memopt.runtime.compilers import compiler
 from tflm_memopt.runtime.feeds import in_a_picture
@@ -162,7 +162,7 @@ def run(module: Sources, model: Model, where: str, runs: Sequence[Run]) -> Ran:
 class _Frame:
     """An input outside the arena."""
 
-    report: FrameReport
+    report: SourceReport
     shape: tuple[int, ...]
     """Rows, pixels of a row, bytes of a pixel; for a streamed input the number of pushes and the bytes of a push."""
 
@@ -174,10 +174,10 @@ def _frame(model: Model, where: str, runs: Sequence[Sequence[Array]]) -> _Frame 
         height, width, channels = next(
             host.frame_shape(r.program) for r in regions(model) if r.input == InputPlace.EXTERNAL
         )
-        return _Frame(FrameReport(height, width * channels, 0), (height, width, channels))
+        return _Frame(SourceReport(height, width * channels, 0), (height, width, channels))
     push = model.graph.tensors[model.graph.inputs[0]].nbytes
     pushes = runs[0][0].nbytes // push
-    return _Frame(FrameReport(pushes, push, 1), (pushes, push))
+    return _Frame(SourceReport(pushes, push, 1), (pushes, push))
 
 
 def _does_not_compile(said: str, where: str) -> UsageError:

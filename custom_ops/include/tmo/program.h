@@ -85,12 +85,12 @@ enum {
   TMO_FLAG_SWAPPED = 8, /* The second of two operands is the left one in the formula. */
 };
 
-/* Codes of a group's loops. Each code fires an operator, or opens or closes a loop; a code n < NEAR fires operator n of the group. Numbers are
- * little-endian. */
+/* Codes of a group's loops. Each code runs an operator, or opens or closes a loop; a code n < NEAR runs operator n of the group. Numbers are little-
+ * endian. */
 enum {
   TMO_LOOP_NEAR = 0xfc,
-  TMO_LOOP_FAR = 0xfc, /* uint16_t op: fires it. */
-  TMO_LOOP_SKIP = 0xfd, /* uint16_t op, stripes: skips the rest of the operator's stripe and the next stripes - 1, then fires it. */
+  TMO_LOOP_FAR = 0xfc, /* uint16_t op: runs it. */
+  TMO_LOOP_SKIP = 0xfd, /* uint16_t op, stripes: skips the rest of the operator's stripe and the next stripes - 1, then runs it. */
   TMO_LOOP_REPEAT = 0xfe, /* uint16_t times: runs the codes up to the matching END this many times, at least once. */
   TMO_LOOP_END = 0xff, /* Ends a loop, or the group. */
 };

@@ -86,19 +86,19 @@ def test_an_operator_that_is_wanted_to_make_more_rows_than_it_has() -> None:
     mutant = with_buffer(found, counters, replace(found.buffers[counters], nbytes=4))
     both = replace(second, stages=(*first.stages, *second.stages))
     apart = replace(mutant, steps=(both,), offsets=tuple(range(0, 64 * len(mutant.buffers), 64)), head=1024)
-    assert "group 0: operator 0 fires too often" in refusal(s, apart, y)
+    assert "group 0: operator 0 runs too often" in refusal(s, apart, y)
 
 
 @pytest.mark.parametrize(
     ("damage", "text"),
     [
-        (wrong_iterations, r"group 0 fires 8 times, the plan says [79]"),
+        (wrong_iterations, r"group 0 runs 8 iterations, the plan says [79]"),
         (wrong_macs, r"group 0 multiplies (\d+) times, the plan says (?!\1\b)\d+"),
         (missing_steps, r"the plan runs operators \[\], but the graph has \[0\]"),
         (smaller_buffers, r"tensor 0 needs 128 bytes, but has 127 in the plan"),
         (missing_buffers, r"no tensor buffer for 0"),
         (lower_heads, r"is misaligned or outside of the head of \d+ bytes"),
-        (missing_stages, r"group 0: its loops fire operator 0 of 0"),
+        (missing_stages, r"group 0: its loops run operator 0 of 0"),
     ],
 )
 def test_other_refusals_say_what_and_where(damage: Callable[[Plan], Mutants], text: str) -> None:

@@ -1,4 +1,4 @@
-"""Test groups that fire from the last row to the first: the contents of their buffers."""
+"""Test groups that run from the last row to the first: the contents of their buffers."""
 
 from __future__ import annotations
 

@@ -159,8 +159,8 @@ def test_an_operator_may_read_an_external_frame_twice() -> None:
 def test_elements_of_every_type_come_from_outside(model: Callable[[], bytes], where: str) -> None:
     done = tflm_memopt.optimize(model(), input=where, seconds=SECONDS)
     item = np.dtype(read(model()).graph.tensors[0].dtype.lower()).itemsize
-    assert done.report.frame is not None
-    assert (done.report.frame.rows, done.report.frame.row_bytes) == (12, 24 * item)
+    assert done.report.source is not None
+    assert (done.report.source.rows, done.report.source.row_bytes) == (12, 24 * item)
     assert tflm_memopt.verify(model(), done.model, runs=4).bit_exact
 
 
@@ -172,7 +172,7 @@ def test_the_frame_takes_no_arena_or_that_of_its_rows() -> None:
     plan = sizes["stream:2"].plan
     assert plan is not None
     assert plan.find(Role.TENSOR, 0) is not None
-    frame = sizes["stream:2"].report.frame
+    frame = sizes["stream:2"].report.source
     assert frame is not None
     assert (frame.rows, frame.row_bytes, frame.pushed) == (12, 24, 2)
 

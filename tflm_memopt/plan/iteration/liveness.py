@@ -151,7 +151,7 @@ def contents(
 
 
 def _scratch(trace: Trace, moments: Ints, *, tiled: bool) -> Iterator[Content]:
-    """Yield the scratch of kernels and conversions. Operators share it, since they never fire at the same time."""
+    """Yield the scratch of kernels and conversions. Operators share it, since they never run at the same time."""
     zero = np.zeros(len(moments), dtype=np.int64)
     full = zero.copy()
     for m in trace.members:

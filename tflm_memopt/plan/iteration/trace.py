@@ -1,6 +1,6 @@
 """The iteration order of a group, and the lifetimes that follow from it.
 
-A group fires on demand: a sink requests its units, and a unit requests the pixels that it reads, operand by operand.
+A group runs on demand: a sink requests its units, and a unit requests the pixels that it reads, operand by operand.
 Demand-driven iteration makes the depths of rolling buffers exact for any graph (the CSDF view of Jung et al., joint
 memory of several CNNs). The trace is built from the group's end: adding a producer before its readers never changes the
 order of their iterations, so all groups [a, end) share one trace, which grows operator by operator.
@@ -51,7 +51,7 @@ class Member:
 
     @cached_property
     def units(self) -> Units:
-        """The units that it fires, in order."""
+        """The units that it runs, in order."""
         iterated = self.op.reads[0] if self.iterative else self.op.writes
         return units(self.nest, self.stripes or iterated.h, iterated.h, iterated.w)
 
@@ -228,14 +228,14 @@ class Trace:
         return self.entry[self.moments] >> _SLOTS
 
     def fires(self, key: int) -> tuple[Ints, Ints]:
-        """Return the positions at which an operator fires, and the number of each iteration."""
+        """Return the positions at which an operator runs, and the number of each iteration."""
         if key not in self._fires:
             at = self.entries(key, FIRE)
             self._fires[key] = at, self.iteration[at]
         return self._fires[key]
 
     def fired_at(self, key: int, at: Ints, iteration: Ints) -> None:
-        """Set the result of fires()."""
+        """Set the result of runs()."""
         self._fires[key] = at, iteration
 
     def order(self, key: int) -> Ints:
@@ -250,7 +250,7 @@ class Trace:
         return found
 
     def core_1_scratch(self, member: Member) -> int:
-        """Return the offset of the second core's scratch while this operator fires, or 0 with one core.
+        """Return the offset of the second core's scratch while this operator runs, or 0 with one core.
 
         A small scratch follows the largest one; otherwise each core would have to wait for the other.
         """
@@ -321,7 +321,7 @@ def traced(members: Sequence[Member], sinks: Sequence[int], source: InputSource 
 
 
 def prepend(trace: Trace, member: Member) -> Trace:
-    """Add a producer at the front: it fires just before the demands that need its results."""
+    """Add a producer at the front: it runs just before the demands that need its results."""
     demands, need = _demands(trace, member)
     produced = np.maximum.accumulate(need)
     before = _shifted(produced)

@@ -114,7 +114,7 @@ class Placer:
         return max(draft.most_alive, filled) + sum(self.sizes[t] for t in draft.whole)
 
     def _is_filled(self, held: GroupBuffer) -> bool:
-        """Return whether the buffer is a model input, which exists before anything fires."""
+        """Return whether the buffer is a model input, which exists before anything runs."""
         return held.role is Role.TENSOR and held.key in self.inputs and held.nbytes == self.sizes[held.key]
 
     def _index(

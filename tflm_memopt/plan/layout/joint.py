@@ -186,7 +186,7 @@ def within(tenant: Tenant) -> Distances:
 
 
 def _is_input(tenant: Tenant, i: int) -> bool:
-    """Return whether a buffer is an input, which exists before anything fires."""
+    """Return whether a buffer is an input, which exists before anything runs."""
     buffer, graph = tenant.plan.buffers[i], tenant.planned.graph.model
     return buffer.role is Role.TENSOR and buffer.key in graph.inputs
 
