@@ -41,17 +41,11 @@ class StateReplay:
 
     def __init__(self, plan: Plan, graph: RowGraph) -> None:
         self._ops = tuple(graph.ops.values())
-        self.rolling_buffers: dict[int, StateRollingBuffer] = {
-            r.tensor: r for op in graph.ops.values() for r in _written(op)
-        }
-        self.new = {
-            r.tensor: op.reads[0].h if op.keeps else op.writes.h for op in graph.ops.values() for r in _written(op)
-        }
+        written = [(op, state) for op in self._ops for state in _written(op)]
+        self.rolling_buffers: dict[int, StateRollingBuffer] = {state.tensor: state for _, state in written}
+        self.new = {state.tensor: op.reads[0].h if op.keeps else op.writes.h for op, state in written}
         """Number of new rows of each inference."""
-        self._homes = [
-            {rolling_buffer.tensor for i in region.ops for rolling_buffer in _written(graph.ops[i])}
-            for region in graph.regions
-        ]
+        self._homes = [{s.tensor for i in region.ops for s in _written(graph.ops[i])} for region in graph.regions]
         """The states of each region, which share one buffer."""
         self._in_place = {rolling_buffer.tensor for op in graph.ops.values() for rolling_buffer in op.updates}
         self.plan = plan

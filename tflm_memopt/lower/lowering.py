@@ -257,11 +257,8 @@ class _Lowering:
         """Return the record of the input outside the arena: the rolling buffer of older rows, or the place where pixels
         become int8.
         """
-        kept = (
-            self.plan.find(Role.ROLLING_BUFFER, source.tensor)
-            if source.pushed
-            else self.plan.find(Role.SCRATCH, self.step)
-        )
+        streamed = Role.ROLLING_BUFFER, source.tensor
+        kept = self.plan.find(*(streamed if source.pushed else (Role.SCRATCH, self.step)))
         depth, offset = (kept[0].depth, kept[1] - self.workspace.offset) if kept else (0, 0)
         record = ProgramTensor(offset, rows.h, rows.w, rows.c, depth, 1, pushed=source.pushed)
         return self.tensors.setdefault(record, len(self.tensors))

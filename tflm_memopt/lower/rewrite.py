@@ -68,7 +68,7 @@ def sequence(planned: Planned, *, op_per_group: bool) -> Iterator[CustomOp | Bui
     graph, plan, groups = planned.graph, planned.plan, planned.groups
     calls = {call[0]: call for call in plan.calls()}
     use = tensor_use(graph.model, graph.ops, graph.kept, graph.outside)
-    stateful = {group.step.region for group in groups.values() if any(op.stateful for op in group.ops)}
+    stateful = {g.step.region for g in groups.values() if any(op.stateful for op in g.ops)}
     for number, step in enumerate(plan.steps):
         if isinstance(step, Builtin):
             yield step

@@ -366,16 +366,12 @@ def states(graph: RowGraph) -> tuple[PlacedState, ...]:
     found: list[PlacedState] = []
     last = [region.number for region in graph.regions if any(graph.ops[i].rolling_buffers for i in region.ops)][-1:]
     for region in graph.regions:
-        kept = [
-            (op, rolling_buffer) for i in region.ops for op in (graph.ops[i],) for rolling_buffer in op.rolling_buffers
-        ]
+        kept = [(op, state) for i in region.ops for op in (graph.ops[i],) for state in op.rolling_buffers]
         window = graph.window if region.number in last else None  # the window's counter is updated after all others
         at = INDEX_BYTES * (len(kept) + bool(window))
-        for op, rolling_buffer in kept:
-            rows = rolling_buffer.rows
-            found.append(
-                PlacedState(rolling_buffer.tensor, at, rows.h, rows.row_bytes, op.writes.h, rolling_buffer.fill)
-            )
+        for op, state in kept:
+            rows = state.rows
+            found.append(PlacedState(state.tensor, at, rows.h, rows.row_bytes, op.writes.h, state.fill))
             at += rows.nbytes
         if window:
             found.append(PlacedState(WINDOW, at, window.inferences, 0, 1, 0))

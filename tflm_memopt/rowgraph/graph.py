@@ -159,9 +159,7 @@ class RowGraph:
     @cached_property
     def spaces(self) -> Mapping[TensorId, Space]:
         """The spaces of the tensors that operators read outside the arena."""
-        found = {
-            rolling_buffer.tensor: Space.STATE for op in self.ops.values() for rolling_buffer in op.rolling_buffers
-        }
+        found = {state.tensor: Space.STATE for op in self.ops.values() for state in op.rolling_buffers}
         found |= {op.inputs[0]: Space.LINK for op in self.ops.values() if op.receives}
         return found | ({self.source.tensor: self.source.space} if self.source else {})
 

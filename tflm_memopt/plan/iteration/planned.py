@@ -17,9 +17,7 @@ from tflm_memopt.rowgraph.graph import InputSource, RowGraph
 
 def trace_of(group: Group, ops: Mapping[int, RowOp], source: InputSource | None = None) -> Trace:
     """Return the trace of a group of a plan."""
-    members = [
-        Member(s.op, as_counted(ops[s.op], group), s.operands, s.iterative, s.nest, group.stripes) for s in group.stages
-    ]
+    members = [Member.of(stage, as_counted(ops[stage.op], group), group.stripes) for stage in group.stages]
     return traced(members, group.sinks, source)
 
 
@@ -55,15 +53,11 @@ class PlannedGroup:
         born = {m.op.output for m in trace.members} & whole.keys()
         read = {t for m in trace.members for t in m.op.inputs if not source or t != source.tensor} & whole.keys()
         dying = {t for t in read - born if whole[t].last == number + 1 and t not in self.graph.model.outputs}
-        rolling_buffers = {b.key: b for b in alive if b.role is Role.ROLLING_BUFFER and b.first == number}
+        inner = {b.key: b for b in alive if b.role is Role.ROLLING_BUFFER and b.first == number}
         found = contents(
             trace,
             GroupBorder(tuple(dying), tuple(born), ()),
-            {
-                m.op.output: _rolling_buffer(trace, m, rolling_buffers[m.op.output])
-                for m in trace.members
-                if m.op.output in rolling_buffers
-            },
+            {t: _kept(trace, m, inner[t]) for m in trace.members if (t := m.op.output) in inner},
             {t: b.nbytes for t, b in whole.items()},
             sum(b.nbytes for b in alive if b.role is Role.COUNTERS and b.first == number),
         )
@@ -94,7 +88,6 @@ class Planned:
         return {n: PlannedGroup(self.plan, n, step, self.graph) for n, step in steps if isinstance(step, Group)}
 
 
-def _rolling_buffer(trace: Trace, member: Member, buffer: Buffer) -> RollingBuffer:
-    return RollingBuffer(
-        buffer.nbytes, buffer.depth, buffer.column_windows, lives(trace, member) if buffer.column_windows else None
-    )
+def _kept(trace: Trace, member: Member, buffer: Buffer) -> RollingBuffer:
+    life = lives(trace, member) if buffer.column_windows else None
+    return RollingBuffer(buffer.nbytes, buffer.depth, buffer.column_windows, life)

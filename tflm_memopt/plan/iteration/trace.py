@@ -44,6 +44,11 @@ class Member:
     stripes: int = 0
     """Number of stripes of the group, or 0 if it runs row by row."""
 
+    @staticmethod
+    def of(stage: Stage, op: RowOp, stripes: int) -> Member:
+        """Return a stage of a plan with its operator."""
+        return Member(stage.op, op, stage.operands, stage.iterative, stage.nest, stripes)
+
     @cached_property
     def stage(self) -> Stage:
         """This operator as a stage of a plan."""

@@ -267,10 +267,8 @@ def _with(group: Growing, trace: Trace, member: Member, rolling_buffer: RollingB
     alive[is_old] = group.alive
     for at_iteration, before in new_contents(trace, member, rolling_buffer, COUNTER_BYTES):
         alive, gaps = alive + at_iteration, gaps + before
-    rolling_buffers = (
-        {**group.rolling_buffers, member.op.output: rolling_buffer} if rolling_buffer else group.rolling_buffers
-    )
-    return Growing(trace, rolling_buffers, alive, gaps, macs=group.macs + _macs(trace, member))
+    kept = {**group.rolling_buffers, member.op.output: rolling_buffer} if rolling_buffer else group.rolling_buffers
+    return Growing(trace, kept, alive, gaps, macs=group.macs + _macs(trace, member))
 
 
 def _iterative_pays(op: RowOp) -> bool:
@@ -382,18 +380,14 @@ def worst_bytes(group: Growing, at_border: GroupBorder, sizes: Mapping[TensorId,
 def rebuild(chain: Chain, candidate: Candidate) -> TracedGroup:
     """Return the trace and rolling buffers of a candidate, which are not stored for all candidates."""
     last_read = chain.last_read()
-    members = [
-        Member(stage.op, chain.ops[i], stage.operands, stage.iterative, stage.nest, candidate.stripes)
-        for i, stage in enumerate(candidate.stages, candidate.first)
-    ]
+    ops = chain.ops[candidate.first : candidate.last]
+    members = [Member.of(stage, op, candidate.stripes) for stage, op in zip(candidate.stages, ops, strict=True)]
     sinks = [m.key for m in reversed(members) if last_read.get(m.op.output, -1) >= candidate.last]
     trace = traced(members, sinks, chain.source)
     inner = [m for m in members if m.key not in sinks]
     in_order = inner if candidate.stripes else reversed(inner)  # the order of buffers in a plan
-    rolling_buffers = {m.op.output: rolling_buffer_of(trace, m) for m in in_order}
-    return TracedGroup(
-        trace, {t: rolling_buffer for t, rolling_buffer in rolling_buffers.items() if rolling_buffer.nbytes}
-    )
+    kept = {m.op.output: rolling_buffer_of(trace, m) for m in in_order}
+    return TracedGroup(trace, {t: buffer for t, buffer in kept.items() if buffer.nbytes})
 
 
 def tiled_bytes(chain: Chain, candidate: Candidate) -> int:
