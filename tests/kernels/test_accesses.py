@@ -32,7 +32,7 @@ from tflm_memopt.rowgraph.inputs import InputMode
 
 HOOKED = "gcc -std=gnu11 -O1 -g1 -fno-builtin -fsanitize=thread"
 """The compiler calls a function before each access."""
-WRAPPED = ("-Wl,--wrap=memcpy", "-Wl,--wrap=memmove", "-Wl,--wrap=memset", "-pthread")
+WRAPPED = ("-Wl,--wrap=memcpy", "-Wl,--wrap=memmove", "-Wl,--wrap=memset", "-pthread", "-lm")
 STATES = (
     streaming.mixed, streaming.pooled, streaming.recurrent, streaming.joined, memories.svdf_network,
     memories.lstm_network,
