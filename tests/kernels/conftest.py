@@ -51,7 +51,7 @@ def compiled(command: str, source: str, program: Path, *more: Path, library: Seq
     made = program.parent / f"{program.stem}_objects"
     made.mkdir()
     compiler = [*command.split(), *(f"-I{LIBRARY / folder}" for folder in ("include", "src", "host"))]
-    full = [*command.split(), *objects(compiler, sources, made), "-o", program]
+    full = [*command.split(), *objects(compiler, sources, made), "-o", program, "-lm"]
     built = subprocess.run(full, capture_output=True, text=True, check=False)
     assert built.returncode == 0, built.stderr
     return program

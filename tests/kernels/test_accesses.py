@@ -47,7 +47,7 @@ def executor(tmp_path_factory: pytest.TempPathFactory) -> Path:
     include = [f"-I{LIBRARY / name}" for name in ("include", "src")]
     made = objects([*HOOKED.split(), *include], SOURCES, folder)
     made += objects(["gcc", "-std=gnu11", "-O1", *include], [ROOT / "tests/kernels/touches.c"], folder)
-    subprocess.run(["gcc", *made, *WRAPPED, "-o", folder / "touches"], check=True)
+    subprocess.run(["gcc", *made, *WRAPPED, "-o", folder / "touches", "-lm"], check=True)
     return folder / "touches"
 
 

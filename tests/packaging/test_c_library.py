@@ -29,7 +29,8 @@ def test_manifest_builds_a_program(tmp_path: Path) -> None:
     sources = [path for pattern in build["srcFilter"] for path in LIBRARY.glob(pattern[2:-1]) if path.suffix == ".c"]
     sources.append(ROOT / "tests/packaging/link.c")
     program = tmp_path / "program"
-    subprocess.run([compiler, *STRICT, f"-I{LIBRARY / build['includeDir']}", *sources, "-o", program], check=True)
+    include = f"-I{LIBRARY / build['includeDir']}"
+    subprocess.run([compiler, *STRICT, include, *sources, "-o", program, "-lm"], check=True)
     done = subprocess.run([program], capture_output=True, text=True, check=True)
     assert done.stdout.strip()
 

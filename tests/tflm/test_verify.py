@@ -12,6 +12,7 @@ import pytest
 from models import Net
 from tflm.region_model import IN, INT8, OUT, float_io, program, region_model, region_tree
 
+import tflm_memopt
 from tflm_memopt import optimize
 from tflm_memopt.errors import InterfaceError, ModelError, RuntimeUnavailable
 from tflm_memopt.lower.program import HEADER, OP
@@ -205,3 +206,13 @@ def test_the_host_reference_equals_tflm(own_model: Path) -> None:
     assert tflm.failure == ""
     for name, a, b in zip(graph.outputs, ours, tflm.outputs, strict=True):
         np.testing.assert_array_equal(a.view(np.uint8), b.view(np.uint8), err_msg=f"output {name}, seed 0")
+
+
+def test_a_c_module_that_calls_libm(tmp_path: Path) -> None:
+    """It has to be linked with -lm."""
+    net, floats = Net(1), {"dtype": "FLOAT32", "affine": None}
+    x = net.input((1, 8, 8, 4), **floats)  # type: ignore[arg-type]
+    y = net.op("LOGISTIC", [x], [net.tensor((1, 8, 8, 4), **floats)])  # type: ignore[arg-type]
+    result = optimize(net.model(net.op("TANH", [y], [net.tensor((1, 8, 8, 4), **floats)])), interpreter=False)  # type: ignore[arg-type]
+    result.save(tmp_path, emit="c")
+    assert tflm_memopt.verify(result.original, result.model, runs=1, c=tmp_path).bit_exact

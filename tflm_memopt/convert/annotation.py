@@ -47,6 +47,8 @@ SEVERAL_SUBGRAPHS = LeftWhole(
 )
 DYNAMIC = LeftWhole("tensors have shapes that are known only at run time", FREEZE)
 UNWRITTEN = LeftWhole("an operator, or the caller, reads a tensor that nothing writes")
+MOST_NAMED = 4
+"""Maximum number of subgraphs that a reason lists."""
 ONE_SIGNATURE = "convert one function only, or remove the subgraph from the file"
 
 
@@ -121,7 +123,8 @@ def _uncalled(model: Model) -> LeftWhole | None:
     numbers = sorted(set(range(1, model.subgraphs)) - called_from(model.graphs))
     if not numbers:
         return None
-    which = f"subgraph{'s' * (len(numbers) > 1)} {', '.join(map(str, numbers))}"
+    others = f" and {len(numbers) - MOST_NAMED} more" if len(numbers) > MOST_NAMED else ""
+    which = f"subgraph{'s' * (len(numbers) > 1)} {', '.join(map(str, numbers[:MOST_NAMED]))}{others}"
     return LeftWhole(f"no operator calls {which} of the file, but TFLM plans memory for it", ONE_SIGNATURE)
 
 

@@ -149,7 +149,7 @@ def run(module: Sources, model: Model, where: str, runs: Sequence[Run]) -> Ran:
         (folder / "main.c").write_text(main, encoding="utf-8")
         include = f"-I{module.header.parent.resolve()}", *library.include_flags()
         sources = (module.source.resolve(), module.library.resolve(), library.folder() / "src/tmo_status.c", "main.c")
-        done = compiler(*WARNINGS, *include, *sources, "-o", "program", cwd=folder)
+        done = compiler(*WARNINGS, *include, *sources, "-o", "program", "-lm", cwd=folder)
         if done.returncode:
             raise _does_not_compile(done.stderr, str(module.source))
         (folder / "inputs").write_bytes(b"".join(fed))
