@@ -28,7 +28,7 @@ class BoardReport:
 
     @property
     def distance(self) -> float:
-        """Return how many times the rewritten model is too large for the board or smaller than its room, at least 1."""
+        """Return the ratio of the rewritten model's bytes to the board's room, or its inverse if that is larger."""
         fit = self.rewritten
         needs = ((fit.ram_needed, fit.ram_left), (fit.flash.total, fit.flash_left))
         room = min((need + left) / max(1, need) for need, left in needs)

@@ -169,7 +169,7 @@ def _demand_work(shared: DeviceGraphs) -> None:
 
 
 def computed(asked: Request, planned: Planned) -> list[float]:
-    """Return the milliseconds that a device computes before each row it sends or receives, and after the last, at most.
+    """Return upper bounds, in milliseconds, of what a device computes before each row it exchanges, and after the last.
 
     Raises UsageError if the time is unknown.
     """

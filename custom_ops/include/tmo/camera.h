@@ -19,7 +19,7 @@ typedef enum {
 
 /* A frame, and the part of it that the model sees. */
 typedef struct {
-  const uint8_t *pixels; /* of the whole frame; NULL where rows come one by one */
+  const uint8_t *pixels; /* of the whole frame; NULL if rows come one by one */
   uint32_t stride;       /* bytes from row to row */
   uint16_t left, top, width, height; /* the part, in pixels */
   tmo_pixel_format format;
