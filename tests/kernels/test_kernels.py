@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from conftest import examples, seeds
 from kernels import networks
-from kernels.families import BINARY, BINARY_INT8, CONVERTED, MAPPED_S16
+from kernels.families import BINARY, BINARY_INT8, CONVERTED, FLOAT, MAPPED_S16
 from kernels.networks import POOLS_S16, WINDOWED, Network, operator, part, random_inputs, random_shape, reduced_whole
 from kernels.programs import Lowered, can_iterate, lower
 
@@ -48,8 +48,10 @@ def agree(network: Network, lowered: Lowered, rng: np.random.Generator, seed: in
     np.testing.assert_array_equal(watched, plain, err_msg=f"seed {seed}, in the arena")
 
 
-NOT_ALONE = {Kind.LSTM, Kind.SLIDING_SUM, Kind.OWN, *(kind for kind in Kind if KINDS[kind].crosses)}
-"""tests/tflm/test_memories.py, test_sliding.py, test_own.py and test_devices.py cover them."""
+NOT_ALONE = {Kind.LSTM, Kind.SLIDING_SUM, Kind.OWN, *(kind for kind in Kind if KINDS[kind].crosses), *FLOAT}
+"""tests/tflm/test_memories.py, test_sliding.py, test_own.py and test_devices.py cover them, and for float32
+tests/property/test_float_models.py.
+"""
 
 
 @pytest.mark.parametrize("kind", [kind for kind in Kind if kind not in NOT_ALONE])
