@@ -10,7 +10,8 @@ from conftest import ROOT
 
 from tflm_memopt.report import svg
 
-FORMAT = runpy.run_path(str(ROOT / "scripts/program_format.py"))["FILES"]
+SCRIPT = runpy.run_path(str(ROOT / "scripts/program_format.py"))
+FORMAT = SCRIPT["FILES"]
 DRAWINGS = runpy.run_path(str(ROOT / "scripts/drawings.py"))["DRAWINGS"]
 
 
@@ -23,3 +24,7 @@ def test_what_the_format_says_is_current(path: Path) -> None:
 def test_drawing_is_current(name: str) -> None:
     written = (ROOT / "docs/drawings" / name).read_text(encoding="utf-8")
     assert written == svg.document(DRAWINGS[name]()), "python scripts/drawings.py writes it anew"
+
+
+def test_the_page_has_a_place_for_each_record() -> None:
+    assert "<!-- tmo_" not in SCRIPT["site_page"]().lower()
