@@ -33,17 +33,24 @@ from moving import (
     space_to_depth,
     transpose_conv,
 )
+from numpy.typing import NDArray
 from property import two_cores
+from property.floats import FLOAT, in_float
 from property.forced import mobile
+from property.layers import Layer
+from property.networks import Recipe
+from property.networks import build as built
 
 from tflm_memopt.convert import pipeline
 from tflm_memopt.convert.pipeline import ConversionOptions
 from tflm_memopt.emit.kernels import Needs, Part
 from tflm_memopt.lower.program import Program
+from tflm_memopt.model.graph import Tensor
 from tflm_memopt.model.interface import Changes
 from tflm_memopt.model.reader import read
 from tflm_memopt.ops.kinds import Kind
 from tflm_memopt.ops.packing import Family, family
+from tflm_memopt.plan.search.tiles_plan import NO_RECOMPUTE
 from tflm_memopt.rewrite.int8_io import Int8Interface
 from tflm_memopt.rowgraph.inputs import IN_ARENA, SLIDING, InputMode
 from tflm_memopt.runtime import host
@@ -82,7 +89,7 @@ def write_samples(folder: Path) -> list[Path]:
         expected = network.run(inputs)[-1]
         paths.append(folder / f"{seed}.bin")
         paths[-1].write_bytes(sample(program, inputs[:1], [expected]))
-    for k, data in enumerate(itertools.starmap(planned, networks_to_plan())):
+    for k, data in enumerate(itertools.starmap(planned, (*networks_to_plan(), *float_networks()))):
         for n, region in enumerate(data):
             paths.append(folder / f"planned{k}_{n}.bin")
             paths[-1].write_bytes(region)
@@ -110,9 +117,23 @@ def planned(data: bytes, options: ConversionOptions) -> Iterator[bytes]:
     new = read(pipeline.lower(model, Int8Interface(model.graph, Changes(), {}, ()), found, options))
     rng = np.random.default_rng(0)
     for region in regions(new):
-        inputs = [rng.integers(-128, 128, new.graph.tensors[t].nbytes, np.int8) for t in region.inputs]
+        inputs = [drawn(rng, new.graph.tensors[t]) for t in region.inputs]
         sizes = [new.graph.tensors[t].nbytes for t in region.outputs]
         yield sample(region.program, inputs, host.run(region.program, inputs, sizes))
+
+
+def drawn(rng: np.random.Generator, tensor: Tensor) -> NDArray[np.int8]:
+    """Return random bytes of a tensor. Of a NaN, compilers may keep other bits, so float32 values are numbers."""
+    if tensor.dtype == "FLOAT32":
+        return rng.normal(scale=3, size=tensor.elements).astype(np.float32).view(np.int8)
+    return rng.integers(-128, 128, tensor.nbytes, np.int8)
+
+
+def float_networks() -> Iterator[tuple[bytes, ConversionOptions]]:
+    """Yield networks with all float32 layers, three each, by rows and in tiles."""
+    for k in range(0, len(FLOAT), 3):
+        recipe = Recipe(((1, 9, 7, 4),), (Layer("conv"), *map(Layer, FLOAT[k : k + 3]), Layer("conv")), seed=k)
+        yield in_float(built(recipe), k), ConversionOptions(tiles=None if k % 2 else NO_RECOMPUTE, seconds=0.2)
 
 
 def networks_to_plan() -> Iterator[tuple[bytes, ConversionOptions]]:
