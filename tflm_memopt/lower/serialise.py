@@ -159,7 +159,7 @@ def _op_shapes(r: np.void, tensors: tuple[ProgramTensor, ...]) -> Shapes:
         shapes[own] = (1,)
     elif traits.constants.value:
         shapes["weights"] = tuple(sizes[axis] for axis in traits.constants.value)
-        if traits.reads == FLOAT_BYTES:
+        if traits.slides and traits.reads == FLOAT_BYTES:
             shapes["weights"] = (*shapes["weights"][:-1], FLOAT_BYTES * shapes["weights"][-1])
     if traits.biased or kind is Kind.LSTM:
         shapes["bias"] = (
