@@ -149,9 +149,10 @@ def _access(mine: NDArray[np.bool_], row: Ints, height: int) -> Access:
     extent = int((last - first)[some].max()) + 1
     y = np.arange(len(some))
     for candidate in _formulas(first, some, extent):
-        start = candidate.first(y, height)
-        read = (start < height) & (start + extent > 0)
-        if np.array_equal(np.maximum(start, 0)[some], first[some]) and not read[~some].any():
+        start, end = candidate.first(y, height), candidate.first(y, height) + extent
+        read = (start < height) & (end > 0)
+        begins = np.array_equal(np.maximum(start, 0)[some], first[some])
+        if begins and (end > last)[some].all() and not read[~some].any():
             return candidate
     table = tuple(np.where(some, first, NO_ROW).tolist())
     return Access(extent=extent, table=table)

@@ -140,3 +140,15 @@ def test_rows_are_scattered_to_their_places(order: tuple[int, ...], backwards: t
 def test_bytes_that_occur_twice_are_not_scattered() -> None:
     with pytest.raises(Irregular):
         scattered(numbered([IMAGE])[0] // 2, Rows(*IMAGE[1:]))
+
+
+@pytest.mark.parametrize("height", range(2, 40))
+def test_a_movement_reads_all_rows_that_it_needs(height: int) -> None:
+    """A window that begins before the first row has to reach the last row that is needed."""
+    for out in range(1, 40):
+        rows = np.arange(out) * height // out  # as RESIZE_NEAREST_NEIGHBOR picks them
+        index = (2 * rows[:, None] + np.arange(2)).astype(np.int32)
+        (access,), _ = by_rows(index, [Rows(height, 1, 2)], Rows(out, 1, 2))
+        start = access.first(np.arange(out), height)
+        assert (start <= rows).all()
+        assert (rows < start + access.extent).all()
