@@ -307,7 +307,7 @@ TMO_OWN_FRAME static uint32_t read_tile(const iteration *f, uint32_t x, uint32_t
 }
 
 /* The window of output column x, one of those that were listed from column `first` on. */
-static tmo_window window_in(const iteration *f, tile_pixels *t, uint32_t first, uint32_t x) {
+TMO_OWN_FRAME static tmo_window window_in(const iteration *f, tile_pixels *t, uint32_t first, uint32_t x) {
   if (t->columns.count == t->width && x == first) return taps_window(t->pixels, t->rows, t->columns);
   const tmo_taps columns = tmo_columns(&f->kernel, (uint16_t)x);
   const int8_t *const *row = t->pixels + (columns.start - t->columns.start);

@@ -58,7 +58,7 @@ def test_fewer_instructions_the_longer_they_are() -> None:
     example = [model_cases(optimized(EXAMPLE, target)) for target in PROGRAMS]
     rows_of = [in_rows(mobile(), target) for target in PROGRAMS]
     for cases, like, most in (
-        (example[0], example[0], 0.3), (example[1], example[0], 0.27), (rows_of[0], rows_of[0], 0.16),
+        (example[0], example[0], 0.31), (example[1], example[0], 0.27), (rows_of[0], rows_of[0], 0.16),
         (rows_of[1], rows_of[0], 0.095),
     ):  # fmt: skip
         scalar = spent(CORES["rv32"], like)

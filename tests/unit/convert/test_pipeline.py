@@ -8,7 +8,7 @@ from ai_edge_litert import schema_py_generated as schema
 from models import Net
 
 import tflm_memopt
-from tflm_memopt.convert import annotation, policy
+from tflm_memopt.convert import annotation
 from tflm_memopt.errors import UsageError
 from tflm_memopt.plan.layout import offsets
 
@@ -20,12 +20,6 @@ def network() -> bytes:
     x = net.conv2d(net.input((1, 24, 24, 3)), 8, kernel=(3, 3), stride=(2, 2))
     y = net.add(x, net.conv2d(net.depthwise_conv2d(x), 8, kernel=(3, 3)))
     return net.model(net.softmax(net.fully_connected(net.pool(y, kernel=(12, 12)), 10, out=(0.1, 0))))
-
-
-def float_network() -> bytes:
-    net = Net()
-    x = net.input((1, 8, 8, 2), None, dtype="FLOAT32")
-    return net.model(net.unary("RELU", x, dtype="FLOAT32", out=None))
 
 
 def float_border() -> bytes:
@@ -81,7 +75,6 @@ def test_the_same_model_gives_the_same_bytes() -> None:
 @pytest.mark.parametrize(
     ("model", "why"),
     [
-        (float_network, policy.NOTHING_SUPPORTED),
         (two_subgraphs, "no operator calls subgraph 1"),
         (unknown_shape, str(annotation.DYNAMIC)),
     ],
