@@ -37,7 +37,7 @@ def small(seed: int = 1) -> bytes:
 def long(seed: int = 5) -> bytes:
     """A model that takes longer than small()."""
     net = Net(seed)
-    x = net.input((1, 48, 48, 3))
+    x = net.input((1, 44, 44, 3))
     x = net.conv2d(x, 8, kernel=(3, 3), stride=(2, 2), activation="RELU", out=(0.4, -5))
     x = net.depthwise_conv2d(x, stride=(2, 2), activation="RELU6", out=(0.3, -7))
     return net.model(net.conv2d(net.conv2d(x, 16, out=(0.5, 3)), 4, out=(0.5, 3)))

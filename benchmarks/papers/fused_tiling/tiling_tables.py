@@ -39,11 +39,11 @@ _BUILTIN: Mapping[str, Any] = {"ops": "builtin", "kernels": "reference"}
 _PARTS: Mapping[str, Any] = {**_BUILTIN, "allow_ops": ("PAD", "SLICE", "CONCATENATION"), "max_macs": MOST}
 WAYS: Mapping[str, Mapping[str, Any]] = {
     "offsets": _BUILTIN,
-    "FFMT": {**_PARTS, "without": ("groups",)},
+    "FFMT": {**_PARTS, "without": ("channel-groups",)},
     "FDT": {**_PARTS, "without": ("stripes",)},
     "both": _PARTS,
     "fast": {**_PARTS, "max_macs": FAST},
-    "operator, no groups": {"without": ("groups",)},
+    "operator, no groups": {"without": ("channel-groups",)},
     "operator": {},
 }
 """Variants to convert each network. Those with our operator compute nothing twice."""

@@ -29,7 +29,7 @@ def residual() -> bytes:
 @pytest.mark.parametrize("starts", [[2], [1, 3]])
 def test_partitions_are_the_model(starts: list[int]) -> None:
     app = expanded(App({"net": AppModel(long(), pipeline=starts)}))
-    value = np.random.default_rng(1).integers(-128, 128, (2, 1, 40, 40, 3), dtype=np.int8)
+    value = np.random.default_rng(1).integers(-128, 128, (2, 1, 44, 44, 3), dtype=np.int8)
     (whole,) = run_model(long(), [value], 2, 1).outputs
     for entry in app.models.values():
         assert isinstance(entry.model, bytes)
