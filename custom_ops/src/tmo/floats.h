@@ -24,7 +24,11 @@
 
 /* 0: no operator calls these functions, so that the program needs no libm. */
 #ifndef TMO_MATH
+#ifdef __AVR__ /* its libm has no expm1f() */
+#define TMO_MATH 0
+#else
 #define TMO_MATH 1
+#endif
 #endif
 #if TMO_MATH
 #include <math.h>
