@@ -37,3 +37,11 @@ def test_a_group_whose_sums_would_be_rounded_in_another_order_is_not_reversed() 
     """Convolutions that grow: their output would begin at the end of the arena."""
     layers = (Layer("conv", channels=8), Layer("conv", channels=8, stride=(2, 2)), Layer("conv", channels=16))
     assert examine_float(Recipe(((1, 32, 32, 3),), layers))
+
+
+def test_a_map_that_nothing_reads_is_not_computed() -> None:
+    """A stride skips the second of two joined maps."""
+    conv = Layer("conv", channels=1)
+    assert examine_float(
+        Recipe(((1, 1, 1),), (conv, Layer("heads", channels=1), Layer("conv", channels=1, stride=(2, 2))), seed=1)
+    )

@@ -238,7 +238,9 @@ class _Lowering:
         handed = (*self.inputs, *self.custom.outputs)
         rolling_buffer, nest = self.plan.find(Role.ROLLING_BUFFER, tensor), nests.get(tensor)
         base = 1 + handed.index(tensor) if tensor in handed else 0
-        offset = 0 if base else self._offset(Role.ROLLING_BUFFER if rolling_buffer else Role.TENSOR, tensor)
+        # nothing reads the rows of a tensor without a buffer, so its operator never runs
+        unread = not base and not rolling_buffer and self.plan.find(Role.TENSOR, tensor) is None
+        offset = 0 if base or unread else self._offset(Role.ROLLING_BUFFER if rolling_buffer else Role.TENSOR, tensor)
         depth = rolling_buffer[0].depth if rolling_buffer and not rolling_buffer[0].column_windows else rows.h
         layout = RowLayout.HWC if rolling_buffer or rows.h * rows.w == 1 else self.layout
         record = ProgramTensor(offset, rows.h, rows.w, rows.c, depth, base, layout=layout)
