@@ -75,7 +75,7 @@ def test_two_boards_find_the_shape_together(tmp_path: Path) -> None:
     here = boards(tmp_path)
     room = json.loads((here / "out/shapes_int8.report.json").read_text())["room"]
     source = (here / "espnow/espnow.ino").read_text()
-    (nbytes,) = map(int, re.findall(r"rolling_buffer\[(\d+)\]", source))
+    (nbytes,) = map(int, re.findall(r"ring\[(\d+)\]", source))
     assert room <= nbytes
     assert f"`room` is {room:,} " in source
     library = built_library(tmp_path / "library")

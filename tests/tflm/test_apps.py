@@ -133,7 +133,7 @@ def test_vww_pauses_every_20_ms(
     assert report.arena.head == result.models["vww"].report.arena.head
     assert (paused <= 0.9 * side_by_side) == (short == "kws")
     assert all(one.milliseconds <= 20 for one in report.pausing)
-    assert short != "kws" or dict(report.curve)[10.0] == 33_468
+    assert paused <= dict(report.curve)[10.0] < side_by_side
     order, runs = interleaved(result, 60)
     compare(machine, result, order, runs)
 

@@ -25,7 +25,7 @@ def layers(sizes: tuple[int, ...], *, pixels: bool = False, middle: str = "") ->
 
 def groups(plan: Plan) -> list[list[int]]:
     """Channel groups of every operator in each plan group."""
-    return [[stage.nest.groups for stage in step.stages] for step in plan.steps if isinstance(step, Group)]
+    return [[stage.nest.channel_groups for stage in step.stages] for step in plan.steps if isinstance(step, Group)]
 
 
 @pytest.mark.parametrize("pixels", [False, True], ids=["dense", "pixels"])

@@ -27,7 +27,7 @@ pytest.importorskip("tflite_micro", reason="the official TFLM wheel is not insta
 Shape = tuple[int, ...]
 NO_RULE = frozenset({
     "ASSIGN_VARIABLE", "CALL_ONCE", "CIRCULAR_BUFFER", "IF", "READ_VARIABLE", "VAR_HANDLE", "WHILE",
-    "TMO_BLOCK", "TMO_CONV_2D", "TMO_FULLY_CONNECTED", "TMO_REGION",
+    "TMO_CONV_2D", "TMO_FULLY_CONNECTED", "TMO_GROUP", "TMO_REGION",
 })  # fmt: skip
 """Operators whose outputs may have any shape, and our operators, which check theirs."""
 
