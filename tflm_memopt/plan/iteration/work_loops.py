@@ -134,12 +134,15 @@ def _dsp_conv(w: Windows, done: Work) -> Work:
         quads, singles = _gathered(w, np.zeros(len(w.wide), dtype=np.bool_))
         gathers = w.pixels * kernel[0]
         return replace(done, pieces=w.taps * w.in_channels, quads=quads, singles=singles, gathers=gathers)
-    swept = fours.astype(np.bool_) & (kernel[1] * w.in_channels >= 4)
+    row = kernel[1] * w.in_channels
+    if kernel != (1, 1) and row <= SHORT_ROW and row % 4 == 0 and w.op.window.dilation_w == 1:
+        done = replace(done, read=0)  # such rows are widened in whole words
+    swept = fours.astype(np.bool_) & (row >= 4)
     quads, singles = _gathered(w, swept)
     runs = int((w.high == kernel[0]).sum()) * (int(swept.sum()) // PACKED_PIXELS) * kernel[0]
     return replace(
         done, pieces=w.gathered_alone(fours) * kernel[0] * kernel[1] * w.in_channels, quads=quads, singles=singles,
-        runs=runs, swept=runs * -(-kernel[1] * w.in_channels // 4), gathers=w.pixels * kernel[0] - PACKED_PIXELS * runs,
+        runs=runs, swept=runs * -(-row // 4), gathers=w.pixels * kernel[0] - PACKED_PIXELS * runs,
     )  # fmt: skip
 
 
