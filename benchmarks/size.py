@@ -99,7 +99,7 @@ def image(core: Core, level: str, needed: Needs, folder: Path, flags: Iterable[s
     places = [f"-Wl,--defsym={symbol}=0x20000000" for symbol in SYMBOLS]
     specs = ["--specs=nano.specs"] if core.is_arm else []
     linker = ["-nostartfiles", "-Wl,--gc-sections", "-Wl,-e,main", *specs, *places]
-    _do([core.prefix + "gcc", *core.flags, level, *files, *linker, "-o", str(linked)])
+    _do([core.prefix + "gcc", *core.flags, level, *files, *linker, "-lm", "-o", str(linked)])
     return linked
 
 
