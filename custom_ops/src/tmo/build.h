@@ -20,8 +20,16 @@
 #ifndef TMO_OWN
 #define TMO_OWN 0
 #endif
+#ifndef TMO_MATH /* 0: without libm, and without the kernels that call it */
+#ifdef __AVR__   /* its libm has no expm1f() */
+#define TMO_MATH 0
+#else
+#define TMO_MATH 1
+#endif
+#endif
+#define TMO_LIBM_KINDS (1ull << TMO_OP_CURVE_F32 | 1ull << TMO_OP_SOFTMAX_F32)
 #ifndef TMO_KINDS
-#define TMO_KINDS (UINT64_MAX ^ (TMO_OWN ? 0 : 1ull << TMO_OP_OWN))
+#define TMO_KINDS (UINT64_MAX ^ (TMO_OWN ? 0 : 1ull << TMO_OP_OWN) ^ (TMO_MATH ? 0 : TMO_LIBM_KINDS))
 #endif
 #ifndef TMO_PACKINGS
 #define TMO_PACKINGS UINT64_MAX

@@ -21,18 +21,13 @@
 #include <stdint.h>
 
 #include "access.h"
+#include "build.h"
 
-/* 0: no operator calls these functions, so that the program needs no libm. */
-#ifndef TMO_MATH
-#ifdef __AVR__ /* its libm has no expm1f() */
-#define TMO_MATH 0
-#else
-#define TMO_MATH 1
-#endif
-#endif
+_Static_assert(TMO_MATH || TMO_BUILT(TMO_LIBM_KINDS) == 0, "TMO_MATH=0 leaves out kernels that TMO_KINDS names");
+
 #if TMO_MATH
 #include <math.h>
-#else
+#else /* the kernels that call these are compiled, but no program may use them */
 #define expf(x) (x)
 #define expm1f(x) (x)
 #define tanhf(x) (x)
