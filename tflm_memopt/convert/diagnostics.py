@@ -46,7 +46,7 @@ class _Way:
     once: Converted
 
 
-def diagnostics(conversion: Conversion, limits: Limits, best: Converted) -> DoesNotFit:
+def too_large(conversion: Conversion, limits: Limits, best: Converted) -> DoesNotFit:
     """Return the error for `best`, which takes the least of all plans that were tried."""
     if limits.admit(best.arena):
         return _too_little_flash(limits, best.firmware, ", or ".join([*_for_flash(conversion, limits, best), SMALLER]))
@@ -56,7 +56,7 @@ def diagnostics(conversion: Conversion, limits: Limits, best: Converted) -> Does
     return DoesNotFit(what, where=binding(best), hint=", or ".join(_for_ram(conversion, limits, best)))
 
 
-def original_diagnostics(limits: Limits, arena: Arena, needs: Firmware, why: str) -> DoesNotFit:
+def original_too_large(limits: Limits, arena: Arena, needs: Firmware, why: str) -> DoesNotFit:
     """Return the error for a model that is not rewritten. why: the reason that it is not."""
     hint = ", or ".join([*(_boards(arena, needs) if limits.board else ()), SMALLER])
     if limits.admit(arena):

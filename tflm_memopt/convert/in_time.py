@@ -35,7 +35,7 @@ def holds(limit: TimeLimit | None, instructions: int | None) -> bool:
     return taken is not None and taken[1] <= limit.clock.within(limit.milliseconds)
 
 
-def original_diagnostics(limit: TimeLimit, instructions: int | None, why: str) -> DoesNotFit:
+def original_too_slow(limit: TimeLimit, instructions: int | None, why: str) -> DoesNotFit:
     """Refuse a model that is not rewritten and may break the limit. why: the reason that it is not rewritten."""
     taken = limit.clock.builtin(instructions)
     if taken is None:

@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 from tflm_memopt.analysis.costs import Cost, Table, Work
 from tflm_memopt.analysis.timing import Clock
 from tflm_memopt.convert.conversion import Conversion, Converted
-from tflm_memopt.convert.diagnostics import SMALLER, binding, diagnostics, up
+from tflm_memopt.convert.diagnostics import SMALLER, binding, too_large, up
 from tflm_memopt.convert.frontier import roomy, undominated
 from tflm_memopt.convert.limits import Limits
 from tflm_memopt.errors import DoesNotFit, UsageError
@@ -163,7 +163,7 @@ def within_budget(conversion: Conversion, limits: Limits) -> Converted:
         return conversion.at(plans.least_macs if scarce else budget)
     found, best = conversion.least(limits)
     if found is None:
-        raise diagnostics(conversion, limits, best)
+        raise too_large(conversion, limits, best)
     return found
 
 

@@ -11,7 +11,7 @@ from tflm_memopt.analysis.flash import Firmware, kernels
 from tflm_memopt.convert import annotation, in_time, speed
 from tflm_memopt.convert import instructions as by_instructions
 from tflm_memopt.convert.conversion import Conversion, Converted
-from tflm_memopt.convert.diagnostics import diagnostics, original_diagnostics
+from tflm_memopt.convert.diagnostics import original_too_large, too_large
 from tflm_memopt.convert.frontier import roomy
 from tflm_memopt.convert.limits import Limits
 from tflm_memopt.convert.request import Request
@@ -71,9 +71,9 @@ def decide(asked: Request, start: Conversion, original: Inspection, planning: Ca
     if plan is not None and not why:
         return Decision(conversion, limits, plan, why, weighed)
     if not limits.fit(original.arena, original.firmware):
-        raise original_diagnostics(limits, original.arena, original.firmware, why)
+        raise original_too_large(limits, original.arena, original.firmware, why)
     if limits.time and slow:
-        raise in_time.original_diagnostics(limits.time, today, why)
+        raise in_time.original_too_slow(limits.time, today, why)
     return Decision(conversion, limits, None, why, weighed)
 
 
@@ -102,8 +102,8 @@ def _no_slower(
     """Return `least` or, if it is slower than the original, a plan that is not and that saves at least half as much
     RAM.
 
-    Of several such plans, the one with the smallest product of arena and time is taken. Without such a plan, or if
-    times are unknown, `least` is returned. Only plans without recompute are tried.
+    If there are several, the one with the smallest product of arena and time is returned. If there is none, or times
+    are unknown, `least` is returned. Only plans without recompute are tried.
     """
 
     def slower(plan: by_instructions.Costed) -> bool:
@@ -194,7 +194,7 @@ def _why_left(conversion: Conversion, limits: Limits, original: Inspection, plan
         return ""
     if limits.fit(original.arena, original.firmware) and not wanted:
         return NO_FLASH
-    raise diagnostics(conversion, limits, plan)
+    raise too_large(conversion, limits, plan)
 
 
 def balance(arenas: tuple[int, int], before: Firmware, after: Firmware, core: str) -> Balance:
