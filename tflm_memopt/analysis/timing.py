@@ -1,8 +1,8 @@
 """Estimate the milliseconds of an inference from its instructions, cycles per instruction, and the clock.
 
 The cycles of an instruction depend on its kind and on the wait states of the flash. cycles.json has them for each
-kernel, from the model of benchmarks/cycles.py, with the known error of that model. For other cores only instructions
-are known.
+kernel, from the model of benchmarks/cycles.py, with the known error of that model. esp.py has ranges for Espressif's
+chips. For other cores only instructions are known.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ from functools import cache
 from importlib import resources
 from typing import Any
 
+from tflm_memopt.analysis import esp
 from tflm_memopt.analysis.builtin_cost import builtins
 from tflm_memopt.analysis.costs import Work, counted, estimate, tables
 from tflm_memopt.errors import UsageError
@@ -105,6 +106,34 @@ class Clock:
     """Identifier of the board, or ""."""
     flash: FlashTiming | None = None
     """Timing of the board's flash, or None if it is not described."""
+    chip: str = ""
+    """Name of the board's chip, or ""."""
+
+    @property
+    def esp(self) -> esp.EspChip | None:
+        """Costs on the board's chip if it is one of Espressif's, or None."""
+        return esp.chip(self.chip)
+
+    @property
+    def known(self) -> bool:
+        """Whether the cycles of our kernels are known."""
+        return self.rates is not None or self.esp is not None
+
+    @property
+    def per_instruction(self) -> Span | None:
+        """Cycles per instruction of our C kernels, or None if unknown."""
+        if self.esp is not None:
+            return self.esp.cycles_per_instruction
+        return self.rates.of("") if self.rates else None
+
+    def prices(self, core: str) -> bool:
+        """Return whether plans whose instructions are estimated for `core` have a known time."""
+        return self.esp is not None or (self.rates is not None and self.core == core)
+
+    @property
+    def library(self) -> str:
+        """Library of the original's kernels."""
+        return "ESP-NN" if self.esp else "CMSIS-NN"
 
     @property
     def rates(self) -> Rates | None:
@@ -113,6 +142,8 @@ class Clock:
 
     def cycles(self, work: Iterable[Work]) -> Span | None:
         """Return the cycles of a plan, with the error of estimates, or None if unknown."""
+        if self.esp is not None:
+            return self.esp.plan(work)
         if self.rates is None:
             return None
         table, work = tables()[self.core], tuple(work)
@@ -136,7 +167,7 @@ class Clock:
 
     def within(self, milliseconds: float) -> float:
         """Return the cycles in a number of milliseconds. Raises UsageError if the core's cycles are unknown."""
-        if self.rates is None:
+        if not self.known:
             raise UsageError(
                 f"the time cannot be estimated: the cycles per instruction on {self.core} are unknown",
                 code="time_unknown",
@@ -183,7 +214,8 @@ class TimeLimit:
 class Inference:
     """Estimate of one inference."""
 
-    instructions: int
+    instructions: int | None
+    """None if unknown, as for vector kernels of ESP-NN."""
     milliseconds: Span | None
     """Lower and upper bound, or None if cycles or clock are unknown."""
 
@@ -198,9 +230,11 @@ class Time:
     cycles: Span | None
     """Modelled cycles per instruction, lower and upper bound, or None if unknown."""
     original: Inference | None
-    """Estimate under TFLM with CMSIS-NN (builtin_cost.py), or None if unknown."""
+    """Estimate under TFLM with the kernels of `library`, or None if unknown."""
     rewritten: Inference | None
     """Estimate of the rewritten model, or None if uncounted builtin operators remain."""
+    library: str = "CMSIS-NN"
+    """Library of the original's kernels: CMSIS-NN (builtin_cost.py) or ESP-NN (esp.py)."""
 
     @property
     def change(self) -> Span | None:
@@ -209,36 +243,37 @@ class Time:
         The cycle model's error is taken to be the same before and after, so equal ends of the two ranges are compared.
         """
         before, after = self.original, self.rewritten
-        if not (before and after and before.instructions):
+        if not (before and after):
             return None
         if before.milliseconds and after.milliseconds and min(before.milliseconds) > 0:
             low, high = sorted(b / a - 1 for a, b in zip(before.milliseconds, after.milliseconds, strict=True))
             return low, high
+        if not (before.instructions and after.instructions):
+            return None
         return (after.instructions / before.instructions - 1,) * 2
 
 
 def time_of(
-    clock: Clock | None, core: str, original: int | None, rewritten: int | None, cycles: Span | None = None
+    clock: Clock | None, core: str, instructions: tuple[int | None, int | None], cycles: tuple[Span | None, Span | None]
 ) -> Time:
-    """Return the times of both models from their instructions; both are equal for a model without a rewrite.
-
-    cycles: cycles of the rewritten model, or None without a rewrite or if unknown.
+    """Return the times of both models from their instructions and cycles, each of the original and of the rewritten
+    model; None where unknown.
     """
-    before = clock.builtin(original) if clock else None
-    after = before if cycles is None and original == rewritten else cycles
-    per = clock.rates.of("") if clock and clock.rates else None
-    if after and rewritten:
-        per = after[0] / rewritten, after[1] / rewritten
+    after, counted = cycles[1], instructions[1]
+    per = clock.per_instruction if clock else None
+    if after and counted and clock and clock.rates:
+        per = after[0] / counted, after[1] / counted
 
-    def inference(instructions: int | None, taken: Span | None) -> Inference | None:
+    def inference(counted: int | None, taken: Span | None) -> Inference | None:
         span = clock.milliseconds(taken) if clock else None
-        return None if instructions is None else Inference(instructions, span)
+        return None if counted is None and span is None else Inference(counted, span)
 
     return Time(
         core=clock.core if clock else core,
         board=clock.board if clock else "",
         mhz=clock.mhz if clock else None,
         cycles=(round(per[0], 2), round(per[1], 2)) if per else None,
-        original=inference(original, before),
-        rewritten=inference(rewritten, after),
+        original=inference(instructions[0], cycles[0]),
+        rewritten=inference(counted, after),
+        library=clock.library if clock else "CMSIS-NN",
     )

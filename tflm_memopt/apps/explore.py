@@ -128,7 +128,7 @@ def _times(entry: AppModel, member: AppMember, points: Sequence[Costed]) -> list
     clock = speed.of_points(member.conversion, member.asked.clock, member.asked.table)
     if entry.most is None:
         return [None] * max(1, len(points))
-    if clock is None or clock.rates is None or not points:
+    if clock is None or not clock.known or not points:
         raise UsageError(
             f"the run time of '{member.name}' is unknown",
             code="time_unknown",
@@ -144,7 +144,7 @@ def _clock_hint(member: AppMember) -> str:
     clock = member.asked.clock
     if clock is None:
         return "set board, or clock and core, in app.toml"
-    if clock.rates is None:
+    if not clock.known:
         return (
             f"choose a board whose core is one of {', '.join(timed_cores())}: there is no cycle model for {clock.core}"
         )

@@ -48,7 +48,7 @@ def yielding(app: App, members: Sequence[AppMember]) -> list[Yielding]:
 def _milliseconds(member: AppMember) -> Moments:
     """Return the moments in milliseconds. Raises UsageError if the time of the model is unknown."""
     clock = member.asked.clock
-    if clock is None or clock.rates is None or clock.core != member.asked.table.core or member.chosen is None:
+    if clock is None or not clock.prices(member.asked.table.core) or member.chosen is None:
         raise UsageError(
             f"the run time of '{member.name}' is unknown, so its pauses cannot be planned",
             code="time_unknown",

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from tflm_memopt.analysis.costs import Table
-from tflm_memopt.analysis.timing import Clock, TimeLimit
+from tflm_memopt.analysis.timing import Span, TimeLimit
 from tflm_memopt.convert.conversion import Conversion, Converted
 from tflm_memopt.convert.diagnostics import MOST_BOARDS, SMALLER, binding
 from tflm_memopt.convert.instructions import Costed, Planning, by_time, within_budget, within_macs
@@ -27,17 +27,15 @@ def choose(conversion: Conversion, limits: Limits, table: Table, planning: Plann
     return best.converted
 
 
-def holds(limit: TimeLimit | None, instructions: int | None) -> bool:
-    """Return whether a model of that many instructions is known to keep the limit."""
+def holds(limit: TimeLimit | None, taken: Span | None) -> bool:
+    """Return whether a model that takes so many cycles is known to keep the limit."""
     if limit is None:
         return True
-    taken = limit.clock.builtin(instructions)
     return taken is not None and taken[1] <= limit.clock.within(limit.milliseconds)
 
 
-def original_too_slow(limit: TimeLimit, instructions: int | None, why: str) -> DoesNotFit:
+def original_too_slow(limit: TimeLimit, taken: Span | None, why: str) -> DoesNotFit:
     """Refuse a model that is not rewritten and may break the limit. why: the reason that it is not rewritten."""
-    taken = limit.clock.builtin(instructions)
     if taken is None:
         what, hint = "the original model's run time is unknown", "no --time-limit"
     else:
@@ -99,8 +97,8 @@ def _faster(limits: Limits, costed: Costed) -> Iterator[str]:
     limit, there = _limit(limits), costed.converted
 
     def keeps(on: Board) -> bool:
-        its = replace(limit, clock=Clock(limit.clock.core, on.mhz, on.id, on.flash_timing))
-        return its.clock.rates is not None and its.takes(costed.work) <= its.cycles
+        its = replace(limit, clock=on.clock(limit.clock.core))
+        return its.clock.known and its.takes(costed.work) <= its.cycles
 
     names = [
         name

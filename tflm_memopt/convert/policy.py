@@ -51,7 +51,7 @@ def decide(asked: Request, start: Conversion, original: Inspection, planning: Ca
     _known(asked.limits, original.arena)
     conversion = _keeping(start, asked)
     limits = speed.beside_builtin(asked.limits, conversion)
-    today = speed.instructions_today(conversion, asked.clock.core if asked.clock else asked.table.core)
+    today = speed.cycles_today(conversion.source.graph, limits.time.clock if limits.time else None)
     slow = not in_time.holds(limits.time, today)
     plan = None if conversion.rows is None else _plan(asked, conversion, limits, planning)
     if plan is None:

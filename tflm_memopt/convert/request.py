@@ -150,7 +150,7 @@ def _limits(said: Mapping[str, Any], board: Board | None, table: Table, clock: C
 
 def _cost(clock: Clock | None, table: Table, *, core_known: bool) -> Cost:
     """Return the default cost: time if the core's cycles are modelled, instructions for a known core, else MACs."""
-    if clock and clock.core == table.core and clock.rates:
+    if clock and clock.prices(table.core):
         return "time"
     return "instructions" if core_known else "macs"
 

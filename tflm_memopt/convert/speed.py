@@ -7,16 +7,19 @@ from dataclasses import replace
 
 from tflm_memopt.analysis import builtin_cost, costs, timing
 from tflm_memopt.analysis.costs import Table, Work
-from tflm_memopt.analysis.timing import Clock, Time, TimeLimit
+from tflm_memopt.analysis.esp import EspChip
+from tflm_memopt.analysis.timing import Clock, Span, Time, TimeLimit
 from tflm_memopt.convert import pipeline
 from tflm_memopt.convert.conversion import Conversion, Converted
 from tflm_memopt.convert.limits import Limits
 from tflm_memopt.errors import UsageError
-from tflm_memopt.model.graph import Op
+from tflm_memopt.model.graph import Graph, Op
+from tflm_memopt.model.reader import read
 from tflm_memopt.plan.iteration.planned import Planned
 from tflm_memopt.plan.iteration.work import work
 from tflm_memopt.plan.plan import Group
 from tflm_memopt.results import Optimized, PackedEstimate
+from tflm_memopt.runtime.regions import is_region
 from tflm_memopt.targets.boards import Board
 
 PACKED_CORE = "cortex-m4"
@@ -25,9 +28,10 @@ PACKED_CORE = "cortex-m4"
 
 def clock(board: Board | None, core: str | None, on: Table, mhz: float | None) -> Clock | None:
     """Return the clock of `core` or else of the board, with the given frequency or the board's. None if unknown."""
-    mhz = mhz or (float(board.mhz) if board else 0.0)
     name = core or (board.core if board else on.core)
-    return Clock(name, mhz, board.id if board else "", board.flash_timing if board else None) if mhz else None
+    if board:
+        return board.clock(name, mhz)
+    return Clock(name, mhz) if mhz else None
 
 
 def limit(milliseconds: float | None, clock: Clock | None) -> TimeLimit | None:
@@ -48,9 +52,7 @@ def beside_builtin(limits: Limits, conversion: Conversion) -> Limits:
     """Return the limits minus the time of operators that stay builtin. Raises UsageError if that time is unknown."""
     if limits.time is None:
         return limits
-    clock = limits.time.clock
-    counted = builtin(conversion, clock.core, round(limits.time.cycles))
-    rest = clock.builtin(counted) if counted else (0.0, 0.0) if counted == 0 else None
+    rest = _beside(conversion, limits.time.clock, round(limits.time.cycles))
     if rest is None:
         raise UsageError(
             "the time limit cannot be checked: the run time of builtin operators is unknown",
@@ -59,6 +61,16 @@ def beside_builtin(limits: Limits, conversion: Conversion) -> Limits:
             hint="omit --time-limit; inspect lists why they stay builtin",
         )
     return replace(limits, time=replace(limits.time, builtin=rest[1]))
+
+
+def _beside(conversion: Conversion, clock: Clock, ours: int) -> Span | None:
+    """Return the cycles of operators that stay builtin, or None if unknown. ours: instructions of custom operators."""
+    kept = _kept(conversion)
+    if not kept or conversion.rows is None:
+        return 0.0, 0.0
+    if clock.esp:
+        return clock.esp.operators(conversion.rows.model, kept)
+    return clock.builtin(builtin(conversion, clock.core, ours))
 
 
 def builtin(conversion: Conversion, core: str, ours: int) -> int | None:
@@ -74,24 +86,35 @@ def instructions_today(conversion: Conversion, core: str) -> int | None:
     return builtin_cost.instructions(conversion.source.graph, core)
 
 
+def cycles_today(graph: Graph, clock: Clock | None) -> Span | None:
+    """Return the cycles of a model that TFLM's own kernels run, with the library of the chip, or None if unknown."""
+    if clock is None:
+        return None
+    return clock.esp.original(graph) if clock.esp else clock.builtin(builtin_cost.instructions(graph, clock.core))
+
+
 def time(
     conversion: Conversion, chosen: Converted | None, done: Sequence[Work], on: Table, clock: Clock | None
 ) -> Time:
     """Return the time before and after. done: work of our operators in the chosen plan."""
     core = clock.core if clock else on.core
     before = after = instructions_today(conversion, core)
-    taken = None
+    was = taken = cycles_today(conversion.source.graph, clock)
     if chosen and not done:  # TFLM's own kernels run the whole model
         after = builtin_cost.instructions(chosen.read.graph, core)
-        taken = clock.builtin(after) if clock else None
+        taken = cycles_today(chosen.read.graph, clock)
     if done:
         ours = on.known(done)
         rest = builtin(conversion, core, ours) if core == on.core and ours is not None else None
         after = None if rest is None or ours is None else ours + rest
-        taken = clock.cycles(done) if clock and rest is not None else None
-        beside = clock.builtin(rest) if clock and rest else (0.0, 0.0)
-        taken = (taken[0] + beside[0], taken[1] + beside[1]) if taken and beside else None
-    return timing.time_of(clock, core, before, after, taken)
+        known = clock is not None and (clock.esp is not None or rest is not None)
+        beside = _beside(conversion, clock, ours or 0) if clock and known else None
+        taken = _sum(clock.cycles(done) if clock else None, beside)
+    return timing.time_of(clock, core, (before, after), (was, taken))
+
+
+def _sum(one: Span | None, other: Span | None) -> Span | None:
+    return (one[0] + other[0], one[1] + other[1]) if one and other else None
 
 
 def packed(conversion: Conversion, chosen: Converted) -> PackedEstimate | None:
@@ -108,20 +131,30 @@ def packed(conversion: Conversion, chosen: Converted) -> PackedEstimate | None:
 
 
 def on_board(result: Optimized, board: Board) -> Time | None:
-    """Return the time of a result on a board, or None if it has another core or unmodelled cycles."""
+    """Return the time of a result on a board, or None if its cycles are unknown there."""
     time = result.report.time
-    if time is None or time.core != board.measured_core:
+    clock = board.clock(board.measured_core or board.core)
+    if time is None or not clock.known or (clock.esp is None and time.core != board.measured_core):
         return None
-    clock = Clock(time.core, board.mhz, board.id, board.flash_timing)
-    if clock.rates is None:
-        return None
+    if clock.esp:
+        return _on_chip(result, clock, clock.esp)
     before, after = (one.instructions if one else None for one in (time.original, time.rewritten))
     ours = costs.tables()[time.core].instructions(result.work)
-    taken, beside = clock.cycles(result.work), clock.builtin(after - ours if after and result.work else 0)
-    both = (taken[0] + beside[0], taken[1] + beside[1]) if result.work and taken and beside and after else None
-    if result.report.changed and not result.work:
-        both = clock.builtin(after)
-    return timing.time_of(clock, time.core, before, after, both)
+    beside = clock.builtin(after - ours if after and result.work else 0)
+    both = _sum(clock.cycles(result.work), beside) if result.work and after else None
+    was = clock.builtin(before)
+    if not result.work:
+        both = clock.builtin(after) if result.report.changed else was
+    return timing.time_of(clock, time.core, (before, after), (was, both))
+
+
+def _on_chip(result: Optimized, clock: Clock, chip: EspChip) -> Time:
+    """Return the time on one of Espressif's chips, where instructions of the original are unknown."""
+    was = chip.original(read(result.original).graph)
+    kept = read(result.model).graph
+    beside = chip.operators(kept, [op for op in kept.ops if not is_region(op)])
+    ours = chip.plan(result.work) if result.work else (0.0, 0.0)
+    return timing.time_of(clock, clock.core, (None, None), (was, _sum(ours, beside)))
 
 
 def of_stages(planned: Planned, clock: Clock) -> dict[int, float]:
@@ -133,7 +166,8 @@ def of_stages(planned: Planned, clock: Clock) -> dict[int, float]:
 
 def of_points(conversion: Conversion, clock: Clock | None, on: Table) -> Clock | None:
     """Return the clock for the points of a frontier, or None if operators stay builtin or the core differs."""
-    return clock if clock and clock.core == on.core and not _kept(conversion) else None
+    same = clock is not None and (clock.core == on.core or clock.esp is not None)
+    return clock if same and not _kept(conversion) else None
 
 
 def _kept(conversion: Conversion) -> list[Op]:

@@ -451,10 +451,11 @@ def _timed(report: Report) -> list[tuple[str, str]]:
         facts.append(("time limit", f"{report.time_limit:,.1f} ms"))
     if (time := report.time) is None:
         return facts
-    for name, one in (("original, with CMSIS-NN", time.original), ("rewritten", time.rewritten)):
+    for name, one in ((f"original, with {time.library}", time.original), ("rewritten", time.rewritten)):
         if one:
-            span = f", {one.milliseconds[0]:,.1f} to {one.milliseconds[1]:,.1f} ms" if one.milliseconds else ""
-            facts.append((f"one inference of the {name}, estimated", f"{one.instructions:,} instructions{span}"))
+            counted = [f"{one.instructions:,} instructions"] if one.instructions is not None else []
+            span = [f"{one.milliseconds[0]:,.1f} to {one.milliseconds[1]:,.1f} ms"] if one.milliseconds else []
+            facts.append((f"one inference of the {name}, estimated", ", ".join([*counted, *span])))
     return [*facts, ("time of", times.basis(time))]
 
 

@@ -74,7 +74,8 @@ def _time(report: Report) -> list[Card]:
         return [Card("Time", "", "not known", "", times.basis(time))]
     count, remark = rows["instructions"]
     note = f"{times.place(time)}; the cycles per instruction are unknown there" if "time" in rows else remark
-    was, now = (times.millions(one.instructions) if one else "" for one in (before, after))
+    each = (one.instructions if one else None for one in (before, after))
+    was, now = ("" if counted is None else times.millions(counted) for counted in each)
     return [Card("Instructions", was, now, less, note) if was and now else Card("Instructions", "", count, "", note)]
 
 

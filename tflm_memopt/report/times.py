@@ -5,6 +5,7 @@ from __future__ import annotations
 from tflm_memopt.analysis.timing import Inference, Span, Time
 from tflm_memopt.results import Report
 
+ESP_NN = "ESP-NN"
 VISIBLE = 0.005
 """Smaller relative changes are not reported as slower: they round to 0 %."""
 UPPER = "ms: of one inference, at most, estimated"
@@ -86,14 +87,14 @@ def most(milliseconds: tuple[float, float] | None) -> list[str]:
 
 def rests_on(time: Time) -> str:
     """Describe the basis of the milliseconds in a table."""
-    models = "original with CMSIS-NN -> rewritten" if time.original else "rewritten"
+    models = f"original with {time.library} -> rewritten" if time.original else "rewritten"
     return f"ms: at most, estimated: {models}, cycles modelled on {time.core}"
 
 
 def place(time: Time) -> str:
     """Return the board or core and its clock."""
     where = f"{time.board or time.core} at {time.mhz:g} MHz" if time.mhz else time.core
-    return f"{where}, estimated" + ("; original with CMSIS-NN" if time.original else "")
+    return f"{where}, estimated" + (f"; original with {time.library}" if time.original else "")
 
 
 def basis(time: Time) -> str:
@@ -104,7 +105,9 @@ def basis(time: Time) -> str:
     if not (time.original or time.rewritten):
         return f"{where}: the instructions of some of its operators are unknown"
     low, high = time.cycles
-    original = "; original with CMSIS-NN" if time.original else ""
+    if time.library == ESP_NN:
+        return f"{where}, estimated from published cycles of ESP-NN; {low:.1f} to {high:.1f} cycles an instruction of C"
+    original = f"; original with {time.library}" if time.original else ""
     return f"{where}, {low:.1f} to {high:.1f} cycles an instruction, modelled; instructions estimated{original}"
 
 
@@ -124,18 +127,16 @@ def rows(report: Report) -> list[tuple[str, str, str]]:
 
 def _instructions(report: Report, time: Time) -> list[tuple[str, str, str]]:
     """Return instructions before and after on a core; for a generic program, on the slowest and the fastest core."""
-    before, after = time.original, time.rewritten
+    before, after = (one.instructions if one else None for one in (time.original, time.rewritten))
     if not report.changed:
-        return (
-            [("instructions", millions(before.instructions), f"estimated, {time.core}, with CMSIS-NN")]
-            if before
-            else []
-        )
-    if before and after:
-        less = percent((after.instructions / before.instructions - 1,) * 2) if before.instructions else ""
-        count = f"{millions(before.instructions)} -> {millions(after.instructions)}{f' ({less})' if less else ''}"
-        return [("instructions", count, f"estimated, {time.core}; original with CMSIS-NN")]
-    estimates = {time.core: after.instructions} if time.mhz and after else {} if time.mhz else report.instructions
+        if before is None:
+            return []
+        return [("instructions", millions(before), f"estimated, {time.core}, with {time.library}")]
+    if before is not None and after is not None:
+        less = percent((after / before - 1,) * 2) if before else ""
+        count = f"{millions(before)} -> {millions(after)}{f' ({less})' if less else ''}"
+        return [("instructions", count, f"estimated, {time.core}; original with {time.library}")]
+    estimates = {time.core: after} if time.mhz and after is not None else {} if time.mhz else report.instructions
     if not estimates:
         return []
     ordered = sorted(estimates, key=lambda core: -estimates[core])

@@ -11,7 +11,7 @@ from typing import Any
 
 from tflm_memopt.analysis.costs import tables
 from tflm_memopt.analysis.flash import OTHERS, Firmware, Footprint
-from tflm_memopt.analysis.timing import FlashTiming
+from tflm_memopt.analysis.timing import Clock, FlashTiming
 from tflm_memopt.errors import UsageError, near
 from tflm_memopt.ops.packing import TARGETS, Family
 from tflm_memopt.tflm.arena import Arena
@@ -73,6 +73,10 @@ class Board:
         """Return the core of analysis/costs.py that is like the board's, or None."""
         name = "rv32" if self.core.startswith("RV32") else self.core.lower().rstrip("f+")
         return name if name in tables() else None
+
+    def clock(self, core: str, mhz: float | None = None) -> Clock:
+        """Return the clock of a core of the board, with the given frequency or the board's."""
+        return Clock(core, mhz or float(self.mhz), self.id, self.flash_timing, self.chip)
 
     @property
     def flash_core(self) -> str:

@@ -1,0 +1,179 @@
+"""Estimate the cycles of a model on Espressif's chips from published cycles of ESP-NN's kernels and counted C code.
+
+No model was run on these chips here. esp.json has the published figures with their sources, and ranges of costs for
+each kernel that contain them. Kernels in plain C cost their instructions on RV32, counted, times the chip's range of
+cycles for each of them, also on Xtensa, whose compiler for these chips is not available. The upper bounds include
+reading weights from flash that the cache cannot hold.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Collection, Iterable, Mapping
+from dataclasses import dataclass
+from functools import cache
+from importlib import resources
+from typing import Any
+
+from tflm_memopt.analysis import builtin_cost
+from tflm_memopt.analysis.builtin_work import kernel_work
+from tflm_memopt.analysis.costs import Work, counted, estimate, tables
+from tflm_memopt.model.graph import Graph, Op
+from tflm_memopt.tflm.builtin_memory import Node, conv_shape, node_of
+
+Span = tuple[float, float]
+"""Lower and upper bound."""
+Costs = Mapping[str, Span]
+"""Cost of each unit of work: macs, taps, values (read under windows) and written (values)."""
+
+COUNTED = "rv32"
+"""Core of analysis/costs.json whose instructions stand for those of all chips."""
+TFLM = "cortex-m4"
+"""Core of builtin_costs.json whose instructions stand for those of TFLM's reference kernels."""
+TFLM_FACTOR = 2.0
+"""RV32 and Xtensa need at most this many times the instructions of a Cortex-M4 for a reference kernel."""
+AT_ONCE = 8
+"""Pixels for which ESP-NN's convolutions read the weights once."""
+SHARE = 4
+"""In a group of operators, an operator's weights stay in the cache if they take at most 1 / SHARE of it."""
+
+
+@dataclass(frozen=True, slots=True)
+class EspChip:
+    """Costs on a chip."""
+
+    name: str
+    vectors: bool
+    """ESP-NN has vector kernels for the chip; otherwise its kernels are C."""
+    cycles_per_instruction: Span
+    """Cycles for each instruction that the same C code takes on RV32."""
+    kernels: Mapping[str, Costs]
+    """Costs of ESP-NN's kernels: cycles with vectors, else instructions."""
+    cache: int
+    """Bytes of the cache for constants in flash."""
+    flash_cycles_per_byte: float
+    """Cycles for each byte that is read from flash."""
+
+    def original(self, graph: Graph) -> Span | None:
+        """Return the cycles of a whole model under TFLM with ESP-NN, or None if too little is known."""
+        return self.operators(graph, graph.ops)
+
+    def operators(self, graph: Graph, ops: Collection[Op]) -> Span | None:
+        """Return the cycles of operators that TFLM runs with ESP-NN, or None if too little is known."""
+        found = builtin_cost.builtins(TFLM)
+        if found is None:
+            return None
+        low = high = 0.0
+        for op in ops:
+            if op.type in builtin_cost.FREE:
+                continue
+            each = self._kernel(node_of(graph, op), op.type)
+            if each is None:
+                known = found.instructions(kernel_work(graph, op))
+                if known is None:
+                    return None
+                each = _times((known, TFLM_FACTOR * known), self.cycles_per_instruction)
+            around = _times((found.operator, TFLM_FACTOR * found.operator), self.cycles_per_instruction)
+            low, high = low + each[0] + around[0], high + each[1] + around[1]
+        return low, high
+
+    def plan(self, work: Iterable[Work]) -> Span | None:
+        """Return the cycles of a plan in our C kernels, or None if a kernel was never counted."""
+        work, table = tuple(work), tables()[COUNTED]
+        if not counted(table.kernels, work):
+            return None
+        instructions = sum(estimate(table.kernels, one) for one in work)
+        low, high = _times(
+            (instructions / (1 + table.high), instructions / (1 - table.low)), self.cycles_per_instruction
+        )
+        return low, high + sum(self._fetched(one) for one in work)
+
+    def _kernel(self, node: Node, kind: str) -> Span | None:
+        """Return the cycles of an ESP-NN kernel, or None if TFLM's reference kernel runs the operator."""
+        if kind not in KERNELS or node.dtype("i0") != "INT8":
+            return None
+        name, amounts, weights, passes = _amounts(node, kind)
+        cost = self.kernels[name]
+        low, high = (sum(n * cost.get(unit, (0.0, 0.0))[end] for unit, n in amounts.items()) for end in (0, 1))
+        if not self.vectors:
+            low, high = _times((low, high), self.cycles_per_instruction)
+        reads = passes if weights > self.cache else 1
+        return low, high + weights * reads * self.flash_cycles_per_byte
+
+    def _fetched(self, work: Work) -> float:
+        """Return the most cycles for reading the weights of an operator of a plan from flash."""
+        nbytes = work.macs / work.pixels if work.pixels else 0.0
+        reads = work.iterations if nbytes > self.cache / SHARE else min(1.0, work.iterations)
+        return nbytes * reads * self.flash_cycles_per_byte
+
+
+KERNELS: Mapping[str, str] = {
+    "CONV_2D": "CONV",
+    "DEPTHWISE_CONV_2D": "DEPTHWISE",
+    "FULLY_CONNECTED": "DENSE",
+    "ADD": "ADD",
+    "MUL": "MUL",
+    "AVERAGE_POOL_2D": "AVERAGE_POOL",
+    "MAX_POOL_2D": "MAX_POOL",
+    "SOFTMAX": "SOFTMAX",
+}
+"""Operators for which TFLM has ESP-NN kernels, with the name of these in esp.json."""
+
+
+def _amounts(node: Node, kind: str) -> tuple[str, Mapping[str, float], int, int]:
+    """Return the kernel, its amounts of work, the bytes of its weights, and how often it reads them."""
+    name, written = KERNELS[kind], node.elements("o0")
+    if kind in ("CONV_2D", "DEPTHWISE_CONV_2D"):
+        w, weights = conv_shape(node), node.elements("i1")
+        depth = weights // max(1, w.out_channels)
+        pixels = w.batches * w.out_h * w.out_w
+        if name == "CONV" and w.kernel_h == w.kernel_w == 1:
+            name = "CONV 1x1"
+        taps = written * w.kernel_h * w.kernel_w
+        return name, {"macs": written * depth, "taps": taps, "written": written}, weights, math.ceil(pixels / AT_ONCE)
+    if kind == "FULLY_CONNECTED":
+        depth = node.elements("i1") // max(1, node.dim("o0", node.rank("o0") - 1))
+        return name, {"macs": written * depth, "written": written}, node.elements("i1"), 1
+    window = int(node.options.get("filterHeight", 1)) * int(node.options.get("filterWidth", 1))
+    return name, {"values": written * window, "written": written}, 0, 0
+
+
+def _times(span: Span, factor: Span) -> Span:
+    return span[0] * factor[0], span[1] * factor[1]
+
+
+@cache
+def chip(name: str) -> EspChip | None:
+    """Return the costs on a chip, or None if it is not one of Espressif's.
+
+    >>> chip("ESP32-S3").vectors, chip("nRF52840")
+    (True, None)
+    """
+    values = data()["chips"].get(name)
+    if values is None:
+        return None
+    return EspChip(
+        name,
+        vectors=values["kernels"] != "C",
+        cycles_per_instruction=_span(values["cycles_per_instruction"]),
+        kernels={
+            kernel: {unit: _span(span) for unit, span in costs.items()}
+            for kernel, costs in data()["kernels"][values["kernels"]].items()
+        },
+        cache=values["cache"],
+        flash_cycles_per_byte=values["flash_cycles_per_byte"],
+    )
+
+
+def _span(ends: list[float]) -> Span:
+    low, high = ends
+    return low, high
+
+
+@cache
+def data() -> dict[str, Any]:
+    """Return the content of esp.json."""
+    text = resources.files("tflm_memopt.analysis").joinpath("esp.json").read_text(encoding="utf-8")
+    found: dict[str, Any] = json.loads(text)
+    return found
