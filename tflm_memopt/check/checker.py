@@ -8,7 +8,8 @@ expected tag. The checker shares neither code nor ideas with the planner: it rep
 
 replay.py replays all groups in the order of nest.py. A group that runs row by row reads and writes rows (rows.py), a
 tiled group pixels (tiles.py). Since a tiled group has hundreds of thousands of iterations, a proof of all its
-iterations at once is tried first (proof.py); without a proof, the replay decides.
+iterations at once is tried first (proof.py); without a proof, the replay decides. Both take an iteration to read what
+the row operator says; reads.py shows that this is what TFLM's kernel needs.
 """
 
 from __future__ import annotations
@@ -23,6 +24,7 @@ from tflm_memopt.check.arena import TaggedArena
 from tflm_memopt.check.cores import CoresReplay
 from tflm_memopt.check.kernel import KernelReplay
 from tflm_memopt.check.proof import proved
+from tflm_memopt.check.reads import check_reads
 from tflm_memopt.check.rows import RowReplay
 from tflm_memopt.check.source import RunningGroup, SourceReplay
 from tflm_memopt.check.states import StateReplay
@@ -85,6 +87,7 @@ def check(plan: Plan, graph: RowGraph, others: Others | None = None) -> Sequence
     others: models that write all their bytes whenever the plan waits for rows of a streamed input, and at the end.
     Returns the rows that are sent to and received from other devices, in order (together.py).
     """
+    check_reads(graph)
     arena = TaggedArena(plan, {t: graph.model.tensors[t].nbytes for t in graph.model.tensors})
     foreign = others.foreign if others else None
     pauses = _Pauses(arena, plan, others.at_pauses if others else None)

@@ -11,11 +11,11 @@ from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from tflm_memopt.check.arena import Ints
 from tflm_memopt.check.orders import ends_last, reads_first
 from tflm_memopt.check.packed import kernel_scratch
+from tflm_memopt.check.windows import UnitWindows, window
 from tflm_memopt.errors import PlanError
 from tflm_memopt.ops.rowop import RowOp, Rows
 from tflm_memopt.plan.loops import iterations
@@ -37,23 +37,6 @@ class Unit(NamedTuple):
     row: int
     x0: int
     x1: int
-
-
-class UnitWindows(NamedTuple):
-    """Rows [top, bottom) and columns [left, right) of an input for each unit, possibly empty."""
-
-    top: Ints
-    bottom: Ints
-    left: Ints
-    right: Ints
-
-    @property
-    def some(self) -> NDArray[np.bool_]:
-        """Whether each window is non-empty."""
-        return (self.top < self.bottom) & (self.left < self.right)
-
-    def of(self, units: Ints) -> UnitWindows:
-        return UnitWindows(*(edge[units] for edge in self))
 
 
 class StageNest:
@@ -173,21 +156,11 @@ class StageNest:
         y, x0, x1 = self.row, self.x0, self.x1
         if self.stage.iterative:
             return UnitWindows(y, y + 1, x0, x1)
-        w, seen = self.op.window, self.op.reads[k]
+        seen = self.op.reads[k]
         if self.is_reversed:
             made = self.op.writes
             y, x0, x1 = made.h - 1 - y, made.w - x1, made.w - x0
-        if self.op.access:
-            top, extent = self.op.access[k].first(y, seen.h), self.op.access[k].extent
-        else:
-            top = np.minimum(y * w.stride_h - w.pad_top, seen.h - 1)  # row 0 of a broadcast input
-            extent = (w.kernel_h - 1) * w.dilation_h + 1
-        top, bottom = np.maximum(0, top), np.minimum(seen.h, top + extent)
-        left = x0 * w.stride_w - w.pad_left
-        right = (x1 - 1) * w.stride_w - w.pad_left + (w.kernel_w - 1) * w.dilation_w + 1
-        if self.op.is_binary:  # an operand of one column is broadcast
-            left = np.minimum(left, seen.w - 1)
-        left, right = np.maximum(0, left), np.minimum(seen.w, right)
+        top, bottom, left, right = window(self.op, k, y, x0, x1)
         if not self.tiled:
             left, right = 0 * left, np.full_like(right, seen.w)
         if self.is_reversed:  # reversed coordinates

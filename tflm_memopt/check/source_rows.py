@@ -12,8 +12,9 @@ import numpy as np
 
 from tflm_memopt.check.arena import Ints, TaggedArena
 from tflm_memopt.check.lives import BEFORE, LiveRanges, demand, joined
-from tflm_memopt.check.nest import EARLY, LATE, MOMENTS, UnitWindows
+from tflm_memopt.check.nest import EARLY, LATE, MOMENTS
 from tflm_memopt.check.source import SourceReplay
+from tflm_memopt.check.windows import UnitWindows
 from tflm_memopt.plan.plan import Role
 
 

@@ -57,7 +57,7 @@ def in_halves(graph: RowGraph, first: int) -> RowGraph:
         for key in found.keys:
             half = _half(ops[key], mask)
             tensor, name = max(tensors) + 1, tensors[half.output].name
-            shape = (1, half.writes.h, half.writes.w, half.writes.c)
+            shape = (*tensors[half.output].shape[:-1], half.writes.c)
             tensors[tensor] = replace(tensors[half.output], id=tensor, name=f"{name}/half", shape=shape)
             inputs = tuple(copies.get(t, t) for t in half.inputs)
             copies[half.output] = tensor
@@ -67,7 +67,7 @@ def in_halves(graph: RowGraph, first: int) -> RowGraph:
         halves.append(copies[found.joined])
     last = found.keys[-1]
     ops[new] = _join(ops, last, halves, [op.index for op in added])
-    added.append(_stated(replace(stated[last], type=JOINED), new, ops[new]))
+    added.append(_stated(replace(stated[last], type=JOINED, options={"axis": -1}), new, ops[new]))
     for key in found.keys:
         del ops[key]
     model = replace(graph.model, tensors=tensors, ops=tuple(replaced(graph.model.ops, found.keys, last, added)))

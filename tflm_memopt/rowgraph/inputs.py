@@ -82,7 +82,7 @@ def with_input(graph: RowGraph, mode: InputMode) -> RowGraph:
                 where=f"input '{tensor.label}'",
                 hint=f"use --input stream:ROWS with one of {divisors}",
             )
-    source = InputSource(tensor.id, height, row_bytes, mode.rows)
+    source = InputSource(tensor.id, height, row_bytes, mode.rows, tensor.shape)
     graph = replace(graph, source=source)
     if mode.where == STREAM:
         pushed = replace(tensor, shape=_pushed_shape(tensor, source))

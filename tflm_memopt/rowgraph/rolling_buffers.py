@@ -20,6 +20,7 @@ from tflm_memopt.format.limits import MAX_INPUTS
 from tflm_memopt.model.graph import ITEM_BYTES, KEEP, STATE, Op, StateTensor, TensorId
 from tflm_memopt.ops import movement
 from tflm_memopt.ops.constraints.limits import executable
+from tflm_memopt.ops.context import PIECE
 from tflm_memopt.ops.moves import FILL, indices
 from tflm_memopt.ops.opset import Unsupported
 from tflm_memopt.ops.rowop import RowOp, Rows, StateRollingBuffer
@@ -241,7 +242,9 @@ class GraphWork:
         self.states[state] = StateTensor(state, rolling_buffer.fill)
         sources, place = self.stated[like].stands_for, self.order.index(joined.key)
         keeping = movement.keeping(keep.sources, new, rows, rolling_buffer, self.add_tensor(keep.output))
-        self.add_op(movement.cut(sources, joined.new, joined.rows, seen.first, seen.channels, new), place, SPLIT)
+        cut = movement.cut(sources, joined.new, joined.rows, seen.first, seen.channels, new)
+        axis = len(self.tensors[joined.new].shape) - 1
+        self.add_op(cut, place, SPLIT, **{PIECE: (axis, seen.first, seen.first + seen.channels)})
         self.add_op(keeping, place + 1, KEEP, **{STATE: state})
         return new, state
 

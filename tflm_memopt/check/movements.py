@@ -1,0 +1,195 @@
+"""What TFLM's data movements copy: for each element of the output, the operand and the element that it comes from.
+
+Each function restates the loops of a reference kernel (kernels/internal/reference/) on coordinates, from the operator's
+own parameters. The code shares nothing with the parser of movements (ops/movement.py), which the checker tests with it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from tflm_memopt.check.arena import Ints
+from tflm_memopt.model.graph import VIEW, Graph, Op
+from tflm_memopt.ops.context import PIECE, STEPS
+
+PADDING = -1
+"""Operand of elements that hold the padding value."""
+
+Point = Sequence[Ints]
+"""Coordinates of some elements: one array for each axis."""
+
+
+class Origin(NamedTuple):
+    """Where some elements of an output come from."""
+
+    operand: Ints
+    """Position among the operator's inputs, or PADDING."""
+    point: Point
+    """Coordinates in that operand. They mean nothing for PADDING."""
+
+
+def origins(graph: Graph, op: Op, elements: Ints) -> tuple[Ints, Ints]:
+    """Return operand and element from which TFLM copies these elements of an operator's output."""
+    steps = op.options.get(STEPS, (op,))
+    operand = np.zeros_like(elements)
+    for step in reversed(steps):
+        if step.type == VIEW:
+            continue
+        shape = graph.tensors[step.outputs[0]].shape or (1,)
+        found = MOVEMENTS[step.type](graph, step, np.unravel_index(elements, shape))
+        operand = np.where(operand == PADDING, PADDING, found.operand)
+        elements = np.zeros_like(elements)
+        for k in np.unique(found.operand[found.operand != PADDING]).tolist():
+            mine, sizes = found.operand == k, _shape(graph, step, k)
+            if sizes:
+                elements[mine] = np.ravel_multi_index([axis[mine] for axis in found.point], sizes)
+    return operand, elements
+
+
+def _single(point: Point) -> Origin:
+    """Return the origin in the first operand."""
+    return Origin(np.zeros_like(point[0]), point)
+
+
+def _integers(graph: Graph, op: Op, k: int) -> list[int]:
+    return [int(value) for value in np.ravel(np.asarray(graph.tensors[op.inputs[k]].data))]
+
+
+def _shape(graph: Graph, op: Op, k: int = 0) -> tuple[int, ...]:
+    return graph.tensors[op.inputs[k]].shape
+
+
+def _pad(graph: Graph, op: Op, out: Point) -> Origin:
+    point = [x - before for x, before in zip(out, _integers(graph, op, 1)[::2], strict=True)]
+    inside = np.logical_and.reduce([(x >= 0) & (x < d) for x, d in zip(point, _shape(graph, op), strict=True)])
+    return Origin(np.where(inside, 0, PADDING), point)
+
+
+def _mirror_pad(graph: Graph, op: Op, out: Point) -> Origin:
+    """Restate GetInputDimension (micro/kernels/mirror_pad.cc)."""
+    offset = int(op.options["mode"] == 0)
+    point = []
+    for x, size, before in zip(out, _shape(graph, op), _integers(graph, op, 1)[::2], strict=True):
+        low, behind = before + offset - 1, x - before - size
+        high = size - 1 - offset
+        inner = np.where(behind >= 0, high - np.minimum(behind, high), x - before)
+        point.append(np.where(x < before, low - np.minimum(x, low - offset), inner))
+    return _single(point)
+
+
+def _concatenation(graph: Graph, op: Op, out: Point) -> Origin:
+    axis = int(op.options["axis"]) % len(out)
+    ends = np.cumsum([_shape(graph, op, k)[axis] for k in range(len(op.inputs))])
+    operand = np.searchsorted(ends, out[axis], side="right")
+    within = out[axis] - np.append(0, ends)[operand]
+    return Origin(operand, [within if a == axis else x for a, x in enumerate(out)])
+
+
+def _pack(graph: Graph, op: Op, out: Point) -> Origin:
+    axis = int(op.options["axis"]) % len(out)
+    return Origin(out[axis], [x for a, x in enumerate(out) if a != axis])
+
+
+def _piece(graph: Graph, op: Op, out: Point) -> Origin:
+    """Restate one output of SPLIT, SPLIT_V or UNPACK, whose axis is gone in UNPACK's outputs."""
+    axis, begin, _ = op.options[PIECE]
+    if op.type == "UNPACK":
+        return _single([*out[:axis], np.full_like(out[0], begin), *out[axis : len(_shape(graph, op)) - 1]])
+    return _single([x + begin if a == axis else x for a, x in enumerate(out)])
+
+
+def _slice(graph: Graph, op: Op, out: Point) -> Origin:
+    return _single([x + begin for x, begin in zip(out, _integers(graph, op, 1), strict=True)])
+
+
+def _strided_slice(graph: Graph, op: Op, out: Point) -> Origin:
+    """Restate StridedSlice: element i of an axis is start + i * stride, and a shrunk axis has only its start."""
+    left, point = list(out), []
+    begins, strides = (_integers(graph, op, k) for k in (1, 3))
+    for axis, (size, begin, stride) in enumerate(zip(_shape(graph, op), begins, strides, strict=True)):
+        start = begin + size if begin < 0 else begin
+        start = min(max(start, 0), size) if stride > 0 else min(max(start, -1), size - 1)
+        if op.options["beginMask"] >> axis & 1:
+            start = 0 if stride > 0 else size - 1
+        shrunk = op.options["shrinkAxisMask"] >> axis & 1
+        point.append(np.full_like(out[0], start) if shrunk else start + stride * left.pop(0))
+    return _single(point)
+
+
+def _depth_to_space(graph: Graph, op: Op, out: Point) -> Origin:
+    n, y, x, c = out
+    block, channels = int(op.options["blockSize"]), graph.tensors[op.outputs[0]].shape[3]
+    return _single([n, y // block, x // block, (y % block * block + x % block) * channels + c])
+
+
+def _space_to_depth(graph: Graph, op: Op, out: Point) -> Origin:
+    n, y, x, d = out
+    block, channels = int(op.options["blockSize"]), _shape(graph, op)[3]
+    within = d // channels
+    return _single([n, y * block + within // block, x * block + within % block, d % channels])
+
+
+def _transpose(graph: Graph, op: Op, out: Point) -> Origin:
+    point = list(out)
+    for axis, source in enumerate(_integers(graph, op, 1)):
+        point[source] = out[axis]
+    return _single(point)
+
+
+def _broadcast_to(graph: Graph, op: Op, out: Point) -> Origin:
+    shape = _shape(graph, op)
+    return _single([x if d > 1 else 0 * x for x, d in zip(out[len(out) - len(shape) :], shape, strict=True)])
+
+
+def _tile(graph: Graph, op: Op, out: Point) -> Origin:
+    return _single([x % d for x, d in zip(out, _shape(graph, op), strict=True)])
+
+
+def _reverse(graph: Graph, op: Op, out: Point) -> Origin:
+    axes = {axis % len(out) for axis in _integers(graph, op, 1)}
+    sizes = _shape(graph, op)
+    return _single([sizes[a] - 1 - x if a in axes else x for a, x in enumerate(out)])
+
+
+def _resize_nearest(graph: Graph, op: Op, out: Point) -> Origin:
+    """Restate GetNearestNeighbor, in float."""
+    corners, half = bool(op.options["alignCorners"]), bool(op.options["halfPixelCenters"])
+    point = list(out)
+    for axis in (1, 2):
+        size, made = _shape(graph, op)[axis], graph.tensors[op.outputs[0]].shape[axis]
+        shrunk = int(corners and made > 1)
+        scale = np.float32(size - shrunk) / np.float32(made - shrunk)
+        at = (out[axis].astype(np.float32) + np.float32(0.5 if half else 0)) * scale
+        whole = np.trunc(at.astype(np.float64) + 0.5) if corners else np.floor(at)  # positions are not negative
+        point[axis] = np.minimum(whole.astype(np.int64), size - 1)
+    return _single(point)
+
+
+def _same(graph: Graph, op: Op, out: Point) -> Origin:
+    return _single(out)
+
+
+MOVEMENTS: Mapping[str, Callable[[Graph, Op, Point], Origin]] = {
+    "PAD": _pad,
+    "PADV2": _pad,
+    "MIRROR_PAD": _mirror_pad,
+    "CONCATENATION": _concatenation,
+    "PACK": _pack,
+    "SPLIT": _piece,
+    "SPLIT_V": _piece,
+    "UNPACK": _piece,
+    "SLICE": _slice,
+    "STRIDED_SLICE": _strided_slice,
+    "DEPTH_TO_SPACE": _depth_to_space,
+    "SPACE_TO_DEPTH": _space_to_depth,
+    "TRANSPOSE": _transpose,
+    "BROADCAST_TO": _broadcast_to,
+    "TILE": _tile,
+    "REVERSE_V2": _reverse,
+    "RESIZE_NEAREST_NEIGHBOR": _resize_nearest,
+    "CAST": _same,
+}
+"""Movements by TFLite's operator name. A CAST to a narrower type copies the lower bytes of each element."""

@@ -1,0 +1,197 @@
+"""The checker's proof that row operators read what their kernels need, by TFLM's definition of each operator.
+
+The replay of a plan shows that each row that an iteration reads exists. This module shows once for each operator that
+these are the right rows: the model's operator defines which pixels an output needs (needed.py) or which byte an output
+byte is a copy of (movements.py), and the row operator must read these. Operators on states, messages and parts of
+tensors are left out, since no operator of a model defines them, and so are models with a sliding window.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from dataclasses import replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tflm_memopt.check.arena import Ints
+from tflm_memopt.check.movements import MOVEMENTS, PADDING, origins
+from tflm_memopt.check.needed import NEEDS, Corners
+from tflm_memopt.check.windows import first_row, window
+from tflm_memopt.errors import PlanError
+from tflm_memopt.model.graph import ABSENT, ITEM_BYTES, Graph, Op
+from tflm_memopt.ops.rowop import Move, RowOp, Rows
+from tflm_memopt.rowgraph.graph import RowGraph
+
+CHUNK = 1 << 18
+"""Number of bytes of a movement that are compared at a time, or one row."""
+
+
+def check_reads(graph: RowGraph) -> None:
+    """Raise PlanError if an operator does not read what TFLM's kernel needs."""
+    if graph.window:  # the tensors of such a graph hold some of their rows
+        return
+    model = _whole(graph)
+    stated = {op.index: op for op in model.ops}
+    for key, op in graph.ops.items():
+        of = stated[key]
+        if op.moves is not None and of.type in MOVEMENTS and _is_defined(op, of, model):
+            _check_movement(model, of, op)
+        elif op.moves is None and of.type in NEEDS and _is_defined(op, of, model):
+            _check_needs(model, of, op)
+
+
+def _whole(graph: RowGraph) -> Graph:
+    """Return the model with all rows of its input."""
+    source, model = graph.source, graph.model
+    if source is None:
+        return model
+    tensor = replace(model.tensors[source.tensor], shape=source.shape)
+    return replace(model, tensors={**model.tensors, source.tensor: tensor})
+
+
+def _operands(graph: Graph, op: Op) -> list[int]:
+    """Return the positions of the operands that are read at run time."""
+    tensors = ((k, graph.tensors[t]) for k, t in enumerate(op.inputs) if t != ABSENT)
+    return [k for k, tensor in tensors if not tensor.constant and not tensor.variable]
+
+
+def _is_defined(op: RowOp, of: Op, graph: Graph) -> bool:
+    """Return whether the model's operator defines all that the row operator reads and makes. Only channels may be
+    missing, which were folded.
+    """
+    given = _operands(graph, of)
+    views = [*zip(op.reads, (of.inputs[k] for k in given), strict=False), (op.writes, of.outputs[0])]
+    pixels = [(rows.h * rows.w, graph.tensors[t]) for rows, t in views]
+    alike = all(rows.nbytes == graph.tensors[t].nbytes for rows, t in views)
+    folded = op.moves is None and all(n == math.prod(tensor.shape[:-1]) for n, tensor in pixels)
+    return not op.stateful and len(given) == len(op.inputs) and (alike or folded)
+
+
+# ---- operators that compute ----
+
+
+def _check_needs(model: Graph, of: Op, op: RowOp) -> None:
+    position = {k: n for n, k in enumerate(_operands(model, of))}
+    for need in NEEDS[of.type](model, of):
+        _check_need(op, position[need.operand], need, f"operator {of.index} {op.name}")
+
+
+def _check_need(op: RowOp, k: int, need: Corners, who: str) -> None:
+    """Raise PlanError unless the windows of input k contain the corners of what each output pixel needs."""
+    made, seen = op.writes, op.reads[k]
+    y, x0, x1, end = _span(made, np.arange(len(need.first)), made.nbytes // len(need.first))
+    read = window(op, k, y, x0, x1)._replace(bottom=window(op, k, end - 1, x0, x1).bottom)
+    some = need.first <= need.last
+    for corner in (need.first, need.last):
+        row, left, right, below = _span(seen, corner, seen.nbytes // need.pixels)
+        inside = (read.top <= row) & (below <= read.bottom) & (read.left <= left) & (right <= read.right)
+        if (wrong := np.flatnonzero(some & ~inside)).size:
+            i = int(wrong[0])
+            raise PlanError(
+                f"{who}: row {y[i]}, column {x0[i]} of the output needs row {row[i]}, column {left[i]} of input {k}, "
+                f"but reads rows {read.top[i]}..{read.bottom[i] - 1}, columns {read.left[i]}..{read.right[i] - 1}"
+            )
+
+
+def _span(rows: Rows, unit: Ints, nbytes: int) -> tuple[Ints, Ints, Ints, Ints]:
+    """Return the first row, the columns [left, right) and the end of the rows of units of `nbytes` each. A unit of
+    several rows has all columns.
+    """
+    first, last = unit * nbytes, (unit + 1) * nbytes - 1
+    top, bottom = first // rows.row_bytes, last // rows.row_bytes
+    left, right = (at % rows.row_bytes // rows.c for at in (first, last))
+    single = top == bottom
+    return top, np.where(single, left, 0), np.where(single, right + 1, rows.w), bottom + 1
+
+
+# ---- operators that copy ----
+
+_Copied = tuple[int, NDArray[np.int32], NDArray[np.int32]]
+"""Number of an output byte, and for it and those behind it the operand and the operand's byte that it is a copy of."""
+
+
+def _check_movement(model: Graph, of: Op, op: RowOp) -> None:
+    """Raise PlanError unless each byte of the output is a copy of the byte that TFLM copies."""
+    who = f"operator {of.index} {op.name}"
+    _check_bounds(op, who)
+    for first, operand, source in _gathered(op, who) if op.scatters else _copied(op):
+        for i in range(0, len(source), CHUNK):
+            byte = np.arange(first + i, first + min(i + CHUNK, len(source)))
+            found = operand[i : i + CHUNK], source[i : i + CHUNK]
+            wanted = _origins(model, of, byte)
+            same = (found[0] == wanted[0]) & ((found[0] == PADDING) | (found[1] == wanted[1]))
+            if not same.all():
+                n = int(same.argmin())
+                y, x = divmod(int(byte[n]), op.writes.row_bytes)
+                ours, theirs = (_name(int(operands[n]), int(bytes_[n])) for operands, bytes_ in (found, wanted))
+                raise PlanError(f"{who}: byte {x} of output row {y} is {ours}, but TFLM's is {theirs}")
+
+
+def _check_bounds(op: RowOp, who: str) -> None:
+    """Raise PlanError for a move that leaves the row that it reads or the row that it writes."""
+    for move in op.moves.moves if op.moves else ():
+        most = (move.period - 1) * move.phase_step
+        for first, step, rows, is_phased in (
+            (move.source, move.source_step, op.reads[move.operand], not op.scatters),
+            (move.target, move.target_step, op.writes, op.scatters),
+        ):
+            runs = _runs(first, step, move)
+            ends = runs.min() + min(0, most * is_phased), runs.max() + max(0, most * is_phased)
+            if ends[0] < 0 or ends[1] >= rows.row_bytes:
+                raise PlanError(f"{who}: a move covers bytes {ends[0]}..{ends[1]} of a row of {rows.row_bytes}")
+
+
+def _name(operand: int, byte: int) -> str:
+    return "padding" if operand == PADDING else f"byte {byte} of input {operand}"
+
+
+def _origins(model: Graph, of: Op, byte: Ints) -> tuple[Ints, Ints]:
+    """Return operand and byte of which TFLM copies these bytes of the output."""
+    element, within = np.divmod(byte, ITEM_BYTES[model.tensors[of.outputs[0]].dtype])
+    operand, source = origins(model, of, element)
+    return operand, source * ITEM_BYTES[model.tensors[of.inputs[0]].dtype] + within
+
+
+def _copied(op: RowOp) -> Iterator[_Copied]:
+    """Yield what the executor copies to some output rows at a time (tmo_copy_s8)."""
+    size = op.writes.row_bytes
+    step = max(1, CHUNK // size)
+    for top in range(0, op.writes.h, step):
+        y = np.arange(top, min(top + step, op.writes.h))
+        operand, byte = (np.full((len(y), size), PADDING, np.int32) for _ in range(2))
+        for move in op.moves.moves if op.moves else ():
+            rows, access = op.reads[move.operand], op.access[move.operand]
+            row = first_row(access, y, rows.h) + move.tap
+            there = np.flatnonzero((row >= 0) & (row < rows.h) & (move.tap < access.extent))
+            source = _runs(move.source, move.source_step, move) + _phase(move, y[there])[:, None]
+            target = _runs(move.target, move.target_step, move)
+            operand[there[:, None], target] = move.operand
+            byte[there[:, None], target] = row[there][:, None] * rows.row_bytes + source
+        yield top * size, operand.ravel(), byte.ravel()
+
+
+def _gathered(op: RowOp, who: str) -> Iterator[_Copied]:
+    """Yield what the executor copies to the only output row, one input row after the other (tmo_copy_s8)."""
+    rows = op.reads[0]
+    target = np.full((rows.h, rows.row_bytes), PADDING)
+    for move in op.moves.moves if op.moves else ():
+        phase = _phase(move, np.arange(rows.h))[:, None]
+        target[:, _runs(move.source, move.source_step, move)] = _runs(move.target, move.target_step, move) + phase
+    source = np.full(op.writes.nbytes, PADDING, np.int32)
+    source[target.ravel()] = np.arange(target.size)
+    if target.size != source.size or target.min() < 0 or source.min() < 0:
+        raise PlanError(f"{who}: its rows do not fill the output")
+    yield 0, np.zeros_like(source), source
+
+
+def _runs(first: int, step: int, move: Move) -> Ints:
+    """Return the bytes of all runs of a move at one of its ends."""
+    runs = first + np.arange(move.count)[:, None] * step + np.arange(move.nbytes)
+    result: Ints = runs.ravel()
+    return result
+
+
+def _phase(move: Move, y: Ints) -> Ints:
+    return (y + move.shift) % move.period * move.phase_step

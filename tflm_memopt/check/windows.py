@@ -1,0 +1,53 @@
+"""The checker's reading of an operator's accesses: the rows and columns that the executor hands to each iteration."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tflm_memopt.check.arena import Ints
+from tflm_memopt.ops.rowop import NO_ROW, Access, RowOp
+
+
+class UnitWindows(NamedTuple):
+    """Rows [top, bottom) and columns [left, right) of an input for each unit, possibly empty."""
+
+    top: Ints
+    bottom: Ints
+    left: Ints
+    right: Ints
+
+    @property
+    def some(self) -> NDArray[np.bool_]:
+        """Whether each window is non-empty."""
+        return (self.top < self.bottom) & (self.left < self.right)
+
+    def of(self, units: Ints) -> UnitWindows:
+        return UnitWindows(*(edge[units] for edge in self))
+
+
+def first_row(access: Access, y: Ints, height: int) -> Ints:
+    """Return the first row that iterations y read, as the executor computes it, or `height` if they read none."""
+    if access.table is None:
+        return (y * access.mul + access.add) // access.div
+    rows = np.array(access.table, np.int64)[y]
+    return np.where(rows == NO_ROW, height, rows)
+
+
+def window(op: RowOp, k: int, y: Ints, x0: Ints, x1: Ints) -> UnitWindows:
+    """Return the part of input k from which the operator makes columns [x0, x1) of row y. Operators without a window
+    read whole rows.
+    """
+    w, seen = op.window, op.reads[k]
+    if op.access:
+        top, extent = first_row(op.access[k], y, seen.h), op.access[k].extent
+        return UnitWindows(np.maximum(0, top), np.minimum(seen.h, top + extent), 0 * x0, np.full_like(x1, seen.w))
+    top = np.minimum(y * w.stride_h - w.pad_top, seen.h - 1)  # row 0 of a broadcast input
+    bottom = top + (w.kernel_h - 1) * w.dilation_h + 1
+    left = x0 * w.stride_w - w.pad_left
+    right = (x1 - 1) * w.stride_w - w.pad_left + (w.kernel_w - 1) * w.dilation_w + 1
+    if op.is_binary:  # an operand of one column is broadcast
+        left = np.minimum(left, seen.w - 1)
+    return UnitWindows(np.maximum(0, top), np.minimum(seen.h, bottom), np.maximum(0, left), np.minimum(seen.w, right))
