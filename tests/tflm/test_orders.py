@@ -21,7 +21,7 @@ from tflm.order_cases import OrderCase, cases
 
 from tflm_memopt.model import writer
 from tflm_memopt.model.names import OFFLINE_PLAN
-from tflm_memopt.plan.iteration.kernel import kernel_contents
+from tflm_memopt.plan.iteration.kernel import kernel_ranges
 from tflm_memopt.plan.iteration.liveness import constraints
 from tflm_memopt.rowgraph.graph import AccessOrder
 from tflm_memopt.tflm.orders import REFERENCE, orders
@@ -49,7 +49,7 @@ def order_of(case: OrderCase) -> AccessOrder:
 def distance(order: AccessOrder) -> int:
     """The planner's minimum distance in bytes from the output's start to the input's."""
     sizes = {0: len(order.last_read), 1: len(order.written)}
-    return constraints(list(kernel_contents({0: order}, 1, 0, sizes)))[1, 0]
+    return constraints(list(kernel_ranges({0: order}, 1, 0, sizes)))[1, 0]
 
 
 @pytest.fixture(scope="module", params=TFLM["AGES"], ids=lambda tflm: tflm.name)

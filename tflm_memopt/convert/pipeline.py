@@ -18,9 +18,9 @@ from tflm_memopt.ops.packings import packing
 from tflm_memopt.ops.rowop import RowOp
 from tflm_memopt.plan import planner
 from tflm_memopt.plan.choices import BUILTIN, PER_GROUP, Ops
+from tflm_memopt.plan.iteration.liveness import COUNTER_BYTES
 from tflm_memopt.plan.iteration.planned import Planned
 from tflm_memopt.plan.plan import Plan
-from tflm_memopt.plan.search.groups import COUNTER_BYTES
 from tflm_memopt.rewrite.int8_io import Int8Interface
 from tflm_memopt.rewrite.parts import PART
 from tflm_memopt.rewrite.tiling import Tiling, tiled

@@ -52,14 +52,14 @@ class ColumnWindow:
 
 @dataclass(frozen=True, slots=True)
 class Buffer:
-    """A byte range of the arena, live in the steps [first, last)."""
+    """A byte range of the arena, live in the steps [first, last), or a buffer of a group that has no place yet."""
 
     role: Role
     key: int
     """TENSOR, ROLLING BUFFER: the tensor. ACCUMULATOR: the tensor that it sums up to. COUNTERS, SCRATCH: the step."""
     nbytes: int
-    first: int
-    last: int
+    first: int = 0
+    last: int = 0
     align: int = 1
     depth: int = 0
     """Number of rows of a ROLLING BUFFER in a row-wise group."""

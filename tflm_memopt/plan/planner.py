@@ -13,7 +13,8 @@ from tflm_memopt.ops.packing import GENERIC
 from tflm_memopt.ops.rowop import RowOp
 from tflm_memopt.plan.choices import PER_GROUP, PER_REGION, Ops
 from tflm_memopt.plan.effort import EXACT, ORDERING, PLACING, SEARCH, Budget, Log, SearchPart, allowance
-from tflm_memopt.plan.iteration.kernel import kernel_contents
+from tflm_memopt.plan.iteration.kernel import kernel_ranges
+from tflm_memopt.plan.iteration.liveness import live_ranges
 from tflm_memopt.plan.iteration.looped import looped
 from tflm_memopt.plan.iteration.planned import trace_of
 from tflm_memopt.plan.iteration.reversal import in_units, unit_bytes
@@ -303,9 +304,9 @@ class Planner:
         grows = self._options.overlap and len(node.outputs) == 1 and not there
         dying = {t: order() for t, order in node.orders.items() if grows and not self._lives.after(t, number)}
         found = tuple(
-            kernel_contents(dying, node.outputs[0] if grows else -1, -(-node.scratch // TFLM_ALIGN) * TFLM_ALIGN, sizes)
+            kernel_ranges(dying, node.outputs[0] if grows else -1, -(-node.scratch // TFLM_ALIGN) * TFLM_ALIGN, sizes)
         )
-        own = {held.key for held in found if held.role is Role.TENSOR}
+        own = {r.buffer.key for r in found if r.buffer.role is Role.TENSOR}
         draft = drafted(step, found, tuple(t for t in alive if t not in own))
         self._placing.spend(_work(draft))
         return draft
@@ -497,23 +498,21 @@ def _work(draft: Draft) -> float:
 def _draft(
     chain: Chain, candidate: Candidate, across: tuple[TensorId, ...], *, overlap: bool, is_reversed: bool = False
 ) -> Draft:
-    sizes, last_read = chain.rows(), chain.last_read()
-    group = groups.rebuild(chain, candidate)
-    at_border = groups.border(chain, candidate.first, candidate.last, sizes, last_read)
-    ops = {m.op.output: m.key for m in group.trace.members}
-    sinks = tuple(ops[t] for t in reversed(at_border.born))
+    trace, rolling_buffers = groups.rebuild(chain, candidate)
+    at_border = groups.border(chain, candidate.first, candidate.last)
+    keys = {m.op.output: m.key for m in trace.members}
     step = Group(
         region=min(chain.keys),
         stages=candidate.stages,
-        sinks=sinks,
-        iterations=len(group.trace.moments),
-        macs=groups.executed_macs(group.trace),
+        sinks=tuple(keys[t] for t in reversed(at_border.born)),
+        iterations=len(trace.moments),
+        macs=groups.executed_macs(trace),
         stripes=candidate.stripes,
         is_reversed=is_reversed,
     )
-    found = group.contents(at_border, sizes)
+    found = live_ranges(trace, rolling_buffers, at_border, chain.sizes)
     if is_reversed:
-        found = in_units(found, unit_bytes((m.op for m in group.trace.members), pixels=candidate.stripes > 0))
+        found = in_units(found, unit_bytes((m.op for m in trace.members), pixels=candidate.stripes > 0))
     if not overlap:
-        found = tuple(content.in_full() for content in found)
+        found = tuple(r.in_full() for r in found)
     return drafted(step, found, (*across, *at_border.through))

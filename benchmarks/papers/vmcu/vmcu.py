@@ -23,7 +23,7 @@ from tables import markdown, update
 
 from tflm_memopt.ops.kinds import Kind
 from tflm_memopt.ops.rowop import UNIT, RowOp, Rows, Window
-from tflm_memopt.plan.iteration.liveness import constraints, most_alive
+from tflm_memopt.plan.iteration.liveness import constraints, live_ranges, most_alive
 from tflm_memopt.plan.layout import offsets as layout
 from tflm_memopt.plan.plan import Role
 from tflm_memopt.plan.search import groups
@@ -135,12 +135,12 @@ def least(net: Chain, settings: Settings) -> tuple[int, float]:
 
 def placed(net: Chain, group: Candidate) -> int:
     """Bytes of a group's layout, from the constraints of its buffers; without loop counters, and unaligned."""
-    sizes, last_read = net.rows(), net.last_read()
-    border = groups.border(net, group.first, group.last, sizes, last_read)
-    contents = [c for c in groups.rebuild(net, group).contents(border, sizes) if c.role is not Role.COUNTERS]
-    align = tuple(4 if c.role is Role.ACCUMULATOR else 1 for c in contents)
+    border = groups.border(net, group.first, group.last)
+    ranges = live_ranges(*groups.rebuild(net, group), border, net.sizes)
+    ranges = tuple(r for r in ranges if r.buffer.role is not Role.COUNTERS)
+    align = tuple(4 if r.buffer.role is Role.ACCUMULATOR else 1 for r in ranges)
     problem = layout.LayoutProblem(
-        tuple(c.nbytes for c in contents), align, constraints(contents), most_alive(contents)
+        tuple(r.buffer.nbytes for r in ranges), align, constraints(ranges), most_alive(ranges)
     )
     return layout.place(problem, seconds=SECONDS).top
 

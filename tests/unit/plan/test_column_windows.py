@@ -14,9 +14,8 @@ from unit.plan.tiled import planned, tiled_groups, trace_of
 
 from tflm_memopt.ops.kinds import Kind
 from tflm_memopt.ops.rowop import UNIT, RowOp, Rows, Window
-from tflm_memopt.plan.iteration.liveness import RollingBuffer
 from tflm_memopt.plan.iteration.trace import Member, Trace
-from tflm_memopt.plan.plan import ColumnWindow, Role
+from tflm_memopt.plan.plan import Buffer, ColumnWindow, Role
 from tflm_memopt.plan.search.groups import UNLIMITED, Chain, rebuild
 from tflm_memopt.plan.search.tiles import tiled_candidates
 from tflm_memopt.plan.search.tiles_plan import Settings
@@ -138,14 +137,13 @@ MOST = 8
 
 
 @cache
-def all_rolling_buffers() -> list[tuple[Trace, Member, RollingBuffer]]:
+def all_rolling_buffers() -> list[tuple[Trace, Member, Buffer]]:
     """Rolling buffers of all tiled groups of the bottlenecks, with the iterations and the producer."""
     chain = bottlenecks()
     found = []
     for switches in (Settings(), Settings(cache=False), Settings(group_channels=0)):
         for candidate in itertools.chain(*tiled_candidates(chain, switches, UNLIMITED).values()):
-            group = rebuild(chain, candidate)
-            trace, rolling_buffers = group.trace, group.rolling_buffers
+            trace, rolling_buffers = rebuild(chain, candidate)
             found += [(trace, m, rolling_buffers[m.op.output]) for m in trace.members if m.op.output in rolling_buffers]
     return found
 

@@ -12,7 +12,7 @@ from unit.plan.sketch import Sketch, random_sketch
 from tflm_memopt.convert import pipeline
 from tflm_memopt.format.limits import MAX_IO
 from tflm_memopt.model.reader import read
-from tflm_memopt.plan.iteration.liveness import most_alive
+from tflm_memopt.plan.iteration.liveness import GroupBorder, live_ranges, most_alive
 from tflm_memopt.plan.search.groups import (
     Chain,
     Growing,
@@ -35,24 +35,27 @@ def grown(chain: Chain, orders: int) -> Iterator[tuple[int, int, Growing]]:
     """Yield (first, last, group) for all groups of a chain, with at most `orders` combinations of operand orders
     each.
     """
-    last_read = chain.last_read()
     for last in range(1, len(chain.ops) + 1):
-        growing = [seed(chain, last, last_read)]
+        growing = [seed(chain, last)]
         for first in range(last - 1, -1, -1):
             op = chain.ops[first]
-            sink = last_read.get(op.output, -1) >= last
+            sink = chain.outlives(op.output, last)
             growing = [g for old in growing for g in grow(old, chain.members[first], is_sink=sink)][:orders]
             yield from ((first, last, g) for g in growing)
             if not growing:
                 break
 
 
+def alive(chain: Chain, group: Growing, at_border: GroupBorder) -> int:
+    return most_alive(live_ranges(group.trace, group.rolling_buffers, at_border, chain.sizes))
+
+
 def assert_added_up_right(chain: Chain, orders: int) -> int:
-    last_read, sizes, count = chain.last_read(), chain.rows(), 0
+    count = 0
     for first, last, group in grown(chain, orders):
-        at_border = border(chain, first, last, sizes, last_read)
+        at_border = border(chain, first, last)
         settled = settle(group)
-        assert worst_bytes(settled, at_border, sizes) == most_alive(settled.contents(at_border, sizes))
+        assert worst_bytes(settled, at_border, chain.sizes) == alive(chain, settled, at_border)
         count += 1
     return count
 
@@ -81,11 +84,10 @@ def test_the_best_operand_orders_are_found(number: int) -> None:
     chain = s.chain(*s.unread())
     if sum(len(op.inputs) > 1 for op in chain.ops) > 3:
         return
-    last_read, sizes = chain.last_read(), chain.rows()
     least: dict[tuple[int, int], int] = {}
     for first, last, group in grown(chain, 64):
-        at_border = border(chain, first, last, sizes, last_read)
-        nbytes = most_alive(settle(group).contents(at_border, sizes)) + sum(sizes[t] for t in at_border.through)
+        at_border = border(chain, first, last)
+        nbytes = alive(chain, settle(group), at_border) + sum(chain.sizes[t] for t in at_border.through)
         least[first, last] = min(nbytes, least.get((first, last), nbytes))
     found = [c for last in range(1, len(chain.ops) + 1) for c in candidates(chain, last, UNLIMITED)]
     assert {(c.first, c.last): c.nbytes for c in found} == least
@@ -108,12 +110,11 @@ def test_a_limit_drops_what_is_above_it_and_nothing_else(number: int) -> None:
 def test_a_candidate_is_rebuilt_as_it_was(number: int) -> None:
     s = random_sketch(number, most=6)
     chain = s.chain(*s.unread())
-    last_read, sizes = chain.last_read(), chain.rows()
     for last in range(1, len(chain.ops) + 1):
         for c in candidates(chain, last, UNLIMITED):
-            group, at_border = rebuild(chain, c), border(chain, c.first, c.last, sizes, last_read)
-            through = sum(sizes[t] for t in at_border.through)
-            assert most_alive(group.contents(at_border, sizes)) + through == c.nbytes
+            at_border = border(chain, c.first, c.last)
+            through = sum(chain.sizes[t] for t in at_border.through)
+            assert most_alive(live_ranges(*rebuild(chain, c), at_border, chain.sizes)) + through == c.nbytes
 
 
 def test_no_group_has_more_tensors_at_its_border_than_an_operator_takes() -> None:

@@ -16,10 +16,9 @@ SEEDS = st.integers(0, 1 << 32)
 
 def all_groups(chain: Chain, last: int) -> list[Growing]:
     """Every group that ends at `last`, in every combination of operand orders."""
-    last_read = chain.last_read()
-    growing, found = [seed(chain, last, last_read)], []
+    growing, found = [seed(chain, last)], []
     for first in range(last - 1, -1, -1):
-        sink = last_read.get(chain.ops[first].output, -1) >= last
+        sink = chain.outlives(chain.ops[first].output, last)
         growing = [g for old in growing for g in grow(old, chain.members[first], is_sink=sink)][:16]
         found += growing
     return found
@@ -39,8 +38,7 @@ def fired(trace: Trace) -> list[tuple[int, int]]:
 
 
 def leaving(chain: Chain, group: Trace, last: int) -> set[TensorId]:
-    last_read = chain.last_read()
-    return {m.op.output for m in group.members if last_read.get(m.op.output, -1) >= last}
+    return {m.op.output for m in group.members if chain.outlives(m.op.output, last)}
 
 
 @settings(max_examples=examples(60), deadline=None, derandomize=True)

@@ -14,9 +14,9 @@ from ortools.sat.python import cp_model
 from tflm_memopt.plan.effort import Budget, SearchPart
 from tflm_memopt.plan.layout import offsets
 from tflm_memopt.plan.layout.bound import clique_bound
-from tflm_memopt.plan.layout.drafts import Draft, GroupBuffer, Placer
+from tflm_memopt.plan.layout.drafts import Draft, Placer
 from tflm_memopt.plan.layout.offsets import Layout, LayoutProblem, Turn, climb, exact, place
-from tflm_memopt.plan.plan import Builtin, Role
+from tflm_memopt.plan.plan import Buffer, Builtin, Role
 from tflm_memopt.tflm import greedy_planner
 
 SEEDS = st.integers(0, 1 << 32)
@@ -170,7 +170,7 @@ def test_a_choice_of_form_loosens_nothing() -> None:
 
 def test_a_reversed_form_with_larger_rolling_buffers_keeps_off_what_lives_through_it() -> None:
     placer = Placer({5: 8}, inputs=(), outputs=(), known=())
-    forward, backward = (Draft(Builtin(0), (5,), (GroupBuffer(Role.ROLLING_BUFFER, 1, n, 0, ()),)) for n in (16, 20))
+    forward, backward = (Draft(Builtin(0), (5,), (Buffer(Role.ROLLING_BUFFER, 1, n),)) for n in (16, 20))
     buffers, problem = placer.problem([forward], {0: backward})
     rolling_buffer, tensor = (next(i for i, b in enumerate(buffers) if b.key == key) for key in (1, 5))
     assert [problem.decided(forms).constraints[rolling_buffer, tensor] for forms in ((), (0,))] == [16, 20]

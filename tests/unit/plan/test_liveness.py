@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from unittest import mock
 
 import pytest
@@ -13,10 +14,10 @@ from unit.plan.sketch import Sketch, random_sketch
 from tflm_memopt.check.checker import check
 from tflm_memopt.errors import PlanError
 from tflm_memopt.model.graph import TensorId
-from tflm_memopt.plan.iteration.liveness import Content, constraints
+from tflm_memopt.plan.iteration.liveness import LiveRange, constraints, live_ranges
 from tflm_memopt.plan.iteration.looped import looped
 from tflm_memopt.plan.nest import LoopNest
-from tflm_memopt.plan.plan import Buffer, Group, Plan, Role, Stage
+from tflm_memopt.plan.plan import Group, Plan, Role, Stage
 from tflm_memopt.plan.search.groups import Candidate, Chain, border, candidates, rebuild
 
 UNLIMITED = 1 << 40
@@ -27,17 +28,16 @@ def whole_group(chain: Chain) -> Candidate:
     return next(c for c in candidates(chain, len(chain.ops), UNLIMITED) if c.first == 0)
 
 
-def contents_of(chain: Chain, group: Candidate) -> tuple[Content, ...]:
-    last_read, sizes = chain.last_read(), chain.rows()
-    return rebuild(chain, group).contents(border(chain, group.first, group.last, sizes, last_read), sizes)
+def ranges_of(chain: Chain, group: Candidate) -> tuple[LiveRange, ...]:
+    return live_ranges(*rebuild(chain, group), border(chain, group.first, group.last), chain.sizes)
 
 
 def constraint(s: Sketch, lower: TensorId, upper: TensorId, *wanted: TensorId) -> int:
     """Bytes by which tensor `upper` must start above `lower` if the sketch is one group."""
     chain = s.chain(*wanted)
-    contents = contents_of(chain, whole_group(chain))
-    index = {c.key: i for i, c in enumerate(contents) if c.role in (Role.TENSOR, Role.ROLLING_BUFFER)}
-    return constraints(contents)[index[lower], index[upper]]
+    ranges = ranges_of(chain, whole_group(chain))
+    index = {c.buffer.key: i for i, c in enumerate(ranges) if c.buffer.role in (Role.TENSOR, Role.ROLLING_BUFFER)}
+    return constraints(ranges)[index[lower], index[upper]]
 
 
 @pytest.mark.parametrize(("n", "k"), [(16, 16), (16, 48), (48, 16), (1, 7), (7, 1)])
@@ -56,23 +56,22 @@ def test_pointwise_is_vmcu_s_closed_form(n: int, k: int) -> None:
 def judge(s: Sketch, chain: Chain, group: Candidate, low: int, high: int, distance: int) -> str:
     """Return the checker's message for a layout with content `high` `distance` bytes above content `low`; "" if valid.
 
-    All other contents are far from both.
+    All other ranges are far from both.
     """
-    contents = contents_of(chain, group)
-    far, offsets = sum(c.nbytes + 64 for c in contents), [0] * len(contents)
+    ranges = ranges_of(chain, group)
+    far, offsets = sum(c.buffer.nbytes + 64 for c in ranges), [0] * len(ranges)
     offsets[low], offsets[high] = far, far + distance
     at = 3 * far
-    for i, c in enumerate(contents):
+    for i, c in enumerate(ranges):
         if i not in (low, high):
             offsets[i] = at
-            at += (c.nbytes + 15) // 16 * 16
-    keys = [0 if c.role is Role.COUNTERS else c.key for c in contents]
-    buffers = tuple(
-        Buffer(c.role, k, c.nbytes, 0, 1, 1, c.depth, c.column_windows) for c, k in zip(contents, keys, strict=True)
-    )
+            at += (c.buffer.nbytes + 15) // 16 * 16
+    keys = [0 if c.buffer.role is Role.COUNTERS else c.buffer.key for c in ranges]
+    buffers = tuple(replace(c.buffer, key=k, last=1) for c, k in zip(ranges, keys, strict=True))
     ops = {op.output: i for i, op in enumerate(chain.ops)}
-    wanted = [c.key for c in contents if c.role is Role.TENSOR and c.key in chain.outside and c.key in ops]
-    trace = rebuild(chain, group).trace
+    tensors = [r.buffer.key for r in ranges if r.buffer.role is Role.TENSOR]
+    wanted = [t for t in tensors if t in chain.outside and t in ops]
+    trace, _ = rebuild(chain, group)
     sinks = tuple(sorted((ops[t] for t in wanted), reverse=True))
     step = Group(0, group.stages, sinks, len(trace.moments), group.macs, group.stripes, loops=looped(trace))
     plan = Plan((step,), buffers, tuple(offsets), at, 0, proven=False)
@@ -93,9 +92,9 @@ def test_every_constraint_is_safe(number: int) -> None:
     s = random_sketch(number, most=5)
     chain = s.chain(*s.unread())
     group = whole_group(chain)
-    contents = contents_of(chain, group)
-    for (low, high), distance in constraints(contents).items():
-        if distance > -contents[high].nbytes:
+    ranges = ranges_of(chain, group)
+    for (low, high), distance in constraints(ranges).items():
+        if distance > -ranges[high].buffer.nbytes:
             assert judge(s, chain, group, low, high, distance) == ""
 
 
@@ -108,10 +107,10 @@ def test_a_byte_less_is_too_close(number: int) -> None:
     assume(len(set(op.inputs)) == 1 and op.writes.nbytes > 1)  # a single byte fits on the read bytes or outside
     chain = s.chain(op.output)
     group = whole_group(chain)
-    contents = contents_of(chain, group)
-    where = {c.key: i for i, c in enumerate(contents) if c.role is Role.TENSOR}
+    ranges = ranges_of(chain, group)
+    where = {c.buffer.key: i for i, c in enumerate(ranges) if c.buffer.role is Role.TENSOR}
     low, high = where[op.output], where[op.inputs[0]]
-    distance = constraints(contents)[low, high]
+    distance = constraints(ranges)[low, high]
     assert judge(s, chain, group, low, high, distance) == ""
     assert judge(s, chain, group, low, high, distance - 1) != ""
 
@@ -132,19 +131,22 @@ def test_only_single_pixels_are_replaced_in_rolling_buffers(tile: int) -> None:
     z = s.relu(y)
     chain = s.chain(z)
     found = {
-        c.key: c for c in contents_of(chain, tiled_group(chain, tile)) if c.role in (Role.TENSOR, Role.ROLLING_BUFFER)
+        c.buffer.key: c
+        for c in ranges_of(chain, tiled_group(chain, tile))
+        if c.buffer.role in (Role.TENSOR, Role.ROLLING_BUFFER)
     }
-    assert found[y].role is Role.ROLLING_BUFFER
+    assert found[y].buffer.role is Role.ROLLING_BUFFER
     assert (found[y].replaces, found[z].replaces) == (({x}, {y}) if tile == 1 else (set(), set()))
 
 
 def tiled_relu() -> tuple[Sketch, Chain, Candidate, dict[Role | TensorId, int]]:
-    """RELU in one tiled group, and the numbers of its contents: tensors 0 and 1, counters."""
+    """RELU in one tiled group, and the numbers of its ranges: tensors 0 and 1, counters."""
     s = Sketch()
     y = s.relu(s.input(4, 6, 3))
     chain = s.chain(y)
     group = tiled_group(chain, 2)
-    found = {c.key if c.role is Role.TENSOR else c.role: i for i, c in enumerate(contents_of(chain, group))}
+    buffers = enumerate(r.buffer for r in ranges_of(chain, group))
+    found = {b.key if b.role is Role.TENSOR else b.role: i for i, b in buffers}
     return s, chain, group, found
 
 

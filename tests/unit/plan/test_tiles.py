@@ -14,7 +14,7 @@ from unit.plan.tiled import OPTIONS, chains, chains_of, planned, settings_of, tr
 from tflm_memopt.convert import pipeline
 from tflm_memopt.model.interface import Changes
 from tflm_memopt.model.reader import read
-from tflm_memopt.plan.iteration.liveness import most_alive
+from tflm_memopt.plan.iteration.liveness import live_ranges, most_alive
 from tflm_memopt.plan.plan import Group
 from tflm_memopt.plan.search.groups import Candidate, Chain, border, executed_macs, rebuild
 from tflm_memopt.plan.search.tiles import tiled_candidates
@@ -54,13 +54,13 @@ def test_the_executor_fires_in_the_order_of_the_trace() -> None:
 
 def figures(chain: Chain, settings: Settings, every: int) -> Iterator[tuple[Candidate, int, int]]:
     """Yield tiled groups of a chain with their real bytes and multiply-accumulates."""
-    last_read, sizes = chain.last_read(), chain.rows()
     for found in tiled_candidates(chain, settings, UNLIMITED).values():
         for group in found[::every]:
-            grown = rebuild(chain, group)
-            at_border = border(chain, group.first, group.last, sizes, last_read)
-            through = sum(sizes[t] for t in at_border.through)
-            yield group, most_alive(grown.contents(at_border, sizes)) + through, executed_macs(grown.trace)
+            trace, rolling_buffers = rebuild(chain, group)
+            at_border = border(chain, group.first, group.last)
+            through = sum(chain.sizes[t] for t in at_border.through)
+            ranges = live_ranges(trace, rolling_buffers, at_border, chain.sizes)
+            yield group, most_alive(ranges) + through, executed_macs(trace)
 
 
 @pytest.mark.slow

@@ -11,30 +11,22 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import numpy as np
 
-from tflm_memopt.plan.iteration.trace import Member, Trace
+from tflm_memopt.plan.iteration.trace import Lives, Member, Trace
 from tflm_memopt.plan.nest import Ints
 from tflm_memopt.plan.plan import ColumnWindow
 
 
-@dataclass(frozen=True, slots=True)
-class Lives:
-    """Times of the write and last read of the pixels of a producer's iteration units, and the stripes between them.
-
-    Pixels that are never read live for one moment.
-    """
-
-    unit: Ints
-    written: Ints
-    read: Ints
-    stripes: Ints
-
-
 def lives(trace: Trace, producer: Member) -> Lives:
     """Return the lifetimes of the pixels of a producer in a trace."""
+    if producer.key not in trace.lives:
+        trace.lives[producer.key] = _lives(trace, producer)
+    return trace.lives[producer.key]
+
+
+def _lives(trace: Trace, producer: Member) -> Lives:
     written, fired = trace.fires(producer.key)
     if producer.iterative:  # the last unit makes all pixels
         written, fired = written[-1:], fired[-1:]

@@ -8,7 +8,7 @@ import numpy as np
 
 from tflm_memopt.model.graph import TensorId
 from tflm_memopt.plan.iteration.arrivals import arrivals
-from tflm_memopt.plan.iteration.liveness import Content
+from tflm_memopt.plan.iteration.liveness import LiveRange
 from tflm_memopt.plan.iteration.planned import Planned, PlannedGroup
 from tflm_memopt.plan.nest import Ints
 from tflm_memopt.plan.plan import Role
@@ -50,29 +50,29 @@ def at_each_wait(group: PlannedGroup, waits: Ints) -> Mapping[int, tuple[Ints, I
     source = group.graph.source
     found: dict[int, tuple[Ints, Ints]] = {}
     for i in group.plan.alive[group.number]:
-        buffer, content = group.plan.buffers[i], group.placed.get(i)
+        buffer, live = group.plan.buffers[i], group.placed.get(i)
         streamed = source is not None and buffer.key == source.tensor
         if buffer.role is Role.SCRATCH or (buffer.role is Role.TENSOR and streamed):
             continue
-        if content is None:
+        if live is None:
             found[i] = np.zeros_like(waits), np.full_like(waits, buffer.nbytes)
             continue
         # Pushed rows that must be kept are copied to their rolling buffer before waiting for others.
         copied = buffer.role is Role.ROLLING_BUFFER and streamed
-        bottom, top = _alive(content, waits if copied else np.maximum(waits - 1, 0), waits)
+        bottom, top = _alive(live, waits if copied else np.maximum(waits - 1, 0), waits)
         from_the_end = group.step.is_reversed and buffer.role is Role.TENSOR
         found[i] = (buffer.nbytes - top, buffer.nbytes - bottom) if from_the_end else (bottom, top)
     return found
 
 
-def _alive(content: Content, before: Ints, waits: Ints) -> tuple[Ints, Ints]:
+def _alive(live: LiveRange, before: Ints, waits: Ints) -> tuple[Ints, Ints]:
     """Return the bytes that were written before these iterations and are read later. A rolling buffer counts whole or
     not at all.
     """
-    bottom, top = content.bottom[waits], content.top[before]
-    if content.role is not Role.TENSOR:  # in use on both sides
-        some = (content.top[before] > content.bottom[before]) & (content.top[waits] > content.bottom[waits])
-        return np.zeros_like(waits), some * content.nbytes
+    bottom, top = live.bottom[waits], live.top[before]
+    if live.buffer.role is not Role.TENSOR:  # in use on both sides
+        some = (live.top[before] > live.bottom[before]) & (live.top[waits] > live.bottom[waits])
+        return np.zeros_like(waits), some * live.buffer.nbytes
     return np.maximum(bottom, 0), top
 
 

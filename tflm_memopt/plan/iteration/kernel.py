@@ -7,16 +7,16 @@ from collections.abc import Iterator, Mapping
 import numpy as np
 
 from tflm_memopt.model.graph import TensorId
-from tflm_memopt.plan.iteration.liveness import Content
+from tflm_memopt.plan.iteration.liveness import LiveRange
 from tflm_memopt.plan.nest import Ints
-from tflm_memopt.plan.plan import Role
+from tflm_memopt.plan.plan import Buffer, Role
 from tflm_memopt.rowgraph.graph import AccessOrder
 
 
-def kernel_contents(
+def kernel_ranges(
     dying: Mapping[TensorId, AccessOrder], born: TensorId, scratch: int, sizes: Mapping[TensorId, int]
-) -> Iterator[Content]:
-    """Yield the contents of inputs that the output may overwrite, of the output, and of the scratch.
+) -> Iterator[LiveRange]:
+    """Yield the live ranges of inputs that the output may overwrite, of the output, and of the scratch.
 
     The first moment precedes the kernel. An input is whole then, and TFLM keeps the scratch that it places off all its
     bytes, even bytes that the kernel never reads.
@@ -26,13 +26,13 @@ def kernel_contents(
         steps = int(order.written.max(initial=-1)) + 1
         bottom, top = _still_read(order.last_read, steps)
         bottom[0], top[0] = 0, sizes[tensor]
-        yield Content(Role.TENSOR, tensor, sizes[tensor], bottom, top, top)
+        yield LiveRange(Buffer(Role.TENSOR, tensor, sizes[tensor]), bottom, top, top)
     for order in [*dying.values()][:1]:
         bottom, top = _written(order.written, steps)
-        yield Content(Role.TENSOR, born, sizes[born], bottom, top, top)
+        yield LiveRange(Buffer(Role.TENSOR, born, sizes[born]), bottom, top, top)
     if scratch:
         full = np.full(steps + 1, scratch)
-        yield Content(Role.SCRATCH, -1, scratch, np.zeros_like(full), full, full)
+        yield LiveRange(Buffer(Role.SCRATCH, -1, scratch), np.zeros_like(full), full, full)
 
 
 def _still_read(last: Ints, steps: int) -> tuple[Ints, Ints]:

@@ -1,10 +1,10 @@
-"""Live bytes of each buffer at every iteration of a group, and the minimum distance between buffers that follows.
+"""Live ranges of a group's buffers at every iteration, and the minimum distance between buffers that follows.
 
-A buffer's content at an iteration is one range of its bytes: a whole input shrinks from its bottom, a whole output
-grows at its top, and a rolling buffer or accumulator is either empty or counts whole. These ranges give the bytes that
-are live at once (the lower bound) and the distance between any two buffers. For one input and one output the distance
-is vMCU's min(b_In - b_Out) (section 4); here it applies to any group and any pair. An iteration writes before it reads
-unless its operator works in place.
+The live bytes of a buffer at an iteration are one range: a whole input shrinks from its bottom, a whole output grows at
+its top, and a rolling buffer or accumulator is either empty or counts whole. These ranges give the bytes that are live
+at once (the lower bound) and the distance between any two buffers. For one input and one output the distance is vMCU's
+min(b_In - b_Out) (section 4); here it applies to any group and any pair. An iteration writes before it reads unless its
+operator works in place.
 """
 
 from __future__ import annotations
@@ -16,21 +16,21 @@ import numpy as np
 
 from tflm_memopt.model.graph import TensorId
 from tflm_memopt.plan.iteration.arrivals import arrivals, converted_bytes
-from tflm_memopt.plan.iteration.column_windows import Lives, column_windows_of, lives, slots
+from tflm_memopt.plan.iteration.column_windows import column_windows_of, lives, slots
 from tflm_memopt.plan.iteration.trace import Member, Trace, dead_bytes, rolling_buffer_depth, written_bytes
 from tflm_memopt.plan.nest import Ints
-from tflm_memopt.plan.plan import ColumnWindow, Role
+from tflm_memopt.plan.plan import Buffer, Role
+
+COUNTER_BYTES = 2
+TILED_COUNTER_BYTES = 8
+"""Bytes of the counters of stripe, channel group, tile and row."""
 
 
 @dataclass(frozen=True, slots=True)
-class Content:
-    """The live range of a buffer at each iteration of a group and at its end: bytes [bottom, top), empty if top
-    <= bottom.
-    """
+class LiveRange:
+    """The live bytes [bottom, top) of a buffer at each iteration of a group and at its end; none if top <= bottom."""
 
-    role: Role
-    key: int
-    nbytes: int
+    buffer: Buffer
     bottom: Ints
     top: Ints
     before: Ints
@@ -41,20 +41,17 @@ class Content:
     """Tensors whose rows the buffer's writer may overwrite in place."""
     ends_on: frozenset[TensorId] = frozenset()
     """Tensors that the last byte of an iteration may overlap although the iteration reads them."""
-    depth: int = 0
-    column_windows: tuple[ColumnWindow, ...] = ()
-    """Column windows of a ROLLING BUFFER; see Rolling buffer."""
 
-    def from_the_end(self) -> Content:
-        """Return this content with bytes counted in reverse."""
-        top = self.nbytes - self.bottom
-        return replace(self, bottom=self.nbytes - self.top, top=top, before=top)
+    def from_the_end(self) -> LiveRange:
+        """Return this range with bytes counted in reverse."""
+        nbytes = self.buffer.nbytes
+        return replace(self, bottom=nbytes - self.top, top=nbytes - self.bottom, before=nbytes - self.bottom)
 
-    def in_full(self) -> Content:
-        """Return a whole tensor's content with all bytes live throughout the group, so that nothing may overlap it."""
-        if self.role is not Role.TENSOR:
+    def in_full(self) -> LiveRange:
+        """Return a whole tensor with all bytes live throughout the group, so that nothing may overlap it."""
+        if self.buffer.role is not Role.TENSOR:
             return self
-        full = np.full_like(self.top, self.nbytes)
+        full = np.full_like(self.top, self.buffer.nbytes)
         return replace(self, bottom=np.zeros_like(self.top), top=full, before=full)
 
 
@@ -70,43 +67,24 @@ class GroupBorder:
     """Tensors that are live before and after the group."""
 
 
-@dataclass(frozen=True, slots=True)
-class RollingBuffer:
-    """The kept part of an inner tensor: `depth` rows in a row-wise group; column windows and pixel lifetimes in a
-    tiled group.
-    """
-
-    nbytes: int
-    depth: int = 0
-    column_windows: tuple[ColumnWindow, ...] = ()
-    life: Lives | None = None
-
-
-def rolling_buffer_of(trace: Trace, member: Member) -> RollingBuffer:
-    """Return what must be kept of an operator's output inside a group: rows if it is row-wise, pixels if
+def rolling_buffer_of(trace: Trace, member: Member) -> Buffer:
+    """Return the buffer of what must be kept of an operator's output inside a group: rows if it is row-wise, pixels if
     it is tiled.
     """
+    tensor = member.op.output
     if not member.stripes:
         depth = rolling_buffer_depth(trace, member)
-        return RollingBuffer(depth * member.op.writes.row_bytes, depth)
-    life = lives(trace, member)
-    column_windows = column_windows_of(member, life)
-    return RollingBuffer(
-        sum(column_window.depth for column_window in column_windows) * member.pixel_bytes,
-        column_windows=column_windows,
-        life=life,
-    )
+        return Buffer(Role.ROLLING_BUFFER, tensor, depth * member.op.writes.row_bytes, depth=depth)
+    windows = column_windows_of(member, lives(trace, member))
+    nbytes = sum(window.depth for window in windows) * member.pixel_bytes
+    return Buffer(Role.ROLLING_BUFFER, tensor, nbytes, column_windows=windows)
 
 
-def contents(
-    trace: Trace,
-    border: GroupBorder,
-    rolling_buffers: Mapping[TensorId, RollingBuffer],
-    sizes: Mapping[TensorId, int],
-    counter_bytes: int,
-) -> tuple[Content, ...]:
-    """Return the contents of all buffers of a group, without tensors that only live through it. rolling buffers: of
-    inner tensors.
+def live_ranges(
+    trace: Trace, rolling_buffers: Mapping[TensorId, Buffer], border: GroupBorder, sizes: Mapping[TensorId, int]
+) -> tuple[LiveRange, ...]:
+    """Return the live ranges of a group's buffers, without tensors that only live through it. rolling buffers: of inner
+    tensors.
     """
     moments = trace.end
     zero = np.zeros(len(moments), dtype=np.int64)
@@ -115,42 +93,29 @@ def contents(
     inner = rolling_buffers.keys()
     for t in border.dying:
         full = zero + sizes[t]
-        result.append(Content(Role.TENSOR, t, sizes[t], dead_bytes(trace, t, sizes[t]), full, full))
+        result.append(LiveRange(Buffer(Role.TENSOR, t, sizes[t]), dead_bytes(trace, t, sizes[t]), full, full))
     for t in (t for t in border.born if t in sizes):
         top, before = _growth(trace, writers[t])
         replaces, ends_on = _replaces(trace, writers[t], inner), _ends_on(trace, writers[t], inner)
-        result.append(Content(Role.TENSOR, t, sizes[t], zero, top, before, replaces, ends_on))
+        result.append(LiveRange(Buffer(Role.TENSOR, t, sizes[t]), zero, top, before, replaces, ends_on))
     for t, rolling in rolling_buffers.items():
-        top, before = (used * rolling.nbytes for used in _in_use(trace, writers[t], rolling, moments))
-        before = np.maximum(before, _below_pixels(writers[t], rolling, moments))
-        replaces = _replaces(trace, writers[t], inner)
-        nothing = frozenset[TensorId]()
-        result.append(
-            Content(
-                Role.ROLLING_BUFFER,
-                t,
-                rolling.nbytes,
-                zero,
-                top,
-                before,
-                replaces,
-                nothing,
-                rolling.depth,
-                rolling.column_windows,
-            )
-        )
+        top, before = (used * rolling.nbytes for used in _in_use(trace, writers[t], moments))
+        before = np.maximum(before, _below_pixels(trace, writers[t], rolling, moments))
+        result.append(LiveRange(rolling, zero, top, before, _replaces(trace, writers[t], inner)))
     for m in trace.members:
         if nbytes := m.sum_bytes:
             at, _ = trace.fires(m.key)
             full = ((moments >= at[0]) & (moments <= at[-1])) * nbytes
-            result.append(Content(Role.ACCUMULATOR, m.op.output, nbytes, zero, full, full))
-    full = zero + counter_bytes
-    result.append(Content(Role.COUNTERS, -1, counter_bytes, zero, full, full))
+            result.append(LiveRange(Buffer(Role.ACCUMULATOR, m.op.output, nbytes), zero, full, full))
+    counters = sum(TILED_COUNTER_BYTES if m.stripes else COUNTER_BYTES for m in trace.members)
+    counters += max(m.op.second for m in trace.members)
+    full = zero + counters
+    result.append(LiveRange(Buffer(Role.COUNTERS, -1, counters), zero, full, full))
     tiled = any(not m.nest.by_rows for m in trace.members)
-    return (*result, *_scratch(trace, moments, tiled=tiled), *streamed_contents(trace))
+    return (*result, *_scratch(trace, moments, tiled=tiled), *streamed_ranges(trace))
 
 
-def _scratch(trace: Trace, moments: Ints, *, tiled: bool) -> Iterator[Content]:
+def _scratch(trace: Trace, moments: Ints, *, tiled: bool) -> Iterator[LiveRange]:
     """Yield the scratch of kernels and conversions. Operators share it, since they never run at the same time."""
     zero = np.zeros(len(moments), dtype=np.int64)
     full = zero.copy()
@@ -158,19 +123,19 @@ def _scratch(trace: Trace, moments: Ints, *, tiled: bool) -> Iterator[Content]:
         own = m.scratch_bytes + trace.core_1_scratch(m)
         full[trace.order(m.key)] = own + converted_bytes(trace, m, tiled=tiled)
     if nbytes := int(full.max()):
-        yield Content(Role.SCRATCH, -1, nbytes, zero, full, full)
+        yield LiveRange(Buffer(Role.SCRATCH, -1, nbytes), zero, full, full)
 
 
-def streamed_contents(trace: Trace) -> Iterator[Content]:
-    """Yield the contents of a streamed input's buffers, if the group reads it."""
+def streamed_ranges(trace: Trace) -> Iterator[LiveRange]:
+    """Yield the live ranges of a streamed input's buffers, if the group reads it."""
     source, found, moments = trace.source, arrivals(trace), trace.end
     if source is None or found is None:
         return
     tensor, zero = source.tensor, np.zeros(len(moments), dtype=np.int64)
 
-    def alive(role: Role, nbytes: int, first: int, last: int, depth: int = 0) -> Content:
+    def alive(role: Role, nbytes: int, first: int, last: int, depth: int = 0) -> LiveRange:
         full = ((moments >= first) & (moments <= last)) * nbytes
-        return Content(role, tensor, nbytes, zero, full, full, depth=depth)
+        return LiveRange(Buffer(role, tensor, nbytes, depth=depth), zero, full, full)
 
     # rows without a reader are pushed after the group
     yield alive(Role.TENSOR, source.pushed * source.row_bytes, 0, found.last if found.all_rows else len(trace))
@@ -178,9 +143,7 @@ def streamed_contents(trace: Trace) -> Iterator[Content]:
         yield alive(Role.ROLLING_BUFFER, found.depth * source.row_bytes, int(found.pushed[0]), found.last, found.depth)
 
 
-def new_contents(
-    trace: Trace, member: Member, rolling_buffer: RollingBuffer | None, counter_bytes: int
-) -> Iterator[tuple[Ints | int, Ints | int]]:
+def new_bytes(trace: Trace, member: Member, rolling_buffer: Buffer | None) -> Iterator[tuple[Ints | int, Ints | int]]:
     """Yield the bytes that an operator of a row-wise group adds at and before each iteration: output, sums, and so on.
 
     A rolling buffer of None means a whole output.
@@ -201,20 +164,20 @@ def new_contents(
         taken = np.zeros(len(moments), dtype=np.int64)
         taken[trace.order(member.key)] = nbytes
         yield taken, 0
-    yield counter_bytes, counter_bytes
+    yield COUNTER_BYTES, COUNTER_BYTES
 
 
-def _in_use(trace: Trace, writer: Member, rolling_buffer: RollingBuffer, moments: Ints) -> tuple[Ints, Ints]:
+def _in_use(trace: Trace, writer: Member, moments: Ints) -> tuple[Ints, Ints]:
     """Return whether a rolling buffer is in use at each moment, and also without an in-place writer's
     current writes.
     """
-    if rolling_buffer.life is None:
+    if not writer.stripes:
         dead = dead_bytes(trace, writer.op.output, writer.op.writes.nbytes)
         before, top = written_bytes(trace, writer)
         in_use = (top > dead) | (top > before)  # unread data is also written
         still = before > dead if writer.op.in_place else in_use
         return in_use.astype(np.int64), still.astype(np.int64)
-    life, length = rolling_buffer.life, len(trace) + 2
+    life, length = lives(trace, writer), len(trace) + 2
     counts = [
         np.cumsum(np.bincount(first, minlength=length) - np.bincount(life.read + 1, minlength=length))
         for first in (life.written, life.written + 1 if writer.op.in_place else life.written)
@@ -223,17 +186,17 @@ def _in_use(trace: Trace, writer: Member, rolling_buffer: RollingBuffer, moments
     return top, before
 
 
-def _below_pixels(writer: Member, rolling_buffer: RollingBuffer, moments: Ints) -> Ints:
+def _below_pixels(trace: Trace, writer: Member, rolling_buffer: Buffer, moments: Ints) -> Ints:
     """Return the bytes of a rolling buffer below the pixel that an in-place writer writes at each moment.
 
     They are below what it reads at that moment. If the buffer is empty before, nothing else keeps the pixel away from
     the middle of the pixel that is read.
     """
     result = np.zeros(len(moments), dtype=np.int64)
-    if rolling_buffer.life and writer.op.in_place:
-        result[moments.searchsorted(rolling_buffer.life.written)] = (
-            slots(writer, rolling_buffer.life, rolling_buffer.column_windows) * writer.pixel_bytes
-        )
+    if writer.stripes and writer.op.in_place:
+        life = lives(trace, writer)
+        first = slots(writer, life, rolling_buffer.column_windows)
+        result[moments.searchsorted(life.written)] = first * writer.pixel_bytes
     return result
 
 
@@ -251,7 +214,7 @@ def ends_late(writer: Member) -> bool:
 
 
 def _ends_on(trace: Trace, writer: Member, rolling_buffers: Collection[TensorId]) -> frozenset[TensorId]:
-    """Return Content.ends_on. rolling buffers: tensors in rolling buffers."""
+    """Return LiveRange.ends_on. rolling buffers: tensors in rolling buffers."""
     if not ends_late(writer):
         return frozenset()
     return frozenset(writer.op.inputs).difference(rolling_buffers, (trace.source.tensor,) if trace.source else ())
@@ -271,35 +234,35 @@ def _replaces(trace: Trace, writer: Member, rolling_buffers: Collection[TensorId
     return frozenset() if writer.op.output in rolling_buffers else inputs.difference(rolling_buffers)
 
 
-def most_alive(buffers: Iterable[Content]) -> int:
+def most_alive(ranges: Iterable[LiveRange]) -> int:
     """Return the maximum of the live bytes over all iterations; no layout can be lower."""
-    return int(sum((np.maximum(c.before - c.bottom, 0) for c in buffers), np.zeros(1, dtype=np.int64)).max(initial=0))
+    return int(sum((np.maximum(c.before - c.bottom, 0) for c in ranges), np.zeros(1, dtype=np.int64)).max(initial=0))
 
 
-def constraints(buffers: Sequence[Content]) -> dict[tuple[int, int], int]:
+def constraints(ranges: Sequence[LiveRange]) -> dict[tuple[int, int], int]:
     """Return, for (lower, upper), the distance by which `upper` must start above `lower`, for pairs live at the same
     time.
 
     A pair is listed in both directions, or not at all if its buffers may share all their bytes.
     """
     result: dict[tuple[int, int], int] = {}
-    for u, a in enumerate(buffers):
-        for v, b in enumerate(buffers[:u]):
+    for u, a in enumerate(ranges):
+        for v, b in enumerate(ranges[:u]):
             if np.any((a.top > a.bottom) & (b.top > b.bottom)):
                 result[u, v], result[v, u] = _constraint(a, b), _constraint(b, a)
     return result
 
 
-def _constraint(lower: Content, upper: Content) -> int:
+def _constraint(lower: LiveRange, upper: LiveRange) -> int:
     """Return the minimum distance from the start of `lower` to the start of `upper`.
 
     An in-place writer reads each byte before it overwrites it, from front to back, so a place at or below the replaced
     row is safe. For other writers that end late, only the last byte of an iteration may overlap what the iteration
     reads.
     """
-    is_tensor = upper.role in (Role.TENSOR, Role.ROLLING_BUFFER)
-    replacing = is_tensor and upper.key in lower.replaces
-    top = lower.before if replacing or (is_tensor and upper.key in lower.ends_on) else lower.top
+    is_tensor = upper.buffer.role in (Role.TENSOR, Role.ROLLING_BUFFER)
+    replacing = is_tensor and upper.buffer.key in lower.replaces
+    top = lower.before if replacing or (is_tensor and upper.buffer.key in lower.ends_on) else lower.top
     meet = (top > lower.bottom) & (upper.top > upper.bottom)
-    distance = int((top - upper.bottom)[meet].max(initial=-lower.nbytes - upper.nbytes))
+    distance = int((top - upper.bottom)[meet].max(initial=-lower.buffer.nbytes - upper.buffer.nbytes))
     return max(distance, 0) if replacing else distance

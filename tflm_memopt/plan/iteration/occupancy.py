@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from tflm_memopt.plan.iteration.liveness import Content
+from tflm_memopt.plan.iteration.liveness import LiveRange
 from tflm_memopt.plan.iteration.planned import Planned, PlannedGroup
 from tflm_memopt.plan.nest import Ints
 from tflm_memopt.plan.plan import Role
@@ -56,16 +56,16 @@ def occupancy(planned: Planned) -> Occupancy:
         total = np.zeros(len(parts), dtype=np.int64)
         at_once: Ints | int = 0
         for i in alive:
-            content = inside.get(i)
-            if content is None:
+            here = inside.get(i)
+            if here is None:
                 total += plan.buffers[i].nbytes
                 _append(stretches[i], Stretch(len(live), len(live) + len(parts), 0, plan.buffers[i].nbytes))
                 continue
-            at_once = at_once + np.maximum(content.before - content.bottom, 0)
+            at_once = at_once + np.maximum(here.before - here.bottom, 0)
             for k, part in enumerate(parts):
-                some = content.top[part] > content.bottom[part]
+                some = here.top[part] > here.bottom[part]
                 if some.any():
-                    bottom, top = int(content.bottom[part][some].min()), int(content.top[part][some].max())
+                    bottom, top = int(here.bottom[part][some].min()), int(here.top[part][some].max())
                     _append(stretches[i], Stretch(len(live) + k, len(live) + k + 1, max(0, bottom), top))
         if not isinstance(at_once, int):
             total += np.array([at_once[part].max() for part in parts])
@@ -74,10 +74,11 @@ def occupancy(planned: Planned) -> Occupancy:
     return Occupancy(tuple(moments), tuple(map(tuple, stretches)), tuple(live))
 
 
-def _in_memory(group: PlannedGroup) -> Mapping[int, Content]:
-    """Return the contents of a group's buffers with the bytes of whole tensors counted from their start."""
+def _in_memory(group: PlannedGroup) -> Mapping[int, LiveRange]:
+    """Return the live ranges of a group's buffers with the bytes of whole tensors counted from their start."""
     reverses = group.step.is_reversed
-    return {i: c.from_the_end() if reverses and c.role is Role.TENSOR else c for i, c in group.contents.items()}
+    ranges = group.live_ranges.items()
+    return {i: r.from_the_end() if reverses and r.buffer.role is Role.TENSOR else r for i, r in ranges}
 
 
 def _groups(count: int) -> list[slice]:

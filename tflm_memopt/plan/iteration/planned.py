@@ -7,11 +7,10 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from tflm_memopt.ops.rowop import RowOp
-from tflm_memopt.plan.iteration.column_windows import lives
-from tflm_memopt.plan.iteration.liveness import Content, GroupBorder, RollingBuffer, contents
+from tflm_memopt.plan.iteration.liveness import GroupBorder, LiveRange, live_ranges
 from tflm_memopt.plan.iteration.reversal import as_counted, in_units, unit_bytes
 from tflm_memopt.plan.iteration.trace import Member, Trace, traced
-from tflm_memopt.plan.plan import Buffer, Group, Plan, Role
+from tflm_memopt.plan.plan import Group, Plan, Role
 from tflm_memopt.rowgraph.graph import InputSource, RowGraph
 
 
@@ -42,7 +41,7 @@ class PlannedGroup:
         return trace_of(self.step, self.graph.ops, self.graph.source)
 
     @cached_property
-    def contents(self) -> Mapping[int, Content]:
+    def live_ranges(self) -> Mapping[int, LiveRange]:
         """The live range of each buffer at each iteration, by the buffer's number in the plan.
 
         Tensors that live through the group are not listed.
@@ -54,24 +53,23 @@ class PlannedGroup:
         read = {t for m in trace.members for t in m.op.inputs if not source or t != source.tensor} & whole.keys()
         dying = {t for t in read - born if whole[t].last == number + 1 and t not in self.graph.model.outputs}
         inner = {b.key: b for b in alive if b.role is Role.ROLLING_BUFFER and b.first == number}
-        found = contents(
+        found = live_ranges(
             trace,
+            {t: inner[t] for m in trace.members if (t := m.op.output) in inner},
             GroupBorder(tuple(dying), tuple(born), ()),
-            {t: _kept(trace, m, inner[t]) for m in trace.members if (t := m.op.output) in inner},
             {t: b.nbytes for t, b in whole.items()},
-            sum(b.nbytes for b in alive if b.role is Role.COUNTERS and b.first == number),
         )
         numbers = {(b.role, b.key): i for i, b in enumerate(plan.buffers)}
         own = {Role.COUNTERS: number, Role.SCRATCH: number}
-        return {numbers[c.role, own.get(c.role, c.key)]: c for c in found}
+        return {numbers[r.buffer.role, own.get(r.buffer.role, r.buffer.key)]: r for r in found}
 
     @cached_property
-    def placed(self) -> Mapping[int, Content]:
-        """The contents as layouts use them: a reversed group frees and fills whole rows or pixels."""
+    def placed(self) -> Mapping[int, LiveRange]:
+        """The live ranges as layouts use them: a reversed group frees and fills whole rows or pixels."""
         if not self.step.is_reversed:
-            return self.contents
+            return self.live_ranges
         sizes = unit_bytes((m.op for m in self.trace.members), pixels=self.step.stripes > 0)
-        return dict(zip(self.contents, in_units(tuple(self.contents.values()), sizes), strict=True))
+        return dict(zip(self.live_ranges, in_units(tuple(self.live_ranges.values()), sizes), strict=True))
 
 
 @dataclass(frozen=True)
@@ -86,8 +84,3 @@ class Planned:
         """The groups of the plan by the number of their step, in order."""
         steps = enumerate(self.plan.steps)
         return {n: PlannedGroup(self.plan, n, step, self.graph) for n, step in steps if isinstance(step, Group)}
-
-
-def _kept(trace: Trace, member: Member, buffer: Buffer) -> RollingBuffer:
-    life = lives(trace, member) if buffer.column_windows else None
-    return RollingBuffer(buffer.nbytes, buffer.depth, buffer.column_windows, life)

@@ -1,4 +1,4 @@
-"""Operators and buffer contents with rows counted in reverse (plan/search/turn.py)."""
+"""Operators and live ranges with rows counted in reverse (plan/search/turn.py)."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ import numpy as np
 from tflm_memopt.errors import PlanError
 from tflm_memopt.model.graph import TensorId
 from tflm_memopt.ops.rowop import RowOp
-from tflm_memopt.plan.iteration.liveness import Content
-from tflm_memopt.plan.plan import Group, Role
+from tflm_memopt.plan.iteration.liveness import LiveRange
+from tflm_memopt.plan.plan import Buffer, Group, Role
 
 
 def reversed_op(op: RowOp, *, pixels: bool) -> RowOp | None:
@@ -49,37 +49,35 @@ def unit_bytes(ops: Iterable[RowOp], *, pixels: bool) -> dict[TensorId, int]:
     return {t: rows.c if pixels else rows.row_bytes for op in ops for t, rows in op.seen()}
 
 
-def in_units(contents: Sequence[Content], unit_bytes: Mapping[TensorId, int]) -> tuple[Content, ...]:
-    """Return the contents of a reversed group, with whole tensors in whole units (rows or pixels) that are not
+def in_units(ranges: Sequence[LiveRange], unit_bytes: Mapping[TensorId, int]) -> tuple[LiveRange, ...]:
+    """Return the live ranges of a reversed group, with whole tensors in whole units (rows or pixels) that are not
     mirrored.
 
     An iteration must not overwrite what it reads of a whole tensor, since it processes a unit forwards. Scratch counts
     whole while it is used, since smaller uses take its first bytes, which are the last in a mirrored arena.
     """
-    whole = {c.key for c in contents if c.role is Role.TENSOR}
+    whole = {r.buffer.key for r in ranges if r.buffer.role is Role.TENSOR}
 
-    def units(content: Content) -> Content:
-        if content.role is Role.SCRATCH:
-            used = (content.top > 0) * content.nbytes
-            return replace(content, top=used, before=used)
-        if content.role is not Role.TENSOR:
-            return replace(content, replaces=content.replaces - whole)
-        unit = unit_bytes.get(content.key, content.nbytes)
-        top = -(-content.top // unit) * unit
-        return replace(
-            content, bottom=content.bottom // unit * unit, top=top, before=top,
-            replaces=frozenset(), ends_on=frozenset(),
-        )  # fmt: skip
+    def units(old: LiveRange) -> LiveRange:
+        buffer = old.buffer
+        if buffer.role is Role.SCRATCH:
+            used = (old.top > 0) * buffer.nbytes
+            return replace(old, top=used, before=used)
+        if buffer.role is not Role.TENSOR:
+            return replace(old, replaces=old.replaces - whole)
+        unit = unit_bytes.get(buffer.key, buffer.nbytes)
+        top = -(-old.top // unit) * unit
+        return LiveRange(buffer, old.bottom // unit * unit, top, top)
 
-    return tuple(map(units, contents))
+    return tuple(map(units, ranges))
 
 
-def mirrored(contents: Sequence[Content], distances: Mapping[tuple[int, int], int]) -> dict[tuple[int, int], int]:
+def mirrored(buffers: Sequence[Buffer], distances: Mapping[tuple[int, int], int]) -> dict[tuple[int, int], int]:
     """Return the distances of a reversed group: those in a mirrored arena, except between the group's own buffers."""
 
     def distance(u: int, v: int) -> int:
-        if Role.TENSOR not in (contents[u].role, contents[v].role):
+        if Role.TENSOR not in (buffers[u].role, buffers[v].role):
             return distances[u, v]
-        return distances[v, u] + contents[u].nbytes - contents[v].nbytes
+        return distances[v, u] + buffers[u].nbytes - buffers[v].nbytes
 
     return {pair: distance(*pair) for pair in distances}

@@ -179,6 +179,19 @@ class Member:
         return u.index(u.stripe_making(row, reader.units.stripe[iteration]), channel_group, row, column)
 
 
+@dataclass(frozen=True, slots=True)
+class Lives:
+    """Times of the write and last read of the pixels of a producer's iteration units, and the stripes between them.
+
+    Pixels that are never read live for one moment.
+    """
+
+    unit: Ints
+    written: Ints
+    read: Ints
+    stripes: Ints
+
+
 @dataclass(frozen=True)
 class Trace:
     """The events of a group in order. Demands whose producer is not in the group yet are kept at no cost."""
@@ -197,6 +210,8 @@ class Trace:
     """The model's input, if it is streamed or external."""
     dead: dict[tuple[TensorId, int], Ints] = field(default_factory=dict, init=False)
     """Cache of dead_bytes()."""
+    lives: dict[int, Lives] = field(default_factory=dict, init=False)
+    """Cache of column_windows.lives() by the producer's key."""
     _fires: dict[int, tuple[Ints, Ints]] = field(default_factory=dict, init=False)
     _order: dict[int, Ints] = field(default_factory=dict, init=False)
     _reads: dict[TensorId, tuple[Ints, Ints]] = field(default_factory=dict, init=False)

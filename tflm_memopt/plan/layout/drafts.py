@@ -3,30 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import permutations
 from types import MappingProxyType
-from typing import NamedTuple
 
 from tflm_memopt.model.graph import TensorId
-from tflm_memopt.plan.iteration.liveness import Content, constraints, most_alive
+from tflm_memopt.plan.iteration.liveness import LiveRange, constraints, most_alive
 from tflm_memopt.plan.iteration.reversal import mirrored
 from tflm_memopt.plan.layout import offsets as layout
-from tflm_memopt.plan.plan import Buffer, Builtin, ColumnWindow, Group, Role, Step
+from tflm_memopt.plan.plan import Buffer, Builtin, Group, Role, Step
 
 TFLM_ALIGN = 16
 """Alignment of TFLM's tensors (tensorflow/lite/micro/micro_arena_constants.h)."""
 _ALIGN = {Role.TENSOR: 1, Role.ROLLING_BUFFER: 1, Role.ACCUMULATOR: 4, Role.COUNTERS: 2, Role.SCRATCH: 4}
-
-
-class GroupBuffer(NamedTuple):
-    """A buffer of a group: the constant part of a Content."""
-
-    role: Role
-    key: int
-    nbytes: int
-    depth: int
-    column_windows: tuple[ColumnWindow, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,8 +25,8 @@ class Draft:
     step: Step
     whole: tuple[TensorId, ...]
     """Tensors that are live in full during the step."""
-    held: tuple[GroupBuffer, ...] = ()
-    """Other buffers of a group."""
+    held: tuple[Buffer, ...] = ()
+    """Other buffers of a group, which have no place yet."""
     constraints: Mapping[tuple[int, int], int] = field(default_factory=dict)
     """Minimum distances of its buffers in bytes, as in LayoutProblem."""
     most_alive: int = 0
@@ -53,13 +42,12 @@ class Draft:
         yield from (h.key for h in self.held if h.role is Role.TENSOR)
 
 
-def drafted(step: Step, contents: Sequence[Content], whole: tuple[TensorId, ...]) -> Draft:
-    """Return the draft of a step from the contents of its buffers at every moment."""
-    distances = constraints(contents)
+def drafted(step: Step, ranges: Sequence[LiveRange], whole: tuple[TensorId, ...]) -> Draft:
+    """Return the draft of a step from the live ranges of its buffers."""
+    distances, held = constraints(ranges), tuple(r.buffer for r in ranges)
     if isinstance(step, Group) and step.is_reversed:
-        distances = mirrored(contents, distances)
-    held = tuple(GroupBuffer(c.role, c.key, c.nbytes, c.depth, c.column_windows) for c in contents)
-    return Draft(step, whole, held, distances, most_alive(contents))
+        distances = mirrored(held, distances)
+    return Draft(step, whole, held, distances, most_alive(ranges))
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,13 +101,13 @@ class Placer:
         filled = sum(held.nbytes for held in draft.held if self._is_filled(held))
         return max(draft.most_alive, filled) + sum(self.sizes[t] for t in draft.whole)
 
-    def _is_filled(self, held: GroupBuffer) -> bool:
+    def _is_filled(self, held: Buffer) -> bool:
         """Return whether the buffer is a model input, which exists before anything runs."""
         return held.role is Role.TENSOR and held.key in self.inputs and held.nbytes == self.sizes[held.key]
 
     def _index(
         self,
-        held: GroupBuffer,
+        held: Buffer,
         step: int,
         lives: Mapping[TensorId, tuple[int, int]],
         buffers: list[Buffer],
@@ -127,12 +115,11 @@ class Placer:
         by_tflm: bool,
     ) -> int:
         """Return the index of a buffer, which is added if needed. by_tflm: TFLM places buffers that are not tensors."""
-        role, key, nbytes, depth, column_windows = held
-        if role is Role.TENSOR:
-            return self._tensor(key, lives, buffers, tensors)
-        key = step if role in (Role.COUNTERS, Role.SCRATCH) else key
-        align = TFLM_ALIGN if by_tflm else _ALIGN[role]
-        buffers.append(Buffer(role, key, nbytes, step, step + 1, align, depth, column_windows))
+        if held.role is Role.TENSOR:
+            return self._tensor(held.key, lives, buffers, tensors)
+        key = step if held.role in (Role.COUNTERS, Role.SCRATCH) else held.key
+        align = TFLM_ALIGN if by_tflm else _ALIGN[held.role]
+        buffers.append(replace(held, key=key, first=step, last=step + 1, align=align))
         return len(buffers) - 1
 
     def _tensor(

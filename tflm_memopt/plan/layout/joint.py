@@ -174,7 +174,9 @@ def within(tenant: Tenant) -> Distances:
         if group:
             inside, found = [*group.placed], tuple(group.placed.values())
             apart = constraints(found)
-            for (u, v), distance in (mirrored(found, apart) if group.step.is_reversed else apart).items():
+            if group.step.is_reversed:
+                apart = mirrored([r.buffer for r in found], apart)
+            for (u, v), distance in apart.items():
                 keep(inside[u], inside[v], distance)
         for u, v in permutations(alive, 2):
             if u not in inside or v not in inside:

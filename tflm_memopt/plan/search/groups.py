@@ -19,26 +19,22 @@ from tflm_memopt.model.graph import TensorId
 from tflm_memopt.ops.rowop import RowOp
 from tflm_memopt.plan.effort import UNBOUNDED, Budget, SearchPart
 from tflm_memopt.plan.iteration.liveness import (
-    Content,
+    COUNTER_BYTES,
     GroupBorder,
-    RollingBuffer,
-    contents,
     ends_late,
+    live_ranges,
     most_alive,
-    new_contents,
+    new_bytes,
     rolling_buffer_of,
-    streamed_contents,
+    streamed_ranges,
 )
 from tflm_memopt.plan.iteration.trace import Member, Trace, dead_bytes, prepend, start, traced
 from tflm_memopt.plan.nest import Ints
-from tflm_memopt.plan.plan import Stage
+from tflm_memopt.plan.plan import Buffer, Stage
 from tflm_memopt.rowgraph.graph import InputSource, Space
 
 UNLIMITED = 1 << 62
 """More bytes or multiply-accumulates than any plan takes."""
-COUNTER_BYTES = 2
-TILED_COUNTER_BYTES = 8
-"""Bytes of the counters of stripe, channel group, tile and row."""
 MAX_PERMUTED = 3
 """Number of operands up to which all orders of demand are tried."""
 MAX_ORDERS = 8
@@ -65,21 +61,19 @@ class Chain:
     spaces: Mapping[TensorId, Space] = field(default_factory=dict)
     """The spaces of the tensors that are read outside the arena."""
 
-    def last_read(self) -> Mapping[TensorId, int]:
-        """Return the position of each tensor's last reader in the region, or len(ops) if it is used outside."""
-        return self._last_read
-
-    def rows(self) -> Mapping[TensorId, int]:
-        """Return the bytes of every tensor of the region that is whole in the arena."""
-        return self._rows
-
     @cached_property
-    def _last_read(self) -> Mapping[TensorId, int]:
+    def last_read(self) -> Mapping[TensorId, int]:
+        """Position of each tensor's last reader in the region, or len(ops) if it is used outside."""
         last = {t: i for i, op in enumerate(self.ops) for t in op.inputs}
         return last | {t: len(self.ops) for t in self.outside}
 
+    def outlives(self, tensor: TensorId, last: int) -> bool:
+        """Return whether a tensor is read at position `last` or later."""
+        return self.last_read.get(tensor, -1) >= last
+
     @cached_property
-    def _rows(self) -> Mapping[TensorId, int]:
+    def sizes(self) -> Mapping[TensorId, int]:
+        """Bytes of every tensor of the region that is whole in the arena."""
         left = {op.output for op in self.ops if op.leaves}
         seen = {t: rows.nbytes for op in self.ops for t, rows in op.seen()}
         return {t: nbytes for t, nbytes in seen.items() if t not in self.spaces and t not in left}
@@ -139,8 +133,8 @@ class Chain:
     @cached_property
     def alive(self) -> Sequence[frozenset[TensorId]]:
         """At each position the tensors written before it and read there or later."""
-        last_read = self.last_read()
-        now = {t for t in self.rows() if t in last_read}.difference(op.output for op in self.ops)
+        last_read = self.last_read
+        now = {t for t in self.sizes if t in last_read}.difference(op.output for op in self.ops)
         steps = []
         for i, op in enumerate(self.ops):
             steps.append(frozenset(now))
@@ -151,7 +145,7 @@ class Chain:
     @cached_property
     def least(self) -> int:
         """Lower bound of the bytes of any cut: whole tensors at the start or end, and one operator's counter."""
-        before, behind = (sum(self.rows()[t] for t in self.alive[i]) for i in (0, -1))
+        before, behind = (sum(self.sizes[t] for t in self.alive[i]) for i in (0, -1))
         return self.across + max(before, behind) + COUNTER_BYTES
 
     @cached_property
@@ -182,24 +176,12 @@ class Candidate:
 
 
 @dataclass(frozen=True, slots=True)
-class TracedGroup:
-    """A group's trace and its rolling buffers."""
-
-    trace: Trace
-    rolling_buffers: Mapping[TensorId, RollingBuffer]
-    """Rolling buffers of the inner tensors."""
-
-    def contents(self, at_border: GroupBorder, sizes: Mapping[TensorId, int]) -> tuple[Content, ...]:
-        members = self.trace.members
-        counters = sum(TILED_COUNTER_BYTES if m.stripes else COUNTER_BYTES for m in members)
-        second = max(m.op.second for m in members)
-        return contents(self.trace, at_border, self.rolling_buffers, sizes, counters + second)
-
-
-@dataclass(frozen=True, slots=True)
-class Growing(TracedGroup):
+class Growing:
     """A row-wise group that is being extended towards the front."""
 
+    trace: Trace
+    rolling_buffers: Mapping[TensorId, Buffer]
+    """Rolling buffers of the inner tensors."""
     alive: Ints
     """At each iteration and at the end: live bytes inside the group and of its outputs."""
     gaps: Ints
@@ -208,22 +190,20 @@ class Growing(TracedGroup):
     """Multiply-accumulates of the iterations."""
 
 
-def border(
-    chain: Chain, first: int, last: int, sizes: Mapping[TensorId, int], last_read: Mapping[TensorId, int]
-) -> GroupBorder:
+def border(chain: Chain, first: int, last: int) -> GroupBorder:
     alive = chain.alive_in_order[first]
     return GroupBorder(
-        dying=tuple(t for t in alive if last_read[t] < last),
-        born=tuple(op.output for op in chain.ops[first:last] if last_read.get(op.output, -1) >= last),
-        through=tuple(t for t in alive if last_read[t] >= last),
+        dying=tuple(t for t in alive if not chain.outlives(t, last)),
+        born=tuple(op.output for op in chain.ops[first:last] if chain.outlives(op.output, last)),
+        through=tuple(t for t in alive if chain.outlives(t, last)),
     )
 
 
-def seed(chain: Chain, last: int, last_read: Mapping[TensorId, int]) -> Growing:
+def seed(chain: Chain, last: int) -> Growing:
     """Return the empty group before `last`. An operator whose output is used later becomes a sink when it
     is prepended.
     """
-    sinks = [(op.output, op.writes.h) for op in reversed(chain.ops[:last]) if last_read.get(op.output, -1) >= last]
+    sinks = [(op.output, op.writes.h) for op in reversed(chain.ops[:last]) if chain.outlives(op.output, last)]
     nothing = np.zeros(1, dtype=np.int64)
     return Growing(start(sinks, chain.source), {}, nothing, nothing)
 
@@ -258,14 +238,14 @@ def _orders(op: RowOp) -> Iterator[tuple[int, ...]]:
         yield from (tuple(range(n)), tuple(reversed(range(n))))
 
 
-def _with(group: Growing, trace: Trace, member: Member, rolling_buffer: RollingBuffer | None) -> Growing:
+def _with(group: Growing, trace: Trace, member: Member, rolling_buffer: Buffer | None) -> Growing:
     """Return the extended group. New iterations find what was in the gaps of the old one, and new buffers are added."""
     is_old = np.ones(len(trace.end), dtype=np.bool_)
     is_old[trace.order(member.key)] = False
     gaps = group.gaps[is_old.cumsum() - is_old]
     alive = gaps.copy()
     alive[is_old] = group.alive
-    for at_iteration, before in new_contents(trace, member, rolling_buffer, COUNTER_BYTES):
+    for at_iteration, before in new_bytes(trace, member, rolling_buffer):
         alive, gaps = alive + at_iteration, gaps + before
     kept = {**group.rolling_buffers, member.op.output: rolling_buffer} if rolling_buffer else group.rolling_buffers
     return Growing(trace, kept, alive, gaps, macs=group.macs + _macs(trace, member))
@@ -330,22 +310,21 @@ def candidates(
     needs more. A group's inner bytes never shrink when it is extended, which ends the search early. budget: budget; the
     shortest possible group is always considered.
     """
-    last_read, sizes, cuttable = chain.last_read(), chain.rows(), False
-    growing: Sequence[Growing] = [seed(chain, last, last_read)]
+    sizes, cuttable = chain.sizes, False
+    growing: Sequence[Growing] = [seed(chain, last)]
     for first in range(last - 1, -1, -1):
         if chain.rules_out(first, last) or (last - first > length and chain.can_cut(first + 1, last)):
             return
         if cuttable and not budget.allows(SearchPart.ROW_GROUPS):
             return
-        is_sink = last_read.get(chain.ops[first].output, -1) >= last
-        forms = chain.members[first]
+        is_sink, forms = chain.outlives(chain.ops[first].output, last), chain.members[first]
         grown = [g for old in growing for g in grow(old, forms, is_sink=is_sink)]
         budget.spend(sum(GROWN_SECONDS + ENTRY_SECONDS * len(g.trace) for g in grown))
         ranked = sorted(((int(g.alive.max()), g) for g in grown), key=lambda pair: pair[0])
         growing = [g for nbytes, g in ranked if nbytes + chain.across <= limit][:orders]
         if not growing:
             return
-        at_border = border(chain, first, last, sizes, last_read)
+        at_border = border(chain, first, last)
         if not chain.can_cut(first, last):
             continue
         read = {t for op in chain.ops[first:last] for t in op.inputs}
@@ -361,7 +340,7 @@ def candidates(
             if nbytes < least:
                 least, best = nbytes, settled
         if best:
-            yield Candidate(first, last, least, best.macs, stages(best.trace))
+            yield Candidate(first, last, least, best.macs, tuple(m.stage for m in best.trace.members))
 
 
 def worst_bytes(group: Growing, at_border: GroupBorder, sizes: Mapping[TensorId, int], enough: int = UNLIMITED) -> int:
@@ -369,7 +348,7 @@ def worst_bytes(group: Growing, at_border: GroupBorder, sizes: Mapping[TensorId,
 
     No layout can be lower. enough: all figures from here on are equivalent.
     """
-    alive = sum((c.top - c.bottom for c in streamed_contents(group.trace)), group.alive)
+    alive = sum((r.top - r.bottom for r in streamed_ranges(group.trace)), group.alive)
     for t in at_border.dying:
         if alive.max() >= enough:
             break
@@ -377,29 +356,23 @@ def worst_bytes(group: Growing, at_border: GroupBorder, sizes: Mapping[TensorId,
     return int(alive.max())
 
 
-def rebuild(chain: Chain, candidate: Candidate) -> TracedGroup:
+def rebuild(chain: Chain, candidate: Candidate) -> tuple[Trace, Mapping[TensorId, Buffer]]:
     """Return the trace and rolling buffers of a candidate, which are not stored for all candidates."""
-    last_read = chain.last_read()
     ops = chain.ops[candidate.first : candidate.last]
     members = [Member.of(stage, op, candidate.stripes) for stage, op in zip(candidate.stages, ops, strict=True)]
-    sinks = [m.key for m in reversed(members) if last_read.get(m.op.output, -1) >= candidate.last]
+    sinks = [m.key for m in reversed(members) if chain.outlives(m.op.output, candidate.last)]
     trace = traced(members, sinks, chain.source)
     inner = [m for m in members if m.key not in sinks]
     in_order = inner if candidate.stripes else reversed(inner)  # the order of buffers in a plan
     kept = {m.op.output: rolling_buffer_of(trace, m) for m in in_order}
-    return TracedGroup(trace, {t: buffer for t, buffer in kept.items() if buffer.nbytes})
+    return trace, {t: buffer for t, buffer in kept.items() if buffer.nbytes}
 
 
 def tiled_bytes(chain: Chain, candidate: Candidate) -> int:
     """Return the exact peak arena bytes of a tiled group."""
-    sizes = chain.rows()
-    at_border = border(chain, candidate.first, candidate.last, sizes, chain.last_read())
-    through = chain.across + sum(sizes[t] for t in at_border.through)
-    return through + most_alive(rebuild(chain, candidate).contents(at_border, sizes))
-
-
-def stages(trace: Trace) -> tuple[Stage, ...]:
-    return tuple(m.stage for m in trace.members)
+    at_border = border(chain, candidate.first, candidate.last)
+    through = chain.across + sum(chain.sizes[t] for t in at_border.through)
+    return through + most_alive(live_ranges(*rebuild(chain, candidate), at_border, chain.sizes))
 
 
 def executed_macs(trace: Trace) -> int:

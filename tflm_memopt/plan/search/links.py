@@ -50,4 +50,4 @@ def links(chain: Chain) -> Links:
         linked.append(follows and seen_alike and (len(op.inputs) == 1 or op.is_binary))
     born = {op.output: i for i, op in enumerate(chain.ops)}
     operands = [(k, *(n for n in range(len(op.inputs)) if n != k)) for k, op in zip(main, chain.ops, strict=True)]
-    return Links(tuple(main), tuple(operands), tuple(linked), repeated, chain.last_read(), chain.rows(), born)
+    return Links(tuple(main), tuple(operands), tuple(linked), repeated, chain.last_read, chain.sizes, born)

@@ -11,7 +11,7 @@ from tflm_memopt.plan.nest import LoopNest
 from tflm_memopt.plan.plan import Stage
 from tflm_memopt.plan.search.groups import Candidate, Chain
 from tflm_memopt.plan.search.links import Links, links
-from tflm_memopt.plan.search.tiles_labels import Found, Trail, Visit
+from tflm_memopt.plan.search.tiles_labels import Label, Trail, Visit
 from tflm_memopt.plan.search.tiles_plan import Settings
 from tflm_memopt.plan.search.tiles_search import Search
 
@@ -35,16 +35,19 @@ def tiled_ending(
         return []
     total = sum(op.macs for op in chain.ops)
     grain, slack = int(total * settings.epsilon), int(total * (settings.max_overhead - 1))
+    groups = Search(chain, joined, settings, last, limit, slack, grain, budget).groups()
     return [
-        _candidate(chain, joined, found, last, settings)
-        for found in Search(chain, joined, settings, last, limit, slack, grain, budget).groups()
-        if chain.can_cut(found.first, last)
+        _candidate(chain, joined, (first, last), label, settings.tile)
+        for first, labels in groups.items()
+        if chain.can_cut(first, last)
+        for label in labels
     ]
 
 
-def _candidate(chain: Chain, joined: Links, found: Found, last: int, settings: Settings) -> Candidate:
+def _candidate(chain: Chain, joined: Links, where: tuple[int, int], label: Label, tile: int) -> Candidate:
     """Return the group in the executor's form, with stripes numbered from 0."""
-    visits = _visits(found.trail)
+    nbytes, macs, trail = label
+    visits = _visits(trail)
     base = -min(v.state.first for v in visits)
     running = next((v for v in visits if v.iterative), visits[-1])
     stripes = base + running.state.stop
@@ -52,12 +55,12 @@ def _candidate(chain: Chain, joined: Links, found: Found, last: int, settings: S
     behind = False
     for visit in visits:
         ops = chain.ops[visit.position : visit.position + visit.length]
-        nests = _in_last(ops, visit, stripes, settings.tile) if behind else _nests(ops, visit, base, settings.tile)
+        nests = _in_last(ops, visit, stripes, tile) if behind else _nests(ops, visit, base, tile)
         for i, (op, nest) in enumerate(zip(ops, nests, strict=True), visit.position):
             whole = _at_once(op, nest, visit.iterative) if stripes == 1 else nest
             stages.append(Stage(chain.keys[i], joined.operands[i], visit.iterative, whole))
         behind |= visit.iterative
-    return Candidate(found.first, last, found.nbytes, found.macs, tuple(stages), stripes)
+    return Candidate(*where, nbytes, macs, tuple(stages), stripes)
 
 
 def _nests(ops: Sequence[RowOp], visit: Visit, base: int, tile: int) -> list[LoopNest]:

@@ -53,7 +53,7 @@ def iterated(chain: Chain, group: Candidate, settings: Settings, budget: Budget 
     pushed = any(chain.spaces.get(t) is Space.STREAM for op in ops for t in op.inputs)
     made = {op.output: op.writes for op in ops}
     alike = all(made.get(t, rows) == rows for op in ops for t, rows in op.seen())
-    sinks = [op for op in ops if chain.last_read().get(op.output, -1) >= group.last]
+    sinks = [op for op in ops if chain.outlives(op.output, group.last)]
     small = all(op.window.kernel_h * op.window.kernel_w <= MAX_TAPS for op in _running(ops, group))
     tileable = all(op.tileable for op in ops)
     if pushed or not (alike and small and tileable and settings.cache) or sinks != [ops[-1]]:

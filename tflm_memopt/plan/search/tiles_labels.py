@@ -73,15 +73,6 @@ Label = tuple[int, int, Trail]
 """Bytes, multiply-accumulates, and visits from the group's end on."""
 
 
-class Found(NamedTuple):
-    """A group: the operators from `first` on."""
-
-    first: int
-    nbytes: int
-    macs: int
-    trail: Trail
-
-
 class Demand(NamedTuple):
     """Requirements of operators [first, ...) on their main input, and their cost."""
 
@@ -103,13 +94,4 @@ def front(labels: Iterable[Label], grain: int) -> list[Label]:
     for label in sorted(labels, key=lambda x: x[:2]):
         if not kept or label[1] < kept[-1][1] - grain:
             kept.append(label)
-    return kept
-
-
-def pareto(groups: Iterable[Found], grain: int) -> list[Found]:
-    """Return the Pareto-optimal groups of one length, with a tolerance of `grain` multiply-accumulates."""
-    kept: list[Found] = []
-    for group in sorted(groups, key=lambda x: (x.nbytes, x.macs)):
-        if not kept or group.macs < kept[-1].macs - grain:
-            kept.append(group)
     return kept

@@ -11,7 +11,7 @@ is dropped without loss (except for Settings.epsilon).
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from tflm_memopt.format.limits import MAX_TAPS
@@ -33,7 +33,7 @@ from tflm_memopt.plan.search.tiles_bytes import (
     window_columns,
     window_rows,
 )
-from tflm_memopt.plan.search.tiles_labels import Demand, Found, Label, Skip, State, Visit, front, pareto
+from tflm_memopt.plan.search.tiles_labels import Demand, Label, Skip, State, Visit, front
 from tflm_memopt.plan.search.tiles_plan import Input, Settings
 
 DEMAND_SECONDS, LABEL_SECONDS = 6e-5, 1e-5
@@ -73,17 +73,17 @@ class Search:
     across: dict[int, int] = field(default_factory=dict, init=False)
     """Cache of _through()."""
 
-    def groups(self) -> list[Found]:
-        """Return the best groups of every length, for all stripe heights of the last operator."""
-        found: dict[int, list[Found]] = defaultdict(list)
+    def groups(self) -> Mapping[int, Sequence[Label]]:
+        """Return the best groups by their first operator, for all stripe heights of the last operator."""
+        found: dict[int, list[Label]] = defaultdict(list)
         height = self.chain.ops[self.last - 1].writes.h
         whole = {height} if self._is_pair(self.last - 1) else set[int]()
         for rows in whole.union(heights(height, self.settings)):
-            for group in self._groups(rows):
-                found[group.first].append(group)
-        return [b for groups in found.values() for b in pareto(groups, self.grain)]
+            for first, labels in self._groups(rows):
+                found[first] += labels
+        return {first: front(labels, self.grain) for first, labels in found.items()}
 
-    def _groups(self, rows: int) -> Iterator[Found]:
+    def _groups(self, rows: int) -> Iterator[tuple[int, Sequence[Label]]]:
         height = self.chain.ops[self.last - 1].writes.h
         states: dict[int, dict[State, list[Label]]] = defaultdict(lambda: defaultdict(list))
         start = State(rows, rows, rows, 0, -(-height // rows), rows, -1, False, ())
@@ -97,7 +97,7 @@ class Search:
                     self.budget.spend(DEMAND_SECONDS + LABEL_SECONDS * len(labels))
                     paid = self._pay(best, demand, position)
                     if paid:
-                        yield from self._settle(demand, paid)
+                        yield demand.visit.position, self._settle(demand, paid)
                         for nbytes, supply in self._supplies(demand):
                             states[demand.visit.position - 1][supply] += [
                                 (b + nbytes, m, t) for b, m, t in paid if b + nbytes <= self.limit
@@ -364,10 +364,11 @@ class Search:
 
     # Groups that start here
 
-    def _settle(self, demand: Demand, labels: Sequence[Label]) -> Iterator[Found]:
+    def _settle(self, demand: Demand, labels: Sequence[Label]) -> Sequence[Label]:
+        """Return the labels of the groups that start with this demand's operators."""
         position, visit = demand.visit.position, demand.visit
         if visit.iterative:
-            return
+            return ()
         sums = visit.state.sums
         through, source, out = self._through(position), self._source(demand), self._out_bytes()
         if sums < 0:
@@ -376,9 +377,7 @@ class Search:
         else:
             kept = source.nbytes if self._is_kept(position) else 0
             costs = [(through + max(b + source.nbytes, sums + out + kept), m, t) for b, m, t in labels]
-        for nbytes, macs, trail in front(costs, self.grain):
-            if nbytes <= self.limit:
-                yield Found(position, nbytes, macs, trail)
+        return [label for label in front(costs, self.grain) if label[0] <= self.limit]
 
     def _border(self, demand: Demand, source: Flow) -> int:
         """Return the bytes of the group's whole input and output together."""
