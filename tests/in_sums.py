@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from tflm_memopt.devices.models import device_models
-from tflm_memopt.devices.shares import DeviceGraphs, Way, _Sharer, ways
+from tflm_memopt.devices.shares import DeviceGraphs, DeviceSharding, _Sharer, possible_shardings
 from tflm_memopt.model.graph import Graph, Op, TensorId
 from tflm_memopt.model.reader import read
 from tflm_memopt.ops.context import OperatorContext
@@ -27,10 +27,10 @@ class _Alone(_Sharer):
         return tensor
 
 
-def fan_in(graph: Graph) -> dict[int, Way]:
+def fan_in(graph: Graph) -> dict[int, DeviceSharding]:
     """Split layers by partial sums where possible; the others stay whole or are split by channels."""
-    order = (Way.INPUTS, Way.CHANNELS, Way.WHOLE)
-    return {op.index: next(way for way in order if way in ways(graph, op)) for op in graph.ops}
+    order = (DeviceSharding.INPUTS, DeviceSharding.CHANNELS, DeviceSharding.WHOLE)
+    return {op.index: next(way for way in order if way in possible_shardings(graph, op)) for op in graph.ops}
 
 
 def in_parts(data: bytes, parts: int) -> bytes:
@@ -39,7 +39,7 @@ def in_parts(data: bytes, parts: int) -> bytes:
     how = fan_in(source.graph)
     for op in source.graph.ops:
         if not isinstance(row_op(OperatorContext(source.graph, op)), RowOp):
-            how[op.index] = Way.WHOLE
+            how[op.index] = DeviceSharding.WHOLE
     shared = _Alone(source.graph, how, parts, 0, (), {}).shared()
     (one,) = device_models(source, DeviceGraphs(shared.graphs[:1], (), shared.outputs, 0))
     return one

@@ -74,12 +74,12 @@ static void allow_standings(guard *g, const void *program, const tmo_arena *a, b
   }
 }
 
-/* Accept pixels of an external frame that became int8. */
+/* Accept pixels of an external input that became int8. */
 static void allow_conversion(guard *g, const void *program, const tmo_arena *a, const tmo_group *group, const tmo_op *op) {
   const uint64_t bytes = tmo_converted_bytes(program, group, op);
   for (uint8_t k = 0; k < op->n_inputs; ++k) {
     const tmo_tensor *in = &tmo_tensors(program)[op->input[k]];
-    if (bytes > 0 && tmo_is_frame(program, in)) allow(g, (uint64_t)a->workspace_offset + in->offset, bytes);
+    if (bytes > 0 && tmo_is_source(program, in)) allow(g, (uint64_t)a->workspace_offset + in->offset, bytes);
   }
 }
 
@@ -132,7 +132,7 @@ static bool changed_elsewhere(const guard *g, int32_t *byte) {
 
 /* Simulates the caller's part of a push: writes the next rows of the frame over the previous ones. */
 static void push_rows(guard *g, const tmo_arena *a, void *const *io, uint32_t number) {
-  memcpy(io[0], (const uint8_t *)a->frame + (size_t)number * a->io_bytes[0], a->io_bytes[0]);
+  memcpy(io[0], (const uint8_t *)a->source + (size_t)number * a->io_bytes[0], a->io_bytes[0]);
   allow(g, a->io_offsets[0], a->io_bytes[0]);
 }
 
@@ -171,7 +171,7 @@ int tmo_run_guarded(const void *program, size_t program_bytes, const tmo_arena *
   const tmo_status checked = tmo_check(program, program_bytes, a->io_bytes, a->n_inputs, a->n_outputs, a->workspace_bytes);
   if (checked != TMO_OK) return checked;
   const uint16_t input = tmo_header_of(program)->input;
-  if (input != TMO_INPUT_ARENA && a->frame == NULL) return TMO_ERROR_IO;
+  if (input != TMO_INPUT_ARENA && a->source == NULL) return TMO_ERROR_IO;
 
   const size_t size = (size_t)a->size + 2 * MARGIN;
   const size_t n_io = (size_t)a->n_inputs + a->n_outputs;
@@ -183,7 +183,7 @@ int tmo_run_guarded(const void *program, size_t program_bytes, const tmo_arena *
     memcpy(g.image + MARGIN, a->bytes, a->size);
     memcpy(g.before, g.image, size);
     for (size_t i = 0; i <= n_io; ++i) io[i] = g.image + MARGIN + a->io_offsets[i];
-    if (input == TMO_INPUT_EXTERNAL) io[0] = (void *)(uintptr_t)a->frame;
+    if (input == TMO_INPUT_EXTERNAL) io[0] = (void *)(uintptr_t)a->source;
     result = run_watched(&g, program, a, io, report);
     memcpy(a->bytes, g.image + MARGIN, a->size);
   }

@@ -22,7 +22,7 @@ typedef struct {
   const uint32_t *io_bytes;
   uint32_t workspace_offset; /* 16-byte aligned */
   uint32_t workspace_bytes;
-  const void *frame; /* of a program with a streamed input: all rows, pushed one io_bytes[0] after the other; external: a tmo_frame; else NULL */
+  const void *source; /* of a program with a streamed input: all rows, pushed one io_bytes[0] after the other; external: a tmo_source; else NULL */
 } tmo_arena;
 
 /* The last iteration. After a violation, also the first byte written wrongly: an offset in the arena, negative before it. */

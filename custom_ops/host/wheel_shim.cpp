@@ -52,11 +52,11 @@ namespace tmo {
 namespace {
 
 /* All interpreters of the process share one frame, since the wheel cannot set an interpreter's external context. */
-tmo_frame frame = {};
+tmo_source source = {};
 
 tflite::micro::TfLiteStatus Abort() { return tflite::micro::kTfLiteAbort; }
 
-void *FrameOf(tflite::micro::TfLiteContext *) { return &frame; }
+void *SourceOf(tflite::micro::TfLiteContext *) { return &source; }
 
 /* Whether programs made for two cores run on two threads, and the seed of their delays. */
 bool threads = false;
@@ -75,7 +75,7 @@ void *LinkOf(tflite::micro::TfLiteContext *) { return link_to_others; }
 }  // namespace tmo
 
 /* Sets the frame that models with an external input read. The caller keeps owning its data. */
-extern "C" void TmoSetFrame(const tmo_frame *now) { tmo::frame = *now; }
+extern "C" void TmoSetSource(const tmo_source *now) { tmo::source = *now; }
 
 /* Sets how many cores run programs made for two: 1 or 2. seed: of random delays; 0: none. */
 extern "C" void TmoSetCores(int cores, uint32_t seed) {

@@ -32,13 +32,13 @@ TMO_OWN_FRAME static bool check_rolling_buffers(tmo_checker *c) {
  * older rows. */
 static bool check_layout(const tmo_checker *c, const tmo_tensor *t) {
   if (t->layout == TMO_LAYOUT_HWC) return true;
-  if (tmo_has_column_windows(t) || tmo_is_frame(c->program, t)) return false;
+  if (tmo_has_column_windows(t) || tmo_is_source(c->program, t)) return false;
   if (tmo_has_part(TMO_PART_REVERSED) && t->layout <= TMO_LAYOUT_PIXELS_REVERSED) return t->depth == t->height;
   return tmo_has_part(TMO_PART_STATE) && tmo_rolling_buffer_number(t) < c->n_rolling_buffers && tmo_rolling_buffers(c->program)[tmo_rolling_buffer_number(t)].row == tmo_times(t->width, t->channels);
 }
 
-/* A streamed frame has its newest rows in io[0] and older ones in a rolling buffer. An external frame is checked when a run provides it. */
-static tmo_status check_frame(const tmo_checker *c, const tmo_tensor *t) {
+/* A streamed input has its newest rows in io[0] and older ones in a rolling buffer. An external input is checked when a run provides it. */
+static tmo_status check_source(const tmo_checker *c, const tmo_tensor *t) {
   const uint32_t row = tmo_times(t->width, t->channels);
   if (tmo_has_column_windows(t)) return TMO_ERROR_TABLE;
   if (tmo_input_of(c->program) == TMO_INPUT_EXTERNAL) return tmo_times(row, t->height) <= INT32_MAX ? TMO_OK : TMO_ERROR_TABLE;
@@ -47,12 +47,12 @@ static tmo_status check_frame(const tmo_checker *c, const tmo_tensor *t) {
   return tmo_times(row, t->pushed) <= c->io_bytes[0] ? TMO_OK : TMO_ERROR_IO;
 }
 
-/* All views of a streamed frame must have the same rows. */
+/* All views of a streamed input must have the same rows. */
 static bool same_stream(const tmo_tensor *a, const tmo_tensor *b) {
   return a->offset == b->offset && a->height == b->height && a->depth == b->depth && a->pushed == b->pushed && tmo_row_bytes(a) == tmo_row_bytes(b);
 }
 
-/* A streamed program has exactly one streamed frame. */
+/* A streamed program has exactly one streamed input. */
 static bool check_stream(const tmo_checker *c) {
   const tmo_tensor *first = NULL;
   for (uint32_t i = 0; i < tmo_header_of(c->program)->n_tensors; ++i) {
@@ -69,7 +69,7 @@ static tmo_status check_tensor(const tmo_checker *c, const tmo_tensor *t) {
   if (t->base > c->last_base && !constant && !crosses) return TMO_ERROR_TABLE;
   if (t->channels == 0 || t->width == 0 || t->height == 0) return TMO_ERROR_TABLE;
   if (!check_layout(c, t)) return TMO_ERROR_TABLE;
-  if (tmo_is_frame(c->program, t)) return check_frame(c, t);
+  if (tmo_is_source(c->program, t)) return check_source(c, t);
   if (tmo_has_column_windows(t)) return TMO_OK; /* checked by check_column_windows() */
   if (t->depth == 0 || t->depth > t->height) return TMO_ERROR_TABLE;
   const uint32_t bytes = tmo_times(tmo_times(t->width, t->channels), t->depth);
@@ -112,7 +112,7 @@ static bool check_operand(tmo_checker *c, const tmo_group *group, uint32_t index
   const tmo_op *op = &c->ops[index];
   if (op->input[k] >= tmo_header_of(c->program)->n_tensors) return false;
   const tmo_tensor *in = &c->tensors[op->input[k]];
-  if (tmo_is_frame(c->program, in)) {
+  if (tmo_is_source(c->program, in)) {
     const bool streamed = tmo_input_of(c->program) == TMO_INPUT_STREAM;
     return !tmo_reads_channel_group(op) && (!streamed || group->first_op == 0); /* later groups cannot read a stream */
   }
@@ -123,13 +123,13 @@ static bool check_operand(tmo_checker *c, const tmo_group *group, uint32_t index
   return !tmo_reads_channel_group(op) || op->group_channels == maker->group_channels; /* equal channels imply equally many groups */
 }
 
-/* Checks where pixels of an external frame are converted to int8. Relies on accesses that tmo_check_kind() has validated. */
+/* Checks where pixels of an external input are converted to int8. Relies on accesses that tmo_check_kind() has validated. */
 static bool check_conversion(const tmo_checker *c, const tmo_operation *o) {
   if (tmo_input_of(c->program) != TMO_INPUT_EXTERNAL) return true;
   const uint32_t bytes = tmo_converted_bytes(c->program, o->group, o->op);
   for (uint8_t k = 0; bytes > 0 && k < o->op->n_inputs; ++k) {
     const tmo_tensor *in = &c->tensors[o->op->input[k]];
-    if (tmo_is_frame(c->program, in) && !tmo_in_workspace(c, in->offset, bytes, 1)) return false;
+    if (tmo_is_source(c->program, in) && !tmo_in_workspace(c, in->offset, bytes, 1)) return false;
   }
   return true;
 }
@@ -191,7 +191,7 @@ static bool check_op(tmo_checker *c, const tmo_group *group, uint32_t index) {
     if (!check_operand(c, group, index, k)) return false;
   }
   const tmo_operation o = {group, op, &c->tensors[op->input[0]], &c->tensors[op->output]};
-  if (tmo_is_frame(c->program, o.out) || o.out->base == TMO_PROGRAM_BASE) return false;
+  if (tmo_is_source(c->program, o.out) || o.out->base == TMO_PROGRAM_BASE) return false;
   if (tmo_has_part(TMO_PART_LINK) && tmo_on_link(c->program, o.out) != (op->kind == TMO_OP_SEND)) return false;
   const bool by_row = !has_reversed_pixels(c, &o) && op->tile == 0 && op->channel_groups <= 1 && !tmo_sums_channel_groups(op) && !tmo_has_column_windows(o.out);
   return (tmo_is_tiled(group) ? check_tiled(c, &o) : by_row) && tmo_check_kind(c, &o) && check_conversion(c, &o);
@@ -239,7 +239,7 @@ tmo_status tmo_check(const void *program, size_t program_bytes, const uint32_t *
     status = check_tensor(&c, &c.tensors[i]);
     if (status != TMO_OK) return status;
   }
-  if (tmo_has_frame(program) && h->n_inputs == 0) return TMO_ERROR_TABLE;
+  if (tmo_has_source(program) && h->n_inputs == 0) return TMO_ERROR_TABLE;
   if (tmo_input_of(program) == TMO_INPUT_STREAM && !check_stream(&c)) return TMO_ERROR_TABLE;
   uint32_t first = 0;
   for (uint32_t i = 0; i < h->n_groups; ++i) {

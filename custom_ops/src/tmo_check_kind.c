@@ -179,7 +179,7 @@ static bool check_arg_max(const tmo_checker *c, const tmo_operation *o) {
 static bool check_gather(const tmo_checker *c, const tmo_operation *o) {
   const tmo_op *op = o->op;
   if (!tmo_same_size(o->in, o->out) || o->in->channels != TMO_INDEX_BYTES) return false;
-  if (tmo_iterative(op) || tmo_channel_groups(op) > 1 || op->table_rows < 1 || tmo_is_frame(c->program, o->in)) return false;
+  if (tmo_iterative(op) || tmo_channel_groups(op) > 1 || op->table_rows < 1 || tmo_is_source(c->program, o->in)) return false;
   return tmo_has_constant(c, op->table, tmo_times((uint32_t)op->table_rows, o->out->channels), 1);
 }
 
@@ -188,7 +188,7 @@ static bool check_link(const tmo_checker *c, const tmo_operation *o) {
   const bool same_rows = tmo_same_size(o->in, o->out) && o->in->channels == o->out->channels;
   const bool crosses = o->op->kind == TMO_OP_SEND || tmo_on_link(c->program, o->in);
   return pointwise(o->op) && same_rows && crosses && !tmo_is_tiled(o->group) && !tmo_in_rolling_buffer(o->in) && !tmo_in_rolling_buffer(o->out) &&
-         !tmo_is_frame(c->program, o->in) && o->in->layout == TMO_LAYOUT_HWC && o->out->layout == TMO_LAYOUT_HWC &&
+         !tmo_is_source(c->program, o->in) && o->in->layout == TMO_LAYOUT_HWC && o->out->layout == TMO_LAYOUT_HWC &&
          tmo_has_constant(c, o->op->message, sizeof(tmo_message), 4);
 }
 

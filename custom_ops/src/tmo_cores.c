@@ -5,9 +5,9 @@
  * one core link none of it; programs for two link it instead of tmo_run(). */
 #include "tmo/cores.h"
 
-#define tmo_fire_any tmo_cores_fire_any
-#include "tmo/fire.h"
-#include "tmo/frame.h"
+#define tmo_iterate_any tmo_cores_iterate_any
+#include "tmo/iterate.h"
+#include "tmo/source.h"
 #include "tmo/packed.h"
 #include "tmo/view.h"
 
@@ -19,17 +19,17 @@ typedef struct {
   uint16_t core;
 } core_run;
 
-static tmo_status fire_share(const tmo_run_state *run, const tmo_op *op);
+static tmo_status iterate_share(const tmo_run_state *run, const tmo_op *op);
 static void tmo_cores_begin(tmo_run_state *run, const void *program, void *const *io, void *workspace);
 static tmo_status tmo_cores_step(tmo_run_state *run);
 
 #define TMO_WITHIN_CORES
 #define tmo_begin tmo_cores_begin
 #define tmo_step tmo_cores_step
-#define tmo_fire fire_share
+#define tmo_iterate iterate_share
 #include "tmo_run.c"
-#undef tmo_fire
-#include "tmo_fire.c"
+#undef tmo_iterate
+#include "tmo_iterate.c"
 
 const tmo_cores *tmo_cores_of(const void *program) {
   const uint32_t cores = tmo_header_of(program)->cores;
@@ -130,7 +130,7 @@ static void conv_channels(iteration *f, tmo_op *own, const tmo_window *rows, int
   }
 }
 
-static void fire_channels(iteration *f, tmo_op *own, const tmo_window *rows, stretch channels, int8_t *out) {
+static void iterate_channels(iteration *f, tmo_op *own, const tmo_window *rows, stretch channels, int8_t *out) {
   narrow_channels(f, channels);
   out += channels.first;
   if (tmo_is_in(TMO_FILTERED_KINDS, own->kind)) {
@@ -146,7 +146,7 @@ static void fire_channels(iteration *f, tmo_op *own, const tmo_window *rows, str
 }
 
 /* Computes this core's share of a row that both cores compute. own: a copy of the operator that may be changed. */
-TMO_OWN_FRAME static void fire_both(const core_run *c, tmo_op *own, const tmo_share *share) {
+TMO_OWN_FRAME static void iterate_both(const core_run *c, tmo_op *own, const tmo_share *share) {
   const int8_t *rows[TMO_MAX_KERNEL_H];
   iteration f;
   f.run = &c->run;
@@ -155,7 +155,7 @@ TMO_OWN_FRAME static void fire_both(const core_run *c, tmo_op *own, const tmo_sh
   const tmo_window window = read_under(&f, 0, rows);
   int8_t *const out = output_pixel(&f, c->run.unit.row, 0);
   if (share->how == TMO_SHARDING_CHANNELS) {
-    fire_channels(&f, own, &window, stretch_of(share, c->core, f.out.tensor->channels), out);
+    iterate_channels(&f, own, &window, stretch_of(share, c->core, f.out.tensor->channels), out);
     return;
   }
   const stretch columns = stretch_of(share, c->core, f.out.tensor->width);
@@ -175,9 +175,9 @@ static uint16_t share_now(const core_run *c, const tmo_share *share) {
   return alone ? TMO_SHARDING_CORE_0 : share->how;
 }
 
-static tmo_status fire_share(const tmo_run_state *run, const tmo_op *op) {
+static tmo_status iterate_share(const tmo_run_state *run, const tmo_op *op) {
   core_run *const c = (core_run *)(uintptr_t)run;
-  if (c->cores == NULL) return tmo_cores_fire_any(run, op);
+  if (c->cores == NULL) return tmo_cores_iterate_any(run, op);
   const tmo_share *share = (const tmo_share *)tmo_constant(run->program, c->cores->shares) + run->op;
   uint8_t *const counters = c->run.workspace;
   tmo_status status = TMO_OK;
@@ -186,9 +186,9 @@ static tmo_status fire_share(const tmo_run_state *run, const tmo_op *op) {
   c->run.workspace = c->workspace;
   const uint16_t how = share_now(c, share);
   if (how > TMO_SHARDING_CORE_1) {
-    fire_both(c, &own, share);
+    iterate_both(c, &own, share);
   } else if (how == c->core) {
-    status = tmo_cores_fire_any(run, &own);
+    status = tmo_cores_iterate_any(run, &own);
   }
   c->run.workspace = counters;
   return status;

@@ -23,7 +23,7 @@ uint32_t tmo_converted_bytes(const void *program, const tmo_group *group, const 
   uint32_t bytes = 0;
   for (uint8_t k = 0; k < op->n_inputs; ++k) {
     const tmo_tensor *in = &tmo_tensors(program)[op->input[k]];
-    if (tmo_input_of(program) != TMO_INPUT_EXTERNAL || !tmo_is_frame(program, in) || tmo_reads_wide(op)) continue;
+    if (tmo_input_of(program) != TMO_INPUT_EXTERNAL || !tmo_is_source(program, in) || tmo_reads_wide(op)) continue;
     const bool one = tmo_iterative(op) || (k > 0 && op->access == 0);
     const uint32_t window = op->access == 0 ? op->kernel_h : ((const tmo_access *)tmo_constant(program, op->access))[k].extent;
     const uint32_t rows = one ? 1 : window < in->height ? window : in->height; /* existing rows */

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The executor: runs the loops of each group, one iteration after the other. It controls the order; tmo_fire.c computes. */
+/* The executor: runs the loops of each group, one iteration after the other. It controls the order; tmo_iterate.c computes. */
 #include <string.h>
 
-#include "tmo/fire.h"
-#include "tmo/frame.h"
+#include "tmo/iterate.h"
+#include "tmo/source.h"
 #include "tmo/loops.h"
 #include "tmo/tmo.h"
 #include "tmo/view.h"
@@ -61,7 +61,7 @@ static TMO_ALWAYS_INLINE tmo_status find_iteration(tmo_run_state *run) {
 /* Whether the current unit of an operator needs rows of the streamed input that have not arrived. */
 TMO_OWN_FRAME static bool lacks_rows(const tmo_run_state *run, const tmo_op *op) {
   for (uint8_t k = 0; k < op->n_inputs; ++k) {
-    const bool streamed = tmo_is_frame(run->program, &tmo_tensors(run->program)[op->input[k]]);
+    const bool streamed = tmo_is_source(run->program, &tmo_tensors(run->program)[op->input[k]]);
     if (streamed && tmo_last_row(run->program, op, &run->unit, k) >= (int32_t)run->rows) return true;
   }
   return false;
@@ -76,12 +76,12 @@ static void keep_rows(const tmo_run_state *run) {
   }
 }
 
-/* Whether an external frame has all bytes that the program reads. */
-static bool frames_hold(const void *program, void *const *io) {
+/* Whether an external input has all bytes that the program reads. */
+static bool sources_hold(const void *program, void *const *io) {
   const tmo_header *h = tmo_header_of(program);
   for (uint32_t i = 0; tmo_input_of(program) == TMO_INPUT_EXTERNAL && i < h->n_tensors; ++i) {
     const tmo_tensor *t = &tmo_tensors(program)[i];
-    if (t->base == 1 && !tmo_frame_holds((const tmo_frame *)io[0], t->channels, tmo_row_bytes(t), t->height)) return false;
+    if (t->base == 1 && !tmo_source_holds((const tmo_source *)io[0], t->channels, tmo_row_bytes(t), t->height)) return false;
   }
   return true;
 }
@@ -123,7 +123,7 @@ void tmo_begin(tmo_run_state *run, const void *program, void *const *io, void *w
   run->program = (const uint8_t *)program;
   run->io = io;
   run->workspace = (uint8_t *)workspace;
-  run->iterations = frames_hold(program, io) ? tmo_header_of(program)->iterations : 0;
+  run->iterations = sources_hold(program, io) ? tmo_header_of(program)->iterations : 0;
   if (turn_rolling_buffers(run, false) != TMO_OK) run->iterations = 0;
   run->group = tmo_groups(program);
   run->at = NULL;
@@ -138,7 +138,7 @@ void tmo_begin(tmo_run_state *run, const void *program, void *const *io, void *w
 /* Handles a run without remaining iterations. A streamed input may still have rows that no operator reads. */
 static tmo_status without_iterations(const tmo_run_state *run) {
   if (is_streamed(run)) return expects_rows(run) ? TMO_WAIT : TMO_OK;
-  if (!frames_hold(run->program, run->io)) return TMO_ERROR_FRAME;
+  if (!sources_hold(run->program, run->io)) return TMO_ERROR_SOURCE;
   return tmo_has_part(TMO_PART_STATE) && tmo_header_of(run->program)->state > 0 ? TMO_ERROR_STATE : TMO_ERROR_ITERATIONS;
 }
 
@@ -204,13 +204,13 @@ static TMO_ALWAYS_INLINE iteration_code read_iteration(const uint8_t *at) {
 #if TMO_RUNS_PACKED && !defined(TMO_WITHIN_CORES)
 /* Runs the next iterations of a loop over a single operator in a tiled group, whose tiles are adjacent: all in one call, but at most `most`. False:
  * this is not such a loop. */
-TMO_OWN_FRAME static bool fire_along_row(tmo_run_state *run, uint32_t most) {
+TMO_OWN_FRAME static bool iterate_along_row(tmo_run_state *run, uint32_t most) {
   const uint16_t innermost = (uint16_t)(run->depth - 1);
   if (run->at[0] >= TMO_LOOP_NEAR || run->at[1] != TMO_LOOP_END || run->at != run->body[innermost]) return false;
   const tmo_op *const op = &tmo_ops(run->program)[run->group->first_op + *run->at];
   const stage s = {tmo_nest_of(run->program, run->group, op), counter(run, (uint16_t)(run->group->first_op + *run->at))};
   const tmo_tensor *const t = s.nest.tensor;
-  if (is_streamed(run) || !tmo_fires_along_row(run, op) || !take_unit(run, &s, 0)) return false;
+  if (is_streamed(run) || !tmo_iterates_along_row(run, op) || !take_unit(run, &s, 0)) return false;
   if (tmo_stripe_end(t, run->unit.stripe) - tmo_stripe_first(t, run->unit.stripe) != 1) return false;
   const uint32_t column = tmo_unit_column(op, &run->unit), in_row = tmo_quotient(t->width - column + op->tile - 1, op->tile);
   uint32_t n = in_row < most ? in_row : most;
@@ -220,7 +220,7 @@ TMO_OWN_FRAME static bool fire_along_row(tmo_run_state *run, uint32_t most) {
   tmo_unit *const next = (tmo_unit *)(void *)s.next;
   next->tile = (uint16_t)(next->tile + n - 1);
   tmo_unit_next(&s.nest, next);
-  tmo_fire_along_row(run, op, end < t->width ? end : t->width);
+  tmo_iterate_along_row(run, op, end < t->width ? end : t->width);
   run->left[innermost] = (uint16_t)(run->left[innermost] - (n - 1));
   run->iterations -= n;
   ++run->at;
@@ -231,7 +231,7 @@ TMO_OWN_FRAME static bool fire_along_row(tmo_run_state *run, uint32_t most) {
 #ifndef TMO_WITHIN_CORES /* two cores only share row groups */
 /* Runs at least one and at most `most` iterations of a tiled group while the codes are below TMO_LOOP_NEAR. Not for programs that get rows during a run.
  * */
-TMO_OWN_FRAME static tmo_status fire_tiles(tmo_run_state *run, uint32_t most) {
+TMO_OWN_FRAME static tmo_status iterate_tiles(tmo_run_state *run, uint32_t most) {
   const tmo_group *const group = run->group;
   const tmo_op *const ops = tmo_ops(run->program) + group->first_op;
   tmo_unit *const units = (tmo_unit *)(void *)(run->workspace + group->counters);
@@ -244,7 +244,7 @@ TMO_OWN_FRAME static tmo_status fire_tiles(tmo_run_state *run, uint32_t most) {
     run->unit = *next;
     if (!tmo_unit_fits(&nest, next)) return TMO_ERROR_ITERATIONS;
     tmo_unit_next(&nest, next);
-    const tmo_status status = tmo_fire(run, op);
+    const tmo_status status = tmo_iterate(run, op);
     if (status != TMO_OK) return status;
     ++run->at;
   } while (--run->iterations > 0 && --most > 0 && *run->at < TMO_LOOP_NEAR);
@@ -259,14 +259,14 @@ static tmo_status step(tmo_run_state *run, uint32_t most) {
     const tmo_status found = find_iteration(run);
     if (found != TMO_MORE) return found;
 #if TMO_RUNS_PACKED && !defined(TMO_WITHIN_CORES)
-    if (most > 1 && run->depth > 0 && tmo_is_tiled(run->group) && fire_along_row(run, most)) return after_iteration(run);
+    if (most > 1 && run->depth > 0 && tmo_is_tiled(run->group) && iterate_along_row(run, most)) return after_iteration(run);
 #endif
   }
 #ifdef TMO_WITHIN_CORES
   (void)most;
 #else
   const bool quick = tmo_is_tiled(run->group) && *run->at < TMO_LOOP_NEAR && !is_streamed(run);
-  if (quick && tmo_input_of(run->program) != TMO_INPUT_LINK) return fire_tiles(run, most);
+  if (quick && tmo_input_of(run->program) != TMO_INPUT_LINK) return iterate_tiles(run, most);
 #endif
   const iteration_code code = read_iteration(run->at);
   run->op = (uint16_t)(run->group->first_op + code.op);
@@ -282,7 +282,7 @@ static tmo_status step(tmo_run_state *run, uint32_t most) {
     if (status == TMO_OK) count_unit(run, &s, code.skipped);
   } else {
     count_unit(run, &s, code.skipped);
-    status = tmo_fire(run, s.nest.op);
+    status = tmo_iterate(run, s.nest.op);
   }
   if (status != TMO_OK) return status;
   run->at = code.after;

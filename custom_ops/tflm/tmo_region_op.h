@@ -3,14 +3,14 @@
  *
  * Only for the translation units that register it (tmo_tflm.cpp, host/wheel_shim.cpp). The includer must first declare TfLiteContext, TfLiteNode,
  * TfLiteEvalTensor, GetEvalInput(), GetEvalOutput() and MicroPrintf(), either in the global namespace or in tflite::micro, as its TFLM does; the
- * using-directive below finds both. It must also define three functions in namespace tmo: Abort() returns kTfLiteAbort, FrameOf(context) a
- * tmo_frame or NULL, LinkOf(context) a tmo_crosser or NULL. Prepare and Invoke run the code of the given tmo_library. team: the second core's, or
+ * using-directive below finds both. It must also define three functions in namespace tmo: Abort() returns kTfLiteAbort, SourceOf(context) a
+ * tmo_source or NULL, LinkOf(context) a tmo_crosser or NULL. Prepare and Invoke run the code of the given tmo_library. team: the second core's, or
  * NULL.
  *
  * Inputs of a node, in order: the region's inputs; for a program that pauses, a constant int32 list of iterations; for a program that pauses, streams
  * or has state, a variable of two int32 (uint8 with state); the program, a constant uint8 tensor. Outputs: the region's outputs, then a uint8
  * workspace tensor if the program needs one. The operator keeps no state of its own in RAM: Invoke only needs the program in flash and these
- * tensors. An external input is not a tensor; the program's input 0 is then a tmo_frame. The code reads only those fields of TFLM's structs whose
+ * tensors. An external input is not a tensor; the program's input 0 is then a tmo_source. The code reads only those fields of TFLM's structs whose
  * position does not depend on TF_LITE_STATIC_MEMORY. */
 #ifndef TMO_REGION_OP_H_
 #define TMO_REGION_OP_H_
@@ -33,7 +33,7 @@ bool Aligned(const void *pointer) { return reinterpret_cast<uintptr_t>(pointer) 
 struct Signature {
   int inputs; /* inputs that are tensors */
   int outputs;
-  int external; /* 1: io[0] is a tmo_frame */
+  int external; /* 1: io[0] is a tmo_source */
   bool streamed; /* or rows come through a link */
   bool linked;   /* linked to other devices; io then has a tmo_crosser after the outputs */
   bool paused;   /* pauses between iterations that a constant lists */
@@ -188,7 +188,7 @@ TfLiteStatus Invoke(const tmo_library &library, tmo_team *team, TfLiteContext *c
   const Signature s = SignatureOf(node, static_cast<const tmo_header *>(program));
 
   void *io[TMO_MAX_IO + 1];
-  if (s.external) io[0] = FrameOf(context);
+  if (s.external) io[0] = SourceOf(context);
   if (s.linked) {
     io[s.io()] = LinkOf(context);
     if (io[s.io()] == nullptr) return Refuse("it runs on several devices, and has no link to the others: tmo::SetLink()");

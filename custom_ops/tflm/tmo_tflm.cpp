@@ -19,7 +19,7 @@ using namespace ::tflite::micro;
 
 TfLiteStatus Abort() { return kTfLiteAbort; }
 
-void *FrameOf(TfLiteContext *context) { return GetMicroContext(context)->external_context(); }
+void *SourceOf(TfLiteContext *context) { return GetMicroContext(context)->external_context(); }
 
 void *LinkOf(TfLiteContext *context) { return GetMicroContext(context)->external_context(); }
 

@@ -80,11 +80,11 @@ auto AddOps(Resolver &resolver) -> decltype(resolver.AddCustom(kRegion, Register
  * frame becomes the interpreter's external context, which can be set only once, and only after AllocateTensors(): TFLM of September 2023 to June
  * 2025 aborts in debug builds if it is set earlier. Returns 0 on success. */
 template <typename Interpreter>
-int SetFrame(Interpreter &interpreter, tmo_frame *frame) {
-  return static_cast<int>(interpreter.SetMicroExternalContext(frame));
+int SetSource(Interpreter &interpreter, tmo_source *source) {
+  return static_cast<int>(interpreter.SetMicroExternalContext(source));
 }
 
-/* Sets the tmo_crosser (links/tmo_link.h) through which a model on several devices gets its rows. Same rules as for SetFrame(). Returns 0 on
+/* Sets the tmo_crosser (links/tmo_link.h) through which a model on several devices gets its rows. Same rules as for SetSource(). Returns 0 on
  * success. */
 template <typename Interpreter>
 int SetLink(Interpreter &interpreter, tmo_crosser *link) {
@@ -100,7 +100,7 @@ enum Pushed {
 /* Pushes the next rows of a streamed input and runs the model as far as possible. from: a buffer with these rows; `y` is the first row, `x` the
  * first pixel of each row. row_bytes: NAME_row_bytes in NAME_ops.h, the bytes of an input row. */
 template <typename Interpreter>
-Pushed PushRows(Interpreter &interpreter, const tmo_frame &from, uint32_t row_bytes) {
+Pushed PushRows(Interpreter &interpreter, const tmo_source &from, uint32_t row_bytes) {
   const auto *input = interpreter.inputs_size() == 1 ? interpreter.input(0) : nullptr;
   if (input == nullptr || input->dims->size == 0 || row_bytes == 0) return kPushError;
   uint32_t pixels = 1; /* pixels per push */
@@ -135,7 +135,7 @@ Pushed RunToPause(Interpreter &interpreter, tmo_turns &turns, uint32_t model) {
 }
 
 template <typename Interpreter>
-Pushed PushRows(Interpreter &interpreter, const tmo_frame &from, uint32_t row_bytes, tmo_turns &turns, uint32_t model) {
+Pushed PushRows(Interpreter &interpreter, const tmo_source &from, uint32_t row_bytes, tmo_turns &turns, uint32_t model) {
   if (!tmo_has_turn(&turns, model)) return kPushError;
   const Pushed pushed = PushRows(interpreter, from, row_bytes);
   if (pushed == kPushMore) tmo_leave(&turns, model);

@@ -13,7 +13,7 @@ from tflm_memopt.ops.kinds import Kind
 ALIGN = 16
 
 
-def can_be_frame(program: Program) -> bool:
+def can_be_source(program: Program) -> bool:
     """Whether the program has one input with a single view that holds pixels rather than indices."""
     views = {i for i, t in enumerate(program.tensors) if t.base == 1}
     indices = {i for op in program.ops if op.kind is Kind.GATHER for i in op.inputs}
@@ -24,7 +24,7 @@ def can_stream(program: Program) -> bool:
     """Whether, in addition, only the first group reads the input."""
     views = {i for i, t in enumerate(program.tensors) if t.base == 1}
     later = program.ops[program.groups[0].n_ops :]
-    return can_be_frame(program) and not any(views.intersection(op.inputs) for op in later)
+    return can_be_source(program) and not any(views.intersection(op.inputs) for op in later)
 
 
 def streamed(program: Program, rng: Generator) -> Program:
@@ -45,7 +45,7 @@ def external(program: Program, _rng: Generator | None = None) -> Program:
     """Reserve space after the workspace for the widest window, twice, because ADD may read the frame through both
     operands.
     """
-    if not can_be_frame(program):
+    if not can_be_source(program):
         return program
     (frame,) = (t for t in program.tensors if t.base == 1)
     at = -(-program.workspace // ALIGN) * ALIGN

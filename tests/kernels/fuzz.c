@@ -268,7 +268,7 @@ static outcome try_program(const sample *s, const sample *original) {
   void *io[MAX_IO + 1], *workspace = noise(s->workspace);
   for (uint32_t i = 0; i <= n; ++i) io[i] = noise(s->io_bytes[i]);
   memset(io[n], 0, s->io_bytes[n]);
-  tmo_frame frame = {s->io[0], original->frame_bytes, original->row_bytes, 0, 0, TMO_FORMAT_INT8};
+  tmo_source frame = {s->io[0], original->frame_bytes, original->row_bytes, 0, 0, TMO_FORMAT_INT8};
   const uint16_t input = tmo_header_of(s->program)->input;
   for (uint32_t i = 0; i < s->n_inputs; ++i) {
     if (i == 0 && input == TMO_INPUT_STREAM) {

@@ -63,25 +63,25 @@ class Group:
         """Yield iterations in the executor's order: sinks from the last operator, operands in order, one iteration at a
         time.
         """
-        fired = dict.fromkeys(self.members, 0)
+        executed = dict.fromkeys(self.members, 0)
         for sink in sorted(self.sinks, reverse=True):
-            while fired[sink] < self.iterations(sink):
+            while executed[sink] < self.iterations(sink):
                 current = sink
-                while (missing := self._missing(current, fired)) is not None:
+                while (missing := self._missing(current, executed)) is not None:
                     current = missing
-                yield current, fired[current]
-                fired[current] += 1
+                yield current, executed[current]
+                executed[current] += 1
 
-    def _missing(self, i: int, fired: dict[int, int]) -> int | None:
+    def _missing(self, i: int, executed: dict[int, int]) -> int | None:
         """Return the first producer of operator i that has not made enough rows for its next iteration."""
         for k, tensor in enumerate(self.network.ops[i].inputs):
             producer = tensor - self.network.n_inputs
-            if producer in fired and self._rows(producer, fired) < self.rows_read(i, k, fired[i])[1]:
+            if producer in executed and self._rows(producer, executed) < self.rows_read(i, k, executed[i])[1]:
                 return producer
         return None
 
-    def _rows(self, i: int, fired: dict[int, int]) -> int:
-        return int(fired[i] == self.iterations(i)) if i in self.iterative else fired[i]
+    def _rows(self, i: int, executed: dict[int, int]) -> int:
+        return int(executed[i] == self.iterations(i)) if i in self.iterative else executed[i]
 
     def rolling_buffer_depth(self, producer: int, order: Sequence[OperatorRow]) -> int:
         """Largest distance between the oldest row that is still needed and the newest one."""

@@ -67,7 +67,7 @@ def test_a_counter_read_after_its_group_is_a_race() -> None:
     accesses = CoresReplay._accesses
 
     def late(self: CoresReplay, core: int, *iteration: Any) -> Iterator[tuple[Ints, Bytes]]:
-        if self.number > 0 and self.fired == 1:
+        if self.number > 0 and self.executed == 1:
             at, both = counters_of(plan, self.number - 1)
             own = 2 * len(group_at(plan, self.number - 1).stages)
             yield self.read, (at + core * (both - own), 1, own, own)

@@ -256,12 +256,12 @@ class Lowering:
 
 def _iterations(tiling: Tiling, first: int) -> list[Iteration]:
     """Iterations of a tiling, including stripes that operators skip."""
-    fired = dict.fromkeys(tiling.stages, 0)
+    executed = dict.fromkeys(tiling.stages, 0)
     found = []
     for unit in tiling.order:
         units = tiling.stages[unit.op].units
-        found.append(Iteration(unit.op - first, unit.stripe - units[fired[unit.op]].stripe))
-        fired[unit.op] = units.index(unit, fired[unit.op]) + 1
+        found.append(Iteration(unit.op - first, unit.stripe - units[executed[unit.op]].stripe))
+        executed[unit.op] = units.index(unit, executed[unit.op]) + 1
     return found
 
 

@@ -154,23 +154,23 @@ class Tiling:
     @cached_property
     def order(self) -> list[ExecutedUnit]:
         """Sinks from the last operator, operands in order, one unit at a time."""
-        fired = dict.fromkeys(self.stages, 0)
+        executed = dict.fromkeys(self.stages, 0)
         order = []
         for sink in sorted(self.sinks, reverse=True):
-            while fired[sink] < len(self.stages[sink].units):
+            while executed[sink] < len(self.stages[sink].units):
                 current = sink
-                while (missing := self._missing(current, fired)) is not None:
+                while (missing := self._missing(current, executed)) is not None:
                     current = missing
-                order.append(self.stages[current].units[fired[current]])
-                fired[current] += 1
+                order.append(self.stages[current].units[executed[current]])
+                executed[current] += 1
         return order
 
     def version(self, producer: Stage, unit: ExecutedUnit, y: int, x: int) -> Pixel:
         """Return the version of the pixel that `unit` reads."""
         return Pixel(0 if producer.out.cached else unit.stripe, unit.channel_group if producer.partial else 0, y, x)
 
-    def _missing(self, i: int, fired: dict[int, int]) -> int | None:
-        unit = self.stages[i].units[fired[i]]
+    def _missing(self, i: int, executed: dict[int, int]) -> int | None:
+        unit = self.stages[i].units[executed[i]]
         for k, tensor in enumerate(self.stages[i].op.inputs):
             producer, demanded = self.producer(tensor), self.stages[i].reads(k, unit)[1]
             if producer is None or demanded is None:
@@ -178,9 +178,9 @@ class Tiling:
             last = self.version(producer, unit, *demanded)
             if last not in producer.made_by:
                 raise Untileable(f"{last} of tensor {tensor} is never made")
-            if fired[producer.index] <= producer.made_by[last]:
-                while not producer.out.cached and producer.units[fired[producer.index]].stripe < unit.stripe:
-                    fired[producer.index] += 1  # the rest of that stripe is not needed
+            if executed[producer.index] <= producer.made_by[last]:
+                while not producer.out.cached and producer.units[executed[producer.index]].stripe < unit.stripe:
+                    executed[producer.index] += 1  # the rest of that stripe is not needed
                 return producer.index
         return None
 

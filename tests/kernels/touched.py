@@ -145,11 +145,11 @@ def _recorded(head: int) -> Iterator[Sequence[Touched]]:
     is disabled.
     """
     iterations: list[Touched] = []
-    fire = GroupReplay._fire
+    execute = GroupReplay._execute
 
-    def fires(self: GroupReplay, step: Any) -> None:
+    def executes(self: GroupReplay, step: Any) -> None:
         iterations.append(Touched(head))
-        fire(self, step)
+        execute(self, step)
 
     def add(first: int, nbytes: int, *, written: bool) -> None:
         if iterations:
@@ -179,7 +179,7 @@ def _recorded(head: int) -> Iterator[Sequence[Touched]]:
         "read_pixels": read_pixels, "read_rows": read_rows, "copy": copy,
     }  # fmt: skip
     with ExitStack() as patches:
-        patches.enter_context(mock.patch.object(GroupReplay, "_fire", fires))
+        patches.enter_context(mock.patch.object(GroupReplay, "_execute", executes))
         patches.enter_context(mock.patch("tflm_memopt.check.checker.proved", return_value=False))
         for name, note in watched.items():
             patches.enter_context(mock.patch.object(TaggedArena, name, _noting(getattr(TaggedArena, name), note)))

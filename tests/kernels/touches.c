@@ -168,11 +168,11 @@ static tmo_status run_one(const void *program, void *const *io, void *workspace)
 }
 
 /* An external input: uint8, which the executor converts to int8 in the arena. */
-static tmo_frame frame_of(const void *program) {
+static tmo_source source_of(const void *program) {
   const tmo_tensor *t = tmo_tensors(program);
   while (t->base != 1) ++t;
   const uint32_t bytes = tmo_row_bytes(t) * t->height;
-  const tmo_frame frame = {zeros(bytes), bytes, tmo_row_bytes(t), 0, 0, TMO_FORMAT_UINT8};
+  const tmo_source frame = {zeros(bytes), bytes, tmo_row_bytes(t), 0, 0, TMO_FORMAT_UINT8};
   return frame;
 }
 
@@ -187,10 +187,10 @@ int main(int argc, char **argv) {
     const blob_io *io = (const blob_io *)(const void *)(blob + c->io);
     uint8_t *memory = must(aligned_alloc(16, (c->arena_bytes + 15) / 16 * 16));
     void *buffers[TMO_MAX_IO + 2];
-    tmo_frame frame;
+    tmo_source frame;
     uint32_t n = 0;
     if (tmo_input_of(blob + c->program) == TMO_INPUT_EXTERNAL) {
-      frame = frame_of(blob + c->program);
+      frame = source_of(blob + c->program);
       buffers[n++] = &frame;
     }
     for (uint32_t i = 0; i < c->arena_bytes; ++i) memory[i] = 0;

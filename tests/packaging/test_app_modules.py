@@ -146,7 +146,7 @@ def turn(m: Module, retained: bool) -> str:
         assert m.source is not None
         size = m.source.rows * m.source.row_bytes
         text = f"static uint8_t picture[{size}];\n  REQUIRE(fread(picture, 1, {size}, in) == {size});"
-        text += f"\n  const tmo_frame frame = {{picture, {size}, {m.source.row_bytes}, 0, 0, TMO_FORMAT_INT8}};"
+        text += f"\n  const tmo_source frame = {{picture, {size}, {m.source.row_bytes}, 0, 0, TMO_FORMAT_INT8}};"
         run, refused = f"{m.prefix}_invoke(&frame)", f"{m.prefix}_invoke(NULL)"
     return TURN.format(
         c=m.prefix, outputs="\n".join(outputs), turn=m.shared.turn, retained=int(retained), fill=text, run=run,

@@ -254,7 +254,7 @@ def test_the_frame_is_set_in_prepared_interpreters() -> None:
     assert len(emitted) == len(PROJECTS)
     by_hand = {name: (ROOT / name).read_text() for name in ("examples/esp_idf/main/main.cpp", "docs/input.md")}
     for name, text in {**emitted, **by_hand}.items():
-        assert 0 < text.index("AllocateTensors()") < text.index("tmo::SetFrame("), name
+        assert 0 < text.index("AllocateTensors()") < text.index("tmo::SetSource("), name
 
 
 @pytest.mark.slow

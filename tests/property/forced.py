@@ -13,7 +13,7 @@ from property.layers import Layer
 from property.networks import Recipe
 
 from tflm_memopt.plan.layout import offsets as layout
-from tflm_memopt.plan.layout.offsets import Layout, LayoutProblem, Turn
+from tflm_memopt.plan.layout.offsets import Layout, LayoutProblem, Reversible
 from tflm_memopt.plan.search.cuts import CutLabel, Cuts
 from tflm_memopt.plan.search.groups import UNLIMITED, Candidate, Chain, candidates
 from tflm_memopt.plan.search.tiles import tiled_candidates
@@ -65,13 +65,13 @@ def forced(settings: Settings, seed: int) -> Any:
         return tuple(random_cut(cut.chain, settings, rng) for cut in cuts)
 
     def place(problem: LayoutProblem, *, seconds: float, **_: object) -> Layout:
-        backward = frozenset(i for i in range(len(problem.turns)) if random.Random(f"{seed} {i}").random() < 0.5)
+        backward = frozenset(i for i in range(len(problem.reversibles)) if random.Random(f"{seed} {i}").random() < 0.5)
         return replace(layout.place(problem.decided(backward), seconds=seconds), backward=backward)
 
     return mock.patch.multiple(
         "tflm_memopt.plan.planner",
         least_bytes=choose,
-        layout=SimpleNamespace(place=place, Turn=Turn, LayoutProblem=LayoutProblem),
+        layout=SimpleNamespace(place=place, Reversible=Reversible, LayoutProblem=LayoutProblem),
         _lower=lambda _, backward: backward,
         _settings=lambda *_: settings,
     )

@@ -15,7 +15,7 @@ from tflm_memopt.check.interleaving import Sharer, check_together
 from tflm_memopt.convert import pipeline
 from tflm_memopt.convert.request import request
 from tflm_memopt.plan.effort import Budget
-from tflm_memopt.plan.iteration.pauses import held_at, moments
+from tflm_memopt.plan.iteration.pauses import live_at, moments
 from tflm_memopt.plan.layout.joint import Tenant, share
 from tflm_memopt.plan.plan import Group
 
@@ -48,7 +48,7 @@ def test_pauses_in_groups_that_fire_backwards(seed: int) -> None:
     assert any(isinstance(step, Group) and step.is_reversed for step in one.plan.steps)
     found = moments(one, dict.fromkeys(one.graph.ops, 1.0))
     chosen = np.sort(np.random.default_rng(seed).choice(len(found.time), 4, replace=False))
-    tenants = [Tenant(one, paused=held_at(one, found, chosen)), Tenant(other)]
+    tenants = [Tenant(one, paused=live_at(one, found, chosen)), Tenant(other)]
     shared = share(tenants, (), {(0, 1)}, seconds=0.05, budget=Budget(5))
     plan = replace(shared.plans[0], pauses=tuple(found.after[chosen].tolist()))
     pipeline.checked(one.graph, plan)

@@ -65,7 +65,7 @@ def drawn(seed: int) -> ConversionOptions:
         overlap=rng.random() < 0.8,
         reorder=rng.random() < 0.5,
         target=rng.choice(sorted(TARGETS)),
-        turn=rng.random() < 0.8,
+        reverse=rng.random() < 0.8,
         tiles=rng.choice((None, NO_RECOMPUTE)),
         effort=rng.choice(EFFORTS),
     )

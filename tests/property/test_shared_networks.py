@@ -20,7 +20,7 @@ from tflm_memopt.api import optimize_planned
 from tflm_memopt.check.together import HEAD_BYTES
 from tflm_memopt.convert.request import request
 from tflm_memopt.devices.network import Network
-from tflm_memopt.devices.shares import ways
+from tflm_memopt.devices.shares import possible_shardings
 from tflm_memopt.errors import UsageError
 from tflm_memopt.format.limits import ALIGNMENT
 from tflm_memopt.lower.program import MESSAGE
@@ -120,7 +120,7 @@ def examine_devices(recipe: Recipe) -> None:
     before = running(data)
     try:
         network = Network(data, "random", request({}), optimized)
-        how = {op.index: rng.choice(ways(network.graph, op)) for op in network.graph.ops}
+        how = {op.index: rng.choice(possible_shardings(network.graph, op)) for op in network.graph.ops}
         made = network.converted(how, 2 + recipe.seed % 4)
     except UsageError as why:
         assume(why.code not in NOT_FOR_DEVICES)

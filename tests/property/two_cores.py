@@ -31,7 +31,7 @@ def drawn(seed: int) -> ConversionOptions:
         reorder=rng.random() < 0.5,
         target=rng.choice(TARGETS),
         rematerialisation=False,
-        turn=rng.random() < 0.8,
+        reverse=rng.random() < 0.8,
         tiles=None,
         speeds=rng.choice(SPEEDS),
     )

@@ -115,10 +115,10 @@ class Held {
         bytes_[static_cast<size_t>(y + border_) * pitch + border_ * size[2] + b] = pixels[static_cast<size_t>(y) * row + b] ^ (larger ? 0x80 : 0);
       }
     }
-    frame = {bytes_.data(), static_cast<uint32_t>(bytes_.size()), pitch, border_, border_, larger ? uint8_t{TMO_FORMAT_UINT8} : uint8_t{TMO_FORMAT_INT8}};
+    source = {bytes_.data(), static_cast<uint32_t>(bytes_.size()), pitch, border_, border_, larger ? uint8_t{TMO_FORMAT_UINT8} : uint8_t{TMO_FORMAT_INT8}};
   }
 
-  tmo_frame frame;
+  tmo_source source;
 
  private:
   uint32_t border_;
@@ -131,25 +131,25 @@ uint32_t PushedRows(tflite::MicroInterpreter &interpreter, const uint32_t size[3
 }
 
 /* Makes all pushes of a frame; with `again`, first half of another frame and Reset(). */
-void Stream(tflite::MicroInterpreter &interpreter, tmo_frame frame, const uint32_t size[3], bool again) {
-  const uint32_t rows = PushedRows(interpreter, size), row_bytes = size[1] * size[2], first = frame.y;
+void Stream(tflite::MicroInterpreter &interpreter, tmo_source source, const uint32_t size[3], bool again) {
+  const uint32_t rows = PushedRows(interpreter, size), row_bytes = size[1] * size[2], first = source.y;
   const uint32_t half = rows * ((size[0] / rows + 1) / 2);
   for (uint32_t y = 0; again && y < half && half < size[0]; y += rows) {
-    frame.y = first;
-    if (tmo::PushRows(interpreter, frame, row_bytes) != tmo::kPushMore) Fail(1, "half a frame is not more");
+    source.y = first;
+    if (tmo::PushRows(interpreter, source, row_bytes) != tmo::kPushMore) Fail(1, "half a frame is not more");
   }
   if (again && interpreter.Reset() != kTfLiteOk) Fail(1, "Reset failed");
   for (uint32_t y = 0; y < size[0]; y += rows) {
-    frame.y = first + y;
+    source.y = first + y;
     const tmo::Pushed expected = y + rows < size[0] ? tmo::kPushMore : tmo::kPushDone;
-    if (tmo::PushRows(interpreter, frame, row_bytes) != expected) Fail(1, "PushRows gave another status");
+    if (tmo::PushRows(interpreter, source, row_bytes) != expected) Fail(1, "PushRows gave another status");
   }
 }
 
 /* Frames that are too small or missing are refused and change nothing. */
-void RefuseSmall(tflite::MicroInterpreter &interpreter, tmo_frame frame, const uint32_t size[3]) {
-  frame.bytes = size[1] * size[2] - 1;
-  if (tmo::PushRows(interpreter, frame, size[1] * size[2]) != tmo::kPushError) Fail(1, "a frame that is too small was pushed");
+void RefuseSmall(tflite::MicroInterpreter &interpreter, tmo_source source, const uint32_t size[3]) {
+  source.bytes = size[1] * size[2] - 1;
+  if (tmo::PushRows(interpreter, source, size[1] * size[2]) != tmo::kPushError) Fail(1, "a frame that is too small was pushed");
 }
 
 }  // namespace
@@ -175,8 +175,8 @@ int main(int argc, char **argv) {
   if (interpreter.AllocateTensors() != kTfLiteOk) Fail(1, "AllocateTensors failed");
 
   std::ofstream outputs(argv[3], std::ios::binary);
-  tmo_frame external = {};
-  if (mode == "external" && tmo::SetFrame(interpreter, &external) != 0) Fail(1, "SetFrame failed");
+  tmo_source external = {};
+  if (mode == "external" && tmo::SetSource(interpreter, &external) != 0) Fail(1, "SetSource failed");
   if (mode == "external" && interpreter.Invoke() == kTfLiteOk) Fail(1, "no frame, and no error");
   size_t run = 0;
   for (size_t at = 0; at < inputs.size(); ++run) {
@@ -186,10 +186,10 @@ int main(int argc, char **argv) {
       const Held held(inputs.data() + at, size, run % 2 == 1);
       at += bytes;
       if (mode == "stream") {
-        RefuseSmall(interpreter, held.frame, size);
-        Stream(interpreter, held.frame, size, run == 1);
+        RefuseSmall(interpreter, held.source, size);
+        Stream(interpreter, held.source, size, run == 1);
       } else {
-        external = held.frame;
+        external = held.source;
         if (interpreter.Invoke() != kTfLiteOk) Fail(1, "Invoke failed");
       }
       for (size_t k = 0; k < interpreter.outputs_size(); ++k) {

@@ -1,4 +1,6 @@
-"""Small cases of every proved row of tflm/orders.py: as a node, as a line for access_orders.cpp, and as a model."""
+"""Small cases of every proved row of tflm/access_order.py: as a node, as a line for access_orders.cpp, and as a
+model.
+"""
 
 from __future__ import annotations
 
@@ -13,8 +15,8 @@ from models import Net
 
 from tflm_memopt.model.graph import Op, Tensor
 from tflm_memopt.ops.context import span
+from tflm_memopt.tflm.access_order import REFERENCE
 from tflm_memopt.tflm.builtin_memory import Node
-from tflm_memopt.tflm.orders import REFERENCE
 
 ITEM = {"INT8": 1, "INT16": 2, "FLOAT32": 4}
 SHAPES = ((1, 6, 5, 3), (1, 4, 7, 2), (2, 3, 4, 5))

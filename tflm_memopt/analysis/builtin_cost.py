@@ -65,8 +65,8 @@ def instructions(graph: Graph, core: str) -> int | None:
     return None if inside is None else round(found.invoke) + inside
 
 
-def of_operators(graph: Graph, ops: Collection[Op], core: str, beside: int = 0) -> int | None:
-    """Estimate operators that run with `beside` other instructions. None if too little is known."""
+def of_operators(graph: Graph, ops: Collection[Op], core: str, ours: int = 0) -> int | None:
+    """Estimate operators that run with `ours` other instructions. None if too little is known."""
     found = builtins(core)
     if found is None:
         return None
@@ -78,7 +78,7 @@ def of_operators(graph: Graph, ops: Collection[Op], core: str, beside: int = 0) 
         known += found.operator + (each or 0.0)
         if each is None:
             other += found.slowest * _values(graph, op)
-    return round(known + other) if other <= OTHERS * (known + other + beside) else None
+    return round(known + other) if other <= OTHERS * (known + other + ours) else None
 
 
 def _values(graph: Graph, op: Op) -> int:

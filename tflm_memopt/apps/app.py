@@ -82,7 +82,7 @@ class App:
                 )
 
     @property
-    def beside(self) -> frozenset[tuple[str, str]]:
+    def concurrent_pairs(self) -> frozenset[tuple[str, str]]:
         """The pairs of models that may run at the same time, in the order of the models."""
         order = list(self.models)
         pairs = (pair for group in self.concurrent for pair in combinations(sorted(set(group), key=order.index), 2))
@@ -94,7 +94,7 @@ class App:
 
         graph: nx.Graph[str] = nx.Graph()
         graph.add_nodes_from(self.models)
-        graph.add_edges_from(self.beside)
+        graph.add_edges_from(self.concurrent_pairs)
         order = list(self.models)
         return sorted(tuple(sorted(clique, key=order.index)) for clique in nx.find_cliques(graph))
 

@@ -139,7 +139,7 @@ def excluded(result: AppOptimized) -> tuple[list[int], list[int]]:
     names = list(result.models)
     yields = {(one.model, other) for one in result.report.pausing for other in one.runs}
     turns = {frozenset(pair) for pair in yields}
-    beside = {frozenset(pair) for pair in result.app.beside} - turns
+    concurrent_pairs = {frozenset(pair) for pair in result.app.concurrent_pairs} - turns
 
     def masks(free: Collection[frozenset[str]], pausing: Collection[tuple[str, str]]) -> list[int]:
         return [
@@ -147,7 +147,7 @@ def excluded(result: AppOptimized) -> tuple[list[int], list[int]]:
             for m in names
         ]
 
-    return masks(beside, ()), masks(beside, yields)
+    return masks(concurrent_pairs, ()), masks(concurrent_pairs, yields)
 
 
 def library_file(result: AppOptimized) -> Mapping[str, str]:

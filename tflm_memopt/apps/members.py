@@ -87,7 +87,7 @@ def _retained(conversion: Conversion, name: str, entry: AppModel) -> tuple[Tenso
 def pairs(app: App) -> frozenset[tuple[int, int]]:
     """Return the pairs of models that run at the same time, by number."""
     order = list(app.models)
-    return frozenset((order.index(a), order.index(b)) for a, b in app.beside)
+    return frozenset((order.index(a), order.index(b)) for a, b in app.concurrent_pairs)
 
 
 def tail_once(members: Sequence[AppMember]) -> int:

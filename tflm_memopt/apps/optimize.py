@@ -25,8 +25,8 @@ from tflm_memopt.errors import DoesNotFit, UsageError
 from tflm_memopt.model.reader import read
 from tflm_memopt.plan import memory_map
 from tflm_memopt.plan.effort import Budget, allowance
-from tflm_memopt.plan.iteration.held import held
-from tflm_memopt.plan.iteration.pauses import held_at, surely_held
+from tflm_memopt.plan.iteration.live_out import live_out
+from tflm_memopt.plan.iteration.pauses import live_at, surely_live
 from tflm_memopt.plan.layout.joint import Shared, Tenant, least_paused, settled, share
 from tflm_memopt.plan.waiting import Progress
 from tflm_memopt.results import Optimized
@@ -124,7 +124,7 @@ def _placed(app: App, members: Sequence[AppMember], i: int) -> AppMember:
     Raises UsageError where TFLM would place some of the bytes.
     """
     member = members[i]
-    if not any(member.name in pair for pair in app.beside) and not any(m.holds for m in members):
+    if not any(member.name in pair for pair in app.concurrent_pairs) and not any(m.holds for m in members):
         return member
     if member.chosen is None and member.conversion.rows is not None:
         made = replace(member.made, chosen=member.conversion.once, why="", balance=None)
@@ -236,14 +236,14 @@ class Layouts:
         for one, limit in zip(self.pausing, limits, strict=False):
             found, place = one.moments, self.planned.index(one.number)
             chosen = found.chosen(apart or 0.0, limit)
-            paused = held_at(self.tenants[place].planned, found, chosen)
+            paused = live_at(self.tenants[place].planned, found, chosen)
             tenants[place] = replace(tenants[place], paused=paused)
             pauses[one.number] = tuple(found.after[chosen].tolist())
             gaps[one.number] = float(np.diff(found.time[chosen], prepend=0.0, append=found.total).max())
             yields |= {(place, self.planned.index(j)) for j in one.shorter}
-        beside = {(self.planned.index(i), self.planned.index(j)) for i, j in pairs(self.app)}
-        beside -= {pair for i, j in yields for pair in ((i, j), (j, i))}
-        shared = share(tenants, beside, yields, seconds=self.seconds, budget=budget)
+        concurrent_pairs = {(self.planned.index(i), self.planned.index(j)) for i, j in pairs(self.app)}
+        concurrent_pairs -= {pair for i, j in yields for pair in ((i, j), (j, i))}
+        shared = share(tenants, concurrent_pairs, yields, seconds=self.seconds, budget=budget)
         return PausedLayout(shared, pauses, gaps)
 
     def best(self, apart: float, budget: Budget) -> PausedLayout:
@@ -262,7 +262,7 @@ class Layouts:
         least = 0
         for one in self.pausing:
             tenant = self.tenants[self.planned.index(one.number)]
-            sure = replace(tenant, paused=surely_held(tenant.planned, one.moments, apart))
+            sure = replace(tenant, paused=surely_live(tenant.planned, one.moments, apart))
             others = [self.tenants[self.planned.index(j)] for j in one.shorter]
             least = max(least, least_paused(sure, others, seconds=self.seconds, budget=Budget(HASTE)))
         return least
@@ -298,19 +298,19 @@ def _tenant(member: AppMember) -> Tenant:
     if member.chosen is None:
         raise TypeError(f"'{member.name}' has no plan")
     planned = member.chosen.planned
-    return Tenant(planned, held(planned, member.retained), overlap=member.asked.options.overlap)
+    return Tenant(planned, live_out(planned, member.retained), overlap=member.asked.options.overlap)
 
 
 def check_app(members: Sequence[AppMember], app: App) -> None:
     """Raise PlanError if one model could overwrite bytes of another, in any order of running that is allowed."""
-    beside: set[tuple[int, int]] = set(pairs(app))
+    concurrent_pairs: set[tuple[int, int]] = set(pairs(app))
     yields = {(one.number, j) for one in yielding(app, members) for j in one.shorter}
     planned = [i for i, m in enumerate(members) if m.chosen]
     found = [(m.name, m.chosen.planned, m.retained) for m in members if m.chosen]
     sharers = [Sharer(name, p.plan, p.graph, kept) for name, p, kept in found]
     yields = {(planned.index(i), planned.index(j)) for i, j in yields}
-    beside = {(planned.index(i), planned.index(j)) for i, j in beside}
-    check_together(sharers, beside - {pair for i, j in yields for pair in ((i, j), (j, i))}, yields)
+    concurrent_pairs = {(planned.index(i), planned.index(j)) for i, j in concurrent_pairs}
+    check_together(sharers, concurrent_pairs - {pair for i, j in yields for pair in ((i, j), (j, i))}, yields)
 
 
 def _report(app: App, found: LaidOut, models: Mapping[str, Optimized], started: float) -> AppReport:
@@ -347,7 +347,7 @@ def _reserved(members: Sequence[AppMember]) -> list[Reserved]:
         if member.chosen is None:
             continue
         tenant, graph = _tenant(member), member.chosen.planned.graph.model
-        for i, (bottom, top) in tenant.held.items():
+        for i, (bottom, top) in tenant.live_out.items():
             buffer, at = tenant.plan.buffers[i], tenant.plan.offsets[i]
             tensor = graph.tensors.get(buffer.key)
             name = memory_map.UNNAMED.get(buffer.role) or (tensor.name if tensor else "")
@@ -368,8 +368,8 @@ def _fits(app: App, alone: Mapping[str, Arena], report: AppReport) -> None:
     in_turn = report.arena.total - report.arena.head + max(heads.values())
     if len(group) > 1 and in_turn < report.arena.total:
         seldom = next((f'yield = "{ms:g}ms" takes {n:,} B; ' for ms, n in report.curve if n <= limit), "")
-        held = {kept.model for kept in report.reserved}.intersection(group)  # beside which the others would run
-        apart = "" if held else f"in turn they take {in_turn:,} B; "
+        reserved = {r.model for r in report.reserved}.intersection(group)  # beside which the others would run
+        apart = "" if reserved else f"in turn they take {in_turn:,} B; "
         raise DoesNotFit(
             what,
             where=f"heads at the same time: {at}; the interpreters: {report.arena.tail:,} B",

@@ -51,7 +51,7 @@ def _program(result: AppOptimized, subjects: Mapping[str, Subject], platform: Pl
     runs = {one.model: one.runs for one in result.report.pausing}
     models = [
         _model(subject, platform, [identifier(subjects[other].name) for other in runs.get(name, ())])
-        | {"keeps": keeps_state(read(result.models[name].original)) or bool(subject.report.window)}
+        | {"stateful": keeps_state(read(result.models[name].original)) or bool(subject.report.window)}
         for name, subject in subjects.items()
     ]
     name = file_stem(result.app.name)

@@ -82,14 +82,14 @@ class TaggedArena:
     def read_rows(self, tensor: TensorId, first: int, end: int, row_bytes: int, who: object) -> None:
         """Read rows [first, end), several at once where they are adjacent."""
         while first < end:
-            count = min(end - first, self._rows_beside(tensor, first, row_bytes))
+            count = min(end - first, self._adjacent_rows(tensor, first, row_bytes))
             at, begin = self.span(tensor, first, row_bytes), self._in_memory(tensor, first, row_bytes) * row_bytes
             if not (self._run(at, count * row_bytes) == self._base_of(tensor) + begin - at).all():
                 for row in range(first, first + count):
                     self.read(tensor, row, row_bytes, who)  # raises the error with its place
             first += count
 
-    def _rows_beside(self, tensor: TensorId, row: int, row_bytes: int) -> int:
+    def _adjacent_rows(self, tensor: TensorId, row: int, row_bytes: int) -> int:
         """Return the number of adjacent rows from `row` on."""
         if (Role.ROLLING_BUFFER, tensor) in self.home:
             depth = self.home[Role.ROLLING_BUFFER, tensor][0].depth

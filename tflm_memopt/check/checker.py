@@ -4,7 +4,7 @@ one.
 TFLM itself checks nothing: an overlap that is wrong by one byte corrupts silently. So every byte of the arena has a tag
 with the tensor, and the byte of it, that was last written there, and each byte that an iteration reads must have the
 expected tag. The checker shares neither code nor ideas with the planner: it replays an iteration as the executor does
-(custom_ops/src/tmo_fire.c), writes before reads unless the kernel is declared to work in place.
+(custom_ops/src/tmo_iterate.c), writes before reads unless the kernel is declared to work in place.
 
 replay.py replays all groups in the order of nest.py. A group that runs row by row reads and writes rows (rows.py), a
 tiled group pixels (tiles.py). Since a tiled group has hundreds of thousands of iterations, a proof of all its
@@ -68,7 +68,7 @@ class _Pauses:
         """Whether others will write at another pause."""
         return bool(self.left) and self.foreign is not None
 
-    def fired(self) -> None:
+    def executed(self) -> None:
         """Count an iteration, and replay the pause after it, if any."""
         self.done += 1
         if self.left and self.left[0] == self.done:
@@ -96,12 +96,12 @@ def check(plan: Plan, graph: RowGraph, others: Others | None = None) -> Sequence
     for tensor in graph.model.inputs:
         if not source.is_source(tensor):
             arena.write_whole(tensor)
-    kept = {node.op: node for node in graph.kept}
+    builtins = {node.op: node for node in graph.builtins}
     replay = KernelReplay(arena, graph.parts)
     done: list[int] = []
     for number, step in enumerate(plan.steps):
         if isinstance(step, Builtin):
-            replay.run(number, kept[step.op])
+            replay.run(number, builtins[step.op])
             done.append(step.op)
         else:
             arena.is_reversed = step.is_reversed
@@ -109,12 +109,12 @@ def check(plan: Plan, graph: RowGraph, others: Others | None = None) -> Sequence
             states.enter(step, graph.ops)
             cores.enter(number, step)
             if not step.stripes:
-                RowReplay(running, pauses.fired, states, cores).run()
+                RowReplay(running, pauses.executed, states, cores).run()
             elif pauses.comes or (source.streams and foreign is not None) or not proved(running):
-                TiledReplay(running, pauses.fired).run()
+                TiledReplay(running, pauses.executed).run()
             source.end_of_group()
             done += [stage.op for stage in step.stages]
-    expected = [*kept, *(i for region in graph.regions for i in region.ops)]
+    expected = [*builtins, *(i for region in graph.regions for i in region.ops)]
     if sorted(done) != sorted(expected):
         raise PlanError(f"the plan runs operators {sorted(done)}, but the graph has {sorted(expected)}")
     states.check()
@@ -133,7 +133,7 @@ def check(plan: Plan, graph: RowGraph, others: Others | None = None) -> Sequence
 def _check_tensors(plan: Plan, graph: RowGraph, replay: KernelReplay) -> None:
     """Check that the tensors that TFLM knows are aligned as it requires."""
     handed = [(call, _handed_over(plan.operators(call), graph)) for call in plan.calls()]
-    builtin = (t for node in graph.kept for t in (*node.inputs, *node.outputs))
+    builtin = (t for node in graph.builtins for t in (*node.inputs, *node.outputs))
     for tensor in {*graph.model.inputs, *graph.model.outputs, *builtin}.union(*(tensors for _, tensors in handed)):
         if replay.start(tensor) % ARENA_ALIGN:
             raise PlanError(f"tensor {tensor} starts at {replay.start(tensor)}, not at a multiple of {ARENA_ALIGN}")
@@ -148,15 +148,15 @@ def _check_variables(done: list[int], graph: Graph) -> None:
     """Raise PlanError if an operator runs before an earlier one of the model that may have written its resource
     variable.
     """
-    turn = {key: n for n, key in enumerate(done)}
+    position = {key: n for n, key in enumerate(done)}
     named = {t: op.options for op in graph.ops if op.type == "VAR_HANDLE" for t in op.outputs}
     touched: list[tuple[int, object]] = []
     for op in graph.ops:
-        if op.type in VARIABLE_OPS and op.index in turn:
+        if op.type in VARIABLE_OPS and op.index in position:
             tensors = [t for t in (*op.inputs, *op.outputs) if t in named]
             names = [named[tensors[0]].get(n) or b"" for n in ("container", "sharedName")] if tensors else None
             for before, others in touched:
-                if (names is None or others is None or names == others) and turn[before] > turn[op.index]:
+                if (names is None or others is None or names == others) and position[before] > position[op.index]:
                     raise PlanError(
                         f"operator {op.index} {op.kind} runs before operator {before}, whose variable it uses"
                     )
@@ -167,5 +167,5 @@ def _handed_over(call: Collection[int], graph: RowGraph) -> set[TensorId]:
     """Return the inputs and outputs of a custom operator of these operators, which TFLM places."""
     inside, others = ([op for i, op in graph.ops.items() if (i in call) is own] for own in (True, False))
     made, read = {op.output for op in inside}, {t for op in inside for t in op.inputs}
-    wanted = set(graph.model.outputs).union(*(op.inputs for op in others), *(node.inputs for node in graph.kept))
+    wanted = set(graph.model.outputs).union(*(op.inputs for op in others), *(node.inputs for node in graph.builtins))
     return (read - made - graph.outside) | (made & wanted)

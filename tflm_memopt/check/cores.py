@@ -44,7 +44,7 @@ class CoresReplay:
         """Begin a group. All groups are split or none; the cores meet between custom operators."""
         if not self.plan.sharing:
             return
-        self.number, self.group, self.fired = number, group, 0
+        self.number, self.group, self.executed = number, group, 0
         sharing = self.of_step.get(number)
         keys = [stage.op for stage in group.stages]
         if sharing is None or [share.op for share in sharing.shares] != keys or group.stripes:
@@ -57,15 +57,15 @@ class CoresReplay:
         if any(number == call[0] for call in self.plan.calls()):
             self.stretch += 1
 
-    def fires(self, key: int, y: int, rows: Sequence[range]) -> None:
+    def execute(self, key: int, y: int, rows: Sequence[range]) -> None:
         """Mark the accesses of the next iteration. rows: the rows that it reads of each input."""
         if not self.plan.sharing:
             return
-        if self.fired in self.sharing.barriers:
+        if self.executed in self.sharing.barriers:
             self.stretch += 1
-        alone = self.fired in self.sharing.alone
+        alone = self.executed in self.sharing.alone
         share = Share(key, Sharding.CORE_0) if alone else self.shares[key]
-        self.fired += 1
+        self.executed += 1
         for core in range(2):
             for marks, where in self._accesses(core, share, y, rows):
                 self._touch(core, marks, where, key, y)
@@ -134,7 +134,7 @@ class CoresReplay:
                     f"operator {key} {self.ops[key].name}, iteration {y}: "
                     f"core {core} {verb} byte {at[meets.argmax()]}, "
                     f"which core {1 - core} {did} since the last barrier",
-                    where=f"group {self.number}, iteration {self.fired - 1}",
+                    where=f"group {self.number}, iteration {self.executed - 1}",
                 )
         marks[core][at] = self.stretch
 

@@ -31,15 +31,15 @@ class Sharer(NamedTuple):
 
 
 def check_together(
-    sharers: Sequence[Sharer], beside: Collection[tuple[int, int]], yields: Collection[tuple[int, int]] = ()
+    sharers: Sequence[Sharer], concurrent_pairs: Collection[tuple[int, int]], yields: Collection[tuple[int, int]] = ()
 ) -> None:
     """Raise PlanError if a model could lose a byte to another.
 
-    beside: pairs that run at the same time. yields: pairs whose first model pauses while the second runs.
+    concurrent_pairs: pairs that run at the same time. yields: pairs whose first model pauses while the second runs.
     """
     head = max((sharer.plan.head for sharer in sharers), default=0)
     written = [_written(sharer.plan, head) for sharer in sharers]
-    for i, j in beside:
+    for i, j in concurrent_pairs:
         if both := np.flatnonzero(written[i] & written[j]).tolist():
             raise PlanError(
                 f"'{sharers[i].name}' and '{sharers[j].name}' run at the same time and both write byte {both[0]}"

@@ -12,7 +12,7 @@ from tflm_memopt.check.arena import TaggedArena
 from tflm_memopt.errors import PlanError
 from tflm_memopt.model.graph import TensorId
 from tflm_memopt.plan.plan import Role
-from tflm_memopt.rowgraph.graph import Kept, StoredIn
+from tflm_memopt.rowgraph.graph import BuiltinNode, StoredIn
 
 
 class KernelReplay:
@@ -21,7 +21,7 @@ class KernelReplay:
     def __init__(self, arena: TaggedArena, parts: Mapping[TensorId, StoredIn]) -> None:
         self.arena, self.parts = arena, parts
 
-    def run(self, number: int, node: Kept) -> None:
+    def run(self, number: int, node: BuiltinNode) -> None:
         """Replay step `number`. An input without a known access order must survive all writes."""
         who = f"builtin operator {node.op}"
         scratch = -(-node.scratch // 16) * 16
@@ -54,13 +54,13 @@ class KernelReplay:
         buffer, start = self.arena.at(Role.TENSOR, part.storage, part.first + nbytes)
         return buffer.key, start + part.first, part.first, nbytes
 
-    def _in_place(self, node: Kept, output: TensorId) -> bool:
+    def _in_place(self, node: BuiltinNode, output: TensorId) -> bool:
         """Return whether an output is part of its inputs' bytes, which the kernel copies onto themselves."""
         storage, _, first, nbytes = self._run_of(output)
         others = (self._run_of(t) for t in node.inputs)
         return any(s == storage and f < first + nbytes and first < f + n for s, _, f, n in others)
 
-    def _keeps_apart(self, node: Kept, tensor: TensorId, output: TensorId, who: str) -> None:
+    def _keeps_apart(self, node: BuiltinNode, tensor: TensorId, output: TensorId, who: str) -> None:
         """Raise PlanError unless each byte of an input is read before its place is written."""
         order, start, end = node.orders[tensor](), self.start(tensor), self.start(output)
         low, high = max(start, end), min(start + len(order.last_read), end + len(order.written))

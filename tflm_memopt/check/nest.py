@@ -13,7 +13,7 @@ from typing import NamedTuple
 import numpy as np
 
 from tflm_memopt.check.arena import Ints
-from tflm_memopt.check.orders import ends_last, reads_first
+from tflm_memopt.check.in_place import ends_last, reads_first
 from tflm_memopt.check.packed import kernel_scratch
 from tflm_memopt.check.windows import UnitWindows, window
 from tflm_memopt.errors import PlanError

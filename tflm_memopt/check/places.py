@@ -67,15 +67,15 @@ class Place:
         buffer, start = self.arena.at(Role.ROLLING_BUFFER, self.tensor)
         nest = maker.nest
         if maker.stage.iterative:
-            turn, i = 0 * y, y
+            lap, i = 0 * y, y
         elif nest.rows > nest.advance:
-            turn, i = 0 * y, y - (stripe * nest.advance + nest.end - nest.rows)
+            lap, i = 0 * y, y - (stripe * nest.advance + nest.end - nest.rows)
         else:
-            turn, i = np.divmod(y - nest.end, nest.advance)
-            turn += -(-nest.end // nest.advance)
+            lap, i = np.divmod(y - nest.end, nest.advance)
+            lap += -(-nest.end // nest.advance)
         at = np.full(np.broadcast(y, x).shape, -1, dtype=np.int64)
         for column_window in buffer.column_windows:
-            slot = (turn * seen.w * column_window.rows + i + x * column_window.rows) % column_window.depth
+            slot = (lap * seen.w * column_window.rows + i + x * column_window.rows) % column_window.depth
             at = np.where((i >= 0) & (i < column_window.rows), start + slot * maker.pixel_bytes, at)
             i = np.where(i < column_window.rows, -1, i - column_window.rows)
             start += column_window.depth * maker.pixel_bytes

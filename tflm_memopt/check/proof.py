@@ -37,11 +37,11 @@ from tflm_memopt.plan.plan import Role
 
 
 @dataclass(frozen=True, slots=True)
-class Fired:
+class Executed:
     """The iterations of an operator in order."""
 
     units: Ints
-    turns: Ints
+    positions: Ints
     """Numbers of the group's iterations."""
     moments: Ints
     """Times at which they begin."""
@@ -75,17 +75,19 @@ class _Proof:
             check_column_windows(self.arena, step)
             check_nest(step)
             demand(not step.stage.iterative or (step.nest.channel_groups == 1 and not step.makes_again))
-        turns = self._turns()
-        rows = SourceRows(self.source, list(self._source_needs(turns)))
-        fired = {key: Fired(units, turn, rows.moment(turn)) for key, (units, turn) in turns.items()}
-        self._count(fired)
+        positions = self._positions()
+        rows = SourceRows(self.source, list(self._source_needs(positions)))
+        executed = {
+            key: Executed(units, position, rows.moment(position)) for key, (units, position) in positions.items()
+        }
+        self._count(executed)
         for key, step in self.steps.items():
             self.made[step.op.output] = _Pixels(self.places.output[key])
-            self.made[step.op.output].write(step, fired[key])
+            self.made[step.op.output].write(step, executed[key])
         for key, step in self.steps.items():
-            self._read(step, fired[key], rows)
+            self._read(step, executed[key], rows)
         pixels = self._pixels(rows)
-        private = list(self._private(fired))
+        private = list(self._private(executed))
         cut = pieces(pixels)
         demand(apart(cut))
         for i, one in enumerate(private):
@@ -94,48 +96,48 @@ class _Proof:
         leave(self.arena, cut, private)
         self.source.pushed = rows.pushed
 
-    def _turns(self) -> dict[int, tuple[Ints, Ints]]:
+    def _positions(self) -> dict[int, tuple[Ints, Ints]]:
         """Return, by operator, the units that run and their turns."""
         units: dict[int, list[int]] = {key: [] for key in self.steps}
-        turns: dict[int, list[int]] = {key: [] for key in self.steps}
-        for turn, step in enumerate(run_order(self.number, self.group, self.steps)):
+        positions: dict[int, list[int]] = {key: [] for key in self.steps}
+        for position, step in enumerate(run_order(self.number, self.group, self.steps)):
             units[step.stage.op].append(step.done)
-            turns[step.stage.op].append(turn)
-        return {key: (np.array(units[key], np.int64), np.array(turns[key], np.int64)) for key in self.steps}
+            positions[step.stage.op].append(position)
+        return {key: (np.array(units[key], np.int64), np.array(positions[key], np.int64)) for key in self.steps}
 
-    def _count(self, fired: Mapping[int, Fired]) -> None:
-        demand(sum(len(f.units) for f in fired.values()) == self.group.iterations)
+    def _count(self, executed: Mapping[int, Executed]) -> None:
+        demand(sum(len(f.units) for f in executed.values()) == self.group.iterations)
         for key, step in self.steps.items():
-            units = fired[key].units[step.channel_group[fired[key].units] < step.channel_groups]
+            units = executed[key].units[step.channel_group[executed[key].units] < step.channel_groups]
             step.pixels = int((step.x1 - step.x0)[units].sum())
         demand(sum(step.macs for step in self.steps.values()) == self.group.macs)
 
-    def _source_needs(self, turns: Mapping[int, tuple[Ints, Ints]]) -> Iterator[tuple[Ints, Ints]]:
+    def _source_needs(self, positions: Mapping[int, tuple[Ints, Ints]]) -> Iterator[tuple[Ints, Ints]]:
         """Yield the turns that wait for rows of an input outside the arena, and the number of rows."""
         for key, step in self.steps.items():
             for k, place in enumerate(self.places.inputs[key]):
                 if place.moves:
-                    units, turn = turns[key]
+                    units, position = positions[key]
                     some = step.windows[k].some[units]
-                    yield turn[some], step.windows[k].bottom[units[some]]
+                    yield position[some], step.windows[k].bottom[units[some]]
 
-    def _read(self, step: StageNest, fired: Fired, rows: SourceRows) -> None:
-        moments = fired.moments + (EARLY if step.in_place else LATE)
+    def _read(self, step: StageNest, executed: Executed, rows: SourceRows) -> None:
+        moments = executed.moments + (EARLY if step.in_place else LATE)
         if step.in_place:
             demand(step.nest.channel_groups == 1 and not step.sums)
         for k, place in enumerate(self.places.inputs[step.stage.op]):
             if place.moves:
                 demand(not step.in_place or rows.clear_of(self.arena, self.made[step.op.output].lives(step)[0]))
-                rows.read(step.windows[k].of(fired.units), fired.turns, moments)
+                rows.read(step.windows[k].of(executed.units), executed.positions, moments)
                 continue
             if step.in_place:
-                demand(in_order(step, self.places.output[step.stage.op], k, place, fired.units))
+                demand(in_order(step, self.places.output[step.stage.op], k, place, executed.units))
             if place.tensor in self.made:
                 pixels = self.made[place.tensor]
                 demand(pixels.place.seen == place.seen)
             else:
                 pixels = self.found.setdefault((place.tensor, place.seen), _Pixels(place))
-            pixels.read_by(step, k, fired.units, moments)
+            pixels.read_by(step, k, executed.units, moments)
 
     def _pixels(self, rows: SourceRows) -> LiveRanges:
         """Return the live ranges of the pixels of all tensors."""
@@ -150,14 +152,14 @@ class _Proof:
         demand((lives.at >= 0).all() and (lives.end <= self.arena.head).all())
         return lives
 
-    def _private(self, fired: Mapping[int, Fired]) -> Iterator[LiveRanges]:
+    def _private(self, executed: Mapping[int, Executed]) -> Iterator[LiveRanges]:
         """Yield the group's private live ranges: counters, scratch and sums. Each has one place, and each ends before
         the next begins.
         """
-        every = max((int(f.moments[-1]) for f in fired.values() if len(f.moments)), default=BEFORE) + MOMENTS
+        every = max((int(f.moments[-1]) for f in executed.values() if len(f.moments)), default=BEFORE) + MOMENTS
         yield self._kept(Role.COUNTERS, self.number, 8 * len(self.steps), np.array([1]), np.array([every]))
         for key, step in self.steps.items():
-            mine = fired[key]
+            mine = executed[key]
             scratch = np.full(len(mine.units), step.scratch)
             for k, place in enumerate(self.places.inputs[key]):
                 if place.moves:
@@ -204,9 +206,9 @@ class _Pixels:
             layer, y = layer + stripe * self._groups, y - self._lo[stripe]
         return (layer * self._rows + y) * self.place.seen.w + x
 
-    def write(self, step: StageNest, fired: Fired) -> None:
+    def write(self, step: StageNest, executed: Executed) -> None:
         """Record the writes of the tensor's maker."""
-        units, moments = fired.units, fired.moments + (LATE if step.in_place else EARLY)
+        units, moments = executed.units, executed.moments + (LATE if step.in_place else EARLY)
         if step.stage.iterative:  # the last unit makes all pixels
             last = np.flatnonzero(units == len(step) - 1)
             counts, x0, y = np.full(len(last), step.op.writes.w), 0 * last, 0 * last

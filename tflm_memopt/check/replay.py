@@ -33,10 +33,10 @@ class GroupReplay(ABC):
     counter_bytes: int
     """Bytes of the counter of one operator."""
 
-    def __init__(self, running: RunningGroup, fired: Callable[[], None] = lambda: None) -> None:
-        """fired: called after each iteration."""
+    def __init__(self, running: RunningGroup, executed: Callable[[], None] = lambda: None) -> None:
+        """executed: called after each iteration."""
         self.arena, self.number, self.group, ops, self.source = running
-        self.tell, self.steps, self.fired = fired, steps_of(self.group, ops), 0
+        self.tell, self.steps, self.executed = executed, steps_of(self.group, ops), 0
 
     @abstractmethod
     def _output(self, step: StageNest) -> Output:
@@ -62,17 +62,19 @@ class GroupReplay(ABC):
         for step in self.steps.values():
             check_nest(step)
         for step in run_order(self.number, self.group, self.steps):
-            self._fire(step)
+            self._execute(step)
             self.tell()
-        if self.fired != self.group.iterations:
-            raise PlanError(f"group {self.number} runs {self.fired} iterations, the plan says {self.group.iterations}")
+        if self.executed != self.group.iterations:
+            raise PlanError(
+                f"group {self.number} runs {self.executed} iterations, the plan says {self.group.iterations}"
+            )
         # they are written once, so a later overwrite is found now
         self.arena.read_private(Role.COUNTERS, self.number, f"group {self.number}")
         macs = sum(step.macs for step in self.steps.values())
         if macs != self.group.macs:
             raise PlanError(f"group {self.number} multiplies {macs} times, the plan says {self.group.macs}")
 
-    def _fire(self, step: StageNest) -> None:
+    def _execute(self, step: StageNest) -> None:
         op, arena = step.op, self.arena
         scratch = step.scratch + (self._take_source(step) if self.source.source else 0)
         arena.write_scratch(self.number, scratch)
@@ -94,7 +96,7 @@ class GroupReplay(ABC):
         if step.sums:
             arena.read_private(Role.ACCUMULATOR, op.output, step)
         step.count()
-        self.fired += 1
+        self.executed += 1
 
     def _take_source(self, step: StageNest) -> int:
         """Wait for pushed rows; return the bytes of one window's pixels that are converted to int8."""

@@ -21,16 +21,16 @@ class RowReplay(GroupReplay):
     counter_bytes = 2
 
     def __init__(
-        self, running: RunningGroup, fired: Callable[[], None], states: StateReplay, cores: CoresReplay
+        self, running: RunningGroup, executed: Callable[[], None], states: StateReplay, cores: CoresReplay
     ) -> None:
         """states, cores: called for each iteration."""
-        super().__init__(running, fired)
+        super().__init__(running, executed)
         self.states, self.cores = states, cores
 
-    def _fire(self, step: StageNest) -> None:
-        super()._fire(step)
-        self.states.fires(step.op, step.done, step)
-        self.cores.fires(step.stage.op, step.done, [rows for rows, _ in step.reads()])
+    def _execute(self, step: StageNest) -> None:
+        super()._execute(step)
+        self.states.execute(step.op, step.done, step)
+        self.cores.execute(step.stage.op, step.done, [rows for rows, _ in step.reads()])
 
     def _output(self, step: StageNest) -> Output:
         op, nbytes = step.op, step.op.writes.row_bytes

@@ -25,32 +25,32 @@ class SourceRows:
         """needs: turns of iterations, and the numbers of rows that they need."""
         self.pushed = replay.pushed
         """Number of rows pushed by the end of the group."""
-        waits = replay.streams and any(len(turns) for turns, _ in needs)
+        waits = replay.streams and any(len(positions) for positions, _ in needs)
         self._replay, self._source = replay, replay.source if waits else None
-        self._turns = np.zeros(0, dtype=np.int64)
+        self._positions = np.zeros(0, dtype=np.int64)
         """Turns before which rows are pushed, in order."""
         if self._source is None:
             return
         at_once = self._source.pushed
         demand(not replay.passed and self.pushed == at_once)
-        turns, rows = (np.concatenate(column) for column in zip(*needs, strict=True))
-        order = np.argsort(turns)
+        positions, rows = (np.concatenate(column) for column in zip(*needs, strict=True))
+        order = np.argsort(positions)
         times = np.maximum.accumulate(-(-rows[order] // at_once))  # number of pushes, including the first
-        self._turns = np.repeat(turns[order], np.diff(times, prepend=1))
-        self.pushed += at_once * len(self._turns)
+        self._positions = np.repeat(positions[order], np.diff(times, prepend=1))
+        self.pushed += at_once * len(self._positions)
         self._seen = np.zeros((2, self.pushed), dtype=np.int64)
         """Times of the last reads of rows, where they are pushed and in the rolling buffer."""
 
-    def moment(self, turns: Ints) -> Ints:
+    def moment(self, positions: Ints) -> Ints:
         """Return when iterations begin. A push takes as long as an iteration."""
-        return MOMENTS * (1 + turns + np.searchsorted(self._turns, turns, side="right"))
+        return MOMENTS * (1 + positions + np.searchsorted(self._positions, positions, side="right"))
 
-    def read(self, windows: UnitWindows, turns: Ints, moments: Ints) -> None:
+    def read(self, windows: UnitWindows, positions: Ints, moments: Ints) -> None:
         """Record the reads of some iterations."""
         if self._source is None:
             return
         at_once = self._source.pushed
-        first = at_once * np.searchsorted(self._turns, turns, side="right")
+        first = at_once * np.searchsorted(self._positions, positions, side="right")
         for dy in range(int((windows.bottom - windows.top).max(initial=0))):
             some = windows.some & (windows.top + dy < windows.bottom)
             row = (windows.top + dy)[some]
@@ -73,7 +73,7 @@ class SourceRows:
         size, at_once = source.row_bytes, source.pushed
         start = arena.at(Role.TENSOR, source.tensor, at_once * size)[1]
         depth, rolling_buffer = self._replay.rolling_buffer(source)
-        ticks = MOMENTS * (1 + self._turns + np.arange(len(self._turns)))
+        ticks = MOMENTS * (1 + self._positions + np.arange(len(self._positions)))
         row = np.arange(self.pushed)
         push = row // at_once
         comes = np.where(push > 0, np.append(BEFORE, ticks + LATE)[push], BEFORE)

@@ -21,7 +21,7 @@ from tflm_memopt.rowgraph.graph import RowGraph
 
 INDEX_BYTES = 2
 """Bytes before each rolling buffer that hold the index of its oldest row."""
-TURNS = 2
+LAPS = 2
 FILL = None
 """Content of a slot that holds the fill value, not a row."""
 
@@ -43,7 +43,7 @@ class StateReplay:
         self._ops = tuple(graph.ops.values())
         written = [(op, state) for op in self._ops for state in _written(op)]
         self.rolling_buffers: dict[int, StateRollingBuffer] = {state.tensor: state for _, state in written}
-        self.new = {state.tensor: op.reads[0].h if op.keeps else op.writes.h for op, state in written}
+        self.new = {state.tensor: op.reads[0].h if op.state_write else op.writes.h for op, state in written}
         """Number of new rows of each inference."""
         self._homes = [{s.tensor for i in region.ops for s in _written(graph.ops[i])} for region in graph.regions]
         """The states of each region, which share one buffer."""
@@ -54,15 +54,15 @@ class StateReplay:
         self.crossed: list[RowCrosses] = []
         """Rows that were sent to other devices or received from them."""
 
-    def fires(self, op: RowOp, y: int, who: object) -> None:
+    def execute(self, op: RowOp, y: int, who: object) -> None:
         """Record iteration y of an operator of a row-wise group."""
         if op.message is not None:
             self.crossed.append(RowCrosses(op.message, op.sends, y, op.reads[0].row_bytes))
         for tensor, row in self._read(op, y):
             self._events[tensor].append(_Event(str(who), row))
-        if op.keeps:
+        if op.state_write:
             row, _ = op.rows_read(0, y)
-            self._events[op.keeps.tensor].append(_Event(str(who), row, slot=y))
+            self._events[op.state_write.tensor].append(_Event(str(who), row, slot=y))
         for rolling_buffer in op.updates:
             self._events[rolling_buffer.tensor] += [_Event(str(who), y - 1), _Event(str(who), y, slot=y)]
 
@@ -138,8 +138,8 @@ class StateReplay:
         """Replay from a reset at any slot, which is a start: the buffer is refilled, and its oldest slot
         is the first.
         """
-        turn = state.depth // gcd(state.depth, state.advance)
-        self._run(state, [FILL] * state.depth, TURNS * turn + 1)
+        lap = state.depth // gcd(state.depth, state.advance)
+        self._run(state, [FILL] * state.depth, LAPS * lap + 1)
 
     def _run(self, state: PlacedState, slots: list[int | None], steps: int) -> None:
         """Replay some inferences after a start or a reset, counting rows from then on."""
@@ -163,4 +163,4 @@ def _written(op: RowOp) -> tuple[StateRollingBuffer, ...]:
     """Return the states that an operator writes: by keeping its output's rows, or by updating them in each
     iteration.
     """
-    return (op.keeps, *op.updates) if op.keeps else op.updates
+    return (op.state_write, *op.updates) if op.state_write else op.updates

@@ -15,18 +15,22 @@ from tflm_memopt.ops.rowop import RowOp
 
 def check_sums(ops: Collection[RowOp]) -> None:
     """Raise PlanError if a mean over a sliding window may count rows other than those of the window."""
-    kept = {op.keeps.tensor: op for op in ops if op.keeps}
+    writers = {op.state_write.tensor: op for op in ops if op.state_write}
     for op in ops:
-        if op.traits.runs_along and (wrong := _wrong(op, kept.get(op.inputs[1]))):
+        if op.traits.runs_along and (wrong := _wrong(op, writers.get(op.inputs[1]))):
             raise PlanError(f"{op.name}: {wrong}")
 
 
-def _wrong(op: RowOp, keep: RowOp | None) -> str:
+def _wrong(op: RowOp, writer: RowOp | None) -> str:
     """Return what is wrong with an operator's running sums, or ""."""
     new, older, *_ = (rows.h for rows in op.reads)
-    if keep is None or keep.keeps is None or (keep.inputs[0], keep.reads[0].h) != (op.inputs[0], new):
+    if writer is None or writer.state_write is None or (writer.inputs[0], writer.reads[0].h) != (op.inputs[0], new):
         return "no rolling buffer keeps the rows that it adds"
-    if keep.keeps.fill or [rolling_buffer.fill for rolling_buffer in op.updates] != [0] or keep.keeps.rows.h != older:
+    if (
+        writer.state_write.fill
+        or [rolling_buffer.fill for rolling_buffer in op.updates] != [0]
+        or writer.state_write.rows.h != older
+    ):
         return "its sums do not start as those of the rolling buffer's rows"
     if [op.rows_read(k, 0) for k in (0, 1, len(op.inputs) - 1)] != [(0, new), (0, new), (0, 1)] or new > older:
         return "it subtracts other rows than those that leave"

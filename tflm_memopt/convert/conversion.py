@@ -257,7 +257,7 @@ class Conversion:
         except UsageError:
             return None
 
-    def keepings(self) -> list[Conversion]:
+    def state_variants(self) -> list[Conversion]:
         """Return this conversion and, for a sliding window, those with ever fewer layers that keep rows.
 
         Layers after those compute their rows again. The list is in order of multiply-accumulates, with one of each

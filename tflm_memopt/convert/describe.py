@@ -43,7 +43,7 @@ from tflm_memopt.results import (
     WindowReport,
 )
 from tflm_memopt.rewrite.int8_io import Int8Interface
-from tflm_memopt.rowgraph.graph import Kept
+from tflm_memopt.rowgraph.graph import BuiltinNode
 from tflm_memopt.rowgraph.supported import AnnotatedGraph, View
 from tflm_memopt.targets.boards import Board, BoardFit, fit, fits
 
@@ -233,7 +233,11 @@ def _stage(
 
 def _kept(graph: Graph, annotated: AnnotatedGraph, planned: Planned | None) -> list[KeptBuiltin]:
     names = {op.index: op.kind for op in graph.ops}
-    kept = {node.op for node in planned.graph.nodes if isinstance(node, Kept)} if planned else set(annotated.support)
+    kept = (
+        {node.op for node in planned.graph.nodes if isinstance(node, BuiltinNode)}
+        if planned
+        else set(annotated.support)
+    )
     reports = []
     for index in sorted(kept):
         support = annotated.support[index]

@@ -38,7 +38,7 @@ MOST_NAMED = 4
 
 
 @dataclass(frozen=True, slots=True)
-class _Way:
+class _Alternative:
     """Additional flags, the conversion with them, and its plan without recompute."""
 
     flags: str
@@ -72,9 +72,9 @@ def _too_little_flash(limits: Limits, needs: Firmware, hint: str) -> DoesNotFit:
         raise TypeError("the flash is not limited")
     flash = needs.on(room.core)
     has = "limit is" if limits.board is None or room == limits.flash else f"{limits.board.id} has"
-    beside = "" if has == "limit is" else " beside its core"
+    besides_core = "" if has == "limit is" else " beside its core"
     parts = f"model {flash.model:,} B, library {flash.library:,} B, TFLM {flash.tflm:,} B, the last two estimated"
-    what = f"needs {flash.total:,} B of flash, {has} {room.nbytes:,} B{beside}"
+    what = f"needs {flash.total:,} B of flash, {has} {room.nbytes:,} B{besides_core}"
     return DoesNotFit(what, code="flash_too_small", where=parts, hint=hint)
 
 
@@ -132,7 +132,7 @@ def _more_compute(conversion: Conversion, limits: Limits, best: Converted) -> It
         yield f"--max-macs {up(wide.overhead(lowest.planned.plan.macs))} --ram-limit {lowest.arena.total}"
 
 
-def _others(conversion: Conversion, limits: Limits) -> Iterator[_Way]:
+def _others(conversion: Conversion, limits: Limits) -> Iterator[_Alternative]:
     """Yield an int8 interface, a streamed input and both, if they are possible and not in use."""
     here = conversion.options.input
     for place in (here, InputMode(STREAM, 1)) if here == IN_ARENA else (here,):
@@ -140,7 +140,7 @@ def _others(conversion: Conversion, limits: Limits) -> Iterator[_Way]:
             flags = [*(["--int8-io"] if narrow else []), *(["--input stream"] if place != here else [])]
             other = conversion.elsewhere(place, int8_io=narrow) if flags else None
             if other is not None and other.rows is not None and (other.border.replaced or not narrow):
-                yield _Way(" ".join(flags), other, other.first(limits))
+                yield _Alternative(" ".join(flags), other, other.first(limits))
 
 
 def _lowest(conversion: Conversion, limits: Limits, best: Converted) -> Converted:
@@ -150,7 +150,7 @@ def _lowest(conversion: Conversion, limits: Limits, best: Converted) -> Converte
     return min(best, conversion.at(conversion.plans.budgets[-1]), key=lambda c: c.arena.total)
 
 
-def _elsewhere(limits: Limits, best: Converted, others: list[_Way]) -> Iterator[str]:
+def _elsewhere(limits: Limits, best: Converted, others: list[_Alternative]) -> Iterator[str]:
     """Yield boards on which this conversion fits or, if there are none, those on which another one fits."""
     for flags, there in [("", best), *((f"{other.flags} ", other.once) for other in others)]:
         if limits.total is not None and there.arena.total > limits.total:

@@ -120,10 +120,10 @@ def frontier(conversion: Conversion, cost: Cost, table: Table, clock: Clock | No
     found = []
     if cost != "macs":
         _counted(conversion, table)
-    for kept in conversion.keepings():
-        tiles = kept.options.tiles
-        which = (tiles,) if cost == "macs" else forms(tiles, kept.options.target)
-        found += candidates(kept, which, table, how, planning)
+    for variant in conversion.state_variants():
+        tiles = variant.options.tiles
+        which = (tiles,) if cost == "macs" else forms(tiles, variant.options.target)
+        found += candidates(variant, which, table, how, planning)
     return list(undominated(found, lambda c: (how(c), c.total)))
 
 

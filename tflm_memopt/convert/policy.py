@@ -49,8 +49,8 @@ def decide(asked: Request, start: Conversion, original: Inspection, planning: Ca
     Raises UsageError for limits that no plan can keep, and DoesNotFit when no plan that was found keeps them.
     """
     _known(asked.limits, original.arena)
-    conversion = _keeping(start, asked)
-    limits = speed.beside_builtin(asked.limits, conversion)
+    conversion = _best_state_variant(start, asked)
+    limits = speed.less_builtin(asked.limits, conversion)
     today = speed.cycles_today(conversion.source.graph, limits.time.clock if limits.time else None)
     slow = not in_time.holds(limits.time, today)
     plan = None if conversion.rows is None else _plan(asked, conversion, limits, planning)
@@ -120,7 +120,7 @@ def _no_slower(
     return min(quick, key=lambda c: c.total * price(c)).converted if quick else least
 
 
-def _keeping(start: Conversion, asked: Request) -> Conversion:
+def _best_state_variant(start: Conversion, asked: Request) -> Conversion:
     """Return the conversion within the limits. A sliding window gets as many kept rows as the limits allow.
 
     Without limits of compute, time or RAM, all possible rows are kept, which computes least. Alternatives are compared
@@ -131,13 +131,13 @@ def _keeping(start: Conversion, asked: Request) -> Conversion:
     if conversion.rows is None or not conversion.rows.window or not (limited or asked.saved):
         return conversion
     if asked.saved is not None:
-        return next((c for c in conversion.keepings() if _is_of(asked.saved, c)), conversion)
+        return next((c for c in conversion.state_variants() if _is_of(asked.saved, c)), conversion)
     most = math.inf if limits.overhead is None else conversion.macs(limits.overhead)
     least = conversion
-    for kept in conversion.keepings():
-        if kept.plans.macs > most:
+    for variant in conversion.state_variants():
+        if variant.plans.macs > most:
             break
-        other = _within(kept, asked)
+        other = _within(variant, asked)
         first = other.first(limits)
         if not _in_time(by_instructions.costed(first, asked.table), limits):
             continue

@@ -121,7 +121,7 @@ def request(given: Mapping[str, Any], function: str = "optimize") -> Request:
         target=target,
         overlap="overlap" not in without,
         reorder="reorder" not in without,
-        turn="reverse" not in without,
+        reverse="reverse" not in without,
         rematerialisation="rematerialisation" not in without and said["cores"] == 1,
         ops=ops,
         speeds=cores.speeds(said["cores"], said["share"], target, where, ops),

@@ -48,7 +48,7 @@ def limit(milliseconds: float | None, clock: Clock | None) -> TimeLimit | None:
     return TimeLimit(milliseconds, clock)
 
 
-def beside_builtin(limits: Limits, conversion: Conversion) -> Limits:
+def less_builtin(limits: Limits, conversion: Conversion) -> Limits:
     """Return the limits minus the time of operators that stay builtin. Raises UsageError if that time is unknown."""
     if limits.time is None:
         return limits
@@ -57,7 +57,7 @@ def beside_builtin(limits: Limits, conversion: Conversion) -> Limits:
         raise UsageError(
             "the time limit cannot be checked: the run time of builtin operators is unknown",
             code="time_unknown",
-            where=", ".join(dict.fromkeys(op.type for op in _kept(conversion))),
+            where=", ".join(dict.fromkeys(op.type for op in _builtin_ops(conversion))),
             hint="omit --time-limit; inspect lists why they stay builtin",
         )
     return replace(limits, time=replace(limits.time, builtin=rest[1]))
@@ -65,20 +65,20 @@ def beside_builtin(limits: Limits, conversion: Conversion) -> Limits:
 
 def _beside(conversion: Conversion, clock: Clock, ours: int) -> Span | None:
     """Return the cycles of operators that stay builtin, or None if unknown. ours: instructions of custom operators."""
-    kept = _kept(conversion)
-    if not kept or conversion.rows is None:
+    builtins = _builtin_ops(conversion)
+    if not builtins or conversion.rows is None:
         return 0.0, 0.0
     if clock.esp:
-        return clock.esp.operators(conversion.rows.model, kept)
+        return clock.esp.operators(conversion.rows.model, builtins)
     return clock.builtin(builtin(conversion, clock.core, ours))
 
 
 def builtin(conversion: Conversion, core: str, ours: int) -> int | None:
     """Return the instructions of operators that stay builtin, or None if unknown. ours: those of custom operators."""
-    kept = _kept(conversion)
-    if not kept or conversion.rows is None:
+    builtins = _builtin_ops(conversion)
+    if not builtins or conversion.rows is None:
         return 0
-    return builtin_cost.of_operators(conversion.rows.model, kept, core, ours)
+    return builtin_cost.of_operators(conversion.rows.model, builtins, core, ours)
 
 
 def instructions_today(conversion: Conversion, core: str) -> int | None:
@@ -108,8 +108,8 @@ def time(
         rest = builtin(conversion, core, ours) if core == on.core and ours is not None else None
         after = None if rest is None or ours is None else ours + rest
         known = clock is not None and (clock.esp is not None or rest is not None)
-        beside = _beside(conversion, clock, ours or 0) if clock and known else None
-        taken = _sum(clock.cycles(done) if clock else None, beside)
+        of_builtin = _beside(conversion, clock, ours or 0) if clock and known else None
+        taken = _sum(clock.cycles(done) if clock else None, of_builtin)
     return timing.time_of(clock, core, (before, after), (was, taken))
 
 
@@ -140,8 +140,8 @@ def on_board(result: Optimized, board: Board) -> Time | None:
         return _on_chip(result, clock, clock.esp)
     before, after = (one.instructions if one else None for one in (time.original, time.rewritten))
     ours = costs.tables()[time.core].instructions(result.work)
-    beside = clock.builtin(after - ours if after and result.work else 0)
-    both = _sum(clock.cycles(result.work), beside) if result.work and after else None
+    of_builtin = clock.builtin(after - ours if after and result.work else 0)
+    both = _sum(clock.cycles(result.work), of_builtin) if result.work and after else None
     was = clock.builtin(before)
     if not result.work:
         both = clock.builtin(after) if result.report.changed else was
@@ -151,10 +151,10 @@ def on_board(result: Optimized, board: Board) -> Time | None:
 def _on_chip(result: Optimized, clock: Clock, chip: EspChip) -> Time:
     """Return the time on one of Espressif's chips, where instructions of the original are unknown."""
     was = chip.original(read(result.original).graph)
-    kept = read(result.model).graph
-    beside = chip.operators(kept, [op for op in kept.ops if not is_region(op)])
+    builtins = read(result.model).graph
+    of_builtin = chip.operators(builtins, [op for op in builtins.ops if not is_region(op)])
     ours = chip.plan(result.work) if result.work else (0.0, 0.0)
-    return timing.time_of(clock, clock.core, (None, None), (was, _sum(ours, beside)))
+    return timing.time_of(clock, clock.core, (None, None), (was, _sum(ours, of_builtin)))
 
 
 def of_stages(planned: Planned, clock: Clock) -> dict[int, float]:
@@ -167,11 +167,11 @@ def of_stages(planned: Planned, clock: Clock) -> dict[int, float]:
 def of_points(conversion: Conversion, clock: Clock | None, on: Table) -> Clock | None:
     """Return the clock for the points of a frontier, or None if operators stay builtin or the core differs."""
     same = clock is not None and (clock.core == on.core or clock.esp is not None)
-    return clock if same and not _kept(conversion) else None
+    return clock if same and not _builtin_ops(conversion) else None
 
 
-def _kept(conversion: Conversion) -> list[Op]:
+def _builtin_ops(conversion: Conversion) -> list[Op]:
     if conversion.rows is None:
         return []
-    kept = {node.op for node in conversion.rows.kept}
-    return [op for op in conversion.rows.model.ops if op.index in kept and op.type not in builtin_cost.FREE]
+    builtins = {node.op for node in conversion.rows.builtins}
+    return [op for op in conversion.rows.model.ops if op.index in builtins and op.type not in builtin_cost.FREE]

@@ -103,7 +103,7 @@ class Tilings:
         """Yield tilings of chains of operators that are still whole, through one of those that need most."""
         graph = self._parts(before)
         live = live_bytes(graph)
-        needy = {node.op for node, nbytes in zip(graph.kept, live, strict=True) if nbytes >= 0.95 * max(live)}
+        needy = {node.op for node, nbytes in zip(graph.builtins, live, strict=True) if nbytes >= 0.95 * max(live)}
         whole = {op.index for op in self.whole.graph.ops}.difference(*(t.ops for t in before))
         for kind in kinds:
             for first in graph.model.ops:
@@ -159,7 +159,7 @@ def _in_groups(graph: Graph, ops: Sequence[Op]) -> Iterator[Tiling]:
 def live_bytes(graph: RowGraph) -> list[int]:
     """Return the bytes of live whole tensors in each step. Tensors that share bytes count once."""
     graph = stored(graph)
-    sizes, nodes = tensor_sizes(graph), graph.kept
+    sizes, nodes = tensor_sizes(graph), graph.builtins
     last = {t: n for n, node in enumerate(nodes) for t in (*node.inputs, *node.outputs)}
     last |= dict.fromkeys(graph.model.outputs, len(nodes))
     alive, found = set(graph.model.inputs), []

@@ -16,7 +16,7 @@ from itertools import chain
 
 from tflm_memopt.convert.frontier import undominated
 from tflm_memopt.devices.network import Network, chosen, computed, cut, in_rows, layer, pipeline, with_fan_in
-from tflm_memopt.devices.shares import MOST_DEVICES, Way
+from tflm_memopt.devices.shares import MOST_DEVICES, DeviceSharding
 from tflm_memopt.emit.firmware import firmware
 from tflm_memopt.errors import DoesNotFit
 from tflm_memopt.model.graph import Graph
@@ -26,7 +26,7 @@ from tflm_memopt.targets.boards import Board, BoardFit
 from tflm_memopt.targets.boards import fit as board_fit
 from tflm_memopt.tflm.arena import predict
 
-How = Mapping[int, Way]
+Shardings = Mapping[int, DeviceSharding]
 Memory = tuple[int, "int | None"]
 """Bytes of RAM and of flash that a device has. Flash is None if it is not limited."""
 CLOSE = Fraction(2, 100)
@@ -52,21 +52,21 @@ def choose(network: Network, devices: int, memory: Memory | None, planning: Plan
 
 def in_a_row(network: Network, devices: int, cuts: Sequence[int]) -> OptimizedDevices:
     """Return a pipeline of devices, each with whole operators. The next device begins at each of the cuts."""
-    how = {op.index: Way.WHOLE for op in network.graph.ops}
-    return network.converted(how, devices, at=pipeline(network.graph, cuts, devices))
+    shardings = {op.index: DeviceSharding.WHOLE for op in network.graph.ops}
+    return network.converted(shardings, devices, at=pipeline(network.graph, cuts, devices))
 
 
-def _with_fan_in(network: Network, how: How, devices: int) -> How:
-    """Return `how` with partial sums where fewer bytes are sent with them, unless they are switched off."""
-    return how if "fan-in" in network.asked.without else with_fan_in(network.graph, how, devices)
+def _with_fan_in(network: Network, shardings: Shardings, devices: int) -> Shardings:
+    """Return `shardings` with partial sums where fewer bytes are sent with them, unless they are switched off."""
+    return shardings if "fan-in" in network.asked.without else with_fan_in(network.graph, shardings, devices)
 
 
-def _balanced(network: Network, how: How, devices: int) -> OptimizedDevices:
+def _balanced(network: Network, shardings: Shardings, devices: int) -> OptimizedDevices:
     """Give the first device fewer channels if it holds more than the others: input, output and whole operators.
 
     A device gets at most FAIR times an even part of the weights.
     """
-    even = network.converted(how, devices)
+    even = network.converted(shardings, devices)
     held = [d.arena.total + d.flash for d in even.report.devices]
     mean, split = Fraction(sum(held), devices), even.report.original_split_weights
     if held[0] - mean < CLOSE * mean or not split:
@@ -75,7 +75,7 @@ def _balanced(network: Network, how: How, devices: int) -> OptimizedDevices:
     portions = (devices - sum(others, Fraction(0)), *others)
     if max(portions) > FAIR:
         return even
-    other = network.converted(how, devices, portions)
+    other = network.converted(shardings, devices, portions)
     return min((even, other), key=lambda one: max(d.arena.total + d.flash for d in one.report.devices))
 
 
@@ -102,10 +102,10 @@ def _diagnostics(network: Network, devices: int, memory: Memory, found: Sequence
 def _more(network: Network, devices: int, memory: Memory) -> Iterator[str]:
     """Yield the fewest devices that are enough, up to twice as many as now."""
     for more in range(devices + 1, min(2 * devices, MOST_DEVICES) + 1):
-        how = _with_fan_in(network, chosen(network.graph, more), more)
-        if not network.is_enough_for(more, how):
+        shardings = _with_fan_in(network, chosen(network.graph, more), more)
+        if not network.is_enough_for(more, shardings):
             return
-        report = network.converted(how, more).report
+        report = network.converted(shardings, more).report
         if admits(memory, report):
             yield f"--devices {more} (fits in {report.ram:,} B of RAM and {report.flash:,} B of flash)"
             return
@@ -181,39 +181,41 @@ def _point(made: OptimizedDevices, board: Board | None) -> DevicesPoint:
 
 def _converted(network: Network, devices: int, planning: Planning) -> Iterator[OptimizedDevices]:
     """Yield the conversions of all promising ways, each also with partial sums if fewer bytes are sent with them."""
-    ways = []
-    for how in promising(network, devices):
-        other = _with_fan_in(network, how, devices)
-        ways += [how] if other == how else [how, other]
-    for number, how in enumerate(ways):
-        planning(number, len(ways))
-        yield network.converted(how, devices)
-    planning(len(ways), len(ways))
+    candidates = []
+    for shardings in promising(network, devices):
+        other = _with_fan_in(network, shardings, devices)
+        candidates += [shardings] if other == shardings else [shardings, other]
+    for number, shardings in enumerate(candidates):
+        planning(number, len(candidates))
+        yield network.converted(shardings, devices)
+    planning(len(candidates), len(candidates))
 
 
-def promising(network: Network, devices: int) -> list[How]:
+def promising(network: Network, devices: int) -> list[Shardings]:
     """Return all ways that no other one beats in the figures of their graphs, each once."""
     graph = network.graph
     usual = chosen(graph, devices)
-    switch = sum(way is Way.ROWS for way in usual.values())
+    switch = sum(sharding is DeviceSharding.ROWS for sharding in usual.values())
     count = len(graph.ops)
     fronts = (cut(graph, s, count) for s in range(in_rows(graph) + 1))
     backs = (cut(graph, min(switch, e), e) for e in range(1, count))
-    alone = (cut(graph, s, count, Way.WHOLE) for s in range(1, count))
-    found: dict[tuple[float, ...], How] = {}
-    for how in chain(fronts, backs, alone):
-        if any(way is not Way.WHOLE for way in how.values()) and network.is_enough_for(devices, how):
-            found.setdefault(_told(network, how, devices), how)
-    return [how for told, how in found.items() if not any(_beats(other, told) for other in found)]
+    alone = (cut(graph, s, count, DeviceSharding.WHOLE) for s in range(1, count))
+    found: dict[tuple[float, ...], Shardings] = {}
+    for shardings in chain(fronts, backs, alone):
+        if any(sharding is not DeviceSharding.WHOLE for sharding in shardings.values()) and network.is_enough_for(
+            devices, shardings
+        ):
+            found.setdefault(_told(network, shardings, devices), shardings)
+    return [shardings for told, shardings in found.items() if not any(_beats(other, told) for other in found)]
 
 
 def _beats(a: Sequence[float], b: Sequence[float]) -> bool:
     return a != b and all(x <= y for x, y in zip(a, b, strict=True))
 
 
-def _told(network: Network, how: How, devices: int) -> tuple[float, ...]:
+def _told(network: Network, shardings: Shardings, devices: int) -> tuple[float, ...]:
     """Return the largest device's weights and maps, the busiest one's multiply-accumulates, and all bytes sent."""
-    graphs = network.shared(how, devices).graphs
+    graphs = network.shared(shardings, devices).graphs
     held, busy, sent = [], [], 0
     for graph in graphs:
         layers = [layer(graph, op) for op in graph.ops]

@@ -23,7 +23,14 @@ from tflm_memopt.convert.annotation import annotate, left_whole, refused
 from tflm_memopt.convert.request import Request
 from tflm_memopt.devices.links import Exchange, LinkSpeed, done
 from tflm_memopt.devices.models import device_models
-from tflm_memopt.devices.shares import MOST_DEVICES, ON_THE_FIRST, DeviceGraphs, Way, share, ways
+from tflm_memopt.devices.shares import (
+    MOST_DEVICES,
+    ON_THE_FIRST,
+    DeviceGraphs,
+    DeviceSharding,
+    possible_shardings,
+    share,
+)
 from tflm_memopt.devices.switch import SplitLayer, least_memory
 from tflm_memopt.errors import UsageError
 from tflm_memopt.model.graph import Graph, Op, without_dead
@@ -35,7 +42,7 @@ from tflm_memopt.plan.iteration.messages import between
 from tflm_memopt.plan.iteration.planned import Planned
 from tflm_memopt.results import DeviceReport, DevicesReport, DevicesTime, Optimized, OptimizedDevices
 from tflm_memopt.rowgraph.inputs import IN_ARENA
-from tflm_memopt.rowgraph.regions import kept_with_devices
+from tflm_memopt.rowgraph.regions import builtin_with_devices
 from tflm_memopt.tflm.arena import predict
 from tflm_memopt.tflm.lifetimes import VAR_HANDLE
 from tflm_memopt.tflm.refused import refuse
@@ -94,35 +101,35 @@ class Network:
 
     def shared(
         self,
-        how: Mapping[int, Way],
+        shardings: Mapping[int, DeviceSharding],
         devices: int,
         portions: Sequence[Fraction] = (),
         at: Mapping[int, int] = ON_THE_FIRST,
     ) -> DeviceGraphs:
         """Return the graphs of `devices` devices."""
         others = [*portions, *sorted(at.items())]
-        said = repr((devices, sorted((i, way.value) for i, way in how.items()), *others))
-        return share(self.graph, how, devices, zlib.crc32(said.encode(), zlib.crc32(self.data)), portions, at)
+        said = repr((devices, sorted((i, sharding.value) for i, sharding in shardings.items()), *others))
+        return share(self.graph, shardings, devices, zlib.crc32(said.encode(), zlib.crc32(self.data)), portions, at)
 
-    def is_enough_for(self, devices: int, how: Mapping[int, Way]) -> bool:
+    def is_enough_for(self, devices: int, shardings: Mapping[int, DeviceSharding]) -> bool:
         """Return whether each of `devices` devices has at least one operator."""
-        return all(graph.ops for graph in self.shared(how, devices).graphs)
+        return all(graph.ops for graph in self.shared(shardings, devices).graphs)
 
     def converted(
         self,
-        how: Mapping[int, Way],
+        shardings: Mapping[int, DeviceSharding],
         devices: int,
         portions: Sequence[Fraction] = (),
         at: Mapping[int, int] = ON_THE_FIRST,
     ) -> OptimizedDevices:
         """Return the models of the devices, checked together.
 
-        how, at: way and device of each operator, by Op.index. portions: parts of the channels, as in bounds().
+        shardings, at: way and device of each operator, by Op.index. portions: parts of the channels, as in bounds().
 
         Raises the errors of conversions, and UsageError if the network cannot be split.
         """
         started = time.monotonic()
-        shared = self.shared(how, devices, portions, at)
+        shared = self.shared(shardings, devices, portions, at)
         _demand_work(shared)
         models = device_models(self.source, shared)
         made = [self.optimize(model, f"device{n}/{self.name}") for n, model in enumerate(models)]
@@ -131,8 +138,8 @@ class Network:
         message = [check(planned.plan, planned.graph) for planned in plans]
         traffic = check_together(message)
         computing = [computed(self.asked, planned) for planned in plans] if self.line else []
-        by_way = {way: tuple(op.index for op in self.graph.ops if how[op.index] is way) for way in Way}
-        split = by_way[Way.CHANNELS] + by_way[Way.INPUTS]
+        by_sharding = {s: tuple(op.index for op in self.graph.ops if shardings[op.index] is s) for s in DeviceSharding}
+        split = by_sharding[DeviceSharding.CHANNELS] + by_sharding[DeviceSharding.INPUTS]
         each = zip(done, shared.graphs, traffic.sent, traffic.received, strict=True)
         report = DevicesReport(
             model=self.name,
@@ -145,10 +152,10 @@ class Network:
             original_arena=predict(self.source, self.asked.abi, library=self.asked.library),
             original_flash=len(self.data),
             original_weights=_weights(self.graph),
-            rows=by_way[Way.ROWS],
-            channels=by_way[Way.CHANNELS],
-            inputs=by_way[Way.INPUTS],
-            whole=by_way[Way.WHOLE],
+            rows=by_sharding[DeviceSharding.ROWS],
+            channels=by_sharding[DeviceSharding.CHANNELS],
+            inputs=by_sharding[DeviceSharding.INPUTS],
+            whole=by_sharding[DeviceSharding.WHOLE],
             cut=tuple(min(i for i in at if at[i] == n) for n in sorted({*at.values()} - {0})),
             split_weights=tuple(_weights(graph, split) for graph in shared.graphs),
             original_split_weights=_weights(self.graph, split),
@@ -205,10 +212,10 @@ def _stateless(graph: Graph) -> None:
         raise UsageError("a model with variables runs on one device", code="cannot_share", hint="no --devices")
 
 
-def chosen(graph: Graph, devices: int) -> Mapping[int, Way]:
+def chosen(graph: Graph, devices: int) -> Mapping[int, DeviceSharding]:
     """Return how each operator is split so that a device holds the fewest bytes."""
-    possible = {op.index: ways(graph, op) for op in graph.ops}
-    if all(possible[op.index] == (Way.WHOLE,) for op in graph.ops):
+    possible = {op.index: possible_shardings(graph, op) for op in graph.ops}
+    if all(possible[op.index] == (DeviceSharding.WHOLE,) for op in graph.ops):
         raise UsageError(
             "no operator of the model can be shared by several devices",
             code="cannot_share",
@@ -218,28 +225,28 @@ def chosen(graph: Graph, devices: int) -> Mapping[int, Way]:
     return cut(graph, switch, len(graph.ops))
 
 
-def with_fan_in(graph: Graph, how: Mapping[int, Way], devices: int) -> Mapping[int, Way]:
-    """Return `how` with partial sums where the devices send fewer bytes with them, message heads included.
+def with_fan_in(graph: Graph, shardings: Mapping[int, DeviceSharding], devices: int) -> Mapping[int, DeviceSharding]:
+    """Return `shardings` with partial sums where the devices send fewer bytes with them, message heads included.
 
     The outputs of any layer lie where their channels are computed. So each tensor is decided alone: either all of it
     goes to all devices, or the partial sums of those layers that read it do.
     """
     readers: dict[int, list[int]] = {}
     for op in graph.ops:
-        if how[op.index] is Way.CHANNELS and Way.INPUTS in ways(graph, op):
+        if shardings[op.index] is DeviceSharding.CHANNELS and DeviceSharding.INPUTS in possible_shardings(graph, op):
             readers.setdefault(op.inputs[0], []).append(op.index)
-    best, least = how, bytes_sent(graph, how, devices)
+    best, least = shardings, bytes_sent(graph, shardings, devices)
     for layers in readers.values():
-        other = {**best, **dict.fromkeys(layers, Way.INPUTS)}
+        other = {**best, **dict.fromkeys(layers, DeviceSharding.INPUTS)}
         sent = bytes_sent(graph, other, devices)
         if sent < least:
             best, least = other, sent
     return best
 
 
-def bytes_sent(graph: Graph, how: Mapping[int, Way], devices: int) -> float:
+def bytes_sent(graph: Graph, shardings: Mapping[int, DeviceSharding], devices: int) -> float:
     """Return the bytes of all messages, infinite if one cannot be sent."""
-    rows = [rows_of(crosses.tensor) for crosses in share(graph, how, devices, 0).messages]
+    rows = [rows_of(crosses.tensor) for crosses in share(graph, shardings, devices, 0).messages]
     return sum((r.h * (HEAD_BYTES + r.row_bytes) if r.row_bytes <= MOST_ROW_BYTES else math.inf for r in rows), 0.0)
 
 
@@ -260,15 +267,20 @@ def pipeline(graph: Graph, cuts: Sequence[int], devices: int) -> Mapping[int, in
 
 def in_rows(graph: Graph) -> int:
     """Return how many of the first operators can be split by rows."""
-    return next((i for i, op in enumerate(graph.ops) if Way.ROWS not in ways(graph, op)), len(graph.ops))
+    return next(
+        (i for i, op in enumerate(graph.ops) if DeviceSharding.ROWS not in possible_shardings(graph, op)),
+        len(graph.ops),
+    )
 
 
-def cut(graph: Graph, switch: int, end: int, front: Way = Way.ROWS) -> Mapping[int, Way]:
+def cut(
+    graph: Graph, switch: int, end: int, front: DeviceSharding = DeviceSharding.ROWS
+) -> Mapping[int, DeviceSharding]:
     """Return `front` for operators before `switch`, the first device alone from `end` on, and channels between them."""
     found = {}
     for i, op in enumerate(graph.ops):
-        wanted = front if i < switch else Way.CHANNELS if i < end else Way.WHOLE
-        found[op.index] = wanted if wanted in ways(graph, op) else Way.WHOLE
+        wanted = front if i < switch else DeviceSharding.CHANNELS if i < end else DeviceSharding.WHOLE
+        found[op.index] = wanted if wanted in possible_shardings(graph, op) else DeviceSharding.WHOLE
     return found
 
 
@@ -294,8 +306,8 @@ def _demand_whole(one: Optimized, planned: Planned | None) -> Planned:
 
     Raises UsageError if builtin operators are left: TFLM would run them again whenever it resumes after a wait.
     """
-    if planned is None or planned.graph.kept or len(planned.graph.regions) > 1:
+    if planned is None or planned.graph.builtins or len(planned.graph.regions) > 1:
         kept = one.report.kept_builtin
         where = f"operator {kept[0].index} {kept[0].operator}: {kept[0].reason}" if kept else one.report.model
-        raise kept_with_devices(where)
+        raise builtin_with_devices(where)
     return planned

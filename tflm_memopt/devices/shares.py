@@ -45,7 +45,7 @@ LINK = Tensor(0, "link", (0,), "UINT8")
 ON_THE_FIRST: Mapping[int, int] = MappingProxyType({})
 
 
-class Way(enum.Enum):
+class DeviceSharding(enum.Enum):
     """The split of an operator over devices."""
 
     WHOLE = "whole"
@@ -104,21 +104,21 @@ class DeviceGraphs:
     identity: int
 
 
-def ways(graph: Graph, op: Op) -> tuple[Way, ...]:
+def possible_shardings(graph: Graph, op: Op) -> tuple[DeviceSharding, ...]:
     """Return the possible ways to split an operator, WHOLE first."""
-    found = [Way.WHOLE]
+    found = [DeviceSharding.WHOLE]
     if (_plain(graph, op) and can_tile(graph, op)) or _alike(graph, op, 4):
-        found.append(Way.ROWS)
+        found.append(DeviceSharding.ROWS)
     if _splits_outputs(graph, op) or _by_channel(graph, op):
-        found.append(Way.CHANNELS)
+        found.append(DeviceSharding.CHANNELS)
     if _splits_inputs(graph, op):
-        found.append(Way.INPUTS)
+        found.append(DeviceSharding.INPUTS)
     return tuple(found)
 
 
 def share(
     graph: Graph,
-    how: Mapping[int, Way],
+    shardings: Mapping[int, DeviceSharding],
     devices: int,
     identity: int,
     portions: Sequence[Fraction] = (),
@@ -126,12 +126,12 @@ def share(
 ) -> DeviceGraphs:
     """Return the graphs of the devices.
 
-    how: split of each operator by Op.index. identity: Message.identity. portions: as for bounds(). at: device of each
-    WHOLE operator by Op.index, if it is not the first.
+    shardings: split of each operator by Op.index. identity: Message.identity. portions: as for bounds(). at: device of
+    each WHOLE operator by Op.index, if it is not the first.
 
     Raises UsageError for an operator that cannot be split in this way, and for tensors that cannot be sent.
     """
-    return _Sharer(graph, how, devices, identity, portions, at).shared()
+    return _Sharer(graph, shardings, devices, identity, portions, at).shared()
 
 
 def bounds(size: int, devices: int, portions: Sequence[Fraction] = ()) -> list[tuple[int, int]]:
@@ -207,7 +207,7 @@ def _by_channel(graph: Graph, op: Op) -> bool:
 class _Sharer(Stripes):
     """Builds the operators of all devices in one order."""
 
-    how: Mapping[int, Way]
+    shardings: Mapping[int, DeviceSharding]
     devices: int
     identity: int
     portions: Sequence[Fraction]
@@ -231,19 +231,19 @@ class _Sharer(Stripes):
         for t in self.graph.inputs:
             self.pieces[t] = [self._whole(t, 0)]
         for op in self.graph.ops:
-            way = self.how[op.index]
-            if way not in ways(self.graph, op):
+            sharding = self.shardings[op.index]
+            if sharding not in possible_shardings(self.graph, op):
                 raise UsageError(
-                    f"operator {op.number} {op.kind} cannot be shared by {way.value}",
+                    f"operator {op.number} {op.kind} cannot be shared by {sharding.value}",
                     code="cannot_share",
                     hint="choose another split; whole is always possible",
                 )
             {
-                Way.WHOLE: self._run_whole,
-                Way.ROWS: self._run_rows,
-                Way.CHANNELS: self._run_channels,
-                Way.INPUTS: self._run_inputs,
-            }[way](op)
+                DeviceSharding.WHOLE: self._run_whole,
+                DeviceSharding.ROWS: self._run_rows,
+                DeviceSharding.CHANNELS: self._run_channels,
+                DeviceSharding.INPUTS: self._run_inputs,
+            }[sharding](op)
         outputs = {t: self._all(t, 0) for t in self.graph.outputs}
         ends = self.graph.inputs, tuple(outputs[t] for t in self.graph.outputs)
         wanted = without_dead(Graph(self.tensors, tuple(self.new), *ends)).ops
@@ -354,7 +354,7 @@ class _Sharer(Stripes):
     def _adding(self, output: TensorId) -> list[tuple[int, tuple[int, int]]]:
         """Return the devices that add sums of an output, with the channels that each adds."""
         readers = self.graph.consumers(output)
-        whole = {self.at.get(op.index, 0) if self.how[op.index] is Way.WHOLE else -1 for op in readers}
+        whole = {self.at.get(op.index, 0) if self.shardings[op.index] is DeviceSharding.WHOLE else -1 for op in readers}
         alone = whole | ({0} if output in self.graph.outputs else set())
         size = self.tensors[output].shape[-1]
         if len(alone) == 1 and -1 not in alone:

@@ -22,10 +22,10 @@ FUNCTIONS = {
     "push": "tmo_push",
     "run_paused": "tmo_run_paused",
     "begin": "tmo_begin",
-    "fire_row": "tmo_fire_row",
+    "run_row": "tmo_run_row",
 }
 """The C function behind each entry of a tmo_library."""
-STEPPED = frozenset({"begin", "fire_row"})
+STEPPED = frozenset({"begin", "run_row"})
 """Entries for code that contains a program's iteration order."""
 
 

@@ -16,15 +16,15 @@ GIVEN_UP = 2
 """Number of the run before which half of another frame is pushed and then abandoned."""
 
 
-def harness(header: str, prefix: str, ports: Ports, source: SourceReport | None, *, keeps: bool) -> str:
+def harness(header: str, prefix: str, ports: Ports, source: SourceReport | None, *, stateful: bool) -> str:
     """Return main.c. It prints the result of the self-test, then performs N runs; its arguments are N, input and output
     file.
 
-    header: the module's header. ports, frame: the module must match them; other modules do not compile. A run in the
+    header: the module's header. ports, source: the module must match them; other modules do not compile. A run in the
     input file is the bytes of each input, with all rows of a streamed input. For an external input it is bytes, pitch,
-    x, y and format of the frame (uint32 each), then the frame's data. keeps: the module has a state; then a run begins
-    with three uint32: whether to reset, whether the window is still filling before the last inference, and the number
-    of inferences. A run in the output file is the bytes of each output.
+    x, y and format of the frame (uint32 each), then the frame's data. stateful: the module has a state; then a run
+    begins with three uint32: whether to reset, whether the window is still filling before the last inference, and the
+    number of inferences. A run in the output file is the bytes of each output.
     """
     return f"""\
 #include <stdio.h>
@@ -51,7 +51,7 @@ static void expect(tmo_status status, tmo_status expected) {{
 
 static void run(int number) {{
   (void)number;
-{_infer_kept(prefix, ports) if keeps else _infer(prefix, ports, source)}
+{_infer_stateful(prefix, ports) if stateful else _infer(prefix, ports, source)}
 {NEWLINE.join(_take(ports.outputs))}
 }}
 
@@ -90,8 +90,8 @@ def _infer(prefix: str, ports: Ports, source: SourceReport | None) -> str:
   uint8_t *const pixels = (uint8_t *)malloc(words[0]);
   if (!pixels) exit(2);
   fill(pixels, words[0]);
-  const tmo_frame frame = {{pixels, words[0], words[1], words[2], words[3], (uint8_t)words[4]}};
-  expect({prefix}_invoke(&frame), TMO_OK);
+  const tmo_source source = {{pixels, words[0], words[1], words[2], words[3], (uint8_t)words[4]}};
+  expect({prefix}_invoke(&source), TMO_OK);
   free(pixels);"""
     (rows,) = ports.inputs
     pushes = source.rows // source.pushed
@@ -110,7 +110,7 @@ def _infer(prefix: str, ports: Ports, source: SourceReport | None) -> str:
   }}"""
 
 
-def _infer_kept(prefix: str, ports: Ports) -> str:
+def _infer_stateful(prefix: str, ports: Ports) -> str:
     fills = "\n".join(f"    fill({p.function}(), {p.constant});" for p in ports.inputs)
     return f"""\
   uint32_t words[3];

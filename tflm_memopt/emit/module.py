@@ -92,7 +92,7 @@ def module(
 ) -> Module:
     """Return the module of a rewritten model. Raises UsageError if it has operators that are not ours.
 
-    frame, window: the input if it is streamed or external, or if it slides. left: for the error message, the builtin
+    source, window: the input if it is streamed or external, or if it slides. left: for the error message, the builtin
     operators, or why all operators are builtin.
     """
     found = tuple(regions(model))

@@ -111,7 +111,7 @@ void {m.prefix}_reset(void);"""
 
 /* Clears the state that is kept between invocations. */
 void {m.prefix}_reset(void);"""
-            if _keeps(m)
+            if _is_stateful(m)
             else ""
         )
         return f"""\
@@ -125,7 +125,7 @@ void {m.prefix}_reset(void);"""
 #define {m.macro}_ROW_BYTES {m.source.row_bytes}u
 
 /* Reads the input in place: {m.macro}_ROWS rows of {m.macro}_ROW_BYTES, starting at the frame's x and y. */
-tmo_status {m.prefix}_invoke(const tmo_frame *frame);"""
+tmo_status {m.prefix}_invoke(const tmo_source *source);"""
     return f"""\
 #define {m.macro}_PUSHES {m.source.rows // m.source.pushed}u
 
@@ -294,12 +294,12 @@ def _run(m: Module) -> str:
     if m.source is None:
         return _pauses(m) + _function(m, f"tmo_status {m.prefix}_invoke(void)", calls) + _reset(m)
     if m.external:
-        run = _function(m, f"tmo_status {m.prefix}_invoke(const tmo_frame *frame)", calls)
+        run = _function(m, f"tmo_status {m.prefix}_invoke(const tmo_source *source)", calls)
         return f"""\
 /* io[0] of a program is the frame, which is read only. */
-static tmo_status run_frame(const void *program, const tmo_frame *frame, void *const *io, size_t n, void *workspace) {{
+static tmo_status run_from(const void *program, const tmo_source *source, void *const *io, size_t n, void *workspace) {{
   void *all[{max(len(r.inputs) + len(r.outputs) for r in m.regions) + 1}];
-  all[0] = (void *)(uintptr_t)frame;
+  all[0] = (void *)(uintptr_t)source;
   memcpy(all + 1, io, n * sizeof io[0]);
   return {m.library}.run(program, all, workspace);
 }}
@@ -312,7 +312,7 @@ static tmo_stream stream;
 void {m.prefix}_restart(void) {{ memset(&stream, 0, sizeof stream); }}"""
 
 
-def _keeps(m: Module) -> bool:
+def _is_stateful(m: Module) -> bool:
     """Return whether the module has a state."""
     return any(region.state is not None for region in m.regions)
 
@@ -327,7 +327,7 @@ def _call(m: Module, k: int) -> str:
     region, n = m.regions[k], _number(m, k)
     workspace = f"arena + {0 if region.workspace is None else m.at[region.workspace]}"
     if region.input == InputPlace.EXTERNAL:
-        return f"run_frame(program{n}, frame, io{n}, sizeof io{n} / sizeof io{n}[0], {workspace})"
+        return f"run_from(program{n}, source, io{n}, sizeof io{n} / sizeof io{n}[0], {workspace})"
     if region.input == InputPlace.STREAM:
         return f"{m.library}.push(program{n}, io{n}, {workspace}, &stream)"
     if m.shared and m.shared.pauses:
@@ -370,7 +370,7 @@ def _run_stored(m: Module) -> str:
     if m.window:
         return f"{_push_stored(m, 'reset', 'invoke')}\n  {m.prefix}_reset();"
     if m.source is None:
-        reset = [f"  {m.prefix}_reset();"] if _keeps(m) else []
+        reset = [f"  {m.prefix}_reset();"] if _is_stateful(m) else []
         copies = [f"  memcpy({p.function}(), in_{k}, sizeof in_{k});" for k, p in enumerate(m.ports.inputs)]
         run = f"  status = {m.prefix}_invoke();"
         if m.shared and m.shared.pauses:
@@ -378,8 +378,8 @@ def _run_stored(m: Module) -> str:
         return "\n".join([*reset, *copies, run, *reset])
     if m.external:
         return f"""\
-  const tmo_frame frame = {{in_0, sizeof in_0, {m.macro}_ROW_BYTES, 0, 0, TMO_FORMAT_INT8}};
-  status = {m.prefix}_invoke(&frame);"""
+  const tmo_source source = {{in_0, sizeof in_0, {m.macro}_ROW_BYTES, 0, 0, TMO_FORMAT_INT8}};
+  status = {m.prefix}_invoke(&source);"""
     return _push_stored(m, "restart", "push")
 
 

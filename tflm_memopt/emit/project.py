@@ -200,7 +200,7 @@ def arduino(project: Project) -> Texts:
     return {
         **readme(project.about, "Arduino", steps, f"{sketch}/{sketch}.ino", library=project.library),
         **below(sketch, files),
-        **beside(project, f"libraries/{LIBRARY}", library.arduino),
+        **with_library(project, f"libraries/{LIBRARY}", library.arduino),
     }
 
 
@@ -219,7 +219,7 @@ def platformio(project: Project) -> Texts:
         **readme(project.about, "PlatformIO", steps, "src/main.cpp", library=project.library),
         "platformio.ini": _environments(project),
         **below("src", {"main.cpp": main, **project.files, **project.camera, **project.runner}),
-        **beside(project, f"lib/{LIBRARY}", partial(library.sources, "library.json")),
+        **with_library(project, f"lib/{LIBRARY}", partial(library.sources, "library.json")),
     }
 
 
@@ -255,11 +255,11 @@ project({identifier(project.name)})
         "sdkconfig.defaults": _SDKCONFIG,
         **{f"sdkconfig.defaults.{target}": text for target, text in _SDKCONFIG_OF.items()},
         **below("main", {**main, **project.files, **project.camera}),
-        **beside(project, f"components/{LIBRARY}", component),
+        **with_library(project, f"components/{LIBRARY}", component),
     }
 
 
-def beside(project: Project, folder: str, sources: Callable[[], Texts]) -> Texts:
+def with_library(project: Project, folder: str, sources: Callable[[], Texts]) -> Texts:
     """Return the C library in its folder, with its licence, or nothing for a project without the library."""
     return below(folder, {FILE: license_text(), **sources()}) if project.library else {}
 

@@ -187,7 +187,7 @@ def _source(c: str, source: SourceReport | None) -> Iterator[str]:
         yield f"constexpr uint32_t {c}_pushes = {pushes};"
         yield f"constexpr uint32_t {c}_push_rows = {source.pushed};"
     else:
-        yield "/* The input is read from your buffer. Call tmo::SetFrame(interpreter, &frame) once. */"
+        yield "/* The input is read from your buffer. Call tmo::SetSource(interpreter, &source) once. */"
         yield f"constexpr uint32_t {c}_rows = {source.rows};"
     yield f"constexpr uint32_t {c}_row_bytes = {source.row_bytes};"
 

@@ -282,7 +282,7 @@ def _called(loop: Loop, names: Mapping[int, str], library: str) -> str:
             lines.append(f"{names[op]}({y});")
         else:
             cast = y if once or not step else f"(uint16_t)({y})"
-            lines.append(f"if ((status = {library}.fire_row(&run, {op}, {cast})) != TMO_OK) return status;")
+            lines.append(f"if ((status = {library}.run_row(&run, {op}, {cast})) != TMO_OK) return status;")
     if once:
         return "\n".join(f"  {line}" for line in lines)
     inside = "\n".join(f"    {line}" for line in lines)

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from tflm_memopt.emit import library
 from tflm_memopt.emit.names import identifier
 from tflm_memopt.emit.program import Platform, Texts, rendered
-from tflm_memopt.emit.project import LIBRARY, Project, below, beside
+from tflm_memopt.emit.project import LIBRARY, Project, below, with_library
 from tflm_memopt.emit.readme import readme
 from tflm_memopt.errors import UsageError
 from tflm_memopt.targets.boards import Board, boards, runs
@@ -168,7 +168,7 @@ def stm32cube(project: Project) -> Texts:
         ),
         "tflm/README.md": _TFLM.format(core=on.core.lower().replace("f", "+fp") if chip.fpu else on.core.lower()),
         **below("Core", core),
-        **beside(project, LIBRARY, library.sources),
+        **with_library(project, LIBRARY, library.sources),
     }  # fmt: skip
 
 

@@ -13,7 +13,7 @@ class InputPlace(enum.IntEnum):
     STREAM = 1
     """Arrives a few rows at a time: tmo_push()."""
     EXTERNAL = 2
-    """io[0] is a tmo_frame that points to its pixels."""
+    """io[0] is a tmo_source that points to its pixels."""
     LINK = 3
     """Whole in its buffer, if there is one. Other devices send further tensors: tmo_run_linked()."""
 

@@ -196,7 +196,7 @@ class _Lowering:
     def _output(self, op: RowOp, nests: Mapping[TensorId, LoopNest]) -> int:
         if op.sends:
             return self._on_link(op.reads[0])
-        return self._kept(op, op.keeps) if op.keeps else self._tensor(op.output, op.writes, nests)
+        return self._state_write(op, op.state_write) if op.state_write else self._tensor(op.output, op.writes, nests)
 
     def _on_link(self, rows: Rows) -> int:
         """Return the record of a tensor without memory here, whose rows a link sends or receives."""
@@ -224,7 +224,7 @@ class _Lowering:
         record = ProgramTensor(state.offset, rows.h, rows.w, rows.c, rows.h, base, layout=layout)
         return self.tensors.setdefault(record, len(self.tensors))
 
-    def _kept(self, op: RowOp, rolling_buffer: StateRollingBuffer) -> int:
+    def _state_write(self, op: RowOp, rolling_buffer: StateRollingBuffer) -> int:
         """Return the record of the rows that an operator writes to the state."""
         return self._in_state(rolling_buffer.tensor, replace(op.reads[0], h=op.writes.h))
 

@@ -37,7 +37,7 @@ def of_original(op: RowOp) -> Numbers:
     """Return the numbers of an operator in the original model."""
     return _numbers(
         weights=op.weights, biases=op.bias, multipliers=op.multipliers, shifts=op.shifts,
-        values=op.constant.values if op.constant else None, **_beside(op),
+        values=op.constant.values if op.constant else None, **_ranges(op),
     )  # fmt: skip
 
 
@@ -51,7 +51,7 @@ def of_packed_original(op: RowOp) -> Numbers:
     alive = (multipliers != 0).astype(np.int64)
     return _numbers(
         weights=filters(op) * alive[:, None, None, None], biases=folded_bias(op) * alive, multipliers=multipliers,
-        shifts=shifts * alive, **_beside(op),
+        shifts=shifts * alive, **_ranges(op),
     )  # fmt: skip
 
 
@@ -71,7 +71,7 @@ def of_program(op: ProgramOp, program: Program) -> Numbers:
     return _numbers(
         weights=op.weights, biases=op.bias, multipliers=multipliers, shifts=shifts,
         values=np.frombuffer(constants[0], np.int8) if constants else None,
-        **_beside(replace(op, input_zero_points=tuple(zeros[k] for k in order) if len(zeros) == len(order) else zeros)),
+        **_ranges(replace(op, input_zero_points=tuple(zeros[k] for k in order) if len(zeros) == len(order) else zeros)),
     )  # fmt: skip
 
 
@@ -90,7 +90,7 @@ def _sums(op: ProgramOp, program: Program) -> Numbers:
     for name, values in each.items():
         first[name][found.channels] = values
     again = {f"{name} again": values - first[name][found.channels] for name, values in each.items()}
-    return _numbers(**first, **again, **_beside(op))
+    return _numbers(**first, **again, **_ranges(op))
 
 
 def filled(op: RowOp, found: ProgramOp, program: Program) -> bool:
@@ -134,7 +134,7 @@ def differences(found: Numbers, expected: Numbers) -> Mapping[str, int] | None:
     return {name: count for name, count in counts.items() if count}
 
 
-def _beside(op: RowOp | ProgramOp) -> dict[str, Any]:
+def _ranges(op: RowOp | ProgramOp) -> dict[str, Any]:
     return {
         "zero points": (*op.input_zero_points, op.output_zero_point),
         "activation": op.activation,

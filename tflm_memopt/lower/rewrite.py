@@ -10,9 +10,9 @@ import numpy as np
 
 from tflm_memopt.format.codes import InputPlace
 from tflm_memopt.lower import builtin
+from tflm_memopt.lower.custom_options import options
 from tflm_memopt.lower.lowering import CustomOp, lower, workspace
 from tflm_memopt.lower.serialise import pack
-from tflm_memopt.lower.words import options
 from tflm_memopt.model import writer
 from tflm_memopt.model.calls import called
 from tflm_memopt.model.graph import ITEM_BYTES, Graph, Quantization, Tensor, TensorId
@@ -67,7 +67,7 @@ def sequence(planned: Planned, *, op_per_group: bool) -> Iterator[CustomOp | Bui
     """Return the rewritten model's operators in execution order."""
     graph, plan, groups = planned.graph, planned.plan, planned.groups
     calls = {call[0]: call for call in plan.calls()}
-    use = tensor_use(graph.model, graph.ops, graph.kept, graph.outside)
+    use = tensor_use(graph.model, graph.ops, graph.builtins, graph.outside)
     stateful = {g.step.region for g in groups.values() if any(op.stateful for op in g.ops)}
     for number, step in enumerate(plan.steps):
         if isinstance(step, Builtin):

@@ -71,8 +71,8 @@ def _dsp_dense_filters(weights: NDArray[np.int8], kernel: Kernel, channels: int)
     words, pairs = weights.view("<u4"), channels // 2
     length, threes = len(words) // pairs, max(0, pairs - (4 if pairs % 3 == 1 else pairs % 3)) // 3
     split = 3 * threes * length
-    beside = words[:split].reshape(threes, length, 3).swapaxes(1, 2).reshape(-1)
-    return _dsp_filters(np.concatenate((beside, words[split:])).view(np.int8), kernel, channels)
+    in_threes = words[:split].reshape(threes, length, 3).swapaxes(1, 2).reshape(-1)
+    return _dsp_filters(np.concatenate((in_threes, words[split:])).view(np.int8), kernel, channels)
 
 
 def _mve_filters(weights: NDArray[np.int8], kernel: Kernel, channels: int) -> NDArray[np.int8]:

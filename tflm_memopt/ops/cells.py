@@ -130,8 +130,8 @@ def _gates(context: OperatorContext, x_zero: int, hidden_zero: int) -> tuple[NDA
     of_input = np.stack([_values(context, k) for k in INPUT_WEIGHTS], 1)
     of_hidden = np.stack([_values(context, k) for k in HIDDEN_WEIGHTS], 1)
     biases = np.stack([_values(context, k) for k in BIASES], 1).astype(np.int64)
-    beside = biases - x_zero * of_input.sum(-1, np.int64), -hidden_zero * of_hidden.sum(-1, np.int64)
-    wrapped = np.stack(beside, -1).astype(np.uint32).view(np.int32)
+    sums = biases - x_zero * of_input.sum(-1, np.int64), -hidden_zero * of_hidden.sum(-1, np.int64)
+    wrapped = np.stack(sums, -1).astype(np.uint32).view(np.int32)
     return np.ascontiguousarray(np.concatenate([of_input, of_hidden], -1)), wrapped
 
 

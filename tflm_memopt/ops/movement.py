@@ -87,11 +87,11 @@ _WHOLE = frozenset({"DEQUANTIZE", "LOGISTIC", "QUANTIZE", "RELU", "RELU6", "TANH
 """Operators that pass on a whole tensor without a copy of their own."""
 
 
-def kept(context: OperatorContext, state: TensorId, fill: int) -> RowOp:
+def state_copy(context: OperatorContext, state: TensorId, fill: int) -> RowOp:
     """Return a KEEP of all rows of a tensor, which replace as many rows of a state."""
     rows = context.producer_rows()
     depth = context.graph.tensors[state].nbytes // rows.row_bytes
-    return keeping(
+    return copy_to_state(
         context.op.stands_for,
         context.storage(),
         rows,
@@ -100,25 +100,25 @@ def kept(context: OperatorContext, state: TensorId, fill: int) -> RowOp:
     )
 
 
-def keeping(
+def copy_to_state(
     sources: tuple[int, ...], tensor: TensorId, rows: Rows, rolling_buffer: StateRollingBuffer, token: TensorId
 ) -> RowOp:
     """Return the operator that puts the last rows of a tensor into a state, as many as exist or fit."""
     count = min(rows.h, rolling_buffer.rows.h)
     access, moves = Access(rows.h - count), Moves((Move(0, 0, 0, 0, rows.row_bytes),))
     made = _copy("ASSIGN_VARIABLE", sources, (tensor,), token, (rows,), Rows(count, rows.w, 0), (access,), moves)
-    return replace(made, keeps=rolling_buffer)
+    return replace(made, state_write=rolling_buffer)
 
 
-def after(keep: RowOp, tensors: Mapping[TensorId, Rows]) -> RowOp:
+def after(writer: RowOp, tensors: Mapping[TensorId, Rows]) -> RowOp:
     """Return a KEEP that waits until these tensors are complete: it reads the last row of each and ignores it."""
     found = len(tensors)
     return replace(
-        keep,
-        inputs=(*keep.inputs, *tensors),
-        reads=(*keep.reads, *tensors.values()),
-        input_zero_points=(*keep.input_zero_points, *[0] * found),
-        access=(*keep.access, *(Access(rows.h - 1, 0) for rows in tensors.values())),
+        writer,
+        inputs=(*writer.inputs, *tensors),
+        reads=(*writer.reads, *tensors.values()),
+        input_zero_points=(*writer.input_zero_points, *[0] * found),
+        access=(*writer.access, *(Access(rows.h - 1, 0) for rows in tensors.values())),
     )
 
 

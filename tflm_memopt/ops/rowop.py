@@ -279,7 +279,7 @@ class RowOp:
     """The state whose rows precede row 0 of the input: its last row is row -1. These rows are not padding."""
     recalls: bool = False
     """An input is a state."""
-    keeps: StateRollingBuffer | None = None
+    state_write: StateRollingBuffer | None = None
     """The state that receives the output rows in place of its oldest rows; the output has no bytes in the arena."""
     updates: tuple[StateRollingBuffer, ...] = ()
     """One-row states updated in place."""
@@ -363,7 +363,7 @@ class RowOp:
     @property
     def rolling_buffers(self) -> tuple[StateRollingBuffer, ...]:
         """The states that the operator writes."""
-        return (self.keeps,) if self.keeps else self.updates
+        return (self.state_write,) if self.state_write else self.updates
 
     def seen(self) -> Iterator[tuple[TensorId, Rows]]:
         """Yield every tensor with the operator's view of its rows."""
@@ -448,7 +448,7 @@ class RowOp:
     @property
     def leaves(self) -> bool:
         """Whether its output leaves the arena, to a state or to another device."""
-        return self.keeps is not None or self.sends
+        return self.state_write is not None or self.sends
 
     @property
     def stateful(self) -> bool:

@@ -99,8 +99,8 @@ class _Group:
     def __init__(self, group: PlannedGroup) -> None:
         self.step, self.group, self.trace = group.number, group.step, group.trace
         self.members = {m.key: m for m in self.trace.members}
-        fired = self.trace.fired.tolist(), self.trace.iteration[self.trace.moments].tolist()
-        self.iterations = [*zip(*fired, strict=True)]
+        executed = self.trace.executed.tolist(), self.trace.iteration[self.trace.moments].tolist()
+        self.iterations = [*zip(*executed, strict=True)]
         self.own = {(b.role, b.key): (b, offset) for b, offset in group.plan.placed()}
 
     def private(self, role: Role, core: int, behind: int, nbytes: int) -> tuple[Patch, ...]:
@@ -242,39 +242,39 @@ def share_out(planned: Planned, speeds: tuple[float, float] = EVEN) -> Plan:
         marks, one_iteration = _Marks(plan.head), _Marks(plan.head)
         for number in call:
             group = _Group(planned.groups[number])
-            ways = [_ways(group, m, speeds, one_iteration) for m in group.trace.members]
-            chosen, times = _balanced(ways, times)
-            shares = {way.share.op: way.share for way in chosen}
-            alone = tuple(sorted(i for way in chosen for i in way.alone))
+            candidates = [_candidates(group, m, speeds, one_iteration) for m in group.trace.members]
+            chosen, times = _balanced(candidates, times)
+            shares = {candidate.share.op: candidate.share for candidate in chosen}
+            alone = tuple(sorted(i for candidate in chosen for i in candidate.alone))
             barriers = _barriers(group, shares, frozenset(alone), marks, enters=number != call[0])
             in_order = tuple(shares[stage.op] for stage in group.group.stages)
             sharing.append(Sharing(number, in_order, tuple(barriers), alone))
     return replace(plan, sharing=tuple(sharing))
 
 
-def _ways(group: _Group, member: Member, speeds: tuple[float, float], marks: _Marks) -> list[_Possible]:
+def _candidates(group: _Group, member: Member, speeds: tuple[float, float], marks: _Marks) -> list[_Possible]:
     """Return the splits in which few iterations must be made alone, or if there are none, those that give one core
     everything.
     """
     op = member.op
     work = op.macs + (BYTE_WORK if op.packing is Packing.NONE else PACKED_BYTE_WORK) * op.writes.nbytes
 
-    def way(share: Share, again: float = 0.0, alone: tuple[int, ...] = ()) -> _Possible:
+    def candidate(share: Share, again: float = 0.0, alone: tuple[int, ...] = ()) -> _Possible:
         shared = 1 - len(alone) / member.iterations
         mine = fraction(share, op.writes) * shared + (1 - shared)
         times = ((mine + again) * work / speeds[0], (1 - mine + again) * work / speeds[1])
         return _Possible(share, alone, times)
 
-    ways = []
+    candidates = []
     for again, share in cuts(member, speeds[0] / sum(speeds)):
         alone = tuple(_collisions(group, share, marks))
         if len(alone) <= MOST_ALONE * member.iterations:
-            ways.append(way(share, again, alone))
-    return ways or [way(Share(member.key, how)) for how in (Sharding.CORE_0, Sharding.CORE_1)]
+            candidates.append(candidate(share, again, alone))
+    return candidates or [candidate(Share(member.key, how)) for how in (Sharding.CORE_0, Sharding.CORE_1)]
 
 
 def _balanced(
-    ways: Sequence[Sequence[_Possible]], before: tuple[float, float]
+    candidates: Sequence[Sequence[_Possible]], before: tuple[float, float]
 ) -> tuple[list[_Possible], tuple[float, float]]:
     """Choose a split for each operator so that the later core finishes early. Returns the splits and both end times.
 
@@ -283,17 +283,17 @@ def _balanced(
     is kept. Of choices that finish equally early, the one with the least work for core 1 wins, since its share can
     grow.
     """
-    if len(ways) > TOGETHER:
-        chosen, times = _balanced(ways[:TOGETHER], before)
-        rest, times = _balanced(ways[TOGETHER:], times)
+    if len(candidates) > TOGETHER:
+        chosen, times = _balanced(candidates[:TOGETHER], before)
+        rest, times = _balanced(candidates[TOGETHER:], times)
         return chosen + rest, times
-    grain = sum(max(way.times[0] for way in each) for each in ways) / LABELS or 1.0
+    grain = sum(max(candidate.times[0] for candidate in each) for each in candidates) / LABELS or 1.0
     labels: list[tuple[tuple[float, float], list[_Possible]]] = [(before, [])]
-    for each in ways:
+    for each in candidates:
         found = [
-            ((times[0] + way.times[0], times[1] + way.times[1]), [*chosen, way])
+            ((times[0] + candidate.times[0], times[1] + candidate.times[1]), [*chosen, candidate])
             for times, chosen in labels
-            for way in each
+            for candidate in each
         ]
         best: dict[int, tuple[tuple[float, float], list[_Possible]]] = {}
         for label in found:

@@ -130,7 +130,7 @@ class Group:
     stripes: int = 0
     """Number of stripes, or 0 if the group runs row by row."""
     is_reversed: bool = False
-    """The group counts the rows of all its tensors in reverse (plan/search/turn.py)."""
+    """The group counts the rows of all its tensors in reverse (plan/search/reverse.py)."""
     loops: Loops = ()
     """The order of its iterations, which a finished plan has."""
 

@@ -22,15 +22,15 @@ from tflm_memopt.plan.layout import offsets as layout
 from tflm_memopt.plan.layout.drafts import TFLM_ALIGN, Draft, Placer, drafted
 from tflm_memopt.plan.loops import Loops
 from tflm_memopt.plan.plan import INDEX_BYTES, WINDOW, Builtin, Group, PlacedState, Plan, Role, Step, calls
-from tflm_memopt.plan.schedule.orders import orders
+from tflm_memopt.plan.schedule.operator_order import orders
 from tflm_memopt.plan.search import groups
-from tflm_memopt.plan.search.cuts import Cuts, Joint, Place, RowGroups, Turn, front, least_bytes, never
+from tflm_memopt.plan.search.cuts import Cuts, Joint, Place, Reverse, RowGroups, front, least_bytes, never
 from tflm_memopt.plan.search.groups import UNLIMITED, Candidate, Chain
+from tflm_memopt.plan.search.reverse import Reversed, reversed_chain
 from tflm_memopt.plan.search.tiles_plan import NO_RECOMPUTE, Input, Settings
-from tflm_memopt.plan.search.turn import Reversed, reversed_chain
-from tflm_memopt.rowgraph.graph import Kept, Node, Region, RowGraph, tensor_sizes
+from tflm_memopt.rowgraph.graph import BuiltinNode, Node, Region, RowGraph, tensor_sizes
 
-DRAFT_SECONDS, ITERATION_SECONDS, HELD_SECONDS, CONSTRAINT_SECONDS = 3e-4, 1e-6, 1.5e-5, 2e-6
+DRAFT_SECONDS, ITERATION_SECONDS, BUFFER_SECONDS, CONSTRAINT_SECONDS = 3e-4, 1e-6, 1.5e-5, 2e-6
 """Work (effort.py) for a draft, for its iterations and each pair of its buffers, and for each constraint in a
 layout.
 """
@@ -55,13 +55,13 @@ class Options:
     overlap: bool = True
     """Whole tensors of one group may share bytes: its output may grow into bytes that its input frees."""
     reorder: bool = True
-    """Try other orders than the model's own (plan/schedule/orders.py)."""
+    """Try other orders than the model's own (plan/schedule/operator_order.py)."""
     target: str = GENERIC
     """Target for whose kernels operators are packed (ops/packing.py)."""
     rematerialisation: bool = True
     """Operators may run twice if the compute budget allows it (rowgraph/rematerialisation.py)."""
-    turn: bool = True
-    """Groups may run in reverse (plan/search/turn.py)."""
+    reverse: bool = True
+    """Groups may run in reverse (plan/search/reverse.py)."""
     effort: float = 1.0
     """Factor of the search budget (plan/effort.py), which all orders share."""
     tiles: Settings | None = NO_RECOMPUTE
@@ -99,9 +99,9 @@ class Planner:
             if isinstance(node, Region)
         }
         self._draft: Callable[[int, Candidate], Draft] = like._draft if like else cache(self._new_draft)
-        self._kept: Callable[[int], Draft] = like._kept if like else cache(self._new_kept)
-        self._reversed, self._reversed_pixels = cache(self._new_reversed), cache(partial(self._turn, pixels=True))
-        backward = partial(self._turn, pixels=False)
+        self._builtin_draft: Callable[[int], Draft] = like._builtin_draft if like else cache(self._new_builtin_draft)
+        self._reversed, self._reversed_pixels = cache(self._new_reversed), cache(partial(self._reverse, pixels=True))
+        backward = partial(self._reverse, pixels=False)
         self._reversed_rows: Callable[[int], Reversed] = like._reversed_rows if like else cache(backward)
         self.allowance = allowance(len(graph.model.ops), options.effort)
         """Work budget in seconds (plan/effort.py) for finding groups once, and for one plan."""
@@ -116,7 +116,7 @@ class Planner:
         self._cuts: Mapping[int, Cuts] = {
             n: self._cuts_of(n, rows, like._cuts[n] if like else None) for n, rows in self._rows.items()
         }
-        kept = (n for n, node in enumerate(graph.nodes) if isinstance(node, Kept))
+        kept = (n for n, node in enumerate(graph.nodes) if isinstance(node, BuiltinNode))
         least = max((sum(sizes[t] for t in self._alive(n)) for n in kept), default=0)
         while any(cuts.refine(nbytes) for cuts, nbytes in self._binding(least)):
             pass
@@ -129,7 +129,7 @@ class Planner:
     def _cuts_of(self, number: int, rows: RowGroups, like: Cuts | None) -> Cuts:
         """Return the cuts of a chain. like: the cuts that another planner knows."""
         tiles, low = _settings(self._options.tiles, rows.chain), self._options.low
-        return Cuts(rows, self._place(number), tiles, self._turning(number), self._fair(number), low=low, like=like)
+        return Cuts(rows, self._place(number), tiles, self._reversing(number), self._fair(number), low=low, like=like)
 
     def _fair(self, number: int) -> Budget:
         """Return the search budget of a chain."""
@@ -177,8 +177,8 @@ class Planner:
         drafts: list[Draft] = []
         groups: dict[int, tuple[int, Candidate]] = {}
         for number, node in enumerate(self._graph.nodes):
-            if isinstance(node, Kept):
-                drafts.append(self._kept(number))
+            if isinstance(node, BuiltinNode):
+                drafts.append(self._builtin_draft(number))
                 continue
             for group in of_chain[number]:
                 groups[len(drafts)] = number, group
@@ -192,23 +192,23 @@ class Planner:
         steps = [draft.step for draft in drafts]
         more = TAIL_BYTES * (len(calls(steps)) - len(other.calls()))
 
-        def loses(turns: Mapping[int, Draft]) -> bool:
-            least = self._placer.problem(drafts, turns)[1].lower_bound
+        def loses(reversibles: Mapping[int, Draft]) -> bool:
+            least = self._placer.problem(drafts, reversibles)[1].lower_bound
             return other.head <= least + min(0, more)
 
         if other.macs > sum(step.macs for step in steps) or not loses({}):
             return False
-        return not self._options.turn or loses(self._turns(groups))
+        return not self._options.reverse or loses(self._reversibles(groups))
 
-    def _turns(self, groups: Mapping[int, tuple[int, Candidate]]) -> dict[int, Draft]:
+    def _reversibles(self, groups: Mapping[int, tuple[int, Candidate]]) -> dict[int, Draft]:
         """Return the reversed drafts of the steps that can be reversed."""
         return {i: backward for i, (n, group) in groups.items() if (backward := self._reversed(n, group.geometry))}
 
     def _plan(self, drafts: Sequence[Draft], groups: Mapping[int, tuple[int, Candidate]], budget: Budget) -> Plan:
         """Return the plan with these steps."""
         found = self._laid_out(drafts, {}, budget)
-        if self._options.turn and self._may_be_lower(found.head, drafts, groups):
-            found = _lower(found, self._laid_out(drafts, self._turns(groups), budget))
+        if self._options.reverse and self._may_be_lower(found.head, drafts, groups):
+            found = _lower(found, self._laid_out(drafts, self._reversibles(groups), budget))
         return replace(found, steps=tuple(self._with_loops(step) for step in found.steps))
 
     @cached_property
@@ -233,12 +233,12 @@ class Planner:
                     return False
         return True
 
-    def _laid_out(self, drafts: Sequence[Draft], turns: Mapping[int, Draft], budget: Budget) -> Plan:
-        """Return the plan of these drafts. turns: by step, an alternative to its draft."""
-        _, problem = self._placer.problem(drafts, turns)
+    def _laid_out(self, drafts: Sequence[Draft], reversibles: Mapping[int, Draft], budget: Budget) -> Plan:
+        """Return the plan of these drafts. reversibles: by step, an alternative to its draft."""
+        _, problem = self._placer.problem(drafts, reversibles)
         budget.spend(CONSTRAINT_SECONDS * len(problem.constraints))
         placed = layout.place(problem, seconds=self._options.seconds, budget=budget, part=SearchPart.LAYOUT)
-        chosen = {step: draft for n, (step, draft) in enumerate(turns.items()) if n in placed.backward}
+        chosen = {step: draft for n, (step, draft) in enumerate(reversibles.items()) if n in placed.backward}
         settled = [chosen.get(i, draft) for i, draft in enumerate(drafts)]
         buffers, problem = self._placer.problem(settled)
         steps = tuple(d.step for d in settled)
@@ -253,7 +253,7 @@ class Planner:
         tensor.
         """
         draft = self._draft(number, group)
-        if not any(held.role is Role.TENSOR for held in draft.held):
+        if not any(buffer.role is Role.TENSOR for buffer in draft.buffers):
             return None
         found = self._reversed_form(number, group, 2 * self._placer.bound(draft))
         if found is None:
@@ -267,11 +267,11 @@ class Planner:
         settings = _settings(self._options.tiles, self._chains[number])
         return self._reversed_chain(number, group).group(group, settings, limit, self._searching)
 
-    def _turning(self, number: int) -> Turn:
-        if not self._options.turn:
+    def _reversing(self, number: int) -> Reverse:
+        if not self._options.reverse:
             return never
 
-        def turn(group: Candidate, limit: int) -> Candidate | None:
+        def reverse(group: Candidate, limit: int) -> Candidate | None:
             if not self._searching.allows(SearchPart.REVERSED_GROUPS) or not self._reversed_form(
                 number, group, limit - 1
             ):
@@ -280,9 +280,9 @@ class Planner:
             nbytes = self._placer.bound(draft) if draft else limit
             return replace(group, nbytes=nbytes, is_reversed=True) if nbytes < limit else None
 
-        return turn
+        return reverse
 
-    def _turn(self, number: int, *, pixels: bool) -> Reversed:
+    def _reverse(self, number: int, *, pixels: bool) -> Reversed:
         return reversed_chain(self._chains[number], pixels=pixels)
 
     def _reversed_chain(self, number: int, group: Candidate) -> Reversed:
@@ -294,10 +294,10 @@ class Planner:
         node = self._graph.nodes[number]
         return tuple(dict.fromkeys((*self._whole[number], *node.inputs, *node.outputs)))
 
-    def _new_kept(self, number: int) -> Draft:
+    def _new_builtin_draft(self, number: int) -> Draft:
         """Return the draft of a builtin operator, whose output may grow into inputs without later readers."""
         node, sizes = self._graph.nodes[number], self._placer.sizes
-        if not isinstance(node, Kept):
+        if not isinstance(node, BuiltinNode):
             raise TypeError(f"node {number} is not a builtin operator")
         alive, step = self._alive(number), Builtin(node.op, node.macs)
         there = any(self._lives.before(t, number) for t in node.outputs)
@@ -403,7 +403,7 @@ def stored(graph: RowGraph) -> RowGraph:
         return whole if graph.model.tensors[whole].nbytes == graph.model.tensors[tensor].nbytes else None
 
     def renamed(node: Node) -> Node:
-        if not isinstance(node, Kept):
+        if not isinstance(node, BuiltinNode):
             return node
         inputs = storages(node.inputs)
         outputs = tuple(t for t in storages(node.outputs) if t not in inputs)
@@ -492,7 +492,7 @@ def _settings(tiles: Settings | None, chain: Chain) -> Settings | None:
 def _work(draft: Draft) -> float:
     """Return the work of making a draft (effort.py)."""
     iterations = draft.step.iterations if isinstance(draft.step, Group) else 0
-    return DRAFT_SECONDS + ITERATION_SECONDS * iterations + HELD_SECONDS * len(draft.held) ** 2
+    return DRAFT_SECONDS + ITERATION_SECONDS * iterations + BUFFER_SECONDS * len(draft.buffers) ** 2
 
 
 def _draft(

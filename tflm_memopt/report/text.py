@@ -308,8 +308,8 @@ def _cores(report: Report) -> tuple[str, str, str]:
     """Describe the share of each core and the number of barriers."""
     shares = " + ".join(f"{core.share:.1%}" for core in report.cores)
     met = f"; they meet {report.barriers.count:,} times" if report.barriers else ""
-    beside = f"; core 1's stack takes {report.cores[1].stack:,} B"
-    return ("two cores", shares, f"of one core's instructions, estimated{met}{beside}")
+    stack = f"; core 1's stack takes {report.cores[1].stack:,} B"
+    return ("two cores", shares, f"of one core's instructions, estimated{met}{stack}")
 
 
 def _board(left: BoardFit) -> tuple[str, str, str]:

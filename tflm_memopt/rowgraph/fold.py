@@ -23,7 +23,7 @@ from tflm_memopt.ops.rowop import Constant, RowOp
 from tflm_memopt.rowgraph.graph import Region, RowGraph
 
 Scalar = TypeVar("Scalar", bound=np.generic)
-Kept = Mapping[TensorId, Bools]
+ChannelMasks = Mapping[TensorId, Bools]
 """Masks of the remaining channels, for each tensor that may lose some."""
 
 
@@ -33,8 +33,8 @@ def without_dead_channels(graph: RowGraph) -> RowGraph:
     ops = [graph.ops[i] for i in order]
     known = ranges(ops)
     links = [_Link(op, inputs(op, known)) for op in ops]
-    kept = _kept(links, _inner(graph, ops))
-    return replace(graph, ops={i: _cut(link, kept) for i, link in zip(order, links, strict=True)})
+    masks = _masks(links, _inner(graph, ops))
+    return replace(graph, ops={i: _cut(link, masks) for i, link in zip(order, links, strict=True)})
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,40 +85,40 @@ def _inner(graph: RowGraph, ops: Iterable[RowOp]) -> dict[TensorId, int]:
     return {t: c for t, c in channels.items() if t not in whole}
 
 
-def _kept(links: Sequence[_Link], inner: Mapping[TensorId, int]) -> Kept:
+def _masks(links: Sequence[_Link], inner: Mapping[TensorId, int]) -> ChannelMasks:
     """Return the smallest channel masks that fulfil all links, with at least one channel per tensor."""
-    kept = {t: np.zeros(c, dtype=np.bool_) for t, c in inner.items()}
-    _spread(links, kept)
-    for mask in kept.values():
+    masks = {t: np.zeros(c, dtype=np.bool_) for t, c in inner.items()}
+    _spread(links, masks)
+    for mask in masks.values():
         if not mask.any():
             mask[0] = True
-            _spread(links, kept)
-    return kept
+            _spread(links, masks)
+    return masks
 
 
-def _spread(links: Sequence[_Link], kept: Kept) -> None:
-    """Extend `kept` by the channels that its channels require, until nothing is missing."""
+def _spread(links: Sequence[_Link], masks: ChannelMasks) -> None:
+    """Extend `masks` by the channels that its channels require, until nothing is missing."""
     before = -1
-    while before != (before := sum(int(mask.sum()) for mask in kept.values())):
+    while before != (before := sum(int(mask.sum()) for mask in masks.values())):
         for link in reversed(links):
             op = link.op
-            needed = link.needs(_mask(kept, op.output, op.writes.c))
+            needed = link.needs(_mask(masks, op.output, op.writes.c))
             for t, rows in zip(op.inputs, op.reads, strict=True):
-                if t in kept:
-                    kept[t][needed] = True
-                if op.output in kept and not (op.is_binary and rows.c != op.writes.c):
-                    kept[op.output][link.ties(_mask(kept, t, rows.c))] = True
+                if t in masks:
+                    masks[t][needed] = True
+                if op.output in masks and not (op.is_binary and rows.c != op.writes.c):
+                    masks[op.output][link.ties(_mask(masks, t, rows.c))] = True
 
 
-def _mask(kept: Kept, tensor: TensorId, channels: int) -> Bools:
-    return kept[tensor] if tensor in kept else np.ones(channels, dtype=np.bool_)
+def _mask(masks: ChannelMasks, tensor: TensorId, channels: int) -> Bools:
+    return masks[tensor] if tensor in masks else np.ones(channels, dtype=np.bool_)
 
 
-def _cut(link: _Link, kept: Kept) -> RowOp:
+def _cut(link: _Link, masks: ChannelMasks) -> RowOp:
     """Return the operator on the remaining channels; its bias absorbs the dropped input channels."""
     op = link.op
-    read = [_mask(kept, t, rows.c) for t, rows in zip(op.inputs, op.reads, strict=True)]
-    written = _mask(kept, op.output, op.writes.c)
+    read = [_mask(masks, t, rows.c) for t, rows in zip(op.inputs, op.reads, strict=True)]
+    written = _mask(masks, op.output, op.writes.c)
     if all(mask.all() for mask in (*read, written)):
         return op
     return narrowed(op, read, written, _bias(link, ~read[0]) if op.is_convolution else op.bias)
@@ -145,11 +145,11 @@ def narrowed(op: RowOp, read: Sequence[Bools], written: Bools, bias: NDArray[np.
     )
 
 
-def _without(constant: Constant | None, kept: Bools) -> Constant | None:
+def _without(constant: Constant | None, mask: Bools) -> Constant | None:
     """Return a constant operand on the remaining channels. A broadcast one stays unchanged."""
-    if constant is None or constant.rows.c != len(kept):
+    if constant is None or constant.rows.c != len(mask):
         return constant
-    rows, values = replace(constant.rows, c=int(kept.sum())), np.ascontiguousarray(constant.values[..., kept])
+    rows, values = replace(constant.rows, c=int(mask.sum())), np.ascontiguousarray(constant.values[..., mask])
     return replace(constant, rows=rows, values=values)
 
 
@@ -166,9 +166,9 @@ def _bias(link: _Link, dropped: Bools) -> NDArray[np.int32] | None:
     return np.asarray(added if op.bias is None else added + op.bias).astype(np.int32)
 
 
-def _per_channel(values: NDArray[Scalar] | None, kept: Bools) -> NDArray[Scalar] | None:
+def _per_channel(values: NDArray[Scalar] | None, mask: Bools) -> NDArray[Scalar] | None:
     """Select values per channel; a single value for all channels stays."""
-    return values if values is None or values.size == 1 else values[kept]
+    return values if values is None or values.size == 1 else values[mask]
 
 
 def _weights(op: RowOp) -> NDArray[np.int8]:

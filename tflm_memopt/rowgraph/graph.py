@@ -115,7 +115,7 @@ class StoredIn:
 
 
 @dataclass(frozen=True, slots=True)
-class Kept:
+class BuiltinNode:
     """An operator that stays builtin."""
 
     op: int
@@ -132,7 +132,7 @@ class Kept:
     """The kernel only copies bytes, and leaves bytes alone that are already in place."""
 
 
-Node = Region | Kept
+Node = Region | BuiltinNode
 
 
 @dataclass(frozen=True)
@@ -156,7 +156,7 @@ class RowGraph:
     @cached_property
     def macs(self) -> int:
         """Multiply-accumulates of the plan, with each output counted once."""
-        return sum(op.macs for op in self.ops.values()) + sum(node.macs for node in self.kept)
+        return sum(op.macs for op in self.ops.values()) + sum(node.macs for node in self.builtins)
 
     @cached_property
     def spaces(self) -> Mapping[TensorId, Space]:
@@ -171,8 +171,8 @@ class RowGraph:
         return frozenset(t for t, space in self.spaces.items() if space is not Space.STREAM)
 
     @cached_property
-    def kept(self) -> tuple[Kept, ...]:
-        return tuple(node for node in self.nodes if isinstance(node, Kept))
+    def builtins(self) -> tuple[BuiltinNode, ...]:
+        return tuple(node for node in self.nodes if isinstance(node, BuiltinNode))
 
     @cached_property
     def regions(self) -> tuple[Region, ...]:

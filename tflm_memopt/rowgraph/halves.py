@@ -96,7 +96,7 @@ def _reduction(graph: RowGraph, first: int) -> _Reduction | None:
         if (op.is_depthwise or op.is_channelwise) and alike and op.writes.c == channels:
             keys.append(key)
             inside[op.output] = op
-    wanted = set(graph.model.outputs).union(*(node.inputs for node in graph.kept))
+    wanted = set(graph.model.outputs).union(*(node.inputs for node in graph.builtins))
     wanted.update(t for key, op in graph.ops.items() if key not in keys for t in op.inputs)
     left = [op for t, op in inside.items() if t in wanted]
     if len(left) != 1 or left[0].writes.h * left[0].writes.w > 1 or left[0] is not graph.ops[keys[-1]]:

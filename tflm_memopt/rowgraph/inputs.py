@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from tflm_memopt.errors import UsageError, one_of
 from tflm_memopt.model.graph import ITEM_BYTES, Graph, Tensor
 from tflm_memopt.rewrite.int8_io import int8_io
-from tflm_memopt.rowgraph.graph import InputSource, Kept, Region, RowGraph, Space
+from tflm_memopt.rowgraph.graph import BuiltinNode, InputSource, Region, RowGraph, Space
 
 ARENA, STREAM, EXTERNAL, SLIDING = "arena", "stream", "external", "sliding"
 TYPES = ("INT8", "UINT8", "INT16", "FLOAT32")
@@ -66,7 +66,7 @@ def with_input(graph: RowGraph, mode: InputMode) -> RowGraph:
     tensor = _only_input(graph.model, word)
     readers = [node for node in graph.nodes if tensor.id in node.inputs]
     for node in readers:
-        if isinstance(node, Kept):
+        if isinstance(node, BuiltinNode):
             op = next(op for op in graph.model.ops if op.index == node.op)
             raise _impossible(word, f"operator {op.index} {op.kind}, which stays builtin, reads it whole")
     if not readers:
@@ -113,7 +113,7 @@ def _rows(graph: RowGraph, tensor: Tensor, word: str) -> tuple[int, int]:
     return seen[0].h, seen[0].row_bytes
 
 
-def _first_and_only(graph: RowGraph, readers: list[Region | Kept], tensor: Tensor, word: str) -> None:
+def _first_and_only(graph: RowGraph, readers: list[Region | BuiltinNode], tensor: Tensor, word: str) -> None:
     first = graph.nodes[0]
     if readers != [first] or first.inputs != (tensor.id,):
         why = f"builtin operators come between the operators that read input '{tensor.label}'"

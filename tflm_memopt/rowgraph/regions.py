@@ -18,7 +18,7 @@ from tflm_memopt.format.limits import MAX_IO
 from tflm_memopt.model.graph import ABSENT, KEEP, VIEW, Graph, Op, TensorId, without_dead
 from tflm_memopt.ops.opset import Unsupported
 from tflm_memopt.ops.rowop import RowOp
-from tflm_memopt.rowgraph.graph import Kept, Node, Region, RowGraph
+from tflm_memopt.rowgraph.graph import BuiltinNode, Node, Region, RowGraph
 from tflm_memopt.rowgraph.supported import Support, View
 
 HANDLE, ACCESSES = "VAR_HANDLE", ("READ_VARIABLE", "ASSIGN_VARIABLE")
@@ -33,15 +33,15 @@ ANY: Variable = (b"*", b"*")
 def partition(graph: Graph, support: Mapping[int, Support]) -> RowGraph:
     """Return the regions and builtin operators of a canonical graph."""
     model, graph = graph, without_dead(graph, lambda op: _stays(op, support[op.index]))
-    kept_views: set[int] = set()
+    builtin_views: set[int] = set()
     while True:
-        level = _levels(graph, support, kept_views)
+        level = _levels(graph, support, builtin_views)
         groups = _groups(graph, level, support)
         absorbed = {i for g in groups for i in g}
         clash, holder = _holders(graph, support, absorbed)
         if not clash:
             return RowGraph(model, *_assemble(graph, support, groups, holder))
-        kept_views |= clash
+        builtin_views |= clash
 
 
 def _stays(op: Op, support: Support) -> bool:
@@ -52,13 +52,13 @@ def _stays(op: Op, support: Support) -> bool:
     return isinstance(support, Unsupported) or op.type == KEEP or crosses
 
 
-def _levels(graph: Graph, support: Mapping[int, Support], kept_views: set[int]) -> dict[int, int]:
+def _levels(graph: Graph, support: Mapping[int, Support], builtin_views: set[int]) -> dict[int, int]:
     """Return the level of each supported operator."""
     level: dict[int, int] = {}
     reached: dict[TensorId, tuple[int, bool]] = {}
     state = (0, True)
     for op in graph.ops:
-        ours = isinstance(support[op.index], RowOp | View) and op.index not in kept_views
+        ours = isinstance(support[op.index], RowOp | View) and op.index not in builtin_views
         entries = [reached.get(t, (0, True)) for t in op.inputs]
         if op.type in STATEFUL:
             entries.append(state)
@@ -86,7 +86,7 @@ def _groups(graph: Graph, level: Mapping[int, int], support: Mapping[int, Suppor
             links[op.index] += [(t, level[op.index]) for t in tensors]
     if len({level[i] for i in level if "devices" in links[i]}) > 1:
         reasons = ((op, found.reason) for op in graph.ops if isinstance(found := support[op.index], Unsupported))
-        raise kept_with_devices(next((f"operator {op.number} {op.kind}: {why}" for op, why in reasons), "a view"))
+        raise builtin_with_devices(next((f"operator {op.number} {op.kind}: {why}" for op, why in reasons), "a view"))
     views = {op.index for op in graph.ops if op.type == VIEW}
     return [group for group in _connected(links) if not views.issuperset(group)]
 
@@ -114,7 +114,7 @@ def _connected(links: Mapping[int, Iterable[Hashable]]) -> list[list[int]]:
     return list(groups.values())
 
 
-def kept_with_devices(where: str) -> UsageError:
+def builtin_with_devices(where: str) -> UsageError:
     """Return the error for a builtin operator beside exchanged rows, which TFLM would run again after each wait."""
     return UsageError(
         "several devices cannot run operators that stay builtin",
@@ -157,16 +157,16 @@ def _assemble(
     absorbed = {i for g in groups for i in g}
     ops = {i: _renamed(s, holder) for i in absorbed if isinstance(s := support[i], RowOp)}
     handles = handles_of(graph).keys()
-    kept = [_kept(graph, op, handles) for op in graph.ops if op.index not in absorbed]
+    builtins = [_builtin(graph, op, handles) for op in graph.ops if op.index not in absorbed]
     states = {state.tensor for state in graph.states} | {op.inputs[0] for op in ops.values() if op.receives}
-    use = tensor_use(graph, ops, kept, states)
-    nodes: list[Node] = [*kept, *(region for group in groups for region in regions_of(group, ops, use))]
+    use = tensor_use(graph, ops, builtins, states)
+    nodes: list[Node] = [*builtins, *(region for group in groups for region in regions_of(group, ops, use))]
     producer = {t: n for n, node in enumerate(nodes) for t in node.outputs}
     before = [{producer[t] for t in node.inputs if t in producer} for node in nodes]
-    number_of = {node.op: n for n, node in enumerate(kept)}
-    for a, b in state_order(graph, [node.op for node in kept]):
+    number_of = {node.op: n for n, node in enumerate(builtins)}
+    for a, b in state_order(graph, [node.op for node in builtins]):
         before[number_of[b]].add(number_of[a])
-    first = [position[node.op if isinstance(node, Kept) else node.ops[0]] for node in nodes]
+    first = [position[node.op if isinstance(node, BuiltinNode) else node.ops[0]] for node in nodes]
     return tuple(nodes[n] for n in _sorted(before, first)), ops
 
 
@@ -223,14 +223,14 @@ class TensorUse:
 
 
 def tensor_use(
-    graph: Graph, ops: Mapping[int, RowOp], kept: Iterable[Kept], external: Collection[TensorId] = ()
+    graph: Graph, ops: Mapping[int, RowOp], builtins: Iterable[BuiltinNode], external: Collection[TensorId] = ()
 ) -> TensorUse:
-    """Return the readers of the tensors of `graph`, with row operators `ops` and builtin operators `kept`."""
+    """Return the readers of the tensors of `graph`, with row operators `ops` and builtin operators `builtins`."""
     by_rows: dict[TensorId, list[int]] = {}
     for key, op in ops.items():
         for t in op.inputs:
             by_rows.setdefault(t, []).append(key)
-    return TensorUse(by_rows, set(graph.outputs).union(*(node.inputs for node in kept)), external)
+    return TensorUse(by_rows, set(graph.outputs).union(*(node.inputs for node in builtins)), external)
 
 
 def regions_of(group: Sequence[int], ops: Mapping[int, RowOp], use: TensorUse) -> Iterator[Region]:
@@ -270,11 +270,11 @@ def _renamed(op: RowOp, holder: Mapping[TensorId, TensorId]) -> RowOp:
     return replace(op, inputs=inputs, output=holder.get(op.output, op.output))
 
 
-def _kept(graph: Graph, op: Op, handles: Collection[TensorId]) -> Kept:
+def _builtin(graph: Graph, op: Op, handles: Collection[TensorId]) -> BuiltinNode:
     """Return the node of a builtin operator. TFLM plans no bytes for the tensors `handles`."""
 
     def activations(tensors: Iterable[TensorId]) -> tuple[TensorId, ...]:
         there = (t for t in tensors if t >= 0 and t not in handles)
         return tuple(t for t in there if not graph.tensors[t].constant and not graph.tensors[t].variable)
 
-    return Kept(op.index, activations(op.inputs), activations(op.outputs))
+    return BuiltinNode(op.index, activations(op.inputs), activations(op.outputs))

@@ -21,7 +21,7 @@ from functools import cached_property
 from tflm_memopt.errors import PlanError
 from tflm_memopt.model.graph import Op, TensorId
 from tflm_memopt.ops.rowop import RowOp
-from tflm_memopt.rowgraph.graph import Kept, Node, Rematerialisation, RowGraph, Space
+from tflm_memopt.rowgraph.graph import BuiltinNode, Node, Rematerialisation, RowGraph, Space
 from tflm_memopt.rowgraph.halves import in_halves, replaced
 from tflm_memopt.rowgraph.regions import regions_of, tensor_use
 
@@ -95,11 +95,11 @@ class _Seen:
     sizes: Mapping[TensorId, int]
 
     @cached_property
-    def steps(self) -> Sequence[RowOp | Kept]:
+    def steps(self) -> Sequence[RowOp | BuiltinNode]:
         """Operators in execution order."""
-        nodes: list[RowOp | Kept] = []
+        nodes: list[RowOp | BuiltinNode] = []
         for node in self.graph.nodes:
-            nodes += [node] if isinstance(node, Kept) else [self.graph.ops[key] for key in node.ops]
+            nodes += [node] if isinstance(node, BuiltinNode) else [self.graph.ops[key] for key in node.ops]
         return nodes
 
     @cached_property
@@ -142,7 +142,7 @@ class _Seen:
             early = 0
             for k, t in enumerate(step.inputs):
                 early |= found[t]
-                if isinstance(step, Kept) or _reads_all(step, k):
+                if isinstance(step, BuiltinNode) or _reads_all(step, k):
                     early |= self.of([t]) | self.behind[t]
             found |= dict.fromkeys(_outputs(step), early)
         return found
@@ -181,8 +181,8 @@ class _Seen:
         return sum(self.sizes.get(t, 0) for t in there if t not in self.graph.spaces)
 
 
-def _outputs(step: RowOp | Kept) -> tuple[TensorId, ...]:
-    return step.outputs if isinstance(step, Kept) else (step.output,)
+def _outputs(step: RowOp | BuiltinNode) -> tuple[TensorId, ...]:
+    return step.outputs if isinstance(step, BuiltinNode) else (step.output,)
 
 
 def _reads_all(op: RowOp, k: int) -> bool:
@@ -243,9 +243,9 @@ def _with_pass(graph: RowGraph, second: Rematerialisation) -> RowGraph:
 
 def _nodes(graph: RowGraph, ops: Mapping[int, RowOp], reader: int, added: Sequence[int]) -> Iterator[Node]:
     """Yield the nodes with updated regions, whose inputs and outputs may change."""
-    use = tensor_use(graph.model, ops, graph.kept, graph.outside)
+    use = tensor_use(graph.model, ops, graph.builtins, graph.outside)
     for node in graph.nodes:
-        if isinstance(node, Kept):
+        if isinstance(node, BuiltinNode):
             yield node
             continue
         keys = [i for key in node.ops for i in ((*added, key) if key == reader else (key,))]

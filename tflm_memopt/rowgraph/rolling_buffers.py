@@ -38,9 +38,9 @@ def broken(annotated: AnnotatedGraph, graph: RowGraph) -> frozenset[int]:
     for op in annotated.graph.ops:
         if op.type != KEEP:
             continue
-        keep, state = annotated.support[op.index], op.options[STATE]
+        writer, state = annotated.support[op.index], op.options[STATE]
         users = {i for i, user in graph.ops.items() if state in (user.older, *user.inputs)} | {op.index}
-        fits = isinstance(keep, RowOp) and all(r.c for r in keep.reads)
+        fits = isinstance(writer, RowOp) and all(r.c for r in writer.reads)
         if not fits or state in outside or len({homes.get(i) for i in users}) > 1 or op.index not in homes:
             found.update(op.stands_for)
     return frozenset(found)
@@ -131,7 +131,7 @@ class GraphWork:
         if not isinstance(support, RowOp) or support.inputs == self._read_before.get(op.index):
             return op
         others = (t for t in op.inputs if t < 0 or self.tensors[t].constant or self.tensors[t].variable)
-        return replace(op, inputs=(*support.inputs, *(() if support.keeps else others)))
+        return replace(op, inputs=(*support.inputs, *(() if support.state_write else others)))
 
     def rows(self) -> Iterator[RowOp]:
         for i in self.order:
@@ -164,15 +164,15 @@ class GraphWork:
 
     def joined(self, key: int) -> _Joined | None:
         """Return the joined rows of which a KEEP keeps the last, or None if it keeps something else."""
-        keep = self.row_op(key)
-        if keep is None or keep.keeps is None:
+        writer = self.row_op(key)
+        if writer is None or writer.state_write is None:
             return None
-        state, depth = keep.keeps.tensor, keep.keeps.rows.h
-        piece = self.maker(keep.inputs[0])
+        state, depth = writer.state_write.tensor, writer.state_write.rows.h
+        piece = self.maker(writer.inputs[0])
         cut = self.slice(piece) if piece is not None else None
-        whole = self.support_of(piece).inputs[0] if piece is not None and cut else keep.inputs[0]
+        whole = self.support_of(piece).inputs[0] if piece is not None and cut else writer.inputs[0]
         maker = self.maker(whole)
-        join = self.support_of(maker) if maker is not None else keep
+        join = self.support_of(maker) if maker is not None else writer
         if maker is None or len(join.inputs) != 2 or join.inputs[0] != state or join.moves is None:
             return None
         old, new = join.reads
@@ -191,7 +191,7 @@ class GraphWork:
         others.
         """
         op = self.row_op(key)
-        if op is None or op.moves is None or len(op.inputs) != 1 or op.older is not None or op.keeps is not None:
+        if op is None or op.moves is None or len(op.inputs) != 1 or op.older is not None or op.state_write is not None:
             return None
         seen, made = op.reads[0], op.writes
         index = indices(op.reads, made, op.access, op.moves)
@@ -207,12 +207,14 @@ class GraphWork:
 
     def make_rolling_buffer(self, key: int, joined: _Joined) -> None:
         """Keep new rows in a rolling buffer; readers of the joined rows read the new rows and the buffer."""
-        keep = self.row_op(key)
-        if keep is None or keep.keeps is None:
+        writer = self.row_op(key)
+        if writer is None or writer.state_write is None:
             return
         self._read_rolling_buffer(joined, joined.tensor, _Slice(joined.old + joined.rows.h, 0, joined.rows.c))
-        rolling_buffer = replace(keep.keeps, rows=replace(joined.rows, h=joined.old))
-        self.support[key] = movement.keeping(keep.sources, joined.new, joined.rows, rolling_buffer, keep.output)
+        rolling_buffer = replace(writer.state_write, rows=replace(joined.rows, h=joined.old))
+        self.support[key] = movement.copy_to_state(
+            writer.sources, joined.new, joined.rows, rolling_buffer, writer.output
+        )
 
     def _read_rolling_buffer(self, joined: _Joined, tensor: TensorId, seen: _Slice) -> None:
         """Redirect all readers of the joined rows, or of a slice of them, that allow it."""
@@ -234,22 +236,22 @@ class GraphWork:
         return self.parts[part]
 
     def _new_part(self, joined: _Joined, seen: _Slice, like: int) -> tuple[TensorId, TensorId]:
-        keep, rows = self._keep_of(joined.state), replace(joined.rows, c=seen.channels)
+        writer, rows = self._state_writer(joined.state), replace(joined.rows, c=seen.channels)
         old = replace(rows, h=joined.old)
         new = self.add_tensor(joined.new, rows, name=f"{self.tensors[joined.new].name}/{seen.first}")
         state = self.add_tensor(joined.state, old, name=f"{self.tensors[joined.state].name}/{seen.first}")
-        rolling_buffer = StateRollingBuffer(state, old, keep.keeps.fill if keep.keeps else 0)
+        rolling_buffer = StateRollingBuffer(state, old, writer.state_write.fill if writer.state_write else 0)
         self.states[state] = StateTensor(state, rolling_buffer.fill)
         sources, place = self.stated[like].stands_for, self.order.index(joined.key)
-        keeping = movement.keeping(keep.sources, new, rows, rolling_buffer, self.add_tensor(keep.output))
+        write = movement.copy_to_state(writer.sources, new, rows, rolling_buffer, self.add_tensor(writer.output))
         cut = movement.cut(sources, joined.new, joined.rows, seen.first, seen.channels, new)
         axis = len(self.tensors[joined.new].shape) - 1
         self.add_op(cut, place, SPLIT, **{PIECE: (axis, seen.first, seen.first + seen.channels)})
-        self.add_op(keeping, place + 1, KEEP, **{STATE: state})
+        self.add_op(write, place + 1, KEEP, **{STATE: state})
         return new, state
 
-    def _keep_of(self, state: TensorId) -> RowOp:
-        return next(op for op in self.rows() if op.keeps and op.keeps.tensor == state)
+    def _state_writer(self, state: TensorId) -> RowOp:
+        return next(op for op in self.rows() if op.state_write and op.state_write.tensor == state)
 
     def drop_unread(self) -> None:
         """Remove operators that only moved rows of rolling buffers, and unread states and rows of states."""
@@ -257,16 +259,23 @@ class GraphWork:
             self.order = [i for i in self.order if i not in unread]
         for i in self.order:
             op = self.row_op(i)
-            if op and op.keeps and (depth := self._depth(op.keeps.tensor)) and depth < op.keeps.rows.h:
-                rolling_buffer = replace(op.keeps, rows=replace(op.keeps.rows, h=depth))
-                self.support[i] = movement.keeping(op.sources, op.inputs[0], op.reads[0], rolling_buffer, op.output)
+            if (
+                op
+                and op.state_write
+                and (depth := self._depth(op.state_write.tensor))
+                and depth < op.state_write.rows.h
+            ):
+                rolling_buffer = replace(op.state_write, rows=replace(op.state_write.rows, h=depth))
+                self.support[i] = movement.copy_to_state(
+                    op.sources, op.inputs[0], op.reads[0], rolling_buffer, op.output
+                )
 
     def _is_unread(self, key: int) -> bool:
         op = self.row_op(key)
         if op is None or op.moves is None:
             return False
-        if op.keeps:
-            state = op.keeps.tensor
+        if op.state_write:
+            state = op.state_write.tensor
             return not (self.is_whole(state) or any(state in (r.older, *r.inputs) for r in self.rows()))
         return not self.readers(op.output) and not self.is_whole(op.output)
 
@@ -278,20 +287,20 @@ class GraphWork:
 
     def wait(self) -> None:
         """Let every operator that keeps a state run after all readers of the state."""
-        for key in [i for i in self.order if (op := self.row_op(i)) and op.keeps]:
-            keep = self.row_op(key)
-            if keep is None or keep.keeps is None:
+        for key in [i for i in self.order if (op := self.row_op(i)) and op.state_write]:
+            writer = self.row_op(key)
+            if writer is None or writer.state_write is None:
                 continue
-            state = keep.keeps.tensor
+            state = writer.state_write.tensor
             for i in self.readers(state):
                 self.support[i] = replace(self.support_of(i), recalls=True)
             readers = [op for op in self.rows() if state in (op.older, *op.inputs)]
-            made: Mapping[TensorId, Rows] = {op.output: op.writes for op in readers if op.output not in keep.inputs}
-            while len(keep.inputs) + len(made) > MAX_INPUTS:
+            made: Mapping[TensorId, Rows] = {op.output: op.writes for op in readers if op.output not in writer.inputs}
+            while len(writer.inputs) + len(made) > MAX_INPUTS:
                 made = self._all_of(made, key)
-            self.support[key] = movement.after(keep, made)
+            self.support[key] = movement.after(writer, made)
             self.order.remove(key)
-            awaited = {*made, *keep.inputs}
+            awaited = {*made, *writer.inputs}
             before = [n for n, i in enumerate(self.order) if not awaited.isdisjoint(self._outputs(i))]
             self.order.insert(max(before, default=-1) + 1, key)
 
@@ -299,11 +308,11 @@ class GraphWork:
         op = self.row_op(key)
         return (op.output,) if op else self.stated[key].outputs
 
-    def _all_of(self, made: Mapping[TensorId, Rows], keep: int) -> Mapping[TensorId, Rows]:
+    def _all_of(self, made: Mapping[TensorId, Rows], writer: int) -> Mapping[TensorId, Rows]:
         """Return the tensors with one byte in place of the first ones; an operator makes the byte after these."""
         some = dict(list(made.items())[:MAX_INPUTS])
-        token = self.add_tensor(self.support_of(keep).output, shape=(1, 1, 1, 1))
-        waits = movement.waiting(self.support_of(keep).sources, some, token)
+        token = self.add_tensor(self.support_of(writer).output, shape=(1, 1, 1, 1))
+        waits = movement.waiting(self.support_of(writer).sources, some, token)
         last = max(n for n, i in enumerate(self.order) if (op := self.row_op(i)) and op.output in some)
         self.add_op(waits, last + 1)
         return {t: rows for t, rows in made.items() if t not in some} | {token: waits.writes}

@@ -162,7 +162,7 @@ class _Sliding(Edges):
     def _on_new_rows(self, op: RowOp) -> RowOp | None:
         """Return the operator on new rows, or None if it needs all rows of an input."""
         inputs = [self.slid.get(t) for t in op.inputs]
-        if op.keeps or op.older or any(s is None or s.whole != r for s, r in zip(inputs, op.reads, strict=True)):
+        if op.state_write or op.older or any(s is None or s.whole != r for s, r in zip(inputs, op.reads, strict=True)):
             return None
         slid = [s for s in inputs if s]
         if op.traits.elementwise or op.access:
@@ -259,5 +259,5 @@ class _Sliding(Edges):
             token = self.add_tensor(tensor, name="", shape=(0,), dtype="UINT8")
             self.states[state] = StateTensor(state, 0)
             sources = next(op.sources for op in self.rows() if tensor in op.inputs)
-            keeping = movement.keeping(sources, tensor, slid.rows, StateRollingBuffer(state, rows, 0), token)
-            self.add_op(keeping, len(self.order), KEEP, **{STATE: state})
+            write = movement.copy_to_state(sources, tensor, slid.rows, StateRollingBuffer(state, rows, 0), token)
+            self.add_op(write, len(self.order), KEEP, **{STATE: state})

@@ -9,7 +9,7 @@ from tflm_memopt.model.graph import FEATURES, KEEP, STATE, TIME, VIEW, Graph, Te
 from tflm_memopt.ops import cells
 from tflm_memopt.ops.context import OperatorContext
 from tflm_memopt.ops.message import crossed
-from tflm_memopt.ops.movement import kept
+from tflm_memopt.ops.movement import state_copy
 from tflm_memopt.ops.opset import Unsupported, row_op
 from tflm_memopt.ops.partial import partial
 from tflm_memopt.ops.rowop import RowOp, Rows
@@ -69,4 +69,4 @@ def _own_form(context: OperatorContext, fills: Mapping[TensorId, int]) -> RowOp 
         return cells.svdf_features(context)
     if op.type == TIME:
         return cells.svdf_time(context)
-    return kept(context, op.options[STATE], fills[op.options[STATE]]) if op.type == KEEP else None
+    return state_copy(context, op.options[STATE], fills[op.options[STATE]]) if op.type == KEEP else None

@@ -10,7 +10,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 
 from tflm_memopt.errors import PlanError
-from tflm_memopt.rowgraph.graph import Kept, Node, RowGraph
+from tflm_memopt.rowgraph.graph import BuiltinNode, Node, RowGraph
 
 Broken = Iterator[str]
 """Descriptions of the places that break a rule."""
@@ -44,14 +44,14 @@ def _known(graph: RowGraph) -> Broken:
 def _single_writer(graph: RowGraph) -> Broken:
     written = Counter(set(graph.model.inputs))  # the caller may list an input twice
     for node in graph.nodes:
-        written.update(node.outputs if isinstance(node, Kept) else (graph.ops[i].output for i in node.ops))
+        written.update(node.outputs if isinstance(node, BuiltinNode) else (graph.ops[i].output for i in node.ops))
     yield from (f"tensor {t} has {times} writers" for t, times in written.items() if times > 1)
 
 
 def _written_first(graph: RowGraph) -> Broken:
     there = {*graph.model.inputs, *graph.outside}
     for node in graph.nodes:
-        if isinstance(node, Kept):
+        if isinstance(node, BuiltinNode):
             yield from (f"tensor {t} of {_name(node)}" for t in node.inputs if t not in there)
             there.update(node.outputs)
             continue
@@ -93,11 +93,11 @@ RULES: Mapping[str, Callable[[RowGraph], Broken]] = {
 
 
 def _keys(node: Node) -> tuple[int, ...]:
-    return (node.op,) if isinstance(node, Kept) else (*node.ops, *node.views)
+    return (node.op,) if isinstance(node, BuiltinNode) else (*node.ops, *node.views)
 
 
 def _tensors(graph: RowGraph, node: Node) -> Iterator[int]:
-    if isinstance(node, Kept):
+    if isinstance(node, BuiltinNode):
         yield from (*node.inputs, *node.outputs)
         return
     for key in node.ops:
@@ -105,4 +105,4 @@ def _tensors(graph: RowGraph, node: Node) -> Iterator[int]:
 
 
 def _name(node: Node) -> str:
-    return f"operator {node.op}" if isinstance(node, Kept) else f"region {node.number}"
+    return f"operator {node.op}" if isinstance(node, BuiltinNode) else f"region {node.number}"

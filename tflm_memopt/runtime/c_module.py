@@ -139,13 +139,15 @@ def run(module: Sources, model: Model, where: str, runs: Sequence[Run]) -> Ran:
     whole frames for a streamed or external input, whole windows for a sliding one.
     """
     compiler, new = toolchain(), step_elements(model.graph, where)
-    frame = None if new else _frame(model, where, [run.values for run in runs])
-    keeps = any(region.state is not None for region in regions(model))
-    fed = _steps(runs, new) if keeps else _fed(frame, [run.values for run in runs])
+    source = None if new else _source(model, where, [run.values for run in runs])
+    stateful = any(region.state is not None for region in regions(model))
+    fed = _steps(runs, new) if stateful else _fed(source, [run.values for run in runs])
     with tempfile.TemporaryDirectory(prefix="tflm-memopt-") as name:
         folder = Path(name)
         expected = ports(module.prefix, model.graph)
-        main = harness(module.header.name, module.prefix, expected, frame.report if frame else None, keeps=keeps)
+        main = harness(
+            module.header.name, module.prefix, expected, source.report if source else None, stateful=stateful
+        )
         (folder / "main.c").write_text(main, encoding="utf-8")
         include = f"-I{module.header.parent.resolve()}", *library.include_flags()
         sources = (module.source.resolve(), module.library.resolve(), library.folder() / "src/tmo_status.c", "main.c")
@@ -159,7 +161,7 @@ def run(module: Sources, model: Model, where: str, runs: Sequence[Run]) -> Ran:
 
 
 @dataclass(frozen=True, slots=True)
-class _Frame:
+class _ModuleSource:
     """An input outside the arena."""
 
     report: SourceReport
@@ -167,17 +169,17 @@ class _Frame:
     """Rows, pixels of a row, bytes of a pixel; for a streamed input the number of pushes and the bytes of a push."""
 
 
-def _frame(model: Model, where: str, runs: Sequence[Sequence[Array]]) -> _Frame | None:
+def _source(model: Model, where: str, runs: Sequence[Sequence[Array]]) -> _ModuleSource | None:
     if not where:
         return None
     if where == EXTERNAL:
         height, width, channels = next(
-            host.frame_shape(r.program) for r in regions(model) if r.input == InputPlace.EXTERNAL
+            host.source_shape(r.program) for r in regions(model) if r.input == InputPlace.EXTERNAL
         )
-        return _Frame(SourceReport(height, width * channels, 0), (height, width, channels))
+        return _ModuleSource(SourceReport(height, width * channels, 0), (height, width, channels))
     push = model.graph.tensors[model.graph.inputs[0]].nbytes
     pushes = runs[0][0].nbytes // push
-    return _Frame(SourceReport(pushes, push, 1), (pushes, push))
+    return _ModuleSource(SourceReport(pushes, push, 1), (pushes, push))
 
 
 def _does_not_compile(said: str, where: str) -> UsageError:
@@ -191,13 +193,13 @@ def _does_not_compile(said: str, where: str) -> UsageError:
     )
 
 
-def _fed(frame: _Frame | None, runs: Sequence[Sequence[Array]]) -> Iterator[bytes]:
+def _fed(source: _ModuleSource | None, runs: Sequence[Sequence[Array]]) -> Iterator[bytes]:
     """Yield the parts of the harness's input file."""
     for number, values in enumerate(runs):
-        if frame is None or frame.report.pushed:
+        if source is None or source.report.pushed:
             yield from (np.ascontiguousarray(value).tobytes() for value in values)
         else:
-            picture = in_a_picture(values[0], frame.shape, number)
+            picture = in_a_picture(values[0], source.shape, number)
             words = [picture.pixels.nbytes, picture.pitch, picture.x, picture.y, picture.format]
             yield np.array(words, np.uint32).tobytes() + picture.pixels.tobytes()
 

@@ -64,8 +64,10 @@ def _levels(graph: Graph, tensor: Tensor, seed: int, number: int) -> Callable[[i
         unit = (high - low) / (RUNS + 1)  # `limits` are one quantized value outside the range
         values = (low + unit * (index(r) + 1.0 - border / 2)).astype(np.float32)
         if border:
-            beside = np.stack([values, np.nextafter(values, np.float32(low)), np.nextafter(values, np.float32(high))])
-            values = beside[(start + r) % SIDES, np.arange(len(values))]
+            neighbours = np.stack(
+                [values, np.nextafter(values, np.float32(low)), np.nextafter(values, np.float32(high))]
+            )
+            values = neighbours[(start + r) % SIDES, np.arange(len(values))]
         return values.reshape(tensor.shape)
 
     if tensor.dtype in WHOLE:

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from tflm_memopt.format.codes import InputPlace
 from tflm_memopt.model.reader import read
 from tflm_memopt.runtime import host, wheel
-from tflm_memopt.runtime.host import INT8, UINT8, Frame
+from tflm_memopt.runtime.host import INT8, UINT8, TmoSource
 from tflm_memopt.runtime.regions import regions
 from tflm_memopt.runtime.windows import Slide, step_elements
 
@@ -40,7 +40,7 @@ def feeder(interpreter: Any, model: bytes, where: str, resets: Sequence[int] = (
         pauses = any(region.pauses for region in regions(read(model)))
         return lambda values, _: (_to_the_end if pauses else _whole)(interpreter, values)
     if where == "external":
-        shape = next(host.frame_shape(r.program) for r in regions(read(model)) if r.input == InputPlace.EXTERNAL)
+        shape = next(host.source_shape(r.program) for r in regions(read(model)) if r.input == InputPlace.EXTERNAL)
         return lambda values, number: _external(interpreter, values[0], shape, number)
     if elements := step_elements(read(model).graph, where):
         slide = Slide(elements)
@@ -100,15 +100,15 @@ def _sliding(interpreter: Any, slide: Slide, window: Array, *, anew: bool) -> in
 def _external(interpreter: Any, values: Array, shape: tuple[int, int, int], number: int) -> int:
     picture = in_a_picture(values, shape, number)
     held = picture.pixels
-    wheel.set_frame(Frame(held.ctypes.data, held.nbytes, picture.pitch, picture.x, picture.y, picture.format))
+    wheel.set_source(TmoSource(held.ctypes.data, held.nbytes, picture.pitch, picture.x, picture.y, picture.format))
     status = int(interpreter.invoke())
-    wheel.set_frame(Frame())  # a later read through a stale pointer is then found
+    wheel.set_source(TmoSource())  # a later read through a stale pointer is then found
     return status
 
 
 @dataclass(frozen=True, slots=True)
 class CameraFrame:
-    """The fields of a tmo_frame, and the pixels of the whole frame."""
+    """The fields of a tmo_source, and the pixels of the whole frame."""
 
     pixels: Array
     x: int

@@ -80,7 +80,7 @@ def _random(graph: Graph, region: CustomOperator, seed: int) -> list[list[Bytes]
     tensors = [graph.tensors[t] for t in region.inputs]
     if region.input == InputPlace.ARENA:
         return [[_drawn(random, tensor) for tensor in tensors] for _ in range(RANDOM_RUNS)]
-    frame, others = math.prod(host.frame_shape(region.program)), tensors[region.input == InputPlace.STREAM :]
+    frame, others = math.prod(host.source_shape(region.program)), tensors[region.input == InputPlace.STREAM :]
     return [
         [random.integers(-128, 128, frame, dtype=np.int8), *(_drawn(random, tensor) for tensor in others)]
         for _ in range(RANDOM_RUNS)

@@ -35,7 +35,7 @@ class Status(enum.IntEnum):
     TABLE = -7
     OP = -8
     ITERATIONS = -9
-    FRAME = -10
+    SOURCE = -10
     KERNEL = -11
     STATE = -14
     INDEX = -20
@@ -49,7 +49,7 @@ class Status(enum.IntEnum):
 WAIT = 2
 MORE = 1
 INT8, UINT8 = 0, 1
-"""Formats of an external frame."""
+"""Formats of an external input."""
 GUARD_VIOLATION = -100
 GUARD_MEMORY = -101
 
@@ -81,8 +81,8 @@ class _Unit(ctypes.Structure):
     _fields_ = [(name, ctypes.c_uint16) for name in ("stripe", "channel_group", "tile", "row")]
 
 
-class Frame(ctypes.Structure):
-    """tmo_frame: an input outside the arena. The creator keeps its data alive."""
+class TmoSource(ctypes.Structure):
+    """tmo_source: an input outside the arena. The creator keeps its data alive."""
 
     _fields_ = [
         ("data", ctypes.c_void_p),
@@ -126,7 +126,7 @@ class _Arena(ctypes.Structure):
         ("io_bytes", ctypes.POINTER(ctypes.c_uint32)),
         ("workspace_offset", ctypes.c_uint32),
         ("workspace_bytes", ctypes.c_uint32),
-        ("frame", ctypes.c_void_p),
+        ("source", ctypes.c_void_p),
     ]
 
 
@@ -230,11 +230,11 @@ def run_guarded(
     pixels, its sums or its group's counters.
     """
     image, mode = _aligned(program), input_mode(program)
-    frame: Any = None
+    source: Any = None
     if mode != InputPlace.ARENA:
         whole = np.frombuffer(np.ascontiguousarray(inputs[0]).tobytes(), np.uint8)
-        external = frame_of(program, whole)
-        frame = whole.ctypes.data if mode == InputPlace.STREAM else ctypes.addressof(external)
+        external = source_of(program, whole)
+        source = whole.ctypes.data if mode == InputPlace.STREAM else ctypes.addressof(external)
     if mode == InputPlace.EXTERNAL:
         arena = replace(arena, inputs=(0, *arena.inputs))
     kept, kept_at = state_bytes(program), arena.state or 0
@@ -251,7 +251,7 @@ def run_guarded(
         io_bytes=sizes,
         workspace_offset=arena.workspace,
         workspace_bytes=workspace_bytes(program),
-        frame=frame,
+        source=source,
     )
     report = _Report()
     result = _library().tmo_run_guarded(image.ctypes.data, len(program), ctypes.byref(where), ctypes.byref(report))
@@ -306,19 +306,19 @@ def input_mode(program: bytes) -> int:
     return int(np.frombuffer(program, HEADER, 1)[0]["input"]) if len(program) >= HEADER.itemsize else InputPlace.ARENA
 
 
-def frame_shape(program: bytes) -> tuple[int, int, int]:
+def source_shape(program: bytes) -> tuple[int, int, int]:
     """Return rows, pixels of a row and bytes of a pixel of an input outside the arena."""
-    view = _frame_view(program)
+    view = _source_view(program)
     return int(view["height"]), int(view["width"]), int(view["channels"])
 
 
-def frame_of(program: bytes, values: NDArray[np.uint8]) -> Frame:
-    """Return an int8 external frame that contains exactly the program's input."""
-    view = _frame_view(program)
-    return Frame(values.ctypes.data, values.nbytes, int(view["width"]) * int(view["channels"]), 0, 0, INT8)
+def source_of(program: bytes, values: NDArray[np.uint8]) -> TmoSource:
+    """Return an int8 external input that contains exactly the program's input."""
+    view = _source_view(program)
+    return TmoSource(values.ctypes.data, values.nbytes, int(view["width"]) * int(view["channels"]), 0, 0, INT8)
 
 
-def _frame_view(program: bytes) -> Any:
+def _source_view(program: bytes) -> Any:
     """Return the first record of the program's input 0."""
     header = np.frombuffer(program, HEADER, 1)[0]
     tensors = np.frombuffer(program, TENSOR, int(header["n_tensors"]), int(header["tensors"]))
@@ -331,7 +331,7 @@ def _handed_bytes(program: bytes, inputs: Sequence[NDArray[Any]]) -> list[int]:
     """
     sizes, mode = [i.nbytes for i in inputs], input_mode(program)
     if mode == InputPlace.STREAM:
-        view = _frame_view(program)
+        view = _source_view(program)
         sizes[0] = int(view["pushed"]) * int(view["width"]) * int(view["channels"])
     elif mode == InputPlace.EXTERNAL:
         sizes[0] = 0
@@ -361,8 +361,8 @@ class _Buffers:
         self.state = new_state(program) if state is None else state
         addresses = [b.ctypes.data for b in (*self.inputs, *self.outputs, self.state)]
         if mode == InputPlace.EXTERNAL:
-            self.frame = frame_of(program, self.inputs[0].ravel().view(np.uint8))
-            addresses[0] = ctypes.addressof(self.frame)
+            self.source = source_of(program, self.inputs[0].ravel().view(np.uint8))
+            addresses[0] = ctypes.addressof(self.source)
         self.io = (ctypes.c_void_p * len(addresses))(*addresses)
 
 

@@ -25,16 +25,16 @@ def native_library(name: str) -> Path:
     Raises RuntimeUnavailable when the package was installed without a C and C++ compiler.
     """
     file = file_name(name)
-    beside = Path(__file__).with_name(file)
-    if beside.is_file():
-        return beside
+    packaged = Path(__file__).with_name(file)
+    if packaged.is_file():
+        return packaged
     for installed in _installed_files():
         if installed.name == file and installed.is_file():
             return installed
     raise RuntimeUnavailable(
         f"the compiled library {file} is not installed",
         code="not_installed",
-        where=str(beside.parent),
+        where=str(packaged.parent),
         hint="install a C and a C++ compiler (Debian: apt-get install g++), then install tflm-memopt again "
         "(in a checkout: make build)",
     )

@@ -62,14 +62,14 @@ def region_of(graph: Graph, op: Op) -> CustomOperator:
         )
     data = constant.tobytes()
     mode = host.input_mode(data)
-    keeps = host.state_bytes(data) > 0
+    stateful = host.state_bytes(data) > 0
     here = len(op.inputs) - 1 + (mode == InputPlace.EXTERNAL)
-    pauses = not keeps and mode != InputPlace.STREAM and here == host.inputs_of(data) + PAUSING
-    variables = PAUSING if pauses else int(mode == InputPlace.STREAM or keeps)
+    pauses = not stateful and mode != InputPlace.STREAM and here == host.inputs_of(data) + PAUSING
+    variables = PAUSING if pauses else int(mode == InputPlace.STREAM or stateful)
     workspace = op.outputs[-1] if host.workspace_bytes(data) else None
     outputs = op.outputs if workspace is None else op.outputs[:-1]
     return CustomOperator(
-        op, data, op.inputs[: -1 - variables], outputs, workspace, op.inputs[-2] if keeps else None, mode, pauses
+        op, data, op.inputs[: -1 - variables], outputs, workspace, op.inputs[-2] if stateful else None, mode, pauses
     )
 
 

@@ -15,7 +15,7 @@ from typing import Any
 
 from tflm_memopt.errors import RuntimeUnavailable
 from tflm_memopt.runtime import own
-from tflm_memopt.runtime.host import Frame
+from tflm_memopt.runtime.host import TmoSource
 from tflm_memopt.runtime.native import native_library
 
 DISTRIBUTION = "tflite-micro"
@@ -44,13 +44,13 @@ def interpreter(model: bytes, arena_size: int) -> Any:
         return runtime.Interpreter.from_bytes(model, custom_op_registerers=[REGISTERER], arena_size=arena_size)
 
 
-def set_frame(frame: Frame) -> None:
+def set_source(frame: TmoSource) -> None:
     """Set the frame for models with an external input, in every interpreter of this process.
 
     The data have to stay at their address.
     """
     _runtime()
-    _shim().TmoSetFrame(ctypes.byref(frame))
+    _shim().TmoSetSource(ctypes.byref(frame))
 
 
 def set_cores(cores: int, seed: int = 0) -> None:

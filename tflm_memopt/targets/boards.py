@@ -162,9 +162,9 @@ def fit(on: Board, arena: Arena, model: Firmware) -> BoardFit:
     flash_left = on.flash - on.core_flash - flash.total
     radio = on.ram - on.core_ram - on.radio_ram - STACK - need
     fits = can and arena.exact and ram_left >= 0 and flash_left >= 0
-    beside = fits and radio >= 0 and flash_left >= on.radio_flash
+    with_radio = fits and radio >= 0 and flash_left >= on.radio_flash
     external = can and arena.exact and ram_left < 0 <= flash_left and need <= on.external_ram
-    return BoardFit(on.id, on.name, fits, beside, ram_left, flash_left, flash, need, external, arena.exact, can)
+    return BoardFit(on.id, on.name, fits, with_radio, ram_left, flash_left, flash, need, external, arena.exact, can)
 
 
 def fits(arena: Arena, model: Firmware) -> tuple[BoardFit, ...]:

@@ -8,10 +8,10 @@ from functools import cache
 
 from tflm_memopt.errors import UsageError, one_of
 from tflm_memopt.ops.packing import Family, family
-from tflm_memopt.tflm import builtin_memory, cmsis_nn, custom_memory, esp_nn, orders, reference_2023
+from tflm_memopt.tflm import access_order, builtin_memory, cmsis_nn, custom_memory, esp_nn, reference_2023
+from tflm_memopt.tflm.access_order import KernelOrder
 from tflm_memopt.tflm.builtin_memory import Kernel
 from tflm_memopt.tflm.choices import KERNELS, Kernels
-from tflm_memopt.tflm.orders import KernelOrder
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,10 +30,10 @@ def _rows(builtin: Mapping[str, Kernel]) -> Mapping[str, Kernel]:
     return {**builtin, **custom_memory.KERNELS}
 
 
-REFERENCE = Library("reference", _rows(builtin_memory.KERNELS), orders.REFERENCE)
-ANY = Library("reference", REFERENCE.rows, orders.without(orders.CMSIS_NN | orders.ESP_NN))
+REFERENCE = Library("reference", _rows(builtin_memory.KERNELS), access_order.REFERENCE)
+ANY = Library("reference", REFERENCE.rows, access_order.without(access_order.CMSIS_NN | access_order.ESP_NN))
 """The reference kernels, without the access orders that other libraries do not share."""
-EARLY_2023 = Library("reference", _rows(reference_2023.rows()), orders.REFERENCE)
+EARLY_2023 = Library("reference", _rows(reference_2023.rows()), access_order.REFERENCE)
 """The reference kernels of January 2023, which libraries for Arduino still contain."""
 
 
@@ -48,9 +48,9 @@ def library(name: Kernels | None, *, mve: bool = False) -> Library:
         case "reference":
             return REFERENCE
         case "cmsis-nn":
-            return Library(name, _rows(cmsis_nn.rows(mve=mve)), orders.without(orders.CMSIS_NN))
+            return Library(name, _rows(cmsis_nn.rows(mve=mve)), access_order.without(access_order.CMSIS_NN))
         case "esp-nn":
-            return Library(name, _rows(esp_nn.rows()), orders.without(orders.ESP_NN))
+            return Library(name, _rows(esp_nn.rows()), access_order.without(access_order.ESP_NN))
     raise UsageError(f"unknown kernels: {name!r}", hint=one_of(name, KERNELS))
 
 

@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from dataclasses import replace
 
 from tflm_memopt.model.graph import Graph, Op, TensorId
-from tflm_memopt.rowgraph.graph import Kept, RowGraph, StoredIn
-from tflm_memopt.tflm import orders
+from tflm_memopt.rowgraph.graph import BuiltinNode, RowGraph, StoredIn
+from tflm_memopt.tflm import access_order
 from tflm_memopt.tflm.builtin_memory import UNKNOWN, Persistent, Scratch, kernel_name, node_of
 from tflm_memopt.tflm.libraries import Library
 from tflm_memopt.tflm.structs import STRUCTS, Abi
@@ -19,7 +19,7 @@ def only_builtin(graph: RowGraph, macs: Mapping[int, int], library: Library, abi
     """
     ops = {op.index: op for op in graph.model.ops}
     parts = _parts(graph.model)
-    nodes = tuple(_known(node, graph.model, ops[node.op], library, abi, macs) for node in graph.kept)
+    nodes = tuple(_known(node, graph.model, ops[node.op], library, abi, macs) for node in graph.builtins)
     return replace(graph, nodes=nodes, parts=parts)
 
 
@@ -34,15 +34,15 @@ def multiply_accumulates(graph: Graph, op: Op) -> int:
     return 0
 
 
-def _known(node: Kept, graph: Graph, op: Op, library: Library, abi: Abi, macs: Mapping[int, int]) -> Kept:
+def _known(node: BuiltinNode, graph: Graph, op: Op, library: Library, abi: Abi, macs: Mapping[int, int]) -> BuiltinNode:
     there = node_of(graph, op)
     steps = library.rows.get(kernel_name(op), UNKNOWN).prepare(there, abi)
     return replace(
         node,
         macs=macs.get(op.index, 0),
         scratch=sum(-(-s.nbytes // 16) * 16 for s in steps if isinstance(s, Scratch)),
-        orders=orders.orders(library.orders, op, there),
-        copies=op.type in orders.COPIES,
+        orders=access_order.orders(library.orders, op, there),
+        copies=op.type in access_order.COPIES,
     )
 
 
@@ -56,7 +56,7 @@ def _parts(graph: Graph) -> dict[TensorId, StoredIn]:
     """
     found: dict[TensorId, StoredIn] = {}
     for op in graph.ops:
-        wanted = dict(orders.parts(graph, op))
+        wanted = dict(access_order.parts(graph, op))
         roots = {t: _resolved(found, StoredIn(t)).storage for t in wanted}
         storages = {_resolved(found, part).storage for part in wanted.values()}
         alone = len({*roots.values()} | storages) == len(roots) + len(storages)

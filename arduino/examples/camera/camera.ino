@@ -51,7 +51,7 @@ void loop() {
 
   static_assert(shapes_int8_push_rows == 1, "a push takes one row");
   int8_t row[shapes_int8_row_bytes];
-  const tmo_frame rows = {row, sizeof(row), sizeof(row), 0, 0, TMO_FORMAT_INT8};
+  const tmo_source rows = {row, sizeof(row), sizeof(row), 0, 0, TMO_FORMAT_INT8};
   tmo::Pushed pushed = tmo::kPushMore;
   for (uint16_t y = 0; pushed == tmo::kPushMore; ++y) {
     tmo_camera_row(&kCamera, &kImage, y, row);

@@ -32,7 +32,7 @@ from tflm_memopt.check.together import HEAD_BYTES
 from tflm_memopt.cli.devices import device_files
 from tflm_memopt.convert.request import request
 from tflm_memopt.devices.network import Network
-from tflm_memopt.devices.shares import Way
+from tflm_memopt.devices.shares import DeviceSharding
 from tflm_memopt.ops.message import rows_of
 
 UNITS = (4, 8, 16, 4, 4)
@@ -40,9 +40,9 @@ DEVICES = 2
 FAN_OUT = (LayerSplit.FAN_OUT,) * 4
 BEST = (LayerSplit.FAN_OUT, LayerSplit.FUSED_OUT, LayerSplit.FUSED_IN, LayerSplit.FAN_OUT)
 """Ways of splitting in Figure 5.6."""
-WAYS: Mapping[LayerSplit, Way] = {
-    LayerSplit.FAN_OUT: Way.CHANNELS, LayerSplit.FUSED_OUT: Way.CHANNELS,
-    LayerSplit.FAN_IN: Way.INPUTS, LayerSplit.FUSED_IN: Way.INPUTS,
+SHARDINGS: Mapping[LayerSplit, DeviceSharding] = {
+    LayerSplit.FAN_OUT: DeviceSharding.CHANNELS, LayerSplit.FUSED_OUT: DeviceSharding.CHANNELS,
+    LayerSplit.FAN_IN: DeviceSharding.INPUTS, LayerSplit.FUSED_IN: DeviceSharding.INPUTS,
 }  # fmt: skip
 LARGEST = {1: 0, 2: 16, 3: 127}
 """For each size of a sum in bytes, the weights of the third layer that need it; 0: a single 1 for each
@@ -74,7 +74,7 @@ def executed(splits: Sequence[LayerSplit], nbytes: int) -> dict[str, Any]:
     """Run the network on two processes."""
     model = network(nbytes)
     shared_by = Network(model, "dense", request({}), optimized)
-    how = {op.index: WAYS[split] for op, split in zip(shared_by.graph.ops, splits, strict=True)}
+    how = {op.index: SHARDINGS[split] for op, split in zip(shared_by.graph.ops, splits, strict=True)}
     shared = shared_by.converted(how, DEVICES)
     messages = sum(rows_of(c.tensor).h for c in shared_by.shared(how, DEVICES).messages)
     with tempfile.TemporaryDirectory() as name:

@@ -73,7 +73,7 @@ enum {
 enum {
   TMO_INPUT_ARENA = 0, /* Whole in its buffer, like any other input. */
   TMO_INPUT_STREAM = 1, /* Arrives a few rows at a time: tmo_push(). */
-  TMO_INPUT_EXTERNAL = 2, /* io[0] is a tmo_frame that points to its pixels. */
+  TMO_INPUT_EXTERNAL = 2, /* io[0] is a tmo_source that points to its pixels. */
   TMO_INPUT_LINK = 3, /* Whole in its buffer, if there is one. Other devices send further tensors: tmo_run_linked(). */
 };
 

@@ -27,7 +27,7 @@ typedef enum {
   TMO_ERROR_TABLE = -7,     /* a table, tensor or group points outside */
   TMO_ERROR_OP = -8,        /* an operator has impossible geometry, operands or constants */
   TMO_ERROR_ITERATIONS = -9,   /* the run does not end after the iterations that the program declares */
-  TMO_ERROR_FRAME = -10,    /* an external frame has no data, or is too small for what the program reads */
+  TMO_ERROR_SOURCE = -10,    /* an external input has no data, or is too small for what the program reads */
   TMO_ERROR_KERNEL = -11,   /* this build lacks a kernel that the program needs: compile the NAME_library.c that was written with the model */
   TMO_ERROR_LINK = -12,     /* rows of another device are missing, late or damaged, or it began again */
   TMO_ERROR_PEER = -13,     /* another device runs a program of another conversion */
@@ -61,11 +61,11 @@ typedef struct {
   uint32_t pitch;   /* bytes from row to row */
   uint32_t x, y;    /* pixel of the frame that is the input's first: crop */
   uint8_t format;   /* TMO_FORMAT_* */
-} tmo_frame;
+} tmo_source;
 
 /* Copies rows y, y + 1, ... of a frame from pixel x on, one after the other, in the type of a streamed input.
- * TMO_ERROR_FRAME when the frame does not hold them. */
-TMO_LINKAGE tmo_status tmo_take_rows(const tmo_frame *frame, uint32_t pixel_bytes, uint32_t row_bytes, uint32_t rows, int8_t *to);
+ * TMO_ERROR_SOURCE when the frame does not hold them. */
+TMO_LINKAGE tmo_status tmo_take_rows(const tmo_source *source, uint32_t pixel_bytes, uint32_t row_bytes, uint32_t rows, int8_t *to);
 
 /* One inference, of a program whose input is not streamed. io: the inputs, then the outputs, then the state, if the program has one. workspace: 16-byte aligned, header.workspace bytes, needs no initialisation.
  * The program must have passed tmo_check(), or tmo_check_build(). Inputs and outputs may overlap the workspace as planned. */
@@ -119,7 +119,7 @@ TMO_LINKAGE void tmo_more_rows(tmo_run_state *run);
 
 /* After tmo_begin(), for code that knows the order of a program, instead of tmo_step(): runs one row of an operator of a row group, a row of its output
  * or, if it is iterative, of its input. All rows that it reads must be complete. TMO_OK, or TMO_ERROR_INDEX. */
-TMO_LINKAGE tmo_status tmo_fire_row(tmo_run_state *run, uint16_t op, uint16_t row);
+TMO_LINKAGE tmo_status tmo_run_row(tmo_run_state *run, uint16_t op, uint16_t row);
 
 #ifdef __cplusplus
 }

@@ -40,13 +40,13 @@ static inline uint16_t tmo_input_of(const void *program) {
 }
 
 /* Whether the input is not in the arena as a whole. */
-static inline bool tmo_has_frame(const void *program) {
+static inline bool tmo_has_source(const void *program) {
   const uint16_t input = tmo_input_of(program);
   return input == TMO_INPUT_STREAM || input == TMO_INPUT_EXTERNAL;
 }
 
 /* A view of it. */
-static inline bool tmo_is_frame(const void *program, const tmo_tensor *t) { return t->base == 1 && tmo_has_frame(program); }
+static inline bool tmo_is_source(const void *program, const tmo_tensor *t) { return t->base == 1 && tmo_has_source(program); }
 
 /* Whether its rows are sent from one device to another; they have no address here. */
 static inline bool tmo_on_link(const void *program, const tmo_tensor *t) {
@@ -74,7 +74,7 @@ static inline uint32_t tmo_values(const tmo_op *op, uint32_t bytes) { return byt
 /* Whether it sends rows to other devices, or receives them. */
 static inline bool tmo_is_message(const tmo_op *op) { return tmo_has_part(TMO_PART_LINK) && tmo_is_in(TMO_BUILT(TMO_LINK_KINDS), op->kind); }
 
-/* Whether elements of the input are larger than a byte. Pixels of an external frame are then not converted. */
+/* Whether elements of the input are larger than a byte. Pixels of an external input are then not converted. */
 static inline bool tmo_reads_wide(const tmo_op *op) { return tmo_is_in(TMO_BUILT(TMO_WIDE_KINDS), op->kind); }
 
 /* Whether an output channel is a sum over all input channels, which can be computed in parts. */

@@ -43,7 +43,7 @@
 #include "../tmo_generated_ref.c"
 #include "../tmo_generated_runs16.c"
 #include "../tmo_generated_softmax.c"
-#include "../tmo_frame.c"
+#include "../tmo_source.c"
 #include "../tmo_lstm_ref.c"
 #include "../tmo_own.c"
 #include "../tmo_pool_ref.c"
@@ -55,8 +55,8 @@
 #include "../tmo_window.c"
 
 #ifndef TMO_TWO_CORES
-#include "../tmo_fire.c"
-#include "../tmo_fire_pixel.c"
+#include "../tmo_iterate.c"
+#include "../tmo_iterate_pixel.c"
 #include "../tmo_run.c"
 #endif
 
@@ -85,7 +85,7 @@ TMO_POP_OPTIONS
 TMO_PUSH_OPTIONS
 #ifdef TMO_TWO_CORES
 #include "../tmo_cores.c"
-#include "../tmo_fire_pixel.c"
+#include "../tmo_iterate_pixel.c"
 #endif
 #include "../tmo_check.c"
 #include "../tmo_check_bytes.c"

@@ -99,7 +99,7 @@ static inline int32_t tmo_last_row(const void *program, const tmo_op *op, const 
   return tmo_last_under(unit->row, op->stride_h, op->pad_top, op->kernel_h, op->dilation_h, in->height);
 }
 
-/* Bytes of the operands that an iteration converts to int8 for one window, because they come from an external frame; at most UINT32_MAX. */
+/* Bytes of the operands that an iteration converts to int8 for one window, because they come from an external input; at most UINT32_MAX. */
 TMO_LINKAGE uint32_t tmo_converted_bytes(const void *program, const tmo_group *group, const tmo_op *op);
 
 /* Index of a unit's first int32 sum, for an operator that sums channel groups. */

@@ -20,7 +20,7 @@ const char *const kNames[] = {"circle", "triangle", "square", "pentagon", "star"
 const uint32_t kWidth = 160, kHeight = 120, kLeft = 32, kTop = 12;
 
 alignas(16) uint8_t arena[shapes_int8_arena_size];
-tmo_frame frame;
+tmo_source frame;
 
 /* Here your camera's driver fills the picture. */
 void capture(uint8_t *picture) {
@@ -41,7 +41,7 @@ extern "C" void app_main() {
     return;
   }
   static MicroInterpreter interpreter(tflite::GetModel(shapes_int8_model), shapes_int8_op_resolver(), arena, sizeof(arena));
-  if (interpreter.AllocateTensors() != kTfLiteOk || tmo::SetFrame(interpreter, &frame) != 0) return; /* TFLM has said why */
+  if (interpreter.AllocateTensors() != kTfLiteOk || tmo::SetSource(interpreter, &frame) != 0) return; /* TFLM has said why */
 
   capture(picture);
   frame = {picture, kWidth * kHeight, kWidth, kLeft, kTop, TMO_FORMAT_UINT8};

@@ -41,7 +41,7 @@ def test_the_tensor_between_two_partitions_exists_twice() -> None:
     models = {"net": AppModel(long(), pipeline=[2]), "other": AppModel(small())}
     result = optimize(App(models, (("net", "other"),), options=LOW))
     assert list(result.models) == ["net_1", "net_2", "other"]
-    assert result.app.beside == {("net_1", "net_2"), ("net_1", "other"), ("net_2", "other")}
+    assert result.app.concurrent_pairs == {("net_1", "net_2"), ("net_1", "other"), ("net_2", "other")}
     assert [kept.model for kept in result.report.reserved] == ["net_1"]
     taken = []
     for done in result.models.values():

@@ -46,7 +46,7 @@ def test_an_application(tmp_path: Path) -> None:
     assert [entry.retain for entry in app.models.values()] == [(0,), False, True]
     assert (app.models["wake"].most, app.models["vad"].most) == (50, None)
     assert app.models["vad"].options == {"max_macs": 1.2}
-    assert app.beside == {("wake", "vad"), ("vad", "vww")}
+    assert app.concurrent_pairs == {("wake", "vad"), ("vad", "vww")}
     assert app.groups() == [("vad", "vww"), ("wake", "vad")]
 
 

@@ -77,7 +77,7 @@ def test_rows_that_are_kept_before_they_are_read() -> None:
     """A planner that ignores dependencies between states makes this mistake."""
     parts = planned().graph
     hasty = {
-        key: replace(op, inputs=op.inputs[:1], reads=op.reads[:1], access=op.access[:1]) if op.keeps else op
+        key: replace(op, inputs=op.inputs[:1], reads=op.reads[:1], access=op.access[:1]) if op.state_write else op
         for key, op in parts.ops.items()
     }
     forgetful = replace(parts, ops=hasty)

@@ -24,7 +24,7 @@ from tflm_memopt.runtime.verification import ComparedConstants
 
 FLIPS = 4
 """Flipped bits per constant."""
-BESIDE = ("input_zero_point", "output_zero_point", "act_min", "act_max", "left_shift")
+RANGES = ("input_zero_point", "output_zero_point", "act_min", "act_max", "left_shift")
 
 
 @cache
@@ -73,7 +73,7 @@ def places(program: bytes) -> Iterator[tuple[str, int, int]]:
         for name, values in arrays.items():
             if values is not None and values.size and record[name]:
                 yield f"{n} {op.kind.name} {name}", int(record[name]), values.nbytes
-        for name in BESIDE:
+        for name in RANGES:
             field = OP.fields[name] if OP.fields else None
             if field and name != "input_zero_point":
                 yield f"{n} {op.kind.name} {name}", at + field[1], field[0].itemsize

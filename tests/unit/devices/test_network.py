@@ -23,7 +23,7 @@ from tflm_memopt.cli.devices import device_files
 from tflm_memopt.cli.main import main
 from tflm_memopt.convert.request import request
 from tflm_memopt.devices.network import bytes_sent, with_fan_in
-from tflm_memopt.devices.shares import Way, share
+from tflm_memopt.devices.shares import DeviceSharding, share
 from tflm_memopt.errors import DoesNotFit, MemoptError, PlanError, UsageError
 from tflm_memopt.model.reader import read
 from tflm_memopt.plan.plan import Group
@@ -96,8 +96,8 @@ def layers_in_sums(*widths: int, devices: int = 2) -> list[int]:
     for units in widths[1:]:
         x = net.fully_connected(x, units)
     graph = read(net.model(x)).graph
-    found = with_fan_in(graph, {op.index: Way.CHANNELS for op in graph.ops}, devices)
-    return [index for index, way in found.items() if way is Way.INPUTS]
+    found = with_fan_in(graph, {op.index: DeviceSharding.CHANNELS for op in graph.ops}, devices)
+    return [index for index, way in found.items() if way is DeviceSharding.INPUTS]
 
 
 def test_layers_that_read_more_than_their_sums_are_split_by_inputs() -> None:
@@ -116,8 +116,10 @@ def test_sums_that_no_message_holds_are_not_sent() -> None:
     net = Net()
     x = net.conv2d(net.conv2d(net.input((1, 2, 1200, 1)), 200), 40)
     graph = read(net.model(net.conv2d(x, 2))).graph
-    assert with_fan_in(graph, {op.index: Way.CHANNELS for op in graph.ops}, 2)[1] is Way.CHANNELS
-    assert bytes_sent(graph, {**dict.fromkeys(range(3), Way.CHANNELS), 1: Way.INPUTS}, 2) == math.inf
+    assert with_fan_in(graph, {op.index: DeviceSharding.CHANNELS for op in graph.ops}, 2)[1] is DeviceSharding.CHANNELS
+    assert (
+        bytes_sent(graph, {**dict.fromkeys(range(3), DeviceSharding.CHANNELS), 1: DeviceSharding.INPUTS}, 2) == math.inf
+    )
 
 
 CORE: dict[str, Any] = {"core": "cortex-m4", "clock": "80MHz"}
@@ -215,7 +217,7 @@ def test_rows_that_nobody_reads_are_not_made() -> None:
     net = Net(2)
     x = net.conv2d(net.input((1, 2, 1, 1)), 1, kernel=(1, 1))
     graph = read(net.model(net.conv2d(x, 1, kernel=(1, 1), stride=(2, 2)))).graph
-    shared = share(graph, dict.fromkeys((0, 1), Way.ROWS), 2, identity=1)
+    shared = share(graph, dict.fromkeys((0, 1), DeviceSharding.ROWS), 2, identity=1)
     assert [[op.type for op in one.ops].count("CONV_2D") for one in shared.graphs] == [1, 1]
     assert [(c.message.sender, c.message.receiver) for c in shared.messages] == [(0, 1), (1, 0)]
 

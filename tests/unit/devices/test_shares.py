@@ -8,7 +8,7 @@ import pytest
 from conftest import EXAMPLE
 from models import Net
 
-from tflm_memopt.devices.shares import Way, share, ways
+from tflm_memopt.devices.shares import DeviceSharding, possible_shardings, share
 from tflm_memopt.errors import UsageError
 from tflm_memopt.model.graph import Graph
 from tflm_memopt.model.reader import read
@@ -23,14 +23,14 @@ def graph() -> Graph:
     return read(SHAPES.read_bytes()).graph
 
 
-def preferred(graph: Graph, *order: Way) -> dict[int, Way]:
-    return {op.index: next(way for way in order if way in ways(graph, op)) for op in graph.ops}
+def preferred(graph: Graph, *order: DeviceSharding) -> dict[int, DeviceSharding]:
+    return {op.index: next(way for way in order if way in possible_shardings(graph, op)) for op in graph.ops}
 
 
 @pytest.mark.parametrize("devices", [2, 3, 4])
-@pytest.mark.parametrize("first", [Way.ROWS, Way.CHANNELS, Way.INPUTS])
-def test_all_that_is_sent_is_received_once(graph: Graph, devices: int, first: Way) -> None:
-    shared = share(graph, preferred(graph, first, Way.CHANNELS, Way.WHOLE), devices, 9)
+@pytest.mark.parametrize("first", [DeviceSharding.ROWS, DeviceSharding.CHANNELS, DeviceSharding.INPUTS])
+def test_all_that_is_sent_is_received_once(graph: Graph, devices: int, first: DeviceSharding) -> None:
+    shared = share(graph, preferred(graph, first, DeviceSharding.CHANNELS, DeviceSharding.WHOLE), devices, 9)
     seen = Counter[tuple[int, str, int]]()
     for device, one in enumerate(shared.graphs):
         for op in one.ops:
@@ -46,7 +46,7 @@ def test_all_that_is_sent_is_received_once(graph: Graph, devices: int, first: Wa
 
 
 def test_weights_split_by_channels_are_there_once(graph: Graph) -> None:
-    shared = share(graph, preferred(graph, Way.CHANNELS, Way.WHOLE), 3, 0)
+    shared = share(graph, preferred(graph, DeviceSharding.CHANNELS, DeviceSharding.WHOLE), 3, 0)
     for op in graph.ops:
         parts = [p for one in shared.graphs for p in one.ops if p.stands_for == (op.index,) and p.type == op.type]
         if op.type in ("CONV_2D", "FULLY_CONNECTED"):
@@ -55,13 +55,13 @@ def test_weights_split_by_channels_are_there_once(graph: Graph) -> None:
 
 
 def test_weights_split_by_inputs_are_there_once(graph: Graph) -> None:
-    shared = share(graph, preferred(graph, Way.INPUTS, Way.CHANNELS, Way.WHOLE), 3, 0)
+    shared = share(graph, preferred(graph, DeviceSharding.INPUTS, DeviceSharding.CHANNELS, DeviceSharding.WHOLE), 3, 0)
     for op in graph.ops:
         made = [
             [one.tensors[t].nbytes for p in one.ops if p.stands_for == (op.index,) for t in weights_of(p)]
             for one in shared.graphs
         ]
-        if Way.INPUTS in ways(graph, op):
+        if DeviceSharding.INPUTS in possible_shardings(graph, op):
             assert sum(map(sum, made)) == sum(graph.tensors[t].nbytes for t in op.inputs[1:])
             assert max(map(sum, made)) <= 1.1 / 3 * sum(map(sum, made)) + 4 * graph.tensors[op.outputs[0]].shape[-1]
 
@@ -70,7 +70,7 @@ def test_parts_of_int4_weights_are_int8() -> None:
     net = Net()
     x = read(net.model(net.int4(net.conv2d(net.input((1, 4, 4, 6)), 5, per_channel=False)))).graph
     (op,) = x.ops
-    for way in (Way.CHANNELS, Way.INPUTS):
+    for way in (DeviceSharding.CHANNELS, DeviceSharding.INPUTS):
         graphs = share(x, {op.index: way}, 2, 0).graphs
         layers = [(g, p) for g in graphs for p in g.ops if p.type == "CONV_2D" or p.options.get("custom_code") == SUMS]
         assert {g.tensors[p.inputs[1]].dtype for g, p in layers} == {"INT8"}
@@ -81,7 +81,13 @@ def test_a_fused_pair_sends_sums_alone() -> None:
     net = Net()
     x = net.fully_connected(net.input((1, 8)), 20)
     fused = read(net.model(net.fully_connected(net.fully_connected(x, 9), 6))).graph
-    how = dict(zip((op.index for op in fused.ops), (Way.CHANNELS, Way.INPUTS, Way.CHANNELS), strict=True))
+    how = dict(
+        zip(
+            (op.index for op in fused.ops),
+            (DeviceSharding.CHANNELS, DeviceSharding.INPUTS, DeviceSharding.CHANNELS),
+            strict=True,
+        )
+    )
     messages = share(fused, how, 2, 0).messages
     assert [(c.message.sender, c.message.receiver) for c in messages] == [
         (0, 1),
@@ -99,14 +105,20 @@ def test_sums_meet_where_all_that_read_them_run_whole(at: int) -> None:
     net = Net()
     x = net.fully_connected(net.input((1, 8)), 20)
     last = read(net.model(net.softmax(net.fully_connected(x, 6)))).graph
-    how = dict(zip((op.index for op in last.ops), (Way.CHANNELS, Way.INPUTS, Way.WHOLE), strict=True))
+    how = dict(
+        zip(
+            (op.index for op in last.ops),
+            (DeviceSharding.CHANNELS, DeviceSharding.INPUTS, DeviceSharding.WHOLE),
+            strict=True,
+        )
+    )
     messages = share(last, how, 2, 0, at={2: at}).messages
     assert [(c.message.sender, c.message.receiver) for c in messages] == [(0, 1), (1 - at, at), (1, 0)][: 2 + at]
     assert messages[1].tensor.shape == (1, 18)
 
 
 def test_only_the_first_device_has_input_and_output(graph: Graph) -> None:
-    shared = share(graph, preferred(graph, Way.CHANNELS, Way.WHOLE), 2, 0)
+    shared = share(graph, preferred(graph, DeviceSharding.CHANNELS, DeviceSharding.WHOLE), 2, 0)
     assert [len(one.inputs) for one in shared.graphs] == [1, 0]
     assert [len(one.outputs) for one in shared.graphs] == [1, 0]
 
@@ -115,7 +127,7 @@ def test_what_runs_whole_runs_where_it_is_said(graph: Graph) -> None:
     """A device's result is sent once to each reader, and the output returns to the first device."""
     last = graph.ops[-1].index
     at = {op.index: (0, 2)[op.index == last] for op in graph.ops}
-    shared = share(graph, preferred(graph, Way.WHOLE), 3, 0, at=at)
+    shared = share(graph, preferred(graph, DeviceSharding.WHOLE), 3, 0, at=at)
     own = [[op.stands_for for op in one.ops if message_of(op) is None] for one in shared.graphs]
     assert own[1] == []
     assert own[2] == [(last,)]
@@ -124,17 +136,17 @@ def test_what_runs_whole_runs_where_it_is_said(graph: Graph) -> None:
 
 def test_what_cannot_be_shared_so_is_refused(graph: Graph) -> None:
     last = graph.ops[-1]
-    how = preferred(graph, Way.WHOLE) | {last.index: Way.ROWS}
+    how = preferred(graph, DeviceSharding.WHOLE) | {last.index: DeviceSharding.ROWS}
     with pytest.raises(UsageError, match=f"operator {last.index} {last.type} cannot be shared by rows") as caught:
         share(graph, how, 2, 0)
     assert caught.value.code == "cannot_share"
 
 
-@pytest.mark.parametrize(("last", "heights"), [(Way.CHANNELS, [3, 7, 7, 8]), (Way.WHOLE, [7, 8])])
-def test_rows_that_no_window_reaches_are_not_sent(last: Way, heights: list[int]) -> None:
+@pytest.mark.parametrize(("last", "heights"), [(DeviceSharding.CHANNELS, [3, 7, 7, 8]), (DeviceSharding.WHOLE, [7, 8])])
+def test_rows_that_no_window_reaches_are_not_sent(last: DeviceSharding, heights: list[int]) -> None:
     """Three windows at a stride of 2 read seven rows of eight."""
     net = Net()
     x = net.conv2d(net.input((1, 8, 8, 2)), 6)
     strided = read(net.model(net.conv2d(x, 6, kernel=(3, 3), stride=(2, 2), padding="VALID"))).graph
-    how = dict(zip((op.index for op in strided.ops), (Way.CHANNELS, last), strict=True))
+    how = dict(zip((op.index for op in strided.ops), (DeviceSharding.CHANNELS, last), strict=True))
     assert sorted(c.tensor.shape[1] for c in share(strided, how, 2, 0).messages) == heights

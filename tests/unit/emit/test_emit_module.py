@@ -118,9 +118,9 @@ int main() {
       picture[1 + y][3 + i] = (uint8_t)((int8_t)(y / ROWS * 7 + (y % ROWS) * 60 + i) ^ 0x80);
     }
   }
-  const tmo_frame frame = {picture, sizeof picture, 64, 1, 1, TMO_FORMAT_UINT8};
-  const tmo_frame none = {NULL, 0, 64, 0, 0, TMO_FORMAT_UINT8};
-  if (plain_invoke(&none) != TMO_ERROR_FRAME || plain_invoke(&frame) != TMO_OK) return 2;
+  const tmo_source frame = {picture, sizeof picture, 64, 1, 1, TMO_FORMAT_UINT8};
+  const tmo_source none = {NULL, 0, 64, 0, 0, TMO_FORMAT_UINT8};
+  if (plain_invoke(&none) != TMO_ERROR_SOURCE || plain_invoke(&frame) != TMO_OK) return 2;
   fwrite(plain_output(), 1, PLAIN_OUTPUT_BYTES, stdout);
 }
 """

@@ -143,22 +143,22 @@ class Actor:
 def simulate(actors: Mapping[int, Actor], sinks: Sequence[int]) -> list[tuple[int, int]]:
     """Return (operator, iteration) in order of demand, by recursion and counting only."""
     maker = {a.op.output: key for key, a in actors.items()}
-    fired = dict.fromkeys(actors, 0)
+    executed = dict.fromkeys(actors, 0)
     order: list[tuple[int, int]] = []
 
     def made(key: int) -> int:
-        return fired[key] // actors[key].iterations if actors[key].iterative else fired[key]
+        return executed[key] // actors[key].iterations if actors[key].iterative else executed[key]
 
     def fire(key: int) -> None:
         for k in actors[key].operands:
             producer = maker.get(actors[key].op.inputs[k])
-            while producer is not None and made(producer) < actors[key].reads(k, fired[key]).stop:
+            while producer is not None and made(producer) < actors[key].reads(k, executed[key]).stop:
                 fire(producer)
-        order.append((key, fired[key]))
-        fired[key] += 1
+        order.append((key, executed[key]))
+        executed[key] += 1
 
     for sink in sinks:
-        while fired[sink] < actors[sink].iterations:
+        while executed[sink] < actors[sink].iterations:
             fire(sink)
     return order
 

@@ -72,19 +72,19 @@ def slots(
     result = defaultdict(list)
     for (stripe, _, y, x), life in lives.items():
         if nest.recomputes:
-            turn, i = 0, y - (stripe * nest.advance + nest.end - nest.rows)
+            lap, i = 0, y - (stripe * nest.advance + nest.end - nest.rows)
         else:
             origin = nest.end
             while origin > 0:
                 origin -= nest.advance
             while origin + nest.advance <= 0:
                 origin += nest.advance
-            turn, i = divmod(y - origin, nest.advance)
+            lap, i = divmod(y - origin, nest.advance)
         number = 0
         while i >= column_windows[number].rows:
             i -= column_windows[number].rows
             number += 1
-        result[number].append(((turn * width + x) * column_windows[number].rows + i, life))
+        result[number].append(((lap * width + x) * column_windows[number].rows + i, life))
     return result
 
 

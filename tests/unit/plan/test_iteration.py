@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from unit.plan.sketch import Actor, Sketch, random_sketch, rows_kept, simulate
 
 from tflm_memopt.model.graph import TensorId
-from tflm_memopt.plan.iteration.trace import FIRE, OUTSIDE, Trace
+from tflm_memopt.plan.iteration.trace import EXECUTE, OUTSIDE, Trace
 from tflm_memopt.plan.search.groups import Chain, Growing, grow, seed
 
 SEEDS = st.integers(0, 1 << 32)
@@ -33,7 +33,7 @@ def sinks(trace: Trace, wanted: set[TensorId]) -> list[int]:
     return [m.key for m in reversed(trace.members) if m.op.output in wanted]
 
 
-def fired(trace: Trace) -> list[tuple[int, int]]:
+def executed(trace: Trace) -> list[tuple[int, int]]:
     return [(int(trace.op[at]), int(trace.iteration[at])) for at in trace.moments]
 
 
@@ -50,7 +50,7 @@ def test_trace_and_rolling_buffers_are_those_of_the_naive_simulation(number: int
         for group in all_groups(chain, last):
             cast = actors(group.trace)
             order = simulate(cast, sinks(group.trace, leaving(chain, group.trace, last)))
-            assert fired(group.trace) == order
+            assert executed(group.trace) == order
             for tensor, rolling_buffer in group.rolling_buffers.items():
                 (key,) = (m.key for m in group.trace.members if m.op.output == tensor)
                 assert rolling_buffer.depth == rows_kept(cast, order, key)
@@ -67,7 +67,7 @@ def test_a_trace_keeps_demands_for_producers_to_come() -> None:
     s = Sketch()
     chain = s_chain(s)
     group = all_groups(chain, len(chain.ops))[0]
-    waiting = group.trace.slot != FIRE
+    waiting = group.trace.slot != EXECUTE
     assert waiting.sum() == group.trace.members[0].op.writes.h
     assert not (group.trace.op[waiting] == OUTSIDE).any()
 

@@ -15,7 +15,7 @@ from tflm_memopt.plan.effort import Budget, SearchPart
 from tflm_memopt.plan.layout import offsets
 from tflm_memopt.plan.layout.bound import clique_bound
 from tflm_memopt.plan.layout.drafts import Draft, Placer
-from tflm_memopt.plan.layout.offsets import Layout, LayoutProblem, Turn, climb, exact, place
+from tflm_memopt.plan.layout.offsets import Layout, LayoutProblem, Reversible, climb, exact, place
 from tflm_memopt.plan.plan import Buffer, Builtin, Role
 from tflm_memopt.tflm import greedy_planner
 
@@ -161,8 +161,8 @@ def test_what_was_placed_before_is_no_answer_where_less_may_be_spent(left: float
 
 def test_a_choice_of_form_loosens_nothing() -> None:
     """Two buffers that another step keeps apart keep that distance, whatever a group between them allows."""
-    turn = Turn({(0, 1): 4, (1, 0): 2}, {(0, 1): 20, (1, 0): 1}, {0: 12})
-    problem = LayoutProblem((10, 6), (1, 1), {(0, 1): 10, (1, 0): 6}, 0, (turn,))
+    reversible = Reversible({(0, 1): 4, (1, 0): 2}, {(0, 1): 20, (1, 0): 1}, {0: 12})
+    problem = LayoutProblem((10, 6), (1, 1), {(0, 1): 10, (1, 0): 6}, 0, (reversible,))
     assert problem.decided(()).constraints == {(0, 1): 10, (1, 0): 6}
     assert problem.decided({0}).constraints == {(0, 1): 20, (1, 0): 6}
     assert (problem.decided(()).nbytes, problem.decided({0}).nbytes) == ((10, 6), (12, 6))

@@ -10,7 +10,7 @@ from unit.command import long, small
 
 from tflm_memopt.convert.request import request
 from tflm_memopt.plan.effort import Budget
-from tflm_memopt.plan.iteration.pauses import held_at, moments, surely_held
+from tflm_memopt.plan.iteration.pauses import live_at, moments, surely_live
 from tflm_memopt.plan.iteration.planned import Planned
 from tflm_memopt.plan.layout.joint import Tenant, least_paused, share
 from tflm_memopt.plan.nest import Ints
@@ -41,15 +41,15 @@ def test_what_is_surely_held_is_held_at_any_pauses(share_of_time: float) -> None
     keys = [stage.op for step in one.plan.steps if isinstance(step, Group) for stage in step.stages]
     found = moments(one, dict.fromkeys(keys, 1.0))
     apart = share_of_time * found.total
-    sure = surely_held(one, found, apart)
+    sure = surely_live(one, found, apart)
     assert sure
     least = least_paused(Tenant(one, paused=sure), [Tenant(other)], seconds=1.0, budget=Budget())
     rng = np.random.default_rng(1)
     for _ in range(3):
-        held = held_at(one, found, anywhere(found.time, found.total, apart, rng))
+        live = live_at(one, found, anywhere(found.time, found.total, apart, rng))
         for i, (bottom, top) in sure.items():
-            assert held[i][0] <= bottom < top <= held[i][1]
-        head = share([Tenant(one, paused=held), Tenant(other)], (), {(0, 1)}, seconds=0.0, budget=Budget()).head
+            assert live[i][0] <= bottom < top <= live[i][1]
+        head = share([Tenant(one, paused=live), Tenant(other)], (), {(0, 1)}, seconds=0.0, budget=Budget()).head
         assert 0 < least <= head
 
 
@@ -57,4 +57,4 @@ def test_nothing_is_surely_held_where_no_pause_is_needed() -> None:
     one = planned(long())
     keys = [stage.op for step in one.plan.steps if isinstance(step, Group) for stage in step.stages]
     found = moments(one, dict.fromkeys(keys, 1.0))
-    assert not surely_held(one, found, found.total)
+    assert not surely_live(one, found, found.total)

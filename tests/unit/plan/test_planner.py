@@ -28,10 +28,10 @@ def checked(
     seconds: float = SECONDS,
     overlap: bool = True,
     reorder: bool = True,
-    turn: bool = True,
+    reverse: bool = True,
 ) -> Plan:
     graph = s.row_graph(*outputs)
-    options = Options("group" if op_per_group else "region", seconds, overlap=overlap, reorder=reorder, turn=turn)
+    options = Options("group" if op_per_group else "region", seconds, overlap=overlap, reorder=reorder, reverse=reverse)
     found = plan(graph, options)
     check(found, graph)
     return found
@@ -95,7 +95,7 @@ def test_without_time_there_is_a_plan_all_the_same() -> None:
     x = s.input(16, 16, 8)
     for _ in range(40):
         x = s.conv(x, 8)
-    hasty, patient = (checked(s, x, seconds=seconds, turn=False) for seconds in (0.0, 1.0))
+    hasty, patient = (checked(s, x, seconds=seconds, reverse=False) for seconds in (0.0, 1.0))
     assert not hasty.proven
     assert hasty.lower_bound < patient.head <= hasty.head
 
@@ -106,7 +106,7 @@ def test_turning_every_other_group_takes_back_what_its_neighbour_shifted() -> No
     x = s.input(16, 16, 8)
     for _ in range(12):
         x = s.conv(x, 8)
-    found, forward = checked(s, x), checked(s, x, turn=False)
+    found, forward = checked(s, x), checked(s, x, reverse=False)
     assert any(isinstance(step, Group) and step.is_reversed for step in found.steps)
     assert found.proven
     assert found.head <= found.lower_bound + 15 < forward.head
@@ -119,7 +119,7 @@ def test_a_group_that_needs_less_when_it_is_reversed_is_reversed() -> None:
     """The group is reversed although its forward layout is optimal: a window below its row holds its input longer."""
     s = Sketch()
     x = s.conv(s.conv(s.input(20, 1, 8), 4, kernel=3, stride=2), 16, kernel=1, stride=2)
-    found, forward = checked(s, x), checked(s, x, turn=False)
+    found, forward = checked(s, x), checked(s, x, reverse=False)
     assert forward.proven
     assert found.head < forward.lower_bound
     assert any(isinstance(step, Group) and step.is_reversed for step in found.steps)

@@ -34,12 +34,12 @@ def test_iterations_one_by_one() -> None:
     for seed in seeds(12):
         _, found = planned(seed)
         groups = found.groups.values()
-        members = [(m, g.trace.fires(m.key)[1].tolist()) for g in groups for m in g.trace.members]
-        for done, (m, fired) in zip(work(found), members, strict=True):
-            assert done.iterations == len(fired)
-            assert done.pixels == sum(int(m.units.x1[f] - m.units.x0[f]) for f in fired)
+        members = [(m, g.trace.iterations_of(m.key)[1].tolist()) for g in groups for m in g.trace.members]
+        for done, (m, executed) in zip(work(found), members, strict=True):
+            assert done.iterations == len(executed)
+            assert done.pixels == sum(int(m.units.x1[f] - m.units.x0[f]) for f in executed)
             if not m.iterative and not m.op.access:
-                assert done.taps == sum(_taps(m, f) for f in fired)
+                assert done.taps == sum(_taps(m, f) for f in executed)
 
 
 def _taps(m: Member, f: int) -> int:

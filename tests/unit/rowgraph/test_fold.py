@@ -14,7 +14,7 @@ from tflm_memopt.model.graph import Graph
 from tflm_memopt.ops.kinds import Kind
 from tflm_memopt.ops.rowop import RowOp, Rows, Window
 from tflm_memopt.rowgraph.fold import without_dead_channels
-from tflm_memopt.rowgraph.graph import Kept, Region, RowGraph
+from tflm_memopt.rowgraph.graph import BuiltinNode, Region, RowGraph
 
 H, W = 4, 5
 LIVE, DEAD = 0, -(1 << 20)
@@ -58,7 +58,7 @@ def row_op(kind: Kind, inputs: tuple[int, ...], output: int, c_in: int, c_out: i
     } | fields)  # fmt: skip
 
 
-def folded(*ops: RowOp, outputs: Sequence[int] = (), kept: Sequence[Kept] = ()) -> tuple[RowOp, ...]:
+def folded(*ops: RowOp, outputs: Sequence[int] = (), kept: Sequence[BuiltinNode] = ()) -> tuple[RowOp, ...]:
     """Fold the operators as one region with input tensor 0. `outputs`: of the model; by default the last tensor."""
     outputs = outputs or (ops[-1].output,)
     region = Region(tuple(range(len(ops))), (), (0,), (*outputs, *(t for k in kept for t in k.inputs)))

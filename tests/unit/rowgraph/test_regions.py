@@ -15,7 +15,7 @@ from tflm_memopt.model.graph import VIEW, Graph, Op, Tensor, TensorId
 from tflm_memopt.ops.kinds import Kind
 from tflm_memopt.ops.opset import Unsupported
 from tflm_memopt.ops.rowop import RowOp, Rows
-from tflm_memopt.rowgraph.graph import Kept, Region, RowGraph
+from tflm_memopt.rowgraph.graph import BuiltinNode, Region, RowGraph
 from tflm_memopt.rowgraph.regions import STATEFUL, partition
 from tflm_memopt.rowgraph.supported import Support, View
 
@@ -109,7 +109,7 @@ def test_every_node_finds_its_inputs_and_nothing_is_lost(seed: int) -> None:
 def test_operators_with_state_keep_their_order(seed: int) -> None:
     """No tensor states that one must come first."""
     graph, support = random_graph(seed)
-    kept = [node.op for node in partition(graph, support).nodes if isinstance(node, Kept)]
+    kept = [node.op for node in partition(graph, support).nodes if isinstance(node, BuiltinNode)]
     stateful = [i for i in kept if graph.ops[i].type in STATEFUL]
     assert stateful == sorted(stateful)
 
@@ -150,7 +150,7 @@ def test_a_region_does_not_reach_over_an_operator_with_state() -> None:
 def test_an_operator_with_state_waits_for_the_one_before() -> None:
     """Operator 2 waits for a region that waits for operator 4; operator 3 could run at once, but must not."""
     ops = [(BUILTIN, (0,)), (OURS, (1,)), (STATE, (2,)), (STATE, (0,)), (BUILTIN, (0,)), (OURS, (5, 2))]
-    kept = [node.op for node in partition(*graph_of(ops)).nodes if isinstance(node, Kept)]
+    kept = [node.op for node in partition(*graph_of(ops)).nodes if isinstance(node, BuiltinNode)]
     assert [i for i in kept if ops[i][0] == STATE] == [2, 3]
     assert ops_of(ops) == [(1, 5)]
 
@@ -167,14 +167,14 @@ def test_a_region_with_too_many_outputs_becomes_several() -> None:
 def test_two_names_of_one_tensor_need_the_builtin_operator() -> None:
     """Both are outputs of the model, so TFLM has to copy."""
     parts = partition(*graph_of([(OURS, (0,)), (RENAME, (1,))], 1, 2))
-    assert [node.op for node in parts.nodes if isinstance(node, Kept)] == [1]
+    assert [node.op for node in parts.nodes if isinstance(node, BuiltinNode)] == [1]
     assert regions(parts)[0].outputs == (1,)
 
 
 def test_two_views_of_one_tensor_stay_builtin() -> None:
     """The view that TFLM makes reads the tensor itself, so the region must output it under that name."""
     parts = partition(*graph_of([(OURS, (0,)), (RENAME, (1,)), (RENAME, (1,))]))
-    assert [node.op for node in parts.nodes if isinstance(node, Kept)] == [1, 2]
+    assert [node.op for node in parts.nodes if isinstance(node, BuiltinNode)] == [1, 2]
     assert regions(parts)[0].outputs == (1,)
 
 

@@ -39,14 +39,14 @@ def slid(model: bytes, rows: int) -> list[RowOp]:
 
 def kept(model: bytes, rows: int) -> list[int]:
     """Rows of each rolling buffer, in order."""
-    return [op.keeps.rows.h for op in slid(model, rows) if op.keeps]
+    return [op.state_write.rows.h for op in slid(model, rows) if op.state_write]
 
 
 @pytest.mark.parametrize("rows", [1, 2, 7])
 def test_each_layer_makes_new_rows_alone_and_keeps_what_its_kernel_reaches_back_to(rows: int) -> None:
     net = chain()
     model = net.model(net.mean(last(net), (1, 2)))
-    made = [op.writes.h for op in slid(model, rows) if not op.keeps]
+    made = [op.writes.h for op in slid(model, rows) if not op.state_write]
     assert made[:3] == [rows, rows, rows]
     assert kept(model, rows)[:2] == [2, 4]
 

@@ -24,7 +24,7 @@ def sound() -> RowGraph:
     y = net.conv2d(net.add_n(x, x), 4)
     annotated = pipeline.annotate(read(net.model(net.conv2d(y, 4))).graph)
     graph = pipeline.find_regions(annotated)
-    assert graph is not None and len(graph.regions) == 2 and len(graph.kept) == 1
+    assert graph is not None and len(graph.regions) == 2 and len(graph.builtins) == 1
     return graph
 
 

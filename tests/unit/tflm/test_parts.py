@@ -1,4 +1,4 @@
-"""Test the addresses of slices that builtin operators need not copy (tflm/orders.py)."""
+"""Test the addresses of slices that builtin operators need not copy (tflm/access_order.py)."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from models import Net
 
 from tflm_memopt.model.reader import read
 from tflm_memopt.rowgraph.graph import StoredIn
-from tflm_memopt.tflm.orders import parts
+from tflm_memopt.tflm.access_order import parts
 
 SHAPE = (1, 6, 4, 8)
 Slice = tuple[list[int], list[int], list[int]]

@@ -65,7 +65,7 @@ def arrivals(trace: Trace) -> Arrivals | None:
 def _readings(trace: Trace, tensor: TensorId) -> Iterator[tuple[Ints, Ints, Ints]]:
     """Return positions of reads in the trace, with the half-open range of rows that each reads."""
     for member, k in trace.readers(tensor):
-        at, iteration = trace.fires(member.key)
+        at, iteration = trace.iterations_of(member.key)
         first, end = member.rows(k, iteration)
         some = end > first
         yield at[some], first[some], end[some]

@@ -27,14 +27,14 @@ def lives(trace: Trace, producer: Member) -> Lives:
 
 
 def _lives(trace: Trace, producer: Member) -> Lives:
-    written, fired = trace.fires(producer.key)
+    written, executed = trace.iterations_of(producer.key)
     if producer.iterative:  # the last unit makes all pixels
-        written, fired = written[-1:], fired[-1:]
+        written, executed = written[-1:], executed[-1:]
     u = producer.units
     read = np.full(len(u), -1, dtype=np.int64)
     stripe = u.stripe.copy()
     for member, k in trace.readers(producer.op.output):
-        at, iteration = trace.fires(member.key)
+        at, iteration = trace.iterations_of(member.key)
         r0, r1 = member.rows(k, iteration)
         c0, c1 = member.columns(k, iteration)
         here = member.units.stripe[iteration]
@@ -44,7 +44,7 @@ def _lives(trace: Trace, producer: Member) -> Lives:
                 unit = producer.unit_making(member, iteration[some], (r0 + dy)[some], (c0 + dx)[some])
                 np.maximum.at(read, unit, at[some])
                 np.maximum.at(stripe, unit, here[some])
-    return Lives(fired, written, np.maximum(read[fired], written), (stripe - u.stripe)[fired])
+    return Lives(executed, written, np.maximum(read[executed], written), (stripe - u.stripe)[executed])
 
 
 def _column_steps(producer: Member, c0: Ints, c1: Ints) -> list[int]:
@@ -57,13 +57,13 @@ def column_windows_of(producer: Member, life: Lives) -> tuple[ColumnWindow, ...]
     """Return the column windows of an inner tensor with minimal depths."""
     if producer.iterative:
         return (ColumnWindow(1, producer.op.writes.w),)
-    turn, residue, period = _turns(producer, life)
+    lap, residue, period = _laps(producer, life)
     kept = np.zeros(period, dtype=np.int64)
     np.maximum.at(kept, residue, life.stripes)
     result = []
     for first, rows in _runs(kept):
         mine = np.flatnonzero((residue >= first) & (residue < first + rows))
-        base = turn * producer.op.writes.w * rows + residue - first
+        base = lap * producer.op.writes.w * rows + residue - first
         index, written, read = _pixels(producer, life, base, rows, mine)
         result.append(ColumnWindow(rows, _depth(index, written, read)))
     return tuple(result)
@@ -71,24 +71,24 @@ def column_windows_of(producer: Member, life: Lives) -> tuple[ColumnWindow, ...]
 
 def slots(producer: Member, life: Lives, column_windows: Sequence[ColumnWindow]) -> Ints:
     """Return the slot, in pixels over all column windows, where each iteration unit writes its first pixel."""
-    turn, residue, _ = _turns(producer, life)
+    lap, residue, _ = _laps(producer, life)
     result, first, start = np.zeros(len(life.unit), dtype=np.int64), 0, 0
     for column_window in column_windows:
-        index = (turn * producer.op.writes.w + producer.units.x0[life.unit]) * column_window.rows + residue - first
+        index = (lap * producer.op.writes.w + producer.units.x0[life.unit]) * column_window.rows + residue - first
         mine = (residue >= first) & (residue < first + column_window.rows)
         result[mine] = start + index[mine] % column_window.depth
         first, start = first + column_window.rows, start + column_window.depth
     return result
 
 
-def _turns(producer: Member, life: Lives) -> tuple[Ints, Ints, int]:
+def _laps(producer: Member, life: Lives) -> tuple[Ints, Ints, int]:
     """Return each iteration unit's turn through the column windows, its row in them, and the total number of rows."""
     nest, u = producer.nest, producer.units
     period = nest.rows if nest.recomputes else nest.advance
     row, stripe = u.row[life.unit], u.stripe[life.unit]
     origin = stripe * nest.advance + nest.end - nest.rows if nest.recomputes else nest.origin
-    turn, residue = np.divmod(row - origin, period)
-    return turn, residue, period
+    lap, residue = np.divmod(row - origin, period)
+    return lap, residue, period
 
 
 def _runs(values: Ints) -> list[tuple[int, int]]:

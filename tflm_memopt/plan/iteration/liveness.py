@@ -104,7 +104,7 @@ def live_ranges(
         result.append(LiveRange(rolling, zero, top, before, _replaces(trace, writers[t], inner)))
     for m in trace.members:
         if nbytes := m.sum_bytes:
-            at, _ = trace.fires(m.key)
+            at, _ = trace.iterations_of(m.key)
             full = ((moments >= at[0]) & (moments <= at[-1])) * nbytes
             result.append(LiveRange(Buffer(Role.ACCUMULATOR, m.op.output, nbytes), zero, full, full))
     counters = sum(TILED_COUNTER_BYTES if m.stripes else COUNTER_BYTES for m in trace.members)
@@ -157,7 +157,7 @@ def new_bytes(trace: Trace, member: Member, rolling_buffer: Buffer | None) -> It
         top = before if member.op.in_place else after
         yield ((top > dead) | (top > before)) * rolling_buffer.nbytes, (before > dead) * rolling_buffer.nbytes
     if nbytes := member.sum_bytes:
-        at, _ = trace.fires(member.key)
+        at, _ = trace.iterations_of(member.key)
         running = (moments >= at[0]) & (moments <= at[-1])
         yield running * nbytes, (running & (moments > at[0])) * nbytes
     if nbytes := member.scratch_bytes + converted_bytes(trace, member, tiled=False):

@@ -11,11 +11,11 @@ from tflm_memopt.plan.loops import Loops, loops_of
 def looped(trace: Trace) -> Loops:
     """Return all iterations of the group as loops."""
     number = {member.key: i for i, member in enumerate(trace.members)}
-    stages = np.array([number[key] for key in trace.fired.tolist()], dtype=np.int64)
+    stages = np.array([number[key] for key in trace.executed.tolist()], dtype=np.int64)
     skips = np.zeros(len(stages), dtype=np.int64)
     for member in trace.members:
         if member.nest.recomputes:
-            at, unit = trace.order(member.key), trace.fires(member.key)[1]
+            at, unit = trace.order(member.key), trace.iterations_of(member.key)[1]
             expected = np.append(0, unit[:-1] + 1)
             stripe = member.units.stripe
             skips[at] = stripe[unit] - stripe[expected]

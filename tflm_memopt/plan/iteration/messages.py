@@ -14,9 +14,9 @@ def between(planned: Planned, cost: Mapping[int, float]) -> list[float]:
     """
     found = [0.0]
     for group in planned.groups.values():
-        fired = group.trace.fired.tolist()
-        each = {key: cost[key] / fired.count(key) for key in set(fired)}
-        for key in fired:
+        executed = group.trace.executed.tolist()
+        each = {key: cost[key] / executed.count(key) for key in set(executed)}
+        for key in executed:
             found[-1] += each[key]
             if planned.graph.ops[key].message is not None:
                 found.append(0.0)

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from tflm_memopt.plan.iteration.held import Range, at_each_wait, at_waits, joined
+from tflm_memopt.plan.iteration.live_out import Range, at_each_wait, at_waits, joined
 from tflm_memopt.plan.iteration.planned import Planned
 from tflm_memopt.plan.nest import Ints
 
@@ -71,29 +71,29 @@ def moments(planned: Planned, cost: Mapping[int, float]) -> Moments:
     times: list[NDArray[np.float64]] = []
     done, now = 0, 0.0
     for number, group in planned.groups.items():
-        keys, which = np.unique(group.trace.fired, return_inverse=True)
+        keys, which = np.unique(group.trace.executed, return_inverse=True)
         each = np.array([cost[key] for key in keys.tolist()]) / np.bincount(which)
         ends = now + np.cumsum(each[which])
         at = np.arange(1, len(which), dtype=np.int64)
-        held = (np.maximum(top - bottom, 0) for bottom, top in at_each_wait(group, at).values())
-        found.append((done + at, np.full_like(at, number), at, sum(held, np.zeros_like(at))))
+        live = (np.maximum(top - bottom, 0) for bottom, top in at_each_wait(group, at).values())
+        found.append((done + at, np.full_like(at, number), at, sum(live, np.zeros_like(at))))
         times.append(ends[:-1])
         done, now = done + len(which), float(ends[-1])
     after, steps, iteration, alive = (np.concatenate(column) for column in zip(*found, strict=True))
     return Moments(after, steps, iteration, np.concatenate(times), alive, now)
 
 
-def held_at(planned: Planned, found: Moments, chosen: Ints) -> Mapping[int, Range]:
+def live_at(planned: Planned, found: Moments, chosen: Ints) -> Mapping[int, Range]:
     """Return, by buffer number, the bytes that must stay at these pauses."""
-    held: Mapping[int, Range] = {}
+    live: Mapping[int, Range] = {}
     for number in np.unique(found.step[chosen]).tolist():
         waits = found.iteration[chosen][found.step[chosen] == number]
-        held = joined(held, at_waits(planned.groups[number], waits))
-    return held
+        live = joined(live, at_waits(planned.groups[number], waits))
+    return live
 
 
-def surely_held(planned: Planned, found: Moments, apart: float) -> Mapping[int, Range]:
-    """Return, by buffer number, bytes that held_at() contains for any choice of pauses at most `apart` apart.
+def surely_live(planned: Planned, found: Moments, apart: float) -> Mapping[int, Range]:
+    """Return, by buffer number, bytes that live_at() contains for any choice of pauses at most `apart` apart.
 
     Every span of that length contains a chosen pause; bytes that are live in all its moments must stay.
     """

@@ -1,4 +1,4 @@
-"""Operators and live ranges with rows counted in reverse (plan/search/turn.py)."""
+"""Operators and live ranges with rows counted in reverse (plan/search/reverse.py)."""
 
 from __future__ import annotations
 

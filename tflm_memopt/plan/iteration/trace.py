@@ -24,7 +24,7 @@ SCRATCH_ALIGN = 4
 """Alignment of the scratch of each core."""
 OUTSIDE = -1
 """Trace.op of a demand from outside the group."""
-FIRE = -1
+EXECUTE = -1
 """Trace.slot of an iteration; operands and tensors count from 0."""
 _SLOTS = 32
 """Number of bits of Trace.entry below the operator's key."""
@@ -212,7 +212,7 @@ class Trace:
     """Cache of dead_bytes()."""
     lives: dict[int, Lives] = field(default_factory=dict, init=False)
     """Cache of column_windows.lives() by the producer's key."""
-    _fires: dict[int, tuple[Ints, Ints]] = field(default_factory=dict, init=False)
+    _iterations: dict[int, tuple[Ints, Ints]] = field(default_factory=dict, init=False)
     _order: dict[int, Ints] = field(default_factory=dict, init=False)
     _reads: dict[TensorId, tuple[Ints, Ints]] = field(default_factory=dict, init=False)
 
@@ -224,7 +224,7 @@ class Trace:
     @property
     def slot(self) -> Ints:
         """FIRE, or the number of the demanded operand; for a demand from outside, the tensor."""
-        return (self.entry & ((1 << _SLOTS) - 1)) + FIRE
+        return (self.entry & ((1 << _SLOTS) - 1)) + EXECUTE
 
     def __len__(self) -> int:
         return len(self.entry)
@@ -243,25 +243,25 @@ class Trace:
         return self.end[:-1]
 
     @property
-    def fired(self) -> Ints:
+    def executed(self) -> Ints:
         """Keys of the iteration operators, in order."""
         return self.entry[self.moments] >> _SLOTS
 
-    def fires(self, key: int) -> tuple[Ints, Ints]:
+    def iterations_of(self, key: int) -> tuple[Ints, Ints]:
         """Return the positions at which an operator runs, and the number of each iteration."""
-        if key not in self._fires:
-            at = self.entries(key, FIRE)
-            self._fires[key] = at, self.iteration[at]
-        return self._fires[key]
+        if key not in self._iterations:
+            at = self.entries(key, EXECUTE)
+            self._iterations[key] = at, self.iteration[at]
+        return self._iterations[key]
 
-    def fired_at(self, key: int, at: Ints, iteration: Ints) -> None:
+    def executed_at(self, key: int, at: Ints, iteration: Ints) -> None:
         """Set the result of runs()."""
-        self._fires[key] = at, iteration
+        self._iterations[key] = at, iteration
 
     def order(self, key: int) -> Ints:
         """Return the indices of an operator's iterations among all iterations."""
         if key not in self._order:
-            self._order[key] = self.moments.searchsorted(self.fires(key)[0])
+            self._order[key] = self.moments.searchsorted(self.iterations_of(key)[0])
         return self._order[key]
 
     def entries(self, op: int, slot: int) -> Ints:
@@ -301,7 +301,7 @@ class Trace:
     def _find_reads(self, tensor: TensorId) -> tuple[Ints, Ints]:
         parts = []
         for member, k in self.readers(tensor):
-            _, iteration = self.fires(member.key)
+            _, iteration = self.iterations_of(member.key)
             parts.append((self.order(member.key), member.first_bytes(k, iteration)))
         if len(parts) < 2:
             return parts[0] if parts else (_EMPTY, _EMPTY)
@@ -315,7 +315,7 @@ _EMPTY = np.zeros(0, dtype=np.int64)
 
 def _entry(op: int, slot: int) -> int:
     """Return a value for Trace.entry."""
-    return (op << _SLOTS) + slot - FIRE
+    return (op << _SLOTS) + slot - EXECUTE
 
 
 def start(sinks: Sequence[tuple[TensorId, int]], source: InputSource | None = None) -> Trace:
@@ -355,7 +355,7 @@ def prepend(trace: Trace, member: Member) -> Trace:
 
     # The producer's entries replace the satisfied demands: for each iteration its own demands, then the iteration
     # itself.
-    pattern = [_entry(member.key, slot) for slot in (*member.operands, FIRE)]
+    pattern = [_entry(member.key, slot) for slot in (*member.operands, EXECUTE)]
     room = np.ones(len(trace), dtype=np.int64)
     room[demands] = counts * len(pattern)
     place = (demands - np.arange(len(demands))).repeat(counts) + number * len(pattern)
@@ -364,7 +364,7 @@ def prepend(trace: Trace, member: Member) -> Trace:
         entries[place + step], iterations[place + step] = entry, iteration
     readers = trace.readers_with(member)
     longer = Trace((member, *trace.members), entries, iterations, trace.wanted, readers, trace.source)
-    longer.fired_at(member.key, place + len(pattern) - 1, iteration)
+    longer.executed_at(member.key, place + len(pattern) - 1, iteration)
     return longer
 
 
@@ -402,7 +402,7 @@ def rolling_buffer_depth(trace: Trace, producer: Member) -> int:
     """Return the number of rows of a row-wise producer that are kept at once: the current one and older ones still to
     be read.
     """
-    _, iteration = trace.fires(producer.key)
+    _, iteration = trace.iterations_of(producer.key)
     row_bytes = producer.op.writes.row_bytes
     rows = producer.bytes_written(iteration) // row_bytes
     dead = dead_bytes(trace, producer.op.output, producer.op.writes.nbytes)
@@ -428,7 +428,7 @@ def written_bytes(trace: Trace, member: Member) -> tuple[Ints, Ints]:
     """Return, for each iteration and the end, the end of the written bytes of the member's output before and after
     it.
     """
-    _, iteration = trace.fires(member.key)
+    _, iteration = trace.iterations_of(member.key)
     written = np.zeros(len(iteration) + 1, dtype=np.int64)
     np.maximum.accumulate(member.bytes_written(iteration), out=written[1:])
     after = _changing(written, trace.order(member.key), len(trace.end))

@@ -28,7 +28,7 @@ def work(planned: Planned) -> Iterator[Work]:
             outside = member.op.inputs[0] not in made
             done = _of(group.trace, member, border=outside, is_reversed=group.step.is_reversed)
             older = done.rows if member.op.older is not None else 0
-            kept = done.iterations if member.op.keeps is not None else 0
+            kept = done.iterations if member.op.state_write is not None else 0
             yield replace(done, older=older, kept=kept)
 
 
@@ -36,13 +36,13 @@ def _of(trace: Trace, m: Member, *, border: bool, is_reversed: bool) -> Work:
     """Return the work of one operator. border: its first input comes from outside the group, where a reversed group
     starts at the last pixel.
     """
-    _, fired = trace.fires(m.key)
+    _, executed = trace.iterations_of(m.key)
     if m.op.access:
-        return _by_access(m, fired)
+        return _by_access(m, executed)
     if m.iterative:
-        return _summed(m, fired)
+        return _summed(m, executed)
     return _windowed(
-        m, fired, backwards=border and is_reversed, in_one_piece=not m.stripes or (border and not is_reversed)
+        m, executed, backwards=border and is_reversed, in_one_piece=not m.stripes or (border and not is_reversed)
     )
 
 
@@ -58,12 +58,12 @@ def _there(op: RowOp, move: Move, row: Ints) -> int:
     return int(((first >= 0) & (first < op.reads[move.operand].h)).sum())
 
 
-def _by_access(m: Member, fired: Ints) -> Work:
+def _by_access(m: Member, executed: Ints) -> Work:
     """Return the work of an operator that reads whole rows by its own accesses."""
-    op, row, n = m.op, m.units.row[fired], len(fired)
+    op, row, n = m.op, m.units.row[executed], len(executed)
     read = looked_up = 0
     for k, rows in enumerate(op.reads):
-        first, end = m.rows(k, fired)
+        first, end = m.rows(k, executed)
         there = int(np.maximum(end - first, 0).sum())
         looked_up += there
         read += there * rows.row_bytes
@@ -92,20 +92,20 @@ def _by_access(m: Member, fired: Ints) -> Work:
     )  # fmt: skip
 
 
-def _windowed(m: Member, fired: Ints, *, in_one_piece: bool, backwards: bool) -> Work:
+def _windowed(m: Member, executed: Ints, *, in_one_piece: bool, backwards: bool) -> Work:
     op, w, channel_groups = m.op, m.op.window, m.nest.channel_groups - m.nest.sums
     packed = m.op.packing if m.stage.runs_packed(m.op) else Packing.NONE
     above, size = (0, op.reads[0].h + w.pad_top) if op.older is not None else (w.pad_top, op.reads[0].h)
-    high = _clipped(m.units.row[fired], w.stride_h, above, w.kernel_h, w.dilation_h, size)  # rows of a state exist
+    high = _clipped(m.units.row[executed], w.stride_h, above, w.kernel_h, w.dilation_h, size)  # rows of a state exist
     if m.nest.sums:
-        high = np.where(m.units.channel_group[fired] == channel_groups, 0, high)  # the pass that only writes
+        high = np.where(m.units.channel_group[executed] == channel_groups, 0, high)  # the pass that only writes
     # each channel group has a part of the channels
     read_groups = 1 if m.nest.splits and op.traits.channels is Channels.SUMMED else channel_groups
     written_groups = channel_groups if m.nest.splits else 1
     windows = Windows(
         op=op, rows=not m.stripes, columns=m.nest.tile or op.writes.w,
         in_channels=max(1, op.reads[0].c // read_groups), out_channels=max(1, op.writes.c // written_groups),
-        x0=m.units.x0[fired], x1=m.units.x1[fired], high=high,
+        x0=m.units.x0[executed], x1=m.units.x1[executed], high=high,
         wide=_clipped(np.arange(op.writes.w), w.stride_w, w.pad_left, w.kernel_w, w.dilation_w, op.reads[0].w),
         in_one_piece=in_one_piece,
     )  # fmt: skip
@@ -116,29 +116,29 @@ def _windowed(m: Member, fired: Ints, *, in_one_piece: bool, backwards: bool) ->
     words = [word for word, true in (("summed", m.nest.sums), ("reversed", backwards and _is_quick(m, packed))) if true]
     done = Work(
         _name(m, *words), macs=macs, weights=macs, read=taps * op.reads[0].c * len(op.inputs) / read_groups,
-        written=pixels * op.writes.c / written_groups, pixels=pixels, taps=taps, iterations=len(fired),
+        written=pixels * op.writes.c / written_groups, pixels=pixels, taps=taps, iterations=len(executed),
         rows=windows.row_windows if m.stripes else int(high.sum()),
     )  # fmt: skip
     return as_its_kernel_does(windows, done, packed)
 
 
 def _is_quick(m: Member, packed: Packing) -> bool:
-    """Return whether it makes pixels with its own iteration code (tmo_fire_pixel.c), which reversed whole tensors
+    """Return whether it makes pixels with its own iteration code (tmo_iterate_pixel.c), which reversed whole tensors
     cannot use.
     """
     return packed is Packing.MVE_CONV and m.stripes > 0 and m.nest.tile == 1
 
 
-def _summed(m: Member, fired: Ints) -> Work:
+def _summed(m: Member, executed: Ints) -> Work:
     """Return the work of adding one input row, or tile of it, at a time to the sums of all affected pixels."""
     op, u = m.op, m.units
-    pixels = int((u.x1 - u.x0)[fired].sum())
+    pixels = int((u.x1 - u.x0)[executed].sum())
     share = pixels / (op.reads[0].h * op.reads[0].w)
     taps = share * op.writes.h * op.writes.w * op.window.kernel_h * op.window.kernel_w
-    passes = taps if m.stripes else len(fired) * op.writes.w
+    passes = taps if m.stripes else len(executed) * op.writes.w
     macs = op.macs * share
     return Work(
-        _name(m, "summed"), macs, macs, taps * op.reads[0].c, passes * op.writes.c, pixels, taps, len(fired),
+        _name(m, "summed"), macs, macs, taps * op.reads[0].c, passes * op.writes.c, pixels, taps, len(executed),
         rows=op.writes.nbytes, loops=taps * (op.writes.c if op.is_convolution else 1),
     )  # fmt: skip
 

@@ -25,7 +25,7 @@ class Draft:
     step: Step
     whole: tuple[TensorId, ...]
     """Tensors that are live in full during the step."""
-    held: tuple[Buffer, ...] = ()
+    buffers: tuple[Buffer, ...] = ()
     """Other buffers of a group, which have no place yet."""
     constraints: Mapping[tuple[int, int], int] = field(default_factory=dict)
     """Minimum distances of its buffers in bytes, as in LayoutProblem."""
@@ -34,20 +34,20 @@ class Draft:
 
     def keys(self) -> list[tuple[Role, int]]:
         """Return role and key of the buffers."""
-        return [(h.role, h.key) for h in self.held]
+        return [(h.role, h.key) for h in self.buffers]
 
     def tensors(self) -> Iterator[TensorId]:
         """Yield the tensors that the step has as a whole."""
         yield from self.whole
-        yield from (h.key for h in self.held if h.role is Role.TENSOR)
+        yield from (h.key for h in self.buffers if h.role is Role.TENSOR)
 
 
 def drafted(step: Step, ranges: Sequence[LiveRange], whole: tuple[TensorId, ...]) -> Draft:
     """Return the draft of a step from the live ranges of its buffers."""
-    distances, held = constraints(ranges), tuple(r.buffer for r in ranges)
+    distances, buffers = constraints(ranges), tuple(r.buffer for r in ranges)
     if isinstance(step, Group) and step.is_reversed:
-        distances = mirrored(held, distances)
-    return Draft(step, whole, held, distances, most_alive(ranges))
+        distances = mirrored(buffers, distances)
+    return Draft(step, whole, buffers, distances, most_alive(ranges))
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,33 +61,33 @@ class Placer:
     """Tensors that TFLM knows and aligns, or None for all; others are inside a workspace."""
 
     def problem(
-        self, drafts: Sequence[Draft], turns: Mapping[int, Draft] = MappingProxyType({})
+        self, drafts: Sequence[Draft], reversibles: Mapping[int, Draft] = MappingProxyType({})
     ) -> tuple[list[Buffer], layout.LayoutProblem]:
-        """Return the buffers of these steps and the constraints on their offsets. turns: alternative forms of some
-        steps.
+        """Return the buffers of these steps and the constraints on their offsets. reversibles: alternative forms of
+        some steps.
         """
         buffers: list[Buffer] = []
         tensors: dict[TensorId, int] = {}
         distances: dict[tuple[int, int], int] = {}
-        choices: list[layout.Turn] = []
+        choices: list[layout.Reversible] = []
         lower_bound = 0
         before: set[int] = set()
         lives = self._lives(drafts)
         for number, draft in enumerate(drafts):
             by_tflm = isinstance(draft.step, Builtin)
-            local = [self._index(h, number, lives, buffers, tensors, by_tflm) for h in draft.held]
+            local = [self._index(h, number, lives, buffers, tensors, by_tflm) for h in draft.buffers]
             whole = [self._tensor(t, lives, buffers, tensors) for t in draft.whole]
-            filled = [i for i, held in zip(local, draft.held, strict=True) if self._is_filled(held)]
+            filled = [i for i, buffer in zip(local, draft.buffers, strict=True) if self._is_filled(buffer)]
             fresh = [t for t in whole if t not in before]  # the others already keep apart
             before = set(whole)
             apart = {*permutations(filled, 2), *((t, u) for t in whole for u in (*local, *fresh) if t != u)}
             pairs = {p: buffers[p[0]].nbytes for t, u in apart for p in ((t, u), (u, t))}
-            forms = (draft, turns[number]) if number in turns else (draft,)
+            forms = (draft, reversibles[number]) if number in reversibles else (draft,)
             forward, *backward = ({(local[u], local[v]): d for (u, v), d in f.constraints.items()} for f in forms)
             if backward:
-                sizes = {i: h.nbytes for i, h in zip(local, turns[number].held, strict=True)}
+                sizes = {i: h.nbytes for i, h in zip(local, reversibles[number].buffers, strict=True)}
                 larger = {(i, t): n for i, n in sizes.items() for t in whole if n > buffers[i].nbytes}
-                choices.append(layout.Turn(forward, backward[0] | larger, sizes))
+                choices.append(layout.Reversible(forward, backward[0] | larger, sizes))
             else:
                 pairs = forward | pairs
             for pair, distance in pairs.items():
@@ -98,16 +98,16 @@ class Placer:
 
     def bound(self, draft: Draft) -> int:
         """Return the maximum of the live bytes of a step."""
-        filled = sum(held.nbytes for held in draft.held if self._is_filled(held))
+        filled = sum(buffer.nbytes for buffer in draft.buffers if self._is_filled(buffer))
         return max(draft.most_alive, filled) + sum(self.sizes[t] for t in draft.whole)
 
-    def _is_filled(self, held: Buffer) -> bool:
+    def _is_filled(self, buffer: Buffer) -> bool:
         """Return whether the buffer is a model input, which exists before anything runs."""
-        return held.role is Role.TENSOR and held.key in self.inputs and held.nbytes == self.sizes[held.key]
+        return buffer.role is Role.TENSOR and buffer.key in self.inputs and buffer.nbytes == self.sizes[buffer.key]
 
     def _index(
         self,
-        held: Buffer,
+        buffer: Buffer,
         step: int,
         lives: Mapping[TensorId, tuple[int, int]],
         buffers: list[Buffer],
@@ -115,11 +115,11 @@ class Placer:
         by_tflm: bool,
     ) -> int:
         """Return the index of a buffer, which is added if needed. by_tflm: TFLM places buffers that are not tensors."""
-        if held.role is Role.TENSOR:
-            return self._tensor(held.key, lives, buffers, tensors)
-        key = step if held.role in (Role.COUNTERS, Role.SCRATCH) else held.key
-        align = TFLM_ALIGN if by_tflm else _ALIGN[held.role]
-        buffers.append(replace(held, key=key, first=step, last=step + 1, align=align))
+        if buffer.role is Role.TENSOR:
+            return self._tensor(buffer.key, lives, buffers, tensors)
+        key = step if buffer.role in (Role.COUNTERS, Role.SCRATCH) else buffer.key
+        align = TFLM_ALIGN if by_tflm else _ALIGN[buffer.role]
+        buffers.append(replace(buffer, key=key, first=step, last=step + 1, align=align))
         return len(buffers) - 1
 
     def _tensor(

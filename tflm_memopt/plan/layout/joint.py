@@ -30,7 +30,7 @@ class Tenant:
     """A model's plan in a shared arena."""
 
     planned: Planned
-    held: Mapping[int, Range] = field(default_factory=dict)
+    live_out: Mapping[int, Range] = field(default_factory=dict)
     """Bytes that no other model may touch, by buffer number."""
     paused: Mapping[int, Range] = field(default_factory=dict)
     """Bytes that models running during the buffer's pauses may not touch, by buffer number."""
@@ -60,7 +60,7 @@ class Shared:
 
 def share(
     tenants: Sequence[Tenant],
-    beside: Collection[tuple[int, int]],
+    concurrent_pairs: Collection[tuple[int, int]],
     yields: Collection[tuple[int, int]] = (),
     *,
     seconds: float,
@@ -68,13 +68,13 @@ def share(
 ) -> Shared:
     """Return the lowest layout of all models.
 
-    beside: pairs that run at the same time. yields: pairs whose first model pauses while the second runs.
+    concurrent_pairs: pairs that run at the same time. yields: pairs whose first model pauses while the second runs.
     """
-    problem, first = problem_of(tenants, beside, yields)
-    beside = {*beside, *yields}
-    start = _stacked(tenants, beside)
+    problem, first = problem_of(tenants, concurrent_pairs, yields)
+    concurrent_pairs = {*concurrent_pairs, *yields}
+    start = _stacked(tenants, concurrent_pairs)
     heads = max((t.plan.head for t in tenants), default=0)
-    if not any(_meet(tenants, beside, i, j) for i in range(len(tenants)) for j in range(i)):
+    if not any(_meet(tenants, concurrent_pairs, i, j) for i in range(len(tenants)) for j in range(i)):
         proven = all(t.plan.proven for t in tenants if t.plan.head == heads)
         return Shared(tuple(t.plan for t in tenants), heads, problem.lower_bound, proven, heads)
     found = layout.place(problem, seconds=seconds, budget=budget)
@@ -85,7 +85,9 @@ def share(
     plans = tuple(
         _moved(t.plan, found.offsets[at : at + len(t.plan.buffers)]) for t, at in zip(tenants, first, strict=True)
     )
-    return Shared(plans, found.top, problem.lower_bound, found.proven, max(top, _reserved_above(tenants, beside)))
+    return Shared(
+        plans, found.top, problem.lower_bound, found.proven, max(top, _reserved_above(tenants, concurrent_pairs))
+    )
 
 
 def least_paused(pausing: Tenant, others: Sequence[Tenant], *, seconds: float, budget: Budget) -> int:
@@ -95,7 +97,7 @@ def least_paused(pausing: Tenant, others: Sequence[Tenant], *, seconds: float, b
     as their lowest stack, because a gap in a layout can be closed; another model's buffers cannot be in it.
     """
     buffers = pausing.plan.buffers
-    whole = [i for i, held in pausing.paused.items() if held == (0, buffers[i].nbytes)]
+    whole = [i for i, live in pausing.paused.items() if live == (0, buffers[i].nbytes)]
     number = {i: k for k, i in enumerate(whole)}
     own = within(pausing) if pausing.own is None else pausing.own
     kept = {(number[u], number[v]): d for (u, v), d in own.items() if u in number and v in number}
@@ -111,7 +113,7 @@ def settled(tenant: Tenant) -> Tenant:
 
 
 def problem_of(
-    tenants: Sequence[Tenant], beside: Collection[tuple[int, int]], yields: Collection[tuple[int, int]] = ()
+    tenants: Sequence[Tenant], concurrent_pairs: Collection[tuple[int, int]], yields: Collection[tuple[int, int]] = ()
 ) -> tuple[LayoutProblem, list[int]]:
     """Return the problem, and the number of each tenant's first buffer in it."""
     nbytes: list[int] = []
@@ -127,11 +129,11 @@ def problem_of(
             (at + u, at + v): d for (u, v), d in (within(tenant) if tenant.own is None else tenant.own).items()
         }
     for i, j in permutations(range(len(tenants)), 2):
-        if {(i, j), (j, i)} & set(beside):
+        if {(i, j), (j, i)} & set(concurrent_pairs):
             conflicts = [_apart(tenants[i], tenants[j])]
         else:
-            held = [tenants[i].held, *([tenants[i].paused] if (i, j) in yields else [])]
-            conflicts = [_keep(one, tenants[j]) for one in held]
+            live = [tenants[i].live_out, *([tenants[i].paused] if (i, j) in yields else [])]
+            conflicts = [_keep(one, tenants[j]) for one in live]
         for between in conflicts:
             for (u, v), d in between.items():
                 pairs = ((first[i] + u, first[j] + v), d[0]), ((first[j] + v, first[i] + u), d[1])
@@ -147,17 +149,17 @@ def _apart(one: Tenant, other: Tenant) -> dict[tuple[int, int], tuple[int, int]]
     return {(u, v): (one.plan.buffers[u].nbytes, other.plan.buffers[v].nbytes) for u, v in pairs}
 
 
-def _keep(held: Mapping[int, Range], other: Tenant) -> dict[tuple[int, int], tuple[int, int]]:
+def _keep(live: Mapping[int, Range], other: Tenant) -> dict[tuple[int, int], tuple[int, int]]:
     """Return distances that keep another tenant's buffers off the bytes that the first occupies."""
     return {
         (u, v): (top, buffer.nbytes - bottom)
-        for u, (bottom, top) in held.items()
+        for u, (bottom, top) in live.items()
         for v, buffer in enumerate(other.plan.buffers)
     }
 
 
-def _meet(tenants: Sequence[Tenant], beside: Collection[tuple[int, int]], i: int, j: int) -> bool:
-    return bool({(i, j), (j, i)} & set(beside)) or bool(tenants[i].held or tenants[j].held)
+def _meet(tenants: Sequence[Tenant], concurrent_pairs: Collection[tuple[int, int]], i: int, j: int) -> bool:
+    return bool({(i, j), (j, i)} & set(concurrent_pairs)) or bool(tenants[i].live_out or tenants[j].live_out)
 
 
 def within(tenant: Tenant) -> Distances:
@@ -201,12 +203,14 @@ def _as_planned(plan: Plan, u: int, v: int) -> int:
     return distance if shared and (distance > 0 or (distance == 0 and u < v)) else below.nbytes
 
 
-def _stacked(tenants: Sequence[Tenant], beside: Collection[tuple[int, int]]) -> list[int]:
+def _stacked(tenants: Sequence[Tenant], concurrent_pairs: Collection[tuple[int, int]]) -> list[int]:
     """Return the start of each head if heads of conflicting models are side by side, placed largest first."""
     start = [0] * len(tenants)
     placed: list[int] = []
     for i in sorted(range(len(tenants)), key=lambda i: -tenants[i].plan.head):
-        taken = sorted((start[j], start[j] + tenants[j].plan.head) for j in placed if _meet(tenants, beside, i, j))
+        taken = sorted(
+            (start[j], start[j] + tenants[j].plan.head) for j in placed if _meet(tenants, concurrent_pairs, i, j)
+        )
         for low, high in taken:
             if start[i] + tenants[i].plan.head <= low:
                 break
@@ -220,12 +224,12 @@ def layout_align(tenants: Sequence[Tenant]) -> int:
     return max((b.align for t in tenants for b in t.plan.buffers), default=1)
 
 
-def _reserved_above(tenants: Sequence[Tenant], beside: Collection[tuple[int, int]]) -> int:
+def _reserved_above(tenants: Sequence[Tenant], concurrent_pairs: Collection[tuple[int, int]]) -> int:
     """Return the height of the largest conflicting heads with the reserved bytes above them."""
-    free = [replace(t, held={}) for t in tenants]
-    start = _stacked(free, beside)
+    free = [replace(t, live_out={}) for t in tenants]
+    start = _stacked(free, concurrent_pairs)
     heads = max((base + t.plan.head for base, t in zip(start, free, strict=True)), default=0)
-    return heads + sum(top - bottom for t in tenants for bottom, top in t.held.values())
+    return heads + sum(top - bottom for t in tenants for bottom, top in t.live_out.values())
 
 
 def _moved(plan: Plan, offsets: tuple[int, ...]) -> Plan:

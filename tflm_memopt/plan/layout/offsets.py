@@ -38,8 +38,8 @@ Constraints = Mapping[tuple[int, int], int]
 
 
 @dataclass(frozen=True, slots=True)
-class Turn:
-    """A group that may run in reverse (plan/search/turn.py)."""
+class Reversible:
+    """A group that may run in reverse (plan/search/reverse.py)."""
 
     forward: Constraints
     """Constraints of the group in forward order."""
@@ -58,17 +58,17 @@ class LayoutProblem:
     align: tuple[int, ...]
     constraints: Mapping[tuple[int, int], int]
     lower_bound: int
-    turns: tuple[Turn, ...] = ()
+    reversibles: tuple[Reversible, ...] = ()
     """Groups that may be reversed; their forward constraints are not in `constraints`."""
 
     def decided(self, backward: Collection[int]) -> LayoutProblem:
         """Return the problem with these groups reversed and the others not."""
         constraints, nbytes = dict(self.constraints), list(self.nbytes)
-        for number, turn in enumerate(self.turns):
-            for pair, distance in (turn.backward if number in backward else turn.forward).items():
+        for number, reversible in enumerate(self.reversibles):
+            for pair, distance in (reversible.backward if number in backward else reversible.forward).items():
                 constraints[pair] = max(distance, constraints.get(pair, distance))
-            for i in turn.nbytes if number in backward else ():
-                nbytes[i] = turn.nbytes[i]
+            for i in reversible.nbytes if number in backward else ():
+                nbytes[i] = reversible.nbytes[i]
         return LayoutProblem(tuple(nbytes), self.align, constraints, self.lower_bound)
 
 
@@ -79,7 +79,7 @@ class Layout:
     proven: bool
     """No layout has a lower top."""
     backward: frozenset[int] = frozenset()
-    """Numbers of the reversed groups in LayoutProblem.turns."""
+    """Numbers of the reversed groups in LayoutProblem.reversibles."""
 
 
 def place(
@@ -113,16 +113,16 @@ def forget() -> None:
 def _digest(problem: LayoutProblem) -> bytes:
     """Return a digest of a problem including its order, which CP-SAT's answers depend on."""
     own = problem.nbytes, problem.align, problem.lower_bound, *problem.constraints.items()
-    turns = [(*t.forward.items(), 0, *t.backward.items(), 0, *t.nbytes.items()) for t in problem.turns]
-    return hashlib.blake2b(repr((own, turns)).encode(), digest_size=16).digest()
+    reversibles = [(*t.forward.items(), 0, *t.backward.items(), 0, *t.nbytes.items()) for t in problem.reversibles]
+    return hashlib.blake2b(repr((own, reversibles)).encode(), digest_size=16).digest()
 
 
 def _place(problem: LayoutProblem, seconds: float, budget: Budget, part: SearchPart) -> Layout:
     """Compute place() for a problem that is not cached."""
-    numbers = range(len(problem.turns))
+    numbers = range(len(problem.reversibles))
     starts = dict.fromkeys(frozenset(backward) for backward in ((), numbers[::2], numbers[1::2]))
     found = min((_with(problem, backward, budget, part) for backward in starts), key=lambda x: x.top)
-    bounded = found.top > problem.lower_bound and seconds > 0 and not problem.turns
+    bounded = found.top > problem.lower_bound and seconds > 0 and not problem.reversibles
     work = bound.SECONDS + bound.PAIR_SECONDS * len(problem.constraints)
     if bounded and budget.allows(part, work):
         budget.spend(work)
@@ -130,7 +130,9 @@ def _place(problem: LayoutProblem, seconds: float, budget: Budget, part: SearchP
         problem = replace(problem, lower_bound=max(problem.lower_bound, least))
     if found.top <= problem.lower_bound:
         return replace(found, proven=True)
-    pairs = len(problem.constraints) + sum(len(turn.forward) + len(turn.backward) for turn in problem.turns)
+    pairs = len(problem.constraints) + sum(
+        len(reversible.forward) + len(reversible.backward) for reversible in problem.reversibles
+    )
     if not seconds or not budget.allows(part, MODEL_SECONDS * pairs):
         return found
     budget.spend(MODEL_SECONDS * pairs)
@@ -266,11 +268,11 @@ def exact(problem: LayoutProblem, hint: Layout, *, seconds: float) -> tuple[Layo
             model.add(offsets[upper] - offsets[lower] >= distance).only_enforce_if(order, *when)
 
     hold(problem.constraints)
-    turns = [model.new_bool_var(f"turn_{i}") for i in range(len(problem.turns))]
-    for i, (turn, is_reversed) in enumerate(zip(problem.turns, turns, strict=True)):
-        hold(turn.forward, ~is_reversed)
-        hold(turn.backward, is_reversed)
-        for buffer, nbytes in turn.nbytes.items():
+    reversibles = [model.new_bool_var(f"turn_{i}") for i in range(len(problem.reversibles))]
+    for i, (reversible, is_reversed) in enumerate(zip(problem.reversibles, reversibles, strict=True)):
+        hold(reversible.forward, ~is_reversed)
+        hold(reversible.backward, is_reversed)
+        for buffer, nbytes in reversible.nbytes.items():
             model.add(offsets[buffer] + nbytes <= top).only_enforce_if(is_reversed)
         model.add_hint(is_reversed, i in hint.backward)
     model.minimize(top)
@@ -280,7 +282,7 @@ def exact(problem: LayoutProblem, hint: Layout, *, seconds: float) -> tuple[Layo
     if status not in (cp_model.OPTIMAL, cp_model.FEASIBLE):
         return hint, spent
     values = tuple(int(solver.value(o)) for o in offsets)
-    backward = frozenset(i for i, is_reversed in enumerate(turns) if solver.value(is_reversed))
+    backward = frozenset(i for i, is_reversed in enumerate(reversibles) if solver.value(is_reversed))
     return Layout(values, _top(problem.decided(backward), values), status == cp_model.OPTIMAL, backward), spent
 
 

@@ -38,8 +38,8 @@ Place = Callable[[Candidate, int, bool], int]
 """Function that returns the bytes of a group with placed buffers. Any figure up to the second argument is good enough.
 With the third argument only the quick heuristic is used, which may overestimate.
 """
-Turn = Callable[[Candidate, int], Candidate | None]
-"""Function that returns the group with the bytes of its reversed form (turn.py), or None unless they are below the
+Reverse = Callable[[Candidate, int], Candidate | None]
+"""Function that returns the group with the bytes of its reversed form (reverse.py), or None unless they are below the
 second argument.
 """
 
@@ -115,7 +115,7 @@ class Cuts:
         rows: RowGroups,
         place: Place,
         settings: Settings | None,
-        turn: Turn = never,
+        reverse: Reverse = never,
         budget: Budget = UNBOUNDED,
         *,
         low: bool = False,
@@ -126,7 +126,7 @@ class Cuts:
         these recompute nothing and are optimal, no other tiled groups are searched.
         """
         self.chain, self._rows, self._place, self._settings = rows.chain, rows, place, settings
-        self._turn, self._budget, self._low = turn, budget, low
+        self._reverse, self._budget, self._low = reverse, budget, low
         roughly = chain_front(self.chain, rows.by_end, low=low)
         if not roughly:
             why = "the operators that read it cannot run row by row together"
@@ -197,7 +197,7 @@ class Cuts:
         """Yield, for each length, the best group that needs fewer bytes in reverse."""
         tried: set[int] = {c.first for c in self._table[last] if c.nbytes < limit}
         for group in sorted(self._table[last], key=lambda c: (c.nbytes, c.macs)):
-            if group.first not in tried and (found := self._turn(group, limit)) and found not in self._placed:
+            if group.first not in tried and (found := self._reverse(group, limit)) and found not in self._placed:
                 tried.add(group.first)
                 yield found
 

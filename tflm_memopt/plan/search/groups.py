@@ -167,7 +167,7 @@ class Candidate:
     stripes: int = 0
     """Number of stripes, or 0 if the group runs row by row."""
     is_reversed: bool = False
-    """`nbytes` applies to its reversed form (plan/search/turn.py), which the layout may choose."""
+    """`nbytes` applies to its reversed form (plan/search/reverse.py), which the layout may choose."""
 
     @property
     def geometry(self) -> Candidate:
@@ -284,7 +284,7 @@ def _read_whole(group: Growing, member: Member) -> Growing:
     readers = {t: tuple((whole if m is member else m, k) for m, k in of) for t, of in trace.readers_of.items()}
     entry, iteration = trace.entry[~dropped], np.where(mine, 0, trace.iteration)[~dropped]
     settled = Trace(members, entry, iteration, trace.wanted, readers, trace.source)
-    at = settled.fired == member.key
+    at = settled.executed == member.key
     late = member.op.output not in group.rolling_buffers and ends_late(whole)
     alive[:-1][at] += whole.scratch_bytes - member.scratch_bytes - member.sum_bytes - late
     gaps[:-1][at] -= member.sum_bytes * (last > 0)
@@ -382,5 +382,5 @@ def executed_macs(trace: Trace) -> int:
 
 def _macs(trace: Trace, m: Member) -> int:
     iterated = m.op.reads[0] if m.iterative else m.op.writes
-    _, fired = trace.fires(m.key)
-    return m.op.macs * m.pixels(fired) // (iterated.h * iterated.w * (m.nest.channel_groups - m.nest.sums))
+    _, executed = trace.iterations_of(m.key)
+    return m.op.macs * m.pixels(executed) // (iterated.h * iterated.w * (m.nest.channel_groups - m.nest.sums))

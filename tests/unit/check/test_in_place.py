@@ -4,7 +4,7 @@ descriptions.
 
 from __future__ import annotations
 
-from tflm_memopt.check.orders import ELEMENT_BY_ELEMENT, PIXEL_BY_PIXEL
+from tflm_memopt.check.in_place import ELEMENT_BY_ELEMENT, PIXEL_BY_PIXEL
 from tflm_memopt.ops.kinds import KINDS, Channels
 
 

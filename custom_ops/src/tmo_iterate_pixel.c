@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Iterations of packed operators that compute a single pixel. Finding addresses would take as long as computing, so only the fields that the kernels
- * read are set. See tmo_fire.c for all other cases. */
-#include "tmo/fire.h"
+ * read are set. See tmo_iterate.c for all other cases. */
+#include "tmo/iterate.h"
 #include "tmo/packed.h"
 #include "tmo/view.h"
 
@@ -9,7 +9,7 @@
 
 /* Whether the pixels are in column windows or in whole rows of the arena. */
 static TMO_ALWAYS_INLINE bool is_plain(const tmo_run_state *run, const tmo_tensor *t) {
-  return t->layout == TMO_LAYOUT_HWC && !tmo_is_frame(run->program, t);
+  return t->layout == TMO_LAYOUT_HWC && !tmo_is_source(run->program, t);
 }
 
 /* Address of pixel (x, y) of such a tensor. */
@@ -134,11 +134,11 @@ static TMO_ALWAYS_INLINE bool has_window(const tmo_op *op, const tmo_tensor *in)
          tmo_is_packed_as(op, TMO_PACKING_DSP_DEPTHWISE) || tmo_is_packed_as(op, TMO_PACKING_MVE_DEPTHWISE);
 }
 
-tmo_status tmo_fire_pixel(const tmo_run_state *run, const tmo_op *op) {
+tmo_status tmo_iterate_pixel(const tmo_run_state *run, const tmo_op *op) {
   const tmo_tensor *const tensors = tmo_tensors(run->program), *const in = &tensors[op->input[0]], *const out = &tensors[op->output];
   const bool adds = tmo_is_packed_as(op, TMO_PACKING_DSP_ADD);
   const bool plain = is_plain(run, in) && (adds ? is_plain(run, &tensors[op->input[1]]) : has_window(op, in)) && out->layout == TMO_LAYOUT_HWC;
-  if (!plain) return tmo_fire_any(run, op);
+  if (!plain) return tmo_iterate_any(run, op);
   int8_t *const to = pixel_of(run, out, run->unit.row, run->unit.tile);
   const int32_t *const scales = (const int32_t *)tmo_constant(run->program, op->scales);
   if (adds) {
@@ -159,4 +159,4 @@ tmo_status tmo_fire_pixel(const tmo_run_state *run, const tmo_op *op) {
 
 #endif
 
-typedef int tmo_fire_pixel_is_not_empty; /* ISO C forbids an empty file */
+typedef int tmo_iterate_pixel_is_not_empty; /* ISO C forbids an empty file */

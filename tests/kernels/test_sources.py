@@ -15,7 +15,7 @@ import numpy as np
 import pytest
 from conftest import seeds
 from kernels import networks, tile_plans
-from kernels.frames import can_be_frame, can_stream, external, streamed
+from kernels.frames import can_be_source, can_stream, external, streamed
 from kernels.networks import Network
 from kernels.programs import can_iterate, lower
 from numpy.typing import NDArray
@@ -61,8 +61,8 @@ def test_a_streamed_input_gives_the_same_bytes() -> None:
 def _apart(data: bytes, inputs: list[ProgramTensor], output: int) -> host.DeviceArena:
     """Allocate every buffer separately."""
     size = -(-host.workspace_bytes(data) // 16) * 16
-    frame = inputs[0].height * inputs[0].width * inputs[0].channels
-    return host.DeviceArena(size + frame + output, (size,), (size + frame,), 0)
+    source = inputs[0].height * inputs[0].width * inputs[0].channels
+    return host.DeviceArena(size + source + output, (size,), (size + source,), 0)
 
 
 @pytest.mark.parametrize("form", [host.INT8, host.UINT8])
@@ -70,7 +70,7 @@ def test_an_external_frame_gives_the_same_bytes(form: int) -> None:
     """The frame is part of a larger one with padding after each row."""
     for seed in seeds(32):
         network, program, rng = drawn(seed)
-        if not can_be_frame(program):
+        if not can_be_source(program):
             continue  # two inputs, two views of the input, or indices
         inputs = networks.random_inputs(rng, network)
         expected = network.run(inputs)[-1].ravel()
@@ -104,11 +104,11 @@ def _run(
     held[y:, x * view.channels : pitch - room] = pixels ^ (0x80 if form == host.UINT8 else 0)
     held = held.ravel()[: held.size - room].copy()
     fields = {"bytes": held.nbytes, "pitch": pitch, "x": x, "y": y, "format": form} | changes
-    frame = host.Frame(data=held.ctypes.data, **fields)
+    source = host.TmoSource(data=held.ctypes.data, **fields)
     image, workspace = host._aligned(pack(program)), np.zeros(program.workspace + 16, np.uint8)
     place = workspace[-workspace.ctypes.data % 16 :]
     result = np.zeros(output, np.int8)
-    io = (ctypes.c_void_p * 2)(ctypes.addressof(frame), result.ctypes.data)
+    io = (ctypes.c_void_p * 2)(ctypes.addressof(source), result.ctypes.data)
     return Status(host._library().tmo_run(image.ctypes.data, io, place.ctypes.data)), result
 
 
@@ -131,25 +131,25 @@ def test_a_frame_that_does_not_hold_the_input_is_refused(change: Callable[[dict[
     out = np.zeros(24, np.int8)
 
     def take(fields: dict[str, Any]) -> int:
-        frame = host.Frame(**fields)
+        source = host.TmoSource(**fields)
         arguments = view.channels, view.width * view.channels, view.height, out.ctypes.data_as(ctypes.c_void_p)
-        return int(host._library().tmo_take_rows(ctypes.byref(frame), *arguments))
+        return int(host._library().tmo_take_rows(ctypes.byref(source), *arguments))
 
     assert take(good) == Status.OK
-    assert take(good | change(good)) == Status.FRAME
+    assert take(good | change(good)) == Status.SOURCE
 
 
 def test_an_external_program_does_not_run_on_a_frame_that_is_too_small() -> None:
     network, program, rng = drawn(2)
     inputs = networks.random_inputs(rng, network)
     status, _ = _run(external(program), inputs[0], network.run(inputs)[-1].size, host.INT8, rng, bytes=3)
-    assert status is Status.FRAME
+    assert status is Status.SOURCE
 
 
 Damage = Callable[[Program], Program]
 
 
-def frame(**changes: Any) -> Damage:
+def source(**changes: Any) -> Damage:
     def change(p: Program) -> Program:
         tensors = tuple(replace(t, **changes) if t.base == 1 else t for t in p.tensors)
         return replace(p, tensors=tensors)
@@ -167,11 +167,11 @@ def network_of_one() -> Program:
 @pytest.mark.parametrize(
     ("damage", "status"),
     [
-        (frame(pushed=0), Status.TABLE),
-        (frame(pushed=3), Status.TABLE),
-        (frame(pushed=8), Status.IO),
-        (frame(depth=9), Status.TABLE),
-        (frame(offset=1 << 20), Status.TABLE),
+        (source(pushed=0), Status.TABLE),
+        (source(pushed=3), Status.TABLE),
+        (source(pushed=8), Status.IO),
+        (source(depth=9), Status.TABLE),
+        (source(offset=1 << 20), Status.TABLE),
         (lambda p: replace(p, workspace=p.workspace - 1), Status.TABLE),
         (lambda p: replace(p, input=4), Status.TABLE),
         (lambda p: replace(p, n_inputs=0, n_outputs=2), Status.IO),

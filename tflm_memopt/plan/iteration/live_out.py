@@ -17,7 +17,7 @@ Range = tuple[int, int]
 """Bytes [bottom, top) of a buffer."""
 
 
-def held(planned: Planned, retained: Collection[TensorId] = ()) -> Mapping[int, Range]:
+def live_out(planned: Planned, retained: Collection[TensorId] = ()) -> Mapping[int, Range]:
     """Return, by buffer number, the bytes that must stay while other models run. retained: retained outputs."""
     plan, parts = planned.plan, planned.graph.parts
     stored = {parts[t].storage if t in parts else t for t in retained}

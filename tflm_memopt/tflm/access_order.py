@@ -1,7 +1,7 @@
 """The order in which kernels read and write, which determines whether an output may overlap an input.
 
 Each library has one row per kernel. The rows of the reference kernels are verified by running TFLM's own headers with
-every load and store logged (tests/tflm/test_orders.py). The order of kernels that CMSIS-NN and ESP-NN replace is
+every load and store logged (tests/tflm/test_access_order.py). The order of kernels that CMSIS-NN and ESP-NN replace is
 unknown, so their outputs never overlap their inputs.
 
 A compiler may move a store above a load of another type, unless one of the types is a byte. So kernels that read and

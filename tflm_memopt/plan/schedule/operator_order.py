@@ -17,7 +17,7 @@ from tflm_memopt.model.graph import Graph, TensorId
 from tflm_memopt.plan.effort import UNBOUNDED, Budget
 from tflm_memopt.plan.schedule.least_peak import contiguous, schedule
 from tflm_memopt.plan.schedule.problem import OrderProblem, Task
-from tflm_memopt.rowgraph.graph import Kept, Node, RowGraph, Space
+from tflm_memopt.rowgraph.graph import BuiltinNode, Node, RowGraph, Space
 from tflm_memopt.rowgraph.regions import regions_of, state_order, tensor_use
 
 SECONDS = 0.4
@@ -32,9 +32,9 @@ def orders(graph: RowGraph, sizes: Mapping[TensorId, int], budget: Budget = UNBO
     """
     if Space.STREAM in graph.spaces.values() or any(op.message for op in graph.ops.values()):
         return (graph,)
-    nodes: list[Kept | int] = []
+    nodes: list[BuiltinNode | int] = []
     for node in graph.nodes:
-        nodes += [node] if isinstance(node, Kept) else node.ops
+        nodes += [node] if isinstance(node, BuiltinNode) else node.ops
     problem = OrderProblem(
         sizes,
         tuple(_task(graph, node) for node in nodes),
@@ -55,35 +55,35 @@ def _with_states(graph: RowGraph) -> set[frozenset[int]]:
 
 
 def _runs(graph: RowGraph) -> list[tuple[int, ...]]:
-    return [(node.op,) if isinstance(node, Kept) else node.ops for node in graph.nodes]
+    return [(node.op,) if isinstance(node, BuiltinNode) else node.ops for node in graph.nodes]
 
 
-def _task(graph: RowGraph, node: Kept | int) -> Task:
+def _task(graph: RowGraph, node: BuiltinNode | int) -> Task:
     """Return the task of a builtin operator, or of a row operator by key."""
-    if isinstance(node, Kept):
+    if isinstance(node, BuiltinNode):
         return Task(node.inputs, node.outputs)
     op = graph.ops[node]
     return Task(op.inputs, (op.output,))
 
 
-def _nodes(graph: RowGraph, order: Sequence[Kept | int]) -> Iterator[Node]:
-    use = tensor_use(graph.model, graph.ops, graph.kept, graph.outside)
-    for builtin, run in groupby(order, key=lambda node: isinstance(node, Kept)):
+def _nodes(graph: RowGraph, order: Sequence[BuiltinNode | int]) -> Iterator[Node]:
+    use = tensor_use(graph.model, graph.ops, graph.builtins, graph.outside)
+    for builtin, run in groupby(order, key=lambda node: isinstance(node, BuiltinNode)):
         if builtin:
-            yield from (node for node in run if isinstance(node, Kept))
+            yield from (node for node in run if isinstance(node, BuiltinNode))
         else:
             keys = [i for i in run if isinstance(i, int)]
             yield from regions_of(keys, graph.ops, use)
 
 
-def _bound(graph: Graph, nodes: Sequence[Kept | int]) -> Iterator[tuple[int, int]]:
+def _bound(graph: Graph, nodes: Sequence[BuiltinNode | int]) -> Iterator[tuple[int, int]]:
     """Yield pairs of builtin operators that depend on each other without a tensor: through variables and resources."""
     ops = {op.index: op for op in graph.ops}
-    place = {node.op: number for number, node in enumerate(nodes) if isinstance(node, Kept)}
+    place = {node.op: number for number, node in enumerate(nodes) if isinstance(node, BuiltinNode)}
     yield from ((place[a], place[b]) for a, b in state_order(graph, place))
     seen: dict[TensorId, list[int]] = defaultdict(list)
     for number, node in enumerate(nodes):
-        if isinstance(node, Kept):
+        if isinstance(node, BuiltinNode):
             op = ops[node.op]
             for tensor in {t for t in (*op.inputs, *op.outputs) if t >= 0 and graph.tensors[t].variable}:
                 seen[tensor].append(number)

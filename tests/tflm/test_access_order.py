@@ -1,4 +1,4 @@
-"""Check the table of access orders (tflm/orders.py) against TFLM's reference kernels.
+"""Check the table of access orders (tflm/access_order.py) against TFLM's reference kernels.
 
 The kernels of spring and autumn 2023 are compiled with every load and store logged. In the official wheel, the current
 TFLM, an output is placed as near to an input as the table allows, then one pixel nearer.
@@ -24,7 +24,7 @@ from tflm_memopt.model.names import OFFLINE_PLAN
 from tflm_memopt.plan.iteration.kernel import kernel_ranges
 from tflm_memopt.plan.iteration.liveness import constraints
 from tflm_memopt.rowgraph.graph import AccessOrder
-from tflm_memopt.tflm.orders import REFERENCE, orders
+from tflm_memopt.tflm.access_order import REFERENCE, orders
 
 TFLM = runpy.run_path(str(ROOT / "scripts/tflm2023.py"))
 HERE = Path(__file__).parent

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Runs one iteration: finds its operands, constants and sums, and calls the kernel. It does not depend on the order of iterations. */
-#include "tmo/fire.h"
+#include "tmo/iterate.h"
 
 #include "tmo/elements.h"
-#include "tmo/frame.h"
+#include "tmo/source.h"
 #include "tmo/packed.h"
 #include "tmo/vectors.h"
 #include "tmo/view.h"
@@ -110,12 +110,12 @@ typedef struct {
   tmo_line line;
 } place;
 
-/* Finds row y of a tensor that is not completely in its buffer. Rows of an external frame are where the caller has them, those of a streamed frame
+/* Finds row y of a tensor that is not completely in its buffer. Rows of an external input are where the caller has them, those of a streamed input
  * among the newest rows or in the rolling buffer. Rows of other tensors are in a rolling buffer of the state or in their buffer. */
 TMO_OWN_FRAME static place row_elsewhere(const tmo_run_state *run, const tmo_view *v, uint32_t y) {
   const tmo_tensor *const t = v->tensor;
   place p = {v->base, {0, 0, 1, t->width, t->channels}};
-  if (!tmo_is_frame(run->program, t)) {
+  if (!tmo_is_source(run->program, t)) {
     const uint32_t state = tmo_state_base(run->program);
     if ((int32_t)y < 0 || t->base == state) {
       p.base = (const int8_t *)run->io[state - 1];
@@ -123,7 +123,7 @@ TMO_OWN_FRAME static place row_elsewhere(const tmo_run_state *run, const tmo_vie
       return p;
     }
   } else if (tmo_input_of(run->program) == TMO_INPUT_EXTERNAL) {
-    p.base = tmo_frame_row((const tmo_frame *)run->io[0], t->channels, y);
+    p.base = tmo_source_row((const tmo_source *)run->io[0], t->channels, y);
     return p;
   } else {
     const uint32_t first = run->rows - t->pushed;
@@ -140,7 +140,7 @@ TMO_OWN_FRAME static place row_elsewhere(const tmo_run_state *run, const tmo_vie
 
 /* y is interpreted as int32_t, and negative for older rows in the state. */
 static TMO_ALWAYS_INLINE place row_of(const tmo_run_state *run, const tmo_view *v, uint32_t y) {
-  if (tmo_is_frame(run->program, v->tensor) || tmo_in_rolling_buffer(v->tensor)) return row_elsewhere(run, v, y);
+  if (tmo_is_source(run->program, v->tensor) || tmo_in_rolling_buffer(v->tensor)) return row_elsewhere(run, v, y);
   const place p = {v->base, tmo_line_of(run->program, v->tensor, v->pixel, run->unit.stripe, (uint16_t)y)};
   return p;
 }
@@ -198,12 +198,12 @@ static int8_t *output_pixel(const iteration *f, uint32_t y, uint32_t x) { return
 
 /* Converts the n pieces of a window to int8. bytes: of each piece. done: bytes that this iteration has already converted. Returns the new total. */
 static uint32_t make_int8(const iteration *f, const tmo_tensor *t, const int8_t **pieces, uint32_t n, uint32_t bytes, uint32_t done) {
-  if (tmo_input_of(f->run->program) != TMO_INPUT_EXTERNAL || !tmo_is_frame(f->run->program, t)) return done;
-  const tmo_frame *frame = (const tmo_frame *)f->run->io[0];
-  if (frame->format == TMO_FORMAT_INT8 || tmo_reads_wide(f->kernel.op)) return done;
+  if (tmo_input_of(f->run->program) != TMO_INPUT_EXTERNAL || !tmo_is_source(f->run->program, t)) return done;
+  const tmo_source *source = (const tmo_source *)f->run->io[0];
+  if (source->format == TMO_FORMAT_INT8 || tmo_reads_wide(f->kernel.op)) return done;
   int8_t *to = (int8_t *)f->run->workspace + t->offset + done;
   for (uint32_t i = 0; i < n; ++i, to += bytes) {
-    tmo_to_int8(frame, pieces[i], bytes, to);
+    tmo_to_int8(source, pieces[i], bytes, to);
     pieces[i] = to;
   }
   return done + n * bytes;
@@ -212,7 +212,7 @@ static uint32_t make_int8(const iteration *f, const tmo_tensor *t, const int8_t 
 /* Whether tmo_row_offset() finds the rows of a tensor, each with consecutive pixels. */
 static TMO_ALWAYS_INLINE bool has_whole_rows(const tmo_run_state *run, const tmo_tensor *t) {
   const bool is_reversed = tmo_has_part(TMO_PART_REVERSED) && t->layout == TMO_LAYOUT_PIXELS_REVERSED;
-  return !tmo_has_column_windows(t) && !tmo_in_rolling_buffer(t) && !tmo_is_frame(run->program, t) && !is_reversed;
+  return !tmo_has_column_windows(t) && !tmo_in_rolling_buffer(t) && !tmo_is_source(run->program, t) && !is_reversed;
 }
 
 /* Lists the addresses of the pixels under a window, row by row. */
@@ -291,7 +291,7 @@ TMO_OWN_FRAME static uint32_t read_tile(const iteration *f, uint32_t x, uint32_t
   t->columns = tmo_columns(&f->kernel, (uint16_t)x);
   t->rows = rows_under(f);
   tmo_taps listed = t->columns;
-  if (end - x > 1 && op->dilation_w == 1 && 2 * taps < TMO_MAX_TAPS && t->rows.count > 0 && !tmo_is_frame(f->run->program, f->in.tensor)) {
+  if (end - x > 1 && op->dilation_w == 1 && 2 * taps < TMO_MAX_TAPS && t->rows.count > 0 && !tmo_is_source(f->run->program, f->in.tensor)) {
     n = tmo_quotient(tmo_quotient(TMO_MAX_TAPS - taps, t->rows.count) - op->kernel_w, op->stride_w) + 1;
     if (n > end - x) n = end - x;
     const tmo_taps last = tmo_columns(&f->kernel, (uint16_t)(x + n - 1));
@@ -373,7 +373,7 @@ static tmo_window read_under(const iteration *f, uint32_t x, const int8_t *pixel
 }
 
 /* Computes the output pixel in column x, or the output row in a row group. */
-TMO_OWN_FRAME static void fire_window(const iteration *f, uint32_t x) {
+TMO_OWN_FRAME static void iterate_window(const iteration *f, uint32_t x) {
   const tmo_op *op = f->kernel.op;
   const int8_t *pixels[TMO_MAX_TAPS];
   const tmo_window window = read_under(f, x, pixels);
@@ -456,7 +456,7 @@ static void make_columns(const tmo_kernel *k, const tmo_window *rows, const tmo_
 }
 
 /* Computes the output columns of one or more tiles, up to `end`. */
-TMO_OWN_FRAME static void fire_packed_tile(iteration *f, uint32_t end) {
+TMO_OWN_FRAME static void iterate_packed_tile(iteration *f, uint32_t end) {
   tmo_kernel *k = &f->kernel;
   const uint32_t values = tmo_packed_values(k->op, k->in_channels), most = tmo_packed_pixels(k->op, values, k->op->tile);
   const bool in_row = has_whole_rows(f->run, f->out.tensor);
@@ -489,7 +489,7 @@ static bool is_packed_conv(const tmo_op *op) { return tmo_is_packed_as(op, TMO_P
 #endif
 
 /* Computes the output pixels in columns [x, end) of an operator with a window. */
-TMO_OWN_FRAME static void fire_windows(iteration *f, uint32_t x, uint32_t end) {
+TMO_OWN_FRAME static void iterate_windows(iteration *f, uint32_t x, uint32_t end) {
   const place row = row_of(f->run, &f->out, f->run->unit.row);
   tile_pixels tile;
   for (uint32_t n; x < end; x += n) {
@@ -502,11 +502,11 @@ TMO_OWN_FRAME static void fire_windows(iteration *f, uint32_t x, uint32_t end) {
   }
 }
 
-static void fire_tile(iteration *f) {
+static void iterate_tile(iteration *f) {
 #if TMO_RUNS_PACKED
   const tmo_kernel *k = &f->kernel;
   if (is_packed_conv(k->op) && !tmo_packed_direct(k->op, k->in_channels, k->out_channels, k->op->tile)) {
-    fire_packed_tile(f, tmo_unit_column_end(k->op, f->out.tensor, &f->run->unit));
+    iterate_packed_tile(f, tmo_unit_column_end(k->op, f->out.tensor, &f->run->unit));
     return;
   }
 #endif
@@ -515,16 +515,16 @@ static void fire_tile(iteration *f) {
   uint32_t x = tmo_unit_column(op, &f->run->unit);
   if (op->access != 0 || op->n_inputs > 1) {
     for (; x < end; ++x) {
-      fire_window(f, x);
+      iterate_window(f, x);
       if (f->kernel.sums) f->kernel.sums += f->kernel.out_channels;
     }
   } else {
-    fire_windows(f, x, end);
+    iterate_windows(f, x, end);
   }
 }
 
 /* Initializes or completes the sums of each output pixel of an iterative operator, with a window without taps. */
-static void fire_empty(iteration *f, bool first) {
+static void iterate_empty(iteration *f, bool first) {
   tmo_kernel *k = &f->kernel;
   int32_t *const sums = k->sums;
   k->first = first;
@@ -558,13 +558,13 @@ static void add_pixel(iteration *f, uint32_t x) {
 }
 
 /* Processes one tile of an input row. */
-TMO_OWN_FRAME static void fire_iterative_tile(iteration *f) {
+TMO_OWN_FRAME static void iterate_accumulated_tile(iteration *f) {
   const bool closes = f->kernel.last;
   const uint32_t end = tmo_unit_column_end(f->kernel.op, f->in.tensor, &f->run->unit);
-  if (f->kernel.first) fire_empty(f, true);
+  if (f->kernel.first) iterate_empty(f, true);
   f->kernel.last = false;
   for (uint32_t x = tmo_unit_column(f->kernel.op, &f->run->unit); x < end; ++x) add_pixel(f, x);
-  if (closes) fire_empty(f, false);
+  if (closes) iterate_empty(f, false);
 }
 
 TMO_OWN_FRAME static tmo_status gather(const iteration *f) {
@@ -626,41 +626,41 @@ TMO_OWN_FRAME static void set_up(iteration *f) {
 }
 
 #if TMO_RUNS_PACKED && !defined(TMO_WITHIN_CORES)
-bool tmo_fires_along_row(const tmo_run_state *run, const tmo_op *op) {
+bool tmo_iterates_along_row(const tmo_run_state *run, const tmo_op *op) {
   const tmo_tensor *const in = &tmo_tensors(run->program)[op->input[0]], *const out = &tmo_tensors(run->program)[op->output];
   if (tmo_by_row(op) || !is_packed_conv(op) || tmo_packed_direct(op, in->channels, out->channels, op->tile)) return false;
   return has_whole_rows(run, in) && has_whole_rows(run, out);
 }
 
-void tmo_fire_along_row(const tmo_run_state *run, const tmo_op *op, uint32_t end) {
+void tmo_iterate_along_row(const tmo_run_state *run, const tmo_op *op, uint32_t end) {
   iteration f;
   f.run = run;
   f.kernel.op = op;
   set_up(&f);
-  fire_packed_tile(&f, end);
+  iterate_packed_tile(&f, end);
 }
 #endif
 
-tmo_status tmo_fire_any(const tmo_run_state *run, const tmo_op *op) {
+tmo_status tmo_iterate_any(const tmo_run_state *run, const tmo_op *op) {
   iteration f; /* set_up() sets only the fields that kernels of this kind read */
   f.run = run;
   f.kernel.op = op;
   set_up(&f);
   if (tmo_has_kind(TMO_OP_GATHER) && op->kind == TMO_OP_GATHER) return gather(&f);
   if (tmo_by_row(op)) {
-    fire_window(&f, 0);
+    iterate_window(&f, 0);
   } else if (tmo_iterative(op)) {
-    fire_iterative_tile(&f);
+    iterate_accumulated_tile(&f);
   } else {
-    fire_tile(&f);
+    iterate_tile(&f);
   }
   return TMO_OK;
 }
 
 #ifndef TMO_WITHIN_CORES
-tmo_status tmo_fire_row(tmo_run_state *run, uint16_t op, uint16_t row) {
+tmo_status tmo_run_row(tmo_run_state *run, uint16_t op, uint16_t row) {
   const tmo_unit unit = {row, 0, 0, row};
   run->unit = unit;
-  return tmo_fire(run, &tmo_ops(run->program)[op]);
+  return tmo_iterate(run, &tmo_ops(run->program)[op]);
 }
 #endif

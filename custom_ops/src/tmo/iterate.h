@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* One iteration. Internal. */
+#ifndef TMO_ITERATE_H_
+#define TMO_ITERATE_H_
+
+#include "tmo/tmo.h"
+#include "nest.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* Computes run->unit of the operator, whose inputs must exist. Returns TMO_OK or TMO_ERROR_INDEX. */
+TMO_LINKAGE tmo_status tmo_iterate_any(const tmo_run_state *run, const tmo_op *op);
+
+#if TMO_RUNS_PACKED
+/* Computes several tiles of one row at once, from run->unit to output column `end`. tmo_iterates_along_row() returns whether the operator supports this:
+ * it must be a packed convolution with contiguous input and output rows. No tile reads later, or writes earlier, than it would alone. */
+TMO_LINKAGE bool tmo_iterates_along_row(const tmo_run_state *run, const tmo_op *op);
+TMO_LINKAGE void tmo_iterate_along_row(const tmo_run_state *run, const tmo_op *op, uint32_t end);
+#endif
+
+#if TMO_RUNS_PACKED
+/* The same as tmo_iterate_any() for packed operators whose tiles are single pixels. */
+TMO_LINKAGE tmo_status tmo_iterate_pixel(const tmo_run_state *run, const tmo_op *op);
+#endif
+
+/* Computes run->unit with the fastest function that supports the operator. */
+static inline tmo_status tmo_iterate(const tmo_run_state *run, const tmo_op *op) {
+#if TMO_RUNS_PACKED
+  if (tmo_has_part(TMO_PART_TILES) && op->tile == 1 && op->packing != TMO_PACKING_NONE) return tmo_iterate_pixel(run, op);
+#endif
+  return tmo_iterate_any(run, op);
+}
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif /* TMO_ITERATE_H_ */

@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Addresses of the pixels in a caller's buffer. Internal. */
+#ifndef TMO_SOURCE_H_
+#define TMO_SOURCE_H_
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "tmo/tmo.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* Whether the frame contains this many rows from its x and y on. */
+TMO_LINKAGE bool tmo_source_holds(const tmo_source *source, uint32_t pixel_bytes, uint32_t row_bytes, uint32_t rows);
+
+/* Row y, counted from the frame's y, beginning at its x. */
+static inline const int8_t *tmo_source_row(const tmo_source *source, uint32_t pixel_bytes, uint32_t y) {
+  return (const int8_t *)source->data + ((size_t)source->y + y) * source->pitch + (size_t)source->x * pixel_bytes;
+}
+
+TMO_LINKAGE void tmo_to_int8(const tmo_source *source, const int8_t *from, uint32_t bytes, int8_t *to);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif /* TMO_SOURCE_H_ */
