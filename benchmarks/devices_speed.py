@@ -27,12 +27,15 @@ from papers.fused_tiling.devices import LINKS
 from tables import markdown, require, update
 
 import tflm_memopt
+from tflm_memopt.api import optimize_planned
 from tflm_memopt.check.checker import check
 from tflm_memopt.check.together import HEAD_BYTES, RowCrosses
 from tflm_memopt.cli.devices import device_files
 from tflm_memopt.convert.request import request
+from tflm_memopt.devices.choice import shared_layers
 from tflm_memopt.devices.links import LinkSpeed
-from tflm_memopt.devices.network import computed, together
+from tflm_memopt.devices.network import Network, computed, together
+from tflm_memopt.plan.iteration.planned import Planned
 
 CORE, MHZ = "cortex-m4", 80
 NAMED = ("kws", "vww_96")
@@ -46,7 +49,11 @@ def shares(model: Path, devices: int, without: Sequence[str]) -> Sequence[tflm_m
     """Return the models of the devices or, for one device, which has no links, its model."""
     if devices == 1:
         return (tflm_memopt.optimize(model),)
-    return tflm_memopt.optimize_devices(model, devices, without=without).models
+
+    def one(data: bytes, name: str) -> tuple[tflm_memopt.Optimized, Planned | None]:
+        return optimize_planned(data, name=name)
+
+    return shared_layers(Network(model.read_bytes(), model.name, request({"without": without}), one), devices).models
 
 
 def messages(models: Sequence[tflm_memopt.Optimized]) -> tuple[Computing, Message]:

@@ -10,7 +10,9 @@ from tflm_memopt.answers.devices import (
     DevicesPoint,
     DevicesReport,
     DevicesTime,
+    OneDevice,
     OptimizedDevices,
+    StageOnDevice,
 )
 from tflm_memopt.answers.exploration import Exploration, PointReport
 from tflm_memopt.answers.fits import BoardReport, Fits
@@ -55,6 +57,7 @@ __all__ = [
     "InterfaceReport",
     "KeptBuiltin",
     "Macs",
+    "OneDevice",
     "OperatorReport",
     "Optimized",
     "OptimizedDevices",
@@ -64,6 +67,7 @@ __all__ = [
     "RollingBufferReport",
     "Sample",
     "SourceReport",
+    "StageOnDevice",
     "StageReport",
     "TensorReport",
     "WindowReport",

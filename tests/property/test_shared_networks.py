@@ -121,7 +121,9 @@ def examine_devices(recipe: Recipe) -> None:
     try:
         network = Network(data, "random", request({}), optimized)
         how = {op.index: rng.choice(possible_shardings(network.graph, op)) for op in network.graph.ops}
-        made = network.converted(how, 2 + recipe.seed % 4)
+        devices = 2 + recipe.seed % 4
+        at = {index: rng.randrange(devices) for index in how if rng.random() < 0.5}
+        made = network.converted(how, devices, at=at)
     except UsageError as why:
         assume(why.code not in NOT_FOR_DEVICES)
         raise

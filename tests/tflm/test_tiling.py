@@ -6,6 +6,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 from ai_edge_litert import schema_py_generated as schema
@@ -83,8 +84,41 @@ def test_stripes_give_the_same_bytes(build: Callable[[Net, int], int], activatio
     data = net.model(x)
     ops = tuple(range(len(read(data).graph.ops)))
     for count in range(2, len(ops) + 1):
-        for parts in (2, 3, min(5, net.shape(x)[1])):
-            assert_same_bytes(data, in_parts(data, Tiling(ops[:count], parts)), seed=parts)
+        _, height, width, _ = net.shape(x)
+        for rows, columns, padded in (
+            (2, 1, True),
+            (3, 1, False),
+            (min(5, height), 1, True),
+            (1, 2, False),
+            (2, 3, False),
+        ):
+            tiling = Tiling(ops[:count], rows, min(columns, width), padded=padded)
+            assert_same_bytes(data, in_parts(data, tiling), seed=rows)
+
+
+def test_more_parts_than_one_operator_joins() -> None:
+    """TFLM's CONCATENATION takes ten inputs."""
+    net = Net(seed=4)
+    x = net.conv2d(net.input((1, 25, 3, 2)), 4, kernel=(3, 3), padding="SAME")
+    data = net.model(net.conv2d(x, 26))
+    for tiling in (Tiling((0, 1), rows=25), Tiling((0, 1), rows=5, columns=3), Tiling((0,), channels=4)):
+        assert_same_bytes(data, in_parts(data, tiling), seed=1)
+    joins = [op for op in read(in_parts(data, Tiling((0, 1), rows=25))).graph.ops if op.type == "CONCATENATION"]
+    assert sorted(len(op.inputs) for op in joins) == [3, 7, 9, 9]
+
+
+def test_a_wide_network_gains_as_a_tall_one() -> None:
+    """A map of few rows and many columns is cut by columns."""
+    found = []
+    for height, width in ((64, 4), (4, 64)):
+        net = Net(seed=1)
+        x = net.conv2d(net.input((1, height, width, 3)), 24, kernel=(3, 3), padding="SAME")
+        x = net.conv2d(net.conv2d(x, 16, kernel=(3, 3), stride=(2, 2), padding="SAME"), 4)
+        options: Any = {"allow_ops": ["PAD", "SLICE", "CONCATENATION"], "max_macs": 1.5}
+        found.append(tflm_memopt.optimize(net.model(x), ops="builtin", kernels="reference", **options).report)
+    tall, wide = found
+    assert wide.arena.total <= 1.02 * tall.arena.total < 0.9 * wide.original_arena.total
+    assert [tiling.columns > 1 for tiling in wide.in_parts] == [True]
 
 
 @pytest.mark.slow
@@ -93,7 +127,7 @@ def test_channel_groups_give_the_same_bytes() -> None:
     x = net.conv2d(net.input((1, 9, 7, 5)), 11, kernel=(3, 3), padding="SAME")
     data = net.model(net.pool(net.depthwise_conv2d(x, multiplier=2), kernel=(3, 3), stride=(2, 2)))
     for parts in (2, 3, 10):
-        assert_same_bytes(data, in_parts(data, Tiling((0, 1, 2), parts, channels=True)), seed=parts)
+        assert_same_bytes(data, in_parts(data, Tiling((0, 1, 2), channels=parts)), seed=parts)
 
 
 def words(net: Net, count: int = 40) -> int:
@@ -126,7 +160,7 @@ def test_other_operators_in_channel_groups(build: Callable[[Net], int]) -> None:
     before = original(data)
     for parts in (2, 3, 10):
         for count in range(1, len(run) + 1):
-            after = rewritten(in_parts(data, Tiling(tuple(range(count)), parts, channels=True)))
+            after = rewritten(in_parts(data, Tiling(tuple(range(count)), channels=parts)))
             for case in stimuli(graph, [graph.tensors[t] for t in graph.inputs], 2, seed=parts):
                 a, b = (inference(x, case.values, 1) for x in (before, after))
                 assert a[0].tobytes() == b[0].tobytes()
@@ -146,15 +180,13 @@ def test_what_cannot_go_through_channel_groups() -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
-    ("without", "channels"), thinned([((), True), (("channel-groups",), False), (("tiles",), None)], 1)
+    ("without", "channels"), thinned([(("stripes",), {True}), (("channel-groups",), {False}), (("tiles",), set())], 1)
 )
-def test_what_is_left_out(without: tuple[str, ...], channels: bool | None) -> None:
+def test_what_is_left_out(without: tuple[str, ...], channels: set[bool]) -> None:
     done = tflm_memopt.optimize(
         wide(), ops="builtin", kernels="reference", allow_ops=MOVES, max_macs=None, without=without
     )
-    found = {tiling.channels for tiling in done.report.in_parts}
-    assert (True in found) == bool(channels)
-    assert not found or "tiles" not in without
+    assert {tiling.channels > 1 for tiling in done.report.in_parts} == channels
     stripes = tflm_memopt.optimize(
         cif(), ops="builtin", kernels="reference", allow_ops=MOVES, max_macs=1.5, without=("stripes",)
     )

@@ -10,6 +10,9 @@ from tflm_memopt.answers.optimized import Optimized
 from tflm_memopt.targets.boards import BoardFit
 from tflm_memopt.tflm.arena import Arena
 
+LINK_STATE = 64
+"""Most bytes of arena that an operator needs to continue after it has waited for a message."""
+
 
 @dataclass(frozen=True, slots=True)
 class DeviceReport:
@@ -25,6 +28,26 @@ class DeviceReport:
     sent: int
     """Bytes of the messages that the device sends in one inference."""
     received: int
+
+
+@dataclass(frozen=True, slots=True)
+class OneDevice:
+    """The same network, rewritten, on one device alone."""
+
+    arena: Arena
+    flash: int
+    """Bytes of the model file."""
+    milliseconds: float | None = None
+    """Estimated upper bound on the time of one inference, or None if the speed of the links is unknown."""
+
+
+@dataclass(frozen=True, slots=True)
+class StageOnDevice:
+    """Consecutive whole operators that one device runs."""
+
+    device: int
+    first: int
+    """Index of the stage's first operator."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,6 +73,7 @@ class DevicesReport:
     original_arena: Arena
     original_flash: int
     original_weights: int
+    alone: OneDevice
     rows: tuple[int, ...]
     """Operators whose rows are split among the devices; each device has all of their weights (FFMT)."""
     channels: tuple[int, ...]
@@ -57,7 +81,7 @@ class DevicesReport:
     inputs: tuple[int, ...]
     """Operators whose input channels are split; each device computes partial sums (FDT, fan-in)."""
     whole: tuple[int, ...]
-    """Operators that one device runs alone: the first device, or the one that `cut` assigns."""
+    """Operators that one device runs alone: the first device, or the one of its stage."""
     split_weights: tuple[int, ...]
     """Bytes per device of the weights that are split by output or input channels."""
     original_split_weights: int
@@ -68,8 +92,8 @@ class DevicesReport:
     seconds: float
     time: DevicesTime | None = None
     """Estimated time, or None if the speed of the links is unknown."""
-    cut: tuple[int, ...] = ()
-    """First operator of each device after the first, if every device runs consecutive operators alone."""
+    stages: tuple[StageOnDevice, ...] = ()
+    """Stages of whole operators, in order, if more than one device runs whole operators."""
 
     @property
     def convention(self) -> str:
@@ -91,12 +115,34 @@ class DevicesReport:
         """Bytes of all messages in one inference."""
         return sum(d.sent for d in self.devices)
 
+    @property
+    def flash_part(self) -> float:
+        """The largest model relative to an even part of one device's model."""
+        return self.flash * len(self.devices) / self.alone.flash
+
+    @property
+    def drawbacks(self) -> tuple[str, ...]:
+        """What one device alone does at least as well, a sentence each."""
+        found, alone = [], self.alone
+        more = self.ram - alone.arena.total
+        if more > 0:
+            why = "for the state of its links" if more <= LINK_STATE else "to read inputs of layers that share weights"
+            found.append(f"the largest device needs {more:,} B more RAM than one device alone, {why}")
+        elif more == 0:
+            found.append("the largest device needs as much RAM as one device alone")
+        if self.flash >= alone.flash:
+            found.append("the largest model is not smaller than that of one device alone")
+        if self.time and alone.milliseconds is not None and self.time.milliseconds >= alone.milliseconds:
+            found.append(f"an inference is not faster than on one device alone, {alone.milliseconds:,.1f} ms")
+        return tuple(found)
+
     def __repr__(self) -> str:
         arenas = ", ".join(d.arena.figure(d.arena.total) for d in self.devices)
         return f"<DevicesReport of {in_one_line(self.model)}: arenas of {arenas} B, {self.convention}>"
 
     def to_json(self) -> dict[str, Any]:
-        return with_arenas(self) | {"devices": [with_arenas(device) for device in self.devices]}
+        devices = [with_arenas(device) for device in self.devices]
+        return with_arenas(self) | {"devices": devices, "alone": with_arenas(self.alone), "drawbacks": self.drawbacks}
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,6 +172,8 @@ class DevicesPoint:
     """Bytes of all messages in one inference."""
     milliseconds: float
     """Estimated upper bound on the time of one inference."""
+    stages: tuple[StageOnDevice, ...] = ()
+    """Stages of whole operators, as in DevicesReport."""
     board: tuple[BoardFit, ...] = ()
     """Free RAM and flash of the exploration's board for each device, in the order of the devices."""
 

@@ -16,7 +16,7 @@ from tflm_memopt.convert.pipeline import ConversionOptions
 from tflm_memopt.model.graph import Graph, Op
 from tflm_memopt.plan.plan import Plan
 from tflm_memopt.plan.planner import plan, stored
-from tflm_memopt.rewrite.tiling import MOST_PARTS, Tiling, chain, fan_out
+from tflm_memopt.rewrite.tiling import Tiling, chain, fan_out
 from tflm_memopt.rowgraph.graph import RowGraph, tensor_sizes
 from tflm_memopt.rowgraph.supported import AnnotatedGraph
 from tflm_memopt.tflm.libraries import Library
@@ -29,6 +29,10 @@ LONGEST = 12
 """Most operators of a tiled chain."""
 PLANNED = 8
 """Number of best-ranked chains that are planned."""
+COUNTS = (2, 3, 4, 5, 6, 7, 8, 9, 10, 12, 14, 16, 20, 25)
+"""Numbers of stripes, and of channel groups, that are tried."""
+GRIDS = (2, 3, 4, 5)
+"""Numbers of stripes along both axes that are tried."""
 ROUNDS = 4
 """Most chains that are tiled in one model."""
 
@@ -144,16 +148,22 @@ class _Kind:
 
 
 def _in_stripes(graph: Graph, ops: Sequence[Op]) -> Iterator[Tiling]:
-    rows = graph.tensors[ops[-1].outputs[0]].shape[1]
+    keys, (_, rows, columns, _) = _keys(ops), graph.tensors[ops[-1].outputs[0]].shape
     if ops[0].type != "PAD":
-        keys = tuple(op.index for op in ops)
-        yield from (Tiling(keys, parts) for parts in range(2, min(rows, MOST_PARTS) + 1))
+        yield from (
+            Tiling(keys, rows=parts, padded=once) for parts in COUNTS if parts <= rows for once in (True, False)
+        )
+        yield from (Tiling(keys, columns=parts) for parts in COUNTS if parts <= columns)
+        yield from (Tiling(keys, rows=n, columns=n) for n in GRIDS if n <= min(rows, columns))
 
 
 def _in_groups(graph: Graph, ops: Sequence[Op]) -> Iterator[Tiling]:
     channels = graph.tensors[ops[0].outputs[0]].shape[-1]
-    keys = tuple(op.index for op in ops)
-    yield from (Tiling(keys, parts, channels=True) for parts in range(2, min(channels, MOST_PARTS) + 1))
+    yield from (Tiling(_keys(ops), channels=parts) for parts in COUNTS if parts <= channels)
+
+
+def _keys(ops: Sequence[Op]) -> tuple[int, ...]:
+    return tuple(op.index for op in ops)
 
 
 def live_bytes(graph: RowGraph) -> list[int]:

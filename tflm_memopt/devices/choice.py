@@ -1,9 +1,10 @@
-"""Choose how to split a network: the least memory, the least time within a limit, or all undominated ways.
+"""Choose how to split a network: the least memory, the least time within a limit, or all undominated splits.
 
-Three families of ways are tried: the first layers by rows, up to any of them, or on the first device alone; and, with
-the cut of least memory, the last layers on the first device alone. Most of them are compared by their graphs: the
-largest device's weights and maps, its multiply-accumulates, and the bytes sent. Those that no other one beats in all
-three are converted.
+Two families of splits are compared by real plans: stages of whole operators (stages.py), and layers that all devices
+share, first by rows and then by channels. With a limit, more of the latter are tried: the first layers by rows, up to
+any of them, or on the first device alone; and, with the switch of least memory, the last layers on the first device
+alone. Those are first compared by their graphs: the largest device's weights and maps, its multiply-accumulates, and
+the bytes sent. Those that no other one beats in all three are converted.
 """
 
 from __future__ import annotations
@@ -15,8 +16,9 @@ from fractions import Fraction
 from itertools import chain
 
 from tflm_memopt.convert.frontier import undominated
-from tflm_memopt.devices.network import Network, chosen, computed, cut, in_rows, layer, pipeline, with_fan_in
+from tflm_memopt.devices.network import Network, cut, in_rows, layer, pipeline, switch_of, with_fan_in
 from tflm_memopt.devices.shares import MOST_DEVICES, DeviceSharding
+from tflm_memopt.devices.stages import CUTS, TRIED, SplitCost, arranged, cost_of, planned_cuts
 from tflm_memopt.emit.firmware import firmware
 from tflm_memopt.errors import DoesNotFit
 from tflm_memopt.model.graph import Graph
@@ -36,18 +38,62 @@ Planning = Callable[[int, int], None]
 
 
 def choose(network: Network, devices: int, memory: Memory | None, planning: Planning) -> OptimizedDevices:
-    """Return the way of least memory or, with a limit, the fastest that fits; without a link, that which sends least.
+    """Return the split with the smallest arena of the largest device, then the fewest bytes sent.
 
-    Raises DoesNotFit if no way fits.
+    Splits that need a larger arena than one device alone come last, and those that hardly share the weights come
+    behind others. With a memory limit, the fastest split that fits is returned, or without a link the one that sends
+    the fewest bytes. Raises DoesNotFit if none fits.
     """
-    usual = _balanced(network, _with_fan_in(network, chosen(network.graph, devices), devices), devices)
     if memory is None:
-        return usual
-    found = [usual, *_converted(network, devices, planning)]
+        return min(_compared(network, devices, planning), key=lambda one: _cost(network, one))
+    found = [*_compared(network, devices, planning), *_converted(network, devices, planning)]
     fitting = [one for one in found if admits(memory, one.report)]
     if not fitting:
         raise _diagnostics(network, devices, memory, found)
     return min(fitting, key=lambda one: (one.report.time.milliseconds if one.report.time else 0.0, one.report.sent))
+
+
+def _compared(network: Network, devices: int, planning: Planning) -> list[OptimizedDevices]:
+    """Return the splits that are compared by real plans. Raises the errors of a network that cannot be shared."""
+    switch = switch_of(network.graph, devices)
+    usual = shared_layers(network, devices, switch)
+    found, cuts = [usual], []
+    for number, cut_ in enumerate(planned_cuts(network, devices)):
+        planning(number, CUTS + TRIED)
+        cuts.append(cut_)
+        found += [cut_.made] if devices == 2 else []
+    best = min(_cost(network, one) for one in found)
+    for one in arranged(network, devices, cuts, best):
+        found.append(one)
+    if min(found, key=lambda one: _cost(network, one)) is usual:
+        for step in (-1, 1):
+            found += _switched(network, usual, switch, step)
+    return found
+
+
+def _switched(network: Network, before: OptimizedDevices, switch: int, step: int) -> Iterator[OptimizedDevices]:
+    """Yield splits whose switch from rows to channels is moved on, as long as each costs less than the one before."""
+    while 0 <= switch + step <= in_rows(network.graph):
+        switch += step
+        one = shared_layers(network, len(before.models), switch)
+        if _cost(network, one) >= _cost(network, before):
+            return
+        before = one
+        yield one
+
+
+def _cost(network: Network, one: OptimizedDevices) -> SplitCost:
+    return cost_of(one.report, network.alone.report.arena.total)
+
+
+def shared_layers(network: Network, devices: int, switch: int | None = None) -> OptimizedDevices:
+    """Return layers that all devices share, by rows before the switch, by default the estimated best, then by channels.
+
+    They use partial sums where fewer bytes are sent with them, unless those are switched off.
+    """
+    graph = network.graph
+    shardings = cut(graph, switch_of(graph, devices) if switch is None else switch, len(graph.ops))
+    return _balanced(network, _with_fan_in(network, shardings, devices), devices)
 
 
 def in_a_row(network: Network, devices: int, cuts: Sequence[int]) -> OptimizedDevices:
@@ -102,7 +148,8 @@ def _diagnostics(network: Network, devices: int, memory: Memory, found: Sequence
 def _more(network: Network, devices: int, memory: Memory) -> Iterator[str]:
     """Yield the fewest devices that are enough, up to twice as many as now."""
     for more in range(devices + 1, min(2 * devices, MOST_DEVICES) + 1):
-        shardings = _with_fan_in(network, chosen(network.graph, more), more)
+        graph = network.graph
+        shardings = _with_fan_in(network, cut(graph, switch_of(graph, more), len(graph.ops)), more)
         if not network.is_enough_for(more, shardings):
             return
         report = network.converted(shardings, more).report
@@ -126,7 +173,8 @@ def frontier(network: Network, devices: int, planning: Planning) -> DevicesExplo
     """Return the frontier of the largest device's memory against time. The network must have a link speed."""
     started, asked = time.monotonic(), network.asked
     points = [_alone(network)] if network.line else []
-    points += [_point(one, asked.limits.board) for one in _converted(network, devices, planning)]
+    candidates = chain(_compared(network, devices, planning), _converted(network, devices, planning))
+    points += [_point(one, asked.limits.board) for one in candidates]
     best = undominated(points, lambda p: (math.ceil(1000 * p.milliseconds), p.memory))
     line, clock = network.line, asked.clock
     if line is None or clock is None:
@@ -148,11 +196,11 @@ def frontier(network: Network, devices: int, planning: Planning) -> DevicesExplo
 
 def _alone(network: Network) -> DevicesPoint:
     """Return the point of one device that runs the whole model."""
-    one, planned = network.optimize(network.data, network.name)
-    spent = sum(computed(network.asked, planned)) if planned else math.inf
+    one, alone = network.alone
+    spent = math.inf if alone.milliseconds is None else alone.milliseconds
     whole = tuple(op.index for op in network.graph.ops)
     left = _left((one,), network.asked.limits.board)
-    return DevicesPoint(1, (), (), (), whole, one.report.arena.total, len(one.model), 0, round(spent, 3), left)
+    return DevicesPoint(1, (), (), (), whole, alone.arena.total, alone.flash, 0, spent, board=left)
 
 
 def _left(models: Sequence[Optimized], board: Board | None) -> tuple[BoardFit, ...]:
@@ -168,6 +216,7 @@ def _point(made: OptimizedDevices, board: Board | None) -> DevicesPoint:
         channels=report.channels,
         inputs=report.inputs,
         whole=report.whole,
+        stages=report.stages,
         ram=report.ram,
         flash=report.flash,
         sent=report.sent,
@@ -194,8 +243,7 @@ def _converted(network: Network, devices: int, planning: Planning) -> Iterator[O
 def promising(network: Network, devices: int) -> list[Shardings]:
     """Return all ways that no other one beats in the figures of their graphs, each once."""
     graph = network.graph
-    usual = chosen(graph, devices)
-    switch = sum(sharding is DeviceSharding.ROWS for sharding in usual.values())
+    switch = switch_of(graph, devices)
     count = len(graph.ops)
     fronts = (cut(graph, s, count) for s in range(in_rows(graph) + 1))
     backs = (cut(graph, min(switch, e), e) for e in range(1, count))

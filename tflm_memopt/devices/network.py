@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
 from itertools import pairwise
+from typing import NamedTuple
 
 from tflm_memopt.check.checker import check
 from tflm_memopt.check.together import HEAD_BYTES, RowCrosses, check_together
@@ -33,14 +34,22 @@ from tflm_memopt.devices.shares import (
 )
 from tflm_memopt.devices.switch import SplitLayer, least_memory
 from tflm_memopt.errors import UsageError
-from tflm_memopt.model.graph import Graph, Op, without_dead
+from tflm_memopt.model.graph import Graph, Op, Tensor, without_dead
 from tflm_memopt.model.reader import Model, read
 from tflm_memopt.ops.message import MOST_ROW_BYTES, rows_of
 from tflm_memopt.ops.partial import weights_of
 from tflm_memopt.plan.choices import PER_REGION
 from tflm_memopt.plan.iteration.messages import between
 from tflm_memopt.plan.iteration.planned import Planned
-from tflm_memopt.results import DeviceReport, DevicesReport, DevicesTime, Optimized, OptimizedDevices
+from tflm_memopt.results import (
+    DeviceReport,
+    DevicesReport,
+    DevicesTime,
+    OneDevice,
+    Optimized,
+    OptimizedDevices,
+    StageOnDevice,
+)
 from tflm_memopt.rowgraph.inputs import IN_ARENA
 from tflm_memopt.rowgraph.regions import builtin_with_devices
 from tflm_memopt.tflm.arena import predict
@@ -72,6 +81,13 @@ def checked_count(devices: int, asked: Request) -> int:
     return devices
 
 
+class Alone(NamedTuple):
+    """The rewritten network on one device."""
+
+    model: Optimized
+    report: OneDevice
+
+
 @dataclass(frozen=True)
 class Network:
     """A model that is to be split, and what all its conversions have in common."""
@@ -98,6 +114,19 @@ class Network:
     def graph(self) -> Graph:
         """The graph without operators on which no output depends, so that no device has only such operators."""
         return without_dead(self.source.graph)
+
+    @cached_property
+    def weights(self) -> int:
+        """Bytes of all filters and biases."""
+        return _weights(self.graph)
+
+    @cached_property
+    def alone(self) -> Alone:
+        """The network on one device, rewritten."""
+        one, planned = self.optimize(self.data, self.name)
+        timed = bool(self.line and planned)
+        spent = round(sum(computed(self.asked, planned)), 3) if timed and planned else None
+        return Alone(one, OneDevice(one.report.arena, len(one.model), spent))
 
     def shared(
         self,
@@ -132,31 +161,31 @@ class Network:
         shared = self.shared(shardings, devices, portions, at)
         _demand_work(shared)
         models = device_models(self.source, shared)
-        made = [self.optimize(model, f"device{n}/{self.name}") for n, model in enumerate(models)]
-        done = tuple(one for one, _ in made)
+        names = [f"device{n}/{self.name}" for n in range(devices)]
+        made = [self.optimize(model, name) for model, name in zip(models, names, strict=True)]
         plans = [_demand_whole(one, planned) for one, planned in made]
         message = [check(planned.plan, planned.graph) for planned in plans]
         traffic = check_together(message)
         computing = [computed(self.asked, planned) for planned in plans] if self.line else []
         by_sharding = {s: tuple(op.index for op in self.graph.ops if shardings[op.index] is s) for s in DeviceSharding}
         split = by_sharding[DeviceSharding.CHANNELS] + by_sharding[DeviceSharding.INPUTS]
-        each = zip(done, shared.graphs, traffic.sent, traffic.received, strict=True)
+        done = tuple(one for one, _ in made)
+        each = zip(names, done, shared.graphs, traffic.sent, traffic.received, strict=True)
         report = DevicesReport(
             model=self.name,
             devices=tuple(
-                DeviceReport(
-                    f"device{n}/{self.name}", one.report.arena, len(one.model), _weights(graph), sent, received
-                )
-                for n, (one, graph, sent, received) in enumerate(each)
+                DeviceReport(name, one.report.arena, len(one.model), _weights(graph), *crossed)
+                for name, one, graph, *crossed in each
             ),
             original_arena=predict(self.source, self.asked.abi, library=self.asked.library),
             original_flash=len(self.data),
-            original_weights=_weights(self.graph),
+            original_weights=self.weights,
+            alone=self.alone.report,
             rows=by_sharding[DeviceSharding.ROWS],
             channels=by_sharding[DeviceSharding.CHANNELS],
             inputs=by_sharding[DeviceSharding.INPUTS],
             whole=by_sharding[DeviceSharding.WHOLE],
-            cut=tuple(min(i for i in at if at[i] == n) for n in sorted({*at.values()} - {0})),
+            stages=_stages(shardings, at),
             split_weights=tuple(_weights(graph, split) for graph in shared.graphs),
             original_split_weights=_weights(self.graph, split),
             room=traffic.room,
@@ -165,6 +194,13 @@ class Network:
             time=together(self.line, computing, message) if self.line else None,
         )
         return OptimizedDevices(done, report)
+
+
+def _stages(shardings: Mapping[int, DeviceSharding], at: Mapping[int, int]) -> tuple[StageOnDevice, ...]:
+    """Return where another device continues with whole operators, if not all of them run on the first device."""
+    each = [(i, at[i]) for i in sorted(at) if shardings[i] is DeviceSharding.WHOLE]
+    begins = [StageOnDevice(d, i) for n, (i, d) in enumerate(each) if n == 0 or d != each[n - 1][1]]
+    return tuple(begins) if len(begins) > 1 else ()
 
 
 def _demand_work(shared: DeviceGraphs) -> None:
@@ -212,17 +248,18 @@ def _stateless(graph: Graph) -> None:
         raise UsageError("a model with variables runs on one device", code="cannot_share", hint="no --devices")
 
 
-def chosen(graph: Graph, devices: int) -> Mapping[int, DeviceSharding]:
-    """Return how each operator is split so that a device holds the fewest bytes."""
-    possible = {op.index: possible_shardings(graph, op) for op in graph.ops}
-    if all(possible[op.index] == (DeviceSharding.WHOLE,) for op in graph.ops):
+def switch_of(graph: Graph, devices: int) -> int:
+    """Return how many of the first operators are split by rows so that a device holds the fewest bytes by estimate.
+
+    Raises UsageError if no operator can be shared.
+    """
+    if all(possible_shardings(graph, op) == (DeviceSharding.WHOLE,) for op in graph.ops):
         raise UsageError(
             "no operator of the model can be shared by several devices",
             code="cannot_share",
             hint="inspect says which operators run row by row; of float layers, convert them to int8",
         )
-    switch = min(in_rows(graph), least_memory([layer(graph, op) for op in graph.ops], devices))
-    return cut(graph, switch, len(graph.ops))
+    return min(in_rows(graph), least_memory([layer(graph, op) for op in graph.ops], devices))
 
 
 def with_fan_in(graph: Graph, shardings: Mapping[int, DeviceSharding], devices: int) -> Mapping[int, DeviceSharding]:
@@ -246,8 +283,13 @@ def with_fan_in(graph: Graph, shardings: Mapping[int, DeviceSharding], devices: 
 
 def bytes_sent(graph: Graph, shardings: Mapping[int, DeviceSharding], devices: int) -> float:
     """Return the bytes of all messages, infinite if one cannot be sent."""
-    rows = [rows_of(crosses.tensor) for crosses in share(graph, shardings, devices, 0).messages]
-    return sum((r.h * (HEAD_BYTES + r.row_bytes) if r.row_bytes <= MOST_ROW_BYTES else math.inf for r in rows), 0.0)
+    return sum((message_bytes(crosses.tensor) for crosses in share(graph, shardings, devices, 0).messages), 0.0)
+
+
+def message_bytes(tensor: Tensor) -> float:
+    """Return the bytes of a tensor's messages, infinite if its rows are too long."""
+    rows = rows_of(tensor)
+    return rows.h * (HEAD_BYTES + rows.row_bytes) if rows.row_bytes <= MOST_ROW_BYTES else math.inf
 
 
 def pipeline(graph: Graph, cuts: Sequence[int], devices: int) -> Mapping[int, int]:
@@ -287,10 +329,10 @@ def cut(
 def layer(graph: Graph, op: Op) -> SplitLayer:
     """Return an operator as its sizes in bytes."""
     read = sum(graph.tensors[t].nbytes for t in op.inputs if t >= 0 and not graph.tensors[t].constant)
-    return SplitLayer(read, sum(graph.tensors[t].nbytes for t in op.outputs), _filter_bytes(graph, op))
+    return SplitLayer(read, sum(graph.tensors[t].nbytes for t in op.outputs), filter_bytes(graph, op))
 
 
-def _filter_bytes(graph: Graph, op: Op) -> int:
+def filter_bytes(graph: Graph, op: Op) -> int:
     """Return the bytes of an operator's filter and bias."""
     constants = op.inputs if op.type in WEIGHTED else weights_of(op)
     return sum(graph.tensors[t].nbytes for t in constants if t >= 0 and graph.tensors[t].constant)
@@ -298,7 +340,7 @@ def _filter_bytes(graph: Graph, op: Op) -> int:
 
 def _weights(graph: Graph, of: Sequence[int] | None = None) -> int:
     """Return the bytes of all filters and biases, or of those whose operators stand for one in `of`."""
-    return sum(_filter_bytes(graph, op) for op in graph.ops if of is None or not set(of).isdisjoint(op.stands_for))
+    return sum(filter_bytes(graph, op) for op in graph.ops if of is None or not set(of).isdisjoint(op.stands_for))
 
 
 def _demand_whole(one: Optimized, planned: Planned | None) -> Planned:

@@ -29,12 +29,18 @@ def optimized(report: DevicesReport, folder: Path, files: Iterable[str]) -> Rend
     before = report.original_arena.figure(report.original_arena.total)
     today = (before, f"{report.original_flash:,}", f"{report.original_weights:,}")
     table.add_row("one, TFLM today", *today, "", "", *([""] if timed else []))
+    alone = report.alone
+    own = (alone.arena.figure(alone.arena.total), f"{alone.flash:,}", f"{report.original_weights:,}")
+    table.add_row("one, rewritten", *own, "", "", *([f"{alone.milliseconds:,.1f}"] if alone.milliseconds else []))
     for number, d in enumerate(report.devices):
         sizes = (f"{n:,}" for n in (d.flash, d.weights, d.sent, d.received))
         computes = [f"{timed.computing[number]:,.1f}"] if timed else []
         table.add_row(str(number), d.arena.figure(d.arena.total), *sizes, *computes)
-    how = [f"device {n}: operators from {first}" for n, first in enumerate((0, *report.cut)) if report.cut]
-    how += [f"{name}: operators {', '.join(map(str, ops))}" for name, ops in _ways(report) if ops and not report.cut]
+    ways = {name: ops for name, ops in _ways(report) if ops}
+    if report.stages:
+        ways.pop("first device")
+    how = [f"device {stage.device}: operators from {stage.first}" for stage in report.stages]
+    how += [f"{name}: operators {', '.join(map(str, ops))}" for name, ops in ways.items()]
     how.append(f"a line between two devices holds {report.room:,} B at the least")
     if timed:
         how.append(f"an inference takes {timed.milliseconds:,.1f} ms at most, estimated, {_link(timed)}")
@@ -44,6 +50,7 @@ def optimized(report: DevicesReport, folder: Path, files: Iterable[str]) -> Rend
         ),
         table,
         section("Shared by", lines(how)),
+        section("Where sharing does not pay", lines(report.drawbacks)) if report.drawbacks else None,
         section(f"Written to {printable(str(folder))}", lines(files)),
     )
 

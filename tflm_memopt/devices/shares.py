@@ -30,7 +30,7 @@ from tflm_memopt.ops.opset import row_op
 from tflm_memopt.ops.partial import ADD_SUMS, SUMS, add_options, bytes_of, sum_range, sums_options
 from tflm_memopt.ops.rowop import Message, RowOp
 from tflm_memopt.rewrite.parts import data_of
-from tflm_memopt.rewrite.tiling import POINTWISE, POOLS, Along, Stripes, along, can_tile, filter_axis
+from tflm_memopt.rewrite.tiling import POINTWISE, POOLS, Along, Tiles, along, can_tile, filter_axis
 
 MOST_DEVICES = 16
 RUNNING = ("INT8", "INT16")
@@ -204,7 +204,7 @@ def _by_channel(graph: Graph, op: Op) -> bool:
 
 
 @dataclass
-class _Sharer(Stripes):
+class _Sharer(Tiles):
     """Builds the operators of all devices in one order."""
 
     shardings: Mapping[int, DeviceSharding]
@@ -289,7 +289,7 @@ class _Sharer(Stripes):
                 inputs.append(self._piece(t, ROWS_AXIS, max(0, low), min(height, high), device))
             self.device = device
             if down:
-                x = self.stripe(op, inputs[0], first, end, padded=False)
+                x = self.tile(op, inputs[0], (first, end))
             else:
                 x = self._like_part(output, ROWS_AXIS, end - first)
                 self.add(op.type, inputs, x, op.options, of=op)

@@ -319,7 +319,7 @@ class Plan:
             states=tuple(PlacedState(**{k: v for k, v in d.items() if k != "role"}) for d in data.get("states", ())),
             pauses=tuple(data.get("pauses", ())),
             passes=tuple(Rematerialisation(p["reader"], tuple(p["ops"])) for p in data.get("rematerialisations", ())),
-            tilings=tuple(Tiling(tuple(t["ops"]), t["parts"], t["channels"]) for t in data.get("tilings", ())),
+            tilings=tuple(Tiling(**{**t, "ops": tuple(t["ops"])}) for t in data.get("tilings", ())),
         )
 
 

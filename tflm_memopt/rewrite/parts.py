@@ -10,6 +10,10 @@ import numpy as np
 
 from tflm_memopt.model.graph import Graph, Op, Quantization, Tensor, TensorId
 
+Range = tuple[int, int]
+"""Elements [first, end) along an axis."""
+MOST_JOINED = 10
+"""Limit of CONCATENATION's inputs in TFLM (kMaxInputNum, concatenation.cc)."""
 PART = "part"
 """Our own key of Op.options: marks an operator that tiling created."""
 
@@ -37,13 +41,17 @@ class Parts:
 
     def slice_of(self, x: TensorId, axis: int, first: int, end: int) -> TensorId:
         """Return elements [first, end) of a tensor along an axis, or the tensor itself if these are all."""
+        return self.cut_of(x, {axis: (first, end)})
+
+    def cut_of(self, x: TensorId, ranges: Mapping[int, Range]) -> TensorId:
+        """Return the elements of a tensor in a range along some axes, or the tensor itself if these are all."""
         whole = self.tensors[x]
-        if (first, end) == (0, whole.shape[axis]):
+        bounds = [ranges.get(axis, (0, size)) for axis, size in enumerate(whole.shape)]
+        shape = tuple(end - first for first, end in bounds)
+        if shape == whole.shape:
             return x
-        shape, begin = list(whole.shape), [0] * len(whole.shape)
-        shape[axis], begin[axis] = end - first, first
-        operands = self.constant(begin), self.constant(shape)
-        return self.add("SLICE", [x, *operands], self.like(whole, tuple(shape)), {})
+        operands = self.constant([first for first, _ in bounds]), self.constant(shape)
+        return self.add("SLICE", [x, *operands], self.like(whole, shape), {})
 
     def padded(self, x: TensorId, down: tuple[int, int], across: tuple[int, int]) -> TensorId:
         """Return a feature map with margins of its zero point."""
@@ -52,8 +60,20 @@ class Parts:
         return self.add("PAD", [x, margins], self.like(whole, (1, h + sum(down), w + sum(across), c)), {})
 
     def joined(self, pieces: Sequence[TensorId], axis: int, output: TensorId) -> TensorId:
-        """Concatenate pieces."""
+        """Concatenate pieces, some of them first if one operator cannot take them all."""
+        while len(pieces) > MOST_JOINED:
+            count = -(-len(pieces) // -(-len(pieces) // MOST_JOINED))
+            pieces = [
+                self.joined(some, axis, self._total(some, axis)) if len(some) > 1 else some[0]
+                for some in (pieces[i : i + count] for i in range(0, len(pieces), count))
+            ]
         return self.add("CONCATENATION", pieces, output, {"axis": axis, "fusedActivationFunction": "NONE"})
+
+    def _total(self, pieces: Sequence[TensorId], axis: int) -> TensorId:
+        """Return a new tensor for concatenated pieces."""
+        whole = self.tensors[pieces[0]]
+        size = sum(self.tensors[t].shape[axis] for t in pieces)
+        return self.like(whole, (*whole.shape[:axis], size, *whole.shape[axis + 1 :]))
 
     def channels_of(self, tensor: TensorId, first: int, end: int, axis: int) -> TensorId:
         """Return a filter or bias for some output channels, which are along `axis`. int4 weights become int8."""

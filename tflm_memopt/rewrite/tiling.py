@@ -1,9 +1,9 @@
-"""Tiles chains of builtin operators: stripes of rows, or groups of channels, one after the other.
+"""Tiles chains of builtin operators: tiles of rows and columns, or groups of channels, one after the other.
 
-Stripes are fused tiling of feature maps (FFMT): each recomputes the rows that its windows share with the previous
-stripe. Channel groups are the fan-out of fused depthwise tiling (FDT), which recomputes nothing. A fan-in would add
-rounded partial sums, which changes int8 results. No output byte changes: a convolution with padding equals one without
-padding on a map that PAD enlarged, since PAD fills in the zero point.
+Tiles are fused tiling of feature maps (FFMT): each recomputes what its windows share with the previous tiles. Channel
+groups are the fan-out of fused depthwise tiling (FDT), which recomputes nothing. A fan-in would add rounded partial
+sums, which changes int8 results. No output byte changes: a convolution with padding equals one without padding on a map
+that PAD enlarged, since PAD fills in the zero point.
 """
 
 from __future__ import annotations
@@ -14,10 +14,8 @@ from itertools import pairwise
 
 from tflm_memopt.model.graph import ABSENT, Graph, Op, Tensor, TensorId
 from tflm_memopt.ops.context import span
-from tflm_memopt.rewrite.parts import Parts, data_of
+from tflm_memopt.rewrite.parts import Parts, Range, data_of
 
-MOST_PARTS = 10
-"""Limit of CONCATENATION's inputs in TFLM (kMaxInputNum, concatenation.cc)."""
 CONVOLUTIONS = ("CONV_2D", "DEPTHWISE_CONV_2D")
 POOLS = ("AVERAGE_POOL_2D", "MAX_POOL_2D")
 POINTWISE = ("RELU", "RELU6", "LOGISTIC", "TANH", "HARD_SWISH", "LEAKY_RELU", "QUANTIZE", "DEQUANTIZE")
@@ -36,17 +34,33 @@ CHANNELWISE: Mapping[str, Mapping[int, int]] = {
 
 @dataclass(frozen=True, slots=True)
 class Tiling:
-    """A chain of operators that runs once for each part of its last output."""
+    """A chain of operators that runs once for each part of its last output: for each tile, or each channel group."""
 
     ops: tuple[int, ...]
     """Operators by Op.index; each is the only reader of the one before."""
-    parts: int
-    channels: bool = False
-    """Groups of channels instead of stripes of rows."""
+    rows: int = 1
+    """Number of tiles along the height."""
+    columns: int = 1
+    """Number of tiles along the width."""
+    channels: int = 1
+    """Number of channel groups; with more than one, there are no tiles."""
+    padded: bool = False
+    """Whether the first operator's padding is added once to the whole input, and not to each tile."""
+
+    @property
+    def parts(self) -> int:
+        return self.rows * self.columns * self.channels
 
     def __str__(self) -> str:
-        what = "channel groups" if self.channels else "stripes"
-        return f"ops {self.ops[0]}..{self.ops[-1]} in {self.parts} {what}"
+        if self.channels > 1:
+            what = f"{self.channels} channel groups"
+        elif self.columns == 1:
+            what = f"{self.rows} stripes"
+        elif self.rows == 1:
+            what = f"{self.columns} stripes of columns"
+        else:
+            what = f"{self.rows} x {self.columns} tiles"
+        return f"ops {self.ops[0]}..{self.ops[-1]} in {what}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -162,32 +176,51 @@ def can_tile(graph: Graph, op: Op) -> bool:
     return op.type in POINTWISE or graph.tensors[op.inputs[1]].dtype in ("INT8", "FLOAT32")
 
 
+@dataclass(frozen=True, slots=True)
+class _ChainInput:
+    """The input of a chain of tiles."""
+
+    tensor: TensorId
+    padded: bool = False
+    """Whether it contains the first operator's padding."""
+    top: int = 0
+    """Rows of padding at the top."""
+    left: int = 0
+
+
+def _ranges(size: int, parts: int) -> Iterator[Range]:
+    """Yield even parts of `size` elements."""
+    return pairwise(size * n // parts for n in range(parts + 1))
+
+
 def filter_axis(tensor: Tensor, op: Op) -> int:
     """Return the axis of the output channels of a filter or a bias."""
     return 3 if op.type == "DEPTHWISE_CONV_2D" and len(tensor.shape) == 4 else 0
 
 
-class Stripes(Parts):
-    """Builder of a graph whose feature maps are computed in stripes of rows."""
+class Tiles(Parts):
+    """Builder of a graph whose feature maps are computed in tiles."""
 
-    def stripe(self, op: Op, x: TensorId, first: int, end: int, *, padded: bool) -> TensorId:
-        """Return rows [first, end) of an operator's output. padded: the input already contains the padding."""
-        down, across = along(self.graph, op)
-        low, high = down.reads(first, end)
-        size = self.graph.tensors[op.inputs[0]].shape[1]
-        margins = (max(0, -low), max(0, high - size)), (across.before, across.after)
+    def tile(self, op: Op, x: TensorId, rows: Range, columns: Range | None = None, *, padded: bool = False) -> TensorId:
+        """Return some rows and columns of an operator's output, by default all columns.
+
+        padded: the input already contains the padding.
+        """
+        whole, source = self.tensors[op.outputs[0]], self.graph.tensors[op.inputs[0]]
+        ranges = rows, columns or (0, whole.shape[2])
+        each = zip(along(self.graph, op), ranges, source.shape[1:3], strict=True)
+        margins = [(max(0, -low), max(0, high - size)) for low, high, size in ((*a.reads(*r), n) for a, r, n in each)]
         if not padded and any(map(any, margins)):
             x = self.padded(x, *margins)
         if op.type == "PAD":
             return x
-        whole = self.tensors[op.outputs[0]]
-        y = self.like(whole, (1, end - first, *whole.shape[2:]))
+        y = self.like(whole, (1, *(end - first for first, end in ranges), whole.shape[3]))
         options = {**op.options, "padding": "VALID"} if "padding" in op.options else op.options
         return self.add(op.type, [x, *op.inputs[1:]], y, options, of=op)
 
 
 @dataclass
-class _Tiler(Stripes):
+class _Tiler(Tiles):
     """Builds the tiled graph for one chain."""
 
     tiling: Tiling
@@ -198,10 +231,11 @@ class _Tiler(Stripes):
         self.chain = [by_index[i] for i in self.tiling.ops]
 
     def graph_in_parts(self) -> Graph:
-        pieces = list(self._channel_groups() if self.tiling.channels else self._stripes())
         output = self.chain[-1].outputs[0]
-        axis = len(self.tensors[output].shape) - 1 if self.tiling.channels else 1
-        self.joined(pieces, axis, output)
+        if self.tiling.channels > 1:
+            self.joined([*self._channel_groups()], len(self.tensors[output].shape) - 1, output)
+        else:
+            self._tiles(output)
         inside = {op.index for op in self.chain}
         ops: list[Op] = []
         for op in self.graph.ops:
@@ -211,42 +245,54 @@ class _Tiler(Stripes):
                 ops.append(op)
         return replace(self.graph, tensors=self.tensors, ops=tuple(ops))
 
-    # --- stripes
+    # --- tiles
 
-    def _stripes(self) -> Iterator[TensorId]:
-        parts, rows = self.tiling.parts, self.tensors[self.chain[-1].outputs[0]].shape[1]
-        down, _ = along(self.graph, self.chain[0])
-        source, wider = self._padded_source(down)
-        bounds = [rows * n // parts for n in range(parts + 1)]
-        for first, end in pairwise(bounds):
-            wanted = [(first, end)]
-            for op in reversed(self.chain):
-                low, high = along(self.graph, op)[0].reads(*wanted[-1])
-                size = self.tensors[op.inputs[0]].shape[1]
-                last = op is self.chain[0]
-                wanted.append((low + wider, high + wider) if last and wider >= 0 else (max(0, low), min(size, high)))
-            x = self.slice_of(source, 1, *wanted.pop())
-            for op in self.chain:
-                first_row, end_row = wanted.pop()
-                x = self.stripe(op, x, first_row, end_row, padded=op is self.chain[0] and wider >= 0)
-            yield x
+    def _tiles(self, output: TensorId) -> None:
+        """Compute the output tile by tile, and join the tiles of each stripe, then the stripes."""
+        whole, tiling = self.tensors[output], self.tiling
+        source = self._padded_source()
+        stripes = []
+        for rows in _ranges(whole.shape[1], tiling.rows):
+            tiles = [self._tile(source, rows, columns) for columns in _ranges(whole.shape[2], tiling.columns)]
+            if len(tiles) == 1:
+                stripes += tiles
+                continue
+            alone = tiling.rows == 1
+            stripe = output if alone else self.like(whole, (1, rows[1] - rows[0], *whole.shape[2:]))
+            stripes.append(self.joined(tiles, 2, stripe))
+        if len(stripes) > 1:
+            self.joined(stripes, 1, output)
 
-    def _padded_source(self, down: Along) -> tuple[TensorId, int]:
-        """Return the chain's input including its first operator's padding, and the padding rows at the top, or -1
-        without padding.
-        """
+    def _tile(self, source: _ChainInput, rows: Range, columns: Range) -> TensorId:
+        """Compute one tile, through all operators of the chain."""
+        wanted = [(rows, columns)]
+        for op in reversed(self.chain):
+            each = zip(along(self.graph, op), wanted[-1], strict=True)
+            (top, bottom), (left, right) = (axis.reads(*made) for axis, made in each)
+            if op is self.chain[0] and source.padded:
+                wanted.append(((top + source.top, bottom + source.top), (left + source.left, right + source.left)))
+            else:
+                _, height, width, _ = self.tensors[op.inputs[0]].shape
+                wanted.append(((max(0, top), min(height, bottom)), (max(0, left), min(width, right))))
+        x = self.cut_of(source.tensor, dict(zip((1, 2), wanted.pop(), strict=True)))
+        for op in self.chain:
+            x = self.tile(op, x, *wanted.pop(), padded=op is self.chain[0] and source.padded)
+        return x
+
+    def _padded_source(self) -> _ChainInput:
+        """Return the chain's input. For stripes of rows, whose slices are not copied, it includes the padding."""
         first = self.chain[0]
-        _, across = along(self.graph, first)
-        if first.type == "PAD" or not any((down.before, down.after, across.before, across.after)):
-            return first.inputs[0], -1
-        return self.padded(first.inputs[0], (down.before, down.after), (across.before, across.after)), down.before
+        down, across = along(self.graph, first)
+        margins = (down.before, down.after), (across.before, across.after)
+        if first.type == "PAD" or not self.tiling.padded or not any(map(any, margins)):
+            return _ChainInput(first.inputs[0])
+        return _ChainInput(self.padded(first.inputs[0], *margins), True, down.before, across.before)
 
     # --- channel groups
 
     def _channel_groups(self) -> Iterator[TensorId]:
         channels = self.tensors[self.chain[0].outputs[0]].shape[-1]
-        bounds = [channels * n // self.tiling.parts for n in range(self.tiling.parts + 1)]
-        for first, end in pairwise(bounds):
+        for first, end in _ranges(channels, self.tiling.channels):
             x, low, high = ABSENT, first, end
             for op in self.chain:
                 multiplier = int(op.options.get("depthMultiplier", 1)) if op is not self.chain[0] else 1

@@ -1,0 +1,234 @@
+"""Split a network into stages: consecutive operators, each run by one device.
+
+Each device runs one stage, and the first device, which returns the output, may also run the last operators. Tensors
+between stages are sent row by row, so neither side holds them whole. Layers with more weights than an even part are
+split by channels over all devices instead.
+
+A few cuts are planned on two devices each. A stage then needs at most the arena of all operators up to its end, and at
+most that of all operators from its start on. By these estimates arrangements of stages are chosen and
+then planned.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field
+from itertools import accumulate, pairwise
+from typing import NamedTuple
+
+from tflm_memopt.devices.network import Network, filter_bytes, message_bytes, pipeline
+from tflm_memopt.devices.shares import DeviceSharding, possible_shardings
+from tflm_memopt.errors import MemoptError
+from tflm_memopt.model.graph import Graph
+from tflm_memopt.results import DevicesReport, OptimizedDevices
+
+CUTS = 8
+"""Number of cuts that are planned, if there are not more devices."""
+TRIED = 10
+"""Limit of the arrangements that are converted."""
+KEPT = 6
+"""Number of arrangements that are kept for each end of a stage."""
+FAIR_PART = 1.5
+"""Largest part of the weights for one device, relative to an even part, that counts as shared."""
+
+
+class SplitCost(NamedTuple):
+    """Order in which splits are preferred."""
+
+    exceeds_alone: bool
+    """Whether a device needs a larger arena than one device that runs the whole network."""
+    weights: float
+    """Largest device's flash, relative to an even part of one device's, and at least FAIR_PART."""
+    ram: int
+    """Arena of the largest device."""
+    sent: float
+
+
+@dataclass(frozen=True, slots=True)
+class Cut:
+    """Position in graph.ops between two stages, with what the stages on each side need."""
+
+    position: int
+    before: int
+    """Arena of a device that runs all operators before the cut."""
+    behind: int
+    """Arena of a device that runs all operators behind the cut."""
+    sent: float
+    """Bytes of the messages for tensors that are read behind the cut."""
+    weights: float
+    """Weights before the cut that are not split by channels, relative to an even part."""
+
+
+class Stages(NamedTuple):
+    """A network in stages."""
+
+    shardings: Mapping[int, DeviceSharding]
+    at: Mapping[int, int]
+    """Device of each operator, by Op.index."""
+
+
+class PlannedCut(NamedTuple):
+    """A network in two stages on two devices."""
+
+    position: int
+    """Position in graph.ops where the second stage begins."""
+    made: OptimizedDevices
+
+
+class Partial(NamedTuple):
+    """Stages of the first devices."""
+
+    cost: SplitCost
+    ends: tuple[int, ...]
+    """End of each stage, as an index of the cuts."""
+
+
+def cost_of(report: DevicesReport, alone: int) -> SplitCost:
+    """Return the cost of a converted split. alone: arena of one device."""
+    return cost(report.ram, report.flash_part, report.sent, alone)
+
+
+def cost(ram: int, weights: float, sent: float, alone: int) -> SplitCost:
+    """Return the cost of a split. weights: the largest part relative to an even one. alone: arena of one device."""
+    return SplitCost(ram > alone, max(FAIR_PART, weights), ram, sent)
+
+
+def budget(network: Network, normal: int) -> int:
+    """Return how many splits are planned where normal effort plans this many."""
+    return max(2, round(normal * math.sqrt(min(1.0, network.asked.options.effort))))
+
+
+def _order(one: Partial) -> tuple[int, float, float]:
+    """Return an order in which the weights count last."""
+    return one.cost.ram, one.cost.sent, one.cost.weights
+
+
+def planned_cuts(network: Network, devices: int) -> Iterator[PlannedCut]:
+    """Yield the network in two stages on two devices, for some cuts."""
+    graph = network.graph
+    shardings = {op.index: DeviceSharding.WHOLE for op in graph.ops}
+    for position in _positions(graph, max(budget(network, CUTS), devices + 2)):
+        stages = Stages(shardings, pipeline(graph, [graph.ops[position].index], 2))
+        with suppress(MemoptError):  # a tensor that cannot be sent
+            yield PlannedCut(position, network.converted(shardings, 2, at=stages.at))
+
+
+def arranged(
+    network: Network, devices: int, found: Sequence[PlannedCut], best: SplitCost
+) -> Iterator[OptimizedDevices]:
+    """Yield networks in stages, as long as another one may cost less than `best` and those before, by estimates.
+
+    The arenas that are found replace the estimates. While all splits need more than one device alone, every other
+    arrangement is chosen by its arena, however uneven its weights are.
+    """
+    graph, alone = network.graph, network.alone.report.arena.total
+    heavy, crossing = _heavy(graph, devices), _crossing(graph)
+    even = max(1, network.weights) / devices
+    parts = [filter_bytes(graph, op) / even for op in graph.ops]
+    stored = [0.0, *accumulate(0.0 if op.index in heavy else part for op, part in zip(graph.ops, parts, strict=True))]
+    cuts = [Cut(0, 0, alone, crossing[0], 0)]
+    for position, made in found:
+        before, behind = (d.arena.total for d in made.report.devices)
+        cuts.append(Cut(position, before, behind, crossing[position], stored[position]))
+    outputs = sum(message_bytes(graph.tensors[t]) for t in graph.outputs)
+    cuts.append(Cut(len(graph.ops), alone, 0, outputs, stored[-1]))
+    shared = sum(part for op, part in zip(graph.ops, parts, strict=True) if op.index in heavy) / devices
+    problem = _Arranging(tuple(cuts), devices, alone, shared)
+    tried: set[tuple[int, ...]] = {(end, len(cuts) - 1) for end in range(len(cuts))} if devices == 2 else set()
+    for number in range(budget(network, TRIED)):
+        partials = (one for first in range(len(cuts)) for one in problem.with_first(first))
+        promising = [one for one in partials if one.ends not in tried and one.cost < best]
+        if not promising:
+            return
+        least = min(promising, key=_order if best.exceeds_alone and number % 2 else None)
+        tried.add(least.ends)
+        stages = _stages(graph, [cuts[end].position for end in least.ends], heavy)
+        with suppress(MemoptError):  # a tensor that cannot be sent
+            made = network.converted(stages.shardings, devices, at=stages.at)
+            for ends, device in zip(pairwise(least.ends), made.report.devices[1:], strict=True):
+                problem.known[ends] = device.arena.total
+            best = min(best, cost_of(made.report, alone))
+            yield made
+
+
+@dataclass(frozen=True, slots=True)
+class _Arranging:
+    """Search for the ends of stages, device by device."""
+
+    cuts: tuple[Cut, ...]
+    devices: int
+    alone: int
+    """Arena of one device that runs the whole network."""
+    shared: float
+    """Part of the weights that each device has of layers split by channels."""
+    known: dict[tuple[int, int], int] = field(default_factory=dict)
+    """Arenas of stages behind the first one by their first and last cut, as planned."""
+
+    def with_first(self, first: int) -> Iterator[Partial]:
+        """Yield the best arrangements whose first stage ends at cut `first`. The last stage is the first device's.
+
+        Either may be empty: the first device then only sends the input, or only receives the output.
+        """
+        cuts, count = self.cuts, len(self.cuts)
+        states = {first: [Partial(cost(cuts[first].before, 0, cuts[first].sent, self.alone), (first,))]}
+        for _ in range(self.devices - 1):
+            further: dict[int, list[Partial]] = {}
+            for end, behind in ((a, b) for a in states for b in range(a + 1, count)):
+                weights = cuts[behind].weights - cuts[end].weights
+                further.setdefault(behind, []).extend(self._longer(one, end, behind, weights) for one in states[end])
+            states = {end: sorted(partials)[:KEPT] for end, partials in further.items()}
+        for end, partials in states.items():
+            if first == 0 and end == count - 1:  # the first device would run no operator
+                continue
+            weights = cuts[first].weights + cuts[-1].weights - cuts[end].weights
+            for one in partials:
+                yield self._longer(one, end, count - 1, weights)._replace(ends=one.ends)
+
+    def _longer(self, one: Partial, first: int, end: int, weights: float) -> Partial:
+        """Return the arrangement with another stage, whose device has this part of the weights."""
+        before, behind = self.cuts[first], self.cuts[end]
+        estimate = 0 if first == end else min(behind.before, before.behind)
+        ram = self.known.get((first, end), estimate)
+        sent = one.cost.sent + (behind.sent if first < end else 0)
+        worst = max(one.cost.weights, weights + self.shared)
+        return Partial(cost(max(one.cost.ram, ram), worst, sent, self.alone), (*one.ends, end))
+
+
+def _stages(graph: Graph, ends: Sequence[int], heavy: frozenset[int]) -> Stages:
+    """Return the stages that end at these positions. Operators behind the last end run on the first device."""
+    at = {op.index: 0 for op in graph.ops}
+    for device, (first, end) in enumerate(pairwise([0, *ends])):
+        at |= {op.index: device for op in graph.ops[first:end]}
+    return Stages(
+        {op.index: DeviceSharding.CHANNELS if op.index in heavy else DeviceSharding.WHOLE for op in graph.ops}, at
+    )
+
+
+def _heavy(graph: Graph, devices: int) -> frozenset[int]:
+    """Return the operators with more weights than an even part, by Op.index, that can be split by channels."""
+    stored = {op.index: filter_bytes(graph, op) for op in graph.ops}
+    even = sum(stored.values()) / devices
+    splittable = (op for op in graph.ops if DeviceSharding.CHANNELS in possible_shardings(graph, op))
+    return frozenset(op.index for op in splittable if stored[op.index] > even)
+
+
+def _positions(graph: Graph, most: int) -> list[int]:
+    """Return up to `most` positions, spread over the operators, where few bytes are read from earlier operators."""
+    crossing, count = _crossing(graph), len(graph.ops)
+    ends = [1 + i * (count - 1) // most for i in range(most + 1)]
+    found = (min(range(a, b), key=crossing.__getitem__) for a, b in pairwise(ends) if a < b)
+    return [position for position in found if crossing[position] < math.inf]
+
+
+def _crossing(graph: Graph) -> list[float]:
+    """Return the bytes of messages at each position, if the operators behind it ran on another device."""
+    made = dict.fromkeys(graph.inputs, 0)
+    made |= {t: position + 1 for position, op in enumerate(graph.ops) for t in op.outputs}
+    last = {t: position for position, op in enumerate(graph.ops) for t in op.inputs if t in made}
+    found = [0.0] * (len(graph.ops) + 1)
+    for tensor, end in last.items():
+        for position in range(made[tensor], end + 1):
+            found[position] += message_bytes(graph.tensors[tensor])
+    return found
