@@ -130,7 +130,7 @@ static bool changed_elsewhere(const guard *g, int32_t *byte) {
   return true;
 }
 
-/* Simulates the caller's part of a push: writes the next rows of the frame over the previous ones. */
+/* Simulates the caller's part of a push: writes the next rows of the input over the previous ones. */
 static void push_rows(guard *g, const tmo_arena *a, void *const *io, uint32_t number) {
   memcpy(io[0], (const uint8_t *)a->source + (size_t)number * a->io_bytes[0], a->io_bytes[0]);
   allow(g, a->io_offsets[0], a->io_bytes[0]);

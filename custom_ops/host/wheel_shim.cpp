@@ -51,7 +51,7 @@ TfLiteEvalTensor *GetEvalOutput(const TfLiteContext *context, const TfLiteNode *
 namespace tmo {
 namespace {
 
-/* All interpreters of the process share one frame, since the wheel cannot set an interpreter's external context. */
+/* All interpreters of the process share one source, since the wheel cannot set an interpreter's external context. */
 tmo_source source = {};
 
 tflite::micro::TfLiteStatus Abort() { return tflite::micro::kTfLiteAbort; }
@@ -66,7 +66,7 @@ tmo_status RunWhole(const void *program, void *const *io, void *workspace) {
   return threads ? tmo_run_threads(program, io, workspace, jitter) : tmo_run(program, io, workspace);
 }
 
-/* The link to other devices. It belongs to the caller, like the frame. */
+/* The link to other devices. It belongs to the caller, like the source. */
 tmo_crosser *link_to_others = nullptr;
 
 void *LinkOf(tflite::micro::TfLiteContext *) { return link_to_others; }
@@ -74,7 +74,7 @@ void *LinkOf(tflite::micro::TfLiteContext *) { return link_to_others; }
 }  // namespace
 }  // namespace tmo
 
-/* Sets the frame that models with an external input read. The caller keeps owning its data. */
+/* Sets the source that models with an external input read. The caller keeps owning its data. */
 extern "C" void TmoSetSource(const tmo_source *now) { tmo::source = *now; }
 
 /* Sets how many cores run programs made for two: 1 or 2. seed: of random delays; 0: none. */

@@ -28,7 +28,7 @@ TMO_OWN_FRAME static bool check_rolling_buffers(tmo_checker *c) {
   }
 }
 
-/* Checks that a layout is one of three: consecutive rows, reversed if all are present, or a rolling buffer of the state. A frame outside the arena has no
+/* Checks that a layout is one of three: consecutive rows, reversed if all are present, or a rolling buffer of the state. An input outside the arena has no
  * older rows. */
 static bool check_layout(const tmo_checker *c, const tmo_tensor *t) {
   if (t->layout == TMO_LAYOUT_HWC) return true;

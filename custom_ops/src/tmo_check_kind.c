@@ -175,7 +175,7 @@ static bool check_arg_max(const tmo_checker *c, const tmo_operation *o) {
   return pointwise(o->op) && same_pixels && o->out->channels == TMO_INDEX_BYTES;
 }
 
-/* Every pixel of indices selects a row of the table. Pixels of a frame are int8. */
+/* Every pixel of indices selects a row of the table. Pixels of an input outside the arena are int8. */
 static bool check_gather(const tmo_checker *c, const tmo_operation *o) {
   const tmo_op *op = o->op;
   if (!tmo_same_size(o->in, o->out) || o->in->channels != TMO_INDEX_BYTES) return false;

@@ -17,7 +17,7 @@ const char *tmo_status_text(tmo_status status) {
     case TMO_ERROR_ITERATIONS: return "the program is damaged: the run does not end after the declared number of iterations";
     case TMO_ERROR_KERNEL: return "this build lacks a kernel that the program needs: compile the NAME_library.c that was written with this model";
     case TMO_ERROR_INDEX: return "an index in the input is outside of its table: feed indices from 0 to the table's last row";
-    case TMO_ERROR_SOURCE: return "the frame is missing or too small: tmo_source must hold all rows and columns that the model reads";
+    case TMO_ERROR_SOURCE: return "the external input is missing or too small: its tmo_source must hold all rows and columns that the model reads";
     case TMO_ERROR_LINK: return "rows of another device are missing, late or damaged: repeat the inference";
     case TMO_ERROR_STATE: return "the state is that of another program: set all its bytes to 0";
     case TMO_ERROR_PEER: return "another device runs a program of another conversion";

@@ -36,7 +36,7 @@ struct Signature {
   int external; /* 1: io[0] is a tmo_source */
   bool streamed; /* or rows come through a link */
   bool linked;   /* linked to other devices; io then has a tmo_crosser after the outputs */
-  bool paused;   /* pauses between iterations that a constant lists */
+  bool paused;   /* pauses after the iterations that a constant tensor lists */
   bool state;
   bool workspace;
 

@@ -76,8 +76,8 @@ auto AddOps(Resolver &resolver) -> decltype(resolver.AddCustom(kRegion, Register
   return status;
 }
 
-/* Sets the frame that a model with an external input reads in every Invoke(). Keep the frame alive; you may change its fields between calls. The
- * frame becomes the interpreter's external context, which can be set only once, and only after AllocateTensors(): TFLM of September 2023 to June
+/* Sets the source that a model with an external input reads in every Invoke(). Keep it alive; you may change its fields between calls. The
+ * source becomes the interpreter's external context, which can be set only once, and only after AllocateTensors(): TFLM of September 2023 to June
  * 2025 aborts in debug builds if it is set earlier. Returns 0 on success. */
 template <typename Interpreter>
 int SetSource(Interpreter &interpreter, tmo_source *source) {
@@ -92,8 +92,8 @@ int SetLink(Interpreter &interpreter, tmo_crosser *link) {
 }
 
 enum Pushed {
-  kPushError = -1, /* TFLM has printed the reason, or the frame lacks the rows */
-  kPushDone = 0,   /* the outputs are complete; the next push begins a new frame */
+  kPushError = -1, /* TFLM has printed the reason, or the source lacks the rows */
+  kPushDone = 0,   /* the outputs are complete; the next push begins a new inference */
   kPushMore = 1,   /* push the next rows */
 };
 

@@ -15,7 +15,7 @@
 namespace tmo {
 
 namespace region {
-/* TFLM passes the caller's data to an operator only through the external context, which is used for the frame. So the team is a static variable. */
+/* TFLM passes the caller's data to an operator only through the external context, which is used for the external input. So the team is a static variable. */
 inline tmo_team *&Team() {
   static tmo_team *team = nullptr;
   return team;

@@ -65,10 +65,9 @@ def outputs_anywhere(data: bytes) -> list[list[str]] | None:
 def strays_unseen(op: Op, graph: Graph) -> bool:
     """Whether TFLM's kernel leaves its own memory in a way that no change of memory contents reveals.
 
-    The kernel reads dimensions that a shape lacks: on the stack (RuntimeShape::ReplaceWith leaves them uninitialised),
-    or after the shape of a filter that has scales along such a dimension (PopulateConvolutionQuantizationParams). Or it
-    reads multipliers of channels that a depthwise filter lacks, after its persistent buffer, or adds up more sums than
-    its output has, after a scratch buffer.
+    There are four such kernels. One reads missing dimensions of a shape from the stack (RuntimeShape::ReplaceWith
+    leaves them uninitialised). One reads them after a filter's shape (PopulateConvolutionQuantizationParams). One
+    reads multipliers of missing channels after its persistent buffer. One adds to missing sums after a scratch buffer.
     """
     if op.type in SUMS:
         return sums(op, graph) > graph.tensors[op.outputs[0]].elements

@@ -242,7 +242,7 @@ static bool run(const sample *s, void *const *io, void *workspace) {
     if (status == TMO_WAIT) {
       push(s, io, ++pushes);
       tmo_more_rows(&state_of_run);
-      ++spent; /* no operator fired */
+      ++spent; /* no iteration ran */
     } else if (status == TMO_MORE) {
       spent += 1 + cost(s, &ops[state_of_run.op]);
     } else {

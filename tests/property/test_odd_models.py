@@ -120,7 +120,7 @@ def strides_that_leap_over_the_map(net: Net) -> bytes:
 
 @odd
 def strides_that_leap_twice(net: Net) -> bytes:
-    """Stripes that reach back through both strides have 2^30 rows; the map has eight."""
+    """A stripe of one output row would need 2^30 input rows, because of two large strides. The input has eight rows."""
     y = net.conv2d(first(net), 3, kernel=(3, 3), stride=(32767, 32767))
     return net.model(net.conv2d(y, 3, kernel=(3, 3), stride=(32767, 32767)))
 

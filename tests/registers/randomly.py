@@ -133,7 +133,7 @@ def _run(case: Drawn, prefix: str) -> str:
 
 
 def _table(case: Drawn, name: str, fields: list[Row], room: int) -> str:
-    """Pad the table to `room` fields: the bus has one number of fields."""
+    """Pad the table of fields to `room` entries, because the simulated bus has tables of one size."""
     entries = "\n".join(
         f"  {{{row.address:#x}u, {row.bit}, {row.bits}, {row.access}, {' | '.join(row.flags) or '0'}}},"
         for row in fields

@@ -30,7 +30,7 @@ def groups(plan: Plan) -> list[list[int]]:
 
 @pytest.mark.parametrize("pixels", [False, True], ids=["dense", "pixels"])
 def test_a_wide_hidden_vector(*, pixels: bool) -> None:
-    """Input or output, sums, one channel group, and two counters: Figure 4.2, and a fan-in of int32."""
+    """The head holds the sums, a channel group, the counters, and the input or output (Figure 4.2)."""
     data = layers((64, 1024, 64), pixels=pixels)
     done = tflm_memopt.optimize(data)
     assert done.plan

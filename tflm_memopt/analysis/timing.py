@@ -33,7 +33,7 @@ class FlashTiming:
     line_bytes: int = 16
     """Bytes that are read at once and cached together."""
     instruction_lines: int = 0
-    """Lines in a cache for instructions, with replacement of the least recently used line."""
+    """Lines of an instruction cache. The least recently used line is replaced."""
     data_lines: int = 0
     """Lines in a cache for constants."""
     prefetch: bool = False

@@ -140,7 +140,7 @@ def _times(entry: AppModel, member: AppMember, points: Sequence[Costed]) -> list
 
 
 def _clock_hint(member: AppMember) -> str:
-    """Return what gives the model a time: a clock, if it has none; else a core whose cycles are known, or no limit."""
+    """Return advice for a model without a time estimate."""
     clock = member.asked.clock
     if clock is None:
         return "set board, or clock and core, in app.toml"

@@ -24,8 +24,10 @@ from tflm_memopt.plan.plan import Group, Stage
 MOMENTS = 8
 """Number of consecutive times of an iteration."""
 SCRATCH, SUMS, EARLY, LATE, LAST, SCRATCH_READ, SUMS_READ = range(1, MOMENTS)
-"""Times of an iteration: scratch and sums are written; the output is written, then the input read (the reverse in
-place); the output's late last byte is written; scratch and sums are read back.
+"""Consecutive times of an iteration.
+
+At SCRATCH and SUMS these are written. At EARLY the output is written and at LATE the input is read; in place, the input
+is read first. At LAST a late last byte of the output is written. At SCRATCH_READ and SUMS_READ these are read.
 """
 
 

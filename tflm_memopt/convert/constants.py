@@ -247,7 +247,7 @@ def _makers(program: Program) -> Iterator[tuple[int, set[int]]]:
 
 
 def _builtin(before: Graph, after: Graph) -> tuple[int, list[str]]:
-    """Return how many builtin operators have their original constants, and a description of each other one."""
+    """Return the number of builtin operators with their original constants, and descriptions of the others."""
     known = {(op.type, before.tensors[op.outputs[0]].name): op for op in before.ops if op.outputs}
     equal, different = 0, []
     for op in after.ops:

@@ -137,7 +137,7 @@ def _report(
 
 
 def _packed(asked: Request, made: Decision, chosen: Converted) -> PackedEstimate | None:
-    """Return what packed kernels would bring, unless a core, board or target was given or operators are builtin."""
+    """Estimate the gain of packed kernels. None if a core, board or target was given, or if operators are builtin."""
     options, table = made.conversion.options, asked.table
     if options.target != GENERIC or options.speeds or made.limits.board or asked.clock or table.core != costs.DEFAULT:
         return None

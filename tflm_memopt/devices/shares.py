@@ -1,8 +1,8 @@
 """Splits a graph over devices: each computes parts of operators' outputs and sends what others read.
 
-Every operator is split in one of four ways (Way). A device gets the missing elements of a tensor from the devices that
-made them, and only those that it reads; halos of stripes, gathers of channels, and the transfer of input and output all
-work like this. All devices follow one global order of operators, so that no two can wait for each other. A tensor is
+DeviceSharding lists four ways to split an operator. A device receives the elements that it reads and did not make from
+the devices that made them. Halos of stripes, gathers of channels, and the transfer of input and output all work like
+this. All devices follow one global order of operators, so that no two can wait for each other. A tensor is
 sent where it is first read.
 """
 

@@ -13,7 +13,7 @@ NEWLINE = "\n"
 OTHER_MODULE = "not a module of this model"
 """Compiler error if the module's ports differ."""
 GIVEN_UP = 2
-"""Number of the run before which half of another frame is pushed and then abandoned."""
+"""Number of the run before which half of another input is pushed and then abandoned."""
 
 
 def harness(header: str, prefix: str, ports: Ports, source: SourceReport | None, *, stateful: bool) -> str:
@@ -97,7 +97,7 @@ def _infer(prefix: str, ports: Ports, source: SourceReport | None) -> str:
     pushes = source.rows // source.pushed
     return f"""\
 {inputs}
-  if (number == {GIVEN_UP}) {{ /* an abandoned frame, of which nothing may be left */
+  if (number == {GIVEN_UP}) {{ /* an abandoned input, of which nothing may be left */
     for (int push = 0; push < {pushes // 2}; ++push) {{
       memset({_local(rows)}, 90, {rows.constant});
       expect({prefix}_push(), TMO_WAIT);

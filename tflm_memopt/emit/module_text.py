@@ -124,19 +124,19 @@ void {m.prefix}_reset(void);"""
 #define {m.macro}_ROWS {m.source.rows}u
 #define {m.macro}_ROW_BYTES {m.source.row_bytes}u
 
-/* Reads the input in place: {m.macro}_ROWS rows of {m.macro}_ROW_BYTES, starting at the frame's x and y. */
+/* Reads the input in place: {m.macro}_ROWS rows of {m.macro}_ROW_BYTES, starting at the source's x and y. */
 tmo_status {m.prefix}_invoke(const tmo_source *source);"""
     return f"""\
 #define {m.macro}_PUSHES {m.source.rows // m.source.pushed}u
 
-/* Fill it with the next rows of the frame before every push: {m.source.pushed} of {m.source.row_bytes} bytes. */
+/* Fill it with the next rows of the input before every push: {m.source.pushed} of {m.source.row_bytes} bytes. */
 {inputs}
 
 /* Runs as far as these rows allow. Returns TMO_WAIT if more rows must follow, and TMO_OK after the
- * last row; the next push begins a new frame.{_turn_ends(m)} */
+ * last row; the next push begins a new inference.{_turn_ends(m)} */
 tmo_status {m.prefix}_push(void);
 
-/* Discards the rows of an incomplete frame. */
+/* Discards the rows of an incomplete input. */
 void {m.prefix}_restart(void);"""
 
 
@@ -296,7 +296,7 @@ def _run(m: Module) -> str:
     if m.external:
         run = _function(m, f"tmo_status {m.prefix}_invoke(const tmo_source *source)", calls)
         return f"""\
-/* io[0] of a program is the frame, which is read only. */
+/* io[0] of a program is the source, which is only read. */
 static tmo_status run_from(const void *program, const tmo_source *source, void *const *io, size_t n, void *workspace) {{
   void *all[{max(len(r.inputs) + len(r.outputs) for r in m.regions) + 1}];
   all[0] = (void *)(uintptr_t)source;

@@ -183,7 +183,7 @@ def _source(c: str, source: SourceReport | None) -> Iterator[str]:
     if source.pushed:
         pushes = source.rows // source.pushed
         yield f"/* The input comes in {pushes} pushes of {source.pushed} row{'s' * (source.pushed > 1)}:"
-        yield f" * tmo::PushRows(interpreter, frame, {c}_row_bytes) until it returns tmo::kPushDone. */"
+        yield f" * tmo::PushRows(interpreter, source, {c}_row_bytes) until it returns tmo::kPushDone. */"
         yield f"constexpr uint32_t {c}_pushes = {pushes};"
         yield f"constexpr uint32_t {c}_push_rows = {source.pushed};"
     else:

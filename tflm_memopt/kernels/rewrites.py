@@ -105,7 +105,7 @@ def reduce(var: str) -> Rewrite:
 def jam(var: str, *turns: int, apart: bool = False) -> Rewrite:
     """Run several turns of a loop side by side inside its inner loops, so that common loads happen once.
 
-    It is legal where vectorise() is, and if the inner loops are vectorised. Further turns: for the remaining
+    It is legal where vectorise() is legal, and where the inner loops are vectorised. Further turns: for the remaining
     iterations. apart: between the inner loops, run one turn after the other, which needs fewer registers. This is legal
     if values that the turns share do not change there.
     """

@@ -250,7 +250,7 @@ def curve(context: OperatorContext) -> RowOp:
 
 
 def _last_dimension(context: OperatorContext, size: int | None = None) -> Rows:
-    """Return the input as rows whose pixels are its last dimension. size: its size, if dimensions of 1 follow."""
+    """Return the input as rows. A pixel is its last dimension, or `size` elements if dimensions of 1 follow."""
     channels = context.input().shape[-1] if size is None else size
     rows = _channels(context, context.producer_rows())
     return rows if rows.c == channels else Rows(context.input().elements // channels, 1, channels)

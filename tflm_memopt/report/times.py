@@ -77,7 +77,7 @@ def both(time: Time | None) -> str:
 
 
 def most(milliseconds: tuple[float, float] | None) -> list[str]:
-    """Return the cell of a table, or no cell without a time.
+    """Return a list with the cell of a table, or an empty list if the time is unknown.
 
     >>> most((426.6, 568.8)), most(None)
     (['569'], [])

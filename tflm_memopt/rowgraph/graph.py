@@ -127,7 +127,7 @@ class BuiltinNode:
     scratch: int = 0
     """Scratch bytes that the kernel requests from TFLM's planner."""
     orders: Mapping[TensorId, Callable[[], AccessOrder]] = field(default_factory=dict, compare=False)
-    """Inputs that the only output may overwrite, with the access order of the kernel."""
+    """Access order of the kernel for each input that the output may overwrite. Empty with several outputs."""
     copies: bool = False
     """The kernel only copies bytes, and leaves bytes alone that are already in place."""
 

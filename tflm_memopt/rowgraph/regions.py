@@ -127,8 +127,9 @@ def builtin_with_devices(where: str) -> UsageError:
 def _holders(
     graph: Graph, support: Mapping[int, Support], absorbed: set[int]
 ) -> tuple[set[int], dict[TensorId, TensorId]]:
-    """Return the views that must stay, and the name in the rewritten model of each storage tensor with
-    absorbed views.
+    """Return the views that stay operators, and a name for each tensor that stores absorbed views.
+
+    The rewritten model uses this name.
     """
     required = {t for op in graph.ops if op.index not in absorbed for t in (*op.inputs, *op.outputs)}
     required |= set(graph.inputs) | set(graph.outputs)

@@ -227,7 +227,7 @@ class GraphWork:
                 self._read_rolling_buffer(joined, op.output, _Slice(cut.rows, seen.first + cut.first, cut.channels))
 
     def _part(self, joined: _Joined, seen: _Slice, like: int) -> tuple[TensorId, TensorId]:
-        """Return the new rows and the state, or some channels of them with their own rolling buffer."""
+        """Return the tensors of the new rows and of the state, cut to the channels that the reader sees."""
         if seen.channels == joined.rows.c:
             return joined.new, joined.state
         part = joined.new, seen.first, seen.channels

@@ -1,4 +1,4 @@
-"""Give an interpreter of the wheel its frame: in its input tensor, a few rows at a time, or by a pointer."""
+"""Give an interpreter of the wheel its input: in its input tensor, a few rows at a time, or by a pointer."""
 
 from __future__ import annotations
 
@@ -23,9 +23,9 @@ Feed = Callable[[Sequence[Array], int], int]
 ABORT = 15
 """kTfLiteAbort in the pinned wheel: the operator waits for more rows."""
 RESET_BEFORE = 2
-"""Number of the inference before which half a frame is pushed and the interpreter is reset.
+"""Number of the inference before which half an input is pushed and the interpreter is reset.
 
-This checks that the reset drops the half frame. For a sliding window, it checks that the reset drops a full window.
+This checks that the reset drops the half input. For a sliding window, it checks that the reset drops a full window.
 """
 BORDER = 3
 """Pixels around the input, in frames that are larger than the input."""

@@ -44,13 +44,13 @@ def interpreter(model: bytes, arena_size: int) -> Any:
         return runtime.Interpreter.from_bytes(model, custom_op_registerers=[REGISTERER], arena_size=arena_size)
 
 
-def set_source(frame: TmoSource) -> None:
-    """Set the frame for models with an external input, in every interpreter of this process.
+def set_source(source: TmoSource) -> None:
+    """Set the source for models with an external input, in every interpreter of this process.
 
     The data have to stay at their address.
     """
     _runtime()
-    _shim().TmoSetSource(ctypes.byref(frame))
+    _shim().TmoSetSource(ctypes.byref(source))
 
 
 def set_cores(cores: int, seed: int = 0) -> None:

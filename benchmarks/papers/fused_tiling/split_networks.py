@@ -3,11 +3,11 @@
     python benchmarks/papers/fused_tiling/split_networks.py [--runs N] [--json]
 
 - ESP32-S3: arXiv 2507.16594 cuts MobileNetV2 after block_16_project_BN, and sends a tensor of 5.66 kB (abstract). It
-does not state the width: 0.35 at 224 x 224, whose tensor has 7 x 7 x 112 bytes there, is the one of that size. - Teensy
-4.1: arXiv 2605.09357 splits the kernels of MobileNetV2 1.0 at 224 x 224 among microcontrollers. Its repository
-(shashsuresh/split-inference-on-MCUs at a87238b, MCU_code/Lines) lists, for each of three devices and each of 53 layers,
-the bytes that it reads (collected from all three) and computes. Here, all layers are split by channels. A device's RAM
-follows from those lists as a layer's input and output.
+does not state the width: 0.35 at 224 x 224, whose tensor has 7 x 7 x 112 bytes there, is the one of that size.
+- Teensy 4.1: arXiv 2605.09357 splits the kernels of MobileNetV2 1.0 at 224 x 224 among microcontrollers. Its repository
+(shashsuresh/split-inference-on-MCUs at a87238b, MCU_code/Lines) lists the bytes that each of three devices reads and
+computes in each of 53 layers. What a device reads comes from all three. Here, all layers are split by channels. A
+device's RAM follows from those lists as a layer's input and output.
 
 Weights are random: bytes do not depend on them. Every device is a process with its own file alone, linked over
 loopback, under TFLM; all bytes of the output are compared.

@@ -5,8 +5,8 @@
     footprint(layers, switch, devices), sent(layers[switch:], splits, devices)
 
 What sizes count is up to the caller: elements, as in the thesis, or bytes. In bytes an int8 value counts one and a
-partial sum as many as its bound needs (SplitLayer.sum_size). Device 0 has the input and gets the output. Shares are
-those of layers that divide evenly. The converter uses the first program (tflm_memopt/devices/switch.py).
+partial sum as many as its bound needs (SplitLayer.sum_size). Device 0 has the input and gets the output. All
+layers are assumed to divide evenly. The converter uses the first program (tflm_memopt/devices/switch.py).
 """
 
 from __future__ import annotations

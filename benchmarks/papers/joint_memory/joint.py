@@ -67,8 +67,9 @@ PAPER = (0, 0, 1, 1, 1, 0, 0, 0, 0)
 
 
 def lifetime(edge: Edge, schedules: Schedules) -> tuple[int, int]:
-    """First and last step, both included, in which it takes memory: from its producer's first to its consumer's last,
-    or to the end of the schedule where that is in another partition.
+    """Return the first and the last step in which the tensor takes memory.
+
+    It lives until its consumer's last step, or until the end of the schedule if its consumer is in another partition.
     """
     steps = schedules[edge.partition]
     inside = edge.consumer in steps

@@ -53,18 +53,18 @@ enum {
   TMO_FORMAT_UINT8 = 1 /* for an int8 input: value + 128, as a camera gives it if the model's zero point is 128 less */
 };
 
-/* A frame outside the arena: io[0] of a program with TMO_INPUT_EXTERNAL. Rows of pixels, channels innermost; the model's input is a
+/* An input outside the arena: io[0] of a program with TMO_INPUT_EXTERNAL. Rows of pixels, channels innermost; the model's input is a
  * part of it. It is read again in every run, so it may change between runs. */
 typedef struct {
-  const void *data; /* the first pixel of the whole frame */
-  uint32_t bytes;   /* size of the whole frame; no byte after it is read */
+  const void *data; /* the first pixel of the whole picture */
+  uint32_t bytes;   /* size of the whole picture; no byte after it is read */
   uint32_t pitch;   /* bytes from row to row */
-  uint32_t x, y;    /* pixel of the frame that is the input's first: crop */
+  uint32_t x, y;    /* pixel of the picture that is the input's first: crop */
   uint8_t format;   /* TMO_FORMAT_* */
 } tmo_source;
 
-/* Copies rows y, y + 1, ... of a frame from pixel x on, one after the other, in the type of a streamed input.
- * TMO_ERROR_SOURCE when the frame does not hold them. */
+/* Copies rows y, y + 1, ... of a source from pixel x on, one after the other, in the type of a streamed input.
+ * TMO_ERROR_SOURCE when the source does not hold them. */
 TMO_LINKAGE tmo_status tmo_take_rows(const tmo_source *source, uint32_t pixel_bytes, uint32_t row_bytes, uint32_t rows, int8_t *to);
 
 /* One inference, of a program whose input is not streamed. io: the inputs, then the outputs, then the state, if the program has one. workspace: 16-byte aligned, header.workspace bytes, needs no initialisation.
@@ -86,7 +86,7 @@ struct tmo_crosser {
 };
 
 /* Runs a program with TMO_INPUT_STREAM as far as possible with the next rows of its input, in io[0]. TMO_WAIT: push the rows after them.
- * TMO_OK: these were the last rows, the outputs are complete, and the next push begins a new frame. A program with TMO_INPUT_LINK runs as far as rows of
+ * TMO_OK: these were the last rows, the outputs are complete, and the next push begins a new inference. A program with TMO_INPUT_LINK runs as far as rows of
  * other devices have arrived; TMO_WAIT: call it again when more may have arrived. After an error, the next call begins a new run. */
 TMO_LINKAGE tmo_status tmo_push(const void *program, void *const *io, void *workspace, tmo_stream *stream);
 
@@ -109,7 +109,7 @@ typedef struct {
   uint32_t rows;    /* rows of the streamed input that were pushed */
   uint32_t iterations; /* left to do */
   uint16_t depth;   /* loops that are open */
-  uint16_t op;      /* operator that the last step fired */
+  uint16_t op;      /* operator of the last iteration */
   tmo_unit unit;    /* unit of that operator; in a row group only `row` is set */
 } tmo_run_state;
 

@@ -20,7 +20,7 @@ extern "C" {
 
 enum { TMO_OUT_OF_TURN = -14 }; /* a tmo_status of the emitted C functions of a model: it is not its turn, and nothing was run */
 
-/* For one model, a bit for each model that must not be in the middle of an inference when it begins, and for each that must not be paused. */
+/* Models that keep one model from beginning, a bit each: those in `running` must not be in an inference, those in `paused` must not be paused. */
 typedef struct {
   uint32_t running, paused;
 } tmo_excluded;

@@ -136,7 +136,7 @@ static inline tmo_column_window_row tmo_column_window_row_of(const void *program
 /* Row y, of stripe `stripe` if every stripe recomputes it. */
 static inline tmo_line tmo_line_of(const void *program, const tmo_tensor *t, uint32_t pixel, uint16_t stripe, uint16_t y) {
   if (!tmo_has_column_windows(t)) {
-    const uint32_t last = t->width - 1u; /* modulo the width, a step of `last` pixels is one pixel backwards */
+    const uint32_t last = t->width - 1u; /* width - 1 pixels forwards, modulo the width: one pixel backwards */
     const bool is_reversed = tmo_has_part(TMO_PART_REVERSED) && t->layout == TMO_LAYOUT_PIXELS_REVERSED;
     const tmo_line whole = {tmo_row_offset(t, y), is_reversed ? last : 0, is_reversed ? last : 1, t->width, pixel};
     return whole;

@@ -172,7 +172,7 @@ TMO_LINKAGE void tmo_depthwise_clear(const tmo_kernel *k, const int8_t **taps, u
 TMO_LINKAGE void tmo_depthwise_multiply(const tmo_kernel *k, const int8_t *const *taps, int8_t *out);
 
 /* Widens the bytes (at least 4) of four pixels, with pixel p at from + p * step, into a tile of four pixels. Returns the tile's next column.
- * Values that fill up a quad are arbitrary. */
+ * Padding values of the last quad are arbitrary. */
 TMO_CORE int16_t *tmo_dsp_widen_4(const int8_t *from, uint32_t step, int16_t *tile, uint32_t bytes);
 
 /* Widens n >= 1 taps into a tile of one pixel. Each tap has a multiple of 4 bytes. */
@@ -208,7 +208,7 @@ TMO_CORE void tmo_dsp_nine(const tmo_dsp_run *runs, const tmo_dsp_run *end, cons
 typedef void tmo_mve_conv(const int8_t *bytes, uint32_t step, const int8_t *weights, const tmo_mve_job *job);
 TMO_CORE tmo_mve_conv tmo_mve_conv_1, tmo_mve_conv_2;
 
-/* The same for the output of a ReLU: zero point -128 and the whole range. The C twin makes no difference. */
+/* The same for the output of a ReLU: zero point -128 and the whole range. The C twin uses the general function. */
 #if TMO_TWINS
 #define tmo_mve_relu_1 tmo_mve_conv_1
 #define tmo_mve_relu_2 tmo_mve_conv_2

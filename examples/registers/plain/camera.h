@@ -8,7 +8,7 @@ typedef struct {
   int pixel_clock_rises; /* pixels are valid at its rising edge */
   int hsync_high;        /* the level without pixels */
   int vsync_high;
-  uint8_t skip;     /* of four frames, one is taken: 0 all, 1 every second, 2 every fourth */
+  uint8_t skip;     /* 0: take every frame; 1: every second; 2: every fourth */
   uint16_t x, y;    /* the window's first pixel and line */
   uint16_t width;   /* of the window, in bytes */
   uint16_t height;  /* in lines */
@@ -21,7 +21,7 @@ void camera_configure(const camera_config *config);
 /* Begins a frame: its rows come one after the other into the two of `rows`, in turn, each of config->width bytes. */
 void camera_start(uint32_t rows0, uint32_t rows1);
 
-/* Waits until a row is complete. *row is which of the two it is in. */
+/* Waits until a row is complete. *row: 0 or 1, the buffer that holds it. */
 camera_status camera_wait_row(int *row);
 
 /* Ends the frame. */

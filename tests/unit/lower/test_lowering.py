@@ -51,7 +51,7 @@ def groups(plan: Plan) -> list[Group]:
 
 
 def line_buffers() -> bytes:
-    """Wide inside, narrow outside: one group."""
+    """One group whose inner tensors are larger than its input and output."""
     net = Net(seed=1)
     x = net.conv2d(net.input((1, 24, 9, 1)), 8, kernel=(3, 3))
     y = net.depthwise_conv2d(x, kernel=(3, 3), dilation=(2, 1))

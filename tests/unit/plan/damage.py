@@ -106,7 +106,7 @@ def other_orders(plan: Plan) -> Mutants:
 
 
 def other_ways_to_sum(plan: Plan) -> Mutants:
-    """Sum up without sums, and read a rolling buffer as if it were whole."""
+    """Let iterative operators lose their sums, and readers take a rolling buffer for a whole tensor."""
     for n, group in groups(plan):
         for s, stage in enumerate(group.stages):
             if stage.iterative:

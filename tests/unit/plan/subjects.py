@@ -53,7 +53,7 @@ def _pointwise() -> bytes:
 
 
 def _fused() -> bytes:
-    """Wide inside, narrow outside: one group of line buffers, a shortcut and sums."""
+    """One group with line buffers, a shortcut and sums: its inner tensors are larger than its input and outputs."""
     net = Net(seed=6)
     x = net.conv2d(net.input((1, 30, 12, 1)), 8, kernel=(3, 3))
     y = net.depthwise_conv2d(net.conv2d(x, 8, kernel=(5, 3)), kernel=(3, 3), dilation=(2, 1))

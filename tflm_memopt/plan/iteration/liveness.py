@@ -83,7 +83,7 @@ def rolling_buffer_of(trace: Trace, member: Member) -> Buffer:
 def live_ranges(
     trace: Trace, rolling_buffers: Mapping[TensorId, Buffer], border: GroupBorder, sizes: Mapping[TensorId, int]
 ) -> tuple[LiveRange, ...]:
-    """Return the live ranges of a group's buffers, without tensors that only live through it. rolling buffers: of inner
+    """Return the live ranges of a group's buffers, without tensors that only live through it. rolling_buffers: of inner
     tensors.
     """
     moments = trace.end
@@ -214,7 +214,7 @@ def ends_late(writer: Member) -> bool:
 
 
 def _ends_on(trace: Trace, writer: Member, rolling_buffers: Collection[TensorId]) -> frozenset[TensorId]:
-    """Return LiveRange.ends_on. rolling buffers: tensors in rolling buffers."""
+    """Return LiveRange.ends_on. rolling_buffers: tensors in rolling buffers."""
     if not ends_late(writer):
         return frozenset()
     return frozenset(writer.op.inputs).difference(rolling_buffers, (trace.source.tensor,) if trace.source else ())
@@ -223,7 +223,7 @@ def _ends_on(trace: Trace, writer: Member, rolling_buffers: Collection[TensorId]
 def _replaces(trace: Trace, writer: Member, rolling_buffers: Collection[TensorId]) -> frozenset[TensorId]:
     """Return the tensors that a writer may overwrite in place, never the streamed input, which moves.
 
-    rolling buffers: tensors in rolling buffers. In a column window, a unit's pixels may wrap around and be far apart;
+    rolling_buffers: tensors in rolling buffers. In a column window, a unit's pixels may wrap around and be far apart;
     then the first written pixel is not below the last one read.
     """
     if not writer.op.in_place:

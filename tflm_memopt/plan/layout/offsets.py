@@ -24,7 +24,7 @@ SEED = 20261120
 PAIR_SECONDS = 2e-7
 """Work (effort.py) to compare a buffer with a placed one."""
 MODEL_SECONDS = 6e-5
-"""Work to add a constraint to CP-SAT's model, which is presolved before its time is counted."""
+"""Work for each constraint of CP-SAT's model. It covers the presolve, which CP-SAT's own clock does not count."""
 SOLVER_SECONDS = 2.2
 """Work per second of CP-SAT's deterministic time."""
 MOST_PLACED = 2000

@@ -72,8 +72,8 @@ def _pieces(problem: OrderProblem) -> Iterator[tuple[Sequence[int], OrderProblem
 def _polynomial(problem: OrderProblem) -> Schedule:
     """Return the best of the graph's own order and the orders that are optimal for series-parallel graphs.
 
-    A tensor with several readers is freed by its last reader, which no fixed weight per task can express. If its bytes
-    are divided among the readers, it is freed too early, so the peak of an optimal order is then a lower bound.
+    In a series-parallel problem each task frees a fixed number of bytes, but a tensor with several readers is freed by
+    whichever runs last. Here each reader frees a part of it. That is too early, so the peak is a lower bound.
     """
     own = tuple(range(len(problem.tasks)))
     best, bound = own, lower_bound(problem)

@@ -280,8 +280,9 @@ def least_bytes(
 
 
 def _settled(cuts: Sequence[Cuts], macs: int, budget: Budget, bar: int, known: Joint | None = None) -> Joint:
-    """Return the best partitions with placed groups: exact if a known one must be beaten, otherwise by the
-    heuristic.
+    """Return the best partitions found and the placement of their groups.
+
+    The search is exact if `known` must be beaten; otherwise it is the heuristic.
     """
     joint = _JointFront(cuts)
     while True:

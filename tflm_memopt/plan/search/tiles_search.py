@@ -106,10 +106,10 @@ class Search:
                 return
 
     def _escapes(self, position: int) -> bool:
-        """Return whether no longer group is possible.
+        """Return whether the group cannot be extended by the previous operator.
 
-        The previous operator's output is read after the group or broadcast in it, or the group must not contain the
-        operator.
+        It cannot if that operator's output is read after the group or broadcast inside it, or if a group with that
+        operator is ruled out.
         """
         before = self.chain.ops[position - 1].output
         late, again = self.links.last_read.get(before, -1), self.links.repeated.get(before, self.last)

@@ -1,9 +1,9 @@
 """Makes windows of many samples, as on raw audio, windows of few rows that hold several samples each.
 
 A window along one axis reads `kernel` samples for each output, and its next output reads `stride` samples further on.
-Rows of `outputs * stride` samples make the same bytes with a window of fewer rows and a stride of one: row r makes
-outputs r * outputs to (r + 1) * outputs, whose filters lie one behind the other, each `stride` samples further down.
-Samples that a filter does not reach have a weight of zero. CONV_2D sees the samples of a row as channels,
+The rewrite stores `outputs * stride` samples in a row. A window then has fewer rows and a stride of one, and yields
+`outputs` outputs. Each of these outputs has a filter of its own, which is shifted by `stride` samples from the previous
+one. Samples that a filter does not reach have a weight of zero. CONV_2D sees the samples of a row as channels,
 DEPTHWISE_CONV_2D as pixels. A pool has no weights: its rows are such that its windows consist of whole ones.
 """
 
