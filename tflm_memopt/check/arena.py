@@ -100,10 +100,6 @@ class TaggedArena:
         buffer, at = self.at(Role.TENSOR, tensor, self.sizes[tensor])
         self.write_run(tensor, at, 0, buffer.nbytes)
 
-    def read_whole(self, tensor: TensorId, who: object) -> None:
-        buffer, at = self.at(Role.TENSOR, tensor, self.sizes[tensor])
-        self.read_run(tensor, at, 0, buffer.nbytes, who)
-
     def write_run(self, content: Content, at: int, first: int, nbytes: int) -> None:
         """Write bytes [first, first + nbytes) of some content, starting at an address."""
         self._run(at, nbytes)[:] = self._base_of(content) + first - at

@@ -41,11 +41,11 @@ class StateReplay:
 
     def __init__(self, plan: Plan, graph: RowGraph) -> None:
         self._ops = tuple(graph.ops.values())
-        written = [(op, state) for op in self._ops for state in _written(op)]
+        written = [(op, state) for op in self._ops for state in op.rolling_buffers]
         self.rolling_buffers: dict[int, StateRollingBuffer] = {state.tensor: state for _, state in written}
         self.new = {state.tensor: op.reads[0].h if op.state_write else op.writes.h for op, state in written}
         """Number of new rows of each inference."""
-        self._homes = [{s.tensor for i in region.ops for s in _written(graph.ops[i])} for region in graph.regions]
+        self._homes = [{s.tensor for i in region.ops for s in graph.ops[i].rolling_buffers} for region in graph.regions]
         """The states of each region, which share one buffer."""
         self._in_place = {rolling_buffer.tensor for op in graph.ops.values() for rolling_buffer in op.updates}
         self.plan = plan
@@ -69,15 +69,10 @@ class StateReplay:
     def enter(self, group: Group, ops: Mapping[int, RowOp]) -> None:
         """Raise PlanError unless the executor supports states in such a group."""
         for op in (ops[stage.op] for stage in group.stages):
-            touches = (
-                op.older is not None or bool(_written(op)) or not self.rolling_buffers.keys().isdisjoint(op.inputs)
-            )
-            if touches and (group.stripes or group.is_reversed):
-                raise PlanError(f"{op.name} uses a state, so it must run row by row in forward order")
-            if op.message is not None and (group.stripes or group.is_reversed):
-                raise PlanError(
-                    f"{op.name} exchanges rows with another device, so it must run row by row in forward order"
-                )
+            states = op.older is not None or op.rolling_buffers or self.rolling_buffers.keys() & set(op.inputs)
+            does = "uses a state" if states else "exchanges rows with another device" if op.message else ""
+            if does and (group.stripes or group.is_reversed):
+                raise PlanError(f"{op.name} {does}, so it must run row by row in forward order")
 
     def is_state(self, tensor: int) -> bool:
         return tensor in self.rolling_buffers
@@ -85,13 +80,11 @@ class StateReplay:
     def _read(self, op: RowOp, y: int) -> Iterator[tuple[int, int]]:
         """Yield tensor and row of the rolling buffers' rows that an iteration reads."""
         for k, tensor in enumerate(op.inputs):
-            if tensor in self.rolling_buffers and tensor not in {
-                rolling_buffer.tensor for rolling_buffer in op.updates
-            }:
-                rolling_buffer, size = self.rolling_buffers[tensor].rows, op.reads[k].row_bytes
+            if tensor in self.rolling_buffers and tensor not in {state.tensor for state in op.updates}:
+                rows, size = self.rolling_buffers[tensor].rows, op.reads[k].row_bytes
                 first, end = op.rows_read(k, y)
-                for row in range(first * size // rolling_buffer.row_bytes, -(-end * size // rolling_buffer.row_bytes)):
-                    yield tensor, row - rolling_buffer.h
+                for row in range(first * size // rows.row_bytes, -(-end * size // rows.row_bytes)):
+                    yield tensor, row - rows.h
         if op.older is not None:
             w = op.window
             for tap in range(w.kernel_h):
@@ -157,10 +150,3 @@ class StateReplay:
                         f"{who}, row {row} of state {state.tensor}: inference {step} after a reset finds "
                         f"{'no row' if found is FILL else f'row {found - step * new}'}"
                     )
-
-
-def _written(op: RowOp) -> tuple[StateRollingBuffer, ...]:
-    """Return the states that an operator writes: by keeping its output's rows, or by updating them in each
-    iteration.
-    """
-    return (op.state_write, *op.updates) if op.state_write else op.updates

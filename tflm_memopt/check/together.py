@@ -50,7 +50,7 @@ class Traffic:
     """Bytes that each link must be able to hold; with less, devices would wait for each other."""
 
 
-def check_together(devices: Sequence[Sequence[RowCrosses]]) -> Traffic:
+def check_devices(devices: Sequence[Sequence[RowCrosses]]) -> Traffic:
     """Raise PlanError unless the devices, in the order of their numbers, fit together."""
     for number, rows in enumerate(devices):
         for row in rows:

@@ -8,14 +8,14 @@ from __future__ import annotations
 
 import bisect
 import math
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import replace
 from functools import cache, cached_property
-from typing import TypeVar
 
 from tflm_memopt.errors import UsageError, one_of
 from tflm_memopt.plan.choices import SWITCHES
 from tflm_memopt.plan.effort import SEARCH, Budget, Log, allowance
+from tflm_memopt.plan.pareto import undominated
 from tflm_memopt.plan.plan import Plan
 from tflm_memopt.plan.planner import Options, Planner, cost, planners, plans
 from tflm_memopt.plan.search.tiles_plan import Settings
@@ -198,7 +198,6 @@ def _rising(points: Collection[tuple[int, int]]) -> list[int]:
 
 IN_PARTS = (1.0, 1.05, 1.1, 1.25, 1.5, 2.0)
 """Compute budgets for plans in parts, as multiples of the original's multiply-accumulates."""
-T = TypeVar("T")
 
 
 def cheapest(budgets: Sequence[int], fits: Callable[[int], bool]) -> int | None:
@@ -212,17 +211,3 @@ def cheapest(budgets: Sequence[int], fits: Callable[[int], bool]) -> int | None:
     if not budgets or not fits(budgets[-1]):
         return None
     return budgets[bisect.bisect_left(range(len(budgets) - 1), True, key=lambda i: fits(budgets[i]))]
-
-
-def undominated(points: Collection[T], cost: Callable[[T], tuple[float, int]]) -> Iterator[T]:
-    """Yield the points (price, bytes) that have fewer bytes than all others of the same or a lower price.
-
-    >>> list(undominated([(1, 9), (2, 9), (3, 7)], lambda p: p))
-    [(1, 9), (3, 7)]
-    """
-    least: int | None = None
-    for point in sorted(points, key=cost):
-        nbytes = cost(point)[1]
-        if least is None or nbytes < least:
-            least = nbytes
-            yield point

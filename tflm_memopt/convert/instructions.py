@@ -14,12 +14,13 @@ from tflm_memopt.analysis.costs import Cost, Table, Work
 from tflm_memopt.analysis.timing import Clock
 from tflm_memopt.convert.conversion import Conversion, Converted
 from tflm_memopt.convert.diagnostics import SMALLER, binding, too_large, up
-from tflm_memopt.convert.frontier import roomy, undominated
+from tflm_memopt.convert.frontier import roomy
 from tflm_memopt.convert.limits import Limits
 from tflm_memopt.errors import DoesNotFit, UsageError
 from tflm_memopt.format.limits import MVE_PIXELS, PACKED_PIXELS
 from tflm_memopt.ops.packing import TARGETS, Family
 from tflm_memopt.plan.iteration.work import work
+from tflm_memopt.plan.pareto import undominated
 from tflm_memopt.plan.search.tiles_plan import Settings
 
 Planning = Callable[[int, int], None]
@@ -124,7 +125,7 @@ def frontier(conversion: Conversion, cost: Cost, table: Table, clock: Clock | No
         tiles = variant.options.tiles
         which = (tiles,) if cost == "macs" else forms(tiles, variant.options.target)
         found += candidates(variant, which, table, how, planning)
-    return list(undominated(found, lambda c: (how(c), c.total)))
+    return undominated(found, lambda c: (how(c), c.total))
 
 
 def _counted(conversion: Conversion, table: Table) -> None:
@@ -144,7 +145,7 @@ def within_macs(conversion: Conversion, limits: Limits, table: Table, price: Pri
     """Return the least arena at every price within the budget of multiply-accumulates."""
     most = math.inf if limits.overhead is None else conversion.macs(limits.overhead)
     found = candidates(conversion, forms(conversion.options.tiles, conversion.options.target), table, price, planning)
-    return list(undominated([c for c in found if c.macs <= most], lambda c: (price(c), c.total)))
+    return undominated((c for c in found if c.macs <= most), lambda c: (price(c), c.total))
 
 
 def within_budget(conversion: Conversion, limits: Limits) -> Converted:

@@ -15,7 +15,6 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from fractions import Fraction
 from itertools import chain
 
-from tflm_memopt.convert.frontier import undominated
 from tflm_memopt.devices.network import Network, cut, in_rows, layer, pipeline, switch_of, with_fan_in
 from tflm_memopt.devices.shares import MOST_DEVICES, DeviceSharding
 from tflm_memopt.devices.stages import CUTS, TRIED, SplitCost, arranged, cost_of, planned_cuts
@@ -23,6 +22,7 @@ from tflm_memopt.emit.firmware import firmware
 from tflm_memopt.errors import DoesNotFit
 from tflm_memopt.model.graph import Graph
 from tflm_memopt.ops.message import SEND
+from tflm_memopt.plan.pareto import undominated
 from tflm_memopt.results import DevicesExploration, DevicesPoint, DevicesReport, Optimized, OptimizedDevices
 from tflm_memopt.targets.boards import Board, BoardFit
 from tflm_memopt.targets.boards import fit as board_fit

@@ -35,7 +35,7 @@ class Exchange(NamedTuple):
 def done(exchanges: Sequence[Sequence[Exchange]], rest: Sequence[float], line: LinkSpeed) -> tuple[float, ...]:
     """Return when each device is done, in milliseconds. rest: computation after a device's last message.
 
-    exchanges: by device; check_together() must have shown that they end.
+    exchanges: by device; check_devices() must have shown that they end.
 
     >>> first = [Exchange(2, (0, 1), True, 100), Exchange(0, (1, 0), False, 50)]
     >>> second = [Exchange(0, (0, 1), False, 100), Exchange(3, (1, 0), True, 50)]

@@ -18,7 +18,7 @@ from itertools import pairwise
 from typing import NamedTuple
 
 from tflm_memopt.check.checker import check
-from tflm_memopt.check.together import HEAD_BYTES, RowCrosses, check_together
+from tflm_memopt.check.together import HEAD_BYTES, RowCrosses, check_devices
 from tflm_memopt.convert import speed
 from tflm_memopt.convert.annotation import annotate, left_whole, refused
 from tflm_memopt.convert.request import Request
@@ -165,7 +165,7 @@ class Network:
         made = [self.optimize(model, name) for model, name in zip(models, names, strict=True)]
         plans = [_demand_whole(one, planned) for one, planned in made]
         message = [check(planned.plan, planned.graph) for planned in plans]
-        traffic = check_together(message)
+        traffic = check_devices(message)
         computing = [computed(self.asked, planned) for planned in plans] if self.line else []
         by_sharding = {s: tuple(op.index for op in self.graph.ops if shardings[op.index] is s) for s in DeviceSharding}
         split = by_sharding[DeviceSharding.CHANNELS] + by_sharding[DeviceSharding.INPUTS]

@@ -24,7 +24,7 @@ from tflm_memopt.plan.loops import Loops
 from tflm_memopt.plan.plan import INDEX_BYTES, WINDOW, Builtin, Group, PlacedState, Plan, Role, Step, calls
 from tflm_memopt.plan.schedule.operator_order import orders
 from tflm_memopt.plan.search import groups
-from tflm_memopt.plan.search.cuts import Cuts, Joint, Place, Reverse, RowGroups, front, least_bytes, never
+from tflm_memopt.plan.search.cuts import Cuts, Joint, RowGroups, front, least_bytes
 from tflm_memopt.plan.search.groups import UNLIMITED, Candidate, Chain
 from tflm_memopt.plan.search.reverse import Reversed, reversed_chain
 from tflm_memopt.plan.search.tiles_plan import NO_RECOMPUTE, Input, Settings
@@ -86,12 +86,10 @@ class Planner:
         reused. searching: budget for finding groups, if several planners share it.
         """
         graph = stored(graph)
-        known = {*graph.model.inputs, *graph.model.outputs, *(t for n in graph.nodes for t in (*n.inputs, *n.outputs))}
-        sizes = tensor_sizes(graph)
+        sizes, model = tensor_sizes(graph), graph.model
+        known = {*model.inputs, *model.outputs, *(t for n in graph.nodes for t in (*n.inputs, *n.outputs))}
         self._graph, self._options = graph, options
-        self._placer = Placer(
-            sizes, graph.model.inputs, graph.model.outputs, None if options.ops == PER_GROUP else known
-        )
+        self._placer = Placer(sizes, model.inputs, model.outputs, None if options.ops == PER_GROUP else known)
         self._lives, self._whole = (lives := _lives(graph)), _across(graph, lives)
         self._chains = {
             number: _chain(graph, number, sum(sizes[t] for t in self._whole[number]), self._lives)
@@ -100,9 +98,10 @@ class Planner:
         }
         self._draft: Callable[[int, Candidate], Draft] = like._draft if like else cache(self._new_draft)
         self._builtin_draft: Callable[[int], Draft] = like._builtin_draft if like else cache(self._new_builtin_draft)
-        self._reversed, self._reversed_pixels = cache(self._new_reversed), cache(partial(self._reverse, pixels=True))
-        backward = partial(self._reverse, pixels=False)
-        self._reversed_rows: Callable[[int], Reversed] = like._reversed_rows if like else cache(backward)
+        self._reversed = cache(self._new_reversed)
+        self._reversed_chain: Callable[[int, bool], Reversed] = (
+            like._reversed_chain if like else cache(lambda n, pixels: reversed_chain(self._chains[n], pixels=pixels))
+        )
         self.allowance = allowance(len(graph.model.ops), options.effort)
         """Work budget in seconds (plan/effort.py) for finding groups once, and for one plan."""
         self._searching = searching or Budget(SEARCH * self.allowance)
@@ -129,7 +128,8 @@ class Planner:
     def _cuts_of(self, number: int, rows: RowGroups, like: Cuts | None) -> Cuts:
         """Return the cuts of a chain. like: the cuts that another planner knows."""
         tiles, low = _settings(self._options.tiles, rows.chain), self._options.low
-        return Cuts(rows, self._place(number), tiles, self._reversing(number), self._fair(number), low=low, like=like)
+        place, reverse = partial(self._place, number), partial(self._reverse, number)
+        return Cuts(rows, place, tiles, reverse, self._fair(number), low=low, like=like)
 
     def _fair(self, number: int) -> Budget:
         """Return the search budget of a chain."""
@@ -258,36 +258,22 @@ class Planner:
         found = self._reversed_form(number, group, 2 * self._placer.bound(draft))
         if found is None:
             return None
-        chain = self._reversed_chain(number, group).chain
+        chain = self._reversed_chain(number, group.stripes > 0).chain
         backward = _draft(chain, found, self._whole[number], overlap=self._options.overlap, is_reversed=True)
         self._placing.spend(_work(backward))
         return backward if backward.keys() == draft.keys() else None
 
     def _reversed_form(self, number: int, group: Candidate, limit: int) -> Candidate | None:
         settings = _settings(self._options.tiles, self._chains[number])
-        return self._reversed_chain(number, group).group(group, settings, limit, self._searching)
+        return self._reversed_chain(number, group.stripes > 0).group(group, settings, limit, self._searching)
 
-    def _reversing(self, number: int) -> Reverse:
-        if not self._options.reverse:
-            return never
-
-        def reverse(group: Candidate, limit: int) -> Candidate | None:
-            if not self._searching.allows(SearchPart.REVERSED_GROUPS) or not self._reversed_form(
-                number, group, limit - 1
-            ):
-                return None
-            draft = self._reversed(number, group.geometry)
-            nbytes = self._placer.bound(draft) if draft else limit
-            return replace(group, nbytes=nbytes, is_reversed=True) if nbytes < limit else None
-
-        return reverse
-
-    def _reverse(self, number: int, *, pixels: bool) -> Reversed:
-        return reversed_chain(self._chains[number], pixels=pixels)
-
-    def _reversed_chain(self, number: int, group: Candidate) -> Reversed:
-        """Return the reversed chain for such a group."""
-        return (self._reversed_pixels if group.stripes else self._reversed_rows)(number)
+    def _reverse(self, number: int, group: Candidate, limit: int) -> Candidate | None:
+        """Return the group with the bytes of its reversed form, or None unless they are below the limit."""
+        if not self._options.reverse or not self._searching.allows(SearchPart.REVERSED_GROUPS):
+            return None
+        draft = self._reversed(number, group.geometry) if self._reversed_form(number, group, limit - 1) else None
+        nbytes = self._placer.bound(draft) if draft else limit
+        return replace(group, nbytes=nbytes, is_reversed=True) if nbytes < limit else None
 
     def _alive(self, number: int) -> tuple[TensorId, ...]:
         """Return the whole tensors that are live during a builtin operator."""
@@ -316,18 +302,16 @@ class Planner:
         self._placing.spend(_work(draft))
         return draft
 
-    def _place(self, number: int) -> Place:
-        def place(candidate: Candidate, enough: int, hasty: bool) -> int:
-            part, seconds = SearchPart.GROUP_LAYOUTS, 0.0 if hasty else self._options.seconds / 8
-            if not self._placing.allows(part):
-                return candidate.nbytes
-            backward = self._reversed(number, candidate.geometry) if candidate.is_reversed else None
-            _, problem = self._placer.problem([backward or self._draft(number, candidate.geometry)])
-            self._placing.spend(CONSTRAINT_SECONDS * len(problem.constraints))
-            problem = replace(problem, lower_bound=max(problem.lower_bound, enough))
-            return layout.place(problem, seconds=seconds, budget=self._placing, part=part).top
-
-        return place
+    def _place(self, number: int, candidate: Candidate, enough: int, hasty: bool) -> int:
+        """Return the bytes of a group with placed buffers (cuts.Place)."""
+        part, seconds = SearchPart.GROUP_LAYOUTS, 0.0 if hasty else self._options.seconds / 8
+        if not self._placing.allows(part):
+            return candidate.nbytes
+        backward = self._reversed(number, candidate.geometry) if candidate.is_reversed else None
+        _, problem = self._placer.problem([backward or self._draft(number, candidate.geometry)])
+        self._placing.spend(CONSTRAINT_SECONDS * len(problem.constraints))
+        problem = replace(problem, lower_bound=max(problem.lower_bound, enough))
+        return layout.place(problem, seconds=seconds, budget=self._placing, part=part).top
 
 
 def planners(graph: RowGraph, options: Options = Options(), log: Log | None = None) -> tuple[Planner, ...]:

@@ -56,8 +56,8 @@ def wanted(annotated: AnnotatedGraph) -> frozenset[TensorId]:
 def with_rolling_buffers(annotated: AnnotatedGraph) -> AnnotatedGraph:
     """Return the graph with rolling buffers for suitable states. Every KEEP waits for the readers of its state."""
     work = GraphWork(annotated)
-    for key in [op.index for op in annotated.graph.ops if op.type == KEEP]:
-        if (joined := work.joined(key)) is not None:
+    for key, writer, kept in work.state_writers():
+        if (joined := work.joined(writer, kept)) is not None:
             work.make_rolling_buffer(key, joined)
     work.drop_unread()
     work.wait()
@@ -156,18 +156,25 @@ class GraphWork:
     def maker(self, tensor: TensorId) -> int | None:
         return next((i for i in self.order if (op := self.row_op(i)) and op.output == tensor), None)
 
+    def state_writers(self) -> Iterator[tuple[int, RowOp, StateRollingBuffer]]:
+        """Yield the operators that keep rows, by key, and their states."""
+        for i in tuple(self.order):
+            if (op := self.row_op(i)) and op.state_write:
+                yield i, op, op.state_write
+
+    def readers_of_state(self, state: TensorId) -> list[RowOp]:
+        """Return the operators that read a state, whole or as the rows before row 0."""
+        return [op for op in self.rows() if state in (op.older, *op.inputs)]
+
     def is_whole(self, tensor: TensorId) -> bool:
         """Return whether a tensor must exist as a whole: it is an output of the model, or a builtin
         operator reads it.
         """
         return tensor in self.wanted
 
-    def joined(self, key: int) -> _Joined | None:
-        """Return the joined rows of which a KEEP keeps the last, or None if it keeps something else."""
-        writer = self.row_op(key)
-        if writer is None or writer.state_write is None:
-            return None
-        state, depth = writer.state_write.tensor, writer.state_write.rows.h
+    def joined(self, writer: RowOp, kept: StateRollingBuffer) -> _Joined | None:
+        """Return the joined rows of which a KEEP keeps the last in a state, or None if it keeps something else."""
+        state, depth = kept.tensor, kept.rows.h
         piece = self.maker(writer.inputs[0])
         cut = self.slice(piece) if piece is not None else None
         whole = self.support_of(piece).inputs[0] if piece is not None and cut else writer.inputs[0]
@@ -207,11 +214,9 @@ class GraphWork:
 
     def make_rolling_buffer(self, key: int, joined: _Joined) -> None:
         """Keep new rows in a rolling buffer; readers of the joined rows read the new rows and the buffer."""
-        writer = self.row_op(key)
-        if writer is None or writer.state_write is None:
-            return
+        writer, kept = self._state_writer(joined.state)
         self._read_rolling_buffer(joined, joined.tensor, _Slice(joined.old + joined.rows.h, 0, joined.rows.c))
-        rolling_buffer = replace(writer.state_write, rows=replace(joined.rows, h=joined.old))
+        rolling_buffer = replace(kept, rows=replace(joined.rows, h=joined.old))
         self.support[key] = movement.copy_to_state(
             writer.sources, joined.new, joined.rows, rolling_buffer, writer.output
         )
@@ -236,11 +241,11 @@ class GraphWork:
         return self.parts[part]
 
     def _new_part(self, joined: _Joined, seen: _Slice, like: int) -> tuple[TensorId, TensorId]:
-        writer, rows = self._state_writer(joined.state), replace(joined.rows, c=seen.channels)
+        (writer, kept), rows = self._state_writer(joined.state), replace(joined.rows, c=seen.channels)
         old = replace(rows, h=joined.old)
         new = self.add_tensor(joined.new, rows, name=f"{self.tensors[joined.new].name}/{seen.first}")
         state = self.add_tensor(joined.state, old, name=f"{self.tensors[joined.state].name}/{seen.first}")
-        rolling_buffer = StateRollingBuffer(state, old, writer.state_write.fill if writer.state_write else 0)
+        rolling_buffer = StateRollingBuffer(state, old, kept.fill)
         self.states[state] = StateTensor(state, rolling_buffer.fill)
         sources, place = self.stated[like].stands_for, self.order.index(joined.key)
         write = movement.copy_to_state(writer.sources, new, rows, rolling_buffer, self.add_tensor(writer.output))
@@ -250,22 +255,16 @@ class GraphWork:
         self.add_op(write, place + 1, KEEP, **{STATE: state})
         return new, state
 
-    def _state_writer(self, state: TensorId) -> RowOp:
-        return next(op for op in self.rows() if op.state_write and op.state_write.tensor == state)
+    def _state_writer(self, state: TensorId) -> tuple[RowOp, StateRollingBuffer]:
+        return next((op, kept) for _, op, kept in self.state_writers() if kept.tensor == state)
 
     def drop_unread(self) -> None:
         """Remove operators that only moved rows of rolling buffers, and unread states and rows of states."""
         while unread := {i for i in self.order if self._is_unread(i)}:
             self.order = [i for i in self.order if i not in unread]
-        for i in self.order:
-            op = self.row_op(i)
-            if (
-                op
-                and op.state_write
-                and (depth := self._depth(op.state_write.tensor))
-                and depth < op.state_write.rows.h
-            ):
-                rolling_buffer = replace(op.state_write, rows=replace(op.state_write.rows, h=depth))
+        for i, op, kept in self.state_writers():
+            if (depth := self._depth(kept.tensor)) and depth < kept.rows.h:
+                rolling_buffer = replace(kept, rows=replace(kept.rows, h=depth))
                 self.support[i] = movement.copy_to_state(
                     op.sources, op.inputs[0], op.reads[0], rolling_buffer, op.output
                 )
@@ -275,26 +274,21 @@ class GraphWork:
         if op is None or op.moves is None:
             return False
         if op.state_write:
-            state = op.state_write.tensor
-            return not (self.is_whole(state) or any(state in (r.older, *r.inputs) for r in self.rows()))
+            return not (self.is_whole(op.state_write.tensor) or self.readers_of_state(op.state_write.tensor))
         return not self.readers(op.output) and not self.is_whole(op.output)
 
     def _depth(self, state: TensorId) -> int:
         """Return the number of rows before row 0 that are read from a state, or 0 if it is read as a whole."""
-        readers = [op for op in self.rows() if state in (op.older, *op.inputs)]
+        readers = self.readers_of_state(state)
         whole = self.is_whole(state) or any(state in op.inputs for op in readers)
         return 0 if whole else max(op.window.pad_top for op in readers)
 
     def wait(self) -> None:
         """Let every operator that keeps a state run after all readers of the state."""
-        for key in [i for i in self.order if (op := self.row_op(i)) and op.state_write]:
-            writer = self.row_op(key)
-            if writer is None or writer.state_write is None:
-                continue
-            state = writer.state_write.tensor
-            for i in self.readers(state):
+        for key, writer, kept in self.state_writers():
+            for i in self.readers(kept.tensor):
                 self.support[i] = replace(self.support_of(i), recalls=True)
-            readers = [op for op in self.rows() if state in (op.older, *op.inputs)]
+            readers = self.readers_of_state(kept.tensor)
             made: Mapping[TensorId, Rows] = {op.output: op.writes for op in readers if op.output not in writer.inputs}
             while len(writer.inputs) + len(made) > MAX_INPUTS:
                 made = self._all_of(made, key)

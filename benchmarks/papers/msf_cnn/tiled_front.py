@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from tflm_memopt.plan.search.cuts import CutLabel, chain_front, pareto
+from tflm_memopt.plan.pareto import undominated
+from tflm_memopt.plan.search.cuts import CutLabel, chain_front
 from tflm_memopt.plan.search.groups import UNLIMITED, Chain
 from tflm_memopt.plan.search.tiles import tiled_candidates
 from tflm_memopt.plan.search.tiles_plan import Settings
@@ -16,4 +17,5 @@ def tiled_front(chain: Chain, settings: Settings) -> list[CutLabel]:
     cheap = chain_front(chain, tiled_candidates(chain, settings.once, UNLIMITED))
     if not settings.recompute or not cheap:
         return cheap
-    return pareto([*cheap, *chain_front(chain, tiled_candidates(chain, settings, cheap[0].nbytes))])
+    labels = [*cheap, *chain_front(chain, tiled_candidates(chain, settings, cheap[0].nbytes))]
+    return undominated(labels, lambda label: (label.nbytes, label.macs))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tflm_memopt.check.together import HEAD_BYTES, RowCrosses, check_together
+from tflm_memopt.check.together import HEAD_BYTES, RowCrosses, check_devices
 from tflm_memopt.errors import PlanError
 from tflm_memopt.ops.rowop import Message
 
@@ -20,7 +20,7 @@ def there_and_back(rows: int) -> list[list[RowCrosses]]:
 
 
 def test_bytes_are_those_of_messages() -> None:
-    found = check_together(there_and_back(3))
+    found = check_devices(there_and_back(3))
     assert found.sent == (3 * (HEAD_BYTES + 8), HEAD_BYTES + 8) == found.received[::-1]
     assert found.room == HEAD_BYTES + 8
 
@@ -29,7 +29,7 @@ def test_a_line_holds_what_both_send_before_they_receive() -> None:
     """Each sends four rows, then receives the other's; with a smaller buffer both wait."""
     there = [row(0, 0, 1, sends=True, y=y) for y in range(4)] + [row(1, 1, 0, sends=False, y=y) for y in range(4)]
     back = [row(1, 1, 0, sends=True, y=y) for y in range(4)] + [row(0, 0, 1, sends=False, y=y) for y in range(4)]
-    assert check_together([there, back]).room == 4 * (HEAD_BYTES + 8)
+    assert check_devices([there, back]).room == 4 * (HEAD_BYTES + 8)
 
 
 @pytest.mark.parametrize("change", ["order", "missing", "bytes", "identity"])
@@ -44,7 +44,7 @@ def test_what_is_sent_is_what_is_received(change: str) -> None:
     else:
         second[0] = second[0]._replace(message=Message(8, 0, 0, 1))
     with pytest.raises(PlanError, match="from device 0 to 1, message") as caught:
-        check_together([first, second])
+        check_devices([first, second])
     assert ", received " in str(caught.value)
 
 
@@ -52,12 +52,12 @@ def test_nobody_waits_for_ever() -> None:
     first = [row(1, 1, 0, sends=False), row(0, 0, 1, sends=True)]
     second = [row(0, 0, 1, sends=False), row(1, 1, 0, sends=True)]
     with pytest.raises(PlanError, match="deadlock") as caught:
-        check_together([first, second])
+        check_devices([first, second])
     assert "deadlock" in str(caught.value)
 
 
 @pytest.mark.parametrize("line", [(0, 2), (1, 2), (0, 0)])
 def test_a_device_has_its_own_lines(line: tuple[int, int]) -> None:
     with pytest.raises(PlanError, match="sends or receives on the link") as caught:
-        check_together([[row(0, *line, sends=True)], []])
+        check_devices([[row(0, *line, sends=True)], []])
     assert "to which it does not belong" in str(caught.value)

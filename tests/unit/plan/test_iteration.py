@@ -25,7 +25,7 @@ def all_groups(chain: Chain, last: int) -> list[Growing]:
 
 
 def actors(trace: Trace) -> dict[int, Actor]:
-    return {m.key: Actor(m.op, m.operands, m.iterative) for m in trace.members}
+    return {m.key: Actor(m.op, m.stage.operands, m.iterative) for m in trace.members}
 
 
 def sinks(trace: Trace, wanted: set[TensorId]) -> list[int]:

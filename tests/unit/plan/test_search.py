@@ -15,7 +15,8 @@ from unit.plan.sketch import random_sketch
 
 from tflm_memopt.ops.kinds import Kind
 from tflm_memopt.ops.rowop import Message
-from tflm_memopt.plan.search.cuts import SHORT, CutLabel, Cuts, Place, RowGroups, least_bytes, pareto
+from tflm_memopt.plan.pareto import undominated
+from tflm_memopt.plan.search.cuts import SHORT, CutLabel, Cuts, Place, RowGroups, least_bytes
 from tflm_memopt.plan.search.groups import Candidate, Chain, candidates
 from tflm_memopt.rowgraph.graph import InputSource
 
@@ -103,13 +104,7 @@ def test_the_search_ends_where_no_longer_group_may_be(number: int, random: Rando
         assert len(ended) == longest or (frame and len(ended) < longest)
 
 
-def test_pareto_keeps_what_is_best_in_something() -> None:
-    labels = [
-        CutLabel(10, 5, (0,)),
-        CutLabel(8, 7, (0,)),
-        CutLabel(8, 6, (1,)),
-        CutLabel(12, 5, (0,)),
-        CutLabel(9, 6, (0,)),
-        CutLabel(20, 1, (0,)),
-    ]
-    assert [(x.nbytes, x.macs) for x in pareto(labels)] == [(8, 6), (10, 5), (20, 1)]
+def test_the_front_keeps_what_is_best_in_something() -> None:
+    costs = [(10, 5), (8, 7), (8, 6), (12, 5), (9, 6), (20, 1)]
+    assert undominated(costs, lambda pair: pair) == [(8, 6), (10, 5), (20, 1)]
+    assert undominated(costs, lambda pair: pair, grain=1) == [(8, 6), (20, 1)]

@@ -60,9 +60,7 @@ def tiled_groups(found: Planned) -> Iterator[Group]:
 
 def trace_of(group: Group, ops: Mapping[int, RowOp]) -> Trace:
     """All iterations of a group, in the planner's order."""
-    members = [
-        Member(s.op, as_counted(ops[s.op], group), s.operands, s.iterative, s.nest, group.stripes) for s in group.stages
-    ]
+    members = [Member(stage, as_counted(ops[stage.op], group), group.stripes) for stage in group.stages]
     by_key = {m.key: m for m in members}
     trace = start([(by_key[key].op.output, by_key[key].iterations) for key in group.sinks])
     for member in reversed(members):

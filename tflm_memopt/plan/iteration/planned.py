@@ -16,7 +16,7 @@ from tflm_memopt.rowgraph.graph import InputSource, RowGraph
 
 def trace_of(group: Group, ops: Mapping[int, RowOp], source: InputSource | None = None) -> Trace:
     """Return the trace of a group of a plan."""
-    members = [Member.of(stage, as_counted(ops[stage.op], group), group.stripes) for stage in group.stages]
+    members = [Member(stage, as_counted(ops[stage.op], group), group.stripes) for stage in group.stages]
     return traced(members, group.sinks, source)
 
 

@@ -16,7 +16,7 @@ import numpy as np
 
 from tflm_memopt.model.graph import TensorId
 from tflm_memopt.ops.rowop import RowOp
-from tflm_memopt.plan.nest import BY_ROWS, Ints, LoopNest, Units, units
+from tflm_memopt.plan.nest import Ints, LoopNest, Units, units
 from tflm_memopt.plan.plan import Stage
 from tflm_memopt.rowgraph.graph import InputSource
 
@@ -32,27 +32,24 @@ _SLOTS = 32
 
 @dataclass(frozen=True)
 class Member:
-    """An operator in a group, as the trace sees it."""
+    """A stage of a group with its operator."""
 
-    key: int
+    stage: Stage
     op: RowOp
-    operands: tuple[int, ...]
-    """Inputs in the order of demand."""
-    iterative: bool
-    nest: LoopNest = BY_ROWS
-    """Loop nest over the output, or over the input if the operator is iterative."""
     stripes: int = 0
     """Number of stripes of the group, or 0 if it runs row by row."""
 
-    @staticmethod
-    def of(stage: Stage, op: RowOp, stripes: int) -> Member:
-        """Return a stage of a plan with its operator."""
-        return Member(stage.op, op, stage.operands, stage.iterative, stage.nest, stripes)
+    @cached_property
+    def key(self) -> int:
+        return self.stage.op
 
     @cached_property
-    def stage(self) -> Stage:
-        """This operator as a stage of a plan."""
-        return Stage(self.key, self.operands, self.iterative, self.nest)
+    def iterative(self) -> bool:
+        return self.stage.iterative
+
+    @cached_property
+    def nest(self) -> LoopNest:
+        return self.stage.nest
 
     @cached_property
     def units(self) -> Units:
@@ -355,7 +352,7 @@ def prepend(trace: Trace, member: Member) -> Trace:
 
     # The producer's entries replace the satisfied demands: for each iteration its own demands, then the iteration
     # itself.
-    pattern = [_entry(member.key, slot) for slot in (*member.operands, EXECUTE)]
+    pattern = [_entry(member.key, slot) for slot in (*member.stage.operands, EXECUTE)]
     room = np.ones(len(trace), dtype=np.int64)
     room[demands] = counts * len(pattern)
     place = (demands - np.arange(len(demands))).repeat(counts) + number * len(pattern)

@@ -19,10 +19,11 @@ import itertools
 import operator
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import NamedTuple, TypeVar
+from typing import NamedTuple
 
 from tflm_memopt.errors import UsageError
 from tflm_memopt.plan.effort import UNBOUNDED, Budget, SearchPart
+from tflm_memopt.plan.pareto import undominated
 from tflm_memopt.plan.search.groups import MAX_OPERATORS, MAX_ORDERS, UNLIMITED, Candidate, Chain, candidates
 from tflm_memopt.plan.search.tiles import tiled_candidates
 from tflm_memopt.plan.search.tiles_any import iterated
@@ -42,10 +43,6 @@ Reverse = Callable[[Candidate, int], Candidate | None]
 """Function that returns the group with the bytes of its reversed form (reverse.py), or None unless they are below the
 second argument.
 """
-
-
-def never(_group: Candidate, _limit: int) -> None:
-    """Turn function that reverses no group."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,7 +112,7 @@ class Cuts:
         rows: RowGroups,
         place: Place,
         settings: Settings | None,
-        reverse: Reverse = never,
+        reverse: Reverse = lambda _group, _limit: None,
         budget: Budget = UNBOUNDED,
         *,
         low: bool = False,
@@ -341,7 +338,7 @@ class _JointFront:
         for each in fronts[same:]:
             before = self._joints[-1]
             pairs = [Joint(max(j.nbytes, x.nbytes), j.macs + x.macs, j, x) for j in before for x in each]
-            self._joints.append(pairs if len(pairs) == 1 else pareto(pairs))
+            self._joints.append(pairs if len(pairs) == 1 else undominated(pairs, operator.itemgetter(0, 1)))
         self._seen = fronts
         return self._joints[-1]
 
@@ -366,15 +363,3 @@ def _spread(label: CutLabel, group: Candidate, *, low: bool) -> tuple[int, ...]:
     """Return CutLabel.spread."""
     all_groups = (*label.spread, group.nbytes)
     return tuple(sorted(all_groups, reverse=True)) if low else (sum(all_groups),)
-
-
-Cost = TypeVar("Cost", CutLabel, Joint)
-
-
-def pareto(options: Sequence[Cost]) -> list[Cost]:
-    """Return the options that are Pareto-optimal in bytes and multiply-accumulates, fewest bytes first."""
-    front: list[Cost] = []
-    for option in sorted(options, key=lambda x: (x.nbytes, x.macs, getattr(x, "spread", ()))):
-        if not front or option.macs < front[-1].macs:
-            front.append(option)
-    return front

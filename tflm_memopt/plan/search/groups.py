@@ -126,7 +126,7 @@ class Chain:
     def members(self) -> Sequence[tuple[Member, ...]]:
         """At each position the operator as a member of a row-wise group, once for each order of its operands."""
         return [
-            tuple(Member(key, op, order, iterative=_iterative_pays(op)) for order in _orders(op))
+            tuple(Member(Stage(key, order, _iterative_pays(op)), op) for order in _orders(op))
             for key, op in zip(self.keys, self.ops, strict=True)
         ]
 
@@ -275,7 +275,8 @@ def settle(group: Growing) -> Growing:
 
 def _read_whole(group: Growing, member: Member) -> Growing:
     """Merge an operator's consecutive iterations into the last one, which needs no sums."""
-    trace, last, whole = group.trace, member.iterations - 1, replace(member, iterative=False)
+    trace, last = group.trace, member.iterations - 1
+    whole = replace(member, stage=replace(member.stage, iterative=False))
     mine = trace.op == member.key
     dropped = mine & (trace.iteration != last)
     stays = np.append(~dropped[trace.moments], True)
@@ -359,7 +360,7 @@ def worst_bytes(group: Growing, at_border: GroupBorder, sizes: Mapping[TensorId,
 def rebuild(chain: Chain, candidate: Candidate) -> tuple[Trace, Mapping[TensorId, Buffer]]:
     """Return the trace and rolling buffers of a candidate, which are not stored for all candidates."""
     ops = chain.ops[candidate.first : candidate.last]
-    members = [Member.of(stage, op, candidate.stripes) for stage, op in zip(candidate.stages, ops, strict=True)]
+    members = [Member(stage, op, candidate.stripes) for stage, op in zip(candidate.stages, ops, strict=True)]
     sinks = [m.key for m in reversed(members) if chain.outlives(m.op.output, candidate.last)]
     trace = traced(members, sinks, chain.source)
     inner = [m for m in members if m.key not in sinks]

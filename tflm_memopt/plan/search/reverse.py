@@ -32,8 +32,8 @@ class Reversed:
     joined: Links
     mirrored: dict[tuple[int, int], bool] = field(default_factory=dict)
     """Cache of whether operators [first, last) can be reversed together."""
-    known: dict[tuple[int, bool], tuple[int, Sequence[Candidate]]] = field(default_factory=dict)
-    """Cache of groups by their end and whether they are tiled, with the limit of their bytes."""
+    known: dict[tuple[int, Settings | None], tuple[int, Sequence[Candidate]]] = field(default_factory=dict)
+    """Cache of groups by their end and, for tiled ones, the settings, with the limit of their bytes."""
 
     def group(self, group: Candidate, settings: Settings | None, limit: int, budget: Budget) -> Candidate | None:
         """Return the best reversed group of the same operators that computes no more, or None.
@@ -45,11 +45,11 @@ class Reversed:
             self.mirrored[where] = self._can_be_reversed(*where)
         if not self.mirrored[where]:
             return None
-        key = group.last, group.stripes > 0
+        key = group.last, settings if group.stripes else None
         most, found = self.known.get(key, (-1, ()))
         best = _best(found, group)
         if best is None and most < limit:
-            self.known[key] = limit, self._ending(*key, settings, limit, budget)
+            self.known[key] = limit, self._ending(*key, limit, budget)
             best = _best(self.known[key][1], group)
         return best if best and best.nbytes <= limit else None
 
@@ -58,10 +58,8 @@ class Reversed:
         outside = source is not None and any(source.tensor in op.inputs for op in ops)
         return not outside and self.able.issuperset(range(first, last)) and _seen_alike(ops)
 
-    def _ending(
-        self, last: int, tiled: bool, settings: Settings | None, limit: int, budget: Budget
-    ) -> Sequence[Candidate]:
-        if tiled and settings:
+    def _ending(self, last: int, settings: Settings | None, limit: int, budget: Budget) -> Sequence[Candidate]:
+        if settings:
             return tiled_ending(self.chain, self.joined, settings, last, limit, budget)
         return list(candidates(self.chain, last, limit, MAX_ORDERS, budget=budget))
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from typing import NamedTuple
 
 from tflm_memopt.model.graph import TensorId
@@ -86,12 +85,3 @@ class Demand(NamedTuple):
     stripes: tuple[int, int]
     readers: tuple[Reader, ...]
     skips: tuple[Skip, ...]
-
-
-def front(labels: Iterable[Label], grain: int) -> list[Label]:
-    """Return the Pareto-optimal labels, fewest bytes first; a label must save at least `grain` for its extra bytes."""
-    kept: list[Label] = []
-    for label in sorted(labels, key=lambda x: x[:2]):
-        if not kept or label[1] < kept[-1][1] - grain:
-            kept.append(label)
-    return kept

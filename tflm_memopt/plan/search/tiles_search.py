@@ -13,12 +13,14 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from operator import itemgetter
 
 from tflm_memopt.format.limits import MAX_TAPS
 from tflm_memopt.model.graph import TensorId
 from tflm_memopt.ops.kinds import Channels
 from tflm_memopt.ops.rowop import RowOp
 from tflm_memopt.plan.effort import Budget, SearchPart
+from tflm_memopt.plan.pareto import undominated
 from tflm_memopt.plan.search.groups import Chain
 from tflm_memopt.plan.search.links import Links
 from tflm_memopt.plan.search.tiles_bytes import (
@@ -33,7 +35,7 @@ from tflm_memopt.plan.search.tiles_bytes import (
     window_columns,
     window_rows,
 )
-from tflm_memopt.plan.search.tiles_labels import Demand, Label, Skip, State, Visit, front
+from tflm_memopt.plan.search.tiles_labels import Demand, Label, Skip, State, Visit
 from tflm_memopt.plan.search.tiles_plan import Input, Settings
 
 DEMAND_SECONDS, LABEL_SECONDS = 6e-5, 1e-5
@@ -81,7 +83,7 @@ class Search:
         for rows in whole.union(heights(height, self.settings)):
             for first, labels in self._groups(rows):
                 found[first] += labels
-        return {first: front(labels, self.grain) for first, labels in found.items()}
+        return {first: self._front(labels) for first, labels in found.items()}
 
     def _groups(self, rows: int) -> Iterator[tuple[int, Sequence[Label]]]:
         height = self.chain.ops[self.last - 1].writes.h
@@ -92,7 +94,7 @@ class Search:
             for state, labels in states.pop(position, {}).items():
                 if not self.budget.allows(SearchPart.TILED_GROUPS):
                     return
-                best = front(labels, self.grain)
+                best = self._front(labels)
                 for demand in self._demands(position, state):
                     self.budget.spend(DEMAND_SECONDS + LABEL_SECONDS * len(labels))
                     paid = self._pay(best, demand, position)
@@ -104,6 +106,9 @@ class Search:
                             ]
             if not states or self._escapes(position):
                 return
+
+    def _front(self, labels: Sequence[Label]) -> list[Label]:
+        return undominated(labels, itemgetter(0, 1), self.grain)
 
     def _escapes(self, position: int) -> bool:
         """Return whether the group cannot be extended by the previous operator.
@@ -377,7 +382,7 @@ class Search:
         else:
             kept = source.nbytes if self._is_kept(position) else 0
             costs = [(through + max(b + source.nbytes, sums + out + kept), m, t) for b, m, t in labels]
-        return [label for label in front(costs, self.grain) if label[0] <= self.limit]
+        return [label for label in self._front(costs) if label[0] <= self.limit]
 
     def _border(self, demand: Demand, source: Flow) -> int:
         """Return the bytes of the group's whole input and output together."""

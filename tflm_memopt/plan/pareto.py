@@ -1,0 +1,27 @@
+"""The Pareto front of options with two costs."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable
+from typing import Any, TypeVar
+
+T = TypeVar("T")
+
+
+def undominated(options: Iterable[T], costs: Callable[[T], tuple[Any, ...]], grain: float = 0) -> list[T]:
+    """Return the options whose second cost is lower than that of all options with at most their first cost.
+
+    costs: function that returns both costs, and further figures that break ties. grain: amount by which the second cost
+    must be lower than the last kept one's.
+
+    >>> undominated([(1, 9), (2, 9), (3, 7)], lambda costs: costs)
+    [(1, 9), (3, 7)]
+    """
+    kept, least = list[T](), math.inf
+    for option in sorted(options, key=costs):
+        second = costs(option)[1]
+        if second < least - grain:
+            kept.append(option)
+            least = second
+    return kept
