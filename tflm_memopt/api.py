@@ -6,14 +6,13 @@ import time
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
-from typing import TYPE_CHECKING, overload
+from typing import TYPE_CHECKING, Any, overload
 
 import tflm_memopt.apps.saved
 import tflm_memopt.convert.saved
 import tflm_memopt.report.notebook  # noqa: F401 (registers with generic.py)
 from tflm_memopt import units
 from tflm_memopt.analysis.costs import COSTS, Cost
-from tflm_memopt.analysis.flash import Firmware
 from tflm_memopt.apps.app import App, AppModel
 from tflm_memopt.apps.explore import explore_app
 from tflm_memopt.apps.fit import fit_app
@@ -156,12 +155,19 @@ def optimize_planned(
     return replace(done, source=path, frontier=explored), made.chosen.planned if made.chosen else None
 
 
+def _device_memory(given: str | Mapping[str, Any] | Collection[int | None] | None) -> units.DeviceMemory | None:
+    """Return the memory limit of each device. Raises UsageError for the sizes of two memories."""
+    limit = None if given is None else units.memory(given)
+    if isinstance(limit, Mapping):
+        raise UsageError("several devices have one memory each", hint="--memory RAM,FLASH")
+    return limit
+
+
 def optimize_devices(
     model: GivenModel,
     devices: int,
     *,
     link: Link | None = None,
-    memory: str | Collection[int | None] | None = None,
     cut: Sequence[int] = (),
     name: str = "",
     progress: Progress = nothing,
@@ -183,9 +189,9 @@ def optimize_devices(
     DoesNotFit if `memory` is too small.
     """
     progress("reading", 0, 0)
+    limit = _device_memory(options.pop("memory", None))
     network = _network(model, name, link, progress, options)
     count = checked_count(devices, network.asked)
-    limit = None if memory is None else units.memory(memory)
     if cut and limit:
         raise UsageError("a cut and a memory limit cannot be combined", hint="leave out --cut or --memory")
     if cut:
@@ -311,36 +317,27 @@ def _explored(model: bytes, name: str, asked: Request, wanted: Cost | None, prog
     )
 
 
-def fit(
-    optimized: Optimized | AppOptimized,
-    names: Collection[str] = (),
-    packed: Optimized | None = None,
-    on: Mapping[str, Optimized] | None = None,
-) -> Fits:
+def fit(optimized: Optimized | AppOptimized, names: Collection[str] = (), packed: Optimized | None = None) -> Fits:
     """Return how a model fits on boards (boards.json) before and after optimize(). `names` are board ids; by default
     all.
 
     optimized: result of optimize(), also for an application, whose models share RAM and flash. packed: the same model
-    packed for a target. Boards whose core runs such programs use it, unless only the generic one fits. on: the same
-    model optimized for single boards, by board id.
+    packed for a target. Boards whose core runs such programs use it, unless only the generic one
+        fits.
     Raises UsageError for an unknown board.
     """
     if isinstance(optimized, AppOptimized):
         return fit_app(optimized, names)
     report, original = optimized.report, optimized.inspection.firmware
-
-    def with_needs(one: Optimized) -> tuple[Optimized, Firmware]:
-        return one, firmware(one.model, interpreter=one.report.interpreter)
-
-    each, rows = [with_needs(one) for one in (packed, optimized) if one], []
-    for board in [board_named(name) for name in names] or list(boards().values()):
-        own = [with_needs(one) for one in [(on or {}).get(board.id)] if one]
-        there = [(one, board_fit(board, one.report.arena, needs)) for one, needs in (*own, *each)]
+    each = [(one, firmware(one.model, interpreter=one.report.interpreter)) for one in (packed, optimized) if one]
+    rows = []
+    for on in [board_named(name) for name in names] or list(boards().values()):
+        there = [(one, board_fit(on, one.report.arena, needs)) for one, needs in each]
         rewritten, fitting = next((found for found in there if found[1].fits), there[-1])
-        before = board_fit(board, report.original_arena, original)
+        before = board_fit(on, report.original_arena, original)
         if report.original_refused:
             before = replace(before, fits=False, fits_with_radio=False, only_external=False)
-        time = speed.on_board(rewritten, board)
-        rows.append(BoardReport(board, before, fitting, time, rewritten.report.target))
+        time = speed.on_board(rewritten, on)
+        rows.append(BoardReport(on, before, fitting, time, rewritten.report.target))
     arenas = report.original_arena, report.arena
-    return Fits(report.model, report.conventions, *arenas, report.flash, tuple(rows), report.original_refused)
+    return Fits(report.model, report.convention, *arenas, report.flash, tuple(rows), report.original_refused)

@@ -125,6 +125,11 @@ class OptimizeOptions(ExploreOptions, total=False):
         None, "minimise compute in an arena of at most SIZE: 20480, 20kB (1,000 B each), 64K or 64KiB (1,024 B each)",
         "SIZE", units.size,
     )]
+    memory: Annotated[str | Mapping[str, Any] | Collection[int | None] | None, Option(
+        None, "fast=SIZE,slow=SIZE: sizes of two memories, such as internal RAM and PSRAM; the arena is in the fast "
+        "one, and whole tensors for which it has no room are in the slow one. With --devices: RAM[,FLASH] of each "
+        "device, 20kB or 20kB,128kB", "SIZES", units.memory,
+    )]
     flash_limit: Annotated[int | str | None, Option(
         None, "limit the flash of rewritten model, C library and TFLM to SIZE; the last two are estimated",
         "SIZE", units.size,

@@ -90,11 +90,15 @@ def line(said: str | Collection[float]) -> tuple[float, float]:
     return found, late
 
 
-def memory(said: str | Collection[int | None]) -> tuple[int, int | None]:
+DeviceMemory = tuple[int, int | None]
+"""Bytes of RAM and flash, or no limit of flash."""
+
+
+def device_memory(said: str | Collection[int | None]) -> DeviceMemory:
     """Parse RAM and optional flash in bytes: "20kB", "20kB,128kB", or one or two numbers. Raises UsageError for
     anything else.
 
-    >>> memory("20kB,128kB"), memory([20480])
+    >>> device_memory("20kB,128kB"), device_memory([20480])
     ((20000, 128000), (20480, None))
     """
     parts: Sequence[int | str | None] = said.split(",") if isinstance(said, str) else (*said,)
@@ -102,6 +106,27 @@ def memory(said: str | Collection[int | None]) -> tuple[int, int | None]:
     if len(parts) > 2 or not ram:
         raise UsageError(f"invalid memory '{said}'", hint="RAM, or RAM and flash: 20kB or 20kB,128kB")
     return size(ram), None if flash is None else size(flash)
+
+
+def pools(said: str | Mapping[str, int | str]) -> Mapping[str, int]:
+    """Parse the sizes of fast and slow memory in bytes: "fast=180kB,slow=4MB", or a table of them. Raises UsageError
+    for anything else.
+
+    >>> pools("fast=180kB,slow=4MB"), pools({"slow": "8M"})
+    ({'fast': 180000, 'slow': 4000000}, {'slow': 8388608})
+    """
+    parts = [part.partition("=")[::2] for part in said.split(",")] if isinstance(said, str) else said.items()
+    sizes = {name.strip(): value for name, value in parts}
+    if "slow" not in sizes or sizes.keys() - {"fast", "slow"}:
+        raise UsageError(f"invalid value {said!r} for memory", hint="fast=180kB,slow=4MB, or slow=4MB with a board")
+    return {name: size(value) for name, value in sizes.items()}
+
+
+def memory(said: str | Collection[int | None] | Mapping[str, int | str]) -> Mapping[str, int] | DeviceMemory:
+    """Parse the sizes of fast and slow memory (pools), or RAM and flash of each device (device_memory)."""
+    if isinstance(said, Mapping) or (isinstance(said, str) and "=" in said):
+        return pools(said)
+    return device_memory(said)
 
 
 def is_number(value: Any, kind: Any = Real) -> bool:

@@ -20,7 +20,7 @@ typedef struct {
 static bool range_inside(uint32_t offset, uint32_t bytes, uint32_t size) { return offset <= size && bytes <= size - offset; }
 
 static bool layout_is_sane(const tmo_arena *a) {
-  for (uint32_t i = 0; i <= a->n_inputs + a->n_outputs; ++i) { /* the state is last */
+  for (uint32_t i = 0; i < a->n_inputs + a->n_outputs + 2; ++i) { /* the state and slow memory are last */
     if (!range_inside(a->io_offsets[i], a->io_bytes[i], a->size)) return false;
   }
   return a->workspace_offset % 16 == 0 && range_inside(a->workspace_offset, a->workspace_bytes, a->size);
@@ -176,13 +176,13 @@ int tmo_run_guarded(const void *program, size_t program_bytes, const tmo_arena *
   const size_t size = (size_t)a->size + 2 * MARGIN;
   const size_t n_io = (size_t)a->n_inputs + a->n_outputs;
   guard g = {malloc(size), malloc(size), size};
-  void **io = malloc((n_io + 1) * sizeof *io); /* one more for the state */
+  void **io = malloc((n_io + 2) * sizeof *io); /* two more for the state and slow memory */
   int result = TMO_GUARD_MEMORY;
   if (g.image != NULL && g.before != NULL && io != NULL) {
     memset(g.image, CANARY, size);
     memcpy(g.image + MARGIN, a->bytes, a->size);
     memcpy(g.before, g.image, size);
-    for (size_t i = 0; i <= n_io; ++i) io[i] = g.image + MARGIN + a->io_offsets[i];
+    for (size_t i = 0; i < n_io + 2; ++i) io[i] = g.image + MARGIN + a->io_offsets[i];
     if (input == TMO_INPUT_EXTERNAL) io[0] = (void *)(uintptr_t)a->source;
     result = run_watched(&g, program, a, io, report);
     memcpy(a->bytes, g.image + MARGIN, a->size);

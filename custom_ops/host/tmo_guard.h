@@ -18,7 +18,7 @@ typedef struct {
   uint32_t size;
   uint32_t n_inputs;
   uint32_t n_outputs;
-  const uint32_t *io_offsets; /* inputs, outputs, then the state, which may have 0 bytes */
+  const uint32_t *io_offsets; /* inputs, outputs, then the state and slow memory, if the program has them; at least n_inputs + n_outputs + 2 */
   const uint32_t *io_bytes;
   uint32_t workspace_offset; /* 16-byte aligned */
   uint32_t workspace_bytes;

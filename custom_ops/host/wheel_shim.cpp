@@ -58,6 +58,11 @@ tflite::micro::TfLiteStatus Abort() { return tflite::micro::kTfLiteAbort; }
 
 void *SourceOf(tflite::micro::TfLiteContext *) { return &source; }
 
+/* All interpreters share one slow memory, for the same reason. */
+tmo_memory memory = {nullptr, 0, &source};
+
+void *MemoryOf(tflite::micro::TfLiteContext *) { return &memory; }
+
 /* Whether programs made for two cores run on two threads, and the seed of their delays. */
 bool threads = false;
 uint32_t jitter = 0;
@@ -76,6 +81,12 @@ void *LinkOf(tflite::micro::TfLiteContext *) { return link_to_others; }
 
 /* Sets the source that models with an external input read. The caller keeps owning its data. */
 extern "C" void TmoSetSource(const tmo_source *now) { tmo::source = *now; }
+
+/* Sets the slow memory of models that need it. The caller keeps owning it. */
+extern "C" void TmoSetMemory(void *data, uint32_t bytes) {
+  tmo::memory.data = data;
+  tmo::memory.bytes = bytes;
+}
 
 /* Sets how many cores run programs made for two: 1 or 2. seed: of random delays; 0: none. */
 extern "C" void TmoSetCores(int cores, uint32_t seed) {

@@ -235,6 +235,10 @@ tmo_status tmo_check(const void *program, size_t program_bytes, const uint32_t *
     if (tmo_input_of(program) == TMO_INPUT_LINK || !check_rolling_buffers(&c)) return TMO_ERROR_TABLE; /* the link's state is stored where rolling buffers would be */
     if (io_bytes[c.last_base++] < h->state) return TMO_ERROR_IO;
   }
+  if (h->pools > 0) {
+    if (tmo_input_of(program) == TMO_INPUT_LINK) return TMO_ERROR_TABLE; /* the link is stored where slow memory would be */
+    if (io_bytes[c.last_base++] < tmo_slow_bytes(program)) return TMO_ERROR_IO;
+  }
   for (uint32_t i = 0; i < h->n_tensors; ++i) {
     status = check_tensor(&c, &c.tensors[i]);
     if (status != TMO_OK) return status;

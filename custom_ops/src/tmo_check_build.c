@@ -44,7 +44,7 @@ tmo_status tmo_check_build(const void *program, size_t program_bytes, size_t n_i
   if (h->version != TMO_VERSION) return TMO_ERROR_VERSION;
   if (!tmo_runs_target(h->target)) return TMO_ERROR_TARGET;
   if (h->size > program_bytes) return TMO_ERROR_TRUNCATED;
-  if (h->size < sizeof(tmo_header) || h->input > TMO_INPUT_LINK) return TMO_ERROR_TABLE;
+  if (h->input > TMO_INPUT_LINK || h->pools > 1 || h->size < sizeof(tmo_header) + h->pools * sizeof(tmo_pool)) return TMO_ERROR_TABLE;
   if (!has_table(h, h->tensors, h->n_tensors * (uint32_t)sizeof(tmo_tensor))) return TMO_ERROR_TABLE;
   if (!has_table(h, h->ops, h->n_ops * (uint32_t)sizeof(tmo_op))) return TMO_ERROR_TABLE;
   if (!has_table(h, h->groups, h->n_groups * (uint32_t)sizeof(tmo_group))) return TMO_ERROR_TABLE;

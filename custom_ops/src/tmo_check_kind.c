@@ -301,7 +301,7 @@ static bool check_batch_matmul(tmo_checker *c, const tmo_operation *o) {
 static bool is_made_anew(const tmo_checker *c, const tmo_operation *o, uint32_t behind, uint32_t bytes) {
   const uint32_t k = o->op->n_inputs - 1u - behind;
   const tmo_tensor *t = &c->tensors[o->op->input[k]];
-  return t->base == tmo_state_base(c->program) && tmo_row_bytes(t) >= bytes && accesses(c, o->op)[k].extent == 1;
+  return tmo_header_of(c->program)->state > 0 && t->base == tmo_state_base(c->program) && tmo_row_bytes(t) >= bytes && accesses(c, o->op)[k].extent == 1;
 }
 
 /* Checks an LSTM, which updates its previous output (one byte a channel) and its cells (two bytes). */

@@ -3,15 +3,15 @@
  *
  * Only for the translation units that register it (tmo_tflm.cpp, host/wheel_shim.cpp). The includer must first declare TfLiteContext, TfLiteNode,
  * TfLiteEvalTensor, GetEvalInput(), GetEvalOutput() and MicroPrintf(), either in the global namespace or in tflite::micro, as its TFLM does; the
- * using-directive below finds both. It must also define three functions in namespace tmo: Abort() returns kTfLiteAbort, SourceOf(context) a
- * tmo_source or NULL, LinkOf(context) a tmo_crosser or NULL. Prepare and Invoke run the code of the given tmo_library. team: the second core's, or
- * NULL.
+ * using-directive below finds both. It must also define four functions in namespace tmo: Abort() returns kTfLiteAbort, SourceOf(context) a
+ * tmo_source or NULL, LinkOf(context) a tmo_crosser or NULL, MemoryOf(context) a tmo_memory or NULL. Prepare and
+ * Invoke run the code of the given tmo_library. team: the second core's, or NULL.
  *
  * Inputs of a node, in order: the region's inputs; for a program that pauses, a constant int32 list of iterations; for a program that pauses, streams
  * or has state, a variable of two int32 (uint8 with state); the program, a constant uint8 tensor. Outputs: the region's outputs, then a uint8
  * workspace tensor if the program needs one. The operator keeps no state of its own in RAM: Invoke only needs the program in flash and these
- * tensors. An external input is not a tensor; the program's input 0 is then a tmo_source. The code reads only those fields of TFLM's structs whose
- * position does not depend on TF_LITE_STATIC_MEMORY. */
+ * tensors. An external input is not a tensor; the program's input 0 is then a tmo_source. Neither are tensors in slow memory. The code reads only
+ * those fields of TFLM's structs whose position does not depend on TF_LITE_STATIC_MEMORY. */
 #ifndef TMO_REGION_OP_H_
 #define TMO_REGION_OP_H_
 
@@ -38,6 +38,7 @@ struct Signature {
   bool linked;   /* linked to other devices; io then has a tmo_crosser after the outputs */
   bool paused;   /* pauses after the iterations that a constant tensor lists */
   bool state;
+  bool slow; /* has tensors in slow memory, which comes last in io */
   bool workspace;
 
   int io() const { return external + inputs + outputs; }
@@ -45,13 +46,14 @@ struct Signature {
 
 /* header: NULL means an operator without workspace. */
 Signature SignatureOf(const TfLiteNode *node, const tmo_header *header) {
-  Signature s = {node->inputs->size - 1, node->outputs->size, 0, false, false, false, false, false};
+  Signature s = {node->inputs->size - 1, node->outputs->size, 0, false, false, false, false, false, false};
   if (header == nullptr) return s;
   s.linked = header->input == TMO_INPUT_LINK;
   s.streamed = header->input == TMO_INPUT_STREAM || s.linked;
   s.external = header->input == TMO_INPUT_EXTERNAL ? 1 : 0;
   s.workspace = header->workspace > 0;
   s.state = header->state > 0;
+  s.slow = header->pools > 0;
   s.inputs -= (s.streamed ? 1 : 0) + (s.state ? 1 : 0);
   s.paused = !s.streamed && !s.state && s.external + s.inputs == header->n_inputs + 2;
   s.inputs -= s.paused ? 2 : 0;
@@ -149,7 +151,7 @@ TfLiteStatus Prepare(const tmo_library &library, TfLiteContext *context, TfLiteN
   }
   if (s.io() > TMO_MAX_IO) return Refuse("more inputs and outputs than this library takes; update the library");
 
-  uint32_t bytes[TMO_MAX_IO + 1];
+  uint32_t bytes[TMO_MAX_IO + 2];
   bytes[0] = 0; /* external input */
   for (int i = s.external; i < s.io(); ++i) {
     if (!IoSize(Io(context, node, s, i), &bytes[i])) {
@@ -159,6 +161,7 @@ TfLiteStatus Prepare(const tmo_library &library, TfLiteContext *context, TfLiteN
   if (s.state && !ByteTensorSize(Variable(context, node), &bytes[s.io()])) {
     return Refuse("a model with a state needs a uint8 variable; convert the model again");
   }
+  if (s.slow) bytes[s.io() + (s.state ? 1 : 0)] = UINT32_MAX; /* TFLM may not have it yet: Invoke() checks its size */
   uint32_t workspace_bytes = 0;
   if (s.workspace && !ByteTensorSize(Workspace(context, node), &workspace_bytes)) {
     return Refuse("the last output must be the workspace, a uint8 tensor; convert the model again");
@@ -169,6 +172,9 @@ TfLiteStatus Prepare(const tmo_library &library, TfLiteContext *context, TfLiteN
   if (status == TMO_OK && (s.paused ? library.run_paused == nullptr : s.streamed && library.push == nullptr)) status = TMO_ERROR_KERNEL;
   return status == TMO_OK ? kTfLiteOk : Refuse(tmo_status_text(status));
 }
+
+/* Bytes of slow memory that a program needs which has tensors there. */
+uint32_t SlowBytes(const void *program) { return reinterpret_cast<const tmo_pool *>(static_cast<const tmo_header *>(program) + 1)->bytes; }
 
 tmo_status Run(const tmo_library &library, tmo_team *team, const TfLiteContext *context, const TfLiteNode *node, const Signature &s, void *const *io,
                void *workspace) {
@@ -187,8 +193,17 @@ TfLiteStatus Invoke(const tmo_library &library, tmo_team *team, TfLiteContext *c
   const void *program = Program(context, node)->data.data;
   const Signature s = SignatureOf(node, static_cast<const tmo_header *>(program));
 
-  void *io[TMO_MAX_IO + 1];
-  if (s.external) io[0] = SourceOf(context);
+  void *io[TMO_MAX_IO + 2];
+  if (s.slow) {
+    const tmo_memory *memory = static_cast<const tmo_memory *>(MemoryOf(context));
+    if (memory == nullptr || memory->data == nullptr || !Aligned(memory->data) || memory->bytes < SlowBytes(program)) {
+      return Refuse("its slow memory is missing, too small or not 16-byte aligned: tmo::SetMemory()");
+    }
+    if (s.external) io[0] = memory->source;
+    io[s.io() + (s.state ? 1 : 0)] = memory->data;
+  } else if (s.external) {
+    io[0] = SourceOf(context);
+  }
   if (s.linked) {
     io[s.io()] = LinkOf(context);
     if (io[s.io()] == nullptr) return Refuse("it runs on several devices, and has no link to the others: tmo::SetLink()");

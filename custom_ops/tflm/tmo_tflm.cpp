@@ -23,6 +23,8 @@ void *SourceOf(TfLiteContext *context) { return GetMicroContext(context)->extern
 
 void *LinkOf(TfLiteContext *context) { return GetMicroContext(context)->external_context(); }
 
+void *MemoryOf(TfLiteContext *context) { return GetMicroContext(context)->external_context(); }
+
 }  // namespace
 }  // namespace tmo
 

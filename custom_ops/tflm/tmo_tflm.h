@@ -91,6 +91,13 @@ int SetLink(Interpreter &interpreter, tmo_crosser *link) {
   return static_cast<int>(interpreter.SetMicroExternalContext(link));
 }
 
+/* Sets the slow memory of a model that was converted with --memory; its field `source` is the source of an external input. Same rules as for
+ * SetSource(), which such a model does not use. Returns 0 on success. */
+template <typename Interpreter>
+int SetMemory(Interpreter &interpreter, tmo_memory *memory) {
+  return static_cast<int>(interpreter.SetMicroExternalContext(memory));
+}
+
 enum Pushed {
   kPushError = -1, /* TFLM has printed the reason, or the source lacks the rows */
   kPushDone = 0,   /* the outputs are complete; the next push begins a new inference */

@@ -33,7 +33,7 @@ void AnnotateBenignRaceSized(const char *file, int line, const volatile void *ad
 
 typedef struct {
   uint32_t n_inputs, n_outputs;
-  uint32_t io_bytes[MAX_IO + 1]; /* and of the state */
+  uint32_t io_bytes[MAX_IO + 2]; /* and of the state and slow memory, if the program has them */
   uint8_t *io[MAX_IO]; /* inputs, and expected outputs */
   uint32_t frame_bytes, row_bytes; /* of input 0 as a whole; io_bytes[0] may be the size of a push */
   uint32_t workspace;
@@ -106,7 +106,9 @@ static sample load(const char *path) {
   fclose(file);
   const tmo_header *h = tmo_header_of(s.program);
   s.workspace = h->workspace;
-  s.io_bytes[n] = h->state;
+  const uint32_t slow = tmo_slow_bytes(s.program);
+  s.io_bytes[n] = h->state > 0 ? h->state : slow;
+  s.io_bytes[n + 1] = h->state > 0 ? slow : 0;
   s.frame_bytes = s.io_bytes[0];
   s.tables = h->groups + h->n_groups * sizeof(tmo_group);
   for (uint32_t i = 0; i < h->n_tensors; ++i) { /* column windows are tables, too */
@@ -265,8 +267,8 @@ static outcome try_program(const sample *s, const sample *original) {
   if (tmo_check(s->program, s->size, s->io_bytes, s->n_inputs, s->n_outputs, s->workspace) != TMO_OK) return REFUSED;
   if (tmo_check_cores(s->program) != TMO_OK) return REFUSED;
   const uint32_t n = s->n_inputs + s->n_outputs;
-  void *io[MAX_IO + 1], *workspace = noise(s->workspace);
-  for (uint32_t i = 0; i <= n; ++i) io[i] = noise(s->io_bytes[i]);
+  void *io[MAX_IO + 2], *workspace = noise(s->workspace);
+  for (uint32_t i = 0; i <= n + 1; ++i) io[i] = noise(s->io_bytes[i]);
   memset(io[n], 0, s->io_bytes[n]);
   tmo_source frame = {s->io[0], original->frame_bytes, original->row_bytes, 0, 0, TMO_FORMAT_INT8};
   const uint16_t input = tmo_header_of(s->program)->input;
@@ -286,14 +288,14 @@ static outcome try_program(const sample *s, const sample *original) {
   if (result >= ENDED && input != TMO_INPUT_STREAM && tmo_cores_of(s->program) == NULL) {
     (void)tmo_run(s->program, io, workspace); /* makes several tiles at once, whereas tmo_step() makes one */
   }
-  if (s->io_bytes[n] > 0) { /* first its own state, then an arbitrary one */
+  if (s->io_bytes[n] > 0) { /* first its own state or slow memory, then an arbitrary one */
     (void)run(s, io, workspace);
     memset(io[n], 0xA5, s->io_bytes[n]);
     (void)run(s, io, workspace);
   }
   io[0] = in_arena;
   free(workspace);
-  for (uint32_t i = 0; i <= n; ++i) free(io[i]);
+  for (uint32_t i = 0; i <= n + 1; ++i) free(io[i]);
   return result;
 }
 

@@ -48,7 +48,7 @@ static bool caught_at(int32_t byte) {
   _Alignas(16) uint8_t memory[128];
   memset(memory, 7, sizeof memory);
   calls = 0;
-  const uint32_t offsets[] = {16, 64, 0}, sizes[] = {ROWS * ROW, ROWS * ROW, 0};
+  const uint32_t offsets[] = {16, 64, 0, 0}, sizes[] = {ROWS * ROW, ROWS * ROW, 0, 0};
   const tmo_arena arena = {memory, sizeof memory, 1, 1, offsets, sizes, 0, sizeof(tmo_unit), NULL};
   tmo_guard_report report;
 

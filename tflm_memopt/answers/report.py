@@ -134,6 +134,22 @@ class BarriersReport:
 
 
 @dataclass(frozen=True, slots=True)
+class MemoriesReport:
+    """Bytes of two memories, and bytes that an inference moves in our operators.
+
+    An iteration counts each byte under its window once, and the weights, biases and scales of its operator once.
+    """
+
+    fast: int
+    """The whole arena."""
+    slow: int
+    """Slow memory beside the arena."""
+    slow_read: int
+    slow_written: int
+    weights_read: int
+
+
+@dataclass(frozen=True, slots=True)
 class Report:
     """The contents of NAME.report.json. Sizes are in bytes; both arenas are for the ABI `arena.abi`."""
 
@@ -214,16 +230,13 @@ class Report:
     cores: tuple[CoreReport, ...] = ()
     """One entry for each of two cores; empty for one core."""
     barriers: BarriersReport | None = None
+    memories: MemoriesReport | None = None
+    """None for an unchanged model."""
 
     @property
     def convention(self) -> str:
         """The convention by which the arenas are counted."""
         return convention(self.arena, self.input)
-
-    @property
-    def conventions(self) -> str:
-        """The conventions of both arenas in one line."""
-        return self.convention if self.interpreter else f"{self.convention} -> C module"
 
     def __repr__(self) -> str:
         return f"<Report of {outcome(self)}>"

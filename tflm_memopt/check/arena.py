@@ -11,11 +11,12 @@ from numpy.typing import NDArray
 
 from tflm_memopt.errors import PlanError
 from tflm_memopt.model.graph import TensorId
-from tflm_memopt.plan.plan import Buffer, Plan, Role
+from tflm_memopt.plan.plan import Buffer, Plan, Role, SlowTensor
 
 Ints = NDArray[np.int64]
 Content = TensorId | tuple[str, int]
 """Owner of bytes: a tensor, or private data of a group."""
+SLOW_ALIGN = 16
 LEAST_ALIGN = {Role.ACCUMULATOR: 4, Role.COUNTERS: 2, Role.SCRATCH: 4}
 """Minimum alignment of int32, uint16, and pairs of int16; everything else is bytes."""
 
@@ -24,12 +25,14 @@ class TaggedArena:
     """An arena with one tag per byte. A tag is the number of a buffer's content and the byte of it."""
 
     def __init__(self, plan: Plan, sizes: Mapping[TensorId, int]) -> None:
-        self.sizes, self.head = sizes, plan.head
-        self._marks = np.full(plan.head, -1 << 62, dtype=np.int64)
+        self.sizes, self.head, self.end = sizes, plan.head, plan.head + plan.slow_bytes
+        self._marks = np.full(self.end, -1 << 62, dtype=np.int64)
         """For each byte its tag minus its address, which is constant along a run of bytes. Initially, bytes have no
-        owner.
+        owner. Slow memory begins at address `head` and ends at `end`.
         """
         self.home = {(b.role, b.key): (b, o) for b, o in plan.placed()}
+        for slow in plan.slow:
+            self._add_slow(slow, plan.slow_bytes)
         self._base: dict[Content, int] = {}
         self._runs = cache(partial(sliding_window_view, self._marks, writeable=True))
         """All runs of a given number of bytes, by address."""
@@ -39,6 +42,14 @@ class TaggedArena:
             align = max(buffer.align, LEAST_ALIGN.get(buffer.role, 1))
             if offset < 0 or offset % align or offset + buffer.nbytes > plan.head:
                 raise PlanError(f"{buffer} at {offset} is misaligned or outside of the head of {plan.head} bytes")
+
+    def _add_slow(self, slow: SlowTensor, nbytes: int) -> None:
+        """Add a tensor of slow memory, which has `nbytes` bytes."""
+        key = Role.TENSOR, slow.tensor
+        if slow.offset < 0 or slow.offset % SLOW_ALIGN or slow.offset + slow.nbytes > nbytes or key in self.home:
+            raise PlanError(f"{slow} is misaligned, outside of slow memory or also in the arena")
+        buffer = Buffer(Role.TENSOR, slow.tensor, slow.nbytes, slow.first, slow.last, SLOW_ALIGN)
+        self.home[key] = buffer, self.head + slow.offset
 
     def start(self, tensor: TensorId) -> int:
         return self.at(Role.TENSOR, tensor)[1]
@@ -146,7 +157,7 @@ class TaggedArena:
     def wipe(self, foreign: NDArray[np.bool_] | None) -> None:
         """Let other models overwrite all these bytes. foreign: mask by address."""
         if foreign is not None:
-            self._marks[foreign[: self.head]] = -1 << 62
+            self._marks[: self.head][foreign[: self.head]] = -1 << 62
 
     def copy(self, source: int, target: int, nbytes: int) -> None:
         """Copy bytes with whatever they contain."""

@@ -135,6 +135,8 @@ def _check_tensors(plan: Plan, graph: RowGraph, replay: KernelReplay) -> None:
     handed = [(call, _handed_over(plan.operators(call), graph)) for call in plan.calls()]
     builtin = (t for node in graph.builtins for t in (*node.inputs, *node.outputs))
     for tensor in {*graph.model.inputs, *graph.model.outputs, *builtin}.union(*(tensors for _, tensors in handed)):
+        if replay.start(tensor) >= max(1, plan.head):
+            raise PlanError(f"tensor {tensor} is in slow memory, but TFLM places it")
         if replay.start(tensor) % ARENA_ALIGN:
             raise PlanError(f"tensor {tensor} starts at {replay.start(tensor)}, not at a multiple of {ARENA_ALIGN}")
     for call, tensors in handed:
@@ -168,4 +170,4 @@ def _handed_over(call: Collection[int], graph: RowGraph) -> set[TensorId]:
     inside, others = ([op for i, op in graph.ops.items() if (i in call) is own] for own in (True, False))
     made, read = {op.output for op in inside}, {t for op in inside for t in op.inputs}
     wanted = set(graph.model.outputs).union(*(op.inputs for op in others), *(node.inputs for node in graph.builtins))
-    return (read - made - graph.outside) | (made & wanted)
+    return (read - made - graph.outside) | ((made & wanted) - graph.slow)

@@ -35,7 +35,7 @@ class CoresReplay:
     def __init__(self, plan: Plan, arena: TaggedArena, ops: Mapping[int, RowOp]) -> None:
         self.plan, self.arena, self.ops = plan, arena, ops
         self.of_step = {sharing.step: sharing for sharing in plan.sharing}
-        self.read, self.written = np.full((2, 2, plan.head if plan.sharing else 0), NEVER, dtype=np.int64)
+        self.read, self.written = np.full((2, 2, arena.end if plan.sharing else 0), NEVER, dtype=np.int64)
         self.stretch = 0
         if len(self.of_step) != len(plan.sharing):
             raise PlanError("a group is split twice")
@@ -122,7 +122,7 @@ class CoresReplay:
         if count <= 0 or nbytes <= 0:
             return
         at = (start + np.arange(count)[:, None] * step + np.arange(nbytes)).ravel()
-        if at[0] < 0 or at[-1] >= self.plan.head:
+        if at[0] < 0 or at[-1] >= self.arena.end:
             raise PlanError(f"operator {key}, iteration {y}: byte {at[-1]} is outside of the arena")
         theirs = (self.written, self.read) if marks is self.written else (self.written,)
         for other in theirs:

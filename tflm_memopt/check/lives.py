@@ -97,7 +97,7 @@ def leave(arena: TaggedArena, cut: LiveRanges, private: Sequence[LiveRanges]) ->
     last = cut.of(np.append(cut.at[1:] != cut.at[:-1], True)[: len(cut.at)] & (cut.written > BEFORE))
     counts = last.end - last.at
     where = np.arange(int(counts.sum())) - np.repeat(np.cumsum(counts) - counts - last.at, counts)
-    written, marks = np.zeros((2, arena.head), dtype=np.int64)
+    written, marks = np.zeros((2, arena.end), dtype=np.int64)
     written[where], marks[where] = np.repeat(last.written, counts), np.repeat(last.marks, counts)
     for lives in private:
         if len(lives.at):

@@ -149,7 +149,7 @@ class _Proof:
         for step in self.steps.values():
             found += self.made[step.op.output].lives(step)
         lives = joined(found)
-        demand((lives.at >= 0).all() and (lives.end <= self.arena.head).all())
+        demand((lives.at >= 0).all() and (lives.end <= self.arena.end).all())
         return lives
 
     def _private(self, executed: Mapping[int, Executed]) -> Iterator[LiveRanges]:

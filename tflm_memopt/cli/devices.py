@@ -27,7 +27,7 @@ from tflm_memopt.runtime import arrays
 def optimize(args: argparse.Namespace) -> int:
     """Rewrite a model, all models of a folder, or a model for several devices."""
     if args.devices == 1:
-        arguments.refuse(args, ("link", "memory", "cut"), "several devices", "--devices 2")
+        arguments.refuse(args, ("link", "cut"), "several devices", "--devices 2")
         return commands.optimize(args)
     _together(args, (*arguments.ALONE, "frontier"))
     if others := sorted(set(args.emit) - set(devices.KINDS)):
@@ -37,7 +37,7 @@ def optimize(args: argparse.Namespace) -> int:
     with about(args.model), busy(args, f"optimizing {args.model.name}") as progress:
         data = read_model(args.model)
         result = tflm_memopt.optimize_devices(
-            data, args.devices, name=shown(args.model), link=args.link, memory=args.memory,
+            data, args.devices, name=shown(args.model), link=args.link,
             cut=args.cut or (), **commands.given(args), progress=progress,
         )  # fmt: skip
     files = _files(result, args, folder)

@@ -137,10 +137,6 @@ def _optimize(group: Any) -> None:
     )  # fmt: skip
     _link(optimize)
     optimize.add_argument(
-        "--memory", type=arguments.reading(units.memory), metavar="RAM[,FLASH]",
-        help="with --devices: memory of each for arena and model, 20kB or 20kB,128kB (default: the least possible)",
-    )  # fmt: skip
-    optimize.add_argument(
         "--cut", type=arguments.operators, metavar="OP,...",
         help="with --devices: run whole operators on one device after the other, which begin at these operators",
     )  # fmt: skip

@@ -29,6 +29,7 @@ from tflm_memopt.rewrite.int8_io import Int8Interface
 from tflm_memopt.rewrite.int8_io import int8_io as to_int8_io
 from tflm_memopt.rowgraph.graph import RowGraph, tensor_sizes
 from tflm_memopt.rowgraph.inputs import IN_ARENA, SLIDING, InputMode
+from tflm_memopt.rowgraph.slow import with_slow
 from tflm_memopt.rowgraph.supported import AnnotatedGraph
 from tflm_memopt.tflm.arena import Arena, predict
 from tflm_memopt.tflm.libraries import REFERENCE, Library
@@ -36,6 +37,8 @@ from tflm_memopt.tflm.refused import Refusal, refusals
 from tflm_memopt.tflm.structs import Abi
 
 NOTHING = "no operator of the model can run row by row"
+SPILL_TRIES = 4
+"""Plans with tensors in slow memory that are tried, since their tails become known only afterwards."""
 _BROKEN = (PlanError, LookupError, TypeError, ValueError, AttributeError, ArithmeticError)
 """Errors that reading can raise for a plan of another model or a damaged plan."""
 
@@ -162,7 +165,7 @@ class Conversion:
         """Return the row graph of a plan, with some operators twice or in parts."""
         if plan.tilings:
             return pipeline.in_parts(self.whole, plan.tilings, self.library, self.abi)
-        return pipeline.with_passes(self._there, plan.passes)
+        return with_slow(pipeline.with_passes(self._there, plan.passes), {slow.tensor for slow in plan.slow})
 
     @property
     def is_packed(self) -> bool:
@@ -215,6 +218,21 @@ class Conversion:
         found = self._cheapest(limits, budgets, most)
         tried = [first, self.at(max(budgets))]
         return None if found is None else self.at(found), min(tried, key=lambda c: c.arena.total)
+
+    def spilled(self, limits: Limits) -> Converted | None:
+        """Return the plan without recompute that keeps the RAM limit with the least time for slow memory, or None."""
+        if limits.slow is None or limits.ram is None or self.options.ops == BUILTIN:
+            return None
+        room = limits.ram - self.once.arena.tail
+        for _ in range(SPILL_TRIES):
+            plan = self.plans.spilled(room, limits.slow.cost)
+            if plan is None:
+                return None
+            found = self.of(plan)
+            if limits.admit(found.arena):
+                return found
+            room = min(room, plan.head) - max(1, found.arena.needed - limits.ram)
+        return None
 
     def first(self, limits: Limits) -> Converted:
         """Return the plan of least head without recompute, within the budget."""

@@ -16,6 +16,7 @@ from tflm_memopt.convert.instructions import Costed
 from tflm_memopt.convert.policy import Decision
 from tflm_memopt.convert.request import Request
 from tflm_memopt.emit.resolver import arena_bytes
+from tflm_memopt.lower.traffic import traffic
 from tflm_memopt.model.graph import Graph, Tensor, TensorId, short_name
 from tflm_memopt.ops.opset import Unsupported
 from tflm_memopt.ops.packing import GENERIC
@@ -33,6 +34,7 @@ from tflm_memopt.results import (
     InterfaceReport,
     KeptBuiltin,
     Macs,
+    MemoriesReport,
     Optimized,
     PackedEstimate,
     PointReport,
@@ -71,6 +73,7 @@ def optimized(model: bytes, asked: Request, made: Decision, original: Inspection
         plan, ops = chosen.planned.plan, chosen.planned.graph.ops
         each, barriers = cores.told(plan, ops, done, asked.table)
         told = replace(told, cores=each, barriers=barriers, packed=_packed(asked, made, chosen))
+        told = replace(told, memories=_memories(chosen))
     return Optimized(
         model=chosen.model if chosen else model,
         plan=chosen.planned.plan if chosen else None,
@@ -142,6 +145,13 @@ def _packed(asked: Request, made: Decision, chosen: Converted) -> PackedEstimate
     if options.target != GENERIC or options.speeds or made.limits.board or asked.clock or table.core != costs.DEFAULT:
         return None
     return speed.packed(made.conversion, chosen)
+
+
+def _memories(chosen: Converted) -> MemoriesReport:
+    found = traffic(chosen.planned)
+    return MemoriesReport(
+        chosen.arena.total, chosen.planned.plan.slow_bytes, found.slow_read, found.slow_written, found.weights_read
+    )
 
 
 def _added(original: Inspection, chosen: Converted) -> tuple[str, ...]:

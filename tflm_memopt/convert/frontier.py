@@ -18,6 +18,7 @@ from tflm_memopt.plan.effort import SEARCH, Budget, Log, allowance
 from tflm_memopt.plan.pareto import undominated
 from tflm_memopt.plan.plan import Plan
 from tflm_memopt.plan.planner import Options, Planner, cost, planners, plans
+from tflm_memopt.plan.search.spill import SlowCost
 from tflm_memopt.plan.search.tiles_plan import Settings
 from tflm_memopt.rowgraph.graph import RowGraph, tensor_sizes
 from tflm_memopt.rowgraph.rematerialisation import Choice, choices, with_passes
@@ -155,6 +156,13 @@ class Plans:
             found += [plan for plan in once if plan.macs <= macs] or once[:1]
         best = min(found, key=cost)
         return self._better(macs, best) if self._better else best
+
+    def spilled(self, limit: int, cost: SlowCost) -> Plan | None:
+        """Return the plan without recompute with a head of at most `limit` that has the fewest bytes in slow memory of
+        all orders, or None.
+        """
+        found = [plan for planner in self._once if (plan := planner.spilled(limit, cost))]
+        return min(found, key=lambda plan: plan.slow_bytes, default=None)
 
     def _plans(self, planners: Sequence[Planner], macs: int) -> list[Plan]:
         """Return one plan of each planner."""

@@ -20,7 +20,9 @@ def choose(conversion: Conversion, limits: Limits, table: Table, planning: Plann
     """Return the least arena that keeps `limits.time`. Raises DoesNotFit if no plan keeps it within the RAM limit."""
     found = within_macs(conversion, limits, table, by_time(_limit(limits).clock), planning)
     if not found:
-        return within_budget(conversion, replace(limits, instructions=None, time=None))  # its error gives the least RAM
+        return within_budget(
+            conversion, replace(limits, instructions=None, time=None, slow=None)
+        )  # its error gives the least RAM
     best = _least(found, limits)
     if best is None or not limits.admit(best.converted.arena):
         raise _diagnostics(conversion, limits, table, found)

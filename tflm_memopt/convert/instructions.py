@@ -162,9 +162,19 @@ def within_budget(conversion: Conversion, limits: Limits) -> Converted:
         )
     if limits.ram is None:
         return conversion.at(plans.least_macs if scarce else budget)
-    found, best = conversion.least(limits)
+    if limits.spills:
+        first = conversion.first(limits)
+        found, best = (first if limits.admit(first.arena) else None), first
+    else:
+        found, best = conversion.least(limits)
+    found = found or conversion.spilled(limits)
     if found is None:
         raise too_large(conversion, limits, best)
+    if limits.slow and found.planned.plan.slow_bytes > limits.slow.nbytes:
+        raise DoesNotFit(
+            f"needs {found.planned.plan.slow_bytes:,} B of slow memory, limit is {limits.slow.nbytes:,} B",
+            hint=f"--memory fast={limits.ram},slow={found.planned.plan.slow_bytes}",
+        )
     return found
 
 

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from tflm_memopt.analysis.flash import Firmware
 from tflm_memopt.analysis.timing import TimeLimit
+from tflm_memopt.plan.search.spill import SlowCost
 from tflm_memopt.targets.boards import Board, fit
 from tflm_memopt.tflm.arena import Arena
 
@@ -16,6 +17,16 @@ class FlashLimit:
 
     nbytes: int
     core: str
+
+
+@dataclass(frozen=True, slots=True)
+class SlowMemory:
+    """Memory beside the arena for whole tensors that do not fit there, such as PSRAM."""
+
+    nbytes: int
+    cost: SlowCost
+    asked: bool = True
+    """Whether the user asked for it, rather than the board having it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,12 +43,19 @@ class Limits:
     """Board on which the model has to fit, or None."""
     time: TimeLimit | None = None
     flash: FlashLimit | None = None
+    slow: SlowMemory | None = None
+    """Slow memory that a plan may use, or None."""
 
     @property
     def ram(self) -> int | None:
         """Limit of the arena in bytes: `total`, the board's limit, or the smaller of the two; None without limits."""
         board = self.board.arena_limit if self.board else None
         return min((n for n in (self.total, board) if n is not None), default=None)
+
+    @property
+    def spills(self) -> bool:
+        """Whether slow memory is used instead of recompute."""
+        return self.slow is not None and self.slow.asked and self.overhead is None
 
     @property
     def timed(self) -> bool:

@@ -174,7 +174,7 @@ def _within(conversion: Conversion, asked: Request) -> Conversion:
         return conversion.within(asked.tiles())
     if limits.overhead is not None:  # of the original's multiply-accumulates; a search counts those of what is left
         return conversion.within(asked.tiles(limits.overhead / conversion.folded))
-    conversion = conversion.within(asked.tiles(1.0 if limits.ram is None else None))
+    conversion = conversion.within(asked.tiles(1.0 if limits.ram is None or limits.spills else None))
     if conversion.is_packed and asked.saved is None:
         most = conversion.once.arena.total + ROOM  # first: the other plan then knows what was found for this one
         fast = conversion.within(roomy(asked.tiles(1.0)))

@@ -12,7 +12,7 @@ from tflm_memopt.analysis.timing import Clock
 from tflm_memopt.convert import annotation, cores, pipeline, speed
 from tflm_memopt.convert.conversion import Conversion, conversion_of
 from tflm_memopt.convert.frontier import settings
-from tflm_memopt.convert.limits import FlashLimit, Limits
+from tflm_memopt.convert.limits import FlashLimit, Limits, SlowMemory
 from tflm_memopt.convert.pipeline import ConversionOptions
 from tflm_memopt.errors import UsageError, one_of
 from tflm_memopt.model.interface import ANY, Changes
@@ -21,6 +21,7 @@ from tflm_memopt.ops.packing import GENERIC
 from tflm_memopt.options import complete
 from tflm_memopt.plan.choices import BUILTIN, MOVES, PER_GROUP, Ops
 from tflm_memopt.plan.effort import EXACT
+from tflm_memopt.plan.search.spill import SlowCost
 from tflm_memopt.plan.search.tiles_plan import Settings
 from tflm_memopt.rewrite.int8_io import Int8Interface
 from tflm_memopt.rewrite.int8_io import int8_io as to_int8_io
@@ -137,15 +138,31 @@ def request(given: Mapping[str, Any], function: str = "optimize") -> Request:
 
 
 def _limits(said: Mapping[str, Any], board: Board | None, table: Table, clock: Clock | None) -> Limits:
-    flash = said["flash_limit"]
-    return Limits(
+    flash, pools = said["flash_limit"], said["memory"] or {}
+    if not isinstance(pools, Mapping):
+        raise UsageError(
+            "--memory RAM,FLASH is for several devices", hint="--memory fast=SIZE,slow=SIZE, or --devices 2"
+        )
+    sizes = [size for size in (said["ram_limit"], pools.get("fast")) if size is not None]
+    limits = Limits(
         said["max_macs"],
-        said["ram_limit"],
+        min(sizes, default=None),
         said["max_instructions"],
         board,
         speed.limit(said["time_limit"], clock),
         None if flash is None else FlashLimit(flash, board.flash_core if board else table.core),
     )
+    return replace(limits, slow=_slow(limits, pools["slow"])) if pools else limits
+
+
+def _slow(limits: Limits, nbytes: int) -> SlowMemory:
+    """Return the slow memory of --memory. Raises UsageError for options that cannot be combined with it."""
+    if limits.ram is None:
+        hint = f"--memory fast=SIZE,slow={nbytes}, or --board"
+        raise UsageError("the size of fast memory is unknown", hint=hint)
+    if limits.timed:
+        raise UsageError("--memory cannot be combined with limits of time or instructions", hint="--memory alone")
+    return SlowMemory(nbytes, SlowCost())
 
 
 def _cost(clock: Clock | None, table: Table, *, core_known: bool) -> Cost:

@@ -16,7 +16,9 @@ GIVEN_UP = 2
 """Number of the run before which half of another input is pushed and then abandoned."""
 
 
-def harness(header: str, prefix: str, ports: Ports, source: SourceReport | None, *, stateful: bool) -> str:
+def harness(
+    header: str, prefix: str, ports: Ports, source: SourceReport | None, *, stateful: bool, slow: bool = False
+) -> str:
     """Return main.c. It prints the result of the self-test, then performs N runs; its arguments are N, input and output
     file.
 
@@ -24,7 +26,7 @@ def harness(header: str, prefix: str, ports: Ports, source: SourceReport | None,
     input file is the bytes of each input, with all rows of a streamed input. For an external input it is bytes, pitch,
     x, y and format of the frame (uint32 each), then the frame's data. stateful: the module has a state; then a run
     begins with three uint32: whether to reset, whether the window is still filling before the last inference, and the
-    number of inferences. A run in the output file is the bytes of each output.
+    number of inferences. slow: it needs slow memory. A run in the output file is the bytes of each output.
     """
     return f"""\
 #include <stdio.h>
@@ -57,14 +59,19 @@ static void run(int number) {{
 
 int main(int argc, char **argv) {{
   if (argc != 4) return 2;
-  expect({prefix}_init(), TMO_OK);
+{_provide(prefix) if slow else ""}  expect({prefix}_init(), TMO_OK);
   printf("%d\\n", (int){prefix}_selftest());
-  source = fopen(argv[2], "rb");
-  target = fopen(argv[3], "wb");
-  if (!source || !target) return 2;
+  if (!(source = fopen(argv[2], "rb")) || !(target = fopen(argv[3], "wb"))) return 2;
   for (int number = 0; number < atoi(argv[1]); ++number) run(number);
   return fclose(target) != 0;
 }}
+"""
+
+
+def _provide(prefix: str) -> str:
+    return f"""\
+  static _Alignas(16) uint8_t slow[{prefix.upper()}_SLOW_BYTES];
+  {prefix}_set_slow(slow);
 """
 
 

@@ -14,6 +14,7 @@ from tflm_memopt.errors import UsageError
 from tflm_memopt.model.graph import TensorId
 from tflm_memopt.model.reader import Model
 from tflm_memopt.results import SourceReport, WindowReport
+from tflm_memopt.runtime import host
 from tflm_memopt.runtime.regions import CustomOperator, addresses, is_region, regions
 
 
@@ -62,6 +63,8 @@ class Module:
     """The sliding window that the input belongs to, or None."""
     shared: InApp | None = None
     """The application whose arena is used, or None if the module has its own."""
+    slow: int = 0
+    """Bytes of slow memory, which the application provides."""
 
     @property
     def macro(self) -> str:
@@ -122,4 +125,5 @@ def module(
         constants,
         source,
         window,
+        slow=max(host.slow_bytes(region.program) for region in found),
     )

@@ -42,7 +42,7 @@ extern "C" {{
 #endif
 
 {"" if m.shared else f"#define {m.macro}_ARENA_BYTES {m.arena}u {LIMIT}{NEWLINE}"}{constants}
-
+{_slow_header(m)}
 /* Call it once, first. It checks that this library can run this program; tmo_status_text() explains errors. */
 tmo_status {m.prefix}_init(void);
 
@@ -60,6 +60,18 @@ int32_t {m.prefix}_selftest(void);
 #endif
 
 #endif /* {include_guard} */
+"""
+
+
+def _slow_header(m: Module) -> str:
+    """Return the declarations for slow memory, if the module needs any."""
+    if not m.slow:
+        return ""
+    return f"""
+#define {m.macro}_SLOW_BYTES {m.slow}u /* of slow memory, for example PSRAM */
+
+/* Sets the slow memory, 16-byte aligned. Call it before {m.prefix}_init(). */
+void {m.prefix}_set_slow(void *memory);
 """
 
 
@@ -184,7 +196,7 @@ extern const tmo_library {m.library}; /* {comment(file_name(m.library_stem))} */
 
 {_io(m)}
 
-tmo_status {m.prefix}_init(void) {{
+{_set_slow(m)}tmo_status {m.prefix}_init(void) {{
 {_init(m)}
 }}
 
@@ -255,9 +267,18 @@ def _programs(m: Module) -> str:
 def _io(m: Module) -> str:
     """Return the io array of each region, in its own order."""
     return "\n".join(
-        f"static void *const io{_number(m, k)}[] = {{{', '.join(_place(m, t) for t in _handed(r))}}};"
+        f"static void *{'' if m.slow else 'const '}io{_number(m, k)}[] = "
+        f"{{{', '.join([*(_place(m, t) for t in _handed(r)), *(['0'] if m.slow else [])])}}};"
         for k, r in enumerate(m.regions)
     )
+
+
+def _set_slow(m: Module) -> str:
+    """Return the function that sets the last element of each io array."""
+    if not m.slow:
+        return ""
+    sets = "".join(f"  io{_number(m, k)}[{len(_handed(r))}] = memory;\n" for k, r in enumerate(m.regions))
+    return f"void {m.prefix}_set_slow(void *memory) {{\n{sets}}}\n\n"
 
 
 def _handed(region: CustomOperator) -> tuple[TensorId, ...]:
@@ -273,11 +294,14 @@ def _init(m: Module) -> str:
     proofs, tables = [], []
     for k, (region, workspace) in enumerate(zip(m.regions, m.workspaces, strict=True)):
         n, external = _number(m, k), region.input == InputPlace.EXTERNAL
-        sizes = [*([0] if external else []), *(m.sizes[t] for t in _handed(region))]
+        slow = [m.slow] if m.slow else []
+        sizes = [*([0] if external else []), *(m.sizes[t] for t in _handed(region)), *slow]
         rest = f"{len(region.inputs) + external}, {len(region.outputs)}, {workspace}"
         tables.append(f"  static const uint32_t io_bytes{n}[] = {{{', '.join(map(str, sizes))}}};")
         proofs.append(f"{m.library}.check(program{n}, sizeof program{n}, io_bytes{n}, {rest})")
-    return f"{NEWLINE.join(tables)}\n{_until_wrong(proofs)}"
+    last = f"io{_number(m, 0)}[{len(_handed(m.regions[0]))}]"
+    missing = f"  if ({last} == 0 || (uintptr_t){last} % {ALIGNMENT} != 0) return TMO_ERROR_IO;\n" if m.slow else ""
+    return f"{NEWLINE.join(tables)}\n{missing}{_until_wrong(proofs)}"
 
 
 def _until_wrong(calls: Sequence[str]) -> str:
@@ -298,7 +322,7 @@ def _run(m: Module) -> str:
         return f"""\
 /* io[0] of a program is the source, which is only read. */
 static tmo_status run_from(const void *program, const tmo_source *source, void *const *io, size_t n, void *workspace) {{
-  void *all[{max(len(r.inputs) + len(r.outputs) for r in m.regions) + 1}];
+  void *all[{max(len(_handed(r)) for r in m.regions) + 1 + (m.slow > 0)}];
   all[0] = (void *)(uintptr_t)source;
   memcpy(all + 1, io, n * sizeof io[0]);
   return {m.library}.run(program, all, workspace);

@@ -14,7 +14,7 @@ from tflm_memopt.model.names import OURS
 from tflm_memopt.model.reader import CUSTOM as CUSTOM_OP
 from tflm_memopt.model.reader import Model
 from tflm_memopt.ops.packing import Family, family
-from tflm_memopt.results import Report, SourceReport
+from tflm_memopt.results import MemoriesReport, Report, SourceReport
 from tflm_memopt.runtime.regions import regions
 from tflm_memopt.tflm.arena import predict
 from tflm_memopt.tflm.libraries import EARLY_2023, library
@@ -173,6 +173,17 @@ def _constants(c: str, report: Report, ports: Border) -> Iterator[str]:
         yield "/* real = scale * (value - zero_point) */"
         yield from known
     yield from _source(c, report.source)
+    yield from _slow_memory(c, report.memories)
+
+
+def _slow_memory(c: str, memories: MemoriesReport | None) -> Iterator[str]:
+    """Yield the constant and comment for slow memory."""
+    if memories and memories.slow:
+        yield ""
+        yield "/* Slow memory that the model needs, 16-byte aligned. Call once, after AllocateTensors():"
+        yield " * tmo_memory memory = {data, bytes, NULL}; tmo::SetMemory(interpreter, &memory);"
+        yield " * The third field is the source of an external input. */"
+        yield f"constexpr uint32_t {c}_slow_bytes = {memories.slow};"
 
 
 def _source(c: str, source: SourceReport | None) -> Iterator[str]:

@@ -87,6 +87,7 @@ class _Lowering:
         if self.source:
             self.inputs = (self.source.tensor, *(t for t in custom.inputs if t != self.source.tensor))
         self.workspace = workspace(custom)
+        self.slow = {slow.tensor: slow for slow in self.plan.slow}
         self.tensors: dict[ProgramTensor, int] = {}
         self.step = -1
         """The step whose operators are being lowered."""
@@ -131,6 +132,7 @@ class _Lowering:
             rolling_buffers=tuple(_rolling_buffer(state) for _, state in self.states.values()),
             cores=self._cores(table),
             input=self._input(),
+            slow=self.plan.slow_bytes,
         )
 
     def _cores(self, table: Sequence[ProgramOp]) -> ProgramCores | None:
@@ -237,10 +239,7 @@ class _Lowering:
             return self._from_outside(self.source, rows)
         handed = (*self.inputs, *self.custom.outputs)
         rolling_buffer, nest = self.plan.find(Role.ROLLING_BUFFER, tensor), nests.get(tensor)
-        base = 1 + handed.index(tensor) if tensor in handed else 0
-        # nothing reads the rows of a tensor without a buffer, so its operator never runs
-        unread = not base and not rolling_buffer and self.plan.find(Role.TENSOR, tensor) is None
-        offset = 0 if base or unread else self._offset(Role.ROLLING_BUFFER if rolling_buffer else Role.TENSOR, tensor)
+        base, offset = self._place(tensor, handed, Role.ROLLING_BUFFER if rolling_buffer else Role.TENSOR)
         depth = rolling_buffer[0].depth if rolling_buffer and not rolling_buffer[0].column_windows else rows.h
         layout = RowLayout.HWC if rolling_buffer or rows.h * rows.w == 1 else self.layout
         record = ProgramTensor(offset, rows.h, rows.w, rows.c, depth, base, layout=layout)
@@ -251,6 +250,15 @@ class _Lowering:
                 record, depth=depth, column_windows=column_windows, nest=NestRecord(nest.advance, nest.end, nest.rows)
             )
         return self.tensors.setdefault(record, len(self.tensors))
+
+    def _place(self, tensor: TensorId, handed: Sequence[TensorId], role: Role) -> tuple[int, int]:
+        """Return base and offset of a tensor."""
+        if tensor in handed:
+            return 1 + handed.index(tensor), 0
+        if tensor in self.slow:
+            return 1 + len(handed) + bool(self.states), self.slow[tensor].offset
+        # nothing reads the rows of a tensor without a buffer, so its operator never runs
+        return 0, 0 if self.plan.find(role, tensor) is None else self._offset(role, tensor)
 
     def _is_source(self, tensor: TensorId) -> bool:
         return self.source is not None and tensor == self.source.tensor

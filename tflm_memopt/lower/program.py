@@ -62,8 +62,10 @@ class Header:
     n_tensors: U16
     n_ops: U16
     n_groups: U16
-    input: U16
+    input: U8
     """TMO_INPUT_*"""
+    pools: U8
+    """Number of tmo_pool records that follow: 0 or 1."""
     tensors: U32
     """tmo_tensor[n_tensors]"""
     ops: U32
@@ -76,6 +78,13 @@ class Header:
     """Bytes of the state, which outlives the run; 0: none."""
     rolling_buffers: U32 = 0
     """tmo_rolling_buffer[], ended by one with depth 0; 0: the program has no state."""
+
+
+@dataclass(frozen=True, slots=True)
+class PoolRecord:
+    """A memory beside the workspace that holds whole tensors: the buffer after the state in io, of at least `bytes`."""
+
+    bytes: U32
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,7 +125,9 @@ class ProgramTensor:
     depth: Annotated[int, Number("<u2"), Also({"phase": "With column windows: -end mod advance."})]
     """Rows of the rolling buffer; equals `height` for a whole tensor."""
     base: U8 = 0
-    """0: workspace; 1..n_inputs: inputs; then the outputs; then the state; TMO_PROGRAM_BASE; TMO_LINK_BASE."""
+    """0: workspace; 1..n_inputs: inputs; then the outputs; then the state; then slow memory; TMO_PROGRAM_BASE;
+    TMO_LINK_BASE.
+    """
     column_windows: Annotated[tuple[ColumnWindowRecord, ...], TableOffset(ColumnWindowRecord)] = ()
     """tmo_column_window[n_column_windows], beginning with the column window of a stripe's first rows; 0: none."""
     nest: Annotated[NestRecord | None, Inline(NestRecord)] = None
@@ -410,10 +421,13 @@ class Program:
     """Rolling buffers of the state."""
     cores: ProgramCores | None = None
     """None: the program is for one core."""
+    slow: int = 0
+    """Bytes of slow memory, or 0 if all tensors are in the workspace, inputs and outputs."""
 
 
 RECORDS: Mapping[str, type] = {
     "tmo_header": Header,
+    "tmo_pool": PoolRecord,
     "tmo_rolling_buffer": ProgramRollingBuffer,
     "tmo_tensor": ProgramTensor,
     "tmo_column_window": ColumnWindowRecord,
@@ -428,8 +442,9 @@ RECORDS: Mapping[str, type] = {
     "tmo_cores": ProgramCores,
 }
 """Records by their names in C."""
-HEADER, TENSOR, OP, GROUP, ROLLING_BUFFER = (
-    layout_of(record).dtype for record in (Header, ProgramTensor, ProgramOp, ProgramGroup, ProgramRollingBuffer)
+HEADER, POOL, TENSOR, OP, GROUP, ROLLING_BUFFER = (
+    layout_of(record).dtype
+    for record in (Header, PoolRecord, ProgramTensor, ProgramOp, ProgramGroup, ProgramRollingBuffer)
 )
 ACCESS, COPY, MOVE, MESSAGE = (layout_of(record).dtype for record in (Access, CopyRecord, MoveRecord, Message))
 """The records as numpy types, to read or damage single fields of a packed program."""

@@ -25,6 +25,7 @@ from tflm_memopt.lower.program import (
     ROLLING_BUFFER,
     CopyRecord,
     Header,
+    PoolRecord,
     Program,
     ProgramCores,
     ProgramGroup,
@@ -47,7 +48,9 @@ def pack(program: Program) -> bytes:
     """
     tables = ((ProgramTensor, program.tensors), (ProgramOp, program.ops), (ProgramGroup, program.groups))
     sizes = [layout_of(kind).nbytes * len(rows) for kind, rows in tables]
-    tensors, ops, groups, start = itertools.accumulate(sizes, initial=layout_of(Header).nbytes)
+    pools = (PoolRecord(program.slow),) if program.slow else ()
+    first = layout_of(Header).nbytes + layout_of(PoolRecord).nbytes * len(pools)
+    tensors, ops, groups, start = itertools.accumulate(sizes, initial=first)
     known = ConstantPool(start)
     identity = crc32(b"".join((*_tables(program, known), bytes(known.data))))
     constants = ConstantPool(start, known.stored)
@@ -55,10 +58,11 @@ def pack(program: Program) -> bytes:
     data = b"".join(_tables(program, constants))
     header = Header(
         MAGIC, VERSION, program.target, constants.end, program.iterations, program.workspace, program.n_inputs,
-        program.n_outputs, len(program.tensors), len(program.ops), len(program.groups), program.input, tensors, ops,
-        groups, cores, program.state, rolling_buffers,
+        program.n_outputs, len(program.tensors), len(program.ops), len(program.groups), program.input, len(pools),
+        tensors, ops, groups, cores, program.state, rolling_buffers,
     )  # fmt: skip
-    return RecordWriter(constants, "header").record(header) + data + bytes(constants.data)
+    head = b"".join(RecordWriter(constants, "header").record(record) for record in (header, *pools))
+    return head + data + bytes(constants.data)
 
 
 def _tables(program: Program, constants: ConstantPool) -> tuple[bytes, bytes, bytes]:
@@ -118,6 +122,7 @@ def unpack(data: bytes) -> Program:
             if header.rolling_buffers
             else (),
             cores=reader.record(ProgramCores, header.cores, header) if header.cores else None,
+            slow=reader.record(PoolRecord, layout_of(Header).nbytes).bytes if header.pools else 0,
         )
     except (ValueError, IndexError, struct.error, RecursionError) as cause:
         raise ModelError(

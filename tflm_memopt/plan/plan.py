@@ -100,6 +100,18 @@ class PlacedState:
 
 
 @dataclass(frozen=True, slots=True)
+class SlowTensor:
+    """A whole tensor in slow memory, live in the steps [first, last)."""
+
+    tensor: TensorId
+    offset: int
+    """Bytes from the start of slow memory."""
+    nbytes: int
+    first: int
+    last: int
+
+
+@dataclass(frozen=True, slots=True)
 class Stage:
     """One operator inside a group."""
 
@@ -212,6 +224,13 @@ class Plan:
     """Numbers of iterations after which the plan pauses for other models, in ascending order."""
     sharing: tuple[Sharing, ...] = ()
     """Split of each group between two cores, or () for one core."""
+    slow: tuple[SlowTensor, ...] = ()
+    """Tensors in slow memory, which have no bytes in the arena."""
+
+    @property
+    def slow_bytes(self) -> int:
+        """Bytes of slow memory."""
+        return max((tensor.offset + tensor.nbytes for tensor in self.slow), default=0)
 
     @property
     def macs(self) -> int:
@@ -275,6 +294,7 @@ class Plan:
             **({"pauses": list(self.pauses)} if self.pauses else {}),
             **({"sharing": [asdict(sharing) for sharing in self.sharing]} if self.sharing else {}),
             **({"states": [{"role": "state"} | asdict(state) for state in self.states]} if self.states else {}),
+            **({"slow": [asdict(tensor) for tensor in self.slow]} if self.slow else {}),
             "buffers": [asdict(b) | {"role": b.role.value, "offset": o} for b, o in self.placed()],
         }
 
@@ -319,6 +339,7 @@ class Plan:
             states=tuple(PlacedState(**{k: v for k, v in d.items() if k != "role"}) for d in data.get("states", ())),
             pauses=tuple(data.get("pauses", ())),
             passes=tuple(Rematerialisation(p["reader"], tuple(p["ops"])) for p in data.get("rematerialisations", ())),
+            slow=tuple(SlowTensor(**d) for d in data.get("slow", ())),
             tilings=tuple(Tiling(**{**t, "ops": tuple(t["ops"])}) for t in data.get("tilings", ())),
         )
 

@@ -19,7 +19,7 @@ from tflm_memopt.plan.iteration.looped import looped
 from tflm_memopt.plan.iteration.planned import trace_of
 from tflm_memopt.plan.iteration.reversal import in_units, unit_bytes
 from tflm_memopt.plan.layout import offsets as layout
-from tflm_memopt.plan.layout.drafts import TFLM_ALIGN, Draft, Placer, drafted
+from tflm_memopt.plan.layout.drafts import TFLM_ALIGN, Draft, Placer, drafted, slow_tensors, without
 from tflm_memopt.plan.loops import Loops
 from tflm_memopt.plan.plan import INDEX_BYTES, WINDOW, Builtin, Group, PlacedState, Plan, Role, Step, calls
 from tflm_memopt.plan.schedule.operator_order import orders
@@ -27,8 +27,10 @@ from tflm_memopt.plan.search import groups
 from tflm_memopt.plan.search.cuts import Cuts, Joint, RowGroups, front, least_bytes
 from tflm_memopt.plan.search.groups import UNLIMITED, Candidate, Chain
 from tflm_memopt.plan.search.reverse import Reversed, reversed_chain
+from tflm_memopt.plan.search.spill import PlaceFast, Slow, SlowCost, Spilling
 from tflm_memopt.plan.search.tiles_plan import NO_RECOMPUTE, Input, Settings
 from tflm_memopt.rowgraph.graph import BuiltinNode, Node, Region, RowGraph, tensor_sizes
+from tflm_memopt.rowgraph.slow import may_be_slow
 
 DRAFT_SECONDS, ITERATION_SECONDS, BUFFER_SECONDS, CONSTRAINT_SECONDS = 3e-4, 1e-6, 1.5e-5, 2e-6
 """Work (effort.py) for a draft, for its iterations and each pair of its buffers, and for each constraint in a
@@ -38,6 +40,8 @@ ORDER_SECONDS = 1e-3
 """Minimum work for each operator of another order; less leads nowhere."""
 PLANNING = 1 - ORDERING - SEARCH
 """Fraction of a search that a plan may spend after its groups are found."""
+SPILL_TRIES = 8
+"""Layouts that are tried with tensors in slow memory, each with a lower limit for single groups."""
 TAIL_BYTES = 64
 """Approximate tail bytes of one more custom operator with its tensors (32-bit pointers)."""
 
@@ -168,6 +172,47 @@ class Planner:
                     return other
             self._plans[cuts] = self._plan(drafts, groups, budget)
         return self._plans[cuts]
+
+    def spilled(self, limit: int, cost: SlowCost, budget: Budget | None = None) -> Plan | None:
+        """Return the plan without recomputation whose head is at most `limit`, with the least cost of slow memory; or
+        None if none was found.
+        """
+        budget = budget or Budget(PLANNING * self.allowance, self.log)
+        self._placing = budget.share(PLACING / PLANNING * budget.left)
+        allowed = may_be_slow(self._graph)
+        each = [
+            Spilling(self._chains[n], cuts.once(), allowed, cost, self._place_fast(n)) for n, cuts in self._cuts.items()
+        ]
+        room = limit
+        for _ in range(SPILL_TRIES):
+            found = [spilling.within(room) for spilling in each]
+            if None in found:
+                return None
+            steps = [list(spill.steps()) for spill in found if spill]
+            drafts, groups = self._drafts([[step.group for step, _ in reversed(of_chain)] for of_chain in steps])
+            slow = frozenset().union(*(tensors for of_chain in steps for _, tensors in of_chain))
+            plan = self._plan_without(slow, drafts, groups, limit, budget)
+            if plan.head <= limit:
+                return plan
+            room -= plan.head - limit
+        return None
+
+    def _plan_without(
+        self,
+        slow: Slow,
+        drafts: Sequence[Draft],
+        groups: Mapping[int, tuple[int, Candidate]],
+        limit: int,
+        budget: Budget,
+    ) -> Plan:
+        """Return the plan of these steps with some tensors in slow memory. A head of up to `limit` is good enough."""
+        fast = [without(draft, slow) for draft in drafts]
+        found = self._laid_out(fast, {}, budget)
+        if self._options.reverse and found.head > limit:
+            turns = {i: without(backward, slow) for i, backward in self._reversibles(groups).items()}
+            found = _lower(found, self._laid_out(fast, turns, budget))
+        steps = tuple(self._with_loops(step) for step in found.steps)
+        return replace(found, steps=steps, slow=slow_tensors(drafts, slow, self._placer.sizes))
 
     def _drafts(self, cuts: Sequence[Sequence[Candidate]]) -> tuple[list[Draft], dict[int, tuple[int, Candidate]]]:
         """Return the steps with these groups, chain by chain, and for each step the number of the chain,
@@ -312,6 +357,15 @@ class Planner:
         self._placing.spend(CONSTRAINT_SECONDS * len(problem.constraints))
         problem = replace(problem, lower_bound=max(problem.lower_bound, enough))
         return layout.place(problem, seconds=seconds, budget=self._placing, part=part).top
+
+    def _place_fast(self, number: int) -> PlaceFast:
+        def place(group: Candidate, slow: Slow) -> int:
+            draft = without(self._draft(number, group.geometry), slow)
+            _, problem = self._placer.problem([draft])
+            self._placing.spend(CONSTRAINT_SECONDS * len(problem.constraints))
+            return layout.place(problem, seconds=0, budget=self._placing, part=SearchPart.GROUP_LAYOUTS).top
+
+        return place
 
 
 def planners(graph: RowGraph, options: Options = Options(), log: Log | None = None) -> tuple[Planner, ...]:

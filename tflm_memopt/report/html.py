@@ -23,7 +23,7 @@ from tflm_memopt.report import figures, summary, svg, times
 from tflm_memopt.report.drawing import Drawing
 from tflm_memopt.report.figures import Mark
 from tflm_memopt.report.summary import Card
-from tflm_memopt.results import Exploration, Inspection, Optimized, Report, StageReport
+from tflm_memopt.results import Exploration, Inspection, MemoriesReport, Optimized, Report, StageReport
 from tflm_memopt.targets.boards import BoardFit, boards
 
 WIDTHS = {"wide": 1080, "narrow": 352}
@@ -85,6 +85,7 @@ def optimized(result: Optimized, model: Path | None = None, folder: Path = Path(
         new_boards=_new_boards(original.fits, result.fits),
         arena=_arena_table(report),
         flash=_flash_table(report),
+        memories=_memories_table(report.memories),
         boards=_boards(original.fits, result.fits),
         fitting=(len(report.original_boards), len(report.boards), len(result.fits)),
         before=_both(lambda w: figures.memory_map(original.memory, w, height=_height(w), marks=marks)),
@@ -118,6 +119,7 @@ def inspection(result: Inspection) -> str:
         new_boards=[],
         arena=None,
         flash=None,
+        memories=None,
         boards=_boards(result.fits, None),
         fitting=(sum(b.fits for b in result.fits), None, len(result.fits)),
         before=_both(lambda w: figures.memory_map(result.memory, w, height=_height(w), marks=_bound(result.memory))),
@@ -209,6 +211,21 @@ def _flash_table(report: Report) -> PageTable | None:
     )
     columns = ("flash, B", "model", "library", "TFLM", "total")
     return PageTable("flash", tuple(Column(c, number=i > 0) for i, c in enumerate(columns)), rows)
+
+
+def _memories_table(memories: MemoriesReport | None) -> PageTable | None:
+    """Return the table of what an inference reads and writes in each memory."""
+    if memories is None:
+        return None
+    rows = (
+        ("fast memory", memories.fast, "the arena"),
+        ("slow memory", memories.slow, "whole tensors"),
+        ("read in slow memory", memories.slow_read, "per inference"),
+        ("written in slow memory", memories.slow_written, "per inference"),
+        ("weights read", memories.weights_read, "per inference: weights, biases and scales, once per iteration"),
+    )
+    cells = tuple((Cell(what), Cell(f"{n:,}"), Cell(remark)) for what, n, remark in rows)
+    return PageTable("memories", (Column("memories"), Column("bytes", number=True), Column("")), cells)
 
 
 def _balance_table(report: Report) -> PageTable | None:

@@ -28,6 +28,8 @@ class Space(enum.Enum):
     """A rolling buffer that outlives the inference."""
     LINK = "link"
     """Another device, which sends the rows in order."""
+    SLOW = "slow"
+    """Slow memory beside the arena, for example PSRAM, which holds all rows."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -152,6 +154,8 @@ class RowGraph:
     """The rematerialisations that the operators contain (rowgraph/rematerialisation.py)."""
     parts: Mapping[TensorId, StoredIn] = field(default_factory=dict)
     """Tensors whose bytes belong to another tensor, which nodes refer to."""
+    slow: frozenset[TensorId] = frozenset()
+    """Tensors in slow memory (rowgraph/slow.py)."""
 
     @cached_property
     def macs(self) -> int:
@@ -163,6 +167,7 @@ class RowGraph:
         """The spaces of the tensors that operators read outside the arena."""
         found = {state.tensor: Space.STATE for op in self.ops.values() for state in op.rolling_buffers}
         found |= {op.inputs[0]: Space.LINK for op in self.ops.values() if op.receives}
+        found |= dict.fromkeys(self.slow, Space.SLOW)
         return found | ({self.source.tensor: self.source.space} if self.source else {})
 
     @cached_property

@@ -262,7 +262,7 @@ def region_of(group: Sequence[int], ops: Mapping[int, RowOp], use: TensorUse) ->
         inputs=tuple(
             dict.fromkeys(t for op in inside.values() for t in op.inputs if t not in there and t not in use.external)
         ),
-        outputs=tuple(op.output for op in inside.values() if needed(op.output)),
+        outputs=tuple(t for op in inside.values() if needed(t := op.output) and t not in use.external),
     )
 
 

@@ -145,8 +145,9 @@ def run(module: Sources, model: Model, where: str, runs: Sequence[Run]) -> Ran:
     with tempfile.TemporaryDirectory(prefix="tflm-memopt-") as name:
         folder = Path(name)
         expected = ports(module.prefix, model.graph)
+        slow = any(host.slow_bytes(region.program) for region in regions(model))
         main = harness(
-            module.header.name, module.prefix, expected, source.report if source else None, stateful=stateful
+            module.header.name, module.prefix, expected, source.report if source else None, stateful=stateful, slow=slow
         )
         (folder / "main.c").write_text(main, encoding="utf-8")
         include = f"-I{module.header.parent.resolve()}", *library.include_flags()

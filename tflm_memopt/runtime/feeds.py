@@ -36,11 +36,14 @@ def feeder(interpreter: Any, model: bytes, where: str, resets: Sequence[int] = (
 
     resets: inferences before which the caller resets the interpreter.
     """
+    own = regions(read(model))
+    if slow := max((host.slow_bytes(region.program) for region in own), default=0):
+        wheel.provide_memory(slow)
     if not where:
-        pauses = any(region.pauses for region in regions(read(model)))
+        pauses = any(region.pauses for region in own)
         return lambda values, _: (_to_the_end if pauses else _whole)(interpreter, values)
     if where == "external":
-        shape = next(host.source_shape(r.program) for r in regions(read(model)) if r.input == InputPlace.EXTERNAL)
+        shape = next(host.source_shape(r.program) for r in own if r.input == InputPlace.EXTERNAL)
         return lambda values, number: _external(interpreter, values[0], shape, number)
     if elements := step_elements(read(model).graph, where):
         slide = Slide(elements)

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from tflm_memopt.errors import ModelError, PlanError
 from tflm_memopt.format.codes import InputPlace
 from tflm_memopt.format.limits import ALIGNMENT, LOOP_DEPTH
-from tflm_memopt.lower.program import HEADER, TENSOR
+from tflm_memopt.lower.program import HEADER, POOL, TENSOR
 from tflm_memopt.runtime import own
 from tflm_memopt.runtime.native import native_library
 
@@ -145,7 +145,7 @@ def check(
     """Return the result of tmo_check() for a program and buffer sizes. Default `workspace`: the size in the program."""
     image = _aligned(program)
     available = workspace_bytes(program) if workspace is None else workspace
-    sizes = _uint32s([*input_bytes, *output_bytes, state_bytes(program)])
+    sizes = _uint32s([*input_bytes, *output_bytes, *_kept_bytes(program), slow_bytes(program)])
     return Status(
         _library().tmo_check(image.ctypes.data, len(program), sizes, len(input_bytes), len(output_bytes), available)
     )
@@ -189,8 +189,9 @@ def run_shared(
     """
     _accept(check(program, [i.nbytes for i in inputs], output_bytes))
     _accept(check_cores(program))
+    arena, slow_at = _with_slow(arena, slow_bytes(program))
     image, memory = _aligned(program), _filled(arena, inputs, InputPlace.ARENA, new_state(program), 0)
-    addresses = [memory.ctypes.data + at for at in (*arena.inputs, *arena.outputs)]
+    addresses = [memory.ctypes.data + at for at in (*arena.inputs, *arena.outputs, slow_at)]
     io = (ctypes.c_void_p * len(addresses))(*addresses)
     _accept(Status(_library().tmo_run_threads(image.ctypes.data, io, memory.ctypes.data + arena.workspace, jitter)))
     return [memory[at : at + n].view(np.int8).copy() for at, n in zip(arena.outputs, output_bytes, strict=True)]
@@ -237,11 +238,12 @@ def run_guarded(
         source = whole.ctypes.data if mode == InputPlace.STREAM else ctypes.addressof(external)
     if mode == InputPlace.EXTERNAL:
         arena = replace(arena, inputs=(0, *arena.inputs))
-    kept, kept_at = state_bytes(program), arena.state or 0
-    state = new_state(program) if state is None else state
-    memory = _filled(arena, inputs, mode, state, seed)
-    sizes = _uint32s([*_handed_bytes(program, inputs), *output_bytes, kept])
-    offsets = _uint32s([*arena.inputs, *arena.outputs, kept_at])
+    slow, state = slow_bytes(program), new_state(program) if state is None else state
+    arena, slow_at = _with_slow(arena, slow)
+    memory, kept_at = _filled(arena, inputs, mode, state, seed), arena.state or 0
+    last = [*([(state.size, kept_at)] if state.size else []), (slow, slow_at), (0, 0)][:2]
+    sizes = _uint32s([*_handed_bytes(program, inputs), *output_bytes, *(nbytes for nbytes, _ in last)])
+    offsets = _uint32s([*arena.inputs, *arena.outputs, *(at for _, at in last)])
     where = _Arena(
         bytes=memory.ctypes.data,
         size=arena.nbytes,
@@ -263,8 +265,14 @@ def run_guarded(
             where=f"iteration {report.iterations} of the program",
         )
     _accept(Status(result))
-    state[:] = memory[kept_at : kept_at + kept]
+    state[:] = memory[kept_at : kept_at + state.size]
     return [memory[at : at + n].view(np.int8).copy() for at, n in zip(arena.outputs, output_bytes, strict=True)]
+
+
+def _with_slow(arena: DeviceArena, slow: int) -> tuple[DeviceArena, int]:
+    """Return the arena with slow memory behind it, and the offset of that."""
+    at = -(-arena.nbytes // ALIGNMENT) * ALIGNMENT
+    return replace(arena, nbytes=at + slow), at
 
 
 def _filled(
@@ -289,6 +297,17 @@ def workspace_bytes(program: bytes) -> int:
 def state_bytes(program: bytes) -> int:
     """Return the bytes that a program keeps between runs; 0 if the program is too short."""
     return int(np.frombuffer(program, HEADER, 1)[0]["state"]) if len(program) >= HEADER.itemsize else 0
+
+
+def slow_bytes(program: bytes) -> int:
+    """Return the bytes of slow memory that a program needs; 0 if the program is too short."""
+    has_pool = len(program) >= HEADER.itemsize + POOL.itemsize and np.frombuffer(program, HEADER, 1)[0]["pools"]
+    return int(np.frombuffer(program, POOL, 1, HEADER.itemsize)[0]["bytes"]) if has_pool else 0
+
+
+def _kept_bytes(program: bytes) -> list[int]:
+    """Return the size of the state, or nothing without a state."""
+    return [nbytes for nbytes in (state_bytes(program),) if nbytes]
 
 
 def inputs_of(program: bytes) -> int:
@@ -359,7 +378,9 @@ class _Buffers:
             self.pushes = list(self.inputs[0].ravel().view(np.uint8).reshape(-1, size))
             self.inputs[0] = self.pushes[0].copy()
         self.state = new_state(program) if state is None else state
-        addresses = [b.ctypes.data for b in (*self.inputs, *self.outputs, self.state)]
+        self.slow = _aligned(bytes(slow_bytes(program)))
+        last = (*([self.state] if self.state.size else []), self.slow)
+        addresses = [b.ctypes.data for b in (*self.inputs, *self.outputs, *last)]
         if mode == InputPlace.EXTERNAL:
             self.source = source_of(program, self.inputs[0].ravel().view(np.uint8))
             addresses[0] = ctypes.addressof(self.source)

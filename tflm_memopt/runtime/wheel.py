@@ -13,7 +13,11 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+from numpy.typing import NDArray
+
 from tflm_memopt.errors import RuntimeUnavailable
+from tflm_memopt.format.limits import ALIGNMENT
 from tflm_memopt.runtime import own
 from tflm_memopt.runtime.host import TmoSource
 from tflm_memopt.runtime.native import native_library
@@ -51,6 +55,20 @@ def set_source(source: TmoSource) -> None:
     """
     _runtime()
     _shim().TmoSetSource(ctypes.byref(source))
+
+
+def provide_memory(nbytes: int) -> None:
+    """Provide slow memory of exactly this size, filled with noise, for every interpreter of this process."""
+    _runtime()
+    _shim().TmoSetMemory(_noise(nbytes).ctypes.data, nbytes)
+
+
+@functools.cache
+def _noise(nbytes: int) -> NDArray[np.uint8]:
+    """Return memory at a 16-byte boundary that stays at its address."""
+    room = np.random.default_rng(nbytes).integers(0, 256, nbytes + ALIGNMENT, dtype=np.uint8)
+    start = -room.ctypes.data % ALIGNMENT
+    return room[start : start + nbytes]
 
 
 def set_cores(cores: int, seed: int = 0) -> None:
@@ -98,7 +116,9 @@ class Link:
 
 
 def _shim() -> ctypes.CDLL:
-    return ctypes.CDLL(str(native_library("tmo_wheel_shim")))
+    shim = ctypes.CDLL(str(native_library("tmo_wheel_shim")))
+    shim.TmoSetMemory.argtypes = [ctypes.c_void_p, ctypes.c_uint32]
+    return shim
 
 
 def exists_here() -> bool:

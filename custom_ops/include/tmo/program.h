@@ -147,7 +147,8 @@ typedef struct {
   uint32_t iterations; /* Exact number of iterations in one run, after which the executor stops. */
   uint32_t workspace; /* Bytes of the workspace. */
   uint16_t n_inputs, n_outputs, n_tensors, n_ops, n_groups;
-  uint16_t input; /* TMO_INPUT_* */
+  uint8_t input; /* TMO_INPUT_* */
+  uint8_t pools; /* Number of tmo_pool records that follow: 0 or 1. */
   uint32_t tensors; /* tmo_tensor[n_tensors] */
   uint32_t ops; /* tmo_op[n_ops] */
   uint32_t groups; /* tmo_group[n_groups] */
@@ -155,6 +156,11 @@ typedef struct {
   uint32_t state; /* Bytes of the state, which outlives the run; 0: none. */
   uint32_t rolling_buffers; /* tmo_rolling_buffer[], ended by one with depth 0; 0: the program has no state. */
 } tmo_header;
+
+/* A memory beside the workspace that holds whole tensors: the buffer after the state in io, of at least bytes. */
+typedef struct {
+  uint32_t bytes;
+} tmo_pool;
 
 /* A rolling buffer of the state, which outlives a run.
  *
@@ -187,7 +193,7 @@ typedef struct {
     uint16_t depth; /* Rows of the rolling buffer; equals height for a whole tensor. */
     uint16_t phase; /* With column windows: -end mod advance. */
   };
-  uint8_t base; /* 0: workspace; 1..n_inputs: inputs; then the outputs; then the state; TMO_PROGRAM_BASE; TMO_LINK_BASE. */
+  uint8_t base; /* 0: workspace; 1..n_inputs: inputs; then the outputs; then the state; then slow memory; TMO_PROGRAM_BASE; TMO_LINK_BASE. */
   uint8_t layout; /* TMO_LAYOUT_*; HWC for rolling buffers and column windows. */
   uint32_t column_windows; /* tmo_column_window[n_column_windows], beginning with the column window of a stripe's first rows; 0: none. */
   uint16_t n_column_windows;

@@ -39,7 +39,7 @@ typedef enum {
 const char *tmo_status_text(tmo_status status);
 
 /* Proves that tmo_run() with buffers of these sizes reads and writes inside them, whatever the data.
- * io_bytes: sizes of the inputs, then of the outputs, then of the state, if the program has one; of a streamed input that of the rows of one push, of an external one it does not
+ * io_bytes: sizes of the inputs, then of the outputs, then of the state and of slow memory, if the program has them; of a streamed input that of the rows of one push, of an external one it does not
  * matter. Call it once, before the first run (the TFLM adapter: in Prepare). */
 TMO_LINKAGE tmo_status tmo_check(const void *program, size_t program_bytes, const uint32_t *io_bytes, size_t n_inputs, size_t n_outputs,
                      size_t workspace_bytes);
@@ -63,11 +63,19 @@ typedef struct {
   uint8_t format;   /* TMO_FORMAT_* */
 } tmo_source;
 
+/* Slow memory, for example PSRAM, for a program that has whole tensors there: io[] points to `data`. Its contents matter only during a run. */
+typedef struct {
+  void *data;         /* 16-byte aligned */
+  uint32_t bytes;     /* at least as many as the program needs: tmo_pool */
+  tmo_source *source; /* under TFLM, the source of a model with an external input; otherwise NULL */
+} tmo_memory;
+
 /* Copies rows y, y + 1, ... of a source from pixel x on, one after the other, in the type of a streamed input.
  * TMO_ERROR_SOURCE when the source does not hold them. */
 TMO_LINKAGE tmo_status tmo_take_rows(const tmo_source *source, uint32_t pixel_bytes, uint32_t row_bytes, uint32_t rows, int8_t *to);
 
-/* One inference, of a program whose input is not streamed. io: the inputs, then the outputs, then the state, if the program has one. workspace: 16-byte aligned, header.workspace bytes, needs no initialisation.
+/* One inference, of a program whose input is not streamed. io: the inputs, then the outputs, then the state and slow memory (16-byte
+ * aligned), if the program has them. workspace: 16-byte aligned, header.workspace bytes, needs no initialisation.
  * The program must have passed tmo_check(), or tmo_check_build(). Inputs and outputs may overlap the workspace as planned. */
 TMO_LINKAGE tmo_status tmo_run(const void *program, void *const *io, void *workspace);
 

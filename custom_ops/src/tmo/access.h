@@ -155,6 +155,15 @@ static inline uint32_t tmo_state_base(const void *program) {
   return 1u + tmo_header_of(program)->n_inputs + tmo_header_of(program)->n_outputs;
 }
 
+/* The base of tensors in slow memory. */
+static inline uint32_t tmo_slow_base(const void *program) { return tmo_state_base(program) + (tmo_header_of(program)->state > 0); }
+
+/* The bytes of slow memory that the program needs. */
+static inline uint32_t tmo_slow_bytes(const void *program) {
+  const tmo_header *h = tmo_header_of(program);
+  return h->pools > 0 ? ((const tmo_pool *)(const void *)(h + 1))->bytes : 0;
+}
+
 /* The number of rows before row 0. */
 static inline uint32_t tmo_older_rows(const tmo_tensor *t) { return tmo_in_rolling_buffer(t) ? t->older : 0; }
 

@@ -30,7 +30,7 @@ typedef struct {
   const uint32_t *io_bytes;
   uint32_t reads_left; /* array elements that the validator may still read */
   uint32_t n_rolling_buffers;    /* number of rolling buffers of the state */
-  uint32_t last_base;  /* highest base of a tensor in a buffer; the state's, if there is a state */
+  uint32_t last_base;  /* highest base of a tensor in a buffer; of slow memory or the state, if there is one */
 } tmo_checker;
 
 /* An operator with pointers to its group and operands. */

@@ -8,11 +8,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from models import Net
 from unit.command import CLOCKED, Run, long, pausing, small, unsupported
 
 from tflm_memopt import App, AppExploration, AppModel, explore, fit, optimize
-from tflm_memopt.apps.rates import ASSUMED, MEASURED, RANGE
 from tflm_memopt.apps.results import AppOptimized
 from tflm_memopt.errors import DoesNotFit, UsageError
 from tflm_memopt.plan.plan import Plan
@@ -224,34 +222,6 @@ def test_a_rate_that_nothing_keeps(entries: dict[str, Any], options: Any, code: 
     assert caught.value.hint
 
 
-def test_a_core_without_a_cycle_model_has_an_assumed_range() -> None:
-    options = {**LOW, "core": "rv32", "clock": 100}
-    found = explore(App({"one": AppModel(small(1), fps=2)}, options=options))
-    assert found.times == {"one": RANGE}
-    for point, one in zip(found.points, found.models["one"], strict=False):
-        assert point.busy == pytest.approx(2 * ASSUMED[1] * one.instructions / 100e6, abs=1e-3)
-
-
-def test_a_measured_time_is_scaled_by_instructions() -> None:
-    """No clock is needed."""
-    found = explore(App({"one": AppModel(small(1), fps=2, ms_measured=41)}, options=LOW))
-    assert found.times == {"one": MEASURED}
-    points = found.models["one"]
-    for point in found.points:
-        share = points[point.points["one"]].instructions / points[0].instructions
-        assert point.busy == pytest.approx(2 * 41 * share / 1000, abs=1e-3)
-    with pytest.raises(DoesNotFit, match="takes at least 41 ms"):
-        optimize(App({"one": AppModel(small(1), ms=40, ms_measured=41)}, options=LOW))
-
-
-def test_pauses_of_measured_models() -> None:
-    models = {"a": AppModel(long(), ms_measured=8), "b": AppModel(small(), ms_measured=1)}
-    result = optimize(App(models, (("a", "b"),), 2.0, options=LOW))
-    (one,) = result.report.pausing
-    assert (one.model, result.report.times) == ("a", {"a": MEASURED, "b": MEASURED})
-    assert len(one.pauses) >= 3 and one.milliseconds <= 2
-
-
 def test_all_rates_together_are_too_much_for_the_core() -> None:
     fast = explored().models["one"][0].milliseconds
     assert fast
@@ -318,19 +288,3 @@ def test_an_application_fits_on_a_board_or_not(door: Path, run: Run) -> None:
     (row,) = found["boards"]
     assert row["rewritten"]["fits"] and row["rewritten"]["ram_left"] > row["original"]["ram_left"]
     assert run("fit", "door.toml", "--board", "nano33ble", "--ram-limit", "100B").code == 1
-
-
-def dense(seed: int) -> bytes:
-    net = Net(seed)
-    return net.model(net.fully_connected(net.fully_connected(net.input((1, 64)), 96), 64))
-
-
-def test_models_that_fit_a_board_alone_but_not_together() -> None:
-    options = {**LOW, "board": "bluepill", "if_worthwhile": False}
-    models = {name: AppModel(dense(seed)) for seed, name in enumerate(("first", "second", "third"))}
-    for name, model in models.items():
-        alone = optimize(App({name: model}, options=options))
-        assert fit(alone, ["bluepill"]).boards[0].rewritten.fits
-    with pytest.raises(DoesNotFit, match=r"needs [\d,]+ B of flash, bluepill has 49,152 B") as caught:
-        optimize(App(models, options=options))
-    assert caught.value.code == "flash_too_small"

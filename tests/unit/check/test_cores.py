@@ -87,7 +87,7 @@ def test_a_group_that_is_shared_twice_is_refused() -> None:
 def test_no_core_reaches_beyond_the_arena() -> None:
     """Other rules of the checker find such plans first."""
     found = planned()
-    replay = CoresReplay(found.plan, TaggedArena.__new__(TaggedArena), found.graph.ops)
+    replay = CoresReplay(found.plan, TaggedArena(found.plan, {}), found.graph.ops)
     with pytest.raises(PlanError, match="outside of the arena") as raised:
         replay._touch(0, replay.written, (found.plan.head, 1, 1, 1), 0, 0)
     assert "is outside of the arena" in str(raised.value)

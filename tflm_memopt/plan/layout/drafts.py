@@ -11,7 +11,7 @@ from tflm_memopt.model.graph import TensorId
 from tflm_memopt.plan.iteration.liveness import LiveRange, constraints, most_alive
 from tflm_memopt.plan.iteration.reversal import mirrored
 from tflm_memopt.plan.layout import offsets as layout
-from tflm_memopt.plan.plan import Buffer, Builtin, Group, Role, Step
+from tflm_memopt.plan.plan import Buffer, Builtin, Group, Role, SlowTensor, Step
 
 TFLM_ALIGN = 16
 """Alignment of TFLM's tensors (tensorflow/lite/micro/micro_arena_constants.h)."""
@@ -48,6 +48,42 @@ def drafted(step: Step, ranges: Sequence[LiveRange], whole: tuple[TensorId, ...]
     if isinstance(step, Group) and step.is_reversed:
         distances = mirrored(buffers, distances)
     return Draft(step, whole, buffers, distances, most_alive(ranges))
+
+
+def without(draft: Draft, slow: Collection[TensorId]) -> Draft:
+    """Return the draft without these whole tensors, which are in slow memory."""
+    gone = {i for i, b in enumerate(draft.buffers) if b.role is Role.TENSOR and b.key in slow}
+    number = {i: n for n, i in enumerate(i for i in range(len(draft.buffers)) if i not in gone)}
+    constraints = {(number[u], number[v]): d for (u, v), d in draft.constraints.items() if u in number and v in number}
+    alive = max(0, draft.most_alive - sum(draft.buffers[i].nbytes for i in gone))
+    whole = tuple(t for t in draft.whole if t not in slow)
+    return replace(
+        draft, whole=whole, buffers=tuple(draft.buffers[i] for i in number), constraints=constraints, most_alive=alive
+    )
+
+
+def slow_tensors(
+    drafts: Sequence[Draft], slow: Collection[TensorId], sizes: Mapping[TensorId, int]
+) -> tuple[SlowTensor, ...]:
+    """Return these tensors of the steps with addresses in slow memory."""
+    first: dict[TensorId, int] = {}
+    last: dict[TensorId, int] = {}
+    for step, draft in enumerate(drafts):
+        for tensor in draft.tensors():
+            if tensor in slow:
+                first.setdefault(tensor, step)
+                last[tensor] = step + 1
+    lives = [(t, first[t], last[t]) for t in sorted(first, key=lambda t: (first[t], t))]
+    apart = {
+        (u, v): sizes[lives[u][0]]
+        for u, v in permutations(range(len(lives)), 2)
+        if lives[u][1] < lives[v][2] and lives[v][1] < lives[u][2]
+    }
+    nbytes = tuple(sizes[t] for t, _, _ in lives)
+    placed = layout.place(layout.LayoutProblem(nbytes, (TFLM_ALIGN,) * len(lives), apart, 0), seconds=0)
+    return tuple(
+        SlowTensor(t, at, sizes[t], begin, end) for (t, begin, end), at in zip(lives, placed.offsets, strict=True)
+    )
 
 
 @dataclass(frozen=True, slots=True)

@@ -177,6 +177,10 @@ class Cuts:
             self._add(last, groups)
         return any(new.values())
 
+    def once(self) -> Mapping[int, Sequence[Candidate]]:
+        """Return the known groups without recomputation by their end."""
+        return {last: [group for group in groups if self._is_once(group)] for last, groups in self._table.items()}
+
     def _is_once(self, group: Candidate) -> bool:
         return group.macs <= sum(op.macs for op in self.chain.ops[group.first : group.last])
 

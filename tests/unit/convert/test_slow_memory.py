@@ -1,0 +1,145 @@
+"""Plans with whole tensors in slow memory: same outputs, exact traffic, and none if everything fits in fast memory."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from conftest import EXAMPLE, KEYWORDS, MOBILENET, RESNET
+
+import tflm_memopt
+from tflm_memopt.check.checker import check
+from tflm_memopt.convert.conversion import Conversion
+from tflm_memopt.convert.request import request
+from tflm_memopt.errors import DoesNotFit, PlanError, UsageError
+from tflm_memopt.lower.rewrite import programs
+from tflm_memopt.lower.serialise import pack, unpack
+from tflm_memopt.lower.traffic import BytesMoved, traffic
+from tflm_memopt.model.reader import read
+from tflm_memopt.plan.plan import Plan
+from tflm_memopt.results import Optimized
+from tflm_memopt.runtime import guard, host, host_model
+from tflm_memopt.runtime.traffic import counted
+
+SLOW = "1MB"
+LIMITS = [(RESNET, 5_700), (RESNET, 4_400), (KEYWORDS, 1_000), (EXAMPLE, 11_800)]
+"""Models and sizes of fast memory below what they need without slow memory."""
+
+
+@pytest.fixture(scope="module", params=LIMITS, ids=lambda pair: f"{pair[0].stem}-{pair[1]}")
+def spilled(request: pytest.FixtureRequest) -> tuple[Path, int, Optimized]:
+    model, fast = request.param
+    return model, fast, tflm_memopt.optimize(model, memory={"fast": fast, "slow": SLOW})
+
+
+def conversion(model: Path, **options: Any) -> Conversion:
+    asked = request(options)
+    return asked.conversion(model.read_bytes()).within(asked.tiles(1.0))
+
+
+def test_the_arena_is_in_fast_memory(spilled: tuple[Path, int, Optimized]) -> None:
+    _, fast, made = spilled
+    memories = made.report.memories
+    assert memories and memories.fast == made.report.arena.total <= fast
+    assert 0 < memories.slow <= memories.slow_written
+    assert made.report.overhead <= 1.0
+    assert made.plan == Plan.from_json(made.plan.to_json())
+
+
+def test_outputs_are_equal_between_canaries_and_in_separate_buffers(
+    spilled: tuple[Path, int, Optimized],
+) -> None:
+    model, _, made = spilled
+    before, after = read(model.read_bytes()), read(made.model)
+    rng = np.random.default_rng(1)
+    inputs = [rng.integers(-128, 128, (3, *before.graph.tensors[t].shape), np.int8) for t in before.graph.inputs]
+    expected, got = (host_model.run_model(m.graph, inputs, 3) for m in (before, after))
+    assert all(np.array_equal(a, b) for a, b in zip(expected, got, strict=True))
+    done, problem = guard.guarded_runs(after, [[stack[r] for stack in inputs] for r in range(3)], seed=1)
+    assert done == 3, problem
+
+
+def test_traffic_is_predicted_exactly(spilled: tuple[Path, int, Optimized]) -> None:
+    _, _, made = spilled
+    memories = made.report.memories
+    assert memories
+    assert counted(read(made.model)) == BytesMoved(memories.slow_read, memories.slow_written, memories.weights_read)
+
+
+@pytest.mark.parametrize("model", [RESNET, KEYWORDS, MOBILENET])
+def test_the_plan_is_the_same_if_everything_is_fast(model: Path) -> None:
+    plain = tflm_memopt.optimize(model)
+    roomy = tflm_memopt.optimize(model, memory={"fast": plain.report.arena.needed, "slow": SLOW})
+    assert roomy.model == plain.model
+    assert roomy.plan.to_json() == plain.plan.to_json()
+
+
+def test_a_larger_group_beats_slow_memory() -> None:
+    """The plan for less fast memory never moves fewer bytes."""
+    moved = []
+    for fast in (6_000, 5_200, 3_600):
+        memories = tflm_memopt.optimize(RESNET, memory={"fast": fast, "slow": SLOW}).report.memories
+        moved.append(memories.slow_read + memories.slow_written)
+    assert moved == sorted(moved)
+
+
+def test_the_checker_replays_slow_memory() -> None:
+    made = conversion(RESNET)
+    planned = made.of(made.plans.spilled(4_200, request({"memory": {"fast": 5_000, "slow": SLOW}}).limits.slow.cost))
+    plan, graph = planned.planned.plan, planned.planned.graph
+    check(plan, graph)
+    live = [(a, b) for a in plan.slow for b in plan.slow if a.first < b.first < a.last]
+    assert live
+    first, second = live[0]
+    moved = tuple(replace(t, offset=first.offset + first.nbytes // 2) if t is second else t for t in plan.slow)
+    with pytest.raises(PlanError, match="overwritten"):
+        check(replace(plan, slow=moved), graph)
+    with pytest.raises(PlanError, match="there is no tensor buffer"):
+        check(replace(plan, slow=tuple(t for t in plan.slow if t is not first)), graph)
+    odd = tuple(replace(t, offset=t.offset + 1) for t in plan.slow)
+    with pytest.raises(PlanError, match="misaligned"):
+        check(replace(plan, slow=odd), graph)
+    wrong = replace(plan.slow[0], tensor=graph.model.inputs[0])
+    with pytest.raises(PlanError, match="cannot be in slow memory"):
+        made.of(replace(plan, slow=(wrong,)))
+
+
+def test_the_executor_refuses_too_little_slow_memory(
+    spilled: tuple[Path, int, Optimized],
+) -> None:
+    graph = read(spilled[2].model).graph
+    (data,) = programs(graph)
+    sizes = [[graph.tensors[t].nbytes for t in tensors] for tensors in (graph.inputs, graph.outputs)]
+    assert host.check(data, *sizes) is host.Status.OK
+    program = unpack(data)
+    assert pack(program) == data
+    assert host.check(pack(replace(program, slow=program.slow - 16)), *sizes) is host.Status.IO
+    assert host.check(pack(replace(program, slow=0)), *sizes) is host.Status.TABLE
+
+
+def test_traffic_without_slow_memory_is_that_of_the_weights() -> None:
+    made = conversion(RESNET).once
+    assert traffic(made.planned) == counted(made.read)
+    assert traffic(made.planned).slow_read == 0
+
+
+@pytest.mark.parametrize(
+    ("memory", "why"),
+    [("fast=20kB", "invalid value"), ("slow=1MB", "fast memory is unknown"), ("20kB,30kB", "for several devices")],
+)
+def test_wrong_sizes(memory: str, why: str) -> None:
+    with pytest.raises(UsageError, match=why):
+        tflm_memopt.optimize(RESNET, memory=memory)
+
+
+def test_too_little_slow_memory() -> None:
+    with pytest.raises(DoesNotFit, match="of slow memory, limit is"):
+        tflm_memopt.optimize(RESNET, memory="fast=5kB,slow=5kB")
+
+
+def test_an_input_that_is_larger_than_fast_memory() -> None:
+    with pytest.raises(DoesNotFit, match="needs"):
+        tflm_memopt.optimize(MOBILENET, memory="fast=20kB,slow=1MB")

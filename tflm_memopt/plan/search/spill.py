@@ -1,0 +1,180 @@
+"""Cuts a chain into groups within a limit of fast bytes, with some whole tensors in slow memory.
+
+A label at position p describes a cut of the operators before p and the tensors that are in slow memory there. Its cost
+is the time that slow memory takes, so a larger group that keeps a tensor in a rolling buffer beats one that writes it
+to slow memory and reads it again. Rolling buffers, sums and scratch are always fast.
+
+Groups that touch slow memory are placed to find their bytes. Others count with their lower bound until they are in the
+best cut; then they are placed, too, until that consists of placed groups (as in cuts.py).
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import chain as joined
+from itertools import combinations
+
+import numpy as np
+
+from tflm_memopt.model.graph import TensorId
+from tflm_memopt.plan.iteration.trace import Member
+from tflm_memopt.plan.iteration.traffic import bytes_read
+from tflm_memopt.plan.search.groups import Candidate, Chain, border
+
+Slow = frozenset[TensorId]
+PlaceFast = Callable[[Candidate, Slow], int]
+"""Function that returns the bytes of a group with placed buffers, without these tensors that it reads or writes."""
+MOST_CHOSEN = 3
+"""Limit of the outputs of a group that may be in slow memory independently; of more, all are or none is."""
+
+
+@dataclass(frozen=True, slots=True)
+class SlowCost:
+    """Cycles to read and to write a byte of slow memory."""
+
+    read: float = 1.0
+    write: float = 1.0
+
+
+@dataclass(frozen=True, slots=True)
+class Spill:
+    """A cut of the first operators of a chain, and the tensors that are in slow memory at its end."""
+
+    cost: float = 0.0
+    spread: int = 0
+    """Sum of the bytes of all groups. It breaks ties in favour of few groups."""
+    here: Slow = frozenset()
+    last: Bordered | None = None
+    slow: Slow = frozenset()
+    """Tensors in slow memory while the last group runs."""
+    before: Spill | None = None
+
+    def steps(self) -> Iterator[tuple[Bordered, Slow]]:
+        """Yield the groups, last one first, with the tensors in slow memory."""
+        label: Spill | None = self
+        while label and label.last:
+            yield label.last, label.slow
+            label = label.before
+
+
+@dataclass(frozen=True, eq=False)
+class Bordered:
+    """A group with the whole tensors at its border."""
+
+    group: Candidate
+    dying: Slow
+    born: tuple[Slow, ...]
+    """Sets of outputs that may be in slow memory."""
+    touched: Slow
+    """Tensors that are last read or written in the group."""
+    reads: Sequence[tuple[TensorId, Member, int]]
+    """Tensors at the border that may be in slow memory, with the operators that read them and the operand's number."""
+
+    @cached_property
+    def bytes_read(self) -> Mapping[TensorId, int]:
+        """Bytes that the group reads of each of these tensors."""
+        found: dict[TensorId, int] = {}
+        for tensor, member, k in self.reads:
+            found[tensor] = found.get(tensor, 0) + bytes_read(member, k, np.arange(member.iterations))
+        return found
+
+
+class Spilling:
+    """The cuts of one chain with tensors in slow memory."""
+
+    def __init__(
+        self, chain: Chain, table: Mapping[int, Sequence[Candidate]], allowed: Slow, cost: SlowCost, place: PlaceFast
+    ) -> None:
+        """table: groups by their end. allowed: tensors that may be in slow memory."""
+        self.chain, self._cost, self._place = chain, cost, place
+        self._sizes, self._allowed = chain.sizes, allowed & chain.sizes.keys()
+        self._table = {last: [*map(self._bordered, _smallest(groups))] for last, groups in table.items()}
+        self._labels: list[dict[Slow, Spill]] = []
+        """At each position the best label for each set of tensors in slow memory."""
+        self._placed: dict[Bordered, dict[Slow, int]] = defaultdict(dict)
+        """Bytes of placed groups, by the tensors in slow memory that they read or write."""
+
+    def within(self, limit: int) -> Spill | None:
+        """Return the cut of least cost in which no group needs more than `limit` fast bytes, or None."""
+        self._labels = [{frozenset(): Spill()}]
+        while found := self._cheapest(limit):
+            new = [(group, slow & group.touched) for group, slow in found.steps()]
+            new = [(group, touched) for group, touched in new if touched not in self._placed[group]]
+            if not new:
+                return found
+            for group, touched in new:
+                self._placed[group][touched] = self._place(group.group, touched)
+            del self._labels[min(group.group.last for group, _ in new) :]
+        return None
+
+    def _bordered(self, group: Candidate) -> Bordered:
+        ops = self.chain.ops[group.first : group.last]
+        edge = border(self.chain, group.first, group.last)
+        there = self._allowed.intersection((*edge.dying, *edge.born, *edge.through))
+        reads = [
+            (t, Member(stage, op, group.stripes), k)
+            for stage, op in zip(group.stages, ops, strict=True)
+            for k, t in enumerate(op.inputs)
+            if t in there
+        ]
+        born = tuple(_subsets([t for t in edge.born if t in self._allowed]))
+        return Bordered(group, frozenset(edge.dying), born, frozenset((*edge.dying, *edge.born)), reads)
+
+    def _cheapest(self, limit: int) -> Spill | None:
+        """Return the best cut, with new labels where there are none."""
+        labels = self._labels
+        for last in range(len(labels), len(self.chain.ops) + 1):
+            best: dict[Slow, Spill] = {}
+            for group in self._table[last]:
+                for label in labels[group.group.first].values():
+                    for new in self._extended(label, group, limit):
+                        other = best.get(new.here)
+                        if other is None or (new.cost, new.spread) < (other.cost, other.spread):
+                            best[new.here] = new
+            labels.append(best)
+        return min(labels[-1].values(), key=lambda x: (x.cost, x.spread), default=None)
+
+    def _extended(self, label: Spill, group: Bordered, limit: int) -> Iterator[Spill]:
+        stays = label.here - group.dying
+        for chosen in group.born:
+            slow = label.here | chosen if chosen else label.here
+            nbytes = self._fast_bytes(group, slow, limit)
+            if nbytes <= limit:
+                cost = label.cost
+                if slow:
+                    cost += self._cost.write * sum(self._sizes[t] for t in chosen)
+                    cost += self._cost.read * sum(group.bytes_read.get(t, 0) for t in slow)
+                yield Spill(cost, label.spread + nbytes, stays | chosen, group, slow, label)
+
+    def _fast_bytes(self, group: Bordered, slow: Slow, limit: int) -> int:
+        """Return the fast bytes of a group. Unless it must be placed to find them, the result is a bound that tells
+        whether it may be within the limit.
+        """
+        touched, nbytes = slow & group.touched, group.group.nbytes
+        through = sum(self._sizes[t] for t in slow - touched) if slow else 0
+        placed = self._placed[group]
+        if touched not in placed:
+            most = nbytes - through
+            if not touched or most <= limit:
+                return most
+            least = most - sum(self._sizes[t] for t in touched)
+            if least > limit:
+                return least
+            placed[touched] = self._place(group.group, touched)
+        return placed[touched] - through
+
+
+def _smallest(groups: Sequence[Candidate]) -> Iterable[Candidate]:
+    """Return the row-wise and the tiled group of fewest bytes for each first operator."""
+    found: dict[tuple[int, bool], Candidate] = {}
+    for group in sorted(groups, key=lambda group: group.nbytes):
+        found.setdefault((group.first, group.stripes > 0), group)
+    return found.values()
+
+
+def _subsets(tensors: Sequence[TensorId]) -> Iterator[Slow]:
+    sizes = range(len(tensors) + 1) if len(tensors) <= MOST_CHOSEN else (0, len(tensors))
+    return map(frozenset, joined.from_iterable(combinations(tensors, n) for n in sizes))

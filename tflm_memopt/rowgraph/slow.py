@@ -1,0 +1,39 @@
+"""Tensors that may be in slow memory, and the graph with some of them there."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from dataclasses import replace
+
+from tflm_memopt.errors import PlanError
+from tflm_memopt.model.graph import TensorId
+from tflm_memopt.rowgraph.graph import Region, RowGraph
+
+
+def may_be_slow(graph: RowGraph) -> frozenset[TensorId]:
+    """Return the tensors that only row operators write and read, and that share no bytes with another tensor.
+
+    The model's inputs and outputs and the tensors of builtin operators belong to TFLM, whose arena is fast memory.
+    """
+    made = {op.output for op in graph.ops.values() if not op.leaves}
+    known = {*graph.model.inputs, *graph.model.outputs, *(t for node in graph.builtins for t in node.inputs)}
+    shared = {*graph.parts, *(part.storage for part in graph.parts.values())}
+    return frozenset(made - known - shared - graph.spaces.keys())
+
+
+def with_slow(graph: RowGraph, tensors: Collection[TensorId]) -> RowGraph:
+    """Return the graph with these tensors in slow memory, so that no region hands them over. Raises PlanError for a
+    tensor that cannot be there.
+    """
+    if not tensors:
+        return graph
+    slow = frozenset(tensors)
+    if wrong := slow - may_be_slow(graph):
+        raise PlanError(f"tensor {min(wrong)} cannot be in slow memory")
+
+    def without(region: Region) -> Region:
+        inputs = tuple(t for t in region.inputs if t not in slow)
+        return replace(region, inputs=inputs, outputs=tuple(t for t in region.outputs if t not in slow))
+
+    nodes = tuple(without(node) if isinstance(node, Region) else node for node in graph.nodes)
+    return replace(graph, nodes=nodes, slow=slow)

@@ -1,0 +1,115 @@
+"""Counts the bytes of slow memory and constants that a program reads and writes while the C executor runs it.
+
+The executor says which iterations it runs; their rows and columns follow from the program's own records. Nothing here
+uses the plan, whose prediction (lower/traffic.py) must be equal.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tflm_memopt.format.codes import InputPlace
+from tflm_memopt.lower.program import Program, ProgramOp, ProgramTensor
+from tflm_memopt.lower.serialise import unpack
+from tflm_memopt.lower.traffic import BytesMoved, shares
+from tflm_memopt.model.reader import Model
+from tflm_memopt.ops.kinds import KINDS, Constants
+from tflm_memopt.runtime import host
+from tflm_memopt.runtime.host import ExecutedUnit
+from tflm_memopt.runtime.regions import regions
+
+Ints = NDArray[np.int64]
+
+
+def counted(model: Model) -> BytesMoved:
+    """Return the traffic of one inference of all programs in a model, each on inputs of zeros."""
+    total = BytesMoved()
+    for region in regions(model):
+        sizes = [model.graph.tensors[t].nbytes for t in region.inputs]
+        if region.input in (InputPlace.STREAM, InputPlace.EXTERNAL):
+            sizes = [int(np.prod(host.source_shape(region.program))), *sizes[region.input == InputPlace.STREAM :]]
+        outputs = [model.graph.tensors[t].nbytes for t in region.outputs]
+        total += of_program(region.program, [np.zeros(n, np.int8) for n in sizes], outputs)
+    return total
+
+
+def of_program(data: bytes, inputs: Sequence[NDArray[Any]], output_bytes: Sequence[int]) -> BytesMoved:
+    """Return the traffic of one run of a program."""
+    program, total = unpack(data), BytesMoved()
+    order = np.array(host.iteration_order(data, inputs, output_bytes), dtype=np.int64).reshape(-1, 5)
+    tiled = {i for g in program.groups for i in range(g.first_op, g.first_op + g.n_ops) if g.stripes}
+    for number, op in enumerate(program.ops):
+        units = ExecutedUnit(*order[order[:, 0] == number].T)
+        total += _of_op(program, op, units, tiled=number in tiled)
+    return total
+
+
+def _of_op(program: Program, op: ProgramOp, units: ExecutedUnit, *, tiled: bool) -> BytesMoved:
+    base = 1 + program.n_inputs + program.n_outputs + (program.state > 0) if program.slow else -1
+    tensors = program.tensors
+    slow = [(k, tensors[i]) for k, i in enumerate(op.inputs) if tensors[i].base == base]
+    read = sum(_read(op, k, tensor, tensors[op.output], units, tiled=tiled) for k, tensor in slow)
+    output = tensors[op.output]
+    return BytesMoved(
+        read, _written(op, output, units, tiled=tiled) if output.base == base else 0, _weights(op, tensors, units)
+    )
+
+
+def _read(
+    op: ProgramOp, k: int, tensor: ProgramTensor, output: ProgramTensor, units: ExecutedUnit, *, tiled: bool
+) -> int:
+    row, w = np.asarray(units.row), op.window
+    if op.iterative:
+        top, bottom = row, row + 1
+    elif op.access:
+        top = op.access[k].first(row, tensor.height)
+        bottom = top + op.access[k].extent
+    else:
+        top = np.minimum(row * w.stride_h - w.pad_top, tensor.height - 1)  # row 0 of a broadcast operand
+        bottom = top + (w.kernel_h - 1) * w.dilation_h + 1
+    if op.sums:  # the last pass only reads its sums
+        bottom = np.where(np.asarray(units.channel_group) == op.channel_groups, top, bottom)
+    rows = np.maximum(np.minimum(bottom, tensor.height) - np.maximum(top, 0), 0)
+    if not tiled:
+        return int(rows.sum()) * tensor.width * tensor.channels
+    x0 = np.asarray(units.tile) * op.tile
+    x1 = np.minimum(x0 + op.tile, tensor.width if op.iterative else output.width)
+    left, right = x0, x1
+    if not op.iterative:
+        left = np.minimum(x0 * w.stride_w - w.pad_left, tensor.width - 1)
+        right = (x1 - 1) * w.stride_w - w.pad_left + (w.kernel_w - 1) * w.dilation_w + 1
+    columns = np.maximum(np.minimum(right, tensor.width) - np.maximum(left, 0), 0)
+    return int((rows * columns).sum()) * tensor.channels
+
+
+def _written(op: ProgramOp, tensor: ProgramTensor, units: ExecutedUnit, *, tiled: bool) -> int:
+    if op.iterative:
+        return tensor.height * tensor.width * tensor.channels
+    if not tiled:
+        return len(np.asarray(units.row)) * tensor.width * tensor.channels
+    group, x0 = np.asarray(units.channel_group), np.asarray(units.tile) * op.tile
+    pixels = np.minimum(x0 + op.tile, tensor.width) - x0
+    if op.sums:
+        return int(pixels[group == op.channel_groups].sum()) * tensor.channels
+    if op.channel_groups <= 1:
+        return int(pixels.sum()) * tensor.channels
+    return int((pixels * np.minimum(op.group_channels, tensor.channels - group * op.group_channels)).sum())
+
+
+def _weights(op: ProgramOp, tensors: Sequence[ProgramTensor], units: ExecutedUnit) -> int:
+    count = len(np.asarray(units.row))
+    if KINDS[op.kind].constants is Constants.ROWS:  # a table
+        return count * tensors[op.output].width * tensors[op.output].channels
+    nbytes = _nbytes((op.weights, op.bias, op.scales, op.multipliers, op.shifts))
+    if op.channel_groups <= 1:
+        return nbytes * count
+    split = tensors[op.inputs[0]].channels if op.sums else tensors[op.output].channels
+    return shares(nbytes, split, op.group_channels, np.asarray(units.channel_group))
+
+
+def _nbytes(arrays: Iterable[NDArray[Any] | None]) -> int:
+    return sum(array.nbytes for array in arrays if array is not None)
