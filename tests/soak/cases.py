@@ -65,7 +65,11 @@ def int16(cases: range) -> list[Failure]:
 
 def floats(cases: range) -> list[Failure]:
     """Convert random float32 networks and compare them under TFLM."""
-    return drawn(cases, lambda recipe: examine_float(recipe, options(recipe.seed)), float_recipes())
+
+    def examine_one(recipe: Recipe) -> None:
+        examine_float(recipe, options(recipe.seed))
+
+    return drawn(cases, examine_one, float_recipes())
 
 
 def tails(cases: range) -> list[Failure]:
