@@ -20,6 +20,7 @@ from descriptions.pixels import (
     depthwise_sums,
     max_pool_pixel,
     mean_pixel,
+    place_pixel,
 )
 
 from tflm_memopt.kernels.descriptions import curves, elementwise, floats
@@ -183,6 +184,14 @@ POOL_F32 = POOL | LIMITS | {
     "y": "out + i", "sums": "(int8_t *)(k->sums ? k->sums + i / 4 : NULL)", "channels": "k->out_channels / 4",
     "offset": "(int32_t)(window->offset / 4)", "first": "k->first",
 }  # fmt: skip
+PLACE = POOL | {
+    "values": "k->sums ? k->sums + i / 2 : NULL", "places": "k->sums ? k->sums + i / 2 + k->out_channels / 4 : NULL",
+    "y": "out + i", "channels": "k->out_channels / 4", "first": "k->first",
+    "before": "(int32_t)((uint32_t)window->first_row * k->op->kernel_w + window->first_column)",
+}  # fmt: skip
+PLACE_F32 = PLACE | {
+    "values": "(int8_t *)(k->sums ? k->sums + i / 2 : NULL)", "offset": "(int32_t)(window->offset / 4)",
+}  # fmt: skip
 DEPTHWISE_F32 = "tmo_is_kind(k->op, TMO_OP_DEPTHWISE_F32)"
 CONV_F32 = WINDOW | LIMITS | {
     "y": "out + i", "sums": "(int8_t *)(k->sums ? k->sums + i / 4 : NULL)", "first": "k->first", "last": "k->last",
@@ -248,11 +257,41 @@ FILES: Mapping[str, tuple[LibraryKernel, ...]] = {
                 floats.square_difference,
                 floats.prelu,
                 floats.leaky_relu,
+                floats.divide,
+                floats.floor_divide,
+                floats.floor_modulo,
+                floats.add_s32,
+                floats.subtract_s32,
+                floats.multiply_s32,
+                floats.maximum_s32,
+                floats.minimum_s32,
             )
         ),
         *(
+            LibraryKernel(f"tmo_{one.name}", one, ARITHMETIC_F32 | {"channels": "k->out_channels"})
+            for one in (*floats.comparisons_f32, *floats.comparisons_s32)
+        ),
+        *(
             LibraryKernel(f"tmo_{one.name}", one, MAPPED_F32)
-            for one in (floats.clamp, floats.logistic, floats.tanh, floats.elu, floats.hard_swish, floats.absolute)
+            for one in (
+                floats.clamp,
+                floats.logistic,
+                floats.tanh,
+                floats.elu,
+                floats.hard_swish,
+                floats.absolute,
+                floats.negative,
+                floats.square,
+                floats.root,
+                floats.reciprocal_root,
+                floats.exponential,
+                floats.logarithm,
+                floats.floor,
+                floats.ceiling,
+                floats.rounded,
+                floats.from_s32,
+                floats.to_s32,
+            )
         ),
         LibraryKernel("tmo_softmax_f32", floats.softmax, SOFTMAX_F32),
         LibraryKernel("tmo_batch_matmul_row_f32", scheduled(floats.batch_matmul, [bind({"rows": 1})]), MATMUL_F32),
@@ -262,6 +301,16 @@ FILES: Mapping[str, tuple[LibraryKernel, ...]] = {
             scheduled(float_pixels.conv_f32, [bind({"groups": 1}), jam("j", 4)]),
             CONV_RUNS_F32,
             RUNS_OF_ELEMENTS,
+        ),
+        *(
+            LibraryKernel(
+                f"tmo_place_of_{extreme}_{suffix}",
+                scheduled(place_pixel(kind, smallest=extreme == "smallest"), [jam("c", 4)]),
+                given,
+                PIXEL,
+            )
+            for kind, suffix, given in ((Type.INT8, "s8", PLACE), (Type.FLOAT32, "f32", PLACE_F32))
+            for extreme in ("greatest", "smallest")
         ),
         LibraryKernel("tmo_max_pool_f32", scheduled(float_pixels.max_pool_f32, [jam("c", 4)]), POOL_F32, PIXEL),
         LibraryKernel("tmo_average_pool_f32", scheduled(float_pixels.average_pool_f32, [jam("c", 4)]), POOL_F32, PIXEL),

@@ -27,6 +27,7 @@ Affine = tuple[float, int]
 Pair = tuple[int, int]
 
 DEFAULT: Affine = (0.05, -3)
+NAMES = {value: name for name, value in vars(schema.TensorType).items() if isinstance(value, int)}
 
 
 class Net:
@@ -112,12 +113,12 @@ class Net:
 
     def dtype(self, tensor: int) -> str:
         """The name of a tensor's type."""
-        return "INT16" if self.graph.tensors[tensor].type == schema.TensorType.INT16 else "INT8"
+        return NAMES[self.graph.tensors[tensor].type]
 
     def affine(self, tensor: int) -> Affine:
         """Scale and zero point of a tensor; (1, 0) if it has none."""
         q = self.graph.tensors[tensor].quantization
-        return (1.0, 0) if q is None else (float(q.scale[0]), int(q.zeroPoint[0]))
+        return (1.0, 0) if q is None or not len(q.scale) else (float(q.scale[0]), int(q.zeroPoint[0]))
 
     # ---- operators with weights ----
 

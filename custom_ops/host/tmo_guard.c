@@ -107,7 +107,7 @@ static void allow_writes(guard *g, const void *program, const tmo_arena *a, uint
     allow(g, sums, tmo_scratch_bytes(op, &tmo_tensors(program)[op->input[0]], out));
   }
   if (tmo_iterative(op) && op->access == 0) {
-    allow(g, sums, (uint64_t)tmo_values(op, tmo_row_bytes(out)) * sizeof(int32_t));
+    allow(g, sums, (uint64_t)tmo_accumulators(op, tmo_row_bytes(out)) * sizeof(int32_t));
     if (tmo_unit_closes(op, iterated, unit)) allow_pixels(g, program, a, op, unit, 0, 0, out->width);
     return;
   }

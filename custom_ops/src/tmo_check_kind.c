@@ -34,7 +34,7 @@ static bool check_windowed(const tmo_checker *c, const tmo_operation *o) {
     return tmo_is_tiled(o->group) ? (uint32_t)op->kernel_h * op->kernel_w <= TMO_MAX_TAPS : op->kernel_h <= TMO_MAX_KERNEL_H;
   }
   const bool whole = op->kernel_h == o->in->height && op->dilation_h == 1 && op->pad_top == 0 && o->out->height == 1;
-  return whole && tmo_in_workspace(c, op->accumulator, tmo_times(tmo_times(4, o->out->width), tmo_values(op, o->out->channels)), 4);
+  return whole && tmo_in_workspace(c, op->accumulator, tmo_times(tmo_times(4, o->out->width), tmo_accumulators(op, o->out->channels)), 4);
 }
 
 /* Checks `n` multipliers and `n` shifts. */
@@ -91,25 +91,34 @@ static bool pointwise(const tmo_op *op) {
 
 static bool check_pool(tmo_checker *c, const tmo_operation *o) {
   const tmo_op *op = o->op;
-  const uint32_t columns = op->kernel_w < o->in->width ? op->kernel_w : o->in->width;
-  if (o->out->channels != o->in->channels || op->dilation_h != 1 || op->dilation_w != 1) return false;
-  if (o->out->channels % tmo_element_bytes(op) != 0 || (tmo_is_f32(op) && !check_form(op, 0, 0))) return false;
+  const uint32_t columns = op->kernel_w < o->in->width ? op->kernel_w : o->in->width, item = tmo_element_bytes(op);
+  const bool places = tmo_finds_places(op);
+  if (o->in->channels % item != 0 || op->dilation_h != 1 || op->dilation_w != 1) return false;
+  if (o->out->channels != (places ? tmo_times(TMO_INDEX_BYTES, o->in->channels / item) : o->in->channels)) return false;
+  if (tmo_is_f32(op) && !places && !check_form(op, 0, 0)) return false;
   return op->kernel_h * columns <= TMO_MAX_POOL_AREA && check_windowed(c, o) && check_scaling(c, op, SCALES(TMO_POOL_KINDS));
+}
+
+/* Whether a kind with two operands of four bytes has the function. */
+static bool check_function(const tmo_op *op) {
+  if (tmo_is_kind(op, TMO_OP_COMPARE_32)) return check_form(op, TMO_FUNCTION_EQUAL, TMO_FUNCTION_LESS_EQUAL_S32);
+  if (tmo_is_kind(op, TMO_OP_BINARY_32)) return check_form(op, TMO_FUNCTION_DIV, TMO_FUNCTION_MINIMUM_S32);
+  return check_form(op, TMO_FUNCTION_ADD, TMO_FUNCTION_LEAKY_RELU);
 }
 
 /* Each dimension of an operand equals the output's or is 1. Channel groups are the output's. */
 static bool check_binary(tmo_checker *c, const tmo_operation *o) {
   const tmo_op *op = o->op;
-  const uint32_t item = tmo_element_bytes(op);
-  if (!pointwise(o->op) || o->out->channels % item != 0) return false;
-  if (item == 4 && !check_form(op, TMO_FUNCTION_ADD, TMO_FUNCTION_LEAKY_RELU)) return false;
+  const uint32_t item = tmo_element_bytes(op), made = tmo_is_kind(op, TMO_OP_COMPARE_32) ? 1 : item;
+  if (!pointwise(o->op) || o->out->channels % made != 0) return false;
+  if (item == 4 && !check_function(op)) return false;
   const uint32_t scales = SCALES(TMO_BINARY_KINDS);
   if (scales == 3 && item == 1 && (op->left_shift < 0 || op->left_shift > TMO_MAX_ADD_SHIFT)) return false; /* operands are shifted by this */
   for (uint8_t k = 0; k < o->op->n_inputs; ++k) {
     const tmo_tensor *in = &c->tensors[o->op->input[k]];
     if (in->height != o->out->height && in->height != 1) return false;
     if (in->width != o->out->width && in->width != 1) return false;
-    if (in->channels != o->out->channels && (in->channels != item || tmo_channel_groups(o->op) > 1)) return false;
+    if (in->channels != tmo_times(o->out->channels / made, item) && (in->channels != item || tmo_channel_groups(o->op) > 1)) return false;
   }
   return check_scaling(c, op, scales);
 }
@@ -140,7 +149,7 @@ static bool check_lookup(const tmo_checker *c, const tmo_operation *o) {
 static bool check_mapped(tmo_checker *c, const tmo_operation *o) {
   if (tmo_is_f32(o->op)) {
     const bool clamps = tmo_is_kind(o->op, TMO_OP_CLAMP_F32);
-    return check_rows(o, 4, 4) && check_form(o->op, clamps ? 0 : TMO_FUNCTION_LOGISTIC, clamps ? 0 : TMO_FUNCTION_ABS);
+    return check_rows(o, 4, 4) && check_form(o->op, clamps ? 0 : TMO_FUNCTION_LOGISTIC, clamps ? 0 : TMO_FUNCTION_TO_INTEGER);
   }
   const bool curve = tmo_is_kind(o->op, TMO_OP_CURVE_S16);
   if (!check_rows(o, 2, 2) || !check_scaling(c, o->op, curve ? 1 : 2)) return false;
@@ -260,6 +269,17 @@ static bool check_copy(tmo_checker *c, const tmo_operation *o) {
   return true;
 }
 
+/* The indices of a pixel select a pixel of the other operand, whose row is whole. Pixels of a source are int8. */
+static bool check_gather_nd(tmo_checker *c, const tmo_operation *o) {
+  const tmo_op *op = o->op;
+  const uint32_t first = op->flags & TMO_FLAG_SWAPPED ? 1 : 0;
+  const tmo_tensor *from = &c->tensors[op->input[first]], *indices = &c->tensors[op->input[1 - first]];
+  if (from->height != 1 || indices->height != 1 || o->out->height != 1 || indices->width != o->out->width) return false;
+  if (from->channels != o->out->channels || indices->channels % TMO_INDEX_BYTES != 0) return false;
+  if (tmo_is_source(c->program, from) || tmo_is_source(c->program, indices)) return false;
+  return accesses(c, op)[0].extent == 1 && accesses(c, op)[1].extent == 1 && tmo_has_words(c, op->bias, indices->channels / TMO_INDEX_BYTES);
+}
+
 static bool check_resize(const tmo_checker *c, const tmo_operation *o) {
   const tmo_op *op = o->op;
   const int32_t half = op->half_pixel_centers ? op->scale_h / 2 - 512 : 0;
@@ -366,6 +386,7 @@ bool tmo_check_kind(tmo_checker *c, const tmo_operation *o) {
 #endif
     case tmo_family_link: return check_link(c, o);
     case tmo_family_copy: return check_copy(c, o);
+    case tmo_family_gather_nd: return check_gather_nd(c, o);
     case tmo_family_resize: return check_resize(c, o);
     case tmo_family_transpose_conv: return check_transpose_conv(c, o);
     case tmo_family_batch_matmul: return check_batch_matmul(c, o);

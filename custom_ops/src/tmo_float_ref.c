@@ -50,12 +50,59 @@ void tmo_arithmetic_f32(const tmo_kernel *k, const tmo_window *window, int8_t *o
   }
 }
 
+/* Less frequent functions of two operands, so that programs without them need neither fmodf() nor double. */
+void tmo_binary_32(const tmo_kernel *k, const tmo_window *window, int8_t *out) {
+  switch (tmo_float_function(k->op)) {
+    case TMO_FUNCTION_DIV: tmo_divide_f32(k, window, out); break;
+    case TMO_FUNCTION_FLOOR_DIV: tmo_floor_divide_f32(k, window, out); break;
+    case TMO_FUNCTION_FLOOR_MOD: tmo_floor_modulo_f32(k, window, out); break;
+    case TMO_FUNCTION_ADD_S32: tmo_add_s32(k, window, out); break;
+    case TMO_FUNCTION_SUB_S32: tmo_subtract_s32(k, window, out); break;
+    case TMO_FUNCTION_MUL_S32: tmo_multiply_s32(k, window, out); break;
+    case TMO_FUNCTION_MAXIMUM_S32: tmo_maximum_s32(k, window, out); break;
+    default: tmo_minimum_s32(k, window, out);
+  }
+}
+
+void tmo_compare_32(const tmo_kernel *k, const tmo_window *window, int8_t *out) {
+  switch (tmo_float_function(k->op)) {
+    case TMO_FUNCTION_EQUAL: tmo_equal_f32(k, window, out); break;
+    case TMO_FUNCTION_NOT_EQUAL: tmo_not_equal_f32(k, window, out); break;
+    case TMO_FUNCTION_LESS: tmo_less_f32(k, window, out); break;
+    case TMO_FUNCTION_LESS_EQUAL: tmo_less_equal_f32(k, window, out); break;
+    case TMO_FUNCTION_EQUAL_S32: tmo_equal_s32(k, window, out); break;
+    case TMO_FUNCTION_NOT_EQUAL_S32: tmo_not_equal_s32(k, window, out); break;
+    case TMO_FUNCTION_LESS_S32: tmo_less_s32(k, window, out); break;
+    default: tmo_less_equal_s32(k, window, out);
+  }
+}
+
+static tmo_make_pixel *arg_max_of(const tmo_op *op) {
+  if (tmo_is_kind(op, TMO_OP_ARG_MAX_F32)) return op->smallest ? tmo_place_of_smallest_f32 : tmo_place_of_greatest_f32;
+  return op->smallest ? tmo_place_of_smallest_s8 : tmo_place_of_greatest_s8;
+}
+
+void tmo_arg_max_along_row(const tmo_kernel *k, const tmo_window *window, int8_t *out) { tmo_make_row(k, window, out, arg_max_of(k->op)); }
+
+void tmo_arg_max_along_pixel(const tmo_kernel *k, const tmo_window *window, int8_t *out) { arg_max_of(k->op)(k, window, 0, out); }
+
 void tmo_curve_f32(const tmo_kernel *k, const tmo_window *window, int8_t *out) {
   switch (tmo_float_function(k->op)) {
     case TMO_FUNCTION_LOGISTIC: tmo_logistic_f32(k, window, out); break;
     case TMO_FUNCTION_TANH: tmo_tanh_f32(k, window, out); break;
     case TMO_FUNCTION_ELU: tmo_elu_f32(k, window, out); break;
     case TMO_FUNCTION_HARD_SWISH: tmo_hard_swish_f32(k, window, out); break;
-    default: tmo_abs_f32(k, window, out);
+    case TMO_FUNCTION_ABS: tmo_abs_f32(k, window, out); break;
+    case TMO_FUNCTION_NEG: tmo_negative_f32(k, window, out); break;
+    case TMO_FUNCTION_SQUARE: tmo_square_f32(k, window, out); break;
+    case TMO_FUNCTION_SQRT: tmo_root_f32(k, window, out); break;
+    case TMO_FUNCTION_RSQRT: tmo_reciprocal_root_f32(k, window, out); break;
+    case TMO_FUNCTION_EXP: tmo_exponential_f32(k, window, out); break;
+    case TMO_FUNCTION_LOG: tmo_logarithm_f32(k, window, out); break;
+    case TMO_FUNCTION_FLOOR: tmo_floor_f32(k, window, out); break;
+    case TMO_FUNCTION_CEIL: tmo_ceiling_f32(k, window, out); break;
+    case TMO_FUNCTION_ROUND: tmo_rounded_f32(k, window, out); break;
+    case TMO_FUNCTION_TO_FLOAT: tmo_from_s32(k, window, out); break;
+    default: tmo_to_s32(k, window, out);
   }
 }

@@ -193,6 +193,334 @@ void tmo_leaky_relu_f32(const tmo_kernel *k, const tmo_window *window, int8_t *o
   }
 }
 
+void tmo_divide_f32(const tmo_kernel *k, const tmo_window *window, int8_t *out) {
+  const int8_t *const x = window->pixels[tmo_first_operand(k)];
+  const int8_t *const other = window->pixels[1 - tmo_first_operand(k)];
+  int8_t *const y = out;
+  const uint32_t pixels = k->out_width;
+  const uint32_t channels = k->out_channels / 4;
+  const int32_t low = tmo_float_low(k->op);
+  const int32_t high = tmo_float_high(k->op);
+  const int32_t x_pixel = (int32_t)(k->pixel_step[tmo_first_operand(k)] / 4);
+  const int32_t x_channel = (int32_t)k->channel_step[tmo_first_operand(k)];
+  const int32_t other_pixel = (int32_t)(k->pixel_step[1 - tmo_first_operand(k)] / 4);
+  const int32_t other_channel = (int32_t)k->channel_step[1 - tmo_first_operand(k)];
+  float r1 = tmo_as_float((int32_t)(low));
+  float r2 = tmo_as_float((int32_t)(high));
+  for (uint32_t p = 0; p < pixels; ++p) {
+    for (uint32_t c = 0; c < channels; ++c) {
+      float r3 = tmo_float32_at(&x[(int32_t)(4 * (c * x_channel + p * x_pixel))]);
+      float r4 = tmo_float32_at(&other[(int32_t)(4 * (c * other_channel + other_pixel * p))]);
+      float r5 = (r3 / r4);
+      float r6 = (r5 < r1 ? r1 : r5);
+      float r7 = (r2 < r6 ? r2 : r6);
+      tmo_put_float32(&y[(int32_t)(4 * (c + channels * p))], r7);
+    }
+  }
+}
+
+void tmo_floor_divide_f32(const tmo_kernel *k, const tmo_window *window, int8_t *out) {
+  const int8_t *const x = window->pixels[tmo_first_operand(k)];
+  const int8_t *const other = window->pixels[1 - tmo_first_operand(k)];
+  int8_t *const y = out;
+  const uint32_t pixels = k->out_width;
+  const uint32_t channels = k->out_channels / 4;
+  const int32_t x_pixel = (int32_t)(k->pixel_step[tmo_first_operand(k)] / 4);
+  const int32_t x_channel = (int32_t)k->channel_step[tmo_first_operand(k)];
+  const int32_t other_pixel = (int32_t)(k->pixel_step[1 - tmo_first_operand(k)] / 4);
+  const int32_t other_channel = (int32_t)k->channel_step[1 - tmo_first_operand(k)];
+  for (uint32_t p = 0; p < pixels; ++p) {
+    for (uint32_t c = 0; c < channels; ++c) {
+      float r1 = tmo_float32_at(&x[(int32_t)(4 * (c * x_channel + p * x_pixel))]);
+      float r2 = tmo_float32_at(&other[(int32_t)(4 * (c * other_channel + other_pixel * p))]);
+      float r3 = tmo_floor_divide(r1, r2);
+      tmo_put_float32(&y[(int32_t)(4 * (c + channels * p))], r3);
+    }
+  }
+}
+
+void tmo_floor_modulo_f32(const tmo_kernel *k, const tmo_window *window, int8_t *out) {
+  const int8_t *const x = window->pixels[tmo_first_operand(k)];
+  const int8_t *const other = window->pixels[1 - tmo_first_operand(k)];
+  int8_t *const y = out;
+  const uint32_t pixels = k->out_width;
+  const uint32_t channels = k->out_channels / 4;
+  const int32_t x_pixel = (int32_t)(k->pixel_step[tmo_first_operand(k)] / 4);
+  const int32_t x_channel = (int32_t)k->channel_step[tmo_first_operand(k)];
+  const int32_t other_pixel = (int32_t)(k->pixel_step[1 - tmo_first_operand(k)] / 4);
+  const int32_t other_channel = (int32_t)k->channel_step[1 - tmo_first_operand(k)];
+  for (uint32_t p = 0; p < pixels; ++p) {
+    for (uint32_t c = 0; c < channels; ++c) {
+      float r1 = tmo_float32_at(&x[(int32_t)(4 * (c * x_channel + p * x_pixel))]);
+      float r2 = tmo_float32_at(&other[(int32_t)(4 * (c * other_channel + other_pixel * p))]);
+      float r3 = tmo_floor_modulo(r1, r2);
+      tmo_put_float32(&y[(int32_t)(4 * (c + channels * p))], r3);
+    }
+  }
+}
+
+void tmo_add_s32(const tmo_kernel *k, const tmo_window *window, int8_t *out) {
+  const int8_t *const x = window->pixels[tmo_first_operand(k)];
+  const int8_t *const other = window->pixels[1 - tmo_first_operand(k)];
+  int8_t *const y = out;
+  const uint32_t pixels = k->out_width;
+  const uint32_t channels = k->out_channels / 4;
+  const int32_t x_pixel = (int32_t)(k->pixel_step[tmo_first_operand(k)] / 4);
+  const int32_t x_channel = (int32_t)k->channel_step[tmo_first_operand(k)];
+  const int32_t other_pixel = (int32_t)(k->pixel_step[1 - tmo_first_operand(k)] / 4);
+  const int32_t other_channel = (int32_t)k->channel_step[1 - tmo_first_operand(k)];
+  for (uint32_t p = 0; p < pixels; ++p) {
+    for (uint32_t c = 0; c < channels; ++c) {
+      int32_t r1 = tmo_int32_at(&x[(int32_t)(4 * (c * x_channel + p * x_pixel))]);
+      int32_t r2 = tmo_int32_at(&other[(int32_t)(4 * (c * other_channel + other_pixel * p))]);
+      int32_t r3 = (int32_t)((uint32_t)r1 + (uint32_t)r2);
+      tmo_put_int32(&y[(int32_t)(4 * (c + channels * p))], r3);
+    }
+  }
+}
+
+void tmo_subtract_s32(const tmo_kernel *k, const tmo_window *window, int8_t *out) {
+  const int8_t *const x = window->pixels[tmo_first_operand(k)];
+  const int8_t *const other = window->pixels[1 - tmo_first_operand(k)];
+  int8_t *const y = out;
+  const uint32_t pixels = k->out_width;
+  const uint32_t channels = k->out_channels / 4;
+  const int32_t x_pixel = (int32_t)(k->pixel_step[tmo_first_operand(k)] / 4);
+  const int32_t x_channel = (int32_t)k->channel_step[tmo_first_operand(k)];
+  const int32_t other_pixel = (int32_t)(k->pixel_step[1 - tmo_first_operand(k)] / 4);
+  const int32_t other_channel = (int32_t)k->channel_step[1 - tmo_first_operand(k)];
+  for (uint32_t p = 0; p < pixels; ++p) {
+    for (uint32_t c = 0; c < channels; ++c) {
+      int32_t r1 = tmo_int32_at(&x[(int32_t)(4 * (c * x_channel + p * x_pixel))]);
+      int32_t r2 = tmo_int32_at(&other[(int32_t)(4 * (c * other_channel + other_pixel * p))]);
+      int32_t r3 = (int32_t)((uint32_t)r1 - (uint32_t)r2);
+      tmo_put_int32(&y[(int32_t)(4 * (c + channels * p))], r3);
+    }
+  }
+}
+
+void tmo_multiply_s32(const tmo_kernel *k, const tmo_window *window, int8_t *out) {
+  const int8_t *const x = window->pixels[tmo_first_operand(k)];
+  const int8_t *const other = window->pixels[1 - tmo_first_operand(k)];
+  int8_t *const y = out;
+  const uint32_t pixels = k->out_width;
+  const uint32_t channels = k->out_channels / 4;
+  const int32_t x_pixel = (int32_t)(k->pixel_step[tmo_first_operand(k)] / 4);
+  const int32_t x_channel = (int32_t)k->channel_step[tmo_first_operand(k)];
+  const int32_t other_pixel = (int32_t)(k->pixel_step[1 - tmo_first_operand(k)] / 4);
+  const int32_t other_channel = (int32_t)k->channel_step[1 - tmo_first_operand(k)];
+  for (uint32_t p = 0; p < pixels; ++p) {
+    for (uint32_t c = 0; c < channels; ++c) {
+      int32_t r1 = tmo_int32_at(&x[(int32_t)(4 * (c * x_channel + p * x_pixel))]);
+      int32_t r2 = tmo_int32_at(&other[(int32_t)(4 * (c * other_channel + other_pixel * p))]);
+      int32_t r3 = (int32_t)((uint32_t)r1 * (uint32_t)r2);
+      tmo_put_int32(&y[(int32_t)(4 * (c + channels * p))], r3);
+    }
+  }
+}
+
+void tmo_maximum_s32(const tmo_kernel *k, const tmo_window *window, int8_t *out) {
+  const int8_t *const x = window->pixels[tmo_first_operand(k)];
+  const int8_t *const other = window->pixels[1 - tmo_first_operand(k)];
+  int8_t *const y = out;
+  const uint32_t pixels = k->out_width;
+  const uint32_t channels = k->out_channels / 4;
+  const int32_t x_pixel = (int32_t)(k->pixel_step[tmo_first_operand(k)] / 4);
+  const int32_t x_channel = (int32_t)k->channel_step[tmo_first_operand(k)];
+  const int32_t other_pixel = (int32_t)(k->pixel_step[1 - tmo_first_operand(k)] / 4);
+  const int32_t other_channel = (int32_t)k->channel_step[1 - tmo_first_operand(k)];
+  for (uint32_t p = 0; p < pixels; ++p) {
+    for (uint32_t c = 0; c < channels; ++c) {
+      int32_t r1 = tmo_int32_at(&x[(int32_t)(4 * (c * x_channel + p * x_pixel))]);
+      int32_t r2 = tmo_int32_at(&other[(int32_t)(4 * (c * other_channel + other_pixel * p))]);
+      int32_t r3 = (r1 > r2 ? r1 : r2);
+      tmo_put_int32(&y[(int32_t)(4 * (c + channels * p))], r3);
+    }
+  }
+}
+
+void tmo_minimum_s32(const tmo_kernel *k, const tmo_window *window, int8_t *out) {
+  const int8_t *const x = window->pixels[tmo_first_operand(k)];
+  const int8_t *const other = window->pixels[1 - tmo_first_operand(k)];
+  int8_t *const y = out;
+  const uint32_t pixels = k->out_width;
+  const uint32_t channels = k->out_channels / 4;
+  const int32_t x_pixel = (int32_t)(k->pixel_step[tmo_first_operand(k)] / 4);
+  const int32_t x_channel = (int32_t)k->channel_step[tmo_first_operand(k)];
+  const int32_t other_pixel = (int32_t)(k->pixel_step[1 - tmo_first_operand(k)] / 4);
+  const int32_t other_channel = (int32_t)k->channel_step[1 - tmo_first_operand(k)];
+  for (uint32_t p = 0; p < pixels; ++p) {
+    for (uint32_t c = 0; c < channels; ++c) {
+      int32_t r1 = tmo_int32_at(&x[(int32_t)(4 * (c * x_channel + p * x_pixel))]);
+      int32_t r2 = tmo_int32_at(&other[(int32_t)(4 * (c * other_channel + other_pixel * p))]);
+      int32_t r3 = (r1 < r2 ? r1 : r2);
+      tmo_put_int32(&y[(int32_t)(4 * (c + channels * p))], r3);
+    }
+  }
+}
+
+void tmo_equal_f32(const tmo_kernel *k, const tmo_window *window, int8_t *out) {
+  const int8_t *const x = window->pixels[tmo_first_operand(k)];
+  const int8_t *const other = window->pixels[1 - tmo_first_operand(k)];
+  int8_t *const y = out;
+  const uint32_t pixels = k->out_width;
+  const uint32_t channels = k->out_channels;
+  const int32_t x_pixel = (int32_t)(k->pixel_step[tmo_first_operand(k)] / 4);
+  const int32_t x_channel = (int32_t)k->channel_step[tmo_first_operand(k)];
+  const int32_t other_pixel = (int32_t)(k->pixel_step[1 - tmo_first_operand(k)] / 4);
+  const int32_t other_channel = (int32_t)k->channel_step[1 - tmo_first_operand(k)];
+  for (uint32_t p = 0; p < pixels; ++p) {
+    for (uint32_t c = 0; c < channels; ++c) {
+      float r1 = tmo_float32_at(&x[(int32_t)(4 * (c * x_channel + p * x_pixel))]);
+      float r2 = tmo_float32_at(&other[(int32_t)(4 * (c * other_channel + other_pixel * p))]);
+      int32_t r3 = (r1 == r2);
+      y[(int32_t)(c + channels * p)] = (int8_t)r3;
+    }
+  }
+}
+
+void tmo_not_equal_f32(const tmo_kernel *k, const tmo_window *window, int8_t *out) {
+  const int8_t *const x = window->pixels[tmo_first_operand(k)];
+  const int8_t *const other = window->pixels[1 - tmo_first_operand(k)];
+  int8_t *const y = out;
+  const uint32_t pixels = k->out_width;
+  const uint32_t channels = k->out_channels;
+  const int32_t x_pixel = (int32_t)(k->pixel_step[tmo_first_operand(k)] / 4);
+  const int32_t x_channel = (int32_t)k->channel_step[tmo_first_operand(k)];
+  const int32_t other_pixel = (int32_t)(k->pixel_step[1 - tmo_first_operand(k)] / 4);
+  const int32_t other_channel = (int32_t)k->channel_step[1 - tmo_first_operand(k)];
+  for (uint32_t p = 0; p < pixels; ++p) {
+    for (uint32_t c = 0; c < channels; ++c) {
+      float r1 = tmo_float32_at(&x[(int32_t)(4 * (c * x_channel + p * x_pixel))]);
+      float r2 = tmo_float32_at(&other[(int32_t)(4 * (c * other_channel + other_pixel * p))]);
+      int32_t r3 = (r1 == r2);
+      int32_t r4 = (int32_t)((uint32_t)1 - (uint32_t)r3);
+      y[(int32_t)(c + channels * p)] = (int8_t)r4;
+    }
+  }
+}
+
+void tmo_less_f32(const tmo_kernel *k, const tmo_window *window, int8_t *out) {
+  const int8_t *const x = window->pixels[tmo_first_operand(k)];
+  const int8_t *const other = window->pixels[1 - tmo_first_operand(k)];
+  int8_t *const y = out;
+  const uint32_t pixels = k->out_width;
+  const uint32_t channels = k->out_channels;
+  const int32_t x_pixel = (int32_t)(k->pixel_step[tmo_first_operand(k)] / 4);
+  const int32_t x_channel = (int32_t)k->channel_step[tmo_first_operand(k)];
+  const int32_t other_pixel = (int32_t)(k->pixel_step[1 - tmo_first_operand(k)] / 4);
+  const int32_t other_channel = (int32_t)k->channel_step[1 - tmo_first_operand(k)];
+  for (uint32_t p = 0; p < pixels; ++p) {
+    for (uint32_t c = 0; c < channels; ++c) {
+      float r1 = tmo_float32_at(&x[(int32_t)(4 * (c * x_channel + p * x_pixel))]);
+      float r2 = tmo_float32_at(&other[(int32_t)(4 * (c * other_channel + other_pixel * p))]);
+      int32_t r3 = (r1 < r2);
+      y[(int32_t)(c + channels * p)] = (int8_t)r3;
+    }
+  }
+}
+
+void tmo_less_equal_f32(const tmo_kernel *k, const tmo_window *window, int8_t *out) {
+  const int8_t *const x = window->pixels[tmo_first_operand(k)];
+  const int8_t *const other = window->pixels[1 - tmo_first_operand(k)];
+  int8_t *const y = out;
+  const uint32_t pixels = k->out_width;
+  const uint32_t channels = k->out_channels;
+  const int32_t x_pixel = (int32_t)(k->pixel_step[tmo_first_operand(k)] / 4);
+  const int32_t x_channel = (int32_t)k->channel_step[tmo_first_operand(k)];
+  const int32_t other_pixel = (int32_t)(k->pixel_step[1 - tmo_first_operand(k)] / 4);
+  const int32_t other_channel = (int32_t)k->channel_step[1 - tmo_first_operand(k)];
+  for (uint32_t p = 0; p < pixels; ++p) {
+    for (uint32_t c = 0; c < channels; ++c) {
+      float r1 = tmo_float32_at(&x[(int32_t)(4 * (c * x_channel + p * x_pixel))]);
+      float r2 = tmo_float32_at(&other[(int32_t)(4 * (c * other_channel + other_pixel * p))]);
+      int32_t r3 = (r1 <= r2);
+      y[(int32_t)(c + channels * p)] = (int8_t)r3;
+    }
+  }
+}
+
+void tmo_equal_s32(const tmo_kernel *k, const tmo_window *window, int8_t *out) {
+  const int8_t *const x = window->pixels[tmo_first_operand(k)];
+  const int8_t *const other = window->pixels[1 - tmo_first_operand(k)];
+  int8_t *const y = out;
+  const uint32_t pixels = k->out_width;
+  const uint32_t channels = k->out_channels;
+  const int32_t x_pixel = (int32_t)(k->pixel_step[tmo_first_operand(k)] / 4);
+  const int32_t x_channel = (int32_t)k->channel_step[tmo_first_operand(k)];
+  const int32_t other_pixel = (int32_t)(k->pixel_step[1 - tmo_first_operand(k)] / 4);
+  const int32_t other_channel = (int32_t)k->channel_step[1 - tmo_first_operand(k)];
+  for (uint32_t p = 0; p < pixels; ++p) {
+    for (uint32_t c = 0; c < channels; ++c) {
+      int32_t r1 = tmo_int32_at(&x[(int32_t)(4 * (c * x_channel + p * x_pixel))]);
+      int32_t r2 = tmo_int32_at(&other[(int32_t)(4 * (c * other_channel + other_pixel * p))]);
+      int32_t r3 = (r1 == r2);
+      y[(int32_t)(c + channels * p)] = (int8_t)r3;
+    }
+  }
+}
+
+void tmo_not_equal_s32(const tmo_kernel *k, const tmo_window *window, int8_t *out) {
+  const int8_t *const x = window->pixels[tmo_first_operand(k)];
+  const int8_t *const other = window->pixels[1 - tmo_first_operand(k)];
+  int8_t *const y = out;
+  const uint32_t pixels = k->out_width;
+  const uint32_t channels = k->out_channels;
+  const int32_t x_pixel = (int32_t)(k->pixel_step[tmo_first_operand(k)] / 4);
+  const int32_t x_channel = (int32_t)k->channel_step[tmo_first_operand(k)];
+  const int32_t other_pixel = (int32_t)(k->pixel_step[1 - tmo_first_operand(k)] / 4);
+  const int32_t other_channel = (int32_t)k->channel_step[1 - tmo_first_operand(k)];
+  for (uint32_t p = 0; p < pixels; ++p) {
+    for (uint32_t c = 0; c < channels; ++c) {
+      int32_t r1 = tmo_int32_at(&x[(int32_t)(4 * (c * x_channel + p * x_pixel))]);
+      int32_t r2 = tmo_int32_at(&other[(int32_t)(4 * (c * other_channel + other_pixel * p))]);
+      int32_t r3 = (r1 == r2);
+      int32_t r4 = (int32_t)((uint32_t)1 - (uint32_t)r3);
+      y[(int32_t)(c + channels * p)] = (int8_t)r4;
+    }
+  }
+}
+
+void tmo_less_s32(const tmo_kernel *k, const tmo_window *window, int8_t *out) {
+  const int8_t *const x = window->pixels[tmo_first_operand(k)];
+  const int8_t *const other = window->pixels[1 - tmo_first_operand(k)];
+  int8_t *const y = out;
+  const uint32_t pixels = k->out_width;
+  const uint32_t channels = k->out_channels;
+  const int32_t x_pixel = (int32_t)(k->pixel_step[tmo_first_operand(k)] / 4);
+  const int32_t x_channel = (int32_t)k->channel_step[tmo_first_operand(k)];
+  const int32_t other_pixel = (int32_t)(k->pixel_step[1 - tmo_first_operand(k)] / 4);
+  const int32_t other_channel = (int32_t)k->channel_step[1 - tmo_first_operand(k)];
+  for (uint32_t p = 0; p < pixels; ++p) {
+    for (uint32_t c = 0; c < channels; ++c) {
+      int32_t r1 = tmo_int32_at(&x[(int32_t)(4 * (c * x_channel + p * x_pixel))]);
+      int32_t r2 = tmo_int32_at(&other[(int32_t)(4 * (c * other_channel + other_pixel * p))]);
+      int32_t r3 = (r1 < r2);
+      y[(int32_t)(c + channels * p)] = (int8_t)r3;
+    }
+  }
+}
+
+void tmo_less_equal_s32(const tmo_kernel *k, const tmo_window *window, int8_t *out) {
+  const int8_t *const x = window->pixels[tmo_first_operand(k)];
+  const int8_t *const other = window->pixels[1 - tmo_first_operand(k)];
+  int8_t *const y = out;
+  const uint32_t pixels = k->out_width;
+  const uint32_t channels = k->out_channels;
+  const int32_t x_pixel = (int32_t)(k->pixel_step[tmo_first_operand(k)] / 4);
+  const int32_t x_channel = (int32_t)k->channel_step[tmo_first_operand(k)];
+  const int32_t other_pixel = (int32_t)(k->pixel_step[1 - tmo_first_operand(k)] / 4);
+  const int32_t other_channel = (int32_t)k->channel_step[1 - tmo_first_operand(k)];
+  for (uint32_t p = 0; p < pixels; ++p) {
+    for (uint32_t c = 0; c < channels; ++c) {
+      int32_t r1 = tmo_int32_at(&x[(int32_t)(4 * (c * x_channel + p * x_pixel))]);
+      int32_t r2 = tmo_int32_at(&other[(int32_t)(4 * (c * other_channel + other_pixel * p))]);
+      int32_t r3 = (r1 <= r2);
+      y[(int32_t)(c + channels * p)] = (int8_t)r3;
+    }
+  }
+}
+
 void tmo_clamp_f32(const tmo_kernel *k, const tmo_window *window, int8_t *out) {
   const int8_t *const x = window->pixels[0];
   int8_t *const y = out;
@@ -282,6 +610,129 @@ void tmo_abs_f32(const tmo_kernel *k, const tmo_window *window, int8_t *out) {
     float r1 = tmo_float32_at(&x[(int32_t)(4 * (i))]);
     float r2 = fabsf(r1);
     tmo_put_float32(&y[(int32_t)(4 * (i))], r2);
+  }
+}
+
+void tmo_negative_f32(const tmo_kernel *k, const tmo_window *window, int8_t *out) {
+  const int8_t *const x = window->pixels[0];
+  int8_t *const y = out;
+  const uint32_t n = k->out_width * k->out_channels / 4;
+  for (uint32_t i = 0; i < n; ++i) {
+    float r1 = tmo_float32_at(&x[(int32_t)(4 * (i))]);
+    float r2 = (-r1);
+    tmo_put_float32(&y[(int32_t)(4 * (i))], r2);
+  }
+}
+
+void tmo_square_f32(const tmo_kernel *k, const tmo_window *window, int8_t *out) {
+  const int8_t *const x = window->pixels[0];
+  int8_t *const y = out;
+  const uint32_t n = k->out_width * k->out_channels / 4;
+  for (uint32_t i = 0; i < n; ++i) {
+    float r1 = tmo_float32_at(&x[(int32_t)(4 * (i))]);
+    float r2 = (r1 * r1);
+    tmo_put_float32(&y[(int32_t)(4 * (i))], r2);
+  }
+}
+
+void tmo_root_f32(const tmo_kernel *k, const tmo_window *window, int8_t *out) {
+  const int8_t *const x = window->pixels[0];
+  int8_t *const y = out;
+  const uint32_t n = k->out_width * k->out_channels / 4;
+  for (uint32_t i = 0; i < n; ++i) {
+    float r1 = tmo_float32_at(&x[(int32_t)(4 * (i))]);
+    float r2 = sqrtf(r1);
+    tmo_put_float32(&y[(int32_t)(4 * (i))], r2);
+  }
+}
+
+void tmo_reciprocal_root_f32(const tmo_kernel *k, const tmo_window *window, int8_t *out) {
+  const int8_t *const x = window->pixels[0];
+  int8_t *const y = out;
+  const uint32_t n = k->out_width * k->out_channels / 4;
+  float r1 = tmo_as_float(1065353216);
+  for (uint32_t i = 0; i < n; ++i) {
+    float r2 = tmo_float32_at(&x[(int32_t)(4 * (i))]);
+    float r3 = sqrtf(r2);
+    float r4 = (r1 / r3);
+    tmo_put_float32(&y[(int32_t)(4 * (i))], r4);
+  }
+}
+
+void tmo_exponential_f32(const tmo_kernel *k, const tmo_window *window, int8_t *out) {
+  const int8_t *const x = window->pixels[0];
+  int8_t *const y = out;
+  const uint32_t n = k->out_width * k->out_channels / 4;
+  for (uint32_t i = 0; i < n; ++i) {
+    float r1 = tmo_float32_at(&x[(int32_t)(4 * (i))]);
+    float r2 = expf(r1);
+    tmo_put_float32(&y[(int32_t)(4 * (i))], r2);
+  }
+}
+
+void tmo_logarithm_f32(const tmo_kernel *k, const tmo_window *window, int8_t *out) {
+  const int8_t *const x = window->pixels[0];
+  int8_t *const y = out;
+  const uint32_t n = k->out_width * k->out_channels / 4;
+  for (uint32_t i = 0; i < n; ++i) {
+    float r1 = tmo_float32_at(&x[(int32_t)(4 * (i))]);
+    float r2 = logf(r1);
+    tmo_put_float32(&y[(int32_t)(4 * (i))], r2);
+  }
+}
+
+void tmo_floor_f32(const tmo_kernel *k, const tmo_window *window, int8_t *out) {
+  const int8_t *const x = window->pixels[0];
+  int8_t *const y = out;
+  const uint32_t n = k->out_width * k->out_channels / 4;
+  for (uint32_t i = 0; i < n; ++i) {
+    float r1 = tmo_float32_at(&x[(int32_t)(4 * (i))]);
+    float r2 = floorf(r1);
+    tmo_put_float32(&y[(int32_t)(4 * (i))], r2);
+  }
+}
+
+void tmo_ceiling_f32(const tmo_kernel *k, const tmo_window *window, int8_t *out) {
+  const int8_t *const x = window->pixels[0];
+  int8_t *const y = out;
+  const uint32_t n = k->out_width * k->out_channels / 4;
+  for (uint32_t i = 0; i < n; ++i) {
+    float r1 = tmo_float32_at(&x[(int32_t)(4 * (i))]);
+    float r2 = ceilf(r1);
+    tmo_put_float32(&y[(int32_t)(4 * (i))], r2);
+  }
+}
+
+void tmo_rounded_f32(const tmo_kernel *k, const tmo_window *window, int8_t *out) {
+  const int8_t *const x = window->pixels[0];
+  int8_t *const y = out;
+  const uint32_t n = k->out_width * k->out_channels / 4;
+  for (uint32_t i = 0; i < n; ++i) {
+    float r1 = tmo_float32_at(&x[(int32_t)(4 * (i))]);
+    float r2 = tmo_round(r1);
+    tmo_put_float32(&y[(int32_t)(4 * (i))], r2);
+  }
+}
+
+void tmo_from_s32(const tmo_kernel *k, const tmo_window *window, int8_t *out) {
+  const int8_t *const x = window->pixels[0];
+  int8_t *const y = out;
+  const uint32_t n = k->out_width * k->out_channels / 4;
+  for (uint32_t i = 0; i < n; ++i) {
+    int32_t r1 = tmo_int32_at(&x[(int32_t)(4 * (i))]);
+    float r2 = (float)r1;
+    tmo_put_float32(&y[(int32_t)(4 * (i))], r2);
+  }
+}
+
+void tmo_to_s32(const tmo_kernel *k, const tmo_window *window, int8_t *out) {
+  const int8_t *const x = window->pixels[0];
+  int8_t *const y = out;
+  const uint32_t n = k->out_width * k->out_channels / 4;
+  for (uint32_t i = 0; i < n; ++i) {
+    float r1 = tmo_float32_at(&x[(int32_t)(4 * (i))]);
+    int32_t r2 = tmo_whole(r1);
+    tmo_put_int32(&y[(int32_t)(4 * (i))], r2);
   }
 }
 
@@ -566,6 +1017,488 @@ void tmo_conv_runs_f32(const tmo_kernel *k, const tmo_runs *r, const int8_t *wei
         float r10 = (r2 < r9 ? r2 : r9);
         tmo_put_float32(&y[(int32_t)(4 * (each * g + j))], r10);
       }
+    }
+  }
+}
+
+void tmo_place_of_greatest_s8(const tmo_kernel *k, const tmo_window *window, uint32_t i, int8_t *out) {
+  const int8_t *const *const x = window->pixels;
+  int8_t *const y = out + i;
+  int32_t *const values = k->sums ? k->sums + i / 2 : NULL;
+  int32_t *const places = k->sums ? k->sums + i / 2 + k->out_channels / 4 : NULL;
+  const uint32_t pointers = window->count;
+  const uint32_t run = k->op->tile == 0 ? window->columns : 1;
+  const uint32_t channels = k->out_channels / 4;
+  const int32_t offset = (int32_t)window->offset;
+  const int32_t before = (int32_t)((uint32_t)window->first_row * k->op->kernel_w + window->first_column);
+  const int32_t first = k->first;
+  const int32_t last = k->last;
+  uint32_t c = 0;
+  for (; c + 4 <= channels; c += 4) {
+    int32_t r1_0 = 0;
+    int32_t r1_1 = 0;
+    int32_t r1_2 = 0;
+    int32_t r1_3 = 0;
+    int32_t r2_0 = 0;
+    int32_t r2_1 = 0;
+    int32_t r2_2 = 0;
+    int32_t r2_3 = 0;
+    if ((uint32_t)((int32_t)(first)) < 1) {
+      const int32_t *const at0 = &values[c];
+      const int32_t *const at1 = &places[c];
+      int32_t r3_0 = at0[0];
+      int32_t r3_1 = at0[1];
+      int32_t r3_2 = at0[2];
+      int32_t r3_3 = at0[3];
+      r1_0 = r3_0;
+      r1_1 = r3_1;
+      r1_2 = r3_2;
+      r1_3 = r3_3;
+      int32_t r4_0 = at1[0];
+      int32_t r4_1 = at1[1];
+      int32_t r4_2 = at1[2];
+      int32_t r4_3 = at1[3];
+      r2_0 = r4_0;
+      r2_1 = r4_1;
+      r2_2 = r4_2;
+      r2_3 = r4_3;
+    }
+    if ((uint32_t)((int32_t)(before)) < pointers) {
+      const int8_t *const at2 = &x[0][(int32_t)(c + offset)];
+      int32_t r5_0 = at2[0];
+      int32_t r5_1 = at2[1];
+      int32_t r5_2 = at2[2];
+      int32_t r5_3 = at2[3];
+      r1_0 = r5_0;
+      r1_1 = r5_1;
+      r1_2 = r5_2;
+      r1_3 = r5_3;
+    }
+    for (uint32_t p = 0; p < pointers; ++p) {
+      for (uint32_t t = 0; t < run; ++t) {
+        const int8_t *const at3 = &x[p][(int32_t)(c + channels * t + offset)];
+        int32_t r6_0 = at3[0];
+        int32_t r6_1 = at3[1];
+        int32_t r6_2 = at3[2];
+        int32_t r6_3 = at3[3];
+        int32_t r7_0 = (r1_0 < r6_0);
+        int32_t r7_1 = (r1_1 < r6_1);
+        int32_t r7_2 = (r1_2 < r6_2);
+        int32_t r7_3 = (r1_3 < r6_3);
+        r2_0 = (r7_0 ? (int32_t)(before + p * run + t) : r2_0);
+        r2_1 = (r7_1 ? (int32_t)(before + p * run + t) : r2_1);
+        r2_2 = (r7_2 ? (int32_t)(before + p * run + t) : r2_2);
+        r2_3 = (r7_3 ? (int32_t)(before + p * run + t) : r2_3);
+        r1_0 = (r7_0 ? r6_0 : r1_0);
+        r1_1 = (r7_1 ? r6_1 : r1_1);
+        r1_2 = (r7_2 ? r6_2 : r1_2);
+        r1_3 = (r7_3 ? r6_3 : r1_3);
+      }
+    }
+    if ((uint32_t)((int32_t)(last)) < 1) {
+      values[c] = (int32_t)r1_0;
+      values[(int32_t)(1 + c)] = (int32_t)r1_1;
+      values[(int32_t)(2 + c)] = (int32_t)r1_2;
+      values[(int32_t)(3 + c)] = (int32_t)r1_3;
+      places[c] = (int32_t)r2_0;
+      places[(int32_t)(1 + c)] = (int32_t)r2_1;
+      places[(int32_t)(2 + c)] = (int32_t)r2_2;
+      places[(int32_t)(3 + c)] = (int32_t)r2_3;
+    }
+    if ((uint32_t)((int32_t)(-1 + last)) < 1) {
+      tmo_put_int32(&y[(int32_t)(4 * (c))], r2_0);
+      tmo_put_int32(&y[(int32_t)(4 * (1 + c))], r2_1);
+      tmo_put_int32(&y[(int32_t)(4 * (2 + c))], r2_2);
+      tmo_put_int32(&y[(int32_t)(4 * (3 + c))], r2_3);
+    }
+  }
+  for (; c < channels; ++c) {
+    int32_t r1 = 0;
+    int32_t r2 = 0;
+    if ((uint32_t)((int32_t)(first)) < 1) {
+      int32_t r3 = values[c];
+      r1 = r3;
+      int32_t r4 = places[c];
+      r2 = r4;
+    }
+    if ((uint32_t)((int32_t)(before)) < pointers) {
+      int32_t r5 = x[0][(int32_t)(c + offset)];
+      r1 = r5;
+    }
+    for (uint32_t p = 0; p < pointers; ++p) {
+      for (uint32_t t = 0; t < run; ++t) {
+        int32_t r6 = x[p][(int32_t)(c + channels * t + offset)];
+        int32_t r7 = (r1 < r6);
+        r2 = (r7 ? (int32_t)(before + p * run + t) : r2);
+        r1 = (r7 ? r6 : r1);
+      }
+    }
+    if ((uint32_t)((int32_t)(last)) < 1) {
+      values[c] = (int32_t)r1;
+      places[c] = (int32_t)r2;
+    }
+    if ((uint32_t)((int32_t)(-1 + last)) < 1) {
+      tmo_put_int32(&y[(int32_t)(4 * (c))], r2);
+    }
+  }
+}
+
+void tmo_place_of_smallest_s8(const tmo_kernel *k, const tmo_window *window, uint32_t i, int8_t *out) {
+  const int8_t *const *const x = window->pixels;
+  int8_t *const y = out + i;
+  int32_t *const values = k->sums ? k->sums + i / 2 : NULL;
+  int32_t *const places = k->sums ? k->sums + i / 2 + k->out_channels / 4 : NULL;
+  const uint32_t pointers = window->count;
+  const uint32_t run = k->op->tile == 0 ? window->columns : 1;
+  const uint32_t channels = k->out_channels / 4;
+  const int32_t offset = (int32_t)window->offset;
+  const int32_t before = (int32_t)((uint32_t)window->first_row * k->op->kernel_w + window->first_column);
+  const int32_t first = k->first;
+  const int32_t last = k->last;
+  uint32_t c = 0;
+  for (; c + 4 <= channels; c += 4) {
+    int32_t r1_0 = 0;
+    int32_t r1_1 = 0;
+    int32_t r1_2 = 0;
+    int32_t r1_3 = 0;
+    int32_t r2_0 = 0;
+    int32_t r2_1 = 0;
+    int32_t r2_2 = 0;
+    int32_t r2_3 = 0;
+    if ((uint32_t)((int32_t)(first)) < 1) {
+      const int32_t *const at0 = &values[c];
+      const int32_t *const at1 = &places[c];
+      int32_t r3_0 = at0[0];
+      int32_t r3_1 = at0[1];
+      int32_t r3_2 = at0[2];
+      int32_t r3_3 = at0[3];
+      r1_0 = r3_0;
+      r1_1 = r3_1;
+      r1_2 = r3_2;
+      r1_3 = r3_3;
+      int32_t r4_0 = at1[0];
+      int32_t r4_1 = at1[1];
+      int32_t r4_2 = at1[2];
+      int32_t r4_3 = at1[3];
+      r2_0 = r4_0;
+      r2_1 = r4_1;
+      r2_2 = r4_2;
+      r2_3 = r4_3;
+    }
+    if ((uint32_t)((int32_t)(before)) < pointers) {
+      const int8_t *const at2 = &x[0][(int32_t)(c + offset)];
+      int32_t r5_0 = at2[0];
+      int32_t r5_1 = at2[1];
+      int32_t r5_2 = at2[2];
+      int32_t r5_3 = at2[3];
+      r1_0 = r5_0;
+      r1_1 = r5_1;
+      r1_2 = r5_2;
+      r1_3 = r5_3;
+    }
+    for (uint32_t p = 0; p < pointers; ++p) {
+      for (uint32_t t = 0; t < run; ++t) {
+        const int8_t *const at3 = &x[p][(int32_t)(c + channels * t + offset)];
+        int32_t r6_0 = at3[0];
+        int32_t r6_1 = at3[1];
+        int32_t r6_2 = at3[2];
+        int32_t r6_3 = at3[3];
+        int32_t r7_0 = (r6_0 < r1_0);
+        int32_t r7_1 = (r6_1 < r1_1);
+        int32_t r7_2 = (r6_2 < r1_2);
+        int32_t r7_3 = (r6_3 < r1_3);
+        r2_0 = (r7_0 ? (int32_t)(before + p * run + t) : r2_0);
+        r2_1 = (r7_1 ? (int32_t)(before + p * run + t) : r2_1);
+        r2_2 = (r7_2 ? (int32_t)(before + p * run + t) : r2_2);
+        r2_3 = (r7_3 ? (int32_t)(before + p * run + t) : r2_3);
+        r1_0 = (r7_0 ? r6_0 : r1_0);
+        r1_1 = (r7_1 ? r6_1 : r1_1);
+        r1_2 = (r7_2 ? r6_2 : r1_2);
+        r1_3 = (r7_3 ? r6_3 : r1_3);
+      }
+    }
+    if ((uint32_t)((int32_t)(last)) < 1) {
+      values[c] = (int32_t)r1_0;
+      values[(int32_t)(1 + c)] = (int32_t)r1_1;
+      values[(int32_t)(2 + c)] = (int32_t)r1_2;
+      values[(int32_t)(3 + c)] = (int32_t)r1_3;
+      places[c] = (int32_t)r2_0;
+      places[(int32_t)(1 + c)] = (int32_t)r2_1;
+      places[(int32_t)(2 + c)] = (int32_t)r2_2;
+      places[(int32_t)(3 + c)] = (int32_t)r2_3;
+    }
+    if ((uint32_t)((int32_t)(-1 + last)) < 1) {
+      tmo_put_int32(&y[(int32_t)(4 * (c))], r2_0);
+      tmo_put_int32(&y[(int32_t)(4 * (1 + c))], r2_1);
+      tmo_put_int32(&y[(int32_t)(4 * (2 + c))], r2_2);
+      tmo_put_int32(&y[(int32_t)(4 * (3 + c))], r2_3);
+    }
+  }
+  for (; c < channels; ++c) {
+    int32_t r1 = 0;
+    int32_t r2 = 0;
+    if ((uint32_t)((int32_t)(first)) < 1) {
+      int32_t r3 = values[c];
+      r1 = r3;
+      int32_t r4 = places[c];
+      r2 = r4;
+    }
+    if ((uint32_t)((int32_t)(before)) < pointers) {
+      int32_t r5 = x[0][(int32_t)(c + offset)];
+      r1 = r5;
+    }
+    for (uint32_t p = 0; p < pointers; ++p) {
+      for (uint32_t t = 0; t < run; ++t) {
+        int32_t r6 = x[p][(int32_t)(c + channels * t + offset)];
+        int32_t r7 = (r6 < r1);
+        r2 = (r7 ? (int32_t)(before + p * run + t) : r2);
+        r1 = (r7 ? r6 : r1);
+      }
+    }
+    if ((uint32_t)((int32_t)(last)) < 1) {
+      values[c] = (int32_t)r1;
+      places[c] = (int32_t)r2;
+    }
+    if ((uint32_t)((int32_t)(-1 + last)) < 1) {
+      tmo_put_int32(&y[(int32_t)(4 * (c))], r2);
+    }
+  }
+}
+
+void tmo_place_of_greatest_f32(const tmo_kernel *k, const tmo_window *window, uint32_t i, int8_t *out) {
+  const int8_t *const *const x = window->pixels;
+  int8_t *const y = out + i;
+  int8_t *const values = (int8_t *)(k->sums ? k->sums + i / 2 : NULL);
+  int32_t *const places = k->sums ? k->sums + i / 2 + k->out_channels / 4 : NULL;
+  const uint32_t pointers = window->count;
+  const uint32_t run = k->op->tile == 0 ? window->columns : 1;
+  const uint32_t channels = k->out_channels / 4;
+  const int32_t offset = (int32_t)(window->offset / 4);
+  const int32_t before = (int32_t)((uint32_t)window->first_row * k->op->kernel_w + window->first_column);
+  const int32_t first = k->first;
+  const int32_t last = k->last;
+  uint32_t c = 0;
+  for (; c + 4 <= channels; c += 4) {
+    float r1_0 = (float)0;
+    float r1_1 = (float)0;
+    float r1_2 = (float)0;
+    float r1_3 = (float)0;
+    int32_t r2_0 = 0;
+    int32_t r2_1 = 0;
+    int32_t r2_2 = 0;
+    int32_t r2_3 = 0;
+    if ((uint32_t)((int32_t)(first)) < 1) {
+      const int32_t *const at0 = &places[c];
+      float r3_0 = tmo_float32_at(&values[(int32_t)(4 * (c))]);
+      float r3_1 = tmo_float32_at(&values[(int32_t)(4 * (1 + c))]);
+      float r3_2 = tmo_float32_at(&values[(int32_t)(4 * (2 + c))]);
+      float r3_3 = tmo_float32_at(&values[(int32_t)(4 * (3 + c))]);
+      r1_0 = r3_0;
+      r1_1 = r3_1;
+      r1_2 = r3_2;
+      r1_3 = r3_3;
+      int32_t r4_0 = at0[0];
+      int32_t r4_1 = at0[1];
+      int32_t r4_2 = at0[2];
+      int32_t r4_3 = at0[3];
+      r2_0 = r4_0;
+      r2_1 = r4_1;
+      r2_2 = r4_2;
+      r2_3 = r4_3;
+    }
+    if ((uint32_t)((int32_t)(before)) < pointers) {
+      float r5_0 = tmo_float32_at(&x[0][(int32_t)(4 * (c + offset))]);
+      float r5_1 = tmo_float32_at(&x[0][(int32_t)(4 * (1 + c + offset))]);
+      float r5_2 = tmo_float32_at(&x[0][(int32_t)(4 * (2 + c + offset))]);
+      float r5_3 = tmo_float32_at(&x[0][(int32_t)(4 * (3 + c + offset))]);
+      r1_0 = r5_0;
+      r1_1 = r5_1;
+      r1_2 = r5_2;
+      r1_3 = r5_3;
+    }
+    for (uint32_t p = 0; p < pointers; ++p) {
+      for (uint32_t t = 0; t < run; ++t) {
+        float r6_0 = tmo_float32_at(&x[p][(int32_t)(4 * (c + channels * t + offset))]);
+        float r6_1 = tmo_float32_at(&x[p][(int32_t)(4 * (1 + c + channels * t + offset))]);
+        float r6_2 = tmo_float32_at(&x[p][(int32_t)(4 * (2 + c + channels * t + offset))]);
+        float r6_3 = tmo_float32_at(&x[p][(int32_t)(4 * (3 + c + channels * t + offset))]);
+        int32_t r7_0 = (r1_0 < r6_0);
+        int32_t r7_1 = (r1_1 < r6_1);
+        int32_t r7_2 = (r1_2 < r6_2);
+        int32_t r7_3 = (r1_3 < r6_3);
+        r2_0 = (r7_0 ? (int32_t)(before + p * run + t) : r2_0);
+        r2_1 = (r7_1 ? (int32_t)(before + p * run + t) : r2_1);
+        r2_2 = (r7_2 ? (int32_t)(before + p * run + t) : r2_2);
+        r2_3 = (r7_3 ? (int32_t)(before + p * run + t) : r2_3);
+        r1_0 = (r7_0 ? r6_0 : r1_0);
+        r1_1 = (r7_1 ? r6_1 : r1_1);
+        r1_2 = (r7_2 ? r6_2 : r1_2);
+        r1_3 = (r7_3 ? r6_3 : r1_3);
+      }
+    }
+    if ((uint32_t)((int32_t)(last)) < 1) {
+      tmo_put_float32(&values[(int32_t)(4 * (c))], r1_0);
+      tmo_put_float32(&values[(int32_t)(4 * (1 + c))], r1_1);
+      tmo_put_float32(&values[(int32_t)(4 * (2 + c))], r1_2);
+      tmo_put_float32(&values[(int32_t)(4 * (3 + c))], r1_3);
+      places[c] = (int32_t)r2_0;
+      places[(int32_t)(1 + c)] = (int32_t)r2_1;
+      places[(int32_t)(2 + c)] = (int32_t)r2_2;
+      places[(int32_t)(3 + c)] = (int32_t)r2_3;
+    }
+    if ((uint32_t)((int32_t)(-1 + last)) < 1) {
+      tmo_put_int32(&y[(int32_t)(4 * (c))], r2_0);
+      tmo_put_int32(&y[(int32_t)(4 * (1 + c))], r2_1);
+      tmo_put_int32(&y[(int32_t)(4 * (2 + c))], r2_2);
+      tmo_put_int32(&y[(int32_t)(4 * (3 + c))], r2_3);
+    }
+  }
+  for (; c < channels; ++c) {
+    float r1 = (float)0;
+    int32_t r2 = 0;
+    if ((uint32_t)((int32_t)(first)) < 1) {
+      float r3 = tmo_float32_at(&values[(int32_t)(4 * (c))]);
+      r1 = r3;
+      int32_t r4 = places[c];
+      r2 = r4;
+    }
+    if ((uint32_t)((int32_t)(before)) < pointers) {
+      float r5 = tmo_float32_at(&x[0][(int32_t)(4 * (c + offset))]);
+      r1 = r5;
+    }
+    for (uint32_t p = 0; p < pointers; ++p) {
+      for (uint32_t t = 0; t < run; ++t) {
+        float r6 = tmo_float32_at(&x[p][(int32_t)(4 * (c + channels * t + offset))]);
+        int32_t r7 = (r1 < r6);
+        r2 = (r7 ? (int32_t)(before + p * run + t) : r2);
+        r1 = (r7 ? r6 : r1);
+      }
+    }
+    if ((uint32_t)((int32_t)(last)) < 1) {
+      tmo_put_float32(&values[(int32_t)(4 * (c))], r1);
+      places[c] = (int32_t)r2;
+    }
+    if ((uint32_t)((int32_t)(-1 + last)) < 1) {
+      tmo_put_int32(&y[(int32_t)(4 * (c))], r2);
+    }
+  }
+}
+
+void tmo_place_of_smallest_f32(const tmo_kernel *k, const tmo_window *window, uint32_t i, int8_t *out) {
+  const int8_t *const *const x = window->pixels;
+  int8_t *const y = out + i;
+  int8_t *const values = (int8_t *)(k->sums ? k->sums + i / 2 : NULL);
+  int32_t *const places = k->sums ? k->sums + i / 2 + k->out_channels / 4 : NULL;
+  const uint32_t pointers = window->count;
+  const uint32_t run = k->op->tile == 0 ? window->columns : 1;
+  const uint32_t channels = k->out_channels / 4;
+  const int32_t offset = (int32_t)(window->offset / 4);
+  const int32_t before = (int32_t)((uint32_t)window->first_row * k->op->kernel_w + window->first_column);
+  const int32_t first = k->first;
+  const int32_t last = k->last;
+  uint32_t c = 0;
+  for (; c + 4 <= channels; c += 4) {
+    float r1_0 = (float)0;
+    float r1_1 = (float)0;
+    float r1_2 = (float)0;
+    float r1_3 = (float)0;
+    int32_t r2_0 = 0;
+    int32_t r2_1 = 0;
+    int32_t r2_2 = 0;
+    int32_t r2_3 = 0;
+    if ((uint32_t)((int32_t)(first)) < 1) {
+      const int32_t *const at0 = &places[c];
+      float r3_0 = tmo_float32_at(&values[(int32_t)(4 * (c))]);
+      float r3_1 = tmo_float32_at(&values[(int32_t)(4 * (1 + c))]);
+      float r3_2 = tmo_float32_at(&values[(int32_t)(4 * (2 + c))]);
+      float r3_3 = tmo_float32_at(&values[(int32_t)(4 * (3 + c))]);
+      r1_0 = r3_0;
+      r1_1 = r3_1;
+      r1_2 = r3_2;
+      r1_3 = r3_3;
+      int32_t r4_0 = at0[0];
+      int32_t r4_1 = at0[1];
+      int32_t r4_2 = at0[2];
+      int32_t r4_3 = at0[3];
+      r2_0 = r4_0;
+      r2_1 = r4_1;
+      r2_2 = r4_2;
+      r2_3 = r4_3;
+    }
+    if ((uint32_t)((int32_t)(before)) < pointers) {
+      float r5_0 = tmo_float32_at(&x[0][(int32_t)(4 * (c + offset))]);
+      float r5_1 = tmo_float32_at(&x[0][(int32_t)(4 * (1 + c + offset))]);
+      float r5_2 = tmo_float32_at(&x[0][(int32_t)(4 * (2 + c + offset))]);
+      float r5_3 = tmo_float32_at(&x[0][(int32_t)(4 * (3 + c + offset))]);
+      r1_0 = r5_0;
+      r1_1 = r5_1;
+      r1_2 = r5_2;
+      r1_3 = r5_3;
+    }
+    for (uint32_t p = 0; p < pointers; ++p) {
+      for (uint32_t t = 0; t < run; ++t) {
+        float r6_0 = tmo_float32_at(&x[p][(int32_t)(4 * (c + channels * t + offset))]);
+        float r6_1 = tmo_float32_at(&x[p][(int32_t)(4 * (1 + c + channels * t + offset))]);
+        float r6_2 = tmo_float32_at(&x[p][(int32_t)(4 * (2 + c + channels * t + offset))]);
+        float r6_3 = tmo_float32_at(&x[p][(int32_t)(4 * (3 + c + channels * t + offset))]);
+        int32_t r7_0 = (r6_0 < r1_0);
+        int32_t r7_1 = (r6_1 < r1_1);
+        int32_t r7_2 = (r6_2 < r1_2);
+        int32_t r7_3 = (r6_3 < r1_3);
+        r2_0 = (r7_0 ? (int32_t)(before + p * run + t) : r2_0);
+        r2_1 = (r7_1 ? (int32_t)(before + p * run + t) : r2_1);
+        r2_2 = (r7_2 ? (int32_t)(before + p * run + t) : r2_2);
+        r2_3 = (r7_3 ? (int32_t)(before + p * run + t) : r2_3);
+        r1_0 = (r7_0 ? r6_0 : r1_0);
+        r1_1 = (r7_1 ? r6_1 : r1_1);
+        r1_2 = (r7_2 ? r6_2 : r1_2);
+        r1_3 = (r7_3 ? r6_3 : r1_3);
+      }
+    }
+    if ((uint32_t)((int32_t)(last)) < 1) {
+      tmo_put_float32(&values[(int32_t)(4 * (c))], r1_0);
+      tmo_put_float32(&values[(int32_t)(4 * (1 + c))], r1_1);
+      tmo_put_float32(&values[(int32_t)(4 * (2 + c))], r1_2);
+      tmo_put_float32(&values[(int32_t)(4 * (3 + c))], r1_3);
+      places[c] = (int32_t)r2_0;
+      places[(int32_t)(1 + c)] = (int32_t)r2_1;
+      places[(int32_t)(2 + c)] = (int32_t)r2_2;
+      places[(int32_t)(3 + c)] = (int32_t)r2_3;
+    }
+    if ((uint32_t)((int32_t)(-1 + last)) < 1) {
+      tmo_put_int32(&y[(int32_t)(4 * (c))], r2_0);
+      tmo_put_int32(&y[(int32_t)(4 * (1 + c))], r2_1);
+      tmo_put_int32(&y[(int32_t)(4 * (2 + c))], r2_2);
+      tmo_put_int32(&y[(int32_t)(4 * (3 + c))], r2_3);
+    }
+  }
+  for (; c < channels; ++c) {
+    float r1 = (float)0;
+    int32_t r2 = 0;
+    if ((uint32_t)((int32_t)(first)) < 1) {
+      float r3 = tmo_float32_at(&values[(int32_t)(4 * (c))]);
+      r1 = r3;
+      int32_t r4 = places[c];
+      r2 = r4;
+    }
+    if ((uint32_t)((int32_t)(before)) < pointers) {
+      float r5 = tmo_float32_at(&x[0][(int32_t)(4 * (c + offset))]);
+      r1 = r5;
+    }
+    for (uint32_t p = 0; p < pointers; ++p) {
+      for (uint32_t t = 0; t < run; ++t) {
+        float r6 = tmo_float32_at(&x[p][(int32_t)(4 * (c + channels * t + offset))]);
+        int32_t r7 = (r6 < r1);
+        r2 = (r7 ? (int32_t)(before + p * run + t) : r2);
+        r1 = (r7 ? r6 : r1);
+      }
+    }
+    if ((uint32_t)((int32_t)(last)) < 1) {
+      tmo_put_float32(&values[(int32_t)(4 * (c))], r1);
+      places[c] = (int32_t)r2;
+    }
+    if ((uint32_t)((int32_t)(-1 + last)) < 1) {
+      tmo_put_int32(&y[(int32_t)(4 * (c))], r2);
     }
   }
 }

@@ -529,7 +529,7 @@ static void iterate_empty(iteration *f, bool first) {
   int32_t *const sums = k->sums;
   k->first = first;
   k->last = !first;
-  for (uint16_t x = 0; x < f->out.tensor->width; ++x, k->sums += tmo_values(k->op, k->out_channels)) {
+  for (uint16_t x = 0; x < f->out.tensor->width; ++x, k->sums += tmo_accumulators(k->op, k->out_channels)) {
     const tmo_window window = {.area = (uint32_t)k->op->kernel_h * tmo_columns(k, x).count};
     call_pixel_kernel(k, &window, output_pixel(f, 0, x));
   }
@@ -551,7 +551,7 @@ static void add_pixel(iteration *f, uint32_t x) {
     const uint32_t distance = padded - ox * op->stride_w;
     if (distance % op->dilation_w != 0) continue;
     const tmo_window window = {&in, 1, 1, y, (uint16_t)(distance / op->dilation_w), 0, 0};
-    k->sums = sums + ox * tmo_values(op, k->out_channels);
+    k->sums = sums + ox * tmo_accumulators(op, k->out_channels);
     call_pixel_kernel(k, &window, NULL);
   }
   k->sums = sums;
@@ -578,12 +578,31 @@ TMO_OWN_FRAME static tmo_status gather(const iteration *f) {
   return TMO_OK;
 }
 
-/* Operands with one column or one channel are broadcast. */
+/* Copies the pixels of operand 0 that the indices of operand 1 select. */
+TMO_OWN_FRAME static tmo_status gather_nd(iteration *f) {
+  const int8_t *rows[2];
+  const tmo_window window = read_by_access(f, rows);
+  const uint32_t first = tmo_first_operand(&f->kernel), depth = tmo_tensors(f->run->program)[f->kernel.op->input[1 - first]].channels / TMO_INDEX_BYTES;
+  const int32_t pixels = tmo_tensors(f->run->program)[f->kernel.op->input[first]].width;
+  const int8_t *index = window.pixels[1 - first];
+  int8_t *out = output_pixel(f, 0, 0);
+  f->kernel.weights = window.pixels[first];
+  for (uint32_t x = 0; x < f->out.tensor->width; ++x, out += f->kernel.out_channels) {
+    int64_t at = 0;
+    for (uint32_t k = 0; k < depth; ++k, index += TMO_INDEX_BYTES) at += (int64_t)tmo_int32_at(index) * f->kernel.bias[k];
+    if (at < 0 || at >= pixels) return TMO_ERROR_INDEX;
+    tmo_gather_pixel_s8(&f->kernel, (int32_t)at, out);
+  }
+  return TMO_OK;
+}
+
+/* Operands with one column or one channel are broadcast. Comparisons read four bytes for each byte that they write. */
 static void step_through_operands(iteration *f) {
+  const uint32_t channels = f->out.tensor->channels * (tmo_is_kind(f->kernel.op, TMO_OP_COMPARE_32) ? 4u : 1u);
   for (uint8_t k = 0; k < 2; ++k) {
     const tmo_tensor *in = &tmo_tensors(f->run->program)[f->kernel.op->input[k]];
     f->kernel.pixel_step[k] = in->width > 1 ? in->channels : 0;
-    f->kernel.channel_step[k] = in->channels == f->out.tensor->channels ? 1 : 0;
+    f->kernel.channel_step[k] = in->channels == channels ? 1 : 0;
   }
 }
 
@@ -647,6 +666,7 @@ tmo_status tmo_iterate_any(const tmo_run_state *run, const tmo_op *op) {
   f.kernel.op = op;
   set_up(&f);
   if (tmo_has_kind(TMO_OP_GATHER) && op->kind == TMO_OP_GATHER) return gather(&f);
+  if (tmo_has_kind(TMO_OP_GATHER_ND) && op->kind == TMO_OP_GATHER_ND) return gather_nd(&f);
   if (tmo_by_row(op)) {
     iterate_window(&f, 0);
   } else if (tmo_iterative(op)) {

@@ -180,3 +180,38 @@ def mean_pixel(kind: Type) -> KernelProgram:
         _pool(b, kind, 0, lambda total, x: b.update("add", total, x), output)
 
     return kernel("y[c] = requantise(sum over p of (x[p, c] - zero point))", "mean_pixel")(describe)
+
+
+def place_pixel(kind: Type, *, smallest: bool) -> KernelProgram:
+    """Return the kernel for the place of an extreme value. before: pixels of the window in earlier calls.
+
+    The first pixel counts even if it is NaN; no later NaN does (ArgMinMax, kernels/internal/reference/arg_min_max.h).
+    """
+    held = kind if kind is Type.FLOAT32 else INT32
+
+    def describe(b: Builder) -> None:
+        pointers, reach, run, channels = b.extents("pointers", "reach", "run", "channels")
+        offset, before, first, last = b.parameters("offset", "before", "first", "last")
+        x, y = b.rows("x", kind, pointers, reach), b.output("y", INT32, channels)
+        values = b.workspace("values", held, channels, aligned=held is INT32)
+        places = b.workspace("places", INT32, channels)
+        with b.loop("c", channels) as c:
+            most, found = (b.compute("copy", to, Index.of(0)) for to in (held, INT32))
+            with b.inside(first, 1):  # skipped in the first call
+                b.assign("copy", most, b.ram_load(values, c))
+                b.assign("copy", found, b.ram_load(places, c))
+            with b.inside(before, pointers):  # only in the call that has the first pixel
+                b.assign("copy", most, b.ram_load(x, 0, offset + c))
+            with b.loop("p", pointers) as p, b.loop("t", run) as t:
+                value = b.ram_load(x, p, offset + t * channels + c)
+                better = b.compute("less", INT32, *((value, most) if smallest else (most, value)))
+                b.assign("select", found, better, before + p * run + t, found)
+                b.assign("select", most, better, value, most)
+            with b.inside(last, 1):
+                b.ram_store(values, most, c)
+                b.ram_store(places, found, c)
+            with b.inside(last - 1, 1):
+                b.ram_store(y, found, c)
+
+    extreme = "smallest" if smallest else "greatest"
+    return kernel(f"y[c] = the first p of the {extreme} x[p, c]", f"place_of_{extreme}_{kind.short}")(describe)

@@ -5,7 +5,11 @@ from __future__ import annotations
 from tflm_memopt.ops.kinds import KINDS, Kind
 from tflm_memopt.ops.rowop import FLOAT_BYTES
 
-FLOAT = tuple(kind for kind, traits in KINDS.items() if traits.reads == traits.writes == FLOAT_BYTES)
+FLOAT = tuple(
+    kind
+    for kind, traits in KINDS.items()
+    if traits.reads == FLOAT_BYTES and (traits.writes == FLOAT_BYTES or traits.operands == 2)
+)
 BINARY = tuple(
     kind for kind, traits in KINDS.items() if traits.elementwise and traits.operands == 2 and kind not in FLOAT
 )

@@ -36,6 +36,7 @@ def output(op: ProgramOp, inputs: Sequence[Int8], shape: tuple[int, int, int]) -
         Kind.SOFTMAX: _softmax,
         Kind.LOG_SOFTMAX: _log_softmax,
         Kind.ARG_MAX: _arg_max,
+        Kind.ARG_MAX_ALONG: _arg_max_along,
         Kind.LOOKUP: _lookup,
         Kind.GATHER: _gather,
         Kind.COPY: _copy,
@@ -464,6 +465,15 @@ def _log(a: int) -> int:
 def _arg_max(op: ProgramOp, inputs: list[Ints], shape: tuple[int, int, int]) -> Int8:
     found = (inputs[0].argmin if op.param else inputs[0].argmax)(axis=2)
     return np.ascontiguousarray(found[..., np.newaxis].astype("<i4")).view(np.int8)
+
+
+def _arg_max_along(op: ProgramOp, inputs: list[Ints], shape: tuple[int, int, int]) -> Int8:
+    w, found = op.window, np.zeros((*shape[:2], shape[2] // 4), "<i4")
+    for y, x in np.ndindex(*shape[:2]):
+        window = inputs[0][y * w.stride_h :, x * w.stride_w :][: w.kernel_h, : w.kernel_w]
+        pixels = window.reshape(-1, window.shape[2])
+        found[y, x] = (pixels.argmin if op.param else pixels.argmax)(axis=0)
+    return found.view(np.int8)
 
 
 def _exp(a: Ints) -> Ints:

@@ -288,7 +288,7 @@ ACCESSED = {
 def _windowed(
     rng: Generator, op: ProgramOp, shape: Shape, *, out_channels: int | None = None, taps: Window | None = None
 ) -> tuple[ProgramOp, Shape]:
-    pool, mean = op.kind in POOLS, op.kind is Kind.MEAN
+    pool, mean = op.kind in (*POOLS, Kind.ARG_MAX_ALONG), op.kind in (Kind.MEAN, Kind.ARG_MAX_ALONG)
     w = taps or window(rng, shape, dilated=not pool, padded=not mean)
     h_out = output_size(rng, shape[0], w.kernel_h, w.stride_h, w.dilation_h, w.pad_top, inside=mean)
     w_out = output_size(rng, shape[1], w.kernel_w, w.stride_w, w.dilation_w, w.pad_left, inside=mean)
@@ -297,7 +297,11 @@ def _windowed(
         gain = 2.0 / (w.kernel_h * w.kernel_w)
         least = int(op.kind is Kind.MAX_POOL and (h_out + w_out) % 2)  # of a window
         op = dataclasses.replace(op, param=least)
-        return dataclasses.replace(op, **(scaling(rng, 1, gain) if mean else {})), (h_out, w_out, shape[2])
+        if op.kind is Kind.ARG_MAX_ALONG:
+            param = int(rng.integers(0, 2))
+            return dataclasses.replace(op, param=param, activation=(-128, 127)), (h_out, w_out, 4 * shape[2])
+        scales = scaling(rng, 1, gain) if op.kind is Kind.MEAN else {}
+        return dataclasses.replace(op, **scales), (h_out, w_out, shape[2])
     depthwise = op.kind is Kind.DEPTHWISE
     channels = out_channels or (shape[2] * int(rng.integers(1, 4)) if depthwise else int(rng.integers(1, 20)))
     kernel = (w.kernel_h, w.kernel_w)

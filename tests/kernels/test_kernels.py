@@ -48,9 +48,10 @@ def agree(network: Network, lowered: Lowered, rng: np.random.Generator, seed: in
     np.testing.assert_array_equal(watched, plain, err_msg=f"seed {seed}, in the arena")
 
 
-NOT_ALONE = {Kind.LSTM, Kind.SLIDING_SUM, Kind.OWN, *(kind for kind in Kind if KINDS[kind].crosses), *FLOAT}
-"""tests/tflm/test_memories.py, test_sliding.py, test_own.py and test_devices.py cover them, and for float32
-tests/property/test_float_models.py.
+CROSSING = tuple(kind for kind in Kind if KINDS[kind].crosses)
+NOT_ALONE = {Kind.LSTM, Kind.SLIDING_SUM, Kind.OWN, Kind.GATHER_ND, *CROSSING, *FLOAT}
+"""tests/tflm/test_memories.py, test_sliding.py, test_own.py, test_tails.py and test_devices.py cover them, and for
+float32 tests/property/test_float_models.py.
 """
 
 

@@ -41,12 +41,14 @@ def test_arg_max(shape: tuple[int, ...], smallest: bool, behind: bool, few: bool
     assert_all(net, arg_max(net, x, smallest=smallest))
 
 
-def _first_axis(net: Net) -> int:
-    return arg_max(net, net.input((1, 4, 5, 3)), axis=1)
+def _unknown_axis(net: Net) -> int:
+    y = arg_max(net, net.input((1, 4)))
+    net.graph.operators[-1].inputs[1] = net.input((1,), None, dtype="INT32")
+    return y
 
 
-def _float(net: Net) -> int:
-    return arg_max(net, net.input((1, 4), None, dtype="FLOAT32"))
+def _int16(net: Net) -> int:
+    return arg_max(net, net.input((1, 4), dtype="INT16"))
 
 
 def _tiny(net: Net) -> int:
@@ -62,8 +64,8 @@ def _other_scale(net: Net) -> int:
 @pytest.mark.parametrize(
     ("build", "code", "detail"),
     [
-        (_first_axis, "last_axis", "axis 1, [1, 4, 5, 3] to [1, 5, 3]"),
-        (_float, "indices_of_int8", "INT32 of FLOAT32"),
+        (_unknown_axis, "one_axis", "its axis is known only at run time"),
+        (_int16, "int32_places", "INT32 of INT16"),
         (_tiny, "log_softmax_scale", "scale 7.45058e-09"),
         (_other_scale, "log_softmax_output", "scale 0.125, zero point 127"),
     ],

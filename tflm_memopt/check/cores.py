@@ -18,6 +18,7 @@ from collections.abc import Iterator, Mapping, Sequence
 import numpy as np
 
 from tflm_memopt.check.arena import Ints, TaggedArena
+from tflm_memopt.check.in_place import accumulators
 from tflm_memopt.check.packed import kernel_scratch
 from tflm_memopt.errors import PlanError
 from tflm_memopt.format.codes import Sharding
@@ -97,7 +98,7 @@ class CoresReplay:
         """Yield sums and scratch."""
         op, stage = self.ops[key], self.stages[key]
         if stage.iterative and not op.scatters:
-            nbytes = 4 * op.writes.row_bytes // op.element_bytes
+            nbytes = accumulators(op)
             yield self.arena.at(Role.ACCUMULATOR, op.output, nbytes)[1], 1, nbytes, nbytes
         if nbytes := kernel_scratch(stage, op, op.writes.w):
             behind = core * self._behind(key, nbytes)

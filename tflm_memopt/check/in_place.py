@@ -9,13 +9,22 @@ from tflm_memopt.ops.packing import Packing
 from tflm_memopt.ops.rowop import RowOp
 
 ELEMENT_BY_ELEMENT = frozenset({
-    "ADD", "ADD_S16", "ARITHMETIC_F32", "CLAMP_F32", "CURVE_F32", "CURVE_S16", "LEAKY_RELU_S16", "LOOKUP", "MAXIMUM",
-    "MINIMUM", "MUL", "MUL_S16", "NARROW", "PRELU", "QUANTIZE", "QUANTIZE_S16", "RESCALE_S16", "SQUARED_DIFFERENCE",
-    "SUB", "SUB_S16",
+    "ADD", "ADD_S16", "ARITHMETIC_F32", "BINARY_32", "CLAMP_F32", "COMPARE_32", "CURVE_F32", "CURVE_S16",
+    "LEAKY_RELU_S16", "LOOKUP", "MAXIMUM", "MINIMUM", "MUL", "MUL_S16", "NARROW", "PRELU", "QUANTIZE", "QUANTIZE_S16",
+    "RESCALE_S16", "SQUARED_DIFFERENCE", "SUB", "SUB_S16",
 })  # fmt: skip
 """Kernels that read each element before they write over it."""
 PIXEL_BY_PIXEL = frozenset({"CONV"})
 """Kernels that write an iteration's last byte after all reads."""
+
+
+PLACES = frozenset({"ARG_MAX_ALONG", "ARG_MAX_F32"})
+"""Kernels that accumulate values with their indices."""
+
+
+def accumulators(op: RowOp) -> int:
+    """Return the bytes of the 32-bit accumulators of one output row, of which each index needs two."""
+    return 2 * op.writes.row_bytes if op.kind.name in PLACES else 4 * op.writes.row_bytes // op.element_bytes
 
 
 def reads_first(op: RowOp) -> bool:

@@ -150,9 +150,11 @@ def _reduction(graph: Graph, op: Op) -> Iterator[Corners]:
 
 
 def _gather(graph: Graph, op: Op) -> Iterator[Corners]:
-    """Rows of a constant table: one for each index."""
-    at = np.arange(math.prod(_shape(graph, op, 1)))
+    """Each index, or each vector of indices of GATHER_ND, selects a part of a table, which may be computed."""
+    at = np.arange(math.prod(_shape(graph, op, 1)[: -1 if op.type == "GATHER_ND" else None]))
     yield Corners(1, len(at), at, at)
+    if not graph.tensors[op.inputs[0]].constant:
+        yield Corners(0, 1, 0 * at, 0 * at)
 
 
 def _batch_matmul(graph: Graph, op: Op) -> Iterator[Corners]:
@@ -164,8 +166,10 @@ def _batch_matmul(graph: Graph, op: Op) -> Iterator[Corners]:
 
 
 _SAME_PIXEL = (
-    "ABS", "ADD", "CAST", "DEQUANTIZE", "ELU", "HARD_SWISH", "LEAKY_RELU", "LOGISTIC", "LOG_SOFTMAX", "MAXIMUM",
-    "MINIMUM", "MUL", "PRELU", "QUANTIZE", "RELU", "RELU6", "SOFTMAX", "SQUARED_DIFFERENCE", "SUB", "TANH",
+    "ABS", "ADD", "CAST", "CEIL", "DEQUANTIZE", "DIV", "ELU", "EQUAL", "EXP", "FLOOR", "FLOOR_DIV", "FLOOR_MOD",
+    "GREATER", "GREATER_EQUAL", "HARD_SWISH", "LEAKY_RELU", "LESS", "LESS_EQUAL", "LOG", "LOGICAL_AND", "LOGICAL_NOT",
+    "LOGICAL_OR", "LOGISTIC", "LOG_SOFTMAX", "MAXIMUM", "MINIMUM", "MUL", "NEG", "NOT_EQUAL", "PRELU", "QUANTIZE",
+    "RELU", "RELU6", "ROUND", "RSQRT", "SOFTMAX", "SQRT", "SQUARE", "SQUARED_DIFFERENCE", "SUB", "TANH",
 )  # fmt: skip
 _REDUCTIONS = ("MEAN", "SUM", "REDUCE_MAX", "REDUCE_MIN", "ARG_MAX", "ARG_MIN")
 _WINDOWS = ("CONV_2D", "DEPTHWISE_CONV_2D", "AVERAGE_POOL_2D", "MAX_POOL_2D")
@@ -179,6 +183,7 @@ NEEDS: Mapping[str, Callable[[Graph, Op], Iterator[Corners]]] = {
     "FULLY_CONNECTED": _dense,
     FEATURES: _dense,
     "GATHER": _gather,
+    "GATHER_ND": _gather,
     "BATCH_MATMUL": _batch_matmul,
 }
 """Reads by TFLite's operator name, for operators that compute."""

@@ -13,7 +13,7 @@ from typing import NamedTuple
 import numpy as np
 
 from tflm_memopt.check.arena import Ints
-from tflm_memopt.check.in_place import ends_last, reads_first
+from tflm_memopt.check.in_place import accumulators, ends_last, reads_first
 from tflm_memopt.check.packed import kernel_scratch
 from tflm_memopt.check.windows import UnitWindows, window
 from tflm_memopt.errors import PlanError
@@ -117,9 +117,9 @@ class StageNest:
 
     @property
     def sum_bytes(self) -> int:
-        """Bytes of the int32 sums."""
+        """Bytes of the 32-bit accumulators."""
         rows = 1 if self.stage.iterative else int((self.hi - self.lo).max(initial=0))
-        return 4 * rows * self.op.writes.row_bytes // self.op.element_bytes
+        return rows * accumulators(self.op)
 
     @property
     def pixel_bytes(self) -> int:

@@ -24,6 +24,8 @@ from tflm_memopt.model.graph import ABSENT, ITEM_BYTES, Graph, Op
 from tflm_memopt.ops.rowop import Move, RowOp, Rows
 from tflm_memopt.rowgraph.graph import RowGraph
 
+JOINS = ("CONCATENATION", "PACK")
+"""Operators that copy all their operands, of which constant ones are one operand of the row operator, the last one."""
 CHUNK = 1 << 18
 """Number of bytes of a movement that are compared at a time, or one row."""
 
@@ -52,9 +54,15 @@ def _whole(graph: RowGraph) -> Graph:
 
 
 def _operands(graph: Graph, op: Op) -> list[int]:
-    """Return the positions of the operands that are read at run time."""
+    """Return the positions of the operands that are read at run time. GREATER is LESS with exchanged operands."""
     tensors = ((k, graph.tensors[t]) for k, t in enumerate(op.inputs) if t != ABSENT)
-    return [k for k, tensor in tensors if not tensor.constant and not tensor.variable]
+    found = [k for k, tensor in tensors if not tensor.constant and not tensor.variable]
+    return found[::-1] if op.type.startswith("GREATER") else found
+
+
+def _fixed(graph: Graph, op: Op) -> list[int]:
+    """Return the positions of constant operands of an operator that joins its operands."""
+    return [k for k, t in enumerate(op.inputs) if graph.tensors[t].constant] if op.type in JOINS else []
 
 
 def _is_defined(op: RowOp, of: Op, graph: Graph) -> bool:
@@ -116,6 +124,7 @@ def _check_movement(model: Graph, of: Op, op: RowOp) -> None:
     """Raise PlanError unless each byte of the output is a copy of the byte that TFLM copies."""
     who = f"operator {of.index} {op.name}"
     _check_bounds(op, who)
+    _check_constants(model, of, op, who)
     for first, operand, source in _gathered(op, who) if op.scatters else _copied(op):
         for i in range(0, len(source), CHUNK):
             byte = np.arange(first + i, first + min(i + CHUNK, len(source)))
@@ -134,13 +143,21 @@ def _check_bounds(op: RowOp, who: str) -> None:
     for move in op.moves.moves if op.moves else ():
         most = (move.period - 1) * move.phase_step
         for first, step, rows, is_phased in (
-            (move.source, move.source_step, op.reads[move.operand], not op.scatters),
+            (move.source, move.source_step, op.operands[move.operand], not op.scatters),
             (move.target, move.target_step, op.writes, op.scatters),
         ):
             runs = _runs(first, step, move)
             ends = runs.min() + min(0, most * is_phased), runs.max() + max(0, most * is_phased)
             if ends[0] < 0 or ends[1] >= rows.row_bytes:
                 raise PlanError(f"{who}: a move covers bytes {ends[0]}..{ends[1]} of a row of {rows.row_bytes}")
+
+
+def _check_constants(model: Graph, of: Op, op: RowOp, who: str) -> None:
+    """Raise PlanError unless the constant operand holds the model's constants one after the other."""
+    fixed = (model.tensors[of.inputs[k]].data for k in _fixed(model, of))
+    expected = b"".join(b"" if data is None else np.ascontiguousarray(data).tobytes() for data in fixed)
+    if expected != (op.constant.values.tobytes() if op.constant else b""):
+        raise PlanError(f"{who}: its constant operand differs from the model's")
 
 
 def _name(operand: int, byte: int) -> str:
@@ -151,7 +168,12 @@ def _origins(model: Graph, of: Op, byte: Ints) -> tuple[Ints, Ints]:
     """Return operand and byte of which TFLM copies these bytes of the output."""
     element, within = np.divmod(byte, ITEM_BYTES[model.tensors[of.outputs[0]].dtype])
     operand, source = origins(model, of, element)
-    return operand, source * ITEM_BYTES[model.tensors[of.inputs[0]].dtype] + within
+    read, fixed = _operands(model, of), _fixed(model, of)
+    sizes = [model.tensors[of.inputs[k]].elements for k in fixed]
+    number, ahead = np.full((2, len(of.inputs) + 1), PADDING)  # the last entry is that of padding
+    number[read], ahead[read] = np.arange(len(read)), 0
+    number[fixed], ahead[fixed] = len(read), np.cumsum([0, *sizes])[:-1]
+    return number[operand], (source + ahead[operand]) * ITEM_BYTES[model.tensors[of.inputs[0]].dtype] + within
 
 
 def _copied(op: RowOp) -> Iterator[_Copied]:
@@ -162,7 +184,7 @@ def _copied(op: RowOp) -> Iterator[_Copied]:
         y = np.arange(top, min(top + step, op.writes.h))
         operand, byte = (np.full((len(y), size), PADDING, np.int32) for _ in range(2))
         for move in op.moves.moves if op.moves else ():
-            rows, access = op.reads[move.operand], op.access[move.operand]
+            rows, access = op.operands[move.operand], op.access[move.operand]
             row = first_row(access, y, rows.h) + move.tap
             there = np.flatnonzero((row >= 0) & (row < rows.h) & (move.tap < access.extent))
             source = _runs(move.source, move.source_step, move) + _phase(move, y[there])[:, None]

@@ -60,7 +60,9 @@ class FloatRange(enum.IntEnum):
 
 
 class FloatFunction(enum.IntEnum):
-    """Function of ARITHMETIC_F32, from ADD to LEAKY_RELU, or of CURVE_F32: bits 4 to 7 of `float_form`."""
+    """Function of ARITHMETIC_F32 (ADD to LEAKY_RELU), CURVE_F32 (LOGISTIC to TO_INTEGER), BINARY_32 (DIV to
+    MINIMUM_S32) and COMPARE_32 (EQUAL to LESS_EQUAL_S32): bits 4 and above of `float_form`. _S32: of int32 operands.
+    """
 
     ADD = 0
     SUB = 1
@@ -76,6 +78,35 @@ class FloatFunction(enum.IntEnum):
     ELU = 10
     HARD_SWISH = 11
     ABS = 12
+    NEG = 13
+    SQUARE = 14
+    SQRT = 15
+    RSQRT = 16
+    EXP = 17
+    LOG = 18
+    FLOOR = 19
+    CEIL = 20
+    ROUND = 21
+    TO_FLOAT = 22
+    """From int32."""
+    TO_INTEGER = 23
+    """To int32."""
+    DIV = 24
+    FLOOR_DIV = 25
+    FLOOR_MOD = 26
+    ADD_S32 = 27
+    SUB_S32 = 28
+    MUL_S32 = 29
+    MAXIMUM_S32 = 30
+    MINIMUM_S32 = 31
+    EQUAL = 32
+    NOT_EQUAL = 33
+    LESS = 34
+    LESS_EQUAL = 35
+    EQUAL_S32 = 36
+    NOT_EQUAL_S32 = 37
+    LESS_S32 = 38
+    LESS_EQUAL_S32 = 39
 
 
 class LoopCode(enum.IntEnum):

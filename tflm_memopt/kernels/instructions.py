@@ -123,7 +123,10 @@ def _scalar(op: str, text: str, operands: int = 2) -> Instruction:
 
 
 _ARITHMETIC = {"add": "+", "sub": "-", "mul": "*", "divide": "/"}
-_FUNCTIONS = {"exp": "expf", "expm1": "expm1f", "tanh": "tanhf", "magnitude": "fabsf"}
+_FUNCTIONS = {
+    "exp": "expf", "expm1": "expm1f", "tanh": "tanhf", "magnitude": "fabsf", "root": "sqrtf", "log": "logf",
+    "floor": "floorf", "ceil": "ceilf", "round": "tmo_round",
+}  # fmt: skip
 """C's functions of a float32."""
 SCALAR = (
     _scalar("copy", "{a}", 1),
@@ -159,8 +162,12 @@ SCALAR = (
     *(Instruction(op, "f", ("f", "f"), f"({{a}} {sign} {{b}})") for op, sign in _ARITHMETIC.items()),
     Instruction("max", "f", ("f", "f"), "({a} < {b} ? {b} : {a})"),
     Instruction("min", "f", ("f", "f"), "({b} < {a} ? {b} : {a})"),
+    *(Instruction("equal", "s", (kind, kind), "({a} == {b})") for kind in "sf"),
     Instruction("less", "s", ("f", "f"), "({a} < {b})"),
-    Instruction("less_equal", "s", ("f", "f"), "({a} <= {b})"),
+    *(Instruction("less_equal", "s", (kind, kind), "({a} <= {b})") for kind in "sf"),
+    Instruction("floor_divide", "f", ("f", "f"), "tmo_floor_divide({a}, {b})"),
+    Instruction("floor_modulo", "f", ("f", "f"), "tmo_floor_modulo({a}, {b})"),
+    Instruction("whole", "s", ("f",), "tmo_whole({a})"),
     Instruction("negative", "f", ("f",), "(-{a})"),
     Instruction("select", "f", ("s", "f", "f"), "({a} ? {b} : {c})"),
     Instruction("dot", "f", ("f", "f"), "{d} + {a} * {b}"),

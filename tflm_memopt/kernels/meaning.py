@@ -99,6 +99,17 @@ def nearest(x: NDArray[np.float32]) -> Ints:
     return (np.sign(wide) * np.floor(np.abs(wide) + 0.5)).astype(np.int64)
 
 
+def floor_modulo(x: NDArray[np.float32], y: NDArray[np.float32]) -> Values:
+    """Return the remainder of a division whose quotient is rounded down; it has the sign of y, or is a zero of x's."""
+    rest = np.fmod(x, y)
+    return select((rest != 0) & ((y < 0) != (rest < 0)), rest + y, rest)
+
+
+def whole(x: NDArray[np.float32]) -> Ints:
+    """Return x without its fraction, saturated to int32. NaN gives 0."""
+    return clip(np.trunc(np.nan_to_num(x.astype(np.float64))), 32).astype(np.int64)
+
+
 OPS: Mapping[str, Callable[..., Values]] = {
     "copy": lambda a: a,
     "add": np.add,
@@ -136,6 +147,15 @@ OPS: Mapping[str, Callable[..., Values]] = {
     "negative": np.negative,
     "as_float": lambda bits: bits.astype(np.int32).view(np.float32),
     "divide": np.divide,
+    "equal": lambda a, b: (a == b).astype(np.int64),
+    "floor_divide": lambda a, b: np.floor(a.astype(np.float64) / b),
+    "floor_modulo": floor_modulo,
+    "root": np.sqrt,
+    "log": np.log,
+    "floor": np.floor,
+    "ceil": np.ceil,
+    "round": np.round,
+    "whole": whole,
     "nearest": nearest,
     "dot": lambda total, a, b: total + a * b,
     "dot_wide": lambda total, a, b: total + a * b,

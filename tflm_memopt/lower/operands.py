@@ -47,7 +47,10 @@ def scales_in_order(op: RowOp, demanded: Sequence[int]) -> dict[str, Any]:
 
 
 def _order(op: RowOp, demanded: Sequence[int]) -> tuple[int, ...]:
-    return (*demanded,) if op.constant is None else (1 - op.constant.position, op.constant.position)
+    if op.constant is None:
+        return (*demanded,)
+    at = op.constant.position
+    return (*(k + (k >= at) for k in demanded), at)
 
 
 def _scales(op: RowOp, values: NDArray[Scalar] | None, order: Sequence[int]) -> NDArray[Scalar] | None:

@@ -170,6 +170,9 @@ def _op_shapes(r: np.void, tensors: tuple[ProgramTensor, ...]) -> Shapes:
         shapes["bias"] = (
             CURVE_WORDS + 2 * GATES * out_channels if kind is Kind.LSTM else out_channels * (1 + (traits.writes == 2)),
         )
+    if kind is Kind.GATHER_ND:
+        indices = tensors[r["input"][0 if r["flags"] & Flags.SWAPPED else 1]]
+        shapes["bias"] = (indices.channels // np.dtype(np.int32).itemsize,)
     per_channel = out_channels if r["flags"] & Flags.PER_CHANNEL else 1
     scaled = (per_channel if traits.scales is None else traits.scales,)
     return {**shapes, "multipliers": scaled, "shifts": scaled}

@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from tflm_memopt.model.graph import ABSENT, Graph, Op, Tensor, TensorId
+from tflm_memopt.model.graph import ABSENT, ITEM_BYTES, Graph, Op, Tensor, TensorId
 from tflm_memopt.ops.custom import CUSTOM_OPERATORS
 from tflm_memopt.ops.rowop import Rows
 
@@ -28,7 +28,11 @@ STEPS = "steps"
 EVERY_OPERAND = ("CONCATENATION", "PACK")
 """Operators that read all their operands at run time."""
 
-TWO_OPERANDS = ("ADD", "SUB", "MUL", "MAXIMUM", "MINIMUM", "SQUARED_DIFFERENCE", "PRELU")
+COMPARISONS = ("EQUAL", "NOT_EQUAL", "GREATER", "GREATER_EQUAL", "LESS", "LESS_EQUAL")
+TWO_OPERANDS = (
+    "ADD", "SUB", "MUL", "DIV", "FLOOR_DIV", "FLOOR_MOD", "MAXIMUM", "MINIMUM", "SQUARED_DIFFERENCE", "PRELU",
+    "LOGICAL_AND", "LOGICAL_OR", *COMPARISONS,
+)  # fmt: skip
 """Element-wise operators of two operands. The smaller operand is broadcast, and one of them may be a constant."""
 
 VARIABLES: Mapping[str, tuple[int, ...]] = {"SVDF": (4,), "UNIDIRECTIONAL_SEQUENCE_LSTM": (18, 19)}
@@ -83,7 +87,7 @@ def broadcast_rows(shape: tuple[int, ...], output: tuple[int, ...]) -> Rows:
 
 def byte_shape(tensor: Tensor) -> tuple[int, ...]:
     """Return the shape with the last dimension in bytes."""
-    size = {"INT16": 2, "FLOAT32": 4}.get(tensor.dtype, 1)
+    size = ITEM_BYTES.get(tensor.dtype, 1)
     return (*tensor.shape[:-1], tensor.shape[-1] * size) if tensor.shape else tensor.shape
 
 
@@ -134,16 +138,24 @@ class OperatorContext:
 
     @property
     def activations(self) -> tuple[Tensor, ...]:
-        """Tensors that are read at run time: usually the first operand. CONCATENATION and PACK read all operands,
-        GATHER the indices, ADD and similar operators their non-constant operands, and custom operators what their
+        """Tensors that are read at run time."""
+        return tuple(self.input(k) for k in self.read)
+
+    @property
+    def read(self) -> tuple[int, ...]:
+        """Numbers of the operands that are read at run time: usually 0. CONCATENATION, PACK, ADD and similar operators
+        read those that are not constant, GATHER the indices and a computed table, and custom operators what their
         description reads.
         """
-        if self.op.type in TWO_OPERANDS:
-            both = self.input(0), self.input(1)
-            return tuple(t for t in both if not t.constant) or both
-        own = CUSTOM_OPERATORS.get(self.op.type)
-        every = range(len(self.op.inputs) if self.op.type in EVERY_OPERAND else own.operands if own else 1)
-        return tuple(self.input(k) for k in {"BATCH_MATMUL": (0, 1), "GATHER": (1,)}.get(self.op.type, every))
+        kind, own = self.op.type, CUSTOM_OPERATORS.get(self.op.type)
+        if kind == "GATHER" and self.input(0).constant:
+            return (1,)
+        if kind in ("BATCH_MATMUL", "GATHER", "GATHER_ND"):
+            return 0, 1
+        if kind not in TWO_OPERANDS and kind not in EVERY_OPERAND:
+            return tuple(range(own.operands if own else 1))
+        every = range(2 if kind in TWO_OPERANDS else len(self.op.inputs))
+        return tuple(k for k in every if not self.input(k).constant) or tuple(every)
 
     @property
     def output(self) -> Tensor:

@@ -10,6 +10,7 @@ from dataclasses import replace
 
 import numpy as np
 
+from tflm_memopt.format.codes import FloatFunction, FloatRange
 from tflm_memopt.model.graph import ITEM_BYTES, Tensor
 from tflm_memopt.ops import lookup, movement, quant
 from tflm_memopt.ops.context import OperatorContext
@@ -39,10 +40,16 @@ CASTS: Mapping[Types, Kind] = {
     ("INT8", "FLOAT32"): Kind.DEQUANTIZE,
     ("INT16", "FLOAT32"): Kind.DEQUANTIZE_S16,
     ("INT8", "INT16"): Kind.WIDEN,
+    ("BOOL", "FLOAT32"): Kind.DEQUANTIZE,
+    ("BOOL", "INT16"): Kind.WIDEN,
+    ("INT32", "FLOAT32"): Kind.CURVE_F32,
+    ("FLOAT32", "INT32"): Kind.CURVE_F32,
 }
-"""Conversions of TFLM's CAST (micro/kernels/cast.cc) that equal others with scale 1 and zero point 0."""
-LOWER_BYTES = (("INT16", "INT8"), ("INT32", "INT8"), ("INT32", "INT16"))
-"""Conversions of CAST that drop the upper bytes of each element."""
+"""Conversions of TFLM's CAST (micro/kernels/cast.cc). Those that are not functions of CURVE_F32 have scale 1 and zero
+point 0.
+"""
+LOWER_BYTES = (("INT16", "INT8"), ("INT32", "INT8"), ("INT32", "INT16"), ("BOOL", "INT8"))
+"""Conversions of CAST that drop the upper bytes of each element, or none."""
 INTEGER_BITS = {"INT8": 9, "INT16": 16}
 """Bits of an integer minus its zero point, including the sign."""
 
@@ -71,6 +78,9 @@ def cast(context: OperatorContext) -> RowOp:
     if (source, target) in LOWER_BYTES:
         return movement.lower_bytes(context, ITEM_BYTES[source], ITEM_BYTES[target])
     op = _conversion(context, CASTS[source, target])
+    if op.kind is Kind.CURVE_F32:
+        function = FloatFunction.TO_FLOAT if target == "FLOAT32" else FloatFunction.TO_INTEGER
+        return replace(op, param=quant.float_form(FloatRange.FINITE, function))
     return replace(op, param=quant.bits(1.0)) if target == "FLOAT32" else _rescaled(op, 1.0, 1.0)
 
 

@@ -100,19 +100,47 @@ def binary(context: OperatorContext) -> RowOp:
     )
 
 
-UNLIMITED = ("MAXIMUM", "MINIMUM", "SQUARED_DIFFERENCE", "PRELU")
+UNLIMITED = ("MAXIMUM", "MINIMUM", "SQUARED_DIFFERENCE", "PRELU", "FLOOR_DIV", "FLOOR_MOD")
 """Operators of float32 that limit nothing."""
+DIVISIONS = ("DIV", "FLOOR_DIV", "FLOOR_MOD")
 
 
 def float_binary(context: OperatorContext) -> RowOp:
-    """Parse an operator of two float32 operands (TMO_FUNCTION_ADD to TMO_FUNCTION_PRELU)."""
-    name, (reads, writes) = context.op.type, _rows(context)
+    """Parse an operator of two float32 operands (TMO_FUNCTION_ADD to TMO_FUNCTION_PRELU, and divisions)."""
+    name = context.op.type
     activation = context.op.options.get("fusedActivationFunction", "NONE")
     limits = FloatRange.ALL if name in UNLIMITED else quant.FLOAT_RANGES[activation]
-    read = [k for k in range(2) if not context.input(k).constant]
+    kind = Kind.BINARY_32 if name in DIVISIONS else Kind.ARITHMETIC_F32
+    return _function(context, kind, quant.float_form(limits, FloatFunction[name]))
+
+
+def integer_binary(context: OperatorContext) -> RowOp:
+    """Parse an operator of two int32 operands."""
+    function = FloatFunction[f"{context.op.type}_S32"]
+    return _function(context, Kind.BINARY_32, quant.float_form(FloatRange.FINITE, function))
+
+
+def comparison(context: OperatorContext) -> RowOp:
+    """Parse a comparison of float32 or int32. GREATER is LESS with exchanged operands."""
+    name, suffix = context.op.type, "" if context.input().dtype == "FLOAT32" else "_S32"
+    function = FloatFunction[name.replace("GREATER", "LESS") + suffix]
+    order = (1, 0) if name.startswith("GREATER") else (0, 1)
+    return _function(context, Kind.COMPARE_32, quant.float_form(FloatRange.FINITE, function), order)
+
+
+def logical(context: OperatorContext) -> RowOp:
+    """Parse LOGICAL_AND and LOGICAL_OR, the smaller and the greater of two bytes that are 0 or 1."""
+    return _function(context, Kind.MINIMUM if context.op.type == "LOGICAL_AND" else Kind.MAXIMUM, 0)
+
+
+def _function(context: OperatorContext, kind: Kind, param: int, order: tuple[int, int] = (0, 1)) -> RowOp:
+    """Return an operator of two operands without scales. order: the model's operands in the kernel's order."""
+    reads, writes = _rows(context)
+    read = [k for k in order if not context.input(k).constant]
+    fixed = next((_constant(context, k, reads[k], order.index(k)) for k in order if k not in read), None)
     return RowOp(
-        kind=Kind.ARITHMETIC_F32,
-        name=name,
+        kind=kind,
+        name=context.op.type,
         sources=context.op.stands_for,
         inputs=tuple(context.storage(k) for k in read),
         output=context.output.id,
@@ -120,8 +148,8 @@ def float_binary(context: OperatorContext) -> RowOp:
         writes=writes,
         input_zero_points=(0, 0),
         output_zero_point=0,
-        param=quant.float_form(limits, FloatFunction[name]),
-        constant=next((_constant(context, k, reads[k]) for k in range(2) if k not in read), None),
+        param=param,
+        constant=fixed,
     )
 
 
@@ -147,19 +175,26 @@ def _rows(context: OperatorContext) -> tuple[tuple[Rows, Rows], Rows]:
     """Return the rows of both operands and the output. Operands of equal shape are laid out as the producer writes
     them.
     """
-    shapes, item = [context.input(k).shape for k in range(2)], ITEM_BYTES[context.output.dtype]
+    shapes, item = [context.input(k).shape for k in range(2)], ITEM_BYTES[context.input().dtype]
+    made = ITEM_BYTES[context.output.dtype]
     if shapes[0] == shapes[1]:
         rows = context.producer_rows(next(k for k in range(2) if not context.input(k).constant))
-        return (rows, rows), rows
+        return (rows, rows), replace(rows, c=rows.c // item * made)
     out = context.output.shape
     a, b, whole = (broadcast_rows(shape, out) for shape in (*shapes, out))
-    a, b, whole = (replace(rows, c=rows.c * item) for rows in (a, b, whole))
-    return (a, b), whole
+    a, b = (replace(rows, c=rows.c * item) for rows in (a, b))
+    return (a, b), replace(whole, c=whole.c * made)
 
 
-def _constant(context: OperatorContext, k: int, rows: Rows) -> Constant:
+def _constant(context: OperatorContext, k: int, rows: Rows, position: int | None = None) -> Constant:
+    """Return constant operand k. position: its place among the kernel's operands, if that is not k."""
     data = context.input(k).data
     if data is None:
         raise ValueError(f"tensor {context.input(k).id} is not a constant")
-    stored = np.ascontiguousarray(data, {"INT16": "<i2", "FLOAT32": "<f4"}.get(context.output.dtype, "<i1"))
-    return Constant(k, rows, stored.reshape(-1).view(np.int8).reshape(rows.h, rows.w, rows.c))
+    stored = np.ascontiguousarray(data, _STORED.get(context.input(k).dtype, "<i1"))
+    values = stored.reshape(-1).view(np.int8).reshape(rows.h, rows.w, rows.c)
+    return Constant(k if position is None else position, rows, values)
+
+
+_STORED = {"INT16": "<i2", "FLOAT32": "<f4", "INT32": "<i4"}
+"""Types of stored constants."""

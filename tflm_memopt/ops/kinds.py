@@ -77,9 +77,21 @@ class Kind(enum.IntEnum):
     CLAMP_F32 = 29
     """RELU and RELU6."""
     CURVE_F32 = 46
-    """Functions of one operand: LOGISTIC, TANH, ELU, HARD_SWISH, ABS."""
+    """Functions of one operand of four bytes: LOGISTIC, SQRT and others, and the conversions to and from int32."""
     SOFTMAX_F32 = 47
     BATCH_MATMUL_F32 = 48
+    BINARY_32 = 49
+    """DIV, FLOOR_DIV and FLOOR_MOD of float32, and arithmetic of int32."""
+    COMPARE_32 = 60
+    """Comparison of two float32 or int32 operands. The output is a byte, 1 for true and 0 for false."""
+    ARG_MAX_ALONG = 61
+    """Returns for each channel the int32 index of the largest or smallest of the pixels under a window."""
+    ARG_MAX_F32 = 62
+    """ARG_MAX_ALONG for float32."""
+    GATHER_ND = 63
+    """Copies the pixel of operand 0 that each pixel of operand 1, a few int32 indices, selects. `bias` holds the pixels
+    that a step of each index skips.
+    """
     QUANTIZE = 50
     """Converts float32 to int8."""
     QUANTIZE_S16 = 51
@@ -162,6 +174,8 @@ class Traits:
     """Its window covers each channel separately, so that it can be summed one row at a time."""
     runs_along: bool = False
     """Its sums stay in a state; new rows are added, and rows that leave the window are subtracted."""
+    accumulators: int = 1
+    """Number of 32-bit accumulators of an output element, if the operator takes one input row at a time."""
     scales: int | None = 1
     """Number of multipliers and shifts; None for one, or one per output channel."""
     crosses: bool = False
@@ -220,6 +234,8 @@ def _float(narrow: Traits) -> Traits:
 _CONV = _generated(windows.conv, None, Constants.FILTER, biased=True)
 _DEPTHWISE = _generated(windows.depthwise, None, Constants.DEPTHWISE_FILTER, biased=True)
 _TRANSPOSED = _generated(windows.transpose_conv, None, Constants.FILTER, biased=True)
+_PLACE = Traits(writes=4, slides=True, pools=True, accumulators=2, scales=0)
+"""ARG_MAX: accumulators hold a value and its index."""
 
 KINDS: Mapping[Kind, Traits] = {
     Kind.CONV: _CONV,
@@ -238,6 +254,11 @@ KINDS: Mapping[Kind, Traits] = {
     Kind.CURVE_F32: _generated(floats.logistic),
     Kind.SOFTMAX_F32: _float(_generated(activations.softmax)),
     Kind.BATCH_MATMUL_F32: _generated(floats.batch_matmul),
+    Kind.BINARY_32: _generated(floats.divide),
+    Kind.COMPARE_32: _generated(floats.comparisons_f32[0]),
+    Kind.ARG_MAX_ALONG: _PLACE,
+    Kind.ARG_MAX_F32: replace(_PLACE, reads=4),
+    Kind.GATHER_ND: Traits(operands=2, has_access=True, scales=0),
     Kind.BATCH_MATMUL: _generated(rows.batch_matmul, 1),
     Kind.ADD: _generated(elementwise.add_each, OPERAND_SCALES),
     Kind.SUB: _generated(elementwise.add_each, OPERAND_SCALES),
@@ -305,5 +326,5 @@ FLOAT: Mapping[Kind, Kind] = {
     Kind.BATCH_MATMUL: Kind.BATCH_MATMUL_F32,
 }
 """Each int8 kind that has a float32 counterpart, and that counterpart."""
-USING_LIBM = (Kind.CURVE_F32, Kind.SOFTMAX_F32)
+USING_LIBM = (Kind.CURVE_F32, Kind.SOFTMAX_F32, Kind.BINARY_32)
 """Kinds whose kernels call functions of the C library: expf and others."""

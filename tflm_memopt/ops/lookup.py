@@ -56,6 +56,34 @@ def requantized(source: Tensor, target: Tensor) -> Table:
     return values
 
 
+def compared(name: str, x: Quantization, constant: Quantization, value: int, *, first: bool) -> Table:
+    """Return the table of a comparison of int8 values with a constant, with 1 for true. first: the constant is the
+    first operand.
+
+    ComparisonWithScaling, kernels/internal/reference/comparisons.h.
+    """
+    scaled = [
+        _rescaled((values - q.zero_point[0]) << COMPARED_SHIFT, quant.quantize_multiplier(q.scale[0]))
+        for values, q in ((EVERY, x), (np.array([value], np.int64), constant))
+    ]
+    left, right = reversed(scaled) if first else scaled
+    return COMPARISONS[name](left, right).astype(np.int8)
+
+
+COMPARISONS: Mapping[str, Callable[[Ints, Ints], NDArray[np.bool_]]] = {
+    "EQUAL": np.equal,
+    "NOT_EQUAL": np.not_equal,
+    "GREATER": np.greater,
+    "GREATER_EQUAL": np.greater_equal,
+    "LESS": np.less,
+    "LESS_EQUAL": np.less_equal,
+}
+COMPARED_SHIFT = 8
+"""Left shift of both operands of a comparison."""
+NEGATED: Table = (EVERY == 0).astype(np.int8)
+"""The table of LOGICAL_NOT."""
+
+
 def _quantize(op: Op, source: Quantization, target: Quantization) -> Table:
     """Return the table of QUANTIZE for int8 (Requantize)."""
     return _output(_rescaled(_centred(source), quant.rescale(source.scale[0], target.scale[0])), target)

@@ -15,30 +15,55 @@ from numpy.typing import NDArray
 
 from tflm_memopt.format.limits import MAX_KERNEL_H
 from tflm_memopt.model.graph import ITEM_BYTES, VIEW, Graph, Tensor, TensorId
-from tflm_memopt.ops.context import PIECE, STEPS, OperatorContext, any_rows, byte_shape
+from tflm_memopt.ops.context import EVERY_OPERAND, PIECE, STEPS, OperatorContext, any_rows, byte_shape
 from tflm_memopt.ops.kinds import Kind
 from tflm_memopt.ops.moves import FILL, Indices, Irregular, by_rows, in_bytes, numbered, scattered
-from tflm_memopt.ops.rowop import Access, Move, Moves, RowOp, Rows, StateRollingBuffer
+from tflm_memopt.ops.rowop import Access, Constant, Move, Moves, RowOp, Rows, StateRollingBuffer
 
 Transform = Callable[[OperatorContext, Sequence[Indices]], Indices]
 """Function from the element numbers of an operator's inputs to those of its output."""
 
 
 def moved(context: OperatorContext, transform: Transform) -> RowOp:
-    """Parse the operator as a COPY. Raises Irregular."""
-    inputs = context.activations
-    reads = tuple(context.producer_rows(k) for k in range(len(inputs)))
+    """Parse the operator as a COPY. Constant operands are one operand, the last one. Raises Irregular."""
+    fixed = [k for k in range(len(context.op.inputs)) if k not in context.read and context.op.type in EVERY_OPERAND]
+    constant = _constants(context, fixed)
+    reads = tuple(context.producer_rows(k) for k in context.read)
+    operands = (*reads, constant.rows) if constant else reads
     try:
-        index = _in_steps(context, transform, numbered([t.shape for t in inputs]))
+        index = _in_steps(context, transform, _numbered(context, fixed))
         index = in_bytes(index, ITEM_BYTES[context.output.dtype])
         fill = pad_value(context) if (index == FILL).any() else None
     except (ValueError, IndexError) as cause:
         raise Irregular(f"its operands and shapes do not fit ({cause})") from cause
     writes = any_rows(byte_shape(context.output), reads[0].h)
-    form = _by_input_rows(index, reads, writes) if _ends(context.graph, context.output.id) else None
-    writes, access, moves = form or _by_output_rows(index, reads, writes, fill)
-    stored = tuple(context.storage(k) for k in range(len(inputs)))
-    return _copy(context.op.type, context.op.stands_for, stored, context.output.id, reads, writes, access, moves)
+    form = _by_input_rows(index, operands, writes) if _ends(context.graph, context.output.id) else None
+    writes, access, moves = form or _by_output_rows(index, operands, writes, fill)
+    stored = tuple(context.storage(k) for k in context.read)
+    copy = _copy(context.op.type, context.op.stands_for, stored, context.output.id, reads, writes, access, moves)
+    return replace(copy, constant=constant, input_zero_points=(0,) * len(operands))
+
+
+def _numbered(context: OperatorContext, fixed: Sequence[int]) -> list[Indices]:
+    """Return the element numbers of the operands, which count those of constants last."""
+    order = (*context.read, *fixed)
+    found = dict(zip(order, numbered([context.input(k).shape for k in order]), strict=True))
+    return [found[k] for k in sorted(order)]
+
+
+def _constants(context: OperatorContext, fixed: Sequence[int]) -> Constant | None:
+    """Return the values of constant operands one after the other, in a single row."""
+    if not fixed:
+        return None
+    values = b"".join(_stored(context.input(k)) for k in fixed)
+    return Constant(len(context.read), Rows(1, 1, len(values)), np.frombuffer(values, np.int8).reshape(1, 1, -1))
+
+
+def _stored(tensor: Tensor) -> bytes:
+    """Return the bytes of a constant as the model stores them."""
+    if tensor.data is None:
+        raise Irregular(f"the values of tensor {tensor.id} are unknown")
+    return tensor.data.astype(tensor.data.dtype.newbyteorder("<")).tobytes()
 
 
 _Form = tuple[Rows, tuple[Access, ...], Moves]
@@ -158,9 +183,7 @@ def one_below_the_other(
 
 def lower_bytes(context: OperatorContext, item: int, kept: int) -> RowOp:
     """Return a COPY of the first `kept` bytes of each element of `item` bytes."""
-    tensor, shape = context.storage(), context.input().shape
-    natural = any_rows(shape)
-    reads = context.written.get(tensor) or replace(natural, c=natural.c * item)
+    tensor, reads = context.storage(), context.producer_rows()
     index = np.arange(reads.nbytes, dtype=np.int32).reshape(reads.h, reads.w, reads.c // item, item)[..., :kept]
     writes = replace(reads, c=reads.c // item * kept)
     op, output = context.op, context.output.id

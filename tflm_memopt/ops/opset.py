@@ -13,7 +13,7 @@ from tflm_memopt.format.limits import MAX_INPUTS
 from tflm_memopt.ops import cells, converting, elementwise, movement, parse
 from tflm_memopt.ops.constraints import arithmetic, common, conversion, limits, memory, moving, weighted
 from tflm_memopt.ops.constraints.base import HINTS, Constraint, message
-from tflm_memopt.ops.context import OperatorContext
+from tflm_memopt.ops.context import COMPARISONS, OperatorContext
 from tflm_memopt.ops.custom import CUSTOM_OPERATORS
 from tflm_memopt.ops.moves import Irregular
 from tflm_memopt.ops.rowop import RowOp
@@ -129,17 +129,21 @@ def _binary(*constraints: Constraint, fused: bool = False, types: Constraint = c
 
 _BYTE = common.byte_or_float
 _GROUPS = common.options("blockSize"), common.rank_four, moving.block_divides
+_PLAIN = common.runtime_values, common.stateless
 _ARG = Row(
     (
         common.operands(least=2, most=2),
         common.static_shapes,
-        arithmetic.indices_of_int8,
-        common.runtime_values,
-        common.stateless,
-        arithmetic.last_axis,
+        arithmetic.int32_places,
+        *_PLAIN,
+        arithmetic.one_axis,
     ),
     parse.arg_max,
 )
+_TWO = common.operands(least=2, most=2), common.static_shapes
+_BROADCAST = *_PLAIN, arithmetic.constant_operand, arithmetic.broadcast
+_COMPARED = Row((*_TWO, arithmetic.compared_types, *_BROADCAST), parse.comparison)
+_LOGICAL = Row((*_TWO, arithmetic.bools, *_BROADCAST), elementwise.logical)
 _PIECE = _moving(movement.piece, moving.one_piece)
 
 OPSET: Mapping[str, Row] = {
@@ -279,6 +283,13 @@ OPSET: Mapping[str, Row] = {
         ),
         parse.log_softmax,
     ),
+    **dict.fromkeys(COMPARISONS, _COMPARED),
+    "LOGICAL_AND": _LOGICAL,
+    "LOGICAL_OR": _LOGICAL,
+    "LOGICAL_NOT": Row(
+        (_ONE, common.static_shapes, arithmetic.bools, *_PLAIN, common.batch_one, common.same_shape), parse.logical_not
+    ),
+    "GATHER_ND": Row((*_TWO, moving.selected, *_PLAIN, moving.selection), parse.gather_nd),
     "ARG_MAX": _ARG,
     "ARG_MIN": _ARG,
     "PAD": _moving(movement.pad, moving.constant_operands(1), least=2, most=2),
@@ -362,12 +373,12 @@ _FLOAT_POOL = (
 )
 
 
-def _float_binary(*, fused: bool = False) -> Row:
+def _float_binary(*constraints: Constraint, fused: bool = False) -> Row:
     """Return the row of an operator of two float32 operands."""
     two, options = common.operands(least=2, most=2), common.options("fusedActivationFunction")
     first, last = ((options,), (common.fused_activation,)) if fused else ((), ())
     every = (*_FLOAT, arithmetic.constant_operand, arithmetic.broadcast)
-    return Row((two, *first, *every, *last), elementwise.float_binary)
+    return Row((two, *first, *every, *constraints, *last), elementwise.float_binary)
 
 
 def _float_mapped(parse_: Callable[[OperatorContext], RowOp], *options: Constraint) -> Row:
@@ -426,6 +437,9 @@ FLOATS: Mapping[str, Row] = {
     "ADD": _float_binary(fused=True),
     "SUB": _float_binary(fused=True),
     "MUL": _float_binary(fused=True),
+    "DIV": _float_binary(fused=True),
+    "FLOOR_DIV": _float_binary(arithmetic.constant_divisor),
+    "FLOOR_MOD": _float_binary(),
     "MAXIMUM": _float_binary(),
     "MINIMUM": _float_binary(),
     "SQUARED_DIFFERENCE": _float_binary(),
@@ -438,6 +452,9 @@ FLOATS: Mapping[str, Row] = {
     "ELU": _float_mapped(parse.float_curve),
     "HARD_SWISH": _float_mapped(parse.float_curve),
     "ABS": _float_mapped(parse.float_curve),
+    **dict.fromkeys(
+        ("NEG", "SQUARE", "SQRT", "RSQRT", "EXP", "LOG", "FLOOR", "CEIL", "ROUND"), _float_mapped(parse.float_curve)
+    ),
     "SOFTMAX": _float_mapped(parse.softmax, common.options("beta")),
     "BATCH_MATMUL": Row(
         (
@@ -450,6 +467,24 @@ FLOATS: Mapping[str, Row] = {
     ),
 }
 """Rows of operators with a float32 output by TFLite's operator name; moves of float32 have the rows of OPSET."""
+
+
+def _integer_binary(*constraints: Constraint) -> Row:
+    """Return the row of an operator of two int32 operands."""
+    every = (*_TWO, common.int32_activations, *_BROADCAST)
+    return Row((*every, *constraints), elementwise.integer_binary)
+
+
+INTEGERS: Mapping[str, Row] = {
+    "ADD": _integer_binary(common.no_activation),
+    "SUB": _integer_binary(common.no_activation),
+    "MUL": _integer_binary(common.no_activation),
+    "MAXIMUM": _integer_binary(),
+    "MINIMUM": _integer_binary(),
+}
+"""Rows of operators of int32 by TFLite's operator name."""
+COMPUTED_TABLE = Row((*_TWO, moving.selected, *_PLAIN, moving.leading_axis), parse.gather_nd)
+"""Constraints of GATHER from a tensor that is computed at run time."""
 OWN = Row((common.own_operands, *_ELEMENTWISE), parse.own)
 """Constraints of all custom operators (custom.OPERATORS)."""
 
@@ -457,8 +492,10 @@ OWN = Row((common.own_operands, *_ELEMENTWISE), parse.own)
 def row_of(context: OperatorContext) -> Row | None:
     """Return the row of an operator by its name and the types of its first tensors, or None."""
     op, first = context.op, context.tensor(0)
-    floats = first is not None and bool(op.outputs) and first.dtype == context.output.dtype == "FLOAT32"
-    found = (FLOATS.get(op.type) if floats else None) or OPSET.get(op.type)
+    dtype = first.dtype if first is not None and op.outputs and first.dtype == context.output.dtype else ""
+    if op.type == "GATHER" and first is not None and not first.constant:
+        return COMPUTED_TABLE
+    found = {"FLOAT32": FLOATS, "INT32": INTEGERS}.get(dtype, OPSET).get(op.type) or OPSET.get(op.type)
     return found or (OWN if op.type in CUSTOM_OPERATORS else None)
 
 

@@ -15,13 +15,13 @@ from tflm_memopt.kernels.descriptions import rows as of_rows
 from tflm_memopt.kernels.descriptions import windows
 from tflm_memopt.kernels.needs import needs
 from tflm_memopt.model.graph import ITEM_BYTES, Tensor
-from tflm_memopt.ops import lookup, quant
+from tflm_memopt.ops import elementwise, lookup, quant
 from tflm_memopt.ops.constraints.base import quantization
-from tflm_memopt.ops.context import ONE_PIXEL, OperatorContext, natural_rows
+from tflm_memopt.ops.context import ONE_PIXEL, OperatorContext, byte_shape, natural_rows
 from tflm_memopt.ops.custom import CUSTOM_OPERATORS
 from tflm_memopt.ops.kinds import FLOAT, WIDE, Kind
 from tflm_memopt.ops.quant import Multiplier
-from tflm_memopt.ops.rowop import FLOAT_BYTES, Access, RowOp, Rows, Window, accesses
+from tflm_memopt.ops.rowop import FLOAT_BYTES, UNIT, Access, RowOp, Rows, Window, accesses
 
 INDEX_BYTES = 4
 """Bytes of an int32 index: TMO_INDEX_BYTES."""
@@ -90,7 +90,8 @@ def reduce_extreme(context: OperatorContext) -> RowOp:
 
 def gather(context: OperatorContext) -> RowOp:
     """Parse GATHER of rows of a constant table. An index is a pixel of four bytes."""
-    table, rows = _values(context.input()), natural_rows(context.output.shape)
+    stored = np.ascontiguousarray(_values(context.input()), "<f4" if _is_float(context) else "<i1")
+    table, rows = stored.view(np.int8), natural_rows(byte_shape(context.output))
     if rows is None:
         raise ValueError(f"tensor {context.output.id} has shape {context.output.shape}")
     return RowOp(
@@ -105,6 +106,28 @@ def gather(context: OperatorContext) -> RowOp:
         output_zero_point=0,
         weights=table,
         param=table.shape[0],
+    )
+
+
+def gather_nd(context: OperatorContext) -> RowOp:
+    """Parse GATHER_ND, and GATHER along the first axis from a computed tensor. What a few indices select is a pixel."""
+    params, indices = context.input(0), context.input(1)
+    depth = indices.shape[-1] if context.op.type == "GATHER_ND" else 1
+    item, count = ITEM_BYTES[params.dtype], indices.elements // depth
+    pixel = math.prod(params.shape[depth:]) * item
+    steps = [math.prod(params.shape[k + 1 : depth]) for k in range(depth)]
+    return RowOp(
+        kind=Kind.GATHER_ND,
+        name=context.op.type,
+        sources=context.op.stands_for,
+        inputs=(context.storage(0), context.storage(1)),
+        output=context.output.id,
+        reads=(Rows(1, params.nbytes // pixel, pixel), Rows(1, count, INDEX_BYTES * depth)),
+        writes=Rows(1, count, pixel),
+        input_zero_points=(0, 0),
+        output_zero_point=0,
+        bias=np.array(steps, np.int32),
+        access=(Access(), Access()),
     )
 
 
@@ -190,21 +213,26 @@ def own(context: OperatorContext) -> RowOp:
 
 
 def arg_max(context: OperatorContext) -> RowOp:
-    """Parse ARG_MAX and ARG_MIN over the last dimension that is not 1. A pixel becomes an index."""
-    axis, shape = context.tensor(1), context.input().shape
-    if axis is None or axis.data is None:
-        raise ValueError("the axis is not constant")
-    rows = _last_dimension(context, shape[int(axis.data.flatten()[0]) % len(shape)])
+    """Parse ARG_MAX and ARG_MIN. Along int8 channels, a pixel becomes an index; other dimensions are a window."""
+    shape, dtype = context.input().shape, context.input().dtype
+    (axis,) = context.axes()
+    if dtype == "INT8" and shape[axis] > 1 and math.prod(shape[axis + 1 :]) == 1:
+        rows = _last_dimension(context, shape[axis])
+        kind, reads, writes, window = Kind.ARG_MAX, rows, replace(rows, c=INDEX_BYTES), UNIT
+    else:
+        kind, g = {"INT8": Kind.ARG_MAX_ALONG, "FLOAT32": Kind.ARG_MAX_F32}[dtype], _reduction(context)
+        reads, writes, window = _in_bytes(g.reads, ITEM_BYTES[dtype]), _in_bytes(g.writes, INDEX_BYTES), g.window
     return RowOp(
-        kind=Kind.ARG_MAX,
+        kind=kind,
         name=context.op.type,
         sources=context.op.stands_for,
         inputs=(context.storage(),),
         output=context.output.id,
-        reads=(rows,),
-        writes=replace(rows, c=INDEX_BYTES),
+        reads=(reads,),
+        writes=writes,
         input_zero_points=(0,),
         output_zero_point=0,
+        window=window,
         param=int(context.op.type == "ARG_MIN"),
     )
 
@@ -228,6 +256,38 @@ def table(context: OperatorContext) -> RowOp:
         lookup.table(context.op, quantization(context.input()), quantization(context.output)),
     )
     return _row_op(context, Kind.LOOKUP, (rows,), rows, weights=values)
+
+
+def comparison(context: OperatorContext) -> RowOp:
+    """Parse a comparison: a table for int8 values and a constant."""
+    if context.input().dtype != "INT8":
+        return elementwise.comparison(context)
+    at = int(context.input(1).constant)
+    x, constant, rows = context.input(1 - at), context.input(at), context.producer_rows(1 - at)
+    scales, value = (quantization(x), quantization(constant)), int(_values(constant).flatten()[0])
+    values = lookup.compared(context.op.type, *scales, value, first=at == 0)
+    return _table(context, 1 - at, rows, values)
+
+
+def logical_not(context: OperatorContext) -> RowOp:
+    """Parse LOGICAL_NOT."""
+    return _table(context, 0, context.producer_rows(), lookup.NEGATED)
+
+
+def _table(context: OperatorContext, k: int, rows: Rows, values: lookup.Table) -> RowOp:
+    """Return an operator that maps each byte of operand k to a bool."""
+    return RowOp(
+        kind=Kind.LOOKUP,
+        name=context.op.type,
+        sources=context.op.stands_for,
+        inputs=(context.storage(k),),
+        output=context.output.id,
+        reads=(rows,),
+        writes=rows,
+        input_zero_points=(0,),
+        output_zero_point=0,
+        weights=values,
+    )
 
 
 def leaky_relu(context: OperatorContext) -> RowOp:
@@ -323,13 +383,15 @@ def _reduction(context: OperatorContext) -> Geometry:
     """Return a window as high and wide as what is reduced. In a reduction of channels, every channel is
     its own pixel.
     """
-    run = None if context.is_image() else context.run()
-    if run is not None:  # general case: leading dimensions are rows, trailing ones channels
+    run, made = context.run(), _channels(context, context.producer_rows())
+    if run and run[0] == 1 < made.h and run[1:] == (made.h * made.w, made.c):  # all pixels that the producer wrote
+        return Geometry(Window(made.h, made.w, made.h, made.w), made, Rows(1, 1, made.c))
+    if run is not None and not context.is_image():  # general case: leading dimensions are rows, trailing ones channels
         before, along, behind = run
         return Geometry(Window(1, along, 1, along), Rows(before, along, behind), Rows(before, 1, behind))
     h, w, c = (1, 1, 1, *context.input().shape)[-3:]
     over_h, over_w, over_c = (False, False, False, *context.reduced())[-3:]
-    if h == 1 and _channels(context, context.producer_rows()) != Rows(h, w, c):  # rows of one pixel
+    if h == 1 and made != Rows(h, w, c):  # rows of one pixel
         h, w, over_h, over_w = w, 1, over_w, False
     kernel_h, kernel_w = h if over_h else 1, w if over_w else 1
     reads, writes = Rows(h, w, c), Rows(h // kernel_h, w // kernel_w, c)

@@ -197,7 +197,7 @@ class Constant:
     """An operand in flash."""
 
     position: int
-    """Position among the operands of the model's operator."""
+    """Position among the kernel's operands."""
     rows: Rows
     values: NDArray[np.int8] = field(compare=False)
 
@@ -268,7 +268,7 @@ class RowOp:
     constant: Constant | None = None
     """The operand that is a constant and not in `inputs`."""
     access: tuple[Access, ...] = ()
-    """The rows of each input that are read, for operators without a window."""
+    """The rows of each operand that are read, for operators without a window."""
     moves: Moves | None = field(default=None, compare=False)
     """The moves of a COPY."""
     packing: Packing = Packing.NONE
@@ -365,6 +365,14 @@ class RowOp:
         """The states that the operator writes."""
         return (self.state_write,) if self.state_write else self.updates
 
+    @property
+    def operands(self) -> tuple[Rows, ...]:
+        """The operator's views of all operands, including a constant one, in the kernel's order."""
+        if self.constant is None:
+            return self.reads
+        at = self.constant.position
+        return (*self.reads[:at], self.constant.rows, *self.reads[at:])
+
     def seen(self) -> Iterator[tuple[TensorId, Rows]]:
         """Yield every tensor with the operator's view of its rows."""
         yield from zip(self.inputs, self.reads, strict=True)
@@ -372,8 +380,8 @@ class RowOp:
 
     @property
     def accumulator_bytes(self) -> int:
-        """Bytes of the int32 accumulators if the operator takes one input row at a time."""
-        return 0 if self.scatters else 4 * self.writes.row_bytes // self.traits.writes
+        """Bytes of the 32-bit accumulators if the operator takes one input row at a time."""
+        return 0 if self.scatters else 4 * self.traits.accumulators * (self.writes.row_bytes // self.traits.writes)
 
     @property
     def cuts_columns(self) -> bool:
@@ -403,7 +411,8 @@ class RowOp:
 
     def repeats(self, k: int) -> bool:
         """Whether a row, pixel or channel of input k is broadcast."""
-        return self.is_binary and self.reads[k].nbytes < self.writes.nbytes
+        each = self.reads[k].nbytes // self.traits.reads
+        return self.is_binary and each < self.writes.nbytes // self.traits.writes
 
     @property
     def element_bytes(self) -> int:

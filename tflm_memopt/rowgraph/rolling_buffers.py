@@ -183,7 +183,7 @@ class GraphWork:
         if maker is None or len(join.inputs) != 2 or join.inputs[0] != state or join.moves is None:
             return None
         old, new = join.reads
-        index = indices(join.reads, join.writes, join.access, join.moves)
+        index = indices(join.operands, join.writes, join.access, join.moves)
         in_order = index.size == old.nbytes + new.nbytes and (index.ravel() == np.arange(index.size)).all()
         if not in_order or (old.w, old.c) != (new.w, new.c) or old.h != depth or self.is_whole(whole):
             return None
@@ -201,7 +201,7 @@ class GraphWork:
         if op is None or op.moves is None or len(op.inputs) != 1 or op.older is not None or op.state_write is not None:
             return None
         seen, made = op.reads[0], op.writes
-        index = indices(op.reads, made, op.access, op.moves)
+        index = indices(op.operands, made, op.access, op.moves)
         if (index == FILL).any() or index.size == 0:
             return None
         rows, first = index.size // made.row_bytes, int(index.flat[0]) % seen.row_bytes

@@ -71,6 +71,12 @@ static inline uint32_t tmo_element_bytes(const tmo_op *op) { return tmo_is_f32(o
 /* The number of elements that `bytes` of its output hold. */
 static inline uint32_t tmo_values(const tmo_op *op, uint32_t bytes) { return bytes / tmo_element_bytes(op); }
 
+/* Whether it finds places: its output is int32 indices, whatever it reads. */
+static inline bool tmo_finds_places(const tmo_op *op) { return tmo_is_kind(op, TMO_OP_ARG_MAX_ALONG) || tmo_is_kind(op, TMO_OP_ARG_MAX_F32); }
+
+/* The number of 32-bit accumulators for `bytes` of its output; places take two, for a value and its index. */
+static inline uint32_t tmo_accumulators(const tmo_op *op, uint32_t bytes) { return tmo_finds_places(op) ? bytes / 2 : tmo_values(op, bytes); }
+
 /* Whether it sends rows to other devices, or receives them. */
 static inline bool tmo_is_message(const tmo_op *op) { return tmo_has_part(TMO_PART_LINK) && tmo_is_in(TMO_BUILT(TMO_LINK_KINDS), op->kind); }
 

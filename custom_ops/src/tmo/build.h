@@ -27,7 +27,7 @@
 #define TMO_MATH 1
 #endif
 #endif
-#define TMO_LIBM_KINDS (1ull << TMO_OP_CURVE_F32 | 1ull << TMO_OP_SOFTMAX_F32)
+#define TMO_LIBM_KINDS (1ull << TMO_OP_CURVE_F32 | 1ull << TMO_OP_SOFTMAX_F32 | 1ull << TMO_OP_BINARY_32)
 #ifndef TMO_KINDS
 #define TMO_KINDS (UINT64_MAX ^ (TMO_OWN ? 0 : 1ull << TMO_OP_OWN) ^ (TMO_MATH ? 0 : TMO_LIBM_KINDS))
 #endif

@@ -32,11 +32,38 @@ _Static_assert(TMO_MATH || TMO_BUILT(TMO_LIBM_KINDS) == 0, "TMO_MATH=0 leaves ou
 #define expm1f(x) (x)
 #define tanhf(x) (x)
 #define fabsf(x) (x)
+#define sqrtf(x) (x)
+#define logf(x) (x)
+#define floorf(x) (x)
+#define ceilf(x) (x)
+#define floor(x) (x)
+#define fmodf(x, y) ((x) + (y))
 #endif
 
 #ifdef __cplusplus
 extern "C" {
 #endif
+
+/* The quotient is rounded to double before it is rounded down. TFLM: FloorDiv, kernels/internal/reference/floor_div.h. */
+static inline float tmo_floor_divide(float x, float y) { return (float)floor((double)x / (double)y); }
+
+/* TFLM: FloorMod, kernels/internal/reference/floor_mod.h. */
+static inline float tmo_floor_modulo(float x, float y) {
+  const float rest = fmodf(x, y);
+  return rest != 0.0f && (y < 0.0f) != (rest < 0.0f) ? rest + y : rest;
+}
+
+/* The nearest integer, halves to even. TFLM: RoundToNearest, kernels/internal/reference/round.h. */
+static inline float tmo_round(float x) {
+  const float below = floorf(x), rest = x - below;
+  return rest < 0.5f || (rest == 0.5f && floorf(below / 2) * 2 == below) ? below : below + 1.0f;
+}
+
+/* x without its fraction, saturated; 0 for NaN. C leaves this open, but cores with float32 and the official wheel do the same. */
+static inline int32_t tmo_whole(float x) {
+  if (x >= 2147483648.0f) return INT32_MAX;
+  return x >= -2147483648.0f ? (int32_t)x : x != x ? 0 : INT32_MIN;
+}
 
 /* Function and limits of an operator of float32. */
 static inline uint32_t tmo_float_function(const tmo_op *op) { return (uint32_t)op->float_form >> 4; }

@@ -97,6 +97,13 @@ TMO_LINKAGE tmo_kernel_s8 tmo_arithmetic_f32, tmo_clamp_f32, tmo_curve_f32, tmo_
 TMO_LINKAGE tmo_kernel_s8 tmo_add_f32, tmo_subtract_f32, tmo_multiply_f32, tmo_maximum_f32, tmo_minimum_f32; /* ARITHMETIC_F32 */
 TMO_LINKAGE tmo_kernel_s8 tmo_square_difference_f32, tmo_prelu_f32, tmo_leaky_relu_f32;                      /* ARITHMETIC_F32 */
 TMO_LINKAGE tmo_kernel_s8 tmo_logistic_f32, tmo_tanh_f32, tmo_elu_f32, tmo_hard_swish_f32, tmo_abs_f32;      /* CURVE_F32 */
+TMO_LINKAGE tmo_kernel_s8 tmo_negative_f32, tmo_square_f32, tmo_root_f32, tmo_reciprocal_root_f32, tmo_exponential_f32; /* CURVE_F32 */
+TMO_LINKAGE tmo_kernel_s8 tmo_logarithm_f32, tmo_floor_f32, tmo_ceiling_f32, tmo_rounded_f32, tmo_from_s32, tmo_to_s32; /* CURVE_F32 */
+TMO_LINKAGE tmo_kernel_s8 tmo_binary_32, tmo_compare_32, tmo_arg_max_along_row, tmo_arg_max_along_pixel;
+TMO_LINKAGE tmo_kernel_s8 tmo_divide_f32, tmo_floor_divide_f32, tmo_floor_modulo_f32, tmo_add_s32;                 /* BINARY_32 */
+TMO_LINKAGE tmo_kernel_s8 tmo_subtract_s32, tmo_multiply_s32, tmo_maximum_s32, tmo_minimum_s32;                    /* BINARY_32 */
+TMO_LINKAGE tmo_kernel_s8 tmo_equal_f32, tmo_not_equal_f32, tmo_less_f32, tmo_less_equal_f32;                      /* COMPARE_32 */
+TMO_LINKAGE tmo_kernel_s8 tmo_equal_s32, tmo_not_equal_s32, tmo_less_s32, tmo_less_equal_s32;                      /* COMPARE_32 */
 
 /* OWN: the operator that the application has registered, or NULL. */
 TMO_LINKAGE const tmo_own_kernel *tmo_own_of(const tmo_op *op);
@@ -148,6 +155,7 @@ typedef void tmo_make_pixel(const tmo_kernel *k, const tmo_window *window, uint3
 TMO_LINKAGE tmo_make_pixel tmo_max_pool, tmo_average_pool, tmo_mean, tmo_conv_s16;
 TMO_LINKAGE tmo_make_pixel tmo_max_pool_s16, tmo_average_pool_s16, tmo_mean_s16;
 TMO_LINKAGE tmo_make_pixel tmo_conv_f32, tmo_max_pool_f32, tmo_average_pool_f32;
+TMO_LINKAGE tmo_make_pixel tmo_place_of_greatest_s8, tmo_place_of_smallest_s8, tmo_place_of_greatest_f32, tmo_place_of_smallest_f32;
 
 /* Computes a row, each pixel from the part of the rows that is under it. */
 TMO_LINKAGE void tmo_make_row(const tmo_kernel *k, const tmo_window *rows, int8_t *out, tmo_make_pixel *make);

@@ -27,6 +27,7 @@ enum {
   tmo_family_own,
   tmo_family_link,
   tmo_family_copy,
+  tmo_family_gather_nd,
   tmo_family_resize,
   tmo_family_transpose_conv,
   tmo_family_batch_matmul,
@@ -54,7 +55,7 @@ enum { TMO_CHANNELS_OWN, TMO_CHANNELS_FILTERED, TMO_CHANNELS_SUMMED, TMO_CHANNEL
 #define TMO_IF_S16(name, value, reads, writes, operands, scales, family, channels, row, pixel) \
   TMO_BIT(value, (reads) == 2 && (writes) == 2 && tmo_family_##family != tmo_family_convert)
 #define TMO_IF_F32(name, value, reads, writes, operands, scales, family, channels, row, pixel) \
-  TMO_BIT(value, (reads) == 4 && (writes) == 4)
+  TMO_BIT(value, (reads) == 4 && ((writes) == 4 || tmo_family_##family == tmo_family_binary))
 #define TMO_IF_READS_WIDE(name, value, reads, writes, operands, scales, family, channels, row, pixel) \
   TMO_BIT(value, (reads) > 1 && tmo_family_##family != tmo_family_gather)
 #define TMO_IF_ACCESS(name, value, reads, writes, operands, scales, family, channels, row, pixel) \
@@ -83,7 +84,7 @@ enum { TMO_CHANNELS_OWN, TMO_CHANNELS_FILTERED, TMO_CHANNELS_SUMMED, TMO_CHANNEL
 #define TMO_SOFTMAX_KINDS (0 TMO_EACH_KIND(TMO_IF_SOFTMAX))
 #define TMO_CONVERTING_KINDS (0 TMO_EACH_KIND(TMO_IF_CONVERTING)) /* elements of the output have another type */
 #define TMO_S16_KINDS (0 TMO_EACH_KIND(TMO_IF_S16))               /* a channel takes two bytes of a pixel */
-#define TMO_F32_KINDS (0 TMO_EACH_KIND(TMO_IF_F32))               /* a channel takes four bytes of a pixel */
+#define TMO_F32_KINDS (0 TMO_EACH_KIND(TMO_IF_F32))               /* a channel that is read takes four bytes of a pixel */
 #define TMO_WIDE_KINDS (0 TMO_EACH_KIND(TMO_IF_READS_WIDE))       /* elements that are read are larger than a byte */
 #define TMO_ACCESS_KINDS (0 TMO_EACH_KIND(TMO_IF_ACCESS))         /* own access instead of a window */
 #define TMO_LINK_KINDS (0 TMO_EACH_KIND(TMO_IF_LINK))             /* they send rows to another device or receive them */

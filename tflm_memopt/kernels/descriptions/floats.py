@@ -1,7 +1,8 @@
-"""Kernels of float32, which compute and round each value in the order of TFLM's reference kernels.
+"""Kernels of float32 and int32, which compute and round each value in the order of TFLM's reference kernels.
 
-TFLM: Add, SubWithActivation, Mul, SquaredDifference, MaximumOp, MinimumOp, BroadcastPrelu4DSlowFloat, LeakyRelu,
-ReluFloat, Relu6Float, Logistic, Tanh, Elu, HardSwish and Softmax (kernels/internal/reference, micro/kernels).
+TFLM: Add, SubWithActivation, Mul, Div, FloorDiv, FloorMod, SquaredDifference, MaximumOp, MinimumOp,
+BroadcastPrelu4DSlowFloat, LeakyRelu, ReluFloat, Relu6Float, Logistic, Tanh, Elu, HardSwish, Softmax, Comparison,
+RoundToNearest and copyCast (kernels/internal/reference, micro/kernels).
 """
 
 from __future__ import annotations
@@ -35,17 +36,27 @@ class Clamp:
         return self.b.compute("min", FLOAT, raised, self.high)
 
 
-def _binary(name: str, about: str, combine: Callable[[Builder, Reg, Reg], Reg], *, limited: bool) -> KernelProgram:
-    """Describe an operation on two operands, either of which may be broadcast (elementwise.py)."""
+def _binary(
+    name: str,
+    about: str,
+    combine: Callable[[Builder, Reg, Reg], Reg],
+    *,
+    limited: bool,
+    of: Type = FLOAT,
+    to: Type | None = None,
+) -> KernelProgram:
+    """Describe an operation on two operands, either of which may be broadcast (elementwise.py). to: the output's type
+    if it is not that of the operands.
+    """
 
     def describe(b: Builder) -> None:
         pixels, channels = b.extents("pixels", "channels")
         limits = Clamp(b) if limited else None
 
         def operand(name: str) -> Array:
-            return b.ram(name, FLOAT, pixels, channels, strides=b.parameters(f"{name}_pixel", f"{name}_channel"))
+            return b.ram(name, of, pixels, channels, strides=b.parameters(f"{name}_pixel", f"{name}_channel"))
 
-        x, other, y = operand("x"), operand("other"), b.output("y", FLOAT, pixels, channels)
+        x, other, y = operand("x"), operand("other"), b.output("y", to or of, pixels, channels)
         with b.loop("p", pixels) as p, b.loop("c", channels) as c:
             value = combine(b, b.ram_load(x, p, c), b.ram_load(other, p, c))
             b.ram_store(y, limits.apply(value) if limits else value, p, c)
@@ -82,14 +93,57 @@ minimum = _binary(
 square_difference = _binary("square_difference_f32", "y = (x - other)^2", _square_of_difference, limited=False)
 prelu = _binary("prelu_f32", "y = x if x >= 0, otherwise x * other", _sloped, limited=False)
 leaky_relu = _binary("leaky_relu_f32", "y = x if x > 0, otherwise x * other", _leaking, limited=False)
+divide = _binary("divide_f32", "y = clamp(x / other)", lambda b, x, z: b.compute("divide", FLOAT, x, z), limited=True)
 
 
-def _mapped(name: str, about: str, make: Callable[[Builder], Callable[[Reg], Reg]]) -> KernelProgram:
+def _directly(name: str, about: str, op: str, of: Type = FLOAT) -> KernelProgram:
+    """Describe a binary operation that is one op."""
+    return _binary(name, about, lambda b, x, z: b.compute(op, of, x, z), limited=False, of=of)
+
+
+floor_divide = _directly("floor_divide_f32", "y = floor(x / other)", "floor_divide")
+floor_modulo = _directly("floor_modulo_f32", "y = x - other * floor(x / other)", "floor_modulo")
+add_s32 = _directly("add_s32", "y = x + other modulo 2^32", "add", INT32)
+subtract_s32 = _directly("subtract_s32", "y = x - other modulo 2^32", "sub", INT32)
+multiply_s32 = _directly("multiply_s32", "y = x * other modulo 2^32", "mul", INT32)
+maximum_s32 = _directly("maximum_s32", "y = the greater of x and other", "max", INT32)
+minimum_s32 = _directly("minimum_s32", "y = the smaller of x and other", "min", INT32)
+
+
+def _compared(name: str, about: str, compare: Callable[[Builder, Reg, Reg], Reg], of: Type) -> KernelProgram:
+    """Describe a comparison, whose output is a byte with 1 for true and 0 for false."""
+    suffix = "f32" if of is FLOAT else "s32"
+    return _binary(f"{name}_{suffix}", about, compare, limited=False, of=of, to=Type.INT8)
+
+
+def _comparisons(of: Type) -> tuple[KernelProgram, ...]:
+    """Return the comparisons of a type. No comparison with NaN is true, except that it is not equal."""
+
+    def equal(b: Builder, x: Reg, other: Reg) -> Reg:
+        return b.compute("equal", Type.INT8, x, other)
+
+    def different(b: Builder, x: Reg, other: Reg) -> Reg:
+        return b.compute("sub", Type.INT8, Index.of(1), b.compute("equal", INT32, x, other))
+
+    return (
+        _compared("equal", "y = x == other", equal, of),
+        _compared("not_equal", "y = x != other", different, of),
+        _compared("less", "y = x < other", lambda b, x, z: b.compute("less", Type.INT8, x, z), of),
+        _compared("less_equal", "y = x <= other", lambda b, x, z: b.compute("less_equal", Type.INT8, x, z), of),
+    )
+
+
+comparisons_f32, comparisons_s32 = _comparisons(FLOAT), _comparisons(INT32)
+
+
+def _mapped(
+    name: str, about: str, make: Callable[[Builder], Callable[[Reg], Reg]], of: Type = FLOAT, to: Type = FLOAT
+) -> KernelProgram:
     """Describe a function of one operand. `make` declares what does not depend on the operand."""
 
     def describe(b: Builder) -> None:
         (n,) = b.extents("n")
-        x, y = b.ram("x", FLOAT, n), b.output("y", FLOAT, n)
+        x, y = b.ram("x", of, n), b.output("y", to, n)
         function = make(b)
         with b.loop("i", n) as i:
             b.ram_store(y, function(b.ram_load(x, i)), i)
@@ -101,6 +155,24 @@ def _mapped(name: str, about: str, make: Callable[[Builder], Callable[[Reg], Reg
 clamp = _mapped("clamp_f32", "y = clamp(x)", lambda b: Clamp(b).apply)
 tanh = _mapped("tanh_f32", "y = tanh(x)", lambda b: lambda x: b.compute("tanh", FLOAT, x))
 absolute = _mapped("abs_f32", "y = |x|", lambda b: lambda x: b.compute("magnitude", FLOAT, x))
+negative = _mapped("negative_f32", "y = -x", lambda b: lambda x: b.compute("negative", FLOAT, x))
+square = _mapped("square_f32", "y = x^2", lambda b: lambda x: b.compute("mul", FLOAT, x, x))
+root = _mapped("root_f32", "y = the square root of x", lambda b: lambda x: b.compute("root", FLOAT, x))
+exponential = _mapped("exponential_f32", "y = e^x", lambda b: lambda x: b.compute("exp", FLOAT, x))
+logarithm = _mapped("logarithm_f32", "y = ln(x)", lambda b: lambda x: b.compute("log", FLOAT, x))
+floor = _mapped("floor_f32", "y = floor(x)", lambda b: lambda x: b.compute("floor", FLOAT, x))
+ceiling = _mapped("ceiling_f32", "y = ceil(x)", lambda b: lambda x: b.compute("ceil", FLOAT, x))
+rounded = _mapped("rounded_f32", "y = round(x), halves to even", lambda b: lambda x: b.compute("round", FLOAT, x))
+from_s32 = _mapped("from_s32", "y = x as float32", lambda b: lambda x: b.compute("copy", FLOAT, x), of=INT32)
+to_s32 = _mapped("to_s32", "y = x without its fraction", lambda b: lambda x: b.compute("whole", INT32, x), to=INT32)
+
+
+def _reciprocal_root(b: Builder) -> Callable[[Reg], Reg]:
+    one = number(b, 1)
+    return lambda x: b.compute("divide", FLOAT, one, b.compute("root", FLOAT, x))
+
+
+reciprocal_root = _mapped("reciprocal_root_f32", "y = 1 / the square root of x", _reciprocal_root)
 
 
 def _sigmoid(b: Builder) -> Callable[[Reg], Reg]:

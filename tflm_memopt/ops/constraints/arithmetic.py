@@ -5,8 +5,9 @@ from __future__ import annotations
 import math
 
 from tflm_memopt.format.limits import MAX_SOFTMAX_CHANNELS
+from tflm_memopt.model.graph import Tensor
 from tflm_memopt.ops import lookup, quant
-from tflm_memopt.ops.constraints.base import QUANTIZE, RECONVERT, hint, name, quantization, scale_fault
+from tflm_memopt.ops.constraints.base import QUANTIZE, RECONVERT, activations, hint, name, quantization, scale_fault
 from tflm_memopt.ops.context import AXES, OperatorContext
 
 SOFTMAX_TOLERANCE = 0.00099
@@ -22,11 +23,12 @@ MAX_INT16_FACTOR = 1 << 15
 
 @hint(QUANTIZE)
 def constant_operand(context: OperatorContext) -> str | None:
-    """A constant operand must be of the output's type, with one positive scale and a zero point in [-128, 127]"""
+    """A constant operand must be of the other's type, with one positive scale and a zero point in [-128, 127]"""
     for t in (context.input(0), context.input(1)):
-        if t.constant and (t.data is None or t.dtype != context.output.dtype or t.data.shape != t.shape):
+        alike = t.dtype == next(one.dtype for one in context.activations)
+        if t.constant and (t.data is None or not alike or t.data.shape != t.shape):
             return f"{name(t)} is {t.dtype} {list(t.shape)}"
-        if t.constant and t.dtype != "FLOAT32" and (fault := scale_fault(t)):
+        if t.constant and t.dtype in ("INT8", "INT16") and (fault := scale_fault(t)):
             return fault
         if t.constant and t.dtype == "INT16" and quantization(t).zero_point[0] != 0:
             return f"{name(t)} is int16 with zero point {quantization(t).zero_point[0]}"
@@ -139,26 +141,61 @@ def log_softmax_scale(context: OperatorContext) -> str | None:
     return None if fits else f"scale {scale:g}"
 
 
-@hint("use tf.argmax(x, output_type=tf.int32) in a fully quantized model")
-def indices_of_int8(context: OperatorContext) -> str | None:
-    """ARG_MAX and ARG_MIN must return int32 indices of int8 values"""
+@hint("divide by a constant")
+def constant_divisor(context: OperatorContext) -> str | None:
+    """FLOOR_DIV must divide by constants other than 0, since TFLM's kernel fails for 0"""
+    divisor = context.input(1)
+    if divisor.data is None:
+        return f"{name(divisor)} is computed"
+    return None if divisor.data.all() else f"{name(divisor)} contains 0"
+
+
+@hint("use tf.argmax(x, output_type=tf.int32)")
+def int32_places(context: OperatorContext) -> str | None:
+    """ARG_MAX and ARG_MIN must return int32 indices of int8 or float32 values"""
     source, found = context.input(), context.output
-    return None if (source.dtype, found.dtype) == ("INT8", "INT32") else f"{found.dtype} of {source.dtype}"
+    fits = source.dtype in ("INT8", "FLOAT32") and found.dtype == "INT32"
+    return None if fits else f"{found.dtype} of {source.dtype}"
 
 
-@hint("use tf.argmax(x, axis=-1), and transpose x first if needed")
-def last_axis(context: OperatorContext) -> str | None:
-    """ARG_MAX and ARG_MIN must search along the last dimension that is not 1, given as an int32 constant"""
+@hint("use a constant axis, as in tf.argmax(x, axis=-1)")
+def one_axis(context: OperatorContext) -> str | None:
+    """ARG_MAX and ARG_MIN must search along one dimension, given as an int32 constant"""
     axis, shape = context.tensor(1), context.input().shape
     if axis is None or axis.data is None or axis.dtype != "INT32" or axis.elements != 1:
         return "its axis is known only at run time"
     along = int(axis.data.flatten()[0])
-    inside = -len(shape) <= along < len(shape)
-    place = along % len(shape) if inside else 0
-    behind = shape[place + 1 :]
-    if inside and math.prod(behind) == 1 and context.output.shape == (*shape[:place], *behind):
+    place = along % len(shape)
+    if -len(shape) <= along < len(shape) and context.output.shape == (*shape[:place], *shape[place + 1 :]):
         return None
     return f"axis {along}, {list(shape)} to {list(context.output.shape)}"
+
+
+@hint("compare float32 or int32 tensors, or an int8 tensor with a constant")
+def compared_types(context: OperatorContext) -> str | None:
+    """It must compare two float32 or int32 tensors, or int8 with one constant, both of scales below 1"""
+    types = {context.input(k).dtype for k in range(2)}
+    if context.output.dtype != "BOOL" or len(types) > 1 or not types <= {"FLOAT32", "INT32", "INT8"}:
+        return f"{context.output.dtype} of {' and '.join(sorted(types))}"
+    if types != {"INT8"}:
+        return None
+    constant = next((t for t in (context.input(0), context.input(1)) if t.constant), None)
+    if constant is None or constant.data is None or constant.elements != 1:
+        return "both int8 tensors are computed, or the constant has more than one value"
+    return next((fault for k in range(2) if (fault := _small_scale(context.input(k)))), None)
+
+
+def _small_scale(tensor: Tensor) -> str | None:
+    fault = scale_fault(tensor)
+    if fault or quantization(tensor).scale[0] < 1:
+        return fault
+    return f"{name(tensor)} has scale {quantization(tensor).scale[0]:g}"
+
+
+@hint(RECONVERT)
+def bools(context: OperatorContext) -> str | None:
+    """Inputs and outputs must be bool"""
+    return next((f"{name(t)} is {t.dtype}" for t in activations(context) if t.dtype != "BOOL"), None)
 
 
 @hint(RECONVERT)

@@ -86,9 +86,9 @@ def float_activations(context: OperatorContext) -> str | None:
 
 @hint(QUANTIZE)
 def moved_types(context: OperatorContext) -> str | None:
-    """Inputs and outputs must be int8 or float32, or int16 with zero point 0"""
+    """Inputs and outputs must be int8, float32, int32 or bool, or int16 with zero point 0"""
     types = {t.dtype for t in activations(context)}
-    return None if types == {"FLOAT32"} else int8_or_int16(context)
+    return None if len(types) == 1 and types <= {"FLOAT32", "INT32", "BOOL"} else int8_or_int16(context)
 
 
 @hint(QUANTIZE)
@@ -167,5 +167,18 @@ def fused_activation(context: OperatorContext) -> str | None:
     return f"scale {scale:g} of {name(context.output)} is too small"
 
 
-TYPES = (int8_activations, int8_or_int16, float_activations, moved_types, byte_or_float)
+@hint(QUANTIZE)
+def int32_activations(context: OperatorContext) -> str | None:
+    """Inputs and outputs must be int32"""
+    return next((f"{name(t)} is {t.dtype}" for t in activations(context) if t.dtype != "INT32"), None)
+
+
+@hint("use NONE")
+def no_activation(context: OperatorContext) -> str | None:
+    """An operator of int32 must have no fused activation"""
+    activation = context.op.options.get("fusedActivationFunction")
+    return None if activation == "NONE" else f"it is {activation}"
+
+
+TYPES = (int32_activations, int8_activations, int8_or_int16, float_activations, moved_types, byte_or_float)
 """Constraints of the types of activations."""

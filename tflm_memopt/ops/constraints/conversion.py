@@ -22,9 +22,9 @@ def dequantize_types(context: OperatorContext) -> str | None:
     return None if types in converting.DEQUANTIZES else f"{types[0]} to {types[1]}"
 
 
-@hint("cast to a smaller integer type, or from int8 or int16")
+@hint("cast to a smaller integer type, or to float32")
 def cast_types(context: OperatorContext) -> str | None:
-    """CAST must widen int8 to int16 or float32, int16 to float32, or take the lower bytes of int16 or int32"""
+    """CAST must convert int8, int16, bool or int32 to float32, float32 to int32, or an integer to int8 or int16"""
     types = context.input().dtype, context.output.dtype
     return None if types in converting.CASTS or types in converting.LOWER_BYTES else f"{types[0]} to {types[1]}"
 

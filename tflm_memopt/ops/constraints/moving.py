@@ -96,20 +96,49 @@ def indices(context: OperatorContext) -> str | None:
     return None if positions.dtype == "INT32" else f"{name(positions)} is {positions.dtype}"
 
 
-@hint("gather along the first axis of a constant quantized matrix")
+@hint("gather along the first axis of a constant matrix")
 def table(context: OperatorContext) -> str | None:
-    """GATHER must take rows of a constant int8 matrix"""
+    """GATHER must take rows of a constant int8 or float32 matrix"""
     source, axis, batch = context.input(), context.op.options["axis"], context.op.options.get("batchDims", 0)
-    if source.data is None or source.dtype != "INT8" or len(source.shape) != 2 or not source.elements:
+    fits = source.dtype in ("INT8", "FLOAT32") and len(source.shape) == 2 and source.elements
+    if source.data is None or not fits:
         return f"{name(source)} is {source.dtype} {list(source.shape)}, {'constant' if source.constant else 'computed'}"
     return None if axis in (0, -2) and not batch else f"axis {axis}, {batch} batch dimensions"
 
 
 @hint("convert with batch size 1")
 def gathered(context: OperatorContext) -> str | None:
-    """The output of GATHER must be int8 with batch size 1, and have a row of the table for each index"""
+    """The output of GATHER must have the table's type, batch size 1, and a row of the table for each index"""
     positions, out, (_, channels) = context.input(1), context.output, context.input().shape
     rows = natural_rows(out.shape)
-    if out.dtype == "INT8" and out.shape == (*positions.shape, channels) and rows and rows.c == channels:
+    if out.dtype == context.input().dtype and out.shape == (*positions.shape, channels) and rows and rows.c == channels:
         return None
     return f"{list(positions.shape)} indices, rows of {channels}, output {out.dtype} {list(out.shape)}"
+
+
+@hint("use int32 indices")
+def selected(context: OperatorContext) -> str | None:
+    """GATHER and GATHER_ND must select from int8 or float32 values by int32 indices"""
+    source, positions, out = context.input(0), context.input(1), context.output
+    fits = source.dtype == out.dtype and source.dtype in ("INT8", "FLOAT32") and positions.dtype == "INT32"
+    return None if fits else f"{out.dtype} from {source.dtype} by {positions.dtype}"
+
+
+@hint(RECONVERT)
+def selection(context: OperatorContext) -> str | None:
+    """GATHER_ND must have an index for each of the first dimensions, and the output what they select"""
+    source, positions, out = context.input(0).shape, context.input(1).shape, context.output.shape
+    depth = positions[-1]
+    if 1 <= depth <= len(source) and out == (*positions[:-1], *source[depth:]):
+        return None
+    return f"{list(positions)} indices of {list(source)}, output {list(out)}"
+
+
+@hint("gather along the first axis")
+def leading_axis(context: OperatorContext) -> str | None:
+    """GATHER from a computed tensor must select along its first axis"""
+    axis, batch = int(context.op.options.get("axis", 0)), context.op.options.get("batchDims", 0)
+    source, positions, out = context.input(0).shape, context.input(1).shape, context.output.shape
+    if axis in (0, -len(source)) and not batch and out == (*positions, *source[1:]):
+        return None
+    return f"axis {axis}, {batch} batch dimensions, {list(positions)} indices of {list(source)}, output {list(out)}"

@@ -54,8 +54,9 @@ def _name(m: Member, *words: str) -> str:
 
 def _there(op: RowOp, move: Move, row: Ints) -> int:
     """Return how many of these iterations have the input row of a move."""
-    first = op.access[move.operand].first(row, op.reads[move.operand].h) + move.tap
-    return int(((first >= 0) & (first < op.reads[move.operand].h)).sum())
+    height = op.operands[move.operand].h
+    first = op.access[move.operand].first(row, height) + move.tap
+    return int(((first >= 0) & (first < height)).sum())
 
 
 def _by_access(m: Member, executed: Ints) -> Work:

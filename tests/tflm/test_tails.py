@@ -1,0 +1,224 @@
+"""The ends of detectors and pose networks: places of extremes, comparisons, int32 arithmetic and selected values."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import moving
+import numpy as np
+import pytest
+from ai_edge_litert import schema_py_generated as schema
+from conftest import examples
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from models import Net
+from numpy.typing import NDArray
+from poses import cast, floats, gather_nd, one, pose_network, two
+from property.floats import drawn, same_floats
+from property.oracle import convert, original, rewritten, run
+from tflm.test_indices import arg_max
+
+import tflm_memopt
+from tflm_memopt.convert.pipeline import ConversionOptions
+from tflm_memopt.errors import ModelError
+from tflm_memopt.lower.rewrite import programs
+from tflm_memopt.model.reader import read
+from tflm_memopt.ops.opset import FLOATS
+from tflm_memopt.ops.rowop import RowOp
+from tflm_memopt.rewrite.canonicalise import canonicalise
+from tflm_memopt.rowgraph.supported import Unsupported, to_row_ops
+from tflm_memopt.runtime import host
+from tflm_memopt.tflm.arena import predict
+
+EXAMPLES = settings(max_examples=examples(15), deadline=None)
+COMPARISONS = ("EQUAL", "NOT_EQUAL", "GREATER", "GREATER_EQUAL", "LESS", "LESS_EQUAL")
+UNARY = ("ABS", "NEG", "SQUARE", "SQRT", "RSQRT", "EXP", "LOG", "FLOOR", "CEIL", "ROUND")
+sizes, seeds = st.tuples(*[st.integers(1, 6)] * 3), st.integers(0, 999)
+
+
+def assert_rewritten(data: bytes, seed: int = 0) -> None:
+    """All operators run row by row, and give the original's values under TFLM."""
+    graph = canonicalise(read(data).graph).graph
+    assert not [str(s) for s in to_row_ops(graph).values() if isinstance(s, Unsupported)]
+    before, after, rng = original(data), rewritten(converted(data)), np.random.default_rng(seed)
+    tensors = [read(data).graph.tensors[t] for t in read(data).graph.inputs]
+    for _ in range(3):
+        inputs = [values(rng, t.shape, t.dtype) for t in tensors]
+        pairs = zip(*(run(model, inputs, len(read(data).graph.outputs)) for model in (before, after)), strict=True)
+        for expected, found in pairs:
+            if expected.dtype == np.float32:
+                same_floats(expected, found, f"seed {seed}")
+            else:
+                np.testing.assert_array_equal(found, expected, f"seed {seed}")
+
+
+def converted(data: bytes) -> bytes:
+    made = convert(data, ConversionOptions(seconds=0))
+    assert made is not None
+    return made[0]
+
+
+def values(rng: np.random.Generator, shape: Sequence[int], dtype: str) -> NDArray[Any]:
+    """Return values that are often equal, and among float32 extremes and NaN."""
+    if dtype == "FLOAT32":
+        return np.where(rng.random(shape) < 0.3, rng.integers(-2, 3, shape), drawn(rng, shape, 3, 0.2)).astype("f4")
+    if dtype == "INT32":
+        wide = rng.integers(-(1 << 31), 1 << 31, shape)
+        return np.where(rng.random(shape) < 0.5, rng.integers(-2, 3, shape), wide).astype("i4")
+    return rng.choice([-128, 127, *range(-3, 4)], shape).astype(dtype.lower())
+
+
+@EXAMPLES
+@given(size=sizes, kind=st.sampled_from(COMPARISONS), dtype=st.sampled_from(["FLOAT32", "INT32"]), seed=seeds,
+       other=st.sampled_from(["whole", "channels", "single", "constant"]), swapped=st.booleans())  # fmt: skip
+def test_comparisons(size: tuple[int, ...], kind: str, dtype: str, seed: int, other: str, swapped: bool) -> None:
+    net, shape = Net(seed), (1, *size)
+    part = {"whole": shape, "channels": (1, 1, 1, size[2])}.get(other, (1, 1, 1, 1))
+    x = net.input(shape, None, dtype=dtype)
+    fixed = values(net.rng, part, dtype).astype(dtype.lower())
+    y = net.tensor(part, dtype, None, data=fixed) if other == "constant" else net.input(part, None, dtype=dtype)
+    mask = two(net, kind, *((y, x) if swapped else (x, y)), dtype="BOOL")
+    assert_rewritten(net.model(cast(net, mask, "FLOAT32"), cast(net, mask, "INT8")), seed)
+
+
+@EXAMPLES
+@given(kind=st.sampled_from(COMPARISONS), value=st.integers(-128, 127), swapped=st.booleans(), seed=seeds,
+       scale=st.sampled_from([0.05, 0.0007, 0.9]))  # fmt: skip
+def test_comparisons_of_int8_with_a_constant(kind: str, value: int, swapped: bool, seed: int, scale: float) -> None:
+    net = Net(seed)
+    x, limit = net.input((1, 5, 4, 3), (scale, 3)), net.tensor((1,), affine=(0.04, -7), data=[value])
+    mask = two(net, kind, *((limit, x) if swapped else (x, limit)), dtype="BOOL")
+    assert_rewritten(net.model(cast(net, mask, "INT8")), seed)
+
+
+@EXAMPLES
+@given(size=sizes, seed=seeds, kind=st.sampled_from(["LOGICAL_AND", "LOGICAL_OR"]))
+def test_logic(size: tuple[int, ...], seed: int, kind: str) -> None:
+    net = Net(seed)
+    x, y = (net.input((1, *size), None, dtype="FLOAT32") for _ in range(2))
+    both = two(net, kind, two(net, "LESS", x, y, "BOOL"), two(net, "LESS", y, floats(net, [1.0]), "BOOL"))
+    assert_rewritten(net.model(cast(net, one(net, "LOGICAL_NOT", both), "FLOAT32")), seed)
+
+
+@EXAMPLES
+@given(size=sizes, seed=seeds, kind=st.sampled_from(["ADD", "SUB", "MUL", "MAXIMUM", "MINIMUM"]), last=st.booleans())
+def test_arithmetic_of_int32(size: tuple[int, ...], seed: int, kind: str, last: bool) -> None:
+    net = Net(seed)
+    x, y = (net.input(shape, None, dtype="INT32") for shape in ((1, *size), (1, 1, 1, size[2]) if last else (1, *size)))
+    assert_rewritten(net.model(cast(net, two(net, kind, x, y), "FLOAT32")), seed)
+
+
+@EXAMPLES
+@given(size=sizes, seed=seeds, kind=st.sampled_from(["DIV", "FLOOR_DIV", "FLOOR_MOD"]), fixed=st.booleans())
+def test_division(size: tuple[int, ...], seed: int, kind: str, fixed: bool) -> None:
+    net = Net(seed)
+    x = net.input((1, *size), None, dtype="FLOAT32")
+    constant = values(net.rng, (1,), "FLOAT32")
+    if kind == "FLOOR_DIV":  # TFLM's kernel fails for 0
+        fixed, constant = True, np.where(constant == 0, np.float32(0.1), constant)
+    y = floats(net, constant) if fixed else net.input((1, *size), None, dtype="FLOAT32")
+    assert_rewritten(net.model(two(net, kind, x, y)), seed)
+
+
+@pytest.mark.parametrize("kind", UNARY)
+def test_functions_of_float32(kind: str) -> None:
+    assert kind in FLOATS
+    net = Net(1)
+    assert_rewritten(net.model(one(net, kind, net.input((1, 6, 5, 4), None, dtype="FLOAT32"))))
+
+
+@pytest.mark.parametrize("dtype", ["FLOAT32", "INT32"])
+def test_casts_between_float32_and_int32(dtype: str) -> None:
+    net = Net(1)
+    other = "INT32" if dtype == "FLOAT32" else "FLOAT32"
+    assert_rewritten(net.model(cast(net, net.input((1, 9, 5, 4), None, dtype=dtype), other)))
+
+
+@EXAMPLES
+@given(size=sizes, axis=st.integers(-4, 3), dtype=st.sampled_from(["INT8", "FLOAT32"]), smallest=st.booleans(),
+       streamed=st.booleans(), seed=seeds)  # fmt: skip
+def test_places_along_any_axis(
+    size: tuple[int, ...], axis: int, dtype: str, smallest: bool, streamed: bool, seed: int
+) -> None:
+    net = Net(seed)
+    x = net.input((1, *size), (0.05, 0) if dtype == "INT8" else None, dtype=dtype)
+    if streamed:
+        x = net.unary("RELU", x, dtype=dtype, out=net.affine(x) if dtype == "INT8" else None)
+    assert_rewritten(net.model(moving.arg_max(net, x, axis=axis, smallest=smallest)), seed)
+
+
+@pytest.mark.parametrize("dtype", ["INT8", "FLOAT32"])
+def test_the_place_in_a_flattened_map_needs_a_row(dtype: str) -> None:
+    """The map of 17 channels exists one row at a time."""
+    net = Net()
+    x = net.conv2d(net.input((1, 40, 40, 1)), 17, kernel=(3, 3))
+    if dtype == "FLOAT32":
+        x = net.unary("DEQUANTIZE", x, dtype=dtype, out=None)
+    data = net.model(arg_max(net, net.reshape(x, (1, 1600, 17)), 1, (1, 17)))
+    result = tflm_memopt.optimize(data)
+    assert result.report.arena.head < 40 * 40 + 8 * 40 * 17
+    assert tflm_memopt.verify(data, result.model, runs=3).bit_exact
+
+
+@EXAMPLES
+@given(size=sizes, depth=st.integers(1, 4), count=st.integers(1, 5), dtype=st.sampled_from(["INT8", "FLOAT32"]),
+       seed=seeds)  # fmt: skip
+def test_what_indices_select(size: tuple[int, ...], depth: int, count: int, dtype: str, seed: int) -> None:
+    net, shape = Net(seed), (1, *size)
+    x = net.input(shape, (0.05, 0) if dtype == "INT8" else None, dtype=dtype)
+    parts = []
+    for d in shape[:depth]:  # places along a row of d values are valid indices
+        y = net.conv2d(net.input((1, 1, d, 1)), count)
+        parts.append(moving.arg_max(net, net.reshape(y, (d, count)), axis=0))
+    columns = [net.reshape(part, (count, 1)) for part in parts]
+    indices = moving.concatenation(net, columns, 1) if depth > 1 else columns[0]
+    assert_rewritten(net.model(gather_nd(net, x, indices)), seed)
+
+
+@pytest.mark.parametrize("dtype", ["INT8", "FLOAT32"])
+def test_rows_of_a_computed_tensor(dtype: str) -> None:
+    net = Net(2)
+    x = net.input((7, 5), (0.05, 0) if dtype == "INT8" else None, dtype=dtype)
+    at = moving.arg_max(net, net.input((1, 3, 7, 1)), axis=2)
+    y = net.tensor((1, 3, 1, 5), dtype, (0.05, 0) if dtype == "INT8" else None)
+    net.op("GATHER", [x, at], [y], schema.GatherOptionsT(axis=0))
+    assert_rewritten(net.model(y))
+
+
+@EXAMPLES
+@given(rows=st.integers(1, 9), seed=seeds, axis=st.integers(0, 1), places=st.permutations(range(4)))
+def test_constants_are_joined(rows: int, seed: int, axis: int, places: list[int]) -> None:
+    """Two computed and two constant parts in any order."""
+    net = Net(seed)
+    shape = (rows, 3)
+    computed = [cast(net, net.input(shape, None, dtype="FLOAT32"), "INT32") for _ in range(2)]
+    fixed = [net.tensor(shape, "INT32", None, data=net.rng.integers(-9, 9, shape)) for _ in range(2)]
+    parts = [*computed, *fixed]
+    joined = moving.concatenation(net, [parts[k] for k in places], axis)
+    assert_rewritten(net.model(cast(net, joined, "FLOAT32")), seed)
+
+
+@pytest.mark.parametrize("index", [6, -1, 1 << 30, -(1 << 31)])
+def test_an_index_that_selects_nothing_ends_the_run(index: int) -> None:
+    """As in TFLM; nothing outside of the tensor is read."""
+    net = Net()
+    x, indices = net.input((1, 6, 3)), net.input((2, 2), None, dtype="INT32")
+    data = net.model(gather_nd(net, x, indices))
+    inputs = [np.zeros((1, 6, 3), np.int8), np.array([[0, 5], [0, index]], np.int32)]
+    (program,) = programs(read(converted(data)).graph)
+    with pytest.raises(ModelError, match="outside of its table"):
+        host.run(program, inputs, [6])
+
+
+def test_a_pose_network() -> None:
+    """All operators behind the heads run row by row, and none of the float32 maps exists as a whole."""
+    data = pose_network(64)
+    support = to_row_ops(canonicalise(read(data).graph).graph).values()
+    assert not [s for s in support if isinstance(s, Unsupported)]
+    assert sum(isinstance(s, RowOp) for s in support) > 50
+    result = tflm_memopt.optimize(data, effort="low")
+    assert result.report.arena.total < 0.3 * predict(data).total
+    verification = tflm_memopt.verify(data, result.model, runs=3)
+    assert verification.bit_exact
+    assert verification.guarded
