@@ -42,7 +42,7 @@ def integers(net: Net, shape: Sequence[int]) -> int:
 def computed_shape(net: Net, x: int, shape: Sequence[int], *, form: int = 0) -> int:
     """Compute the int32 vector `shape` from the shape of x, as converters do for a batch without a size.
 
-    `form`: packed, concatenated, or with the last dimension as a product with a quotient.
+    `form`: 0 packs the dimensions, 1 concatenates them, 2 packs them with the last one multiplied by the batch.
     """
     rank, first = len(net.shape(x)), schema.StridedSliceOptionsT(shrinkAxisMask=1)
     whole = net.op("SHAPE", [x], [integers(net, (rank,))], schema.ShapeOptionsT(outType=schema.TensorType.INT32))

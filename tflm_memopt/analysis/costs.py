@@ -38,7 +38,7 @@ class Work:
     """Pixels under its windows."""
     iterations: float = 0
     rows: float = 0
-    """Rows of its windows, each counted as often as it is looked up; for sums, outputs."""
+    """Rows looked up in all windows, with repetitions. For sums: outputs."""
     loops: float = 0
     """Inner loops that it begins (plan/work_loops.py)."""
     pieces: float = 0

@@ -118,10 +118,9 @@ def _decided(member: AppMember, progress: Progress) -> AppMember:
 
 
 def _placed(app: App, members: Sequence[AppMember], i: int) -> AppMember:
-    """Return the member with a plan that gives the place of all its bytes, where other models have to avoid some of
-    them.
+    """Return the member with a plan that places all of its bytes, if other models must avoid some of them.
 
-    Raises UsageError where TFLM would place some of the bytes.
+    Raises UsageError if TFLM would place some of the bytes.
     """
     member = members[i]
     if not any(member.name in pair for pair in app.concurrent_pairs) and not any(m.holds for m in members):

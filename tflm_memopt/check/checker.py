@@ -166,7 +166,7 @@ def _check_variables(done: list[int], graph: Graph) -> None:
 
 
 def _handed_over(call: Collection[int], graph: RowGraph) -> set[TensorId]:
-    """Return the inputs and outputs of a custom operator of these operators, which TFLM places."""
+    """Return the tensors that TFLM places if `call` becomes one custom operator: its inputs and outputs."""
     inside, others = ([op for i, op in graph.ops.items() if (i in call) is own] for own in (True, False))
     made, read = {op.output for op in inside}, {t for op in inside for t in op.inputs}
     wanted = set(graph.model.outputs).union(*(op.inputs for op in others), *(node.inputs for node in graph.builtins))

@@ -27,7 +27,7 @@ from tflm_memopt.rowgraph.graph import RowGraph
 JOINS = ("CONCATENATION", "PACK")
 """Operators that copy all their operands, of which constant ones are one operand of the row operator, the last one."""
 CHUNK = 1 << 18
-"""Number of bytes of a movement that are compared at a time, or one row."""
+"""Bytes of a movement that are compared at a time. A larger row is compared whole."""
 
 
 def check_reads(graph: RowGraph) -> None:
@@ -117,7 +117,7 @@ def _span(rows: Rows, unit: Ints, nbytes: int) -> tuple[Ints, Ints, Ints, Ints]:
 # ---- operators that copy ----
 
 _Copied = tuple[int, NDArray[np.int32], NDArray[np.int32]]
-"""Number of an output byte, and for it and those behind it the operand and the operand's byte that it is a copy of."""
+"""First output byte of a block, and for each byte of the block its source: the operand and the byte in it."""
 
 
 def _check_movement(model: Graph, of: Op, op: RowOp) -> None:

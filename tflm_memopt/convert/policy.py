@@ -99,9 +99,9 @@ def _plan(asked: Request, conversion: Conversion, limits: Limits, planning: Call
 def _no_slower(
     asked: Request, conversion: Conversion, least: Converted, planning: by_instructions.Planning
 ) -> Converted:
-    """Return `least` or, if it is slower than the original, a plan that is not and that saves at least half as much
-    RAM.
+    """Return `least`, or a faster plan if `least` is slower than the original.
 
+    The faster plan must not be slower than the original, and must save at least half as much RAM as `least`.
     If there are several, the one with the smallest product of arena and time is returned. If there is none, or times
     are unknown, `least` is returned. Only plans without recompute are tried.
     """

@@ -23,7 +23,7 @@ from tflm_memopt.runtime.regions import is_region
 from tflm_memopt.targets.boards import Board
 
 PACKED_CORE = "cortex-m4"
-"""The core with packed kernels that reports of generic programs name, and its target."""
+"""For reports of generic programs: a core with packed kernels, and its target."""
 
 
 def clock(board: Board | None, core: str | None, on: Table, mhz: float | None) -> Clock | None:

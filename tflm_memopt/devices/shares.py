@@ -223,7 +223,7 @@ class _Sharer(Tiles):
     reached: dict[tuple[TensorId, int], TensorId] = field(default_factory=dict, init=False)
     """Tensors with only those rows of another tensor that an operator reads, by tensor and number of rows."""
     crossed: dict[tuple[TensorId, int], TensorId] = field(default_factory=dict, init=False)
-    """Received tensors, by tensor and device."""
+    """Names of received tensors, by the original tensor and the receiving device."""
     messages: dict[TensorId, Crosses] = field(default_factory=dict, init=False)
     """Messages by the link tensor, which SEND writes and RECEIVE reads."""
 

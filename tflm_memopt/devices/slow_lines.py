@@ -23,7 +23,7 @@ from tflm_memopt.devices.links import LinkSpeed
 PIECE, PIECES = 64, 1000
 """Least bytes that arrive together, and most pieces per second, because shorter waits than 1 ms are inaccurate."""
 UNREAD = 4096
-"""Approximate number of bytes that a link buffers. A sender of more has to wait."""
+"""Approximate number of bytes that a link buffers. A sender waits when the buffer is full."""
 HOST = "127.0.0.1"
 
 

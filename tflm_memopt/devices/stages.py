@@ -118,10 +118,10 @@ def planned_cuts(network: Network, devices: int) -> Iterator[PlannedCut]:
 def arranged(
     network: Network, devices: int, found: Sequence[PlannedCut], best: SplitCost
 ) -> Iterator[OptimizedDevices]:
-    """Yield networks in stages, as long as another one may cost less than `best` and those before, by estimates.
+    """Yield networks in stages until no other one is estimated to cost less than `best` and the ones before.
 
-    The arenas that are found replace the estimates. While all splits need more than one device alone, every other
-    arrangement is chosen by its arena, however uneven its weights are.
+    The arenas that are found replace the estimates. While no split needs less RAM than one device alone, every second
+    arrangement is chosen by its arena, even if its weights are uneven.
     """
     graph, alone = network.graph, network.alone.report.arena.total
     heavy, crossing = _heavy(graph, devices), _crossing(graph)

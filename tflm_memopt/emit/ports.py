@@ -21,7 +21,7 @@ class Port:
     nbytes: int
     tensor: TensorId
     conversion: str
-    """C function between real and quantized values, or "" without a scale."""
+    """C function that converts between real and quantized values; "" if the tensor has no scale."""
     about: str
     """Element type, shape, scale and name, for a comment."""
 

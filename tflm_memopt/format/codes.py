@@ -15,7 +15,7 @@ class InputPlace(enum.IntEnum):
     EXTERNAL = 2
     """io[0] is a tmo_source that points to its pixels."""
     LINK = 3
-    """Whole in its buffer, if there is one. Other devices send further tensors: tmo_run_linked()."""
+    """Whole in its buffer, if there is one. tmo_run_linked() receives more tensors from other devices."""
 
 
 class RowLayout(enum.IntEnum):

@@ -191,7 +191,7 @@ PARAMETERS: Mapping[str, str] = {
     "smallest": "MAX_POOL, ARG_MAX: 1: use the smallest value instead of the greatest.",
     "least_difference": "SOFTMAX, LOG_SOFTMAX: differences from the greatest channel below this count as 0.",
     "sum_bytes": "SUMS: bytes of a sum.",
-    "operand_bytes": "ADD_SUMS: bytes of a sum: of operand k in bits [4k, 4k + 4), of the output in [16, 20).",
+    "operand_bytes": "ADD_SUMS: sizes of sums in bytes: bits [4k, 4k + 4) for operand k, [16, 20) for the output.",
     "range_s16": "int16 sums: 65536 * maximum of the output + (minimum mod 65536).",
     "cell_range": "LSTM: the same for cells.",
     "table_rows": "GATHER: rows of the table.",

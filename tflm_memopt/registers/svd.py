@@ -114,7 +114,7 @@ class _Lines:
         return SourceLine(self.file, 1)
 
     def effects(self) -> Iterator[tuple[str, Any]]:
-        """Yield each side effect with its peripheral, and None for each peripheral with a sideEffects element."""
+        """Yield (peripheral, side effect), and (peripheral, None) for each peripheral with a sideEffects element."""
         for node in self.tree.iter("sideEffects"):
             yield node.get("peripheral", ""), None
             for said in node.iter("rse", "wse"):

@@ -42,7 +42,7 @@ class InputSource:
     pushed: int
     """Number of rows per push, or 0 if the input is in the caller's buffer."""
     shape: tuple[int, ...] = ()
-    """The input's shape in the model, of which a streamed input's tensor has the rows of one push."""
+    """The input's shape in the model. A streamed input's tensor has only the rows of one push."""
 
     @property
     def space(self) -> Space:

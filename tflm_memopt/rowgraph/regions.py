@@ -115,7 +115,7 @@ def _connected(links: Mapping[int, Iterable[Hashable]]) -> list[list[int]]:
 
 
 def builtin_with_devices(where: str) -> UsageError:
-    """Return the error for a builtin operator beside exchanged rows, which TFLM would run again after each wait."""
+    """Return the error for a builtin operator on one of several devices. TFLM would run it again after each wait."""
     return UsageError(
         "several devices cannot run operators that stay builtin",
         code="unsupported_operator",

@@ -52,7 +52,7 @@ class _Choice:
 
 
 def choices(graph: RowGraph, sizes: Mapping[TensorId, int]) -> tuple[Choice, ...]:
-    """Return the sets of rematerialisations that are worth planning, least compute first: none, then ever lower bounds.
+    """Return the sets of rematerialisations that are worth planning, in the order of compute. The first set is empty.
 
     sizes: bytes of whole tensors.
     """

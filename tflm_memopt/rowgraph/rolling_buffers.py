@@ -4,8 +4,8 @@ A streaming model joins its kept rows and the new rows, and keeps the last rows 
 row moves, since new rows replace the oldest. Readers of the joined rows then read the new rows, with the state's rows
 before row 0. A reader of only some channels or fewer rows gets its own, smaller rolling buffer.
 
-The operator that keeps a state runs after all readers of the state: their outputs become its operands, or if these are
-too many, operands of an operator that makes one byte after them.
+The operator that writes a state must run after all readers of the state. So their outputs become its operands. If there
+are too many, they become operands of another operator, whose output of one byte is then its operand.
 """
 
 from __future__ import annotations
@@ -173,7 +173,7 @@ class GraphWork:
         return tensor in self.wanted
 
     def joined(self, writer: RowOp, kept: StateRollingBuffer) -> _Joined | None:
-        """Return the joined rows of which a KEEP keeps the last in a state, or None if it keeps something else."""
+        """Return the join of old and new rows whose last rows a KEEP stores, or None if it stores something else."""
         state, depth = kept.tensor, kept.rows.h
         piece = self.maker(writer.inputs[0])
         cut = self.slice(piece) if piece is not None else None

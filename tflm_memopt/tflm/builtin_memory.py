@@ -308,9 +308,7 @@ def _concatenation(node: Node, abi: Abi) -> Iterator[Step]:
 
 
 def _state_when_int8(names: str, state: str) -> Prepare:
-    """Return the Prepare of operators that allocate their state there, and only if quantized (cumsum.cc,
-    log_softmax.cc).
-    """
+    """Return the Prepare of operators that allocate a state in Prepare if they are int8 (cumsum.cc, log_softmax.cc)."""
 
     def prepare(node: Node, abi: Abi) -> Iterator[Step]:
         yield from temps(node, names)

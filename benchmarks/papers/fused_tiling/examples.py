@@ -3,8 +3,8 @@
     python benchmarks/papers/fused_tiling/examples.py [--json] [--update docs/benchmarks.md]
 
 The running example of chapter 4 of the thesis, as its Relay states it: float32 needs 24,576 B, tiled by depth 16,384 B;
-a quarter of each in int8. tiled_paths.py finds its tiling. The text model is what its TXT is: an embedding looked up
-for each word, and the mean of all of them, which no tiling of feature maps can shrink.
+a quarter of each in int8. tiled_paths.py finds its tiling. The text model is like the thesis' TXT: the
+mean of an embedding for each word. No tiling of feature maps can shrink it.
 """
 
 from __future__ import annotations

@@ -109,7 +109,7 @@ def in_two(width: float = 0.35, side: int = 224, runs: int = 1) -> dict[str, Any
 
 
 def cut_network(width: float, side: int) -> tuple[bytes, int, int]:
-    """The model, the first operator behind block_16_project, and the bytes of what that makes."""
+    """Return the model, the first operator after block_16_project, and the bytes of that operator's input."""
     layers, at = mobilenet_v2(width, side)
     model = int8_models.from_layers(layers)
     return model, first_behind(model, layers, at), layers[at]["h"] ** 2 * layers[at]["cin"]

@@ -110,10 +110,10 @@ def least_sent(layers: Sequence[SplitLayer], devices: int) -> tuple[LayerSplit, 
         model.add(stays[i] >= of[LayerSplit.FAN_OUT] + wide - 1)
     if chosen:
         model.add(chosen[0][LayerSplit.FUSED_IN] == 0)
-    terms = []  # all times the devices
+    terms = []  # each term is multiplied by the number of devices
     for i, (a, of) in enumerate(zip(layers, chosen, strict=True)):
         wide = of[LayerSplit.FAN_OUT] + of[LayerSplit.FUSED_OUT]
-        # Products of r with o and f are r itself: it is 1 behind a fan-out and in front of a wide layer only.
+        # stays[i] is 1 only between a fan-out and a wide layer, so a product of it with either variable is stays[i].
         terms.append(devices * others * a.reads * (wide - (stays[i - 1] if i else 0)))
         terms.append(others * a.makes * (of[LayerSplit.FAN_OUT] + (devices - 1) * stays[i]))
         terms.append(others * a.reads * of[LayerSplit.FAN_IN])

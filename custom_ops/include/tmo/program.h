@@ -74,7 +74,7 @@ enum {
   TMO_INPUT_ARENA = 0, /* Whole in its buffer, like any other input. */
   TMO_INPUT_STREAM = 1, /* Arrives a few rows at a time: tmo_push(). */
   TMO_INPUT_EXTERNAL = 2, /* io[0] is a tmo_source that points to its pixels. */
-  TMO_INPUT_LINK = 3, /* Whole in its buffer, if there is one. Other devices send further tensors: tmo_run_linked(). */
+  TMO_INPUT_LINK = 3, /* Whole in its buffer, if there is one. tmo_run_linked() receives more tensors from other devices. */
 };
 
 /* Properties of an operator. */
@@ -305,7 +305,7 @@ typedef struct {
     int32_t smallest; /* MAX_POOL, ARG_MAX: 1: use the smallest value instead of the greatest. */
     int32_t least_difference; /* SOFTMAX, LOG_SOFTMAX: differences from the greatest channel below this count as 0. */
     int32_t sum_bytes; /* SUMS: bytes of a sum. */
-    int32_t operand_bytes; /* ADD_SUMS: bytes of a sum: of operand k in bits [4k, 4k + 4), of the output in [16, 20). */
+    int32_t operand_bytes; /* ADD_SUMS: sizes of sums in bytes: bits [4k, 4k + 4) for operand k, [16, 20) for the output. */
     int32_t range_s16; /* int16 sums: 65536 * maximum of the output + (minimum mod 65536). */
     int32_t cell_range; /* LSTM: the same for cells. */
     int32_t table_rows; /* GATHER: rows of the table. */

@@ -123,7 +123,7 @@ typedef struct {
 
 static inline const tmo_column_window *tmo_column_windows(const void *program, const tmo_tensor *t) { return (const tmo_column_window *)tmo_constant(program, t->column_windows); }
 
-/* Row y, of stripe `stripe` if every stripe recomputes it. */
+/* Finds row y. stripe: matters only if stripes recompute rows, since each then has its own copy. */
 static inline tmo_column_window_row tmo_column_window_row_of(const void *program, const tmo_tensor *t, uint16_t stripe, uint16_t y) {
   const bool recomputed = tmo_recomputes(t);
   const int32_t from = recomputed ? stripe * t->advance + t->end - t->rows : -t->phase;
@@ -133,7 +133,7 @@ static inline tmo_column_window_row tmo_column_window_row_of(const void *program
   return r;
 }
 
-/* Row y, of stripe `stripe` if every stripe recomputes it. */
+/* Finds row y. stripe: matters only if stripes recompute rows, since each then has its own copy. */
 static inline tmo_line tmo_line_of(const void *program, const tmo_tensor *t, uint32_t pixel, uint16_t stripe, uint16_t y) {
   if (!tmo_has_column_windows(t)) {
     const uint32_t last = t->width - 1u; /* width - 1 pixels forwards, modulo the width: one pixel backwards */

@@ -29,8 +29,10 @@ SOLVER_SECONDS = 2.2
 """Work per second of CP-SAT's deterministic time."""
 MOST_PLACED = 2000
 _PLACED: OrderedDict[tuple[bytes, float, SearchPart], tuple[float, float, Layout]] = OrderedDict()
-"""Cache of layouts by problem, since searches meet the same groups repeatedly, with the work that must be left for a
-layout and that it spends. Layouts that were cut short are not cached, so results do not depend on earlier calls.
+"""Cache of layouts by problem, since searches meet the same groups repeatedly.
+
+Each entry also has the budget that a layout needs and the work that it spends. Layouts that were cut short are not
+cached, so results do not depend on earlier calls.
 """
 
 

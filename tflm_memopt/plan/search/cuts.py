@@ -267,7 +267,7 @@ class Cuts:
 def least_bytes(
     cuts: Sequence[Cuts], macs: int, budget: Budget = UNBOUNDED, bar: int = UNLIMITED
 ) -> tuple[CutLabel, ...]:
-    """Return one partition per chain with the least bytes of the worst within `macs` multiply-accumulates in total.
+    """Return one partition per chain, so that the largest needs the fewest bytes within `macs` multiply-accumulates.
 
     If none is within `macs`, the one with the fewest is returned. First all groups are placed by the heuristic only;
     the result bounds the bytes, and is the answer if nothing is better or the budget `budget` is spent. bar: bytes of

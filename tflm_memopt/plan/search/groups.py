@@ -262,8 +262,9 @@ def _iterative_pays(op: RowOp) -> bool:
 
 
 def settle(group: Growing) -> Growing:
-    """Let operators that sum up a tensor from outside the group read it whole, which exists anyway, to
-    save their sums.
+    """Let operators read tensors from outside the group whole instead of summing them up.
+
+    These tensors exist anyway, so this saves the accumulators.
     """
     summing, source = [m for m in group.trace.members if m.iterative], group.trace.source
     piecemeal = {m.op.output for m in group.trace.members if summing} | ({source.tensor} if source else set())

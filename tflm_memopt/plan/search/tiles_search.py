@@ -362,8 +362,9 @@ class Search:
 
     @staticmethod
     def _in_step(demand: Demand) -> bool:
-        """Return whether skips keep pace: after a cache that starts earlier, a recomputing ADD would need its skip too
-        early.
+        """Return whether no shortcut needs more rows than a stripe advances.
+
+        Otherwise an ADD that recomputes rows would need its shortcut before the cached rows exist.
         """
         return all(s.rows <= demand.advance for s in demand.skips)
 

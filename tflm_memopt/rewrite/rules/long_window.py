@@ -106,7 +106,7 @@ def rewrite(graph: Graph, ops: Ops) -> Graph:
 
 
 def _form(op: Op, long: _Long) -> _Form | None:
-    """Return the form with as few outputs in a row as a window of few enough rows allows, or None."""
+    """Return the form with the fewest outputs per row whose window is not too high, or None if there is none."""
     if op.type in POOLS:
         most, least = gcd(long.kernel, long.stride), -(-long.kernel // MAX_KERNEL_H)
         samples = next((n for n in range(least, most + 1) if most % n == 0), None)
