@@ -198,15 +198,33 @@ static void gather_inside(const tmo_kernel *k, const tmo_window *rows, uint32_t 
   int16_t *tile = (int16_t *)k->scratch;
   for (uint32_t r = 0; r < op->kernel_h; ++r) {
     const int8_t *from = rows->pixels[r] + offset;
-    if (pixels == TMO_PACKED_PIXELS && bytes >= 4) {
-      tile = tmo_dsp_widen_4(from, step, tile, bytes);
-      continue;
-    }
     for (uint32_t p = 0; p < pixels; ++p, from += step) {
       const column c = {tile + 2 * p, 2 * pixels};
       put(&c, 0, from, bytes);
     }
     tile += row * pixels;
+  }
+}
+
+/* Gathers the windows of four adjacent pixels from x on, of which some may leave the input. Pixels fill quads. Padding is read from a pixel at the end
+ * of the tile, whose bytes are overwritten by the last quad that reads them. */
+TMO_OWN_FRAME static void gather_four(const tmo_kernel *k, const tmo_window *rows, uint32_t x) {
+  const tmo_op *op = k->op;
+  const uint32_t channels = k->in_channels, step = TMO_PACKED_PIXELS * channels;
+  int16_t *tile = (int16_t *)k->scratch;
+  int8_t *const zero = (int8_t *)(tile + (uint32_t)op->kernel_h * op->kernel_w * step) - channels;
+  memset(zero, op->input_zero_point[0], channels);
+  for (uint32_t ky = 0; ky < op->kernel_h; ++ky) {
+    const uint32_t r = ky - rows->first_row;
+    uint32_t first = x * op->stride_w - op->pad_left;
+    for (uint32_t kx = 0; kx < op->kernel_w; ++kx, first += op->dilation_w, tile += step) {
+      const int8_t *from[TMO_PACKED_PIXELS];
+      uint32_t column = first;
+      for (uint32_t p = 0; p < TMO_PACKED_PIXELS; ++p, column += op->stride_w) {
+        from[p] = r < rows->count && column < k->in_width ? rows->pixels[r] + column * channels : zero;
+      }
+      tmo_dsp_widen_each(from, tile, channels);
+    }
   }
 }
 
@@ -251,6 +269,8 @@ void tmo_conv_dsp_columns(const tmo_kernel *k, const tmo_window *rows, const tmo
     }
     if (x >= inside.first && x + n <= inside.first + inside.count) {
       gather_inside(k, rows, (x * op->stride_w - op->pad_left) * k->in_channels, n);
+    } else if (n == TMO_PACKED_PIXELS && k->in_channels % 4 == 0) {
+      gather_four(k, rows, x);
     } else {
       for (uint32_t p = 0; p < n; ++p) {
         const tmo_window window = tmo_column(k, rows, (uint16_t)(x + p));
@@ -278,6 +298,14 @@ int16_t *tmo_dsp_widen_4(const int8_t *from, uint32_t step, int16_t *tile, uint3
     put(&c, 0, from + p * step, bytes);
   }
   return tile + (bytes + 3) / 4 * 4 * TMO_PACKED_PIXELS;
+}
+
+void tmo_dsp_widen_each(const int8_t *const *from, int16_t *tile, uint32_t bytes) {
+  for (uint32_t i = 0; i < bytes; i += 4, tile += 4 * TMO_PACKED_PIXELS) {
+    uint32_t quads[TMO_PACKED_PIXELS];
+    for (uint32_t p = 0; p < TMO_PACKED_PIXELS; ++p) memcpy(&quads[p], from[p] + i, sizeof quads[p]);
+    for (uint32_t p = 0; p < TMO_PACKED_PIXELS; ++p) put_quad(tile + 2 * p, 2 * TMO_PACKED_PIXELS, quads[p]);
+  }
 }
 
 void tmo_dsp_widen_taps(const int8_t *const *taps, uint32_t n, int16_t *tile, uint32_t bytes) {

@@ -5,7 +5,7 @@
  * adds up 256 * B + A. So one load and one SXTB16 serve two channels and all pixels. Of the sums, A is one, B the difference over 256.
  *
  *   r0..r3   sums of A of each pixel, then outputs         r4..r7  sums of 256 * B + A, then of B, then outputs
- *   .. r9    values, and r10 weights, with the registers that fewer pixels leave; r11 A     r12 next weights    lr next values */
+ *   .. r9    values, r10 and r11 weights or A, with the registers that fewer pixels leave     r12 next weights    lr next values */
 #if defined(__ARM_FEATURE_DSP) && defined(__thumb2__)
 
     .syntax unified
@@ -40,6 +40,15 @@
     smlad r2, \word, r9, r2
 .endm
 
+/* Two values of two pixels. Of the weights, A is left. */
+.macro TWO_PIXELS word, first, second
+    smlad r4, \word, \first, r4
+    smlad r5, \word, \second, r5
+    sxtb16 \word, \word
+    smlad r0, \word, \first, r0
+    smlad r1, \word, \second, r1
+.endm
+
 /* Two values of four pixels. */
 .macro FOUR_PIXELS values_on, weights_on, second, third, first=0, weights=0
   .if \values_on
@@ -58,7 +67,7 @@
     PIXEL r9, r10, r3, r7
 .endm
 
-/* Eight values of all pixels: as many loads at once as registers are left. */
+/* Eight values of all pixels: as many loads at once as registers are left. The first loads move the addresses on. Single loads are pipelined. */
 .macro EIGHT_OF pixels
   .if \pixels == 1
     ldmia r12!, {r1, r2, r5, r10}
@@ -73,14 +82,10 @@
     PIXEL r9, r10, r0, r4
   .elseif \pixels == 2
    .rept 2
-    ldrd  r10, r2, [r12], #8
+    ldrd  r10, r11, [r12], #8
     ldmia lr!, {r6-r9}
-    sxtb16 r11, r10
-    PIXEL r6, r10, r0, r4
-    PIXEL r7, r10, r1, r5
-    sxtb16 r11, r2
-    PIXEL r8, r2, r0, r4
-    PIXEL r9, r2, r1, r5
+    TWO_PIXELS r10, r6, r7
+    TWO_PIXELS r11, r8, r9
    .endr
   .elseif \pixels == 3
    .rept 2
@@ -91,7 +96,7 @@
     THREE_PIXELS r11
    .endr
   .else
-    FOUR_PIXELS 64, 16, -60, -56 /* the first loads move the addresses on, so that they need no instruction and all loads stay pipelined */
+    FOUR_PIXELS 64, 16, -60, -56
     FOUR_PIXELS 0, 0, -44, -40, -48, -12
     FOUR_PIXELS 0, 0, -28, -24, -32, -8
     FOUR_PIXELS 0, 0, -12, -8, -16, -4
@@ -122,8 +127,8 @@
 .endm
 
 .macro B_OF all, low
-    sub   \all, \all, \low
-    asr   \all, \all, #8
+    subs  \all, \all, \low
+    asrs  \all, \all, #8
 .endm
 
 .macro PAIRS_OF name, pixels
@@ -137,26 +142,25 @@
     sub   sp, #FRAME
     str   r0, [sp, #TILE]
     strd  r2, r3, [sp, #SCALES]
+    mov   r8, r2
     mov   r12, r1
     ldrd  r4, r5, [sp, #VALUES]
-    mul   r5, r5, r4
+    muls  r5, r4, r5
     add   r5, r1, r5, lsl #1
     str   r5, [sp, #WEIGHTS_END]
-    mov   r6, #2 * \pixels
+    movs  r6, #2 * \pixels
     mla   r6, r4, r6, r0
     str   r6, [sp, #END]
   .if \pixels == 1
     rsb   r6, r4, #0          /* what is left behind a multiple of 32 values comes first */
     ubfx  r6, r6, #3, #2
-    mov   r5, #(3f - 2f) / 4
+    mov   r5, #(4f - 2f) / 4
     adr   r4, 2f
     mla   r4, r6, r5, r4
     orr   r4, r4, #1
     str   r4, [sp, #ENTRY]
   .endif
-1:  ldr   r8, [sp, #SCALES]
-    ldr   lr, [sp, #TILE]
-    ldmia r8!, {r0, r4}
+1:  ldmia r8!, {r0, r4}       /* r8: the pair's biases, then its scales */
     str   r8, [sp, #SCALES]
   .if \pixels > 1
     mov   r1, r0
@@ -168,8 +172,9 @@
   .endif
   .if \pixels > 3
     mov   r3, r0
-    mov.w r7, r4              /* so that nothing is needed to align the loop */
+    mov   r7, r4
   .endif
+    ldr   lr, [sp, #TILE]
   .if \pixels < 4
     ldr   r3, [sp, #END]
   .endif
@@ -180,11 +185,14 @@
    .rept 4
     EIGHT_OF 1
    .endr
-3:
+4:
   .else
+    ldr   r8, [sp, #VALUES]
+    tst   r8, #8
+    bne   3f                  /* an odd number of eights */
     .balign 4                 /* loads that straddle two words of code are not pipelined */
-2:
-    EIGHT_OF \pixels
+2:  EIGHT_OF \pixels
+3:  EIGHT_OF \pixels
   .endif
   .if \pixels < 4
     cmp   lr, r3
@@ -206,33 +214,34 @@
   .endif
     SCALE_ALL \pixels, r0, r1, r2, r3
     SCALE_ALL \pixels, r4, r5, r6, r7
-    str   r8, [sp, #SCALES]
+    bfi   r0, r4, #8, #8
   .if \pixels > 1
     bfi   r1, r5, #8, #8
   .endif
   .if \pixels > 2
     bfi   r2, r6, #8, #8
   .endif
-    bfi   r0, r4, #8, #8
-    ldr   r8, [sp, #OUT]
-  .if \pixels > 1
-    ldr   r9, [sp, #STEP]
+  .if \pixels > 3
+    bfi   r3, r7, #8, #8
   .endif
-    ldr   r10, [sp, #WEIGHTS_END]
+    ldr   r4, [sp, #OUT]
   .if \pixels > 1
-    strh  r1, [r8, r9]
+    ldr   r5, [sp, #STEP]
+  .endif
+    ldr   r6, [sp, #WEIGHTS_END]
+  .if \pixels > 1
+    strh  r1, [r4, r5]
   .endif
   .if \pixels > 2
-    strh  r2, [r8, r9, lsl #1]
+    strh  r2, [r4, r5, lsl #1]
   .endif
   .if \pixels > 3
-    add   r9, r9, r9, lsl #1
-    bfi   r3, r7, #8, #8
-    strh  r3, [r8, r9]
+    add   r5, r5, r5, lsl #1
+    strh  r3, [r4, r5]
   .endif
-    strh  r0, [r8], #2
-    str   r8, [sp, #OUT]
-    cmp   r12, r10
+    strh  r0, [r4], #2
+    str   r4, [sp, #OUT]
+    cmp   r12, r6
     bne   1b
     add   sp, #FRAME
     pop   {r4-r11, pc}

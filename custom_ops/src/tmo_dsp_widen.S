@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What packed convolutions multiply: tmo_dsp_widen_4 and _taps of tmo/packed.h, bit for bit their twins in C.
+/* What packed convolutions multiply: tmo_dsp_widen_4, _each and _taps of tmo/packed.h, bit for bit their twins in C.
  *
  *   r0..r3   next bytes of each pixel     r4..r11   four of each, and bytes 0 and 2, 1 and 3 as int16     r12   next values     lr   bytes left */
 #if defined(__ARM_FEATURE_DSP) && defined(__thumb2__)
@@ -58,6 +58,17 @@ tmo_dsp_widen_4:
 2:  mov   r0, r12
     pop   {r4-r11, pc}
     .size tmo_dsp_widen_4, . - tmo_dsp_widen_4
+
+    .global tmo_dsp_widen_each
+    .type tmo_dsp_widen_each, %function
+    .thumb_func
+tmo_dsp_widen_each:
+    push  {r4-r11, lr}
+    mov   r12, r1
+    sub   lr, r2, #4
+    ldmia r0, {r0-r3}
+    b     1b
+    .size tmo_dsp_widen_each, . - tmo_dsp_widen_each
 
 /* Of single pixels.    r0 next tap     r1 taps left     r2 next values     r3 bytes of a tap     r4..r8 eight bytes     r12 next bytes     lr end of the tap */
     .section .text.tmo_dsp_widen_taps, "ax", %progbits

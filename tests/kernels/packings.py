@@ -72,8 +72,10 @@ def _packed(op: ProgramOp, tensors: tuple[ProgramTensor, ...], family: Family, s
     seen = dataclasses.replace(seen, packing=packing(seen, family))
     if seen.packing is Packing.NONE:
         return op, 0
+    if seen.packing is Packing.DSP_CONV:
+        seen = dataclasses.replace(seen, param=op.output % 2)  # every other convolution has a wide tile
     constants = dict.fromkeys(("bias", "multipliers", "shifts"), None) | dataclasses.asdict(pack(seen))
-    done = dataclasses.replace(op, **constants, accumulator=scratch)
+    done = dataclasses.replace(op, **constants, accumulator=scratch, param=seen.param)
     return done, seen.scratch_bytes(op.tile or seen.writes.w)
 
 

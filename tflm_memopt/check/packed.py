@@ -13,10 +13,10 @@ from tflm_memopt.plan.plan import Stage
 def kernel_scratch(stage: Stage, op: RowOp, columns: int) -> int:
     """Return the bytes of scratch of one iteration.
 
-    A depthwise convolution needs one pixel. Others need the values under the windows of up to 4 columns (5 are split
-    into 3 and 2) as int16, or as bytes of 2 columns for Helium and 4 for RISC-V vectors: at most 1,728 B, or 4,608 B
-    for one or two columns. They need none if single pixels become others, with any channels or with a multiple of 8 or
-    16.
+    A depthwise convolution needs one pixel. Others need the values under the windows of up to 4 columns as int16, or as
+    bytes of 2 columns for Helium and 4 for RISC-V vectors: at most 1,728 B, or 4,608 B for one or two columns, unless
+    the tile is wide. For int16, one column more is split, so that no single column is left. They need none if single
+    pixels become others, with any channels or with a multiple of 8 or 16.
     """
     if (
         op.packing in (Packing.NONE, Packing.DSP_ADD, Packing.DSP_DENSE)
@@ -39,8 +39,12 @@ def kernel_scratch(stage: Stage, op: RowOp, columns: int) -> int:
             values += 1
     while values % (16 if helium else 8):
         values += 1
-    nbytes, most = (values, 2) if helium else (2 * values, 3 if columns == 5 else 4)
-    return _most(nbytes, min(most, columns))
+    if helium:
+        return _most(values, min(2, columns))
+    most = 4 if op.param == 1 else _most(2 * values, 4) // (2 * values)
+    if most > 2 and columns == most + 1:
+        most -= 1
+    return 2 * values * min(most, columns)
 
 
 def _most(nbytes: int, most: int) -> int:

@@ -141,6 +141,16 @@ class Conversion:
             return self
         return replace(self, options=replace(self.options, tiles=tiles), known=self.plans if self.rows else None)
 
+    def wide(self) -> Conversion | None:
+        """Return this conversion with wide tiles for packed convolutions, or None if tiles are as wide without."""
+        rows = self._there
+        graph = pipeline.pack_for(rows, self.options.target, wide=True)
+        if all(
+            op.scratch_bytes(op.writes.w) == rows.ops[key].scratch_bytes(op.writes.w) for key, op in graph.ops.items()
+        ):
+            return None
+        return replace(self, rows=graph, options=replace(self.options, wide=True), known=None)
+
     def low(self) -> Conversion:
         """Return this conversion with few live bytes at every moment, not only at the peak."""
         return replace(self, options=replace(self.options, low=True), known=None)
@@ -149,6 +159,7 @@ class Conversion:
         """Check and lower a plan. Raises PlanError for a wrong plan, UsageError for two cores and a model with
         variables.
         """
+        plan = replace(plan, wide=plan.wide or self.options.wide)
         graph = self._planned_from(plan)
         if self.options.speeds and any(op.stateful for op in graph.ops.values()):
             raise UsageError("a model with variables runs on one core", code="cannot_share", hint="no --cores")
@@ -165,7 +176,8 @@ class Conversion:
         """Return the row graph of a plan, with some operators twice or in parts."""
         if plan.tilings:
             return pipeline.in_parts(self.whole, plan.tilings, self.library, self.abi)
-        return with_slow(pipeline.with_passes(self._there, plan.passes), {slow.tensor for slow in plan.slow})
+        there = pipeline.pack_for(self._there, self.options.target, wide=True) if plan.wide else self._there
+        return with_slow(pipeline.with_passes(there, plan.passes), {slow.tensor for slow in plan.slow})
 
     @property
     def is_packed(self) -> bool:

@@ -21,7 +21,6 @@ from tflm_memopt.format.limits import MVE_PIXELS, PACKED_PIXELS
 from tflm_memopt.ops.packing import TARGETS, Family
 from tflm_memopt.plan.iteration.work import work
 from tflm_memopt.plan.pareto import undominated
-from tflm_memopt.plan.search.tiles_plan import Settings
 
 Planning = Callable[[int, int], None]
 """Callback for progress: plans made, and plans in all."""
@@ -57,13 +56,18 @@ def costed(converted: Converted, table: Table) -> Costed:
     return Costed(converted, done, table.instructions(done))
 
 
-def forms(tiles: Settings | None, target: str) -> tuple[Settings | None, ...]:
-    """Return the tile widths to try: single pixels, as many as a packed kernel computes at once, and whole rows."""
+def forms(conversion: Conversion) -> tuple[Conversion, ...]:
+    """Return the tile widths to try: single pixels, as many as a packed kernel computes at once, and whole rows, also
+    with wide tiles.
+    """
+    tiles, target = conversion.options.tiles, conversion.options.target
     if tiles is None:
-        return (None,)
+        return (conversion,)
     few = MVE_PIXELS if TARGETS[target] is Family.MVE else PACKED_PIXELS
     wider = replace(tiles, tile=max(tiles.tile, few), group_channels=0)
-    return tuple(dict.fromkeys((tiles, wider, roomy(tiles))))
+    each = [conversion.within(form) for form in dict.fromkeys((tiles, wider, roomy(tiles)))]
+    wide = each[-1].wide()
+    return (*each, wide) if wide else tuple(each)
 
 
 def by_time(clock: Clock) -> Price:
@@ -83,15 +87,12 @@ def price(cost: Cost, clock: Clock | None) -> Price:
     return by_time(clock) if cost == "time" and clock else lambda c: c.instructions
 
 
-def candidates(
-    conversion: Conversion, which: Sequence[Settings | None], table: Table, price: Price, planning: Planning
-) -> list[Costed]:
+def candidates(each: Sequence[Conversion], table: Table, price: Price, planning: Planning) -> list[Costed]:
     """Return the plans of these forms at every budget of multiply-accumulates.
 
     The first form is tried at all budgets. Another form is tried until one of its plans is beaten in both price and
     bytes, as its plans with more recompute take still longer.
     """
-    each = [conversion.within(form) for form in which]
     budgets = [form.plans.budgets for form in each]
     done, of, found = 0, sum(map(len, budgets)), list[Costed]()
     for form, of_form in zip(each, budgets, strict=True):
@@ -122,9 +123,7 @@ def frontier(conversion: Conversion, cost: Cost, table: Table, clock: Clock | No
     if cost != "macs":
         _counted(conversion, table)
     for variant in conversion.state_variants():
-        tiles = variant.options.tiles
-        which = (tiles,) if cost == "macs" else forms(tiles, variant.options.target)
-        found += candidates(variant, which, table, how, planning)
+        found += candidates((variant,) if cost == "macs" else forms(variant), table, how, planning)
     return undominated(found, lambda c: (how(c), c.total))
 
 
@@ -144,7 +143,7 @@ def _counted(conversion: Conversion, table: Table) -> None:
 def within_macs(conversion: Conversion, limits: Limits, table: Table, price: Price, planning: Planning) -> list[Costed]:
     """Return the least arena at every price within the budget of multiply-accumulates."""
     most = math.inf if limits.overhead is None else conversion.macs(limits.overhead)
-    found = candidates(conversion, forms(conversion.options.tiles, conversion.options.target), table, price, planning)
+    found = candidates(forms(conversion), table, price, planning)
     return undominated((c for c in found if c.macs <= most), lambda c: (price(c), c.total))
 
 

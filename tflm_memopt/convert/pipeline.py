@@ -13,7 +13,7 @@ from tflm_memopt.model.graph import Graph
 from tflm_memopt.model.interface import ANY
 from tflm_memopt.model.reader import Model
 from tflm_memopt.ops.opset import Unsupported
-from tflm_memopt.ops.packing import family
+from tflm_memopt.ops.packing import Packing, family
 from tflm_memopt.ops.packings import packing
 from tflm_memopt.ops.rowop import RowOp
 from tflm_memopt.plan import planner
@@ -42,6 +42,8 @@ BUILTIN_ONLY = "only builtin operators are wanted"
 class ConversionOptions(planner.Options):
     """Options of all steps: those of the planner, and those of the steps around it."""
 
+    wide: bool = False
+    """Give packed convolutions scratch for as many pixels as they compute at once."""
     fold: bool = True
     """Leave out channels that cannot influence any output (rowgraph/fold.py)."""
     input: InputMode = IN_ARENA
@@ -70,7 +72,7 @@ def row_graph(annotated: AnnotatedGraph, options: ConversionOptions) -> RowGraph
     graph = find_regions(annotated, fold=options.fold)
     if graph is None:
         return None
-    graph = pack_for(place_input(replace(graph, window=window), options.input), options.target)
+    graph = pack_for(place_input(replace(graph, window=window), options.input), options.target, wide=options.wide)
     if options.speeds:
         graph = for_two_cores(graph)
     verify(graph, "packing")
@@ -115,17 +117,21 @@ def in_parts(annotated: AnnotatedGraph, tilings: Sequence[Tiling], library: Libr
     return rows
 
 
-def pack_for(graph: RowGraph, target: str) -> RowGraph:
+def pack_for(graph: RowGraph, target: str, *, wide: bool = False) -> RowGraph:
     """Return the graph in which each operator has the packing that is proved for it.
 
-    Operators that read an input from outside the arena get no packing.
+    Operators that read an input from outside the arena get no packing. wide: convolutions get wide tiles.
     """
     wanted = family(target)
     source = graph.source.tensor if graph.source else None
-    ops = {
-        key: op if source in op.inputs else replace(op, packing=packing(op, wanted)) for key, op in graph.ops.items()
-    }
-    return replace(graph, ops=ops)
+
+    def packed(op: RowOp) -> RowOp:
+        if source in op.inputs:
+            return op
+        found = packing(op, wanted)
+        return replace(op, packing=found, param=1 if wide and found is Packing.DSP_CONV else op.param)
+
+    return replace(graph, ops={key: packed(op) for key, op in graph.ops.items()})
 
 
 def for_two_cores(graph: RowGraph) -> RowGraph:

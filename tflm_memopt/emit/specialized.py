@@ -369,7 +369,7 @@ def _groups(o: Operator) -> Iterator[tuple[int, int, int, bool]]:
 def _split(o: Operator) -> Sequence[int]:
     """Split a row's pixels into groups with the fewest instructions that fit into the scratch."""
     values, width, pairs = _values(o), int(o.target["width"]), -(-int(o.target["channels"]) // 2)
-    room = packed_pixels(Packing.DSP_CONV, values, width)
+    room = packed_pixels(Packing.DSP_CONV, values, width, wide=bool(o.op["wide_tile"]))
     quads = int(o.op["kernel_h"]) * (int(o.op["kernel_w"]) * int(o.source["channels"]) // QUAD)
     costs = {
         pixels: Pairs(pixels, values, o.rounding).instructions(pairs) + quads * (3 * pixels + 2) + 20 * pixels

@@ -138,7 +138,7 @@ def _ranges(op: RowOp | ProgramOp) -> dict[str, Any]:
     return {
         "zero points": (*op.input_zero_points, op.output_zero_point),
         "activation": op.activation,
-        "parameter": (op.param,),
+        "parameter": (0 if op.packing is Packing.DSP_CONV else op.param,),
     }
 
 

@@ -111,21 +111,25 @@ def is_direct(packing: Packing, kernel: tuple[int, int], in_channels: int, out_c
     return in_channels % OCTET == 0 and out_channels >= LEAST_DEPTH
 
 
-def packed_pixels(packing: Packing, values: int, columns: int) -> int:
-    """Return the number of pixels that a packed convolution computes at once if `columns` are left; it is 3 for 5.
+def packed_pixels(packing: Packing, values: int, columns: int, *, wide: bool = False) -> int:
+    """Return the number of pixels that a packed convolution computes at once if `columns` are left.
+
+    With the DSP extension a single last pixel is avoided. wide: the scratch has room for any number of values.
 
     >>> [packed_pixels(Packing.DSP_CONV, 64, n) for n in (1, 4, 5, 9)]
     [1, 4, 3, 4]
+    >>> [packed_pixels(Packing.DSP_CONV, 288, n) for n in (3, 4, 5)], packed_pixels(Packing.DSP_CONV, 288, 4, wide=True)
+    ([3, 2, 3], 4)
     """
-    most = {Packing.MVE_CONV: MVE_PIXELS, Packing.RVV_CONV: PACKED_PIXELS}.get(
-        packing, PACKED_PIXELS - (columns == PACKED_PIXELS + 1)
-    )
-    pixels, limit = min(most, columns), tile_limit(packing)
-    while pixels > 1 and pixels * values > (limit // 8 * 3 if pixels > 2 else limit):
-        pixels -= 1
-    return pixels
+    most = MVE_PIXELS if packing is Packing.MVE_CONV else PACKED_PIXELS
+    limit = tile_limit(packing)
+    while not wide and most > 1 and most * values > (limit // 8 * 3 if most > 2 else limit):
+        most -= 1
+    if columns == most + 1 and most > 2 and packing not in OF_BYTES:
+        most -= 1
+    return min(most, columns)
 
 
-def tile_bytes(packing: Packing, values: int, columns: int) -> int:
+def tile_bytes(packing: Packing, values: int, columns: int, *, wide: bool = False) -> int:
     """Return the scratch of a packed convolution whose iteration makes `columns` columns, in bytes."""
-    return (1 if packing in OF_BYTES else 2) * values * packed_pixels(packing, values, columns)
+    return (1 if packing in OF_BYTES else 2) * values * packed_pixels(packing, values, columns, wide=wide)

@@ -262,8 +262,8 @@ class RowOp:
     """Exponents of two that belong to `multipliers`; positive shifts left."""
     param: int = 0
     """ADD, SUB, SQUARED_DIFFERENCE: the left shift. int16: the activation range. SOFTMAX: diff_min. GATHER: rows of the
-    table. ARG_MAX: 1 for the smallest. QUANTIZE, DEQUANTIZE: the bits of the float32 scale. float32 kinds: limits and
-    function (quant.float_form), or the bits of SOFTMAX's beta.
+    table. ARG_MAX: 1 for the smallest. DSP_CONV: 1 for a wide tile. QUANTIZE, DEQUANTIZE: the bits of the float32
+    scale. float32 kinds: limits and function (quant.float_form), or the bits of SOFTMAX's beta.
     """
     constant: Constant | None = None
     """The operand that is a constant and not in `inputs`."""
@@ -428,6 +428,11 @@ class RowOp:
         """
         return self.is_convolution and self.packing is Packing.NONE and not self.second
 
+    @property
+    def wide_tile(self) -> bool:
+        """Whether the scratch of a packed convolution has room for as many pixels as are computed at once."""
+        return self.packing is Packing.DSP_CONV and self.param == 1
+
     def scratch_bytes(self, columns: int) -> int:
         """Return the bytes of scratch on one core if the kernel is packed and an iteration makes `columns` columns."""
         kernel, packing = (self.window.kernel_h, self.window.kernel_w), self.packing
@@ -437,7 +442,7 @@ class RowOp:
             return 0
         if is_direct(packing, kernel, self.reads[0].c, self.writes.c, columns):
             return 0
-        return tile_bytes(packing, packed_values(packing, kernel, self.reads[0].c), columns)
+        return tile_bytes(packing, packed_values(packing, kernel, self.reads[0].c), columns, wide=self.wide_tile)
 
     @property
     def tileable(self) -> bool:

@@ -224,6 +224,8 @@ class Plan:
     """Numbers of iterations after which the plan pauses for other models, in ascending order."""
     sharing: tuple[Sharing, ...] = ()
     """Split of each group between two cores, or () for one core."""
+    wide: bool = False
+    """Packed convolutions have scratch for as many pixels as they compute at once."""
     slow: tuple[SlowTensor, ...] = ()
     """Tensors in slow memory, which have no bytes in the arena."""
 
@@ -288,6 +290,7 @@ class Plan:
             "proven": self.proven,
             "target": self.target,
             "layout": LAYOUT,
+            **({"wide": True} if self.wide else {}),
             "rematerialisations": [asdict(second) for second in self.passes],
             "tilings": [asdict(tiling) for tiling in self.tilings],
             "steps": [_step_to_json(step) for step in self.steps],
@@ -338,6 +341,7 @@ class Plan:
             sharing=tuple(map(sharing, data.get("sharing", ()))),
             states=tuple(PlacedState(**{k: v for k, v in d.items() if k != "role"}) for d in data.get("states", ())),
             pauses=tuple(data.get("pauses", ())),
+            wide=data.get("wide", False),
             passes=tuple(Rematerialisation(p["reader"], tuple(p["ops"])) for p in data.get("rematerialisations", ())),
             slow=tuple(SlowTensor(**d) for d in data.get("slow", ())),
             tilings=tuple(Tiling(**{**t, "ops": tuple(t["ops"])}) for t in data.get("tilings", ())),

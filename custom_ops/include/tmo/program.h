@@ -316,6 +316,7 @@ typedef struct {
     int32_t beta_bits; /* SOFTMAX_F32: bits of the float32 beta. */
     int32_t scale_bits; /* QUANTIZE, QUANTIZE_S16, DEQUANTIZE, DEQUANTIZE_S16: bits of the float32 scale. */
     int32_t identity; /* OWN: identity of the application's kernel. */
+    int32_t wide_tile; /* TMO_PACKING_DSP_CONV: 1: the scratch has room for as many pixels as are computed at once. */
   };
   union {
     uint32_t weights; /* Weights: int8_t[], or float[] for float32 kinds. */

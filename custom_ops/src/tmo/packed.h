@@ -45,11 +45,17 @@ static TMO_ALWAYS_INLINE bool tmo_packs_bytes(const tmo_op *op) {
 /* Number of values that fill a tile of two pixels; more pixels take three eighths of it. */
 static TMO_ALWAYS_INLINE uint32_t tmo_packed_tile(const tmo_op *op) { return tmo_packs_bytes(op) ? TMO_MVE_TILE : TMO_PACKED_TILE; }
 
-/* Number of output pixels to compute at once, given the values of each and the remaining pixels. Three for five remaining ones, because a single
- * pixel costs most with the DSP extension. */
+/* Whether the scratch has room for as many pixels as are computed at once, whatever their number of values. */
+static inline bool tmo_has_wide_tile(const tmo_op *op) { return tmo_is_packed_as(op, TMO_PACKING_DSP_CONV) && op->wide_tile == 1; }
+
+/* Number of output pixels to compute at once, given the values of each and the remaining pixels. With the DSP extension a single last pixel is
+ * avoided, because it costs most. */
 static inline uint32_t tmo_packed_pixels(const tmo_op *op, uint32_t values, uint32_t left) {
-  uint32_t most = tmo_is_packed_as(op, TMO_PACKING_MVE_CONV) ? TMO_MVE_PIXELS : left == TMO_PACKED_PIXELS + 1 && !tmo_packs_bytes(op) ? TMO_PACKED_PIXELS - 1 : TMO_PACKED_PIXELS;
-  while (most > 1 && most * values > (most > 2 ? tmo_packed_tile(op) / 8 * 3 : tmo_packed_tile(op))) --most;
+  uint32_t most = tmo_is_packed_as(op, TMO_PACKING_MVE_CONV) ? TMO_MVE_PIXELS : TMO_PACKED_PIXELS;
+  if (!tmo_has_wide_tile(op)) {
+    while (most > 1 && most * values > (most > 2 ? tmo_packed_tile(op) / 8 * 3 : tmo_packed_tile(op))) --most;
+  }
+  if (left == most + 1 && most > 2 && !tmo_packs_bytes(op)) --most;
   return left < most ? left : most;
 }
 
@@ -174,6 +180,9 @@ TMO_LINKAGE void tmo_depthwise_multiply(const tmo_kernel *k, const int8_t *const
 /* Widens the bytes (at least 4) of four pixels, with pixel p at from + p * step, into a tile of four pixels. Returns the tile's next column.
  * Padding values of the last quad are arbitrary. */
 TMO_CORE int16_t *tmo_dsp_widen_4(const int8_t *from, uint32_t step, int16_t *tile, uint32_t bytes);
+
+/* The same for a multiple of 4 bytes, with pixel p at from[p]. Each quad is read before it is written. */
+TMO_CORE void tmo_dsp_widen_each(const int8_t *const *from, int16_t *tile, uint32_t bytes);
 
 /* Widens n >= 1 taps into a tile of one pixel. Each tap has a multiple of 4 bytes. */
 TMO_CORE void tmo_dsp_widen_taps(const int8_t *const *taps, uint32_t n, int16_t *tile, uint32_t bytes);

@@ -7,6 +7,7 @@ from itertools import pairwise
 from typing import Any
 
 import pytest
+from models import Net
 from unit.command import wide
 
 import tflm_memopt
@@ -33,6 +34,26 @@ def test_fewer_instructions_take_more_ram(frontier: Exploration) -> None:
 def test_a_frontier_by_macs_has_no_plan_that_this_one_does_not_match(frontier: Exploration) -> None:
     for point in tflm_memopt.explore(wide(), **M4).points:
         assert any(p.instructions <= point.instructions and p.arena.total <= point.arena.total for p in frontier.points)
+
+
+def deep() -> bytes:
+    """Return a model whose convolutions have more values than a usual tile of four pixels."""
+    net = Net(5)
+    x = net.input((1, 24, 16, 32))
+    y = net.conv2d(x, 32, kernel=(3, 3), activation="RELU")
+    return net.model(net.conv2d(y, 32, kernel=(3, 3)))
+
+
+def test_wide_tiles_take_fewer_instructions_and_more_ram() -> None:
+    points = tflm_memopt.explore(deep(), cost="instructions", **M4).points
+    fast = tflm_memopt.optimize(deep(), max_instructions=points[0].instructions, **M4)
+    least = tflm_memopt.optimize(deep(), max_instructions=points[-1].instructions, **M4)
+    assert fast.plan is not None
+    assert fast.plan.wide
+    assert fast.report.arena.total > least.report.arena.total
+    assert tflm_memopt.verify(deep(), fast.model, runs=1).bit_exact
+    again = tflm_memopt.optimize(deep(), plan=fast.plan.to_json(), target="cortex-m4")
+    assert again.model == fast.model
 
 
 @pytest.mark.slow

@@ -236,7 +236,7 @@ def _batches(w: Windows, packed: Packing, values: int) -> tuple[int, Ints]:
     for width, count in zip(widths.tolist(), counts.tolist(), strict=True):
         x = 0
         while x < width:
-            n = packed_pixels(packed, values, width - x)
+            n = packed_pixels(packed, values, width - x, wide=w.op.wide_tile)
             inside = window.dilation_w == 1 and bool((w.wide[x : x + n] == window.kernel_w).all())
             at_once[x : x + n] = n == most and inside
             x += n
