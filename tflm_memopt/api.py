@@ -13,6 +13,7 @@ import tflm_memopt.convert.saved
 import tflm_memopt.report.notebook  # noqa: F401 (registers with generic.py)
 from tflm_memopt import units
 from tflm_memopt.analysis.costs import COSTS, Cost
+from tflm_memopt.analysis.flash import Firmware
 from tflm_memopt.apps.app import App, AppModel
 from tflm_memopt.apps.explore import explore_app
 from tflm_memopt.apps.fit import fit_app
@@ -317,27 +318,36 @@ def _explored(model: bytes, name: str, asked: Request, wanted: Cost | None, prog
     )
 
 
-def fit(optimized: Optimized | AppOptimized, names: Collection[str] = (), packed: Optimized | None = None) -> Fits:
+def fit(
+    optimized: Optimized | AppOptimized,
+    names: Collection[str] = (),
+    packed: Optimized | None = None,
+    on: Mapping[str, Optimized] | None = None,
+) -> Fits:
     """Return how a model fits on boards (boards.json) before and after optimize(). `names` are board ids; by default
     all.
 
     optimized: result of optimize(), also for an application, whose models share RAM and flash. packed: the same model
-    packed for a target. Boards whose core runs such programs use it, unless only the generic one
-        fits.
+    packed for a target. Boards whose core runs such programs use it, unless only the generic one fits. on: the same
+    model optimized for single boards, by board id.
     Raises UsageError for an unknown board.
     """
     if isinstance(optimized, AppOptimized):
         return fit_app(optimized, names)
     report, original = optimized.report, optimized.inspection.firmware
-    each = [(one, firmware(one.model, interpreter=one.report.interpreter)) for one in (packed, optimized) if one]
-    rows = []
-    for on in [board_named(name) for name in names] or list(boards().values()):
-        there = [(one, board_fit(on, one.report.arena, needs)) for one, needs in each]
+
+    def with_needs(one: Optimized) -> tuple[Optimized, Firmware]:
+        return one, firmware(one.model, interpreter=one.report.interpreter)
+
+    each, rows = [with_needs(one) for one in (packed, optimized) if one], []
+    for board in [board_named(name) for name in names] or list(boards().values()):
+        own = [with_needs(one) for one in [(on or {}).get(board.id)] if one]
+        there = [(one, board_fit(board, one.report.arena, needs)) for one, needs in (*own, *each)]
         rewritten, fitting = next((found for found in there if found[1].fits), there[-1])
-        before = board_fit(on, report.original_arena, original)
+        before = board_fit(board, report.original_arena, original)
         if report.original_refused:
             before = replace(before, fits=False, fits_with_radio=False, only_external=False)
-        time = speed.on_board(rewritten, on)
-        rows.append(BoardReport(on, before, fitting, time, rewritten.report.target))
+        time = speed.on_board(rewritten, board)
+        rows.append(BoardReport(board, before, fitting, time, rewritten.report.target))
     arenas = report.original_arena, report.arena
-    return Fits(report.model, report.convention, *arenas, report.flash, tuple(rows), report.original_refused)
+    return Fits(report.model, report.conventions, *arenas, report.flash, tuple(rows), report.original_refused)

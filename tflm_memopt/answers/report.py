@@ -238,6 +238,11 @@ class Report:
         """The convention by which the arenas are counted."""
         return convention(self.arena, self.input)
 
+    @property
+    def conventions(self) -> str:
+        """The conventions of both arenas in one line."""
+        return self.convention if self.interpreter else f"{self.convention} -> C module"
+
     def __repr__(self) -> str:
         return f"<Report of {outcome(self)}>"
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -19,8 +19,9 @@ from tflm_memopt.apps.pipeline import expanded
 from tflm_memopt.apps.results import AppOptimized, AppReport, Pausing, Reserved
 from tflm_memopt.check.interleaving import Sharer, check_together
 from tflm_memopt.convert import describe
+from tflm_memopt.convert.diagnostics import too_little_flash
 from tflm_memopt.convert.policy import decide
-from tflm_memopt.emit.firmware import modules_arena
+from tflm_memopt.emit.firmware import firmware, modules_arena, together
 from tflm_memopt.errors import DoesNotFit, UsageError
 from tflm_memopt.model.reader import read
 from tflm_memopt.plan import memory_map
@@ -41,7 +42,7 @@ def optimize_app(app: App, progress: Progress) -> AppOptimized:
     """Rewrite all models of an application so that they share an arena.
 
     Raises the errors of optimize() for each model, UsageError for models that cannot share the arena as required, and
-    DoesNotFit when they need more RAM than the application has.
+    DoesNotFit when they need more RAM or flash together than the application has.
     """
     started = time.monotonic()
     app = expanded(app)
@@ -61,6 +62,7 @@ def optimize_app(app: App, progress: Progress) -> AppOptimized:
     models = {m.name: done for m, done in zip(found.members, told, strict=True)}
     report = _report(app, found, models, started)
     _fits(app, found.alone, report)
+    _fits_flash(members, models.values(), interpreter=report.interpreter)
     maps = {name: done.memory for name, done in models.items()}
     return AppOptimized(app, models, report, memory_map.together(maps, app.name, report.arena))
 
@@ -379,3 +381,11 @@ def _fits(app: App, alone: Mapping[str, Arena], report: AppReport) -> None:
         where=f"the largest head: {at}; the interpreters: {report.arena.tail:,} B",
         hint=f"ram = {report.arena.total}, or max_macs above 1 for the largest model, or its input streamed",
     )
+
+
+def _fits_flash(members: Sequence[AppMember], models: Collection[Optimized], *, interpreter: bool) -> None:
+    """Raise DoesNotFit if all models together need more flash than their board has."""
+    needs = together([firmware(done.model, interpreter=interpreter) for done in models])
+    for limits in (member.asked.limits for member in members):
+        if limits.flash_missing(needs):
+            raise too_little_flash(limits, needs, "a board with more flash, or fewer or smaller models")

@@ -167,12 +167,19 @@ def fit(args: argparse.Namespace) -> int:
         board(name)
     with about(args.model), busy(args, f"optimizing {args.model.name}") as progress:
         wanted = {**given(args), "name": shown(args.model), "progress": progress}
-        result: Optimized = tflm_memopt.optimize(data, **wanted)
+        own: dict[str, Optimized] = {}
+        for name in args.boards if args.target is None else ():
+            with contextlib.suppress(DoesNotFit):  # the table says what is missing
+                own[name] = tflm_memopt.optimize(data, **wanted | {"board": name})
+        if len(own) == 1 == len(args.boards):
+            (result,) = own.values()
+            return fitted(args, tflm_memopt.fit(result, args.boards))
+        result = tflm_memopt.optimize(data, **wanted)
         packed: Optimized | None = None
         if args.target is None and any(family(on.target) for on in map(board, args.boards or boards())):
             with contextlib.suppress(DoesNotFit):  # packed kernels need scratch, so plain ones run there
                 packed = tflm_memopt.optimize(data, **wanted | {"target": PACKED})
-    return fitted(args, tflm_memopt.fit(result, args.boards, packed))
+    return fitted(args, tflm_memopt.fit(result, args.boards, packed, own))
 
 
 def explore(args: argparse.Namespace) -> int:

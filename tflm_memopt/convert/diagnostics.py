@@ -49,7 +49,7 @@ class _Alternative:
 def too_large(conversion: Conversion, limits: Limits, best: Converted) -> DoesNotFit:
     """Return the error for `best`, which takes the least of all plans that were tried."""
     if limits.admit(best.arena):
-        return _too_little_flash(limits, best.firmware, ", or ".join([*_for_flash(conversion, limits, best), SMALLER]))
+        return too_little_flash(limits, best.firmware, ", or ".join([*_for_flash(conversion, limits, best), SMALLER]))
     what = f"needs {best.arena.total:,} B {_recompute(conversion, best)}, limit is {limits.ram:,} B"
     if missing := limits.flash_missing(best.firmware):
         what += f"; and {missing:,} B of flash are missing"
@@ -60,12 +60,12 @@ def original_too_large(limits: Limits, arena: Arena, needs: Firmware, why: str) 
     """Return the error for a model that is not rewritten. why: the reason that it is not."""
     hint = ", or ".join([*(_boards(arena, needs) if limits.board else ()), SMALLER])
     if limits.admit(arena):
-        return _too_little_flash(limits, needs, hint)
+        return too_little_flash(limits, needs, hint)
     what = f"needs {arena.total:,} B, limit is {limits.ram:,} B"
     return DoesNotFit(what, where=why, hint=hint)
 
 
-def _too_little_flash(limits: Limits, needs: Firmware, hint: str) -> DoesNotFit:
+def too_little_flash(limits: Limits, needs: Firmware, hint: str) -> DoesNotFit:
     """Refuse a model for which there is less flash than it needs, within the limit or else on the board."""
     room = limits.flash_room
     if room is None:

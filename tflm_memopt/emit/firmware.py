@@ -29,6 +29,17 @@ def firmware(data: bytes, *, interpreter: bool = True) -> Firmware:
     return firmware_of(read(data), len(data)) if interpreter else module_firmware(read(data))
 
 
+def together(each: Sequence[Firmware]) -> Firmware:
+    """Return one firmware with all models. Operators and parts that several models need are counted once."""
+    operators = dict.fromkeys(name for one in each for name in one.operators)
+    parts = dict.fromkeys(name for one in each for name in one.parts)
+    rewritten = any(one.rewritten for one in each)
+    packed = frozenset(family for one in each for family in one.packed)
+    interpreter = any(one.interpreter for one in each)
+    model = sum(one.model for one in each)
+    return Firmware(model, tuple(operators), tuple(parts), rewritten, packed, interpreter)
+
+
 def firmware_of(model: Model, nbytes: int) -> Firmware:
     """Return what a model with all its subgraphs needs; `nbytes` is the size of its file."""
     graphs = model.graphs

@@ -282,7 +282,7 @@ def _headline(report: Report) -> Table:
     right = report.accuracy
     tested = [("accuracy", f"{right.keras:.1%} -> {right.rewritten:.1%}", _right(right))] if right else []
     return _facts(
-        ("arena", _arena_change(report.original_arena, report.arena), _arena_of(report)),
+        ("arena", _arena_change(report.original_arena, report.arena), report.conventions),
         *([_slow_memory(report.memories)] if report.memories and report.memories.slow else []),
         ("flash", _change(flash.original, flash.rewritten), ".tflite file"),
         ("F", f"{report.overhead:.2f}", work + (f", {_dead(dead)} folded away" if dead else "")),
@@ -299,11 +299,6 @@ def _headline(report: Report) -> Table:
         *([_balance(report.balance)] if report.balance and not report.balance.worthwhile else []),
         *([("smaller", f"{report.in_arena:,} B", _smaller(report))] if report.in_arena else []),
     )
-
-
-def _arena_of(report: Report) -> str:
-    """Return the convention of the two arenas."""
-    return report.convention if report.interpreter else f"{report.convention} -> C module"
 
 
 def _slow_memory(memories: MemoriesReport) -> tuple[str, str, str]:

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from models import Net
 from unit.command import CLOCKED, Run, long, pausing, small, unsupported
 
 from tflm_memopt import App, AppExploration, AppModel, explore, fit, optimize
@@ -288,3 +289,19 @@ def test_an_application_fits_on_a_board_or_not(door: Path, run: Run) -> None:
     (row,) = found["boards"]
     assert row["rewritten"]["fits"] and row["rewritten"]["ram_left"] > row["original"]["ram_left"]
     assert run("fit", "door.toml", "--board", "nano33ble", "--ram-limit", "100B").code == 1
+
+
+def dense(seed: int) -> bytes:
+    net = Net(seed)
+    return net.model(net.fully_connected(net.fully_connected(net.input((1, 64)), 96), 64))
+
+
+def test_models_that_fit_a_board_alone_but_not_together() -> None:
+    options = {**LOW, "board": "bluepill", "if_worthwhile": False}
+    models = {name: AppModel(dense(seed)) for seed, name in enumerate(("first", "second", "third"))}
+    for name, model in models.items():
+        alone = optimize(App({name: model}, options=options))
+        assert fit(alone, ["bluepill"]).boards[0].rewritten.fits
+    with pytest.raises(DoesNotFit, match=r"needs [\d,]+ B of flash, bluepill has 49,152 B") as caught:
+        optimize(App(models, options=options))
+    assert caught.value.code == "flash_too_small"

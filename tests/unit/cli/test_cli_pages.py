@@ -6,6 +6,7 @@ import json
 from pathlib import Path
 
 import pytest
+from conftest import ROOT
 from models import Net
 
 from tflm_memopt.cli import main as cli
@@ -17,6 +18,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     net = Net(1)
     x = net.conv2d(net.input((1, 24, 24, 3)), 8, kernel=(3, 3), stride=(2, 2), out=(0.4, -5))
     (tmp_path / "small.tflite").write_bytes(net.model(net.conv2d(net.depthwise_conv2d(x, out=(0.3, -7)), 4)))
+    (tmp_path / "example.tflite").write_bytes((ROOT / "examples/networks/textures_resnet8_int8.tflite").read_bytes())
     monkeypatch.chdir(tmp_path)
     return tmp_path
 
@@ -38,6 +40,22 @@ def test_fit_answers_for_the_board_that_is_asked(folder: Path, capsys: Output) -
     assert row["rewritten"]["fits"] is True
     assert row["board"]["sources"]["ram"].startswith("https://")
     assert answer["arena"]["total"] < answer["original_arena"]["total"]
+
+
+def test_fit_and_optimize_choose_the_same_plan(folder: Path, capsys: Output) -> None:
+    """Some RAM is given for time on a board that has enough of it."""
+    answers = []
+    for command in (["fit"], ["optimize", "-o", "out"]):
+        assert cli.main([*command, "example.tflite", "--board", "nano33ble", "--json"]) == cli.DONE
+        answers.append(json.loads(capsys.readouterr().out))
+    fitted, optimized = answers
+    assert fitted["arena"] == optimized["arena"]
+    assert fitted["boards"][0]["time"]["rewritten"] == optimized["time"]["rewritten"]
+
+
+def test_fit_names_the_c_module(folder: Path, capsys: Output) -> None:
+    assert cli.main(["fit", "small.tflite", "--board", "bluepill", "--emit", "c"]) == cli.DONE
+    assert "kernels -> C module" in capsys.readouterr().out
 
 
 def test_fit_says_no(folder: Path, capsys: Output) -> None:
