@@ -53,8 +53,6 @@ class Size:
     core: str
     text: int
     rodata: int
-    data: int
-    bss: int
     unproved: int = 0
     stack: int = 0
 
@@ -120,7 +118,7 @@ def _size(model: str, core: Core, files: Iterable[Path]) -> Size:
             sums[kind] += int(words[1])
     if sums["data"] + sums["bss"] > 0:
         raise RuntimeError(f"the library has variables on {core.name}: {sums}")
-    return Size(model, core.short, **sums)
+    return Size(model, core.short, sums["text"], sums["rodata"])
 
 
 def _do(command: Sequence[str]) -> str:
@@ -132,9 +130,9 @@ def _do(command: Sequence[str]) -> str:
 
 def table(rows: Sequence[Size]) -> str:
     """Return a table with a line for each core, or each model and core."""
-    return tables.markdown(("library", "core", ".text", "unproved", ".rodata", ".data", ".bss", "stack"), ([
+    return tables.markdown(("library", "core", ".text", "unproved", ".rodata", "stack"), ([
         row.model or "all", row.core, f"{row.text:,}", f"{row.unproved:,}" if row.unproved else "",
-        f"{row.rodata:,}", f"{row.data:,}", f"{row.bss:,}", f"{row.stack:,}" if row.stack else "",
+        f"{row.rodata:,}", f"{row.stack:,}" if row.stack else "",
     ] for row in rows), left=2)  # fmt: skip
 
 

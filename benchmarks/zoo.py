@@ -27,9 +27,7 @@ from tflm_memopt.errors import MemoptError, UsageError
 from tflm_memopt.results import KeptBuiltin, Report
 
 MARK = "zoo"
-TITLES = (
-    "model", "stays builtin, and why", "original", "**rewritten**", "ratio", "streamed", "F", "operators", "builtin",
-)  # fmt: skip
+TITLES = ("model", "stays builtin, and why", "original", "**rewritten**", "ratio", "streamed")
 RUNS = 3
 """Number of random inputs for the comparison of outputs, besides three extreme ones."""
 
@@ -39,7 +37,6 @@ class Row:
     """One network. Its outputs before and after were compared, byte by byte."""
 
     model: str
-    operators: int
     report: Report
     streamed: int | None
     """Bytes of the whole arena with `--input stream`, or None if the input cannot be streamed."""
@@ -53,7 +50,7 @@ def measure(path: Path, name: str) -> Row:
         streamed = _proved(data, path.name, input="stream").arena.total
     except UsageError:
         streamed = None
-    return Row(name, len(tflm_memopt.inspect(data).operators), report, streamed)
+    return Row(name, report, streamed)
 
 
 def _proved(data: bytes, name: str, **settings: Any) -> Report:
@@ -78,10 +75,9 @@ def markdown(rows: Sequence[Row]) -> str:
 
 def _cells(row: Row) -> Iterable[str]:
     before, after = row.report.original_arena.total, row.report.arena.total
-    kept = row.report.kept_builtin
     return (
-        row.model, _reasons(kept), f"{before:,}", f"**{after:,}**", f"{before / after:.1f}",
-        f"{row.streamed:,}" if row.streamed else "", f"{row.report.overhead:.2f}", str(row.operators), str(len(kept)),
+        row.model, _reasons(row.report.kept_builtin), f"{before:,}", f"**{after:,}**", f"{before / after:.1f}",
+        f"{row.streamed:,}" if row.streamed else "",
     )  # fmt: skip
 
 
