@@ -30,6 +30,10 @@ class AppModel:
     """Inferences per second. All models together must fit into the core's time."""
     ms: float | None = None
     """Time limit of one inference, in milliseconds."""
+    ms_measured: float | None = None
+    """Measured time of one inference of the rewritten model, in milliseconds, of the plan that computes nothing twice.
+    The times of other plans are proportional to their instructions.
+    """
     pipeline: Sequence[int | str] = ()
     """Operators at which further partitions start, by number or by the name of their output. The partitions NAME_1,
     NAME_2 and so on run at the same time, on consecutive frames. If empty, the model runs as a whole.

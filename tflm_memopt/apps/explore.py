@@ -7,15 +7,15 @@ import time
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from tflm_memopt.analysis.timing import timed_cores
 from tflm_memopt.apps.app import App, AppModel
 from tflm_memopt.apps.members import AppMember, members_of, pairs, tail_once
 from tflm_memopt.apps.pipeline import expanded
+from tflm_memopt.apps.rates import bases, timer
 from tflm_memopt.apps.results import AppExploration, AppPoint
 from tflm_memopt.convert import describe, speed
 from tflm_memopt.convert import instructions as by_instructions
 from tflm_memopt.convert.instructions import Costed
-from tflm_memopt.errors import DoesNotFit, UsageError
+from tflm_memopt.errors import DoesNotFit
 from tflm_memopt.plan.layout.choice import ALL_THE_TIME, Choices, Point, Selection
 from tflm_memopt.plan.waiting import Progress
 from tflm_memopt.results import PointReport, convention
@@ -66,6 +66,11 @@ def explore_app(app: App, progress: Progress) -> AppExploration:
         points=tuple(_point(found, choice) for choice in choices),
         proven=all(choice.proven for choice in choices),
         apart=sum(m.original.arena.total for m in found.members),
+        times=bases(
+            found.app,
+            {m.name: each[0].work if each else () for m, each in zip(found.members, found.points, strict=True)},
+            found.members,
+        ),
         seconds=round(time.monotonic() - started, 3),
     )
 
@@ -121,34 +126,16 @@ def _points(member: AppMember, progress: Progress) -> list[Costed]:
 
 
 def _times(entry: AppModel, member: AppMember, points: Sequence[Costed]) -> list[float | None]:
-    """Return the longest time of each point in milliseconds; for a model without a rewrite, that of TFLM with CMSIS-NN.
+    """Return the longest time of each point in milliseconds, or None without a limit.
 
     Raises UsageError if the model has a time limit and its time is unknown.
     """
-    clock = speed.of_points(member.conversion, member.asked.clock, member.asked.table)
     if entry.most is None:
         return [None] * max(1, len(points))
-    if clock is None or not clock.known or not points:
-        raise UsageError(
-            f"the run time of '{member.name}' is unknown",
-            code="time_unknown",
-            where=f"models.{member.name}",
-            hint=_clock_hint(member),
-        )
-    spans = [clock.milliseconds(clock.cycles(point.work)) for point in points]
-    return [span[1] if span else None for span in spans]
-
-
-def _clock_hint(member: AppMember) -> str:
-    """Return advice for a model without a time estimate."""
-    clock = member.asked.clock
-    if clock is None:
-        return "set board, or clock and core, in app.toml"
-    if not clock.known:
-        return (
-            f"choose a board whose core is one of {', '.join(timed_cores())}: there is no cycle model for {clock.core}"
-        )
-    return "leave out the model's rate: inspect says which of its operators stay builtin"
+    if not points and entry.ms_measured is not None:  # TFLM runs the model as it is
+        return [entry.ms_measured]
+    timed = timer(member, entry, points[0].work if points else ())
+    return [timed.milliseconds(point.work) for point in points]
 
 
 def _in_time(name: str, entry: AppModel, milliseconds: Sequence[float | None]) -> list[int]:

@@ -16,6 +16,7 @@ from tflm_memopt.apps.members import AppMember, members_of, pairs
 from tflm_memopt.apps.module import in_one_arena
 from tflm_memopt.apps.pauses import Yielding, too_long, yielding
 from tflm_memopt.apps.pipeline import expanded
+from tflm_memopt.apps.rates import bases
 from tflm_memopt.apps.results import AppOptimized, AppReport, Pausing, Reserved
 from tflm_memopt.check.interleaving import Sharer, check_together
 from tflm_memopt.convert import describe
@@ -338,6 +339,7 @@ def _report(app: App, found: LaidOut, models: Mapping[str, Optimized], started: 
         ram_limit=_limit(app, members),
         seconds=round(time.monotonic() - started, 3),
         interpreter=interpreter,
+        times=bases(app, {name: done.work for name, done in models.items()}, members),
     )
 
 

@@ -7,12 +7,14 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from tflm_memopt.apps.app import App
+from tflm_memopt.apps.app import App, AppModel
 from tflm_memopt.apps.members import AppMember, pairs
+from tflm_memopt.apps.rates import timer
 from tflm_memopt.convert import speed
 from tflm_memopt.errors import DoesNotFit, UsageError
 from tflm_memopt.plan.choices import PER_REGION
 from tflm_memopt.plan.iteration.pauses import Moments, moments
+from tflm_memopt.plan.iteration.work import work
 from tflm_memopt.plan.plan import Group
 from tflm_memopt.rowgraph.inputs import STREAM
 
@@ -35,7 +37,7 @@ def yielding(app: App, members: Sequence[AppMember]) -> list[Yielding]:
     if app.yields is None:
         return []
     involved = {i for pair in pairs(app) for i in pair}
-    times = {i: _milliseconds(members[i]) for i in involved}
+    times = {i: _moments(members[i], app.models[members[i].name]) for i in involved}
     each: dict[int, list[int]] = {}
     for pair in pairs(app):
         shorter, longer = sorted(pair, key=lambda i: (times[i].total, i))
@@ -45,18 +47,13 @@ def yielding(app: App, members: Sequence[AppMember]) -> list[Yielding]:
     return [Yielding(i, tuple(sorted(shorter)), times[i]) for i, shorter in sorted(each.items())]
 
 
-def _milliseconds(member: AppMember) -> Moments:
+def _moments(member: AppMember, entry: AppModel) -> Moments:
     """Return the moments in milliseconds. Raises UsageError if the time of the model is unknown."""
-    clock = member.asked.clock
-    if clock is None or not clock.prices(member.asked.table.core) or member.chosen is None:
-        raise UsageError(
-            f"the run time of '{member.name}' is unknown, so its pauses cannot be planned",
-            code="time_unknown",
-            where=f"models.{member.name}",
-            hint="board, or clock and core, in app.toml",
-        )
+    if member.chosen is None:
+        raise _cannot_pause(member)
     planned = member.chosen.planned
-    return moments(planned, speed.of_stages(planned, clock))
+    timed = timer(member, entry, tuple(work(planned)))
+    return moments(planned, speed.of_stages(planned, lambda one: timed.milliseconds([one])))
 
 
 def _may_pause(member: AppMember) -> None:
@@ -68,12 +65,16 @@ def _may_pause(member: AppMember) -> None:
         and all(isinstance(step, Group) for step in plan.steps)
     )
     if plan is None or not one or plan.states or member.asked.options.input.where == STREAM:
-        raise UsageError(
-            f"'{member.name}' takes longest and cannot pause",
-            code="cannot_share",
-            where=f"models.{member.name}",
-            hint="one that is a single operator, without a state and without a streamed input; or no yield",
-        )
+        raise _cannot_pause(member)
+
+
+def _cannot_pause(member: AppMember) -> UsageError:
+    return UsageError(
+        f"'{member.name}' takes longest and cannot pause",
+        code="cannot_share",
+        where=f"models.{member.name}",
+        hint="one that is a single operator, without a state and without a streamed input; or no yield",
+    )
 
 
 def too_long(app: App, one: Yielding, members: Sequence[AppMember], apart: float) -> DoesNotFit:

@@ -45,9 +45,9 @@ def _parts(name: str, entry: AppModel) -> Iterator[tuple[str, AppModel]]:
         yield name, entry
         return
     where = f"models.{name}.pipeline"
-    if entry.ms is not None:
+    if entry.ms is not None or entry.ms_measured is not None:
         raise UsageError(
-            "ms is for a model that runs as a whole",
+            "ms and ms_measured are for models that run as a whole",
             code="bad_config",
             where=where,
             hint="fps, which each partition keeps",

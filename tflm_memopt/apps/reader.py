@@ -23,7 +23,7 @@ NOT_HERE = frozenset({"plan", "ram_limit", "flash_limit", "if_worthwhile", "inte
 """Options of single models, for which an application has `ram` and its own plans, and those that --emit sets."""
 KEYS = tuple(name for name in OPTIONS if name not in NOT_HERE)
 OF_APP = ("models", "concurrent", "ram", "yield")
-OF_MODEL = ("file", "retain", "fps", "ms", "pipeline")
+OF_MODEL = ("file", "retain", "fps", "ms", "ms_measured", "pipeline")
 
 
 def is_app(path: Path) -> bool:
@@ -80,6 +80,7 @@ def _model(name: str, entry: Any, folder: Path) -> AppModel:
         retain=retain if isinstance(retain, bool) else tuple(retain),
         fps=_rate(entry, "fps", where),
         ms=_rate(entry, "ms", where),
+        ms_measured=_rate(entry, "ms_measured", where),
         pipeline=_starts(entry.get("pipeline", []), f"{where}.pipeline"),
     )
 

@@ -47,6 +47,7 @@ def optimized(result: AppOptimized, folder: Path, files: Iterable[str]) -> Rende
         Group(title, Text("\n".join(runs), "dim")),
         table,
         Text("\n".join(facts)),
+        section("Times", Text("\n".join(_times(report.times)))) if report.times else None,
         section("Pauses", Text("\n".join(pausing))) if pausing else None,
         section("Reserved while others run", Text("\n".join(reserved))) if reserved else None,
         section(f"Written to {printable(str(folder))}", Text("\n".join(map(printable, files)))),
@@ -72,6 +73,7 @@ def exploration(result: AppExploration, files: Sequence[str]) -> RenderableType:
             Text(f"  TFLM today, an arena for each: {result.apart:,} B; {how}", "dim"),
         ),
         table,
+        section("Times", Text("\n".join(_times(result.times)))) if result.times else None,
         section("Written", Text("\n".join(map(printable, files)))) if files else None,
     )
 
@@ -102,6 +104,10 @@ def verified(models: Mapping[str, Verification]) -> RenderableType:
     """Return the answer of `verify` for an application."""
     parts = [Group(Text(printable(name), "bold"), text.verification(one)) for name, one in models.items()]
     return Group(*parts, Text("No model overwrites data of another one, in any order: all plans were replayed."))
+
+
+def _times(times: Mapping[str, str]) -> list[str]:
+    return [f"  {printable(name)}: {basis}" for name, basis in times.items()]
 
 
 def _arena(arena: Arena) -> tuple[str, str, str]:

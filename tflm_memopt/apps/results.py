@@ -71,6 +71,8 @@ class AppReport:
     seconds: float
     interpreter: bool = True
     """Whether TFLM runs the models; otherwise they are C modules."""
+    times: Mapping[str, str] = field(default_factory=dict)
+    """What the time of each model follows from, for models with a rate or pauses."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -141,6 +143,8 @@ class AppExploration:
     apart: int
     """Bytes of the original models, each in its own arena."""
     seconds: float
+    times: Mapping[str, str] = field(default_factory=dict)
+    """What the time of each model follows from, for models with a rate or pauses."""
 
     def to_json(self) -> dict[str, Any]:
         plain = {name: getattr(self, name) for name in self.__dataclass_fields__ if name not in ("models", "points")}

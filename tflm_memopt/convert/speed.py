@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 from tflm_memopt.analysis import builtin_cost, costs, timing
@@ -157,11 +157,10 @@ def _on_chip(result: Optimized, clock: Clock, chip: EspChip) -> Time:
     return timing.time_of(clock, clock.core, (None, None), (was, _sum(ours, of_builtin)))
 
 
-def of_stages(planned: Planned, clock: Clock) -> dict[int, float]:
+def of_stages(planned: Planned, milliseconds: Callable[[Work], float | None]) -> dict[int, float]:
     """Return the longest time of each row operator of a plan in milliseconds, by its key; 0 if it is unknown."""
     keys = [stage.op for step in planned.plan.steps if isinstance(step, Group) for stage in step.stages]
-    spans = (clock.milliseconds(clock.cycles([one])) for one in work(planned))
-    return {key: span[1] if span else 0.0 for key, span in zip(keys, spans, strict=True)}
+    return {key: milliseconds(one) or 0.0 for key, one in zip(keys, work(planned), strict=True)}
 
 
 def of_points(conversion: Conversion, clock: Clock | None, on: Table) -> Clock | None:

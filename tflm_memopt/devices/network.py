@@ -17,6 +17,7 @@ from functools import cached_property
 from itertools import pairwise
 from typing import NamedTuple
 
+from tflm_memopt.analysis.costs import Work
 from tflm_memopt.check.checker import check
 from tflm_memopt.check.together import HEAD_BYTES, RowCrosses, check_devices
 from tflm_memopt.convert import speed
@@ -224,7 +225,12 @@ def computed(asked: Request, planned: Planned) -> list[float]:
             hint="--clock 64MHz, with the --target or --core that it is of",
         )
     clock.within(1)
-    return between(planned, speed.of_stages(planned, clock))
+
+    def longest(work: Work) -> float | None:
+        span = clock.milliseconds(clock.cycles([work]))
+        return span[1] if span else None
+
+    return between(planned, speed.of_stages(planned, longest))
 
 
 def together(

@@ -12,6 +12,7 @@ from models import Net
 from unit.command import CLOCKED, Run, long, pausing, small, unsupported
 
 from tflm_memopt import App, AppExploration, AppModel, explore, fit, optimize
+from tflm_memopt.apps.rates import ASSUMED, MEASURED, RANGE
 from tflm_memopt.apps.results import AppOptimized
 from tflm_memopt.errors import DoesNotFit, UsageError
 from tflm_memopt.plan.plan import Plan
@@ -221,6 +222,34 @@ def test_a_rate_that_nothing_keeps(entries: dict[str, Any], options: Any, code: 
         optimize(App({"one": AppModel(small(1), **entries), "two": AppModel(small(2))}, options=options))
     assert caught.value.code == code
     assert caught.value.hint
+
+
+def test_a_core_without_a_cycle_model_has_an_assumed_range() -> None:
+    options = {**LOW, "core": "rv32", "clock": 100}
+    found = explore(App({"one": AppModel(small(1), fps=2)}, options=options))
+    assert found.times == {"one": RANGE}
+    for point, one in zip(found.points, found.models["one"], strict=False):
+        assert point.busy == pytest.approx(2 * ASSUMED[1] * one.instructions / 100e6, abs=1e-3)
+
+
+def test_a_measured_time_is_scaled_by_instructions() -> None:
+    """No clock is needed."""
+    found = explore(App({"one": AppModel(small(1), fps=2, ms_measured=41)}, options=LOW))
+    assert found.times == {"one": MEASURED}
+    points = found.models["one"]
+    for point in found.points:
+        share = points[point.points["one"]].instructions / points[0].instructions
+        assert point.busy == pytest.approx(2 * 41 * share / 1000, abs=1e-3)
+    with pytest.raises(DoesNotFit, match="takes at least 41 ms"):
+        optimize(App({"one": AppModel(small(1), ms=40, ms_measured=41)}, options=LOW))
+
+
+def test_pauses_of_measured_models() -> None:
+    models = {"a": AppModel(long(), ms_measured=8), "b": AppModel(small(), ms_measured=1)}
+    result = optimize(App(models, (("a", "b"),), 2.0, options=LOW))
+    (one,) = result.report.pausing
+    assert (one.model, result.report.times) == ("a", {"a": MEASURED, "b": MEASURED})
+    assert len(one.pauses) >= 3 and one.milliseconds <= 2
 
 
 def test_all_rates_together_are_too_much_for_the_core() -> None:

@@ -58,7 +58,7 @@ def test_the_tensor_between_two_partitions_exists_twice() -> None:
         (AppModel(long(), pipeline=[0]), "cannot_share", "operators 0 "),
         (AppModel(residual(), pipeline=[2]), "cannot_share", "2 tensors cross where operator 2 ADD"),
         (AppModel(streaming.mixed(), pipeline=[1]), "cannot_share", "subgraphs cannot be a pipeline"),
-        (AppModel(long(), ms=3, pipeline=[2]), "bad_config", "runs as a whole"),
+        (AppModel(long(), ms=3, pipeline=[2]), "bad_config", "run as a whole"),
     ],
 )
 def test_what_is_no_pipeline_is_refused(entry: AppModel, code: str, says: str) -> None:

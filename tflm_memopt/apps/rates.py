@@ -1,0 +1,83 @@
+"""Milliseconds of an application's models, for rates and pauses.
+
+They follow from a measured inference, from modelled cycles, or from an assumed range of cycles per instruction.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+from tflm_memopt.analysis.costs import Table, Work, estimate
+from tflm_memopt.analysis.timing import Clock, Span
+from tflm_memopt.apps.app import App, AppModel
+from tflm_memopt.apps.members import AppMember
+from tflm_memopt.convert import speed
+from tflm_memopt.errors import UsageError
+
+ASSUMED: Span = (0.5, 3.0)
+"""Range of cycles per instruction for cores whose cycles are not modelled: two instructions per cycle as on Cortex-M7
+at best, and two wait states for each instruction at worst. Limits are checked with the upper bound.
+"""
+MEASURED, MODELLED = "measured", "modelled"
+RANGE = f"assumed, {ASSUMED[0]:g} to {ASSUMED[1]:g} cycles per instruction"
+
+
+@dataclass(frozen=True, slots=True)
+class Timer:
+    """Times of the plans of one model."""
+
+    basis: str
+    """What the times follow from, in words."""
+    table: Table
+    clock: Clock | None = None
+    """Clock of the cycle model, or None if times are proportional to instructions."""
+    per_instruction: float = 0.0
+    """Milliseconds per instruction without a cycle model."""
+
+    def milliseconds(self, work: Iterable[Work]) -> float | None:
+        """Return the upper bound of the time of some work, or None if it is unknown."""
+        if self.clock is None:
+            return self.per_instruction * sum(estimate(self.table.kernels, one) for one in work)
+        span = self.clock.milliseconds(self.clock.cycles(work))
+        return span[1] if span else None
+
+
+def timer(member: AppMember, entry: AppModel, plan: Sequence[Work]) -> Timer:
+    """Return the times of a model's plans. plan: work of the plan to which a measured time belongs.
+
+    Raises UsageError if nothing is known about the model's time.
+    """
+    table, clock = member.asked.table, member.asked.clock
+    instructions = table.instructions(plan)
+    if entry.ms_measured is not None and instructions:
+        return Timer(MEASURED, table, per_instruction=entry.ms_measured / instructions)
+    timed = speed.of_points(member.conversion, clock, table)
+    if clock is not None and timed is not None and plan and table.known(plan) is not None:
+        if clock.prices(table.core):
+            return Timer(MODELLED, table, timed)
+        return Timer(RANGE, table, per_instruction=ASSUMED[1] / clock.mhz / 1000)
+    raise UsageError(
+        f"the run time of '{member.name}' is unknown",
+        code="time_unknown",
+        where=f"models.{member.name}",
+        hint=f"{_clock_hint(member)}, or ms_measured, the milliseconds of an inference that you measured",
+    )
+
+
+def _clock_hint(member: AppMember) -> str:
+    if member.asked.clock is None:
+        return "set board, or clock and core, in app.toml"
+    return "leave out rate and yield: inspect says which of its operators stay builtin"
+
+
+def bases(app: App, plans: Mapping[str, Sequence[Work]], members: Sequence[AppMember]) -> dict[str, str]:
+    """Return what the times of each model follow from, for those whose time matters."""
+    found = {}
+    paused = {name for group in app.concurrent for name in group} if app.yields is not None else set()
+    for member in members:
+        entry = app.models[member.name]
+        if entry.most is not None or member.name in paused:
+            alone = entry.ms_measured is not None and not plans[member.name]
+            found[member.name] = MEASURED if alone else timer(member, entry, plans[member.name]).basis
+    return found
