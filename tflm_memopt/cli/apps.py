@@ -32,7 +32,7 @@ def optimize(args: argparse.Namespace, settings: dict[str, Any]) -> int:
         keep(Path(str(entry.model)), files)
     keep(args.model, files)
     write_files(files)
-    console.answer(args, result.to_json(), pages.optimized(result, folder, [path.name for path in files]))
+    console.answer(args, result.to_json, pages.optimized(result, folder, [path.name for path in files]))
     return console.DONE
 
 
@@ -63,5 +63,5 @@ def verify(args: argparse.Namespace) -> int:
     app = read_app(args.original)
     with about(args.original), busy(args, f"verifying {args.original.name}", lines=True) as progress:
         result = verify_app(app, args.rewritten, progress, runs=args.runs, seed=args.seed)
-    console.answer(args, result.to_json(), pages.verified(result.models))
+    console.answer(args, result.to_json, pages.verified(result.models))
     return console.DONE if result.bit_exact else console.NO

@@ -58,7 +58,7 @@ def optimize(args: argparse.Namespace) -> int:
     folder = args.output or Path(f"{args.model.stem}_memopt")
     report, files = _optimize_one(args, args.model, folder)
     names = dict.fromkeys(_shown(path, folder) for path in files)
-    console.answer(args, report.to_json(), text.optimized(report, folder, names))
+    console.answer(args, report.to_json, text.optimized(report, folder, names))
     return console.DONE if report.changed or not args.fail_unchanged else console.NO
 
 
@@ -81,7 +81,7 @@ def _optimize_all(args: argparse.Namespace, folder: Path) -> int:
             worst = max(worst, console.say(known))
             entries.append(Entry(shown(path), error=known))
     found = Batch(str(for_reports(args.model)), tuple(entries))
-    console.answer(args, found.to_json(), text.batch(found, folder))
+    console.answer(args, found.to_json, text.batch(found, folder))
     return max(worst, console.NO) if found.unchanged and args.fail_unchanged else worst
 
 
@@ -169,7 +169,7 @@ def fit(args: argparse.Namespace) -> int:
         wanted = {**given(args), "name": shown(args.model), "progress": progress}
         own: dict[str, Optimized] = {}
         for name in args.boards if args.target is None else ():
-            with contextlib.suppress(DoesNotFit):  # the table says what is missing
+            with contextlib.suppress(DoesNotFit, UsageError):  # the table says what is missing or not known
                 own[name] = tflm_memopt.optimize(data, **wanted | {"board": name})
         if len(own) == 1 == len(args.boards):
             (result,) = own.values()
@@ -243,7 +243,7 @@ def verify(args: argparse.Namespace) -> int:
             steps=stimuli.Steps(args.steps, args.reset_every, args.cores),
             c=_module(args.c, args.rewritten),
         )
-    console.answer(args, result.to_json(), text.verification(result))
+    console.answer(args, result.to_json, text.verification(result))
     return console.DONE if result.bit_exact else console.NO
 
 

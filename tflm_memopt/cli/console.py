@@ -14,6 +14,8 @@ from tflm_memopt.emit.printing import printable, to_json
 from tflm_memopt.errors import MemoptError, UsageError
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from rich.console import Console, RenderableType
 
 PROGRAM = "tflm-memopt"
@@ -23,10 +25,10 @@ PAGE = 120
 """Number of columns if the output is not a terminal."""
 
 
-def answer(args: argparse.Namespace, document: dict[str, Any], readable: RenderableType) -> None:
+def answer(args: argparse.Namespace, document: Callable[[], dict[str, Any]], readable: RenderableType) -> None:
     """Print the answer of a command in the requested form. A string is printed unchanged."""
     if args.json:
-        sys.stdout.write(to_json(document))
+        sys.stdout.write(to_json(document()))
     elif args.quiet:
         pass
     elif isinstance(readable, str):

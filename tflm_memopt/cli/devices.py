@@ -43,7 +43,7 @@ def optimize(args: argparse.Namespace) -> int:
     files = _files(result, args, folder)
     keep(args.model, files)
     write_files(files)
-    console.answer(args, result.report.to_json(), pages.optimized(result.report, folder, _folders(files, folder)))
+    console.answer(args, result.report.to_json, pages.optimized(result.report, folder, _folders(files, folder)))
     return console.DONE
 
 
@@ -103,7 +103,7 @@ def verify(args: argparse.Namespace) -> int:
         result = tflm_memopt.verify_devices(
             original, models, runs=args.runs, seed=args.seed, inputs=arrays.load(args.inputs)
         )
-    console.answer(args, result.to_json(), pages.verified(result))
+    console.answer(args, result.to_json, pages.verified(result))
     return console.DONE if result.bit_exact else console.NO
 
 

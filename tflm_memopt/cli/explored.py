@@ -53,5 +53,5 @@ def explored(args: argparse.Namespace, explore: Callable[[Progress], R], forms: 
     files |= forms.others(result)
     keep(args.model, files)
     write_files(files)
-    console.answer(args, result.to_json(), forms.answer(result, list(map(str, files))))
+    console.answer(args, result.to_json, forms.answer(result, list(map(str, files))))
     return console.DONE

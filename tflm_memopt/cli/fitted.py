@@ -15,6 +15,6 @@ MOST_BOARDS = 10
 def fitted(args: argparse.Namespace, found: Fits) -> int:
     """Print the boards. Return 0 if the model fits all boards that were named or, if none was, any board."""
     shown = found.boards if args.all or args.boards else found.nearest(MOST_BOARDS)
-    console.answer(args, found.to_json(), (markdown if args.markdown else text).fits(found, shown))
+    console.answer(args, found.to_json, (markdown if args.markdown else text).fits(found, shown))
     enough = all if args.boards else any
     return console.DONE if enough(row.rewritten.fits for row in found.boards) else console.NO

@@ -25,7 +25,7 @@ def inspect(args: argparse.Namespace) -> int:
     files = _page(args.output, args.model.stem, result) if args.output else {}
     keep(args.model, files)
     write_files(files)
-    console.answer(args, result.to_json(), text.inspection(result, list(map(str, files))))
+    console.answer(args, result.to_json, text.inspection(result, list(map(str, files))))
     return console.DONE
 
 

@@ -38,7 +38,7 @@ def registers(args: argparse.Namespace) -> int:
     for path in (args.driver, args.description):
         keep(path, files)
     write_files(files)
-    console.answer(args, made.to_json(), _page(made, folder))
+    console.answer(args, made.to_json, _page(made, folder))
     return console.DONE
 
 

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from tflm_memopt.analysis.flash import Firmware
 from tflm_memopt.emit.kernels import Needs, Part, needs
-from tflm_memopt.emit.module import Module, module
 from tflm_memopt.format.codes import InputPlace
 from tflm_memopt.lower.program import HEADER
 from tflm_memopt.model.names import OURS
@@ -19,6 +19,9 @@ from tflm_memopt.ops.packing import Family, Packing
 from tflm_memopt.runtime.regions import is_region
 from tflm_memopt.tflm.arena import Arena
 from tflm_memopt.tflm.structs import Abi
+
+if TYPE_CHECKING:
+    from tflm_memopt.emit.module import Module
 
 STREAM = 8
 """Bytes of a tmo_stream."""
@@ -59,6 +62,8 @@ def is_module(model: Model) -> bool:
 
 def module_firmware(model: Model) -> Firmware:
     """Flash used by the C module of a model. Its stored sample is left out, as only its self-test needs it."""
+    from tflm_memopt.emit.module import module  # noqa: PLC0415 (slow to import, and only C modules need it)
+
     whole = module("model", model)
     nbytes = sum(len(region.program) for region in whole.regions) + sum(map(len, whole.constants.values()))
     return replace(firmware_of(model, nbytes), interpreter=False)
@@ -66,6 +71,8 @@ def module_firmware(model: Model) -> Firmware:
 
 def module_arena(model: Model, abi: Abi) -> Arena:
     """Static RAM of the C module of a model."""
+    from tflm_memopt.emit.module import module  # noqa: PLC0415 (see module_firmware)
+
     return modules_arena([module("model", model)], abi)
 
 

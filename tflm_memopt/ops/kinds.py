@@ -6,8 +6,9 @@ scripts/program_format.py writes the same rows in C: custom_ops/include/tmo/kind
 from __future__ import annotations
 
 import enum
-from collections.abc import Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
+from functools import cache, partial
 
 from tflm_memopt.kernels.descriptions import activations, curves, elementwise, floats, rows, windows
 from tflm_memopt.kernels.language import KernelProgram
@@ -190,9 +191,17 @@ WINDOW = needs(windows.max_pool).inputs["x"].along[:2]
 """Rows and columns of an input under one window, which are the same for all kinds with windows."""
 
 
+_Derived = Callable[[], Traits]
+"""Function that derives the traits of a kind from a description."""
+
+
 def _generated(
     kernel: KernelProgram, scales: int | None = 0, constants: Constants = Constants.NONE, *, biased: bool = False
-) -> Traits:
+) -> _Derived:
+    return cache(partial(_traits_of, kernel, scales, constants, biased=biased))
+
+
+def _traits_of(kernel: KernelProgram, scales: int | None, constants: Constants, *, biased: bool) -> Traits:
     """Return the traits that follow from a description's accesses, combined with what the executor needs."""
     found = needs(kernel)
     inputs, writes = [*found.inputs.values()], found.output.type.nbytes
@@ -221,14 +230,35 @@ def _channels(window: InputNeed) -> Channels:
     return Channels.SUMMED if window.is_all(2) and window.through == {"dot"} else Channels.ANY
 
 
-def _wide(narrow: Traits) -> Traits:
-    """Return the traits of the int16 kind. No description has its 64-bit sums."""
-    return replace(narrow, reads=2, writes=2)
+def _wide(narrow: _Derived) -> _Derived:
+    """Derive the traits of the int16 kind. No description has its 64-bit sums."""
+    return lambda: replace(narrow(), reads=2, writes=2)
 
 
-def _float(narrow: Traits) -> Traits:
-    """Return the traits of the float32 kind, which has the same accesses and no scales."""
-    return replace(narrow, reads=4, writes=4, scales=0)
+def _float(narrow: _Derived) -> _Derived:
+    """Derive the traits of the float32 kind, which has the same accesses and no scales."""
+    return lambda: replace(narrow(), reads=4, writes=4, scales=0)
+
+
+class _Lazy(Mapping[Kind, Traits]):
+    """Traits by kind, which are derived when they are first asked for."""
+
+    def __init__(self, rows: Mapping[Kind, Traits | _Derived]) -> None:
+        self._rows = rows
+        self._found: dict[Kind, Traits] = {}
+
+    def __getitem__(self, kind: Kind) -> Traits:
+        found = self._found.get(kind)
+        if found is None:
+            row = self._rows[kind]
+            found = self._found[kind] = row if isinstance(row, Traits) else row()
+        return found
+
+    def __iter__(self) -> Iterator[Kind]:
+        return iter(self._rows)
+
+    def __len__(self) -> int:
+        return len(self._rows)
 
 
 _CONV = _generated(windows.conv, None, Constants.FILTER, biased=True)
@@ -237,7 +267,7 @@ _TRANSPOSED = _generated(windows.transpose_conv, None, Constants.FILTER, biased=
 _PLACE = Traits(writes=4, slides=True, pools=True, accumulators=2, scales=0)
 """ARG_MAX: accumulators hold a value and its index."""
 
-KINDS: Mapping[Kind, Traits] = {
+_ROWS: Mapping[Kind, Traits | _Derived] = {
     Kind.CONV: _CONV,
     Kind.DEPTHWISE: _DEPTHWISE,
     Kind.TRANSPOSE_CONV: _TRANSPOSED,
@@ -302,6 +332,7 @@ KINDS: Mapping[Kind, Traits] = {
     Kind.RECEIVE: Traits(scales=0, crosses=True),
     Kind.OWN: Traits(operands=None, scales=0, named=True),
 }
+KINDS: Mapping[Kind, Traits] = _Lazy(_ROWS)
 """Traits by kind. Elements, operands and accesses of described kinds follow from their descriptions."""
 WIDE: Mapping[Kind, Kind] = {
     Kind.CONV: Kind.CONV_S16,
