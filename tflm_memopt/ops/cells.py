@@ -44,12 +44,8 @@ def svdf_features(context: OperatorContext) -> RowOp:
     size, (x, features, state) = svdf_sizes(context), (context.input(k) for k in (0, 1, 4))
     weights = _values(context, 1).reshape(size.units, size.rank, size.inputs).transpose(1, 0, 2)
     scale = _scale(x) * _scale(features) / _scale(state)
-    return RowOp(
-        kind=Kind.CONV,
-        name=context.op.type,
-        sources=context.op.stands_for,
-        inputs=(context.storage(),),
-        output=context.output.id,
+    return context.row_op(
+        Kind.CONV,
         reads=(Rows(1, 1, size.inputs),),
         writes=Rows(1, 1, size.filters),
         input_zero_points=(_zero_point(x),),
@@ -65,12 +61,8 @@ def svdf_time(context: OperatorContext) -> RowOp:
     size, (time, state) = svdf_sizes(context), (context.input(k) for k in (2, 4))
     weights = _values(context, 2).reshape(size.units, size.rank, size.memory).transpose(2, 1, 0)
     scale = _scale(state) * _scale(time) / _scale(context.output)
-    return RowOp(
-        kind=Kind.DEPTHWISE,
-        name=context.op.type,
-        sources=context.op.stands_for,
-        inputs=(context.storage(),),
-        output=context.output.id,
+    return context.row_op(
+        Kind.DEPTHWISE,
         reads=(Rows(1, size.rank, size.units),),
         writes=Rows(1, 1, size.units),
         input_zero_points=(_zero_point(state),),
@@ -93,12 +85,9 @@ def lstm(context: OperatorContext) -> RowOp:
     zero_points = _zero_point(x), _zero_point(hidden)
     weights, biases = _gates(context, *zero_points)
     scales = _gate_scales(context)
-    return RowOp(
-        kind=Kind.LSTM,
-        name=context.op.type,
-        sources=context.op.stands_for,
-        inputs=(context.storage(), hidden.id, cells.id),
-        output=context.output.id,
+    return context.row_op(
+        Kind.LSTM,
+        operands=(0, HIDDEN, CELLS),
         reads=(Rows(steps, 1, x.shape[-1]), Rows(1, 1, units), Rows(1, 1, 2 * units)),
         writes=Rows(steps, 1, units),
         input_zero_points=(*zero_points, 0),

@@ -5,13 +5,14 @@ window.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from tflm_memopt.model.graph import ABSENT, ITEM_BYTES, Graph, Op, Tensor, TensorId
 from tflm_memopt.ops.custom import CUSTOM_OPERATORS
-from tflm_memopt.ops.rowop import Rows
+from tflm_memopt.ops.kinds import Kind
+from tflm_memopt.ops.rowop import RowOp, Rows
 
 EXPLICIT_PADDING = "explicit_padding"
 """Our own key of Op.options: (top, bottom, left, right), which replaces `padding` after a PAD operator was folded in.
@@ -167,6 +168,18 @@ class OperatorContext:
         while tensor in self.aliases:
             tensor = self.aliases[tensor]
         return tensor
+
+    def row_op(
+        self, kind: Kind, *, reads: tuple[Rows, ...], writes: Rows, operands: Sequence[int] = (), **fields: Any
+    ) -> RowOp:
+        """Return this operator as a row operator.
+
+        operands: numbers of the operands that it reads, by default the first ones. Zero points are 0 unless given.
+        """
+        inputs = tuple(self.storage(k) for k in operands or range(len(reads)))
+        zero_points: dict[str, Any] = {"input_zero_points": (0,) * len(inputs), "output_zero_point": 0}
+        own = self.op.type, self.op.stands_for, inputs, self.output.id
+        return RowOp(kind, *own, reads, writes, **zero_points | fields)
 
     def producer_rows(self, k: int = 0) -> Rows:
         """Return the row layout of operand k: as its producer writes it, or else from its shape."""

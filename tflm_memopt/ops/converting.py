@@ -87,12 +87,8 @@ def cast(context: OperatorContext) -> RowOp:
 def _conversion(context: OperatorContext, kind: Kind, before: int = 0, after: int = 0) -> RowOp:
     """Return a conversion of each element between these zero points, without scales."""
     reads = context.producer_rows()
-    return RowOp(
-        kind=kind,
-        name=context.op.type,
-        sources=context.op.stands_for,
-        inputs=(context.storage(),),
-        output=context.output.id,
+    return context.row_op(
+        kind,
         reads=(reads,),
         writes=replace(reads, c=reads.c // KINDS[kind].reads * KINDS[kind].writes),
         input_zero_points=(before,),

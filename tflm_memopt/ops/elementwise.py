@@ -82,12 +82,9 @@ def binary(context: OperatorContext) -> RowOp:
     limits = quant.activation_range(activation, out.scale[0], out.zero_point[0])
     if wide:
         param, limits = quant.int16_activation(activation, out.scale[0]), WHOLE
-    return RowOp(
-        kind=kind,
-        name=context.op.type,
-        sources=context.op.stands_for,
-        inputs=tuple(context.storage(k) for k in read),
-        output=context.output.id,
+    return context.row_op(
+        kind,
+        operands=read,
         reads=tuple(reads[k] for k in read),
         writes=writes,
         input_zero_points=(a.zero_point[0], b.zero_point[0]),
@@ -138,16 +135,12 @@ def _function(context: OperatorContext, kind: Kind, param: int, order: tuple[int
     reads, writes = _rows(context)
     read = [k for k in order if not context.input(k).constant]
     fixed = next((_constant(context, k, reads[k], order.index(k)) for k in order if k not in read), None)
-    return RowOp(
-        kind=kind,
-        name=context.op.type,
-        sources=context.op.stands_for,
-        inputs=tuple(context.storage(k) for k in read),
-        output=context.output.id,
+    return context.row_op(
+        kind,
+        operands=read,
         reads=tuple(reads[k] for k in read),
         writes=writes,
         input_zero_points=(0, 0),
-        output_zero_point=0,
         param=param,
         constant=fixed,
     )
@@ -156,16 +149,11 @@ def _function(context: OperatorContext, kind: Kind, param: int, order: tuple[int
 def float_leaky_relu(context: OperatorContext) -> RowOp:
     """Parse LEAKY_RELU of float32, whose alpha is a constant operand."""
     rows, alpha = context.producer_rows(), np.array([context.op.options["alpha"]], "<f4").view(np.int8)
-    return RowOp(
-        kind=Kind.ARITHMETIC_F32,
-        name=context.op.type,
-        sources=context.op.stands_for,
-        inputs=(context.storage(),),
-        output=context.output.id,
+    return context.row_op(
+        Kind.ARITHMETIC_F32,
         reads=(rows,),
         writes=rows,
         input_zero_points=(0, 0),
-        output_zero_point=0,
         param=quant.float_form(FloatRange.ALL, FloatFunction.LEAKY_RELU),
         constant=Constant(1, Rows(1, 1, alpha.size), alpha.reshape(1, 1, -1)),
     )

@@ -94,16 +94,11 @@ def gather(context: OperatorContext) -> RowOp:
     table, rows = stored.view(np.int8), natural_rows(byte_shape(context.output))
     if rows is None:
         raise ValueError(f"tensor {context.output.id} has shape {context.output.shape}")
-    return RowOp(
-        kind=Kind.GATHER,
-        name=context.op.type,
-        sources=context.op.stands_for,
-        inputs=(context.storage(1),),
-        output=context.output.id,
+    return context.row_op(
+        Kind.GATHER,
+        operands=(1,),
         reads=(Rows(rows.h, rows.w, INDEX_BYTES),),
         writes=rows,
-        input_zero_points=(0,),
-        output_zero_point=0,
         weights=table,
         param=table.shape[0],
     )
@@ -116,16 +111,10 @@ def gather_nd(context: OperatorContext) -> RowOp:
     item, count = ITEM_BYTES[params.dtype], indices.elements // depth
     pixel = math.prod(params.shape[depth:]) * item
     steps = [math.prod(params.shape[k + 1 : depth]) for k in range(depth)]
-    return RowOp(
-        kind=Kind.GATHER_ND,
-        name=context.op.type,
-        sources=context.op.stands_for,
-        inputs=(context.storage(0), context.storage(1)),
-        output=context.output.id,
+    return context.row_op(
+        Kind.GATHER_ND,
         reads=(Rows(1, params.nbytes // pixel, pixel), Rows(1, count, INDEX_BYTES * depth)),
         writes=Rows(1, count, pixel),
-        input_zero_points=(0, 0),
-        output_zero_point=0,
         bias=np.array(steps, np.int32),
         access=(Access(), Access()),
     )
@@ -222,16 +211,10 @@ def arg_max(context: OperatorContext) -> RowOp:
     else:
         kind, g = {"INT8": Kind.ARG_MAX_ALONG, "FLOAT32": Kind.ARG_MAX_F32}[dtype], _reduction(context)
         reads, writes, window = _in_bytes(g.reads, ITEM_BYTES[dtype]), _in_bytes(g.writes, INDEX_BYTES), g.window
-    return RowOp(
-        kind=kind,
-        name=context.op.type,
-        sources=context.op.stands_for,
-        inputs=(context.storage(),),
-        output=context.output.id,
+    return context.row_op(
+        kind,
         reads=(reads,),
         writes=writes,
-        input_zero_points=(0,),
-        output_zero_point=0,
         window=window,
         param=int(context.op.type == "ARG_MIN"),
     )
@@ -276,16 +259,11 @@ def logical_not(context: OperatorContext) -> RowOp:
 
 def _table(context: OperatorContext, k: int, rows: Rows, values: lookup.Table) -> RowOp:
     """Return an operator that maps each byte of operand k to a bool."""
-    return RowOp(
-        kind=Kind.LOOKUP,
-        name=context.op.type,
-        sources=context.op.stands_for,
-        inputs=(context.storage(k),),
-        output=context.output.id,
+    return context.row_op(
+        Kind.LOOKUP,
+        operands=(k,),
         reads=(rows,),
         writes=rows,
-        input_zero_points=(0,),
-        output_zero_point=0,
         weights=values,
     )
 
@@ -439,12 +417,8 @@ def _row_op(
     **fields: Any,
 ) -> RowOp:
     """Return a RowOp with the fields that all kinds take from the model."""
-    return RowOp(
-        kind=kind,
-        name=context.op.type,
-        sources=context.op.stands_for,
-        inputs=tuple(context.storage(k) for k in range(len(reads))),
-        output=context.output.id,
+    return context.row_op(
+        kind,
         reads=reads,
         writes=writes,
         input_zero_points=tuple(_zero_point(context.input(k)) for k in range(len(reads))),
