@@ -11,12 +11,22 @@ from conftest import ROOT
 sys.path.insert(0, str(ROOT / "benchmarks"))
 from papers import lifetimes
 from papers.fused_tiling import devices, tiling_tables
+from papers.items import ITEMS
 from papers.joint_memory import joint
+from tables import between
 
 
 @pytest.fixture(scope="module")
 def example() -> dict[str, Any]:
     return joint.example()
+
+
+# ---- the page ----
+
+
+def test_the_page_has_a_row_for_each_item() -> None:
+    rows = between((ROOT / "docs/papers.md").read_text(), "papers")[0].splitlines()[2:]
+    assert [row.split(" | ")[:3] for row in rows] == [[f"| {i.paper}", i.what, i.kind] for i in ITEMS]
 
 
 # ---- joint memory of several CNNs ----
@@ -61,6 +71,7 @@ def test_applications_are_reduced_by_more_than_in_table_6_6(number: int) -> None
     found = joint.application(number, effort=0.01)
     assert found["paper's reduction"] == {1: 3.9, 2: 5.9, 3: 3.9, 4: 5.2, 5: 2.3, 6: 4.0}[number]
     assert found["reduction"] > 2 * found["paper's reduction"]
+    assert found["MB"] <= found["paper's MB"] == {1: 14.90, 2: 27.30, 3: 15.92, 4: 31.34, 5: 162, 6: 155}[number]
 
 
 def test_lifetimes_that_meet_are_kept_apart() -> None:

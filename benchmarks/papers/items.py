@@ -1,0 +1,203 @@
+"""The figures of docs/papers.md: what each is of, how it comes about, and the function that makes it again.
+
+- product: commands or functions of the package made it, and the result ran or can be run under TFLM.
+- benchmark: a script made it with parts of the package.
+- predicted: it follows from formulas or plans, and nothing was executed.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+sys.path.insert(0, str(Path(__file__).parents[1]))
+import int8_models
+from papers.fused_tiling import devices, tiled_paths, tiling_tables, weight_partition
+from papers.joint_memory import classifiers, joint
+from papers.msf_cnn import frontier
+from papers.vmcu import vmcu
+
+import tflm_memopt
+
+ROOT = Path(__file__).parents[2]
+EXAMPLE = ROOT / "examples/shapes/shapes_int8.tflite"
+PARTS: dict[str, Any] = {"ops": "builtin", "kernels": "reference", "allow_ops": ("PAD", "SLICE", "CONCATENATION")}
+Folders = dict[str, Path]
+"""Folders by name: `models` holds the public models, `nets` the layer lists of msf-CNN's networks."""
+
+
+@dataclass(frozen=True, slots=True)
+class Item:
+    """A row of the page."""
+
+    paper: str
+    what: str
+    kind: str
+    """product, benchmark or predicted."""
+    script: str
+    figure: Callable[[Folders], str]
+    """Function that returns the figure in words. Raises AssertionError if a claim does not hold."""
+    needs: str = ""
+    """Name of the folder that it needs, or ""."""
+
+
+def require(holds: bool, claim: str) -> None:
+    """Raise AssertionError for a claim that does not hold."""
+    if not holds:
+        raise AssertionError(claim)
+
+
+# ---- vMCU ----
+
+
+def segments(_: Folders) -> str:
+    found = vmcu.figure_1c()
+    return f"{found['separate']} segments apart, {found['formula']} by the formula, {found['ours']} here"
+
+
+def bottlenecks(_: Folders) -> str:
+    found = vmcu.bottlenecks()
+    require(all(b.once <= b.tinyengine for b in found), "a bottleneck needs more than TinyEngine's formula")
+    best = max(found, key=lambda b: 1 - b.once / b.tinyengine)
+    most = f"{1 - best.once / best.tinyengine:.1%} ({best.name}, {best.tinyengine:,} -> {best.once:,} B)"
+    return f"{len(found)} bottlenecks, nothing computed twice; largest gain {most}"
+
+
+def headroom(_: Folders) -> str:
+    found = vmcu.headroom()
+    image, channels = max(h.image for h in found), max(h.channels for h in found)
+    return f"images up to {image:.2f} times as wide, channels up to {channels:.2f} times as many"
+
+
+# ---- msf-CNN ----
+
+
+def msf_table(folders: Folders) -> str:
+    off, count = 0.0, 0
+    nets = frontier.read(folders["nets"])
+    for name, published in frontier.PUBLISHED.items():
+        found = frontier.table1(nets[name])
+        for limit, cell in published.items():
+            ours = found.get(limit)
+            if cell and ours:
+                off, count = max(off, abs(ours[0] / 1000 / cell[0] - 1)), count + 1
+    require(off < 0.02, "msf-CNN's formulas give other figures than the paper")
+    return f"its own formulas give {count} cells to {off:.1%}"
+
+
+# ---- fused tiling ----
+
+
+def running_example(_: Folders) -> str:
+    found = tiled_paths.figures()
+    best = found["best"]
+    return f"{found['untiled']:,} B in float32, {best['bytes']:,} B with {best['path']} in {best['N']} parts"
+
+
+def discovered(_: Folders) -> str:
+    counts = [len(found) for found in tiled_paths.figures()["candidates"].values()]
+    return f"{' + '.join(map(str, counts))} candidates"
+
+
+def swapped(height: int, width: int) -> tuple[int, int]:
+    """Return the arena of two convolutions under TFLM today and with tiles."""
+    net = int8_models.Builder()
+    x = classifiers.same(net, net.input((1, height, width, 3)), 32, 3)
+    report = tflm_memopt.optimize(net.model(classifiers.same(net, x, 16, 3, 2)), **PARTS, max_macs=1.5).report
+    return report.original_arena.total, report.arena.total
+
+
+def wide_as_tall(_: Folders) -> str:
+    (before, tall), (wide_before, wide) = swapped(128, 4), swapped(4, 128)
+    require(wide <= 1.02 * tall, "columns gain less than rows")
+    return f"128 x 4 pixels {before:,} -> {tall:,} B, 4 x 128 pixels {wide_before:,} -> {wide:,} B"
+
+
+def tiled(folders: Folders) -> str:
+    nets = {"AWW": tiling_tables.keywords(folders["models"]), "RAD": tiling_tables.radar()}
+    said = []
+    for name, data in nets.items():
+        before = tflm_memopt.inspect(data).arena.total
+        after = tflm_memopt.optimize(data, **PARTS, max_macs=tiling_tables.MOST).report.arena.total
+        published = tiling_tables.PUBLISHED[name]
+        best, ours = max(published.ffmt, published.fdt), 100 * (1 - after / before)
+        require(ours >= best, f"{name} saves less than in the thesis")
+        said.append(f"{name} {ours:.1f} % (thesis {best:.1f} %)")
+    return ", ".join(said)
+
+
+def four_layers(_: Folders) -> str:
+    found = devices.example()
+    fan_out, fan_in = (found["C on two"][name] for name in ("FDTO", "FDTI"))
+    least = found["least"]["C"]
+    return f"messages of four layers on two devices: {fan_out} with fan-out, {fan_in} with fan-in, {least} at best"
+
+
+def best_partition(_: Folders) -> str:
+    rows = weight_partition.rows()
+    require(all(row["bit_exact"] for row in rows), "an output byte differs")
+    return f"processes exchange {', '.join(str(row['executed']) for row in rows)} bytes"
+
+
+def table_5_1(_: Folders) -> str:
+    each = []
+    for name in devices.NETWORKS:
+        found = devices.table(name)
+        each.append(f"{name} {found['single']:,.1f} -> {found['full']:,.1f} MB")
+    return "one device and ten: " + ", ".join(each)
+
+
+def example_on_devices(_: Folders) -> str:
+    report = tflm_memopt.optimize_devices(EXAMPLE, 2, effort="low").report
+    require(report.ram <= report.alone.arena.total, "a device needs more RAM than one device alone")
+    require(report.flash < report.alone.flash, "the weights are not shared")
+    return (
+        f"the example: {report.alone.arena.total:,} B of RAM and {report.alone.flash:,} B of flash on one device, "
+        f"at most {report.ram:,} B and {report.flash:,} B on two"
+    )
+
+
+# ---- joint memory ----
+
+
+def joint_example(_: Folders) -> str:
+    found = joint.example()
+    return (
+        f"{found['reused']['tokens']:,} tokens by Algorithm 8, {found['by parts']['tokens']:,} by parts; the best of "
+        f"{found['search']['of']} chromosomes {found['search']['tokens']:,}, by offsets {found['its offsets'][0]:,}"
+    )
+
+
+def application(number: int) -> Callable[[Folders], str]:
+    def figure(_: Folders) -> str:
+        found = joint.application(number)
+        ours, paper = found["MB"], found["paper's MB"]
+        require(ours <= paper, f"application {number} needs more than in the paper")
+        return f"{ours:.2f} MB with float32 weights (paper {paper:g}); int8 activations {found['ours']:,} B"
+
+    return figure
+
+
+VMCU, MSF, TILING, JOINT = "vMCU", "msf-CNN", "fused tiling", "joint memory"
+ITEMS = (
+    Item(VMCU, "Figure 1 (c)", "predicted", "vmcu/vmcu.py", segments),
+    Item(VMCU, "Figures 9 and 10, Table 2", "predicted", "vmcu/vmcu.py", bottlenecks),
+    Item(VMCU, "Figures 11 and 12, largest gain", "predicted", "vmcu/vmcu.py", headroom),
+    Item(MSF, "Table 1", "predicted", "msf_cnn/frontier.py", msf_table, "nets"),
+    Item(TILING, "running example (Figures 4.4 to 4.13)", "benchmark", "fused_tiling/tiled_paths.py", running_example),
+    Item(TILING, "path discovery (Figure 4.11)", "benchmark", "fused_tiling/paths.py", discovered),
+    Item(TILING, "path discovery, axes swapped", "product", "items.py", wide_as_tall),
+    Item(TILING, "Table 4.1, AWW and RAD", "product", "fused_tiling/tiling_tables.py", tiled, "models"),
+    Item(TILING, "Figures 5.2 to 5.7", "predicted", "fused_tiling/devices.py", four_layers),
+    Item(TILING, "Figures 5.2 to 5.7, executed", "benchmark", "fused_tiling/weight_partition.py", best_partition),
+    Item(TILING, "Table 5.1", "predicted", "fused_tiling/devices.py", table_5_1),
+    Item(TILING, "chapter 5 on a model of ours", "product", "items.py", example_on_devices),
+    Item(JOINT, "Tables 6.1 to 6.4, Algorithms 8 to 10", "benchmark", "joint_memory/joint.py", joint_example),
+    *(
+        Item(JOINT, f"Table 6.6, application {n}", "product", "joint_memory/joint.py", application(n))
+        for n in joint.APPLICATIONS
+    ),
+)
