@@ -6,7 +6,7 @@
 
 Every .tflite file in the folder is converted for the core (`--int8-io`, F = 1.00) and run as benchmarks/speed.py does.
 With --layers, a table of each model has a row for each operator. With --max-macs, the plans are those with the least
-RAM within this budget.
+RAM within this budget; with --fewest, those with the fewest estimated instructions.
 Pipeline: Arm's published timings (cycles_rules.py). The board determines flash wait states; without --board there are
 none. Cortex-M33 and M7 run their own code by the rules of M4; their results are ranges without a known error, since Arm
 publishes no timings for them. With --image, any program for the core's machine with the clock of tests/cores/core.h.
@@ -23,6 +23,7 @@ import tempfile
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
+from typing import Any
 
 import cycles_trace
 import tables
@@ -86,13 +87,22 @@ class Row:
     milliseconds: tuple[float, float] | None
     """Time at the board's clock."""
     layers: tuple[Layer, ...] = ()
+    ram: int = 0
+    """Bytes of the rewritten model's arena; 0 for an image."""
 
 
-def measure(path: Path, core: str, on: Board | None, max_macs: float | None = None) -> Row:
-    """Convert a model, run it and model its cycles. Raises RuntimeError when a byte of an output is wrong."""
+def measure(path: Path, core: str, on: Board | None, max_macs: float | None = None, *, fewest: bool = False) -> Row:
+    """Convert a model, run it and model its cycles. Raises RuntimeError when a byte of an output is wrong.
+
+    fewest: take the plan with the fewest estimated instructions instead of the one with the least RAM.
+    """
     machine, flash = emulated(core), flash_of(on)
+    options: Mapping[str, Any] = {"int8_io": True, "target": machine.target}
+    most = None
+    if fewest:
+        most = tflm_memopt.explore(path.read_bytes(), cost="instructions", **options).points[0].instructions
     result = tflm_memopt.optimize(
-        path.read_bytes(), name=path.name, int8_io=True, target=machine.target, max_macs=max_macs
+        path.read_bytes(), name=path.name, max_macs=max_macs, max_instructions=most, **options
     )
     if result.plan is None:
         raise RuntimeError(f"{path.name}: {result.report.why_unchanged}")
@@ -109,7 +119,8 @@ def measure(path: Path, core: str, on: Board | None, max_macs: float | None = No
                 raise RuntimeError(f"{path.name} on {core}: wrong bytes")
             whole += runs[-1].whole
             operators += [one for _, one in sorted(runs[-1].operators.items())]
-    return row(path.stem, core, on, whole, tuple(_layers(result, operators)))
+    counted = row(path.stem, core, on, whole, tuple(_layers(result, operators)))
+    return replace(counted, ram=result.report.arena.total)
 
 
 def _layers(result: Optimized, counted: Sequence[Cycles]) -> Iterator[Layer]:
@@ -190,6 +201,30 @@ def layer_table(layers: Sequence[Layer]) -> str:
     ] for i, one in enumerate(layers)), left=2)  # fmt: skip
 
 
+def engine_table(rows: Sequence[Row]) -> str:
+    """Return the table of other engines' published cycles beside those of these rows. Raises RuntimeError if a model of
+    the table is missing.
+    """
+    told = json.loads(PUBLISHED.read_text())
+    engines, errors = told["engines"], [r["published"] / r["modelled"] - 1 for r in told["rows"]]
+    found = {r.model: r for r in rows}
+    if missing := [model for model in engines["models"] if model not in found]:
+        raise RuntimeError(f"the table of engines needs {', '.join(missing)}")
+    mine = [found[model] for model in engines["models"]]
+    ours = f"tflm-memopt, modelled ({min(errors):+.0%} to {max(errors):+.0%})"
+    each = [(r["engine"], [f"{n:g}" for n in r["megacycles"]], r["ram"]) for r in engines["rows"]]
+    flash = flash_of(named_board(mine[0].board)).key
+    originals = {f"mlperf_tiny_{r['model']}_int8": r["pipeline"] + r["waits"][flash] for r in told["programs"]}
+    before, arenas = [originals[r.model] for r in mine], engines["tflm_arenas"]
+    for engine, cycles, ram in (
+        ("TFLM + CMSIS-NN, modelled", before, arenas),
+        (ours, [r.cycles[1] for r in mine], [r.ram for r in mine]),
+    ):
+        each.append((engine, [f"{n / 1e6:.3g}" for n in cycles], [f"{n:,}" for n in ram]))
+    titles = ("engine", *(f"{name}, {what}" for what in ("M cycles", "bytes") for name in ("kws", "ic", "vww", "ad")))
+    return tables.markdown(titles, ([engine, *cycles, *ram] for engine, cycles, ram in each))
+
+
 def _span(least: str, most: str) -> str:
     return least if least == most else f"{least} to {most}"
 
@@ -213,21 +248,23 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--errors", action="store_true", help="what is known of the model's error, and nothing else")
     parser.add_argument("--layers", action="store_true", help="a row for each operator")
     parser.add_argument("--max-macs", type=float, metavar="F", help="least RAM within this compute budget")
+    parser.add_argument("--fewest", action="store_true", help="the plan with the fewest estimated instructions")
+    parser.add_argument("--engines", action="store_true", help="the table beside other engines' published cycles")
     parser.add_argument("--json", action="store_true", help="one JSON object, with figures per operator")
     parser.add_argument("--update", type=Path, metavar="FILE", help="rewrite the table in this document")
     args = parser.parse_args(arguments)
     paths = sorted(args.models.glob("*.tflite")) if args.models else []
     paths = [path for path in paths if not args.only or path.stem in args.only]
-    mark = "cycles-error" if args.errors else f"cycles-{args.core}"
+    mark = "cycles-error" if args.errors else "cycles-engines" if args.engines else f"cycles-{args.core}"
     if not args.errors and (reason := missing_tools(emulated(args.core)) or _nothing(paths, args.image)):
         parser.error(reason)
     try:
         if args.update:
             tables.require(args.update, mark)
         rows = [] if args.errors else _rows(args, paths)
+        written = error_table() if args.errors else engine_table(rows) if args.engines else table(rows)
     except (MemoptError, OSError, RuntimeError, ValueError) as error:
         parser.error(str(error))
-    written = error_table() if args.errors else table(rows)
     if args.json:
         told = json.loads(PUBLISHED.read_text())
         print(json.dumps({"models": [asdict(one) for one in rows], "published": told}, indent=2))
@@ -248,7 +285,7 @@ def _rows(args: argparse.Namespace, paths: Sequence[Path]) -> list[Row]:
     if args.image:
         model, _, at = args.blob.partition("@")
         return [measure_image(args.image, Path(model), int(at, 0), args.core, on)]
-    return [measure(path, args.core, on, args.max_macs) for path in paths]
+    return [measure(path, args.core, on, args.max_macs, fewest=args.fewest) for path in paths]
 
 
 if __name__ == "__main__":
