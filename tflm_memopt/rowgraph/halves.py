@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from tflm_memopt.model.graph import Op, TensorId
+from tflm_memopt.model.graph import ABSENT, Op, Tensor, TensorId
 from tflm_memopt.ops.intervals import Bools
 from tflm_memopt.ops.movement import side_by_side
 from tflm_memopt.ops.packing import VECTOR
@@ -62,12 +62,13 @@ def in_halves(graph: RowGraph, first: int) -> RowGraph:
             inputs = tuple(copies.get(t, t) for t in half.inputs)
             copies[half.output] = tensor
             ops[new] = replace(half, inputs=inputs, output=tensor)
-            added.append(_stated(stated[key], new, ops[new]))
+            added.append(_stated(stated[key], new, ops[new], tensors))
             new += 1
         halves.append(copies[found.joined])
     last = found.keys[-1]
     ops[new] = _join(ops, last, halves, [op.index for op in added])
-    added.append(_stated(replace(stated[last], type=JOINED, options={"axis": -1}), new, ops[new]))
+    join = replace(stated[last], type=JOINED, options={"axis": -1}, inputs=tuple(halves))
+    added.append(_stated(join, new, ops[new], tensors))
     for key in found.keys:
         del ops[key]
     model = replace(graph.model, tensors=tensors, ops=tuple(replaced(graph.model.ops, found.keys, last, added)))
@@ -118,8 +119,11 @@ def _join(ops: Mapping[int, RowOp], last: int, halves: Sequence[TensorId], maker
     return side_by_side(JOINED, whole.sources, tuple(halves), whole.output, reads, whole.writes)
 
 
-def _stated(op: Op, index: int, made: RowOp) -> Op:
-    return replace(op, index=index, inputs=made.inputs, outputs=(made.output,), sources=op.stands_for)
+def _stated(op: Op, index: int, made: RowOp, tensors: Mapping[TensorId, Tensor]) -> Op:
+    """Return the model's operator with the activations that `made` reads. Constant operands stay those of the whole."""
+    read = iter(made.inputs)
+    inputs = tuple(t if t == ABSENT or tensors[t].constant else next(read) for t in op.inputs)
+    return replace(op, index=index, inputs=inputs, outputs=(made.output,), sources=op.stands_for)
 
 
 def replaced(stated: Sequence[Op], old: Collection[int], last: int, new: Sequence[Op]) -> Iterator[Op]:

@@ -10,9 +10,11 @@ from models import Net
 
 import tflm_memopt
 from tflm_memopt.convert import pipeline
+from tflm_memopt.model.graph import Op
 from tflm_memopt.model.reader import read
 from tflm_memopt.ops.kinds import Kind
 from tflm_memopt.ops.packing import TARGETS
+from tflm_memopt.ops.rowop import RowOp
 from tflm_memopt.plan.plan import Group
 from tflm_memopt.rowgraph.graph import RowGraph
 from tflm_memopt.rowgraph.halves import in_halves
@@ -44,6 +46,12 @@ def cut(data: bytes, first: int = EXPAND) -> tuple[RowGraph, RowGraph]:
     return graph, in_halves(graph, first)
 
 
+def stated(graph: RowGraph, row: RowOp) -> Op:
+    """Return an operator in the model's form."""
+    key = next(key for key, op in graph.ops.items() if op is row)
+    return next(op for op in graph.model.ops if op.index == key)
+
+
 @pytest.mark.parametrize(("channels", "halves"), [(32, (16, 16)), (40, (16, 24)), (48, (32, 16)), (63, (32, 31))])
 def test_halves_together_are_the_whole(channels: int, halves: tuple[int, int]) -> None:
     before, after = cut(reduced(channels)())
@@ -60,6 +68,7 @@ def test_halves_together_are_the_whole(channels: int, halves: tuple[int, int]) -
         assert {op.sources for op in both} == {whole.sources}
         for op in both:
             assert after.model.tensors[op.output].shape == (1, op.writes.h, op.writes.w, op.writes.c)
+            assert stated(after, op).inputs[1:] == stated(before, whole).inputs[1:]  # constants
         if whole.kind in (Kind.CONV, Kind.DEPTHWISE):
             assert whole.weights is not None
             axis = 0 if whole.kind is Kind.CONV else -1
