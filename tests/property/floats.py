@@ -25,7 +25,7 @@ FLOAT = (
     "conv", "depthwise", "padded", "average", "max", "global", "mean", "transposed mean", "dense", "dense rows", "add",
     "residual", "bottleneck", "relu", "relu6", "softmax", "logistic", "tanh", "looked up", "two", "difference",
     "leaky", "gated", "averaged", "reshape", "attention", "computed shape", "concatenation", "heads", "split",
-    "mirrored", "slice", "blocks", "transpose conv", "resize nearest", "stacked", "transposed",
+    "mirrored", "slice", "blocks", "transpose conv", "resize nearest", "stacked", "transposed", "picked", "masked",
 )  # fmt: skip
 """Kinds of layers that have float32 kernels in TFLM."""
 Floats = NDArray[np.float32]

@@ -57,6 +57,8 @@ SUPPORTED: Mapping[str, Build] = {
     "reshape": reshaping.reshape,
     "attention": computing.attention,
     "int4": computing.int4,
+    "picked": computing.picked,
+    "masked": computing.masked,
     **MOVING,
 }
 BUILTIN: Mapping[str, Build] = {
@@ -72,5 +74,7 @@ INT16 = (
     "leaky", "transpose conv", "softmax", "logistic", "tanh", "gated", "averaged", "attention",
 )  # fmt: skip
 """Kinds that can be built with int16."""
-TAILS = ("conv", "depthwise", "heads", "transposed", "logistic", "reshape", "slice", "difference")
+TAILS = (
+    "conv", "depthwise", "heads", "transposed", "logistic", "reshape", "slice", "difference", "picked", "masked",
+)  # fmt: skip
 """Kinds at the ends of detectors."""

@@ -8,6 +8,8 @@ from collections.abc import Sequence
 import moving
 from ai_edge_litert import schema_py_generated as schema
 from models import Net
+from poses import gather_nd
+from poses import two as two_of
 from property.layers.layer import Build, Layer, image, scaled, window
 
 MOST_CLASSES = 511
@@ -128,6 +130,25 @@ def attention(net: Net, layer: Layer, x: int, _: int) -> list[int]:
     x = net.reshape(x, (1, h * w, c))
     scores = net.batch_matmul(x, x, adjoint=True, out=(0.5, layer.zero_point))
     return [scores if layer.flag else net.batch_matmul(scores, x, adjoint=False, out=(0.1, layer.zero_point))]
+
+
+def picked(net: Net, layer: Layer, x: int, _: int) -> list[int]:
+    """What is at the place of each channel's extreme: all channels of that pixel."""
+    x = image(net, x)
+    _, h, w, c = net.shape(x)
+    at = moving.arg_max(net, net.reshape(x, (1, h * w, c)), axis=1, smallest=layer.flag)
+    return [gather_nd(net, net.reshape(x, (h * w, c)), net.reshape(at, (c, 1)))]
+
+
+def masked(net: Net, layer: Layer, x: int, _: int) -> list[int]:
+    """1 where a value is above a threshold, or elsewhere. TFLM aborts for scales of 1 or more."""
+    if net.affine(x)[0] >= 1:
+        return relu6(net, layer, x, x)
+    limit = net.tensor((1,), net.dtype(x), net.affine(x), data=[layer.zero_point])
+    kind = ("GREATER", "LESS", "GREATER_EQUAL", "LESS_EQUAL", "EQUAL", "NOT_EQUAL")[layer.channels % 6]
+    mask = two_of(net, kind, *((limit, x) if layer.flag else (x, limit)), "BOOL")
+    y = net.tensor(net.shape(x), net.dtype(x))
+    return [net.op("CAST", [mask], [y], schema.CastOptionsT())]
 
 
 def int4(net: Net, layer: Layer, x: int, _: int) -> list[int]:
