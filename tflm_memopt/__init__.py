@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from tflm_memopt.api import (
+        combine_registers,
         explore,
         explore_devices,
         fit,
@@ -65,6 +66,7 @@ __all__ = [
     "RuntimeUnavailable",
     "UsageError",
     "Verification",
+    "combine_registers",
     "explore",
     "explore_devices",
     "fit",

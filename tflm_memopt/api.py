@@ -6,6 +6,8 @@ import time
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
+from os import PathLike
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, overload
 
 import tflm_memopt.apps.saved
@@ -33,8 +35,8 @@ from tflm_memopt.devices.links import LinkSpeed
 from tflm_memopt.devices.network import Network, checked_count
 from tflm_memopt.devices.verify import DevicesVerification, verify_devices
 from tflm_memopt.emit.firmware import firmware
-from tflm_memopt.errors import UsageError, one_of
-from tflm_memopt.files import GivenModel, loaded
+from tflm_memopt.errors import RuntimeUnavailable, UsageError, about, one_of
+from tflm_memopt.files import GivenModel, loaded, read_file
 from tflm_memopt.options import ExploreOptions, OptimizeOptions
 from tflm_memopt.plan import waiting
 from tflm_memopt.plan.iteration.planned import Planned
@@ -58,6 +60,8 @@ from tflm_memopt.tflm.arena import predict
 if TYPE_CHECKING:
     from typing_extensions import Unpack
 
+    from tflm_memopt.registers.generate import Generated
+
 __all__ = [
     "App",
     "AppExploration",
@@ -72,6 +76,7 @@ __all__ = [
     "OptimizedDevices",
     "Report",
     "Verification",
+    "combine_registers",
     "explore",
     "explore_devices",
     "fit",
@@ -237,6 +242,37 @@ def _network(model: GivenModel, name: str, link: Link | None, progress: Progress
         return optimize_planned(data, name=name, progress=progress, **own)
 
     return Network(data, name, asked, one, line)
+
+
+def combine_registers(
+    driver: str | PathLike[str],
+    description: str | PathLike[str],
+    *,
+    place: bool = False,
+    folders: Sequence[str | PathLike[str]] = (),
+    cc: str | None = None,
+) -> Generated:
+    """Combine the register accesses of a C driver where this cannot change its behaviour.
+
+    description: a CMSIS-SVD file, or a header in the words of register_words.h. place: choose the places of fields even
+    if the description gives them. folders: folders of the driver's headers. cc: compiler with flags, for the code size.
+
+    Raises RegisterError for a driver or description that cannot be used, and RuntimeUnavailable without the extra
+    "registers".
+    """
+    try:
+        from tflm_memopt.registers import generate  # noqa: PLC0415 # needs the extra
+    except ImportError as error:
+        raise RuntimeUnavailable(
+            f"{error.name} is not installed: it reads drivers and descriptions",
+            code="not_installed", hint='pip install "tflm-memopt[registers]"',
+        ) from error  # fmt: skip
+    paths = Path(driver), Path(description)
+    with about(paths[0]):
+        texts = [read_file(path).decode("utf-8", "replace") for path in paths]
+        return generate.generate(
+            paths[0], texts[0], paths[1], texts[1], place=place, folders=[*map(Path, folders)], compiler=cc
+        )
 
 
 def _tell_left(progress: Progress, conversion: Conversion, limits: Limits, started: float) -> None:

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from conftest import ROOT
 from registers.drivers import FIXED
 from registers.plain import PLAIN
 
@@ -66,3 +67,14 @@ def test_without_the_extra(tmp_path: Path, capsys: pytest.CaptureFixture[str], m
     said = capsys.readouterr().err
     assert "clang" in said
     assert 'pip install "tflm-memopt[registers]"' in said
+
+
+def test_from_python(tmp_path: Path) -> None:
+    """The example of docs/registers.md."""
+    examples = ROOT / "examples/registers"
+    made = tflm_memopt.combine_registers(
+        examples / "fixed/camera.c", examples / "fixed/camera.svd", folders=[examples / "plain"]
+    )
+    assert made.combined.loads + made.combined.stores < made.plain.loads + made.plain.stores
+    assert {path.name for path in made.save(tmp_path)} == set(made.files)
+    assert (tmp_path / "camera.c").read_text() == made.files["camera.c"]

@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING
 from rich.console import RenderableType
 from rich.table import Table
 
+import tflm_memopt
 from tflm_memopt.cli import console
 from tflm_memopt.cli.progress import busy
-from tflm_memopt.errors import RuntimeUnavailable, about
-from tflm_memopt.files import keep, paths_below, printable, read_file, write_files
+from tflm_memopt.files import printable
 
 if TYPE_CHECKING:
     from tflm_memopt.registers.generate import Generated
@@ -20,30 +20,14 @@ if TYPE_CHECKING:
 
 def registers(args: argparse.Namespace) -> int:
     """Write accessors for a driver's registers, combined where this cannot change the driver's behaviour."""
-    try:
-        from tflm_memopt.registers import generate  # noqa: PLC0415 # needs the extra
-    except ImportError as error:
-        raise RuntimeUnavailable(
-            f"{error.name} is not installed: it reads drivers and descriptions",
-            code="not_installed", hint='pip install "tflm-memopt[registers]"',
-        ) from error  # fmt: skip
-
     folder = args.output or Path(f"{args.driver.stem}_registers")
-    texts = [_text(path) for path in (args.driver, args.description)]
-    with about(args.driver), busy(args, f"combining accesses of {args.driver.name}"):
-        made = generate.generate(
-            args.driver, texts[0], args.description, texts[1], place=args.place, folders=args.folders, compiler=args.cc
+    with busy(args, f"combining accesses of {args.driver.name}"):
+        made = tflm_memopt.combine_registers(
+            args.driver, args.description, place=args.place, folders=args.folders, cc=args.cc
         )
-    files = paths_below(folder, {name: text.encode() for name, text in made.files.items()})
-    for path in (args.driver, args.description):
-        keep(path, files)
-    write_files(files)
+    made.save(folder, (args.driver, args.description))
     console.answer(args, made.to_json, _page(made, folder))
     return console.DONE
-
-
-def _text(path: Path) -> str:
-    return read_file(path).decode("utf-8", "replace")
 
 
 def _page(made: Generated, folder: Path) -> RenderableType:

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
+from os import PathLike
 from pathlib import Path
 from typing import Any
 
+from tflm_memopt.files import keep, paths_below, write_files
 from tflm_memopt.registers import accessors, code_size, halstead, header, layout, parse, rewrite, source, svd
 from tflm_memopt.registers.conflicts import Combining, Regions
 from tflm_memopt.registers.description import Description
@@ -57,6 +59,14 @@ class Generated:
     """Halstead's effort of the original driver."""
     regions: Mapping[str, Sequence[Sequence[str]]]
     """For each function, the groups of combined accesses."""
+
+    def save(self, folder: str | PathLike[str], sources: Collection[Path] = ()) -> list[Path]:
+        """Write the files into a folder, all or none, and return their paths. None of `sources` is overwritten."""
+        files = paths_below(Path(folder), {name: text.encode() for name, text in self.files.items()})
+        for path in sources:
+            keep(path, files)
+        write_files(files)
+        return list(files)
 
     def to_json(self) -> dict[str, Any]:
         """Return the report."""
