@@ -76,32 +76,71 @@ static bool check_rvv(tmo_checker *c, const tmo_operation *o) {
 }
 #endif
 
+#if TMO_RUNS_ESP
+static bool is_esp(const tmo_op *op) { return tmo_is_packed_as(op, TMO_PACKING_ESP_CONV) || tmo_is_packed_as(op, TMO_PACKING_ESP_DEPTHWISE); }
+
+static bool check_esp(tmo_checker *c, const tmo_operation *o) {
+  const tmo_op *op = o->op;
+  const bool depthwise = tmo_is_packed_as(op, TMO_PACKING_ESP_DEPTHWISE);
+  const uint32_t taps = (uint32_t)op->kernel_h * op->kernel_w, channels = o->out->channels;
+  uint32_t values = taps, padded = channels;
+  if (depthwise) {
+    if (op->kind != TMO_OP_DEPTHWISE || o->in->channels != channels || taps > TMO_PACKED_TAPS || op->dilation_w != 1) return false;
+    if (tmo_times(taps * 4, tmo_times(channels + 15, op->stride_w)) >= TMO_MAX_EXTENT / 16) return false; /* or sizes of scratch overflow */
+    padded = tmo_esp_channels(op, channels);
+  } else {
+    if (op->kind != TMO_OP_CONV && (op->kind != TMO_OP_DEPTHWISE || o->in->channels != 1)) return false;
+    if (tmo_times(taps, o->in->channels) > TMO_MVE_TILE) return false;
+    values = tmo_packed_values(op, o->in->channels);
+  }
+  if (!tmo_has_constant(c, op->weights, tmo_times(values, padded), 16)) return false;
+  if (!tmo_has_words(c, op->scales, tmo_times(3, padded)) || !tmo_may_read(c, padded)) return false;
+  const int32_t *shifts = (const int32_t *)tmo_constant(c->program, op->scales) + 2 * padded;
+  for (uint32_t i = 0; i < padded; ++i) {
+    if (!is_shift(0u - (uint32_t)shifts[i])) return false;
+  }
+  return true;
+}
+#endif
+
 /* Whether this target has the operator's packing. */
 static bool known_packing(const tmo_checker *c, const tmo_op *op) {
   const uint16_t target = tmo_header_of(c->program)->target;
 #if TMO_RUNS_RVV
   if (is_rvv(op) || target == TMO_TARGET_RVV) return is_rvv(op) && target == TMO_TARGET_RVV;
 #endif
+#if TMO_RUNS_ESP
+  if (is_esp(op) || target == TMO_TARGET_ESP) return is_esp(op) && target == TMO_TARGET_ESP;
+#endif
   if (tmo_is_packed_as(op, TMO_PACKING_MVE_CONV) || tmo_is_packed_as(op, TMO_PACKING_MVE_DEPTHWISE)) return target == TMO_TARGET_MVE;
   return target != TMO_TARGET_GENERIC && is_dsp(op);
+}
+
+/* Checks the constants in the layout of the packing. */
+static bool check_packed_layout(tmo_checker *c, const tmo_operation *o) {
+#if TMO_RUNS_RVV
+  if (is_rvv(o->op)) return check_rvv(c, o);
+#endif
+#if TMO_RUNS_ESP
+  if (is_esp(o->op)) return check_esp(c, o);
+#endif
+  return tmo_packs_depthwise(o->op) ? check_depthwise(c, o) : check_conv(c, o);
 }
 
 /* Checks the scratch, and the weights in their packed layout. */
 bool tmo_check_packed_filter(tmo_checker *c, const tmo_operation *o) {
   const tmo_op *op = o->op;
   if (!known_packing(c, op) || tmo_iterative(op) || tmo_channel_groups(op) > 1) return false;
-#if TMO_RUNS_RVV
-  const bool right = is_rvv(op) ? check_rvv(c, o) : tmo_packs_depthwise(op) ? check_depthwise(c, o) : check_conv(c, o);
-#else
-  const bool right = tmo_packs_depthwise(op) ? check_depthwise(c, o) : check_conv(c, o);
-#endif
-  return right && tmo_in_workspace(c, op->scratch, tmo_scratch_bytes(op, o->in, o->out), 4);
+  return check_packed_layout(c, o) && tmo_in_workspace(c, op->scratch, tmo_scratch_bytes(op, o->in, o->out), 4);
 }
 
 bool tmo_check_packed_add(const tmo_checker *c, const tmo_operation *o) {
   const tmo_op *op = o->op;
   const uint16_t target = tmo_header_of(c->program)->target;
-  if (!tmo_is_packed_as(op, TMO_PACKING_DSP_ADD) || target == TMO_TARGET_GENERIC || (TMO_RUNS_RVV && target == TMO_TARGET_RVV)) return false;
+  if (!tmo_is_packed_as(op, TMO_PACKING_DSP_ADD) || target == TMO_TARGET_GENERIC || (TMO_RUNS_RVV && target == TMO_TARGET_RVV) ||
+      (TMO_RUNS_ESP && target == TMO_TARGET_ESP)) {
+    return false;
+  }
   if (op->kind != TMO_OP_ADD || tmo_channel_groups(op) > 1 || !tmo_has_words(c, op->scales, 11)) return false;
   for (uint8_t k = 0; k < op->n_inputs; ++k) { /* no operand is broadcast */
     const tmo_tensor *in = &c->tensors[op->input[k]];

@@ -11,14 +11,15 @@ enum { LANES = 16, NINE_CONSTANTS = LANES * (4 + 10 + 8) }; /* bytes of a vector
 
 /* Number of taps that a core processes at once. */
 static uint32_t turn_of(const tmo_op *op) {
-  if (tmo_is_packed_as(op, TMO_PACKING_RVV_DEPTHWISE)) return 1;
+  if (tmo_is_packed_as(op, TMO_PACKING_RVV_DEPTHWISE) || tmo_is_packed_as(op, TMO_PACKING_ESP_DEPTHWISE)) return 1;
   return tmo_is_packed_as(op, TMO_PACKING_DSP_DEPTHWISE) ? 3 : 2;
 }
 
 static const int8_t *zero_of(const tmo_kernel *k) { return (const int8_t *)k->scratch; }
 
 TMO_OWN_FRAME static bool has_nine(const tmo_kernel *k) {
-  if (!tmo_has_packing(TMO_PACKING_DSP_DEPTHWISE) && !tmo_has_packing(TMO_PACKING_RVV_DEPTHWISE) && !tmo_has_part(TMO_PART_TAPS)) {
+  if (!tmo_has_packing(TMO_PACKING_DSP_DEPTHWISE) && !tmo_has_packing(TMO_PACKING_RVV_DEPTHWISE) && !tmo_has_packing(TMO_PACKING_ESP_DEPTHWISE) &&
+      !tmo_has_part(TMO_PART_TAPS)) {
     return true; /* this build has no other core */
   }
   return tmo_is_packed_as(k->op, TMO_PACKING_MVE_DEPTHWISE) && tmo_mve_has_nine(k->op);
@@ -141,6 +142,12 @@ static void compute(const tmo_kernel *k, const int8_t *const *taps, int8_t *out,
 #if TMO_RUNS_RVV
   if (tmo_is_packed_as(op, TMO_PACKING_RVV_DEPTHWISE)) {
     tmo_depthwise_rvv(k, taps, out, pixels, step);
+    return;
+  }
+#endif
+#if TMO_RUNS_ESP
+  if (tmo_is_packed_as(op, TMO_PACKING_ESP_DEPTHWISE)) {
+    tmo_depthwise_esp(k, taps, out, pixels, step);
     return;
   }
 #endif

@@ -9,7 +9,8 @@
 #include "tmo/view.h"
 
 #define HAS_PACKED_DEPTHWISE \
-  (tmo_has_packing(TMO_PACKING_DSP_DEPTHWISE) || tmo_has_packing(TMO_PACKING_MVE_DEPTHWISE) || tmo_has_packing(TMO_PACKING_RVV_DEPTHWISE))
+  (tmo_has_packing(TMO_PACKING_DSP_DEPTHWISE) || tmo_has_packing(TMO_PACKING_MVE_DEPTHWISE) || tmo_has_packing(TMO_PACKING_RVV_DEPTHWISE) || \
+   tmo_has_packing(TMO_PACKING_ESP_DEPTHWISE))
 #define HAS_BINARY (TMO_BUILT(TMO_BINARY_KINDS) != 0 || tmo_has_packing(TMO_PACKING_DSP_ADD) || TMO_OWN)
 #define HAS_ACCESS (TMO_BUILT(TMO_ACCESS_KINDS) != 0)
 #define TMO_NO_KERNEL(k, window, out) (void)0
@@ -27,6 +28,9 @@ static void call_packed_row(const tmo_kernel *k, const tmo_window *window, int8_
 #endif
 #if TMO_RUNS_RVV
     TMO_CASE_PACKING(TMO_PACKING_RVV_CONV, tmo_conv_rvv_row(k, window, out));
+#endif
+#if TMO_RUNS_ESP
+    TMO_CASE_PACKING(TMO_PACKING_ESP_CONV, tmo_conv_esp_row(k, window, out));
 #endif
     default: if (HAS_PACKED_DEPTHWISE) tmo_depthwise_packed_row(k, window, out);
   }
@@ -399,6 +403,12 @@ static void gather_packed(const tmo_kernel *k, const tmo_window *window, uint32_
     return;
   }
 #endif
+#if TMO_RUNS_ESP
+  if (tmo_is_packed_as(k->op, TMO_PACKING_ESP_CONV)) {
+    tmo_conv_esp_gather(k, window);
+    return;
+  }
+#endif
 #if TMO_RUNS_DSP
   if (tmo_has_packing(TMO_PACKING_DSP_CONV)) tmo_conv_dsp_gather(k, window, pixel, pixels);
 #else
@@ -416,6 +426,12 @@ static void multiply_packed(const tmo_kernel *k, uint32_t pixels, int8_t *out, u
 #if TMO_RUNS_RVV
   if (tmo_is_packed_as(k->op, TMO_PACKING_RVV_CONV)) {
     tmo_conv_rvv_multiply(k, (const int8_t *)k->scratch, tmo_packed_values(k->op, k->in_channels), pixels, out, step);
+    return;
+  }
+#endif
+#if TMO_RUNS_ESP
+  if (tmo_is_packed_as(k->op, TMO_PACKING_ESP_CONV)) {
+    tmo_conv_esp_multiply(k, out);
     return;
   }
 #endif
@@ -447,6 +463,12 @@ static void make_columns(const tmo_kernel *k, const tmo_window *rows, const tmo_
 #if TMO_RUNS_RVV
   if (tmo_is_packed_as(k->op, TMO_PACKING_RVV_CONV)) {
     tmo_conv_rvv_columns(k, rows, columns);
+    return;
+  }
+#endif
+#if TMO_RUNS_ESP
+  if (tmo_is_packed_as(k->op, TMO_PACKING_ESP_CONV)) {
+    tmo_conv_esp_columns(k, rows, columns);
     return;
   }
 #endif

@@ -16,11 +16,13 @@ from conftest import examples, thinned
 from kernels import networks, tile_plans
 from kernels.conftest import LIBRARY, ROOT, compiled
 from kernels.networks import random_shape
+from kernels.packings import packed
 from kernels.programs import lower
 from kernels.test_kernels import agree, single
 from kernels.test_packed import agree_tiled
 
 from tflm_memopt.ops.kinds import Kind
+from tflm_memopt.ops.packing import Family
 from tflm_memopt.runtime import host
 
 BACKENDS = ROOT / "tests/kernels/backends"
@@ -64,6 +66,24 @@ def test_networks_give_the_same_bytes(backend: Path) -> None:
         network, tiled, rng = tile_plans.draw(seed)
         agree_tiled(network, tiled, rng, seed)
     assert calls(backend) > 20
+
+
+@pytest.mark.parametrize("backend", ["ESP_NN"], indirect=True)
+def test_packed_operators_call_esp_nn(backend: Path) -> None:
+    """Rows and tiles of any window, aligned or not, with scratch that the library destroys."""
+    for seed in range(examples(120)):
+        rng = np.random.default_rng(seed)
+        if seed % 3 == 0:
+            network, tiled, rng = tile_plans.draw_pixels(seed)
+            agree_tiled(network, packed(tiled, Family.ESP), rng, seed)
+            continue
+        depthwise = seed % 3 == 1
+        height, width, channels = random_shape(rng)
+        shape = (height, width, int(rng.integers(4, 50)) if depthwise else channels)
+        op, out = networks.operator(rng, Kind.DEPTHWISE if depthwise else Kind.CONV, (0,), shape, 2)
+        network = single(op, shape, out)
+        agree(network, packed(lower(network, [], set(), rng), Family.ESP), rng, seed)
+    assert calls(backend) > examples(500)
 
 
 @pytest.mark.parametrize(

@@ -65,7 +65,7 @@ def by_row(seed: int) -> tuple[Network, Program, np.random.Generator]:
     cuts = [len(network.ops) // 2] if len(network.ops) > 3 and rng.random() < 0.5 else []
     iterative = {i for i, op in enumerate(network.ops) if can_iterate(network, op)}
     lowered = lower(network, cuts, iterative, rng)
-    family = {0: Family.DSP, 4: Family.RVV}.get(seed % 8, Family.GENERIC)
+    family = {0: Family.DSP, 2: Family.ESP, 4: Family.RVV}.get(seed % 8, Family.GENERIC)
     return network, (packed(lowered, family) if family else lowered).program, rng
 
 
@@ -74,7 +74,8 @@ def tiled(seed: int) -> tuple[Network, Program, np.random.Generator]:
         network, lowered, rng = tile_plans.draw_pixels(seed)
         return network, packed(lowered, Family.MVE).program, rng
     network, lowered, rng = (tile_plans.draw_groups if seed % 3 == 0 else tile_plans.draw)(seed)
-    return network, (packed(lowered, Family.DSP) if seed % 8 == 1 else lowered).program, rng
+    family = {1: Family.DSP, 3: Family.ESP}.get(seed % 8, Family.GENERIC)
+    return network, (packed(lowered, family) if family else lowered).program, rng
 
 
 def write_samples(folder: Path) -> list[Path]:

@@ -79,25 +79,36 @@ class EspChip:
         return low, high
 
     def plan(self, work: Iterable[Work]) -> Span | None:
-        """Return the cycles of a plan in our C kernels, or None if a kernel was never counted."""
+        """Return the cycles of a plan in our C kernels and ESP-NN's, or None if a kernel was never counted."""
         work, table = tuple(work), tables()[COUNTED]
-        if not counted(table.kernels, work):
+        ours = [one for one in work if packed(one) is None]
+        if not counted(table.kernels, ours):
             return None
-        instructions = sum(estimate(table.kernels, one) for one in work)
-        low, high = _times(
-            (instructions / (1 + table.high), instructions / (1 - table.low)), self.cycles_per_instruction
-        )
-        return low, high + sum(self._fetched(one) for one in work)
+        instructions = sum(estimate(table.kernels, one) for one in ours)
+        spans = [
+            _times((instructions / (1 + table.high), instructions / (1 - table.low)), self.cycles_per_instruction),
+            *(self._in_library(one, kernel) for one in work if (kernel := packed(one))),
+        ]
+        return sum(span[0] for span in spans), sum(span[1] for span in spans) + sum(self._fetched(one) for one in work)
+
+    def _in_library(self, work: Work, kernel: str) -> Span:
+        """Return the cycles of an ESP-NN kernel for an operator of a plan, and of our code around it."""
+        amounts = {name: float(getattr(work, name)) for name in ("macs", "read", "written", "pixels", "iterations")}
+        around = _times(_cost(_spans(data()["around"]), amounts), self.cycles_per_instruction)
+        inside = self._library(kernel, amounts)
+        return inside[0] + around[0], inside[1] + around[1]
+
+    def _library(self, kernel: str, amounts: Mapping[str, float]) -> Span:
+        """Return the cycles of an ESP-NN kernel without reading weights from flash."""
+        span = _cost(self.kernels[kernel], amounts)
+        return span if self.vectors else _times(span, self.cycles_per_instruction)
 
     def _kernel(self, node: Node, kind: str) -> Span | None:
         """Return the cycles of an ESP-NN kernel, or None if TFLM's reference kernel runs the operator."""
         if kind not in KERNELS or node.dtype("i0") != "INT8":
             return None
         name, amounts, weights, passes = _amounts(node, kind)
-        cost = self.kernels[name]
-        low, high = (sum(n * cost.get(unit, (0.0, 0.0))[end] for unit, n in amounts.items()) for end in (0, 1))
-        if not self.vectors:
-            low, high = _times((low, high), self.cycles_per_instruction)
+        low, high = self._library(name, amounts)
         reads = passes if weights > self.cache else 1
         return low, high + weights * reads * self.flash_cycles_per_byte
 
@@ -139,6 +150,28 @@ def _amounts(node: Node, kind: str) -> tuple[str, Mapping[str, float], int, int]
     return name, {"values": written * window, "written": written}, 0, 0
 
 
+def packed(work: Work) -> str | None:
+    """Return the name in esp.json of the ESP-NN kernel that runs an operator of a plan, or None for our own kernels."""
+    kernel = work.kernel.split()[0]
+    return {"ESP_CONV": "ESP_CONV", "ESP_DEPTHWISE": "DEPTHWISE"}.get(kernel)
+
+
+def share(work: Iterable[Work]) -> float | None:
+    """Return the share of a plan's multiply-accumulates in ESP-NN's kernels, or None if it has none."""
+    macs = [(one.macs, packed(one) is not None) for one in work]
+    total = sum(n for n, _ in macs)
+    return sum(n for n, inside in macs if inside) / total if total else None
+
+
+def _cost(costs: Costs, amounts: Mapping[str, float]) -> Span:
+    low, high = (sum(n * costs.get(unit, (0.0, 0.0))[end] for unit, n in amounts.items()) for end in (0, 1))
+    return low, high
+
+
+def _spans(costs: Mapping[str, list[float]]) -> Costs:
+    return {unit: _span(span) for unit, span in costs.items()}
+
+
 def _times(span: Span, factor: Span) -> Span:
     return span[0] * factor[0], span[1] * factor[1]
 
@@ -157,10 +190,7 @@ def chip(name: str) -> EspChip | None:
         name,
         vectors=values["kernels"] != "C",
         cycles_per_instruction=_span(values["cycles_per_instruction"]),
-        kernels={
-            kernel: {unit: _span(span) for unit, span in costs.items()}
-            for kernel, costs in data()["kernels"][values["kernels"]].items()
-        },
+        kernels={kernel: _spans(costs) for kernel, costs in data()["kernels"][values["kernels"]].items()},
         cache=values["cache"],
         flash_cycles_per_byte=values["flash_cycles_per_byte"],
     )

@@ -235,6 +235,8 @@ class Time:
     """Estimate of the rewritten model, or None if uncounted builtin operators remain."""
     library: str = "CMSIS-NN"
     """Library of the original's kernels: CMSIS-NN (builtin_cost.py) or ESP-NN (esp.py)."""
+    share: float | None = None
+    """Share of the rewritten model's multiply-accumulates in ESP-NN's kernels, on Espressif's chips."""
 
     @property
     def change(self) -> Span | None:
@@ -254,10 +256,14 @@ class Time:
 
 
 def time_of(
-    clock: Clock | None, core: str, instructions: tuple[int | None, int | None], cycles: tuple[Span | None, Span | None]
+    clock: Clock | None,
+    core: str,
+    instructions: tuple[int | None, int | None],
+    cycles: tuple[Span | None, Span | None],
+    work: Iterable[Work] = (),
 ) -> Time:
     """Return the times of both models from their instructions and cycles, each of the original and of the rewritten
-    model; None where unknown.
+    model; None where unknown. work: of our operators.
     """
     after, counted = cycles[1], instructions[1]
     per = clock.per_instruction if clock else None
@@ -276,4 +282,5 @@ def time_of(
         original=inference(instructions[0], cycles[0]),
         rewritten=inference(counted, after),
         library=clock.library if clock else "CMSIS-NN",
+        share=esp.share(work) if clock and clock.esp else None,
     )

@@ -25,8 +25,13 @@ def kernel_scratch(stage: Stage, op: RowOp, columns: int) -> int:
     ):
         return 0
     channels, helium, vectors = op.reads[0].c, op.packing is Packing.MVE_CONV, op.packing is Packing.RVV_CONV
+    if op.packing is Packing.ESP_DEPTHWISE:
+        return _esp_depthwise(op, columns)
     if op.packing in (Packing.DSP_DEPTHWISE, Packing.MVE_DEPTHWISE, Packing.RVV_DEPTHWISE):
         return channels
+    if op.packing is Packing.ESP_CONV:
+        values = op.window.kernel_h * op.window.kernel_w * channels
+        return values + -values % 16 + 15
     pointwise = columns == 1 and op.window.kernel_h * op.window.kernel_w == 1
     if pointwise and (vectors or (channels % 16 == 0 if helium else channels % 8 == 0 and op.writes.c > 3)):
         return 0
@@ -45,6 +50,28 @@ def kernel_scratch(stage: Stage, op: RowOp, columns: int) -> int:
     if most > 2 and columns == most + 1:
         most -= 1
     return 2 * values * min(most, columns)
+
+
+def _esp_depthwise(op: RowOp, columns: int) -> int:
+    """Return the scratch of a depthwise convolution in ESP-NN: ESP-NN's own, and input and output of a call.
+
+    A call computes as many pixels as fit into 2,048 B, at least one.
+    """
+    kernel_h, kernel_w, c = op.window.kernel_h, op.window.kernel_w, op.reads[0].c
+    nine = kernel_h == kernel_w == 3
+    while c % (16 if nine and op.reads[0].c > 8 else 8):
+        c += 1
+
+    def of(pixels: int) -> int:
+        wide = pixels * op.window.stride_w + kernel_w - 1
+        filters, image = kernel_h * kernel_w * c, kernel_h * wide * c
+        own = filters + 32 if nine and c % 16 == 0 else 2 * (filters + image) + 64
+        return own + image + pixels * c + 48
+
+    pixels = 1
+    while pixels < columns and of(pixels + 1) <= 2048:
+        pixels += 1
+    return of(pixels)
 
 
 def _most(nbytes: int, most: int) -> int:

@@ -120,7 +120,7 @@ def frontier(conversion: Conversion, cost: Cost, table: Table, clock: Clock | No
     """
     how = price(cost, clock)
     found = []
-    if cost != "macs":
+    if cost != "macs" and not (cost == "time" and clock and clock.esp):
         _counted(conversion, table)
     for variant in conversion.state_variants():
         found += candidates((variant,) if cost == "macs" else forms(variant), table, how, planning)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from tflm_memopt.analysis.flash import Firmware, kernels
@@ -16,6 +16,7 @@ from tflm_memopt.convert.frontier import roomy
 from tflm_memopt.convert.limits import Limits
 from tflm_memopt.convert.request import Request
 from tflm_memopt.errors import UsageError
+from tflm_memopt.ops.packing import Family, family
 from tflm_memopt.results import Balance, Inspection
 from tflm_memopt.tflm.arena import Arena, predict
 from tflm_memopt.tflm.refused import refusals, refuse
@@ -28,6 +29,8 @@ LITTLE = 0.1
 """Share of the arena. If less is saved, estimates of the kernels that leave the flash do not count."""
 ROOM = 4_000
 """Bytes of arena that a plan may take above the least if packed kernels run faster in it."""
+SHARE = 1.2
+"""The same for ESP-NN, whose kernels are much faster than C code, in terms of the least arena."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -167,7 +170,7 @@ def _within(conversion: Conversion, asked: Request) -> Conversion:
     """Return the conversion with the limits of tiled groups.
 
     Without recompute, a packed model gets a plan of whole rows and all channels if that takes at most ROOM bytes more,
-    because packed kernels are slow on single pixels.
+    because packed kernels are slow on single pixels. For ESP-NN it may also take pixels, and SHARE of the arena more.
     """
     limits = asked.limits
     if limits.timed and limits.overhead is None:
@@ -176,10 +179,15 @@ def _within(conversion: Conversion, asked: Request) -> Conversion:
         return conversion.within(asked.tiles(limits.overhead / conversion.folded))
     conversion = conversion.within(asked.tiles(1.0 if limits.ram is None or limits.spills else None))
     if conversion.is_packed and asked.saved is None:
-        most = conversion.once.arena.total + ROOM  # first: the other plan then knows what was found for this one
-        fast = conversion.within(roomy(asked.tiles(1.0)))
-        if fast.once.arena.total <= most and limits.admit(fast.once.arena):
-            return fast
+        least = conversion.once.arena.total  # first: the other plans then know what was found for this one
+        whole, tiles = roomy(asked.tiles(1.0)), asked.tiles(1.0)
+        forms, most = [whole], least + ROOM
+        if family(conversion.options.target) is Family.ESP:
+            forms, most = [whole, replace(tiles, group_channels=0) if tiles else None], int(least * SHARE)
+        for form in forms:
+            fast = conversion.within(form)
+            if fast.once.arena.total <= most and limits.admit(fast.once.arena):
+                return fast
     return conversion
 
 

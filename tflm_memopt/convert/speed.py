@@ -110,7 +110,7 @@ def time(
         known = clock is not None and (clock.esp is not None or rest is not None)
         of_builtin = _beside(conversion, clock, ours or 0) if clock and known else None
         taken = _sum(clock.cycles(done) if clock else None, of_builtin)
-    return timing.time_of(clock, core, (before, after), (was, taken))
+    return timing.time_of(clock, core, (before, after), (was, taken), done)
 
 
 def _sum(one: Span | None, other: Span | None) -> Span | None:
@@ -154,7 +154,7 @@ def _on_chip(result: Optimized, clock: Clock, chip: EspChip) -> Time:
     builtins = read(result.model).graph
     of_builtin = chip.operators(builtins, [op for op in builtins.ops if not is_region(op)])
     ours = chip.plan(result.work) if result.work else (0.0, 0.0)
-    return timing.time_of(clock, clock.core, (None, None), (was, _sum(ours, of_builtin)))
+    return timing.time_of(clock, clock.core, (None, None), (was, _sum(ours, of_builtin)), result.work)
 
 
 def of_stages(planned: Planned, milliseconds: Callable[[Work], float | None]) -> dict[int, float]:

@@ -50,7 +50,9 @@ PACKED_TILE = 2304
 MVE_PIXELS = 2
 """The same as PACKED_PIXELS, for Helium."""
 MVE_TILE = 4608
-"""Most input bytes of the pixels that a convolution for Helium or RISC-V computes at once."""
+"""Most input bytes of the pixels that a convolution for Helium, RISC-V or ESP-NN computes at once."""
+ESP_TILE = 2048
+"""Most bytes of scratch of a depthwise convolution in ESP-NN, if a call computes more than one pixel."""
 PACKED_TAPS = 51
 """Most taps of a packed depthwise convolution."""
 PACKED_SCALES = 8

@@ -16,8 +16,11 @@ SHARED = 256
 class ConstantPool:
     """Aligned constants. Equal constants are stored once, and a constant inside another one is not stored again."""
 
-    def __init__(self, start: int, expected: Iterable[bytes] = ()) -> None:
-        """start: offset of the first constant in the program. expected: constants that will be added later."""
+    def __init__(self, start: int, expected: Iterable[bytes] = (), *, alignment: int = ALIGN) -> None:
+        """start: offset of the first constant in the program. expected: constants that will be added later.
+        alignment: of each constant.
+        """
+        self.alignment = alignment
         self.start = start
         self.data = bytearray()
         self.stored: dict[bytes, int] = {}
@@ -47,10 +50,10 @@ class ConstantPool:
         if whole != raw and whole.startswith(raw) and whole not in self.stored:
             self.stored[whole] = self._store(whole)
         at = self.data.find(raw)
-        return None if at < 0 or (self.start + at) % ALIGN else self.start + at
+        return None if at < 0 or (self.start + at) % self.alignment else self.start + at
 
     def _store(self, raw: bytes) -> int:
-        self.data.extend(bytes(-self.end % ALIGN))
+        self.data.extend(bytes(-self.end % self.alignment))
         at = self.end
         self.data.extend(raw)
         return at

@@ -18,7 +18,7 @@ from tflm_memopt.lower.pack import pack
 from tflm_memopt.lower.program import Program, ProgramOp
 from tflm_memopt.lower.unpack import add_scales, packed_sums
 from tflm_memopt.ops.kinds import KINDS, OPERAND_SCALES, Kind
-from tflm_memopt.ops.packing import Packing
+from tflm_memopt.ops.packing import OF_CHANNELS, Packing
 from tflm_memopt.ops.packings import filters, folded_bias
 from tflm_memopt.ops.rowop import RowOp
 
@@ -80,7 +80,7 @@ def _sums(op: ProgramOp, program: Program) -> Numbers:
         raise ValueError(f"{op.kind.name} is packed without weights")
     kernel = op.window.kernel_h, op.window.kernel_w, program.tensors[op.inputs[0]].channels
     channels = program.tensors[op.output].channels
-    if op.packing in (Packing.DSP_DEPTHWISE, Packing.MVE_DEPTHWISE, Packing.RVV_DEPTHWISE):
+    if op.packing in OF_CHANNELS:
         kernel = *kernel[:2], 1
     found = packed_sums(op.packing, op.weights, op.scales, kernel, channels)
     alive = (found.multipliers != 0).astype(np.int64)

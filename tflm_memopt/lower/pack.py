@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tflm_memopt.format.limits import PACKED_SCALES
-from tflm_memopt.ops.packing import QUAD, VECTOR, Packing, packed_values
+from tflm_memopt.ops.packing import QUAD, VECTOR, Packing, esp_channels, packed_values
 from tflm_memopt.ops.packings import filters, folded_bias
 from tflm_memopt.ops.rowop import RowOp
 
@@ -45,6 +45,12 @@ def pack(op: RowOp) -> Packed:
         return Packed(op.packing, mve_stream(weights, _mve_scales(op)), None)
     if op.packing in (Packing.RVV_CONV, Packing.RVV_DEPTHWISE):
         return Packed(op.packing, rvv_weights(weights), rvv_scales(op))
+    if op.packing is Packing.ESP_CONV:
+        return Packed(op.packing, esp_weights(weights), esp_scales(op))
+    if op.packing is Packing.ESP_DEPTHWISE:
+        more = (0, esp_channels(weights.shape[1:3], len(weights)) - len(weights))
+        padded = np.pad(weights, (more, (0, 0), (0, 0), (0, 0)))
+        return Packed(op.packing, rvv_weights(padded), esp_scales(op, more[1]))
     raise ValueError(f"{op.name} is not packed")
 
 
@@ -68,6 +74,11 @@ def constant_sizes(
         return -(-out_channels // VECTOR) * VECTOR * (12 + taps + taps % 2), None
     if packing is Packing.RVV_DEPTHWISE:
         return taps * out_channels, 2 * out_channels + -(-out_channels // 2)
+    if packing is Packing.ESP_DEPTHWISE:
+        padded = esp_channels(kernel, out_channels)
+        return taps * padded, 3 * padded
+    if packing is Packing.ESP_CONV:
+        return packed_values(packing, kernel, in_channels) * out_channels, 3 * out_channels
     if packing is Packing.RVV_CONV:
         return taps * in_channels * out_channels, 2 * out_channels + -(-out_channels // 2)
     pairs, values = -(-out_channels // 2), packed_values(packing, kernel, in_channels)
@@ -184,6 +195,21 @@ def rvv_scales(op: RowOp) -> NDArray[np.int32]:
     rights = np.zeros(len(shifts) + len(shifts) % 2, "<i2")
     rights[: len(shifts)] = -shifts
     return np.concatenate((_int32(bias), _int32(multipliers), rights.view("<i4")))
+
+
+def esp_weights(filters: NDArray[np.int8]) -> NDArray[np.int8]:
+    """[out][kernel_h][kernel_w][in] -> [out][values], padded to a multiple of 16 values."""
+    n, kernel_h, kernel_w, channels = filters.shape
+    padded = np.zeros((n, packed_values(Packing.ESP_CONV, (kernel_h, kernel_w), channels)), np.int8)
+    padded[:, : filters[0].size] = filters.reshape(n, -1)
+    return padded.reshape(-1)
+
+
+def esp_scales(op: RowOp, more: int = 0) -> NDArray[np.int32]:
+    """Return biases, multipliers and shifts. `more` channels are added, whose outputs are not used."""
+    scales = np.pad(_mve_scales(op), ((0, more), (0, 0)))
+    scales[len(scales) - more :, 2] = -1
+    return _int32(scales.T)
 
 
 def _mve_scales(op: RowOp) -> NDArray[np.int64]:

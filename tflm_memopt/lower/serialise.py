@@ -19,7 +19,7 @@ from tflm_memopt.format.codes import Flags, RowLayout
 from tflm_memopt.format.fields import layout_of
 from tflm_memopt.format.limits import CURVE_WORDS, MAGIC, PROGRAM_BASE, TABLE_BYTES, VERSION
 from tflm_memopt.lower.codec import RecordReader, RecordWriter, Shaper, Shapes
-from tflm_memopt.lower.constants import ConstantPool
+from tflm_memopt.lower.constants import ALIGN, ConstantPool
 from tflm_memopt.lower.pack import constant_sizes
 from tflm_memopt.lower.program import (
     ROLLING_BUFFER,
@@ -34,7 +34,7 @@ from tflm_memopt.lower.program import (
     ProgramTensor,
 )
 from tflm_memopt.ops.kinds import GATES, KINDS, Kind
-from tflm_memopt.ops.packing import Packing
+from tflm_memopt.ops.packing import VECTOR, Family, Packing
 from tflm_memopt.ops.partial import bytes_made
 from tflm_memopt.ops.rowop import FLOAT_BYTES, Access
 
@@ -51,9 +51,10 @@ def pack(program: Program) -> bytes:
     pools = (PoolRecord(program.slow),) if program.slow else ()
     first = layout_of(Header).nbytes + layout_of(PoolRecord).nbytes * len(pools)
     tensors, ops, groups, start = itertools.accumulate(sizes, initial=first)
-    known = ConstantPool(start)
+    alignment = VECTOR if program.target == Family.ESP else ALIGN
+    known = ConstantPool(start, alignment=alignment)
     identity = crc32(b"".join((*_tables(program, known), bytes(known.data))))
-    constants = ConstantPool(start, known.stored)
+    constants = ConstantPool(start, known.stored, alignment=alignment)
     cores, rolling_buffers = _cores(program, constants), _rolling_buffers(program, identity, constants)
     data = b"".join(_tables(program, constants))
     header = Header(

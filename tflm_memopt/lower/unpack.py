@@ -5,6 +5,7 @@ pack.py and this module do not import each other, so that a mistake in one of th
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -88,6 +89,17 @@ def _rvv_filters(weights: NDArray[np.int8], _: Kernel, channels: int) -> NDArray
     return values
 
 
+def _esp_filters(weights: NDArray[np.int8], kernel: Kernel, channels: int) -> NDArray[np.int8]:
+    """Unpack channels whose values are padded to a multiple of 16."""
+    return weights.reshape(channels, -1)[:, : math.prod(kernel)]
+
+
+def _esp_depthwise_filters(weights: NDArray[np.int8], kernel: Kernel, channels: int) -> NDArray[np.int8]:
+    """Unpack taps whose channels are padded."""
+    values: NDArray[np.int8] = weights.reshape(math.prod(kernel), -1)[:, :channels].T
+    return values
+
+
 def _dsp_scales(scales: NDArray[np.int32], channels: int) -> tuple[Ints, Ints, Ints]:
     """Unpack pairs: bias A, 256 * bias B + bias A; doubled multiplier, rounding, right shift of A, and of B."""
     pairs = scales.reshape(-1, 8)
@@ -108,6 +120,12 @@ def _rvv_scales(scales: NDArray[np.int32], channels: int) -> tuple[Ints, Ints, I
     rights = scales[2 * channels :].view("<i2")[:channels]
     bias, multipliers = scales[: 2 * channels].reshape(2, channels).astype(np.int64)
     return bias, multipliers, -rights.astype(np.int64)
+
+
+def _esp_scales(scales: NDArray[np.int32], channels: int) -> tuple[Ints, Ints, Ints]:
+    """Unpack biases, multipliers and shifts."""
+    bias, multipliers, shifts = scales.reshape(3, -1)[:, :channels].astype(np.int64)
+    return bias, multipliers, shifts
 
 
 def _dsp_stream(stream: NDArray[np.int8], kernel: Kernel, channels: int) -> PackedSums:
@@ -167,6 +185,8 @@ _FILTERS: Mapping[Packing, Filters] = {
     Packing.MVE_CONV: _mve_filters,
     Packing.RVV_CONV: _rvv_filters,
     Packing.RVV_DEPTHWISE: _rvv_filters,
+    Packing.ESP_CONV: _esp_filters,
+    Packing.ESP_DEPTHWISE: _esp_depthwise_filters,
 }
 _SCALES: Mapping[Packing, Callable[[NDArray[np.int32], int], tuple[Ints, Ints, Ints]]] = {
     Packing.DSP_CONV: _dsp_scales,
@@ -174,6 +194,8 @@ _SCALES: Mapping[Packing, Callable[[NDArray[np.int32], int], tuple[Ints, Ints, I
     Packing.MVE_CONV: _mve_scales,
     Packing.RVV_CONV: _rvv_scales,
     Packing.RVV_DEPTHWISE: _rvv_scales,
+    Packing.ESP_CONV: _esp_scales,
+    Packing.ESP_DEPTHWISE: _esp_scales,
 }
 _STREAMS: Mapping[Packing, Callable[[NDArray[np.int8], Kernel, int], PackedSums]] = {
     Packing.DSP_DEPTHWISE: _dsp_stream,

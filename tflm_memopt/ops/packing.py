@@ -8,7 +8,7 @@ from __future__ import annotations
 import enum
 
 from tflm_memopt.errors import UsageError, one_of
-from tflm_memopt.format.limits import MVE_PIXELS, MVE_TILE, PACKED_PIXELS, PACKED_TILE
+from tflm_memopt.format.limits import ESP_TILE, MVE_PIXELS, MVE_TILE, PACKED_PIXELS, PACKED_TILE
 
 
 class Packing(enum.IntEnum):
@@ -31,6 +31,10 @@ class Packing(enum.IntEnum):
     """All output channels side by side, for each value that is read."""
     RVV_DEPTHWISE = 8
     """All channels side by side, for each tap."""
+    ESP_CONV = 9
+    """The values of an output channel, padded to a multiple of 16, for a dot product of ESP-NN."""
+    ESP_DEPTHWISE = 10
+    """All channels side by side, for each tap, as ESP-NN reads them."""
 
 
 class Family(enum.IntEnum):
@@ -44,6 +48,8 @@ class Family(enum.IntEnum):
     """Helium, which also runs programs for DSP."""
     RVV = 3
     """RISC-V with vectors, Zve32x or more."""
+    ESP = 4
+    """Espressif's chips, with ESP-NN's vector kernels on ESP32-S3 and P4."""
 
     @property
     def runs(self) -> tuple[Family, ...]:
@@ -58,6 +64,7 @@ TARGETS = {
     "cortex-m33": Family.DSP,
     "cortex-m55": Family.MVE,
     "rv32-v": Family.RVV,
+    "esp-nn": Family.ESP,
 }
 """Targets by their name for `--target`."""
 GENERIC = "generic"
@@ -77,8 +84,10 @@ QUAD, OCTET, VECTOR = 4, 8, 16
 """Padding of values: kernel rows to a multiple of QUAD, all values to OCTET. For Helium, all values are padded to
 VECTOR and QUAD channels are processed at once.
 """
-OF_BYTES = (Packing.MVE_CONV, Packing.RVV_CONV)
+OF_BYTES = (Packing.MVE_CONV, Packing.RVV_CONV, Packing.ESP_CONV)
 """Packings of convolutions that multiply bytes directly."""
+OF_CHANNELS = (Packing.DSP_DEPTHWISE, Packing.MVE_DEPTHWISE, Packing.RVV_DEPTHWISE, Packing.ESP_DEPTHWISE)
+"""Packings of depthwise convolutions."""
 LEAST_DEPTH = 4
 """Minimum number of channels with the DSP extension. With Helium it is VECTOR, except for windows of 3x3 taps."""
 
@@ -89,7 +98,7 @@ def packed_values(packing: Packing, kernel: tuple[int, int], channels: int) -> i
     >>> packed_values(Packing.DSP_CONV, (3, 3), 3), packed_values(Packing.MVE_CONV, (3, 3), 3)
     (40, 32)
     """
-    if packing is Packing.MVE_CONV:
+    if packing in (Packing.MVE_CONV, Packing.ESP_CONV):
         return -(-kernel[0] * kernel[1] * channels // VECTOR) * VECTOR
     if packing is Packing.RVV_CONV:
         return kernel[0] * kernel[1] * channels
@@ -104,7 +113,7 @@ def tile_limit(packing: Packing) -> int:
 
 def is_direct(packing: Packing, kernel: tuple[int, int], in_channels: int, out_channels: int, columns: int) -> bool:
     """Return whether a packed convolution reads the bytes of its only pixel in place, without scratch or limit."""
-    if kernel != (1, 1) or columns != 1:
+    if kernel != (1, 1) or columns != 1 or packing is Packing.ESP_CONV:
         return False
     if packing in OF_BYTES:
         return packing is Packing.RVV_CONV or in_channels % VECTOR == 0
@@ -121,6 +130,8 @@ def packed_pixels(packing: Packing, values: int, columns: int, *, wide: bool = F
     >>> [packed_pixels(Packing.DSP_CONV, 288, n) for n in (3, 4, 5)], packed_pixels(Packing.DSP_CONV, 288, 4, wide=True)
     ([3, 2, 3], 4)
     """
+    if packing is Packing.ESP_CONV:
+        return 1
     most = MVE_PIXELS if packing is Packing.MVE_CONV else PACKED_PIXELS
     limit = tile_limit(packing)
     while not wide and most > 1 and most * values > (limit // 8 * 3 if most > 2 else limit):
@@ -132,4 +143,26 @@ def packed_pixels(packing: Packing, values: int, columns: int, *, wide: bool = F
 
 def tile_bytes(packing: Packing, values: int, columns: int, *, wide: bool = False) -> int:
     """Return the scratch of a packed convolution whose iteration makes `columns` columns, in bytes."""
-    return (1 if packing in OF_BYTES else 2) * values * packed_pixels(packing, values, columns, wide=wide)
+    alignment = VECTOR - 1 if packing is Packing.ESP_CONV else 0
+    return alignment + (1 if packing in OF_BYTES else 2) * values * packed_pixels(packing, values, columns, wide=wide)
+
+
+def esp_channels(kernel: tuple[int, int], channels: int) -> int:
+    """Return the channels of a depthwise convolution in ESP-NN, padded to whole vectors of int8 or, for few channels or
+    other windows than 3x3, of int16.
+    """
+    vector = VECTOR if kernel == (3, 3) and channels > OCTET else OCTET
+    return -(-channels // vector) * vector
+
+
+def esp_depthwise_bytes(kernel: tuple[int, int], stride_w: int, channels: int, columns: int) -> int:
+    """Return the scratch of a depthwise convolution in ESP-NN whose iteration makes `columns` columns, in bytes.
+
+    It has ESP-NN's own scratch, which holds a pixel of padding before a call, and the call's input and output.
+    """
+    padded = esp_channels(kernel, channels)
+    taps = kernel[0] * kernel[1] * padded
+    image, wider = (kernel[1] - 1) * kernel[0] * padded, stride_w * kernel[0] * padded
+    own = (taps + 32, 0) if kernel == (3, 3) and padded % VECTOR == 0 else (2 * (taps + image) + 64, 2 * wider)
+    fixed, each = 3 * VECTOR + image + own[0], wider + padded + own[1]
+    return fixed + each * max(1, min(columns, (ESP_TILE - fixed) // each))

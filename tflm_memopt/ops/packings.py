@@ -66,6 +66,16 @@ def rvv_tile_fits(op: RowOp) -> str | None:
     return tile_fits(op, Packing.RVV_CONV)
 
 
+def esp_tile_fits(op: RowOp) -> str | None:
+    """The values of one pixel must fit into the tile"""
+    return tile_fits(op, Packing.ESP_CONV)
+
+
+def columns_are_adjacent(op: RowOp) -> str | None:
+    """Its rows must not be dilated"""
+    return None if op.window.dilation_w == 1 else f"dilation {op.window.dilation_w}"
+
+
 def is_deep(op: RowOp) -> str | None:
     """It must have at least 16 channels; or 4, 8 or 12 with 3x3 taps, undilated rows, and the whole range of a ReLU"""
     window, channels = op.window, op.reads[0].c
@@ -166,6 +176,8 @@ MVE_CONV: tuple[Refusal, ...] = (is_convolution, mve_tile_fits, *SCALES, large_s
 MVE_DEPTHWISE: tuple[Refusal, ...] = (is_depthwise, is_deep, taps_fit, weights_are_symmetric, *SCALES, large_sums_fit)
 RVV_CONV: tuple[Refusal, ...] = (is_convolution, rvv_tile_fits, *SCALES, large_sums_fit)
 RVV_DEPTHWISE: tuple[Refusal, ...] = (is_depthwise, taps_fit, *SCALES, large_sums_fit)
+ESP_CONV: tuple[Refusal, ...] = (is_convolution, esp_tile_fits, *SCALES, large_sums_fit)
+ESP_DEPTHWISE: tuple[Refusal, ...] = (is_depthwise, columns_are_adjacent, taps_fit, *SCALES, large_sums_fit)
 PACKINGS: Mapping[Family, Mapping[Packing, tuple[Refusal, ...]]] = {
     Family.DSP: {
         Packing.DSP_DENSE: DSP_DENSE,
@@ -179,6 +191,7 @@ PACKINGS: Mapping[Family, Mapping[Packing, tuple[Refusal, ...]]] = {
         Packing.DSP_DEPTHWISE: DSP_DEPTHWISE,
         Packing.DSP_ADD: DSP_ADD,
     },
+    Family.ESP: {Packing.ESP_CONV: ESP_CONV, Packing.ESP_DEPTHWISE: ESP_DEPTHWISE},
     Family.RVV: {Packing.RVV_CONV: RVV_CONV, Packing.RVV_DEPTHWISE: RVV_DEPTHWISE},
 }
 """The packings of each family, best first, with their conditions."""

@@ -21,7 +21,7 @@ from tflm_memopt.kernels.language import Extents
 from tflm_memopt.kernels.needs import AxisRange, AxisSteps, OutputNeeds
 from tflm_memopt.model.graph import TensorId
 from tflm_memopt.ops.kinds import KINDS, WINDOW, Channels, Constants, Kind, Traits
-from tflm_memopt.ops.packing import Packing, is_direct, packed_values, tile_bytes
+from tflm_memopt.ops.packing import OF_CHANNELS, Packing, esp_depthwise_bytes, is_direct, packed_values, tile_bytes
 
 Ints = NDArray[np.int64]
 FLOAT_BYTES = 4
@@ -436,7 +436,9 @@ class RowOp:
     def scratch_bytes(self, columns: int) -> int:
         """Return the bytes of scratch on one core if the kernel is packed and an iteration makes `columns` columns."""
         kernel, packing = (self.window.kernel_h, self.window.kernel_w), self.packing
-        if packing in (Packing.DSP_DEPTHWISE, Packing.MVE_DEPTHWISE, Packing.RVV_DEPTHWISE):
+        if packing is Packing.ESP_DEPTHWISE:
+            return esp_depthwise_bytes(kernel, self.window.stride_w, self.reads[0].c, columns)
+        if packing in OF_CHANNELS:
             return self.reads[0].c
         if packing in (Packing.NONE, Packing.DSP_ADD, Packing.DSP_DENSE):
             return 0

@@ -34,7 +34,8 @@
 #define TMO_PACKED_PIXELS 4 /* Most output pixels that a packed convolution computes at once. */
 #define TMO_PACKED_TILE 2304 /* Most int16 input values of these pixels. */
 #define TMO_MVE_PIXELS 2 /* The same as PACKED_PIXELS, for Helium. */
-#define TMO_MVE_TILE 4608 /* Most input bytes of the pixels that a convolution for Helium or RISC-V computes at once. */
+#define TMO_MVE_TILE 4608 /* Most input bytes of the pixels that a convolution for Helium, RISC-V or ESP-NN computes at once. */
+#define TMO_ESP_TILE 2048 /* Most bytes of scratch of a depthwise convolution in ESP-NN, if a call computes more than one pixel. */
 #define TMO_PACKED_TAPS 51 /* Most taps of a packed depthwise convolution. */
 #define TMO_PACKED_SCALES 8 /* int32 values for each pair of channels. */
 #define TMO_PACKED_SHIFT 22 /* Largest right shift of a packed operator. */
@@ -46,6 +47,7 @@ enum {
   TMO_TARGET_DSP = 1, /* Armv7E-M and Armv8-M with the DSP extension. */
   TMO_TARGET_MVE = 2, /* Helium, which also runs programs for DSP. */
   TMO_TARGET_RVV = 3, /* RISC-V with vectors, Zve32x or more. */
+  TMO_TARGET_ESP = 4, /* Espressif's chips, with ESP-NN's vector kernels on ESP32-S3 and P4. */
 };
 
 /* Layout of an operator's constants. The values are TMO_PACKING_*. */
@@ -59,6 +61,8 @@ enum {
   TMO_PACKING_DSP_DENSE = 6, /* Three pairs of output channels at once, for a single pixel. */
   TMO_PACKING_RVV_CONV = 7, /* All output channels side by side, for each value that is read. */
   TMO_PACKING_RVV_DEPTHWISE = 8, /* All channels side by side, for each tap. */
+  TMO_PACKING_ESP_CONV = 9, /* The values of an output channel, padded to a multiple of 16, for a dot product of ESP-NN. */
+  TMO_PACKING_ESP_DEPTHWISE = 10, /* All channels side by side, for each tap, as ESP-NN reads them. */
 };
 
 /* Order of a whole tensor's rows in memory. A reversed group counts them from the last row. */

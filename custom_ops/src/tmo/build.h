@@ -58,7 +58,13 @@
 #define TMO_RUNS_DSP (TMO_CORE_DSP || TMO_TWINS)
 #define TMO_RUNS_MVE (TMO_CORE_MVE || TMO_TWINS)
 #define TMO_RUNS_RVV (TMO_RVV || TMO_TWINS)
-#define TMO_RUNS_PACKED (TMO_RUNS_DSP || TMO_RUNS_RVV)
+/* Programs for ESP-NN run on Espressif's chips without it, too, with kernels in C. */
+#if TMO_TWINS || defined(TMO_ESP_NN) || defined(ESP_PLATFORM)
+#define TMO_RUNS_ESP 1
+#else
+#define TMO_RUNS_ESP 0
+#endif
+#define TMO_RUNS_PACKED (TMO_RUNS_DSP || TMO_RUNS_RVV || TMO_RUNS_ESP)
 
 /* Parts of the executor that not every program needs. */
 enum {
@@ -85,9 +91,11 @@ enum {
 /* The packings of a build that are for its core. Operators that are not packed count as packed for the DSP extension. */
 #define TMO_OF_MVE (1ull << TMO_PACKING_MVE_CONV | 1ull << TMO_PACKING_MVE_DEPTHWISE)
 #define TMO_OF_RVV (1ull << TMO_PACKING_RVV_CONV | 1ull << TMO_PACKING_RVV_DEPTHWISE)
+#define TMO_OF_ESP (1ull << TMO_PACKING_ESP_CONV | 1ull << TMO_PACKING_ESP_DEPTHWISE)
 #define TMO_OWN_PACKINGS                                                                                                      \
   ((uint64_t)(TMO_PACKINGS) &                                                                                                 \
-   ((TMO_RUNS_DSP ? ~(TMO_OF_MVE | TMO_OF_RVV) : 0) | (TMO_RUNS_MVE ? TMO_OF_MVE : 0) | (TMO_RUNS_RVV ? TMO_OF_RVV : 0)))
+   ((TMO_RUNS_DSP ? ~(TMO_OF_MVE | TMO_OF_RVV | TMO_OF_ESP) : 0) | (TMO_RUNS_MVE ? TMO_OF_MVE : 0) |                          \
+    (TMO_RUNS_RVV ? TMO_OF_RVV : 0) | (TMO_RUNS_ESP ? TMO_OF_ESP : 0)))
 
 static inline bool tmo_has_kind(uint16_t kind) { return kind >= 64 || ((uint64_t)(TMO_KINDS) >> kind & 1) != 0; }
 static inline bool tmo_has_packing(uint16_t packing) {

@@ -31,6 +31,7 @@
 #include "../tmo_copy_ref.c"
 #include "../tmo_depthwise_packed.c"
 #include "../tmo_depthwise_ref.c"
+#include "../tmo_esp.c"
 #include "../tmo_generated.c"
 #include "../tmo_generated_arm.c"
 #include "../tmo_generated_binary.c"

@@ -26,20 +26,21 @@ static inline bool tmo_reads_rows(const tmo_kernel *k) { return !tmo_has_part(TM
 /* Whether this library runs programs that are packed for a target. */
 static inline bool tmo_runs_target(uint16_t target) {
   return target == TMO_TARGET_GENERIC || (target == TMO_TARGET_DSP && TMO_RUNS_DSP) || (target == TMO_TARGET_MVE && TMO_RUNS_MVE) ||
-         (target == TMO_TARGET_RVV && TMO_RUNS_RVV);
+         (target == TMO_TARGET_RVV && TMO_RUNS_RVV) || (target == TMO_TARGET_ESP && TMO_RUNS_ESP);
 }
 
 /* K of a packed convolution: the number of values that a channel reads, including the padding of rows and of the whole. */
 static inline uint32_t tmo_packed_values(const tmo_op *op, uint32_t in_channels) {
   const uint32_t row = op->kernel_w * in_channels;
-  if (tmo_is_packed_as(op, TMO_PACKING_MVE_CONV)) return (op->kernel_h * row + 15) / 16 * 16;
+  if (tmo_is_packed_as(op, TMO_PACKING_MVE_CONV) || tmo_is_packed_as(op, TMO_PACKING_ESP_CONV)) return (op->kernel_h * row + 15) / 16 * 16;
   if (tmo_is_packed_as(op, TMO_PACKING_RVV_CONV)) return op->kernel_h * row;
   return (op->kernel_h * ((row + 3) / 4 * 4) + 7) / 8 * 8;
 }
 
 /* Whether they are multiplied as bytes. */
 static TMO_ALWAYS_INLINE bool tmo_packs_bytes(const tmo_op *op) {
-  return tmo_is_packed_as(op, TMO_PACKING_MVE_CONV) || tmo_is_packed_as(op, TMO_PACKING_RVV_CONV);
+  return tmo_is_packed_as(op, TMO_PACKING_MVE_CONV) || tmo_is_packed_as(op, TMO_PACKING_RVV_CONV) ||
+         tmo_is_packed_as(op, TMO_PACKING_ESP_CONV);
 }
 
 /* Number of values that fill a tile of two pixels; more pixels take three eighths of it. */
@@ -51,6 +52,7 @@ static inline bool tmo_has_wide_tile(const tmo_op *op) { return tmo_is_packed_as
 /* Number of output pixels to compute at once, given the values of each and the remaining pixels. With the DSP extension a single last pixel is
  * avoided, because it costs most. */
 static inline uint32_t tmo_packed_pixels(const tmo_op *op, uint32_t values, uint32_t left) {
+  if (tmo_is_packed_as(op, TMO_PACKING_ESP_CONV)) return 1;
   uint32_t most = tmo_is_packed_as(op, TMO_PACKING_MVE_CONV) ? TMO_MVE_PIXELS : TMO_PACKED_PIXELS;
   if (!tmo_has_wide_tile(op)) {
     while (most > 1 && most * values > (most > 2 ? tmo_packed_tile(op) / 8 * 3 : tmo_packed_tile(op))) --most;
@@ -61,7 +63,7 @@ static inline uint32_t tmo_packed_pixels(const tmo_op *op, uint32_t values, uint
 
 /* Whether a packed convolution reads the bytes of its only pixel in place. */
 static inline bool tmo_packed_direct(const tmo_op *op, uint32_t in_channels, uint32_t out_channels, uint32_t columns) {
-  if (op->kernel_h != 1 || op->kernel_w != 1 || columns != 1) return false;
+  if (op->kernel_h != 1 || op->kernel_w != 1 || columns != 1 || tmo_is_packed_as(op, TMO_PACKING_ESP_CONV)) return false;
   if (tmo_is_packed_as(op, TMO_PACKING_RVV_CONV)) return true;
   return tmo_is_packed_as(op, TMO_PACKING_MVE_CONV) ? in_channels % 16 == 0 : in_channels % 8 == 0 && out_channels >= 4;
 }
@@ -71,13 +73,46 @@ static inline uint32_t tmo_dense_triples(uint32_t pairs) { return pairs / 3 - (p
 
 static TMO_ALWAYS_INLINE bool tmo_packs_depthwise(const tmo_op *op) {
   return tmo_is_packed_as(op, TMO_PACKING_DSP_DEPTHWISE) || tmo_is_packed_as(op, TMO_PACKING_MVE_DEPTHWISE) ||
-         tmo_is_packed_as(op, TMO_PACKING_RVV_DEPTHWISE);
+         tmo_is_packed_as(op, TMO_PACKING_RVV_DEPTHWISE) || tmo_is_packed_as(op, TMO_PACKING_ESP_DEPTHWISE);
+}
+
+/* Columns of the input under n adjacent windows, and those after them up to the next window. */
+static inline uint32_t tmo_esp_columns(const tmo_op *op, uint32_t n) { return n * op->stride_w + op->kernel_w - 1; }
+
+/* Channels of a depthwise convolution in ESP-NN, padded to whole vectors of int8 or, for few channels or other windows than 3x3, of int16. */
+static inline uint32_t tmo_esp_channels(const tmo_op *op, uint32_t channels) {
+  return op->kernel_h == 3 && op->kernel_w == 3 && channels > 8 ? (channels + 15) / 16 * 16 : (channels + 7) / 8 * 8;
+}
+
+/* What it needs to compute n pixels of padded channels: esp_nn_get_depthwise_conv_scratch_size_esp32s3(), rounded up. */
+static inline uint32_t tmo_esp_depthwise_own(const tmo_op *op, uint32_t padded, uint32_t n) {
+  const uint32_t filters = (uint32_t)op->kernel_h * op->kernel_w * padded;
+  if (op->kernel_h == 3 && op->kernel_w == 3 && padded % 16 == 0) return filters + 32;
+  return 2 * (filters + op->kernel_h * tmo_esp_columns(op, n) * padded) + 64;
+}
+
+/* All scratch of such a call: ESP-NN's, in which a pixel of padding lies before the call, and the call's input and output. */
+static inline uint32_t tmo_esp_depthwise_bytes(const tmo_op *op, uint32_t padded, uint32_t n) {
+  return tmo_esp_depthwise_own(op, padded, n) + (op->kernel_h * tmo_esp_columns(op, n) + n) * padded + 3 * 16;
+}
+
+/* Pixels of a call, given those of an iteration: as many as the tile holds, at least one. */
+static inline uint32_t tmo_esp_pixels(const tmo_op *op, uint32_t padded, uint32_t columns) {
+  const uint32_t one = tmo_esp_depthwise_bytes(op, padded, 1), each = tmo_esp_depthwise_bytes(op, padded, 2) - one;
+  if (one >= TMO_ESP_TILE || each == 0) return 1;
+  const uint32_t n = 1 + (TMO_ESP_TILE - one) / each;
+  return n < columns ? n : columns > 0 ? columns : 1;
 }
 
 /* Scratch of an operator that computes pixels of `out` from those of `in`. */
 static inline uint32_t tmo_scratch_bytes(const tmo_op *op, const tmo_tensor *in, const tmo_tensor *out) {
   const uint32_t values = tmo_packed_values(op, in->channels), columns = tmo_by_row(op) ? out->width : op->tile;
+  if (tmo_is_packed_as(op, TMO_PACKING_ESP_DEPTHWISE)) {
+    const uint32_t padded = tmo_esp_channels(op, in->channels);
+    return tmo_esp_depthwise_bytes(op, padded, tmo_esp_pixels(op, padded, columns));
+  }
   if (tmo_packs_depthwise(op)) return in->channels;
+  if (tmo_is_packed_as(op, TMO_PACKING_ESP_CONV)) return values + 15;
   if (!tmo_is_packed_as(op, TMO_PACKING_DSP_CONV) && !tmo_packs_bytes(op)) return 0;
   if (tmo_packed_direct(op, in->channels, out->channels, columns)) return 0;
   return (tmo_packs_bytes(op) ? 1 : 2) * values * tmo_packed_pixels(op, values, columns);
@@ -159,6 +194,15 @@ TMO_LINKAGE tmo_make_columns tmo_conv_rvv_columns;
 
 /* DEPTHWISE, TMO_PACKING_RVV_DEPTHWISE: computes adjacent output pixels. The taps of pixel p are at taps[i] + p * step. */
 TMO_LINKAGE void tmo_depthwise_rvv(const tmo_kernel *k, const int8_t *const *taps, int8_t *out, uint32_t pixels, uint32_t step);
+
+/* The same for TMO_PACKING_ESP_CONV, one pixel at a time. */
+TMO_LINKAGE void tmo_conv_esp_gather(const tmo_kernel *k, const tmo_window *window);
+TMO_LINKAGE void tmo_conv_esp_multiply(const tmo_kernel *k, int8_t *out);
+TMO_LINKAGE tmo_kernel_s8 tmo_conv_esp_row;
+TMO_LINKAGE tmo_make_columns tmo_conv_esp_columns;
+
+/* DEPTHWISE, TMO_PACKING_ESP_DEPTHWISE: like tmo_depthwise_rvv(). */
+TMO_LINKAGE void tmo_depthwise_esp(const tmo_kernel *k, const int8_t *const *taps, int8_t *out, uint32_t pixels, uint32_t step);
 
 /* ADD, TMO_PACKING_DSP_ADD: adds n elements. Each is read before its sum is written. */
 TMO_LINKAGE void tmo_packed_add(const int8_t *a, const int8_t *b, int8_t *out, uint32_t n, const int32_t *scales, const tmo_op *op);

@@ -1,11 +1,36 @@
 /* The functions of ESP-NN that the library calls, reimplemented for the tests with its interface (esp_nn_ansi_headers.h) and TFLM's
- * arithmetic. */
+ * arithmetic. Like the vector kernels they need aligned data, and they destroy their scratch. */
 #ifndef TESTS_ESP_NN_H_
 #define TESTS_ESP_NN_H_
 
 #include "vendor.h"
 
 #define esp_nn_fully_connected_per_ch_s8 esp_nn_fully_connected_per_ch_s8_test
+#define esp_nn_set_depthwise_conv_scratch_buf vendor_scratch
+#define esp_nn_get_depthwise_conv_scratch_size esp_nn_get_depthwise_conv_scratch_size_test
+#define esp_nn_depthwise_conv_s8 esp_nn_depthwise_conv_s8_test
+
+typedef struct {
+  int32_t width, height, channels, extra;
+} data_dims_t;
+
+typedef struct {
+  int32_t width, height;
+} data_2d_t;
+
+typedef struct {
+  int32_t min, max;
+} act_params_t;
+
+typedef struct {
+  int32_t *shift, *mult;
+} quant_data_t;
+
+typedef struct {
+  int32_t in_offset, out_offset, ch_mult;
+  data_2d_t stride, padding, dilation;
+  act_params_t activation;
+} dw_conv_params_t;
 
 static inline void esp_nn_fully_connected_per_ch_s8_test(const int8_t *input, const int32_t input_offset, const uint16_t row_len,
                                                          const int8_t *filter, const int32_t filter_offset, const int32_t *bias,
@@ -14,6 +39,27 @@ static inline void esp_nn_fully_connected_per_ch_s8_test(const int8_t *input, co
                                                          const int32_t activation_max) {
   const vendor_layer layer = {input_offset, filter_offset, out_offset, activation_min, activation_max, bias, multipliers, shifts};
   vendor_fully_connected(&layer, input, row_len, filter, out_channels, 1, out);
+}
+
+/* As on an ESP32-S3 without padding. */
+static inline int esp_nn_get_depthwise_conv_scratch_size_test(const data_dims_t *input, const data_dims_t *filter, const data_dims_t *output,
+                                                              const dw_conv_params_t *params) {
+  const int32_t filters = filter->width * filter->height * input->channels, values = input->width * input->height * input->channels;
+  const int32_t right = output->width * params->stride.width + 2 - input->width, below = output->height * params->stride.height + 2 - input->height;
+  const int32_t sixteens = (input->channels + 15) / 16 * 16;
+  if (filter->width != 3 || filter->height != 3 || input->channels < 12) return 2 * (filters + values) + 32;
+  if (input->channels % 16 == 0) return filters + 16 + (right || below ? (input->width + right) * (input->height + below) * input->channels : 0);
+  return sixteens * (9 + (input->width + right) * (input->height + below) + output->width * output->height) + 64;
+}
+
+static inline void esp_nn_depthwise_conv_s8_test(const data_dims_t *input_dims, const int8_t *input, const data_dims_t *filter_dims,
+                                                 const int8_t *filter, const int32_t *bias, const data_dims_t *output_dims, int8_t *out,
+                                                 const dw_conv_params_t *params, const quant_data_t *scales) {
+  const vendor_layer layer = {params->in_offset, 0, params->out_offset, params->activation.min, params->activation.max, bias, scales->mult,
+                              scales->shift};
+  const vendor_image image = {input_dims->width, input_dims->channels, filter_dims->width, filter_dims->height, params->stride.width,
+                              output_dims->width};
+  vendor_depthwise(&layer, &image, input, filter, esp_nn_get_depthwise_conv_scratch_size_test(input_dims, filter_dims, output_dims, params), out);
 }
 
 #endif /* TESTS_ESP_NN_H_ */

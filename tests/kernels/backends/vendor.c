@@ -1,8 +1,19 @@
 #include "vendor.h"
 
+#include <stdlib.h>
+#include <string.h>
+
 static unsigned calls;
+static void *scratch;
 
 unsigned vendor_calls(void) { return calls; }
+
+void vendor_scratch(void *at) { scratch = at; }
+
+static int8_t scaled(const vendor_layer *layer, uint32_t channel, uint32_t sum) {
+  const int32_t value = tmo_rescale((int32_t)sum, layer->multipliers[channel], layer->shifts[channel]);
+  return tmo_clamp(tmo_wrapping_add(value, layer->output_offset), (int8_t)layer->activation_min, (int8_t)layer->activation_max);
+}
 
 void vendor_fully_connected(const vendor_layer *layer, const int8_t *input, uint32_t taps, const int8_t *filter, uint32_t channels,
                             uint32_t step, int8_t *out) {
@@ -12,8 +23,30 @@ void vendor_fully_connected(const vendor_layer *layer, const int8_t *input, uint
     for (uint32_t t = 0; t < taps; ++t) {
       sum += (uint32_t)((input[t] + layer->input_offset) * (filter[c * taps + t] + layer->filter_offset));
     }
-    const int32_t scaled = tmo_rescale((int32_t)sum, layer->multipliers[c], layer->shifts[c]);
-    const int32_t value = tmo_wrapping_add(scaled, layer->output_offset);
-    out[c * step] = tmo_clamp(value, (int8_t)layer->activation_min, (int8_t)layer->activation_max);
+    out[c * step] = scaled(layer, c, sum);
+  }
+}
+
+/* Vectors of 16 bytes are loaded from the input and the scratch, and stored to the output. */
+static void need_alignment(const void *at) {
+  if ((uintptr_t)at % 16 != 0) abort();
+}
+
+void vendor_depthwise(const vendor_layer *layer, const vendor_image *image, const int8_t *input, const int8_t *filter, int32_t scratch_bytes,
+                      int8_t *out) {
+  ++calls;
+  need_alignment(input);
+  need_alignment(out);
+  need_alignment(scratch);
+  memset(scratch, 0x55, (size_t)scratch_bytes);
+  for (int32_t x = 0; x < image->out_width; ++x) {
+    for (int32_t c = 0; c < image->channels; ++c) {
+      uint32_t sum = layer->bias ? (uint32_t)layer->bias[c] : 0;
+      for (int32_t t = 0; t < image->kernel_h * image->kernel_w; ++t) {
+        const int32_t column = x * image->stride + t % image->kernel_w, row = t / image->kernel_w;
+        sum += (uint32_t)((input[(row * image->width + column) * image->channels + c] + layer->input_offset) * filter[t * image->channels + c]);
+      }
+      out[x * image->channels + c] = scaled(layer, (uint32_t)c, sum);
+    }
   }
 }

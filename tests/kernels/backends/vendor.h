@@ -1,4 +1,4 @@
-/* A fully connected layer with per-channel scaling, like the vendors' libraries. It counts its calls. */
+/* Layers with per-channel scaling, like the vendors' libraries. They count their calls. */
 #ifndef TESTS_VENDOR_H_
 #define TESTS_VENDOR_H_
 
@@ -11,8 +11,18 @@ typedef struct {
   const int32_t *bias, *multipliers, *shifts;
 } vendor_layer;
 
+/* An image that has as many rows as the filter, so that one output row is computed. */
+typedef struct {
+  int32_t width, channels, kernel_w, kernel_h, stride, out_width;
+} vendor_image;
+
 unsigned vendor_calls(void);
 void vendor_fully_connected(const vendor_layer *layer, const int8_t *input, uint32_t taps, const int8_t *filter, uint32_t channels,
                             uint32_t step, int8_t *out);
+
+/* Sets the scratch of the next calls. */
+void vendor_scratch(void *scratch);
+void vendor_depthwise(const vendor_layer *layer, const vendor_image *image, const int8_t *input, const int8_t *filter, int32_t scratch_bytes,
+                      int8_t *out);
 
 #endif /* TESTS_VENDOR_H_ */

@@ -199,7 +199,7 @@ def test_lives_at_one_place(moments: list[tuple[int, int]], expected: bool) -> N
 
 KERNELS = ((1, 1), (3, 1), (3, 3))
 PACKINGS = (Packing.DSP_CONV, Packing.MVE_CONV, Packing.DSP_DENSE, Packing.DSP_DEPTHWISE, Packing.MVE_DEPTHWISE,
-            Packing.RVV_CONV, Packing.RVV_DEPTHWISE)  # fmt: skip
+            Packing.RVV_CONV, Packing.RVV_DEPTHWISE, Packing.ESP_CONV, Packing.ESP_DEPTHWISE)  # fmt: skip
 
 
 @pytest.mark.parametrize("packing", PACKINGS, ids=lambda p: p.name)

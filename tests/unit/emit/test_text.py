@@ -199,7 +199,7 @@ def test_a_project_is_for_boards_that_run_the_program(packed: Family) -> None:
     assert set(listed) == {name for name, on in boards().items() if packed in TARGETS[on.target].runs}
     assert {"pico", "esp32s3", "bluepill"} <= set(listed) or packed is not Family.GENERIC
     content = Project("net", lambda *_: "", {}, library=True, boards=listed, packed=model.packed)
-    if packed is Family.GENERIC:
+    if packed in (Family.GENERIC, Family.ESP):
         assert "CMakeLists.txt" in esp_idf(content)
     else:
         with pytest.raises(UsageError, match="packed for other cores"):

@@ -264,6 +264,11 @@ def _rvv_depthwise(w: Windows, done: Work) -> Work:
     return replace(done, macs=loops * taps, loops=loops, pieces=listed)
 
 
+def _esp(w: Windows, done: Work) -> Work:
+    """Model tmo_esp.c: ESP-NN computes all multiply-accumulates of a window; `read` is what it takes together."""
+    return done
+
+
 def _stripes(channels: int) -> int:
     """Return the number of passes over the channels, 32 at a time: eight registers of 128-bit vectors."""
     return -(-channels // 32)
@@ -389,6 +394,8 @@ PACKED: Mapping[Packing, Kernel] = {
     Packing.MVE_DEPTHWISE: _mve_depthwise,
     Packing.RVV_CONV: _rvv_conv,
     Packing.RVV_DEPTHWISE: _rvv_depthwise,
+    Packing.ESP_CONV: _esp,
+    Packing.ESP_DEPTHWISE: _esp,
 }
 
 

@@ -1,0 +1,182 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Operators that are packed for ESP-NN: gather the input under a window, then call ESP-NN's kernel. In a build without TMO_ESP_NN, and on hosts,
+ * twins in C compute the same bits. */
+#include <string.h>
+
+#include "tmo/packed.h"
+
+#if TMO_RUNS_ESP
+
+#ifdef TMO_ESP_NN
+#include <esp_nn.h>
+#ifndef esp_nn_fully_connected_per_ch_s8
+#error "This ESP-NN has no esp_nn_fully_connected_per_ch_s8: update espressif/esp-nn to 1.1.1, or build without TMO_ESP_NN"
+#endif
+#endif
+
+enum {
+  ESP_VECTOR = 16,           /* bytes of a vector */
+  ESP_EIGHT = 8,          /* channels of a depthwise convolution that are computed at once in C */
+  ESP_CHANNELS = 64,      /* ESP-NN keeps a word for each channel of a call on its stack */
+};
+
+/* The multipliers follow the biases, and the shifts follow these. ESP-NN does not write through its pointers that lack const. */
+static uint32_t esp_scales(const tmo_kernel *k) {
+  return tmo_is_packed_as(k->op, TMO_PACKING_ESP_CONV) ? k->out_channels : tmo_esp_channels(k->op, k->out_channels);
+}
+static const int32_t *esp_multipliers(const tmo_kernel *k) { return k->bias + esp_scales(k); }
+static const int32_t *esp_shifts(const tmo_kernel *k) { return k->bias + 2 * esp_scales(k); }
+
+static int8_t *to_vector(void *at) { return (int8_t *)(((uintptr_t)at + ESP_VECTOR - 1) & ~(uintptr_t)(ESP_VECTOR - 1)); }
+
+static int8_t esp_scaled(const tmo_kernel *k, uint32_t channel, uint32_t sum) {
+  const int32_t value = tmo_rescale((int32_t)sum, esp_multipliers(k)[channel], (int8_t)esp_shifts(k)[channel]);
+  return tmo_clamp(tmo_wrapping_add(value, k->op->output_zero_point), k->op->act_min, k->op->act_max);
+}
+
+/* Computes an output pixel from `values` aligned bytes. */
+static void multiply_values(const tmo_kernel *k, const int8_t *bytes, uint32_t values, int8_t *out) {
+#ifdef TMO_ESP_NN
+  for (uint32_t c = 0; c < k->out_channels; c += ESP_CHANNELS) {
+    const uint32_t left = k->out_channels - c, n = left < ESP_CHANNELS ? left : ESP_CHANNELS;
+    esp_nn_fully_connected_per_ch_s8(bytes, 0, (uint16_t)values, k->weights + c * values, 0, k->bias + c, out + c, (uint16_t)n,
+                                     k->op->output_zero_point, esp_shifts(k) + c, esp_multipliers(k) + c, k->op->act_min, k->op->act_max);
+  }
+#else
+  const tmo_runs run = {.at = &bytes, .stride = 1, .count = 1, .parts = 1, .bytes = values, .step = 1, .filter = values};
+  for (uint32_t c = 0; c < k->out_channels; c += TMO_STACK_SUMS) {
+    const uint32_t left = k->out_channels - c, n = left < TMO_STACK_SUMS ? left : TMO_STACK_SUMS;
+    uint32_t sums[TMO_STACK_SUMS];
+    for (uint32_t i = 0; i < n; ++i) sums[i] = (uint32_t)k->bias[c + i];
+    tmo_conv_sums(&run, k->weights + c * values, n, sums);
+    for (uint32_t i = 0; i < n; ++i) out[c + i] = esp_scaled(k, c + i, sums[i]);
+  }
+#endif
+}
+
+/* Copies the values under a window. Padding counts as the zero point, which the biases contain. */
+static void take_values(const tmo_kernel *k, const tmo_window *w, int8_t *to) {
+  const tmo_op *op = k->op;
+  const uint32_t pixel = k->in_channels, row = op->kernel_w * pixel, columns = w->columns;
+  const bool by_row = tmo_reads_rows(k);
+  const uint32_t rows = columns == 0 ? 0 : by_row ? w->count : w->count / columns;
+  if (rows < op->kernel_h || columns < op->kernel_w) memset(to, op->input_zero_point[0], op->kernel_h * row);
+  to += w->first_row * row + w->first_column * pixel;
+  for (uint32_t r = 0; r < rows; ++r, to += row) {
+    if (by_row && op->dilation_w == 1) {
+      memcpy(to, w->pixels[r] + w->offset, columns * pixel);
+      continue;
+    }
+    for (uint32_t c = 0; c < columns; ++c) {
+      memcpy(to + c * pixel, by_row ? w->pixels[r] + w->offset + c * op->dilation_w * pixel : w->pixels[r * columns + c], pixel);
+    }
+  }
+}
+
+void tmo_conv_esp_gather(const tmo_kernel *k, const tmo_window *w) { take_values(k, w, to_vector(k->scratch)); }
+
+void tmo_conv_esp_multiply(const tmo_kernel *k, int8_t *out) { multiply_values(k, to_vector(k->scratch), tmo_packed_values(k->op, k->in_channels), out); }
+
+void tmo_conv_esp_columns(const tmo_kernel *k, const tmo_window *rows, const tmo_columns_job *columns) {
+  const tmo_op *op = k->op;
+  const uint32_t values = tmo_packed_values(op, k->in_channels), step = op->stride_w * k->in_channels;
+  int8_t *out = columns->out;
+  if (op->kernel_h == 1 && op->kernel_w == 1 && op->pad_left == 0 && rows->count > 0 && values == k->in_channels &&
+      ((uintptr_t)rows->pixels[0] % ESP_VECTOR == 0) && (columns->end - 1) * op->stride_w < k->in_width) { /* whole vectors, read in place */
+    const int8_t *pixel = rows->pixels[0] + columns->first * step;
+    for (uint32_t x = columns->first; x < columns->end; ++x, out += columns->step, pixel += step) multiply_values(k, pixel, values, out);
+    return;
+  }
+  for (uint32_t x = columns->first; x < columns->end; ++x, out += columns->step) {
+    const tmo_window column = tmo_column(k, rows, (uint16_t)x);
+    tmo_conv_esp_gather(k, &column);
+    tmo_conv_esp_multiply(k, out);
+  }
+}
+
+void tmo_conv_esp_row(const tmo_kernel *k, const tmo_window *rows, int8_t *out) {
+  const tmo_columns_job all = {0, k->out_width, 1, out, k->out_channels};
+  tmo_conv_esp_columns(k, rows, &all);
+}
+
+#ifdef TMO_ESP_NN
+/* Copies n pixels whose channels are at distances of `step` and `to_step` bytes. */
+static void copy_pixels(int8_t *to, uint32_t to_step, const int8_t *from, uint32_t step, uint32_t channels, uint32_t n) {
+  if (to_step == step) {
+    memcpy(to, from, n * step);
+    return;
+  }
+  for (; n > 0; --n, to += to_step, from += step) memcpy(to, from, channels);
+}
+
+/* Copies the input under the windows of n adjacent pixels. The taps of the first one are at taps[i] + offset. Values in the channels' padding and in
+ * columns after the last window do not matter. */
+static void take_image(const tmo_kernel *k, const int8_t *const *taps, uint32_t offset, uint32_t n, uint32_t padded, int8_t *image) {
+  const tmo_op *op = k->op;
+  const uint32_t pixel = k->in_channels, wide = tmo_esp_columns(op, n) * padded;
+  for (uint32_t y = 0; y < op->kernel_h; ++y, image += wide, taps += op->kernel_w) {
+    if (n > 1) { /* whole windows, whose columns are adjacent */
+      copy_pixels(image, padded, taps[0] + offset, pixel, pixel, (n - 1) * op->stride_w + op->kernel_w);
+      continue;
+    }
+    for (uint32_t x = 0; x < op->kernel_w; ++x) memcpy(image + x * padded, taps[x] + offset, pixel);
+  }
+}
+
+/* Computes n adjacent pixels. ESP-NN reads and writes whole vectors, and may read stride_w - 1 more columns. False: this version needs more
+ * scratch. */
+static bool call_esp_depthwise(const tmo_kernel *k, const int8_t *const *taps, uint32_t offset, uint32_t n, int8_t *out) {
+  const tmo_op *op = k->op;
+  const uint32_t wide = tmo_esp_columns(op, n), padded = tmo_esp_channels(op, k->in_channels), room = tmo_esp_depthwise_own(op, padded, n);
+  const data_dims_t input = {(int32_t)wide, op->kernel_h, (int32_t)padded, 1}, filter = {op->kernel_w, op->kernel_h, 0, 0};
+  const data_dims_t output = {(int32_t)n, 1, (int32_t)padded, 1};
+  const dw_conv_params_t params = {0, op->output_zero_point, 1, {op->stride_w, 1}, {0, 0}, {1, 1}, {op->act_min, op->act_max}};
+  const quant_data_t scales = {(int32_t *)(uintptr_t)esp_shifts(k), (int32_t *)(uintptr_t)esp_multipliers(k)};
+  int8_t *const own = to_vector(k->scratch), *const image = to_vector(own + room);
+  int8_t *const made = to_vector(image + op->kernel_h * wide * padded);
+  const bool direct = padded == k->out_channels && (uintptr_t)out % ESP_VECTOR == 0;
+  if (esp_nn_get_depthwise_conv_scratch_size(&input, &filter, &output, &params) > (int)room) return false;
+  memset(k->scratch, op->input_zero_point[0], k->in_channels); /* the padding's pixel, over which an earlier call has written */
+  take_image(k, taps, offset, n, padded, image);
+  esp_nn_set_depthwise_conv_scratch_buf(own);
+  esp_nn_depthwise_conv_s8(&input, image, &filter, k->weights, k->bias, &output, direct ? out : made, &params, &scales);
+  if (!direct) copy_pixels(out, k->out_channels, made, padded, k->out_channels, n);
+  return true;
+}
+#endif
+
+/* The same in C. */
+static void esp_depthwise_in_c(const tmo_kernel *k, const int8_t *const *taps, uint32_t offset, uint32_t n, int8_t *out) {
+  const uint32_t all = (uint32_t)k->op->kernel_h * k->op->kernel_w, channels = k->out_channels, padded = esp_scales(k);
+  for (; n > 0; --n, offset += k->op->stride_w * channels, out += channels) {
+    for (uint32_t c = 0; c < channels; c += ESP_EIGHT) {
+      const uint32_t some = channels - c < ESP_EIGHT ? channels - c : ESP_EIGHT;
+      uint32_t sums[ESP_EIGHT];
+      for (uint32_t i = 0; i < some; ++i) sums[i] = (uint32_t)k->bias[c + i];
+      for (uint32_t t = 0; t < all; ++t) {
+        const int8_t *const x = taps[t] + offset + c, *const w = k->weights + t * padded + c;
+        for (uint32_t i = 0; i < some; ++i) sums[i] += (uint32_t)(x[i] * w[i]);
+      }
+      for (uint32_t i = 0; i < some; ++i) out[c + i] = esp_scaled(k, c + i, sums[i]);
+    }
+  }
+}
+
+void tmo_depthwise_esp(const tmo_kernel *k, const int8_t *const *taps, int8_t *out, uint32_t pixels, uint32_t step) {
+#ifdef TMO_ESP_NN
+  const uint32_t most = tmo_esp_pixels(k->op, esp_scales(k), tmo_by_row(k->op) ? k->out_width : k->op->tile);
+#else
+  const uint32_t most = pixels;
+#endif
+  for (uint32_t p = 0, n; p < pixels; p += n, out += n * k->out_channels) {
+    n = pixels - p < most ? pixels - p : most;
+#ifdef TMO_ESP_NN
+    if (call_esp_depthwise(k, taps, p * step, n, out)) continue;
+#endif
+    esp_depthwise_in_c(k, taps, p * step, n, out);
+  }
+}
+
+#endif /* TMO_RUNS_ESP */
+
+typedef int tmo_esp_is_not_empty; /* ISO C forbids an empty file */
