@@ -29,6 +29,13 @@ inline unsigned esp_cpu_get_cycle_count() {
 }
 """,
     "esp_timer.h": "inline long long esp_timer_get_time() { return 0; }\n",
+    "esp_heap_caps.h": """\
+#include <stdlib.h>
+#define MALLOC_CAP_SPIRAM 1
+inline void *heap_caps_aligned_alloc(size_t alignment, size_t bytes, unsigned) {
+  return aligned_alloc(alignment, bytes);
+}
+""",
     "freertos/FreeRTOS.h": """\
 #define pdFALSE 0
 #define pdPASS 1

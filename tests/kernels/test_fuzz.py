@@ -15,12 +15,14 @@ import pytest
 import streaming
 from ai_edge_litert import schema_py_generated as schema
 from compiling import part_of
+from conftest import KEYWORDS
 from in_sums import in_parts
 from kernels import networks, tile_plans
 from kernels.conftest import THREADS, WATCHED, Build, compiled, sample
 from kernels.frames import external, streamed
 from kernels.networks import Network
 from kernels.packings import packed
+from kernels.pools import in_slow_memory
 from kernels.programs import can_iterate, lower
 from models import Net
 from moving import (
@@ -41,10 +43,12 @@ from property.layers import Layer
 from property.networks import Recipe
 from property.networks import build as built
 
+import tflm_memopt
 from tflm_memopt.convert import pipeline
 from tflm_memopt.convert.pipeline import ConversionOptions
 from tflm_memopt.emit.kernels import Needs, Part
 from tflm_memopt.lower.program import Program
+from tflm_memopt.lower.rewrite import programs
 from tflm_memopt.model.graph import Tensor
 from tflm_memopt.model.interface import Changes
 from tflm_memopt.model.reader import read
@@ -94,7 +98,42 @@ def write_samples(folder: Path) -> list[Path]:
         for n, region in enumerate(data):
             paths.append(folder / f"planned{k}_{n}.bin")
             paths[-1].write_bytes(region)
-    return [*paths, *write_shared(folder)]
+    return [*paths, *write_shared(folder), *write_pools(folder)]
+
+
+def write_pools(folder: Path) -> list[Path]:
+    """Write valid programs with slow memory: random ones, and plans of trained networks."""
+    paths = []
+    for seed in range(SAMPLES):
+        network, program, rng = by_row(seed)
+        if not any(t.base == 0 for t in program.tensors):
+            continue
+        program = {1: external, 2: streamed}.get(seed % 3, lambda p, _: p)(in_slow_memory(program, rng), rng)
+        inputs = networks.random_inputs(rng, network)
+        paths.append(folder / f"pools{seed}.bin")
+        paths[-1].write_bytes(sample(program, inputs[:1], [network.run(inputs)[-1]]))
+    for name, model, fast, target in (
+        ("residual", residual(), 1_000, "generic"),
+        ("residual_packed", residual(), 1_000, "cortex-m4"),
+        ("keywords", KEYWORDS.read_bytes(), 2_400, "cortex-m4"),
+    ):
+        limits = {"fast": fast, "slow": 1_000_000}
+        graph = read(tflm_memopt.optimize(model, memory=limits, target=target).model).graph
+        (data,) = programs(graph)
+        sizes = [[graph.tensors[t].nbytes for t in tensors] for tensors in (graph.inputs, graph.outputs)]
+        drawn = [np.random.default_rng(1).integers(-128, 128, n, np.int8) for n in sizes[0]]
+        paths.append(folder / f"pools_{name}.bin")
+        paths[-1].write_bytes(sample(data, drawn, host.run(data, drawn, sizes[1])))
+    return paths
+
+
+def residual() -> bytes:
+    """Return a small network whose tensors have branches and are read twice."""
+    net = Net()
+    x = net.conv2d(net.input((1, 12, 10, 3)), 8, kernel=(3, 3))
+    x = net.add(x, net.conv2d(net.conv2d(x, 12, kernel=(3, 3)), 8))
+    gate = net.unary("LOGISTIC", net.conv2d(net.mean(x, (1, 2)), 8, out=(0.05, 0)), out=(1 / 256, -128))
+    return net.model(net.fully_connected(net.mean(net.binary("MUL", x, gate), (1, 2)), 5))
 
 
 def write_shared(folder: Path) -> list[Path]:

@@ -42,9 +42,9 @@ OV7675, ESP32 = 1, 2
 
 
 @cache
-def written(where: str, cores: int = 1) -> Mapping[str, bytes]:
+def written(where: str, cores: int = 1, memory: str | None = None) -> Mapping[str, bytes]:
     model = EXAMPLE.read_bytes()
-    result = tflm_memopt.optimize(model, input=where, cores=cores)
+    result = tflm_memopt.optimize(model, input=where, cores=cores, memory=memory)
     return bundle.files(result, "shapes v1", PROJECTS, bundle.Extras(lambda: sample(model, result.model), model))
 
 
@@ -61,6 +61,17 @@ def written(where: str, cores: int = 1) -> Mapping[str, bytes]:
 def test_a_project_runs_as_it_is(project: str, where: str, tflm: str, tmp_path: Path) -> None:
     """Arduino's library manager and PlatformIO have a TFLM of spring 2023; ESP-IDF has later ones."""
     assert re.fullmatch(SAME, told(project, written(where), TFLM[tflm], tmp_path))
+
+
+@pytest.mark.slow
+@needs_host
+@pytest.mark.parametrize(
+    ("project", "where", "fast", "tflm"),
+    [("arduino", "arena", "11800", "SPRING"), ("esp-idf", "external", "9kB", "AUTUMN")],
+)
+def test_a_project_provides_slow_memory(project: str, where: str, fast: str, tflm: str, tmp_path: Path) -> None:
+    files = written(where, memory=f"fast={fast},slow=1MB")
+    assert re.fullmatch(SAME, told(project, files, TFLM[tflm], tmp_path))
 
 
 def without_plan(model: bytes) -> bytes:

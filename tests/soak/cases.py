@@ -5,7 +5,7 @@ from __future__ import annotations
 import shutil
 import subprocess
 import traceback
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
@@ -19,11 +19,11 @@ from hypothesis import HealthCheck, given, seed, settings
 from hypothesis.strategies import SearchStrategy
 from kernels import test_cores
 from kernels.conftest import PLAIN, SANITIZED, THREADS, WATCHED, compiled
-from kernels.test_fuzz import write_samples, write_shared
+from kernels.test_fuzz import write_pools, write_samples, write_shared
 from property import two_cores
 from property.applications import examine as examine_application
 from property.floats import examine_float, float_recipes
-from property.forced import mobile
+from property.forced import mobile, squeezed
 from property.layers import INT16, TAILS
 from property.modules import examine as examine_module
 from property.networks import Recipe, recipes
@@ -35,6 +35,7 @@ from property.test_partial_sums import examine_parts
 from property.test_random_models import drawn as options
 from property.test_random_models import examine, examine_forced
 from property.test_shared_networks import examine_devices
+from property.test_slow_memory import examine_spilled
 from registers.randomly import run as run_drivers
 from tflm.test_long_windows import examine_long
 
@@ -127,8 +128,24 @@ def shared(cases: range) -> list[Failure]:
     A tenth of them also run under ThreadSanitizer.
     """
     folder = emptied(FOLDER / f"shared{cases.start}")
-    good, failures = write_shared(folder), []
-    for compiler, count in ((SANITIZED, len(cases)), (WATCHED, len(cases) // 10)):
+    return damaged(cases, folder, write_shared(folder), ((SANITIZED, len(cases)), (WATCHED, len(cases) // 10)))
+
+
+def pools(cases: range) -> list[Failure]:
+    """Run damaged programs with slow memory under AddressSanitizer and UndefinedBehaviorSanitizer."""
+    folder = emptied(FOLDER / f"pools{cases.start}")
+    return damaged(cases, folder, write_pools(folder), ((SANITIZED, len(cases)),))
+
+
+def spills(cases: range) -> list[Failure]:
+    """Convert random networks with little fast memory, and compare them under TFLM."""
+    return each(cases, lambda seed: examine_spilled((squeezed if seed % 2 else mobile)(seed)))
+
+
+def damaged(cases: range, folder: Path, good: Sequence[Path], builds: Sequence[tuple[str, int]]) -> list[Failure]:
+    """Run damaged programs. good: valid ones. builds: compilers, with the number of programs for each."""
+    failures = []
+    for compiler, count in builds:
         fuzzer = compiled(compiler, "fuzz.c", emptied(folder / f"{count}") / "fuzz", THREADS)
         command = [fuzzer, str(cases.start + 1), str(count), *good]
         done = subprocess.run(command, capture_output=True, text=True, errors="replace", check=False)
@@ -265,6 +282,6 @@ KINDS: dict[str, tuple[Work, int]] = {
     "programs": (programs, 50_000), "cores": (cores, 50), "modules": (modules, 100), "windows": (windows, 100),
     "registers": (registers, 100), "sequences": (sequences, 100), "races": (races, 50), "shared": (shared, 100_000),
     "apps": (apps, 250), "devices": (devices, 50), "sums": (sums, 50),
-    "shapes": (shapes, 25),
+    "shapes": (shapes, 25), "pools": (pools, 100_000), "spills": (spills, 50),
 }  # fmt: skip
 """For each kind, its function and the maximum number of cases per task."""

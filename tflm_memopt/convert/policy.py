@@ -95,7 +95,7 @@ def _plan(asked: Request, conversion: Conversion, limits: Limits, planning: Call
         return conversion.saved(asked.saved)
     choose = in_time.choose if limits.time else by_instructions.choose
     plan = choose(conversion, limits, asked.table, planning)
-    unlimited = limits == Limits(board=limits.board)
+    unlimited = limits == Limits(board=limits.board, slow=limits.slow)
     return _no_slower(asked, conversion, plan, planning) if limits.board and unlimited else plan
 
 

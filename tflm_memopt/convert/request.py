@@ -19,7 +19,7 @@ from tflm_memopt.model.interface import ANY, Changes
 from tflm_memopt.model.reader import read
 from tflm_memopt.ops.packing import GENERIC, Family, family
 from tflm_memopt.options import complete
-from tflm_memopt.plan.choices import BUILTIN, MOVES, PER_GROUP, Ops
+from tflm_memopt.plan.choices import BUILTIN, MOVES, PER_GROUP, PER_REGION, Ops
 from tflm_memopt.plan.effort import EXACT
 from tflm_memopt.plan.search.spill import SlowCost
 from tflm_memopt.plan.search.tiles_plan import Settings
@@ -78,6 +78,14 @@ class Request:
         asked = replace(self.limits, flash=None) != Limits() or self.options.target != GENERIC
         return asked or self.saved is not None or bool(self.without) or self.options.ops == PER_GROUP
 
+    def in_one_memory(self, what: str) -> Request:
+        """Return the request without a board's slow memory. Raises UsageError if the user asked for it. what: what
+        has one memory only.
+        """
+        if self.limits.slow and self.limits.slow.asked:
+            raise UsageError(f"--memory fast=SIZE,slow=SIZE cannot be combined with {what}", hint="--ram-limit SIZE")
+        return replace(self, limits=replace(self.limits, slow=None))
+
     def exploring(self) -> Request:
         """Return the request for explore(): any compute, only the board's limits, and more effort."""
         effort = self.options.effort
@@ -108,7 +116,7 @@ def request(given: Mapping[str, Any], function: str = "optimize") -> Request:
     table = costs.table(target, TFLM_CORE if under_tflm else core)
     clock = speed.clock(on_board, core, table, said["clock"])
     limits = _limits(said, on_board, table, clock)
-    if plan is not None and (limits != Limits() or said["without"]):
+    if plan is not None and (replace(limits, slow=None) != Limits() or said["without"]):
         raise UsageError("--plan cannot be combined with limits or --without", hint="--plan alone")
     seconds, where = said["seconds"], input_mode(said["input"])
     core_target = target  # kernels are built for it, though no operator is packed for it
@@ -138,7 +146,7 @@ def request(given: Mapping[str, Any], function: str = "optimize") -> Request:
 
 
 def _limits(said: Mapping[str, Any], board: Board | None, table: Table, clock: Clock | None) -> Limits:
-    flash, pools = said["flash_limit"], said["memory"] or {}
+    flash, pools, ops = said["flash_limit"], said["memory"] or {}, said["op_per"] or said["ops"]
     if not isinstance(pools, Mapping):
         raise UsageError(
             "--memory RAM,FLASH is for several devices", hint="--memory fast=SIZE,slow=SIZE, or --devices 2"
@@ -152,14 +160,21 @@ def _limits(said: Mapping[str, Any], board: Board | None, table: Table, clock: C
         speed.limit(said["time_limit"], clock),
         None if flash is None else FlashLimit(flash, board.flash_core if board else table.core),
     )
-    return replace(limits, slow=_slow(limits, pools["slow"])) if pools else limits
+    if pools:
+        return replace(limits, slow=_slow(limits, pools["slow"], ops))
+    has_slow = board is not None and board.external_ram > 0 and ops == PER_REGION and not limits.timed
+    return (
+        replace(limits, slow=SlowMemory(board.external_ram, SlowCost(), asked=False)) if board and has_slow else limits
+    )
 
 
-def _slow(limits: Limits, nbytes: int) -> SlowMemory:
+def _slow(limits: Limits, nbytes: int, ops: Ops) -> SlowMemory:
     """Return the slow memory of --memory. Raises UsageError for options that cannot be combined with it."""
     if limits.ram is None:
         hint = f"--memory fast=SIZE,slow={nbytes}, or --board"
         raise UsageError("the size of fast memory is unknown", hint=hint)
+    if ops != PER_REGION:
+        raise UsageError(f"--memory cannot be combined with --ops {ops}", hint="--ops region")
     if limits.timed:
         raise UsageError("--memory cannot be combined with limits of time or instructions", hint="--memory alone")
     return SlowMemory(nbytes, SlowCost())

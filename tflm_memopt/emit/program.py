@@ -25,6 +25,12 @@ HEADER = "<tflm_memopt.h>"
 INVOKE = "interpreter->Invoke() == kTfLiteOk"
 ESP_SIZES = (("QQVGA", 160, 120), ("QVGA", 320, 240), ("VGA", 640, 480))
 """Frame sizes of esp32-camera, smallest first."""
+STATIC_MEMORY = """\
+/* Slow memory. The linker places the section .slow; move it to the memory that you want. */
+alignas(16) static uint8_t slow_bytes[BYTES] __attribute__((section(".slow")));
+
+static void *slow_memory() { return slow_bytes; }
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,6 +53,8 @@ class Platform:
     team: str = ""
     """Definition of second_core(), which returns the tmo_team of the second core or NULL, or "" without a second core.
     """
+    slow: str = STATIC_MEMORY
+    """Definition of slow_memory(), which returns BYTES bytes at a 16-byte boundary or NULL."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,6 +76,11 @@ class Subject:
     def builtin_only(self) -> bool:
         """Return whether the model has builtin operators only, so that the project needs no C library."""
         return bool(self.report.planned_for)
+
+    @property
+    def slow(self) -> int:
+        """Return the bytes of slow memory that the model needs."""
+        return self.report.memories.slow if self.report.memories else 0
 
     @property
     def image(self) -> Image | None:
@@ -123,6 +136,7 @@ def program(subject: Subject, platform: Platform, runner_header: str = "") -> st
         model=inference(subject, platform, INVOKE), camera_header=f"{name}_camera.h", image=image,
         runner_header=runner_header, source=subject.report.source, window=subject.report.window,
         variables=subject.report.arena.variables, team=platform.team if subject.report.cores else "",
+        slow=subject.slow,
     )  # fmt: skip
 
 

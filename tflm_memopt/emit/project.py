@@ -88,6 +88,25 @@ static tmo_team *second_core() {{ return nullptr; }} /* one core runs the model 
 #endif
 """
 """Second core of an ESP32, or of an RP2040 or RP2350, where it does nothing else."""
+_ESP_MEMORY = """\
+#include "esp_heap_caps.h"
+
+/* PSRAM */
+static void *slow_memory() { return heap_caps_aligned_alloc(16, BYTES, MALLOC_CAP_SPIRAM); }
+"""
+_ARDUINO_MEMORY = f"""\
+#if defined(ARDUINO_ARCH_ESP32)
+{_ESP_MEMORY}#elif defined(ARDUINO_TEENSY41)
+EXTMEM alignas(16) static uint8_t slow_bytes[BYTES]; /* PSRAM chips that you have soldered to the board */
+
+static void *slow_memory() {{ return slow_bytes; }}
+#else
+alignas(16) static uint8_t slow_bytes[BYTES]; /* in RAM: place it in the memory that you want */
+
+static void *slow_memory() {{ return slow_bytes; }}
+#endif
+"""
+"""Slow memory of the boards of Arduino."""
 _ARDUINO = Platform(
     ("<Chirale_TensorFlowLite.h>", HEADER),
     "micros()",
@@ -102,6 +121,7 @@ void loop() {
 """,
     counter=_DWT,
     team=_ON_ARDUINO,
+    slow=_ARDUINO_MEMORY,
 )
 _PLATFORMIO = replace(_ARDUINO, first="Arduino.h")
 _ESP_IDF = Platform(
@@ -118,6 +138,7 @@ extern "C" void app_main() {
 """,
     counter="  return static_cast<uint32_t>(esp_cpu_get_cycle_count());\n",
     team=_ON_FREERTOS,
+    slow=_ESP_MEMORY,
 )
 _SDKCONFIG = """\
 # Settings of the program; idf.py menuconfig changes them. Written by tflm-memopt.
@@ -126,11 +147,16 @@ CONFIG_ESP_MAIN_TASK_STACK_SIZE=8192
 # One application of up to 1.5 MB with interpreter, kernels and model.
 CONFIG_PARTITION_TABLE_SINGLE_APP_LARGE=y
 """
+_SDKCONFIG_SLOW = """\
+# PSRAM for the model's large tensors. For octal PSRAM add CONFIG_SPIRAM_MODE_OCT=y.
+CONFIG_SPIRAM=y
+"""
 _SDKCONFIG_OF = {
     "esp32": "CONFIG_ESP_DEFAULT_CPU_FREQ_MHZ_240=y\n",
     "esp32s3": "CONFIG_ESP_DEFAULT_CPU_FREQ_MHZ_240=y\n",
 }
 """Settings that only some targets need, by target."""
+_PSRAM = "build_flags = ${env.build_flags} -DBOARD_HAS_PSRAM\n"
 _ESP_CAMERA = """\
 dependencies:
   # for TMO_CAMERA_ESP32
@@ -170,6 +196,8 @@ class Project:
     """Contents of README.md, or None without one."""
     runner: Texts = field(default_factory=dict)
     """Interface of a benchmark's runner."""
+    slow: int = 0
+    """Bytes of slow memory that the program needs."""
 
 
 def of_model(subject: Subject, model: Texts, result: Optimized) -> Project:
@@ -179,12 +207,13 @@ def of_model(subject: Subject, model: Texts, result: Optimized) -> Project:
         main=partial(program, subject),
         files={**model, **stored(subject)},
         library=not subject.builtin_only,
-        boards=suited(result.fits),
+        boards=suited(result.fits, subject.slow),
         packed=firmware(result.model).packed,
         about=about(subject, arena_bytes(read(result.model), result.report)),
         board=result.report.board.board if result.report.board else "",
         camera=camera(subject),
         runner=runner(subject),
+        slow=subject.slow,
     )
 
 
@@ -252,7 +281,7 @@ project({identifier(project.name)})
     return {
         **readme(project.about, "ESP-IDF", steps, "main/main.cpp", library=project.library),
         "CMakeLists.txt": cmake,
-        "sdkconfig.defaults": _SDKCONFIG,
+        "sdkconfig.defaults": _SDKCONFIG + (_SDKCONFIG_SLOW if project.slow else ""),
         **{f"sdkconfig.defaults.{target}": text for target, text in _SDKCONFIG_OF.items()},
         **below("main", {**main, **project.files, **project.camera}),
         **with_library(project, f"components/{LIBRARY}", component),
@@ -269,10 +298,13 @@ def below(folder: str, files: Texts) -> Texts:
     return {f"{folder}/{name}": text for name, text in files.items()}
 
 
-def suited(fits: Collection[BoardFit]) -> tuple[str, ...]:
-    """Return the ids of the boards on which a model fits, or if there are none, of those whose core can run it."""
-    fitting = tuple(one.board for one in fits if one.fits)
-    return fitting or tuple(one.board for one in fits if one.runs)
+def suited(fits: Collection[BoardFit], slow: int = 0) -> tuple[str, ...]:
+    """Return the ids of the boards on which a model fits, or if there are none, of those whose core can run it. slow:
+    bytes of external RAM that it needs.
+    """
+    enough = [one for one in fits if boards()[one.board].external_ram >= slow]
+    fitting = tuple(one.board for one in enough if one.fits)
+    return fitting or tuple(one.board for one in enough if one.runs)
 
 
 def _environments(project: Project) -> str:
@@ -281,6 +313,7 @@ def _environments(project: Project) -> str:
     chosen = [board for board in known if board.id in project.boards or board.id == project.board]
     environments = "\n".join(
         f"[env:{board.id}]\nplatform = {platform}\nboard = {place}\n"
+        + (_PSRAM if project.slow and platform == "espressif32" else "")
         for board in chosen
         for platform, _, place in [board.platformio.partition("/")]
     )

@@ -101,7 +101,10 @@ class _Group:
         self.members = {m.key: m for m in self.trace.members}
         executed = self.trace.executed.tolist(), self.trace.iteration[self.trace.moments].tolist()
         self.iterations = [*zip(*executed, strict=True)]
-        self.own = {(b.role, b.key): (b, offset) for b, offset in group.plan.placed()}
+        plan = group.plan
+        self.own = {(b.role, b.key): (b, offset) for b, offset in plan.placed()}
+        self.slow = {slow.tensor: plan.head + slow.offset for slow in plan.slow}
+        """Tensors in slow memory, whose addresses follow those of the arena."""
 
     def private(self, role: Role, core: int, behind: int, nbytes: int) -> tuple[Patch, ...]:
         """Return a core's bytes of scratch or counters; those of core 1 start `behind` bytes after core 0's."""
@@ -114,7 +117,8 @@ class _Group:
             buffer, offset = self.own[Role.ROLLING_BUFFER, tensor]
             return offset + y % buffer.depth * rows.row_bytes
         is_reversed = self.group.is_reversed and rows.h * rows.w > 1
-        return self.own[Role.TENSOR, tensor][1] + (rows.h - 1 - y if is_reversed else y) * rows.row_bytes
+        start = self.slow[tensor] if tensor in self.slow else self.own[Role.TENSOR, tensor][1]
+        return start + (rows.h - 1 - y if is_reversed else y) * rows.row_bytes
 
     def touched(self, share: Share, core: int, y: int) -> Touched:
         """Return the bytes that a core touches in iteration y of an operator."""
@@ -239,7 +243,7 @@ def share_out(planned: Planned, speeds: tuple[float, float] = EVEN) -> Plan:
     plan, times = planned.plan, (0.0, 0.0)
     sharing = []
     for call in plan.calls():
-        marks, one_iteration = _Marks(plan.head), _Marks(plan.head)
+        marks, one_iteration = (_Marks(plan.head + plan.slow_bytes) for _ in range(2))
         for number in call:
             group = _Group(planned.groups[number])
             candidates = [_candidates(group, m, speeds, one_iteration) for m in group.trace.members]

@@ -135,6 +135,28 @@ def test_wrong_sizes(memory: str, why: str) -> None:
         tflm_memopt.optimize(RESNET, memory=memory)
 
 
+def test_operators_of_groups_have_one_memory() -> None:
+    with pytest.raises(UsageError, match="cannot be combined with --ops group"):
+        tflm_memopt.optimize(RESNET, memory="fast=5kB,slow=1MB", ops="group")
+
+
+def test_a_board_has_slow_memory() -> None:
+    asked = request({"board": "xiao_esp32s3"}).limits
+    assert asked.slow
+    assert asked.slow.nbytes == 8 << 20
+    assert not asked.spills
+    assert request({"board": "nano33ble"}).limits.slow is None
+
+
+def test_two_cores_share_slow_memory() -> None:
+    made = tflm_memopt.optimize(RESNET, memory="fast=4400,slow=1MB", cores=2)
+    assert made.report.memories.slow
+    assert made.plan.sharing
+    graph = read(made.model).graph
+    (data,) = programs(graph)
+    assert host.check_cores(data) is host.Status.OK
+
+
 def test_too_little_slow_memory() -> None:
     with pytest.raises(DoesNotFit, match="of slow memory, limit is"):
         tflm_memopt.optimize(RESNET, memory="fast=5kB,slow=5kB")

@@ -1,0 +1,23 @@
+"""Move tensors of a program from its workspace to slow memory."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from numpy.random import Generator
+
+from tflm_memopt.lower.program import Program, ProgramTensor
+
+ALIGN = 16
+
+
+def in_slow_memory(program: Program, rng: Generator) -> Program:
+    """Move about half of the tensors that have one view and no column windows, and at least one of them."""
+    movable = [t for t in program.tensors if t.base == 0 and not t.column_windows and not t.pushed]
+    moved: dict[int, ProgramTensor] = {}
+    top, base = 0, 1 + program.n_inputs + program.n_outputs + (program.state > 0)
+    for tensor in movable:
+        if rng.random() < 0.5 or not moved:
+            moved[id(tensor)] = replace(tensor, base=base, offset=top)
+            top += -(-tensor.depth * tensor.width * tensor.channels // ALIGN) * ALIGN
+    return replace(program, tensors=tuple(moved.get(id(t), t) for t in program.tensors), slow=top)
