@@ -12,19 +12,24 @@ from conftest import EXAMPLE, examples, optimized
 from cores.cases import TOO_LARGE, Case, blob, model_cases, run
 from cores.core import CORES, Core, missing_tools
 from cores.draws import DRAWS, converted_cases, row_case
+from models import Net
 
+import tflm_memopt
 from tflm_memopt.ops.packing import Family
 from tflm_memopt.runtime import host
 
 QUICK = ("m4",)
 WHOLE = ("m0", "m4", "m55", "rv32v")
 """Cores that run all trained models: one per kernel family."""
+DSP = ("m4", "m7", "m33")
+"""Cores that run convolutions packed for the DSP extension."""
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     if "core" in metafunc.fixturenames:
         marks = {name: () if name in QUICK else (pytest.mark.slow,) for name in CORES}
-        names = WHOLE if metafunc.function is test_whole_models else CORES
+        some = {test_whole_models: WHOLE, test_convolutions_with_wide_tiles: DSP}
+        names = some.get(metafunc.function, CORES)
         metafunc.parametrize("core", [pytest.param(CORES[n], id=n, marks=marks[n]) for n in names])
 
 
@@ -63,6 +68,19 @@ def test_the_example_model(core: Core) -> None:
         assert outcome.status == TOO_LARGE
     else:
         assert outcome.right and outcome.stack <= core.most_stack and outcome.instructions > 100_000
+
+
+def test_convolutions_with_wide_tiles(core: Core) -> None:
+    """Four pixels with many values each, at borders and inside, with steps and gaps between taps."""
+    net = Net(6)
+    y = net.conv2d(net.input((1, 9, 14, 28)), 28, kernel=(3, 3), dilation=(1, 2))
+    model = net.model(net.conv2d(y, 20, kernel=(3, 3), stride=(2, 2)))
+    fewest = tflm_memopt.explore(model, cost="instructions", target=core.target).points[0].instructions
+    found = tflm_memopt.optimize(model, max_instructions=fewest, target=core.target)
+    assert found.plan is not None
+    assert found.plan.wide
+    (outcome,) = run(core, model_cases(found.model))
+    assert outcome.right
 
 
 def test_a_wrong_byte_is_seen(core: Core) -> None:
