@@ -18,6 +18,8 @@ import argparse
 import hashlib
 import json
 import math
+import os
+import pickle
 import random
 import re
 import struct
@@ -25,6 +27,7 @@ import sys
 import tempfile
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -38,6 +41,7 @@ import unseen
 from compiling import objects
 from cores.cases import TOO_LARGE, Case, Outcome, blob, model_cases, run
 from cores.core import LIBRARY, MEASURED, Core, compile_flags, missing_tools, sources
+from known import NETWORKS
 from property.forced import forced, random_settings
 from property.oracle import convert
 
@@ -47,6 +51,7 @@ from tflm_memopt.analysis.costs import AMOUNTS, Work, estimate
 from tflm_memopt.convert.pipeline import ConversionOptions
 from tflm_memopt.errors import MemoptError
 from tflm_memopt.ops.packing import TARGETS
+from tflm_memopt.plan.iteration.planned import Planned
 from tflm_memopt.plan.iteration.work import work
 from tflm_memopt.plan.planner import NO_RECOMPUTE
 from tflm_memopt.plan.search.tiles_plan import Settings
@@ -57,12 +62,18 @@ ROOT = Path(__file__).parents[1]
 TABLE = ROOT / "tflm_memopt/analysis/costs.json"
 PROGRAMS = ("generic", "cortex-m4", "cortex-m55", "rv32-v")
 """Targets for which plans are made. A core runs those of its own family and of the families below it."""
+KEPT = ROOT / "build/costs"
+"""Folder of plans that were made for earlier fits."""
 DIGITS = 4
 """Number of digits of a coefficient."""
 CARE = 0.75
 """Weighting of the fit. 0 minimizes absolute errors, 1 relative errors; between them, large operators count more."""
 MORE = 4
 """After this many networks, one more is drawn from the families of fit_networks.py for kernels that are rare."""
+EFFORT = 0.01
+"""Effort of the search for a plan to be counted. What an operator costs in a plan does not depend on how good it is."""
+SEEDS_AT_ONCE = 5
+"""Networks that a process plans and counts at a time."""
 WAYS = ("rows", "any", "pixels", "pixels", "wide")
 """Ways to draw plans: groups of whole rows; any settings; single pixels; tiles as wide as the map."""
 
@@ -88,14 +99,28 @@ class Counted:
 # ---- Plans ----
 
 
-def random_plans(target: str, seeds: Iterable[int]) -> Iterator[Sample]:
-    """Return plans of the networks of these seeds. Plans that the checker refuses are left out."""
+def random_plans(target: str, seeds: Sequence[int], converter: str) -> Iterator[Sample]:
+    """Yield plans of the networks of these seeds. They are kept for later fits with the same converter."""
+    file = KEPT / converter / f"{target}-{seeds[0]}-{len(seeds)}.pickle"
+    if not file.exists():
+        found = list(_random_plans(target, seeds))
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_bytes(pickle.dumps(found))
+    for seed, model, planned in pickle.loads(file.read_bytes()):
+        yield Sample(f"seed {seed}", model_cases(model, by_operator=True), tuple(work(planned)))
+
+
+def _random_plans(target: str, seeds: Sequence[int]) -> Iterator[tuple[int, bytes, Planned]]:
+    """Yield seed, rewritten model and plan. Plans that the checker refuses are left out."""
     for seed in seeds:
         rng = random.Random(seed)
         data, drawn, new = fit_networks.network(seed), rng.choice(WAYS), fit_networks.steps(seed)
         for way in ("rows",) if new else dict.fromkeys((drawn, "rows")):
             tiles, where = None if way == "rows" else NO_RECOMPUTE, InputMode(SLIDING, new) if new else IN_ARENA
-            options = ConversionOptions(seconds=0, fold=False, target=target, reorder=False, tiles=tiles, input=where)
+            options = ConversionOptions(
+                seconds=0, fold=False, target=target, reorder=False, tiles=tiles, input=where, effort=EFFORT,
+                reverse=way != "rows",
+            )  # fmt: skip
             try:
                 if way == "rows":
                     converted = convert(data, options)
@@ -103,11 +128,19 @@ def random_plans(target: str, seeds: Iterable[int]) -> Iterator[Sample]:
                     with forced(_settings(way, rng), seed):
                         converted = convert(data, options)
                 if converted is not None:
-                    model, planned = converted
-                    done = tuple(work(planned))
-                    yield Sample(f"seed {seed}", model_cases(model, by_operator=True), done)
+                    yield seed, *converted
             except MemoptError:
                 continue
+
+
+def converter_digest() -> str:
+    """Return the digest of the code on which the plans depend. Kernels are not part of it."""
+    tests = ROOT / "tests"
+    files = [*(ROOT / "tflm_memopt").rglob("*.py"), *tests.glob("*.py"), *(tests / "property").rglob("*.py")]
+    digest = hashlib.sha256()
+    for file in (*sorted(files), Path(fit_networks.__file__), Path(__file__)):
+        digest.update(file.read_bytes())
+    return digest.hexdigest()[:16]
 
 
 def _settings(way: str, rng: random.Random) -> Settings:
@@ -130,7 +163,8 @@ def held_out(target: str, names: Iterable[str]) -> Iterator[Sample]:
 
 def seeds_of(networks: int) -> list[int]:
     """Return the seeds of the networks in a fit."""
-    return [*range(networks), *range(fit_networks.MORE_FROM, fit_networks.MORE_FROM + networks // MORE)]
+    more, known = fit_networks.MORE_FROM, fit_networks.KNOWN_FROM
+    return [*range(networks), *range(more, more + networks // MORE), *range(known, known + len(NETWORKS))]
 
 
 # ---- Counts ----
@@ -212,6 +246,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     what.add_argument("--keep", action="store_true", help="fit nothing, count the errors anew")
     parser.add_argument("--held-out", nargs="+", choices=tuple(unseen.NETWORKS), default=tuple(unseen.NETWORKS))
     parser.add_argument("--networks", type=int, default=420, metavar="N", help="to fit to, for each target")
+    parser.add_argument("--jobs", type=int, default=os.cpu_count(), metavar="N", help="processes (default: all cores)")
     parser.add_argument("--output", type=Path, default=TABLE, metavar="FILE", help="instead of the package's")
     parser.add_argument("--update", type=Path, metavar="FILE", help="rewrite the table of errors in this document")
     args = parser.parse_args(arguments)
@@ -224,9 +259,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
         old = json.loads(args.output.read_text()) if args.output.exists() else {"cores": {}}
         if args.missing:
             seeds = [seed for seed in range(args.networks) if fit_networks.is_rare(seed)]
-            found = old["cores"] | _with_missing(old["cores"], _fits(chosen, seeds, old["cores"]))
+            found = old["cores"] | _with_missing(old["cores"], _fits(chosen, seeds, args.jobs, old["cores"]))
         else:
-            fits = old["cores"] if args.keep else _fits(chosen, seeds_of(args.networks))
+            fits = old["cores"] if args.keep else _fits(chosen, seeds_of(args.networks), args.jobs)
             found = old["cores"] | _with_errors(chosen, fits, args.held_out)
         ordered = {name: found[name] for name in (core.known_as for core in MEASURED.values()) if name in found}
         args.output.write_text(written({"cores": ordered}))
@@ -239,17 +274,23 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def _fits(
-    chosen: Mapping[str, Core], seeds: Sequence[int], tables_of: Mapping[str, Any] | None = None
+    chosen: Mapping[str, Core], seeds: Sequence[int], jobs: int, tables_of: Mapping[str, Any] | None = None
 ) -> dict[str, dict[str, Any]]:
     """Return the tables by core. tables_of: only plans with kernels that these tables lack are counted."""
-    plans = {target: list(random_plans(target, seeds)) for target in _programs(chosen.values())}
-    found = {}
+    known = {name: frozenset(tables_of[name]["kernels"] if tables_of else ()) for name in chosen}
+    parts = [tuple(seeds[n :: -(-len(seeds) // SEEDS_AT_ONCE)]) for n in range(-(-len(seeds) // SEEDS_AT_ONCE))]
+    converter = converter_digest()
+    jobs_of = [(part, target, converter, chosen, known) for part in parts for target in _programs(chosen.values())]
+    counted: dict[str, list[Counted]] = {name: [] for name in chosen}
+    with ProcessPoolExecutor(jobs) as pool:
+        for found in pool.map(_counted, *zip(*jobs_of, strict=True)):
+            for name, samples in found.items():
+                counted[name] += samples
+    tables_found = {}
     for name, core in chosen.items():
-        known = tables_of[name]["kernels"] if tables_of else {}
-        wanted = {t: [p for p in plans[t] if {w.kernel for w in p.work} - known.keys()] for t in _programs([core])}
-        kernels = fitted([c for target, samples in wanted.items() for c in count(core, samples)])
+        kernels = fitted(counted[name])
         print(f"{name}: {len(kernels)} kernels", file=sys.stderr)
-        found[name] = {
+        tables_found[name] = {
             "target": core.target,
             "library": "",
             "plans": 0,
@@ -258,6 +299,19 @@ def _fits(
             "low": 0,
             "kernels": kernels,
         }
+    return tables_found
+
+
+def _counted(
+    seeds: Sequence[int], target: str, converter: str, chosen: Mapping[str, Core], known: Mapping[str, frozenset[str]]
+) -> dict[str, list[Counted]]:
+    """Return the counts of the plans for a target on each core that runs them. known: kernels that need no count."""
+    plans = list(random_plans(target, seeds, converter))
+    found = {}
+    for name, core in chosen.items():
+        if TARGETS[target] in core.families:
+            wanted = [p for p in plans if {w.kernel for w in p.work} - known[name]]
+            found[name] = [replace(c, sample=replace(c.sample, cases=())) for c in count(core, wanted)]
     return found
 
 

@@ -1,8 +1,8 @@
-"""Draw from seeds the networks that estimates of instructions are fitted to (costs.py). None is a real model.
+"""Draw from seeds the networks that estimates of instructions are fitted to (costs.py).
 
 Each seed draws one of several families: image classifiers, networks over time, dense layers, the random networks of the
-tests, and operators that are rare in all of these. Sizes spread over what microcontrollers run, channels that fill
-vectors and channels that don't.
+tests, and operators that are rare in all of these. The last seeds stand for the networks of tests/known.py. Sizes
+spread over what microcontrollers run, channels that fill vectors and channels that don't.
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ import numpy as np
 from ai_edge_litert import schema_py_generated as schema
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
+import known
 from in_sums import in_parts
 from memories import lstm
 from models import Net, Pair
@@ -409,10 +410,14 @@ FAMILIES: Sequence[Callable[[int], bytes]] = (
 MORE: Sequence[Callable[[int], bytes]] = (pooled, over_frames, enlarged, few, dense)
 MORE_FROM = 10_000
 """Seeds of at least this number draw networks of these families."""
+KNOWN_FROM = 20_000
+"""Seeds of at least this number are those of the networks in tests/known.py."""
 
 
 def network(seed: int) -> bytes:
     """Return the network of a seed as a .tflite model."""
+    if seed >= KNOWN_FROM:
+        return tuple(known.NETWORKS.values())[seed - KNOWN_FROM](1)
     families = FAMILIES if seed < MORE_FROM else MORE
     return families[seed % len(families)](seed)
 

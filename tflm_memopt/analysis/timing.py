@@ -60,8 +60,9 @@ class Rates:
     """Cycles per instruction of TFLM with CMSIS-NN, or None if unknown."""
 
     def of(self, kernel: str) -> Span:
-        """Return the cycles per instruction in a kernel."""
-        return self.kernels.get(kernel, self.kernels[""])
+        """Return the cycles per instruction in a kernel. A variant that was not modelled counts as the plain kernel."""
+        name, *_, way = kernel.split()
+        return self.kernels.get(kernel) or self.kernels.get(f"{name} {way}") or self.kernels[""]
 
 
 @cache
@@ -124,7 +125,7 @@ class Clock:
         """Cycles per instruction of our C kernels, or None if unknown."""
         if self.esp is not None:
             return self.esp.cycles_per_instruction
-        return self.rates.of("") if self.rates else None
+        return self.rates.kernels[""] if self.rates else None
 
     def prices(self, core: str) -> bool:
         """Return whether plans whose instructions are estimated for `core` have a known time."""

@@ -15,7 +15,7 @@ from tflm_memopt.ops.packings import PACKINGS
 FASTER_SINCE = "rv32-v"
 """A core whose pools and elementwise kernels became faster between the fit and the count of its errors."""
 UNMEASURED = (Kind.BINARY_32, Kind.COMPARE_32, Kind.ARG_MAX_ALONG, Kind.GATHER_ND)
-"""Kernels at the ends of networks, which take little of their time."""
+"""Kernels at the ends of networks, which take little of their time. Some tables have some of them."""
 NARROW = ("cortex-m4", "cortex-m7", "cortex-m33")
 """Cores whose milliseconds are printed, or that run the same code."""
 TABLES = pytest.mark.parametrize("table", [pytest.param(t, id=core) for core, t in costs.tables().items()])
@@ -31,7 +31,7 @@ def test_every_kernel_was_measured(table: Table) -> None:
     assert {
         *(kind.name for kind in Kind if not kind.name.endswith("_F32") and kind not in UNMEASURED),
         *(packing.name for packing in packings),
-    } == measured
+    } == measured - {kind.name for kind in UNMEASURED}
     for name in measured:
         assert table.instructions([Work(f"{name} rows", *range(1, len(AMOUNTS) + 1))]) > 0
     assert table.median <= table.worst == max(table.low, table.high)

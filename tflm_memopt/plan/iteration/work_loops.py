@@ -24,7 +24,7 @@ _NINE = 3, 3, 1
 RUNS_AT_ONCE = 4
 """Most runs of pixels in one call of tmo_dsp_nine()."""
 SHORT_ROW = 16
-"""Maximum bytes of a window row that gather_short() of tmo_conv_dsp.c gathers."""
+"""Maximum bytes of a window row, in whole words, that gather_short() of tmo_conv_dsp.c gathers."""
 _RANGE = -128, 127
 
 
@@ -135,8 +135,8 @@ def _dsp_conv(w: Windows, done: Work) -> Work:
         gathers = w.pixels * kernel[0]
         return replace(done, pieces=w.taps * w.in_channels, quads=quads, singles=singles, gathers=gathers)
     row = kernel[1] * w.in_channels
-    if kernel != (1, 1) and row <= SHORT_ROW and row % 4 == 0 and w.op.window.dilation_w == 1:
-        done = replace(done, read=0)  # such rows are widened in whole words
+    if _is_short(w):
+        done = _named(done, "short")
     swept = fours.astype(np.bool_) & (row >= 4)
     quads, singles = _gathered(w, swept)
     runs = int((w.high == kernel[0]).sum()) * (int(swept.sum()) // PACKED_PIXELS) * kernel[0]
@@ -144,6 +144,12 @@ def _dsp_conv(w: Windows, done: Work) -> Work:
         done, pieces=w.gathered_alone(fours) * kernel[0] * kernel[1] * w.in_channels, quads=quads, singles=singles,
         runs=runs, swept=runs * -(-row // 4), gathers=w.pixels * kernel[0] - PACKED_PIXELS * runs,
     )  # fmt: skip
+
+
+def _is_short(w: Windows) -> bool:
+    """Return whether gather_short() of tmo_conv_dsp.c widens whole rows of the windows, padding included, in words."""
+    window = w.op.window
+    return w.rows and window.dilation_w == 1 and -(-window.kernel_w * w.in_channels // 4) * 4 <= SHORT_ROW
 
 
 def _gathered(w: Windows, swept: NDArray[np.bool_]) -> tuple[int, int]:
@@ -173,12 +179,11 @@ def _of_row(w: Windows, x: int, inside: int) -> tuple[int, int]:
     if inside == 0:
         return -(-all_ // 4), 0
     row = -(-all_ // 4) * 4
-    whole = w.rows and window.dilation_w == 1
-    if whole and row <= SHORT_ROW:
+    if _is_short(w):
         return row // 4, 0 if inside * c == row else inside * c
     first = x * window.stride_w - window.pad_left
     left = -(first // window.dilation_w) * c if first < 0 else 0
-    taps = [inside * c] if whole else [c] * inside
+    taps = [inside * c] if w.rows and window.dilation_w == 1 else [c] * inside
     at = quads = singles = 0
     for n in (left, *taps, all_ - left - inside * c):
         if at % 4 == 0:
