@@ -5,6 +5,7 @@ Canaries around the arena stay intact, and one run keeps to the stack that the t
 
 from __future__ import annotations
 
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -39,12 +40,25 @@ def _tools(core: Core) -> None:
         pytest.skip(reason)
 
 
-@pytest.mark.parametrize("family", Family)
-def test_random_networks(core: Core, family: Family) -> None:
-    """A core runs the programs of its families correctly and refuses those of others."""
+@cache
+def network_cases(family: Family) -> dict[tuple[str, int], Case]:
+    """Return random programs with kernels of this family, by the function and the seed that drew them."""
     drawn = {(draw.__name__, seed): draw(seed, family) for draw in DRAWS for seed in range(examples(16))}
     cases = {name: case for name, case in drawn.items() if case}
     assert len(cases) > len(drawn) // 2
+    return cases
+
+
+@cache
+def converted_models(target: str) -> list[tuple[int, Case]]:
+    """Return the regions of random models that are converted for a target, with their seeds."""
+    return [(seed, case) for seed in range(examples(12)) for case in converted_cases(seed, target)]
+
+
+@pytest.mark.parametrize("family", Family)
+def test_random_networks(core: Core, family: Family) -> None:
+    """A core runs the programs of its families correctly and refuses those of others."""
+    cases = network_cases(family)
     if family not in core.families:
         assert {o.status for o in run(core, list(cases.values())[:3])} == {host.Status.TARGET}
         return
@@ -55,7 +69,7 @@ def test_random_networks(core: Core, family: Family) -> None:
 
 @pytest.mark.slow
 def test_random_models(core: Core) -> None:
-    cases = [(seed, case) for seed in range(examples(12)) for case in converted_cases(seed, core.target)]
+    cases = converted_models(core.target)
     outcomes = run(core, [case for _, case in cases])
     assert len(cases) > examples(8)
     assert not [(seed, o) for (seed, _), o in zip(cases, outcomes, strict=True) if not o.right]
