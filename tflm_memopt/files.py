@@ -8,16 +8,22 @@ import os
 import re
 import signal
 import stat
+import sys
 import tempfile
 import threading
 import unicodedata
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path, PurePath
 from types import FrameType
-from typing import NamedTuple, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 from tflm_memopt.errors import ModelError, UsageError, about
 from tflm_memopt.model import c_array, flatbuffer, formats
+
+if sys.version_info >= (3, 11):
+    import tomllib
+else:
+    import tomli as tomllib
 
 T = TypeVar("T")
 NOT_IN_NAMES = frozenset('<>:"/\\|?*')
@@ -291,3 +297,12 @@ def keep(model: Path, files: Iterable[Path], what: str = "model") -> None:
                 code="would_overwrite",
                 hint="choose another folder: -o DIR",
             )
+
+
+def toml(data: bytes, hint: str) -> Mapping[str, Any]:
+    """Return the document of a TOML file. Raises UsageError with this hint for an invalid one."""
+    try:
+        document: Mapping[str, Any] = tomllib.loads(data.decode("utf-8"))
+    except (UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
+        raise UsageError(f"invalid TOML: {error}", code="bad_config", hint=hint) from error
+    return document

@@ -110,7 +110,8 @@ class ExploreOptions(TypedDict, total=False):
         choices=tuple(tables()),
     )]
     board: Annotated[str | None, Option(
-        None, "require that RAM and flash fit this board, and use its ABI and target; fit lists the boards", "BOARD",
+        None, "require that RAM and flash fit this board, and use its ABI and target; fit lists the boards. A name "
+        "that ends in .toml is a file that describes a board", "BOARD",
     )]
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -10,13 +9,8 @@ from typing import Any
 from tflm_memopt import units
 from tflm_memopt.apps.app import App, AppModel
 from tflm_memopt.errors import UsageError, about, one_of
-from tflm_memopt.files import read_file, shown, stem
+from tflm_memopt.files import read_file, shown, stem, toml
 from tflm_memopt.options import OPTIONS
-
-if sys.version_info >= (3, 11):
-    import tomllib
-else:
-    import tomli as tomllib
 
 SUFFIX = ".toml"
 NOT_HERE = frozenset({"plan", "ram_limit", "flash_limit", "if_worthwhile", "interpreter"})
@@ -34,17 +28,7 @@ def is_app(path: Path) -> bool:
 def read_app(path: Path) -> App:
     """Read an application. Raises UsageError for a file that is unreadable or invalid."""
     with about(path):
-        return _app(_parsed(read_file(path)), path)
-
-
-def _parsed(data: bytes) -> Mapping[str, Any]:
-    try:
-        document: Mapping[str, Any] = tomllib.loads(data.decode("utf-8"))
-    except (UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
-        raise UsageError(
-            f"invalid TOML: {error}", code="bad_config", hint="docs/several-models.md shows an example"
-        ) from error
-    return document
+        return _app(toml(read_file(path), "docs/several-models.md shows an example"), path)
 
 
 def _app(document: Mapping[str, Any], path: Path) -> App:

@@ -1,0 +1,40 @@
+"""Boards that a user describes in a file."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from conftest import RESNET
+
+import tflm_memopt
+from tflm_memopt.errors import UsageError
+
+BOARD = 'core = "Cortex-M7"\nclock = "480MHz"\nram = "128kB"\nflash = "1MB"\n'
+
+
+def test_a_file_describes_a_board(tmp_path: Path) -> None:
+    path = tmp_path / "mine.toml"
+    path.write_text(BOARD + 'core_ram = "20kB"\nexternal_ram = "8MB"\n[flash_timing]\nwait_states = 4\n')
+    report = tflm_memopt.optimize(RESNET, board=str(path)).report
+    assert report.board
+    assert (report.board.board, report.board.fits) == ("mine", True)
+    assert report.ram_limit == 128_000 - 20_000 - 1_024
+
+
+@pytest.mark.parametrize(
+    ("text", "why"),
+    [
+        (BOARD + "ramm = 3\n", "unknown key 'ramm'"),
+        (BOARD.replace("ram", "#"), "'ram' is missing"),
+        (BOARD.replace("M7", "M99"), "unknown core 'Cortex-M99'"),
+        (BOARD + 'target = "m7"\n', "unknown target 'm7'"),
+        (BOARD + "[flash_timing]\nspeed = 1\n", "invalid flash_timing"),
+        ("ram", "invalid TOML"),
+    ],
+)
+def test_invalid_files(text: str, why: str, tmp_path: Path) -> None:
+    path = tmp_path / "mine.toml"
+    path.write_text(text)
+    with pytest.raises(UsageError, match=why):
+        tflm_memopt.optimize(RESNET, board=str(path))
