@@ -40,7 +40,7 @@ ORDER_SECONDS = 1e-3
 """Minimum work for each operator of another order; less leads nowhere."""
 PLANNING = 1 - ORDERING - SEARCH
 """Fraction of a search that a plan may spend after its groups are found."""
-SPILL_TRIES = 8
+SPILL_TRIES = 4
 """Layouts that are tried with tensors in slow memory, each with a lower limit for single groups."""
 TAIL_BYTES = 64
 """Approximate tail bytes of one more custom operator with its tensors (32-bit pointers)."""
@@ -173,12 +173,11 @@ class Planner:
             self._plans[cuts] = self._plan(drafts, groups, budget)
         return self._plans[cuts]
 
-    def spilled(self, limit: int, cost: SlowCost, budget: Budget | None = None) -> Plan | None:
+    def spilled(self, limit: int, cost: SlowCost) -> Plan | None:
         """Return the plan without recomputation whose head is at most `limit`, with the least cost of slow memory; or
         None if none was found.
         """
-        budget = budget or Budget(PLANNING * self.allowance, self.log)
-        self._placing = budget.share(PLACING / PLANNING * budget.left)
+        self._placing = Budget(PLANNING * self.allowance, self.log)
         allowed = may_be_slow(self._graph)
         each = [
             Spilling(self._chains[n], cuts.once(), allowed, cost, self._place_fast(n)) for n, cuts in self._cuts.items()
@@ -191,10 +190,12 @@ class Planner:
             steps = [list(spill.steps()) for spill in found if spill]
             drafts, groups = self._drafts([[step.group for step, _ in reversed(of_chain)] for of_chain in steps])
             slow = frozenset().union(*(tensors for of_chain in steps for _, tensors in of_chain))
-            plan = self._plan_without(slow, drafts, groups, limit, budget)
+            layouts = Budget(PLANNING * self.allowance, self.log)
+            plan = self._plan_without(slow, drafts, groups, limit, layouts)
             if plan.head <= limit:
                 return plan
-            room -= plan.head - limit
+            worst = max(spilling.worst(spill) for spilling, spill in zip(each, found, strict=True) if spill)
+            room = min(room - (plan.head - limit), worst - 1)  # another cut
         return None
 
     def _plan_without(

@@ -20,6 +20,7 @@ from tflm_memopt.lower.serialise import pack, unpack
 from tflm_memopt.lower.traffic import BytesMoved, traffic
 from tflm_memopt.model.reader import read
 from tflm_memopt.plan.plan import Plan
+from tflm_memopt.plan.search.spill import SlowCost
 from tflm_memopt.results import Optimized
 from tflm_memopt.runtime import guard, host, host_model
 from tflm_memopt.runtime.traffic import counted
@@ -86,9 +87,19 @@ def test_a_larger_group_beats_slow_memory() -> None:
     assert moved == sorted(moved)
 
 
+@pytest.mark.parametrize("limit", [5_400, 4_200, 3_300])
+def test_a_plan_is_found_again_in_the_memory_that_it_takes(limit: int) -> None:
+    plans = conversion(RESNET).plans
+    found = plans.spilled(limit, SlowCost())
+    assert found
+    again = plans.spilled(found.head, SlowCost())
+    assert again
+    assert again.head <= found.head <= limit
+
+
 def test_the_checker_replays_slow_memory() -> None:
     made = conversion(RESNET)
-    planned = made.of(made.plans.spilled(4_200, request({"memory": {"fast": 5_000, "slow": SLOW}}).limits.slow.cost))
+    planned = made.of(made.plans.spilled(4_200, SlowCost()))
     plan, graph = planned.planned.plan, planned.planned.graph
     check(plan, graph)
     live = [(a, b) for a in plan.slow for b in plan.slow if a.first < b.first < a.last]

@@ -110,6 +110,10 @@ class Spilling:
             del self._labels[min(group.group.last for group, _ in new) :]
         return None
 
+    def worst(self, spill: Spill) -> int:
+        """Return the fast bytes of the largest group of a result of within()."""
+        return max(self._fast_bytes(group, slow, 0) for group, slow in spill.steps())
+
     def _bordered(self, group: Candidate) -> Bordered:
         ops = self.chain.ops[group.first : group.last]
         edge = border(self.chain, group.first, group.last)
