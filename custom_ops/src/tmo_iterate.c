@@ -412,6 +412,7 @@ static void gather_packed(const tmo_kernel *k, const tmo_window *window, uint32_
 #if TMO_RUNS_DSP
   if (tmo_has_packing(TMO_PACKING_DSP_CONV)) tmo_conv_dsp_gather(k, window, pixel, pixels);
 #else
+  (void)pixel;
   (void)pixels;
 #endif
 }
@@ -437,6 +438,9 @@ static void multiply_packed(const tmo_kernel *k, uint32_t pixels, int8_t *out, u
 #endif
 #if TMO_RUNS_DSP
   if (tmo_has_packing(TMO_PACKING_DSP_CONV)) tmo_conv_dsp_multiply(k, pixels, out, step);
+#else
+  (void)pixels;
+  (void)step;
 #endif
 }
 

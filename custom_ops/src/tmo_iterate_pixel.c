@@ -141,11 +141,13 @@ tmo_status tmo_iterate_pixel(const tmo_run_state *run, const tmo_op *op) {
   if (!plain) return tmo_iterate_any(run, op);
   int8_t *const to = pixel_of(run, out, run->unit.row, run->unit.tile);
   const int32_t *const scales = (const int32_t *)tmo_constant(run->program, op->scales);
+#if TMO_RUNS_DSP
   if (adds) {
     const int8_t *const second = pixel_of(run, &tensors[op->input[1]], run->unit.row, run->unit.tile);
     tmo_packed_add(pixel_of(run, in, run->unit.row, run->unit.tile), second, to, out->channels, scales, op);
     return TMO_OK;
   }
+#endif
   const pixel_window w = window_under(run, op, in);
 #if TMO_RUNS_MVE
   if (tmo_is_packed_as(op, TMO_PACKING_MVE_CONV)) {

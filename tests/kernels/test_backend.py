@@ -13,6 +13,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from conftest import examples, thinned
+from cores.core import CORES, missing_tools
 from kernels import networks, tile_plans
 from kernels.conftest import LIBRARY, ROOT, compiled
 from kernels.networks import random_shape
@@ -84,6 +85,25 @@ def test_packed_operators_call_esp_nn(backend: Path) -> None:
         network = single(op, shape, out)
         agree(network, packed(lower(network, [], set(), rng), Family.ESP), rng, seed)
     assert calls(backend) > examples(500)
+
+
+@pytest.mark.parametrize("flag", ["TMO_ESP_NN", "ESP_PLATFORM"])
+def test_a_chip_without_other_packed_kernels_compiles_without_warnings(flag: str, tmp_path: Path) -> None:
+    """As one file, which an emitted NAME_library.c is, and without optimization, so that unused calls stay."""
+    core = CORES["rv32"]
+    if missing := missing_tools(core):
+        pytest.skip(missing)
+    source = tmp_path / "library.c"
+    source.write_text(
+        f'#define {flag} 1\n#define TMO_MATH 0\n#include "tmo/embed.h"\nextern const tmo_library t;\n'
+        "const tmo_library t = {.check = tmo_check, .run = tmo_run};\n"
+    )
+    folders = [f"-I{folder}" for folder in (BACKENDS, LIBRARY / "include", LIBRARY / "src")]
+    command = [core.prefix + "gcc", *core.flags, "-std=c11", "-O0", "-Wall", "-Wextra", "-Werror", *folders]
+    done = subprocess.run(
+        [*command, "-c", str(source), "-o", str(tmp_path / "library.o")], capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stderr
 
 
 @pytest.mark.parametrize(

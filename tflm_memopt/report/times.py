@@ -106,7 +106,7 @@ def basis(time: Time) -> str:
         return f"{where}: the instructions of some of its operators are unknown"
     low, high = time.cycles
     if time.library == ESP_NN:
-        share = "" if time.share is None else f"; {time.share:.0%} of the multiply-accumulates in ESP-NN"
+        share = "" if time.share is None else f"; {100 * time.share:.0f} % of the multiply-accumulates in ESP-NN"
         how = f"estimated from published cycles of ESP-NN; {low:.1f} to {high:.1f} cycles an instruction of C"
         return f"{where}, {how}{share}"
     original = f"; original with {time.library}" if time.original else ""

@@ -80,3 +80,10 @@ def test_a_model_in_plain_c_is_reported_as_slower_than_vector_kernels() -> None:
 def test_fit_has_times_on_espressif_boards() -> None:
     found = tflm_memopt.fit(tflm_memopt.optimize(mobilenet(32, 1, 0.25, 2), effort=0.1), ("esp32s3", "esp32c3"))
     assert all(row.time and row.time.original and row.time.rewritten for row in found.boards)
+
+
+def test_vector_kernels_run_the_heavy_layers() -> None:
+    model = mobilenet(32, 3, 0.25, 2)
+    plain, vectors = (tflm_memopt.optimize(model, target=target, effort=0.1) for target in ("generic", "esp-nn"))
+    assert esp.share(plain.work) == 0
+    assert (esp.share(vectors.work) or 0) >= 0.95
