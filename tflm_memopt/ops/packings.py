@@ -18,6 +18,7 @@ from tflm_memopt.ops.packing import (
     VECTOR,
     Family,
     Packing,
+    esp_depthwise_bytes,
     is_direct,
     packed_values,
     tile_limit,
@@ -74,6 +75,15 @@ def esp_tile_fits(op: RowOp) -> str | None:
 def columns_are_adjacent(op: RowOp) -> str | None:
     """Its rows must not be dilated"""
     return None if op.window.dilation_w == 1 else f"dilation {op.window.dilation_w}"
+
+
+def esp_call_fits(op: RowOp) -> str | None:
+    """The scratch of one pixel must not exceed the bytes of input and output, as it would in small maps of many
+    channels
+    """
+    kernel = op.window.kernel_h, op.window.kernel_w
+    nbytes = esp_depthwise_bytes(kernel, op.window.stride_w, op.reads[0].c, 1)
+    return None if nbytes <= op.reads[0].nbytes + op.writes.nbytes else f"{nbytes} B of scratch"
 
 
 def is_deep(op: RowOp) -> str | None:
@@ -177,7 +187,14 @@ MVE_DEPTHWISE: tuple[Refusal, ...] = (is_depthwise, is_deep, taps_fit, weights_a
 RVV_CONV: tuple[Refusal, ...] = (is_convolution, rvv_tile_fits, *SCALES, large_sums_fit)
 RVV_DEPTHWISE: tuple[Refusal, ...] = (is_depthwise, taps_fit, *SCALES, large_sums_fit)
 ESP_CONV: tuple[Refusal, ...] = (is_convolution, esp_tile_fits, *SCALES, large_sums_fit)
-ESP_DEPTHWISE: tuple[Refusal, ...] = (is_depthwise, columns_are_adjacent, taps_fit, *SCALES, large_sums_fit)
+ESP_DEPTHWISE: tuple[Refusal, ...] = (
+    is_depthwise,
+    columns_are_adjacent,
+    taps_fit,
+    esp_call_fits,
+    *SCALES,
+    large_sums_fit,
+)
 PACKINGS: Mapping[Family, Mapping[Packing, tuple[Refusal, ...]]] = {
     Family.DSP: {
         Packing.DSP_DENSE: DSP_DENSE,
