@@ -16,7 +16,7 @@ class PythonOpsResolver;
 namespace micro {
 
 enum TfLiteStatus { kTfLiteOk = 0, kTfLiteError = 1, kTfLiteAbort = 15 };
-enum TfLiteType { kTfLiteFloat32 = 1, kTfLiteInt32 = 2, kTfLiteUInt8 = 3, kTfLiteInt16 = 7, kTfLiteInt8 = 9 };
+enum TfLiteType { kTfLiteFloat32 = 1, kTfLiteInt32 = 2, kTfLiteUInt8 = 3, kTfLiteBool = 6, kTfLiteInt16 = 7, kTfLiteInt8 = 9 };
 
 struct TfLiteContext;
 

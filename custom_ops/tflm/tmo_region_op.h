@@ -115,8 +115,9 @@ bool ByteTensorSize(const TfLiteEvalTensor *tensor, uint32_t *bytes) {
   return SizeOf(tensor, 1, bytes);
 }
 
-/* The same for an input or output, which may also hold int16, float32 or indices. */
+/* The same for an input or output, which may also hold int16, float32, indices or masks. */
 bool IoSize(const TfLiteEvalTensor *tensor, uint32_t *bytes) {
+  if (tensor != nullptr && tensor->type == kTfLiteBool) return SizeOf(tensor, 1, bytes);
   if (tensor != nullptr && tensor->type == kTfLiteFloat32) return SizeOf(tensor, 4, bytes);
   if (tensor != nullptr && tensor->type == kTfLiteInt16) return SizeOf(tensor, 2, bytes);
   if (tensor != nullptr && tensor->type == kTfLiteInt32) return SizeOf(tensor, 4, bytes);

@@ -16,7 +16,7 @@ from models import Net
 from numpy.typing import NDArray
 from poses import cast, floats, gather_nd, one, pose_network, two
 from property.floats import drawn, same_floats
-from property.oracle import convert, original, rewritten, run
+from property.oracle import assert_same_bytes, convert, original, rewritten, run
 from tflm.test_indices import arg_max
 
 import tflm_memopt
@@ -99,6 +99,23 @@ def test_logic(size: tuple[int, ...], seed: int, kind: str) -> None:
     x, y = (net.input((1, *size), None, dtype="FLOAT32") for _ in range(2))
     both = two(net, kind, two(net, "LESS", x, y, "BOOL"), two(net, "LESS", y, floats(net, [1.0]), "BOOL"))
     assert_rewritten(net.model(cast(net, one(net, "LOGICAL_NOT", both), "FLOAT32")), seed)
+
+
+def test_a_mask_leaves_a_region() -> None:
+    """Bool is an output of one region and an input of the next, around an operator that stays builtin."""
+    net = Net()
+    x = net.conv2d(net.input((1, 9, 7, 3)), 4, kernel=(3, 3))
+    mask = two(net, "LESS", net.unary("DEQUANTIZE", x, dtype="FLOAT32", out=None), floats(net, [0.5]), "BOOL")
+    y = net.add(cast_like(net, mask, x), net.normalized(x))
+    data = net.model(y, cast(net, mask, "FLOAT32"))
+    made = convert(data, ConversionOptions("group", seconds=0))
+    assert made is not None
+    assert_same_bytes(data, made[0])
+
+
+def cast_like(net: Net, mask: int, x: int) -> int:
+    """Cast a mask to int8 with the scale of x."""
+    return net.op("CAST", [mask], [moving.like(net, x, net.shape(mask))], schema.CastOptionsT())
 
 
 @EXAMPLES
