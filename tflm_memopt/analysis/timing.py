@@ -89,6 +89,11 @@ def rates(core: str, flash: FlashTiming | None) -> Rates | None:
     return Rates(kernels, span(found["cmsis_nn"]) if "cmsis_nn" in found else None)
 
 
+def timings(core: str) -> tuple[str, ...]:
+    """Return the keys of the flash timings for which a core's cycles are modelled."""
+    return tuple(_modelled()["cores"].get(core, {"flashes": ()})["flashes"])
+
+
 @cache
 def _modelled() -> dict[str, Any]:
     text = resources.files("tflm_memopt.analysis").joinpath("cycles.json").read_text(encoding="utf-8")

@@ -11,6 +11,7 @@ from tflm_memopt.apps.app import App, AppModel
 from tflm_memopt.errors import UsageError, about, one_of
 from tflm_memopt.files import read_file, shown, stem, toml
 from tflm_memopt.options import OPTIONS
+from tflm_memopt.targets import own_board
 
 SUFFIX = ".toml"
 NOT_HERE = frozenset({"plan", "ram_limit", "flash_limit", "if_worthwhile", "interpreter"})
@@ -44,7 +45,7 @@ def _app(document: Mapping[str, Any], path: Path) -> App:
         yields=None if "yield" not in document else units.milliseconds(document["yield"]),
         ram=None if ram is None else units.size(_of_type(ram, (int, str), "ram", "65536, or '64kB'")),
         name=stem(shown(path)),
-        options={name: document[name] for name in KEYS if name in document},
+        options=_options(document, path.parent),
         source=path,
     )
 
@@ -60,13 +61,21 @@ def _model(name: str, entry: Any, folder: Path) -> AppModel:
         _of_type(retain, list, f"{where}.retain", "true, or outputs: [0, 1]")
     return AppModel(
         model=folder / _of_type(entry["file"], str, f"{where}.file", f'"{name}.tflite"'),
-        options={key: entry[key] for key in KEYS if key in entry},
+        options=_options(entry, folder),
         retain=retain if isinstance(retain, bool) else tuple(retain),
         fps=_rate(entry, "fps", where),
         ms=_rate(entry, "ms", where),
         ms_measured=_rate(entry, "ms_measured", where),
         pipeline=_starts(entry.get("pipeline", []), f"{where}.pipeline"),
     )
+
+
+def _options(table: Mapping[str, Any], folder: Path) -> dict[str, Any]:
+    """Return the options in a table. The file of a board is relative to `folder`."""
+    found = {name: table[name] for name in KEYS if name in table}
+    if isinstance(board := found.get("board"), str) and board.endswith(own_board.SUFFIX):
+        found["board"] = str(folder / board)
+    return found
 
 
 def _starts(value: Any, where: str) -> tuple[int | str, ...]:

@@ -33,7 +33,7 @@ class Board:
     name: str
     chip: str
     core: str
-    mhz: int
+    mhz: float
     """Clock that the board definition sets."""
     abi: Abi
     target: str

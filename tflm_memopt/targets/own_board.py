@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, get_type_hints
 
 from tflm_memopt import units
-from tflm_memopt.analysis.timing import FlashTiming
+from tflm_memopt.analysis.timing import FlashTiming, timings
 from tflm_memopt.errors import UsageError, about, one_of
 from tflm_memopt.files import read_file, toml
-from tflm_memopt.ops.packing import GENERIC, TARGETS
+from tflm_memopt.ops.packing import GENERIC, TARGETS, Family, family
 from tflm_memopt.targets.boards import Board, boards
 
 SUFFIX = ".toml"
@@ -39,18 +39,34 @@ def _board(name: str, document: Mapping[str, Any]) -> Board:
         raise UsageError(f"unknown core '{core}'", hint=one_of(core, {board.core for board in boards().values()}))
     if target not in TARGETS:
         raise UsageError(f"unknown target '{target}'", hint=one_of(target, TARGETS))
+    if family(target) not in {Family.GENERIC, *(family(board.target) for board in like)}:
+        hint = f"target = '{like[0].target}', or no target"
+        raise UsageError(f"programs for target '{target}' cannot run on core '{core}'", code="bad_config", hint=hint)
+    if name in boards():
+        raise UsageError(f"'{name}' is the name of a known board", code="bad_config", hint="choose another file name")
     sizes = {key: units.size(document[key]) for key in SIZES if key in document}
+    clock = units.megahertz(document["clock"])
     return Board(
         id=name, name=str(document.get("name", name)), chip=name, core=like[0].core,
-        mhz=round(units.megahertz(document["clock"])), abi="ilp32", target=target, note="", sources={},
+        mhz=clock, abi="ilp32", target=target, note="", sources={},
         ram=sizes["ram"], flash=sizes["flash"], largest_block=sizes.get("largest_block", sizes["ram"]),
         core_ram=sizes.get("core_ram", 0), core_flash=sizes.get("core_flash", 0), radio_ram=0, radio_flash=0,
-        external_ram=sizes.get("external_ram", 0), arduino=False, flash_timing=_timing(document.get("flash_timing")),
+        external_ram=sizes.get("external_ram", 0), arduino=False,
+        flash_timing=_timing(like[0].measured_core, document.get("flash_timing")),
     )  # fmt: skip
 
 
-def _timing(given: Any) -> FlashTiming | None:
-    try:
-        return None if given is None else FlashTiming(**given)
-    except TypeError as error:
-        raise UsageError(f"invalid flash_timing: {error}", code="bad_config", hint=HINT) from error
+def _timing(core: str | None, given: Any) -> FlashTiming | None:
+    """Return the flash timing. Raises UsageError for one that is invalid, or for which no times are modelled."""
+    if given is None:
+        return None
+    types = get_type_hints(FlashTiming)
+    invalid = not isinstance(given, dict) or "wait_states" not in given
+    if invalid or any(type(value) is not types.get(key) or value < 0 for key, value in given.items()):
+        hint = f"[flash_timing] with wait_states and, if needed, {', '.join([*types][1:])}"
+        raise UsageError(f"invalid flash_timing {given!r}", code="bad_config", hint=hint)
+    timing, known = FlashTiming(**given), timings(core) if core else ()
+    if known and timing.key not in known:
+        hint = f"leave out flash_timing, or one of: {'; '.join(known)}"
+        raise UsageError(f"times are not modelled for a flash of {timing.key}", code="bad_config", hint=hint)
+    return timing

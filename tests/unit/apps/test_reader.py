@@ -50,6 +50,16 @@ def test_an_application(tmp_path: Path) -> None:
     assert app.groups() == [("vad", "vww"), ("wake", "vad")]
 
 
+def test_the_file_of_a_board_is_relative_to_the_application(tmp_path: Path) -> None:
+    text = 'board = "own.toml"\n[models.a]\nfile = "a.tflite"\nboard = "boards/b.toml"\n'
+    text += '[models.b]\nfile = "b.tflite"\nboard = "nano33ble"\n'
+    (tmp_path / "app.toml").write_text(text)
+    app = read_app(tmp_path / "app.toml")
+    assert app.options == {"board": str(tmp_path / "own.toml")}
+    boards = [entry.options["board"] for entry in app.models.values()]
+    assert boards == [str(tmp_path / "boards/b.toml"), "nano33ble"]
+
+
 @pytest.mark.parametrize(
     ("text", "code", "says"),
     [

@@ -9,6 +9,7 @@ from conftest import RESNET
 
 import tflm_memopt
 from tflm_memopt.errors import UsageError
+from tflm_memopt.targets.own_board import own_board
 
 BOARD = 'core = "Cortex-M7"\nclock = "480MHz"\nram = "128kB"\nflash = "1MB"\n'
 
@@ -29,7 +30,11 @@ def test_a_file_describes_a_board(tmp_path: Path) -> None:
         (BOARD.replace("ram", "#"), "'ram' is missing"),
         (BOARD.replace("M7", "M99"), "unknown core 'Cortex-M99'"),
         (BOARD + 'target = "m7"\n', "unknown target 'm7'"),
+        (BOARD + "target = 'cortex-m55'\n", "cannot run on core 'Cortex-M7'"),
         (BOARD + "[flash_timing]\nspeed = 1\n", "invalid flash_timing"),
+        (BOARD + "[flash_timing]\nwait_states = [4]\n", "invalid flash_timing"),
+        (BOARD + "flash_timing = 4\n", "invalid flash_timing"),
+        (BOARD.replace("M7", "M4F") + "[flash_timing]\nwait_states = 9\n", "not modelled for a flash of 9 of 16 B"),
         ("ram", "invalid TOML"),
     ],
 )
@@ -38,3 +43,17 @@ def test_invalid_files(text: str, why: str, tmp_path: Path) -> None:
     path.write_text(text)
     with pytest.raises(UsageError, match=why):
         tflm_memopt.optimize(RESNET, board=str(path))
+
+
+def test_a_file_cannot_have_the_name_of_a_known_board(tmp_path: Path) -> None:
+    path = tmp_path / "nano33ble.toml"
+    path.write_text(BOARD)
+    with pytest.raises(UsageError, match="known board"):
+        own_board(path)
+
+
+def test_a_clock_is_not_rounded(tmp_path: Path) -> None:
+    path = tmp_path / "mine.toml"
+    for text, mhz in (("62.5MHz", 62.5), ("400kHz", 0.4)):
+        path.write_text(BOARD.replace("480MHz", text))
+        assert own_board(path).mhz == mhz
