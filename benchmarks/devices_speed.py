@@ -1,13 +1,8 @@
-"""Figure 5.9 of the fused tiling thesis: up to six devices, lines of five speeds, predicted and on processes.
+"""Figure 5.9 of the fused tiling thesis: up to six devices and links of five speeds, predicted.
 
     python benchmarks/devices_speed.py --models DIR [--only STEM ...] [--devices 1 2 4 6] [--json] [--update PAGE.md]
 
-Two tables. devices-time has the time of an inference on several Cortex-M4 at 80 MHz over each line, as `--link`
-estimates it. devices-lines has the time of the lines alone: predicted for devices that compute in no time, and measured
-as the fastest inference of device 0 under TFLM. There, each device is a process on this computer with artificially slow
-lines (tflm_memopt/devices/slow_lines.py), and every output byte is compared. Since the host computes much faster than
-microcontrollers, the measurement shows the cost of the lines only, not the speedup of several devices. --table writes
-one of them; devices-time alone runs nothing.
+The table has the time of an inference on several Cortex-M4 at 80 MHz over each link, as `--link` estimates it.
 """
 
 from __future__ import annotations
@@ -15,7 +10,6 @@ from __future__ import annotations
 import argparse
 import json
 import sys
-import tempfile
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import product
 from pathlib import Path
@@ -30,7 +24,6 @@ import tflm_memopt
 from tflm_memopt.api import optimize_planned
 from tflm_memopt.check.checker import check
 from tflm_memopt.check.together import HEAD_BYTES, RowCrosses
-from tflm_memopt.cli.devices import device_files
 from tflm_memopt.convert.request import request
 from tflm_memopt.devices.choice import shared_layers
 from tflm_memopt.devices.links import LinkSpeed
@@ -70,46 +63,30 @@ def links_alone(crosses: Message, speed: LinkSpeed) -> float:
     return together(speed, [[0.0] * (len(own) + 1) for own in crosses], crosses).milliseconds
 
 
-def rows(model: Path, devices: int, split: str, runs: int | None) -> Iterator[dict[str, Any]]:
-    """Return the times of a network on several devices over each link. runs: random inputs; None: it does not run."""
+def rows(model: Path, devices: int, split: str) -> Iterator[dict[str, Any]]:
+    """Yield the estimated time of a network on several devices over each link."""
     models = shares(model, devices, SPLITS[split])
     computing, crosses = messages(models)
     sent = sum(HEAD_BYTES + row.nbytes for own in crosses for row in own if row.sends)
-    with tempfile.TemporaryDirectory() as name:
-        for number, one in enumerate(models):
-            path = Path(name) / f"device{number}" / "model.tflite"
-            path.parent.mkdir()
-            path.write_bytes(one.model)
-        for link, rate in LINKS.items():
-            speed = LinkSpeed(rate)
-            row = {
-                "model": model.stem, "split": split, "devices": devices, "link": link, "sent": sent,
-                "estimated": together(speed, computing, crosses).milliseconds,
-                "lines": round(links_alone(crosses, speed), 1),
-            }  # fmt: skip
-            yield row if runs is None else row | ran(model, device_files(Path(name)), speed, runs)
+    for link, rate in LINKS.items():
+        yield {
+            "model": model.stem, "split": split, "devices": devices, "link": link, "sent": sent,
+            "estimated": together(LinkSpeed(rate), computing, crosses).milliseconds,
+        }  # fmt: skip
 
 
-def ran(model: Path, files: Sequence[Path], speed: LinkSpeed, runs: int) -> dict[str, Any]:
-    """Return the measured milliseconds of processes."""
-    found = tflm_memopt.verify_devices(model, files, runs=runs, line=speed)
-    if not found.devices:
-        raise RuntimeError(found.failure)
-    return {"bit_exact": found.bit_exact, "measured": round(min(found.devices[0].milliseconds), 1)}
-
-
-def table(found: Sequence[Mapping[str, Any]], *names: str) -> str:
+def table(found: Sequence[Mapping[str, Any]]) -> str:
     """Return a row for each network, split and number of devices, with a column for each link."""
     cells: dict[tuple[str, ...], list[str]] = {}
     for row in found:
         split = row["split"] if row["devices"] > 1 else ""
         key = row["model"], split, str(row["devices"]), f"{row['sent']:,}"
-        cells.setdefault(key, []).append(" / ".join(f"{row[name]:,.1f}" for name in names))
+        cells.setdefault(key, []).append(f"{row['estimated']:,.1f}")
     lines = ([*key, *own] for key, own in cells.items())
     return markdown(["network", "split", "devices", "bytes sent", *LINKS], lines, left=2)
 
 
-TABLES: Mapping[str, Sequence[str]] = {"devices-time": ("estimated",), "devices-lines": ("lines", "measured")}
+TABLE = "devices-time"
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -117,30 +94,25 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--models", type=Path, required=True, metavar="DIR", help="where .tflite files are")
     parser.add_argument("--only", nargs="+", default=NAMED, metavar="STEM", help="names contain one of these")
     parser.add_argument("--devices", type=int, nargs="+", default=[1, 2, 3, 4, 5, 6], metavar="N")
-    parser.add_argument("--runs", type=int, default=2, metavar="N", help="random inputs, beside three extreme ones")
-    parser.add_argument("--table", choices=TABLES, help="this one alone")
     parser.add_argument("--json", action="store_true", help="one object a line")
-    parser.add_argument("--update", type=Path, metavar="PAGE.md", help="rewrite the tables there")
+    parser.add_argument("--update", type=Path, metavar="PAGE.md", help="rewrite the table there")
     args = parser.parse_args(arguments)
-    wanted = {name: figures for name, figures in TABLES.items() if args.table in (None, name)}
-    for name in wanted if args.update else ():
-        require(args.update, name)
+    if args.update:
+        require(args.update, TABLE)
     models = [p for p in sorted(args.models.glob("*.tflite")) if any(name in p.stem for name in args.only)]
-    runs = args.runs if "devices-lines" in wanted else None
     found = []
     for model, n, split in product(models, args.devices, SPLITS):
         if n == 1 and split != next(iter(SPLITS)):
             continue  # nothing can be split
-        for row in rows(model, n, split, runs):
+        for row in rows(model, n, split):
             found.append(row)
             if args.json:
                 print(json.dumps(row), flush=True)
-    for name, figures in wanted.items():
-        if args.update:
-            update(args.update, name, table(found, *figures))
-        elif not args.json:
-            print(table(found, *figures))
-    return 0 if all(row.get("bit_exact", True) for row in found) else 1
+    if args.update:
+        update(args.update, TABLE, table(found))
+    elif not args.json:
+        print(table(found))
+    return 0
 
 
 if __name__ == "__main__":

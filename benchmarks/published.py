@@ -100,19 +100,6 @@ def counted(core: Core) -> Digested:
     return of
 
 
-def along_frontier(core: Core, most: float) -> Digested:
-    """Yield the data for several plans of each model."""
-
-    def of(paths: Sequence[Path]) -> Iterator[bytes]:
-        yield from counted(core)(paths)
-        for path in paths:
-            points = tflm_memopt.explore(path.read_bytes(), int8_io=True, target=core.target, cost="macs").points
-            least = min((point.overhead for point in points), default=1.0)
-            yield from (p.plan.to_json().encode() for p in points if p.plan and p.overhead <= most * least)
-
-    return of
-
-
 def sizes(paths: Sequence[Path]) -> Iterator[bytes]:
     """Yield the library's object files, and the models that determine what is linked of them."""
     for core in (MEASURED[name] for name in size.WHOLE):
@@ -159,19 +146,16 @@ TABLES = (
     Table("README.md", "board", "on_board.py --models {models}"),
     Table(BENCHMARKS, "ram", "ram.py {models}"),
     Table("docs/two-cores.md", "cores", "two_cores.py --models {models}"),
-    Table("docs/two-cores.md", "cores-share", "two_cores.py --models {models} --share 0.8,1"),
     Table("docs/two-cores.md", "cores-generic", "two_cores.py --models {models} --target generic"),
     Table("docs/zoo.md", "zoo", "zoo.py {zoo}"),
     Table("docs/zoo.md", "others", "zoo.py {public} --mark others"),
     Table(FRONTIER, "msf-cnn", "papers/msf_cnn/frontier.py --nets {nets}"),
     Table(FRONTIER, "ablation", "papers/msf_cnn/ablation.py --nets {nets}"),
     Table(FRONTIER, "costs", "costs.py --keep", (), estimates),
-    Table("docs/kernel-language.md", "kernels-rvv", "vector_kernels.py"),
-    Table("docs/kernel-language.md", "kernels-vmcu", "vector_kernels.py"),
+    Table("docs/kernel-language.md", "kernels-vmcu", "papers/vmcu/module_accesses.py"),
     Table("docs/kernel-language.md", "vectors", "vectors.py {models}"),
     Table("docs/deploy.md", "specialized", "specialized.py --models {models}"),
     Table(BENCHMARKS, "executed", "papers/msf_cnn/executed.py --nets {nets}"),
-    Table(BENCHMARKS, "vmcu-layers", "papers/vmcu/vmcu.py"),
     Table(BENCHMARKS, "vmcu-bottlenecks", "papers/vmcu/vmcu.py"),
     Table(BENCHMARKS, "vmcu-headroom", "papers/vmcu/vmcu.py"),
     Table(BENCHMARKS, "fused-tiling", "papers/fused_tiling/examples.py"),
@@ -179,8 +163,6 @@ TABLES = (
         Table(BENCHMARKS, f"speed-{c}", f"speed.py --core {c} --models {{models}}", models, counted(MEASURED[c]))
         for c, models in {"m4": LARGE, "m55": LARGE, "rv32": SMALL}.items()
     ),
-    Table(BENCHMARKS, "frontier-m4", "speed.py --core m4 --models {models} --frontier 1.1", LARGE,
-          along_frontier(MEASURED["m4"], 1.1)),
     Table(CYCLES, "cycles-m4", "cycles.py --board nucleo_l4r5 --models {models}", SMALL, counted(MEASURED["m4"])),
     Table(CYCLES, "cycles-error", "cycles.py --errors"),
     Table("docs/registers.md", "register-accesses", "driver_registers.py --only register-accesses"),
@@ -197,9 +179,6 @@ TABLES = (
         for name in tiling_tables.TABLES
     ),
     Table("docs/order-and-layout.md", "schedules", "papers/fused_tiling/schedules.py", of=orders),
-    *(
-        Table("docs/several-devices.md", name, f"devices_speed.py --models {{models}} --table {name}",
-              ("mlperf_tiny_kws_dscnn_int8", "mlperf_tiny_vww_96_int8"), on_devices)
-        for name in devices_speed.TABLES
-    ),
+    Table("docs/several-devices.md", devices_speed.TABLE, "devices_speed.py --models {models}",
+          ("mlperf_tiny_kws_dscnn_int8", "mlperf_tiny_vww_96_int8"), on_devices),
 )  # fmt: skip

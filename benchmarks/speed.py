@@ -1,7 +1,6 @@
 """Count the instructions of one inference on a core that QEMU emulates, and compare them with TFLM's own kernels.
 
     python benchmarks/speed.py --core m4 --models ../shared/models [--without windows] [--json] [--update FILE.md]
-    python benchmarks/speed.py --core m4 --models ../shared/models --frontier 1.1 [--update FILE.md]
 
 Every .tflite file in the folder is converted for the core (`--int8-io`, F = 1.00), its regions run in the arena of
 their plan, and their outputs are compared with this machine's. Builtin operators between regions are not counted: the
@@ -170,18 +169,6 @@ def measure(path: Path, core: Core, target: str, *, by_operator: bool, **setting
     )  # fmt: skip
 
 
-def along_frontier(path: Path, core: Core, target: str, most: float, **settings: Any) -> Iterator[Row]:
-    """Yield the plans of `explore` with at most `most` times the compute of the cheapest one, most RAM first."""
-    settings = {"name": path.name, "int8_io": True, "target": target, "cost": "macs", **settings}
-    exploration = tflm_memopt.explore(path.read_bytes(), **settings)
-    least = min((point.overhead for point in exploration.points), default=1.0)
-    for point in exploration.points:
-        if point.plan and point.overhead <= most * least:
-            row = measure(path, core, target, by_operator=False, plan=point.plan.to_json())
-            if row:
-                yield row
-
-
 def _operators(result: Optimized, instructions: Sequence[int]) -> Iterator[Operator]:
     stages = [stage for group in result.report.groups for stage in group.stages]
     macs = {op.index: op.macs for op in result.inspection.operators}
@@ -195,14 +182,6 @@ def _groups(result: Optimized, operators: Sequence[Operator]) -> Iterator[GroupS
     for step, group in zip(steps, result.report.groups, strict=True):
         counts = [next(left).instructions for _ in group.stages]
         yield GroupSpeed(group.ops, step.stripes, step.iterations, sum(counts), step.macs)
-
-
-def frontier_table(rows: Sequence[Row]) -> str:
-    titles = ("model", "F", "arena", "instructions", "estimate", "x CMSIS-NN")
-    return tables.markdown(titles, ([
-        row.model, f"{row.overhead:.2f}", f"{row.arena:,}", f"{row.instructions:,}",
-        f"{row.estimate:,}" if row.estimate else "", f"{row.ratio:.3f}" if row.ratio else "",
-    ] for row in rows))  # fmt: skip
 
 
 def _times(row: Row, others: int | None) -> str:
@@ -228,16 +207,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument(
         "--max-macs", type=float, metavar="F", help="the least RAM within F (default: what optimize gives at F = 1)"
     )
-    parser.add_argument(
-        "--frontier", type=float, metavar="F", help="what optimize gives, and all of explore's plans within F"
-    )
     parser.add_argument("--without", nargs="+", default=(), metavar="NAME", help="ingredients of plans to leave out")
     parser.add_argument("--json", action="store_true", help="one JSON object, with figures per group and operator")
     parser.add_argument("--update", type=Path, metavar="FILE", help="rewrite the core's table in this document")
     args = parser.parse_args(arguments)
     core = MEASURED[args.core]
     paths = [p for p in sorted(args.models.glob("*.tflite")) if not args.only or p.stem in args.only]
-    mark, write = (f"frontier-{args.core}", frontier_table) if args.frontier else (f"speed-{args.core}", table)
+    mark = f"speed-{args.core}"
     if reason := missing_tools(core) or ("" if paths else f"no .tflite files in {args.models}"):
         parser.error(reason)
     try:
@@ -248,20 +224,15 @@ def main(arguments: Sequence[str] | None = None) -> int:
         rows = []
         for path in paths:
             row = measure(path, core, target, by_operator=args.json, max_macs=args.max_macs, without=without)
-            if row is None:
-                continue
-            rows.append(row)
-            if args.frontier:
-                rows += [
-                    row for row in along_frontier(path, core, target, args.frontier, without=without) if row != rows[-1]
-                ]
+            if row:
+                rows.append(row)
     except (MemoptError, OSError, RuntimeError, ValueError) as error:
         parser.error(str(error))
     print(
-        json.dumps({"core": args.core, "models": [asdict(row) for row in rows]}, indent=2) if args.json else write(rows)
+        json.dumps({"core": args.core, "models": [asdict(row) for row in rows]}, indent=2) if args.json else table(rows)
     )
     if args.update:
-        tables.update(args.update, mark, write(rows))
+        tables.update(args.update, mark, table(rows))
     return 0
 
 

@@ -30,7 +30,7 @@ MAX_S16_SHIFT = 7
 MAX_SUM_BYTES = 4
 """Largest size of a sum of SUMS and ADD_SUMS, in bytes."""
 INDEX_BYTES = 4
-"""Bytes of an int32 index, stored as a pixel with this many channels."""
+"""Bytes of an int32 index. Each one is stored as a pixel with this many one-byte channels."""
 TABLE_BYTES = 256
 """Bytes of LOOKUP's table: one for each int8 value."""
 CURVE_WORDS = 128

@@ -1,4 +1,4 @@
-"""Fused tiling's Tables 4.1, 4.2 and 4.3 on networks of the same kinds, with builtin operators and with our operator.
+"""Fused tiling's Tables 4.1 and 4.3, and 4.2 in JSON, on networks of the same kinds, with builtin operators or ours.
 
     python benchmarks/papers/fused_tiling/tiling_tables.py --models DIR [--json] [--only NAME ...] [--update FILE.md]
 
@@ -236,27 +236,11 @@ def _costs(net: Network) -> Iterator[str]:
     yield from (f"{100 * (net.ways[way].flash / net.flash - 1):+.1f} %" for way in COSTLY)
 
 
-def designs(found: Sequence[Network]) -> str:
-    """Print Table 4.2: the least total, and the least with F at most 1.01."""
-    titles = ["model", "thesis, least", "total saved", "F", "parts", "thesis, F <= 1.01", "total saved", "parts"]
-    return markdown(titles, (_designs(net) for net in found))
-
-
-def _designs(net: Network) -> Iterator[str]:
-    said = PUBLISHED[net.name]
-    least = min((net.ways[way] for way in ("FFMT", "FDT", "both")), key=lambda r: r.total)
-    fast = min((r for w, r in net.ways.items() if "operator" not in w and r.overhead <= FAST), key=lambda r: r.total)
-    quick = max(said.fdt, said.ffmt if said.ffmt_macs <= 1 else 0)
-    yield from (net.name, f"{max(said.ffmt, said.fdt):.1f} %", _less(net.total, least.total), f"{least.overhead:.3f}")
-    yield from ("; ".join(least.parts) or "none", f"{quick:.1f} %")
-    yield from (_less(net.total, fast.total), "; ".join(fast.parts) or "none")
-
-
 def _less(before: int, after: int) -> str:
     return f"{100 * (1 - after / before):.1f} %"
 
 
-TABLES: Mapping[str, Callable[[Sequence[Network]], str]] = {"totals": totals, "costs": costs, "designs": designs}
+TABLES: Mapping[str, Callable[[Sequence[Network]], str]] = {"totals": totals, "costs": costs}
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

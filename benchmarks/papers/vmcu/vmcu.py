@@ -319,18 +319,8 @@ def everything() -> dict[str, Any]:
 
 def tables(found: Mapping[str, Any]) -> dict[str, str]:
     """Tables by name."""
-    figure = found["figure_1c"]
-    first = {"name": "Figure 1c, in segments", "saved": 1 - figure["ours"] / figure["separate"], **figure}
-    single = ["layer", "separate buffers", "formula", "ours", "saved"]
-    modules = ["module", "TinyEngine", "vMCU, its formula", "vMCU, its text", "ours, F = 1", "ours", "at F"]
+    modules = ["module", "TinyEngine", "vMCU by formula", "vMCU, published", "ours, F = 1", "ours", "at F"]
     return {
-        "vmcu-layers": markdown(
-            single,
-            (
-                [x["name"], *(f"{x[key]:,}" for key in ("separate", "formula", "ours")), f"{100 * x['saved']:.1f} %"]
-                for x in (first, *found["layers"])
-            ),
-        ),
         "vmcu-bottlenecks": markdown(
             modules,
             (

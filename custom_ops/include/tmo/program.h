@@ -24,7 +24,7 @@
 #define TMO_MAX_SHIFT 30 /* Largest left shift of a rescaled int32 sum. */
 #define TMO_MAX_S16_SHIFT 7 /* Largest left shift of a rescaled int64 sum, which loses 15 - shift bits. */
 #define TMO_MAX_SUM_BYTES 4 /* Largest size of a sum of SUMS and ADD_SUMS, in bytes. */
-#define TMO_INDEX_BYTES 4 /* Bytes of an int32 index, stored as a pixel with this many channels. */
+#define TMO_INDEX_BYTES 4 /* Bytes of an int32 index. Each one is stored as a pixel with this many one-byte channels. */
 #define TMO_TABLE_BYTES 256 /* Bytes of LOOKUP's table: one for each int8 value. */
 #define TMO_CURVE_WORDS 128 /* 32-bit words of LSTM's curve: uint16_t[256]. */
 #define TMO_LSTM_SCALES 12 /* Number of LSTM's multipliers and of its shifts. */
