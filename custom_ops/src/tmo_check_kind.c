@@ -269,6 +269,12 @@ static bool check_copy(tmo_checker *c, const tmo_operation *o) {
   return true;
 }
 
+/* Whether the operand's only row is read. */
+static bool reads_its_row(const tmo_checker *c, const tmo_op *op, uint32_t k) {
+  const tmo_access *a = &accesses(c, op)[k];
+  return a->extent == 1 && has_rows(c, &c->tensors[op->input[k]], a, 1);
+}
+
 /* The indices of a pixel select a pixel of the other operand, whose row is whole. Pixels of a source are int8. */
 static bool check_gather_nd(tmo_checker *c, const tmo_operation *o) {
   const tmo_op *op = o->op;
@@ -277,7 +283,7 @@ static bool check_gather_nd(tmo_checker *c, const tmo_operation *o) {
   if (from->height != 1 || indices->height != 1 || o->out->height != 1 || indices->width != o->out->width) return false;
   if (from->channels != o->out->channels || indices->channels % TMO_INDEX_BYTES != 0) return false;
   if (tmo_is_source(c->program, from) || tmo_is_source(c->program, indices)) return false;
-  return accesses(c, op)[0].extent == 1 && accesses(c, op)[1].extent == 1 && tmo_has_words(c, op->bias, indices->channels / TMO_INDEX_BYTES);
+  return reads_its_row(c, op, 0) && reads_its_row(c, op, 1) && tmo_has_words(c, op->bias, indices->channels / TMO_INDEX_BYTES);
 }
 
 static bool check_resize(const tmo_checker *c, const tmo_operation *o) {

@@ -286,6 +286,7 @@ tmo_status tmo_check_cores(const void *program) {
   if (tmo_cores_of(program) == NULL) return TMO_OK;
   const tmo_checker c = {(const uint8_t *)program, tmo_tensors(program), tmo_ops(program), NULL, 0, 0, 0};
   const tmo_cores *cores = tmo_cores_of(program);
+  if (h->target == TMO_TARGET_ESP) return TMO_ERROR_TABLE; /* ESP-NN has one scratch, for one core */
   if (h->input != TMO_INPUT_ARENA || h->state > 0 || !tmo_has_constant(&c, h->cores, sizeof *cores, 4)) return TMO_ERROR_TABLE;
   if (!tmo_has_constant(&c, cores->shares, tmo_times(sizeof(tmo_share), h->n_ops), 4)) return TMO_ERROR_TABLE;
   if (!tmo_has_constant(&c, cores->barriers, h->iterations / 8 + 1, 1)) return TMO_ERROR_TABLE;

@@ -262,14 +262,20 @@ static void *noise(uint32_t n) {
   return bytes;
 }
 
+/* Bytes of buffer i. Slow memory is no larger than the program declares. */
+static uint32_t bytes_of(const sample *s, uint32_t i) {
+  const bool slow = tmo_header_of(s->program)->pools > 0 && i + 1 == tmo_slow_base(s->program);
+  return slow ? tmo_slow_bytes(s->program) : s->io_bytes[i];
+}
+
 /* Runs a program in the smallest allowed buffers. RIGHT: it gave the original's outputs for the original's inputs. */
 static outcome try_program(const sample *s, const sample *original) {
   if (tmo_check(s->program, s->size, s->io_bytes, s->n_inputs, s->n_outputs, s->workspace) != TMO_OK) return REFUSED;
   if (tmo_check_cores(s->program) != TMO_OK) return REFUSED;
   const uint32_t n = s->n_inputs + s->n_outputs;
   void *io[MAX_IO + 2], *workspace = noise(s->workspace);
-  for (uint32_t i = 0; i <= n + 1; ++i) io[i] = noise(s->io_bytes[i]);
-  memset(io[n], 0, s->io_bytes[n]);
+  for (uint32_t i = 0; i <= n + 1; ++i) io[i] = noise(bytes_of(s, i));
+  memset(io[n], 0, bytes_of(s, n));
   tmo_source frame = {s->io[0], original->frame_bytes, original->row_bytes, 0, 0, TMO_FORMAT_INT8};
   const uint16_t input = tmo_header_of(s->program)->input;
   for (uint32_t i = 0; i < s->n_inputs; ++i) {
@@ -290,7 +296,7 @@ static outcome try_program(const sample *s, const sample *original) {
   }
   if (s->io_bytes[n] > 0) { /* first its own state or slow memory, then an arbitrary one */
     (void)run(s, io, workspace);
-    memset(io[n], 0xA5, s->io_bytes[n]);
+    memset(io[n], 0xA5, bytes_of(s, n));
     (void)run(s, io, workspace);
   }
   io[0] = in_arena;

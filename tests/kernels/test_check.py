@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Callable
 
 import numpy as np
@@ -99,6 +100,15 @@ def test_the_good_one_is_accepted_and_runs() -> None:
 @pytest.mark.parametrize(("damage", "status"), [pytest.param(d, s, id=name) for name, d, s in REFUSED])
 def test_damage_is_refused(damage: Change, status: Status) -> None:
     assert host.check(pack(damage(good())), [IN], [OUT]) is status
+
+
+def test_tensors_are_inside_the_declared_slow_memory() -> None:
+    """The caller may have more of it, or not know yet how much."""
+    program = dataclasses.replace(tensor(1, base=3, offset=16)(good()), slow=16 + 2 * 6 * 3)
+    assert host.check(pack(program), [IN], [OUT]) is Status.OK
+    small = dataclasses.replace(program, slow=program.slow - 1)
+    assert host.check(pack(small), [IN], [OUT]) is Status.IO
+    assert host.check(pack(small), [IN], [OUT], slow=0xFFFFFFFF) is Status.IO
 
 
 @pytest.mark.parametrize(

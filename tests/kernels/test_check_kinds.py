@@ -198,6 +198,31 @@ def test_gather(changes: dict[str, Any], status: Status) -> None:
     assert host.check(pack(program), [IN], [8 * 3 * 3]) is status
 
 
+@pytest.mark.parametrize("swapped", [False, True])
+@pytest.mark.parametrize(
+    ("access", "status"),
+    [
+        (Access(), Status.OK),
+        (Access(table=(0,)), Status.OK),
+        (Access(table=(0xFFFF,)), Status.OP),
+        (Access(table=(1,)), Status.OP),
+        (Access(add=1), Status.OP),
+        (Access(add=-1), Status.OP),
+        (Access(extent=2), Status.OP),
+    ],
+)
+def test_gather_nd_reads_the_rows_of_both_operands(access: Access, status: Status, swapped: bool) -> None:
+    both = (access, Access()) if swapped else (Access(), access)
+    gather = ProgramOp(Kind.GATHER_ND, (0, 1), 2, (0, 0), 0, access=both, bias=np.array([1], np.int32))
+    tensors = (
+        ProgramTensor(0, 1, 9, 3, 1, base=1),
+        ProgramTensor(0, 1, 5, 4, 1, base=2),
+        ProgramTensor(0, 1, 5, 3, 1, base=3),
+    )
+    program = Program(2, 1, 2, 1, tensors, (gather,), (ProgramGroup(0, 1, 0, times(1)),))
+    assert host.check(pack(program), [27, 20], [15]) is status
+
+
 @pytest.mark.parametrize("kind", [Kind.BATCH_MATMUL, Kind.BATCH_MATMUL_S16])
 @pytest.mark.parametrize(
     ("right", "status"),

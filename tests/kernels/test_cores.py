@@ -24,6 +24,7 @@ from tflm_memopt.format.codes import Sharding
 from tflm_memopt.lower.program import Program, ProgramCores, ProgramGroup, ProgramOp, ProgramShare, ProgramTensor
 from tflm_memopt.lower.serialise import pack, unpack
 from tflm_memopt.ops.kinds import Kind
+from tflm_memopt.ops.packing import Family
 from tflm_memopt.runtime import host
 from tflm_memopt.runtime.host import Status
 
@@ -96,6 +97,7 @@ def one_share(program: Program, how: int, cut: int, accumulator: int | None = No
         (lambda p, c: replace(p, cores=replace(c, counters=1 << 31)), Status.TABLE),
         (lambda p, c: replace(p, cores=replace(c, counters=c.counters + 1)), Status.TABLE),
         (lambda p, _: replace(p, state=4), Status.TABLE),
+        (lambda p, _: replace(p, target=Family.ESP), Status.TABLE),
     ],
 )
 def test_what_would_leave_the_buffers_is_refused(

@@ -140,12 +140,19 @@ class _Report(ctypes.Structure):
 
 
 def check(
-    program: bytes, input_bytes: Sequence[int], output_bytes: Sequence[int], workspace: int | None = None
+    program: bytes,
+    input_bytes: Sequence[int],
+    output_bytes: Sequence[int],
+    workspace: int | None = None,
+    slow: int | None = None,
 ) -> Status:
-    """Return the result of tmo_check() for a program and buffer sizes. Default `workspace`: the size in the program."""
+    """Return the result of tmo_check() for a program and buffer sizes. Default `workspace` and `slow`, the size of slow
+    memory: those in the program.
+    """
     image = _aligned(program)
     available = workspace_bytes(program) if workspace is None else workspace
-    sizes = _uint32s([*input_bytes, *output_bytes, *_kept_bytes(program), slow_bytes(program)])
+    declared = slow_bytes(program) if slow is None else slow
+    sizes = _uint32s([*input_bytes, *output_bytes, *_kept_bytes(program), declared])
     return Status(
         _library().tmo_check(image.ctypes.data, len(program), sizes, len(input_bytes), len(output_bytes), available)
     )
