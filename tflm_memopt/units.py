@@ -115,9 +115,9 @@ def pools(said: str | Mapping[str, int | str]) -> Mapping[str, int]:
     >>> pools("fast=180kB,slow=4MB"), pools({"slow": "8M"})
     ({'fast': 180000, 'slow': 4000000}, {'slow': 8388608})
     """
-    parts = [part.partition("=")[::2] for part in said.split(",")] if isinstance(said, str) else said.items()
-    sizes = {name.strip(): value for name, value in parts}
-    if "slow" not in sizes or sizes.keys() - {"fast", "slow"}:
+    parts = [part.partition("=")[::2] for part in said.split(",")] if isinstance(said, str) else [*said.items()]
+    sizes = {str(name).strip(): value for name, value in parts}
+    if "slow" not in sizes or sizes.keys() - {"fast", "slow"} or len(sizes) < len(parts):
         raise UsageError(f"invalid value {said!r} for memory", hint="fast=180kB,slow=4MB, or slow=4MB with a board")
     return {name: size(value) for name, value in sizes.items()}
 

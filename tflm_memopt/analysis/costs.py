@@ -180,7 +180,8 @@ def table(target: str, core: str | None = None) -> Table:
         return known[target if target in known else DEFAULT]
     if not runs(core, target):
         what = f"instructions of core '{core}' cannot be estimated for --target {target}"
-        hint = f"--core {one_of(core, [name for name in known if runs(name, target)])}"
+        names = [name for name in known if runs(name, target)]
+        hint = f"--core {one_of(core, names)}" if names else "omit --core"
         raise UsageError(what, hint=hint)
     return known[core]
 
