@@ -52,9 +52,9 @@ from tflm_memopt.results import (
     Report,
 )
 from tflm_memopt.runtime.verification import Verification
-from tflm_memopt.targets.boards import board as board_named
 from tflm_memopt.targets.boards import boards
 from tflm_memopt.targets.boards import fit as board_fit
+from tflm_memopt.targets.own_board import board as board_named
 from tflm_memopt.tflm.arena import predict
 
 if TYPE_CHECKING:
@@ -360,8 +360,8 @@ def fit(
     packed: Optimized | None = None,
     on: Mapping[str, Optimized] | None = None,
 ) -> Fits:
-    """Return how a model fits on boards (boards.json) before and after optimize(). `names` are board ids; by default
-    all.
+    """Return how a model fits on boards (boards.json) before and after optimize(). `names` are board ids or
+    files of boards; by default all known boards.
 
     optimized: result of optimize(), also for an application, whose models share RAM and flash. packed: the same model
     packed for a target. Boards whose core runs such programs use it, unless only the generic one fits. on: the same
@@ -378,7 +378,7 @@ def fit(
     each, rows = [with_needs(one) for one in (packed, optimized) if one], []
     for board in [board_named(name) for name in names] or list(boards().values()):
         own = [with_needs(one) for one in [(on or {}).get(board.id)] if one]
-        there = [(one, board_fit(board, one.report.arena, needs)) for one, needs in (*own, *each)]
+        there = [(one, board_fit(board, one.report.arena, needs, _slow(one))) for one, needs in (*own, *each)]
         rewritten, fitting = next((found for found in there if found[1].fits), there[-1])
         before = board_fit(board, report.original_arena, original)
         if report.original_refused:
@@ -387,3 +387,8 @@ def fit(
         rows.append(BoardReport(board, before, fitting, time, rewritten.report.target))
     arenas = report.original_arena, report.arena
     return Fits(report.model, report.conventions, *arenas, report.flash, tuple(rows), report.original_refused)
+
+
+def _slow(made: Optimized) -> int:
+    """Return the bytes of slow memory that a model needs."""
+    return made.report.memories.slow if made.report.memories else 0

@@ -7,9 +7,9 @@ from collections.abc import Collection
 from tflm_memopt.apps.results import AppOptimized
 from tflm_memopt.emit.firmware import firmware, together
 from tflm_memopt.results import BoardReport, Fits, Flash
-from tflm_memopt.targets.boards import board as board_named
 from tflm_memopt.targets.boards import boards
 from tflm_memopt.targets.boards import fit as board_fit
+from tflm_memopt.targets.own_board import board as board_named
 from tflm_memopt.tflm.arena import predict_together
 from tflm_memopt.tflm.libraries import library
 

@@ -17,7 +17,7 @@ from tflm_memopt.cli.fitted import fitted
 from tflm_memopt.cli.progress import busy
 from tflm_memopt.errors import about
 from tflm_memopt.files import keep, paths_below, write_files
-from tflm_memopt.targets.boards import board
+from tflm_memopt.targets.own_board import board
 
 
 def optimize(args: argparse.Namespace, settings: dict[str, Any]) -> int:

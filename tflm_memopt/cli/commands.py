@@ -43,7 +43,8 @@ from tflm_memopt.plan.waiting import Progress
 from tflm_memopt.report import plot, table, text
 from tflm_memopt.results import Batch, Entry, Exploration, Optimized, Report
 from tflm_memopt.runtime import arrays, stimuli
-from tflm_memopt.targets.boards import board, boards
+from tflm_memopt.targets.boards import boards
+from tflm_memopt.targets.own_board import board
 
 PACKED = "cortex-m4"
 """Target of `fit` for boards whose core has packed kernels. M7 and M33 run the same programs."""
@@ -163,20 +164,19 @@ def fit(args: argparse.Namespace) -> int:
     if is_app(args.model):
         return apps.fit(args, given(args))
     data = _read(args.model)
-    for name in args.boards:
-        board(name)
+    named = [board(name) for name in args.boards]
     with about(args.model), busy(args, f"optimizing {args.model.name}") as progress:
         wanted = {**given(args), "name": shown(args.model), "progress": progress}
         own: dict[str, Optimized] = {}
-        for name in args.boards if args.target is None else ():
+        for on, name in zip(named, args.boards, strict=True) if args.target is None else ():
             with contextlib.suppress(DoesNotFit, UsageError):  # the table says what is missing or not known
-                own[name] = tflm_memopt.optimize(data, **wanted | {"board": name})
+                own[on.id] = tflm_memopt.optimize(data, **wanted | {"board": name})
         if len(own) == 1 == len(args.boards):
             (result,) = own.values()
             return fitted(args, tflm_memopt.fit(result, args.boards))
         result = tflm_memopt.optimize(data, **wanted)
         packed: Optimized | None = None
-        if args.target is None and any(family(on.target) for on in map(board, args.boards or boards())):
+        if args.target is None and any(family(on.target) for on in named or boards().values()):
             with contextlib.suppress(DoesNotFit):  # packed kernels need scratch, so plain ones run there
                 packed = tflm_memopt.optimize(data, **wanted | {"target": PACKED})
     return fitted(args, tflm_memopt.fit(result, args.boards, packed, own))

@@ -57,10 +57,11 @@ def optimized(model: bytes, asked: Request, made: Decision, original: Inspection
     arena = chosen.arena if chosen else original.arena
     done = tuple(work(chosen.planned)) if chosen else ()
     core = board.flash_core if board else asked.table.core
-    on_boards = fits(arena, needs)
+    slow = chosen.planned.plan.slow_bytes if chosen else 0
+    on_boards = fits(arena, needs, slow)
     told = replace(
         _report(asked, made, original, on_boards, done, started),
-        board=fit(board, arena, needs) if board else None,
+        board=fit(board, arena, needs, slow) if board else None,
         flash_limit=made.limits.flash.nbytes if made.limits.flash else None,
         in_arena=conversion.in_arena(chosen, made.limits) if chosen else None,
         original_refused=original.refused,

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, replace
-from pathlib import Path
 from typing import Any
 
 from tflm_memopt.analysis import costs
@@ -28,8 +27,7 @@ from tflm_memopt.rewrite.int8_io import Int8Interface
 from tflm_memopt.rewrite.int8_io import int8_io as to_int8_io
 from tflm_memopt.rowgraph.inputs import IN_ARENA, InputMode, input_mode
 from tflm_memopt.targets.boards import Board
-from tflm_memopt.targets.boards import board as board_named
-from tflm_memopt.targets.own_board import SUFFIX, own_board
+from tflm_memopt.targets.own_board import board as board_named
 from tflm_memopt.tflm.libraries import Library, whose_kernels
 from tflm_memopt.tflm.refused import refuse
 from tflm_memopt.tflm.structs import Abi
@@ -154,6 +152,8 @@ def _limits(said: Mapping[str, Any], board: Board | None, table: Table, clock: C
             "--memory RAM,FLASH is for several devices", hint="--memory fast=SIZE,slow=SIZE, or --devices 2"
         )
     sizes = [size for size in (said["ram_limit"], pools.get("fast")) if size is not None]
+    if board and pools:
+        board = replace(board, external_ram=pools["slow"])  # for example a chip that the user has soldered
     limits = Limits(
         said["max_macs"],
         min(sizes, default=None),
@@ -217,8 +217,7 @@ def _on_board(said: Mapping[str, Any]) -> tuple[Board | None, str, str | None, A
     target, core = said["target"], said["core"]
     if said["board"] is None:
         return None, target or GENERIC, core, said["abi"]
-    name = said["board"]
-    on = own_board(Path(name)) if name.endswith(SUFFIX) else board_named(name)
+    on = board_named(said["board"])
     alone = said["cores"] > 1 and family(on.target) is Family.ESP
     target = target or (GENERIC if alone else on.target)
     return on, target, core or (on.measured_core if costs.runs(on.measured_core, target) else None), on.abi

@@ -207,7 +207,7 @@ def of_model(subject: Subject, model: Texts, result: Optimized) -> Project:
         main=partial(program, subject),
         files={**model, **stored(subject)},
         library=not subject.builtin_only,
-        boards=suited(result.fits, subject.slow),
+        boards=suited(result.fits),
         packed=firmware(result.model).packed,
         about=about(subject, arena_bytes(read(result.model), result.report)),
         board=result.report.board.board if result.report.board else "",
@@ -298,13 +298,12 @@ def below(folder: str, files: Texts) -> Texts:
     return {f"{folder}/{name}": text for name, text in files.items()}
 
 
-def suited(fits: Collection[BoardFit], slow: int = 0) -> tuple[str, ...]:
-    """Return the ids of the boards on which a model fits, or if there are none, of those whose core can run it. slow:
-    bytes of external RAM that it needs.
+def suited(fits: Collection[BoardFit]) -> tuple[str, ...]:
+    """Return the ids of the boards on which a model fits, or if there are none, of those whose core can run it and that
+    have its slow memory.
     """
-    enough = [one for one in fits if boards()[one.board].external_ram >= slow]
-    fitting = tuple(one.board for one in enough if one.fits)
-    return fitting or tuple(one.board for one in enough if one.runs)
+    fitting = tuple(one.board for one in fits if one.fits)
+    return fitting or tuple(one.board for one in fits if one.runs and one.slow_left >= 0)
 
 
 def _environments(project: Project) -> str:

@@ -107,16 +107,18 @@ class BoardFit:
 
     runs: bool = True
     """The board's core can run the packed programs."""
+    slow_left: int = 0
+    """Bytes of external RAM left beside the plan's slow memory."""
 
     @property
     def undecided(self) -> bool:
         """Return whether the fit depends on unknown allocations."""
-        return self.runs and not self.known and self.ram_left >= 0 and self.flash_left >= 0
+        return self.runs and not self.known and min(self.ram_left, self.flash_left, self.slow_left) >= 0
 
     @property
     def missed(self) -> str:
         """Return the reason why the model does not fit."""
-        lacking = (("RAM", self.ram_left), ("flash", self.flash_left))
+        lacking = (("RAM", self.ram_left), ("flash", self.flash_left), ("external RAM", self.slow_left))
         if too_small := [f"{-left:,} B {what}" for what, left in lacking if left < 0]:
             return f"lacks {', '.join(too_small)}"
         return "not known" if self.runs else "other target"
@@ -154,19 +156,23 @@ def runs(on: Board, packed: Collection[Family]) -> bool:
     return set(packed) <= set(TARGETS[on.target].runs)
 
 
-def fit(on: Board, arena: Arena, model: Firmware) -> BoardFit:
-    """Return how a model fits on a board, without and with the radio stack."""
-    can = runs(on, model.packed)
+def fit(on: Board, arena: Arena, model: Firmware, slow: int = 0) -> BoardFit:
+    """Return how a model fits on a board, without and with the radio stack. slow: bytes of slow memory that the plan
+    needs, which is the board's external RAM.
+    """
+    can, slow_left = runs(on, model.packed), on.external_ram - slow
     need, flash = arena.needed, model.on(on.flash_core)
     ram_left = min(on.ram - on.core_ram - STACK, on.largest_block) - need
     flash_left = on.flash - on.core_flash - flash.total
     radio = on.ram - on.core_ram - on.radio_ram - STACK - need
-    fits = can and arena.exact and ram_left >= 0 and flash_left >= 0
+    fits = can and arena.exact and min(ram_left, flash_left, slow_left) >= 0
     with_radio = fits and radio >= 0 and flash_left >= on.radio_flash
-    external = can and arena.exact and ram_left < 0 <= flash_left and need <= on.external_ram
-    return BoardFit(on.id, on.name, fits, with_radio, ram_left, flash_left, flash, need, external, arena.exact, can)
+    external = can and arena.exact and ram_left < 0 <= flash_left and need <= slow_left
+    return BoardFit(
+        on.id, on.name, fits, with_radio, ram_left, flash_left, flash, need, external, arena.exact, can, slow_left
+    )
 
 
-def fits(arena: Arena, model: Firmware) -> tuple[BoardFit, ...]:
-    """Return the fit of a model on every board."""
-    return tuple(fit(on, arena, model) for on in boards().values())
+def fits(arena: Arena, model: Firmware, slow: int = 0) -> tuple[BoardFit, ...]:
+    """Return the fit of a model on every board. slow: as for fit()."""
+    return tuple(fit(on, arena, model, slow) for on in boards().values())

@@ -1,4 +1,4 @@
-"""Boards that a user describes in a TOML file, for `--board my.toml`."""
+"""Boards by name, and boards that a user describes in a TOML file, for `--board my.toml`."""
 
 from __future__ import annotations
 
@@ -12,12 +12,18 @@ from tflm_memopt.errors import UsageError, about, one_of
 from tflm_memopt.files import read_file, toml
 from tflm_memopt.ops.packing import GENERIC, TARGETS, Family, family
 from tflm_memopt.targets.boards import Board, boards
+from tflm_memopt.targets.boards import board as known_board
 
 SUFFIX = ".toml"
 NEEDED = ("core", "clock", "ram", "flash")
 SIZES = ("ram", "flash", "largest_block", "core_ram", "core_flash", "external_ram")
 KEYS = ("name", "target", "flash_timing", *dict.fromkeys((*NEEDED, *SIZES)))
 HINT = "docs/targets.md shows an example"
+
+
+def board(name: str) -> Board:
+    """Return a known board, or the board of a file. Raises UsageError for an unknown board or an invalid file."""
+    return own_board(Path(name)) if name.endswith(SUFFIX) else known_board(name)
 
 
 def own_board(path: Path) -> Board:
@@ -33,10 +39,12 @@ def own_board(path: Path) -> Board:
 
 
 def _board(name: str, document: Mapping[str, Any]) -> Board:
-    core, target = str(document["core"]), str(document.get("target", GENERIC))
+    core = str(document["core"])
     like = [board for board in boards().values() if board.core.lower() == core.lower()]
     if not like:
         raise UsageError(f"unknown core '{core}'", hint=one_of(core, {board.core for board in boards().values()}))
+    usual = like[0].target if like[0].core.startswith("Cortex") else GENERIC  # other cores have several chips
+    target = str(document.get("target", usual))
     if target not in TARGETS:
         raise UsageError(f"unknown target '{target}'", hint=one_of(target, TARGETS))
     if family(target) not in {Family.GENERIC, *(family(board.target) for board in like)}:

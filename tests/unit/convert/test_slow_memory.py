@@ -24,6 +24,7 @@ from tflm_memopt.plan.search.spill import SlowCost
 from tflm_memopt.results import Optimized
 from tflm_memopt.runtime import guard, host, host_model
 from tflm_memopt.runtime.traffic import counted
+from tflm_memopt.targets.boards import boards
 
 SLOW = "1MB"
 LIMITS = [(RESNET, 5_700), (RESNET, 4_400), (KEYWORDS, 1_000), (EXAMPLE, 11_800)]
@@ -139,9 +140,15 @@ def test_traffic_without_slow_memory_is_that_of_the_weights() -> None:
 
 @pytest.mark.parametrize(
     ("memory", "why"),
-    [("fast=20kB", "invalid value"), ("slow=1MB", "fast memory is unknown"), ("20kB,30kB", "for several devices")],
+    [
+        ("fast=20kB", "invalid value"),
+        ("slow=1kB,slow=2kB", "invalid value"),
+        ({1: 2}, "invalid value"),
+        ("slow=1MB", "fast memory is unknown"),
+        ("20kB,30kB", "for several devices"),
+    ],
 )
-def test_wrong_sizes(memory: str, why: str) -> None:
+def test_wrong_sizes(memory: Any, why: str) -> None:
     with pytest.raises(UsageError, match=why):
         tflm_memopt.optimize(RESNET, memory=memory)
 
@@ -157,6 +164,25 @@ def test_a_board_has_slow_memory() -> None:
     assert asked.slow.nbytes == 8 << 20
     assert not asked.spills
     assert request({"board": "nano33ble"}).limits.slow is None
+
+
+def test_only_boards_with_slow_memory_fit(spilled: tuple[Path, int, Optimized]) -> None:
+    _, _, made = spilled
+    fitting = {one.board for one in made.fits if one.fits}
+    assert fitting == set(made.report.boards) <= {board.id for board in boards().values() if board.external_ram}
+    assert "xiao_esp32s3" in fitting
+    missing = next(one for one in made.fits if one.board == "nano33ble")
+    assert missing.missed == f"lacks {made.report.memories.slow:,} B external RAM"
+    assert not tflm_memopt.fit(made, ["nano33ble"]).boards[0].rewritten.fits
+
+
+def test_the_size_of_slow_memory_replaces_that_of_the_board() -> None:
+    """A user may have soldered another chip to a board."""
+    made = tflm_memopt.optimize(RESNET, board="nano33ble", memory="fast=5700,slow=10kB")
+    assert made.report.memories
+    assert made.report.board
+    assert made.report.board.fits
+    assert made.report.board.slow_left == 10_000 - made.report.memories.slow < 10_000
 
 
 def test_two_cores_share_slow_memory() -> None:
