@@ -33,7 +33,10 @@ inline unsigned esp_cpu_get_cycle_count() {
 #include <stdlib.h>
 #define MALLOC_CAP_SPIRAM 1
 inline void *heap_caps_aligned_alloc(size_t alignment, size_t bytes, unsigned) {
-  return aligned_alloc(alignment, bytes);
+#ifdef NO_PSRAM
+  bytes = 0;
+#endif
+  return bytes > 0 ? aligned_alloc(alignment, bytes) : NULL;
 }
 """,
     "freertos/FreeRTOS.h": """\

@@ -74,6 +74,13 @@ def test_a_project_provides_slow_memory(project: str, where: str, fast: str, tfl
     assert re.fullmatch(SAME, told(project, files, TFLM[tflm], tmp_path))
 
 
+@pytest.mark.slow
+@needs_host
+def test_a_project_says_that_slow_memory_is_missing(tmp_path: Path) -> None:
+    said = told("esp-idf", written("arena", memory="fast=11800,slow=1MB"), TFLM["AUTUMN"], tmp_path, "-DNO_PSRAM")
+    assert "PSRAM" in said
+
+
 def without_plan(model: bytes) -> bytes:
     """Rename the model's offline memory plan to hide it from TFLM; the size stays the same."""
     tree = writer.edit(read(model))
