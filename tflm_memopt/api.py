@@ -238,8 +238,9 @@ def _network(model: GivenModel, name: str, link: Link | None, progress: Progress
         target = options.get("target") or on.target
         own = OptimizeOptions(**{**own, "board": None, "clock": None, "target": target, "abi": on.abi})
 
-    def one(data: bytes, name: str) -> tuple[Optimized, Planned | None]:
-        return optimize_planned(data, name=name, progress=progress, **own)
+    def one(data: bytes, name: str, limited: bool) -> tuple[Optimized, Planned | None]:
+        options = own if limited else OptimizeOptions(**{**own, "max_instructions": None})
+        return optimize_planned(data, name=name, progress=progress, **options)
 
     return Network(data, name, asked, one, line)
 

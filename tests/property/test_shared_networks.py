@@ -110,7 +110,7 @@ def together(made: OptimizedDevices, inputs: Inputs) -> tuple[list[NDArray[np.in
     raise AssertionError("they wait for one another")
 
 
-def optimized(data: bytes, name: str) -> tuple[tflm_memopt.Optimized, Planned | None]:
+def optimized(data: bytes, name: str, _limited: bool) -> tuple[tflm_memopt.Optimized, Planned | None]:
     return optimize_planned(data, name=name, if_worthwhile=False, seconds=0.05, effort="low")
 
 

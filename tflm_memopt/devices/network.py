@@ -74,6 +74,7 @@ def checked_count(devices: int, asked: Request) -> int:
         ("--cores 2", options.speeds, "no --cores"),
         ("--ram-limit", asked.limits.total, "--memory RAM,FLASH"),
         ("--flash-limit", asked.limits.flash, "--memory RAM,FLASH"),
+        ("--time-limit", asked.limits.time, "--memory and --link, for the fastest split that fits"),
     ):
         if given:
             raise UsageError(f"--devices cannot be combined with {flag}", hint=hint)
@@ -96,9 +97,9 @@ class Network:
     data: bytes
     name: str
     asked: Request
-    optimize: Callable[[bytes, str], tuple[Optimized, Planned | None]]
-    """Function that converts the model of one device, given its name. The plan is None if the model is not
-    rewritten.
+    optimize: Callable[[bytes, str, bool], tuple[Optimized, Planned | None]]
+    """Function that converts the model of one device, given its name and whether the limit of instructions holds for
+    it. The plan is None if the model is not rewritten.
     """
     line: LinkSpeed | None = None
     """Speed of the link between two devices, or None: times are then not estimated."""
@@ -123,8 +124,8 @@ class Network:
 
     @cached_property
     def alone(self) -> Alone:
-        """The network on one device, rewritten."""
-        one, planned = self.optimize(self.data, self.name)
+        """The network on one device, rewritten without a limit of instructions, which each of several devices keeps."""
+        one, planned = self.optimize(self.data, self.name, False)
         timed = bool(self.line and planned)
         spent = round(sum(computed(self.asked, planned)), 3) if timed and planned else None
         return Alone(one, OneDevice(one.report.arena, len(one.model), spent))
@@ -163,7 +164,7 @@ class Network:
         _demand_work(shared)
         models = device_models(self.source, shared)
         names = [f"device{n}/{self.name}" for n in range(devices)]
-        made = [self.optimize(model, name) for model, name in zip(models, names, strict=True)]
+        made = [self.optimize(model, name, True) for model, name in zip(models, names, strict=True)]
         plans = [_demand_whole(one, planned) for one, planned in made]
         message = [check(planned.plan, planned.graph) for planned in plans]
         traffic = check_devices(message)

@@ -58,6 +58,7 @@ def test_the_command_writes_a_folder_for_each_device(tmp_path: Path, capsys: pyt
         ("bad_option", lambda: tflm_memopt.optimize_devices(SHAPES, 1)),
         ("bad_option", lambda: tflm_memopt.optimize_devices(SHAPES, 17)),
         ("bad_option", lambda: tflm_memopt.optimize_devices(SHAPES, 2, input="stream")),
+        ("bad_option", lambda: tflm_memopt.optimize_devices(SHAPES, 2, board="nano33ble", time_limit=50)),
         ("bad_option", lambda: tflm_memopt.optimize_devices(SHAPES, 2, ops="group")),
         ("bad_option", lambda: tflm_memopt.optimize_devices(SHAPES, 2, cores=2)),
         ("bad_option", lambda: tflm_memopt.optimize_devices(SHAPES, 2, ram_limit=9000)),
@@ -89,6 +90,14 @@ def dense(width: int = 32) -> bytes:
     for _ in range(3):
         x = net.fully_connected(x, width)
     return net.model(x)
+
+
+def test_each_device_has_a_limit_of_instructions_and_all_together_have_none() -> None:
+    alone = max(tflm_memopt.optimize(dense(128)).report.instructions.values())
+    made = tflm_memopt.optimize_devices(dense(128), 2, cut=[2], max_instructions=alone - 1)
+    assert all(max(one.report.instructions.values()) < alone for one in made.models)
+    with pytest.raises(UsageError, match="no plan has as few"):
+        tflm_memopt.optimize_devices(dense(128), 2, cut=[2], max_instructions=alone // 4)
 
 
 def layers_in_sums(*widths: int, devices: int = 2) -> list[int]:
