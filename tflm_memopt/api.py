@@ -331,10 +331,11 @@ def explore(
 
 def _explored(model: bytes, name: str, asked: Request, wanted: Cost | None, progress: Progress) -> Exploration:
     started = time.monotonic()
-    conversion, on_board, cost = asked.conversion(model), asked.limits.board, wanted or asked.cost
+    conversion, on_board = asked.conversion(model), asked.limits.board
     timer = speed.of_points(conversion, asked.clock, asked.table)
-    if cost == "time" and timer is None:  # what stays builtin takes an unknown part of the time
-        cost = "instructions"
+    cost = wanted or asked.cost
+    if wanted != "instructions":
+        cost = by_instructions.known_cost(conversion, cost, asked.table, timer)
     points: list[Costed] = []
     planning = partial(progress, "planning points")
     if conversion.rows:

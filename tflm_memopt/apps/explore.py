@@ -119,7 +119,9 @@ def _points(member: AppMember, progress: Progress) -> list[Costed]:
     def planning(done: int, of: int) -> None:
         progress(f"{member.name}: planning points", done, of)
 
-    found = by_instructions.frontier(conversion, asked.cost, asked.table, asked.clock, planning)
+    timed = speed.of_points(conversion, asked.clock, asked.table)
+    cost = by_instructions.known_cost(conversion, asked.cost, asked.table, timed)
+    found = by_instructions.frontier(conversion, cost, asked.table, asked.clock, planning)
     overhead = member.asked.limits.overhead
     most = math.inf if overhead is None else conversion.macs(overhead)
     return [point for point in found if point.macs <= most] or found[:1]

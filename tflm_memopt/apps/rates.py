@@ -53,22 +53,26 @@ def timer(member: AppMember, entry: AppModel, plan: Sequence[Work]) -> Timer:
     if entry.ms_measured is not None and instructions:
         return Timer(MEASURED, table, per_instruction=entry.ms_measured / instructions)
     timed = speed.of_points(member.conversion, clock, table)
-    if clock is not None and timed is not None and plan and table.known(plan) is not None:
-        if clock.prices(table.core):
+    if clock is not None and timed is not None and plan:
+        if clock.prices(table.core) and clock.cycles(plan) is not None:
             return Timer(MODELLED, table, timed)
-        return Timer(RANGE, table, per_instruction=ASSUMED[1] / clock.mhz / 1000)
+        if table.known(plan) is not None:
+            return Timer(RANGE, table, per_instruction=ASSUMED[1] / clock.mhz / 1000)
     raise UsageError(
         f"the run time of '{member.name}' is unknown",
         code="time_unknown",
         where=f"models.{member.name}",
-        hint=f"{_clock_hint(member)}, or ms_measured, the milliseconds of an inference that you measured",
+        hint=_hint(member, entry),
     )
 
 
-def _clock_hint(member: AppMember) -> str:
-    if member.asked.clock is None:
-        return "set board, or clock and core, in app.toml"
-    return "leave out rate and yield: inspect says which of its operators stay builtin"
+def _hint(member: AppMember, entry: AppModel) -> str:
+    """Return what makes the run time known, or does without it."""
+    without = "leave out fps, ms and yield: inspect says which of its operators stay builtin"
+    if entry.ms_measured is not None:  # the plan has no operators whose instructions could be compared
+        return without
+    known = "set board, or clock and core, in app.toml" if member.asked.clock is None else without
+    return f"{known}, or ms_measured, the milliseconds of an inference that you measured"
 
 
 def bases(app: App, plans: Mapping[str, Sequence[Work]], members: Sequence[AppMember]) -> dict[str, str]:

@@ -91,7 +91,10 @@ def _rate(entry: Mapping[str, Any], key: str, where: str) -> float | None:
     value = _of_type(entry[key], (int, float), f"{where}.{key}", f"{key} = 10")
     if not 0 < value < float("inf"):
         raise UsageError(
-            f"invalid rate {value!r}: it must be above 0", code="bad_config", where=f"{where}.{key}", hint=f"{key} = 10"
+            f"invalid value {value!r}: it must be above 0",
+            code="bad_config",
+            where=f"{where}.{key}",
+            hint=f"{key} = 10",
         )
     return float(value)
 

@@ -127,11 +127,25 @@ def frontier(conversion: Conversion, cost: Cost, table: Table, clock: Clock | No
     return undominated(found, lambda c: (how(c), c.total))
 
 
-def _counted(conversion: Conversion, table: Table) -> None:
-    """Raise UsageError if the instructions of a kernel are unknown."""
+def known_cost(conversion: Conversion, cost: Cost, table: Table, timer: Clock | None) -> Cost:
+    """Return the cost, or a simpler one if it is unknown for some operators. timer: clock that times the plans."""
+    if cost == "time" and timer is not None and timer.esp:
+        return cost
+    if cost != "macs" and _not_counted(conversion, table):
+        return "macs"
+    return "instructions" if cost == "time" and timer is None else cost
+
+
+def _not_counted(conversion: Conversion, table: Table) -> set[str]:
+    """Return the kernels whose instructions are unknown."""
     rows = conversion.rows
     names = {op.packing.name if op.packing else op.kind.name for op in rows.ops.values()} if rows else set[str]()
-    if unknown := names - {kernel.split()[0] for kernel in table.kernels}:
+    return names - {kernel.split()[0] for kernel in table.kernels}
+
+
+def _counted(conversion: Conversion, table: Table) -> None:
+    """Raise UsageError if the instructions of a kernel are unknown."""
+    if unknown := _not_counted(conversion, table):
         raise UsageError(
             f"the instructions of some kernels are unknown on {table.core}",
             code="time_unknown",

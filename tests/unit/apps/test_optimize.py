@@ -8,11 +8,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from conftest import RESNET
 from models import Net
 from unit.command import CLOCKED, Run, long, pausing, small, unsupported
 
 from tflm_memopt import App, AppExploration, AppModel, explore, fit, optimize
-from tflm_memopt.apps.rates import ASSUMED, MEASURED, RANGE
+from tflm_memopt.apps.rates import ASSUMED, MEASURED, MODELLED, RANGE
 from tflm_memopt.apps.results import AppOptimized
 from tflm_memopt.errors import DoesNotFit, UsageError
 from tflm_memopt.plan.plan import Plan
@@ -230,6 +231,12 @@ def test_a_core_without_a_cycle_model_has_an_assumed_range() -> None:
     assert found.times == {"one": RANGE}
     for point, one in zip(found.points, found.models["one"], strict=False):
         assert point.busy == pytest.approx(2 * ASSUMED[1] * one.instructions / 100e6, abs=1e-3)
+
+
+@pytest.mark.parametrize("board", ["xiao_esp32s3", "esp32p4"])
+def test_vector_kernels_have_modelled_times(board: str) -> None:
+    found = explore(App({"one": AppModel(RESNET, fps=2)}, options={**LOW, "board": board}))
+    assert found.times == {"one": MODELLED}
 
 
 def test_a_measured_time_is_scaled_by_instructions() -> None:

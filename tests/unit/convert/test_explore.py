@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from conftest import thinned
+from conftest import RESNET, thinned
 from models import Net
 from unit.command import narrowing
 
@@ -197,3 +197,10 @@ def test_explore_by_instructions(
     assert cli.main(["optimize", "net.tflite", *limits, "--emit", "tflite"]) == cli.DONE
     assert "estimated" in capsys.readouterr().out
     assert json.loads(Path("net_memopt/net.report.json").read_text())["arena"] == least["arena"]
+
+
+def test_kernels_without_known_instructions_are_explored_by_macs() -> None:
+    assert tflm_memopt.explore(RESNET, target="esp-nn", effort="low").cost == "macs"
+    assert tflm_memopt.explore(RESNET, board="esp32p4", effort="low").cost == "time"
+    with pytest.raises(UsageError, match="instructions of some kernels are unknown"):
+        tflm_memopt.explore(RESNET, target="esp-nn", cost="instructions", effort="low")
