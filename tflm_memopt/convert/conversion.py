@@ -37,6 +37,8 @@ from tflm_memopt.tflm.refused import Refusal, refusals
 from tflm_memopt.tflm.structs import Abi
 
 NOTHING = "no operator of the model can run row by row"
+LEAST_TRIES = 5
+"""Sizes of fast memory that are tried to name one that is enough."""
 SPILL_TRIES = 4
 """Plans with tensors in slow memory that are tried, since their tails become known only afterwards."""
 _BROKEN = (PlanError, LookupError, TypeError, ValueError, AttributeError, ArithmeticError)
@@ -245,6 +247,17 @@ class Conversion:
                 return found
             room = min(room, plan.head) - max(1, found.arena.needed - limits.ram)
         return None
+
+    def least_spilled(self, limits: Limits) -> Converted | None:
+        """Return a plan with tensors in slow memory that needs little fast memory, but more than the limit, or None."""
+        best, low, high = None, limits.ram or 0, self.once.arena.total
+        for _ in range(LEAST_TRIES):
+            found = self.spilled(replace(limits, board=None, total=(low + high) // 2))
+            if found is None:
+                low = (low + high) // 2
+            else:
+                best, high = found, found.arena.total
+        return best
 
     def first(self, limits: Limits) -> Converted:
         """Return the plan of least head without recompute, within the budget."""

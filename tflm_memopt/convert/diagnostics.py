@@ -50,6 +50,12 @@ def too_large(conversion: Conversion, limits: Limits, best: Converted) -> DoesNo
     """Return the error for `best`, which takes the least of all plans that were tried."""
     if limits.admit(best.arena):
         return too_little_flash(limits, best.firmware, ", or ".join([*_for_flash(conversion, limits, best), SMALLER]))
+    if limits.spills and (least := conversion.least_spilled(limits)):
+        return DoesNotFit(
+            f"needs more fast memory than {limits.ram:,} B: {least.arena.total:,} B are enough",
+            where=binding(least),
+            hint=f"--memory fast={least.arena.total},slow={least.planned.plan.slow_bytes}",
+        )
     what = f"needs {best.arena.total:,} B {_recompute(conversion, best)}, limit is {limits.ram:,} B"
     if missing := limits.flash_missing(best.firmware):
         what += f"; and {missing:,} B of flash are missing"

@@ -83,7 +83,7 @@ class Request:
         has one memory only.
         """
         if self.limits.slow and self.limits.slow.asked:
-            raise UsageError(f"--memory fast=SIZE,slow=SIZE cannot be combined with {what}", hint="--ram-limit SIZE")
+            raise UsageError(f"--memory fast=SIZE,slow=SIZE cannot be combined with {what}", hint="no --memory")
         return replace(self, limits=replace(self.limits, slow=None))
 
     def exploring(self) -> Request:

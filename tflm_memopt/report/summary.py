@@ -90,8 +90,9 @@ def head(report: Report) -> str:
     if not report.proven:
         return f"at least {bound:,} B; a lower layout of these groups may exist"
     rounded = -(-bound // TFLM_ALIGN) * TFLM_ALIGN
-    why = f": addresses are multiples of {TFLM_ALIGN}" if bound < head == rounded else ""
-    return f"at least {bound:,} B; no layout of these groups is lower{why}"
+    if head == rounded and bound < head:
+        return f"at least {bound:,} B; no layout of these groups is lower: addresses are multiples of {TFLM_ALIGN}"
+    return f"at least {head:,} B; no layout of these groups is lower"
 
 
 def steps(report: Report, original: Path, folder: Path) -> list[Step]:

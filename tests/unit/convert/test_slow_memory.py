@@ -199,6 +199,16 @@ def test_too_little_slow_memory() -> None:
         tflm_memopt.optimize(RESNET, memory="fast=5kB,slow=5kB")
 
 
+def test_enough_fast_memory_is_named() -> None:
+    """The input and the interpreter take 3,412 B of fast memory."""
+    with pytest.raises(DoesNotFit, match="more fast memory than 3,000 B") as caught:
+        tflm_memopt.optimize(RESNET, memory="fast=3000,slow=1MB")
+    memory = caught.value.hint.removeprefix("--memory ")
+    report = tflm_memopt.optimize(RESNET, memory=memory).report
+    assert memory == f"fast={report.arena.total},slow={report.memories.slow}"
+    assert 3_412 <= report.arena.total < 4_000
+
+
 def test_an_input_that_is_larger_than_fast_memory() -> None:
     with pytest.raises(DoesNotFit, match="needs"):
         tflm_memopt.optimize(MOBILENET, memory="fast=20kB,slow=1MB")
