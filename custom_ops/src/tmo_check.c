@@ -10,7 +10,7 @@
 
 _Static_assert(TMO_MAX_KERNEL_H <= TMO_MAX_TAPS, "one array of pointers holds either");
 
-/* Size of the buffer that contains the tensor. Of slow memory it is what the program declares, because the caller may not know the size yet. */
+/* Size of the buffer that contains the tensor. The program declares the size of slow memory, which the caller may not know yet. */
 static uint32_t base_bytes(const tmo_checker *c, const tmo_tensor *t) {
   if (tmo_header_of(c->program)->pools > 0 && t->base == tmo_slow_base(c->program)) return tmo_slow_bytes(c->program);
   return t->base == 0 ? tmo_header_of(c->program)->workspace : c->io_bytes[t->base - 1];

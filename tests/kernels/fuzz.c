@@ -262,7 +262,7 @@ static void *noise(uint32_t n) {
   return bytes;
 }
 
-/* Bytes of buffer i. Slow memory is no larger than the program declares. */
+/* Bytes of buffer i. Slow memory has exactly the size that the program declares. */
 static uint32_t bytes_of(const sample *s, uint32_t i) {
   const bool slow = tmo_header_of(s->program)->pools > 0 && i + 1 == tmo_slow_base(s->program);
   return slow ? tmo_slow_bytes(s->program) : s->io_bytes[i];

@@ -260,3 +260,10 @@ def test_a_reversed_tensor_is_a_part() -> None:
     other = dataclasses.replace(plain.tensors[0], layout=RowLayout.ROWS_REVERSED)
     program = dataclasses.replace(plain, tensors=(other, *plain.tensors[1:]))
     assert [needs([pack(p)]).parts >> Part.REVERSED & 1 for p in (plain, program)] == [0, 1]
+
+
+def test_the_headers_declare_the_keywords_of_the_arduino_library() -> None:
+    lines = (ROOT / "arduino/keywords.txt").read_text().splitlines()
+    headers = [path for folder in ("include/tmo", "tflm") for path in (ROOT / "custom_ops" / folder).glob("*.h")]
+    declared = {word for header in headers for word in re.findall(r"\w+", header.read_text())}
+    assert {line.split("\t")[0] for line in lines} <= declared
