@@ -54,7 +54,7 @@ static void multiply_values(const tmo_kernel *k, const int8_t *bytes, uint32_t v
 #endif
 }
 
-/* Copies the values under a window. Padding counts as the zero point, which the biases contain. */
+/* Copies the values under a window. Padding counts as the zero point, which the biases contain. In a damaged program they may overlap the scratch. */
 static void take_values(const tmo_kernel *k, const tmo_window *w, int8_t *to) {
   const tmo_op *op = k->op;
   const uint32_t pixel = k->in_channels, row = op->kernel_w * pixel, columns = w->columns;
@@ -64,11 +64,11 @@ static void take_values(const tmo_kernel *k, const tmo_window *w, int8_t *to) {
   to += w->first_row * row + w->first_column * pixel;
   for (uint32_t r = 0; r < rows; ++r, to += row) {
     if (by_row && op->dilation_w == 1) {
-      memcpy(to, w->pixels[r] + w->offset, columns * pixel);
+      memmove(to, w->pixels[r] + w->offset, columns * pixel);
       continue;
     }
     for (uint32_t c = 0; c < columns; ++c) {
-      memcpy(to + c * pixel, by_row ? w->pixels[r] + w->offset + c * op->dilation_w * pixel : w->pixels[r * columns + c], pixel);
+      memmove(to + c * pixel, by_row ? w->pixels[r] + w->offset + c * op->dilation_w * pixel : w->pixels[r * columns + c], pixel);
     }
   }
 }
@@ -103,10 +103,10 @@ void tmo_conv_esp_row(const tmo_kernel *k, const tmo_window *rows, int8_t *out) 
 /* Copies n pixels whose channels are at distances of `step` and `to_step` bytes. */
 static void copy_pixels(int8_t *to, uint32_t to_step, const int8_t *from, uint32_t step, uint32_t channels, uint32_t n) {
   if (to_step == step) {
-    memcpy(to, from, n * step);
+    memmove(to, from, n * step);
     return;
   }
-  for (; n > 0; --n, to += to_step, from += step) memcpy(to, from, channels);
+  for (; n > 0; --n, to += to_step, from += step) memmove(to, from, channels);
 }
 
 /* Copies the input under the windows of n adjacent pixels. The taps of the first one are at taps[i] + offset. Values in the channels' padding and in
@@ -119,7 +119,7 @@ static void take_image(const tmo_kernel *k, const int8_t *const *taps, uint32_t 
       copy_pixels(image, padded, taps[0] + offset, pixel, pixel, (n - 1) * op->stride_w + op->kernel_w);
       continue;
     }
-    for (uint32_t x = 0; x < op->kernel_w; ++x) memcpy(image + x * padded, taps[x] + offset, pixel);
+    for (uint32_t x = 0; x < op->kernel_w; ++x) memmove(image + x * padded, taps[x] + offset, pixel);
   }
 }
 
