@@ -36,6 +36,11 @@ def test_refusals(options: dict[str, Any]) -> None:
     assert raised.value.hint
 
 
+def test_a_refusal_names_the_option_that_was_given() -> None:
+    with pytest.raises(UsageError, match="--cores 2 cannot be combined with --max-macs"):
+        tflm_memopt.optimize(EXAMPLE.read_bytes(), cores=2, max_macs=1.2)
+
+
 def test_a_model_for_one_core_is_not_verified_on_two() -> None:
     with pytest.raises(UsageError) as raised:
         tflm_memopt.verify(EXAMPLE.read_bytes(), optimized(EXAMPLE), steps=Steps(cores=2))
