@@ -225,12 +225,22 @@ def arduino(project: Project) -> Texts:
         "Open Arduino's IDE, choose this folder in File, Preferences, Sketchbook location, and open the sketch\n"
         f"`{sketch}`. Install Chirale_TensorFLowLite from the library manager, choose the board, upload, and open\n"
         "the serial monitor at 115,200 baud."
-    )
+    ) + _without_esp_nn(project)
     return {
         **readme(project.about, "Arduino", steps, f"{sketch}/{sketch}.ino", library=project.library),
         **below(sketch, files),
         **with_library(project, f"libraries/{LIBRARY}", library.arduino),
     }
+
+
+def _without_esp_nn(project: Project) -> str:
+    """Return a remark on the speed of programs for ESP-NN in projects that do not build with it."""
+    if Family.ESP not in project.packed:
+        return ""
+    return (
+        "\n\nThis project is built without ESP-NN: convolutions run in C and take longer than the report says. To use\n"
+        "ESP-NN 1.1.1 or later, add it to the project and define `TMO_ESP_NN`, or convert with `--emit esp-idf`."
+    )
 
 
 def platformio(project: Project) -> Texts:
@@ -243,7 +253,7 @@ def platformio(project: Project) -> Texts:
     steps = (
         f"Open this folder in PlatformIO, or run `pio run{board} -t upload`, then `pio device monitor`.\n"
         "`platformio.ini` lists the boards."
-    )
+    ) + _without_esp_nn(project)
     return {
         **readme(project.about, "PlatformIO", steps, "src/main.cpp", library=project.library),
         "platformio.ini": _environments(project),

@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from conftest import ROOT
+from conftest import RESNET, ROOT
 from kernels import networks
 from kernels.packings import packed
 from kernels.programs import lower
@@ -109,6 +109,15 @@ def test_a_project_says_what_to_run_and_where_values_go(kind: str, main: str) ->
     assert "`net_input_0_quantize()`" in said and "random_input" in said
     program = files[f"{kind}/{main}"].decode()
     assert "static const bool random_input = true;" in program
+
+
+def test_projects_without_esp_nn_have_a_remark_on_their_speed() -> None:
+    done = tflm_memopt.optimize(RESNET, target="esp-nn", effort="low")
+    extras = bundle.Extras(lambda: sample(done.original, done.model), done.original)
+    files = bundle.files(done, "net", ("esp-idf", "arduino", "platformio"), extras)
+    remarks = {kind: b"without ESP-NN" in files[f"{kind}/README.md"] for kind in ("esp-idf", "arduino", "platformio")}
+    assert remarks == {"esp-idf": False, "arduino": True, "platformio": True}
+    assert b"ESP-NN" not in emitted("arduino", "arena")["arduino/README.md"]
 
 
 def test_a_real_example_is_said_as_an_answer() -> None:
