@@ -171,8 +171,7 @@ def fits(result: Fits, shown: Sequence[BoardReport]) -> RenderableType:
         before, after = _on(row.original, result.original_refused), _on(fit)
         table.add_row(row.board.id, row.board.name, before, after, *cells, *_milliseconds(row, times_known))
     notes = ["RAM and flash: bytes that the rewritten model needs, and bytes left; flash is estimated"]
-    if times_known:
-        notes.append(times.rests_on(times_known[0]))
+    notes += dict.fromkeys(map(times.rests_on, times_known))
     if len(shown) < len(result.boards):
         notes.append(f"the boards closest to its needs; --all shows all {len(result.boards)}")
     counts = (("rewritten", result.fitting), ("original", result.original_fitting))

@@ -13,6 +13,7 @@ import tflm_memopt
 from tflm_memopt.analysis import esp
 from tflm_memopt.model.graph import Graph
 from tflm_memopt.model.reader import read
+from tflm_memopt.report import markdown
 from tflm_memopt.report.times import verdict
 from tflm_memopt.targets.boards import boards
 
@@ -80,6 +81,12 @@ def test_a_model_in_plain_c_is_reported_as_slower_than_vector_kernels() -> None:
 def test_fit_has_times_on_espressif_boards() -> None:
     found = tflm_memopt.fit(tflm_memopt.optimize(mobilenet(32, 1, 0.25, 2), effort=0.1), ("esp32s3", "esp32c3"))
     assert all(row.time and row.time.original and row.time.rewritten for row in found.boards)
+
+
+def test_each_basis_of_times_has_a_note() -> None:
+    found = tflm_memopt.fit(tflm_memopt.optimize(mobilenet(32, 1, 0.25, 2), effort=0.1), ("nano33ble", "esp32c3"))
+    page = markdown.fits(found, found.boards)
+    assert "with CMSIS-NN -> rewritten" in page and "with ESP-NN -> rewritten" in page
 
 
 @pytest.mark.parametrize(("size", "width"), [(32, 0.25), (48, 0.5)])
