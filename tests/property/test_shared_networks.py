@@ -8,9 +8,10 @@ from collections import defaultdict, deque
 
 import numpy as np
 import pytest
-from hypothesis import assume, given
+from hypothesis import assume, example, given
 from kernels.links import OK, WAIT
 from numpy.typing import NDArray
+from property.layers import Layer
 from property.networks import Recipe, build, recipes
 from property.oracle import Inputs, draw_inputs, run
 from property.test_random_models import QUICK, SOME, running
@@ -135,8 +136,17 @@ def examine_devices(recipe: Recipe) -> None:
         assert sent == [d.sent for d in made.report.devices]
 
 
+COMPUTED_SHAPE = Recipe(
+    ((1, 1, 1, 1),),
+    (*[Layer("conv", channels=1, kernel=(1, 1), flag=False)] * 3, Layer("computed shape", channels=1, flag=False)),
+    seed=1,
+)
+"""An operator that computes a shape is on another device than the operator that reads the shape."""
+
+
 @pytest.mark.slow
 @QUICK
+@example(COMPUTED_SHAPE)
 @given(recipes(most=4))
 def test_random_networks(recipe: Recipe) -> None:
     examine_devices(recipe)

@@ -51,6 +51,7 @@ from tflm_memopt.results import (
     OptimizedDevices,
     StageOnDevice,
 )
+from tflm_memopt.rewrite.known import with_known
 from tflm_memopt.rowgraph.inputs import IN_ARENA
 from tflm_memopt.rowgraph.regions import builtin_with_devices
 from tflm_memopt.tflm.arena import predict
@@ -114,8 +115,10 @@ class Network:
 
     @cached_property
     def graph(self) -> Graph:
-        """The graph without operators on which no output depends, so that no device has only such operators."""
-        return without_dead(self.source.graph)
+        """The graph without computed shapes, which would be sent, and without operators on which no output depends, so
+        that no device has only such operators.
+        """
+        return without_dead(with_known(self.source.graph))
 
     @cached_property
     def weights(self) -> int:
