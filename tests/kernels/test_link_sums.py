@@ -26,7 +26,7 @@ from tflm_memopt.runtime.regions import CustomOperator, regions
 
 pytest.importorskip("tflite_micro", reason="the official TFLM wheel is not installed")
 
-UNITS = (24, 40, 6, 32, 4)
+UNITS = (24, 400, 6, 320, 4)
 """Dense layers: the second and the last have far more inputs than outputs."""
 Bytes = NDArray[np.int8]
 

@@ -87,11 +87,11 @@ def test_a_model_that_fits(tmp_path: Path) -> None:
 
 @pytest.mark.slow
 def test_one_that_does_not(tmp_path: Path) -> None:
-    done = step(tmp_path, model=str(EXAMPLE), board="nano33ble microbit_v1")
+    done = step(tmp_path, model=str(EXAMPLE), board="nano33ble bluepill")
     assert done.code == 1, done.said
     assert done.outputs["fits"] == "false"
     assert "fits on 1 of 2 boards" in done.summary
-    assert re.search(r"\(`microbit_v1`\) \| \*\*no\*\* \| \*\*[\d,]+ B missing\*\* \|", done.summary)
+    assert re.search(r"\(`bluepill`\) \| \*\*no\*\* \| \*\*[\d,]+ B missing\*\* \|", done.summary)
 
 
 @pytest.mark.slow

@@ -79,6 +79,8 @@ def inputs_of(graph: Graph, seed: int) -> list[Inputs]:
     def random(shape: Sequence[int], dtype: str) -> NDArray[Any]:
         if dtype == "FLOAT32":
             return rng.normal(scale=3, size=shape).astype(np.float32)
+        if dtype == "BOOL":
+            return rng.random(shape) < 0.5
         limits = np.iinfo(dtype.lower())
         return rng.integers(limits.min, limits.max + 1, shape, limits.dtype)
 

@@ -19,6 +19,7 @@ from tflm_memopt.lower.serialise import unpack
 from tflm_memopt.model import writer
 from tflm_memopt.model.interface import Changes
 from tflm_memopt.model.reader import read
+from tflm_memopt.ops.packing import Packing
 from tflm_memopt.runtime.regions import regions
 from tflm_memopt.runtime.verification import ComparedConstants
 
@@ -75,6 +76,8 @@ def places(program: bytes) -> Iterator[tuple[str, int, int]]:
                 yield f"{n} {op.kind.name} {name}", int(record[name]), values.nbytes
         for name in RANGES:
             field = OP.fields[name] if OP.fields else None
+            if name == "left_shift" and op.packing == Packing.DSP_CONV:
+                continue  # these bytes hold wide_tile, which changes scratch and no value
             if field and name != "input_zero_point":
                 yield f"{n} {op.kind.name} {name}", at + field[1], field[0].itemsize
             elif field:
