@@ -43,7 +43,7 @@ def shares(model: Path, devices: int, without: Sequence[str]) -> Sequence[tflm_m
     if devices == 1:
         return (tflm_memopt.optimize(model),)
 
-    def one(data: bytes, name: str) -> tuple[tflm_memopt.Optimized, Planned | None]:
+    def one(data: bytes, name: str, _limited: bool) -> tuple[tflm_memopt.Optimized, Planned | None]:
         return optimize_planned(data, name=name)
 
     return shared_layers(Network(model.read_bytes(), model.name, request({"without": without}), one), devices).models

@@ -47,7 +47,7 @@ def written(result: OptimizedDevices, folder: Path) -> list[Path]:
 def sharing_layers(model: bytes, devices: int) -> OptimizedDevices:
     """Return the network with all layers shared, however much memory stages of whole operators need."""
 
-    def one(data: bytes, name: str) -> tuple[tflm_memopt.Optimized, Planned | None]:
+    def one(data: bytes, name: str, _limited: bool) -> tuple[tflm_memopt.Optimized, Planned | None]:
         return optimize_planned(data, name=name, effort="low")
 
     return shared_layers(Network(model, "model.tflite", request({"effort": "low"}), one), devices)

@@ -129,7 +129,7 @@ def by_kernels(width: float = 1.0, side: int = 224, devices: int = 3, runs: int 
     return verified(model, shared, runs) | {"network": f"MobileNetV2 {width:g}, {side}"}
 
 
-def optimized(data: bytes, name: str) -> tuple[tflm_memopt.Optimized, Planned | None]:
+def optimized(data: bytes, name: str, _limited: bool) -> tuple[tflm_memopt.Optimized, Planned | None]:
     return optimize_planned(data, name=name, if_worthwhile=False)
 
 
