@@ -71,7 +71,7 @@ CARE = 0.75
 MORE = 4
 """After this many networks, one more is drawn from the families of fit_networks.py for kernels that are rare."""
 EFFORT = 0.01
-"""Effort of the search for a plan to be counted. What an operator costs in a plan does not depend on how good it is."""
+"""Effort of the search for a plan to be counted. The cost of an operator does not depend on the quality of the plan."""
 SEEDS_AT_ONCE = 5
 """Networks that a process plans and counts at a time."""
 WAYS = ("rows", "any", "pixels", "pixels", "wide")

@@ -202,8 +202,9 @@ def layer_table(layers: Sequence[Layer]) -> str:
 
 
 def engine_table(rows: Sequence[Row]) -> str:
-    """Return the table of other engines' published cycles beside those of these rows. Raises RuntimeError if a model of
-    the table is missing.
+    """Return a table that compares these rows with the published cycles of other engines.
+
+    Raises RuntimeError if a model of the table is missing.
     """
     told = json.loads(PUBLISHED.read_text())
     engines, errors = told["engines"], [r["published"] / r["modelled"] - 1 for r in told["rows"]]

@@ -1,7 +1,7 @@
 """Check the table of access orders (tflm/access_order.py) against TFLM's reference kernels.
 
 The kernels of spring and autumn 2023 are compiled with every load and store logged. In the official wheel, the current
-TFLM, an output is placed as near to an input as the table allows, then one pixel nearer.
+TFLM, one test places an output as near to an input as the table allows, and then one pixel nearer.
 """
 
 from __future__ import annotations

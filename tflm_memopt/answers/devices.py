@@ -122,7 +122,7 @@ class DevicesReport:
 
     @property
     def drawbacks(self) -> tuple[str, ...]:
-        """What one device alone does at least as well, a sentence each."""
+        """Sentences that each name something that one device alone does at least as well."""
         found, alone = [], self.alone
         more = self.ram - alone.arena.total
         if more > 0:

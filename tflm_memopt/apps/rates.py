@@ -28,7 +28,7 @@ class Timer:
     """Times of the plans of one model."""
 
     basis: str
-    """What the times follow from, in words."""
+    """Source of the times: a measurement, modelled cycles, or an assumed range."""
     table: Table
     clock: Clock | None = None
     """Clock of the cycle model, or None if times are proportional to instructions."""

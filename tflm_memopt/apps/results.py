@@ -72,7 +72,7 @@ class AppReport:
     interpreter: bool = True
     """Whether TFLM runs the models; otherwise they are C modules."""
     times: Mapping[str, str] = field(default_factory=dict)
-    """What the time of each model follows from, for models with a rate or pauses."""
+    """Source of the time of each model that has a rate or pauses."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -144,7 +144,7 @@ class AppExploration:
     """Bytes of the original models, each in its own arena."""
     seconds: float
     times: Mapping[str, str] = field(default_factory=dict)
-    """What the time of each model follows from, for models with a rate or pauses."""
+    """Source of the time of each model that has a rate or pauses."""
 
     def to_json(self) -> dict[str, Any]:
         plain = {name: getattr(self, name) for name in self.__dataclass_fields__ if name not in ("models", "points")}

@@ -1,4 +1,4 @@
-"""What TFLM's data movements copy: for each element of the output, the operand and the element that it comes from.
+"""Computes from which operand and element TFLM's data movements copy each element of their output.
 
 Each function restates the loops of a reference kernel (kernels/internal/reference/) on coordinates, from the operator's
 own parameters. The code shares nothing with the parser of movements (ops/movement.py), which the checker tests with it.
@@ -23,7 +23,7 @@ Point = Sequence[Ints]
 
 
 class Origin(NamedTuple):
-    """Where some elements of an output come from."""
+    """Origin of some elements of an output."""
 
     operand: Ints
     """Position among the operator's inputs, or PADDING."""

@@ -1,4 +1,4 @@
-"""What TFLM's kernels read: for each output pixel of an operator, the first and the last pixel of each operand.
+"""Computes the first and the last pixel of each operand that TFLM's kernels read for an output pixel.
 
 Each function restates a reference kernel from the operator's own parameters. The part that an output needs is a box, so
 its two corners stand for it. The code shares nothing with the parsers (ops/parse.py), which the checker tests with it.

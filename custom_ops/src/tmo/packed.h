@@ -84,7 +84,7 @@ static inline uint32_t tmo_esp_channels(const tmo_op *op, uint32_t channels) {
   return op->kernel_h == 3 && op->kernel_w == 3 && channels > 8 ? (channels + 15) / 16 * 16 : (channels + 7) / 8 * 8;
 }
 
-/* What it needs to compute n pixels of padded channels: esp_nn_get_depthwise_conv_scratch_size_esp32s3(), rounded up. */
+/* Scratch for n pixels of padded channels: the result of esp_nn_get_depthwise_conv_scratch_size_esp32s3(), rounded up. */
 static inline uint32_t tmo_esp_depthwise_own(const tmo_op *op, uint32_t padded, uint32_t n) {
   const uint32_t filters = (uint32_t)op->kernel_h * op->kernel_w * padded;
   if (op->kernel_h == 3 && op->kernel_w == 3 && padded % 16 == 0) return filters + 32;

@@ -133,7 +133,7 @@ def attention(net: Net, layer: Layer, x: int, _: int) -> list[int]:
 
 
 def picked(net: Net, layer: Layer, x: int, _: int) -> list[int]:
-    """What is at the place of each channel's extreme: all channels of that pixel."""
+    """Add a layer that takes all channels of the pixel with the extreme of each channel."""
     x = image(net, x)
     _, h, w, c = net.shape(x)
     at = moving.arg_max(net, net.reshape(x, (1, h * w, c)), axis=1, smallest=layer.flag)
