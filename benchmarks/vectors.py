@@ -3,8 +3,7 @@
     python benchmarks/vectors.py MODELS [--update docs/kernel-language.md]
 
 RV32IMAC runs a model converted for any core. With vectors of each length run the same program, and one that is packed
-for them; in QEMU, of 64 bits in Spike. There a run's log also says what vector instructions weigh: each as many as an
-instruction as its bytes have eights. Every byte is compared.
+for them; in QEMU, of 64 bits in Spike. Every byte is compared.
 """
 
 from __future__ import annotations
@@ -20,7 +19,6 @@ from tables import markdown, update
 sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
 from cores.cases import Case, model_cases, run
 from cores.core import CORES, Core, in_spike, vectors
-from cores.weighed import weighed
 
 import tflm_memopt
 
@@ -45,8 +43,7 @@ def row(path: Path) -> list[str]:
     scalar, as_it_is = (counted(one, model_cases(plain.model)) for one in (CORES["rv32"], core))
     with_vectors = [in_spike(core, SHORT), *(replace(core, options=vectors(vlen)) for vlen in VLENS)]
     spent = [counted(one, cases) for one in with_vectors]
-    weight = weighed(core, cases, VLENS[0]).weight
-    shares = as_it_is / scalar, spent[1] / scalar, weight / scalar
+    shares = as_it_is / scalar, spent[1] / scalar
     arenas = [one.report.arena.total for one in (plain, packed)]
     instructions = [f"{n:,}" for n in (scalar, as_it_is, *spent)]
     return [path.stem, *instructions, *(f"{share:.3f}" for share in shares), *(f"{n:,}" for n in arenas)]
@@ -62,7 +59,7 @@ def main() -> None:
         (path,) = arguments.folder.glob(f"*{part}*.tflite")
         rows.append(row(path))
     lengths = (f"packed, VLEN {vlen}" for vlen in (SHORT, *VLENS))
-    shares = ("generic of scalar", "packed of scalar", "packed, weighed, of scalar")
+    shares = ("generic of scalar", "packed of scalar")
     titles = ["model", "scalar", "generic, VLEN 128", *lengths, *shares, "arena, generic", "arena, packed"]
     table = markdown(titles, rows)
     print(table)
