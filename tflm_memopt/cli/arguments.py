@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Callable, Iterable
+from pathlib import Path
 from typing import TypeVar
 
 from tflm_memopt.errors import UsageError
@@ -27,6 +28,14 @@ def count(argument: str) -> int:
     if not argument.isascii() or not argument.isdigit():
         raise argparse.ArgumentTypeError(f"'{argument}' is not a whole number from 0")
     return int(argument)
+
+
+def folder(argument: str) -> Path:
+    """Read the name of an output folder. The name of a model is taken for a mistake."""
+    path = Path(argument)
+    if path.suffix == ".tflite" and not path.is_dir():
+        raise argparse.ArgumentTypeError(f"'{argument}' names a file, but several are written: give a folder")
+    return path
 
 
 def reading(read: Callable[[str], T]) -> Callable[[str], T]:

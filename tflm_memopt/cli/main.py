@@ -116,7 +116,9 @@ def _inspect(group: Any) -> None:
     inspect = _command(group, "inspect", "list operators, tensors and peak memory, and which operators run row by row")
     _model(inspect, "model", "a .tflite file, or C source that contains it as an array")
     _describe(inspect)
-    inspect.add_argument("-o", "--output", type=Path, metavar="DIR", help="write a page with memory map and figures")
+    inspect.add_argument(
+        "-o", "--output", type=arguments.folder, metavar="DIR", help="write a page with memory map and figures"
+    )
     _options(inspect, "target", "abi", "kernels", target="core that the kernels of --kernels cmsis-nn are built for")
 
 
@@ -129,7 +131,9 @@ def _optimize(group: Any) -> None:
         "SavedModel); or app.toml, for several models that share an arena. The file is never changed",
     )
     _describe(optimize)
-    optimize.add_argument("-o", "--output", type=Path, metavar="DIR", help="output folder (default: ./NAME_memopt)")
+    optimize.add_argument(
+        "-o", "--output", type=arguments.folder, metavar="DIR", help="output folder (default: ./NAME_memopt)"
+    )
     _options(optimize, *OPTIONS)
     optimize.add_argument(
         "--devices", type=arguments.count, default=1, metavar="N",
@@ -274,7 +278,9 @@ def _registers(group: Any) -> None:
     command.add_argument(
         "description", type=Path, metavar="DESCRIPTION", help="a header with bit field groups, or a CMSIS-SVD file"
     )
-    command.add_argument("-o", "--output", type=Path, metavar="DIR", help="output folder (default: ./DRIVER_registers)")
+    command.add_argument(
+        "-o", "--output", type=arguments.folder, metavar="DIR", help="output folder (default: ./DRIVER_registers)"
+    )
     command.add_argument(
         "-I",
         dest="folders",

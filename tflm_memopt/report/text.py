@@ -62,7 +62,7 @@ def optimized(report: Report, folder: Path, files: Iterable[str]) -> RenderableT
         [f"{i.side} '{short_name(i.name)}': {i.before} -> {i.after}" for i in report.interface],
     )
     return page(
-        Group(_title(report), _diagnosis(report.diagnosis), _headline(report)),
+        Group(_title(report), *_diagnosis_of(report), _headline(report)),
         _arenas(report),
         _groups(report.groups) if report.groups else None,
         section("Operators that stay builtin", _kept(kept)) if kept else None,
@@ -263,6 +263,11 @@ def _title(report: Report) -> Text:
     verdict = times.verdict(report)
     style = "green" if verdict == "rewritten" else "yellow"
     return Text(printable(report.model), "bold").append_text(Text(f": {printable(verdict)}", style))
+
+
+def _diagnosis_of(report: Report) -> list[Text]:
+    """Return the line about the kind of the model, unless the title has said the same."""
+    return [] if report.diagnosis.what in report.why_unchanged else [_diagnosis(report.diagnosis)]
 
 
 def _diagnosis(found: Diagnosis) -> Text:
