@@ -208,12 +208,17 @@ class Planner:
     ) -> Plan:
         """Return the plan of these steps with some tensors in slow memory. A head of up to `limit` is good enough."""
         fast = [without(draft, slow) for draft in drafts]
-        found = self._laid_out(fast, {}, budget)
+        found, backward = self._laid_out(fast, {}, budget), dict[int, Draft]()
         if self._options.reverse and found.head > limit:
-            turns = {i: without(backward, slow) for i, backward in self._reversibles(groups).items()}
+            backward = self._reversibles(groups)
+            turns = {i: without(draft, slow) for i, draft in backward.items()}
             found = _lower(found, self._laid_out(fast, turns, budget))
+        settled = [
+            backward[i] if isinstance(step, Group) and step.is_reversed else drafts[i]
+            for i, step in enumerate(found.steps)
+        ]
         steps = tuple(self._with_loops(step) for step in found.steps)
-        return replace(found, steps=steps, slow=slow_tensors(drafts, slow, self._placer.sizes))
+        return replace(found, steps=steps, slow=slow_tensors(self._placer, settled, slow))
 
     def _drafts(self, cuts: Sequence[Sequence[Candidate]]) -> tuple[list[Draft], dict[int, tuple[int, Candidate]]]:
         """Return the steps with these groups, chain by chain, and for each step the number of the chain,

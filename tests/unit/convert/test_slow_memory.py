@@ -119,6 +119,13 @@ def test_the_checker_replays_slow_memory() -> None:
         made.of(replace(plan, slow=(wrong,)))
 
 
+def test_an_output_grows_into_slow_bytes_that_its_input_frees() -> None:
+    plan = conversion(RESNET).plans.spilled(4_200, SlowCost())
+    assert plan
+    together = [sum(t.nbytes for t in plan.slow if t.first <= i < t.last) for i in range(len(plan.steps))]
+    assert plan.slow_bytes < max(together)
+
+
 def test_the_executor_refuses_too_little_slow_memory(
     spilled: tuple[Path, int, Optimized],
 ) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import permutations
 from types import MappingProxyType
@@ -52,37 +52,34 @@ def drafted(step: Step, ranges: Sequence[LiveRange], whole: tuple[TensorId, ...]
 
 def without(draft: Draft, slow: Collection[TensorId]) -> Draft:
     """Return the draft without these whole tensors, which are in slow memory."""
-    gone = {i for i, b in enumerate(draft.buffers) if b.role is Role.TENSOR and b.key in slow}
-    number = {i: n for n, i in enumerate(i for i in range(len(draft.buffers)) if i not in gone)}
-    constraints = {(number[u], number[v]): d for (u, v), d in draft.constraints.items() if u in number and v in number}
-    alive = max(0, draft.most_alive - sum(draft.buffers[i].nbytes for i in gone))
-    whole = tuple(t for t in draft.whole if t not in slow)
-    return replace(
-        draft, whole=whole, buffers=tuple(draft.buffers[i] for i in number), constraints=constraints, most_alive=alive
+    return _selected(draft, lambda buffer: buffer.role is not Role.TENSOR or buffer.key not in slow)
+
+
+def slow_tensors(placer: Placer, drafts: Sequence[Draft], slow: Collection[TensorId]) -> tuple[SlowTensor, ...]:
+    """Return these tensors of the steps with addresses in slow memory. As in the arena, an output may grow into bytes
+    that an input of the same step frees.
+    """
+    only = [_selected(draft, lambda buffer: buffer.role is Role.TENSOR and buffer.key in slow) for draft in drafts]
+    buffers, problem = placer.problem(only)
+    problem = replace(problem, align=(TFLM_ALIGN,) * len(buffers))
+    placed = layout.place(problem, seconds=0)
+    return tuple(
+        SlowTensor(b.key, at, b.nbytes, b.first, b.last) for b, at in zip(buffers, placed.offsets, strict=True)
     )
 
 
-def slow_tensors(
-    drafts: Sequence[Draft], slow: Collection[TensorId], sizes: Mapping[TensorId, int]
-) -> tuple[SlowTensor, ...]:
-    """Return these tensors of the steps with addresses in slow memory."""
-    first: dict[TensorId, int] = {}
-    last: dict[TensorId, int] = {}
-    for step, draft in enumerate(drafts):
-        for tensor in draft.tensors():
-            if tensor in slow:
-                first.setdefault(tensor, step)
-                last[tensor] = step + 1
-    lives = [(t, first[t], last[t]) for t in sorted(first, key=lambda t: (first[t], t))]
-    apart = {
-        (u, v): sizes[lives[u][0]]
-        for u, v in permutations(range(len(lives)), 2)
-        if lives[u][1] < lives[v][2] and lives[v][1] < lives[u][2]
-    }
-    nbytes = tuple(sizes[t] for t, _, _ in lives)
-    placed = layout.place(layout.LayoutProblem(nbytes, (TFLM_ALIGN,) * len(lives), apart, 0), seconds=0)
-    return tuple(
-        SlowTensor(t, at, sizes[t], begin, end) for (t, begin, end), at in zip(lives, placed.offsets, strict=True)
+def _selected(draft: Draft, wanted: Callable[[Buffer], bool]) -> Draft:
+    """Return the draft with some of its buffers and whole tensors."""
+    left = [i for i, buffer in enumerate(draft.buffers) if wanted(buffer)]
+    number = {i: n for n, i in enumerate(left)}
+    constraints = {(number[u], number[v]): d for (u, v), d in draft.constraints.items() if u in number and v in number}
+    gone = sum(buffer.nbytes for i, buffer in enumerate(draft.buffers) if i not in number)
+    return replace(
+        draft,
+        whole=tuple(t for t in draft.whole if wanted(Buffer(Role.TENSOR, t, 0))),
+        buffers=tuple(draft.buffers[i] for i in left),
+        constraints=constraints,
+        most_alive=max(0, draft.most_alive - gone),
     )
 
 
