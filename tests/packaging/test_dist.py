@@ -18,13 +18,11 @@ from pathlib import Path
 
 import pytest
 import yaml
-from built import arduino_library
 from conftest import ROOT
 
 import tflm_memopt
 
 PIO = runpy.run_path(str(ROOT / "scripts/platformio.py"))
-RULES = runpy.run_path(str(ROOT / "scripts/arduino_rules.py"))
 LIBRARY = ROOT / "custom_ops"
 LARGEST = 1_000_000
 """Upper bound on a package in bytes, far below the limits of all registries."""
@@ -119,37 +117,4 @@ def test_a_program_builds_with_the_platformio_package(packages: Path, tmp_path: 
     assert subprocess.run([tmp_path / ".pio/build/native/program"], check=False).returncode == 0
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize(
-    ("manifest", "wrong", "says"),
-    [("custom_ops/idf_component.yml", "0.1", "version"), ("arduino/library.properties", "one", "LP021")],
-    ids=["esp-idf", "arduino"],
-)
-@needs_platformio
-def test_what_a_registry_would_refuse_is_refused(manifest: str, wrong: str, says: str, tmp_path: Path) -> None:
-    """Each package gets a version that its registry does not accept."""
-    checkout = tmp_path / "checkout"
-    folders = ("scripts", "custom_ops", "arduino", "tflm_memopt", "examples/shapes", "tests/packaging/platformio")
-    for name in (*folders, "LICENSE"):
-        copy = shutil.copytree if (ROOT / name).is_dir() else shutil.copy
-        (checkout / name).parent.mkdir(parents=True, exist_ok=True)
-        copy(ROOT / name, checkout / name)
-    (checkout / "build").mkdir()
-    (checkout / "build/platformio").symlink_to(ROOT / "build/platformio")
-    text = (checkout / manifest).read_text()
-    assert text.count(tflm_memopt.__version__) == 1
-    (checkout / manifest).write_text(text.replace(tflm_memopt.__version__, wrong))
-    kind = {"idf_component.yml": "esp-idf", "library.json": "platformio"}.get(Path(manifest).name, "arduino")
-    command = [sys.executable, checkout / "scripts/dist.py", "-o", tmp_path / "out", kind]
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
-    assert done.returncode == 1
-    assert done.stderr.startswith("refused: ") and says in done.stderr
-    assert not list((tmp_path / "out").iterdir())
-
-
 # --- the rules of Arduino's library manager
-
-
-@pytest.mark.slow
-def test_the_arduino_library_breaks_no_rule() -> None:
-    assert RULES["broken"](arduino_library()) == []
