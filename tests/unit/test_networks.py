@@ -3,19 +3,11 @@
 from __future__ import annotations
 
 import importlib.util
-import subprocess
 import sys
-from pathlib import Path
 
 import numpy as np
 import pytest
-from conftest import NETWORKS, WAKE_WORD, WINDOW
-
-from tflm_memopt.model.reader import read
-
-
-def operators(path: Path) -> list[list[str]]:
-    return [[op.type for op in graph.ops] for graph in read(path.read_bytes()).graphs]
+from conftest import NETWORKS
 
 
 @pytest.mark.parametrize(
@@ -39,17 +31,3 @@ def test_samples_are_repeatable(name: str, shape: tuple[int, ...], monkeypatch: 
     assert len(set(labels)) > 1
     assert np.array_equal(samples, again) and not np.array_equal(samples, other)
     sys.modules.pop("synthetic")
-
-
-@pytest.mark.slow
-def test_the_training_script_makes_the_same_networks(tmp_path: Path) -> None:
-    """The wake word, which the script writes as a window and as a stateful streaming model."""
-    if importlib.util.find_spec("tensorflow") is None:
-        pytest.skip("TensorFlow is not installed: pip install -e '.[train]'")
-    arguments = ["--only", WINDOW.stem, "--samples", "60", "--epochs", "1", "--tests", "6", "-o", str(tmp_path)]
-    command = [sys.executable, NETWORKS / "train_networks.py", *arguments]
-    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stderr
-    assert f"{WINDOW.stem}: " in done.stdout
-    for path in (WINDOW, WAKE_WORD):
-        assert operators(tmp_path / path.name) == operators(path)

@@ -2,23 +2,19 @@
 
 from __future__ import annotations
 
-import re
 from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
 import pytest
-from conftest import ROOT
 from unit.command import Run, files, small
 
 import tflm_memopt
 from tflm_memopt import api
 from tflm_memopt.convert import describe
-from tflm_memopt.errors import ModelError, UsageError
+from tflm_memopt.errors import UsageError
 from tflm_memopt.results import Optimized
-
-PAGE = (ROOT / "docs/python.md").read_text(encoding="utf-8")
 
 
 @pytest.fixture(scope="module")
@@ -36,27 +32,6 @@ def test_a_model_is_bytes_or_a_path(folder: Path) -> None:
     assert len({f.arena for f in found}) == len({f.flash for f in found}) == 1
     assert tflm_memopt.inspect("small.tflite", name="mine").model == "mine"
     assert tflm_memopt.verify("small.tflite", Path("net.h"), runs=1).bit_exact
-
-
-def test_what_is_no_model_is_said_with_its_name(folder: Path) -> None:
-    Path("bad.onnx").write_bytes(b"\x08\x07\x12\x07pytorch")
-    with pytest.raises(
-        ModelError, match=r"^this is an ONNX model, not a .tflite file \(bad.onnx\)\n  try: run onnx2tf"
-    ):
-        tflm_memopt.optimize("bad.onnx")
-    with pytest.raises(UsageError, match=r"^cannot read nothing.tflite: No such file"):
-        tflm_memopt.explore("nothing.tflite")
-
-
-@pytest.mark.parametrize(
-    ("setting", "value", "code"),
-    [("ram_limit", "20 potatoes", "bad_option"), ("max_instructions", "3.2MB", "bad_option")],
-)
-def test_sizes_and_counts_that_are_none(setting: str, value: str, code: str) -> None:
-    wrong: dict[str, Any] = {setting: value}
-    with pytest.raises(UsageError) as raised:
-        tflm_memopt.optimize(small(), **wrong)
-    assert raised.value.code == code
 
 
 def test_it_writes_what_the_command_writes(folder: Path, run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -85,20 +60,3 @@ def test_a_name_stays_inside_the_folder(tmp_path: Path, result: Optimized) -> No
     done = replace(result, report=replace(result.report, model="../../kws v2.1"))
     assert {path.name for path in done.save(tmp_path / "in", "tflite")} >= {"kws v2.1.tflite", "kws v2.1.report.html"}
     assert len(files(tmp_path)) == len(files(tmp_path / "in")) == 4
-
-
-@pytest.mark.slow
-def test_the_page(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
-    """Its examples run in sequence, and the first prints the text below it."""
-    (tmp_path / "examples").symlink_to(ROOT / "examples")
-    monkeypatch.chdir(tmp_path)
-    names: dict[str, Any] = {}
-    examples = re.findall(r"^```python\n(.*?)^```$", PAGE, re.DOTALL | re.MULTILINE)
-    exec(examples[0], names)
-    says = re.findall(r"^```text\n(.*?)^```$", PAGE, re.DOTALL | re.MULTILINE)
-    assert [capsys.readouterr().out] == says
-    for example in examples[1:]:
-        exec(example, names)
-    assert (tmp_path / "out/shapes_int8_model.cpp").exists()
-    assert (tmp_path / "map.svg").exists()
-    assert "does_not_fit" in capsys.readouterr().out

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import fields, replace
-
 import pytest
 
 from tflm_memopt.analysis import costs
-from tflm_memopt.analysis.costs import AMOUNTS, Table, Work, estimate
+from tflm_memopt.analysis.costs import AMOUNTS, Table, Work
 from tflm_memopt.ops.kinds import Kind
 from tflm_memopt.ops.packing import family
 from tflm_memopt.ops.packings import PACKINGS
@@ -44,28 +42,3 @@ def test_estimates_are_as_good_as_promised(table: Table) -> None:
     assert table.median <= 0.05
     assert table.high <= (0.1 if table.core in NARROW else 0.3 if table.core == FASTER_SINCE else 0.2)
     assert table.low <= 0.1
-
-
-@pytest.mark.slow
-@TABLES
-def test_more_work_is_never_estimated_to_take_less(table: Table) -> None:
-    assert tuple(f.name for f in fields(Work))[1:] == AMOUNTS
-    for kernel, each in table.kernels.items():
-        assert len(each) == len(AMOUNTS)
-        assert min(each) >= 0 < max(each)
-        some = Work(kernel, *range(1, len(AMOUNTS) + 1))
-        for name in AMOUNTS:
-            more = replace(some, **{name: 2 * getattr(some, name)})
-            assert estimate(table.kernels, more) >= estimate(table.kernels, some)
-
-
-def test_a_kernel_that_was_measured_in_another_way_only() -> None:
-    kernels = {
-        "CONV rows": [1.0] * len(AMOUNTS),
-        "CONV summed tiles": [2.0] * len(AMOUNTS),
-        "MEAN tiles": [9.0] * len(AMOUNTS),
-    }
-    assert estimate(kernels, Work("CONV rows", 1)) == 1
-    assert estimate(kernels, Work("CONV summed rows", 1)) in (1, 2)
-    assert estimate(kernels, Work("CONV direct summed tiles", 1)) == 2
-    assert estimate(kernels, Work("SOFTMAX rows", 1)) == 9

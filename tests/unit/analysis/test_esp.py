@@ -13,9 +13,6 @@ import tflm_memopt
 from tflm_memopt.analysis import esp
 from tflm_memopt.model.graph import Graph
 from tflm_memopt.model.reader import read
-from tflm_memopt.report import markdown
-from tflm_memopt.report.times import verdict
-from tflm_memopt.targets.boards import boards
 
 MOBILENET = [
     (1, 64), (2, 128), (1, 128), (2, 256), (1, 256), (2, 512), *[(1, 512)] * 5, (2, 1024), (1, 1024),
@@ -42,10 +39,6 @@ def graph(name: str) -> Graph:
     return read(NETWORKS[name]()).graph
 
 
-def test_every_espressif_board_has_costs() -> None:
-    assert {board.chip for board in boards().values() if board.chip.startswith("ESP32")} <= set(esp.data()["chips"])
-
-
 @pytest.mark.parametrize("row", esp.data()["published"], ids=lambda row: f"{row['chip']} {row['kernel']}")
 def test_published_cycles_of_kernels_are_in_their_ranges(row: dict[str, Any]) -> None:
     chip = esp.chip(row["chip"])
@@ -67,26 +60,6 @@ def test_measured_networks_that_were_not_used_are_in_the_range(row: dict[str, An
     low, high = row["milliseconds"]
     assert span[0] <= 1000 * row["mhz"] * low
     assert 1000 * row["mhz"] * high <= span[1]
-
-
-def test_a_model_in_plain_c_is_reported_as_slower_than_vector_kernels() -> None:
-    model = mobilenet(32, 1, 0.25, 2)
-    vectors, plain = (tflm_memopt.optimize(model, board=board, effort=0.1).report for board in ("esp32s3", "esp32c3"))
-    assert verdict(vectors).startswith("rewritten, slower: +")
-    assert verdict(plain) == "rewritten"
-    assert vectors.time
-    assert vectors.time.library == "ESP-NN"
-
-
-def test_fit_has_times_on_espressif_boards() -> None:
-    found = tflm_memopt.fit(tflm_memopt.optimize(mobilenet(32, 1, 0.25, 2), effort=0.1), ("esp32s3", "esp32c3"))
-    assert all(row.time and row.time.original and row.time.rewritten for row in found.boards)
-
-
-def test_each_basis_of_times_has_a_note() -> None:
-    found = tflm_memopt.fit(tflm_memopt.optimize(mobilenet(32, 1, 0.25, 2), effort=0.1), ("esp32cam", "esp32c3"))
-    page = markdown.fits(found, found.boards)
-    assert "modelled on rv32" in page and "modelled on Xtensa LX6" in page
 
 
 @pytest.mark.parametrize(("size", "width"), [(32, 0.25), (48, 0.5)])

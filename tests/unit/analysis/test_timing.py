@@ -3,20 +3,10 @@
 from __future__ import annotations
 
 from tflm_memopt.analysis.costs import Work
-from tflm_memopt.analysis.timing import Clock, FlashTiming, TimeLimit, rates
+from tflm_memopt.analysis.timing import Clock, TimeLimit
 
 M4 = Clock("cortex-m4", 64.0, "nano33ble")
 WORK = (Work("DSP_CONV tiles", macs=1e6, pixels=500, iterations=20), Work("ADD rows", read=1e4, iterations=8))
-
-
-def test_more_wait_states_take_longer() -> None:
-    fast, slow = (rates("cortex-m4", FlashTiming(wait, 16, 64, 8, prefetch=True)) for wait in (2, 5))
-    assert fast
-    assert slow
-    assert fast.kernels[""][1] < slow.kernels[""][1]
-    assert fast.cmsis_nn
-    assert slow.cmsis_nn
-    assert fast.cmsis_nn[1] < slow.cmsis_nn[1]
 
 
 def test_a_limit_holds_at_the_upper_end_of_the_range() -> None:

@@ -8,12 +8,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from conftest import RESNET
-from models import Net
 from unit.command import CLOCKED, Run, long, pausing, small, unsupported
 
 from tflm_memopt import App, AppExploration, AppModel, explore, fit, optimize
-from tflm_memopt.apps.rates import ASSUMED, MEASURED, MODELLED, RANGE
+from tflm_memopt.apps.rates import MEASURED
 from tflm_memopt.apps.results import AppOptimized
 from tflm_memopt.errors import DoesNotFit, UsageError
 from tflm_memopt.plan.plan import Plan
@@ -177,17 +175,6 @@ def test_models_rewritten_alone_do_not_share_an_arena(door: Path, run: Run) -> N
     assert run("verify", "door.toml", "out").code == 2
 
 
-@pytest.mark.slow
-def test_a_streamed_model_without_its_reservation_is_refused(door: Path, run: Run) -> None:
-    (door / "door.toml").write_text(TOML.replace('concurrent = [["one", "two"]]\n', "") + 'input = "stream"\n')
-    assert run("optimize", "one.tflite", "-o", "out", "--effort", "low", "--quiet").code == 0
-    assert run("optimize", "two.tflite", "-o", "out", "--effort", "low", "--input", "stream", "--quiet").code == 0
-    answer = run("verify", "door.toml", "out")
-    assert answer.code == 2
-    assert "other_model" in answer.err
-    assert "'two' together with others" in answer.err
-
-
 @functools.cache
 def explored() -> AppExploration:
     models = {"one": AppModel(small(1), fps=2), "two": AppModel(small(2), ms=1e6)}
@@ -225,20 +212,6 @@ def test_a_rate_that_nothing_keeps(entries: dict[str, Any], options: Any, code: 
     assert caught.value.hint
 
 
-def test_a_core_without_a_cycle_model_has_an_assumed_range() -> None:
-    options = {**LOW, "core": "rv32", "clock": 100}
-    found = explore(App({"one": AppModel(small(1), fps=2)}, options=options))
-    assert found.times == {"one": RANGE}
-    for point, one in zip(found.points, found.models["one"], strict=False):
-        assert point.busy == pytest.approx(2 * ASSUMED[1] * one.instructions / 100e6, abs=1e-3)
-
-
-@pytest.mark.parametrize("board", ["xiao_esp32s3", "esp32p4"])
-def test_vector_kernels_have_modelled_times(board: str) -> None:
-    found = explore(App({"one": AppModel(RESNET, fps=2)}, options={**LOW, "board": board}))
-    assert found.times == {"one": MODELLED}
-
-
 def test_a_measured_time_is_scaled_by_instructions() -> None:
     """No clock is needed."""
     found = explore(App({"one": AppModel(small(1), fps=2, ms_measured=41)}, options=LOW))
@@ -249,14 +222,6 @@ def test_a_measured_time_is_scaled_by_instructions() -> None:
         assert point.busy == pytest.approx(2 * 41 * share / 1000, abs=1e-3)
     with pytest.raises(DoesNotFit, match="takes at least 41 ms"):
         optimize(App({"one": AppModel(small(1), ms=40, ms_measured=41)}, options=LOW))
-
-
-def test_pauses_of_measured_models() -> None:
-    models = {"a": AppModel(long(), ms_measured=8), "b": AppModel(small(), ms_measured=1)}
-    result = optimize(App(models, (("a", "b"),), 2.0, options=LOW))
-    (one,) = result.report.pausing
-    assert (one.model, result.report.times) == ("a", {"a": MEASURED, "b": MEASURED})
-    assert len(one.pauses) >= 3 and one.milliseconds <= 2
 
 
 def test_all_rates_together_are_too_much_for_the_core() -> None:
@@ -288,14 +253,6 @@ def test_the_longer_model_pauses_for_the_shorter_one() -> None:
     assert saved.pauses == one.pauses
 
 
-@pytest.mark.slow
-def test_no_choice_of_pauses_takes_less_than_the_bound() -> None:
-    """The shorter model cannot write the bytes that the longer one holds at some moment of each span."""
-    result = optimize(pausing(0.2))
-    alone = [plan_of(result, name).lower_bound for name in result.models]
-    assert max(alone) <= result.report.lower_bound_head <= result.report.arena.head
-
-
 BOTH = {"a": AppModel(long()), "b": AppModel(small())}
 BY_GROUP = {"a": AppModel(long(), {"op_per": "group"}), "b": AppModel(small())}
 
@@ -325,19 +282,3 @@ def test_an_application_fits_on_a_board_or_not(door: Path, run: Run) -> None:
     (row,) = found["boards"]
     assert row["rewritten"]["fits"] and row["rewritten"]["ram_left"] > row["original"]["ram_left"]
     assert run("fit", "door.toml", "--board", "nano33ble", "--ram-limit", "100B").code == 1
-
-
-def dense(seed: int) -> bytes:
-    net = Net(seed)
-    return net.model(net.fully_connected(net.fully_connected(net.input((1, 64)), 96), 64))
-
-
-def test_models_that_fit_a_board_alone_but_not_together() -> None:
-    options = {**LOW, "board": "bluepill", "if_worthwhile": False}
-    models = {name: AppModel(dense(seed)) for seed, name in enumerate(("first", "second", "third"))}
-    for name, model in models.items():
-        alone = optimize(App({name: model}, options=options))
-        assert fit(alone, ["bluepill"]).boards[0].rewritten.fits
-    with pytest.raises(DoesNotFit, match=r"needs [\d,]+ B of flash, bluepill has 49,152 B") as caught:
-        optimize(App(models, options=options))
-    assert caught.value.code == "flash_too_small"

@@ -7,18 +7,14 @@ import os
 import subprocess
 import sys
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
 from ai_edge_litert import schema_py_generated as schema
-from conftest import thinned
 from models import Net
 from unit.command import ARENA, MAIN, REWRITTEN, SUFFIXES, Run, files, float_io, small, unsupported
 
-import tflm_memopt
 from tflm_memopt.cli import main as cli
-from tflm_memopt.errors import UsageError
 
 # --- optimize
 
@@ -45,18 +41,6 @@ def test_optimize_writes_its_files_and_prints_the_report(folder: Path, run: Run)
     assert report["flash"]["rewritten"] == (folder / "out/small.tflite").stat().st_size
     assert report["kept_builtin"] == []
     assert report["seconds"] > 0
-
-
-def test_flags_reach_the_conversion(folder: Path, run: Run) -> None:
-    (folder / "float.tflite").write_bytes(float_io())
-    wide = run("optimize", "float.tflite", "--abi", "lp64", "--op-per", "group", "--json").json
-    assert wide["arena"]["abi"] == "lp64"
-    assert wide["op_per"] == "group"
-    assert (wide["kept_builtin"], wide["interface"]) == ([], [])
-    narrow = run("optimize", "float.tflite", "--int8-io", "--input", "arena", "--json").json
-    assert narrow["kept_builtin"] == []
-    assert [(i["side"], i["before"]) for i in narrow["interface"]] == [("input", "FLOAT32"), ("output", "FLOAT32")]
-    assert all("INT8 scale" in i["after"] and "zero point" in i["after"] for i in narrow["interface"])
 
 
 def gated() -> bytes:
@@ -117,25 +101,6 @@ def test_a_bad_file_in_a_folder_ends_none_of_the_others(several: Path, run: Run)
     assert (several.parent / "in_memopt/a.tflite").exists()
 
 
-def test_a_defect_ends_none_of_the_others_either(several: Path, run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
-    done = tflm_memopt.optimize
-
-    def broken(data: bytes, **settings: Any) -> Any:
-        if settings["name"] == "a.tflite":
-            raise IndexError("list index out of range")
-        return done(data, **settings)
-
-    monkeypatch.setattr(tflm_memopt, "optimize", broken)
-    answer = run("optimize", "in", "--json")
-    assert answer.code == cli.BAD
-    assert [e["error"] and e["error"]["code"] for e in answer.json["models"]] == [
-        "internal_error",
-        "not_a_model",
-        None,
-        None,
-    ]
-
-
 # --- inspect and verify
 
 
@@ -185,13 +150,6 @@ def test_verify_no(folder: Path, run: Run) -> None:
 
 
 # --- the process
-
-
-@pytest.mark.slow
-def test_json_in_a_process_of_its_own(folder: Path) -> None:
-    done = subprocess.run([*MAIN, "inspect", "small.tflite", "--json"], capture_output=True, text=True, check=True)
-    assert json.loads(done.stdout)["model"] == "small.tflite"
-    assert done.stderr == ""
 
 
 PLANNING = ("tflm_memopt.plan.planner", "tflm_memopt.check.checker", "tflm_memopt.lower.rewrite", "tflm_memopt.api")
@@ -251,28 +209,4 @@ def test_output_that_the_terminal_cannot_encode(folder: Path) -> None:
     assert b"gr\\xf6\\xdfe" in done.stderr
 
 
-LINES = [("optimize --ops ", ["region", "group", "builtin"]), ("ver", ["verify"])]
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize(("line", "offers"), thinned(LINES, 1))
-def test_completion(folder: Path, line: str, offers: list[str]) -> None:
-    line = f"tflm-memopt {line}"
-    environment = os.environ | {
-        "_ARGCOMPLETE": "1",
-        "_ARGCOMPLETE_STDOUT_FILENAME": str(folder / "offered"),
-        "_ARGCOMPLETE_IFS": "\n",
-        "COMP_LINE": line,
-        "COMP_POINT": str(len(line)),
-    }
-    subprocess.run(MAIN, check=True, env=environment)
-    assert [word.strip() for word in (folder / "offered").read_text().splitlines()] == offers
-
-
 # --- options
-
-
-def test_every_option_of_the_functions_is_checked_as_its_flag_is() -> None:
-    for options, says in (({"max_macs": 0}, "'0'"), ({"ram_limit": "many"}, "'many'"), ({"target": "z80"}, "'z80'")):
-        with pytest.raises(UsageError, match=says):
-            tflm_memopt.optimize(b"", **options)

@@ -26,12 +26,6 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 Output = pytest.CaptureFixture[str]
 
 
-def test_quiet_says_nothing_and_writes_the_files(folder: Path, capsys: Output) -> None:
-    assert cli.main(["optimize", "small.tflite", "-o", "out", "-q"]) == cli.DONE
-    assert capsys.readouterr() == ("", "")
-    assert (folder / "out/small.tflite").exists()
-
-
 def test_fit_answers_for_the_board_that_is_asked(folder: Path, capsys: Output) -> None:
     assert cli.main(["fit", "small.tflite", "--board", "nano33ble", "--json"]) == cli.DONE
     answer = json.loads(capsys.readouterr().out)
@@ -51,11 +45,6 @@ def test_fit_and_optimize_choose_the_same_plan(folder: Path, capsys: Output) -> 
     fitted, optimized = answers
     assert fitted["arena"] == optimized["arena"]
     assert fitted["boards"][0]["time"]["rewritten"] == optimized["time"]["rewritten"]
-
-
-def test_fit_names_the_c_module(folder: Path, capsys: Output) -> None:
-    assert cli.main(["fit", "small.tflite", "--board", "bluepill", "--emit", "c"]) == cli.DONE
-    assert "kernels -> C module" in capsys.readouterr().out
 
 
 def test_fit_says_no(folder: Path, capsys: Output) -> None:

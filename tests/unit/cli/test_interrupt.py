@@ -6,14 +6,12 @@ import os
 import signal
 import subprocess
 import sys
-import threading
 import time
 from pathlib import Path
 
 import pytest
-from unit.command import REWRITTEN, Run
+from unit.command import REWRITTEN
 
-from tflm_memopt.cli import inspection
 from tflm_memopt.cli import main as cli
 from tflm_memopt.files import write_files
 
@@ -57,25 +55,3 @@ def test_files_are_replaced_before_the_interrupt(tmp_path: Path, monkeypatch: py
         write_files({tmp_path / name: b"new" for name in "abc"})
     assert sorted(path.name for path in tmp_path.iterdir()) == ["a", "b", "c"]
     assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
-
-
-def test_threads_write_without_handling_signals(tmp_path: Path) -> None:
-    thread = threading.Thread(target=write_files, args=({tmp_path / "a": b""},))
-    thread.start()
-    thread.join()
-    assert (tmp_path / "a").is_file()
-
-
-def test_an_interrupt_that_becomes_another_error(folder: Path, run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
-    """This happens in the initialisation of an extension module."""
-
-    def interrupted(*_: object, **__: object) -> None:
-        try:
-            signal.raise_signal(signal.SIGINT)
-        except KeyboardInterrupt:
-            raise ImportError("initialization failed") from None
-
-    monkeypatch.setattr(inspection, "inspected", interrupted)
-    answer = run("inspect", "small.tflite")
-    assert (answer.code, answer.err) == (cli.INTERRUPTED, "")
-    assert (folder / "small.tflite").is_file()

@@ -11,15 +11,13 @@ import sys
 import sysconfig
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 import pytest
 
-from tflm_memopt.cli import keras
 from tflm_memopt.cli import main as cli
-from tflm_memopt.errors import UsageError
-from tflm_memopt.model.graph import Graph, Quantization, Tensor
+from tflm_memopt.model.graph import Graph
 from tflm_memopt.model.reader import read
 
 TRAIN = """
@@ -194,26 +192,6 @@ def test_what_cannot_be_converted_is_said_in_a_sentence(trained: Folder, model: 
     assert SAYS[model] in err
 
 
-@pytest.mark.parametrize(
-    ("message", "layer"),
-    [
-        ("pages of it\nException encountered: Could not locate class 'Mine'. Make sure custom classes", "Mine"),
-        ("Unknown layer: 'Mine'. Please ensure you are using a `keras.utils.custom_object_scope`", "Mine"),
-        ("Requested the deserialization of a `Lambda` layer whose `function` is a Python lambda.", "Lambda"),
-    ],
-)
-def test_a_layer_whose_code_is_not_there(monkeypatch: pytest.MonkeyPatch, message: str, layer: str) -> None:
-    def load(*_: object) -> None:
-        raise TypeError(message)
-
-    monkeypatch.setattr(keras, "_tensorflow", lambda: None)
-    monkeypatch.setattr(keras.FloatModel, "_load", load)
-    with pytest.raises(UsageError, match=f"a custom layer, {layer}, ") as raised:
-        keras.FloatModel(Path("net.keras"))
-    assert raised.value.code == "not_convertible"
-    assert "model.export(" in raised.value.hint
-
-
 def test_without_tensorflow_it_says_what_to_install(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -224,9 +202,3 @@ def test_without_tensorflow_it_says_what_to_install(
     said = capsys.readouterr().err
     assert "pip install 'tflm-memopt[train]'" in said
     assert "code not_installed" in said
-
-
-def test_quantized_as_tflm_does() -> None:
-    tensor = Tensor(0, "x", (1, 3), "INT8", Quantization((0.5,), (-1,)))
-    values: Any = np.array([[0.25, -0.25, 100.0]], dtype=np.float32)
-    assert keras._quantized(tensor, values).tolist() == [[[0, -2, 127]]]

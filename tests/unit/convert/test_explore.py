@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from conftest import RESNET, thinned
+from conftest import thinned
 from models import Net
 from unit.command import narrowing
 
@@ -54,25 +54,6 @@ def test_every_point_can_be_used_again_and_is_bit_exact(frontier: Exploration) -
         assert result.report.arena == point.arena
         assert result.report.overhead == point.overhead
         assert tflm_memopt.verify(narrowing(), result.model, runs=2).bit_exact
-
-
-@pytest.mark.slow
-def test_a_compute_budget_is_kept(frontier: Exploration) -> None:
-    for point in frontier.points:
-        report = tflm_memopt.optimize(narrowing(), max_macs=point.overhead).report
-        assert report.overhead <= point.overhead
-        assert report.arena.total <= point.arena.total
-        assert report.max_macs == point.overhead
-
-
-@pytest.mark.slow
-def test_a_ram_limit_costs_the_least_compute(frontier: Exploration) -> None:
-    for before, point in zip((None, *frontier.points), frontier.points, strict=False):
-        report = tflm_memopt.optimize(narrowing(), ram_limit=point.arena.total).report
-        assert report.arena.total <= point.arena.total
-        assert report.overhead <= point.overhead
-        assert before is None or report.overhead > before.overhead
-        assert report.ram_limit == point.arena.total
 
 
 def looking_back() -> bytes:
@@ -147,11 +128,6 @@ def test_a_plan_that_was_tampered_with(frontier: Exploration, damage: Callable[[
         tflm_memopt.optimize(narrowing(), plan=saved)
 
 
-def test_a_plan_of_another_model(frontier: Exploration, example: bytes) -> None:
-    with pytest.raises(UsageError, match="does not belong to this model"):
-        tflm_memopt.optimize(example, plan=document(frontier.points[0].plan))
-
-
 # --- the command
 
 
@@ -174,33 +150,3 @@ def test_explore_writes_what_it_says(
     assert len(plans) == len(result["points"])
     assert cli.main(["optimize", "net.tflite", "--plan", str(plans[-1]), "--json"]) == cli.DONE
     assert json.loads(capsys.readouterr().out)["arena"] == result["points"][-1]["arena"]
-
-
-@pytest.mark.slow
-def test_explore_by_instructions(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    monkeypatch.chdir(tmp_path)
-    Path("net.tflite").write_bytes(narrowing())
-    arguments = ["explore", "net.tflite", "--cost", "instructions", "--core", "rv32", "--without", "recompute"]
-    assert cli.main([*arguments, "--plot", "net.svg"]) == cli.DONE
-    said = " ".join(capsys.readouterr().out.split())
-    assert "instructions, rv32" in said
-    assert "million instructions, rv32, estimated" in Path("net.svg").read_text()
-    assert cli.main([*arguments, "--json"]) == cli.DONE
-    result = json.loads(capsys.readouterr().out)
-    assert (result["cost"], result["core"]) == ("instructions", "rv32")
-    least = result["points"][-1]
-    assert f"{least['instructions']:,}" in said
-    most = str(least["instructions"])
-    limits = ["--max-instructions", most, "--core", "rv32", "--without", "recompute"]
-    assert cli.main(["optimize", "net.tflite", *limits, "--emit", "tflite"]) == cli.DONE
-    assert "estimated" in capsys.readouterr().out
-    assert json.loads(Path("net_memopt/net.report.json").read_text())["arena"] == least["arena"]
-
-
-def test_kernels_without_known_instructions_are_explored_by_macs() -> None:
-    assert tflm_memopt.explore(RESNET, target="esp-nn", effort="low").cost == "macs"
-    assert tflm_memopt.explore(RESNET, board="esp32p4", effort="low").cost == "time"
-    with pytest.raises(UsageError, match="instructions of some kernels are unknown"):
-        tflm_memopt.explore(RESNET, target="esp-nn", cost="instructions", effort="low")

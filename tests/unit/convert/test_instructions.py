@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from itertools import pairwise
 from typing import Any
 
 import pytest
@@ -11,7 +10,7 @@ from models import Net
 from unit.command import wide
 
 import tflm_memopt
-from tflm_memopt.errors import DoesNotFit, MemoptError, UsageError
+from tflm_memopt.errors import DoesNotFit, MemoptError
 from tflm_memopt.results import Exploration
 
 M4: Mapping[str, Any] = {"target": "cortex-m4", "without": ("recompute",)}
@@ -21,19 +20,6 @@ M4: Mapping[str, Any] = {"target": "cortex-m4", "without": ("recompute",)}
 @pytest.fixture(scope="module")
 def frontier() -> Exploration:
     return tflm_memopt.explore(wide(), cost="instructions", **M4)
-
-
-def test_fewer_instructions_take_more_ram(frontier: Exploration) -> None:
-    assert (frontier.cost, frontier.core) == ("instructions", "cortex-m4")
-    assert len(frontier.points) > 1
-    for one, next_one in pairwise(frontier.points):
-        assert one.instructions < next_one.instructions
-        assert one.arena.total > next_one.arena.total
-
-
-def test_a_frontier_by_macs_has_no_plan_that_this_one_does_not_match(frontier: Exploration) -> None:
-    for point in tflm_memopt.explore(wide(), **M4).points:
-        assert any(p.instructions <= point.instructions and p.arena.total <= point.arena.total for p in frontier.points)
 
 
 def deep() -> bytes:
@@ -57,16 +43,6 @@ def test_wide_tiles_take_fewer_instructions_and_more_ram() -> None:
 
 
 @pytest.mark.slow
-def test_a_budget_of_instructions_is_kept(frontier: Exploration) -> None:
-    for point in (frontier.points[0], frontier.points[-1]):
-        done = tflm_memopt.optimize(wide(), max_instructions=point.instructions, **M4)
-        assert done.report.instructions == {"cortex-m4": point.instructions}
-        assert done.report.arena.total == point.arena.total
-        assert done.report.max_instructions == point.instructions
-    assert tflm_memopt.verify(wide(), done.model, runs=1).bit_exact
-
-
-@pytest.mark.slow
 def test_with_a_ram_limit_the_fewest_instructions(frontier: Exploration) -> None:
     limit, most = frontier.points[1].arena.total, frontier.points[-1].instructions
     done = tflm_memopt.optimize(wide(), max_instructions=most, ram_limit=limit, **M4)
@@ -78,17 +54,6 @@ def test_with_a_ram_limit_the_fewest_instructions(frontier: Exploration) -> None
     enough = int(no.value.hint.split()[1])
     done = tflm_memopt.optimize(wide(), max_instructions=enough, ram_limit=limit, **M4)
     assert done.report.arena.total <= limit
-
-
-@pytest.mark.slow
-def test_with_a_budget_of_macs_both_are_kept(frontier: Exploration) -> None:
-    most = frontier.points[-1].instructions
-    done = tflm_memopt.optimize(wide(), max_instructions=most, max_macs=1.0, **M4)
-    assert done.report.overhead <= 1.0
-    assert done.report.instructions["cortex-m4"] <= most
-    with pytest.raises(UsageError) as refused:
-        tflm_memopt.optimize(wide(), max_instructions=most, max_macs=0.1, **M4)
-    assert refused.value.code == "bad_option"
 
 
 @pytest.mark.parametrize(

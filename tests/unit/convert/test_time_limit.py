@@ -8,7 +8,6 @@ from typing import Any
 
 import pytest
 from conftest import EXAMPLE
-from models import Net
 from unit.command import wide
 
 import tflm_memopt
@@ -48,7 +47,6 @@ def test_the_least_ram_in_time(frontier: Exploration) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.slow
 def test_a_board_gets_a_plan_that_is_not_slower_than_the_original() -> None:
     """The example's plan of least RAM is slower, so a faster one that saves at least half as much RAM is taken."""
     chosen, least = (tflm_memopt.optimize(EXAMPLE, board="nano33ble", max_macs=macs).report for macs in (None, 1))
@@ -56,28 +54,6 @@ def test_a_board_gets_a_plan_that_is_not_slower_than_the_original() -> None:
     assert least.time and least.time.change and least.time.change[1] > 0
     before = chosen.original_arena.total
     assert 2 * (before - chosen.arena.total) >= before - least.arena.total > before - chosen.arena.total
-
-
-def test_with_a_ram_limit_still_the_least_ram(frontier: Exploration) -> None:
-    """In contrast to --max-instructions, it does not seek the fewest instructions."""
-    slow = frontier.points[-1]
-    most = frontier.points[0].arena.total
-    report = tflm_memopt.optimize(wide(), time_limit=limit_of(slow.work), clock="64MHz", ram_limit=most, **M4).report
-    assert report.arena.total == slow.arena.total < most
-
-
-@pytest.mark.slow
-def test_a_boards_clock_counts() -> None:
-    times = []
-    for name in ("nano33ble", "feather_m4"):
-        time = tflm_memopt.optimize(wide(), board=name, without=("recompute",)).report.time
-        assert time
-        assert time.board == name
-        assert time.rewritten
-        assert time.rewritten.milliseconds
-        assert time.original
-        times.append(time.rewritten.milliseconds[1] * (time.mhz or 0))
-    assert times[0] == pytest.approx(times[1], rel=0.01)
 
 
 @pytest.mark.slow
@@ -113,17 +89,3 @@ def test_what_is_refused(settings: dict[str, Any], code: str, way_out: str) -> N
         tflm_memopt.optimize(wide(), **settings)
     assert refused.value.code == code
     assert way_out in refused.value.hint
-
-
-def test_what_stays_builtin_takes_an_unknown_time() -> None:
-    net = Net(12)
-    x = net.conv2d(net.input((1, 10, 20, 2)), 16)
-    data = net.model(net.op("CUSTOM", [x], [net.tensor(net.shape(x))], custom_code="MINE"))
-    kept = tflm_memopt.optimize(data, clock=64, **M4).report
-    assert [k.operator for k in kept.kept_builtin] == ["CUSTOM"]
-    assert kept.time
-    assert kept.time.original is None
-    assert kept.time.rewritten is None
-    with pytest.raises(MemoptError) as refused:
-        tflm_memopt.optimize(data, time_limit=50, clock=64, **M4)
-    assert (refused.value.code, refused.value.where) == ("time_unknown", "CUSTOM")

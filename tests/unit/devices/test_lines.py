@@ -7,10 +7,6 @@ import pytest
 from tflm_memopt.devices.links import Exchange, LinkSpeed, done
 
 
-def test_a_device_alone_computes() -> None:
-    assert done([[]], [3.5], LinkSpeed(1000)) == (3.5,)
-
-
 def test_messages_queue_on_a_line_while_their_sender_goes_on() -> None:
     """Three messages of 100 bytes, one per half millisecond, at 100 bytes per millisecond: the line is the
     bottleneck.

@@ -14,7 +14,6 @@ from typing import Any
 import pytest
 from ai_edge_litert import schema_py_generated as schema
 from conftest import EXAMPLE
-from memories import svdf_network
 from models import Net
 
 import tflm_memopt
@@ -92,14 +91,6 @@ def dense(width: int = 32) -> bytes:
     return net.model(x)
 
 
-def test_each_device_has_a_limit_of_instructions_and_all_together_have_none() -> None:
-    alone = max(tflm_memopt.optimize(dense(128)).report.instructions.values())
-    made = tflm_memopt.optimize_devices(dense(128), 2, cut=[2], max_instructions=alone - 1)
-    assert all(max(one.report.instructions.values()) < alone for one in made.models)
-    with pytest.raises(UsageError, match="no plan has as few"):
-        tflm_memopt.optimize_devices(dense(128), 2, cut=[2], max_instructions=alone // 4)
-
-
 def layers_in_sums(*widths: int, devices: int = 2) -> list[int]:
     """Indices of the layers that use partial sums, among dense layers of these widths."""
     net = Net()
@@ -155,15 +146,6 @@ def test_no_device_needs_more_than_one_alone(devices: int, capsys: pytest.Captur
     assert "one, rewritten" in capsys.readouterr().out
 
 
-def test_what_does_not_pay_is_said() -> None:
-    """The first layer alone needs the input and the output, and a device also state for its link."""
-    report = tflm_memopt.optimize_devices(dense(), 2, effort="low").report
-    more = report.ram - report.alone.arena.total
-    assert report.drawbacks == (
-        f"the largest device needs {more} B more RAM than one device alone, for the state of its links",
-    )
-
-
 def test_indices_cross_with_all_of_their_bytes() -> None:
     net = Net()
     x = net.input((1, 4, 6))
@@ -189,16 +171,6 @@ def test_a_cut_gives_each_device_its_operators(tmp_path: Path, capsys: pytest.Ca
     assert [d["sent"] for d in said["devices"]] == [24 + 32, 24 + 32]
     assert main(["optimize", str(model), "--devices", "2", "--cut", "2", "-o", str(tmp_path)]) == 0
     assert "device 1: operators from 2" in capsys.readouterr().out
-
-
-@pytest.mark.slow
-def test_a_board_gives_its_clock_and_its_limits() -> None:
-    made = tflm_memopt.optimize_devices(dense(), 2, board="nano33ble", link="1MB")
-    said = tflm_memopt.optimize_devices(dense(), 2, target=made.models[0].report.target, clock="64MHz", link="1MB")
-    assert made.report.time == said.report.time
-    with pytest.raises(DoesNotFit, match="device 1 of 2 does not fit on uno_r4") as caught:
-        tflm_memopt.optimize_devices(dense(384), 2, board="uno_r4")
-    assert caught.value.code == "does_not_fit"
 
 
 @pytest.mark.slow
@@ -237,32 +209,6 @@ def test_the_frontier_has_one_device_and_falls(tmp_path: Path, capsys: pytest.Ca
     assert files["plot.svg"].read_text().endswith("</svg>\n")
     assert main(["explore", str(model), *flags]) == 0
     assert "over lines of 50,000 B/s" in capsys.readouterr().out
-
-
-@pytest.mark.slow
-def test_ways_that_leave_a_device_idle_are_not_tried() -> None:
-    """The last layer has channels for only two devices."""
-    net = Net()
-    x = net.fully_connected(net.input((1, 48)), 48)
-    model = net.model(net.fully_connected(x, 2))
-    found = tflm_memopt.explore_devices(model, 4, link="1MB", **CORE)
-    assert 4 in {p.devices for p in found.points}
-
-
-@pytest.mark.slow
-def test_partial_sums_are_left_out_where_they_are_to_be() -> None:
-    """A layer with far more inputs than outputs has fewer bytes of sums than of input."""
-    net = Net()
-    x = net.fully_connected(net.input((1, 16)), 96)
-    model = net.model(net.fully_connected(x, 8))
-    fewest, alone = (tflm_memopt.optimize_devices(model, 2, without=w).report for w in ((), ("fan-in",)))
-    assert (fewest.inputs, alone.inputs) == ((1,), ())
-    assert fewest.sent < alone.sent
-    assert not any(p.inputs for p in explored(model, without=["fan-in"]).points)
-
-
-def explored(model: bytes, **options: Any) -> tflm_memopt.DevicesExploration:
-    return tflm_memopt.explore_devices(model, 2, link="1MB", **CORE, **options)
 
 
 def test_rows_that_nobody_reads_are_not_made() -> None:
@@ -323,40 +269,6 @@ def test_folders_that_are_not_of_one_conversion_are_refused(
         tflm_memopt.verify_devices(folder / "dense.tflite", device_files(changed, "dense.tflite"))
     assert caught.value.code == code
     assert main(["verify", str(folder / "dense.tflite"), str(changed)]) == 2
-
-
-@pytest.mark.parametrize("device", [0, 1])
-def test_one_of_several_devices_is_not_verified_alone(device: int, folder: Path) -> None:
-    """It would wait for the others, and device 1 has no input."""
-    with pytest.raises(MemoptError, match="one of several devices") as caught:
-        tflm_memopt.verify(folder / "dense.tflite", folder / f"device{device}/dense.tflite")
-    assert caught.value.code == "other_model"
-
-
-def test_a_model_without_anything_to_share_is_refused() -> None:
-    net = Net()
-    model = net.model(net.softmax(net.input((1, 8))))
-    with pytest.raises(MemoptError, match="no operator of the model can be shared") as caught:
-        tflm_memopt.optimize_devices(model, 2)
-    assert caught.value.code == "cannot_share"
-
-
-def test_models_with_variables_are_refused() -> None:
-    with pytest.raises(MemoptError, match="runs on one device") as caught:
-        tflm_memopt.optimize_devices(svdf_network(), 2)
-    assert caught.value.code == "cannot_share"
-
-
-def test_operators_that_stay_builtin_are_refused() -> None:
-    """TFLM would run them again after each wait."""
-    net = Net()
-    x = net.conv2d(net.input((1, 4, 4, 2)), 4)
-    y = net.tensor((1, 4, 4, 4))
-    net.op("DIV", [x, x], [y], schema.DivOptionsT())
-    with pytest.raises(MemoptError, match="stay builtin") as caught:
-        tflm_memopt.optimize_devices(net.model(y), 2)
-    assert caught.value.code == "unsupported_operator"
-    assert "DIV" in str(caught.value.where)
 
 
 def test_operators_that_stay_builtin_between_two_that_cross_are_refused() -> None:

@@ -9,7 +9,6 @@ from conftest import EXAMPLE
 from models import Net
 
 from tflm_memopt.devices.shares import DeviceSharding, possible_shardings, share
-from tflm_memopt.errors import UsageError
 from tflm_memopt.model.graph import Graph
 from tflm_memopt.model.reader import read
 from tflm_memopt.ops.message import RECEIVE, SEND, message_of
@@ -117,12 +116,6 @@ def test_sums_meet_where_all_that_read_them_run_whole(at: int) -> None:
     assert messages[1].tensor.shape == (1, 18)
 
 
-def test_only_the_first_device_has_input_and_output(graph: Graph) -> None:
-    shared = share(graph, preferred(graph, DeviceSharding.CHANNELS, DeviceSharding.WHOLE), 2, 0)
-    assert [len(one.inputs) for one in shared.graphs] == [1, 0]
-    assert [len(one.outputs) for one in shared.graphs] == [1, 0]
-
-
 def test_what_runs_whole_runs_where_it_is_said(graph: Graph) -> None:
     """A device's result is sent once to each reader, and the output returns to the first device."""
     last = graph.ops[-1].index
@@ -132,14 +125,6 @@ def test_what_runs_whole_runs_where_it_is_said(graph: Graph) -> None:
     assert own[1] == []
     assert own[2] == [(last,)]
     assert [(c.message.sender, c.message.receiver) for c in shared.messages] == [(0, 2), (2, 0)]
-
-
-def test_what_cannot_be_shared_so_is_refused(graph: Graph) -> None:
-    last = graph.ops[-1]
-    how = preferred(graph, DeviceSharding.WHOLE) | {last.index: DeviceSharding.ROWS}
-    with pytest.raises(UsageError, match=f"operator {last.index} {last.type} cannot be shared by rows") as caught:
-        share(graph, how, 2, 0)
-    assert caught.value.code == "cannot_share"
 
 
 @pytest.mark.parametrize(("last", "heights"), [(DeviceSharding.CHANNELS, [3, 7, 7, 8]), (DeviceSharding.WHOLE, [7, 8])])

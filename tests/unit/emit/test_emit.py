@@ -133,21 +133,6 @@ def test_the_arena_covers_the_lstm_of_early_2023() -> None:
         assert f"{nbytes:,} B {build}" in header
 
 
-def test_an_arena_that_is_not_known_is_the_users_to_say(converted: Optimized) -> None:
-    """A custom operator's memory is unknown, so no constant is emitted and only a minimum is checked."""
-    least = arena_bytes(read(converted.model), converted.report)
-    header = ops_header("mixed", read(converted.model), converted.report)
-    assert "without what Mine * / __#error allocates, which is unknown" in header
-    assert f"#error Unknown allocations of Mine * / __#error: define MIXED_ARENA_SIZE as {least} bytes" in header
-    assert "constexpr size_t mixed_arena_size = MIXED_ARENA_SIZE;" in header
-    assert f"static_assert(mixed_arena_size >= {least}," in header
-
-
-def two_convolutions() -> bytes:
-    net = Net(6)
-    return net.model(net.conv2d(net.conv2d(net.input((1, 20, 20, 3)), 8, kernel=(3, 3)), 4))
-
-
 # A stub of TFLM that records calls; its classes are in different files in different versions.
 RECORDER = """
 #pragma once
@@ -226,36 +211,6 @@ def test_two_models_side_by_side_compile_against_tflm_of_2023(tmp_path: Path, tf
     adapter = [f"-I{ROOT / 'custom_ops/tflm'}", f"-I{ROOT / 'custom_ops/include'}"]
     sizes = ["-DOLD_ARENA_SIZE=9000", "-DNEW_ARENA_SIZE=9000"]  # the memory of one operator is unknown
     assert objects([*STRICT, *sizes, *adapter, *tflm.flags], [Path("main.cpp")], tmp_path)
-
-
-@needs_compiler
-def test_a_limit_on_the_arena_is_kept_at_compile_time(tmp_path: Path) -> None:
-    region = tflm_memopt.optimize(two_convolutions())
-    model = read(region.model)
-    need = arena_bytes(model, region.report)
-    folder = tmp_path / "tensorflow/lite/micro"
-    folder.mkdir(parents=True)
-    (folder / "micro_mutable_op_resolver.h").write_text(RECORDER.format(namespace="tflite", methods=""))
-    (tmp_path / "tmo_tflm.h").write_text(ADAPTER)
-    (tmp_path / "two_ops.h").write_text(ops_header("two", model, region.report))
-    (tmp_path / "main.cpp").write_text('#include "two_ops.h"\n')
-    for limit, said in ((need, ""), (need - 1, f"two needs an arena of {need} B, more than TMO_RAM_LIMIT")):
-        command = ["g++", "-std=c++11", "-I.", f"-DTMO_RAM_LIMIT={limit}", "-fsyntax-only", "main.cpp"]
-        done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
-        assert (done.returncode == 0) == (not said)
-        assert said in done.stderr
-
-
-@needs_compiler
-def test_a_tflm_that_is_too_old_is_refused_at_compile_time(tmp_path: Path) -> None:
-    """TFLM of 2021 has kernel_util.h but no micro_context.h."""
-    (tmp_path / "tensorflow/lite/micro/kernels").mkdir(parents=True)
-    (tmp_path / "tensorflow/lite/micro/kernels/kernel_util.h").write_text("")
-    adapter = [f"-I{ROOT / 'custom_ops/tflm'}", f"-I{ROOT / 'custom_ops/include'}"]
-    command = ["g++", "-std=c++11", "-I.", *adapter, "-fsyntax-only", str(ROOT / "custom_ops/tflm/tmo_tflm.cpp")]
-    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
-    assert done.returncode != 0
-    assert "this TensorFlow Lite Micro is older than 2023" in done.stderr
 
 
 def resolver_header() -> str:

@@ -18,9 +18,7 @@ from kernels import networks
 from kernels.packings import packed
 from kernels.programs import lower
 from kernels.samples import good, tiled
-from unit.command import small
 
-import tflm_memopt
 from tflm_memopt.emit.embedded import embedded
 from tflm_memopt.emit.kernels import Needs, Part, needs
 from tflm_memopt.lower.serialise import pack, unpack
@@ -49,25 +47,6 @@ def test_a_bit_for_each_kernel(target: str) -> None:
     assert bits(found.kinds) == {op.kind for op in ops if not op.packing}
     assert bits(found.packings) == packed
     assert bool(packed) == (target != "generic")
-
-
-PARTS = [("stream", Part.STREAM), ("external", Part.EXTERNAL), ("arena", None)]
-"""Place of the input, and the part of the executor that it needs."""
-
-
-@pytest.mark.parametrize(("where", "part"), PARTS)
-def test_a_bit_for_each_part(where: str, part: Part | None) -> None:
-    data = small()
-    everything = needs_of(tflm_memopt.optimize(data, input=where, max_macs=1.1).model)
-    by_row = needs_of(tflm_memopt.optimize(data, input=where, without=("tiles",)).model)
-    assert bits(everything.parts) & {Part.STREAM, Part.EXTERNAL} == ({part} if part else set())
-    assert Part.TILES in bits(everything.parts)
-    assert not {Part.TILES, Part.CHANNEL_GROUPS} & bits(by_row.parts)
-
-
-def test_the_parts_are_those_of_the_library() -> None:
-    header = (ROOT / "custom_ops/src/tmo/build.h").read_text(encoding="utf-8")
-    assert re.findall(r"TMO_PART_(\w+) = (\d+),", header) == [(part.name, str(int(part))) for part in Part]
 
 
 def build_without(part: Part, folder: Path) -> Callable[[bytes], host.Status]:

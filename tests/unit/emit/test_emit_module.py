@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import shutil
 import subprocess
 from collections.abc import Mapping, Sequence
@@ -14,10 +13,8 @@ from conftest import ROOT
 from models import Net
 
 import tflm_memopt
-from tflm_memopt.cli import main as cli
 from tflm_memopt.emit import bundle
 from tflm_memopt.emit.names import identifier
-from tflm_memopt.errors import UsageError
 from tflm_memopt.runtime.verify import sample
 
 LIBRARY = ROOT / "custom_ops"
@@ -158,39 +155,3 @@ def test_other_bytes_are_counted_and_a_program_that_is_none_is_refused(
     files["plain.c"] = source.replace("0x54,0x4d,0x4f,0x31,", "0x54,0x4d,0x4f,0x32,", 1).encode()
     (tmp_path / "b").mkdir()
     assert run(tmp_path, built(library, tmp_path / "b", files, "plain", main)).stdout == "-2"  # TMO_ERROR_MAGIC
-
-
-@needs_compiler
-def test_too_little_ram_does_not_compile(tmp_path: Path, plain: Mapping[str, bytes]) -> None:
-    for file, data in plain.items():
-        (tmp_path / file).write_bytes(data)
-    (needed,) = map(int, re.findall(rb"PLAIN_ARENA_BYTES (\d+)u", plain["plain.h"]))
-    for limit, said in ((needed - 1, f"plain needs {needed} B of static RAM, more than TMO_RAM_LIMIT"), (needed, "")):
-        done = run(tmp_path, "gcc", "-std=c11", *OPTIONS, f"-DTMO_RAM_LIMIT={limit}", "-fsyntax-only", "plain.c")
-        assert said in done.stderr
-        assert (done.returncode == 0) == (said == "")
-
-
-@pytest.mark.slow
-def test_the_command_writes_what_is_asked_for(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    model = tmp_path / "plain.tflite"
-    model.write_bytes(small())
-    c = {".c", ".h", "_library.c"}
-    for kinds, suffixes in (("c", c), ("cpp,c", c | {"_ops.h", "_model.h", "_model.cpp"})):
-        out = tmp_path / kinds
-        assert cli.main(["optimize", str(model), "-o", str(out), "--emit", kinds, "--json"]) == cli.DONE
-        always = {".tflite", ".plan.json", ".report.html", ".report.json"}
-        assert {path.name for path in out.iterdir()} == {f"plain{suffix}" for suffix in suffixes | always}
-    assert cli.main(["optimize", str(model), "-o", str(tmp_path / "x"), "--emit", "rust"]) == cli.BAD
-    assert "unknown emitter 'rust': tflite, cpp, c" in capsys.readouterr().err
-    assert not (tmp_path / "x").exists()
-
-
-def test_operators_that_stay_builtin_are_named() -> None:
-    net = Net(8)
-    x = net.conv2d(net.input((1, 12, 12, 4)), 8, kernel=(3, 3))
-    y = net.add_n(x, x)
-    with pytest.raises(UsageError, match="builtin operators cannot run without an interpreter") as caught:
-        written(net.model(net.conv2d(y, 4)), "gate")
-    assert caught.value.where == "operator 1 ADD_N"
-    assert "--emit cpp" in caught.value.hint

@@ -6,10 +6,9 @@ import re
 import shutil
 from pathlib import Path
 
-import numpy as np
 import pytest
 from models import Net
-from ported import MADE, repeated, reversed_outputs, swapped, unread
+from ported import MADE, reversed_outputs, swapped, unread
 from property.modules import verified
 
 import tflm_memopt
@@ -35,53 +34,6 @@ def written(model: bytes, folder: Path, **settings: object) -> bytes:
     return result.model
 
 
-def places(source: str, side: str) -> list[int]:
-    """Addresses of the inputs or outputs in the arena."""
-    return [int(at) for at in re.findall(rf"net_{side}(?:_\d+)?\(void\) {{ return \(.*\(arena \+ (\d+)\); }}", source)]
-
-
-def sizes(header: str, side: str) -> list[int]:
-    return [int(n) for n in re.findall(rf"#define NET_{side.upper()}(?:_\d+)?_BYTES (\d+)u", header)]
-
-
-def test_inputs_are_in_the_models_order(tmp_path: Path) -> None:
-    written(swapped(), tmp_path)
-    source = (tmp_path / "net.c").read_text()
-    (first, second), io = places(source, "input"), re.findall(r"io\[\] = {arena \+ (\d+), arena \+ (\d+), ", source)
-    assert [(str(second), str(first))] == io  # the operator's first input is the model's second
-
-
-def test_outputs_are_in_the_models_order(tmp_path: Path) -> None:
-    written(reversed_outputs(), tmp_path)
-    assert sizes((tmp_path / "net.h").read_text(), "output") == [12 * 12 * 2, 12 * 12 * 4]
-    source = (tmp_path / "net.c").read_text()
-    io = re.search(r"io\[\] = {arena \+ \d+, arena \+ (\d+), arena \+ (\d+)};", source)
-    assert io and places(source, "output") == [int(io[2]), int(io[1])]
-
-
-def test_an_input_that_nobody_reads_has_bytes_of_its_own(tmp_path: Path) -> None:
-    written(unread(64), tmp_path)
-    header, source = ((tmp_path / f"net.{kind}").read_text() for kind in "hc")
-    assert sizes(header, "input") == [64 * 64 * 4, 12 * 12 * 4]
-    assert re.search(r"NET_INPUT_0_BYTES 16384u /\* int8 1x64x64x4, .*'input0'; no operator reads it \*/", header)
-    (large, small), arena = places(source, "input"), int(re.findall(r"NET_ARENA_BYTES (\d+)u", header)[0])
-    assert large + 64 * 64 * 4 <= arena
-    assert large + 64 * 64 * 4 <= small or small + 12 * 12 * 4 <= large
-
-
-def test_outputs_that_repeat_are_inputs_or_constants(tmp_path: Path) -> None:
-    written(repeated(), tmp_path)
-    header, source = ((tmp_path / f"net.{kind}").read_text() for kind in "hc")
-    assert sizes(header, "output") == [24, 9 * 9 * 3, 9 * 9 * 2, 9 * 9 * 2, 9 * 9 * 3]
-    assert "const float *net_output_0(void);" in header and "3, 'constant'" not in header
-    assert re.search(r"NET_OUTPUT_0_BYTES 24u /\* float32 2x3, 't1'; a constant \*/", header)
-    assert "; the same bytes as net_input() */" in header and "; the same bytes as net_output_1() */" in header
-    ((x,), (y, at_input, _, again)) = places(source, "input"), places(source, "output")
-    assert (at_input, again) == (x, y)
-    stored = np.array([[0.5, -1.0, 2.0], [3.0, 4.0, -0.0]], np.float32).tobytes()
-    assert f"{''.join(f'0x{b:02x},' for b in stored[:16])}" in source
-
-
 def test_a_port_that_c_has_no_type_for_is_refused(tmp_path: Path) -> None:
     net = Net(9)
     net.input((1, 2), None, dtype="COMPLEX64")
@@ -102,16 +54,6 @@ def test_every_port_has_the_bytes_of_tflm(name: str, where: str, tmp_path: Path)
     assert found.bit_exact and found.module, found
     assert [port.different for port in found.module.ports] == [0] * len(found.module.ports)
     assert found.module.selftest == 0
-
-
-@needs_compiler
-@pytest.mark.slow
-def test_an_operator_for_each_group(tmp_path: Path) -> None:
-    for name in ("swapped", "repeated"):
-        model = MADE[name]()
-        new = written(model, tmp_path, op_per="group", without=("tiles",))
-        assert "io_1[]" in (tmp_path / "net.c").read_text() or name == "swapped"
-        assert verified(model, new, tmp_path).bit_exact
 
 
 def exchanged(source: str, a: str, b: str) -> str:

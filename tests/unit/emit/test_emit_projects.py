@@ -13,7 +13,6 @@ from models import Net
 from unit.command import Run, assert_refused
 
 from tflm_memopt.cli import main as cli
-from tflm_memopt.emit import bundle
 
 
 @pytest.fixture
@@ -24,16 +23,6 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     (tmp_path / "net.tflite").write_bytes(net.model(net.fully_connected(net.mean(net.conv2d(x, 4), (1, 2)), 3)))
     monkeypatch.chdir(tmp_path)
     return tmp_path
-
-
-def test_wrong_labels_are_refused(folder: Path, run: Run) -> None:
-    command = ("optimize", "net.tflite", "-o", "out", "--labels", "labels.txt")
-    (folder / "labels.txt").write_text("cat\ndog\n")
-    assert_refused(run(*command, "--emit", "arduino"), "2 labels for 3 values of the first output")
-    assert_refused(run(*command), "--labels needs a project")
-    (folder / "labels.txt").write_bytes(b"\xff\xfe")
-    assert_refused(run(*command, "--emit", "arduino"), "labels.txt is not UTF-8 text")
-    assert not (folder / "out").exists()
 
 
 @pytest.mark.parametrize("dtype", ["int8", "float32"])
@@ -50,28 +39,6 @@ def test_a_stored_example(folder: Path, run: Run, dtype: str) -> None:
     found = np.array([int(byte, 16) for byte in re.findall("0x..", stored[1])], np.uint8)
     assert found.tobytes() == levels[0].astype("int8").tobytes()
     assert_refused(run(*command, "--emit", "tflite"), "--inputs needs a project or C module")
-
-
-@pytest.mark.parametrize("kind", bundle.ONE_CORE)
-def test_what_has_no_second_core_is_refused(folder: Path, run: Run, kind: str) -> None:
-    command = ("optimize", "net.tflite", "-o", "out", "--cores", "2", "--board", "nucleo_l476rg")
-    answer = run(*command, "--emit", f"cpp,{kind}")
-    assert_refused(answer, f"--emit {kind} supports one core only")
-    assert "try: --emit cpp, arduino, platformio, esp-idf; or --cores 1" in answer.err
-    assert not (folder / "out").exists()
-
-
-@pytest.mark.parametrize("emits", ["arduino", "platformio", "esp-idf", "stm32cube"])
-def test_builtin_operators_need_no_library(folder: Path, run: Run, emits: str) -> None:
-    command = ("optimize", "net.tflite", "-o", "out", "--ops", "builtin", "--kernels", "reference", "--emit", emits)
-    answer = run(*command, *(("--board", "nucleo_f446re") if emits == "stm32cube" else ()))
-    assert answer.code == cli.DONE, answer.err
-    files = [path for path in (folder / "out").rglob("*.*") if path.is_file()]
-    texts = {path: path.read_text() for path in files if path.suffix not in (".tflite", ".html")}
-    headers = [path.name for path, text in texts.items() if "tmo_" in text or "tflm_memopt.h" in text]
-    assert not headers
-    assert any("resolver.AddConv2D();" in text for text in texts.values())
-    assert ("espressif/esp-tflite-micro" in "".join(texts.values())) == (emits == "esp-idf")
 
 
 COUNTER = re.compile(r"static uint32_t core_cycles\(\) \{.*?\n\}\n", re.S)

@@ -64,9 +64,3 @@ def test_what_is_no_manifest_is_refused(given: bytes, code: str) -> None:
     with pytest.raises(UsageError) as refused:
         manifest(given, "hey", 4000)
     assert refused.value.code == code
-
-
-def test_an_arena_that_is_not_known_is_refused() -> None:
-    with pytest.raises(UsageError, match="allocations are unknown") as refused:
-        manifest(json.dumps(PUBLISHED).encode(), "hey", None)
-    assert refused.value.code == "memory_unknown"

@@ -3,18 +3,15 @@
 from __future__ import annotations
 
 import dataclasses
-import re
 import shutil
 import subprocess
 from collections.abc import Mapping
 from functools import cache
 from pathlib import Path
-from types import SimpleNamespace
-from typing import Any
 
 import numpy as np
 import pytest
-from conftest import RESNET, ROOT
+from conftest import ROOT
 from kernels import networks
 from kernels.packings import packed
 from kernels.programs import lower
@@ -27,12 +24,9 @@ from tflm_memopt.analysis.flash import Firmware
 from tflm_memopt.emit import bundle
 from tflm_memopt.emit.border import Border, border, image_of
 from tflm_memopt.emit.kernels import Part, needs
-from tflm_memopt.emit.module_text import _until_wrong
-from tflm_memopt.emit.program import camera
-from tflm_memopt.emit.project import Project, _environments, esp_idf, suited
+from tflm_memopt.emit.project import Project, esp_idf, suited
 from tflm_memopt.emit.quantizers import dequantizer, quantizer
 from tflm_memopt.emit.resolver import needed
-from tflm_memopt.emit.stm32cube import AXI_SRAM, CHIPS
 from tflm_memopt.errors import UsageError
 from tflm_memopt.format.codes import RowLayout
 from tflm_memopt.lower.program import Program
@@ -51,81 +45,6 @@ def emitted(kind: str, where: str) -> Mapping[str, bytes]:
     model = small()
     done = tflm_memopt.optimize(model, input=where)
     return bundle.files(done, "net", (kind,), bundle.Extras(lambda: sample(model, done.model), model))
-
-
-def text(kind: str, where: str, file: str) -> str:
-    return emitted(kind, where)[file].decode()
-
-
-def test_an_arena_is_aligned() -> None:
-    assert "static _Alignas(16) uint8_t arena[" in text("c", "arena", "net.c")
-    assert "alignas(16) extern const unsigned char net_model[net_model_len];" in text("cpp", "arena", "net_model.h")
-
-
-def test_bytes_have_their_sign() -> None:
-    assert "\nint8_t *net_input(void);" in text("c", "arena", "net.h")
-    assert "\nconst int8_t *net_output(void);" in text("c", "arena", "net.h")
-
-
-@pytest.mark.parametrize(("where", "pushes"), [("stream:2", 12), ("stream:3", 8)])
-def test_as_many_pushes_as_there_are_rows_in_them(where: str, pushes: int) -> None:
-    assert f"#define NET_PUSHES {pushes}u" in text("c", where, "net.h")
-    assert f"constexpr uint32_t net_pushes = {pushes};" in text("cpp", where, "net_ops.h")
-
-
-def test_a_stream_starts_again() -> None:
-    assert "void net_restart(void) { memset(&stream, 0, sizeof stream); }" in text("c", "stream:2", "net.c")
-
-
-def test_calls_stop_at_the_first_that_fails() -> None:
-    assert _until_wrong(["a()", "b()", "c()"]).splitlines() == [
-        "  tmo_status status = a();",
-        "  if (status == TMO_OK) status = b();",
-        "  if (status != TMO_OK) return status;",
-        "  return c();",
-    ]
-    assert _until_wrong(["a()"]) == "  return a();"
-
-
-def test_a_sketch_goes_through_rows_and_classes() -> None:
-    main = text("esp-idf", "stream:2", "esp-idf/main/main.cpp")
-    assert "rows.y += net_push_rows) pushed = tmo::PushRows(" in main
-    assert "if (values[i] > values[best]) best = i;" in main
-
-
-def test_a_project_has_the_part_of_the_library_that_its_model_needs() -> None:
-    for kind, folder in (("esp-idf", "main"), ("platformio", "src"), ("arduino", "net")):
-        assert f"{kind}/{folder}/net_library.c" in emitted(kind, "arena")
-
-
-@pytest.mark.parametrize(
-    ("kind", "main"), [("arduino", "net/net.ino"), ("platformio", "src/main.cpp"), ("esp-idf", "main/main.cpp")]
-)
-def test_a_project_says_what_to_run_and_where_values_go(kind: str, main: str) -> None:
-    files = emitted(kind, "arena")
-    said = files[f"{kind}/README.md"].decode()
-    arena = re.findall(r"net_arena_size = (\d+)", b"".join(files.values()).decode("utf-8", "replace"))[0]
-    assert main in said and f"{int(arena):,} B" in said and f"{kind}/{main}" in files
-    assert "`net_input_0_quantize()`" in said and "random_input" in said
-    program = files[f"{kind}/{main}"].decode()
-    assert "static const bool random_input = true;" in program
-
-
-def test_projects_without_esp_nn_have_a_remark_on_their_speed() -> None:
-    done = tflm_memopt.optimize(RESNET, target="esp-nn", effort="low")
-    extras = bundle.Extras(lambda: sample(done.original, done.model), done.original)
-    files = bundle.files(done, "net", ("esp-idf", "arduino", "platformio"), extras)
-    remarks = {kind: b"without ESP-NN" in files[f"{kind}/README.md"] for kind in ("esp-idf", "arduino", "platformio")}
-    assert remarks == {"esp-idf": False, "arduino": True, "platformio": True}
-    assert b"ESP-NN" not in emitted("arduino", "arena")["arduino/README.md"]
-
-
-def test_a_real_example_is_said_as_an_answer() -> None:
-    model = small()
-    done = tflm_memopt.optimize(model)
-    given = bundle.Extras(lambda: dataclasses.replace(sample(model, done.model), real=True), model)
-    files = bundle.files(done, "net", ("esp-idf",), given)
-    assert b"random_input" not in files["esp-idf/main/main.cpp"] and b"random" not in files["esp-idf/README.md"]
 
 
 @pytest.mark.parametrize(("dtype", "zero"), [("INT8", -128), ("INT8", 3), ("UINT8", 128), ("INT16", 0)])
@@ -177,26 +96,6 @@ def test_every_c_file_names_its_licence_and_every_copy_of_the_library_has_it() -
         assert not folder or files[f"{folder}/LICENSE"] == licence
 
 
-def test_every_source_of_the_library_names_its_licence() -> None:
-    sources = [p for p in (ROOT / "custom_ops").rglob("*") if p.suffix in {".c", ".cpp", ".h", ".S", ".def"}]
-    assert len(sources) > 80
-    assert not [p for p in sources if b"SPDX-License-Identifier: Apache-2.0" not in p.read_bytes()[:80]]
-
-
-def test_environments_are_of_boards_that_hold_the_model() -> None:
-    content = Project("net", lambda *_: "", {}, library=False, boards=("nano33ble", "pico"))
-    assert re.findall(r"\[env:(\w+)\]", _environments(content)) == ["nano33ble", "pico"]
-    assert "default_envs" not in _environments(content)
-    chosen = _environments(dataclasses.replace(content, board="nano33ble"))
-    assert "[platformio]\ndefault_envs = nano33ble\n" in chosen
-
-
-def test_a_board_without_an_arduino_core_is_refused() -> None:
-    content = Project("net", lambda *_: "", {}, library=False, boards=("nucleo_f412zg",), board="nucleo_f412zg")
-    with pytest.raises(UsageError, match="no Arduino core for nucleo_f412zg"):
-        _environments(content)
-
-
 @pytest.mark.parametrize("packed", list(Family))
 def test_a_project_is_for_boards_that_run_the_program(packed: Family) -> None:
     """Other boards are not listed, even if none of the listed ones has enough memory, and unsuitable chips are
@@ -215,11 +114,6 @@ def test_a_project_is_for_boards_that_run_the_program(packed: Family) -> None:
             esp_idf(content)
 
 
-def test_the_large_ram_of_stm32h7_is_on_another_bus() -> None:
-    for board, chip in CHIPS.items():
-        assert (chip.ram_origin == AXI_SRAM) == chip.mcu.startswith("STM32H7"), board
-
-
 def test_operators_of_every_subgraph_are_added() -> None:
     model = read(ZOO["while"]())
     assert {n.operator for n in needed(model, "table")} > {op.type for op in model.graph.ops}
@@ -233,18 +127,6 @@ def picture(*shape: int) -> Border:
 @pytest.mark.parametrize(("channels", "is_image"), [(1, True), (2, False), (3, True), (4, False)])
 def test_a_camera_has_one_channel_or_three(channels: int, is_image: bool) -> None:
     assert (image_of(picture(1, 24, 24, channels), None) is not None) == is_image
-
-
-def test_the_metadata_s_mean_and_deviation() -> None:
-    image = image_of(picture(1, 24, 24, 3), (127.5, 63.75))
-    assert image is not None
-    assert (image.black, image.white) == (-2.0, 2.0)
-
-
-@pytest.mark.parametrize(("side", "size"), [(96, "QQVGA"), (200, "QVGA"), (400, "VGA"), (1000, "VGA")])
-def test_an_esp32_takes_pictures_that_are_large_enough(side: int, size: str) -> None:
-    subject: Any = SimpleNamespace(name="net", image=image_of(picture(1, side, side, 3), None))
-    assert f"FRAMESIZE_{size}" in camera(subject)["net_camera.h"]
 
 
 def programs() -> tuple[Program, Program]:
@@ -269,10 +151,3 @@ def test_a_reversed_tensor_is_a_part() -> None:
     other = dataclasses.replace(plain.tensors[0], layout=RowLayout.ROWS_REVERSED)
     program = dataclasses.replace(plain, tensors=(other, *plain.tensors[1:]))
     assert [needs([pack(p)]).parts >> Part.REVERSED & 1 for p in (plain, program)] == [0, 1]
-
-
-def test_the_headers_declare_the_keywords_of_the_arduino_library() -> None:
-    lines = (ROOT / "arduino/keywords.txt").read_text().splitlines()
-    headers = [path for folder in ("include/tmo", "tflm") for path in (ROOT / "custom_ops" / folder).glob("*.h")]
-    declared = {word for header in headers for word in re.findall(r"\w+", header.read_text())}
-    assert {line.split("\t")[0] for line in lines} <= declared

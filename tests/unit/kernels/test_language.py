@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import runpy
 import sys
 from itertools import product
@@ -167,23 +166,6 @@ def test_floats_are_rounded_as_tflm_does() -> None:
 
 
 # ---- the page ----
-
-
-def test_the_page_shows_what_is_there() -> None:
-    """Run the page's schedules, and compare its C with what they generate."""
-    page = (ROOT / "docs/kernel-language.md").read_text()
-    scheduled_there, packed_there, inward_there = re.findall(r"```python\n(.*?)```", page, re.DOTALL)
-    names: dict[str, object] = {}
-    said: list[str] = []
-    names["print"] = said.append
-    exec(scheduled_there, names)
-    (loop,) = re.findall(r"```c\n(.*?)```", page, re.DOTALL)
-    exec(packed_there, names)
-    assert "smlad" in said.pop()
-    exec(inward_there, names)
-    assert "for (uint32_t c = 0; c < filters; ++c)" in said.pop()
-    plain = "\n".join(line.strip() for line in said[0].splitlines())
-    assert "\n".join(line.strip() for line in loop.splitlines()) in plain
 
 
 # ---- kernels of the library ----

@@ -4,12 +4,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from pathlib import Path
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from unit.command import Run, assert_refused, files, small
 
 from tflm_memopt.emit.array import model_source
 from tflm_memopt.errors import ModelError
@@ -80,13 +78,3 @@ def test_a_hostile_file_is_read_once(part: bytes) -> None:
     """Half a megabyte is read in linear time."""
     with pytest.raises(ModelError):
         model_of(part * (500_000 // len(part)))
-
-
-def test_it_goes_wherever_a_model_goes(folder: Path, run: Run) -> None:
-    (folder / "net.cc").write_text(model_source("net", small()))
-    assert run("optimize", "net.cc", "--emit", "cpp").code == 0
-    assert {"net.tflite", "net_model.cpp"} <= files(folder / "net_memopt")
-    assert run("verify", "small.tflite", "net_memopt/net_model.cpp", "--runs", "1", "--json").json["bit_exact"]
-    assert run("inspect", "net.cc").out == run("inspect", "small.tflite").out.replace("small.tflite", "net.cc")
-    (folder / "bad.h").write_text("const uint8_t m[] = {1, 2, 3};")
-    assert_refused(run("inspect", "bad.h"), "(bad.h)")

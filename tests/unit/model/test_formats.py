@@ -5,11 +5,9 @@ from __future__ import annotations
 import io
 import zipfile
 from collections.abc import Mapping
-from pathlib import Path
 
 import numpy as np
 import pytest
-from unit.command import Run, assert_refused
 
 from tflm_memopt.errors import ModelError
 from tflm_memopt.model.reader import read
@@ -50,18 +48,3 @@ def test_formats(data: bytes, name: str, hint: str) -> None:
     with pytest.raises(ModelError, match=f"^this is {name}, not a .tflite file\n  try: .*{hint}") as raised:
         read(data)
     assert raised.value.code == "not_a_model"
-
-
-@pytest.mark.parametrize("command", ["inspect", "optimize", "explore", "fit", "verify"])
-def test_every_command_says_it(folder: Path, run: Run, command: str) -> None:
-    """The contents decide; the name is ignored."""
-    (folder / "net.bin").write_bytes(FILES["onnx"][0])
-    answer = run(command, *(["small.tflite"] if command == "verify" else []), "net.bin")
-    assert_refused(answer, "error: this is an ONNX model, not a .tflite file (net.bin)")
-    assert "  try: run onnx2tf" in answer.err
-
-
-def test_a_saved_model_folder_is_for_optimize(folder: Path, run: Run) -> None:
-    (folder / "saved").mkdir()
-    (folder / "saved/saved_model.pb").write_bytes(b"")
-    assert_refused(run("inspect", "saved"), "a TensorFlow model, not a .tflite file (saved)")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import struct
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -15,8 +14,8 @@ from hypothesis import strategies as st
 from models import Net
 
 from tflm_memopt.errors import ModelError
-from tflm_memopt.model import reader, writer
-from tflm_memopt.model.reader import CUSTOM, read
+from tflm_memopt.model import writer
+from tflm_memopt.model.reader import read
 
 
 def small() -> Net:
@@ -29,39 +28,6 @@ def small() -> Net:
 MODEL = writer.write(small().tree)
 
 
-def test_a_model_as_plain_data() -> None:
-    graph = read(MODEL).graph
-    assert [op.type for op in graph.ops] == ["CONV_2D", "FULLY_CONNECTED", "SOFTMAX"]
-    conv = graph.ops[0]
-    assert conv.options["padding"] == "SAME"
-    assert conv.options["strideH"] == 1
-    assert conv.options["fusedActivationFunction"] == "RELU6"
-    x, filter_, bias = (graph.tensors[t] for t in conv.inputs)
-    assert (x.name, x.shape, x.dtype, x.constant) == ("input0", (1, 6, 6, 2), "INT8", False)
-    assert filter_.data is not None
-    assert filter_.data.shape == filter_.shape == (3, 3, 3, 2)
-    assert filter_.quantization is not None
-    assert len(filter_.quantization.scale) == 3
-    assert bias.data is not None
-    assert bias.data.dtype == np.int32
-    assert type(x.shape[0]) is int
-    assert graph.inputs == (0,)
-
-
-def test_options_of_custom_and_unknown_operators() -> None:
-    net = Net()
-    x = net.input((1, 4))
-    y = net.op("CUSTOM", [x, -1], [net.tensor((1, 4))], custom_code="MY_OP")
-    net.graph.operators[0].customOptions = np.frombuffer(b"\x01\x02", np.uint8)
-    op = read(net.model(y)).graph.ops[0]
-    assert (op.type, op.inputs) == (CUSTOM, (0, -1))
-    assert op.options == {"custom_code": "MY_OP", "custom_options": b"\x01\x02"}
-
-
-def test_the_low_half_of_a_byte_is_the_first_int4() -> None:
-    assert reader._unpacked(np.array([0x21, 0x0F], np.uint8), 3).tolist() == [1, 2, -1]
-
-
 def test_options_of_another_operator_are_none() -> None:
     """TFLM's parsers ignore them."""
     net = Net()
@@ -71,13 +37,6 @@ def test_options_of_another_operator_are_none() -> None:
     foreign, own = read(net.model(y)).graph.ops
     assert foreign.options == {}
     assert own.options["fusedActivationFunction"] == "RELU"
-
-
-def test_all_real_models_can_be_read(real_model: Path) -> None:
-    model = read(real_model.read_bytes())
-    assert model.subgraphs == len(model.tree.subgraphs)
-    assert model.graph.ops
-    assert all(t.data is None or t.data.size == t.elements for t in model.graph.tensors.values())
 
 
 def test_other_subgraphs_are_kept_and_checked() -> None:

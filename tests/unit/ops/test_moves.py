@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 import numpy as np
 import pytest
 
-from tflm_memopt.ops.moves import FILL, MAX_MOVES, Indices, Irregular, by_rows, numbered, scattered
+from tflm_memopt.ops.moves import FILL, Indices, Irregular, by_rows, numbered, scattered
 from tflm_memopt.ops.rowop import Access, Ints, Moves, Rows
 
 Transform = Callable[..., Indices]
@@ -103,17 +103,6 @@ def test_rows_that_are_made_in_different_ways() -> None:
 
     with pytest.raises(Irregular, match="in different ways"):
         checked(mixed, IMAGE)
-
-
-def test_too_many_runs() -> None:
-    order = np.random.default_rng(0).permutation(3 * MAX_MOVES)
-    with pytest.raises(Irregular, match=f"runs of bytes, at most {MAX_MOVES}"):
-        checked(lambda x: x[:, :, order], (1, 2, 3 * MAX_MOVES, 1))
-
-
-def test_an_input_that_is_not_read() -> None:
-    with pytest.raises(Irregular, match="not read at all"):
-        checked(lambda x, _: x, IMAGE, IMAGE)
 
 
 @pytest.mark.parametrize("backwards", [(), (1,), (2,), (3,), (1, 2, 3)])

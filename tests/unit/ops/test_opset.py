@@ -13,9 +13,7 @@ from models import Net
 from moving import pack, resize, reverse
 
 from tflm_memopt.model.reader import read
-from tflm_memopt.ops.constraints.base import HINTS
-from tflm_memopt.ops.opset import OPSET, Unsupported
-from tflm_memopt.ops.rowop import Constant, RowOp, Rows
+from tflm_memopt.ops.opset import Unsupported
 from tflm_memopt.rowgraph.supported import to_row_ops
 
 Edit = Callable[[Net], None]
@@ -336,55 +334,6 @@ def test_what_stays_builtin_and_why(build: Callable[[Net], int], edit: Edit, cod
     assert "builtin" not in result.hint, "that it stays builtin is what happened, and no advice"
 
 
-@pytest.mark.parametrize(
-    "build",
-    [
-        conv,
-        depthwise,
-        dense,
-        add,
-        shifted,
-        pool,
-        mean,
-        softmax,
-        relu,
-        relu6,
-        logistic,
-        hard_swish,
-        leaky_relu,
-        elu,
-        batch_matmul,
-        padded,
-        packed,
-        transposed,
-        resized,
-    ],
-)
-def test_the_same_operators_unchanged_are_supported(build: Callable[[Net], int]) -> None:
-    net = Net()
-    (result,) = to_row_ops(read(net.model(build(net))).graph).values()
-    assert not isinstance(result, Unsupported)
-
-
-def test_a_packed_or_other_filter() -> None:
-    net = Net()
-    filter_ = net.tensor((3, 1, 1, 4), "INT16", (0.1, 0), data=np.ones((3, 1, 1, 4)))
-    y = net.op("CONV_2D", [net.input((1, 2, 2, 4)), filter_], [net.tensor((1, 2, 2, 3))], _options())
-    packed = net.tensor((3, 1, 1, 4), "INT8", (0.1, 0), data=np.ones(3))
-    net.graph.tensors[packed].type = INT2
-    z = net.op("CONV_2D", [net.input((1, 2, 2, 4)), packed], [net.tensor((1, 2, 2, 3))], _options())
-    details = [r.detail for r in to_row_ops(read(net.model(y, z)).graph).values() if isinstance(r, Unsupported)]
-    assert details == [f"tensor {filter_} 't0' is INT16", f"tensor {packed} 't3' is INT2"]
-
-
-def test_int4_weights_of_a_dense_layer_with_many_scales() -> None:
-    net = Net()
-    y = net.int4(net.fully_connected(net.input((1, 1, 1, 4)), 3, per_channel=True))
-    (refused,) = to_row_ops(read(net.model(y)).graph).values()
-    assert isinstance(refused, Unsupported) and refused.code == "dense_int4_scale"
-    assert refused.detail == "tensor 1 't1' has 3 scales"
-
-
 def test_int16_that_tflm_would_compute_in_another_way() -> None:
     def refused(net: Net, y: int) -> Unsupported:
         (result,) = to_row_ops(read(net.model(y)).graph).values()
@@ -409,51 +358,3 @@ def test_int16_that_tflm_would_compute_in_another_way() -> None:
     y = conv(net)
     net.graph.tensors[2].quantization.scale = np.array([2e-6], np.float32)  # a rescaling by 2^8 or more
     assert refused(net, y).code == "executable"
-
-
-def test_an_int64_bias() -> None:
-    net = Net()
-    y = conv(net, bias=False)
-    bias = net.tensor((3,), "INT64", (0.1, 0), data=[1, 2, 3])
-    net.graph.operators[0].inputs = np.array([0, 1, bias], np.int32)
-    (result,) = to_row_ops(read(net.model(y)).graph).values()
-    assert str(result) == (
-        "The bias must be absent, or a constant int32 per output channel (int64 if the output is int16): "
-        f"tensor {bias} 't{bias}' is INT64 [3]"
-    )
-
-
-@pytest.mark.parametrize("position", [0, 1])
-def test_a_constant_operand(position: int) -> None:
-    net = Net()
-    operands = [net.input((1, 2, 2, 3)), net.tensor((2, 1), affine=(0.1, 7), data=[[5], [-6]])]
-    y = net.binary("SUB", *(operands if position else operands[::-1]))
-    (result,) = to_row_ops(read(net.model(y)).graph).values()
-    assert isinstance(result, RowOp)
-    assert result.constant == Constant(position, Rows(1, 2, 1), np.empty(0, np.int8))
-    assert result.constant.values.tolist() == [[[5], [-6]]]
-    assert (result.inputs, result.reads) == ((0,), (Rows(2, 2, 3),))
-    assert result.input_zero_points == ((-3, 7) if position else (7, -3))
-
-
-def test_operators_without_a_kernel() -> None:
-    net = Net()
-    x = net.input((1, 4))
-    y = net.normalized(x)
-    z = net.op("CUSTOM", [y], [net.tensor((1, 4))], custom_code="MY_OP")
-    assert [str(r) for r in to_row_ops(read(net.model(z)).graph).values()] == [
-        "There is no row kernel for L2_NORMALIZATION yet",
-        "There is no row kernel for CUSTOM 'MY_OP' yet",
-    ]
-
-
-def test_every_constraint_says_what_it_wants_and_what_to_do() -> None:
-    for row in OPSET.values():
-        for constraint in row.constraints:
-            assert constraint.__doc__
-            assert "\n" not in constraint.__doc__
-            assert HINTS[constraint]
-
-
-def _options() -> Any:
-    return schema.Conv2DOptionsT(strideH=1, strideW=1)

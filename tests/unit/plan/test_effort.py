@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import sys
-
 import pytest
-from conftest import ROOT
 from unit.plan.sketch import Sketch, random_sketch
 
 from tflm_memopt.check.checker import check
@@ -16,8 +13,6 @@ from tflm_memopt.plan.effort import (
 )
 from tflm_memopt.plan.plan import Plan
 from tflm_memopt.plan.planner import Options, planners, plans
-
-sys.path.insert(0, str(ROOT / "benchmarks"))
 
 OVERSHOOT = 0.5
 """Seconds of work that may follow after the budget is spent: each part finishes one piece."""
@@ -54,17 +49,7 @@ def test_the_sum_of_all_work_is_bounded(rungs: int, effort: float) -> None:
 
 
 @pytest.mark.slow
-def test_a_hurried_search_has_a_plan_and_says_what_it_left_out() -> None:
-    s = ladder(6)
-    _, short = searched(s, 0.005)
-    _, whole = searched(s, 10.0)
-    assert short.cut
-    assert not whole.cut
-    assert whole.seconds > short.seconds
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("number", range(20))
+@pytest.mark.parametrize("number", range(5))
 def test_any_effort_leads_to_a_plan_that_is_right(number: int) -> None:
     searched(random_sketch(number), 0.001)
 

@@ -52,14 +52,3 @@ def test_the_rewritten_models_map_is_its_plan() -> None:
     assert {i for phase in memory.phases for i in phase.ops} == {op.index for op in result.inspection.operators}
     assert [b.role for b in memory.buffers if b.maker == "the caller"] == ["input"]
     assert sum(phase.moments for phase in memory.phases) == len(memory.live)
-
-
-def test_tensors_without_a_name_have_their_number() -> None:
-    net = Net(3)
-    y = net.conv2d(net.conv2d(net.input((1, 8, 8, 3)), 8), 4)
-    for tensor in net.graph.tensors:
-        tensor.name = None
-    result = tflm_memopt.optimize(net.model(y))
-    for memory in (result.memory, result.inspection.memory):
-        assert {b.name for b in memory.buffers} & {"tensor 0", f"tensor {y}"} == {"tensor 0", f"tensor {y}"}
-        assert all(b.name for b in memory.buffers)

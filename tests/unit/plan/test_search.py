@@ -66,13 +66,6 @@ def test_no_partition_is_better(number: int, gaps: bool, short: int) -> None:
     assert max(cost[group.first, group.last] for group in best.groups()) == least
 
 
-def test_a_long_partition_is_read_back_without_recursion() -> None:
-    group, label = Candidate(0, 1, 1, 0, ()), CutLabel(0, 0, (0,))
-    for _ in range(5000):
-        label = CutLabel(1, 0, (), group, label)
-    assert len(label.groups()) == 5000
-
-
 @settings(max_examples=examples(30), deadline=None, derandomize=True)
 @given(SEEDS)
 def test_no_partition_goes_below_the_least_of_its_chain(number: int) -> None:

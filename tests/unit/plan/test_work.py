@@ -3,30 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from itertools import pairwise
 
-import pytest
 from conftest import seeds
-from models import Net
 from unit.plan.tiled import planned
 
-import tflm_memopt
 from tflm_memopt.plan.iteration.trace import Member
 from tflm_memopt.plan.iteration.work import work
-
-
-@pytest.mark.slow
-def test_what_is_computed_again_counts_again() -> None:
-    net = Net(12)
-    x = net.conv2d(net.input((1, 12, 12, 2)), 24, out=(0.4, -5))
-    for _ in range(2):
-        x = net.depthwise_conv2d(x, activation="RELU6", out=(0.3, -7), padding="VALID")
-    data = net.model(net.conv2d(x, 1, kernel=(3, 3), padding="VALID", out=(0.5, 3)))
-    points = tflm_memopt.explore(data).points
-    assert len(points) > 1
-    sums = [sum(w.macs for w in point.work) for point in points]
-    assert sums == pytest.approx([point.macs for point in points], rel=1e-3)
-    assert all(a < b for a, b in pairwise(sums))
 
 
 def test_iterations_one_by_one() -> None:

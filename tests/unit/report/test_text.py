@@ -14,11 +14,6 @@ import tflm_memopt
 from tflm_memopt.analysis.timing import Inference, Span, Time
 from tflm_memopt.report import text
 from tflm_memopt.results import Report
-from tflm_memopt.runtime.cases import Difference
-from tflm_memopt.runtime.verification import Verification
-
-CONVENTION = "ilp32, input in the arena, TFLM reference kernels"
-EXACT = Verification(runs=10, extremes=3, files=2, seed=7, guarded=4, how="tflm-wheel")
 
 
 def shown(page: RenderableType, width: int = 120) -> str:
@@ -40,17 +35,6 @@ def optimized(report: Report) -> str:
     return shown(text.optimized(report, Path("out"), ["small.tflite", "small_ops.h"]))
 
 
-def test_what_matters_comes_first(report: Report) -> None:
-    title, diagnosis, arena, flash, overhead, *_ = optimized(report).splitlines()
-    assert title.rstrip() == "small.tflite: rewritten"
-    assert diagnosis == "  int8 from input to output"
-    assert f"{report.original_arena.total:,} B -> {report.arena.total:,} B (" in arena
-    assert CONVENTION in arena
-    assert f"{report.flash.original:,} B -> {report.flash.rewritten:,} B" in flash
-    assert "1.00" in overhead
-    assert "no recompute" in overhead
-
-
 def test_a_figure_that_is_not_known_is_not_shown_as_one(report: Report) -> None:
     assert "at least" not in optimized(report).replace("head at least", "")
     arenas = (replace(arena, unknown=("SVDF",)) for arena in (report.original_arena, report.arena))
@@ -64,15 +48,6 @@ def test_a_figure_that_is_not_known_is_not_shown_as_one(report: Report) -> None:
 def test_names_are_one_harmless_line(report: Report) -> None:
     said = optimized(replace(report, model="a\n[bold]b\x1b[31m.tflite"))
     assert said.startswith(r"a\n[bold]b\x1b[31m.tflite: rewritten")
-
-
-def test_a_difference_is_shown_where_it_is() -> None:
-    difference = Difference(3, "random 3", 1, "scores", (0, 4), -3, 7, 12)
-    said = shown(text.verification(replace(EXACT, difference=difference)), width=200)
-    assert said.startswith("DIFFERENT")
-    assert "run 3 (random 3), output 1 'scores' at [0, 4]: original -3, rewritten 7; 12 elements" in said
-    said = shown(text.verification(replace(EXACT, failure="the rewritten model crashed in TFLM (SIGSEGV)")))
-    assert "\n  the rewritten model crashed in TFLM (SIGSEGV)" in said
 
 
 @pytest.mark.parametrize(

@@ -120,9 +120,3 @@ def test_a_depthwise_convolution_follows_both_sides() -> None:
     assert b.weights is not None and b.weights[0, 0].tolist() == [1, 4]
     assert b.bias is not None and b.bias.tolist() == [5, 8]
     assert b.macs == H * W * 9 * 2
-
-
-# ---- several readers, borders ----
-
-
-# ---- in the conversion ----

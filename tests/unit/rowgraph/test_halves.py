@@ -13,7 +13,6 @@ from tflm_memopt.convert import pipeline
 from tflm_memopt.model.graph import Op
 from tflm_memopt.model.reader import read
 from tflm_memopt.ops.kinds import Kind
-from tflm_memopt.ops.packing import TARGETS
 from tflm_memopt.ops.rowop import RowOp
 from tflm_memopt.plan.plan import Group
 from tflm_memopt.rowgraph.graph import RowGraph
@@ -111,7 +110,7 @@ def gated() -> bytes:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("target", sorted(TARGETS))
+@pytest.mark.parametrize("target", ["generic", "cortex-m4", "rv32-v"])
 def test_a_first_pass_in_halves_is_bit_exact_on_every_target(target: str) -> None:
     data = gated()
     done = tflm_memopt.optimize(data, max_macs=2.2, target=target)

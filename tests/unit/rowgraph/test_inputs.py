@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable
 
 import numpy as np
@@ -15,42 +14,14 @@ from tflm_memopt.convert import pipeline
 from tflm_memopt.convert.pipeline import ConversionOptions
 from tflm_memopt.errors import UsageError
 from tflm_memopt.model.reader import read
-from tflm_memopt.plan.plan import Group, Role
-from tflm_memopt.rowgraph.inputs import IN_ARENA, InputMode, input_mode
+from tflm_memopt.plan.plan import Group
+from tflm_memopt.rowgraph.inputs import InputMode
 
 SECONDS = 0.1
 
 
 def chain(net: Net, x: int) -> int:
     return net.conv2d(net.conv2d(x, 6, kernel=(3, 3)), 4, kernel=(3, 3), stride=(2, 2))
-
-
-def plain() -> bytes:
-    net = Net(1)
-    return net.model(chain(net, net.input((1, 12, 8, 3))))
-
-
-@pytest.mark.parametrize(
-    ("text", "mode"),
-    [
-        ("arena", IN_ARENA),
-        ("external", InputMode("external")),
-        ("stream", InputMode("stream", 1)),
-        ("stream:12", InputMode("stream", 12)),
-    ],
-)
-def test_modes(text: str, mode: InputMode) -> None:
-    assert input_mode(text) == mode
-    assert input_mode(str(mode)) == mode
-
-
-@pytest.mark.parametrize("text", ["", "cloud", "stream:", "stream:0", "stream:-1", "stream:x", "external:2", "arena:1"])
-def test_no_modes(text: str) -> None:
-    with pytest.raises(
-        UsageError,
-        match=r"unknown input place .*\n  try: --input .*arena, stream, stream:ROWS, sliding, sliding:ROWS, external",
-    ):
-        input_mode(text)
 
 
 def two_inputs() -> bytes:
@@ -164,19 +135,6 @@ def test_elements_of_every_type_come_from_outside(model: Callable[[], bytes], wh
     assert tflm_memopt.verify(model(), done.model, runs=4).bit_exact
 
 
-def test_the_frame_takes_no_arena_or_that_of_its_rows() -> None:
-    sizes = {where: tflm_memopt.optimize(plain(), input=where, seconds=SECONDS) for where in ("stream:2", "external")}
-    (pushed,) = (read(sizes["stream:2"].model).graph.tensors[t] for t in read(sizes["stream:2"].model).graph.inputs)
-    assert pushed.shape == (1, 2, 8, 3)
-    assert read(sizes["external"].model).graph.inputs == ()
-    plan = sizes["stream:2"].plan
-    assert plan is not None
-    assert plan.find(Role.TENSOR, 0) is not None
-    frame = sizes["stream:2"].report.source
-    assert frame is not None
-    assert (frame.rows, frame.row_bytes, frame.pushed) == (12, 24, 2)
-
-
 def test_all_readers_of_a_stream_are_in_the_first_group() -> None:
     net = Net(9)
     x = net.input((1, 16, 6, 4))
@@ -188,17 +146,3 @@ def test_all_readers_of_a_stream_are_in_the_first_group() -> None:
     first = planned.plan.steps[0]
     assert isinstance(first, Group)
     assert {stage.op for stage in first.stages} >= {i for i, op in planned.graph.ops.items() if 0 in op.inputs}
-
-
-@pytest.mark.slow
-def test_a_limit_that_a_streamed_input_keeps() -> None:
-    """The message states it."""
-    net = Net(10)
-    data = net.model(net.mean(chain(net, net.input((1, 64, 64, 3))), (1, 2)))
-    fits = tflm_memopt.optimize(data, input="stream", seconds=SECONDS).report.arena.total
-    with pytest.raises(tflm_memopt.errors.DoesNotFit) as no:
-        tflm_memopt.optimize(data, ram_limit=fits, seconds=SECONDS)
-    (figure,) = re.findall(r"--input stream \(fits in ([\d,]+) B\)", no.value.hint)
-    assert int(figure.replace(",", "")) <= fits
-    there = tflm_memopt.optimize(data, ram_limit=fits, input="stream", seconds=SECONDS)
-    assert there.report.arena.total <= fits

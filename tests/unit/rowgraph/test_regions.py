@@ -176,6 +176,3 @@ def test_two_views_of_one_tensor_stay_builtin() -> None:
     parts = partition(*graph_of([(OURS, (0,)), (RENAME, (1,)), (RENAME, (1,))]))
     assert [node.op for node in parts.nodes if isinstance(node, BuiltinNode)] == [1, 2]
     assert regions(parts)[0].outputs == (1,)
-
-
-# ---- in real models ----

@@ -11,11 +11,11 @@ from models import Net
 
 import tflm_memopt
 from tflm_memopt.convert import pipeline
-from tflm_memopt.errors import PlanError, UsageError
+from tflm_memopt.errors import UsageError
 from tflm_memopt.model.reader import read
 from tflm_memopt.rowgraph.graph import Rematerialisation, RowGraph, tensor_sizes
 from tflm_memopt.rowgraph.inputs import IN_ARENA, InputMode
-from tflm_memopt.rowgraph.rematerialisation import Choice, choices, with_passes
+from tflm_memopt.rowgraph.rematerialisation import Choice, choices
 
 SIZE, WIDE = 10, 24
 EXPAND, DEPTHWISE, MUL, ADD = 1, 2, 7, 9
@@ -99,14 +99,6 @@ def test_which_gates_are_rematerialised(model: Callable[[], bytes], mode: InputM
     assert len(found(model(), mode)[-1].passes) == passes
 
 
-@pytest.mark.parametrize("second", [Rematerialisation(MUL, (99,)), Rematerialisation(99, (DEPTHWISE,))])
-def test_passes_of_another_model_are_refused(second: Rematerialisation) -> None:
-    graph = row_graph(squeeze_excite())
-    with pytest.raises(PlanError, match="of a rematerialisation") as refused:
-        with_passes(graph, [second])
-    assert "of a rematerialisation do not run row by row" in str(refused.value)
-
-
 @pytest.mark.parametrize("model", thinned([squeeze_excite, two_gates, centred, gated_at_once], 1))
 def test_compute_buys_ram_and_the_bytes_stay(model: Callable[[], bytes]) -> None:
     data = model()
@@ -133,18 +125,3 @@ def test_a_saved_plan_has_its_second_passes() -> None:
         with pytest.raises(UsageError) as refused:
             tflm_memopt.optimize(data, plan=document | {"rematerialisations": damaged})
         assert refused.value.code == "bad_plan"
-
-
-@pytest.mark.slow
-def test_the_least_compute_within_a_limit_knows_second_passes() -> None:
-    data = squeeze_excite()
-    frontier = tflm_memopt.explore(data)
-    counts = [point.rematerialisations for point in frontier.points]
-    assert counts[0] == 0
-    assert counts[-1] > 0
-    wanted = next(point for point in frontier.points if point.rematerialisations)
-    limited = tflm_memopt.optimize(data, ram_limit=wanted.arena.total)
-    assert limited.report.arena.total <= wanted.arena.total
-    assert limited.report.overhead <= wanted.overhead
-    within = tflm_memopt.optimize(data, max_macs=wanted.overhead + 1e-6)
-    assert within.report.arena.total <= wanted.arena.total

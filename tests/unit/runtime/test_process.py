@@ -8,23 +8,8 @@ import numpy as np
 import pytest
 from tflm.region_model import IN, region_model
 
-from tflm_memopt.runtime import process, worker
-from tflm_memopt.runtime.process import RecordedArena, run_model
-
-
-def test_arena_figures_are_those_of_print_allocations() -> None:
-    log = "".join(
-        f"[RecordingMicroAllocator] Arena allocation {k} {v} bytes\n"
-        for k, v in (("total", 9), ("head", 5), ("tail", 4))
-    )
-    assert process.recorded(log) == RecordedArena(head=5, tail=4, total=9)
-
-
-def test_arenas_begin_with_the_models_size_and_end() -> None:
-    sizes = list(worker.arenas(300_000))
-    assert sizes[0] == 1 << 19
-    assert sizes[-1] == worker.LARGEST_ARENA
-    assert list(worker.arenas(1 << 40)) == [worker.LARGEST_ARENA]
+from tflm_memopt.runtime import process
+from tflm_memopt.runtime.process import run_model
 
 
 @pytest.mark.parametrize("model", [b"", b"not a model at all, but long enough to be read as one" * 4])
@@ -52,18 +37,6 @@ def test_a_worker_stays_for_the_next_model_and_a_crash_does_not_end_it() -> None
     assert run_model(crash, [np.zeros((1, *IN), np.int8)], 1, 1).failure.startswith("crashed in TFLM (SIGSEGV)")
     run_well()
     assert idle() == before
-
-
-@pytest.mark.slow
-def test_another_worker_takes_the_place_of_one_that_ended() -> None:
-    run_well()
-    for ended in process._idle[os.getpid()]:
-        ended.kill()
-        ended.wait()
-    before = idle()
-    run_well()
-    assert len(idle()) == 1
-    assert idle()[0] not in before
 
 
 @pytest.mark.slow

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import pytest
-
 from tflm_memopt.analysis.flash import Firmware, kernels
 from tflm_memopt.targets.boards import STACK, Board, fit
 from tflm_memopt.tflm.arena import Arena
@@ -38,14 +36,3 @@ def test_flash_holds_the_kernels_of_tflm_and_of_the_library() -> None:
     assert 3_000 < nothing - rewritten.flash_left < 20_000
     assert rewritten.flash.library == nothing - rewritten.flash_left
     assert rewritten.flash.total == 200_000 - 10_000 - rewritten.flash_left
-
-
-@pytest.mark.parametrize(
-    "core", ["cortex-m0", "cortex-m3", "cortex-m4", "cortex-m7", "cortex-m33", "cortex-m55", "rv32"]
-)
-def test_the_library_is_known_on_every_core(core: str) -> None:
-    few = Firmware(1000, (), ("CONV",), rewritten=True).on(core)
-    more = Firmware(1000, (), ("CONV", "DEPTHWISE", "TILES"), rewritten=True).on(core)
-    assert 3_000 < few.library < more.library < 20_000
-    assert few.tflm == more.tflm
-    assert Firmware(1000, ()).on(core).library == 0

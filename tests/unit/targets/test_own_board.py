@@ -52,13 +52,6 @@ def test_a_file_cannot_have_the_name_of_a_known_board(tmp_path: Path) -> None:
         own_board(path)
 
 
-def test_a_clock_is_not_rounded(tmp_path: Path) -> None:
-    path = tmp_path / "mine.toml"
-    for text, mhz in (("62.5MHz", 62.5), ("400kHz", 0.4)):
-        path.write_text(BOARD.replace("480MHz", text))
-        assert own_board(path).mhz == mhz
-
-
 @pytest.mark.parametrize(
     ("core", "target"), [("Cortex-M4F", "cortex-m4"), ("Cortex-M0+", "generic"), ("Xtensa LX7", "generic")]
 )
@@ -66,10 +59,3 @@ def test_the_target_follows_from_the_core(core: str, target: str, tmp_path: Path
     path = tmp_path / "mine.toml"
     path.write_text(BOARD.replace("Cortex-M7", core))
     assert own_board(path).target == target
-
-
-def test_fit_takes_a_file(tmp_path: Path) -> None:
-    path = tmp_path / "mine.toml"
-    path.write_text(BOARD)
-    (row,) = tflm_memopt.fit(tflm_memopt.optimize(RESNET), [str(path)]).boards
-    assert (row.board.id, row.rewritten.fits) == ("mine", True)

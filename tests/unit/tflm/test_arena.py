@@ -159,10 +159,6 @@ def test_resource_variables_as_measured_on_a_cortex_m4(
     assert arena.total == total - (16 * 20 - -(-variables * 20 // 16) * 16)
 
 
-def test_a_whole_region_costs_less_tail_than_500_bytes() -> None:
-    assert predict(region_model()).tail <= 500
-
-
 @pytest.mark.parametrize("plan", [[1, 1, 3, -1, -1, -1], [1, 1, 2, -1], [1], []])
 def test_an_offline_plan_for_another_model(plan: list[int]) -> None:
     net = Net()

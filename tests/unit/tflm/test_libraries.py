@@ -3,21 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from conftest import thinned
-from models import Net
-from unit.analysis.arena_zoo import ZOO, lstm
+from unit.analysis.arena_zoo import ZOO
 
-import tflm_memopt
-from tflm_memopt.model.reader import read
 from tflm_memopt.tflm import cmsis_nn, esp_nn
 from tflm_memopt.tflm.arena import predict
 from tflm_memopt.tflm.builtin_memory import ConvShape
-from tflm_memopt.tflm.choices import KERNELS
-from tflm_memopt.tflm.libraries import REFERENCE, library
+from tflm_memopt.tflm.libraries import library
 
 DSP, MVE, ESP = library("cmsis-nn"), library("cmsis-nn", mve=True), library("esp-nn")
 
@@ -82,19 +76,6 @@ def test_scratch_of_depthwise_convolutions(window: ConvShape, dsp: int, mve: int
     assert esp_nn.depthwise_bytes(window) == esp
 
 
-@pytest.mark.parametrize("name", thinned(ZOO, 20))
-def test_only_operators_with_rows_of_their_own_differ(name: str) -> None:
-    model = ZOO[name]()
-    source = read(model)
-    graphs = source.graphs
-    operators = {str(op.options.get("custom_code", op.type)) for graph in graphs for op in graph.ops}
-    for kernels in (DSP, MVE, ESP):
-        own = {op for op, row in kernels.rows.items() if row != REFERENCE.rows[op]}
-        arena = predict(model, library=kernels)
-        assert arena.exact == (operators <= kernels.rows.keys())
-        assert operators & own or not arena.exact or arena == replace(predict(model), kernels=kernels.name)
-
-
 @pytest.mark.parametrize(
     ("name", "total", "least"), [("lstm", 1568, 2260), ("lstm_int8", 1716, 2480), ("lstm_int16", 2276, 2880)]
 )
@@ -102,38 +83,3 @@ def test_an_lstm_as_measured_with_cmsis_nn_on_a_cortex_m4(name: str, total: int,
     """arena_used_bytes(), and an arena with which AllocateTensors succeeds."""
     arena = predict(ZOO[name](), library=DSP)
     assert (arena.total, arena.min, arena.exact) == (total, least, True)
-
-
-def test_cmsis_nn_sums_the_weights_of_an_lstm_in_advance() -> None:
-    """Eight vectors of 128 int32 stay in RAM, and three of four int16 buffers of the cell's size."""
-    model = lstm("INT8", units=128, features=257, steps=1)
-    fast, plain = predict(model, library=DSP), predict(model)
-    assert fast.tail - plain.tail == 8 * 4 * 128 + (912 - 688)  # plus cmsis_nn_lstm_params
-    assert plain.head - fast.head == 2 * 128
-
-
-def _mixed() -> bytes:
-    """A builtin L2_NORMALIZATION between convolutions."""
-    net = Net(seed=9)
-    x = net.conv2d(net.input((1, 12, 12, 4)), 16, kernel=(3, 3))
-    x = net.normalized(x)
-    return net.model(net.softmax(net.fully_connected(net.conv2d(x, 8, kernel=(3, 3)), 10)))
-
-
-def test_all_figures_name_and_count_the_library() -> None:
-    data = _mixed()
-    for kernels in KERNELS:
-        done = tflm_memopt.optimize(data, kernels=kernels, seconds=0.1)
-        whose = library(kernels)
-        assert done.report.arena == predict(done.model, library=whose)
-        assert done.report.original_arena == predict(data, library=whose)
-        assert tflm_memopt.inspect(data, kernels=kernels).arena == predict(data, library=whose)
-        assert done.report.convention.endswith(
-            {"reference": "TFLM reference kernels", "cmsis-nn": "TFLM with CMSIS-NN", "esp-nn": "TFLM with ESP-NN"}[
-                kernels
-            ]
-        )
-        assert done.report.to_json()["arena"]["kernels"] == kernels
-    assert tflm_memopt.explore(data, kernels="esp-nn").points[0].arena.kernels == "esp-nn"
-    helium = tflm_memopt.inspect(data, kernels="cmsis-nn", target="cortex-m55")
-    assert helium.arena == predict(data, library=MVE) != predict(data, library=DSP)
