@@ -20,8 +20,8 @@ from tflm_memopt.ops.packing import Family
 from tflm_memopt.runtime import host
 
 QUICK = ("m4",)
-WHOLE = ("m0", "m4", "m55", "rv32v")
-"""Cores that run all trained models: one per kernel family."""
+WHOLE = ("m0", "m4")
+"""Cores that run all trained models."""
 DSP = ("m4", "m7", "m33")
 """Cores that run convolutions packed for the DSP extension."""
 
@@ -29,7 +29,7 @@ DSP = ("m4", "m7", "m33")
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     if "core" in metafunc.fixturenames:
         marks = {name: () if name in QUICK else (pytest.mark.slow,) for name in CORES}
-        some = {test_whole_models: WHOLE, test_convolutions_with_wide_tiles: DSP}
+        some = {test_whole_models: WHOLE, test_convolutions_with_wide_tiles: DSP, test_a_wrong_byte_is_seen: QUICK}
         names = some.get(metafunc.function, CORES)
         metafunc.parametrize("core", [pytest.param(CORES[n], id=n, marks=marks[n]) for n in names])
 
@@ -43,7 +43,7 @@ def _tools(core: Core) -> None:
 @cache
 def network_cases(family: Family) -> dict[tuple[str, int], Case]:
     """Return random programs with kernels of this family, by the function and the seed that drew them."""
-    drawn = {(draw.__name__, seed): draw(seed, family) for draw in DRAWS for seed in range(examples(16))}
+    drawn = {(draw.__name__, seed): draw(seed, family) for draw in DRAWS for seed in range(examples(10))}
     cases = {name: case for name, case in drawn.items() if case}
     assert len(cases) > len(drawn) // 2
     return cases
@@ -52,7 +52,7 @@ def network_cases(family: Family) -> dict[tuple[str, int], Case]:
 @cache
 def converted_models(target: str) -> list[tuple[int, Case]]:
     """Return the regions of random models that are converted for a target, with their seeds."""
-    return [(seed, case) for seed in range(examples(12)) for case in converted_cases(seed, target)]
+    return [(seed, case) for seed in range(examples(8)) for case in converted_cases(seed, target)]
 
 
 @pytest.mark.parametrize("family", Family)
@@ -71,7 +71,7 @@ def test_random_networks(core: Core, family: Family) -> None:
 def test_random_models(core: Core) -> None:
     cases = converted_models(core.target)
     outcomes = run(core, [case for _, case in cases])
-    assert len(cases) > examples(8)
+    assert len(cases) > examples(5)
     assert not [(seed, o) for (seed, _), o in zip(cases, outcomes, strict=True) if not o.right]
 
 

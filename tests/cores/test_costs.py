@@ -21,7 +21,6 @@ CORES: Mapping[str, Core] = {core.known_as: core for core in MEASURED.values()}
 WAYS: Mapping[str, Mapping[str, Any]] = {
     "narrow": {"max_macs": 1.0},
     "rows": {"without": ("windows", "channel-groups")},
-    "again": {"max_macs": 1.3},
 }
 
 

@@ -54,7 +54,7 @@ from tflm_memopt.ops.bound import BOUND, SUMMED
 pytestmark = [
     pytest.mark.slow, pytest.mark.skipif(bool(missing_tools(CORES["rv32"])), reason=missing_tools(CORES["rv32"]))
 ]  # fmt: skip
-VLENS = (128, 256, 512, 1024)
+VLENS = (128, 512)
 """Vector lengths in bits. QEMU supports none below 128; Spike does."""
 SHORT = 64
 TYPES = {"v8": Type.INT8, "v16": Type.INT16, "v32": Type.INT32}
@@ -186,13 +186,6 @@ def test_the_librarys_schedules_have_the_same_bytes(vlen: int) -> None:
 @pytest.mark.parametrize("name", SCHEDULES)
 def test_vectors_of_64_bits_have_the_same_bytes(name: str) -> None:
     assert not [ran for ran in run(calls(name)[1], RVV, SHORT) if ran.wrong]
-
-
-def test_a_wrong_byte_is_seen() -> None:
-    (call, *_), _ = calls("add")
-    expected = {"y": call.expected["y"] ^ 1}
-    (ran,) = run([Call(call.kernel, call.values, call.arrays, expected)], REF)
-    assert ran.wrong == LARGE["add"]["n"]
 
 
 @pytest.mark.parametrize("table", [DSP, MVE], ids=lambda table: table.name)

@@ -20,47 +20,11 @@ from unit.analysis.arena_zoo import ZOO
 from tflm_memopt.model import writer
 
 INTEGERS = (
-    -(2**31),
-    -129,
-    -128,
-    -2,
-    -1,
-    0,
-    1,
-    2,
-    3,
-    4,
-    7,
-    8,
-    15,
-    16,
-    64,
-    127,
-    128,
-    255,
-    256,
-    4096,
-    65535,
-    65536,
-    2**31 - 1,
-)
+    -(2**31), -129, -128, -2, -1, 0, 1, 2, 3, 4, 7, 8, 15, 16, 64, 127, 128, 255, 256, 4096, 65535, 65536, 2**31 - 1,
+)  # fmt: skip
 REALS = (
-    0.0,
-    -0.0,
-    1.0,
-    -1.0,
-    1e-45,
-    1e-38,
-    1e-10,
-    0.05,
-    3.9,
-    256.0,
-    1e10,
-    3e38,
-    float("inf"),
-    -float("inf"),
-    float("nan"),
-)
+    0.0, -0.0, 1.0, -1.0, 1e-45, 1e-38, 1e-10, 0.05, 3.9, 256.0, 1e10, 3e38, float("inf"), -float("inf"), float("nan"),
+)  # fmt: skip
 
 
 def mutant(seed: int, models: Sequence[bytes] = ()) -> bytes:

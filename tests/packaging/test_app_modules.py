@@ -24,7 +24,6 @@ from tflm_memopt import App, AppModel, optimize
 from tflm_memopt.apps.module import modules
 from tflm_memopt.apps.results import AppOptimized
 from tflm_memopt.emit.module import Module
-from tflm_memopt.emit.names import file_stem
 from tflm_memopt.model.reader import read
 from tflm_memopt.runtime.process import run_model
 
@@ -228,29 +227,3 @@ def test_models_in_any_order_give_what_tflm_gives(app: str, tmp_path: Path) -> N
     refused, wrong = ran(result, tmp_path)
     assert wrong == 0
     assert (refused > 0) == (app == "in_pauses")
-
-
-@pytest.mark.slow
-@pytest.mark.skipif(not shutil.which("gcc"), reason="gcc is missing: apt-get install gcc")
-def test_models_rewritten_alone_lose_bytes(tmp_path: Path) -> None:
-    """Shows that the test above can fail: the pausing model was planned without the other one."""
-    result = in_pauses()
-    alone = optimize(small(), **{**LOW, "target": "cortex-m4"})
-    swapped = replace(result, models={**result.models, "short": alone})
-    built(swapped, tmp_path)
-    with pytest.raises(AssertionError):
-        ran(swapped, tmp_path)
-
-
-@pytest.mark.slow
-def test_all_bytes_are_in_one_arena() -> None:
-    """Only the states are left of the interpreter's tail."""
-    result = several()
-    found = modules(result)
-    (states,) = [m.sizes[r.state] for m in found.values() for r in m.regions if r.state is not None]
-    arena = next(m.arena for m in found.values())
-    assert result.report.arena.head + states <= arena + 16 <= result.report.arena.head + states + 32
-    files = result.files("c")
-    stem = file_stem(result.app.name)
-    assert f"DOOR_V1_ARENA_BYTES {arena}u" in files[f"{stem}.h"].decode()
-    assert all(b"_Alignas(16) uint8_t arena[" not in text for text in files.values())

@@ -15,7 +15,6 @@ from unit.command import CLOCKED, long, pausing, small
 
 from tflm_memopt import App, AppModel, optimize
 from tflm_memopt.apps.results import AppOptimized
-from tflm_memopt.emit.names import file_stem
 
 LOW: Mapping[str, Any] = {"effort": "low", "seconds": 0.2}
 GUARDED = ("-fsanitize=address",)
@@ -46,7 +45,7 @@ def partitions() -> AppOptimized:
     return optimize(App({"net": AppModel(long(), pipeline=[2])}, yields=2.0, options=CLOCKED, name="line"))
 
 
-APPS = {"partitions": partitions, "several": several, "in_pauses": in_pauses}
+APPS = {"partitions": partitions, "several": several}
 
 
 @pytest.mark.slow
@@ -55,7 +54,6 @@ APPS = {"partitions": partitions, "several": several, "in_pauses": in_pauses}
     ("project", "app", "tflm"),
     [
         ("esp-idf", "several", "SPRING"),
-        ("arduino", "in_pauses", "AUTUMN"),
         ("platformio", "partitions", "AUTUMN"),
     ],
 )
@@ -65,11 +63,3 @@ def test_all_models_run_in_turn(project: str, app: str, tflm: str, tmp_path: Pat
     said = told(project, result.files({"arduino", project}), TFLM[tflm], tmp_path, *GUARDED, loops=3)
     assert re.fullmatch(f"({LINE})+", said), said
     assert re.findall(LINE, said) == 3 * list(result.models)
-
-
-@pytest.mark.slow
-def test_esp_idf_compiles_all_that_is_written() -> None:
-    result = several()
-    cmake = result.files("esp-idf")["esp-idf/main/CMakeLists.txt"].decode()
-    library = f'"{file_stem(result.app.name)}_library.c"'
-    assert all(f'"{name}_model.cpp"' in cmake for name in result.models) and library in cmake

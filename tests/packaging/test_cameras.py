@@ -16,7 +16,7 @@ from models import Net
 from numpy.typing import NDArray
 
 import tflm_memopt
-from tflm_memopt.emit import bundle, program
+from tflm_memopt.emit import program
 from tflm_memopt.emit.border import border
 from tflm_memopt.emit.resolver import ops_header
 from tflm_memopt.model.reader import read
@@ -140,12 +140,3 @@ def test_what_is_no_image_gets_no_camera(shape: tuple[int, ...]) -> None:
     parsed = read(network(shape, "INT8", (0.1, 0)))
     assert program.image_of(border(parsed), None) is None
     assert program.image_of(border(read(network((1, 32, 32, 1), "INT32", None))), None) is None
-
-
-def test_the_switch_is_off() -> None:
-    model = network((1, 32, 32, 1), "INT8", (1 / 255, -128))
-    parsed = read(model)
-    subject = program.Subject("net", tflm_memopt.optimize(model).report, border(parsed, parsed), Sample((b"",), (b"",)))
-    (header,) = program.camera(subject).values()
-    assert "#define TMO_CAMERA TMO_CAMERA_NONE" in header
-    assert bundle.EMITTERS.keys() >= {"arduino", "platformio", "esp-idf"}

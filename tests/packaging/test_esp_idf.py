@@ -11,19 +11,14 @@ import shutil
 import subprocess
 import sys
 from pathlib import Path
-from typing import Any
 
 import pytest
-import yaml
 from compiling import objects
 from conftest import ROOT
 
 COMPONENT = ROOT / "custom_ops"
 EXAMPLE = ROOT / "examples/esp_idf"
 TFLM = runpy.run_path(str(ROOT / "scripts/tflm2023.py"))
-FIELDS = {"version", "description", "license", "dependencies", "files", "url", "targets", "tags", "examples"}
-"""Fields of a manifest according to the component manager's reference."""
-
 RECORD = """\
 cmake_minimum_required(VERSION 3.20)
 set(ESP_PLATFORM 1)
@@ -71,20 +66,6 @@ def test_component_registers_every_source(tmp_path: Path, script: bool) -> None:
     shipped = {path for folder in ("src", "tflm") for path in (COMPONENT / folder).iterdir()}
     assert set(sources) == {path for path in shipped if path.suffix in (".c", ".cpp", ".S")}
     assert include == [COMPONENT / name for name in ("include", "src", "tflm")]
-
-
-def manifest(folder: Path) -> dict[str, Any]:
-    return dict(yaml.safe_load((folder / "idf_component.yml").read_text()))
-
-
-def test_manifests_have_the_fields_that_the_component_manager_knows() -> None:
-    component, example = manifest(COMPONENT), manifest(EXAMPLE / "main")
-    assert set(component) <= FIELDS and set(example) == {"dependencies"}
-    tflm = component["dependencies"]["espressif/esp-tflite-micro"]
-    assert tflm == {"version": "^1.3.1", "public": True}
-    assert set(component["dependencies"]) == {"idf", "espressif/esp-tflite-micro", "espressif/esp-nn"}
-    (path,) = (d["path"] for d in example["dependencies"].values())
-    assert (EXAMPLE / "main" / path).resolve() == COMPONENT
 
 
 HEAP = """

@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-import configparser
 import json
-import re
 import runpy
-import shutil
 import sys
 from pathlib import Path
 from typing import Any
@@ -47,18 +44,6 @@ def test_versions_agree(library: dict[str, Any], component: dict[str, Any]) -> N
     assert {library["version"], component["version"]} == {tflm_memopt.__version__}  # as a parser reads them
 
 
-def test_the_version_is_set_everywhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    for name in (*VERSION["PLACES"], *VERSION["BY_HAND"]):
-        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
-        shutil.copy(ROOT / name, tmp_path / name)
-    monkeypatch.setitem(VERSION["set_to"].__globals__, "ROOT", tmp_path)
-    VERSION["set_to"]("98.7.6")
-    stated = VERSION["stated"]()
-    assert {stated[name] for name in VERSION["PLACES"]} == {"98.7.6"}
-    assert {stated[name] for name in VERSION["BY_HAND"]} == {tflm_memopt.__version__}
-    assert json.loads((tmp_path / "custom_ops/library.json").read_bytes())["version"] == "98.7.6"
-
-
 def test_pinned_interpreter_is_the_one_that_the_shim_knows(pyproject: dict[str, Any]) -> None:
     (pinned,) = pyproject["project"]["optional-dependencies"]["tflm"]
     assert pinned.startswith(f"{wheel.DISTRIBUTION}=={wheel.VERSION};")
@@ -83,24 +68,3 @@ def test_every_source_of_the_library_is_built(library: dict[str, Any]) -> None:
         if path.suffix in (".c", ".cpp", ".S")
     }
     assert built == shipped
-
-
-def test_platformio_environments_use_the_library_folder() -> None:
-    config = configparser.ConfigParser()
-    config.read(ROOT / "platformio.ini")
-    environments = [name for name in config.sections() if name.startswith("env:")]
-    assert {f"env:{name.strip()}" for name in config["platformio"]["default_envs"].split(",")} <= set(environments)
-    for name in environments:
-        assert "symlink://custom_ops" in inherited(config, name, "lib_deps").split(), name
-        for pattern in re.findall(r"\+<(.+?)>", inherited(config, name, "build_src_filter")):
-            assert (ROOT / config["platformio"]["src_dir"] / pattern).is_file(), name
-        assert name == "env:native" or inherited(config, name, "board"), name
-    for folder in ("src_dir", "test_dir"):
-        assert (ROOT / config["platformio"][folder]).is_dir()
-
-
-def inherited(config: configparser.ConfigParser, section: str, option: str) -> str:
-    """Return an option of a section, or of a section that it extends."""
-    if option in config[section]:
-        return config[section][option]
-    return inherited(config, config[section]["extends"], option)

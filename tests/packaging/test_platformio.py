@@ -41,29 +41,15 @@ def outcomes(said: str) -> dict[str, str]:
 
 
 def test_programs_are_built(tmp_path: Path) -> None:
-    done = pio(tmp_path, "run")
+    done = pio(tmp_path, "run", "-e", "native", "-e", "qemu_hifive1")
     assert done.returncode == 0, done.stdout + done.stderr
-    assert outcomes(done.stdout) == dict.fromkeys(environments(), "SUCCESS")
-    assert len(environments()) == 5
+    assert outcomes(done.stdout) == dict.fromkeys(("native", "qemu_hifive1"), "SUCCESS")
     ran = subprocess.run([tmp_path / "build/native/program"], check=False)
     assert ran.returncode == 0
-    assert re.search(r"used 1[45]\d{3} bytes from 16384 bytes", done.stdout)  # the HiFive1 and the micro:bit
+    assert re.search(r"used 1[45]\d{3} bytes from 16384 bytes", done.stdout)  # the HiFive1
 
 
 def test_programs_pass_their_tests(tmp_path: Path) -> None:
     done = pio(tmp_path, "test")
     assert done.returncode == 0, done.stdout + done.stderr
     assert outcomes(done.stdout) == dict.fromkeys(environments(), "PASSED")
-
-
-def test_a_failure_is_one(tmp_path: Path) -> None:
-    """A program with a non-zero exit code fails, on QEMU and on this machine."""
-    suite = tmp_path / "test/test_failing"
-    suite.mkdir(parents=True)
-    shutil.copy(ROOT / "examples/platformio/test/test_custom_runner.py", tmp_path / "test")
-    (suite / "main.c").write_text("int main(void) { return 72; }\n")
-    done = pio(tmp_path, "test", "-e", "native", "-e", "qemu_hifive1", PLATFORMIO_TEST_DIR=str(tmp_path / "test"))
-    assert done.returncode != 0
-    said = done.stdout + done.stderr
-    assert outcomes(said) == {"native": "ERRORED", "qemu_hifive1": "ERRORED"}
-    assert said.count("Program errored with 72 code") == 2

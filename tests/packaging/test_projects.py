@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import configparser
 import re
 import subprocess
 from collections.abc import Iterator, Mapping
-from dataclasses import replace
 from functools import cache
 from itertools import combinations
 from pathlib import Path
@@ -22,18 +20,13 @@ from projects import PROJECTS, TFLM, needs_host, run, told
 from unit.analysis.arena_zoo import resource_variables
 
 import tflm_memopt
-from tflm_memopt.emit import bundle, library
+from tflm_memopt.emit import bundle
 from tflm_memopt.emit.mlperf import TASKS, BenchmarkTask
-from tflm_memopt.model import writer
 from tflm_memopt.model.interface import format_of
-from tflm_memopt.model.names import OFFLINE_PLAN
 from tflm_memopt.model.reader import read
-from tflm_memopt.model.reader import text as decoded
 from tflm_memopt.runtime.process import run_model
 from tflm_memopt.runtime.regions import regions
 from tflm_memopt.runtime.verify import sample
-from tflm_memopt.targets.boards import boards
-from tflm_memopt.tflm.arena import predict
 
 LIBRARY = ROOT / "custom_ops"
 SAME = r"(.+, )?0 us, arena \d+ B, self-test: the same outputs as on a PC\n"
@@ -67,7 +60,7 @@ def test_a_project_runs_as_it_is(project: str, where: str, tflm: str, tmp_path: 
 @needs_host
 @pytest.mark.parametrize(
     ("project", "where", "fast", "tflm"),
-    [("arduino", "arena", "11800", "SPRING"), ("esp-idf", "external", "9kB", "AUTUMN")],
+    [("esp-idf", "external", "9kB", "AUTUMN")],
 )
 def test_a_project_provides_slow_memory(project: str, where: str, fast: str, tflm: str, tmp_path: Path) -> None:
     files = written(where, memory=f"fast={fast},slow=1MB")
@@ -79,39 +72,6 @@ def test_a_project_provides_slow_memory(project: str, where: str, fast: str, tfl
 def test_a_project_says_that_slow_memory_is_missing(tmp_path: Path) -> None:
     said = told("esp-idf", written("arena", memory="fast=11800,slow=1MB"), TFLM["AUTUMN"], tmp_path, "-DNO_PSRAM")
     assert "PSRAM" in said
-
-
-def without_plan(model: bytes) -> bytes:
-    """Rename the model's offline memory plan to hide it from TFLM; the size stays the same."""
-    tree = writer.edit(read(model))
-    for metadata in tree.metadata:
-        if decoded(metadata.name) == OFFLINE_PLAN:
-            metadata.name = OFFLINE_PLAN.swapcase()
-    return writer.write(tree)
-
-
-@pytest.mark.slow
-@needs_host
-@pytest.mark.parametrize(("project", "tflm"), [("esp-idf", "AUTUMN")])
-def test_a_project_of_builtin_operators_runs(project: str, tflm: str, tmp_path: Path) -> None:
-    """The project has none of our operators, and these TFLM versions accept the offsets; without them the arena is
-    larger.
-    """
-    model = EXAMPLE.read_bytes()
-    result = tflm_memopt.optimize(model, ops="builtin", kernels="reference")
-    arenas = []
-    files: dict[str, bytes] = {}
-    for name, rewritten in {"planned": result.model, "unplanned": without_plan(result.model)}.items():
-        given = bundle.Extras(lambda: sample(model, result.model), model)
-        made = bundle.files(replace(result, model=rewritten), "shapes v1", PROJECTS, given)
-        assert not any(b"TMO_" in data or "tmo_" in file for file, data in made.items() if file.endswith(".cpp"))
-        # Put the first program beside the other model.
-        files = files | {file: data for file, data in made.items() if not files or file.endswith("_model.cpp")}
-        said = told(project, files, TFLM[tflm], tmp_path / name, arena=160_000)
-        assert re.fullmatch(SAME, said)
-        arenas.append(int(re.findall(r"arena (\d+) B", said)[0]))
-    unplanned = predict(without_plan(result.model)).head
-    assert arenas[1] - arenas[0] == unplanned - result.report.arena.head > 0
 
 
 @cache
@@ -230,17 +190,6 @@ def test_a_project_says_what_the_camera_sees(project: str, where: str, tflm: str
 
 @pytest.mark.slow
 @needs_host
-@pytest.mark.parametrize(("project", "tflm"), [("arduino", "SPRING")])
-def test_a_model_that_does_not_start_says_so_again_and_again(project: str, tflm: str, tmp_path: Path) -> None:
-    """The message, with TFLM's own reason, repeats for users who open a native USB port late."""
-    said = told(project, classifier("arena")[1], TFLM[tflm], tmp_path, loops=3, arena=800).splitlines()
-    ours = [k for k, line in enumerate(said) if line == "not ready: TFLM printed above why the model does not start"]
-    assert len(ours) == 3
-    assert said == 3 * ["Too many buffers (max is 0)", said[ours[0]]]  # TFLM's planner cannot hold its list
-
-
-@pytest.mark.slow
-@needs_host
 def test_a_model_with_resource_variables_starts(tmp_path: Path) -> None:
     """The self-test is the first inference of the stateful model. It runs with spring's TFLM; autumn's cannot assign
     variables.
@@ -263,45 +212,6 @@ def exchanged(header: bytes, side: str) -> bytes:
 
 def values(header: bytes, name: str) -> bytes:
     return header.partition(name.encode())[2].partition(b"};")[0]
-
-
-@pytest.mark.slow
-def test_the_frame_is_set_in_prepared_interpreters() -> None:
-    """TFLM of September 2023 to June 2025 aborts in debug builds before AllocateTensors()."""
-    emitted = {name: text.decode() for name, text in written("external").items() if name.endswith((".ino", "main.cpp"))}
-    assert len(emitted) == len(PROJECTS)
-    by_hand = {name: (ROOT / name).read_text() for name in ("examples/esp_idf/main/main.cpp", "docs/input.md")}
-    for name, text in {**emitted, **by_hand}.items():
-        assert 0 < text.index("AllocateTensors()") < text.index("tmo::SetSource("), name
-
-
-@pytest.mark.slow
-def test_projects_bring_the_library() -> None:
-    files = written("arena")
-    sources = {path for part in library.FOLDERS for path in (LIBRARY / part).rglob("*") if path.is_file()}
-    assert sources
-    for path in sources:
-        below = path.relative_to(LIBRARY)
-        for copy in ("platformio/lib/tflm-memopt" / below, "esp-idf/components/tflm-memopt" / below):
-            assert files[copy.as_posix()] == path.read_bytes()
-        flat = Path("arduino/libraries/tflm-memopt/src", *below.parts[1:])
-        assert files[flat.as_posix()] == path.read_bytes()
-    assert {"platformio/lib/tflm-memopt/library.json", "esp-idf/components/tflm-memopt/idf_component.yml"} <= set(files)
-    assert b"name=tflm-memopt" in files["arduino/libraries/tflm-memopt/library.properties"]
-    assert not [name for name in files if "/host/" in name]
-
-
-def test_every_board_of_the_repository_is_known() -> None:
-    ini = configparser.ConfigParser()
-    ini.read(ROOT / "platformio.ini")
-    known = {board.platformio: board for board in boards().values()}
-    real = [environment for environment in ini.values() if {"platform", "board"} <= set(environment)]
-    assert len(real) >= 10
-    for environment in real:
-        place = f"{environment['platform']}/{environment['board']}"
-        assert place in known, f"boards.json has no {place}, which {environment.name} of platformio.ini builds for"
-        assert environment.name == f"env:{known[place].id}"
-        assert known[place].arduino == (environment.get("extends") == "tflm")
 
 
 def network(task: BenchmarkTask) -> bytes:

@@ -22,7 +22,6 @@ from conftest import EXAMPLE, ROOT
 
 import tflm_memopt
 from tflm_memopt.emit import bundle
-from tflm_memopt.emit.stm32cube import CHIPS
 from tflm_memopt.runtime.verify import sample
 from tflm_memopt.targets.boards import boards
 
@@ -93,21 +92,6 @@ def unpacked(board: str, folder: Path) -> Path:
         (folder / name).parent.mkdir(parents=True, exist_ok=True)
         (folder / name).write_bytes(data)
     return folder / "stm32cube"
-
-
-@pytest.mark.slow
-def test_every_identifier_of_the_build_is_the_ides_and_unique(tmp_path: Path) -> None:
-    root = ET.parse(unpacked("nucleo_f411re", tmp_path) / ".cproject").getroot()
-    inside = [
-        element for name in ("toolChain", "option", "tool", "inputType", "builder") for element in root.iter(name)
-    ]
-    identifiers = [element.get("id", "") for element in inside]
-    assert len(identifiers) == len(set(identifiers)) > 20
-    for element in inside:
-        kind = element.get("superClass", "")
-        assert kind.startswith(f"{ST}.") and re.fullmatch(rf"{re.escape(kind)}\.\d+", element.get("id", ""))
-    kinds = {element.get("superClass", "").removeprefix(f"{ST}.") for element in root.iter("tool")}
-    assert kinds >= {"tool.assembler", "tool.c.compiler", "tool.cpp.compiler", "tool.cpp.linker"}
 
 
 @pytest.mark.slow
@@ -193,11 +177,3 @@ def test_start_up_clock_and_output_work(tmp_path: Path) -> None:
     semihosting = ["-icount", "shift=6", "-semihosting-config", "enable=on,target=native", "-kernel", "p"]
     said = subprocess.run([*qemu, *semihosting], cwd=tmp_path, capture_output=True, text=True, timeout=600, check=False)
     assert "7 8 0 ticks\nfrom TFLM\n" in said.stdout + said.stderr
-
-
-def test_the_chips_are_those_of_the_boards() -> None:
-    for name, chip in CHIPS.items():
-        board = boards()[name]
-        assert chip.mcu.startswith(board.chip), name
-        assert board.core in CORES
-        assert bool(chip.fpu) == (board.core in ("Cortex-M4F", "Cortex-M7", "Cortex-M33")), name

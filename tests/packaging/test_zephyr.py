@@ -10,34 +10,11 @@ import re
 import subprocess
 from pathlib import Path
 
-import jsonschema
 import kconfiglib
 import pytest
-import yaml
 from conftest import ROOT
 
 MODULE = ROOT / "custom_ops"
-STRING = {"type": "string"}
-FLAG = {"type": "boolean"}
-STRINGS = {"type": "array", "items": STRING}
-SETTINGS = ("board_root", "dts_root", "snippet_root", "soc_root", "arch_root", "module_ext_root", "sca_root")
-BUILD = {
-    **dict.fromkeys(("cmake", "kconfig", "sysbuild-cmake", "sysbuild-kconfig"), STRING),
-    **dict.fromkeys(("cmake-ext", "kconfig-ext", "sysbuild-cmake-ext", "sysbuild-kconfig-ext"), FLAG),
-    "depends": STRINGS,
-    "settings": {"type": "object", "properties": dict.fromkeys(SETTINGS, STRING), "additionalProperties": False},
-}
-SCHEMA = {
-    "type": "object",
-    "properties": {
-        "name": STRING,
-        "build": {"type": "object", "properties": BUILD, "additionalProperties": False},
-        **dict.fromkeys(("tests", "samples", "boards"), STRINGS),
-    },
-    "additionalProperties": False,
-}
-"""Schema of zephyr/module.yml, as Zephyr's scripts/zephyr_module.py checks it, without blobs and runners."""
-
 ZEPHYR = """\
 config REQUIRES_STD_C11
 	bool
@@ -62,13 +39,6 @@ function(zephyr_include_directories)
   message(STATUS "include;${ARGN}")
 endfunction()
 """
-
-
-def test_the_description_is_one_that_zephyr_takes() -> None:
-    module = yaml.safe_load((MODULE / "zephyr/module.yml").read_text())
-    jsonschema.validate(module, SCHEMA)
-    assert (MODULE / module["build"]["cmake"] / "CMakeLists.txt").is_file()
-    assert (MODULE / module["build"]["kconfig"]).is_file()
 
 
 def configured(folder: Path, monkeypatch: pytest.MonkeyPatch, *settings: str) -> dict[str, str]:

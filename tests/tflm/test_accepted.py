@@ -102,13 +102,6 @@ def test_refused(operator: str, inputs: list[str], outputs: list[str]) -> None:
     assert not runs(retyped(bases()[operator][0], inputs, outputs))
 
 
-@pytest.mark.parametrize("name", ["if", "while", "resource_variables"])
-def test_control_flow(name: str) -> None:
-    data = ZOO[name]()
-    assert {op.type for graph in read(data).graphs for op in graph.ops} & CONTROL
-    assert runs(data)
-
-
 def test_models_that_tflm_runs_are_accepted() -> None:
     for name, build in ZOO.items():
         for graph in read(build()).graphs:

@@ -14,7 +14,7 @@ from typing import Any
 
 import pytest
 import streaming
-from applications import MISSING, TFLM, Machine, built, compare, interleaved, original
+from applications import MISSING, TFLM, Machine, built, compare, interleaved
 from conftest import KEYWORDS, WAKE_WORD, WINDOW
 from unit.command import CLOCKED, long, pausing, small
 
@@ -46,16 +46,15 @@ def three() -> App:
     return App(models, (("state", "wake"),), options=LOW)
 
 
-@pytest.mark.parametrize("build", [two, three])
-def test_turns_in_random_order(machine: Machine, build: Any) -> None:
-    result = optimize(build())
+def test_turns_in_random_order(machine: Machine) -> None:
+    result = optimize(three())
     order, runs = interleaved(result, STEPS)
     assert len(order) > 0.9 * STEPS
     compare(machine, result, order, runs)
 
 
-@pytest.mark.parametrize("share", [0.1, 0.3])
-def test_the_longer_one_pauses(machine: Machine, share: float) -> None:
+def test_the_longer_one_pauses(machine: Machine) -> None:
+    share = 0.2
     result = optimize(pausing(share))
     (one,) = result.report.pausing
     assert one.model == "long" and len(one.pauses) >= 1 / share - 1
@@ -86,16 +85,6 @@ def test_at_the_same_time_in_two_threads(machine: Machine) -> None:
     compare(machine, result, [BOTH], {"wake": 100, "state": 100})
 
 
-def test_models_rewritten_alone_lose_bytes(machine: Machine) -> None:
-    """Shows that the tests above can fail."""
-    app = two()
-    together = optimize(app)
-    each = {name: optimize(original(entry), **LOW, **entry.options) for name, entry in app.models.items()}
-    order, runs = interleaved(together, 100)
-    with pytest.raises(AssertionError):
-        compare(machine, replace(together, models=each), order, runs)
-
-
 def test_trained_models(machine: Machine) -> None:
     models = {"words": AppModel(KEYWORDS), "wake": AppModel(WAKE_WORD), "window": AppModel(WINDOW)}
     result = optimize(App(models, (("wake", "window"),)))
@@ -118,7 +107,7 @@ def of_vww(short: str, yields: float | None, outside: Callable[[str], Path]) -> 
 
 @pytest.mark.parametrize(
     ("short", "side_by_side", "paused", "least"),
-    [("kws", 34_500, 28_980, 28_966), ("okay_nabu", 32_948, 32_164, 32_150)],
+    [("okay_nabu", 32_948, 32_164, 32_150)],
 )
 def test_vww_pauses_every_20_ms(
     machine: Machine, short: str, side_by_side: int, paused: int, least: int, outside: Callable[[str], Path]
@@ -136,8 +125,3 @@ def test_vww_pauses_every_20_ms(
     assert paused <= dict(report.curve)[10.0] < side_by_side
     order, runs = interleaved(result, 60)
     compare(machine, result, order, runs)
-
-
-@cache
-def pipeline(data: bytes, starts: tuple[int, ...]) -> AppOptimized:
-    return optimize(App({"net": AppModel(data, pipeline=starts)}, options=LOW))

@@ -2,11 +2,6 @@
 
 from __future__ import annotations
 
-import importlib.util
-import subprocess
-import sys
-from pathlib import Path
-
 import pytest
 from models import Net
 from moving import computed_shape, reshape_by
@@ -16,27 +11,6 @@ from tflm_memopt.convert.pipeline import ConversionOptions
 from tflm_memopt.model.reader import read
 from tflm_memopt.plan.plan import Builtin
 
-KERAS = """
-import sys
-import numpy as np
-import tensorflow as tf
-layers = tf.keras.layers
-source = x = tf.keras.Input((8, 8, 3))
-x = layers.Conv2D(4, 3, activation="relu")(x)
-gate = layers.Reshape((1, 1, 4))(layers.GlobalAveragePooling2D()(x))
-x = layers.Multiply()([x, layers.Conv2D(4, 1, activation="sigmoid")(gate)])
-x = layers.Conv1D(3, 3)(layers.Reshape((-1, 4))(x))
-model = tf.keras.Model(source, layers.Dense(2)(layers.Flatten()(x)))
-converter = tf.lite.TFLiteConverter.from_keras_model(model)
-converter.optimizations = [tf.lite.Optimize.DEFAULT]
-random = np.random.default_rng(1)
-converter.representative_dataset = lambda: ([random.normal(size=(1, 8, 8, 3)).astype(np.float32)] for _ in range(4))
-converter.target_spec.supported_ops = [tf.lite.OpsSet.TFLITE_BUILTINS_INT8]
-converter.inference_input_type = converter.inference_output_type = tf.int8
-with open(sys.argv[1], "wb") as file:
-    file.write(converter.convert())
-"""
-"""Reshape and Flatten of a batch without a size, in TensorFlow's API."""
 QUICK = ConversionOptions(tiles=None, seconds=0.2)
 
 
@@ -81,17 +55,4 @@ def test_a_view_that_stays_reads_its_shape_from_a_constant(form: int) -> None:
     graph = read(new).graph
     assert [op.type for op in graph.ops] == ["CUSTOM", "RESHAPE"]
     assert graph.tensors[graph.ops[1].inputs[1]].data.tolist() == [1, 30, 4]
-    oracle.assert_same_bytes(data, new)
-
-
-@pytest.mark.slow
-def test_reshape_and_flatten_as_tensorflow_converts_them(tmp_path: Path) -> None:
-    if importlib.util.find_spec("tensorflow") is None:
-        pytest.skip("TensorFlow is not installed: pip install -e '.[train]'")
-    path = tmp_path / "net.tflite"
-    subprocess.run([sys.executable, "-c", KERAS, str(path)], check=True, capture_output=True)
-    data = path.read_bytes()
-    assert {"SHAPE", "STRIDED_SLICE", "PACK"} <= {op.type for op in read(data).graph.ops}
-    new, _ = oracle.convert(data, QUICK) or (b"", None)
-    assert [op.type for op in read(new).graph.ops] == ["CUSTOM"]
     oracle.assert_same_bytes(data, new)

@@ -29,22 +29,6 @@ from tflm_memopt.runtime.stimuli import stimuli
 from tflm_memopt.tflm.libraries import REFERENCE
 
 
-def cif() -> bytes:
-    """Two convolutions on 32 x 32 pixels, as in Stahl's thesis."""
-    net = Net(seed=1)
-    x = net.conv2d(net.input((1, 32, 32, 3)), 32, kernel=(3, 3), padding="SAME")
-    x = net.conv2d(x, 16, kernel=(3, 3), stride=(2, 2), padding="SAME")
-    return net.model(net.fully_connected(net.pool(x, kernel=(16, 16), stride=(16, 16)), 10))
-
-
-def wide() -> bytes:
-    """A convolution to many channels, followed by a pool with a small output."""
-    net = Net(seed=2)
-    x = net.depthwise_conv2d(net.input((1, 16, 4, 32)))
-    x = net.conv2d(x, 64)
-    return net.model(net.fully_connected(net.pool(x, kernel=(16, 4), stride=(16, 4)), 6))
-
-
 def strided(net: Net, x: int) -> int:
     return net.conv2d(net.conv2d(x, 6, kernel=(3, 2), stride=(2, 1), padding="SAME"), 4, kernel=(2, 2))
 
@@ -179,29 +163,6 @@ def test_what_cannot_go_through_channel_groups() -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(
-    ("build", "without", "channels"),
-    thinned(
-        [
-            (wide, (), {True}),
-            (wide, ("stripes",), {True}),
-            (wide, ("channel-groups",), set()),
-            (wide, ("tiles",), set()),
-            (cif, ("stripes",), set()),
-            (cif, ("channel-groups",), {False}),
-        ],
-        2,
-    ),
-)
-def test_what_is_left_out(build: Callable[[], bytes], without: tuple[str, ...], channels: set[bool]) -> None:
-    most = None if build is wide else 1.5
-    done = tflm_memopt.optimize(
-        build(), ops="builtin", kernels="reference", allow_ops=MOVES, max_macs=most, without=without
-    )
-    assert {tiling.channels > 1 for tiling in done.report.in_parts} == channels
-
-
-@pytest.mark.slow
 def test_an_embedding_and_its_mean(tmp_path: Path) -> None:
     """No tiling of feature maps can shrink the thesis's text model."""
     net = Net(seed=8)
@@ -209,16 +170,3 @@ def test_an_embedding_and_its_mean(tmp_path: Path) -> None:
     done = tflm_memopt.optimize(data, ops="builtin", kernels="reference", allow_ops=MOVES)
     assert done.report.in_parts and done.report.arena.total < 0.8 * done.report.original_arena.total
     same_bytes(data, done.model, tmp_path, 10)
-
-
-@pytest.mark.slow
-def test_stripes_halve_the_arena(tmp_path: Path) -> None:
-    """The arena of Stahl's network in stripes, with the operators' tail."""
-    data = cif()
-    done = tflm_memopt.optimize(data, ops="builtin", kernels="reference", allow_ops=MOVES, ram_limit=21_508)
-    assert done.report.arena.total <= 21_508 < done.report.original_arena.total
-    assert done.report.overhead > 1 and done.report.in_parts and done.report.in_parts[0].channels == 1
-    assert set(done.report.to_register) <= set(MOVES) and done.report.to_register
-    same_bytes(data, done.model, tmp_path, 10)
-    again = tflm_memopt.optimize(data, ops="builtin", kernels="reference", allow_ops=MOVES, plan=done.plan.to_json())
-    assert again.model == done.model

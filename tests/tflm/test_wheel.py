@@ -3,23 +3,14 @@
 from __future__ import annotations
 
 import ctypes
-from importlib import metadata
 from typing import Any
 
 import numpy as np
 import pytest
-from models import Net
-from property.oracle import assert_same_bytes
 from tflm.region_model import IN, WORKSPACE, expected, misaligned_model, program, region_model
 
-import tflm_memopt
-from tflm_memopt.errors import RuntimeUnavailable
-from tflm_memopt.lower.serialise import unpack
-from tflm_memopt.model.reader import read
 from tflm_memopt.runtime import interpreter, wheel
 from tflm_memopt.runtime.native import native_library
-from tflm_memopt.runtime.process import run_model
-from tflm_memopt.runtime.regions import regions
 
 ARENA = 4096
 SEED = 7
@@ -34,23 +25,6 @@ def test_runs_a_program_whose_workspace_lies_over_the_input(name: str) -> None:
         tflm.set_input(x, 0)
         assert tflm.invoke() == 0
         np.testing.assert_array_equal(tflm.get_output(0), expected(x), err_msg=f"seed {SEED}, run {run}")
-
-
-def test_the_memory_plan_is_honoured_and_the_operator_keeps_no_state() -> None:
-    x = np.zeros((1, *IN), np.int8)
-    ours = run_model(region_model(), [x], 1, 1)
-    assert ours.arena is not None, ours.failure
-    assert ours.arena.head == WORKSPACE
-    node, tensors, io, planner = 64, 4 * 24, 2 * (64 + 32), 512
-    assert ours.arena.tail <= node + tensors + io + planner
-
-
-def test_int16_goes_in_and_out() -> None:
-    net = Net(activations="INT16")
-    model = net.model(net.conv2d(net.conv2d(net.input((1, 8, 8, 2)), 8, kernel=(3, 3)), 2))
-    done = tflm_memopt.optimize(model, seconds=0)
-    assert done.report.changed
-    assert tflm_memopt.verify(model, done.model, runs=1).bit_exact
 
 
 @pytest.mark.parametrize(
@@ -123,25 +97,3 @@ def test_leaves_a_resolver_of_another_layout_alone(changed: dict[str, Any], capf
     assert not _register(resolver)
     assert bytes(resolver) == before
     assert f"install tflite-micro=={wheel.VERSION}" in capfd.readouterr().err
-
-
-def test_a_missing_or_other_wheel_is_a_message(monkeypatch: pytest.MonkeyPatch) -> None:
-    def absent(name: str) -> str:
-        raise metadata.PackageNotFoundError(name)
-
-    monkeypatch.setattr(metadata, "version", absent)
-    with pytest.raises(RuntimeUnavailable, match=r"not installed\n  try: pip install --pre 'tflite-micro=="):
-        wheel._runtime.__wrapped__()
-    monkeypatch.setattr(metadata, "version", lambda _: "0.dev20300101")
-    with pytest.raises(RuntimeUnavailable, match=r"another build of tflite-micro\n  at installed: 0.dev20300101"):
-        wheel._runtime.__wrapped__()
-
-
-def test_a_workspace_may_be_a_single_counter() -> None:
-    """The operator has its input and its output whole."""
-    net = Net(1)
-    data = net.model(net.unary("LOGISTIC", net.input((1, 4, 4, 3)), out=(1 / 256, -128)))
-    done = tflm_memopt.optimize(data, if_worthwhile=False)
-    (region,) = regions(read(done.model))
-    assert unpack(region.program).workspace == 2
-    assert_same_bytes(data, done.model, seed=1)
