@@ -91,7 +91,7 @@ REFUSED: dict[str, tuple[Sequence[str], str]] = {
     "negative runs": (("verify", "small.tflite", "small.tflite", "--runs", "-1"), "'-1'"),
     "missing file": (("optimize", "nothing.tflite"), "cannot read nothing.tflite: No such file"),
     "out is a model": (("optimize", "small.tflite", "-o", "small.out.tflite"), "give a folder"),
-    "out is a file": (("optimize", "small.tflite", "-o", "list.json"), "cannot write list.json"),
+    "out is a file": (("optimize", "small.tflite", "-o", "empty.json"), "cannot write empty.json"),
     "out below a device": (("optimize", "small.tflite", "-o", "/dev/null/out"), "cannot write /dev/null/out"),
     "a folder without models": (("optimize", "/dev"), "/dev has no .tflite files"),
     "one plan for a folder": (("optimize", ".", "--plan", "empty.json"), "--plan is for one model"),
