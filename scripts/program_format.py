@@ -118,7 +118,7 @@ Little-endian, 16-byte aligned: a header, then tables of tensors, operators and 
 tables and constants count bytes from the start of the program; 0 means none. docs/program-format.md draws the records,
 and says what each kind of operator computes."""
 KINDS_HEAD = f"""\
-The table of operator kinds for executor and validator. {WRITTEN}
+The table of operator kinds for executor and validator. {WRITTEN} `with` is passed on to KIND.
 
 value: number of the kind in programs. reads, writes: bytes of an input and an output element. operands: their number,
 or TMO_ANY_NUMBER. scales: number of multipliers and shifts; TMO_PER_CHANNEL: one, or one for each output channel.
@@ -242,8 +242,8 @@ def header() -> str:
     """custom_ops/include/tmo/program.h"""
     kinds = [
         "typedef enum {",
-        "#define TMO_ENUMERATOR(name, value, ...) TMO_OP_##name = value,",
-        "  TMO_EACH_KIND(TMO_ENUMERATOR)",
+        "#define TMO_ENUMERATOR(with, name, value, ...) TMO_OP_##name = value,",
+        "  TMO_EACH_KIND(TMO_ENUMERATOR, )",
         "#undef TMO_ENUMERATOR",
         "} tmo_op_kind;",
     ]
@@ -289,10 +289,10 @@ def kinds_def() -> str:
         rows.append((kind.name, *numbers, family, t.channels.name, row, pixel))
     widths = [max(map(len, column)) + 1 for column in zip(*rows, strict=True)]
     lines = [" ".join(f"{cell},".ljust(width) for cell, width in zip(row, widths, strict=True)) for row in rows]
-    table = [f"  KIND({line.rstrip().removesuffix(',')})" for line in lines[1:]]
-    title = "  /*   " + " ".join(cell.ljust(width) for cell, width in zip(KIND_TITLES, widths, strict=True)).rstrip()
+    table = [f"  KIND(with, {line.rstrip().removesuffix(',')})" for line in lines[1:]]
+    title = "  /*         " + " ".join(cell.ljust(width) for cell, width in zip(KIND_TITLES, widths, strict=True)).rstrip()
     head = [LICENSE_LINE, *wrapped(comment(KINDS_HEAD))]
-    return "\n".join(head) + "\n" + " \\\n".join(["#define TMO_EACH_KIND(KIND)", f"{title} */", *table]) + "\n"
+    return "\n".join(head) + "\n" + " \\\n".join(["#define TMO_EACH_KIND(KIND, with)", f"{title} */", *table]) + "\n"
 
 
 def drawing(record: type) -> Iterator[str]:

@@ -13,6 +13,7 @@ import tempfile
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
+from tflm_memopt.emit.embedded import kind_list
 from tflm_memopt.emit.kernels import Needs
 
 LINKS = Path("/usr/lib/ccache")
@@ -39,8 +40,11 @@ def install() -> None:
 
 def part_of(needed: Needs) -> tuple[str, ...]:
     """Flags that compile the library's files with these kernels and parts only."""
-    masks = {"KINDS": needed.kinds, "PACKINGS": needed.packings, "PARTS": needed.parts}
-    return tuple(f"-DTMO_{name}={mask:#x}ull" for name, mask in masks.items())
+    masks = {"PACKINGS": needed.packings, "PARTS": needed.parts}
+    return (
+        f"-DTMO_KINDS(KIND)={kind_list(needed.kinds)}",
+        *(f"-DTMO_{name}={mask:#x}ull" for name, mask in masks.items()),
+    )
 
 
 def objects(command: Sequence[str | Path], sources: Iterable[Path], folder: Path) -> list[Path]:

@@ -170,7 +170,7 @@ static bool check_tiled(tmo_checker *c, const tmo_operation *o) {
 
 static bool check_arity(const tmo_op *op) {
   if (tmo_is_in(TMO_BUILT(TMO_ANY_OPERANDS_KINDS), op->kind)) return op->n_inputs >= 1 && op->n_inputs <= TMO_MAX_INPUTS;
-  return op->n_inputs == (tmo_is_in(TMO_TAKEN(TMO_TWO_OPERANDS_KINDS), op->kind) ? 2 : tmo_is_in(TMO_BUILT(TMO_THREE_OPERANDS_KINDS), op->kind) ? 3 : 1);
+  return op->n_inputs == (tmo_is_in(tmo_taken(TMO_TWO_OPERANDS_KINDS), op->kind) ? 2 : tmo_is_in(TMO_BUILT(TMO_THREE_OPERANDS_KINDS), op->kind) ? 3 : 1);
 }
 
 /* Whether an operand or the output has reversed pixels. Row groups must not have them, since their iterations process rows forwards. */
@@ -185,7 +185,7 @@ static bool check_op(tmo_checker *c, const tmo_group *group, uint32_t index) {
   const tmo_op *op = &c->ops[index];
   const uint8_t known = TMO_FLAG_ITERATIVE | TMO_FLAG_PER_CHANNEL | TMO_FLAG_SUMS | TMO_FLAG_SWAPPED;
   if ((op->flags & ~known) != 0 || op->act_min > op->act_max) return false;
-  if ((op->flags & TMO_FLAG_PER_CHANNEL) != 0 && !tmo_is_in(TMO_TAKEN(TMO_PER_CHANNEL_KINDS), op->kind)) return false;
+  if ((op->flags & TMO_FLAG_PER_CHANNEL) != 0 && !tmo_is_in(tmo_taken(TMO_PER_CHANNEL_KINDS), op->kind)) return false;
   if (!check_arity(op) || op->output >= tmo_header_of(c->program)->n_tensors) return false;
   if ((op->access != 0) != tmo_is_in(TMO_BUILT(TMO_ACCESS_KINDS), op->kind)) return false;
   for (uint32_t k = 0; k < op->n_inputs; ++k) {

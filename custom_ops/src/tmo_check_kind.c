@@ -3,14 +3,14 @@
 #include "tmo/check.h"
 #include "tmo/kernels.h"
 
-#define IF_SCALES_0(name, value, reads, writes, operands, scales, ...) TMO_BIT(value, (scales) == 0)
-#define IF_SCALES_2(name, value, reads, writes, operands, scales, ...) TMO_BIT(value, (scales) == 2)
-#define IF_SCALES_3(name, value, reads, writes, operands, scales, ...) TMO_BIT(value, (scales) == 3)
-#define IF_READS_1(name, value, reads, writes, ...) TMO_BIT(value, (reads) == 1)
-#define IF_READS_4(name, value, reads, writes, ...) TMO_BIT(value, (reads) == 4)
-#define IF_WRITES_1(name, value, reads, writes, ...) TMO_BIT(value, (writes) == 1)
-#define IF_WRITES_4(name, value, reads, writes, ...) TMO_BIT(value, (writes) == 4)
-#define IS(set, condition) tmo_is_in(TMO_BUILT(set) & (0 TMO_EACH_KIND(IF_##condition)), op->kind)
+#define IF_SCALES_0(name, value, reads, writes, operands, scales, ...) ((scales) == 0)
+#define IF_SCALES_2(name, value, reads, writes, operands, scales, ...) ((scales) == 2)
+#define IF_SCALES_3(name, value, reads, writes, operands, scales, ...) ((scales) == 3)
+#define IF_READS_1(name, value, reads, writes, ...) ((reads) == 1)
+#define IF_READS_4(name, value, reads, writes, ...) ((reads) == 4)
+#define IF_WRITES_1(name, value, reads, writes, ...) ((writes) == 1)
+#define IF_WRITES_4(name, value, reads, writes, ...) ((writes) == 4)
+#define IS(set, condition) tmo_is_in(tmo_both(TMO_BUILT(set), TMO_KINDS_IF(IF_##condition)), op->kind)
 
 /* Number of multipliers of the kinds in a set that all need the same number, and bytes of an element that they read or write. */
 #define SCALES(set) (IS(set, SCALES_0) ? 0u : IS(set, SCALES_2) ? 2u : IS(set, SCALES_3) ? 3u : 1u)
@@ -42,7 +42,7 @@ static bool check_scaling(tmo_checker *c, const tmo_op *op, uint32_t n) {
   if (n == 0) return true;
   if (!tmo_has_words(c, op->multipliers, n) || !tmo_has_constant(c, op->shifts, n, 1) || !tmo_may_read(c, n)) return false;
   const int8_t *shifts = (const int8_t *)tmo_constant(c->program, op->shifts);
-  const bool wide = tmo_is_in(TMO_BUILT(TMO_S16_KINDS & TMO_PER_CHANNEL_KINDS), op->kind) || tmo_is_kind(op, TMO_OP_BATCH_MATMUL_S16);
+  const bool wide = tmo_is_in(tmo_both(TMO_BUILT(TMO_S16_KINDS), TMO_PER_CHANNEL_KINDS), op->kind) || tmo_is_kind(op, TMO_OP_BATCH_MATMUL_S16);
   const int32_t most = wide ? TMO_MAX_S16_SHIFT : TMO_MAX_SHIFT;
   for (uint32_t i = 0; i < n; ++i) {
     if (shifts[i] < -31 || shifts[i] > most) return false;
@@ -363,9 +363,9 @@ static bool check_add_sums(tmo_checker *c, const tmo_operation *o) {
 /* Family of a kind that this build supports, else none. */
 static int family_of(uint8_t kind) {
   switch (kind) {
-#define FAMILY(name, value, reads, writes, operands, scales, family, channels, row, pixel) \
+#define FAMILY(with, name, value, reads, writes, operands, scales, family, channels, row, pixel) \
   case value: return tmo_has_kind(value) ? (int)tmo_family_##family : -1;
-    TMO_EACH_KIND(FAMILY)
+    TMO_EACH_KIND(FAMILY, )
     default: return -1;
   }
 }

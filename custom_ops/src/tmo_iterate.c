@@ -13,8 +13,8 @@
 #define HAS_PACKED_DEPTHWISE \
   (tmo_has_packing(TMO_PACKING_DSP_DEPTHWISE) || tmo_has_packing(TMO_PACKING_MVE_DEPTHWISE) || tmo_has_packing(TMO_PACKING_RVV_DEPTHWISE) || \
    tmo_has_packing(TMO_PACKING_ESP_DEPTHWISE))
-#define HAS_BINARY (TMO_BUILT(TMO_BINARY_KINDS) != 0 || tmo_has_packing(TMO_PACKING_DSP_ADD) || TMO_OWN)
-#define HAS_ACCESS (TMO_BUILT(TMO_ACCESS_KINDS) != 0)
+#define HAS_BINARY (!tmo_is_empty(TMO_BUILT(TMO_BINARY_KINDS)) || tmo_has_packing(TMO_PACKING_DSP_ADD) || TMO_OWN)
+#define HAS_ACCESS (!tmo_is_empty(TMO_BUILT(TMO_ACCESS_KINDS)))
 #define TMO_NO_KERNEL(k, window, out) (void)0
 
 #if TMO_RUNS_PACKED
@@ -60,8 +60,8 @@ static void call_packed_pixel(const tmo_kernel *k, const tmo_window *window, int
 /* A separate function, so that it compiles to jumps without a stack frame. */
 TMO_OWN_FRAME static void call_plain_row(const tmo_kernel *k, const tmo_window *window, int8_t *out) {
   switch (k->op->kind) {
-#define CALL_ROW(name, value, reads, writes, operands, scales, family, channels, row, pixel) TMO_CASE_KIND(value, row(k, window, out));
-    TMO_EACH_KIND(CALL_ROW)
+#define CALL_ROW(with, name, value, reads, writes, operands, scales, family, channels, row, pixel) TMO_CASE_KIND(value, row(k, window, out));
+    TMO_EACH_KIND(CALL_ROW, )
     default: break;
   }
 }
@@ -84,12 +84,12 @@ static void call_pixel_kernel(const tmo_kernel *k, const tmo_window *window, int
   }
 #endif
   switch (k->op->kind) {
-#define CALL_PIXEL(name, value, reads, writes, operands, scales, family, channels, row, pixel)     \
+#define CALL_PIXEL(with, name, value, reads, writes, operands, scales, family, channels, row, pixel)     \
   case value:                                                                                     \
     if (tmo_family_##family > tmo_family_pool) break;                                              \
     if (tmo_has_kind(value)) pixel(k, window, out);                                                \
     return;
-    TMO_EACH_KIND(CALL_PIXEL)
+    TMO_EACH_KIND(CALL_PIXEL, )
     default: break;
   }
   call_row_kernel(k, window, out);
@@ -167,10 +167,10 @@ static void point_at_constants(iteration *f, uint32_t first_in, uint32_t first_o
   k->multipliers = (const int32_t *)tmo_constant(program, op->multipliers) + first_scale;
   k->shifts = (const int8_t *)tmo_constant(program, op->shifts) + first_scale;
   if (tmo_is_s16(op)) {
-    k->tap_step = (tmo_is_in(TMO_FILTERED_KINDS & TMO_S16_KINDS, op->kind) ? f->out : f->in).tensor->channels / 2;
+    k->tap_step = (tmo_is_in(tmo_both(TMO_FILTERED_KINDS, TMO_S16_KINDS), op->kind) ? f->out : f->in).tensor->channels / 2;
   } else if (tmo_is_f32(op)) {
-    k->tap_step = (tmo_is_in(TMO_FILTERED_KINDS & TMO_F32_KINDS, op->kind) ? f->out : f->in).tensor->channels / 4;
-  } else if (tmo_is_in(TMO_FILTERED_KINDS & ~(TMO_S16_KINDS | TMO_F32_KINDS), op->kind)) {
+    k->tap_step = (tmo_is_in(tmo_both(TMO_FILTERED_KINDS, TMO_F32_KINDS), op->kind) ? f->out : f->in).tensor->channels / 4;
+  } else if (tmo_is_in(TMO_FILTERED_KINDS, op->kind)) {
     k->tap_step = f->out.tensor->channels;
     k->weights += first_out;
   } else if (op->kind != TMO_OP_LOOKUP) {

@@ -18,6 +18,7 @@ from pathlib import Path
 
 from compiling import objects
 
+from tflm_memopt.emit.embedded import kind_list
 from tflm_memopt.ops.kinds import KINDS, Kind
 from tflm_memopt.ops.packing import TARGETS, Family
 from tflm_memopt.ops.rowop import FLOAT_BYTES
@@ -206,7 +207,8 @@ def runner(core: Core, tree: Path = ROOT) -> Path:
     if not image.exists():
         given = [f"-DCORE_BLOB={core.blob:#x}u", f"-I{here}", *(["-DCORE_PAIR"] if core.pair else [])]
         if core.prefix == "xtensa-lx106-elf-":  # Debian's libgcc has no float32 for it
-            given.append(f"-DTMO_KINDS={~FLOAT_KINDS & (1 << 64) - 1 & ~(1 << Kind.OWN):#x}u")
+            all_kinds = sum(1 << kind for kind in Kind if kind is not Kind.OWN)
+            given.append(f"-DTMO_KINDS(KIND)={kind_list(all_kinds & ~FLOAT_KINDS)}")
         apart = core.blob != core.rom + IMAGE_BYTES  # the cases do not follow the runner
         room = 2 * IMAGE_BYTES if apart else IMAGE_BYTES
         build(core, [*mine, *sources(library)], image, given, rom_bytes=room, library=library)

@@ -66,7 +66,7 @@ def source(name: str, needed: Needs, called: Collection[str], own: Mapping[int, 
     masks = NEWLINE.join(
         (
             f"#define TMO_MATH {calls}",
-            f"#define TMO_KINDS {_mask(needed.kinds, Kind, 'TMO_OP_', '1ull')}",
+            f"#define TMO_KINDS(KIND) {kind_list(needed.kinds)}",
             f"#define TMO_PACKINGS {_mask(needed.packings, Packing, 'TMO_PACKING_', '1ull')}",
             f"#define TMO_PARTS {_mask(needed.parts, Part, 'TMO_PART_', '1u')}",
         )
@@ -82,6 +82,11 @@ def source(name: str, needed: Needs, called: Collection[str], own: Mapping[int, 
 extern const tmo_library {table};
 const tmo_library {table} = {{{points}}};
 """
+
+
+def kind_list(kinds: int) -> str:
+    """Return the body of TMO_KINDS for the kinds whose bits are set."""
+    return " ".join(f"KIND({kind.name})" for kind in Kind if kinds >> kind & 1)
 
 
 def _mask(bits: int, names: type[IntEnum], prefix: str, one: str) -> str:

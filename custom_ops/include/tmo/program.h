@@ -165,8 +165,8 @@ enum {
 };
 
 typedef enum {
-#define TMO_ENUMERATOR(name, value, ...) TMO_OP_##name = value,
-  TMO_EACH_KIND(TMO_ENUMERATOR)
+#define TMO_ENUMERATOR(with, name, value, ...) TMO_OP_##name = value,
+  TMO_EACH_KIND(TMO_ENUMERATOR, )
 #undef TMO_ENUMERATOR
 } tmo_op_kind;
 

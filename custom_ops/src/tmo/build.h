@@ -2,7 +2,7 @@
 /* The parts that are compiled: all kernels and the whole executor or, in a file that embeds the library (tmo/embed.h), those that its programs need.
  * Internal.
  *
- * TMO_KINDS     a bit for each tmo_op_kind of operators that are not packed
+ * TMO_KINDS     the kinds of operators that are not packed: KIND(CONV) KIND(ADD) for the parameter KIND
  * TMO_PACKINGS  a bit for each TMO_PACKING_* of those that are
  * TMO_PARTS     a bit for each TMO_PART_*
  * TMO_OWN       1: also TMO_OP_OWN, whose kernels the application provides in the array TMO_OWN_KERNELS, or passes to
@@ -27,9 +27,15 @@
 #define TMO_MATH 1
 #endif
 #endif
-#define TMO_LIBM_KINDS (1ull << TMO_OP_CURVE_F32 | 1ull << TMO_OP_SOFTMAX_F32 | 1ull << TMO_OP_BINARY_32)
-#ifndef TMO_KINDS
-#define TMO_KINDS (UINT64_MAX ^ (TMO_OWN ? 0 : 1ull << TMO_OP_OWN) ^ (TMO_MATH ? 0 : TMO_LIBM_KINDS))
+#define TMO_USES_LIBM(kind) \
+  ((kind) == TMO_OP_CURVE_F32 || (kind) == TMO_OP_SOFTMAX_F32 || (kind) == TMO_OP_BINARY_32)
+#ifdef TMO_KINDS
+#define TMO_LOW_KIND(name) TMO_LOW_BIT(TMO_OP_##name, 1)
+#define TMO_HIGH_KIND(name) TMO_HIGH_BIT(TMO_OP_##name, 1)
+#define TMO_BUILT_KINDS ((tmo_kinds){0 TMO_KINDS(TMO_LOW_KIND), 0 TMO_KINDS(TMO_HIGH_KIND)})
+#else
+#define TMO_IS_BUILT(name, value, ...) ((TMO_OWN || (value) != TMO_OP_OWN) && (TMO_MATH || !TMO_USES_LIBM(value)))
+#define TMO_BUILT_KINDS TMO_KINDS_IF(TMO_IS_BUILT)
 #endif
 #ifndef TMO_PACKINGS
 #define TMO_PACKINGS UINT64_MAX
@@ -80,13 +86,15 @@ enum {
 };
 
 /* Those of a set whose operators this build runs unpacked. */
-#define TMO_BUILT(set) ((set) & (uint64_t)(TMO_KINDS))
+#define TMO_BUILT(set) tmo_both(set, TMO_BUILT_KINDS)
 
 /* Those of a set whose operators this build runs. Packed operators have weights, or add. */
 #define TMO_ADD_PACKING (1ull << TMO_PACKING_DSP_ADD)
-#define TMO_TAKEN(set)                                                                                                       \
-  ((set) & ((uint64_t)(TMO_KINDS) | ((TMO_PACKINGS) & TMO_ADD_PACKING ? 1ull << TMO_OP_ADD : 0) |                              \
-            ((TMO_PACKINGS) & ~TMO_ADD_PACKING ? 1ull << TMO_OP_CONV | 1ull << TMO_OP_DEPTHWISE : 0)))
+static TMO_ALWAYS_INLINE tmo_kinds tmo_taken(tmo_kinds set) {
+  const uint64_t add = (TMO_PACKINGS) & TMO_ADD_PACKING ? 1ull << TMO_OP_ADD : 0;
+  const uint64_t filter = (TMO_PACKINGS) & ~TMO_ADD_PACKING ? 1ull << TMO_OP_CONV | 1ull << TMO_OP_DEPTHWISE : 0;
+  return tmo_both(set, (tmo_kinds){TMO_BUILT_KINDS.low | add | filter, TMO_BUILT_KINDS.high});
+}
 
 /* The packings of a build that are for its core. Operators that are not packed count as packed for the DSP extension. */
 #define TMO_OF_MVE (1ull << TMO_PACKING_MVE_CONV | 1ull << TMO_PACKING_MVE_DEPTHWISE)
@@ -97,7 +105,7 @@ enum {
    ((TMO_RUNS_DSP ? ~(TMO_OF_MVE | TMO_OF_RVV | TMO_OF_ESP) : 0) | (TMO_RUNS_MVE ? TMO_OF_MVE : 0) |                          \
     (TMO_RUNS_RVV ? TMO_OF_RVV : 0) | (TMO_RUNS_ESP ? TMO_OF_ESP : 0)))
 
-static inline bool tmo_has_kind(uint16_t kind) { return kind >= 64 || ((uint64_t)(TMO_KINDS) >> kind & 1) != 0; }
+static TMO_ALWAYS_INLINE bool tmo_has_kind(uint16_t kind) { return tmo_is_in(TMO_BUILT_KINDS, kind); }
 static inline bool tmo_has_packing(uint16_t packing) {
   return packing >= 64 ? TMO_RUNS_DSP : (TMO_OWN_PACKINGS >> packing & 1) != 0;
 }

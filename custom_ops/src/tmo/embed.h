@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Compiles the part of the library that an application needs into the file that includes this: the converter's NAME_library.c.
  *
- *   #define TMO_KINDS (1ull << TMO_OP_CONV | 1ull << TMO_OP_ADD)      kernels of operators that are not packed,
+ *   #define TMO_KINDS(KIND) KIND(CONV) KIND(ADD)                      kernels of operators that are not packed,
  *   #define TMO_PACKINGS 0ull                                         of those that are,
  *   #define TMO_PARTS (1u << TMO_PART_TILES)                          and parts of the executor: build.h
  *   #include "tmo/embed.h"

@@ -23,7 +23,10 @@
 #include "access.h"
 #include "build.h"
 
-_Static_assert(TMO_MATH || TMO_BUILT(TMO_LIBM_KINDS) == 0, "TMO_MATH=0 leaves out kernels that TMO_KINDS names");
+#ifdef TMO_KINDS
+#define TMO_OR_USES_LIBM(name) || TMO_USES_LIBM(TMO_OP_##name)
+_Static_assert(TMO_MATH || !(0 TMO_KINDS(TMO_OR_USES_LIBM)), "TMO_MATH=0 leaves out kernels that TMO_KINDS names");
+#endif
 
 #if TMO_MATH
 #include <math.h>

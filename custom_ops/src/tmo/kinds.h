@@ -38,66 +38,77 @@ enum {
 
 enum { TMO_CHANNELS_OWN, TMO_CHANNELS_FILTERED, TMO_CHANNELS_SUMMED, TMO_CHANNELS_ANY };
 
-/* A set has a bit for each kind whose row satisfies a condition. */
-#define TMO_BIT(value, is) | (uint64_t)(is) << (value)
-#define TMO_IF_BINARY(name, value, reads, writes, operands, scales, family, channels, row, pixel) \
-  TMO_BIT(value, tmo_family_##family == tmo_family_binary)
-#define TMO_IF_WINDOWED(name, value, reads, writes, operands, scales, family, channels, row, pixel) \
-  TMO_BIT(value, tmo_family_##family <= tmo_family_pool)
-#define TMO_IF_POOL(name, value, reads, writes, operands, scales, family, channels, row, pixel) \
-  TMO_BIT(value, tmo_family_##family == tmo_family_pool)
-#define TMO_IF_MATMUL(name, value, reads, writes, operands, scales, family, channels, row, pixel) \
-  TMO_BIT(value, tmo_family_##family == tmo_family_batch_matmul)
-#define TMO_IF_SOFTMAX(name, value, reads, writes, operands, scales, family, channels, row, pixel) \
-  TMO_BIT(value, tmo_family_##family == tmo_family_softmax)
-#define TMO_IF_CONVERTING(name, value, reads, writes, operands, scales, family, channels, row, pixel) \
-  TMO_BIT(value, tmo_family_##family == tmo_family_convert)
-#define TMO_IF_S16(name, value, reads, writes, operands, scales, family, channels, row, pixel) \
-  TMO_BIT(value, (reads) == 2 && (writes) == 2 && tmo_family_##family != tmo_family_convert)
-#define TMO_IF_F32(name, value, reads, writes, operands, scales, family, channels, row, pixel) \
-  TMO_BIT(value, (reads) == 4 && ((writes) == 4 || tmo_family_##family == tmo_family_binary))
-#define TMO_IF_READS_WIDE(name, value, reads, writes, operands, scales, family, channels, row, pixel) \
-  TMO_BIT(value, (reads) > 1 && tmo_family_##family != tmo_family_gather)
-#define TMO_IF_ACCESS(name, value, reads, writes, operands, scales, family, channels, row, pixel) \
-  TMO_BIT(value, tmo_family_##family >= tmo_family_copy)
-#define TMO_IF_LINK(name, value, reads, writes, operands, scales, family, channels, row, pixel) \
-  TMO_BIT(value, tmo_family_##family == tmo_family_link)
-#define TMO_IF_PER_CHANNEL(name, value, reads, writes, operands, scales, family, channels, row, pixel) \
-  TMO_BIT(value, (scales) == TMO_PER_CHANNEL)
-#define TMO_IF_FILTERED(name, value, reads, writes, operands, scales, family, channels, row, pixel) \
-  TMO_BIT(value, TMO_CHANNELS_##channels == TMO_CHANNELS_FILTERED)
-#define TMO_IF_SUMMED(name, value, reads, writes, operands, scales, family, channels, row, pixel) \
-  TMO_BIT(value, TMO_CHANNELS_##channels == TMO_CHANNELS_SUMMED && (reads) == 1)
-#define TMO_IF_GROUPABLE(name, value, reads, writes, operands, scales, family, channels, row, pixel) \
-  TMO_BIT(value, TMO_CHANNELS_##channels != TMO_CHANNELS_ANY && (reads) == 1)
-#define TMO_IF_TWO(name, value, reads, writes, operands, scales, family, channels, row, pixel) \
-  TMO_BIT(value, (operands) == 2)
-#define TMO_IF_THREE(name, value, reads, writes, operands, scales, family, channels, row, pixel) \
-  TMO_BIT(value, (operands) == 3)
-#define TMO_IF_ANY_NUMBER(name, value, reads, writes, operands, scales, family, channels, row, pixel) \
-  TMO_BIT(value, (operands) == TMO_ANY_NUMBER)
+/* A set of kinds has a bit for each kind that satisfies a condition on its row: kinds 0 to 63, then 64 to 127. */
+typedef struct {
+  uint64_t low, high;
+} tmo_kinds;
 
-#define TMO_BINARY_KINDS (0 TMO_EACH_KIND(TMO_IF_BINARY))         /* two operands, element by element */
-#define TMO_WINDOWED_KINDS (0 TMO_EACH_KIND(TMO_IF_WINDOWED))     /* read by a window */
-#define TMO_POOL_KINDS (0 TMO_EACH_KIND(TMO_IF_POOL))
-#define TMO_MATMUL_KINDS (0 TMO_EACH_KIND(TMO_IF_MATMUL))
-#define TMO_SOFTMAX_KINDS (0 TMO_EACH_KIND(TMO_IF_SOFTMAX))
-#define TMO_CONVERTING_KINDS (0 TMO_EACH_KIND(TMO_IF_CONVERTING)) /* elements of the output have another type */
-#define TMO_S16_KINDS (0 TMO_EACH_KIND(TMO_IF_S16))               /* a channel takes two bytes of a pixel */
-#define TMO_F32_KINDS (0 TMO_EACH_KIND(TMO_IF_F32))               /* a channel that is read takes four bytes of a pixel */
-#define TMO_WIDE_KINDS (0 TMO_EACH_KIND(TMO_IF_READS_WIDE))       /* elements that are read are larger than a byte */
-#define TMO_ACCESS_KINDS (0 TMO_EACH_KIND(TMO_IF_ACCESS))         /* own access instead of a window */
-#define TMO_LINK_KINDS (0 TMO_EACH_KIND(TMO_IF_LINK))             /* they send rows to another device or receive them */
-#define TMO_PER_CHANNEL_KINDS (0 TMO_EACH_KIND(TMO_IF_PER_CHANNEL))
-#define TMO_FILTERED_KINDS (0 TMO_EACH_KIND(TMO_IF_FILTERED))
-#define TMO_SUMMED_KINDS (0 TMO_EACH_KIND(TMO_IF_SUMMED))         /* sums over all channels that can be computed in parts */
-#define TMO_GROUPABLE_KINDS (0 TMO_EACH_KIND(TMO_IF_GROUPABLE))   /* they can process some of the channels */
-#define TMO_TWO_OPERANDS_KINDS (0 TMO_EACH_KIND(TMO_IF_TWO))
-#define TMO_THREE_OPERANDS_KINDS (0 TMO_EACH_KIND(TMO_IF_THREE))
-#define TMO_ANY_OPERANDS_KINDS (0 TMO_EACH_KIND(TMO_IF_ANY_NUMBER)) /* 1 to TMO_MAX_INPUTS */
+#define TMO_LOW_BIT(value, is) | (uint64_t)((value) < 64 && (is)) << (value) % 64
+#define TMO_HIGH_BIT(value, is) | (uint64_t)((value) >= 64 && (is)) << (value) % 64
+#define TMO_LOW_IF(is, name, value, ...) TMO_LOW_BIT(value, is(name, value, __VA_ARGS__))
+#define TMO_HIGH_IF(is, name, value, ...) TMO_HIGH_BIT(value, is(name, value, __VA_ARGS__))
+#define TMO_KINDS_IF(is) ((tmo_kinds){0 TMO_EACH_KIND(TMO_LOW_IF, is), 0 TMO_EACH_KIND(TMO_HIGH_IF, is)})
 
-/* Whether a kind is in a set. The set is a constant, so only the last comparison remains at run time. */
-static TMO_ALWAYS_INLINE bool tmo_is_in(uint64_t set, uint32_t kind) {
+#define TMO_IS_BINARY(name, value, reads, writes, operands, scales, family, channels, row, pixel) \
+  (tmo_family_##family == tmo_family_binary)
+#define TMO_IS_WINDOWED(name, value, reads, writes, operands, scales, family, channels, row, pixel) \
+  (tmo_family_##family <= tmo_family_pool)
+#define TMO_IS_POOL(name, value, reads, writes, operands, scales, family, channels, row, pixel) \
+  (tmo_family_##family == tmo_family_pool)
+#define TMO_IS_MATMUL(name, value, reads, writes, operands, scales, family, channels, row, pixel) \
+  (tmo_family_##family == tmo_family_batch_matmul)
+#define TMO_IS_SOFTMAX(name, value, reads, writes, operands, scales, family, channels, row, pixel) \
+  (tmo_family_##family == tmo_family_softmax)
+#define TMO_IS_CONVERTING(name, value, reads, writes, operands, scales, family, channels, row, pixel) \
+  (tmo_family_##family == tmo_family_convert)
+#define TMO_IS_S16(name, value, reads, writes, operands, scales, family, channels, row, pixel) \
+  ((reads) == 2 && (writes) == 2 && tmo_family_##family != tmo_family_convert)
+#define TMO_IS_F32(name, value, reads, writes, operands, scales, family, channels, row, pixel) \
+  ((reads) == 4 && ((writes) == 4 || tmo_family_##family == tmo_family_binary))
+#define TMO_IS_WIDE(name, value, reads, writes, operands, scales, family, channels, row, pixel) \
+  ((reads) > 1 && tmo_family_##family != tmo_family_gather)
+#define TMO_IS_ACCESS(name, value, reads, writes, operands, scales, family, channels, row, pixel) \
+  (tmo_family_##family >= tmo_family_copy)
+#define TMO_IS_LINK(name, value, reads, writes, operands, scales, family, channels, row, pixel) \
+  (tmo_family_##family == tmo_family_link)
+#define TMO_IS_PER_CHANNEL(name, value, reads, writes, operands, scales, family, channels, row, pixel) \
+  ((scales) == TMO_PER_CHANNEL)
+#define TMO_IS_FILTERED(name, value, reads, writes, operands, scales, family, channels, row, pixel) \
+  (TMO_CHANNELS_##channels == TMO_CHANNELS_FILTERED)
+#define TMO_IS_SUMMED(name, value, reads, writes, operands, scales, family, channels, row, pixel) \
+  (TMO_CHANNELS_##channels == TMO_CHANNELS_SUMMED && (reads) == 1)
+#define TMO_IS_GROUPABLE(name, value, reads, writes, operands, scales, family, channels, row, pixel) \
+  (TMO_CHANNELS_##channels != TMO_CHANNELS_ANY && (reads) == 1)
+#define TMO_IS_TWO_OPERANDS(name, value, reads, writes, operands, scales, family, channels, row, pixel) \
+  ((operands) == 2)
+#define TMO_IS_THREE_OPERANDS(name, value, reads, writes, operands, scales, family, channels, row, pixel) \
+  ((operands) == 3)
+#define TMO_IS_ANY_OPERANDS(name, value, reads, writes, operands, scales, family, channels, row, pixel) \
+  ((operands) == TMO_ANY_NUMBER)
+
+#define TMO_BINARY_KINDS TMO_KINDS_IF(TMO_IS_BINARY)                 /* two operands, element by element */
+#define TMO_WINDOWED_KINDS TMO_KINDS_IF(TMO_IS_WINDOWED)             /* read by a window */
+#define TMO_POOL_KINDS TMO_KINDS_IF(TMO_IS_POOL)
+#define TMO_MATMUL_KINDS TMO_KINDS_IF(TMO_IS_MATMUL)
+#define TMO_SOFTMAX_KINDS TMO_KINDS_IF(TMO_IS_SOFTMAX)
+#define TMO_CONVERTING_KINDS TMO_KINDS_IF(TMO_IS_CONVERTING)         /* elements of the output have another type */
+#define TMO_S16_KINDS TMO_KINDS_IF(TMO_IS_S16)                       /* a channel takes two bytes of a pixel */
+#define TMO_F32_KINDS TMO_KINDS_IF(TMO_IS_F32)                       /* a channel that is read takes four bytes of a pixel */
+#define TMO_WIDE_KINDS TMO_KINDS_IF(TMO_IS_WIDE)                     /* elements that are read are larger than a byte */
+#define TMO_ACCESS_KINDS TMO_KINDS_IF(TMO_IS_ACCESS)                 /* own access instead of a window */
+#define TMO_LINK_KINDS TMO_KINDS_IF(TMO_IS_LINK)                     /* they send rows to another device or receive them */
+#define TMO_PER_CHANNEL_KINDS TMO_KINDS_IF(TMO_IS_PER_CHANNEL)
+#define TMO_FILTERED_KINDS TMO_KINDS_IF(TMO_IS_FILTERED)
+#define TMO_SUMMED_KINDS TMO_KINDS_IF(TMO_IS_SUMMED)                 /* sums over all channels that can be computed in parts */
+#define TMO_GROUPABLE_KINDS TMO_KINDS_IF(TMO_IS_GROUPABLE)           /* they can process some of the channels */
+#define TMO_TWO_OPERANDS_KINDS TMO_KINDS_IF(TMO_IS_TWO_OPERANDS)
+#define TMO_THREE_OPERANDS_KINDS TMO_KINDS_IF(TMO_IS_THREE_OPERANDS)
+#define TMO_ANY_OPERANDS_KINDS TMO_KINDS_IF(TMO_IS_ANY_OPERANDS)     /* 1 to TMO_MAX_INPUTS */
+
+static TMO_ALWAYS_INLINE tmo_kinds tmo_both(tmo_kinds a, tmo_kinds b) { return (tmo_kinds){a.low & b.low, a.high & b.high}; }
+static TMO_ALWAYS_INLINE bool tmo_is_empty(tmo_kinds set) { return (set.low | set.high) == 0; }
+
+static TMO_ALWAYS_INLINE bool tmo_is_in_half(uint64_t set, uint32_t kind) {
 #if defined(__GNUC__)
   if (set == 0) return false;
   const uint32_t first = (uint32_t)__builtin_ctzll(set), n = 64u - (uint32_t)__builtin_clzll(set) - first;
@@ -106,6 +117,11 @@ static TMO_ALWAYS_INLINE bool tmo_is_in(uint64_t set, uint32_t kind) {
   if (n <= 32) return kind - first < n && ((uint32_t)from_first >> (kind - first) & 1) != 0;
 #endif
   return kind < 64 && ((uint32_t)(kind < 32 ? set : set >> 32) >> kind % 32 & 1) != 0;
+}
+
+/* Whether a kind is in a set. The set is a constant, so only the last comparisons remain at run time. */
+static TMO_ALWAYS_INLINE bool tmo_is_in(tmo_kinds set, uint32_t kind) {
+  return tmo_is_in_half(set.low, kind) || (set.high != 0 && tmo_is_in_half(set.high, kind - 64));
 }
 
 #endif /* TMO_KINDS_H_ */
