@@ -15,6 +15,7 @@ from library_kernels import (
     FILES,
     IN_C,
     PACKED,
+    PIXEL,
     PIXELS,
     PLAIN,
     LibraryKernel,
@@ -44,7 +45,8 @@ ROUNDED = """\
 #include "tmo/floats.h"
 
 """
-BEGINS = {"conv": IN_ORDER, "depthwise": IN_ORDER, "float": ROUNDED}
+ROUNDING = ("float", "float_curves", "float_windows", "compare", "places")
+BEGINS = {"conv": IN_ORDER, "depthwise": IN_ORDER, **dict.fromkeys(ROUNDING, ROUNDED)}
 """What precedes the kernels of some files."""
 ARM = """\
 /* Kernels from descriptions (docs/kernel-language.md), for Cortex-M's DSP extension and for Helium. Written by
@@ -79,6 +81,8 @@ def _definition(one: LibraryKernel, table: InstructionTable = REF) -> str:
         for kernel in (one.many, one.kernel)
         if kernel
     ]
+    calls = [f"{PIXEL.format(name)} {{ {one.name}(k, window, i, out, {sign}); }}\n" for name, sign in one.signs.items()]
+    made[-1] = "\n".join([made[-1], *calls])
     return "#if TMO_MANY_REGISTERS\n{}#else\n{}#endif\n".format(*made) if one.many else made[0]
 
 

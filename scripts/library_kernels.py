@@ -60,6 +60,8 @@ class LibraryKernel(NamedTuple):
     """Another schedule for cores with many registers, or None."""
     ends: str = ""
     """A statement after the kernel."""
+    signs: Mapping[str, str] = {}
+    """Functions that call this one with a constant `sign`, which the compiler folds, by name."""
 
 
 def _scales(*names: str) -> Expressions:
@@ -180,11 +182,12 @@ LIMITS = {"low": "tmo_float_low(k->op)", "high": "tmo_float_high(k->op)"}
 MAPPED_F32, ARITHMETIC_F32 = _elements(4) | LIMITS, _operands(4) | LIMITS
 SOFTMAX_F32 = SOFTMAX | {"channels": "k->out_channels / 4", "beta": "k->op->beta_bits", "powers": "out"}
 MATMUL_F32 = MATMUL | {"depth": "k->in_channels / 4", "columns": "k->out_channels / 4"}
-POOL_F32 = POOL | LIMITS | {
+POOL_F32 = {name: given for name, given in POOL.items() if name != "sign"} | LIMITS | {
     "y": "out + i", "sums": "(int8_t *)(k->sums ? k->sums + i / 4 : NULL)", "channels": "k->out_channels / 4",
     "offset": "(int32_t)(window->offset / 4)", "first": "k->first",
+    "area": "tmo_is_kind(k->op, TMO_OP_SUM_F32) ? 1u : window->area",
 }  # fmt: skip
-PLACE = POOL | {
+PLACE = {name: given for name, given in POOL.items() if name != "sign"} | {
     "values": "k->sums ? k->sums + i / 2 : NULL", "places": "k->sums ? k->sums + i / 2 + k->out_channels / 4 : NULL",
     "y": "out + i", "channels": "k->out_channels / 4", "first": "k->first",
     "before": "(int32_t)((uint32_t)window->first_row * k->op->kernel_w + window->first_column)",
@@ -192,6 +195,12 @@ PLACE = POOL | {
 PLACE_F32 = PLACE | {
     "values": "(int8_t *)(k->sums ? k->sums + i / 2 : NULL)", "offset": "(int32_t)(window->offset / 4)",
 }  # fmt: skip
+SIGNED = (
+    "static TMO_ALWAYS_INLINE void {}(const tmo_kernel *k, const tmo_window *window, uint32_t i, int8_t *out, "
+    "int32_t sign)"
+)
+FLOAT_SIGNS = {"": "0x3F800000", "-": "(int32_t)0xBF800000u"}
+"""Bits of 1 and -1."""
 DEPTHWISE_F32 = "tmo_is_kind(k->op, TMO_OP_DEPTHWISE_F32)"
 CONV_F32 = WINDOW | LIMITS | {
     "y": "out + i", "sums": "(int8_t *)(k->sums ? k->sums + i / 4 : NULL)", "first": "k->first", "last": "k->last",
@@ -260,17 +269,10 @@ FILES: Mapping[str, tuple[LibraryKernel, ...]] = {
                 floats.divide,
                 floats.floor_divide,
                 floats.floor_modulo,
-                floats.add_s32,
-                floats.subtract_s32,
-                floats.multiply_s32,
-                floats.maximum_s32,
-                floats.minimum_s32,
             )
         ),
-        *(
-            LibraryKernel(f"tmo_{one.name}", one, ARITHMETIC_F32 | {"channels": "k->out_channels"})
-            for one in (*floats.comparisons_f32, *floats.comparisons_s32)
-        ),
+    ),
+    "float_curves": (
         *(
             LibraryKernel(f"tmo_{one.name}", one, MAPPED_F32)
             for one in (
@@ -294,6 +296,9 @@ FILES: Mapping[str, tuple[LibraryKernel, ...]] = {
             )
         ),
         LibraryKernel("tmo_softmax_f32", floats.softmax, SOFTMAX_F32),
+        LibraryKernel("tmo_log_softmax_f32", floats.log_softmax, SOFTMAX_F32),
+    ),
+    "float_windows": (
         LibraryKernel("tmo_batch_matmul_row_f32", scheduled(floats.batch_matmul, [bind({"rows": 1})]), MATMUL_F32),
         LibraryKernel("tmo_conv_f32", scheduled(float_pixels.conv_f32, [jam("j", 4)]), CONV_F32, PIXEL),
         LibraryKernel(
@@ -302,18 +307,35 @@ FILES: Mapping[str, tuple[LibraryKernel, ...]] = {
             CONV_RUNS_F32,
             RUNS_OF_ELEMENTS,
         ),
-        *(
-            LibraryKernel(
-                f"tmo_place_of_{extreme}_{suffix}",
-                scheduled(place_pixel(kind, smallest=extreme == "smallest"), [jam("c", 4)]),
-                given,
-                PIXEL,
-            )
-            for kind, suffix, given in ((Type.INT8, "s8", PLACE), (Type.FLOAT32, "f32", PLACE_F32))
-            for extreme in ("greatest", "smallest")
+        LibraryKernel(
+            "extreme_pool_f32",
+            scheduled(float_pixels.extreme_pool_f32, [jam("c", 4)]),
+            POOL_F32,
+            SIGNED,
+            signs={"tmo_max_pool_f32": FLOAT_SIGNS[""], "tmo_min_pool_f32": FLOAT_SIGNS["-"]},
         ),
-        LibraryKernel("tmo_max_pool_f32", scheduled(float_pixels.max_pool_f32, [jam("c", 4)]), POOL_F32, PIXEL),
         LibraryKernel("tmo_average_pool_f32", scheduled(float_pixels.average_pool_f32, [jam("c", 4)]), POOL_F32, PIXEL),
+    ),
+    "int32": tuple(
+        LibraryKernel(f"tmo_{one.name}", one, ARITHMETIC_F32)
+        for one in (floats.add_s32, floats.subtract_s32, floats.multiply_s32, floats.maximum_s32, floats.minimum_s32)
+    ),
+    "compare": tuple(
+        LibraryKernel(f"tmo_{one.name}", one, ARITHMETIC_F32 | {"channels": "k->out_channels"})
+        for one in (*floats.comparisons_f32, *floats.comparisons_s32)
+    ),
+    "places": tuple(
+        LibraryKernel(
+            f"place_{kind.short}",
+            scheduled(place_pixel(kind), [jam("c", 4)]),
+            given,
+            SIGNED,
+            signs={f"tmo_place_of_greatest_{suffix}": signs[""], f"tmo_place_of_smallest_{suffix}": signs["-"]},
+        )
+        for kind, suffix, given, signs in (
+            (Type.INT8, "s8", PLACE, {"": "1", "-": "-1"}),
+            (Type.FLOAT32, "f32", PLACE_F32, FLOAT_SIGNS),
+        )
     ),
     "ref": (
         LibraryKernel("tmo_leaky_relu_s16", elementwise.leaky_relu_s16, _elements(2) | _scales("positive", "negative")),

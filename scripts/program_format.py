@@ -19,7 +19,17 @@ from pathlib import Path
 from types import ModuleType
 
 from tflm_memopt.format import limits
-from tflm_memopt.format.codes import Flags, FloatFunction, FloatRange, InputPlace, LoopCode, RowLayout, Sharding
+from tflm_memopt.format.codes import (
+    Flags,
+    FloatFunction,
+    FloatRange,
+    InputPlace,
+    LoopCode,
+    ResizeForm,
+    RowLayout,
+    SelectForm,
+    Sharding,
+)
 from tflm_memopt.format.fields import CField, layout_of
 from tflm_memopt.lower.program import RECORDS
 from tflm_memopt.ops.kinds import KINDS, Kind
@@ -34,7 +44,7 @@ LICENSE_LINE = "/* SPDX-License-Identifier: Apache-2.0 */"
 C_TYPES = {"u1": "uint8_t", "i1": "int8_t", "<u2": "uint16_t", "<i2": "int16_t", "<u4": "uint32_t", "<i4": "int32_t"}
 CODES: Mapping[str, type[enum.IntEnum] | type[enum.IntFlag]] = {
     "TARGET": Family, "PACKING": Packing, "LAYOUT": RowLayout, "INPUT": InputPlace, "FLAG": Flags, "LOOP": LoopCode,
-    "SHARDING": Sharding, "RANGE": FloatRange, "FUNCTION": FloatFunction,
+    "SHARDING": Sharding, "RANGE": FloatRange, "FUNCTION": FloatFunction, "RESIZE": ResizeForm, "SELECT": SelectForm,
 }  # fmt: skip
 """Enumerations by the middle part of their names in C."""
 GLUE = "\0"
@@ -87,6 +97,11 @@ ROWS: Mapping[Kind, Sequence[str]] = {
     Kind.CLAMP_F32: ("mapped", "tmo_clamp_f32"),
     Kind.CURVE_F32: ("mapped", "tmo_curve_f32"),
     Kind.SOFTMAX_F32: ("softmax", "tmo_softmax_f32"),
+    Kind.LOG_SOFTMAX_F32: ("softmax", "tmo_log_softmax_f32"),
+    Kind.SUM_F32: ("pool", "tmo_pool_row_f32", "tmo_pool_pixel_f32"),
+    Kind.MIN_POOL_F32: ("pool", "tmo_pool_row_f32", "tmo_pool_pixel_f32"),
+    Kind.RESIZE_BILINEAR_F32: ("resize_f32", "tmo_resize_bilinear_row_f32"),
+    Kind.SELECT: ("select", "tmo_select_row"),
     Kind.BATCH_MATMUL_F32: ("batch_matmul", "tmo_batch_matmul_row_f32"),
     Kind.BINARY_32: ("binary", "tmo_binary_32"),
     Kind.COMPARE_32: ("binary", "tmo_compare_32"),
@@ -290,7 +305,9 @@ def kinds_def() -> str:
     widths = [max(map(len, column)) + 1 for column in zip(*rows, strict=True)]
     lines = [" ".join(f"{cell},".ljust(width) for cell, width in zip(row, widths, strict=True)) for row in rows]
     table = [f"  KIND(with, {line.rstrip().removesuffix(',')})" for line in lines[1:]]
-    title = "  /*         " + " ".join(cell.ljust(width) for cell, width in zip(KIND_TITLES, widths, strict=True)).rstrip()
+    title = (
+        "  /*         " + " ".join(cell.ljust(width) for cell, width in zip(KIND_TITLES, widths, strict=True)).rstrip()
+    )
     head = [LICENSE_LINE, *wrapped(comment(KINDS_HEAD))]
     return "\n".join(head) + "\n" + " \\\n".join(["#define TMO_EACH_KIND(KIND, with)", f"{title} */", *table]) + "\n"
 

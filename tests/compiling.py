@@ -42,7 +42,7 @@ def part_of(needed: Needs) -> tuple[str, ...]:
     """Flags that compile the library's files with these kernels and parts only."""
     masks = {"PACKINGS": needed.packings, "PARTS": needed.parts}
     return (
-        f"-DTMO_KINDS(KIND)={kind_list(needed.kinds)}",
+        f"-DTMO_KINDS(KIND)={kind_list(needed.kinds)}".replace(" ", ""),
         *(f"-DTMO_{name}={mask:#x}ull" for name, mask in masks.items()),
     )
 

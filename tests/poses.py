@@ -59,6 +59,20 @@ def pose_network(size: int = 192, channels: int = 24, depth: int = 2) -> bytes:
     return net.model(decoded(net, centre, regressed, heat, offsets))
 
 
+def float_end(shape: tuple[int, ...] = (1, 9, 7, 3)) -> bytes:
+    """Return a float32 network with the kinds of ends that the pose network lacks."""
+    net = Net(3)
+    x = net.input(shape, None, dtype="FLOAT32")
+    y = net.tensor(shape, "FLOAT32", None)
+    net.op("SELECT_V2", [two(net, "LESS", x, floats(net, [0.5]), "BOOL"), x, floats(net, [[1, 2, 3]])], [y])
+    x = moving.resize(net, y, (13, 9), bilinear=True, half=True)
+    ends = [moving.reduce(net, kind, x, [1, 2]) for kind in ("SUM", "REDUCE_MIN")]
+    for tensor in (x, *ends):
+        net.graph.tensors[tensor].quantization = None
+    z = net.tensor(net.shape(x), "FLOAT32", None)
+    return net.model(net.op("LOG_SOFTMAX", [x], [z], schema.LogSoftmaxOptionsT()), *ends)
+
+
 def decoded(net: Net, centre: int, regressed: int, heat: int, offsets: int) -> int:
     """Return the row, column and score of each key point, [1, 1, 17, 3]."""
     _, h, w, _ = net.shape(heat)

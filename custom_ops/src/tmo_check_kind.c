@@ -298,6 +298,36 @@ static bool check_resize(const tmo_checker *c, const tmo_operation *o) {
   return (int32_t)last_row + half < o->in->height * 1024 && (int32_t)last_column + wide < o->in->width * 1024;
 }
 
+/* Each iteration reads a row that exists, and perhaps the next one. */
+static bool check_resize_f32(const tmo_checker *c, const tmo_operation *o) {
+  const tmo_op *op = o->op;
+  const tmo_access *a = accesses(c, op);
+  if (op->resize_form < TMO_RESIZE_PLAIN || op->resize_form > TMO_RESIZE_CORNERS || op->rows_in == 0 || op->rows_out <= 1u * o->out->height - 1) return false;
+  if (o->in->channels != o->out->channels || o->out->channels % 4 != 0 || a->table == 0 || a->extent != 2) return false;
+  const uint16_t *const first = (const uint16_t *)(const void *)(c->program + a->table);
+  uint32_t n = o->out->height;
+  while (n > 0 && first[n - 1] < o->in->height) --n;
+  return n == 0;
+}
+
+/* Operands have the output's width and elements, or one of either, and together three rows: of the condition and of both choices. */
+static bool check_select(const tmo_checker *c, const tmo_operation *o) {
+  const tmo_op *op = o->op;
+  const uint32_t bytes = tmo_select_bytes(op);
+  if ((bytes != 1 && bytes != 2 && bytes != 4) || o->out->channels % bytes != 0) return false;
+  for (uint32_t n = 0; n < 3; ++n) {
+    const uint32_t form = tmo_select_form(op, n), item = n == 0 ? 1 : bytes;
+    const uint32_t width = form & TMO_SELECT_ONE_COLUMN ? 1 : o->out->width;
+    const uint32_t channels = form & TMO_SELECT_ONE_CHANNEL ? item : o->out->channels / bytes * item;
+    uint32_t row = form & 3, k = 0;
+    while (k < op->n_inputs && row >= accesses(c, op)[k].extent) row -= accesses(c, op)[k++].extent;
+    if (k == op->n_inputs) return false;
+    const tmo_tensor *t = &c->tensors[op->input[k]];
+    if (t->width != width || t->channels != channels || !has_rows(c, t, &accesses(c, op)[k], o->out->height)) return false;
+  }
+  return true;
+}
+
 static bool check_transpose_conv(tmo_checker *c, const tmo_operation *o) {
   const tmo_op *op = o->op;
   if (!check_weights(c, o)) return false;
@@ -393,7 +423,9 @@ bool tmo_check_kind(tmo_checker *c, const tmo_operation *o) {
     case tmo_family_link: return check_link(c, o);
     case tmo_family_copy: return check_copy(c, o);
     case tmo_family_gather_nd: return check_gather_nd(c, o);
+    case tmo_family_select: return check_select(c, o);
     case tmo_family_resize: return check_resize(c, o);
+    case tmo_family_resize_f32: return check_resize_f32(c, o);
     case tmo_family_transpose_conv: return check_transpose_conv(c, o);
     case tmo_family_batch_matmul: return check_batch_matmul(c, o);
     case tmo_family_lstm: return check_lstm(c, o);

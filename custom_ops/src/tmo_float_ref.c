@@ -2,6 +2,7 @@
 /* float32: chooses the kernel of an operator's function. */
 #include <stddef.h>
 
+#include "tmo/elements.h"
 #include "tmo/floats.h"
 #include "tmo/kernels.h"
 
@@ -30,12 +31,45 @@ void tmo_transpose_conv_row_f32(const tmo_kernel *k, const tmo_window *window, i
 }
 
 static tmo_make_pixel *pool_of_f32(const tmo_op *op) {
-  return tmo_is_kind(op, TMO_OP_MAX_POOL_F32) || !tmo_has_kind(TMO_OP_AVERAGE_POOL_F32) ? tmo_max_pool_f32 : tmo_average_pool_f32;
+  if (tmo_is_kind(op, TMO_OP_AVERAGE_POOL_F32) || tmo_is_kind(op, TMO_OP_SUM_F32)) return tmo_average_pool_f32;
+  return tmo_is_kind(op, TMO_OP_MIN_POOL_F32) || !tmo_has_kind(TMO_OP_MAX_POOL_F32) ? tmo_min_pool_f32 : tmo_max_pool_f32;
 }
 
 void tmo_pool_row_f32(const tmo_kernel *k, const tmo_window *window, int8_t *out) { tmo_make_row(k, window, out, pool_of_f32(k->op)); }
 
 void tmo_pool_pixel_f32(const tmo_kernel *k, const tmo_window *window, int8_t *out) { pool_of_f32(k->op)(k, window, 0, out); }
+
+/* Neighbours of an output coordinate in the input, along one axis, and its distance from the first one. */
+typedef struct {
+  uint32_t low, high;
+  float part;
+} neighbours;
+
+/* TFLM: ComputeInterpolationValues, kernels/internal/reference/resize_bilinear.h. Positions are greater than -1, and less than `in`. */
+static neighbours neighbours_of(const tmo_op *op, uint32_t at, uint32_t in, uint32_t out) {
+  const uint32_t less = op->resize_form == TMO_RESIZE_CORNERS && out > 1 ? 1 : 0;
+  const float scale = (float)(in - less) / (float)(out - less), x = (float)at;
+  const float position = op->resize_form == TMO_RESIZE_CENTERS ? (x + 0.5f) * scale - 0.5f : x * scale;
+  const uint32_t low = (uint32_t)(int32_t)position, high = (float)low < position ? low + 1 : low;
+  const neighbours found = {low < in ? low : in - 1, high < in ? high : in - 1, position - (float)low};
+  return found;
+}
+
+void tmo_resize_bilinear_row_f32(const tmo_kernel *k, const tmo_window *window, int8_t *out) {
+  const neighbours y = neighbours_of(k->op, k->row, k->op->rows_in, k->op->rows_out);
+  const int8_t *const top = window->pixels[0], *const bottom = y.high > y.low && window->pixels[1] != NULL ? window->pixels[1] : top;
+  const float down = y.part, up = 1 - down;
+  for (uint32_t x = 0; x < k->out_width; ++x) {
+    const neighbours columns = neighbours_of(k->op, x, k->in_width, k->out_width);
+    const uint32_t left = columns.low * k->out_channels, right = columns.high * k->out_channels;
+    const float forth = columns.part, back = 1 - forth;
+    for (uint32_t c = 0; c < k->out_channels; c += 4, out += 4) {
+      const float value = tmo_float32_at(top + left + c) * up * back + tmo_float32_at(bottom + left + c) * down * back +
+                          tmo_float32_at(top + right + c) * up * forth + tmo_float32_at(bottom + right + c) * down * forth;
+      tmo_put_float32(out, value + 0.0f); /* TFLM adds its rounding offset, so -0 becomes 0 */
+    }
+  }
+}
 
 void tmo_arithmetic_f32(const tmo_kernel *k, const tmo_window *window, int8_t *out) {
   switch (tmo_float_function(k->op)) {

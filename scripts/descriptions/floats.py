@@ -70,9 +70,14 @@ def _pool(b: Builder, initial: float, take: Callable[[Reg, Reg], None], output: 
         _end(b, sums, y, c, total, lambda value: limits.apply(output(value)))
 
 
-@kernel("y[c] = clamp(the greatest x[p, c]); NaN counts as nothing")
-def max_pool_f32(b: Builder) -> None:
-    _pool(b, float(np.finfo(np.float32).min), lambda most, x: b.update("max", most, x), lambda most: most)
+@kernel("y[c] = clamp(sign * the greatest sign * x[p, c]); NaN counts as nothing")
+def extreme_pool_f32(b: Builder) -> None:
+    sign = b.compute("as_float", FLOAT, *b.parameters("sign"))
+
+    def signed(x: Reg) -> Reg:
+        return b.compute("mul", FLOAT, x, sign)
+
+    _pool(b, float(np.finfo(np.float32).min), lambda most, x: b.update("max", most, signed(x)), signed)
 
 
 @kernel("y[c] = clamp(sum over p of x[p, c] / area)")

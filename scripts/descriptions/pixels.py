@@ -182,8 +182,8 @@ def mean_pixel(kind: Type) -> KernelProgram:
     return kernel("y[c] = requantise(sum over p of (x[p, c] - zero point))", "mean_pixel")(describe)
 
 
-def place_pixel(kind: Type, *, smallest: bool) -> KernelProgram:
-    """Return the kernel for the place of an extreme value. before: pixels of the window in earlier calls.
+def place_pixel(kind: Type) -> KernelProgram:
+    """Return the kernel for the place of the greatest sign * x. before: pixels of the window in earlier calls.
 
     The first pixel counts even if it is NaN; no later NaN does (ArgMinMax, kernels/internal/reference/arg_min_max.h).
     """
@@ -192,6 +192,8 @@ def place_pixel(kind: Type, *, smallest: bool) -> KernelProgram:
     def describe(b: Builder) -> None:
         pointers, reach, run, channels = b.extents("pointers", "reach", "run", "channels")
         offset, before, first, last = b.parameters("offset", "before", "first", "last")
+        sign: Index | Reg = b.parameters("sign")[0]
+        sign = b.compute("as_float", kind, sign) if kind is Type.FLOAT32 else sign
         x, y = b.rows("x", kind, pointers, reach), b.output("y", INT32, channels)
         values = b.workspace("values", held, channels, aligned=held is INT32)
         places = b.workspace("places", INT32, channels)
@@ -201,10 +203,10 @@ def place_pixel(kind: Type, *, smallest: bool) -> KernelProgram:
                 b.assign("copy", most, b.ram_load(values, c))
                 b.assign("copy", found, b.ram_load(places, c))
             with b.inside(before, pointers):  # only in the call that has the first pixel
-                b.assign("copy", most, b.ram_load(x, 0, offset + c))
+                b.assign("mul", most, b.ram_load(x, 0, offset + c), sign)
             with b.loop("p", pointers) as p, b.loop("t", run) as t:
-                value = b.ram_load(x, p, offset + t * channels + c)
-                better = b.compute("less", INT32, *((value, most) if smallest else (most, value)))
+                value = b.compute("mul", held, b.ram_load(x, p, offset + t * channels + c), sign)
+                better = b.compute("less", INT32, most, value)
                 b.assign("select", found, better, before + p * run + t, found)
                 b.assign("select", most, better, value, most)
             with b.inside(last, 1):
@@ -213,5 +215,4 @@ def place_pixel(kind: Type, *, smallest: bool) -> KernelProgram:
             with b.inside(last - 1, 1):
                 b.ram_store(y, found, c)
 
-    extreme = "smallest" if smallest else "greatest"
-    return kernel(f"y[c] = the first p of the {extreme} x[p, c]", f"place_of_{extreme}_{kind.short}")(describe)
+    return kernel("y[c] = the first p of the greatest sign * x[p, c]", f"place_{kind.short}")(describe)

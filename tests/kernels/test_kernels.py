@@ -49,7 +49,7 @@ def agree(network: Network, lowered: Lowered, rng: np.random.Generator, seed: in
 
 
 CROSSING = tuple(kind for kind in Kind if KINDS[kind].crosses)
-NOT_ALONE = {Kind.LSTM, Kind.SLIDING_SUM, Kind.OWN, Kind.GATHER_ND, *CROSSING, *FLOAT}
+NOT_ALONE = {Kind.LSTM, Kind.SLIDING_SUM, Kind.OWN, Kind.GATHER_ND, Kind.SELECT, *CROSSING, *FLOAT}
 """tests/tflm/test_memories.py, test_sliding.py, test_own.py, test_tails.py and test_devices.py cover them, and for
 float32 tests/property/test_float_models.py.
 """

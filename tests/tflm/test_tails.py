@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from models import Net
 from numpy.typing import NDArray
 from poses import cast, floats, gather_nd, one, pose_network, two
-from property.floats import drawn, same_floats
+from property.floats import drawn, in_float, same_floats
 from property.oracle import assert_same_bytes, convert, original, rewritten, run
 from tflm.test_indices import arg_max
 
@@ -66,6 +66,8 @@ def values(rng: np.random.Generator, shape: Sequence[int], dtype: str) -> NDArra
     if dtype == "INT32":
         wide = rng.integers(-(1 << 31), 1 << 31, shape)
         return np.where(rng.random(shape) < 0.5, rng.integers(-2, 3, shape), wide).astype("i4")
+    if dtype == "BOOL":
+        return rng.integers(0, 2, shape).astype(bool)
     return rng.choice([-128, 127, *range(-3, 4)], shape).astype(dtype.lower())
 
 
@@ -239,3 +241,54 @@ def test_a_pose_network() -> None:
     verification = tflm_memopt.verify(data, result.model, runs=3)
     assert verification.bit_exact
     assert verification.guarded
+
+
+@EXAMPLES
+@given(size=sizes, dtype=st.sampled_from(["INT8", "INT16", "FLOAT32"]), seed=seeds, rank=st.integers(1, 4),
+       parts=st.lists(st.tuples(st.integers(0, 15), st.booleans()), min_size=3, max_size=3))  # fmt: skip
+def test_selections(size: tuple[int, ...], dtype: str, seed: int, rank: int, parts: list[tuple[int, bool]]) -> None:
+    """parts: for each operand the dimensions in which it is broadcast, and whether it is a constant."""
+    net, shape = Net(seed), (1, *size)[-rank:]
+    affine = None if dtype == "FLOAT32" else (0.05, 0)
+    operands = []
+    for k, (mask, fixed) in enumerate(parts):
+        kind = dtype if k else "BOOL"
+        part = tuple(1 if mask >> a & 1 else d for a, d in enumerate(shape))
+        data = values(net.rng, part, dtype) if k else net.rng.integers(0, 2, part).astype(bool)
+        constant = (
+            fixed and not (k == 1 and parts[0][1]) and not (k == 2 and (parts[0][1] or not len(net.graph.inputs)))
+        )
+        q = affine if k else None
+        operands.append(net.tensor(part, kind, q, data=data) if constant else net.input(part, q, dtype=kind))
+    y = net.tensor(np.broadcast_shapes(*map(net.shape, operands)), dtype, affine)
+    assert_rewritten(net.model(net.op("SELECT_V2", operands, [y], schema.SelectV2OptionsT())), seed)
+
+
+@EXAMPLES
+@given(size=sizes, kind=st.sampled_from(["MEAN", "SUM", "REDUCE_MAX", "REDUCE_MIN"]), keep=st.booleans(), seed=seeds,
+       axes=st.sets(st.integers(1, 3), min_size=1), streamed=st.booleans())  # fmt: skip
+def test_reductions_of_float32(
+    size: tuple[int, ...], kind: str, keep: bool, seed: int, axes: set[int], streamed: bool
+) -> None:
+    net = Net(seed)
+    x = net.input((1, *size))
+    x = net.conv2d(x, 3, kernel=(3, 3)) if streamed else x
+    assert_rewritten(in_float(net.model(moving.reduce(net, kind, x, sorted(axes), keep=keep)), seed, 0.05), seed)
+
+
+@EXAMPLES
+@given(size=sizes, to=st.tuples(st.integers(1, 15), st.integers(1, 13)), mode=st.sampled_from(["", "corners", "half"]),
+       seed=seeds, streamed=st.booleans())  # fmt: skip
+def test_resizing_of_float32(size: tuple[int, ...], to: tuple[int, int], mode: str, seed: int, streamed: bool) -> None:
+    net = Net(seed)
+    x = net.input((1, *size))
+    x = net.conv2d(x, 3, kernel=(3, 3)) if streamed else x
+    y = moving.resize(net, x, to, bilinear=True, corners=mode == "corners", half=mode == "half")
+    assert_rewritten(in_float(net.model(y), seed, 0.05), seed)
+
+
+@EXAMPLES
+@given(size=sizes, seed=seeds)
+def test_log_softmax_of_float32(size: tuple[int, ...], seed: int) -> None:
+    net = Net(seed)
+    assert_rewritten(in_float(net.model(moving.log_softmax(net, net.input((1, *size)))), seed), seed)

@@ -105,12 +105,27 @@ def _transpose_conv(graph: Graph, op: Op) -> Iterator[Corners]:
 
 def _resize_bilinear(graph: Graph, op: Op) -> Iterator[Corners]:
     """Restate ComputeInterpolationValuesInteger (reference/resize_bilinear.h): positions are in 1/1024 of a pixel."""
+    if graph.tensors[op.inputs[0]].dtype == "FLOAT32":
+        yield from _float_resize(graph, op)
+        return
     sizes, made, axes = _shape(graph, op)[1:3], _made(graph, op)[1:3], []
     for size, out in zip(sizes, made, strict=True):
         corners = int(bool(op.options["alignCorners"]) and out > 1)
         scale = ((size - corners << 10) + (out - corners) // 2) // (out - corners)
         at = np.arange(out) * scale + (scale // 2 - 512 if op.options["halfPixelCenters"] else 0)
         axes.append((np.maximum(at // 1024, 0), np.minimum((at + 1023) // 1024, size - 1)))
+    yield _box(0, sizes, *axes)
+
+
+def _float_resize(graph: Graph, op: Op) -> Iterator[Corners]:
+    """Restate ComputeInterpolationValues (reference/resize_bilinear.h)."""
+    sizes, made, axes = _shape(graph, op)[1:3], _made(graph, op)[1:3], []
+    for size, out in zip(sizes, made, strict=True):
+        corners = int(bool(op.options["alignCorners"]) and out > 1)
+        scale, at = np.float32(size - corners) / np.float32(out - corners), np.arange(out, dtype=np.float32)
+        at = (at + np.float32(0.5)) * scale - np.float32(0.5) if op.options["halfPixelCenters"] else at * scale
+        low, high = np.floor(at).astype(np.int64), np.ceil(at).astype(np.int64)
+        axes.append((np.maximum(low, 0), np.minimum(high, size - 1)))
     yield _box(0, sizes, *axes)
 
 
@@ -169,7 +184,7 @@ _SAME_PIXEL = (
     "ABS", "ADD", "CAST", "CEIL", "DEQUANTIZE", "DIV", "ELU", "EQUAL", "EXP", "FLOOR", "FLOOR_DIV", "FLOOR_MOD",
     "GREATER", "GREATER_EQUAL", "HARD_SWISH", "LEAKY_RELU", "LESS", "LESS_EQUAL", "LOG", "LOGICAL_AND", "LOGICAL_NOT",
     "LOGICAL_OR", "LOGISTIC", "LOG_SOFTMAX", "MAXIMUM", "MINIMUM", "MUL", "NEG", "NOT_EQUAL", "PRELU", "QUANTIZE",
-    "RELU", "RELU6", "ROUND", "RSQRT", "SOFTMAX", "SQRT", "SQUARE", "SQUARED_DIFFERENCE", "SUB", "TANH",
+    "RELU", "RELU6", "ROUND", "RSQRT", "SELECT_V2", "SOFTMAX", "SQRT", "SQUARE", "SQUARED_DIFFERENCE", "SUB", "TANH",
 )  # fmt: skip
 _REDUCTIONS = ("MEAN", "SUM", "REDUCE_MAX", "REDUCE_MIN", "ARG_MAX", "ARG_MIN")
 _WINDOWS = ("CONV_2D", "DEPTHWISE_CONV_2D", "AVERAGE_POOL_2D", "MAX_POOL_2D")

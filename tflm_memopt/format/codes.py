@@ -109,6 +109,25 @@ class FloatFunction(enum.IntEnum):
     LESS_EQUAL_S32 = 39
 
 
+class ResizeForm(enum.IntEnum):
+    """How RESIZE_BILINEAR_F32 finds the position of an output coordinate in the input."""
+
+    PLAIN = 0
+    CENTERS = 1
+    """half_pixel_centers"""
+    CORNERS = 2
+    """align_corners"""
+
+
+class SelectForm(enum.IntFlag):
+    """An operand of SELECT: bits 0 and 1 are the number of its row among all rows that the iteration reads."""
+
+    ONE_COLUMN = 4
+    """Its only column is repeated."""
+    ONE_CHANNEL = 8
+    """Its only channel is repeated."""
+
+
 class LoopCode(enum.IntEnum):
     """Codes of a group's loops. Each code runs an operator, or opens or closes a loop; a code n < NEAR runs operator
     n of the group. Numbers are little-endian.

@@ -14,6 +14,7 @@ from tflm_memopt.lower.program import CopyRecord, MoveRecord, ProgramTensor
 from tflm_memopt.ops.kinds import OPERAND_SCALES, Kind
 from tflm_memopt.ops.partial import in_order as sums_in_order
 from tflm_memopt.ops.rowop import Access, Moves, RowOp
+from tflm_memopt.ops.select import in_order as select_in_order
 
 Scalar = TypeVar("Scalar", bound=np.generic)
 
@@ -33,7 +34,7 @@ def in_order(op: RowOp, demanded: Sequence[int], *, packed: bool = False) -> Map
     return {
         "input_zero_points": tuple(op.input_zero_points[k] for k in order),
         "swapped": order == (1, 0),
-        "param": sums_in_order(op.param, order) if op.kind is Kind.ADD_SUMS else op.param,
+        "param": _param(op, order),
         **scales,
         "access": _access(op, order),
         "copy": _copy(op, order),
@@ -55,6 +56,17 @@ def _order(op: RowOp, demanded: Sequence[int]) -> tuple[int, ...]:
 
 def _scales(op: RowOp, values: NDArray[Scalar] | None, order: Sequence[int]) -> NDArray[Scalar] | None:
     return values[[*order, len(order)]] if values is not None and op.traits.scales == OPERAND_SCALES else values
+
+
+def _param(op: RowOp, order: Sequence[int]) -> int:
+    if op.kind is Kind.ADD_SUMS:
+        return sums_in_order(op.param, order)
+    if op.kind is Kind.SELECT:
+        extents = [a.extent for a in op.access]
+        first = dict(zip(order, itertools.accumulate((extents[k] for k in order), initial=0), strict=False))
+        rows = [first[k] + n for k, extent in enumerate(extents) for n in range(extent)]
+        return select_in_order(op.param, rows)
+    return op.param
 
 
 def _copy(op: RowOp, order: Sequence[int]) -> CopyRecord | None:

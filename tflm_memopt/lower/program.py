@@ -196,6 +196,8 @@ PARAMETERS: Mapping[str, str] = {
     "cell_range": "LSTM: the same for cells.",
     "table_rows": "GATHER: rows of the table.",
     "half_pixel_centers": "RESIZE_BILINEAR: 0 or 1.",
+    "resize_form": "RESIZE_BILINEAR_F32: TMO_RESIZE_*.",
+    "select_form": "SELECT: bits [4n, 4n + 4): TMO_SELECT_* of operand n; bits 12 and above: bytes of an element.",
     "transposed": "BATCH_MATMUL: 1: operand 1 is [out][depth], 0: [depth][out].",
     "tangent": "CURVE_S16: 1: hyperbolic tangent, 0: sigmoid.",
     "float_form": "float32: TMO_RANGE_* + 16 * TMO_FUNCTION_*; both are 0 where they mean nothing.",

@@ -153,6 +153,8 @@ class OperatorContext:
             return (1,)
         if kind in ("BATCH_MATMUL", "GATHER", "GATHER_ND"):
             return 0, 1
+        if kind == "SELECT_V2":
+            return tuple(k for k in range(3) if not self.input(k).constant) or (0,)
         if kind not in TWO_OPERANDS and kind not in EVERY_OPERAND:
             return tuple(range(own.operands if own else 1))
         every = range(2 if kind in TWO_OPERANDS else len(self.op.inputs))

@@ -7,9 +7,10 @@ from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from tflm_memopt.format.codes import FloatFunction, FloatRange
-from tflm_memopt.model.graph import ITEM_BYTES
+from tflm_memopt.model.graph import ITEM_BYTES, Tensor
 from tflm_memopt.ops import quant
 from tflm_memopt.ops.constraints.base import quantization
 from tflm_memopt.ops.context import OperatorContext, broadcast_rows
@@ -176,12 +177,16 @@ def _rows(context: OperatorContext) -> tuple[tuple[Rows, Rows], Rows]:
 
 def _constant(context: OperatorContext, k: int, rows: Rows, position: int | None = None) -> Constant:
     """Return constant operand k. position: its place among the kernel's operands, if that is not k."""
-    data = context.input(k).data
-    if data is None:
-        raise ValueError(f"tensor {context.input(k).id} is not a constant")
-    stored = np.ascontiguousarray(data, _STORED.get(context.input(k).dtype, "<i1"))
-    values = stored.reshape(-1).view(np.int8).reshape(rows.h, rows.w, rows.c)
-    return Constant(k if position is None else position, rows, values)
+    tensor = context.input(k)
+    return Constant(k if position is None else position, rows, constant_rows(tensor, tensor.shape, rows))
+
+
+def constant_rows(tensor: Tensor, shape: tuple[int, ...], rows: Rows) -> NDArray[np.int8]:
+    """Return the bytes of a constant as rows. shape: to which it is broadcast."""
+    if tensor.data is None:
+        raise ValueError(f"tensor {tensor.id} is not a constant")
+    stored = np.ascontiguousarray(np.broadcast_to(tensor.data, shape), _STORED.get(tensor.dtype, "<i1"))
+    return stored.reshape(-1).view(np.int8).reshape(rows.h, rows.w, rows.c)
 
 
 _STORED = {"INT16": "<i2", "FLOAT32": "<f4", "INT32": "<i4"}

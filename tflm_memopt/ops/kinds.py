@@ -73,6 +73,7 @@ class Kind(enum.IntEnum):
     AVERAGE_POOL_F32 = 26
     """AVERAGE_POOL_2D and MEAN."""
     MAX_POOL_F32 = 27
+    """MAX_POOL_2D and REDUCE_MAX."""
     ARITHMETIC_F32 = 28
     """Functions of two operands, element by element."""
     CLAMP_F32 = 29
@@ -93,6 +94,13 @@ class Kind(enum.IntEnum):
     """Copies the pixel of operand 0 that each pixel of operand 1, a few int32 indices, selects. `bias` holds the pixels
     that a step of each index skips.
     """
+    LOG_SOFTMAX_F32 = 64
+    SUM_F32 = 65
+    MIN_POOL_F32 = 66
+    """REDUCE_MIN."""
+    RESIZE_BILINEAR_F32 = 67
+    SELECT = 68
+    """Copies each element of operand 1 or, where operand 0 is 0, of operand 2."""
     QUANTIZE = 50
     """Converts float32 to int8."""
     QUANTIZE_S16 = 51
@@ -279,6 +287,11 @@ _ROWS: Mapping[Kind, Traits | _Derived] = {
     Kind.TRANSPOSE_CONV_F32: _float(_TRANSPOSED),
     Kind.AVERAGE_POOL_F32: _float(_generated(windows.average_pool)),
     Kind.MAX_POOL_F32: _float(_generated(windows.max_pool)),
+    Kind.SUM_F32: _float(_generated(windows.average_pool)),
+    Kind.MIN_POOL_F32: _float(_generated(windows.max_pool)),
+    Kind.LOG_SOFTMAX_F32: _generated(floats.log_softmax),
+    Kind.RESIZE_BILINEAR_F32: Traits(4, 4, has_access=True, scales=0),
+    Kind.SELECT: Traits(operands=None, has_access=True, scales=0),
     Kind.ARITHMETIC_F32: _generated(floats.add),
     Kind.CLAMP_F32: _generated(floats.clamp),
     Kind.CURVE_F32: _generated(floats.logistic),
@@ -354,8 +367,9 @@ FLOAT: Mapping[Kind, Kind] = {
     Kind.MEAN: Kind.AVERAGE_POOL_F32,
     Kind.MAX_POOL: Kind.MAX_POOL_F32,
     Kind.SOFTMAX: Kind.SOFTMAX_F32,
+    Kind.LOG_SOFTMAX: Kind.LOG_SOFTMAX_F32,
     Kind.BATCH_MATMUL: Kind.BATCH_MATMUL_F32,
 }
 """Each int8 kind that has a float32 counterpart, and that counterpart."""
-USING_LIBM = (Kind.CURVE_F32, Kind.SOFTMAX_F32, Kind.BINARY_32)
+USING_LIBM = (Kind.CURVE_F32, Kind.SOFTMAX_F32, Kind.LOG_SOFTMAX_F32, Kind.BINARY_32)
 """Kinds whose kernels call functions of the C library: expf and others."""

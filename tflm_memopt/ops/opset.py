@@ -10,7 +10,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 
 from tflm_memopt.format.limits import MAX_INPUTS
-from tflm_memopt.ops import cells, converting, elementwise, movement, parse
+from tflm_memopt.ops import cells, converting, elementwise, movement, parse, select
 from tflm_memopt.ops.constraints import arithmetic, common, conversion, limits, memory, moving, weighted
 from tflm_memopt.ops.constraints.base import HINTS, Constraint, message
 from tflm_memopt.ops.context import COMPARISONS, OperatorContext
@@ -290,6 +290,16 @@ OPSET: Mapping[str, Row] = {
         (_ONE, common.static_shapes, arithmetic.bools, *_PLAIN, common.batch_one, common.same_shape), parse.logical_not
     ),
     "GATHER_ND": Row((*_TWO, moving.selected, *_PLAIN, moving.selection), parse.gather_nd),
+    "SELECT_V2": Row(
+        (
+            common.operands(least=3, most=3),
+            common.static_shapes,
+            arithmetic.select_types,
+            *_PLAIN,
+            arithmetic.broadcast,
+        ),
+        select.select,
+    ),
     "ARG_MAX": _ARG,
     "ARG_MIN": _ARG,
     "PAD": _moving(movement.pad, moving.constant_operands(1), least=2, most=2),
@@ -373,6 +383,9 @@ _FLOAT_POOL = (
 )
 
 
+_FLOAT_REDUCED = common.operands(least=1, most=2), *_FLOAT, arithmetic.reduced_axes
+
+
 def _float_binary(*constraints: Constraint, fused: bool = False) -> Row:
     """Return the row of an operator of two float32 operands."""
     two, options = common.operands(least=2, most=2), common.options("fusedActivationFunction")
@@ -433,7 +446,7 @@ FLOATS: Mapping[str, Row] = {
     ),
     "AVERAGE_POOL_2D": Row(_FLOAT_POOL, parse.average_pool),
     "MAX_POOL_2D": Row(_FLOAT_POOL, parse.max_pool),
-    "MEAN": Row((common.operands(least=1, most=2), *_FLOAT, arithmetic.reduced_axes), parse.mean),
+    "MEAN": Row(_FLOAT_REDUCED, parse.mean),
     "ADD": _float_binary(fused=True),
     "SUB": _float_binary(fused=True),
     "MUL": _float_binary(fused=True),
@@ -456,6 +469,21 @@ FLOATS: Mapping[str, Row] = {
         ("NEG", "SQUARE", "SQRT", "RSQRT", "EXP", "LOG", "FLOOR", "CEIL", "ROUND"), _float_mapped(parse.float_curve)
     ),
     "SOFTMAX": _float_mapped(parse.softmax, common.options("beta")),
+    "LOG_SOFTMAX": _float_mapped(parse.log_softmax),
+    "SUM": Row(_FLOAT_REDUCED, parse.sum_),
+    **dict.fromkeys(("REDUCE_MAX", "REDUCE_MIN"), Row(_FLOAT_REDUCED, parse.reduce_extreme)),
+    "RESIZE_BILINEAR": Row(
+        (
+            common.operands(least=2, most=2),
+            common.options("alignCorners", "halfPixelCenters"),
+            *_FLOAT,
+            moving.resized_channels,
+            moving.constant_operands(1),
+            moving.resized_as_said,
+            common.rank_four,
+        ),
+        parse.float_resize_bilinear,
+    ),
     "BATCH_MATMUL": Row(
         (
             common.operands(least=2, most=2),

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from tflm_memopt.format.codes import FloatFunction, FloatRange
+from tflm_memopt.format.codes import FloatFunction, FloatRange, ResizeForm
 from tflm_memopt.kernels.descriptions import rows as of_rows
 from tflm_memopt.kernels.descriptions import windows
 from tflm_memopt.kernels.needs import needs
@@ -69,21 +69,25 @@ def max_pool(context: OperatorContext) -> RowOp:
 
 def mean(context: OperatorContext) -> RowOp:
     """Parse MEAN over any of height, width and channels."""
-    g = _reduction(context)
     if _is_float(context):
-        return replace(_reduced(context, Kind.MEAN, g, []), param=FloatRange.ALL)
+        return _float_reduced(context, Kind.AVERAGE_POOL_F32)
+    g = _reduction(context)
     scales = quantization(context.input()).scale[0], quantization(context.output).scale[0]
     return _reduced(context, Kind.MEAN, g, [quant.mean(*scales, g.window.kernel_h * g.window.kernel_w)])
 
 
 def sum_(context: OperatorContext) -> RowOp:
     """Parse SUM as a MEAN that does not divide."""
+    if _is_float(context):
+        return _float_reduced(context, Kind.SUM_F32)
     scales = quantization(context.input()).scale[0], quantization(context.output).scale[0]
     return _reduced(context, Kind.MEAN, _reduction(context), [quant.rescale(*scales)])
 
 
 def reduce_extreme(context: OperatorContext) -> RowOp:
     """Parse REDUCE_MAX and REDUCE_MIN as a pool over the reduced dimensions."""
+    if _is_float(context):
+        return _float_reduced(context, Kind.MAX_POOL_F32 if context.op.type == "REDUCE_MAX" else Kind.MIN_POOL_F32)
     pool = _reduced(context, Kind.MAX_POOL, _reduction(context), [])
     return replace(pool, param=int(context.op.type == "REDUCE_MIN"))
 
@@ -133,6 +137,24 @@ def resize_bilinear(context: OperatorContext) -> RowOp:
         window=Window(stride_h=scale_h, stride_w=scale_w),
         access=(Access(half * (scale_h // 2 - ONE_PIXEL // 2), scale_h, ONE_PIXEL, 2),),
         param=half,
+    )
+
+
+def float_resize_bilinear(context: OperatorContext) -> RowOp:
+    """Parse RESIZE_BILINEAR of float32. The first row that an iteration reads is found as TFLM finds it."""
+    (_, h, w, c), (_, h_out, w_out, _) = context.input().shape, context.output.shape
+    corners, centers = (bool(context.op.options[name]) for name in ("alignCorners", "halfPixelCenters"))
+    less, y = int(corners and h_out > 1), np.arange(h_out, dtype=np.float32)
+    scale, half = np.float32(h - less) / np.float32(h_out - less), np.float32(0.5)
+    position = (y + half) * scale - half if centers else y * scale
+    first = np.minimum(np.maximum(position, 0).astype(np.int64), h - 1)
+    return context.row_op(
+        Kind.RESIZE_BILINEAR_F32,
+        reads=(_in_bytes(Rows(h, w, c), FLOAT_BYTES),),
+        writes=_in_bytes(Rows(h_out, w_out, c), FLOAT_BYTES),
+        window=Window(stride_h=h, stride_w=h_out),
+        access=(Access(extent=2, table=tuple(first.tolist())),),
+        param=ResizeForm.CENTERS if centers else ResizeForm.CORNERS if corners else ResizeForm.PLAIN,
     )
 
 
@@ -190,6 +212,9 @@ def softmax(context: OperatorContext) -> RowOp:
 def log_softmax(context: OperatorContext) -> RowOp:
     """Parse LOG_SOFTMAX over the last dimension."""
     rows = _last_dimension(context)
+    if _is_float(context):
+        wide = _in_bytes(rows, FLOAT_BYTES)
+        return _row_op(context, Kind.LOG_SOFTMAX_F32, (wide,), wide)
     multiplier, inverse, diff_min = quant.log_softmax(quantization(context.input()).scale[0])
     return _row_op(context, Kind.LOG_SOFTMAX, (rows,), rows, multipliers=[multiplier, inverse], param=diff_min)
 
@@ -377,6 +402,11 @@ def _reduction(context: OperatorContext) -> Geometry:
         kernel_w *= c
         reads, writes = Rows(h, w * c, 1), Rows(writes.h, writes.w, 1)
     return Geometry(Window(kernel_h, kernel_w, kernel_h, kernel_w), reads, writes)
+
+
+def _float_reduced(context: OperatorContext, kind: Kind) -> RowOp:
+    """Return a reduction of float32, which limits nothing."""
+    return replace(_reduced(context, kind, _reduction(context), ()), param=FloatRange.ALL)
 
 
 def _reduced(context: OperatorContext, kind: Kind, g: Geometry, multipliers: Sequence[Multiplier]) -> RowOp:

@@ -52,8 +52,12 @@ class Rows:
 STRIDE_H = {
     "scale_h": "RESIZE_BILINEAR: height_scale_10, in 1/1024 of a row.",
     "new_rows": "SLIDING_SUM: rows that are new in each run.",
+    "rows_in": "RESIZE_BILINEAR_F32: rows of the input.",
 }
-STRIDE_W = {"scale_w": "RESIZE_BILINEAR: width_scale_10, in 1/1024 of a pixel."}
+STRIDE_W = {
+    "scale_w": "RESIZE_BILINEAR: width_scale_10, in 1/1024 of a pixel.",
+    "rows_out": "RESIZE_BILINEAR_F32: rows of the output.",
+}
 """Field used instead of the stride by kinds without one."""
 
 

@@ -164,6 +164,19 @@ enum {
   TMO_FUNCTION_LESS_EQUAL_S32 = 39,
 };
 
+/* How RESIZE_BILINEAR_F32 finds the position of an output coordinate in the input. */
+enum {
+  TMO_RESIZE_PLAIN = 0,
+  TMO_RESIZE_CENTERS = 1, /* half_pixel_centers */
+  TMO_RESIZE_CORNERS = 2, /* align_corners */
+};
+
+/* An operand of SELECT: bits 0 and 1 are the number of its row among all rows that the iteration reads. */
+enum {
+  TMO_SELECT_ONE_COLUMN = 4, /* Its only column is repeated. */
+  TMO_SELECT_ONE_CHANNEL = 8, /* Its only channel is repeated. */
+};
+
 typedef enum {
 #define TMO_ENUMERATOR(with, name, value, ...) TMO_OP_##name = value,
   TMO_EACH_KIND(TMO_ENUMERATOR, )
@@ -297,10 +310,12 @@ typedef struct {
     uint16_t stride_h;
     uint16_t scale_h; /* RESIZE_BILINEAR: height_scale_10, in 1/1024 of a row. */
     uint16_t new_rows; /* SLIDING_SUM: rows that are new in each run. */
+    uint16_t rows_in; /* RESIZE_BILINEAR_F32: rows of the input. */
   };
   union {
     uint16_t stride_w;
     uint16_t scale_w; /* RESIZE_BILINEAR: width_scale_10, in 1/1024 of a pixel. */
+    uint16_t rows_out; /* RESIZE_BILINEAR_F32: rows of the output. */
   };
   uint16_t dilation_h, dilation_w, pad_top, pad_left;
   uint16_t packing; /* TMO_PACKING_* */
@@ -314,6 +329,8 @@ typedef struct {
     int32_t cell_range; /* LSTM: the same for cells. */
     int32_t table_rows; /* GATHER: rows of the table. */
     int32_t half_pixel_centers; /* RESIZE_BILINEAR: 0 or 1. */
+    int32_t resize_form; /* RESIZE_BILINEAR_F32: TMO_RESIZE_*. */
+    int32_t select_form; /* SELECT: bits [4n, 4n + 4): TMO_SELECT_* of operand n; bits 12 and above: bytes of an element. */
     int32_t transposed; /* BATCH_MATMUL: 1: operand 1 is [out][depth], 0: [depth][out]. */
     int32_t tangent; /* CURVE_S16: 1: hyperbolic tangent, 0: sigmoid. */
     int32_t float_form; /* float32: TMO_RANGE_* + 16 * TMO_FUNCTION_*; both are 0 where they mean nothing. */

@@ -28,7 +28,7 @@
 #endif
 #endif
 #define TMO_USES_LIBM(kind) \
-  ((kind) == TMO_OP_CURVE_F32 || (kind) == TMO_OP_SOFTMAX_F32 || (kind) == TMO_OP_BINARY_32)
+  ((kind) == TMO_OP_CURVE_F32 || (kind) == TMO_OP_SOFTMAX_F32 || (kind) == TMO_OP_LOG_SOFTMAX_F32 || (kind) == TMO_OP_BINARY_32)
 #ifdef TMO_KINDS
 #define TMO_LOW_KIND(name) TMO_LOW_BIT(TMO_OP_##name, 1)
 #define TMO_HIGH_KIND(name) TMO_HIGH_BIT(TMO_OP_##name, 1)

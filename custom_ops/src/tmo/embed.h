@@ -44,6 +44,7 @@
 #include "../tmo_generated_ref.c"
 #include "../tmo_generated_runs16.c"
 #include "../tmo_generated_softmax.c"
+#include "../tmo_select_ref.c"
 #include "../tmo_source.c"
 #include "../tmo_lstm_ref.c"
 #include "../tmo_own.c"
@@ -71,7 +72,12 @@
 #endif
 
 TMO_PUSH_OPTIONS
+#include "../tmo_generated_compare.c"
 #include "../tmo_generated_float.c"
+#include "../tmo_generated_float_curves.c"
+#include "../tmo_generated_float_windows.c"
+#include "../tmo_generated_int32.c"
+#include "../tmo_generated_places.c"
 #include "../tmo_float_ref.c"
 TMO_POP_OPTIONS
 TMO_PUSH_OPTIONS

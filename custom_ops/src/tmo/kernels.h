@@ -92,8 +92,8 @@ TMO_LINKAGE tmo_kernel_s8 tmo_quantize, tmo_quantize_s16, tmo_dequantize, tmo_de
 TMO_LINKAGE tmo_kernel_s8 tmo_widen, tmo_narrow, tmo_rescale_s16;       /* kernels whose output has another type */
 
 TMO_LINKAGE tmo_kernel_s8 tmo_conv_row_f32, tmo_conv_pixel_f32;         /* CONV_F32, DEPTHWISE_F32 */
-TMO_LINKAGE tmo_kernel_s8 tmo_pool_row_f32, tmo_pool_pixel_f32;         /* AVERAGE_POOL_F32, MAX_POOL_F32 */
-TMO_LINKAGE tmo_kernel_s8 tmo_arithmetic_f32, tmo_clamp_f32, tmo_curve_f32, tmo_softmax_f32, tmo_batch_matmul_row_f32;
+TMO_LINKAGE tmo_kernel_s8 tmo_pool_row_f32, tmo_pool_pixel_f32;         /* AVERAGE_POOL_F32, SUM_F32, MAX_POOL_F32, MIN_POOL_F32 */
+TMO_LINKAGE tmo_kernel_s8 tmo_arithmetic_f32, tmo_clamp_f32, tmo_curve_f32, tmo_softmax_f32, tmo_log_softmax_f32, tmo_batch_matmul_row_f32;
 TMO_LINKAGE tmo_kernel_s8 tmo_add_f32, tmo_subtract_f32, tmo_multiply_f32, tmo_maximum_f32, tmo_minimum_f32; /* ARITHMETIC_F32 */
 TMO_LINKAGE tmo_kernel_s8 tmo_square_difference_f32, tmo_prelu_f32, tmo_leaky_relu_f32;                      /* ARITHMETIC_F32 */
 TMO_LINKAGE tmo_kernel_s8 tmo_logistic_f32, tmo_tanh_f32, tmo_elu_f32, tmo_hard_swish_f32, tmo_abs_f32;      /* CURVE_F32 */
@@ -115,6 +115,8 @@ TMO_LINKAGE void tmo_move_bytes(const tmo_move *m, const int8_t *from, int8_t *t
 /* Kernels with only a row form. pixels[]: all rows that are read, operand after operand, NULL for a row that the operand does not have. */
 TMO_LINKAGE tmo_kernel_s8 tmo_copy_s8;                /* COPY */
 TMO_LINKAGE tmo_kernel_s8 tmo_resize_bilinear_row_s8; /* RESIZE_BILINEAR */
+TMO_LINKAGE tmo_kernel_s8 tmo_resize_bilinear_row_f32; /* RESIZE_BILINEAR_F32 */
+TMO_LINKAGE tmo_kernel_s8 tmo_select_row;             /* SELECT */
 TMO_LINKAGE tmo_kernel_s8 tmo_transpose_conv_row_s8;  /* TRANSPOSE_CONV */
 TMO_LINKAGE tmo_kernel_s8 tmo_transpose_conv_row_s16; /* TRANSPOSE_CONV_S16 */
 TMO_LINKAGE tmo_kernel_s8 tmo_transpose_conv_row_f32; /* TRANSPOSE_CONV_F32 */
@@ -125,6 +127,10 @@ TMO_LINKAGE tmo_kernel_s8 tmo_add_sums_row_s8;        /* ADD_SUMS */
 
 /* ADD_SUMS: bytes of a sum of operand n; n = TMO_MAX_INPUTS: of the output, 0 where it has scaled values. */
 static inline uint32_t tmo_sum_bytes(const tmo_op *op, uint32_t n) { return (uint32_t)op->operand_bytes >> 4 * n & 15; }
+
+/* SELECT: bytes of an element, and the row and the flags of the condition (0) and of both operands (1, 2). */
+static inline uint32_t tmo_select_bytes(const tmo_op *op) { return (uint32_t)op->select_form >> 12; }
+static inline uint32_t tmo_select_form(const tmo_op *op, uint32_t n) { return (uint32_t)op->select_form >> 4 * n & 15; }
 
 /* Index of the left operand of two. */
 static inline uint32_t tmo_first_operand(const tmo_kernel *k) { return k->op->flags & TMO_FLAG_SWAPPED ? 1 : 0; }
@@ -154,7 +160,7 @@ typedef void tmo_make_pixel(const tmo_kernel *k, const tmo_window *window, uint3
 
 TMO_LINKAGE tmo_make_pixel tmo_max_pool, tmo_average_pool, tmo_mean, tmo_conv_s16;
 TMO_LINKAGE tmo_make_pixel tmo_max_pool_s16, tmo_average_pool_s16, tmo_mean_s16;
-TMO_LINKAGE tmo_make_pixel tmo_conv_f32, tmo_max_pool_f32, tmo_average_pool_f32;
+TMO_LINKAGE tmo_make_pixel tmo_conv_f32, tmo_max_pool_f32, tmo_min_pool_f32, tmo_average_pool_f32;
 TMO_LINKAGE tmo_make_pixel tmo_place_of_greatest_s8, tmo_place_of_smallest_s8, tmo_place_of_greatest_f32, tmo_place_of_smallest_f32;
 
 /* Computes a row, each pixel from the part of the rows that is under it. */

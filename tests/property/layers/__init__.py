@@ -59,6 +59,7 @@ SUPPORTED: Mapping[str, Build] = {
     "int4": computing.int4,
     "picked": computing.picked,
     "masked": computing.masked,
+    "selected": computing.selected,
     **MOVING,
 }
 BUILTIN: Mapping[str, Build] = {
@@ -76,5 +77,6 @@ INT16 = (
 """Kinds that can be built with int16."""
 TAILS = (
     "conv", "depthwise", "heads", "transposed", "logistic", "reshape", "slice", "difference", "picked", "masked",
+    "selected",
 )  # fmt: skip
 """Kinds at the ends of detectors."""

@@ -6,6 +6,7 @@ import math
 from collections.abc import Sequence
 
 import moving
+import numpy as np
 from ai_edge_litert import schema_py_generated as schema
 from models import Net
 from poses import gather_nd
@@ -149,6 +150,28 @@ def masked(net: Net, layer: Layer, x: int, _: int) -> list[int]:
     mask = two_of(net, kind, *((limit, x) if layer.flag else (x, limit)), "BOOL")
     y = net.tensor(net.shape(x), net.dtype(x))
     return [net.op("CAST", [mask], [y], schema.CastOptionsT())]
+
+
+def selected(net: Net, layer: Layer, x: int, other: int) -> list[int]:
+    """SELECT_V2 between two tensors, a tensor and a constant, or two constants; conditions of one channel as well."""
+    if net.affine(x)[0] >= 1:
+        return relu6(net, layer, x, x)
+    shape, like = net.shape(x), net.affine(x)
+    limit = net.tensor((1,), net.dtype(x), like, data=[layer.zero_point])
+    mask = two_of(net, "GREATER", x, limit, "BOOL")
+    if layer.channels % 3 == 0 and len(shape) == 4:
+        mask = moving.slice_(net, mask, [0] * 4, [*shape[:3], 1])
+    parts = [shape, (1,), shape[-1:], (1, *shape[1:])]
+    fixed = [
+        net.tensor(part, net.dtype(x), like, data=net.rng.integers(-100, 100, part))
+        for part in (parts[layer.channels % 4], parts[layer.kernel[0] % 4])
+    ]
+    a = x if layer.flag else fixed[0]
+    b = other if net.shape(other) == shape and layer.kernel[1] % 2 else fixed[1]
+    if np.broadcast_shapes(*map(net.shape, (mask, a, b))) != shape:
+        a = x
+    y = net.tensor(shape, net.dtype(x), like)
+    return [net.op("SELECT_V2", [mask, *((a, b) if layer.kernel[0] % 2 else (b, a))], [y], schema.SelectV2OptionsT())]
 
 
 def int4(net: Net, layer: Layer, x: int, _: int) -> list[int]:

@@ -12,7 +12,7 @@ from tflm_memopt.ops.packings import PACKINGS
 
 FASTER_SINCE = "rv32-v"
 """A core whose pools and elementwise kernels became faster between the fit and the count of its errors."""
-UNMEASURED = (Kind.BINARY_32, Kind.COMPARE_32, Kind.ARG_MAX_ALONG, Kind.GATHER_ND)
+UNMEASURED = (Kind.BINARY_32, Kind.COMPARE_32, Kind.ARG_MAX_ALONG, Kind.GATHER_ND, Kind.SELECT)
 """Kernels at the ends of networks, which take little of their time. Some tables have some of them."""
 NARROW = ("cortex-m4", "cortex-m7", "cortex-m33")
 """Cores whose milliseconds are printed, or that run the same code."""

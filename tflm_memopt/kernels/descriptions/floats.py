@@ -1,8 +1,8 @@
 """Kernels of float32 and int32, which compute and round each value in the order of TFLM's reference kernels.
 
 TFLM: Add, SubWithActivation, Mul, Div, FloorDiv, FloorMod, SquaredDifference, MaximumOp, MinimumOp,
-BroadcastPrelu4DSlowFloat, LeakyRelu, ReluFloat, Relu6Float, Logistic, Tanh, Elu, HardSwish, Softmax, Comparison,
-RoundToNearest and copyCast (kernels/internal/reference, micro/kernels).
+BroadcastPrelu4DSlowFloat, LeakyRelu, ReluFloat, Relu6Float, Logistic, Tanh, Elu, HardSwish, Softmax, LogSoftmax,
+Comparison, RoundToNearest and copyCast (kernels/internal/reference, micro/kernels).
 """
 
 from __future__ import annotations
@@ -234,6 +234,24 @@ def softmax(b: Builder) -> None:
         with b.loop("j", channels) as j:
             b.ram_store(y, b.compute("divide", FLOAT, b.ram_load(powers, m, j), total), m, j)
         b.ram_free(x, m)
+
+
+@kernel("y[m, k] = x[m, k] - max - ln(sum over k of e^(x[m, k] - max))", "log_softmax_f32")
+def log_softmax(b: Builder) -> None:
+    rows, channels = b.extents("rows", "channels")
+    x, y = b.ram("x", FLOAT, rows, channels), b.output("y", FLOAT, rows, channels)
+    with b.loop("m", rows) as m:
+        greatest, total = number(b, np.finfo(np.float32).min), number(b, 0)
+        with b.loop("h", channels) as h:
+            b.update("max", greatest, b.ram_load(x, m, h))
+        with b.loop("i", channels) as i:
+            below = b.compute("sub", FLOAT, b.ram_load(x, m, i), greatest)
+            b.update("add", total, b.compute("exp", FLOAT, below))
+        logarithm = b.compute("log", FLOAT, total)
+        with b.loop("j", channels) as j:
+            below = b.compute("sub", FLOAT, b.ram_load(x, m, j), greatest)
+            b.ram_store(y, b.compute("sub", FLOAT, below, logarithm), m, j)
+            b.ram_free(x, m, j)
 
 
 @kernel("y[m, n] = sum over i of left[m, i] * right[i, n]", "batch_matmul_f32")

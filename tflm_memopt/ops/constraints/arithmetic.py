@@ -17,6 +17,8 @@ BORDER = 1e-5
 """Error of float32 logarithms: a C library decides which side of a limit a nearer scale is on."""
 MAX_CURVE_FACTOR, MAX_CURVE_SHIFT = 32767, 30
 """Limits of the scaling of LOGISTIC and TANH of int16: products and halves fit an int32."""
+SELECTED = ("INT8", "INT16", "FLOAT32")
+"""Types of SELECT_V2."""
 MAX_INT16_FACTOR = 1 << 15
 """Limit of an int16 factor: an int16 shifted by that much still fits an int32."""
 
@@ -38,11 +40,23 @@ def constant_operand(context: OperatorContext) -> str | None:
 @hint("expand the smaller operand before the conversion, to at most four dimensions with batch size 1")
 def broadcast(context: OperatorContext) -> str | None:
     """Operands must have the output's shape, or 1 in some of its dimensions: at most four, the first of four is 1"""
-    shapes = [context.input(0).shape, context.input(1).shape, context.output.shape]
+    shapes = [*(context.input(k).shape for k in range(len(context.op.inputs))), context.output.shape]
     padded = [(1,) * (4 - len(shape)) + shape for shape in shapes if len(shape) <= 4]
-    dimensions = list(zip(*padded, strict=True)) if len(padded) == len(shapes) else [(0, 0, 0)]
-    fits = all(out == max(a, b) and a in (1, out) and b in (1, out) for a, b, out in dimensions)
-    return None if fits and dimensions[0][2] == 1 else " and ".join(str(list(s)) for s in shapes)
+    dimensions = list(zip(*padded, strict=True)) if len(padded) == len(shapes) else [(0,) * len(shapes)]
+    fits = all(out == max(sizes) and set(sizes) <= {1, out} for *sizes, out in dimensions)
+    return None if fits and dimensions[0][-1] == 1 else " and ".join(str(list(s)) for s in shapes)
+
+
+@hint(RECONVERT)
+def select_types(context: OperatorContext) -> str | None:
+    """SELECT_V2 must choose by a bool between int8, int16 or float32 values, of which two may be constants"""
+    types = [context.input(k).dtype for k in range(3)]
+    if types[0] != "BOOL" or {*types[1:], context.output.dtype} != {types[1]} or types[1] not in SELECTED:
+        return f"{context.output.dtype} of {', '.join(types)}"
+    fixed = [k for k in range(3) if context.input(k).constant]
+    if any(context.input(k).data is None for k in fixed) or fixed in ([0, 1], [0, 2], [0, 1, 2]):
+        return "its condition and a choice are constants"
+    return None
 
 
 @hint(QUANTIZE)

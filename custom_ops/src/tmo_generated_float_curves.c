@@ -1,0 +1,283 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "tmo/floats.h"
+
+/* Kernels from descriptions (docs/kernel-language.md), for any core. Written by scripts/kernels.py. */
+#include <stddef.h>
+
+#include "tmo/build.h"
+#include "tmo/elements.h"
+#include "tmo/kernels.h"
+
+void tmo_clamp_f32(const tmo_kernel *k, const tmo_window *window, int8_t *out) {
+  const int8_t *const x = window->pixels[0];
+  int8_t *const y = out;
+  const uint32_t n = k->out_width * k->out_channels / 4;
+  const int32_t low = tmo_float_low(k->op);
+  const int32_t high = tmo_float_high(k->op);
+  float r1 = tmo_as_float((int32_t)(low));
+  float r2 = tmo_as_float((int32_t)(high));
+  for (uint32_t i = 0; i < n; ++i) {
+    float r3 = tmo_float32_at(&x[(int32_t)(4 * (i))]);
+    float r4 = (r3 < r1 ? r1 : r3);
+    float r5 = (r2 < r4 ? r2 : r4);
+    tmo_put_float32(&y[(int32_t)(4 * (i))], r5);
+  }
+}
+
+void tmo_logistic_f32(const tmo_kernel *k, const tmo_window *window, int8_t *out) {
+  const int8_t *const x = window->pixels[0];
+  int8_t *const y = out;
+  const uint32_t n = k->out_width * k->out_channels / 4;
+  float r1 = tmo_as_float(1099232207);
+  float r2 = tmo_as_float(-1055916032);
+  float r3 = tmo_as_float(1065353216);
+  for (uint32_t i = 0; i < n; ++i) {
+    float r4 = tmo_float32_at(&x[(int32_t)(4 * (i))]);
+    int32_t r5 = (r4 < r2);
+    float r6 = (-r4);
+    float r7 = (r5 ? r4 : r6);
+    float r8 = expf(r7);
+    float r9 = (r3 + r8);
+    float r10 = (r3 / r9);
+    float r11 = (r5 ? r8 : r10);
+    int32_t r12 = (r1 < r4);
+    float r13 = (r12 ? r3 : r11);
+    tmo_put_float32(&y[(int32_t)(4 * (i))], r13);
+  }
+}
+
+void tmo_tanh_f32(const tmo_kernel *k, const tmo_window *window, int8_t *out) {
+  const int8_t *const x = window->pixels[0];
+  int8_t *const y = out;
+  const uint32_t n = k->out_width * k->out_channels / 4;
+  for (uint32_t i = 0; i < n; ++i) {
+    float r1 = tmo_float32_at(&x[(int32_t)(4 * (i))]);
+    float r2 = tanhf(r1);
+    tmo_put_float32(&y[(int32_t)(4 * (i))], r2);
+  }
+}
+
+void tmo_elu_f32(const tmo_kernel *k, const tmo_window *window, int8_t *out) {
+  const int8_t *const x = window->pixels[0];
+  int8_t *const y = out;
+  const uint32_t n = k->out_width * k->out_channels / 4;
+  float r1 = tmo_as_float(0);
+  for (uint32_t i = 0; i < n; ++i) {
+    float r2 = tmo_float32_at(&x[(int32_t)(4 * (i))]);
+    float r3 = expm1f(r2);
+    int32_t r4 = (r2 < r1);
+    float r5 = (r4 ? r3 : r2);
+    tmo_put_float32(&y[(int32_t)(4 * (i))], r5);
+  }
+}
+
+void tmo_hard_swish_f32(const tmo_kernel *k, const tmo_window *window, int8_t *out) {
+  const int8_t *const x = window->pixels[0];
+  int8_t *const y = out;
+  const uint32_t n = k->out_width * k->out_channels / 4;
+  float r1 = tmo_as_float(0);
+  float r2 = tmo_as_float(1077936128);
+  float r3 = tmo_as_float(1086324736);
+  for (uint32_t i = 0; i < n; ++i) {
+    float r4 = tmo_float32_at(&x[(int32_t)(4 * (i))]);
+    float r5 = (r4 + r2);
+    float r6 = (r1 < r5 ? r5 : r1);
+    float r7 = (r6 < r3 ? r6 : r3);
+    float r8 = (r4 * r7);
+    float r9 = (r8 / r3);
+    tmo_put_float32(&y[(int32_t)(4 * (i))], r9);
+  }
+}
+
+void tmo_abs_f32(const tmo_kernel *k, const tmo_window *window, int8_t *out) {
+  const int8_t *const x = window->pixels[0];
+  int8_t *const y = out;
+  const uint32_t n = k->out_width * k->out_channels / 4;
+  for (uint32_t i = 0; i < n; ++i) {
+    float r1 = tmo_float32_at(&x[(int32_t)(4 * (i))]);
+    float r2 = fabsf(r1);
+    tmo_put_float32(&y[(int32_t)(4 * (i))], r2);
+  }
+}
+
+void tmo_negative_f32(const tmo_kernel *k, const tmo_window *window, int8_t *out) {
+  const int8_t *const x = window->pixels[0];
+  int8_t *const y = out;
+  const uint32_t n = k->out_width * k->out_channels / 4;
+  for (uint32_t i = 0; i < n; ++i) {
+    float r1 = tmo_float32_at(&x[(int32_t)(4 * (i))]);
+    float r2 = (-r1);
+    tmo_put_float32(&y[(int32_t)(4 * (i))], r2);
+  }
+}
+
+void tmo_square_f32(const tmo_kernel *k, const tmo_window *window, int8_t *out) {
+  const int8_t *const x = window->pixels[0];
+  int8_t *const y = out;
+  const uint32_t n = k->out_width * k->out_channels / 4;
+  for (uint32_t i = 0; i < n; ++i) {
+    float r1 = tmo_float32_at(&x[(int32_t)(4 * (i))]);
+    float r2 = (r1 * r1);
+    tmo_put_float32(&y[(int32_t)(4 * (i))], r2);
+  }
+}
+
+void tmo_root_f32(const tmo_kernel *k, const tmo_window *window, int8_t *out) {
+  const int8_t *const x = window->pixels[0];
+  int8_t *const y = out;
+  const uint32_t n = k->out_width * k->out_channels / 4;
+  for (uint32_t i = 0; i < n; ++i) {
+    float r1 = tmo_float32_at(&x[(int32_t)(4 * (i))]);
+    float r2 = sqrtf(r1);
+    tmo_put_float32(&y[(int32_t)(4 * (i))], r2);
+  }
+}
+
+void tmo_reciprocal_root_f32(const tmo_kernel *k, const tmo_window *window, int8_t *out) {
+  const int8_t *const x = window->pixels[0];
+  int8_t *const y = out;
+  const uint32_t n = k->out_width * k->out_channels / 4;
+  float r1 = tmo_as_float(1065353216);
+  for (uint32_t i = 0; i < n; ++i) {
+    float r2 = tmo_float32_at(&x[(int32_t)(4 * (i))]);
+    float r3 = sqrtf(r2);
+    float r4 = (r1 / r3);
+    tmo_put_float32(&y[(int32_t)(4 * (i))], r4);
+  }
+}
+
+void tmo_exponential_f32(const tmo_kernel *k, const tmo_window *window, int8_t *out) {
+  const int8_t *const x = window->pixels[0];
+  int8_t *const y = out;
+  const uint32_t n = k->out_width * k->out_channels / 4;
+  for (uint32_t i = 0; i < n; ++i) {
+    float r1 = tmo_float32_at(&x[(int32_t)(4 * (i))]);
+    float r2 = expf(r1);
+    tmo_put_float32(&y[(int32_t)(4 * (i))], r2);
+  }
+}
+
+void tmo_logarithm_f32(const tmo_kernel *k, const tmo_window *window, int8_t *out) {
+  const int8_t *const x = window->pixels[0];
+  int8_t *const y = out;
+  const uint32_t n = k->out_width * k->out_channels / 4;
+  for (uint32_t i = 0; i < n; ++i) {
+    float r1 = tmo_float32_at(&x[(int32_t)(4 * (i))]);
+    float r2 = logf(r1);
+    tmo_put_float32(&y[(int32_t)(4 * (i))], r2);
+  }
+}
+
+void tmo_floor_f32(const tmo_kernel *k, const tmo_window *window, int8_t *out) {
+  const int8_t *const x = window->pixels[0];
+  int8_t *const y = out;
+  const uint32_t n = k->out_width * k->out_channels / 4;
+  for (uint32_t i = 0; i < n; ++i) {
+    float r1 = tmo_float32_at(&x[(int32_t)(4 * (i))]);
+    float r2 = floorf(r1);
+    tmo_put_float32(&y[(int32_t)(4 * (i))], r2);
+  }
+}
+
+void tmo_ceiling_f32(const tmo_kernel *k, const tmo_window *window, int8_t *out) {
+  const int8_t *const x = window->pixels[0];
+  int8_t *const y = out;
+  const uint32_t n = k->out_width * k->out_channels / 4;
+  for (uint32_t i = 0; i < n; ++i) {
+    float r1 = tmo_float32_at(&x[(int32_t)(4 * (i))]);
+    float r2 = ceilf(r1);
+    tmo_put_float32(&y[(int32_t)(4 * (i))], r2);
+  }
+}
+
+void tmo_rounded_f32(const tmo_kernel *k, const tmo_window *window, int8_t *out) {
+  const int8_t *const x = window->pixels[0];
+  int8_t *const y = out;
+  const uint32_t n = k->out_width * k->out_channels / 4;
+  for (uint32_t i = 0; i < n; ++i) {
+    float r1 = tmo_float32_at(&x[(int32_t)(4 * (i))]);
+    float r2 = tmo_round(r1);
+    tmo_put_float32(&y[(int32_t)(4 * (i))], r2);
+  }
+}
+
+void tmo_from_s32(const tmo_kernel *k, const tmo_window *window, int8_t *out) {
+  const int8_t *const x = window->pixels[0];
+  int8_t *const y = out;
+  const uint32_t n = k->out_width * k->out_channels / 4;
+  for (uint32_t i = 0; i < n; ++i) {
+    int32_t r1 = tmo_int32_at(&x[(int32_t)(4 * (i))]);
+    float r2 = (float)r1;
+    tmo_put_float32(&y[(int32_t)(4 * (i))], r2);
+  }
+}
+
+void tmo_to_s32(const tmo_kernel *k, const tmo_window *window, int8_t *out) {
+  const int8_t *const x = window->pixels[0];
+  int8_t *const y = out;
+  const uint32_t n = k->out_width * k->out_channels / 4;
+  for (uint32_t i = 0; i < n; ++i) {
+    float r1 = tmo_float32_at(&x[(int32_t)(4 * (i))]);
+    int32_t r2 = tmo_whole(r1);
+    tmo_put_int32(&y[(int32_t)(4 * (i))], r2);
+  }
+}
+
+void tmo_softmax_f32(const tmo_kernel *k, const tmo_window *window, int8_t *out) {
+  const int8_t *const x = window->pixels[0];
+  int8_t *const y = out;
+  int8_t *const powers = out;
+  const uint32_t rows = k->out_width;
+  const uint32_t channels = k->out_channels / 4;
+  const int32_t beta = k->op->beta_bits;
+  float r1 = tmo_as_float((int32_t)(beta));
+  for (uint32_t m = 0; m < rows; ++m) {
+    float r2 = tmo_as_float(-8388609);
+    float r3 = tmo_as_float(0);
+    for (uint32_t h = 0; h < channels; ++h) {
+      float r4 = tmo_float32_at(&x[(int32_t)(4 * (channels * m + h))]);
+      r2 = (r2 < r4 ? r4 : r2);
+    }
+    for (uint32_t i = 0; i < channels; ++i) {
+      float r5 = tmo_float32_at(&x[(int32_t)(4 * (channels * m + i))]);
+      float r6 = (r5 - r2);
+      float r7 = (r6 * r1);
+      float r8 = expf(r7);
+      tmo_put_float32(&powers[(int32_t)(4 * (channels * m + i))], r8);
+      r3 = (r3 + r8);
+    }
+    for (uint32_t j = 0; j < channels; ++j) {
+      float r9 = tmo_float32_at(&powers[(int32_t)(4 * (channels * m + j))]);
+      float r10 = (r9 / r3);
+      tmo_put_float32(&y[(int32_t)(4 * (channels * m + j))], r10);
+    }
+  }
+}
+
+void tmo_log_softmax_f32(const tmo_kernel *k, const tmo_window *window, int8_t *out) {
+  const int8_t *const x = window->pixels[0];
+  int8_t *const y = out;
+  const uint32_t rows = k->out_width;
+  const uint32_t channels = k->out_channels / 4;
+  for (uint32_t m = 0; m < rows; ++m) {
+    float r1 = tmo_as_float(-8388609);
+    float r2 = tmo_as_float(0);
+    for (uint32_t h = 0; h < channels; ++h) {
+      float r3 = tmo_float32_at(&x[(int32_t)(4 * (channels * m + h))]);
+      r1 = (r1 < r3 ? r3 : r1);
+    }
+    for (uint32_t i = 0; i < channels; ++i) {
+      float r4 = tmo_float32_at(&x[(int32_t)(4 * (channels * m + i))]);
+      float r5 = (r4 - r1);
+      float r6 = expf(r5);
+      r2 = (r2 + r6);
+    }
+    float r7 = logf(r2);
+    for (uint32_t j = 0; j < channels; ++j) {
+      float r8 = tmo_float32_at(&x[(int32_t)(4 * (channels * m + j))]);
+      float r9 = (r8 - r1);
+      float r10 = (r9 - r7);
+      tmo_put_float32(&y[(int32_t)(4 * (channels * m + j))], r10);
+    }
+  }
+}
