@@ -18,7 +18,9 @@ from kernels import networks
 from kernels.packings import packed
 from kernels.programs import lower
 from kernels.samples import good, tiled
+from unit.command import small
 
+import tflm_memopt
 from tflm_memopt.emit.embedded import embedded
 from tflm_memopt.emit.kernels import Needs, Part, needs
 from tflm_memopt.lower.serialise import pack, unpack
@@ -126,3 +128,16 @@ def test_several_library_files_are_one_program(shared: bool, tmp_path: Path) -> 
     command = [compiler, "-std=c11", *WARNINGS, f"-I{library / 'include'}", f"-I{library / 'src'}"]
     subprocess.run([*command, *tmp_path.glob("*.c"), "-o", tmp_path / "program"], check=True)
     subprocess.run([tmp_path / "program"], check=True)
+
+
+PARTS = [("stream", Part.STREAM), ("external", Part.EXTERNAL), ("arena", None)]
+
+
+@pytest.mark.parametrize(("where", "part"), PARTS)
+def test_a_bit_for_each_part(where: str, part: Part | None) -> None:
+    data = small()
+    everything = needs_of(tflm_memopt.optimize(data, input=where, max_macs=1.1).model)
+    by_row = needs_of(tflm_memopt.optimize(data, input=where, without=("tiles",)).model)
+    assert bits(everything.parts) & {Part.STREAM, Part.EXTERNAL} == ({part} if part else set())
+    assert Part.TILES in bits(everything.parts)
+    assert not {Part.TILES, Part.CHANNEL_GROUPS} & bits(by_row.parts)

@@ -15,6 +15,7 @@ from models import Net
 import tflm_memopt
 from tflm_memopt.emit import bundle
 from tflm_memopt.emit.names import identifier
+from tflm_memopt.errors import UsageError
 from tflm_memopt.runtime.verify import sample
 
 LIBRARY = ROOT / "custom_ops"
@@ -155,3 +156,13 @@ def test_other_bytes_are_counted_and_a_program_that_is_none_is_refused(
     files["plain.c"] = source.replace("0x54,0x4d,0x4f,0x31,", "0x54,0x4d,0x4f,0x32,", 1).encode()
     (tmp_path / "b").mkdir()
     assert run(tmp_path, built(library, tmp_path / "b", files, "plain", main)).stdout == "-2"  # TMO_ERROR_MAGIC
+
+
+def test_operators_that_stay_builtin_are_named() -> None:
+    net = Net(8)
+    x = net.conv2d(net.input((1, 12, 12, 4)), 8, kernel=(3, 3))
+    y = net.add_n(x, x)
+    with pytest.raises(UsageError, match="builtin operators cannot run without an interpreter") as caught:
+        written(net.model(net.conv2d(y, 4)), "gate")
+    assert caught.value.where == "operator 1 ADD_N"
+    assert "--emit cpp" in caught.value.hint

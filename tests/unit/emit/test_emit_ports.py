@@ -102,3 +102,15 @@ def test_another_models_module_is_refused(tmp_path: Path) -> None:
         verified(large, tflm_memopt.optimize(large).model, tmp_path)
     assert refusal.value.code == "bad_c_module"
     assert not verified(alike, tflm_memopt.optimize(alike).model, tmp_path).bit_exact
+
+
+def places(source: str, side: str) -> list[int]:
+    """Addresses of the inputs or outputs in the arena."""
+    return [int(at) for at in re.findall(rf"net_{side}(?:_\d+)?\(void\) {{ return \(.*\(arena \+ (\d+)\); }}", source)]
+
+
+def test_inputs_are_in_the_models_order(tmp_path: Path) -> None:
+    written(swapped(), tmp_path)
+    source = (tmp_path / "net.c").read_text()
+    (first, second), io = places(source, "input"), re.findall(r"io\[\] = {arena \+ (\d+), arena \+ (\d+), ", source)
+    assert [(str(second), str(first))] == io  # the operator's first input is the model's second
