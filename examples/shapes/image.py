@@ -5,10 +5,6 @@ python examples/shapes/image.py
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
-import numpy as np
-import numpy.typing as npt
 from dataset import quantize
 from evaluate import HERE, load, outputs
 
@@ -17,7 +13,6 @@ from tflm_memopt.runtime import interpreter
 IMAGE = 22
 """Index of the test image: a star."""
 ARENA = 1_000_000
-PER_LINE = 24
 
 
 def header() -> str:
@@ -26,8 +21,9 @@ def header() -> str:
     images, labels = load()
     chosen = images[IMAGE : IMAGE + 1]
     parameters = interpreter(model, ARENA).get_input_details(0)["quantization_parameters"]
-    pixels = quantize(chosen, float(parameters["scales"][0]), int(parameters["zero_points"][0])).reshape(-1)
+    pixels = quantize(chosen, float(parameters["scales"][0]), int(parameters["zero_points"][0]))[0, :, :, 0]
     scores = outputs(model, chosen)[0]
+    rows = "\n".join("  " + "".join(f"{value}," for value in row) for row in pixels)
     return f"""\
 // Image {IMAGE} of examples/shapes as the model's int8 input, 96x96 grey, and the scores that TFLM gives it.
 #pragma once
@@ -37,14 +33,9 @@ def header() -> str:
 constexpr int shapes_label = {labels[IMAGE]};
 constexpr int8_t shapes_scores[] = {{{", ".join(map(str, scores))}}};
 constexpr int8_t shapes_image[{pixels.size}] = {{
-{chr(10).join(_lines(pixels))}
+{rows}
 }};
 """
-
-
-def _lines(pixels: npt.NDArray[np.int8]) -> Iterator[str]:
-    for first in range(0, pixels.size, PER_LINE):
-        yield "  " + "".join(f"{value}," for value in pixels[first : first + PER_LINE])
 
 
 if __name__ == "__main__":

@@ -24,7 +24,7 @@ def test_the_models_that_are_damaged_are_good_ones(number: int) -> None:
 
 @pytest.mark.slow
 def test_mutants() -> None:
-    count = 300
+    count = 150
     verdicts = list(judge(range(count)))
     assert [v for v in verdicts if v.outcome is Outcome.DEFECT] == []
     seen = Counter(v.outcome for v in verdicts)

@@ -19,7 +19,7 @@ from tflm_memopt.plan.iteration.pauses import live_at, moments
 from tflm_memopt.plan.layout.joint import Tenant, share
 from tflm_memopt.plan.plan import Group
 
-CASES = range(16)
+CASES = range(8)
 
 
 @pytest.mark.slow

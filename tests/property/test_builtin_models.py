@@ -5,7 +5,6 @@ from __future__ import annotations
 import random
 
 import pytest
-from conftest import thinned
 from hypothesis import assume, given
 from models import Net
 from property.networks import Recipe, build, recipes
@@ -70,10 +69,10 @@ def mobile(seed: int) -> bytes:
     return net.model(net.fully_connected(net.mean(x, (1, 2), keep=False), 5))
 
 
-@pytest.mark.parametrize("seeds", thinned([range(2), range(2, 14)], 0), ids=str)
-def test_most_networks_gain(seeds: range) -> None:
+@pytest.mark.slow
+def test_most_networks_gain() -> None:
     left = []
-    for seed in seeds:
+    for seed in range(6):
         data = mobile(seed)
         done = tflm_memopt.optimize(data, ops="builtin", kernels="reference", allow_ops=MOVES, max_macs=1.5, effort=0.2)
         assert_same_bytes(data, done.model, seed=seed, before=running(data))

@@ -38,7 +38,7 @@ TAPPED_ARENA = 1 << 26
 MANY = settings(
     deadline=None,
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],
-    max_examples=40,
+    max_examples=15,
     print_blob=True,
 )
 
@@ -113,7 +113,7 @@ def test_many_networks(recipe: Recipe) -> None:
 @pytest.mark.slow
 def test_odd_plans_run_folded_operators() -> None:
     """Tiles, stripes and channel groups work with any number of remaining channels."""
-    for seed in seeds(10):
+    for seed in seeds(5):
         data = plant(build(mobile(seed)), seed)
         with forced(random_settings(random.Random(seed)), seed):
             converted = convert(data, ConversionOptions("group" if seed % 5 == 0 else "region", SECONDS / 4))
@@ -126,7 +126,7 @@ def test_what_is_planted_is_found() -> None:
     """Otherwise the tests above would prove nothing."""
     body = tuple(Layer(kind, channels=8, activation="RELU", zero_point=-128) for kind in ("conv", "depthwise") * 3)
     dead = 0
-    for seed in range(10):
+    for seed in range(5):
         data = plant(build(Recipe(((1, 8, 8, 3),), body, (), seed)), seed)
         converted = convert(data, ConversionOptions(seconds=SECONDS))
         assert converted is not None

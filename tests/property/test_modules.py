@@ -12,7 +12,7 @@ pytest.importorskip("tflite_micro", reason="the official TFLM wheel is not insta
 
 FIRST, MOST = 40, 80
 """Seeds."""
-MODULES = 5
+MODULES = 3
 """Minimum number of networks that become modules with the input in each place."""
 PLACES = ("module, arena", "module, stream", "module, external")
 

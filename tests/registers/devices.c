@@ -8,8 +8,6 @@ uint32_t camera_pixels(uint32_t address, uint32_t bytes);
 uint32_t gpio_main(void);
 uint32_t spi_main(void);
 uint32_t camera_main(void);
-uint32_t stream_main(void);
-const uint8_t *camera_memory(uint32_t address);
 uint32_t device_main(void);
 
 void device_interrupt(void) {}
@@ -90,10 +88,5 @@ uint32_t camera_pixels(uint32_t address, uint32_t bytes) {
   for (uint32_t x = 0; x < bytes; ++x) sum = sum * 31u + memory[address - 0x20000000u + x];
   return sum;
 }
-const uint8_t *camera_memory(uint32_t address) { return memory + (address - 0x20000000u); }
-#ifdef STREAMED
-uint32_t device_main(void) { return stream_main(); }
-#else
 uint32_t device_main(void) { return camera_main(); }
-#endif
 #endif

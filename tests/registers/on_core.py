@@ -9,7 +9,7 @@ from pathlib import Path
 from cores.core import CORES, HERE, build, emulate
 from registers.drivers import FIXED, Variant, fields, table_of, written
 from registers.plain import PLAIN
-from registers.simulated import Ran, Row, parsed, program
+from registers.simulated import Row
 
 from tflm_memopt.registers.code_size import measure
 
@@ -29,21 +29,6 @@ class Cost:
     code: int
     instructions: int
     result: int
-
-
-def simulated(name: str, variant: Variant | None, folder: Path) -> Ran:
-    """Run the driver on the simulated bus in QEMU; None stands for the plain driver."""
-    if variant is None:
-        table, files, include = fields(name, FIXED[name].description.read_text()), [PLAIN / f"{name}.c"], [HERE]
-    else:
-        driver, made = written(variant, folder / "written")
-        table, files, include = table_of(name, variant, made), [driver], [HERE, folder / "written"]
-    start = [HERE / file for file in RV32.start]
-    sources = [*files, PLAIN / f"{name}_main.c", Path(__file__).with_name("machine.c"), *start]
-    arguments = program(folder, name, sources, table, include)
-    flags = [str(a) for a in arguments if isinstance(a, str)]
-    build(RV32, [a for a in arguments if isinstance(a, Path)], folder / "image.elf", flags)
-    return parsed(emulate(RV32, folder / "image.elf"))
 
 
 def cost(name: str, variant: Variant | None, folder: Path) -> Cost:
