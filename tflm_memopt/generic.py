@@ -23,7 +23,7 @@ class Picture(Protocol):
 
 @functools.singledispatch
 def picture(result: object) -> Picture:
-    """Draw a plan, a conversion or a frontier."""
+    """Draw a conversion or a frontier."""
     raise TypeError(f"no picture is registered for {type(result).__name__}: import tflm_memopt.api")
 
 

@@ -15,7 +15,7 @@ import numpy as np
 import numpy.typing as npt
 from dataset import CLASSES, TEST_SEED, Images, Labels, make, quantize
 
-from tflm_memopt.runtime import interpreter
+from tflm_memopt.runtime.wheel import interpreter
 
 HERE = Path(__file__).parent
 ARENA = 1_000_000  # bytes: more than enough for this network as it was

@@ -8,7 +8,7 @@ from __future__ import annotations
 from dataset import quantize
 from evaluate import HERE, load, outputs
 
-from tflm_memopt.runtime import interpreter
+from tflm_memopt.runtime.wheel import interpreter
 
 IMAGE = 22
 """Index of the test image: a star."""

@@ -9,8 +9,9 @@ import numpy as np
 import pytest
 from tflm.region_model import IN, WORKSPACE, expected, misaligned_model, program, region_model
 
-from tflm_memopt.runtime import interpreter, wheel
+from tflm_memopt.runtime import wheel
 from tflm_memopt.runtime.native import native_library
+from tflm_memopt.runtime.wheel import interpreter
 
 ARENA = 4096
 SEED = 7

@@ -91,6 +91,12 @@ class EspChip:
         ]
         return sum(span[0] for span in spans), sum(span[1] for span in spans) + sum(self._fetched(one) for one in work)
 
+    def share(self, work: Iterable[Work]) -> float | None:
+        """Return the share of a plan's multiply-accumulates in ESP-NN's kernels, or None if it has none."""
+        macs = [(one.macs, packed(one) is not None) for one in work]
+        total = sum(n for n, _ in macs)
+        return sum(n for n, inside in macs if inside) / total if total else None
+
     def _in_library(self, work: Work, kernel: str) -> Span:
         """Return the cycles of an ESP-NN kernel for an operator of a plan, and of our code around it."""
         amounts = {name: float(getattr(work, name)) for name in ("macs", "read", "written", "pixels", "iterations")}
@@ -154,13 +160,6 @@ def packed(work: Work) -> str | None:
     """Return the name in esp.json of the ESP-NN kernel that runs an operator of a plan, or None for our own kernels."""
     kernel = work.kernel.split()[0]
     return {"ESP_CONV": "ESP_CONV", "ESP_DEPTHWISE": "DEPTHWISE"}.get(kernel)
-
-
-def share(work: Iterable[Work]) -> float | None:
-    """Return the share of a plan's multiply-accumulates in ESP-NN's kernels, or None if it has none."""
-    macs = [(one.macs, packed(one) is not None) for one in work]
-    total = sum(n for n, _ in macs)
-    return sum(n for n, inside in macs if inside) / total if total else None
 
 
 def _cost(costs: Costs, amounts: Mapping[str, float]) -> Span:

@@ -13,12 +13,13 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import cache
 from importlib import resources
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from tflm_memopt.analysis import esp
-from tflm_memopt.analysis.builtin_cost import builtins
 from tflm_memopt.analysis.costs import Work, counted, estimate, tables
 from tflm_memopt.errors import UsageError
+
+if TYPE_CHECKING:
+    from tflm_memopt.analysis.esp import EspChip
 
 Span = tuple[float, float]
 """Lower and upper bound."""
@@ -116,8 +117,10 @@ class Clock:
     """Name of the board's chip, or ""."""
 
     @property
-    def esp(self) -> esp.EspChip | None:
+    def esp(self) -> EspChip | None:
         """Costs on the board's chip if it is one of Espressif's, or None."""
+        from tflm_memopt.analysis import esp  # noqa: PLC0415 (slow to import)
+
         return esp.chip(self.chip)
 
     @property
@@ -161,6 +164,8 @@ class Clock:
 
     def builtin(self, instructions: int | None) -> Span | None:
         """Return the cycles of operators that TFLM runs with CMSIS-NN, or None if unknown."""
+        from tflm_memopt.analysis.builtin_cost import builtins  # noqa: PLC0415 (slow to import)
+
         if instructions is None or self.rates is None or self.rates.cmsis_nn is None:
             return None
         least, most = self.rates.cmsis_nn
@@ -288,5 +293,5 @@ def time_of(
         original=inference(instructions[0], cycles[0]),
         rewritten=inference(counted, after),
         library=clock.library if clock else "CMSIS-NN",
-        share=esp.share(work) if clock and clock.esp else None,
+        share=clock.esp.share(work) if clock and clock.esp else None,
     )

@@ -30,6 +30,7 @@ from tflm_memopt.plan.effort import Budget, allowance
 from tflm_memopt.plan.iteration.live_out import live_out
 from tflm_memopt.plan.iteration.pauses import live_at, surely_live
 from tflm_memopt.plan.layout.joint import Shared, Tenant, least_paused, settled, share
+from tflm_memopt.plan.plan_map import UNNAMED
 from tflm_memopt.plan.waiting import Progress
 from tflm_memopt.results import Optimized
 from tflm_memopt.tflm.arena import Arena, head_plan, predict_together
@@ -353,7 +354,7 @@ def _reserved(members: Sequence[AppMember]) -> list[Reserved]:
         for i, (bottom, top) in tenant.live_out.items():
             buffer, at = tenant.plan.buffers[i], tenant.plan.offsets[i]
             tensor = graph.tensors.get(buffer.key)
-            name = memory_map.UNNAMED.get(buffer.role) or (tensor.name if tensor else "")
+            name = UNNAMED.get(buffer.role) or (tensor.name if tensor else "")
             why = RETAINED if buffer.key in member.retained else STREAMED
             found.append(Reserved(member.name, name, at + bottom, at + top, why))
     return found

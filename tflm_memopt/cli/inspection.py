@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
+from tflm_memopt.answers.inspection import Inspection
 from tflm_memopt.cli import console
 from tflm_memopt.convert.inspecting import inspect as inspected
 from tflm_memopt.emit.names import file_stem
@@ -12,7 +13,6 @@ from tflm_memopt.errors import about
 from tflm_memopt.files import keep, paths_below, read_model, shown, write_files
 from tflm_memopt.ops.packing import GENERIC
 from tflm_memopt.report import text
-from tflm_memopt.results import Inspection
 
 
 def inspect(args: argparse.Namespace) -> int:

@@ -27,13 +27,13 @@ from tflm_memopt.lower.program import Program, ProgramOp
 from tflm_memopt.lower.serialise import unpack
 from tflm_memopt.model.graph import ABSENT, Graph, Quantization, Tensor
 from tflm_memopt.model.interface import Changes
-from tflm_memopt.model.reader import Model, describe
+from tflm_memopt.model.reader import Model, describe, is_region
 from tflm_memopt.ops.kinds import Kind
 from tflm_memopt.ops.rowop import RowOp
 from tflm_memopt.rewrite.int8_io import int8_io
 from tflm_memopt.rowgraph.fold import narrowed
 from tflm_memopt.rowgraph.inputs import SLIDING, input_mode
-from tflm_memopt.runtime.regions import is_region, regions
+from tflm_memopt.runtime.regions import regions
 from tflm_memopt.runtime.verification import ComparedConstants
 
 

@@ -21,7 +21,7 @@ from tflm_memopt.model.graph import Graph, Tensor, TensorId, short_name
 from tflm_memopt.ops.opset import Unsupported
 from tflm_memopt.ops.packing import GENERIC
 from tflm_memopt.ops.rowop import RowOp
-from tflm_memopt.plan import memory_map
+from tflm_memopt.plan import plan_map
 from tflm_memopt.plan.choices import BUILTIN
 from tflm_memopt.plan.iteration.planned import Planned
 from tflm_memopt.plan.iteration.work import work
@@ -82,7 +82,7 @@ def optimized(model: bytes, asked: Request, made: Decision, original: Inspection
         original=model,
         source=None,
         inspection=original,
-        memory=memory_map.of_plan(chosen.planned, chosen.arena) if chosen else original.memory,
+        memory=plan_map.of_plan(chosen.planned, chosen.arena) if chosen else original.memory,
         fits=on_boards,
         work=done,
     )

@@ -14,12 +14,11 @@ from tflm_memopt.convert.conversion import Conversion, Converted
 from tflm_memopt.convert.limits import Limits
 from tflm_memopt.errors import UsageError
 from tflm_memopt.model.graph import Graph, Op
-from tflm_memopt.model.reader import read
+from tflm_memopt.model.reader import is_region, read
 from tflm_memopt.plan.iteration.planned import Planned
 from tflm_memopt.plan.iteration.work import work
 from tflm_memopt.plan.plan import Group
 from tflm_memopt.results import Optimized, PackedEstimate
-from tflm_memopt.runtime.regions import is_region
 from tflm_memopt.targets.boards import Board
 
 PACKED_CORE = "cortex-m4"

@@ -9,14 +9,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from tflm_memopt.analysis.flash import Firmware
-from tflm_memopt.emit.kernels import Needs, Part, needs
 from tflm_memopt.format.codes import InputPlace
-from tflm_memopt.lower.program import HEADER
-from tflm_memopt.model.names import OURS
-from tflm_memopt.model.reader import CUSTOM, Model, read
+from tflm_memopt.model.reader import CUSTOM, Model, is_region, read
 from tflm_memopt.ops.kinds import Kind
 from tflm_memopt.ops.packing import Family, Packing
-from tflm_memopt.runtime.regions import is_region
 from tflm_memopt.tflm.arena import Arena
 from tflm_memopt.tflm.structs import Abi
 
@@ -46,13 +42,13 @@ def together(each: Sequence[Firmware]) -> Firmware:
 def firmware_of(model: Model, nbytes: int) -> Firmware:
     """Return what a model with all its subgraphs needs; `nbytes` is the size of its file."""
     graphs = model.graphs
-    mine = [(g, op) for g in graphs for op in g.ops if op.type == CUSTOM and op.options["custom_code"] in OURS]
+    mine = [(g, op) for g in graphs for op in g.ops if is_region(op)]
     constants = [g.tensors[op.inputs[-1]].data for g, op in mine if op.inputs]
     programs = [constant.tobytes() for constant in constants if constant is not None]
     others = (op for g in graphs for op in g.ops if all(op is not ours for _, ours in mine))
     operators = dict.fromkeys(str(op.options["custom_code"]) if op.type == CUSTOM else op.type for op in others)
-    packed = frozenset(Family(int(np.frombuffer(program, HEADER, 1)[0]["target"])) for program in programs)
-    return Firmware(nbytes, tuple(operators), _parts(needs(programs)), rewritten=bool(mine), packed=packed)
+    parts, packed = _of_programs(programs) if programs else ((), frozenset())
+    return Firmware(nbytes, tuple(operators), parts, rewritten=bool(mine), packed=packed)
 
 
 def is_module(model: Model) -> bool:
@@ -83,8 +79,14 @@ def modules_arena(together: Sequence[Module], abi: Abi) -> Arena:
     return Arena(abi, head=head, tail=tail, total=head + tail, min=head + tail)
 
 
-def _parts(needed: Needs) -> tuple[str, ...]:
-    """Return the names of the library parts that a program needs."""
+def _of_programs(programs: Sequence[bytes]) -> tuple[tuple[str, ...], frozenset[Family]]:
+    """Return the names of the library parts that programs need, and the families that they are packed for."""
+    from tflm_memopt.emit.kernels import Part, needs  # noqa: PLC0415 (slow to import, and original models need no part)
+    from tflm_memopt.lower.program import HEADER  # noqa: PLC0415 (the same)
+
+    needed = needs(programs)
     kinds = [kind.name for kind in Kind if needed.kinds >> kind & 1]
     packings = [packing.name for packing in Packing if needed.packings >> packing & 1]
-    return (*kinds, *packings, *(part.name for part in Part if needed.parts >> part & 1))
+    parts = [part.name for part in Part if needed.parts >> part & 1]
+    packed = (Family(int(np.frombuffer(program, HEADER, 1)[0]["target"])) for program in programs)
+    return (*kinds, *packings, *parts), frozenset(packed)

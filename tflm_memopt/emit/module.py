@@ -12,10 +12,10 @@ from tflm_memopt.emit.names import identifier
 from tflm_memopt.emit.ports import Ports, ports
 from tflm_memopt.errors import UsageError
 from tflm_memopt.model.graph import TensorId
-from tflm_memopt.model.reader import Model
+from tflm_memopt.model.reader import Model, is_region
 from tflm_memopt.results import SourceReport, WindowReport
 from tflm_memopt.runtime import host
-from tflm_memopt.runtime.regions import CustomOperator, addresses, is_region, regions
+from tflm_memopt.runtime.regions import CustomOperator, addresses, regions
 
 
 @dataclass(frozen=True, slots=True)

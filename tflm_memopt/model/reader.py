@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from tflm_memopt.errors import ModelError
 from tflm_memopt.model import calls, flatbuffer
 from tflm_memopt.model.graph import ABSENT, ITEM_BYTES, Graph, Op, Quantization, Tensor, TensorId
+from tflm_memopt.model.names import OURS
 
 SCHEMA_VERSION = 3
 CUSTOM = "CUSTOM"
@@ -104,6 +105,11 @@ def _graph(tree: Any, number: int) -> Graph:
     graph = Graph(tensors, ops, inputs, outputs)
     _check_order(graph, prefix)
     return graph
+
+
+def is_region(op: Op) -> bool:
+    """Return whether our library runs an operator."""
+    return op.type == CUSTOM and op.options["custom_code"] in OURS
 
 
 def describe(op: Op, tensor: Tensor | None = None) -> str:

@@ -13,18 +13,13 @@ from typing import Any
 
 from tflm_memopt.model.graph import Graph, TensorId
 from tflm_memopt.model.reader import Model
-from tflm_memopt.plan.iteration.occupancy import Stretch, occupancy
-from tflm_memopt.plan.iteration.planned import Planned
-from tflm_memopt.plan.plan import Buffer, Group, Plan, Role
 from tflm_memopt.tflm.arena import Arena, Head, head_plan, predict
 from tflm_memopt.tflm.libraries import REFERENCE, Library
 from tflm_memopt.tflm.lifetimes import ScratchRequest
 from tflm_memopt.tflm.structs import Abi
 
-INPUT, OUTPUT, SCRATCH = "input", "output", "scratch"
-"""Roles besides those of a plan's buffers."""
-UNNAMED: Mapping[Role, str] = {Role.COUNTERS: "iteration counters", Role.SCRATCH: "scratch of the kernels"}
-"""Names of buffers that hold no tensor."""
+INPUT, OUTPUT, TENSOR, SCRATCH = "input", "output", "tensor", "scratch"
+"""Roles of buffers in the original model. Those of a plan's buffers are the values of Role."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,6 +32,16 @@ class Phase:
     operators: tuple[str, ...]
     moments: int
     group: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Stretch:
+    """A period [first, last) of the plan's moments in which bytes [bottom, top) of a buffer are live."""
+
+    first: int
+    last: int
+    bottom: int
+    top: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,7 +90,7 @@ def of_tflm(model: Model, abi: Abi, arena: Arena | None = None, library: Library
     phases = tuple(Phase(f"{op.index} {op.kind}", (op.index,), (op.kind,), 1) for op in opened)
     buffers = tuple(_tflm_buffers(graphs, head, len(phases)))
     live = _live(buffers, len(phases))
-    title, bound = _title("TFLM today", arena), max(live, default=0)
+    title, bound = titled("TFLM today", arena), max(live, default=0)
     return MemoryMap(title, phases, buffers, tuple(live), arena.head, arena.tail, bound)
 
 
@@ -108,42 +113,13 @@ def _tflm_buffers(graphs: Sequence[Graph], head: Head, phases: int) -> Iterator[
             name, role, maker, nbytes = "scratch", SCRATCH, f"{op.index} {op.kind}", whom.nbytes
         else:
             graph, tensor = graphs[whom[0]], graphs[whom[0]].tensors[whom[1]]
-            name, role, maker, nbytes = tensor.name, _role(graph, tensor.id), _maker(graph, tensor.id), tensor.nbytes
+            name, role, maker, nbytes = (
+                tensor.name,
+                role_of(graph, tensor.id),
+                maker_of(graph, tensor.id),
+                tensor.nbytes,
+            )
         yield MappedBuffer(name, role, maker, nbytes, offset, first, last, "whole", (Stretch(first, last, 0, nbytes),))
-
-
-def of_plan(planned: Planned, arena: Arena, title: str = "Rewritten") -> MemoryMap:
-    """Return the map of the rewritten model."""
-    plan, ops, graph = planned.plan, planned.graph.ops, planned.graph.model
-    source = planned.graph.source
-    time = occupancy(planned)
-    starts = [*itertools.accumulate(time.moments, initial=0)]
-    types = {op.index: op.kind for op in graph.ops}
-    phases, group = [], 0
-    for step, moments in zip(plan.steps, time.moments, strict=True):
-        if isinstance(step, Group):
-            sources = tuple(sorted(i for stage in step.stages for i in ops[stage.op].sources))
-            names = tuple(ops[stage.op].name for stage in step.stages)
-            phases.append(Phase(f"group {group}", sources, names, moments, group=True))
-            group += 1
-        else:
-            phases.append(Phase(f"{step.op} {types[step.op]}", (step.op,), (types[step.op],), moments))
-    rows = {op.output: op.writes.h for op in ops.values()} | ({source.tensor: source.height} if source else {})
-    buffers = tuple(
-        MappedBuffer(
-            _name(graph, b),
-            _role(graph, b.key) if b.role is Role.TENSOR else b.role.value,
-            "" if b.role in UNNAMED else _maker(graph, b.key),
-            b.nbytes,
-            offset,
-            starts[b.first],
-            starts[b.last],
-            _kept(b, rows),
-            stretches,
-        )
-        for (b, offset), stretches in zip(plan.placed(), time.stretches, strict=True)
-    )
-    return MemoryMap(_title(title, arena), tuple(phases), buffers, time.live, arena.head, arena.tail, plan.lower_bound)
 
 
 def together(maps: Mapping[str, MemoryMap], title: str, arena: Arena) -> MemoryMap:
@@ -160,52 +136,19 @@ def together(maps: Mapping[str, MemoryMap], title: str, arena: Arena) -> MemoryM
             buffers.append(moved)
         live += one.live
     bound = max((one.bound for one in maps.values()), default=0)
-    return MemoryMap(_title(title, arena), tuple(phases), tuple(buffers), tuple(live), arena.head, arena.tail, bound)
+    return MemoryMap(titled(title, arena), tuple(phases), tuple(buffers), tuple(live), arena.head, arena.tail, bound)
 
 
-def of_bare_plan(plan: Plan) -> MemoryMap:
-    """Return the map of a plan without its model: steps and tensors by number, buffers full while they are reserved."""
-    phases = tuple(
-        Phase(f"step {n}", tuple(s.op for s in step.stages), (), 1, group=True)
-        if isinstance(step, Group)
-        else Phase(f"op {step.op}", (step.op,), (), 1)
-        for n, step in enumerate(plan.steps)
-    )
-    buffers = tuple(
-        MappedBuffer(
-            f"{b.role.value} {b.key}", b.role.value, "", b.nbytes, offset, b.first, b.last, "reserved",
-            (Stretch(b.first, b.last, 0, b.nbytes),),
-        )
-        for b, offset in plan.placed()
-    )  # fmt: skip
-    live = tuple(_live(buffers, len(phases)))
-    return MemoryMap("Plan", phases, buffers, live, plan.head, 0, plan.lower_bound)
-
-
-def _title(title: str, arena: Arena) -> str:
+def titled(title: str, arena: Arena) -> str:
     return title if arena.exact else f"{title}, at least"
 
 
-def _role(graph: Graph, tensor: TensorId) -> str:
+def role_of(graph: Graph, tensor: TensorId) -> str:
     if tensor in graph.inputs:
         return INPUT
-    return OUTPUT if tensor in graph.outputs else Role.TENSOR.value
+    return OUTPUT if tensor in graph.outputs else TENSOR
 
 
-def _maker(graph: Graph, tensor: TensorId) -> str:
+def maker_of(graph: Graph, tensor: TensorId) -> str:
     op = graph.producer(tensor)
     return f"{op.number} {op.kind}" if op else "the caller"
-
-
-def _name(graph: Graph, buffer: Buffer) -> str:
-    return UNNAMED.get(buffer.role) or graph.tensors[buffer.key].name
-
-
-def _kept(buffer: Buffer, rows: Mapping[TensorId, int]) -> str:
-    if buffer.role is Role.ACCUMULATOR:
-        return "int32 sums"
-    if buffer.role in UNNAMED:
-        return "of the running group"
-    if buffer.column_windows:
-        return f"pixels of {sum(column_window.rows for column_window in buffer.column_windows)} rows of each stripe"
-    return f"{buffer.depth} of {rows[buffer.key]} rows" if buffer.role is Role.ROLLING_BUFFER else "whole"

@@ -10,9 +10,7 @@ from dataclasses import asdict, dataclass, replace
 from functools import cached_property
 from typing import Any
 
-from tflm_memopt import generic
 from tflm_memopt.format.codes import Sharding
-from tflm_memopt.generic import Picture
 from tflm_memopt.model.graph import TensorId
 from tflm_memopt.ops.packing import GENERIC, LAYOUT, Packing
 from tflm_memopt.ops.rowop import RowOp
@@ -274,13 +272,6 @@ class Plan:
     def placed(self) -> Iterator[tuple[Buffer, int]]:
         """Yield every buffer with its offset."""
         return zip(self.buffers, self.offsets, strict=True)
-
-    def plot(self) -> Picture:
-        """Draw the buffers over the steps. A notebook displays the picture; `.save("plan.svg")` writes it."""
-        return generic.picture(self)
-
-    def _repr_svg_(self) -> str:
-        return self.plot()._repr_svg_()
 
     def to_json(self) -> dict[str, Any]:
         return {

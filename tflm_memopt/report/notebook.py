@@ -10,9 +10,7 @@ from pathlib import Path
 
 from tflm_memopt import generic
 from tflm_memopt.files import write_file
-from tflm_memopt.plan import memory_map
-from tflm_memopt.plan.plan import Plan
-from tflm_memopt.report import figures, plot, svg, times
+from tflm_memopt.report import plot, svg, times
 from tflm_memopt.report.drawing import Drawing
 from tflm_memopt.report.figures import change
 from tflm_memopt.results import Exploration, Optimized
@@ -46,12 +44,6 @@ def memory(result: Optimized) -> Figure:
 def frontier(result: Exploration) -> Figure:
     """Draw RAM against compute."""
     return Figure(plot.exploration(result, WIDTH))
-
-
-@generic.picture.register
-def plan(result: Plan) -> Figure:
-    """Draw a single plan. Names of tensors and the live bytes inside a group are unknown."""
-    return Figure(figures.memory_map(memory_map.of_bare_plan(result), WIDTH))
 
 
 @generic.summary.register

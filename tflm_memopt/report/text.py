@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from rich.console import Group, RenderableType
 from rich.padding import Padding
@@ -15,33 +16,33 @@ from rich.text import Text
 
 from tflm_memopt.analysis.diagnosis import Diagnosis
 from tflm_memopt.analysis.timing import Time
+from tflm_memopt.answers.convention import PLANNED_FOR
+from tflm_memopt.answers.groups import GroupReport, KeptBuiltin, RollingBufferReport
 from tflm_memopt.emit.printing import printable
 from tflm_memopt.model.graph import short_name
 from tflm_memopt.model.interface import ANY
-from tflm_memopt.report import summary, times
+from tflm_memopt.report import times
 from tflm_memopt.report.parts import INDENT, page, section, table_of
-from tflm_memopt.results import (
-    PLANNED_FOR,
-    Accuracy,
-    Balance,
-    Batch,
-    BoardReport,
-    Exploration,
-    Fits,
-    GroupReport,
-    Inspection,
-    KeptBuiltin,
-    MemoriesReport,
-    OperatorReport,
-    Report,
-    RollingBufferReport,
-    WindowReport,
-)
-from tflm_memopt.runtime.cases import Difference
-from tflm_memopt.runtime.verification import ComparedConstants, Measured, ModuleRuns, Verification
 from tflm_memopt.targets.boards import BoardFit
 from tflm_memopt.tflm.arena import Arena
 from tflm_memopt.tflm.libraries import REFERENCE
+
+if TYPE_CHECKING:  # slow to import
+    from tflm_memopt.results import (
+        Accuracy,
+        Balance,
+        Batch,
+        BoardReport,
+        Exploration,
+        Fits,
+        Inspection,
+        MemoriesReport,
+        OperatorReport,
+        Report,
+        WindowReport,
+    )
+    from tflm_memopt.runtime.cases import Difference
+    from tflm_memopt.runtime.verification import ComparedConstants, Measured, ModuleRuns, Verification
 
 MOST_DIFFERENT = 5
 """Most differences of constants that are shown."""
@@ -386,6 +387,8 @@ def _percent(before: int, after: int) -> str:
 
 
 def _arenas(report: Report) -> RenderableType:
+    from tflm_memopt.report import summary  # noqa: PLC0415 (slow to import, and only optimize needs it)
+
     table = table_of("arena, B", "head", "tail", "total", "smallest", numbers=4)
     for name, arena in (("original", report.original_arena), ("rewritten", report.arena)):
         table.add_row(name, *_figures(arena), arena.figure(arena.min))

@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from tflm_memopt.analysis.timing import Inference, Span, Time
-from tflm_memopt.results import Report
+
+if TYPE_CHECKING:  # slow to import
+    from tflm_memopt.results import Report
 
 ESP_NN = "ESP-NN"
 VISIBLE = 0.005

@@ -17,7 +17,7 @@ from tflm_memopt.format.codes import InputPlace
 from tflm_memopt.lower.reference import reference_program
 from tflm_memopt.model.graph import Graph, Op, TensorId, zeros_like
 from tflm_memopt.model.interface import format_of
-from tflm_memopt.model.reader import describe
+from tflm_memopt.model.reader import describe, is_region
 from tflm_memopt.ops.rowop import RowOp
 from tflm_memopt.rewrite.canonicalise import canonicalise
 from tflm_memopt.rowgraph.supported import Support, View, to_row_ops
@@ -72,7 +72,7 @@ def _step(graph: Graph, op: Op, support: Mapping[int, Support]) -> Step:
         return _program(reference_program(known), known.inputs, (known.output,), graph)
     if isinstance(known, View):
         return _view(known)
-    if regions.is_region(op):
+    if is_region(op):
         region = regions.region_of(graph, op)
         external = graph.inputs if region.input == InputPlace.EXTERNAL else ()
         return _program(region.program, (*external, *region.inputs), region.outputs, graph)

@@ -12,11 +12,9 @@ from tflm_memopt.format.codes import InputPlace
 from tflm_memopt.format.limits import ALIGNMENT
 from tflm_memopt.model import interface
 from tflm_memopt.model.graph import Graph, Op, TensorId
-from tflm_memopt.model.names import CONV, DENSE, GROUP, OFFLINE_PLAN, ONLINE, REGION
-from tflm_memopt.model.reader import CUSTOM, Model
+from tflm_memopt.model.names import OFFLINE_PLAN, ONLINE
+from tflm_memopt.model.reader import Model, is_region
 from tflm_memopt.runtime import host
-
-NAMES = frozenset({REGION, CONV, DENSE, GROUP})
 
 PAUSING = 2
 """Number of additional inputs of an operator that pauses: the iterations after which it pauses, and its progress."""
@@ -44,10 +42,6 @@ class CustomOperator:
     def own(self) -> tuple[TensorId, ...]:
         """The workspace and the state, if they exist."""
         return tuple(t for t in (self.workspace, self.state) if t is not None)
-
-
-def is_region(op: Op) -> bool:
-    return op.type == CUSTOM and op.options["custom_code"] in NAMES
 
 
 def region_of(graph: Graph, op: Op) -> CustomOperator:

@@ -10,10 +10,11 @@ import numpy as np
 from tflm.region_model import IN, INPUT_AT, OUT, OUTPUT_AT, WORKSPACE, program, region_model, region_tree
 
 from tflm_memopt.model import writer
+from tflm_memopt.model.names import OURS
 from tflm_memopt.model.reader import read
 from tflm_memopt.runtime import host
 from tflm_memopt.runtime.guard import guarded_runs
-from tflm_memopt.runtime.regions import NAMES, placement, regions
+from tflm_memopt.runtime.regions import placement, regions
 
 
 def test_finds_program_inputs_outputs_and_workspace() -> None:
@@ -41,4 +42,4 @@ def test_places_buffers_that_tflm_plans_behind_the_others() -> None:
 
 def test_names_are_those_of_the_c_library() -> None:
     header = (Path(__file__).parents[3] / "custom_ops/tflm/tmo_names.h").read_text()
-    assert set(re.findall(r'"(TMO_\w+)"', header)) == NAMES
+    assert set(re.findall(r'"(TMO_\w+)"', header)) == OURS

@@ -14,21 +14,12 @@ import numpy as np
 
 from tflm_memopt.plan.iteration.liveness import LiveRange
 from tflm_memopt.plan.iteration.planned import Planned, PlannedGroup
+from tflm_memopt.plan.memory_map import Stretch
 from tflm_memopt.plan.nest import Ints
 from tflm_memopt.plan.plan import Role
 
 MOST_MOMENTS = 64
 """Limit of the moments of one group, finer than a screen can show."""
-
-
-@dataclass(frozen=True, slots=True)
-class Stretch:
-    """A period [first, last) of the plan's moments in which bytes [bottom, top) of a buffer are live."""
-
-    first: int
-    last: int
-    bottom: int
-    top: int
 
 
 @dataclass(frozen=True, slots=True)
