@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 
+from tflm_memopt.analysis.flash import Firmware
 from tflm_memopt.apps.results import AppOptimized
 from tflm_memopt.emit.firmware import firmware, together
 from tflm_memopt.results import BoardReport, Fits, Flash
@@ -14,21 +15,27 @@ from tflm_memopt.tflm.arena import predict_together
 from tflm_memopt.tflm.libraries import library
 
 
-def fit_app(optimized: AppOptimized, names: Collection[str] = ()) -> Fits:
+def fit_app(optimized: AppOptimized, names: Collection[str] = (), on: Mapping[str, AppOptimized] | None = None) -> Fits:
     """Return the fits on the named boards, or on all boards. Before the rewrite, TFLM uses one allocator for all models
     in turn.
 
-    Raises UsageError for an unknown board.
+    on: the same models optimized for single boards, by board id. Raises UsageError for an unknown board.
     """
     report, each = optimized.report, list(optimized.models.values())
-    originals, models = [done.original for done in each], [done.model for done in each]
+    originals = [done.original for done in each]
     kernels = [library(done.report.arena.kernels) for done in each]
     today = predict_together(originals, report.arena.abi, libraries=kernels)
     before = together([firmware(data) for data in originals])
-    after = together([firmware(data, interpreter=report.interpreter) for data in models])
+    after = {id(done): _firmware(done) for done in (optimized, *(on or {}).values())}
     rows = []
-    for on in [board_named(name) for name in names] or list(boards().values()):
-        rewritten = board_fit(on, report.arena, after)
-        rows.append(BoardReport(on, board_fit(on, today, before), rewritten))
-    flash = Flash(sum(map(len, originals)), sum(map(len, models)))
+    for board in [board_named(name) for name in names] or list(boards().values()):
+        there = (on or {}).get(board.id, optimized)
+        rewritten = board_fit(board, there.report.arena, after[id(there)])
+        rows.append(BoardReport(board, board_fit(board, today, before), rewritten))
+    flash = Flash(sum(map(len, originals)), sum(len(done.model) for done in each))
     return Fits(report.app, each[0].report.conventions, today, report.arena, flash, tuple(rows))
+
+
+def _firmware(made: AppOptimized) -> Firmware:
+    """Return what all rewritten models need in flash."""
+    return together([firmware(done.model, interpreter=made.report.interpreter) for done in made.models.values()])

@@ -9,15 +9,15 @@ from typing import Any
 import tflm_memopt
 from tflm_memopt.apps import report as pages
 from tflm_memopt.apps import saved as saved_app
+from tflm_memopt.apps.fit import fit_app
 from tflm_memopt.apps.reader import read_app
 from tflm_memopt.apps.verify import verify_app
 from tflm_memopt.cli import arguments, console
 from tflm_memopt.cli.explored import Forms, explored
-from tflm_memopt.cli.fitted import fitted
+from tflm_memopt.cli.fitted import fitted, on_boards
 from tflm_memopt.cli.progress import busy
 from tflm_memopt.errors import about
 from tflm_memopt.files import keep, paths_below, write_files
-from tflm_memopt.targets.own_board import board
 
 
 def optimize(args: argparse.Namespace, settings: dict[str, Any]) -> int:
@@ -49,12 +49,13 @@ def explore(args: argparse.Namespace, settings: dict[str, Any]) -> int:
 
 def fit(args: argparse.Namespace, settings: dict[str, Any]) -> int:
     """Print on which boards an application fits. Exit code 1 if a named board is too small, or all boards are."""
-    for name in args.boards:
-        board(name)
     app = read_app(args.model)
     with about(args.model), busy(args, f"optimizing {args.model.name}", lines=True) as progress:
-        result = tflm_memopt.optimize(app, progress=progress, **settings)
-    return fitted(args, tflm_memopt.fit(result, args.boards))
+        settings["progress"] = progress
+        own = on_boards(args, lambda name: tflm_memopt.optimize(app, **settings | {"board": name}))
+        complete = bool(own) and len(own) == len(set(args.boards))
+        result = next(iter(own.values())) if complete else tflm_memopt.optimize(app, **settings)
+    return fitted(args, fit_app(result, args.boards, own))
 
 
 def verify(args: argparse.Namespace) -> int:

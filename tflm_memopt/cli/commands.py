@@ -15,7 +15,7 @@ import tflm_memopt
 from tflm_memopt.apps.reader import is_app
 from tflm_memopt.cli import apps, arguments, console
 from tflm_memopt.cli.explored import Forms, explored
-from tflm_memopt.cli.fitted import fitted
+from tflm_memopt.cli.fitted import fitted, on_boards
 from tflm_memopt.cli.keras import is_keras
 from tflm_memopt.cli.progress import busy
 from tflm_memopt.cli.source import Source
@@ -167,10 +167,7 @@ def fit(args: argparse.Namespace) -> int:
     named = [board(name) for name in args.boards]
     with about(args.model), busy(args, f"optimizing {args.model.name}") as progress:
         wanted = {**given(args), "name": shown(args.model), "progress": progress}
-        own: dict[str, Optimized] = {}
-        for on, name in zip(named, args.boards, strict=True) if args.target is None else ():
-            with contextlib.suppress(DoesNotFit, UsageError):  # the table says what is missing or not known
-                own[on.id] = tflm_memopt.optimize(data, **wanted | {"board": name})
+        own = on_boards(args, lambda name: tflm_memopt.optimize(data, **wanted | {"board": name}))
         if len(own) == 1 == len(args.boards):
             (result,) = own.values()
             return fitted(args, tflm_memopt.fit(result, args.boards))

@@ -3,13 +3,32 @@
 from __future__ import annotations
 
 import argparse
+import contextlib
+from collections.abc import Callable
+from typing import TypeVar
 
 from tflm_memopt.cli import console
+from tflm_memopt.errors import DoesNotFit, UsageError
 from tflm_memopt.report import markdown, text
 from tflm_memopt.results import Fits
+from tflm_memopt.targets.own_board import board
+
+Made = TypeVar("Made")
 
 MOST_BOARDS = 10
 """Number of boards that are shown without --all and --board."""
+
+
+def on_boards(args: argparse.Namespace, optimize: Callable[[str], Made]) -> dict[str, Made]:
+    """Return the results of optimize() for the boards that were named, by board id, if no target was named.
+
+    Raises UsageError for an unknown board. Boards on which the model does not fit are left out.
+    """
+    found: dict[str, Made] = {}
+    for on, name in [(board(name), name) for name in args.boards]:
+        with contextlib.suppress(DoesNotFit, UsageError):  # the table says what is missing or not known
+            found |= {on.id: optimize(name)} if args.target is None else {}
+    return found
 
 
 def fitted(args: argparse.Namespace, found: Fits) -> int:

@@ -273,12 +273,16 @@ def test_what_cannot_pause_is_refused(app: App, code: str) -> None:
 
 
 def test_an_application_fits_on_a_board_or_not(door: Path, run: Run) -> None:
-    answer = run("fit", "door.toml", "--board", "nano33ble", "--json")
-    assert answer.code == 0, answer.err
-    found = answer.json
+    found = run("fit", "door.toml", "--all", "--json").json
     assert found["arena"]["total"] < found["original_arena"]["total"]
     models = [(door / f"{name}.tflite").read_bytes() for name in ("one", "two")]
     assert found["flash"]["original"] == sum(map(len, models))
-    (row,) = found["boards"]
+    row = next(row for row in found["boards"] if row["board"]["id"] == "nano33ble")
     assert row["rewritten"]["fits"] and row["rewritten"]["ram_left"] > row["original"]["ram_left"]
     assert run("fit", "door.toml", "--board", "nano33ble", "--ram-limit", "100B").code == 1
+
+
+def test_fit_takes_the_plan_of_optimize_for_a_board(door: Path, run: Run) -> None:
+    found = run("fit", "door.toml", "--board", "nano33ble", "--json").json
+    assert found["arena"] == run("optimize", "door.toml", "--board", "nano33ble", "--json").json["arena"]
+    assert found["boards"][0]["rewritten"]["fits"]
