@@ -126,10 +126,8 @@ class Table:
 def estimate(kernels: Costs, work: Work) -> float:
     """Return the instructions of one operator. A kernel that was never measured costs as much as the slowest one."""
     name, *ways = work.kernel.split()
-    alike = [other for other in sorted(kernels) if other.split()[0] == name]
-    if work.kernel in kernels:
-        alike = [work.kernel]
-    elif alike:  # other ways were measured: take that with the most words in common
+    alike = [work.kernel] if work.kernel in kernels else [k for k in sorted(kernels) if k.split()[0] == name]
+    if len(alike) > 1:  # other ways were measured: take that with the most words in common
         alike = [max(alike, key=lambda other: len(set(ways) & set(other.split())))]
     return max(sum(n * cost for n, cost in zip(work.amounts, kernels[each], strict=True)) for each in alike or kernels)
 

@@ -5,8 +5,8 @@ program does not say which operators it stands for. So each of its operators has
 operator that writes its input has to equal the one that writes it in the original; and each operator of the original
 has to be found. Constants of builtin operators have to be the same bytes.
 
-Programs have the same constants in several forms: without dead channels, in halves of a reduction, or with rows counted
-from the last to the first.
+Programs have the same constants in several forms: without dead channels, in parts on several devices, or with rows
+counted from the last to the first.
 """
 
 from __future__ import annotations
@@ -124,8 +124,8 @@ class Originals:
         """Return the operators that equal a program's operator with these numbers."""
         return (self.packed if op.packing else self.plain).get(numbers.digest(op.kind, found), ())
 
-    def halves(self, op: ProgramOp, found: Numbers, channels: int) -> Sequence[tuple[int, RowOp]]:
-        """Return the parts of operators that equal it. channels: number of its output channels."""
+    def parts_equal_to(self, op: ProgramOp, found: Numbers, channels: int) -> Sequence[tuple[int, RowOp]]:
+        """Return the parts of operators that equal a program's operator. channels: number of its output channels."""
         key = op.kind, channels, bool(op.packing)
         if key not in self.parts:
             self.parts[key] = self._parts(*key)
@@ -198,7 +198,7 @@ def compare_programs(programs: Sequence[Program], originals: Originals) -> Compa
                 continue
             found, where = numbers.of_program(op, program), f"operator {n} of program {p}, {op.kind.name},"
             channels = program.tensors[op.output].channels
-            matches = originals.equal(op, found) or originals.halves(op, found, channels)
+            matches = originals.equal(op, found) or originals.parts_equal_to(op, found, channels)
             if not matches:
                 near = originals.nearest(op, found, channels)
                 unknown += near is None

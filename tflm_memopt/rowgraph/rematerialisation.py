@@ -22,7 +22,6 @@ from tflm_memopt.errors import PlanError
 from tflm_memopt.model.graph import Op, TensorId
 from tflm_memopt.ops.rowop import RowOp
 from tflm_memopt.rowgraph.graph import BuiltinNode, Node, Rematerialisation, RowGraph, Space
-from tflm_memopt.rowgraph.halves import in_halves, replaced
 from tflm_memopt.rowgraph.regions import regions_of, tensor_use
 
 MOST_OPS = 16
@@ -72,13 +71,10 @@ def choices(graph: RowGraph, sizes: Mapping[TensorId, int]) -> tuple[Choice, ...
 def with_passes(graph: RowGraph, passes: Sequence[Rematerialisation]) -> RowGraph:
     """Return the graph with each pass' operators repeated before its late reader, which reads the second copy.
 
-    The first pass, a reduction, is split into halves where possible (halves.py). Raises PlanError for passes of another
-    model.
+    Raises PlanError for passes of another model.
     """
     for second in passes:
         graph = _with_pass(graph, second)
-    for first in dict.fromkeys(second.ops[0] for second in passes):
-        graph = in_halves(graph, first)
     return replace(graph, passes=tuple(passes))
 
 
@@ -235,7 +231,7 @@ def _with_pass(graph: RowGraph, second: Rematerialisation) -> RowGraph:
     ops[second.reader] = replace(reader, inputs=_renamed(reader.inputs, copies))
     late = stated[second.reader]
     new_ops = [*added, replace(late, inputs=_renamed(late.inputs, copies))]
-    model_ops = replaced(graph.model.ops, [late.index], late.index, new_ops)
+    model_ops = (new for op in graph.model.ops for new in (new_ops if op.index == late.index else (op,)))
     model = replace(graph.model, tensors=tensors, ops=tuple(model_ops))
     nodes = tuple(_nodes(replace(graph, model=model), ops, second.reader, [op.index for op in added]))
     return replace(graph, model=model, nodes=nodes, ops=ops)

@@ -59,7 +59,7 @@ class PlannedGroup:
             GroupBorder(tuple(dying), tuple(born), ()),
             {t: b.nbytes for t, b in whole.items()},
         )
-        numbers = {(b.role, b.key): i for i, b in enumerate(plan.buffers)}
+        numbers = {(b.role, b.key): i for i, b in zip(plan.alive[number], alive, strict=True)}
         own = {Role.COUNTERS: number, Role.SCRATCH: number}
         return {numbers[r.buffer.role, own.get(r.buffer.role, r.buffer.key)]: r for r in found}
 

@@ -72,6 +72,15 @@ class Chain:
         return self.last_read.get(tensor, -1) >= last
 
     @cached_property
+    def lasting(self) -> Sequence[list[RowOp]]:
+        """At each position the operators before it whose output is read there or later."""
+        found: list[list[RowOp]] = [[] for _ in range(len(self.ops) + 1)]
+        for i, op in enumerate(self.ops):
+            for at in range(i + 1, self.last_read.get(op.output, -1) + 1):
+                found[at].append(op)
+        return found
+
+    @cached_property
     def sizes(self) -> Mapping[TensorId, int]:
         """Bytes of every tensor of the region that is whole in the arena."""
         left = {op.output for op in self.ops if op.leaves}
@@ -203,7 +212,7 @@ def seed(chain: Chain, last: int) -> Growing:
     """Return the empty group before `last`. An operator whose output is used later becomes a sink when it
     is prepended.
     """
-    sinks = [(op.output, op.writes.h) for op in reversed(chain.ops[:last]) if chain.outlives(op.output, last)]
+    sinks = [(op.output, op.writes.h) for op in reversed(chain.lasting[last])]
     nothing = np.zeros(1, dtype=np.int64)
     return Growing(start(sinks, chain.source), {}, nothing, nothing)
 
